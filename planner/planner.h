@@ -45,6 +45,16 @@ typedef enum plim_plan_order { PLIM_ORDER_ANY, PLIM_ORDER_FREE, PLIM_ORDER_FIXED
 
 enum { PLIM_COPIES_DEFAULT = 2 };
 
+/* A space to which a plan may page, and the link to it. */
+typedef struct plim_paging {
+  const char *space;     /* "host" or "disk": how the executor makes it */
+  int64_t budget_bytes;  /* of the space */
+  int64_t latency_ns[2]; /* of a copy out and in: it takes latency + bytes / bandwidth */
+  double bytes_per_ns[2];
+  double charge;     /* share of a copy's time by which it delays the runs beside it: 0 where nothing is shared */
+  int32_t recompute; /* 0: ops run once, and what does not fit is paged */
+} plim_paging;
+
 typedef struct plim_plan_options {
   size_t struct_bytes;   /* sizeof(plim_plan_options), which plim_plan_options_default sets; another: PLIM_EUSAGE */
   const char *planner;   /* name of a row of the table of strategies; NULL: the first, "search" */
@@ -68,7 +78,8 @@ typedef struct plim_plan_options {
    * effort is not repeated. A larger budget never gives a slower plan. A front that cannot be read or written is no
    * failure. */
   const char *front_folder;
-  int32_t *from_front; /* out, may be NULL: 1 when the plan, or the smallest budget, was in the plan front */
+  int32_t *from_front;       /* out, may be NULL: 1 when the plan, or the smallest budget, was in the plan front */
+  const plim_paging *paging; /* read by plim_plan_make alone; NULL: every byte stays in the arena */
   /* out, may be NULL: set by plim_plan_make when it returns PLIM_ENOFIT, without a further search */
   struct plim_plan_floor *known;
 } plim_plan_options;
@@ -77,6 +88,9 @@ typedef struct plim_plan_options {
 plim_plan_options plim_plan_options_default(void);
 
 /* Make a plan within options->budget_bytes.
+ *
+ * With options->paging the plan may have copies on queues 1 (out) and 2 (in); its bound is then keep-all's time. It is
+ * never slower than a plan without copies that the same search found.
  *
  * PLIM_ENOFIT: no plan was found within the budget. The sentence has the lowest plan that this search or the plan front
  * knows, and what is proven. plim_plan_smallest looks for the smallest budget.

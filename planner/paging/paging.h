@@ -60,4 +60,10 @@ typedef struct plim_page_lower_options {
 PLIM_MUST_USE plim_status plim_page_lower(const plim_page_graph *paged, const plim_plan *plan,
                                           const plim_page_lower_options *options, plim_plan **out);
 
+/* ==== plan ==== */
+
+/* plim_plan_make with options->paging, which must not be NULL. */
+PLIM_MUST_USE plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                           const plim_plan_options *options, plim_plan **out);
+
 #endif

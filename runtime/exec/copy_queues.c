@@ -164,7 +164,12 @@ void plim_copy_queues_begin(plim_copy_queues *q, plim_bound *bound) {
 
 int plim_copy_queues_wait(plim_copy_queues *q, int32_t j) {
   const plim_bound_wait *wait = &q->bound->wait[j];
-  return wait->any ? wait_for(q, wait->need) : !atomic_load(&q->stop);
+  q->bound->waited_ns[j] = 0;
+  if (!wait->any || reached(q, wait->need)) return !atomic_load(&q->stop);
+  int64_t begin_ns = plim_now_ns();
+  int goes = wait_for(q, wait->need);
+  q->bound->waited_ns[j] = plim_now_ns() - begin_ns;
+  return goes;
 }
 
 void plim_copy_queues_ran(plim_copy_queues *q) {

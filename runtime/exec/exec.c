@@ -200,6 +200,29 @@ const int64_t *plim_exec_times(const plim_exec *exec, int32_t which) {
   return exec->timing > 0 ? exec->plan[which].bound.time_ns : NULL;
 }
 
+const int64_t *plim_exec_copy_times(const plim_exec *exec, int32_t which) {
+  return exec->plan[which].bound.wait ? exec->plan[which].bound.time_ns : NULL;
+}
+
+const int64_t *plim_exec_wait_times(const plim_exec *exec, int32_t which) {
+  return exec->plan[which].bound.waited_ns;
+}
+
+plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t which) {
+  const plim_bound *bound = &exec->plan[which].bound;
+  plim_exec_copies sum = {.n = 0};
+  for (int32_t j = 0; bound->wait && j < bound->plan->n_steps; j++) {
+    if (bound->plan->step[j].kind == PLIM_STEP_COPY) {
+      sum.n++;
+      sum.copy_ns += bound->time_ns[j];
+    } else {
+      sum.late += bound->waited_ns[j] > 0;
+      sum.waited_ns += bound->waited_ns[j];
+    }
+  }
+  return sum;
+}
+
 int64_t plim_exec_arena_bytes(const plim_exec *exec) {
   return exec->arena_bytes;
 }

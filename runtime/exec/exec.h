@@ -156,6 +156,18 @@ void plim_exec_timing_end(plim_exec *exec);
  * plans. NULL outside of timing_begin and timing_end. */
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t which);
 
+/* What the copies of plan `which` cost in its last step: time on their threads, and time for which runs waited. Both 0
+ * for plans without copies. */
+typedef struct plim_exec_copies {
+  int32_t n, late; /* copies; runs that waited */
+  int64_t copy_ns, waited_ns;
+} plim_exec_copies;
+plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t which);
+/* Of each command of that plan: how long a copy took, and how long a run waited; [n_steps], ns. Borrowed until the next
+ * step. NULL for plans without copies. */
+const int64_t *plim_exec_copy_times(const plim_exec *exec, int32_t which);
+const int64_t *plim_exec_wait_times(const plim_exec *exec, int32_t which);
+
 /* ---- other plans, and an arena that shrinks ---- */
 
 /* A plan switch in the middle of a step: another plan that begins with the commands that have run, and the bytes that

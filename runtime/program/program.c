@@ -59,6 +59,7 @@ plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
   eval.labels = PLIM_NUMERICS_SMALL;
   eval.label = NULL;
   eval.from_front = NULL;
+  eval.paging = NULL;
   return eval;
 }
 

@@ -37,8 +37,9 @@ typedef struct options {
   option_values memory_at;
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
   const char *with, *find, *policy;
-  const char *platform, *objective, *deadline, *page, *recompute, *place;
-  const char *file, *second; /* the arguments without a dash, when the command takes them */
+  const char *platform, *objective, *deadline, *page, *recompute, *place, *page_file;
+  const char *page_space, *page_memory; /* of --memory cpu=SIZE,host=SIZE: the second name and size; NULL: none */
+  const char *file, *second;            /* the arguments without a dash, when the command takes them */
   int64_t batch, epochs, steps, total_steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
   double rate, momentum, weight_decay, time_limit, profile_time, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */

@@ -279,6 +279,47 @@ static void take_streams(parsing *p) {
   }
 }
 
+/* ---- spaces ---- */
+
+/* "cpu=48MiB,host=1GiB": the arena's size stays --memory, the other becomes the page space's. */
+static void take_space(parsing *p, char *name, char *size, const char *given) {
+  static const char *const pages[] = {"host", "disk"};
+  options *o = p->o;
+  const char *page = NULL;
+  for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+    if (strcmp(name, pages[i]) == 0) page = pages[i];
+  }
+  if (strcmp(name, "cpu") == 0 && !o->memory) {
+    o->memory = size;
+  } else if (page && !o->page_space) {
+    o->page_space = page;
+    o->page_memory = size;
+  } else if (page || strcmp(name, "cpu") == 0) {
+    refuse(p, "--memory %s: give the arena, cpu, and one space to page to, host or disk", given);
+  } else {
+    refuse(p, "--memory %s: there is no space %s; there are cpu, host and disk", given, name);
+  }
+}
+
+static void take_spaces(parsing *p) {
+  static char text[512];
+  options *o = p->o;
+  const char *given = o->memory;
+  if (!(p->wanted->mask & (COMMAND_TRAIN | COMMAND_VERIFY)) || !given || !strchr(given, '=')) return;
+  if (strlen(given) >= sizeof text) refuse(p, "--memory has %zu characters", strlen(given));
+  (void)snprintf(text, sizeof text, "%s", given);
+  o->memory = NULL;
+  for (char *at = text, *next; at; at = next) {
+    next = strchr(at, ',');
+    if (next) *next++ = '\0';
+    char *size = strchr(at, '=');
+    if (!size) refuse(p, "--memory %s: %s is no NAME=SIZE", given, at);
+    *size++ = '\0';
+    take_space(p, at, size, given);
+  }
+  if (!o->memory) refuse(p, "--memory %s: the arena needs a size too, as in cpu=48MiB", given);
+}
+
 void options_parse(const command *c, int argc, char **argv, options *o) {
   parsing p = {c, o, argc, argv, 1};
   *o = (options){.command = c->mask,
@@ -304,4 +345,5 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   if (c->file && !o->file) refuse(&p, "%s is missing", c->file);
   if (c->second && c->second[0] != '[' && !o->second) refuse(&p, "%s is missing", c->second);
   take_streams(&p);
+  take_spaces(&p);
 }

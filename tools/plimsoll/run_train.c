@@ -9,6 +9,7 @@
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/option_rules.h"
+#include "tools/plimsoll/page_options.h"
 
 enum { LINE = 120 };
 
@@ -166,6 +167,7 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   add_cap(f, column, s, plan);
   figures_bytes(f, column, "arena_bytes", "arena", plim_program_arena_bytes(program));
   figures_bytes(f, column, "peak_bytes", "peak, planned", plan->peak_bytes);
+  paging_figures_plan(f, column, plan);
   figures_bytes(f, column, "keep_all_bytes", f->columns == 1 ? "keep-all" : NULL, s->keep_all->arena_bytes);
   figures_real(f, column, "overhead_percent", "overhead, predicted", "%.2f %%", overhead);
   figures_real(f, column, "bound_percent", "lower bound", "%.2f %%", bound);
@@ -196,6 +198,7 @@ void run_figures_measured(figures *f, int column, const run *r) {
   int64_t median = times_percentile(&r->times, 50);
   if (r->times.count == 0) return;
   figures_bytes(f, column, "peak_measured_bytes", "peak, measured", r->peak_bytes);
+  paging_figures_measured(f, column, plim_trainer_exec(r->trainer));
   figures_count(f, column, "steps", "steps", r->times.count);
   if (r->times.count > 1 && !session_uses_heap(r->s)) add_allocations(f, column, r, use.own_allocations);
   figures_real(f, column, "step_ms", "median step", "%.2f ms", (double)median / 1e6);

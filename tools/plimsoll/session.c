@@ -17,6 +17,7 @@
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/online.h"
 #include "tools/plimsoll/option_rules.h"
+#include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/process.h"
 
@@ -252,7 +253,7 @@ plim_status session_planning(session *s) {
   plim_size size;
   PLIM_TRY(plim_size_parse(s->ctx, o->memory, &size));
   s->planning.budget_bytes = plim_size_bytes(&size, s->keep_all->arena_bytes);
-  if (s->planning.budget_bytes >= 0) return PLIM_OK;
+  if (s->planning.budget_bytes >= 0) return paging_choose(s);
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", o->memory);
 }
 
@@ -271,6 +272,7 @@ static plim_status plan_training(session *s) {
   if (s->o->online) return online_run(s);
   plim_status status = make_plan(s);
   progress_clear(&s->bar);
+  if (status == PLIM_ENOFIT && s->planning.paging) return status; /* the sentence has the numbers */
   if (status == PLIM_ENOFIT && !s->o->plan) return refusal_explain(s);
   if (status != PLIM_OK || strcmp(s->o->addresses, "arena") != 0) return status;
   return plim_program_replay(s->program, s->o->plan ? NULL : &s->planning, &s->replay, &s->arena_room_bytes);
@@ -346,6 +348,7 @@ plim_trainer_options session_trainer_options(const session *s, int64_t steps) {
 
 plim_status session_trainer(session *s, plim_program *program, int64_t steps, plim_trainer **out) {
   plim_trainer_options wanted = session_trainer_options(s, steps);
+  wanted.exec.page_file = s->o->page_file;
   if (session_uses_heap(s) && program == s->program) {
     PLIM_TRY(heap_arena_open(s->ctx, &s->heap));
     wanted.exec.addresses = PLIM_ADDRESSES_EACH;

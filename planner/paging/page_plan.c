@@ -1,0 +1,303 @@
+/* Which storages page. Keep-all's plan says where bytes are short; a greedy covering pages what relieves most for its
+ * cost, and stops at several levels. At each level the planner for one arena plans the rest: it recomputes, or it runs
+ * every op once. Each plan is lowered to queues, and the fastest is taken; one without paging counts too. */
+#include <string.h>
+
+#include "planner/paging/paging.h"
+#include "runtime/graph/check.h"
+
+enum { LEVELS = 3, PACK_EFFORT = 200 };
+
+/* A storage that could page, and where keep-all's plan would not hold it. */
+typedef struct candidate {
+  plim_page_choice choice;
+  int64_t bytes;
+  int64_t cost_ns;    /* what its copies take from the runs */
+  int64_t again_ns;   /* what recomputing it takes: the run of its producer */
+  int32_t begin, end; /* steps of keep-all's plan */
+  int32_t taken;
+} candidate;
+
+typedef struct paging {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_profile *profile;
+  const plim_plan_options *options;
+  const plim_paging *o;
+  const plim_plan *keep_all;
+  candidate *candidate;
+  int32_t n;
+  int64_t *live;            /* [steps of keep_all] */
+  plim_page_choice *choice; /* [n] of the level in hand */
+  int64_t *charge_ns;       /* [2n] */
+  const char **label;       /* [ops + 2n] with PLIM_NUMERICS_GIVEN */
+  int64_t smallest_bytes;   /* arena of the smallest plan met */
+  plim_plan *best;
+} paging;
+
+/* ---- candidates ---- */
+
+static int64_t copy_ns(const plim_paging *o, int in, int64_t bytes) {
+  double ns = (double)bytes / o->bytes_per_ns[in];
+  return o->latency_ns[in] + (ns < 0x1p53 ? (int64_t)ns : INT64_C(1) << 53);
+}
+
+static int64_t step_ns(const plim_plan *plan, int32_t j) {
+  return plan->variant[plan->step[j].variant].variant.time_ns;
+}
+
+/* The longest pause between two uses of a storage in keep-all's plan. `at` [n_ops] is the step of each op; begin_ns
+ * [steps + 1]. */
+static void add_candidate(paging *p, int32_t s, const int32_t *at, const int64_t *begin_ns) {
+  const plim_graph *g = p->graph;
+  const plim_storage *storage = &g->storage[s];
+  if (storage->producer < 0 || storage->bytes <= 0 || storage->role == PLIM_ROLE_OUTPUT) return;
+  candidate c = {.bytes = plim_align_up(storage->bytes, PLIM_ALIGN)};
+  int32_t last = at[storage->producer];
+  int64_t longest_ns = 0;
+  for (int32_t i = g->reader_first[s]; i < g->reader_first[s + 1]; i++) {
+    int32_t now = at[g->reader[i]];
+    if (now > last && begin_ns[now] - begin_ns[last + 1] > longest_ns) {
+      longest_ns = begin_ns[now] - begin_ns[last + 1];
+      c.choice.late = g->reader[i];
+      c.begin = last + 1;
+      c.end = now;
+    }
+    if (now > last) last = now;
+  }
+  c.choice.storage = s;
+  c.choice.out_ns = copy_ns(p->o, 0, storage->bytes);
+  c.choice.in_ns = copy_ns(p->o, 1, storage->bytes);
+  if (longest_ns <= c.choice.out_ns + c.choice.in_ns) return; /* it would not be away */
+  c.cost_ns = (int64_t)((double)(c.choice.out_ns + c.choice.in_ns) * p->o->charge);
+  c.again_ns = step_ns(p->keep_all, at[storage->producer]);
+  p->candidate[p->n++] = c;
+}
+
+static plim_status find_candidates(paging *p) {
+  const plim_plan *k = p->keep_all;
+  int32_t *at = NULL;
+  int64_t *begin_ns = NULL, steps = k->n_steps;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(p->ctx, p->graph->n_ops, sizeof *at, &at));
+  PLIM_CHECK(plim_allocate(p->ctx, steps + 1, sizeof *begin_ns, &begin_ns));
+  for (int32_t j = 0; j < k->n_steps; j++) {
+    at[k->step[j].op] = j;
+    begin_ns[j + 1] = begin_ns[j] + step_ns(k, j);
+  }
+  for (int32_t s = 0; s < p->graph->n_storages; s++) add_candidate(p, s, at, begin_ns);
+done:
+  plim_release(p->ctx, at, p->graph->n_ops, sizeof *at);
+  plim_release(p->ctx, begin_ns, steps + 1, sizeof *begin_ns);
+  return status;
+}
+
+/* ---- covering ---- */
+
+static void set_live(const paging *p) {
+  const plim_plan *k = p->keep_all;
+  memset(p->live, 0, (size_t)k->n_steps * sizeof *p->live);
+  for (int32_t i = 0; i < k->n_buffers; i++) {
+    for (int32_t j = k->buffer[i].begin; j < k->buffer[i].end; j++) p->live[j] += k->buffer[i].bytes;
+  }
+}
+
+/* Bytes by which a candidate relieves steps that are above the target, a nanosecond of its cost: its copies, or less
+ * where its producer takes long, since others are recomputed for less. */
+static double relief(const paging *p, const candidate *c, int64_t target) {
+  double sum = 0;
+  for (int32_t j = c->begin; j < c->end; j++) {
+    int64_t over = p->live[j] - target;
+    if (over > 0) sum += (double)(over < c->bytes ? over : c->bytes);
+  }
+  double cost = (double)c->cost_ns + 1;
+  if (p->o->recompute) cost = cost * cost / (cost + (double)c->again_ns);
+  return sum / cost;
+}
+
+/* Page until no step is above the target. 0: nothing is left that relieves any. */
+static int cover(paging *p, int64_t target, int64_t *page_bytes) {
+  for (;;) {
+    candidate *best = NULL;
+    double most = 0;
+    for (int32_t i = 0; i < p->n; i++) {
+      candidate *c = &p->candidate[i];
+      if (c->taken || *page_bytes + c->bytes > p->o->budget_bytes) continue;
+      double now = relief(p, c, target);
+      if (now > most) {
+        most = now;
+        best = c;
+      }
+    }
+    if (!best) break;
+    best->taken = 1;
+    *page_bytes += best->bytes;
+    for (int32_t j = best->begin; j < best->end; j++) p->live[j] -= best->bytes;
+  }
+  for (int32_t j = 0; j < p->keep_all->n_steps; j++) {
+    if (p->live[j] > target) return 0;
+  }
+  return 1;
+}
+
+/* ---- one level ---- */
+
+static int32_t take_choices(paging *p) {
+  int32_t n = 0, i = 0;
+  for (int32_t k = 0; k < p->n; k++) n += p->candidate[k].taken;
+  for (int32_t k = 0; k < p->n; k++) {
+    const candidate *c = &p->candidate[k];
+    if (!c->taken) continue;
+    p->choice[i] = c->choice;
+    p->charge_ns[i] = (int64_t)((double)c->choice.out_ns * p->o->charge);
+    p->charge_ns[n + i] = (int64_t)((double)c->choice.in_ns * p->o->charge);
+    i++;
+  }
+  return n;
+}
+
+static void keep_faster(paging *p, plim_plan *plan) {
+  if (p->best && p->best->time_ns <= plan->time_ns) {
+    plim_plan_free(plan);
+  } else {
+    plim_plan_free(p->best);
+    p->best = plan;
+  }
+}
+
+static plim_status plan_paged(paging *p, const plim_page_graph *paged, plim_plan **out) {
+  plim_plan_options inner = *p->options;
+  inner.paging = NULL;
+  inner.known = NULL;
+  for (int32_t o = 0; inner.labels == PLIM_NUMERICS_GIVEN && o < paged->paged->n_ops; o++) {
+    p->label[o] = paged->op[o] < 0 ? "page" : p->options->label[paged->op[o]];
+  }
+  inner.label = p->label;
+  return p->o->recompute ? plim_plan_make(p->ctx, paged->paged, paged->profile, &inner, out)
+                         : plim_plan_keep_all(p->ctx, paged->paged, paged->profile, &inner, out);
+}
+
+/* The plan of what pages now; one that does not fit is no failure. */
+static plim_status try_level(paging *p) {
+  plim_page_graph *paged = NULL;
+  plim_plan *plan = NULL, *lowered = NULL;
+  plim_page_lower_options lower = {.name = p->o->space,
+                                   .budget_bytes = p->options->budget_bytes,
+                                   .page_budget_bytes = p->o->budget_bytes,
+                                   .keep_all_ns = p->keep_all->keep_all_ns,
+                                   .effort = PACK_EFFORT};
+  int32_t n = take_choices(p);
+  plim_status status;
+  PLIM_CHECK(plim_page_graph_make(p->ctx, p->graph, p->profile, n, p->choice, p->charge_ns, &paged));
+  PLIM_CHECK(plan_paged(p, paged, &plan));
+  if (plan->arena_bytes < p->smallest_bytes) p->smallest_bytes = plan->arena_bytes;
+  PLIM_CHECK(plim_page_lower(paged, plan, &lower, &lowered));
+  PLIM_CHECK(plim_plan_check(p->ctx, p->graph, lowered));
+  keep_faster(p, lowered);
+  lowered = NULL;
+done:
+  plim_plan_free(lowered);
+  plim_plan_free(plan);
+  plim_page_graph_free(paged);
+  return status == PLIM_ENOFIT ? PLIM_OK : status;
+}
+
+/* ---- all levels ---- */
+
+/* From a level at which some bytes are paged to the one at which all that is missing is. Where that does not fit, what
+ * copies hold while they run is missing too: more is paged, by and by everything that can be. */
+static plim_status try_levels(paging *p) {
+  int64_t peak = p->keep_all->peak_bytes, budget = p->options->budget_bytes, page_bytes = 0;
+  int64_t missing = peak > budget ? peak - budget : 0;
+  set_live(p);
+  for (int level = p->o->recompute ? 1 : LEVELS; level <= LEVELS; level++) {
+    (void)cover(p, peak - missing / LEVELS * level, &page_bytes);
+    PLIM_TRY(try_level(p));
+  }
+  for (int64_t target = budget; !p->best && target > 0;) {
+    target -= budget / 20 + 1;
+    int32_t before = 0, after = 0;
+    for (int32_t i = 0; i < p->n; i++) before += p->candidate[i].taken;
+    int more = cover(p, target, &page_bytes);
+    for (int32_t i = 0; i < p->n; i++) after += p->candidate[i].taken;
+    if (after > before) PLIM_TRY(try_level(p));
+    if (!more) break;
+  }
+  return PLIM_OK;
+}
+
+static plim_status refuse(const paging *p) {
+  if (p->smallest_bytes == INT64_MAX) {
+    return plim_fail(p->ctx, PLIM_ENOFIT,
+                     "no plan was found within %lld bytes of the arena and %lld of %s, %s: give more bytes of either",
+                     (long long)p->options->budget_bytes, (long long)p->o->budget_bytes, p->o->space,
+                     p->o->recompute ? "with recomputation" : "without recomputation");
+  }
+  return plim_fail(
+      p->ctx, PLIM_ENOFIT,
+      "no plan was found within %lld bytes of the arena and %lld of %s, %s: the smallest arena that was met "
+      "has %lld bytes",
+      (long long)p->options->budget_bytes, (long long)p->o->budget_bytes, p->o->space,
+      p->o->recompute ? "with recomputation" : "without recomputation", (long long)p->smallest_bytes);
+}
+
+static plim_status check_paging(const plim_plan_options *options, plim_context *ctx) {
+  const plim_paging *o = options->paging;
+  if (options->unpacked) return plim_fail(ctx, PLIM_EUSAGE, "a plan without addresses cannot page");
+  for (int in = 0; in < 2; in++) {
+    if (o->latency_ns[in] >= 0 && o->bytes_per_ns[in] > 0 && o->charge >= 0 && o->budget_bytes >= 0) continue;
+    return plim_fail(ctx, PLIM_EUSAGE, "a link of %lld ns and %g bytes a ns, charged with %g, in %lld bytes",
+                     (long long)o->latency_ns[in], o->bytes_per_ns[in], o->charge, (long long)o->budget_bytes);
+  }
+  return PLIM_OK;
+}
+
+static plim_status make(paging *p) {
+  plim_plan_options plain = *p->options;
+  plim_plan *plan = NULL;
+  plain.paging = NULL;
+  int fits = p->keep_all->arena_bytes <= plain.budget_bytes;
+  if (!fits && p->o->budget_bytes > 0) {
+    PLIM_TRY(find_candidates(p));
+    if (p->n > 0) PLIM_TRY(try_levels(p));
+  }
+  if (!p->o->recompute && !fits) return p->best ? PLIM_OK : refuse(p);
+  plim_status status = p->o->recompute ? plim_plan_make(p->ctx, p->graph, p->profile, &plain, &plan)
+                                       : plim_plan_keep_all(p->ctx, p->graph, p->profile, &plain, &plan);
+  if (status == PLIM_ENOFIT) return p->best ? PLIM_OK : refuse(p);
+  PLIM_TRY(status);
+  keep_faster(p, plan);
+  return PLIM_OK;
+}
+
+plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, plim_plan **out) {
+  paging p = {.ctx = ctx, .graph = graph, .profile = profile, .options = options, .o = options->paging};
+  plim_plan_options unlimited = *options;
+  plim_plan *keep_all = NULL;
+  int64_t n = graph->n_storages, steps = 0;
+  plim_status status;
+  p.smallest_bytes = INT64_MAX;
+  unlimited.paging = NULL;
+  PLIM_TRY(check_paging(options, ctx));
+  PLIM_TRY(plim_plan_keep_all(ctx, graph, profile, &unlimited, &keep_all));
+  p.keep_all = keep_all;
+  steps = keep_all->n_steps;
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.candidate, &p.candidate));
+  PLIM_CHECK(plim_allocate(ctx, steps, sizeof *p.live, &p.live));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.choice, &p.choice));
+  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *p.charge_ns, &p.charge_ns));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops + 2 * n, sizeof *p.label, &p.label));
+  PLIM_CHECK(make(&p));
+  *out = p.best;
+  p.best = NULL;
+done:
+  plim_plan_free(p.best);
+  plim_release(ctx, p.candidate, n, sizeof *p.candidate);
+  plim_release(ctx, p.live, steps, sizeof *p.live);
+  plim_release(ctx, p.choice, n, sizeof *p.choice);
+  plim_release(ctx, p.charge_ns, 2 * n, sizeof *p.charge_ns);
+  plim_release(ctx, p.label, graph->n_ops + 2 * n, sizeof *p.label);
+  plim_plan_free(keep_all);
+  return status;
+}

@@ -1,0 +1,64 @@
+/* Two sizes give a line: the slope is the bandwidth, the rest the latency. The space is larger than a cache of the last
+ * level seldom is, and each copy takes other bytes, as in a step. */
+#include "runtime/exec/page_link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device/guarded.h"
+#include "runtime/exec/page_memory.h"
+
+enum { REPEATS = 7 };
+static const int64_t small_bytes = (int64_t)64 << 10, large_bytes = (int64_t)4 << 20;
+static const int64_t wake_ns = 20000; /* of a thread that sleeps, and of what it waited for */
+
+static int by_time(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+/* Median of copies of that size, each from and to bytes of its own. */
+static int time_copies(const plim_page_memory *page, char *memory, int in, int64_t bytes, int64_t *out) {
+  int64_t time_ns[REPEATS];
+  for (int i = 0; i < REPEATS; i++) {
+    char *paged = page->base + i * large_bytes, *own = memory + i * large_bytes;
+    int64_t begin_ns = plim_now_ns();
+    int error = in ? plim_page_read(page, own, paged, bytes) : plim_page_write(page, paged, own, bytes);
+    time_ns[i] = plim_now_ns() - begin_ns;
+    if (error != 0) return error;
+  }
+  qsort(time_ns, REPEATS, sizeof *time_ns, by_time);
+  *out = time_ns[REPEATS / 2];
+  return 0;
+}
+
+static int measure(const plim_page_memory *page, char *memory, plim_page_link *out) {
+  for (int in = 0; in < 2; in++) {
+    int64_t small_ns = 0, large_ns = 0;
+    int error = time_copies(page, memory, in, large_bytes, &large_ns);
+    if (error == 0) error = time_copies(page, memory, in, small_bytes, &small_ns);
+    if (error != 0) return error;
+    int64_t slope_ns = large_ns > small_ns ? large_ns - small_ns : 1;
+    out->bytes_per_ns[in] = (double)(large_bytes - small_bytes) / (double)slope_ns;
+    int64_t rest_ns = small_ns - (int64_t)((double)small_bytes / out->bytes_per_ns[in]);
+    out->latency_ns[in] = wake_ns + (rest_ns > 0 ? rest_ns : 0);
+  }
+  return 0;
+}
+
+plim_status plim_page_link_measure(plim_context *ctx, const char *space, const char *page_file, plim_page_link *out) {
+  plim_page_memory page = {.fd = -1};
+  plim_page_link link = {{0}, {0}};
+  void *memory = NULL;
+  int64_t bytes = REPEATS * large_bytes;
+  PLIM_TRY(strcmp(space, "disk") == 0 ? plim_page_file_open(ctx, page_file, bytes, &page)
+                                      : plim_page_memory_open(ctx, bytes, &page));
+  plim_status status = plim_guarded_alloc(ctx, bytes, 1, &memory);
+  int error = status == PLIM_OK ? measure(&page, memory, &link) : 0;
+  if (error != 0) status = plim_fail(ctx, PLIM_EIO, "copies to space %s fail: %s", space, strerror(error));
+  plim_guarded_free(memory, bytes);
+  plim_page_memory_close(&page);
+  if (status == PLIM_OK) *out = link;
+  return status;
+}

@@ -1,0 +1,27 @@
+/* What copies between the arena and a page space take, measured. */
+#ifndef PLIM_RUNTIME_EXEC_PAGE_LINK_H
+#define PLIM_RUNTIME_EXEC_PAGE_LINK_H
+
+#include "runtime/base/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* [0] from the arena to the space, [1] back: a copy takes latency_ns + bytes / bytes_per_ns. */
+typedef struct plim_page_link {
+  int64_t latency_ns[2];
+  double bytes_per_ns[2];
+} plim_page_link;
+
+/* Measure in a few tenths of a second: medians of copies of two sizes, on the calling thread.
+ *   space      in  "host", or "disk": a page file
+ *   page_file  in  as in plim_exec_options
+ * PLIM_ENOMEM, PLIM_EIO, PLIM_ENOFIT: as plim_exec_open. */
+PLIM_MUST_USE plim_status plim_page_link_measure(plim_context *ctx, const char *space, const char *page_file,
+                                                 plim_page_link *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
