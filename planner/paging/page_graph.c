@@ -11,10 +11,10 @@ typedef struct maker {
   const plim_profile *profile;
   const int64_t *charge_ns;
   plim_graph_builder *builder;
-  int32_t *choice_of;    /* [n_storages] -1: it stays */
+  int32_t *choice_of;    /* [n_storages] its first choice; -1: it stays */
   int32_t *last_early;   /* [n] last op that touches it before `late` */
   int32_t *mark, *whole; /* [n] values of the ops of paging */
-  int32_t *late_value;   /* [n_values] the value of s' over the same bytes, -1: none */
+  int32_t *late_value;   /* [n] the first value of s'; those over s have their order there */
   int32_t *pool;         /* operands of the op in hand */
   int32_t *first;        /* [n_ops + 2 n + 1] of the profile */
   plim_variant *variant;
@@ -52,16 +52,21 @@ static plim_status add_page_values(maker *m, int32_t i) {
   char name[NAME_BYTES];
   int32_t storage;
   (void)snprintf(name, sizeof name, "page:%d", (int)i);
-  PLIM_TRY(plim_graph_add(m->builder, name, PLIM_ROLE_ACTIVATION, &empty, &m->mark[i]));
+  if (p->first[i] == i) {
+    PLIM_TRY(plim_graph_add(m->builder, name, PLIM_ROLE_ACTIVATION, &empty, &m->mark[i]));
+  } else {
+    m->mark[i] = m->mark[p->first[i]];
+  }
   PLIM_TRY(plim_graph_add_storage(m->builder, s->role, s->bytes, &storage));
   p->storage[storage] = p->choice[i].storage;
   (void)snprintf(name, sizeof name, "page:%d:whole", (int)i);
   PLIM_TRY(plim_graph_add_value(m->builder, name, storage, 0, &all, &m->whole[i]));
+  m->late_value[i] = m->whole[i] + 1;
   for (int32_t v = 0; v < g->n_values; v++) {
     if (g->value[v].storage != p->choice[i].storage) continue;
+    int32_t id;
     (void)snprintf(name, sizeof name, "page:%d:%d", (int)i, (int)v);
-    PLIM_TRY(
-        plim_graph_add_value(m->builder, name, storage, g->value[v].offset, &g->value[v].shape, &m->late_value[v]));
+    PLIM_TRY(plim_graph_add_value(m->builder, name, storage, g->value[v].offset, &g->value[v].shape, &id));
   }
   return PLIM_OK;
 }
@@ -120,8 +125,12 @@ static plim_status add_page_op(maker *m, int32_t i, int in) {
 }
 
 static int32_t late_value(const maker *m, int32_t op, int32_t value) {
-  int32_t choice = m->choice_of[m->p->graph->value[value].storage];
-  return choice >= 0 && op >= m->p->choice[choice].late ? m->late_value[value] : value;
+  const plim_page_graph *p = m->p;
+  int32_t storage = p->graph->value[value].storage, choice = m->choice_of[storage], before = 0;
+  if (choice < 0 || op < p->choice[choice].late) return value;
+  while (choice + 1 < p->n && p->choice[choice + 1].storage == storage && op >= p->choice[choice + 1].late) choice++;
+  for (int32_t v = 0; v < value; v++) before += p->graph->value[v].storage == storage;
+  return m->late_value[choice] + before;
 }
 
 static plim_status add_op(maker *m, int32_t o) {
@@ -157,7 +166,7 @@ static plim_status add_ops(maker *m) {
     }
     PLIM_TRY(add_op(m, o));
     for (int32_t i = 0; i < p->n; i++) {
-      if (m->last_early[i] == o) PLIM_TRY(add_page_op(m, i, 0));
+      if (p->first[i] == i && m->last_early[i] == o) PLIM_TRY(add_page_op(m, i, 0));
     }
   }
   return PLIM_OK;
@@ -169,8 +178,14 @@ static plim_status fill(maker *m) {
   for (int32_t s = 0; s < g->n_storages; s++) m->choice_of[s] = -1;
   for (int64_t s = 0; s < (int64_t)g->n_storages + 2 * (int64_t)p->n; s++) p->storage[s] = -1;
   for (int32_t i = 0; i < p->n; i++) {
+    const plim_page_choice *before = i > 0 ? &p->choice[i - 1] : NULL;
     PLIM_TRY(check_choice(p, &p->choice[i]));
-    m->choice_of[p->choice[i].storage] = i;
+    int again = before && before->storage == p->choice[i].storage;
+    if (before && (before->storage > p->choice[i].storage || (again && before->late >= p->choice[i].late))) {
+      return plim_fail(p->ctx, PLIM_EUSAGE, "choices %d and %d are not in order", (int)i - 1, (int)i);
+    }
+    p->first[i] = again ? p->first[i - 1] : i;
+    if (!again) m->choice_of[p->choice[i].storage] = i;
     m->last_early[i] = last_early_of(g, &p->choice[i]);
   }
   PLIM_TRY(plim_graph_begin(p->ctx, g->name, g->batch, &m->builder));
@@ -201,6 +216,7 @@ plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, con
   *p = (plim_page_graph){.ctx = ctx, .graph = graph, .n = n};
   m.p = p;
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *p->choice, &p->choice));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p->first, &p->first));
   PLIM_CHECK(plim_allocate(ctx, ops, sizeof *p->op, &p->op));
   PLIM_CHECK(plim_allocate(ctx, ops, sizeof *p->copies, &p->copies));
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages + 2 * (int64_t)n, sizeof *p->storage, &p->storage));
@@ -208,7 +224,7 @@ plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, con
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.last_early, &m.last_early));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.mark, &m.mark));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.whole, &m.whole));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_values, sizeof *m.late_value, &m.late_value));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.late_value, &m.late_value));
   PLIM_CHECK(plim_allocate(ctx, inputs, sizeof *m.pool, &m.pool));
   PLIM_CHECK(plim_allocate(ctx, ops + 1, sizeof *m.first, &m.first));
   PLIM_CHECK(plim_allocate(ctx, variants, sizeof *m.variant, &m.variant));
@@ -222,7 +238,7 @@ done:
   plim_release(ctx, m.last_early, n, sizeof *m.last_early);
   plim_release(ctx, m.mark, n, sizeof *m.mark);
   plim_release(ctx, m.whole, n, sizeof *m.whole);
-  plim_release(ctx, m.late_value, graph->n_values, sizeof *m.late_value);
+  plim_release(ctx, m.late_value, n, sizeof *m.late_value);
   plim_release(ctx, m.pool, inputs, sizeof *m.pool);
   plim_release(ctx, m.first, ops + 1, sizeof *m.first);
   plim_release(ctx, m.variant, variants, sizeof *m.variant);
@@ -236,6 +252,7 @@ void plim_page_graph_free(plim_page_graph *p) {
   plim_profile_free(p->profile);
   plim_graph_free(p->paged);
   plim_release(p->ctx, p->choice, p->n, sizeof *p->choice);
+  plim_release(p->ctx, p->first, p->n, sizeof *p->first);
   plim_release(p->ctx, p->op, ops, sizeof *p->op);
   plim_release(p->ctx, p->copies, ops, sizeof *p->copies);
   plim_release(p->ctx, p->storage, p->graph->n_storages + 2 * (int64_t)p->n, sizeof *p->storage);

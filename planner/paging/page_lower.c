@@ -169,7 +169,7 @@ static plim_status add_in(lowering *l, int32_t j, int32_t choice, int32_t begin,
   int32_t begun = 0;
   for (int32_t i = begin; i < end; i++) PLIM_TRY(begin_buffer(l, i, j, 0, &begun));
   if (!begun) return PLIM_OK; /* the arena has it still */
-  add_use(l, l->paged_out[choice], 0);
+  add_use(l, l->paged_out[l->p->first[choice]], 0);
   add_use(l, l->buffer_of[begin], 1);
   l->command[l->n++] = (command){j, choice, 1};
   return PLIM_OK;
@@ -480,6 +480,7 @@ static plim_status write_plan(const lowering *l, const waits *w, plim_step *step
   plim_page_space page = {.budget_bytes = l->o->page_budget_bytes};
   plim_plan draft = *plan;
   (void)snprintf(page.name, sizeof page.name, "%s", l->o->name);
+  (void)snprintf(draft.planner, sizeof draft.planner, "%.24s, paged", plan->planner);
   draft.n_steps = l->n;
   draft.n_buffers = l->n_buffers;
   draft.step = step;

@@ -24,9 +24,11 @@ typedef struct paging {
   const plim_profile *profile;
   const plim_plan_options *options;
   const plim_paging *o;
-  const plim_plan *keep_all;
-  candidate *candidate;
+  const plim_plan *keep_all; /* with this profile */
+  int64_t keep_all_ns;       /* with all variants */
+  candidate *candidate;      /* by storage, then by late */
   int32_t n;
+  int32_t *step_of;         /* [n_ops] step of keep-all's plan */
   int64_t *live;            /* [steps of keep_all] */
   plim_page_choice *choice; /* [n] of the level in hand */
   int64_t *charge_ns;       /* [2n] */
@@ -46,48 +48,42 @@ static int64_t step_ns(const plim_plan *plan, int32_t j) {
   return plan->variant[plan->step[j].variant].variant.time_ns;
 }
 
-/* The longest pause between two uses of a storage in keep-all's plan. `at` [n_ops] is the step of each op; begin_ns
- * [steps + 1]. */
-static void add_candidate(paging *p, int32_t s, const int32_t *at, const int64_t *begin_ns) {
+/* A pause of a storage between two uses in keep-all's plan, which ends at step `end` with a run of `late`. Where copies
+ * take longer than it lasts, runs wait for them, whatever they share. */
+static void add_candidate(paging *p, int32_t s, int32_t late, int32_t begin, int32_t end, int64_t pause_ns) {
+  int64_t bytes = p->graph->storage[s].bytes;
+  candidate c = {.bytes = plim_align_up(bytes, PLIM_ALIGN), .begin = begin, .end = end};
+  c.choice = (plim_page_choice){s, late, copy_ns(p->o, 0, bytes), copy_ns(p->o, 1, bytes)};
+  int64_t both_ns = c.choice.out_ns + c.choice.in_ns, late_ns = both_ns > pause_ns ? both_ns - pause_ns : 0;
+  c.cost_ns = (int64_t)((double)both_ns * p->o->charge) + late_ns;
+  c.again_ns = step_ns(p->keep_all, p->step_of[p->graph->storage[s].producer]);
+  p->candidate[p->n++] = c;
+}
+
+/* Every pause of a storage that an op writes. */
+static void add_candidates(paging *p, int32_t s, const int64_t *begin_ns) {
   const plim_graph *g = p->graph;
   const plim_storage *storage = &g->storage[s];
   if (storage->producer < 0 || storage->bytes <= 0 || storage->role == PLIM_ROLE_OUTPUT) return;
-  candidate c = {.bytes = plim_align_up(storage->bytes, PLIM_ALIGN)};
-  int32_t last = at[storage->producer];
-  int64_t longest_ns = 0;
+  int32_t last = p->step_of[storage->producer];
   for (int32_t i = g->reader_first[s]; i < g->reader_first[s + 1]; i++) {
-    int32_t now = at[g->reader[i]];
-    if (now > last && begin_ns[now] - begin_ns[last + 1] > longest_ns) {
-      longest_ns = begin_ns[now] - begin_ns[last + 1];
-      c.choice.late = g->reader[i];
-      c.begin = last + 1;
-      c.end = now;
-    }
+    int32_t now = p->step_of[g->reader[i]];
+    if (now > last + 1) add_candidate(p, s, g->reader[i], last + 1, now, begin_ns[now] - begin_ns[last + 1]);
     if (now > last) last = now;
   }
-  c.choice.storage = s;
-  c.choice.out_ns = copy_ns(p->o, 0, storage->bytes);
-  c.choice.in_ns = copy_ns(p->o, 1, storage->bytes);
-  if (longest_ns <= c.choice.out_ns + c.choice.in_ns) return; /* it would not be away */
-  c.cost_ns = (int64_t)((double)(c.choice.out_ns + c.choice.in_ns) * p->o->charge);
-  c.again_ns = step_ns(p->keep_all, at[storage->producer]);
-  p->candidate[p->n++] = c;
 }
 
 static plim_status find_candidates(paging *p) {
   const plim_plan *k = p->keep_all;
-  int32_t *at = NULL;
   int64_t *begin_ns = NULL, steps = k->n_steps;
   plim_status status;
-  PLIM_CHECK(plim_allocate(p->ctx, p->graph->n_ops, sizeof *at, &at));
   PLIM_CHECK(plim_allocate(p->ctx, steps + 1, sizeof *begin_ns, &begin_ns));
   for (int32_t j = 0; j < k->n_steps; j++) {
-    at[k->step[j].op] = j;
+    p->step_of[k->step[j].op] = j;
     begin_ns[j + 1] = begin_ns[j] + step_ns(k, j);
   }
-  for (int32_t s = 0; s < p->graph->n_storages; s++) add_candidate(p, s, at, begin_ns);
+  for (int32_t s = 0; s < p->graph->n_storages; s++) add_candidates(p, s, begin_ns);
 done:
-  plim_release(p->ctx, at, p->graph->n_ops, sizeof *at);
   plim_release(p->ctx, begin_ns, steps + 1, sizeof *begin_ns);
   return status;
 }
@@ -115,6 +111,14 @@ static double relief(const paging *p, const candidate *c, int64_t target) {
   return sum / cost;
 }
 
+/* Bytes that the page space needs for a candidate: none where another pause of its storage is paged. */
+static int64_t page_bytes_of(const paging *p, const candidate *c) {
+  for (int32_t i = 0; i < p->n; i++) {
+    if (p->candidate[i].taken && p->candidate[i].choice.storage == c->choice.storage) return 0;
+  }
+  return c->bytes;
+}
+
 /* Page until no step is above the target. 0: nothing is left that relieves any. */
 static int cover(paging *p, int64_t target, int64_t *page_bytes) {
   for (;;) {
@@ -122,7 +126,7 @@ static int cover(paging *p, int64_t target, int64_t *page_bytes) {
     double most = 0;
     for (int32_t i = 0; i < p->n; i++) {
       candidate *c = &p->candidate[i];
-      if (c->taken || *page_bytes + c->bytes > p->o->budget_bytes) continue;
+      if (c->taken || *page_bytes + page_bytes_of(p, c) > p->o->budget_bytes) continue;
       double now = relief(p, c, target);
       if (now > most) {
         most = now;
@@ -130,8 +134,8 @@ static int cover(paging *p, int64_t target, int64_t *page_bytes) {
       }
     }
     if (!best) break;
+    *page_bytes += page_bytes_of(p, best);
     best->taken = 1;
-    *page_bytes += best->bytes;
     for (int32_t j = best->begin; j < best->end; j++) p->live[j] -= best->bytes;
   }
   for (int32_t j = 0; j < p->keep_all->n_steps; j++) {
@@ -156,12 +160,13 @@ static int32_t take_choices(paging *p) {
   return n;
 }
 
-static void keep_faster(paging *p, plim_plan *plan) {
-  if (p->best && p->best->time_ns <= plan->time_ns) {
+/* *best becomes the faster of both, the other is freed. */
+static void keep_faster(plim_plan **best, plim_plan *plan) {
+  if (*best && (*best)->time_ns <= plan->time_ns) {
     plim_plan_free(plan);
   } else {
-    plim_plan_free(p->best);
-    p->best = plan;
+    plim_plan_free(*best);
+    *best = plan;
   }
 }
 
@@ -184,7 +189,7 @@ static plim_status try_level(paging *p) {
   plim_page_lower_options lower = {.name = p->o->space,
                                    .budget_bytes = p->options->budget_bytes,
                                    .page_budget_bytes = p->o->budget_bytes,
-                                   .keep_all_ns = p->keep_all->keep_all_ns,
+                                   .keep_all_ns = p->keep_all_ns,
                                    .effort = PACK_EFFORT};
   int32_t n = take_choices(p);
   plim_status status;
@@ -193,7 +198,7 @@ static plim_status try_level(paging *p) {
   if (plan->arena_bytes < p->smallest_bytes) p->smallest_bytes = plan->arena_bytes;
   PLIM_CHECK(plim_page_lower(paged, plan, &lower, &lowered));
   PLIM_CHECK(plim_plan_check(p->ctx, p->graph, lowered));
-  keep_faster(p, lowered);
+  keep_faster(&p->best, lowered);
   lowered = NULL;
 done:
   plim_plan_free(lowered);
@@ -266,24 +271,26 @@ static plim_status make(paging *p) {
                                        : plim_plan_keep_all(p->ctx, p->graph, p->profile, &plain, &plan);
   if (status == PLIM_ENOFIT) return p->best ? PLIM_OK : refuse(p);
   PLIM_TRY(status);
-  keep_faster(p, plan);
+  keep_faster(&p->best, plan);
   return PLIM_OK;
 }
 
-plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, plim_plan **out) {
+static plim_status make_with(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, int64_t keep_all_ns, int64_t *smallest_bytes,
+                             plim_plan **out) {
   paging p = {.ctx = ctx, .graph = graph, .profile = profile, .options = options, .o = options->paging};
   plim_plan_options unlimited = *options;
   plim_plan *keep_all = NULL;
-  int64_t n = graph->n_storages, steps = 0;
+  int64_t n = graph->reader_first[graph->n_storages], steps = 0; /* pauses end with a reader */
   plim_status status;
-  p.smallest_bytes = INT64_MAX;
+  p.smallest_bytes = *smallest_bytes;
+  p.keep_all_ns = keep_all_ns;
   unlimited.paging = NULL;
-  PLIM_TRY(check_paging(options, ctx));
   PLIM_TRY(plim_plan_keep_all(ctx, graph, profile, &unlimited, &keep_all));
   p.keep_all = keep_all;
   steps = keep_all->n_steps;
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.candidate, &p.candidate));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *p.step_of, &p.step_of));
   PLIM_CHECK(plim_allocate(ctx, steps, sizeof *p.live, &p.live));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.choice, &p.choice));
   PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *p.charge_ns, &p.charge_ns));
@@ -292,12 +299,105 @@ plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const p
   *out = p.best;
   p.best = NULL;
 done:
+  *smallest_bytes = p.smallest_bytes;
   plim_plan_free(p.best);
   plim_release(ctx, p.candidate, n, sizeof *p.candidate);
+  plim_release(ctx, p.step_of, graph->n_ops, sizeof *p.step_of);
   plim_release(ctx, p.live, steps, sizeof *p.live);
   plim_release(ctx, p.choice, n, sizeof *p.choice);
   plim_release(ctx, p.charge_ns, 2 * n, sizeof *p.charge_ns);
   plim_release(ctx, p.label, graph->n_ops + 2 * n, sizeof *p.label);
   plim_plan_free(keep_all);
+  return status;
+}
+
+/* ---- workspaces ---- */
+
+/* Bytes that the budget leaves for the workspace of an op, beside its operands and what persists. */
+static int64_t workspace_room(const plim_graph *g, const plim_op *op, int64_t budget_bytes) {
+  int64_t room = budget_bytes - plim_graph_persistent_bytes(g);
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    if (!plim_role_persistent(g->storage[op->reads[i]].role)) room -= g->storage[op->reads[i]].bytes;
+  }
+  for (int32_t i = 0; i < op->n_writes; i++) room -= g->storage[op->writes[i]].bytes;
+  return room > 0 ? room : 0;
+}
+
+/* The profile without variants whose workspace takes more than that share of the room; each op keeps the one with the
+ * least. */
+static plim_status make_lean(plim_context *ctx, const plim_graph *g, const plim_profile *profile, int64_t budget_bytes,
+                             double share, plim_profile **out) {
+  int64_t rows = profile->first[g->n_ops], n = 0;
+  plim_variant *variant = NULL;
+  int32_t *first = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, rows, sizeof *variant, &variant));
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)g->n_ops + 1, sizeof *first, &first));
+  for (int32_t o = 0; o < g->n_ops; o++) {
+    int64_t most = (int64_t)((double)workspace_room(g, &g->op[o], budget_bytes) * share), least = INT64_MAX;
+    for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
+      if (profile->variant[i].workspace_bytes < least) least = profile->variant[i].workspace_bytes;
+    }
+    for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
+      if (profile->variant[i].workspace_bytes <= (most > least ? most : least)) variant[n++] = profile->variant[i];
+    }
+    first[o + 1] = (int32_t)n;
+  }
+  PLIM_CHECK(plim_profile_make(g, &profile->machine, profile->measured, first, variant, out));
+done:
+  plim_release(ctx, variant, rows, sizeof *variant);
+  plim_release(ctx, first, (int64_t)g->n_ops + 1, sizeof *first);
+  return status;
+}
+
+/* A plan that was not found is no failure. */
+static plim_status take_faster(plim_status status, plim_plan **plan, plim_plan **best) {
+  if (status == PLIM_ENOFIT) return PLIM_OK;
+  PLIM_TRY(status);
+  keep_faster(best, *plan);
+  return PLIM_OK;
+}
+
+/* Plans that run every op once, from all variants and from those with less and less workspace: such a plan takes the
+ * fastest variant that there is, whatever its workspace. */
+static plim_status make_once(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, int64_t keep_all_ns, int64_t *smallest_bytes,
+                             plim_plan **best) {
+  static const double shares[] = {1, 0.5, 0.25, 0.1, 0};
+  plim_paging once = *options->paging;
+  plim_plan_options wanted = *options;
+  plim_plan *plan = NULL;
+  once.recompute = 0;
+  wanted.paging = &once;
+  PLIM_TRY(take_faster(make_with(ctx, graph, profile, &wanted, keep_all_ns, smallest_bytes, &plan), &plan, best));
+  for (size_t i = 0; wanted.labels == PLIM_NUMERICS_AUTO && i < sizeof shares / sizeof *shares; i++) {
+    plim_profile *lean = NULL;
+    PLIM_TRY(make_lean(ctx, graph, profile, options->budget_bytes, shares[i], &lean));
+    plim_status status = make_with(ctx, graph, lean, &wanted, keep_all_ns, smallest_bytes, &plan);
+    plim_profile_free(lean);
+    PLIM_TRY(take_faster(status, &plan, best));
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, plim_plan **out) {
+  plim_plan *keep_all = NULL, *best = NULL, *plan = NULL;
+  plim_plan_options unlimited = *options;
+  unlimited.paging = NULL;
+  PLIM_TRY(check_paging(options, ctx));
+  PLIM_TRY(plim_plan_keep_all(ctx, graph, profile, &unlimited, &keep_all));
+  int64_t keep_all_ns = keep_all->keep_all_ns, smallest_bytes = INT64_MAX;
+  plim_plan_free(keep_all);
+  plim_status status = make_once(ctx, graph, profile, options, keep_all_ns, &smallest_bytes, &best);
+  if (status == PLIM_OK && options->paging->recompute) {
+    status = take_faster(make_with(ctx, graph, profile, options, keep_all_ns, &smallest_bytes, &plan), &plan, &best);
+  }
+  if (status == PLIM_OK && !best) status = PLIM_ENOFIT; /* the last of them has left the sentence */
+  if (status == PLIM_OK) {
+    *out = best;
+  } else {
+    plim_plan_free(best);
+  }
   return status;
 }

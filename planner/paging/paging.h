@@ -10,13 +10,14 @@
  *
  * A storage s that pages is split in two. Its early readers read s. An op out:s after the last of them reads s and
  * writes a mark without bytes. An op in:s before the first late reader reads the mark and writes s', which late readers
- * read. Nothing keeps s while it is paged out, and a planner for one arena decides when to page in, or to recompute s
+ * read. A storage may be split at several readers: it is paged out once, and paged in for each part.
+ * Nothing keeps s while it is paged out, and a planner for one arena decides when to page in, or to recompute s
  * and page in again. What it plans is a plan with copies (plim_page_lower). */
 
-/* A storage that pages. */
+/* A storage that pages, and the part of its readers that read what is paged in. */
 typedef struct plim_page_choice {
   int32_t storage;       /* written by an op; not persistent, no output; bytes > 0 */
-  int32_t late;          /* a reader: it and those after it in program order read what is paged in */
+  int32_t late;          /* a reader: the part begins with it, and ends before the storage's next choice */
   int64_t out_ns, in_ns; /* of its copies */
 } plim_page_choice;
 
@@ -27,12 +28,13 @@ typedef struct plim_page_graph {
   plim_profile *profile;   /* of `paged` */
   int32_t n;
   plim_page_choice *choice; /* [n] */
+  int32_t *first;           /* [n] first choice of the same storage: the one that pages out */
   int32_t *op;              /* [paged->n_ops] op of `graph`, -1: of paging */
   int32_t *copies;          /* [paged->n_ops] out: its choice; in: n + its choice; -1: an op of `graph` */
   int32_t *storage;         /* [paged->n_storages] storage of `graph`; -1: a mark */
 } plim_page_graph;
 
-/*   choice     [n] in   copied; one a storage
+/*   choice     [n] in   copied; sorted by storage, then late
  *   charge_ns  [2n] in  time of the ops out (first n) and in of each choice: what a copy costs the runs beside it
  * PLIM_EUSAGE: a choice that is not allowed. O(graph). */
 PLIM_MUST_USE plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
