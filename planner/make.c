@@ -84,8 +84,8 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
 plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                            const plim_plan_options *options, plim_plan **out) {
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  plim_status status = options->paging ? plim_paging_make(ctx, graph, profile, options, out)
-                                       : make(ctx, graph, profile, options, out);
+  plim_status status =
+      options->paging ? plim_paging_make(ctx, graph, profile, options, out) : make(ctx, graph, profile, options, out);
   return plim_effort_end(ctx, outer_ns, status);
 }
 

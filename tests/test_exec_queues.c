@@ -48,7 +48,8 @@ static int32_t draw_choices(const plim_graph *g, uint64_t seed, plim_page_choice
         readers == 0 || drawn % 2 == 0) {
       continue;
     }
-    for (int32_t i = (int32_t)(drawn / 2 % (uint64_t)readers); i < readers && n < MOST_CHOICES; i += 1 + (int32_t)(drawn % 3)) {
+    for (int32_t i = (int32_t)(drawn / 2 % (uint64_t)readers); i < readers && n < MOST_CHOICES;
+         i += 1 + (int32_t)(drawn % 3)) {
       int32_t late = g->reader[g->reader_first[s] + i];
       choice[n++] = (plim_page_choice){s, late, (int64_t)(drawn >> 40) % 3000, (int64_t)(drawn >> 20) % 3000};
     }

@@ -1,0 +1,165 @@
+/* planner/paging: plans that page fit where nothing else does, are no slower than without, and run. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "planner/planner.h"
+#include "runtime/exec/page_link.h"
+#include "runtime/graph/check.h"
+#include "tests/support/child_program.h"
+#include "tests/support/folder.h"
+#include "tests/support/random_graph.h"
+
+enum { SEEDS = 8 };
+
+typedef struct rig {
+  plim_context *ctx;
+  plim_graph *graph;
+  plim_profile *profile;
+  plim_plan_options options;
+  plim_paging paging;
+} rig;
+
+/* A training chain with a link that copies all of keep-all's arena in a tenth of its time. */
+static void make_rig(rig *r, uint64_t seed) {
+  plim_plan *keep_all = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &r->ctx), PLIM_OK);
+  cr_assert_eq(random_chain_make(r->ctx, 8, seed, &r->graph), PLIM_OK);
+  cr_assert_eq(random_profile_make(r->graph, seed, 1, &r->profile), PLIM_OK);
+  r->options = plim_plan_options_default();
+  r->options.iterations = 100;
+  cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &keep_all), PLIM_OK);
+  double bytes_per_ns = (double)keep_all->arena_bytes / (double)(keep_all->time_ns + 1);
+  r->paging = (plim_paging){.space = "host",
+                            .budget_bytes = keep_all->arena_bytes * 4,
+                            .latency_ns = {1, 1},
+                            .bytes_per_ns = {10 * bytes_per_ns, 10 * bytes_per_ns},
+                            .charge = 0.1,
+                            .recompute = 1};
+  int64_t persistent = plim_graph_persistent_bytes(r->graph);
+  r->options.budget_bytes = persistent + (keep_all->arena_bytes - persistent) * 3 / 4;
+  plim_plan_free(keep_all);
+}
+
+static void free_rig(rig *r) {
+  plim_profile_free(r->profile);
+  plim_graph_free(r->graph);
+  plim_context_free(r->ctx);
+}
+
+static int32_t count(const plim_plan *plan, plim_step_kind kind) {
+  int32_t n = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) n += plan->step[j].kind == kind;
+  return n;
+}
+
+Test(paging, a_plan_that_may_page_is_no_slower_and_fits_both_spaces) {
+  int paged = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    plim_plan *without = NULL, *with = NULL;
+    make_rig(&r, seed);
+    plim_status alone = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &without);
+    cr_assert(alone == PLIM_OK || alone == PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
+    r.options.paging = &r.paging;
+    plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &with);
+    cr_assert(status == PLIM_OK || (status == PLIM_ENOFIT && alone == PLIM_ENOFIT), "%s", plim_context_error(r.ctx));
+    if (with) {
+      cr_assert_eq(plim_plan_check(r.ctx, r.graph, with), PLIM_OK, "%s", plim_context_error(r.ctx));
+      cr_assert_leq(with->arena_bytes, r.options.budget_bytes);
+      if (without) cr_assert_leq(with->time_ns, without->time_ns);
+      if (with->n_pages > 0) cr_assert_leq(with->page[0].arena_bytes, r.paging.budget_bytes);
+      paged += with->n_pages > 0;
+    }
+    plim_plan_free(without);
+    plim_plan_free(with);
+    free_rig(&r);
+  }
+  cr_assert_gt(paged, SEEDS / 2, "%d of %d plans page", paged, (int)SEEDS);
+}
+
+Test(paging, without_recomputation_every_op_runs_once) {
+  int paged = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    plim_plan *plan = NULL;
+    make_rig(&r, seed);
+    r.paging.recompute = 0;
+    r.options.paging = &r.paging;
+    plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
+    cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
+    if (plan) {
+      cr_assert_eq(plim_plan_check(r.ctx, r.graph, plan), PLIM_OK, "%s", plim_context_error(r.ctx));
+      cr_assert_eq(count(plan, PLIM_STEP_RUN), r.graph->n_ops);
+      paged += count(plan, PLIM_STEP_COPY) > 0;
+    }
+    plim_plan_free(plan);
+    free_rig(&r);
+  }
+  cr_assert_gt(paged, SEEDS / 2, "%d of %d plans page", paged, (int)SEEDS);
+}
+
+Test(paging, a_page_space_without_bytes_pages_nothing) {
+  rig r = {0};
+  plim_plan *plan = NULL;
+  make_rig(&r, 1);
+  r.paging.budget_bytes = 0;
+  r.paging.recompute = 0;
+  r.options.paging = &r.paging;
+  cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_ENOFIT);
+  cr_assert(strstr(plim_context_error(r.ctx), "and 0 of host, without recomputation"), "%s", plim_context_error(r.ctx));
+  r.options.budget_bytes = INT64_MAX;
+  cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_OK);
+  cr_assert_eq(plan->n_pages, 0);
+  plim_plan_free(plan);
+  free_rig(&r);
+}
+
+Test(paging, links_are_measured) {
+  static const char *const spaces[] = {"host", "disk"};
+  plim_context *ctx = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+    plim_page_link link = {{-1, -1}, {0, 0}};
+    cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, &link), PLIM_OK, "%s", plim_context_error(ctx));
+    for (int in = 0; in < 2; in++) {
+      cr_assert_gt(link.latency_ns[in], 0);
+      cr_assert_gt(link.bytes_per_ns[in], 0.001);
+      cr_assert_lt(link.bytes_per_ns[in], 10000.0);
+    }
+  }
+  plim_context_free(ctx);
+}
+
+/* ---- the program ---- */
+
+static void setup(void) {
+  (void)plim_test_folder();
+}
+static void teardown(void) {
+  plim_test_folder_remove();
+}
+TestSuite(paging_program, .init = setup, .fini = teardown, .timeout = 300);
+
+#define VERIFY "$PLIMSOLL verify --model resnet20 --data synthetic --batch 8 --steps 2 --model-costs --no-cache -q "
+
+static void expect(const char *command, int status, const char *out, const char *error) {
+  const program_run *run = plim_test_shell(command);
+  cr_assert_eq(run->status, status, "%s: %d %s%s", command, run->status, run->out, run->error);
+  cr_assert(strstr(run->out, out), "%s: %s", command, run->out);
+  cr_assert(strstr(run->error, error), "%s: %s", command, run->error);
+}
+
+Test(paging_program, weights_are_those_of_keep_all) {
+  expect(VERIFY "--memory cpu=60%,host=1GiB --recompute off", 0, "weights identical    yes", "");
+  expect(VERIFY "--memory cpu=60%,disk=1GiB --recompute off --page-file pages", 0, "weights identical    yes", "");
+  expect(VERIFY "--memory cpu=50%,host=1GiB --iterations 50", 0, "weights identical    yes", "");
+}
+
+Test(paging_program, bad_spaces_are_refused) {
+  expect(VERIFY "--memory cpu=60%,nvme=1GiB", 2, "", "there is no space nvme; there are cpu, host and disk");
+  expect(VERIFY "--memory host=1GiB", 2, "", "the arena needs a size too");
+  expect(VERIFY "--memory cpu=60%,host=1GiB,disk=1GiB", 2, "", "one space to page to");
+  expect(VERIFY "--memory cpu=60%,host=1GiB --device check", 2, "", "--device and plans that page");
+  expect(VERIFY "--memory cpu=1MiB,host=1GiB --recompute off", 4, "", "no plan was found within 1048576 bytes");
+  expect(VERIFY "--memory cpu=60%,disk=1GiB --page-file no/folder", 5, "", "no/folder");
+}
