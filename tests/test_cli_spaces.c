@@ -110,7 +110,7 @@ Test(cli_spaces, explains_what_becomes_of_every_storage) {
   json_decref(o);
   const program_run *run = plim_test_program(
       "plan -q --graph paged.json --platform m4 --planner poet --memory 2500 --recompute off --explain");
-  cr_expect_not_null(strstr(run->out, "between its uses command"), "%s", run->out);
+  cr_expect_not_null(strstr(run->out, "with it command"), "%s", run->out);
 }
 
 static const struct {

@@ -17,13 +17,11 @@
 #include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
+#include "tools/plimsoll/space_reason.h"
 
 /* ==== why ==== */
 
-/* What a storage's commands come to. A reason is a fact of the plan: the command between two buffers of the storage
- * where the bytes of the space and its own would be most. */
-
-enum { WORDS = 256 };
+/* What a storage's commands come to, and the reason that the stepper gives too. */
 
 typedef struct row {
   int32_t storage, op;
@@ -31,8 +29,14 @@ typedef struct row {
   int32_t between;              /* 1: it is away between two buffers of one space */
   int64_t time_ns;
   double joule;
-  char reason[WORDS];
+  char reason[SPACE_WORDS];
 } row;
+
+typedef struct explained {
+  plim_space_inspect in;
+  plim_space_gap *gap; /* [n_gaps] */
+  int32_t n_gaps;
+} explained;
 
 static int copies_storage(const plim_command *c, int32_t storage) {
   for (int32_t i = 0; c->kind == PLIM_COMMAND_COPY && i < c->n_storages; i++) {
@@ -65,62 +69,27 @@ static void count(const plim_graph *g, const plim_space_plan *p, row *r) {
   }
 }
 
-static int64_t live_bytes(const plim_space_plan *p, int32_t space, int32_t at) {
-  int64_t live = 0;
-  for (int32_t i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
-    if (b->space == space && b->begin <= at && at < b->end) live += b->bytes;
+/* The first time that the storage is away from a space between two uses. */
+static plim_status explain_gap(const explained *e, row *r) {
+  for (int32_t i = 0; i < e->n_gaps; i++) {
+    plim_space_why why;
+    if (e->gap[i].storage != r->storage) continue;
+    PLIM_TRY(plim_space_inspect_why(&e->in, &e->gap[i], &why));
+    r->between = 1;
+    (void)space_reason_words(&e->in, &e->gap[i], &why, r->reason);
+    return PLIM_OK;
   }
-  return live;
+  return PLIM_OK;
 }
 
-/* The end of the first buffer of the storage in a space that has a later one there, and the begin of that one. */
-static int find_gap(const plim_space_plan *p, int32_t storage, int32_t *space, int32_t *begin, int32_t *end) {
-  for (int32_t i = 0; i < p->n_buffers; i++) {
-    for (int32_t k = i + 1; k < p->n_buffers && p->buffer[i].storage == storage; k++) {
-      if (p->buffer[k].storage != storage || p->buffer[k].space != p->buffer[i].space) continue;
-      *space = p->buffer[i].space;
-      *begin = p->buffer[i].end;
-      *end = p->buffer[k].begin;
-      return 1;
-    }
-  }
-  return 0;
-}
-
-static void explain_gap(const plim_graph *g, const plim_space_plan *p, row *r) {
-  int32_t space, begin, end, worst = -1;
-  int64_t most = -1, bytes = g->storage[r->storage].bytes;
-  if (!find_gap(p, r->storage, &space, &begin, &end)) return;
-  for (int32_t c = begin; c < end; c++) {
-    int64_t live = live_bytes(p, space, c);
-    if (live > most) {
-      most = live;
-      worst = c;
-    }
-  }
-  r->between = 1;
-  if (worst < 0) return;
-  const plim_command *m = &p->command[worst];
-  int64_t with_it = most + bytes;
-  int above = with_it > p->space[space].budget_bytes;
-  (void)snprintf(r->reason, WORDS, "between its uses command %d (%s%s) has %lld bytes in %s; with it %lld, %s", worst,
-                 m->kind == PLIM_COMMAND_RUN ? "run of " : "a copy",
-                 m->kind == PLIM_COMMAND_RUN ? g->op[m->op].name : "", (long long)most, p->space[space].name,
-                 (long long)with_it, above ? "more than the budget" : "which would fit: it costs no more this way");
-}
-
-static row make_row(const plim_graph *g, const plim_space_plan *p, int32_t storage) {
-  row r = {.storage = storage, .op = g->storage[storage].producer};
-  count(g, p, &r);
-  explain_gap(g, p, &r);
-  if (r.reason[0]) return r;
-  if (r.copies > 0) {
-    (void)snprintf(r.reason, WORDS, "another device reads it");
-  } else {
-    (void)snprintf(r.reason, WORDS, "one buffer from its run to its last reader");
-  }
-  return r;
+static plim_status make_row(const explained *e, int32_t storage, row *r) {
+  *r = (row){.storage = storage, .op = e->in.graph->storage[storage].producer};
+  count(e->in.graph, e->in.plan, r);
+  PLIM_TRY(explain_gap(e, r));
+  if (r->reason[0]) return PLIM_OK;
+  (void)snprintf(r->reason, sizeof r->reason, "%s",
+                 r->copies > 0 ? "another device reads it" : "one buffer from its run to its last reader");
+  return PLIM_OK;
 }
 
 static const char *decision(const row *r) {
@@ -130,30 +99,43 @@ static const char *decision(const row *r) {
   return r->device > 0 ? "place" : "keep";
 }
 
-static void plan_explain_print(const plim_graph *g, const plim_space_plan *p) {
-  printf("\n%-24s %-16s %-10s %14s %14s %12s  %s\n", "storage", "decision", "device", "bytes", "time", "energy, J",
-         "reason");
-  for (int32_t s = 0; s < g->n_storages; s++) {
-    if (g->storage[s].producer < 0) continue;
-    row r = make_row(g, p, s);
-    printf("%-24s %-16s %-10s %14lld %14lld %12.6g  %s\n", g->op[r.op].name, decision(&r), p->device[r.device].name,
-           (long long)g->storage[s].bytes, (long long)r.time_ns, r.joule, r.reason);
-  }
-  (void)fflush(stdout);
+static void print_row(const explained *e, const row *r) {
+  const plim_graph *g = e->in.graph;
+  printf("%-24s %-16s %-10s %14lld %14lld %12.6g  %s\n", g->op[r->op].name, decision(r),
+         e->in.plan->device[r->device].name, (long long)g->storage[r->storage].bytes, (long long)r->time_ns, r->joule,
+         r->reason);
 }
 
-static json_t *plan_explain_json(const plim_graph *g, const plim_space_plan *p) {
-  json_t *rows = json_array();
-  for (int32_t s = 0; s < g->n_storages; s++) {
-    if (g->storage[s].producer < 0) continue;
-    row r = make_row(g, p, s);
-    (void)json_array_append_new(
-        rows, json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:i, s:i, s:s}", "storage", g->op[r.op].name, "decision",
-                        decision(&r), "device", p->device[r.device].name, "bytes", (json_int_t)g->storage[s].bytes,
-                        "time_ns", (json_int_t)r.time_ns, "energy_joule", r.joule, "runs", (int)r.runs, "copies",
-                        (int)r.copies, "reason", r.reason));
+static json_t *row_json(const explained *e, const row *r) {
+  const plim_graph *g = e->in.graph;
+  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:i, s:i, s:s}", "storage", g->op[r->op].name, "decision",
+                   decision(r), "device", e->in.plan->device[r->device].name, "bytes",
+                   (json_int_t)g->storage[r->storage].bytes, "time_ns", (json_int_t)r->time_ns, "energy_joule",
+                   r->joule, "runs", (int)r->runs, "copies", (int)r->copies, "reason", r->reason);
+}
+
+/* To `rows`, or where that is NULL to standard output. */
+static plim_status explain(plim_context *ctx, const plim_graph *g, const plim_space_plan *p, json_t *rows) {
+  explained e = {.n_gaps = 0};
+  plim_status status;
+  PLIM_CHECK(plim_space_inspect_open(ctx, g, p, &e.in));
+  PLIM_CHECK(plim_space_inspect_gaps(&e.in, &e.gap, &e.n_gaps));
+  if (!rows) {
+    printf("\n%-24s %-16s %-10s %14s %14s %12s  %s\n", "storage", "decision", "device", "bytes", "time", "energy, J",
+           "reason");
   }
-  return rows;
+  for (int32_t s = 0; s < g->n_storages; s++) {
+    row r;
+    if (g->storage[s].producer < 0) continue;
+    PLIM_CHECK(make_row(&e, s, &r));
+    if (rows) (void)json_array_append_new(rows, row_json(&e, &r));
+    if (!rows) print_row(&e, &r);
+  }
+  if (!rows) (void)fflush(stdout);
+done:
+  plim_release(ctx, e.gap, e.n_gaps, sizeof *e.gap);
+  plim_space_inspect_close(&e.in);
+  return status;
 }
 
 /* ==== the plan ==== */
@@ -340,7 +322,9 @@ static void add_model(figures *f, const char *key, double x) {
   if (!isfinite(x)) figures_null(f, 0, key);
 }
 
-static void print(const space_work *w, double seconds) {
+static plim_status print(const space_work *w, double seconds) {
+  plim_context *ctx = w->s->ctx;
+  plim_status status = PLIM_OK;
   figures f;
   figures_begin(&f, 1, NULL, NULL);
   plan_spaces_figures(&f, w->graph, w->plan);
@@ -349,11 +333,14 @@ static void print(const space_work *w, double seconds) {
   add_model(&f, "model_bound", w->outcome.model_bound);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
   if (w->s->o->explain && w->s->o->json) {
-    (void)json_object_set_new(f.object, "storages", plan_explain_json(w->graph, w->plan));
+    json_t *rows = json_array();
+    status = explain(ctx, w->graph, w->plan, rows);
+    (void)json_object_set_new(f.object, "storages", rows);
   }
   figures_print(&f, w->s->o->json);
   figures_end(&f);
-  if (w->s->o->explain && !w->s->o->json) plan_explain_print(w->graph, w->plan);
+  if (w->s->o->explain && !w->s->o->json) status = explain(ctx, w->graph, w->plan, NULL);
+  return status;
 }
 
 static plim_status save(const space_work *w) {
@@ -375,8 +362,7 @@ static plim_status run(space_work *w) {
   PLIM_TRY(plim_space_plan_make(w->s->ctx, w->graph, w->platform, &w->options, &w->outcome, &w->plan));
   progress_clear(&w->s->bar);
   PLIM_TRY(save(w));
-  print(w, (double)(plim_now_ns() - begin) / 1e9);
-  return PLIM_OK;
+  return print(w, (double)(plim_now_ns() - begin) / 1e9);
 }
 
 plim_status plan_spaces(session *s, const plim_graph *graph) {

@@ -16,7 +16,7 @@ if(PLIM_CURSES)
   list(APPEND plim_have PLIM_HAVE_CURSES)
   list(APPEND plim_program_links ${CURSES_LINK_LIBRARIES})
 else()
-  list(FILTER cli_sources EXCLUDE REGEX "/trace_(screen|draw|terminal)\\.c$")
+  list(FILTER cli_sources EXCLUDE REGEX "/trace_(screen|draw|terminal|spaces_screen)\\.c$")
 endif()
 plim_note(ncurses ${PLIM_CURSES} "${CURSES_VERSION}" "plimsoll trace step reads lines; it has no screen (Debian: libncurses-dev).")
 

@@ -1,0 +1,170 @@
+/* The text of one command in rows of the terminal's width; a key leads to another command or moves the rows. */
+#include <curses.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/plimsoll/trace_pane.h"
+#include "tools/plimsoll/trace_spaces.h"
+#include "tools/plimsoll/trace_terminal.h"
+
+enum { INTERRUPT = 3 /* Ctrl-C */, ESCAPE = 27, WAIT_MS = 200, ANSWER = 80 };
+
+typedef struct screen {
+  const traced_spaces *t;
+  int32_t c, scrolled;
+  int ended;
+  trace_pane pane;
+  char message[160];
+} screen;
+
+/* The text that is shown; view 0: the command, 's' the whole, '?' the keys, 'f' a storage. */
+static plim_status show(screen *s, char view, const char *name) {
+  trace_pane_close(&s->pane);
+  PLIM_TRY(trace_pane_open(s->t->ctx, &s->pane));
+  s->scrolled = 0;
+  if (view == 's') return trace_spaces_summary(s->t, s->pane.to);
+  if (view == 'f') return trace_spaces_storage(s->t, name, s->pane.to);
+  if (view == '?') trace_spaces_keys(s->pane.to);
+  if (view == '?') fprintf(s->pane.to, "arrows, PgUp, PgDn move the rows; any key of the list leads back\n");
+  return view == '?' ? PLIM_OK : trace_spaces_step(s->t, s->c, s->pane.to);
+}
+
+static void draw(screen *s) {
+  static const char keys[] = "n p command  c C copy  w W wait  r R recompute  g go  f find  s sum  ? help  q quit";
+  int32_t rows = trace_pane_rows(&s->pane, COLS), last = rows - (LINES - 1), indent, length;
+  size_t at = 0;
+  if (s->scrolled > last) s->scrolled = last > 0 ? last : 0;
+  (void)erase();
+  for (int32_t y = -s->scrolled; y < LINES - 1; y++) {
+    const char *row = trace_pane_row(&s->pane, COLS, &at, &indent, &length);
+    if (!row) break;
+    if (y >= 0) (void)mvaddnstr(y, indent, row, length);
+  }
+  (void)attron(A_REVERSE);
+  (void)mvhline(LINES - 1, 0, ' ', COLS);
+  (void)mvaddnstr(LINES - 1, 0, s->message[0] ? s->message : keys, COLS - 1);
+  (void)attroff(A_REVERSE);
+  (void)refresh();
+}
+
+/* INTERRUPT after a signal, too; ERR when the terminal is gone. */
+static int next_key(const screen *s) {
+  for (;;) {
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    int key = plim_context_cancelled(s->t->ctx) ? INTERRUPT : getch();
+    if (key != ERR) return key;
+    if (poll(&in, 1, 0) > 0 && (in.revents & (POLLHUP | POLLERR | POLLNVAL))) return ERR;
+  }
+}
+
+/* A line typed after a question; "" when it was given up. */
+static void ask(screen *s, const char *question, char answer[ANSWER]) {
+  int n = 0;
+  answer[0] = 0;
+  for (;;) {
+    (void)snprintf(s->message, sizeof s->message, "%s %s", question, answer);
+    draw(s);
+    int key = next_key(s);
+    s->message[0] = 0;
+    if (key == '\n' || key == '\r' || key == KEY_ENTER) return;
+    if (key == ESCAPE || key == INTERRUPT || key == ERR) n = 0;
+    if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && n > 0) n--;
+    if (key >= ' ' && key < 127 && n < ANSWER - 1) answer[n++] = (char)key;
+    answer[n] = 0;
+    if (key == ESCAPE || key == INTERRUPT || key == ERR) return;
+  }
+}
+
+static plim_status go(screen *s, int32_t c) {
+  if (c < 0 || c >= s->t->plan->n_commands) {
+    (void)snprintf(s->message, sizeof s->message, "there is no such command: they are 0 to %d",
+                   (int)s->t->plan->n_commands - 1);
+    return PLIM_OK;
+  }
+  s->c = c;
+  return show(s, 0, NULL);
+}
+
+static plim_status find(screen *s) {
+  char answer[ANSWER];
+  ask(s, "storage that an op of this name writes:", answer);
+  if (!answer[0]) return PLIM_OK;
+  if (trace_spaces_find(s->t, answer) >= 0) return show(s, 'f', answer);
+  (void)snprintf(s->message, sizeof s->message, "the graph has no op or tensor '%s'", answer);
+  return PLIM_OK;
+}
+
+static plim_status go_asked(screen *s) {
+  char answer[ANSWER], *end;
+  ask(s, "command:", answer);
+  if (!answer[0]) return PLIM_OK;
+  long n = strtol(answer, &end, 10);
+  return go(s, *end || n < 0 || n > INT32_MAX ? -1 : (int32_t)n);
+}
+
+static plim_status obey(screen *s, int key) {
+  int32_t to;
+  int page = LINES > 2 ? LINES - 2 : 1;
+  if (key == KEY_RIGHT || key == ' ' || key == '\n') key = 'n';
+  if (key == KEY_LEFT) key = 'p';
+  if (key > 0 && key < 127 && trace_spaces_jump(s->t, (char)key, s->c, &to)) return go(s, to);
+  switch (key) {
+    case KEY_DOWN:
+      s->scrolled++;
+      return PLIM_OK;
+    case KEY_UP:
+      s->scrolled -= s->scrolled > 0;
+      return PLIM_OK;
+    case KEY_NPAGE:
+      s->scrolled += page;
+      return PLIM_OK;
+    case KEY_PPAGE:
+      s->scrolled = s->scrolled > page ? s->scrolled - page : 0;
+      return PLIM_OK;
+    case 'g':
+      return go_asked(s);
+    case 'f':
+    case '/':
+      return find(s);
+    case 's':
+      return show(s, 's', NULL);
+    case '?':
+    case 'h':
+      return show(s, '?', NULL);
+    case ESCAPE:
+      return show(s, 0, NULL);
+    case 'q':
+    case INTERRUPT:
+    case ERR:
+      s->ended = 1;
+      return PLIM_OK;
+    default:
+      return PLIM_OK;
+  }
+}
+
+plim_status trace_spaces_screen(const traced_spaces *t, int *shown) {
+  screen s = {.t = t};
+  SCREEN *terminal = trace_terminal_known() ? newterm(NULL, stdout, stdin) : NULL;
+  *shown = terminal != NULL;
+  if (!terminal) return PLIM_OK;
+  (void)raw(); /* Ctrl-C is a key */
+  (void)noecho();
+  (void)keypad(stdscr, TRUE);
+  (void)set_escdelay(25);
+  timeout(WAIT_MS);
+  (void)curs_set(0);
+  plim_status status = show(&s, 0, NULL);
+  while (status == PLIM_OK && !s.ended) {
+    draw(&s);
+    int key = next_key(&s);
+    s.message[0] = 0;
+    if (key != KEY_RESIZE) status = obey(&s, key);
+  }
+  (void)endwin();
+  delscreen(terminal);
+  trace_pane_close(&s.pane);
+  return status;
+}
