@@ -77,18 +77,18 @@ Test(cli_trace_spaces, json_has_the_same_figures_as_objects) {
 
 Test(cli_trace_spaces, pictures_have_a_row_a_queue_and_escaped_names) {
   const program_run *run;
-  run = plim_test_program("trace export p.json -o p.svg");
+  (void)plim_test_program("trace export p.json -o p.svg");
   plim_test_expect(0, "");
   run = plim_test_shell("grep -c '<rect' p.svg; grep -o 'x&lt;&amp;' p.svg | head -1; grep -o 'ram&gt;sd' p.svg");
   expect_output(run, "x&lt;&amp;");
   expect_output(run, "ram&gt;sd");
-  run = plim_test_program("trace export p.json -o p.html");
+  (void)plim_test_program("trace export p.json -o p.html");
   plim_test_expect(0, "");
   run = plim_test_shell("grep -o 'Away and back: 1 times' p.html");
   expect_output(run, "Away and back: 1 times");
-  run = plim_test_program("trace export p.json -o e.json");
+  (void)plim_test_program("trace export p.json -o e.json");
   plim_test_expect(0, "");
-  run = plim_test_shell("cat e.json");
+  (void)plim_test_shell("cat e.json");
   json_t *o = plim_test_json();
   size_t i, bars = 0;
   json_t *event;

@@ -149,7 +149,8 @@ static plim_status add_chart(const traced_spaces *t, int32_t s, double y, plim_t
 static void add_ticks(const traced_spaces *t, double bottom, plim_text *text) {
   double whole = (double)t->plan->makespan_ns, tick = whole > 0 ? svg_tick(whole, 10) : 1;
   char a[HUMAN_BYTES];
-  for (double ns = 0; ns <= whole; ns += tick) {
+  for (int i = 0; i * tick <= whole; i++) {
+    double ns = i * tick;
     double x = x_of(t, (int64_t)ns);
     plim_text_format(text,
                      "<path class=\"tick\" d=\"M%.2f %dV%.1f\"/><text x=\"%.2f\" y=\"%.1f\" class=\"mid\">%s</text>\n",
