@@ -5,22 +5,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/plimsoll/trace_pane.h"
+#include "tools/plimsoll/trace_panes.h"
+#include "tools/plimsoll/trace_screen.h"
 #include "tools/plimsoll/trace_spaces.h"
-#include "tools/plimsoll/trace_terminal.h"
 
 enum { INTERRUPT = 3 /* Ctrl-C */, ESCAPE = 27, WAIT_MS = 200, ANSWER = 80 };
 
-typedef struct screen {
+typedef struct plan_screen {
   const traced_spaces *t;
   int32_t c, scrolled;
   int ended;
   trace_pane pane;
   char message[160];
-} screen;
+} plan_screen;
 
 /* The text that is shown; view 0: the command, 's' the whole, '?' the keys, 'f' a storage. */
-static plim_status show(screen *s, char view, const char *name) {
+static plim_status show(plan_screen *s, char view, const char *name) {
   trace_pane_close(&s->pane);
   PLIM_TRY(trace_pane_open(s->t->ctx, &s->pane));
   s->scrolled = 0;
@@ -31,7 +31,7 @@ static plim_status show(screen *s, char view, const char *name) {
   return view == '?' ? PLIM_OK : trace_spaces_step(s->t, s->c, s->pane.to);
 }
 
-static void draw(screen *s) {
+static void draw(plan_screen *s) {
   static const char keys[] = "n p command  c C copy  w W wait  r R recompute  g go  f find  s sum  ? help  q quit";
   int32_t rows = trace_pane_rows(&s->pane, COLS), last = rows - (LINES - 1), indent, length;
   size_t at = 0;
@@ -50,7 +50,7 @@ static void draw(screen *s) {
 }
 
 /* INTERRUPT after a signal, too; ERR when the terminal is gone. */
-static int next_key(const screen *s) {
+static int next_key(const plan_screen *s) {
   for (;;) {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
     int key = plim_context_cancelled(s->t->ctx) ? INTERRUPT : getch();
@@ -60,7 +60,7 @@ static int next_key(const screen *s) {
 }
 
 /* A line typed after a question; "" when it was given up. */
-static void ask(screen *s, const char *question, char answer[ANSWER]) {
+static void ask(plan_screen *s, const char *question, char answer[ANSWER]) {
   int n = 0;
   answer[0] = 0;
   for (;;) {
@@ -77,7 +77,7 @@ static void ask(screen *s, const char *question, char answer[ANSWER]) {
   }
 }
 
-static plim_status go(screen *s, int32_t c) {
+static plim_status go(plan_screen *s, int32_t c) {
   if (c < 0 || c >= s->t->plan->n_commands) {
     (void)snprintf(s->message, sizeof s->message, "there is no such command: they are 0 to %d",
                    (int)s->t->plan->n_commands - 1);
@@ -87,7 +87,7 @@ static plim_status go(screen *s, int32_t c) {
   return show(s, 0, NULL);
 }
 
-static plim_status find(screen *s) {
+static plim_status find(plan_screen *s) {
   char answer[ANSWER];
   ask(s, "storage that an op of this name writes:", answer);
   if (!answer[0]) return PLIM_OK;
@@ -96,7 +96,7 @@ static plim_status find(screen *s) {
   return PLIM_OK;
 }
 
-static plim_status go_asked(screen *s) {
+static plim_status go_asked(plan_screen *s) {
   char answer[ANSWER], *end;
   ask(s, "command:", answer);
   if (!answer[0]) return PLIM_OK;
@@ -104,7 +104,7 @@ static plim_status go_asked(screen *s) {
   return go(s, *end || n < 0 || n > INT32_MAX ? -1 : (int32_t)n);
 }
 
-static plim_status obey(screen *s, int key) {
+static plim_status obey(plan_screen *s, int key) {
   int32_t to;
   int page = LINES > 2 ? LINES - 2 : 1;
   if (key == KEY_RIGHT || key == ' ' || key == '\n') key = 'n';
@@ -146,7 +146,7 @@ static plim_status obey(screen *s, int key) {
 }
 
 plim_status trace_spaces_screen(const traced_spaces *t, int *shown) {
-  screen s = {.t = t};
+  plan_screen s = {.t = t};
   SCREEN *terminal = trace_terminal_known() ? newterm(NULL, stdout, stdin) : NULL;
   *shown = terminal != NULL;
   if (!terminal) return PLIM_OK;
