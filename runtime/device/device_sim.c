@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/array.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/guarded.h"
 #include "runtime/device/machine.h"
@@ -13,6 +14,10 @@ typedef struct sim_state {
   plim_kernel_table *table; /* whose variants it pretends to have */
   const plim_plan *plan;    /* whose times move the clock */
   int64_t clock_ns;
+  int64_t take_ns;   /* of the next run or copy on a queue */
+  int64_t *queue_ns; /* [room_queues] clocks */
+  int64_t *event_ns; /* [room_events] when what a mark covers has ended */
+  int64_t room_queues, room_events;
   int64_t calls_left; /* before an injected failure; -1: none */
 } sim_state;
 
@@ -50,6 +55,8 @@ static plim_status sim_open(plim_context *ctx, const plim_device_options *option
 static void sim_close(plim_device *device) {
   sim_state *sim = device->state;
   plim_kernel_table_free(sim->table);
+  plim_release(device->ctx, sim->queue_ns, sim->room_queues, sizeof *sim->queue_ns);
+  plim_release(device->ctx, sim->event_ns, sim->room_events, sizeof *sim->event_ns);
   plim_release(device->ctx, sim, 1, sizeof *sim);
 }
 
@@ -96,16 +103,53 @@ static void sim_unprepare(plim_device *device, void *kernel) {
   (void)device, (void)kernel;
 }
 
+/* ---- queues ---- */
+
+/* Clocks that were not there begin at 0. */
+static plim_status reserve_clocks(plim_device *device, int64_t **clock, int64_t *room, int64_t n) {
+  int64_t before = *room;
+  PLIM_TRY(plim_array_reserve(device->ctx, clock, room, n, sizeof **clock));
+  if (*room > before) memset(*clock + before, 0, (size_t)(*room - before) * sizeof **clock);
+  return PLIM_OK;
+}
+
+static plim_status reserve_queue(plim_device *device, int32_t queue) {
+  sim_state *sim = device->state;
+  return reserve_clocks(device, &sim->queue_ns, &sim->room_queues, (int64_t)queue + 1);
+}
+
+void plim_sim_take(plim_device *device, int64_t time_ns) {
+  ((sim_state *)device->state)->take_ns = time_ns;
+}
+
+int64_t plim_sim_queue_ns(plim_device *device, int32_t queue) {
+  const sim_state *sim = device->state;
+  return queue < sim->room_queues ? sim->queue_ns[queue] : 0;
+}
+
+/* What a run or copy takes. */
+static plim_status pass_time(plim_device *device, int32_t queue) {
+  sim_state *sim = device->state;
+  if (sim->take_ns == 0) return PLIM_OK;
+  PLIM_TRY(reserve_queue(device, queue));
+  int64_t end = plim_add_bytes(sim->queue_ns[queue], sim->take_ns);
+  sim->take_ns = 0;
+  if (end < 0)
+    return plim_fail(device->ctx, PLIM_EOVERFLOW, "sim: the clock of queue %d needs more than 63 bits", queue);
+  sim->queue_ns[queue] = end;
+  return PLIM_OK;
+}
+
 static plim_status sim_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
-  (void)queue, (void)kernel, (void)args;
-  return spend_call(device);
+  (void)kernel, (void)args;
+  PLIM_TRY(spend_call(device));
+  return pass_time(device, queue);
 }
 
 static plim_status sim_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
-  (void)queue;
   PLIM_TRY(spend_call(device));
-  memcpy(to, from, (size_t)bytes);
-  return PLIM_OK;
+  if (bytes > 0) memcpy(to, from, (size_t)bytes);
+  return pass_time(device, queue);
 }
 
 static plim_status sim_fill(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes) {
@@ -115,18 +159,40 @@ static plim_status sim_fill(plim_device *device, int32_t queue, void *to, int by
   return PLIM_OK;
 }
 
-static plim_status sim_event(plim_device *device, int32_t queue, int32_t event) {
-  (void)device, (void)queue, (void)event;
+static plim_status sim_mark(plim_device *device, int32_t queue, int32_t event) {
+  sim_state *sim = device->state;
+  PLIM_TRY(reserve_queue(device, queue));
+  PLIM_TRY(reserve_clocks(device, &sim->event_ns, &sim->room_events, (int64_t)event + 1));
+  sim->event_ns[event] = sim->queue_ns[queue];
   return PLIM_OK;
+}
+
+static plim_status sim_wait(plim_device *device, int32_t queue, int32_t event) {
+  sim_state *sim = device->state;
+  PLIM_TRY(reserve_queue(device, queue));
+  if (event < sim->room_events && sim->event_ns[event] > sim->queue_ns[queue]) {
+    sim->queue_ns[queue] = sim->event_ns[event];
+  }
+  return PLIM_OK;
+}
+
+static int64_t latest_queue(const sim_state *sim) {
+  int64_t latest = 0;
+  for (int64_t q = 0; q < sim->room_queues; q++) latest = sim->queue_ns[q] > latest ? sim->queue_ns[q] : latest;
+  return latest;
 }
 
 static plim_status sim_sync(plim_device *device) {
-  (void)device;
+  sim_state *sim = device->state;
+  int64_t latest = latest_queue(sim);
+  for (int64_t q = 0; q < sim->room_queues; q++) sim->queue_ns[q] = latest;
   return PLIM_OK;
 }
 
+/* Steps of plans in one arena, and the queues, one after the other. */
 static int64_t sim_clock(plim_device *device) {
-  return ((const sim_state *)device->state)->clock_ns;
+  const sim_state *sim = device->state;
+  return sim->clock_ns + latest_queue(sim);
 }
 
 static plim_status sim_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
@@ -162,8 +228,8 @@ const plim_device_api plim_device_sim = {
     .run = sim_run,
     .copy = sim_copy,
     .fill = sim_fill,
-    .mark = sim_event,
-    .wait = sim_event,
+    .mark = sim_mark,
+    .wait = sim_wait,
     .sync = sim_sync,
     .clock = sim_clock,
     .watch = &sim_watch,

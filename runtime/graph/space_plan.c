@@ -190,9 +190,16 @@ void plim_space_plan_free(plim_space_plan *plan) {
 
 /* ---- the simulator ---- */
 
+double plim_space_plan_joule(const plim_space_plan *p, int64_t makespan_ns) {
+  double joule = 0;
+  if (!p->has_energy) return 0;
+  for (int32_t c = 0; c < p->n_commands; c++) joule += p->command[c].joule;
+  for (int32_t d = 0; d < p->n_devices; d++) joule += p->device[d].idle_watt * ((double)makespan_ns * 1e-9);
+  return joule;
+}
+
 static plim_status simulate_times(const plim_space_plan *p, int64_t *free_ns, plim_space_figures *out) {
   out->makespan_ns = out->serial_ns = 0;
-  out->energy_joule = 0;
   for (int32_t c = 0; c < p->n_commands; c++) {
     const plim_command *m = &p->command[c];
     int64_t begin = free_ns[m->queue];
@@ -207,11 +214,8 @@ static plim_status simulate_times(const plim_space_plan *p, int64_t *free_ns, pl
     out->begin_ns[c] = begin;
     out->end_ns[c] = free_ns[m->queue] = end;
     if (end > out->makespan_ns) out->makespan_ns = end;
-    if (p->has_energy) out->energy_joule += m->joule;
   }
-  for (int32_t d = 0; d < p->n_devices && p->has_energy; d++) {
-    out->energy_joule += p->device[d].idle_watt * ((double)out->makespan_ns * 1e-9);
-  }
+  out->energy_joule = plim_space_plan_joule(p, out->makespan_ns);
   return PLIM_OK;
 }
 

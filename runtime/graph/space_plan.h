@@ -121,6 +121,9 @@ typedef struct plim_space_figures {
 } plim_space_figures;
 PLIM_MUST_USE plim_status plim_space_plan_simulate(const plim_space_plan *plan, plim_space_figures *out);
 
+/* The energy of all commands, and of idle devices during the makespan; 0 where the plan has no energy. */
+double plim_space_plan_joule(const plim_space_plan *plan, int64_t makespan_ns);
+
 /* Prove on the partial order of queues and waits that the plan computes the graph within its budgets: every op runs,
  * effect and once ops once; a read comes after what filled the buffer and sees the version that program order reads;
  * bytes are used again only after everything that touches them; figures are the simulator's; keep_all is that of the
