@@ -18,10 +18,10 @@ void plim_sim_fail_after(plim_device *sim, int64_t calls);
 
 /* Every queue has a clock. The next run or copy on a queue moves its clock by `time_ns`, later ones by nothing; mark
  * and wait carry times from queue to queue; sync moves all clocks to the latest. */
-void plim_sim_take(plim_device *sim, int64_t time_ns);
+void plim_sim_take(plim_device *device, int64_t time_ns);
 
 /* The clock of a queue; 0 where nothing was put on it. */
-int64_t plim_sim_queue_ns(plim_device *sim, int32_t queue);
+int64_t plim_sim_queue_ns(plim_device *device, int32_t queue);
 
 /* Replay a plan over spaces on the device's queues: each command is put on its queue after waits for what it waits for,
  * and a meter counts the buffers by space. Figures as of plim_space_plan_simulate, from the clocks and the meter;
