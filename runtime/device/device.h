@@ -75,9 +75,10 @@ typedef struct plim_device_watch {
  *   sync      returns when every command of every queue is complete. PLIM_OK: they all succeeded, and the host sees
  *             what they wrote.
  * A wait for an event without a mark does nothing. Events are numbers from 0; cuda has 2^20 of them (PLIM_EUSAGE).
- * cpu has one queue: a command is complete when its call returns, and mark, wait and sync do nothing. sim does the same,
- * and has a virtual clock for each of any number of queues (device_sim.h). check has the queues of the device that it
- * decorates, and waits after each kernel. cuda has queues 0 to 3. Plans use queue 0. In a step that cuda captures or replays, kernels begin with the sync. */
+ * cpu has one queue: a command is complete when its call returns, and mark, wait and sync do nothing. sim does the
+ * same, and has a virtual clock for each of any number of queues (device_sim.h). check has the queues of the device
+ * that it decorates, and waits after each kernel. cuda has queues 0 to 3. Plans use queue 0. In a step that cuda
+ * captures or replays, kernels begin with the sync. */
 typedef struct plim_device_api {
   size_t struct_bytes;
   const char *name;
