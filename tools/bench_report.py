@@ -139,14 +139,14 @@ def planners_table(record):
 def packing_table(record):
     rows = [row for row in record["published"]["rows"] if "minimalloc_milliseconds" in row]
     return table(
-        ["", "lives", "most live bytes", "packed under 1 MiB", "MiniMalloc, published", "least arena", "at least", "in"],
+        ["", "buffers", "most live bytes", "packed under 1 MiB", "MiniMalloc, published", "least arena", "at least", "in"],
         [[row["instance"].upper(), str(row["lives"]), f"{row['load_bytes']:,}", f"{row['milliseconds']:.0f} ms",
           f"{row['minimalloc_milliseconds']} ms", f"{row['height_bytes']:,}" + (", proved" if row["proved"] else ""),
           f"{row['bound_bytes']:,}", f"{row['seconds']:.2f} s"] for row in rows])
 
 
 def lives_table(record):
-    return table(["step of", "lives", "first-fit", "ours", "to 99 %"],
+    return table(["step of", "buffers", "first-fit", "ours", "to 99 %"],
                  [[f"{row['shape']}, {row['planner']}", f"{row['lives']:,}",
                    f"{row['load_bytes'] / row['first_fit_bytes'] * 100:.2f} %", f"{row['load_percent']:.2f} %",
                    f"{row['seconds_to_99_percent']:.2f} s" if row["seconds_to_99_percent"] >= 0 else "not reached"]
@@ -246,11 +246,11 @@ def packing_rows(record):
     rows = [row for row in record["published"]["rows"] if "minimalloc_milliseconds" in row]
     names = ", ".join(row["instance"].upper() for row in rows)
     made = record["made"]["rows"]
-    return [[f"lives of MiniMalloc's {names} packed under 1 MiB, one core",
+    return [[f"buffers of MiniMalloc's {names} packed under 1 MiB, one core",
              ", ".join(f"{row['milliseconds']:.0f}" for row in rows) + " ms",
              "published: " + ", ".join(str(row["minimalloc_milliseconds"]) for row in rows) + " ms", "",
              "`tools/bench --data DIR packing`"],
-            [f"{min(row['lives'] for row in made):,} to {max(row['lives'] for row in made):,} lives of made-up steps",
+            [f"{min(row['lives'] for row in made):,} to {max(row['lives'] for row in made):,} buffers of made-up steps",
              f"{min(row['load_percent'] for row in made):.1f} % of the most live bytes, or more",
              f"99 % in {sum(row['seconds_to_99_percent'] >= 0 for row in made)} of {len(made)}, within "
              f"{max(row['seconds_to_99_percent'] for row in made):.1f} s of one core", "",
