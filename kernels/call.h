@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 enum {
-  K_WIDTH = 16,     /* elements that a lane handles at a time; fixed, so that sums do not depend on the CPU */
+  K_WIDTH = 16,     /* elements of a vector on the CPU; fixed, so that sums do not depend on the instruction set */
   K_POSITIONS = 128 /* least number of positions of a partial result, whatever its tile says */
 };
 
