@@ -80,7 +80,7 @@ static const struct {
     {"simulate --online dtr", "simulate requires --graph FILE"},
     {"gen chain --ops 9", "gen requires -o FILE, or -o - for standard output"},
     {"import nx net.json", "import requires -o FILE, or -o - for standard output"},
-    {"trace export t.jsonl", "trace export requires -o FILE: where the events go, or the page"},
+    {"trace export t.jsonl", "trace export requires -o FILE: where the events, the picture or the page go"},
     {"trace diff t.jsonl", "trace diff requires --with FILE: the other trace"},
     {"trace summary t.jsonl --memory 5MiB", "--memory does not apply to trace summary"},
     {"trace summary -", "a trace cannot be - or a device: its plan and graph are read from files beside it"},

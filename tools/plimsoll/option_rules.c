@@ -116,7 +116,7 @@ static const rule rules[] = {
     {COMMAND_GEN, REFUSES, "!output", NULL, "gen requires -o FILE, or -o - for standard output"},
     {COMMAND_IMPORT, REFUSES, "!output", NULL, "import requires -o FILE, or -o - for standard output"},
     {COMMAND_TRACE, REFUSES, "ARG=export !output", NULL,
-     "trace export requires -o FILE: where the events go, or the page"},
+     "trace export requires -o FILE: where the events, the picture or the page go"},
     {COMMAND_TRACE, REFUSES, "ARG=diff !with", NULL, "trace diff requires --with FILE: the other trace"},
     {COMMAND_TRACE, REFUSES, "ARG=step json !at !find", NULL, "trace step --json requires --at N or --find VALUE"},
     {COMMAND_BENCH, REFUSES, "ARG=planners|online !data-dir", NULL,

@@ -155,8 +155,7 @@ static plim_status step(session *s, const traced_spaces *t) {
 }
 
 static plim_status export(session *s, const traced_spaces *t) {
-  if (s->o->output) return trace_spaces_export(t, s->o->output);
-  return plim_fail(s->ctx, PLIM_EUSAGE, "trace export requires -o FILE: where the events, the picture or the page go");
+  return trace_spaces_export(t, s->o->output);
 }
 
 static plim_status refuse(session *s, const traced_spaces *t) {
