@@ -76,6 +76,38 @@ Test(device_cuda, a_replayed_step_is_one_launch_and_one_wait) {
   gpu_rig_close(&r);
 }
 
+typedef struct losses {
+  int n;
+  float loss[8];
+  int32_t correct[8];
+} losses;
+
+static void keep_loss(void *user, const plim_step_report *report) {
+  losses *l = user;
+  l->loss[l->n] = report->loss;
+  l->correct[l->n++] = report->correct;
+}
+
+/* Queued, captured, replayed. */
+Test(device_cuda, what_a_step_reports_is_its_own_and_not_that_of_the_step_before) {
+  enum { REPORTS = 6 };
+  fake_cuda_options options = fake_cuda_options_default();
+  losses told[2] = {{0}, {0}};
+  gpu_rig r[2];
+  gpu_rig_ok(&r[0], gpu_rig_open(&r[0], &options, 0));
+  gpu_rig_ok(&r[1], gpu_rig_open_cpu(&r[1]));
+  for (int i = 0; i < 2; i++) {
+    gpu_rig_ok(&r[i], gpu_rig_train(&r[i], 100, 0));
+    gpu_rig_ok(&r[i], plim_trainer_run(r[i].trainer, REPORTS, keep_loss, &told[i]));
+    gpu_rig_close(&r[i]);
+  }
+  for (int i = 0; i < REPORTS; i++) {
+    cr_assert_eq(told[0].loss[i], told[1].loss[i], "step %d", i);
+    cr_assert_eq(told[0].correct[i], told[1].correct[i], "step %d", i);
+    if (i > 0) cr_assert_neq(told[0].loss[i], told[0].loss[i - 1]);
+  }
+}
+
 Test(device_cuda, eager_steps_give_the_same_bits_without_a_capture) {
   fake_cuda_options options = fake_cuda_options_default();
   gpu_rig captured, eager;
