@@ -118,6 +118,17 @@ class Compile(unittest.TestCase):
     def test_shared_weights(self):
         self.assertTrue(self.check(shared_weights, "70%").planned.recomputed())
 
+    def test_an_output_that_holds_more_bytes_than_its_shape_says(self):
+        class Squares(WithLoss):  # the loss keeps the storage of all squares
+            def forward(self, x, y):
+                return F.mse_loss(self.net(x), y)
+
+        step = pt.compile(Squares(shared_weights()[0]), budget="75%")
+        step(torch.randn(256, 64), torch.randn(256, 10))
+        report = step.report()
+        self.assertEqual(report.rounds, 1)
+        self.assertLessEqual(abs(report.measured_bytes - report.planned.plan.peak_bytes), 64)
+
     def test_gradients_are_returned_by_name(self):
         net, batch = shared_weights()
         model = WithLoss(net)

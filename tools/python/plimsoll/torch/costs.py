@@ -1,4 +1,5 @@
-"""What each op takes: its time, and the bytes beyond its outputs that it has at its peak.
+"""What each op takes: its time, the bytes of its outputs, and the bytes beyond them that it has at its peak. An output may
+hold more bytes than its shape says: a mean squared error on the CPU keeps the storage of all squares.
 
 Measured once for each distinct op (target, shapes, strides, other arguments) on tensors made up for it, and kept in a
 file for later runs; or modelled from FLOPs and bytes where nothing may run.
@@ -12,6 +13,7 @@ import os
 import pathlib
 import tempfile
 import time
+import typing
 
 import torch
 from torch import fx
@@ -24,6 +26,14 @@ from .memory import peak_bytes
 
 MOST_RUNS, ENOUGH_NS = 10, 50_000_000  # the least of so many runs, or of those in so much time
 FLOPS_PER_NS, BYTES_PER_NS, CALL_NS = 50.0, 10.0, 2000  # of the model: a few cores of a server
+
+
+class Cost(typing.NamedTuple):
+    """outputs: bytes of each storage that the op makes, in the order of its results; (): as their shapes say."""
+
+    time_ns: int
+    workspace_bytes: int
+    outputs: tuple[int, ...] = ()
 
 
 def _text(leaf) -> str:
@@ -47,10 +57,10 @@ def _made_up(value):
     return made.uniform_(0.1, 1.0) if made.is_floating_point() else made.zero_()
 
 
-def _new_bytes(result, inputs) -> int:
+def _new_bytes(result, inputs) -> tuple[int, ...]:
     old = {storage_of(t) for t in tensors(inputs)}
     new = {storage_of(t): t.untyped_storage().nbytes() for t in tensors(result) if storage_of(t) not in old}
-    return sum(new.values())
+    return tuple(new.values())
 
 
 def _synchronize(device: str):
@@ -58,13 +68,14 @@ def _synchronize(device: str):
         torch.cuda.synchronize()
 
 
-def _measure(node: fx.Node) -> tuple[int, int]:
+def _measure(node: fx.Node) -> Cost:
     arguments, keywords = pytree.tree_map(
         lambda leaf: _made_up(leaf.meta["val"]) if isinstance(leaf, fx.Node) else leaf, (node.args, node.kwargs)
     )
     device = next((t.device.type for t in tensors((arguments, keywords))), "cpu")
     most, result = peak_bytes(lambda: node.target(*arguments, **keywords), device)
-    workspace = max(0, most - _new_bytes(result, (arguments, keywords)))
+    outputs = _new_bytes(result, (arguments, keywords))
+    workspace = max(0, most - sum(outputs))
     del result
     times: list[int] = []
     while len(times) < MOST_RUNS and (len(times) < 2 or sum(times) < ENOUGH_NS):
@@ -73,17 +84,17 @@ def _measure(node: fx.Node) -> tuple[int, int]:
         node.target(*arguments, **keywords)
         _synchronize(device)
         times.append(time.perf_counter_ns() - begin)
-    return min(times), workspace
+    return Cost(min(times), workspace, outputs)
 
 
-def _modelled(node: fx.Node) -> tuple[int, int]:
+def _modelled(node: fx.Node) -> Cost:
     from torch.utils.flop_counter import flop_registry
 
     values = [leaf.meta.get("val") if isinstance(leaf, fx.Node) else leaf for leaf in node.args]
     moved = sum(t.nbytes for t in tensors(values)) + sum(t.nbytes for t in tensors(node.meta.get("val")))
     count = flop_registry.get(getattr(node.target, "overloadpacket", None))
     flops = count(*values, **node.kwargs, out_val=node.meta.get("val")) if count else 0
-    return CALL_NS + int(max(flops / FLOPS_PER_NS, moved / BYTES_PER_NS)), 0
+    return Cost(CALL_NS + int(max(flops / FLOPS_PER_NS, moved / BYTES_PER_NS)), 0)
 
 
 class Costs:
@@ -97,7 +108,7 @@ class Costs:
         if folder is None:
             base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
             folder = os.path.join(base, "plimsoll")
-        self.path = pathlib.Path(folder) / f"torch-{self._machine()}.json"
+        self.path = pathlib.Path(folder) / f"torch-costs-{self._machine()}.json"
         self.known: dict[str, list[int]] = self._read()
         self.measured = 0
 
@@ -123,7 +134,7 @@ class Costs:
         return {
             key: row
             for key, row in known.items()
-            if isinstance(row, list) and len(row) == 2 and all(type(n) is int and 0 <= n < 2**53 for n in row)
+            if isinstance(row, list) and len(row) >= 2 and all(type(n) is int and 0 <= n < 2**53 for n in row)
         }
 
     def _write(self):
@@ -136,8 +147,8 @@ class Costs:
         except OSError:
             pass
 
-    def of(self, nodes: list[fx.Node], measure: bool) -> list[tuple[int, int]]:
-        """(time_ns, workspace_bytes) of each node. measure 0: modelled, nothing runs."""
+    def of(self, nodes: list[fx.Node], measure: bool) -> list[Cost]:
+        """The cost of each node. measure False: modelled, nothing runs."""
         if not measure:
             return [_modelled(node) for node in nodes]
         before = self.measured
@@ -147,10 +158,11 @@ class Costs:
             self._write()
         return rows
 
-    def _one(self, node: fx.Node) -> tuple[int, int]:
+    def _one(self, node: fx.Node) -> Cost:
         key = key_of(node)
         if key not in self.known:
-            self.known[key] = list(_measure(node))
+            cost = _measure(node)
+            self.known[key] = [cost.time_ns, cost.workspace_bytes, *cost.outputs]
             self.measured += 1
-        time_ns, workspace = self.known[key]
-        return time_ns, workspace
+        time_ns, workspace, *outputs = self.known[key]
+        return Cost(time_ns, workspace, tuple(outputs))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+import typing
 
 import torch
 from torch import fx
@@ -16,6 +17,9 @@ from torch._functorch.partitioners import _extract_fwd_bwd_outputs, _is_tangent,
 from torch.utils import _pytree as pytree
 
 from ..planning import Error, Graph, _library
+
+if typing.TYPE_CHECKING:
+    from .costs import Cost
 
 aten = torch.ops.aten
 BATCH_NORM = aten._native_batch_norm_legit_functional.default
@@ -169,10 +173,9 @@ class Joint:
             number.update(dict.fromkeys(group, writes[-1]))
         return writes or [graph.add_storage(role, 0)]
 
-    def planner_graph(self, costs: list[tuple[int, int]], extra_bytes: int) -> Graph:
-        """The graph of the whole step. costs: (time_ns, workspace_bytes) of each node. extra_bytes: what is there all
-        the time beside the primals. Op i of the graph is nodes[i] before the boundary, then the boundary, then
-        nodes[i - 1]."""
+    def planner_graph(self, costs: list[Cost], extra_bytes: int) -> Graph:
+        """The graph of the whole step. costs: of each node. extra_bytes: what is there all the time beside the primals.
+        Op i of the graph is nodes[i] before the boundary, then the boundary, then nodes[i - 1]."""
         graph, number, made = Graph("joint"), {}, {}
         for key, storage in self.storage.items():
             if storage.node is not None:
@@ -188,12 +191,14 @@ class Joint:
                 break
             phase = "backward" if node in self.is_backward else "forward"
             writes = made.get(node, [])
+            for key, n_bytes in zip(writes, costs[i].outputs):
+                self.storage[key].n_bytes = max(self.storage[key].n_bytes, n_bytes)
             reads = list(dict.fromkeys(number[k] for k in self.reads(node)))
             out = self._write(graph, writes, number, "gradient" if phase == "backward" else "activation")
             cls = self.class_of(node, writes)
             if cls == "once" and phase == "forward":  # no bytes: the boundary reads it, and so runs later
                 out.append(graph.add_storage("activation", 0))
-            graph.add_op(node.name, reads, out, *costs[i], cls=cls, phase=phase)
+            graph.add_op(node.name, reads, out, costs[i].time_ns, costs[i].workspace_bytes, cls=cls, phase=phase)
         return graph
 
     def _add_boundary(self, graph: Graph, number: dict[int, int]):
