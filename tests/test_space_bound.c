@@ -166,6 +166,7 @@ Test(space_bound, is_never_above_the_least_makespan) {
 Test(space_bound, is_never_above_the_optimum_of_two_devices) {
   plim_context *ctx = plim_test_context();
   int cases = 0, found_all = 0, near = 0;
+  double gaps = 0;
   for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     space_case c;
@@ -191,6 +192,7 @@ Test(space_bound, is_never_above_the_optimum_of_two_devices) {
     cr_assert_eq(plim_space_bound(problem, &options, &bound), PLIM_OK);
     cr_assert_leq(bound, (double)best, "seed %llu: bound %.9g, optimum %lld", (unsigned long long)seed, bound,
                   (long long)best);
+    gaps += best > 0 ? ((double)best - bound) / (double)best : 0;
     options.bound = bound;
     cr_assert_eq(plim_space_search(problem, &options, &found, &events), PLIM_OK);
     cases++;
@@ -205,5 +207,62 @@ Test(space_bound, is_never_above_the_optimum_of_two_devices) {
   cr_expect_geq(cases, 100);
   cr_expect_eq(found_all, cases, "the search has a plan in %d of %d cases", found_all, cases);
   cr_expect_geq(100 * near, 95 * cases, "the search is within 3 %% of the optimum in %d of %d", near, cases);
+  cr_expect_leq(gaps / cases, 0.05, "the bound is %.1f %% below the optimum in the mean", 100 * gaps / cases);
+  plim_test_context_end(ctx);
+}
+
+/* Four ops on two devices: every time a small whole number. */
+static void draw_placed(uint64_t *random, space_case *c) {
+  *c = (space_case){.name = "placed", .n = 4, .n_devices = 2};
+  for (int32_t i = 0; i < c->n; i++) {
+    c->bytes[i] = test_random_between(random, 1, 3);
+    for (int d = 0; d < 2; d++) {
+      c->time[d][i] = test_random_between(random, 1, 3);
+      c->copy[d][i] = test_random_between(random, 1, 3);
+    }
+    for (int32_t k = 0; k < i; k++) { /* the last op reads all that nothing reads */
+      int read = 0;
+      for (int32_t e = 0; e < c->n_edges; e++) read |= c->edge[e][0] == k;
+      if (!test_random_chance(random, 40) && (read || i < c->n - 1)) continue;
+      c->edge[c->n_edges][0] = k;
+      c->edge[c->n_edges++][1] = i;
+    }
+  }
+}
+
+Test(space_bound, is_never_above_the_least_makespan_of_two_devices) {
+  plim_context *ctx = plim_test_context();
+  int cases = 0;
+  double gaps = 0;
+  for (uint64_t seed = test_seed(1), end = seed + 50; test_seed_at(seed) < end; seed++) {
+    uint64_t random = seed;
+    space_case c;
+    plim_space_problem *problem = NULL;
+    plim_platform *platform = NULL;
+    double bound;
+    draw_placed(&random, &c);
+    const int64_t budget[] = {test_random_between(&random, 4, 9), test_random_between(&random, 4, 9)};
+    int64_t best = space_oracle_makespan_two(&c, budget);
+    if (best < 0) continue;
+    plim_graph *graph = space_case_graph(ctx, &c);
+    cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
+    cr_assert_eq(plim_space_problem_make(graph, platform, 0, &problem), PLIM_OK, "%s", plim_context_error(ctx));
+    const plim_space_search_options options = {.objective = PLIM_OBJECTIVE_TIME,
+                                               .page = 1,
+                                               .recompute = 1,
+                                               .place = 1,
+                                               .budget = budget,
+                                               .deadline_ns = INT64_MAX};
+    cr_assert_eq(plim_space_bound(problem, &options, &bound), PLIM_OK);
+    cr_assert_leq(bound, (double)best, "seed %llu: bound %.9g, optimum %lld", (unsigned long long)seed, bound,
+                  (long long)best);
+    gaps += ((double)best - bound) / (double)best;
+    cases++;
+    plim_space_problem_free(problem);
+    plim_platform_free(platform);
+    plim_graph_free(graph);
+  }
+  cr_expect_geq(cases, 30, "%d cases", cases);
+  cr_expect_leq(gaps / cases, 0.12, "the bound is %.1f %% below the optimum in the mean", 100 * gaps / cases);
   plim_test_context_end(ctx);
 }
