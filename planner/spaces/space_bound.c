@@ -441,6 +441,7 @@ static double longest_path(const bounding *b, double *end) {
   for (int32_t v = 0; v < b->n; v++) {
     const plim_space_node *node = &b->p->node[v];
     double least = INFINITY;
+    if (plim_effort_over(b->p->ctx, 5 * (int64_t)(node->n_preds + 1) * b->devices * b->devices)) return longest;
     for (int32_t d = 0; d < b->devices; d++) {
       double *mine = &end[(int64_t)v * b->devices + d], ns = (double)plim_space_run_ns(b->p, v, d), begin = 0;
       for (int32_t i = 0; i < node->n_preds && ns >= 0; i++) {
@@ -495,6 +496,7 @@ static double forest_sum(const bounding *b, double *sum) {
   }
   for (int32_t v = b->n - 1; v >= 0; v--) { /* readers before what they read */
     double *mine = &sum[(int64_t)v * b->devices], least = INFINITY;
+    if (plim_effort_over(b->p->ctx, 20 * (int64_t)b->devices * b->devices)) return 0;
     int32_t parent = forest_parent(b, v);
     for (int32_t d = 0; d < b->devices; d++) {
       double ns = (double)plim_space_run_ns(b->p, v, d), spread = INFINITY;
