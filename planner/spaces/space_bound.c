@@ -16,13 +16,14 @@
  * Where several devices compute, the bound is the better of that and of one that counts copies between them: the
  * longest path for the makespan, a dynamic program over a forest of inputs for the sum of times. */
 #include "planner/spaces/space_bound.h"
+#include "planner/spaces/spaces_tuning.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "runtime/base/effort.h"
 
-enum { MOST_NODES = 20000, MOST_ROWS = 250, TRIES = 8, ITERATIONS = 400, PATIENCE = 12, WORD = 64 };
+enum { WORD = 64 };
 
 typedef struct entry {
   int32_t node, gap; /* gap -1: any */
@@ -37,9 +38,9 @@ typedef struct bounding {
   int32_t *link_queue;  /* [n_links] -1: brings nothing into or out of H */
   int32_t *first_gap;   /* [n + 1] */
   int64_t home_bytes;   /* of all budgets of H; INT64_MAX: no rows */
-  int32_t *cut;         /* [MOST_ROWS] nodes */
-  int64_t *demand;      /* [MOST_ROWS] */
-  int32_t *first_entry; /* [MOST_ROWS + 1] */
+  int32_t *cut;         /* [PLIM_SPACE_BOUND_ROWS] nodes */
+  int64_t *demand;      /* [PLIM_SPACE_BOUND_ROWS] */
+  int32_t *first_entry; /* [PLIM_SPACE_BOUND_ROWS + 1] */
   entry *entry;
   int64_t n_entries;
   double whole, whole_ns; /* scales of objective and time */
@@ -139,11 +140,11 @@ static void limit_demands(const bounding *b, int64_t *most) {
   }
 }
 
-/* Of a stretch of program order the cut that asks for most, of the TRIES that may. limit[v] -1: was tried. */
+/* Of a stretch of program order the cut that asks for most, of some that may. limit[v] -1: was tried. */
 static void choose_cut(bounding *b, int32_t from, int32_t to, int64_t *limit) {
   int64_t most = 0;
   int32_t best = -1;
-  for (int32_t t = 0; t < TRIES; t++) {
+  for (int32_t t = 0; t < tuning.bound.tries; t++) {
     int32_t next = from;
     for (int32_t v = from + 1; v < to; v++) next = limit[v] > limit[next] ? v : next;
     if (limit[next] <= most || plim_effort_over(b->p->ctx, next)) break;
@@ -159,7 +160,7 @@ static void choose_cut(bounding *b, int32_t from, int32_t to, int64_t *limit) {
 }
 
 static plim_status choose_cuts(bounding *b) {
-  int32_t stretch = b->n / MOST_ROWS + 1;
+  int32_t stretch = b->n / PLIM_SPACE_BOUND_ROWS + 1;
   int64_t room = 0, *limit = NULL;
   PLIM_TRY(plim_allocate(b->p->ctx, b->n, sizeof *limit, &limit));
   limit_demands(b, limit);
@@ -364,7 +365,7 @@ static double ascend(bounding *b) {
   int32_t n = b->n_rows + b->n_queues, stale = 0;
   double best = evaluate(b), above = 0.1;
   memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
-  for (int32_t i = 0; i < ITERATIONS && above > 1e-7; i++) {
+  for (int32_t i = 0; i < tuning.bound.iterations && above > 1e-7; i++) {
     double value = i == 0 ? best : evaluate(b), norm = 0;
     stale++;
     if (value > best) {
@@ -373,7 +374,7 @@ static double ascend(bounding *b) {
       memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
     }
     if (plim_effort_over(b->p->ctx, 10 * b->n_entries)) break;
-    if (stale > PATIENCE) {
+    if (stale > tuning.bound.patience) {
       stale = 0;
       above /= 2;
       restore_best(b, n);
@@ -546,13 +547,13 @@ static void set_scales(bounding *b) {
 static plim_status allocate(bounding *b) {
   plim_context *ctx = b->p->ctx;
   const plim_platform *p = b->p->platform;
-  int64_t columns = (int64_t)MOST_ROWS + p->n_devices + p->n_links;
+  int64_t columns = (int64_t)PLIM_SPACE_BOUND_ROWS + p->n_devices + p->n_links;
   PLIM_TRY(plim_allocate(ctx, p->n_spaces, sizeof *b->home, &b->home));
   PLIM_TRY(plim_allocate(ctx, p->n_links, sizeof *b->link_queue, &b->link_queue));
   PLIM_TRY(plim_allocate(ctx, (int64_t)b->n + 1, sizeof *b->first_gap, &b->first_gap));
-  PLIM_TRY(plim_allocate(ctx, MOST_ROWS, sizeof *b->cut, &b->cut));
-  PLIM_TRY(plim_allocate(ctx, MOST_ROWS, sizeof *b->demand, &b->demand));
-  PLIM_TRY(plim_allocate(ctx, MOST_ROWS + 1, sizeof *b->first_entry, &b->first_entry));
+  PLIM_TRY(plim_allocate(ctx, PLIM_SPACE_BOUND_ROWS, sizeof *b->cut, &b->cut));
+  PLIM_TRY(plim_allocate(ctx, PLIM_SPACE_BOUND_ROWS, sizeof *b->demand, &b->demand));
+  PLIM_TRY(plim_allocate(ctx, PLIM_SPACE_BOUND_ROWS + 1, sizeof *b->first_entry, &b->first_entry));
   PLIM_TRY(plim_allocate(ctx, columns, sizeof *b->multiplier, &b->multiplier));
   PLIM_TRY(plim_allocate(ctx, columns, sizeof *b->slope, &b->slope));
   PLIM_TRY(plim_allocate(ctx, columns, sizeof *b->best, &b->best));
@@ -564,13 +565,13 @@ static plim_status allocate(bounding *b) {
 static void free_all(bounding *b) {
   plim_context *ctx = b->p->ctx;
   const plim_platform *p = b->p->platform;
-  int64_t columns = (int64_t)MOST_ROWS + p->n_devices + p->n_links;
+  int64_t columns = (int64_t)PLIM_SPACE_BOUND_ROWS + p->n_devices + p->n_links;
   plim_release(ctx, b->home, p->n_spaces, sizeof *b->home);
   plim_release(ctx, b->link_queue, p->n_links, sizeof *b->link_queue);
   plim_release(ctx, b->first_gap, (int64_t)b->n + 1, sizeof *b->first_gap);
-  plim_release(ctx, b->cut, MOST_ROWS, sizeof *b->cut);
-  plim_release(ctx, b->demand, MOST_ROWS, sizeof *b->demand);
-  plim_release(ctx, b->first_entry, MOST_ROWS + 1, sizeof *b->first_entry);
+  plim_release(ctx, b->cut, PLIM_SPACE_BOUND_ROWS, sizeof *b->cut);
+  plim_release(ctx, b->demand, PLIM_SPACE_BOUND_ROWS, sizeof *b->demand);
+  plim_release(ctx, b->first_entry, PLIM_SPACE_BOUND_ROWS + 1, sizeof *b->first_entry);
   plim_release(ctx, b->multiplier, columns, sizeof *b->multiplier);
   plim_release(ctx, b->slope, columns, sizeof *b->slope);
   plim_release(ctx, b->best, columns, sizeof *b->best);
@@ -604,7 +605,7 @@ static plim_status find_bound(bounding *b, double *out) {
 plim_status plim_space_bound(const plim_space_problem *problem, const plim_space_search_options *options, double *out) {
   bounding b = {.p = problem, .o = options, .n = problem->n, .n_words = problem->n / WORD + 1};
   *out = 0;
-  if (problem->n > MOST_NODES) return PLIM_OK;
+  if (problem->n > tuning.bound.nodes) return PLIM_OK;
   plim_status status = find_bound(&b, out);
   free_all(&b);
   return status;

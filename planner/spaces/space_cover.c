@@ -3,14 +3,13 @@
  * the one with the least cost by what it relieves is taken, and the sequence looked at anew. A buffer that nothing read
  * before the gap loses its first filler, so that "again" then means "later". */
 #include "planner/spaces/space_cover.h"
+#include "planner/spaces/spaces_tuning.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
-
-enum { MOST_REFILLS = 400, MOST_FETCHES = 1000, STEPS_A_NODE = 6, STEPS_A_REPORT = 50 };
 
 double plim_space_run_cost(const plim_space_problem *p, const plim_space_weights *w, int32_t node, int32_t device) {
   double cost = w->run_ns * (double)plim_space_run_ns(p, node, device);
@@ -65,10 +64,10 @@ typedef struct cover {
   int32_t going;            /* the buffer that goes in this decision */
   int32_t moves;            /* 1: its run would be a later one, not another */
   int64_t extended;         /* bytes of those that stay for it across `at` */
-  plim_space_event *fill;   /* [MOST_REFILLS + 1] of the decision being weighed */
+  plim_space_event *fill;   /* [PLIM_SPACE_REFILLS + 1] of the decision being weighed */
   int32_t n_fill, n_open;   /* of them all, and runs that wait for what they read */
   double best;              /* least score so far */
-  plim_space_event *chosen; /* [MOST_REFILLS + 1] items before `chosen_at` */
+  plim_space_event *chosen; /* [PLIM_SPACE_REFILLS + 1] items before `chosen_at` */
   int32_t n_chosen, chosen_at;
   plim_space_event out; /* and this one before out_at, -1: none */
   int32_t out_at;
@@ -115,7 +114,7 @@ static double refill(cover *k, int32_t node, int32_t u, double most) {
   int repeats = node != k->s->item[k->going].node || !k->moves;
   k->seen[node] = k->mark;
   if (repeats && (!k->rules->recompute || v->once)) return INFINITY;
-  if (device < 0 || k->n_fill + k->n_open >= MOST_REFILLS) return INFINITY;
+  if (device < 0 || k->n_fill + k->n_open >= PLIM_SPACE_REFILLS) return INFINITY;
   double cost = plim_space_run_cost(k->p, k->w, node, device);
   k->n_open++;
   for (int32_t i = 0; i < v->n_preds && cost < most; i++) {
@@ -123,7 +122,7 @@ static double refill(cover *k, int32_t node, int32_t u, double most) {
     if (k->seen[j] == k->mark) continue;
     if (stays(k, plim_space_sequence_find(k->s, j, k->space, u), u)) continue;
     int32_t link = find_reload(k, j, k->space, u);
-    if (link >= 0 && k->n_fill < MOST_REFILLS) {
+    if (link >= 0 && k->n_fill < PLIM_SPACE_REFILLS) {
       k->seen[j] = k->mark;
       cost += plim_space_copy_cost(k->p, k->w, j, link);
       k->fill[k->n_fill++] = (plim_space_event){PLIM_SPACE_COPY, j, link};
@@ -132,7 +131,7 @@ static double refill(cover *k, int32_t node, int32_t u, double most) {
     }
   }
   k->n_open--;
-  if (!(cost < most) || k->n_fill >= MOST_REFILLS) return INFINITY;
+  if (!(cost < most) || k->n_fill >= PLIM_SPACE_REFILLS) return INFINITY;
   k->fill[k->n_fill++] = (plim_space_event){PLIM_SPACE_RUN, node, device};
   return cost;
 }
@@ -312,19 +311,19 @@ plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rul
   plim_status status;
   *fits = 0;
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.seen, &k.seen));
-  PLIM_CHECK(plim_allocate(ctx, MOST_REFILLS + 1, sizeof *k.fill, &k.fill));
-  PLIM_CHECK(plim_allocate(ctx, MOST_REFILLS + 1, sizeof *k.chosen, &k.chosen));
+  PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *k.fill, &k.fill));
+  PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *k.chosen, &k.chosen));
   PLIM_CHECK(s->valid ? PLIM_OK : plim_space_sequence_analyse(s));
-  for (int64_t i = 0; s->valid && done == 0 && i < STEPS_A_NODE * (int64_t)n + 100; i++) {
+  for (int64_t i = 0; s->valid && done == 0 && i < tuning.cover.steps_a_node * (int64_t)n + 100; i++) {
     if (plim_effort_over(ctx, 10 * (int64_t)s->n)) break;
     PLIM_CHECK(step(&k, &done));
-    if (i % STEPS_A_REPORT == 0) plim_space_report(ctx, rules);
+    if (i % tuning.cover.steps_a_report == 0) plim_space_report(ctx, rules);
   }
   *fits = done > 0;
 done:
   plim_release(ctx, k.seen, n, sizeof *k.seen);
-  plim_release(ctx, k.fill, MOST_REFILLS + 1, sizeof *k.fill);
-  plim_release(ctx, k.chosen, MOST_REFILLS + 1, sizeof *k.chosen);
+  plim_release(ctx, k.fill, PLIM_SPACE_REFILLS + 1, sizeof *k.fill);
+  plim_release(ctx, k.chosen, PLIM_SPACE_REFILLS + 1, sizeof *k.chosen);
   plim_release(ctx, k.previous, k.room, sizeof *k.previous);
   plim_release(ctx, k.next, k.room, sizeof *k.next);
   plim_release(ctx, k.short_before, k.room + 1, sizeof *k.short_before);
@@ -436,13 +435,13 @@ static int fetch_directly(repairing *r, int32_t node, int32_t space) {
   return first >= 0;
 }
 
-/* Bring node to the space; the inputs of a run first. MOST_FETCHES bounds the depth of the calls. */
+/* Bring node to the space; the inputs of a run first. tuning.cover.fetches bounds the depth of the calls. */
 static int fetch(repairing *r, int32_t node, int32_t space) {
   const plim_space_node *v = &r->p->node[node];
   if (*open_of(r, space, node) || fetch_directly(r, node, space)) return 1;
   int32_t device = plim_space_cheapest_device(r->p, r->rules, r->w, node, space);
   if (device < 0 || !r->rules->recompute || v->once || r->busy[node]) return 0;
-  if (r->n_busy == MOST_FETCHES) return 0;
+  if (r->n_busy == tuning.cover.fetches) return 0;
   r->n_busy++;
   r->busy[node] = 1;
   int done = 1;

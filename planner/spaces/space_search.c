@@ -9,11 +9,8 @@
 
 #include "planner/spaces/space_arrange.h"
 #include "planner/spaces/space_demand.h"
+#include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
-
-/* STARTS in program order; as many more in drawn orders as it takes, where none of them fits. Graphs of LARGE nodes
- * have starts on demand before them. */
-enum { PATIENCE = 150, STARTS = 18, DRAWN_STARTS = 60, LARGE = 1000 };
 
 /* How good a sequence is: without lateness first, then by objective. */
 typedef struct worth {
@@ -275,7 +272,7 @@ static plim_status try_on_demand(searching *k) {
   static const double copies[] = {1, 1, 0.02};
   int32_t devices = k->rules.devices;
   choose_order(k, 0);
-  for (int32_t i = 0; i < 3 && k->p->n >= LARGE; i++) {
+  for (int32_t i = 0; i < 3 && k->p->n >= tuning.search.large_nodes; i++) {
     plim_space_weights w = weights_of(k, copies[i]);
     if (i == 0) w.copy_joule = w.copy_ns = 1e-12;
     for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
@@ -289,13 +286,13 @@ static plim_status try_on_demand(searching *k) {
 static plim_status try_starts(searching *k) {
   static const double copies[] = {1, 0.2, 0.02}, by_time[] = {1, 0.5, 0};
   int32_t devices = k->rules.devices;
-  for (int32_t i = 0; i < STARTS + (k->has_best ? 0 : DRAWN_STARTS) && !is_done(k); i++) {
+  for (int32_t i = 0; i < tuning.search.starts + (k->has_best ? 0 : tuning.search.drawn_starts) && !is_done(k); i++) {
     k->haste = i % 6 < 3 ? 0 : 1;
     plim_space_weights w = weights_of(k, copies[i % 3]);
     w.by_time = by_time[i / 6 % 3];
     w.first = i % 2;
     w.stay = i / 3 % 2;
-    choose_order(k, i >= STARTS);
+    choose_order(k, i >= tuning.search.starts);
     for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
       PLIM_TRY(try_start(k, &w, first, 0));
       if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
@@ -415,7 +412,7 @@ static plim_status search_rounds(searching *k) {
       k->now_worth = found;
       swap_sequences(k);
     }
-    if (stale < PATIENCE) continue;
+    if (stale < tuning.search.patience) continue;
     stale = 0;
     PLIM_TRY(back_to_best(k));
   }

@@ -1,6 +1,7 @@
 /* Bisection: every trial is a search of few rounds, so that what is named has a plan, and what is smaller may have one
  * that was not found. */
 #include "planner/spaces/space_smallest.h"
+#include "planner/spaces/spaces_tuning.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 
-enum { WORDS = 768, TRIALS = 24, ROUNDS = 20 };
+enum { WORDS = 768 };
 
 typedef struct smallest {
   const plim_space_problem *p;
@@ -74,7 +75,7 @@ static plim_status least_factor(smallest *k, const int64_t *budget, int32_t scal
   }
   *out = INFINITY;
   if (!fits) return PLIM_OK;
-  for (int32_t i = 0; i < TRIALS && !plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK); i++) {
+  for (int32_t i = 0; i < tuning.smallest.trials && !plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK); i++) {
     double middle = (low + high) / 2;
     scale(k, budget, scaled, middle);
     PLIM_TRY(has_plan(k, &fits));
@@ -94,7 +95,7 @@ static plim_status least_deadline(smallest *k, int64_t *out) {
   asked.objective = PLIM_OBJECTIVE_TIME;
   asked.deadline_ns = INT64_MAX;
   asked.bound = 0;
-  asked.rounds = 50 * ROUNDS;
+  asked.rounds = 50 * tuning.smallest.rounds;
   *out = 0;
   plim_status status = plim_space_search(k->p, &asked, &found, &events);
   if (status == PLIM_OK && found.fits) *out = (int64_t)found.value;
