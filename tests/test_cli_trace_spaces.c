@@ -6,7 +6,7 @@
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
 
-/* The first output is large, cheap to copy and dear to recompute. */
+/* The first output is large, cheap to copy and costly to recompute. */
 static const char paged[] =
     "{\"graph\": {\"name\": \"paged\"}, \"nodes\": [{\"id\": 0, \"name\": \"first\", \"out_cost\": 1000, \"flops\": "
     "900000000}, {\"id\": 1, \"name\": \"x<&\", \"out_cost\": 1000, \"flops\": 10000}, {\"id\": 2, \"name\": \"y\", "
