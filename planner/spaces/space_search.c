@@ -436,7 +436,7 @@ static plim_status search(searching *k, plim_space_found *found, plim_space_even
   if (k->p->device_ns > 0 && k->p->device_ns < INT64_MAX)
     k->joule_per_ns = k->p->device_joule / (double)k->p->device_ns;
   PLIM_TRY(try_on_demand(k));
-  PLIM_TRY(try_starts(k));
+  if (!plim_context_cancelled(k->p->ctx)) PLIM_TRY(try_starts(k));
   if (k->has_best && k->o->rounds > 0) PLIM_TRY(search_rounds(k));
   found->fits = k->has_best && !(k->best_worth.late > 0);
   found->value = k->best_worth.value;
