@@ -67,7 +67,7 @@ Test(space_planners, placement_is_never_below_the_residency_search_and_nearly_al
   for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     space_case c;
-    space_case_random(&random, (int32_t)test_random_between(&random, 3, 6), &c);
+    space_case_random(&random, (int32_t)test_random_between(&random, 3, 5), &c);
     int64_t budget[2] = {test_random_between(&random, 6, 16), test_random_between(&random, 6, 16)};
     int64_t least = space_oracle_sum(&c, budget), found = serial_of(ctx, &c, budget);
     cr_assert(least < 0 ? found < 0 : found < 0 || found >= least, "seed %llu: %lld, the search has %lld",
