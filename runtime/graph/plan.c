@@ -254,3 +254,22 @@ double plim_plan_overhead_percent(const plim_plan *plan) {
 double plim_plan_bound_percent(const plim_plan *plan) {
   return percent_over(plan->bound_ns, plan->keep_all_ns);
 }
+
+void plim_plan_labels(const plim_plan *plan, const char **label) {
+  for (int32_t i = 0; i < plan->n_variants; i++) label[plan->variant[i].op] = plan->variant[i].variant.label;
+}
+
+int32_t plim_plan_numerics_differ(const plim_plan *plan, const plim_plan *other) {
+  int32_t differ = 0;
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    const plim_plan_variant *v = &plan->variant[i];
+    if (i > 0 && plan->variant[i - 1].op == v->op) continue; /* variants of one op share a key */
+    for (int32_t k = 0; k < other->n_variants; k++) {
+      if (other->variant[k].op == v->op) {
+        differ += strcmp(other->variant[k].variant.label, v->variant.label) != 0;
+        break;
+      }
+    }
+  }
+  return differ;
+}

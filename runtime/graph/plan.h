@@ -118,6 +118,13 @@ void plim_plan_simulate(const plim_plan *plan, int64_t *begin_ns, int64_t *end_n
 double plim_plan_overhead_percent(const plim_plan *plan);
 double plim_plan_bound_percent(const plim_plan *plan);
 
+/* The numerics key of each op that the plan runs.
+ *   label  [n_ops]  out  borrowed from the plan; those of other ops stay as they are */
+void plim_plan_labels(const plim_plan *plan, const char **label);
+
+/* Ops that both plans run, with other numerics keys. O(variants of one x variants of the other). */
+int32_t plim_plan_numerics_differ(const plim_plan *plan, const plim_plan *other);
+
 /* SHA-256 of the canonical document: hex [PLIM_FINGERPRINT_BYTES] out. O(plan). */
 PLIM_MUST_USE plim_status plim_plan_fingerprint(const plim_plan *plan, char *hex);
 

@@ -17,7 +17,7 @@ static plim_status plan_training(const plim_program *p, int32_t step, const plim
   wanted.planning = options->planning;
   wanted.thrash = options->thrash;
   PLIM_TRY(plim_allocate(p->ctx, graph->n_ops, sizeof *label, &label));
-  for (int32_t i = 0; i < as->n_variants; i++) label[as->variant[i].op] = as->variant[i].variant.label;
+  plim_plan_labels(as, label);
   wanted.planning.budget_bytes = budget_bytes;
   wanted.planning.labels = PLIM_NUMERICS_GIVEN;
   wanted.planning.label = label;

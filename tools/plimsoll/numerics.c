@@ -24,7 +24,7 @@ static plim_status labels_begin(session *s, plim_plan_options *planning) {
 
 plim_status numerics_of_plan(session *s, const plim_plan *plan, plim_plan_options *planning) {
   PLIM_TRY(labels_begin(s, planning));
-  for (int32_t i = 0; i < plan->n_variants; i++) s->label[plan->variant[i].op] = plan->variant[i].variant.label;
+  plim_plan_labels(plan, s->label);
   return PLIM_OK;
 }
 
@@ -119,19 +119,7 @@ const char *numerics_remedy(const session *s) {
 }
 
 int numerics_changed(const session *s, const plim_plan *plan) {
-  const plim_plan *fast = s->keep_all;
-  int changed = 0;
-  for (int32_t i = 0; i < plan->n_variants; i++) {
-    const plim_plan_variant *v = &plan->variant[i];
-    if (i > 0 && plan->variant[i - 1].op == v->op) continue; /* variants of one op share a label */
-    for (int32_t k = 0; k < fast->n_variants; k++) {
-      if (fast->variant[k].op == v->op) {
-        changed += strcmp(fast->variant[k].variant.label, v->variant.label) != 0;
-        break;
-      }
-    }
-  }
-  return changed;
+  return plim_plan_numerics_differ(plan, s->keep_all);
 }
 
 void numerics_tell(const session *s, const plim_plan *plan) {

@@ -11,7 +11,7 @@ static plim_status plan_last(const session *s, plim_program *program) {
   if (!plan) return PLIM_OK;
   int64_t n_ops = s->program->graph[PLIM_PROGRAM_LAST]->n_ops;
   PLIM_TRY(plim_allocate(s->ctx, n_ops, sizeof *label, &label));
-  for (int32_t i = 0; i < plan->n_variants; i++) label[plan->variant[i].op] = plan->variant[i].variant.label;
+  plim_plan_labels(plan, label);
   keep_all.planner = "keep-all";
   keep_all.labels = PLIM_NUMERICS_GIVEN;
   keep_all.label = label;
