@@ -124,7 +124,7 @@ static plim_status compare(comparison *c) {
   plim_status status = PLIM_OK;
   PLIM_CHECK(prepare(c));
   if (c->s->o->svg) {
-    PLIM_CHECK(curve_save(c->s->program->graph[PLIM_PROGRAM_TRAIN], c->s->keep_all,
+    PLIM_CHECK(curve_save(c->s->program->graph[PLIM_PROGRAM_TRAIN], c->s->prep.keep_all,
                           c->s->program->plan[PLIM_PROGRAM_TRAIN], c->s->o->svg));
   }
   status = run_chunks(c);

@@ -183,7 +183,7 @@ static plim_status plan_graph(session *s) {
 
 static plim_status curve(session *s) {
   budget_request request = {s->program->graph[PLIM_PROGRAM_TRAIN], s->program->profile[PLIM_PROGRAM_TRAIN],
-                            &s->planning, s->keep_all->arena_bytes};
+                            &s->planning, s->prep.keep_all->arena_bytes};
   return budget_curve_run(s, &request);
 }
 
@@ -199,7 +199,7 @@ static plim_status plan(session *s) {
   progress_clear(&s->bar);
   if (s->o->output) PLIM_TRY(session_save_plan(s));
   if (s->o->svg) {
-    PLIM_TRY(curve_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->keep_all, s->program->plan[PLIM_PROGRAM_TRAIN],
+    PLIM_TRY(curve_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->prep.keep_all, s->program->plan[PLIM_PROGRAM_TRAIN],
                         s->o->svg));
   }
   figures_begin(&f, 1, NULL, NULL);

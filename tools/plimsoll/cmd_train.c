@@ -15,7 +15,7 @@ static plim_status prepare(session *s) {
   PLIM_TRY(session_data(s));
   PLIM_TRY(session_program(s));
   PLIM_TRY(session_planning(s));
-  return s->vram_bytes > 0 ? vram_plan(s) : session_plan(s);
+  return session_plan(s);
 }
 
 /* The last epoch may be a part of one. */
@@ -74,12 +74,12 @@ static void print_table(const run *r) {
   run_figures_measured(&f, 0, r);
   if (r->times.count == 0) add_nothing(&f, r);
   if (s->o->online) figures_text(&f, 0, "online", "online policy", s->o->online);
-  if (s->o->online || strcmp(s->o->addresses, "arena") == 0) add_arena_replay(&f, &s->replay);
+  if (s->o->online || strcmp(s->o->addresses, "arena") == 0) add_arena_replay(&f, &s->prep.replay);
   run_figures_last(&f, s);
   limits_figures(&f, &s->limits);
   retime_figures(&f, s->o, &s->retime);
-  if (s->arena_room_bytes > 0) {
-    figures_bytes(&f, 0, "arena_room_bytes", "room for the arena", s->arena_room_bytes);
+  if (s->prep.room_bytes > 0) {
+    figures_bytes(&f, 0, "arena_room_bytes", "room for the arena", s->prep.room_bytes);
     figures_note(&f, 0, " more than planned for, since it moves nothing");
   }
   if (heap) add_heap(&f, &s->heap);

@@ -1,4 +1,4 @@
-/* Caps by step: parsed, planned ahead, told. */
+/* Budgets by step: read, handed to the trainer, told. */
 #include "tools/plimsoll/limits.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 
 #include "runtime/base/size.h"
 #include "tools/plimsoll/numerics.h"
-#include "tools/plimsoll/online.h"
 #include "tools/plimsoll/session.h"
 
 static plim_status parse(session *s, const char *text, plim_limit *out) {
@@ -24,7 +23,7 @@ static plim_status parse(session *s, const char *text, plim_limit *out) {
     (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
     return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s: %s", text, sentence);
   }
-  *out = (plim_limit){step, plim_size_bytes(&size, s->keep_all->arena_bytes)};
+  *out = (plim_limit){step, plim_size_bytes(&size, s->prep.keep_all->arena_bytes)};
   if (out->bytes > 0) return PLIM_OK;
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s: no such size is a budget", text);
 }
@@ -34,7 +33,7 @@ static int by_step(const void *a, const void *b) {
   return (x->step > y->step) - (x->step < y->step);
 }
 
-static plim_status parse_all(session *s) {
+plim_status limits_parse(session *s) {
   limits *l = &s->limits;
   l->n = s->o->memory_at.count;
   for (int32_t i = 0; i < l->n; i++) PLIM_TRY(parse(s, s->o->memory_at.at[i], &l->row[i]));
@@ -46,41 +45,12 @@ static plim_status parse_all(session *s) {
   return PLIM_OK;
 }
 
-/* The refusal of --memory, by a plan or a policy, for this budget and the bits of the plan that there is. */
-static plim_status refuse(session *s, const plim_limit *limit) {
-  char sentence[PLIM_ERROR_BYTES];
-  s->planning.budget_bytes = limit->bytes;
-  PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
-  plim_status status = s->o->online ? online_refuse(s) : refusal_explain(s);
-  if (status != PLIM_ENOFIT) return status;
-  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
-  return plim_fail(s->ctx, PLIM_ENOFIT, "--memory-at, step %lld: %s", (long long)limit->step, sentence);
-}
-
-/* The plans go to the curve, where the run finds them again; without one they are recomputed when they are needed. */
-static plim_status plan_ahead(session *s, const plim_limit *limit) {
-  const plim_program *p = s->program;
-  const plim_plan *now[PLIM_PROGRAM_STEPS];
-  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
-  int64_t first = plim_program_arena_bytes(p), bytes = limit->bytes < first ? limit->bytes : first;
-  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) now[i] = p->plan[i];
-  plim_status status = plim_program_replan(p, now, &s->limits.replan, bytes, plan);
-  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(plan[i]);
-  progress_clear(&s->bar);
-  return status == PLIM_ENOFIT ? refuse(s, limit) : status;
-}
-
-plim_status limits_prepare(session *s) {
-  limits *l = &s->limits;
-  PLIM_TRY(parse_all(s));
-  l->replan = plim_replan_options_default();
-  l->replan.planning = s->planning;
-  if (s->o->online) l->replan.policy = plim_policy_find(s->o->online);
-  l->replan.thrash = s->o->thrash;
-  l->replan.planning.from_front = NULL;
-  int64_t steps = l->n > 0 ? session_steps(s) : 0; /* a budget of a step that never comes needs no plan */
-  for (int32_t i = 0; i < l->n && l->row[i].step < steps; i++) PLIM_TRY(plan_ahead(s, &l->row[i]));
-  return PLIM_OK;
+int32_t limits_reached(const session *s) {
+  const limits *l = &s->limits;
+  int64_t steps = l->n > 0 ? session_steps(s) : 0;
+  int32_t n = 0;
+  while (n < l->n && l->row[n].step < steps) n++;
+  return n;
 }
 
 /* ---- what happens ---- */
@@ -131,7 +101,7 @@ static void on_limit(void *user, const plim_limit_report *report) {
 
 void limits_set(session *s, plim_trainer_options *wanted) {
   if (s->limits.n == 0) return;
-  wanted->replan = &s->limits.replan;
+  wanted->replan = &s->prep.replan;
   wanted->limit = s->limits.row;
   wanted->n_limits = s->limits.n;
   wanted->on_limit = on_limit;

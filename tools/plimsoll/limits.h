@@ -11,14 +11,15 @@ struct session;
 typedef struct limits {
   int32_t n;
   plim_limit row[OPTION_VALUES]; /* by step */
-  plim_replan_options replan;
   int32_t n_reports;
   plim_limit_report report[OPTION_VALUES];
 } limits;
 
-/* Read the options, and plan for every budget, so that one that does not fit is refused before anything runs, as
- * --memory is, and no step has to wait for a search. The session must have its plans. */
-plim_status limits_prepare(struct session *s);
+/* Read the options. The session must know what percentages are of. */
+plim_status limits_parse(struct session *s);
+
+/* Those of steps that the run reaches: the first so many. A budget of a step that never comes needs no plan. */
+int32_t limits_reached(const struct session *s);
 
 /* Into the options of a trainer of the session's program; what happens is kept, and printed as it happens. */
 void limits_set(struct session *s, plim_trainer_options *wanted);

@@ -39,7 +39,7 @@ plim_status paging_choose(session *s) {
   if (!o->page_space) return PLIM_OK; /* nothing can be paged */
   s->paging.space = o->page_space;
   PLIM_TRY(plim_size_parse(s->ctx, o->page_memory, &size));
-  s->paging.budget_bytes = plim_size_bytes(&size, s->keep_all->arena_bytes);
+  s->paging.budget_bytes = plim_size_bytes(&size, s->prep.keep_all->arena_bytes);
   if (s->paging.budget_bytes < 0) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s=%s does not fit in 63 bits", o->page_space, o->page_memory);
   }

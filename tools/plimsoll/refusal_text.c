@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "runtime/base/size.h"
+#include "runtime/program/online_plan.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/session.h"
@@ -138,6 +139,86 @@ plim_status refusal_add_policy(session *s) {
       "%s; --online %s finds a way in %s (--memory %lld), the smallest budget found by halving: no policy is "
       "monotone, so smaller ones may do and larger ones fail",
       sentence, s->o->online, plim_size_print(bytes, size), (long long)bytes);
+}
+
+/* ---- what a preparation could not do ---- */
+
+static plim_online_plan_options online_plan_options(const session *s) {
+  plim_online_plan_options wanted = plim_online_plan_options_default();
+  wanted.policy = plim_policy_find(s->o->online);
+  wanted.planning = s->planning;
+  wanted.thrash = s->o->thrash;
+  if (wanted.planning.budget_bytes == INT64_MAX) wanted.planning.budget_bytes = s->prep.keep_all->arena_bytes;
+  return wanted;
+}
+
+/* Keep the context's sentence: what is asked next may fail and replace it. */
+static const char *keep_sentence(const session *s, char sentence[PLIM_ERROR_BYTES]) {
+  (void)snprintf(sentence, PLIM_ERROR_BYTES, "%s", plim_context_error(s->ctx));
+  return sentence;
+}
+
+/* Plans need less than the policy does: say so. */
+static plim_status fail_policy(session *s, int64_t budget_bytes, const plim_plan_floor *floor, const char *sentence) {
+  char budget[PLIM_SIZE_TEXT_BYTES];
+  refusal *r = &s->refusal;
+  r->budget_bytes = budget_bytes;
+  r->smallest_bytes = floor->smallest_bytes;
+  r->bound_bytes = floor->bound_bytes;
+  r->largest_batch = -1; /* this batch fits with a plan */
+  return plim_fail(s->ctx, PLIM_ENOFIT, "--online %s finds no way within %s, where a plan does (without --online): %s",
+                   s->o->online, plim_size_print(r->budget_bytes, budget), sentence);
+}
+
+/* The sentence of planned mode where no plan fits the budget either, else the policy's own, which the context holds;
+ * and the bytes in which the policy finds a way. */
+static plim_status refuse_online(session *s) {
+  const plim_program *p = s->program;
+  const plim_online_plan_options wanted = online_plan_options(s);
+  char sentence[PLIM_ERROR_BYTES];
+  plim_plan_floor floor;
+  int32_t step;
+  int64_t *needed = &s->refusal.online_bytes, most = 2 * s->prep.keep_all->arena_bytes;
+  (void)keep_sentence(s, sentence);
+  PLIM_TRY(plim_online_plan_smallest(s->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN], &wanted,
+                                     most, needed));
+  PLIM_TRY(plim_program_floor(p, &s->planning, &floor, &step));
+  int64_t limit = wanted.planning.budget_bytes; /* without --memory that of keep-all */
+  plim_status status = floor.smallest_bytes <= limit ? fail_policy(s, limit, &floor, sentence) : refusal_explain(s);
+  return status == PLIM_ENOFIT ? refusal_add_policy(s) : status;
+}
+
+/* The refusal of --memory, by a plan or a policy, for this budget and the bits of the plan that there is. */
+static plim_status refuse_limit(session *s) {
+  const plim_limit *limit = &s->limits.row[s->prep.failed_limit];
+  char sentence[PLIM_ERROR_BYTES];
+  s->planning.budget_bytes = limit->bytes;
+  PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
+  plim_status status = s->o->online ? refuse_online(s) : refusal_explain(s);
+  if (status != PLIM_ENOFIT) return status;
+  return plim_fail(s->ctx, PLIM_ENOFIT, "--memory-at, step %lld: %s", (long long)limit->step,
+                   keep_sentence(s, sentence));
+}
+
+static plim_status refuse_stage(session *s) {
+  switch (s->prep.stage) {
+    case PLIM_PREPARE_PLAN:
+      return s->o->plan || s->planning.paging ? PLIM_ENOFIT : refusal_explain(s); /* with paging the context says it */
+    case PLIM_PREPARE_POLICY:
+      return refuse_online(s);
+    case PLIM_PREPARE_LIMIT:
+      return refuse_limit(s);
+    default: /* the context says it all */
+      return PLIM_ENOFIT;
+  }
+}
+
+plim_status refusal_explain_preparation(session *s) {
+  char sentence[PLIM_ERROR_BYTES], left[PLIM_SIZE_TEXT_BYTES];
+  plim_status status = refuse_stage(s);
+  if (status != PLIM_ENOFIT || s->vram_bytes == 0 || s->prep.stage == PLIM_PREPARE_OUTSIDE) return status;
+  return plim_fail(s->ctx, PLIM_ENOFIT, "--vram %s leaves %s for the arena: %s", s->o->vram,
+                   plim_size_print(s->prep.planning.budget_bytes, left), keep_sentence(s, sentence));
 }
 
 void refusal_figures(figures *f, int column, const refusal *r) {

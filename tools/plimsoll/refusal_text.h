@@ -24,6 +24,10 @@ plim_status refusal_explain(struct session *s);
 plim_status refusal_explain_graph(struct session *s, const plim_graph *graph, const plim_profile *profile,
                                   const plim_plan_options *wanted, const plim_plan_floor *known);
 
+/* The session's preparation failed with PLIM_ENOFIT: the sentence of its stage, with --memory-at or --vram where they
+ * set the budget. */
+plim_status refusal_explain_preparation(struct session *s);
+
 /* The device had no room for a program's arena, as the context says: the same with what to do about it. */
 plim_status refusal_explain_room(const struct session *s, const plim_program *program);
 

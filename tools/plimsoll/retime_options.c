@@ -30,7 +30,7 @@ plim_status retime_set(session *s, plim_trainer_options *wanted) {
   int64_t steps = s->o->retime;
   if (steps < 0) steps = can && strcmp(s->device->machine.device, "cuda") == 0 ? GPU_STEPS : 0;
   if (steps == 0) return PLIM_OK;
-  wanted->replan = &s->limits.replan;
+  wanted->replan = &s->prep.replan;
   wanted->retime_steps = (int32_t)steps;
   wanted->on_retime = on_retime;
   wanted->on_retime_user = s;

@@ -14,7 +14,7 @@ typedef struct retime {
 } retime;
 
 /* Into the options of a trainer of the session's program; what comes of it is kept, and printed as it happens. To be
- * called after limits_prepare. PLIM_EUSAGE where there is no plan that could be recomputed. */
+ * called after session_plan. PLIM_EUSAGE where there is no plan that could be recomputed. */
 PLIM_MUST_USE plim_status retime_set(struct session *s, plim_trainer_options *wanted);
 
 /* What came of it, as a row. */

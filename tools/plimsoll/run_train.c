@@ -143,7 +143,7 @@ static void add_cap(figures *f, int column, const session *s, const plim_plan *p
   } else {
     figures_bytes(f, column, "budget_bytes", "budget", plan->budget_bytes);
     figures_note(f, column, " (%.1f %% of keep-all)",
-                 (double)plan->budget_bytes * 100 / (double)s->keep_all->arena_bytes);
+                 (double)plan->budget_bytes * 100 / (double)s->prep.keep_all->arena_bytes);
     if (s->o->plan && s->o->memory && plan == s->program->plan[PLIM_PROGRAM_TRAIN])
       figures_note(f, column, ", as %s says; it fits into --memory %s", s->o->plan, s->o->memory);
     if (session_uses_heap(s)) figures_note(f, column, " of the plan; allocations have none");
@@ -168,7 +168,7 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   figures_bytes(f, column, "arena_bytes", "arena", plim_program_arena_bytes(program));
   figures_bytes(f, column, "peak_bytes", "peak, planned", plan->peak_bytes);
   paging_figures_plan(f, column, plan);
-  figures_bytes(f, column, "keep_all_bytes", f->columns == 1 ? "keep-all" : NULL, s->keep_all->arena_bytes);
+  figures_bytes(f, column, "keep_all_bytes", f->columns == 1 ? "keep-all" : NULL, s->prep.keep_all->arena_bytes);
   figures_real(f, column, "overhead_percent", "overhead, predicted", "%.2f %%", overhead);
   figures_real(f, column, "bound_percent", "lower bound", "%.2f %%", bound);
   figures_note(f, column, ", gap %.2f, class %s%s", overhead - bound, plim_plan_class_name(plan->plan_class),
@@ -220,8 +220,8 @@ void run_figures_last(figures *f, const session *s) {
   if (!plan) return;
   figures_count(f, 0, "last_batch", "last batch", session_last_batch(s));
   figures_note(f, 0, " images, online by %s: %s of the arena, %.2f %% overhead, %lld evictions",
-               s->last.way.policy->name, plim_size_print(plan->arena_bytes, size), plim_plan_overhead_percent(plan),
-               (long long)s->last.evictions);
+               s->prep.last.way.policy->name, plim_size_print(plan->arena_bytes, size),
+               plim_plan_overhead_percent(plan), (long long)s->prep.last.evictions);
   figures_count(f, 0, "last_arena_bytes", NULL, plan->arena_bytes);
   figures_real(f, 0, "last_overhead_percent", NULL, "%.2f", plim_plan_overhead_percent(plan));
 }

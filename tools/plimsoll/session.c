@@ -15,7 +15,6 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
-#include "tools/plimsoll/online.h"
 #include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/plan_spaces.h"
@@ -247,46 +246,42 @@ plim_status session_planning(session *s) {
   s->planning.front_folder = o->no_cache ? NULL : "";
   s->planning.from_front = &s->from_front;
   if (o->order) s->planning.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
-  PLIM_TRY(plim_program_keep_all(s->program, &s->keep_all));
+  PLIM_TRY(plim_preparation_begin(s->device, s->program, &s->prep));
   PLIM_TRY(numerics_choose(s));
   if (!o->memory) return PLIM_OK;
   plim_size size;
   PLIM_TRY(plim_size_parse(s->ctx, o->memory, &size));
-  s->planning.budget_bytes = plim_size_bytes(&size, s->keep_all->arena_bytes);
+  s->planning.budget_bytes = plim_size_bytes(&size, s->prep.keep_all->arena_bytes);
   if (s->planning.budget_bytes >= 0) return paging_choose(s);
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", o->memory);
 }
 
-static plim_status make_plan(session *s) {
-  plim_plan *plan = NULL;
-  if (!s->o->plan) return plim_program_plan(s->program, &s->planning);
-  PLIM_TRY(plim_plan_load(s->ctx, s->o->plan, &plan));
-  PLIM_TRY(plim_program_adopt(s->program, plan));
-  int64_t arena = plim_program_arena_bytes(s->program), cap = s->planning.budget_bytes;
-  if (arena <= cap) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_ENOFIT, "%s needs %lld bytes, the budget is %lld: give more, or no --plan", s->o->plan,
-                   (long long)arena, (long long)cap);
-}
-
-static plim_status plan_training(session *s) {
-  if (s->o->online) return online_run(s);
-  plim_status status = make_plan(s);
-  progress_clear(&s->bar);
-  if (status == PLIM_ENOFIT && s->planning.paging) return status; /* the sentence has the numbers */
-  if (status == PLIM_ENOFIT && !s->o->plan) return refusal_explain(s);
-  if (status != PLIM_OK || strcmp(s->o->addresses, "arena") != 0) return status;
-  return plim_program_replay(s->program, s->o->plan ? NULL : &s->planning, &s->replay, &s->arena_room_bytes);
-}
-
+/* Budgets by step are planned for now, so that one that does not fit is refused before anything runs, as --memory is,
+ * and no step has to wait for a search. */
 plim_status session_plan(session *s) {
-  int again = 1;
-  while (again) {
-    PLIM_TRY(plan_training(s));
-    if (session_last_batch(s) > 0) PLIM_TRY(online_last(s));
-    PLIM_TRY(variants_rehearse(s, &again));
+  const options *o = s->o;
+  plim_preparation_options wanted = plim_preparation_options_default();
+  plim_trainer_options training;
+  PLIM_TRY(limits_parse(s));
+  wanted.planning = s->planning;
+  wanted.plan = o->plan;
+  wanted.policy = o->online ? plim_policy_find(o->online) : NULL;
+  wanted.thrash = o->thrash;
+  wanted.replay = !o->online && strcmp(o->addresses, "arena") == 0;
+  wanted.limit = s->limits.row;
+  wanted.n_limits = limits_reached(s);
+  if (s->vram_bytes > 0) {
+    training = session_trainer_options(s, session_total_steps(s));
+    wanted.vram_bytes = s->vram_bytes;
+    wanted.dataset = s->dataset;
+    wanted.training = &training;
   }
-  numerics_tell(s, s->program->plan[PLIM_PROGRAM_TRAIN]);
-  return limits_prepare(s);
+  plim_status status = plim_preparation_run(&s->prep, &wanted);
+  progress_clear(&s->bar);
+  s->planning = s->prep.planning;
+  if (status == PLIM_ENOFIT) return refusal_explain_preparation(s);
+  if (status == PLIM_OK) numerics_tell(s, s->program->plan[PLIM_PROGRAM_TRAIN]);
+  return status;
 }
 
 plim_status session_save_plan(const session *s) {
@@ -382,7 +377,7 @@ int session_close(session *s, plim_status status) {
   heap_arena_close(&s->heap);
   if (s->ctx) {
     numerics_close(s);
-    plim_plan_free(s->keep_all);
+    plim_preparation_end(&s->prep);
     plim_program_free(s->program);
     plim_dataset_free(s->dataset);
     plim_device_close(s->device);

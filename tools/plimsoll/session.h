@@ -5,6 +5,7 @@
 
 #include "runtime/arena/replay.h"
 #include "runtime/train/checkpoint.h"
+#include "runtime/train/preparation.h"
 #include "runtime/train/trainer.h"
 #include "tools/plimsoll/heap.h"
 #include "tools/plimsoll/limits.h"
@@ -24,6 +25,7 @@ typedef struct session {
   int64_t vram_bytes;   /* of --vram; 0: not given */
   plim_dataset *dataset;
   plim_program *program;
+  plim_preparation prep;            /* of the program; its keep-all plan is the measure of percentages */
   plim_program_source source;       /* of all programs of this session; its net has the layout */
   plim_profiler_options profiler;   /* of the source */
   plim_profiler_report profiling;   /* of all measuring but that of samples */
@@ -34,16 +36,12 @@ typedef struct session {
   plim_plan *label_plan;            /* what --numerics FILE names, a plan or */
   plim_checkpoint_info *label_file; /* a checkpoint: it holds the labels */
   plim_checkpoint_info *saved;      /* what --load names */
-  plim_plan *keep_all;              /* of the training step: its arena is the measure of percentages */
   int32_t from_front;               /* 1: the plan was found by an earlier run */
-  int32_t answered;          /* 1: the object that --json asks for has been printed, also if the command fails then */
-  refusal refusal;           /* set when the budget is too small */
-  plim_replay_counts replay; /* of --addresses arena and --online */
-  plim_replay_counts last;   /* of --last-batch online */
-  int64_t arena_room_bytes;  /* --addresses arena: what the arena got above what was planned for */
-  heap_arena heap;           /* of --addresses jemalloc */
-  limits limits;             /* of --memory-at */
-  retime retime;             /* of --retime */
+  int32_t answered; /* 1: the object that --json asks for has been printed, also if the command fails then */
+  refusal refusal;  /* set when the budget is too small */
+  heap_arena heap;  /* of --addresses jemalloc */
+  limits limits;    /* of --memory-at */
+  retime retime;    /* of --retime */
 } session;
 
 /* Check the names among the options, make the context, watch Ctrl-C. */

@@ -7,9 +7,6 @@
 /* The budget in bytes into s->vram_bytes, 0 without the option; the device must be open. */
 plim_status vram_parse(session *s);
 
-/* session_plan within what is left beside everything else, which a first run has loaded. */
-plim_status vram_plan(session *s);
-
 /* Two steps of the run, then PLIM_ENOFIT when the GPU holds more than the budget. */
 plim_status vram_first_steps(run *r);
 

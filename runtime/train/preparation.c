@@ -1,0 +1,260 @@
+/* Nothing has been computed while a program is prepared, so a plan may choose other kernels as if the profile had never
+ * had the ones that the device refuses. Which kernels run, and so what they load on a GPU, follows from the plan, and
+ * the plan from the arena's bytes. So within a budget of the whole GPU a first plan is made for somewhat less than what
+ * is left when nothing has run, and run until everything is loaded and captured; the real one gets all that is left
+ * then. */
+#include "runtime/train/preparation.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/device/vram.h"
+#include "runtime/train/warm_up.h"
+
+enum { HEADROOM = 8 /* the first plan on a GPU leaves one part in so many to what it loads */ };
+
+typedef struct preparing {
+  plim_preparation *p;
+  const plim_preparation_options *options;
+  plim_context *ctx;
+  plim_program *program;
+} preparing;
+
+plim_preparation_options plim_preparation_options_default(void) {
+  return (plim_preparation_options){
+      .struct_bytes = sizeof(plim_preparation_options), .planning = plim_plan_options_default(), .thrash = 1};
+}
+
+plim_status plim_preparation_begin(plim_device *device, plim_program *program, plim_preparation *out) {
+  plim_preparation p = {.device = device,
+                        .program = program,
+                        .planning = plim_plan_options_default(),
+                        .replan = plim_replan_options_default()};
+  PLIM_TRY(plim_program_keep_all(program, &p.keep_all));
+  *out = p;
+  return PLIM_OK;
+}
+
+void plim_preparation_end(plim_preparation *p) {
+  if (p->label) {
+    plim_release(p->device->ctx, p->label, p->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *p->label);
+  }
+  plim_plan_free(p->keep_all);
+  *p = (plim_preparation){.device = NULL};
+}
+
+/* Keep the context's sentence: what follows may replace it. */
+static plim_status fail_about(plim_context *ctx, plim_status status, const char *what) {
+  char sentence[PLIM_ERROR_BYTES];
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
+  return plim_fail(ctx, status, "%s: %s", what, sentence);
+}
+
+/* ---- the training step ---- */
+
+static plim_status load_plan(const preparing *w) {
+  const char *path = w->options->plan;
+  plim_plan *plan = NULL;
+  PLIM_TRY(plim_plan_load(w->ctx, path, &plan));
+  PLIM_TRY(plim_program_adopt(w->program, plan));
+  int64_t arena = plim_program_arena_bytes(w->program), budget = w->p->planning.budget_bytes;
+  if (arena <= budget) return PLIM_OK;
+  return plim_fail(w->ctx, PLIM_ENOFIT, "%s needs %lld bytes, the budget is %lld: give more, or no --plan", path,
+                   (long long)arena, (long long)budget);
+}
+
+static plim_online_plan_options online_options(const preparing *w) {
+  plim_online_plan_options wanted = plim_online_plan_options_default();
+  if (w->options->policy) wanted.policy = w->options->policy;
+  wanted.planning = w->p->planning;
+  wanted.thrash = w->options->thrash;
+  return wanted;
+}
+
+/* A policy needs a budget: without one, that of keep-all. */
+static plim_status decide(const preparing *w) {
+  plim_online_plan_options wanted = online_options(w);
+  plim_plan *plan = NULL;
+  if (wanted.planning.budget_bytes == INT64_MAX) wanted.planning.budget_bytes = w->p->keep_all->arena_bytes;
+  PLIM_TRY(plim_online_plan_make(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN], w->program->profile[PLIM_PROGRAM_TRAIN],
+                                 &wanted, &w->p->replay, &plan));
+  return plim_program_adopt(w->program, plan);
+}
+
+static plim_status plan_training(const preparing *w) {
+  w->p->stage = w->options->policy ? PLIM_PREPARE_POLICY : PLIM_PREPARE_PLAN;
+  if (w->options->policy) return decide(w);
+  PLIM_TRY(w->options->plan ? load_plan(w) : plim_program_plan(w->program, &w->p->planning));
+  if (!w->options->replay) return PLIM_OK;
+  w->p->stage = PLIM_PREPARE_ADDRESSES;
+  return plim_program_replay(w->program, w->options->plan ? NULL : &w->p->planning, &w->p->replay, &w->p->room_bytes);
+}
+
+/* Numerics keys that are given belong to the whole batch. */
+static plim_status decide_last(const preparing *w) {
+  const plim_graph *graph = w->program->graph[PLIM_PROGRAM_LAST];
+  plim_online_plan_options wanted = online_options(w);
+  char what[64];
+  if (!graph) return PLIM_OK;
+  w->p->stage = PLIM_PREPARE_LAST;
+  if (wanted.planning.labels == PLIM_NUMERICS_GIVEN) wanted.planning.labels = PLIM_NUMERICS_AUTO;
+  plim_status status = plim_program_decide_last(w->program, &wanted, &w->p->last);
+  if (status != PLIM_ENOFIT) return status;
+  (void)snprintf(what, sizeof what, "the last batch of %d images", (int)graph->batch);
+  return fail_about(w->ctx, status, what);
+}
+
+/* ---- variants that the device refuses ---- */
+
+static int has_label(const plim_profile *profile, int32_t op, const char *label) {
+  for (int32_t v = profile->first[op]; v < profile->first[op + 1]; v++) {
+    if (strcmp(profile->variant[v].label, label) == 0) return 1;
+  }
+  return 0;
+}
+
+/* The first that was refused and whose op has no other variant of the numerics key that is given; NULL: there is none.
+ */
+static const plim_exec_failure *needed(const preparing *w, const plim_exec_failures *failures) {
+  const plim_plan_options *planning = &w->p->planning;
+  for (int32_t i = 0; i < failures->n && planning->labels == PLIM_NUMERICS_GIVEN; i++) {
+    const plim_exec_failure *row = &failures->row[i];
+    const char *label = row->graph == w->program->graph[PLIM_PROGRAM_TRAIN] ? planning->label[row->op] : NULL;
+    if (label && !has_label(w->program->profile[PLIM_PROGRAM_TRAIN], row->op, label)) return row;
+  }
+  return NULL;
+}
+
+/* The fastest variants stay those that were fastest when numerics were chosen. */
+static plim_status fix_numerics(const preparing *w) {
+  plim_preparation *p = w->p;
+  if (p->planning.labels != PLIM_NUMERICS_FASTEST) return PLIM_OK;
+  PLIM_TRY(plim_allocate(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *p->label, &p->label));
+  plim_plan_labels(p->keep_all, p->label);
+  p->planning.labels = PLIM_NUMERICS_GIVEN;
+  p->planning.label = p->label;
+  return PLIM_OK;
+}
+
+static plim_status keep_numerics(const preparing *w, const plim_exec_failures *failures) {
+  PLIM_TRY(fix_numerics(w));
+  const plim_exec_failure *row = needed(w, failures);
+  if (!row) return PLIM_OK;
+  return plim_fail(
+      w->ctx, PLIM_EDEVICE,
+      "op \"%s\": the device refuses variant \"%s\" (%s), and no other has the numerics that are asked for: "
+      "give --numerics auto",
+      row->graph->op[row->op].name, row->variant, row->why);
+}
+
+static plim_status drop(const preparing *w, const plim_exec_failures *failures) {
+  const plim_exec_failure *first = &failures->row[0];
+  plim_preparation *p = w->p;
+  plim_plan *keep_all = NULL;
+  if (w->options->plan) {
+    return plim_fail(w->ctx, PLIM_EDEVICE, "%s: the device refuses variant \"%s\" of op \"%s\" (%s): plan again here",
+                     w->options->plan, first->variant, first->graph->op[first->op].name, first->why);
+  }
+  PLIM_TRY(plim_program_drop(w->program, p->device, failures));
+  PLIM_TRY(keep_numerics(w, failures));
+  if (p->planning.labels == PLIM_NUMERICS_GIVEN) return PLIM_OK; /* keep_all may own them */
+  PLIM_TRY(plim_program_keep_all(w->program, &keep_all));
+  plim_plan_free(p->keep_all);
+  p->keep_all = keep_all;
+  return PLIM_OK;
+}
+
+/* *again: a variant was refused, and is left out from now on. */
+static plim_status rehearse(const preparing *w, int *again) {
+  plim_exec_failures failures;
+  w->p->stage = PLIM_PREPARE_REHEARSAL;
+  plim_status status = plim_program_rehearse(w->program, w->p->device, &failures);
+  *again = failures.n > 0;
+  if (*again) return drop(w, &failures);
+  return status == PLIM_ENOFIT ? PLIM_OK : status; /* who trains with it explains that */
+}
+
+/* ---- budgets that are foreseen ---- */
+
+/* The plans go to the plan front, where the run finds them again; without one they are made again when they are needed.
+ */
+static plim_status plan_ahead(const preparing *w, const plim_limit *limit) {
+  const plim_plan *now[PLIM_PROGRAM_STEPS];
+  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
+  int64_t first = plim_program_arena_bytes(w->program), bytes = limit->bytes < first ? limit->bytes : first;
+  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) now[i] = w->program->plan[i];
+  plim_status status = plim_program_replan(w->program, now, &w->p->replan, bytes, plan);
+  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(plan[i]);
+  return status;
+}
+
+static plim_status plan_limits(const preparing *w) {
+  plim_preparation *p = w->p;
+  p->replan.planning = p->planning;
+  p->replan.planning.from_front = NULL;
+  p->replan.policy = w->options->policy;
+  p->replan.thrash = w->options->thrash;
+  p->stage = PLIM_PREPARE_LIMIT;
+  for (p->failed_limit = 0; p->failed_limit < w->options->n_limits; p->failed_limit++) {
+    PLIM_TRY(plan_ahead(w, &w->options->limit[p->failed_limit]));
+  }
+  return PLIM_OK;
+}
+
+/* ---- all of it ---- */
+
+static plim_status plan_within(const preparing *w, int64_t budget_bytes) {
+  int again = 1;
+  w->p->planning.budget_bytes = budget_bytes;
+  while (again) {
+    PLIM_TRY(plan_training(w));
+    PLIM_TRY(decide_last(w));
+    PLIM_TRY(rehearse(w, &again));
+  }
+  return plan_limits(w);
+}
+
+/* What is not fixed by a plan or a policy is planned for less at first, if that fits. */
+static plim_status plan_first(const preparing *w, int64_t bytes) {
+  plim_status status = PLIM_ENOFIT;
+  int again = !w->options->plan && !w->options->policy;
+  w->p->planning.budget_bytes = bytes - bytes / HEADROOM;
+  while (again) {
+    again = 0;
+    w->p->stage = PLIM_PREPARE_PLAN;
+    status = plim_program_plan(w->program, &w->p->planning);
+    if (status == PLIM_OK) status = rehearse(w, &again);
+    if (status != PLIM_OK) break;
+  }
+  return status == PLIM_ENOFIT ? plan_within(w, bytes) : status;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static plim_status plan_on_gpu(const preparing *w) {
+  const plim_preparation_options *o = w->options;
+  plim_preparation *p = w->p;
+  int64_t left = 0, captured = 0;
+  PLIM_TRY(plim_vram_left(p->device, o->vram_bytes, 0, &left));
+  PLIM_TRY(plan_first(w, smaller(o->planning.budget_bytes, left)));
+  p->stage = PLIM_PREPARE_OUTSIDE;
+  PLIM_TRY(plim_vram_warm_up(p->device, o->dataset, w->program, o->training, &captured));
+  PLIM_TRY(plim_vram_left(p->device, o->vram_bytes, captured, &left));
+  return plan_within(w, smaller(o->planning.budget_bytes, left));
+}
+
+plim_status plim_preparation_run(plim_preparation *p, const plim_preparation_options *options) {
+  const preparing w = {p, options, p->device->ctx, p->program};
+  PLIM_TRY(plim_check_options(w.ctx, "plim_preparation_options", options->struct_bytes, sizeof *options));
+  if (options->plan && options->policy) {
+    return plim_fail(w.ctx, PLIM_EUSAGE, "a step is planned or decided online: give a plan or a policy, not both");
+  }
+  if (options->vram_bytes > 0 && (!options->dataset || !options->training)) {
+    return plim_fail(w.ctx, PLIM_EUSAGE, "a budget of the whole GPU needs a data set and options to warm up with");
+  }
+  p->planning = options->planning;
+  p->stage = PLIM_PREPARE_OUTSIDE;
+  return options->vram_bytes > 0 ? plan_on_gpu(&w) : plan_within(&w, options->planning.budget_bytes);
+}

@@ -1,0 +1,324 @@
+/* runtime/train/preparation: plans for every step within a budget, for budgets that are foreseen, within the memory of
+ * a whole GPU (the fake one), and without the variants that the device refuses. */
+#include "runtime/train/preparation.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "runtime/device/device_cuda.h"
+#include "runtime/device/vram.h"
+#include "tests/support/device_under_test.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/folder.h"
+#include "tests/support/gpu_rig.h"
+#include "tests/support/test_context.h"
+
+enum { MIB = 1 << 20, CONTEXT = 40 * MIB, MODULES = 7 * MIB, GRAPH = 3 * MIB, BATCH = 8, LAST = 3, SIDE = 16 };
+
+static plim_status make_net(void *user, const plim_net_options *net, plim_net **out) {
+  return plim_model_make(user, "resnet20", net, out);
+}
+
+static plim_program *program_on(plim_device *device, int32_t last) {
+  plim_program_source source = plim_program_source_default();
+  plim_program *program = NULL;
+  source.make = make_net;
+  source.user = device->ctx;
+  source.net.batch = BATCH;
+  source.net.height = source.net.width = SIDE;
+  cr_assert_eq(plim_program_make(device, &source, &program), PLIM_OK, "%s", plim_context_error(device->ctx));
+  if (last) cr_assert_eq(plim_program_make_last(program, device, &source, last), PLIM_OK);
+  return program;
+}
+
+/* A program with modelled costs on the CPU, begun. */
+typedef struct rig {
+  plim_context *ctx;
+  plim_device *device;
+  plim_program *program;
+  plim_preparation p;
+  plim_preparation_options options; /* within three quarters of the keep-all bytes */
+} rig;
+
+static rig rig_open(int32_t last) {
+  rig r = {.ctx = plim_test_context(), .options = plim_preparation_options_default()};
+  r.device = plim_test_device(r.ctx, 1);
+  r.program = program_on(r.device, last);
+  cr_assert_eq(plim_preparation_begin(r.device, r.program, &r.p), PLIM_OK, "%s", plim_context_error(r.ctx));
+  r.options.planning.iterations = 2000;
+  r.options.planning.budget_bytes = r.p.keep_all->arena_bytes / 4 * 3;
+  return r;
+}
+
+static void rig_close(rig *r) {
+  plim_preparation_end(&r->p);
+  plim_preparation_end(&r->p);
+  plim_program_free(r->program);
+  plim_device_close(r->device);
+  plim_test_context_end(r->ctx);
+}
+
+static void ok(rig *r) {
+  cr_assert_eq(plim_preparation_run(&r->p, &r->options), PLIM_OK, "%s", plim_context_error(r->ctx));
+}
+
+static void fails(rig *r, plim_status status, plim_preparation_stage stage, const char *words) {
+  cr_assert_eq(plim_preparation_run(&r->p, &r->options), status, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(r->p.stage, stage, "stage %d", (int)r->p.stage);
+  cr_assert_not_null(strstr(plim_context_error(r->ctx), words), "%s", plim_context_error(r->ctx));
+}
+
+Test(preparation, every_step_has_a_plan_within_the_budget_and_the_last_batch_one_in_the_same_arena) {
+  rig r = rig_open(LAST);
+  ok(&r);
+  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) cr_assert_not_null(r.program->plan[i]);
+  cr_assert_leq(plim_program_arena_bytes(r.program), r.options.planning.budget_bytes);
+  cr_assert_leq(r.program->plan[PLIM_PROGRAM_LAST]->arena_bytes, r.program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes);
+  cr_assert_not_null(r.p.last.way.policy);
+  cr_assert_gt(plim_plan_overhead_percent(r.program->plan[PLIM_PROGRAM_TRAIN]), 0);
+  cr_assert_gt(r.p.keep_all->arena_bytes, r.program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes);
+  rig_close(&r);
+}
+
+Test(preparation, a_budget_without_a_plan_is_a_failure_of_the_plan) {
+  rig r = rig_open(0);
+  r.options.planning.budget_bytes = PLIM_ALIGN;
+  fails(&r, PLIM_ENOFIT, PLIM_PREPARE_PLAN, "found no plan");
+  cr_assert_eq(r.p.planning.budget_bytes, PLIM_ALIGN);
+  rig_close(&r);
+}
+
+Test(preparation, a_policy_decides_the_step_and_without_a_budget_has_that_of_keep_all) {
+  rig r = rig_open(0);
+  r.options.policy = plim_policy_find("dtr");
+  r.options.thrash = 4;
+  ok(&r);
+  cr_assert_str_eq(r.program->plan[PLIM_PROGRAM_TRAIN]->planner, "online dtr");
+  cr_assert_leq(plim_program_arena_bytes(r.program), r.options.planning.budget_bytes);
+  cr_assert_gt(r.p.replay.evictions, 0);
+  cr_assert_eq(r.p.replan.policy, r.options.policy);
+  r.options.planning.budget_bytes = INT64_MAX;
+  ok(&r);
+  cr_assert_eq(r.program->plan[PLIM_PROGRAM_TRAIN]->budget_bytes, r.p.keep_all->arena_bytes);
+  r.options.planning.budget_bytes = PLIM_ALIGN;
+  fails(&r, PLIM_ENOFIT, PLIM_PREPARE_POLICY, "no room");
+  rig_close(&r);
+}
+
+Test(preparation, the_arena_decides_addresses_where_it_is_asked_to) {
+  rig r = rig_open(0);
+  r.options.replay = 1;
+  ok(&r);
+  cr_assert_gt(r.p.replay.steps, 0);
+  cr_assert_geq(r.p.room_bytes, 0);
+  cr_assert_leq(plim_program_arena_bytes(r.program), r.options.planning.budget_bytes);
+  rig_close(&r);
+}
+
+Test(preparation, a_plan_that_was_made_before_is_taken_as_it_is) {
+  char first[PLIM_FINGERPRINT_BYTES], second[PLIM_FINGERPRINT_BYTES];
+  rig r = rig_open(0);
+  (void)plim_test_folder();
+  ok(&r);
+  const plim_plan *plan = r.program->plan[PLIM_PROGRAM_TRAIN];
+  cr_assert_eq(plim_plan_fingerprint(plan, first), PLIM_OK);
+  cr_assert_eq(plim_plan_save(plan, plim_test_path("p.json")), PLIM_OK);
+  r.options.plan = plim_test_path("p.json");
+  r.options.planning.budget_bytes = plan->arena_bytes;
+  ok(&r);
+  cr_assert_eq(plim_plan_fingerprint(r.program->plan[PLIM_PROGRAM_TRAIN], second), PLIM_OK);
+  cr_assert_str_eq(first, second);
+  r.options.planning.budget_bytes = PLIM_ALIGN;
+  fails(&r, PLIM_ENOFIT, PLIM_PREPARE_PLAN, "p.json needs");
+  r.options.policy = plim_policy_at(0);
+  fails(&r, PLIM_EUSAGE, PLIM_PREPARE_PLAN, "not both");
+  plim_test_folder_remove();
+  rig_close(&r);
+}
+
+Test(preparation, a_foreseen_budget_that_does_not_fit_is_refused_before_anything_runs) {
+  rig r = rig_open(0);
+  plim_limit limit[] = {{2, r.options.planning.budget_bytes / 8 * 7}, {5, PLIM_ALIGN}};
+  r.options.limit = limit;
+  r.options.n_limits = 1;
+  ok(&r);
+  r.options.n_limits = 2;
+  fails(&r, PLIM_ENOFIT, PLIM_PREPARE_LIMIT, "no plan");
+  cr_assert_eq(r.p.failed_limit, 1);
+  limit[1].bytes = INT64_MAX; /* a budget that grows beyond the arena needs no larger plan */
+  ok(&r);
+  rig_close(&r);
+}
+
+/* The plan front gives the run the plan that was made ahead: none is searched between two steps. */
+Test(preparation, a_run_finds_the_plans_that_were_made_ahead) {
+  rig r = rig_open(0);
+  (void)plim_test_folder();
+  plim_limit limit = {2, r.options.planning.budget_bytes / 8 * 7};
+  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
+  const plim_plan *now[PLIM_PROGRAM_STEPS] = {NULL};
+  int32_t from_front = 0;
+  r.options.planning.front_folder = plim_test_path(".");
+  r.options.limit = &limit;
+  r.options.n_limits = 1;
+  ok(&r);
+  plim_replan_options replan = r.p.replan;
+  cr_assert_null(replan.planning.from_front);
+  replan.planning.from_front = &from_front;
+  for (int i = 0; i < r.program->n_steps; i++) now[i] = r.program->plan[i];
+  cr_assert_eq(plim_program_replan(r.program, now, &replan, limit.bytes, plan), PLIM_OK);
+  cr_assert_eq(from_front, 1);
+  cr_assert_eq(plim_plan_numerics_differ(plan[PLIM_PROGRAM_TRAIN], now[PLIM_PROGRAM_TRAIN]), 0);
+  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(plan[i]);
+  plim_test_folder_remove();
+  rig_close(&r);
+}
+
+Test(preparation, options_that_make_no_sense_are_refused) {
+  rig r = rig_open(0);
+  r.options.vram_bytes = 64 * MIB;
+  fails(&r, PLIM_EUSAGE, PLIM_PREPARE_OUTSIDE, "to warm up with");
+  r.options.struct_bytes--;
+  fails(&r, PLIM_EUSAGE, PLIM_PREPARE_OUTSIDE, "plim_preparation_options");
+  rig_close(&r);
+}
+
+/* ---- a GPU ---- */
+
+static gpu_rig gpu_open(const fake_cuda_options *options, plim_preparation *p) {
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open(&r, options, 0));
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  gpu_rig_ok(&r, plim_preparation_begin(r.device, r.program, p));
+  return r;
+}
+
+static fake_cuda_options gpu(void) {
+  fake_cuda_options options = fake_cuda_options_default();
+  options.context_bytes = CONTEXT;
+  options.module_bytes = MODULES;
+  options.graph_bytes = GRAPH;
+  return options;
+}
+
+Test(preparation, within_a_whole_gpu_the_arena_gets_what_is_left_once_everything_is_loaded) {
+  const fake_cuda_options options = gpu();
+  plim_trainer_options training = gpu_rig_training();
+  plim_preparation_options wanted = plim_preparation_options_default();
+  plim_preparation p;
+  plim_cuda_memory now;
+  gpu_rig r = gpu_open(&options, &p);
+  gpu_rig_ok(&r, gpu_rig_planning(&r, 90, &wanted.planning));
+  const int64_t asked = wanted.planning.budget_bytes;
+  wanted.planning.budget_bytes = INT64_MAX;
+  wanted.vram_bytes = 64 * MIB;
+  wanted.dataset = r.dataset;
+  wanted.training = &training;
+  gpu_rig_ok(&r, plim_preparation_run(&p, &wanted));
+  cr_assert_eq(p.planning.budget_bytes, 10 * MIB); /* of 64: less context, modules and two captured steps */
+  gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer));
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, 4, NULL, NULL));
+  gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
+  cr_assert_eq(now.outside_bytes, now.settled_bytes);
+  gpu_rig_ok(&r, plim_vram_check(r.device, wanted.vram_bytes, plim_program_arena_bytes(r.program)));
+  plim_trainer_close(r.trainer);
+  r.trainer = NULL;
+  /* a budget of the arena below that stays */
+  wanted.planning.budget_bytes = asked;
+  gpu_rig_ok(&r, plim_preparation_run(&p, &wanted));
+  cr_assert_eq(p.planning.budget_bytes, asked);
+  /* and what is left is refused where nothing fits */
+  wanted.vram_bytes = CONTEXT + MIB;
+  cr_assert_eq(plim_preparation_run(&p, &wanted), PLIM_ENOFIT);
+  cr_assert_eq(p.stage, PLIM_PREPARE_OUTSIDE);
+  plim_preparation_end(&p);
+  gpu_rig_close(&r);
+}
+
+Test(preparation, a_budget_of_a_gpu_is_refused_on_a_device_that_is_none) {
+  plim_trainer_options training = gpu_rig_training();
+  plim_preparation_options wanted = plim_preparation_options_default();
+  plim_preparation p;
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open_cpu(&r));
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  gpu_rig_ok(&r, plim_preparation_begin(r.device, r.program, &p));
+  wanted.vram_bytes = 64 * MIB;
+  wanted.dataset = r.dataset;
+  wanted.training = &training;
+  cr_assert_eq(plim_preparation_run(&p, &wanted), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "this device is cpu"));
+  plim_preparation_end(&p);
+  gpu_rig_close(&r);
+}
+
+/* Engine 40 passes the profile, and refuses to run. */
+Test(preparation, a_refused_variant_is_planned_around_unless_its_numerics_are_asked_for) {
+  fake_cuda_options options = gpu();
+  plim_preparation_options wanted = plim_preparation_options_default();
+  plim_preparation p;
+  options.blas = options.dnn = 1;
+  options.refuse_run = 40;
+  gpu_rig r = gpu_open(&options, &p);
+  const char *label[64] = {NULL};
+  plim_plan *asked = NULL;
+  r.family = "cudnn-e40-";
+  gpu_rig_ok(&r, gpu_rig_planning(&r, 100, &wanted.planning));
+  gpu_rig_ok(&r, plim_plan_keep_all(r.ctx, r.program->graph[PLIM_PROGRAM_TRAIN], r.program->profile[PLIM_PROGRAM_TRAIN],
+                                    &wanted.planning, &asked));
+  plim_plan_labels(asked, label); /* the profiles change */
+  wanted.planning.label = label;
+  plim_status refused = plim_preparation_run(&p, &wanted);
+  cr_assert_eq(refused, PLIM_EDEVICE, "%d: %s", (int)refused, plim_context_error(r.ctx));
+  cr_assert_eq(p.stage, PLIM_PREPARE_REHEARSAL);
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "no other has the numerics that are asked for"), "%s",
+                     plim_context_error(r.ctx));
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "engine 40 refuses to run"), "%s", plim_context_error(r.ctx));
+  cr_assert_eq(r.program->profile[PLIM_PROGRAM_TRAIN]->n_dropped, 2);
+  wanted.planning.labels = PLIM_NUMERICS_AUTO;
+  gpu_rig_ok(&r, plim_preparation_run(&p, &wanted));
+  plim_plan_free(asked);
+  plim_preparation_end(&p);
+  gpu_rig_close(&r);
+}
+
+/* ---- memory ---- */
+
+static plim_status prepare_once(plim_context *ctx, void *user) {
+  plim_preparation_options options = plim_preparation_options_default();
+  plim_device_options one = {.struct_bytes = sizeof one, .threads = 1};
+  plim_program_source source = plim_program_source_default();
+  plim_preparation p = {.device = NULL};
+  plim_device *device = NULL;
+  plim_program *program = NULL;
+  (void)user;
+  source.make = make_net;
+  source.user = ctx;
+  source.net.batch = 1;
+  source.net.height = source.net.width = SIDE;
+  options.planning.planner = "keep-all";
+  plim_status status = plim_device_open(ctx, "cpu", &one, &device);
+  if (status == PLIM_OK) status = plim_program_make(device, &source, &program);
+  if (status == PLIM_OK) status = plim_preparation_begin(device, program, &p);
+  if (status == PLIM_OK) status = plim_preparation_run(&p, &options);
+  plim_preparation_end(&p);
+  plim_program_free(program);
+  plim_device_close(device);
+  return status;
+}
+
+Test(preparation, a_refused_allocation_is_a_failure_that_leaves_nothing) {
+  plim_failing_memory memory = {.refuse_at = 0};
+  plim_context *ctx = NULL;
+  cr_assert_eq(plim_context_new(plim_failing_resize, &memory, &ctx), PLIM_OK);
+  cr_assert_eq(prepare_once(ctx, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_test_context_end(ctx);
+  const int64_t requests = memory.requests;
+  cr_assert_gt(requests, 100);
+  for (int64_t i = 1; i <= requests; i += 1 + requests / 60) { /* every one takes too long */
+    plim_failing_memory failing = {.refuse_at = i};
+    if (plim_context_new(plim_failing_resize, &failing, &ctx) != PLIM_OK) continue;
+    cr_assert_eq(prepare_once(ctx, NULL), PLIM_ENOMEM, "request %lld", (long long)i);
+    plim_test_context_end(ctx);
+  }
+}
