@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/train/rehearsal.h"
+#include "runtime/train/preparation.h"
 #include "tests/support/fake_cudnn.h"
 #include "tests/support/gpu_rig.h"
 

@@ -6,7 +6,7 @@
  * no plan fits into is reported, and the run continues as before. */
 #include "runtime/arena/replay.h"
 #include "runtime/base/array.h"
-#include "runtime/train/rehearsal.h"
+#include "runtime/train/preparation.h"
 #include "runtime/train/trainer_internal.h"
 
 void plim_trainer_limit(plim_trainer *trainer, int64_t bytes) {

@@ -5,7 +5,6 @@
 #ifndef PLIM_RUNTIME_TRAIN_PREPARATION_H
 #define PLIM_RUNTIME_TRAIN_PREPARATION_H
 
-#include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer.h"
 
 #ifdef __cplusplus
@@ -75,6 +74,21 @@ void plim_preparation_end(plim_preparation *preparation); /* twice is legal, and
  * the numerics that are asked for, or the plan that is given, need a variant that the device refuses. PLIM_EUSAGE:
  * options of another size, a plan and a policy, or vram_bytes on a device that is no GPU. */
 PLIM_MUST_USE plim_status plim_preparation_run(plim_preparation *preparation, const plim_preparation_options *options);
+
+/* ---- its parts: the variants that a device refuses before the first step ---- */
+
+/* Open an executor over the program's plans, and close it. On devices whose libraries may refuse a kernel, each such
+ * kernel runs once in each way that a step runs it.
+ *   failures  [1]  out  the variants that were refused; then call plim_program_drop, and plan again
+ * The errors and the cost of plim_exec_open. */
+PLIM_MUST_USE plim_status plim_program_rehearse(const plim_program *program, plim_device *device,
+                                                plim_exec_failures *failures);
+
+/* Leave the variants that failed out of the program's profiles, with notes that say why, and store that in the profile
+ * cache. The program's plans stay as they are until the caller plans again. PLIM_EDEVICE: an op has no variant left.
+ * PLIM_ENOMEM. O(profiles). */
+PLIM_MUST_USE plim_status plim_program_drop(plim_program *program, plim_device *device,
+                                            const plim_exec_failures *failures);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* A variant that was measured may still fail later: its time came from the cache, or from a model. */
-#include "runtime/train/rehearsal.h"
+#include "runtime/train/preparation.h"
 
 #include "runtime/device/desc.h"
 #include "runtime/profile/profile_cache.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/train/rehearsal.h"
+#include "runtime/train/preparation.h"
 
 /* ==== numerics ==== */
 

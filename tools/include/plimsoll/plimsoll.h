@@ -17,8 +17,8 @@
 #include "runtime/program/program.h"
 #include "runtime/program/replan.h"
 #include "runtime/train/checkpoint.h"
+#include "runtime/train/preparation.h"
 #include "runtime/train/rate_schedule.h"
-#include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer.h"
 
 #endif
