@@ -176,8 +176,7 @@ static plim_status rehearse(const preparing *w, int *again) {
 
 /* ---- budgets that are foreseen ---- */
 
-/* The plans go to the plan front, where the run finds them again; without one they are made again when they are needed.
- */
+/* The plans go to the plan front, where the run finds them; without a front the run plans when it needs them. */
 static plim_status plan_ahead(const preparing *w, const plim_limit *limit) {
   const plim_plan *now[PLIM_PROGRAM_STEPS];
   plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};

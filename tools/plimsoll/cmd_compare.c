@@ -4,12 +4,12 @@
  * alike; the measured overhead is the ratio of their median step times. */
 #include <string.h>
 
+#include "runtime/train/verification.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/pictures.h"
 #include "tools/plimsoll/run_train.h"
-#include "tools/plimsoll/verification.h"
 
 enum { CAPPED, FREE, RUNS, CHUNK = 20, WHOLE_TENS = 10, LEAST_STEPS = 150 };
 
@@ -49,7 +49,7 @@ static plim_status prepare(comparison *c) {
   PLIM_TRY(session_planning(s));
   PLIM_TRY(session_plan(s));
   c->program[CAPPED] = s->program;
-  PLIM_TRY(verification_plan_freely(s, &c->program[FREE]));
+  PLIM_TRY(plim_program_unlimited(s->program, s->device, &s->source, &c->program[FREE]));
   choose_steps(c);
   for (int i = 0; i < RUNS; i++) {
     c->run[i] = (run){.s = s, .total = c->steps};

@@ -1,12 +1,18 @@
 /* plimsoll verify: train a few steps within the budget and without one, and compare every bit. */
 #include <stdio.h>
 
+#include "runtime/train/verification.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/run_train.h"
-#include "tools/plimsoll/verification.h"
 
 enum { DEFAULT_STEPS = 5 };
+
+typedef struct verification {
+  int64_t steps;
+  plim_program *unlimited; /* keep-all, with the numerics of the plan */
+  plim_state_difference difference;
+} verification;
 
 static void print_table(session *s, const verification *v, double seconds) {
   static const char *const title[] = {"under the budget", "keep-all"}, *const key[] = {"capped", "keep_all"};
@@ -16,7 +22,7 @@ static void print_table(session *s, const verification *v, double seconds) {
   figures_begin(&f, 2, title, key);
   run_figures_setting(&f, s);
   run_figures_plan(&f, 0, s, s->program);
-  run_figures_plan(&f, 1, s, v->free_program);
+  run_figures_plan(&f, 1, s, v->unlimited);
   run_figures_last(&f, s);
   limits_figures(&f, &s->limits);
   retime_figures(&f, s->o, &s->retime);
@@ -35,8 +41,23 @@ static void print_table(session *s, const verification *v, double seconds) {
   figures_end(&f);
 }
 
+static void on_step(void *user, int64_t done, int64_t steps) {
+  session *s = user;
+  progress_draw(&s->bar, "verify", done, steps, "under the budget and without one");
+}
+
+static plim_status run_both(session *s, verification *v) {
+  plim_trainer *trainer = NULL;
+  PLIM_TRY(plim_program_unlimited(s->program, s->device, &s->source, &v->unlimited));
+  PLIM_TRY(session_trainer(s, s->program, v->steps, &trainer));
+  plim_status status = plim_verify(trainer, v->unlimited, v->steps, on_step, s, &v->difference);
+  plim_trainer_close(trainer);
+  progress_clear(&s->bar);
+  return status;
+}
+
 static plim_status verify(session *s) {
-  verification v;
+  verification v = {.steps = s->o->steps > 0 ? s->o->steps : DEFAULT_STEPS};
   char steps[HUMAN_BYTES];
   PLIM_TRY(session_device(s));
   PLIM_TRY(session_data(s));
@@ -44,7 +65,7 @@ static plim_status verify(session *s) {
   PLIM_TRY(session_planning(s));
   PLIM_TRY(session_plan(s));
   int64_t begin = plim_now_ns();
-  plim_status status = verification_run(s, s->o->steps > 0 ? s->o->steps : DEFAULT_STEPS, &v);
+  plim_status status = run_both(s, &v);
   if (status == PLIM_OK) {
     print_table(s, &v, (double)(plim_now_ns() - begin) / 1e9);
     if (v.difference.different > 0) {
@@ -53,7 +74,7 @@ static plim_status verify(session *s) {
                          human_items(v.steps, "step", steps), v.difference.name, (long long)v.difference.first_byte);
     }
   }
-  verification_end(&v);
+  plim_program_free(v.unlimited);
   return status;
 }
 

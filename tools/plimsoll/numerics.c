@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/train/preparation.h"
-
 /* ==== numerics ==== */
 
 /* Numerics by name, by a plan's labels or by a checkpoint's. */
@@ -181,23 +179,4 @@ void numerics_tell_resumed(const session *s) {
     tell_number("--total-steps", (double)saved->total_steps, (double)now.schedule.total_steps);
   }
   (void)fflush(stdout);
-}
-
-/* ==== variants ==== */
-
-/* Nothing has been computed yet, so that a plan may choose other kernels as if the profile had never had the one that
- * was refused. Where the options fix the numerics, the others of the op must give the same bits. */
-
-/* failures->n is 0 where no variant is refused. */
-static plim_status rehearse(const session *s, const plim_program *program, plim_exec_failures *failures) {
-  plim_status status = plim_program_rehearse(program, s->device, failures);
-  if (status == PLIM_ENOFIT) return PLIM_OK; /* who trains with it explains that */
-  return failures->n > 0 ? PLIM_OK : status;
-}
-
-plim_status variants_rehearse_in(const session *s, plim_program *program, int *again) {
-  plim_exec_failures failures;
-  PLIM_TRY(rehearse(s, program, &failures));
-  *again = failures.n > 0;
-  return *again ? plim_program_drop(program, s->device, &failures) : PLIM_OK;
 }

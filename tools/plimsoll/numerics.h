@@ -31,10 +31,4 @@ const char *numerics_remedy(const session *s);
 
 void numerics_close(session *s);
 
-/* ==== variants ==== */
-
-/* Rehearse another program of this session, whose numerics are given. A variant that the device refuses leaves the
- * profiles; *again is 1 then: the plans are to be made anew. */
-plim_status variants_rehearse_in(const session *s, plim_program *program, int *again);
-
 #endif

@@ -1,0 +1,101 @@
+/* Two trainers from the same start, a step each in turn. The executor checks each plan by itself; this shows that their
+ * results are equal. */
+#include "runtime/train/verification.h"
+
+#include <stdio.h>
+
+#include "runtime/train/preparation.h"
+#include "runtime/train/trainer_internal.h"
+
+/* Keep-all with the numerics keys of a plan, which `label` [n_ops] gets. */
+static plim_plan_options keep_all_as(const plim_plan *plan, const char **label) {
+  plim_plan_options keep_all = plim_plan_options_default();
+  plim_plan_labels(plan, label);
+  keep_all.planner = "keep-all";
+  keep_all.labels = PLIM_NUMERICS_GIVEN;
+  keep_all.label = label;
+  return keep_all;
+}
+
+static plim_status plan_step(const plim_program *as, plim_program *program, int32_t step) {
+  const int64_t n_ops = as->graph[step]->n_ops;
+  const char **label = NULL;
+  PLIM_TRY(plim_allocate(as->ctx, n_ops, sizeof *label, &label));
+  const plim_plan_options keep_all = keep_all_as(as->plan[step], label);
+  plim_status status =
+      step == PLIM_PROGRAM_LAST ? plim_program_plan_last(program, &keep_all) : plim_program_plan(program, &keep_all);
+  plim_release(as->ctx, label, n_ops, sizeof *label);
+  return status;
+}
+
+/* *again: a variant was refused, and is left out from now on. */
+static plim_status rehearse(plim_program *program, plim_device *device, int *again) {
+  plim_exec_failures failures;
+  plim_status status = plim_program_rehearse(program, device, &failures);
+  *again = failures.n > 0;
+  if (*again) return plim_program_drop(program, device, &failures);
+  return status == PLIM_ENOFIT ? PLIM_OK : status; /* who trains with it explains that */
+}
+
+static plim_status plan_unlimited(const plim_program *as, plim_device *device, plim_program *program) {
+  for (int again = 1; again;) {
+    PLIM_TRY(plan_step(as, program, PLIM_PROGRAM_TRAIN));
+    if (as->plan[PLIM_PROGRAM_LAST]) PLIM_TRY(plan_step(as, program, PLIM_PROGRAM_LAST));
+    PLIM_TRY(rehearse(program, device, &again));
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_program_unlimited(const plim_program *program, plim_device *device, const plim_program_source *source,
+                                   plim_program **out) {
+  plim_program *made = NULL;
+  PLIM_TRY(plim_program_make(device, source, &made));
+  plim_status status = PLIM_OK;
+  if (program->plan[PLIM_PROGRAM_LAST]) {
+    status = plim_program_make_last(made, device, source, program->graph[PLIM_PROGRAM_LAST]->batch);
+  }
+  if (status == PLIM_OK) status = plan_unlimited(program, device, made);
+  if (status != PLIM_OK) {
+    plim_program_free(made);
+    return status;
+  }
+  *out = made;
+  return PLIM_OK;
+}
+
+/* Planned addresses and a budget that stays, whatever the trainer has. */
+static plim_status open_unlimited(const plim_trainer *trainer, plim_program *unlimited, plim_trainer **out) {
+  const plim_trainer_options *as = plim_trainer_given(trainer);
+  plim_trainer_options options = plim_trainer_options_default();
+  char sentence[PLIM_ERROR_BYTES];
+  options.seed = as->seed;
+  options.schedule = as->schedule;
+  options.augment = as->augment;
+  plim_status status = plim_trainer_open(trainer->device, trainer->dataset, unlimited, &options, out);
+  if (status != PLIM_ENOFIT) return status;
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(trainer->device->ctx));
+  return plim_fail(trainer->device->ctx, status,
+                   "with everything kept, to compare with: %s; what cannot be compared here may still be trained",
+                   sentence);
+}
+
+plim_status plim_verify(plim_trainer *trainer, plim_program *unlimited, int64_t steps, plim_on_verify *on_step,
+                        void *user, plim_state_difference *out) {
+  plim_trainer *other = NULL;
+  plim_status status = PLIM_OK;
+  if (plim_trainer_steps(trainer) != 0) {
+    return plim_fail(trainer->device->ctx, PLIM_EUSAGE,
+                     "verification starts where training does, and the trainer is at step %lld",
+                     (long long)plim_trainer_steps(trainer));
+  }
+  PLIM_TRY(open_unlimited(trainer, unlimited, &other));
+  for (int64_t i = 0; i < steps; i++) {
+    if (on_step) on_step(user, i, steps);
+    PLIM_CHECK(plim_trainer_run(trainer, 1, NULL, NULL));
+    PLIM_CHECK(plim_trainer_run(other, 1, NULL, NULL));
+  }
+  status = plim_state_compare(trainer, other, out);
+done:
+  plim_trainer_close(other);
+  return status;
+}

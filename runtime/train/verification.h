@@ -1,0 +1,39 @@
+/* Verification: the same steps under a program's plans and under keep-all with the same numerics, compared bit for bit.
+ */
+#ifndef PLIM_RUNTIME_TRAIN_VERIFICATION_H
+#define PLIM_RUNTIME_TRAIN_VERIFICATION_H
+
+#include "runtime/train/state.h"
+#include "runtime/train/trainer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A program of the same source, planned as keep-all with the numerics of a program's plans: what an unlimited run with
+ * equal numerics computes.
+ *   program  in   planned; its last batch is planned too, where it has a plan
+ *   source   in   of which `program` was made
+ *   out      out  free with plim_program_free
+ * It is rehearsed: a variant that the device refuses leaves its profiles, and another of the same numerics key runs.
+ * PLIM_EUSAGE where there is no other. */
+PLIM_MUST_USE plim_status plim_program_unlimited(const plim_program *program, plim_device *device,
+                                                 const plim_program_source *source, plim_program **out);
+
+/* Called before each step. */
+typedef void plim_on_verify(void *user, int64_t done, int64_t steps);
+
+/* Run the trainer's first `steps` steps, and the same steps of an unlimited program with equal training options, a step
+ * each in turn. Then compare parameters, running statistics and momentum.
+ *   trainer    in/out  that has run no step (PLIM_EUSAGE); its data set and device are used for both
+ *   unlimited  in      of plim_program_unlimited; must outlive the call
+ *   on_step    in      may be NULL
+ *   out        out     the names in it are borrowed from the trainer's program
+ * A difference in bits is not a failure. PLIM_ENOFIT when there is no room for the unlimited run. */
+PLIM_MUST_USE plim_status plim_verify(plim_trainer *trainer, plim_program *unlimited, int64_t steps,
+                                      plim_on_verify *on_step, void *user, plim_state_difference *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,125 @@
+/* runtime/train/verification: the bits of a budget are those of an unlimited run; a run that differs is found. */
+#include "runtime/train/verification.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "runtime/train/preparation.h"
+#include "tests/support/device_under_test.h"
+#include "tests/support/test_context.h"
+
+enum { BATCH = 8, LAST = 3, SIDE = 16, STEPS = 6 };
+
+typedef struct rig {
+  plim_context *ctx;
+  plim_device *device;
+  plim_dataset *dataset;
+  plim_program_source source;
+  plim_program *program, *unlimited;
+  plim_preparation p;
+  plim_trainer_options training;
+  plim_trainer *trainer;
+} rig;
+
+static plim_status make_net(void *user, const plim_net_options *net, plim_net **out) {
+  return plim_model_make(user, "resnet20", net, out);
+}
+
+static void ok(const rig *r, plim_status status) {
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
+}
+
+/* Planned within three quarters of the keep-all bytes, with a last batch, and an unlimited program of the same
+ * numerics.
+ */
+static rig rig_open(void) {
+  rig r = {.ctx = plim_test_context(), .source = plim_program_source_default()};
+  plim_preparation_options options = plim_preparation_options_default();
+  plim_dataset_options data = plim_dataset_options_default();
+  r.device = plim_test_device(r.ctx, 1);
+  data.height = data.width = SIDE;
+  data.channels = r.source.net.channels;
+  data.train_count = 2 * BATCH + LAST;
+  data.test_count = BATCH;
+  ok(&r, plim_dataset_load(r.ctx, "synthetic", &data, &r.dataset));
+  r.source.make = make_net;
+  r.source.user = r.ctx;
+  r.source.net.batch = BATCH;
+  r.source.net.height = r.source.net.width = SIDE;
+  ok(&r, plim_program_make(r.device, &r.source, &r.program));
+  ok(&r, plim_program_make_last(r.program, r.device, &r.source, LAST));
+  ok(&r, plim_preparation_begin(r.device, r.program, &r.p));
+  options.planning.iterations = 2000;
+  options.planning.budget_bytes = r.p.keep_all->arena_bytes / 4 * 3;
+  ok(&r, plim_preparation_run(&r.p, &options));
+  ok(&r, plim_program_unlimited(r.program, r.device, &r.source, &r.unlimited));
+  r.training = plim_trainer_options_default();
+  r.training.schedule.rate = 0.05f;
+  r.training.schedule.momentum = 0.9f;
+  r.training.schedule.total_steps = STEPS;
+  r.training.augment = 1;
+  return r;
+}
+
+static void rig_close(rig *r) {
+  plim_trainer_close(r->trainer);
+  plim_preparation_end(&r->p);
+  plim_program_free(r->unlimited);
+  plim_program_free(r->program);
+  plim_dataset_free(r->dataset);
+  plim_device_close(r->device);
+  plim_test_context_end(r->ctx);
+}
+
+static void open_trainer(rig *r) {
+  ok(r, plim_trainer_open(r->device, r->dataset, r->program, &r->training, &r->trainer));
+}
+
+static void count_step(void *user, int64_t done, int64_t steps) {
+  int64_t *seen = user;
+  cr_assert_eq(done, (*seen)++);
+  cr_assert_eq(steps, STEPS);
+}
+
+Test(verification, an_unlimited_program_recomputes_nothing_and_has_the_numerics_of_the_plans) {
+  rig r = rig_open();
+  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+    const plim_plan *plan = r.program->plan[i], *free_plan = r.unlimited->plan[i];
+    if (i == PLIM_PROGRAM_EVAL) continue;
+    cr_assert_eq(free_plan->n_steps, r.unlimited->graph[i]->n_ops);
+    cr_assert_eq(plim_plan_numerics_differ(free_plan, plan), 0);
+  }
+  cr_assert_gt(r.program->plan[PLIM_PROGRAM_TRAIN]->n_steps, r.program->graph[PLIM_PROGRAM_TRAIN]->n_ops);
+  rig_close(&r);
+}
+
+Test(verification, a_budget_changes_no_bit_of_two_epochs_with_their_last_batches) {
+  rig r = rig_open();
+  plim_state_difference difference;
+  int64_t seen = 0;
+  open_trainer(&r);
+  ok(&r, plim_verify(r.trainer, r.unlimited, STEPS, count_step, &seen, &difference));
+  cr_assert_eq(seen, STEPS);
+  cr_assert_eq(plim_trainer_steps(r.trainer), STEPS);
+  cr_assert_gt(difference.values, 50);
+  cr_assert_gt(difference.bytes, 1000000);
+  cr_assert_eq(difference.different, 0, "%s differs", difference.name);
+  cr_assert_eq(plim_verify(r.trainer, r.unlimited, 1, NULL, NULL, &difference), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "at step 6"), "%s", plim_context_error(r.ctx));
+  rig_close(&r);
+}
+
+/* A net that sees other pixels. */
+Test(verification, a_run_that_differs_is_found_and_named) {
+  rig r = rig_open();
+  plim_program *other = NULL;
+  plim_state_difference difference;
+  r.source.net.pixel_shift[0] += 1;
+  ok(&r, plim_program_unlimited(r.program, r.device, &r.source, &other));
+  open_trainer(&r);
+  ok(&r, plim_verify(r.trainer, other, 1, NULL, NULL, &difference));
+  cr_assert_gt(difference.different, 0);
+  cr_assert_not_null(difference.name);
+  plim_program_free(other);
+  rig_close(&r);
+}
