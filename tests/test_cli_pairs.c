@@ -64,7 +64,7 @@ static const struct {
     {"train " SMALL "--memory-at 1=5MiB --addresses arena", "--memory-at and --addresses arena cannot be combined"},
     {"train " SMALL "--retime 3 --online lru", "--retime and --online cannot be combined"},
     {"train " SMALL "--vram 4MiB", "--vram requires --device cuda:0"},
-    {"train --data fashion-mnist --image 8x8x1", "--image does not apply to --data fashion-mnist"},
+    {"train --data fashion-mnist --image 8x8x1", "--image 8x8x1: an image size does not apply to data set fashion-mnist"},
     {"plan --graph g.json --online lru",
      "--graph and --online cannot be combined: plimsoll simulate --graph does that"},
     {"simulate --graph g.json --online dtr --addresses packed", "--online and --addresses planned cannot be combined"},

@@ -322,3 +322,31 @@ Test(preparation, a_refused_allocation_is_a_failure_that_leaves_nothing) {
     plim_test_context_end(ctx);
   }
 }
+
+/* ---- a net for a data set ---- */
+
+Test(preparation, a_net_has_the_size_and_the_pixels_of_its_data_set_or_the_usual_ones_of_its_model) {
+  static const int32_t image[] = {9, 8, 2};
+  plim_context *ctx = plim_test_context();
+  plim_net_options net, pixels = {.batch = 0};
+  cr_assert_eq(plim_net_options_of_data(ctx, "resnet20", "fashion-mnist", NULL, &net), PLIM_OK);
+  cr_assert(net.height == 28 && net.width == 28 && net.channels == 1);
+  plim_dataset_pixels("fashion-mnist", pixels.pixel_scale, pixels.pixel_shift);
+  cr_assert_eq(net.pixel_scale[0], pixels.pixel_scale[0]);
+  cr_assert_eq(net.pixel_shift[0], pixels.pixel_shift[0]);
+  cr_assert_eq(plim_net_options_of_data(ctx, "mlp", "synthetic", NULL, &net), PLIM_OK);
+  cr_assert(net.height == 28 && net.width == 28 && net.channels == 1);
+  cr_assert_eq(plim_net_options_of_data(ctx, "resnet50", "synthetic", NULL, &net), PLIM_OK);
+  cr_assert(net.height == 224 && net.width == 224 && net.channels == 3);
+  cr_assert_eq(plim_net_options_of_data(ctx, NULL, "synthetic", NULL, &net), PLIM_OK);
+  cr_assert(net.height == 32 && net.width == 32 && net.channels == 3 && net.classes == 10);
+  cr_assert_eq(plim_net_options_of_data(ctx, NULL, "synthetic", image, &net), PLIM_OK);
+  cr_assert(net.height == 9 && net.width == 8 && net.channels == 2);
+  net.height = -7;
+  cr_assert_eq(plim_net_options_of_data(ctx, NULL, "cifar10", image, &net), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "whose images are 32x32x3"), "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_net_options_of_data(ctx, NULL, "cifar", NULL, &net), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "cifar10"), "%s", plim_context_error(ctx));
+  cr_assert_eq(net.height, -7, "a failure wrote its output");
+  plim_test_context_end(ctx);
+}

@@ -102,7 +102,7 @@ int64_t session_left_ns(const session *s) {
 }
 
 plim_status session_open(session *s, const options *o) {
-  *s = (session){.o = o, .begin_ns = process_begin()};
+  *s = (session){.o = o, .begin_ns = process_begin(), .source = plim_program_source_default()};
   progress_begin(&s->bar, !o->no_progress && !o->quiet);
   plim_status status = plim_context_new(heap_resize, NULL, &s->ctx);
   if (status != PLIM_OK) return status;
@@ -128,23 +128,12 @@ plim_status session_device(session *s) {
   return PLIM_OK;
 }
 
-static const char *default_image(const char *model) {
-  if (strcmp(model, "mlp") == 0) return "28x28x1";
-  return strcmp(model, "resnet50") == 0 ? "224x224x3" : "32x32x3";
-}
-
-/* Height, width and channels: the data set's own, or for noise the option's or the model's. */
-static plim_status image_size(session *s) {
-  const options *o = s->o;
+/* Height, width and channels of --image. */
+static plim_status read_image(const session *s, int32_t image[3]) {
+  const char *text = s->o->image;
   int used = 0;
-  if (plim_dataset_size(o->data, s->size)) {
-    if (!o->image) return PLIM_OK;
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--image does not apply to --data %s, whose images are %dx%dx%d", o->data,
-                     s->size[0], s->size[1], s->size[2]);
-  }
-  const char *text = o->image ? o->image : default_image(o->model);
-  if (sscanf(text, "%4dx%4dx%1d%n", &s->size[0], &s->size[1], &s->size[2], &used) == 3 && text[used] == 0 &&
-      s->size[0] > 0 && s->size[1] > 0 && s->size[2] > 0 && s->size[2] <= 4) {
+  if (sscanf(text, "%4dx%4dx%1d%n", &image[0], &image[1], &image[2], &used) == 3 && text[used] == 0 && image[0] > 0 &&
+      image[1] > 0 && image[2] > 0 && image[2] <= 4) {
     return PLIM_OK;
   }
   return plim_fail(s->ctx, PLIM_EUSAGE,
@@ -152,16 +141,35 @@ static plim_status image_size(session *s) {
                    text);
 }
 
+/* The net of the options, without its layout. */
+static plim_status set_net(session *s) {
+  const options *o = s->o;
+  plim_net_options *net = &s->source.net;
+  int32_t image[3];
+  char sentence[PLIM_ERROR_BYTES];
+  if (o->image) PLIM_TRY(read_image(s, image));
+  plim_status status = plim_net_options_of_data(s->ctx, o->model, o->data, o->image ? image : NULL, net);
+  if (status != PLIM_OK && o->image) {
+    (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+    return plim_fail(s->ctx, status, "--image %s: %s", o->image, sentence);
+  }
+  PLIM_TRY(status);
+  net->batch = (int32_t)o->batch;
+  net->math = (plim_precision)plim_precision_find(o->math);
+  return PLIM_OK;
+}
+
 plim_status session_data(session *s) {
   plim_dataset_options wanted = plim_dataset_options_default();
-  PLIM_TRY(image_size(s));
+  const plim_net_options *net = &s->source.net;
+  PLIM_TRY(set_net(s));
   wanted.dir = s->o->data_dir;
-  wanted.height = s->size[0];
-  wanted.width = s->size[1];
-  wanted.channels = s->size[2];
+  wanted.height = net->height;
+  wanted.width = net->width;
+  wanted.channels = net->channels;
   wanted.seed = (uint64_t)s->o->seed;
   /* of noise a few large images are as good as many */
-  int64_t most = MOST_NOISE_BYTES / ((int64_t)s->size[0] * s->size[1] * s->size[2]);
+  int64_t most = MOST_NOISE_BYTES / ((int64_t)net->height * net->width * net->channels);
   if (most < s->o->batch) most = s->o->batch;
   if (most < wanted.train_count) wanted.train_count = (int32_t)most;
   if (most < wanted.test_count) wanted.test_count = (int32_t)most;
@@ -173,17 +181,6 @@ static plim_status make_net(void *user, const plim_net_options *net, plim_net **
   return plim_model_make(s->ctx, s->o->model, net, out);
 }
 
-/* Constants of the data set without its images. */
-static void set_net_options(const session *s, plim_net_options *net) {
-  net->batch = (int32_t)s->o->batch;
-  net->height = s->size[0];
-  net->width = s->size[1];
-  net->channels = s->size[2];
-  net->classes = 10;
-  net->math = (plim_precision)plim_precision_find(s->o->math);
-  plim_dataset_pixels(s->o->data, net->pixel_scale, net->pixel_shift);
-}
-
 static plim_status set_source(session *s) {
   const options *o = s->o;
   s->profiler = plim_profiler_options_default();
@@ -192,12 +189,10 @@ static plim_status set_source(session *s) {
   s->profiler.limit_ns = (int64_t)(o->profile_time * 1e9);
   s->profiler.report = &s->profiling;
   if (o->no_cache) s->profiler.cache_dir = "";
-  s->source = plim_program_source_default();
   s->source.make = make_net;
   s->source.user = s;
   s->source.profiler = o->model_costs ? NULL : &s->profiler;
   s->source.vram_bytes = s->vram_bytes;
-  set_net_options(s, &s->source.net);
   return o->memory ? plim_size_parse(s->ctx, o->memory, &s->source.budget) : PLIM_OK;
 }
 
@@ -221,7 +216,7 @@ static plim_status choose_layout(session *s) {
 }
 
 plim_status session_program(session *s) {
-  if (!s->dataset) PLIM_TRY(image_size(s));
+  if (!s->dataset) PLIM_TRY(set_net(s));
   PLIM_TRY(set_source(s));
   PLIM_TRY(choose_layout(s));
   return session_add_last(s, s->program);

@@ -29,7 +29,6 @@ typedef struct session {
   plim_program_source source;       /* of all programs of this session; its net has the layout */
   plim_profiler_options profiler;   /* of the source */
   plim_profiler_report profiling;   /* of all measuring but that of samples */
-  int32_t size[3];                  /* height, width, channels of an image */
   plim_paging paging;               /* of --memory cpu=SIZE,host=SIZE */
   plim_plan_options planning;       /* budget and numerics as the options say */
   const char **label;               /* [n_ops] when numerics are given op by op */

@@ -1,0 +1,44 @@
+/* What a net has to know of its images. All data sets have ten classes. */
+#include <string.h>
+
+#include "runtime/base/nearest.h"
+#include "runtime/train/preparation.h"
+
+enum { CLASSES = 10 };
+
+/* Height, width and channels that a model is usually trained on; the first row is that of all others. */
+static const struct {
+  const char *model;
+  int32_t image[3];
+} usual[] = {{"", {32, 32, 3}}, {"mlp", {28, 28, 1}}, {"resnet50", {224, 224, 3}}};
+
+static const int32_t *usual_image(const char *model) {
+  for (size_t i = 1; i < sizeof usual / sizeof *usual && model; i++) {
+    if (strcmp(usual[i].model, model) == 0) return usual[i].image;
+  }
+  return usual[0].image;
+}
+
+plim_status plim_net_options_of_data(plim_context *ctx, const char *model, const char *data, const int32_t *image,
+                                     plim_net_options *out) {
+  char advice[PLIM_NAME_ADVICE_BYTES];
+  plim_net_options net = plim_net_options_default();
+  int32_t own[3];
+  if (plim_name_find(plim_dataset_name, data) < 0) {
+    return plim_fail(ctx, PLIM_EUSAGE, "no data set is called \"%s\"%s", data,
+                     plim_name_advice(plim_dataset_name, data, advice));
+  }
+  int has_own = plim_dataset_size(data, own);
+  if (has_own && image) {
+    return plim_fail(ctx, PLIM_EUSAGE, "an image size does not apply to data set %s, whose images are %dx%dx%d", data,
+                     (int)own[0], (int)own[1], (int)own[2]);
+  }
+  const int32_t *size = has_own ? own : image ? image : usual_image(model);
+  net.height = size[0];
+  net.width = size[1];
+  net.channels = size[2];
+  net.classes = CLASSES;
+  plim_dataset_pixels(data, net.pixel_scale, net.pixel_shift);
+  *out = net;
+  return PLIM_OK;
+}
