@@ -1,12 +1,8 @@
-/* Which kernels may run (--numerics), and which run: the table of variants. */
+/* Numerics by name, by a plan's labels or by a checkpoint's. */
 #include "tools/plimsoll/numerics.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* ==== numerics ==== */
-
-/* Numerics by name, by a plan's labels or by a checkpoint's. */
 
 static const plim_graph *graph_of(const session *s) {
   return s->program->graph[PLIM_PROGRAM_TRAIN];
