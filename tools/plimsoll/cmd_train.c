@@ -2,20 +2,32 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/device/vram.h"
 #include "runtime/graph/sibling_path.h"
 #include "runtime/train/checkpoint.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/run_train.h"
-#include "tools/plimsoll/vram_limit.h"
 
 static plim_status prepare(session *s) {
   PLIM_TRY(session_device(s));
-  PLIM_TRY(vram_parse(s));
+  PLIM_TRY(session_vram(s));
   PLIM_TRY(session_data(s));
   PLIM_TRY(session_program(s));
   PLIM_TRY(session_planning(s));
   return session_plan(s);
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* Two steps of the run, then PLIM_ENOFIT when the GPU holds more than --vram. */
+static plim_status first_steps(run *r) {
+  session *s = r->s;
+  if (s->vram_bytes == 0) return PLIM_OK;
+  PLIM_TRY(run_steps(r, smaller(r->total, 2)));
+  return plim_vram_check(s->device, s->vram_bytes, plim_exec_arena_bytes(plim_trainer_exec(r->trainer)));
 }
 
 /* The last epoch may be a part of one. */
@@ -123,7 +135,7 @@ static plim_status train(session *s) {
   if (s->o->trace)
     PLIM_CHECK(plim_trace_begin(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN],
                                 s->o->trace, &r.trace));
-  status = vram_first_steps(&r);
+  status = first_steps(&r);
   if (status == PLIM_OK) status = run_epochs(&r);
   progress_clear(&s->bar);
   if (r.trace) status = end_trace(&r, status);

@@ -128,6 +128,22 @@ plim_status session_device(session *s) {
   return PLIM_OK;
 }
 
+plim_status session_vram(session *s) {
+  plim_size size;
+  if (!s->o->vram) return PLIM_OK;
+  if (strchr(s->o->vram, '%')) {
+    return plim_fail(s->ctx, PLIM_EUSAGE,
+                     "--vram %s: percentages are not allowed here, since it bounds more than the arena; give bytes",
+                     s->o->vram);
+  }
+  PLIM_TRY(plim_size_parse(s->ctx, s->o->vram, &size));
+  s->vram_bytes = plim_size_bytes(&size, 0);
+  if (s->vram_bytes <= 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--vram %s does not fit in 63 bits", s->o->vram);
+  if (strcmp(s->device->machine.device, "cuda") == 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--vram requires --device cuda:0; --memory bounds the arena of %s",
+                   s->device->machine.device);
+}
+
 /* Height, width and channels of --image. */
 static plim_status read_image(const session *s, int32_t image[3]) {
   const char *text = s->o->image;
@@ -201,7 +217,7 @@ int32_t session_last_batch(const session *s) {
   return s->dataset->train.count % (int32_t)s->o->batch;
 }
 
-plim_status session_add_last(session *s, plim_program *program) {
+static plim_status add_last(session *s, plim_program *program) {
   int32_t images = session_last_batch(s);
   return images > 0 ? plim_program_make_last(program, s->device, &s->source, images) : PLIM_OK;
 }
@@ -219,7 +235,7 @@ plim_status session_program(session *s) {
   if (!s->dataset) PLIM_TRY(set_net(s));
   PLIM_TRY(set_source(s));
   PLIM_TRY(choose_layout(s));
-  return session_add_last(s, s->program);
+  return add_last(s, s->program);
 }
 
 /* ---- numerics and budget ---- */
@@ -283,75 +299,8 @@ plim_status session_save_plan(const session *s) {
   return plim_beside_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
 }
 
-/* ---- training ---- */
-
-static int64_t epochs_in_steps(const session *s) {
-  return s->o->epochs * (s->dataset->train.count / s->o->batch + (session_last_batch(s) > 0));
-}
-
-int64_t session_steps(const session *s) {
-  const options *o = s->o;
-  if (o->steps > 0) return o->steps;
-  return o->total_steps > 0 && !options_given(o, "epochs") ? o->total_steps : epochs_in_steps(s);
-}
-
-int64_t session_total_steps(const session *s) {
-  int64_t steps = session_steps(s), epochs = options_given(s->o, "epochs") ? epochs_in_steps(s) : 0;
-  if (s->o->total_steps > 0) return s->o->total_steps;
-  return steps > epochs ? steps : epochs;
-}
-
-plim_status session_check_steps(const session *s) {
-  int64_t steps = session_steps(s), total = session_total_steps(s);
-  if (steps <= total) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_EUSAGE,
-                   "%lld steps go beyond --total-steps %lld, where the rate is 0: give --total-steps %lld or more",
-                   (long long)steps, (long long)total, (long long)steps);
-}
-
 int session_computes(const session *s) {
   return strcmp(s->device->machine.device, "sim") != 0;
-}
-
-/* Highest rate for a batch of 128; larger batches take more, in proportion. */
-static double default_rate(const session *s) {
-  double base = strcmp(s->o->model, "mlp") == 0 ? 0.02 : 0.1;
-  return base * (double)s->o->batch / 128;
-}
-
-int session_uses_heap(const session *s) {
-  return strcmp(s->o->addresses, "jemalloc") == 0;
-}
-
-plim_trainer_options session_trainer_options(const session *s, int64_t steps) {
-  const options *o = s->o;
-  plim_trainer_options wanted = plim_trainer_options_default();
-  wanted.seed = (uint64_t)o->seed;
-  wanted.schedule = (plim_rate_schedule){.rate = (float)(o->rate >= 0 ? o->rate : default_rate(s)),
-                                         .momentum = (float)o->momentum,
-                                         .weight_decay = (float)o->weight_decay,
-                                         .warmup_steps = steps / 20,
-                                         .total_steps = steps};
-  wanted.augment = !o->no_augment;
-  return wanted;
-}
-
-plim_status session_trainer(session *s, plim_program *program, int64_t steps, plim_trainer **out) {
-  plim_trainer_options wanted = session_trainer_options(s, steps);
-  wanted.exec.page_file = s->o->page_file;
-  if (session_uses_heap(s) && program == s->program) {
-    PLIM_TRY(heap_arena_open(s->ctx, &s->heap));
-    wanted.exec.addresses = PLIM_ADDRESSES_EACH;
-    wanted.exec.buffer_alloc = heap_buffer_alloc;
-    wanted.exec.buffer_free = heap_buffer_free;
-    wanted.exec.user = &s->heap;
-  }
-  if (program == s->program) {
-    limits_set(s, &wanted);
-    PLIM_TRY(retime_set(s, &wanted));
-  }
-  plim_status status = plim_trainer_open(s->device, s->dataset, program, &wanted, out);
-  return status == PLIM_ENOFIT ? refusal_explain_room(s, program) : status;
 }
 
 /* ---- the end ---- */

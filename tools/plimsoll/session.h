@@ -8,11 +8,10 @@
 #include "runtime/train/preparation.h"
 #include "runtime/train/trainer.h"
 #include "tools/plimsoll/heap.h"
-#include "tools/plimsoll/limits.h"
 #include "tools/plimsoll/options.h"
 #include "tools/plimsoll/progress.h"
 #include "tools/plimsoll/refusal_text.h"
-#include "tools/plimsoll/retime_options.h"
+#include "tools/plimsoll/training.h"
 
 typedef struct session {
   const options *o;
@@ -54,14 +53,14 @@ int64_t session_left_ns(const session *s);
 plim_status session_device(session *s);
 plim_status session_data(session *s);
 
+/* The bytes of --vram, 0 without the option; the device must be open. */
+plim_status session_vram(session *s);
+
 /* Graphs and profiles in the layout asked for, or the faster one. */
 plim_status session_program(session *s);
 
 /* Images after the last whole batch of an epoch that are to be trained: 0 unless --last-batch says so. */
 int32_t session_last_batch(const session *s);
-
-/* The step for those images, if there are any, in a program of this session. */
-plim_status session_add_last(session *s, plim_program *program);
 
 /* Budget and numerics. */
 plim_status session_planning(session *s);
@@ -75,25 +74,6 @@ plim_status session_plan(session *s);
 
 /* Write the plan of the training step to -o, and the graph that it needs to be checked or read beside it. */
 plim_status session_save_plan(const session *s);
-
-/* How the options say that it trains; steps: the length of the learning-rate schedule. */
-plim_trainer_options session_trainer_options(const session *s, int64_t steps);
-
-/* A trainer over any program of this session; steps: the length of the learning-rate schedule. --addresses jemalloc
- * applies to the session's own program. */
-plim_status session_trainer(session *s, plim_program *program, int64_t steps, plim_trainer **out);
-
-/* Does every value of the session's program get its own allocation? */
-int session_uses_heap(const session *s);
-
-/* The step at which the options let training stop, from the first one on. */
-int64_t session_steps(const session *s);
-
-/* The length of the learning-rate schedule: --total-steps; else the steps of --epochs, where that is given, or
- * session_steps, whichever are more. */
-int64_t session_total_steps(const session *s);
-/* PLIM_EUSAGE when the run is longer than its schedule. */
-PLIM_MUST_USE plim_status session_check_steps(const session *s);
 
 /* Does the device compute anything? sim does not. */
 int session_computes(const session *s);

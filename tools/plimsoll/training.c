@@ -1,5 +1,5 @@
-/* Budgets by step: read, handed to the trainer, told. */
-#include "tools/plimsoll/limits.h"
+/* What the options say of training, handed to the trainer; what the trainer reports, printed as it happens. */
+#include "tools/plimsoll/training.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +9,8 @@
 #include "runtime/base/size.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/session.h"
+
+/* ---- budgets by step ---- */
 
 static plim_status parse(session *s, const char *text, plim_limit *out) {
   plim_size size;
@@ -52,8 +54,6 @@ int32_t limits_reached(const session *s) {
   while (n < l->n && l->row[n].step < steps) n++;
   return n;
 }
-
-/* ---- what happens ---- */
 
 static void print_turn(const plim_limit_report *r) {
   if (r->switched_at >= 0) {
@@ -147,4 +147,124 @@ void limits_figures(figures *f, const limits *l) {
   const plim_limit_report *last = &l->report[l->n_reports - 1];
   figures_bytes(f, 0, "arena_last_bytes", "arena, at the end", last->arena_after);
   figures_note(f, 0, " at %.2f %% overhead, predicted", last->overhead_percent);
+}
+
+/* ---- times in place ---- */
+
+enum { GPU_STEPS = 8 /* kernels alone and kernels in a step differ more there: timed unless told otherwise */ };
+
+static void on_retime(void *user, const plim_retime_report *report) {
+  session *s = user;
+  s->retime.report = *report;
+  s->retime.reported = 1;
+  progress_clear(&s->bar);
+  if (s->o->json) return;
+  printf("operations timed in place: %.3f ms a step, predicted were %.3f; ", (double)report->measured_ns / 1e6,
+         (double)report->predicted_ns / 1e6);
+  if (report->taken) {
+    printf("from step %lld on a plan made with these times: %.3f ms, overhead %.2f %%\n", (long long)report->step,
+           (double)report->again_ns / 1e6, report->overhead_percent);
+  } else {
+    printf("no plan made with these times is faster\n");
+  }
+  (void)fflush(stdout);
+}
+
+plim_status retime_set(session *s, plim_trainer_options *wanted) {
+  int can = !s->o->online && strcmp(s->o->addresses, "planned") == 0;
+  int64_t steps = s->o->retime;
+  if (steps < 0) steps = can && strcmp(s->device->machine.device, "cuda") == 0 ? GPU_STEPS : 0;
+  if (steps == 0) return PLIM_OK;
+  wanted->replan = &s->prep.replan;
+  wanted->retime_steps = (int32_t)steps;
+  wanted->on_retime = on_retime;
+  wanted->on_retime_user = s;
+  return PLIM_OK;
+}
+
+void retime_figures(figures *f, const options *o, const retime *r) {
+  if (!r->reported && o->retime > 0) {
+    figures_text(f, 0, NULL, "timed in place", "nothing");
+    figures_note(f, 0, ": the run has too few steps for --retime %lld, which two that warm up precede",
+                 (long long)o->retime);
+  }
+  if (!r->reported) return;
+  const plim_retime_report *p = &r->report;
+  (void)json_object_set_new(
+      f->object, "retimed",
+      json_pack("{s:I, s:I, s:I, s:I, s:b, s:f, s:f}", "step", (json_int_t)p->step, "predicted_ns",
+                (json_int_t)p->predicted_ns, "measured_ns", (json_int_t)p->measured_ns, "again_ns",
+                (json_int_t)p->again_ns, "taken", p->taken, "overhead_percent", p->overhead_percent, "seconds",
+                (double)p->time_ns / 1e9));
+  figures_real(f, 0, NULL, "timed in place", "%.3f ms a step", (double)p->measured_ns / 1e6);
+  figures_note(f, 0, ", %+.1f %% of what was predicted",
+               (double)(p->measured_ns - p->predicted_ns) * 100 / (double)p->predicted_ns);
+  if (p->taken) figures_note(f, 0, "; planned again: overhead %.2f %%", p->overhead_percent);
+}
+
+/* ---- the trainer ---- */
+
+static int64_t epochs_in_steps(const session *s) {
+  return s->o->epochs * (s->dataset->train.count / s->o->batch + (session_last_batch(s) > 0));
+}
+
+int64_t session_steps(const session *s) {
+  const options *o = s->o;
+  if (o->steps > 0) return o->steps;
+  return o->total_steps > 0 && !options_given(o, "epochs") ? o->total_steps : epochs_in_steps(s);
+}
+
+int64_t session_total_steps(const session *s) {
+  int64_t steps = session_steps(s), epochs = options_given(s->o, "epochs") ? epochs_in_steps(s) : 0;
+  if (s->o->total_steps > 0) return s->o->total_steps;
+  return steps > epochs ? steps : epochs;
+}
+
+plim_status session_check_steps(const session *s) {
+  int64_t steps = session_steps(s), total = session_total_steps(s);
+  if (steps <= total) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE,
+                   "%lld steps go beyond --total-steps %lld, where the rate is 0: give --total-steps %lld or more",
+                   (long long)steps, (long long)total, (long long)steps);
+}
+
+/* Highest rate for a batch of 128; larger batches take more, in proportion. */
+static double default_rate(const session *s) {
+  double base = strcmp(s->o->model, "mlp") == 0 ? 0.02 : 0.1;
+  return base * (double)s->o->batch / 128;
+}
+
+int session_uses_heap(const session *s) {
+  return strcmp(s->o->addresses, "jemalloc") == 0;
+}
+
+plim_trainer_options session_trainer_options(const session *s, int64_t steps) {
+  const options *o = s->o;
+  plim_trainer_options wanted = plim_trainer_options_default();
+  wanted.seed = (uint64_t)o->seed;
+  wanted.schedule = (plim_rate_schedule){.rate = (float)(o->rate >= 0 ? o->rate : default_rate(s)),
+                                         .momentum = (float)o->momentum,
+                                         .weight_decay = (float)o->weight_decay,
+                                         .warmup_steps = steps / 20,
+                                         .total_steps = steps};
+  wanted.augment = !o->no_augment;
+  return wanted;
+}
+
+plim_status session_trainer(session *s, plim_program *program, int64_t steps, plim_trainer **out) {
+  plim_trainer_options wanted = session_trainer_options(s, steps);
+  wanted.exec.page_file = s->o->page_file;
+  if (session_uses_heap(s) && program == s->program) {
+    PLIM_TRY(heap_arena_open(s->ctx, &s->heap));
+    wanted.exec.addresses = PLIM_ADDRESSES_EACH;
+    wanted.exec.buffer_alloc = heap_buffer_alloc;
+    wanted.exec.buffer_free = heap_buffer_free;
+    wanted.exec.user = &s->heap;
+  }
+  if (program == s->program) {
+    limits_set(s, &wanted);
+    PLIM_TRY(retime_set(s, &wanted));
+  }
+  plim_status status = plim_trainer_open(s->device, s->dataset, program, &wanted, out);
+  return status == PLIM_ENOFIT ? refusal_explain_room(s, program) : status;
 }
