@@ -1,6 +1,6 @@
 /* Plans again with equal bits. Labels decide bits, so every op keeps its label. What may change is the variant of the
  * label, the schedule, and the addresses. */
-#include "runtime/program/replan.h"
+#include "runtime/program/program.h"
 
 plim_replan_options plim_replan_options_default(void) {
   return (plim_replan_options){

@@ -8,7 +8,6 @@
 #include "runtime/data/dataset.h"
 #include "runtime/exec/exec.h"
 #include "runtime/program/program.h"
-#include "runtime/program/replan.h"
 #include "runtime/train/rate_schedule.h"
 
 #ifdef __cplusplus

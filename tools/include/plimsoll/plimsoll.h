@@ -15,7 +15,6 @@
 #include "runtime/profile/roofline_peaks.h"
 #include "runtime/program/online_plan.h"
 #include "runtime/program/program.h"
-#include "runtime/program/replan.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/preparation.h"
 #include "runtime/train/rate_schedule.h"
