@@ -16,7 +16,7 @@
 #include "runtime/graph/plans.h"
 #include "runtime/graph/trace.h"
 #include "runtime/train/checkpoint.h"
-#include "runtime/train/state.h"
+#include "runtime/train/verification.h"
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
 #include "tests/support/test_context.h"

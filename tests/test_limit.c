@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "runtime/device/guarded.h"
-#include "runtime/train/state.h"
 #include "runtime/train/trainer.h"
+#include "runtime/train/verification.h"
 #include "tests/support/device_under_test.h"
 
 enum { BATCH = 32, SIDE = 8, REPORTS = 64 };

@@ -8,7 +8,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/sha256.h"
 #include "runtime/train/checkpoint.h"
-#include "runtime/train/state.h"
+#include "runtime/train/verification.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"

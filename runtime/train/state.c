@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/train/verification.h"
+
 int plim_state_has(const plim_graph *graph, int32_t value) {
   plim_role role = graph->storage[graph->value[value].storage].role;
   return role == PLIM_ROLE_PARAM || role == PLIM_ROLE_STATE;

@@ -7,7 +7,7 @@
 #include "kernels/launch.h"
 #include "runtime/device/desc.h"
 #include "runtime/device/device_cuda.h"
-#include "runtime/train/state.h"
+#include "runtime/train/verification.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/small_graph.h"
 

@@ -14,4 +14,4 @@ set(plim_run_headers
   runtime/device/device.h runtime/device/device_check.h runtime/device/vram.h runtime/profile/profiler.h runtime/profile/roofline_peaks.h
   runtime/exec/exec.h runtime/net/net.h
   runtime/data/dataset.h runtime/program/program.h runtime/train/preparation.h runtime/train/rate_schedule.h
-  runtime/program/online_plan.h runtime/train/trainer.h runtime/train/checkpoint.h)
+  runtime/program/online_plan.h runtime/train/trainer.h runtime/train/checkpoint.h runtime/train/verification.h)

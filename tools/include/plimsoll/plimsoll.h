@@ -19,5 +19,6 @@
 #include "runtime/train/preparation.h"
 #include "runtime/train/rate_schedule.h"
 #include "runtime/train/trainer.h"
+#include "runtime/train/verification.h"
 
 #endif
