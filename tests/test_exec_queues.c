@@ -10,6 +10,7 @@
 #include "planner/paging/paging.h"
 #include "runtime/exec/exec.h"
 #include "runtime/graph/check.h"
+#include "tests/support/folder.h"
 #include "tests/support/hash_kernels.h"
 #include "tests/support/plan_draft.h"
 #include "tests/support/random_graph.h"
@@ -262,22 +263,53 @@ Test(exec_queues, a_kernel_that_fails_ends_the_step_while_copies_run) {
   }
 }
 
-Test(exec_queues, a_page_file_that_cannot_be_opened_is_named) {
-  rig r = {0};
+/* A plan that copies to a page file. */
+static void make_disk_plan(rig *r) {
   uint64_t seed = test_seed(1);
-  while (!make_plan(&r, seed, 0, "disk") || r.n_copies == 0) {
-    free_rig(&r);
-    r = (rig){0};
+  while (!make_plan(r, seed, 0, "disk") || r->n_copies == 0) {
+    free_rig(r);
+    *r = (rig){0};
     seed++;
   }
+}
+
+static plim_status open_with(rig *r, const char *page_file) {
   plim_exec_options options = plim_exec_options_default();
-  const plim_graph *graph = r.graph;
-  const plim_plan *plan = r.plan;
+  const plim_graph *graph = r->graph;
+  const plim_plan *plan = r->plan;
   options.own_kernels = 1;
-  options.page_file = "/nonexistent/pages";
-  cr_assert_eq(plim_exec_open(r.ctx, NULL, &options, 1, &graph, &plan, &r.exec), PLIM_EIO);
+  options.page_file = page_file;
+  return plim_exec_open(r->ctx, NULL, &options, 1, &graph, &plan, &r->exec);
+}
+
+Test(exec_queues, a_page_file_that_cannot_be_opened_is_named) {
+  rig r = {0};
+  make_disk_plan(&r);
+  cr_assert_eq(open_with(&r, "/nonexistent/pages"), PLIM_EIO);
   cr_assert(strstr(plim_context_error(r.ctx), "/nonexistent/pages"), "%s", plim_context_error(r.ctx));
   free_rig(&r);
+}
+
+Test(exec_queues, a_file_that_holds_something_is_no_page_file_and_keeps_it) {
+  rig r = {0};
+  char text[8] = "";
+  make_disk_plan(&r);
+  (void)plim_test_folder();
+  const char *path = plim_test_path("pages");
+  FILE *file = fopen(path, "w+");
+  cr_assert_not_null(file);
+  cr_assert_eq(fputs("letter", file) < 0 || fflush(file), 0);
+  cr_assert_eq(open_with(&r, path), PLIM_EIO);
+  cr_assert(strstr(plim_context_error(r.ctx), "holds 6 bytes"), "%s", plim_context_error(r.ctx));
+  rewind(file);
+  cr_assert_str_eq(fgets(text, sizeof text, file), "letter");
+  cr_assert_eq(ftruncate(fileno(file), 0), 0);
+  cr_assert_eq(open_with(&r, path), PLIM_OK, "%s", plim_context_error(r.ctx));
+  free_rig(&r); /* what it wrote is gone */
+  cr_assert_eq(fseek(file, 0, SEEK_END), 0);
+  cr_assert_eq(ftell(file), 0);
+  (void)fclose(file);
+  plim_test_folder_remove();
 }
 
 Test(exec_queues, a_plan_that_pages_is_written_and_read_again) {

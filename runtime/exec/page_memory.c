@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/device/guarded.h"
@@ -46,12 +47,19 @@ static plim_status open_file(plim_context *ctx, const char *path, int *out) {
     (void)close(fd);
     return plim_fail(ctx, PLIM_EIO, "the page file %s is in use by another run", path);
   }
+  struct stat about = {0};
+  if (path && fstat(fd, &about) == 0 && about.st_size > 0) {
+    (void)close(fd);
+    return plim_fail(ctx, PLIM_EIO,
+                     "the page file %s holds %lld bytes, which paging would write over: remove it, or name another",
+                     path, (long long)about.st_size);
+  }
   *out = fd;
   return PLIM_OK;
 }
 
 static plim_status give_blocks(plim_context *ctx, const char *path, int fd, int64_t bytes) {
-  int error = ftruncate(fd, 0) != 0 ? errno : posix_fallocate(fd, 0, (off_t)bytes);
+  int error = posix_fallocate(fd, 0, (off_t)bytes);
   if (error == 0) return PLIM_OK;
   const char *name = path ? path : "in the temporary folder";
   if (error == ENOSPC || error == EFBIG) {
@@ -87,6 +95,7 @@ void plim_page_memory_close(plim_page_memory *page) {
     plim_guarded_free(page->base, page->bytes);
   } else {
     (void)munmap(page->base, (size_t)page->bytes);
+    (void)!ftruncate(page->fd, 0); /* a file with a name is empty for the next run */
     (void)close(page->fd);
   }
   *page = (plim_page_memory){.fd = -1};

@@ -15,8 +15,9 @@ typedef struct plim_page_memory {
 PLIM_MUST_USE plim_status plim_page_memory_open(plim_context *ctx, int64_t bytes, plim_page_memory *out);
 
 /* A page file of `bytes` > 0, whose blocks the file system gives now.
- *   path  in  the file: created, or emptied; it must not be in use. NULL: a file without a name in the temporary folder
- * PLIM_EIO: it cannot be opened. PLIM_ENOFIT: the file system has no room. */
+ *   path  in  the file: created, or empty, and not in use; it is empty again after plim_page_memory_close. NULL: a file
+ *             without a name in the temporary folder
+ * PLIM_EIO: it cannot be opened, or holds something. PLIM_ENOFIT: the file system has no room. */
 PLIM_MUST_USE plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t bytes,
                                               plim_page_memory *out);
 
