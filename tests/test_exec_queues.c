@@ -123,9 +123,39 @@ static void expect_equal(const rig *r, const hash_reference *reference, uint64_t
   }
 }
 
+/* The outputs as a step hands them over at its end: those that there is room for. */
+typedef struct results {
+  int32_t n;
+  plim_exec_result row[PLIM_EXEC_RESULTS];
+  unsigned char bytes[PLIM_EXEC_RESULTS][BYTES];
+} results;
+
+static void ask_for_results(rig *r, results *out) {
+  *out = (results){0};
+  for (int32_t v = 0; v < r->graph->n_values && out->n < PLIM_EXEC_RESULTS; v++) {
+    const plim_value *value = &r->graph->value[v];
+    const plim_storage *storage = &r->graph->storage[value->storage];
+    if (storage->role != PLIM_ROLE_OUTPUT || storage->producer < 0 || value->bytes == 0) continue;
+    out->row[out->n] = (plim_exec_result){out->bytes[out->n], value->bytes, v};
+    out->n++;
+  }
+  cr_assert_eq(plim_exec_set_results(r->exec, 0, out->row, out->n), PLIM_OK, "%s", plim_context_error(r->ctx));
+}
+
+static void expect_results(const rig *r, results *got, const hash_reference *reference, uint64_t seed) {
+  for (int32_t i = 0; i < got->n; i++) {
+    const plim_value *value = &r->graph->value[got->row[i].value];
+    cr_assert_arr_eq(got->bytes[i], reference->storage[value->storage] + value->offset, (size_t)value->bytes,
+                     "seed %llu result \"%s\"", (unsigned long long)seed, value->name);
+    memset(got->bytes[i], 0, sizeof got->bytes[i]);
+  }
+}
+
 static void run_and_compare(rig *r, uint64_t seed) {
+  static results result;
   hash_kernels kernels = {.fault = HASH_RIGHT};
   open_exec(r, &seed);
+  ask_for_results(r, &result);
   hash_reference reference = hash_reference_new(r->graph);
   hash_write_sources(r->exec, 0, r->graph, r->plan, 1, 0);
   for (int64_t step = 0; step < STEPS; step++) {
@@ -134,6 +164,7 @@ static void run_and_compare(rig *r, uint64_t seed) {
     hash_reference_step(&reference, seed, step);
     plim_status status = plim_exec_step(r->exec, 0, hash_run, &kernels);
     cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+    expect_results(r, &result, &reference, seed);
     expect_equal(r, &reference, seed);
     plim_exec_use use = plim_exec_measured(r->exec, 0);
     cr_assert_eq(use.peak_bytes, r->plan->peak_bytes);

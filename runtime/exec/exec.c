@@ -103,6 +103,7 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
   plim_status copied = plim_copy_queues_end(exec->queues, goes);
   PLIM_TRY(status);
   PLIM_TRY(copied);
+  PLIM_TRY(plim_exec_queue_results(exec, p));
   return sync_device(exec);
 }
 

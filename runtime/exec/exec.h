@@ -117,9 +117,10 @@ PLIM_MUST_USE plim_status plim_exec_write_queued(plim_exec *exec, int32_t which,
                                                  int64_t bytes);
 
 /* Outputs that every later step of plan `which` copies to host memory as it ends: as plim_exec_read after the step
- * does, without a second wait. result  [n] in  `to` [bytes] is written by each step, and undefined after one that
- * failed Replaces what was set before. PLIM_EUSAGE: no such plan, more than PLIM_EXEC_RESULTS, a value that is no
- * output, or another number of bytes. */
+ * does, without a second wait.
+ *   result  [n]  in  `to` [bytes] is written by each step, and undefined after one that failed
+ * Replaces what was set before. PLIM_EUSAGE: no such plan, more than PLIM_EXEC_RESULTS, a value that is no output, or
+ * another number of bytes. */
 enum { PLIM_EXEC_RESULTS = 4 };
 typedef struct plim_exec_result {
   void *to;
