@@ -102,6 +102,7 @@ class Options(c.Structure):
         ("time_limit_ns", c.c_int64),
         ("front_folder", c.c_char_p),
         ("from_front", c.c_void_p),
+        ("paging", c.c_void_p),
         ("known", c.c_void_p),
     ]
 
