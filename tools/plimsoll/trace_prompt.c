@@ -192,7 +192,7 @@ static plim_status jump(prompt_state *p, const trace_jump *by) {
 
 static plim_status to_parting(prompt_state *p, const char *word) {
   (void)word;
-  trace_parting parting;
+  trace_parting parting = {-1, -1};
   char text[LINE];
   if (!p->other) {
     fprintf(p->to, "f compares with the run of --with FILE, and none was given\n");

@@ -177,7 +177,7 @@ static plim_status ask_what_if(screen *s) {
 }
 
 static plim_status to_parting(screen *s) {
-  trace_parting parting;
+  trace_parting parting = {-1, -1};
   if (!s->other) {
     (void)snprintf(s->message, sizeof s->message, "f compares with the run of --with FILE, and none was given");
     return PLIM_OK;
