@@ -267,8 +267,8 @@ plim_status session_planning(session *s) {
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", o->memory);
 }
 
-/* Budgets by step are planned for now, so that one that does not fit is refused before anything runs, as --memory is,
- * and no step has to wait for a search. */
+/* Budgets by step are planned before the run begins, so that one that does not fit is refused before anything runs, as
+ * --memory is, and no step has to wait for a search. */
 plim_status session_plan(session *s) {
   const options *o = s->o;
   plim_preparation_options wanted = plim_preparation_options_default();

@@ -116,7 +116,8 @@ class Joint:
         for description in output.meta.get("desc", ()):
             if type(description).__name__ == "InputMutationAOTOutput":
                 node = by_place.get(repr(description.mutated_input))
-                mutated.update(storage_of(t) for t in tensors(node.meta["val"])) if node is not None else None
+                if node is not None:
+                    mutated.update(storage_of(t) for t in tensors(node.meta["val"]))
         return mutated
 
     def _mark_returned(self):
