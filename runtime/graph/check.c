@@ -37,6 +37,34 @@ int64_t plim_check_buffer_bytes(const plim_checker *check, int32_t storage, int3
   return plan->packed ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
 }
 
+int plim_check_computes(const plim_checker *check) {
+  for (int32_t k = 0; k < check->plan->n_pages; k++) {
+    if (check->plan->page[k].computes) return 1;
+  }
+  return 0;
+}
+
+/* A buffer that begins at step 0 is there before, unless that step copies to it. */
+static int is_given(const plim_checker *check, const plim_plan_buffer *buffer) {
+  const plim_step *step = &check->plan->step[0];
+  if (buffer->storage < 0 || buffer->begin > 0 || check->graph->storage[buffer->storage].producer >= 0) return 0;
+  return step->kind != PLIM_STEP_COPY || step->storage != buffer->storage || step->to != buffer->space;
+}
+
+plim_status plim_check_homes(const plim_checker *check, int32_t *home) {
+  for (int32_t s = 0; s < check->graph->n_storages; s++) home[s] = -1;
+  for (int32_t i = 0; i < check->plan->n_buffers; i++) {
+    const plim_plan_buffer *buffer = &check->plan->buffer[i];
+    if (!is_given(check, buffer)) continue;
+    if (home[buffer->storage] >= 0 && home[buffer->storage] != buffer->space) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "\"%s\" is in spaces %d and %d before the first step",
+                       plim_check_storage_name(check, buffer->storage), home[buffer->storage], buffer->space);
+    }
+    home[buffer->storage] = buffer->space;
+  }
+  return PLIM_OK;
+}
+
 plim_status plim_plan_check_form(plim_context *ctx, const plim_graph *graph, const plim_plan *plan) {
   const plim_checker check = {ctx, graph, plan};
   if (strncmp(plan->fingerprint, graph->fingerprint, PLIM_FINGERPRINT_BYTES) != 0) {

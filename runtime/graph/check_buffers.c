@@ -11,6 +11,7 @@ typedef struct walk {
   int32_t *begin;       /* [n_buffers] */
   int32_t *latest;      /* [spaces][n_storages] buffer that began last, -1 before the first */
   int32_t *tight_end;   /* [spaces][n_storages] where that buffer must end, as its uses so far have it */
+  int32_t *home;        /* [n_storages] space where it is before the first step, -1: none */
 } walk;
 
 static int64_t key_at(const walk *w, int32_t storage, int32_t space) {
@@ -22,8 +23,8 @@ static const plim_plan_buffer *buffer_in(const walk *w, int32_t storage, int32_t
   return buffer < 0 ? NULL : &w->check->plan->buffer[buffer];
 }
 
-static const plim_plan_buffer *latest_buffer(const walk *w, int32_t storage) {
-  return buffer_in(w, storage, 0);
+static int is_home(const walk *w, int32_t storage, int32_t space) {
+  return w->home[storage] == space && plim_role_persistent(w->check->graph->storage[storage].role);
 }
 
 /* Counting sort of the buffers by their begin. */
@@ -48,25 +49,27 @@ static plim_status check_tight(const walk *w, int32_t storage, int32_t space) {
                           w->tight_end[key_at(w, storage, space)]);
 }
 
-/* What a step may begin: a run what it writes, in the arena; a copy its storage, where it copies to. */
+/* What a step may begin: a run what it writes, in its space; a copy its storage, where it copies to. What comes from
+ * outside begins where it is before the first step, or at a copy. */
 static plim_status check_writer(const walk *w, int32_t j, int32_t storage, int32_t space) {
   const plim_checker *check = w->check;
   const plim_step *step = &check->plan->step[j];
   int32_t producer = check->graph->storage[storage].producer;
-  if (producer < 0 && j != 0) {
+  int copied = step->kind == PLIM_STEP_COPY && step->storage == storage && step->to == space;
+  if (producer < 0 && !copied && (j != 0 || w->home[storage] != space)) {
     return plim_check_fault(check, j, "\"%s\" is written from outside and cannot begin a buffer here",
                             plim_check_storage_name(check, storage));
   }
-  if (producer >= 0 && step->kind == PLIM_STEP_COPY && (step->storage != storage || step->to != space)) {
+  if (producer >= 0 && step->kind == PLIM_STEP_COPY && !copied) {
     return plim_check_fault(check, j, "\"%s\" begins a buffer in space %d, which the copy does not write",
                             plim_check_storage_name(check, storage), space);
   }
-  if (producer >= 0 && step->kind == PLIM_STEP_RUN && (producer != step->op || space != 0)) {
+  if (producer >= 0 && step->kind == PLIM_STEP_RUN && (producer != step->op || space != step->space)) {
     return plim_check_fault(check, j, "\"%s\" begins a buffer here but only op \"%s\" writes it",
                             plim_check_storage_name(check, storage), check->graph->op[producer].name);
   }
-  if (space == 0 || producer >= 0) return PLIM_OK;
-  return plim_check_fault(check, j, "\"%s\" is written from outside, in the arena and not in space %d",
+  if (space == 0 || producer >= 0 || copied || is_home(w, storage, space)) return PLIM_OK;
+  return plim_check_fault(check, j, "\"%s\" is an input, written in the arena and not in space %d",
                           plim_check_storage_name(check, storage), space);
 }
 
@@ -119,8 +122,8 @@ static plim_status check_pair(const walk *w, int32_t j, plim_pair pair) {
   const plim_op *op = &graph->op[w->check->plan->step[j].op];
   const plim_value *in = &graph->value[op->in[pair.in]];
   const plim_value *out = &graph->value[op->out[pair.out]];
-  const plim_plan_buffer *old = latest_buffer(w, in->storage);
-  const plim_plan_buffer *fresh = latest_buffer(w, out->storage);
+  int32_t space = w->check->plan->step[j].space;
+  const plim_plan_buffer *old = buffer_in(w, in->storage, space), *fresh = buffer_in(w, out->storage, space);
   if (!old || old->end != j) {
     return plim_check_fault(w->check, j, "\"%s\" is written over \"%s\", whose buffer does not end here", out->name,
                             in->name);
@@ -141,29 +144,31 @@ static int is_empty(const walk *w, int32_t storage) {
   return w->check->graph->storage[storage].bytes == 0;
 }
 
-/* Read, write or update: the storage's latest buffer contains the step. */
+/* Read, write or update: the storage's latest buffer in the space of the run contains the step. */
 static plim_status use(walk *w, int32_t j, int32_t storage, const char *verb) {
-  const plim_plan_buffer *buffer = latest_buffer(w, storage);
+  int32_t space = w->check->plan->step[j].space;
+  const plim_plan_buffer *buffer = buffer_in(w, storage, space);
   int made = w->tight_end[storage] > 0 || w->check->graph->storage[storage].producer == w->check->plan->step[j].op;
   if (is_empty(w, storage) && made) {
     w->tight_end[storage] = j + 1;
     return PLIM_OK;
   }
-  w->tight_end[storage] = j + 1;
+  w->tight_end[key_at(w, storage, space)] = j + 1;
   if (buffer && j < buffer->end) return PLIM_OK;
   return plim_check_fault(w->check, j, "%s \"%s\", which has no buffer here", verb,
                           plim_check_storage_name(w->check, storage));
 }
 
-/* The source was filled before, and the copy begins the buffer that it fills. */
+/* The source was filled before, and the copy begins the buffer that it fills, or writes the storage's home. */
 static plim_status use_copy(walk *w, int32_t j) {
   const plim_step *step = &w->check->plan->step[j];
   const plim_plan_buffer *from = buffer_in(w, step->storage, step->from), *to = buffer_in(w, step->storage, step->to);
-  if (!from || from->begin >= j || from->end <= j) {
+  int before = from && (from->begin < j || w->home[step->storage] == step->from); /* j 0: there from the start */
+  if (!before || from->end <= j) {
     return plim_check_fault(w->check, j, "reads \"%s\", which has no buffer there",
                             plim_check_storage_name(w->check, step->storage));
   }
-  if (!to || to->begin != j) {
+  if (!to || (to->begin != j && !is_home(w, step->storage, step->to))) {
     return plim_check_fault(w->check, j, "writes \"%s\", which begins no buffer there",
                             plim_check_storage_name(w->check, step->storage));
   }
@@ -177,7 +182,7 @@ static plim_status use_operands(walk *w, int32_t j) {
   const plim_op *op = &w->check->graph->op[step->op];
   for (int32_t i = 0; i < op->n_reads; i++) {
     if (pair_over(w, j, op->reads[i])) {
-      w->tight_end[op->reads[i]] = j;
+      w->tight_end[key_at(w, op->reads[i], step->space)] = j;
     } else {
       PLIM_TRY(use(w, j, op->reads[i], "reads"));
     }
@@ -194,8 +199,9 @@ static plim_status check_end(walk *w) {
   int32_t n_steps = check->plan->n_steps;
   for (int32_t s = 0; s < check->graph->n_storages; s++) {
     plim_role role = check->graph->storage[s].role;
-    const plim_plan_buffer *buffer = latest_buffer(w, s);
-    if (plim_role_persistent(role) && (!buffer || buffer->end != n_steps)) {
+    int32_t home = w->home[s] < 0 ? 0 : w->home[s];
+    const plim_plan_buffer *buffer = buffer_in(w, s, plim_role_persistent(role) ? home : 0);
+    if (plim_role_persistent(role) && (!buffer || buffer->begin != 0 || buffer->end != n_steps)) {
       return plim_fail(check->ctx, PLIM_EPLAN, "%s storage %d (\"%s\") does not live over all %d steps",
                        plim_role_name(role), s, plim_check_storage_name(check, s), n_steps);
     }
@@ -203,8 +209,10 @@ static plim_status check_end(walk *w) {
       return plim_fail(check->ctx, PLIM_EPLAN, "output storage %d (\"%s\") does not live to the end, step %d", s,
                        plim_check_storage_name(check, s), n_steps);
     }
-    if (!plim_role_persistent(role) && role != PLIM_ROLE_OUTPUT) PLIM_TRY(check_tight(w, s, 0));
-    for (int32_t space = 1; space <= check->plan->n_pages; space++) PLIM_TRY(check_tight(w, s, space));
+    for (int32_t space = 0; space <= check->plan->n_pages; space++) {
+      if ((space == 0 && role == PLIM_ROLE_OUTPUT) || (plim_role_persistent(role) && space == home)) continue;
+      PLIM_TRY(check_tight(w, s, space));
+    }
   }
   return PLIM_OK;
 }
@@ -218,6 +226,8 @@ plim_status plim_check_buffers(const plim_checker *check) {
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.begin, &w.begin));
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.latest, &w.latest));
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.tight_end, &w.tight_end));
+  PLIM_CHECK(plim_allocate(check->ctx, check->graph->n_storages, sizeof *w.home, &w.home));
+  PLIM_CHECK(plim_check_homes(check, w.home));
   for (int64_t k = 0; k < keys; k++) w.latest[k] = -1;
   sort_by_begin(&w);
   for (int32_t j = 0; j < plan->n_steps; j++) {
@@ -230,5 +240,6 @@ done:
   plim_release(check->ctx, w.begin, plan->n_buffers, sizeof *w.begin);
   plim_release(check->ctx, w.latest, keys, sizeof *w.latest);
   plim_release(check->ctx, w.tight_end, keys, sizeof *w.tight_end);
+  plim_release(check->ctx, w.home, check->graph->n_storages, sizeof *w.home);
   return status;
 }

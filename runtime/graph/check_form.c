@@ -92,19 +92,17 @@ static plim_status check_waits(const plim_checker *check, int32_t j) {
   return PLIM_OK;
 }
 
-/* What no op writes cannot be copied: it is there from the start, in the arena. */
 static plim_status check_copy(const plim_checker *check, int32_t j) {
   const plim_step *step = &check->plan->step[j];
   const plim_graph *graph = check->graph;
-  if (step->storage < 0 || step->storage >= graph->n_storages || graph->storage[step->storage].producer < 0 ||
-      graph->storage[step->storage].bytes <= 0) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "step %d copies storage %d, which no op of the graph writes", j,
-                     step->storage);
+  if (step->storage < 0 || step->storage >= graph->n_storages || graph->storage[step->storage].bytes <= 0) {
+    return plim_fail(check->ctx, PLIM_EPLAN,
+                     "step %d copies storage %d, which the graph does not have, or not as bytes", j, step->storage);
   }
   if (step->from < 0 || step->from > check->plan->n_pages || step->to < 0 || step->to > check->plan->n_pages ||
-      (step->from == 0) == (step->to == 0)) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "step %d copies from space %d to space %d of %d; one of both is 0", j,
-                     step->from, step->to, check->plan->n_pages + 1);
+      step->from == step->to) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "step %d copies from space %d to space %d of %d", j, step->from, step->to,
+                     check->plan->n_pages + 1);
   }
   if (step->queue > 0 && step->queue < PLIM_PLAN_QUEUES && step->time_ns >= 0) return PLIM_OK;
   return plim_fail(check->ctx, PLIM_EPLAN, "step %d copies on queue %d in %lld ns; queues 1 to %d take copies", j,
@@ -118,9 +116,13 @@ static plim_status check_step(const plim_checker *check, int32_t j) {
   if (step->kind != PLIM_STEP_RUN) {
     return plim_fail(check->ctx, PLIM_EPLAN, "step %d is of unknown kind %d", j, (int)step->kind);
   }
-  if (step->queue != 0) {
-    return plim_fail(check->ctx, PLIM_EUNSUPPORTED, "step %d runs on queue %d; this version has queue 0 only for runs",
-                     j, step->queue);
+  if (step->space < 0 || step->space > check->plan->n_pages ||
+      (step->space > 0 && !check->plan->page[step->space - 1].computes)) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "step %d runs in space %d, where no device computes", j, step->space);
+  }
+  if ((step->space == 0) != (step->queue == 0) || step->queue < 0 || step->queue >= PLIM_PLAN_QUEUES) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "step %d runs in space %d on queue %d; queue 0 takes the runs of space 0",
+                     j, step->space, step->queue);
   }
   if (step->op < 0 || step->op >= check->graph->n_ops) {
     return plim_fail(check->ctx, PLIM_EPLAN, "step %d runs op %d; the graph has %d ops", j, step->op,
@@ -166,12 +168,15 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
     return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d (\"%s\") is [%d, %d) in a plan of %d steps", i,
                      plim_check_storage_name(check, buffer->storage), buffer->begin, buffer->end, check->plan->n_steps);
   }
-  if (buffer->space < 0 || buffer->space > check->plan->n_pages || (buffer->space > 0 && buffer->storage < 0)) {
+  if (buffer->space < 0 || buffer->space > check->plan->n_pages) {
     return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d (\"%s\") is in space %d; the plan has %d page spaces", i,
                      plim_check_storage_name(check, buffer->storage), buffer->space, check->plan->n_pages);
   }
   if (buffer->storage < 0 && check->plan->step[buffer->begin].kind != PLIM_STEP_RUN) {
     return plim_check_fault(check, buffer->begin, "a copy has a workspace");
+  }
+  if (buffer->storage < 0 && check->plan->step[buffer->begin].space != buffer->space) {
+    return plim_check_fault(check, buffer->begin, "its workspace is in space %d", buffer->space);
   }
   int64_t bytes = plim_check_buffer_bytes(check, buffer->storage, buffer->begin);
   if (bytes <= 0 || buffer->bytes != bytes) {
@@ -186,10 +191,29 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
   return check_place(check, i);
 }
 
+/* A queue takes copies, or the runs of one space; a space has one queue of runs. */
+static plim_status check_queue_use(const plim_checker *check) {
+  int32_t space_of[PLIM_PLAN_QUEUES], queue_of[PLIM_PAGE_SPACES + 1]; /* -1: not known yet, -2: copies */
+  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) space_of[q] = -1;
+  for (int32_t k = 0; k <= PLIM_PAGE_SPACES; k++) queue_of[k] = -1;
+  for (int32_t j = 0; j < check->plan->n_steps; j++) {
+    const plim_step *step = &check->plan->step[j];
+    int32_t run = step->kind == PLIM_STEP_RUN, space = run ? step->space : -2;
+    if ((space_of[step->queue] != -1 && space_of[step->queue] != space) ||
+        (run && queue_of[space] != -1 && queue_of[space] != step->queue)) {
+      return plim_check_fault(check, j, "is on queue %d; a queue takes copies, or all runs of one space", step->queue);
+    }
+    space_of[step->queue] = space;
+    if (run) queue_of[space] = step->queue;
+  }
+  return PLIM_OK;
+}
+
 plim_status plim_check_form(const plim_checker *check) {
   PLIM_TRY(check_counts(check));
   PLIM_TRY(check_variants(check));
   for (int32_t j = 0; j < check->plan->n_steps; j++) PLIM_TRY(check_step(check, j));
+  PLIM_TRY(check_queue_use(check));
   for (int32_t i = 0; i < check->plan->n_buffers; i++) PLIM_TRY(check_buffer(check, i));
   return PLIM_OK;
 }

@@ -29,6 +29,13 @@ PLIM_MUST_USE plim_status plim_check_space(const plim_checker *check);
  * are in the list. So every execution computes what the list computes. */
 PLIM_MUST_USE plim_status plim_check_queues(const plim_checker *check);
 
+/* Do ops run in spaces beside space 0? */
+int plim_check_computes(const plim_checker *check);
+
+/* home [n_storages] out: the space in which a persistent storage, or an input, is before the first step; -1: none.
+ * PLIM_EPLAN where there are two. */
+PLIM_MUST_USE plim_status plim_check_homes(const plim_checker *check, int32_t *home);
+
 /* Times, bound and arithmetic hash are as stated. */
 PLIM_MUST_USE plim_status plim_check_figures(const plim_checker *check);
 

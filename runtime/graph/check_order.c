@@ -8,7 +8,7 @@
 typedef struct walk {
   const plim_checker *check;
   int32_t *first_variant; /* [n_ops] variant of the op's first run, -1 before it */
-  int32_t *updates;       /* [n_storages] updates run so far */
+  int32_t *updates;       /* [spaces][n_storages] updates that the storage's latest buffer there has seen */
   char *used;             /* [n_variants] a step runs it */
 } walk;
 
@@ -21,11 +21,16 @@ static int32_t version_expected(const plim_graph *graph, int32_t op, int32_t sto
   return n;
 }
 
+static int32_t *updates_in(const walk *w, int32_t storage, int32_t space) {
+  return &w->updates[(int64_t)space * w->check->graph->n_storages + storage];
+}
+
 static plim_status check_version(const walk *w, int32_t j, int32_t storage, const char *verb) {
   int32_t expected = version_expected(w->check->graph, w->check->plan->step[j].op, storage);
-  if (w->updates[storage] == expected) return PLIM_OK;
+  int32_t seen = *updates_in(w, storage, w->check->plan->step[j].space);
+  if (seen == expected) return PLIM_OK;
   return plim_check_fault(w->check, j, "%s \"%s\" after %d updates; in program order it sees %d", verb,
-                          plim_check_storage_name(w->check, storage), w->updates[storage], expected);
+                          plim_check_storage_name(w->check, storage), seen, expected);
 }
 
 /* In every class but free, first runs come in program order: the op before has run. */
@@ -61,15 +66,19 @@ static plim_status check_repeat(const walk *w, int32_t j) {
   return PLIM_OK;
 }
 
-/* What is copied is no param or state: it has one content, and no version. */
+/* A copy has the version that it copies. */
 static plim_status check_run(const walk *w, int32_t j) {
-  if (w->check->plan->step[j].kind == PLIM_STEP_COPY) return PLIM_OK;
+  const plim_step *step = &w->check->plan->step[j];
+  if (step->kind == PLIM_STEP_COPY) {
+    *updates_in(w, step->storage, step->to) = *updates_in(w, step->storage, step->from);
+    return PLIM_OK;
+  }
   const plim_op *op = &w->check->graph->op[w->check->plan->step[j].op];
   w->used[w->check->plan->step[j].variant] = 1;
   PLIM_TRY(check_repeat(w, j));
   for (int32_t i = 0; i < op->n_reads; i++) PLIM_TRY(check_version(w, j, op->reads[i], "reads"));
   for (int32_t i = 0; i < op->n_updates; i++) PLIM_TRY(check_version(w, j, op->updates[i], "updates"));
-  for (int32_t i = 0; i < op->n_updates; i++) w->updates[op->updates[i]]++;
+  for (int32_t i = 0; i < op->n_updates; i++) ++*updates_in(w, op->updates[i], step->space);
   return PLIM_OK;
 }
 
@@ -90,19 +99,38 @@ static plim_status check_all_used(const walk *w) {
   return PLIM_OK;
 }
 
+/* At the end each persistent storage has its last version at home, where the next step finds it. */
+static plim_status check_last_versions(const walk *w) {
+  const plim_graph *graph = w->check->graph;
+  int32_t *home = NULL;
+  if (w->check->plan->n_pages == 0) return PLIM_OK;
+  PLIM_TRY(plim_allocate(w->check->ctx, graph->n_storages, sizeof *home, &home));
+  plim_status status = plim_check_homes(w->check, home);
+  for (int32_t s = 0; s < graph->n_storages && status == PLIM_OK; s++) {
+    int32_t last = graph->updater_first[s + 1] - graph->updater_first[s];
+    if (!plim_role_persistent(graph->storage[s].role) || home[s] < 0 || *updates_in(w, s, home[s]) == last) continue;
+    status = plim_fail(w->check->ctx, PLIM_EPLAN, "\"%s\" ends with %d of its %d updates in space %d, its home",
+                       plim_check_storage_name(w->check, s), *updates_in(w, s, home[s]), last, home[s]);
+  }
+  plim_release(w->check->ctx, home, graph->n_storages, sizeof *home);
+  return status;
+}
+
 plim_status plim_check_order(const plim_checker *check) {
   const plim_graph *graph = check->graph;
   walk w = {.check = check};
+  int64_t keys = plim_mul_bytes(graph->n_storages, check->plan->n_pages + 1);
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(check->ctx, graph->n_ops, sizeof *w.first_variant, &w.first_variant));
-  PLIM_CHECK(plim_allocate(check->ctx, graph->n_storages, sizeof *w.updates, &w.updates));
+  PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.updates, &w.updates));
   PLIM_CHECK(plim_allocate(check->ctx, check->plan->n_variants, sizeof *w.used, &w.used));
   for (int32_t op = 0; op < graph->n_ops; op++) w.first_variant[op] = -1;
   for (int32_t j = 0; j < check->plan->n_steps; j++) PLIM_CHECK(check_run(&w, j));
+  PLIM_CHECK(check_last_versions(&w));
   status = check_all_used(&w);
 done:
   plim_release(check->ctx, w.first_variant, graph->n_ops, sizeof *w.first_variant);
-  plim_release(check->ctx, w.updates, graph->n_storages, sizeof *w.updates);
+  plim_release(check->ctx, w.updates, keys, sizeof *w.updates);
   plim_release(check->ctx, w.used, check->plan->n_variants, sizeof *w.used);
   return status;
 }

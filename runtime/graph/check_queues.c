@@ -92,7 +92,7 @@ static plim_status begin_buffers(walk *w, int32_t j) {
 
 static plim_status touch_storages(const walk *w, int32_t j, int32_t n, const int32_t *storage, int writes) {
   for (int32_t i = 0; i < n; i++) {
-    int32_t buffer = *latest_of(w, storage[i], 0);
+    int32_t buffer = *latest_of(w, storage[i], w->check->plan->step[j].space);
     if (buffer >= 0) PLIM_TRY(touch(w, j, buffer, writes)); /* none: a storage without bytes */
   }
   return PLIM_OK;

@@ -171,7 +171,8 @@ static plim_status check_arena(const plim_checker *check, int32_t space, const p
 
 plim_status plim_check_space(const plim_checker *check) {
   const plim_plan *plan = check->plan;
-  plim_page_space arena = {"", plan->budget_bytes, plan->peak_bytes, plan->arena_bytes};
+  plim_page_space arena = {
+      .budget_bytes = plan->budget_bytes, .peak_bytes = plan->peak_bytes, .arena_bytes = plan->arena_bytes};
   for (int32_t space = 0; space <= plan->n_pages; space++) {
     const plim_page_space *stated = space == 0 ? &arena : &plan->page[space - 1];
     if (plan->packed) PLIM_TRY(check_overlaps(check, space));

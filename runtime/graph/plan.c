@@ -173,13 +173,14 @@ done:
 /* A variant that runs here is one that keep-all could take: keep_all_ns is at most the sum of the fastest, an op each.
  * A bound that is keep-all's time stays that. After sort_variants: rows are sorted by op, and every one runs. */
 static void lower_keep_all(plim_plan *plan) {
-  int64_t sum = 0; /* at most time_ns, when every op runs */
+  int64_t sum = 0;
   for (int32_t i = 0, next; i < plan->n_variants; i = next) {
     int64_t least = plan->variant[i].variant.time_ns;
     for (next = i + 1; next < plan->n_variants && plan->variant[next].op == plan->variant[i].op; next++) {
       if (plan->variant[next].variant.time_ns < least) least = plan->variant[next].variant.time_ns;
     }
-    sum += least;
+    sum = plim_add_bytes(sum, least);
+    if (sum < 0) return; /* runs of several devices: more than 63 bits */
   }
   if (sum >= plan->keep_all_ns) return;
   if (plan->bound_ns == plan->keep_all_ns) plan->bound_ns = sum;

@@ -1,7 +1,7 @@
 /* The plan document: which op runs when, with which variant and in-place pairs, and where every buffer is placed.
  *
  * A command is a plim_step here, until the formats change. Lifetimes are half-open [begin, end) in commands. At command
- * j, a run reads a storage in the buffer of space 0 whose lifetime contains j. When an in-place pair of the command
+ * j, a run reads a storage in the buffer of its space whose lifetime contains j. When an in-place pair of the command
  * overwrites it, it lies in the buffer whose lifetime ends at j. A workspace has the lifetime [j, j + 1). A buffer ends
  * with its lifetime: no command says so. The variants in use are copied into the plan. graph.h says what holds for
  * every document. */
@@ -29,19 +29,21 @@ typedef enum plim_step_kind { PLIM_STEP_KINDS(PLIM_X) PLIM_STEP_KIND_COUNT } pli
 typedef enum plim_plan_class { PLIM_PLAN_CLASSES(PLIM_X) PLIM_PLAN_CLASS_COUNT } plim_plan_class;
 #undef PLIM_X
 
-/* Queues of a plan: 0 takes runs, the others take copies. */
-enum { PLIM_PLAN_QUEUES = 4 };
+/* Queues of a plan: 0 takes the runs of space 0. Each other one takes copies, or the runs of one space that computes.
+ */
+enum { PLIM_PLAN_QUEUES = 8 };
 
 typedef struct plim_step {
   plim_step_kind kind;
   int32_t op;      /* RUN: op of the graph */
   int32_t variant; /* RUN: index into plan->variant */
-  int32_t queue;   /* RUN: 0; COPY: 1 to PLIM_PLAN_QUEUES - 1 */
+  int32_t space;   /* RUN: whose buffers it uses: 0, or a space that computes */
+  int32_t queue;   /* RUN in space 0: 0; else 1 to PLIM_PLAN_QUEUES - 1 */
   int32_t n_pairs;
   plim_pair pair[PLIM_OP_MAX_OUT]; /* RUN: in-place pairs used here */
   int32_t n_wait;
   const int32_t *wait;       /* [n_wait] earlier commands of other queues that must have finished */
-  int32_t storage, from, to; /* COPY: what is copied, from which space to which: one of both is 0; RUN: not read */
+  int32_t storage, from, to; /* COPY: what is copied, from which space to which other one; RUN: not read */
   int64_t time_ns;           /* COPY: predicted; RUN: not read, the variant has it */
 } plim_step;
 
@@ -52,12 +54,16 @@ typedef struct plim_plan_buffer {
   int64_t offset, bytes; /* in its space; bytes > 0, rounded up to PLIM_ALIGN unless packed = 0 */
 } plim_plan_buffer;
 
-/* A space beside the arena, to which copies page out. */
-enum { PLIM_PAGE_SPACES = 2, PLIM_PAGE_NAME_BYTES = 32 };
+/* A space beside the arena: copies page out to it, or it is the arena of another device like that of space 0.
+ *
+ * A persistent storage has a home: the one space where its buffer has the lifetime [0, n_steps). Elsewhere it has
+ * buffers that copies begin. A copy to its home writes the buffer that is there, with the version that it copies. */
+enum { PLIM_PAGE_SPACES = 3, PLIM_PAGE_NAME_BYTES = 32 };
 typedef struct plim_page_space {
-  char name[PLIM_PAGE_NAME_BYTES]; /* "host": memory; "disk": a page file */
+  char name[PLIM_PAGE_NAME_BYTES]; /* "host": memory; "disk": a page file; "cpu:1": the arena of the second device */
   int64_t budget_bytes;            /* INT64_MAX: none */
   int64_t peak_bytes, arena_bytes; /* as those of the plan */
+  int32_t computes;                /* 1: ops may run there */
 } plim_page_space;
 
 typedef struct plim_plan_variant {

@@ -37,6 +37,9 @@ static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
   if (s->variant < 0 || s->variant >= p->n_variants || p->variant[s->variant].op != s->op) {
     return plim_fail(ctx, PLIM_EDATA, "step %d: variant %d is none of op %d", j, s->variant, s->op);
   }
+  if (s->space < 0 || s->space > p->n_pages) {
+    return plim_fail(ctx, PLIM_EDATA, "step %d: space %d is none of %d", j, s->space, p->n_pages + 1);
+  }
   if (s->n_pairs < 0 || s->n_pairs > PLIM_OP_MAX_OUT) {
     return plim_fail(ctx, PLIM_EDATA, "step %d: %d pairs, at most %d are allowed", j, s->n_pairs, PLIM_OP_MAX_OUT);
   }

@@ -61,6 +61,7 @@ static void read_pages(plim_json_at *root, lists *l) {
     l->page[k].budget_bytes = plim_json_int_or_null(&at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
     l->page[k].peak_bytes = plim_json_int(&at, "peak_bytes", 0, INT64_MAX);
     l->page[k].arena_bytes = plim_json_int_or_null(&at, "arena_bytes", 0, INT64_MAX, -1);
+    if (plim_json_has(&at, "computes")) l->page[k].computes = plim_json_bool(&at, "computes");
     plim_json_end(&at);
   }
   l->plan.n_pages = n;
@@ -102,6 +103,7 @@ static void read_step(plim_json_at *at, lists *l, plim_step *s) {
     s->op = (int32_t)plim_json_int(at, "run", 0, INT32_MAX - 1);
     s->variant = (int32_t)plim_json_int(at, "variant", 0, INT32_MAX);
     s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_OUT);
+    if (plim_json_has(at, "space")) s->space = (int32_t)plim_json_int(at, "space", 1, PLIM_PAGE_SPACES);
   }
   read_waits(at, l, s);
   plim_json_end(at);

@@ -12,6 +12,7 @@ static void write_step(plim_text *t, const plim_step *s) {
   if (s->kind == PLIM_STEP_RUN) {
     plim_text_format(t, "{\"run\": %d, \"variant\": %d, \"pairs\": ", s->op, s->variant);
     plim_document_write_pairs(t, s->pair, s->n_pairs);
+    if (s->space > 0) plim_text_format(t, ", \"space\": %d", s->space);
   } else {
     plim_text_format(t, "{\"copy\": %d, \"from\": %d, \"to\": %d, \"time_ns\": %lld", s->storage, s->from, s->to,
                      (long long)s->time_ns);
@@ -44,7 +45,7 @@ static void write_pages(plim_text *t, const plim_plan *p) {
     plim_document_write_int(t, p->page[k].budget_bytes, INT64_MAX);
     plim_text_format(t, ", \"peak_bytes\": %lld, \"arena_bytes\": ", (long long)p->page[k].peak_bytes);
     plim_document_write_int(t, p->page[k].arena_bytes, -1);
-    plim_text_add(t, "}");
+    plim_text_add(t, p->page[k].computes ? ", \"computes\": true}" : "}");
   }
   plim_text_add(t, "\n  ],\n");
 }
