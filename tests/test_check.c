@@ -302,9 +302,9 @@ static const struct {
     {keep_all_is_a_lie, PLIM_EPLAN, "says 336 ns for every op once, the fastest variants that it runs itself take 335"},
     {overhead_and_proof_are_lies, PLIM_EPLAN, "says 465 ns for every op once"},
     {proof_is_a_lie, PLIM_EPLAN, "proved is 1"},
-    {machine_changes, PLIM_EPLAN, "arithmetic"},
-    {hash_is_a_lie, PLIM_EPLAN, "arithmetic"},
-    {label_of_the_op_changes, PLIM_EPLAN, "arithmetic"},
+    {machine_changes, PLIM_EPLAN, "numerics"},
+    {hash_is_a_lie, PLIM_EPLAN, "numerics"},
+    {label_of_the_op_changes, PLIM_EPLAN, "numerics"},
     {variant_unused, PLIM_EPLAN, "no step runs variant 2, \"slow\" of op \"drop\""},
     {other_graph, PLIM_EDATA, "is for graph"},
 };

@@ -151,7 +151,7 @@ Test(cli_trace_json, two_runs_that_differ_are_one_object_and_exit_status_1) {
 
 /* ---- runs that do not end ---- */
 
-#define PLAYED "--graph o.plan.graph.json --online dtr --memory 40%% "
+#define SIMULATED "--graph o.plan.graph.json --online dtr --memory 40%% "
 
 Test(cli_trace_json, a_run_without_room_says_where_it_ends_and_has_no_overhead) {
   json_t *o = ask("trace summary --graph o.plan.graph.json --online dtr --memory 40%");
@@ -166,14 +166,14 @@ Test(cli_trace_json, what_if_goes_on_from_the_step_that_found_no_room) {
   json_t *o = ask("trace summary --graph o.plan.graph.json --online dtr --memory 40%");
   int last = (int)integer_of(o, "end_step");
   json_decref(o);
-  (void)snprintf(line, sizeof line, "trace what-if " PLAYED "--memory-at %d=400%%", last);
+  (void)snprintf(line, sizeof line, "trace what-if " SIMULATED "--memory-at %d=400%%", last);
   o = ask(line);
   cr_assert_str_eq(text_of(json_object_get(o, "run"), "status"), "oom");
   cr_assert_eq(integer_of(json_object_get(o, "run"), "end_step"), last);
   cr_assert_str_eq(text_of(json_object_get(o, "what_if"), "status"), "ok");
   cr_assert_gt(integer_of(json_object_get(o, "what_if"), "time_ns"), 0);
   json_decref(o);
-  (void)snprintf(line, sizeof line, "trace what-if " PLAYED "--at %d --policy lru", last);
+  (void)snprintf(line, sizeof line, "trace what-if " SIMULATED "--at %d --policy lru", last);
   (void)plim_test_program("%s", line);
   plim_test_expect(0, "");
 }

@@ -71,15 +71,15 @@ Test(cli_trace_online, a_plan_alone_is_stepped_through_and_compared_with_another
 }
 
 /* The decisions are changed in the plan: what is simulated again is something else, and that is said. */
-Test(cli_trace_online, a_run_that_cannot_be_played_again_says_so_and_is_shown_as_a_plan) {
+Test(cli_trace_online, a_run_that_cannot_be_simulated_again_says_so_and_is_shown_as_a_plan) {
   last_run = plim_test_shell(
       "sed 's/online coop/online size/' o.plan.json >c.json; cp o.plan.graph.json c.graph.json; "
       "$PLIMSOLL trace step c.json --at 3");
-  plim_test_expect(0, "online size, played again, differs from step ");
+  plim_test_expect(0, "online size, simulated again, differs from step ");
   expect_words("step 3 of ");
 }
 
-Test(cli_trace_online, a_graph_is_played_up_to_where_memory_ends_with_the_bytes_that_would_do) {
+Test(cli_trace_online, a_graph_is_simulated_up_to_where_memory_ends_with_the_bytes_that_would_do) {
   last_run =
       plim_test_shell("printf 'o\\ny\\n' | $PLIMSOLL trace step --graph o.plan.graph.json --online dtr --memory 40%");
   plim_test_expect(0, "");

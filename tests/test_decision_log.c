@@ -142,10 +142,10 @@ static void check_place(const plim_decision_log *decisions, const plim_decision 
   while (first > 0 && why->block[first - 1].state == PLIM_ARENA_BLOCK_UNUSED) first--;
   while (last + 1 < why->n_blocks && why->block[last + 1].state == PLIM_ARENA_BLOCK_UNUSED) last++;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    const plim_plan_buffer *l = &plan->buffer[i];
-    if (l->begin != c->step || l->storage != c->request.storage) continue;
-    cr_assert_geq(l->offset, why->block[first].offset);
-    cr_assert_leq(l->offset + l->bytes, why->block[last].offset + why->block[last].bytes);
+    const plim_plan_buffer *buffer = &plan->buffer[i];
+    if (buffer->begin != c->step || buffer->storage != c->request.storage) continue;
+    cr_assert_geq(buffer->offset, why->block[first].offset);
+    cr_assert_leq(buffer->offset + buffer->bytes, why->block[last].offset + why->block[last].bytes);
     return;
   }
   cr_assert_fail("step %d: what asked for room has no buffer", (int)c->step);

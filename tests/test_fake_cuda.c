@@ -171,7 +171,7 @@ Test(fake_cuda, a_thread_begins_on_device_0_and_streams_belong_to_their_device) 
   cr_assert_eq(gpu->current(0), 0, "the other device goes on");
 }
 
-Test(fake_cuda, ticks_pass_when_they_are_waited_for_and_their_clock_is_noisy) {
+Test(fake_cuda, timing_events_pass_when_they_are_waited_for_and_their_clock_is_noisy) {
   fake_cuda_options options = fake_cuda_options_default();
   void *timing_event[2];
   int64_t time_ns = 0, least_ns = INT64_MAX, most_ns = 0;

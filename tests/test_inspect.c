@@ -65,8 +65,8 @@ static int reads(const rig *r, int32_t step, int32_t storage) {
 
 static int is_resident(const rig *r, int32_t storage, int32_t step) {
   for (int32_t i = 0; i < r->plan->n_buffers; i++) {
-    const plim_plan_buffer *l = &r->plan->buffer[i];
-    if (l->storage == storage && l->begin <= step && step < l->end) return 1;
+    const plim_plan_buffer *buffer = &r->plan->buffer[i];
+    if (buffer->storage == storage && buffer->begin <= step && step < buffer->end) return 1;
   }
   return 0;
 }
@@ -80,10 +80,11 @@ Test(inspect, residents_bytes_uses_and_repeats_are_those_of_plain_loops) {
       int32_t n = plim_inspect_residents(r.inspect, j, row, 512), before = 0;
       int64_t bytes = 0;
       for (int32_t i = 0; i < n; i++) {
-        const plim_plan_buffer *l = &r.plan->buffer[row[i].buffer];
-        cr_assert(l->begin <= j && j < l->end);
-        cr_assert(i == 0 || r.plan->buffer[row[i - 1].buffer].offset < l->offset, "seed %d: by address", (int)seed);
-        bytes += l->bytes;
+        const plim_plan_buffer *buffer = &r.plan->buffer[row[i].buffer];
+        cr_assert(buffer->begin <= j && j < buffer->end);
+        cr_assert(i == 0 || r.plan->buffer[row[i - 1].buffer].offset < buffer->offset, "seed %d: by address",
+                  (int)seed);
+        bytes += buffer->bytes;
       }
       cr_assert_eq(bytes, plim_inspect_live_bytes(r.inspect, j), "seed %d step %d", (int)seed, (int)j);
       if (bytes > peak) peak = bytes;
@@ -104,18 +105,18 @@ Test(inspect, residents_bytes_uses_and_repeats_are_those_of_plain_loops) {
 static const plim_plan_buffer *in_the_way(const plim_plan *plan, int64_t offset, int64_t bytes, int32_t begin,
                                           int32_t end) {
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    const plim_plan_buffer *l = &plan->buffer[i];
-    int in_time = l->begin < end && begin < l->end;
-    if (in_time && l->offset < offset + bytes && offset < l->offset + l->bytes) return l;
+    const plim_plan_buffer *buffer = &plan->buffer[i];
+    int in_time = buffer->begin < end && begin < buffer->end;
+    if (in_time && buffer->offset < offset + bytes && offset < buffer->offset + buffer->bytes) return buffer;
   }
   return NULL;
 }
 
 /* The lowest range that is free: whatever is in the way, the range begins after it at least. */
 static int64_t lowest_free(const plim_plan *plan, int64_t bytes, int32_t begin, int32_t end) {
-  const plim_plan_buffer *l;
+  const plim_plan_buffer *buffer;
   int64_t at = 0;
-  while ((l = in_the_way(plan, at, bytes, begin, end))) at = l->offset + l->bytes;
+  while ((buffer = in_the_way(plan, at, bytes, begin, end))) at = buffer->offset + buffer->bytes;
   return at;
 }
 
@@ -154,8 +155,8 @@ static int makes_room(const plim_plan *plan, int64_t bytes, const plim_absence *
   cr_assert_not_null(buffer);
   rest.n_buffers = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    const plim_plan_buffer *l = &plan->buffer[i];
-    if (l->storage != a->instead || l->begin > a->gone || l->end <= a->gone) buffer[rest.n_buffers++] = *l;
+    const plim_plan_buffer *held = &plan->buffer[i];
+    if (held->storage != a->instead || held->begin > a->gone || held->end <= a->gone) buffer[rest.n_buffers++] = *held;
   }
   rest.buffer = buffer;
   int64_t offset = lowest_free(&rest, bytes, a->gone, a->full_step + 1);
@@ -173,11 +174,11 @@ static void check_absence(const rig *r, int32_t s, int32_t step, const plim_abse
   int32_t gone = -1, back = -1;
   int64_t bytes = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    const plim_plan_buffer *l = &plan->buffer[i];
-    if (l->storage != s) continue;
-    bytes = l->bytes;
-    if (l->end <= step && l->end > gone) gone = l->end;
-    if (l->begin > step && (back < 0 || l->begin < back)) back = l->begin;
+    const plim_plan_buffer *buffer = &plan->buffer[i];
+    if (buffer->storage != s) continue;
+    bytes = buffer->bytes;
+    if (buffer->end <= step && buffer->end > gone) gone = buffer->end;
+    if (buffer->begin > step && (back < 0 || buffer->begin < back)) back = buffer->begin;
   }
   cr_assert_eq(a->kind, gone < 0 ? PLIM_ABSENT_UNMADE : back < 0 ? PLIM_ABSENT_DONE : PLIM_ABSENT_DROPPED);
   if (a->kind != PLIM_ABSENT_DROPPED) return;
@@ -288,12 +289,12 @@ Test(inspect, every_absence_of_resnet20_under_a_cap_is_what_keeping_it_would_bre
     rig r;
     make_capped(&r, 45 + i / 2 * 5, i % 2);
     for (int32_t k = 0; k < r.plan->n_buffers; k++) {
-      const plim_plan_buffer *l = &r.plan->buffer[k];
+      const plim_plan_buffer *buffer = &r.plan->buffer[k];
       plim_absence a;
-      if (l->storage < 0 || l->end >= r.plan->n_steps) continue;
-      cr_assert_eq(plim_inspect_absence(r.inspect, l->storage, l->end, &a), PLIM_OK);
+      if (buffer->storage < 0 || buffer->end >= r.plan->n_steps) continue;
+      cr_assert_eq(plim_inspect_absence(r.inspect, buffer->storage, buffer->end, &a), PLIM_OK);
       if (a.kind != PLIM_ABSENT_DROPPED) continue;
-      check_break(&r, l->bytes, &a);
+      check_break(&r, buffer->bytes, &a);
       breaks[a.breaks]++;
     }
     free_rig(&r);

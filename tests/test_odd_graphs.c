@@ -198,8 +198,8 @@ Test(odd_graphs, no_planner_is_wrong_about_them) {
 enum { ROOM = 4096 /* beside the bytes, for what is rounded up */ };
 
 /* The run, and what would come of another policy in the middle of it. Returns how many plans there were. */
-static int play(const plim_graph *graph, const plim_plan *order, const plim_policy *policy, int64_t bytes,
-                uint64_t seed) {
+static int simulate(const plim_graph *graph, const plim_plan *order, const plim_policy *policy, int64_t bytes,
+                    uint64_t seed) {
   plim_replay_counts counts;
   plim_plan *plan = NULL, *other = NULL;
   plim_status status = plim_arena_online(ctx, graph, order, policy, bytes, INT64_MAX, &counts, &plan);
@@ -229,8 +229,8 @@ Test(odd_graphs, every_policy_runs_them_online_also_where_results_have_no_bytes)
     cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &order), PLIM_OK);
     for (int32_t s = 0; s < graph->n_storages; s++) empty += graph->storage[s].bytes == 0;
     for (int32_t row = 0; plim_policy_at(row); row++) {
-      runs += play(graph, order, plim_policy_at(row), order->peak_bytes + ROOM, seed);
-      runs += play(graph, order, plim_policy_at(row), order->peak_bytes, seed);
+      runs += simulate(graph, order, plim_policy_at(row), order->peak_bytes + ROOM, seed);
+      runs += simulate(graph, order, plim_policy_at(row), order->peak_bytes, seed);
     }
     plim_plan_free(order);
     plim_profile_free(profile);

@@ -74,7 +74,7 @@ Test(preparation, every_step_has_a_plan_within_the_budget_and_the_last_batch_one
   for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) cr_assert_not_null(r.program->plan[i]);
   cr_assert_leq(plim_program_arena_bytes(r.program), r.options.planning.budget_bytes);
   cr_assert_leq(r.program->plan[PLIM_PROGRAM_LAST]->arena_bytes, r.program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes);
-  cr_assert_not_null(r.p.last.way.policy);
+  cr_assert_not_null(r.p.last.config.policy);
   cr_assert_gt(plim_plan_overhead_percent(r.program->plan[PLIM_PROGRAM_TRAIN]), 0);
   cr_assert_gt(r.p.keep_all->arena_bytes, r.program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes);
   rig_close(&r);

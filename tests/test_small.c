@@ -64,7 +64,7 @@ static plim_text begin_log(void) {
 }
 
 /* How a policy simulates as published, with an area or without. */
-static plim_replay_config way_of(const plim_policy *policy, int small_area) {
+static plim_replay_config config_of(const plim_policy *policy, int small_area) {
   return (plim_replay_config){.policy = policy,
                               .two_ends = policy->search == PLIM_SEARCH_WINDOW,
                               .frontier = 1,
@@ -73,17 +73,17 @@ static plim_replay_config way_of(const plim_policy *policy, int small_area) {
 }
 
 /* Time of what is recomputed, -1: it does not end. */
-static int64_t play(const program *p, plim_replay_config how, int64_t bytes, const plim_arena_watch *watch,
-                    plim_replay_counts *counts) {
-  const char *policy = how.policy->name;
+static int64_t simulate(const program *p, plim_replay_config config, int64_t bytes, const plim_arena_watch *watch,
+                        plim_replay_counts *counts) {
+  const char *policy = config.policy->name;
   plim_plan *plan = NULL;
   plim_status status =
-      plim_arena_replay_watched(ctx, p->graph, p->order, how, bytes, p->order->time_ns, watch, counts, &plan);
+      plim_arena_replay_watched(ctx, p->graph, p->order, config, bytes, p->order->time_ns, watch, counts, &plan);
   if (status == PLIM_ENOFIT) return -1;
   cr_assert_eq(status, PLIM_OK, "%s: %s", policy, plim_context_error(ctx));
   cr_assert_eq(plim_plan_check(ctx, p->graph, plan), PLIM_OK, "%s: %s", policy, plim_context_error(ctx));
   cr_assert_leq(plan->arena_bytes, bytes);
-  if (!how.small_area) cr_assert_eq(counts->small_area_bytes, 0);
+  if (!config.small_area) cr_assert_eq(counts->small_area_bytes, 0);
   int64_t again_ns = plan->time_ns - p->order->time_ns;
   plim_plan_free(plan);
   return again_ns;
@@ -148,8 +148,8 @@ static int64_t peak_of(const program *p) {
 static int check_better_of_both(const program *p, const plim_policy *policy, int64_t bytes) {
   plim_replay_counts counts;
   plim_plan *plan = NULL;
-  int64_t without = play(p, way_of(policy, 0), bytes, NULL, &counts);
-  int64_t with = play(p, way_of(policy, 1), bytes, NULL, &counts);
+  int64_t without = simulate(p, config_of(policy, 0), bytes, NULL, &counts);
+  int64_t with = simulate(p, config_of(policy, 1), bytes, NULL, &counts);
   int64_t least = with < 0 || (without >= 0 && without < with) ? without : with;
   int area = counts.small_area_bytes > 0;
   plim_status status = plim_arena_online(ctx, p->graph, p->order, policy, bytes, p->order->time_ns, &counts, &plan);
@@ -201,7 +201,7 @@ Test(small, none_is_where_all_are_of_one_size_and_then_there_is_no_area) {
   plim_text log = begin_log();
   plim_forecast f;
   plim_replay_counts counts;
-  plim_replay_config how = {.policy = plim_policy_find("coop"), .hold_inputs = 1, .small_area = 1};
+  plim_replay_config config = {.policy = plim_policy_find("coop"), .hold_inputs = 1, .small_area = 1};
   plim_plan *plan = NULL;
   dtr_call(&log, "f", "c", "a", UNIT, -1, 1);
   dtr_call(&log, "f", "a", "b", UNIT, -1, 1);
@@ -209,7 +209,7 @@ Test(small, none_is_where_all_are_of_one_size_and_then_there_is_no_area) {
   forecast_of(&p, &f);
   cr_expect_eq(f.small_bytes, 0);
   cr_expect_eq(f.small_load_bytes, 0);
-  cr_assert_eq(plim_arena_replay_watched(ctx, p.graph, p.order, how, 3 * UNIT, INT64_MAX, NULL, &counts, &plan),
+  cr_assert_eq(plim_arena_replay_watched(ctx, p.graph, p.order, config, 3 * UNIT, INT64_MAX, NULL, &counts, &plan),
                PLIM_OK);
   cr_expect_eq(counts.small_area_bytes, 0);
   plim_plan_free(plan);
@@ -244,8 +244,9 @@ Test(small, request_that_finds_its_area_full_takes_the_place_of_what_may_go_in_t
   dtr_release(&log, "r");
   program p = open_log(&log);
   for (int i = 0; i < 2; i++) {
-    cr_expect_eq(play(&p, way_of(plim_policy_find(i == 0 ? "coop" : "dtr"), 1), 2 * BIG + 3 * UNIT, NULL, &counts),
-                 1001, "bn and r run again");
+    cr_expect_eq(
+        simulate(&p, config_of(plim_policy_find(i == 0 ? "coop" : "dtr"), 1), 2 * BIG + 3 * UNIT, NULL, &counts), 1001,
+        "bn and r run again");
     cr_expect_eq(counts.spills, 1);
     cr_expect_eq(counts.small_area_bytes, 2 * UNIT);
     cr_expect_eq(counts.evictions, 2, "a for w, r for s");
@@ -265,12 +266,12 @@ Test(small, area_gives_way_where_a_large_request_finds_no_room_beside_it) {
   dtr_call(&log, "g", "a", "b", BIG, -1, 1);
   program p = open_log(&log);
   for (int32_t i = 0; plim_policy_at(i); i++) {
-    plim_replay_config how = way_of(plim_policy_at(i), 1);
-    how.two_ends = 0; /* else a, which costs little, lies before the wall: with the area there is no way */
-    cr_expect_eq(play(&p, how, 2 * BIG + UNIT, NULL, &counts), 0, "%s", how.policy->name);
-    cr_expect_gt(counts.small_area_bytes, 0, "%s", how.policy->name);
-    cr_expect_eq(play(&p, how, 2 * BIG, NULL, &counts), -1, "%s: it takes that much", how.policy->name);
-    if (i > 0) (void)check_better_of_both(&p, how.policy, 2 * BIG + UNIT);
+    plim_replay_config config = config_of(plim_policy_at(i), 1);
+    config.two_ends = 0; /* else a, which costs little, lies before the wall: with the area no configuration has room */
+    cr_expect_eq(simulate(&p, config, 2 * BIG + UNIT, NULL, &counts), 0, "%s", config.policy->name);
+    cr_expect_gt(counts.small_area_bytes, 0, "%s", config.policy->name);
+    cr_expect_eq(simulate(&p, config, 2 * BIG, NULL, &counts), -1, "%s: it takes that much", config.policy->name);
+    if (i > 0) (void)check_better_of_both(&p, config.policy, 2 * BIG + UNIT);
   }
   close_program(&p);
 }
@@ -282,41 +283,41 @@ typedef struct listener {
 } listener;
 
 /* Rows are the blocks below the wall, and no run of them that is large enough costs less than what was chosen. */
-static plim_status compare_with_all(void *user, plim_residency *t, const plim_arena_request *request,
+static plim_status compare_with_all(void *user, plim_residency *res, const plim_arena_request *request,
                                     const plim_arena_choice *choice) {
   listener *l = user;
   int32_t n = 0;
   double cheapest = -1, taken = 0;
-  for (int32_t id = t->blocks->first; id >= 0; id = t->blocks->block[id].next) {
-    n += t->blocks->block[id].offset < t->blocks->wall;
+  for (int32_t id = res->blocks->first; id >= 0; id = res->blocks->block[id].next) {
+    n += res->blocks->block[id].offset < res->blocks->wall;
   }
-  cr_assert_eq(t->n_rows, n);
+  cr_assert_eq(res->n_rows, n);
   for (int32_t begin = 0; begin < n; begin++) {
     double cost = 0;
     int64_t bytes = 0;
-    for (int32_t k = begin; k < n && t->row[k].state != PLIM_ROW_BREAKER && bytes < request->bytes; k++) {
-      bytes += t->row[k].bytes;
-      cost += t->row[k].state == PLIM_ROW_HELD ? (double)t->row[k].cost : 0;
+    for (int32_t k = begin; k < n && res->row[k].state != PLIM_ROW_BREAKER && bytes < request->bytes; k++) {
+      bytes += res->row[k].bytes;
+      cost += res->row[k].state == PLIM_ROW_HELD ? (double)res->row[k].cost : 0;
     }
     if (bytes >= request->bytes && (cheapest < 0 || cost < cheapest)) cheapest = cost;
   }
   cr_assert_eq(choice->n > 0, cheapest >= 0);
   if (choice->n == 0) return PLIM_OK;
   for (int32_t k = choice->window[0].begin; k < choice->window[0].end; k++) {
-    taken += t->row[k].state == PLIM_ROW_HELD ? (double)t->row[k].cost : 0;
+    taken += res->row[k].state == PLIM_ROW_HELD ? (double)res->row[k].cost : 0;
   }
   cr_assert_leq(taken, cheapest * (1 + 1e-12));
   l->windows++;
   return PLIM_OK;
 }
 
-static plim_status on_run(void *user, const plim_residency *t, int32_t depth) {
-  (void)user, (void)t, (void)depth;
+static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
+  (void)user, (void)res, (void)depth;
   return PLIM_OK;
 }
 
-static plim_status on_end(void *user, const plim_residency *t, int32_t op) {
-  (void)user, (void)t, (void)op;
+static plim_status on_end(void *user, const plim_residency *res, int32_t op) {
+  (void)user, (void)res, (void)op;
   return PLIM_OK;
 }
 
@@ -327,7 +328,7 @@ Test(small, window_below_the_wall_is_the_cheapest_of_all) {
   for (uint64_t seed = test_seed(1), end = seed + 4; test_seed_at(seed) < end; seed++) {
     program p = open_network(seed);
     for (int64_t tenths = 3; tenths <= 9; tenths++) {
-      (void)play(&p, way_of(plim_policy_find("coop"), 1), peak_of(&p) / 10 * tenths, &watch, &counts);
+      (void)simulate(&p, config_of(plim_policy_find("coop"), 1), peak_of(&p) / 10 * tenths, &watch, &counts);
       cr_assert_gt(counts.small_area_bytes, 0);
     }
     close_program(&p);
@@ -348,7 +349,7 @@ Test(small, policies_take_the_better_of_one_area_and_two) {
     }
     close_program(&p);
   }
-  cr_expect_gt(areas, 150, "%d plays had one", areas);
+  cr_expect_gt(areas, 150, "%d simulations had one", areas);
 }
 
 /* ---- reasons ---- */
@@ -388,12 +389,12 @@ Test(small, the_log_says_that_nothing_in_the_area_is_evicted) {
 
 static plim_status run_case(plim_context *c, void *user) {
   const program *p = user;
-  plim_replay_config how = {.policy = plim_policy_find("coop"), .hold_inputs = 1, .small_area = 1};
+  plim_replay_config config = {.policy = plim_policy_find("coop"), .hold_inputs = 1, .small_area = 1};
   plim_replay_counts counts;
   plim_plan *plan = NULL;
   plim_graph graph = *p->graph;
   graph.ctx = c;
-  PLIM_TRY(plim_arena_replay_watched(c, &graph, p->order, how, 2 * BIG + UNIT, INT64_MAX, NULL, &counts, &plan));
+  PLIM_TRY(plim_arena_replay_watched(c, &graph, p->order, config, 2 * BIG + UNIT, INT64_MAX, NULL, &counts, &plan));
   plim_plan_free(plan);
   return PLIM_OK;
 }

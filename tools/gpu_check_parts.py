@@ -57,8 +57,8 @@ GOALS = [Goal(*goal) for goal in (
     ("idle", "<=", 5, "percent of a step of ResNet-20 in which the GPU waits for the host"),
     ("op_sum", "<=", 1.0, "sum of op times in place: times the step"),
     ("op_times", "<=", 1.1, "sum of op times measured one by one: times their sum in place"),
-    ("empty_graph_us", "-", None, "us between two ticks around an empty graph: mean, sigma of 1000"),
-    ("tick_us", "-", None, "us between two ticks inside a graph: mean, sigma"),
+    ("empty_graph_us", "-", None, "us between two timing events around an empty graph: mean, sigma of 1000"),
+    ("tick_us", "-", None, "us between two timing events inside a graph: mean, sigma"),
     ("kernel_once", "<=", 1.1, "a kernel of about 2 us timed once: times its share of 16 in a row"),
     ("outside_growth", "<=", 0, "bytes beside the arena that came after the second step"),
     ("alignment", ">=", 256, "alignment of 1000 small allocations"),
@@ -262,7 +262,7 @@ def part_overhead(check):
 # ---- times ----
 
 def part_timer(check):
-    """Times in place are the GPU's own, between two ticks of a captured step; the step is the host's."""
+    """Times in place are the GPU's own, between two timing events of a captured step; the step is the host's."""
     found = check.figures("ResNet-20, times in place", "train", *check.net, "--steps", str(check.steps + 20),
                           "--retime", "8")
     again = (found or {}).get("retimed", {})

@@ -27,12 +27,12 @@ void *room(size_t count, size_t bytes) {
   exit(plim_status_exit(PLIM_ENOMEM));
 }
 
-void new_ticks(void **timing_event, int n) {
-  for (int i = 0; i < n; i++) gpu(probe.driver->timing_event_new(&timing_event[i]), "tick");
+void new_timing_events(void **timing_event, int n) {
+  for (int i = 0; i < n; i++) gpu(probe.driver->timing_event_new(&timing_event[i]), "timing event");
 }
 
-void free_ticks(void **timing_event, int n) {
-  for (int i = 0; i < n; i++) gpu(probe.driver->timing_event_free(timing_event[i]), "tick");
+void free_timing_events(void **timing_event, int n) {
+  for (int i = 0; i < n; i++) gpu(probe.driver->timing_event_free(timing_event[i]), "timing event");
 }
 
 /* ---- mean, deviation, median ---- */

@@ -21,8 +21,8 @@ extern probe_options probe;
 void gpu(int code, const char *what);
 void well(const plim_context *ctx, plim_status status);
 void *room(size_t count, size_t bytes); /* zeroed */
-void new_ticks(void **timing_event, int n);
-void free_ticks(void **timing_event, int n);
+void new_timing_events(void **timing_event, int n);
+void free_timing_events(void **timing_event, int n);
 
 typedef struct summary {
   double mean, sigma, median, most;

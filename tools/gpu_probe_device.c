@@ -128,13 +128,13 @@ static void time_step(plim_trainer *trainer, const plim_context *ctx, double *lo
     (void)fprintf(stderr, "gpu_probe: no step was captured\n");
     exit(plim_status_exit(PLIM_EDEVICE));
   }
-  new_ticks(timing_event, 2);
-  gpu(probe.driver->timing_event_record(timing_event[0], seen.stream), "tick");
+  new_timing_events(timing_event, 2);
+  gpu(probe.driver->timing_event_record(timing_event[0], seen.stream), "timing event");
   for (int i = 0; i < STEPS; i++) gpu(probe.driver->captured_launch(seen.graph, seen.stream), "a captured step");
-  gpu(probe.driver->timing_event_record(timing_event[1], seen.stream), "tick");
+  gpu(probe.driver->timing_event_record(timing_event[1], seen.stream), "timing event");
   gpu(probe.driver->stream_sync(seen.stream), "a captured step");
   gpu(probe.driver->elapsed(timing_event[0], timing_event[1], &time_ns), "elapsed");
-  free_ticks(timing_event, 2);
+  free_timing_events(timing_event, 2);
   *graph_ns = (double)time_ns / STEPS;
 }
 

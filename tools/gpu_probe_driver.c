@@ -13,9 +13,9 @@ static void use_device(void) {
 
 /* ---- the clock of op times ---- */
 
-enum { EMPTY = 1000, TICKS = 64, ROUNDS = 50, IN_A_ROW = 16 };
+enum { EMPTY = 1000, TIMED = 64, ROUNDS = 50, IN_A_ROW = 16 };
 
-/* Times from each tick to the next one, or to the one after it. */
+/* Times from each timing event to the next one, or to the one after it. */
 static summary between(void *const *timing_event, int n, int stride) {
   double *time = room((size_t)n, sizeof *time);
   int count = 0;
@@ -33,34 +33,35 @@ static summary empty_graphs(void *stream) {
   static void *timing_event[2 * EMPTY];
   const plim_cuda_driver *d = probe.driver;
   void *graph = NULL;
-  new_ticks(timing_event, 2 * EMPTY);
+  new_timing_events(timing_event, 2 * EMPTY);
   gpu(d->capture_begin(stream), "capture");
   gpu(d->capture_end(stream, &graph), "an empty graph");
   for (int i = 0; i < EMPTY; i++) {
-    gpu(d->timing_event_record(timing_event[2 * i], stream), "tick");
+    gpu(d->timing_event_record(timing_event[2 * i], stream), "timing event");
     gpu(d->captured_launch(graph, stream), "an empty graph");
-    gpu(d->timing_event_record(timing_event[2 * i + 1], stream), "tick");
+    gpu(d->timing_event_record(timing_event[2 * i + 1], stream), "timing event");
   }
   gpu(d->stream_sync(stream), "empty graphs");
   const summary s = between(timing_event, 2 * EMPTY, 2);
   gpu(d->captured_free(graph), "an empty graph");
-  free_ticks(timing_event, 2 * EMPTY);
+  free_timing_events(timing_event, 2 * EMPTY);
   return s;
 }
 
-static summary ticks_in_a_graph(void *stream) {
-  static void *timing_event[TICKS];
+static summary timing_events_in_a_graph(void *stream) {
+  static void *timing_event[TIMED];
   const plim_cuda_driver *d = probe.driver;
   void *graph = NULL;
-  new_ticks(timing_event, TICKS);
+  new_timing_events(timing_event, TIMED);
   gpu(d->capture_begin(stream), "capture");
-  for (int i = 0; i < TICKS; i++) gpu(d->timing_event_record(timing_event[i], stream), "tick");
-  gpu(d->capture_end(stream, &graph), "a graph of ticks");
-  for (int i = 0; i < 2; i++) gpu(d->captured_launch(graph, stream), "a graph of ticks"); /* the first one warms up */
-  gpu(d->stream_sync(stream), "a graph of ticks");
-  const summary s = between(timing_event, TICKS, 1);
-  gpu(d->captured_free(graph), "a graph of ticks");
-  free_ticks(timing_event, TICKS);
+  for (int i = 0; i < TIMED; i++) gpu(d->timing_event_record(timing_event[i], stream), "timing event");
+  gpu(d->capture_end(stream, &graph), "a graph of timing events");
+  for (int i = 0; i < 2; i++)
+    gpu(d->captured_launch(graph, stream), "a graph of timing events"); /* the first one warms up */
+  gpu(d->stream_sync(stream), "a graph of timing events");
+  const summary s = between(timing_event, TIMED, 1);
+  gpu(d->captured_free(graph), "a graph of timing events");
+  free_timing_events(timing_event, TIMED);
   return s;
 }
 
@@ -88,19 +89,19 @@ static void launch(const small_kernel *k, int times, void *stream) {
   for (int i = 0; i < times; i++) gpu(probe.driver->launch(K_BODY_relu, &k->call, k->tiles, stream), "a kernel");
 }
 
-/* us of one alone, and of one of 16, less what a tick takes. */
+/* us of one alone, and of one of 16, less what a timing event takes. */
 static void once_and_in_a_row(void *stream, double timing_event_ns, double *once, double *in_a_row) {
   const plim_cuda_driver *d = probe.driver;
   small_kernel k = small_kernel_make(stream);
   double one[ROUNDS], many[ROUNDS];
   void *timing_event[3], *graph = NULL;
-  new_ticks(timing_event, 3);
+  new_timing_events(timing_event, 3);
   gpu(d->capture_begin(stream), "capture");
-  gpu(d->timing_event_record(timing_event[0], stream), "tick");
+  gpu(d->timing_event_record(timing_event[0], stream), "timing event");
   launch(&k, 1, stream);
-  gpu(d->timing_event_record(timing_event[1], stream), "tick");
+  gpu(d->timing_event_record(timing_event[1], stream), "timing event");
   launch(&k, IN_A_ROW, stream);
-  gpu(d->timing_event_record(timing_event[2], stream), "tick");
+  gpu(d->timing_event_record(timing_event[2], stream), "timing event");
   gpu(d->capture_end(stream, &graph), "a graph of kernels");
   for (int i = 0; i < ROUNDS; i++) {
     int64_t first_ns = 0, rest_ns = 0;
@@ -114,7 +115,7 @@ static void once_and_in_a_row(void *stream, double timing_event_ns, double *once
   *once = summarize(one, ROUNDS).median / us;
   *in_a_row = summarize(many, ROUNDS).median / us;
   gpu(d->captured_free(graph), "a graph of kernels");
-  free_ticks(timing_event, 3);
+  free_timing_events(timing_event, 3);
   gpu(d->release(k.memory), "release");
 }
 
@@ -123,7 +124,7 @@ json_t *probe_timer(void) {
   void *stream = NULL;
   use_device();
   gpu(probe.driver->stream_new(&stream), "stream");
-  const summary empty = empty_graphs(stream), timing_event = ticks_in_a_graph(stream);
+  const summary empty = empty_graphs(stream), timing_event = timing_events_in_a_graph(stream);
   once_and_in_a_row(stream, timing_event.median, &once, &in_a_row);
   gpu(probe.driver->stream_free(stream), "stream");
   return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "empty_graph_us", empty.mean / us, "empty_graph_sigma_us",

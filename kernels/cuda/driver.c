@@ -100,7 +100,7 @@ static int timing_event_new(void **timing_event) {
   return (int)cudaEventCreate((cudaEvent_t *)timing_event);
 }
 
-/* While a stream is captured, a tick becomes a node of its own: else it would only order what is captured. */
+/* While a stream is captured, a timing event becomes a node of its own: else it would only order what is captured. */
 static int timing_event_record(void *timing_event, void *stream) {
   enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
   cudaError_t code = cudaStreamIsCapturing(stream, &capturing);

@@ -71,13 +71,13 @@ void plim_missing_remove(plim_missing *m, int32_t storage) {
 }
 
 void plim_missing_sum_begin(plim_missing *missing) {
-  missing->tick++;
+  missing->stamp++;
 }
 
 int64_t plim_missing_sum_class(plim_missing *m, int32_t storage) {
   if (!plim_missing_has(m, storage)) return 0;
   struct plim_missing_node *root = &m->node[root_of(m, m->node_of[storage])];
-  if (root->counted == m->tick) return 0;
-  root->counted = m->tick;
+  if (root->counted == m->stamp) return 0;
+  root->counted = m->stamp;
   return root->sum_ns;
 }

@@ -19,9 +19,9 @@ typedef struct plim_missing {
   struct plim_missing_node {
     int32_t parent;
     int64_t sum_ns;  /* of the class, at its root */
-    int64_t counted; /* tick of the last sum that took this root in */
+    int64_t counted; /* stamp of the last sum that took this root in */
   } * node;          /* [capacity] */
-  int64_t capacity, tick;
+  int64_t capacity, stamp;
 } plim_missing;
 
 PLIM_MUST_USE plim_status plim_missing_init(plim_missing *missing, plim_context *ctx, int32_t n_storages);

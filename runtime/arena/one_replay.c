@@ -25,8 +25,8 @@ typedef struct frame {
 } frame;
 
 typedef struct replay {
-  plim_residency t;
-  plim_replay_config how;
+  plim_residency res;
+  plim_replay_config config;
   int64_t limit_ns; /* on time spent recomputing */
   int may_stop;     /* 1: ends when the effort is over; 0: a step under way waits for it */
   int64_t stack_capacity, flag_capacity, n_flags;
@@ -41,27 +41,27 @@ typedef struct replay {
 
 /* May the run overwrite the storage? Yes, when neither the schedule nor a waiting chain reads it again. */
 static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
-  const plim_residency *t = &r->t;
-  const plim_holder *holder = &t->holder[storage];
-  if (holder->pins != 1 || t->buffer[holder->buffer].begin >= t->n_steps) return 0;
-  if (!scheduled) return !plim_residency_wanted(t, storage);
-  if (t->graph->storage[storage].role == PLIM_ROLE_INPUT) return t->forecast->hold[storage] <= t->position;
-  const plim_op *o = &t->graph->op[op];
+  const plim_residency *res = &r->res;
+  const plim_holder *holder = &res->holder[storage];
+  if (holder->pins != 1 || res->buffer[holder->buffer].begin >= res->n_steps) return 0;
+  if (!scheduled) return !plim_residency_wanted(res, storage);
+  if (res->graph->storage[storage].role == PLIM_ROLE_INPUT) return res->forecast->hold[storage] <= res->position;
+  const plim_op *o = &res->graph->op[op];
   int32_t k = 0;
   while (o->reads[k] != storage) k++;
-  return t->forecast->next_read[t->forecast->first_use[t->position] + k] == PLIM_NEVER;
+  return res->forecast->next_read[res->forecast->first_use[res->position] + k] == PLIM_NEVER;
 }
 
 /* Use every in-place pair that is possible. */
 static plim_status take_over(replay *r, plim_step *step, int scheduled) {
-  plim_residency *t = &r->t;
-  const plim_op *op = &t->graph->op[step->op];
+  plim_residency *res = &r->res;
+  const plim_op *op = &res->graph->op[step->op];
   for (int32_t i = 0; i < op->n_pairs; i++) {
-    int32_t in = t->graph->value[op->in[op->pair[i].in]].storage;
-    int32_t out = t->graph->value[op->out[op->pair[i].out]].storage;
-    if (!plim_residency_holds(t, in) || plim_residency_holds(t, out) || plim_residency_empty(t, in)) continue;
+    int32_t in = res->graph->value[op->in[op->pair[i].in]].storage;
+    int32_t out = res->graph->value[op->out[op->pair[i].out]].storage;
+    if (!plim_residency_holds(res, in) || plim_residency_holds(res, out) || plim_residency_empty(res, in)) continue;
     if (!dies(r, step->op, in, scheduled)) continue;
-    PLIM_TRY(plim_residency_hand_over(t, in, out));
+    PLIM_TRY(plim_residency_hand_over(res, in, out));
     step->pair[step->n_pairs++] = op->pair[i];
   }
   return PLIM_OK;
@@ -69,48 +69,48 @@ static plim_status take_over(replay *r, plim_step *step, int scheduled) {
 
 /* Each output is pinned as soon as it has a block, so that room for the other outputs is not made by evicting it. */
 static plim_status place_outputs(replay *r, int32_t id) {
-  plim_residency *t = &r->t;
-  const plim_op *op = &t->graph->op[id];
-  for (int32_t k = 0; k < op->n_writes; k++) t->holder[op->writes[k]].pins++;
+  plim_residency *res = &r->res;
+  const plim_op *op = &res->graph->op[id];
+  for (int32_t k = 0; k < op->n_writes; k++) res->holder[op->writes[k]].pins++;
   for (int32_t k = 0; k < op->n_writes; k++) {
     int32_t block, s = op->writes[k];
-    if (!plim_residency_holds(t, s)) PLIM_TRY(plim_residency_place(t, id, s, t->graph->storage[s].bytes, &block));
+    if (!plim_residency_holds(res, s)) PLIM_TRY(plim_residency_place(res, id, s, res->graph->storage[s].bytes, &block));
   }
   return PLIM_OK;
 }
 
 /* Uses, pins and drops after a run at command `now`. A storage that was overwritten has no block any more. */
 static plim_status settle(replay *r, const plim_op *op, int32_t now, int scheduled) {
-  plim_residency *t = &r->t;
+  plim_residency *res = &r->res;
   for (int32_t k = 0; k < op->n_reads; k++) {
-    if (plim_residency_holds(t, op->reads[k])) plim_residency_use(t, op->reads[k], now);
-    t->holder[op->reads[k]].pins--;
+    if (plim_residency_holds(res, op->reads[k])) plim_residency_use(res, op->reads[k], now);
+    res->holder[op->reads[k]].pins--;
   }
   for (int32_t k = 0; k < op->n_writes; k++) {
-    plim_residency_use(t, op->writes[k], now);
-    t->holder[op->writes[k]].pins--;
+    plim_residency_use(res, op->writes[k], now);
+    res->holder[op->writes[k]].pins--;
   }
-  if (scheduled) plim_residency_pass(t);
-  for (int32_t k = 0; k < op->n_reads; k++) PLIM_TRY(plim_residency_drop_unwanted(t, op->reads[k]));
-  for (int32_t k = 0; k < op->n_writes; k++) PLIM_TRY(plim_residency_drop_unwanted(t, op->writes[k]));
+  if (scheduled) plim_residency_pass(res);
+  for (int32_t k = 0; k < op->n_reads; k++) PLIM_TRY(plim_residency_drop_unwanted(res, op->reads[k]));
+  for (int32_t k = 0; k < op->n_writes; k++) PLIM_TRY(plim_residency_drop_unwanted(res, op->writes[k]));
   return PLIM_OK;
 }
 
 /* Run an op whose reads are resident and pinned once by this run; unpins them. depth 0: a command of the schedule; else
  * the number of runs that wait for this one. */
 static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth) {
-  plim_residency *t = &r->t;
-  const plim_op *op = &t->graph->op[id];
+  plim_residency *res = &r->res;
+  const plim_op *op = &res->graph->op[id];
   plim_step step = {.kind = PLIM_STEP_RUN, .op = id, .variant = variant};
-  int64_t workspace_bytes = t->forecast->schedule->variant[variant].variant.workspace_bytes;
-  int32_t workspace = PLIM_NEVER, now = t->n_steps;
-  t->counts->op = id;
+  int64_t workspace_bytes = res->forecast->schedule->variant[variant].variant.workspace_bytes;
+  int32_t workspace = PLIM_NEVER, now = res->n_steps;
+  res->counts->op = id;
   PLIM_TRY(take_over(r, &step, depth == 0));
   PLIM_TRY(place_outputs(r, id));
-  if (workspace_bytes > 0) PLIM_TRY(plim_residency_place(t, id, PLIM_NEVER, workspace_bytes, &workspace));
-  PLIM_TRY(plim_residency_add_step(t, &step));
-  if (workspace >= 0) (void)plim_arena_blocks_give(t->blocks, workspace);
-  if (t->watch) PLIM_TRY(t->watch->ran(t->watch->user, t, depth));
+  if (workspace_bytes > 0) PLIM_TRY(plim_residency_place(res, id, PLIM_NEVER, workspace_bytes, &workspace));
+  PLIM_TRY(plim_residency_add_step(res, &step));
+  if (workspace >= 0) (void)plim_arena_blocks_give(res->blocks, workspace);
+  if (res->watch) PLIM_TRY(res->watch->ran(res->watch->user, res, depth));
   return settle(r, op, now, depth == 0);
 }
 
@@ -118,30 +118,30 @@ static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth)
 
 /* A frame for the op; its reads are pinned already when the whole chain is. */
 static plim_status push(replay *r, int32_t *depth, int32_t op, int32_t n_reads, const int32_t *reads) {
-  PLIM_TRY(plim_array_reserve(r->t.ctx, &r->stack, &r->stack_capacity, *depth + 1, sizeof *r->stack));
-  PLIM_TRY(plim_array_reserve(r->t.ctx, &r->pinned, &r->flag_capacity, r->n_flags + n_reads, 1));
+  PLIM_TRY(plim_array_reserve(r->res.ctx, &r->stack, &r->stack_capacity, *depth + 1, sizeof *r->stack));
+  PLIM_TRY(plim_array_reserve(r->res.ctx, &r->pinned, &r->flag_capacity, r->n_flags + n_reads, 1));
   r->stack[(*depth)++] = (frame){op, n_reads, reads, r->n_flags};
-  if (n_reads > 0) memset(r->pinned + r->n_flags, r->how.frontier ? 1 : 0, (size_t)n_reads);
+  if (n_reads > 0) memset(r->pinned + r->n_flags, r->config.frontier ? 1 : 0, (size_t)n_reads);
   r->n_flags += n_reads;
-  if (*depth > r->t.counts->depth) r->t.counts->depth = *depth;
+  if (*depth > r->res.counts->depth) r->res.counts->depth = *depth;
   return PLIM_OK;
 }
 
 /* Frontier: pin the reads of every op that the chain below these reads will run, resident or not. */
 static void pin_chain(replay *r, int32_t n_reads, const int32_t *reads) {
-  plim_residency *t = &r->t;
+  plim_residency *res = &r->res;
   int32_t n = 0;
   r->walk_stamp++;
   for (;;) {
     for (int32_t k = 0; k < n_reads; k++) {
-      int32_t s = reads[k], producer = t->graph->storage[s].producer;
-      t->holder[s].pins++;
-      if (plim_residency_holds(t, s) || r->mark[producer] == r->walk_stamp) continue;
+      int32_t s = reads[k], producer = res->graph->storage[s].producer;
+      res->holder[s].pins++;
+      if (plim_residency_holds(res, s) || r->mark[producer] == r->walk_stamp) continue;
       r->mark[producer] = r->walk_stamp;
       r->walk[n++] = producer;
     }
     if (n == 0) return;
-    const plim_op *op = &t->graph->op[r->walk[--n]];
+    const plim_op *op = &res->graph->op[r->walk[--n]];
     reads = op->reads;
     n_reads = op->n_reads;
   }
@@ -151,55 +151,55 @@ static void pin_read(replay *r, const frame *f, int32_t k) {
   char *pinned = &r->pinned[f->first_flag + k];
   if (*pinned) return;
   *pinned = 1;
-  r->t.holder[f->reads[k]].pins++;
+  r->res.holder[f->reads[k]].pins++;
 }
 
 /* First read of the frame that is not resident; n_reads: none. */
 static int32_t missing_read(const replay *r, const frame *f) {
   int32_t k = 0;
-  while (k < f->n_reads && plim_residency_holds(&r->t, f->reads[k])) k++;
+  while (k < f->n_reads && plim_residency_holds(&r->res, f->reads[k])) k++;
   return k;
 }
 
 /* Count a run that was there before, unless recomputing has cost too much. */
 static plim_status count_again(replay *r, int32_t op) {
-  plim_replay_counts *counts = r->t.counts;
-  int32_t n = r->t.forecast->schedule->n_steps;
-  const plim_arena_watch *watch = r->t.watch;
+  plim_replay_counts *counts = r->res.counts;
+  int32_t n = r->res.forecast->schedule->n_steps;
+  const plim_arena_watch *watch = r->res.watch;
   counts->recomputes++;
-  counts->recomputed_ns += r->t.forecast->op_ns[op];
-  if (counts->recomputed_ns <= r->limit_ns && r->t.n_steps < (int64_t)MOST_GROWTH * n) return PLIM_OK;
+  counts->recomputed_ns += r->res.forecast->op_ns[op];
+  if (counts->recomputed_ns <= r->limit_ns && r->res.n_steps < (int64_t)MOST_GROWTH * n) return PLIM_OK;
   counts->thrashed = 1;
   counts->op = op;
-  if (watch) PLIM_TRY(watch->gave_up(watch->user, &r->t, op));
-  return plim_fail(r->t.ctx, PLIM_ENOFIT,
+  if (watch) PLIM_TRY(watch->gave_up(watch->user, &r->res, op));
+  return plim_fail(r->res.ctx, PLIM_ENOFIT,
                    "an arena of %lld bytes computes %s: %d steps for the first %d of %d, %lld ns of them again",
-                   (long long)r->t.blocks->bytes,
+                   (long long)r->res.blocks->bytes,
                    counts->recomputed_ns > r->limit_ns ? "again for longer than the limit" : "the same again and again",
-                   r->t.n_steps, r->t.position, n, (long long)counts->recomputed_ns);
+                   r->res.n_steps, r->res.position, n, (long long)counts->recomputed_ns);
 }
 
 /* Make the reads of an op resident, each pinned once. */
 static plim_status bring(replay *r, int32_t op, int32_t n_reads, const int32_t *reads) {
-  plim_residency *t = &r->t;
+  plim_residency *res = &r->res;
   int32_t depth = 0;
   r->n_flags = 0;
-  if (r->how.frontier) pin_chain(r, n_reads, reads);
+  if (r->config.frontier) pin_chain(r, n_reads, reads);
   PLIM_TRY(push(r, &depth, op, n_reads, reads));
   for (;;) {
     frame *f = &r->stack[depth - 1];
     int32_t k = missing_read(r, f);
     if (k < f->n_reads) {
       pin_read(r, f, k);
-      int32_t maker = t->graph->storage[f->reads[k]].producer;
+      int32_t maker = res->graph->storage[f->reads[k]].producer;
       assert(maker >= 0);
-      PLIM_TRY(push(r, &depth, maker, t->graph->op[maker].n_reads, t->graph->op[maker].reads));
+      PLIM_TRY(push(r, &depth, maker, res->graph->op[maker].n_reads, res->graph->op[maker].reads));
       continue;
     }
     for (k = 0; k < f->n_reads; k++) pin_read(r, f, k);
     if (depth == 1) return PLIM_OK;
     PLIM_TRY(count_again(r, f->op));
-    PLIM_TRY(run_op(r, f->op, t->forecast->variant[f->op], depth - 1));
+    PLIM_TRY(run_op(r, f->op, res->forecast->variant[f->op], depth - 1));
     r->n_flags = f->first_flag;
     depth--;
   }
@@ -208,12 +208,12 @@ static plim_status bring(replay *r, int32_t op, int32_t n_reads, const int32_t *
 /* ---- the schedule ---- */
 
 static plim_status run_schedule(replay *r) {
-  const plim_plan *schedule = r->t.forecast->schedule;
-  const plim_graph *graph = r->t.graph;
-  for (int32_t j = r->t.position; j < schedule->n_steps; j++) {
+  const plim_plan *schedule = r->res.forecast->schedule;
+  const plim_graph *graph = r->res.graph;
+  for (int32_t j = r->res.position; j < schedule->n_steps; j++) {
     const plim_op *op = &graph->op[schedule->step[j].op];
-    if (r->may_stop && plim_effort_over(r->t.ctx, PLIM_EFFORT_LOOK / 4)) {
-      return plim_fail(r->t.ctx, PLIM_ECANCEL, "stopped before a way was found");
+    if (r->may_stop && plim_effort_over(r->res.ctx, PLIM_EFFORT_LOOK / 4)) {
+      return plim_fail(r->res.ctx, PLIM_ECANCEL, "stopped before a plan was found");
     }
     PLIM_TRY(bring(r, schedule->step[j].op, op->n_reads, op->reads));
     PLIM_TRY(run_op(r, schedule->step[j].op, schedule->step[j].variant, 0));
@@ -226,73 +226,73 @@ static plim_status run_schedule(replay *r) {
 
 /* Persistent storages and outputs stay live to the end. The buffer of an input that was held, but not read again, ends
  * with its last use. */
-static void end_buffers(plim_residency *t) {
-  for (int32_t s = 0; s < t->graph->n_storages; s++) {
-    plim_role role = t->graph->storage[s].role;
-    if (plim_residency_empty(t, s)) continue;
-    if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT) t->buffer[t->holder[s].buffer].end = t->n_steps;
+static void end_buffers(plim_residency *res) {
+  for (int32_t s = 0; s < res->graph->n_storages; s++) {
+    plim_role role = res->graph->storage[s].role;
+    if (plim_residency_empty(res, s)) continue;
+    if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT) res->buffer[res->holder[s].buffer].end = res->n_steps;
   }
 }
 
-static plim_status make_plan(const plim_residency *t, int64_t budget_bytes, plim_plan **out) {
-  const plim_plan *schedule = t->forecast->schedule;
+static plim_status make_plan(const plim_residency *res, int64_t budget_bytes, plim_plan **out) {
+  const plim_plan *schedule = res->forecast->schedule;
   plim_plan draft = {.numerics.machine = schedule->numerics.machine,
                      .planner = "arena",
                      .plan_class = PLIM_CLASS_FREE,
                      .packed = 1,
-                     .n_steps = t->n_steps,
-                     .n_buffers = t->n_buffers,
+                     .n_steps = res->n_steps,
+                     .n_buffers = res->n_buffers,
                      .n_variants = schedule->n_variants,
-                     .step = t->step,
-                     .buffer = t->buffer,
+                     .step = res->step,
+                     .buffer = res->buffer,
                      .variant = schedule->variant,
                      .budget_bytes = budget_bytes,
                      .keep_all_ns = schedule->keep_all_ns,
                      .bound_ns = schedule->keep_all_ns};
-  return plim_plan_from_parts(t->graph, &draft, out);
+  return plim_plan_from_parts(res->graph, &draft, out);
 }
 
 /* From position `from` on in an arena of `arena_bytes`. */
-static plim_status play(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t arena_bytes,
-                        const plim_arena_watch *watch, plim_replay_counts *counts) {
-  *counts = (plim_replay_counts){.way = r->how, .steps = from, .op = PLIM_NEVER};
-  PLIM_TRY(plim_residency_open(ctx, forecast, from, arena_bytes, &r->how, counts, &r->t));
-  r->t.watch = watch;
-  r->t.perturbation = r->how.perturbation;
-  r->t.n_perturbations = r->how.n_perturbations;
+static plim_status simulate(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from,
+                            int64_t arena_bytes, const plim_arena_watch *watch, plim_replay_counts *counts) {
+  *counts = (plim_replay_counts){.config = r->config, .steps = from, .op = PLIM_NEVER};
+  PLIM_TRY(plim_residency_open(ctx, forecast, from, arena_bytes, &r->config, counts, &r->res));
+  r->res.watch = watch;
+  r->res.perturbation = r->config.perturbation;
+  r->res.n_perturbations = r->config.n_perturbations;
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->walk, &r->walk));
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->mark, &r->mark));
   plim_status status = run_schedule(r);
-  counts->steps = r->t.n_steps;
-  if (status == PLIM_OK) end_buffers(&r->t);
+  counts->steps = r->res.n_steps;
+  if (status == PLIM_OK) end_buffers(&r->res);
   return status;
 }
 
 static void release(replay *r) {
-  if (!r->t.ctx) return; /* not opened */
-  int64_t n_ops = r->t.graph->n_ops;
-  plim_release(r->t.ctx, r->walk, n_ops, sizeof *r->walk);
-  plim_release(r->t.ctx, r->mark, n_ops, sizeof *r->mark);
-  plim_release(r->t.ctx, r->stack, r->stack_capacity, sizeof *r->stack);
-  plim_release(r->t.ctx, r->pinned, r->flag_capacity, 1);
-  plim_residency_close(&r->t);
+  if (!r->res.ctx) return; /* not opened */
+  int64_t n_ops = r->res.graph->n_ops;
+  plim_release(r->res.ctx, r->walk, n_ops, sizeof *r->walk);
+  plim_release(r->res.ctx, r->mark, n_ops, sizeof *r->mark);
+  plim_release(r->res.ctx, r->stack, r->stack_capacity, sizeof *r->stack);
+  plim_release(r->res.ctx, r->pinned, r->flag_capacity, 1);
+  plim_residency_close(&r->res);
 }
 
 plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, int64_t budget_bytes,
-                             plim_replay_config how, int64_t limit_ns, const plim_arena_watch *watch,
+                             plim_replay_config config, int64_t limit_ns, const plim_arena_watch *watch,
                              plim_replay_counts *counts, plim_plan **out) {
-  replay r = {.how = how, .limit_ns = limit_ns, .may_stop = 1};
-  plim_status status = play(&r, ctx, forecast, 0, budget_bytes, watch, counts);
-  if (status == PLIM_OK) status = make_plan(&r.t, budget_bytes, out);
+  replay r = {.config = config, .limit_ns = limit_ns, .may_stop = 1};
+  plim_status status = simulate(&r, ctx, forecast, 0, budget_bytes, watch, counts);
+  if (status == PLIM_OK) status = make_plan(&r.res, budget_bytes, out);
   release(&r);
   return status;
 }
 
 plim_status plim_replay_rest(plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t arena_bytes,
-                             plim_replay_config how, int64_t limit_ns, plim_replay_counts *counts, plim_plan **out) {
-  replay r = {.how = how, .limit_ns = limit_ns};
-  plim_status status = play(&r, ctx, forecast, from, arena_bytes, NULL, counts);
-  if (status == PLIM_OK) status = make_plan(&r.t, forecast->schedule->budget_bytes, out);
+                             plim_replay_config config, int64_t limit_ns, plim_replay_counts *counts, plim_plan **out) {
+  replay r = {.config = config, .limit_ns = limit_ns};
+  plim_status status = simulate(&r, ctx, forecast, from, arena_bytes, NULL, counts);
+  if (status == PLIM_OK) status = make_plan(&r.res, forecast->schedule->budget_bytes, out);
   release(&r);
   return status;
 }

@@ -1,7 +1,7 @@
 /* Chooses the configurations that are tried. None is best at every budget, and each is cheap to replay. So the rows of
  * a table are replayed, each with and without an area for small requests, and the fastest plan is kept. A replay whose
  * plan would be slower than the best so far is given up. Then local search improves the fastest configurations. What is
- * tried depends on the length of the program alone. A variable named `way` or `how` is a configuration. */
+ * tried depends on the length of the program alone. */
 #include "runtime/arena/replay.h"
 
 #include <stdio.h>
@@ -11,10 +11,12 @@
 #include "runtime/base/effort.h"
 #include "runtime/graph/check.h"
 
+/* All combinations. The usual best stand first, so that the others are given up early. The first HELD hold inputs. The
+ * first ENDS hold all pins too, and differ in the ends alone: so few are tried with each row of the table below. */
 static const struct {
   int32_t two_ends, frontier, hold_inputs;
 } switches[] = {{1, 1, 1}, {0, 1, 1}, {1, 0, 1}, {0, 0, 1}, {1, 1, 0}, {0, 1, 0}, {1, 0, 0}, {0, 0, 0}};
-enum { SWITCHES = sizeof switches / sizeof switches[0], ENDS = 2 /* the first: all pins and inputs held */ };
+enum { SWITCHES = sizeof switches / sizeof switches[0], HELD = 4, ENDS = 2 };
 
 /* More rows for a policy that knows the program's order: windows by each cost that counts neighbours, absolute or for
  * each byte, divided by the distance of the next use or by staleness. The last ones, which count all missing storages,
@@ -47,14 +49,16 @@ typedef struct search {
   int32_t any;               /* 1: any plan will do, it need not be fast */
   plim_replay_counts counts; /* of the plan */
   plim_plan *plan;           /* NULL: none yet */
-  struct half {              /* of the ways: those without and those with an area for small requests */
-    int64_t best_ns;         /* of a plan; 0: none yet */
+  /* Without and with an area for small requests. A configuration is given up when it is slower than the best with its
+   * own choice, not than the best of all: local search may make the slower choice the faster one. */
+  struct area_choice {
+    int64_t best_ns; /* of a plan; 0: none yet */
     int32_t n_local_searches;
-    struct local_search { /* by windows: the fastest ways of different policies, fastest first */
-      plim_replay_config way;
+    struct local_search { /* by windows: the fastest configurations of different policies, fastest first */
+      plim_replay_config config;
       int64_t time_ns, searches;
     } local_search[LOCAL_SEARCHES];
-  } half[2];
+  } by_area[2];
   plim_forecast forecast[2]; /* by whether inputs are held; made when first used */
 } search;
 
@@ -74,17 +78,17 @@ static void release_forecasts(search *s) {
 
 /* Simulate one configuration, and keep its plan when it is the fastest. *time_ns out: of the plan; INT64_MAX: there was
  * no room, or recomputing took more than limit_ns. */
-static plim_status play(search *s, const plim_replay_config *how, int64_t limit_ns, plim_replay_counts *counts,
-                        int64_t *time_ns) {
-  plim_forecast *forecast = &s->forecast[how->hold_inputs];
+static plim_status simulate(search *s, const plim_replay_config *config, int64_t limit_ns, plim_replay_counts *counts,
+                            int64_t *time_ns) {
+  plim_forecast *forecast = &s->forecast[config->hold_inputs];
   plim_plan *fresh = NULL;
   *time_ns = INT64_MAX;
-  if (!forecast->graph) PLIM_TRY(make_forecast(s, how->hold_inputs, forecast));
+  if (!forecast->graph) PLIM_TRY(make_forecast(s, config->hold_inputs, forecast));
   plim_status status =
-      s->from > 0 ? plim_replay_rest(s->ctx, forecast, s->from, s->budget_bytes, *how, limit_ns, counts, &fresh)
-                  : plim_replay_once(s->ctx, forecast, s->budget_bytes, *how, limit_ns, NULL, counts, &fresh);
-  if (!s->plan && !s->counts.way.policy) s->counts = *counts;
-  if (status == PLIM_ENOFIT) return PLIM_OK;             /* the sentence is that of the last way */
+      s->from > 0 ? plim_replay_rest(s->ctx, forecast, s->from, s->budget_bytes, *config, limit_ns, counts, &fresh)
+                  : plim_replay_once(s->ctx, forecast, s->budget_bytes, *config, limit_ns, NULL, counts, &fresh);
+  if (!s->plan && !s->counts.config.policy) s->counts = *counts;
+  if (status == PLIM_ENOFIT) return PLIM_OK;             /* the sentence is that of the last configuration */
   if (status == PLIM_ECANCEL && s->plan) return PLIM_OK; /* the fastest so far */
   if (status != PLIM_OK) return status;
   *time_ns = fresh->time_ns;
@@ -99,10 +103,10 @@ static plim_status play(search *s, const plim_replay_config *how, int64_t limit_
 }
 
 /* Keep the fastest configurations as starts of local searches, at most one of each policy. */
-static void remember(struct half *h, const plim_replay_config *how, int64_t time_ns, int64_t searches) {
-  struct local_search fresh = {*how, time_ns, searches};
+static void remember(struct area_choice *h, const plim_replay_config *config, int64_t time_ns, int64_t searches) {
+  struct local_search fresh = {*config, time_ns, searches};
   int32_t at = 0;
-  while (at < h->n_local_searches && h->local_search[at].way.policy != how->policy) at++;
+  while (at < h->n_local_searches && h->local_search[at].config.policy != config->policy) at++;
   if (at == LOCAL_SEARCHES) at--;
   if (at < h->n_local_searches && h->local_search[at].time_ns <= time_ns) return;
   if (at == h->n_local_searches) h->n_local_searches++;
@@ -111,43 +115,44 @@ static void remember(struct half *h, const plim_replay_config *how, int64_t time
 }
 
 /* Try one configuration; it is given up when it takes longer than the best one with the same choice of small_area. */
-static plim_status try_one(search *s, plim_replay_config how) {
-  struct half *half = &s->half[how.small_area];
+static plim_status try_one(search *s, plim_replay_config config) {
+  struct area_choice *choice = &s->by_area[config.small_area];
   plim_replay_counts counts;
   int64_t time_ns, limit_ns = s->limit_ns;
   if (done(s)) return PLIM_OK;
   if (s->from == 0 && plim_effort_over(s->ctx, 0))
-    return plim_fail(s->ctx, PLIM_ECANCEL, "stopped before a way was found");
-  if (half->best_ns > 0) limit_ns = half->best_ns - s->schedule->time_ns - 1;
-  PLIM_TRY(play(s, &how, limit_ns, &counts, &time_ns));
+    return plim_fail(s->ctx, PLIM_ECANCEL, "stopped before a plan was found");
+  if (choice->best_ns > 0) limit_ns = choice->best_ns - s->schedule->time_ns - 1;
+  PLIM_TRY(simulate(s, &config, limit_ns, &counts, &time_ns));
   if (time_ns == INT64_MAX) return PLIM_OK;
-  half->best_ns = time_ns;
-  if (how.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0) remember(half, &how, time_ns, counts.searches);
+  choice->best_ns = time_ns;
+  if (config.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0)
+    remember(choice, &config, time_ns, counts.searches);
   return PLIM_OK;
 }
 
 /* Try a configuration without and with an area for small requests: neither is always better. A replay from the middle
  * of a plan has to take the arena as it is. */
-static plim_status try_way(search *s, plim_replay_config how) {
-  how.area_bytes = s->area_bytes;
-  how.small_area = s->area_bytes > 0;
-  PLIM_TRY(try_one(s, how));
-  how.small_area = 1;
-  return s->from > 0 ? PLIM_OK : try_one(s, how);
+static plim_status try_config(search *s, plim_replay_config config) {
+  config.area_bytes = s->area_bytes;
+  config.small_area = s->area_bytes > 0;
+  PLIM_TRY(try_one(s, config));
+  config.small_area = 1;
+  return s->from > 0 ? PLIM_OK : try_one(s, config);
 }
 
 static plim_status try_switches(search *s, const plim_policy *policy, int n) {
   for (int i = 0; i < n; i++) {
-    PLIM_TRY(try_way(s, (plim_replay_config){.policy = policy,
-                                             .two_ends = switches[i].two_ends,
-                                             .frontier = switches[i].frontier,
-                                             .hold_inputs = switches[i].hold_inputs}));
+    PLIM_TRY(try_config(s, (plim_replay_config){.policy = policy,
+                                                .two_ends = switches[i].two_ends,
+                                                .frontier = switches[i].frontier,
+                                                .hold_inputs = switches[i].hold_inputs}));
   }
   return PLIM_OK;
 }
 
 /* The configuration of a published policy: Coop places at two ends, the others at one; all use frontier pins. */
-static plim_replay_config rival_way(const plim_policy *policy) {
+static plim_replay_config rival_config(const plim_policy *policy) {
   return (plim_replay_config){
       .policy = policy, .two_ends = policy->search == PLIM_SEARCH_WINDOW, .frontier = 1, .hold_inputs = 1};
 }
@@ -156,7 +161,7 @@ static plim_replay_config rival_way(const plim_policy *policy) {
 static plim_status try_rivals(search *s) {
   const plim_policy *rival;
   for (int32_t i = 0; (rival = plim_policy_at(i)); i++) {
-    if (!rival->forecast) PLIM_TRY(try_way(s, rival_way(rival)));
+    if (!rival->forecast) PLIM_TRY(try_config(s, rival_config(rival)));
   }
   return PLIM_OK;
 }
@@ -172,7 +177,7 @@ static plim_status try_windows(search *s) {
 static void perturbation(struct local_search *c, uint64_t *random, plim_replay_config *out) {
   *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
   plim_perturbation fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)c->searches), (int32_t)(*random >> 29 & 7)};
-  *out = c->way;
+  *out = c->config;
   int32_t at = 0;
   while (at < out->n_perturbations && out->perturbation[at].search != fresh.search) at++;
   if (at == PLIM_MOST_PERTURBATIONS) at = (int32_t)(*random >> 24 & (PLIM_MOST_PERTURBATIONS - 1));
@@ -187,11 +192,11 @@ static plim_status look_ahead(search *s, struct local_search *c) {
   uint64_t random = 1;
   for (int64_t i = 0; i < n && i < MOST_TRIALS && c->time_ns > s->schedule->time_ns && !done(s); i++) {
     plim_replay_counts counts;
-    plim_replay_config how;
+    plim_replay_config config;
     int64_t time_ns;
-    perturbation(c, &random, &how);
-    PLIM_TRY(play(s, &how, c->time_ns - s->schedule->time_ns - 1, &counts, &time_ns));
-    if (time_ns < c->time_ns) *c = (struct local_search){how, time_ns, counts.searches};
+    perturbation(c, &random, &config);
+    PLIM_TRY(simulate(s, &config, c->time_ns - s->schedule->time_ns - 1, &counts, &time_ns));
+    if (time_ns < c->time_ns) *c = (struct local_search){config, time_ns, counts.searches};
   }
   return PLIM_OK;
 }
@@ -202,8 +207,9 @@ static plim_status try_everything(search *s, const plim_policy *policy) {
   PLIM_TRY(try_windows(s));
   PLIM_TRY(try_rivals(s));
   for (int k = 0; k < 2 * LOCAL_SEARCHES && !done(s); k++) {
-    struct half *half = &s->half[k / LOCAL_SEARCHES];
-    if (k % LOCAL_SEARCHES < half->n_local_searches) PLIM_TRY(look_ahead(s, &half->local_search[k % LOCAL_SEARCHES]));
+    struct area_choice *choice = &s->by_area[k / LOCAL_SEARCHES];
+    if (k % LOCAL_SEARCHES < choice->n_local_searches)
+      PLIM_TRY(look_ahead(s, &choice->local_search[k % LOCAL_SEARCHES]));
   }
   return PLIM_OK;
 }
@@ -212,8 +218,8 @@ static plim_status try_everything(search *s, const plim_policy *policy) {
 static plim_status try_policy(search *s, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
-  PLIM_TRY(policy->forecast ? try_everything(s, policy) : try_way(s, rival_way(policy)));
-  return s->plan ? PLIM_OK : play(s, &s->counts.way, s->limit_ns, &counts, &time_ns);
+  PLIM_TRY(policy->forecast ? try_everything(s, policy) : try_config(s, rival_config(policy)));
+  return s->plan ? PLIM_OK : simulate(s, &s->counts.config, s->limit_ns, &counts, &time_ns);
 }
 
 static plim_status finish(search *s, plim_status status, plim_replay_counts *counts, plim_plan **out) {
@@ -265,10 +271,8 @@ static plim_status continue_within(search *s, const plim_plan *plan, const plim_
   plim_status status = plim_limit_workspace(s->ctx, s->graph, plan, profile, s->from, limit, own_order, &limited);
   s->schedule = &limited.plan;
   s->again = limited.again;
-  if (status == PLIM_OK) status = try_switches(s, plim_policy_at(0), SWITCHES / 2);
+  if (status == PLIM_OK) status = try_switches(s, plim_policy_at(0), HELD);
   release_forecasts(s);
-  s->schedule = NULL;
-  s->again = NULL;
   plim_limited_plan_release(&limited);
   s->schedule = NULL;
   s->again = NULL;
@@ -306,11 +310,11 @@ plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const
 }
 
 plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
-                                      plim_replay_config how, int64_t budget_bytes, int64_t limit_ns,
+                                      plim_replay_config config, int64_t budget_bytes, int64_t limit_ns,
                                       const plim_arena_watch *watch, plim_replay_counts *counts, plim_plan **out) {
   plim_forecast forecast;
-  PLIM_TRY(plim_forecast_make(ctx, graph, order, 0, how.hold_inputs, &forecast));
-  plim_status status = plim_replay_once(ctx, &forecast, budget_bytes, how, limit_ns, watch, counts, out);
+  PLIM_TRY(plim_forecast_make(ctx, graph, order, 0, config.hold_inputs, &forecast));
+  plim_status status = plim_replay_once(ctx, &forecast, budget_bytes, config, limit_ns, watch, counts, out);
   plim_forecast_release(&forecast);
   return status;
 }

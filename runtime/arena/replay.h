@@ -40,7 +40,7 @@ typedef struct plim_replay_config {
 
 /* Of the replay whose plan was kept; of the first one when none was. */
 typedef struct plim_replay_counts {
-  plim_replay_config way;                      /* its configuration; policy NULL: none was tried */
+  plim_replay_config config;                   /* its configuration; policy NULL: none was tried */
   int32_t thrashed;                            /* 1: given up because recomputing took too long */
   int32_t steps;                               /* commands that were run */
   int32_t op;                                  /* of the last command, or of the one that found no room; -1: none */

@@ -37,8 +37,8 @@ plim_status plim_residency_add_buffer(plim_residency *res, const plim_plan_buffe
 
 /* A buffer in that block from the next step on. */
 static plim_status add_buffer(plim_residency *res, int32_t storage, int32_t block) {
-  const plim_arena_block *p = &res->blocks->block[block];
-  plim_plan_buffer buffer = {.storage = storage, .begin = res->n_steps, .offset = p->offset, .bytes = p->bytes};
+  const plim_arena_block *held = &res->blocks->block[block];
+  plim_plan_buffer buffer = {.storage = storage, .begin = res->n_steps, .offset = held->offset, .bytes = held->bytes};
   return plim_residency_add_buffer(res, &buffer);
 }
 
@@ -221,18 +221,18 @@ static plim_status open_residency(plim_residency *res, int32_t from, int64_t byt
 }
 
 plim_status plim_residency_open(plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t bytes,
-                                const plim_replay_config *how, plim_replay_counts *counts, plim_residency *out) {
+                                const plim_replay_config *config, plim_replay_counts *counts, plim_residency *out) {
   const plim_graph *graph = forecast->graph;
   *out = (plim_residency){.ctx = ctx,
                           .graph = graph,
                           .forecast = forecast,
-                          .policy = how->policy,
+                          .policy = config->policy,
                           .counts = counts,
-                          .two_ends = how->two_ends,
-                          .small_bytes = how->small_area ? forecast->small_bytes : 0,
+                          .two_ends = config->two_ends,
+                          .small_bytes = config->small_area ? forecast->small_bytes : 0,
                           .clock_ns = 1,
                           .n_marks = graph->n_ops > graph->n_storages ? graph->n_ops : graph->n_storages};
-  plim_status status = open_residency(out, from, bytes, how->area_bytes);
+  plim_status status = open_residency(out, from, bytes, config->area_bytes);
   if (status == PLIM_OK) return PLIM_OK;
   plim_residency_close(out);
   *out = (plim_residency){.ctx = NULL};

@@ -82,8 +82,8 @@ typedef struct plim_residency {
  * schedule, which has addresses, before `from` (residency_resume.c): PLIM_ENOFIT when there is no room for storages
  * that cannot be recomputed. */
 PLIM_MUST_USE plim_status plim_residency_open(plim_context *ctx, const plim_forecast *forecast, int32_t from,
-                                              int64_t bytes, const plim_replay_config *how, plim_replay_counts *counts,
-                                              plim_residency *out);
+                                              int64_t bytes, const plim_replay_config *config,
+                                              plim_replay_counts *counts, plim_residency *out);
 void plim_residency_close(plim_residency *residency);
 
 /* Has the storage 0 bytes? Once it is written it stays resident, and nothing can evict it. */

@@ -88,7 +88,7 @@ static int apply(plim_residency *res, int32_t storage, void *user) {
 
 /* Apply a change to every storage whose walk in the change's direction reaches one of storage [n]. These are the
  * storages that a walk from them in the other direction reaches. */
-static void tell(plim_residency *res, int32_t n, const int32_t *storage, change c) {
+static void lower_sums(plim_residency *res, int32_t n, const int32_t *storage, change c) {
   int32_t depth = 0;
   res->stamp++;
   for (; depth < n; depth++) {
@@ -111,12 +111,12 @@ void plim_residency_lost(plim_residency *res, int32_t storage) {
 
 /* Apply all changes since the last update at once: storages that went missing; for windows also those that became
  * resident. */
-static void tell_lost(plim_residency *res) {
+static void apply_lost(plim_residency *res) {
   int64_t lost_ns = res->policy->search == PLIM_SEARCH_WINDOW ? INT64_MAX : 0;
   if (res->n_lost == 0) return;
   for (int way = TO_INPUTS; way <= TO_READERS; way++) {
     if (!walks(res, (direction)way)) continue;
-    tell(res, res->n_lost, res->lost, (change){(direction)way, lost_ns, 0});
+    lower_sums(res, res->n_lost, res->lost, (change){(direction)way, lost_ns, 0});
     for (int32_t i = 0; i < res->n_lost; i++) res->reach[way][res->lost[i]] = (plim_walk_sum){0, 0};
   }
   for (int32_t i = 0; i < res->n_lost; i++) res->is_lost[res->lost[i]] = 0;
@@ -134,19 +134,19 @@ void plim_residency_found(plim_residency *res, int32_t storage) {
     if (!walks(res, (direction)way)) continue;
     res->stamp++;
     meet_next(res, storage, (direction)way, is_missing, &beyond, &depth);
-    tell(res, 1, &storage, (change){(direction)way, beyond ? INT64_MAX : own, !beyond && res->n_lost == 0});
+    lower_sums(res, 1, &storage, (change){(direction)way, beyond ? INT64_MAX : own, !beyond && res->n_lost == 0});
     res->reach[way][storage] = (plim_walk_sum){0, 0};
   }
 }
 
 void plim_residency_uncertain(plim_residency *res, int32_t storage) {
   for (int way = TO_INPUTS; way <= TO_READERS; way++) {
-    if (walks(res, (direction)way)) tell(res, 1, &storage, (change){(direction)way, INT64_MAX, 0});
+    if (walks(res, (direction)way)) lower_sums(res, 1, &storage, (change){(direction)way, INT64_MAX, 0});
   }
 }
 
 int64_t plim_residency_walk(plim_residency *res, int32_t storage, int64_t most) {
-  tell_lost(res);
+  apply_lost(res);
   if (!walks(res, TO_READERS)) return walked(res, storage, TO_INPUTS, most);
   int64_t sum_ns = walked(res, storage, TO_INPUTS, most - res->reach[TO_READERS][storage].sum_ns);
   return sum_ns <= most ? sum_ns + walked(res, storage, TO_READERS, most - sum_ns) : sum_ns;

@@ -40,7 +40,7 @@ typedef struct plim_arena_watch {
 /* Replay `order`, which has passed plim_plan_check, in one configuration, watched. PLIM_ENOFIT: an op finds no room,
  * recomputing takes more than limit_ns, or the replay recomputes the same storages over and over. */
 PLIM_MUST_USE plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
-                                                    plim_replay_config how, int64_t budget_bytes, int64_t limit_ns,
+                                                    plim_replay_config config, int64_t budget_bytes, int64_t limit_ns,
                                                     const plim_arena_watch *watch, plim_replay_counts *counts,
                                                     plim_plan **out);
 

@@ -13,7 +13,7 @@ typedef struct plim_cuda_graph_row {
   int64_t used;             /* when, in steps of the device; 0: an empty row */
   int64_t runs;             /* to the end; after the first every module is loaded */
   void *captured;           /* NULL: not yet */
-  int32_t has_timing_event; /* 1: what is captured begins and ends with a tick */
+  int32_t has_timing_event; /* 1: what is captured begins and ends with a timing event */
   int64_t time_ns;          /* least time between them; 0: not known */
 } plim_cuda_graph_row;
 

@@ -4,7 +4,7 @@
  * to the stream (the first time, so that modules are loaded, and whenever the executor times each step); *record* does
  * the same between the two ends of a capture and launches what came of it; *replay* launches that again and lets the
  * calls pass. Seed and step number are copied to device memory before all three, by the first call. A step that is
- * timed is queued or recorded anew, a tick between its calls, and what was recorded is launched once.
+ * timed is queued or recorded anew, with timing events between its calls, and what was recorded is launched once.
  * A failure on any way forgets the plan's capture. Memory is in device_cuda_memory.c, times in device_cuda_times.c. */
 #include "runtime/device/device_cuda.h"
 
@@ -307,7 +307,7 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
                                                                       : 0); /* in the first run */
 }
 
-/* Do the ends of the step in hand become ticks? */
+/* Do the ends of the step in hand become timing events? */
 static int has_ends(const plim_cuda_state *s) {
   return s->mode == PLIM_CUDA_RECORD && !s->timed && s->step->has_timing_event;
 }

@@ -6,41 +6,41 @@ plim_status plim_cuda_reserve_timing_events(plim_device *device, int32_t n) {
   plim_cuda_state *s = device->state;
   int code;
   plim_status status = plim_cuda_timing_events_reserve(&s->timing_events, device->ctx, s->driver, n, &code);
-  return status == PLIM_EDEVICE ? plim_cuda_check(device, code, "making a tick") : status;
+  return status == PLIM_EDEVICE ? plim_cuda_check(device, code, "making a timing event") : status;
 }
 
 plim_status plim_cuda_record_timing_event(plim_device *device, int32_t index) {
   const plim_cuda_state *s = device->state;
   return plim_cuda_check(device, s->driver->timing_event_record(s->timing_events.timing_event[index], s->stream[0]),
-                         "recording a tick");
+                         "recording a timing event");
 }
 
-static plim_status launch_between_ticks(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args,
-                                        int32_t n) {
+static plim_status launch_between_events(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args,
+                                         int32_t n) {
   PLIM_TRY(plim_cuda_begin_recording(device));
   PLIM_TRY(plim_cuda_record_timing_event(device, 0));
   for (int32_t i = 0; i < n; i++) PLIM_TRY(plim_cuda_launch(device, 0, kernel, args));
   return plim_cuda_record_timing_event(device, 1);
 }
 
-/* n runs of a kernel, as they are in a captured step: between ticks of a graph of their own. */
+/* n runs of a kernel, as they are in a captured step: between timing events of a graph of their own. */
 static plim_status time_runs(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args, int32_t n,
                              int64_t *time_ns) {
   plim_cuda_state *s = device->state;
   PLIM_TRY(plim_cuda_reserve_timing_events(device, 2));
-  plim_status status = launch_between_ticks(device, kernel, args, n);
+  plim_status status = launch_between_events(device, kernel, args, n);
   if (status == PLIM_OK) status = plim_cuda_end_recording(device, &s->once);
   if (status == PLIM_OK)
     status = plim_cuda_check(device, s->driver->captured_launch(s->once, s->stream[0]), "launching");
   if (status == PLIM_OK) status = plim_cuda_check(device, s->driver->stream_sync(s->stream[0]), "waiting for the GPU");
   if (status == PLIM_OK)
     status = plim_cuda_check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, 1, time_ns),
-                             "reading a tick");
+                             "reading a timing event");
   plim_cuda_forget(s);
   return status;
 }
 
-/* What a tick costs: the time between two with nothing in between. */
+/* What a timing event costs: the time between two with nothing in between. */
 plim_status plim_cuda_find_timing_event_cost(plim_device *device) {
   enum { TIMES = 9 };
   plim_cuda_state *s = device->state;
@@ -104,21 +104,21 @@ plim_status plim_cuda_times(plim_device *device, int64_t *time_ns) {
   const plim_cuda_state *s = device->state;
   const int32_t n = s->last + 1;
   PLIM_TRY(plim_cuda_enter(device));
-  PLIM_TRY(
-      plim_cuda_check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, n, time_ns), "reading ticks"));
+  PLIM_TRY(plim_cuda_check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, n, time_ns),
+                           "reading timing events"));
   plim_cuda_timing_events_share(time_ns, n, s->timing_event_ns,
                                 s->whole_ns > 0 ? plim_cuda_timing_events_less(s->whole_ns, s->timing_event_ns) : 0);
   return PLIM_OK;
 }
 
-/* A captured step tells what it takes without ticks between its calls. Its first launch may load something. */
+/* A captured step yields its time without timing events between its calls. Its first launch may load something. */
 plim_status plim_cuda_read_step_time(plim_device *device) {
   const plim_cuda_state *s = device->state;
   plim_cuda_graph_row *step = s->step;
   int64_t time_ns = 0;
   if (!step->has_timing_event || s->timed) return PLIM_OK;
   PLIM_TRY(plim_cuda_check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, 1, &time_ns),
-                           "reading a tick"));
+                           "reading a timing event"));
   if (time_ns > 0 && (step->time_ns == 0 || time_ns < step->time_ns)) step->time_ns = time_ns;
   return PLIM_OK;
 }

@@ -1,5 +1,5 @@
 /* Figures that follow from the steps: predicted time, what keep-all takes at most, the order of both against the bound,
- * arithmetic hash. The bound itself does not follow from a plan: it is believed. */
+ * numerics hash. The bound itself does not follow from a plan: it is believed. */
 #include <string.h>
 
 #include "runtime/base/sha256.h"
@@ -88,8 +88,9 @@ static plim_status check_hash(const plim_checker *check) {
     char hash[PLIM_SHA256_HEX_BYTES];
     plim_sha256_hex(text.chars, (size_t)text.length, hash);
     if (strncmp(hash, numerics->hash, sizeof hash) != 0) {
-      status = plim_fail(check->ctx, PLIM_EPLAN, "the plan says arithmetic %.12s, its machine and labels give %.12s",
-                         numerics->hash, hash);
+      status =
+          plim_fail(check->ctx, PLIM_EPLAN, "the plan says numerics %.12s, its machine and numerics keys give %.12s",
+                    numerics->hash, hash);
     }
   }
   plim_release(check->ctx, run, check->graph->n_ops, sizeof *run);

@@ -36,7 +36,7 @@ int plim_check_computes(const plim_checker *check);
  * PLIM_EPLAN where there are two. */
 PLIM_MUST_USE plim_status plim_check_homes(const plim_checker *check, int32_t *home);
 
-/* Times, bound and arithmetic hash are as stated. */
+/* Times, bound and numerics hash are as stated. */
 PLIM_MUST_USE plim_status plim_check_figures(const plim_checker *check);
 
 /* PLIM_EPLAN with "step 3 (op "conv1"): ..."; the step must have passed plim_check_form. */

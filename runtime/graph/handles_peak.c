@@ -29,7 +29,7 @@ static plim_status get(held *m, int32_t tensor) {
   return PLIM_OK;
 }
 
-static plim_status play(held *m, const plim_event *e) {
+static plim_status apply(held *m, const plim_event *e) {
   int32_t base = e->kind == PLIM_EVENT_CALL ? 0 : m->h->tensor[e->tensor].base;
   switch (e->kind) {
     case PLIM_EVENT_CONSTANT:
@@ -55,7 +55,7 @@ plim_status plim_handles_peak(const plim_handles *handles, int in_arena, int64_t
   PLIM_CHECK(plim_allocate(handles->ctx, n, sizeof *m.handles, &m.handles));
   PLIM_CHECK(plim_allocate(handles->ctx, n, 1, &m.constant));
   for (int32_t i = 0; i < handles->n_events; i++) {
-    PLIM_CHECK(play(&m, &handles->event[i]));
+    PLIM_CHECK(apply(&m, &handles->event[i]));
     if (m.bytes > m.peak) m.peak = m.bytes;
   }
   *peak = m.peak;

@@ -1,4 +1,4 @@
-/* A plan from its parts: sorting, peak and packed size of every space, makespan and arithmetic hash. */
+/* A plan from its parts: sorting, peak and packed size of every space, makespan and numerics hash. */
 #include "runtime/graph/plan.h"
 
 #include <stdlib.h>
@@ -187,7 +187,7 @@ static void lower_keep_all(plim_plan *plan) {
   plan->keep_all_ns = sum;
 }
 
-/* ---- arithmetic ---- */
+/* ---- numerics ---- */
 
 /* first [n_variants]: the first step that runs each variant, n_steps where none does. */
 static void find_first_runs(const plim_plan *plan, int32_t *first) {

@@ -66,16 +66,17 @@ static plim_status check_step(plim_context *ctx, const plim_plan *p, int32_t j) 
 }
 
 static plim_status check_buffer(plim_context *ctx, const plim_plan *p, int32_t i) {
-  const plim_plan_buffer *l = &p->buffer[i];
-  if (l->storage < -1 || l->space < 0) {
-    return plim_fail(ctx, PLIM_EDATA, "buffer %d: storage %d in space %d", i, l->storage, l->space);
+  const plim_plan_buffer *buffer = &p->buffer[i];
+  if (buffer->storage < -1 || buffer->space < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "buffer %d: storage %d in space %d", i, buffer->storage, buffer->space);
   }
-  if (l->begin < 0 || l->begin >= l->end || l->end > p->n_steps) {
-    return plim_fail(ctx, PLIM_EDATA, "buffer %d: [%d, %d) is not a part of [0, %d)", i, l->begin, l->end, p->n_steps);
+  if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > p->n_steps) {
+    return plim_fail(ctx, PLIM_EDATA, "buffer %d: [%d, %d) is not a part of [0, %d)", i, buffer->begin, buffer->end,
+                     p->n_steps);
   }
-  if (l->bytes <= 0) return plim_fail(ctx, PLIM_EDATA, "buffer %d: %lld bytes", i, (long long)l->bytes);
-  if (p->packed ? l->offset < 0 || l->offset > INT64_MAX - l->bytes : l->offset != -1) {
-    return plim_fail(ctx, PLIM_EDATA, "buffer %d: offset %lld in a plan %s addresses", i, (long long)l->offset,
+  if (buffer->bytes <= 0) return plim_fail(ctx, PLIM_EDATA, "buffer %d: %lld bytes", i, (long long)buffer->bytes);
+  if (p->packed ? buffer->offset < 0 || buffer->offset > INT64_MAX - buffer->bytes : buffer->offset != -1) {
+    return plim_fail(ctx, PLIM_EDATA, "buffer %d: offset %lld in a plan %s addresses", i, (long long)buffer->offset,
                      p->packed ? "with" : "without");
   }
   return PLIM_OK;

@@ -20,12 +20,13 @@ static void write_step(plim_text *t, const plim_step *s) {
   write_waits(t, s);
 }
 
-static void write_buffer(plim_text *t, const plim_plan_buffer *l) {
+static void write_buffer(plim_text *t, const plim_plan_buffer *buffer) {
   plim_text_add(t, "{\"storage\": ");
-  plim_document_write_int(t, l->storage, -1);
-  plim_text_format(t, ", \"begin\": %d, \"end\": %d, \"space\": %d, \"offset\": ", l->begin, l->end, l->space);
-  plim_document_write_int(t, l->offset, -1);
-  plim_text_format(t, ", \"bytes\": %lld}", (long long)l->bytes);
+  plim_document_write_int(t, buffer->storage, -1);
+  plim_text_format(t, ", \"begin\": %d, \"end\": %d, \"space\": %d, \"offset\": ", buffer->begin, buffer->end,
+                   buffer->space);
+  plim_document_write_int(t, buffer->offset, -1);
+  plim_text_format(t, ", \"bytes\": %lld}", (long long)buffer->bytes);
 }
 
 static void write_figure(plim_text *t, const char *key, int64_t x, int64_t none) {

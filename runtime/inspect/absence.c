@@ -129,19 +129,19 @@ static int64_t first_time(const plim_inspect *in, int32_t op) {
 /* Consider a buffer whose eviction would leave enough room. It must not be read while it is evicted, and be cheaper
  * than the best so far. For live bytes it is evicted at the full step alone: until then there is room. For addresses it
  * is evicted from `gone` on. */
-static void consider(const plim_inspect *in, const plim_plan_buffer *l, plim_absence *a) {
+static void consider(const plim_inspect *in, const plim_plan_buffer *buffer, plim_absence *a) {
   int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_step : a->gone;
-  if (l->storage < 0 || l->begin >= from || l->end <= a->full_step) return;
-  if (plim_role_persistent(in->graph->storage[l->storage].role)) return;
-  int32_t producer = in->graph->storage[l->storage].producer;
-  int32_t next = plim_inspect_next_use(in, l->storage, from);
+  if (buffer->storage < 0 || buffer->begin >= from || buffer->end <= a->full_step) return;
+  if (plim_role_persistent(in->graph->storage[buffer->storage].role)) return;
+  int32_t producer = in->graph->storage[buffer->storage].producer;
+  int32_t next = plim_inspect_next_use(in, buffer->storage, from);
   if (producer < 0 || plim_op_class_once(in->graph->op[producer].cls) || (next >= 0 && next <= a->full_step)) return;
   int64_t time = first_time(in, producer);
   if (a->instead >= 0 && time >= a->instead_ns) return;
-  if (!may_run_at(in, &in->graph->op[producer], l->begin, next < 0 ? in->plan->n_steps : next)) return;
-  a->instead = l->storage;
+  if (!may_run_at(in, &in->graph->op[producer], buffer->begin, next < 0 ? in->plan->n_steps : next)) return;
+  a->instead = buffer->storage;
   a->instead_ns = time;
-  a->instead_bytes = l->bytes;
+  a->instead_bytes = buffer->bytes;
 }
 
 /* For live bytes: any buffer that is large enough. For addresses: one without which a range is large enough. */
@@ -150,8 +150,8 @@ static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *
   plim_room_walk walk = {.last = -1};
   int32_t id;
   for (int32_t i = 0; i < plan->n_buffers && a->breaks == PLIM_BREAKS_LOAD; i++) {
-    const plim_plan_buffer *l = &plan->buffer[i];
-    if (l->storage != storage && l->bytes >= a->over_bytes) consider(in, l, a);
+    const plim_plan_buffer *buffer = &plan->buffer[i];
+    if (buffer->storage != storage && buffer->bytes >= a->over_bytes) consider(in, buffer, a);
   }
   while (a->breaks == PLIM_BREAKS_ADDRESSES && (id = plim_inspect_makes_room(in, storage, a, &walk)) >= 0) {
     consider(in, &plan->buffer[id], a);

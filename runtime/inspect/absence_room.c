@@ -22,10 +22,10 @@ static void find_load(const plim_inspect *in, int64_t bytes, plim_absence *a) {
 static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin, int32_t end) {
   int64_t at = 0;
   for (int32_t i = 0; i < in->plan->n_buffers; i++) {
-    const plim_plan_buffer *l = &in->plan->buffer[in->by_offset[i]];
-    if (l->begin >= end || l->end <= begin) continue;
-    if (l->offset - at >= bytes) break;
-    if (l->offset + l->bytes > at) at = l->offset + l->bytes;
+    const plim_plan_buffer *buffer = &in->plan->buffer[in->by_offset[i]];
+    if (buffer->begin >= end || buffer->end <= begin) continue;
+    if (buffer->offset - at >= bytes) break;
+    if (buffer->offset + buffer->bytes > at) at = buffer->offset + buffer->bytes;
   }
   return at;
 }
@@ -33,9 +33,9 @@ static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin,
 /* The buffer that uses bytes of the range [offset, offset + bytes) at the step. */
 static int32_t taker_of(const plim_inspect *in, int64_t offset, int64_t bytes, int32_t step) {
   for (int32_t i = 0; i < in->plan->n_buffers; i++) {
-    const plim_plan_buffer *l = &in->plan->buffer[i];
-    int there = l->begin <= step && step < l->end;
-    if (there && l->offset < offset + bytes && offset < l->offset + l->bytes) return l->storage;
+    const plim_plan_buffer *buffer = &in->plan->buffer[i];
+    int there = buffer->begin <= step && step < buffer->end;
+    if (there && buffer->offset < offset + bytes && offset < buffer->offset + buffer->bytes) return buffer->storage;
   }
   return -1;
 }

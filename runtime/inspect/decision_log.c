@@ -9,177 +9,184 @@
 #include "runtime/base/halving.h"
 #include "runtime/inspect/decision_log_internal.h"
 
-static int64_t limit_of(const plim_decision_log *s) {
-  return s->options.limit_ns > 0 ? s->options.limit_ns : INT64_MAX;
+static int64_t limit_of(const plim_decision_log *decisions) {
+  return decisions->options.limit_ns > 0 ? decisions->options.limit_ns : INT64_MAX;
 }
 
-plim_status plim_decision_log_simulate(const plim_decision_log *s, const plim_arena_watch *watch, plim_plan **out) {
+plim_status plim_decision_log_simulate(const plim_decision_log *decisions, const plim_arena_watch *watch,
+                                       plim_plan **out) {
   plim_replay_counts counts;
-  const plim_decision_log_options *o = &s->options;
-  return plim_arena_replay_watched(s->ctx, o->graph, o->order, s->way, o->budget_bytes, limit_of(s), watch, &counts,
-                                   out);
+  const plim_decision_log_options *o = &decisions->options;
+  return plim_arena_replay_watched(decisions->ctx, o->graph, o->order, decisions->config, o->budget_bytes,
+                                   limit_of(decisions), watch, &counts, out);
 }
 
 /* ---- the end of a run that did not end well ---- */
 
 /* The plan of a run that failed ends with the command that could not run, during which what is resident stays live. */
-static plim_status draw_failure(plim_decision_log *s, const plim_residency *t, int32_t op) {
-  const plim_plan *order = s->options.order;
-  int32_t n_steps = t->n_steps + 1;
+static plim_status draw_failure(plim_decision_log *decisions, const plim_residency *res, int32_t op) {
+  const plim_plan *order = decisions->options.order;
+  int32_t n_steps = res->n_steps + 1;
   plim_step *step = NULL;
   plim_plan_buffer *buffer = NULL;
   plim_status status = PLIM_OK;
   if (op < 0) return PLIM_OK;
-  PLIM_CHECK(plim_allocate(s->ctx, n_steps, sizeof *step, &step));
-  PLIM_CHECK(plim_allocate(s->ctx, t->n_buffers, sizeof *buffer, &buffer));
-  if (t->n_steps > 0) memcpy(step, t->step, (size_t)t->n_steps * sizeof *step);
-  if (t->n_buffers > 0) memcpy(buffer, t->buffer, (size_t)t->n_buffers * sizeof *buffer);
-  step[t->n_steps] = (plim_step){.kind = PLIM_STEP_RUN, .op = op, .variant = t->forecast->variant[op]};
-  for (int32_t i = 0; i < s->options.graph->n_storages; i++) {
-    if (plim_residency_holds(t, i) && !plim_residency_empty(t, i)) buffer[t->holder[i].buffer].end = n_steps;
+  PLIM_CHECK(plim_allocate(decisions->ctx, n_steps, sizeof *step, &step));
+  PLIM_CHECK(plim_allocate(decisions->ctx, res->n_buffers, sizeof *buffer, &buffer));
+  if (res->n_steps > 0) memcpy(step, res->step, (size_t)res->n_steps * sizeof *step);
+  if (res->n_buffers > 0) memcpy(buffer, res->buffer, (size_t)res->n_buffers * sizeof *buffer);
+  step[res->n_steps] = (plim_step){.kind = PLIM_STEP_RUN, .op = op, .variant = res->forecast->variant[op]};
+  for (int32_t i = 0; i < decisions->options.graph->n_storages; i++) {
+    if (plim_residency_holds(res, i) && !plim_residency_empty(res, i)) buffer[res->holder[i].buffer].end = n_steps;
   }
   plim_plan draft = *order;
   draft.packed = 1;
   draft.n_steps = n_steps;
-  draft.n_buffers = t->n_buffers;
+  draft.n_buffers = res->n_buffers;
   draft.step = step;
   draft.buffer = buffer;
-  draft.budget_bytes = s->options.budget_bytes;
+  draft.budget_bytes = decisions->options.budget_bytes;
   draft.proved = 0;
-  status = plim_plan_from_parts(s->options.graph, &draft, &s->plan);
+  status = plim_plan_from_parts(decisions->options.graph, &draft, &decisions->plan);
 done:
-  plim_release(s->ctx, step, n_steps, sizeof *step);
-  plim_release(s->ctx, buffer, t->n_buffers, sizeof *buffer);
+  plim_release(decisions->ctx, step, n_steps, sizeof *step);
+  plim_release(decisions->ctx, buffer, res->n_buffers, sizeof *buffer);
   return status;
 }
 
 /* ---- listening ---- */
 
-static plim_status add_evicted(plim_decision_log *s, int32_t storage) {
-  PLIM_TRY(plim_array_reserve(s->ctx, &s->evicted, &s->evicted_capacity, s->n_evicted + 1, sizeof *s->evicted));
-  s->evicted[s->n_evicted++] = storage;
+static plim_status add_evicted(plim_decision_log *decisions, int32_t storage) {
+  PLIM_TRY(plim_array_reserve(decisions->ctx, &decisions->evicted, &decisions->evicted_capacity,
+                              decisions->n_evicted + 1, sizeof *decisions->evicted));
+  decisions->evicted[decisions->n_evicted++] = storage;
   return PLIM_OK;
 }
 
-static plim_status on_choice(void *user, plim_residency *t, const plim_arena_request *request,
+static plim_status on_choice(void *user, plim_residency *res, const plim_arena_request *request,
                              const plim_arena_choice *choice) {
-  plim_decision_log *s = user;
-  int32_t before = s->n_evicted;
-  PLIM_TRY(plim_array_reserve(s->ctx, &s->choice, &s->choice_capacity, s->n_choices + 1, sizeof *s->choice));
-  if (choice->storage >= 0) PLIM_TRY(add_evicted(s, choice->storage));
+  plim_decision_log *decisions = user;
+  int32_t before = decisions->n_evicted;
+  PLIM_TRY(plim_array_reserve(decisions->ctx, &decisions->choice, &decisions->choice_capacity, decisions->n_choices + 1,
+                              sizeof *decisions->choice));
+  if (choice->storage >= 0) PLIM_TRY(add_evicted(decisions, choice->storage));
   for (int32_t i = choice->n > 0 ? choice->window[choice->chosen].begin : 0;
        choice->n > 0 && i < choice->window[choice->chosen].end; i++) {
-    if (t->row[i].state == PLIM_ROW_HELD) PLIM_TRY(add_evicted(s, t->blocks->block[t->row_block[i]].owner));
+    if (res->row[i].state == PLIM_ROW_HELD)
+      PLIM_TRY(add_evicted(decisions, res->blocks->block[res->row_block[i]].owner));
   }
-  s->choice[s->n_choices++] = (plim_decision){t->n_steps, *request, s->n_evicted - before, NULL};
-  return s->n_evicted > before ? PLIM_OK : draw_failure(s, t, request->op);
+  decisions->choice[decisions->n_choices++] =
+      (plim_decision){res->n_steps, *request, decisions->n_evicted - before, NULL};
+  return decisions->n_evicted > before ? PLIM_OK : draw_failure(decisions, res, request->op);
 }
 
-static plim_status on_run(void *user, const plim_residency *t, int32_t depth) {
-  plim_decision_log *s = user;
-  PLIM_TRY(plim_array_reserve(s->ctx, &s->depth, &s->depth_capacity, t->n_steps, sizeof *s->depth));
-  s->depth[t->n_steps - 1] = depth;
-  s->n_steps = t->n_steps;
+static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
+  plim_decision_log *decisions = user;
+  PLIM_TRY(plim_array_reserve(decisions->ctx, &decisions->depth, &decisions->depth_capacity, res->n_steps,
+                              sizeof *decisions->depth));
+  decisions->depth[res->n_steps - 1] = depth;
+  decisions->n_steps = res->n_steps;
   return PLIM_OK;
 }
 
-static plim_status on_end(void *user, const plim_residency *t, int32_t op) {
-  plim_decision_log *s = user;
-  s->thrashed = 1;
-  return draw_failure(s, t, op);
+static plim_status on_end(void *user, const plim_residency *res, int32_t op) {
+  plim_decision_log *decisions = user;
+  decisions->thrashed = 1;
+  return draw_failure(decisions, res, op);
 }
 
-static plim_status keep_failure(plim_decision_log *s) {
-  const char *sentence = plim_context_error(s->ctx);
-  s->failure_bytes = (int64_t)strlen(sentence) + 1;
-  PLIM_TRY(plim_allocate(s->ctx, s->failure_bytes, 1, &s->failure));
-  memcpy(s->failure, sentence, (size_t)s->failure_bytes);
+static plim_status keep_failure(plim_decision_log *decisions) {
+  const char *sentence = plim_context_error(decisions->ctx);
+  decisions->failure_bytes = (int64_t)strlen(sentence) + 1;
+  PLIM_TRY(plim_allocate(decisions->ctx, decisions->failure_bytes, 1, &decisions->failure));
+  memcpy(decisions->failure, sentence, (size_t)decisions->failure_bytes);
   return PLIM_OK;
 }
 
 /* The configuration that a policy uses: that of the plan it keeps, or the first one that it tried when it finds no
  * plan. */
-static plim_status find_way(plim_decision_log *s) {
-  const plim_decision_log_options *o = &s->options;
+static plim_status find_config(plim_decision_log *decisions) {
+  const plim_decision_log_options *o = &decisions->options;
   plim_replay_counts counts = {.thrashed = 0};
   plim_plan *plan = NULL;
-  plim_status status =
-      plim_arena_online(s->ctx, o->graph, o->order, o->policy, o->budget_bytes, limit_of(s), &counts, &plan);
+  plim_status status = plim_arena_online(decisions->ctx, o->graph, o->order, o->policy, o->budget_bytes,
+                                         limit_of(decisions), &counts, &plan);
   plim_plan_free(plan);
-  s->way = counts.way;
-  return status == PLIM_ENOFIT && s->way.policy ? PLIM_OK : status;
+  decisions->config = counts.config;
+  return status == PLIM_ENOFIT && decisions->config.policy ? PLIM_OK : status;
 }
 
-static plim_status tell(plim_decision_log *s) {
-  plim_arena_watch watch = {s, on_choice, on_run, on_end};
+static plim_status record(plim_decision_log *decisions) {
+  plim_arena_watch watch = {decisions, on_choice, on_run, on_end};
   plim_plan *plan = NULL;
-  PLIM_TRY(find_way(s));
-  plim_status status = plim_decision_log_simulate(s, &watch, &plan);
-  if (status == PLIM_ENOFIT) PLIM_TRY(keep_failure(s));
+  PLIM_TRY(find_config(decisions));
+  plim_status status = plim_decision_log_simulate(decisions, &watch, &plan);
+  if (status == PLIM_ENOFIT) PLIM_TRY(keep_failure(decisions));
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  if (plan) s->plan = plan;
-  if (s->plan) {
-    (void)snprintf(s->plan->planner, sizeof s->plan->planner, "online %s", s->options.policy->name);
+  if (plan) decisions->plan = plan;
+  if (decisions->plan) {
+    (void)snprintf(decisions->plan->planner, sizeof decisions->plan->planner, "online %s",
+                   decisions->options.policy->name);
   }
-  const int32_t *next = s->evicted;
-  for (int32_t i = 0; i < s->n_choices; i++) {
-    s->choice[i].evicted = next;
-    if (next) next += s->choice[i].n_evicted;
+  const int32_t *next = decisions->evicted;
+  for (int32_t i = 0; i < decisions->n_choices; i++) {
+    decisions->choice[i].evicted = next;
+    if (next) next += decisions->choice[i].n_evicted;
   }
   return PLIM_OK;
 }
 
 plim_status plim_decision_log_new(plim_context *ctx, const plim_decision_log_options *options,
                                   plim_decision_log **out) {
-  plim_decision_log *s = NULL;
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
-  s->ctx = ctx;
-  s->options = *options;
-  plim_status status = tell(s);
+  plim_decision_log *decisions = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *decisions, &decisions));
+  decisions->ctx = ctx;
+  decisions->options = *options;
+  plim_status status = record(decisions);
   if (status != PLIM_OK) {
-    plim_decision_log_free(s);
+    plim_decision_log_free(decisions);
     return status;
   }
-  *out = s;
+  *out = decisions;
   return PLIM_OK;
 }
 
-void plim_decision_log_free(plim_decision_log *s) {
-  if (!s) return;
-  plim_plan_free(s->plan);
-  plim_release(s->ctx, s->failure, s->failure_bytes, 1);
-  plim_release(s->ctx, s->depth, s->depth_capacity, sizeof *s->depth);
-  plim_release(s->ctx, s->choice, s->choice_capacity, sizeof *s->choice);
-  plim_release(s->ctx, s->evicted, s->evicted_capacity, sizeof *s->evicted);
-  plim_release(s->ctx, s->reasons.block, s->block_capacity, sizeof *s->reasons.block);
-  plim_release(s->ctx, s, 1, sizeof *s);
+void plim_decision_log_free(plim_decision_log *decisions) {
+  if (!decisions) return;
+  plim_plan_free(decisions->plan);
+  plim_release(decisions->ctx, decisions->failure, decisions->failure_bytes, 1);
+  plim_release(decisions->ctx, decisions->depth, decisions->depth_capacity, sizeof *decisions->depth);
+  plim_release(decisions->ctx, decisions->choice, decisions->choice_capacity, sizeof *decisions->choice);
+  plim_release(decisions->ctx, decisions->evicted, decisions->evicted_capacity, sizeof *decisions->evicted);
+  plim_release(decisions->ctx, decisions->reasons.block, decisions->block_capacity, sizeof *decisions->reasons.block);
+  plim_release(decisions->ctx, decisions, 1, sizeof *decisions);
 }
 
 /* ---- reading ---- */
 
-const plim_plan *plim_decision_log_plan(const plim_decision_log *s) {
-  return s->plan;
+const plim_plan *plim_decision_log_plan(const plim_decision_log *decisions) {
+  return decisions->plan;
 }
 
-const char *plim_decision_log_failure(const plim_decision_log *s) {
-  return s->failure;
+const char *plim_decision_log_failure(const plim_decision_log *decisions) {
+  return decisions->failure;
 }
 
-int plim_decision_log_thrashed(const plim_decision_log *s) {
-  return s->thrashed;
+int plim_decision_log_thrashed(const plim_decision_log *decisions) {
+  return decisions->thrashed;
 }
 
-const plim_replay_config *plim_decision_log_config(const plim_decision_log *s) {
-  return &s->way;
+const plim_replay_config *plim_decision_log_config(const plim_decision_log *decisions) {
+  return &decisions->config;
 }
 
-int32_t plim_decision_log_depth(const plim_decision_log *s, int32_t step) {
-  return step < s->n_steps ? s->depth[step] : 0;
+int32_t plim_decision_log_depth(const plim_decision_log *decisions, int32_t step) {
+  return step < decisions->n_steps ? decisions->depth[step] : 0;
 }
 
-int32_t plim_decision_log_decisions(const plim_decision_log *s, const plim_decision **out) {
-  *out = s->choice;
-  return s->n_choices;
+int32_t plim_decision_log_decisions(const plim_decision_log *decisions, const plim_decision **out) {
+  *out = decisions->choice;
+  return decisions->n_choices;
 }
 
 static int same_step(const plim_plan *a, const plim_plan *b, int32_t j) {
@@ -191,10 +198,10 @@ static int same_step(const plim_plan *a, const plim_plan *b, int32_t j) {
   return strcmp(a->variant[x->variant].variant.name, b->variant[y->variant].variant.name) == 0;
 }
 
-int plim_decision_log_equals(const plim_decision_log *s, const plim_plan *plan, int32_t *step) {
-  const plim_plan *own = s->plan;
+int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan *plan, int32_t *step) {
+  const plim_plan *own = decisions->plan;
   *step = 0;
-  if (!own || s->failure) return 0;
+  if (!own || decisions->failure) return 0;
   int32_t differ = own->n_steps < plan->n_steps ? own->n_steps : plan->n_steps;
   int same = own->n_steps == plan->n_steps && own->n_buffers == plan->n_buffers;
   for (int32_t j = 0; j < differ; j++) {
@@ -219,17 +226,17 @@ int plim_decision_log_equals(const plim_decision_log *s, const plim_plan *plan, 
 enum { TO_THE_UNIT = 64 /* halvings of any range */ };
 
 static plim_status ends_within(void *user, int64_t bytes, int *yes) {
-  const plim_decision_log *s = user;
-  const plim_decision_log_options *o = &s->options;
-  return plim_arena_gets_through(s->ctx, o->graph, o->order, o->policy, bytes, limit_of(s), yes);
+  const plim_decision_log *decisions = user;
+  const plim_decision_log_options *o = &decisions->options;
+  return plim_arena_gets_through(decisions->ctx, o->graph, o->order, o->policy, bytes, limit_of(decisions), yes);
 }
 
-plim_status plim_decision_log_enough(plim_decision_log *s, int64_t most_bytes, int64_t *bytes) {
-  if (s->enough_most != most_bytes) {
-    PLIM_TRY(plim_halve_bytes(ends_within, s, s->options.budget_bytes, most_bytes, PLIM_ALIGN, TO_THE_UNIT,
-                              &s->enough_bytes));
-    s->enough_most = most_bytes;
+plim_status plim_decision_log_enough(plim_decision_log *decisions, int64_t most_bytes, int64_t *bytes) {
+  if (decisions->enough_most != most_bytes) {
+    PLIM_TRY(plim_halve_bytes(ends_within, decisions, decisions->options.budget_bytes, most_bytes, PLIM_ALIGN,
+                              TO_THE_UNIT, &decisions->enough_bytes));
+    decisions->enough_most = most_bytes;
   }
-  *bytes = s->enough_bytes;
+  *bytes = decisions->enough_bytes;
   return PLIM_OK;
 }

@@ -8,7 +8,7 @@
 struct plim_decision_log {
   plim_context *ctx;
   plim_decision_log_options options;
-  plim_replay_config way;
+  plim_replay_config config;
   plim_plan *plan;
   char *failure; /* NULL: the run ended */
   int32_t thrashed;

@@ -17,32 +17,32 @@ static double from_fixed(plim_wide x) {
 
 /* The op that pinned a storage: the one that asks for room, or one of the chain that runs for the next command of the
  * program. */
-static int32_t pinned_by(plim_residency *t, int32_t storage, int32_t asking) {
-  const plim_graph *g = t->graph;
-  const plim_plan *order = t->forecast->schedule;
+static int32_t pinned_by(plim_residency *res, int32_t storage, int32_t asking) {
+  const plim_graph *g = res->graph;
+  const plim_plan *order = res->forecast->schedule;
   int32_t depth = 0;
   if (asking >= 0 && plim_op_touches(&g->op[asking], storage)) return asking;
-  t->stamp++;
-  if (t->position < order->n_steps) t->stack[depth++] = order->step[t->position].op;
+  res->stamp++;
+  if (res->position < order->n_steps) res->stack[depth++] = order->step[res->position].op;
   while (depth > 0) {
-    int32_t id = t->stack[--depth];
+    int32_t id = res->stack[--depth];
     if (plim_op_touches(&g->op[id], storage)) return id;
     for (int32_t k = 0; k < g->op[id].n_reads; k++) {
       int32_t s = g->op[id].reads[k], maker = g->storage[s].producer;
-      if (maker < 0 || plim_residency_holds(t, s) || t->mark[maker] == t->stamp) continue;
-      t->mark[maker] = t->stamp;
-      t->stack[depth++] = maker;
+      if (maker < 0 || plim_residency_holds(res, s) || res->mark[maker] == res->stamp) continue;
+      res->mark[maker] = res->stamp;
+      res->stack[depth++] = maker;
     }
   }
   return PLIM_NEVER;
 }
 
 /* The param or state that its op reads and that has been updated when the storage is read last. */
-static int32_t updated_before(const plim_residency *t, int32_t storage) {
-  const plim_graph *g = t->graph;
-  const plim_plan *order = t->forecast->schedule;
+static int32_t updated_before(const plim_residency *res, int32_t storage) {
+  const plim_graph *g = res->graph;
+  const plim_plan *order = res->forecast->schedule;
   const plim_op *maker = &g->op[g->storage[storage].producer];
-  int32_t last = t->holder[storage].last_read;
+  int32_t last = res->holder[storage].last_read;
   for (int32_t j = 0; j < last && j < order->n_steps; j++) {
     const plim_op *op = &g->op[order->step[j].op];
     for (int32_t u = 0; u < op->n_updates; u++) {
@@ -54,83 +54,85 @@ static int32_t updated_before(const plim_residency *t, int32_t storage) {
   return PLIM_NEVER;
 }
 
-static void find_bar(plim_residency *t, int32_t asking, plim_decision_block *p) {
-  const plim_storage *storage = &t->graph->storage[p->storage];
+static void find_bar(plim_residency *res, int32_t asking, plim_decision_block *p) {
+  const plim_storage *storage = &res->graph->storage[p->storage];
   if (plim_role_persistent(storage->role)) {
     p->state = PLIM_ARENA_BLOCK_PERSISTENT;
   } else if (storage->producer < 0) {
     p->state = PLIM_ARENA_BLOCK_INPUT;
-  } else if (t->holder[p->storage].pins > 0) {
+  } else if (res->holder[p->storage].pins > 0) {
     p->state = PLIM_ARENA_BLOCK_PINNED;
-    p->by = pinned_by(t, p->storage, asking);
-  } else if (plim_arena_blocks_side(t->blocks, t->holder[p->storage].block) == PLIM_SIDE_SMALL) {
+    p->by = pinned_by(res, p->storage, asking);
+  } else if (plim_arena_blocks_side(res->blocks, res->holder[p->storage].block) == PLIM_SIDE_SMALL) {
     p->state = PLIM_ARENA_BLOCK_SMALL;
   } else {
     p->state = PLIM_ARENA_BLOCK_TOO_LATE;
-    p->by = updated_before(t, p->storage);
+    p->by = updated_before(res, p->storage);
   }
 }
 
 /* ---- the blocks ---- */
 
-static void add_score(plim_residency *t, const plim_arena_block *block, plim_decision_block *p) {
-  p->own_ns = t->forecast->op_ns[t->graph->storage[p->storage].producer];
-  if (t->policy->cost >= PLIM_COST_ANCESTORS)
-    p->neighbour_ns = plim_residency_cost(t, p->storage, INT64_MAX) - p->own_ns;
-  p->distance_ns = plim_residency_distance(t, p->storage);
-  p->stale_ns = t->clock_ns - t->holder[p->storage].last_ns;
-  p->score = t->policy->search == PLIM_SEARCH_WINDOW
-                 ? from_fixed((plim_wide){0, (uint64_t)plim_residency_window_cost(t, p->storage)})
-                 : plim_residency_score(t, block, INFINITY);
+static void add_score(plim_residency *res, const plim_arena_block *block, plim_decision_block *p) {
+  p->own_ns = res->forecast->op_ns[res->graph->storage[p->storage].producer];
+  if (res->policy->cost >= PLIM_COST_ANCESTORS)
+    p->neighbour_ns = plim_residency_cost(res, p->storage, INT64_MAX) - p->own_ns;
+  p->distance_ns = plim_residency_distance(res, p->storage);
+  p->stale_ns = res->clock_ns - res->holder[p->storage].last_ns;
+  p->score = res->policy->search == PLIM_SEARCH_WINDOW
+                 ? from_fixed((plim_wide){0, (uint64_t)plim_residency_window_cost(res, p->storage)})
+                 : plim_residency_score(res, block, INFINITY);
 }
 
-static plim_status add_blocks(plim_decision_log *s, plim_residency *t, int32_t asking) {
-  plim_decision_reasons *r = &s->reasons;
+static plim_status add_blocks(plim_decision_log *decisions, plim_residency *res, int32_t asking) {
+  plim_decision_reasons *r = &decisions->reasons;
   r->n_blocks = 0;
-  PLIM_TRY(plim_array_reserve(s->ctx, &r->block, &s->block_capacity, t->blocks->n_blocks, sizeof *r->block));
-  for (int32_t id = t->blocks->first; id != PLIM_NEVER; id = t->blocks->block[id].next) {
-    const plim_arena_block *block = &t->blocks->block[id];
+  PLIM_TRY(plim_array_reserve(decisions->ctx, &r->block, &decisions->block_capacity, res->blocks->n_blocks,
+                              sizeof *r->block));
+  for (int32_t id = res->blocks->first; id != PLIM_NEVER; id = res->blocks->block[id].next) {
+    const plim_arena_block *block = &res->blocks->block[id];
     plim_decision_block *p = &r->block[r->n_blocks++];
     *p = (plim_decision_block){
         .offset = block->offset, .bytes = block->bytes, .storage = block->owner, .by = PLIM_NEVER};
     if (block->owner == PLIM_ARENA_BLOCK_FREE) {
       p->state = PLIM_ARENA_BLOCK_UNUSED;
-    } else if (plim_residency_evictable(t, block->owner)) {
+    } else if (plim_residency_evictable(res, block->owner)) {
       p->state = PLIM_ARENA_BLOCK_EVICTABLE;
-      add_score(t, block, p);
+      add_score(res, block, p);
     } else {
-      find_bar(t, asking, p);
+      find_bar(res, asking, p);
     }
   }
-  r->free_bytes = t->blocks->free_bytes;
-  r->largest_free_bytes = plim_arena_blocks_largest_free(t->blocks);
+  r->free_bytes = res->blocks->free_bytes;
+  r->largest_free_bytes = plim_arena_blocks_largest_free(res->blocks);
   return PLIM_OK;
 }
 
 /* ---- the windows ---- */
 
-static plim_decision_window as_told(const plim_window *w, const int64_t *score) {
+static plim_decision_window reason_window(const plim_window *w, const int64_t *score) {
   double sum = from_fixed(w->cost);
   return (plim_decision_window){w->begin,         w->end, w->bytes,
                                 w->evicted_bytes, sum,    score ? from_fixed((plim_wide){0, (uint64_t)*score}) : sum};
 }
 
 /* First the window that was taken, which local search may rank after others; then the others by score. */
-static void add_windows(const plim_residency *t, const plim_arena_request *request, const plim_arena_choice *choice,
+static void add_windows(const plim_residency *res, const plim_arena_request *request, const plim_arena_choice *choice,
                         plim_decision_reasons *r) {
   plim_window found[PLIM_DECISION_WINDOWS];
   const plim_window *window = choice->window;
   int32_t n = choice->n;
   if (!choice->score && choice->n == 1) { /* the policy looked for one alone */
-    n = plim_window_find(t->n_rows, t->row, request->bytes, t->policy->size != PLIM_PER_NOTHING, PLIM_DECISION_WINDOWS,
-                         found);
+    n = plim_window_find(res->n_rows, res->row, request->bytes, res->policy->size != PLIM_PER_NOTHING,
+                         PLIM_DECISION_WINDOWS, found);
     window = found;
   }
   if (n == 0) return;
-  r->window[r->n_windows++] = as_told(&window[choice->chosen], choice->score ? &choice->score[choice->chosen] : NULL);
+  r->window[r->n_windows++] =
+      reason_window(&window[choice->chosen], choice->score ? &choice->score[choice->chosen] : NULL);
   for (int32_t i = 0; i < n && r->n_windows < PLIM_DECISION_WINDOWS; i++) {
     if (i == choice->chosen) continue;
-    plim_decision_window w = as_told(&window[i], choice->score ? &choice->score[i] : NULL);
+    plim_decision_window w = reason_window(&window[i], choice->score ? &choice->score[i] : NULL);
     int32_t at = r->n_windows++;
     for (; at > 1 && r->window[at - 1].together > w.together; at--) r->window[at] = r->window[at - 1];
     r->window[at] = w;
@@ -164,16 +166,16 @@ typedef struct stop {
   int32_t left; /* decisions before the one that is wanted */
 } stop;
 
-static plim_status on_choice(void *user, plim_residency *t, const plim_arena_request *request,
+static plim_status on_choice(void *user, plim_residency *res, const plim_arena_request *request,
                              const plim_arena_choice *choice) {
   stop *at = user;
   plim_decision_reasons *r = &at->decisions->reasons;
   if (at->left-- > 0) return PLIM_OK;
   r->n_windows = 0;
   r->taken = r->runner_up = PLIM_NEVER;
-  PLIM_TRY(add_blocks(at->decisions, t, request->op));
-  if (t->policy->search == PLIM_SEARCH_WINDOW) {
-    add_windows(t, request, choice, r);
+  PLIM_TRY(add_blocks(at->decisions, res, request->op));
+  if (res->policy->search == PLIM_SEARCH_WINDOW) {
+    add_windows(res, request, choice, r);
   } else {
     add_single(r, choice->storage);
   }
@@ -181,28 +183,29 @@ static plim_status on_choice(void *user, plim_residency *t, const plim_arena_req
   return PLIM_ECANCEL;
 }
 
-static plim_status on_run(void *user, const plim_residency *t, int32_t depth) {
-  (void)user, (void)t, (void)depth;
+static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
+  (void)user, (void)res, (void)depth;
   return PLIM_OK;
 }
 
-static plim_status on_end(void *user, const plim_residency *t, int32_t op) {
-  (void)user, (void)t, (void)op;
+static plim_status on_end(void *user, const plim_residency *res, int32_t op) {
+  (void)user, (void)res, (void)op;
   return PLIM_OK;
 }
 
-plim_status plim_decision_log_explain(plim_decision_log *s, int32_t choice, const plim_decision_reasons **out) {
-  stop at = {s, choice};
+plim_status plim_decision_log_explain(plim_decision_log *decisions, int32_t choice, const plim_decision_reasons **out) {
+  stop at = {decisions, choice};
   plim_arena_watch watch = {&at, on_choice, on_run, on_end};
   plim_plan *plan = NULL;
-  if (choice < 0 || choice >= s->n_choices) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "decision %d of %d", (int)choice, (int)s->n_choices);
+  if (choice < 0 || choice >= decisions->n_choices) {
+    return plim_fail(decisions->ctx, PLIM_EUSAGE, "decision %d of %d", (int)choice, (int)decisions->n_choices);
   }
-  plim_status status = plim_decision_log_simulate(s, &watch, &plan);
+  plim_status status = plim_decision_log_simulate(decisions, &watch, &plan);
   if (status != PLIM_ECANCEL) {
     plim_plan_free(plan);
-    return status == PLIM_OK ? plim_fail(s->ctx, PLIM_EDIFF, "a second play took fewer decisions") : status;
+    return status == PLIM_OK ? plim_fail(decisions->ctx, PLIM_EDIFF, "a second simulation took fewer decisions")
+                             : status;
   }
-  *out = &s->reasons;
+  *out = &decisions->reasons;
   return PLIM_OK;
 }

@@ -277,7 +277,7 @@ static plim_status release(plim_ideal *m, int32_t s) {
   return --st->handles == 0 && st->resident && !st->pinned ? evict(m, s) : PLIM_OK;
 }
 
-static plim_status play_event(plim_ideal *m, stack *st, const plim_event *e) {
+static plim_status simulate_event(plim_ideal *m, stack *st, const plim_event *e) {
   switch (e->kind) {
     case PLIM_EVENT_CONSTANT:
       constant(m, e->tensor);
@@ -292,10 +292,10 @@ static plim_status play_event(plim_ideal *m, stack *st, const plim_event *e) {
   }
 }
 
-static plim_status play(plim_ideal *m, stack *st) {
+static plim_status simulate_events(plim_ideal *m, stack *st) {
   const plim_handles *h = m->h;
   for (int32_t i = 0; i < h->n_events && m->result->end == PLIM_ONLINE_OK; i++) {
-    PLIM_TRY(play_event(m, st, &h->event[i]));
+    PLIM_TRY(simulate_event(m, st, &h->event[i]));
   }
   for (int32_t i = 0; i < h->n_kept && m->result->end == PLIM_ONLINE_OK; i++) {
     int32_t t = h->kept[i], s = storage_of(m, t);
@@ -379,7 +379,7 @@ plim_status plim_ideal_run(plim_context *ctx, const plim_handles *handles, const
   stack st = {NULL, NULL, 0, 0, 0, 0};
   plim_status status;
   PLIM_CHECK(open_ideal(&m));
-  PLIM_CHECK(play(&m, &st));
+  PLIM_CHECK(simulate_events(&m, &st));
   *out = result;
 done:
   plim_release(ctx, st.frame, st.cap_frames, sizeof *st.frame);

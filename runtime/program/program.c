@@ -177,7 +177,7 @@ static plim_status plan_suits(const plim_program *p, const plim_plan *plan) {
   if (strcmp(here->device, there->device) != 0 || strcmp(here->isa, there->isa) != 0 ||
       strcmp(here->library, there->library) != 0 || strcmp(here->build, there->build) != 0) {
     return plim_fail(p->ctx, PLIM_EUSAGE,
-                     "the plan's arithmetic is that of %s %s %s (build %s), this is %s %s %s (build %s)", there->device,
+                     "the plan's numerics are those of %s %s %s (build %s), this is %s %s %s (build %s)", there->device,
                      there->isa, there->library, there->build, here->device, here->isa, here->library, here->build);
   }
   return PLIM_OK;

@@ -79,7 +79,7 @@ static double percent(int64_t part, int64_t whole) {
 }
 
 /* A policy that knows the program is the cheapest of all that do not: without addresses nothing else sets it apart. */
-static int plays_row(const plim_policy *policy, const plim_policy *row) {
+static int stands_for(const plim_policy *policy, const plim_policy *row) {
   return row == policy || (policy->forecast && !row->forecast);
 }
 
@@ -88,7 +88,7 @@ static plim_status run_ideal(const plim_simulation *s, const plim_policy *policy
   plim_online_result best = {.end = PLIM_ONLINE_OOM}, r;
   const plim_policy *row;
   for (int32_t i = 0; (row = plim_policy_at(i)); i++) {
-    if (!plays_row(policy, row)) continue;
+    if (!stands_for(policy, row)) continue;
     PLIM_TRY(
         plim_ideal_run(s->ctx, h, row, out->budget_bytes, plim_simulation_limit_ns(s, plim_handles_total_ns(h)), &r));
     int better = r.end == PLIM_ONLINE_OK && (best.end != PLIM_ONLINE_OK || r.recomputed_ns < best.recomputed_ns);
@@ -135,7 +135,7 @@ static plim_status take_plan(const plim_simulation *s, plim_status status, int t
 
 static plim_status simulate_online(const plim_simulation *s, const plim_policy *policy,
                                    plim_simulation_addresses addresses, int64_t budget_bytes, plim_simulated *out) {
-  plim_replay_counts counts = {.way.policy = policy};
+  plim_replay_counts counts = {.config.policy = policy};
   *out = (plim_simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = policy->name};
   if (addresses == PLIM_SIMULATE_PLANNED) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "planned addresses belong to plans: an online policy has none");
@@ -150,7 +150,7 @@ static plim_status simulate_online(const plim_simulation *s, const plim_policy *
   int64_t limit = plim_simulation_limit_ns(s, s->order->keep_all_ns);
   plim_status status = plim_arena_online(s->ctx, s->graph, s->order, policy, budget_bytes, limit, &counts, &out->plan);
   if (status == PLIM_OK || status == PLIM_ENOFIT) take_counts(&counts, out);
-  if (counts.way.policy) out->by = counts.way.policy->name;
+  if (counts.config.policy) out->by = counts.config.policy->name;
   return take_plan(s, status, counts.thrashed, out);
 }
 
@@ -158,9 +158,9 @@ static plim_status simulate_online(const plim_simulation *s, const plim_policy *
 
 /* A plan's schedule, its addresses given up, placed by the arena; and what every online policy simulates in it: a plan
  * is not worse than any of them. `status` is that of the plan. */
-static plim_status play_in_arena(const plim_simulation *s, plim_status status, plim_simulated *out) {
+static plim_status replay_in_arena(const plim_simulation *s, plim_status status, plim_simulated *out) {
   plim_replay_counts counts = {.thrashed = 0}, online = {.thrashed = 0};
-  plim_plan *schedule = out->plan, *played = NULL;
+  plim_plan *schedule = out->plan, *simulated = NULL;
   int64_t limit = plim_simulation_limit_ns(s, s->order->keep_all_ns);
   out->plan = NULL;
   if (status == PLIM_OK) {
@@ -168,15 +168,16 @@ static plim_status play_in_arena(const plim_simulation *s, plim_status status, p
   }
   plim_plan_free(schedule);
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  status = plim_arena_online(s->ctx, s->graph, s->order, plim_policy_at(0), out->budget_bytes, limit, &online, &played);
+  status =
+      plim_arena_online(s->ctx, s->graph, s->order, plim_policy_at(0), out->budget_bytes, limit, &online, &simulated);
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  if (played && (!out->plan || played->time_ns < out->plan->time_ns)) {
+  if (simulated && (!out->plan || simulated->time_ns < out->plan->time_ns)) {
     plim_plan_free(out->plan);
-    out->plan = played;
+    out->plan = simulated;
     counts = online;
-    out->by = online.way.policy->name;
+    out->by = online.config.policy->name;
   } else {
-    plim_plan_free(played);
+    plim_plan_free(simulated);
   }
   take_counts(&counts, out);
   return take_plan(s, out->plan ? PLIM_OK : PLIM_ENOFIT, online.thrashed, out);
@@ -190,7 +191,7 @@ static plim_status simulate_planned(const plim_simulation *s, const plim_plan_op
   wanted.unpacked = addresses == PLIM_SIMULATE_BYTES;
   plim_status status = plim_plan_make(s->ctx, s->graph, s->profile, &wanted, &out->plan);
   if (addresses == PLIM_SIMULATE_ARENA && (status == PLIM_OK || status == PLIM_ENOFIT)) {
-    PLIM_TRY(play_in_arena(s, status, out));
+    PLIM_TRY(replay_in_arena(s, status, out));
   } else {
     PLIM_TRY(take_plan(s, status, 0, out));
   }
@@ -253,7 +254,7 @@ static plim_status ideal_gets_through(const trial *t, int64_t bytes, int *yes) {
   *yes = 0;
   for (int32_t i = 0; (row = plim_policy_at(i)) && !*yes; i++) {
     plim_online_result r;
-    if (!plays_row(t->policy, row)) continue;
+    if (!stands_for(t->policy, row)) continue;
     PLIM_TRY(plim_ideal_run(t->s->ctx, h, row, bytes, limit, &r));
     *yes = r.end == PLIM_ONLINE_OK;
   }

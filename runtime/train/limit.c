@@ -27,8 +27,8 @@ static void note_foreseen(plim_trainer *t, int middle) {
   }
 }
 
-static plim_status between(void *user, int32_t which, int32_t step, const plim_plan *plan,
-                           plim_plan_switch *plan_switch) {
+static plim_status before_command(void *user, int32_t which, int32_t step, const plim_plan *plan,
+                                  plim_plan_switch *plan_switch) {
   plim_trainer *t = user;
   plim_limiting *l = &t->limiting;
   if (which != PLIM_PROGRAM_EVAL) note_foreseen(t, step >= plan->n_steps / 2);
@@ -48,7 +48,7 @@ static plim_status between(void *user, int32_t which, int32_t step, const plim_p
 }
 
 void plim_limiting_open(plim_trainer *t) {
-  if (t->options.replan) plim_exec_set_before_command(t->exec, between, t);
+  if (t->options.replan) plim_exec_set_before_command(t->exec, before_command, t);
 }
 
 void plim_limiting_close(plim_trainer *t) {

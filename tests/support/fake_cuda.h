@@ -32,7 +32,7 @@ typedef struct fake_cuda_options {
   int no_bf16;           /* 1: which has none in bf16, as where the GPU has no instructions for it */
   int dnn;               /* 1: there is cuDNN (tests/support/fake_cudnn.h) */
   int64_t alignment;     /* of allocations, and no more; 256 is what the library promises */
-  /* Ticks: what one takes of the GPU's time, how far its clock is off at most, the clock's steps */
+  /* Timing events: what one takes of the GPU's time, how far its clock is off at most, the clock's steps */
   int64_t timing_event_ns, jitter_ns, timing_event_step_ns;
   int report_calls; /* 1: the program says on its standard error how many calls it made when it ends */
   /* Engines of cuDNN with a fault, by index; 0: none. They refuse a plan, an execution, an execution in a capture

@@ -89,7 +89,7 @@ static void move_now(const fake_cuda_work *w) {
   if (w->kind == FAKE_CUDA_FILL && to) memset(to, w->byte, (size_t)w->bytes);
 }
 
-/* What the GPU's clock says at a tick: a little off, in steps. */
+/* What the GPU's clock says at a timing event: a little off, in steps. */
 static int64_t noisy_clock(void) {
   const int64_t jitter = fake_gpu.options.jitter_ns,
                 step = fake_gpu.options.timing_event_step_ns > 0 ? fake_gpu.options.timing_event_step_ns : 1;

@@ -155,7 +155,8 @@ const command command_simulate = {
     .mask = COMMAND_SIMULATE,
     .summary = "simulate a graph within a budget: an online policy, or a plan",
     .about =
-        "Play a training step within a budget without computing it. --online: no plan; what finds no room evicts what "
+        "Simulate a training step within a budget without computing it. --online: no plan; what finds no room evicts "
+        "what "
         "the policy thinks cheapest, and what was evicted is recomputed when it is read. Policies: best (tries "
         "several ways and keeps the cheapest), coop, dtr, dtr-eq, dtr-local, dte, lru, size, msps. --planner: a plan "
         "within the same budget. --addresses none: the program's views and handles in memory that is a sum of bytes, "

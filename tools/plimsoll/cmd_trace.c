@@ -119,17 +119,17 @@ static plim_status open_run(session *s, traced *t) {
     return plim_inspected_run_simulate(s->ctx, o->graph, policy, o->memory, o->thrash, t);
   }
   if (o->second) return plim_inspected_run_open(s->ctx, o->second, t);
-  return plim_fail(s->ctx, PLIM_EUSAGE, "FILE is missing: a trace or a plan; or --graph FILE, to play it online");
+  return plim_fail(s->ctx, PLIM_EUSAGE, "FILE is missing: a trace or a plan; or --graph FILE, to simulate it online");
 }
 
 static plim_status act_on(session *s, action *run) {
   traced t = {.ctx = s->ctx}, other = {.ctx = s->ctx};
-  interrupt_at_once(1); /* reading and playing keep nothing */
+  interrupt_at_once(1); /* reading and simulating keep nothing */
   plim_status status = open_run(s, &t);
   if (status == PLIM_OK && s->o->with) status = plim_inspected_run_open(s->ctx, s->o->with, &other);
   interrupt_at_once(0);
   if (status == PLIM_OK && t.unlike_step >= 0 && !s->o->quiet) {
-    (void)fprintf(stderr, "plimsoll: %s, played again, differs from step %d on: only a plan's reasons are known\n",
+    (void)fprintf(stderr, "plimsoll: %s, simulated again, differs from step %d on: only a plan's reasons are known\n",
                   t.plan->planner, (int)t.unlike_step);
   }
   if (status == PLIM_OK) status = run(s, &t, s->o->with ? &other : NULL);

@@ -119,7 +119,7 @@ static plim_status draw_curve(plim_text *t, const frame *f, const plim_plan *pla
   return status;
 }
 
-/* A tick below the axis for every step that runs an op again. */
+/* A mark below the axis for every step that runs an op again. */
 static plim_status draw_repeats(plim_text *t, const frame *f, const plim_graph *graph, const plim_plan *plan,
                                 int32_t *repeats) {
   uint8_t *ran = NULL;

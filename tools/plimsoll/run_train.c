@@ -220,7 +220,7 @@ void run_figures_last(figures *f, const session *s) {
   if (!plan) return;
   figures_count(f, 0, "last_batch", "last batch", session_last_batch(s));
   figures_note(f, 0, " images, online by %s: %s of the arena, %.2f %% overhead, %lld evictions",
-               s->prep.last.way.policy->name, plim_size_print(plan->arena_bytes, size),
+               s->prep.last.config.policy->name, plim_size_print(plan->arena_bytes, size),
                plim_plan_overhead_percent(plan), (long long)s->prep.last.evictions);
   figures_count(f, 0, "last_arena_bytes", NULL, plan->arena_bytes);
   figures_real(f, 0, "last_overhead_percent", NULL, "%.2f", plim_plan_overhead_percent(plan));

@@ -115,9 +115,10 @@ static json_t *steps_json(const traced *t) {
 static json_t *buffers_json(const traced *t) {
   json_t *list = json_array();
   for (int32_t i = 0; i < t->plan->n_buffers; i++) {
-    const plim_plan_buffer *l = &t->plan->buffer[i];
-    (void)json_array_append_new(list, json_pack("[i, i, i, I, I]", (int)l->storage, (int)l->begin, (int)l->end,
-                                                (json_int_t)l->offset, (json_int_t)l->bytes));
+    const plim_plan_buffer *buffer = &t->plan->buffer[i];
+    (void)json_array_append_new(list,
+                                json_pack("[i, i, i, I, I]", (int)buffer->storage, (int)buffer->begin, (int)buffer->end,
+                                          (json_int_t)buffer->offset, (json_int_t)buffer->bytes));
   }
   return list;
 }
@@ -168,10 +169,11 @@ static plim_status print_history(const traced *t, int32_t storage, FILE *to) {
 static plim_status add_histories(const traced *t, json_t *object) {
   int32_t texts = 0;
   for (int32_t i = 0; i < t->plan->n_buffers && texts < MOST_TEXTS; i++) {
-    const plim_plan_buffer *l = &t->plan->buffer[i];
-    int32_t maker = l->storage < 0 ? -1 : t->graph->storage[l->storage].producer;
-    if (maker < 0 || !plim_inspect_is_repeat(t->inspect, l->begin) || t->plan->step[l->begin].op != maker) continue;
-    PLIM_TRY(add_text(t, print_history, l->storage, object));
+    const plim_plan_buffer *buffer = &t->plan->buffer[i];
+    int32_t maker = buffer->storage < 0 ? -1 : t->graph->storage[buffer->storage].producer;
+    if (maker < 0 || !plim_inspect_is_repeat(t->inspect, buffer->begin) || t->plan->step[buffer->begin].op != maker)
+      continue;
+    PLIM_TRY(add_text(t, print_history, buffer->storage, object));
     texts++;
   }
   return PLIM_OK;

@@ -108,8 +108,8 @@ int64_t trace_map_address(const traced *t, int32_t rows, int32_t row) {
 
 int32_t trace_map_buffer(const traced *t, int32_t step, int64_t address) {
   for (int32_t i = 0; i < t->plan->n_buffers && t->plan->buffer[i].begin <= step; i++) {
-    const plim_plan_buffer *l = &t->plan->buffer[i];
-    if (l->end > step && l->offset <= address && address < l->offset + l->bytes) return i;
+    const plim_plan_buffer *buffer = &t->plan->buffer[i];
+    if (buffer->end > step && buffer->offset <= address && address < buffer->offset + buffer->bytes) return i;
   }
   return -1;
 }
