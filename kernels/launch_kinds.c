@@ -47,6 +47,7 @@ plim_op_kind k_launch_kind(int i) {
 int k_launch_make(const plim_op_desc *op, k_launch *launch) {
   plim_dtype type;
   if (op->kind == PLIM_OP_CUSTOM || !plim_op_type(op, &type)) return 0;
+  if (plim_op_kind_row(op->kind)->version >= PLIM_OWN_KIND_VERSION && !plim_op_fits(op, NULL, NULL, 0)) return 0;
   for (int i = 0; i < KINDS; i++) {
     if (kinds[i].kind != op->kind) continue;
     *launch = (k_launch){.call = {.n_in = op->n_in, .n_out = op->n_out, .n_upd = op->n_upd, .attrs = op->attrs}};

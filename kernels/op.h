@@ -1,16 +1,18 @@
-/* What an op is: data types, layouts, shapes, op kinds with their class and in-place pairs, byte and
- * FLOP formulas. Data only; every layer may include this header, and it includes none of ours. All functions read
- * static tables and their arguments alone: they are safe from any thread, and O(operands). */
+/* What an op is: data types, layouts, shapes, and op kinds. A kind is one row of one table: operands with types and
+ * shape rules, attributes, class, in-place pairs, FLOP formula, gradient. Reader, writer, builder, cache keys, profiler
+ * and docs/ops.md follow from the row. Data only; every layer may include this header, and it includes none of ours.
+ * All functions read static tables and their arguments alone: they are safe from any thread, and O(operands). */
 #ifndef PLIM_KERNELS_OP_H
 #define PLIM_KERNELS_OP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { PLIM_MAX_RANK = 4, PLIM_OP_MAX_IN = 8, PLIM_OP_MAX_OUT = 8, PLIM_OP_MAX_UPD = 2, PLIM_OP_MAX_PAIRS = 8 };
+enum { PLIM_MAX_RANK = 8, PLIM_OP_MAX_IN = 8, PLIM_OP_MAX_OUT = 8, PLIM_OP_MAX_UPD = 8, PLIM_OP_MAX_PAIRS = 8 };
 
 /* Element types. BITS is a mask: one bit an element, element e (in memory order of the layout it
  * masks) is bit e % 8 of byte e / 8; the last byte is padded with zero bits. BF16 is the upper half of an F32, rounded
@@ -41,6 +43,8 @@ typedef struct plim_shape {
   plim_layout layout;
   int32_t rank;               /* 1 .. PLIM_MAX_RANK */
   int64_t dim[PLIM_MAX_RANK]; /* logical sizes, > 0; [rank ..] are 1 */
+  /* FLAT only: elements from one to the next along each dimension, > 0; all 0: dense. [rank ..] are 0 */
+  int64_t stride[PLIM_MAX_RANK];
 } plim_shape;
 
 /* pure: may be recomputed. random: may be recomputed, because its draw is a function of (seed, step, op). effect:
@@ -50,77 +54,46 @@ typedef struct plim_shape {
 typedef enum plim_op_class { PLIM_OP_CLASSES(PLIM_X) PLIM_OP_CLASS_COUNT } plim_op_class;
 #undef PLIM_X
 
-/* Every op kind: X(id, name, class). Operand order, by kind (c = channels; [?] = optional). Operands without a type are
- * f32 or bf16, all of them alike, except these, which are always f32: bias, stats, affine, running, prob and the
- * gradients of what is trained (dw, dbias, daffine). plim_op_kind_operands has it as a table.
- *   image             in u8 image [N,C,H,W] in NHWC          out [N,C,H,W] = pixel * scale + shift, by channel
- *   conv2d            in x, w [, bias]                       out y
- *   conv2d_bwd_data   in dy, w                               out dx
- *   conv2d_bwd_weights in dy, x                              out dw
- *   linear            in x [N,I], w [O,I] [, bias [O]]       out y [N,O]
- *   linear_bwd_data   in dy, w                               out dx
- *   linear_bwd_weights in dy, x                              out dw
- *   bias_bwd          in dy [N,C,..]                         out dbias [C]
- *   bn_stats          in x                                   out stats [2,C]: mean, biased variance
- *   bn_apply          in x, stats [2,C], affine [2,C]: scale, shift [, residual (attrs.add)]
- *                                                            out y [, mask (attrs.relu and n_out = 2)]
- *   bn_running        in stats       upd running [2,C]: r += momentum * (value - r), variance unbiased by attrs.count
- *   bn_bwd_reduce     in dy, x, stats [, mask (attrs.relu)]  out daffine [2,C]: dscale, dshift
- *   bn_bwd_apply      in dy, x, stats, affine, daffine [, mask (attrs.relu)]   out dx
- *   relu              in x                                   out y [, mask]
- *   relu_bwd          in mask, dy [, dy2]                    out dx = (dy + dy2) where the mask is set, else 0
- *   add               in a, b                                out a + b, clamped at 0 when attrs.relu [, mask]
- *   max_pool          in x                                   out y, index u8 (position in the window)
- *   max_pool_bwd      in dy, index                           out dx
- *   avg_pool          in x                                   out y (padding counts as zeros in the mean)
- *   avg_pool_bwd      in dy                                  out dx
- *   global_avg_pool   in x [N,C,H,W]                         out y [N,C]
- *   global_avg_pool_bwd in dy [N,C]                          out dx [N,C,H,W]
- *   dropout           in x                                   out y = x / (1 - drop) where kept, mask
- *   dropout_bwd       in dy, mask                            out dx
- *   softmax_xent      in logits [N,K], label i32 [N] (-1 = ignore)
- *                                                            out loss f32 [1] (mean over labels >= 0), hits i32 [2]
- *                                                                (correct, counted), prob [N,K]
- *   softmax_xent_bwd  in prob, label                         out dlogits
- *   sgd               in grad, hyper f32 [4]: learning rate, momentum, weight decay, 0
- *                                    upd param, velocity: v = momentum v + (g + decay p); p -= rate v
- *   cast              in x f32                               out y bf16
- *   custom            whatever the program that registered it says */
-#define PLIM_OP_KINDS(X)                              \
-  X(CUSTOM, "custom", PURE)                           \
-  X(IMAGE, "image", PURE)                             \
-  X(CONV2D, "conv2d", PURE)                           \
-  X(CONV2D_BWD_DATA, "conv2d_bwd_data", PURE)         \
-  X(CONV2D_BWD_WEIGHTS, "conv2d_bwd_weights", PURE)   \
-  X(LINEAR, "linear", PURE)                           \
-  X(LINEAR_BWD_DATA, "linear_bwd_data", PURE)         \
-  X(LINEAR_BWD_WEIGHTS, "linear_bwd_weights", PURE)   \
-  X(BIAS_BWD, "bias_bwd", PURE)                       \
-  X(BN_STATS, "bn_stats", PURE)                       \
-  X(BN_APPLY, "bn_apply", PURE)                       \
-  X(BN_RUNNING, "bn_running", EFFECT)                 \
-  X(BN_BWD_REDUCE, "bn_bwd_reduce", PURE)             \
-  X(BN_BWD_APPLY, "bn_bwd_apply", PURE)               \
-  X(RELU, "relu", PURE)                               \
-  X(RELU_BWD, "relu_bwd", PURE)                       \
-  X(ADD, "add", PURE)                                 \
-  X(MAX_POOL, "max_pool", PURE)                       \
-  X(MAX_POOL_BWD, "max_pool_bwd", PURE)               \
-  X(AVG_POOL, "avg_pool", PURE)                       \
-  X(AVG_POOL_BWD, "avg_pool_bwd", PURE)               \
-  X(GLOBAL_AVG_POOL, "global_avg_pool", PURE)         \
-  X(GLOBAL_AVG_POOL_BWD, "global_avg_pool_bwd", PURE) \
-  X(DROPOUT, "dropout", RANDOM)                       \
-  X(DROPOUT_BWD, "dropout_bwd", PURE)                 \
-  X(SOFTMAX_XENT, "softmax_xent", PURE)               \
-  X(SOFTMAX_XENT_BWD, "softmax_xent_bwd", PURE)       \
-  X(SGD, "sgd", EFFECT)                               \
-  X(CAST, "cast", PURE)
+/* The built-in kinds. Their rows are in kernels/op_rows.c, and docs/ops.md shows them. A program's own kinds have the
+ * numbers from PLIM_OP_KIND_COUNT on (plim_op_kind_add). custom: operands and class are whatever the graph says. */
+/* clang-format off */
+#define PLIM_OP_KINDS(X) \
+  X(CUSTOM) \
+  X(IMAGE) \
+  X(CONV2D) \
+  X(CONV2D_BWD_DATA) \
+  X(CONV2D_BWD_WEIGHTS) \
+  X(LINEAR) \
+  X(LINEAR_BWD_DATA) \
+  X(LINEAR_BWD_WEIGHTS) \
+  X(BIAS_BWD) \
+  X(BN_STATS) \
+  X(BN_APPLY) \
+  X(BN_RUNNING) \
+  X(BN_BWD_REDUCE) \
+  X(BN_BWD_APPLY) \
+  X(RELU) \
+  X(RELU_BWD) \
+  X(ADD) \
+  X(MAX_POOL) \
+  X(MAX_POOL_BWD) \
+  X(AVG_POOL) \
+  X(AVG_POOL_BWD) \
+  X(GLOBAL_AVG_POOL) \
+  X(GLOBAL_AVG_POOL_BWD) \
+  X(DROPOUT) \
+  X(DROPOUT_BWD) \
+  X(SOFTMAX_XENT) \
+  X(SOFTMAX_XENT_BWD) \
+  X(SGD) \
+  X(CAST)
+/* clang-format on */
 
-#define PLIM_X(id, name, cls) PLIM_OP_##id,
+#define PLIM_X(id) PLIM_OP_##id,
 typedef enum plim_op_kind { PLIM_OP_KINDS(PLIM_X) PLIM_OP_KIND_COUNT } plim_op_kind;
 #undef PLIM_X
 
+/* Values of the attributes, each of which has a name and bounds in the table of kernels/op_rows.c. */
 typedef struct plim_attrs {
   int32_t kernel[2], stride[2], pad[2]; /* convolution and pooling: rows, columns */
   int32_t relu;                         /* bn_apply, bn_bwd_*, add: 1 = a ReLU is fused */
@@ -131,7 +104,20 @@ typedef struct plim_attrs {
   float drop;                           /* dropout: probability of a zero, [0, 1) */
   int64_t count;                        /* bn_running: elements after one statistic, N * H * W */
   float scale[4], shift[4];             /* image: by channel */
+  int64_t own_int[4];                   /* of a program's own kinds, whose rows name them */
+  float own_float[4];
 } plim_attrs;
+
+/* An attribute: its name in documents, and where its numbers are in plim_attrs. Zero, or all zeros: not there. */
+typedef enum plim_attr_type { PLIM_ATTR_INT32, PLIM_ATTR_INT64, PLIM_ATTR_FLOAT } plim_attr_type;
+typedef struct plim_attr {
+  const char *name; /* NULL ends a list */
+  plim_attr_type type;
+  int32_t count;   /* numbers, 1 to 4 */
+  size_t at;       /* offsetof(plim_attrs, field) */
+  int64_t most;    /* integers are 0 to this */
+  int32_t version; /* of the graph format that has it; own attributes: 0 */
+} plim_attr;
 
 /* An output that may be written over an input: the output's bytes equal the input's. */
 typedef struct plim_pair {
@@ -145,6 +131,108 @@ typedef struct plim_op_desc {
   int32_t n_in, n_out, n_upd;
   plim_shape in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT], upd[PLIM_OP_MAX_UPD];
 } plim_op_desc;
+
+/* ---- op rows ---- */
+
+/* What the profiler puts into an operand. Where a kernel's time, or what it may read, depends on it, the row says so.
+ */
+typedef enum plim_contents {
+  PLIM_CONTENTS_NORMAL,    /* normal numbers of variance 1 */
+  PLIM_CONTENTS_WEIGHTS,   /* normal numbers so small that results keep the size of the other factor */
+  PLIM_CONTENTS_ONES,      /* variances, probabilities */
+  PLIM_CONTENTS_POSITIONS, /* u8: positions in a window of attrs.kernel */
+  PLIM_CONTENTS_INDICES,   /* i32: below the size that `below` names */
+  PLIM_CONTENTS_TYPICAL    /* f32: the numbers in `typical`, then zeros */
+} plim_contents;
+
+/* An operand of a kind.
+ *   type   the op's own type, f32 or bf16, equal for all such operands: 't'. Else 'h' bf16, 'f' f32, 'i' i32, 'u' u8,
+ *          'b' bits, '*' any
+ *   shape  The rule: sizes with blanks between. A name is one size in all of the op's operands; a number is that size;
+ *          "3C" is three times C; "..." is any number of sizes, the same in all operands that have it. NULL: any shape
+ * The rule of an op is checked for kinds of graph version 5 and later, and for a program's own. Kernels of older kinds
+ * check their shapes themselves. */
+typedef struct plim_op_operand {
+  const char *name; /* NULL ends a list */
+  char type;
+  const char *shape;
+  int8_t optional; /* 1: it may be left out, and then all after it are */
+  int8_t many;     /* 1, the last of a list: one or more of these */
+  int8_t strided;  /* 1: the kind's kernels take it with any strides; 0: dense only */
+  plim_contents contents;
+  const char *below;
+  const float *typical; /* [n_typical] */
+  int32_t n_typical;
+  const char *moves; /* elements that an op reads or writes, a product like `flops`; NULL: all */
+} plim_op_operand;
+
+/* How the gradient of inputs is computed: by one op. Names are those of the row's operands; "dNAME" is the gradient of
+ * NAME, and "NAME?" an operand that may be absent. */
+typedef struct plim_op_gradient {
+  const char *of;    /* inputs: their gradients are the op's outputs, in this order. NULL ends the list */
+  plim_op_kind kind; /* PLIM_OP_CUSTOM: no op, the gradient is `from` itself */
+  const char *from;  /* its inputs, in order */
+} plim_op_gradient;
+
+enum { PLIM_ROW_OWN = 8, PLIM_ROW_PAIRS = 4, PLIM_ROW_GRADIENTS = 4, PLIM_OWN_KIND_VERSION = 5 };
+
+/* A kind of op. All that is not set is none. Rows are never freed. */
+typedef struct plim_op_row {
+  size_t struct_bytes; /* sizeof(plim_op_row) */
+  const char *name;    /* unique; of a program's own kind with a dot in it: "mine.scale" */
+  plim_op_class cls;
+  int32_t version; /* of the graph format that has it; own kinds: PLIM_OWN_KIND_VERSION */
+  plim_op_operand in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT], upd[PLIM_OP_MAX_UPD];
+  const char *attrs;           /* names of built-in attributes that it has, with blanks between */
+  plim_attr own[PLIM_ROW_OWN]; /* further ones of a program's own kind, in attrs.own_int and attrs.own_float */
+  int32_t n_pairs;
+  plim_pair pair[PLIM_ROW_PAIRS]; /* the kernels read an element before they write it, at the same place */
+  const char *flops; /* a product of numbers and sizes: "2 N O I". NULL: 4 for each of the largest operand */
+  int (*check)(const plim_op_desc *op); /* 1: sizes and attributes suit each other, beyond the rules; NULL: always */
+  plim_op_gradient gradient[PLIM_ROW_GRADIENTS];
+  const char *doc; /* a line: what it computes */
+} plim_op_row;
+
+/* Row of a kind, NULL when there is none of that number. */
+const plim_op_row *plim_op_kind_row(plim_op_kind kind);
+
+/* Add a program's own kind; *out is its number in this process. The row is not copied: it lives as long as the process.
+ * Adding it twice gives the same number. Returns NULL, or a static sentence that says what is wrong with the row: its
+ * name, an operand, rule, attribute or pair. Safe from any thread. Documents have the name, so they can be read by a
+ * program that has added the row before. */
+const char *plim_op_kind_add(const plim_op_row *row, plim_op_kind *out);
+
+/* What operand i of a list is, NULL when the list has no such operand; and the most and least operands of a list. */
+const plim_op_operand *plim_op_operand_at(const plim_op_operand *list, int32_t i);
+int32_t plim_op_operands_most(const plim_op_operand *list);
+int32_t plim_op_operands_least(const plim_op_operand *list);
+
+/* Attribute i (0, 1, ...) of a kind, in the order of documents; NULL after the last. Custom ops and the kinds of graph
+ * versions before 5 have every built-in attribute of those versions. */
+const plim_attr *plim_op_kind_attr(plim_op_kind kind, int i);
+int64_t plim_attr_int(const plim_attr *attr, const plim_attrs *attrs, int k);
+float plim_attr_float(const plim_attr *attr, const plim_attrs *attrs, int k);
+void plim_attr_set_int(const plim_attr *attr, plim_attrs *attrs, int k, int64_t to);
+void plim_attr_set_float(const plim_attr *attr, plim_attrs *attrs, int k, float to);
+int plim_attr_is_zero(const plim_attr *attr, const plim_attrs *attrs);
+int plim_attrs_are_zero(const plim_attrs *attrs); /* all of them, own ones included */
+
+/* The sizes of an op, by the names in its row's rules. */
+enum { PLIM_OP_SIZES = 16, PLIM_SIZE_NAME_BYTES = 8 };
+typedef struct plim_op_sizes {
+  int32_t n, n_rest; /* n_rest -1: no operand has "..." */
+  char name[PLIM_OP_SIZES][PLIM_SIZE_NAME_BYTES];
+  int64_t size[PLIM_OP_SIZES];
+  int64_t rest[PLIM_MAX_RANK];
+} plim_op_sizes;
+
+/* Do numbers, types, strides and shapes of the operands follow the row, and does its `check` agree? 1, or 0 with a
+ * sentence in `why` (NULL: not wanted). Always 1 for custom ops. *sizes out (NULL: not wanted). */
+int plim_op_fits(const plim_op_desc *op, plim_op_sizes *sizes, char *why, size_t why_bytes);
+/* The size of that name, -1 when there is none. */
+int64_t plim_op_size(const plim_op_sizes *sizes, const char *name);
+
+/* ---- names and figures ---- */
 
 /* Names of the enumerations, as documents write them; NULL when out of range. */
 const char *plim_dtype_name(plim_dtype dtype);
@@ -165,16 +253,8 @@ plim_op_class plim_op_kind_class(plim_op_kind kind);
 /* 1 for the classes of which an op runs once in every plan (effect, once), else 0. */
 int plim_op_class_once(plim_op_class cls);
 
-/* Operands of a kind, a letter each: t the op's own type, f32 or bf16; h bf16, f f32, i i32, u u8, b bits. Those after
- * the least are optional. Of a custom op all are "". */
-typedef struct plim_op_operands {
-  const char *in, *out, *upd;
-  int8_t in_least, out_least;
-} plim_op_operands;
-const plim_op_operands *plim_op_kind_operands(plim_op_kind kind);
-
-/* 1 when the operands have the types of their kind (any: custom), else 0. *type out, where the result is 1: the type of
- * the letters t and h, f32 where there are none. Numbers of operands are not checked. */
+/* 1 when the operands have the types of their kind (any: custom), else 0. *type out, where the result is 1: that of the
+ * operands of types t and h, f32 where there are none. Numbers of operands are not checked. */
 int plim_op_type(const plim_op_desc *op, plim_dtype *type);
 
 /* The precision that bounds how fast an op can compute: bf16 when its operands are, tf32 when its factors may be
@@ -187,15 +267,19 @@ int plim_op_kind_pairs(plim_op_kind kind, const plim_pair **pair);
 /* Channels to a block of the layout: 8, 16, or 1 when it is not blocked. */
 int plim_layout_block(plim_layout layout);
 
-/* Elements and bytes of a shape; -1 when a dimension is not positive, does not suit the layout, or they overflow. */
+/* Elements and bytes of a shape; -1 when a dimension is not positive, does not suit the layout, or they overflow.
+ * Bytes of a strided shape reach from its first element to its last. */
 int64_t plim_shape_elements(const plim_shape *shape);
 int64_t plim_shape_bytes(const plim_shape *shape);
 
-/* A shape from its parts; dim[rank..] become 1. */
+/* A dense shape from its parts; dim[rank..] become 1. */
 plim_shape plim_shape_make(plim_dtype dtype, plim_layout layout, int rank, const int64_t *dim);
+/* 1 when elements have strides. */
+int plim_shape_is_strided(const plim_shape *shape);
 
-/* Floating-point operations (a multiply-add counts 2) and bytes that must move (every operand once; updated
- * ones twice). For kinds without arithmetic worth counting the FLOPs are a few an element. Saturate at INT64_MAX. */
+/* Floating-point operations (a multiply-add counts 2) and bytes that must move (every operand once, or what its row
+ * says; updated ones twice). Kinds without a formula have 4 FLOP for each element of the largest operand, as have ops
+ * whose shapes do not follow the rules. Saturate at INT64_MAX. */
 int64_t plim_op_flops(const plim_op_desc *op);
 int64_t plim_op_traffic(const plim_op_desc *op);
 

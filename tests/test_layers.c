@@ -17,7 +17,8 @@ typedef struct layer {
 #define CORE GRAPH, "planner/planner.h", "planner/pack/", "planner/archive/", "planner/core/"
 enum { MOST_NAMED = 20 };
 static const layer layers[] = {
-    {"kernels/op.", {"kernels/op.h"}},
+    {"kernels/op.", {"kernels/op.h", "kernels/op_rows.h"}},
+    {"kernels/op_", {"kernels/op.h", "kernels/op_rows.h"}},
     {"kernels/philox.h", {NULL}},
     {"kernels/fnv.h", {NULL}},
     {"kernels/", {"kernels/"}},

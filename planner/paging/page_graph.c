@@ -40,7 +40,7 @@ static int32_t last_early_of(const plim_graph *g, const plim_page_choice *c) {
 }
 
 static plim_shape bytes_shape(int64_t bytes) {
-  return (plim_shape){.dtype = PLIM_U8, .layout = PLIM_FLAT, .rank = 1, .dim = {bytes, 1, 1, 1}};
+  return plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
 }
 
 /* A mark, and s' with a value over all of it and one for each value over s. */

@@ -11,23 +11,21 @@ static void copy_shapes(int32_t n, const plim_shape *from, plim_shape *to) {
     to[i].layout = from[i].layout;
     to[i].rank = from[i].rank;
     memcpy(to[i].dim, from[i].dim, sizeof to[i].dim);
+    memcpy(to[i].stride, from[i].stride, sizeof to[i].stride);
   }
 }
 
-_Static_assert(sizeof(plim_attrs) == 88, "copy_attrs and plim_desc_text name every field");
-static void copy_attrs(const plim_attrs *from, plim_attrs *to) {
-  memcpy(to->kernel, from->kernel, sizeof to->kernel);
-  memcpy(to->stride, from->stride, sizeof to->stride);
-  memcpy(to->pad, from->pad, sizeof to->pad);
-  to->relu = from->relu;
-  to->add = from->add;
-  to->tf32 = from->tf32;
-  to->eps = from->eps;
-  to->momentum = from->momentum;
-  to->drop = from->drop;
-  to->count = from->count;
-  memcpy(to->scale, from->scale, sizeof to->scale);
-  memcpy(to->shift, from->shift, sizeof to->shift);
+static void copy_attrs(plim_op_kind kind, const plim_attrs *from, plim_attrs *to) {
+  const plim_attr *attr;
+  for (int i = 0; (attr = plim_op_kind_attr(kind, i)) != NULL; i++) {
+    for (int k = 0; k < attr->count; k++) {
+      if (attr->type == PLIM_ATTR_FLOAT) {
+        plim_attr_set_float(attr, to, k, plim_attr_float(attr, from, k));
+      } else {
+        plim_attr_set_int(attr, to, k, plim_attr_int(attr, from, k));
+      }
+    }
+  }
 }
 
 void plim_desc_of(const plim_graph *graph, int32_t op, plim_op_desc *out) {
@@ -36,7 +34,7 @@ void plim_desc_of(const plim_graph *graph, int32_t op, plim_op_desc *out) {
   plim_graph_describe(graph, op, &desc);
   memset(out, 0, sizeof *out);
   out->kind = desc.kind;
-  copy_attrs(&desc.attrs, &out->attrs);
+  copy_attrs(desc.kind, &desc.attrs, &out->attrs);
   out->n_in = desc.n_in;
   out->n_out = desc.n_out;
   out->n_upd = desc.n_upd;
@@ -83,37 +81,28 @@ static void append_shapes(writer *w, const char *what, int32_t n, const plim_sha
   for (int32_t i = 0; i < n; i++) {
     append(w, " %s %s %s", what, plim_dtype_name(shape[i].dtype), plim_layout_name(shape[i].layout));
     for (int32_t d = 0; d < shape[i].rank; d++) append(w, "%c%lld", d ? 'x' : ' ', (long long)shape[i].dim[d]);
+    if (!plim_shape_is_strided(&shape[i])) continue;
+    for (int32_t d = 0; d < shape[i].rank; d++) append(w, "%c%lld", d ? ',' : '/', (long long)shape[i].stride[d]);
   }
 }
 
-static void append_floats(writer *w, const char *what, int n, const float *value) {
-  int any = 0;
-  for (int i = 0; i < n; i++) any |= value[i] != 0;
-  if (!any) return;
-  append(w, " %s", what);
-  for (int i = 0; i < n; i++) append(w, "%c%a", i ? ',' : ' ', (double)value[i]);
-}
-
-static void append_pair(writer *w, const char *what, const int32_t *value) {
-  if (value[0] || value[1]) append(w, " %s %d,%d", what, (int)value[0], (int)value[1]);
+static void append_attr(writer *w, const plim_attr *attr, const plim_attrs *attrs) {
+  if (plim_attr_is_zero(attr, attrs)) return;
+  append(w, " %s", attr->name);
+  for (int k = 0; k < attr->count; k++) {
+    if (attr->type == PLIM_ATTR_FLOAT) {
+      append(w, "%c%a", k ? ',' : ' ', (double)plim_attr_float(attr, attrs, k));
+    } else {
+      append(w, "%c%lld", k ? ',' : ' ', (long long)plim_attr_int(attr, attrs, k));
+    }
+  }
 }
 
 void plim_desc_text(const plim_op_desc *desc, char *text, size_t size) {
   writer w = {text, size, 0};
-  const plim_attrs *attrs = &desc->attrs;
+  const plim_attr *attr;
   append(&w, "%s", plim_op_kind_name(desc->kind));
-  append_pair(&w, "kernel", attrs->kernel);
-  append_pair(&w, "stride", attrs->stride);
-  append_pair(&w, "pad", attrs->pad);
-  if (attrs->relu) append(&w, " relu %d", (int)attrs->relu);
-  if (attrs->add) append(&w, " add %d", (int)attrs->add);
-  if (attrs->tf32) append(&w, " tf32 %d", (int)attrs->tf32);
-  append_floats(&w, "eps", 1, &attrs->eps);
-  append_floats(&w, "momentum", 1, &attrs->momentum);
-  append_floats(&w, "drop", 1, &attrs->drop);
-  if (attrs->count) append(&w, " count %lld", (long long)attrs->count);
-  append_floats(&w, "scale", 4, attrs->scale);
-  append_floats(&w, "shift", 4, attrs->shift);
+  for (int i = 0; (attr = plim_op_kind_attr(desc->kind, i)) != NULL; i++) append_attr(&w, attr, &desc->attrs);
   append_shapes(&w, "in", desc->n_in, desc->in);
   append_shapes(&w, "out", desc->n_out, desc->out);
   append_shapes(&w, "upd", desc->n_upd, desc->upd);

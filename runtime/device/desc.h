@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/* Room for the longest text: 18 operands of at most 104 characters (role, dtype, layout, four sizes of 20) and the
- * attributes, 400. */
-enum { PLIM_DESC_TEXT_BYTES = 2560 };
+/* Room for the longest text: 24 operands of at most 356 characters (role, dtype, layout, eight sizes and eight strides
+ * of 20), the kind, 64, and the attributes, each a name and four numbers of 24. */
+enum { PLIM_DESC_TEXT_BYTES = 24 * 356 + 64 + 24 * 160 };
 
 /* The description of an op with every unused byte (padding, operands that it does not have) zero: two are equal when
  * their bytes are. */

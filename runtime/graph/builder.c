@@ -122,6 +122,7 @@ plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_
   PLIM_TRY(add_row(b, "values", &b->value, &b->cap_values, b->n_values, sizeof *b->value));
   PLIM_TRY(add_name(b, "value", name, &at));
   plim_shape whole = plim_shape_make(shape->dtype, shape->layout, shape->rank, shape->dim);
+  memcpy(whole.stride, shape->stride, sizeof whole.stride);
   b->value[b->n_values] = (plim_draft_value){{NULL, storage, offset, whole, bytes}, at};
   *out = (int32_t)b->n_values++;
   return PLIM_OK;
@@ -138,30 +139,44 @@ plim_status plim_graph_add(plim_graph_builder *b, const char *name, plim_role ro
   return status;
 }
 
-/* NULL, or what is wrong with the attributes. */
-static const char *attrs_fault(const plim_attrs *a) {
-  int finite = isfinite(a->eps) && isfinite(a->momentum) && isfinite(a->drop);
-  for (int i = 0; i < 4; i++) finite = finite && isfinite(a->scale[i]) && isfinite(a->shift[i]);
-  if (!finite) return "a number that is not finite";
-  for (int i = 0; i < 2; i++) {
-    if (a->kernel[i] < 0 || a->stride[i] < 0 || a->pad[i] < 0) return "a negative kernel, stride or pad";
+static plim_status check_attr(plim_context *ctx, const plim_op_spec *s, const plim_attr *attr) {
+  for (int k = 0; k < attr->count; k++) {
+    if (attr->type == PLIM_ATTR_FLOAT) {
+      if (isfinite(plim_attr_float(attr, &s->attrs, k))) continue;
+      return plim_fail(ctx, PLIM_EDATA, "op '%.255s': its %s is not finite", s->name, attr->name);
+    }
+    const int64_t x = plim_attr_int(attr, &s->attrs, k);
+    if (x >= 0 && x <= attr->most) continue;
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': its %s is %lld, not 0 to %lld", s->name, attr->name, (long long)x,
+                     (long long)attr->most);
   }
-  if (a->count < 0) return "a negative count";
-  if (a->relu < 0 || a->relu > 1 || a->add < 0 || a->add > 1) return "a relu or add that is neither 0 nor 1";
-  if (a->tf32 < 0 || a->tf32 > 1) return "a tf32 that is neither 0 nor 1";
-  return NULL;
+  return PLIM_OK;
 }
 
-/* Attributes as documents can hold them: -0 becomes 0, so that "zero" means one thing. */
-static plim_attrs clean_attrs(plim_attrs a) {
-  a.eps += 0.0F;
-  a.momentum += 0.0F;
-  a.drop += 0.0F;
-  for (int i = 0; i < 4; i++) {
-    a.scale[i] += 0.0F;
-    a.shift[i] += 0.0F;
+/* The attributes of the kind, and nothing in any other; as documents can hold them: -0 becomes 0, so that "zero" means
+ * one thing. */
+static plim_status take_attrs(plim_context *ctx, plim_op_spec *s) {
+  const plim_attr *attr;
+  const plim_attrs zero = {0};
+  plim_attrs kept = zero, rest = s->attrs;
+  for (int i = 0; (attr = plim_op_kind_attr(s->kind, i)) != NULL; i++) {
+    PLIM_TRY(check_attr(ctx, s, attr));
+    for (int k = 0; k < attr->count; k++) {
+      if (attr->type == PLIM_ATTR_FLOAT) {
+        plim_attr_set_float(attr, &kept, k, plim_attr_float(attr, &s->attrs, k) + 0.0F);
+        plim_attr_set_float(attr, &rest, k, 0);
+      } else {
+        plim_attr_set_int(attr, &kept, k, plim_attr_int(attr, &s->attrs, k));
+        plim_attr_set_int(attr, &rest, k, 0);
+      }
+    }
   }
-  return a;
+  if (!plim_attrs_are_zero(&rest)) {
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': a %s has no such attribute as is set", s->name,
+                     plim_op_kind_name(s->kind));
+  }
+  s->attrs = kept;
+  return PLIM_OK;
 }
 
 static plim_status check_operands(const plim_graph_builder *b, const char *op, const char *list, const int32_t *value,
@@ -188,7 +203,7 @@ static void take_shapes(const plim_graph_builder *b, const int32_t *value, int32
 }
 
 static plim_status check_types(const plim_graph_builder *b, const plim_op_spec *s) {
-  plim_op_desc op = {.kind = s->kind, .n_in = s->n_in, .n_out = s->n_out, .n_upd = s->n_upd};
+  plim_op_desc op = {.kind = s->kind, .attrs = s->attrs, .n_in = s->n_in, .n_out = s->n_out, .n_upd = s->n_upd};
   if (s->kind == PLIM_OP_CUSTOM) return PLIM_OK;
   take_shapes(b, inputs_of(s), s->n_in, op.in);
   take_shapes(b, s->out, s->n_out, op.out);
@@ -196,7 +211,7 @@ static plim_status check_types(const plim_graph_builder *b, const plim_op_spec *
   return plim_operands_check_types(b->ctx, s->name, &op);
 }
 
-static plim_status check_spec(const plim_graph_builder *b, const plim_op_spec *s) {
+static plim_status check_spec(const plim_graph_builder *b, plim_op_spec *s) {
   plim_context *ctx = b->ctx;
   if (!plim_op_kind_name(s->kind)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': kind %d is none", s->name, s->kind);
   if (!plim_op_class_name(s->cls)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': class %d is none", s->name, s->cls);
@@ -214,9 +229,8 @@ static plim_status check_spec(const plim_graph_builder *b, const plim_op_spec *s
                      s->name, plim_op_class_name(s->cls), s->n_out, s->n_upd);
   }
   PLIM_TRY(plim_operands_check(ctx, s));
+  PLIM_TRY(take_attrs(ctx, s));
   PLIM_TRY(check_types(b, s));
-  const char *fault = attrs_fault(&s->attrs);
-  if (fault) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': its attributes have %s", s->name, fault);
   if (s->time_ns < -1) {
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': time_ns %lld is negative", s->name, (long long)s->time_ns);
   }
@@ -290,7 +304,6 @@ plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, i
   s.name = NULL;
   s.many_in = NULL;
   s.id = NULL;
-  s.attrs = clean_attrs(s.attrs);
   b->op[b->n_ops] = (plim_draft_op){s, at, in, id};
   *out = (int32_t)b->n_ops++;
   return PLIM_OK;

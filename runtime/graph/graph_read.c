@@ -21,7 +21,14 @@ static void read_storages(plim_json_at *root, plim_graph_builder *b) {
   }
 }
 
-static plim_shape read_shape(plim_json_at *at) {
+static void read_strides(plim_json_at *at, plim_shape *shape) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(at, "strides", &n);
+  if (n != shape->rank) plim_json_fail(&list, NULL, "has %d numbers, not %d", n, shape->rank);
+  for (int32_t i = 0; i < shape->rank; i++) shape->stride[i] = plim_json_int_item(&list, i, 1, INT64_MAX);
+}
+
+static plim_shape read_shape(plim_json_at *at, int version) {
   plim_shape shape = {.dtype = PLIM_F32};
   int32_t rank = 0;
   shape.dtype = (plim_dtype)plim_json_name(at, "dtype", plim_dtype_find);
@@ -35,10 +42,11 @@ static plim_shape read_shape(plim_json_at *at) {
   for (int32_t i = 0; i < PLIM_MAX_RANK; i++) {
     shape.dim[i] = i < rank ? plim_json_int_item(&sizes, i, 0, INT64_MAX) : 1;
   }
+  if (version >= 5 && plim_json_has(at, "strides")) read_strides(at, &shape);
   return shape;
 }
 
-static void read_values(plim_json_at *root, plim_graph_builder *b) {
+static void read_values(plim_json_at *root, int version, plim_graph_builder *b) {
   int32_t n = 0, id = 0;
   plim_json_at list = plim_json_list(root, "values", &n);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
@@ -46,7 +54,7 @@ static void read_values(plim_json_at *root, plim_graph_builder *b) {
     const char *name = plim_json_text(&at, "name");
     int32_t storage = (int32_t)plim_json_int(&at, "storage", 0, INT32_MAX);
     int64_t offset = plim_json_int(&at, "offset", 0, INT64_MAX);
-    plim_shape shape = read_shape(&at);
+    plim_shape shape = read_shape(&at, version);
     plim_json_end(&at);
     if (root->doc->status == PLIM_OK) {
       plim_json_take(&at, plim_graph_add_value(b, name, storage, offset, &shape, &id));
@@ -56,57 +64,35 @@ static void read_values(plim_json_at *root, plim_graph_builder *b) {
 
 /* ---- attributes: optional, and never zero when they are there ---- */
 
-static void need_nonzero(const plim_json_at *at, const char *key, int nonzero) {
-  if (!nonzero) plim_json_fail(at, key, "is zero: attributes that are zero are left out");
-}
-
-static void read_two(plim_json_at *at, const char *key, int32_t *x) {
-  int32_t n = 0;
-  if (!plim_json_has(at, key)) return;
-  plim_json_at list = plim_json_list(at, key, &n);
-  if (n != 2) plim_json_fail(&list, NULL, "has %d numbers, not 2", n);
-  for (int32_t i = 0; i < 2; i++) x[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
-  need_nonzero(at, key, x[0] != 0 || x[1] != 0);
-}
-
-static int64_t read_int(plim_json_at *at, const char *key, int64_t most) {
-  return plim_json_has(at, key) ? plim_json_int(at, key, 1, most) : 0;
-}
-
-static float read_float(plim_json_at *at, const char *key) {
-  if (!plim_json_has(at, key)) return 0;
-  float x = plim_json_float(at, key);
-  need_nonzero(at, key, x != 0);
-  return x;
-}
-
-static void read_four(plim_json_at *at, const char *key, float *x) {
-  int32_t n = 0;
-  int nonzero = 0;
-  if (!plim_json_has(at, key)) return;
-  plim_json_at list = plim_json_list(at, key, &n);
-  if (n != 4) plim_json_fail(&list, NULL, "has %d numbers, not 4", n);
-  for (int32_t i = 0; i < 4; i++) {
-    x[i] = plim_json_float_item(&list, i);
-    nonzero = nonzero || x[i] != 0;
+static void read_number(const plim_json_at *list, int k, const plim_attr *attr, plim_attrs *a) {
+  if (attr->type == PLIM_ATTR_FLOAT) {
+    plim_attr_set_float(attr, a, k, plim_json_float_item(list, k));
+  } else {
+    plim_attr_set_int(attr, a, k, plim_json_int_item(list, k, 0, attr->most));
   }
-  need_nonzero(at, key, nonzero);
 }
 
-static void read_attrs(plim_json_at *op, plim_attrs *a) {
+static void read_attr(plim_json_at *at, const plim_attr *attr, plim_attrs *a) {
+  int32_t n = 0;
+  if (!plim_json_has(at, attr->name)) return;
+  if (attr->count > 1) {
+    plim_json_at list = plim_json_list(at, attr->name, &n);
+    if (n != attr->count) plim_json_fail(&list, NULL, "has %d numbers, not %d", n, attr->count);
+    for (int k = 0; k < attr->count; k++) read_number(&list, k, attr, a);
+  } else if (attr->type == PLIM_ATTR_FLOAT) {
+    plim_attr_set_float(attr, a, 0, plim_json_float(at, attr->name));
+  } else {
+    plim_attr_set_int(attr, a, 0, plim_json_int(at, attr->name, 1, attr->most));
+  }
+  if (plim_attr_is_zero(attr, a)) plim_json_fail(at, attr->name, "is zero: attributes that are zero are left out");
+}
+
+static void read_attrs(plim_json_at *op, plim_op_kind kind, plim_attrs *a) {
+  const plim_attr *attr;
   plim_json_at at = plim_json_object(op, "attrs");
-  read_two(&at, "kernel", a->kernel);
-  read_two(&at, "stride", a->stride);
-  read_two(&at, "pad", a->pad);
-  a->relu = (int32_t)read_int(&at, "relu", 1);
-  a->add = (int32_t)read_int(&at, "add", 1);
-  a->tf32 = (int32_t)read_int(&at, "tf32", 1);
-  a->eps = read_float(&at, "eps");
-  a->momentum = read_float(&at, "momentum");
-  a->drop = read_float(&at, "drop");
-  a->count = read_int(&at, "count", INT64_MAX);
-  read_four(&at, "scale", a->scale);
-  read_four(&at, "shift", a->shift);
+  for (int i = 0; op->doc->status == PLIM_OK && (attr = plim_op_kind_attr(kind, i)) != NULL; i++) {
+    read_attr(&at, attr, a);
+  }
   plim_json_end(&at);
 }
 
@@ -147,7 +133,7 @@ static void read_op(plim_json_at *at, int version, inputs *in, int64_t *id, plim
   s->kind = (plim_op_kind)plim_json_name(at, "kind", plim_op_kind_find);
   s->cls = (plim_op_class)plim_json_name(at, "class", plim_op_class_find);
   s->phase = (plim_phase)plim_json_name(at, "phase", plim_phase_find);
-  read_attrs(at, &s->attrs);
+  read_attrs(at, s->kind, &s->attrs);
   s->n_in = read_inputs(at, in);
   s->many_in = in->id;
   s->n_out = read_ids(at, "out", s->out, PLIM_OP_MAX_OUT);
@@ -187,7 +173,7 @@ static void read_ops(plim_json_at *root, int version, plim_graph_builder *b) {
   plim_costs *costs = NULL;
   int32_t n = 0;
   plim_json_at list = plim_json_list(root, "ops", &n);
-  if (version >= 4) plim_costs_read_devices(root, n, &costs);
+  if (version == 4 || (version > 4 && plim_json_has(root, "devices"))) plim_costs_read_devices(root, n, &costs);
   plim_graph_set_costs(b, costs);
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
@@ -229,7 +215,7 @@ static void read_graph(plim_json *doc, plim_graph **out) {
   if (doc->status != PLIM_OK) return;
   if (unpacked) plim_graph_set_unpacked(b);
   read_storages(&root, b);
-  read_values(&root, b);
+  read_values(&root, version, b);
   read_ops(&root, version, b);
   read_handles(&root, version, b);
   plim_json_end(&root);

@@ -5,7 +5,7 @@
 #include "runtime/base/text.h"
 #include "runtime/graph/graph.h"
 
-enum { PLIM_GRAPH_NEWEST = 4 };
+enum { PLIM_GRAPH_NEWEST = 5 };
 
 /* The version of the format that holds the graph: the first, unless it was imported. */
 int plim_graph_version(const plim_graph *graph);

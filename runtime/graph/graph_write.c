@@ -4,48 +4,34 @@
 #include "runtime/graph/graph_text.h"
 #include "runtime/graph/handles_text.h"
 
-static void write_two(plim_text *t, const char **comma, const char *key, const int32_t *x) {
-  if (x[0] == 0 && x[1] == 0) return;
-  plim_text_format(t, "%s\"%s\": [%d, %d]", *comma, key, x[0], x[1]);
-  *comma = ", ";
-}
-
-static void write_int(plim_text *t, const char **comma, const char *key, int64_t x) {
-  if (x == 0) return;
-  plim_text_format(t, "%s\"%s\": %lld", *comma, key, (long long)x);
-  *comma = ", ";
-}
-
-static void write_floats(plim_text *t, const char **comma, const char *key, const float *x, int n) {
-  int zero = 1;
-  for (int i = 0; i < n; i++) zero = zero && x[i] == 0;
-  if (zero) return;
-  plim_text_format(t, "%s\"%s\": %s", *comma, key, n > 1 ? "[" : "");
-  for (int i = 0; i < n; i++) {
-    if (i > 0) plim_text_add(t, ", ");
-    plim_text_float(t, x[i]);
+static void write_number(plim_text *t, const plim_attr *attr, const plim_attrs *a, int k) {
+  if (attr->type == PLIM_ATTR_FLOAT) {
+    plim_text_float(t, plim_attr_float(attr, a, k));
+  } else {
+    plim_text_format(t, "%lld", (long long)plim_attr_int(attr, a, k));
   }
-  if (n > 1) plim_text_add(t, "]");
-  *comma = ", ";
 }
 
-/* Attributes that are all zero are left out. */
-static void write_attrs(plim_text *t, const plim_attrs *a) {
+/* The attributes of the op's kind; those that are all zero are left out. */
+static void write_attrs(plim_text *t, const plim_op *op) {
   const char *comma = "";
+  const plim_attr *attr;
   plim_text_add(t, ", \"attrs\": {");
-  write_two(t, &comma, "kernel", a->kernel);
-  write_two(t, &comma, "stride", a->stride);
-  write_two(t, &comma, "pad", a->pad);
-  write_int(t, &comma, "relu", a->relu);
-  write_int(t, &comma, "add", a->add);
-  write_int(t, &comma, "tf32", a->tf32);
-  write_floats(t, &comma, "eps", &a->eps, 1);
-  write_floats(t, &comma, "momentum", &a->momentum, 1);
-  write_floats(t, &comma, "drop", &a->drop, 1);
-  write_int(t, &comma, "count", a->count);
-  write_floats(t, &comma, "scale", a->scale, 4);
-  write_floats(t, &comma, "shift", a->shift, 4);
+  for (int i = 0; (attr = plim_op_kind_attr(op->kind, i)) != NULL; i++) {
+    if (plim_attr_is_zero(attr, &op->attrs)) continue;
+    plim_text_format(t, "%s\"%s\": %s", comma, attr->name, attr->count > 1 ? "[" : "");
+    for (int k = 0; k < attr->count; k++) {
+      if (k > 0) plim_text_add(t, ", ");
+      write_number(t, attr, &op->attrs, k);
+    }
+    if (attr->count > 1) plim_text_add(t, "]");
+    comma = ", ";
+  }
   plim_text_add(t, "}");
+}
+
+static void write_numbers(plim_text *t, const int64_t *number, int32_t n) {
+  for (int32_t i = 0; i < n; i++) plim_text_format(t, i > 0 ? ", %lld" : "%lld", (long long)number[i]);
 }
 
 static void write_value(plim_text *t, const plim_value *v) {
@@ -54,10 +40,16 @@ static void write_value(plim_text *t, const plim_value *v) {
   plim_text_format(t, ", \"storage\": %d, \"offset\": %lld, \"dtype\": \"%s\", \"layout\": \"%s\", \"shape\": [",
                    v->storage, (long long)v->offset, plim_dtype_name(v->shape.dtype),
                    plim_layout_name(v->shape.layout));
-  for (int32_t i = 0; i < v->shape.rank; i++) {
-    plim_text_format(t, i > 0 ? ", %lld" : "%lld", (long long)v->shape.dim[i]);
+  write_numbers(t, v->shape.dim, v->shape.rank);
+  if (plim_shape_is_strided(&v->shape)) {
+    plim_text_add(t, "], \"strides\": [");
+    write_numbers(t, v->shape.stride, v->shape.rank);
   }
   plim_text_add(t, "]}");
+}
+
+static int has_costs(const plim_graph *g) {
+  return g->costs && plim_costs_any(g->costs);
 }
 
 static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) {
@@ -72,7 +64,7 @@ static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) 
   plim_text_quote(t, op->name);
   plim_text_format(t, ", \"kind\": \"%s\", \"class\": \"%s\", \"phase\": \"%s\"", plim_op_kind_name(op->kind),
                    plim_op_class_name(op->cls), plim_phase_name(op->phase));
-  write_attrs(t, &op->attrs);
+  write_attrs(t, op);
   plim_text_add(t, ", \"in\": ");
   plim_document_write_ids(t, op->in, op->n_in);
   plim_text_add(t, ", \"out\": ");
@@ -83,12 +75,26 @@ static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) 
   plim_document_write_pairs(t, op->pair, op->n_pairs);
   plim_text_add(t, ", \"time_ns\": ");
   plim_document_write_int(t, op->time_ns, -1);
-  if (version >= 4) plim_costs_write_op(t, g->costs, o);
+  if (has_costs(g)) plim_costs_write_op(t, g->costs, o);
   plim_text_add(t, "}");
 }
 
+/* What versions before the fifth have no words for: kinds and attributes that are newer, more sizes, strides, updates.
+ */
+static int is_fifth(const plim_graph *g) {
+  enum { OLD_RANK = 4, OLD_UPDATES = 2 };
+  for (int32_t v = 0; v < g->n_values; v++) {
+    if (g->value[v].shape.rank > OLD_RANK || plim_shape_is_strided(&g->value[v].shape)) return 1;
+  }
+  for (int32_t o = 0; o < g->n_ops; o++) {
+    if (plim_op_kind_row(g->op[o].kind)->version >= 5 || g->op[o].n_upd > OLD_UPDATES) return 1;
+  }
+  return 0;
+}
+
 int plim_graph_version(const plim_graph *g) {
-  if (g->costs && plim_costs_any(g->costs)) return 4;
+  if (is_fifth(g)) return 5;
+  if (has_costs(g)) return 4;
   if (plim_graph_precision(g) != PLIM_PRECISION_FP32) return 3;
   int second = g->unpacked || g->handles;
   for (int32_t s = 0; s < g->n_storages && !second; s++) second = g->storage[s].bytes == 0;
@@ -104,7 +110,7 @@ void plim_graph_write(plim_text *t, const plim_graph *g, int whole) {
   plim_text_quote(t, g->name);
   plim_text_format(t, ",\n  \"batch\": %d,\n", g->batch);
   if (version >= 2) plim_text_format(t, "  \"addresses\": \"%s\",\n", g->unpacked ? "none" : "packed");
-  if (version >= 4) plim_costs_write_devices(t, g->costs);
+  if (has_costs(g)) plim_costs_write_devices(t, g->costs);
   plim_text_add(t, "  \"storages\": [");
   for (int32_t i = 0; i < g->n_storages; i++) {
     plim_text_format(t, "%s\n    {\"role\": \"%s\", \"bytes\": %lld}", i > 0 ? "," : "",

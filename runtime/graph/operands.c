@@ -1,24 +1,26 @@
-/* Operand counts and types by kind, as kernels/op.h gives them. */
+/* Operand counts, types and shapes by kind, as the rows of kinds give them. */
 #include "runtime/graph/operands.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { TYPES_TEXT = 160 };
+enum { TYPES_TEXT = 256, RULES_TEXT = 384 };
 
 /* A custom op has what its program says; the general limits are checked elsewhere. */
 plim_status plim_operands_check(plim_context *ctx, const plim_op_spec *s) {
-  const plim_op_operands *o = plim_op_kind_operands(s->kind);
-  const int in_most = (int)strlen(o->in), out_most = (int)strlen(o->out), upd = (int)strlen(o->upd);
+  const plim_op_row *row = plim_op_kind_row(s->kind);
+  const int in_most = plim_op_operands_most(row->in), in_least = plim_op_operands_least(row->in);
+  const int out_most = plim_op_operands_most(row->out), out_least = plim_op_operands_least(row->out);
+  const int upd_most = plim_op_operands_most(row->upd), upd_least = plim_op_operands_least(row->upd);
   if (s->kind == PLIM_OP_CUSTOM) return PLIM_OK;
-  if (s->n_in >= o->in_least && s->n_in <= in_most && s->n_out >= o->out_least && s->n_out <= out_most &&
-      s->n_upd == upd) {
+  if (s->n_in >= in_least && s->n_in <= in_most && s->n_out >= out_least && s->n_out <= out_most &&
+      s->n_upd >= upd_least && s->n_upd <= upd_most) {
     return PLIM_OK;
   }
-  return plim_fail(ctx, PLIM_EDATA,
-                   "op '%.255s': a %s has %d to %d inputs, %d to %d outputs and updates %d values, not %d, %d and %d",
-                   s->name, plim_op_kind_name(s->kind), o->in_least, in_most, o->out_least, out_most, upd, s->n_in,
-                   s->n_out, s->n_upd);
+  return plim_fail(
+      ctx, PLIM_EDATA,
+      "op '%.255s': a %s has %d to %d inputs, %d to %d outputs and updates %d to %d values, not %d, %d and %d", s->name,
+      row->name, in_least, in_most, out_least, out_most, upd_least, upd_most, s->n_in, s->n_out, s->n_upd);
 }
 
 static int append_types(char *text, int used, const char *list, const plim_shape *shape, int32_t count) {
@@ -29,10 +31,19 @@ static int append_types(char *text, int used, const char *list, const plim_shape
   return used;
 }
 
+/* Kinds of older formats are not held to their rules: documents may have shapes that no kernel takes. */
+static plim_status check_rules(plim_context *ctx, const char *name, const plim_op_desc *op) {
+  char why[RULES_TEXT];
+  if (plim_op_kind_row(op->kind)->version < PLIM_OWN_KIND_VERSION || plim_op_fits(op, NULL, why, sizeof why)) {
+    return PLIM_OK;
+  }
+  return plim_fail(ctx, PLIM_EDATA, "op '%.255s': %s", name, why);
+}
+
 plim_status plim_operands_check_types(plim_context *ctx, const char *name, const plim_op_desc *op) {
   plim_dtype type;
   char text[TYPES_TEXT] = "";
-  if (plim_op_type(op, &type)) return PLIM_OK;
+  if (plim_op_type(op, &type)) return check_rules(ctx, name, op);
   int used = append_types(text, 0, "in ", op->in, op->n_in);
   used = append_types(text, used, ", out ", op->out, op->n_out);
   (void)append_types(text, used, ", upd ", op->upd, op->n_upd);

@@ -102,32 +102,20 @@ void plim_operand_fill_random(const plim_shape *shape, uint64_t seed, void *to) 
 
 /* ---- operands that need more ---- */
 
-typedef enum contents { LABELS, POSITIONS, ONES, WEIGHTS, HYPER } contents;
-
-static const struct {
-  plim_op_kind kind;
-  int32_t in;
-  contents contents;
-} special[] = {
-    {PLIM_OP_CONV2D, 1, WEIGHTS},          {PLIM_OP_CONV2D_BWD_DATA, 1, WEIGHTS}, {PLIM_OP_LINEAR, 1, WEIGHTS},
-    {PLIM_OP_LINEAR_BWD_DATA, 1, WEIGHTS}, {PLIM_OP_BN_APPLY, 1, ONES},           {PLIM_OP_BN_RUNNING, 0, ONES},
-    {PLIM_OP_BN_BWD_REDUCE, 2, ONES},      {PLIM_OP_BN_BWD_APPLY, 2, ONES},       {PLIM_OP_MAX_POOL_BWD, 1, POSITIONS},
-    {PLIM_OP_SOFTMAX_XENT, 1, LABELS},     {PLIM_OP_SOFTMAX_XENT_BWD, 1, LABELS}, {PLIM_OP_SGD, 1, HYPER},
-};
-
-static int find(const plim_op_desc *desc, int32_t k) {
-  for (int i = 0; i < (int)(sizeof special / sizeof special[0]); i++) {
-    if (special[i].kind == desc->kind && special[i].in == k && k < desc->n_in) return i;
-  }
-  return -1;
+/* What the kind's row says of input k; NULL: nothing but normal numbers. */
+static const plim_op_operand *special_operand(const plim_op_desc *desc, int32_t k) {
+  const plim_op_operand *operand = k < desc->n_in ? plim_op_operand_at(plim_op_kind_row(desc->kind)->in, k) : NULL;
+  return operand && operand->contents != PLIM_CONTENTS_NORMAL ? operand : NULL;
 }
 
 int plim_operand_is_special(const plim_op_desc *desc, int32_t k) {
-  return find(desc, k) >= 0;
+  return special_operand(desc, k) != NULL;
 }
 
-static void fill_labels(int32_t *to, int64_t n, int64_t classes) {
-  for (int64_t i = 0; i < n; i++) to[i] = (int32_t)(i % classes);
+static void fill_indices(int32_t *to, int64_t n, const plim_op_desc *desc, const char *below) {
+  plim_op_sizes sizes;
+  const int64_t most = plim_op_fits(desc, &sizes, NULL, 0) ? plim_op_size(&sizes, below) : 1;
+  for (int64_t i = 0; i < n; i++) to[i] = (int32_t)(i % (most > 0 ? most : 1));
 }
 
 static void fill_positions(uint8_t *to, int64_t n, int64_t positions) {
@@ -150,24 +138,26 @@ static void fill_weights(const plim_shape *shape, const float *normal, void *to,
 }
 
 void plim_operand_fill_special(const plim_op_desc *desc, int32_t k, const float *normal, void *to) {
-  static const float hyper[4] = {0.01F, 0.9F, 1e-4F, 0};
+  const plim_op_operand *operand = special_operand(desc, k);
   const plim_shape *shape = &desc->in[k];
   int64_t n = plim_shape_elements(shape);
-  switch (special[find(desc, k)].contents) {
-    case LABELS:
-      fill_labels(to, n, desc->in[0].dim[1]);
+  switch (operand->contents) {
+    case PLIM_CONTENTS_INDICES:
+      fill_indices(to, n, desc, operand->below);
       break;
-    case POSITIONS:
+    case PLIM_CONTENTS_POSITIONS:
       fill_positions(to, n, (int64_t)desc->attrs.kernel[0] * desc->attrs.kernel[1]);
       break;
-    case ONES:
+    case PLIM_CONTENTS_ONES:
       for (int64_t i = 0; i < n; i++) ((float *)to)[i] = 1;
       break;
-    case WEIGHTS:
+    case PLIM_CONTENTS_WEIGHTS:
       fill_weights(shape, normal, to, n);
       break;
-    case HYPER:
-      memcpy(to, hyper, (size_t)(n < 4 ? n : 4) * sizeof *hyper);
+    case PLIM_CONTENTS_TYPICAL:
+      for (int64_t i = 0; i < n; i++) ((float *)to)[i] = i < operand->n_typical ? operand->typical[i] : 0;
       break;
+    case PLIM_CONTENTS_NORMAL:
+      break; /* not special */
   }
 }

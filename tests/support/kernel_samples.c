@@ -174,16 +174,16 @@ plim_op_desc kernel_sample(plim_op_kind kind, plim_layout layout) {
   }
 }
 
-static void to_bf16(const char *letter, plim_shape *shape, int count) {
+static void to_bf16(const plim_op_operand *list, plim_shape *shape, int count) {
   for (int i = 0; i < count; i++) {
-    if (letter[i] == 't') shape[i].dtype = PLIM_BF16;
+    if (plim_op_operand_at(list, i)->type == 't') shape[i].dtype = PLIM_BF16;
   }
 }
 
 void kernel_to_bf16(plim_op_desc *op) {
-  const plim_op_operands *operands = plim_op_kind_operands(op->kind);
-  to_bf16(operands->in, op->in, op->n_in);
-  to_bf16(operands->out, op->out, op->n_out);
+  const plim_op_row *row = plim_op_kind_row(op->kind);
+  to_bf16(row->in, op->in, op->n_in);
+  to_bf16(row->out, op->out, op->n_out);
 }
 
 plim_op_desc kernel_sample_bf16(plim_op_kind kind, plim_layout layout) {

@@ -1,0 +1,382 @@
+/* The table of op kinds: everything that is to be said of a kind, in one place. docs/ops.md shows it.
+ *
+ * Operands without a fixed type are f32 or bf16. Sums, statistics, parameters and gradients of parameters are always
+ * f32. Sizes: N images, C channels; I inputs and O outputs of a product; H W of the larger image, P Q of the smaller
+ * one; R S of a window; K classes. In-place pairs stand only where the kernels read an element before they write it. */
+#include "kernels/op_rows.h"
+
+#include <stddef.h>
+
+/* ---- attributes, in the order of documents ---- */
+
+#define AT(field) offsetof(plim_attrs, field)
+const plim_attr plim_builtin_attrs[] = {
+    {"kernel", PLIM_ATTR_INT32, 2, AT(kernel), INT32_MAX, 1},
+    {"stride", PLIM_ATTR_INT32, 2, AT(stride), INT32_MAX, 1},
+    {"pad", PLIM_ATTR_INT32, 2, AT(pad), INT32_MAX, 1},
+    {"relu", PLIM_ATTR_INT32, 1, AT(relu), 1, 1},
+    {"add", PLIM_ATTR_INT32, 1, AT(add), 1, 1},
+    {"tf32", PLIM_ATTR_INT32, 1, AT(tf32), 1, 1},
+    {"eps", PLIM_ATTR_FLOAT, 1, AT(eps), 0, 1},
+    {"momentum", PLIM_ATTR_FLOAT, 1, AT(momentum), 0, 1},
+    {"drop", PLIM_ATTR_FLOAT, 1, AT(drop), 0, 1},
+    {"count", PLIM_ATTR_INT64, 1, AT(count), INT64_MAX, 1},
+    {"scale", PLIM_ATTR_FLOAT, 4, AT(scale), 0, 1},
+    {"shift", PLIM_ATTR_FLOAT, 4, AT(shift), 0, 1},
+    {NULL, PLIM_ATTR_INT32, 0, 0, 0, 0},
+};
+
+/* ---- operands ---- */
+
+#define OPERAND(n, t, s) .name = (n), .type = (t), .shape = (s)
+#define TENSOR(n, t, s) \
+  { OPERAND(n, t, s) }
+#define MAYBE(n, t, s) \
+  { OPERAND(n, t, s), .optional = 1 }
+#define WITH(n, t, s, c) \
+  { OPERAND(n, t, s), .contents = (c) }
+#define ONES(n, t, s) WITH(n, t, s, PLIM_CONTENTS_ONES)
+#define WEIGHTS(n, s) WITH(n, 't', s, PLIM_CONTENTS_WEIGHTS)
+#define POSITIONS(n, s) WITH(n, 'u', s, PLIM_CONTENTS_POSITIONS)
+#define INDICES(n, s, size) \
+  { OPERAND(n, 'i', s), .contents = PLIM_CONTENTS_INDICES, .below = (size) }
+#define TYPICAL(n, s, values)                                                        \
+  {                                                                                  \
+    OPERAND(n, 'f', s), .contents = PLIM_CONTENTS_TYPICAL, .typical = (values),      \
+                        .n_typical = (int32_t)(sizeof(values) / sizeof((values)[0])) \
+  }
+
+static const float sgd_hyper[] = {0.01F, 0.9F, 1e-4F, 0};
+
+/* The smaller image has a place for each window, and each window covers at least one position of the larger one. */
+static int windows_fit(const plim_attrs *a, const plim_shape *larger, const plim_shape *smaller) {
+  for (int i = 0; i < 2; i++) {
+    const int64_t kernel = a->kernel[i], stride = a->stride[i], pad = a->pad[i];
+    if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel || larger->dim[2 + i] + 2 * pad < kernel) return 0;
+    if (smaller->dim[2 + i] != (larger->dim[2 + i] + 2 * pad - kernel) / stride + 1) return 0;
+  }
+  return 1;
+}
+static int windows_forward(const plim_op_desc *op) {
+  return windows_fit(&op->attrs, &op->in[0], &op->out[0]);
+}
+static int windows_backward(const plim_op_desc *op) {
+  return windows_fit(&op->attrs, &op->out[0], &op->in[0]);
+}
+static int windows_weights(const plim_op_desc *op) {
+  return windows_fit(&op->attrs, &op->in[1], &op->in[0]);
+}
+
+/* ---- the kinds ---- */
+
+#define ROW(text) .struct_bytes = sizeof(plim_op_row), .name = (text), .version = 1
+
+const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
+    {
+        [PLIM_OP_CUSTOM] =
+            {
+                ROW("custom"),
+                .doc = "whatever the program says that made the graph; class, pairs and time are those of the graph",
+            },
+
+        [PLIM_OP_IMAGE] =
+            {
+                ROW("image"),
+                .in = {TENSOR("image", 'u', "N C H W")},
+                .out = {TENSOR("y", 't', "N C H W")},
+                .attrs = "scale shift",
+                .doc = "y = image * scale + shift, by channel; the image lies in NHWC",
+            },
+
+        [PLIM_OP_CONV2D] =
+            {
+                ROW("conv2d"),
+                .in = {TENSOR("x", 't', "N I H W"), WEIGHTS("w", "O I R S"), MAYBE("bias", 'f', "O")},
+                .out = {TENSOR("y", 't', "N O P Q")},
+                .attrs = "kernel stride pad tf32",
+                .flops = "2 N O P Q I R S",
+                .check = windows_forward,
+                .gradient = {{"bias", PLIM_OP_BIAS_BWD, "dy"},
+                             {"w", PLIM_OP_CONV2D_BWD_WEIGHTS, "dy x"},
+                             {"x", PLIM_OP_CONV2D_BWD_DATA, "dy w"}},
+                .doc = "y = x convolved with w [+ bias]",
+            },
+
+        [PLIM_OP_CONV2D_BWD_DATA] =
+            {
+                ROW("conv2d_bwd_data"),
+                .in = {TENSOR("dy", 't', "N O P Q"), WEIGHTS("w", "O I R S")},
+                .out = {TENSOR("dx", 't', "N I H W")},
+                .attrs = "kernel stride pad tf32",
+                .flops = "2 N O P Q I R S",
+                .check = windows_backward,
+                .doc = "gradient of a convolution by x",
+            },
+
+        [PLIM_OP_CONV2D_BWD_WEIGHTS] =
+            {
+                ROW("conv2d_bwd_weights"),
+                .in = {TENSOR("dy", 't', "N O P Q"), TENSOR("x", 't', "N I H W")},
+                .out = {TENSOR("dw", 'f', "O I R S")},
+                .attrs = "kernel stride pad tf32",
+                .flops = "2 N O P Q I R S",
+                .check = windows_weights,
+                .doc = "gradient of a convolution by w",
+            },
+
+        [PLIM_OP_LINEAR] =
+            {
+                ROW("linear"),
+                .in = {TENSOR("x", 't', "N I"), WEIGHTS("w", "O I"), MAYBE("bias", 'f', "O")},
+                .out = {TENSOR("y", 't', "N O")},
+                .attrs = "tf32",
+                .flops = "2 N O I",
+                .gradient = {{"bias", PLIM_OP_BIAS_BWD, "dy"},
+                             {"w", PLIM_OP_LINEAR_BWD_WEIGHTS, "dy x"},
+                             {"x", PLIM_OP_LINEAR_BWD_DATA, "dy w"}},
+                .doc = "y = x times w transposed [+ bias]",
+            },
+
+        [PLIM_OP_LINEAR_BWD_DATA] =
+            {
+                ROW("linear_bwd_data"),
+                .in = {TENSOR("dy", 't', "N O"), WEIGHTS("w", "O I")},
+                .out = {TENSOR("dx", 't', "N I")},
+                .attrs = "tf32",
+                .flops = "2 N O I",
+                .doc = "dx = dy times w",
+            },
+
+        [PLIM_OP_LINEAR_BWD_WEIGHTS] =
+            {
+                ROW("linear_bwd_weights"),
+                .in = {TENSOR("dy", 't', "N O"), TENSOR("x", 't', "N I")},
+                .out = {TENSOR("dw", 'f', "O I")},
+                .attrs = "tf32",
+                .flops = "2 N O I",
+                .doc = "dw = dy transposed times x",
+            },
+
+        [PLIM_OP_BIAS_BWD] =
+            {
+                ROW("bias_bwd"),
+                .in = {TENSOR("dy", 't', "N C ...")},
+                .out = {TENSOR("dbias", 'f', "C")},
+                .doc = "sums of dy by channel",
+            },
+
+        [PLIM_OP_BN_STATS] =
+            {
+                ROW("bn_stats"),
+                .in = {TENSOR("x", 't', "N C ...")},
+                .out = {TENSOR("stats", 'f', "2 C")},
+                .doc = "mean and biased variance by channel",
+            },
+
+        [PLIM_OP_BN_APPLY] =
+            {
+                ROW("bn_apply"),
+                .in = {TENSOR("x", 't', "N C ..."), ONES("stats", 'f', "2 C"), TENSOR("affine", 'f', "2 C"),
+                       MAYBE("residual", 't', "N C ...")},
+                .out = {TENSOR("y", 't', "N C ..."), MAYBE("mask", 'b', "N C ...")},
+                .attrs = "relu add eps",
+                .n_pairs = 2,
+                .pair = {{0, 0}, {0, 3}},
+                .gradient = {{"affine", PLIM_OP_BN_BWD_REDUCE, "dy x stats mask?"},
+                             {"x", PLIM_OP_BN_BWD_APPLY, "dy x stats affine daffine mask?"}},
+                .doc = "y = (x - mean) / sqrt(variance + eps) * scale + shift [+ residual: attrs.add], clamped at 0: "
+                       "attrs.relu; affine "
+                       "has scale and shift, the mask a bit for each y > 0. With a residual dy is masked before",
+            },
+
+        [PLIM_OP_BN_RUNNING] =
+            {
+                ROW("bn_running"),
+                .cls = PLIM_OP_EFFECT,
+                .in = {ONES("stats", 'f', "2 C")},
+                .upd = {TENSOR("running", 'f', "2 C")},
+                .attrs = "momentum count",
+                .doc = "running += momentum * (stats - running), with the variance of attrs.count elements unbiased",
+            },
+
+        [PLIM_OP_BN_BWD_REDUCE] =
+            {
+                ROW("bn_bwd_reduce"),
+                .in = {TENSOR("dy", 't', "N C ..."), TENSOR("x", 't', "N C ..."), ONES("stats", 'f', "2 C"),
+                       MAYBE("mask", 'b', "N C ...")},
+                .out = {TENSOR("daffine", 'f', "2 C")},
+                .attrs = "relu eps",
+                .doc = "gradients of scale and shift; attrs.relu: dy counts where the mask is set",
+            },
+
+        [PLIM_OP_BN_BWD_APPLY] =
+            {
+                ROW("bn_bwd_apply"),
+                .in = {TENSOR("dy", 't', "N C ..."), TENSOR("x", 't', "N C ..."), ONES("stats", 'f', "2 C"),
+                       TENSOR("affine", 'f', "2 C"), TENSOR("daffine", 'f', "2 C"), MAYBE("mask", 'b', "N C ...")},
+                .out = {TENSOR("dx", 't', "N C ...")},
+                .attrs = "relu eps",
+                .n_pairs = 2,
+                .pair = {{0, 0}, {0, 1}},
+                .doc = "gradient of a batch norm by x; attrs.relu: dy counts where the mask is set",
+            },
+
+        [PLIM_OP_RELU] =
+            {
+                ROW("relu"),
+                .in = {TENSOR("x", 't', "...")},
+                .out = {TENSOR("y", 't', "..."), MAYBE("mask", 'b', "...")},
+                .attrs = "relu",
+                .n_pairs = 1,
+                .pair = {{0, 0}},
+                .gradient = {{"x", PLIM_OP_RELU_BWD, "mask dy"}},
+                .doc = "y = x clamped at 0; the mask has a bit for each y > 0",
+            },
+
+        [PLIM_OP_RELU_BWD] =
+            {
+                ROW("relu_bwd"),
+                .in = {TENSOR("mask", 'b', "..."), TENSOR("dy", 't', "..."), MAYBE("dy2", 't', "...")},
+                .out = {TENSOR("dx", 't', "...")},
+                .n_pairs = 2,
+                .pair = {{0, 1}, {0, 2}},
+                .doc = "dx = dy [+ dy2] where the mask is set, else 0",
+            },
+
+        [PLIM_OP_ADD] =
+            {
+                ROW("add"),
+                .in = {TENSOR("a", 't', "..."), TENSOR("b", 't', "...")},
+                .out = {TENSOR("y", 't', "..."), MAYBE("mask", 'b', "...")},
+                .attrs = "relu",
+                .n_pairs = 2,
+                .pair = {{0, 0}, {0, 1}},
+                .gradient = {{"a", PLIM_OP_CUSTOM, "dy"}, {"b", PLIM_OP_CUSTOM, "dy"}},
+                .doc = "y = a + b, clamped at 0: attrs.relu. Then the mask has a bit for each y > 0, and dy is masked "
+                       "before",
+            },
+
+        [PLIM_OP_MAX_POOL] =
+            {
+                ROW("max_pool"),
+                .in = {TENSOR("x", 't', "N C H W")},
+                .out = {TENSOR("y", 't', "N C P Q"), TENSOR("index", 'u', "N C P Q")},
+                .attrs = "kernel stride pad",
+                .check = windows_forward,
+                .gradient = {{"x", PLIM_OP_MAX_POOL_BWD, "dy index"}},
+                .doc = "largest element of each window, and its position in the window",
+            },
+
+        [PLIM_OP_MAX_POOL_BWD] =
+            {
+                ROW("max_pool_bwd"),
+                .in = {TENSOR("dy", 't', "N C P Q"), POSITIONS("index", "N C P Q")},
+                .out = {TENSOR("dx", 't', "N C H W")},
+                .attrs = "kernel stride pad",
+                .check = windows_backward,
+                .doc = "gradient of max_pool",
+            },
+
+        [PLIM_OP_AVG_POOL] =
+            {
+                ROW("avg_pool"),
+                .in = {TENSOR("x", 't', "N C H W")},
+                .out = {TENSOR("y", 't', "N C P Q")},
+                .attrs = "kernel stride pad",
+                .check = windows_forward,
+                .gradient = {{"x", PLIM_OP_AVG_POOL_BWD, "dy"}},
+                .doc = "mean of each window, in which padding counts as zeros",
+            },
+
+        [PLIM_OP_AVG_POOL_BWD] =
+            {
+                ROW("avg_pool_bwd"),
+                .in = {TENSOR("dy", 't', "N C P Q")},
+                .out = {TENSOR("dx", 't', "N C H W")},
+                .attrs = "kernel stride pad",
+                .check = windows_backward,
+                .doc = "gradient of avg_pool",
+            },
+
+        [PLIM_OP_GLOBAL_AVG_POOL] =
+            {
+                ROW("global_avg_pool"),
+                .in = {TENSOR("x", 't', "N C H W")},
+                .out = {TENSOR("y", 't', "N C")},
+                .gradient = {{"x", PLIM_OP_GLOBAL_AVG_POOL_BWD, "dy"}},
+                .doc = "mean of each channel of an image",
+            },
+
+        [PLIM_OP_GLOBAL_AVG_POOL_BWD] =
+            {
+                ROW("global_avg_pool_bwd"),
+                .in = {TENSOR("dy", 't', "N C")},
+                .out = {TENSOR("dx", 't', "N C H W")},
+                .doc = "gradient of global_avg_pool",
+            },
+
+        [PLIM_OP_DROPOUT] =
+            {
+                ROW("dropout"),
+                .cls = PLIM_OP_RANDOM,
+                .in = {TENSOR("x", 't', "...")},
+                .out = {TENSOR("y", 't', "..."), TENSOR("mask", 'b', "...")},
+                .attrs = "drop",
+                .n_pairs = 1,
+                .pair = {{0, 0}},
+                .gradient = {{"x", PLIM_OP_DROPOUT_BWD, "dy mask"}},
+                .doc = "y = x / (1 - drop) where the mask is set, else 0; a bit of the mask is set with probability 1 "
+                       "- drop",
+            },
+
+        [PLIM_OP_DROPOUT_BWD] =
+            {
+                ROW("dropout_bwd"),
+                .in = {TENSOR("dy", 't', "..."), TENSOR("mask", 'b', "...")},
+                .out = {TENSOR("dx", 't', "...")},
+                .attrs = "drop",
+                .n_pairs = 1,
+                .pair = {{0, 0}},
+                .doc = "dx = dy / (1 - drop) where the mask is set, else 0",
+            },
+
+        [PLIM_OP_SOFTMAX_XENT] =
+            {
+                ROW("softmax_xent"),
+                .in = {TENSOR("logits", 't', "N K"), INDICES("label", "N", "K")},
+                .out = {TENSOR("loss", 'f', "1"), TENSOR("hits", 'i', "2"), TENSOR("prob", 'f', "N K")},
+                .n_pairs = 1,
+                .pair = {{2, 0}},
+                .gradient = {{"logits", PLIM_OP_SOFTMAX_XENT_BWD, "prob label"}},
+                .doc = "mean cross entropy over labels >= 0 (-1: ignored), labels hit and counted, and the softmax",
+            },
+
+        [PLIM_OP_SOFTMAX_XENT_BWD] =
+            {
+                ROW("softmax_xent_bwd"),
+                .in = {TENSOR("prob", 'f', "N K"), INDICES("label", "N", "K")},
+                .out = {TENSOR("dlogits", 't', "N K")},
+                .n_pairs = 1,
+                .pair = {{0, 0}},
+                .doc = "gradient of softmax_xent",
+            },
+
+        [PLIM_OP_SGD] =
+            {
+                ROW("sgd"),
+                .cls = PLIM_OP_EFFECT,
+                .in = {TENSOR("grad", 'f', "..."), TYPICAL("hyper", "4", sgd_hyper)},
+                .upd = {TENSOR("param", 'f', "..."), TENSOR("velocity", 'f', "...")},
+                .doc = "velocity = momentum * velocity + (grad + decay * param); param -= rate * velocity; hyper "
+                       "has rate, momentum, "
+                       "decay, 0",
+            },
+
+        [PLIM_OP_CAST] =
+            {
+                ROW("cast"),
+                .in = {TENSOR("x", 'f', "...")},
+                .out = {TENSOR("y", 'h', "...")},
+                .doc = "y = x rounded to bf16",
+            },
+};
