@@ -114,6 +114,81 @@ Test(paging, a_page_space_without_bytes_pages_nothing) {
   free_rig(&r);
 }
 
+/* ---- two devices ---- */
+
+static plim_plan *plan_two(rig *r, int64_t budget_bytes) {
+  plim_plan *plan = NULL;
+  r->paging.device = "cpu:1";
+  r->paging.device_bytes = budget_bytes;
+  r->paging.device_latency_ns = 1;
+  r->paging.device_bytes_per_ns = 2 * r->paging.bytes_per_ns[0];
+  r->options.budget_bytes = budget_bytes;
+  r->options.paging = &r->paging;
+  plim_status status = plim_plan_make(r->ctx, r->graph, r->profile, &r->options, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r->ctx));
+  if (!plan) return NULL;
+  cr_assert_eq(plim_plan_check(r->ctx, r->graph, plan), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_leq(plan->arena_bytes, budget_bytes);
+  for (int32_t k = 0; k < plan->n_pages; k++) cr_assert_leq(plan->page[k].arena_bytes, plan->page[k].budget_bytes);
+  return plan;
+}
+
+Test(paging, two_devices_close_half_of_the_gap_between_one_device_and_the_bound) {
+  double gap_ns = 0, closed_ns = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    plim_plan *one = NULL, *two = NULL;
+    make_rig(&r, seed);
+    r.paging.space = NULL;
+    plim_status alone = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &one);
+    two = plan_two(&r, r.options.budget_bytes);
+    cr_assert(two || alone == PLIM_ENOFIT);
+    if (two && one) {
+      int64_t bound_ns = two->n_pages > 0 ? two->bound_ns : one->keep_all_ns;
+      cr_assert_leq(two->time_ns, one->time_ns);
+      cr_assert_leq(bound_ns, two->time_ns);
+      gap_ns += (double)(one->time_ns - bound_ns);
+      closed_ns += (double)(one->time_ns - two->time_ns);
+    }
+    plim_plan_free(one);
+    plim_plan_free(two);
+    free_rig(&r);
+  }
+  cr_assert_geq(closed_ns, 0.5 * gap_ns, "%.0f of %.0f ns", closed_ns, gap_ns);
+}
+
+Test(paging, without_recomputation_two_arenas_hold_what_one_does_not) {
+  int fits = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    plim_plan_floor floor;
+    make_rig(&r, seed);
+    cr_assert_eq(plim_plan_smallest(r.ctx, r.graph, r.profile, &r.options, &floor, NULL), PLIM_OK);
+    int64_t persistent = plim_graph_persistent_bytes(r.graph);
+    r.paging.recompute = 0;
+    r.paging.space = NULL;
+    plim_plan *two = plan_two(&r, persistent + (floor.keep_all_bytes - persistent) * 6 / 10);
+    fits += two && two->n_pages > 0;
+    plim_plan_free(two);
+    free_rig(&r);
+  }
+  cr_assert_gt(fits, SEEDS / 2, "%d of %d", fits, (int)SEEDS);
+}
+
+Test(paging, two_devices_page_to_a_third_space) {
+  int paged = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    make_rig(&r, seed);
+    int64_t persistent = plim_graph_persistent_bytes(r.graph);
+    plim_plan *plan = plan_two(&r, persistent + (r.options.budget_bytes - persistent) * 6 / 10);
+    paged += plan && plan->n_pages == 2 && plan->page[0].computes && plan->page[1].peak_bytes > 0;
+    plim_plan_free(plan);
+    free_rig(&r);
+  }
+  cr_assert_gt(paged, 0);
+}
+
 Test(paging, links_are_measured) {
   static const char *const spaces[] = {"host", "disk"};
   plim_context *ctx = NULL;
