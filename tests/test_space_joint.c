@@ -143,7 +143,7 @@ Test(space_joint, a_deadline_that_only_the_program_keeps_is_refused_with_one_tha
     options.deadline_ns = deadline;
     plim_status status = plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan);
     cr_expect_eq(status, deadline == 12000 ? PLIM_OK : PLIM_ENOFIT);
-    if (!plan) cr_expect_not_null(strstr(plim_context_error(ctx), "a deadline of 12000 ns has one"));
+    if (!plan) cr_expect_not_null(strstr(plim_context_error(ctx), "a deadline of 12000 has one"));
     if (plan) cr_expect_eq(plan->makespan_ns, 12000);
     plim_space_plan_free(plan);
   }

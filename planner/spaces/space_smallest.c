@@ -103,6 +103,10 @@ static plim_status least_deadline(smallest *k, int64_t *out) {
   return status;
 }
 
+const char *plim_space_time_unit(const plim_space_problem *p) {
+  return plim_platform_has_own_times(p->platform, p->graph->costs) ? "" : " ns";
+}
+
 const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_FACTOR_BYTES]) {
   double unit = factor > 0 ? fmax(1, pow(10, 5 - floor(log10(factor)))) : 1;
   double digits = up ? ceil(factor * unit - 1e-3) : floor(factor * unit + 1e-3);
@@ -163,7 +167,7 @@ plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_spa
   }
   if (options->deadline_ns < INT64_MAX) PLIM_CHECK(least_deadline(&k, &deadline));
   if (deadline > 0) {
-    (void)snprintf(words, sizeof words, "a deadline of %lld ns has one", (long long)deadline);
+    (void)snprintf(words, sizeof words, "a deadline of %lld%s has one", (long long)deadline, plim_space_time_unit(p));
   } else {
     PLIM_CHECK(tell_budgets(&k, options->budget, words));
   }

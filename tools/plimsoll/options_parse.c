@@ -50,7 +50,7 @@ static int parse_number(const option_row *r, const char *arg, double *x) {
 static const struct {
   const char *name;
   double seconds;
-} time_units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}};
+} time_units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"m", 60}, {"min", 60}, {"h", 3600}};
 enum { TIME_UNITS = sizeof time_units / sizeof time_units[0] };
 
 int options_time(const char *text, double *seconds) {
