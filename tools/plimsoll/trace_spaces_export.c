@@ -6,12 +6,27 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/size.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/pictures.h"
 #include "tools/plimsoll/space_reason.h"
 #include "tools/plimsoll/trace_spaces.h"
 
-enum { WIDTH = 1000, LEFT = 130, TOP = 40, ROW = 26, BAR = 18, CHART = 90, MOST_REASONS = 200, LETTER = 7 };
+enum {
+  WIDTH = 1000,
+  LEFT = 150,
+  TOP = 48,
+  ROW = 26,
+  BAR = 18,
+  CHART = 90,
+  MOST_REASONS = 200,
+  LETTER = 7,
+  QUEUE_NAME = 15
+};
+
+#define FIRST_RUN "#4a7ebb"
+#define RECOMPUTE "#c0504d"
+#define COPY "#d98c2b"
 
 /* ---- events ---- */
 
@@ -62,8 +77,8 @@ static double x_of(const traced_spaces *t, int64_t ns) {
 
 static const char *colour(const traced_spaces *t, int32_t c) {
   const plim_command *m = &t->plan->command[c];
-  if (m->kind == PLIM_COMMAND_COPY) return "#d98c2b";
-  return t->in.run_of[m->op] == c ? "#4a7ebb" : "#c0504d";
+  if (m->kind == PLIM_COMMAND_COPY) return COPY;
+  return t->in.run_of[m->op] == c ? FIRST_RUN : RECOMPUTE;
 }
 
 static void add_bar(const traced_spaces *t, int32_t c, double x, double width, double y, plim_text *text) {
@@ -72,8 +87,8 @@ static void add_bar(const traced_spaces *t, int32_t c, double x, double width, d
   plim_text_format(text, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"%s\"><title>%d ", x, y, width,
                    BAR, colour(t, c), (int)c);
   svg_add(text, name, 60);
-  plim_text_format(text, ", %s to %s</title></rect>\n", human_count(t->in.begin_ns[c], a),
-                   human_count(t->in.end_ns[c], b));
+  plim_text_format(text, ", %s to %s</title></rect>\n", space_time_words(t->graph, t->plan, t->in.begin_ns[c], a),
+                   space_time_words(t->graph, t->plan, t->in.end_ns[c], b));
   int room = (int)((width - 4) / LETTER);
   if (room < 4) return;
   plim_text_format(text, "<text x=\"%.2f\" y=\"%.1f\" class=\"on\">", x + 2, y + BAR - 5);
@@ -94,7 +109,7 @@ static void add_queue(const traced_spaces *t, int32_t q, double y, plim_text *te
     drawn = x + width;
   }
   plim_text_format(text, "<text x=\"4\" y=\"%.1f\">", y + BAR - 5);
-  svg_add(text, t->plan->queue[q].name, 12);
+  svg_add(text, t->plan->queue[q].name, QUEUE_NAME);
   double whole = t->plan->makespan_ns > 0 ? (double)t->plan->makespan_ns : 1;
   plim_text_format(text, "</text><text x=\"%d\" y=\"%.1f\" class=\"end\">%.0f %%</text>\n", LEFT - 4, y + BAR - 5,
                    100 * (double)busy / whole);
@@ -117,7 +132,7 @@ static plim_status add_chart(const traced_spaces *t, int32_t s, double y, plim_t
   int32_t n = t->plan->n_commands;
   int64_t budget = space->budget_bytes, most = t->in.peak_bytes[s];
   moment *m = NULL;
-  char a[HUMAN_BYTES], b[HUMAN_BYTES];
+  char a[PLIM_SIZE_TEXT_BYTES], b[PLIM_SIZE_TEXT_BYTES];
   if (budget < INT64_MAX && budget > most) most = budget;
   double scale = (CHART - 20) / (double)(most > 0 ? most : 1), bottom = y + CHART - 10, x = LEFT, last = bottom;
   PLIM_TRY(plim_allocate(t->ctx, n, sizeof *m, &m));
@@ -138,28 +153,57 @@ static plim_status add_chart(const traced_spaces *t, int32_t s, double y, plim_t
   }
   plim_text_format(text, "<text x=\"4\" y=\"%.1f\">", y + 24);
   svg_add(text, space->name, 16);
-  plim_text_format(text, "</text><text x=\"4\" y=\"%.1f\">peak %s</text>", y + 40, human_count(space->peak_bytes, a));
+  plim_text_format(text, "</text><text x=\"4\" y=\"%.1f\">peak %s</text>", y + 40,
+                   plim_size_print(space->peak_bytes, a));
   if (budget < INT64_MAX)
-    plim_text_format(text, "<text x=\"4\" y=\"%.1f\">of %s</text>", y + 56, human_count(budget, b));
+    plim_text_format(text, "<text x=\"4\" y=\"%.1f\">of %s</text>", y + 56, plim_size_print(budget, b));
   plim_text_add(text, "\n");
   plim_release(t->ctx, m, n, sizeof *m);
   return PLIM_OK;
 }
 
 static void add_ticks(const traced_spaces *t, double bottom, plim_text *text) {
-  double whole = (double)t->plan->makespan_ns, tick = whole > 0 ? svg_tick(whole, 10) : 1;
-  char a[HUMAN_BYTES];
+  double whole = (double)t->plan->makespan_ns, tick = whole > 0 ? svg_tick(whole, 10) : 1, unit_ns = 1;
+  const char *unit =
+      space_has_own_times(t->graph, t->plan) ? "graph's unit" : human_time_unit(t->plan->makespan_ns, &unit_ns);
+  plim_text_format(text, "<text x=\"%d\" y=\"%.1f\" class=\"end\" font-size=\"10\">time, %s</text>\n", LEFT - 12,
+                   bottom + 14, unit);
   for (int i = 0; i * tick <= whole; i++) {
     double ns = i * tick;
     double x = x_of(t, (int64_t)ns);
-    plim_text_format(text,
-                     "<path class=\"tick\" d=\"M%.2f %dV%.1f\"/><text x=\"%.2f\" y=\"%.1f\" class=\"mid\">%s</text>\n",
-                     x, TOP - 6, bottom, x, bottom + 14, human_count((int64_t)ns, a));
+    plim_text_format(
+        text, "<path class=\"tick\" d=\"M%.2f %dV%.1f\"/><text x=\"%.2f\" y=\"%.1f\" class=\"mid\">%.10g</text>\n", x,
+        TOP - 6, bottom, x, bottom + 14, ns / unit_ns);
   }
+}
+
+/* What the colours and the numbers beside the rows mean. */
+static void add_legend(plim_text *text) {
+  static const struct {
+    const char *mark, *words;
+    int width;
+  } rows[] = {{"fill=\"" FIRST_RUN "\"", "first run", 72},
+              {"fill=\"" RECOMPUTE "\"", "recompute", 80},
+              {"fill=\"" COPY "\"", "copy", 50},
+              {"class=\"bytes\"", "bytes in a space", 108},
+              {"class=\"budget\"", "its budget", 72}};
+  int x = 4;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    int line = i + 1 == sizeof rows / sizeof *rows;
+    plim_text_format(text,
+                     line ? "<path d=\"M%d %dh10\" %s/>" : "<rect x=\"%d\" y=\"%d\" width=\"10\" height=\"10\" %s/>", x,
+                     line ? 32 : 26, rows[i].mark);
+    plim_text_format(text, "<text x=\"%d\" y=\"35\" font-size=\"11\" fill=\"#666\">%s</text>\n", x + 14, rows[i].words);
+    x += rows[i].width + 10;
+  }
+  plim_text_format(
+      text,
+      "<text x=\"%d\" y=\"35\" font-size=\"11\" fill=\"#666\">percent: of the makespan that a queue works</text>\n", x);
 }
 
 static plim_status add_picture(const traced_spaces *t, plim_text *text) {
   const plim_space_plan *p = t->plan;
+  char makespan[HUMAN_BYTES];
   double charts = TOP + (double)p->n_queues * ROW + 6, bottom = charts + (double)p->n_spaces * CHART;
   plim_text_format(text,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
@@ -170,10 +214,10 @@ static plim_status add_picture(const traced_spaces *t, plim_text *text) {
                    WIDTH, bottom + 24, WIDTH);
   plim_text_add(text, "<text x=\"4\" y=\"16\" font-size=\"14\">");
   svg_add(text, t->graph->name, 80);
-  plim_text_add(
-      text,
-      "</text>\n<text x=\"4\" y=\"32\" font-size=\"11\" fill=\"#666\">blue: first run, red: recompute, orange: "
-      "copy; percent of the makespan that a queue works</text>\n");
+  plim_text_add(text, ", by ");
+  svg_add(text, p->planner, (int)sizeof p->planner);
+  plim_text_format(text, ", makespan %s</text>\n", space_time_words(t->graph, p, p->makespan_ns, makespan));
+  add_legend(text);
   add_ticks(t, bottom, text);
   for (int32_t q = 0; q < p->n_queues; q++) add_queue(t, q, TOP + (double)q * ROW, text);
   for (int32_t s = 0; s < p->n_spaces; s++) PLIM_TRY(add_chart(t, s, charts + (double)s * CHART, text));
