@@ -1,10 +1,10 @@
 /* The cut model with rows for links, energy and deadline, relaxed by multipliers.
  *
  * Let H be the spaces where devices compute. When node v first begins to run, all its ancestors have run, and none of
- * its descendants. H has v's output and inputs. A node u is needed at v if it is an ancestor, no input, and has a
- * reader that descends from v: either H has its output now, or it is brought to H later, before that reader: by a run
- * that is not u's first, or by a copy from outside H, where a copy out of H brought it. So at every such cut the needed
- * bytes above the budgets of H must be brought again.
+ * its descendants. H has v's output, inputs and workspace. A node u is needed at v if it is an ancestor, no input, and
+ * has a reader that descends from v: either H has its output now, or it is brought to H later, before that reader: by a
+ * run that is not u's first, or by a copy from outside H, where a copy out of H brought it. So at every such cut the
+ * needed bytes above the budgets of H must be brought again.
  *
  * Of readers of u that descend from one another, what is brought between two of them is counted apart: a gap. A cut
  * that lies in one gap asks that gap, any other all gaps of u. Copies out of H are counted once a node.
@@ -93,7 +93,7 @@ static int is_needed(const bounding *b, int32_t u, int32_t v) {
 /* The bytes by which what is needed at the first run of v exceeds the budgets of H. */
 static int64_t demand_of(const bounding *b, int32_t v) {
   const plim_space_node *node = &b->p->node[v];
-  int64_t bytes = node->bytes;
+  int64_t bytes = node->bytes + node->workspace;
   for (int32_t i = 0; i < node->n_preds; i++) bytes += b->p->node[node->pred[i]].bytes;
   for (int32_t u = 0; u < v; u++) {
     if (is_read_after(b, u, v) && is_ancestor(b, u, v) && is_needed(b, u, v)) bytes += b->p->node[u].bytes;
@@ -132,7 +132,7 @@ static void limit_demands(const bounding *b, int64_t *most) {
   for (int32_t v = 0; v < b->n; v++) {
     const plim_space_node *node = &b->p->node[v];
     live += node->bytes;
-    most[v] = live - b->home_bytes;
+    most[v] = live + node->workspace - b->home_bytes;
     for (int32_t i = 0; i < node->n_preds; i++) {
       if (!is_read_after(b, node->pred[i], v)) live -= b->p->node[node->pred[i]].bytes;
     }

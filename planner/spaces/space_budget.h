@@ -11,7 +11,7 @@
 PLIM_MUST_USE plim_status plim_space_budget_parse(const plim_platform *platform, const char *text, int64_t whole,
                                                   int64_t *budget);
 
-/* 1 when the device runs the node, and its inputs and output fit together where the device computes. */
+/* 1 when the device runs the node, and its inputs, output and workspace fit together where the device computes. */
 int plim_space_has_room(const plim_space_problem *problem, const int64_t *budget, int32_t node, int32_t device);
 
 #endif

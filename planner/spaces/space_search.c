@@ -414,9 +414,12 @@ static plim_status search_rounds(searching *k) {
 
 static plim_status need_sums(const plim_space_problem *p) {
   int64_t sum = 0;
-  for (int32_t i = 0; i < p->n && sum >= 0; i++) sum = plim_add_bytes(sum, p->node[i].bytes);
+  for (int32_t i = 0; i < p->n && sum >= 0; i++) {
+    sum = plim_add_bytes(sum, p->node[i].bytes);
+    if (sum >= 0) sum = plim_add_bytes(sum, p->node[i].workspace);
+  }
   if (sum >= 0 && sum < INT64_MAX / 4) return PLIM_OK;
-  return plim_fail(p->ctx, PLIM_EOVERFLOW, "the bytes of all outputs add up to more than 61 bits hold");
+  return plim_fail(p->ctx, PLIM_EOVERFLOW, "the bytes of all outputs and workspaces add up to more than 61 bits hold");
 }
 
 static plim_status search(searching *k, plim_space_found *found, plim_space_events *out) {

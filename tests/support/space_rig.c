@@ -13,7 +13,18 @@ const space_case space_rig_small = {"small",
                                     {4, 2, 3, 1},
                                     {{10, 20, 30, 40}, {11, 21, 31, 41}},
                                     {{5, 6, 7, 8}, {9, 9, 9, 9}},
-                                    {{0, 1}, {0, 2}, {1, 3}, {2, 3}}};
+                                    {{0, 1}, {0, 2}, {1, 3}, {2, 3}},
+                                    {0}};
+
+const space_case space_rig_workspaces = {"workspaces",
+                                         4,
+                                         2,
+                                         4,
+                                         {4, 2, 3, 1},
+                                         {{10, 20, 30, 40}, {11, 21, 31, 41}},
+                                         {{5, 6, 7, 8}, {9, 9, 9, 9}},
+                                         {{0, 1}, {0, 2}, {1, 3}, {2, 3}},
+                                         {0, 3, 2, 0}};
 
 const plim_space_event space_rig_sequence[SPACE_RIG_SEQUENCE] = {
     {PLIM_SPACE_RUN, 0, 0}, {PLIM_SPACE_COPY, 0, 0}, {PLIM_SPACE_RUN, 1, 1},  {PLIM_SPACE_DROP, 0, 1},
@@ -54,7 +65,7 @@ void space_rig_lower(space_rig *r, const plim_space_event *event, int n, int64_t
 /* Outputs 0 and 1 go out in one copy, and come back in one with a third that was out before. */
 static void make_joint(space_rig *r) {
   static const space_case flops = {
-      "joint", 4, 1, 5, {4, 2, 3, 1}, {{10, 20, 30, 40}}, {{0}}, {{0, 1}, {1, 2}, {0, 3}, {1, 3}, {2, 3}}};
+      "joint", 4, 1, 5, {4, 2, 3, 1}, {{10, 20, 30, 40}}, {{0}}, {{0, 1}, {1, 2}, {0, 3}, {1, 3}, {2, 3}}, {0}};
   static const char platform[] =
       "{\"devices\": [{\"name\": \"d0\", \"flop_per_second\": 1e9, \"flop_per_joule\": 1e9, \"idle_watt\": 0, "
       "\"spaces\": [\"a\", \"b\"]}], \"links\": [{\"from\": \"a\", \"to\": \"b\", \"latency_s\": 3e-9, "
@@ -87,6 +98,11 @@ int space_rig_base(space_rig *r, int which) {
   };
   if (which == 4) make_joint(r);
   if (which == 4) return 1;
+  if (which == 5) {
+    space_rig_begin(r, &space_rig_workspaces);
+    space_rig_lower(r, space_rig_sequence, SPACE_RIG_SEQUENCE, 9, 9);
+    return 1;
+  }
   space_rig_begin(r, which < 2 ? &space_rig_small : space_case_named("multi_skip_unit"));
   if (which == 0) space_rig_lower(r, space_rig_sequence, SPACE_RIG_SEQUENCE, 7, 6);
   if (which == 1) space_rig_lower(r, again, (int)(sizeof again / sizeof *again), 7, 2);

@@ -28,9 +28,12 @@ void space_rig_end(space_rig *r);
 /* r->plan becomes the plan of a sequence within budgets of two spaces: without a solver. */
 void space_rig_lower(space_rig *r, const plim_space_event *event, int n, int64_t d0, int64_t d1);
 
-/* Begin base plan `which`: 0, 1 sequences by hand, 2, 3 of a planner, 4 with several storages in a copy. 0: there is no
- * solver for it, and no plan. */
-enum { SPACE_RIG_BASES = 5 };
+/* The same with a workspace of 3 bytes of op 1, and of 2 bytes of op 2. */
+extern const space_case space_rig_workspaces;
+
+/* Begin base plan `which`: 0, 1 sequences by hand, 2, 3 of a planner, 4 with several storages in a copy, 5 with
+ * workspaces. 0: there is no solver for it, and no plan. */
+enum { SPACE_RIG_BASES = 6 };
 int space_rig_base(space_rig *r, int which);
 
 /* Begin a graph and a plan where w is read, copied, read elsewhere and updated twice; loss may run once only. Ops:

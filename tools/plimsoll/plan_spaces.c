@@ -226,8 +226,7 @@ static plim_status set_deadline(space_work *w) {
     w->options.deadline_factor = x;
   } else if (*end == 0 && own && x >= 1 && x < 0x1p60) {
     w->options.deadline_ns = (int64_t)x;
-  } else if (*end != 0 && has_seconds(w->platform) && options_time(text, &seconds) && seconds >= 1e-9 &&
-             seconds < 1e9) {
+  } else if (*end != 0 && has_seconds(w->platform) && options_time(text, &seconds) && seconds >= 1e-9 && seconds < 1e9) {
     w->options.deadline_ns = llround(seconds * 1e9);
   } else {
     return refuse_deadline(w, text);

@@ -19,9 +19,10 @@ const char *space_time_words(const plim_graph *g, const plim_space_plan *p, int6
 }
 
 const char *space_storage_words(const plim_graph *g, int32_t storage, char *text) {
-  int32_t op = g->storage[storage].producer;
+  int32_t op = storage >= 0 ? g->storage[storage].producer : -1;
   if (op >= 0) (void)snprintf(text, SPACE_WORDS, "%s", g->op[op].name);
   if (op < 0) (void)snprintf(text, SPACE_WORDS, "storage %d", (int)storage);
+  if (storage == PLIM_SPACE_WORKSPACE) (void)snprintf(text, SPACE_WORDS, "workspace");
   return text;
 }
 
