@@ -101,18 +101,19 @@ static const char *decision(const row *r) {
 
 static void print_row(const explained *e, const row *r) {
   const plim_graph *g = e->in.graph;
-  char time[HUMAN_BYTES];
-  printf("%-24s %-16s %-10s %14lld %14s %12.6g  %s\n", g->op[r->op].name, decision(r),
-         e->in.plan->device[r->device].name, (long long)g->storage[r->storage].bytes,
-         space_time_words(g, e->in.plan, r->time_ns, time), r->joule, r->reason);
+  char time[HUMAN_BYTES], joule[HUMAN_BYTES] = "-";
+  if (e->in.plan->has_energy) (void)snprintf(joule, sizeof joule, "%.6g", r->joule);
+  printf("%-24s %-16s %-10s %14lld %14s %12s  %s\n", g->op[r->op].name, decision(r), e->in.plan->device[r->device].name,
+         (long long)g->storage[r->storage].bytes, space_time_words(g, e->in.plan, r->time_ns, time), joule, r->reason);
 }
 
 static json_t *row_json(const explained *e, const row *r) {
   const plim_graph *g = e->in.graph;
-  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:i, s:i, s:s}", "storage", g->op[r->op].name, "decision",
+  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:i, s:i, s:s}", "storage", g->op[r->op].name, "decision",
                    decision(r), "device", e->in.plan->device[r->device].name, "bytes",
                    (json_int_t)g->storage[r->storage].bytes, "time_ns", (json_int_t)r->time_ns, "energy_joule",
-                   r->joule, "runs", (int)r->runs, "copies", (int)r->copies, "reason", r->reason);
+                   e->in.plan->has_energy ? json_real(r->joule) : json_null(), "runs", (int)r->runs, "copies",
+                   (int)r->copies, "reason", r->reason);
 }
 
 /* To `rows`, or where that is NULL to standard output. */
@@ -226,7 +227,8 @@ static plim_status set_deadline(space_work *w) {
     w->options.deadline_factor = x;
   } else if (*end == 0 && own && x >= 1 && x < 0x1p60) {
     w->options.deadline_ns = (int64_t)x;
-  } else if (*end != 0 && has_seconds(w->platform) && options_time(text, &seconds) && seconds >= 1e-9 && seconds < 1e9) {
+  } else if (*end != 0 && has_seconds(w->platform) && options_time(text, &seconds) && seconds >= 1e-9 &&
+             seconds < 1e9) {
     w->options.deadline_ns = llround(seconds * 1e9);
   } else {
     return refuse_deadline(w, text);

@@ -15,6 +15,7 @@
 enum {
   WIDTH = 1000,
   LEFT = 150,
+  RIGHT = 24,
   TOP = 48,
   ROW = 26,
   BAR = 18,
@@ -24,6 +25,7 @@ enum {
   QUEUE_NAME = 15
 };
 
+static const double least_bar = 1.5; /* pixels, so that a short copy is seen */
 #define FIRST_RUN "#4a7ebb"
 #define RECOMPUTE "#c0504d"
 #define COPY "#d98c2b"
@@ -72,7 +74,7 @@ static void add_events(const traced_spaces *t, plim_text *text) {
 
 static double x_of(const traced_spaces *t, int64_t ns) {
   return LEFT +
-         (double)(WIDTH - LEFT - 10) * (double)ns / (double)(t->plan->makespan_ns > 0 ? t->plan->makespan_ns : 1);
+         (double)(WIDTH - LEFT - RIGHT) * (double)ns / (double)(t->plan->makespan_ns > 0 ? t->plan->makespan_ns : 1);
 }
 
 static const char *colour(const traced_spaces *t, int32_t c) {
@@ -84,16 +86,18 @@ static const char *colour(const traced_spaces *t, int32_t c) {
 static void add_bar(const traced_spaces *t, int32_t c, double x, double width, double y, plim_text *text) {
   char words[SPACE_WORDS], a[HUMAN_BYTES], b[HUMAN_BYTES];
   const char *name = space_command_words(t->graph, t->plan, c, words);
-  plim_text_format(text, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"%s\"><title>%d ", x, y, width,
-                   BAR, colour(t, c), (int)c);
+  plim_text_format(text, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"%s\"%s><title>%d ", x, y,
+                   width, BAR, colour(t, c), width > 4 ? " stroke=\"#fff\"" : "", (int)c);
   svg_add(text, name, 60);
   plim_text_format(text, ", %s to %s</title></rect>\n", space_time_words(t->graph, t->plan, t->in.begin_ns[c], a),
                    space_time_words(t->graph, t->plan, t->in.end_ns[c], b));
+  const char *label = strchr(name, ' ') ? strchr(name, ' ') + 1 : name;
   int room = (int)((width - 4) / LETTER);
+  int cut = (int)strlen(label) > room;
   if (room < 4) return;
   plim_text_format(text, "<text x=\"%.2f\" y=\"%.1f\" class=\"on\">", x + 2, y + BAR - 5);
-  svg_add(text, strchr(name, ' ') ? strchr(name, ' ') + 1 : name, room);
-  plim_text_add(text, "</text>\n");
+  svg_add(text, label, cut ? room - 1 : room);
+  plim_text_add(text, cut ? "&#8230;</text>\n" : "</text>\n");
 }
 
 static void add_queue(const traced_spaces *t, int32_t q, double y, plim_text *text) {
@@ -103,8 +107,8 @@ static void add_queue(const traced_spaces *t, int32_t q, double y, plim_text *te
     if (t->plan->command[c].queue != q) continue;
     double x = x_of(t, t->in.begin_ns[c]), end = x_of(t, t->in.end_ns[c]);
     busy += t->plan->command[c].time_ns;
-    if (end - x < 0.5 && x < drawn) continue;
-    double width = end - x < 0.5 ? 0.5 : end - x;
+    if (end - x < least_bar && x < drawn) continue;
+    double width = end - x < least_bar ? least_bar : end - x;
     add_bar(t, c, x, width, y, text);
     drawn = x + width;
   }
@@ -149,7 +153,7 @@ static plim_status add_chart(const traced_spaces *t, int32_t s, double y, plim_t
   plim_text_format(text, "H%.2fV%.1fZ\"/>\n", x_of(t, t->plan->makespan_ns), bottom);
   if (budget < INT64_MAX) {
     double line = bottom - scale * (double)budget;
-    plim_text_format(text, "<path class=\"budget\" d=\"M%d %.1fH%d\"/>\n", LEFT, line, WIDTH - 10);
+    plim_text_format(text, "<path class=\"budget\" d=\"M%d %.1fH%d\"/>\n", LEFT, line, WIDTH - RIGHT);
   }
   plim_text_format(text, "<text x=\"4\" y=\"%.1f\">", y + 24);
   svg_add(text, space->name, 16);
