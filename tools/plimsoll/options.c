@@ -107,8 +107,8 @@ static const option_row rows[] = {
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
     {"deadline", "F",
      "over spaces: 1.5x keep-all on the fastest device, or a time as in 90s or 20ms; a number alone is in the unit of "
-     "the graph's own times; of poet it bounds compute", COMMAND_PLAN,
-     GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
+     "the graph's own times; of poet it bounds compute",
+     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
     {"page", "on|off", "over spaces: may storages be copied to another space and back? (default on)", COMMAND_PLAN,
      GROUP_MEMORY, 0, TEXT, AT(page), 0, 0},
     {"recompute", "on|off", "over spaces: may ops be recomputed? (default on)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
@@ -128,7 +128,8 @@ static const option_row rows[] = {
     {"iterations", "N", "planning effort in moves, of a solver in nodes or pivots; the plan depends on nothing else",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME",
-     "effort, as in 10s, 500ms, 2min or 1h (a number alone is seconds): of the whole command for a graph or buffers; for a model of planning "
+     "effort, as in 10s, 500ms, 2min or 1h (a number alone is seconds): of the whole command for a graph or buffers; "
+     "for a model of planning "
      "alone, "
      "measuring its operations and training come on top; the result may differ between runs",
      PLANS | COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},

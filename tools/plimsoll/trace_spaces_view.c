@@ -24,8 +24,8 @@ static void print_head(const traced_spaces *t, int32_t c, FILE *to) {
   fprintf(to, "from %s to %s of %s\n", time_words(t, t->in.begin_ns[c], a), time_words(t, t->in.end_ns[c], b),
           time_words(t, p->makespan_ns, d));
   if (cause >= 0) {
-    fprintf(to, "its queue stood idle for %s, until command %d (%.40s on %s) ended\n", time_words(t, idle, a), (int)cause,
-            space_command_words(t->graph, p, cause, words), p->queue[p->command[cause].queue].name);
+    fprintf(to, "its queue stood idle for %s, until command %d (%.40s on %s) ended\n", time_words(t, idle, a),
+            (int)cause, space_command_words(t->graph, p, cause, words), p->queue[p->command[cause].queue].name);
   }
 }
 
