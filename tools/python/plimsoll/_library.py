@@ -205,6 +205,9 @@ _FUNCTIONS = {  # name: result, arguments
     "plim_plan_keep_all": (_int, [_p, _p, _p, c.POINTER(Options), c.POINTER(c.POINTER(PlanStruct))]),
     "plim_plan_smallest": (_int, [_p, _p, _p, c.POINTER(Options), c.POINTER(Floor), c.POINTER(c.POINTER(PlanStruct))]),
     "plim_plan_save": (_int, [c.POINTER(PlanStruct), c.c_char_p]),
+    "plim_trace_begin": (_int, [_p, c.POINTER(PlanStruct), c.c_char_p, _pp]),
+    "plim_trace_add": (_int, [_p, c.c_int64, c.POINTER(c.c_int64)]),
+    "plim_trace_end": (_int, [_p]),
     "plim_plan_free": (None, [c.POINTER(PlanStruct)]),
 }
 
