@@ -126,7 +126,7 @@ class _Context:
     def _report(self, _user, progress):
         try:
             if self.visible and time.monotonic() - self.begin > 2:
-                row = progress.contents
+                row = _library.progress_of(progress)
                 best = f", {row.best_percent:.1f} % more time" if row.best_percent >= 0 else ""
                 print(f"\r{row.stage.decode()}: {row.elapsed_ns / 1e9:.0f} s{best}\x1b[K", end="", file=sys.stderr)
                 self.shown = True
@@ -164,7 +164,7 @@ class _Documents:
     def __init__(self, context: _Context):
         self.context = context
         self.graph, self.profile = c.c_void_p(), c.c_void_p()
-        self.plan = c.POINTER(_library.PlanStruct)()
+        self.plan = c.c_void_p()
         self.free = weakref.finalize(self, self._free, context, self.graph, self.profile, self.plan)
 
     @staticmethod
@@ -275,7 +275,9 @@ class Graph:
         try:
             lib.plim_graph_set_unpacked(builder)
             for i, (role, n_bytes) in enumerate(self.storages):
-                shape = _library.Shape(_library.U8, _library.FLAT, 1, (n_bytes, 1, 1, 1))
+                shape = _library.Shape(
+                    dtype=_library.U8, layout=_library.FLAT, rank=1, dim=(n_bytes, 1, 1, 1)
+                )
                 role_id = _library.ROLES.index(role)
                 context.check(lib.plim_graph_add_storage(builder, role_id, n_bytes, c.byref(out)))
                 context.check(lib.plim_graph_add_value(builder, f"v{i}".encode(), i, 0, c.byref(shape), c.byref(out)))
@@ -381,10 +383,10 @@ class Graph:
 
     @staticmethod
     def _read(documents: _Documents, budget_bytes: int | None) -> Plan:
-        plan = documents.plan.contents
+        plan, order = _library.plan_of(documents.plan)
         documents.context.quiet()
         return Plan(
-            order=[plan.step[i].op for i in range(plan.n_steps)],
+            order=order,
             budget_bytes=budget_bytes,
             peak_bytes=plan.peak_bytes,
             time_ns=plan.time_ns,

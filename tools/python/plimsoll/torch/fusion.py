@@ -1,7 +1,7 @@
 """What Inductor computes inside the kernels of its readers, by its own rules: such a value has no bytes of its own.
 
 Inductor writes a pointwise result into memory only where a reader needs it there (a matrix product, a convolution, an
-output of the graph), where it has read more than a few buffers, or where it is dear and read more than once
+output of the graph), where it has read more than a few buffers, or where it is costly and read more than once
 (torch/_inductor/ir.py, StorageBox.should_realize_on_reuse and has_exceeded_max_reads). What is read on the other side of
 the boundary stays an op, so that a plan may save it.
 """
@@ -22,7 +22,7 @@ if typing.TYPE_CHECKING:
 aten, prims = torch.ops.aten, torch.ops.prims
 MOST_READS, MOST_READS_SHARED = 8, 4  # buffers: config.realize_acc_reads_threshold, config.realize_reads_threshold
 MOST_NODES = 30  # in one kernel: config.realize_opcount_threshold
-DEAR = {aten.exp, aten.log, aten.log10, aten.log1p, aten.log2, aten.sigmoid, aten.tanh}
+COSTLY = {aten.exp, aten.log, aten.log10, aten.log1p, aten.log2, aten.sigmoid, aten.tanh}
 REDUCTIONS = {
     aten.sum, aten.mean, aten.amax, aten.amin, aten.argmax, aten.argmin, aten.var, aten.var_mean, aten.std, aten.any,
     aten.all, aten.prod, aten.max, aten.min, aten._grad_sum_to_size, aten.sum_to_size,
@@ -61,7 +61,7 @@ class _Finder:
         self.found: set[fx.Node] = set()
         self.buffers: dict[fx.Node, int] = {}  # read by a node and what it inlines
         self.size: dict[fx.Node, int] = {}  # nodes that it takes with it
-        self.dear: set[fx.Node] = set()
+        self.costly: set[fx.Node] = set()
 
     def _readers(self, node: fx.Node) -> list[fx.Node]:
         """Through views; the output of the graph counts as one."""
@@ -88,8 +88,8 @@ class _Finder:
         sources = self._sources(node)
         self.buffers[node] = sum(self.buffers[s] if isinstance(s, fx.Node) else 1 for s in sources)
         self.size[node] = 1 + sum(self.size[s] for s in sources if isinstance(s, fx.Node))
-        if get_aten_target(node) in DEAR or any(s in self.dear for s in sources if s in self.found):
-            self.dear.add(node)
+        if get_aten_target(node) in COSTLY or any(s in self.costly for s in sources if s in self.found):
+            self.costly.add(node)
         if not _is_pointwise(node) or not isinstance(node.meta.get("val"), torch.Tensor):
             return
         readers = self._readers(node)
@@ -101,7 +101,7 @@ class _Finder:
         shared = len(readers) > 1
         if self.buffers[node] > (MOST_READS_SHARED if shared else MOST_READS) or self.size[node] > MOST_NODES:
             return
-        if not (shared and node in self.dear):
+        if not (shared and node in self.costly):
             self.found.add(node)
 
 

@@ -28,6 +28,7 @@ from .memory import Metered, peak_bytes, resident_bytes, step_figures
 from .plans import StepPlan, largest_batch
 
 ROUNDS = 3
+MOST_ROWS = 12  # of the report
 CLOSE = 0.001  # of the peak: what a plan may be above the measured step
 
 
@@ -65,7 +66,11 @@ class Report:
             lines.append(f"{'graphs':<20} {len(self.pieces)}, which share the budget: {shares}, parameters in each")
             lines += [f"{'graph break':<20} {reason}" for reason in self.breaks]
         for piece in self.pieces:
-            lines += [f"{'recomputed':<20} {row}" for row in piece.reasons()]
+            rows = piece.reasons()
+            lines += [f"{'recomputed':<20} {row}" for row in rows[:MOST_ROWS]]
+            if len(rows) > MOST_ROWS:
+                left = sum(row.time_ns for row in rows[MOST_ROWS:])
+                lines.append(f"{'recomputed':<20} {len(rows) - MOST_ROWS} more ops, {left / 1e6:.2f} ms together")
         return "\n".join(lines)
 
 
