@@ -9,7 +9,11 @@
 #include "tests/support/folder.h"
 #include "tests/support/random_graph.h"
 
+#ifdef PLIM_SANITIZED
+enum { SEEDS = 3 };
+#else
 enum { SEEDS = 8 };
+#endif
 
 typedef struct rig {
   plim_context *ctx;
@@ -232,7 +236,19 @@ Test(paging_program, weights_are_those_of_keep_all) {
   expect(VERIFY "--memory cpu=60%,disk=1GiB --recompute off --page-file pages", 0, "weights identical    yes", "");
 }
 
+#define PLAN_TWO "$PLIMSOLL plan --model resnet20 --data synthetic --batch 8 --model-costs --no-cache -q "
+
+Test(paging_program, a_model_is_planned_on_two_devices) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("minutes of planning; the release build runs it");
+#endif
+  expect(PLAN_TWO "--memory cpu:0=60%,cpu:1=60% -o two.json", 0, "placed", "");
+  expect("$PLIMSOLL check two.json", 0, "valid                yes", "");
+  expect(PLAN_TWO "--memory cpu:0=1MiB,cpu:1=1MiB", 4, "", "and 1048576 of cpu:1, with recomputation");
+}
+
 Test(paging_program, bad_spaces_are_refused) {
+  expect(VERIFY "--memory cpu:0=60%,cpu:1=60%", 2, "", "there is no space cpu:0; there are cpu, host and disk");
   expect(VERIFY "--memory cpu=60%,nvme=1GiB", 2, "", "there is no space nvme; there are cpu, host and disk");
   expect(VERIFY "--memory host=1GiB", 2, "", "the arena needs a size too");
   expect(VERIFY "--memory cpu=60%,host=1GiB,disk=1GiB", 2, "", "one space to page to");

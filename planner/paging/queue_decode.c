@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "planner/paging/paging.h"
 
+#include "planner/paging/paging.h"
 #include "runtime/base/array.h"
 
 enum { SPACES = PLIM_PAGE_SPACES + 1 };
@@ -86,7 +86,7 @@ int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_
 /* Storage s in a space. */
 typedef struct place {
   int32_t buffer;   /* of the list; -1: not there */
-  int32_t last_use; /* run after which nothing has touched it; -1: none has */
+  int32_t last_use; /* run after which nothing has touched it, there or no longer there; -1: none has */
   int32_t at;       /* in open */
 } place;
 
@@ -161,7 +161,8 @@ static int is_wanted(const decoder *d, int32_t storage, int32_t space, int32_t r
 
 static void open_place(decoder *d, int32_t storage, int32_t space, int32_t buffer) {
   place *p = place_of(d, storage, space);
-  *p = (place){.buffer = buffer, .last_use = -1, .at = d->n_open[space]};
+  p->buffer = buffer;
+  p->at = d->n_open[space];
   d->open[space][d->n_open[space]++] = storage;
   d->live_bytes[space] += bytes_of(d, storage);
 }
@@ -196,7 +197,7 @@ static void add_copy(decoder *d, int32_t storage, int32_t from, int32_t to, int6
   add_command(d, &step, plim_queue_copy_ns(d->spaces, from, to, d->g->storage[storage].bytes), key);
   if (d->l->status != PLIM_OK) return;
   open_place(d, storage, to, target);
-  place_of(d, storage, to)->last_use = after;
+  place_of(d, storage, from)->last_use = place_of(d, storage, to)->last_use = after;
   for (int32_t j = after < 0 ? 0 : after; j < d->now; j++) d->most_bytes[to][j] += bytes;
 }
 
@@ -266,6 +267,7 @@ static int make_leave(decoder *d, int32_t space) {
   }
   if (storage < 0) return 0;
   int32_t after = place_of(d, storage, space)->last_use;
+  if (to >= 0 && place_of(d, storage, to)->last_use > after) after = place_of(d, storage, to)->last_use;
   if (to >= 0) add_copy(d, storage, space, to, 4 * (int64_t)after + 3, after);
   close_place(d, storage, space);
   return 1;
@@ -542,7 +544,7 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
     PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.open[k], &d.open[k]));
     PLIM_CHECK(plim_allocate(ctx, ends, sizeof *d.most_bytes[k], &d.most_bytes[k]));
   }
-  for (int64_t i = 0; i < places; i++) d.place[i].buffer = -1;
+  for (int64_t i = 0; i < places; i++) d.place[i] = (place){.buffer = -1, .last_use = -1};
   memcpy(d.cursor, runs->first, (size_t)storages * sizeof *d.cursor);
   *fits = decode(&d);
   PLIM_CHECK(list->status);

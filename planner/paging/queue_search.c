@@ -2,7 +2,6 @@
  * runs on one device, and each run where it ends first. Moves put some neighbouring runs on another device. A candidate
  * is weighed by a simulation of its list, in which no command waits for bytes; what is better than the best plan by
  * that is lowered, packed and simulated as a plan. Without a second device the candidates differ in what is paged. */
-
 #include <stdio.h>
 #include <string.h>
 

@@ -74,7 +74,8 @@ static const option_row rows[] = {
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(page_file), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the peak of program order where a graph has no "
-     "addresses (default: none); over spaces ram=64MiB,sd=1GiB",
+     "addresses (default: none); over spaces ram=64MiB,sd=1GiB; of a model cpu=48MiB,host=1GiB to page, or "
+     "cpu:0=32MiB,cpu:1=32MiB for two devices with half of the threads each",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the program's own peak where the graph is of a "

@@ -24,25 +24,42 @@ static double charge_of(const session *s) {
   return s->device->machine.threads < plim_threads_default() ? 0.25 : 1;
 }
 
+static plim_status choose_bytes(const session *s, const char *space, const char *text, int64_t *out) {
+  plim_size size;
+  PLIM_TRY(plim_size_parse(s->ctx, text, &size));
+  int64_t bytes = plim_size_bytes(&size, s->prep.keep_all->arena_bytes);
+  if (bytes < 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s=%s does not fit in 63 bits", space, text);
+  *out = bytes;
+  return PLIM_OK;
+}
+
+/* Arenas of two CPU devices are memory like that of page space host. */
+static plim_status choose_device(session *s) {
+  plim_page_link link;
+  if (!s->o->device_memory) return PLIM_OK;
+  PLIM_TRY(choose_bytes(s, "cpu:1", s->o->device_memory, &s->paging.device_bytes));
+  PLIM_TRY(plim_page_link_measure(s->ctx, "host", NULL, &link));
+  s->paging.device = "cpu:1";
+  s->paging.device_latency_ns = link.latency_ns[0];
+  s->paging.device_bytes_per_ns = link.bytes_per_ns[0];
+  return PLIM_OK;
+}
+
 plim_status paging_choose(session *s) {
   const options *o = s->o;
   int recompute = !o->recompute || strcmp(o->recompute, "off") != 0;
   plim_page_link link;
-  plim_size size;
-  if (!o->page_space && recompute) return PLIM_OK;
+  if (!o->page_space && !o->device_memory && recompute) return PLIM_OK;
   if (option_without(o)) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "%s and plans that page do not go together: leave out one of them",
                      option_without(o));
   }
-  s->paging = (plim_paging){.space = "host", .latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .recompute = recompute};
+  s->paging = (plim_paging){.latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .recompute = recompute};
   s->planning.paging = &s->paging;
+  PLIM_TRY(choose_device(s));
   if (!o->page_space) return PLIM_OK; /* nothing can be paged */
   s->paging.space = o->page_space;
-  PLIM_TRY(plim_size_parse(s->ctx, o->page_memory, &size));
-  s->paging.budget_bytes = plim_size_bytes(&size, s->prep.keep_all->arena_bytes);
-  if (s->paging.budget_bytes < 0) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s=%s does not fit in 63 bits", o->page_space, o->page_memory);
-  }
+  PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &s->paging.budget_bytes));
   PLIM_TRY(plim_page_link_measure(s->ctx, o->page_space, o->page_file, &link));
   memcpy(s->paging.latency_ns, link.latency_ns, sizeof link.latency_ns);
   memcpy(s->paging.bytes_per_ns, link.bytes_per_ns, sizeof link.bytes_per_ns);
