@@ -19,10 +19,17 @@ const char *space_time_words(const plim_graph *g, const plim_space_plan *p, int6
 }
 
 const char *space_storage_words(const plim_graph *g, int32_t storage, char *text) {
-  int32_t op = storage >= 0 ? g->storage[storage].producer : -1;
-  if (op >= 0) (void)snprintf(text, SPACE_WORDS, "%s", g->op[op].name);
-  if (op < 0) (void)snprintf(text, SPACE_WORDS, "storage %d", (int)storage);
-  if (storage == PLIM_SPACE_WORKSPACE) (void)snprintf(text, SPACE_WORDS, "workspace");
+  int32_t op = storage >= 0 ? g->storage[storage].producer : -1, v = 0;
+  while (v < g->n_values && g->value[v].storage != storage) v++;
+  const char *name = storage >= 0 && v < g->n_values ? g->value[v].name : NULL;
+  if (op >= 0 && (g->op[op].n_writes == 1 || !name)) name = g->op[op].name;
+  if (name) {
+    (void)snprintf(text, SPACE_WORDS, "%s", name);
+  } else if (storage == PLIM_SPACE_WORKSPACE) {
+    (void)snprintf(text, SPACE_WORDS, "workspace");
+  } else {
+    (void)snprintf(text, SPACE_WORDS, "storage %d", (int)storage);
+  }
   return text;
 }
 

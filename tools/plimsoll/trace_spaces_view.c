@@ -27,6 +27,7 @@ static void print_head(const traced_spaces *t, int32_t c, FILE *to) {
     fprintf(to, "its queue stood idle for %s, until command %d (%.40s on %s) ended\n", time_words(t, idle, a),
             (int)cause, space_command_words(t->graph, p, cause, words), p->queue[p->command[cause].queue].name);
   }
+  trace_run_command(t, c, to);
 }
 
 static void print_now(const traced_spaces *t, int32_t c, int64_t now, char *text, size_t size) {
@@ -194,5 +195,6 @@ plim_status trace_spaces_summary(const traced_spaces *t, FILE *to) {
   }
   fprintf(to, "\n%d times a storage leaves a space and returns: %d by copies, %d by runs\n", (int)t->n_gaps, (int)paged,
           (int)(t->n_gaps - paged));
+  trace_run_transfers(t, to);
   return PLIM_OK;
 }
