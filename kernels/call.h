@@ -28,15 +28,23 @@ enum {
   /* elements */ \
   X(cast, 4, 4096) X(relu, 4, 4096) X(relu_bwd, 4, 4096) X(add, 4, 4096) X(sgd, 4, 4096) \
   X(dropout, 4, 4096) X(dropout_bwd, 4, 4096) X(bias_rows, 4, 4096) \
+  X(gelu, 4, 4096) X(gelu_bwd, 4, 4096) X(silu, 4, 4096) X(silu_bwd, 4, 4096) \
+  X(adam, 3, 4096) X(adamw, 3, 4096) X(squares, 4, 4096) \
   /* elements, in whole positions */ \
   X(bn_apply, 2, 4096) X(bn_bwd_apply, 2, 4096) X(bias_add, 4, 4096) \
   X(bn_stats_partial, 3, 4096) X(bn_bwd_partial, 3, 4096) X(bias_bwd_partial, 4, 4096) \
   /* channels */ \
   X(bn_stats_combine, 4, 16) X(bn_bwd_combine, 4, 16) X(bias_bwd_combine, 4, 16) \
   X(conv_pack, 2, 16) X(conv, 1, 16) X(conv_bwd_data, 1, 16) X(conv_bwd_weights, 1, 8) \
+  X(layer_norm_combine, 4, 16) X(rms_norm_combine, 4, 16) \
   /* rows of a matrix, or of an image in one group of channels */ \
   X(softmax_row, 4, 1) X(softmax_bwd, 4, 1) X(im2col, 4, 1) X(col2im, 4, 1) \
   X(max_pool, 4, 1) X(max_pool_bwd, 4, 1) X(avg_pool, 4, 1) X(avg_pool_bwd, 4, 1) \
+  X(layer_norm, 4, 8) X(rms_norm, 4, 8) X(layer_norm_bwd, 2, 64) X(rms_norm_bwd, 2, 64) \
+  X(embedding, 4, 8) X(embedding_bwd, 4, 16) X(position_bwd, 4, 1) \
+  X(linear_xent, 2, 16) X(linear_xent_bwd, 2, 16) X(linear_xent_bwd_words, 2, 64) \
+  /* queries of a head; heads of a sequence */ \
+  X(attention, 2, 16) X(attention_bwd, 2, 1) \
   /* positions of an image */ \
   X(image, 4, 1024) \
   /* images, in one group of channels; filters */ \
@@ -44,7 +52,7 @@ enum {
   X(oihw_to_ohwi, 4, 1) X(ohwi_to_oihw_f32, 4, 1) X(ohwi_to_oihw_widen, 4, 1) \
   /* calls: all there is */ \
   X(bn_apply_coefficients, 4, 1) X(bn_bwd_coefficients, 4, 1) X(bn_running, 4, 1) \
-  X(softmax_mean, 4, 1) X(softmax_count, 4, 1)
+  X(softmax_mean, 4, 1) X(softmax_count, 4, 1) X(squares_combine, 4, 1)
 /* clang-format on */
 
 #define K_X(name, blocks, per_tile) K_BODY_##name,

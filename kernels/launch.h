@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { K_PHASES_MAX = 2 };
+enum { K_PHASES_MAX = 3 };
 
 typedef struct k_phase {
   k_body body;
@@ -44,6 +44,10 @@ k_launch_fn k_launch_bias_bwd, k_launch_global_avg_pool, k_launch_global_avg_poo
 k_launch_fn k_launch_max_pool, k_launch_max_pool_bwd, k_launch_avg_pool, k_launch_avg_pool_bwd;
 k_launch_fn k_launch_conv2d, k_launch_conv2d_bwd_data, k_launch_conv2d_bwd_weights;
 k_launch_fn k_launch_linear, k_launch_linear_bwd_data, k_launch_linear_bwd_weights;
+k_launch_fn k_launch_gelu, k_launch_gelu_bwd, k_launch_silu, k_launch_silu_bwd;
+k_launch_fn k_launch_layer_norm, k_launch_layer_norm_bwd, k_launch_rms_norm, k_launch_rms_norm_bwd;
+k_launch_fn k_launch_embedding, k_launch_embedding_bwd, k_launch_attention, k_launch_attention_bwd;
+k_launch_fn k_launch_linear_xent, k_launch_linear_xent_bwd, k_launch_adam, k_launch_adamw, k_launch_sum_squares;
 
 /* ---- for those functions ---- */
 

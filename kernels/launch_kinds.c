@@ -33,6 +33,23 @@ static const struct {
     {PLIM_OP_MAX_POOL_BWD, k_launch_max_pool_bwd},
     {PLIM_OP_AVG_POOL, k_launch_avg_pool},
     {PLIM_OP_AVG_POOL_BWD, k_launch_avg_pool_bwd},
+    {PLIM_OP_GELU, k_launch_gelu},
+    {PLIM_OP_GELU_BWD, k_launch_gelu_bwd},
+    {PLIM_OP_SILU, k_launch_silu},
+    {PLIM_OP_SILU_BWD, k_launch_silu_bwd},
+    {PLIM_OP_LAYER_NORM, k_launch_layer_norm},
+    {PLIM_OP_LAYER_NORM_BWD, k_launch_layer_norm_bwd},
+    {PLIM_OP_RMS_NORM, k_launch_rms_norm},
+    {PLIM_OP_RMS_NORM_BWD, k_launch_rms_norm_bwd},
+    {PLIM_OP_EMBEDDING, k_launch_embedding},
+    {PLIM_OP_EMBEDDING_BWD, k_launch_embedding_bwd},
+    {PLIM_OP_ATTENTION, k_launch_attention},
+    {PLIM_OP_ATTENTION_BWD, k_launch_attention_bwd},
+    {PLIM_OP_LINEAR_XENT, k_launch_linear_xent},
+    {PLIM_OP_LINEAR_XENT_BWD, k_launch_linear_xent_bwd},
+    {PLIM_OP_ADAM, k_launch_adam},
+    {PLIM_OP_ADAMW, k_launch_adamw},
+    {PLIM_OP_SUM_SQUARES, k_launch_sum_squares},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -2,7 +2,8 @@
  *
  * Operands without a fixed type are f32 or bf16. Sums, statistics, parameters and gradients of parameters are always
  * f32. Sizes: N images, C channels; I inputs and O outputs of a product; H W of the larger image, P Q of the smaller
- * one; R S of a window; K classes. In-place pairs stand only where the kernels read an element before they write it. */
+ * one; R S of a window; K classes; B sequences of T tokens, H heads, V words. In-place pairs stand only where the
+ * kernels read an element before they write it. */
 #include "kernels/op_rows.h"
 
 #include <stddef.h>
@@ -23,6 +24,7 @@ const plim_attr plim_builtin_attrs[] = {
     {"count", PLIM_ATTR_INT64, 1, AT(count), INT64_MAX, 1},
     {"scale", PLIM_ATTR_FLOAT, 4, AT(scale), 0, 1},
     {"shift", PLIM_ATTR_FLOAT, 4, AT(shift), 0, 1},
+    {"decay", PLIM_ATTR_INT32, 1, AT(decay), 1, 5},
     {NULL, PLIM_ATTR_INT32, 0, 0, 0, 0},
 };
 
@@ -47,6 +49,17 @@ const plim_attr plim_builtin_attrs[] = {
   }
 
 static const float sgd_hyper[] = {0.01F, 0.9F, 1e-4F, 0};
+static const float adam_hyper[] = {0.001F, 0.9F, 0.1F, 0.95F, 1e-8F, 0.1F, 0.05F, 1};
+
+static int heads_divide(const plim_shape *y, const plim_shape *lse) {
+  return y->dim[2] % lse->dim[2] == 0;
+}
+static int heads_forward(const plim_op_desc *op) {
+  return heads_divide(&op->out[0], &op->out[1]);
+}
+static int heads_backward(const plim_op_desc *op) {
+  return heads_divide(&op->in[2], &op->in[3]);
+}
 
 /* The smaller image has a place for each window, and each window covers at least one position of the larger one. */
 static int windows_fit(const plim_attrs *a, const plim_shape *larger, const plim_shape *smaller) {
@@ -70,6 +83,7 @@ static int windows_weights(const plim_op_desc *op) {
 /* ---- the kinds ---- */
 
 #define ROW(text) .struct_bytes = sizeof(plim_op_row), .name = (text), .version = 1
+#define NEW_ROW(text) .struct_bytes = sizeof(plim_op_row), .name = (text), .version = 5
 
 const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
     {
@@ -378,5 +392,188 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 .in = {TENSOR("x", 'f', "...")},
                 .out = {TENSOR("y", 'h', "...")},
                 .doc = "y = x rounded to bf16",
+            },
+
+        [PLIM_OP_GELU] =
+            {
+                NEW_ROW("gelu"),
+                .in = {TENSOR("x", 't', "...")},
+                .out = {TENSOR("y", 't', "...")},
+                .n_pairs = 1,
+                .pair = {{0, 0}},
+                .gradient = {{"x", PLIM_OP_GELU_BWD, "dy x"}},
+                .doc = "y = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))",
+            },
+
+        [PLIM_OP_GELU_BWD] =
+            {
+                NEW_ROW("gelu_bwd"),
+                .in = {TENSOR("dy", 't', "..."), TENSOR("x", 't', "...")},
+                .out = {TENSOR("dx", 't', "...")},
+                .n_pairs = 2,
+                .pair = {{0, 0}, {0, 1}},
+                .doc = "gradient of gelu",
+            },
+
+        [PLIM_OP_SILU] =
+            {
+                NEW_ROW("silu"),
+                .in = {TENSOR("x", 't', "...")},
+                .out = {TENSOR("y", 't', "...")},
+                .n_pairs = 1,
+                .pair = {{0, 0}},
+                .gradient = {{"x", PLIM_OP_SILU_BWD, "dy x"}},
+                .doc = "y = x / (1 + exp(-x))",
+            },
+
+        [PLIM_OP_SILU_BWD] =
+            {
+                NEW_ROW("silu_bwd"),
+                .in = {TENSOR("dy", 't', "..."), TENSOR("x", 't', "...")},
+                .out = {TENSOR("dx", 't', "...")},
+                .n_pairs = 2,
+                .pair = {{0, 0}, {0, 1}},
+                .doc = "gradient of silu",
+            },
+
+        [PLIM_OP_LAYER_NORM] =
+            {
+                NEW_ROW("layer_norm"),
+                .in = {TENSOR("x", 't', "N C"), TENSOR("affine", 'f', "2 C")},
+                .out = {TENSOR("y", 't', "N C")},
+                .attrs = "eps",
+                .n_pairs = 1,
+                .pair = {{0, 0}},
+                .gradient = {{"x affine", PLIM_OP_LAYER_NORM_BWD, "dy x affine"}},
+                .doc = "y = (x - mean) / sqrt(variance + eps) * scale + shift, by row; affine has scale, shift",
+            },
+
+        [PLIM_OP_LAYER_NORM_BWD] =
+            {
+                NEW_ROW("layer_norm_bwd"),
+                .in = {TENSOR("dy", 't', "N C"), TENSOR("x", 't', "N C"), TENSOR("affine", 'f', "2 C")},
+                .out = {TENSOR("dx", 't', "N C"), TENSOR("daffine", 'f', "2 C")},
+                .attrs = "eps",
+                .n_pairs = 2,
+                .pair = {{0, 0}, {0, 1}},
+                .doc = "gradients of layer_norm; statistics are recomputed",
+            },
+
+        [PLIM_OP_RMS_NORM] =
+            {
+                NEW_ROW("rms_norm"),
+                .in = {TENSOR("x", 't', "N C"), TENSOR("scale", 'f', "C")},
+                .out = {TENSOR("y", 't', "N C")},
+                .attrs = "eps",
+                .n_pairs = 1,
+                .pair = {{0, 0}},
+                .gradient = {{"x scale", PLIM_OP_RMS_NORM_BWD, "dy x scale"}},
+                .doc = "y = x / sqrt(mean of x^2 + eps) * scale, by row",
+            },
+
+        [PLIM_OP_RMS_NORM_BWD] =
+            {
+                NEW_ROW("rms_norm_bwd"),
+                .in = {TENSOR("dy", 't', "N C"), TENSOR("x", 't', "N C"), TENSOR("scale", 'f', "C")},
+                .out = {TENSOR("dx", 't', "N C"), TENSOR("dscale", 'f', "C")},
+                .attrs = "eps",
+                .n_pairs = 2,
+                .pair = {{0, 0}, {0, 1}},
+                .doc = "gradients of rms_norm; the mean is recomputed",
+            },
+
+        [PLIM_OP_EMBEDDING] =
+            {
+                NEW_ROW("embedding"),
+                .in = {INDICES("token", "B T", "V"), TENSOR("words", 'f', "V C"), MAYBE("positions", 'f', "T C")},
+                .out = {TENSOR("y", 't', "B T C")},
+                .gradient = {{"words positions?", PLIM_OP_EMBEDDING_BWD, "dy token"}},
+                .doc = "y = row of words by token [+ row of positions by place in the sequence]; zeros for a token "
+                       "that is no word",
+            },
+
+        [PLIM_OP_EMBEDDING_BWD] =
+            {
+                NEW_ROW("embedding_bwd"),
+                .in = {TENSOR("dy", 't', "B T C"), INDICES("token", "B T", "V"), MAYBE("before", 'f', "V C")},
+                .out = {TENSOR("dwords", 'f', "V C"), MAYBE("dpositions", 'f', "T C")},
+                .n_pairs = 1,
+                .pair = {{0, 2}},
+                .doc = "gradients of embedding, each a sum in the order of tokens [+ before, the gradient by another "
+                       "reader of words]",
+            },
+
+        [PLIM_OP_ATTENTION] =
+            {
+                NEW_ROW("attention"),
+                .in = {TENSOR("qkv", 't', "B T 3C")},
+                .out = {TENSOR("y", 't', "B T C"), TENSOR("lse", 'f', "B T H")},
+                .flops = "2 B T T C",
+                .check = heads_forward,
+                .gradient = {{"qkv", PLIM_OP_ATTENTION_BWD, "dy qkv y lse"}},
+                .doc = "causal attention by heads, of queries, keys and values side by side; lse is the logarithm of "
+                       "the sum over keys of exp(score)",
+            },
+
+        [PLIM_OP_ATTENTION_BWD] =
+            {
+                NEW_ROW("attention_bwd"),
+                .in = {TENSOR("dy", 't', "B T C"), TENSOR("qkv", 't', "B T 3C"), TENSOR("y", 't', "B T C"),
+                       TENSOR("lse", 'f', "B T H")},
+                .out = {TENSOR("dqkv", 't', "B T 3C")},
+                .flops = "5 B T T C",
+                .check = heads_backward,
+                .doc = "gradient of attention; scores are recomputed",
+            },
+
+        [PLIM_OP_LINEAR_XENT] =
+            {
+                NEW_ROW("linear_xent"),
+                .in = {TENSOR("x", 't', "N C"), INDICES("label", "N", "V"), WEIGHTS("w", "V C")},
+                .out = {TENSOR("loss", 'f', "1"), TENSOR("hits", 'i', "2"), TENSOR("lse", 'f', "N")},
+                .flops = "2 N V C",
+                .gradient = {{"x w", PLIM_OP_LINEAR_XENT_BWD, "x label w lse"}},
+                .doc = "mean cross entropy of logits x times w transposed over labels >= 0 (-1: ignored), by blocks of "
+                       "words; labels hit and counted; lse is the logarithm of the sum of exp(logit)",
+            },
+
+        [PLIM_OP_LINEAR_XENT_BWD] =
+            {
+                NEW_ROW("linear_xent_bwd"),
+                .in = {TENSOR("x", 't', "N C"), INDICES("label", "N", "V"), WEIGHTS("w", "V C"),
+                       TENSOR("lse", 'f', "N")},
+                .out = {TENSOR("dx", 't', "N C"), TENSOR("dw", 'f', "V C")},
+                .flops = "8 N V C",
+                .doc = "gradients of linear_xent; logits are recomputed",
+            },
+
+        [PLIM_OP_ADAM] =
+            {
+                NEW_ROW("adam"),
+                .cls = PLIM_OP_EFFECT,
+                .in = {TENSOR("grad", 'f', "..."), TYPICAL("hyper", "8", adam_hyper), MAYBE("squares", 'f', "1")},
+                .upd = {TENSOR("param", 'f', "..."), TENSOR("first", 'f', "..."), TENSOR("second", 'f', "...")},
+                .attrs = "decay",
+                .doc = "Adam: param -= rate * mean / (sqrt(mean of squares) + epsilon) of grad + decay * param; hyper "
+                       "has rate, beta1, decay, beta2, epsilon, 1 - beta1^t, 1 - beta2^t, largest norm. With squares, "
+                       "grad is clipped",
+            },
+
+        [PLIM_OP_ADAMW] =
+            {
+                NEW_ROW("adamw"),
+                .cls = PLIM_OP_EFFECT,
+                .in = {TENSOR("grad", 'f', "..."), TYPICAL("hyper", "8", adam_hyper), MAYBE("squares", 'f', "1")},
+                .upd = {TENSOR("param", 'f', "..."), TENSOR("first", 'f', "..."), TENSOR("second", 'f', "...")},
+                .attrs = "decay",
+                .doc = "as adam, but param shrinks by rate * decay, and decay does not go through the means",
+            },
+
+        [PLIM_OP_SUM_SQUARES] =
+            {
+                NEW_ROW("sum_squares"),
+                .in = {TENSOR("grad", 'f', "..."), MAYBE("before", 'f', "1")},
+                .out = {TENSOR("sum", 'f', "1")},
+                .doc = "sum of squares of all elements [+ before]",
             },
 };

@@ -17,7 +17,7 @@ set(test_flags -Wno-missing-prototypes -Wno-pedantic)
 
 if(PLIM_SANITIZE STREQUAL "thread")
   # Criterion does not start under the thread sanitizer: the tests of our own threads, over a plain runner.
-  set(test_kernels_block_support kernel_check kernel_reference kernel_reference_window kernel_samples test_random thread_block thread_block_float thread_block_bf16)
+  set(test_kernels_block_support kernel_check kernel_reference kernel_reference_text kernel_reference_window kernel_samples test_random thread_block thread_block_float thread_block_bf16)
   list(TRANSFORM test_kernels_block_support REPLACE "(.+)" "tests/support/\\1.c")
   set(test_limit_support tests/support/device_under_test.c)
   set(test_exec_queues_support folder hash_kernels plan_draft random_graph random_plan test_random)
@@ -75,7 +75,7 @@ if(PLIM_PLAN_ONLY)
   target_link_libraries(plim_test_support PUBLIC plimsoll-plan ${JANSSON_LINK_LIBRARIES})
 else()
   # A fake GPU, behind every program that links it: tests, and the command line as plimsoll-fake-gpu.
-  set(fake_gpu_sources fake_gpu fake_cuda fake_cuda_queue fake_memory fake_cudnn fake_cudnn_tables fake_convolution kernel_reference kernel_reference_window)
+  set(fake_gpu_sources fake_gpu fake_cuda fake_cuda_queue fake_memory fake_cudnn fake_cudnn_tables fake_convolution kernel_reference kernel_reference_text kernel_reference_window)
   list(TRANSFORM fake_gpu_sources REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/tests/support/\\1.c")
   list(REMOVE_ITEM test_support ${fake_gpu_sources})
   add_library(plim_fake_gpu STATIC ${fake_gpu_sources})
@@ -104,15 +104,13 @@ plim_own(fake_solver)
 target_link_libraries(fake_solver PRIVATE plimsoll-plan)
 add_dependencies(plim_test_support fake_solver plimsoll-solver)
 
-# A malloc that refuses, and page files that fail, for programs as a whole; sanitizers have a malloc of their own.
+# A malloc that refuses, for programs as a whole; sanitizers have one of their own.
 if(NOT PLIM_SANITIZE)
-  foreach(name failing_malloc failing_pages)
-    add_library(${name} MODULE tests/${name}.c)
-    plim_own(${name})
-    set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-    target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
-    add_dependencies(plim_test_support ${name})
-  endforeach()
+  add_library(failing_malloc MODULE tests/failing_malloc.c)
+  plim_own(failing_malloc)
+  set_target_properties(failing_malloc PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(failing_malloc PRIVATE ${CMAKE_DL_LIBS})
+  add_dependencies(plim_test_support failing_malloc)
 endif()
 
 # A cuBLAS on the host and a cuDNN that does nothing, found by their names.

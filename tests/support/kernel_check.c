@@ -73,6 +73,7 @@ static double lowest(const plim_op_desc *op, int operand, int64_t i) {
                     ((kind == PLIM_OP_BN_BWD_REDUCE || kind == PLIM_OP_BN_BWD_APPLY) && operand == 2);
   if (stats && i >= op->in[operand].dim[1]) return 0.1;
   if (kind == PLIM_OP_SGD && operand == 1) return 0;
+  if ((kind == PLIM_OP_ADAM || kind == PLIM_OP_ADAMW) && operand != 0) return 0.1; /* hyper, squares; second moments */
   return -1;
 }
 
@@ -83,6 +84,21 @@ static uint16_t random_bf16(uint64_t *state, double low) {
                     (uint16_t)test_random_between(state, 0, 127));
 }
 
+/* What labels and tokens of the op are below. */
+static int64_t indices_below(const plim_op_desc *op) {
+  switch (op->kind) {
+    case PLIM_OP_EMBEDDING:
+      return op->in[1].dim[0];
+    case PLIM_OP_EMBEDDING_BWD:
+      return op->out[0].dim[0];
+    case PLIM_OP_LINEAR_XENT:
+    case PLIM_OP_LINEAR_XENT_BWD:
+      return op->in[2].dim[0];
+    default:
+      return op->in[0].dim[1];
+  }
+}
+
 static void fill_random(const plim_op_desc *op, int operand, const plim_shape *shape, void *memory, uint64_t *state) {
   const int64_t bytes = plim_shape_bytes(shape), n = plim_shape_elements(shape);
   unsigned char *byte = memory;
@@ -91,13 +107,13 @@ static void fill_random(const plim_op_desc *op, int operand, const plim_shape *s
   float *value = memory;
   switch (shape->dtype) {
     case PLIM_F32:
-      for (int64_t i = 0; i < n; i++) value[i] = random_float(state, operand < 0 ? -1 : lowest(op, operand, i), 1);
+      for (int64_t i = 0; i < n; i++) value[i] = random_float(state, lowest(op, operand, i), 1);
       break;
     case PLIM_BF16:
-      for (int64_t i = 0; i < n; i++) half[i] = random_bf16(state, operand < 0 ? -1 : lowest(op, operand, i));
+      for (int64_t i = 0; i < n; i++) half[i] = random_bf16(state, lowest(op, operand, i));
       break;
     case PLIM_I32: /* labels, some to be ignored */
-      for (int64_t i = 0; i < n; i++) word[i] = (int32_t)test_random_between(state, -1, op->in[0].dim[1] - 1);
+      for (int64_t i = 0; i < n; i++) word[i] = (int32_t)test_random_between(state, -1, indices_below(op) - 1);
       break;
     case PLIM_U8:
       for (int64_t i = 0; i < n; i++) {
@@ -146,7 +162,7 @@ void kernel_run_once(const plim_op_desc *op, const char *isa, const char *varian
   const int64_t bytes = plim_kernel_workspace(kernel);
   void *workspace = guarded_alloc(bytes, fill);
   plim_kernel_args args = {operands->in,    operands->out,   operands->upd, workspace,
-                           KERNEL_RUN_SEED, KERNEL_RUN_STEP, KERNEL_RUN_OP, NULL};
+                           KERNEL_RUN_SEED, KERNEL_RUN_STEP, KERNEL_RUN_OP};
   cr_assert_eq(plim_kernel_run(kernel, &args), PLIM_KERNEL_OK);
   guard_check(workspace, bytes, "the workspace", op);
   check_guards(op, operands);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "tests/support/kernel_reference_text.h"
 #include "tests/support/kernel_reference_window.h"
 
 int64_t reference_address(const plim_shape *shape, int64_t i) {
@@ -301,6 +302,6 @@ void reference_run(const plim_op_desc *op, void *const *in, void *const *upd_bef
       global_avg_pool(op, in, out[0]);
       break;
     default:
-      reference_run_window(op, in, out);
+      if (!reference_run_text(op, in, upd_before, out, upd)) reference_run_window(op, in, out);
   }
 }

@@ -66,8 +66,11 @@ static plim_op_desc elementwise(plim_op_kind kind, plim_shape x) {
       op.n_in = 1;
       op.out[0].dtype = PLIM_BF16;
       break;
-    default: /* dropout_bwd */
+    case PLIM_OP_DROPOUT_BWD:
       op.in[1] = kernel_mask(x);
+      break;
+    default: /* gelu_bwd, silu_bwd: as it is */
+      break;
   }
   return op;
 }
@@ -131,6 +134,100 @@ static plim_op_desc image(void) {
   return op;
 }
 
+/* 2 sequences of 21 tokens; 3 heads of 8; 40 words */
+enum { B = 2, T = 21, D = 24, HEADS = 3, WORDS = 40 };
+
+static plim_op_desc norm(plim_op_kind kind) {
+  const plim_shape x = kernel_activation(PLIM_FLAT, 70, D, 0, 0);
+  const int layer = kind == PLIM_OP_LAYER_NORM || kind == PLIM_OP_LAYER_NORM_BWD;
+  const plim_shape affine = kernel_shape(PLIM_F32, layer ? 2 : 1, layer ? 2 : D, layer ? D : 1, 1, 1);
+  const int backward = kind == PLIM_OP_LAYER_NORM_BWD || kind == PLIM_OP_RMS_NORM_BWD;
+  plim_op_desc op = kernel_op(kind, backward ? 3 : 2, backward ? 2 : 1, x, x);
+  op.in[1] = backward ? x : affine;
+  op.in[2] = op.out[1] = affine;
+  return op;
+}
+
+static plim_op_desc table_of_words(plim_op_kind kind) {
+  const plim_shape token = kernel_shape(PLIM_I32, 2, B, T, 1, 1), words = kernel_shape(PLIM_F32, 2, WORDS, D, 1, 1);
+  const plim_shape y = kernel_shape(PLIM_F32, 3, B, T, D, 1), position = kernel_shape(PLIM_F32, 2, T, D, 1, 1);
+  const int backward = kind == PLIM_OP_EMBEDDING_BWD;
+  plim_op_desc op = kernel_op(kind, 3, backward ? 2 : 1, backward ? y : token, backward ? words : y);
+  op.in[1] = backward ? token : words;
+  op.in[2] = backward ? words : position;
+  op.out[1] = position;
+  return op;
+}
+
+static plim_op_desc attention(plim_op_kind kind) {
+  const plim_shape qkv = kernel_shape(PLIM_F32, 3, B, T, 3 * D, 1), y = kernel_shape(PLIM_F32, 3, B, T, D, 1);
+  const plim_shape lse = kernel_shape(PLIM_F32, 3, B, T, HEADS, 1);
+  const int backward = kind == PLIM_OP_ATTENTION_BWD;
+  plim_op_desc op = kernel_op(kind, backward ? 4 : 1, backward ? 1 : 2, backward ? y : qkv, backward ? qkv : y);
+  op.in[1] = qkv;
+  op.in[2] = y;
+  op.in[3] = op.out[1] = lse;
+  return op;
+}
+
+static plim_op_desc loss_of_words(plim_op_kind kind) {
+  const plim_shape x = kernel_activation(PLIM_FLAT, B * T, D, 0, 0), w = kernel_shape(PLIM_F32, 2, WORDS, D, 1, 1);
+  const plim_shape lse = kernel_shape(PLIM_F32, 1, B * T, 1, 1, 1);
+  plim_op_desc op = kernel_op(kind, 3, 3, x, kernel_shape(PLIM_F32, 1, 1, 1, 1, 1));
+  op.in[1] = kernel_shape(PLIM_I32, 1, B * T, 1, 1, 1);
+  op.in[2] = w;
+  op.out[1] = kernel_shape(PLIM_I32, 1, 2, 1, 1, 1);
+  op.out[2] = lse;
+  if (kind == PLIM_OP_LINEAR_XENT_BWD) {
+    op.in[op.n_in++] = lse;
+    op.n_out = 2;
+    op.out[0] = x;
+    op.out[1] = w;
+  }
+  return op;
+}
+
+static plim_op_desc update(plim_op_kind kind, plim_shape x) {
+  const plim_shape one = kernel_shape(PLIM_F32, 1, 1, 1, 1, 1);
+  plim_op_desc op = kernel_op(kind, 2, 1, x, one);
+  op.in[1] = op.in[2] = one;
+  if (kind == PLIM_OP_SUM_SQUARES) return op;
+  op.in[1].dim[0] = 8;
+  op.n_in = op.n_upd = 3;
+  op.n_out = 0;
+  op.upd[0] = op.upd[1] = op.upd[2] = x;
+  op.attrs.decay = 1;
+  return op;
+}
+
+static plim_op_desc sample_of_text(plim_op_kind kind, plim_shape x) {
+  switch (kind) {
+    case PLIM_OP_GELU:
+    case PLIM_OP_SILU:
+      return kernel_op(kind, 1, 1, x, x);
+    case PLIM_OP_LAYER_NORM:
+    case PLIM_OP_LAYER_NORM_BWD:
+    case PLIM_OP_RMS_NORM:
+    case PLIM_OP_RMS_NORM_BWD:
+      return norm(kind);
+    case PLIM_OP_EMBEDDING:
+    case PLIM_OP_EMBEDDING_BWD:
+      return table_of_words(kind);
+    case PLIM_OP_ATTENTION:
+    case PLIM_OP_ATTENTION_BWD:
+      return attention(kind);
+    case PLIM_OP_LINEAR_XENT:
+    case PLIM_OP_LINEAR_XENT_BWD:
+      return loss_of_words(kind);
+    case PLIM_OP_ADAM:
+    case PLIM_OP_ADAMW:
+    case PLIM_OP_SUM_SQUARES:
+      return update(kind, x);
+    default:
+      return elementwise(kind, x);
+  }
+}
+
 plim_op_desc kernel_sample(plim_op_kind kind, plim_layout layout) {
   const plim_shape x = kernel_activation(layout, N, C, H, W);
   switch (kind) {
@@ -170,7 +267,7 @@ plim_op_desc kernel_sample(plim_op_kind kind, plim_layout layout) {
     case PLIM_OP_SOFTMAX_XENT_BWD:
       return loss(kind);
     default:
-      return elementwise(kind, x);
+      return sample_of_text(kind, x);
   }
 }
 
