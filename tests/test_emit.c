@@ -227,6 +227,7 @@ static void expect_updates_at_once(const plim_graph *g) {
     for (int32_t r = g->reader_first[param]; r < g->reader_first[param + 1]; r++) {
       if (g->reader[r] > ready) ready = g->reader[r];
     }
+    while (ready + 1 < i && g->op[ready + 1].kind == PLIM_OP_SGD) ready++; /* one op may make two gradients */
     cr_assert_eq(i, ready + 1, "'%s' comes %d ops after it could", g->op[i].name, i - ready - 1);
   }
 }
@@ -238,6 +239,7 @@ Test(emit, puts_persistent_storages_first_and_updates_at_once_in_every_model_and
       plim_net_options options = plim_net_options_default();
       options.layout = (plim_layout)layout;
       options.batch = 4;
+      options.context = strcmp(plim_model_name(row), "gpt") == 0 ? 8 : 0;
       plim_net *net = NULL;
       plim_graph *train = NULL, *eval = NULL;
       cr_assert_eq(plim_model_make(ctx, plim_model_name(row), &options, &net), PLIM_OK);

@@ -127,7 +127,7 @@ Test(models, are_named_and_an_unknown_name_gets_the_nearest) {
   cr_assert_str_eq(plim_context_error(ctx), "no model is called \"resnet-20\"; did you mean \"resnet20\"?");
   cr_assert_null(net);
   cr_assert_null(plim_model_name(-1));
-  cr_assert_null(plim_model_name(6));
+  cr_assert_null(plim_model_name(7));
   plim_context_free(ctx);
 }
 
@@ -163,6 +163,7 @@ Test(models, start_with_a_loss_of_ln_10_and_learn_a_batch_by_heart) {
   plim_context *ctx = plim_test_context();
   for (int32_t row = 0; plim_model_name(row); row++) {
     const char *model = plim_model_name(row);
+    if (strcmp(model, "gpt") == 0) continue;      /* reads tokens: test_gpt */
     if (strcmp(model, "resnet50") == 0) continue; /* minutes; its parts are those of the others */
     plim_graph *g = train_graph(ctx, model, BATCH, 3, 8);
     reference_trainer *t = NULL;

@@ -33,7 +33,7 @@ Test(schedule, works_without_warm_up) {
 }
 
 Test(schedule, fills_the_hyper_input) {
-  float hyper[4];
+  float hyper[PLIM_HYPERS];
   plim_rate_schedule_hyper(&schedule, 1, hyper);
   cr_assert(hyper[0] == plim_rate_schedule_rate(&schedule, 1) && hyper[1] == 0.9f && hyper[2] == 5e-4f &&
             hyper[3] == 0);

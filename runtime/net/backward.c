@@ -60,17 +60,6 @@ static void backward_to_input(plim_net_emit *e, int32_t i, const char *op_suffix
   hand_back(e, layer->in[0], dx);
 }
 
-static void update(plim_net_emit *e, const char *layer, const char *suffix, const plim_net_param *param,
-                   plim_net_ref gradient) {
-  plim_op_spec spec = {.kind = PLIM_OP_SGD,
-                       .phase = PLIM_PHASE_UPDATE,
-                       .n_in = 2,
-                       .in = {gradient.value, e->hyper.value},
-                       .n_upd = 2,
-                       .upd = {param->value.value, param->velocity.value}};
-  plim_net_emit_op(e, layer, suffix, &spec);
-}
-
 static void backward_bias(plim_net_emit *e, int32_t i, plim_net_ref dy) {
   const plim_net_layer *layer = &e->net->layer[i];
   plim_shape shape = plim_net_emit_vector(PLIM_F32, layer->out.dim[1]);
@@ -82,7 +71,7 @@ static void backward_bias(plim_net_emit *e, int32_t i, plim_net_ref dy) {
                        .n_out = 1,
                        .out = {gradient.value}};
   plim_net_emit_op(e, layer->name, ".bwd_bias", &spec);
-  update(e, layer->name, ".bias.sgd", &e->at[i].bias, gradient);
+  plim_net_emit_update(e, layer->name, ".bias", &e->at[i].bias, gradient, 0);
 }
 
 /* Convolution and linear. */
@@ -109,7 +98,7 @@ static void backward_product(plim_net_emit *e, int32_t i) {
                                      .n_in = 2,
                                      .in = {dy.value, at->factor.value}});
   }
-  update(e, layer->name, ".weight.sgd", &at->weight, gradient);
+  plim_net_emit_update(e, layer->name, ".weight", &at->weight, gradient, 1);
 }
 
 /* A ReLU, alone or after an addition: one op sums what came back and masks it. Both addends get that value. */
@@ -158,7 +147,7 @@ static void backward_batch_norm(plim_net_emit *e, int32_t i) {
                        .n_in = 5 + masked,
                        .in = {dy.value, x, at->stats.value, at->affine.value.value, gradient.value, at->saved.value}});
   }
-  update(e, layer->name, ".affine.sgd", &at->affine, gradient);
+  plim_net_emit_update(e, layer->name, ".affine", &at->affine, gradient, 0);
 }
 
 /* ReLU and addition, which may have one fused. The gradient of a plain addition is that of its addends. */
@@ -200,16 +189,105 @@ static void backward_loss(plim_net_emit *e, int32_t i) {
       (plim_op_spec){.kind = PLIM_OP_SOFTMAX_XENT_BWD, .n_in = 2, .in = {e->at[i].saved.value, e->label.value}});
 }
 
+static void backward_activation(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  backward_to_input(e, i, ".bwd",
+                    (plim_op_spec){.kind = layer->kind == PLIM_NET_GELU ? PLIM_OP_GELU_BWD : PLIM_OP_SILU_BWD,
+                                   .n_in = 2,
+                                   .in = {gradient_of(e, i).value, e->at[layer->in[0]].y.value}});
+}
+
+/* Layer norm and RMS norm: one op makes both gradients. */
+static void backward_norm(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const int centred = layer->kind == PLIM_NET_LAYER_NORM;
+  const char *suffix = centred ? ".affine" : ".scale";
+  plim_net_ref dy = gradient_of(e, i), dx = input_gradient(e, i, ".dx");
+  plim_shape shape = plim_net_emit_norm(layer);
+  plim_net_ref gradient =
+      plim_net_emit_value(e, layer->name, centred ? ".affine.grad" : ".scale.grad", PLIM_ROLE_GRADIENT, &shape);
+  plim_op_spec spec = {.kind = centred ? PLIM_OP_LAYER_NORM_BWD : PLIM_OP_RMS_NORM_BWD,
+                       .phase = PLIM_PHASE_BACKWARD,
+                       .attrs = layer->attrs,
+                       .n_in = 3,
+                       .in = {dy.value, e->at[layer->in[0]].y.value, e->at[i].affine.value.value},
+                       .n_out = 2,
+                       .out = {dx.value, gradient.value}};
+  plim_net_emit_op(e, layer->name, ".bwd", &spec);
+  hand_back(e, layer->in[0], dx);
+  plim_net_emit_update(e, layer->name, suffix, &e->at[i].affine, gradient, 0);
+}
+
+static void backward_attention(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_net_emitted *at = &e->at[i];
+  plim_shape y = plim_net_emit_sequences(e->net, &layer->out);
+  plim_shape x = plim_net_emit_sequences(e->net, &e->net->layer[layer->in[0]].out);
+  plim_net_ref dy = plim_net_emit_view(e, layer->name, ".dy", gradient_of(e, i), &y);
+  plim_net_ref dx = input_gradient(e, i, ".dx");
+  plim_net_ref dqkv = plim_net_emit_view(e, layer->name, ".dqkv", dx, &x);
+  plim_op_spec spec = {.kind = PLIM_OP_ATTENTION_BWD,
+                       .phase = PLIM_PHASE_BACKWARD,
+                       .n_in = 4,
+                       .in = {dy.value, at->in3.value, at->out3.value, at->saved.value},
+                       .n_out = 1,
+                       .out = {dqkv.value}};
+  plim_net_emit_op(e, layer->name, ".bwd", &spec);
+  hand_back(e, layer->in[0], dx);
+}
+
+/* The words have two readers: what the loss hands back is added to. */
+static void backward_embedding(plim_net_emit *e, int32_t i) {
+  const plim_net_options *o = &e->net->options;
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_net_emitted *at = &e->at[i];
+  plim_shape y = plim_net_emit_sequences(e->net, &layer->out);
+  plim_shape words = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){o->classes, layer->out.dim[1]});
+  plim_shape positions = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){o->context, layer->out.dim[1]});
+  plim_net_ref dy = plim_net_emit_view(e, layer->name, ".dy", gradient_of(e, i), &y);
+  plim_net_ref dwords = plim_net_emit_value(e, layer->name, ".words.grad", PLIM_ROLE_GRADIENT, &words);
+  plim_net_ref dpositions = plim_net_emit_value(e, layer->name, ".positions.grad", PLIM_ROLE_GRADIENT, &positions);
+  plim_op_spec spec = {.kind = PLIM_OP_EMBEDDING_BWD,
+                       .phase = PLIM_PHASE_BACKWARD,
+                       .n_in = at->tied.value < 0 ? 2 : 3,
+                       .in = {dy.value, e->image.value, at->tied.value},
+                       .n_out = 2,
+                       .out = {dwords.value, dpositions.value}};
+  plim_net_emit_op(e, layer->name, ".bwd", &spec);
+  plim_net_emit_update(e, layer->name, ".words", &at->weight, dwords, 1);
+  plim_net_emit_update(e, layer->name, ".positions", &at->positions, dpositions, 1);
+}
+
+static void backward_tied_loss(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  plim_net_emitted *table = &e->at[layer->in[1]];
+  plim_shape words = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){e->net->options.classes, layer->out.dim[1]});
+  plim_net_ref dx = input_gradient(e, i, ".dx");
+  table->tied = plim_net_emit_value(e, layer->name, ".words.grad", PLIM_ROLE_GRADIENT, &words);
+  plim_op_spec spec = {.kind = PLIM_OP_LINEAR_XENT_BWD,
+                       .phase = PLIM_PHASE_BACKWARD,
+                       .n_in = 4,
+                       .in = {e->at[layer->in[0]].y.value, e->label.value, e->at[i].factor.value, e->at[i].saved.value},
+                       .n_out = 2,
+                       .out = {dx.value, table->tied.value}};
+  plim_net_emit_op(e, layer->name, ".bwd", &spec);
+  hand_back(e, layer->in[0], dx);
+}
+
 static void (*const backward_of[PLIM_NET_KIND_COUNT])(plim_net_emit *, int32_t) = {
     [PLIM_NET_CONV2D] = backward_product,       [PLIM_NET_BATCH_NORM] = backward_batch_norm,
     [PLIM_NET_RELU] = backward_elementwise,     [PLIM_NET_ADD] = backward_elementwise,
     [PLIM_NET_MAX_POOL] = backward_pool,        [PLIM_NET_AVG_POOL] = backward_pool,
     [PLIM_NET_GLOBAL_AVG_POOL] = backward_pool, [PLIM_NET_FLATTEN] = backward_flatten,
     [PLIM_NET_LINEAR] = backward_product,       [PLIM_NET_DROPOUT] = backward_dropout,
-    [PLIM_NET_SOFTMAX_XENT] = backward_loss};
+    [PLIM_NET_SOFTMAX_XENT] = backward_loss,    [PLIM_NET_EMBEDDING] = backward_embedding,
+    [PLIM_NET_LAYER_NORM] = backward_norm,      [PLIM_NET_RMS_NORM] = backward_norm,
+    [PLIM_NET_GELU] = backward_activation,      [PLIM_NET_SILU] = backward_activation,
+    [PLIM_NET_ATTENTION] = backward_attention,  [PLIM_NET_TIED_XENT] = backward_tied_loss};
 
 void plim_net_emit_backward(plim_net_emit *e) {
   for (int32_t i = e->net->n_layers - 1; i >= 0; i--) {
     if (e->at[i].trains) backward_of[e->net->layer[i].kind](e, i);
   }
+  plim_net_emit_updates(e);
 }

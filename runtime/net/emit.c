@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { EMIT_NAME_BYTES = PLIM_NET_NAME_BYTES + 32 };
+enum { EMIT_NAME_BYTES = PLIM_NET_NAME_BYTES + 32, LAYER_UPDATES = 3 /* at most, of one layer */ };
 
 static const plim_net_ref no_ref = {-1, -1};
 
@@ -48,20 +48,45 @@ plim_shape plim_net_emit_statistics(const plim_net_layer *layer) {
   return plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){2, layer->out.dim[1]});
 }
 
+plim_shape plim_net_emit_norm(const plim_net_layer *layer) {
+  const int64_t columns = layer->out.dim[1];
+  if (layer->kind == PLIM_NET_RMS_NORM) return plim_net_emit_vector(PLIM_F32, columns);
+  return plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){2, columns});
+}
+
 plim_shape plim_net_emit_typed(const plim_shape *shape, plim_dtype dtype) {
   plim_shape typed = *shape;
   typed.dtype = dtype;
   return typed;
 }
 
-/* "<layer><suffix>" and its velocity. */
+plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *x) {
+  const int64_t context = net->options.context;
+  return plim_shape_make(x->dtype, PLIM_FLAT, 3, (int64_t[]){x->dim[0] / context, context, x->dim[1]});
+}
+
+/* "<layer><suffix>" and the states of its update. */
 static plim_net_param persistent_param(plim_net_emit *e, const char *layer, const char *suffix,
                                        const plim_shape *shape) {
-  char velocity[EMIT_NAME_BYTES];
-  plim_net_param param;
-  param.value = plim_net_emit_value(e, layer, suffix, PLIM_ROLE_PARAM, shape);
-  param.velocity = plim_net_emit_value(e, layer, join(velocity, suffix, ".velocity"), PLIM_ROLE_STATE, shape);
+  char name[EMIT_NAME_BYTES];
+  const plim_net_optimizer *optimizer = plim_net_optimizer_of(e->net);
+  plim_net_param param = {.value = plim_net_emit_value(e, layer, suffix, PLIM_ROLE_PARAM, shape)};
+  for (int i = 0; i < optimizer->states; i++) {
+    param.state[i] = plim_net_emit_value(e, layer, join(name, suffix, optimizer->state[i]), PLIM_ROLE_STATE, shape);
+  }
   return param;
+}
+
+static void persistent_of_embedding(plim_net_emit *e, int32_t i) {
+  const plim_net_options *o = &e->net->options;
+  const plim_net_layer *layer = &e->net->layer[i];
+  const int64_t units = layer->out.dim[1];
+  plim_shape words = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){o->classes, units});
+  plim_shape positions = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){o->context, units});
+  e->at[i].weight = persistent_param(e, layer->name, ".words", &words);
+  e->at[i].positions = persistent_param(e, layer->name, ".positions", &positions);
+  e->at[i].tied = no_ref;
+  e->at[i].trains = 1;
 }
 
 static void persistent_of_layer(plim_net_emit *e, int32_t i) {
@@ -78,22 +103,36 @@ static void persistent_of_layer(plim_net_emit *e, int32_t i) {
     at->affine = persistent_param(e, layer->name, ".affine", &statistics);
     at->running = plim_net_emit_value(e, layer->name, ".running", PLIM_ROLE_STATE, &statistics);
     at->trains = 1;
+  } else if (layer->kind == PLIM_NET_LAYER_NORM || layer->kind == PLIM_NET_RMS_NORM) {
+    const int centred = layer->kind == PLIM_NET_LAYER_NORM;
+    plim_shape affine = plim_net_emit_norm(layer);
+    at->affine = persistent_param(e, layer->name, centred ? ".affine" : ".scale", &affine);
+    at->trains = 1;
+  } else if (layer->kind == PLIM_NET_EMBEDDING) {
+    persistent_of_embedding(e, i);
   }
   for (int32_t k = 0; k < layer->n_in; k++) at->trains |= e->at[layer->in[k]].trains;
 }
 
+/* A batch of images, or of sequences of tokens. */
+static plim_shape batch_shape(const plim_net_options *o, int32_t batch) {
+  if (o->context > 0) return plim_shape_make(PLIM_I32, PLIM_FLAT, 2, (int64_t[]){batch, o->context});
+  return plim_shape_make(PLIM_U8, PLIM_NHWC, 4, (int64_t[]){batch, o->channels, o->height, o->width});
+}
+
 void plim_net_emit_persistent(plim_net_emit *e) {
   const plim_net_options *o = &e->net->options;
+  const char *input = o->context > 0 ? "tokens" : "image", *next = o->context > 0 ? "next_tokens" : "next_image";
+  int64_t labels = o->context > 0 ? o->context : 1; /* of a sequence, of an image */
   int32_t staged = o->staging_batch > 0 ? o->staging_batch : o->batch;
-  plim_shape image = plim_shape_make(PLIM_U8, PLIM_NHWC, 4, (int64_t[]){o->batch, o->channels, o->height, o->width});
-  plim_shape label = plim_net_emit_vector(PLIM_I32, o->batch), next_label = plim_net_emit_vector(PLIM_I32, staged);
-  plim_shape next_image = image;
-  next_image.dim[0] = staged;
-  plim_shape hyper = plim_net_emit_vector(PLIM_F32, 4);
+  plim_shape image = batch_shape(o, o->batch), next_image = batch_shape(o, staged);
+  plim_shape label = plim_net_emit_vector(PLIM_I32, o->batch * labels);
+  plim_shape next_label = plim_net_emit_vector(PLIM_I32, staged * labels);
+  plim_shape hyper = plim_net_emit_vector(PLIM_F32, plim_net_optimizer_of(e->net)->hyper);
   for (int32_t i = 0; i < e->net->n_layers; i++) persistent_of_layer(e, i);
-  (void)plim_net_emit_value(e, "next_image", "", PLIM_ROLE_STAGING, &next_image);
+  (void)plim_net_emit_value(e, next, "", PLIM_ROLE_STAGING, &next_image);
   (void)plim_net_emit_value(e, "next_label", "", PLIM_ROLE_STAGING, &next_label);
-  e->image = plim_net_emit_value(e, "image", "", PLIM_ROLE_INPUT, &image);
+  e->image = plim_net_emit_value(e, input, "", PLIM_ROLE_INPUT, &image);
   e->label = plim_net_emit_value(e, "label", "", PLIM_ROLE_INPUT, &label);
   if (e->training) e->hyper = plim_net_emit_value(e, "hyper", "", PLIM_ROLE_INPUT, &hyper);
 }
@@ -102,7 +141,7 @@ void plim_net_emit_persistent(plim_net_emit *e) {
 static plim_status net_complete(const plim_net *net) {
   if (net->status != PLIM_OK) return plim_fail(net->ctx, net->status, "%s", net->error);
   int32_t last = net->n_layers - 1;
-  if (last < 0 || net->layer[last].kind != PLIM_NET_SOFTMAX_XENT) {
+  if (last < 0 || !plim_net_is_loss(&net->layer[last])) {
     return plim_fail(net->ctx, PLIM_EUSAGE, "net '%s' of %d layers does not end with its loss", net->name,
                      net->n_layers);
   }
@@ -118,16 +157,25 @@ static plim_status net_complete(const plim_net *net) {
 
 static plim_status graph_make(const plim_net *net, int training, plim_graph **out) {
   PLIM_TRY(net_complete(net));
-  plim_net_emit e = {.net = net, .training = training};
-  PLIM_TRY(plim_allocate(net->ctx, net->n_layers, sizeof *e.at, &e.at));
+  plim_net_emit e = {.net = net, .training = training, .squares = no_ref};
+  const int64_t updates = (int64_t)net->n_layers * LAYER_UPDATES;
+  plim_status status = PLIM_OK;
+  PLIM_CHECK(plim_allocate(net->ctx, net->n_layers, sizeof *e.at, &e.at));
+  PLIM_CHECK(plim_allocate(net->ctx, updates, sizeof *e.update, &e.update));
   e.status = plim_graph_begin(net->ctx, net->name, net->options.batch, &e.builder);
   plim_net_emit_persistent(&e);
   plim_net_emit_forward(&e);
   if (training) plim_net_emit_backward(&e);
-  plim_release(net->ctx, e.at, net->n_layers, sizeof *e.at);
-  if (e.status == PLIM_OK) return plim_graph_end(e.builder, out);
+  status = e.status;
+  if (status == PLIM_OK) {
+    status = plim_graph_end(e.builder, out);
+    e.builder = NULL; /* ended in every case */
+  }
+done:
   plim_graph_builder_free(e.builder);
-  return e.status;
+  plim_release(net->ctx, e.update, updates, sizeof *e.update);
+  plim_release(net->ctx, e.at, net->n_layers, sizeof *e.at);
+  return status;
 }
 
 plim_status plim_net_train_graph(const plim_net *net, plim_graph **out) {

@@ -14,10 +14,28 @@ typedef struct plim_net_ref {
   int32_t value, storage; /* -1: none */
 } plim_net_ref;
 
-/* A trained parameter and the state of its update. */
+/* A trained parameter and the states of its update. */
 typedef struct plim_net_param {
-  plim_net_ref value, velocity;
+  plim_net_ref value, state[2]; /* [n] as the optimizer has */
 } plim_net_param;
+
+/* A kind of update: its op, what it reads and what it keeps. */
+typedef struct plim_net_optimizer {
+  plim_op_kind kind;
+  const char *op; /* suffix of its op */
+  int32_t hyper;  /* numbers of "hyper" */
+  int32_t states; /* [1 or 2], suffixes of their names */
+  const char *state[2];
+} plim_net_optimizer;
+const plim_net_optimizer *plim_net_optimizer_of(const plim_net *net);
+
+/* An update that waits for the norm of all gradients. */
+typedef struct plim_net_update {
+  const char *layer, *suffix;
+  plim_net_param param;
+  plim_net_ref gradient;
+  int32_t decay; /* 1: weights of the parameter decay */
+} plim_net_update;
 
 /* What the emission knows of one layer. */
 typedef struct plim_net_emitted {
@@ -26,7 +44,10 @@ typedef struct plim_net_emitted {
   plim_net_ref saved;          /* kept for its backward op: ReLU or dropout mask, max pool's index, probabilities */
   plim_net_ref factor;         /* the weights as the products read them: the parameter, or its cast */
   plim_net_ref stats, running; /* batch norm */
-  plim_net_param weight, bias, affine; /* those that the kind has */
+  plim_net_ref in3, out3;      /* attention: its input and output by sequence, [batch][context][columns] */
+  plim_net_param weight, bias, affine; /* those that the kind has; an embedding has its words in `weight` */
+  plim_net_param positions;            /* of an embedding */
+  plim_net_ref tied;                   /* of an embedding: the gradient of the words that the loss has handed back */
   int32_t n_grads;                     /* gradients of y handed back so far and not summed yet */
   plim_net_ref grad[2];
   int32_t n_sums; /* additions emitted for y's gradient */
@@ -35,11 +56,29 @@ typedef struct plim_net_emitted {
 typedef struct plim_net_emit {
   const plim_net *net;
   plim_graph_builder *builder;
-  int32_t training;     /* 1: a training step, 0: an evaluation step */
-  plim_net_emitted *at; /* [n_layers] */
-  plim_net_ref image, label, hyper;
+  int32_t training;                 /* 1: a training step, 0: an evaluation step */
+  plim_net_emitted *at;             /* [n_layers] */
+  plim_net_ref image, label, hyper; /* image: or tokens */
+  plim_net_update *update;          /* [n_updates], where they wait; room for three a layer */
+  int32_t n_updates;
+  plim_net_ref squares; /* sum of squares of the gradients so far */
   plim_status status;
 } plim_net_emit;
+
+/* The shape [batch][context][columns of x] of rows over tokens, of the same bytes. */
+plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *x);
+
+/* The weights "<layer><suffix>" in the type of the activations: the parameter, or a copy that a cast makes, which may
+ * run again like everything that reads the parameter. */
+plim_net_ref plim_net_emit_factor(plim_net_emit *e, const char *layer, const char *suffix, plim_net_ref weight,
+                                  const plim_shape *shape);
+
+/* Update a parameter: at once, or where gradients are clipped in plim_net_emit_updates. decay 1: it is a matrix or a
+ * table, which decays with Adam. Strings are borrowed until then. */
+void plim_net_emit_update(plim_net_emit *e, const char *layer, const char *suffix, const plim_net_param *param,
+                          plim_net_ref gradient, int32_t decay);
+/* Those that wait. */
+void plim_net_emit_updates(plim_net_emit *e);
 
 /* A new storage and the value "<layer><suffix>" over all of it. */
 plim_net_ref plim_net_emit_value(plim_net_emit *e, const char *layer, const char *suffix, plim_role role,
@@ -54,6 +93,7 @@ void plim_net_emit_op(plim_net_emit *e, const char *layer, const char *suffix, c
 
 plim_shape plim_net_emit_vector(plim_dtype dtype, int64_t n);              /* [n] */
 plim_shape plim_net_emit_statistics(const plim_net_layer *layer);          /* [2][C] of a batch norm */
+plim_shape plim_net_emit_norm(const plim_net_layer *layer);                /* [2][C]; of an RMS norm [C] */
 plim_shape plim_net_emit_typed(const plim_shape *shape, plim_dtype dtype); /* with another element type */
 
 /* Parameters, states and staging of all layers, in an order that does not depend on `training`; then the inputs. */

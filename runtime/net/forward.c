@@ -1,5 +1,9 @@
 /* Forward ops of each layer. Training adds what backward needs: masks, batch statistics and their running averages. */
+#include <stdio.h>
+
 #include "runtime/net/emit.h"
+
+enum { SUFFIX_BYTES = 32 };
 
 static plim_net_ref output_of(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
@@ -37,22 +41,24 @@ static void forward_image(plim_net_emit *e, int32_t i) {
   plim_net_emit_op(e, layer->name, "", &spec);
 }
 
-/* The weights in the type of the activations; the cast may run again, like everything that reads the parameter. */
-static plim_net_ref factor_of(plim_net_emit *e, int32_t i) {
-  const plim_net_layer *layer = &e->net->layer[i];
-  plim_net_ref weight = e->at[i].weight.value;
-  if (layer->out.dtype == PLIM_F32) return weight;
-  plim_shape master = plim_net_weight_shape(e->net, layer), shape = plim_net_emit_typed(&master, layer->out.dtype);
-  plim_net_ref copy = plim_net_emit_value(e, layer->name, ".weight.bf16", PLIM_ROLE_ACTIVATION, &shape);
+plim_net_ref plim_net_emit_factor(plim_net_emit *e, const char *layer, const char *suffix, plim_net_ref weight,
+                                  const plim_shape *shape) {
+  char name[SUFFIX_BYTES];
+  if (plim_net_dtype(e->net) == PLIM_F32) return weight;
+  plim_shape typed = plim_net_emit_typed(shape, PLIM_BF16);
+  (void)snprintf(name, sizeof name, "%s.bf16", suffix);
+  plim_net_ref copy = plim_net_emit_value(e, layer, name, PLIM_ROLE_ACTIVATION, &typed);
   plim_op_spec spec = {.kind = PLIM_OP_CAST, .n_in = 1, .in = {weight.value}, .n_out = 1, .out = {copy.value}};
-  plim_net_emit_op(e, layer->name, ".weight.cast", &spec);
+  (void)snprintf(name, sizeof name, "%s.cast", suffix);
+  plim_net_emit_op(e, layer, name, &spec);
   return copy;
 }
 
 /* Convolution and linear: x, weight [, bias] -> y. */
 static void forward_product(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
-  e->at[i].factor = factor_of(e, i);
+  plim_shape shape = plim_net_weight_shape(e->net, layer);
+  e->at[i].factor = plim_net_emit_factor(e, layer->name, ".weight", e->at[i].weight.value, &shape);
   plim_op_spec spec = {.kind = layer->kind == PLIM_NET_CONV2D ? PLIM_OP_CONV2D : PLIM_OP_LINEAR,
                        .attrs = layer->attrs,
                        .n_in = 2 + layer->bias,
@@ -166,13 +172,94 @@ static void forward_loss(plim_net_emit *e, int32_t i) {
   plim_net_emit_op(e, layer->name, "", &spec);
 }
 
+/* Ops of one input and one output, whose backward op reads the input. */
+static void forward_rows(plim_net_emit *e, int32_t i) {
+  static const plim_op_kind kind_of[PLIM_NET_KIND_COUNT] = {[PLIM_NET_GELU] = PLIM_OP_GELU,
+                                                            [PLIM_NET_SILU] = PLIM_OP_SILU,
+                                                            [PLIM_NET_LAYER_NORM] = PLIM_OP_LAYER_NORM,
+                                                            [PLIM_NET_RMS_NORM] = PLIM_OP_RMS_NORM};
+  const plim_net_layer *layer = &e->net->layer[i];
+  const int norm = layer->kind == PLIM_NET_LAYER_NORM || layer->kind == PLIM_NET_RMS_NORM;
+  plim_op_spec spec = {.kind = kind_of[layer->kind],
+                       .attrs = layer->attrs,
+                       .n_in = 1 + norm,
+                       .in = {input_of(e, i, 0).value, e->at[i].affine.value.value},
+                       .n_out = 1,
+                       .out = {output_of(e, i).value}};
+  plim_net_emit_op(e, layer->name, "", &spec);
+}
+
+/* The layer's tensor by sequence. */
+static plim_net_ref output_by_sequence(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  plim_shape shape = plim_net_emit_sequences(e->net, &layer->out);
+  return plim_net_emit_view(e, layer->name, ".by_sequence", output_of(e, i), &shape);
+}
+
+static void forward_embedding(plim_net_emit *e, int32_t i) {
+  plim_op_spec spec = {.kind = PLIM_OP_EMBEDDING,
+                       .n_in = 3,
+                       .in = {e->image.value, e->at[i].weight.value.value, e->at[i].positions.value.value},
+                       .n_out = 1,
+                       .out = {output_by_sequence(e, i).value}};
+  plim_net_emit_op(e, e->net->layer[i].name, "", &spec);
+}
+
+static void forward_attention(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  plim_net_emitted *at = &e->at[i];
+  plim_shape in = plim_net_emit_sequences(e->net, &e->net->layer[layer->in[0]].out);
+  at->in3 = plim_net_emit_view(e, layer->name, ".qkv", input_of(e, i, 0), &in);
+  at->out3 = output_by_sequence(e, i);
+  plim_shape lse = plim_shape_make(PLIM_F32, PLIM_FLAT, 3, (int64_t[]){in.dim[0], in.dim[1], layer->heads});
+  at->saved = plim_net_emit_value(e, layer->name, ".lse", PLIM_ROLE_ACTIVATION, &lse);
+  plim_op_spec spec = {.kind = PLIM_OP_ATTENTION,
+                       .n_in = 1,
+                       .in = {at->in3.value},
+                       .n_out = 2,
+                       .out = {at->out3.value, at->saved.value}};
+  plim_net_emit_op(e, layer->name, "", &spec);
+}
+
+static void forward_tied_loss(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  plim_net_emitted *at = &e->at[i];
+  const plim_net_ref words = e->at[layer->in[1]].weight.value;
+  plim_shape table = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){e->net->options.classes, layer->out.dim[1]});
+  plim_shape loss_shape = plim_net_emit_vector(PLIM_F32, 1), hits_shape = plim_net_emit_vector(PLIM_I32, 2);
+  plim_shape lse_shape = plim_net_emit_vector(PLIM_F32, layer->out.dim[0]);
+  at->factor = plim_net_emit_factor(e, e->net->layer[layer->in[1]].name, ".words", words, &table);
+  plim_net_ref loss = plim_net_emit_value(e, "loss", "", PLIM_ROLE_OUTPUT, &loss_shape);
+  plim_net_ref hits = plim_net_emit_value(e, "hits", "", PLIM_ROLE_OUTPUT, &hits_shape);
+  at->saved = plim_net_emit_value(e, layer->name, ".lse", PLIM_ROLE_ACTIVATION, &lse_shape);
+  plim_op_spec spec = {.kind = PLIM_OP_LINEAR_XENT,
+                       .n_in = 3,
+                       .in = {input_of(e, i, 0).value, e->label.value, at->factor.value},
+                       .n_out = 3,
+                       .out = {loss.value, hits.value, at->saved.value}};
+  plim_net_emit_op(e, layer->name, "", &spec);
+}
+
 static void (*const forward_of[PLIM_NET_KIND_COUNT])(plim_net_emit *, int32_t) = {
-    [PLIM_NET_IMAGE] = forward_image,           [PLIM_NET_CONV2D] = forward_product,
-    [PLIM_NET_BATCH_NORM] = forward_batch_norm, [PLIM_NET_RELU] = forward_elementwise,
-    [PLIM_NET_ADD] = forward_elementwise,       [PLIM_NET_MAX_POOL] = forward_max_pool,
-    [PLIM_NET_AVG_POOL] = forward_mean_pool,    [PLIM_NET_GLOBAL_AVG_POOL] = forward_mean_pool,
-    [PLIM_NET_FLATTEN] = forward_flatten,       [PLIM_NET_LINEAR] = forward_product,
-    [PLIM_NET_DROPOUT] = forward_dropout,       [PLIM_NET_SOFTMAX_XENT] = forward_loss};
+    [PLIM_NET_IMAGE] = forward_image,
+    [PLIM_NET_CONV2D] = forward_product,
+    [PLIM_NET_BATCH_NORM] = forward_batch_norm,
+    [PLIM_NET_RELU] = forward_elementwise,
+    [PLIM_NET_ADD] = forward_elementwise,
+    [PLIM_NET_MAX_POOL] = forward_max_pool,
+    [PLIM_NET_AVG_POOL] = forward_mean_pool,
+    [PLIM_NET_GLOBAL_AVG_POOL] = forward_mean_pool,
+    [PLIM_NET_FLATTEN] = forward_flatten,
+    [PLIM_NET_LINEAR] = forward_product,
+    [PLIM_NET_DROPOUT] = forward_dropout,
+    [PLIM_NET_SOFTMAX_XENT] = forward_loss,
+    [PLIM_NET_EMBEDDING] = forward_embedding,
+    [PLIM_NET_LAYER_NORM] = forward_rows,
+    [PLIM_NET_RMS_NORM] = forward_rows,
+    [PLIM_NET_GELU] = forward_rows,
+    [PLIM_NET_SILU] = forward_rows,
+    [PLIM_NET_ATTENTION] = forward_attention,
+    [PLIM_NET_TIED_XENT] = forward_tied_loss};
 
 void plim_net_emit_forward(plim_net_emit *e) {
   for (int32_t i = 0; i < e->net->n_layers; i++) forward_of[e->net->layer[i].kind](e, i);

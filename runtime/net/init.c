@@ -1,6 +1,7 @@
 /* Starting contents of persistent values, by the last part of their names. A weight's element is a function of seed,
  * name and position in logical order: layout, batch and other layers do not matter.
- * Source of the weights' scale: He et al., Delving Deep into Rectifiers, ICCV 2015. */
+ * Source of the weights' scale: He et al., Delving Deep into Rectifiers, ICCV 2015; of nets over tokens: Radford et
+ * al., Language Models are Unsupervised Multitask Learners, 2019, section 2.3. */
 #include <math.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 
 static const double classifier_deviation = 0.01;
 static const double two_pi = 6.283185307179586;
+static const double token_deviation = 0.02; /* of all weights of a net over tokens */
 
 /* Is the value the weights of the linear layer that feeds the loss, or what they are cast from? */
 static int feeds_loss(const plim_graph *graph, int32_t value) {
@@ -21,6 +23,34 @@ static int feeds_loss(const plim_graph *graph, int32_t value) {
     }
   }
   return 0;
+}
+
+static int reads_tokens(const plim_graph *graph) {
+  for (int32_t i = 0; i < graph->n_ops; i++) {
+    if (graph->op[i].kind == PLIM_OP_EMBEDDING) return 1;
+  }
+  return 0;
+}
+
+/* Is the value the weights of a product, or what they are cast from, whose result an addition reads next? */
+static int ends_branch(const plim_graph *graph, int32_t value) {
+  for (int32_t i = 0; i + 1 < graph->n_ops; i++) {
+    const plim_op *product = &graph->op[i];
+    if (product->kind == PLIM_OP_CAST && product->in[0] == value) value = product->out[0];
+    if (product->kind != PLIM_OP_LINEAR || product->in[1] != value) continue;
+    return graph->op[i + 1].kind == PLIM_OP_ADD;
+  }
+  return 0;
+}
+
+/* Branches are added to one stream: the ends of n of them begin so much smaller that their sum keeps its size. */
+static double deviation_of_tokens(const plim_graph *graph, int32_t value) {
+  int32_t branches = 0;
+  if (!ends_branch(graph, value)) return token_deviation;
+  for (int32_t i = 1; i < graph->n_ops; i++) {
+    branches += graph->op[i].kind == PLIM_OP_ADD && graph->op[i - 1].kind == PLIM_OP_LINEAR;
+  }
+  return token_deviation / sqrt((double)branches);
 }
 
 /* In (0, 1]: the logarithm of a draw is finite. */
@@ -45,6 +75,7 @@ static void fill_weight(const plim_graph *graph, int32_t value, uint64_t seed, f
   int64_t count = plim_shape_elements(&v->shape);
   int64_t fan_in = count / v->shape.dim[0];
   double deviation = feeds_loss(graph, value) ? classifier_deviation : sqrt(2.0 / (double)fan_in);
+  if (reads_tokens(graph)) deviation = deviation_of_tokens(graph, value);
   fill_normal(seed, v->name, deviation, count, x);
 }
 
@@ -63,6 +94,12 @@ static void fill_affine(const plim_graph *graph, int32_t value, uint64_t seed, f
   set_row(&graph->value[value], 1, 0.0f, x); /* shift */
 }
 
+static void fill_ones(const plim_graph *graph, int32_t value, uint64_t seed, float *x) {
+  const int64_t n = plim_shape_elements(&graph->value[value].shape);
+  (void)seed;
+  for (int64_t i = 0; i < n; i++) x[i] = 1.0f;
+}
+
 static void fill_running(const plim_graph *graph, int32_t value, uint64_t seed, float *x) {
   (void)seed;
   set_row(&graph->value[value], 0, 0.0f, x); /* mean */
@@ -77,9 +114,11 @@ typedef struct init_rule {
 } init_rule;
 
 static const init_rule rules[] = {
-    {".weight", PLIM_ROLE_PARAM, 2, fill_weight}, {".bias", PLIM_ROLE_PARAM, 1, fill_zero},
-    {".affine", PLIM_ROLE_PARAM, 2, fill_affine}, {".running", PLIM_ROLE_STATE, 2, fill_running},
-    {".velocity", PLIM_ROLE_STATE, 1, fill_zero},
+    {".weight", PLIM_ROLE_PARAM, 2, fill_weight},    {".bias", PLIM_ROLE_PARAM, 1, fill_zero},
+    {".affine", PLIM_ROLE_PARAM, 2, fill_affine},    {".running", PLIM_ROLE_STATE, 2, fill_running},
+    {".velocity", PLIM_ROLE_STATE, 1, fill_zero},    {".first", PLIM_ROLE_STATE, 1, fill_zero},
+    {".second", PLIM_ROLE_STATE, 1, fill_zero},      {".words", PLIM_ROLE_PARAM, 2, fill_weight},
+    {".positions", PLIM_ROLE_PARAM, 2, fill_weight}, {".scale", PLIM_ROLE_PARAM, 1, fill_ones},
 };
 
 static int ends_with(const char *name, const char *suffix) {

@@ -20,6 +20,13 @@ typedef enum plim_net_kind {
   PLIM_NET_LINEAR,
   PLIM_NET_DROPOUT,
   PLIM_NET_SOFTMAX_XENT,
+  PLIM_NET_EMBEDDING,
+  PLIM_NET_LAYER_NORM,
+  PLIM_NET_RMS_NORM,
+  PLIM_NET_GELU,
+  PLIM_NET_SILU,
+  PLIM_NET_ATTENTION,
+  PLIM_NET_TIED_XENT,
   PLIM_NET_KIND_COUNT
 } plim_net_kind;
 
@@ -30,6 +37,7 @@ typedef struct plim_net_layer {
   plim_tensor in[2]; /* batch norm with attrs.add: x, shortcut */
   plim_attrs attrs;
   int32_t bias;   /* conv2d, linear: 1 = a bias is added */
+  int32_t heads;  /* attention */
   plim_shape out; /* of the tensor it makes; softmax_xent: of the logits */
 } plim_net_layer;
 
@@ -51,6 +59,9 @@ plim_tensor plim_net_append(plim_net *net, const char *name, const plim_net_laye
 
 /* Shape of a tensor, NULL (and the net has failed) when the handle is none. */
 const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor x);
+
+/* Is it the loss, which ends a net and makes no tensor? */
+int plim_net_is_loss(const plim_net_layer *layer);
 
 /* Weights of a convolution [O][I][KH][KW] or a linear layer [O][I]. */
 plim_shape plim_net_weight_shape(const plim_net *net, const plim_net_layer *layer);

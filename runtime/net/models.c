@@ -1,13 +1,14 @@
 /* The built-in models, a row each. Residual networks (He et al., Deep Residual Learning for Image Recognition, CVPR
  * 2016) for small images have a 3x3 stem and no max-pool: three stages in the CIFAR form, four as ResNet-18. ResNet-50
  * has the ImageNet stem, 7x7 by steps of two and a max-pool, and bottleneck blocks, whose 3x3 convolution takes the
- * step. Where the width or the size changes, the shortcut is a 1x1 convolution with batch norm. */
+ * step. Where the width or the size changes, the shortcut is a 1x1 convolution with batch norm.
+ * gpt: Radford et al., Language Models are Unsupervised Multitask Learners, 2019. */
 #include <stdio.h>
 
 #include "runtime/base/nearest.h"
 #include "runtime/net/layers.h"
 
-enum { MODEL_MAX_STAGES = 4, MODEL_NAME_BYTES = 48 };
+enum { MODEL_MAX_STAGES = 4, MODEL_NAME_BYTES = 48, GPT_MOST_UNITS = 65536 };
 
 typedef struct model_row {
   const char *name;
@@ -95,6 +96,45 @@ static void build_mlp(plim_net *net, const model_row *row) {
   plim_net_softmax_xent(net, plim_net_linear(net, "fc", x, net->options.classes));
 }
 
+/* "block<b>.<part>" */
+static const char *gpt_name(char name[MODEL_NAME_BYTES], int block, const char *part) {
+  (void)snprintf(name, MODEL_NAME_BYTES, "block%d.%s", block, part);
+  return name;
+}
+
+/* Layer norm, attention and projection; layer norm and two products with GELU between; each added to what came in. */
+static plim_tensor gpt_block(plim_net *net, plim_tensor x, int block) {
+  char name[MODEL_NAME_BYTES];
+  const int units = net->options.units;
+  plim_tensor y = plim_net_layer_norm(net, gpt_name(name, block, "norm1"), x);
+  y = plim_net_linear(net, gpt_name(name, block, "qkv"), y, 3 * units);
+  y = plim_net_attention(net, gpt_name(name, block, "attention"), y, net->options.heads);
+  y = plim_net_linear(net, gpt_name(name, block, "project"), y, units);
+  x = plim_net_add(net, gpt_name(name, block, "add1"), x, y);
+  y = plim_net_layer_norm(net, gpt_name(name, block, "norm2"), x);
+  y = plim_net_linear(net, gpt_name(name, block, "up"), y, 4 * units);
+  y = plim_net_gelu(net, gpt_name(name, block, "gelu"), y);
+  y = plim_net_linear(net, gpt_name(name, block, "down"), y, units);
+  return plim_net_add(net, gpt_name(name, block, "add2"), x, y);
+}
+
+/* Pre-norm, learned positions, tied embedding. */
+static void build_gpt(plim_net *net, const model_row *row) {
+  const plim_net_options *o = &net->options;
+  (void)row;
+  if (o->layers < 1 || o->units < 1 || o->units > GPT_MOST_UNITS || o->heads < 1 || o->units % o->heads != 0) {
+    (void)plim_net_fail(
+        net, PLIM_EUSAGE,
+        "%d layers of width %d with %d heads; at least one layer, a width of at most %d, and heads that "
+        "divide it are needed",
+        o->layers, o->units, o->heads, GPT_MOST_UNITS);
+    return;
+  }
+  plim_tensor table = plim_net_embedding(net, "embedding", o->units), x = table;
+  for (int block = 0; block < o->layers; block++) x = gpt_block(net, x, block);
+  plim_net_tied_xent(net, plim_net_layer_norm(net, "norm", x), table);
+}
+
 static const model_row models[] = {
     {"mlp", build_mlp, 2, {512, 512}, {0}, 0, 0.2f},
     {"resnet18", build_resnet, 4, {64, 128, 256, 512}, {2, 2, 2, 2}, 0, 0},
@@ -102,6 +142,7 @@ static const model_row models[] = {
     {"resnet32", build_resnet, 3, {16, 32, 64}, {5, 5, 5}, 0, 0},
     {"resnet56", build_resnet, 3, {16, 32, 64}, {9, 9, 9}, 0, 0},
     {"resnet50", build_resnet, 4, {64, 128, 256, 512}, {3, 4, 6, 3}, 1, 0},
+    {"gpt", build_gpt, 0, {0}, {0}, 0, 0},
 };
 
 const char *plim_model_name(int32_t row) {

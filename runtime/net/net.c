@@ -7,8 +7,15 @@
 #include "runtime/net/layers.h"
 
 /* Values that every graph has; a layer of such a name would collide with them. */
-static const char *const reserved_names[] = {"image",     "label",      "hyper", "next_image", "next_label",
-                                             "image.f32", "image.bf16", "loss",  "hits"};
+static const char *const reserved_names[] = {"image",      "label", "hyper", "next_image", "next_label",  "image.f32",
+                                             "image.bf16", "loss",  "hits",  "tokens",     "next_tokens", "squares"};
+
+const char *plim_optimizer_name(int32_t row) {
+#define PLIM_X(id, name) name,
+  static const char *const names[] = {PLIM_OPTIMIZERS(PLIM_X)};
+#undef PLIM_X
+  return row >= 0 && row < PLIM_OPTIMIZER_COUNT ? names[row] : NULL;
+}
 
 plim_net_options plim_net_options_default(void) {
   plim_net_options options = {.struct_bytes = sizeof options,
@@ -17,9 +24,37 @@ plim_net_options plim_net_options_default(void) {
                               .height = 32,
                               .width = 32,
                               .classes = 10,
-                              .layout = PLIM_NHWC};
+                              .layout = PLIM_NHWC,
+                              .layers = 6,
+                              .units = 384,
+                              .heads = 6};
   for (int c = 0; c < 4; c++) options.pixel_scale[c] = 1.0f / 255.0f;
   return options;
+}
+
+static plim_status check_images(plim_context *ctx, const plim_net_options *o) {
+  if (o->channels < 1 || o->channels > 4) {
+    return plim_fail(ctx, PLIM_EUSAGE, "images of %d channels; 1 to 4 are allowed", o->channels);
+  }
+  if (o->height < 1 || o->width < 1) {
+    return plim_fail(ctx, PLIM_EUSAGE, "images of %d x %d pixels; at least 1 x 1 is needed", o->height, o->width);
+  }
+  return PLIM_OK;
+}
+
+static plim_status check_sequences(plim_context *ctx, const plim_net_options *o) {
+  const int64_t most = o->staging_batch > o->batch ? o->staging_batch : o->batch;
+  if (most <= INT32_MAX / o->context) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "a batch of %lld sequences of %d tokens; at most %d tokens are allowed",
+                   (long long)most, o->context, INT32_MAX);
+}
+
+static plim_status check_updates(plim_context *ctx, const plim_net_options *o) {
+  if (!plim_optimizer_name((int32_t)o->optimizer)) {
+    return plim_fail(ctx, PLIM_EUSAGE, "optimizer %d is none", (int)o->optimizer);
+  }
+  if (!o->clip || o->optimizer != PLIM_OPTIMIZER_SGD) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "the norm of gradients is bounded with adam and adamw, not with sgd");
 }
 
 static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
@@ -28,16 +63,13 @@ static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
   if (o->staging_batch < 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "a staged batch of %d images; at least 1 is needed", o->staging_batch);
   }
-  if (o->channels < 1 || o->channels > 4) {
-    return plim_fail(ctx, PLIM_EUSAGE, "images of %d channels; 1 to 4 are allowed", o->channels);
-  }
-  if (o->height < 1 || o->width < 1) {
-    return plim_fail(ctx, PLIM_EUSAGE, "images of %d x %d pixels; at least 1 x 1 is needed", o->height, o->width);
-  }
+  if (o->context == 0) PLIM_TRY(check_images(ctx, o));
+  if (o->context > 0) PLIM_TRY(check_sequences(ctx, o));
+  if (o->context < 0) return plim_fail(ctx, PLIM_EUSAGE, "a context of %d tokens; at least 1 is needed", o->context);
   if (o->classes < 2) return plim_fail(ctx, PLIM_EUSAGE, "%d classes; at least 2 are needed", o->classes);
   if (!plim_layout_name(o->layout)) return plim_fail(ctx, PLIM_EUSAGE, "layout %d is none", (int)o->layout);
   if (!plim_precision_name(o->math)) return plim_fail(ctx, PLIM_EUSAGE, "precision %d is none", (int)o->math);
-  return PLIM_OK;
+  return check_updates(ctx, o);
 }
 
 plim_status plim_net_begin(plim_context *ctx, const char *name, const plim_net_options *options, plim_net **out) {
@@ -80,9 +112,13 @@ plim_dtype plim_net_dtype(const plim_net *net) {
 }
 
 const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor x) {
-  if (x >= 0 && x < net->n_layers && net->layer[x].kind != PLIM_NET_SOFTMAX_XENT) return &net->layer[x].out;
+  if (x >= 0 && x < net->n_layers && !plim_net_is_loss(&net->layer[x])) return &net->layer[x].out;
   (void)plim_net_fail(net, PLIM_EUSAGE, "layer '%s' reads tensor %d; there are %d", reader, x, net->n_layers);
   return NULL;
+}
+
+int plim_net_is_loss(const plim_net_layer *layer) {
+  return layer->kind == PLIM_NET_SOFTMAX_XENT || layer->kind == PLIM_NET_TIED_XENT;
 }
 
 static int name_taken(const plim_net *net, const char *name) {
@@ -129,7 +165,7 @@ plim_tensor plim_net_append(plim_net *net, const char *name, const plim_net_laye
     return plim_net_fail(net, PLIM_EUSAGE, "layer name '%.80s' has %zu characters; 1 to %d are allowed", name,
                          strlen(name), PLIM_NET_NAME_BYTES - 1);
   }
-  int own_name = layer->kind == PLIM_NET_IMAGE || layer->kind == PLIM_NET_SOFTMAX_XENT;
+  int own_name = layer->kind == PLIM_NET_IMAGE || plim_net_is_loss(layer);
   if (!own_name && name_reserved(name)) {
     return plim_net_fail(net, PLIM_EUSAGE, "'%s' is the name of a standard value, no layer can have it", name);
   }

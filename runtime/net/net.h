@@ -1,9 +1,10 @@
 /* Layers -> graph. A net is a description; it yields a training step (forward, backward, SGD updates) or an
  * evaluation step with the same persistent storages in the same order.
  *
- * Standard value names: "image" and "label" (inputs), "hyper" (input: learning rate, momentum, weight decay, 0),
- * "next_image" and "next_label" (staging), "loss" and "hits" (outputs). A parameter p has "p.velocity" (state);
- * a batch norm b has "b.affine" (param [2,C]) and "b.running" (state [2,C]). */
+ * Standard value names: "image" or "tokens", and "label" (inputs), "hyper" (input: plim_rate_schedule_hyper),
+ * "next_image" or "next_tokens", and "next_label" (staging), "loss" and "hits" (outputs). A parameter p has
+ * "p.velocity" (state), or with Adam "p.first" and "p.second"; a batch norm b has "b.affine" (param [2,C]) and
+ * "b.running" (state [2,C]). */
 #ifndef PLIM_RUNTIME_NET_NET_H
 #define PLIM_RUNTIME_NET_NET_H
 
@@ -17,6 +18,14 @@ typedef struct plim_net plim_net;
 typedef int32_t
     plim_tensor; /* handle of a layer's output; -1 once the net has failed (the error surfaces at the end) */
 
+/* How parameters are updated; each is a kind of op (kernels/op.h). sgd has momentum. */
+#define PLIM_OPTIMIZERS(X) X(SGD, "sgd") X(ADAM, "adam") X(ADAMW, "adamw")
+#define PLIM_X(id, name) PLIM_OPTIMIZER_##id,
+typedef enum plim_optimizer { PLIM_OPTIMIZERS(PLIM_X) PLIM_OPTIMIZER_COUNT } plim_optimizer;
+#undef PLIM_X
+/* Name of row i of the optimizers, a static string; NULL for a row that is not there. */
+const char *plim_optimizer_name(int32_t row);
+
 typedef struct plim_net_options {
   size_t struct_bytes; /* sizeof(plim_net_options) */
   int32_t batch, channels, height, width, classes;
@@ -25,6 +34,12 @@ typedef struct plim_net_options {
                                          * The image as floats is NHWC beside NHWC, else flat. */
   float pixel_scale[4], pixel_shift[4]; /* the image op, by channel */
   plim_precision math;                  /* bf16: casts of weights are ops; tf32: only some devices have it */
+  plim_optimizer optimizer;
+  int32_t clip; /* 1: updates wait for the global norm of all gradients, which "hyper" bounds; not with sgd */
+  /* > 0: the input is tokens, a batch is sequences of `context` tokens, and classes are the words of the vocabulary;
+   * height, width and channels are not read */
+  int32_t context;
+  int32_t layers, units, heads; /* of the model gpt: blocks, width of a token, heads of attention */
 } plim_net_options;
 plim_net_options plim_net_options_default(void);
 
@@ -59,11 +74,23 @@ plim_tensor plim_net_linear(plim_net *net, const char *name, plim_tensor x, int 
 plim_tensor plim_net_dropout(plim_net *net, const char *name, plim_tensor x, float drop);
 void plim_net_softmax_xent(plim_net *net, plim_tensor logits); /* the loss; once */
 
-/* The training step: forward, backward, and for each parameter one sgd op right after its gradient and the last reader
- * of its old value. The evaluation step: forward with running statistics, "loss" and "hits". The net stays as it is.
- *   out  [1]  out  free with plim_graph_free; it does not need the net
- * The first failure of a layer: PLIM_EUSAGE, PLIM_ENOMEM or another. PLIM_EUSAGE: the net has no loss. O(layers).
- * Deterministic. */
+/* Layers over tokens, with x [N][C], N = batch * context.
+ *   embedding   [N][units]: a row of a table by word, plus one by position
+ *   layer_norm, rms_norm, gelu, silu  the shape of x; norms are of a row
+ *   attention   [N][C / 3]: causal, of queries, keys and values side by side, a third of x each; `heads` divides them
+ *   tied_xent   the loss, of logits that are products of x with the embedding's table of words; once */
+plim_tensor plim_net_embedding(plim_net *net, const char *name, int units);
+plim_tensor plim_net_layer_norm(plim_net *net, const char *name, plim_tensor x);
+plim_tensor plim_net_rms_norm(plim_net *net, const char *name, plim_tensor x);
+plim_tensor plim_net_gelu(plim_net *net, const char *name, plim_tensor x);
+plim_tensor plim_net_silu(plim_net *net, const char *name, plim_tensor x);
+plim_tensor plim_net_attention(plim_net *net, const char *name, plim_tensor x, int heads);
+void plim_net_tied_xent(plim_net *net, plim_tensor x, plim_tensor embedding);
+
+/* The training step: forward, backward, and for each parameter one update right after its gradient and the last reader
+ * of its old value; with `clip` after all gradients. The evaluation step: forward with running statistics, "loss" and
+ * "hits". The net stays as it is. out  [1]  out  free with plim_graph_free; it does not need the net The first failure
+ * of a layer: PLIM_EUSAGE, PLIM_ENOMEM or another. PLIM_EUSAGE: the net has no loss. O(layers). Deterministic. */
 PLIM_MUST_USE plim_status plim_net_train_graph(const plim_net *net, plim_graph **out);
 PLIM_MUST_USE plim_status plim_net_eval_graph(const plim_net *net, plim_graph **out);
 

@@ -16,5 +16,9 @@ void plim_rate_schedule_hyper(const plim_rate_schedule *schedule, int64_t step, 
   hyper[0] = plim_rate_schedule_rate(schedule, step);
   hyper[1] = schedule->momentum;
   hyper[2] = schedule->weight_decay;
-  hyper[3] = 0;
+  hyper[3] = schedule->beta2;
+  hyper[4] = schedule->epsilon;
+  hyper[5] = (float)(1 - pow((double)schedule->momentum, (double)(step + 1)));
+  hyper[6] = (float)(1 - pow((double)schedule->beta2, (double)(step + 1)));
+  hyper[7] = schedule->most_norm;
 }

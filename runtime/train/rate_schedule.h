@@ -16,6 +16,8 @@ typedef struct plim_rate_schedule {
   float momentum, weight_decay; /* the same in every step */
   int64_t warmup_steps;         /* >= 0; 0: no warm-up */
   int64_t total_steps;          /* of the run, warm-up included */
+  float beta2, epsilon;         /* of adam and adamw, whose beta1 is `momentum` */
+  float most_norm;              /* of all gradients together, where they are clipped; 0: any */
 } plim_rate_schedule;
 
 /* Learning rate of `step` >= 0.
@@ -24,8 +26,11 @@ typedef struct plim_rate_schedule {
  *   else                  0 */
 float plim_rate_schedule_rate(const plim_rate_schedule *schedule, int64_t step);
 
-/* The "hyper" input of `step` >= 0.
- *   hyper  [4]  out  learning rate, momentum, weight decay, 0 */
+enum { PLIM_HYPERS = 8 }; /* numbers of "hyper" at most */
+
+/* The "hyper" input of `step` >= 0; sgd has the first four.
+ *   hyper  [PLIM_HYPERS]  out  learning rate, momentum or beta1, weight decay, beta2, epsilon, 1 - beta1^t,
+ *                              1 - beta2^t with t = step + 1, most_norm */
 void plim_rate_schedule_hyper(const plim_rate_schedule *schedule, int64_t step, float *hyper);
 
 #ifdef __cplusplus

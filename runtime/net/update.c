@@ -1,0 +1,63 @@
+/* Updates: one op a parameter, of the kind of the optimizer. Where gradients are clipped, their squares are summed one
+ * gradient after the other, as soon as each is there, and all updates wait for the last sum. */
+#include <stdio.h>
+
+#include "runtime/net/emit.h"
+
+enum { SUFFIX_BYTES = 48 };
+
+const plim_net_optimizer *plim_net_optimizer_of(const plim_net *net) {
+  static const plim_net_optimizer optimizers[PLIM_OPTIMIZER_COUNT] = {
+      [PLIM_OPTIMIZER_SGD] = {PLIM_OP_SGD, ".sgd", 4, 1, {".velocity"}},
+      [PLIM_OPTIMIZER_ADAM] = {PLIM_OP_ADAM, ".adam", 8, 2, {".first", ".second"}},
+      [PLIM_OPTIMIZER_ADAMW] = {PLIM_OP_ADAMW, ".adamw", 8, 2, {".first", ".second"}},
+  };
+  return &optimizers[net->options.optimizer];
+}
+
+static void emit_update(plim_net_emit *e, const plim_net_update *u) {
+  char suffix[SUFFIX_BYTES];
+  const plim_net_optimizer *optimizer = plim_net_optimizer_of(e->net);
+  plim_op_spec spec = {.kind = optimizer->kind,
+                       .phase = PLIM_PHASE_UPDATE,
+                       .n_in = 2,
+                       .in = {u->gradient.value, e->hyper.value, e->squares.value},
+                       .n_upd = 1 + optimizer->states,
+                       .upd = {u->param.value.value, u->param.state[0].value, u->param.state[1].value}};
+  if (e->net->options.clip) spec.n_in = 3;
+  if (optimizer->kind != PLIM_OP_SGD) spec.attrs.decay = u->decay;
+  (void)snprintf(suffix, sizeof suffix, "%s%s", u->suffix, optimizer->op);
+  plim_net_emit_op(e, u->layer, suffix, &spec);
+}
+
+/* squares = squares + the sum of the gradient's */
+static void add_squares(plim_net_emit *e, const plim_net_update *u) {
+  char suffix[SUFFIX_BYTES];
+  plim_shape one = plim_net_emit_vector(PLIM_F32, 1);
+  (void)snprintf(suffix, sizeof suffix, "%s.squares", u->suffix);
+  const plim_net_ref sum = plim_net_emit_value(e, u->layer, suffix, PLIM_ROLE_GRADIENT, &one);
+  plim_op_spec spec = {.kind = PLIM_OP_SUM_SQUARES,
+                       .phase = PLIM_PHASE_UPDATE,
+                       .n_in = e->squares.value < 0 ? 1 : 2,
+                       .in = {u->gradient.value, e->squares.value},
+                       .n_out = 1,
+                       .out = {sum.value}};
+  plim_net_emit_op(e, u->layer, suffix, &spec);
+  e->squares = sum;
+}
+
+/* Matrices and tables decay with Adam; biases and the scales of norms do not. */
+void plim_net_emit_update(plim_net_emit *e, const char *layer, const char *suffix, const plim_net_param *param,
+                          plim_net_ref gradient, int32_t decay) {
+  const plim_net_update u = {layer, suffix, *param, gradient, decay};
+  if (!e->net->options.clip) {
+    emit_update(e, &u);
+    return;
+  }
+  add_squares(e, &u);
+  e->update[e->n_updates++] = u;
+}
+
+void plim_net_emit_updates(plim_net_emit *e) {
+  for (int32_t i = 0; i < e->n_updates; i++) emit_update(e, &e->update[i]);
+}
