@@ -8,6 +8,7 @@
 #include "runtime/base/philox_stream.h"
 #include "runtime/data/cifar.h"
 #include "runtime/data/idx.h"
+#include "runtime/data/text_data.h"
 
 enum { PATH_BYTES = 4096, CIFAR_TRAIN_FILES = 5 };
 
@@ -24,7 +25,9 @@ plim_dataset_options plim_dataset_options_default(void) {
                                 .width = 32,
                                 .channels = 3,
                                 .train_count = 4096,
-                                .test_count = 1024};
+                                .test_count = 1024,
+                                .context = 256,
+                                .words = 256};
 }
 
 static int64_t image_bytes(const plim_dataset *d) {
@@ -48,6 +51,7 @@ static plim_status split_allocate(plim_dataset *d, plim_split *split, int32_t co
 }
 
 static void split_free(plim_dataset *d, plim_split *split) {
+  if (split->token) return; /* both have one array */
   plim_release(d->ctx, (void *)split->image, split->count, (size_t)image_bytes(d));
   plim_release(d->ctx, (void *)split->label, split->count, 1);
 }
@@ -237,6 +241,38 @@ void plim_dataset_pixels(const char *name, float *scale, float *shift) {
   }
 }
 
+int plim_dataset_text(const char *name, const char **file) {
+  static const char *const prefix[] = {"text:", "tokens:"};
+  for (int i = 0; i < 2; i++) {
+    const size_t length = strlen(prefix[i]);
+    if (strncmp(name, prefix[i], length) != 0) continue;
+    if (file) *file = name + length;
+    return i + 1;
+  }
+  return 0;
+}
+
+static plim_status load_text(plim_context *ctx, const char *name, const plim_dataset_options *options,
+                             plim_dataset **out) {
+  const char *file = NULL;
+  const int bytes = plim_dataset_text(name, &file);
+  const int32_t words = bytes == 1 ? 256 : options->words;
+  plim_dataset *d = NULL;
+  plim_status status = PLIM_OK;
+  if (options->context < 1 || words < 2 || words > 65536) {
+    return plim_fail(ctx, PLIM_EUSAGE, "sequences of %d tokens and %d words; at least 1, and 2 to 65536, are needed",
+                     (int)options->context, (int)words);
+  }
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *d, &d));
+  *d = (plim_dataset){.ctx = ctx, .name = "text", .classes = words, .context = options->context};
+  PLIM_CHECK(plim_text_data_load(d, file, bytes));
+  *out = d;
+  d = NULL;
+done:
+  plim_dataset_free(d);
+  return status;
+}
+
 plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_dataset_options *options,
                               plim_dataset **out) {
   const dataset_source *source = source_find(name);
@@ -244,6 +280,7 @@ plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_da
   plim_dataset *d = NULL;
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_check_options(ctx, "plim_dataset_options", options->struct_bytes, sizeof *options));
+  if (plim_dataset_text(name, NULL)) return load_text(ctx, name, options, out);
   if (!source) {
     return plim_fail(ctx, PLIM_EUSAGE, "no data set is called \"%s\"%s", name,
                      plim_name_advice(plim_dataset_name, name, advice));
@@ -261,11 +298,15 @@ done:
 
 void plim_dataset_free(plim_dataset *dataset) {
   if (!dataset) return;
+  plim_release(dataset->ctx, (void *)dataset->train.token, dataset->train.n_tokens + dataset->test.n_tokens,
+               sizeof *dataset->train.token);
   split_free(dataset, &dataset->train);
   split_free(dataset, &dataset->test);
   plim_release(dataset->ctx, dataset, 1, sizeof *dataset);
 }
 
 int64_t plim_dataset_bytes(const plim_dataset *dataset) {
-  return ((int64_t)dataset->train.count + dataset->test.count) * (image_bytes(dataset) + 1);
+  const plim_split *train = &dataset->train, *test = &dataset->test;
+  if (train->token) return (train->n_tokens + test->n_tokens) * (int64_t)sizeof *train->token;
+  return ((int64_t)train->count + test->count) * (image_bytes(dataset) + 1);
 }

@@ -1,4 +1,5 @@
-/* Data sets: images as bytes, with labels, in memory. Pixels stay bytes: the image op converts them to floats.
+/* Data sets in memory: images as bytes, with labels, or text as tokens. Pixels stay bytes: the image op converts them
+ * to floats.
  *
  * A data set is immutable after plim_dataset_load, and any number of threads may read it. Equal files, or equal options
  * of "synthetic", give equal data sets. The functions without a context read static tables alone: they are safe from
@@ -12,11 +13,14 @@
 extern "C" {
 #endif
 
-/* The images for training, or those for the test. */
+/* What is for training, or what is for the test. Sequences lie side by side in the text; the label of a token is the
+ * token after it. */
 typedef struct plim_split {
-  int32_t count;        /* images */
-  const uint8_t *image; /* [count][height][width][channels] */
-  const uint8_t *label; /* [count], each < classes */
+  int32_t count;         /* images, or sequences */
+  const uint8_t *image;  /* [count][height][width][channels]; NULL: text */
+  const uint8_t *label;  /* [count], each < classes; NULL: text */
+  const uint16_t *token; /* [n_tokens], each < classes; NULL: images */
+  int64_t n_tokens;
 } plim_split;
 
 typedef struct plim_dataset {
@@ -26,6 +30,7 @@ typedef struct plim_dataset {
   float mean[4], deviation[4]; /* by channel, of pixel / 255 over the training images */
   int32_t pad;                 /* pixels of border for random crops */
   int32_t flip;                /* 1: a mirrored image keeps its label */
+  int32_t context;             /* tokens of a sequence; 0: images */
   plim_split train, test;
 } plim_dataset;
 
@@ -35,13 +40,16 @@ typedef struct plim_dataset_options {
   int32_t height, width, channels; /* synthetic only; > 0, at most 4 channels */
   int32_t train_count, test_count; /* images, synthetic only; > 0 */
   uint64_t seed;                   /* synthetic only */
+  int32_t context;                 /* text only: tokens of a sequence, > 0 */
+  int32_t words;                   /* tokens only: the vocabulary, 2 to 65536 */
 } plim_dataset_options;
 
-/* The system's folder. Synthetic: 4096 + 1024 images of 32 x 32 x 3, seed 0. */
+/* The system's folder. Synthetic: 4096 + 1024 images of 32 x 32 x 3, seed 0. Text: sequences of 256, 256 words. */
 plim_dataset_options plim_dataset_options_default(void);
 
 /* Load "fashion-mnist" (four gzip IDX files) or "cifar10" (the binary version), or make "synthetic" (noise, 10
- * classes).
+ * classes). "text:FILE" is any file, each of whose bytes is a token; "tokens:FILE" has tokens of two bytes, the lower
+ * one first. The last tenth of a text is for the test.
  *   options  in       must not be NULL
  *   out      [1] out  free with plim_dataset_free
  * PLIM_EUSAGE: no data set has that name (the sentence has the nearest), or options that are not allowed.
@@ -53,6 +61,10 @@ void plim_dataset_free(plim_dataset *dataset); /* NULL is legal */
 
 /* Name of row i of the table (0, 1, ...), a static string; NULL for a row that is not there. */
 const char *plim_dataset_name(int32_t row);
+
+/* Is it the name of a text, "text:FILE" or "tokens:FILE"? *file out (NULL: not wanted): what follows the colon. 1, or 2
+ * for tokens of two bytes; 0: it is not. */
+int plim_dataset_text(const char *name, const char **file);
 
 /* Does the data set bring its own image size? Then height, width and channels of the options are not read.
  *   size  [3]  out  height, width, channels; untouched where the result is 0

@@ -6,6 +6,7 @@
 
 #include "runtime/base/philox_stream.h"
 #include "runtime/data/augment.h"
+#include "runtime/data/text_data.h"
 
 struct plim_sampler {
   const plim_dataset *dataset;
@@ -23,8 +24,8 @@ plim_status plim_sampler_new(const plim_dataset *dataset, const plim_sampler_opt
   plim_sampler *s = NULL;
   PLIM_TRY(plim_check_options(ctx, "plim_sampler_options", options->struct_bytes, sizeof *options));
   if (options->batch < 1 || options->batch > dataset->train.count) {
-    return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d images from the %d of %s", options->batch, dataset->train.count,
-                     dataset->name);
+    return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d %s from the %d of %s", options->batch,
+                     dataset->context > 0 ? "sequences" : "images", dataset->train.count, dataset->name);
   }
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
   s->dataset = dataset;
@@ -74,14 +75,27 @@ static void shuffle(plim_sampler *s, int64_t epoch) {
   s->epoch = epoch;
 }
 
+/* How far the sequences of an epoch are shifted. */
+static int64_t text_shift(const plim_sampler *s, int64_t epoch) {
+  const uint64_t shifts = (uint64_t)plim_text_data_shifts(s->dataset) + 1;
+  if (!s->options.augment) return 0;
+  return (int64_t)(plim_philox_at(s->options.seed, plim_philox_stream("shift"), (uint64_t)epoch).word[0] % shifts);
+}
+
 void plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int32_t *label) {
   const plim_dataset *d = sampler->dataset;
   int64_t batches = plim_sampler_train_batches(sampler);
   int64_t epoch = step / batches, first = step % batches * sampler->options.batch;
   int64_t left = d->train.count - first, images = left < sampler->options.batch ? left : sampler->options.batch;
   if (sampler->epoch != epoch) shuffle(sampler, epoch);
+  int64_t shift = d->context > 0 ? text_shift(sampler, epoch) : 0;
   for (int64_t i = 0; i < images; i++) {
     int32_t which = sampler->order[first + i];
+    if (d->context > 0) {
+      int32_t *token = (int32_t *)(void *)image;
+      plim_text_data_sequence(d, &d->train, which, shift, token + i * d->context, label + i * d->context);
+      continue;
+    }
     plim_crop crop = {0, 0, 0};
     if (sampler->options.augment) crop = plim_crop_draw(sampler->options.seed, epoch, which, d->pad, d->flip);
     plim_crop_copy(&crop, d->height, d->width, d->channels, d->train.image + which * image_bytes(d),
@@ -93,6 +107,11 @@ void plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int
 void plim_sampler_test(const plim_sampler *sampler, int64_t index, uint8_t *image, int32_t *label) {
   const plim_dataset *d = sampler->dataset;
   int64_t batch = sampler->options.batch, first = index * batch;
+  for (int64_t i = 0; d->context > 0 && i < batch; i++) {
+    int32_t *token = (int32_t *)(void *)image;
+    plim_text_data_sequence(d, &d->test, first + i, 0, token + i * d->context, label + i * d->context);
+  }
+  if (d->context > 0) return;
   int64_t count = d->test.count - first < batch ? d->test.count - first : batch;
   memcpy(image, d->test.image + first * image_bytes(d), (size_t)(count * image_bytes(d)));
   memset(image + count * image_bytes(d), 0, (size_t)((batch - count) * image_bytes(d)));

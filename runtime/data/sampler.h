@@ -1,4 +1,5 @@
-/* Which images make up a batch: shuffled and augmented for training, in order for evaluation. */
+/* Which images, or sequences of a text, make up a batch: shuffled and augmented for training, in order for evaluation.
+ */
 #ifndef PLIM_RUNTIME_DATA_SAMPLER_H
 #define PLIM_RUNTIME_DATA_SAMPLER_H
 
@@ -14,7 +15,7 @@ typedef struct plim_sampler_options {
   size_t struct_bytes; /* sizeof(plim_sampler_options) */
   int32_t batch;       /* 1 .. training images */
   uint64_t seed;
-  int32_t augment; /* 1: random crop and mirror for training batches */
+  int32_t augment; /* 1: for training batches, random crop and mirror; sequences begin elsewhere in each epoch */
   int32_t last;    /* 1: what is left of an epoch after its whole batches is a batch, too */
 } plim_sampler_options;
 
@@ -33,9 +34,9 @@ int64_t plim_sampler_train_batches(const plim_sampler *sampler);
 int64_t plim_sampler_test_batches(const plim_sampler *sampler);
 
 /* Write the training batch of a step counted from 0 over all epochs; of a partial one the first places. A function of
- * (data set, options, step).
- *   image  [batch][H][W][C]  out
- *   label  [batch]           out
+ * (data set, options, step). Of a text, `image` gets tokens of four bytes, and must be aligned for them.
+ *   image  [batch][H][W][C], or tokens i32 [batch][context]  out
+ *   label  [batch], or [batch][context]                      out
  * Not thread-safe: it keeps the permutation of the epoch it was last asked for. */
 void plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int32_t *label);
 

@@ -1,4 +1,4 @@
-/* What a net has to know of its images. All data sets have ten classes. */
+/* What a net has to know of its data. All data sets of images have ten classes. */
 #include <string.h>
 
 #include "runtime/base/nearest.h"
@@ -23,7 +23,19 @@ plim_status plim_net_options_of_data(plim_context *ctx, const char *model, const
                                      plim_net_options *out) {
   char advice[PLIM_NAME_ADVICE_BYTES];
   plim_net_options net = plim_net_options_default();
+  const int reads_text = model && strcmp(model, "gpt") == 0, text = plim_dataset_text(data, NULL);
   int32_t own[3];
+  if (model && reads_text != (text > 0)) {
+    return plim_fail(ctx, PLIM_EUSAGE, "model %s reads %s: %s is %s", model,
+                     reads_text ? "tokens, as text:FILE or tokens:FILE" : "images", data, text ? "text" : "images");
+  }
+  if (text && image) return plim_fail(ctx, PLIM_EUSAGE, "an image size does not apply to a text");
+  if (text) {
+    net.context = plim_dataset_options_default().context;
+    net.classes = plim_dataset_options_default().words;
+    *out = net;
+    return PLIM_OK;
+  }
   if (plim_name_find(plim_dataset_name, data) < 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "no data set is called \"%s\"%s", data,
                      plim_name_advice(plim_dataset_name, data, advice));

@@ -11,12 +11,13 @@
 extern "C" {
 #endif
 
-/* The options of a net for the images of a data set: their size, classes, and the constants of their pixels; else as
- * plim_net_options_default has it.
+/* The options of a net for the images of a data set: their size, classes, and the constants of their pixels; for a text
+ * sequences of 256 tokens and 256 classes; else as plim_net_options_default has it.
  *   model  in   a built-in model's name, for its usual image size; NULL: another net
  *   data   in   a data set's name
  *   image  in   [3] = height, width, channels of noise; NULL: the usual size of the model
- * PLIM_EUSAGE: no data set is called so, or one with images of its own was given an image size. */
+ * PLIM_EUSAGE: no data set is called so, one with images of its own was given an image size, or the model does not read
+ * such data. */
 PLIM_MUST_USE plim_status plim_net_options_of_data(plim_context *ctx, const char *model, const char *data,
                                                    const int32_t *image, plim_net_options *out);
 

@@ -13,7 +13,8 @@ static plim_status find_port(const plim_graph *graph, const char *name, int32_t 
 }
 
 static plim_status find_ports(const plim_graph *graph, int training, plim_ports *port) {
-  PLIM_TRY(find_port(graph, "image", &port->image));
+  port->image = plim_graph_find_value(graph, "tokens");
+  if (port->image < 0) PLIM_TRY(find_port(graph, "image", &port->image));
   PLIM_TRY(find_port(graph, "label", &port->label));
   PLIM_TRY(find_port(graph, "loss", &port->loss));
   PLIM_TRY(find_port(graph, "hits", &port->hits));
@@ -25,6 +26,13 @@ static plim_status check_images(const plim_trainer *t) {
   const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
   const plim_shape *image = &graph->value[t->port[PLIM_PROGRAM_TRAIN].image].shape;
   const plim_dataset *d = t->dataset;
+  const int tokens = image->dtype == PLIM_I32;
+  if (tokens != (d->context > 0) || (tokens && image->dim[1] != d->context)) {
+    return plim_fail(t->ctx, PLIM_EUSAGE, "%s reads %s of %d, %s has %s of %d", graph->name,
+                     tokens ? "sequences" : "images", (int)image->dim[1], d->name,
+                     d->context > 0 ? "sequences" : "images", d->context > 0 ? d->context : d->channels);
+  }
+  if (tokens) return PLIM_OK;
   if (image->dim[1] == d->channels && image->dim[2] == d->height && image->dim[3] == d->width) return PLIM_OK;
   return plim_fail(t->ctx, PLIM_EUSAGE, "%s reads images of %d x %d x %d, those of %s are %d x %d x %d", graph->name,
                    (int)image->dim[2], (int)image->dim[3], (int)image->dim[1], d->name, d->height, d->width,
@@ -128,7 +136,7 @@ static plim_status open_reader(plim_trainer *t) {
   sampling.augment = t->options.augment;
   sampling.last = has_last(t->program);
   int32_t image, label;
-  PLIM_TRY(find_port(graph, "next_image", &image));
+  PLIM_TRY(find_port(graph, t->dataset->context > 0 ? "next_tokens" : "next_image", &image));
   PLIM_TRY(find_port(graph, "next_label", &label));
   PLIM_TRY(find_staging(t, image, label));
   PLIM_TRY(take_results(t));
@@ -233,7 +241,9 @@ static plim_status train_step(plim_trainer *t, plim_step_report *report) {
   plim_reader_wait(t->reader);
   plim_status status = hand_over(t, which);
   if (status == PLIM_OK) {
-    status = plim_exec_write_queued(t->exec, which, t->port[which].hyper, numbers->hyper, sizeof numbers->hyper);
+    const int32_t port = t->port[which].hyper;
+    const int64_t bytes = t->program->graph[which]->value[port].bytes;
+    status = plim_exec_write_queued(t->exec, which, port, numbers->hyper, bytes);
   }
   if (status != PLIM_OK) return name_step(t, which, status);
   t->requested = t->step + 1;

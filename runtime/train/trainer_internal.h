@@ -11,7 +11,7 @@
 
 /* The named values of one graph that the loop touches. */
 typedef struct plim_ports {
-  int32_t image, label, hyper, loss, hits; /* hyper: -1 in the evaluation step */
+  int32_t image, label, hyper, loss, hits; /* image: or tokens; hyper: -1 in the evaluation step */
 } plim_ports;
 
 /* A budget that is asked for: while a step runs it may continue in less; the next boundary settles it. */
@@ -38,13 +38,14 @@ typedef struct plim_retiming {
 
 /* A batch on its way: where the reader writes it, and the copies to the device begin. */
 typedef struct plim_staging {
-  uint8_t *image; /* [batch][H][W][C], in the arena; in pinned memory where the host does not see the arena */
-  int32_t *label; /* [batch], there too */
+  uint8_t *image; /* [batch][H][W][C], or tokens i32 [batch][context], in the arena; in pinned memory where the host
+                   * does not see the arena */
+  int32_t *label; /* [batch], or [batch][context], there too */
 } plim_staging;
 
 /* What a step takes from the host besides, and gives back. */
 typedef struct plim_step_numbers {
-  float hyper[4], loss;
+  float hyper[PLIM_HYPERS], loss;
   int32_t hits[2];
 } plim_step_numbers;
 

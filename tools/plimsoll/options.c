@@ -32,16 +32,28 @@ static const char *const group_title[GROUP_COUNT] = {
 
 #define AT(field) offsetof(options, field)
 static const option_row rows[] = {
-    {"model", "NAME", "mlp, resnet18, resnet20, resnet32, resnet56, or for large images resnet50 (default resnet20)",
+    {"model", "NAME",
+     "mlp, resnet18, resnet20, resnet32, resnet56, for large images resnet50, or for text gpt (default resnet20)",
      BUILDS, GROUP_MODEL, 'm', TEXT, AT(model), 0, 0},
-    {"batch", "N", "images a step (default 128)", BUILDS, GROUP_MODEL, 'b', COUNT, AT(batch), 1, 1 << 20},
+    {"layers", "N", "blocks of gpt (default 6)", BUILDS, GROUP_MODEL, 0, COUNT, AT(layers), 1, 10000},
+    {"width", "N", "numbers that gpt has for a token (default 384)", BUILDS, GROUP_MODEL, 0, COUNT, AT(model_width), 1,
+     65536},
+    {"heads", "N", "of gpt's attention; they divide the width (default 6)", BUILDS, GROUP_MODEL, 0, COUNT, AT(heads), 1,
+     65536},
+    {"context", "N", "tokens of a sequence (default 256)", BUILDS, GROUP_MODEL, 0, COUNT, AT(context), 1, 1 << 22},
+    {"vocab", "N", "tokens:FILE: its tokens are below N", BUILDS, GROUP_DATA, 0, COUNT, AT(vocab), 2, 65536},
+    {"batch", "N", "images, or sequences of a text, a step (default 128)", BUILDS, GROUP_MODEL, 'b', COUNT, AT(batch),
+     1, 1 << 20},
     {"image", "HxWxC", "size of synthetic images (default: 28x28x1 for mlp, 224x224x3 for resnet50, else 32x32x3)",
      BUILDS, GROUP_MODEL, 0, TEXT, AT(image), 0, 0},
 
     {"data-dir", "DIR", "folder of the instances, or the one above it", COMMAND_BENCH, GROUP_DATA, 0, TEXT,
      AT(data_dir), 0, 0},
-    {"data", "NAME", "fashion-mnist, cifar10 or synthetic: noise (default fashion-mnist)", BUILDS, GROUP_DATA, 'd',
-     TEXT, AT(data), 0, 0},
+    {"data", "NAME",
+     "fashion-mnist, cifar10, synthetic: noise, text:FILE: bytes of any file, or tokens:FILE: two bytes each, the "
+     "lower "
+     "first (default fashion-mnist)",
+     BUILDS, GROUP_DATA, 'd', TEXT, AT(data), 0, 0},
     {"data-dir", "DIR", "folder of the data set's files (default: where its package puts them)", RUNS, GROUP_DATA, 0,
      TEXT, AT(data_dir), 0, 0},
     {"no-augment", NULL, "no random crops and mirrors", RUNS, GROUP_DATA, 0, FLAG, AT(no_augment), 0, 0},
@@ -74,8 +86,7 @@ static const option_row rows[] = {
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(page_file), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the peak of program order where a graph has no "
-     "addresses (default: none); over spaces ram=64MiB,sd=1GiB; of a model cpu=48MiB,host=1GiB to page, or "
-     "cpu:0=32MiB,cpu:1=32MiB for two devices with half of the threads each",
+     "addresses (default: none); over spaces ram=64MiB,sd=1GiB",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the program's own peak where the graph is of a "
@@ -107,9 +118,8 @@ static const option_row rows[] = {
      "over spaces: time, serial (the sum of all times) or energy (default: the planner's own, of search time)",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
     {"deadline", "F",
-     "over spaces: 1.5x keep-all on the fastest device, or a time as in 90s or 20ms; a number alone is in the unit of "
-     "the graph's own times; of poet it bounds compute",
-     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
+     "over spaces: 1.5x keep-all on the fastest device, or a time as in 90s; of poet it bounds compute", COMMAND_PLAN,
+     GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
     {"page", "on|off", "over spaces: may storages be copied to another space and back? (default on)", COMMAND_PLAN,
      GROUP_MEMORY, 0, TEXT, AT(page), 0, 0},
     {"recompute", "on|off", "over spaces: may ops be recomputed? (default on)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
@@ -129,8 +139,7 @@ static const option_row rows[] = {
     {"iterations", "N", "planning effort in moves, of a solver in nodes or pivots; the plan depends on nothing else",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME",
-     "effort, as in 10s, 500ms, 2min or 1h (a number alone is seconds): of the whole command for a graph or buffers; "
-     "for a model of planning "
+     "effort, as in 10s, 500ms, 2min or 1h: of the whole command for a graph or buffers; for a model of planning "
      "alone, "
      "measuring its operations and training come on top; the result may differ between runs",
      PLANS | COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
@@ -219,8 +228,16 @@ static const option_row rows[] = {
     {"minutes", "N", "run for about N minutes by the profile, in whole tens of steps, one epoch at most",
      COMMAND_COMPARE, GROUP_RUN, 0, REAL, AT(minutes), 0.01, 1e5},
     {"rate", "X", "highest learning rate (default by model and batch)", RUNS, GROUP_RUN, 'r', REAL, AT(rate), 0, 1e9},
-    {"momentum", "X", "default 0.9", RUNS, GROUP_RUN, 0, REAL, AT(momentum), 0, 1},
-    {"weight-decay", "X", "default 0.0005", RUNS, GROUP_RUN, 0, REAL, AT(weight_decay), 0, 1},
+    {"optimizer", "NAME", "sgd, with momentum (default); adam; adamw (default of gpt)", BUILDS, GROUP_RUN, 0, TEXT,
+     AT(optimizer), 0, 0},
+    {"clip", "X", "with adam and adamw: bound on the norm of all gradients together (default: none)", BUILDS, GROUP_RUN,
+     0, REAL, AT(clip), 1e-9, 1e9},
+    {"warm-up", "N",
+     "steps over which the rate rises (default: a twentieth of the run; with adam and adamw 100, at most half the run)",
+     RUNS, GROUP_RUN, 0, COUNT, AT(warmup), 0, 1e12},
+    {"momentum", "X", "of adam and adamw the first beta (default 0.9)", RUNS, GROUP_RUN, 0, REAL, AT(momentum), 0, 1},
+    {"beta2", "X", "of adam and adamw (default 0.95)", RUNS, GROUP_RUN, 0, REAL, AT(beta2), 0, 1},
+    {"weight-decay", "X", "default 0.0005, of adamw 0.1", RUNS, GROUP_RUN, 0, REAL, AT(weight_decay), 0, 1},
     {"seed", "N", "weights, order of images, augmentation, dropout, search (default 1)", RUNS, GROUP_RUN, 0, COUNT,
      AT(seed), 0, 9e15},
     {"seed", "N", "of the search (default 1)", COMMAND_PLAN | COMMAND_SIMULATE, GROUP_MEMORY, 0, COUNT, AT(seed), 0,
@@ -383,7 +400,8 @@ static const option_values_row value_rows[] = {
     {COMMAND_PLAN | COMMAND_TRAIN | COMMAND_VERIFY, "recompute", "switch", switch_name},
     {COMMAND_PLAN, "place", "switch", switch_name},
     {BUILDS, "model", "model", plim_model_name},
-    {BUILDS, "data", "data set", plim_dataset_name},
+    {BUILDS, "data", NULL, plim_dataset_name},
+    {BUILDS, "optimizer", "optimizer", plim_optimizer_name},
     {PLANS & ~(unsigned)COMMAND_PLAN, "planner", "planner", plim_planner_name},
     {RUNS, "addresses", "way to give addresses", addresses_name},
     {COMMAND_PLAN | COMMAND_GEN, "addresses", "kind of plan addresses", packing_name},

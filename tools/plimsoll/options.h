@@ -39,8 +39,10 @@ typedef struct options {
   const char *with, *find, *policy;
   const char *platform, *objective, *deadline, *page, *recompute, *place, *page_file;
   const char *page_space, *page_memory; /* of --memory cpu=SIZE,host=SIZE: the second name and size; NULL: none */
-  const char *device_memory;            /* of --memory cpu:0=SIZE,cpu:1=SIZE: the second size; NULL: one device */
   const char *file, *second;            /* the arguments without a dash, when the command takes them */
+  const char *optimizer;
+  int64_t layers, model_width, heads, context, vocab, warmup;
+  double clip, beta2;
   int64_t batch, epochs, steps, total_steps, seed, threads, iterations, repeats, ops, points, copies, at, retime;
   double rate, momentum, weight_decay, time_limit, profile_time, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */

@@ -67,8 +67,15 @@ static plim_status check_device(session *s) {
                    name);
 }
 
+static plim_status check_data(session *s) {
+  const option_values_row *values = option_values_find(s->o->command, "data");
+  if (!values || plim_dataset_text(s->o->data, NULL)) return PLIM_OK;
+  return check_name(s, "data set", s->o->data, values->at);
+}
+
 static plim_status check_names(session *s) {
   PLIM_TRY(check_values(s));
+  PLIM_TRY(check_data(s));
   PLIM_TRY(check_device(s));
   return check_sizes(s);
 }
@@ -116,10 +123,6 @@ plim_status session_open(session *s, const options *o) {
 static plim_status open_device(session *s) {
   plim_device_options wanted = plim_device_options_default();
   wanted.threads = (int32_t)s->o->threads;
-  if (s->o->device_memory) { /* two devices have half of the threads each */
-    int32_t all = wanted.threads > 0 ? wanted.threads : plim_threads_default();
-    wanted.threads = all > 1 ? all / 2 : 1;
-  }
   wanted.eager = s->o->no_graph;
   if (strcmp(s->o->device, "check") != 0) return plim_device_open(s->ctx, s->o->device, &wanted, &s->device);
   PLIM_TRY(plim_device_open(s->ctx, "cpu", &wanted, &s->checked));
@@ -161,6 +164,29 @@ static plim_status read_image(const session *s, int32_t image[3]) {
                    text);
 }
 
+/* The size of a gpt, and the words of its text. */
+static plim_status set_tokens(session *s) {
+  const options *o = s->o;
+  plim_net_options *net = &s->source.net;
+  const int of_two_bytes = plim_dataset_text(o->data, NULL) == 2;
+  if (of_two_bytes && o->vocab == 0) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--data %s requires --vocab: the number of words that its tokens are below",
+                     o->data);
+  }
+  net->context = (int32_t)o->context;
+  if (of_two_bytes) net->classes = (int32_t)o->vocab;
+  net->layers = (int32_t)o->layers;
+  net->units = (int32_t)o->model_width;
+  net->heads = (int32_t)o->heads;
+  return PLIM_OK;
+}
+
+plim_optimizer session_optimizer(const session *s) {
+  const options *o = s->o;
+  if (!o->optimizer) return strcmp(o->model, "gpt") == 0 ? PLIM_OPTIMIZER_ADAMW : PLIM_OPTIMIZER_SGD;
+  return (plim_optimizer)plim_name_find(plim_optimizer_name, o->optimizer);
+}
+
 /* The net of the options, without its layout. */
 static plim_status set_net(session *s) {
   const options *o = s->o;
@@ -174,6 +200,9 @@ static plim_status set_net(session *s) {
     return plim_fail(s->ctx, status, "--image %s: %s", o->image, sentence);
   }
   PLIM_TRY(status);
+  if (net->context > 0) PLIM_TRY(set_tokens(s));
+  net->optimizer = session_optimizer(s);
+  net->clip = o->clip > 0;
   net->batch = (int32_t)o->batch;
   net->math = (plim_precision)plim_precision_find(o->math);
   return PLIM_OK;
@@ -188,6 +217,9 @@ plim_status session_data(session *s) {
   wanted.width = net->width;
   wanted.channels = net->channels;
   wanted.seed = (uint64_t)s->o->seed;
+  wanted.context = net->context;
+  wanted.words = net->classes;
+  if (net->context > 0) return plim_dataset_load(s->ctx, s->o->data, &wanted, &s->dataset);
   /* of noise a few large images are as good as many */
   int64_t most = MOST_NOISE_BYTES / ((int64_t)net->height * net->width * net->channels);
   if (most < s->o->batch) most = s->o->batch;
@@ -231,7 +263,7 @@ static plim_status add_last(session *s, plim_program *program) {
 static plim_status choose_layout(session *s) {
   int given = plim_layout_find(s->o->layout);
   plim_layout one = given >= 0 ? (plim_layout)given : s->device->layout[0];
-  int chooses = given < 0 && strcmp(s->o->model, "mlp") != 0;
+  int chooses = given < 0 && strcmp(s->o->model, "mlp") != 0 && s->source.net.context == 0;
   return plim_program_choose_layout(s->device, &s->source, 1, chooses ? NULL : &one, &s->program);
 }
 

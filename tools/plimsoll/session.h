@@ -50,6 +50,9 @@ plim_status session_open(session *s, const options *o);
 void session_reserve(session *s);
 int64_t session_left_ns(const session *s);
 
+/* --optimizer, or that of the model. */
+plim_optimizer session_optimizer(const session *s);
+
 plim_status session_device(session *s);
 plim_status session_data(session *s);
 

@@ -228,8 +228,11 @@ plim_status session_check_steps(const session *s) {
                    (long long)steps, (long long)total, (long long)steps);
 }
 
-/* Highest rate for a batch of 128; larger batches take more, in proportion. */
+enum { ADAM_WARM_UP = 100 };
+
+/* Of sgd the highest rate for a batch of 128; larger batches take more, in proportion. */
 static double default_rate(const session *s) {
+  if (session_optimizer(s) != PLIM_OPTIMIZER_SGD) return 1e-3;
   double base = strcmp(s->o->model, "mlp") == 0 ? 0.02 : 0.1;
   return base * (double)s->o->batch / 128;
 }
@@ -238,15 +241,30 @@ int session_uses_heap(const session *s) {
   return strcmp(s->o->addresses, "jemalloc") == 0;
 }
 
+static int64_t warm_up_steps(const session *s, int64_t steps) {
+  if (s->o->warmup >= 0) return s->o->warmup;
+  if (session_optimizer(s) == PLIM_OPTIMIZER_SGD) return steps / 20;
+  return steps / 2 < ADAM_WARM_UP ? steps / 2 : ADAM_WARM_UP;
+}
+
+static plim_rate_schedule schedule_of(const session *s, int64_t steps) {
+  const options *o = s->o;
+  const int adamw = session_optimizer(s) == PLIM_OPTIMIZER_ADAMW && !options_given(o, "weight-decay");
+  return (plim_rate_schedule){.rate = (float)(o->rate >= 0 ? o->rate : default_rate(s)),
+                              .momentum = (float)o->momentum,
+                              .weight_decay = adamw ? 0.1F : (float)o->weight_decay,
+                              .warmup_steps = warm_up_steps(s, steps),
+                              .total_steps = steps,
+                              .beta2 = (float)o->beta2,
+                              .epsilon = 1e-8F,
+                              .most_norm = (float)o->clip};
+}
+
 plim_trainer_options session_trainer_options(const session *s, int64_t steps) {
   const options *o = s->o;
   plim_trainer_options wanted = plim_trainer_options_default();
   wanted.seed = (uint64_t)o->seed;
-  wanted.schedule = (plim_rate_schedule){.rate = (float)(o->rate >= 0 ? o->rate : default_rate(s)),
-                                         .momentum = (float)o->momentum,
-                                         .weight_decay = (float)o->weight_decay,
-                                         .warmup_steps = steps / 20,
-                                         .total_steps = steps};
+  wanted.schedule = schedule_of(s, steps);
   wanted.augment = !o->no_augment;
   return wanted;
 }
