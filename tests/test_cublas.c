@@ -57,20 +57,19 @@ static float get(const void *matrix, int floats, int64_t at) {
 
 /* A [M][K] and B [K][N_COLUMNS], each stored across when the product says so. */
 static void expect_product(const plim_cuda_product *p) {
-  const int floats = p->math != PLIM_PRECISION_BF16, to_floats = floats || p->to_floats;
+  const int floats = p->precision != PLIM_PRECISION_BF16, c_is_f32 = floats || p->c_is_f32;
   float a[M * K], b[K * N_COLUMNS], c[M * N_COLUMNS];
-  for (int i = 0; i < M * K; i++) put(a, floats, p->a_across ? i % K * M + i / K : i, entry(i / K, i % K));
+  for (int i = 0; i < M * K; i++) put(a, floats, p->a_transposed ? i % K * M + i / K : i, entry(i / K, i % K));
   for (int i = 0; i < K * N_COLUMNS; i++) {
     const int row = i / N_COLUMNS, column = i % N_COLUMNS;
-    put(b, floats, p->b_across ? column * K + row : i, entry(column, row + 1));
+    put(b, floats, p->b_transposed ? column * K + row : i, entry(column, row + 1));
   }
-  for (int i = 0; i < M * N_COLUMNS; i++) put(c, to_floats, i, 2);
+  for (int i = 0; i < M * N_COLUMNS; i++) put(c, c_is_f32, i, 2);
   cr_assert_eq(plim_cublas_multiply(blas, p, a, b, c, workspace, WORKSPACE_BYTES, workspace), 0);
   for (int i = 0; i < M * N_COLUMNS; i++) {
     float expected = 2 * p->beta;
     for (int l = 0; l < K; l++) expected += entry(i / N_COLUMNS, l) * entry(i % N_COLUMNS, l + 1);
-    cr_assert_eq(get(c, to_floats, i), expected, "[%d] is %g, not %g", i, (double)get(c, to_floats, i),
-                 (double)expected);
+    cr_assert_eq(get(c, c_is_f32, i), expected, "[%d] is %g, not %g", i, (double)get(c, c_is_f32, i), (double)expected);
   }
 }
 
@@ -80,29 +79,30 @@ Test(cublas, products_are_those_of_matrices_row_by_row_in_every_order_and_precis
     const plim_cuda_product product = {.m = M,
                                        .n = N_COLUMNS,
                                        .k = K,
-                                       .a_across = i & 1,
-                                       .b_across = i >> 1 & 1,
+                                       .a_transposed = i & 1,
+                                       .b_transposed = i >> 1 & 1,
                                        .beta = (float)(i >> 2 & 1),
-                                       .to_floats = i >> 3 & 1,
-                                       .math = (plim_precision)(i >> 4)};
+                                       .c_is_f32 = i >> 3 & 1,
+                                       .precision = (plim_precision)(i >> 4)};
     expect_product(&product);
   }
 }
 
 /* Product i of a batch has other entries than the one before, where its matrices are not shared. */
 static void expect_batch(const plim_cuda_product *p) {
-  const int floats = p->math != PLIM_PRECISION_BF16, to_floats = floats || p->to_floats;
+  const int floats = p->precision != PLIM_PRECISION_BF16, c_is_f32 = floats || p->c_is_f32;
   enum { A = M * K, B = K * N_COLUMNS, C = M * N_COLUMNS + GAP };
   float a[BATCHES * A], b[BATCHES * B], c[BATCHES * C];
   for (int i = 0; i < BATCHES * A; i++) {
-    const int e = i % A, at = p->a_across ? e % K * M + e / K : e;
+    const int e = i % A, at = p->a_transposed ? e % K * M + e / K : e;
     put(a, floats, i - e + at, entry(e / K + (p->a_step > 0 ? i / A : 0), e % K));
   }
   for (int i = 0; i < BATCHES * B; i++) {
     const int e = i % B, row = e / N_COLUMNS, column = e % N_COLUMNS;
-    put(b, floats, i - e + (p->b_across ? column * K + row : e), entry(column + (p->b_step > 0 ? i / B : 0), row + 1));
+    put(b, floats, i - e + (p->b_transposed ? column * K + row : e),
+        entry(column + (p->b_step > 0 ? i / B : 0), row + 1));
   }
-  for (int i = 0; i < BATCHES * C; i++) put(c, to_floats, i, i % C < M * N_COLUMNS ? 2 : GUARD);
+  for (int i = 0; i < BATCHES * C; i++) put(c, c_is_f32, i, i % C < M * N_COLUMNS ? 2 : GUARD);
   cr_assert_eq(plim_cublas_multiply(blas, p, a, b, c, workspace, WORKSPACE_BYTES, workspace), 0);
   for (int i = 0; i < BATCHES * C; i++) {
     const int e = i % C, of_a = p->a_step > 0 ? i / C : 0, of_b = p->b_step > 0 ? i / C : 0;
@@ -110,8 +110,7 @@ static void expect_batch(const plim_cuda_product *p) {
     for (int l = 0; l < K && e < M * N_COLUMNS; l++) {
       expected += entry(e / N_COLUMNS + of_a, l) * entry(e % N_COLUMNS + of_b, l + 1);
     }
-    cr_assert_eq(get(c, to_floats, i), expected, "[%d] is %g, not %g", i, (double)get(c, to_floats, i),
-                 (double)expected);
+    cr_assert_eq(get(c, c_is_f32, i), expected, "[%d] is %g, not %g", i, (double)get(c, c_is_f32, i), (double)expected);
   }
 }
 
@@ -120,15 +119,15 @@ Test(cublas, products_of_a_batch_are_those_of_matrices_a_step_apart_or_shared) {
     const plim_cuda_product product = {.m = M,
                                        .n = N_COLUMNS,
                                        .k = K,
-                                       .a_across = i & 1,
-                                       .b_across = i >> 1 & 1,
+                                       .a_transposed = i & 1,
+                                       .b_transposed = i >> 1 & 1,
                                        .beta = (float)(i >> 2 & 1),
-                                       .to_floats = i >> 3 & 1,
+                                       .c_is_f32 = i >> 3 & 1,
                                        .batches = BATCHES,
                                        .a_step = i >> 4 & 1 ? M * K : 0,
                                        .b_step = i >> 5 & 1 ? K * N_COLUMNS : 0,
                                        .c_step = M * N_COLUMNS + GAP,
-                                       .math = (plim_precision)(i >> 6)};
+                                       .precision = (plim_precision)(i >> 6)};
     expect_batch(&product);
   }
 }

@@ -76,16 +76,16 @@ int plim_cublas_close(void *blas) {
 /* What is an A to us is a B to the library. */
 static int multiply(const cublas *library, const plim_cuda_product *p, const void *a, const void *b, void *c) {
   const float one = 1;
-  const int op_a = p->b_across ? OP_T : OP_N, op_b = p->a_across ? OP_T : OP_N;
+  const int op_a = p->b_transposed ? OP_T : OP_N, op_b = p->a_transposed ? OP_T : OP_N;
   const int m = (int)p->n, n = (int)p->m, k = (int)p->k;
-  const int lda = p->b_across ? k : m, ldb = p->a_across ? n : k;
-  const int type = p->math == PLIM_PRECISION_BF16 ? TYPE_BF16 : TYPE_F32, type_c = p->to_floats ? TYPE_F32 : type;
-  const int sums = p->math == PLIM_PRECISION_TF32 ? SUMS_TF32 : SUMS_F32;
+  const int lda = p->b_transposed ? k : m, ldb = p->a_transposed ? n : k;
+  const int type = p->precision == PLIM_PRECISION_BF16 ? TYPE_BF16 : TYPE_F32, type_c = p->c_is_f32 ? TYPE_F32 : type;
+  const int sums = p->precision == PLIM_PRECISION_TF32 ? SUMS_TF32 : SUMS_F32;
   if (p->batches > 1) {
     return library->gemms(library->handle, op_a, op_b, m, n, k, &one, b, type, lda, p->b_step, a, type, ldb, p->a_step,
                           &p->beta, c, type_c, m, p->c_step, (int)p->batches, sums, DEFAULT_ALGORITHM);
   }
-  if (p->math == PLIM_PRECISION_FP32) {
+  if (p->precision == PLIM_PRECISION_FP32) {
     return library->sgemm(library->handle, op_a, op_b, m, n, k, &one, b, lda, a, ldb, &p->beta, c, m);
   }
   return library->gemm(library->handle, op_a, op_b, m, n, k, &one, b, type, lda, a, type, ldb, &p->beta, c, type_c, m,

@@ -24,15 +24,15 @@ typedef struct plim_cuda_facts {
 
 enum { PLIM_CUDA_NO_MEMORY = 2 /* the one code that callers tell apart */ };
 
-/* C [m][n] = A [m][k] B [k][n] + beta C, row by row; `across` ones are stored transposed. A and B are floats, which may
- * be rounded in mode tf32, or bf16 in mode bf16; C is of their type, or floats. Sums are floats, those of parts of a
+/* C [m][n] = A [m][k] B [k][n] + beta C, row by row; transposed ones are stored as their transpose. A and B are floats,
+ * which may be rounded in tf32, or bf16 in bf16; C is of their type, or floats. Sums are floats, those of parts of a
  * long sum included. */
 typedef struct plim_cuda_product {
   int64_t m, n, k; /* each below 2^31 */
-  int32_t a_across, b_across;
+  int32_t a_transposed, b_transposed;
   float beta; /* 0: C is not read */
-  plim_precision math;
-  int32_t to_floats; /* 1: C is floats whatever the mode */
+  plim_precision precision;
+  int32_t c_is_f32; /* 1: C is floats whatever the precision */
   /* More than 1: so many products of equal sizes, each a_step, b_step and c_step elements after the one before; 0 where
    * all share the matrix, which C is never. */
   int64_t batches, a_step, b_step, c_step;

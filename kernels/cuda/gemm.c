@@ -38,7 +38,7 @@ typedef struct gemm {
   k_call call;
   int64_t positions, depth, results; /* P of an image, K, O */
   int64_t taps;
-  plim_precision math;
+  plim_precision precision;
   int64_t element, column_element; /* bytes: of activations and weights, of columns */
   int64_t blas_bytes;              /* of the workspace, the library's part at its start */
   int direct;                      /* no columns */
@@ -68,8 +68,8 @@ static int describe(const plim_op_desc *op, gemm *g) {
   g->positions = call->y.spatial;
   g->depth = g->taps * call->x.channels;
   g->results = call->y.channels;
-  g->math = plim_op_math(op);
-  g->element = g->math == PLIM_PRECISION_BF16 ? 2 : 4;
+  g->precision = plim_op_math(op);
+  g->element = g->precision == PLIM_PRECISION_BF16 ? 2 : 4;
   g->column_element = g->kind == PLIM_OP_CONV2D_BWD_DATA ? 4 : g->element;
   g->direct = g->taps == 1 && a->stride[0] == 1 && a->stride[1] == 1 && a->pad[0] == 0 && a->pad[1] == 0;
   g->bias = g->kind == PLIM_OP_CONV2D && op->n_in == 3;
@@ -97,7 +97,7 @@ static int64_t columns_bytes(const gemm *g, int64_t images) {
 
 /* Of y before it is rounded. */
 static int64_t sums_bytes(const gemm *g, int64_t images) {
-  int rounded = g->bias && g->math == PLIM_PRECISION_BF16;
+  int rounded = g->bias && g->precision == PLIM_PRECISION_BF16;
   return rounded ? k_workspace_part(images * g->positions * g->results * (int64_t)sizeof(float)) : 0;
 }
 
@@ -121,7 +121,7 @@ static int find_choices(const gemm *g, int64_t blas_bytes, choice out[CHOICES]) 
 }
 
 static void name_variant(const gemm *g, const choice *c, char name[32]) {
-  const char *mode = g->math == PLIM_PRECISION_TF32 ? "-tf32" : "";
+  const char *mode = g->precision == PLIM_PRECISION_TF32 ? "-tf32" : "";
   char room[16] = "";
   if (c->blas_bytes > LEAST_BLAS_BYTES) (void)snprintf(room, sizeof room, "-%dm", (int)(c->blas_bytes / MIB));
   if (g->direct) {
@@ -177,7 +177,7 @@ static void add_body(plim_cuda_kernel *k, const gemm *g, k_body body, int64_t im
 
 static void add_product(plim_cuda_kernel *k, const gemm *g, plim_cuda_product product, plim_cuda_place a,
                         plim_cuda_place b, plim_cuda_place c) {
-  product.math = g->math;
+  product.precision = g->precision;
   *add(k) = (plim_cuda_stage){.multiplies = 1, .a = a, .b = b, .c = c, .product = product};
 }
 
@@ -207,9 +207,9 @@ static void add_forward(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
               (plim_cuda_product){.m = rows,
                                   .n = g->results,
                                   .k = g->depth,
-                                  .b_across = 1,
+                                  .b_transposed = 1,
                                   .beta = g->bias ? 1.0F : 0.0F,
-                                  .to_floats = rounded},
+                                  .c_is_f32 = rounded},
               g->direct ? in(0, c->x_offset) : c->columns, c->weights, to);
   if (!rounded) return;
   add_body(k, g, K_BODY_cast, c->images, k_tiles(rows * g->results, K_BODY_cast), to, out(c->y_offset));
@@ -218,7 +218,7 @@ static void add_forward(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
 static void add_data(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   int64_t rows = c->images * g->positions;
   plim_cuda_place to = g->direct ? out(c->x_offset) : c->columns;
-  add_product(k, g, (plim_cuda_product){.m = rows, .n = g->depth, .k = g->results, .to_floats = !g->direct},
+  add_product(k, g, (plim_cuda_product){.m = rows, .n = g->depth, .k = g->results, .c_is_f32 = !g->direct},
               in(0, c->y_offset), c->weights, to);
   if (g->direct) return;
   add_body(k, g, K_BODY_col2im, c->images, c->images * g->call.x.height, c->columns, out(c->x_offset));
@@ -232,7 +232,7 @@ static void add_weights(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   add_product(
       k, g,
       (plim_cuda_product){
-          .m = g->results, .n = g->depth, .k = rows, .a_across = 1, .beta = c->first ? 0.0F : 1.0F, .to_floats = 1},
+          .m = g->results, .n = g->depth, .k = rows, .a_transposed = 1, .beta = c->first ? 0.0F : 1.0F, .c_is_f32 = 1},
       in(0, c->y_offset), g->direct ? in(1, c->x_offset) : c->columns, g->taps == 1 ? out(0) : c->weights);
 }
 

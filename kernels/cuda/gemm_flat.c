@@ -22,7 +22,7 @@ typedef struct flat {
   plim_op_kind kind;
   k_call call;
   int64_t n, positions, inputs, results; /* images, P, I, O */
-  plim_precision math;
+  plim_precision precision;
   k_view y;          /* with a bias */
   int64_t sum_bytes; /* of y before it is rounded; 0: it is not */
   int bias;
@@ -49,10 +49,10 @@ static int describe(const plim_op_desc *op, flat *f) {
               .positions = launch.call.y.spatial,
               .inputs = launch.call.x.channels,
               .results = launch.call.y.channels,
-              .math = plim_op_math(op),
+              .precision = plim_op_math(op),
               .bias = is_forward && op->n_in == 3};
   if (f->bias && !k_view_merged(&op->out[0], &f->y)) return 0;
-  if (f->bias && f->math == PLIM_PRECISION_BF16) {
+  if (f->bias && f->precision == PLIM_PRECISION_BF16) {
     f->sum_bytes = k_workspace_part(plim_shape_elements(&op->out[0]) * (int64_t)sizeof(float));
   }
   return f->n < INT32_MAX && f->positions < INT32_MAX && f->inputs < INT32_MAX && f->results < INT32_MAX;
@@ -76,7 +76,7 @@ static int64_t workspace_of(const flat *f, int64_t images) {
 }
 
 static void name_variant(const flat *f, int64_t images, char name[32]) {
-  const char *mode = f->math == PLIM_PRECISION_TF32 ? "-tf32" : "";
+  const char *mode = f->precision == PLIM_PRECISION_TF32 ? "-tf32" : "";
   if (f->kind == PLIM_OP_CONV2D_BWD_WEIGHTS) {
     (void)snprintf(name, 32, "cublas-flat%s-%d", mode, (int)images);
   } else {
@@ -106,7 +106,7 @@ static const plim_cuda_place after_blas = {PLIM_PLACE_WORKSPACE, BLAS_BYTES}, re
 
 static void add_products(plim_cuda_kernel *k, const flat *f, plim_cuda_product product, plim_cuda_place a,
                          plim_cuda_place b, plim_cuda_place c) {
-  product.math = f->math;
+  product.precision = f->precision;
   k->stage[k->n++] = (plim_cuda_stage){.multiplies = 1, .a = a, .b = b, .c = c, .product = product};
 }
 
@@ -116,7 +116,7 @@ static void add_forward(plim_cuda_kernel *k, const flat *f) {
                (plim_cuda_product){.m = f->results,
                                    .n = f->positions,
                                    .k = f->inputs,
-                                   .to_floats = f->sum_bytes > 0,
+                                   .c_is_f32 = f->sum_bytes > 0,
                                    .batches = f->n,
                                    .b_step = f->inputs * f->positions,
                                    .c_step = f->results * f->positions},
@@ -130,7 +130,7 @@ static void add_data(plim_cuda_kernel *k, const flat *f) {
                (plim_cuda_product){.m = f->inputs,
                                    .n = f->positions,
                                    .k = f->results,
-                                   .a_across = 1,
+                                   .a_transposed = 1,
                                    .batches = f->n,
                                    .b_step = f->results * f->positions,
                                    .c_step = f->inputs * f->positions},
@@ -157,15 +157,15 @@ static void add_halves(plim_cuda_kernel *k, const flat *f, int64_t images) {
 }
 
 static void add_weights(plim_cuda_kernel *k, const flat *f, int64_t images) {
-  const int64_t element = f->math == PLIM_PRECISION_BF16 ? 2 : 4, part = f->results * f->inputs;
+  const int64_t element = f->precision == PLIM_PRECISION_BF16 ? 2 : 4, part = f->results * f->inputs;
   const int64_t x_step = f->inputs * f->positions, dy_step = f->results * f->positions;
   for (int64_t i = 0; i < f->n; i += images) {
     const plim_cuda_product product = {.m = f->results,
                                        .n = f->inputs,
                                        .k = f->positions,
-                                       .b_across = 1,
+                                       .b_transposed = 1,
                                        .beta = i > 0 ? 1.0F : 0.0F,
-                                       .to_floats = 1,
+                                       .c_is_f32 = 1,
                                        .batches = f->n - i < images ? f->n - i : images,
                                        .a_step = dy_step,
                                        .b_step = x_step,

@@ -27,7 +27,7 @@ static void describe(plim_cuda_libraries *l, const plim_cuda_engine *engine, int
 /* GPUs below 8.0 have no instructions for bf16; one product shows whether the library emulates them. */
 static int ask_for_bf16(plim_cuda_libraries *l, plim_cuda_engine *engine, void *stream) {
   enum { SIDE = 16, MATRIX_BYTES = SIDE * SIDE * 2, WORKSPACE_BYTES = 1 << 20 };
-  const plim_cuda_product product = {.m = SIDE, .n = SIDE, .k = SIDE, .math = PLIM_PRECISION_BF16};
+  const plim_cuda_product product = {.m = SIDE, .n = SIDE, .k = SIDE, .precision = PLIM_PRECISION_BF16};
   void *memory = NULL;
   int code = engine->driver->alloc(&memory, WORKSPACE_BYTES + 3 * MATRIX_BYTES);
   if (code != 0) return code;

@@ -265,7 +265,7 @@ static int multiply(void *blas, const plim_cuda_product *product, const void *a,
   if (product->batches > 1 && product->c_step < product->m * product->n) return PLIM_CUBLAS_CODES + 7;
   if (((const fake_cuda_handle *)blas)->device != fake_gpu_thread.device)
     return PLIM_CUBLAS_CODES + 13; /* execution failed */
-  if (fake_gpu.options.refuse_blas || (fake_gpu.options.no_bf16 && product->math == PLIM_PRECISION_BF16)) {
+  if (fake_gpu.options.refuse_blas || (fake_gpu.options.no_bf16 && product->precision == PLIM_PRECISION_BF16)) {
     return PLIM_CUBLAS_CODES + 15; /* not supported */
   }
   return fake_cuda_put(&(fake_cuda_work){.kind = FAKE_CUDA_MULTIPLY, .to = c, .product = *product, .a = a, .b = b},

@@ -31,17 +31,17 @@ static double element(const void *memory, int floats, int64_t e) {
 
 /* One matrix of a batch, or the only one. */
 static void multiply_one(const plim_cuda_product *p, const void *a, const void *b, void *to) {
-  const int floats = p->math != PLIM_PRECISION_BF16, to_floats = floats || p->to_floats;
+  const int floats = p->precision != PLIM_PRECISION_BF16, c_is_f32 = floats || p->c_is_f32;
   for (int64_t i = 0; i < p->m; i++) {
     for (int64_t j = 0; j < p->n; j++) {
       const int64_t at = i * p->n + j;
-      double sum = p->beta == 0 ? 0 : (double)p->beta * element(to, to_floats, at);
+      double sum = p->beta == 0 ? 0 : (double)p->beta * element(to, c_is_f32, at);
       for (int64_t l = 0; l < p->k; l++) {
-        sum += element(a, floats, p->a_across ? l * p->m + i : i * p->k + l) *
-               element(b, floats, p->b_across ? j * p->k + l : l * p->n + j);
+        sum += element(a, floats, p->a_transposed ? l * p->m + i : i * p->k + l) *
+               element(b, floats, p->b_transposed ? j * p->k + l : l * p->n + j);
       }
       const float result = (float)sum;
-      if (to_floats) {
+      if (c_is_f32) {
         ((float *)to)[at] = result;
       } else {
         const k_call cast = {.in = {&result}, .out = {(uint16_t *)to + at}, .elements = 1};
@@ -54,7 +54,7 @@ static void multiply_one(const plim_cuda_product *p, const void *a, const void *
 /* In double precision: a reference rather than a library. */
 static void multiply_now(const fake_cuda_work *w) {
   const plim_cuda_product *p = &w->product;
-  const int64_t size = p->math == PLIM_PRECISION_BF16 ? 2 : 4, size_c = p->to_floats ? 4 : size;
+  const int64_t size = p->precision == PLIM_PRECISION_BF16 ? 2 : 4, size_c = p->c_is_f32 ? 4 : size;
   const int64_t last = p->batches > 1 ? p->batches - 1 : 0;
   const char *a = fake_cuda_stored(w->a, (last * p->a_step + p->m * p->k) * size);
   const char *b = fake_cuda_stored(w->b, (last * p->b_step + p->k * p->n) * size);
@@ -137,9 +137,9 @@ static int load(const fake_cuda_work *w) {
   if (w->kind == FAKE_CUDA_MULTIPLY) {
     for (int i = 0; i < fake_gpu.products; i++) {
       const plim_cuda_product *p = &fake_gpu.product[i], *q = &w->product;
-      if (p->m == q->m && p->n == q->n && p->k == q->k && p->math == q->math && p->a_across == q->a_across &&
-          p->b_across == q->b_across && p->to_floats == q->to_floats && p->batches == q->batches &&
-          (p->beta == 0) == (q->beta == 0))
+      if (p->m == q->m && p->n == q->n && p->k == q->k && p->precision == q->precision &&
+          p->a_transposed == q->a_transposed && p->b_transposed == q->b_transposed && p->c_is_f32 == q->c_is_f32 &&
+          p->batches == q->batches && (p->beta == 0) == (q->beta == 0))
         return 0;
     }
   }
