@@ -201,7 +201,7 @@ static void fill_bf16(uint16_t *to, double *value, int n, uint32_t seed) {
 /* Largest difference from double precision, by the largest element. */
 static double product_error(void *blas, void *stream) {
   const plim_cuda_driver *d = probe.driver;
-  const plim_cuda_product product = {.m = M, .n = N, .k = K, .math = PLIM_PRECISION_BF16, .c_is_f32 = 1};
+  const plim_cuda_product product = {.m = M, .n = N, .k = K, .precision = PLIM_PRECISION_BF16, .c_is_f32 = 1};
   uint16_t *a = room((size_t)M * K, 2), *b = room((size_t)K * N, 2);
   double *x = room((size_t)M * K, sizeof *x), *y = room((size_t)K * N, sizeof *y), off = 0, largest = 0;
   float c[M * N];
