@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/batch_shares.h"
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum { SHARES = 3, CHOICES = SHARES + 1, MIB = 1 << 20, LEAST_BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES };
-static const int32_t shares[SHARES] = {1, 4, 16}; /* of the batch, from the fastest variant on */
+enum { MIB = 1 << 20, LEAST_BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES };
 
 /* What the library is given, by the GPU's major compute capability. Source: NVIDIA, cuBLAS documentation,
  * cublasSetWorkspace, recommended sizes for 9.0, 10.x and 12.x; 4 MiB
@@ -78,13 +78,6 @@ static int describe(const plim_op_desc *op, gemm *g) {
   return most < INT32_MAX && g->depth < INT32_MAX && g->results < INT32_MAX;
 }
 
-/* Images of a chunk in variant `row`; 0 when there is none such. */
-static int64_t images_of(const gemm *g, int row) {
-  int64_t n = g->call.x.n, images = (n + shares[row] - 1) / shares[row];
-  if (row == 0) return n;
-  return g->direct || images == (n + shares[row - 1] - 1) / shares[row - 1] ? 0 : images;
-}
-
 /* Gradients of weights are floats. */
 static int64_t weights_bytes(const gemm *g) {
   int64_t element = g->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? 4 : g->element;
@@ -101,34 +94,35 @@ static int64_t sums_bytes(const gemm *g, int64_t images) {
   return rounded ? k_workspace_part(images * g->positions * g->results * (int64_t)sizeof(float)) : 0;
 }
 
-static int64_t workspace_of(const gemm *g, int64_t images) {
-  return g->blas_bytes + weights_bytes(g) + columns_bytes(g, images) + sums_bytes(g, images);
+static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
+  const gemm *g = op;
+  return choice->blas_bytes + weights_bytes(g) + columns_bytes(g, choice->images) + sums_bytes(g, choice->images);
 }
 
-/* A variant: images of a chunk, and the library's part of the workspace. */
-typedef struct choice {
-  int64_t images, blas_bytes;
-} choice;
-
-static int find_choices(const gemm *g, int64_t blas_bytes, choice out[CHOICES]) {
-  int n = 0;
-  for (int row = 0; row < SHARES; row++) {
-    const int64_t images = images_of(g, row);
-    if (images > 0) out[n++] = (choice){images, LEAST_BLAS_BYTES};
-  }
-  if (blas_bytes > LEAST_BLAS_BYTES) out[n++] = (choice){g->call.x.n, blas_bytes};
-  return n;
-}
-
-static void name_variant(const gemm *g, const choice *c, char name[32]) {
+static void name_variant(const void *op, const plim_batch_choice *choice, char name[32]) {
+  const gemm *g = op;
   const char *mode = g->precision == PLIM_PRECISION_TF32 ? "-tf32" : "";
   char room[16] = "";
-  if (c->blas_bytes > LEAST_BLAS_BYTES) (void)snprintf(room, sizeof room, "-%dm", (int)(c->blas_bytes / MIB));
+  if (choice->blas_bytes > LEAST_BLAS_BYTES) {
+    (void)snprintf(room, sizeof room, "-%dm", (int)(choice->blas_bytes / MIB));
+  }
   if (g->direct) {
     (void)snprintf(name, 32, "cublas%s%s", mode, room);
   } else {
-    (void)snprintf(name, 32, "im2col%s-%d%s", mode, (int32_t)c->images, room);
+    (void)snprintf(name, 32, "im2col%s-%d%s", mode, (int32_t)choice->images, room);
   }
+}
+
+/* blas_bytes: what the library is recommended to have; with more than the least there is a variant that gives it. */
+static plim_batch_choices choices_of(const gemm *g, int64_t blas_bytes) {
+  plim_batch_choices choices = {.op = g, .name = name_variant, .workspace_bytes = workspace_of};
+  if (g->direct) {
+    plim_batch_choices_add(&choices, g->call.x.n, LEAST_BLAS_BYTES);
+  } else {
+    plim_batch_choices_add_shares(&choices, g->call.x.n, LEAST_BLAS_BYTES);
+  }
+  if (blas_bytes > LEAST_BLAS_BYTES) plim_batch_choices_add(&choices, g->call.x.n, blas_bytes);
+  return choices;
 }
 
 int plim_cuda_gemm_is_direct(const plim_op_desc *op) {
@@ -138,17 +132,9 @@ int plim_cuda_gemm_is_direct(const plim_op_desc *op) {
 
 int plim_cuda_gemm_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity) {
   gemm g;
-  choice c[CHOICES];
   if (!describe(op, &g)) return 0;
-  const int n = find_choices(&g, blas_bytes, c);
-  for (int i = 0; i < n && i < capacity; i++) {
-    g.blas_bytes = c[i].blas_bytes;
-    memset(&info[i], 0, sizeof info[i]);
-    name_variant(&g, &c[i], info[i].name);
-    memcpy(info[i].label, info[i].name, sizeof info[i].label);
-    info[i].workspace_bytes = workspace_of(&g, c[i].images);
-  }
-  return n;
+  const plim_batch_choices choices = choices_of(&g, blas_bytes);
+  return plim_batch_choices_list(&choices, info, capacity);
 }
 
 /* ---- stages ---- */
@@ -254,25 +240,18 @@ static void add_chunks(plim_cuda_kernel *k, const gemm *g, int64_t images) {
 
 int plim_cuda_gemm_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel) {
   gemm g;
-  choice c[CHOICES];
-  char name[32];
-  int64_t images = 0;
   if (!describe(op, &g)) return PLIM_KERNEL_UNSUPPORTED;
-  const int n = find_choices(&g, blas_bytes, c);
-  for (int i = 0; i < n && images == 0; i++) {
-    name_variant(&g, &c[i], name);
-    if (strcmp(name, variant) != 0) continue;
-    images = c[i].images;
-    g.blas_bytes = c[i].blas_bytes;
-  }
-  if (images == 0) return PLIM_KERNEL_UNSUPPORTED;
-  if (!plim_cuda_stages_make(kernel, 2 + 4 * k_parts(g.call.x.n, images))) return PLIM_KERNEL_NOMEM;
+  const plim_batch_choices choices = choices_of(&g, blas_bytes);
+  const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
+  if (!choice) return PLIM_KERNEL_UNSUPPORTED;
+  if (!plim_cuda_stages_make(kernel, 2 + 4 * k_parts(g.call.x.n, choice->images))) return PLIM_KERNEL_NOMEM;
+  g.blas_bytes = choice->blas_bytes;
   kernel->blas_bytes = g.blas_bytes;
-  kernel->workspace_bytes = workspace_of(&g, images);
+  kernel->workspace_bytes = workspace_of(&g, choice);
   int to_weights = g.kind == PLIM_OP_CONV2D_BWD_WEIGHTS;
   const plim_cuda_place weights = work(g.blas_bytes);
   if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_oihw_to_ohwi, 1, g.results, in(1, 0), weights);
-  add_chunks(kernel, &g, images);
+  add_chunks(kernel, &g, choice->images);
   if (g.taps > 1 && to_weights) add_body(kernel, &g, K_BODY_ohwi_to_oihw_f32, 1, g.results, weights, out(0));
   return PLIM_KERNEL_OK;
 }

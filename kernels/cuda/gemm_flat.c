@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/cuda/batch_shares.h"
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum { SHARES = 3, BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES };
-static const int32_t shares[SHARES] = {1, 4, 16}; /* of the batch, from the fastest variant on */
+enum { BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES };
 
 typedef struct flat {
   plim_op_kind kind;
@@ -58,46 +58,46 @@ static int describe(const plim_op_desc *op, flat *f) {
   return f->n < INT32_MAX && f->positions < INT32_MAX && f->inputs < INT32_MAX && f->results < INT32_MAX;
 }
 
-/* Images of a chunk in variant `row`; 0 when there is none such. Parts are summed in two halves of equal size. */
-static int64_t images_of(const flat *f, int row) {
-  const int64_t images = k_parts(f->n, shares[row]);
-  if (f->kind != PLIM_OP_CONV2D_BWD_WEIGHTS) return row == 0 ? f->n : 0;
-  if (f->results * f->inputs % 2 != 0) return row == 0;
-  return row > 0 && images == k_parts(f->n, shares[row - 1]) ? 0 : images;
-}
-
 static int has_parts(const flat *f, int64_t images) {
   return f->kind == PLIM_OP_CONV2D_BWD_WEIGHTS && images > 1;
 }
 
-static int64_t workspace_of(const flat *f, int64_t images) {
+static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
+  const flat *f = op;
   const int64_t part_bytes = f->results * f->inputs * (int64_t)sizeof(float);
-  return BLAS_BYTES + f->sum_bytes + (has_parts(f, images) ? k_workspace_part(images * part_bytes) : 0);
+  const int64_t parts_bytes = has_parts(f, choice->images) ? k_workspace_part(choice->images * part_bytes) : 0;
+  return choice->blas_bytes + f->sum_bytes + parts_bytes;
 }
 
-static void name_variant(const flat *f, int64_t images, char name[32]) {
+static void name_variant(const void *op, const plim_batch_choice *choice, char name[32]) {
+  const flat *f = op;
   const char *mode = f->precision == PLIM_PRECISION_TF32 ? "-tf32" : "";
   if (f->kind == PLIM_OP_CONV2D_BWD_WEIGHTS) {
-    (void)snprintf(name, 32, "cublas-flat%s-%d", mode, (int)images);
+    (void)snprintf(name, 32, "cublas-flat%s-%d", mode, (int)choice->images);
   } else {
     (void)snprintf(name, 32, "cublas-flat%s", mode);
   }
 }
 
+/* Only gradients of weights are cut into chunks. Parts are summed in two halves of equal size: with an odd number of
+ * elements there are no parts, and a chunk is one image. */
+static plim_batch_choices choices_of(const flat *f) {
+  plim_batch_choices choices = {.op = f, .name = name_variant, .workspace_bytes = workspace_of};
+  if (f->kind != PLIM_OP_CONV2D_BWD_WEIGHTS) {
+    plim_batch_choices_add(&choices, f->n, BLAS_BYTES);
+  } else if (f->results * f->inputs % 2 != 0) {
+    plim_batch_choices_add(&choices, 1, BLAS_BYTES);
+  } else {
+    plim_batch_choices_add_shares(&choices, f->n, BLAS_BYTES);
+  }
+  return choices;
+}
+
 int plim_cuda_flat_list(const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   flat f;
-  int n = 0;
   if (!describe(op, &f)) return 0;
-  for (int row = 0; row < SHARES; row++) {
-    const int64_t images = images_of(&f, row);
-    if (images == 0 || n++ >= capacity) continue;
-    plim_kernel_info *out = &info[n - 1];
-    memset(out, 0, sizeof *out);
-    name_variant(&f, images, out->name);
-    memcpy(out->label, out->name, sizeof out->label);
-    out->workspace_bytes = workspace_of(&f, images);
-  }
-  return n;
+  const plim_batch_choices choices = choices_of(&f);
+  return plim_batch_choices_list(&choices, info, capacity);
 }
 
 /* ---- stages ---- */
@@ -178,19 +178,15 @@ static void add_weights(plim_cuda_kernel *k, const flat *f, int64_t images) {
 
 int plim_cuda_flat_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel) {
   flat f;
-  char name[32];
-  int64_t images = 0;
   if (!describe(op, &f)) return PLIM_KERNEL_UNSUPPORTED;
-  for (int row = 0; row < SHARES && images == 0; row++) {
-    name_variant(&f, images_of(&f, row), name);
-    if (strcmp(name, variant) == 0) images = images_of(&f, row);
-  }
-  if (images == 0) return PLIM_KERNEL_UNSUPPORTED;
-  if (!plim_cuda_stages_make(kernel, 3 + k_parts(f.n, images))) return PLIM_KERNEL_NOMEM;
-  kernel->blas_bytes = BLAS_BYTES;
-  kernel->workspace_bytes = workspace_of(&f, images);
+  const plim_batch_choices choices = choices_of(&f);
+  const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
+  if (!choice) return PLIM_KERNEL_UNSUPPORTED;
+  if (!plim_cuda_stages_make(kernel, 3 + k_parts(f.n, choice->images))) return PLIM_KERNEL_NOMEM;
+  kernel->blas_bytes = choice->blas_bytes;
+  kernel->workspace_bytes = workspace_of(&f, choice);
   if (f.kind == PLIM_OP_CONV2D) add_forward(kernel, &f);
   if (f.kind == PLIM_OP_CONV2D_BWD_DATA) add_data(kernel, &f);
-  if (f.kind == PLIM_OP_CONV2D_BWD_WEIGHTS) add_weights(kernel, &f, images);
+  if (f.kind == PLIM_OP_CONV2D_BWD_WEIGHTS) add_weights(kernel, &f, choice->images);
   return PLIM_KERNEL_OK;
 }
