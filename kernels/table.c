@@ -1,5 +1,5 @@
 /* The op table: rows of kernel types in the order in which their variants are listed, the oneDNN family first, the
- * single-source fallback after it, a caller's own rows last. */
+ * single-source fallback after it, added types next, a program's own kernels last. */
 #include "kernels/table.h"
 
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/onednn.h"
 #include "kernels/isa.h"
+#include "kernels/own.h"
 #include "kernels/parts.h"
 #include "kernels/single_source.h"
 
@@ -18,6 +19,7 @@ struct plim_kernel_table {
   plim_kernel_memory memory;
   int count, capacity;
   plim_kernel_type *type; /* [count] */
+  plim_own_kernels own;
 };
 
 struct plim_kernel {
@@ -90,6 +92,7 @@ int plim_kernel_table_new(const char *isa, const plim_kernel_memory *memory, pli
 void plim_kernel_table_free(plim_kernel_table *table) {
   if (!table) return;
   const plim_kernel_memory memory = table->memory;
+  plim_own_release(&table->own, &memory);
   plim_kernel_release(&memory, table->type, (size_t)table->capacity, sizeof *table->type);
   plim_kernel_release(&memory, table, 1, sizeof *table);
 }
@@ -109,6 +112,10 @@ int plim_kernel_table_add(plim_kernel_table *table, const plim_kernel_type *type
   return PLIM_KERNEL_OK;
 }
 
+int plim_kernel_table_add_own(plim_kernel_table *table, plim_op_kind kind, const plim_own_kernel *kernel) {
+  return plim_own_add(&table->own, &table->memory, kind, kernel);
+}
+
 const char *plim_kernel_table_isa(const plim_kernel_table *table) {
   return plim_isa_name(table->isa);
 }
@@ -125,7 +132,8 @@ int plim_kernel_list(const plim_kernel_table *table, const plim_op_desc *op, int
     int room = count < capacity ? capacity - count : 0;
     count += table->type[i].list(op, threads, room ? info + count : NULL, room);
   }
-  return count;
+  const int room = count < capacity ? capacity - count : 0;
+  return count + plim_own_list(&table->own, op, room ? info + count : NULL, room);
 }
 
 int plim_kernel_list_parts(const plim_kernel_table *table, const plim_op_desc *op, int threads,
@@ -167,6 +175,38 @@ static int make_in_parts(const plim_kernel_table *table, const plim_op_desc *op,
   return end_kernel(kernel, result, out);
 }
 
+/* ---- a program's own ---- */
+
+static int own_run(void *state, const plim_kernel_args *args) {
+  const plim_own_prepared *own = state;
+  const uint64_t now[2] = {args->seed, (uint64_t)args->step};
+  plim_kernel_args with_now = *args;
+  with_now.now = now;
+  return own->kernel.run(own->state, &with_now, NULL);
+}
+
+static void own_free(const plim_kernel_memory *memory, void *state) {
+  plim_own_free(state);
+  plim_kernel_release(memory, state, 1, sizeof(plim_own_prepared));
+}
+
+static int make_own(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, plim_kernel **out) {
+  plim_kernel *kernel = new_kernel(table);
+  if (!kernel) return PLIM_KERNEL_NOMEM;
+  plim_own_prepared *own = plim_kernel_allocate(&table->memory, 1, sizeof *own);
+  int result = own ? plim_own_prepare(&table->own, op, variant, own) : PLIM_KERNEL_NOMEM;
+  if (result == PLIM_KERNEL_OK) {
+    kernel->type = (plim_kernel_type){.struct_bytes = sizeof kernel->type, .kind = op->kind, .family = "own"};
+    kernel->type.run = own_run;
+    kernel->type.free = own_free;
+    kernel->state = own;
+    kernel->workspace_bytes = own->workspace_bytes;
+  } else {
+    plim_kernel_release(&table->memory, own, 1, sizeof *own);
+  }
+  return end_kernel(kernel, result, out);
+}
+
 int plim_kernel_make(const plim_kernel_table *table, const plim_op_desc *op, const char *variant, int threads,
                      plim_kernel **out) {
   if (strchr(variant, '@')) return make_in_parts(table, op, variant, threads, out);
@@ -179,7 +219,7 @@ int plim_kernel_make(const plim_kernel_table *table, const plim_op_desc *op, con
       if (strcmp(info[v].name, variant) == 0) return make_kernel(table, type, op, &info[v], threads, out);
     }
   }
-  return PLIM_KERNEL_UNSUPPORTED;
+  return make_own(table, op, variant, out);
 }
 
 int plim_kernel_run(const plim_kernel *kernel, const plim_kernel_args *args) {

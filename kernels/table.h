@@ -43,7 +43,29 @@ typedef struct plim_kernel_args {
   uint64_t seed;                             /* random ops draw from Philox keyed by (seed, step, op) */
   int64_t step;
   int32_t op;
+  /* [2] seed and step in memory that the kernel can read: what is captured once and replayed reads them there. Set for
+   * a program's own kernels; callers leave it NULL */
+  const uint64_t *now;
 } plim_kernel_args;
+
+/* A program's own kernel for one op kind of one device (plim_device_add_kernel). It is profiled, planned and captured
+ * like the built-in ones. The functions return PLIM_KERNEL_OK or another of the results above; `list` counts.
+ *   name     the only variant, without workspace, where `list` is NULL. A kernel that gives other bits than before
+ * needs another name: measured times are kept by it list     writes at most `capacity` variants (zeroed before) and
+ * returns how many it has for the op, at most 16; 0 when it does not serve it. An empty label means that no other
+ * variant has these bits prepare  what `run` needs for a variant of an op; NULL: *state is `user` run      cpu:
+ * computes, `queue` is NULL. cuda: puts its work on `queue`, a cudaStream_t that may be capturing, and does not wait.
+ * It allocates nothing, touches nothing but operands and workspace, and gives equal bits for equal operands. Declared
+ * in-place pairs may alias free     gives back what prepare made; NULL: nothing */
+typedef struct plim_own_kernel {
+  size_t struct_bytes; /* sizeof(plim_own_kernel) */
+  const char *name;
+  int (*list)(void *user, const plim_op_desc *op, plim_kernel_info *info, int capacity);
+  int (*prepare)(void *user, const plim_op_desc *op, const char *variant, void **state);
+  int (*run)(void *state, const plim_kernel_args *args, void *queue);
+  void (*free)(void *user, void *state);
+  void *user;
+} plim_own_kernel;
 
 /* One family of variants for one op kind. `list` writes at most `capacity` rows and returns how many it has (0 when
  * it does not serve this desc). `make` prepares (op, variant) for a number of threads; what it allocates comes from
@@ -74,6 +96,10 @@ void plim_kernel_table_free(plim_kernel_table *table); /* NULL is legal */
 /* Add a type (copied). Rows added later are listed after the earlier ones.
  * PLIM_KERNEL_UNSUPPORTED when struct_bytes is not ours or a function is missing. */
 int plim_kernel_table_add(plim_kernel_table *table, const plim_kernel_type *type);
+
+/* Add a program's own kernel (copied), which is listed after all types.
+ * PLIM_KERNEL_UNSUPPORTED when struct_bytes is not ours, or when it has no `run`, or neither a name nor `list`. */
+int plim_kernel_table_add_own(plim_kernel_table *table, plim_op_kind kind, const plim_own_kernel *kernel);
 
 const char *plim_kernel_table_isa(const plim_kernel_table *table);
 

@@ -45,14 +45,19 @@ typedef enum plim_plan_order { PLIM_ORDER_ANY, PLIM_ORDER_FREE, PLIM_ORDER_FIXED
 
 enum { PLIM_COPIES_DEFAULT = 2 };
 
-/* A space to which a plan may page, and the link to it. */
+/* A space to which a plan may page, and the link to it; a second device, equal to the first, with an arena of its own.
+ * Persistent storages are at home in the arena. */
 typedef struct plim_paging {
-  const char *space;     /* "host" or "disk": how the executor makes it */
+  const char *space;     /* "host" or "disk": how the executor makes it; NULL: none */
   int64_t budget_bytes;  /* of the space */
   int64_t latency_ns[2]; /* of a copy out and in: it takes latency + bytes / bandwidth */
   double bytes_per_ns[2];
-  double charge;     /* share of a copy's time by which it delays the runs beside it: 0 where nothing is shared */
-  int32_t recompute; /* 0: ops run once, and what does not fit is paged */
+  double charge;        /* share of a copy's time by which it delays the runs beside it: 0 where nothing is shared */
+  int32_t recompute;    /* 0: ops run once, and what does not fit is paged */
+  const char *device;   /* name of the second device's arena, "cpu:1"; NULL: one device */
+  int64_t device_bytes; /* its budget */
+  int64_t device_latency_ns; /* of a copy from one arena to the other */
+  double device_bytes_per_ns;
 } plim_paging;
 
 typedef struct plim_plan_options {
@@ -89,8 +94,9 @@ plim_plan_options plim_plan_options_default(void);
 
 /* Make a plan within options->budget_bytes.
  *
- * With options->paging the plan may have copies on queues 1 (out) and 2 (in); its bound is then keep-all's time. It is
- * never slower than a plan without copies that the same search found.
+ * With options->paging the plan may have copies on queues of their own, and with a second device runs on its queue. It
+ * is never slower than a plan without copies that the same search found. Its bound is keep-all's time, or with two
+ * devices the longer of the longest chain of ops and half of keep-all's time.
  *
  * PLIM_ENOFIT: no plan was found within the budget. The sentence has the lowest plan that this search or the plan front
  * knows, and what is proven. plim_plan_smallest looks for the smallest budget.
@@ -193,6 +199,16 @@ typedef enum plim_plan_effort {
 } plim_plan_effort;
 /* 1 when the strategy of that row reads the option; 0: its plans do not depend on it, or there is no such row. */
 int plim_planner_obeys(int32_t row, plim_plan_effort effort);
+
+/* Where the fields of public structs lie, for languages that cannot read these headers: row 0, 1, ... of a table. It
+ * has plim_shape, plim_pair, plim_op_spec, plim_variant, plim_machine, plim_plan_options, plim_plan_floor, plim_step,
+ * plim_plan and plim_progress, each with the fields that a caller needs who builds a graph and plans it.
+ *   type    out  name of the struct, a static string
+ *   field   out  name of the field; "" in the row of the struct itself, which comes before those of its fields
+ *   offset  out  bytes from the begin of the struct
+ *   bytes   out  of the field, or of the struct
+ * Returns 1, or 0 where there is no such row. Thread-safe. */
+int plim_struct_field(int32_t place, const char **type, const char **field, size_t *offset, size_t *bytes);
 
 #ifdef __cplusplus
 }

@@ -123,7 +123,14 @@ static const struct {
     {"--graph paged.json --platform none.json", 3, "none.json"},
     {"--graph paged.json --platform jetsontx2", 3, "give both in a platform file"},
     {"--graph paged.json", 3, "carries FLOP or times by device and no time of its own; --platform says"},
-    {"--graph paged.json --platform m0 --deadline 1.2y", 2, "--deadline 1.2y is neither a factor as in 1.5x"},
+    {"--graph paged.json --platform m0 --deadline 1.2y", 2,
+     "--deadline 1.2y is neither a factor of keep-all as in 1.5x"},
+    {"--graph paged.json --platform m0 --deadline 1.5", 2, "nor a time as in 3s or 20ms"},
+    {"--graph paged.json --platform m0 --deadline -1s", 2, "--deadline -1s is neither"},
+    {"--graph paged.json --platform m0 --deadline 0x", 2, "--deadline 0x is neither"},
+    {"--graph paged.json --platform m0 --deadline nan", 2, "--deadline nan is neither"},
+    {"--graph placed.json --deadline 3s", 2, "nor a number, in the unit of the graph's times"},
+    {"--graph placed.json --deadline 0", 2, "nor a number, in the unit of the graph's times"},
     {"--graph paged.json --platform m0 --page maybe", 2, "no switch is called \"maybe\""},
     {"--graph paged.json --platform m0 --front", 2, "--front and --platform cannot be combined"},
     {"--graph placed.json --planner poet --memory d0=5000000", 3, "op '#0' has no energy on device d0"},
@@ -259,7 +266,7 @@ Test(cli_spaces, a_deadline_on_the_makespan_of_placement_is_refused_with_what_bo
   json_decref(o);
   (void)plim_test_program(
       "plan -q --graph placed.json --planner xengine --memory d0=5000000,d1=5000000 --deadline 4999");
-  plim_test_expect(4, "with these budgets no deadline before 5000 ns has a plan");
+  plim_test_expect(4, "with these budgets no deadline before 5000 has a plan");
 }
 
 /* What was called a time in milliseconds was in seconds, and a multiplier besides. */

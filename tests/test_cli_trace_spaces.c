@@ -82,6 +82,8 @@ Test(cli_trace_spaces, pictures_have_a_row_a_queue_and_escaped_names) {
   run = plim_test_shell("grep -c '<rect' p.svg; grep -o 'x&lt;&amp;' p.svg | head -1; grep -o 'ram&gt;sd' p.svg");
   expect_output(run, "x&lt;&amp;");
   expect_output(run, "ram&gt;sd");
+  run = plim_test_shell("grep -o 'time, [a-z]*' p.svg; grep -o 'first run\\|recompute<\\|copy<\\|its budget' p.svg");
+  expect_output(run, "time, s\nfirst run\nrecompute<\ncopy<\nits budget\n");
   (void)plim_test_program("trace export p.json -o p.html");
   plim_test_expect(0, "");
   run = plim_test_shell("grep -o 'Away and back: 1 times' p.html");
@@ -97,6 +99,28 @@ Test(cli_trace_spaces, pictures_have_a_row_a_queue_and_escaped_names) {
   }
   cr_expect_eq(bars, 7); /* five runs, a copy out and one in */
   json_decref(o);
+}
+
+/* Times that the graph gives by device have the unit of its file, whatever that is. */
+Test(cli_trace_spaces, views_and_pictures_say_what_unit_times_have) {
+  static const char placed[] =
+      "{\"graph\": {\"name\": \"placed\", \"devices\": [\"d0\"]}, \"nodes\": [{\"id\": 0, \"out_cost\": 8, "
+      "\"durations\": {\"d0\": 12000}}], \"links\": []}\n";
+  const program_run *run = plim_test_program("trace summary p.json");
+  expect_output(run, " s,");
+  expect_output(run, " s  ");
+  run = plim_test_program("check p.json");
+  expect_output(run, " s\n");
+  cr_assert_eq(plim_file_save(ctx, plim_test_path("x.json"), placed, (int64_t)sizeof placed - 1), PLIM_OK);
+  (void)plim_test_program("import nx x.json -o g2.json -q");
+  plim_test_expect(0, "");
+  run = plim_test_program("plan --graph g2.json --memory d0=100 -o q.json -q");
+  expect_output(run, "12,000 (in the unit of the graph's times)");
+  run = plim_test_program("trace summary q.json");
+  expect_output(run, "makespan 12,000");
+  (void)plim_test_program("trace export q.json -o q.svg");
+  run = plim_test_shell("grep -o \"time, graph's unit\" q.svg");
+  expect_output(run, "time, graph's unit");
 }
 
 Test(cli_trace_spaces, what_does_not_apply_is_refused_with_a_sentence) {

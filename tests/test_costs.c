@@ -78,6 +78,44 @@ Test(costs, refused_allocations_and_changed_bytes_do_no_harm) {
   plim_test_bytes(parse_graph, plim_test_golden("costs.json"));
 }
 
+/* A graph whose nodes have workspaces beside one time each: for planners of one arena too. */
+static const char workspaces[] =
+    "{\"graph\": {\"name\": \"w\"}, \"nodes\": [{\"id\": 0, \"out_cost\": 4, \"duration\": 5, \"workspace\": 70}, "
+    "{\"id\": 1, \"out_cost\": 4, \"duration\": 5, \"workspace\": 0}], \"links\": [{\"source\": 0, \"target\": 1}]}\n";
+
+Test(costs, a_workspace_is_kept_by_the_document_and_is_that_of_the_given_variant) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *g = NULL;
+  plim_profile *profile = NULL;
+  plim_text text = {.ctx = ctx};
+  cr_assert_eq(plim_import_nx(ctx, "doc.json", workspaces, (int64_t)sizeof workspaces - 1, &g), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  cr_assert_not_null(g->costs);
+  cr_expect_eq(g->costs->workspace[0], 70);
+  cr_expect_eq(g->costs->workspace[1], 0);
+  cr_assert_eq(plim_profile_from_graph(g, &profile), PLIM_OK);
+  cr_expect_eq(profile->variant[0].workspace_bytes, 70);
+  plim_graph_write(&text, g, 1);
+  cr_expect_not_null(strstr(text.chars, "\"workspace_bytes\": 70}"), "%s", text.chars);
+  plim_test_canonical(parse_graph, text.chars);
+  plim_test_cuts(parse_graph, text.chars);
+  static const plim_test_fault faults[] = {
+      {"\"workspace_bytes\": 70", "\"workspace_bytes\": 0", "ops[0].workspace_bytes: 0 is not in [1,"}};
+  plim_test_faults(parse_graph, text.chars, faults, 1);
+  plim_text_free(&text);
+  plim_profile_free(profile);
+  plim_graph_free(g);
+  plim_context_free(ctx);
+}
+
+Test(costs, every_wrong_workspace_of_a_network_gets_one_sentence) {
+  static const plim_test_fault faults[] = {
+      {"\"workspace\": 70", "\"workspace\": -70", "nodes[0].workspace: -70 is not in [0,"},
+      {"\"workspace\": 70", "\"workspace\": \"70\"", "nodes[0].workspace: is a text, not an integer"},
+  };
+  plim_test_faults(parse_nx, workspaces, faults, (int)(sizeof faults / sizeof *faults));
+}
+
 Test(costs, every_wrong_cost_of_a_network_gets_one_sentence) {
   static const plim_test_fault faults[] = {
       {"[\"d0\", \"d1\"]", "[\"d0\", \"d0\"]", "graph.devices: two devices are called 'd0'"},

@@ -10,6 +10,8 @@
 #include "planner/paging/paging.h"
 #include "runtime/exec/exec.h"
 #include "runtime/graph/check.h"
+#include "runtime/graph/trace.h"
+#include "runtime/inspect/paged_run.h"
 #include "tests/support/folder.h"
 #include "tests/support/hash_kernels.h"
 #include "tests/support/plan_draft.h"
@@ -201,6 +203,85 @@ Test(exec_queues, so_do_they_where_bytes_are_short) {
 
 Test(exec_queues, so_do_they_through_a_page_file) {
   run_random("disk", 1, CASES / 5, 100);
+}
+
+/* ---- times ---- */
+
+/* Commands of a queue one after another, and each after what it waits for. */
+static void expect_order(const rig *r, plim_exec_timeline line, uint64_t seed) {
+  int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
+  for (int32_t j = 0; j < r->plan->n_steps; j++) {
+    const plim_step *step = &r->plan->step[j];
+    cr_assert_geq(line.begin_ns[j], free_ns[step->queue], "seed %llu command %d", (unsigned long long)seed, j);
+    for (int32_t w = 0; w < step->n_wait; w++) {
+      int32_t before = step->wait[w];
+      cr_assert_geq(line.begin_ns[j], line.begin_ns[before] + line.time_ns[before], "seed %llu command %d",
+                    (unsigned long long)seed, j);
+    }
+    free_ns[step->queue] = line.begin_ns[j] + line.time_ns[j];
+  }
+}
+
+static void expect_transfers(const rig *r, plim_exec_timeline line) {
+  plim_transfer *transfer = NULL;
+  int32_t n = 0;
+  int64_t waited_ns = 0;
+  cr_assert_eq(plim_paged_run_transfers(r->graph, r->plan, line.begin_ns, line.time_ns, line.waited_ns, &transfer, &n),
+               PLIM_OK);
+  cr_assert_eq(n, r->n_copies);
+  for (int32_t i = 0; i < n; i++) {
+    const plim_transfer *x = &transfer[i];
+    cr_assert_eq(r->plan->step[x->step].kind, PLIM_STEP_COPY);
+    cr_assert_eq(x->end_ns, line.begin_ns[x->step] + line.time_ns[x->step]);
+    cr_assert_eq(x->planned_end_ns - x->planned_begin_ns, r->plan->step[x->step].time_ns);
+    cr_assert_eq(x->waiter >= 0, x->waited_ns > 0);
+    if (x->waiter >= 0) cr_assert_geq(line.begin_ns[x->waiter], x->end_ns);
+    waited_ns += x->waited_ns;
+  }
+  cr_assert_leq(waited_ns, plim_exec_copied(r->exec, 0).waited_ns);
+  plim_release(r->ctx, transfer, n, sizeof *transfer);
+}
+
+static void expect_same_trace(const rig *r, plim_exec_timeline line, const char *path) {
+  plim_trace_writer *writer = NULL;
+  plim_trace *trace = NULL;
+  cr_assert_eq(plim_trace_begin(r->graph, r->plan, path, &writer), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(plim_trace_add_queues(writer, 7, line.begin_ns, line.time_ns, line.waited_ns), PLIM_OK);
+  cr_assert_eq(plim_trace_end(writer), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(plim_trace_load(r->ctx, path, &trace), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(trace->has_queues, 1);
+  for (int32_t j = 0; j < r->plan->n_steps; j++) {
+    cr_assert_eq(trace->row[j].queue, r->plan->step[j].queue);
+    cr_assert_eq(trace->row[j].start_ns, line.begin_ns[j]);
+    cr_assert_eq(trace->row[j].time_ns, line.time_ns[j]);
+    cr_assert_eq(trace->row[j].waited_ns, line.waited_ns[j]);
+  }
+  plim_trace_free(trace);
+  cr_assert_eq(plim_trace_begin(r->graph, r->plan, path, &writer), PLIM_OK);
+  cr_assert_eq(plim_trace_add(writer, 7, line.time_ns), PLIM_EUSAGE); /* commands that overlap have begins */
+  plim_trace_abandon(writer);
+}
+
+Test(exec_queues, begins_and_ends_of_a_step_keep_the_order_of_queues_and_waits_and_are_traced) {
+  int seen = 0;
+  (void)plim_test_folder();
+  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+    rig r = {0};
+    hash_kernels kernels = {.fault = HASH_RIGHT};
+    if (make_plan(&r, seed, 100, "host") && r.plan->n_pages > 0) {
+      open_exec(&r, &seed);
+      hash_write_sources(r.exec, 0, r.graph, r.plan, 1, 0);
+      hash_write_sources(r.exec, 0, r.graph, r.plan, 0, 0);
+      cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK, "%s", plim_context_error(r.ctx));
+      expect_order(&r, plim_exec_last_timeline(r.exec, 0), seed);
+      expect_transfers(&r, plim_exec_last_timeline(r.exec, 0));
+      expect_same_trace(&r, plim_exec_last_timeline(r.exec, 0), plim_test_path("t.jsonl"));
+      seen++;
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(seen, 10);
+  plim_test_folder_remove();
 }
 
 /* ---- a wait that is not there ---- */

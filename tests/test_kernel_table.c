@@ -146,7 +146,7 @@ Test(kernel_table, lists_and_runs_a_callers_own_type_after_the_built_in_ones) {
   const plim_op_desc op = relu();
   plim_kernel_info info[8];
   plim_kernel *kernel = NULL;
-  const plim_kernel_args args = {NULL, NULL, NULL, NULL, 0, 0, 0};
+  const plim_kernel_args args = {NULL, NULL, NULL, NULL, 0, 0, 0, NULL};
   cr_assert_eq(plim_kernel_list(table, &op, 1, info, 8), 1);
   cr_assert_eq(plim_kernel_table_add(table, &type), PLIM_KERNEL_OK);
   cr_assert_eq(plim_kernel_list(table, &op, 1, info, 8), 3);

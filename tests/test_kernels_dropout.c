@@ -37,7 +37,7 @@ static unsigned char *draw(int64_t n, float drop, uint64_t seed, int64_t step, i
   kernel_operands_make(&op, 1, 0, &o);
   cr_assert_eq(plim_kernel_table_new(NULL, NULL, &table), PLIM_KERNEL_OK);
   cr_assert_eq(plim_kernel_make(table, &op, "single-source", 2, &kernel), PLIM_KERNEL_OK);
-  plim_kernel_args args = {o.in, o.out, o.upd, NULL, seed, step, op_id};
+  plim_kernel_args args = {o.in, o.out, o.upd, NULL, seed, step, op_id, NULL};
   cr_assert_eq(plim_kernel_run(kernel, &args), PLIM_KERNEL_OK);
   unsigned char *mask = o.out[1];
   o.out[1] = NULL;

@@ -9,7 +9,11 @@
 #include "tests/support/folder.h"
 #include "tests/support/random_graph.h"
 
+#ifdef PLIM_SANITIZED
+enum { SEEDS = 3 };
+#else
 enum { SEEDS = 8 };
+#endif
 
 typedef struct rig {
   plim_context *ctx;
@@ -114,6 +118,81 @@ Test(paging, a_page_space_without_bytes_pages_nothing) {
   free_rig(&r);
 }
 
+/* ---- two devices ---- */
+
+static plim_plan *plan_two(rig *r, int64_t budget_bytes) {
+  plim_plan *plan = NULL;
+  r->paging.device = "cpu:1";
+  r->paging.device_bytes = budget_bytes;
+  r->paging.device_latency_ns = 1;
+  r->paging.device_bytes_per_ns = 2 * r->paging.bytes_per_ns[0];
+  r->options.budget_bytes = budget_bytes;
+  r->options.paging = &r->paging;
+  plim_status status = plim_plan_make(r->ctx, r->graph, r->profile, &r->options, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r->ctx));
+  if (!plan) return NULL;
+  cr_assert_eq(plim_plan_check(r->ctx, r->graph, plan), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_leq(plan->arena_bytes, budget_bytes);
+  for (int32_t k = 0; k < plan->n_pages; k++) cr_assert_leq(plan->page[k].arena_bytes, plan->page[k].budget_bytes);
+  return plan;
+}
+
+Test(paging, two_devices_close_half_of_the_gap_between_one_device_and_the_bound) {
+  double gap_ns = 0, closed_ns = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    plim_plan *one = NULL, *two = NULL;
+    make_rig(&r, seed);
+    r.paging.space = NULL;
+    plim_status alone = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &one);
+    two = plan_two(&r, r.options.budget_bytes);
+    cr_assert(two || alone == PLIM_ENOFIT);
+    if (two && one) {
+      int64_t bound_ns = two->n_pages > 0 ? two->bound_ns : one->keep_all_ns;
+      cr_assert_leq(two->time_ns, one->time_ns);
+      cr_assert_leq(bound_ns, two->time_ns);
+      gap_ns += (double)(one->time_ns - bound_ns);
+      closed_ns += (double)(one->time_ns - two->time_ns);
+    }
+    plim_plan_free(one);
+    plim_plan_free(two);
+    free_rig(&r);
+  }
+  cr_assert_geq(closed_ns, 0.5 * gap_ns, "%.0f of %.0f ns", closed_ns, gap_ns);
+}
+
+Test(paging, without_recomputation_two_arenas_hold_what_one_does_not) {
+  int fits = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    plim_plan_floor floor;
+    make_rig(&r, seed);
+    cr_assert_eq(plim_plan_smallest(r.ctx, r.graph, r.profile, &r.options, &floor, NULL), PLIM_OK);
+    int64_t persistent = plim_graph_persistent_bytes(r.graph);
+    r.paging.recompute = 0;
+    r.paging.space = NULL;
+    plim_plan *two = plan_two(&r, persistent + (floor.keep_all_bytes - persistent) * 6 / 10);
+    fits += two && two->n_pages > 0;
+    plim_plan_free(two);
+    free_rig(&r);
+  }
+  cr_assert_gt(fits, SEEDS / 2, "%d of %d", fits, (int)SEEDS);
+}
+
+Test(paging, two_devices_page_to_a_third_space) {
+  int paged = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    make_rig(&r, seed);
+    int64_t persistent = plim_graph_persistent_bytes(r.graph);
+    plim_plan *plan = plan_two(&r, persistent + (r.options.budget_bytes - persistent) * 6 / 10);
+    paged += plan && plan->n_pages == 2 && plan->page[0].computes && plan->page[1].peak_bytes > 0;
+    plim_plan_free(plan);
+    free_rig(&r);
+  }
+  cr_assert_gt(paged, 0);
+}
+
 Test(paging, links_are_measured) {
   static const char *const spaces[] = {"host", "disk"};
   plim_context *ctx = NULL;
@@ -157,7 +236,19 @@ Test(paging_program, weights_are_those_of_keep_all) {
   expect(VERIFY "--memory cpu=60%,disk=1GiB --recompute off --page-file pages", 0, "weights identical    yes", "");
 }
 
+#define PLAN_TWO "$PLIMSOLL plan --model resnet20 --data synthetic --batch 8 --model-costs --no-cache -q "
+
+Test(paging_program, a_model_is_planned_on_two_devices) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("minutes of planning; the release build runs it");
+#endif
+  expect(PLAN_TWO "--memory cpu:0=60%,cpu:1=60% -o two.json", 0, "placed", "");
+  expect("$PLIMSOLL check two.json", 0, "valid                yes", "");
+  expect(PLAN_TWO "--memory cpu:0=1MiB,cpu:1=1MiB", 4, "", "and 1048576 of cpu:1, with recomputation");
+}
+
 Test(paging_program, bad_spaces_are_refused) {
+  expect(VERIFY "--memory cpu:0=60%,cpu:1=60%", 2, "", "there is no space cpu:0; there are cpu, host and disk");
   expect(VERIFY "--memory cpu=60%,nvme=1GiB", 2, "", "there is no space nvme; there are cpu, host and disk");
   expect(VERIFY "--memory host=1GiB", 2, "", "the arena needs a size too");
   expect(VERIFY "--memory cpu=60%,host=1GiB,disk=1GiB", 2, "", "one space to page to");

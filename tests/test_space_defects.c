@@ -71,7 +71,8 @@ static const space_case inner = {"inner",
                                  {1, 1, 1, 1, 1, 3, 1, 1},
                                  {{1, 1, 1, 1, 1, 1, 1, 1}},
                                  {{0}},
-                                 {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {3, 7}}};
+                                 {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {3, 7}},
+                                 {0}};
 
 /* Memory rows with an index past the end: what is freed within a stage counted for nothing, and four bytes for six. */
 Test(space_defects, what_a_stage_no_longer_reads_makes_room_within_it) {
@@ -113,7 +114,7 @@ Test(space_defects, the_plan_has_every_run_with_its_device) {
 /* Costs were written by destination and source, and read by source and destination. */
 Test(space_defects, a_copy_has_the_cost_of_its_own_direction) {
   static const int64_t budget[] = {5, 5};
-  space_case c = {"there", 2, 2, 1, {1, 4}, {{1, 10}, {10, 1}}, {{3}, {8}}, {{0, 1}}};
+  space_case c = {"there", 2, 2, 1, {1, 4}, {{1, 10}, {10, 1}}, {{3}, {8}}, {{0, 1}}, {0}};
   skip_without_solver();
   cr_expect_eq(sum_of(&c, budget), 5);
   c.copy[0][0] = 8;
@@ -124,8 +125,8 @@ Test(space_defects, a_copy_has_the_cost_of_its_own_direction) {
 /* The edges between two ops were one entry of a table. */
 Test(space_defects, values_between_the_same_two_devices_cost_each_their_own) {
   static const int64_t budget[] = {9, 9};
-  static const space_case two = {"two",           3, 2, 2, {1, 2, 1}, {{1, 1, 50}, {50, 50, 1}}, {{3, 4}, {9, 9}},
-                                 {{0, 2}, {1, 2}}};
+  static const space_case two = {
+      "two", 3, 2, 2, {1, 2, 1}, {{1, 1, 50}, {50, 50, 1}}, {{3, 4}, {9, 9}}, {{0, 2}, {1, 2}}, {0}};
   static const char parallel[] =
       "{\"graph\": {\"name\": \"parallel\", \"devices\": [\"d0\", \"d1\"]}, \"nodes\": [{\"id\": 0, \"out_cost\": 1, "
       "\"durations\": {\"d0\": 1, \"d1\": 50}, \"copies\": {\"d0>d1\": 3, \"d1>d0\": 3}}, {\"id\": 1, \"out_cost\": 1, "
@@ -164,7 +165,8 @@ Test(space_defects, one_copy_serves_all_readers_on_its_device) {
                                {1, 1, 1, 1},
                                {{1, 90, 90, 90}, {90, 1, 1, 1}},
                                {{5, 5, 5, 5}, {5, 5, 5, 5}},
-                               {{0, 1}, {0, 2}, {1, 3}, {2, 3}}};
+                               {{0, 1}, {0, 2}, {1, 3}, {2, 3}},
+                               {0}};
   skip_without_solver();
   cr_expect_eq(sum_of(&c, budget), 1 + 5 + 3); /* paid by each reader 14 */
 }
@@ -179,7 +181,8 @@ Test(space_defects, what_was_copied_may_be_kept_for_later_readers) {
                                {1, 1, 1, 1, 1, 1},
                                {{1, 90, 90, 90, 90, 90}, {90, 1, 1, 1, 1, 1}},
                                {{7, 7, 7, 7, 7, 7}, {7, 7, 7, 7, 7, 7}},
-                               {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {0, 5}}};
+                               {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {0, 5}},
+                               {0}};
   skip_without_solver();
   cr_expect_eq(sum_of(&c, budget), 1 + 7 + 5);
 }
@@ -194,7 +197,8 @@ Test(space_defects, what_is_there_is_not_copied) {
                                {1, 1, 1, 1},
                                {{1, 1, 90, 1}, {1, 90, 1, 90}},
                                {{8, 8, 2, 8}, {8, 8, 2, 8}},
-                               {{0, 1}, {0, 2}, {1, 3}, {2, 3}}};
+                               {{0, 1}, {0, 2}, {1, 3}, {2, 3}},
+                               {0}};
   skip_without_solver();
   cr_expect_eq(sum_of(&c, budget), 2 + 1 + 1 + 2 + 1); /* 0 runs on both */
 }
@@ -202,8 +206,8 @@ Test(space_defects, what_is_there_is_not_copied) {
 /* The objective was a sum, so that nothing ran beside anything. */
 Test(space_defects, devices_work_side_by_side_where_time_is_the_objective) {
   static const int64_t budget[] = {20, 20};
-  static const space_case c = {"beside",        3, 2, 2, {1, 1, 1}, {{10, 10, 1}, {12, 12, 1}}, {{1, 1, 1}, {1, 1, 1}},
-                               {{0, 2}, {1, 2}}};
+  static const space_case c = {
+      "beside", 3, 2, 2, {1, 1, 1}, {{10, 10, 1}, {12, 12, 1}}, {{1, 1, 1}, {1, 1, 1}}, {{0, 2}, {1, 2}}, {0}};
   skip_without_solver();
   plim_space_plan *plan = place(&c, PLIM_OBJECTIVE_TIME, budget);
   cr_expect_eq(plan->makespan_ns, 13, "%lld", (long long)plan->makespan_ns); /* one after another: 21 */
@@ -214,7 +218,7 @@ Test(space_defects, devices_work_side_by_side_where_time_is_the_objective) {
 /* A model on disk was taken for that of the next graph of its name. */
 Test(space_defects, a_graph_of_the_same_name_is_planned_anew) {
   static const int64_t budget[] = {5, 5};
-  space_case c = {"same", 2, 2, 1, {1, 4}, {{1, 10}, {10, 1}}, {{3}, {8}}, {{0, 1}}};
+  space_case c = {"same", 2, 2, 1, {1, 4}, {{1, 10}, {10, 1}}, {{3}, {8}}, {{0, 1}}, {0}};
   skip_without_solver();
   cr_expect_eq(sum_of(&c, budget), 5);
   c.time[0][1] = 2;

@@ -17,7 +17,8 @@ static const space_case two_small = {"two_small",
                                      {10, 10, 100, 100, 10},
                                      {{1000, 1000, 1000, 1000, 1000}},
                                      {{0}},
-                                     {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {1, 4}}};
+                                     {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {1, 4}},
+                                     {0}};
 
 /* 1 FLOP is 1 ns and 1 mJ; a copy takes its latency and 1 ns a byte. */
 static plim_platform *platform_of(plim_context *ctx, int64_t latency_ns) {

@@ -143,7 +143,7 @@ Test(space_joint, a_deadline_that_only_the_program_keeps_is_refused_with_one_tha
     options.deadline_ns = deadline;
     plim_status status = plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan);
     cr_expect_eq(status, deadline == 12000 ? PLIM_OK : PLIM_ENOFIT);
-    if (!plan) cr_expect_not_null(strstr(plim_context_error(ctx), "a deadline of 12000 ns has one"));
+    if (!plan) cr_expect_not_null(strstr(plim_context_error(ctx), "a deadline of 12000 has one"));
     if (plan) cr_expect_eq(plan->makespan_ns, 12000);
     plim_space_plan_free(plan);
   }
@@ -182,7 +182,7 @@ static void set_point(const plim_space_model *m, double *point) {
 
 Test(space_joint, what_arrives_stays_when_the_same_output_is_released) {
   static const space_case c = {
-      "back", 5, 1, 5, {8, 8, 8, 8, 8}, {{9, 9, 9, 9, 9}}, {{0}}, {{0, 1}, {0, 2}, {2, 3}, {0, 4}, {3, 4}}};
+      "back", 5, 1, 5, {8, 8, 8, 8, 8}, {{9, 9, 9, 9, 9}}, {{0}}, {{0, 1}, {0, 2}, {2, 3}, {0, 4}, {3, 4}}, {0}};
   static const int64_t budget[] = {1000, INT64_MAX};
   const plim_space_model_options asked = {
       .model_class = PLIM_SPACE_FLUID, .page = 1, .recompute = 1, .budget = budget, .deadline_ns = INT64_MAX};

@@ -17,7 +17,7 @@ static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, pli
   plim_status status = plim_trace_parse(ctx, "doc.json", text, bytes, &trace);
   if (again && trace) {
     plim_trace_write_head(again, trace);
-    for (int64_t i = 0; i < trace->n_rows; i++) plim_trace_write_row(again, &trace->row[i]);
+    for (int64_t i = 0; i < trace->n_rows; i++) plim_trace_write_row(again, trace, &trace->row[i]);
     plim_trace_write_end(again, trace->n_rows / trace->n_steps);
   }
   plim_trace_free(trace);

@@ -104,13 +104,15 @@ plim_own(fake_solver)
 target_link_libraries(fake_solver PRIVATE plimsoll-plan)
 add_dependencies(plim_test_support fake_solver plimsoll-solver)
 
-# A malloc that refuses, for programs as a whole; sanitizers have one of their own.
+# A malloc that refuses, and page files that fail, for programs as a whole; sanitizers have a malloc of their own.
 if(NOT PLIM_SANITIZE)
-  add_library(failing_malloc MODULE tests/failing_malloc.c)
-  plim_own(failing_malloc)
-  set_target_properties(failing_malloc PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-  target_link_libraries(failing_malloc PRIVATE ${CMAKE_DL_LIBS})
-  add_dependencies(plim_test_support failing_malloc)
+  foreach(name failing_malloc failing_pages)
+    add_library(${name} MODULE tests/${name}.c)
+    plim_own(${name})
+    set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
+    add_dependencies(plim_test_support ${name})
+  endforeach()
 endif()
 
 # A cuBLAS on the host and a cuDNN that does nothing, found by their names.

@@ -71,7 +71,7 @@ static double run_ns(bench *b, const plim_op_desc *op, const plim_kernel *kernel
   for (int i = 0; i < op->n_in; i++) in[i] = place(b, plim_shape_bytes(&op->in[i]));
   for (int i = 0; i < op->n_out; i++) out[i] = place(b, plim_shape_bytes(&op->out[i]));
   for (int i = 0; i < op->n_upd; i++) upd[i] = place(b, plim_shape_bytes(&op->upd[i]));
-  const plim_kernel_args args = {in, out, upd, place(b, plim_kernel_workspace(kernel)), 1, 2, 3};
+  const plim_kernel_args args = {in, out, upd, place(b, plim_kernel_workspace(kernel)), 1, 2, 3, NULL};
   const double start = now_ns();
   (void)plim_kernel_run(kernel, &args);
   return now_ns() - start;

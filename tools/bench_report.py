@@ -222,7 +222,7 @@ def planner_rows(record):
     proved = sum(row.get("proved", False) for row in known)
     return [[f"plans for {len(known) // 3} published graphs at 90, 80 and 70 %, 10 s each",
              f"{proved} of {len(known)} proved optimal",
-             f"rounded alike, at most the lowest published within the budget in {lower} of {len(compared)}", "",
+             f"the fastest published plan within the budget: not slower than it in {lower} of {len(compared)}", "",
              "`tools/bench --data DIR planners`"]]
 
 
@@ -234,8 +234,8 @@ def large_summary(record):
     alone = sum("search" in overhead and len(overhead) == 1 for overhead, _ in rows)
     none = sum("search" not in overhead for overhead, _ in rows)
     return [["plans for 3 graphs of 10,000 ops at 90, 80, 70 and 50 %, 55 s each",
-             f"a plan in {len(rows) - none} of {len(rows)}, in {alone} alone",
-             "the overhead of the best of sqrt, greedy, rotor, fastsa",
+             f"a plan in {len(rows) - none} of {len(rows)}, in {alone} the only one",
+             "the best plan of four published planners (sqrt, greedy, rotor, fastsa)",
              f"{min(ratios):.2f} to {max(ratios):.2f} x the overhead",
              "`tools/bench large`"]]
 

@@ -1,5 +1,5 @@
-/* The three families, and how stages run. A single-source kernel is the launch that the CPU makes too, its phases
- * queued one after the other. */
+/* The three families, a program's own kernels, and how stages run. A single-source kernel is the launch that the CPU
+ * makes too, its phases queued one after the other. */
 #include "kernels/cuda/kernels.h"
 
 #include <string.h>
@@ -35,7 +35,9 @@ int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op
   written = n < capacity ? n : capacity;
   if (products && !direct) n += plim_cuda_flat_list(op, info + written, capacity - written);
   written = n < capacity ? n : capacity;
-  return n + list_whole(op, info + written, capacity - written);
+  n += list_whole(op, info + written, capacity - written);
+  written = n < capacity ? n : capacity;
+  return n + plim_own_list(&engine->own, op, info + written, capacity - written);
 }
 
 void plim_cuda_kernel_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info,
@@ -60,6 +62,10 @@ int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op
   if (result == PLIM_KERNEL_UNSUPPORTED && has_products(engine, op))
     result = plim_cuda_gemm_make(op, engine->blas_bytes, variant, made);
   if (result == PLIM_KERNEL_UNSUPPORTED && has_products(engine, op)) result = plim_cuda_flat_make(op, variant, made);
+  if (result == PLIM_KERNEL_UNSUPPORTED) {
+    result = plim_own_prepare(&engine->own, op, variant, &made->own);
+    made->workspace_bytes = made->own.workspace_bytes;
+  }
   if (result == PLIM_KERNEL_OK) {
     *out = made;
   } else {
@@ -71,6 +77,7 @@ int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op
 void plim_cuda_kernel_free(plim_cuda_kernel *kernel) {
   if (!kernel) return;
   const plim_kernel_memory memory = kernel->memory;
+  plim_own_free(&kernel->own);
   for (int32_t i = 0; i < kernel->n; i++) plim_dnn_free(kernel->stage[i].dnn);
   plim_kernel_release(&memory, kernel->stage, (size_t)kernel->room, sizeof *kernel->stage);
   plim_kernel_release(&memory, kernel, 1, sizeof *kernel);
@@ -89,6 +96,12 @@ static int run_whole(const plim_cuda_kernel *kernel, const plim_cuda_engine *eng
     if (code != 0) return code;
   }
   return 0;
+}
+
+static int run_own(const plim_own_prepared *own, void *stream, const plim_kernel_args *args, const uint64_t *now) {
+  plim_kernel_args with_now = *args;
+  with_now.now = now;
+  return own->kernel.run(own->state, &with_now, stream);
 }
 
 static void *place(const plim_kernel_args *args, plim_cuda_place at) {
@@ -134,6 +147,7 @@ int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel) {
 int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                          const plim_kernel_args *args, const uint64_t *now) {
   kernel->has_run = 1;
+  if (kernel->own.kernel.run) return run_own(&kernel->own, stream, args, now);
   if (kernel->whole) return run_whole(kernel, engine, stream, args, now);
   for (int32_t i = 0; i < kernel->n; i++) {
     int code = run_stage(kernel, &kernel->stage[i], engine, stream, args);

@@ -1,11 +1,11 @@
-/* Kernels of the cuda device: an op in one of its variants, queued on a stream. Three families: convolutions by cuDNN,
- * convolutions and linear layers by matrix products of cuBLAS, each where it is found, and the single-source
- * kernels. */
+/* Kernels of the cuda device: an op in one of its variants, queued on a stream. Beside a program's own, three families:
+ * convolutions by cuDNN, convolutions and linear layers by matrix products of cuBLAS, each where it is found, and the
+ * single-source kernels. */
 #ifndef PLIM_KERNELS_CUDA_KERNELS_H
 #define PLIM_KERNELS_CUDA_KERNELS_H
 
 #include "kernels/cuda/driver.h"
-#include "kernels/table.h"
+#include "kernels/own.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +21,7 @@ typedef struct plim_cuda_engine {
   int32_t blas_no_bf16; /* 1: it has no products in bf16 on this GPU */
   int64_t blas_bytes;   /* of workspace, which it may use on this GPU (plim_cuda_gemm_blas_bytes) */
   struct plim_dnn *dnn; /* NULL: no library */
+  plim_own_kernels own; /* of the program, listed last */
 } plim_cuda_engine;
 
 /* The workspace that cuBLAS is recommended on GPUs of a major compute capability, and that a variant gives it. */
@@ -40,7 +41,8 @@ void plim_cuda_kernel_free(plim_cuda_kernel *kernel); /* NULL is legal */
 int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel);
 
 /* Queue it. `now` [2] is seed and step in memory that the device can read; those of `args` are not used. Returns the
- * driver's error code of the first launch that was refused, 0 when all were accepted. */
+ * driver's error code of the first launch that was refused, 0 when all were accepted; of a program's own kernel that
+ * fails PLIM_KERNEL_FAILED, or whatever it returned. */
 int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                          const plim_kernel_args *args, const uint64_t *now);
 /* For whoever measures it: runs that are timed together; 0 at first. */

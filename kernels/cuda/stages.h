@@ -30,7 +30,8 @@ struct plim_cuda_kernel {
   plim_kernel_memory memory;
   int32_t whole; /* 1: the launch as it is, 0: the stages */
   int32_t has_run;
-  int32_t batch; /* runs that one measurement takes together; 0: not known */
+  int32_t batch;         /* runs that one measurement takes together; 0: not known */
+  plim_own_prepared own; /* its `run` not NULL: a program's own kernel, and nothing else */
   k_launch launch;
   int64_t workspace_bytes, blas_bytes; /* of the workspace, the library's part at its start */
   int32_t n, room;

@@ -281,6 +281,17 @@ static void add_releases_after(plim_space_model *m, int32_t d, int32_t t, int32_
   }
 }
 
+/* While node k runs its workspace is in use beside what is. */
+static void add_workspace_row(plim_space_model *m, int32_t d, int32_t t, int32_t k) {
+  int64_t workspace = m->problem->node[k].workspace;
+  int32_t run = m->run[plim_space_cell(m, d, t, k)];
+  if (workspace == 0 || run < 0) return;
+  plim_model_term(&m->linear, m->used[plim_space_cell(m, d, t, k)], 1);
+  plim_model_term(&m->linear, run, share(m, d, workspace));
+  if (is_scaled(m, d)) plim_model_term(&m->linear, m->factor, -1);
+  plim_model_row(&m->linear, -INFINITY, is_scaled(m, d) || budget_of(m, d) < m->problem->bytes_unit ? 0 : 1);
+}
+
 static void add_used_rows(plim_space_model *m, int32_t d, int32_t t) {
   int32_t before = -1;
   for (int32_t k = 0; k <= t; k++) {
@@ -296,6 +307,7 @@ static void add_used_rows(plim_space_model *m, int32_t d, int32_t t) {
     plim_model_term(&m->linear, used, -1);
     plim_model_row(&m->linear, 0, 0);
     before = k;
+    add_workspace_row(m, d, t, k);
     if (!is_scaled(m, d)) continue;
     plim_model_term(&m->linear, used, 1);
     plim_model_term(&m->linear, m->factor, -1);

@@ -99,9 +99,9 @@ static void tell_common(double factor, int loose, char words[WORDS]) {
 
 /* By class. That of poet counts what the deadline bounds, stages end later than the plan may, and rows of the makespan
  * alone bound it. */
-static const char *const deadline_words[] = {"the earliest deadline that has a plan is %.0f ns",
-                                             "no deadline before %.0f ns has a plan",
-                                             "the earliest deadline of its program is %.0f ns"};
+static const char *const deadline_words[] = {"the earliest deadline that has a plan is %.0f%s",
+                                             "no deadline before %.0f%s has a plan",
+                                             "the earliest deadline of its program is %.0f%s"};
 static const plim_space_plan_class plan_classes[] = {PLIM_SPACE_PLAN_POET, PLIM_SPACE_PLAN_PLACED,
                                                      PLIM_SPACE_PLAN_FLUID};
 
@@ -125,7 +125,8 @@ static plim_status tell_deadline(const plim_space_problem *problem, plim_solver 
   PLIM_CHECK(plim_space_solve(ctx, solver, m, seconds, INFINITY, options, NULL, NULL, &s, point));
   if (s.end == PLIM_SOLVE_OPTIMAL && s.found) {
     append(words, "; with these budgets ");
-    (void)snprintf(text, sizeof text, deadline_words[model->model_class], ceil(s.objective / m->scale - 1e-3));
+    (void)snprintf(text, sizeof text, deadline_words[model->model_class], ceil(s.objective / m->scale - 1e-3),
+                   plim_space_time_unit(problem));
     append(words, text);
   }
 done:

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/paging/command_list.h"
-
 enum { QUEUE_OUT = 1, QUEUE_IN = 2 };
 
 typedef struct lowering {
@@ -91,7 +89,7 @@ static int is_pair_output(const plim_graph *g, const plim_step *step, const plim
 static plim_status add_run(lowering *l, int32_t j, int32_t begin, int32_t end) {
   plim_step step = l->plan->step[j];
   const plim_op *op = &l->p->paged->op[step.op];
-  int32_t old[PLIM_OP_MAX_OUT], begun;
+  int32_t old[PLIM_OP_MAX_OUT] = {0}, begun;
   for (int32_t i = 0; i < step.n_pairs; i++) {
     old[i] = buffer_now(l, l->p->paged->value[op->in[step.pair[i].in]].storage);
   }
@@ -200,12 +198,7 @@ static plim_status try_order(lowering *l, int64_t limit_bytes, plim_plan **best)
   if (fits) PLIM_TRY(plim_list_pack(&l->list, 1, l->o->page_budget_bytes, l->o->effort, &fits));
   if (!fits) return PLIM_OK;
   PLIM_TRY(make_plan(l, &plan));
-  if (*best && (*best)->time_ns <= plan->time_ns) {
-    plim_plan_free(plan);
-  } else {
-    plim_plan_free(*best);
-    *best = plan;
-  }
+  plim_paging_keep_faster(best, plan);
   return PLIM_OK;
 }
 

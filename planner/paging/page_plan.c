@@ -1,9 +1,11 @@
 /* Which storages page. Keep-all's plan says where bytes are short; a greedy covering pages what relieves most for its
  * cost, and stops at several levels. At each level the planner for one arena plans the rest: it recomputes, or it runs
  * every op once. Each plan is lowered to queues, and the fastest is taken; one without paging counts too. */
+#include <stdio.h>
 #include <string.h>
 
 #include "planner/paging/paging.h"
+#include "runtime/base/effort.h"
 #include "runtime/graph/check.h"
 
 enum { LEVELS = 3, PACK_EFFORT = 200 };
@@ -36,6 +38,27 @@ typedef struct paging {
   int64_t smallest_bytes;   /* arena of the smallest plan met */
   plim_plan *best;
 } paging;
+
+void plim_paging_keep_faster(plim_plan **best, plim_plan *plan) {
+  if (!plan) return;
+  if (*best && (*best)->time_ns <= plan->time_ns) {
+    plim_plan_free(plan);
+  } else {
+    plim_plan_free(*best);
+    *best = plan;
+  }
+}
+
+/* 1 / parts of the time that is left; 0: no limit. */
+static int64_t part_of_time(const paging *p, int64_t parts) {
+  if (p->options->time_limit_ns <= 0) return 0;
+  return plim_effort_left_ns(p->ctx) / parts + 1;
+}
+
+/* A plan that was not found in time, or not at all, is no failure; a cancel is. */
+static int is_failure(plim_context *ctx, plim_status status) {
+  return status != PLIM_OK && status != PLIM_ENOFIT && (status != PLIM_ECANCEL || plim_context_cancelled(ctx));
+}
 
 /* ---- candidates ---- */
 
@@ -160,18 +183,9 @@ static int32_t take_choices(paging *p) {
   return n;
 }
 
-/* *best becomes the faster of both, the other is freed. */
-static void keep_faster(plim_plan **best, plim_plan *plan) {
-  if (*best && (*best)->time_ns <= plan->time_ns) {
-    plim_plan_free(plan);
-  } else {
-    plim_plan_free(*best);
-    *best = plan;
-  }
-}
-
 static plim_status plan_paged(paging *p, const plim_page_graph *paged, plim_plan **out) {
   plim_plan_options inner = *p->options;
+  inner.time_limit_ns = part_of_time(p, 4);
   inner.paging = NULL;
   inner.known = NULL;
   for (int32_t o = 0; inner.labels == PLIM_NUMERICS_GIVEN && o < paged->paged->n_ops; o++) {
@@ -198,13 +212,23 @@ static plim_status try_level(paging *p) {
   if (plan->arena_bytes < p->smallest_bytes) p->smallest_bytes = plan->arena_bytes;
   PLIM_CHECK(plim_page_lower(paged, plan, &lower, &lowered));
   PLIM_CHECK(plim_plan_check(p->ctx, p->graph, lowered));
-  keep_faster(&p->best, lowered);
+  plim_paging_keep_faster(&p->best, lowered);
   lowered = NULL;
 done:
   plim_plan_free(lowered);
   plim_plan_free(plan);
   plim_page_graph_free(paged);
-  return status == PLIM_ENOFIT ? PLIM_OK : status;
+  return is_failure(p->ctx, status) ? status : PLIM_OK;
+}
+
+/* Devices and copies for the runs of a plan of one arena. */
+static plim_status search_from(paging *p, const plim_plan *base) {
+  if (p->options->time_limit_ns <= 0) {
+    return plim_queue_search(p->ctx, p->graph, p->profile, p->options, base, p->keep_all_ns, &p->best);
+  }
+  int64_t outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + part_of_time(p, 3));
+  plim_status status = plim_queue_search(p->ctx, p->graph, p->profile, p->options, base, p->keep_all_ns, &p->best);
+  return plim_effort_end(p->ctx, outer_ns, status);
 }
 
 /* ---- all levels ---- */
@@ -232,24 +256,32 @@ static plim_status try_levels(paging *p) {
 }
 
 static plim_status refuse(const paging *p) {
-  if (p->smallest_bytes == INT64_MAX) {
-    return plim_fail(p->ctx, PLIM_ENOFIT,
-                     "no plan was found within %lld bytes of the arena and %lld of %s, %s: give more bytes of either",
-                     (long long)p->options->budget_bytes, (long long)p->o->budget_bytes, p->o->space,
-                     p->o->recompute ? "with recomputation" : "without recomputation");
+  char beside[128] = "", smallest[96] = "give more bytes of either";
+  const plim_paging *o = p->o;
+  if (o->space) {
+    (void)snprintf(beside, sizeof beside, " and %lld of %s", (long long)o->budget_bytes, o->space);
   }
-  return plim_fail(
-      p->ctx, PLIM_ENOFIT,
-      "no plan was found within %lld bytes of the arena and %lld of %s, %s: the smallest arena that was met "
-      "has %lld bytes",
-      (long long)p->options->budget_bytes, (long long)p->o->budget_bytes, p->o->space,
-      p->o->recompute ? "with recomputation" : "without recomputation", (long long)p->smallest_bytes);
+  if (o->device) {
+    size_t used = strlen(beside);
+    (void)snprintf(beside + used, sizeof beside - used, " and %lld of %s", (long long)o->device_bytes, o->device);
+  }
+  if (p->smallest_bytes < INT64_MAX) {
+    (void)snprintf(smallest, sizeof smallest, "the smallest arena that was met has %lld bytes",
+                   (long long)p->smallest_bytes);
+  }
+  return plim_fail(p->ctx, PLIM_ENOFIT, "no plan was found within %lld bytes of the arena%s, %s: %s",
+                   (long long)p->options->budget_bytes, beside,
+                   o->recompute ? "with recomputation" : "without recomputation", smallest);
 }
 
 static plim_status check_paging(const plim_plan_options *options, plim_context *ctx) {
   const plim_paging *o = options->paging;
   if (options->unpacked) return plim_fail(ctx, PLIM_EUSAGE, "a plan without addresses cannot page");
-  for (int in = 0; in < 2; in++) {
+  if (o->device && (o->device_latency_ns < 0 || !(o->device_bytes_per_ns > 0) || o->device_bytes < 0)) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a link of %lld ns and %g bytes a ns to %lld bytes of %s",
+                     (long long)o->device_latency_ns, o->device_bytes_per_ns, (long long)o->device_bytes, o->device);
+  }
+  for (int in = 0; in < 2 && o->space; in++) {
     if (o->latency_ns[in] >= 0 && o->bytes_per_ns[in] > 0 && o->charge >= 0 && o->budget_bytes >= 0) continue;
     return plim_fail(ctx, PLIM_EUSAGE, "a link of %lld ns and %g bytes a ns, charged with %g, in %lld bytes",
                      (long long)o->latency_ns[in], o->bytes_per_ns[in], o->charge, (long long)o->budget_bytes);
@@ -257,22 +289,48 @@ static plim_status check_paging(const plim_plan_options *options, plim_context *
   return PLIM_OK;
 }
 
-static plim_status make(paging *p) {
+/* With two devices, recompute what does not fit into both arenas together. */
+static plim_status try_both_arenas(paging *p) {
+  plim_plan_options both = *p->options;
+  plim_plan *plan = NULL;
+  if (!p->o->device || !p->o->recompute) return PLIM_OK;
+  both.paging = NULL;
+  both.budget_bytes = plim_add_bytes(both.budget_bytes, p->o->device_bytes);
+  both.time_limit_ns = part_of_time(p, 4);
+  if (both.budget_bytes < 0 || both.budget_bytes >= p->keep_all->arena_bytes) return PLIM_OK;
+  plim_status status = plim_plan_make(p->ctx, p->graph, p->profile, &both, &plan);
+  if (status != PLIM_OK) return is_failure(p->ctx, status) ? status : PLIM_OK;
+  status = search_from(p, plan);
+  plim_plan_free(plan);
+  return status;
+}
+
+static plim_status make_all(paging *p) {
   plim_plan_options plain = *p->options;
   plim_plan *plan = NULL;
   plain.paging = NULL;
   int fits = p->keep_all->arena_bytes <= plain.budget_bytes;
-  if (!fits && p->o->budget_bytes > 0) {
+  if (!fits && p->o->space && p->o->budget_bytes > 0) {
     PLIM_TRY(find_candidates(p));
     if (p->n > 0) PLIM_TRY(try_levels(p));
   }
+  if (!fits || p->o->device) PLIM_TRY(search_from(p, p->keep_all));
+  PLIM_TRY(try_both_arenas(p));
   if (!p->o->recompute && !fits) return p->best ? PLIM_OK : refuse(p);
+  plain.time_limit_ns = part_of_time(p, 2);
   plim_status status = p->o->recompute ? plim_plan_make(p->ctx, p->graph, p->profile, &plain, &plan)
                                        : plim_plan_keep_all(p->ctx, p->graph, p->profile, &plain, &plan);
-  if (status == PLIM_ENOFIT) return p->best ? PLIM_OK : refuse(p);
+  if (status != PLIM_OK && !is_failure(p->ctx, status)) return p->best ? PLIM_OK : refuse(p);
   PLIM_TRY(status);
-  keep_faster(&p->best, plan);
-  return PLIM_OK;
+  status = fits && !p->o->device ? PLIM_OK : search_from(p, plan);
+  plim_paging_keep_faster(&p->best, plan);
+  return status;
+}
+
+/* What was found before a cancel counts. */
+static plim_status make(paging *p) {
+  plim_status status = make_all(p);
+  return status == PLIM_ECANCEL && p->best ? PLIM_OK : status;
 }
 
 static plim_status make_with(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -351,11 +409,9 @@ done:
 }
 
 /* A plan that was not found is no failure. */
-static plim_status take_faster(plim_status status, plim_plan **plan, plim_plan **best) {
-  if (status == PLIM_ENOFIT) return PLIM_OK;
-  PLIM_TRY(status);
-  keep_faster(best, *plan);
-  return PLIM_OK;
+static plim_status take_faster(plim_context *ctx, plim_status status, plim_plan **plan, plim_plan **best) {
+  if (status == PLIM_OK) plim_paging_keep_faster(best, *plan);
+  return is_failure(ctx, status) ? status : PLIM_OK;
 }
 
 /* Plans that run every op once, from all variants and from those with less and less workspace: such a plan takes the
@@ -369,13 +425,13 @@ static plim_status make_once(plim_context *ctx, const plim_graph *graph, const p
   plim_plan *plan = NULL;
   once.recompute = 0;
   wanted.paging = &once;
-  PLIM_TRY(take_faster(make_with(ctx, graph, profile, &wanted, keep_all_ns, smallest_bytes, &plan), &plan, best));
+  PLIM_TRY(take_faster(ctx, make_with(ctx, graph, profile, &wanted, keep_all_ns, smallest_bytes, &plan), &plan, best));
   for (size_t i = 0; wanted.labels == PLIM_NUMERICS_AUTO && i < sizeof shares / sizeof *shares; i++) {
     plim_profile *lean = NULL;
     PLIM_TRY(make_lean(ctx, graph, profile, options->budget_bytes, shares[i], &lean));
     plim_status status = make_with(ctx, graph, lean, &wanted, keep_all_ns, smallest_bytes, &plan);
     plim_profile_free(lean);
-    PLIM_TRY(take_faster(status, &plan, best));
+    PLIM_TRY(take_faster(ctx, status, &plan, best));
   }
   return PLIM_OK;
 }
@@ -391,7 +447,8 @@ plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const p
   plim_plan_free(keep_all);
   plim_status status = make_once(ctx, graph, profile, options, keep_all_ns, &smallest_bytes, &best);
   if (status == PLIM_OK && options->paging->recompute) {
-    status = take_faster(make_with(ctx, graph, profile, options, keep_all_ns, &smallest_bytes, &plan), &plan, &best);
+    status =
+        take_faster(ctx, make_with(ctx, graph, profile, options, keep_all_ns, &smallest_bytes, &plan), &plan, &best);
   }
   if (status == PLIM_OK && !best) status = PLIM_ENOFIT; /* the last of them has left the sentence */
   if (status == PLIM_OK) {

@@ -3,6 +3,70 @@
 #define PLIM_PLANNER_PAGING_PAGING_H
 
 #include "planner/planner.h"
+#include "runtime/base/random.h"
+
+/* ==== command list ==== */
+
+/* A list of commands on queues, as planners of copies make it, and the way from there to a plan.
+ *
+ * A buffer knows the command that begins it, the commands that use it, and the one that writes over it in place. Its
+ * lifetime follows from the order of the commands. So a copy that moves in the order changes lifetimes alone, which are
+ * packed again, space by space. Waits follow from order and addresses. */
+
+typedef struct plim_list_buffer {
+  int32_t storage, space; /* storage -1: a workspace */
+  int32_t begin;          /* command; -1: there from the start */
+  int32_t over;           /* command that writes over it; -1: none */
+  int32_t stays;          /* 1: to the end */
+  int32_t box;            /* first buffer at the same address, by in-place pairs */
+  int64_t bytes, offset;  /* offset: of a persistent storage fixed, else a proposal; -1: none */
+  int32_t first, last;    /* lifetime, of the order in hand */
+} plim_list_buffer;
+
+typedef struct plim_list_use {
+  int32_t buffer, command;
+  int32_t writes; /* 1: it fills, writes or updates the buffer */
+} plim_list_use;
+
+typedef struct plim_command_list {
+  plim_context *ctx;
+  const plim_graph *graph;
+  plim_status status; /* first failure of an addition; later ones do nothing */
+  int32_t n, n_buffers, n_uses;
+  plim_step *command; /* [n] as in the plan, without waits; variant: of the draft of plim_list_plan */
+  int64_t *time_ns;   /* [n] */
+  plim_list_buffer *buffer;
+  plim_list_use *use;
+  int64_t room, room_times, room_buffers, room_uses;
+  int32_t *at;     /* [n] place of a command in the order in hand */
+  int32_t *order;  /* [n] its inverse */
+  int64_t *offset; /* [n_buffers] of the order in hand */
+} plim_command_list;
+
+void plim_list_free(plim_command_list *list);
+
+/* They return the index, or 0 after a failure. A use is one by the command that is added next. */
+int32_t plim_list_add(plim_command_list *list, const plim_step *command, int64_t time_ns);
+int32_t plim_list_add_buffer(plim_command_list *list, int32_t storage, int32_t space, int32_t begin, int64_t bytes,
+                             int64_t offset);
+void plim_list_add_use(plim_command_list *list, int32_t buffer, int32_t writes);
+
+/* The order of the list itself, and the lifetimes that it gives. After the last addition. */
+PLIM_MUST_USE plim_status plim_list_begin(plim_command_list *list);
+
+/* Copies to spaces that do not compute end later, and copies to those that do begin earlier, as far as their time asks
+ * for and `limit_bytes` [spaces] allow (INT64_MAX: no limit), until the effort is over.
+ *   computes  [spaces]  in */
+PLIM_MUST_USE plim_status plim_list_spread(plim_command_list *list, int32_t n_spaces, const int32_t *computes,
+                                           const int64_t *limit_bytes);
+
+/* Offsets of the buffers of a space. *fits 0: not within the budget, or the effort is over. */
+PLIM_MUST_USE plim_status plim_list_pack(plim_command_list *list, int32_t space, int64_t budget_bytes, int32_t effort,
+                                         int *fits);
+
+/* Each command with what it must wait for, and the plan. Read of `draft`: what plim_plan_from_parts reads, but steps
+ * and buffers. O(buffers^2). */
+PLIM_MUST_USE plim_status plim_list_plan(const plim_command_list *list, const plim_plan *draft, plim_plan **out);
 
 /* ==== graph ==== */
 
@@ -62,7 +126,69 @@ typedef struct plim_page_lower_options {
 PLIM_MUST_USE plim_status plim_page_lower(const plim_page_graph *paged, const plim_plan *plan,
                                           const plim_page_lower_options *options, plim_plan **out);
 
+/* ==== runs on queues ==== */
+
+/* Runs with a device each, in an order, and the command list that they need: copies bring operands to where they are
+ * read, and page out what does not fit. */
+
+/* Spaces, those that compute, and what a copy takes. Space 0 is the arena. */
+typedef struct plim_queue_spaces {
+  int32_t n;
+  int32_t computes[PLIM_PAGE_SPACES + 1];
+  int64_t budget_bytes[PLIM_PAGE_SPACES + 1];
+  int32_t run_queue[PLIM_PAGE_SPACES + 1]; /* of those that compute */
+  int32_t copy_queue[PLIM_PAGE_SPACES + 1][PLIM_PAGE_SPACES + 1];
+  int64_t latency_ns[PLIM_PAGE_SPACES + 1][PLIM_PAGE_SPACES + 1];
+  double bytes_per_ns[PLIM_PAGE_SPACES + 1][PLIM_PAGE_SPACES + 1]; /* 0: no link */
+} plim_queue_spaces;
+
+/* Runs of a plan of one arena, and who reads and writes what in them. */
+typedef struct plim_queue_runs {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_plan *plan; /* borrowed */
+  int32_t n;             /* runs */
+  int64_t *begin_ns;     /* [n + 1] one after another */
+  int64_t n_accesses;
+  int32_t *first; /* [n_storages + 1] into access */
+  struct plim_run_access {
+    int32_t run;
+    int32_t reads, writes; /* both: an update */
+  } * access;              /* by storage, then run */
+} plim_queue_runs;
+
+/* The plan has one queue. O(plan). */
+PLIM_MUST_USE plim_status plim_queue_runs_make(const plim_graph *graph, const plim_plan *plan, plim_queue_runs *out);
+void plim_queue_runs_free(plim_queue_runs *runs);
+
+int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t bytes);
+
+/* The command list of the runs; memory as a cache: where a space has no room for what a run needs, the buffer that is
+ * read again last for its copies leaves it.
+ *   space   [n]  in      where each run is; a run that updates is in space 0, where persistent storages are at home
+ *   noise        in      > 0: victims are chosen at random to that degree, drawn from `random`
+ *   list    [1]  out     empty before
+ *   fits    [1]  out     0: no room was found; the list is then incomplete
+ * Uses are in the order of their commands. Packing may still ask for more than the budgets. O(runs x live buffers). */
+PLIM_MUST_USE plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spaces *spaces,
+                                            const int32_t *space, double noise, plim_random *random,
+                                            plim_command_list *list, int32_t *fits);
+
+/* ==== search ==== */
+
+/* The fastest checked plan found whose runs are those of `base`, a plan of one arena of whatever size, with its
+ * recomputes and variants.
+ *   options  in      budget_bytes, seed, iterations and paging are read
+ *   best     in out  replaced (and freed) where a faster one is found; NULL: none yet
+ * A plan that is not found is no failure. Deterministic without a deadline of the context. */
+PLIM_MUST_USE plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                            const plim_plan_options *options, const plim_plan *base,
+                                            int64_t keep_all_ns, plim_plan **best);
+
 /* ==== plan ==== */
+
+/* *best becomes the faster of both, and the other is freed. plan: NULL is legal. */
+void plim_paging_keep_faster(plim_plan **best, plim_plan *plan);
 
 /* plim_plan_make with options->paging, which must not be NULL. */
 PLIM_MUST_USE plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

@@ -1,10 +1,10 @@
 /* The cut model with rows for links, energy and deadline, relaxed by multipliers.
  *
  * Let H be the spaces where devices compute. When node v first begins to run, all its ancestors have run, and none of
- * its descendants. H has v's output and inputs. A node u is needed at v if it is an ancestor, no input, and has a
- * reader that descends from v: either H has its output now, or it is brought to H later, before that reader: by a run
- * that is not u's first, or by a copy from outside H, where a copy out of H brought it. So at every such cut the needed
- * bytes above the budgets of H must be brought again.
+ * its descendants. H has v's output, inputs and workspace. A node u is needed at v if it is an ancestor, no input, and
+ * has a reader that descends from v: either H has its output now, or it is brought to H later, before that reader: by a
+ * run that is not u's first, or by a copy from outside H, where a copy out of H brought it. So at every such cut the
+ * needed bytes above the budgets of H must be brought again.
  *
  * Of readers of u that descend from one another, what is brought between two of them is counted apart: a gap. A cut
  * that lies in one gap asks that gap, any other all gaps of u. Copies out of H are counted once a node.
@@ -13,9 +13,9 @@
  * the rest falls apart by node, and any multipliers prove a bound. Latency is left out of copies, as several storages
  * may share one. After Shah et al.'s and Patil et al.'s programs the counting is ours.
  *
- * Where several devices compute, the bound is the better of that and of one that counts copies between them: the
- * longest path for the makespan, a dynamic program over a forest of inputs for the sum of times. */
+ * The bound is the better of that and of what placement costs (space_bound_placement.c). */
 #include "planner/spaces/space_bound.h"
+#include "planner/spaces/space_budget.h"
 #include "planner/spaces/spaces_tuning.h"
 
 #include <math.h>
@@ -93,7 +93,7 @@ static int is_needed(const bounding *b, int32_t u, int32_t v) {
 /* The bytes by which what is needed at the first run of v exceeds the budgets of H. */
 static int64_t demand_of(const bounding *b, int32_t v) {
   const plim_space_node *node = &b->p->node[v];
-  int64_t bytes = node->bytes;
+  int64_t bytes = node->bytes + node->workspace;
   for (int32_t i = 0; i < node->n_preds; i++) bytes += b->p->node[node->pred[i]].bytes;
   for (int32_t u = 0; u < v; u++) {
     if (is_read_after(b, u, v) && is_ancestor(b, u, v) && is_needed(b, u, v)) bytes += b->p->node[u].bytes;
@@ -132,7 +132,7 @@ static void limit_demands(const bounding *b, int64_t *most) {
   for (int32_t v = 0; v < b->n; v++) {
     const plim_space_node *node = &b->p->node[v];
     live += node->bytes;
-    most[v] = live - b->home_bytes;
+    most[v] = live + node->workspace - b->home_bytes;
     for (int32_t i = 0; i < node->n_preds; i++) {
       if (!is_read_after(b, node->pred[i], v)) live -= b->p->node[node->pred[i]].bytes;
     }
@@ -197,16 +197,9 @@ static double run_price(const bounding *b, int32_t node, int32_t d) {
   return price;
 }
 
-/* Without what copies may share. */
-static double least_copy_ns(const bounding *b, int32_t node, int32_t l) {
-  const plim_platform_link *link = &b->p->platform->link[l];
-  double ns = (double)plim_space_copy_ns(b->p, node, l);
-  return link->given ? ns : fmax(0, ns - ceil(link->latency_s * 1e9) - 1);
-}
-
 static double copy_price(const bounding *b, int32_t node, int32_t l) {
   const plim_platform_link *link = &b->p->platform->link[l];
-  double ns = least_copy_ns(b, node, l), price = queue_price(b, b->link_queue[l]) * ns;
+  double ns = plim_space_least_copy_ns(b->p, node, l), price = queue_price(b, b->link_queue[l]) * ns;
   if (b->o->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
   if (b->o->objective == PLIM_OBJECTIVE_ENERGY) {
     price += fmax(0, plim_space_copy_joule(b->p, node, l) - link->latency_s * link->watt);
@@ -214,19 +207,11 @@ static double copy_price(const bounding *b, int32_t node, int32_t l) {
   return price;
 }
 
-/* Do a run of the node, its inputs and its output fit where the device computes? */
-static int has_room(const bounding *b, int32_t node, int32_t d) {
-  const plim_space_node *v = &b->p->node[node];
-  int64_t left = b->o->budget[b->p->platform->device[d].space] - v->bytes;
-  for (int32_t i = 0; i < v->n_preds; i++) left -= b->p->node[v->pred[i]].bytes;
-  return left >= 0;
-}
-
 static int32_t cheapest_device(const bounding *b, int32_t node, double *price) {
   int32_t best = -1;
   *price = INFINITY;
   for (int32_t d = 0; d < b->devices; d++) {
-    if (plim_space_run_ns(b->p, node, d) < 0 || !has_room(b, node, d)) continue;
+    if (plim_space_run_ns(b->p, node, d) < 0 || !plim_space_has_room(b->p, b->o->budget, node, d)) continue;
     if (run_price(b, node, d) >= *price) continue;
     *price = run_price(b, node, d);
     best = d;
@@ -284,12 +269,12 @@ static double bring(bounding *b, int32_t u) {
   int copies = by_copies > by_runs;
   double price = copies ? fmin(again, in) : again;
   if (!(copies ? by_copies > 0 : by_runs > 0)) return 0;
-  if (copies) b->load[b->link_queue[out_link]] += least_copy_ns(b, u, out_link);
+  if (copies) b->load[b->link_queue[out_link]] += plim_space_least_copy_ns(b->p, u, out_link);
   for (int32_t g = b->first_gap[u]; g < b->first_gap[u + 1]; g++) {
     if (!(b->worth[g] + b->any[u] > price)) continue;
     b->brought[g] = 1;
     if (copies && in < again) {
-      b->load[b->link_queue[in_link]] += least_copy_ns(b, u, in_link);
+      b->load[b->link_queue[in_link]] += plim_space_least_copy_ns(b->p, u, in_link);
     } else {
       b->load[device] += (double)plim_space_run_ns(b->p, u, device);
     }
@@ -413,122 +398,6 @@ static void set_home(bounding *b) {
   }
 }
 
-/* ---- placement ---- */
-
-/* The least time of a copy of a node into a space, by one link of those that are there; INFINITY: there is none. */
-static double least_arrival_ns(const bounding *b, int32_t node, int32_t space) {
-  double least = INFINITY;
-  for (int32_t l = 0; l < b->p->platform->n_links; l++) {
-    if (b->p->platform->link[l].to != space || plim_space_copy_ns(b->p, node, l) < 0) continue;
-    least = fmin(least, least_copy_ns(b, node, l));
-  }
-  return least;
-}
-
-/* What it costs at least that the output of a node that first ran on device d is also where device e computes: a copy,
- * or another run. */
-static double least_spread_ns(const bounding *b, int32_t node, int32_t d, int32_t e) {
-  int32_t space = b->p->platform->device[e].space;
-  double again = (double)plim_space_run_ns(b->p, node, e), copy;
-  if (b->p->platform->device[d].space == space) return 0;
-  copy = least_arrival_ns(b, node, space);
-  return b->o->recompute && !b->p->node[node].once && again >= 0 ? fmin(again, copy) : copy;
-}
-
-/* The longest path. end [n][devices]: no run of a node on a device ends earlier. What it reads was run there, or ran
- * elsewhere and was copied there, at least by the link that is fastest. */
-static double longest_path(const bounding *b, double *end) {
-  double longest = 0;
-  for (int32_t v = 0; v < b->n; v++) {
-    const plim_space_node *node = &b->p->node[v];
-    double least = INFINITY;
-    if (plim_effort_over(b->p->ctx, 5 * (int64_t)(node->n_preds + 1) * b->devices * b->devices)) return longest;
-    for (int32_t d = 0; d < b->devices; d++) {
-      double *mine = &end[(int64_t)v * b->devices + d], ns = (double)plim_space_run_ns(b->p, v, d), begin = 0;
-      for (int32_t i = 0; i < node->n_preds && ns >= 0; i++) {
-        int32_t u = node->pred[i], space = b->p->platform->device[d].space;
-        const double *its = &end[(int64_t)u * b->devices];
-        double there = its[d], copy = -1;
-        for (int32_t e = 0; e < b->devices; e++) {
-          if (b->p->platform->device[e].space == space) there = fmin(there, its[e]);
-          if (its[e] >= there) continue;
-          if (copy < 0) copy = least_arrival_ns(b, u, space);
-          there = fmin(there, its[e] + copy);
-        }
-        begin = fmax(begin, there);
-      }
-      *mine = ns >= 0 && has_room(b, v, d) ? begin + ns : INFINITY;
-      least = fmin(least, *mine);
-    }
-    if (least < INFINITY) longest = fmax(longest, least);
-  }
-  return longest;
-}
-
-/* The input of a node that costs most where it is needed on two devices; -1: it has none. */
-static int32_t forest_parent(const bounding *b, int32_t v) {
-  const plim_space_node *node = &b->p->node[v];
-  int32_t parent = -1;
-  double most = -1;
-  for (int32_t i = 0; i < node->n_preds; i++) {
-    double cost = INFINITY;
-    for (int32_t d = 0; d < b->devices; d++) {
-      for (int32_t e = 0; e < b->devices; e++)
-        cost = d == e ? cost : fmin(cost, least_spread_ns(b, node->pred[i], d, e));
-    }
-    if (cost <= most) continue;
-    most = cost;
-    parent = node->pred[i];
-  }
-  return parent;
-}
-
-/* The least sum of times of first runs, and of what brings outputs to other devices along a forest: of each node's
- * inputs that whose arrival costs most. sum [n][devices]: of the node's subtree when it first runs there; a node is
- * paid for on at most one other device. */
-static double forest_sum(const bounding *b, double *sum) {
-  double *elsewhere = sum + (int64_t)b->n * b->devices, total = 0; /* [n] of its children wherever they are cheapest */
-  for (int32_t v = 0; v < b->n; v++) {
-    elsewhere[v] = 0;
-    for (int32_t d = 0; d < b->devices; d++) {
-      double ns = (double)plim_space_run_ns(b->p, v, d);
-      sum[(int64_t)v * b->devices + d] = ns >= 0 && has_room(b, v, d) ? ns : INFINITY;
-    }
-  }
-  for (int32_t v = b->n - 1; v >= 0; v--) { /* readers before what they read */
-    double *mine = &sum[(int64_t)v * b->devices], least = INFINITY;
-    if (plim_effort_over(b->p->ctx, 20 * (int64_t)b->devices * b->devices)) return 0;
-    int32_t parent = forest_parent(b, v);
-    for (int32_t d = 0; d < b->devices; d++) {
-      double ns = (double)plim_space_run_ns(b->p, v, d), spread = INFINITY;
-      for (int32_t e = 0; e < b->devices; e++) {
-        if (e != d) spread = fmin(spread, least_spread_ns(b, v, d, e));
-      }
-      if (ns >= 0 && has_room(b, v, d)) mine[d] = fmin(mine[d], ns + elsewhere[v] + spread);
-      least = fmin(least, mine[d]);
-    }
-    if (parent < 0) {
-      total += least;
-      continue;
-    }
-    elsewhere[parent] += least;
-    for (int32_t d = 0; d < b->devices; d++) sum[(int64_t)parent * b->devices + d] += mine[d];
-  }
-  return total;
-}
-
-/* Where several devices may compute: bounds that count copies between them. */
-static plim_status bound_placement(const bounding *b, double *out) {
-  int64_t cells = (int64_t)b->n * (b->devices + 1);
-  double *scratch = NULL, value = 0;
-  PLIM_TRY(plim_allocate(b->p->ctx, cells, sizeof *scratch, &scratch));
-  if (b->o->objective == PLIM_OBJECTIVE_TIME) value = longest_path(b, scratch);
-  if (b->o->objective == PLIM_OBJECTIVE_SERIAL && b->devices > 1) value = forest_sum(b, scratch);
-  plim_release(b->p->ctx, scratch, cells, sizeof *scratch);
-  if (isfinite(value)) *out = fmax(*out, value * (1 - 1e-9));
-  return PLIM_OK;
-}
-
 static void set_scales(bounding *b) {
   const plim_platform *p = b->p->platform;
   b->whole_ns = fmax(1, (double)b->p->fastest_ns);
@@ -596,7 +465,7 @@ static plim_status find_bound(bounding *b, double *out) {
     b->multiplier[b->n_rows + d] = b->time_cost * b->whole_ns / b->whole / b->devices;
   }
   double value = ascend(b) * (1 - 1e-9);
-  PLIM_TRY(bound_placement(b, &value));
+  PLIM_TRY(plim_space_bound_placement(b->p, b->o, &value));
   if (b->o->objective != PLIM_OBJECTIVE_ENERGY) value = ceil(value - 1e-6 * fmax(1, value * 1e-6));
   *out = fmax(*out, value);
   return PLIM_OK;

@@ -1,4 +1,4 @@
-/* One part after another, each a name, '=' and a size. */
+/* A text is read one part after another, each a name, '=' and a size. */
 #include "planner/spaces/space_budget.h"
 
 #include <stdio.h>
@@ -54,4 +54,11 @@ plim_status plim_space_budget_parse(const plim_platform *p, const char *text, in
     at = comma ? comma + 1 : NULL;
   }
   return PLIM_OK;
+}
+
+int plim_space_has_room(const plim_space_problem *p, const int64_t *budget, int32_t node, int32_t d) {
+  const plim_space_node *v = &p->node[node];
+  int64_t left = budget[p->platform->device[d].space] - v->bytes - v->workspace;
+  for (int32_t i = 0; i < v->n_preds; i++) left -= p->node[v->pred[i]].bytes;
+  return plim_space_run_ns(p, node, d) >= 0 && left >= 0;
 }

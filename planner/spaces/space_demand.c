@@ -247,7 +247,7 @@ static plim_status run_stack(demanding *k, int32_t *able) {
       PLIM_TRY(bring(k, v->pred[f->pred], space, able));
       continue;
     }
-    *able = *able && k->to.n < ITEMS_A_NODE * (int64_t)k->p->n && make_room(k, space, v->bytes);
+    *able = *able && k->to.n < ITEMS_A_NODE * (int64_t)k->p->n && make_room(k, space, v->bytes + v->workspace);
     if (!*able) return PLIM_OK;
     run(k, f, space);
     k->n_stack--;

@@ -19,6 +19,7 @@ typedef struct open_buffer {
   int32_t filler, last; /* events: the one that fills it, the last needed one that touches it */
   int32_t drop;         /* event that drops it, INT32_MAX: none */
   int32_t needed, copied;
+  int32_t workspace; /* 1: of its filler, a run, whose output is the buffer before it */
 } open_buffer;
 
 typedef struct lowering {
@@ -75,6 +76,20 @@ static plim_status fill(lowering *l, int32_t e, int32_t node, int32_t space) {
   return PLIM_OK;
 }
 
+/* The workspace of the run whose output was added last. */
+static plim_status add_workspace(lowering *l) {
+  PLIM_TRY(plim_array_reserve(l->ctx, &l->buffer, &l->room_buffers, l->n_buffers + 1, sizeof *l->buffer));
+  l->buffer[l->n_buffers] = l->buffer[l->n_buffers - 1];
+  l->buffer[l->n_buffers++].workspace = 1;
+  return PLIM_OK;
+}
+
+/* Is event e a run with a workspace? */
+static int has_workspace(const lowering *l, int32_t e) {
+  const plim_space_event *v = &l->events->event[e];
+  return v->kind == PLIM_SPACE_RUN && l->problem->node[v->node].workspace > 0;
+}
+
 static plim_status note_read(lowering *l, int32_t e, int32_t node, int32_t space) {
   int32_t open = *open_of(l, space, node);
   if (open == 0) {
@@ -117,7 +132,8 @@ static plim_status walk_event(lowering *l, int32_t e) {
     for (int32_t i = 0; i < node->n_preds; i++) PLIM_TRY(note_read(l, e, node->pred[i], to));
     if (l->ran[v->node] == 0) l->ran[v->node] = e + 1;
   }
-  return fill(l, e, v->node, to);
+  PLIM_TRY(fill(l, e, v->node, to));
+  return has_workspace(l, e) ? add_workspace(l) : PLIM_OK;
 }
 
 static plim_status walk_events(lowering *l) {
@@ -287,6 +303,7 @@ static void touch(lowering *l, int32_t e, int32_t to, int32_t c) {
   for (; e < to; e++) {
     if (l->filled[e] < 0) continue;
     l->touched[(int64_t)l->filled[e] * l->n_queues + queue] = l->place[c];
+    if (has_workspace(l, e)) l->touched[((int64_t)l->filled[e] + 1) * l->n_queues + queue] = l->place[c];
     for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
       l->touched[(int64_t)l->read[i] * l->n_queues + queue] = l->place[c];
     }
@@ -353,15 +370,17 @@ static plim_status emit_order(lowering *l) {
   int64_t n = 0;
   PLIM_TRY(plim_allocate(l->ctx, l->n_buffers, sizeof *end, &end));
   for (int32_t b = 0; b < l->n_buffers; b++) {
-    if (l->filled[l->buffer[b].filler] == b) end[n++] = (ended){end_event(&l->buffer[b]), b};
+    const open_buffer *v = &l->buffer[b];
+    if (l->filled[v->filler] == b - v->workspace) end[n++] = (ended){end_event(v), b};
   }
   qsort(end, (size_t)n, sizeof *end, by_event);
   plim_status status = emit_commands(l, end, n);
   for (int64_t i = 0; i < n && status == PLIM_OK; i++) {
     const open_buffer *b = &l->buffer[end[i].buffer];
     plim_buffer *row = &l->row[l->plan.n_buffers++];
-    *row = (plim_buffer){.storage = l->problem->node[b->node].storage, .space = b->space};
-    row->bytes = l->problem->node[b->node].bytes;
+    const plim_space_node *node = &l->problem->node[b->node];
+    *row = (plim_buffer){.storage = b->workspace ? PLIM_SPACE_WORKSPACE : node->storage, .space = b->space};
+    row->bytes = b->workspace ? node->workspace : node->bytes;
     row->begin = l->command_of[b->filler];
     row->end = l->command_of[end[i].event + (end[i].event == b->last)];
     if (row->end <= l->command_of[b->last]) row->end = l->command_of[b->last] + 1;

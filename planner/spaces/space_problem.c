@@ -74,7 +74,8 @@ static plim_status make_nodes(plim_space_problem *p) {
     p->node[o].once = p->graph->op[o].cls == PLIM_OP_ONCE;
     p->node[o].storage = p->graph->op[o].writes[0];
     p->node[o].bytes = p->graph->storage[p->node[o].storage].bytes;
-    p->bytes_unit = plim_integers_gcd(p->bytes_unit, p->node[o].bytes);
+    p->node[o].workspace = p->graph->costs ? p->graph->costs->workspace[o] : 0;
+    p->bytes_unit = plim_integers_gcd(plim_integers_gcd(p->bytes_unit, p->node[o].bytes), p->node[o].workspace);
   }
   if (p->bytes_unit == 0) p->bytes_unit = 1;
   link_nodes(p);
@@ -285,7 +286,8 @@ int64_t plim_space_keep_all_bytes(const plim_graph *graph) {
     const plim_op *op = &graph->op[o];
     for (int32_t i = 0; i < op->n_writes; i++)
       live = plim_integers_add_capped(live, graph->storage[op->writes[i]].bytes);
-    if (live > peak) peak = live;
+    int64_t now = plim_integers_add_capped(live, graph->costs ? graph->costs->workspace[o] : 0);
+    if (now > peak) peak = now;
     for (int32_t i = 0; i < op->n_reads; i++) {
       int32_t s = op->reads[i];
       if (graph->reader[graph->reader_first[s + 1] - 1] == o) live -= graph->storage[s].bytes;

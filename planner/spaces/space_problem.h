@@ -9,7 +9,8 @@
 typedef struct plim_space_node {
   int32_t storage;
   int64_t bytes;
-  int32_t once; /* 1: of class once, never repeated */
+  int64_t workspace; /* bytes beside inputs and output while it runs, where the device computes */
+  int32_t once;      /* 1: of class once, never repeated */
   int32_t n_preds, n_succs;
   const int32_t *pred, *succ; /* nodes, ascending */
 } plim_space_node;
@@ -28,7 +29,7 @@ typedef struct plim_space_problem {
   int64_t fastest_ns;  /* every op once on the device where it is fastest */
   int64_t device_ns;   /* keep-all on the fastest single device; INT64_MAX: none runs every op */
   double device_joule; /* its energy there, without idle power */
-  int64_t bytes_unit;  /* > 0, divides the bytes of all nodes */
+  int64_t bytes_unit;  /* > 0, divides the bytes and workspaces of all nodes */
   int32_t *ids;        /* owned: preds and succs */
   int64_t n_ids;
 } plim_space_problem;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "planner/spaces/space_arrange.h"
+#include "planner/spaces/space_budget.h"
 #include "planner/spaces/space_demand.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
@@ -156,14 +157,6 @@ static plim_status keep_best(searching *k, const plim_space_sequence *s, worth w
 
 /* ---- starts ---- */
 
-/* Does the node with its inputs fit where the device computes? */
-static int has_room(const searching *k, int32_t node, int32_t d) {
-  const plim_space_node *v = &k->p->node[node];
-  int64_t bytes = v->bytes;
-  for (int32_t i = 0; i < v->n_preds; i++) bytes += k->p->node[v->pred[i]].bytes;
-  return plim_space_run_ns(k->p, node, d) >= 0 && bytes <= k->o->budget[k->p->platform->device[d].space];
-}
-
 /* What bringing the inputs of a node to a space costs, from the devices of the start. */
 static double arrival_cost(const searching *k, const plim_space_weights *w, int32_t node, int32_t space) {
   const plim_space_node *v = &k->p->node[node];
@@ -187,7 +180,7 @@ static void choose_devices(searching *k, const plim_space_weights *w, int32_t fi
     int32_t best = -1;
     double least = INFINITY;
     for (int32_t d = 0; d < k->rules.devices; d++) {
-      if (!has_room(k, o, d)) continue;
+      if (!plim_space_has_room(k->p, k->o->budget, o, d)) continue;
       double cost = plim_space_run_cost(k->p, w, o, d);
       if (first == -2) cost += arrival_cost(k, w, o, k->p->platform->device[d].space);
       if (d == first) cost = -1;
@@ -337,7 +330,7 @@ static void change_devices(searching *k) {
     plim_space_event *v = &s->item[e];
     if (v->node < first || v->node >= first + width) continue;
     if (v->kind == PLIM_SPACE_COPY) v->kind = PLIM_SPACE_DROP;
-    if (v->kind == PLIM_SPACE_RUN && has_room(k, v->node, to)) v->at = to;
+    if (v->kind == PLIM_SPACE_RUN && plim_space_has_room(k->p, k->o->budget, v->node, to)) v->at = to;
   }
   drop_marked_items(s);
 }
@@ -421,9 +414,12 @@ static plim_status search_rounds(searching *k) {
 
 static plim_status need_sums(const plim_space_problem *p) {
   int64_t sum = 0;
-  for (int32_t i = 0; i < p->n && sum >= 0; i++) sum = plim_add_bytes(sum, p->node[i].bytes);
+  for (int32_t i = 0; i < p->n && sum >= 0; i++) {
+    sum = plim_add_bytes(sum, p->node[i].bytes);
+    if (sum >= 0) sum = plim_add_bytes(sum, p->node[i].workspace);
+  }
   if (sum >= 0 && sum < INT64_MAX / 4) return PLIM_OK;
-  return plim_fail(p->ctx, PLIM_EOVERFLOW, "the bytes of all outputs add up to more than 61 bits hold");
+  return plim_fail(p->ctx, PLIM_EOVERFLOW, "the bytes of all outputs and workspaces add up to more than 61 bits hold");
 }
 
 static plim_status search(searching *k, plim_space_found *found, plim_space_events *out) {

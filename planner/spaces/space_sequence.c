@@ -173,6 +173,9 @@ static void find_bytes(plim_space_sequence *s) {
     int64_t *live = plim_space_live(s, plim_space_item_space(p, &s->item[e]));
     live[e] += p->node[s->item[e].node].bytes;
     if (s->last[e] + 1 < s->n) live[s->last[e] + 1] -= p->node[s->item[e].node].bytes;
+    if (s->item[e].kind != PLIM_SPACE_RUN) continue;
+    live[e] += p->node[s->item[e].node].workspace;
+    if (e + 1 < s->n) live[e + 1] -= p->node[s->item[e].node].workspace;
   }
   for (int32_t space = 0; space < p->platform->n_spaces; space++) {
     int64_t *live = plim_space_live(s, space);

@@ -16,7 +16,7 @@ typedef struct smallest {
   const plim_space_problem *p;
   plim_space_search_options asked;
   int64_t *budget;   /* [n_spaces] of a trial */
-  int64_t all_bytes; /* of all outputs */
+  int64_t all_bytes; /* of all outputs and workspaces */
 } smallest;
 
 /* The budgets of the spaces with `scaled` (all: -1) times a factor, in whole units of all sizes. */
@@ -29,7 +29,7 @@ static void scale(smallest *k, const int64_t *budget, int32_t scaled, double fac
   }
 }
 
-/* Do the scaled budgets hold every output at once? Then more bytes change nothing. */
+/* Do the scaled budgets hold every output and workspace at once? Then more bytes change nothing. */
 static int hold_all(const smallest *k, const int64_t *budget, int32_t scaled) {
   for (int32_t s = 0; s < k->p->platform->n_spaces; s++) {
     if (budget[s] < INT64_MAX && (scaled < 0 || s == scaled) && k->budget[s] < k->all_bytes) return 0;
@@ -103,6 +103,10 @@ static plim_status least_deadline(smallest *k, int64_t *out) {
   return status;
 }
 
+const char *plim_space_time_unit(const plim_space_problem *p) {
+  return plim_platform_has_own_times(p->platform, p->graph->costs) ? "" : " ns";
+}
+
 const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_FACTOR_BYTES]) {
   double unit = factor > 0 ? fmax(1, pow(10, 5 - floor(log10(factor)))) : 1;
   double digits = up ? ceil(factor * unit - 1e-3) : floor(factor * unit + 1e-3);
@@ -152,7 +156,10 @@ plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_spa
   plim_status status;
   k.asked.rounds = 0;
   k.asked.bound = -INFINITY;
-  for (int32_t i = 0; i < p->n; i++) k.all_bytes = plim_integers_add_capped(k.all_bytes, p->node[i].bytes);
+  for (int32_t i = 0; i < p->n; i++) {
+    k.all_bytes =
+        plim_integers_add_capped(k.all_bytes, plim_integers_add_capped(p->node[i].bytes, p->node[i].workspace));
+  }
   PLIM_CHECK(plim_allocate(p->ctx, p->platform->n_spaces, sizeof *k.budget, &k.budget));
   for (int32_t s = 0; s < p->platform->n_spaces; s++) {
     char text[96];
@@ -163,7 +170,7 @@ plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_spa
   }
   if (options->deadline_ns < INT64_MAX) PLIM_CHECK(least_deadline(&k, &deadline));
   if (deadline > 0) {
-    (void)snprintf(words, sizeof words, "a deadline of %lld ns has one", (long long)deadline);
+    (void)snprintf(words, sizeof words, "a deadline of %lld%s has one", (long long)deadline, plim_space_time_unit(p));
   } else {
     PLIM_CHECK(tell_budgets(&k, options->budget, words));
   }

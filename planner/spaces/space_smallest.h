@@ -8,6 +8,9 @@
 PLIM_MUST_USE plim_status plim_space_search_refuse(const plim_space_problem *problem,
                                                    const plim_space_search_options *options);
 
+/* What stands after a time in a sentence: " ns", or "" where times are in the unit of the graph's file. */
+const char *plim_space_time_unit(const plim_space_problem *problem);
+
 /* A factor on budgets in six digits, or whole, rounded up (or down), so that what is said of it still holds. */
 enum { PLIM_SPACE_FACTOR_BYTES = 32 };
 const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_FACTOR_BYTES]);

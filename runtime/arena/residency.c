@@ -200,13 +200,9 @@ static plim_status place_sources(plim_residency *res) {
 static plim_status open_residency(plim_residency *res, int32_t from, int64_t bytes, int64_t area_bytes) {
   PLIM_TRY(plim_missing_init(&res->missing, res->ctx, res->graph->n_storages));
   PLIM_TRY(plim_allocate(res->ctx, res->graph->n_storages, sizeof *res->holder, &res->holder));
-  PLIM_TRY(plim_allocate(res->ctx, res->n_marks, sizeof *res->mark, &res->mark));
-  PLIM_TRY(plim_allocate(res->ctx, res->n_marks, sizeof *res->stack, &res->stack));
-  PLIM_TRY(plim_allocate(res->ctx, res->graph->n_storages, sizeof *res->lost, &res->lost));
-  PLIM_TRY(plim_allocate(res->ctx, res->graph->n_storages, sizeof *res->is_lost, &res->is_lost));
-  for (int way = 0; way < 2; way++) {
-    PLIM_TRY(plim_allocate(res->ctx, res->graph->n_storages, sizeof *res->reach[way], &res->reach[way]));
-  }
+  PLIM_TRY(plim_allocate(res->ctx, res->graph->n_ops, sizeof *res->mark, &res->mark));
+  PLIM_TRY(plim_allocate(res->ctx, res->graph->n_ops, sizeof *res->stack, &res->stack));
+  PLIM_TRY(plim_residency_open_walks(res));
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     res->holder[s] = (plim_holder){PLIM_NEVER, PLIM_NEVER, 0, PLIM_NEVER, PLIM_NEVER, 0};
   }
@@ -230,8 +226,7 @@ plim_status plim_residency_open(plim_context *ctx, const plim_forecast *forecast
                           .counts = counts,
                           .two_ends = config->two_ends,
                           .small_bytes = config->small_area ? forecast->small_bytes : 0,
-                          .clock_ns = 1,
-                          .n_marks = graph->n_ops > graph->n_storages ? graph->n_ops : graph->n_storages};
+                          .clock_ns = 1};
   plim_status status = open_residency(out, from, bytes, config->area_bytes);
   if (status == PLIM_OK) return PLIM_OK;
   plim_residency_close(out);
@@ -243,13 +238,11 @@ void plim_residency_close(plim_residency *res) {
   plim_missing_release(&res->missing);
   plim_arena_blocks_free(res->blocks);
   plim_release(res->ctx, res->holder, res->graph->n_storages, sizeof *res->holder);
-  plim_release(res->ctx, res->mark, res->n_marks, sizeof *res->mark);
-  plim_release(res->ctx, res->stack, res->n_marks, sizeof *res->stack);
+  plim_release(res->ctx, res->mark, res->graph->n_ops, sizeof *res->mark);
+  plim_release(res->ctx, res->stack, res->graph->n_ops, sizeof *res->stack);
   plim_release(res->ctx, res->lost, res->graph->n_storages, sizeof *res->lost);
   plim_release(res->ctx, res->is_lost, res->graph->n_storages, sizeof *res->is_lost);
-  for (int way = 0; way < 2; way++) {
-    plim_release(res->ctx, res->reach[way], res->graph->n_storages, sizeof *res->reach[way]);
-  }
+  plim_walks_release(&res->walks);
   plim_release(res->ctx, res->step, res->step_capacity, sizeof *res->step);
   plim_release(res->ctx, res->buffer, res->buffer_capacity, sizeof *res->buffer);
   plim_release(res->ctx, res->row, res->row_capacity, sizeof *res->row);

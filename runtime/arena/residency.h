@@ -23,6 +23,7 @@
 #include "runtime/arena/missing.h"
 #include "runtime/arena/policy.h"
 #include "runtime/arena/replay.h"
+#include "runtime/arena/walk_bounds.h"
 #include "runtime/arena/watch.h"
 
 enum { PLIM_NO_ARENA_BLOCK = -2 };
@@ -36,13 +37,6 @@ typedef struct plim_holder {
   int32_t last_read; /* last position that reads it before it is written again */
   int64_t last_ns;   /* clock of its last use */
 } plim_holder;
-
-/* The sum of the times of missing storages that a walk from a storage in one direction meets: exact, or a lower bound.
- */
-typedef struct plim_walk_sum {
-  int64_t sum_ns;
-  int32_t exact;
-} plim_walk_sum;
 
 typedef struct plim_residency {
   plim_context *ctx;
@@ -65,17 +59,17 @@ typedef struct plim_residency {
   int64_t step_capacity, buffer_capacity;
   plim_step *step;
   plim_plan_buffer *buffer;
-  /* scratch of the eviction: rows of the window search with their blocks; ops or storages met while something is priced
-   */
-  int64_t row_capacity, stamp, n_marks; /* the larger of n_ops and n_storages */
+  /* scratch of the eviction: rows of the window search with their blocks; ops met while something is priced */
+  int64_t row_capacity, stamp;
   int32_t n_rows;
   plim_window_row *row;
   int32_t *row_block;
-  int64_t *mark;           /* [n_marks] stamp of the walk that came there last */
-  int32_t *stack;          /* [n_marks] */
-  plim_walk_sum *reach[2]; /* [n_storages] to what it is made from, to what is made from it */
-  int32_t n_lost, *lost;   /* [n_lost] storages that went missing since `reach` was updated */
-  char *is_lost;           /* [n_storages] */
+  int64_t *mark;  /* [n_ops] stamp of what came there last */
+  int32_t *stack; /* [n_ops] */
+  /* sums of the times of missing storages around each storage */
+  plim_walks walks;
+  int32_t n_lost, *lost; /* [n_lost] storages that went missing since `walks` was updated */
+  char *is_lost;         /* [n_storages] */
 } plim_residency;
 
 /* Open the state. from 0: only persistent storages and inputs are resident. Else the state after the commands of the
@@ -182,6 +176,9 @@ int64_t plim_residency_price(plim_residency *residency, int32_t storage);
 int64_t plim_residency_price_together(plim_residency *residency, int32_t n, const int32_t *storage);
 
 /* ---- residency_walk.c ---- */
+
+/* Room for the walks of an empty state. After a failure, too, plim_residency_close is legal. */
+PLIM_MUST_USE plim_status plim_residency_open_walks(plim_residency *residency);
 
 /* Sum of the times of missing storages that the policy's cost counts: those that the storage is computed from, through
  * missing ones, and those that are computed from it. When it exceeds `most`, any number above `most`. */

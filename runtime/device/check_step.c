@@ -215,10 +215,27 @@ static plim_status run_again(plim_device_check *check, const plim_run_call *call
   return run(user, &again);
 }
 
-static plim_status fail_results(plim_device *device, const plim_run_call *call, const plim_check_result *r,
-                                int64_t at) {
-  const plim_device_check *check = device->state;
+/* Run once more over the very bytes of the first run: does it give its result? */
+static plim_status repeats(plim_device_check *check, const plim_run_call *call, plim_run *run, void *user,
+                           const plim_check_result *r, int *yes) {
+  memcpy(check->arena, check->snapshot, (size_t)check->arena_bytes);
+  PLIM_TRY(run(user, call));
+  *yes = plim_differs(check->saved + r->saved, check->arena + r->at, 0, r->bytes) < 0;
+  return PLIM_OK;
+}
+
+static plim_status fail_results(plim_device *device, const plim_run_call *call, plim_run *run, void *user,
+                                const plim_check_result *r, int64_t at) {
+  plim_device_check *check = device->state;
   const plim_op *op = &check->graph->op[call->op];
+  int yes = 0;
+  PLIM_TRY(repeats(check, call, run, user, r, &yes));
+  if (!yes) {
+    return plim_fail(device->ctx, PLIM_EDIFF,
+                     "two runs over equal bytes differ in \"%s\": the kernel keeps something between runs, or draws "
+                     "without seed, step and op. An op of class %s may not",
+                     check->graph->value[r->value].name, plim_op_class_name(op->cls));
+  }
   for (int32_t i = 0; i < op->n_in; i++) {
     if (holder(check, op->in[i])) continue;
     return plim_fail(device->ctx, PLIM_EDIFF, "it reads \"%s\" after the end of its buffer",
@@ -230,12 +247,12 @@ static plim_status fail_results(plim_device *device, const plim_run_call *call, 
                    (long long)at, (long long)r->bytes, check->graph->value[r->value].name);
 }
 
-static plim_status compare_results(plim_device *device, const plim_run_call *call) {
+static plim_status compare_results(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
   const plim_device_check *check = device->state;
   for (int32_t i = 0; i < check->n_results; i++) {
     const plim_check_result *r = &check->results[i];
     int64_t found = plim_differs(check->saved + r->saved, r->second, 0, r->bytes);
-    if (found >= 0) return fail_results(device, call, r, found);
+    if (found >= 0) return fail_results(device, call, run, user, r, found);
   }
   return PLIM_OK;
 }
@@ -273,7 +290,7 @@ plim_status plim_device_check_step(plim_device *device, const plim_run_call *cal
     memcpy(check->saved + r->saved, check->arena + r->at, (size_t)r->bytes);
   }
   PLIM_TRY(run_again(check, call, run, user));
-  PLIM_TRY(compare_results(device, call));
+  PLIM_TRY(compare_results(device, call, run, user));
   memcpy(check->arena, check->snapshot, bytes);
   for (int32_t i = 0; i < check->n_results; i++) {
     const plim_check_result *r = &check->results[i];

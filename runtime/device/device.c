@@ -59,6 +59,21 @@ void plim_device_close(plim_device *device) {
   plim_release(device->ctx, device, 1, sizeof *device);
 }
 
+plim_status plim_device_add_kernel(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel) {
+  plim_context *ctx = device->ctx;
+  PLIM_TRY(plim_check_options(ctx, "plim_own_kernel", kernel->struct_bytes, sizeof *kernel));
+  const char *name = plim_op_kind_name(kind);
+  if (!name)
+    return plim_fail(ctx, PLIM_EUSAGE, "%d is no kind of op; plim_op_kind_add gives a row its number", (int)kind);
+  if (!kernel->run || (!kernel->list && (!kernel->name || !kernel->name[0]))) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a kernel for %s needs a `run`, and a name or a `list`", name);
+  }
+  if (!device->api->add_kernel) {
+    return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s takes no kernels of a program", device->api->name);
+  }
+  return plim_kernel_status(ctx, device->api->add_kernel(device, kind, kernel), name);
+}
+
 plim_kernel_memory plim_device_kernel_memory(plim_context *ctx) {
   return (plim_kernel_memory){.resize = plim_context_resize, .user = ctx};
 }

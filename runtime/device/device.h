@@ -102,6 +102,8 @@ typedef struct plim_device_api {
    * Only for devices that are host_visible */
   int (*parts)(plim_device *device, const plim_op_desc *op, const plim_kernel_info *whole, plim_kernel_info *info,
                int capacity);
+  /* Adds a program's own kernel. NULL: the device takes none */
+  int (*add_kernel)(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel);
   /* Gives the device [n] rows with `how` of an earlier answer of `variants`, before it is asked about the op. NULL: the
    * device has no use for them */
   void (*recall)(plim_device *device, const plim_op_desc *op, const plim_kernel_info *info, int n);
@@ -159,6 +161,13 @@ PLIM_MUST_USE plim_status plim_device_open(plim_context *ctx, const char *name, 
                                            plim_device **out);
 /* NULL is legal. Release what alloc and prepare gave before. */
 void plim_device_close(plim_device *device);
+
+/* Add a program's own kernel for ops of a kind, a built-in one or its own (plim_op_kind_add). It is copied; what it
+ * points to must outlive the device. Its variants are listed after the device's own, and then profiled, planned, run
+ * and captured like them. Add kernels before the device makes a profile. A variant whose name another one of the op has
+ * is never run. sim computes nothing, and lists them. PLIM_EUSAGE: no kind has that number; struct_bytes is not ours;
+ * there is no `run`; neither a name nor `list`. PLIM_EUNSUPPORTED: the device takes no kernels. */
+PLIM_MUST_USE plim_status plim_device_add_kernel(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel);
 
 /* Can the device continue after prepare, run, measure or rehearse of a variant returned `failed`? The context still has
  * the sentence of that failure.

@@ -32,6 +32,10 @@ static int check_parts(plim_device *device, const plim_op_desc *op, const plim_k
   if (!inner(device)->api->parts) return 0;
   return inner(device)->api->parts(inner(device), op, whole, info, capacity);
 }
+static int check_add_kernel(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel) {
+  if (!inner(device)->api->add_kernel) return PLIM_KERNEL_UNSUPPORTED;
+  return inner(device)->api->add_kernel(inner(device), kind, kernel);
+}
 static plim_status check_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
   return inner(device)->api->prepare(inner(device), op, variant, kernel);
 }
@@ -78,6 +82,7 @@ static const plim_device_api check_api = {
     .resize = check_resize,
     .variants = check_variants,
     .parts = check_parts,
+    .add_kernel = check_add_kernel,
     .prepare = check_prepare,
     .workspace = check_workspace,
     .unprepare = check_unprepare,

@@ -43,6 +43,10 @@ static int cpu_parts(plim_device *device, const plim_op_desc *op, const plim_ker
   return plim_kernel_list_parts(device->state, op, device->machine.threads, whole, info, capacity);
 }
 
+static int cpu_add_kernel(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel) {
+  return plim_kernel_table_add_own(device->state, kind, kernel);
+}
+
 static plim_status cpu_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
   plim_kernel *made = NULL;
   PLIM_TRY(plim_guarded_room(device->ctx));
@@ -113,6 +117,7 @@ const plim_device_api plim_device_cpu = {
     .resize = cpu_resize,
     .variants = cpu_variants,
     .parts = cpu_parts,
+    .add_kernel = cpu_add_kernel,
     .prepare = cpu_prepare,
     .workspace = cpu_workspace,
     .unprepare = cpu_unprepare,

@@ -24,6 +24,7 @@ enum { SETTLING = 2 /* runs of a plan that load or capture something: queued, th
 /* Libraries' codes begin after those of the runtime. */
 plim_status plim_cuda_check(const plim_device *device, int code, const char *what) {
   if (code == 0) return PLIM_OK;
+  if (code < 0) return plim_kernel_status(device->ctx, code, what); /* of a program's own kernel */
   const plim_cuda_state *s = device->state;
   s->driver->clear();
   const plim_status status = code == PLIM_CUDA_NO_MEMORY ? PLIM_ENOMEM : PLIM_EDEVICE;
@@ -135,6 +136,7 @@ static void cuda_close(plim_device *device) {
     }
     for (int i = 0; i < PLIM_CUDA_QUEUES && s->stream[i]; i++) (void)s->driver->stream_free(s->stream[i]);
   }
+  plim_own_release(&s->engine.own, &s->engine.memory);
   plim_release(device->ctx, s->moved, s->n_moved, sizeof *s->moved);
   plim_release(device->ctx, s->event, s->n_events, sizeof *s->event);
   plim_release(device->ctx, s, 1, sizeof *s);
@@ -196,6 +198,11 @@ static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kerne
 static void cuda_recall(plim_device *device, const plim_op_desc *op, const plim_kernel_info *info, int n) {
   const plim_cuda_state *s = device->state;
   plim_cuda_kernel_recall(&s->engine, op, info, n);
+}
+
+static int cuda_add_kernel(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel) {
+  plim_cuda_state *s = device->state;
+  return plim_own_add(&s->engine.own, &s->engine.memory, kind, kernel);
 }
 
 static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
@@ -471,6 +478,7 @@ const plim_device_api plim_device_cuda = {
     .release = plim_cuda_release,
     .pinned = plim_cuda_pinned,
     .variants = cuda_variants,
+    .add_kernel = cuda_add_kernel,
     .recall = cuda_recall,
     .prepare = cuda_prepare,
     .workspace = cuda_workspace,

@@ -87,6 +87,10 @@ static int sim_variants(plim_device *device, const plim_op_desc *op, plim_kernel
   return 1;
 }
 
+static int sim_add_kernel(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel) {
+  return plim_kernel_table_add_own(((sim_state *)device->state)->table, kind, kernel);
+}
+
 static plim_status sim_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
   (void)op, (void)variant;
   PLIM_TRY(spend_call(device));
@@ -222,6 +226,7 @@ const plim_device_api plim_device_sim = {
     .release = sim_release,
     .resize = sim_resize,
     .variants = sim_variants,
+    .add_kernel = sim_add_kernel,
     .prepare = sim_prepare,
     .workspace = sim_workspace,
     .unprepare = sim_unprepare,

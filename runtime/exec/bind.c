@@ -155,6 +155,7 @@ static plim_status allocate(plim_bound *bound) {
   if (plan->n_pages > 0) {
     PLIM_TRY(plim_allocate(bound->ctx, n_steps, sizeof *bound->wait, &bound->wait));
     PLIM_TRY(plim_allocate(bound->ctx, n_steps, sizeof *bound->queue_step, &bound->queue_step));
+    PLIM_TRY(plim_allocate(bound->ctx, n_steps, sizeof *bound->begin_ns, &bound->begin_ns));
     PLIM_TRY(plim_allocate(bound->ctx, n_steps, sizeof *bound->waited_ns, &bound->waited_ns));
   }
   return plim_allocate(bound->ctx, n_steps, sizeof *bound->time_ns, &bound->time_ns);
@@ -227,6 +228,7 @@ void plim_bound_free(plim_bound *bound) {
   plim_release(bound->ctx, bound->time_ns, n_steps, sizeof *bound->time_ns);
   plim_release(bound->ctx, bound->wait, n_steps, sizeof *bound->wait);
   plim_release(bound->ctx, bound->queue_step, n_steps, sizeof *bound->queue_step);
+  plim_release(bound->ctx, bound->begin_ns, n_steps, sizeof *bound->begin_ns);
   plim_release(bound->ctx, bound->waited_ns, n_steps, sizeof *bound->waited_ns);
 }
 

@@ -49,6 +49,7 @@ typedef struct plim_bound {
   plim_bound_wait *wait; /* [n_steps] */
   int32_t *queue_step;   /* [n_steps] */
   int32_t queue_first[PLIM_PLAN_QUEUES + 1];
+  int64_t *begin_ns;  /* [n_steps] in the last step, from its begin */
   int64_t *waited_ns; /* [n_steps] runs: for copies, in the last step */
 } plim_bound;
 

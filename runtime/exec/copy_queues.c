@@ -16,6 +16,7 @@ enum { SPINS = 256, WHY_BYTES = 160, STACK_BYTES = 1 << 18 };
 typedef struct worker {
   plim_copy_queues *queues;
   int32_t queue;
+  plim_page_ring *ring; /* NULL: pread and pwrite, or no page file */
   pthread_t thread;
 } worker;
 
@@ -31,6 +32,7 @@ struct plim_copy_queues {
   pthread_cond_t changed;
   /* guarded by the mutex */
   int64_t step;          /* number of steps begun */
+  int64_t begin_ns;      /* when the last one did */
   int32_t closing, busy; /* threads that have not ended the step */
   plim_bound *bound;
   plim_status failed; /* PLIM_OK: nothing has */
@@ -89,7 +91,7 @@ static void fail(plim_copy_queues *q, int32_t j, plim_status status, const char 
 
 /* ---- copying ---- */
 
-static int copy(plim_copy_queues *q, plim_bound *bound, int32_t j) {
+static int copy(plim_copy_queues *q, plim_page_ring *ring, plim_bound *bound, int32_t j) {
   const plim_step *step = &bound->plan->step[j];
   void *const *pointer = bound->pointer + bound->step[j].first;
   plim_copy_call call = {.step = j,
@@ -107,22 +109,27 @@ static int copy(plim_copy_queues *q, plim_bound *bound, int32_t j) {
       return 0;
     }
   }
-  int error = step->to > 0 ? plim_page_write(&q->page[step->to - 1], call.to, call.from, call.bytes)
-                           : plim_page_read(&q->page[step->from - 1], call.to, call.from, call.bytes);
+  int error = step->to > 0 ? plim_page_write(&q->page[step->to - 1], ring, call.to, call.from, call.bytes)
+                           : plim_page_read(&q->page[step->from - 1], ring, call.to, call.from, call.bytes);
   if (error == 0) return 1;
   if (strerror_r(error, why, sizeof why) != 0) why[0] = '\0';
   fail(q, j, PLIM_EIO, why);
   return 0;
 }
 
-static void walk(plim_copy_queues *q, plim_bound *bound, int32_t queue) {
-  for (int32_t i = bound->queue_first[queue]; i < bound->queue_first[queue + 1]; i++) {
+int64_t plim_copy_queues_clock(const plim_copy_queues *q) {
+  return plim_now_ns() - q->begin_ns;
+}
+
+static void walk(const worker *w, plim_bound *bound) {
+  plim_copy_queues *q = w->queues;
+  for (int32_t i = bound->queue_first[w->queue]; i < bound->queue_first[w->queue + 1]; i++) {
     int32_t j = bound->queue_step[i];
     if (!wait_for(q, bound->wait[j].need)) return;
-    int64_t begin_ns = plim_now_ns();
-    if (!copy(q, bound, j)) return;
-    bound->time_ns[j] = plim_now_ns() - begin_ns;
-    ended(q, queue);
+    bound->begin_ns[j] = plim_copy_queues_clock(q);
+    if (!copy(q, w->ring, bound, j)) return;
+    bound->time_ns[j] = plim_copy_queues_clock(q) - bound->begin_ns[j];
+    ended(q, w->queue);
   }
 }
 
@@ -139,7 +146,7 @@ static void *worker_main(void *user) {
     step = q->step;
     plim_bound *bound = q->bound;
     (void)pthread_mutex_unlock(&q->mutex);
-    walk(q, bound, w->queue);
+    walk(w, bound);
     (void)pthread_mutex_lock(&q->mutex);
     q->busy--;
     (void)pthread_cond_broadcast(&q->changed);
@@ -158,6 +165,7 @@ void plim_copy_queues_begin(plim_copy_queues *q, plim_bound *bound) {
   q->bound = bound;
   q->busy = q->n_started;
   q->step++;
+  q->begin_ns = plim_now_ns();
   (void)pthread_cond_broadcast(&q->changed);
   (void)pthread_mutex_unlock(&q->mutex);
 }
@@ -176,29 +184,60 @@ void plim_copy_queues_ran(plim_copy_queues *q) {
   ended(q, 0);
 }
 
-plim_status plim_copy_queues_end(plim_copy_queues *q, int whole) {
+/* What failed, for the sentence: "step 4 (copy of "x", which op "f" writes, to disk, page file p)". */
+static plim_status fail_copy(plim_copy_queues *q, int64_t training_step, plim_status failed) {
+  const plim_graph *graph = q->bound->graph;
+  const plim_step *step = &q->bound->plan->step[q->failed_command];
+  const int32_t space = step->to > 0 ? step->to : step->from, op = graph->storage[step->storage].producer;
+  const plim_page_memory *page = &q->page[space - 1];
+  int32_t v = 0;
+  while (v < graph->n_values && graph->value[v].storage != step->storage) v++;
+  return plim_fail(
+      q->ctx, failed,
+      "training step %lld, step %d (copy of \"%s\"%s%s%s %s %s%s%s): %s; what the training step has updated "
+      "stays updated: continue from a checkpoint",
+      (long long)training_step, (int)q->failed_command, v < graph->n_values ? graph->value[v].name : "",
+      op < 0 ? "" : " of op \"", op < 0 ? "" : graph->op[op].name, op < 0 ? "" : "\"", step->to > 0 ? "to" : "from",
+      q->bound->plan->page[space - 1].name, page->fd < 0 ? "" : ", page file ", page->name, q->why);
+}
+
+plim_status plim_copy_queues_end(plim_copy_queues *q, int whole, int64_t training_step) {
   if (!whole) stop(q);
   (void)pthread_mutex_lock(&q->mutex);
   while (q->busy > 0) (void)pthread_cond_wait(&q->changed, &q->mutex);
   plim_status failed = q->failed;
   (void)pthread_mutex_unlock(&q->mutex);
-  if (failed == PLIM_OK) return PLIM_OK;
-  const plim_step *step = &q->bound->plan->step[q->failed_command];
-  int32_t v = 0;
-  while (v < q->bound->graph->n_values && q->bound->graph->value[v].storage != step->storage) v++;
-  return plim_fail(q->ctx, failed, "step %d (copy of \"%s\" %s %s): %s", (int)q->failed_command,
-                   v < q->bound->graph->n_values ? q->bound->graph->value[v].name : "", step->to > 0 ? "to" : "from",
-                   q->bound->plan->page[(step->to > 0 ? step->to : step->from) - 1].name, q->why);
+  return failed == PLIM_OK ? PLIM_OK : fail_copy(q, training_step, failed);
+}
+
+int plim_copy_queues_have_rings(const plim_copy_queues *q) {
+  return q->n_queues > 1 && q->worker[1].ring != NULL;
 }
 
 /* ---- open and close ---- */
+
+/* One a thread where there is a page file. All or none, so that all copies go one way. */
+static void open_rings(plim_copy_queues *q) {
+  int files = 0, n = 1;
+  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) files += q->page[k].bytes > 0 && q->page[k].fd >= 0;
+  for (; files > 0 && n < q->n_queues; n++) {
+    q->worker[n].ring = plim_page_ring_open(q->ctx);
+    if (!q->worker[n].ring) break;
+  }
+  if (n == q->n_queues) return;
+  while (n-- > 1) {
+    plim_page_ring_close(q->worker[n].ring);
+    q->worker[n].ring = NULL;
+  }
+}
 
 static plim_status start(plim_copy_queues *q) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
   if (error == 0) error = pthread_attr_setstacksize(&attributes, STACK_BYTES);
   for (int32_t i = 1; i < q->n_queues && error == 0; i++) {
-    q->worker[i] = (worker){.queues = q, .queue = i};
+    q->worker[i].queues = q;
+    q->worker[i].queue = i;
     error = pthread_create(&q->worker[i].thread, &attributes, worker_main, &q->worker[i]);
     if (error == 0) q->n_started++;
   }
@@ -216,6 +255,7 @@ plim_status plim_copy_queues_open(plim_context *ctx, int32_t n_queues, const pli
   q->page = page;
   q->options = options;
   q->n_queues = n_queues;
+  open_rings(q);
   (void)pthread_mutex_init(&q->mutex, NULL); /* neither can fail with default attributes here */
   (void)pthread_cond_init(&q->changed, NULL);
   plim_status status = start(q);
@@ -234,6 +274,7 @@ void plim_copy_queues_close(plim_copy_queues *q) {
   (void)pthread_cond_broadcast(&q->changed);
   (void)pthread_mutex_unlock(&q->mutex);
   for (int32_t i = 1; i <= q->n_started; i++) (void)pthread_join(q->worker[i].thread, NULL);
+  for (int32_t i = 1; i < q->n_queues; i++) plim_page_ring_close(q->worker[i].ring);
   (void)pthread_cond_destroy(&q->changed);
   (void)pthread_mutex_destroy(&q->mutex);
   plim_release(q->ctx, q, 1, sizeof *q);

@@ -27,8 +27,14 @@ int plim_copy_queues_wait(plim_copy_queues *queues, int32_t j);
 /* After a command of queue 0. */
 void plim_copy_queues_ran(plim_copy_queues *queues);
 
+/* Since plim_copy_queues_begin. */
+int64_t plim_copy_queues_clock(const plim_copy_queues *queues);
+
 /* The step ends. whole: 1: every copy is waited for; 0: copies that have not begun are left out. PLIM_OK, or the first
- * failure of a copy, with its command and storage. */
-PLIM_MUST_USE plim_status plim_copy_queues_end(plim_copy_queues *queues, int whole);
+ * failure of a copy, with its training step, command, storage and file. */
+PLIM_MUST_USE plim_status plim_copy_queues_end(plim_copy_queues *queues, int whole, int64_t training_step);
+
+/* Do page files go through io_uring? */
+int plim_copy_queues_have_rings(const plim_copy_queues *queues);
 
 #endif

@@ -92,7 +92,9 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
     if (bound->step[j].op < 0) continue;
     goes = plim_copy_queues_wait(exec->queues, j);
     if (!goes) continue;
-    status = exec->timing > 0 ? run_timed(exec, bound, j, run, user) : run_step(exec, bound, j, run, user);
+    bound->begin_ns[j] = plim_copy_queues_clock(exec->queues);
+    status = run_step(exec, bound, j, run, user); /* complete when it returns: the device is the cpu */
+    bound->time_ns[j] = plim_copy_queues_clock(exec->queues) - bound->begin_ns[j];
     if (status == PLIM_OK) {
       plim_copy_queues_ran(exec->queues);
     } else {
@@ -100,7 +102,7 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
       goes = 0;
     }
   }
-  plim_status copied = plim_copy_queues_end(exec->queues, goes);
+  plim_status copied = plim_copy_queues_end(exec->queues, goes, exec->step);
   PLIM_TRY(status);
   PLIM_TRY(copied);
   PLIM_TRY(plim_exec_queue_results(exec, p));
@@ -201,12 +203,14 @@ const int64_t *plim_exec_times(const plim_exec *exec, int32_t which) {
   return exec->timing > 0 ? exec->plan[which].bound.time_ns : NULL;
 }
 
-const int64_t *plim_exec_copy_times(const plim_exec *exec, int32_t which) {
-  return exec->plan[which].bound.wait ? exec->plan[which].bound.time_ns : NULL;
+plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t which) {
+  const plim_bound *bound = &exec->plan[which].bound;
+  if (!bound->wait) return (plim_exec_timeline){NULL, NULL, NULL};
+  return (plim_exec_timeline){bound->begin_ns, bound->time_ns, bound->waited_ns};
 }
 
-const int64_t *plim_exec_wait_times(const plim_exec *exec, int32_t which) {
-  return exec->plan[which].bound.waited_ns;
+const char *plim_exec_page_how(const plim_exec *exec, int32_t page) {
+  return page >= 0 && page < exec->n_pages ? exec->page[page].how : "";
 }
 
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t which) {

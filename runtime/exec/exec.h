@@ -96,7 +96,8 @@ void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
  * Every input that the plan reads must have been written since its last step. On success the outputs can be read.
  * PLIM_EUSAGE: no such plan, an input that was not written, own_kernels without `run`, or an arena that has become
  * smaller than the plan needs. PLIM_EDIFF: the step used other bytes than planned (plim_exec_measured). PLIM_EDEVICE: a
- * kernel or the device failed. PLIM_EIO: a copy failed; the sentence names its storage. Else the status that `run` or
+ * kernel or the device failed. PLIM_EIO: a copy failed; the sentence names training step, command,
+ * storage, op and file. Else the status that `run` or
  * the before-command hook returned. A failure of a command names command, op and variant; what the step has updated so
  * far stays updated. The executor's own cost is below 1 us a command. With planned addresses it allocates nothing,
  * unless a plan switch comes in. */
@@ -164,10 +165,17 @@ typedef struct plim_exec_copies {
   int64_t copy_ns, waited_ns;
 } plim_exec_copies;
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t which);
-/* Of each command of that plan: how long a copy took, and how long a run waited; [n_steps], ns. Borrowed until the next
- * step. NULL for plans without copies. */
-const int64_t *plim_exec_copy_times(const plim_exec *exec, int32_t which);
-const int64_t *plim_exec_wait_times(const plim_exec *exec, int32_t which);
+/* When each command of that plan began in its last step, how long it took, and how long a run waited for other queues
+ * before it began (0 for copies): [n_steps], ns from the begin of the step. Borrowed until the next step. NULL for
+ * plans without copies. */
+typedef struct plim_exec_timeline {
+  const int64_t *begin_ns, *time_ns, *waited_ns;
+} plim_exec_timeline;
+plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t which);
+
+/* How page space `page` (from 0) is read and written: "" for memory, else as in "io_uring, direct I/O", or why direct
+ * I/O is not used. Borrowed. */
+const char *plim_exec_page_how(const plim_exec *exec, int32_t page);
 
 /* ---- other plans, and an arena that shrinks ---- */
 

@@ -1,6 +1,7 @@
 /* Open: check the program, prepare each kernel once, bind every plan, allocate the arena. Close frees all of it. */
 #include "runtime/exec/exec.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/parts.h"
@@ -127,6 +128,13 @@ static plim_status open_page(plim_exec *exec, int32_t k) {
   return plim_page_memory_open(exec->ctx, bytes, &exec->page[k]);
 }
 
+static void say_how(plim_page_memory *page, int rings) {
+  char how[PLIM_PAGE_HOW_BYTES];
+  if (page->fd < 0) return;
+  (void)snprintf(how, sizeof how, "%s, %.70s", rings ? "io_uring" : "pread and pwrite", page->how);
+  memcpy(page->how, how, sizeof how);
+}
+
 /* Page spaces and the threads of the copy queues, where a plan has any. */
 static plim_status open_queues(plim_exec *exec) {
   int32_t n_queues = 1;
@@ -143,7 +151,9 @@ static plim_status open_queues(plim_exec *exec) {
                      "a plan has copies: it needs addresses in one arena, and the cpu device, which this is not");
   }
   for (int32_t k = 0; k < exec->n_pages; k++) PLIM_TRY(open_page(exec, k));
-  return plim_copy_queues_open(exec->ctx, n_queues, exec->page, &exec->options, &exec->queues);
+  PLIM_TRY(plim_copy_queues_open(exec->ctx, n_queues, exec->page, &exec->options, &exec->queues));
+  for (int32_t k = 0; k < exec->n_pages; k++) say_how(&exec->page[k], plim_copy_queues_have_rings(exec->queues));
+  return PLIM_OK;
 }
 
 void plim_exec_bases(const plim_exec *exec, char **base) {

@@ -19,12 +19,13 @@ static int by_time(const void *a, const void *b) {
 }
 
 /* Median of copies of that size, each from and to bytes of its own. */
-static int time_copies(const plim_page_memory *page, char *memory, int in, int64_t bytes, int64_t *out) {
+static int time_copies(const plim_page_memory *page, plim_page_ring *ring, char *memory, int in, int64_t bytes,
+                       int64_t *out) {
   int64_t time_ns[REPEATS];
   for (int i = 0; i < REPEATS; i++) {
     char *paged = page->base + i * large_bytes, *own = memory + i * large_bytes;
     int64_t begin_ns = plim_now_ns();
-    int error = in ? plim_page_read(page, own, paged, bytes) : plim_page_write(page, paged, own, bytes);
+    int error = in ? plim_page_read(page, ring, own, paged, bytes) : plim_page_write(page, ring, paged, own, bytes);
     time_ns[i] = plim_now_ns() - begin_ns;
     if (error != 0) return error;
   }
@@ -33,11 +34,11 @@ static int time_copies(const plim_page_memory *page, char *memory, int in, int64
   return 0;
 }
 
-static int measure(const plim_page_memory *page, char *memory, plim_page_link *out) {
+static int measure(const plim_page_memory *page, plim_page_ring *ring, char *memory, plim_page_link *out) {
   for (int in = 0; in < 2; in++) {
     int64_t small_ns = 0, large_ns = 0;
-    int error = time_copies(page, memory, in, large_bytes, &large_ns);
-    if (error == 0) error = time_copies(page, memory, in, small_bytes, &small_ns);
+    int error = time_copies(page, ring, memory, in, large_bytes, &large_ns);
+    if (error == 0) error = time_copies(page, ring, memory, in, small_bytes, &small_ns);
     if (error != 0) return error;
     int64_t slope_ns = large_ns > small_ns ? large_ns - small_ns : 1;
     out->bytes_per_ns[in] = (double)(large_bytes - small_bytes) / (double)slope_ns;
@@ -55,7 +56,9 @@ plim_status plim_page_link_measure(plim_context *ctx, const char *space, const c
   PLIM_TRY(strcmp(space, "disk") == 0 ? plim_page_file_open(ctx, page_file, bytes, &page)
                                       : plim_page_memory_open(ctx, bytes, &page));
   plim_status status = plim_guarded_alloc(ctx, bytes, 1, &memory);
-  int error = status == PLIM_OK ? measure(&page, memory, &link) : 0;
+  plim_page_ring *ring = page.fd >= 0 ? plim_page_ring_open(ctx) : NULL;
+  int error = status == PLIM_OK ? measure(&page, ring, memory, &link) : 0;
+  plim_page_ring_close(ring);
   if (error != 0) status = plim_fail(ctx, PLIM_EIO, "copies to space %s fail: %s", space, strerror(error));
   plim_guarded_free(memory, bytes);
   plim_page_memory_close(&page);

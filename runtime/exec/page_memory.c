@@ -1,16 +1,18 @@
 /* Page spaces. The page file is locked, has all its blocks from the start, and is read and written at offsets, so that
- * threads share nothing but the file. */
-#define _GNU_SOURCE /* O_TMPFILE, MAP_ANONYMOUS */
+ * threads share nothing but the file. Whether direct I/O works with blocks of PLIM_ALIGN bytes is tried once. */
+#define _GNU_SOURCE /* O_TMPFILE, O_DIRECT, MAP_ANONYMOUS */
 #include "runtime/exec/page_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "runtime/device/guarded.h"
@@ -70,6 +72,48 @@ static plim_status give_blocks(plim_context *ctx, const char *path, int fd, int6
                    strerror(error));
 }
 
+/* ---- direct I/O ---- */
+
+/* Types of statfs(2). */
+static const struct {
+  long type;
+  const char *name;
+} memory_systems[] = {{0x01021994, "tmpfs"}, {0x858458f6L, "ramfs"}};
+
+static const char *memory_system(int fd) {
+  struct statfs about;
+  if (fstatfs(fd, &about) != 0) return NULL;
+  for (size_t i = 0; i < sizeof memory_systems / sizeof *memory_systems; i++) {
+    if ((long)about.f_type == memory_systems[i].type) return memory_systems[i].name;
+  }
+  return NULL;
+}
+
+/* Write and read one block, at an address and an offset that are multiples of PLIM_ALIGN and of nothing more. */
+static int try_block(const plim_page_memory *page) {
+  _Alignas(2 * PLIM_ALIGN) char block[2 * PLIM_ALIGN] = {0};
+  off_t offset = page->bytes >= 2 * PLIM_ALIGN ? PLIM_ALIGN : 0;
+  return pwrite(page->fd, block + PLIM_ALIGN, PLIM_ALIGN, offset) == PLIM_ALIGN &&
+         pread(page->fd, block + PLIM_ALIGN, PLIM_ALIGN, offset) == PLIM_ALIGN;
+}
+
+static void choose_direct(plim_page_memory *page) {
+  const char *system = memory_system(page->fd);
+  int flags = fcntl(page->fd, F_GETFL);
+  if (system) {
+    (void)snprintf(page->how, sizeof page->how, "no direct I/O: its file system, %s, is memory", system);
+  } else if (fcntl(page->fd, F_SETFL, flags | O_DIRECT) != 0) {
+    (void)snprintf(page->how, sizeof page->how, "no direct I/O: its file system has none");
+  } else if (page->bytes % PLIM_ALIGN != 0 || !try_block(page)) {
+    (void)fcntl(page->fd, F_SETFL, flags);
+    (void)snprintf(page->how, sizeof page->how, "no direct I/O: its file system needs blocks of more than %d bytes",
+                   PLIM_ALIGN);
+  } else {
+    page->direct = 1;
+    (void)snprintf(page->how, sizeof page->how, "direct I/O");
+  }
+}
+
 plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t bytes, plim_page_memory *out) {
   int fd = -1;
   PLIM_TRY(open_file(ctx, path, &fd));
@@ -86,6 +130,8 @@ plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t byt
     return status;
   }
   *out = (plim_page_memory){.base = base, .bytes = bytes, .fd = fd};
+  (void)snprintf(out->name, sizeof out->name, "%s", path ? path : "in the temporary folder");
+  choose_direct(out);
   return PLIM_OK;
 }
 
@@ -101,14 +147,14 @@ void plim_page_memory_close(plim_page_memory *page) {
   *page = (plim_page_memory){.fd = -1};
 }
 
-int plim_page_write(const plim_page_memory *page, void *to, const void *from, int64_t bytes) {
-  if (page->fd < 0) {
-    memcpy(to, from, (size_t)bytes);
-    return 0;
-  }
-  int64_t offset = (char *)to - page->base;
+/* Bytes that a copy really moves. */
+static int64_t moved_bytes(const plim_page_memory *page, int64_t bytes) {
+  return page->direct ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
+}
+
+static int write_file(int fd, const char *from, int64_t bytes, int64_t offset) {
   for (int64_t done = 0; done < bytes;) {
-    ssize_t n = pwrite(page->fd, (const char *)from + done, (size_t)(bytes - done), (off_t)(offset + done));
+    ssize_t n = pwrite(fd, from + done, (size_t)(bytes - done), (off_t)(offset + done));
     if (n > 0) {
       done += n;
     } else if (n == 0 || errno != EINTR) {
@@ -118,14 +164,9 @@ int plim_page_write(const plim_page_memory *page, void *to, const void *from, in
   return 0;
 }
 
-int plim_page_read(const plim_page_memory *page, void *to, const void *from, int64_t bytes) {
-  if (page->fd < 0) {
-    memcpy(to, from, (size_t)bytes);
-    return 0;
-  }
-  int64_t offset = (const char *)from - page->base;
+static int read_file(int fd, char *to, int64_t bytes, int64_t offset) {
   for (int64_t done = 0; done < bytes;) {
-    ssize_t n = pread(page->fd, (char *)to + done, (size_t)(bytes - done), (off_t)(offset + done));
+    ssize_t n = pread(fd, to + done, (size_t)(bytes - done), (off_t)(offset + done));
     if (n > 0) {
       done += n;
     } else if (n == 0 || errno != EINTR) {
@@ -133,4 +174,24 @@ int plim_page_read(const plim_page_memory *page, void *to, const void *from, int
     }
   }
   return 0;
+}
+
+int plim_page_write(const plim_page_memory *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
+  if (page->fd < 0) {
+    memcpy(to, from, (size_t)bytes);
+    return 0;
+  }
+  int64_t offset = (char *)to - page->base, moved = moved_bytes(page, bytes);
+  void *memory = (void *)(uintptr_t)from; /* the ring takes one for both directions */
+  return ring ? plim_page_ring_copy(ring, page->fd, 1, memory, moved, offset)
+              : write_file(page->fd, from, moved, offset);
+}
+
+int plim_page_read(const plim_page_memory *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
+  if (page->fd < 0) {
+    memcpy(to, from, (size_t)bytes);
+    return 0;
+  }
+  int64_t offset = (const char *)from - page->base, moved = moved_bytes(page, bytes);
+  return ring ? plim_page_ring_copy(ring, page->fd, 0, to, moved, offset) : read_file(page->fd, to, moved, offset);
 }

@@ -1,13 +1,15 @@
-/* Programs: plans that share the arena of one run. Persistent storages keep their contents from plan to plan, so that
- * every plan must have all of them, at the same addresses. */
+/* Programs: plans that share the arenas of one run. Persistent storages keep their contents from plan to plan, so that
+ * every plan must have all of them at home at the same addresses. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/graph/check.h"
+#include "runtime/graph/check_internal.h"
 
 typedef struct persistent {
   const char *name; /* of the storage's first value; "" when it has none */
   plim_role role;
+  int32_t home; /* space */
   int64_t offset, bytes;
 } persistent;
 
@@ -24,16 +26,17 @@ static int32_t persistent_count(const plim_graph *graph) {
   return n;
 }
 
-/* row [persistent_count], by name. The plan has passed the check: each has one buffer.
- * name_of [n_storages] is scratch. */
-static void persistents(const plim_graph *graph, const plim_plan *plan, const char **name_of, persistent *row) {
+/* row [persistent_count], by name. The plan has passed the check: each has one home. name_of, home [n_storages]. */
+static void persistents(const plim_graph *graph, const plim_plan *plan, const char **name_of, const int32_t *home,
+                        persistent *row) {
   int32_t n = 0;
   for (int32_t s = 0; s < graph->n_storages; s++) name_of[s] = "";
   for (int32_t v = graph->n_values - 1; v >= 0; v--) name_of[graph->value[v].storage] = graph->value[v].name;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    int32_t s = plan->buffer[i].storage;
-    if (s < 0 || !plim_role_persistent(graph->storage[s].role)) continue;
-    row[n++] = (persistent){name_of[s], graph->storage[s].role, plan->buffer[i].offset, plan->buffer[i].bytes};
+    const plim_plan_buffer *b = &plan->buffer[i];
+    int32_t s = b->storage;
+    if (s < 0 || !plim_role_persistent(graph->storage[s].role) || b->begin > 0 || b->space != home[s]) continue;
+    row[n++] = (persistent){name_of[s], graph->storage[s].role, b->space, b->offset, b->bytes};
   }
   qsort(row, (size_t)n, sizeof *row, compare_names);
 }
@@ -44,6 +47,10 @@ static plim_status compare_rows(plim_context *ctx, int32_t n, int32_t plan, cons
     if (strcmp(first[i].name, row[i].name) != 0 || first[i].role != row[i].role) {
       return plim_fail(ctx, PLIM_EPLAN, "plan 0 has the persistent storage \"%s\" (%s) where plan %d has \"%s\" (%s)",
                        first[i].name, plim_role_name(first[i].role), plan, row[i].name, plim_role_name(row[i].role));
+    }
+    if (first[i].home != row[i].home) {
+      return plim_fail(ctx, PLIM_EPLAN, "\"%s\" is at home in space %d in plan 0 and in space %d in plan %d",
+                       row[i].name, first[i].home, row[i].home, plan);
     }
     if (first[i].offset != row[i].offset || first[i].bytes != row[i].bytes) {
       return plim_fail(ctx, PLIM_EPLAN, "\"%s\" has %lld bytes at %lld in plan 0 and %lld bytes at %lld in plan %d",
@@ -56,11 +63,18 @@ static plim_status compare_rows(plim_context *ctx, int32_t n, int32_t plan, cons
 
 /* Rows of one graph and plan, allocated [persistent_count]. */
 static plim_status make_rows(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, persistent **row) {
+  const plim_checker check = {ctx, graph, plan};
   const char **name_of = NULL;
-  PLIM_TRY(plim_allocate(ctx, persistent_count(graph), sizeof **row, row));
-  plim_status status = plim_allocate(ctx, graph->n_storages, sizeof *name_of, &name_of);
-  if (status == PLIM_OK) persistents(graph, plan, name_of, *row);
+  int32_t *home = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, persistent_count(graph), sizeof **row, row));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *name_of, &name_of));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *home, &home));
+  PLIM_CHECK(plim_check_homes(&check, home));
+  persistents(graph, plan, name_of, home, *row);
+done:
   plim_release(ctx, name_of, graph->n_storages, sizeof *name_of);
+  plim_release(ctx, home, graph->n_storages, sizeof *home);
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* One allocation an array; every number is there from the start, -1 where there is none. */
+/* One allocation an array; every number is there from the start, -1 (a workspace: 0) where there is none. */
 #include "runtime/graph/costs.h"
 
 #include <string.h>
@@ -16,6 +16,7 @@ static plim_status allocate(plim_costs *c) {
   PLIM_TRY(plim_allocate(c->ctx, c->n_ops, sizeof *c->flops, &c->flops));
   PLIM_TRY(plim_allocate(c->ctx, durations(c), sizeof *c->duration, &c->duration));
   PLIM_TRY(plim_allocate(c->ctx, copies(c), sizeof *c->copy, &c->copy));
+  PLIM_TRY(plim_allocate(c->ctx, c->n_ops, sizeof *c->workspace, &c->workspace));
   for (int32_t o = 0; o < c->n_ops; o++) c->flops[o] = -1;
   for (int64_t i = 0; i < durations(c); i++) c->duration[i] = -1;
   for (int64_t i = 0; i < copies(c); i++) c->copy[i] = -1;
@@ -45,12 +46,13 @@ void plim_costs_free(plim_costs *c) {
   plim_release(c->ctx, c->flops, c->n_ops, sizeof *c->flops);
   plim_release(c->ctx, c->duration, durations(c), sizeof *c->duration);
   plim_release(c->ctx, c->copy, copies(c), sizeof *c->copy);
+  plim_release(c->ctx, c->workspace, c->n_ops, sizeof *c->workspace);
   plim_release(c->ctx, c, 1, sizeof *c);
 }
 
 int plim_costs_any(const plim_costs *c) {
   int any = c->n_devices > 0;
-  for (int32_t o = 0; o < c->n_ops && !any; o++) any = c->flops[o] >= 0;
+  for (int32_t o = 0; o < c->n_ops && !any; o++) any = c->flops[o] >= 0 || c->workspace[o] > 0;
   return any;
 }
 
@@ -115,6 +117,9 @@ plim_status plim_costs_check(const plim_costs *c, int32_t n_ops) {
   }
   if (sum(c->copy, copies(c), 1) < 0) {
     return plim_fail(c->ctx, PLIM_EDATA, "the times of all copies add up to more than 2^61");
+  }
+  if (sum(c->workspace, c->n_ops, 1) < 0) {
+    return plim_fail(c->ctx, PLIM_EDATA, "the workspaces of all ops add up to more than 2^61 bytes");
   }
   return PLIM_OK;
 }

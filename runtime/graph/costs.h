@@ -1,5 +1,5 @@
-/* Costs of an imported graph, beside or in place of one time for each op: FLOPs, times by device, and the time of a
- * copy of an op's outputs from one device to another. Times are in the unit of the file.
+/* Costs of an imported graph, beside or in place of one time for each op: FLOPs, times by device, the time of a copy of
+ * an op's outputs from one device to another, and the workspace of a run. Times are in the unit of the file.
  *
  * Costs belong to one thread while they are filled in. The other functions only read: any number of threads may call
  * them at once. All are deterministic. */
@@ -21,10 +21,12 @@ typedef struct plim_costs {
   int64_t *flops;                        /* [n_ops] -1: not known */
   int64_t *duration;                     /* [n_ops][n_devices] -1: the op does not run there */
   int64_t *copy;                         /* [n_ops][n_devices from][n_devices to] -1: there is no link */
+  int64_t *workspace;                    /* [n_ops] bytes beside inputs and outputs while the op runs; 0: none */
 } plim_costs;
 
-/* Costs for the caller to fill in: every name is "", every number -1. *out: free with plim_costs_free. n_ops and
- * n_devices are >= 0. PLIM_EDATA: more than PLIM_COSTS_MAX_DEVICES devices. PLIM_ENOMEM. O(n_ops x n_devices^2). */
+/* Costs for the caller to fill in: every name is "", every number -1, every workspace 0. *out: free with
+ * plim_costs_free. n_ops and n_devices are >= 0. PLIM_EDATA: more than PLIM_COSTS_MAX_DEVICES devices. PLIM_ENOMEM.
+ * O(n_ops x n_devices^2). */
 PLIM_MUST_USE plim_status plim_costs_new(plim_context *ctx, int32_t n_ops, int32_t n_devices, plim_costs **out);
 void plim_costs_free(plim_costs *costs); /* NULL is legal */
 
@@ -38,7 +40,7 @@ static inline int64_t plim_costs_copy_at(const plim_costs *c, int32_t op, int32_
   return (row * c->n_devices + from) * c->n_devices + to;
 }
 
-/* 1 when there is a device, or the FLOPs of an op. O(n_ops). */
+/* 1 when there is a device, or the FLOPs or the workspace of an op. O(n_ops). */
 int plim_costs_any(const plim_costs *costs);
 
 /* Index of the device of that name, -1: there is none. O(n_devices). */
@@ -58,8 +60,8 @@ int plim_costs_is_name(const char *name);
  * it already. */
 PLIM_MUST_USE plim_status plim_costs_name_device(plim_costs *costs, int32_t device, const char *name);
 
-/* Check that the costs are for n_ops ops, and that sums fit: those of all FLOPs, of the times on each device and of all
- * copies are below 2^61. PLIM_EDATA with a sentence. O(n_ops x n_devices^2). */
+/* Check that the costs are for n_ops ops, and that sums fit: those of all FLOPs, of the times on each device, of all
+ * copies and of all workspaces are below 2^61. PLIM_EDATA with a sentence. O(n_ops x n_devices^2). */
 PLIM_MUST_USE plim_status plim_costs_check(const plim_costs *costs, int32_t n_ops);
 
 #ifdef __cplusplus

@@ -45,6 +45,7 @@ void plim_costs_write_op(plim_text *t, const plim_costs *c, int32_t op) {
   const int64_t *duration = c->duration + plim_costs_duration_at(c, op, 0);
   const int64_t *copy = c->copy + plim_costs_copy_at(c, op, 0, 0);
   if (c->flops[op] >= 0) plim_text_format(t, ", \"flops\": %lld", (long long)c->flops[op]);
+  if (c->workspace[op] > 0) plim_text_format(t, ", \"workspace_bytes\": %lld", (long long)c->workspace[op]);
   if (any(duration, n)) {
     plim_text_add(t, ", \"durations\": ");
     write_row(t, duration, n);
@@ -77,6 +78,7 @@ void plim_costs_read_op(plim_json_at *at, plim_costs *c, int32_t op) {
   int64_t *copy = c->copy + plim_costs_copy_at(c, op, 0, 0);
   int32_t n = c->n_devices, given = 0;
   if (plim_json_has(at, "flops")) c->flops[op] = plim_json_int(at, "flops", 0, most);
+  if (plim_json_has(at, "workspace_bytes")) c->workspace[op] = plim_json_int(at, "workspace_bytes", 1, most);
   if (plim_json_has(at, "durations")) {
     plim_json_at list = plim_json_list(at, "durations", &given);
     read_row(&list, given, n, -1, duration);

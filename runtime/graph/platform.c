@@ -80,6 +80,13 @@ int32_t plim_platform_find_link(const plim_platform *p, int32_t from, int32_t to
   return l;
 }
 
+int plim_platform_has_own_times(const plim_platform *p, const plim_costs *c) {
+  for (int32_t d = 0; c && d < p->n_devices; d++) {
+    if (plim_costs_find_device(c, p->device[d].name) >= 0) return 1;
+  }
+  return 0;
+}
+
 plim_status plim_platform_built_in(plim_context *ctx, const char *name, plim_platform **out) {
   char advice[PLIM_NAME_ADVICE_BYTES];
   plim_platform *p = NULL;

@@ -67,6 +67,10 @@ int32_t plim_platform_find_space(const plim_platform *platform, const char *name
 /* The link from a space to another, -1: none. */
 int32_t plim_platform_find_link(const plim_platform *platform, int32_t from, int32_t to);
 
+/* 1 when the graph names a device of the platform: its times are then in the unit of the graph's file, which no one
+ * names. Else 0: times are nanoseconds. costs NULL is legal. */
+int plim_platform_has_own_times(const plim_platform *platform, const plim_costs *costs);
+
 /* ---- for those who make platforms ---- */
 PLIM_MUST_USE plim_status plim_platform_new(plim_context *ctx, int32_t n_devices, int32_t n_spaces, int32_t n_links,
                                             plim_platform **out);

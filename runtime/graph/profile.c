@@ -165,6 +165,7 @@ static plim_status make_single(const plim_graph *graph, const char *name, time_o
     (void)snprintf(variant[o].name, sizeof variant[o].name, "%s", name);
     (void)snprintf(variant[o].label, sizeof variant[o].label, "%s", name);
     variant[o].time_ns = of(graph, o, roofline);
+    variant[o].workspace_bytes = graph->costs ? graph->costs->workspace[o] : 0;
   }
   PLIM_CHECK(plim_profile_make(graph, &machine, 0, first, variant, out));
 done:

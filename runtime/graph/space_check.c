@@ -81,12 +81,28 @@ static track *find(const checker *k, int32_t storage, int32_t space, int32_t c) 
 /* What command 0 copies in is filled by it; everything else that no op writes and that begins at 0 is there already. */
 static int is_initial(const checker *k, const plim_buffer *b) {
   const plim_command *first = k->plan->command;
-  if (k->graph->storage[b->storage].producer >= 0 || b->begin > 0) return 0;
+  if (b->storage < 0 || k->graph->storage[b->storage].producer >= 0 || b->begin > 0) return 0;
   if (first->kind != PLIM_COMMAND_COPY || first->to != b->space) return 1;
   for (int32_t i = 0; i < first->n_storages; i++) {
     if (first->storage[i] == b->storage) return 0;
   }
   return 1;
+}
+
+/* Bytes that a run of the op has beside inputs and outputs. */
+static int64_t workspace_of(const plim_graph *g, int32_t op) {
+  return g->costs ? g->costs->workspace[op] : 0;
+}
+
+/* A workspace belongs to the run at its begin, and lives no longer. */
+static plim_status check_workspace(const checker *k, const plim_buffer *b) {
+  const plim_command *m = &k->plan->command[b->begin];
+  if (m->kind == PLIM_COMMAND_RUN && m->op < k->graph->n_ops && workspace_of(k->graph, m->op) == b->bytes &&
+      b->bytes > 0 && k->plan->device[m->device].space == b->space && b->end == b->begin + 1) {
+    return PLIM_OK;
+  }
+  return plim_fail(k->ctx, PLIM_EPLAN, "the workspace of %lld bytes at command %d is not that of a run",
+                   (long long)b->bytes, b->begin);
 }
 
 static plim_status check_buffers(checker *k) {
@@ -95,11 +111,12 @@ static plim_status check_buffers(checker *k) {
   qsort(k->track, (size_t)k->n_buffers, sizeof *k->track, by_key);
   for (int64_t i = 0; i < k->n_buffers; i++) {
     const plim_buffer *b = k->track[i].buffer, *last = i > 0 ? k->track[i - 1].buffer : NULL;
+    if (b->storage < 0) PLIM_TRY(check_workspace(k, b));
     if (b->storage >= k->graph->n_storages) {
       return plim_fail(k->ctx, PLIM_EPLAN, "a buffer is of storage %d, the graph has %d", b->storage,
                        k->graph->n_storages);
     }
-    if (b->bytes != k->graph->storage[b->storage].bytes) {
+    if (b->storage >= 0 && b->bytes != k->graph->storage[b->storage].bytes) {
       return plim_fail(k->ctx, PLIM_EPLAN, "the buffer of storage %d at command %d has %lld bytes, the storage %lld",
                        b->storage, b->begin, (long long)b->bytes, (long long)k->graph->storage[b->storage].bytes);
     }
@@ -249,7 +266,9 @@ static plim_status check_run(checker *k, int32_t c) {
   }
   for (int32_t i = 0; i < op->n_updates; i++) PLIM_TRY(update_storage(k, c, op->updates[i], space, m->op));
   for (int32_t i = 0; i < op->n_writes; i++) PLIM_TRY(fill_storage(k, c, op->writes[i], space, 0));
-  return PLIM_OK;
+  if (workspace_of(k->graph, m->op) == 0) return PLIM_OK;
+  if (!find(k, PLIM_SPACE_WORKSPACE, space, c)) return refuse(k, c, -1, "its workspace has no buffer");
+  return fill_storage(k, c, PLIM_SPACE_WORKSPACE, space, 0);
 }
 
 static plim_status check_copy(checker *k, int32_t c) {

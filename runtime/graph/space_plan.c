@@ -116,8 +116,8 @@ static plim_status check_form(plim_context *ctx, const plim_space_plan *p) {
   for (int32_t c = 0; c < p->n_commands; c++) PLIM_TRY(check_command(ctx, p, c));
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const plim_buffer *b = &p->buffer[i];
-    if (b->storage >= 0 && b->space >= 0 && b->space < p->n_spaces && b->begin >= 0 && b->begin < b->end &&
-        b->end <= p->n_commands && b->bytes >= 0) {
+    if (b->storage >= PLIM_SPACE_WORKSPACE && b->space >= 0 && b->space < p->n_spaces && b->begin >= 0 &&
+        b->begin < b->end && b->end <= p->n_commands && b->bytes >= 0) {
       continue;
     }
     return plim_fail(ctx, PLIM_EDATA, "buffer %d: storage %d in space %d, [%d, %d) of %d commands, %lld bytes", i,
@@ -142,7 +142,7 @@ static own_plan *carve(const plim_space_plan *d, int64_t n_ids, plim_block *bloc
 static int by_begin(const void *a, const void *b) {
   const plim_buffer *x = a, *y = b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-  if (x->storage != y->storage) return x->storage < y->storage ? -1 : 1;
+  if (x->storage != y->storage) return (uint32_t)x->storage < (uint32_t)y->storage ? -1 : 1;
   return (x->space > y->space) - (x->space < y->space);
 }
 

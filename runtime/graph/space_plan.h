@@ -47,12 +47,14 @@ typedef struct plim_command {
   int64_t begin_ns, end_ns; /* predicted */
 } plim_command;
 
+/* A storage in a space, or the workspace of a run, which lives while its command runs. */
 typedef struct plim_buffer {
-  int32_t storage, space;
+  int32_t storage, space; /* storage PLIM_SPACE_WORKSPACE: of the run `begin` */
   int32_t begin, end;
   int64_t bytes;
 } plim_buffer;
 
+enum { PLIM_SPACE_WORKSPACE = -1 };
 enum { PLIM_SPACE_NAME_BYTES = 32, PLIM_QUEUE_NAME_BYTES = 72 };
 
 typedef struct plim_space_device {
@@ -84,7 +86,7 @@ typedef struct plim_space_plan {
   const plim_space *space;
   const plim_queue *queue;
   const plim_command *command;
-  const plim_buffer *buffer; /* sorted by begin, then storage, then space */
+  const plim_buffer *buffer; /* sorted by begin, then storage (workspaces last), then space */
   int64_t deadline_ns;       /* INT64_MAX: none */
   int64_t makespan_ns;       /* the longest path */
   int64_t serial_ns;         /* the sum of the times of all commands */

@@ -104,9 +104,9 @@ void plim_space_plan_write(plim_text *t, const plim_space_plan *p) {
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const plim_buffer *b = &p->buffer[i];
     begin_row(t, i);
-    plim_text_format(t,
-                     "\"storage\": %d, \"space\": %d, \"begin\": %d, \"end\": %d, \"offset\": null, \"bytes\": %lld}",
-                     b->storage, b->space, b->begin, b->end, (long long)b->bytes);
+    write_int(t, "storage", b->storage, PLIM_SPACE_WORKSPACE);
+    plim_text_format(t, ", \"space\": %d, \"begin\": %d, \"end\": %d, \"offset\": null, \"bytes\": %lld}", b->space,
+                     b->begin, b->end, (long long)b->bytes);
   }
   plim_text_add(t, "\n  ]\n}\n");
 }
@@ -232,7 +232,7 @@ static void read_commands(plim_json_at *root, lists *l) {
 
 static int sorted(const plim_buffer *a, const plim_buffer *b) {
   if (a->begin != b->begin) return a->begin < b->begin;
-  return a->storage != b->storage ? a->storage < b->storage : a->space < b->space;
+  return a->storage != b->storage ? (uint32_t)a->storage < (uint32_t)b->storage : a->space < b->space;
 }
 
 static void read_buffers(plim_json_at *root, lists *l) {
@@ -240,7 +240,7 @@ static void read_buffers(plim_json_at *root, lists *l) {
   for (int32_t i = 0; i < l->plan.n_buffers && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_buffer *b = &l->buffer[i];
-    b->storage = (int32_t)plim_json_int(&at, "storage", 0, INT32_MAX);
+    b->storage = (int32_t)plim_json_int_or_null(&at, "storage", 0, INT32_MAX, PLIM_SPACE_WORKSPACE);
     b->space = (int32_t)plim_json_int(&at, "space", 0, INT32_MAX);
     b->begin = (int32_t)plim_json_int(&at, "begin", 0, INT32_MAX);
     b->end = (int32_t)plim_json_int(&at, "end", 0, INT32_MAX);

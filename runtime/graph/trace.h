@@ -22,6 +22,13 @@ PLIM_MUST_USE plim_status plim_trace_begin(const plim_graph *graph, const plim_p
  * Allocates nothing. The first failure (PLIM_EIO, PLIM_EUSAGE) is kept: later calls and plim_trace_end return it. */
 plim_status plim_trace_add(plim_trace_writer *writer, int64_t training_step, const int64_t *time_ns);
 
+/* The same of a plan with copies, whose commands overlap in time. plim_trace_add is PLIM_EUSAGE there, and this one for
+ * other plans.
+ *   begin_ns   [n_steps]  in  from the begin of the training step
+ *   waited_ns  [n_steps]  in  how long a run waited for other queues before it began; 0 for copies */
+plim_status plim_trace_add_queues(plim_trace_writer *writer, int64_t training_step, const int64_t *begin_ns,
+                                  const int64_t *time_ns, const int64_t *waited_ns);
+
 /* Write the last line, and put the file in its place; after a failure there is no file. Frees the writer in every case.
  */
 PLIM_MUST_USE plim_status plim_trace_end(plim_trace_writer *writer);
@@ -32,8 +39,10 @@ typedef struct plim_trace_row {
   int64_t training_step;
   int32_t step, op;            /* command of the plan, op of the graph; op -1: a copy */
   const char *name, *variant;  /* of the op; "" for a copy */
-  int64_t start_ns;            /* from the begin of the training step: the sum of the times before */
+  int32_t queue;               /* 0 without copies */
+  int64_t start_ns;            /* from the begin of the training step; without copies the sum of the times before */
   int64_t time_ns, planned_ns; /* measured, predicted */
+  int64_t waited_ns;           /* a run of a plan with copies: for other queues, before it began */
   int64_t live_bytes;          /* of all buffers during the command */
   int32_t n_out;
   const int64_t *out; /* [n_out] arena offsets of the storages that the op writes, -1 when the plan has none */
@@ -48,6 +57,7 @@ typedef struct plim_trace {
   char planner[32];
   int64_t budget_bytes, peak_bytes, arena_bytes; /* as in a plan */
   int32_t n_steps;                               /* of the plan */
+  int32_t has_queues;                            /* 1: of a plan with copies, whose commands overlap in time */
   int64_t n_rows;                                /* training steps x n_steps */
   const plim_trace_row *row;                     /* [n_rows] by training step, then command */
 } plim_trace;

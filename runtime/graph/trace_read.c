@@ -26,6 +26,7 @@ typedef struct draft {
   const char *file;
   plim_trace head;
   int64_t line, n_training_steps, total_ns; /* of all rows */
+  int64_t free_ns[PLIM_PLAN_QUEUES];        /* end of the last row of each queue in its training step */
   int ended;
   char *chars; /* the graph's name is the first */
   draft_row *row;
@@ -55,7 +56,7 @@ static int64_t read_text(plim_json_at *at, draft *d, const char *key) {
 }
 
 static void read_head(plim_json_at *at, draft *d) {
-  plim_document_read_head(at, "trace");
+  d->head.has_queues = plim_document_read_version(at, "trace", PLIM_TRACE_NEWEST) == PLIM_TRACE_NEWEST;
   plim_document_read_hash(at, "graph", d->head.fingerprint);
   (void)read_text(at, d, "name");
   plim_document_read_hash(at, "plan", d->head.plan);
@@ -100,14 +101,16 @@ static void check_place(const plim_json_at *at, const draft *d, const plim_trace
   }
 }
 
-/* A row begins where the one before it in its training step ends. Readers add up the times of all rows. */
+/* A row begins where the one before it in its training step ends; with queues, not before the one on its queue ends.
+ * Readers add up the times of all rows. */
 static void check_times(const plim_json_at *at, draft *d, const plim_trace_row *row) {
-  const plim_trace_row *before = row->step > 0 ? &d->row[d->n_rows - 1].row : NULL;
-  int64_t start_ns = before ? before->start_ns + before->time_ns : 0;
-  if (row->start_ns != start_ns) {
-    plim_json_fail(at, "start_ns", "is %lld; the times before it add up to %lld", (long long)row->start_ns,
-                   (long long)start_ns);
+  if (row->step == 0) memset(d->free_ns, 0, sizeof d->free_ns);
+  int64_t *free_ns = &d->free_ns[row->queue];
+  if (d->head.has_queues ? row->start_ns < *free_ns : row->start_ns != *free_ns) {
+    plim_json_fail(at, "start_ns", "is %lld; the times before it %s %lld", (long long)row->start_ns,
+                   d->head.has_queues ? "on its queue end at" : "add up to", (long long)*free_ns);
   }
+  *free_ns = plim_add_bytes(row->start_ns, row->time_ns);
   d->total_ns = plim_add_bytes(d->total_ns, row->time_ns);
   if (d->total_ns < 0) plim_json_fail(at, "time_ns", "and the times before it add up to more than 63 bits hold");
 }
@@ -122,6 +125,10 @@ static void read_row(plim_json_at *at, draft *d) {
   row->op = (int32_t)plim_json_int_or_null(at, "op", 0, INT32_MAX, -1);
   fresh->name = read_text(at, d, "name");
   fresh->variant = read_text(at, d, "variant");
+  if (d->head.has_queues) {
+    row->queue = (int32_t)plim_json_int(at, "queue", 0, PLIM_PLAN_QUEUES - 1);
+    row->waited_ns = plim_json_int(at, "waited_ns", 0, INT64_MAX);
+  }
   row->start_ns = plim_json_int(at, "start_ns", 0, INT64_MAX);
   row->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
   row->planned_ns = plim_json_int(at, "planned_ns", 0, INT64_MAX);

@@ -5,8 +5,11 @@
 #include "runtime/base/text.h"
 #include "runtime/graph/trace.h"
 
+/* Version 2: of a plan with copies. */
+enum { PLIM_TRACE_NEWEST = 2 };
+
 void plim_trace_write_head(plim_text *text, const plim_trace *head);
-void plim_trace_write_row(plim_text *text, const plim_trace_row *row);
+void plim_trace_write_row(plim_text *text, const plim_trace *head, const plim_trace_row *row);
 void plim_trace_write_end(plim_text *text, int64_t n_training_steps);
 
 /* A trace from a document's text; `file` names it in sentences. */

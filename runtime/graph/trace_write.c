@@ -18,8 +18,8 @@ static void write_int(plim_text *t, const char *key, int64_t x, int64_t none) {
 }
 
 void plim_trace_write_head(plim_text *t, const plim_trace *head) {
-  plim_text_format(t, "{\"plimsoll\": \"trace\", \"version\": %d, \"graph\": \"%s\"", PLIM_DOCUMENT_VERSION,
-                   head->fingerprint);
+  plim_text_format(t, "{\"plimsoll\": \"trace\", \"version\": %d, \"graph\": \"%s\"",
+                   head->has_queues ? PLIM_TRACE_NEWEST : PLIM_DOCUMENT_VERSION, head->fingerprint);
   write_text(t, "name", head->name);
   write_text(t, "plan", head->plan);
   plim_text_add(t, ", \"arithmetic\": {");
@@ -32,11 +32,14 @@ void plim_trace_write_head(plim_text *t, const plim_trace *head) {
   plim_text_format(t, ", \"steps\": %d}\n", head->n_steps);
 }
 
-void plim_trace_write_row(plim_text *t, const plim_trace_row *row) {
+void plim_trace_write_row(plim_text *t, const plim_trace *head, const plim_trace_row *row) {
   plim_text_format(t, "{\"training_step\": %lld, \"step\": %d, \"op\": ", (long long)row->training_step, row->step);
   plim_document_write_int(t, row->op, -1);
   write_text(t, "name", row->name);
   write_text(t, "variant", row->variant);
+  if (head->has_queues) {
+    plim_text_format(t, ", \"queue\": %d, \"waited_ns\": %lld", (int)row->queue, (long long)row->waited_ns);
+  }
   plim_text_format(t, ", \"start_ns\": %lld, \"time_ns\": %lld, \"planned_ns\": %lld, \"live_bytes\": %lld, \"out\": [",
                    (long long)row->start_ns, (long long)row->time_ns, (long long)row->planned_ns,
                    (long long)row->live_bytes);
@@ -59,6 +62,7 @@ struct plim_trace_writer {
   const plim_plan *plan;
   plim_file *file;
   plim_text text;      /* the lines of one training step */
+  plim_trace head;     /* has_queues alone, after the begin */
   int64_t *live_bytes; /* [n_steps + 1] */
   int64_t *home;       /* [n_storages] offset of the buffer that each storage has, or had last, at a step */
   int64_t n_training_steps, last_training_step;
@@ -89,7 +93,8 @@ static void add_head(plim_trace_writer *w) {
                      .budget_bytes = p->budget_bytes,
                      .peak_bytes = p->peak_bytes,
                      .arena_bytes = p->arena_bytes,
-                     .n_steps = p->n_steps};
+                     .n_steps = p->n_steps,
+                     .has_queues = p->n_pages > 0};
   memcpy(head.fingerprint, p->fingerprint, sizeof head.fingerprint);
   memcpy(head.planner, p->planner, sizeof head.planner);
   w->status = plim_plan_fingerprint(p, head.plan);
@@ -137,6 +142,7 @@ plim_status plim_trace_begin(const plim_graph *graph, const plim_plan *plan, con
   PLIM_TRY(check_fit(graph, plan));
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *w, &w));
   *w = (plim_trace_writer){.ctx = ctx, .graph = graph, .plan = plan, .text = {.ctx = ctx}, .last_training_step = -1};
+  w->head.has_queues = plan->n_pages > 0;
   PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_steps + 1, sizeof *w->live_bytes, &w->live_bytes));
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w->home, &w->home));
   sum_live_bytes(plan, w->live_bytes);
@@ -157,6 +163,7 @@ static void add_line(plim_trace_writer *w, plim_trace_row row) {
   int64_t out[PLIM_OP_MAX_OUT];
   row.op = -1;
   row.name = row.variant = "";
+  row.queue = step->queue;
   row.planned_ns = step->time_ns;
   row.live_bytes = w->live_bytes[row.step];
   row.out = out;
@@ -170,13 +177,19 @@ static void add_line(plim_trace_writer *w, plim_trace_row row) {
     row.n_out = op->n_writes;
     for (int32_t i = 0; i < op->n_writes; i++) out[i] = w->home[op->writes[i]];
   }
-  plim_trace_write_row(&w->text, &row);
+  plim_trace_write_row(&w->text, &w->head, &row);
 }
 
-plim_status plim_trace_add(plim_trace_writer *w, int64_t training_step, const int64_t *time_ns) {
+/* begin_ns NULL: each command begins where the one before it ends. */
+static plim_status add_step(plim_trace_writer *w, int64_t training_step, const int64_t *begin_ns,
+                            const int64_t *time_ns, const int64_t *waited_ns) {
   plim_trace_row row = {.training_step = training_step};
   int32_t buffer = 0;
   if (w->status != PLIM_OK) return w->status;
+  if (w->head.has_queues != (begin_ns != NULL)) {
+    return w->status = plim_fail(w->ctx, PLIM_EUSAGE, "a trace of a plan with%s copies is asked for %s",
+                                 w->head.has_queues ? "" : "out", begin_ns ? "begins" : "times alone");
+  }
   if (training_step <= w->last_training_step) {
     return w->status = plim_fail(w->ctx, PLIM_EUSAGE, "training step %lld after step %lld in a trace",
                                  (long long)training_step, (long long)w->last_training_step);
@@ -188,6 +201,8 @@ plim_status plim_trace_add(plim_trace_writer *w, int64_t training_step, const in
     }
     row.step = j;
     row.time_ns = time_ns[j];
+    if (begin_ns) row.start_ns = begin_ns[j];
+    if (waited_ns) row.waited_ns = waited_ns[j];
     add_line(w, row);
     row.start_ns += time_ns[j];
   }
@@ -197,6 +212,15 @@ plim_status plim_trace_add(plim_trace_writer *w, int64_t training_step, const in
   w->last_training_step = training_step;
   w->n_training_steps++;
   return w->status;
+}
+
+plim_status plim_trace_add(plim_trace_writer *w, int64_t training_step, const int64_t *time_ns) {
+  return add_step(w, training_step, NULL, time_ns, NULL);
+}
+
+plim_status plim_trace_add_queues(plim_trace_writer *w, int64_t training_step, const int64_t *begin_ns,
+                                  const int64_t *time_ns, const int64_t *waited_ns) {
+  return add_step(w, training_step, begin_ns, time_ns, waited_ns);
 }
 
 plim_status plim_trace_end(plim_trace_writer *w) {

@@ -4,7 +4,7 @@
  * Random layered graphs: `out_cost`, `duration`, an id only in `name` (a number) or by place in the list, links the
  * keys "0" and "1", and the input order in `graph.order`. What tells them apart is which fields are there, one by one.
  * A node may carry `flops` or `durations` by device in place of one time, and `copies` by "from>to"; `graph.devices`
- * names the devices (import_nx_costs.c).
+ * names the devices, and a node may carry a `workspace` (import_nx_costs.c).
  *
  * Program order is the file's `order`, else the order of networkx.topological_sort: level by level, a level scanned in
  * order, its successors in the order of the links. Where a node carries costs of its own kind and every link leads to a
@@ -35,6 +35,7 @@ typedef struct draft {
   int32_t n, n_links;
   int32_t room_links;
   int32_t by_device; /* 1: a node has flops or durations */
+  int32_t has_workspace;
   plim_costs *costs; /* by op; NULL: none */
   plim_node *node;   /* [n] */
   id_row *by_id;     /* [n] sorted */
@@ -66,6 +67,7 @@ static void read_node(draft *d, plim_json_at *at, int32_t i, plim_node *to) {
   to->bytes = read_cost(at, "cost_ram", "out_cost");
   to->time_ns = timed || !costed ? read_cost(at, "cost_cpu", "duration") : -1;
   if (costed) d->by_device = 1;
+  if (plim_json_has(at, "workspace")) d->has_workspace = 1;
   if (plim_json_has(at, "backward") && plim_json_bool(at, "backward")) to->phase = PLIM_PHASE_BACKWARD;
 }
 
@@ -269,7 +271,7 @@ static plim_status make_order(draft *d, plim_json_at *root) {
 
 /* The costs by device, once the order is known. */
 static plim_status read_costs(draft *d, plim_json_at *root) {
-  if (!plim_nx_has_costs(root, d->by_device)) return PLIM_OK;
+  if (!plim_nx_has_costs(root, d->by_device || d->has_workspace)) return PLIM_OK;
   PLIM_TRY(plim_nx_costs_begin(root, d->n, &d->costs));
   plim_json_at list = {.doc = root->doc, .key = "nodes", .parent = root, .node = json_object_get(root->node, "nodes")};
   for (int32_t o = 0; o < d->n; o++) {

@@ -5,9 +5,9 @@
 
 static const int64_t most = INT64_MAX / 4;
 
-int plim_nx_has_costs(const plim_json_at *root, int by_device) {
+int plim_nx_has_costs(const plim_json_at *root, int costed) {
   const json_t *graph = json_object_get(root->node, "graph");
-  return by_device || json_object_get(graph, "devices") != NULL;
+  return costed || json_object_get(graph, "devices") != NULL;
 }
 
 plim_status plim_nx_costs_begin(plim_json_at *root, int32_t n_ops, plim_costs **out) {
@@ -77,6 +77,7 @@ static void read_copies(plim_json_at *node, plim_costs *c, int32_t op) {
 
 plim_status plim_nx_costs_read(plim_json_at *node, plim_costs *c, int32_t op) {
   if (plim_json_has(node, "flops")) c->flops[op] = plim_json_int(node, "flops", 0, most);
+  if (plim_json_has(node, "workspace")) c->workspace[op] = plim_json_int(node, "workspace", 0, most);
   if (plim_json_has(node, "durations")) read_durations(node, c, op);
   if (plim_json_has(node, "copies")) read_copies(node, c, op);
   return node->doc->status;

@@ -5,8 +5,8 @@
 #include "runtime/base/json.h"
 #include "runtime/graph/costs.h"
 
-/* 1: the file has costs that one time an op cannot hold: a node has some (`by_device`), or devices are named. */
-int plim_nx_has_costs(const plim_json_at *root, int by_device);
+/* 1: the file has costs that one time an op cannot hold: a node has some (`costed`), or devices are named. */
+int plim_nx_has_costs(const plim_json_at *root, int costed);
 
 /* Costs of so many ops, with the devices that `graph.devices` names. */
 PLIM_MUST_USE plim_status plim_nx_costs_begin(plim_json_at *root, int32_t n_ops, plim_costs **out);

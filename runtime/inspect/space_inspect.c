@@ -141,6 +141,8 @@ plim_status plim_space_inspect_gaps(const plim_space_inspect *in, plim_space_gap
   PLIM_CHECK(plim_allocate(in->ctx, cells, sizeof *latest, &latest));
   PLIM_CHECK(plim_allocate(in->ctx, p->n_buffers, sizeof *before, &before));
   for (int32_t i = 0; i < p->n_buffers; i++) {
+    before[i] = -1;
+    if (p->buffer[i].storage < 0) continue;
     int32_t *at = &latest[(int64_t)p->buffer[i].storage * p->n_spaces + p->buffer[i].space];
     before[i] = *at - 1;
     *at = i + 1;

@@ -345,7 +345,7 @@ static plim_status open_ideal(plim_ideal *m) {
   PLIM_TRY(plim_allocate(m->ctx, n, sizeof *m->storage, &m->storage));
   PLIM_TRY(plim_allocate(m->ctx, n, sizeof *m->maker, &m->maker));
   PLIM_TRY(plim_allocate(m->ctx, n, sizeof *m->defined, &m->defined));
-  PLIM_TRY(plim_allocate(m->ctx, n + 1, sizeof *m->stack, &m->stack));
+  PLIM_TRY(plim_ideal_open_walks(m));
   PLIM_TRY(plim_allocate(m->ctx, n, sizeof *m->linked, &m->linked));
   PLIM_TRY(count_neighbours(m));
   PLIM_TRY(plim_allocate(m->ctx, m->n_edges, sizeof *m->parent, &m->parent));
@@ -358,7 +358,7 @@ static void close_ideal(plim_ideal *m) {
   plim_release(m->ctx, m->storage, n, sizeof *m->storage);
   plim_release(m->ctx, m->maker, n, sizeof *m->maker);
   plim_release(m->ctx, m->defined, n, sizeof *m->defined);
-  plim_release(m->ctx, m->stack, n + 1, sizeof *m->stack);
+  plim_walks_release(&m->walks);
   plim_release(m->ctx, m->linked, n, sizeof *m->linked);
   plim_release(m->ctx, m->parent, m->n_edges, sizeof *m->parent);
   plim_release(m->ctx, m->child, m->n_edges, sizeof *m->child);

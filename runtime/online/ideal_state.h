@@ -3,6 +3,7 @@
 #define PLIM_RUNTIME_ONLINE_IDEAL_STATE_H
 
 #include "runtime/arena/missing.h"
+#include "runtime/arena/walk_bounds.h"
 #include "runtime/online/ideal.h"
 
 enum { PLIM_IDEAL_NONE = -1, PLIM_IDEAL_NEVER = 0 /* the clock starts at 1 */ };
@@ -17,8 +18,6 @@ typedef struct plim_ideal_storage {
   int32_t pooled;
   /* neighbours that the calls so far have made: parent[first_parent .. + n_parents), child[...] */
   int32_t first_parent, n_parents, first_child, n_children;
-  int64_t stamp;                    /* of the last walk that reached it */
-  int64_t least_above, least_below; /* lower bounds of the sums of walks to parents and to children */
 } plim_ideal_storage;
 
 typedef struct plim_ideal {
@@ -26,15 +25,19 @@ typedef struct plim_ideal {
   const plim_handles *h;
   const plim_policy *policy;
   plim_ideal_storage *storage; /* [n_tensors] */
-  int32_t *parent, *child, *stack;
+  int32_t *parent, *child;
   int32_t *defined; /* [n_tensors] buffer of the storage in which the tensor was computed last, 0: never */
   int32_t *maker;   /* [n_tensors] event that defines the tensor */
   int64_t *linked;  /* [n_tensors] stamp of the last list of parents that has the storage */
   int32_t pool_first, pool_last;
-  int64_t n_edges, clock, used, budget, limit_ns, stamp, looks;
+  int64_t n_edges, clock, used, budget, limit_ns, looks;
   plim_missing missing;
+  plim_walks walks; /* their sums are lower bounds alone */
   plim_online_result *result;
 } plim_ideal;
+
+/* Room for the walks. After a failure, too, plim_walks_release is legal. */
+PLIM_MUST_USE plim_status plim_ideal_open_walks(plim_ideal *m);
 
 /* Update the bounds of walks before the storage becomes resident. */
 void plim_ideal_comes_back(plim_ideal *m, int32_t s);

@@ -162,7 +162,7 @@ void kernel_run_once(const plim_op_desc *op, const char *isa, const char *varian
   const int64_t bytes = plim_kernel_workspace(kernel);
   void *workspace = guarded_alloc(bytes, fill);
   plim_kernel_args args = {operands->in,    operands->out,   operands->upd, workspace,
-                           KERNEL_RUN_SEED, KERNEL_RUN_STEP, KERNEL_RUN_OP};
+                           KERNEL_RUN_SEED, KERNEL_RUN_STEP, KERNEL_RUN_OP, NULL};
   cr_assert_eq(plim_kernel_run(kernel, &args), PLIM_KERNEL_OK);
   guard_check(workspace, bytes, "the workspace", op);
   check_guards(op, operands);

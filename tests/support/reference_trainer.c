@@ -128,7 +128,7 @@ static plim_status run_op(reference_trainer *t, int32_t i, uint64_t seed, int64_
   for (int32_t k = 0; k < op->n_in; k++) in[k] = reference_value(t, op->in[k]);
   for (int32_t k = 0; k < op->n_out; k++) out[k] = reference_value(t, op->out[k]);
   for (int32_t k = 0; k < op->n_upd; k++) upd[k] = reference_value(t, op->upd[k]);
-  plim_kernel_args args = {in, out, upd, t->workspace, seed, step, i};
+  plim_kernel_args args = {in, out, upd, t->workspace, seed, step, i, NULL};
   int result = plim_kernel_run(t->kernel[i], &args);
   if (result == PLIM_KERNEL_OK) return PLIM_OK;
   return plim_fail(t->graph->ctx, PLIM_EDEVICE, "op '%s' gave %d", op->name, result);

@@ -40,9 +40,9 @@
 
 /* After XEngine's unit tests (ACM TACO 2022); a value's copy is the least over its edges. */
 static const space_case table[] = {
-    {"simple_linear", 7, 1, 6, M7, ONE, {{0}}, LINEAR},
-    {"simple_skip", 7, 1, 8, M7, ONE, {{0}}, SKIP},
-    {"very_tiny_copy", 2, 2, 1, {1000000, 4000000}, {{1000, 10000}, {10000, 1000}}, {{3000}, {8000}}, {{0, 1}}},
+    {"simple_linear", 7, 1, 6, M7, ONE, {{0}}, LINEAR, {0}},
+    {"simple_skip", 7, 1, 8, M7, ONE, {{0}}, SKIP, {0}},
+    {"very_tiny_copy", 2, 2, 1, {1000000, 4000000}, {{1000, 10000}, {10000, 1000}}, {{3000}, {8000}}, {{0, 1}}, {0}},
     {"multi_tiny_linear",
      3,
      2,
@@ -50,7 +50,8 @@ static const space_case table[] = {
      {1000000, 4000000, 1000000},
      {{1000, 10000, 1000}, {10000, 1000, 10000}},
      {{3000, 5000}, {8000, 1000}},
-     {{0, 1}, {1, 2}}},
+     {{0, 1}, {1, 2}},
+     {0}},
     {"multi_linear",
      7,
      2,
@@ -58,8 +59,9 @@ static const space_case table[] = {
      M7,
      TWO,
      {{6000, 3000, 2000, 8000, 7000, 5000}, {5000, 8000, 9000, 3000, 8000, 1000}},
-     LINEAR},
-    {"multi_skip_free", 7, 2, 8, M7, SLOW, {{0}, {0}}, SKIP},
+     LINEAR,
+     {0}},
+    {"multi_skip_free", 7, 2, 8, M7, SLOW, {{0}, {0}}, SKIP, {0}},
     {"multi_skip_unit",
      7,
      2,
@@ -67,7 +69,8 @@ static const space_case table[] = {
      M7,
      SLOW,
      {{1000, 1000, 1000, 1000, 1000, 1000}, {1000, 1000, 1000, 1000, 1000, 1000}},
-     SKIP},
+     SKIP,
+     {0}},
     {"multi_skip_copy",
      7,
      2,
@@ -75,7 +78,8 @@ static const space_case table[] = {
      M7,
      TWO,
      {{6000, 3000, 2000, 8000, 7000, 5000}, {5000, 4000, 1000, 3000, 8000, 1000}},
-     SKIP},
+     SKIP,
+     {0}},
 };
 
 const space_optimum space_optima[] = {
@@ -115,6 +119,7 @@ static plim_graph *import(plim_context *ctx, plim_text *text) {
 }
 
 static void add_costs(plim_text *t, const space_case *c, int32_t i) {
+  if (c->workspace[i] > 0) plim_text_format(t, ", \"workspace\": %lld", (long long)c->workspace[i]);
   plim_text_format(t, ", \"durations\": {\"d0\": %lld", (long long)c->time[0][i]);
   if (c->n_devices > 1) plim_text_format(t, ", \"d1\": %lld", (long long)c->time[1][i]);
   plim_text_add(t, "}");

@@ -14,6 +14,7 @@ typedef struct space_case {
   int64_t time[2][SPACE_OPS];
   int64_t copy[2][SPACE_OPS];
   int32_t edge[SPACE_EDGES][2];
+  int64_t workspace[SPACE_OPS];
 } space_case;
 
 /* The table of placement instances (after XEngine's unit tests), by name; times and copies x 1000. */

@@ -27,11 +27,15 @@ static int32_t space_of(const plim_space_plan *p, const plim_command *c) {
 /* There from the start: no op writes the storage, and no copy fills it. */
 static int is_initial(const plim_graph *g, const plim_space_plan *p, const plim_buffer *b) {
   const plim_command *m = &p->command[0];
-  if (b->begin > 0 || g->storage[b->storage].producer >= 0) return 0;
+  if (b->storage < 0 || b->begin > 0 || g->storage[b->storage].producer >= 0) return 0;
   for (int i = 0; m->kind == PLIM_COMMAND_COPY && m->to == b->space && i < m->n_storages; i++) {
     if (m->storage[i] == b->storage) return 0;
   }
   return 1;
+}
+
+static int64_t workspace_of(const plim_graph *g, int32_t op) {
+  return g->costs ? g->costs->workspace[op] : 0;
 }
 
 /* The buffer that is named by storage and space at a command; `first`: the one that begins there. */
@@ -141,6 +145,7 @@ static const char *run_command(run *r, int c) {
   for (int i = 0; i < op->n_out && !wrong; i++) {
     wrong = write_one(r, c, r->graph->value[op->out[i]].storage, space_of(r->plan, m));
   }
+  if (!wrong && workspace_of(r->graph, m->op) > 0) wrong = write_one(r, c, PLIM_SPACE_WORKSPACE, space_of(r->plan, m));
   return wrong;
 }
 
@@ -163,9 +168,15 @@ static const char *look_at_form(const plim_graph *g, const plim_space_plan *p) {
   int ran[MOST] = {0};
   for (int i = 0; i < p->n_buffers; i++) {
     const plim_buffer *b = &p->buffer[i];
+    const plim_command *m = &p->command[b->begin];
+    if (b->storage < 0) {
+      int of_run = m->kind == PLIM_COMMAND_RUN && m->op < g->n_ops && space_of(p, m) == b->space;
+      if (!of_run || workspace_of(g, m->op) != b->bytes) return "a workspace that is none of its run";
+      if (b->end != b->begin + 1) return "a workspace that outlives its run";
+      continue;
+    }
     if (b->storage >= g->n_storages || b->bytes != g->storage[b->storage].bytes) return "a buffer of the wrong size";
     if (is_initial(g, p, b)) continue;
-    const plim_command *m = &p->command[b->begin];
     int filled = m->kind == PLIM_COMMAND_COPY && m->to == b->space;
     for (int k = 0; filled && k < m->n_storages; k++) {
       if (m->storage[k] == b->storage) break;

@@ -41,7 +41,8 @@ static void expand(oracle *o, int state) {
       int there = mask[d] >> i & 1, other = mask[1 - d] >> i & 1, bit = 1 << (i + d * n);
       if (there) relax(o, state & ~bit, o->best[state]);
       if (there || used + c->bytes[i] > o->budget[d]) continue;
-      if (c->time[d][i] >= 0 && (mask[d] & inputs_of(c, i)) == inputs_of(c, i)) {
+      if (c->time[d][i] >= 0 && used + c->bytes[i] + c->workspace[i] <= o->budget[d] &&
+          (mask[d] & inputs_of(c, i)) == inputs_of(c, i)) {
         relax(o, state | bit, o->best[state] + c->time[d][i]);
       }
       if (other) relax(o, state | bit, o->best[state] + c->copy[1 - d][i]);

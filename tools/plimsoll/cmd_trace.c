@@ -142,7 +142,7 @@ static plim_status act(session *s) {
   char advice[PLIM_NAME_ADVICE_BYTES];
   const char *name = s->o->file;
   int32_t row = plim_name_find(trace_action_name, name);
-  if (row >= 0 && s->o->second && !s->o->graph && ends_in(s->o->second, ".json")) {
+  if (row >= 0 && s->o->second && !s->o->graph) {
     int is = 0;
     plim_status status = trace_spaces(s, name, s->o->second, &is);
     if (is || status != PLIM_OK) return status;
@@ -178,9 +178,12 @@ const command command_trace = {
         "diff: where two runs of one graph part ways; exit status 1 when they do.\n\n"
         "export: to a file whose name ends in .json, events for Chrome's trace viewer and Perfetto, one track for "
         "compute and a counter of live bytes; in .html, a page with the map of addresses over steps.\n\n"
-        "A plan over spaces (FILE.json) has the actions summary, step and export: its queues side by side, what each "
-        "waits for, what is resident in every space, and why a storage was paged and not recomputed. --at counts its "
-        "commands. export also writes a picture (.svg): queues as rows over time, bytes by space.\n\n"
+        "A plan over spaces (FILE.json), and a run or a plan that pages, have the actions summary, step and export: "
+        "queues side by side, what each waits for, what is resident in every space, and why a storage was paged and "
+        "not "
+        "recomputed. --at counts commands. export also writes a picture (.svg): queues as rows over time, rates of "
+        "links, bytes by space. Of a run that pages summary has a row for every transfer, with its lateness, and "
+        "pictures have a measured and a planned row a queue.\n\n"
         "With --json every answer is one object (docs/formats.md) with all its figures.",
     .after =
         "EXAMPLES\n"

@@ -7,6 +7,7 @@
 #include "runtime/train/checkpoint.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/numerics.h"
+#include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/run_train.h"
 
 static plim_status prepare(session *s) {
@@ -98,6 +99,7 @@ static void print_table(const run *r) {
   if (session_computes(s)) {
     outside o = run_outside(s, arena);
     run_figures_outside(&f, &o);
+    paging_figures_resident(&f, s->program->plan[PLIM_PROGRAM_TRAIN], arena, o.total);
   }
   figures_real(&f, 0, "seconds", "seconds", "%.1f",
                r->begin_ns > 0 ? (double)(plim_now_ns() - r->begin_ns) / 1e9 : 0.0);

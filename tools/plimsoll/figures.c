@@ -170,6 +170,24 @@ const char *human_seconds(double seconds, char *text) {
   return text;
 }
 
+const char *human_time_unit(int64_t ns, double *unit_ns) {
+  static const struct {
+    const char *name;
+    double ns;
+  } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+  size_t i = 0;
+  while (units[i].ns > 1 && (double)ns < units[i].ns) i++;
+  *unit_ns = units[i].ns;
+  return units[i].name;
+}
+
+const char *human_time(int64_t ns, char *text) {
+  double unit_ns;
+  const char *unit = human_time_unit(ns, &unit_ns);
+  (void)snprintf(text, HUMAN_BYTES, "%.6g %s", (double)ns / unit_ns, unit);
+  return text;
+}
+
 /* ==== medians ==== */
 
 /* Step times. */

@@ -86,7 +86,8 @@ static const option_row rows[] = {
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(page_file), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the peak of program order where a graph has no "
-     "addresses (default: none); over spaces ram=64MiB,sd=1GiB",
+     "addresses (default: none); over spaces ram=64MiB,sd=1GiB; of a model cpu=48MiB,host=1GiB to page, or "
+     "cpu:0=32MiB,cpu:1=32MiB for two devices with half of the threads each",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the program's own peak where the graph is of a "
@@ -118,8 +119,9 @@ static const option_row rows[] = {
      "over spaces: time, serial (the sum of all times) or energy (default: the planner's own, of search time)",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
     {"deadline", "F",
-     "over spaces: 1.5x keep-all on the fastest device, or a time as in 90s; of poet it bounds compute", COMMAND_PLAN,
-     GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
+     "over spaces: 1.5x keep-all on the fastest device, or a time as in 90s or 20ms; a number alone is in the unit of "
+     "the graph's own times; of poet it bounds compute",
+     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
     {"page", "on|off", "over spaces: may storages be copied to another space and back? (default on)", COMMAND_PLAN,
      GROUP_MEMORY, 0, TEXT, AT(page), 0, 0},
     {"recompute", "on|off", "over spaces: may ops be recomputed? (default on)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
@@ -139,7 +141,8 @@ static const option_row rows[] = {
     {"iterations", "N", "planning effort in moves, of a solver in nodes or pivots; the plan depends on nothing else",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME",
-     "effort, as in 10s, 500ms, 2min or 1h: of the whole command for a graph or buffers; for a model of planning "
+     "effort, as in 10s, 500ms, 2min or 1h (a number alone is seconds): of the whole command for a graph or buffers; "
+     "for a model of planning "
      "alone, "
      "measuring its operations and training come on top; the result may differ between runs",
      PLANS | COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},

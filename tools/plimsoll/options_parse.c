@@ -50,7 +50,7 @@ static int parse_number(const option_row *r, const char *arg, double *x) {
 static const struct {
   const char *name;
   double seconds;
-} time_units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}};
+} time_units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"m", 60}, {"min", 60}, {"h", 3600}};
 enum { TIME_UNITS = sizeof time_units / sizeof time_units[0] };
 
 int options_time(const char *text, double *seconds) {
@@ -281,7 +281,8 @@ static void take_streams(parsing *p) {
 
 /* ---- spaces ---- */
 
-/* "cpu=48MiB,host=1GiB": the arena's size stays --memory, the other becomes the page space's. */
+/* "cpu=48MiB,host=1GiB": the arena's size stays --memory, the other becomes the page space's.
+ * "cpu:0=32MiB,cpu:1=32MiB": the arenas of two devices; plan alone has them. */
 static void take_space(parsing *p, char *name, char *size, const char *given) {
   static const char *const pages[] = {"host", "disk"};
   options *o = p->o;
@@ -289,8 +290,11 @@ static void take_space(parsing *p, char *name, char *size, const char *given) {
   for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
     if (strcmp(name, pages[i]) == 0) page = pages[i];
   }
-  if (strcmp(name, "cpu") == 0 && !o->memory) {
+  int plans = (p->wanted->mask & COMMAND_PLAN) != 0;
+  if ((strcmp(name, "cpu") == 0 || (plans && strcmp(name, "cpu:0") == 0)) && !o->memory) {
     o->memory = size;
+  } else if (plans && strcmp(name, "cpu:1") == 0 && !o->device_memory) {
+    o->device_memory = size;
   } else if (page && !o->page_space) {
     o->page_space = page;
     o->page_memory = size;
@@ -305,7 +309,9 @@ static void take_spaces(parsing *p) {
   static char text[512];
   options *o = p->o;
   const char *given = o->memory;
-  if (!(p->wanted->mask & (COMMAND_TRAIN | COMMAND_VERIFY)) || !given || !strchr(given, '=')) return;
+  int model = (p->wanted->mask & COMMAND_PLAN) && !o->graph;
+  if (!model && !(p->wanted->mask & (COMMAND_TRAIN | COMMAND_VERIFY))) return;
+  if (!given || !strchr(given, '=')) return;
   if (strlen(given) >= sizeof text) refuse(p, "--memory has %zu characters", strlen(given));
   (void)snprintf(text, sizeof text, "%s", given);
   o->memory = NULL;

@@ -7,6 +7,7 @@
 #include "runtime/base/size.h"
 #include "runtime/device/threads.h"
 #include "runtime/exec/page_link.h"
+#include "tools/plimsoll/space_reason.h"
 
 /* NULL, or an option that plans with copies do not have. */
 static const char *option_without(const options *o) {
@@ -16,7 +17,6 @@ static const char *option_without(const options *o) {
   if (o->retime > 0) return "--retime";
   if (o->online) return "--online";
   if (o->last_batch) return "--last-batch";
-  if (o->trace) return "--trace";
   return o->plan ? "--plan" : NULL;
 }
 
@@ -24,25 +24,42 @@ static double charge_of(const session *s) {
   return s->device->machine.threads < plim_threads_default() ? 0.25 : 1;
 }
 
+static plim_status choose_bytes(const session *s, const char *space, const char *text, int64_t *out) {
+  plim_size size;
+  PLIM_TRY(plim_size_parse(s->ctx, text, &size));
+  int64_t bytes = plim_size_bytes(&size, s->prep.keep_all->arena_bytes);
+  if (bytes < 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s=%s does not fit in 63 bits", space, text);
+  *out = bytes;
+  return PLIM_OK;
+}
+
+/* Arenas of two CPU devices are memory like that of page space host. */
+static plim_status choose_device(session *s) {
+  plim_page_link link;
+  if (!s->o->device_memory) return PLIM_OK;
+  PLIM_TRY(choose_bytes(s, "cpu:1", s->o->device_memory, &s->paging.device_bytes));
+  PLIM_TRY(plim_page_link_measure(s->ctx, "host", NULL, &link));
+  s->paging.device = "cpu:1";
+  s->paging.device_latency_ns = link.latency_ns[0];
+  s->paging.device_bytes_per_ns = link.bytes_per_ns[0];
+  return PLIM_OK;
+}
+
 plim_status paging_choose(session *s) {
   const options *o = s->o;
   int recompute = !o->recompute || strcmp(o->recompute, "off") != 0;
   plim_page_link link;
-  plim_size size;
-  if (!o->page_space && recompute) return PLIM_OK;
+  if (!o->page_space && !o->device_memory && recompute) return PLIM_OK;
   if (option_without(o)) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "%s and plans that page do not go together: leave out one of them",
                      option_without(o));
   }
-  s->paging = (plim_paging){.space = "host", .latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .recompute = recompute};
+  s->paging = (plim_paging){.latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .recompute = recompute};
   s->planning.paging = &s->paging;
+  PLIM_TRY(choose_device(s));
   if (!o->page_space) return PLIM_OK; /* nothing can be paged */
   s->paging.space = o->page_space;
-  PLIM_TRY(plim_size_parse(s->ctx, o->page_memory, &size));
-  s->paging.budget_bytes = plim_size_bytes(&size, s->prep.keep_all->arena_bytes);
-  if (s->paging.budget_bytes < 0) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s=%s does not fit in 63 bits", o->page_space, o->page_memory);
-  }
+  PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &s->paging.budget_bytes));
   PLIM_TRY(plim_page_link_measure(s->ctx, o->page_space, o->page_file, &link));
   memcpy(s->paging.latency_ns, link.latency_ns, sizeof link.latency_ns);
   memcpy(s->paging.bytes_per_ns, link.bytes_per_ns, sizeof link.bytes_per_ns);
@@ -77,7 +94,85 @@ void paging_figures_plan(figures *f, int column, const plim_plan *plan) {
   }
 }
 
-void paging_figures_measured(figures *f, int column, const plim_exec *exec) {
+static const char *space_name(const plim_plan *plan, int32_t space) {
+  return space == 0 ? "cpu" : plan->page[space - 1].name;
+}
+
+json_t *paging_transfers_json(const plim_graph *graph, const plim_plan *plan, const plim_transfer *transfer,
+                              int32_t n) {
+  json_t *list = json_array();
+  char words[SPACE_WORDS];
+  for (int32_t i = 0; i < n; i++) {
+    const plim_transfer *x = &transfer[i];
+    json_t *o = json_pack("{s:i, s:s, s:s, s:s, s:I}", "command", (int)x->step, "storage",
+                          space_storage_words(graph, x->storage, words), "from", space_name(plan, x->from), "to",
+                          space_name(plan, x->to), "bytes", (json_int_t)x->bytes);
+    (void)json_object_set_new(o, "planned_begin_ns", json_integer(x->planned_begin_ns));
+    (void)json_object_set_new(o, "planned_end_ns", json_integer(x->planned_end_ns));
+    (void)json_object_set_new(o, "begin_ns", json_integer(x->begin_ns));
+    (void)json_object_set_new(o, "end_ns", json_integer(x->end_ns));
+    (void)json_object_set_new(o, "late_ns", json_integer(x->end_ns - x->planned_end_ns));
+    (void)json_object_set_new(o, "waiter", x->waiter >= 0 ? json_integer(x->waiter) : json_null());
+    (void)json_object_set_new(o, "waited_ns", json_integer(x->waited_ns));
+    (void)json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* How late the transfers of the last step were. */
+static void add_lateness(figures *f, int column, const plim_graph *graph, const plim_plan *plan,
+                         const plim_exec *exec) {
+  plim_exec_timeline line = plim_exec_last_timeline(exec, PLIM_PROGRAM_TRAIN);
+  plim_transfer *transfer = NULL;
+  char words[SPACE_WORDS];
+  int32_t n = 0, late = 0, waited = 0, worst = 0;
+  if (plim_paged_run_transfers(graph, plan, line.begin_ns, line.time_ns, line.waited_ns, &transfer, &n) != PLIM_OK) {
+    return; /* no memory for a figure */
+  }
+  for (int32_t i = 0; i < n; i++) {
+    int64_t late_ns = transfer[i].end_ns - transfer[i].planned_end_ns;
+    late += late_ns > 0;
+    waited += transfer[i].waiter >= 0;
+    if (late_ns > transfer[worst].end_ns - transfer[worst].planned_end_ns) worst = i;
+  }
+  const plim_transfer *w = &transfer[worst];
+  figures_count(f, column, "transfers_late", "transfers late", late);
+  figures_note(f, column, " of %d; runs waited for %d", (int)n, (int)waited);
+  if (late > 0) {
+    figures_note(f, column, "; %.40s %s %s %.2f ms after its plan", space_storage_words(graph, w->storage, words),
+                 w->to > 0 ? "to" : "from", space_name(plan, w->to > 0 ? w->to : w->from),
+                 (double)(w->end_ns - w->planned_end_ns) / 1e6);
+  }
+  json_t *list = paging_transfers_json(graph, plan, transfer, n);
+  json_t *of = f->columns == 1 ? f->object : NULL;
+  if (of) (void)json_object_set(of, "transfers", list);
+  json_decref(list);
+  plim_release(plan->ctx, transfer, n, sizeof *transfer);
+}
+
+int64_t paging_resident_bytes(const plim_plan *plan) {
+  int64_t bytes = 0;
+  for (int32_t k = 0; k < plan->n_pages; k++) {
+    if (strcmp(plan->page[k].name, "disk") != 0) bytes += plan->page[k].arena_bytes;
+  }
+  return bytes;
+}
+
+void paging_figures_resident(figures *f, const plim_plan *plan, int64_t arena_bytes, int64_t outside_bytes) {
+  char size[PLIM_SIZE_TEXT_BYTES];
+  if (plan->n_pages == 0) return;
+  int64_t paged = paging_resident_bytes(plan);
+  figures_bytes(f, 0, "resident_peak_bytes", "resident, most", arena_bytes + paged + outside_bytes);
+  figures_note(f, 0, ": cpu %s", plim_size_print(arena_bytes, size));
+  for (int32_t k = 0; k < plan->n_pages; k++) {
+    int disk = strcmp(plan->page[k].name, "disk") == 0;
+    figures_note(f, 0, ", %s %s%s", plan->page[k].name, plim_size_print(plan->page[k].arena_bytes, size),
+                 disk ? " in a file" : "");
+  }
+  figures_note(f, 0, ", rest %s", plim_size_print(outside_bytes, size));
+}
+
+void paging_figures_measured(figures *f, int column, const plim_graph *graph, const plim_exec *exec) {
   const plim_plan *plan = plim_exec_plan_of(exec, PLIM_PROGRAM_TRAIN);
   plim_exec_use use = plim_exec_measured(exec, PLIM_PROGRAM_TRAIN);
   char key[64];
@@ -85,6 +180,8 @@ void paging_figures_measured(figures *f, int column, const plim_exec *exec) {
     (void)snprintf(key, sizeof key, "%s_peak_measured_bytes", plan->page[k].name);
     figures_bytes(f, column, key, "", use.page[k].peak_bytes);
     figures_note(f, column, " measured peak in %s", plan->page[k].name);
+    const char *how = plim_exec_page_how(exec, k);
+    if (how[0]) figures_text(f, column, "page_file", "page file", how);
   }
   plim_exec_copies copied = plim_exec_copied(exec, PLIM_PROGRAM_TRAIN);
   if (copied.n == 0) return;
@@ -95,4 +192,5 @@ void paging_figures_measured(figures *f, int column, const plim_exec *exec) {
   figures_count(f, column, "copies", NULL, copied.n);
   figures_real(f, column, "copy_ms", NULL, "%.3f", (double)copied.copy_ns / 1e6);
   figures_real(f, column, "copy_waited_ms", NULL, "%.3f", (double)copied.waited_ns / 1e6);
+  add_lateness(f, column, graph, plan, exec);
 }

@@ -2,6 +2,7 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_PAGE_OPTIONS_H
 #define PLIM_TOOLS_PLIMSOLL_PAGE_OPTIONS_H
 
+#include "runtime/inspect/paged_run.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/session.h"
 
@@ -11,6 +12,15 @@ plim_status paging_choose(session *s);
 
 /* Rows of the page spaces of a plan, and of what the executor measured in its last step. None for plans without. */
 void paging_figures_plan(figures *f, int column, const plim_plan *plan);
-void paging_figures_measured(figures *f, int column, const plim_exec *exec);
+void paging_figures_measured(figures *f, int column, const plim_graph *graph, const plim_exec *exec);
+
+/* What the process holds at its most, beside the budgets of the plan's spaces; no row without page spaces.
+ *   outside_bytes  in  of outside_measure */
+void paging_figures_resident(figures *f, const plim_plan *plan, int64_t arena_bytes, int64_t outside_bytes);
+/* Bytes of page spaces that are memory. */
+int64_t paging_resident_bytes(const plim_plan *plan);
+
+/* Transfers as a list of objects; the caller owns the reference. */
+json_t *paging_transfers_json(const plim_graph *graph, const plim_plan *plan, const plim_transfer *transfer, int32_t n);
 
 #endif

@@ -101,17 +101,19 @@ static const char *decision(const row *r) {
 
 static void print_row(const explained *e, const row *r) {
   const plim_graph *g = e->in.graph;
-  printf("%-24s %-16s %-10s %14lld %14lld %12.6g  %s\n", g->op[r->op].name, decision(r),
-         e->in.plan->device[r->device].name, (long long)g->storage[r->storage].bytes, (long long)r->time_ns, r->joule,
-         r->reason);
+  char time[HUMAN_BYTES], joule[HUMAN_BYTES] = "-";
+  if (e->in.plan->has_energy) (void)snprintf(joule, sizeof joule, "%.6g", r->joule);
+  printf("%-24s %-16s %-10s %14lld %14s %12s  %s\n", g->op[r->op].name, decision(r), e->in.plan->device[r->device].name,
+         (long long)g->storage[r->storage].bytes, space_time_words(g, e->in.plan, r->time_ns, time), joule, r->reason);
 }
 
 static json_t *row_json(const explained *e, const row *r) {
   const plim_graph *g = e->in.graph;
-  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:i, s:i, s:s}", "storage", g->op[r->op].name, "decision",
+  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:i, s:i, s:s}", "storage", g->op[r->op].name, "decision",
                    decision(r), "device", e->in.plan->device[r->device].name, "bytes",
                    (json_int_t)g->storage[r->storage].bytes, "time_ns", (json_int_t)r->time_ns, "energy_joule",
-                   r->joule, "runs", (int)r->runs, "copies", (int)r->copies, "reason", r->reason);
+                   e->in.plan->has_energy ? json_real(r->joule) : json_null(), "runs", (int)r->runs, "copies",
+                   (int)r->copies, "reason", r->reason);
 }
 
 /* To `rows`, or where that is NULL to standard output. */
@@ -191,29 +193,46 @@ static int is_on(const char *value) {
   return !value || strcmp(value, "on") == 0;
 }
 
-/* "1.5x", a time as in 90s, or a bare number in the unit of the graph's own times. */
+/* Does the platform give times? Those are seconds. */
+static int has_seconds(const plim_platform *p) {
+  for (int32_t d = 0; d < p->n_devices; d++) {
+    if (p->device[d].flop_per_second > 0) return 1;
+  }
+  for (int32_t l = 0; l < p->n_links; l++) {
+    if (!p->link[l].given) return 1;
+  }
+  return 0;
+}
+
+static plim_status refuse_deadline(const space_work *w, const char *text) {
+  static const char *const what[] = {"a time as in 3s or 20ms", "a number, in the unit of the graph's times",
+                                     "a time as in 3s or 20ms, or a number in the unit of the graph's times"};
+  int own = plim_platform_has_own_times(w->platform, w->graph->costs);
+  int kind = !own ? 0 : !has_seconds(w->platform) ? 1 : 2;
+  return plim_fail(w->s->ctx, PLIM_EUSAGE, "--deadline %.80s is neither a factor of keep-all as in 1.5x nor %s", text,
+                   what[kind]);
+}
+
+/* A factor as in 1.5x, a time with its unit, or a number alone in the unit of the graph's own times. */
 static plim_status set_deadline(space_work *w) {
   const char *text = w->s->o->deadline;
-  double x = 0;
+  double x, seconds = 0;
   char *end;
+  int own = plim_platform_has_own_times(w->platform, w->graph->costs);
   if (!text) return PLIM_OK;
   errno = 0;
   x = strtod(text, &end);
-  if (errno == 0 && end != text && x > 0 && isfinite(x) && strcmp(end, "x") == 0) {
+  if (errno != 0 || end == text || !(x > 0) || !isfinite(x)) return refuse_deadline(w, text);
+  if (strcmp(end, "x") == 0) {
     w->options.deadline_factor = x;
-    return PLIM_OK;
-  }
-  if (!w->s->o->platform) {
-    if (errno != 0 || end == text || *end || !(x >= 1) || x >= 0x1p60) {
-      return plim_fail(w->s->ctx, PLIM_EUSAGE,
-                       "--deadline %s is neither a factor as in 1.5x nor a time in the unit of the graph's", text);
-    }
-  } else if (!options_time(text, &x) || !(x > 0) || x >= 1e9) {
-    return plim_fail(w->s->ctx, PLIM_EUSAGE, "--deadline %s is neither a factor as in 1.5x nor a time as in 90s", text);
+  } else if (*end == 0 && own && x >= 1 && x < 0x1p60) {
+    w->options.deadline_ns = (int64_t)x;
+  } else if (*end != 0 && has_seconds(w->platform) && options_time(text, &seconds) && seconds >= 1e-9 &&
+             seconds < 1e9) {
+    w->options.deadline_ns = llround(seconds * 1e9);
   } else {
-    x *= 1e9;
+    return refuse_deadline(w, text);
   }
-  w->options.deadline_ns = (int64_t)x;
   return PLIM_OK;
 }
 
@@ -292,6 +311,7 @@ static double percent(double x, double of) {
 }
 
 void plan_spaces_figures(figures *f, const plim_graph *graph, const plim_space_plan *p) {
+  char text[HUMAN_BYTES];
   double value = plim_space_plan_value(p);
   int64_t time_ns = p->objective == PLIM_OBJECTIVE_SERIAL ? p->serial_ns : p->makespan_ns;
   figures_text(f, 0, "graph", "graph", graph->name);
@@ -302,14 +322,20 @@ void plan_spaces_figures(figures *f, const plim_graph *graph, const plim_space_p
   figures_text(f, 0, "objective", "objective", plim_objective_name(p->objective));
   add_spaces(f, p);
   figures_count(f, 0, "time_ns", NULL, time_ns);
-  figures_count(f, 0, "makespan_ns", "makespan", p->makespan_ns);
-  figures_count(f, 0, "serial_ns", "sum of times", p->serial_ns);
+  figures_count(f, 0, "makespan_ns", NULL, p->makespan_ns);
+  figures_text(f, 0, NULL, "makespan", space_time_words(graph, p, p->makespan_ns, text));
+  figures_count(f, 0, "serial_ns", NULL, p->serial_ns);
+  figures_text(f, 0, NULL, "sum of times", space_time_words(graph, p, p->serial_ns, text));
+  if (space_has_own_times(graph, p)) figures_note(f, 0, " (in the unit of the graph's times)");
   if (p->has_energy) {
     figures_real(f, 0, "energy_joule", "energy", "%.8g J", p->energy_joule);
   } else {
     figures_null(f, 0, "energy_joule");
   }
-  if (p->deadline_ns < INT64_MAX) figures_count(f, 0, "deadline_ns", "deadline", p->deadline_ns);
+  if (p->deadline_ns < INT64_MAX) {
+    figures_count(f, 0, "deadline_ns", NULL, p->deadline_ns);
+    figures_text(f, 0, NULL, "deadline", space_time_words(graph, p, p->deadline_ns, text));
+  }
   figures_real(f, 0, "overhead_percent", "overhead", "%.4f %%", percent(value, p->keep_all));
   figures_real(f, 0, "bound_percent", "lower bound", "%.4f %%", percent(p->bound, p->keep_all));
   figures_note(f, 0, ", class %s%s", plim_space_plan_class_name(p->plan_class), p->proved ? ", proved" : "");

@@ -38,6 +38,7 @@ void standard_streams(void) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
     if (open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) _exit(EXIT_IO);
   }
+  (void)signal(SIGXFSZ, SIG_IGN); /* beyond a limit of file sizes a write fails, and that has a sentence */
   (void)atexit(close_output);
 }
 

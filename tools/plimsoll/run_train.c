@@ -23,7 +23,12 @@ static void trace_step(const run *r, const plim_step_report *report) {
   int64_t done = r->times.count; /* this step among them */
   int traced = plim_exec_plan_of(exec, report->which) == r->s->program->plan[PLIM_PROGRAM_TRAIN];
   if (traced && done > RUN_TRACE_FROM && done <= RUN_TRACE_FROM + RUN_TRACE_STEPS) {
-    (void)plim_trace_add(r->trace, report->step, plim_exec_times(exec, PLIM_PROGRAM_TRAIN));
+    plim_exec_timeline line = plim_exec_last_timeline(exec, PLIM_PROGRAM_TRAIN);
+    if (line.begin_ns) {
+      (void)plim_trace_add_queues(r->trace, report->step, line.begin_ns, line.time_ns, line.waited_ns);
+    } else {
+      (void)plim_trace_add(r->trace, report->step, plim_exec_times(exec, PLIM_PROGRAM_TRAIN));
+    }
   }
   if (done == RUN_TRACE_FROM) plim_exec_timing_begin(exec);
   if (done == RUN_TRACE_FROM + RUN_TRACE_STEPS) plim_exec_timing_end(exec);
@@ -198,7 +203,7 @@ void run_figures_measured(figures *f, int column, const run *r) {
   int64_t median = times_percentile(&r->times, 50);
   if (r->times.count == 0) return;
   figures_bytes(f, column, "peak_measured_bytes", "peak, measured", r->peak_bytes);
-  paging_figures_measured(f, column, plim_trainer_exec(r->trainer));
+  paging_figures_measured(f, column, r->s->program->graph[PLIM_PROGRAM_TRAIN], plim_trainer_exec(r->trainer));
   figures_count(f, column, "steps", "steps", r->times.count);
   if (r->times.count > 1 && !session_uses_heap(r->s)) add_allocations(f, column, r, use.own_allocations);
   figures_real(f, column, "step_ms", "median step", "%.2f ms", (double)median / 1e6);
@@ -228,6 +233,7 @@ void run_figures_last(figures *f, const session *s) {
 
 outside run_outside(const session *s, int64_t arena_bytes) {
   int64_t resident = s->device->api->host_visible ? arena_bytes : 0;
+  resident += paging_resident_bytes(s->program->plan[PLIM_PROGRAM_TRAIN]);
   outside o = outside_measure(s->ctx, resident, plim_dataset_bytes(s->dataset));
   if (strcmp(s->device->machine.device, "cuda") != 0) return o;
   plim_cuda_memory now;

@@ -123,6 +123,10 @@ plim_status session_open(session *s, const options *o) {
 static plim_status open_device(session *s) {
   plim_device_options wanted = plim_device_options_default();
   wanted.threads = (int32_t)s->o->threads;
+  if (s->o->device_memory) { /* two devices have half of the threads each */
+    int32_t all = wanted.threads > 0 ? wanted.threads : plim_threads_default();
+    wanted.threads = all > 1 ? all / 2 : 1;
+  }
   wanted.eager = s->o->no_graph;
   if (strcmp(s->o->device, "check") != 0) return plim_device_open(s->ctx, s->o->device, &wanted, &s->device);
   PLIM_TRY(plim_device_open(s->ctx, "cpu", &wanted, &s->checked));

@@ -1,4 +1,4 @@
-/* Facts of the plan as sentences; times are in the plan's unit. */
+/* Facts of the plan as sentences. */
 #include "tools/plimsoll/space_reason.h"
 
 #include <stdarg.h>
@@ -7,10 +7,29 @@
 
 #include "tools/plimsoll/figures.h"
 
+int space_has_own_times(const plim_graph *g, const plim_space_plan *p) {
+  for (int32_t d = 0; g->costs && d < p->n_devices; d++) {
+    if (plim_costs_find_device(g->costs, p->device[d].name) >= 0) return 1;
+  }
+  return 0;
+}
+
+const char *space_time_words(const plim_graph *g, const plim_space_plan *p, int64_t time, char *text) {
+  return space_has_own_times(g, p) ? human_count(time, text) : human_time(time, text);
+}
+
 const char *space_storage_words(const plim_graph *g, int32_t storage, char *text) {
-  int32_t op = g->storage[storage].producer;
-  if (op >= 0) (void)snprintf(text, SPACE_WORDS, "%s", g->op[op].name);
-  if (op < 0) (void)snprintf(text, SPACE_WORDS, "storage %d", (int)storage);
+  int32_t op = storage >= 0 ? g->storage[storage].producer : -1, v = 0;
+  while (v < g->n_values && g->value[v].storage != storage) v++;
+  const char *name = storage >= 0 && v < g->n_values ? g->value[v].name : NULL;
+  if (op >= 0 && (g->op[op].n_writes == 1 || !name)) name = g->op[op].name;
+  if (name) {
+    (void)snprintf(text, SPACE_WORDS, "%s", name);
+  } else if (storage == PLIM_SPACE_WORKSPACE) {
+    (void)snprintf(text, SPACE_WORDS, "workspace");
+  } else {
+    (void)snprintf(text, SPACE_WORDS, "storage %d", (int)storage);
+  }
   return text;
 }
 
@@ -37,21 +56,26 @@ static void add(char *text, const char *format, ...) {
   va_end(arguments);
 }
 
+static const char *time_words(const plim_space_inspect *in, int64_t time, char *text) {
+  return space_time_words(in->graph, in->plan, time, text);
+}
+
 static void add_recompute(const plim_space_inspect *in, const plim_space_gap *gap, const plim_space_why *w,
                           char *text) {
   char time[HUMAN_BYTES], runs[HUMAN_BYTES];
   int64_t other = w->recompute_ns - w->copy_ns;
   if (!gap->paged) {
     add(text, "; recomputed by %s in %s", human_items(w->recompute_runs > 0 ? w->recompute_runs : 1, "run", runs),
-        human_count(in->plan->command[gap->until].time_ns, time));
+        time_words(in, in->plan->command[gap->until].time_ns, time));
     return;
   }
-  add(text, "; paged: copies take %s", human_count(w->copy_ns, time));
+  add(text, "; paged: copies take %s", time_words(in, w->copy_ns, time));
   if (!w->can_recompute) {
     add(text, ", and no recompute is possible");
     return;
   }
-  add(text, ", a recompute %s in %s", human_count(w->recompute_ns, time), human_items(w->recompute_runs, "run", runs));
+  add(text, ", a recompute %s in %s", time_words(in, w->recompute_ns, time),
+      human_items(w->recompute_runs, "run", runs));
   if (in->plan->has_energy) add(text, " and %.4g J", w->recompute_joule);
   if (other <= 0) add(text, ", on the device instead of the link");
 }
@@ -75,7 +99,7 @@ const char *space_reason_words(const plim_space_inspect *in, const plim_space_ga
   add_recompute(in, gap, w, text);
   if (w->link_free_ns >= 0) {
     add(text, "; %s had %s of %s free", p->queue[p->command[gap->until].queue].name,
-        human_count(w->link_free_ns, bytes), human_count(w->window_ns, budget));
+        time_words(in, w->link_free_ns, bytes), time_words(in, w->window_ns, budget));
   }
   if (w->next_use >= 0) {
     add(text, "; next use at command %d (%.60s)", (int)w->next_use,

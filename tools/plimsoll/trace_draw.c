@@ -114,7 +114,7 @@ static void put_step(const screen *s) {
   (void)attron(A_BOLD);
   put(ROW_OP, MARGIN, COLS - MARGIN, text);
   (void)attroff(A_BOLD);
-  (void)snprintf(text, sizeof text, "%s%slive %s of %s, clock %.3f ms, %.3f ms of them again",
+  (void)snprintf(text, sizeof text, "%s%slive %s of %s, clock %.3f ms, %.3f ms recomputed",
                  traced_fails_at(t, s->step) ? traced_end_title(t) : "", traced_fails_at(t, s->step) ? "; " : "",
                  plim_size_print(plim_inspect_live_bytes(t->inspect, s->step), live),
                  plim_size_print(trace_strip_bytes(t), size), (double)clock_ns / 1e6, (double)again_ns / 1e6);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/graph/sibling_path.h"
+#include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/process.h"
 
@@ -18,11 +19,16 @@ static void close_plan(traced_spaces *t) {
   plim_release(t->ctx, t->gap, t->n_gaps, sizeof *t->gap);
   plim_space_inspect_close(&t->in);
   plim_space_plan_free(t->plan);
+  trace_run_close(t);
   plim_graph_free(t->graph);
 }
 
-/* A plan of one arena is left to others. */
-static plim_status open_plan(traced_spaces *t, const char *path) {
+static int names_a_plan(const char *path) {
+  size_t n = strlen(path);
+  return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+static plim_status open_space_plan(traced_spaces *t, const char *path) {
   char beside[PLIM_BESIDE_PATH_BYTES];
   plim_plan *other = NULL;
   PLIM_TRY(plim_beside_graph_path(t->ctx, path, beside));
@@ -31,8 +37,15 @@ static plim_status open_plan(traced_spaces *t, const char *path) {
   if (!t->plan) return PLIM_OK;
   PLIM_TRY(plim_graph_load(t->ctx, beside, &t->graph));
   PLIM_TRY(plim_space_plan_check(t->ctx, t->graph, t->plan));
-  PLIM_TRY(plim_space_inspect_open(t->ctx, t->graph, t->plan, &t->in));
-  return plim_space_inspect_gaps(&t->in, &t->gap, &t->n_gaps);
+  return plim_space_inspect_open(t->ctx, t->graph, t->plan, &t->in);
+}
+
+/* A plan of one arena is left to others, and so is its trace. */
+static plim_status open_plan(traced_spaces *t, const char *path) {
+  int is = 0;
+  PLIM_TRY(trace_run_open(t, path, &is));
+  if (!is && names_a_plan(path)) PLIM_TRY(open_space_plan(t, path));
+  return t->plan ? plim_space_inspect_gaps(&t->in, &t->gap, &t->n_gaps) : PLIM_OK;
 }
 
 /* ---- by hand ---- */
@@ -134,6 +147,10 @@ static plim_status summary(session *s, const traced_spaces *t) {
   if (!s->o->json) return trace_spaces_summary(t, stdout);
   figures_begin(&f, 1, NULL, NULL);
   plan_spaces_figures(&f, t->graph, t->plan);
+  if (t->trace) {
+    json_t *list = paging_transfers_json(t->graph, t->paged, t->transfer, t->n_transfers);
+    (void)json_object_set_new(f.object, "transfers", list);
+  }
   figures_print(&f, 1);
   figures_end(&f);
   return PLIM_OK;

@@ -8,6 +8,10 @@
 
 enum { MOST_STORAGES = 12, BAR = 24, LEFT_OUT = 3 };
 
+static const char *time_words(const traced_spaces *t, int64_t time, char *text) {
+  return space_time_words(t->graph, t->plan, time, text);
+}
+
 /* ---- one command ---- */
 
 static void print_head(const traced_spaces *t, int32_t c, FILE *to) {
@@ -17,12 +21,13 @@ static void print_head(const traced_spaces *t, int32_t c, FILE *to) {
   int32_t cause = plim_space_inspect_cause(&t->in, c, &idle);
   fprintf(to, "command %d of %d: %.60s on %s\n", (int)c, (int)p->n_commands, space_command_words(t->graph, p, c, words),
           p->queue[p->command[c].queue].name);
-  fprintf(to, "from %s to %s of %s\n", human_count(t->in.begin_ns[c], a), human_count(t->in.end_ns[c], b),
-          human_count(p->makespan_ns, d));
+  fprintf(to, "from %s to %s of %s\n", time_words(t, t->in.begin_ns[c], a), time_words(t, t->in.end_ns[c], b),
+          time_words(t, p->makespan_ns, d));
   if (cause >= 0) {
-    fprintf(to, "its queue stood idle for %s, until command %d (%.40s on %s) ended\n", human_count(idle, a), (int)cause,
-            space_command_words(t->graph, p, cause, words), p->queue[p->command[cause].queue].name);
+    fprintf(to, "its queue stood idle for %s, until command %d (%.40s on %s) ended\n", time_words(t, idle, a),
+            (int)cause, space_command_words(t->graph, p, cause, words), p->queue[p->command[cause].queue].name);
   }
+  trace_run_command(t, c, to);
 }
 
 static void print_now(const traced_spaces *t, int32_t c, int64_t now, char *text, size_t size) {
@@ -44,7 +49,7 @@ static void print_queue(const traced_spaces *t, int32_t q, int64_t now, FILE *to
   }
   fprintf(to, "%-16.16s %-30.30s %.31s\n", t->plan->queue[q].name, doing, next);
   if (s.next < 0 || s.caused_by < 0 || s.idle_ns == 0) return;
-  fprintf(to, "%-16s   it waits %s for %d %.40s\n", "", human_count(s.idle_ns, idle), (int)s.caused_by,
+  fprintf(to, "%-16s   it waits %s for %d %.40s\n", "", time_words(t, s.idle_ns, idle), (int)s.caused_by,
           space_command_words(t->graph, t->plan, s.caused_by, words));
 }
 
@@ -168,8 +173,8 @@ static void print_queue_use(const traced_spaces *t, int32_t q, FILE *to) {
     if (plim_space_inspect_cause(&t->in, c, &idle) >= 0) waited += idle;
   }
   double share = t->plan->makespan_ns > 0 ? 100.0 * (double)busy / (double)t->plan->makespan_ns : 0;
-  fprintf(to, "%-16.16s %8d %17s %6.1f %% %17s\n", t->plan->queue[q].name, (int)n, human_count(busy, a), share,
-          human_count(waited, b));
+  fprintf(to, "%-16.16s %8d %17s %6.1f %% %17s\n", t->plan->queue[q].name, (int)n, time_words(t, busy, a), share,
+          time_words(t, waited, b));
 }
 
 plim_status trace_spaces_summary(const traced_spaces *t, FILE *to) {
@@ -178,7 +183,7 @@ plim_status trace_spaces_summary(const traced_spaces *t, FILE *to) {
   int32_t paged = 0;
   for (int32_t i = 0; i < t->n_gaps; i++) paged += t->gap[i].paged;
   fprintf(to, "%s by %s: %d commands, makespan %s", t->graph->name, p->planner, (int)p->n_commands,
-          human_count(p->makespan_ns, a));
+          time_words(t, p->makespan_ns, a));
   if (p->has_energy) fprintf(to, ", %.8g J", p->energy_joule);
   fprintf(to, "\n\n%-16s %8s %17s %8s %17s\n", "queue", "commands", "busy", "share", "waits for others");
   for (int32_t q = 0; q < p->n_queues; q++) print_queue_use(t, q, to);
@@ -190,5 +195,6 @@ plim_status trace_spaces_summary(const traced_spaces *t, FILE *to) {
   }
   fprintf(to, "\n%d times a storage leaves a space and returns: %d by copies, %d by runs\n", (int)t->n_gaps, (int)paged,
           (int)(t->n_gaps - paged));
+  trace_run_transfers(t, to);
   return PLIM_OK;
 }

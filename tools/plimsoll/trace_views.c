@@ -86,7 +86,7 @@ static void print_changes(const traced *t, int32_t step, FILE *to) {
 /* Time so far, and how much of it was spent again. */
 static void print_clock(const traced *t, int32_t step, FILE *to) {
   int64_t again_ns, clock_ns = traced_clock_ns(t, step, &again_ns);
-  fprintf(to, "  clock %.3f ms, %.3f ms of them again", (double)clock_ns / 1e6, (double)again_ns / 1e6);
+  fprintf(to, "  clock %.3f ms, %.3f ms recomputed", (double)clock_ns / 1e6, (double)again_ns / 1e6);
   if (t->plan->keep_all_ns > 0) fprintf(to, ": %.2f %%", (double)again_ns * 100 / (double)t->plan->keep_all_ns);
   fprintf(to, " of a step with everything kept\n");
 }
@@ -347,7 +347,7 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
   figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
   figures_count(&f, 0, "plan_steps", "steps", plan->n_steps);
   figures_count(&f, 0, "repeats", NULL, repeats);
-  figures_note(&f, 0, ", %d of them again", (int)repeats);
+  figures_note(&f, 0, ", %d of them repeats", (int)repeats);
   figures_count(&f, 0, "training_steps", "training steps", t->runs);
   figures_real(&f, 0, "planned_ms", "planned", "%.3f ms", (double)plan->time_ns / 1e6);
   if (t->runs > 0) {

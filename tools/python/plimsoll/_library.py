@@ -1,7 +1,7 @@
 """The shared library libplimsoll-plan by ctypes: the structs and functions that this package calls, and no others.
 
-The layouts follow the public headers (runtime/graph/graph.h, plan.h, profile.h, planner/planner.h); the tests compare
-them with what the library writes.
+The library says where the fields of its structs lie (plim_struct_field). One that lacks a field, or has it in another
+size, is refused.
 """
 
 from __future__ import annotations
@@ -20,192 +20,115 @@ MOST_OUTPUTS = 8
 U8, FLAT, CUSTOM = 2, 0, 0
 
 
-class Shape(c.Structure):
-    _fields_ = [("dtype", c.c_int), ("layout", c.c_int), ("rank", c.c_int32), ("dim", c.c_int64 * 4)]
+_I32, _I64, _TEXT = c.c_int32, c.c_int64, c.c_char_p
 
 
-class Attrs(c.Structure):
-    _fields_ = [
-        ("kernel", c.c_int32 * 2),
-        ("stride", c.c_int32 * 2),
-        ("pad", c.c_int32 * 2),
-        ("relu", c.c_int32),
-        ("add", c.c_int32),
-        ("tf32", c.c_int32),
-        ("eps", c.c_float),
-        ("momentum", c.c_float),
-        ("drop", c.c_float),
-        ("count", c.c_int64),
-        ("scale", c.c_float * 4),
-        ("shift", c.c_float * 4),
-    ]
+def _text(n_bytes: int):
+    return c.c_char * n_bytes
 
 
-class Pair(c.Structure):
-    _fields_ = [("out", c.c_int32), ("in_", c.c_int32)]
-
-
-class OpSpec(c.Structure):
-    _fields_ = [
-        ("name", c.c_char_p),
+# The fields that this package reads or writes. Their places come from the library, which may have more of them.
+_STRUCTS = {
+    "plim_shape": [("dtype", c.c_int), ("layout", c.c_int), ("rank", _I32), ("dim", _I64 * 4)],
+    "plim_op_spec": [
+        ("name", _TEXT),
         ("kind", c.c_int),
         ("cls", c.c_int),
         ("phase", c.c_int),
-        ("attrs", Attrs),
-        ("n_in", c.c_int32),
-        ("n_out", c.c_int32),
-        ("n_upd", c.c_int32),
-        ("n_pairs", c.c_int32),
-        ("in_", c.c_int32 * 8),
-        ("out", c.c_int32 * MOST_OUTPUTS),
-        ("upd", c.c_int32 * 2),
-        ("many_in", c.POINTER(c.c_int32)),
-        ("pair", Pair * 8),
-        ("time_ns", c.c_int64),
-        ("id", c.POINTER(c.c_int64)),
-    ]
-
-
-class Variant(c.Structure):
-    _fields_ = [
-        ("name", c.c_char * 32),
-        ("label", c.c_char * 32),
-        ("time_ns", c.c_int64),
-        ("workspace_bytes", c.c_int64),
-    ]
-
-
-class Machine(c.Structure):
-    _fields_ = [
-        ("device", c.c_char * 32),
-        ("cpu", c.c_char * 96),
-        ("isa", c.c_char * 32),
-        ("library", c.c_char * 96),
-        ("build", c.c_char * 32),
-        ("threads", c.c_int32),
-    ]
-
-
-class Options(c.Structure):
-    _fields_ = [
+        ("n_in", _I32),
+        ("n_out", _I32),
+        ("out", _I32 * MOST_OUTPUTS),
+        ("many_in", c.POINTER(_I32)),
+        ("time_ns", _I64),
+    ],
+    "plim_variant": [("name", _text(32)), ("label", _text(32)), ("time_ns", _I64), ("workspace_bytes", _I64)],
+    "plim_machine": [("device", _text(32)), ("library", _text(96)), ("threads", _I32)],
+    "plim_plan_options": [
         ("struct_bytes", c.c_size_t),
-        ("planner", c.c_char_p),
-        ("budget_bytes", c.c_int64),
-        ("order", c.c_int),
-        ("unpacked", c.c_int32),
-        ("threads", c.c_int32),
-        ("copies", c.c_int32),
-        ("labels", c.c_int),
-        ("label", c.c_void_p),
+        ("budget_bytes", _I64),
+        ("unpacked", _I32),
+        ("threads", _I32),
         ("seed", c.c_uint64),
-        ("iterations", c.c_int64),
-        ("time_limit_ns", c.c_int64),
-        ("front_folder", c.c_char_p),
-        ("from_front", c.c_void_p),
-        ("paging", c.c_void_p),
-        ("known", c.c_void_p),
-    ]
+        ("iterations", _I64),
+        ("time_limit_ns", _I64),
+    ],
+    "plim_plan_floor": [("smallest_bytes", _I64), ("bound_bytes", _I64), ("op", _I32)],
+    "plim_step": [("op", _I32)],
+    "plim_plan": [
+        ("planner", _text(32)),
+        ("n_steps", _I32),
+        ("step", c.c_void_p),
+        ("peak_bytes", _I64),
+        ("time_ns", _I64),
+        ("keep_all_ns", _I64),
+        ("bound_ns", _I64),
+        ("proved", _I32),
+    ],
+    "plim_progress": [("stage", _TEXT), ("elapsed_ns", _I64), ("best_percent", c.c_double)],
+}
 
 
-class Floor(c.Structure):
-    _fields_ = [
-        ("smallest_bytes", c.c_int64),
-        ("bound_bytes", c.c_int64),
-        ("op", c.c_int32),
-        ("keep_all_bytes", c.c_int64),
-        ("fixed_numerics", c.c_int32),
-        ("conflict", c.c_char * 512),
-        ("cut_short", c.c_int32),
-    ]
+def _places(library) -> dict[tuple[str, str], tuple[int, int]]:
+    """(offset, bytes) by struct and field, as the library's compiler laid them out."""
+    named = library.plim_struct_field
+    named.restype = c.c_int
+    named.argtypes = [_I32, c.POINTER(_TEXT), c.POINTER(_TEXT), c.POINTER(c.c_size_t), c.POINTER(c.c_size_t)]
+    struct, field, offset, n_bytes = _TEXT(), _TEXT(), c.c_size_t(), c.c_size_t()
+    found, row = {}, 0
+    while named(row, c.byref(struct), c.byref(field), c.byref(offset), c.byref(n_bytes)):
+        found[struct.value.decode(), field.value.decode()] = (offset.value, n_bytes.value)
+        row += 1
+    return found
 
 
-class Step(c.Structure):
-    _fields_ = [
-        ("kind", c.c_int),
-        ("op", c.c_int32),
-        ("variant", c.c_int32),
-        ("queue", c.c_int32),
-        ("n_pairs", c.c_int32),
-        ("pair", Pair * MOST_OUTPUTS),
-        ("n_wait", c.c_int32),
-        ("wait", c.c_void_p),
-        ("storage", c.c_int32),
-        ("from_", c.c_int32),
-        ("to", c.c_int32),
-        ("time_ns", c.c_int64),
-    ]
+def _structure(name: str, places) -> type[c.Structure]:
+    """A struct with the fields that are named here in the places that the library has for them. ImportError: it has no
+    such field, or one of another size."""
+    rows, at = [], 0
+    for field, kind in sorted(_STRUCTS[name], key=lambda row: places.get((name, row[0]), (0, 0))):
+        offset, n_bytes = places.get((name, field), (-1, -1))
+        if n_bytes != c.sizeof(kind):
+            raise ImportError(f"libplimsoll-plan is of another version: {name}.{field} has {n_bytes} bytes")
+        if offset > at:
+            rows.append((f"_before_{field}", _text(offset - at)))
+        rows.append((field, kind))
+        at = offset + n_bytes
+    total = places[name, ""][1]
+    if total > at:
+        rows.append(("_after", _text(total - at)))
+    made = type(name, (c.Structure,), {"_pack_": 1, "_fields_": rows})
+    assert c.sizeof(made) == total
+    return made
 
 
-class Numerics(c.Structure):
-    _fields_ = [("machine", Machine), ("hash", c.c_char * 65)]
-
-
-class PlanStruct(c.Structure):
-    _fields_ = [
-        ("ctx", c.c_void_p),
-        ("fingerprint", c.c_char * 65),
-        ("numerics", Numerics),
-        ("planner", c.c_char * 32),
-        ("plan_class", c.c_int),
-        ("packed", c.c_int32),
-        ("n_steps", c.c_int32),
-        ("n_buffers", c.c_int32),
-        ("n_variants", c.c_int32),
-        ("step", c.POINTER(Step)),
-        ("buffer", c.c_void_p),
-        ("variant", c.c_void_p),
-        ("budget_bytes", c.c_int64),
-        ("peak_bytes", c.c_int64),
-        ("arena_bytes", c.c_int64),
-        ("time_ns", c.c_int64),
-        ("keep_all_ns", c.c_int64),
-        ("bound_ns", c.c_int64),
-        ("proved", c.c_int32),
-    ]
-
-
-class ProgressStruct(c.Structure):
-    _fields_ = [
-        ("stage", c.c_char_p),
-        ("done", c.c_int64),
-        ("total", c.c_int64),
-        ("elapsed_ns", c.c_int64),
-        ("best_percent", c.c_double),
-        ("bound_percent", c.c_double),
-    ]
-
-
-OnProgress = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(ProgressStruct))
-
-_int, _i32p, _p, _pp = c.c_int, c.POINTER(c.c_int32), c.c_void_p, c.POINTER(c.c_void_p)
-_FUNCTIONS = {  # name: result, arguments
-    "plim_context_new": (_int, [_p, _p, _pp]),
+OnProgress = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p)
+_int, _i32p, _p, _text_p = c.c_int, c.POINTER(_I32), c.c_void_p, c.c_char_p
+_FUNCTIONS = {  # name: result, arguments; a pointer to a struct or to a pointer is _p
+    "plim_context_new": (_int, [_p, _p, _p]),
     "plim_context_free": (None, [_p]),
-    "plim_context_error": (c.c_char_p, [_p]),
+    "plim_context_error": (_text_p, [_p]),
     "plim_context_set_progress": (None, [_p, OnProgress, _p]),
     "plim_context_cancel": (None, [_p]),
-    "plim_context_resume": (None, [_p]),
-    "plim_graph_begin": (_int, [_p, c.c_char_p, c.c_int32, _pp]),
+    "plim_graph_begin": (_int, [_p, _text_p, _I32, _p]),
     "plim_graph_set_unpacked": (None, [_p]),
-    "plim_graph_add_storage": (_int, [_p, _int, c.c_int64, _i32p]),
-    "plim_graph_add_value": (_int, [_p, c.c_char_p, c.c_int32, c.c_int64, c.POINTER(Shape), _i32p]),
-    "plim_graph_add_op": (_int, [_p, c.POINTER(OpSpec), _i32p]),
-    "plim_graph_end": (_int, [_p, _pp]),
+    "plim_graph_add_storage": (_int, [_p, _int, _I64, _i32p]),
+    "plim_graph_add_value": (_int, [_p, _text_p, _I32, _I64, _p, _i32p]),
+    "plim_graph_add_op": (_int, [_p, _p, _i32p]),
+    "plim_graph_end": (_int, [_p, _p]),
     "plim_graph_builder_free": (None, [_p]),
     "plim_graph_free": (None, [_p]),
-    "plim_graph_save": (_int, [_p, c.c_char_p]),
-    "plim_profile_make": (
-        _int,
-        [_p, c.POINTER(Machine), _int, _i32p, c.POINTER(Variant), _pp],
-    ),
+    "plim_graph_save": (_int, [_p, _text_p]),
+    "plim_profile_make": (_int, [_p, _p, _int, _i32p, _p, _p]),
     "plim_profile_free": (None, [_p]),
-    "plim_profile_save": (_int, [_p, c.c_char_p]),
-    "plim_plan_options_default": (Options, []),
-    "plim_plan_make": (_int, [_p, _p, _p, c.POINTER(Options), c.POINTER(c.POINTER(PlanStruct))]),
-    "plim_plan_keep_all": (_int, [_p, _p, _p, c.POINTER(Options), c.POINTER(c.POINTER(PlanStruct))]),
-    "plim_plan_smallest": (_int, [_p, _p, _p, c.POINTER(Options), c.POINTER(Floor), c.POINTER(c.POINTER(PlanStruct))]),
-    "plim_plan_save": (_int, [c.POINTER(PlanStruct), c.c_char_p]),
-    "plim_plan_free": (None, [c.POINTER(PlanStruct)]),
+    "plim_profile_save": (_int, [_p, _text_p]),
+    "plim_plan_make": (_int, [_p, _p, _p, _p, _p]),
+    "plim_plan_keep_all": (_int, [_p, _p, _p, _p, _p]),
+    "plim_plan_smallest": (_int, [_p, _p, _p, _p, _p, _p]),
+    "plim_plan_save": (_int, [_p, _text_p]),
+    "plim_plan_free": (None, [_p]),
+    "plim_trace_begin": (_int, [_p, _p, _text_p, _p]),
+    "plim_trace_add": (_int, [_p, _I64, c.POINTER(_I64)]),
+    "plim_trace_end": (_int, [_p]),
 }
 
 
@@ -220,6 +143,7 @@ def _candidates():
 
 
 def _load():
+    """(the library, its structs by name)"""
     refused = []
     for path in _candidates():
         try:
@@ -227,16 +151,29 @@ def _load():
             for name, (result, arguments) in _FUNCTIONS.items():
                 function = getattr(library, name)
                 function.restype, function.argtypes = result, arguments
-        except (OSError, AttributeError) as error:
+            places = _places(library)
+            structs = {name: _structure(name, places) for name in _STRUCTS}
+            library.plim_plan_options_default.restype = structs["plim_plan_options"]
+            return library, structs
+        except (OSError, AttributeError, ImportError) as error:
             refused.append(str(error))
-            continue
-        options = library.plim_plan_options_default()
-        if options.struct_bytes == c.sizeof(Options):
-            return library
-        refused.append(f"{path} is of another version: its plan options have {options.struct_bytes} bytes")
     raise ImportError(
         "libplimsoll-plan was not found; PLIMSOLL_LIBRARY may name the file. " + "; ".join(refused)
     )
 
 
-library = _load()
+library, _structs = _load()
+Shape, OpSpec, Variant = _structs["plim_shape"], _structs["plim_op_spec"], _structs["plim_variant"]
+Machine, Options, Floor = _structs["plim_machine"], _structs["plim_plan_options"], _structs["plim_plan_floor"]
+_Step, _Plan, _Progress = _structs["plim_step"], _structs["plim_plan"], _structs["plim_progress"]
+
+
+def plan_of(handle: c.c_void_p):
+    """The plan behind a pointer, and the op of each of its commands."""
+    plan = _Plan.from_address(handle.value)
+    steps = (_Step * plan.n_steps).from_address(plan.step)
+    return plan, [step.op for step in steps]
+
+
+def progress_of(address: int):
+    return _Progress.from_address(address)

@@ -6,6 +6,7 @@ import ctypes as c
 import dataclasses
 import sys
 import time
+import weakref
 
 from . import _library
 from ._library import library as lib
@@ -74,6 +75,20 @@ class Plan:
     bound_ns: int  # proven: no plan within the budget takes less
     proved: bool  # time_ns is the least
     planner: str
+    documents: _Documents | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    def save(self, folder: str):
+        """graph.json, profile.json and plan.json in the folder: what the program `plimsoll` reads."""
+        self.documents.save(folder)
+
+    def write_trace(self, path: str, times_ns: list[int]):
+        """The trace of one run of the plan, with plan and graph beside it, for `plimsoll trace ACTION path`.
+
+        times_ns  of each run in `order`, measured
+        """
+        if len(times_ns) != len(self.order):
+            raise ValueError(f"{len(times_ns)} times for a plan of {len(self.order)} runs")
+        self.documents.write_trace(path, times_ns)
 
     @property
     def overhead_percent(self) -> float:
@@ -111,7 +126,7 @@ class _Context:
     def _report(self, _user, progress):
         try:
             if self.visible and time.monotonic() - self.begin > 2:
-                row = progress.contents
+                row = _library.progress_of(progress)
                 best = f", {row.best_percent:.1f} % more time" if row.best_percent >= 0 else ""
                 print(f"\r{row.stage.decode()}: {row.elapsed_ns / 1e9:.0f} s{best}\x1b[K", end="", file=sys.stderr)
                 self.shown = True
@@ -132,10 +147,47 @@ class _Context:
     def sentence(self) -> str:
         return lib.plim_context_error(self.handle).decode()
 
-    def close(self):
+    def quiet(self):
+        """The line of progress ends; no other follows."""
         if self.shown:
             print("\r\x1b[K", end="", file=sys.stderr)
+        self.shown = self.visible = False
+
+    def close(self):
+        self.quiet()
         lib.plim_context_free(self.handle)
+
+
+class _Documents:
+    """Graph, profile and plan in the library, freed with the last reference."""
+
+    def __init__(self, context: _Context):
+        self.context = context
+        self.graph, self.profile = c.c_void_p(), c.c_void_p()
+        self.plan = c.c_void_p()
+        self.free = weakref.finalize(self, self._free, context, self.graph, self.profile, self.plan)
+
+    @staticmethod
+    def _free(context, graph, profile, plan):
+        lib.plim_plan_free(plan)
+        lib.plim_profile_free(profile)
+        lib.plim_graph_free(graph)
+        context.close()
+
+    def save(self, folder: str):
+        check = self.context.check
+        check(lib.plim_graph_save(self.graph, f"{folder}/graph.json".encode()))
+        check(lib.plim_profile_save(self.profile, f"{folder}/profile.json".encode()))
+        check(lib.plim_plan_save(self.plan, f"{folder}/plan.json".encode()))
+
+    def write_trace(self, path: str, times_ns: list[int]):
+        check, writer = self.context.check, c.c_void_p()
+        stem = path[: -len(".jsonl")] if path.endswith(".jsonl") else path
+        check(lib.plim_graph_save(self.graph, f"{stem}.plan.graph.json".encode()))
+        check(lib.plim_plan_save(self.plan, f"{stem}.plan.json".encode()))
+        check(lib.plim_trace_begin(self.graph, self.plan, path.encode(), c.byref(writer)))
+        lib.plim_trace_add(writer, 0, (c.c_int64 * len(times_ns))(*times_ns))
+        check(lib.plim_trace_end(writer))
 
 
 class Graph:
@@ -175,6 +227,31 @@ class Graph:
         self.ops.append(_Op(name, list(reads), list(writes), cls, phase, time_ns, workspace_bytes))
         return len(self.ops) - 1
 
+    def live_bytes(self, order: list[int]) -> tuple[list[int], list[list[tuple[int, int]]]]:
+        """(bytes that are there during each run of an order, workspaces included; for each storage the runs
+        [begin, end) in which it is there, once for each time that it is written)."""
+        lives: list[list[tuple[int, int]]] = [[] for _ in self.storages]
+        for place, (role, _) in enumerate(self.storages):
+            if role not in ("activation", "gradient", "output"):
+                lives[place] = [(0, len(order) if role != "input" else 0)]
+        for step, op in enumerate(order):
+            for storage in self.ops[op].writes:
+                lives[storage].append((step, step + 1))
+            for storage in self.ops[op].reads:
+                lives[storage][-1] = (lives[storage][-1][0], max(step + 1, lives[storage][-1][1]))
+        change = [0] * (len(order) + 1)
+        for (role, n_bytes), rows in zip(self.storages, lives):
+            if role == "output" and rows:
+                rows[-1] = (rows[-1][0], len(order))
+            for begin, end in rows:
+                change[begin] += n_bytes
+                change[end] -= n_bytes
+        live, now = [], 0
+        for step, op in enumerate(order):
+            now += change[step]
+            live.append(now + self.ops[op].workspace_bytes)
+        return live, lives
+
     # ---- to the library and back ----
 
     def _op_spec(self, index: int, op: _Op):
@@ -192,13 +269,15 @@ class Graph:
         spec.out[: len(op.writes)] = op.writes
         return spec, reads
 
-    def _build(self, context: _Context) -> c.c_void_p:
-        builder, graph, out = c.c_void_p(), c.c_void_p(), c.c_int32()
+    def _build(self, context: _Context, graph: c.c_void_p):
+        builder, out = c.c_void_p(), c.c_int32()
         context.check(lib.plim_graph_begin(context.handle, self.name.encode(), 0, c.byref(builder)))
         try:
             lib.plim_graph_set_unpacked(builder)
             for i, (role, n_bytes) in enumerate(self.storages):
-                shape = _library.Shape(_library.U8, _library.FLAT, 1, (n_bytes, 1, 1, 1))
+                shape = _library.Shape(
+                    dtype=_library.U8, layout=_library.FLAT, rank=1, dim=(n_bytes, 1, 1, 1)
+                )
                 role_id = _library.ROLES.index(role)
                 context.check(lib.plim_graph_add_storage(builder, role_id, n_bytes, c.byref(out)))
                 context.check(lib.plim_graph_add_value(builder, f"v{i}".encode(), i, 0, c.byref(shape), c.byref(out)))
@@ -209,20 +288,21 @@ class Graph:
             lib.plim_graph_builder_free(builder)
             raise
         context.check(lib.plim_graph_end(builder, c.byref(graph)))
-        return graph
 
-    def _profile(self, context: _Context, graph, measured: bool, device: str) -> c.c_void_p:
-        profile = c.c_void_p()
+    def _documents(self, measured: bool, progress: bool) -> _Documents:
+        documents = _Documents(_Context(progress))
+        self._build(documents.context, documents.graph)
         first = (c.c_int32 * (len(self.ops) + 1))(*range(len(self.ops) + 1))
         rows = (_library.Variant * len(self.ops))()
         for row, op in zip(rows, self.ops):
             row.name = row.label = b"torch"
             row.time_ns, row.workspace_bytes = op.time_ns, op.workspace_bytes
-        machine = _library.Machine(device=device.encode(), threads=1)
-        context.check(
-            lib.plim_profile_make(graph, c.byref(machine), int(measured), first, rows, c.byref(profile))
+        machine = _library.Machine(device=b"torch", threads=1)
+        made = lib.plim_profile_make(
+            documents.graph, c.byref(machine), int(measured), first, rows, c.byref(documents.profile)
         )
-        return profile
+        documents.context.check(made)
+        return documents
 
     def plan(
         self,
@@ -242,38 +322,53 @@ class Graph:
         save        folder in which graph.json, profile.json and plan.json are written
         DoesNotFit: no plan was found. Error: the graph is wrong.
         """
-        context = _Context(progress)
-        graph = profile = None
-        plan = c.POINTER(_library.PlanStruct)()
-        try:
-            graph = self._build(context)
-            profile = self._profile(context, graph, measured, "torch")
-            options = lib.plim_plan_options_default()
-            options.unpacked, options.threads, options.seed, options.iterations = 1, threads, seed, iterations
-            options.budget_bytes = _library.NO_BUDGET if budget_bytes is None else budget_bytes
-            options.time_limit_ns = int(1e9 * time_limit) if time_limit else 0
-            call = lib.plim_plan_keep_all if budget_bytes is None else lib.plim_plan_make
-            if context.check(call(context.handle, graph, profile, c.byref(options), c.byref(plan))) != _library.OK:
-                self._refuse(context, graph, profile, options)
-            if save is not None:
-                self._save(context, graph, profile, plan, save)
-            return self._read(plan.contents, budget_bytes)
-        finally:
-            lib.plim_plan_free(plan)
-            lib.plim_profile_free(profile)
-            lib.plim_graph_free(graph)
-            context.close()
+        documents = self._documents(measured, progress)
+        context = documents.context
+        options = self._options(threads, seed, iterations, time_limit)
+        options.budget_bytes = _library.NO_BUDGET if budget_bytes is None else budget_bytes
+        call = lib.plim_plan_keep_all if budget_bytes is None else lib.plim_plan_make
+        status = call(
+            context.handle, documents.graph, documents.profile, c.byref(options), c.byref(documents.plan)
+        )
+        if context.check(status) != _library.OK:
+            self._refuse(documents, options)
+        if save is not None:
+            documents.save(save)
+        return self._read(documents, budget_bytes)
+
+    def plan_smallest(
+        self, *, time_limit: float | None = None, threads: int = 1, seed: int = 1, measured: bool = False
+    ) -> tuple[Plan, int, str]:
+        """(the plan of the smallest budget that was found, bytes below which none exists, the op that needs them)."""
+        documents = self._documents(measured, True)
+        options = self._options(threads, seed, 0, time_limit)
+        floor = _library.Floor()
+        status = lib.plim_plan_smallest(
+            documents.context.handle,
+            documents.graph,
+            documents.profile,
+            c.byref(options),
+            c.byref(floor),
+            c.byref(documents.plan),
+        )
+        if documents.context.check(status) != _library.OK:
+            raise Error(documents.context.sentence())
+        found = self._read(documents, floor.smallest_bytes)
+        return found, floor.bound_bytes, self.ops[floor.op].name
 
     @staticmethod
-    def _save(context, graph, profile, plan, folder: str):
-        context.check(lib.plim_graph_save(graph, f"{folder}/graph.json".encode()))
-        context.check(lib.plim_profile_save(profile, f"{folder}/profile.json".encode()))
-        context.check(lib.plim_plan_save(plan, f"{folder}/plan.json".encode()))
+    def _options(threads: int, seed: int, iterations: int, time_limit: float | None):
+        options = lib.plim_plan_options_default()
+        options.unpacked, options.threads, options.seed, options.iterations = 1, threads, seed, iterations
+        options.time_limit_ns = int(1e9 * time_limit) if time_limit else 0
+        return options
 
-    def _refuse(self, context, graph, profile, options):
-        floor = _library.Floor()
+    def _refuse(self, documents: _Documents, options):
+        floor, context = _library.Floor(), documents.context
         sentence = context.sentence()
-        status = lib.plim_plan_smallest(context.handle, graph, profile, c.byref(options), c.byref(floor), None)
+        status = lib.plim_plan_smallest(
+            context.handle, documents.graph, documents.profile, c.byref(options), c.byref(floor), None
+        )
         if context.check(status) != _library.OK:
             raise Error(sentence)
         name = self.ops[floor.op].name
@@ -287,9 +382,11 @@ class Graph:
         )
 
     @staticmethod
-    def _read(plan: _library.PlanStruct, budget_bytes: int | None) -> Plan:
+    def _read(documents: _Documents, budget_bytes: int | None) -> Plan:
+        plan, order = _library.plan_of(documents.plan)
+        documents.context.quiet()
         return Plan(
-            order=[plan.step[i].op for i in range(plan.n_steps)],
+            order=order,
             budget_bytes=budget_bytes,
             peak_bytes=plan.peak_bytes,
             time_ns=plan.time_ns,
@@ -297,4 +394,5 @@ class Graph:
             bound_ns=plan.bound_ns,
             proved=bool(plan.proved),
             planner=plan.planner.decode(),
+            documents=documents,
         )

@@ -98,6 +98,34 @@ class Planning(unittest.TestCase):
         self.assertRaises(ValueError, plimsoll.parse_bytes, "40%")
         self.assertEqual(plimsoll.format_bytes(3 * 2**29), "1.5 GiB")
 
+    def test_a_struct_that_has_grown_is_read_where_its_fields_are_now(self):
+        from plimsoll import _library
+
+        grown = {("plim_step", ""): (0, 24), ("plim_step", "op"): (12, 4)}
+        struct = _library._structure("plim_step", grown)
+        self.assertEqual((struct.op.offset, struct.op.size), (12, 4))
+        for wrong in ({("plim_step", ""): (0, 24)}, {**grown, ("plim_step", "op"): (16, 8)}):
+            self.assertRaises(ImportError, _library._structure, "plim_step", wrong)
+
+    def test_a_trace_of_a_plan_is_written_for_the_program(self):
+        graph = chain()
+        plan = graph.plan(graph.plan().peak_bytes * 2 // 3)
+        with tempfile.TemporaryDirectory() as folder:
+            plan.write_trace(f"{folder}/t.jsonl", [10 + i for i in range(len(plan.order))])
+            lines = [json.loads(row) for row in pathlib.Path(folder, "t.jsonl").read_text().splitlines()]
+            self.assertEqual([row["op"] for row in lines[1:-1]], plan.order)
+            self.assertEqual(lines[2]["time_ns"], 11)
+            self.assertEqual(max(row["live_bytes"] for row in lines[1:-1]), plan.peak_bytes)
+            self.assertTrue(pathlib.Path(folder, "t.plan.graph.json").exists())
+        self.assertRaises(ValueError, plan.write_trace, "t.jsonl", [1])
+
+    def test_live_bytes_are_those_of_the_plan(self):
+        graph = chain()
+        plan = graph.plan(graph.plan().peak_bytes * 2 // 3)
+        live, lives = graph.live_bytes(plan.order)
+        self.assertEqual(max(live), plan.peak_bytes)
+        self.assertTrue(any(len(rows) > 1 for rows in lives))
+
     def test_a_library_that_is_not_there_is_named(self):
         environment = {**os.environ, "PLIMSOLL_LIBRARY": "/nowhere/libplimsoll-plan.so"}
         import subprocess

@@ -151,7 +151,6 @@ class Compile(unittest.TestCase):
         step = pt.compile(WithLoss(net), budget="100%")
         self.assertRaises(plimsoll.Error, step.report)
         step(*batch)
-        self.assertRaises(plimsoll.Error, step, batch[0][:8], batch[1][:8])
         with self.assertRaises(plimsoll.Error):
             pt.compile(net, budget="1GiB")(batch[0])  # returns no loss
 

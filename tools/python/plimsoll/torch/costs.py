@@ -21,7 +21,8 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .joint import storage_of, tensors
+from .fusion import is_fusible
+from .joint import Joint, storage_of, tensors
 from .memory import peak_bytes
 
 MOST_RUNS, ENOUGH_NS = 10, 50_000_000  # the least of so many runs, or of those in so much time
@@ -77,24 +78,29 @@ def _measure(node: fx.Node) -> Cost:
     outputs = _new_bytes(result, (arguments, keywords))
     workspace = max(0, most - sum(outputs))
     del result
+    return Cost(_time(lambda: node.target(*arguments, **keywords), device), workspace, outputs)
+
+
+def _time(run, device: str) -> int:
     times: list[int] = []
     while len(times) < MOST_RUNS and (len(times) < 2 or sum(times) < ENOUGH_NS):
         _synchronize(device)
         begin = time.perf_counter_ns()
-        node.target(*arguments, **keywords)
+        run()
         _synchronize(device)
         times.append(time.perf_counter_ns() - begin)
-    return Cost(min(times), workspace, outputs)
+    return min(times)
 
 
-def _modelled(node: fx.Node) -> Cost:
+def _modelled(joint: Joint, node: fx.Node, bytes_per_ns: float = BYTES_PER_NS) -> Cost:
     from torch.utils.flop_counter import flop_registry
 
     values = [leaf.meta.get("val") if isinstance(leaf, fx.Node) else leaf for leaf in node.args]
-    moved = sum(t.nbytes for t in tensors(values)) + sum(t.nbytes for t in tensors(node.meta.get("val")))
+    moved = sum(joint.storage[s].n_bytes for s in joint.reads(node))
+    moved += sum(t.nbytes for t in tensors(node.meta.get("val")))
     count = flop_registry.get(getattr(node.target, "overloadpacket", None))
     flops = count(*values, **node.kwargs, out_val=node.meta.get("val")) if count else 0
-    return Cost(CALL_NS + int(max(flops / FLOPS_PER_NS, moved / BYTES_PER_NS)), 0)
+    return Cost(CALL_NS + int(max(flops / FLOPS_PER_NS, moved / bytes_per_ns)), 0)
 
 
 class Costs:
@@ -111,6 +117,7 @@ class Costs:
         self.path = pathlib.Path(folder) / f"torch-costs-{self._machine()}.json"
         self.known: dict[str, list[int]] = self._read()
         self.measured = 0
+        self.learned = False
 
     @staticmethod
     def _machine() -> str:
@@ -147,22 +154,52 @@ class Costs:
         except OSError:
             pass
 
-    def of(self, nodes: list[fx.Node], measure: bool) -> list[Cost]:
-        """The cost of each node. measure False: modelled, nothing runs."""
+    key_of = staticmethod(key_of)
+
+    def of(self, joint: Joint, measure: bool) -> list[Cost]:
+        """The cost of each op of a joint graph. measure False: modelled, nothing runs."""
         if not measure:
-            return [_modelled(node) for node in nodes]
+            return [_modelled(joint, node) for node in joint.nodes]
         before = self.measured
         with unset_fake_temporarily(), _disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[]):
-            rows = [self._one(node) for node in nodes]
+            rows = [self._one(joint, node) for node in joint.nodes]
         if self.measured > before:
             self._write()
         return rows
 
-    def _one(self, node: fx.Node) -> Cost:
+    def _one(self, joint: Joint, node: fx.Node) -> Cost:
+        if joint.fused and is_fusible(node):
+            return _modelled(joint, node, self._bytes_per_ns())
         key = key_of(node)
         if key not in self.known:
-            cost = _measure(node)
+            try:
+                cost = _measure(node)
+            except (RuntimeError, NotImplementedError):  # an op that Inductor alone can run
+                return _modelled(joint, node)
             self.known[key] = [cost.time_ns, cost.workspace_bytes, *cost.outputs]
             self.measured += 1
         time_ns, workspace, *outputs = self.known[key]
         return Cost(time_ns, workspace, tuple(outputs))
+
+    def _bytes_per_ns(self) -> float:
+        """Of a kernel that reads and writes memory and does little else."""
+        key, n_bytes = "copy", 1 << 24
+        if key not in self.known:
+            source = torch.ones(n_bytes // 4)
+            target = torch.empty_like(source)
+            self.known[key] = [min(_time(lambda: target.copy_(source), "cpu") for _ in range(3)), 2 * n_bytes]
+            self.measured += 1
+        return self.known[key][1] / max(1, self.known[key][0])
+
+    def learn(self, node: fx.Node, workspace_bytes: int):
+        """What an op was seen to take in a step, in place of what it took alone."""
+        key = key_of(node)
+        if key in self.known and self.known[key][1] != workspace_bytes:
+            self.known[key][1] = workspace_bytes
+            self.learned = True
+
+    def keep(self):
+        """Write what was learned."""
+        if self.learned:
+            self._write()
+        self.learned = False

@@ -1,8 +1,9 @@
 """A joint graph of AOTAutograd (forward and backward of one step) as ops over storages, and a plan of them as a new
 joint graph.
 
-An op is a node that makes a storage. A view makes none: it is made anew beside each of its readers. Between forward and
-backward stands an op of class once, the boundary: it reads what the forward returns and writes the tangents.
+An op is a node that makes a storage. A view makes none: it is made anew beside each of its readers. So is a node that
+a compiler computes inside the kernels of its readers (fusion.py). Between forward and backward stands an op of class
+once, the boundary: it reads what the forward returns and writes the tangents.
 """
 
 from __future__ import annotations
@@ -60,9 +61,11 @@ class Joint:
     nodes      the ops, in the order of the program
     boundary   its place in the list of ops: it runs before nodes[boundary]
     storage    by storage_of
+    fused      the backend fuses kernels, and find_inlined says what
+    inlined    nodes that make a storage and are no ops: their readers compute them; of find_inlined(joint)
     """
 
-    def __init__(self, module: fx.GraphModule, n_forward_outputs: int):
+    def __init__(self, module: fx.GraphModule, n_forward_outputs: int, find_inlined=None):
         self.module, self.graph = module, module.graph
         forward, backward, *_ = _extract_fwd_bwd_outputs(module, num_fwd_outputs=n_forward_outputs)
         self.forward_outputs, self.backward_outputs = list(forward), list(backward)
@@ -71,10 +74,13 @@ class Joint:
         self._keep = []  # storages are compared by address: their tensors must live
         for node in self.graph.nodes:
             self._add(node)
-        self.is_op = set(self.nodes)
         self.is_backward = self._reached_by_tangents()
         self.mutated = self._mutated_primals()
         self._mark_returned()
+        self.fused = find_inlined is not None
+        self.inlined: set[fx.Node] = find_inlined(self) if find_inlined else set()
+        self.nodes = [node for node in self.nodes if node not in self.inlined]
+        self.is_op = set(self.nodes)
         self.boundary = next((i for i, n in enumerate(self.nodes) if n in self.is_backward), len(self.nodes))
 
     def _add(self, node: fx.Node):
@@ -128,6 +134,9 @@ class Joint:
                     storage.returned = True
                     storage.by_forward |= forward
 
+    def primal_bytes(self) -> int:
+        return sum(s.n_bytes for s in self.storage.values() if s.node is None and not s.tangent)
+
     # ---- what an op reads and writes ----
 
     def reads(self, node: fx.Node) -> list[int]:
@@ -137,8 +146,12 @@ class Joint:
         for source in node.all_input_nodes:
             if not isinstance(source.meta.get("val"), (tuple, list)):
                 for tensor in tensors(source.meta.get("val")):
-                    if storage_of(tensor) not in skip:
-                        found[storage_of(tensor)] = None
+                    key = storage_of(tensor)
+                    maker = self.storage[key].node
+                    if maker in self.inlined:
+                        found.update(dict.fromkeys(self.reads(maker)))
+                    elif key not in skip:
+                        found[key] = None
         return list(found)
 
     def class_of(self, node: fx.Node, writes: list[int]) -> str:
@@ -179,6 +192,8 @@ class Joint:
         Op i of the graph is nodes[i] before the boundary, then the boundary, then nodes[i - 1]."""
         graph, number, made = Graph("joint"), {}, {}
         for key, storage in self.storage.items():
+            if storage.node in self.inlined:
+                continue
             if storage.node is not None:
                 made.setdefault(storage.node, []).append(key)
             elif not storage.tangent:
@@ -203,7 +218,8 @@ class Joint:
         return graph
 
     def _add_boundary(self, graph: Graph, number: dict[int, int]):
-        """Reads what the forward returns, and the last output of each op that only the forward may run."""
+        """Reads what the forward returns, and the last output of each op that only the forward may run. Autograd holds
+        the tangents until the backward has returned."""
         reads = {}
         for node in self.forward_outputs:
             for tensor in tensors(node.meta.get("val")) if isinstance(node, fx.Node) else []:
@@ -212,13 +228,13 @@ class Joint:
             if op.cls == "once":
                 reads[op.writes[-1]] = None
         tangents = [key for key, storage in self.storage.items() if storage.tangent]
-        graph.add_op("boundary", list(reads), self._write(graph, tangents, number, "gradient"), 0, cls="once")
+        graph.add_op("boundary", list(reads), self._write(graph, tangents, number, "output"), 0, cls="once")
 
 
 class Rebuilt:
     """A plan of a joint graph as a new joint graph: nodes in the order of the plan, repeats as nodes of their own.
 
-    module  the new joint graph
+    module  the new joint graph; meta["plimsoll_step"] of a node is the place of its run in the order
     saved   its nodes that the forward makes, or is given, and that the backward reads
     """
 
@@ -235,8 +251,8 @@ class Rebuilt:
                 self.now[node] = self.graph.node_copy(node, lambda source: self.now[source])
                 if node.op == "placeholder" and _is_tangent(node):
                     self.after.add(self.now[node])
-        for op in order:
-            self._run(op)
+        for step, op in enumerate(order):
+            self._run(step, op)
         backward = [self._newest(n) for n in joint.backward_outputs]
         for node in backward:
             self._save(node)
@@ -245,7 +261,7 @@ class Rebuilt:
         copy.meta = dict(output.meta)
         self.module = fx._lazy_graph_module._make_graph_module(joint.module, self.graph)
 
-    def _run(self, op: int):
+    def _run(self, step: int, op: int):
         boundary = self.joint.boundary
         if op == boundary:
             self.forward = [self._newest(n) for n in self.joint.forward_outputs]
@@ -260,6 +276,7 @@ class Rebuilt:
             copy = self.graph.node_copy(node, self._newest)
         if node.target is aten.native_batch_norm_backward.default:
             self._forget_statistics(node, copy)
+        copy.meta = {**copy.meta, "plimsoll_step": step}
         self._place(node, copy)
         for user in node.users:
             if user.target is operator.getitem and not (repeat and user.args[1] > 2):

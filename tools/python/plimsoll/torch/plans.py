@@ -2,39 +2,84 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 
 import torch
-from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
-from torch._guards import detect_fake_mode
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
 
-from ..planning import DoesNotFit, Graph, Plan, format_bytes, parse_bytes
+from ..planning import DoesNotFit, Error, Graph, Plan, format_bytes, parse_bytes
+from .capture import trace
 from .costs import Costs
 from .joint import Joint
+from .memory import resident_bytes
+
+
+@dataclasses.dataclass
+class Recomputed:
+    """An op that runs again. above_bytes: by how much the budget would be exceeded at the run of `at` if its result were
+    kept until then; 0: it would not be, alone."""
+
+    op: str
+    runs: int  # beside the first
+    time_ns: int  # of these runs
+    freed_bytes: int
+    at: str
+    above_bytes: int
+
+    def __str__(self) -> str:
+        again = f"{self.op} {self.runs} x" if self.runs > 1 else self.op
+        if self.above_bytes <= 0:
+            return f"{again}: makes room for others; {format_bytes(self.freed_bytes)}, {self.time_ns / 1e6:.2f} ms"
+        return (
+            f"{again}: kept, its {format_bytes(self.freed_bytes)} would exceed the budget by "
+            f"{format_bytes(self.above_bytes)} at {self.at}; {self.time_ns / 1e6:.2f} ms"
+        )
 
 
 @dataclasses.dataclass
 class StepPlan:
     """A plan of one training step.
 
-    plan       the plan; its order has indices of `ops`
-    ops        names of the ops in program order
+    plan            the plan; its order has indices of graph.ops
+    graph           the step as ops in program order
     keep_all_bytes  peak where nothing is recomputed
     """
 
     plan: Plan
-    ops: list[str]
+    graph: Graph
     keep_all_bytes: int
+
+    @property
+    def ops(self) -> list[str]:
+        return [op.name for op in self.graph.ops]
 
     def recomputed(self) -> dict[str, int]:
         """How often each op runs again."""
-        runs: dict[str, int] = {}
+        return {row.op: row.runs for row in self.reasons()}
+
+    def reasons(self) -> list[Recomputed]:
+        """Each op that runs again, and what keeping its result would have cost, the costliest first."""
+        runs: dict[int, int] = {}
         for op in self.plan.order:
-            runs[self.ops[op]] = runs.get(self.ops[op], -1) + 1
-        return {name: again for name, again in runs.items() if again > 0}
+            runs[op] = runs.get(op, -1) + 1
+        live, lives = self.graph.live_bytes(self.plan.order)
+        budget = self.plan.budget_bytes if self.plan.budget_bytes is not None else self.plan.peak_bytes
+        rows = []
+        for op, again in runs.items():
+            if again == 0:
+                continue
+            spec = self.graph.ops[op]
+            worst, at = -budget, 0
+            for storage in spec.writes:
+                n_bytes = self.graph.storages[storage][1]
+                for (_, end), (begin, _) in zip(lives[storage], lives[storage][1:]):
+                    step = max(range(end, begin), key=live.__getitem__, default=None)
+                    if step is not None and live[step] + n_bytes - budget > worst:
+                        worst, at = live[step] + n_bytes - budget, step
+            freed = sum(self.graph.storages[s][1] for s in spec.writes)
+            name = self.graph.ops[self.plan.order[at]].name
+            rows.append(Recomputed(spec.name, again, again * spec.time_ns, freed, name, max(0, worst)))
+        return sorted(rows, key=lambda row: -row.time_ns)
 
     def __str__(self) -> str:
         p = self.plan
@@ -45,40 +90,21 @@ class StepPlan:
             ("keep-all", f"{format_bytes(self.keep_all_bytes)} ({self.keep_all_bytes} bytes)"),
             ("overhead, predicted", f"{p.overhead_percent:.2f} %"),
             ("lower bound", f"{p.bound_percent:.2f} %{', proved' if p.proved else ''}"),
-            ("plan", f"{len(p.order)} runs for {len(self.ops)} ops, by {p.planner}"),
+            ("plan", f"{len(p.order)} runs for {len(self.graph.ops)} ops, by {p.planner}"),
         ]
         return "\n".join(f"{name:<20} {text}" for name, text in rows)
 
 
-def _fake_mode(model: torch.nn.Module, example_inputs: tuple) -> FakeTensorMode:
-    """That of the fake tensors among parameters, buffers and inputs; a new one where there are none."""
-    leaves = [*model.parameters(), *model.buffers(), *pytree.tree_leaves(tuple(example_inputs))]
-    return detect_fake_mode(leaves) or FakeTensorMode(allow_non_fake_inputs=True)
+def bytes_beside(model: torch.nn.Module, batch, joints: list[Joint]) -> int:
+    """Bytes of model and batch that no primal of the joint graphs has."""
+    leaves = [leaf for leaf in pytree.tree_leaves(batch) if isinstance(leaf, torch.Tensor)]
+    resident = resident_bytes(model.parameters(), model.buffers(), leaves)
+    return max(0, resident - sum(joint.primal_bytes() for joint in joints))
 
 
-def _fake(mode: FakeTensorMode, tensor: torch.Tensor) -> torch.Tensor:
-    return tensor if isinstance(tensor, FakeTensor) else mode.from_tensor(tensor, static_shapes=True)
-
-
-def _trace(model: torch.nn.Module, example_inputs: tuple) -> Joint:
-    """The joint graph of model(*example_inputs), whose first output is the loss. Nothing is computed."""
-    mode = _fake_mode(model, example_inputs)
-    inputs = pytree.tree_map(
-        lambda leaf: _fake(mode, leaf) if isinstance(leaf, torch.Tensor) else leaf,
-        tuple(example_inputs),
-    )
-    with contextlib.ExitStack() as stack:
-        joint = aot_export_joint_with_descriptors(stack, model, inputs)
-        output = next(n for n in joint.graph_module.graph.nodes if n.op == "output")
-        kinds = [type(d).__name__ for d in output.meta["desc"]]
-        n_forward = next((i for i, kind in enumerate(kinds) if kind == "GradAOTOutput"), len(kinds))
-        joint.graph_module.graph.eliminate_dead_code()
-        return Joint(joint.graph_module, n_forward)
-
-
-def _graph(model: torch.nn.Module, example_inputs: tuple, measure: bool) -> Graph:
-    joint = _trace(model, example_inputs)
-    return joint.planner_graph(Costs().of(joint.nodes, measure), 0)
+def _graph(model: torch.nn.Module, batch: tuple, measure: bool, backend: str) -> Graph:
+    joint = trace(model, batch, backend)
+    return joint.planner_graph(Costs().of(joint, measure), bytes_beside(model, batch, [joint]))
 
 
 def plan(
@@ -86,6 +112,7 @@ def plan(
     example_inputs: tuple,
     budget: int | str | None = None,
     *,
+    backend: str = "eager",
     time_limit: float | None = None,
     measure: bool = False,
     save: str | None = None,
@@ -93,18 +120,55 @@ def plan(
     """A plan of one step of `model`, whose forward returns the loss. No step is run, and fake tensors will do.
 
     budget      bytes, "8GiB", or "40%" of the bytes that the step takes where nothing is recomputed; None: that plan
+    backend     "eager", or "inductor": the graph that is left where kernels are fused
     time_limit  seconds for the search
     measure     True: each distinct op runs a few times for its time and its own bytes; False: both are modelled
     save        folder for graph.json, profile.json and plan.json, which the program `plimsoll` reads
     DoesNotFit: there is no plan, with the smallest budget. Unsupported: the step has what cannot be planned yet.
     """
-    graph = _graph(model, example_inputs, measure)
+    graph = _graph(model, tuple(example_inputs), measure, backend)
     options = {"time_limit": time_limit, "measured": measure, "save": save}
     keep_all = graph.plan(None, **{**options, "time_limit": None})
     found = keep_all
     if budget is not None:
         found = graph.plan(parse_bytes(budget, keep_all.peak_bytes), **options)
-    return StepPlan(found, [op.name for op in graph.ops], keep_all.peak_bytes)
+    return StepPlan(found, graph, keep_all.peak_bytes)
+
+
+def _shortened(batch: tuple, size: int, to: int) -> tuple:
+    """Tensors whose first dimension is `size`, cut to `to`."""
+    return pytree.tree_map(
+        lambda x: x[:to] if isinstance(x, torch.Tensor) and x.dim() and x.shape[0] == size else x, batch
+    )
+
+
+def largest_batch(model: torch.nn.Module, batch: tuple, budget_bytes: int, backend: str) -> int | None:
+    """A batch size for which a plan was found, near the largest; None: even half a batch after half has none.
+
+    The first dimension of the batch's first tensor counts as its size. From two sizes the smallest budget is a line; the
+    size at which it meets the budget is tried, then less.
+    """
+    first = next((x for x in pytree.tree_leaves(batch) if isinstance(x, torch.Tensor) and x.dim()), None)
+    if first is None or first.shape[0] < 2:
+        return None
+    size = first.shape[0]
+
+    def smallest(n: int) -> int:
+        return _graph(model, _shortened(batch, size, n), True, backend).plan_smallest(time_limit=5)[0].peak_bytes
+
+    try:
+        at_half, at_all = smallest(size // 2), smallest(size)
+        slope = max(1.0, (at_all - at_half) / (size - size // 2))
+        n = min(size - 1, size // 2 + int((budget_bytes - at_half) // slope))
+        for _ in range(4):
+            if n < 1:
+                break
+            if smallest(n) <= budget_bytes:
+                return n
+            n -= max(1, n // 8)
+    except Error:
+        pass
+    return None
 
 
 @dataclasses.dataclass
@@ -126,6 +190,7 @@ def sweep(
     example_inputs: tuple,
     points: int = 10,
     *,
+    backend: str = "eager",
     time_limit: float | None = 10.0,
     measure: bool = False,
 ) -> Sweep:
@@ -135,7 +200,7 @@ def sweep(
     """
     if points < 2:
         raise ValueError(f"a sweep has at least 2 points, not {points}")
-    graph = _graph(model, example_inputs, measure)
+    graph = _graph(model, tuple(example_inputs), measure, backend)
     high = graph.plan(None, measured=measure).peak_bytes
     low = high
     try:

@@ -1,7 +1,8 @@
-"""compile(): a model's training step that keeps a budget, op by op as in eager mode, with the same bits.
+"""compile(): a model's training step that keeps a budget.
 
-The joint graph of the step is planned when it is first called. Then one step runs under PyTorch's memory profiler: its
-peak must be within the budget. Where it is above, the plan is made anew with the difference set aside.
+The joint graph of the step is planned when it is first called with a batch of a new shape. Then one step runs under
+PyTorch's memory profiler: its peak must be within the budget. Where it is above, the plan is made anew with the
+difference set aside. With backend "eager" ops run one by one, with the same bits.
 """
 
 from __future__ import annotations
@@ -9,69 +10,87 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import hashlib
 
 import torch
-from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.debugging import boxed_nop
+from torch._dynamo.utils import counters
 from torch._functorch.partitioners import _extract_fwd_bwd_modules, _is_tangent
 from torch.utils import _pytree as pytree
 from torch.utils._ordered_set import OrderedSet
 
-from ..planning import Error, format_bytes, parse_bytes
+from ..planning import DoesNotFit, Error, Graph, format_bytes, parse_bytes
+from . import capture
 from .costs import Costs
+from .fusion import inlined
 from .joint import Joint, Rebuilt
-from .memory import peak_bytes, resident_bytes
-from .plans import StepPlan
+from .memory import Metered, peak_bytes, resident_bytes, step_figures
+from .plans import StepPlan, largest_batch
 
 ROUNDS = 3
+MOST_ROWS = 12  # of the report
+CLOSE = 0.001  # of the peak: what a plan may be above the measured step
 
 
 @dataclasses.dataclass
 class Report:
     """What was planned, and what was measured.
 
-    planned         the plan of the last round
+    planned         the plan of the last round; of a step in several graphs that of the first
     budget_bytes    as asked for
     measured_bytes  peak of a whole step, all that is there beside it included
     rounds          plans that were made until the measured peak was within the budget
+    pieces          the plans of a step in several graphs, which share the budget
+    breaks          why the compiler broke the graph
     """
 
     planned: StepPlan
     budget_bytes: int
     measured_bytes: int
     rounds: int
+    pieces: list[StepPlan] = dataclasses.field(default_factory=list)
+    breaks: list[str] = dataclasses.field(default_factory=list)
 
     def __str__(self) -> str:
         p = self.planned.plan
-        difference = self.measured_bytes - p.peak_bytes
         lines = [str(self.planned)]
+        beside = f", {self.measured_bytes - p.peak_bytes:+d} bytes beside the plan" if len(self.pieces) == 1 else ""
         lines.append(
-            f"{'peak, measured':<20} {format_bytes(self.measured_bytes)} ({self.measured_bytes} bytes), "
-            f"{difference:+d} bytes beside the plan"
+            f"{'peak, measured':<20} {format_bytes(self.measured_bytes)} ({self.measured_bytes} bytes){beside}"
         )
         if self.budget_bytes != p.budget_bytes:
             lines.append(f"{'budget, asked for':<20} {format_bytes(self.budget_bytes)} ({self.budget_bytes} bytes)")
         lines.append(f"{'rounds':<20} {self.rounds}")
-        again = self.planned.recomputed()
-        if again:
-            names = ", ".join(f"{name} {n} x" if n > 1 else name for name, n in again.items())
-            lines.append(f"{'recomputed':<20} {names}")
+        if len(self.pieces) > 1:
+            shares = ", ".join(format_bytes(piece.plan.budget_bytes) for piece in self.pieces)
+            lines.append(f"{'graphs':<20} {len(self.pieces)}, which share the budget: {shares}, parameters in each")
+            lines += [f"{'graph break':<20} {reason}" for reason in self.breaks]
+        for piece in self.pieces:
+            rows = piece.reasons()
+            lines += [f"{'recomputed':<20} {row}" for row in rows[:MOST_ROWS]]
+            if len(rows) > MOST_ROWS:
+                left = sum(row.time_ns for row in rows[MOST_ROWS:])
+                lines.append(f"{'recomputed':<20} {len(rows) - MOST_ROWS} more ops, {left / 1e6:.2f} ms together")
         return "\n".join(lines)
+
+
+@dataclasses.dataclass
+class _Piece:
+    joint: Joint
+    graph: Graph
+    planned: StepPlan
 
 
 class _Partition:
     """The partition function: joint graph -> plan -> forward and backward."""
 
-    def __init__(self, step: "Step"):
-        self.step = step
-        self.calls = 0
+    def __init__(self, shaped: _Shaped):
+        self.shaped = shaped
 
     def __call__(self, module, joint_inputs, *, num_fwd_outputs, static_lifetime_input_indices=None, **_):
-        self.calls += 1
         module.graph.eliminate_dead_code()
-        joint = Joint(module, num_fwd_outputs)
-        order = self.step._plan_joint(joint)
-        rebuilt = Rebuilt(joint, order)
+        joint = Joint(module, num_fwd_outputs, inlined if self.shaped.step.backend == "inductor" else None)
+        rebuilt = Rebuilt(joint, self.shaped.plan_piece(joint))
         primals = [n for n in rebuilt.graph.nodes if n.op == "placeholder" and not _is_tangent(n)]
         static = OrderedSet(p for i, p in enumerate(primals) if i in (static_lifetime_input_indices or []))
         return _extract_fwd_bwd_modules(
@@ -83,66 +102,119 @@ class _Partition:
         )
 
 
-class Step:
-    """One training step of a model: step(*batch) -> (loss, gradients by parameter name).
+class _Compiler:
+    """Runs a graph of ops one by one; while the step is metered, with a mark for each."""
 
-    Sets each parameter's .grad, as loss.backward() does, in place of what was there. The first call plans and measures.
-    One batch shape a step: another one is refused.
+    def __init__(self, shaped: _Shaped):
+        self.shaped = shaped
+
+    def __call__(self, module, example_inputs):
+        fast = boxed_nop(module, example_inputs)
+
+        def run(arguments):
+            if self.shaped.rows is None:
+                return fast(arguments)
+            return Metered(module, self.shaped.step.device, self.shaped.rows).boxed_run(arguments)
+
+        run._boxed_call = True
+        return run
+
+
+class _Finished(torch.autograd.Function):
+    """The loss as it is handed out: a second backward is refused with a sentence."""
+
+    @staticmethod
+    def forward(ctx, loss, anchor):
+        return loss.clone()
+
+    @staticmethod
+    def backward(ctx, _):
+        raise Error(
+            "the step has run its backward: the gradients are in .grad. retain_graph, a second backward and gradients of "
+            "gradients need what the plan has dropped"
+        )
+
+
+class _Shaped:
+    """The step for batches of one shape: planned, compiled and measured.
+
+    rows  while a step is metered: figures by step of the plan
     """
 
-    def __init__(self, model: torch.nn.Module, budget, time_limit: float | None, effort: int):
-        self.model, self.budget, self.time_limit, self.effort = model, budget, time_limit, effort
-        self.budget_bytes: int | None = None
+    def __init__(self, step: Step, batch, named):
+        self.step, self.batch, self.named = step, batch, named
+        self.rows: dict | None = None
+        self.pieces: list[_Piece] = []
+        self.shares: list[int] | None = None
         self.set_aside = 0
-        self._report: Report | None = None
-        self._planned: StepPlan | None = None
-        self._compiled = None
-        self._shapes = None
-        if not isinstance(budget, str) or not budget.strip().endswith("%"):
-            self.budget_bytes = parse_bytes(budget)
-        else:
-            parse_bytes(budget, 100)
+        self.times: list[int] = []  # by step of the plan, as metered
+        leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
+        self.resident = resident_bytes(step.model.parameters(), step.model.buffers(), leaves)
+        self.budget_bytes = step.budget_bytes
+        self.report = self._prepare()
+        self.batch = self.named = None
 
     # ---- planning ----
 
-    def _beside(self, joint: Joint) -> int:
-        """Bytes of the model that are no primals of the joint graph."""
-        primals = sum(s.n_bytes for s in joint.storage.values() if s.node is None and not s.tangent)
-        return max(0, self._resident - primals)
-
-    def _plan_joint(self, joint: Joint) -> list[int]:
-        graph = joint.planner_graph(Costs().of(joint.nodes, True), self._beside(joint))
+    def plan_piece(self, joint: Joint) -> list[int]:
+        step, index = self.step, len(self.pieces)
+        costs = step.costs.of(joint, True)
+        graph = joint.planner_graph(costs, max(0, self.resident - joint.primal_bytes()))
         keep_all = graph.plan(None, measured=True)
         if self.budget_bytes is None:
-            self.budget_bytes = parse_bytes(self.budget, keep_all.peak_bytes)
-        found = graph.plan(
-            max(1, self.budget_bytes - self.set_aside),
-            measured=True,
-            time_limit=self.time_limit,
-            iterations=self.effort,
-        )
-        self._planned = StepPlan(found, [op.name for op in graph.ops], keep_all.peak_bytes)
+            self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
+        budget = self.shares[index] if self.shares else self.budget_bytes
+        found = self._plan(graph, max(1, budget - self.set_aside))
+        self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all.peak_bytes)))
         return found.order
 
-    def _compile(self):
-        partition = _Partition(self)
-        backend = aot_autograd(fw_compiler=boxed_nop, bw_compiler=boxed_nop, partition_fn=partition)
-        self._partition = partition
-        self._compiled = torch.compile(self.model, backend=backend, dynamic=False, fullgraph=True)
+    def _plan(self, graph: Graph, budget_bytes: int):
+        step = self.step
+        return graph.plan(budget_bytes, measured=True, time_limit=step.time_limit, iterations=step.effort)
 
-    def _run(self, batch):
-        for parameter in self.model.parameters():
+    def _share(self):
+        """Budgets of the graphs of one step. Each has the parameters and its own bytes, which add up to the budget."""
+        if isinstance(self.step.budget, str) and self.step.budget.strip().endswith("%"):
+            alone = sum(piece.planned.keep_all_bytes - self.resident for piece in self.pieces)
+            self.budget_bytes = parse_bytes(self.step.budget, self.resident + alone)
+        least = [piece.graph.plan_smallest(measured=True)[0].peak_bytes for piece in self.pieces]
+        most = [max(piece.planned.keep_all_bytes, low) for piece, low in zip(self.pieces, least)]
+        room = self.budget_bytes - self.resident - sum(low - self.resident for low in least)
+        if room < 0:
+            small = self.budget_bytes - room
+            raise DoesNotFit(
+                f"no plan was found within {format_bytes(self.budget_bytes)} ({self.budget_bytes} bytes): the step is "
+                f"{len(least)} graphs, and the smallest budget with a plan for all of them is {format_bytes(small)} "
+                f"({small} bytes)",
+                small,
+                self.resident,
+                "",
+            )
+        wanted = sum(high - low for high, low in zip(most, least))
+        given = min(1.0, room / wanted) if wanted else 0.0
+        self.shares = [low + int(given * (high - low)) for high, low in zip(most, least)]
+
+    # ---- compiling and running ----
+
+    def _compile(self):
+        self.pieces = []
+        step = self.step
+        self.partition = _Partition(self)
+        call = capture.fresh_call(step.model)
+        self.compiled = capture.compiled(call, step.backend, self.partition, False, _Compiler(self))
+
+    def run(self, batch, named):
+        for parameter in self.step.model.parameters():
             parameter.grad = None
-        loss = self._compiled(*batch)
-        if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
-            raise Error("the model's forward must return the loss, one number")
+        loss = self.compiled(*batch, **named)
+        capture.check_loss(loss)
         loss.backward()
         return loss.detach()
 
     @contextlib.contextmanager
     def _unchanged(self):
         """Buffers and random state are afterwards what they were before."""
-        buffers = [(b, b.detach().clone()) for b in self.model.buffers()]
+        buffers = [(b, b.detach().clone()) for b in self.step.model.buffers()]
         devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
         with torch.random.fork_rng(devices=devices):
             try:
@@ -152,52 +224,145 @@ class Step:
                     for buffer, was in buffers:
                         buffer.copy_(was)
 
-    def _measure(self, batch) -> int:
-        device = next((t.device.type for t in self.model.parameters()), "cpu")
-        with self._unchanged():
-            self._run(batch)
-            for parameter in self.model.parameters():
-                parameter.grad = None
-            most, _ = peak_bytes(lambda: self._run(batch), device)
-        return self._resident + most
+    def _run_once(self):
+        return self.run(self.batch, self.named)
 
-    def _prepare(self, batch):
-        """Plan, compile and measure, until a step's measured peak is within the budget."""
-        leaves = [leaf for leaf in pytree.tree_leaves(batch) if isinstance(leaf, torch.Tensor)]
-        self._resident = resident_bytes(self.model.parameters(), self.model.buffers(), leaves)
-        for round_ in range(1, ROUNDS + 1):
+    def _first_run(self):
+        """Compiles and plans. In a step of several graphs, the second time with shares of the budget."""
+        self.breaks = []
+        for _ in range(2):
+            before = dict(counters["graph_break"])
             self._compile()
             try:
-                measured = self._measure(batch)
+                with capture.settings(self.step.backend, self.partition, self.step.key()):
+                    self._run_once()
             except torch._dynamo.exc.BackendCompilerFailed as failure:
-                raise failure.inner_exception.with_traceback(None) from None
-            if self._partition.calls != 1:
-                raise Error(f"the step was compiled in {self._partition.calls} pieces; one is what can be planned")
-            if measured <= self.budget_bytes:
-                self._report = Report(self._planned, self.budget_bytes, measured, round_)
+                raise capture.inner_error(failure).with_traceback(None) from None
+            if not self.pieces:
+                raise capture.Unsupported("the compiler found no graph with a backward in the step")
+            if len(self.pieces) == 1 or self.shares:
                 return
-            self.set_aside += measured - self.budget_bytes
+            self.breaks = [
+                " ".join(reason.split())[:200] for reason, n in counters["graph_break"].items() if n > before.get(reason, 0)
+            ]
+            self._share()
+
+    def _meter(self):
+        """Run the step node by node, and learn what each op takes in it."""
+        self.rows = {}
+        try:
+            figures = step_figures(self._run_once)
+            figures.update(self.rows)
+        finally:
+            self.rows = None
+        (piece,) = self.pieces
+        order, joint = piece.planned.plan.order, piece.joint
+        self.times = [figures[step][0] if step in figures else 0 for step in range(len(order))]
+        seen: dict = {}
+        for step, (_, most, left) in figures.items():
+            op = order[step]
+            if op != joint.boundary:
+                node = joint.nodes[op - (op > joint.boundary)]
+                seen.setdefault(node, []).append(max(0, most - left))
+        by_key: dict = {}
+        for node, amounts in seen.items():
+            by_key.setdefault(self.step.costs.key_of(node), []).append((node, max(amounts)))
+        for rows in by_key.values():
+            self.step.costs.learn(rows[0][0], max(amount for _, amount in rows))
+        self.step.costs.keep()
+
+    def _measure(self) -> int:
+        for parameter in self.step.model.parameters():
+            parameter.grad = None
+        most, _ = peak_bytes(self._run_once, self.step.device)
+        return self.resident + most
+
+    def _prepare(self) -> Report:
+        """Plan, compile and measure, until a step's measured peak is within the budget, and the plan is close to it."""
+        for round_ in range(1, ROUNDS + 1):
+            with self._unchanged():
+                self._first_run()
+                if self.step.backend == "eager" and len(self.pieces) == 1:
+                    self._meter()
+                measured = self._measure()
+            over = measured - self.budget_bytes
+            planned = self.pieces[0].planned.plan.peak_bytes
+            loose = len(self.pieces) == 1 and planned - measured > CLOSE * measured
+            if over <= 0 and (not loose or round_ == ROUNDS):
+                plans = [piece.planned for piece in self.pieces]
+                return Report(plans[0], self.budget_bytes, measured, round_, plans, self.breaks)
+            self.set_aside += max(0, over)
         raise Error(
-            f"after {ROUNDS} plans a step still took {measured} bytes, {measured - self.budget_bytes} above the budget"
+            f"after {ROUNDS} plans a step still took {measured} bytes, {over} above the budget of {self.budget_bytes}"
         )
 
-    # ---- use ----
 
-    def __call__(self, *batch):
-        shapes = [(tuple(t.shape), t.dtype) for t in pytree.tree_leaves(batch) if isinstance(t, torch.Tensor)]
-        if self._report is None:
-            self._shapes = shapes
-            self._prepare(batch)
-        if shapes != self._shapes:
-            raise Error(f"the step was planned for a batch of {self._shapes}, not of {shapes}; compile another one")
-        loss = self._run(batch)
-        return loss, {name: p.grad for name, p in self.model.named_parameters() if p.grad is not None}
+class Step:
+    """One training step of a model: step(*batch) -> (loss, gradients by parameter name).
+
+    Sets each parameter's .grad, as loss.backward() does, in place of what was there. The first call with a batch of a new
+    shape plans and measures; each shape has a plan of its own.
+    """
+
+    def __init__(self, model: torch.nn.Module, budget, backend: str, time_limit: float | None, effort: int):
+        self.model, self.budget, self.backend = model, budget, backend
+        self.time_limit, self.effort = time_limit, effort
+        self.device = next((t.device.type for t in model.parameters()), "cpu")
+        self.budget_bytes: int | None = None
+        self.costs = Costs()
+        self._shaped: dict[tuple, _Shaped] = {}
+        self._last: _Shaped | None = None
+        self._anchor = torch.zeros((), requires_grad=True)
+        if not isinstance(budget, str) or not budget.strip().endswith("%"):
+            self.budget_bytes = parse_bytes(budget)
+        else:
+            parse_bytes(budget, 100)
+
+    def key(self) -> str | None:
+        """Names what decides a plan beside the graph: version, budget and effort. None: the clock does too."""
+        from .. import __version__
+
+        if self.time_limit:
+            return None
+        return hashlib.sha256(f"plimsoll {__version__} {self.budget} {self.effort}".encode()).hexdigest()
+
+    def __call__(self, *batch, **named):
+        leaves, form = pytree.tree_flatten((batch, named))
+        shapes = tuple(
+            (tuple(x.shape), x.stride(), x.dtype, x.device) if isinstance(x, torch.Tensor) else x for x in leaves
+        )
+        key = (form, shapes, self.model.training)
+        if key not in self._shaped:
+            try:
+                self._shaped[key] = _Shaped(self, batch, named)
+            except DoesNotFit as refusal:
+                raise self._with_batch(refusal, batch) from None
+        self._last = self._shaped[key]
+        loss = self._last.run(batch, named)
+        gradients = {name: p.grad for name, p in self.model.named_parameters() if p.grad is not None}
+        return _Finished.apply(loss, self._anchor), gradients
+
+    def _with_batch(self, refusal: DoesNotFit, batch) -> DoesNotFit:
+        budget = self.budget_bytes
+        fits = largest_batch(self.model, batch, budget, self.backend) if budget else None
+        if not fits:
+            return refusal
+        sentence = f"{refusal}; a batch of {fits} fits"
+        return DoesNotFit(sentence, refusal.smallest_bytes, refusal.bound_bytes, refusal.op)
 
     def report(self) -> Report:
-        """What was planned and measured. Error: no step has run yet."""
-        if self._report is None:
+        """What was planned and measured for the shape of the last batch. Error: no step has run yet."""
+        if self._last is None:
             raise Error("nothing is planned before the first step: call step(*batch) first")
-        return copy.copy(self._report)
+        return copy.copy(self._last.report)
+
+    def trace(self, path: str):
+        """The trace of the step that was metered when the last batch's shape was planned; `plimsoll trace ACTION path`
+        and its page show it. Plan and graph are written beside it. Error: there is no such step."""
+        report = self.report()
+        if not self._last.times:
+            raise Error("a trace has the time of each op: backend='eager', and a step that is one graph")
+        report.planned.plan.write_trace(path, self._last.times)
 
 
 def compile(
@@ -211,13 +376,12 @@ def compile(
     """A training step of `model`, whose forward returns the loss, within `budget` bytes.
 
     budget      bytes, "8GiB", or "40%" of the bytes that the step takes where nothing is recomputed
-    backend     "eager": ops run one by one, with the bits of a step without a budget
+    backend     "eager": ops run one by one, with the bits of a step without a budget; "inductor": fused kernels
     time_limit  seconds for the search; the default is a number of moves, which gives equal plans in every run
     effort      moves of the search instead; 0: the default
     The first call may raise DoesNotFit (with the smallest budget) or Unsupported.
     """
-    if backend != "eager":
-        raise ValueError(f"backend '{backend}' is none; there is 'eager'")
-    if not isinstance(model, torch.nn.Module):
-        raise TypeError(f"the model must be a torch.nn.Module, not {type(model).__name__}")
-    return Step(model, budget, time_limit, effort)
+    if backend not in capture.BACKENDS:
+        raise ValueError(f"backend '{backend}' is none; there are {' and '.join(capture.BACKENDS)}")
+    capture.check_model(model)
+    return Step(model, budget, backend, time_limit, effort)

@@ -1,0 +1,76 @@
+/* Lists, finds and prepares a program's own kernels. An empty label becomes the variant's name with a mark before it,
+ * so that it is no label of a built-in family. */
+#include "kernels/own.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LISTED_MAX = 16 }; /* variants that one kernel may have for one op */
+
+int plim_own_add(plim_own_kernels *own, const plim_kernel_memory *memory, plim_op_kind kind,
+                 const plim_own_kernel *kernel) {
+  if (kernel->struct_bytes != sizeof *kernel || !kernel->run) return PLIM_KERNEL_UNSUPPORTED;
+  if (!kernel->list && (!kernel->name || !kernel->name[0])) return PLIM_KERNEL_UNSUPPORTED;
+  if (own->n == own->capacity) {
+    const int capacity = own->capacity ? 2 * own->capacity : 8;
+    const size_t size = sizeof *own->row;
+    plim_own_row *grown = memory->resize(memory->user, own->row, (size_t)own->capacity * size, (size_t)capacity * size);
+    if (!grown) return PLIM_KERNEL_NOMEM;
+    own->row = grown;
+    own->capacity = capacity;
+  }
+  own->row[own->n++] = (plim_own_row){kind, *kernel};
+  return PLIM_KERNEL_OK;
+}
+
+void plim_own_release(plim_own_kernels *own, const plim_kernel_memory *memory) {
+  plim_kernel_release(memory, own->row, (size_t)own->capacity, sizeof *own->row);
+  *own = (plim_own_kernels){0};
+}
+
+/* The variants of one kernel; *info is zeroed before. */
+static int list_one(const plim_own_kernel *kernel, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  int n = 1;
+  if (capacity > 0) memset(info, 0, (size_t)capacity * sizeof *info);
+  if (kernel->list) {
+    n = kernel->list(kernel->user, op, info, capacity);
+  } else if (capacity > 0) {
+    (void)snprintf(info->name, sizeof info->name, "%s", kernel->name);
+  }
+  for (int i = 0; i < n && i < capacity; i++) {
+    if (!info[i].label[0]) (void)snprintf(info[i].label, sizeof info[i].label, "own:%.27s", info[i].name);
+  }
+  return n;
+}
+
+int plim_own_list(const plim_own_kernels *own, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  int count = 0;
+  for (int i = 0; i < own->n; i++) {
+    if (own->row[i].kind != op->kind) continue;
+    const int room = count < capacity ? capacity - count : 0;
+    const int n = list_one(&own->row[i].kernel, op, room ? info + count : NULL, room);
+    if (n > 0) count += n;
+  }
+  return count;
+}
+
+int plim_own_prepare(const plim_own_kernels *own, const plim_op_desc *op, const char *variant, plim_own_prepared *out) {
+  plim_kernel_info info[LISTED_MAX];
+  for (int i = 0; i < own->n; i++) {
+    const plim_own_kernel *kernel = &own->row[i].kernel;
+    const int n = own->row[i].kind == op->kind ? list_one(kernel, op, info, LISTED_MAX) : 0;
+    for (int v = 0; v < n && v < LISTED_MAX; v++) {
+      if (strcmp(info[v].name, variant) != 0) continue;
+      void *state = kernel->user;
+      const int result = kernel->prepare ? kernel->prepare(kernel->user, op, variant, &state) : PLIM_KERNEL_OK;
+      if (result == PLIM_KERNEL_OK) *out = (plim_own_prepared){*kernel, state, info[v].workspace_bytes};
+      return result;
+    }
+  }
+  return PLIM_KERNEL_UNSUPPORTED;
+}
+
+void plim_own_free(plim_own_prepared *prepared) {
+  if (prepared->kernel.run && prepared->kernel.free) prepared->kernel.free(prepared->kernel.user, prepared->state);
+  *prepared = (plim_own_prepared){0};
+}

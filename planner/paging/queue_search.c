@@ -1,0 +1,368 @@
+/* A candidate is a device for each run of the base plan; decoding it gives the copies (queue_decode.c). Starts: all
+ * runs on one device, and each run where it ends first. Moves put some neighbouring runs on another device. A candidate
+ * is weighed by a simulation of its list, in which no command waits for bytes; what is better than the best plan by
+ * that is lowered, packed and simulated as a plan. Without a second device the candidates differ in what is paged. */
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/paging/paging.h"
+#include "runtime/base/effort.h"
+#include "runtime/graph/check.h"
+
+enum { PACK_EFFORT = 60, TIGHTENINGS = 4, WINDOW = 12, MOST_ROUNDS = 3000, ROUND_WORK = 600000, DRAWS = 6 };
+
+typedef struct searching {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_plan_options *options;
+  const plim_paging *o;
+  plim_queue_spaces spaces;
+  plim_page_space page[PLIM_PAGE_SPACES];
+  plim_queue_runs runs;
+  int64_t keep_all_ns, bound_ns;
+  int32_t *space, *next; /* [runs] of the candidate in hand, and of the one tried */
+  uint8_t *fixed;        /* [runs] 1: it updates, in space 0 */
+  int64_t *ready_ns;     /* [spaces][n_storages] */
+  plim_random random;
+  plim_plan **best;
+} searching;
+
+/* ---- spaces ---- */
+
+static void set_link(plim_queue_spaces *s, int32_t from, int32_t to, int64_t latency_ns, double bytes_per_ns) {
+  s->latency_ns[from][to] = latency_ns;
+  s->bytes_per_ns[from][to] = bytes_per_ns;
+}
+
+static int32_t add_space(searching *k, const char *name, int64_t budget_bytes, int32_t computes) {
+  int32_t id = k->spaces.n++;
+  k->spaces.budget_bytes[id] = budget_bytes;
+  k->spaces.computes[id] = computes;
+  k->page[id - 1] = (plim_page_space){.budget_bytes = budget_bytes, .computes = computes};
+  (void)snprintf(k->page[id - 1].name, sizeof k->page[id - 1].name, "%s", name);
+  return id;
+}
+
+/* The link to a page space is the same for all devices. Queues: a device each, then a link each. */
+static void make_spaces(searching *k) {
+  plim_queue_spaces *s = &k->spaces;
+  int32_t queue = 1;
+  *s = (plim_queue_spaces){.n = 1, .computes = {1}, .budget_bytes = {k->options->budget_bytes}};
+  if (k->o->device) {
+    int32_t device = add_space(k, k->o->device, k->o->device_bytes, 1);
+    set_link(s, 0, device, k->o->device_latency_ns, k->o->device_bytes_per_ns);
+    set_link(s, device, 0, k->o->device_latency_ns, k->o->device_bytes_per_ns);
+  }
+  if (k->o->space && k->o->budget_bytes > 0) {
+    int32_t page = add_space(k, k->o->space, k->o->budget_bytes, 0);
+    for (int32_t d = 0; d < page; d++) {
+      set_link(s, d, page, k->o->latency_ns[0], k->o->bytes_per_ns[0]);
+      set_link(s, page, d, k->o->latency_ns[1], k->o->bytes_per_ns[1]);
+    }
+  }
+  for (int32_t from = 0; from < s->n; from++) {
+    if (from > 0 && s->computes[from]) s->run_queue[from] = queue++;
+    for (int32_t to = 0; to < s->n; to++) {
+      if (s->bytes_per_ns[from][to] > 0) s->copy_queue[from][to] = queue++;
+    }
+  }
+}
+
+/* ---- weighing ---- */
+
+/* When the last command of the list ends, if commands wait for what they read and write, and never for bytes. ended
+ * [2][n_buffers] scratch. */
+static int64_t simulate(const plim_command_list *l, int64_t *ended) {
+  int64_t free_ns[PLIM_PLAN_QUEUES] = {0}, *written = ended, *touched = ended + l->n_buffers, last_ns = 0;
+  memset(ended, 0, 2 * (size_t)l->n_buffers * sizeof *ended);
+  for (int32_t u = 0, c = 0; c < l->n; c++) {
+    int32_t first = u;
+    int64_t begin_ns = free_ns[l->command[c].queue];
+    for (; u < l->n_uses && l->use[u].command == c; u++) {
+      int64_t ns = l->use[u].writes ? touched[l->use[u].buffer] : written[l->use[u].buffer];
+      if (ns > begin_ns) begin_ns = ns;
+    }
+    int64_t end_ns = plim_add_bytes(begin_ns, l->time_ns[c]);
+    if (end_ns < 0) return INT64_MAX;
+    for (int32_t i = first; i < u; i++) {
+      int32_t b = l->use[i].buffer;
+      if (end_ns > touched[b]) touched[b] = end_ns;
+      if (l->use[i].writes) written[b] = end_ns;
+    }
+    free_ns[l->command[c].queue] = end_ns;
+    if (end_ns > last_ns) last_ns = end_ns;
+  }
+  return last_ns;
+}
+
+/* *out: INT64_MAX where it does not fit. */
+static plim_status weigh(const searching *k, const plim_command_list *l, int32_t fits, int64_t *out) {
+  int64_t *ended = NULL;
+  *out = INT64_MAX;
+  if (!fits) return PLIM_OK;
+  PLIM_TRY(plim_allocate(k->ctx, 2 * (int64_t)l->n_buffers, sizeof *ended, &ended));
+  *out = simulate(l, ended);
+  plim_release(k->ctx, ended, 2 * (int64_t)l->n_buffers, sizeof *ended);
+  return PLIM_OK;
+}
+
+static plim_status decode(searching *k, const int32_t *space, double share, double noise, plim_command_list *list,
+                          int64_t *time_ns) {
+  plim_queue_spaces tight = k->spaces;
+  int32_t fits;
+  for (int32_t s = 0; s < tight.n; s++) {
+    if (tight.budget_bytes[s] < INT64_MAX) tight.budget_bytes[s] = (int64_t)((double)tight.budget_bytes[s] * share);
+  }
+  *list = (plim_command_list){.ctx = k->ctx, .graph = k->graph};
+  PLIM_TRY(plim_queue_decode(&k->runs, &tight, space, noise, &k->random, list, &fits));
+  return weigh(k, list, fits, time_ns);
+}
+
+/* ---- lowering ---- */
+
+static plim_status make_plan(const searching *k, const plim_command_list *list, plim_plan **out) {
+  plim_plan draft = *k->runs.plan, *plan = NULL;
+  (void)snprintf(draft.planner, sizeof draft.planner, "%.20s, %s", k->runs.plan->planner,
+                 k->o->device ? "placed" : "paged");
+  draft.plan_class = PLIM_CLASS_FREE;
+  draft.budget_bytes = k->spaces.budget_bytes[0];
+  draft.keep_all_ns = k->keep_all_ns;
+  draft.bound_ns = k->bound_ns;
+  draft.proved = 0;
+  draft.n_pages = k->spaces.n - 1;
+  draft.page = k->page;
+  PLIM_TRY(plim_list_plan(list, &draft, &plan));
+  plim_status status = plim_plan_check(k->ctx, k->graph, plan);
+  if (status == PLIM_OK) {
+    *out = plan;
+  } else {
+    plim_plan_free(plan);
+  }
+  return status;
+}
+
+static plim_status pack(const searching *k, plim_command_list *list, int *fits) {
+  *fits = 1;
+  for (int32_t s = 0; s < k->spaces.n && *fits; s++) {
+    PLIM_TRY(plim_list_pack(list, s, k->spaces.budget_bytes[s], PACK_EFFORT, fits));
+  }
+  return PLIM_OK;
+}
+
+/* Copies spread in all the bytes, or in fewer where packing fails, or not at all. */
+static plim_status lower(const searching *k, plim_command_list *list, int *fits) {
+  static const double shares[] = {1, 0.95, 0.88, 0};
+  int64_t limit[PLIM_PAGE_SPACES + 1];
+  plim_plan *plan = NULL;
+  *fits = 0;
+  for (size_t i = 0; i < sizeof shares / sizeof *shares && !*fits; i++) {
+    PLIM_TRY(plim_list_begin(list));
+    for (int32_t s = 0; s < k->spaces.n; s++) {
+      int64_t budget = k->spaces.budget_bytes[s];
+      limit[s] = budget < INT64_MAX ? (int64_t)((double)budget * shares[i]) : INT64_MAX;
+    }
+    if (shares[i] > 0) PLIM_TRY(plim_list_spread(list, k->spaces.n, k->spaces.computes, limit));
+    PLIM_TRY(pack(k, list, fits));
+    if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) break;
+  }
+  if (!*fits) return PLIM_OK;
+  PLIM_TRY(make_plan(k, list, &plan));
+  plim_paging_keep_faster(k->best, plan);
+  return PLIM_OK;
+}
+
+/* Lower a candidate, with less and less room for the decoder where packing fails. *time_ns: that of the decoded list,
+ * INT64_MAX where it does not fit. */
+static plim_status try_candidate(searching *k, const int32_t *space, double noise, int64_t *time_ns) {
+  int fits = 0;
+  for (int32_t i = 0; i < TIGHTENINGS && !fits; i++) {
+    plim_command_list list;
+    int64_t now_ns = INT64_MAX;
+    plim_status status = decode(k, space, 1 - 0.05 * i, noise, &list, &now_ns);
+    if (i == 0) *time_ns = now_ns;
+    if (status == PLIM_OK && now_ns < INT64_MAX && (!*k->best || now_ns < (*k->best)->time_ns)) {
+      status = lower(k, &list, &fits);
+    } else {
+      fits = 1;
+    }
+    plim_list_free(&list);
+    PLIM_TRY(status);
+    if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+  }
+  return PLIM_OK;
+}
+
+/* ---- starts ---- */
+
+static int64_t ready_at(const searching *k, int32_t storage, int32_t space) {
+  int64_t least = k->ready_ns[(int64_t)space * k->graph->n_storages + storage];
+  for (int32_t s = 0; s < k->spaces.n; s++) {
+    int64_t there = k->ready_ns[(int64_t)s * k->graph->n_storages + storage];
+    if (s == space || k->spaces.bytes_per_ns[s][space] <= 0 || there == INT64_MAX) continue;
+    int64_t ns = there + plim_queue_copy_ns(&k->spaces, s, space, k->graph->storage[storage].bytes);
+    if (ns < least) least = ns;
+  }
+  return least;
+}
+
+static int64_t begin_on(const searching *k, const plim_op *op, int32_t space, int64_t free_ns) {
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    int64_t ns = ready_at(k, op->reads[i], space);
+    if (ns > free_ns) free_ns = ns;
+  }
+  return free_ns;
+}
+
+static void set_ready(const searching *k, int32_t n, const int32_t *storage, int32_t space, int64_t ns) {
+  for (int32_t i = 0; i < n; i++) {
+    for (int32_t s = 0; s < k->spaces.n; s++) {
+      k->ready_ns[(int64_t)s * k->graph->n_storages + storage[i]] = s == space ? ns : INT64_MAX;
+    }
+  }
+}
+
+/* Each run where it ends first, if copies never wait. */
+static void place_by_end(searching *k) {
+  int64_t free_ns[PLIM_PAGE_SPACES + 1] = {0};
+  int32_t storages = k->graph->n_storages;
+  for (int64_t i = 0; i < (int64_t)storages * k->spaces.n; i++) k->ready_ns[i] = i < storages ? 0 : INT64_MAX;
+  for (int32_t r = 0; r < k->runs.n; r++) {
+    const plim_step *step = &k->runs.plan->step[r];
+    const plim_op *op = &k->graph->op[step->op];
+    int32_t to = 0;
+    int64_t begin_ns = begin_on(k, op, 0, free_ns[0]);
+    for (int32_t s = 1; s < k->spaces.n && !k->fixed[r]; s++) {
+      if (!k->spaces.computes[s]) continue;
+      int64_t ns = begin_on(k, op, s, free_ns[s]);
+      if (ns >= begin_ns) continue;
+      begin_ns = ns;
+      to = s;
+    }
+    for (int32_t i = 0; i < op->n_reads; i++) {
+      int64_t *ready = &k->ready_ns[(int64_t)to * storages + op->reads[i]], arrived = ready_at(k, op->reads[i], to);
+      *ready = arrived;
+    }
+    free_ns[to] = begin_ns + k->runs.plan->variant[step->variant].variant.time_ns;
+    set_ready(k, op->n_writes, op->writes, to, free_ns[to]);
+    set_ready(k, op->n_updates, op->updates, to, free_ns[to]);
+    k->space[r] = to;
+  }
+}
+
+static plim_status try_starts(searching *k, int64_t *time_ns) {
+  int64_t one_ns = INT64_MAX, two_ns = INT64_MAX;
+  memset(k->space, 0, (size_t)k->runs.n * sizeof *k->space);
+  PLIM_TRY(try_candidate(k, k->space, 0, &one_ns));
+  *time_ns = one_ns;
+  for (int32_t i = 0; i < DRAWS && !k->o->device; i++) {
+    int64_t now_ns = INT64_MAX;
+    PLIM_TRY(try_candidate(k, k->space, 0.5 * (i + 1), &now_ns));
+    if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+  }
+  if (!k->o->device) return PLIM_OK;
+  place_by_end(k);
+  PLIM_TRY(try_candidate(k, k->space, 0, &two_ns));
+  if (two_ns < one_ns) *time_ns = two_ns;
+  if (two_ns >= one_ns) memset(k->space, 0, (size_t)k->runs.n * sizeof *k->space);
+  return PLIM_OK;
+}
+
+/* ---- rounds ---- */
+
+static void change(searching *k) {
+  int32_t width = 1 + plim_random_below(&k->random, plim_random_percent(&k->random, 50) ? 2 : WINDOW);
+  int32_t from = plim_random_below(&k->random, k->runs.n), to = plim_random_below(&k->random, 2);
+  memcpy(k->next, k->space, (size_t)k->runs.n * sizeof *k->space);
+  if (width == 1) to = !k->space[from];
+  for (int32_t r = from; r < from + width && r < k->runs.n; r++) {
+    if (!k->fixed[r]) k->next[r] = to;
+  }
+}
+
+/* Space 1 is the second device. */
+static plim_status search_rounds(searching *k, int64_t time_ns) {
+  int64_t rounds = ROUND_WORK / (k->runs.n + 1) + 1;
+  if (rounds > MOST_ROUNDS) rounds = MOST_ROUNDS;
+  if (k->options->iterations > 0 && rounds > k->options->iterations) rounds = k->options->iterations;
+  for (int64_t round = 0; round < rounds && !plim_effort_over(k->ctx, PLIM_EFFORT_LOOK); round++) {
+    plim_command_list list;
+    int64_t now_ns = INT64_MAX;
+    if (*k->best && (*k->best)->time_ns <= k->bound_ns) break;
+    change(k);
+    plim_status status = decode(k, k->next, 1, 0, &list, &now_ns);
+    plim_list_free(&list);
+    PLIM_TRY(status);
+    double slack = 0.002 * plim_random_unit(&k->random) * (1 - (double)round / (double)rounds);
+    if (now_ns == INT64_MAX || (time_ns < INT64_MAX && (double)now_ns > (double)time_ns * (1 + slack))) continue;
+    int better = now_ns < time_ns;
+    time_ns = now_ns;
+    int32_t *space = k->space;
+    k->space = k->next;
+    k->next = space;
+    if (better) PLIM_TRY(try_candidate(k, k->space, 0, &now_ns));
+  }
+  return PLIM_OK;
+}
+
+/* ---- bound ---- */
+
+/* No plan is faster than the longest chain of ops that read each other's outputs, nor than an even share of all. */
+static plim_status set_bound(searching *k, const plim_profile *profile) {
+  const plim_graph *g = k->graph;
+  int64_t *end_ns = NULL, longest_ns = 0, sum_ns = 0;
+  k->bound_ns = k->keep_all_ns;
+  if (!k->o->device) return PLIM_OK;
+  PLIM_TRY(plim_allocate(k->ctx, g->n_storages, sizeof *end_ns, &end_ns));
+  for (int32_t o = 0; o < g->n_ops; o++) {
+    const plim_op *op = &g->op[o];
+    int64_t least = INT64_MAX, begin_ns = 0;
+    for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
+      if (profile->variant[i].time_ns < least) least = profile->variant[i].time_ns;
+    }
+    for (int32_t i = 0; i < op->n_reads; i++) {
+      if (end_ns[op->reads[i]] > begin_ns) begin_ns = end_ns[op->reads[i]];
+    }
+    for (int32_t i = 0; i < op->n_writes; i++) end_ns[op->writes[i]] = begin_ns + least;
+    if (begin_ns + least > longest_ns) longest_ns = begin_ns + least;
+    sum_ns += least;
+  }
+  plim_release(k->ctx, end_ns, g->n_storages, sizeof *end_ns);
+  k->bound_ns = longest_ns > (sum_ns + 1) / 2 ? longest_ns : (sum_ns + 1) / 2;
+  return PLIM_OK;
+}
+
+static plim_status search(searching *k, const plim_profile *profile) {
+  int64_t time_ns = INT64_MAX;
+  make_spaces(k);
+  PLIM_TRY(set_bound(k, profile));
+  for (int32_t r = 0; r < k->runs.n; r++) k->fixed[r] = k->graph->op[k->runs.plan->step[r].op].n_updates > 0;
+  PLIM_TRY(try_starts(k, &time_ns));
+  return k->o->device ? search_rounds(k, time_ns) : PLIM_OK;
+}
+
+plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                              const plim_plan_options *options, const plim_plan *base, int64_t keep_all_ns,
+                              plim_plan **best) {
+  searching k = {.ctx = ctx,
+                 .graph = graph,
+                 .options = options,
+                 .o = options->paging,
+                 .keep_all_ns = keep_all_ns,
+                 .random = {options->seed},
+                 .best = best};
+  int64_t cells = (int64_t)graph->n_storages * (PLIM_PAGE_SPACES + 1);
+  plim_status status;
+  PLIM_CHECK(plim_queue_runs_make(graph, base, &k.runs));
+  PLIM_CHECK(plim_allocate(ctx, k.runs.n, sizeof *k.space, &k.space));
+  PLIM_CHECK(plim_allocate(ctx, k.runs.n, sizeof *k.next, &k.next));
+  PLIM_CHECK(plim_allocate(ctx, k.runs.n, sizeof *k.fixed, &k.fixed));
+  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *k.ready_ns, &k.ready_ns));
+  PLIM_CHECK(search(&k, profile));
+done:
+  plim_release(ctx, k.space, k.runs.n, sizeof *k.space);
+  plim_release(ctx, k.next, k.runs.n, sizeof *k.next);
+  plim_release(ctx, k.fixed, k.runs.n, sizeof *k.fixed);
+  plim_release(ctx, k.ready_ns, cells, sizeof *k.ready_ns);
+  plim_queue_runs_free(&k.runs);
+  return status;
+}

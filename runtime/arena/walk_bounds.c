@@ -1,0 +1,103 @@
+/* Walks with an explicit stack. A mark of the walk's stamp keeps it from meeting a storage twice, without clearing. */
+#include "runtime/arena/walk_bounds.h"
+
+#include <assert.h>
+
+plim_status plim_walks_open(plim_context *ctx, int32_t n_storages, int keep_exact, plim_walk_owner owner,
+                            plim_walks *out) {
+  *out = (plim_walks){.ctx = ctx, .owner = owner, .n_storages = n_storages, .keep_exact = keep_exact};
+  PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *out->mark, &out->mark));
+  PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *out->stack, &out->stack));
+  for (int way = 0; way < PLIM_WALK_WAYS; way++) {
+    PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *out->sum[way], &out->sum[way]));
+  }
+  return PLIM_OK;
+}
+
+void plim_walks_release(plim_walks *walks) {
+  plim_release(walks->ctx, walks->mark, walks->n_storages, sizeof *walks->mark);
+  plim_release(walks->ctx, walks->stack, walks->n_storages, sizeof *walks->stack);
+  for (int way = 0; way < PLIM_WALK_WAYS; way++) {
+    plim_release(walks->ctx, walks->sum[way], walks->n_storages, sizeof *walks->sum[way]);
+  }
+}
+
+static int64_t walk(plim_walks *w, int32_t storage, plim_walk_way way, int64_t most) {
+  int64_t sum_ns = 0;
+  int32_t depth = 1, n;
+  const int32_t *list;
+  w->mark[storage] = ++w->stamp;
+  w->stack[0] = storage;
+  while (depth > 0 && sum_ns <= most) {
+    int32_t from = w->stack[--depth];
+    for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, from, way, i, &list)) >= 0; i++) {
+      for (int32_t k = 0; k < n; k++) {
+        if (w->mark[list[k]] == w->stamp) continue;
+        w->mark[list[k]] = w->stamp;
+        int64_t ns = w->owner.missing_ns(w->owner.user, list[k]);
+        if (ns < 0) continue;
+        sum_ns += ns;
+        w->stack[depth++] = list[k];
+      }
+    }
+  }
+  return sum_ns;
+}
+
+/* A walk that is cut goes on to 2 x most, so that it is not repeated for every larger `most`. */
+int64_t plim_walks_sum(plim_walks *w, int32_t storage, plim_walk_way way, int64_t most) {
+  plim_walk_sum *known = &w->sum[way][storage];
+#ifdef PLIM_SANITIZED
+  int64_t sum_ns = walk(w, storage, way, INT64_MAX);
+  assert(known->exact ? known->sum_ns == sum_ns : known->sum_ns <= sum_ns);
+#endif
+  if (known->exact || known->sum_ns > most) return known->sum_ns;
+  int64_t end = most < INT64_MAX / 2 ? 2 * most : INT64_MAX;
+  known->sum_ns = walk(w, storage, way, end);
+  known->exact = w->keep_exact && known->sum_ns <= end;
+  return known->sum_ns;
+}
+
+int64_t plim_walks_least(const plim_walks *w, int32_t storage, plim_walk_way way) {
+  return w->sum[way][storage].sum_ns;
+}
+
+int plim_walks_any_missing(const plim_walks *w, int32_t storage, plim_walk_way way) {
+  const int32_t *list;
+  int32_t n;
+  for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, storage, way, i, &list)) >= 0; i++) {
+    for (int32_t k = 0; k < n; k++) {
+      if (w->owner.missing_ns(w->owner.user, list[k]) >= 0) return 1;
+    }
+  }
+  return 0;
+}
+
+void plim_walks_lower(plim_walks *w, int32_t n_storages, const int32_t *storage, plim_walk_way way, int64_t lost_ns,
+                      int exact) {
+  const plim_walk_way back = way == PLIM_WALK_TO_INPUTS ? PLIM_WALK_TO_READERS : PLIM_WALK_TO_INPUTS;
+  int32_t depth = 0, n;
+  const int32_t *list;
+  w->stamp++;
+  for (; depth < n_storages; depth++) {
+    w->stack[depth] = storage[depth];
+    w->mark[storage[depth]] = w->stamp;
+  }
+  while (depth > 0) {
+    int32_t from = w->stack[--depth];
+    for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, from, back, i, &list)) >= 0; i++) {
+      for (int32_t k = 0; k < n; k++) {
+        plim_walk_sum *known = &w->sum[way][list[k]];
+        if (w->mark[list[k]] == w->stamp) continue;
+        w->mark[list[k]] = w->stamp;
+        known->exact = known->exact && exact;
+        known->sum_ns = known->sum_ns > lost_ns ? known->sum_ns - lost_ns : 0;
+        if (w->owner.missing_ns(w->owner.user, list[k]) >= 0) w->stack[depth++] = list[k];
+      }
+    }
+  }
+}
+
+void plim_walks_forget(plim_walks *w, int32_t storage, plim_walk_way way) {
+  w->sum[way][storage] = (plim_walk_sum){0, 0};
+}

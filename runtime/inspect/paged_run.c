@@ -1,0 +1,185 @@
+/* The plan over spaces has the same commands at the same places, so that numbers of commands mean the same in both. */
+#include "runtime/inspect/paged_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *space_name(const plim_plan *plan, int32_t space) {
+  return space == 0 ? "cpu" : plan->page[space - 1].name;
+}
+
+static void set_spaces(const plim_plan *plan, plim_space *space) {
+  for (int32_t s = 0; s <= plan->n_pages; s++) {
+    const plim_page_space *page = s == 0 ? NULL : &plan->page[s - 1];
+    space[s] = (plim_space){.budget_bytes = page ? page->budget_bytes : plan->budget_bytes,
+                            .peak_bytes = page ? page->peak_bytes : plan->peak_bytes};
+    (void)snprintf(space[s].name, sizeof space[s].name, "%s", space_name(plan, s));
+  }
+}
+
+/* The device of each space that computes. */
+static int32_t set_devices(const plim_plan *plan, plim_space_device *device, int32_t *of_space) {
+  int32_t n = 0;
+  for (int32_t s = 0; s <= plan->n_pages; s++) {
+    if (s > 0 && !plan->page[s - 1].computes) continue;
+    device[n] = (plim_space_device){.space = s};
+    (void)snprintf(device[n].name, sizeof device[n].name, "%s", space_name(plan, s));
+    of_space[s] = n++;
+  }
+  return n;
+}
+
+/* A queue of copies is named after the first of them, one of runs after its device. */
+static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_queue *queue) {
+  int32_t n = 1;
+  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) queue[q].device = -1;
+  queue[0] = (plim_queue){.name = "cpu", .device = 0};
+  for (int32_t j = plan->n_steps - 1; j >= 0; j--) {
+    const plim_step *s = &plan->step[j];
+    if (s->queue >= n) n = s->queue + 1;
+    if (s->kind == PLIM_STEP_RUN) {
+      queue[s->queue].device = device_of[s->space];
+      (void)snprintf(queue[s->queue].name, sizeof queue->name, "%s", space_name(plan, s->space));
+      continue;
+    }
+    (void)snprintf(queue[s->queue].name, sizeof queue->name, "%s>%s", space_name(plan, s->from),
+                   space_name(plan, s->to));
+  }
+  for (int32_t q = 1; q < n; q++) {
+    if (!queue[q].name[0]) (void)snprintf(queue[q].name, sizeof queue->name, "queue %d", (int)q);
+  }
+  return n;
+}
+
+static void set_commands(const plim_plan *plan, const int32_t *device_of, plim_command *command,
+                         plim_space_plan *draft) {
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_step *s = &plan->step[j];
+    int runs = s->kind == PLIM_STEP_RUN;
+    command[j] = (plim_command){.kind = runs ? PLIM_COMMAND_RUN : PLIM_COMMAND_COPY,
+                                .op = s->op,
+                                .queue = s->queue,
+                                .n_wait = s->n_wait,
+                                .wait = s->wait,
+                                .time_ns = runs ? plan->variant[s->variant].variant.time_ns : s->time_ns};
+    draft->serial_ns += command[j].time_ns;
+    if (runs) command[j].device = device_of[s->space];
+    if (runs) continue;
+    command[j].n_storages = 1;
+    command[j].storage = &s->storage;
+    command[j].from = s->from;
+    command[j].to = s->to;
+  }
+}
+
+static void set_buffers(const plim_plan *plan, plim_buffer *buffer) {
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    const plim_plan_buffer *b = &plan->buffer[i];
+    int32_t storage = b->storage < 0 ? PLIM_SPACE_WORKSPACE : b->storage;
+    buffer[i] = (plim_buffer){storage, b->space, b->begin, b->end, b->bytes};
+  }
+}
+
+plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan, plim_space_plan **out) {
+  plim_space space[PLIM_PAGE_SPACES + 1];
+  plim_queue queue[PLIM_PLAN_QUEUES] = {{.name = ""}};
+  plim_space_device device[PLIM_PAGE_SPACES + 1];
+  int32_t device_of[PLIM_PAGE_SPACES + 1] = {0};
+  plim_command *command = NULL;
+  plim_buffer *buffer = NULL;
+  plim_space_plan draft = {.plan_class = PLIM_SPACE_PLAN_ALL,
+                           .objective = PLIM_OBJECTIVE_TIME,
+                           .n_devices = set_devices(plan, device, device_of),
+                           .device = device,
+                           .n_spaces = plan->n_pages + 1,
+                           .space = space,
+                           .queue = queue,
+                           .n_commands = plan->n_steps,
+                           .deadline_ns = INT64_MAX,
+                           .makespan_ns = plan->time_ns,
+                           .keep_all = (double)plan->keep_all_ns,
+                           .bound = (double)plan->bound_ns,
+                           .proved = plan->proved};
+  plim_status status;
+  memcpy(draft.fingerprint, graph->fingerprint, sizeof draft.fingerprint);
+  memcpy(draft.planner, plan->planner, sizeof draft.planner);
+  PLIM_CHECK(plim_allocate(plan->ctx, plan->n_steps, sizeof *command, &command));
+  PLIM_CHECK(plim_allocate(plan->ctx, plan->n_buffers, sizeof *buffer, &buffer));
+  set_spaces(plan, space);
+  draft.n_queues = set_queues(plan, device_of, queue);
+  set_commands(plan, device_of, command, &draft);
+  draft.command = command;
+  set_buffers(plan, buffer);
+  draft.n_buffers = plan->n_buffers;
+  draft.buffer = buffer;
+  PLIM_CHECK(plim_space_plan_from_parts(plan->ctx, &draft, out));
+done:
+  plim_release(plan->ctx, command, plan->n_steps, sizeof *command);
+  plim_release(plan->ctx, buffer, plan->n_buffers, sizeof *buffer);
+  return status;
+}
+
+/* ---- transfers ---- */
+
+/* The copy for which the run at j waited: of its waits the one that ended last; -1: none is a copy. */
+static int32_t waited_for(const plim_plan *plan, int32_t j, const int64_t *begin_ns, const int64_t *time_ns) {
+  const plim_step *s = &plan->step[j];
+  int32_t last = -1;
+  for (int32_t w = 0; w < s->n_wait; w++) {
+    int32_t c = s->wait[w];
+    if (last < 0 || begin_ns[c] + time_ns[c] > begin_ns[last] + time_ns[last]) last = c;
+  }
+  return last >= 0 && plan->step[last].kind == PLIM_STEP_COPY ? last : -1;
+}
+
+static plim_status fill_transfers(const plim_graph *graph, const plim_plan *plan, const int64_t *begin_ns,
+                                  const int64_t *time_ns, const int64_t *waited_ns, plim_transfer *out) {
+  int64_t *planned_ns = NULL, makespan_ns, steps = plan->n_steps;
+  int32_t *of = NULL, n = 0;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(plan->ctx, 2 * steps, sizeof *planned_ns, &planned_ns));
+  PLIM_CHECK(plim_allocate(plan->ctx, steps, sizeof *of, &of));
+  plim_plan_simulate(plan, planned_ns, planned_ns + steps, &makespan_ns);
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_step *s = &plan->step[j];
+    int32_t copy = s->kind == PLIM_STEP_RUN && waited_ns[j] > 0 ? waited_for(plan, j, begin_ns, time_ns) : -1;
+    if (copy >= 0) {
+      if (out[of[copy]].waiter < 0) out[of[copy]].waiter = j;
+      out[of[copy]].waited_ns += waited_ns[j];
+    }
+    if (s->kind != PLIM_STEP_COPY) continue;
+    of[j] = n;
+    out[n++] = (plim_transfer){j,
+                               s->storage,
+                               s->from,
+                               s->to,
+                               graph->storage[s->storage].bytes,
+                               planned_ns[j],
+                               planned_ns[steps + j],
+                               begin_ns[j],
+                               begin_ns[j] + time_ns[j],
+                               -1,
+                               0};
+  }
+done:
+  plim_release(plan->ctx, planned_ns, 2 * steps, sizeof *planned_ns);
+  plim_release(plan->ctx, of, steps, sizeof *of);
+  return status;
+}
+
+plim_status plim_paged_run_transfers(const plim_graph *graph, const plim_plan *plan, const int64_t *begin_ns,
+                                     const int64_t *time_ns, const int64_t *waited_ns, plim_transfer **out,
+                                     int32_t *n) {
+  plim_transfer *transfer = NULL;
+  int32_t copies = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) copies += plan->step[j].kind == PLIM_STEP_COPY;
+  PLIM_TRY(plim_allocate(plan->ctx, copies, sizeof *transfer, &transfer));
+  plim_status status = fill_transfers(graph, plan, begin_ns, time_ns, waited_ns, transfer);
+  if (status == PLIM_OK) {
+    *out = transfer;
+    *n = copies;
+  } else {
+    plim_release(plan->ctx, transfer, copies, sizeof *transfer);
+  }
+  return status;
+}

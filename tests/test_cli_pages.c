@@ -1,0 +1,119 @@
+/* plimsoll train with a plan that pages: its trace, views and pictures of it, and page files that fail. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/support/child_program.h"
+#include "tests/support/folder.h"
+
+/* No recomputation, so that nothing is searched. */
+#define TRAIN \
+  "train --model resnet20 --data synthetic --batch 4 --model-costs --no-cache --recompute off --threads 1 -q "
+#define TO_HOST TRAIN "--memory cpu=8MiB,host=64MiB "
+#define TO_DISK TRAIN "--memory cpu=8MiB,disk=64MiB "
+
+/* The library's side of all this is in test_exec_queues and test_page_memory. */
+static void skip_where_planning_takes_minutes(void) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("minutes of planning; the release build runs it");
+#endif
+}
+
+static void begin(void) {
+  (void)plim_test_folder();
+}
+static void end(void) {
+  plim_test_folder_remove();
+}
+TestSuite(cli_pages, .init = begin, .fini = end, .timeout = 300);
+
+static void expect_output(const program_run *run, const char *words) {
+  cr_expect_eq(run->status, 0, "%s", run->error);
+  cr_expect_not_null(strstr(run->out, words), "'%s' is not in:\n%s", words, run->out);
+}
+
+Test(cli_pages, a_trace_has_the_lateness_of_every_transfer) {
+  skip_where_planning_takes_minutes();
+  const program_run *run = plim_test_fixture(TO_HOST "--steps 12 --trace t.jsonl");
+  expect_output(run, "copy time hidden");
+  expect_output(run, "transfers late");
+  expect_output(run, "resident, most");
+  (void)plim_test_program("trace summary t.jsonl --json");
+  json_t *o = plim_test_json(), *list = json_object_get(o, "transfers"), *row;
+  size_t i, copies = json_array_size(list);
+  cr_assert_gt(copies, 1);
+  json_array_foreach(list, i, row) {
+    json_int_t planned = json_integer_value(json_object_get(row, "planned_end_ns"));
+    json_int_t ended = json_integer_value(json_object_get(row, "end_ns"));
+    cr_expect_gt(json_integer_value(json_object_get(row, "bytes")), 0);
+    cr_expect_geq(ended, json_integer_value(json_object_get(row, "begin_ns")));
+    cr_expect_eq(json_integer_value(json_object_get(row, "late_ns")), ended - planned);
+    cr_expect_eq(json_is_null(json_object_get(row, "waiter")),
+                 json_integer_value(json_object_get(row, "waited_ns")) == 0);
+  }
+  json_decref(o);
+  run = plim_test_program("trace summary t.jsonl");
+  expect_output(run, "cpu>host");
+  expect_output(run, "transfers of training step");
+}
+
+Test(cli_pages, a_step_has_the_queues_side_by_side_and_the_reason_for_paging) {
+  skip_where_planning_takes_minutes();
+  (void)plim_test_fixture(TO_HOST "--steps 12 --trace t.jsonl");
+  const program_run *run = plim_test_program("trace step t.jsonl --at 40");
+  expect_output(run, "measured from ");
+  expect_output(run, "host>cpu");
+  expect_output(run, "paged: copies take ");
+  expect_output(run, "free; next use at command ");
+  run = plim_test_program("trace step t.plan.json --at 40"); /* the plan alone */
+  expect_output(run, "paged: copies take ");
+  cr_expect_null(strstr(run->out, "measured"));
+  (void)plim_test_program("trace what-if t.jsonl --at 1");
+  plim_test_expect(2, "trace what-if is for runs in one arena; this plan has 3 queues over 2 spaces");
+}
+
+Test(cli_pages, pictures_have_measured_and_planned_rows_links_and_bytes) {
+  skip_where_planning_takes_minutes();
+  const program_run *run;
+  (void)plim_test_fixture(TO_HOST "--steps 12 --trace t.jsonl");
+  (void)plim_test_program("trace export t.jsonl -o t.svg");
+  plim_test_expect(0, "");
+  run = plim_test_shell("grep -c '>  planned</text>' t.svg; grep -c 'class=.link' t.svg; grep -c 'class=.bytes' t.svg");
+  cr_expect_str_eq(run->out, "3\n2\n3\n");
+  (void)plim_test_program("trace export t.jsonl -o t.html");
+  plim_test_expect(0, "");
+  run = plim_test_shell("cat t.html");
+  expect_output(run, "<h2>Transfers of training step");
+  (void)plim_test_program("trace export t.jsonl -o e.json");
+  plim_test_expect(0, "");
+  run = plim_test_shell("grep -o '\"name\": \"\\(measured\\|planned\\)\"' e.json; grep -c bytes_per_us e.json");
+  expect_output(run, "\"name\": \"measured\"\n\"name\": \"planned\"\n");
+}
+
+/* ---- files that fail ---- */
+
+Test(cli_pages, a_page_file_without_room_is_refused_before_the_first_step) {
+  skip_where_planning_takes_minutes();
+  const program_run *run = plim_test_shell("ulimit -f 64; $PLIMSOLL " TO_DISK "--steps 2 --page-file p");
+  cr_expect_eq(run->status, 4, "%d: %s", run->status, run->error);
+  cr_expect_not_null(strstr(run->error, "page file p needs "), "%s", run->error);
+}
+
+Test(cli_pages, a_page_file_that_fails_in_a_step_is_named_and_leaves_the_checkpoint_as_it_was) {
+  skip_where_planning_takes_minutes();
+  const program_run *run;
+  (void)plim_test_program(TO_DISK "--steps 2 --page-file p --save w.ckpt");
+  plim_test_expect(0, "");
+  (void)plim_test_shell("cp w.ckpt before.ckpt");
+  run = plim_test_shell("LD_PRELOAD=" PLIM_BINARY_DIR "/libfailing_pages.so PLIM_FAIL_AT=20 $PLIMSOLL " TO_DISK
+                        "--steps 20 --page-file p --load w.ckpt --save w.ckpt");
+  cr_expect_eq(run->status, 5, "%d: %s", run->status, run->error);
+  static const char *const words[] = {"training step ", "(copy of \"",        "of op \"",
+                                      "page file p",    "Input/output error", "continue from a checkpoint"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    cr_expect_not_null(strstr(run->error, words[i]), "'%s' is not in %s", words[i], run->error);
+  }
+  run = plim_test_shell("cmp w.ckpt before.ckpt && test ! -s p && ls");
+  cr_expect_eq(run->status, 0, "%s", run->error);
+  (void)plim_test_program(TO_DISK "--steps 1 --page-file p --load w.ckpt");
+  plim_test_expect(0, "");
+}

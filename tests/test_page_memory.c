@@ -1,0 +1,111 @@
+/* runtime/exec/page_memory.c and page_ring.c: what is paged out comes back, by io_uring and without, and a file that
+ * fails is an errno. */
+#include "runtime/exec/page_memory.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/device/guarded.h"
+#include "tests/support/folder.h"
+#include "tests/support/test_context.h"
+
+enum { SPACE = 12 << 20 };
+
+static plim_context *ctx;
+
+static void begin(void) {
+  ctx = plim_test_context();
+  (void)plim_test_folder();
+}
+static void end(void) {
+  plim_test_folder_remove();
+  plim_context_free(ctx);
+}
+TestSuite(page_memory, .init = begin, .fini = end);
+
+static void fill(char *memory, int64_t bytes, unsigned seed) {
+  for (int64_t i = 0; i < bytes; i++) memory[i] = (char)(((unsigned)i * 2654435761U + seed) >> 13);
+}
+
+/* Out to an offset and back to another address. */
+static void there_and_back(const plim_page_memory *page, plim_page_ring *ring, char *memory, int64_t bytes) {
+  char *from = memory + PLIM_ALIGN, *to = memory + SPACE + 3 * PLIM_ALIGN, *paged = page->base + 5 * PLIM_ALIGN;
+  fill(from, bytes, (unsigned)bytes);
+  memset(to, 0, (size_t)bytes);
+  cr_assert_eq(plim_page_write(page, ring, paged, from, bytes), 0);
+  cr_assert_eq(plim_page_read(page, ring, to, paged, bytes), 0);
+  cr_assert_eq(memcmp(from, to, (size_t)bytes), 0, "%lld bytes", (long long)bytes);
+}
+
+static void try_sizes(const plim_page_memory *page, plim_page_ring *ring) {
+  static const int64_t bytes[] = {1, 511, 512, 4000, 1 << 20, (1 << 20) + 7, (9 << 20) + 512, 11 << 20};
+  void *memory = NULL;
+  cr_assert_eq(plim_guarded_alloc(ctx, 2 * SPACE, 1, &memory), PLIM_OK);
+  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) there_and_back(page, ring, memory, bytes[i]);
+  plim_guarded_free(memory, 2 * SPACE);
+}
+
+Test(page_memory, what_is_paged_to_a_file_comes_back_with_and_without_a_ring) {
+  plim_page_memory page;
+  plim_page_ring *ring = plim_page_ring_open(ctx);
+  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert(page.direct ? strcmp(page.how, "direct I/O") == 0 : strstr(page.how, "no direct I/O: ") != NULL);
+  try_sizes(&page, NULL);
+  if (ring) try_sizes(&page, ring);
+  plim_page_memory_close(&page);
+  plim_page_ring_close(ring);
+}
+
+Test(page_memory, a_file_that_ends_too_early_or_takes_nothing_is_an_errno) {
+  plim_page_memory page;
+  plim_page_ring *ring = plim_page_ring_open(ctx);
+  void *memory = NULL;
+  cr_assert_eq(plim_guarded_alloc(ctx, SPACE, 1, &memory), PLIM_OK);
+  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(ftruncate(page.fd, 6 << 20), 0);
+  for (int with = 0; with < (ring ? 2 : 1); with++) {
+    cr_expect_eq(plim_page_read(&page, with ? ring : NULL, memory, page.base, 9 << 20), ENODATA);
+    cr_expect_eq(plim_page_read(&page, with ? ring : NULL, memory, page.base, 5 << 20), 0);
+  }
+  int own = page.fd;
+  page.fd = open(plim_test_path("pages"), O_RDONLY | O_CLOEXEC);
+  for (int with = 0; with < (ring ? 2 : 1); with++) {
+    cr_expect_eq(plim_page_write(&page, with ? ring : NULL, page.base, memory, 3 << 20), EBADF);
+  }
+  (void)close(page.fd);
+  page.fd = own;
+  plim_page_memory_close(&page);
+  plim_guarded_free(memory, SPACE);
+  plim_page_ring_close(ring);
+}
+
+Test(page_memory, a_file_system_without_room_is_told_before_anything_runs) {
+  plim_page_memory page = {.bytes = 0};
+  struct rlimit limit;
+  (void)signal(SIGXFSZ, SIG_IGN);
+  cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = 1 << 20;
+  cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_ENOFIT);
+  cr_assert(strstr(plim_context_error(ctx), "needs 12582912 bytes"), "%s", plim_context_error(ctx));
+}
+
+Test(page_memory, a_memory_file_system_is_named) {
+  plim_page_memory page;
+  char path[] = "/dev/shm/plimsoll-test-XXXXXX";
+  int fd = mkstemp(path);
+  if (fd < 0) cr_skip_test("no /dev/shm here");
+  (void)close(fd);
+  cr_assert_eq(plim_page_file_open(ctx, path, SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert(strstr(page.how, "tmpfs"), "%s", page.how);
+  cr_assert_not(page.direct);
+  plim_page_memory_close(&page);
+  (void)unlink(path);
+}

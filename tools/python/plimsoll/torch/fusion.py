@@ -1,0 +1,113 @@
+"""What Inductor computes inside the kernels of its readers, by its own rules: such a value has no bytes of its own.
+
+Inductor writes a pointwise result into memory only where a reader needs it there (a matrix product, a convolution, an
+output of the graph), where it has read more than a few buffers, or where it is costly and read more than once
+(torch/_inductor/ir.py, StorageBox.should_realize_on_reuse and has_exceeded_max_reads). What is read on the other side of
+the boundary stays an op, so that a plan may save it.
+"""
+
+from __future__ import annotations
+
+import typing
+
+import torch
+from torch import fx
+from torch._functorch.partitioners import get_aten_target, get_default_op_list, is_rng_op
+
+from .joint import storage_of, tensors
+
+if typing.TYPE_CHECKING:
+    from .joint import Joint
+
+aten, prims = torch.ops.aten, torch.ops.prims
+MOST_READS, MOST_READS_SHARED = 8, 4  # buffers: config.realize_acc_reads_threshold, config.realize_reads_threshold
+MOST_NODES = 30  # in one kernel: config.realize_opcount_threshold
+COSTLY = {aten.exp, aten.log, aten.log10, aten.log1p, aten.log2, aten.sigmoid, aten.tanh}
+REDUCTIONS = {
+    aten.sum, aten.mean, aten.amax, aten.amin, aten.argmax, aten.argmin, aten.var, aten.var_mean, aten.std, aten.any,
+    aten.all, aten.prod, aten.max, aten.min, aten._grad_sum_to_size, aten.sum_to_size,
+}  # fmt: skip
+POINTWISE = {
+    aten.full, aten.full_like, aten.scalar_tensor, aten.embedding, aten.index, aten.gather, aten.constant_pad_nd,
+    aten.slice_scatter, aten.select_scatter, aten.clone, aten._to_copy, prims.convert_element_type, prims.iota,
+    aten._unsafe_index,
+}  # fmt: skip
+_KINDS = get_default_op_list()
+
+
+def _is_reduction(node: fx.Node) -> bool:
+    return get_aten_target(node) in REDUCTIONS
+
+
+def _is_pointwise(node: fx.Node) -> bool:
+    if node.op != "call_function" or _is_reduction(node) or is_rng_op(node):
+        return False
+    if torch.Tag.pointwise in getattr(node.target, "tags", ()) or get_aten_target(node) in POINTWISE:
+        return True
+    return str(node.target).startswith("inductor_prims.inductor_random") or (
+        _KINDS.is_fusible(node) and not _KINDS.is_view(node) and get_aten_target(node) is not aten.cat
+    )
+
+
+def is_fusible(node: fx.Node) -> bool:
+    """Inductor makes a kernel of it that may compute other nodes too."""
+    return _is_pointwise(node) or _is_reduction(node)
+
+
+class _Finder:
+    def __init__(self, joint: Joint):
+        self.joint = joint
+        self.makers = set(joint.nodes)
+        self.found: set[fx.Node] = set()
+        self.buffers: dict[fx.Node, int] = {}  # read by a node and what it inlines
+        self.size: dict[fx.Node, int] = {}  # nodes that it takes with it
+        self.costly: set[fx.Node] = set()
+
+    def _readers(self, node: fx.Node) -> list[fx.Node]:
+        """Through views; the output of the graph counts as one."""
+        readers: dict[fx.Node, None] = {}
+        stack = list(node.users)
+        while stack:
+            user = stack.pop()
+            if user in self.makers or user.op == "output":
+                readers[user] = None
+            else:
+                stack.extend(user.users)
+        return list(readers)
+
+    def _sources(self, node: fx.Node) -> list[fx.Node | int]:
+        """What it reads: nodes that are inlined, and storages."""
+        sources: dict[fx.Node | int, None] = {}
+        for source in node.all_input_nodes:
+            for tensor in tensors(source.meta.get("val")):
+                maker = self.joint.storage[storage_of(tensor)].node
+                sources[maker if maker in self.found else storage_of(tensor)] = None
+        return list(sources)
+
+    def consider(self, node: fx.Node):
+        sources = self._sources(node)
+        self.buffers[node] = sum(self.buffers[s] if isinstance(s, fx.Node) else 1 for s in sources)
+        self.size[node] = 1 + sum(self.size[s] for s in sources if isinstance(s, fx.Node))
+        if get_aten_target(node) in COSTLY or any(s in self.costly for s in sources if s in self.found):
+            self.costly.add(node)
+        if not _is_pointwise(node) or not isinstance(node.meta.get("val"), torch.Tensor):
+            return
+        readers = self._readers(node)
+        side = node in self.joint.is_backward
+        if not readers or not all(
+            user.op != "output" and is_fusible(user) and (user in self.joint.is_backward) == side for user in readers
+        ):
+            return
+        shared = len(readers) > 1
+        if self.buffers[node] > (MOST_READS_SHARED if shared else MOST_READS) or self.size[node] > MOST_NODES:
+            return
+        if not (shared and node in self.costly):
+            self.found.add(node)
+
+
+def inlined(joint: Joint) -> set[fx.Node]:
+    """The nodes of a joint graph that are computed inside the kernels of their readers. O(nodes * readers)."""
+    finder = _Finder(joint)
+    for node in joint.nodes:
+        finder.consider(node)
+    return finder.found
