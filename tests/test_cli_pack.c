@@ -116,3 +116,20 @@ Test(cli_pack, bench_prints_a_row_an_instance) {
   json_decref(o);
   cr_assert_not_null(strstr(plim_test_program("bench pack --data .")->out, "buffers "));
 }
+
+Test(cli_pack, bench_of_tight_buffers_has_a_row_for_each_slack_and_keeps_them_as_files) {
+  (void)plim_test_program("bench tight --shapes grid --threads 1 --time-limit 10ms --json -o made");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json(), *rows = json_object_get(o, "rows");
+  cr_assert_eq((int)json_array_size(rows), 3);
+  for (size_t i = 0; i < 3; i++) {
+    json_t *row = json_array_get(rows, i);
+    cr_assert(integer(row, "instances") == 8 && integer(row, "packed") <= 8);
+    cr_assert_geq(json_number_value(json_object_get(row, "load_percent")), 95);
+  }
+  json_decref(o);
+  cr_assert_eq(plim_test_shell("test $(ls made-grid-*.csv | wc -l) -eq 24")->status, 0);
+  (void)plim_test_program("pack made-grid-128-1.csv --capacity 128 --json");
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(plim_test_program("bench tight --shapes gird")->error, "no family is called \"gird\""));
+}

@@ -102,7 +102,7 @@ function(plim_needs_run file result)
     string(REGEX REPLACE "^#include [<\"](.*)[>\"].*" "\\1" include "${include}")
     string(REGEX REPLACE "^tests/support/(.*)\\.h$" "\\1" support "${include}")
     if(include MATCHES "^(runtime/(net|device|profile|exec|program|data|train)|tools|kernels)/|^plimsoll/plimsoll.h$"
-        AND NOT include MATCHES "^kernels/(op|philox|fnv)\\.h$|^tools/plimsoll-bench/peers" OR support IN_LIST plim_run_support)
+        AND NOT include MATCHES "^kernels/(op|philox|fnv)\\.h$|^tools/plimsoll-bench/(peers|tight_boxes)" OR support IN_LIST plim_run_support)
       set(${result} ON PARENT_SCOPE)
     endif()
   endforeach()

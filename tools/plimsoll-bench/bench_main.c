@@ -93,7 +93,7 @@ static const struct {
 } tables[] = {
     [BENCH_PLANNERS] = {"graphs", bench_planners}, [BENCH_PACK] = {"packing", bench_pack},
     [BENCH_ONLINE] = {"dtr", bench_online},        [BENCH_LARGE] = {NULL, bench_large},
-    [BENCH_WINDOW] = {NULL, bench_window},
+    [BENCH_WINDOW] = {NULL, bench_window},         [BENCH_TIGHT] = {"packing", bench_tight},
 };
 
 /* Policies, which table online takes too, and planners. */

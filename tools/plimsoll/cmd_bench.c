@@ -6,11 +6,9 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 
-static const char *const tables[] = {[BENCH_PLANNERS] = "planners",
-                                     [BENCH_PACK] = "pack",
-                                     [BENCH_ONLINE] = "online",
-                                     [BENCH_LARGE] = "large",
-                                     [BENCH_WINDOW] = "window"};
+static const char *const tables[] = {
+    [BENCH_PLANNERS] = "planners", [BENCH_PACK] = "pack",     [BENCH_ONLINE] = "online",
+    [BENCH_LARGE] = "large",       [BENCH_WINDOW] = "window", [BENCH_TIGHT] = "tight"};
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
 const char *bench_table_name(int32_t row) {
@@ -70,13 +68,17 @@ const command command_bench = {
         "--budgets. Each row has the ratio of its overhead to the best above it and the most memory so far (default 55 "
         "s "
         "a plan).\n\n"
-        "window: one search of the arena over 1,000 to 100,000 blocks.",
+        "window: one search of the arena over 1,000 to 100,000 blocks.\n\n"
+        "tight: buffers made up by seed that fill an arena, under 0, 1 and 5 % of slack: figures of each family, and "
+        "how many are packed in 1 s, in 5 s and in the time limit (default 5 s). --data-dir adds published "
+        "instances; -o NAME keeps those made up in files NAME-FAMILY-CAPACITY-SEED.csv.",
     .lists = lists,
     .after =
         "EXAMPLES\n"
         "  plimsoll bench planners --data-dir instances --time-limit 10s\n"
         "  plimsoll bench planners --data-dir graphs --planners search,sqrt\n"
         "  plimsoll bench pack\n"
+        "  plimsoll bench tight --shapes grid,steps --threads 1 --time-limit 30s\n"
         "  plimsoll bench online --data-dir instances --planners best,coop,dtr,dte\n"
         "  plimsoll bench online --data-dir instances --sweep 9%:16%:0.2%\n"
         "  plimsoll bench large --ops 2000 --time-limit 20s\n"

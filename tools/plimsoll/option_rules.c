@@ -86,6 +86,7 @@ static const rule rules[] = {
     {COMMAND_BENCH, IGNORES, "ARG=pack", "shapes budgets planners order iterations sweep output", NULL},
     {COMMAND_BENCH, IGNORES, "ARG=online", "ops shapes budgets order capacity", NULL},
     {COMMAND_BENCH, IGNORES, "ARG=large", "data-dir order sweep capacity output", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=tight", "ops budgets planners order iterations sweep capacity", NULL},
     {COMMAND_BENCH, IGNORES, "ARG=window",
      "data-dir ops shapes budgets planners order iterations time-limit sweep capacity threads output", NULL},
     {COMMAND_TRACE, IGNORES, "ARG=summary", "at find with output plain policy memory-at", NULL},

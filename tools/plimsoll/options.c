@@ -64,7 +64,7 @@ static const option_row rows[] = {
      1, 1e9},
     {"shapes", "NAMES",
      "large: layered, chain, residual, unet, transformer, with commas between them (default "
-     "layered,transformer,residual)",
+     "layered,transformer,residual); tight: names of its families (default all)",
      COMMAND_BENCH, GROUP_MODEL, 0, TEXT, AT(shapes), 0, 0},
     {"width", "X", "layered: the mean layer has 2 X sqrt(N) ops (default 0.27)", COMMAND_GEN, GROUP_MODEL, 0, REAL,
      AT(width), 1e-6, 10},
@@ -275,7 +275,8 @@ static const option_row rows[] = {
      COMMAND_SIMULATE, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"output", "FILE", "export: events in a file whose name ends in .json, a page in .html", COMMAND_TRACE, GROUP_FILES,
      'o', TEXT, AT(output), 0, 0},
-    {"output", "FILE", "online: the tables as Markdown", COMMAND_BENCH, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE", "online: the tables as Markdown; tight: its instances as NAME-FAMILY-CAPACITY-SEED.csv",
+     COMMAND_BENCH, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"svg", "FILE", "picture: bytes over the steps of one iteration, keep-all and plan", COMMAND_PLAN | COMMAND_COMPARE,
      GROUP_FILES, 0, TEXT, AT(svg), 0, 0},
     {"trace", "FILE", "write measured times, JSON Lines: ten steps after two that warm up", COMMAND_TRAIN, GROUP_FILES,
