@@ -1,6 +1,6 @@
 /* plim_pack_solve: packing with all searches until it is done or the time is over.
  *   1. first-fit                (plim_pack_boxes with effort 0)
- *   2. rounds of bottom-up packings and exact search
+ *   2. rounds of bottom-up packings, exact search and niche search
  *        with a capacity        for the capacity and a size below it, until one is found or the capacity is refuted
  *        without one            for several sizes between bound and best, each round with more nodes
  * Problems that are too large for exact search get bottom-up packings and repair in place of 2.
@@ -12,6 +12,7 @@
 #include "planner/pack/pack.h"
 #include "planner/pack/pack_internal.h"
 #include "planner/pack/pack_tuning.h"
+#include "runtime/base/random.h"
 
 enum { MOST_THREADS = 64 };
 
@@ -23,7 +24,9 @@ typedef struct solver {
   plim_units units;
   plim_restarts *restarts;
   plim_bottom_up *bottom_up; /* NULL: not possible */
-  int64_t *best, *trial;     /* [n] offsets in bytes */
+  plim_niche *niche;         /* NULL: not possible */
+  int32_t niche_turn;
+  int64_t *best, *trial; /* [n] offsets in bytes */
   int64_t started_ns, deadline_ns;
   plim_pack_solution found; /* packed size INT64_MAX: nothing yet */
   plim_status status;       /* of exact search */
@@ -123,6 +126,38 @@ static int ask(solver *s, int64_t capacity, int32_t round) {
   return s->found.packed_bytes < packed_bytes || s->found.bound > bound;
 }
 
+/* ---- niche search ---- */
+
+/* The packed size that a restart asks for: mostly the capacity, or the best less one; in turn the bound, and one
+ * between them. A tight size prunes more. */
+static int64_t niche_capacity(const solver *s) {
+  int64_t unit = s->chosen.boxes.align, bound = s->found.bound / unit, most = s->found.packed_bytes / unit - 1;
+  plim_random random = {(uint64_t)s->niche_turn};
+  if (s->options->capacity / unit < most) most = s->options->capacity / unit;
+  switch (s->niche_turn % 4) {
+    case 1:
+      return bound + (int64_t)((double)(most - bound) * plim_random_unit(&random));
+    case 3:
+      return bound;
+    default:
+      return most;
+  }
+}
+
+/* Restarts beside a round of exact search for so many sizes. */
+static void search_niches(solver *s, int32_t round, int32_t sizes) {
+  int64_t share = plim_exact_share(s->chosen.boxes.n, round * tuning.solve.orders_a_size);
+  int64_t nodes = share * sizes * tuning.solve.orders_a_size * tuning.niche.nodes_a_search;
+  for (; s->niche && nodes > 0 && !is_done(s);) {
+    const plim_exact_limits limits = {plim_niche_share(s->niche_turn), s->deadline_ns};
+    plim_pack_restart t = {.capacity = niche_capacity(s), .restart = s->niche_turn++, .offset = s->trial};
+    t.outcome = plim_niche_run(s->niche, t.capacity, t.restart, &limits, t.offset, &t.nodes);
+    nodes -= t.nodes > 0 ? t.nodes : 1;
+    take_result(s, &t);
+    if (t.outcome != PLIM_PACK_LIMIT) report(s);
+  }
+}
+
 /* Rounds for the capacity, and for a size below it in turn. */
 static void reach_capacity(solver *s) {
   for (int32_t round = 0; !is_done(s); round++) {
@@ -131,6 +166,7 @@ static void reach_capacity(solver *s) {
     run_bottom_up_round(s);
     (void)ask(s, capacity, round);
     if (lower < capacity && !is_done(s)) (void)ask(s, lower, round);
+    search_niches(s, round, 2);
   }
 }
 
@@ -145,6 +181,7 @@ static void minimise(solver *s) {
       if (i > 0 && capacity == bound) continue;
       if (ask(s, capacity, round)) i = -1; /* bound or best is new: begin again */
     }
+    search_niches(s, round, PLIM_PACK_SIZES);
   }
 }
 
@@ -233,6 +270,7 @@ static plim_status search(solver *s) {
   if (plim_bottom_up_can(&s->units)) PLIM_TRY(plim_bottom_up_new(&s->units, &s->bottom_up));
   int32_t most = s->units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST;
   if (s->chosen.boxes.n > most || s->found.packed_bytes / s->chosen.boxes.align >= PLIM_EXACT_UNITS) return repair(s);
+  if (plim_niche_can(&s->units)) PLIM_TRY(plim_niche_new(&s->units, &s->niche));
   PLIM_TRY(plim_restarts_new(&s->units, threads_of(s), &s->restarts));
   if (s->options->capacity < INT64_MAX) {
     reach_capacity(s);
@@ -268,6 +306,7 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
 done:
   plim_restarts_free(s.restarts);
   plim_bottom_up_free(s.bottom_up);
+  plim_niche_free(s.niche);
   plim_units_free(&s.units);
   plim_selection_free(&s.chosen);
   plim_release(ctx, s.trial, boxes->n, sizeof *s.trial);

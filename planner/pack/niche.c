@@ -1,0 +1,551 @@
+/* Niche search: is there a packing within a capacity? For tight problems, where almost nothing may stay empty.
+ *
+ * The floor of a section of time is the lowest offset that an unplaced box can have there. A niche is a range of
+ * sections of equal floor between higher ones. A box on the floor of a niche lies within it. So in each section of
+ * a niche one of two things holds. One of the boxes within the niche lies on its floor. Or nothing does, and the
+ * floor of that section rises to the next offset that a box can have there.
+ *
+ * A node decides this for one section, mostly that with the fewest answers. A search in order of offsets has no
+ * such choice: it cannot begin where it is tight, or where searches failed before.
+ *
+ * Stacked top: the boxes to come in a section, each stacked no lower than it can lie. Above the capacity, the node
+ *   fails.
+ * Reason: the sections whose boxes and floors made a node fail. A decision elsewhere is not to blame, so no other
+ *   answer of it is tried (conflict-directed backjumping, Prosser, 1993).
+ * Memo: equal boxes with equal lows have failed before, with that reason. A 64-bit hash recognises them.
+ * Restarts: with other orders of boxes, other choices of sections, and weights of the sections in which nodes failed
+ *   (Boussemart et al., 2004).
+ * Compounds: in some restarts boxes of one lifetime are stacked, and boxes of one size that follow each other share
+ *   an offset. That undoes guillotine cuts. Such a restart proves nothing.
+ *
+ * Invariant: the low of an unplaced box is at or above the tops of all placed boxes that overlap it in time. */
+#include "planner/pack/pack_internal.h"
+#include "planner/pack/pack_tuning.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/base/effort.h"
+#include "runtime/base/random.h"
+
+enum { RAISE = -1, WALL = INT32_MAX, DEPTH_FACTOR = 4, KEYS = 4 };
+
+/* Which section is decided: that with the fewest answers, with the fewest by weight, or in the lowest niche. */
+typedef enum policy { BY_WEIGHT, BY_ANSWERS, LOWEST_FIRST, POLICIES } policy;
+
+/* An unplaced compound: one box, or several. */
+typedef struct item {
+  int32_t low; /* lowest offset that the box can have */
+  int16_t box;
+  int16_t witness; /* a section in which something ends at `low` */
+} item;
+
+typedef struct shape {
+  int32_t first, last, size; /* sections; units */
+} shape;
+
+/* A node. */
+typedef struct frame {
+  item *item;       /* [n_items] unplaced boxes by `low` */
+  int16_t *option;  /* [n_options] boxes for the floor, or RAISE */
+  uint64_t *reason; /* [words] sections */
+  uint64_t hash;
+  int32_t n_items, n_options, at; /* at: options tried */
+  int32_t section, floor, level;  /* the decision; where RAISE raises the floor to */
+} frame;
+
+struct plim_niche {
+  const plim_units *units;
+  plim_sections sections;
+  int32_t n, m, words, depth_most;
+  int32_t capacity;
+  shape *shape;   /* [n] */
+  int32_t *owner; /* [n] the compound that a box is in, and where */
+  int32_t *up;
+  uint64_t *code;         /* [n] random numbers for hashes */
+  double *key;            /* [n] larger: tried earlier */
+  double *weight;         /* [m] */
+  frame *frame;           /* [depth_most] */
+  item *items;            /* [depth_most][n] */
+  int16_t *options;       /* [depth_most][n + 1] */
+  uint64_t *node_reasons; /* [depth_most][words] */
+  /* [m + 1] of the node under way: floors; stacked tops; capacity less floor and boxes to come; boxes that can lie on
+   * the floor; boxes that span the border to the next section */
+  int32_t *floor, *top, *slack, *count, *crossing;
+  uint64_t *failed;       /* [n_memo] hashes */
+  uint64_t *memo_reasons; /* [n_memo][words] */
+  int64_t n_memo;
+  int64_t nodes;
+  policy policy;
+};
+
+/* ---- making ---- */
+
+int plim_niche_can(const plim_units *u) {
+  int can = u->plain && u->n > 0 && u->n <= PLIM_NICHE_MOST;
+  for (int32_t b = 0; b < u->n && can; b++) can = u->fixed[b] < 0;
+  return can;
+}
+
+static plim_status allocate(plim_niche *e) {
+  plim_context *ctx = e->units->ctx;
+  int64_t n = e->n, m = e->m + 1, depth = e->depth_most;
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->shape, &e->shape));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->owner, &e->owner));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->up, &e->up));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->code, &e->code));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->key, &e->key));
+  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->weight, &e->weight));
+  PLIM_TRY(plim_allocate(ctx, depth, sizeof *e->frame, &e->frame));
+  PLIM_TRY(plim_allocate(ctx, depth * n, sizeof *e->items, &e->items));
+  PLIM_TRY(plim_allocate(ctx, depth * (n + 1), sizeof *e->options, &e->options));
+  PLIM_TRY(plim_allocate(ctx, depth * e->words, sizeof *e->node_reasons, &e->node_reasons));
+  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->floor, &e->floor));
+  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->top, &e->top));
+  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->slack, &e->slack));
+  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->count, &e->count));
+  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->crossing, &e->crossing));
+  PLIM_TRY(plim_allocate(ctx, e->n_memo, sizeof *e->failed, &e->failed));
+  return plim_allocate(ctx, e->n_memo * e->words, sizeof *e->memo_reasons, &e->memo_reasons);
+}
+
+plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
+  plim_context *ctx = units->ctx;
+  plim_niche *e = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, 1, sizeof *e, &e));
+  *e = (plim_niche){.units = units, .n = units->n, .n_memo = tuning.niche.memo};
+  PLIM_CHECK(plim_sections_make(units, &e->sections));
+  e->m = e->sections.n_sections;
+  e->words = (e->m + PLIM_WORD - 1) / PLIM_WORD;
+  e->depth_most = DEPTH_FACTOR * e->n + 2;
+  PLIM_CHECK(allocate(e));
+  for (int32_t d = 0; d < e->depth_most; d++) {
+    e->frame[d] = (frame){.item = e->items + (int64_t)d * e->n,
+                          .option = e->options + (int64_t)d * (e->n + 1),
+                          .reason = e->node_reasons + (int64_t)d * e->words};
+  }
+  *out = e;
+done:
+  if (status != PLIM_OK) plim_niche_free(e);
+  return status;
+}
+
+void plim_niche_free(plim_niche *e) {
+  if (!e) return;
+  plim_context *ctx = e->units->ctx;
+  int64_t n = e->n, m = e->m + 1, depth = e->depth_most;
+  plim_release(ctx, e->shape, n, sizeof *e->shape);
+  plim_release(ctx, e->owner, n, sizeof *e->owner);
+  plim_release(ctx, e->up, n, sizeof *e->up);
+  plim_release(ctx, e->code, n, sizeof *e->code);
+  plim_release(ctx, e->key, n, sizeof *e->key);
+  plim_release(ctx, e->weight, m, sizeof *e->weight);
+  plim_release(ctx, e->frame, depth, sizeof *e->frame);
+  plim_release(ctx, e->items, depth * n, sizeof *e->items);
+  plim_release(ctx, e->options, depth * (n + 1), sizeof *e->options);
+  plim_release(ctx, e->node_reasons, depth * e->words, sizeof *e->node_reasons);
+  plim_release(ctx, e->floor, m, sizeof *e->floor);
+  plim_release(ctx, e->top, m, sizeof *e->top);
+  plim_release(ctx, e->slack, m, sizeof *e->slack);
+  plim_release(ctx, e->count, m, sizeof *e->count);
+  plim_release(ctx, e->crossing, m, sizeof *e->crossing);
+  plim_release(ctx, e->failed, e->n_memo, sizeof *e->failed);
+  plim_release(ctx, e->memo_reasons, e->n_memo * e->words, sizeof *e->memo_reasons);
+  plim_sections_free(&e->sections);
+  plim_release(ctx, e, 1, sizeof *e);
+}
+
+/* ---- sections of a node ---- */
+
+static void set_bit(uint64_t *set, int32_t s) {
+  set[s / PLIM_WORD] |= (uint64_t)1 << (s % PLIM_WORD);
+}
+
+/* Set what a node knows of its sections. */
+static void look(plim_niche *e, const frame *f) {
+  int32_t *restrict floor = e->floor, *restrict top = e->top, *restrict count = e->count, *restrict slack = e->slack;
+  for (int32_t s = 0; s <= e->m; s++) {
+    floor[s] = WALL;
+    top[s] = count[s] = slack[s] = e->crossing[s] = 0;
+  }
+  for (int32_t i = f->n_items - 1; i >= 0; i--) {
+    const shape *b = &e->shape[f->item[i].box];
+    int32_t low = f->item[i].low;
+    for (int32_t s = b->first; s < b->last; s++) floor[s] = low;
+    e->crossing[b->first]++;
+    e->crossing[b->last - 1]--;
+  }
+  for (int32_t s = 1; s < e->m; s++) e->crossing[s] += e->crossing[s - 1];
+  for (int32_t i = 0; i < f->n_items; i++) {
+    const shape *b = &e->shape[f->item[i].box];
+    int32_t low = f->item[i].low, size = b->size;
+    for (int32_t s = b->first; s < b->last; s++) {
+      int32_t old = top[s];
+      top[s] = (old > low ? old : low) + size;
+      slack[s] -= size;
+      count[s] += floor[s] == low;
+    }
+  }
+  for (int32_t s = 0; s < e->m; s++) slack[s] += floor[s] < WALL ? e->capacity - floor[s] : 0;
+}
+
+/* Add why the section has its floor and its slack: itself, and where the boxes in it are kept from lying lower. */
+static void blame_section(const plim_niche *e, const frame *f, int32_t s, uint64_t *reason) {
+  set_bit(reason, s);
+  for (int32_t i = 0; i < f->n_items; i++) {
+    const shape *b = &e->shape[f->item[i].box];
+    if (b->first <= s && s < b->last && f->item[i].low > 0) set_bit(reason, f->item[i].witness);
+  }
+}
+
+/* The section over the capacity, of the largest weight; -1: none. */
+static int32_t find_overfull(const plim_niche *e) {
+  int32_t worst = -1;
+  for (int32_t s = 0; s < e->m; s++) {
+    if (e->top[s] > e->capacity && (worst < 0 || e->weight[s] > e->weight[worst])) worst = s;
+  }
+  return worst;
+}
+
+typedef struct niche {
+  int32_t first, last;
+} niche;
+
+/* The next niche that begins at section s or later; first == m: none. */
+static niche next_niche(const plim_niche *e, int32_t s) {
+  while (s < e->m) {
+    niche v = {s, s + 1};
+    while (v.last < e->m && e->floor[v.last] == e->floor[s] && e->crossing[v.last - 1] > 0) v.last++;
+    int lower_before = s > 0 && e->crossing[s - 1] > 0 && e->floor[s - 1] < e->floor[s];
+    int lower_after = v.last < e->m && e->crossing[v.last - 1] > 0 && e->floor[v.last] < e->floor[s];
+    if (e->floor[s] != WALL && !lower_before && !lower_after) return v;
+    s = v.last;
+  }
+  return (niche){e->m, e->m};
+}
+
+/* Where the floor of a section rises to when nothing lies on it. A box of the section then lies at its low, or, where
+ * that is the floor, on one that is not in the section. */
+static int32_t next_level(const plim_niche *e, const frame *f, niche v, int32_t s) {
+  int32_t floor = e->floor[s], least_top = WALL, level = WALL;
+  for (int32_t i = 0; i < f->n_items; i++) {
+    const shape *b = &e->shape[f->item[i].box];
+    int beside = b->first < v.last && b->last > v.first && !(b->first <= s && s < b->last);
+    if (beside && f->item[i].low + b->size < least_top) least_top = f->item[i].low + b->size;
+  }
+  for (int32_t i = 0; i < f->n_items; i++) {
+    const shape *b = &e->shape[f->item[i].box];
+    if (b->first > s || s >= b->last) continue;
+    int32_t low = f->item[i].low > floor ? f->item[i].low : least_top;
+    if (low < level) level = low;
+  }
+  return level;
+}
+
+/* The section to decide: of all niches the one with the fewest answers, by weight. */
+static niche choose(const plim_niche *e, int32_t *section) {
+  niche best = {e->m, e->m};
+  double least = INFINITY;
+  for (niche v = next_niche(e, 0); v.first < e->m; v = next_niche(e, v.last)) {
+    for (int32_t s = v.first; s < v.last; s++) {
+      int32_t slack = e->slack[s], answers = e->count[s] + (slack > 0);
+      double score = answers * (1 + tuning.niche.slack * slack / e->capacity);
+      if (e->policy == BY_WEIGHT) score /= e->weight[s];
+      if (e->policy == LOWEST_FIRST) score += (double)e->floor[s] * e->n;
+      if (answers <= 1) score = 0;
+      if (score >= least) continue;
+      least = score;
+      *section = s;
+      best = v;
+    }
+  }
+  return best;
+}
+
+static int is_twin(const shape *a, const shape *b) {
+  return a->first == b->first && a->last == b->last && a->size == b->size;
+}
+
+/* Boxes that may lie on the floor, the likeliest first. Of equal ones only the first. */
+static void list_options(plim_niche *e, frame *f, niche v) {
+  int32_t s = f->section, n = 0;
+  f->floor = e->floor[s];
+  for (int32_t i = 0; i < f->n_items && f->item[i].low <= f->floor; i++) {
+    const shape *b = &e->shape[f->item[i].box];
+    int fits = f->item[i].low == f->floor && b->first <= s && s < b->last;
+    for (int32_t k = 0; k < n && fits; k++) fits = !is_twin(&e->shape[f->option[k]], b);
+    if (!fits) continue;
+    int32_t at = n++;
+    for (; at > 0 && e->key[f->option[at - 1]] < e->key[f->item[i].box]; at--) f->option[at] = f->option[at - 1];
+    f->option[at] = f->item[i].box;
+  }
+  f->level = e->slack[s] > 0 ? next_level(e, f, v, s) : WALL;
+  if (f->level != WALL && f->level - f->floor <= e->slack[s]) f->option[n++] = RAISE;
+  f->n_options = n;
+  f->at = 0;
+}
+
+static uint64_t hash_of(const plim_niche *e, const frame *f) {
+  uint64_t hash = (uint64_t)e->capacity * 0x9e3779b97f4a7c15U;
+  for (int32_t i = 0; i < f->n_items; i++) {
+    uint64_t x = e->code[f->item[i].box] + (uint64_t)(uint32_t)f->item[i].low * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 31)) * 0x94d049bb133111ebU;
+    hash += x ^ (x >> 29);
+  }
+  return hash ? hash : 1;
+}
+
+typedef enum answer { OPEN, SOLVED, FAILED } answer;
+
+/* Add why there are no more answers: no box can come below the candidates, nor below what the floor rises to. */
+static void blame_floor(const plim_niche *e, frame *f, niche v) {
+  int32_t first = f->section, last = f->section + 1;
+  if (e->slack[f->section] > 0) {
+    first = v.first;
+    last = v.last;
+  }
+  for (int32_t i = 0; i < f->n_options; i++) {
+    const shape *b = f->option[i] == RAISE ? NULL : &e->shape[f->option[i]];
+    if (b && b->first < first) first = b->first;
+    if (b && b->last > last) last = b->last;
+  }
+  for (int32_t s = first; s < last; s++) set_bit(f->reason, s);
+  for (int32_t i = 0; i < f->n_items; i++) {
+    const shape *b = &e->shape[f->item[i].box];
+    if (b->first < last && first < b->last && f->item[i].low > 0) set_bit(f->reason, f->item[i].witness);
+  }
+}
+
+/* Prepare a node whose items are set. */
+static answer enter(plim_niche *e, frame *f) {
+  memset(f->reason, 0, (size_t)e->words * sizeof *f->reason);
+  if (f->n_items == 0) return SOLVED;
+  look(e, f);
+  int32_t overfull = find_overfull(e);
+  if (overfull >= 0) {
+    e->weight[overfull] += 1;
+    blame_section(e, f, overfull, f->reason);
+    return FAILED;
+  }
+  f->hash = hash_of(e, f);
+  int64_t at = (int64_t)(f->hash >> 20) & (e->n_memo - 1);
+  if (e->failed[at] == f->hash) {
+    memcpy(f->reason, e->memo_reasons + at * e->words, (size_t)e->words * sizeof *f->reason);
+    return FAILED;
+  }
+  niche v = choose(e, &f->section);
+  list_options(e, f, v);
+  blame_section(e, f, f->section, f->reason);
+  blame_floor(e, f, v);
+  return OPEN;
+}
+
+/* Make the items of a child: `without` is placed, and boxes in sections [first, last) lie at `low` or above. */
+static void make_child(const plim_niche *e, const frame *f, frame *to, int32_t without, plim_span where, int32_t low) {
+  int32_t n = 0, i = 0;
+  item raised[PLIM_NICHE_MOST];
+  int32_t n_raised = 0;
+  for (; i < f->n_items && f->item[i].low < low; i++) {
+    item it = f->item[i];
+    const shape *b = &e->shape[it.box];
+    if (it.box == without) continue;
+    if (b->first < where.last && where.first < b->last) {
+      it.low = low;
+      it.witness = (int16_t)(b->first > where.first ? b->first : where.first);
+      raised[n_raised++] = it;
+    } else {
+      to->item[n++] = it;
+    }
+  }
+  memcpy(to->item + n, raised, (size_t)n_raised * sizeof *raised);
+  n += n_raised;
+  for (; i < f->n_items; i++) {
+    if (f->item[i].box != without) to->item[n++] = f->item[i];
+  }
+  to->n_items = n;
+}
+
+/* Sections of the decision that was tried last. */
+static plim_span span_of(const plim_niche *e, const frame *f) {
+  int32_t x = f->option[f->at - 1];
+  if (x == RAISE) return (plim_span){f->section, f->section + 1};
+  return (plim_span){e->shape[x].first, e->shape[x].last};
+}
+
+static answer try_next(plim_niche *e, frame *f, frame *child, int64_t *offset) {
+  int32_t x = f->option[f->at++];
+  e->nodes++;
+  if (x == RAISE) {
+    make_child(e, f, child, -1, span_of(e, f), f->level);
+  } else {
+    offset[x] = f->floor;
+    make_child(e, f, child, x, span_of(e, f), f->floor + e->shape[x].size);
+  }
+  return enter(e, child);
+}
+
+/* The answer that was tried last failed: the others are tried only when it was to blame. */
+static void take_reason(const plim_niche *e, frame *f, const frame *child) {
+  plim_span span = span_of(e, f);
+  int blamed = 0;
+  for (int32_t s = span.first; s < span.last && !blamed; s++) {
+    blamed = (int)(child->reason[s / PLIM_WORD] >> (s % PLIM_WORD) & 1);
+  }
+  for (int32_t w = 0; w < e->words; w++) f->reason[w] = child->reason[w] | (blamed ? f->reason[w] : 0);
+  if (!blamed) f->at = f->n_options;
+}
+
+static void remember(plim_niche *e, const frame *f) {
+  int64_t at = (int64_t)(f->hash >> 20) & (e->n_memo - 1);
+  e->failed[at] = f->hash;
+  memcpy(e->memo_reasons + at * e->words, f->reason, (size_t)e->words * sizeof *f->reason);
+}
+
+static int is_over(const plim_niche *e, int64_t deadline_ns) {
+  int64_t work = (int64_t)tuning.niche.nodes_a_look * tuning.niche.box_ns * e->n;
+  return plim_effort_over(e->units->ctx, work) || (deadline_ns < INT64_MAX && plim_now_ns() > deadline_ns);
+}
+
+static plim_pack_outcome search(plim_niche *e, int64_t nodes, int64_t deadline_ns, int64_t *offset) {
+  int32_t depth = 0;
+  answer last = enter(e, &e->frame[0]);
+  while (last != SOLVED) {
+    frame *f = &e->frame[depth];
+    if (last == FAILED) {
+      if (depth == 0) return PLIM_PACK_IMPOSSIBLE;
+      f = &e->frame[--depth];
+      take_reason(e, f, f + 1);
+    }
+    if (f->at == f->n_options) {
+      remember(e, f);
+      last = FAILED;
+      continue;
+    }
+    if (e->nodes >= nodes || depth + 2 >= e->depth_most) return PLIM_PACK_LIMIT;
+    if (e->nodes % tuning.niche.nodes_a_look == 0 && is_over(e, deadline_ns)) return PLIM_PACK_LIMIT;
+    last = try_next(e, f, f + 1, offset);
+    depth++;
+  }
+  return PLIM_PACK_FOUND;
+}
+
+/* ---- restarts ---- */
+
+/* What a restart tries; the first ones take turns without noise. */
+typedef struct trial {
+  policy policy;
+  int32_t key, stacked, following; /* percent of compounds that are made where they can be */
+  double noise;
+} trial;
+
+static trial draw(int32_t turn, plim_random *random) {
+  static const int32_t percent[][2] = {{0, 0}, {100, 0}, {100, 100}, {50, 50}};
+  enum { ROWS = sizeof percent / sizeof *percent };
+  int32_t row = turn == 0 ? 0 : plim_random_below(random, ROWS);
+  return (trial){.policy = (policy)(turn % POLICIES),
+                 .key = turn == 0 ? 0 : plim_random_below(random, KEYS),
+                 .stacked = percent[row][0],
+                 .following = percent[row][1],
+                 .noise = turn < tuning.niche.quiet_turns ? 0 : tuning.niche.noise * plim_random_unit(random)};
+}
+
+static void set_keys(plim_niche *e, const trial *t, plim_random *random) {
+  for (int32_t x = 0; x < e->n; x++) {
+    double length = (double)(e->shape[x].last - e->shape[x].first), size = (double)e->shape[x].size;
+    const double key[KEYS] = {length * size, length, size, length * length * size};
+    e->key[x] = key[t->key] * (1 + t->noise * plim_random_unit(random));
+  }
+}
+
+/* Put what compound `from` has into compound `to`, `up` units above its bottom. */
+static void join(plim_niche *e, int32_t to, int32_t from, int32_t up) {
+  for (int32_t x = 0; x < e->n; x++) {
+    if (e->owner[x] != from) continue;
+    e->owner[x] = to;
+    e->up[x] += up;
+  }
+  e->shape[from].size = 0;
+}
+
+/* Join two compounds if they can be and chance allows it. */
+static int join_pair(plim_niche *e, int32_t x, int32_t y, const trial *t, plim_random *random) {
+  shape *a = &e->shape[x];
+  const shape *b = &e->shape[y];
+  int32_t up = 0;
+  if (x == y || b->size == 0) return 0;
+  if (a->first == b->first && a->last == b->last && a->size <= e->capacity - b->size &&
+      plim_random_percent(random, t->stacked)) {
+    up = a->size;
+    a->size += b->size;
+  } else if (a->last == b->first && a->size == b->size && plim_random_percent(random, t->following)) {
+    a->last = b->last;
+  } else {
+    return 0;
+  }
+  join(e, x, y, up);
+  return 1;
+}
+
+/* A compound of each box, then compounds of compounds, until nothing changes. By chance they are made in one pass. */
+static void make_compounds(plim_niche *e, const trial *t, plim_random *random) {
+  for (int32_t x = 0; x < e->n; x++) {
+    const plim_span *span = &e->sections.span[e->sections.span_first[x]];
+    e->shape[x] = (shape){span->first, span->last, (int32_t)e->units->size[x]};
+    e->owner[x] = x;
+    e->up[x] = 0;
+  }
+  for (int changed = t->stacked > 0; changed;) {
+    changed = 0;
+    for (int32_t x = 0; x < e->n; x++) {
+      int32_t start = plim_random_below(random, e->n);
+      for (int32_t k = 0; k < e->n && e->shape[x].size > 0; k++) {
+        changed |= join_pair(e, x, (start + k) % e->n, t, random);
+      }
+    }
+    changed = changed && t->stacked == 100;
+  }
+  for (int32_t x = 0; x < e->n; x++) { /* equal compounds have equal codes */
+    const shape *b = &e->shape[x];
+    plim_random code = {(uint64_t)b->first << 48 ^ (uint64_t)b->last << 32 ^ (uint64_t)b->size};
+    e->code[x] = plim_random_next(&code);
+  }
+}
+
+plim_pack_outcome plim_niche_run(plim_niche *e, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
+                                 int64_t *offset, int64_t *nodes) {
+  plim_random random = {(uint64_t)turn};
+  trial t = draw(turn, &random);
+  frame *root = &e->frame[0];
+  *nodes = e->nodes = 0;
+  if (capacity >= PLIM_EXACT_UNITS) return PLIM_PACK_LIMIT;
+  for (int32_t x = 0; x < e->n; x++) {
+    if (e->units->size[x] > capacity) return PLIM_PACK_IMPOSSIBLE;
+  }
+  e->capacity = (int32_t)capacity;
+  e->policy = t.policy;
+  for (int32_t s = 0; s < e->m; s++) e->weight[s] = 1 + fmax(e->weight[s] - 1, 0) * tuning.niche.kept_weight;
+  make_compounds(e, &t, &random);
+  set_keys(e, &t, &random);
+  root->n_items = 0;
+  for (int32_t x = 0; x < e->n; x++) {
+    if (e->shape[x].size > 0) root->item[root->n_items++] = (item){0, (int16_t)x, 0};
+  }
+  plim_pack_outcome outcome = search(e, limits->nodes, limits->deadline_ns, offset);
+  *nodes = e->nodes;
+  for (int32_t x = 0; x < e->n && outcome == PLIM_PACK_FOUND; x++) {
+    if (e->owner[x] != x) offset[x] = offset[e->owner[x]] + e->up[x];
+  }
+  return outcome == PLIM_PACK_IMPOSSIBLE && t.stacked > 0 ? PLIM_PACK_LIMIT : outcome;
+}
+
+/* 1, 1, 2, 1, 1, 2, 4, ... Source: Luby, Sinclair, Zuckerman, 1993. */
+int64_t plim_niche_share(int32_t turn) {
+  int64_t i = (int64_t)turn + 1, length = 1;
+  while (length < i) length = 2 * length + 1;
+  while (length != i) {
+    length /= 2;
+    if (i > length) i -= length;
+  }
+  return tuning.niche.nodes_a_turn * ((length + 1) / 2);
+}
