@@ -258,6 +258,15 @@ Test(cli_spaces, a_budget_without_a_plan_is_refused_with_those_that_have_one) {
                    "needs 2100 bytes");
 }
 
+/* A deadline shorter than any time is too small like every other. */
+Test(cli_spaces, a_deadline_of_less_than_a_nanosecond_is_refused_by_programs_and_search) {
+  plan("--graph paged.json --platform m4 --planner poet --deadline 2x");
+  (void)plim_test_program("plan --graph paged.json --platform m4 --planner poet --memory 2500 --deadline 1e-12x -q");
+  plim_test_expect(4, "the earliest deadline that has a plan is");
+  (void)plim_test_program("plan --graph paged.json --platform m4 --memory 2500 --deadline 1e-12x -q");
+  plim_test_expect(4, "has one");
+}
+
 Test(cli_spaces, a_deadline_on_the_makespan_of_placement_is_refused_with_what_bounds_it) {
   plan("--graph placed.json --planner xengine --objective time --memory d0=5000000,d1=5000000 --deadline 5000");
   json_t *o = plim_test_json();

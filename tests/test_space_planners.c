@@ -332,3 +332,28 @@ Test(space_planners, a_deadline_of_once_keep_all_is_kept_by_keep_all) {
   plim_graph_free(graph);
   plim_test_context_end(ctx);
 }
+
+/* ---- refusals ---- */
+
+/* Stages need 3736 bytes without a recompute; the search that comes before them needs 3256, and its plan is taken. */
+Test(space_planners, a_refusal_of_a_program_names_no_more_than_the_search_before_it_needs) {
+  plim_context *ctx = plim_test_context();
+  skip_without_solver(ctx);
+  plim_graph *graph = space_linear(ctx);
+  plim_platform *platform = NULL;
+  plim_space_plan *plan = NULL;
+  plim_space_options options = plim_space_options_default();
+  int64_t budget[2] = {3000, INT64_MAX};
+  options.planner = "milp";
+  options.objective = PLIM_OBJECTIVE_ENERGY;
+  options.recompute = 0;
+  options.budget = budget;
+  cr_assert_eq(plim_platform_built_in(ctx, "m0", &platform), PLIM_OK);
+  cr_assert_eq(plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan), PLIM_ENOFIT);
+  cr_expect_not_null(strstr(plim_context_error(ctx), "all of them times 1.08534 have one"), "%s",
+                     plim_context_error(ctx));
+  cr_expect_not_null(strstr(plim_context_error(ctx), "ram needs 3256 bytes"), "%s", plim_context_error(ctx));
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+}

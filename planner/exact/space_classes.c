@@ -43,8 +43,8 @@ void plim_space_poet_columns(plim_space_model *m) {
 
 static void add_deadline(plim_space_model *m) {
   const plim_space_problem *p = m->problem;
-  double most = (double)m->options->deadline_ns;
-  if (m->options->deadline_ns == INT64_MAX || most <= 0) return;
+  double most = m->options->deadline_ns > 0 ? (double)m->options->deadline_ns : 0.5; /* in 0 ns nothing runs */
+  if (m->options->deadline_ns == INT64_MAX) return;
   for (int32_t t = 0; t < m->n; t++) {
     for (int32_t i = 0; i <= t; i++) {
       double share = (double)plim_space_run_ns(p, i, 0) / most;

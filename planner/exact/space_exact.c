@@ -385,7 +385,10 @@ static plim_status refuse(work *w) {
   if (plim_context_cancelled(w->ctx)) return plim_fail(w->ctx, PLIM_ECANCEL, "planning was cancelled");
   if (w->planner->searches) return refuse_by_search(w);
   if (w->ended) {
-    return plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w));
+    int64_t limit = w->options->time_limit_ns;
+    int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? w->started_ns + limit : INT64_MAX);
+    return plim_effort_end(w->ctx, outer,
+                           plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w)));
   }
   return plim_fail(w->ctx, PLIM_ENOFIT,
                    "planner %s found no plan within the effort that it had, which does not say that there is none: "

@@ -1,4 +1,5 @@
-/* The same program, with a column in place of some budgets: how many times the budget is used. */
+/* The same program, with a column in place of some budgets: how many times the budget is used. The search that comes
+ * before a program may know a plan outside its class, and less is then enough. */
 #include "planner/exact/space_model.h"
 #include "planner/spaces/space_smallest.h"
 
@@ -29,10 +30,11 @@ static int is_loose(const plim_space_model_options *model) {
   return model->model_class == PLIM_SPACE_XENGINE && model->deadline_ns < INT64_MAX;
 }
 
-/* The least factor on the budgets of the spaces in `scaled`; INFINITY: there is none, however large; NAN: not found. */
-static plim_status least_factor(const plim_space_problem *problem, plim_solver *solver,
-                                const plim_space_model_options *model, const int32_t *scaled,
-                                const plim_space_options *options, double seconds, double *out) {
+/* The least factor of the program on the budgets of the spaces in `scaled`; INFINITY: there is none, however large;
+ * NAN: not found. */
+static plim_status program_factor(const plim_space_problem *problem, plim_solver *solver,
+                                  const plim_space_model_options *model, const int32_t *scaled,
+                                  const plim_space_options *options, double seconds, double *out) {
   plim_context *ctx = problem->ctx;
   plim_space_model_options asked = *model;
   plim_space_model *m = NULL;
@@ -55,6 +57,28 @@ done:
   plim_release(ctx, point, columns, sizeof *point);
   plim_space_model_free(m);
   return status;
+}
+
+/* The least factor of program and search on the budget of one space, or (-1) on all that are given. */
+static plim_status least_factor(const plim_space_problem *problem, plim_solver *solver,
+                                const plim_space_model_options *model, int32_t space, int32_t *scaled,
+                                const plim_space_options *options, double seconds, double *out) {
+  const plim_space_search_options search = {.objective = model->objective,
+                                            .page = model->page,
+                                            .recompute = model->recompute,
+                                            .place = model->place,
+                                            .budget = model->budget,
+                                            .deadline_ns = model->deadline_ns,
+                                            .deadline_on_runs = model->model_class == PLIM_SPACE_POET};
+  double found = NAN;
+  for (int32_t s = 0; s < problem->platform->n_spaces; s++) {
+    scaled[s] = model->budget[s] < INT64_MAX && (space < 0 || s == space);
+  }
+  PLIM_TRY(program_factor(problem, solver, model, scaled, options, seconds, out));
+  if (is_loose(model)) return PLIM_OK;
+  PLIM_TRY(plim_space_search_factor(problem, &search, space, &found));
+  if (isfinite(found) && !(*out <= found)) *out = found;
+  return PLIM_OK;
 }
 
 static void append(char words[WORDS], const char *text) {
@@ -149,17 +173,14 @@ plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *so
   PLIM_TRY(plim_allocate(ctx, p->n_spaces, sizeof *scaled, &scaled));
   for (int32_t s = 0; s < p->n_spaces; s++) {
     if (budget[s] == INT64_MAX) continue;
-    scaled[s] = 1;
     (void)snprintf(text, sizeof text, "%s%s=%lld", named++ ? "," : "", p->space[s].name, (long long)budget[s]);
     append(given, text);
   }
-  PLIM_CHECK(least_factor(problem, solver, &asked, scaled, options, seconds, &factor));
+  PLIM_CHECK(least_factor(problem, solver, &asked, -1, scaled, options, seconds, &factor));
   tell_common(factor, is_loose(model), words);
   for (int32_t s = 0; s < p->n_spaces && named > 0; s++) {
     if (budget[s] == INT64_MAX) continue;
-    memset(scaled, 0, (size_t)p->n_spaces * sizeof *scaled);
-    scaled[s] = 1;
-    PLIM_CHECK(least_factor(problem, solver, &asked, scaled, options, seconds, &factor));
+    PLIM_CHECK(least_factor(problem, solver, &asked, s, scaled, options, seconds, &factor));
     tell_alone(problem, s, budget[s], factor, is_loose(model), words);
   }
   if (model->deadline_ns < INT64_MAX) PLIM_CHECK(tell_deadline(problem, solver, &asked, options, seconds, words));

@@ -148,19 +148,34 @@ static plim_status tell_budgets(smallest *k, const int64_t *budget, char words[W
   return PLIM_OK;
 }
 
+static plim_status begin(smallest *k) {
+  const plim_space_problem *p = k->p;
+  k->asked.rounds = 0;
+  k->asked.bound = -INFINITY;
+  for (int32_t i = 0; i < p->n; i++) {
+    k->all_bytes =
+        plim_integers_add_capped(k->all_bytes, plim_integers_add_capped(p->node[i].bytes, p->node[i].workspace));
+  }
+  return plim_allocate(p->ctx, p->platform->n_spaces, sizeof *k->budget, &k->budget);
+}
+
+plim_status plim_space_search_factor(const plim_space_problem *p, const plim_space_search_options *options,
+                                     int32_t scaled, double *out) {
+  smallest k = {.p = p, .asked = *options};
+  PLIM_TRY(begin(&k));
+  k.asked.budget = k.budget;
+  plim_status status = least_factor(&k, options->budget, scaled, out);
+  plim_release(p->ctx, k.budget, p->platform->n_spaces, sizeof *k.budget);
+  return status;
+}
+
 plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_space_search_options *options) {
   smallest k = {.p = p, .asked = *options};
   char words[WORDS] = "", given[WORDS] = "";
   int32_t named = 0;
   int64_t deadline = 0;
   plim_status status;
-  k.asked.rounds = 0;
-  k.asked.bound = -INFINITY;
-  for (int32_t i = 0; i < p->n; i++) {
-    k.all_bytes =
-        plim_integers_add_capped(k.all_bytes, plim_integers_add_capped(p->node[i].bytes, p->node[i].workspace));
-  }
-  PLIM_CHECK(plim_allocate(p->ctx, p->platform->n_spaces, sizeof *k.budget, &k.budget));
+  PLIM_CHECK(begin(&k));
   for (int32_t s = 0; s < p->platform->n_spaces; s++) {
     char text[96];
     if (options->budget[s] == INT64_MAX) continue;

@@ -8,6 +8,12 @@
 PLIM_MUST_USE plim_status plim_space_search_refuse(const plim_space_problem *problem,
                                                    const plim_space_search_options *options);
 
+/* The least factor on the budget of space `scaled` (-1: on all that are given) with which the search finds a plan.
+ * INFINITY: none; NAN: it was not found in time. `rounds` and `bound` of the options are not read. */
+PLIM_MUST_USE plim_status plim_space_search_factor(const plim_space_problem *problem,
+                                                   const plim_space_search_options *options, int32_t scaled,
+                                                   double *out);
+
 /* What stands after a time in a sentence: " ns", or "" where times are in the unit of the graph's file. */
 const char *plim_space_time_unit(const plim_space_problem *problem);
 
