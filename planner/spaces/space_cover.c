@@ -136,12 +136,19 @@ static double refill(cover *k, int32_t node, int32_t u, double most) {
   return cost;
 }
 
+/* Exponents are 0, 0.5 and 1 nearly always, and pow is slow. */
+static double power(double x, double exponent) {
+  if (exponent == 1) return x;
+  if (exponent == 0.5) return sqrt(x);
+  return exponent == 0 ? 1 : pow(x, exponent);
+}
+
 /* What a decision relieves: its bytes, as far as they are short, over the items that are. */
 static double relief(const cover *k, int32_t filler) {
   int64_t bytes = k->p->node[k->s->item[filler].node].bytes;
   int64_t excess = plim_space_live(k->s, k->space)[k->at] - k->rules->budget[k->space];
   int64_t items = k->short_before[k->next[filler]] - k->short_before[k->previous[filler] + 1];
-  return pow((double)(bytes < excess ? bytes : excess), k->w->by_bytes) * pow((double)items, k->w->by_time);
+  return power((double)(bytes < excess ? bytes : excess), k->w->by_bytes) * power((double)items, k->w->by_time);
 }
 
 static int is_better(cover *k, double cost, double relieved, double *score) {
@@ -281,6 +288,18 @@ static plim_status reserve(cover *k) {
   return plim_allocate(ctx, k->room + 1, sizeof *k->short_before, &k->short_before);
 }
 
+/* Insert what was chosen. What is copied out comes first, so that the copy in finds it. */
+static plim_status decide(cover *k) {
+  int32_t out = k->out_at >= 0, there = 0, done = 0;
+  if (out) PLIM_TRY(plim_space_sequence_extend(k->s, k->out_at, 1, &k->out, &there));
+  if (there || !out) PLIM_TRY(plim_space_sequence_extend(k->s, k->chosen_at + out, k->n_chosen, k->chosen, &done));
+  int used = !out || (there && k->s->valid && k->s->last[k->out_at] > k->out_at); /* no later copy out is nearer */
+  if (done && k->s->valid && used) return PLIM_OK;
+  if (!done) PLIM_TRY(plim_space_sequence_insert(k->s, k->chosen_at + there, k->n_chosen, k->chosen));
+  if (out && !there) PLIM_TRY(plim_space_sequence_insert(k->s, k->out_at, 1, &k->out));
+  return plim_space_sequence_analyse(k->s);
+}
+
 /* *done: 1 where nothing is short, -1 where nothing can go. */
 static plim_status step(cover *k, int32_t *done) {
   PLIM_TRY(reserve(k));
@@ -298,9 +317,7 @@ static plim_status step(cover *k, int32_t *done) {
   }
   if (k->n_chosen == 0) return PLIM_OK;
   *done = 0;
-  PLIM_TRY(plim_space_sequence_insert(k->s, k->chosen_at, k->n_chosen, k->chosen));
-  if (k->out_at >= 0) PLIM_TRY(plim_space_sequence_insert(k->s, k->out_at, 1, &k->out));
-  return plim_space_sequence_analyse(k->s);
+  return decide(k);
 }
 
 plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rules, const plim_space_weights *weights,

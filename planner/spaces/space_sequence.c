@@ -201,6 +201,131 @@ plim_status plim_space_sequence_analyse(plim_space_sequence *s) {
   return PLIM_OK;
 }
 
+/* ---- insertions into what is analysed ---- */
+
+/* Indices of items from `at` on grow. */
+static void shift_indices(int32_t *index, int64_t n, int32_t at, int32_t by) {
+  for (int64_t i = 0; i < n; i++) index[i] += index[i] >= at ? by : 0;
+}
+
+static void open_gap(int32_t *x, int32_t n, int32_t at, int32_t by) {
+  memmove(x + at + by, x + at, (size_t)(n - at) * sizeof *x);
+}
+
+/* Make room for `by` items at `at`, whose reads are `reads`; bytes there are those of buffers that live across. */
+static void shift(plim_space_sequence *s, int32_t at, int32_t by, int32_t reads) {
+  const plim_space_problem *p = s->problem;
+  int32_t n = s->n, all = s->first_read[n], from = s->first_read[at];
+  const plim_space_event *next = &s->item[at];
+  for (int32_t space = 0; space < p->platform->n_spaces; space++) {
+    int64_t *live = plim_space_live(s, space), across = live[at];
+    if (plim_space_item_space(p, next) == space) {
+      across -= p->node[next->node].bytes + (next->kind == PLIM_SPACE_RUN ? p->node[next->node].workspace : 0);
+    }
+    memmove(live + at + by, live + at, (size_t)(n - at) * sizeof *live);
+    for (int32_t e = at; e < at + by; e++) live[e] = across;
+  }
+  shift_indices(s->last, n, at, by);
+  shift_indices(s->before, n, at, by);
+  shift_indices(s->read, all, at, by);
+  shift_indices(s->latest, (int64_t)p->platform->n_spaces * p->n, at, by);
+  open_gap(s->last, n, at, by);
+  open_gap(s->before, n, at, by);
+  open_gap(s->first_read, n + 1, at, by);
+  open_gap(s->read, all, from, reads);
+  for (int32_t e = at + by; e <= n + by; e++) s->first_read[e] += reads;
+  memmove(s->item + at + by, s->item + at, (size_t)(n - at) * sizeof *s->item);
+  s->n += by;
+}
+
+static void add_live(plim_space_sequence *s, int32_t filler, int32_t from, int32_t to, int sign) {
+  const plim_space_event *item = &s->item[filler];
+  int64_t *live = plim_space_live(s, plim_space_item_space(s->problem, item));
+  for (int32_t e = from; e < to; e++) live[e] += sign * s->problem->node[item->node].bytes;
+}
+
+static int reads_it(const plim_space_sequence *s, int32_t e, int32_t filler) {
+  for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
+    if (s->read[i] == filler) return 1;
+  }
+  return 0;
+}
+
+/* Item e reads the buffer that is there. 0: none is. */
+static int read_one(plim_space_sequence *s, int32_t e, int32_t node, int32_t space, int32_t *at) {
+  int32_t filler = plim_space_sequence_find(s, node, space, e);
+  if (filler < 0) return 0;
+  s->read[(*at)++] = filler;
+  if (s->last[filler] >= e) return 1;
+  add_live(s, filler, s->last[filler] + 1, e + 1, 1);
+  s->last[filler] = e;
+  return 1;
+}
+
+/* Item e fills its buffer: what is read from `end` on of the buffer before it is now read of this one. 0: nothing reads
+ * that one any more. */
+static int take_readers(plim_space_sequence *s, int32_t e, int32_t end) {
+  int32_t old = s->before[e], last = old < 0 ? -1 : s->last[old];
+  s->last[e] = e;
+  for (int32_t u = end; u <= last; u++) {
+    for (int32_t i = s->first_read[u]; i < s->first_read[u + 1]; i++) {
+      if (s->read[i] != old) continue;
+      s->read[i] = e;
+      s->last[e] = u;
+    }
+  }
+  const plim_space_node *v = &s->problem->node[s->item[e].node];
+  add_live(s, e, e, s->last[e] + 1, 1);
+  if (s->item[e].kind == PLIM_SPACE_RUN) {
+    plim_space_live(s, plim_space_item_space(s->problem, &s->item[e]))[e] += v->workspace;
+  }
+  if (s->last[e] == e) return 1;
+  int32_t stays = e - 1;
+  while (stays > old && !reads_it(s, stays, old)) stays--;
+  add_live(s, old, stays + 1, last + 1, -1);
+  s->last[old] = stays;
+  return stays > old;
+}
+
+/* Item e takes its place among those that fill its node and space. */
+static void link_filler(plim_space_sequence *s, int32_t e) {
+  int32_t space = plim_space_item_space(s->problem, &s->item[e]), *next = latest_of(s, space, s->item[e].node);
+  while (*next > e) next = &s->before[*next];
+  s->before[e] = *next;
+  *next = e;
+}
+
+static int32_t reads_of(const plim_space_sequence *s, const plim_space_event *item) {
+  return item->kind == PLIM_SPACE_RUN ? s->problem->node[item->node].n_preds : 1;
+}
+
+plim_status plim_space_sequence_extend(plim_space_sequence *s, int32_t at, int32_t n, const plim_space_event *item,
+                                       int32_t *done) {
+  const plim_space_problem *p = s->problem;
+  int32_t reads = 0, next, whole = 1;
+  for (int32_t i = 0; i < n; i++) reads += reads_of(s, &item[i]);
+  *done = s->valid && s->n + n <= s->room && s->first_read[s->n] + (int64_t)reads <= s->room_read;
+  if (!*done) return PLIM_OK;
+  next = s->first_read[at];
+  shift(s, at, n, reads);
+  memcpy(s->item + at, item, (size_t)n * sizeof *item);
+  for (int32_t e = at; e < at + n && whole; e++) {
+    const plim_space_event *v = &s->item[e];
+    int run = v->kind == PLIM_SPACE_RUN;
+    int32_t space = run ? plim_space_item_space(p, v) : p->platform->link[v->at].from;
+    s->first_read[e] = next;
+    for (int32_t i = 0; i < reads_of(s, v) && whole; i++) {
+      whole = read_one(s, e, run ? p->node[v->node].pred[i] : v->node, space, &next);
+    }
+    s->first_read[e + 1] = next;
+    link_filler(s, e);
+    whole = whole && take_readers(s, e, at + n);
+  }
+  s->valid = whole;
+  for (int32_t space = 0; space < p->platform->n_spaces; space++) set_top(s, space, 0, s->n);
+  return PLIM_OK;
+}
+
 int32_t plim_space_sequence_find(const plim_space_sequence *s, int32_t node, int32_t space, int32_t at) {
   int32_t e = *latest_of(s, space, node);
   while (e >= at) e = s->before[e];

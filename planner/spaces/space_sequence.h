@@ -38,6 +38,13 @@ static inline int32_t plim_space_item_space(const plim_space_problem *p, const p
 PLIM_MUST_USE plim_status plim_space_sequence_insert(plim_space_sequence *sequence, int32_t at, int32_t n,
                                                      const plim_space_event *item);
 
+/* Insert `n` items before position `at` of an analysed sequence, where it is not empty. What they fill is read by one
+ * of them or by items after them. The sequence stays analysed, without plim_space_sequence_analyse, unless an item that
+ * was there is then not needed: `valid` is 0. done  [1]  out  0: there is no room for them, and nothing was inserted
+ * O(items), in plain loops over the arrays. */
+PLIM_MUST_USE plim_status plim_space_sequence_extend(plim_space_sequence *sequence, int32_t at, int32_t n,
+                                                     const plim_space_event *item, int32_t *done);
+
 /* Leave out what is not needed, and find buffers and bytes. O(items + their reads). */
 PLIM_MUST_USE plim_status plim_space_sequence_analyse(plim_space_sequence *sequence);
 
