@@ -2,13 +2,14 @@
  * 2016) for small images have a 3x3 stem and no max-pool: three stages in the CIFAR form, four as ResNet-18. ResNet-50
  * has the ImageNet stem, 7x7 by steps of two and a max-pool, and bottleneck blocks, whose 3x3 convolution takes the
  * step. Where the width or the size changes, the shortcut is a 1x1 convolution with batch norm.
- * gpt: Radford et al., Language Models are Unsupervised Multitask Learners, 2019. */
+ * vgg16: Simonyan and Zisserman, Very Deep Convolutional Networks, ICLR 2015, with batch norm. tinyres: seven
+ * convolutions, for trials. gpt: Radford et al., Language Models are Unsupervised Multitask Learners, 2019. */
 #include <stdio.h>
 
 #include "runtime/base/nearest.h"
 #include "runtime/net/layers.h"
 
-enum { MODEL_MAX_STAGES = 4, MODEL_NAME_BYTES = 48, GPT_MOST_UNITS = 65536 };
+enum { MODEL_MAX_STAGES = 5, MODEL_NAME_BYTES = 48, GPT_MOST_UNITS = 65536 };
 
 typedef struct model_row {
   const char *name;
@@ -82,6 +83,21 @@ static void build_resnet(plim_net *net, const model_row *row) {
   plim_net_softmax_xent(net, plim_net_linear(net, "fc", x, net->options.classes));
 }
 
+/* Stages of 3x3 convolutions with batch norm, each of which ends in a max-pool; one linear layer. */
+static void build_vgg(plim_net *net, const model_row *row) {
+  char name[MODEL_NAME_BYTES];
+  plim_tensor x = plim_net_image(net);
+  for (int stage = 0; stage < row->stages; stage++) {
+    for (int block = 0; block < row->blocks[stage]; block++) {
+      x = plim_net_conv2d(net, part_name(name, stage + 1, block, "conv"), x, row->width[stage], 3, 1, 1, 0);
+      x = plim_net_batch_norm_relu(net, part_name(name, stage + 1, block, "bn"), x);
+    }
+    (void)snprintf(name, sizeof name, "stage%d.pool", stage + 1);
+    x = plim_net_max_pool(net, name, x, 2, 2, 0);
+  }
+  plim_net_softmax_xent(net, plim_net_linear(net, "fc", plim_net_flatten(net, "flatten", x), net->options.classes));
+}
+
 static void build_mlp(plim_net *net, const model_row *row) {
   char name[MODEL_NAME_BYTES];
   plim_tensor x = plim_net_flatten(net, "flatten", plim_net_image(net));
@@ -138,10 +154,13 @@ static void build_gpt(plim_net *net, const model_row *row) {
 static const model_row models[] = {
     {"mlp", build_mlp, 2, {512, 512}, {0}, 0, 0.2f},
     {"resnet18", build_resnet, 4, {64, 128, 256, 512}, {2, 2, 2, 2}, 0, 0},
+    {"resnet34", build_resnet, 4, {64, 128, 256, 512}, {3, 4, 6, 3}, 0, 0},
     {"resnet20", build_resnet, 3, {16, 32, 64}, {3, 3, 3}, 0, 0},
     {"resnet32", build_resnet, 3, {16, 32, 64}, {5, 5, 5}, 0, 0},
     {"resnet56", build_resnet, 3, {16, 32, 64}, {9, 9, 9}, 0, 0},
     {"resnet50", build_resnet, 4, {64, 128, 256, 512}, {3, 4, 6, 3}, 1, 0},
+    {"tinyres", build_resnet, 3, {8, 16, 32}, {1, 1, 1}, 0, 0},
+    {"vgg16", build_vgg, 5, {64, 128, 256, 512, 512}, {2, 2, 3, 3, 3}, 0, 0},
     {"gpt", build_gpt, 0, {0}, {0}, 0, 0},
 };
 

@@ -94,9 +94,10 @@ void plim_net_tied_xent(plim_net *net, plim_tensor x, plim_tensor embedding);
 PLIM_MUST_USE plim_status plim_net_train_graph(const plim_net *net, plim_graph **out);
 PLIM_MUST_USE plim_status plim_net_eval_graph(const plim_net *net, plim_graph **out);
 
-/* Built-in models: "mlp", "resnet18", "resnet20", "resnet32", "resnet56", "resnet50". Source of the residual ones: He
- * et al., Deep Residual Learning, CVPR 2016. out  [1]  out  complete with its loss; free with plim_net_free
- * PLIM_EUSAGE: no model has that name (the sentence has the nearest), or options that are not allowed. PLIM_ENOMEM. */
+/* Built-in models: "mlp", "resnet18", "resnet34", "resnet20", "resnet32", "resnet56", "resnet50", "tinyres", "vgg16",
+ * "gpt" (over tokens). Source of the residual ones: He et al., Deep Residual Learning, CVPR 2016. out  [1]  out
+ * complete with its loss; free with plim_net_free PLIM_EUSAGE: no model has that name (the sentence has the nearest),
+ * or options that are not allowed. PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_model_make(plim_context *ctx, const char *model, const plim_net_options *options,
                                           plim_net **out);
 /* Name of row i of the models (0, 1, ...), a static string; NULL for a row that is not there. */
