@@ -334,6 +334,10 @@ Test(preparation, a_net_has_the_size_and_the_pixels_of_its_data_set_or_the_usual
   plim_dataset_pixels("fashion-mnist", pixels.pixel_scale, pixels.pixel_shift);
   cr_assert_eq(net.pixel_scale[0], pixels.pixel_scale[0]);
   cr_assert_eq(net.pixel_shift[0], pixels.pixel_shift[0]);
+  cr_assert_eq(plim_net_options_of_data(ctx, "gpt", "text:none", NULL, &net), PLIM_OK);
+  cr_assert(net.context == 256 && net.classes == 256);
+  cr_assert_eq(plim_net_options_of_data(ctx, "gpt", "synthetic", NULL, &net), PLIM_EUSAGE);
+  cr_assert_eq(plim_net_options_of_data(ctx, "mlp", "text:none", NULL, &net), PLIM_EUSAGE);
   cr_assert_eq(plim_net_options_of_data(ctx, "mlp", "synthetic", NULL, &net), PLIM_OK);
   cr_assert(net.height == 28 && net.width == 28 && net.channels == 1);
   cr_assert_eq(plim_net_options_of_data(ctx, "resnet50", "synthetic", NULL, &net), PLIM_OK);

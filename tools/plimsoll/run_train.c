@@ -209,7 +209,10 @@ void run_figures_measured(figures *f, int column, const run *r) {
   figures_real(f, column, "step_ms", "median step", "%.2f ms", (double)median / 1e6);
   figures_note(f, column, " (10 to 90 %%: %.2f to %.2f)", (double)times_percentile(&r->times, 10) / 1e6,
                (double)times_percentile(&r->times, 90) / 1e6);
-  figures_real(f, column, "images_per_second", "images/s", "%.0f", run_images_per_second(r));
+  const int32_t context = r->s->source.net.context;
+  figures_real(f, column, "images_per_second", context > 0 ? "sequences/s" : "images/s", "%.0f",
+               run_images_per_second(r));
+  if (context > 0) figures_real(f, column, "tokens_per_second", "tokens/s", "%.0f", run_images_per_second(r) * context);
   if (!session_computes(r->s)) return;
   figures_real(f, column, "loss", "loss", "%.4f", r->loss);
   figures_note(f, column, " (first step %.4f)", (double)r->first_loss);
