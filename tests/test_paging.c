@@ -244,12 +244,12 @@ Test(paging_program, a_model_is_planned_on_two_devices) {
 #endif
   expect(PLAN_TWO "--memory cpu:0=60%,cpu:1=60% -o two.json", 0, "placed", "");
   expect("$PLIMSOLL check two.json", 0, "valid                yes", "");
+  expect(VERIFY "--memory cpu:0=60%,cpu:1=60%", 0, "weights identical    yes", "");
   expect(PLAN_TWO "--memory cpu:0=1MiB,cpu:1=1MiB", 4, "", "and 1048576 of cpu:1, with recomputation");
 }
 
 Test(paging_program, bad_spaces_are_refused) {
-  expect(VERIFY "--memory cpu:0=60%,cpu:1=60%", 2, "", "there is no space cpu:0; there are cpu, host and disk");
-  expect(VERIFY "--memory cpu=60%,nvme=1GiB", 2, "", "there is no space nvme; there are cpu, host and disk");
+  expect(VERIFY "--memory cpu=60%,nvme=1GiB", 2, "", "there is no space nvme; there are cpu, or cpu:0 and cpu:1,");
   expect(VERIFY "--memory host=1GiB", 2, "", "the arena needs a size too");
   expect(VERIFY "--memory cpu=60%,host=1GiB,disk=1GiB", 2, "", "one space to page to");
   expect(VERIFY "--memory cpu=60%,host=1GiB --device check", 2, "", "--device and plans that page");

@@ -77,6 +77,11 @@ plim_status plim_threads_fix(plim_context *ctx, int32_t threads, int32_t *fixed)
   return PLIM_OK;
 }
 
+void plim_threads_adopt(int32_t threads) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads);
+}
+
 int32_t plim_threads_now(void) {
   return omp_get_max_threads();
 }

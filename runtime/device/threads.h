@@ -23,6 +23,9 @@ int32_t plim_threads_default(void);
  * (OMP_THREAD_LIMIT, an enclosing region). */
 PLIM_MUST_USE plim_status plim_threads_fix(plim_context *ctx, int32_t threads, int32_t *fixed);
 
+/* The same number for the calling thread, where plim_threads_fix has fixed it for another: nothing is tried. */
+void plim_threads_adopt(int32_t threads);
+
 /* Threads that the next parallel region of the calling thread asks for. */
 int32_t plim_threads_now(void);
 

@@ -33,7 +33,7 @@ static void begin_buffers(binder *b, int32_t j) {
 static plim_status bind_value(binder *b, int32_t j, int32_t value) {
   const plim_graph *graph = b->bound->graph;
   const plim_value *v = &graph->value[value];
-  int32_t buffer = b->latest[v->storage];
+  int32_t buffer = *latest_in(b, v->storage, b->bound->plan->step[j].space);
   if (buffer < 0 && graph->storage[v->storage].bytes > 0) {
     return plim_fail(b->bound->ctx, PLIM_EPLAN, "step %d (op \"%s\") uses \"%s\", which has no buffer so far", (int)j,
                      graph->op[b->bound->plan->step[j].op].name, v->name);
@@ -68,6 +68,7 @@ static plim_status bind_step(binder *b, int32_t j, void *kernel, int64_t workspa
                                         .variant = plan->variant[step->variant].variant.name,
                                         .op = step->op,
                                         .queue = step->queue,
+                                        .space = step->space,
                                         .first = b->n_operands,
                                         .n_in = op->n_in,
                                         .n_out = op->n_out,
@@ -95,14 +96,22 @@ static void fill_bytes(plim_bound *bound) {
   }
 }
 
+int plim_bound_is_home(const plim_bound *bound, int32_t buffer) {
+  const plim_plan_buffer *b = &bound->plan->buffer[buffer];
+  const plim_step *step = &bound->plan->step[0];
+  if (b->begin > 0 || b->storage < 0 || !plim_role_persistent(bound->graph->storage[b->storage].role)) return 0;
+  return step->kind != PLIM_STEP_COPY || step->storage != b->storage || step->to != b->space;
+}
+
 /* The end of each buffer, found from the operands that are bound to it. */
 static void fill_ends(binder *b) {
   plim_bound *bound = b->bound;
   const plim_plan *plan = bound->plan;
-  for (int32_t i = 0; i < plan->n_buffers; i++) bound->buffer[i].end = plan->buffer[i].begin + 1;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    bound->buffer[i].end = plim_bound_is_home(bound, i) ? plan->n_steps : plan->buffer[i].begin + 1;
+  }
   for (int32_t s = 0; s < bound->graph->n_storages; s++) {
-    plim_role role = bound->graph->storage[s].role;
-    int stays = plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT;
+    int stays = bound->graph->storage[s].role == PLIM_ROLE_OUTPUT;
     if (stays && b->latest[s] >= 0) /* in the arena */
       bound->buffer[b->latest[s]].end = plan->n_steps;
   }
@@ -161,7 +170,7 @@ static plim_status allocate(plim_bound *bound) {
   return plim_allocate(bound->ctx, n_steps, sizeof *bound->time_ns, &bound->time_ns);
 }
 
-/* Copies by queue, in their order, and what each command waits for as counts of ended commands. place [n_steps] is
+/* Commands by queue, in their order, and what each command waits for as counts of ended commands. place [n_steps] is
  * scratch. */
 static void lower_queues(plim_bound *bound, int32_t *place) {
   const plim_plan *plan = bound->plan;
@@ -179,7 +188,7 @@ static void lower_queues(plim_bound *bound, int32_t *place) {
   bound->queue_first[1] = 0;
   for (int32_t q = 1; q < PLIM_PLAN_QUEUES; q++) {
     for (int32_t j = 0; j < plan->n_steps; j++) {
-      if (plan->step[j].kind == PLIM_STEP_COPY && plan->step[j].queue == q) bound->queue_step[n++] = j;
+      if (plan->step[j].queue == q) bound->queue_step[n++] = j;
     }
     bound->queue_first[q + 1] = n;
   }
@@ -200,7 +209,8 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
     if (plan->step[j].kind == PLIM_STEP_COPY) {
       PLIM_CHECK(bind_copy(&b, j));
     } else {
-      PLIM_CHECK(bind_step(&b, j, kernel[variant], workspace_bytes[variant]));
+      void *own = kernel[(int64_t)plan->step[j].space * plan->n_variants + variant];
+      PLIM_CHECK(bind_step(&b, j, own, workspace_bytes[variant]));
     }
   }
   bound->step[plan->n_steps].first = b.n_operands;
@@ -251,6 +261,7 @@ plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j) {
 int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j) {
   int32_t found = -1;
   for (int32_t i = 0; i < bound->plan->n_buffers && bound->plan->buffer[i].begin <= j; i++) {
+    if (bound->plan->buffer[i].storage == storage && plim_bound_is_home(bound, i)) return i;
     if (bound->plan->buffer[i].storage == storage && bound->plan->buffer[i].space == 0) found = i;
   }
   return found;

@@ -7,7 +7,7 @@
 typedef struct plim_bound_step {
   void *kernel; /* what the device prepared; NULL with own kernels */
   const char *variant;
-  int32_t op, queue; /* op -1: a copy */
+  int32_t op, queue, space; /* op -1: a copy */
   int32_t first; /* its operands are [first, first of the next step): inputs, outputs, updates, workspace. Those of a
                     copy are its source and its target */
   int32_t n_in, n_out, n_upd, n_workspace;
@@ -44,8 +44,8 @@ typedef struct plim_bound {
   int32_t *ending_first; /* [n_steps + 2] buffers that end at j are ending[ending_first[j] .. ending_first[j + 1]) */
   int32_t *ending;       /* [n_buffers] */
   int64_t *time_ns;      /* [n_steps] of the last step */
-  /* Of a plan with page spaces; else NULL. The copies of queue q are queue_step[queue_first[q] .. queue_first[q + 1])
-   */
+  /* Of a plan with page spaces; else NULL. The commands of queue q > 0 are
+   * queue_step[queue_first[q] .. queue_first[q + 1]) */
   plim_bound_wait *wait; /* [n_steps] */
   int32_t *queue_step;   /* [n_steps] */
   int32_t queue_first[PLIM_PLAN_QUEUES + 1];
@@ -53,8 +53,9 @@ typedef struct plim_bound {
   int64_t *waited_ns; /* [n_steps] runs: for copies, in the last step */
 } plim_bound;
 
-/* Allocate for the plan and fill in steps, operands and buffers. `kernel` [n_variants] and `workspace_bytes`
- * [n_variants] belong to the plan's variants. PLIM_EPLAN when an operand has no buffer. plim_bound_free in any case. */
+/* Allocate for the plan and fill in steps, operands and buffers. `kernel` [spaces][n_variants] and
+ * `workspace_bytes` [n_variants] belong to the plan's variants. PLIM_EPLAN when an operand has no buffer.
+ * plim_bound_free in any case. */
 PLIM_MUST_USE plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                     void *const *kernel, const int64_t *workspace_bytes, plim_bound *bound);
 void plim_bound_free(plim_bound *bound); /* a zeroed one is legal */
@@ -65,8 +66,11 @@ void plim_bind_arena(plim_bound *bound, char *const *base);
 /* Operands and workspace of step j as its kernel takes them; seed and step are 0. */
 plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j);
 
-/* The buffer of a storage in the arena that contains step j, else the last that began before it, -1 when none did.
- * O(n_buffers). */
+/* Is the buffer that of a persistent storage at its home, where it is before the first step? */
+int plim_bound_is_home(const plim_bound *bound, int32_t buffer);
+
+/* The buffer of a storage in the arena that contains step j, else the last that began before it, -1 when none did. Of a
+ * persistent storage the one at its home, in whatever space. O(n_buffers). */
 int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j);
 
 #endif

@@ -1,8 +1,8 @@
-/* The threads of copy queues. Counts are atomic; who sleeps is counted too, so that a command that ends takes the mutex
+/* The threads of queues. Counts are atomic; who sleeps is counted too, so that a command that ends takes the mutex
  * only where somebody sleeps. Both are sequentially consistent: a sleeper counts itself before it reads the counts, a
  * command that ends changes its count before it reads who sleeps, so that one of the two sees the other.
  *
- * When a copy fails, `stop` is set, and no command that has not begun begins. */
+ * When a command fails, `stop` is set, and no command that has not begun begins. */
 #include "runtime/exec/copy_queues.h"
 
 #include <pthread.h>
@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/device/threads.h"
+
 /* Turns of a spin before a wait sleeps: some microseconds, since a core that spins is one that does not compute. */
-enum { SPINS = 256, WHY_BYTES = 160, STACK_BYTES = 1 << 18 };
+enum { SPINS = 256, WHY_BYTES = 320 };
 
 typedef struct worker {
   plim_copy_queues *queues;
@@ -24,7 +26,7 @@ struct plim_copy_queues {
   plim_context *ctx;
   const plim_page_memory *page;
   const plim_exec_options *options;
-  int32_t n_queues, n_started;
+  int32_t n_queues, n_started, threads;
   worker worker[PLIM_PLAN_QUEUES]; /* [0] is not used */
   _Atomic int32_t done[PLIM_PLAN_QUEUES];
   _Atomic int32_t sleepers, stop;
@@ -35,6 +37,8 @@ struct plim_copy_queues {
   int64_t begin_ns;      /* when the last one did */
   int32_t closing, busy; /* threads that have not ended the step */
   plim_bound *bound;
+  plim_queue_run *run;
+  void *run_user;
   plim_status failed; /* PLIM_OK: nothing has */
   int32_t failed_command;
   char why[WHY_BYTES];
@@ -91,6 +95,10 @@ static void fail(plim_copy_queues *q, int32_t j, plim_status status, const char 
 
 /* ---- copying ---- */
 
+static int to_file(const plim_copy_queues *q, const plim_step *step) {
+  return step->to > 0 && q->page[step->to - 1].fd >= 0;
+}
+
 static int copy(plim_copy_queues *q, plim_page_ring *ring, plim_bound *bound, int32_t j) {
   const plim_step *step = &bound->plan->step[j];
   void *const *pointer = bound->pointer + bound->step[j].first;
@@ -109,8 +117,9 @@ static int copy(plim_copy_queues *q, plim_page_ring *ring, plim_bound *bound, in
       return 0;
     }
   }
-  int error = step->to > 0 ? plim_page_write(&q->page[step->to - 1], ring, call.to, call.from, call.bytes)
-                           : plim_page_read(&q->page[step->from - 1], ring, call.to, call.from, call.bytes);
+  int error = to_file(q, step) ? plim_page_write(&q->page[step->to - 1], ring, call.to, call.from, call.bytes)
+              : step->from > 0 ? plim_page_read(&q->page[step->from - 1], ring, call.to, call.from, call.bytes)
+                               : plim_page_write(&q->page[step->to - 1], ring, call.to, call.from, call.bytes);
   if (error == 0) return 1;
   if (strerror_r(error, why, sizeof why) != 0) why[0] = '\0';
   fail(q, j, PLIM_EIO, why);
@@ -121,13 +130,24 @@ int64_t plim_copy_queues_clock(const plim_copy_queues *q) {
   return plim_now_ns() - q->begin_ns;
 }
 
+static int run(plim_copy_queues *q, int32_t j) {
+  plim_status status = q->run(q->run_user, j);
+  if (status == PLIM_OK) return 1;
+  fail(q, j, status, plim_context_error(q->ctx));
+  return 0;
+}
+
 static void walk(const worker *w, plim_bound *bound) {
   plim_copy_queues *q = w->queues;
   for (int32_t i = bound->queue_first[w->queue]; i < bound->queue_first[w->queue + 1]; i++) {
     int32_t j = bound->queue_step[i];
+    int runs = bound->plan->step[j].kind == PLIM_STEP_RUN;
+    int64_t asked_ns = plim_copy_queues_clock(q);
+    int waits = !reached(q, bound->wait[j].need);
     if (!wait_for(q, bound->wait[j].need)) return;
     bound->begin_ns[j] = plim_copy_queues_clock(q);
-    if (!copy(q, w->ring, bound, j)) return;
+    bound->waited_ns[j] = runs && waits ? bound->begin_ns[j] - asked_ns : 0;
+    if (!(runs ? run(q, j) : copy(q, w->ring, bound, j))) return;
     bound->time_ns[j] = plim_copy_queues_clock(q) - bound->begin_ns[j];
     ended(q, w->queue);
   }
@@ -137,6 +157,7 @@ static void *worker_main(void *user) {
   const worker *w = user;
   plim_copy_queues *q = w->queues;
   int64_t step = 0;
+  plim_threads_adopt(q->threads);
   (void)pthread_mutex_lock(&q->mutex);
   while (!q->closing) {
     if (q->step == step) {
@@ -157,12 +178,14 @@ static void *worker_main(void *user) {
 
 /* ---- a step ---- */
 
-void plim_copy_queues_begin(plim_copy_queues *q, plim_bound *bound) {
+void plim_copy_queues_begin(plim_copy_queues *q, plim_bound *bound, plim_queue_run *compute, void *user) {
   (void)pthread_mutex_lock(&q->mutex);
   for (int32_t i = 0; i < PLIM_PLAN_QUEUES; i++) atomic_store(&q->done[i], 0);
   atomic_store(&q->stop, 0);
   q->failed = PLIM_OK;
   q->bound = bound;
+  q->run = compute;
+  q->run_user = user;
   q->busy = q->n_started;
   q->step++;
   q->begin_ns = plim_now_ns();
@@ -188,7 +211,8 @@ void plim_copy_queues_ran(plim_copy_queues *q) {
 static plim_status fail_copy(plim_copy_queues *q, int64_t training_step, plim_status failed) {
   const plim_graph *graph = q->bound->graph;
   const plim_step *step = &q->bound->plan->step[q->failed_command];
-  const int32_t space = step->to > 0 ? step->to : step->from, op = graph->storage[step->storage].producer;
+  const int32_t to = step->from == 0 || to_file(q, step), space = to ? step->to : step->from,
+                op = graph->storage[step->storage].producer;
   const plim_page_memory *page = &q->page[space - 1];
   int32_t v = 0;
   while (v < graph->n_values && graph->value[v].storage != step->storage) v++;
@@ -207,7 +231,9 @@ plim_status plim_copy_queues_end(plim_copy_queues *q, int whole, int64_t trainin
   while (q->busy > 0) (void)pthread_cond_wait(&q->changed, &q->mutex);
   plim_status failed = q->failed;
   (void)pthread_mutex_unlock(&q->mutex);
-  return failed == PLIM_OK ? PLIM_OK : fail_copy(q, training_step, failed);
+  if (failed == PLIM_OK) return PLIM_OK;
+  if (q->bound->plan->step[q->failed_command].kind == PLIM_STEP_COPY) return fail_copy(q, training_step, failed);
+  return plim_fail(q->ctx, failed, "%s", q->why); /* it names command and op */
 }
 
 int plim_copy_queues_have_rings(const plim_copy_queues *q) {
@@ -232,29 +258,27 @@ static void open_rings(plim_copy_queues *q) {
 }
 
 static plim_status start(plim_copy_queues *q) {
-  pthread_attr_t attributes;
-  int error = pthread_attr_init(&attributes);
-  if (error == 0) error = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  int error = 0;
   for (int32_t i = 1; i < q->n_queues && error == 0; i++) {
     q->worker[i].queues = q;
     q->worker[i].queue = i;
-    error = pthread_create(&q->worker[i].thread, &attributes, worker_main, &q->worker[i]);
+    error = pthread_create(&q->worker[i].thread, NULL, worker_main, &q->worker[i]);
     if (error == 0) q->n_started++;
   }
-  (void)pthread_attr_destroy(&attributes);
   if (error == 0) return PLIM_OK;
   return plim_fail(q->ctx, PLIM_ENOMEM, "the thread of copy queue %d cannot be started: %s", (int)q->n_started + 1,
                    strerror(error));
 }
 
 plim_status plim_copy_queues_open(plim_context *ctx, int32_t n_queues, const plim_page_memory *page,
-                                  const plim_exec_options *options, plim_copy_queues **out) {
+                                  const plim_exec_options *options, int32_t threads, plim_copy_queues **out) {
   plim_copy_queues *q = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *q, &q));
   q->ctx = ctx;
   q->page = page;
   q->options = options;
   q->n_queues = n_queues;
+  q->threads = threads;
   open_rings(q);
   (void)pthread_mutex_init(&q->mutex, NULL); /* neither can fail with default attributes here */
   (void)pthread_cond_init(&q->changed, NULL);

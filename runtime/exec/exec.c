@@ -77,8 +77,22 @@ static int device_times(const plim_exec *exec) {
   return exec->timing > 0 && exec->arena && exec->device && exec->device->api->watch && exec->device->api->watch->times;
 }
 
-/* The loop over the commands of a plan with copies: its runs, each after what it waits for. The meter counts the
- * commands of all queues in the order of the list. */
+/* A run on another thread. */
+typedef struct queued_step {
+  plim_exec *exec;
+  const plim_bound *bound;
+  plim_run *run;
+  void *user;
+} queued_step;
+
+static plim_status run_beside(void *user, int32_t j) {
+  const queued_step *s = user;
+  plim_status status = run_step(s->exec, s->bound, j, s->run, s->user);
+  return status == PLIM_OK ? PLIM_OK : fail_step(s->exec, s->bound, j, status);
+}
+
+/* The loop over the commands of a plan with copies: the runs of queue 0, each after what it waits for. The meter counts
+ * the commands of all queues in the order of the list. */
 static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run, void *user) {
   plim_bound *bound = &p->bound;
   plim_status status = PLIM_OK;
@@ -86,10 +100,11 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
   char *base[PLIM_PAGE_SPACES + 1];
   plim_exec_bases(exec, base);
   plim_memory_meter_begin(meter, bound, base);
-  plim_copy_queues_begin(exec->queues, bound);
+  queued_step beside = {exec, bound, run, user};
+  plim_copy_queues_begin(exec->queues, bound, run_beside, &beside);
   for (int32_t j = 0; j < bound->plan->n_steps && goes; j++) {
     plim_memory_meter_step(meter, bound, j);
-    if (bound->step[j].op < 0) continue;
+    if (bound->plan->step[j].queue != 0) continue;
     goes = plim_copy_queues_wait(exec->queues, j);
     if (!goes) continue;
     bound->begin_ns[j] = plim_copy_queues_clock(exec->queues);

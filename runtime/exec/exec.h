@@ -1,7 +1,9 @@
 /* The executor: replays checked plans from one arena a memory space. It never decides.
  *
- * Runs are on the calling thread. Each copy queue of a plan has a thread of its own; commands of different queues wait
- * for each other as the plan says. A page space is memory of the process, or, where its name is "disk", a page file.
+ * Runs of the arena are on the calling thread. Each other queue of a plan has a thread of its own, for copies or for
+ * the runs of another space that computes; commands of different queues wait for each other as the plan says. A page
+ * space is memory of the process, or, where its name is "disk", a page file. A persistent storage is read and written
+ * at its home, in whatever space.
  *
  * An executor belongs to the thread that uses its context and its device: one call at a time. Plans and graphs are only
  * read, so several executors may share them. For equal plans, contents, seed and step number the results are equal bit
@@ -92,7 +94,8 @@ void plim_exec_close(plim_exec *exec);
 void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
 
 /* Run plan `which` once, and wait for the device.
- *   run, user  in  computes each command; NULL: the device's kernels
+ *   run, user  in  computes each run; NULL: the device's kernels. Runs of different spaces call it at once, on several
+ *                  threads
  * Every input that the plan reads must have been written since its last step. On success the outputs can be read.
  * PLIM_EUSAGE: no such plan, an input that was not written, own_kernels without `run`, or an arena that has become
  * smaller than the plan needs. PLIM_EDIFF: the step used other bytes than planned (plim_exec_measured). PLIM_EDEVICE: a

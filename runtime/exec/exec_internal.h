@@ -24,10 +24,10 @@ struct plim_exec {
   plim_device *device; /* NULL: host memory and the caller's kernels */
   plim_exec_options options;
   int32_t n;
-  plim_exec_plan *plan; /* [n] */
-  plim_prepared prepared;
-  void *arena;     /* NULL: each buffer has its own allocation */
-  int32_t n_pages; /* the most that a plan has */
+  plim_exec_plan *plan;                             /* [n] */
+  plim_prepared prepared, placed[PLIM_PAGE_SPACES]; /* placed: of the page spaces that compute */
+  void *arena;                                      /* NULL: each buffer has its own allocation */
+  int32_t n_pages;                                  /* the most that a plan has */
   plim_page_memory page[PLIM_PAGE_SPACES];
   plim_copy_queues *queues;         /* NULL: no plan has copies */
   int64_t arena_bytes, first_bytes; /* now, and as allocated */

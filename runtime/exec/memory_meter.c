@@ -23,7 +23,9 @@ void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, char *
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
     int32_t storage = plan->buffer[i].storage;
     if (storage < 0 || bound->graph->storage[storage].producer >= 0) continue;
-    count(&meter->space[0], &bound->buffer[i], base[0] ? base[0] + plan->buffer[i].offset : NULL);
+    int32_t space = plan->buffer[i].space;
+    if (space > 0 && !plim_bound_is_home(bound, i)) continue; /* a copy fills it */
+    count(&meter->space[space], &bound->buffer[i], base[space] ? base[space] + plan->buffer[i].offset : NULL);
   }
 }
 

@@ -60,13 +60,14 @@ static plim_status check_label(const plim_exec *exec, const plim_graph *graph, c
 
 /* Kernel and workspace of one variant of a plan: as the device declares them, or without a device as the variant does.
  */
-static plim_status prepare_variant(plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
-                                   int checked, void **kernel, int64_t *workspace_bytes) {
+static plim_status prepare_variant(plim_exec *exec, plim_prepared *prepared, const plim_graph *graph,
+                                   const plim_plan_variant *variant, int checked, void **kernel,
+                                   int64_t *workspace_bytes) {
   const char *label = "";
   *workspace_bytes = variant->variant.workspace_bytes;
   if (exec->options.own_kernels) return PLIM_OK;
   if (plim_exec_has_refused(exec, graph, variant)) return PLIM_OK;
-  plim_status status = plim_prepared_get(&exec->prepared, graph, variant, kernel, &label);
+  plim_status status = plim_prepared_get(prepared, graph, variant, kernel, &label);
   if (status != PLIM_OK) return plim_exec_refuse(exec, graph, variant, status);
   if (checked) PLIM_TRY(check_label(exec, graph, variant, label));
   int64_t asked = exec->device->api->workspace(exec->device, *kernel);
@@ -80,21 +81,40 @@ static plim_status prepare_variant(plim_exec *exec, const plim_graph *graph, con
   return PLIM_OK;
 }
 
+/* Does the plan run the variant in the space? */
+static int runs_in(const plim_plan *plan, int32_t variant, int32_t space) {
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_step *step = &plan->step[j];
+    if (step->kind == PLIM_STEP_RUN && step->variant == variant && step->space == space) return 1;
+  }
+  return 0;
+}
+
+/* Each space that computes has kernels of its own, since two may run at once. */
+static plim_prepared *prepared_of(plim_exec *exec, int32_t space) {
+  return space == 0 ? &exec->prepared : &exec->placed[space - 1];
+}
+
 plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                            plim_bound *out) {
   void **kernel = NULL;
-  int64_t *workspace_bytes = NULL;
+  int64_t *workspace_bytes = NULL, kernels = (int64_t)plan->n_variants * (plan->n_pages + 1);
   plim_status status;
-  PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *kernel, &kernel));
+  PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *kernel, &kernel));
   PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
-  for (int32_t i = 0; i < plan->n_variants; i++) {
-    PLIM_CHECK(prepare_variant(exec, graph, &plan->variant[i], checked, &kernel[i], &workspace_bytes[i]));
+  for (int32_t k = 0; k <= plan->n_pages; k++) {
+    for (int32_t i = 0; i < plan->n_variants; i++) {
+      if (plan->n_pages > 0 && !runs_in(plan, i, k)) continue;
+      void **own = &kernel[(int64_t)k * plan->n_variants + i];
+      PLIM_CHECK(
+          prepare_variant(exec, prepared_of(exec, k), graph, &plan->variant[i], checked, own, &workspace_bytes[i]));
+    }
   }
   PLIM_CHECK(plim_exec_refused(exec));
   PLIM_CHECK(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
 done:
   plim_release(exec->ctx, workspace_bytes, plan->n_variants, sizeof *workspace_bytes);
-  plim_release(exec->ctx, kernel, plan->n_variants, sizeof *kernel);
+  plim_release(exec->ctx, kernel, kernels, sizeof *kernel);
   return status;
 }
 
@@ -151,7 +171,8 @@ static plim_status open_queues(plim_exec *exec) {
                      "a plan has copies: it needs addresses in one arena, and the cpu device, which this is not");
   }
   for (int32_t k = 0; k < exec->n_pages; k++) PLIM_TRY(open_page(exec, k));
-  PLIM_TRY(plim_copy_queues_open(exec->ctx, n_queues, exec->page, &exec->options, &exec->queues));
+  PLIM_TRY(plim_copy_queues_open(exec->ctx, n_queues, exec->page, &exec->options,
+                                 exec->device ? exec->device->machine.threads : 1, &exec->queues));
   for (int32_t k = 0; k < exec->n_pages; k++) say_how(&exec->page[k], plim_copy_queues_have_rings(exec->queues));
   return PLIM_OK;
 }
@@ -199,12 +220,22 @@ static plim_status check_options(plim_context *ctx, const plim_device *device, c
   return PLIM_OK;
 }
 
+static int has_placed(const plim_plan *const *plan, int32_t n, int32_t k) {
+  for (int32_t i = 0; i < n; i++) {
+    if (k < plan[i]->n_pages && plan[i]->page[k].computes) return 1;
+  }
+  return 0;
+}
+
 static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
                              int checked) {
   int64_t variants = 0;
   for (int32_t i = 0; i < exec->n; i++) variants += plan[i]->n_variants;
   PLIM_TRY(plim_allocate(exec->ctx, exec->n, sizeof *exec->plan, &exec->plan));
   PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, variants, &exec->prepared));
+  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) {
+    if (has_placed(plan, exec->n, k)) PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, variants, &exec->placed[k]));
+  }
   for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
   PLIM_TRY(open_memory(exec));
   for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(plim_exec_rehearse(exec, &exec->plan[i].bound));
@@ -258,6 +289,7 @@ void plim_exec_close(plim_exec *exec) {
     plim_guarded_free(exec->arena, exec->first_bytes);
   }
   plim_prepared_free(&exec->prepared);
+  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) plim_prepared_free(&exec->placed[k]);
   for (int32_t i = 0; exec->plan && i < exec->n; i++) {
     plim_exec_plan *p = &exec->plan[i];
     if (!p->bound.ctx) continue;

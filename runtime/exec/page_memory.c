@@ -195,3 +195,31 @@ int plim_page_read(const plim_page_memory *page, plim_page_ring *ring, void *to,
   int64_t offset = (const char *)from - page->base, moved = moved_bytes(page, bytes);
   return ring ? plim_page_ring_copy(ring, page->fd, 0, to, moved, offset) : read_file(page->fd, to, moved, offset);
 }
+
+/* ---- between two steps ---- */
+
+static plim_status exchange(plim_context *ctx, const plim_page_memory *page, int writes, char *host, char *paged,
+                            int64_t bytes) {
+  int64_t at = paged - page->base, begin = at / PLIM_ALIGN * PLIM_ALIGN;
+  int64_t whole = plim_align_up(at + bytes, PLIM_ALIGN) - begin;
+  void *block = NULL;
+  PLIM_TRY(plim_guarded_alloc(ctx, whole, 0, &block));
+  int error = read_file(page->fd, block, whole, begin);
+  if (error == 0 && writes) {
+    memcpy((char *)block + (at - begin), host, (size_t)bytes);
+    error = write_file(page->fd, block, whole, begin);
+  } else if (error == 0) {
+    memcpy(host, (char *)block + (at - begin), (size_t)bytes);
+  }
+  plim_guarded_free(block, whole);
+  if (error == 0) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EIO, "the page file %s: %s", page->name, strerror(error));
+}
+
+plim_status plim_page_put(plim_context *ctx, const plim_page_memory *page, char *to, const void *from, int64_t bytes) {
+  return bytes > 0 ? exchange(ctx, page, 1, (char *)(uintptr_t)from, to, bytes) : PLIM_OK;
+}
+
+plim_status plim_page_get(plim_context *ctx, const plim_page_memory *page, void *to, const char *from, int64_t bytes) {
+  return bytes > 0 ? exchange(ctx, page, 0, to, (char *)(uintptr_t)from, bytes) : PLIM_OK;
+}

@@ -35,4 +35,11 @@ void plim_page_memory_close(plim_page_memory *page); /* a zeroed one is legal */
 int plim_page_write(const plim_page_memory *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes);
 int plim_page_read(const plim_page_memory *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes);
 
+/* The same between any memory and any bytes of a page file, between two steps: whole blocks are read, and written
+ * again. PLIM_EIO: the file fails. */
+PLIM_MUST_USE plim_status plim_page_put(plim_context *ctx, const plim_page_memory *page, char *to, const void *from,
+                                        int64_t bytes);
+PLIM_MUST_USE plim_status plim_page_get(plim_context *ctx, const plim_page_memory *page, void *to, const char *from,
+                                        int64_t bytes);
+
 #endif

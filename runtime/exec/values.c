@@ -18,11 +18,19 @@ static plim_status check_value(const plim_exec *exec, int32_t which, int32_t val
                    (long long)graph->value[value].bytes, (long long)bytes);
 }
 
+/* The page file that has the buffer; NULL: memory has it. */
+static const plim_page_memory *file_of(const plim_exec *exec, const plim_exec_plan *p, int32_t buffer) {
+  int32_t space = p->bound.plan->buffer[buffer].space;
+  return space > 0 && exec->page[space - 1].fd >= 0 ? &exec->page[space - 1] : NULL;
+}
+
 /* Where a value lies in its buffer; NULL while the buffer has no allocation of its own. */
 static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t value, int32_t buffer) {
+  const plim_plan_buffer *b = &p->bound.plan->buffer[buffer];
   int64_t offset = p->bound.graph->value[value].offset;
-  if (exec->arena) return (char *)exec->arena + p->bound.plan->buffer[buffer].offset + offset;
-  return p->own[buffer] ? (char *)p->own[buffer] + offset : NULL;
+  if (!exec->arena) return p->own[buffer] ? (char *)p->own[buffer] + offset : NULL;
+  char *base = b->space == 0 ? exec->arena : exec->page[b->space - 1].base;
+  return base + b->offset + offset;
 }
 
 static plim_status queue_copy(plim_exec *exec, void *to, const void *from, int64_t bytes) {
@@ -76,7 +84,10 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t which, int32_t value
     if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, buffer));
     p->written[storage] = 1;
   }
-  return queue_copy(exec, address(exec, p, value, buffer), from, bytes);
+  const plim_page_memory *file = file_of(exec, p, buffer);
+  char *to = address(exec, p, value, buffer);
+  if (file) return plim_page_put(exec->ctx, file, to, from, bytes);
+  return queue_copy(exec, to, from, bytes);
 }
 
 plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from, int64_t bytes) {
@@ -102,6 +113,8 @@ plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) of plan %d holds nothing now",
                      p->bound.graph->value[value].name, plim_role_name(role_of(p, value)), (int)which);
   }
+  const plim_page_memory *file = file_of(exec, p, buffer);
+  if (file) return plim_page_get(exec->ctx, file, to, address(exec, p, value, buffer), bytes);
   PLIM_TRY(queue_copy(exec, to, address(exec, p, value, buffer), bytes));
   return wait_for_copies(exec);
 }
@@ -139,5 +152,5 @@ void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value) {
   const plim_exec_plan *p = &exec->plan[which];
   if (value < 0 || value >= p->bound.graph->n_values || !plim_role_persistent(role_of(p, value))) return NULL;
   int32_t buffer = plim_bound_find_buffer(&p->bound, p->bound.graph->value[value].storage, 0);
-  return buffer < 0 ? NULL : address(exec, p, value, buffer);
+  return buffer < 0 || file_of(exec, p, buffer) ? NULL : address(exec, p, value, buffer);
 }

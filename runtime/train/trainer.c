@@ -107,6 +107,10 @@ static plim_status find_staging(plim_trainer *t, int32_t image, int32_t label) {
   t->n_staging = 1;
   *first = (plim_staging){there[0], there[1]};
   if (there[0] && there[1]) return PLIM_OK;
+  if (!t->device->api->pinned) {
+    return plim_fail(t->ctx, PLIM_EUNSUPPORTED,
+                     "the plan has the staged batch at home in a page file: memory is needed");
+  }
   for (t->n_staging = 0; t->n_staging < PLIM_STAGINGS; t->n_staging++) {
     PLIM_TRY(pin(t, graph->value[image].bytes, &there[0]));
     PLIM_TRY(pin(t, graph->value[label].bytes, &there[1]));

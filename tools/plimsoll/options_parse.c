@@ -282,7 +282,7 @@ static void take_streams(parsing *p) {
 /* ---- spaces ---- */
 
 /* "cpu=48MiB,host=1GiB": the arena's size stays --memory, the other becomes the page space's.
- * "cpu:0=32MiB,cpu:1=32MiB": the arenas of two devices; plan alone has them. */
+ * "cpu:0=32MiB,cpu:1=32MiB": the arenas of two devices. */
 static void take_space(parsing *p, char *name, char *size, const char *given) {
   static const char *const pages[] = {"host", "disk"};
   options *o = p->o;
@@ -290,18 +290,18 @@ static void take_space(parsing *p, char *name, char *size, const char *given) {
   for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
     if (strcmp(name, pages[i]) == 0) page = pages[i];
   }
-  int plans = (p->wanted->mask & COMMAND_PLAN) != 0;
-  if ((strcmp(name, "cpu") == 0 || (plans && strcmp(name, "cpu:0") == 0)) && !o->memory) {
+  int first = strcmp(name, "cpu") == 0 || strcmp(name, "cpu:0") == 0;
+  if (first && !o->memory) {
     o->memory = size;
-  } else if (plans && strcmp(name, "cpu:1") == 0 && !o->device_memory) {
+  } else if (strcmp(name, "cpu:1") == 0 && !o->device_memory) {
     o->device_memory = size;
   } else if (page && !o->page_space) {
     o->page_space = page;
     o->page_memory = size;
-  } else if (page || strcmp(name, "cpu") == 0) {
+  } else if (page || first || strcmp(name, "cpu:1") == 0) {
     refuse(p, "--memory %s: give the arena, cpu, and one space to page to, host or disk", given);
   } else {
-    refuse(p, "--memory %s: there is no space %s; there are cpu, host and disk", given, name);
+    refuse(p, "--memory %s: there is no space %s; there are cpu, or cpu:0 and cpu:1, and host and disk", given, name);
   }
 }
 

@@ -1,0 +1,263 @@
+/* runtime/exec over several spaces: ops placed at random on two devices that run at once, persistent storages at home
+ * in memory or in a file, and copies between all of them, leave what program order leaves. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/paging/paging.h"
+#include "runtime/exec/exec.h"
+#include "runtime/graph/check.h"
+#include "tests/support/hash_kernels.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/test_context.h"
+#include "tests/support/test_random.h"
+
+enum { CASES = 120, STEPS = 3, MOST_STORAGES = 400, MOST_OPS = 400, BYTES = 16384 };
+enum { FIRST, SECOND, PAGES, SPACES }; /* two that compute, one that pages */
+enum { FIRST_COPIES = 2, COPY_QUEUES = 3 };
+
+typedef struct rig {
+  plim_context *ctx;
+  plim_graph *graph;
+  plim_profile *profile;
+  plim_plan *plan;
+  plim_exec *exec;
+  plim_command_list list;
+  uint64_t seed;
+  int32_t home[MOST_STORAGES];        /* space of a storage that is there from the start; -1: none */
+  int32_t now[SPACES][MOST_STORAGES]; /* buffer with the latest contents; -1: none */
+  int32_t away;                       /* persistent storages that are at home elsewhere */
+} rig;
+
+static uint64_t draw(rig *r, uint64_t below) {
+  r->seed = test_mix(r->seed, 77);
+  return r->seed % below;
+}
+
+/* ---- the plan ---- */
+
+static void add_source(rig *r, int32_t s) {
+  const plim_storage *storage = &r->graph->storage[s];
+  int persistent = plim_role_persistent(storage->role);
+  r->home[s] = -1;
+  for (int32_t k = 0; k < SPACES; k++) r->now[k][s] = -1;
+  int used = r->graph->reader_first[s + 1] > r->graph->reader_first[s];
+  if (storage->producer >= 0 || storage->bytes == 0 || (!persistent && !used)) return;
+  r->home[s] = persistent ? (int32_t)draw(r, SPACES) : FIRST;
+  r->away += persistent && r->home[s] != FIRST;
+  int64_t bytes = plim_align_up(storage->bytes, PLIM_ALIGN);
+  int32_t id = plim_list_add_buffer(&r->list, s, r->home[s], -1, bytes, -1);
+  r->list.buffer[id].stays = persistent;
+  r->now[r->home[s]][s] = id;
+}
+
+static void add_copy(rig *r, int32_t s, int32_t from, int32_t to) {
+  plim_step step = {.kind = PLIM_STEP_COPY,
+                    .queue = FIRST_COPIES + (int32_t)draw(r, COPY_QUEUES),
+                    .storage = s,
+                    .from = from,
+                    .to = to};
+  plim_list_add_use(&r->list, r->now[from][s], 0);
+  if (r->home[s] == to) { /* the buffer is there, with an earlier version */
+    for (int32_t i = 0; i < r->list.n_buffers; i++) {
+      if (r->list.buffer[i].storage == s && r->list.buffer[i].begin < 0) r->now[to][s] = i;
+    }
+  } else {
+    int64_t bytes = plim_align_up(r->graph->storage[s].bytes, PLIM_ALIGN);
+    r->now[to][s] = plim_list_add_buffer(&r->list, s, to, r->list.n, bytes, -1);
+  }
+  plim_list_add_use(&r->list, r->now[to][s], 1);
+  (void)plim_list_add(&r->list, &step, (int64_t)draw(r, 1000));
+}
+
+/* A storage in a space, by a copy from a space that has it, drawn at random. */
+static void need(rig *r, int32_t s, int32_t space) {
+  if (r->graph->storage[s].bytes == 0 || r->now[space][s] >= 0) return;
+  int32_t from = (int32_t)draw(r, SPACES);
+  while (r->now[from][s] < 0) from = (from + 1) % SPACES;
+  add_copy(r, s, from, space);
+}
+
+static void add_run(rig *r, int32_t o, int32_t space) {
+  const plim_op *op = &r->graph->op[o];
+  const plim_variant *variant = &r->profile->variant[r->profile->first[o]];
+  plim_step step = {.kind = PLIM_STEP_RUN, .op = o, .variant = o, .space = space, .queue = space};
+  for (int32_t i = 0; i < op->n_reads; i++) need(r, op->reads[i], space);
+  for (int32_t i = 0; i < op->n_updates; i++) need(r, op->updates[i], space);
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    if (r->now[space][op->reads[i]] >= 0) plim_list_add_use(&r->list, r->now[space][op->reads[i]], 0);
+  }
+  for (int32_t i = 0; i < op->n_writes; i++) {
+    int32_t s = op->writes[i];
+    if (r->graph->storage[s].bytes == 0) continue;
+    int64_t bytes = plim_align_up(r->graph->storage[s].bytes, PLIM_ALIGN);
+    r->now[space][s] = plim_list_add_buffer(&r->list, s, space, r->list.n, bytes, -1);
+    plim_list_add_use(&r->list, r->now[space][s], 1);
+    if (r->graph->storage[s].role == PLIM_ROLE_OUTPUT) r->list.buffer[r->now[space][s]].stays = 1;
+  }
+  for (int32_t i = 0; i < op->n_updates; i++) {
+    if (r->now[space][op->updates[i]] >= 0) plim_list_add_use(&r->list, r->now[space][op->updates[i]], 1);
+  }
+  if (variant->workspace_bytes > 0) {
+    int64_t bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
+    plim_list_add_use(&r->list, plim_list_add_buffer(&r->list, -1, space, r->list.n, bytes, -1), 1);
+  }
+  (void)plim_list_add(&r->list, &step, variant->time_ns);
+  for (int32_t i = 0; i < op->n_updates; i++) { /* at once back home; elsewhere the version is an earlier one */
+    int32_t s = op->updates[i];
+    for (int32_t k = 0; k < SPACES; k++) {
+      if (k != space) r->now[k][s] = -1;
+    }
+    if (r->home[s] >= 0 && r->home[s] != space) add_copy(r, s, space, r->home[s]);
+  }
+}
+
+static int has_output(const plim_graph *g, const plim_op *op) {
+  for (int32_t i = 0; i < op->n_writes; i++) {
+    if (g->storage[op->writes[i]].role == PLIM_ROLE_OUTPUT) return 1;
+  }
+  return 0;
+}
+
+static void finish_plan(rig *r, const char *space) {
+  static plim_plan_variant variant[MOST_OPS];
+  plim_page_space page[] = {{.name = "cpu:1", .budget_bytes = INT64_MAX, .computes = 1}, {.budget_bytes = INT64_MAX}};
+  plim_plan draft = {.planner = "test",
+                     .plan_class = PLIM_CLASS_FREE,
+                     .packed = 1,
+                     .n_variants = r->graph->n_ops,
+                     .variant = variant,
+                     .budget_bytes = INT64_MAX,
+                     .n_pages = SPACES - 1,
+                     .page = page};
+  (void)snprintf(page[1].name, sizeof page[1].name, "%s", space);
+  for (int32_t o = 0; o < r->graph->n_ops; o++) {
+    variant[o] = (plim_plan_variant){o, r->profile->variant[r->profile->first[o]]};
+  }
+  cr_assert_eq(plim_list_begin(&r->list), PLIM_OK, "%s", plim_context_error(r->ctx));
+  for (int32_t k = 0; k < SPACES; k++) {
+    int fits = 0;
+    cr_assert_eq(plim_list_pack(&r->list, k, INT64_MAX, 20, &fits), PLIM_OK, "%s", plim_context_error(r->ctx));
+  }
+  cr_assert_eq(plim_list_plan(&r->list, &draft, &r->plan), PLIM_OK, "%s", plim_context_error(r->ctx));
+  plim_status status = plim_plan_check(r->ctx, r->graph, r->plan);
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
+}
+
+static void make_plan(rig *r, uint64_t seed, const char *space) {
+  random_graph_options graph = random_graph_options_default(seed);
+  *r = (rig){.seed = seed};
+  r->ctx = plim_test_context();
+  cr_assert_eq(random_graph_make(r->ctx, &graph, &r->graph), PLIM_OK);
+  cr_assert_eq(random_profile_make(r->graph, seed, 1, &r->profile), PLIM_OK);
+  cr_assert_leq(r->graph->n_storages, MOST_STORAGES);
+  cr_assert_leq(r->graph->n_ops, MOST_OPS);
+  r->list = (plim_command_list){.ctx = r->ctx, .graph = r->graph};
+  for (int32_t s = 0; s < r->graph->n_storages; s++) add_source(r, s);
+  for (int32_t o = 0; o < r->graph->n_ops; o++) {
+    add_run(r, o, has_output(r->graph, &r->graph->op[o]) ? FIRST : (int32_t)draw(r, 2));
+  }
+  finish_plan(r, space);
+}
+
+static void free_rig(rig *r) {
+  plim_exec_close(r->exec);
+  plim_list_free(&r->list);
+  plim_plan_free(r->plan);
+  plim_profile_free(r->profile);
+  plim_graph_free(r->graph);
+  plim_test_context_end(r->ctx);
+}
+
+/* ---- the run ---- */
+
+/* Each call has kernels of its own, since two may run at once. */
+static plim_status run_right(void *user, const plim_run_call *call) {
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  (void)user;
+  return hash_run(&kernels, call);
+}
+
+static plim_status fail_on_second(void *user, const plim_run_call *call) {
+  (void)user;
+  return call->queue == SECOND ? PLIM_ENOTFINITE : run_right(NULL, call);
+}
+
+static void open_exec(rig *r) {
+  plim_exec_options options = plim_exec_options_default();
+  const plim_graph *graph = r->graph;
+  const plim_plan *plan = r->plan;
+  options.own_kernels = 1;
+  cr_assert_eq(plim_exec_open(r->ctx, NULL, &options, 1, &graph, &plan, &r->exec), PLIM_OK, "%s",
+               plim_context_error(r->ctx));
+}
+
+static void expect_equal(const rig *r, const hash_reference *reference, uint64_t seed) {
+  static unsigned char bytes[BYTES];
+  for (int32_t v = 0; v < r->graph->n_values; v++) {
+    const plim_value *value = &r->graph->value[v];
+    plim_role role = r->graph->storage[value->storage].role;
+    if ((!plim_role_persistent(role) && role != PLIM_ROLE_OUTPUT) || value->bytes == 0) continue;
+    cr_assert_eq(plim_exec_read(r->exec, 0, v, bytes, value->bytes), PLIM_OK, "%s", plim_context_error(r->ctx));
+    cr_assert_arr_eq(bytes, reference->storage[value->storage] + value->offset, (size_t)value->bytes,
+                     "seed %llu value \"%s\"", (unsigned long long)seed, value->name);
+  }
+}
+
+static void run_and_compare(rig *r, uint64_t seed) {
+  hash_reference reference = hash_reference_new(r->graph);
+  open_exec(r);
+  hash_write_sources(r->exec, 0, r->graph, r->plan, 1, 0);
+  for (int64_t step = 0; step < STEPS; step++) {
+    hash_write_sources(r->exec, 0, r->graph, r->plan, 0, step);
+    plim_exec_set_step(r->exec, seed, step);
+    hash_reference_step(&reference, seed, step);
+    plim_status status = plim_exec_step(r->exec, 0, run_right, NULL);
+    cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+    expect_equal(r, &reference, seed);
+    plim_exec_use use = plim_exec_measured(r->exec, 0);
+    for (int32_t k = 0; k < SPACES - 1; k++) {
+      cr_assert_eq(use.page[k].peak_bytes, r->plan->page[k].peak_bytes);
+      cr_assert_eq(use.page[k].packed_bytes, r->plan->page[k].arena_bytes);
+    }
+    cr_assert_eq(use.own_allocations, 0);
+  }
+  hash_reference_free(&reference);
+}
+
+static void run_random(const char *space, uint64_t from, uint64_t to) {
+  int away = 0;
+  for (uint64_t seed = from; seed < to; seed++) {
+    rig r;
+    make_plan(&r, seed, space);
+    run_and_compare(&r, seed);
+    away += r.away;
+    free_rig(&r);
+  }
+  cr_assert_gt(away, (int)(to - from), "only %d storages are at home elsewhere", away);
+}
+
+Test(exec_spaces, two_devices_and_homes_in_any_space_leave_what_program_order_leaves) {
+  run_random("host", 1, CASES);
+}
+
+Test(exec_spaces, so_they_do_where_homes_are_in_a_page_file) {
+  run_random("disk", CASES, CASES + CASES / 4);
+}
+
+Test(exec_spaces, a_kernel_that_fails_on_the_second_device_ends_the_step_and_is_named) {
+  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+    rig r;
+    make_plan(&r, seed, "host");
+    open_exec(&r);
+    int placed = 0;
+    for (int32_t j = 0; j < r.plan->n_steps; j++) placed += r.plan->step[j].queue == SECOND;
+    for (int step = 0; step < 2 && placed > 0; step++) { /* the executor can be used on */
+      hash_write_sources(r.exec, 0, r.graph, r.plan, 1, 0);
+      hash_write_sources(r.exec, 0, r.graph, r.plan, 0, 0);
+      cr_assert_eq(plim_exec_step(r.exec, 0, fail_on_second, NULL), PLIM_ENOTFINITE);
+      cr_assert(strstr(plim_context_error(r.ctx), "(op \""), "%s", plim_context_error(r.ctx));
+    }
+    free_rig(&r);
+  }
+}
