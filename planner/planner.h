@@ -58,6 +58,8 @@ typedef struct plim_paging {
   int64_t device_bytes; /* its budget */
   int64_t device_latency_ns; /* of a copy from one arena to the other */
   double device_bytes_per_ns;
+  int32_t homes; /* optimizer state at home in the space. 0: where that is faster, or fits alone; 1: always, for a step
+                    beside such a plan; -1: never */
 } plim_paging;
 
 typedef struct plim_plan_options {

@@ -89,6 +89,39 @@ Test(cli_pages, pictures_have_measured_and_planned_rows_links_and_bytes) {
   expect_output(run, "\"name\": \"measured\"\n\"name\": \"planned\"\n");
 }
 
+/* ---- optimizer state at home in the page space ---- */
+
+#define MLP "--model mlp --data synthetic --batch 64 --model-costs --no-cache --threads 1 -q "
+#define HOMED MLP "--memory cpu=6MiB,disk=64MiB --page-file p "
+
+Test(cli_pages, optimizer_state_lives_in_a_file_and_weights_are_those_of_keep_all) {
+  const program_run *run = plim_test_program("verify " HOMED "--steps 3");
+  expect_output(run, "weights identical    yes");
+  run = plim_test_program("train " HOMED "--steps 12 --trace t.jsonl");
+  expect_output(run, "12 copies of "); /* six storages, in and out */
+  run = plim_test_program("trace summary t.jsonl");
+  expect_output(run, ".velocity");
+}
+
+/* The values of a checkpoint, without its header and its hash. */
+#define VALUES(file) "tail -c 5357680 " file " | head -c 5357648 | cksum"
+
+Test(cli_pages, a_checkpoint_has_the_state_from_its_home_and_brings_it_to_another) {
+  (void)plim_test_program("train " HOMED "--steps 6 --total-steps 12 --save half.ckpt --numerics fastest");
+  plim_test_expect(0, "");
+  (void)plim_test_program("train " MLP
+                          "--memory cpu=6MiB,host=64MiB --steps 12 --total-steps 12 --load half.ckpt "
+                          "--save w.ckpt --numerics fastest");
+  plim_test_expect(0, "");
+  (void)plim_test_program("train " MLP "--steps 12 --total-steps 12 --save all.ckpt --numerics fastest");
+  plim_test_expect(0, "");
+  const program_run *run = plim_test_shell(VALUES("w.ckpt") "; " VALUES("all.ckpt") "; " VALUES("half.ckpt"));
+  size_t line = strcspn(run->out, "\n") + 1;
+  cr_assert_gt(strlen(run->out), 2 * line, "%s", run->out);
+  cr_expect_eq(strncmp(run->out, run->out + line, line), 0, "%s", run->out);
+  cr_expect_neq(strncmp(run->out, run->out + 2 * line, line), 0, "%s", run->out);
+}
+
 /* ---- files that fail ---- */
 
 Test(cli_pages, a_page_file_without_room_is_refused_before_the_first_step) {

@@ -436,12 +436,11 @@ static plim_status make_once(plim_context *ctx, const plim_graph *graph, const p
   return PLIM_OK;
 }
 
-plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, plim_plan **out) {
+static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                              const plim_plan_options *options, plim_plan **out) {
   plim_plan *keep_all = NULL, *best = NULL, *plan = NULL;
   plim_plan_options unlimited = *options;
   unlimited.paging = NULL;
-  PLIM_TRY(check_paging(options, ctx));
   PLIM_TRY(plim_plan_keep_all(ctx, graph, profile, &unlimited, &keep_all));
   int64_t keep_all_ns = keep_all->keep_all_ns, smallest_bytes = INT64_MAX;
   plim_plan_free(keep_all);
@@ -451,6 +450,45 @@ plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const p
         take_faster(ctx, make_with(ctx, graph, profile, options, keep_all_ns, &smallest_bytes, &plan), &plan, &best);
   }
   if (status == PLIM_OK && !best) status = PLIM_ENOFIT; /* the last of them has left the sentence */
+  if (status == PLIM_OK) {
+    *out = best;
+  } else {
+    plim_plan_free(best);
+  }
+  return status;
+}
+
+/* With state at home in the page space: where nothing else fits, or where more than its copies could be saved. */
+static plim_status make_homed(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                              const plim_plan_options *options, plim_plan **best) {
+  const plim_paging *o = options->paging;
+  plim_plan_options unlimited = *options;
+  plim_plan *keep_all = NULL, *plan = NULL;
+  if (o->homes < 0 || !o->space || o->device || plim_home_bytes(graph) == 0) return PLIM_OK;
+  unlimited.paging = NULL;
+  PLIM_TRY(plim_plan_keep_all(ctx, graph, profile, &unlimited, &keep_all));
+  int64_t keep_all_ns = keep_all->keep_all_ns, bytes = plim_home_bytes(graph);
+  plim_plan_free(keep_all);
+  double charge = o->homes > 0 ? 0 : o->charge;
+  double copies_ns = charge * ((double)bytes / o->bytes_per_ns[0] + (double)bytes / o->bytes_per_ns[1]);
+  if (*best && (double)((*best)->time_ns - keep_all_ns) <= copies_ns) return PLIM_OK;
+  plim_status status =
+      plim_home_make(ctx, graph, profile, options, keep_all_ns, o->homes > 0 ? plim_plan_make : make_paged, &plan);
+  return take_faster(ctx, status, &plan, best);
+}
+
+plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, plim_plan **out) {
+  plim_plan *best = NULL;
+  PLIM_TRY(check_paging(options, ctx));
+  plim_status status = PLIM_ENOFIT;
+  if (options->paging->homes <= 0) status = make_paged(ctx, graph, profile, options, &best);
+  if (status == PLIM_OK || status == PLIM_ENOFIT) {
+    char sentence[PLIM_ERROR_BYTES];
+    (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
+    status = make_homed(ctx, graph, profile, options, &best);
+    if (status == PLIM_OK && !best) status = plim_fail(ctx, PLIM_ENOFIT, "%s", sentence);
+  }
   if (status == PLIM_OK) {
     *out = best;
   } else {

@@ -63,6 +63,25 @@ plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
   return eval;
 }
 
+/* Where the plan has optimizer state at home in its page space, evaluation must have it there too. *paging out; 0: it
+ * has none. */
+static int has_homes(const plim_graph *graph, const plim_plan *plan, plim_paging *paging) {
+  for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
+    const plim_plan_buffer *b = &plan->buffer[i];
+    if (b->space != 1 || b->storage < 0 || b->end != plan->n_steps || graph->storage[b->storage].producer >= 0)
+      continue;
+    const plim_page_space *page = &plan->page[0];
+    *paging = (plim_paging){.space = page->name,
+                            .budget_bytes = page->budget_bytes,
+                            .latency_ns = {1, 1},
+                            .bytes_per_ns = {1, 1},
+                            .recompute = 1,
+                            .homes = 1};
+    return 1;
+  }
+  return 0;
+}
+
 static plim_status plan_step(const plim_program *p, int32_t step, const plim_plan_options *options, plim_plan **out) {
   return plim_plan_make(p->ctx, p->graph[step], p->profile[step], options, out);
 }
@@ -154,7 +173,9 @@ plim_status plim_program_plan_last(plim_program *program, const plim_plan_option
 plim_status plim_program_plan(plim_program *program, const plim_plan_options *options) {
   plim_plan_options eval_wanted = plim_program_eval_options(options);
   plim_plan *train = NULL, *eval = NULL;
+  plim_paging homes;
   PLIM_TRY(plan_step(program, PLIM_PROGRAM_TRAIN, options, &train));
+  if (has_homes(program->graph[PLIM_PROGRAM_TRAIN], train, &homes)) eval_wanted.paging = &homes;
   plim_status status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
   if (status != PLIM_OK) {
     plim_plan_free(train);
@@ -188,7 +209,9 @@ plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
   plim_plan *eval = NULL;
   options.budget_bytes = plan->budget_bytes;
   plim_plan_options eval_wanted = plim_program_eval_options(&options);
+  plim_paging homes;
   plim_status status = plan_suits(program, plan);
+  if (status == PLIM_OK && has_homes(program->graph[PLIM_PROGRAM_TRAIN], plan, &homes)) eval_wanted.paging = &homes;
   if (status == PLIM_OK) status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
   if (status != PLIM_OK) {
     plim_plan_free(plan);

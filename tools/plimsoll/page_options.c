@@ -69,22 +69,21 @@ plim_status paging_choose(session *s) {
 
 /* ---- figures ---- */
 
-static int64_t copied_bytes(const plim_plan *plan, int *copies) {
+static int64_t copied_bytes(const plim_graph *graph, const plim_plan *plan, int *copies) {
   int64_t bytes = 0;
   *copies = 0;
-  for (int32_t i = 0; i < plan->n_buffers; i++) {
-    const plim_plan_buffer *b = &plan->buffer[i];
-    if (plan->step[b->begin].kind != PLIM_STEP_COPY || b->storage != plan->step[b->begin].storage) continue;
-    bytes += b->bytes;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    if (plan->step[j].kind != PLIM_STEP_COPY) continue;
+    bytes += graph->storage[plan->step[j].storage].bytes;
     ++*copies;
   }
   return bytes;
 }
 
-void paging_figures_plan(figures *f, int column, const plim_plan *plan) {
+void paging_figures_plan(figures *f, int column, const plim_graph *graph, const plim_plan *plan) {
   char key[64];
   int copies;
-  int64_t bytes = copied_bytes(plan, &copies);
+  int64_t bytes = copied_bytes(graph, plan, &copies);
   for (int32_t k = 0; k < plan->n_pages; k++) {
     const plim_page_space *page = &plan->page[k];
     (void)snprintf(key, sizeof key, "%s_arena_bytes", page->name);

@@ -11,7 +11,7 @@
 plim_status paging_choose(session *s);
 
 /* Rows of the page spaces of a plan, and of what the executor measured in its last step. None for plans without. */
-void paging_figures_plan(figures *f, int column, const plim_plan *plan);
+void paging_figures_plan(figures *f, int column, const plim_graph *graph, const plim_plan *plan);
 void paging_figures_measured(figures *f, int column, const plim_graph *graph, const plim_exec *exec);
 
 /* What the process holds at its most, beside the budgets of the plan's spaces; no row without page spaces.

@@ -172,7 +172,7 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   add_cap(f, column, s, plan);
   figures_bytes(f, column, "arena_bytes", "arena", plim_program_arena_bytes(program));
   figures_bytes(f, column, "peak_bytes", "peak, planned", plan->peak_bytes);
-  paging_figures_plan(f, column, plan);
+  paging_figures_plan(f, column, program->graph[PLIM_PROGRAM_TRAIN], plan);
   figures_bytes(f, column, "keep_all_bytes", f->columns == 1 ? "keep-all" : NULL, s->prep.keep_all->arena_bytes);
   figures_real(f, column, "overhead_percent", "overhead, predicted", "%.2f %%", overhead);
   figures_real(f, column, "bound_percent", "lower bound", "%.2f %%", bound);
