@@ -2,13 +2,13 @@
  *
  * clock [n_commands][n_queues]: how many commands of each queue have ended before command c starts, so that "a before
  * b" is one comparison. A buffer remembers who wrote it last and, by queue, the last command that touches it. Walking
- * the commands in the order of the document, each rule is asked where it could break. Written from docs/formats.md. */
+ * the commands in the order of the document, each rule is asked where it could break. Written from docs/formats.md.
+ * Times and figures: space_check_figures.c. */
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/integers.h"
+#include "runtime/graph/check_internal.h"
 #include "runtime/graph/space_plan.h"
 
 /* A buffer, sorted by storage, space, begin. */
@@ -370,234 +370,11 @@ done:
   return status;
 }
 
-/* ---- figures ---- */
-
-static plim_status compare(const plim_space_plan *p, const plim_space_figures *f) {
-  plim_context *ctx = p->ctx;
-  for (int32_t c = 0; c < p->n_commands; c++) {
-    if (p->command[c].begin_ns == f->begin_ns[c] && p->command[c].end_ns == f->end_ns[c]) continue;
-    return plim_fail(ctx, PLIM_EPLAN, "command %d is said to last from %lld to %lld ns, it lasts from %lld to %lld", c,
-                     (long long)p->command[c].begin_ns, (long long)p->command[c].end_ns, (long long)f->begin_ns[c],
-                     (long long)f->end_ns[c]);
-  }
-  for (int32_t s = 0; s < p->n_spaces; s++) {
-    const plim_space *space = &p->space[s];
-    if (space->peak_bytes != f->peak_bytes[s]) {
-      return plim_fail(ctx, PLIM_EPLAN, "space %s: peak_bytes is %lld, the buffers have %lld", space->name,
-                       (long long)space->peak_bytes, (long long)f->peak_bytes[s]);
-    }
-    if (space->peak_bytes > space->budget_bytes) {
-      return plim_fail(ctx, PLIM_EPLAN, "space %s: the peak of %lld bytes is above the budget of %lld", space->name,
-                       (long long)space->peak_bytes, (long long)space->budget_bytes);
-    }
-  }
-  if (p->makespan_ns != f->makespan_ns || p->serial_ns != f->serial_ns) {
-    return plim_fail(ctx, PLIM_EPLAN, "makespan and serial time are %lld and %lld ns, not %lld and %lld",
-                     (long long)f->makespan_ns, (long long)f->serial_ns, (long long)p->makespan_ns,
-                     (long long)p->serial_ns);
-  }
-  if (p->energy_joule != f->energy_joule) {
-    return plim_fail(ctx, PLIM_EPLAN, "the energy is %.17g J, not %.17g", f->energy_joule, p->energy_joule);
-  }
-  return PLIM_OK;
-}
-
-/* A deadline bounds the makespan; of planner poet, as it was published, the sum of the times of all runs. */
-static plim_status check_promises(plim_context *ctx, const plim_space_plan *p) {
-  int64_t time_ns = p->makespan_ns;
-  if (strcmp(p->planner, "poet") == 0) {
-    time_ns = 0;
-    for (int32_t c = 0; c < p->n_commands; c++) {
-      if (p->command[c].kind == PLIM_COMMAND_RUN) time_ns += p->command[c].time_ns;
-    }
-  }
-  if (time_ns > p->deadline_ns) {
-    return plim_fail(ctx, PLIM_EPLAN, "the plan takes %lld ns, its deadline is %lld", (long long)time_ns,
-                     (long long)p->deadline_ns);
-  }
-  double value = plim_space_plan_value(p);
-  if (p->bound > value || (p->proved && p->bound < value)) {
-    return plim_fail(ctx, PLIM_EPLAN, "the objective is %.17g, its lower bound %.17g", value, p->bound);
-  }
-  return PLIM_OK;
-}
-
-/* ---- every op once ---- */
-
-enum { NOWHERE = -1, UNKNOWN = -2 };
-
-/* What every op once on the fastest device takes: in time between two limits, equal where no time is missing. */
-typedef struct keep_all {
-  const plim_graph *graph;
-  const plim_space_plan *plan;
-  int32_t *run;    /* [n_devices][n_ops] 1 + the first command that runs an op on a device, 0: none */
-  int64_t *least;  /* [n_ops] the shortest time anywhere; unknown ones count as 0; -1: it runs nowhere */
-  int32_t missing; /* 1: some time is unknown */
-  int32_t device;  /* the fastest of those known to run every op, -1: none */
-  int64_t device_ns;
-} keep_all;
-
-static int64_t run_at(const keep_all *k, int32_t device, int32_t op) {
-  return (int64_t)device * k->graph->n_ops + op;
-}
-
-/* The first run of an op on a device; NULL: none. */
-static const plim_command *run_of(const keep_all *k, int32_t device, int32_t op) {
-  int32_t run = k->run[run_at(k, device, op)];
-  return run > 0 ? &k->plan->command[run - 1] : NULL;
-}
-
-/* The time of an op on a device, whose number among those that the graph names is `named`. */
-static int64_t time_there(const keep_all *k, int32_t device, int32_t named, int32_t op) {
-  const plim_costs *costs = k->graph->costs;
-  const plim_command *run = run_of(k, device, op);
-  int64_t given = named >= 0 ? costs->duration[plim_costs_duration_at(costs, op, named)] : -1;
-  if (given >= 0) return given;
-  if (run) return run->time_ns;
-  if (costs && costs->flops[op] >= 0) return UNKNOWN;
-  if (costs && costs->n_devices > 0) return NOWHERE;
-  return k->graph->op[op].time_ns >= 0 ? k->graph->op[op].time_ns : NOWHERE;
-}
-
-static void add_device(keep_all *k, int32_t device) {
-  const plim_costs *costs = k->graph->costs;
-  int32_t named = costs ? plim_costs_find_device(costs, k->plan->device[device].name) : -1;
-  int64_t sum = 0;
-  int all = 1;
-  for (int32_t o = 0; o < k->graph->n_ops; o++) {
-    int64_t time_ns = time_there(k, device, named, o);
-    if (time_ns == UNKNOWN) k->missing = 1;
-    all = all && time_ns >= 0;
-    if (time_ns == NOWHERE) continue;
-    if (time_ns == UNKNOWN) time_ns = 0;
-    sum = plim_integers_add_capped(sum, time_ns);
-    if (k->least[o] < 0 || time_ns < k->least[o]) k->least[o] = time_ns;
-  }
-  if (!all || (k->device >= 0 && sum >= k->device_ns)) return;
-  k->device = device;
-  k->device_ns = sum;
-}
-
-/* The energy is known where the fastest device runs every op in this plan. */
-static void find_energy(const keep_all *k, double *low, double *high) {
-  double joule = 0, watt = 0;
-  *low = 0;
-  *high = INFINITY;
-  if (k->missing || k->device < 0) return;
-  for (int32_t o = 0; o < k->graph->n_ops; o++) {
-    const plim_command *run = run_of(k, k->device, o);
-    if (!run) return;
-    joule += run->joule;
-  }
-  for (int32_t d = 0; d < k->plan->n_devices; d++) watt += k->plan->device[d].idle_watt;
-  *low = *high = joule + watt * ((double)k->device_ns * 1e-9);
-}
-
-static void find_time(const keep_all *k, double *low, double *high) {
-  int64_t least = 0;
-  for (int32_t o = 0; o < k->graph->n_ops; o++) {
-    least = plim_integers_add_capped(least, k->least[o] > 0 ? k->least[o] : 0);
-  }
-  *low = (double)(k->device >= 0 && !k->missing ? k->device_ns : least);
-  *high = k->device >= 0 ? (double)k->device_ns : k->missing ? INFINITY : *low;
-}
-
-static plim_status compare_keep_all(keep_all *k) {
-  const plim_space_plan *p = k->plan;
-  double low, high;
-  for (int32_t o = 0; o < k->graph->n_ops; o++) k->least[o] = -1;
-  for (int32_t c = 0; c < p->n_commands; c++) {
-    const plim_command *m = &p->command[c];
-    if (m->kind != PLIM_COMMAND_RUN) continue;
-    int32_t *first = &k->run[run_at(k, m->device, m->op)];
-    if (*first == 0) *first = c + 1;
-  }
-  for (int32_t d = 0; d < p->n_devices; d++) add_device(k, d);
-  (p->objective == PLIM_OBJECTIVE_ENERGY ? find_energy : find_time)(k, &low, &high);
-  if (p->keep_all >= low && p->keep_all <= high) return PLIM_OK;
-  if (low < high) {
-    return plim_fail(p->ctx, PLIM_EPLAN, "keep_all is %.17g, every op once takes from %.17g to %.17g", p->keep_all, low,
-                     high);
-  }
-  return plim_fail(p->ctx, PLIM_EPLAN, "keep_all is %.17g, every op once on the fastest device takes %.17g",
-                   p->keep_all, low);
-}
-
-static plim_status check_keep_all(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan) {
-  keep_all k = {.graph = graph, .plan = plan, .device = -1};
-  int64_t runs = plim_mul_bytes(graph->n_ops, plan->n_devices);
-  plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, runs, sizeof *k.run, &k.run));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *k.least, &k.least));
-  PLIM_CHECK(compare_keep_all(&k));
-done:
-  plim_release(ctx, k.run, runs, sizeof *k.run);
-  plim_release(ctx, k.least, graph->n_ops, sizeof *k.least);
-  return status;
-}
-
-static plim_status check_figures(plim_context *ctx, const plim_space_plan *p) {
-  plim_space_figures f = {.makespan_ns = 0};
-  plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
-  PLIM_CHECK(plim_allocate(ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
-  PLIM_CHECK(plim_allocate(ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
-  PLIM_CHECK(plim_space_plan_simulate(p, &f));
-  PLIM_CHECK(compare(p, &f));
-  PLIM_CHECK(check_promises(ctx, p));
-done:
-  plim_release(ctx, f.begin_ns, p->n_commands, sizeof *f.begin_ns);
-  plim_release(ctx, f.end_ns, p->n_commands, sizeof *f.end_ns);
-  plim_release(ctx, f.peak_bytes, p->n_spaces, sizeof *f.peak_bytes);
-  return status;
-}
-
-/* A copy takes the sum of the times that the graph gives for its storages, where it gives one for each. */
-static plim_status check_given_copy(plim_context *ctx, const plim_graph *g, const plim_space_plan *p, int32_t c) {
-  const plim_command *m = &p->command[c];
-  const char *from = p->space[m->from].name, *to = p->space[m->to].name;
-  int64_t total = 0;
-  for (int32_t i = 0; i < m->n_storages; i++) {
-    int64_t time = -1;
-    int32_t producer = g->storage[m->storage[i]].producer;
-    if (producer < 0 || !plim_costs_find_copy(g->costs, producer, from, to, &time)) return PLIM_OK;
-    if (time < 0) {
-      return plim_fail(ctx, PLIM_EPLAN, "command %d copies storage %d from %s to %s, the graph has no link for it", c,
-                       m->storage[i], from, to);
-    }
-    total += time; /* below 2^61, as is the sum of all */
-  }
-  if (total == m->time_ns) return PLIM_OK;
-  return plim_fail(ctx, PLIM_EPLAN, "command %d copies from %s to %s in %lld, the graph says %lld", c, from, to,
-                   (long long)m->time_ns, (long long)total);
-}
-
-/* The times that the graph itself gives for the plan's devices. */
-static plim_status check_given(plim_context *ctx, const plim_graph *g, const plim_space_plan *p) {
-  const plim_costs *costs = g->costs;
-  for (int32_t c = 0; costs && c < p->n_commands; c++) {
-    const plim_command *m = &p->command[c];
-    if (m->kind != PLIM_COMMAND_RUN) {
-      PLIM_TRY(check_given_copy(ctx, g, p, c));
-      continue;
-    }
-    int32_t d = plim_costs_find_device(costs, p->device[m->device].name);
-    if (d < 0) continue;
-    int64_t given = costs->duration[plim_costs_duration_at(costs, m->op, d)];
-    if (given == m->time_ns || (given < 0 && costs->flops[m->op] >= 0)) continue;
-    return plim_fail(ctx, PLIM_EPLAN, "command %d runs op '%s' on device %s in %lld, the graph says %lld", c,
-                     g->op[m->op].name, costs->device[d], (long long)m->time_ns, (long long)given);
-  }
-  return PLIM_OK;
-}
-
 plim_status plim_space_plan_check(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan) {
   if (strcmp(graph->fingerprint, plan->fingerprint) != 0) {
     return plim_fail(ctx, PLIM_EDATA, "the plan is of graph %.12s..., not of %.12s...", plan->fingerprint,
                      graph->fingerprint);
   }
   PLIM_TRY(check_order(ctx, graph, plan));
-  PLIM_TRY(check_given(ctx, graph, plan));
-  PLIM_TRY(check_figures(ctx, plan));
-  return check_keep_all(ctx, graph, plan);
+  return plim_space_plan_check_figures(ctx, graph, plan);
 }
