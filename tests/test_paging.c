@@ -1,18 +1,20 @@
 /* planner/paging: plans that page fit where nothing else does, are no slower than without, and run. */
 #include <criterion/criterion.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "planner/planner.h"
 #include "runtime/exec/page_link.h"
 #include "runtime/graph/check.h"
+#include "runtime/import/generate.h"
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_graph.h"
 
 #ifdef PLIM_SANITIZED
-enum { SEEDS = 3 };
+enum { SEEDS = 3, LARGE = 1000 };
 #else
-enum { SEEDS = 8 };
+enum { SEEDS = 8, LARGE = 4000 };
 #endif
 
 typedef struct rig {
@@ -114,6 +116,70 @@ Test(paging, a_page_space_without_bytes_pages_nothing) {
   r.options.budget_bytes = INT64_MAX;
   cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_OK);
   cr_assert_eq(plan->n_pages, 0);
+  plim_plan_free(plan);
+  free_rig(&r);
+}
+
+/* ---- time ---- */
+
+static double cpu_seconds(void) {
+  struct rusage used;
+  cr_assert_eq(getrusage(RUSAGE_SELF, &used), 0);
+  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* So many ops that what pages is chosen among thousands of pauses, over a link that is too slow for all of them. */
+static void make_large_rig(rig *r) {
+  plim_generate_options generated = plim_generate_options_default("transformer");
+  plim_plan *keep_all = NULL;
+  generated.n = LARGE;
+  generated.packed = 1;
+  cr_assert_eq(plim_context_new(NULL, NULL, &r->ctx), PLIM_OK);
+  cr_assert_eq(plim_graph_generate(r->ctx, &generated, &r->graph), PLIM_OK);
+  cr_assert_eq(random_profile_make(r->graph, 1, 1, &r->profile), PLIM_OK);
+  r->options = plim_plan_options_default();
+  cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &keep_all), PLIM_OK);
+  double bytes_per_ns = (double)keep_all->arena_bytes / (double)keep_all->time_ns;
+  r->paging = (plim_paging){.space = "host",
+                            .budget_bytes = INT64_MAX,
+                            .latency_ns = {1, 1},
+                            .bytes_per_ns = {bytes_per_ns / 20, bytes_per_ns / 20},
+                            .recompute = 1};
+  r->options.paging = &r->paging;
+  r->options.budget_bytes = keep_all->arena_bytes * 6 / 10;
+  plim_plan_free(keep_all);
+}
+
+Test(paging, a_time_limit_holds_while_pages_are_chosen_and_plans_lowered) {
+  rig r = {0};
+  plim_plan *plan = NULL;
+  make_large_rig(&r);
+  r.options.time_limit_ns = 1000000000;
+  double began = cpu_seconds();
+  plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
+  cr_expect_lt(cpu_seconds() - began, 4); /* with sanitizers; minutes before covering and lowering read the clock */
+  cr_assert(status == PLIM_OK || status == PLIM_ECANCEL, "%d %s", status, plim_context_error(r.ctx));
+  plim_plan_free(plan);
+  free_rig(&r);
+}
+
+/* When the first plan with copies is about to be made. */
+static void cancel_soon(void *user, const plim_progress *progress) {
+  const rig *r = user;
+  if (strcmp(progress->stage, "copies") == 0) plim_context_cancel(r->ctx);
+}
+
+Test(paging, a_cancel_ends_it_with_the_plan_found_so_far) {
+  rig r = {0};
+  plim_plan *plan = NULL;
+  make_large_rig(&r);
+  plim_context_set_progress(r.ctx, cancel_soon, &r);
+  double began = cpu_seconds();
+  plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
+  cr_expect_lt(cpu_seconds() - began, 6);
+  cr_assert(status == PLIM_OK || status == PLIM_ECANCEL, "%d %s", status, plim_context_error(r.ctx));
+  cr_assert_eq(status == PLIM_OK, plan != NULL);
   plim_plan_free(plan);
   free_rig(&r);
 }

@@ -1,6 +1,7 @@
 /* Which storages page. Keep-all's plan says where bytes are short; a greedy covering pages what relieves most for its
  * cost, and stops at several levels. At each level the planner for one arena plans the rest: it recomputes, or it runs
  * every op once. Each plan is lowered to queues, and the fastest is taken; one without paging counts too. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@ typedef struct candidate {
   int64_t again_ns;   /* what recomputing it takes: the run of its producer */
   int32_t begin, end; /* steps of keep-all's plan */
   int32_t taken;
+  double relief; /* as it was looked at last */
+  int32_t fresh; /* 1: since another one was taken */
 } candidate;
 
 typedef struct paging {
@@ -31,6 +34,7 @@ typedef struct paging {
   candidate *candidate;      /* by storage, then by late */
   int32_t n;
   int32_t *step_of;         /* [n_ops] step of keep-all's plan */
+  uint8_t *paged;           /* [n_storages] 1: a pause of it is taken */
   int64_t *live;            /* [steps of keep_all] */
   plim_page_choice *choice; /* [n] of the level in hand */
   int64_t *charge_ns;       /* [2n] */
@@ -58,6 +62,12 @@ static int64_t part_of_time(const paging *p, int64_t parts) {
 /* A plan that was not found in time, or not at all, is no failure; a cancel is. */
 static int is_failure(plim_context *ctx, plim_status status) {
   return status != PLIM_OK && status != PLIM_ENOFIT && (status != PLIM_ECANCEL || plim_context_cancelled(ctx));
+}
+
+/* One device takes no less than keep-all; and what was found counts when the time is over. */
+static int is_enough(plim_context *ctx, const plim_paging *o, const plim_plan *best, int64_t keep_all_ns) {
+  if (!best) return 0;
+  return (!o->device && best->time_ns <= keep_all_ns) || plim_effort_over(ctx, PLIM_EFFORT_LOOK);
 }
 
 /* ---- candidates ---- */
@@ -134,31 +144,41 @@ static double relief(const paging *p, const candidate *c, int64_t target) {
   return sum / cost;
 }
 
-/* Bytes that the page space needs for a candidate: none where another pause of its storage is paged. */
-static int64_t page_bytes_of(const paging *p, const candidate *c) {
-  for (int32_t i = 0; i < p->n; i++) {
-    if (p->candidate[i].taken && p->candidate[i].choice.storage == c->choice.storage) return 0;
-  }
-  return c->bytes;
+/* Does the page space hold the candidate too? It does where another pause of its storage is paged. */
+static int has_page(const paging *p, const candidate *c, int64_t page_bytes) {
+  return p->paged[c->choice.storage] || page_bytes + c->bytes <= p->o->budget_bytes;
 }
 
-/* Page until no step is above the target. 0: nothing is left that relieves any. */
-static int cover(paging *p, int64_t target, int64_t *page_bytes) {
-  for (;;) {
-    candidate *best = NULL;
-    double most = 0;
+/* The candidate that relieves most, -1: none. What each relieves only falls while others are taken, so that one whose
+ * figure is of now, and above all figures, needs no other to be looked at. */
+static int32_t find_best(paging *p, int64_t target, int64_t page_bytes) {
+  for (int64_t work = 0;; work = 0) {
+    int32_t best = -1;
     for (int32_t i = 0; i < p->n; i++) {
-      candidate *c = &p->candidate[i];
-      if (c->taken || *page_bytes + page_bytes_of(p, c) > p->o->budget_bytes) continue;
-      double now = relief(p, c, target);
-      if (now > most) {
-        most = now;
-        best = c;
-      }
+      const candidate *c = &p->candidate[i];
+      if (c->taken || c->relief <= 0 || !has_page(p, c, page_bytes)) continue;
+      if (best < 0 || c->relief > p->candidate[best].relief) best = i;
     }
-    if (!best) break;
-    *page_bytes += page_bytes_of(p, best);
-    best->taken = 1;
+    if (best < 0) return -1;
+    candidate *c = &p->candidate[best];
+    if (c->fresh) return best;
+    c->relief = relief(p, c, target);
+    c->fresh = 1;
+    work += p->n + c->end - c->begin;
+    if (plim_effort_over(p->ctx, work)) return -1;
+  }
+}
+
+/* Page until no step is above the target. 0: nothing is left that relieves any, or the time is over. */
+static int cover(paging *p, int64_t target, int64_t *page_bytes) {
+  for (int32_t i = 0; i < p->n; i++) p->candidate[i].relief = INFINITY;
+  for (;;) {
+    for (int32_t i = 0; i < p->n; i++) p->candidate[i].fresh = 0;
+    int32_t i = find_best(p, target, *page_bytes);
+    if (i < 0) break;
+    candidate *best = &p->candidate[i];
+    if (!p->paged[best->choice.storage]) *page_bytes += best->bytes;
+    best->taken = p->paged[best->choice.storage] = 1;
     for (int32_t j = best->begin; j < best->end; j++) p->live[j] -= best->bytes;
   }
   for (int32_t j = 0; j < p->keep_all->n_steps; j++) {
@@ -241,6 +261,7 @@ static plim_status try_levels(paging *p) {
   set_live(p);
   for (int level = p->o->recompute ? 1 : LEVELS; level <= LEVELS; level++) {
     (void)cover(p, peak - missing / LEVELS * level, &page_bytes);
+    if (is_enough(p->ctx, p->o, p->best, p->keep_all_ns)) return PLIM_OK;
     PLIM_TRY(try_level(p));
   }
   for (int64_t target = budget; !p->best && target > 0;) {
@@ -310,12 +331,14 @@ static plim_status make_all(paging *p) {
   plim_plan *plan = NULL;
   plain.paging = NULL;
   int fits = p->keep_all->arena_bytes <= plain.budget_bytes;
+  if (!fits || p->o->device) PLIM_TRY(search_from(p, p->keep_all));
+  if (is_enough(p->ctx, p->o, p->best, p->keep_all_ns)) return PLIM_OK;
   if (!fits && p->o->space && p->o->budget_bytes > 0) {
     PLIM_TRY(find_candidates(p));
     if (p->n > 0) PLIM_TRY(try_levels(p));
   }
-  if (!fits || p->o->device) PLIM_TRY(search_from(p, p->keep_all));
   PLIM_TRY(try_both_arenas(p));
+  if (is_enough(p->ctx, p->o, p->best, p->keep_all_ns)) return PLIM_OK;
   if (!p->o->recompute && !fits) return p->best ? PLIM_OK : refuse(p);
   plain.time_limit_ns = part_of_time(p, 2);
   plim_status status = p->o->recompute ? plim_plan_make(p->ctx, p->graph, p->profile, &plain, &plan)
@@ -349,6 +372,7 @@ static plim_status make_with(plim_context *ctx, const plim_graph *graph, const p
   steps = keep_all->n_steps;
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.candidate, &p.candidate));
   PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *p.step_of, &p.step_of));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *p.paged, &p.paged));
   PLIM_CHECK(plim_allocate(ctx, steps, sizeof *p.live, &p.live));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *p.choice, &p.choice));
   PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *p.charge_ns, &p.charge_ns));
@@ -361,6 +385,7 @@ done:
   plim_plan_free(p.best);
   plim_release(ctx, p.candidate, n, sizeof *p.candidate);
   plim_release(ctx, p.step_of, graph->n_ops, sizeof *p.step_of);
+  plim_release(ctx, p.paged, graph->n_storages, sizeof *p.paged);
   plim_release(ctx, p.live, steps, sizeof *p.live);
   plim_release(ctx, p.choice, n, sizeof *p.choice);
   plim_release(ctx, p.charge_ns, 2 * n, sizeof *p.charge_ns);
@@ -428,6 +453,7 @@ static plim_status make_once(plim_context *ctx, const plim_graph *graph, const p
   PLIM_TRY(take_faster(ctx, make_with(ctx, graph, profile, &wanted, keep_all_ns, smallest_bytes, &plan), &plan, best));
   for (size_t i = 0; wanted.labels == PLIM_NUMERICS_AUTO && i < sizeof shares / sizeof *shares; i++) {
     plim_profile *lean = NULL;
+    if (is_enough(ctx, options->paging, *best, keep_all_ns)) break;
     PLIM_TRY(make_lean(ctx, graph, profile, options->budget_bytes, shares[i], &lean));
     plim_status status = make_with(ctx, graph, lean, &wanted, keep_all_ns, smallest_bytes, &plan);
     plim_profile_free(lean);
@@ -444,8 +470,11 @@ static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const 
   PLIM_TRY(plim_plan_keep_all(ctx, graph, profile, &unlimited, &keep_all));
   int64_t keep_all_ns = keep_all->keep_all_ns, smallest_bytes = INT64_MAX;
   plim_plan_free(keep_all);
+  int64_t outer_ns = INT64_MAX, limit_ns = options->time_limit_ns;
+  if (limit_ns > 0) outer_ns = plim_effort_begin(ctx, plim_now_ns() + plim_effort_left_ns(ctx) / 3);
   plim_status status = make_once(ctx, graph, profile, options, keep_all_ns, &smallest_bytes, &best);
-  if (status == PLIM_OK && options->paging->recompute) {
+  if (limit_ns > 0) status = plim_effort_end(ctx, outer_ns, status);
+  if (status == PLIM_OK && options->paging->recompute && !is_enough(ctx, options->paging, best, keep_all_ns)) {
     status =
         take_faster(ctx, make_with(ctx, graph, profile, options, keep_all_ns, &smallest_bytes, &plan), &plan, &best);
   }

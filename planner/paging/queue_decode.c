@@ -10,6 +10,7 @@
 
 #include "planner/paging/paging.h"
 #include "runtime/base/array.h"
+#include "runtime/base/effort.h"
 
 enum { SPACES = PLIM_PAGE_SPACES + 1 };
 
@@ -102,6 +103,7 @@ typedef struct decoder {
   place *place;          /* [spaces][n_storages] */
   int32_t *cursor;       /* [n_storages] first access after the run in hand, or at it */
   int32_t *pinned;       /* [n_storages] run + 1 for which it stays */
+  int32_t *stuck;        /* [n_storages] run + 1 for which it has nowhere to go */
   int32_t *open[SPACES]; /* [n_storages] storages that may leave */
   int32_t n_open[SPACES];
   int64_t live_bytes[SPACES];
@@ -212,34 +214,31 @@ static int had_room(const decoder *d, int32_t space, int32_t since, int64_t byte
   return 1;
 }
 
-/* Where a buffer that leaves is copied to: the least time there and on to its next reader; -1: nowhere. */
-static int32_t find_refuge(const decoder *d, int32_t storage, int32_t space, int64_t *cost_ns) {
+/* Where a buffer that leaves is copied to: the least time there and on to its next reader; -1: nowhere. room 0: whether
+ * there is room or not. */
+static int32_t find_refuge(const decoder *d, int32_t storage, int32_t space, int room, int64_t *cost_ns) {
   int64_t bytes = d->g->storage[storage].bytes;
   int32_t reader = next_read(d, storage, -1, d->now - 1), best = -1;
   int32_t to = reader < INT32_MAX ? d->space[reader] : 0;
   for (int32_t k = 0; k < d->spaces->n; k++) {
     if (k == space || d->spaces->bytes_per_ns[space][k] <= 0) continue;
     if (k != to && d->spaces->bytes_per_ns[k][to] <= 0) continue;
-    if (!had_room(d, k, place_of(d, storage, space)->last_use, bytes_of(d, storage))) continue;
     int64_t ns = plim_queue_copy_ns(d->spaces, space, k, bytes);
     if (k != to) ns += plim_queue_copy_ns(d->spaces, k, to, bytes);
     if (best >= 0 && ns >= *cost_ns) continue;
+    if (room && !had_room(d, k, place_of(d, storage, space)->last_use, bytes_of(d, storage))) continue;
     best = k;
     *cost_ns = ns;
   }
   return best;
 }
 
-/* How good it is that the buffer leaves: how long it is not read, by what its copies take. */
-static double worth_of(const decoder *d, int32_t storage, int32_t space, int32_t *refuge) {
+/* How good it is that the buffer leaves: how long it is not read, by what its copies take; -1: it may not. */
+static double worth_of(const decoder *d, int32_t storage, int32_t space) {
   int32_t reader = next_read(d, storage, space, d->now - 1);
   int64_t cost_ns = 0;
-  *refuge = -1;
   if (reader == INT32_MAX) reader = next_read(d, storage, -1, d->now - 1);
-  if (!is_elsewhere(d, storage, space)) {
-    *refuge = find_refuge(d, storage, space, &cost_ns);
-    if (*refuge < 0) return -1;
-  }
+  if (!is_elsewhere(d, storage, space) && find_refuge(d, storage, space, 0, &cost_ns) < 0) return -1;
   if (reader == INT32_MAX) reader = d->r->n;
   double rest_ns = (double)(d->r->begin_ns[reader] - d->r->begin_ns[d->now]) + 1;
   double worth = rest_ns * (double)bytes_of(d, storage) / ((double)cost_ns + 1 + 0.01 * rest_ns);
@@ -247,28 +246,37 @@ static double worth_of(const decoder *d, int32_t storage, int32_t space, int32_t
 }
 
 static int may_leave(const decoder *d, int32_t storage, int32_t space) {
+  if (d->stuck[storage] == d->now + 1) return 0;
   if (d->pinned[storage] == d->now + 1 && d->spaces->computes[space]) return 0;
   if (d->g->storage[storage].producer < 0 && space == 0) return 0; /* inputs and persistent storages */
   return !(space == 0 && is_last_output(d, storage, d->now - 1));
 }
 
-/* One buffer leaves the space. 0: none can. */
+/* One buffer leaves the space, or is found to have nowhere to go. 0: none can, or the effort is over. */
 static int make_leave(decoder *d, int32_t space) {
   int32_t storage = -1, to = -1;
   double most = -1;
+  int64_t cost_ns;
+  if (plim_effort_over(d->l->ctx, 20 * (int64_t)d->n_open[space])) return 0;
   for (int32_t i = 0; i < d->n_open[space]; i++) {
-    int32_t s = d->open[space][i], refuge;
+    int32_t s = d->open[space][i];
     if (!may_leave(d, s, space)) continue;
-    double worth = worth_of(d, s, space, &refuge);
+    double worth = worth_of(d, s, space);
     if (worth <= most) continue;
     most = worth;
     storage = s;
-    to = refuge;
   }
   if (storage < 0) return 0;
-  int32_t after = place_of(d, storage, space)->last_use;
-  if (to >= 0 && place_of(d, storage, to)->last_use > after) after = place_of(d, storage, to)->last_use;
-  if (to >= 0) add_copy(d, storage, space, to, 4 * (int64_t)after + 3, after);
+  if (!is_elsewhere(d, storage, space)) {
+    to = find_refuge(d, storage, space, 1, &cost_ns);
+    if (to < 0) {
+      d->stuck[storage] = d->now + 1;
+      return 1;
+    }
+    int32_t after = place_of(d, storage, space)->last_use;
+    if (place_of(d, storage, to)->last_use > after) after = place_of(d, storage, to)->last_use;
+    add_copy(d, storage, space, to, 4 * (int64_t)after + 3, after);
+  }
   close_place(d, storage, space);
   return 1;
 }
@@ -540,6 +548,7 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
   PLIM_CHECK(plim_allocate(ctx, places, sizeof *d.place, &d.place));
   PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.cursor, &d.cursor));
   PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.pinned, &d.pinned));
+  PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.stuck, &d.stuck));
   for (int32_t k = 0; k < spaces->n; k++) {
     PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.open[k], &d.open[k]));
     PLIM_CHECK(plim_allocate(ctx, ends, sizeof *d.most_bytes[k], &d.most_bytes[k]));
@@ -553,6 +562,7 @@ done:
   plim_release(ctx, d.place, places, sizeof *d.place);
   plim_release(ctx, d.cursor, storages, sizeof *d.cursor);
   plim_release(ctx, d.pinned, storages, sizeof *d.pinned);
+  plim_release(ctx, d.stuck, storages, sizeof *d.stuck);
   for (int32_t k = 0; k < spaces->n; k++) {
     plim_release(ctx, d.open[k], storages, sizeof *d.open[k]);
     plim_release(ctx, d.most_bytes[k], ends, sizeof *d.most_bytes[k]);

@@ -9,7 +9,15 @@
 #include "runtime/base/effort.h"
 #include "runtime/graph/check.h"
 
-enum { PACK_EFFORT = 60, TIGHTENINGS = 4, WINDOW = 12, MOST_ROUNDS = 3000, ROUND_WORK = 600000, DRAWS = 6 };
+enum {
+  PACK_EFFORT = 60,
+  TIGHTENINGS = 4,
+  WINDOW = 12,
+  MOST_ROUNDS = 3000,
+  ROUND_WORK = 600000,
+  DRAWS = 6,
+  MANY_RUNS = 1500
+};
 
 typedef struct searching {
   plim_context *ctx;
@@ -24,6 +32,7 @@ typedef struct searching {
   uint8_t *fixed;        /* [runs] 1: it updates, in space 0 */
   int64_t *ready_ns;     /* [spaces][n_storages] */
   plim_random random;
+  int64_t started_ns;
   plim_plan **best;
 } searching;
 
@@ -171,10 +180,21 @@ static plim_status lower(const searching *k, plim_command_list *list, int *fits)
   return PLIM_OK;
 }
 
+static void report(const searching *k) {
+  double bound = k->keep_all_ns > 0 ? 100 * ((double)k->bound_ns / (double)k->keep_all_ns - 1) : 0;
+  const plim_progress progress = {.stage = "copies",
+                                  .total = -1,
+                                  .elapsed_ns = plim_now_ns() - k->started_ns,
+                                  .best_percent = *k->best ? plim_plan_overhead_percent(*k->best) : -1,
+                                  .bound_percent = bound > 0 ? bound : 0};
+  plim_context_report(k->ctx, &progress);
+}
+
 /* Lower a candidate, with less and less room for the decoder where packing fails. *time_ns: that of the decoded list,
  * INT64_MAX where it does not fit. */
 static plim_status try_candidate(searching *k, const int32_t *space, double noise, int64_t *time_ns) {
   int fits = 0;
+  report(k);
   for (int32_t i = 0; i < TIGHTENINGS && !fits; i++) {
     plim_command_list list;
     int64_t now_ns = INT64_MAX;
@@ -254,7 +274,8 @@ static plim_status try_starts(searching *k, int64_t *time_ns) {
   memset(k->space, 0, (size_t)k->runs.n * sizeof *k->space);
   PLIM_TRY(try_candidate(k, k->space, 0, &one_ns));
   *time_ns = one_ns;
-  for (int32_t i = 0; i < DRAWS && !k->o->device; i++) {
+  int32_t draws = k->runs.n <= MANY_RUNS ? DRAWS : 0;
+  for (int32_t i = 0; i < draws && !k->o->device; i++) {
     int64_t now_ns = INT64_MAX;
     PLIM_TRY(try_candidate(k, k->space, 0.5 * (i + 1), &now_ns));
     if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
@@ -349,6 +370,7 @@ plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const 
                  .o = options->paging,
                  .keep_all_ns = keep_all_ns,
                  .random = {options->seed},
+                 .started_ns = plim_now_ns(),
                  .best = best};
   int64_t cells = (int64_t)graph->n_storages * (PLIM_PAGE_SPACES + 1);
   plim_status status;
