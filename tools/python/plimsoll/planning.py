@@ -36,11 +36,11 @@ def parse_bytes(budget: int | str, all_bytes: int | None = None) -> int:
     """Bytes of a size: 8589934592, "8GiB", "600MB", or "40%" of all_bytes. ValueError: it is none, or not positive."""
     if isinstance(budget, bool) or not isinstance(budget, (int, str)):
         raise ValueError(f"a budget is a number of bytes or a text like '8GiB' or '40%', not {budget!r}")
-    number, scale = str(budget).strip(), 1.0
+    number, scale = str(budget).strip(), 1
     if number.endswith("%"):
         if all_bytes is None:
             raise ValueError(f"'{budget}': a percentage is not allowed here; give bytes")
-        number, scale = number[:-1], all_bytes / 100
+        number, scale = number[:-1], None
     else:
         for unit in sorted(_UNITS, key=len, reverse=True):
             if unit and number.endswith(unit):
@@ -48,11 +48,12 @@ def parse_bytes(budget: int | str, all_bytes: int | None = None) -> int:
                 break
     try:
         value = int(number) if scale == 1 else float(number)
+        value = value * all_bytes / 100 if scale is None else value * scale
     except ValueError:
         raise ValueError(f"'{budget}' is no size: a number with {', '.join(u for u in _UNITS if u)} or %") from None
-    if not 0 < value * scale < 2**63:
+    if not 1 <= value < 2**63:
         raise ValueError(f"'{budget}' is not between 1 byte and 2^63 bytes")
-    return int(value * scale)
+    return int(value)
 
 
 def format_bytes(n: int) -> str:

@@ -96,6 +96,7 @@ class Planning(unittest.TestCase):
         for wrong in ("", "x", "8 gigs", "0", "-1MiB", "1e30GiB", "nan%", "1.5", True, None, 3.5, "9223372036854775808"):
             self.assertRaises(ValueError, plimsoll.parse_bytes, wrong, 200)
         self.assertRaises(ValueError, plimsoll.parse_bytes, "40%")
+        self.assertEqual(plimsoll.parse_bytes("100%", 437336), 437336)
         self.assertEqual(plimsoll.format_bytes(3 * 2**29), "1.5 GiB")
 
     def test_a_struct_that_has_grown_is_read_where_its_fields_are_now(self):
@@ -125,6 +126,15 @@ class Planning(unittest.TestCase):
         live, lives = graph.live_bytes(plan.order)
         self.assertEqual(max(live), plan.peak_bytes)
         self.assertTrue(any(len(rows) > 1 for rows in lives))
+
+    def test_without_pytorch_one_sentence_says_what_is_missing(self):
+        import subprocess
+
+        hide = "import sys; sys.modules['torch'] = None; "
+        code = hide + f"sys.path.insert(0, {str(pathlib.Path(__file__).parent.parent)!r}); import plimsoll.torch"
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("needs PyTorch 2.15 or newer: pip install", run.stderr.splitlines()[-1])
 
     def test_a_library_that_is_not_there_is_named(self):
         environment = {**os.environ, "PLIMSOLL_LIBRARY": "/nowhere/libplimsoll-plan.so"}

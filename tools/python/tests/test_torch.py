@@ -5,6 +5,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 try:
@@ -153,6 +154,216 @@ class Compile(unittest.TestCase):
         step(*batch)
         with self.assertRaises(plimsoll.Error):
             pt.compile(net, budget="1GiB")(batch[0])  # returns no loss
+
+
+class Uses(unittest.TestCase):
+    """What a step may be used for, and what is refused with a sentence."""
+
+    def setUp(self):
+        torch._dynamo.reset()
+        torch.manual_seed(1)
+
+    def refuses(self, words, kind, run, *arguments, **named):
+        with self.assertRaises(kind) as refused:
+            run(*arguments, **named)
+        self.assertIn(words, str(refused.exception))
+        self.assertNotIn("\n", str(refused.exception))
+
+    def test_a_budget_that_plan_calls_feasible_is_kept_by_compile(self):
+        net = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.Tanh(), torch.nn.Linear(512, 256))
+        batch = (torch.randn(2, 256), torch.randint(0, 256, (2,)))  # the peak is at the end, where gradients are
+        for budget in ("100%", "99%"):
+            try:
+                alone = pt.plan(WithLoss(net), batch, budget=budget, measure=True)
+            except plimsoll.DoesNotFit as refusal:
+                alone = pt.plan(WithLoss(net), batch, budget=refusal.smallest_bytes, measure=True)
+            step = pt.compile(WithLoss(net), budget=alone.plan.budget_bytes)
+            step(*batch)
+            self.assertEqual(step.report().rounds, 1)
+            self.assertEqual(step.report().planned.plan.peak_bytes, alone.plan.peak_bytes)
+            self.assertEqual(step.report().measured_bytes, alone.plan.peak_bytes)
+
+    def test_each_shape_has_a_plan(self):
+        net, (x, y) = shared_weights()
+        step = pt.compile(WithLoss(net), budget="80%")
+        peaks = []
+        for n in (256, 128, 64, 256):
+            step(x[:n], y[:n])
+            peaks.append(step.report().planned.plan.peak_bytes)
+        self.assertEqual(peaks[0], peaks[3])
+        self.assertLess(peaks[1], peaks[0])
+        self.assertEqual(len(step._shaped), 3)
+
+    def test_graphs_of_a_broken_step_share_the_budget_and_are_told(self):
+        class Broken(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = shared_weights()[0][:6], torch.nn.Linear(64, 10)
+
+            def forward(self, x, y):
+                x = self.first(x)
+                torch._dynamo.graph_break()
+                return F.cross_entropy(self.second(torch.tanh(x)), y)
+
+        model, batch = Broken(), shared_weights()[1]
+        reference = copy.deepcopy(model)
+        step = pt.compile(model, budget="90%")
+        ours = train(model, batch, lambda *b: step(*b)[0])
+        theirs = train(reference, batch, eager(reference))
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True)))
+        report = step.report()
+        self.assertEqual(len(report.pieces), 2)
+        self.assertLessEqual(report.measured_bytes, report.budget_bytes)
+        self.assertIn("graph break", str(report))
+
+    def test_a_second_backward_is_refused(self):
+        net, batch = shared_weights()
+        loss, _ = pt.compile(WithLoss(net), budget="100%")(*batch)
+        self.refuses("has run its backward", plimsoll.Error, loss.backward)
+        self.refuses("has run its backward", plimsoll.Error, loss.backward, retain_graph=True)
+        parameters = list(net.parameters())
+        self.refuses("gradients of gradients", plimsoll.Error, torch.autograd.grad, loss, parameters, create_graph=True)
+
+    def test_wrappers_that_change_the_step_are_refused(self):
+        class DistributedDataParallel(torch.nn.Module):
+            def __init__(self, module):
+                super().__init__()
+                self.module = module
+
+        net, _ = shared_weights()
+        for name in ("DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule"):
+            kind = type(name, (DistributedDataParallel,), {"__module__": "torch.nn.parallel"})
+            self.refuses(name, pt.Unsupported, pt.compile, kind(net), "1GiB")
+            self.refuses(name, pt.Unsupported, pt.compile, WithLoss(kind(net)), "1GiB")
+        self.refuses("no parameter", pt.Unsupported, pt.compile, torch.nn.ReLU(), "1GiB")
+
+    def test_a_model_without_a_loss_is_refused(self):
+        net, batch = shared_weights()
+        self.refuses("must return the loss", plimsoll.Error, pt.compile(net, budget="1GiB"), batch[0])
+
+    def test_a_result_with_a_field_loss_is_a_loss(self):
+        class Result(WithLoss):
+            def forward(self, x, y):
+                import types
+
+                logits = self.net(x)
+                return types.SimpleNamespace(loss=F.cross_entropy(logits, y), logits=logits)
+
+        net, batch = shared_weights()
+        loss, _ = pt.compile(Result(net), budget="90%")(x=batch[0], y=batch[1])
+        self.assertEqual(loss.dim(), 0)
+
+    def test_a_refusal_has_the_batch_that_fits(self):
+        net, (x, y) = shared_weights()
+        model = WithLoss(net)
+        low = pt.plan(model, (x, y), measure=True).keep_all_bytes // 3
+        step = pt.compile(model, budget=low)
+        with self.assertRaises(plimsoll.DoesNotFit) as refused:
+            step(x, y)
+        fits = int(str(refused.exception).split("a batch of ")[1].split()[0])
+        step(x[:fits], y[:fits])
+        self.assertLessEqual(step.report().measured_bytes, low)
+
+    def test_a_report_says_why_and_a_trace_is_written(self):
+        net, batch = shared_weights()
+        step = pt.compile(WithLoss(net), budget="70%")
+        step(*batch)
+        self.assertIn("would exceed the budget by", str(step.report()))
+        with tempfile.TemporaryDirectory() as folder:
+            step.trace(f"{folder}/t.jsonl")
+            rows = pathlib.Path(folder, "t.jsonl").read_text().splitlines()
+            self.assertEqual(len(rows), len(step.report().planned.plan.order) + 2)
+
+
+class Fused(unittest.TestCase):
+    def setUp(self):
+        torch._dynamo.reset()
+        torch.manual_seed(1)
+        self.folder = tempfile.TemporaryDirectory()
+        self.cache = unittest.mock.patch.dict("os.environ", XDG_CACHE_HOME=self.folder.name)
+        self.cache.start()
+
+    def tearDown(self):
+        self.cache.stop()
+        self.folder.cleanup()
+
+    def test_a_fused_step_keeps_the_budget_and_its_peak_never_rises_as_it_falls(self):
+        layers = [torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.LayerNorm(64)) for _ in range(3)]
+        model = WithLoss(torch.nn.Sequential(*layers))
+        batch = (torch.randn(512, 64), torch.randint(0, 64, (512,)))
+        reference = copy.deepcopy(model)
+        reference(*batch).backward()
+        whole = pt.plan(model, batch, backend="inductor").keep_all_bytes
+        peaks = []
+        for share in (1.0, 0.85):
+            step = pt.compile(model, budget=int(share * whole), backend="inductor")
+            _, gradients = step(*batch)
+            report = step.report()
+            self.assertLessEqual(report.measured_bytes, report.budget_bytes)
+            peaks.append(report.measured_bytes)
+            for name, parameter in reference.named_parameters():
+                difference = (gradients[name] - parameter.grad).abs().max() / parameter.grad.abs().max()
+                self.assertLess(difference, 1e-4, name)
+        self.assertLessEqual(peaks[1], peaks[0])
+
+    def test_fused_values_have_no_bytes(self):
+        net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 10))
+        batch = (torch.randn(256, 64), torch.randint(0, 10, (256,)))
+        fused = pt.plan(WithLoss(net), batch, backend="inductor")
+        self.assertNotIn("erf", " ".join(fused.ops))  # computed inside the kernel that writes the GELU's result
+
+    def test_a_key_for_caches_names_budget_and_effort(self):
+        net, _ = shared_weights()
+        keys = {pt.compile(WithLoss(net), b, effort=e).key() for b in ("1GiB", "2GiB") for e in (0, 100)}
+        self.assertEqual(len(keys), 4)
+        self.assertIsNone(pt.compile(WithLoss(net), "1GiB", time_limit=1).key())
+
+    def test_of_measured_plans_the_fastest_within_a_budget_is_taken(self):
+        from plimsoll.torch.front import Front
+
+        graph = plimsoll.Graph()
+        now = graph.add_storage("activation", 8)
+        graph.add_op("a", [], [now], 5)
+        graph.add_op("b", [now], [graph.add_storage("output", 8)], 7)
+        front = Front(pathlib.Path(self.folder.name), graph, "here")
+        front.add([0, 1], 100, 90, False)
+        front.add([0, 0, 1], 80, 95, False)
+        front.add([0, 0, 1], 80, 60, True)
+        again = Front(pathlib.Path(self.folder.name), graph, "here")
+        self.assertEqual(again.fastest(89).order, [0, 0, 1])
+        self.assertEqual(again.fastest(90).order, [0, 1])
+        self.assertIsNone(again.fastest(59))
+        self.assertEqual(Front(pathlib.Path(self.folder.name), graph, "there").rows, [])
+
+
+class Knapsack(unittest.TestCase):
+    def test_the_most_valuable_that_fits_is_chosen(self):
+        from plimsoll.torch.knapsack import choose
+
+        self.assertEqual(choose([6, 5, 5], [10, 6, 6], 10), [1, 2])
+        self.assertEqual(choose([6, 5, 5], [13, 6, 6], 10), [0])
+        self.assertEqual(choose([6], [1], 5), [])
+        sizes = [1000003, 500009, 700001, 300007]
+        chosen = choose(sizes, [5, 4, 3, 2], 1600000)
+        self.assertLessEqual(sum(sizes[i] for i in chosen), 1600000)
+        self.assertEqual(chosen, [0, 1])
+
+    def test_pytorch_asks_it_in_bytes(self):
+        from torch._dynamo.backends.common import aot_autograd
+        from torch._dynamo.backends.debugging import boxed_nop
+        from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+        torch._dynamo.reset()
+        net, batch = shared_weights()
+        solver = pt.KnapsackSolver("200KiB")
+        ops = aot_autograd(
+            fw_compiler=boxed_nop, bw_compiler=boxed_nop, partition_fn=min_cut_rematerialization_partition
+        )
+        with solver.settings():
+            torch.compile(WithLoss(net), backend=ops, dynamic=False)(*batch).backward()
+        self.assertIsNotNone(solver.saved_bytes)
+        self.assertLessEqual(solver.saved_bytes, 200 * 1024)
+        self.assertNotEqual(solver.uuid(), pt.KnapsackSolver("1MiB").uuid())
 
 
 class Plans(unittest.TestCase):

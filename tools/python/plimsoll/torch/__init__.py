@@ -13,8 +13,16 @@ state and its step are beside it.
 import os as _os
 
 _os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the memory profiler reads it at its first use, and says nothing then
+
+try:
+    import torch as _torch
+except ImportError as _missing:
+    raise ImportError("plimsoll.torch needs PyTorch 2.15 or newer: pip install 'torch>=2.15'") from _missing
+if tuple(int(part) for part in _torch.__version__.split("+")[0].split(".")[:2]) < (2, 15):
+    raise ImportError(f"plimsoll.torch needs PyTorch 2.15 or newer, this is {_torch.__version__}")
 from .joint import Unsupported  # noqa: E402
+from .knapsack import KnapsackSolver  # noqa: E402
 from .plans import StepPlan, Sweep, plan, sweep  # noqa: E402
 from .step import Report, Step, compile  # noqa: E402
 
-__all__ = ["Report", "Step", "StepPlan", "Sweep", "Unsupported", "compile", "plan", "sweep"]
+__all__ = ["KnapsackSolver", "Report", "Step", "StepPlan", "Sweep", "Unsupported", "compile", "plan", "sweep"]

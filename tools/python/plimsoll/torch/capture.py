@@ -115,10 +115,11 @@ def compiled(call, backend: str, partition, whole: bool, compiler=boxed_nop):
     return torch.compile(call, backend=ops, dynamic=False, fullgraph=whole)
 
 
-def settings(backend: str, partition, key: str | None = None):
-    """The context in which what compiled() returned runs for the first time. key: names the plan in caches."""
+def settings(backend: str, partition, key: str | None = None, apart: bool = False):
+    """The context in which what compiled() returned runs for the first time. key: names the plan in caches; apart: see
+    inductor.py."""
     if backend != "inductor":
         return contextlib.nullcontext()
     from . import inductor
 
-    return inductor.settings(partition, key)
+    return inductor.settings(partition, key, apart)

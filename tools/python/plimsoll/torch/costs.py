@@ -92,15 +92,22 @@ def _time(run, device: str) -> int:
     return min(times)
 
 
-def _modelled(joint: Joint, node: fx.Node, bytes_per_ns: float = BYTES_PER_NS) -> Cost:
+def modelled_ns(node: fx.Node, moved: int | None = None, bytes_per_ns: float = BYTES_PER_NS) -> int:
+    """moved: bytes read and written; None: those of its operands and results."""
     from torch.utils.flop_counter import flop_registry
 
     values = [leaf.meta.get("val") if isinstance(leaf, fx.Node) else leaf for leaf in node.args]
-    moved = sum(joint.storage[s].n_bytes for s in joint.reads(node))
-    moved += sum(t.nbytes for t in tensors(node.meta.get("val")))
+    if moved is None:
+        moved = sum(t.nbytes for t in tensors((values, node.meta.get("val"))))
     count = flop_registry.get(getattr(node.target, "overloadpacket", None))
     flops = count(*values, **node.kwargs, out_val=node.meta.get("val")) if count else 0
-    return Cost(CALL_NS + int(max(flops / FLOPS_PER_NS, moved / bytes_per_ns)), 0)
+    return CALL_NS + int(max(flops / FLOPS_PER_NS, moved / bytes_per_ns))
+
+
+def _modelled(joint: Joint, node: fx.Node, bytes_per_ns: float = BYTES_PER_NS) -> Cost:
+    moved = sum(joint.storage[s].n_bytes for s in joint.reads(node))
+    moved += sum(t.nbytes for t in tensors(node.meta.get("val")))
+    return Cost(modelled_ns(node, moved, bytes_per_ns), 0)
 
 
 class Costs:

@@ -22,16 +22,23 @@ class Partitioner(CustomPartitionerFn):
     def __call__(self, module, joint_inputs, **keywords):
         return self.partition(module, joint_inputs, **keywords)
 
+    def __deepcopy__(self, memo):  # settings are copied, graphs with fake tensors cannot be
+        return self
+
     def uuid(self) -> str | None:
         return self.key
 
 
 @contextlib.contextmanager
-def settings(partition, key: str | None = None):
+def settings(partition, key: str | None = None, apart: bool = False):
     """While a step is compiled. The cache of whole steps is off: it would serve one without asking for a plan. That of
-    single graphs is on, since what a plan changes is in the graph."""
+    single graphs is on, since what a plan changes is in the graph.
+
+    apart  kernels that read the same are not fused side by side: a repeat would run as early as the first of them
+    """
+    fusions = {"cpp.max_horizontal_fusion_size": 0} if apart else {}
     with (
-        inductor_config.patch(custom_partitioner_fn=Partitioner(partition, key)),
+        inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **fusions}),
         functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),
     ):
         yield

@@ -2,7 +2,8 @@
 
 The joint graph of the step is planned when it is first called with a batch of a new shape. Then one step runs under
 PyTorch's memory profiler: its peak must be within the budget. Where it is above, the plan is made anew with the
-difference set aside. With backend "eager" ops run one by one, with the same bits.
+difference set aside. With backend "eager" ops run one by one, with the same bits. With "inductor" kernels are fused, so a
+plan is a forecast, and the measured peak decides: plans that were measured stay candidates for every budget.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from torch._functorch.partitioners import _extract_fwd_bwd_modules, _is_tangent
 from torch.utils import _pytree as pytree
 from torch.utils._ordered_set import OrderedSet
 
-from ..planning import DoesNotFit, Error, Graph, format_bytes, parse_bytes
+from ..planning import DoesNotFit, Error, Graph, Plan, format_bytes, parse_bytes
 from . import capture
 from .costs import Costs
+from .front import Front
 from .fusion import inlined
 from .joint import Joint, Rebuilt
 from .memory import Metered, peak_bytes, resident_bytes, step_figures
 from .plans import StepPlan, largest_batch
 
 ROUNDS = 3
+LOOSE = 0.05  # of the budget: what a fused step may leave free without another round
 MOST_ROWS = 12  # of the report
 CLOSE = 0.001  # of the peak: what a plan may be above the measured step
 
@@ -124,7 +127,7 @@ class _Finished(torch.autograd.Function):
     """The loss as it is handed out: a second backward is refused with a sentence."""
 
     @staticmethod
-    def forward(ctx, loss, anchor):
+    def forward(ctx, loss, *parameters):
         return loss.clone()
 
     @staticmethod
@@ -148,6 +151,9 @@ class _Shaped:
         self.shares: list[int] | None = None
         self.set_aside = 0
         self.times: list[int] = []  # by step of the plan, as metered
+        self.front: Front | None = None
+        self.refusal: DoesNotFit | None = None
+        self.apart = False  # compile without fusing kernels side by side
         leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
         self.resident = resident_bytes(step.model.parameters(), step.model.buffers(), leaves)
         self.budget_bytes = step.budget_bytes
@@ -164,11 +170,36 @@ class _Shaped:
         if self.budget_bytes is None:
             self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
         budget = self.shares[index] if self.shares else self.budget_bytes
-        found = self._plan(graph, max(1, budget - self.set_aside))
+        if step.backend == "inductor" and self.shares is None:
+            found = self._plan_fused(graph, max(1, budget - self.set_aside))
+        else:
+            found = self._plan(graph, max(1, budget - self.set_aside))
         self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all.peak_bytes)))
         return found.order
 
-    def _plan(self, graph: Graph, budget_bytes: int):
+    def _plan_fused(self, graph: Graph, budget_bytes: int) -> Plan:
+        """A plan of a graph whose kernels are fused: a measured one where none is faster. Where none fits by the forecast,
+        that of the smallest budget, which may still fit when it is measured."""
+        if self.front is None:
+            about = f"{torch.__version__} {self.step.costs.path.name} {self.step.device}"
+            self.front = Front(self.step.costs.path.parent, graph, about)
+        try:
+            found = self._plan(graph, budget_bytes)
+        except DoesNotFit as refusal:
+            self.refusal = refusal
+            found, _, _ = graph.plan_smallest(measured=True)
+        row = self.front.fastest(self.budget_bytes)
+        known = [old for old in self.front.rows if old.order == found.order and old.measured_bytes > self.budget_bytes]
+        tried = any(old.apart == self.apart for old in known)
+        if row and (tried or self.front.time_ns(row.order) <= found.time_ns):
+            time_ns = self.front.time_ns(row.order)
+            self.apart = row.apart
+            return dataclasses.replace(
+                found, order=row.order, peak_bytes=row.planned_bytes, time_ns=time_ns, proved=False, documents=None
+            )
+        return found
+
+    def _plan(self, graph: Graph, budget_bytes: int) -> Plan:
         step = self.step
         return graph.plan(budget_bytes, measured=True, time_limit=step.time_limit, iterations=step.effort)
 
@@ -234,7 +265,7 @@ class _Shaped:
             before = dict(counters["graph_break"])
             self._compile()
             try:
-                with capture.settings(self.step.backend, self.partition, self.step.key()):
+                with capture.settings(self.step.backend, self.partition, self.step.key(), self.apart):
                     self._run_once()
             except torch._dynamo.exc.BackendCompilerFailed as failure:
                 raise capture.inner_error(failure).with_traceback(None) from None
@@ -277,24 +308,62 @@ class _Shaped:
         most, _ = peak_bytes(self._run_once, self.step.device)
         return self.resident + most
 
+    def _round(self) -> int:
+        with self._unchanged():
+            self._first_run()
+            if self.step.backend == "eager" and len(self.pieces) == 1:
+                self._meter()
+            measured = self._measure()
+        if self.front and len(self.pieces) == 1:
+            plan = self.pieces[0].planned.plan
+            self.front.add(plan.order, plan.peak_bytes, measured, self.apart)
+        return measured
+
+    def _report(self, measured: int, rounds: int) -> Report:
+        plans = [piece.planned for piece in self.pieces]
+        return Report(plans[0], self.budget_bytes, measured, rounds, plans, self.breaks)
+
     def _prepare(self) -> Report:
         """Plan, compile and measure, until a step's measured peak is within the budget, and the plan is close to it."""
         for round_ in range(1, ROUNDS + 1):
-            with self._unchanged():
-                self._first_run()
-                if self.step.backend == "eager" and len(self.pieces) == 1:
-                    self._meter()
-                measured = self._measure()
+            measured = self._round()
             over = measured - self.budget_bytes
-            planned = self.pieces[0].planned.plan.peak_bytes
-            loose = len(self.pieces) == 1 and planned - measured > CLOSE * measured
-            if over <= 0 and (not loose or round_ == ROUNDS):
-                plans = [piece.planned for piece in self.pieces]
-                return Report(plans[0], self.budget_bytes, measured, round_, plans, self.breaks)
-            self.set_aside += max(0, over)
-        raise Error(
-            f"after {ROUNDS} plans a step still took {measured} bytes, {over} above the budget of {self.budget_bytes}"
+            plan = self.pieces[0].planned.plan
+            if over <= 0 and (round_ == ROUNDS or not self._again(plan, measured)):
+                return self._report(measured, round_)
+            if over > 0 and self.step.backend == "inductor" and not self.apart:
+                self.apart = True  # the same plan: most of what is above comes of kernels that were fused side by side
+                continue
+            if over > 0 and self.refusal:
+                break
+            self.set_aside += over if over > 0 or self.step.backend == "inductor" else 0
+        if self.front and self.front.fastest(self.budget_bytes):  # found in an earlier round
+            self.set_aside = self.budget_bytes - 1
+            measured = self._round()
+            if measured <= self.budget_bytes:
+                return self._report(measured, round_)
+        raise self._too_large(measured, round_)
+
+    def _again(self, plan: Plan, measured: int) -> bool:
+        """Is another plan worth a round? In eager mode, where what ops take in the step is known only now; with fused
+        kernels, once, where the forecast was so high that a faster plan may fit."""
+        if len(self.pieces) > 1:
+            return False
+        if self.step.backend == "eager":
+            return plan.peak_bytes - measured > CLOSE * measured
+        loose = self.budget_bytes - measured > LOOSE * self.budget_bytes
+        return loose and plan.overhead_percent > 1 and self.set_aside == 0 and not self.refusal
+
+    def _too_large(self, measured: int, rounds: int) -> Error:
+        over = measured - self.budget_bytes
+        sentence = (
+            f"after {rounds} plan{'s' if rounds > 1 else ''} a step still took {format_bytes(measured)} ({measured} bytes), "
+            f"{over} above the budget"
         )
+        if not self.refusal:
+            return Error(sentence)
+        refusal = self.refusal
+        return DoesNotFit(f"{refusal}; {sentence}", measured, refusal.bound_bytes, refusal.op)
 
 
 class Step:
@@ -312,7 +381,6 @@ class Step:
         self.costs = Costs()
         self._shaped: dict[tuple, _Shaped] = {}
         self._last: _Shaped | None = None
-        self._anchor = torch.zeros((), requires_grad=True)
         if not isinstance(budget, str) or not budget.strip().endswith("%"):
             self.budget_bytes = parse_bytes(budget)
         else:
@@ -340,7 +408,7 @@ class Step:
         self._last = self._shaped[key]
         loss = self._last.run(batch, named)
         gradients = {name: p.grad for name, p in self.model.named_parameters() if p.grad is not None}
-        return _Finished.apply(loss, self._anchor), gradients
+        return _Finished.apply(loss, *(p for p in self.model.parameters() if p.requires_grad)), gradients
 
     def _with_batch(self, refusal: DoesNotFit, batch) -> DoesNotFit:
         budget = self.budget_bytes

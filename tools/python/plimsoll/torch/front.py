@@ -1,0 +1,75 @@
+"""Plans of one graph whose step was measured: with fused kernels the measured peak decides, and a plan for a larger budget
+may take fewer bytes than one for a smaller budget. The fastest one that was measured within a budget is used for it, so
+that the peak never rises as the budget falls. Kept in a file between runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import tempfile
+
+from ..planning import Graph
+
+MOST_ROWS = 50
+
+
+@dataclasses.dataclass
+class Row:
+    order: list[int]
+    planned_bytes: int
+    measured_bytes: int
+    apart: bool = False  # compiled without fusing kernels side by side
+
+
+class Front:
+    """folder: where the file lies. about: what the measured bytes depend on beside the graph."""
+
+    def __init__(self, folder: pathlib.Path, graph: Graph, about: str):
+        self.graph = graph
+        # times and workspaces are measured, and may differ in another run; the order of a plan fits all the same
+        ops = [(op.name, op.reads, op.writes, op.cls) for op in graph.ops]
+        text = json.dumps([about, graph.storages, ops])
+        self.path = folder / f"torch-plans-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+        self.rows = self._read()
+
+    def _read(self) -> list[Row]:
+        try:
+            rows = json.loads(self.path.read_text(encoding="utf-8"))
+            found = [
+                Row([int(op) for op in r["order"]], int(r["planned"]), int(r["measured"]), bool(r["apart"])) for r in rows
+            ]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+        return [row for row in found if set(row.order) == set(range(len(self.graph.ops)))]
+
+    def _write(self):
+        rows = [
+            {"order": r.order, "planned": r.planned_bytes, "measured": r.measured_bytes, "apart": r.apart}
+            for r in self.rows
+        ]
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self.path.parent, delete=False, encoding="utf-8") as file:
+                json.dump(rows, file)
+            os.replace(file.name, self.path)
+        except OSError:
+            pass
+
+    def time_ns(self, order: list[int]) -> int:
+        return sum(self.graph.ops[op].time_ns for op in order)
+
+    def add(self, order: list[int], planned_bytes: int, measured_bytes: int, apart: bool):
+        """The highest measurement of an order counts."""
+        same = [row for row in self.rows if row.order == order and row.apart == apart]
+        most = max([measured_bytes, *(row.measured_bytes for row in same)])
+        self.rows = [row for row in self.rows if row not in same][-MOST_ROWS + 1 :]
+        self.rows.append(Row(order, planned_bytes, most, apart))
+        self._write()
+
+    def fastest(self, budget_bytes: int) -> Row | None:
+        """Of those within the budget; of equally fast ones one with all fusions, then that with the lowest peak."""
+        rows = [row for row in self.rows if row.measured_bytes <= budget_bytes]
+        return min(rows, key=lambda row: (self.time_ns(row.order), row.apart, row.measured_bytes, row.order), default=None)
