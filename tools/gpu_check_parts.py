@@ -38,6 +38,7 @@ PARTS = [Row(*row) for row in (
     ("budgets", 8, 0, 0, "speed and bytes at four budgets"),
     ("train", 8, 0, 0, "a run on real images"),
     ("peer32", 0, 0, 1, "the ResNets in fp32 and TF32 beside PyTorch"),
+    ("torch", 0, 0, 1, "a planned step of PyTorch at three budgets: peak by its allocator, and bits"),
     ("ctest", 0, 0, 0, "every other test of the project"),
 )]
 
@@ -360,6 +361,26 @@ def part_budgets(check):
 
 def part_train(check):
     check.figures("Real images", "train", *check.images, *check.options.data)
+
+
+def part_torch(check):
+    """The package of tools/python on the GPU; its peaks are those of torch.cuda.max_memory_allocated."""
+    bench = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python", "bench")
+    if not os.path.exists(bench):
+        check.part.worse("SKIP", "tools/python/bench is not here")
+        return
+    out, error = (os.path.join(check.runner.work, name) for name in ("torch_out", "torch_error"))
+    can = "import torch; assert torch.cuda.is_available(), 'PyTorch finds no GPU'; import plimsoll.torch"
+    package = {"PYTHONPATH": os.path.dirname(bench)}
+    code, _ = check.runner.execute([check.options.python, "-c", can], max(1, min(60, check.runner.left())), package, out,
+                                   error)
+    if code != 0:
+        why = (read(error).strip().splitlines() or ["it says nothing"])[-1]
+        check.part.worse("SKIP", f"plimsoll.torch does not run here: {why}")
+        return
+    check.runner.run("Planned steps of PyTorch", [check.options.python, bench, "eager", "--device", "cuda", "--models",
+                                                  "gpt,resnet18", "--budgets", "3", "--out",
+                                                  os.path.join(check.runner.work, "torch")])
 
 
 # ---- memory, faults, sums ----
