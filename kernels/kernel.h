@@ -16,17 +16,20 @@
  *                        thread takes all of them as one
  *   K_EACH_PAIR(i, n, j, m)  the same for pairs, j = 0 .. m - 1 for each i
  *   K_ROWS(i, thread_row, n)   the iterations 0 .. n - 1 are shared by the rows of the thread block
- *                              (kernels/channel_vectors.inc)
+ *                              (kernels/bodies/channel_vectors.inc)
  *   K_VEC(j, width)      one thread runs j = 0 .. width - 1; independent, a vector instruction or two
  *   K_VEC_OR(j, w, bits) the same, collecting bits |= ...
  *   K_ROUNDS(i, n)        one thread runs i = 0 .. n - 1, with the registers of one turn at a time
  *   K_EACH_VECTOR(v, n)  the first elements v = 0, K_VECTOR, ... of the n vectors of a thread
- *   K_EACH_IN_VECTOR(j, width)  K_VEC for width <= K_VECTOR; K_ALL_IN_VECTOR(j, threads) for all vectors of a thread
- *   K_READ(v, p, e, w)   vector v is p[e .. e + w - 1], w <= K_VECTOR; K_GOT(v, p, e, j) its element j. K_READ_IF reads
- *                        only where a condition holds
- *   K_RESULT(v), K_PUT(v, p, e, j, x), K_WRITE(v, p, e, w)  the same for writing. Thread blocks read and write 16 bytes
- *                        at a time so; a single thread leaves it to the compiler, and reads and writes with K_GOT and
- *                        K_PUT, whatever w is
+ *   K_EACH_IN_VECTOR(j, width)  K_VEC for width <= K_VECTOR; K_ALL_IN_VECTOR(j, n) the n elements of all vectors of a thread
+ *   K_READ(v, p, e, w)   vector v is p[e .. e + w - 1], w <= K_VECTOR; K_GOT(v, p, e, j) its element j
+ *   K_READ_IF(c, v, p, e, w)  the same where condition c holds. K_GOT of v is legal only where c holds
+ *   K_RESULT(v), K_PUT(v, p, e, j, x), K_WRITE(v, p, e, w)  the same for writing
+ *                        A thread block moves 16 bytes at a time so: K_READ loads, K_GOT takes from a register, K_PUT
+ *                        sets one, K_WRITE stores. A single thread leaves it to the compiler: K_READ, K_READ_IF and
+ *                        K_WRITE are empty, whatever w is; K_GOT loads from p[e + j], and K_PUT stores there at once.
+ *                        So both get the p and e of their K_READ or K_WRITE, and what K_PUT has set is not read again
+ *                        before K_WRITE
  *   K_READ_F32, K_GOT_F32, K_RESULT_F32, K_PUT_F32, K_WRITE_F32  the same of what is float whatever K_T is
  *   K_READ_U8, K_GOT_U8, K_RESULT_U8, K_PUT_U8, K_WRITE_U8  the same of bytes: a vector is 8 at an access
  *   k_sync()             barrier; what was written before it is seen by the thread block after it

@@ -38,7 +38,7 @@ void k_block_sync(void);
 #define K_ROUNDS(i, n) K_ROLL for (int i = 0; i < (n); i++)
 #define K_EACH_VECTOR(v, vectors) for (int v = ((void)(vectors), 0); v < K_VECTOR; v += K_VECTOR)
 #define K_EACH_IN_VECTOR(j, width) K_UNROLL for (int j = 0; j < K_VECTOR; j++) if (j < (width))
-#define K_ALL_IN_VECTOR(j, lanes) K_EACH_IN_VECTOR (j, lanes)
+#define K_ALL_IN_VECTOR(j, n) K_EACH_IN_VECTOR (j, n)
 #define K_READ(v, p, e, width) \
   K_ACC v[K_VECTOR];           \
   k_read((p) + (e), width, v)

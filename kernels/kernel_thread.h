@@ -26,7 +26,7 @@
 #define K_ROUNDS(i, n) for (int i = 0; i < (n); i++)
 #define K_EACH_VECTOR(v, vectors) for (int v = 0; v < (vectors)*K_VECTOR; v += K_VECTOR)
 #define K_EACH_IN_VECTOR(j, width) K_VEC (j, width)
-#define K_ALL_IN_VECTOR(j, lanes) for (int j = 0; j < (lanes); j++)
+#define K_ALL_IN_VECTOR(j, n) for (int j = 0; j < (n); j++)
 #define K_READ(v, p, e, width)
 #define K_READ_IF(condition, v, p, e, width)
 #define K_GOT(v, p, e, j) k_load(p, (e) + (j))

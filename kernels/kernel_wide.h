@@ -1,4 +1,4 @@
-/* Vectors of K_VECTOR elements between memory and the registers of a lane, 16 bytes an access where they begin at a
+/* Vectors of K_VECTOR elements between memory and the registers of a thread, 16 bytes an access where they begin at a
  * multiple of 16, and where elements are bytes all 8 where they begin at a multiple of 8: see kernels/kernel_block.h,
  * which includes this file. What is shorter, or begins elsewhere, goes element by element. */
 #ifndef PLIM_KERNELS_KERNEL_WIDE_H

@@ -25,7 +25,7 @@
 
 enum { MAX_OPERANDS = 4, MAX_ARGS = MAX_OPERANDS + 1, MAX_VARIANTS = 8 };
 
-/* ---- which operand of an op simulates which part ---- */
+/* ---- which operand of an op is which argument of the primitive ---- */
 
 typedef enum place { IN, OUT, WORKSPACE } place;
 
