@@ -5,29 +5,31 @@
 
 #include "kernels/launch.h"
 
-static const char variant_name[] = "single-source";
-
 typedef struct state {
   k_launch launch;
   const k_bodies *bodies;
   int threads;
 } state;
 
-static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int capacity) {
+int plim_single_source_list(const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   k_launch launch;
-  if (threads < 1 || !k_launch_make(op, &launch)) return 0;
+  if (!k_launch_make(op, &launch)) return 0;
   if (capacity > 0) {
-    *info = (plim_kernel_info){.workspace_bytes = launch.workspace_bytes};
-    memcpy(info->name, variant_name, sizeof variant_name);
-    memcpy(info->label, variant_name, sizeof variant_name);
+    *info = (plim_kernel_info){
+        .name = PLIM_SINGLE_SOURCE, .label = PLIM_SINGLE_SOURCE, .workspace_bytes = launch.workspace_bytes};
   }
   return 1;
+}
+
+static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int capacity) {
+  return threads < 1 ? 0 : plim_single_source_list(op, info, capacity);
 }
 
 static int make(const plim_op_desc *op, const char *variant, int threads, const k_bodies *const *of_type,
                 const plim_kernel_memory *memory, void **out) {
   k_launch launch;
-  if (strcmp(variant, variant_name) != 0 || threads < 1 || !k_launch_make(op, &launch)) return PLIM_KERNEL_UNSUPPORTED;
+  if (strcmp(variant, PLIM_SINGLE_SOURCE) != 0 || threads < 1 || !k_launch_make(op, &launch))
+    return PLIM_KERNEL_UNSUPPORTED;
   state *made = plim_kernel_allocate(memory, 1, sizeof *made);
   if (!made) return PLIM_KERNEL_NOMEM;
   *made = (state){launch, of_type[launch.call.type], threads};
@@ -80,7 +82,7 @@ int plim_single_source_add(plim_kernel_table *table, plim_isa isa) {
     plim_kernel_type type = {
         .struct_bytes = sizeof type,
         .kind = k_launch_kind(i),
-        .family = variant_name,
+        .family = PLIM_SINGLE_SOURCE,
         .list = list,
         .make = makers[isa],
         .run = run,

@@ -119,7 +119,7 @@ static void add_stages(plim_cuda_kernel *kernel, const conv *c, plim_dnn_kernel 
   const plim_cuda_place rest = {PLIM_PLACE_WORKSPACE, c->copy_bytes + c->sums_bytes};
   int direction = c->problem.direction, copied = c->copy_bytes > 0;
   plim_cuda_place weights = direction == PLIM_DNN_WEIGHTS ? out : in[1];
-  plim_cuda_stage stage = {.dnn = dnn, .b = copied ? copy : weights, .workspace = rest};
+  plim_cuda_stage stage = {.kind = PLIM_STAGE_CONVOLUTION, .dnn = dnn, .b = copied ? copy : weights, .workspace = rest};
   stage.a = direction == PLIM_DNN_DATA ? out : in[direction == PLIM_DNN_WEIGHTS];
   stage.c = direction == PLIM_DNN_FORWARD ? sums : in[0];
   if (copied && direction != PLIM_DNN_WEIGHTS) add_copy(kernel, c, K_BODY_oihw_to_ohwi, weights, copy);

@@ -1,4 +1,4 @@
-/* A convolution as cuDNN is said of it. */
+/* A convolution as it is described to cuDNN. */
 #ifndef PLIM_KERNELS_CUDA_DNN_CONV_H
 #define PLIM_KERNELS_CUDA_DNN_CONV_H
 

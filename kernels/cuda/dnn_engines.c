@@ -14,6 +14,7 @@
 #include "kernels/fnv.h"
 
 enum { RESULTS = 64, NOTES = 32, KNOBS = 64, TRIED = 64, DOMINATED = 5 };
+enum { CUDNN_BAD_PARAM = 2000 /* CUDNN_STATUS_BAD_PARAM */ };
 
 /* What is known while the configurations of one graph are collected. */
 typedef struct collection {
@@ -147,7 +148,7 @@ static int make_knob(const plim_cudnn_api *api, const recipe *r, int i, void **k
 int plim_dnn_config_make(const plim_cudnn_api *api, void *graph, plim_dnn_config *row) {
   recipe r;
   void *engine = NULL, *knob[KNOBS] = {NULL};
-  if (!read_recipe(row->how, &r)) return 2000; /* wrongly asked */
+  if (!read_recipe(row->how, &r)) return CUDNN_BAD_PARAM;
   const plim_dnn_attribute of_engine[] = {{DNN_ATTR_ENGINE_OPERATION_GRAPH, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph},
                                           {DNN_ATTR_ENGINE_GLOBAL_INDEX, DNN_TYPE_INT64, 1, &r.engine}};
   int code = plim_dnn_build(api, DNN_BACKEND_ENGINE_DESCRIPTOR, of_engine, 2, &engine);

@@ -164,7 +164,7 @@ static void add_body(plim_cuda_kernel *k, const gemm *g, k_body body, int64_t im
 static void add_product(plim_cuda_kernel *k, const gemm *g, plim_cuda_product product, plim_cuda_place a,
                         plim_cuda_place b, plim_cuda_place c) {
   product.precision = g->precision;
-  *add(k) = (plim_cuda_stage){.multiplies = 1, .a = a, .b = b, .c = c, .product = product};
+  *add(k) = (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT, .a = a, .b = b, .c = c, .product = product};
 }
 
 /* One chunk: where its images begin in x and y, and its columns. */

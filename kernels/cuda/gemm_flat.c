@@ -107,7 +107,7 @@ static const plim_cuda_place after_blas = {PLIM_PLACE_WORKSPACE, BLAS_BYTES}, re
 static void add_products(plim_cuda_kernel *k, const flat *f, plim_cuda_product product, plim_cuda_place a,
                          plim_cuda_place b, plim_cuda_place c) {
   product.precision = f->precision;
-  k->stage[k->n++] = (plim_cuda_stage){.multiplies = 1, .a = a, .b = b, .c = c, .product = product};
+  k->stage[k->n++] = (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT, .a = a, .b = b, .c = c, .product = product};
 }
 
 static void add_forward(plim_cuda_kernel *k, const flat *f) {

@@ -1,43 +1,93 @@
-/* The three families, a program's own kernels, and how stages run. A single-source kernel is the launch that the CPU
- * makes too, its phases queued one after the other. */
+/* The families of kernels, and how stages run. A single-source kernel is the launch that the CPU makes too, its phases
+ * queued one after the other. */
 #include "kernels/cuda/kernels.h"
 
 #include <string.h>
 
 #include "kernels/cuda/stages.h"
+#include "kernels/single_source.h"
 
-static const char single_source[] = "single-source";
-
-static int list_whole(const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  k_launch launch;
-  if (!k_launch_make(op, &launch)) return 0;
-  if (capacity > 0) {
-    *info = (plim_kernel_info){.workspace_bytes = launch.workspace_bytes};
-    memcpy(info->name, single_source, sizeof single_source);
-    memcpy(info->label, single_source, sizeof single_source);
-  }
-  return 1;
-}
+/* ---- the families ---- */
 
 static int has_products(const plim_cuda_engine *engine, const plim_op_desc *op) {
   return engine->blas && !(engine->blas_no_bf16 && plim_op_math(op) == PLIM_PRECISION_BF16);
 }
 
-/* What is one product is expected of the library of products first: it is no slower there, and nothing is built. */
+static int is_direct(const plim_cuda_engine *engine, const plim_op_desc *op) {
+  return has_products(engine, op) && plim_cuda_gemm_is_direct(op);
+}
+
+static int list_direct(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  return is_direct(engine, op) ? plim_cuda_gemm_list(op, engine->blas_bytes, info, capacity) : 0;
+}
+
+static int list_gemm(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  if (!has_products(engine, op) || is_direct(engine, op)) return 0;
+  return plim_cuda_gemm_list(op, engine->blas_bytes, info, capacity);
+}
+
+static int list_flat(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  if (!has_products(engine, op) || is_direct(engine, op)) return 0;
+  return plim_cuda_flat_list(op, info, capacity);
+}
+
+static int list_launch(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  (void)engine;
+  return plim_single_source_list(op, info, capacity);
+}
+
+static int list_own(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  return plim_own_list(&engine->own, op, info, capacity);
+}
+
+static int make_gemm(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                     plim_cuda_kernel *kernel) {
+  if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
+  return plim_cuda_gemm_make(op, engine->blas_bytes, variant, kernel);
+}
+
+static int make_flat(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                     plim_cuda_kernel *kernel) {
+  if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
+  return plim_cuda_flat_make(op, variant, kernel);
+}
+
+static int make_launch(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                       plim_cuda_kernel *kernel) {
+  (void)engine;
+  if (strcmp(variant, PLIM_SINGLE_SOURCE) != 0 || !k_launch_make(op, &kernel->launch)) return PLIM_KERNEL_UNSUPPORTED;
+  kernel->kind = PLIM_CUDA_LAUNCH;
+  kernel->workspace_bytes = kernel->launch.workspace_bytes;
+  return PLIM_KERNEL_OK;
+}
+
+static int make_own(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                    plim_cuda_kernel *kernel) {
+  kernel->kind = PLIM_CUDA_OWN;
+  int result = plim_own_prepare(&engine->own, op, variant, &kernel->own);
+  if (result == PLIM_KERNEL_OK) kernel->workspace_bytes = kernel->own.workspace_bytes;
+  return result;
+}
+
+/* In the order in which their variants are listed: the fastest by expectation first. What is one product is expected of
+ * the library of products first: it is no slower there, and nothing is built. */
+static const struct family {
+  int (*list)(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);
+  /* Fills an empty kernel. PLIM_KERNEL_UNSUPPORTED: the variant is not of this family. */
+  int (*make)(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
+} families[] = {{list_direct, make_gemm},   {plim_cuda_conv_list, plim_cuda_conv_make},
+                {list_gemm, make_gemm},     {list_flat, make_flat},
+                {list_launch, make_launch}, {list_own, make_own}};
+enum { FAMILIES = sizeof families / sizeof *families };
+
 int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
                           int capacity) {
-  const int products = has_products(engine, op), direct = products && plim_cuda_gemm_is_direct(op);
-  int n = direct ? plim_cuda_gemm_list(op, engine->blas_bytes, info, capacity) : 0,
-      written = n < capacity ? n : capacity;
-  n += plim_cuda_conv_list(engine, op, info + written, capacity - written);
-  written = n < capacity ? n : capacity;
-  if (products && !direct) n += plim_cuda_gemm_list(op, engine->blas_bytes, info + written, capacity - written);
-  written = n < capacity ? n : capacity;
-  if (products && !direct) n += plim_cuda_flat_list(op, info + written, capacity - written);
-  written = n < capacity ? n : capacity;
-  n += list_whole(op, info + written, capacity - written);
-  written = n < capacity ? n : capacity;
-  return n + plim_own_list(&engine->own, op, info + written, capacity - written);
+  int n = 0;
+  for (int i = 0; i < FAMILIES; i++) {
+    const int written = n < capacity ? n : capacity;
+    n += families[i].list(engine, op, info + written, capacity - written);
+  }
+  return n;
 }
 
 void plim_cuda_kernel_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info,
@@ -45,26 +95,13 @@ void plim_cuda_kernel_recall(const plim_cuda_engine *engine, const plim_op_desc 
   plim_cuda_conv_recall(engine, op, info, n);
 }
 
-static int make_whole(const plim_op_desc *op, plim_cuda_kernel *kernel) {
-  if (!k_launch_make(op, &kernel->launch)) return PLIM_KERNEL_UNSUPPORTED;
-  kernel->whole = 1;
-  kernel->workspace_bytes = kernel->launch.workspace_bytes;
-  return PLIM_KERNEL_OK;
-}
-
 int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
                           plim_cuda_kernel **out) {
   plim_cuda_kernel *made = plim_kernel_allocate(&engine->memory, 1, sizeof *made);
-  if (!made) return PLIM_KERNEL_NOMEM;
-  made->memory = engine->memory;
-  int result =
-      strcmp(variant, single_source) == 0 ? make_whole(op, made) : plim_cuda_conv_make(engine, op, variant, made);
-  if (result == PLIM_KERNEL_UNSUPPORTED && has_products(engine, op))
-    result = plim_cuda_gemm_make(op, engine->blas_bytes, variant, made);
-  if (result == PLIM_KERNEL_UNSUPPORTED && has_products(engine, op)) result = plim_cuda_flat_make(op, variant, made);
-  if (result == PLIM_KERNEL_UNSUPPORTED) {
-    result = plim_own_prepare(&engine->own, op, variant, &made->own);
-    made->workspace_bytes = made->own.workspace_bytes;
+  int result = made ? PLIM_KERNEL_UNSUPPORTED : PLIM_KERNEL_NOMEM;
+  for (int i = 0; i < FAMILIES && result == PLIM_KERNEL_UNSUPPORTED; i++) {
+    *made = (plim_cuda_kernel){.memory = engine->memory};
+    result = families[i].make(engine, op, variant, made);
   }
   if (result == PLIM_KERNEL_OK) {
     *out = made;
@@ -77,9 +114,13 @@ int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op
 void plim_cuda_kernel_free(plim_cuda_kernel *kernel) {
   if (!kernel) return;
   const plim_kernel_memory memory = kernel->memory;
-  plim_own_free(&kernel->own);
-  for (int32_t i = 0; i < kernel->n; i++) plim_dnn_free(kernel->stage[i].dnn);
-  plim_kernel_release(&memory, kernel->stage, (size_t)kernel->room, sizeof *kernel->stage);
+  if (kernel->kind == PLIM_CUDA_OWN) plim_own_free(&kernel->own);
+  if (kernel->kind == PLIM_CUDA_STAGES) {
+    for (int32_t i = 0; i < kernel->n; i++) {
+      if (kernel->stage[i].kind == PLIM_STAGE_CONVOLUTION) plim_dnn_free(kernel->stage[i].dnn);
+    }
+    plim_kernel_release(&memory, kernel->stage, (size_t)kernel->room, sizeof *kernel->stage);
+  }
   plim_kernel_release(&memory, kernel, 1, sizeof *kernel);
 }
 
@@ -87,8 +128,8 @@ int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel) {
   return kernel->workspace_bytes;
 }
 
-static int run_whole(const plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
-                     const plim_kernel_args *args, const uint64_t *now) {
+static int run_launch(const plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
+                      const plim_kernel_args *args, const uint64_t *now) {
   const k_call call = k_launch_bind(&kernel->launch, args, now);
   for (int i = 0; i < kernel->launch.phases; i++) {
     const k_phase *phase = &kernel->launch.phase[i];
@@ -119,9 +160,9 @@ static int convolve(const plim_cuda_stage *stage, void *stream, const plim_kerne
 
 static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stage, const plim_cuda_engine *engine,
                      void *stream, const plim_kernel_args *args) {
-  if (stage->dnn) return convolve(stage, stream, args);
+  if (stage->kind == PLIM_STAGE_CONVOLUTION) return convolve(stage, stream, args);
   void *from = place(args, stage->a), *to = place(args, stage->c);
-  if (stage->multiplies) {
+  if (stage->kind == PLIM_STAGE_PRODUCT) {
     return engine->driver->multiply(engine->blas, &stage->product, from, place(args, stage->b), to, args->workspace,
                                     kernel->blas_bytes, stream);
   }
@@ -132,12 +173,16 @@ static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stag
   return engine->driver->launch(stage->body, &call, stage->tiles, stream);
 }
 
-int32_t *plim_cuda_kernel_batch(plim_cuda_kernel *kernel) {
-  return &kernel->batch;
+int32_t plim_cuda_kernel_batch(const plim_cuda_kernel *kernel) {
+  return kernel->batch;
+}
+
+void plim_cuda_kernel_set_batch(plim_cuda_kernel *kernel, int32_t runs) {
+  kernel->batch = runs;
 }
 
 int plim_cuda_kernel_has_stages(const plim_cuda_kernel *kernel) {
-  return !kernel->whole;
+  return kernel->kind != PLIM_CUDA_LAUNCH;
 }
 
 int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel) {
@@ -147,8 +192,8 @@ int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel) {
 int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                          const plim_kernel_args *args, const uint64_t *now) {
   kernel->has_run = 1;
-  if (kernel->own.kernel.run) return run_own(&kernel->own, stream, args, now);
-  if (kernel->whole) return run_whole(kernel, engine, stream, args, now);
+  if (kernel->kind == PLIM_CUDA_OWN) return run_own(&kernel->own, stream, args, now);
+  if (kernel->kind == PLIM_CUDA_LAUNCH) return run_launch(kernel, engine, stream, args, now);
   for (int32_t i = 0; i < kernel->n; i++) {
     int code = run_stage(kernel, &kernel->stage[i], engine, stream, args);
     if (code != 0) return code;

@@ -27,7 +27,8 @@ typedef struct plim_cuda_engine {
 /* The workspace that cuBLAS is recommended on GPUs of a major compute capability, and that a variant gives it. */
 int64_t plim_cuda_gemm_blas_bytes(int32_t major);
 
-/* Variants of an op: returns how many there are, writes at most `capacity`. The fastest by expectation first. */
+/* Variants of an op: returns how many there are, writes at most `capacity`. The fastest by expectation first. With
+ * cuDNN the first call for an op asks the library, later ones find the answer. */
 int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);
 
 /* Of an earlier list, the rows that have `how`: they are listed again without a search, when they are all. */
@@ -45,8 +46,9 @@ int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel);
  * fails PLIM_KERNEL_FAILED, or whatever it returned. */
 int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                          const plim_kernel_args *args, const uint64_t *now);
-/* For whoever measures it: runs that are timed together; 0 at first. */
-int32_t *plim_cuda_kernel_batch(plim_cuda_kernel *kernel);
+/* Runs that one measurement takes together, kept for who measures; 0 at first. */
+int32_t plim_cuda_kernel_batch(const plim_cuda_kernel *kernel);
+void plim_cuda_kernel_set_batch(plim_cuda_kernel *kernel, int32_t runs);
 /* 1: calls of libraries are among what it queues. */
 int plim_cuda_kernel_has_stages(const plim_cuda_kernel *kernel);
 /* 1: it was queued before, so that everything it needs is loaded. */

@@ -1,5 +1,5 @@
-/* A kernel as stages: launches of bodies, matrix products and convolutions of libraries over parts of its operands and
- * workspace. */
+/* A kernel as stages: launches of our own kernels, matrix products and convolutions of libraries over parts of its
+ * operands and workspace. */
 #ifndef PLIM_KERNELS_CUDA_STAGES_H
 #define PLIM_KERNELS_CUDA_STAGES_H
 
@@ -14,28 +14,49 @@ typedef struct plim_cuda_place {
   int64_t offset; /* bytes */
 } plim_cuda_place;
 
+typedef enum plim_cuda_stage_kind {
+  PLIM_STAGE_KERNEL,     /* our own: from a to c */
+  PLIM_STAGE_PRODUCT,    /* c = a b */
+  PLIM_STAGE_CONVOLUTION /* x at a, weights at b, y at c, in the direction of `dnn` */
+} plim_cuda_stage_kind;
+
 typedef struct plim_cuda_stage {
-  int32_t multiplies;        /* 1: a product a, b -> c; 0: a body from a to c */
-  plim_dnn_kernel *dnn;      /* not NULL: a convolution with x at a, weights at b, y at c; owned */
+  plim_cuda_stage_kind kind;
   plim_cuda_place a, b, c;   /* b: products and convolutions only */
-  plim_cuda_place workspace; /* of a convolution, of a body that has_workspace */
-  int32_t has_workspace;
-  plim_cuda_product product;
-  k_body body;
-  k_call call;
-  int64_t tiles;
+  plim_cuda_place workspace; /* convolutions, and kernels where has_workspace */
+  union {
+    struct {
+      k_body body;
+      int32_t has_workspace;
+      int64_t tiles;
+      k_call call; /* without operands */
+    };
+    plim_cuda_product product;
+    plim_dnn_kernel *dnn; /* owned */
+  };
 } plim_cuda_stage;
+
+typedef enum plim_cuda_kernel_kind {
+  PLIM_CUDA_STAGES,
+  PLIM_CUDA_LAUNCH, /* a single-source kernel: the launch that the CPU makes too */
+  PLIM_CUDA_OWN     /* a program's own kernel */
+} plim_cuda_kernel_kind;
 
 struct plim_cuda_kernel {
   plim_kernel_memory memory;
-  int32_t whole; /* 1: the launch as it is, 0: the stages */
+  plim_cuda_kernel_kind kind;
   int32_t has_run;
-  int32_t batch;         /* runs that one measurement takes together; 0: not known */
-  plim_own_prepared own; /* its `run` not NULL: a program's own kernel, and nothing else */
-  k_launch launch;
-  int64_t workspace_bytes, blas_bytes; /* of the workspace, the library's part at its start */
-  int32_t n, room;
-  plim_cuda_stage *stage; /* [room], n of them used */
+  int32_t batch; /* runs that one measurement takes together; 0: not known */
+  int64_t workspace_bytes;
+  union {
+    struct {
+      int64_t blas_bytes; /* of the workspace, the library's part at its start */
+      int32_t n, room;
+      plim_cuda_stage *stage; /* [room], n of them used */
+    };
+    k_launch launch;
+    plim_own_prepared own;
+  };
 };
 
 /* Room for so many stages; 0 when memory is short. */
@@ -45,7 +66,7 @@ static inline int plim_cuda_stages_make(plim_cuda_kernel *kernel, int64_t room) 
   return kernel->stage != NULL;
 }
 
-/* Two stages at most (stages.c): add the op's bias, in[2], to sums of y, a view of the op's result. The sums are y
+/* Two stages at most (bias_stage.c): add the op's bias, in[2], to sums of y, a view of the op's result. The sums are y
  * itself, or floats that are rounded to y then. */
 void plim_cuda_stages_add_bias(plim_cuda_kernel *kernel, const k_call *call, const k_view *y, plim_cuda_place sums,
                                int rounded);

@@ -66,17 +66,18 @@ static int32_t batch_for(int64_t time_ns) {
 
 plim_status plim_cuda_measure(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {
   const plim_cuda_state *s = device->state;
-  int32_t *batch = plim_cuda_kernel_batch(kernel);
   PLIM_TRY(plim_cuda_enter(device));
   PLIM_TRY(plim_cuda_find_timing_event_cost(device));
   PLIM_TRY(plim_cuda_set_now(device, 0, args));
   if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(plim_cuda_launch(device, 0, kernel, args)); /* loads what it needs */
-  if (*batch == 0) {
+  int32_t batch = plim_cuda_kernel_batch(kernel);
+  if (batch == 0) {
     PLIM_TRY(time_runs(device, kernel, args, 1, time_ns));
-    *batch = batch_for(plim_cuda_timing_events_less(*time_ns, s->timing_event_ns));
+    batch = batch_for(plim_cuda_timing_events_less(*time_ns, s->timing_event_ns));
+    plim_cuda_kernel_set_batch(kernel, batch);
   }
-  PLIM_TRY(time_runs(device, kernel, args, *batch, time_ns));
-  *time_ns = (plim_cuda_timing_events_less(*time_ns, s->timing_event_ns) + *batch / 2) / *batch;
+  PLIM_TRY(time_runs(device, kernel, args, batch, time_ns));
+  *time_ns = (plim_cuda_timing_events_less(*time_ns, s->timing_event_ns) + batch / 2) / batch;
   if (*time_ns < 1) *time_ns = 1;
   return PLIM_OK;
 }
