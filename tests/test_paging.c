@@ -251,12 +251,13 @@ Test(paging, two_devices_page_to_a_third_space) {
     rig r = {0};
     make_rig(&r, seed);
     int64_t persistent = plim_graph_persistent_bytes(r.graph);
-    plim_plan *plan = plan_two(&r, persistent + (r.options.budget_bytes - persistent) * 6 / 10);
+    r.paging.recompute = 0;
+    plim_plan *plan = plan_two(&r, persistent + (r.options.budget_bytes - persistent) * 5 / 10);
     paged += plan && plan->n_pages == 2 && plan->page[0].computes && plan->page[1].peak_bytes > 0;
     plim_plan_free(plan);
     free_rig(&r);
   }
-  cr_assert_gt(paged, 0);
+  cr_assert_gt(paged, 0, "%d of %d", paged, (int)SEEDS);
 }
 
 Test(paging, links_are_measured) {
