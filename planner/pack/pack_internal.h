@@ -1,6 +1,6 @@
 /* The packers' parts, each with its own section below: units, first-fit, bottom-up packing, skyline packing, exact
- * search with its pairs and sections, selections, restarts, conflicts. All of them work on boxes in units of the
- * alignment. */
+ * search with its pairs and sections, niche search, selections, restarts, conflicts. All of them work on boxes in units
+ * of the alignment. */
 #ifndef PLIM_PLANNER_PACK_PACK_INTERNAL_H
 #define PLIM_PLANNER_PACK_PACK_INTERNAL_H
 
@@ -190,7 +190,7 @@ void plim_sections_free(plim_sections *sections);
 /* ==== niche ==== */
 
 /* Niche search: exact search for tight problems (niche.c). IMPOSSIBLE is a proof but for hashes, as above. One thread
- * at a time. Memory: up to 31 n^2 bytes. */
+ * at a time. Memory: about 40 n^2 bytes. */
 
 typedef struct plim_niche plim_niche;
 
