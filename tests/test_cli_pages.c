@@ -1,5 +1,6 @@
 /* plimsoll train with a plan that pages: its trace, views and pictures of it, and page files that fail. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/child_program.h"
@@ -120,6 +121,28 @@ Test(cli_pages, a_checkpoint_has_the_state_from_its_home_and_brings_it_to_anothe
   cr_assert_gt(strlen(run->out), 2 * line, "%s", run->out);
   cr_expect_eq(strncmp(run->out, run->out + line, line), 0, "%s", run->out);
   cr_expect_neq(strncmp(run->out, run->out + 2 * line, line), 0, "%s", run->out);
+}
+
+/* ---- what does not go together ---- */
+
+Test(cli_pages, options_that_two_queues_make_meaningless_are_refused_with_one_sentence) {
+  static const char *const options[][2] = {
+      {"--retime 3", "--retime"},           {"--memory-at 3=5MiB", "--memory-at"},
+      {"--online best", "--online"},        {"--last-batch online", "--last-batch"},
+      {"--addresses arena", "--addresses"}, {"--device check", "--device"}};
+  char words[128];
+  (void)plim_test_program("train " HOMED "--steps 1 -o paged.json");
+  plim_test_expect(0, "");
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    (void)snprintf(words, sizeof words, "%s and plans that page do not go together: leave out one", options[i][1]);
+    (void)plim_test_program("train " HOMED "--steps 2 %s", options[i][0]);
+    plim_test_expect(2, words);
+    if (strstr("--online --addresses --device", options[i][1])) continue; /* refused with --plan in other words */
+    (void)plim_test_program("train " MLP "--steps 2 --plan paged.json --page-file p %s", options[i][0]);
+    plim_test_expect(2, words);
+  }
+  (void)plim_test_program("train " MLP "--steps 2 --plan paged.json --page-file p");
+  plim_test_expect(0, "");
 }
 
 /* ---- files that fail ---- */

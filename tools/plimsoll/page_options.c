@@ -20,6 +20,13 @@ static const char *option_without(const options *o) {
   return o->plan ? "--plan" : NULL;
 }
 
+plim_status paging_check(const session *s) {
+  const plim_plan *plan = s->program->plan[PLIM_PROGRAM_TRAIN];
+  const char *option = plan && plan->n_pages > 0 ? option_without(s->o) : NULL;
+  if (!option || strcmp(option, "--plan") == 0) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "%s and plans that page do not go together: leave out one of them", option);
+}
+
 static double charge_of(const session *s) {
   return s->device->machine.threads < plim_threads_default() ? 0.25 : 1;
 }

@@ -10,6 +10,10 @@
  * that do not go together. */
 plim_status paging_choose(session *s);
 
+/* After planning, also by --plan: PLIM_EUSAGE where the plan pages and an option is given that such plans do not have.
+ */
+plim_status paging_check(const session *s);
+
 /* Rows of the page spaces of a plan, and of what the executor measured in its last step. None for plans without. */
 void paging_figures_plan(figures *f, int column, const plim_graph *graph, const plim_plan *plan);
 void paging_figures_measured(figures *f, int column, const plim_graph *graph, const plim_exec *exec);

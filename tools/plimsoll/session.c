@@ -331,6 +331,7 @@ plim_status session_plan(session *s) {
   progress_clear(&s->bar);
   s->planning = s->prep.planning;
   if (status == PLIM_ENOFIT) return refusal_explain_preparation(s);
+  if (status == PLIM_OK) status = paging_check(s);
   if (status == PLIM_OK) numerics_tell(s, s->program->plan[PLIM_PROGRAM_TRAIN]);
   return status;
 }
