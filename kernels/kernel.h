@@ -21,8 +21,8 @@
  *   K_VEC_OR(j, w, bits) the same, collecting bits |= ...
  *   K_ROUNDS(i, n)        one thread runs i = 0 .. n - 1, with the registers of one turn at a time
  *   K_EACH_VECTOR(v, n)  the first elements v = 0, K_VECTOR, ... of the n vectors of a thread
- *   K_EACH_IN_VECTOR(j, width)  K_VEC for width <= K_VECTOR; K_ALL_IN_VECTOR(j, n) the n elements of all vectors of a
- * thread K_READ(v, p, e, w)   vector v is p[e .. e + w - 1], w <= K_VECTOR; K_GOT(v, p, e, j) its element j
+ *   K_EACH_IN_VECTOR(j, width)  K_VEC for width <= K_VECTOR; K_ALL_IN_VECTOR(j, n) for all n elements of a thread
+ *   K_READ(v, p, e, w)   vector v is p[e .. e + w - 1], w <= K_VECTOR; K_GOT(v, p, e, j) its element j
  *   K_READ_IF(c, v, p, e, w)  the same where condition c holds. K_GOT of v is legal only where c holds
  *   K_RESULT(v), K_PUT(v, p, e, j, x), K_WRITE(v, p, e, w)  the same for writing
  *                        A thread block moves 16 bytes at a time so: K_READ loads, K_GOT takes from a register, K_PUT
