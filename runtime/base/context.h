@@ -68,7 +68,8 @@ plim_memory_use plim_context_memory(const plim_context *ctx);
 
 /* ---- for the library's own layers ---- */
 
-/* Record a sentence and return `status`: return plim_fail(ctx, PLIM_EDATA, "...", ...). */
+/* Record a sentence and return `status`: return plim_fail(ctx, PLIM_EDATA, "...", ...). The arguments may be the
+ * sentence before: plim_fail(ctx, status, "%s: %s", what, plim_context_error(ctx)). */
 plim_status plim_fail(plim_context *ctx, plim_status status, const char *format, ...) PLIM_PRINTF(3, 4);
 
 /* Does the caller's option struct have the size that this library knows? PLIM_EUSAGE, with the function that fills it,

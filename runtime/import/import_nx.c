@@ -9,7 +9,6 @@
  * Program order is the file's `order`, else the order of networkx.topological_sort: level by level, a level scanned in
  * order, its successors in the order of the links. Where a node carries costs of its own kind and every link leads to a
  * larger id, it is that of the ids. Every op makes one value; parallel links count once. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -313,10 +312,8 @@ plim_status plim_import_nx(plim_context *ctx, const char *file, const char *text
   if (status == PLIM_EDATA) {
     static const char log[] = "{\"INSTR"; /* how a log begins */
     int is_log = bytes >= (int64_t)sizeof log - 1 && memcmp(text, log, sizeof log - 1) == 0;
-    char sentence[PLIM_ERROR_BYTES];
-    (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
-    status = plim_fail(ctx, PLIM_EDATA, "%s; nx is node-link JSON of networkx, one document a file%s", sentence,
-                       is_log ? "; this is a log of DTR: import dtr reads it" : "");
+    status = plim_fail(ctx, PLIM_EDATA, "%s; nx is node-link JSON of networkx, one document a file%s",
+                       plim_context_error(ctx), is_log ? "; this is a log of DTR: import dtr reads it" : "");
   }
   if (status == PLIM_OK) status = read_graph(&d, out);
   plim_costs_free(d.costs);

@@ -43,11 +43,8 @@ void plim_preparation_end(plim_preparation *p) {
   *p = (plim_preparation){.device = NULL};
 }
 
-/* Keep the context's sentence: what follows may replace it. */
 static plim_status fail_about(plim_context *ctx, plim_status status, const char *what) {
-  char sentence[PLIM_ERROR_BYTES];
-  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
-  return plim_fail(ctx, status, "%s: %s", what, sentence);
+  return plim_fail(ctx, status, "%s: %s", what, plim_context_error(ctx));
 }
 
 /* ---- the training step ---- */

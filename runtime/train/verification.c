@@ -2,8 +2,6 @@
  * results are equal. */
 #include "runtime/train/verification.h"
 
-#include <stdio.h>
-
 #include "runtime/train/preparation.h"
 #include "runtime/train/trainer_internal.h"
 
@@ -67,16 +65,14 @@ plim_status plim_program_unlimited(const plim_program *program, plim_device *dev
 static plim_status open_unlimited(const plim_trainer *trainer, plim_program *unlimited, plim_trainer **out) {
   const plim_trainer_options *as = plim_trainer_given(trainer);
   plim_trainer_options options = plim_trainer_options_default();
-  char sentence[PLIM_ERROR_BYTES];
   options.seed = as->seed;
   options.schedule = as->schedule;
   options.augment = as->augment;
   plim_status status = plim_trainer_open(trainer->device, trainer->dataset, unlimited, &options, out);
   if (status != PLIM_ENOFIT) return status;
-  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(trainer->device->ctx));
   return plim_fail(trainer->device->ctx, status,
                    "with everything kept, to compare with: %s; what cannot be compared here may still be trained",
-                   sentence);
+                   plim_context_error(trainer->device->ctx));
 }
 
 plim_status plim_verify(plim_trainer *trainer, plim_program *unlimited, int64_t steps, plim_on_verify *on_step,
