@@ -2,35 +2,12 @@
 #include "runtime/base/context.h"
 
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "runtime/base/effort.h"
-
-/* Threads that share a context only add to `unseen` and `late`; a sum that is lost among them does no harm. */
-typedef struct effort {
-  atomic_llong deadline_ns; /* INT64_MAX: none */
-  atomic_llong unseen;      /* work since the clock was read */
-  atomic_llong late;        /* work after the end */
-  atomic_int over;          /* 1: the clock was after the deadline */
-  plim_effort_clock *clock; /* NULL: plim_now_ns */
-  void *clock_user;
-} effort;
-
-struct plim_context {
-  plim_context *parent; /* of a fork, whose hook, counters and cancellation are the parent's; else NULL */
-  plim_resize *resize;
-  void *user;
-  plim_on_progress *on_progress;
-  void *progress_user;
-  atomic_int cancelled;
-  effort effort;
-  atomic_llong allocations, bytes, bytes_peak;
-  char error[PLIM_ERROR_BYTES];
-};
+#include "runtime/base/context_internal.h"
 
 static void *resize_malloc(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
   (void)user;
@@ -86,83 +63,6 @@ void plim_context_resume(plim_context *ctx) {
 int plim_context_cancelled(const plim_context *ctx) {
   while (ctx->parent) ctx = ctx->parent;
   return atomic_load(&ctx->cancelled);
-}
-
-/* ---- effort ---- */
-
-static long long load(const atomic_llong *value) {
-  return atomic_load_explicit(value, memory_order_relaxed);
-}
-
-static void store(atomic_llong *value, long long to) {
-  atomic_store_explicit(value, to, memory_order_relaxed);
-}
-
-static int64_t effort_now(const effort *e) {
-  return e->clock ? e->clock(e->clock_user) : plim_now_ns();
-}
-
-static void set_deadline(effort *e, int64_t deadline_ns) {
-  store(&e->deadline_ns, deadline_ns);
-  store(&e->unseen, PLIM_EFFORT_LOOK); /* look at once */
-  atomic_store(&e->over, 0);
-}
-
-int64_t plim_effort_begin(plim_context *ctx, int64_t deadline_ns) {
-  int64_t outer_ns = load(&ctx->effort.deadline_ns);
-  if (deadline_ns < outer_ns) set_deadline(&ctx->effort, deadline_ns);
-  return outer_ns;
-}
-
-int64_t plim_effort_begin_last(plim_context *ctx, int64_t deadline_ns) {
-  int64_t outer_ns = load(&ctx->effort.deadline_ns);
-  if (deadline_ns > outer_ns) set_deadline(&ctx->effort, deadline_ns);
-  return outer_ns;
-}
-
-plim_status plim_effort_end(plim_context *ctx, int64_t outer_ns, plim_status status) {
-  if (outer_ns != load(&ctx->effort.deadline_ns)) set_deadline(&ctx->effort, outer_ns);
-  return status == PLIM_ECANCEL && !plim_effort_over(ctx, 0) ? PLIM_OK : status;
-}
-
-/* The clock says whether the deadline is over, and that it is stays known. */
-static int look(effort *e) {
-  store(&e->unseen, 0);
-  if (effort_now(e) < load(&e->deadline_ns)) return 0;
-  atomic_store_explicit(&e->over, 1, memory_order_relaxed);
-  return 1;
-}
-
-int plim_effort_over(plim_context *ctx, int64_t work) {
-  effort *e = &ctx->effort;
-  int over = plim_context_cancelled(ctx) || atomic_load_explicit(&e->over, memory_order_relaxed);
-  if (over) {
-    store(&e->late, load(&e->late) + work);
-    return 1;
-  }
-  if (load(&e->deadline_ns) == INT64_MAX) return 0;
-  store(&e->unseen, load(&e->unseen) + work);
-  return load(&e->unseen) >= PLIM_EFFORT_LOOK && look(e);
-}
-
-int64_t plim_effort_deadline(const plim_context *ctx) {
-  return load(&ctx->effort.deadline_ns);
-}
-
-int64_t plim_effort_left_ns(const plim_context *ctx) {
-  int64_t deadline_ns = plim_effort_deadline(ctx);
-  if (deadline_ns == INT64_MAX) return INT64_MAX;
-  int64_t left_ns = deadline_ns - effort_now(&ctx->effort);
-  return left_ns > 0 ? left_ns : 0;
-}
-
-void plim_effort_set_clock(plim_context *ctx, plim_effort_clock *clock, void *user) {
-  ctx->effort.clock = clock;
-  ctx->effort.clock_user = user;
-}
-
-int64_t plim_effort_late(const plim_context *ctx) {
-  return load(&ctx->effort.late);
 }
 
 const char *plim_context_error(const plim_context *ctx) {

@@ -1,0 +1,31 @@
+/* What a context holds: for context.c and effort.c alone. */
+#ifndef PLIM_RUNTIME_BASE_CONTEXT_INTERNAL_H
+#define PLIM_RUNTIME_BASE_CONTEXT_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "runtime/base/effort.h"
+
+/* Threads that share a context only add to `unseen` and `late`; a sum that is lost among them does no harm. */
+typedef struct plim_effort {
+  atomic_llong deadline_ns; /* INT64_MAX: none */
+  atomic_llong unseen;      /* work since the clock was read */
+  atomic_llong late;        /* work after the end */
+  atomic_int over;          /* 1: the clock was after the deadline */
+  plim_effort_clock *clock; /* NULL: plim_now_ns */
+  void *clock_user;
+} plim_effort;
+
+struct plim_context {
+  plim_context *parent; /* of a fork, whose hook, counters and cancellation are the parent's; else NULL */
+  plim_resize *resize;
+  void *user;
+  plim_on_progress *on_progress;
+  void *progress_user;
+  atomic_int cancelled;
+  plim_effort effort;
+  atomic_llong allocations, bytes, bytes_peak;
+  char error[PLIM_ERROR_BYTES];
+};
+
+#endif
