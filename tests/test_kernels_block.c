@@ -1,4 +1,4 @@
-/* The kernels with many lanes a thread block, as CUDA has them, against the same kernels with one. */
+/* The kernels with many threads a thread block, as CUDA has them, against the same kernels with one. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
