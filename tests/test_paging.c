@@ -266,13 +266,31 @@ Test(paging, links_are_measured) {
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
     plim_page_link link = {{-1, -1}, {0, 0}};
-    cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, &link), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, "", &link), PLIM_OK, "%s", plim_context_error(ctx));
     for (int in = 0; in < 2; in++) {
       cr_assert_gt(link.latency_ns[in], 0);
       cr_assert_gt(link.bytes_per_ns[in], 0.001);
       cr_assert_lt(link.bytes_per_ns[in], 10000.0);
     }
   }
+  plim_context_free(ctx);
+}
+
+Test(paging, a_link_is_measured_once_and_again_where_its_file_is_damaged) {
+  static const char *const spaces[] = {"host", "disk"};
+  plim_context *ctx = NULL;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  const char *folder = plim_test_folder();
+  for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+    plim_page_link first, again, third;
+    cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, folder, &first), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, folder, &again), PLIM_OK);
+    cr_assert_eq(memcmp(&first, &again, sizeof first), 0, "measured a second time");
+    (void)plim_test_shell("for f in link-*; do echo plimsoll link 1 5 -3 1 1 >$f; done");
+    cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, folder, &third), PLIM_OK);
+    cr_assert_gt(third.latency_ns[1], 0);
+  }
+  plim_test_folder_remove();
   plim_context_free(ctx);
 }
 

@@ -3,9 +3,12 @@
 #include "runtime/exec/page_link.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "runtime/base/cache.h"
 #include "runtime/device/guarded.h"
 #include "runtime/exec/page_memory.h"
 
@@ -48,7 +51,7 @@ static int measure(const plim_page_memory *page, plim_page_ring *ring, char *mem
   return 0;
 }
 
-plim_status plim_page_link_measure(plim_context *ctx, const char *space, const char *page_file, plim_page_link *out) {
+static plim_status measure_link(plim_context *ctx, const char *space, const char *page_file, plim_page_link *out) {
   plim_page_memory page = {.fd = -1};
   plim_page_link link = {{0}, {0}};
   void *memory = NULL;
@@ -64,4 +67,60 @@ plim_status plim_page_link_measure(plim_context *ctx, const char *space, const c
   plim_page_memory_close(&page);
   if (status == PLIM_OK) *out = link;
   return status;
+}
+
+/* ---- kept between runs ---- */
+
+/* The folder of the page file tells the file system; memory has none. */
+static void cache_path(const char *space, const char *page_file, const char *cache_dir, char *path) {
+  char folder[PLIM_CACHE_PATH_BYTES] = ".", name[64];
+  const char *slash = page_file ? strrchr(page_file, '/') : NULL, *temporary = getenv("TMPDIR");
+  struct stat about = {0};
+  if (!page_file) (void)snprintf(folder, sizeof folder, "%s", temporary && temporary[0] ? temporary : "/tmp");
+  if (slash) (void)snprintf(folder, sizeof folder, "%.*s/", (int)(slash - page_file), page_file);
+  if (strcmp(space, "disk") == 0) (void)stat(folder, &about);
+  (void)snprintf(name, sizeof name, "link-%.16s-%llx.txt", space, (unsigned long long)about.st_dev);
+  plim_cache_path(cache_dir, name, path);
+}
+
+static int is_link(const plim_page_link *link) {
+  for (int in = 0; in < 2; in++) {
+    if (link->latency_ns[in] <= 0 || !(link->bytes_per_ns[in] > 0) || link->bytes_per_ns[in] > 1e6) return 0;
+  }
+  return 1;
+}
+
+/* 0: nothing that can be used is kept. */
+static int load(const char *path, plim_page_link *out) {
+  static const char head[] = "plimsoll link 1 ";
+  char line[256] = "", *at = line + sizeof head - 1;
+  FILE *file = path[0] ? fopen(path, "re") : NULL;
+  if (!file) return 0;
+  int read = fgets(line, sizeof line, file) != NULL && strncmp(line, head, sizeof head - 1) == 0;
+  (void)fclose(file);
+  if (!read) return 0;
+  plim_page_link link = {{0}, {0}};
+  for (int in = 0; in < 2; in++) link.latency_ns[in] = strtoll(at, &at, 10);
+  for (int in = 0; in < 2; in++) link.bytes_per_ns[in] = strtod(at, &at);
+  if (!is_link(&link) || *at != '\n') return 0;
+  *out = link;
+  return 1;
+}
+
+static void keep(plim_context *ctx, const char *path, const plim_page_link *link) {
+  plim_text text = {.ctx = ctx};
+  if (!path[0]) return;
+  plim_text_format(&text, "plimsoll link 1 %lld %lld %.17g %.17g\n", (long long)link->latency_ns[0],
+                   (long long)link->latency_ns[1], link->bytes_per_ns[0], link->bytes_per_ns[1]);
+  (void)!plim_cache_save(&text, path); /* a cache can be done without */
+}
+
+plim_status plim_page_link_measure(plim_context *ctx, const char *space, const char *page_file, const char *cache_dir,
+                                   plim_page_link *out) {
+  char path[PLIM_CACHE_PATH_BYTES];
+  cache_path(space, page_file, cache_dir, path);
+  if (load(path, out)) return PLIM_OK;
+  PLIM_TRY(measure_link(ctx, space, page_file, out));
+  keep(ctx, path, out);
+  return PLIM_OK;
 }

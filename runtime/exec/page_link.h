@@ -17,9 +17,11 @@ typedef struct plim_page_link {
 /* Measure in a few tenths of a second: medians of copies of two sizes, on the calling thread.
  *   space      in  "host", or "disk": a page file
  *   page_file  in  as in plim_exec_options
+ *   cache_dir  in  where results are kept: a second call for the space, and for the page file's file system, measures
+ *                  nothing. NULL: the user's cache folder; "": none
  * PLIM_ENOMEM, PLIM_EIO, PLIM_ENOFIT: as plim_exec_open. */
 PLIM_MUST_USE plim_status plim_page_link_measure(plim_context *ctx, const char *space, const char *page_file,
-                                                 plim_page_link *out);
+                                                 const char *cache_dir, plim_page_link *out);
 
 #ifdef __cplusplus
 }

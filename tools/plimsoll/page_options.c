@@ -1,5 +1,5 @@
-/* A link is measured in some tenths of a second, each time. Where the runs have all CPUs, a copy beside them takes its
- * time from one of them, and so from all: they wait for each other after each op. */
+/* A link is measured in some tenths of a second, once a machine and file system. Where the runs have all CPUs, a copy
+ * beside them takes its time from one of them, and so from all: they wait for each other after each op. */
 #include "tools/plimsoll/page_options.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ static plim_status choose_device(session *s) {
   plim_page_link link;
   if (!s->o->device_memory) return PLIM_OK;
   PLIM_TRY(choose_bytes(s, "cpu:1", s->o->device_memory, &s->paging.device_bytes));
-  PLIM_TRY(plim_page_link_measure(s->ctx, "host", NULL, &link));
+  PLIM_TRY(plim_page_link_measure(s->ctx, "host", NULL, s->o->no_cache ? "" : NULL, &link));
   s->paging.device = "cpu:1";
   s->paging.device_latency_ns = link.latency_ns[0];
   s->paging.device_bytes_per_ns = link.bytes_per_ns[0];
@@ -67,7 +67,7 @@ plim_status paging_choose(session *s) {
   if (!o->page_space) return PLIM_OK; /* nothing can be paged */
   s->paging.space = o->page_space;
   PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &s->paging.budget_bytes));
-  PLIM_TRY(plim_page_link_measure(s->ctx, o->page_space, o->page_file, &link));
+  PLIM_TRY(plim_page_link_measure(s->ctx, o->page_space, o->page_file, o->no_cache ? "" : NULL, &link));
   memcpy(s->paging.latency_ns, link.latency_ns, sizeof link.latency_ns);
   memcpy(s->paging.bytes_per_ns, link.bytes_per_ns, sizeof link.bytes_per_ns);
   s->paging.charge = charge_of(s);
