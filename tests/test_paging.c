@@ -10,6 +10,7 @@
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/test_context.h"
 
 #ifdef PLIM_SANITIZED
 enum { SEEDS = 3, LARGE = 1000 };
@@ -278,8 +279,7 @@ Test(paging, links_are_measured) {
 
 Test(paging, a_link_is_measured_once_and_again_where_its_file_is_damaged) {
   static const char *const spaces[] = {"host", "disk"};
-  plim_context *ctx = NULL;
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  plim_context *ctx = plim_test_context();
   const char *folder = plim_test_folder();
   for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
     plim_page_link first, again, third;
@@ -291,7 +291,7 @@ Test(paging, a_link_is_measured_once_and_again_where_its_file_is_damaged) {
     cr_assert_gt(third.latency_ns[1], 0);
   }
   plim_test_folder_remove();
-  plim_context_free(ctx);
+  plim_test_context_end(ctx);
 }
 
 /* ---- the program ---- */
