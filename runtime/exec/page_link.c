@@ -43,7 +43,9 @@ static int measure(const plim_page_memory *page, plim_page_ring *ring, char *mem
     int error = time_copies(page, ring, memory, in, large_bytes, &large_ns);
     if (error == 0) error = time_copies(page, ring, memory, in, small_bytes, &small_ns);
     if (error != 0) return error;
-    int64_t slope_ns = large_ns > small_ns ? large_ns - small_ns : 1;
+    int64_t slope_ns = large_ns - small_ns, least_ns = large_ns / 2; /* a small copy may have been disturbed */
+    if (slope_ns < least_ns) slope_ns = least_ns;
+    if (slope_ns < 1) slope_ns = 1;
     out->bytes_per_ns[in] = (double)(large_bytes - small_bytes) / (double)slope_ns;
     int64_t rest_ns = small_ns - (int64_t)((double)small_bytes / out->bytes_per_ns[in]);
     out->latency_ns[in] = wake_ns + (rest_ns > 0 ? rest_ns : 0);
