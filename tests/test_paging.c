@@ -105,6 +105,24 @@ Test(paging, without_recomputation_every_op_runs_once) {
   cr_assert_gt(paged, SEEDS / 2, "%d of %d plans page", paged, (int)SEEDS);
 }
 
+/* Seed 6 has ops that update nothing but a state. */
+Test(paging, states_that_an_op_updates_alone_stay_in_the_arena) {
+  rig r = {0};
+  plim_plan *plan = NULL;
+  random_graph_options random = random_graph_options_default(6);
+  random.n_ops = 16;
+  make_rig(&r, 6);
+  plim_profile_free(r.profile);
+  plim_graph_free(r.graph);
+  cr_assert_eq(random_graph_make(r.ctx, &random, &r.graph), PLIM_OK);
+  cr_assert_eq(random_profile_make(r.graph, 6, 1, &r.profile), PLIM_OK);
+  r.options.paging = &r.paging;
+  plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%d: %s", status, plim_context_error(r.ctx));
+  plim_plan_free(plan);
+  free_rig(&r);
+}
+
 Test(paging, a_page_space_without_bytes_pages_nothing) {
   rig r = {0};
   plim_plan *plan = NULL;

@@ -14,11 +14,21 @@ enum { QUEUE_OUT = 1, QUEUE_IN = 2, SPACES = 2, PACK_EFFORT = 200 };
 
 /* ---- the graph without them ---- */
 
+/* Then the graph without its states still has it as an update. */
+static int updates_param(const plim_graph *g, const plim_op *op) {
+  for (int32_t i = 0; i < op->n_updates; i++) {
+    if (g->storage[op->updates[i]].role == PLIM_ROLE_PARAM) return 1;
+  }
+  return 0;
+}
+
 static int is_homed(const plim_graph *g, int32_t s) {
   int32_t updaters = g->updater_first[s + 1] - g->updater_first[s];
   if (g->storage[s].role != PLIM_ROLE_STATE || g->storage[s].bytes == 0) return 0;
   if (g->reader_first[s + 1] > g->reader_first[s] || updaters > 1) return 0;
-  return updaters == 0 || g->op[g->updater[g->updater_first[s]]].phase == PLIM_PHASE_UPDATE;
+  if (updaters == 0) return 1;
+  const plim_op *op = &g->op[g->updater[g->updater_first[s]]];
+  return op->phase == PLIM_PHASE_UPDATE && updates_param(g, op);
 }
 
 int64_t plim_home_bytes(const plim_graph *g) {
