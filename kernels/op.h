@@ -230,6 +230,12 @@ typedef struct plim_op_sizes {
 /* Do numbers, types, strides and shapes of the operands follow the row, and does its `check` agree? 1, or 0 with a
  * sentence in `why` (NULL: not wanted). Always 1 for custom ops. *sizes out (NULL: not wanted). */
 int plim_op_fits(const plim_op_desc *op, plim_op_sizes *sizes, char *why, size_t why_bytes);
+/* Give the first n_out outputs the shapes that follow from the inputs by the rules, in the op's own type and, where
+ * they suit it, in the layout of the first input. 1, or 0 with a sentence: an input does not follow its rule, a size of
+ * an output is in no input, or `check` does not agree. */
+int plim_op_infer(plim_op_desc *op, int32_t n_out, char *why, size_t why_bytes);
+/* 1 when the row has a gradient of the input of that name. */
+int plim_op_has_gradient(const plim_op_row *row, const char *name);
 /* The size of that name, -1 when there is none. */
 int64_t plim_op_size(const plim_op_sizes *sizes, const char *name);
 

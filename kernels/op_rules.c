@@ -148,6 +148,70 @@ int plim_op_fits(const plim_op_desc *op, plim_op_sizes *sizes, char *why, size_t
   return 1;
 }
 
+static plim_dtype type_of(const plim_op_operand *operand, plim_dtype own) {
+  static const char letters[] = "fiubh";
+  static const plim_dtype types[] = {PLIM_F32, PLIM_I32, PLIM_U8, PLIM_BITS, PLIM_BF16};
+  const char *at = strchr(letters, operand->type);
+  return at ? types[at - letters] : own;
+}
+
+/* The shape that a rule gives with sizes that are known; 0 when one is not. */
+static int infer_shape(const plim_op_operand *operand, const plim_op_sizes *sizes, plim_shape *shape) {
+  const char *rule = operand->shape;
+  int64_t dim[PLIM_MAX_RANK];
+  int32_t rank = 0;
+  if (!rule) return 0;
+  for (size_t length; (length = plim_word_next(&rule)) > 0; rule += length) {
+    char word[2 * PLIM_SIZE_NAME_BYTES];
+    if (is_rest(rule, length)) {
+      if (sizes->n_rest < 0 || rank + sizes->n_rest > PLIM_MAX_RANK) return 0;
+      memcpy(dim + rank, sizes->rest, (size_t)sizes->n_rest * sizeof *dim);
+      rank += sizes->n_rest;
+      continue;
+    }
+    if (rank == PLIM_MAX_RANK || length >= sizeof word) return 0;
+    memcpy(word, rule, length);
+    word[length] = 0;
+    dim[rank] = plim_op_product(sizes, word);
+    if (dim[rank++] < 1) return 0;
+  }
+  *shape = plim_shape_make(shape->dtype, PLIM_FLAT, rank, dim);
+  return rank > 0;
+}
+
+int plim_op_infer(plim_op_desc *op, int32_t n_out, char *why, size_t why_bytes) {
+  const plim_op_row *row = plim_op_kind_row(op->kind);
+  plim_op_sizes sizes = {.n_rest = -1};
+  plim_dtype own;
+  op->n_out = 0;
+  if (!row || n_out > PLIM_OP_MAX_OUT) return refuse(why, why_bytes, "%d is no kind of op", (int)op->kind);
+  if (!fit_list(row, row->in, "inputs", op->in, op->n_in, &sizes, why, why_bytes)) return 0;
+  if (!plim_op_type(op, &own)) return refuse(why, why_bytes, "no %s takes operands of these types", row->name);
+  for (int32_t i = 0; i < n_out; i++) {
+    const plim_op_operand *operand = plim_op_operand_at(row->out, i);
+    plim_shape shape = {.dtype = operand ? type_of(operand, own) : PLIM_F32};
+    if (!operand || !infer_shape(operand, &sizes, &shape)) {
+      return refuse(why, why_bytes, "the sizes of output %d of a %s do not follow from its inputs", (int)i, row->name);
+    }
+    if (shape.rank == op->in[0].rank) shape.layout = op->in[0].layout;
+    if (plim_shape_elements(&shape) < 0) shape.layout = PLIM_FLAT;
+    op->out[i] = shape;
+  }
+  op->n_out = n_out;
+  return plim_op_fits(op, NULL, why, why_bytes);
+}
+
+int plim_op_has_gradient(const plim_op_row *row, const char *name) {
+  const size_t wanted = strlen(name);
+  for (int g = 0; g < PLIM_ROW_GRADIENTS && row->gradient[g].of; g++) {
+    const char *of = row->gradient[g].of;
+    for (size_t length; (length = plim_word_next(&of)) > 0; of += length) {
+      if (length == wanted && strncmp(of, name, length) == 0) return 1;
+    }
+  }
+  return 0;
+}
+
 int64_t plim_op_product(const plim_op_sizes *sizes, const char *product) {
   int64_t result = 1;
   for (size_t length; (length = plim_word_next(&product)) > 0; product += length) {

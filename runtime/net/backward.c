@@ -25,16 +25,15 @@ static void sum_gradients(plim_net_emit *e, int32_t tensor) {
   at->n_sums++;
 }
 
-/* Hand a gradient to the tensor's maker. At most two wait there, so a third makes the sum of the first two. */
-static void hand_back(plim_net_emit *e, int32_t tensor, plim_net_ref gradient) {
+/* At most two gradients wait at a tensor, so a third makes the sum of the first two. */
+void plim_net_hand_back(plim_net_emit *e, int32_t tensor, plim_net_ref gradient) {
   plim_net_emitted *at = &e->at[tensor];
   if (!at->trains) return;
   if (at->n_grads == 2) sum_gradients(e, tensor);
   at->grad[at->n_grads++] = gradient;
 }
 
-/* The gradient of a layer's tensor, as one value. */
-static plim_net_ref gradient_of(plim_net_emit *e, int32_t i) {
+plim_net_ref plim_net_gradient_of(plim_net_emit *e, int32_t i) {
   if (e->at[i].n_grads == 2) sum_gradients(e, i);
   return e->at[i].grad[0];
 }
@@ -57,7 +56,7 @@ static void backward_to_input(plim_net_emit *e, int32_t i, const char *op_suffix
   spec.n_out = 1;
   spec.out[0] = dx.value;
   plim_net_emit_op(e, layer->name, op_suffix, &spec);
-  hand_back(e, layer->in[0], dx);
+  plim_net_hand_back(e, layer->in[0], dx);
 }
 
 static void backward_bias(plim_net_emit *e, int32_t i, plim_net_ref dy) {
@@ -79,7 +78,7 @@ static void backward_product(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   const plim_net_emitted *at = &e->at[i];
   int conv = layer->kind == PLIM_NET_CONV2D;
-  plim_net_ref dy = gradient_of(e, i);
+  plim_net_ref dy = plim_net_gradient_of(e, i);
   if (layer->bias) backward_bias(e, i, dy);
   plim_shape shape = plim_net_weight_shape(e->net, layer);
   plim_net_ref gradient = plim_net_emit_value(e, layer->name, ".weight.grad", PLIM_ROLE_GRADIENT, &shape);
@@ -125,9 +124,9 @@ static void backward_batch_norm(plim_net_emit *e, int32_t i) {
   plim_net_ref dy;
   if (layer->attrs.add) {
     dy = backward_masked_sum(e, i, ".bwd_relu");
-    hand_back(e, layer->in[1], dy);
+    plim_net_hand_back(e, layer->in[1], dy);
   } else {
-    dy = gradient_of(e, i);
+    dy = plim_net_gradient_of(e, i);
   }
   plim_shape shape = plim_net_emit_statistics(layer);
   plim_net_ref gradient = plim_net_emit_value(e, layer->name, ".affine.grad", PLIM_ROLE_GRADIENT, &shape);
@@ -153,8 +152,8 @@ static void backward_batch_norm(plim_net_emit *e, int32_t i) {
 /* ReLU and addition, which may have one fused. The gradient of a plain addition is that of its addends. */
 static void backward_elementwise(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
-  plim_net_ref dx = layer->attrs.relu ? backward_masked_sum(e, i, ".bwd") : gradient_of(e, i);
-  for (int32_t k = 0; k < layer->n_in; k++) hand_back(e, layer->in[k], dx);
+  plim_net_ref dx = layer->attrs.relu ? backward_masked_sum(e, i, ".bwd") : plim_net_gradient_of(e, i);
+  for (int32_t k = 0; k < layer->n_in; k++) plim_net_hand_back(e, layer->in[k], dx);
 }
 
 static void backward_pool(plim_net_emit *e, int32_t i) {
@@ -166,13 +165,14 @@ static void backward_pool(plim_net_emit *e, int32_t i) {
                     (plim_op_spec){.kind = kind_of[layer->kind],
                                    .attrs = layer->attrs,
                                    .n_in = layer->kind == PLIM_NET_MAX_POOL ? 2 : 1,
-                                   .in = {gradient_of(e, i).value, e->at[i].saved.value}});
+                                   .in = {plim_net_gradient_of(e, i).value, e->at[i].saved.value}});
 }
 
 static void backward_flatten(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
-  hand_back(e, layer->in[0],
-            plim_net_emit_view(e, layer->name, ".dx", gradient_of(e, i), &e->net->layer[layer->in[0]].out));
+  plim_net_hand_back(
+      e, layer->in[0],
+      plim_net_emit_view(e, layer->name, ".dx", plim_net_gradient_of(e, i), &e->net->layer[layer->in[0]].out));
 }
 
 static void backward_dropout(plim_net_emit *e, int32_t i) {
@@ -180,7 +180,7 @@ static void backward_dropout(plim_net_emit *e, int32_t i) {
                     (plim_op_spec){.kind = PLIM_OP_DROPOUT_BWD,
                                    .attrs = e->net->layer[i].attrs,
                                    .n_in = 2,
-                                   .in = {gradient_of(e, i).value, e->at[i].saved.value}});
+                                   .in = {plim_net_gradient_of(e, i).value, e->at[i].saved.value}});
 }
 
 static void backward_loss(plim_net_emit *e, int32_t i) {
@@ -194,7 +194,7 @@ static void backward_activation(plim_net_emit *e, int32_t i) {
   backward_to_input(e, i, ".bwd",
                     (plim_op_spec){.kind = layer->kind == PLIM_NET_GELU ? PLIM_OP_GELU_BWD : PLIM_OP_SILU_BWD,
                                    .n_in = 2,
-                                   .in = {gradient_of(e, i).value, e->at[layer->in[0]].y.value}});
+                                   .in = {plim_net_gradient_of(e, i).value, e->at[layer->in[0]].y.value}});
 }
 
 /* Layer norm and RMS norm: one op makes both gradients. */
@@ -202,7 +202,7 @@ static void backward_norm(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   const int centred = layer->kind == PLIM_NET_LAYER_NORM;
   const char *suffix = centred ? ".affine" : ".scale";
-  plim_net_ref dy = gradient_of(e, i), dx = input_gradient(e, i, ".dx");
+  plim_net_ref dy = plim_net_gradient_of(e, i), dx = input_gradient(e, i, ".dx");
   plim_shape shape = plim_net_emit_norm(layer);
   plim_net_ref gradient =
       plim_net_emit_value(e, layer->name, centred ? ".affine.grad" : ".scale.grad", PLIM_ROLE_GRADIENT, &shape);
@@ -214,7 +214,7 @@ static void backward_norm(plim_net_emit *e, int32_t i) {
                        .n_out = 2,
                        .out = {dx.value, gradient.value}};
   plim_net_emit_op(e, layer->name, ".bwd", &spec);
-  hand_back(e, layer->in[0], dx);
+  plim_net_hand_back(e, layer->in[0], dx);
   plim_net_emit_update(e, layer->name, suffix, &e->at[i].affine, gradient, 0);
 }
 
@@ -223,7 +223,7 @@ static void backward_attention(plim_net_emit *e, int32_t i) {
   const plim_net_emitted *at = &e->at[i];
   plim_shape y = plim_net_emit_sequences(e->net, &layer->out);
   plim_shape x = plim_net_emit_sequences(e->net, &e->net->layer[layer->in[0]].out);
-  plim_net_ref dy = plim_net_emit_view(e, layer->name, ".dy", gradient_of(e, i), &y);
+  plim_net_ref dy = plim_net_emit_view(e, layer->name, ".dy", plim_net_gradient_of(e, i), &y);
   plim_net_ref dx = input_gradient(e, i, ".dx");
   plim_net_ref dqkv = plim_net_emit_view(e, layer->name, ".dqkv", dx, &x);
   plim_op_spec spec = {.kind = PLIM_OP_ATTENTION_BWD,
@@ -233,7 +233,7 @@ static void backward_attention(plim_net_emit *e, int32_t i) {
                        .n_out = 1,
                        .out = {dqkv.value}};
   plim_net_emit_op(e, layer->name, ".bwd", &spec);
-  hand_back(e, layer->in[0], dx);
+  plim_net_hand_back(e, layer->in[0], dx);
 }
 
 /* The words have two readers: what the loss hands back is added to. */
@@ -244,7 +244,7 @@ static void backward_embedding(plim_net_emit *e, int32_t i) {
   plim_shape y = plim_net_emit_sequences(e->net, &layer->out);
   plim_shape words = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){o->classes, layer->out.dim[1]});
   plim_shape positions = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){o->context, layer->out.dim[1]});
-  plim_net_ref dy = plim_net_emit_view(e, layer->name, ".dy", gradient_of(e, i), &y);
+  plim_net_ref dy = plim_net_emit_view(e, layer->name, ".dy", plim_net_gradient_of(e, i), &y);
   plim_net_ref dwords = plim_net_emit_value(e, layer->name, ".words.grad", PLIM_ROLE_GRADIENT, &words);
   plim_net_ref dpositions = plim_net_emit_value(e, layer->name, ".positions.grad", PLIM_ROLE_GRADIENT, &positions);
   plim_op_spec spec = {.kind = PLIM_OP_EMBEDDING_BWD,
@@ -271,7 +271,7 @@ static void backward_tied_loss(plim_net_emit *e, int32_t i) {
                        .n_out = 2,
                        .out = {dx.value, table->tied.value}};
   plim_net_emit_op(e, layer->name, ".bwd", &spec);
-  hand_back(e, layer->in[0], dx);
+  plim_net_hand_back(e, layer->in[0], dx);
 }
 
 static void (*const backward_of[PLIM_NET_KIND_COUNT])(plim_net_emit *, int32_t) = {
@@ -283,7 +283,8 @@ static void (*const backward_of[PLIM_NET_KIND_COUNT])(plim_net_emit *, int32_t) 
     [PLIM_NET_SOFTMAX_XENT] = backward_loss,    [PLIM_NET_EMBEDDING] = backward_embedding,
     [PLIM_NET_LAYER_NORM] = backward_norm,      [PLIM_NET_RMS_NORM] = backward_norm,
     [PLIM_NET_GELU] = backward_activation,      [PLIM_NET_SILU] = backward_activation,
-    [PLIM_NET_ATTENTION] = backward_attention,  [PLIM_NET_TIED_XENT] = backward_tied_loss};
+    [PLIM_NET_ATTENTION] = backward_attention,  [PLIM_NET_TIED_XENT] = backward_tied_loss,
+    [PLIM_NET_OP] = plim_net_emit_op_backward};
 
 void plim_net_emit_backward(plim_net_emit *e) {
   for (int32_t i = e->net->n_layers - 1; i >= 0; i--) {

@@ -65,9 +65,7 @@ plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *x) {
   return plim_shape_make(x->dtype, PLIM_FLAT, 3, (int64_t[]){x->dim[0] / context, context, x->dim[1]});
 }
 
-/* "<layer><suffix>" and the states of its update. */
-static plim_net_param persistent_param(plim_net_emit *e, const char *layer, const char *suffix,
-                                       const plim_shape *shape) {
+plim_net_param plim_net_emit_param(plim_net_emit *e, const char *layer, const char *suffix, const plim_shape *shape) {
   char name[EMIT_NAME_BYTES];
   const plim_net_optimizer *optimizer = plim_net_optimizer_of(e->net);
   plim_net_param param = {.value = plim_net_emit_value(e, layer, suffix, PLIM_ROLE_PARAM, shape)};
@@ -83,8 +81,8 @@ static void persistent_of_embedding(plim_net_emit *e, int32_t i) {
   const int64_t units = layer->out.dim[1];
   plim_shape words = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){o->classes, units});
   plim_shape positions = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){o->context, units});
-  e->at[i].weight = persistent_param(e, layer->name, ".words", &words);
-  e->at[i].positions = persistent_param(e, layer->name, ".positions", &positions);
+  e->at[i].weight = plim_net_emit_param(e, layer->name, ".words", &words);
+  e->at[i].positions = plim_net_emit_param(e, layer->name, ".positions", &positions);
   e->at[i].tied = no_ref;
   e->at[i].trains = 1;
 }
@@ -95,21 +93,23 @@ static void persistent_of_layer(plim_net_emit *e, int32_t i) {
   if (layer->kind == PLIM_NET_CONV2D || layer->kind == PLIM_NET_LINEAR) {
     plim_shape weight = plim_net_weight_shape(e->net, layer);
     plim_shape bias = plim_net_emit_vector(PLIM_F32, layer->out.dim[1]);
-    at->weight = persistent_param(e, layer->name, ".weight", &weight);
-    if (layer->bias) at->bias = persistent_param(e, layer->name, ".bias", &bias);
+    at->weight = plim_net_emit_param(e, layer->name, ".weight", &weight);
+    if (layer->bias) at->bias = plim_net_emit_param(e, layer->name, ".bias", &bias);
     at->trains = 1;
   } else if (layer->kind == PLIM_NET_BATCH_NORM) {
     plim_shape statistics = plim_net_emit_statistics(layer);
-    at->affine = persistent_param(e, layer->name, ".affine", &statistics);
+    at->affine = plim_net_emit_param(e, layer->name, ".affine", &statistics);
     at->running = plim_net_emit_value(e, layer->name, ".running", PLIM_ROLE_STATE, &statistics);
     at->trains = 1;
   } else if (layer->kind == PLIM_NET_LAYER_NORM || layer->kind == PLIM_NET_RMS_NORM) {
     const int centred = layer->kind == PLIM_NET_LAYER_NORM;
     plim_shape affine = plim_net_emit_norm(layer);
-    at->affine = persistent_param(e, layer->name, centred ? ".affine" : ".scale", &affine);
+    at->affine = plim_net_emit_param(e, layer->name, centred ? ".affine" : ".scale", &affine);
     at->trains = 1;
   } else if (layer->kind == PLIM_NET_EMBEDDING) {
     persistent_of_embedding(e, i);
+  } else if (layer->kind == PLIM_NET_OP) {
+    plim_net_emit_op_persistent(e, i);
   }
   for (int32_t k = 0; k < layer->n_in; k++) at->trains |= e->at[layer->in[k]].trains;
 }

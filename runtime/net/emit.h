@@ -51,6 +51,12 @@ typedef struct plim_net_emitted {
   int32_t n_grads;                     /* gradients of y handed back so far and not summed yet */
   plim_net_ref grad[2];
   int32_t n_sums; /* additions emitted for y's gradient */
+  /* PLIM_NET_OP: parameters; operands and outputs of the forward op; gradients of its operands, and whether they were
+   * handed on or used for an update */
+  plim_net_param param[PLIM_NET_PARAMS];
+  char suffix[PLIM_NET_PARAMS][PLIM_NET_SUFFIX_BYTES]; /* of their names */
+  plim_net_ref operand[PLIM_OP_MAX_IN], result[PLIM_OP_MAX_OUT], gradient[PLIM_OP_MAX_IN];
+  int32_t n_results, has_gradient[PLIM_OP_MAX_IN], is_used[PLIM_OP_MAX_IN];
 } plim_net_emitted;
 
 typedef struct plim_net_emit {
@@ -101,5 +107,17 @@ void plim_net_emit_persistent(plim_net_emit *e);
 
 void plim_net_emit_forward(plim_net_emit *e);
 void plim_net_emit_backward(plim_net_emit *e);
+
+/* The same for one layer of kind PLIM_NET_OP. */
+void plim_net_emit_op_persistent(plim_net_emit *e, int32_t i);
+void plim_net_emit_op_forward(plim_net_emit *e, int32_t i);
+void plim_net_emit_op_backward(plim_net_emit *e, int32_t i);
+
+/* The parameter "<layer><suffix>" and the states of its update. */
+plim_net_param plim_net_emit_param(plim_net_emit *e, const char *layer, const char *suffix, const plim_shape *shape);
+
+/* Hand a gradient to the tensor's maker; the gradient of a layer's tensor, as one value. */
+void plim_net_hand_back(plim_net_emit *e, int32_t tensor, plim_net_ref gradient);
+plim_net_ref plim_net_gradient_of(plim_net_emit *e, int32_t i);
 
 #endif

@@ -259,7 +259,8 @@ static void (*const forward_of[PLIM_NET_KIND_COUNT])(plim_net_emit *, int32_t) =
     [PLIM_NET_GELU] = forward_rows,
     [PLIM_NET_SILU] = forward_rows,
     [PLIM_NET_ATTENTION] = forward_attention,
-    [PLIM_NET_TIED_XENT] = forward_tied_loss};
+    [PLIM_NET_TIED_XENT] = forward_tied_loss,
+    [PLIM_NET_OP] = plim_net_emit_op_forward};
 
 void plim_net_emit_forward(plim_net_emit *e) {
   for (int32_t i = 0; i < e->net->n_layers; i++) forward_of[e->net->layer[i].kind](e, i);

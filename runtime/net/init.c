@@ -126,6 +126,34 @@ static int ends_with(const char *name, const char *suffix) {
   return n > m && strcmp(name + n - m, suffix) == 0;
 }
 
+/* The operand that the value is of the first op that reads it, or its cast; NULL when none does. */
+static const plim_op_operand *operand_of(const plim_graph *graph, int32_t value) {
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    const plim_op *op = &graph->op[o];
+    for (int32_t k = 0; k < op->n_in; k++) {
+      if (op->in[k] != value) continue;
+      if (op->kind != PLIM_OP_CAST) return plim_op_operand_at(plim_op_kind_row(op->kind)->in, k);
+      value = op->out[0];
+    }
+  }
+  return NULL;
+}
+
+/* A parameter of a layer that is an op by its row. */
+static int fill_by_row(const plim_graph *graph, int32_t value, uint64_t seed, float *x) {
+  const plim_value *v = &graph->value[value];
+  const plim_op_operand *operand = operand_of(graph, value);
+  if (!operand || graph->storage[v->storage].role != PLIM_ROLE_PARAM || v->shape.dtype != PLIM_F32) return 0;
+  if (operand->contents == PLIM_CONTENTS_WEIGHTS) {
+    fill_weight(graph, value, seed, x);
+  } else if (operand->contents == PLIM_CONTENTS_ONES) {
+    for (int64_t i = 0; i < v->bytes / (int64_t)sizeof *x; i++) x[i] = 1;
+  } else {
+    fill_zero(graph, value, seed, x);
+  }
+  return 1;
+}
+
 plim_status plim_net_init(const plim_graph *graph, int32_t value, uint64_t seed, void *host) {
   if (value < 0 || value >= graph->n_values) {
     return plim_fail(graph->ctx, PLIM_EUSAGE, "there is no value %d; the graph has %d", value, graph->n_values);
@@ -139,6 +167,7 @@ plim_status plim_net_init(const plim_graph *graph, int32_t value, uint64_t seed,
     rule->fill(graph, value, seed, host);
     return PLIM_OK;
   }
+  if (fill_by_row(graph, value, seed, host)) return PLIM_OK;
   return plim_fail(graph->ctx, PLIM_EUSAGE, "value '%s' (role %s) has no starting contents", v->name,
                    plim_role_name(role));
 }

@@ -5,7 +5,7 @@
 
 #include "runtime/net/net.h"
 
-enum { PLIM_NET_NAME_BYTES = 64 };
+enum { PLIM_NET_NAME_BYTES = 64, PLIM_NET_PARAMS = 3, PLIM_NET_SUFFIX_BYTES = 32 };
 
 typedef enum plim_net_kind {
   PLIM_NET_IMAGE,
@@ -27,6 +27,7 @@ typedef enum plim_net_kind {
   PLIM_NET_SILU,
   PLIM_NET_ATTENTION,
   PLIM_NET_TIED_XENT,
+  PLIM_NET_OP, /* any op kind, by its row (runtime/net/op_layers.c) */
   PLIM_NET_KIND_COUNT
 } plim_net_kind;
 
@@ -34,11 +35,15 @@ typedef struct plim_net_layer {
   plim_net_kind kind;
   char name[PLIM_NET_NAME_BYTES];
   int32_t n_in;
-  plim_tensor in[2]; /* batch norm with attrs.add: x, shortcut */
+  plim_tensor in[PLIM_OP_MAX_IN]; /* batch norm with attrs.add: x, shortcut */
   plim_attrs attrs;
   int32_t bias;   /* conv2d, linear: 1 = a bias is added */
   int32_t heads;  /* attention */
   plim_shape out; /* of the tensor it makes; softmax_xent: of the logits */
+  /* PLIM_NET_OP: its operands are the tensors, then the parameters; the outputs after the first */
+  plim_op_kind op;
+  int32_t n_params, n_out;
+  plim_shape param[PLIM_NET_PARAMS], more[PLIM_OP_MAX_OUT - 1];
 } plim_net_layer;
 
 struct plim_net {

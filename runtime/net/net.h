@@ -72,6 +72,12 @@ plim_tensor plim_net_global_avg_pool(plim_net *net, const char *name, plim_tenso
 plim_tensor plim_net_flatten(plim_net *net, const char *name, plim_tensor x); /* a view [N, C*H*W], memory order */
 plim_tensor plim_net_linear(plim_net *net, const char *name, plim_tensor x, int units);
 plim_tensor plim_net_dropout(plim_net *net, const char *name, plim_tensor x, float drop);
+/* A layer of any kind of class pure whose row has shape rules for its outputs and gradients: built-in or a program's
+ * own (plim_op_kind_add). Operands are the tensors [n_in], then the parameters [n_params, at most 3], whose sizes
+ * `param` has; the layer's tensor is the first output. `attrs` NULL: none. Operand o of layer L is the parameter "L.o".
+ * It starts with small normal numbers, ones or zeros, as the row's contents say: weights, ones, or else. */
+plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, const plim_attrs *attrs, int32_t n_in,
+                        const plim_tensor *in, int32_t n_params, const plim_shape *param);
 void plim_net_softmax_xent(plim_net *net, plim_tensor logits); /* the loss; once */
 
 /* Layers over tokens, with x [N][C], N = batch * context.

@@ -1,0 +1,290 @@
+/* Layers of any kind of op: what a layer makes, reads and hands back follows from the row of its kind. The shape rules
+ * give the outputs, operands after the tensors are parameters, and the row's gradients are the backward ops.
+ *
+ * Names: operand o of layer L is the value "L.o", the first output "L". The gradient of a parameter is "L.o.grad", that
+ * of a tensor "L.do". A parameter is updated as soon as no later gradient of the layer reads it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/net/emit.h"
+
+enum { SUFFIX_BYTES = PLIM_NET_SUFFIX_BYTES, WHY_BYTES = 192 };
+
+/* ---- the layer ---- */
+
+static plim_shape operand_shape(const plim_net *net, const plim_op_row *row, int32_t k, const plim_shape *param) {
+  plim_shape shape = *param;
+  const plim_op_operand *operand = plim_op_operand_at(row->in, k);
+  shape.dtype = operand && operand->type == 't' ? plim_net_dtype(net) : PLIM_F32;
+  return shape;
+}
+
+/* The op of a layer with the shapes of its inputs, as it reads them. */
+static int describe(plim_net *net, const char *name, const plim_net_layer *layer, plim_op_desc *op) {
+  const plim_op_row *row = plim_op_kind_row(layer->op);
+  *op = (plim_op_desc){.kind = layer->op, .attrs = layer->attrs, .n_in = layer->n_in + layer->n_params};
+  for (int32_t k = 0; k < layer->n_in; k++) {
+    const plim_shape *shape = plim_net_shape(net, name, layer->in[k]);
+    if (!shape) return 0;
+    op->in[k] = *shape;
+  }
+  for (int32_t k = 0; k < layer->n_params; k++) {
+    op->in[layer->n_in + k] = operand_shape(net, row, layer->n_in + k, &layer->param[k]);
+  }
+  return 1;
+}
+
+static plim_tensor refuse(plim_net *net, const char *name, const char *why) {
+  return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %s", name, why);
+}
+
+plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, const plim_attrs *attrs, int32_t n_in,
+                        const plim_tensor *in, int32_t n_params, const plim_shape *param) {
+  const plim_op_row *row = plim_op_kind_row(kind);
+  plim_op_desc op;
+  char why[WHY_BYTES];
+  if (net->status != PLIM_OK) return -1;
+  if (!row || kind == PLIM_OP_CUSTOM) return refuse(net, name, "no kind of op with a row has that number");
+  if (row->cls != PLIM_OP_PURE) return refuse(net, name, "only ops of class pure are layers");
+  if (n_in < 1 || n_params < 0 || n_params > PLIM_NET_PARAMS || n_in + n_params > PLIM_OP_MAX_IN) {
+    return refuse(net, name, "1 to 8 operands, of them the first a tensor and at most 3 parameters, are allowed");
+  }
+  plim_net_layer layer = {.kind = PLIM_NET_OP, .op = kind, .n_in = n_in, .n_params = n_params};
+  if (attrs) layer.attrs = *attrs;
+  memcpy(layer.in, in, (size_t)n_in * sizeof *in);
+  for (int32_t k = 0; k < n_params; k++) {
+    layer.param[k] = plim_shape_make(PLIM_F32, PLIM_FLAT, param[k].rank, param[k].dim);
+  }
+  if (!describe(net, name, &layer, &op)) return -1;
+  if (!plim_op_infer(&op, plim_op_operands_most(row->out), why, sizeof why)) return refuse(net, name, why);
+  layer.out = op.out[0];
+  memcpy(layer.more, op.out + 1, sizeof layer.more);
+  layer.n_out = op.n_out;
+  return plim_net_append(net, name, &layer);
+}
+
+/* ---- forward ---- */
+
+static void suffix_of(char suffix[SUFFIX_BYTES], const char *before, const char *operand, const char *after) {
+  (void)snprintf(suffix, SUFFIX_BYTES, "%s%.20s%s", before, operand, after);
+}
+
+void plim_net_emit_op_persistent(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_op_row *row = plim_op_kind_row(layer->op);
+  for (int32_t k = 0; k < layer->n_params; k++) {
+    char *suffix = e->at[i].suffix[k];
+    suffix_of(suffix, ".", plim_op_operand_at(row->in, layer->n_in + k)->name, "");
+    e->at[i].param[k] = plim_net_emit_param(e, layer->name, suffix, &layer->param[k]);
+    e->at[i].trains = 1;
+  }
+}
+
+/* A parameter as the op reads it: itself, or its cast. */
+static plim_net_ref factor_of(plim_net_emit *e, int32_t i, int32_t k) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_op_operand *operand = plim_op_operand_at(plim_op_kind_row(layer->op)->in, layer->n_in + k);
+  const plim_net_ref param = e->at[i].param[k].value;
+  if (operand->type != 't') return param;
+  return plim_net_emit_factor(e, layer->name, e->at[i].suffix[k], param, &layer->param[k]);
+}
+
+/* An evaluation has no outputs that only backward ops read. */
+void plim_net_emit_op_forward(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_op_row *row = plim_op_kind_row(layer->op);
+  plim_net_emitted *at = &e->at[i];
+  char suffix[SUFFIX_BYTES];
+  plim_op_spec spec = {.kind = layer->op, .attrs = layer->attrs, .n_in = layer->n_in + layer->n_params};
+  for (int32_t k = 0; k < spec.n_in; k++) {
+    at->operand[k] = k < layer->n_in ? e->at[layer->in[k]].y : factor_of(e, i, k - layer->n_in);
+    spec.in[k] = at->operand[k].value;
+  }
+  spec.n_out = e->training && at->trains ? layer->n_out : plim_op_operands_least(row->out);
+  for (int32_t k = 0; k < spec.n_out; k++) {
+    suffix_of(suffix, k ? "." : "", k ? row->out[k].name : "", "");
+    at->result[k] =
+        plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_ACTIVATION, k ? &layer->more[k - 1] : &layer->out);
+    spec.out[k] = at->result[k].value;
+  }
+  at->n_results = spec.n_out;
+  at->y = at->result[0];
+  plim_net_emit_op(e, layer->name, "", &spec);
+}
+
+/* ---- backward ---- */
+
+typedef struct word {
+  const char *text;
+  int length;
+} word;
+
+static int next_word(const char **at, word *w) {
+  *at += strspn(*at, " ");
+  *w = (word){*at, (int)strcspn(*at, " ")};
+  *at += w->length;
+  return w->length > 0;
+}
+
+static int is_word(const word *w, const char *name) {
+  return (int)strlen(name) == w->length && strncmp(w->text, name, (size_t)w->length) == 0;
+}
+
+static int32_t find_operand(const plim_op_operand *list, int32_t n, const word *w) {
+  for (int32_t k = 0; k < n; k++) {
+    if (is_word(w, plim_op_operand_at(list, k)->name)) return k;
+  }
+  return -1;
+}
+
+/* An input of a backward op: an operand of the forward op, or "d" and the name of an output or of an input whose
+ * gradient is there already. */
+static plim_net_ref find_read(plim_net_emit *e, int32_t i, word w) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_op_row *row = plim_op_kind_row(layer->op);
+  const plim_net_emitted *at = &e->at[i];
+  const word rest = {w.text + 1, w.length - 1};
+  const int optional = w.text[w.length - 1] == '?';
+  w.length -= optional;
+  int32_t k = find_operand(row->in, layer->n_in + layer->n_params, &w);
+  if (k >= 0) return at->operand[k];
+  k = find_operand(row->out, at->n_results, &w);
+  if (k >= 0) return at->result[k];
+  if (w.text[0] == 'd' && is_word(&rest, row->out[0].name)) return plim_net_gradient_of(e, i);
+  k = w.text[0] == 'd' ? find_operand(row->in, layer->n_in + layer->n_params, &rest) : -1;
+  if (k >= 0 && at->has_gradient[k]) return at->gradient[k];
+  if (!optional && e->status == PLIM_OK) {
+    e->status = plim_fail(e->net->ctx, PLIM_EUSAGE, "layer '%s': the gradients of %s read '%.*s', which is not there",
+                          layer->name, row->name, w.length, w.text);
+  }
+  return (plim_net_ref){-1, -1};
+}
+
+/* The attributes that both kinds have, by name. */
+static plim_attrs shared_attrs(const plim_net_layer *layer, plim_op_kind to) {
+  plim_attrs attrs = {.eps = 0};
+  const plim_attr *a, *b;
+  for (int i = 0; (a = plim_op_kind_attr(to, i)) != NULL; i++) {
+    for (int j = 0; (b = plim_op_kind_attr(layer->op, j)) != NULL; j++) {
+      if (strcmp(a->name, b->name) != 0 || a->type != b->type || a->count != b->count) continue;
+      for (int k = 0; k < a->count; k++) {
+        if (a->type == PLIM_ATTR_FLOAT) {
+          plim_attr_set_float(a, &attrs, k, plim_attr_float(b, &layer->attrs, k));
+        } else {
+          plim_attr_set_int(a, &attrs, k, plim_attr_int(b, &layer->attrs, k));
+        }
+      }
+    }
+  }
+  return attrs;
+}
+
+static int is_wanted(const plim_net_emit *e, int32_t i, int32_t k) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  return k >= layer->n_in || e->at[layer->in[k]].trains;
+}
+
+/* Is an input among those that the gradient is of, and wanted? */
+static int any_wanted(const plim_net_emit *e, int32_t i, const plim_op_gradient *g) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const char *of = g->of;
+  int any = 0;
+  for (word w; next_word(&of, &w);) {
+    const int32_t k = find_operand(plim_op_kind_row(layer->op)->in, layer->n_in + layer->n_params, &w);
+    any |= k >= 0 && is_wanted(e, i, k);
+  }
+  return any;
+}
+
+static void new_gradient(plim_net_emit *e, int32_t i, int32_t k, plim_op_spec *spec) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const char *name = plim_op_operand_at(plim_op_kind_row(layer->op)->in, k)->name;
+  char suffix[SUFFIX_BYTES];
+  const int is_param = k >= layer->n_in;
+  const plim_shape *shape = is_param ? &layer->param[k - layer->n_in] : &e->net->layer[layer->in[k]].out;
+  suffix_of(suffix, is_param ? "." : ".d", name, is_param ? ".grad" : "");
+  e->at[i].gradient[k] = plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, shape);
+  e->at[i].has_gradient[k] = 1;
+  spec->out[spec->n_out++] = e->at[i].gradient[k].value;
+}
+
+static void emit_gradient(plim_net_emit *e, int32_t i, const plim_op_gradient *g) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_op_row *row = plim_op_kind_row(layer->op);
+  plim_op_spec spec = {.kind = g->kind, .phase = PLIM_PHASE_BACKWARD, .attrs = shared_attrs(layer, g->kind)};
+  const char *of = g->of, *from = g->from;
+  char suffix[SUFFIX_BYTES];
+  word first = {g->of, (int)strcspn(g->of, " ")};
+  for (word w; next_word(&from, &w);) {
+    const plim_net_ref read = find_read(e, i, w);
+    if (read.value >= 0 && spec.n_in < PLIM_OP_MAX_IN) spec.in[spec.n_in++] = read.value;
+  }
+  for (word w; next_word(&of, &w) && e->status == PLIM_OK;) {
+    const int32_t k = find_operand(row->in, layer->n_in + layer->n_params, &w);
+    if (k >= 0) new_gradient(e, i, k, &spec);
+  }
+  (void)snprintf(suffix, sizeof suffix, ".bwd_%.*s", first.length > 20 ? 20 : first.length, first.text);
+  plim_net_emit_op(e, layer->name, suffix, &spec);
+}
+
+/* Does a gradient after the one at `from` read the parameter? */
+static int is_read_later(const plim_net_emit *e, int32_t i, int from, const char *name) {
+  const plim_op_row *row = plim_op_kind_row(e->net->layer[i].op);
+  for (int g = from + 1; g < PLIM_ROW_GRADIENTS && row->gradient[g].of; g++) {
+    const char *reads = row->gradient[g].from;
+    if (!any_wanted(e, i, &row->gradient[g])) continue;
+    for (word w; next_word(&reads, &w);) {
+      if (is_word(&w, name)) return 1;
+    }
+  }
+  return 0;
+}
+
+/* Hand gradients of tensors on, and update the parameters whose last reader has been emitted. */
+static void use_gradients(plim_net_emit *e, int32_t i, int g) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_op_row *row = plim_op_kind_row(layer->op);
+  plim_net_emitted *at = &e->at[i];
+  for (int32_t k = 0; k < layer->n_in + layer->n_params; k++) {
+    const char *name = plim_op_operand_at(row->in, k)->name;
+    if (!at->has_gradient[k] || at->is_used[k]) continue;
+    if (k < layer->n_in) {
+      plim_net_hand_back(e, layer->in[k], at->gradient[k]);
+    } else if (is_read_later(e, i, g, name)) {
+      continue;
+    } else {
+      const int32_t p = k - layer->n_in;
+      plim_net_emit_update(e, layer->name, at->suffix[p], &at->param[p], at->gradient[k], layer->param[p].rank > 1);
+    }
+    at->is_used[k] = 1;
+  }
+}
+
+static int32_t operand_of(const plim_net_layer *layer, const char *name) {
+  const word w = {name, (int)strlen(name)};
+  return find_operand(plim_op_kind_row(layer->op)->in, layer->n_in + layer->n_params, &w);
+}
+
+void plim_net_emit_op_backward(plim_net_emit *e, int32_t i) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_op_row *row = plim_op_kind_row(layer->op);
+  for (int g = 0; g < PLIM_ROW_GRADIENTS && row->gradient[g].of; g++) {
+    const plim_op_gradient *gradient = &row->gradient[g];
+    if (!any_wanted(e, i, gradient)) continue;
+    if (gradient->kind == PLIM_OP_CUSTOM) {
+      const int32_t k = operand_of(layer, gradient->of);
+      const word from = {gradient->from, (int)strlen(gradient->from)};
+      if (k >= 0 && k < layer->n_in) plim_net_hand_back(e, layer->in[k], find_read(e, i, from));
+    } else {
+      emit_gradient(e, i, gradient);
+    }
+    use_gradients(e, i, g);
+  }
+  for (int32_t k = 0; k < layer->n_in + layer->n_params && e->status == PLIM_OK; k++) {
+    const char *name = plim_op_operand_at(row->in, k)->name;
+    if (!is_wanted(e, i, k) || plim_op_has_gradient(row, name)) continue;
+    e->status =
+        plim_fail(e->net->ctx, PLIM_EUSAGE, "layer '%s': the row of %s has no gradient of '%s', which is trained",
+                  layer->name, row->name, name);
+  }
+}
