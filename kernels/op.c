@@ -142,11 +142,13 @@ static plim_dtype fixed_type(char letter) {
   }
 }
 
-/* Do the operands of one list have their types? `type` PLIM_DTYPE_COUNT: the op's own is not known yet. */
+/* Do the operands of one list have their types, and strides only where they may? `type` PLIM_DTYPE_COUNT: the op's own
+ * is not known yet. */
 static int types_fit(const plim_op_operand *list, const plim_shape *shape, int count, plim_dtype *type) {
   for (int i = 0; i < count; i++) {
     const plim_op_operand *operand = plim_op_operand_at(list, i);
     const plim_dtype is = shape[i].dtype;
+    if (operand && !operand->strided && plim_shape_is_strided(&shape[i])) return 0;
     if (!operand || operand->type == '*') continue;
     if (operand->type == 't') {
       if (*type == PLIM_DTYPE_COUNT && (is == PLIM_F32 || is == PLIM_BF16)) *type = is;

@@ -295,6 +295,10 @@ static const char *operands_fault(const plim_op_row *row) {
   if (!fault) fault = list_fault(row->out, PLIM_OP_MAX_OUT);
   if (!fault) fault = list_fault(row->upd, PLIM_OP_MAX_UPD);
   if (fault) return fault;
+  for (int i = 0; i < PLIM_OP_MAX_OUT; i++) {
+    if ((row->out[i].name && row->out[i].strided) || (row->upd[i].name && row->upd[i].strided))
+      return "only inputs may have strides";
+  }
   const int effect = row->cls == PLIM_OP_EFFECT;
   if (effect && (row->out[0].name || !row->upd[0].name)) return "an effect op has updates and no outputs";
   if (!effect && (!row->out[0].name || row->upd[0].name)) return "an op that is no effect has outputs and no updates";

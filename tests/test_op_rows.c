@@ -136,6 +136,7 @@ Test(op_rows, rows_with_faults_are_refused_with_a_sentence) {
   REFUSED("more than seven letters", row.in[0].shape = "channels");
   REFUSED("a size of zero", row.in[0].shape = "0C");
   REFUSED("have no size that they are below", row.in[0].contents = PLIM_CONTENTS_INDICES);
+  REFUSED("only inputs may have strides", row.out[0].strided = 1);
   REFUSED("an effect op has", row.cls = PLIM_OP_EFFECT);
   REFUSED("is no effect has", row.upd[0] = row.in[0]);
   REFUSED("no built-in attribute", row.attrs = "eps epsilon");

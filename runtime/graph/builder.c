@@ -198,6 +198,16 @@ static const int32_t *inputs_of(const plim_op_spec *s) {
   return s->many_in ? s->many_in : s->in;
 }
 
+/* Results are dense: what lies between strides would be written by no one, or by two. */
+static plim_status check_dense(const plim_graph_builder *b, const plim_op_spec *s, const int32_t *value, int32_t n) {
+  for (int32_t i = 0; i < n; i++) {
+    if (!plim_shape_is_strided(&b->value[value[i]].value.shape)) continue;
+    return plim_fail(b->ctx, PLIM_EDATA, "op '%.255s' writes '%.255s', which has strides: only inputs may", s->name,
+                     b->chars + b->value[value[i]].name);
+  }
+  return PLIM_OK;
+}
+
 static void take_shapes(const plim_graph_builder *b, const int32_t *value, int32_t count, plim_shape *shape) {
   for (int32_t i = 0; i < count; i++) shape[i] = b->value[value[i]].value.shape;
 }
@@ -220,6 +230,8 @@ static plim_status check_spec(const plim_graph_builder *b, plim_op_spec *s) {
   PLIM_TRY(check_operands(b, s->name, "in", inputs_of(s), s->n_in, most_in));
   PLIM_TRY(check_operands(b, s->name, "out", s->out, s->n_out, PLIM_OP_MAX_OUT));
   PLIM_TRY(check_operands(b, s->name, "upd", s->upd, s->n_upd, PLIM_OP_MAX_UPD));
+  PLIM_TRY(check_dense(b, s, s->out, s->n_out));
+  PLIM_TRY(check_dense(b, s, s->upd, s->n_upd));
   if (s->cls == PLIM_OP_EFFECT && (s->n_out > 0 || s->n_upd == 0)) {
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': an effect op updates at least one value and has no outputs, not %d",
                      s->name, s->n_out);

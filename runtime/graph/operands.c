@@ -40,10 +40,20 @@ static plim_status check_rules(plim_context *ctx, const char *name, const plim_o
   return plim_fail(ctx, PLIM_EDATA, "op '%.255s': %s", name, why);
 }
 
+static int has_strides(const plim_shape *shape, int32_t n) {
+  int any = 0;
+  for (int32_t i = 0; i < n; i++) any |= plim_shape_is_strided(&shape[i]);
+  return any;
+}
+
 plim_status plim_operands_check_types(plim_context *ctx, const char *name, const plim_op_desc *op) {
   plim_dtype type;
+  char why[RULES_TEXT];
   char text[TYPES_TEXT] = "";
   if (plim_op_type(op, &type)) return check_rules(ctx, name, op);
+  if (has_strides(op->in, op->n_in) && !plim_op_fits(op, NULL, why, sizeof why)) {
+    return plim_fail(ctx, PLIM_EDATA, "op '%.255s': %s", name, why);
+  }
   int used = append_types(text, 0, "in ", op->in, op->n_in);
   used = append_types(text, used, ", out ", op->out, op->n_out);
   (void)append_types(text, used, ", upd ", op->upd, op->n_upd);
