@@ -51,12 +51,14 @@ typedef struct plim_kernel_args {
 /* A program's own kernel for one op kind of one device (plim_device_add_kernel). It is profiled, planned and captured
  * like the built-in ones. The functions return PLIM_KERNEL_OK or another of the results above; `list` counts.
  *   name     the only variant, without workspace, where `list` is NULL. A kernel that gives other bits than before
- * needs another name: measured times are kept by it list     writes at most `capacity` variants (zeroed before) and
- * returns how many it has for the op, at most 16; 0 when it does not serve it. An empty label means that no other
- * variant has these bits prepare  what `run` needs for a variant of an op; NULL: *state is `user` run      cpu:
- * computes, `queue` is NULL. cuda: puts its work on `queue`, a cudaStream_t that may be capturing, and does not wait.
- * It allocates nothing, touches nothing but operands and workspace, and gives equal bits for equal operands. Declared
- * in-place pairs may alias free     gives back what prepare made; NULL: nothing */
+ *            needs another name: measured times are kept by it
+ *   list     writes at most `capacity` variants (zeroed before) and returns how many it has for the op, at most 16; 0
+ *            when it does not serve it. An empty label means that no other variant has these bits
+ *   prepare  what `run` needs for a variant of an op; NULL: *state is `user`
+ *   run      cpu: computes, `queue` is NULL. cuda: puts its work on `queue`, a cudaStream_t that may be capturing, and
+ *            does not wait. It allocates nothing, touches nothing but operands and workspace, and gives equal bits for
+ *            equal operands. Declared in-place pairs may alias
+ *   free     gives back what prepare made; NULL: nothing */
 typedef struct plim_own_kernel {
   size_t struct_bytes; /* sizeof(plim_own_kernel) */
   const char *name;

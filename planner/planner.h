@@ -207,7 +207,7 @@ int plim_planner_obeys(int32_t row, plim_plan_effort effort);
  * plim_plan and plim_progress, each with the fields that a caller needs who builds a graph and plans it.
  *   type    out  name of the struct, a static string
  *   field   out  name of the field; "" in the row of the struct itself, which comes before those of its fields
- *   offset  out  bytes from the begin of the struct
+ *   offset  out  bytes from the start of the struct
  *   bytes   out  of the field, or of the struct
  * Returns 1, or 0 where there is no such row. Thread-safe. */
 int plim_struct_field(int32_t place, const char **type, const char **field, size_t *offset, size_t *bytes);

@@ -211,7 +211,7 @@ int64_t plim_cut_flow_work(const plim_cut_flow *flow);
  *
  * Costs are not negative, so that "every slack basic, every column at its cheaper bound" is a start; adding a row and
  * changing a bound keep what the method needs. Doubles: its answers are suggestions, proofs are made from the
- * multipliers in integers (certificate.h). */
+ * multipliers in integers (plim_cut_certify). */
 
 typedef struct plim_lp plim_lp;
 
@@ -300,7 +300,7 @@ PLIM_MUST_USE plim_status plim_cut_ascend(plim_cut_ascent *ascent, int (*stop)(v
                                           int32_t *impossible);
 
 /* The rows, and the multipliers [rows.n] of the best bound: any multipliers prove something, in integers
- * (certificate.h). */
+ * (plim_cut_certify). */
 const plim_cut_rows *plim_cut_ascent_rows(const plim_cut_ascent *ascent);
 const double *plim_cut_ascent_multipliers(const plim_cut_ascent *ascent);
 /* A point near the optimum of the relaxation, x [n_columns] in [0, 1]; it may violate rows a little. */
@@ -473,8 +473,9 @@ void plim_cut_solution_round(plim_cut_solver *solver, const double *x);
 
 /* Walks program order. At each cut, what the solution recomputes after it is evicted; it is recomputed when it is read.
  * Each column of the solution gives at most one run more, so the time is at most the solution's. The peak may exceed
- * the budget, since the model does not see the bytes that recomputing itself takes. model     of program order solution
- * [n_columns] */
+ * the budget, since the model does not see the bytes that recomputing itself takes.
+ *   model     in  of program order
+ *   solution  [n_columns]  in  1: the column's op is recomputed */
 PLIM_MUST_USE plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, const uint8_t *solution,
                                         int64_t budget_bytes, plim_schedule *out);
 

@@ -259,7 +259,7 @@ static double share_of(plim_cut_flow *f, int32_t op, const double *x, const doub
   return least;
 }
 
-/* Set the needed items and the sinks. Ops that cannot be recomputed are open sinks from the begin. */
+/* Set the needed items and the sinks. Ops that cannot be recomputed are open sinks from the start. */
 static void begin(plim_cut_flow *f, const double *x, const double *price) {
   const plim_problem *p = f->problem;
   int32_t v = f->cut->op;

@@ -2,7 +2,7 @@
  *
  *   demand, forward, checkpoints    a set of checkpoints, and the schedule that follows from it (Chen)
  *   stages, costs, rotor, runner    the step as a chain of stages, Rotor's recurrence over it, and a schedule from its
- * moves
+ *                                   moves
  *
  * Every set of checkpoints and every sequence of moves gives a valid schedule: what a run misses is recomputed on
  * demand. Only the figures of a recurrence can be wrong. The incumbent evaluates each schedule on the real graph. */

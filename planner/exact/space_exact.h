@@ -1,10 +1,11 @@
 /* Plans over spaces and queues: recompute, paging and placement, by local search or integer programming.
  *
  *   search   least time, sum of times or energy, without a solver, for graphs of any size. Programs begin with its
- * plan, and end with it where the solver ends without a better one. poet     least energy, recompute and paging of one
- * device; the deadline bounds compute. Patil et al., ICML 2022. xengine  least sum of times, recompute and placement on
- * several devices, a budget each. Schuler et al., ACM TACO 2022, with memory counted by device. milp     least time or
- * energy, recompute and paging of one device, copies beside compute. */
+ *            plan, and end with it where the solver ends without a better one
+ *   poet     least energy, recompute and paging of one device; the deadline bounds compute. Patil et al., ICML 2022
+ *   xengine  least sum of times, recompute and placement on several devices, a budget each. Schuler et al., ACM TACO
+ *            2022, with memory counted by device
+ *   milp     least time or energy; recompute, paging and placement over any spaces, copies beside compute */
 #ifndef PLIM_PLANNER_EXACT_SPACE_EXACT_H
 #define PLIM_PLANNER_EXACT_SPACE_EXACT_H
 

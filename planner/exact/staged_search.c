@@ -7,10 +7,12 @@
  * the best is proved.
  *
  * Decisions, with restarts between them:
- *   BY_BYTES       at the step that is hardest to bring within the limit, the repeat that frees most bytes for its
- * time, as late as its reader allows; a little at random BY_CONFLICTS   the variable of most recent conflicts, at its
- * stage in the best schedule neighbourhood  most of the best schedule is decided at once, and the rest is searched
- * within few conflicts Clauses hold everywhere, and all searches share them. Sources: Luby, Sinclair, Zuckerman 1993;
+ *   BY_BYTES       at the command that is hardest to bring within the limit, the repeat that frees most bytes for its
+ *                  time, as late as its reader allows; a little at random
+ *   BY_CONFLICTS   the variable of most recent conflicts, at its stage in the best schedule
+ *   neighbourhood  most of the best schedule is decided at once, and the rest is searched within few conflicts
+ *
+ * Clauses hold everywhere, and all searches share them. Sources: Luby, Sinclair, Zuckerman 1993;
  * Moskewicz et al., Chaff, DAC 2001; Shaw, CP 1998. */
 #include "planner/exact/staged_search.h"
 

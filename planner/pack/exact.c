@@ -2,14 +2,20 @@
  *
  * Every packing can be pushed down until each box lies at offset 0 or on another box. Its boxes can then be placed in
  * nondecreasing order of offset. So a node takes the unplaced box that can lie lowest, and decides: it lies there, or
- * it does not. Each unplaced box has two figures: low    the lowest offset that the placed boxes leave it least  the
- * lowest offset that the decisions leave it; above `low` where it was refused its place, since an unplaced box must
- * then come below it A branch ends where section floor   in some section of time, the unplaced boxes, stacked in order
- * of `least`, exceed the capacity dominance       another unplaced box would fit entirely below the box: that is
- * another branch no support      nothing can come below a box that was refused its lowest place memo            the
- * same boxes with the same `least` have failed before, in this search or in an earlier one; such states are remembered
- * by a 64-bit hash Where no unplaced box spans the border between two sections, the problem falls into parts. They are
- * solved one after the other; where one fails, all fail. Of boxes that are equal in time and size, one order is tried.
+ * it does not. Each unplaced box has two figures:
+ *   low    the lowest offset that the placed boxes leave it
+ *   least  the lowest offset that the decisions leave it; above `low` where it was refused its place, since an unplaced
+ *          box must then come below it
+ *
+ * A branch ends for one of four reasons:
+ *   section floor  in some section of time, the unplaced boxes, stacked in order of `least`, exceed the capacity
+ *   dominance      another unplaced box would fit entirely below the box: that is another branch
+ *   no support     nothing can come below a box that was refused its lowest place
+ *   memo           the same boxes with the same `least` have failed before, in this search or in an earlier one; such
+ *                  states are remembered by a 64-bit hash
+ *
+ * Where no unplaced box spans the border between two sections, the problem falls into parts. They are solved one after
+ * the other; where one fails, all fail. Of boxes that are equal in time and size, one order is tried.
  *
  * Among boxes of equal `least`, one that is alone in some section comes first; else the static order decides. Boxes
  * whose placement often failed at once come earlier in later restarts (exact_order.c).

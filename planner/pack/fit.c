@@ -5,7 +5,7 @@
  *   list  all placed boxes sorted by offset; those that do not overlap in time are passed over. For plain boxes. Where
  *         thousands overlap, this is twenty times as fast as to list and sort them.
  *   tree  over the boxes by begin; each node has the latest end of what is placed below it, and finds those that
- * overlap. For boxes with gaps, hints or alignments of their own, and for very many boxes of which few overlap.
+ *         overlap. For boxes with gaps, hints or alignments of their own, and for very many boxes of which few overlap.
  * Invariant: placed boxes do not overlap. Source: Moffitt, MiniMalloc, ASPLOS 2023 (greedy part). */
 #include "planner/pack/pack_internal.h"
 #include "planner/pack/pack_tuning.h"

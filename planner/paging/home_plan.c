@@ -157,7 +157,7 @@ static int64_t link_ns(const plim_paging *o, int in, int64_t bytes) {
   return o->latency_ns[in] + (ns < 0x1p53 ? (int64_t)ns : INT64_C(1) << 53);
 }
 
-/* Homes lie one after another from the begin of the page space, in every step of a program. */
+/* Homes lie one after another from the start of the page space, in every step of a program. */
 static void add_homes(homing *h) {
   int64_t offset = 0;
   for (int32_t s = 0, kept = 0; s < h->g->n_storages; s++) {

@@ -197,8 +197,9 @@ typedef plim_status plim_plan_maker(plim_context *ctx, const plim_graph *graph, 
                                     const plim_plan_options *options, plim_plan **out);
 
 /* A plan in which they are at home in options->paging's space, copied in before the update and out after it. `make`
- * plans the rest; with paging->homes 1 without paging. keep_all_ns  in  of the plan; its bound is the same PLIM_ENOFIT:
- * none was found. Needs a space, and no second device. */
+ * plans the rest; with paging->homes 1 without paging.
+ *   keep_all_ns  in  of the plan; its bound is the same
+ * PLIM_ENOFIT: none was found. Needs a space, and no second device. */
 PLIM_MUST_USE plim_status plim_home_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                          const plim_plan_options *options, int64_t keep_all_ns, plim_plan_maker *make,
                                          plim_plan **out);

@@ -59,7 +59,7 @@ int32_t plim_memory_profile_find_above(const plim_memory_profile *memory_profile
 
 /* ==== track ==== */
 
-/* A schedule under change, with its figures kept up to date: the incremental form of timeline.h.
+/* A schedule under change, with its figures kept up to date: the incremental form of plim_timeline.
  *
  * Runs have ids that stay while they are in the sequence. Every change is journalled and can be undone exactly. A
  * change costs O(degree x (copies + log slots)). Between changes a run may miss what it reads (an orphan); the caller

@@ -1,8 +1,9 @@
 /* Simulated annealing over schedules.
  *
  * The cost of a schedule, in percentage points of overhead, is
- *   time_weight x overhead + weight x (excess of the peak over the limit + area above the limit) + a little for each
- * run. A move is accepted where the new cost is at most the old one minus temperature x log(u), u uniform in (0, 1].
+ *   time_weight x overhead + weight x (excess of the peak over the limit + area above the limit) + a little a run
+ *
+ * A move is accepted where the new cost is at most the old one minus temperature x log(u), u uniform in (0, 1].
  * That is the Metropolis rule with the random number drawn first. So a move that takes too long or has too high a peak
  * is refused before its area, the most costly term, is added up. The weight grows while the schedule is above the limit
  * and shrinks while it is within: the search stays near the limit, where the best schedules are. Cost: O(degree x log

@@ -10,7 +10,7 @@
 
 /* Solving in a subprocess, which can be ended at any moment. */
 
-/* What plim_solver_solve does, with the back end of that name, in the program plimsoll-solver (solver_program.h). At a
+/* What plim_solver_solve does, with the back end of that name, in the program plimsoll-solver. At a
  * cancel, when on_progress asks for an end and at the time limit the process has a moment to answer; then it is ended,
  * and what it had found by then is the answer. PLIM_EUNSUPPORTED when the program is not there or the library crashes,
  * PLIM_EIO when there is no process to be had. Bytes: the model and three points, shared with the process.

@@ -40,7 +40,8 @@ PLIM_MUST_USE plim_status plim_space_sequence_insert(plim_space_sequence *sequen
 
 /* Insert `n` items before position `at` of an analysed sequence, where it is not empty. What they fill is read by one
  * of them or by items after them. The sequence stays analysed, without plim_space_sequence_analyse, unless an item that
- * was there is then not needed: `valid` is 0. done  [1]  out  0: there is no room for them, and nothing was inserted
+ * was there is then not needed: `valid` is 0.
+ *   done  [1]  out  0: there is no room for them, and nothing was inserted
  * O(items), in plain loops over the arrays. */
 PLIM_MUST_USE plim_status plim_space_sequence_extend(plim_space_sequence *sequence, int32_t at, int32_t n,
                                                      const plim_space_event *item, int32_t *done);

@@ -14,7 +14,8 @@ extern "C" {
 PLIM_MUST_USE plim_status plim_text_data_load(plim_dataset *dataset, const char *path, int bytes);
 
 /* Write sequence `index` of a split, its tokens shifted by `shift`; what lies after the text's end gets token 0 and
- * label -1. token  [context]  out label  [context]  out */
+ * label -1.
+ *   token, label  [context]  out */
 void plim_text_data_sequence(const plim_dataset *dataset, const plim_split *split, int64_t index, int64_t shift,
                              int32_t *token, int32_t *label);
 

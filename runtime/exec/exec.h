@@ -169,7 +169,7 @@ typedef struct plim_exec_copies {
 } plim_exec_copies;
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t which);
 /* When each command of that plan began in its last step, how long it took, and how long a run waited for other queues
- * before it began (0 for copies): [n_steps], ns from the begin of the step. Borrowed until the next step. NULL for
+ * before it began (0 for copies): [n_steps], ns from the start of the step. Borrowed until the next step. NULL for
  * plans without copies. */
 typedef struct plim_exec_timeline {
   const int64_t *begin_ns, *time_ns, *waited_ns;

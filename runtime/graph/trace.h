@@ -24,7 +24,7 @@ plim_status plim_trace_add(plim_trace_writer *writer, int64_t training_step, con
 
 /* The same of a plan with copies, whose commands overlap in time. plim_trace_add is PLIM_EUSAGE there, and this one for
  * other plans.
- *   begin_ns   [n_steps]  in  from the begin of the training step
+ *   begin_ns   [n_steps]  in  from the start of the training step
  *   waited_ns  [n_steps]  in  how long a run waited for other queues before it began; 0 for copies */
 plim_status plim_trace_add_queues(plim_trace_writer *writer, int64_t training_step, const int64_t *begin_ns,
                                   const int64_t *time_ns, const int64_t *waited_ns);
@@ -40,7 +40,7 @@ typedef struct plim_trace_row {
   int32_t step, op;            /* command of the plan, op of the graph; op -1: a copy */
   const char *name, *variant;  /* of the op; "" for a copy */
   int32_t queue;               /* 0 without copies */
-  int64_t start_ns;            /* from the begin of the training step; without copies the sum of the times before */
+  int64_t start_ns;            /* from the start of the training step; without copies the sum of the times before */
   int64_t time_ns, planned_ns; /* measured, predicted */
   int64_t waited_ns;           /* a run of a plan with copies: for other queues, before it began */
   int64_t live_bytes;          /* of all buffers during the command */

@@ -95,15 +95,17 @@ void plim_net_tied_xent(plim_net *net, plim_tensor x, plim_tensor embedding);
 
 /* The training step: forward, backward, and for each parameter one update right after its gradient and the last reader
  * of its old value; with `clip` after all gradients. The evaluation step: forward with running statistics, "loss" and
- * "hits". The net stays as it is. out  [1]  out  free with plim_graph_free; it does not need the net The first failure
- * of a layer: PLIM_EUSAGE, PLIM_ENOMEM or another. PLIM_EUSAGE: the net has no loss. O(layers). Deterministic. */
+ * "hits". The net stays as it is.
+ *   out  [1]  out  free with plim_graph_free; it does not need the net
+ * The first failure of a layer: PLIM_EUSAGE, PLIM_ENOMEM or another. PLIM_EUSAGE: the net has no loss. O(layers).
+ * Deterministic. */
 PLIM_MUST_USE plim_status plim_net_train_graph(const plim_net *net, plim_graph **out);
 PLIM_MUST_USE plim_status plim_net_eval_graph(const plim_net *net, plim_graph **out);
 
 /* Built-in models: "mlp", "resnet18", "resnet34", "resnet20", "resnet32", "resnet56", "resnet50", "tinyres", "vgg16",
- * "gpt" (over tokens). Source of the residual ones: He et al., Deep Residual Learning, CVPR 2016. out  [1]  out
- * complete with its loss; free with plim_net_free PLIM_EUSAGE: no model has that name (the sentence has the nearest),
- * or options that are not allowed. PLIM_ENOMEM. */
+ * "gpt" (over tokens). Source of the residual ones: He et al., Deep Residual Learning, CVPR 2016.
+ *   out  [1]  out  complete with its loss; free with plim_net_free
+ * PLIM_EUSAGE: no model has that name (the sentence has the nearest), or options that are not allowed. PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_model_make(plim_context *ctx, const char *model, const plim_net_options *options,
                                           plim_net **out);
 /* Name of row i of the models (0, 1, ...), a static string; NULL for a row that is not there. */

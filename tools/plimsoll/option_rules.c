@@ -1,8 +1,11 @@
 /* One table: what cannot be combined with what, what requires what, and what does not apply to what a command is asked
  * to do. A row holds where all conditions of `when` do; its sentence names the first of them. Conditions are separated
- * by spaces: NAME          the option was given NAME=A|B      its value, given or not, is one of these. A star at one
- * end stands for any characters, and - for a standard stream or a device ARG, FILE     the same of the command's first
- * and second argument !CONDITION    it does not hold */
+ * by spaces:
+ *   NAME        the option was given
+ *   NAME=A|B    its value, given or not, is one of these. A star at one end stands for any characters, and - for a
+ *               standard stream or a device
+ *   ARG, FILE   the same of the command's first and second argument
+ *   !CONDITION  it does not hold */
 #include "tools/plimsoll/option_rules.h"
 
 #include <stdio.h>

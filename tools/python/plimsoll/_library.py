@@ -29,7 +29,7 @@ def _text(n_bytes: int):
 
 # The fields that this package reads or writes. Their places come from the library, which may have more of them.
 _STRUCTS = {
-    "plim_shape": [("dtype", c.c_int), ("layout", c.c_int), ("rank", _I32), ("dim", _I64 * 4)],
+    "plim_shape": [("dtype", c.c_int), ("layout", c.c_int), ("rank", _I32), ("dim", _I64 * 8)],
     "plim_op_spec": [
         ("name", _TEXT),
         ("kind", c.c_int),

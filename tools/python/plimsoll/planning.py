@@ -277,7 +277,7 @@ class Graph:
             lib.plim_graph_set_unpacked(builder)
             for i, (role, n_bytes) in enumerate(self.storages):
                 shape = _library.Shape(
-                    dtype=_library.U8, layout=_library.FLAT, rank=1, dim=(n_bytes, 1, 1, 1)
+                    dtype=_library.U8, layout=_library.FLAT, rank=1, dim=(n_bytes, 1, 1, 1, 1, 1, 1, 1)
                 )
                 role_id = _library.ROLES.index(role)
                 context.check(lib.plim_graph_add_storage(builder, role_id, n_bytes, c.byref(out)))
