@@ -135,6 +135,15 @@ static plim_plan_buffer *buffer_in(plan_draft *d, int32_t storage, int32_t space
   return NULL;
 }
 
+/* The draft's page spaces, with names and uses of the test. */
+static void set_pages(plan_draft *d, const char *first, const char *second) {
+  static plim_page_space page[2];
+  memcpy(page, d->plan.page, sizeof page);
+  (void)snprintf(page[0].name, sizeof page[0].name, "%s", first);
+  (void)snprintf(page[1].name, sizeof page[1].name, "%s", second);
+  d->plan.page = page;
+}
+
 #define FAULT(name, ...)            \
   static void name(plan_draft *d) { \
     __VA_ARGS__;                    \
@@ -157,6 +166,9 @@ FAULT(update_does_not_wait_for_the_state, d->step[6].n_wait = 0)
 FAULT(run_does_not_wait_for_its_operand, d->step[5].n_wait = 0)
 FAULT(copy_does_not_wait_for_its_source, d->step[2].n_wait = 0)
 FAULT(update_does_not_wait_to_be_copied, d->step[8].n_wait = 0)
+FAULT(device_in_a_page_file, set_pages(d, "disk", "host"))
+FAULT(two_spaces_of_one_name, set_pages(d, "host", "host"))
+FAULT(space_without_a_name, set_pages(d, "cpu:1", ""))
 
 static const struct {
   void (*apply)(plan_draft *d);
@@ -179,6 +191,9 @@ static const struct {
     {run_does_not_wait_for_its_operand, "step 5 (op \"back\"): uses \"a\", and step 2"},
     {copy_does_not_wait_for_its_source, "step 2 (copy of \"a\" from space 0 to space 1): uses \"a\", and step 0"},
     {update_does_not_wait_to_be_copied, "step 8 (copy of \"v\" from space 1 to space 2): uses \"v\", and step 6"},
+    {device_in_a_page_file, "space 1 is \"disk\", a file: no device computes in it"},
+    {two_spaces_of_one_name, "spaces 1 and 2 are both named \"host\""},
+    {space_without_a_name, "space 2 has no name"},
 };
 
 Test(check_queues, refuses_each_fault_of_a_plan_on_two_devices) {

@@ -4,6 +4,24 @@
 
 #include "runtime/graph/check_internal.h"
 
+static int is_text(const char *text, size_t size) {
+  return text[0] != 0 && memchr(text, 0, size) != NULL;
+}
+
+/* A name says what memory a space has: it has one, and of "disk" it is a file, which no device reads. */
+static plim_status check_page(const plim_checker *check, int32_t k) {
+  const plim_page_space *page = check->plan->page;
+  if (!is_text(page[k].name, sizeof page[k].name)) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "space %d has no name", k + 1);
+  }
+  for (int32_t i = 0; i < k; i++) {
+    if (strcmp(page[i].name, page[k].name) != 0) continue;
+    return plim_fail(check->ctx, PLIM_EPLAN, "spaces %d and %d are both named \"%s\"", i + 1, k + 1, page[k].name);
+  }
+  if (!page[k].computes || strcmp(page[k].name, "disk") != 0) return PLIM_OK;
+  return plim_fail(check->ctx, PLIM_EPLAN, "space %d is \"disk\", a file: no device computes in it", k + 1);
+}
+
 static plim_status check_counts(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   if (plan->n_pages < 0 || plan->n_pages > PLIM_PAGE_SPACES || (plan->n_pages > 0 && !plan->packed)) {
@@ -20,11 +38,8 @@ static plim_status check_counts(const plim_checker *check) {
   if (!plim_plan_class_name(plan->plan_class)) {
     return plim_fail(check->ctx, PLIM_EPLAN, "there is no class of plans number %d", (int)plan->plan_class);
   }
+  for (int32_t k = 0; k < plan->n_pages; k++) PLIM_TRY(check_page(check, k));
   return PLIM_OK;
-}
-
-static int is_text(const char *text, size_t size) {
-  return text[0] != 0 && memchr(text, 0, size) != NULL;
 }
 
 static plim_status check_variants(const plim_checker *check) {
