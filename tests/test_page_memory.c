@@ -97,6 +97,23 @@ Test(page_memory, a_file_system_without_room_is_told_before_anything_runs) {
   cr_assert(strstr(plim_context_error(ctx), "needs 12582912 bytes"), "%s", plim_context_error(ctx));
 }
 
+Test(page_memory, a_page_file_whose_addresses_are_refused_is_empty_for_the_next_run) {
+  plim_page_memory page = {.bytes = 0};
+  struct stat about;
+  struct rlimit limit, none;
+  cr_assert_eq(getrlimit(RLIMIT_AS, &limit), 0);
+  none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  cr_assert_eq(setrlimit(RLIMIT_AS, &none), 0);
+  plim_status status = plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page);
+  cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
+  cr_assert_eq(status, PLIM_ENOMEM, "%s", plim_context_error(ctx));
+  cr_assert_eq(stat(plim_test_path("pages"), &about), 0);
+  cr_assert_eq(about.st_size, 0, "%lld bytes", (long long)about.st_size);
+  status = plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page);
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
+  plim_page_memory_close(&page);
+}
+
 Test(page_memory, a_memory_file_system_is_named) {
   plim_page_memory page;
   char path[] = "/dev/shm/plimsoll-test-XXXXXX";

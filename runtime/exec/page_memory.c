@@ -61,7 +61,10 @@ static plim_status open_file(plim_context *ctx, const char *path, int *out) {
 }
 
 static plim_status give_blocks(plim_context *ctx, const char *path, int fd, int64_t bytes) {
-  int error = posix_fallocate(fd, 0, (off_t)bytes);
+  int error;
+  do {
+    error = posix_fallocate(fd, 0, (off_t)bytes);
+  } while (error == EINTR);
   if (error == 0) return PLIM_OK;
   const char *name = path ? path : "in the temporary folder";
   if (error == ENOSPC || error == EFBIG) {
@@ -114,6 +117,12 @@ static void choose_direct(plim_page_memory *page) {
   }
 }
 
+/* What it has of blocks goes back: a file with a name is empty for the next run. */
+static void close_file(int fd) {
+  (void)!ftruncate(fd, 0);
+  (void)close(fd);
+}
+
 plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t bytes, plim_page_memory *out) {
   int fd = -1;
   PLIM_TRY(open_file(ctx, path, &fd));
@@ -126,7 +135,7 @@ plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t byt
     }
   }
   if (status != PLIM_OK) {
-    (void)close(fd);
+    close_file(fd);
     return status;
   }
   *out = (plim_page_memory){.base = base, .bytes = bytes, .fd = fd};
@@ -141,8 +150,7 @@ void plim_page_memory_close(plim_page_memory *page) {
     plim_guarded_free(page->base, page->bytes);
   } else {
     (void)munmap(page->base, (size_t)page->bytes);
-    (void)!ftruncate(page->fd, 0); /* a file with a name is empty for the next run */
-    (void)close(page->fd);
+    close_file(page->fd);
   }
   *page = (plim_page_memory){.fd = -1};
 }
