@@ -64,9 +64,17 @@ static void run_pair(const char *device, int i, int k) {
   cr_expect_eq(run->status, expected, "%s: exit status %d, expected %d: %s", line, run->status, expected, run->error);
 }
 
+/* Under sanitizers one pair in three runs; the release build runs all. */
 static void run_all(const char *device) {
+#ifdef PLIM_SANITIZED
+  const int stride = 3;
+#else
+  const int stride = 1;
+#endif
+  int pairs = 0;
   for (int i = 0; i < OPTIONS; i++) {
     for (int k = i + 1; k < OPTIONS; k++) {
+      if (pairs++ % stride > 0) continue;
       if (strncmp(option[i].text, option[k].text, 8) != 0) run_pair(device, i, k); /* not one option twice */
     }
   }

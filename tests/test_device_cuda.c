@@ -551,7 +551,7 @@ static void expect_every_failure(int stays) {
   options.major = 8; /* an eighth of the workspace that cuBLAS gets from 9 on: the calls are the same */
   options.fail_stays = stays;
 #ifdef PLIM_SANITIZED
-  const int64_t stride = stays ? 7 : 5; /* of the calls; the release build lets each fail */
+  const int64_t stride = stays ? 21 : 11; /* of the calls; the release build lets each fail */
 #else
   const int64_t stride = stays ? 7 : 1;
 #endif
