@@ -220,6 +220,7 @@ int64_t plim_op_product(const plim_op_sizes *sizes, const char *product) {
     const size_t rest = length - (size_t)(name - product);
     const int i = rest > 0 ? find_size(sizes, name, rest) : -1;
     if (rest > 0 && i < 0) return -1;
+    if (i >= 0 && sizes->size[i] <= 0) return 0;
     if (i >= 0) factor = factor > INT64_MAX / sizes->size[i] ? INT64_MAX : factor * sizes->size[i];
     result = factor > 0 && result > INT64_MAX / factor ? INT64_MAX : result * factor;
   }

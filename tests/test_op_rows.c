@@ -44,6 +44,12 @@ Test(op_rows, sizes_have_the_names_of_the_rules) {
   cr_assert_eq(plim_op_product(&sizes, "Z"), -1);
 }
 
+Test(op_rows, a_product_with_a_size_of_zero_is_zero) {
+  const plim_op_sizes sizes = {.n = 1, .name = {"N"}, .size = {0}};
+  cr_assert_eq(plim_op_product(&sizes, "2 N"), 0);
+  cr_assert_eq(plim_op_product(&sizes, "N 2000000000"), 0);
+}
+
 Test(op_rows, operands_that_do_not_fit_each_other_are_named) {
   char why[256];
   plim_op_desc op = kernel_sample(PLIM_OP_LINEAR, PLIM_FLAT);
