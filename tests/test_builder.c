@@ -167,6 +167,46 @@ Test(builder, refuses_ops_that_cannot_be) {
   plim_graph_builder_free(b);
 }
 
+/* A kernel would overwrite elements that it has not read. */
+Test(builder, a_strided_input_is_in_no_in_place_pair) {
+  const plim_op_row row = {.struct_bytes = sizeof row,
+                           .name = "test.transpose",
+                           .version = PLIM_OWN_KIND_VERSION,
+                           .in = {{.name = "x", .type = 'f', .shape = "N M", .strided = 1}},
+                           .out = {{.name = "y", .type = 'f', .shape = "N M"}},
+                           .n_pairs = 1,
+                           .pair = {{0, 0}},
+                           .doc = "y = x"};
+  const plim_shape dense = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){2, 3});
+  plim_shape turned = dense;
+  plim_graph_builder *b;
+  plim_graph *g = NULL;
+  plim_op_kind kind;
+  int32_t x, straight, y, z, id;
+  turned.stride[0] = 1;
+  turned.stride[1] = 2;
+  cr_assert_null(plim_op_kind_add(&row, &kind));
+  cr_assert_eq(plim_graph_begin(ctx, "turned", 0, &b), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "x", PLIM_ROLE_INPUT, &turned, &x), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "straight", PLIM_ROLE_INPUT, &dense, &straight), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "y", PLIM_ROLE_OUTPUT, &dense, &y), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "z", PLIM_ROLE_OUTPUT, &dense, &z), PLIM_OK);
+  plim_op_spec own = {.name = "own", .kind = kind, .n_in = 1, .in = {x}, .n_out = 1, .out = {y}, .time_ns = -1};
+  plim_op_spec custom = own;
+  custom.kind = PLIM_OP_CUSTOM;
+  custom.n_pairs = 1;
+  assert_sentence(plim_graph_add_op(b, &custom, &id), "op 'own': in-place pair [0, 0] would overwrite a strided input");
+  cr_assert_eq(plim_graph_add_op(b, &own, &id), PLIM_OK, "%s", plim_context_error(ctx));
+  own.name = "dense";
+  own.in[0] = straight;
+  own.out[0] = z;
+  cr_assert_eq(plim_graph_add_op(b, &own, &id), PLIM_OK);
+  cr_assert_eq(plim_graph_end(b, &g), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(g->op[0].n_pairs, 0);
+  cr_assert_eq(g->op[1].n_pairs, 1);
+  plim_graph_free(g);
+}
+
 Test(builder, leaves_out_pairs_of_views_and_of_storages_read_twice) {
   plim_graph_builder *b = plim_test_small_values(ctx);
   plim_graph *g = NULL;

@@ -259,6 +259,7 @@ static const char *pair_fault(const plim_graph_builder *b, const plim_op_spec *s
   if (pair.out < 0 || pair.out >= s->n_out || pair.in < 0 || pair.in >= s->n_in) return "is not of its operands";
   const plim_value *out = &b->value[s->out[pair.out]].value, *in = &b->value[inputs_of(s)[pair.in]].value;
   if (out->bytes != in->bytes) return "has different bytes";
+  if (plim_shape_is_strided(&in->shape)) return "would overwrite a strided input";
   if (!spans_storage(b, out) || !spans_storage(b, in)) return "is of values that are not all of their storages";
   if (plim_role_persistent(b->storage[in->storage].role)) return "would overwrite a persistent storage";
   for (int32_t i = 0; i < s->n_in; i++) {
