@@ -352,6 +352,30 @@ Test(profiler, special_operands_are_in_range_and_all_others_are_ordinary_numbers
   cr_assert_lt(memory[0], 1, "a learning rate");
 }
 
+/* Rows that overlap: 100 x 100 elements in 199. */
+Test(profiler, strided_operands_are_filled_from_their_first_element_to_their_last) {
+  static float normal[PLIM_NORMALS];
+  enum { REACH = 199 };
+  static float memory[REACH + 10000];
+  plim_op_desc desc;
+  plim_graph_describe(graph, SMALL_LINEAR, &desc);
+  plim_normals_make(normal);
+  for (int k = 0; k < 2; k++) {
+    plim_shape *shape = &desc.in[1];
+    *shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){100, 100});
+    shape->stride[0] = shape->stride[1] = 1;
+    memset(memory, 0, sizeof memory);
+    if (k) {
+      cr_assert(plim_operand_is_special(&desc, 1));
+      plim_operand_fill_special(&desc, 1, normal, memory);
+    } else {
+      plim_operand_fill_random(shape, 1, memory);
+    }
+    cr_assert(memory[REACH - 1] != 0);
+    for (int i = REACH; i < REACH + 10000; i++) cr_assert_eq(memory[i], 0);
+  }
+}
+
 Test(profiler, operands_are_warm_or_cold_and_outputs_go_over_inputs_as_the_graph_has_it) {
   plim_profile_set set;
   cr_assert_eq(plim_profile_set_make(&fake.device, graph, 0, &set), PLIM_OK);

@@ -85,8 +85,14 @@ static float random_at(uint64_t seed, int64_t i) {
   return (float)((double)((z ^ (z >> 31)) >> 40) / (double)(1 << 22) - 2);
 }
 
+/* Numbers that fill the operand: f32, or bf16 where it has them. A strided one reaches from its first element to its
+ * last, which may be more or less than its elements. */
+static int64_t float_room(const plim_shape *shape) {
+  return plim_shape_bytes(shape) / (int64_t)(shape->dtype == PLIM_BF16 ? sizeof(uint16_t) : sizeof(float));
+}
+
 void plim_operand_fill_random(const plim_shape *shape, uint64_t seed, void *to) {
-  const int64_t n = plim_shape_elements(shape);
+  const int64_t n = float_room(shape);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) {
     float x = random_at(seed, i);
@@ -123,8 +129,9 @@ static void fill_positions(uint8_t *to, int64_t n, int64_t positions) {
 }
 
 /* As He initialisation has them: outputs keep the size of the inputs. */
-static void fill_weights(const plim_shape *shape, const float *normal, void *to, int64_t n) {
-  float scale = (float)sqrt(2.0 * (double)shape->dim[0] / (double)n);
+static void fill_weights(const plim_shape *shape, const float *normal, void *to) {
+  const int64_t n = float_room(shape);
+  const float scale = (float)sqrt(2.0 * (double)shape->dim[0] / (double)plim_shape_elements(shape));
   for (int64_t i = 0; i < n; i++) {
     float weight = normal[i % PLIM_NORMALS] * scale;
     uint32_t bits;
@@ -140,19 +147,19 @@ static void fill_weights(const plim_shape *shape, const float *normal, void *to,
 void plim_operand_fill_special(const plim_op_desc *desc, int32_t k, const float *normal, void *to) {
   const plim_op_operand *operand = special_operand(desc, k);
   const plim_shape *shape = &desc->in[k];
-  int64_t n = plim_shape_elements(shape);
+  const int64_t n = float_room(shape);
   switch (operand->contents) {
     case PLIM_CONTENTS_INDICES:
       fill_indices(to, n, desc, operand->below);
       break;
     case PLIM_CONTENTS_POSITIONS:
-      fill_positions(to, n, (int64_t)desc->attrs.kernel[0] * desc->attrs.kernel[1]);
+      fill_positions(to, plim_shape_bytes(shape), (int64_t)desc->attrs.kernel[0] * desc->attrs.kernel[1]);
       break;
     case PLIM_CONTENTS_ONES:
       for (int64_t i = 0; i < n; i++) ((float *)to)[i] = 1;
       break;
     case PLIM_CONTENTS_WEIGHTS:
-      fill_weights(shape, normal, to, n);
+      fill_weights(shape, normal, to);
       break;
     case PLIM_CONTENTS_TYPICAL:
       for (int64_t i = 0; i < n; i++) ((float *)to)[i] = i < operand->n_typical ? operand->typical[i] : 0;
