@@ -7,10 +7,15 @@
 
 enum { LISTED_MAX = 16 }; /* variants that one kernel may have for one op */
 
+/* Can a variant of that name be prepared? '@' is in the names of kernels in parts. */
+static int is_name(const char *name) {
+  return name[0] && !strchr(name, '@');
+}
+
 int plim_own_add(plim_own_kernels *own, const plim_kernel_memory *memory, plim_op_kind kind,
                  const plim_own_kernel *kernel) {
   if (kernel->struct_bytes != sizeof *kernel || !kernel->run) return PLIM_KERNEL_UNSUPPORTED;
-  if (!kernel->list && (!kernel->name || !kernel->name[0])) return PLIM_KERNEL_UNSUPPORTED;
+  if (!kernel->list && (!kernel->name || !is_name(kernel->name))) return PLIM_KERNEL_UNSUPPORTED;
   if (own->n == own->capacity) {
     const int capacity = own->capacity ? 2 * own->capacity : 8;
     const size_t size = sizeof *own->row;
@@ -28,28 +33,32 @@ void plim_own_release(plim_own_kernels *own, const plim_kernel_memory *memory) {
   *own = (plim_own_kernels){0};
 }
 
-/* The variants of one kernel; *info is zeroed before. */
-static int list_one(const plim_own_kernel *kernel, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  int n = 1;
-  if (capacity > 0) memset(info, 0, (size_t)capacity * sizeof *info);
+/* The variants of one kernel that can be prepared. */
+static int list_one(const plim_own_kernel *kernel, const plim_op_desc *op, plim_kernel_info info[LISTED_MAX]) {
+  int listed = 1, n = 0;
+  memset(info, 0, LISTED_MAX * sizeof *info);
   if (kernel->list) {
-    n = kernel->list(kernel->user, op, info, capacity);
-  } else if (capacity > 0) {
+    listed = kernel->list(kernel->user, op, info, LISTED_MAX);
+  } else {
     (void)snprintf(info->name, sizeof info->name, "%s", kernel->name);
   }
-  for (int i = 0; i < n && i < capacity; i++) {
+  for (int i = 0; i < listed && i < LISTED_MAX; i++) {
+    if (!is_name(info[i].name)) continue;
     if (!info[i].label[0]) (void)snprintf(info[i].label, sizeof info[i].label, "own:%.27s", info[i].name);
+    if (n < i) info[n] = info[i];
+    n++;
   }
   return n;
 }
 
 int plim_own_list(const plim_own_kernels *own, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  plim_kernel_info one[LISTED_MAX];
   int count = 0;
   for (int i = 0; i < own->n; i++) {
-    if (own->row[i].kind != op->kind) continue;
-    const int room = count < capacity ? capacity - count : 0;
-    const int n = list_one(&own->row[i].kernel, op, room ? info + count : NULL, room);
-    if (n > 0) count += n;
+    const int n = own->row[i].kind == op->kind ? list_one(&own->row[i].kernel, op, one) : 0;
+    for (int v = 0; v < n; v++, count++) {
+      if (count < capacity) info[count] = one[v];
+    }
   }
   return count;
 }
@@ -58,8 +67,8 @@ int plim_own_prepare(const plim_own_kernels *own, const plim_op_desc *op, const 
   plim_kernel_info info[LISTED_MAX];
   for (int i = 0; i < own->n; i++) {
     const plim_own_kernel *kernel = &own->row[i].kernel;
-    const int n = own->row[i].kind == op->kind ? list_one(kernel, op, info, LISTED_MAX) : 0;
-    for (int v = 0; v < n && v < LISTED_MAX; v++) {
+    const int n = own->row[i].kind == op->kind ? list_one(kernel, op, info) : 0;
+    for (int v = 0; v < n; v++) {
       if (strcmp(info[v].name, variant) != 0) continue;
       void *state = kernel->user;
       const int result = kernel->prepare ? kernel->prepare(kernel->user, op, variant, &state) : PLIM_KERNEL_OK;

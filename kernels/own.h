@@ -22,7 +22,8 @@ typedef struct plim_own_prepared {
   int64_t workspace_bytes;
 } plim_own_prepared;
 
-/* PLIM_KERNEL_UNSUPPORTED: struct_bytes is not ours, there is no `run`, or neither a name nor `list`. */
+/* PLIM_KERNEL_UNSUPPORTED: struct_bytes is not ours, there is no `run`, or neither `list` nor a name
+ * without '@'. */
 int plim_own_add(plim_own_kernels *own, const plim_kernel_memory *memory, plim_op_kind kind,
                  const plim_own_kernel *kernel);
 void plim_own_release(plim_own_kernels *own, const plim_kernel_memory *memory);

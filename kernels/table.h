@@ -53,7 +53,8 @@ typedef struct plim_kernel_args {
  *   name     the only variant, without workspace, where `list` is NULL. A kernel that gives other bits than before
  *            needs another name: measured times are kept by it
  *   list     writes at most `capacity` variants (zeroed before) and returns how many it has for the op, at most 16; 0
- *            when it does not serve it. An empty label means that no other variant has these bits
+ *            when it does not serve it. An empty label means that no other variant has these bits. Variants after the
+ *            16th are left out, and so are those whose name is empty or has an '@', which names kernels in parts
  *   prepare  what `run` needs for a variant of an op; NULL: *state is `user`
  *   run      cpu: computes, `queue` is NULL. cuda: puts its work on `queue`, a cudaStream_t that may be capturing, and
  *            does not wait. It allocates nothing, touches nothing but operands and workspace, and gives equal bits for
@@ -100,7 +101,8 @@ void plim_kernel_table_free(plim_kernel_table *table); /* NULL is legal */
 int plim_kernel_table_add(plim_kernel_table *table, const plim_kernel_type *type);
 
 /* Add a program's own kernel (copied), which is listed after all types.
- * PLIM_KERNEL_UNSUPPORTED when struct_bytes is not ours, or when it has no `run`, or neither a name nor `list`. */
+ * PLIM_KERNEL_UNSUPPORTED when struct_bytes is not ours, or when it has no `run`, or neither `list` nor a
+ * name without '@'. */
 int plim_kernel_table_add_own(plim_kernel_table *table, plim_op_kind kind, const plim_own_kernel *kernel);
 
 const char *plim_kernel_table_isa(const plim_kernel_table *table);

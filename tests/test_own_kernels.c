@@ -308,6 +308,32 @@ Test(own_kernels, variants_have_workspace_and_numerics_keys) {
   plim_plan_free(plan);
 }
 
+/* 18 variants, the first of a name that stands for a kernel in parts. */
+static int many_variants(void *user, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  (void)user, (void)op;
+  for (int i = 0; i < 18 && i < capacity; i++) (void)snprintf(info[i].name, sizeof info[i].name, i ? "v%d" : "v@%d", i);
+  return 18;
+}
+
+Test(own_kernels, what_is_listed_can_be_prepared) {
+  plim_own_kernel many = scale_kernel();
+  plim_kernel_info info[24];
+  plim_op_desc op;
+  many.name = NULL;
+  many.list = many_variants;
+  well(plim_device_add_kernel(cpu, scale_kind, &many));
+  plim_graph_describe(graph, 0, &op);
+  const int n = cpu->api->variants(cpu, &op, info, 24);
+  cr_assert_eq(n, 15);
+  cr_assert_eq(cpu->api->variants(cpu, &op, NULL, 0), n);
+  cr_assert_str_eq(info[0].name, "v1");
+  for (int i = 0; i < n; i++) {
+    void *kernel = NULL;
+    cr_assert_eq(cpu->api->prepare(cpu, &op, info[i].name, &kernel), PLIM_OK, "%s", info[i].name);
+    cpu->api->unprepare(cpu, kernel);
+  }
+}
+
 Test(own_kernels, a_kernel_of_a_built_in_kind_stands_beside_the_built_in_ones) {
   const plim_own_kernel mine = scale_kernel();
   plim_kernel_info info[4];
@@ -325,6 +351,8 @@ Test(own_kernels, wrong_kernels_are_refused) {
   kernel.run = NULL;
   cr_assert_eq(plim_device_add_kernel(cpu, scale_kind, &kernel), PLIM_EUSAGE);
   kernel = scale_kernel();
+  kernel.name = "plain@m2";
+  cr_assert_eq(plim_device_add_kernel(cpu, scale_kind, &kernel), PLIM_EUSAGE);
   kernel.name = "";
   cr_assert_eq(plim_device_add_kernel(cpu, scale_kind, &kernel), PLIM_EUSAGE);
   kernel.struct_bytes--;

@@ -65,8 +65,8 @@ plim_status plim_device_add_kernel(plim_device *device, plim_op_kind kind, const
   const char *name = plim_op_kind_name(kind);
   if (!name)
     return plim_fail(ctx, PLIM_EUSAGE, "%d is no kind of op; plim_op_kind_add gives a row its number", (int)kind);
-  if (!kernel->run || (!kernel->list && (!kernel->name || !kernel->name[0]))) {
-    return plim_fail(ctx, PLIM_EUSAGE, "a kernel for %s needs a `run`, and a name or a `list`", name);
+  if (!kernel->run || (!kernel->list && (!kernel->name || !kernel->name[0] || strchr(kernel->name, '@')))) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a kernel for %s needs a `run`, and a name without '@' or a `list`", name);
   }
   if (!device->api->add_kernel) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s takes no kernels of a program", device->api->name);

@@ -166,7 +166,7 @@ void plim_device_close(plim_device *device);
  * points to must outlive the device. Its variants are listed after the device's own, and then profiled, planned, run
  * and captured like them. Add kernels before the device makes a profile. A variant whose name another one of the op has
  * is never run. sim computes nothing, and lists them. PLIM_EUSAGE: no kind has that number; struct_bytes is not ours;
- * there is no `run`; neither a name nor `list`. PLIM_EUNSUPPORTED: the device takes no kernels. */
+ * there is no `run`; neither `list` nor a name without '@'. PLIM_EUNSUPPORTED: the device takes no kernels. */
 PLIM_MUST_USE plim_status plim_device_add_kernel(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel);
 
 /* Can the device continue after prepare, run, measure or rehearse of a variant returned `failed`? The context still has
