@@ -331,12 +331,27 @@ static void expect(const char *command, int status, const char *out, const char 
   cr_assert(strstr(run->error, error), "%s: %s", command, run->error);
 }
 
+#define GPT                                                                                                         \
+  "$PLIMSOLL verify --model gpt --layers 2 --width 64 --heads 2 --context 32 --data text:text --batch 4 --steps 2 " \
+  "--model-costs --no-cache -q "
+
 Test(paging_program, weights_are_those_of_keep_all) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("minutes of planning; the release build runs it");
 #endif
   expect(VERIFY "--memory cpu=60%,host=1GiB --recompute off", 0, "weights identical    yes", "");
   expect(VERIFY "--memory cpu=60%,disk=1GiB --recompute off --page-file pages", 0, "weights identical    yes", "");
+}
+
+/* Its update has attributes that an op without its state has not. */
+Test(paging_program, the_state_of_adamw_is_at_home_in_the_page_space) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("the release build runs it");
+#endif
+  (void)plim_test_shell(
+      "for i in 1 2 3 4 5 6 7 8; do echo the update alone needs the moments of AdamW; done >line; "
+      "cat line line line line line line line line >text");
+  expect(GPT "--memory cpu=60%,host=1GiB", 0, "weights identical    yes", "");
 }
 
 #define PLAN_TWO "$PLIMSOLL plan --model resnet20 --data synthetic --batch 8 --model-costs --no-cache -q "

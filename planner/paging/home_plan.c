@@ -75,11 +75,13 @@ static plim_status add_values(const reducer *r) {
 
 static plim_status add_op(const reducer *r, const plim_op *op) {
   int32_t id;
+  const int away = away_bytes(r->g, op) > 0;
+  const plim_attrs none = {0};
   plim_op_spec spec = {.name = op->name,
-                       .kind = away_bytes(r->g, op) > 0 ? PLIM_OP_CUSTOM : op->kind,
+                       .kind = away ? PLIM_OP_CUSTOM : op->kind,
                        .cls = op->cls,
                        .phase = op->phase,
-                       .attrs = op->attrs,
+                       .attrs = away ? none : op->attrs,
                        .n_in = op->n_in,
                        .n_out = op->n_out,
                        .n_pairs = op->n_pairs,
