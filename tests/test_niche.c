@@ -9,7 +9,7 @@
 #include "tests/support/test_seed.h"
 #include "tools/plimsoll-bench/tight_boxes.h"
 
-enum { FEW = 7, SOME = 20 };
+enum { FEW = 7, SOME = 20, WIDTH = 24, HEIGHT = 12 };
 
 static plim_context *ctx;
 static tight_instance made; /* large */
@@ -167,6 +167,56 @@ Test(niche, decides_as_exact_search_does) {
   cr_assert_geq(decided[PLIM_PACK_FOUND], 500);
   cr_assert_geq(decided[PLIM_PACK_IMPOSSIBLE], 150);
   cr_assert_leq(decided[PLIM_PACK_LIMIT], 20);
+  plim_test_context_end(ctx);
+}
+
+/* Boxes that fill an arena of `width` steps and `height` bytes; some are then left out. So they can be packed. Lengths and
+ * sizes are small: many orders of decisions lead to equal lows. Returns how many. */
+static int32_t draw_packed(uint64_t seed, int32_t width, int32_t height, plim_box *box) {
+  int filled[WIDTH][HEIGHT] = {{0}};
+  uint64_t r = seed;
+  int32_t n = 0, longest = (int32_t)test_random_between(&r, 2, 5), largest = (int32_t)test_random_between(&r, 2, 9);
+  int32_t left_out = (int32_t)test_random_between(&r, 0, 15); /* percent */
+  for (int32_t cell = 0; cell < width * height; cell++) {
+    int32_t begin = cell / height, low = cell % height, end = begin, top = low;
+    int32_t length = (int32_t)test_random_between(&r, 1, longest), size = (int32_t)test_random_between(&r, 1, largest);
+    if (filled[begin][low]) continue;
+    while (top < height && top - low < size && !filled[begin][top]) top++;
+    for (int free = 1; free && end < width && end - begin < length; end += free) {
+      for (int32_t k = low; k < top; k++) free = free && !filled[end][k];
+    }
+    for (int32_t t = begin; t < end; t++) {
+      for (int32_t k = low; k < top; k++) filled[t][k] = 1;
+    }
+    if (test_random_between(&r, 0, 99) >= left_out) box[n++] = (plim_box){begin, end, top - low, -1};
+  }
+  return n;
+}
+
+/* Restarts share what they remember: each reaches failed states by decisions of its own. */
+Test(niche, states_that_it_recognises_never_prove_too_much) {
+  int64_t recognised = 0, used;
+  ctx = plim_test_context();
+  for (uint64_t seed = test_seed(1), end = seed + 400; test_seed_at(seed) < end; seed++) {
+    plim_box box[WIDTH * HEIGHT];
+    int64_t offset[WIDTH * HEIGHT];
+    int32_t height = 4 + (int32_t)(seed % (HEIGHT - 3)), width = 6 + (int32_t)(seed / 2 % (WIDTH - 5));
+    const plim_boxes boxes = {.n = draw_packed(seed, width, height, box), .align = 1, .box = box};
+    const plim_exact_limits limits = {4000, INT64_MAX};
+    plim_units units = {0};
+    plim_niche *niche = NULL;
+    cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
+    cr_assert_eq(plim_niche_new(&units, &niche), PLIM_OK);
+    for (int32_t turn = 0; turn < 8; turn++) {
+      plim_pack_outcome outcome = plim_niche_run(niche, height, turn, &limits, offset, &used);
+      cr_assert_neq(outcome, PLIM_PACK_IMPOSSIBLE, "seed %llu, restart %d", (unsigned long long)seed, turn);
+      if (outcome == PLIM_PACK_FOUND) check_packing(boxes.n, box, height, offset);
+    }
+    recognised += plim_niche_recognised(niche);
+    plim_niche_free(niche);
+    plim_units_free(&units);
+  }
+  cr_assert_geq(recognised, 1000);
   plim_test_context_end(ctx);
 }
 

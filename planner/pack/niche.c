@@ -10,9 +10,11 @@
  *
  * Stacked top: the boxes to come in a section, each stacked no lower than it can lie. Above the capacity, the node
  *   fails.
- * Reason: the sections whose boxes and floors made a node fail. A decision elsewhere is not to blame, so no other
- *   answer of it is tried (conflict-directed backjumping, Prosser, 1993).
- * Memo: equal boxes with equal lows have failed before, with that reason. A 64-bit hash recognises them.
+ * Reason: sections whose boxes, with the lows that they have, made a node fail. A decision is to blame when it lies in
+ *   one of them, or when it gave one of their boxes its low. No other answer of a decision that is not to blame is
+ *   tried (conflict-directed backjumping, Prosser, 1993).
+ * Memo: equal boxes with equal lows have failed before, with that reason. A 64-bit hash recognises them. A reason says
+ *   nothing of the decisions that gave the lows: other decisions may lead to the same ones.
  * Restarts: with other orders of boxes, other choices of sections, and weights of the sections in which nodes failed
  *   (Boussemart et al., 2004).
  * Compounds: in some restarts boxes of one lifetime are stacked, and boxes of one size that follow each other share
@@ -48,7 +50,7 @@ typedef struct shape {
 typedef struct frame {
   item *item;       /* [n_items] unplaced boxes by `low` */
   int16_t *option;  /* [n_options] boxes for the floor, or RAISE */
-  uint64_t *reason; /* [words] sections */
+  uint64_t *reason; /* [words] sections whose boxes cannot be packed at their lows */
   uint64_t hash;
   int32_t n_items, n_options, at; /* at: options tried */
   int32_t section, floor, level;  /* the decision; where RAISE raises the floor to */
@@ -75,7 +77,7 @@ struct plim_niche {
   uint64_t *failed;       /* [n_memo] hashes */
   uint64_t *memo_reasons; /* [n_memo][words] */
   int64_t n_memo;
-  int64_t nodes;
+  int64_t nodes, recognised;
   policy policy;
 };
 
@@ -190,15 +192,6 @@ static void look(plim_niche *e, const frame *f) {
   for (int32_t s = 0; s < e->m; s++) slack[s] += floor[s] < WALL ? e->capacity - floor[s] : 0;
 }
 
-/* Add why the section has its floor and its slack: itself, and where the boxes in it are kept from lying lower. */
-static void blame_section(const plim_niche *e, const frame *f, int32_t s, uint64_t *reason) {
-  set_bit(reason, s);
-  for (int32_t i = 0; i < f->n_items; i++) {
-    const shape *b = &e->shape[f->item[i].box];
-    if (b->first <= s && s < b->last && f->item[i].low > 0) set_bit(reason, f->item[i].witness);
-  }
-}
-
 /* The section over the capacity, of the largest weight; -1: none. */
 static int32_t find_overfull(const plim_niche *e) {
   int32_t worst = -1;
@@ -298,7 +291,8 @@ static uint64_t hash_of(const plim_niche *e, const frame *f) {
 
 typedef enum answer { OPEN, SOLVED, FAILED } answer;
 
-/* Add why there are no more answers: no box can come below the candidates, nor below what the floor rises to. */
+/* Add where the boxes lie by which there are no more answers: none can come below the candidates, nor below what the
+ * floor rises to. */
 static void blame_floor(const plim_niche *e, frame *f, niche v) {
   int32_t first = f->section, last = f->section + 1;
   if (e->slack[f->section] > 0) {
@@ -311,10 +305,6 @@ static void blame_floor(const plim_niche *e, frame *f, niche v) {
     if (b && b->last > last) last = b->last;
   }
   for (int32_t s = first; s < last; s++) set_bit(f->reason, s);
-  for (int32_t i = 0; i < f->n_items; i++) {
-    const shape *b = &e->shape[f->item[i].box];
-    if (b->first < last && first < b->last && f->item[i].low > 0) set_bit(f->reason, f->item[i].witness);
-  }
 }
 
 /* Prepare a node whose items are set. */
@@ -325,18 +315,18 @@ static answer enter(plim_niche *e, frame *f) {
   int32_t overfull = find_overfull(e);
   if (overfull >= 0) {
     e->weight[overfull] += 1;
-    blame_section(e, f, overfull, f->reason);
+    set_bit(f->reason, overfull);
     return FAILED;
   }
   f->hash = hash_of(e, f);
   int64_t at = (int64_t)(f->hash >> 20) & (e->n_memo - 1);
   if (e->failed[at] == f->hash) {
+    e->recognised++;
     memcpy(f->reason, e->memo_reasons + at * e->words, (size_t)e->words * sizeof *f->reason);
     return FAILED;
   }
   niche v = choose(e, &f->section);
   list_options(e, f, v);
-  blame_section(e, f, f->section, f->reason);
   blame_floor(e, f, v);
   return OPEN;
 }
@@ -385,13 +375,27 @@ static answer try_next(plim_niche *e, frame *f, frame *child, int64_t *offset) {
   return enter(e, child);
 }
 
+static int has_any(const uint64_t *set, int32_t first, int32_t last) {
+  int any = 0;
+  for (int32_t s = first; s < last && !any; s++) any = (int)(set[s / PLIM_WORD] >> (s % PLIM_WORD) & 1);
+  return any;
+}
+
+/* Is a decision in sections `span` to blame for what failed under it? */
+static int is_to_blame(const plim_niche *e, const frame *failed, plim_span span) {
+  int blamed = has_any(failed->reason, span.first, span.last);
+  for (int32_t i = 0; i < failed->n_items && !blamed; i++) {
+    const item *it = &failed->item[i];
+    const shape *b = &e->shape[it->box];
+    int lifted = it->low > 0 && span.first <= it->witness && it->witness < span.last;
+    blamed = lifted && has_any(failed->reason, b->first, b->last);
+  }
+  return blamed;
+}
+
 /* The answer that was tried last failed: the others are tried only when it was to blame. */
 static void take_reason(const plim_niche *e, frame *f, const frame *child) {
-  plim_span span = span_of(e, f);
-  int blamed = 0;
-  for (int32_t s = span.first; s < span.last && !blamed; s++) {
-    blamed = (int)(child->reason[s / PLIM_WORD] >> (s % PLIM_WORD) & 1);
-  }
+  int blamed = is_to_blame(e, child, span_of(e, f));
   for (int32_t w = 0; w < e->words; w++) f->reason[w] = child->reason[w] | (blamed ? f->reason[w] : 0);
   if (!blamed) f->at = f->n_options;
 }
@@ -537,6 +541,10 @@ plim_pack_outcome plim_niche_run(plim_niche *e, int64_t capacity, int32_t turn, 
     if (e->owner[x] != x) offset[x] = offset[e->owner[x]] + e->up[x];
   }
   return outcome == PLIM_PACK_IMPOSSIBLE && t.stacked > 0 ? PLIM_PACK_LIMIT : outcome;
+}
+
+int64_t plim_niche_recognised(const plim_niche *e) {
+  return e->recognised;
 }
 
 /* 1, 1, 2, 1, 1, 2, 4, ... Source: Luby, Sinclair, Zuckerman, 1993. */
