@@ -60,6 +60,9 @@ typedef struct plim_paging {
   double device_bytes_per_ns;
   int32_t homes; /* optimizer state at home in the space. 0: where that is faster, or fits alone; 1: always, for a step
                     beside such a plan; -1: never */
+  /* The plan and its graph, borrowed, that has the same storages at home, by name. NULL: every one that can be */
+  const plim_plan *beside;
+  const plim_graph *beside_graph;
 } plim_paging;
 
 typedef struct plim_plan_options {

@@ -123,6 +123,68 @@ Test(paging, states_that_an_op_updates_alone_stay_in_the_arena) {
   free_rig(&r);
 }
 
+/* Training updates p, m and counter; evaluation reads p alone. */
+static plim_graph *make_step(plim_context *ctx, int trains) {
+  const plim_shape shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 1, (int64_t[]){1024});
+  plim_graph_builder *b;
+  plim_graph *g = NULL;
+  int32_t p, m, counter, x, y, id;
+  cr_assert_eq(plim_graph_begin(ctx, trains ? "train" : "eval", 0, &b), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "p", PLIM_ROLE_PARAM, &shape, &p), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "counter", PLIM_ROLE_STATE, &shape, &counter), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "m", PLIM_ROLE_STATE, &shape, &m), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "x", PLIM_ROLE_INPUT, &shape, &x), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "y", PLIM_ROLE_OUTPUT, &shape, &y), PLIM_OK);
+  plim_op_spec run = {.name = "run", .n_in = 2, .in = {x, p}, .n_out = 1, .out = {y}, .time_ns = -1};
+  plim_op_spec count_up = {.name = "count", .cls = PLIM_OP_EFFECT, .n_in = 1, .in = {x}, .time_ns = -1};
+  plim_op_spec update = {.name = "update", .cls = PLIM_OP_EFFECT, .n_in = 1, .in = {y}, .time_ns = -1};
+  count_up.n_upd = 1;
+  count_up.upd[0] = counter;
+  update.phase = PLIM_PHASE_UPDATE;
+  update.n_upd = 2;
+  update.upd[0] = p;
+  update.upd[1] = m;
+  plim_op_spec *const op[] = {&run, &count_up, &update};
+  for (int i = 0; i < (trains ? 3 : 1); i++) {
+    op[i]->kind = PLIM_OP_CUSTOM;
+    cr_assert_eq(plim_graph_add_op(b, op[i], &id), PLIM_OK, "%s", plim_context_error(ctx));
+  }
+  cr_assert_eq(plim_graph_end(b, &g), PLIM_OK, "%s", plim_context_error(ctx));
+  return g;
+}
+
+Test(paging, evaluation_has_at_home_in_the_page_space_what_training_has_there) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph[2];
+  plim_profile *profile[2];
+  plim_plan *plan[2] = {NULL, NULL};
+  plim_plan_options options = plim_plan_options_default();
+  plim_paging paging = {.space = "host",
+                        .budget_bytes = 1 << 20,
+                        .latency_ns = {1, 1},
+                        .bytes_per_ns = {1, 1},
+                        .recompute = 1,
+                        .homes = 1};
+  options.paging = &paging;
+  for (int i = 0; i < 2; i++) {
+    graph[i] = make_step(ctx, i == 0);
+    cr_assert_eq(random_profile_make(graph[i], 1, 1, &profile[i]), PLIM_OK);
+    paging.beside = i > 0 ? plan[0] : NULL;
+    paging.beside_graph = graph[0];
+    cr_assert_eq(plim_plan_make(ctx, graph[i], profile[i], &options, &plan[i]), PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_eq(plan[i]->page[0].arena_bytes, 4096);
+  }
+  const plim_graph *const graphs[] = {graph[0], graph[1]};
+  const plim_plan *const plans[] = {plan[0], plan[1]};
+  cr_assert_eq(plim_program_check(ctx, 2, graphs, plans), PLIM_OK, "%s", plim_context_error(ctx));
+  for (int i = 0; i < 2; i++) {
+    plim_plan_free(plan[i]);
+    plim_profile_free(profile[i]);
+    plim_graph_free(graph[i]);
+  }
+  plim_test_context_end(ctx);
+}
+
 Test(paging, a_page_space_without_bytes_pages_nothing) {
   rig r = {0};
   plim_plan *plan = NULL;

@@ -3,7 +3,8 @@
  * Such a storage is touched by one op alone, its update. So the graph without it, in which the update has a workspace
  * of its bytes, has the same plans for the rest of the arena. In a plan of that graph the workspace becomes the
  * storage's buffer: a copy from its home begins it before the update, and a copy to its home ends it after the update.
- * A step of another graph, evaluation, that does not touch it has it at home, at the same offset. */
+ * A step of another graph, evaluation, that does not touch it has it at home where the plan of training has it there,
+ * at the same offset. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,34 +23,54 @@ static int updates_param(const plim_graph *g, const plim_op *op) {
   return 0;
 }
 
-static int is_homed(const plim_graph *g, int32_t s) {
+static const char *storage_name(const plim_graph *g, int32_t s) {
+  for (int32_t v = 0; v < g->n_values; v++) {
+    if (g->value[v].storage == s) return g->value[v].name;
+  }
+  return "";
+}
+
+/* Has the plan beside which this one is made the storage of that name at home in the page space? */
+static int is_homed_beside(const plim_paging *o, const char *name) {
+  const int32_t v = plim_graph_find_value(o->beside_graph, name), s = v < 0 ? -1 : o->beside_graph->value[v].storage;
+  if (s < 0 || o->beside_graph->storage[s].role != PLIM_ROLE_STATE) return 0;
+  for (int32_t i = 0; i < o->beside->n_buffers && o->beside->buffer[i].begin == 0; i++) {
+    const plim_plan_buffer *b = &o->beside->buffer[i];
+    if (b->storage == s && b->space == 1 && b->end == o->beside->n_steps) return 1;
+  }
+  return 0;
+}
+
+static int is_homed(const plim_paging *o, const plim_graph *g, int32_t s) {
   int32_t updaters = g->updater_first[s + 1] - g->updater_first[s];
   if (g->storage[s].role != PLIM_ROLE_STATE || g->storage[s].bytes == 0) return 0;
   if (g->reader_first[s + 1] > g->reader_first[s] || updaters > 1) return 0;
+  if (o->beside) return updaters == 0 && is_homed_beside(o, storage_name(g, s));
   if (updaters == 0) return 1;
   const plim_op *op = &g->op[g->updater[g->updater_first[s]]];
   return op->phase == PLIM_PHASE_UPDATE && updates_param(g, op);
 }
 
-int64_t plim_home_bytes(const plim_graph *g) {
+int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *g) {
   int64_t bytes = 0;
   for (int32_t s = 0; s < g->n_storages; s++) {
-    if (is_homed(g, s)) bytes += plim_align_up(g->storage[s].bytes, PLIM_ALIGN);
+    if (is_homed(paging, g, s)) bytes += plim_align_up(g->storage[s].bytes, PLIM_ALIGN);
   }
   return bytes;
 }
 
 /* Bytes of an op's operands that are at home elsewhere. */
-static int64_t away_bytes(const plim_graph *g, const plim_op *op) {
+static int64_t away_bytes(const plim_paging *o, const plim_graph *g, const plim_op *op) {
   int64_t bytes = 0;
   for (int32_t i = 0; i < op->n_updates; i++) {
-    if (is_homed(g, op->updates[i])) bytes += plim_align_up(g->storage[op->updates[i]].bytes, PLIM_ALIGN);
+    if (is_homed(o, g, op->updates[i])) bytes += plim_align_up(g->storage[op->updates[i]].bytes, PLIM_ALIGN);
   }
   return bytes;
 }
 
 typedef struct reducer {
   plim_context *ctx;
+  const plim_paging *o;
   const plim_graph *g;
   plim_graph_builder *builder;
   int32_t *storage, *value; /* [n_storages], [n_values] ids in the graph without; -1: not there */
@@ -60,7 +81,7 @@ static plim_status add_values(const reducer *r) {
   const plim_graph *g = r->g;
   for (int32_t s = 0; s < g->n_storages; s++) {
     r->storage[s] = -1;
-    if (is_homed(g, s)) continue;
+    if (is_homed(r->o, g, s)) continue;
     PLIM_TRY(plim_graph_add_storage(r->builder, g->storage[s].role, g->storage[s].bytes, &r->storage[s]));
   }
   for (int32_t v = 0; v < g->n_values; v++) {
@@ -75,7 +96,7 @@ static plim_status add_values(const reducer *r) {
 
 static plim_status add_op(const reducer *r, const plim_op *op) {
   int32_t id;
-  const int away = away_bytes(r->g, op) > 0;
+  const int away = away_bytes(r->o, r->g, op) > 0;
   const plim_attrs none = {0};
   plim_op_spec spec = {.name = op->name,
                        .kind = away ? PLIM_OP_CUSTOM : op->kind,
@@ -106,16 +127,16 @@ static plim_status build(reducer *r, plim_graph **out) {
 }
 
 /* The update's workspace is its own and that of what is away. */
-static plim_status make_profile(plim_context *ctx, const plim_graph *g, const plim_graph *reduced,
+static plim_status make_profile(plim_context *ctx, const plim_paging *o, const plim_graph *g, const plim_graph *reduced,
                                 const plim_profile *profile, plim_profile **out) {
   int64_t rows = profile->first[g->n_ops];
   plim_variant *variant = NULL;
   PLIM_TRY(plim_allocate(ctx, rows, sizeof *variant, &variant));
-  for (int32_t o = 0; o < g->n_ops; o++) {
-    int64_t away = away_bytes(g, &g->op[o]);
-    for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
-      variant[i] = profile->variant[i];
-      if (away > 0) variant[i].workspace_bytes = away + plim_align_up(variant[i].workspace_bytes, PLIM_ALIGN);
+  for (int32_t i = 0; i < g->n_ops; i++) {
+    int64_t away = away_bytes(o, g, &g->op[i]);
+    for (int32_t j = profile->first[i]; j < profile->first[i + 1]; j++) {
+      variant[j] = profile->variant[j];
+      if (away > 0) variant[j].workspace_bytes = away + plim_align_up(variant[j].workspace_bytes, PLIM_ALIGN);
     }
   }
   plim_status status = plim_profile_make(reduced, &profile->machine, profile->measured, profile->first, variant, out);
@@ -123,17 +144,17 @@ static plim_status make_profile(plim_context *ctx, const plim_graph *g, const pl
   return status;
 }
 
-static plim_status reduce(plim_context *ctx, const plim_graph *g, const plim_profile *profile, plim_graph **graph,
-                          plim_profile **reduced) {
-  reducer r = {.ctx = ctx, .g = g};
+static plim_status reduce(plim_context *ctx, const plim_paging *o, const plim_graph *g, const plim_profile *profile,
+                          plim_graph **graph, plim_profile **reduced) {
+  reducer r = {.ctx = ctx, .o = o, .g = g};
   int64_t inputs = 1;
   plim_status status;
-  for (int32_t o = 0; o < g->n_ops; o++) inputs = g->op[o].n_in > inputs ? g->op[o].n_in : inputs;
+  for (int32_t i = 0; i < g->n_ops; i++) inputs = g->op[i].n_in > inputs ? g->op[i].n_in : inputs;
   PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *r.storage, &r.storage));
   PLIM_CHECK(plim_allocate(ctx, g->n_values, sizeof *r.value, &r.value));
   PLIM_CHECK(plim_allocate(ctx, inputs, sizeof *r.pool, &r.pool));
   PLIM_CHECK(build(&r, graph));
-  PLIM_CHECK(make_profile(ctx, g, *graph, profile, reduced));
+  PLIM_CHECK(make_profile(ctx, o, g, *graph, profile, reduced));
 done:
   plim_graph_builder_free(r.builder);
   plim_release(ctx, r.storage, g->n_storages, sizeof *r.storage);
@@ -164,7 +185,7 @@ static void add_homes(homing *h) {
   int64_t offset = 0;
   for (int32_t s = 0, kept = 0; s < h->g->n_storages; s++) {
     h->now[0][s] = h->now[1][s] = h->home[s] = -1;
-    if (!is_homed(h->g, s)) {
+    if (!is_homed(h->o, h->g, s)) {
       h->storage[kept++] = s;
       continue;
     }
@@ -231,7 +252,7 @@ static void take_pairs(homing *h, const plim_step *step, const plim_op *op) {
 
 static void add_run(homing *h, const plim_step *step, int32_t begin, int32_t end) {
   const plim_op *op = &h->g->op[step->op];
-  int64_t away = away_bytes(h->g, op), offset = workspace_offset(h->plan, begin, end);
+  int64_t away = away_bytes(h->o, h->g, op), offset = workspace_offset(h->plan, begin, end);
   for (int32_t i = 0; i < op->n_updates; i++) {
     if (h->home[op->updates[i]] < 0) continue;
     add_home_copy(h, op->updates[i], 1, offset);
@@ -280,7 +301,7 @@ static plim_status draft_plan(const homing *h, int64_t budget_bytes, int64_t kee
   PLIM_TRY(plim_allocate(plan->ctx, plan->n_variants, sizeof *variant, &variant));
   for (int32_t i = 0; i < plan->n_variants; i++) {
     variant[i] = plan->variant[i];
-    variant[i].variant.workspace_bytes -= away_bytes(h->g, &h->g->op[variant[i].op]);
+    variant[i].variant.workspace_bytes -= away_bytes(h->o, h->g, &h->g->op[variant[i].op]);
   }
   (void)snprintf(page.name, sizeof page.name, "%s", h->o->space);
   if (!strstr(plan->planner, "paged"))
@@ -317,7 +338,7 @@ static plim_status finish(homing *h, int64_t budget_bytes, int64_t keep_all_ns, 
   }
   if (fits) return draft_plan(h, budget_bytes, keep_all_ns, out);
   return plim_fail(h->list.ctx, PLIM_ENOFIT, "%s has less than the %lld bytes of the optimizer's state and what pages",
-                   h->o->space, (long long)plim_home_bytes(h->g));
+                   h->o->space, (long long)plim_home_bytes(h->o, h->g));
 }
 
 static plim_status lower(plim_context *ctx, const plim_graph *g, const plim_plan *plan, const plim_paging *o,
@@ -346,14 +367,14 @@ plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_pr
   plim_profile *reduced = NULL;
   plim_plan *plan = NULL, *lowered = NULL;
   plim_status status;
-  rest.budget_bytes -= plim_home_bytes(g);
+  rest.budget_bytes -= plim_home_bytes(options->paging, g);
   if (rest.budget_bytes < 0) {
     return plim_fail(ctx, PLIM_ENOFIT, "%s has less than the %lld bytes of the optimizer's state", rest.space,
-                     (long long)plim_home_bytes(g));
+                     (long long)plim_home_bytes(options->paging, g));
   }
   inner.paging = rest.homes > 0 ? NULL : &rest;
   inner.known = NULL;
-  PLIM_CHECK(reduce(ctx, g, profile, &graph, &reduced));
+  PLIM_CHECK(reduce(ctx, options->paging, g, profile, &graph, &reduced));
   PLIM_CHECK(make(ctx, graph, reduced, &inner, &plan));
   PLIM_CHECK(lower(ctx, g, plan, options->paging, options->budget_bytes, keep_all_ns, &lowered));
   PLIM_CHECK(plim_plan_check(ctx, g, lowered));

@@ -493,10 +493,10 @@ static plim_status make_homed(plim_context *ctx, const plim_graph *graph, const 
   const plim_paging *o = options->paging;
   plim_plan_options unlimited = *options;
   plim_plan *keep_all = NULL, *plan = NULL;
-  if (o->homes < 0 || !o->space || o->device || plim_home_bytes(graph) == 0) return PLIM_OK;
+  if (o->homes < 0 || !o->space || o->device || plim_home_bytes(o, graph) == 0) return PLIM_OK;
   unlimited.paging = NULL;
   PLIM_TRY(plim_plan_keep_all(ctx, graph, profile, &unlimited, &keep_all));
-  int64_t keep_all_ns = keep_all->keep_all_ns, bytes = plim_home_bytes(graph);
+  int64_t keep_all_ns = keep_all->keep_all_ns, bytes = plim_home_bytes(o, graph);
   plim_plan_free(keep_all);
   double charge = o->homes > 0 ? 0 : o->charge;
   double copies_ns = charge * ((double)bytes / o->bytes_per_ns[0] + (double)bytes / o->bytes_per_ns[1]);

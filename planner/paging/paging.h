@@ -188,10 +188,10 @@ PLIM_MUST_USE plim_status plim_queue_search(plim_context *ctx, const plim_graph 
 /* ==== homes ==== */
 
 /* Optimizer state that is at home in the page space: storages that their update alone touches, or nothing in a step
- * that updates nothing. */
+ * that updates nothing. With paging->beside: those that nothing touches here and that are at home there in that plan. */
 
 /* Bytes that they take there. */
-int64_t plim_home_bytes(const plim_graph *graph);
+int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *graph);
 
 typedef plim_status plim_plan_maker(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                     const plim_plan_options *options, plim_plan **out);

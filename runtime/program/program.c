@@ -76,7 +76,9 @@ static int has_homes(const plim_graph *graph, const plim_plan *plan, plim_paging
                             .latency_ns = {1, 1},
                             .bytes_per_ns = {1, 1},
                             .recompute = 1,
-                            .homes = 1};
+                            .homes = 1,
+                            .beside = plan,
+                            .beside_graph = graph};
     return 1;
   }
   return 0;
