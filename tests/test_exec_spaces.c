@@ -1,6 +1,7 @@
 /* runtime/exec over several spaces: ops placed at random on two devices that run at once, persistent storages at home
  * in memory or in a file, and copies between all of them, leave what program order leaves. */
 #include <criterion/criterion.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -260,4 +261,39 @@ Test(exec_spaces, a_kernel_that_fails_on_the_second_device_ends_the_step_and_is_
     }
     free_rig(&r);
   }
+}
+
+/* Runs of both devices fail, each with a status of its own, as far as can be at the same time. */
+typedef struct both_fail {
+  _Atomic int32_t queues[2]; /* 1: a run of this queue has failed */
+} both_fail;
+
+static plim_status fail_on_both(void *user, const plim_run_call *call) {
+  both_fail *both = user;
+  int second = call->queue == SECOND;
+  atomic_store(&both->queues[second], 1);
+  int64_t end_ns = plim_now_ns() + 2000000;
+  while (!atomic_load(&both->queues[!second]) && plim_now_ns() < end_ns) continue;
+  return second ? PLIM_ENOTFINITE : PLIM_EDEVICE;
+}
+
+Test(exec_spaces, of_two_devices_that_fail_in_one_step_the_status_and_the_sentence_are_of_one) {
+  int32_t both_failed = 0;
+  for (uint64_t seed = 1; seed < 2 * CASES; seed++) {
+    rig r;
+    both_fail both = {{0, 0}};
+    make_plan(&r, seed, "host");
+    open_exec(&r);
+    hash_write_sources(r.exec, 0, r.graph, r.plan, 1, 0);
+    hash_write_sources(r.exec, 0, r.graph, r.plan, 0, 0);
+    plim_status status = plim_exec_step(r.exec, 0, fail_on_both, &both);
+    const char *sentence = plim_context_error(r.ctx);
+    cr_expect(status == PLIM_ENOTFINITE || status == PLIM_EDEVICE, "seed %llu: status %d", (unsigned long long)seed,
+              status);
+    cr_expect(strstr(sentence, plim_status_name(status)), "seed %llu: '%s' is not in: %s", (unsigned long long)seed,
+              plim_status_name(status), sentence);
+    both_failed += atomic_load(&both.queues[0]) && atomic_load(&both.queues[1]);
+    free_rig(&r);
+  }
+  cr_assert_gt(both_failed, 0);
 }

@@ -65,8 +65,19 @@ int plim_context_cancelled(const plim_context *ctx) {
   return atomic_load(&ctx->cancelled);
 }
 
+/* Where failures of one context on this thread write their sentence. */
+static _Thread_local struct {
+  const plim_context *ctx;
+  char *text;
+} beside;
+
+void plim_context_fail_beside(const plim_context *ctx, char *text) {
+  beside.ctx = ctx;
+  beside.text = text;
+}
+
 const char *plim_context_error(const plim_context *ctx) {
-  return ctx->error;
+  return beside.ctx == ctx ? beside.text : ctx->error;
 }
 
 plim_status plim_fail(plim_context *ctx, plim_status status, const char *format, ...) {
@@ -75,7 +86,7 @@ plim_status plim_fail(plim_context *ctx, plim_status status, const char *format,
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  memcpy(ctx->error, text, sizeof text);
+  memcpy(beside.ctx == ctx ? beside.text : ctx->error, text, sizeof text);
   return status;
 }
 

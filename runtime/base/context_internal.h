@@ -1,4 +1,4 @@
-/* What a context holds: for context.c and effort.c alone. */
+/* What a context holds, for context.c and effort.c, and what threads that share one need. */
 #ifndef PLIM_RUNTIME_BASE_CONTEXT_INTERNAL_H
 #define PLIM_RUNTIME_BASE_CONTEXT_INTERNAL_H
 
@@ -27,5 +27,9 @@ struct plim_context {
   atomic_llong allocations, bytes, bytes_peak;
   char error[PLIM_ERROR_BYTES];
 };
+
+/* From now on the calling thread's failures of ctx write to text [PLIM_ERROR_BYTES], and plim_context_error reads it
+ * there, since another thread may fail at the same time. NULL, NULL: the context's own sentence again. */
+void plim_context_fail_beside(const plim_context *ctx, char *text);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/context_internal.h"
 #include "runtime/device/threads.h"
 
 /* Turns of a spin before a wait sleeps: some microseconds, since a core that spins is one that does not compute. */
@@ -20,6 +21,7 @@ typedef struct worker {
   int32_t queue;
   plim_page_ring *ring; /* NULL: pread and pwrite, or no page file */
   pthread_t thread;
+  char error[PLIM_ERROR_BYTES]; /* the context's sentence on this thread */
 } worker;
 
 struct plim_copy_queues {
@@ -41,7 +43,7 @@ struct plim_copy_queues {
   void *run_user;
   plim_status failed; /* PLIM_OK: nothing has */
   int32_t failed_command;
-  char why[WHY_BYTES];
+  char why[PLIM_ERROR_BYTES];
 };
 
 /* ---- waiting ---- */
@@ -154,9 +156,10 @@ static void walk(const worker *w, plim_bound *bound) {
 }
 
 static void *worker_main(void *user) {
-  const worker *w = user;
+  worker *w = user;
   plim_copy_queues *q = w->queues;
   int64_t step = 0;
+  plim_context_fail_beside(q->ctx, w->error);
   plim_threads_adopt(q->threads);
   (void)pthread_mutex_lock(&q->mutex);
   while (!q->closing) {
@@ -205,6 +208,10 @@ int plim_copy_queues_wait(plim_copy_queues *q, int32_t j) {
 
 void plim_copy_queues_ran(plim_copy_queues *q) {
   ended(q, 0);
+}
+
+void plim_copy_queues_failed(plim_copy_queues *q, int32_t j, plim_status status) {
+  fail(q, j, status, plim_context_error(q->ctx));
 }
 
 /* What failed, for the sentence: "step 4 (copy of "x", which op "f" writes, to disk, page file p)". */

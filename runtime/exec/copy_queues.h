@@ -12,7 +12,7 @@
 
 typedef struct plim_copy_queues plim_copy_queues;
 
-/* Compute command j of a bound plan; on failure the context has the sentence. */
+/* Compute command j of a bound plan; on failure the context has the sentence on that thread. */
 typedef plim_status plim_queue_run(void *user, int32_t j);
 
 /* Threads for queues 1 to n_queues - 1. page [PLIM_PAGE_SPACES] and options must outlive them.
@@ -33,11 +33,15 @@ int plim_copy_queues_wait(plim_copy_queues *queues, int32_t j);
 /* After a command of queue 0. */
 void plim_copy_queues_ran(plim_copy_queues *queues);
 
+/* Command j of queue 0 has failed; the context has the sentence. */
+void plim_copy_queues_failed(plim_copy_queues *queues, int32_t j, plim_status status);
+
 /* Since plim_copy_queues_begin. */
 int64_t plim_copy_queues_clock(const plim_copy_queues *queues);
 
 /* The step ends. whole: 1: every command is waited for; 0: those that have not begun are left out. PLIM_OK, or the
- * first failure of a command; of a copy with its training step, command, storage and file. */
+ * first failure of a command on any queue, and its sentence; of a copy with its training step, command, storage and
+ * file. */
 PLIM_MUST_USE plim_status plim_copy_queues_end(plim_copy_queues *queues, int whole, int64_t training_step);
 
 /* Do page files go through io_uring? */

@@ -95,7 +95,6 @@ static plim_status run_beside(void *user, int32_t j) {
  * the commands of all queues in the order of the list. */
 static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run, void *user) {
   plim_bound *bound = &p->bound;
-  plim_status status = PLIM_OK;
   int goes = 1;
   char *base[PLIM_PAGE_SPACES + 1];
   plim_exec_bases(exec, base);
@@ -108,18 +107,16 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
     goes = plim_copy_queues_wait(exec->queues, j);
     if (!goes) continue;
     bound->begin_ns[j] = plim_copy_queues_clock(exec->queues);
-    status = run_step(exec, bound, j, run, user); /* complete when it returns: the device is the cpu */
+    plim_status status = run_step(exec, bound, j, run, user); /* complete when it returns: the device is the cpu */
     bound->time_ns[j] = plim_copy_queues_clock(exec->queues) - bound->begin_ns[j];
     if (status == PLIM_OK) {
       plim_copy_queues_ran(exec->queues);
     } else {
-      status = fail_step(exec, bound, j, status);
+      plim_copy_queues_failed(exec->queues, j, fail_step(exec, bound, j, status));
       goes = 0;
     }
   }
-  plim_status copied = plim_copy_queues_end(exec->queues, goes, exec->step);
-  PLIM_TRY(status);
-  PLIM_TRY(copied);
+  PLIM_TRY(plim_copy_queues_end(exec->queues, goes, exec->step));
   PLIM_TRY(plim_exec_queue_results(exec, p));
   return sync_device(exec);
 }
