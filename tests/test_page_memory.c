@@ -1,15 +1,20 @@
 /* runtime/exec/page_memory.c and page_ring.c: what is paged out comes back, by io_uring and without, and a file that
  * fails is an errno. */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include "runtime/exec/page_memory.h"
 
 #include <criterion/criterion.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/device/guarded.h"
@@ -84,6 +89,63 @@ Test(page_memory, a_file_that_ends_too_early_or_takes_nothing_is_an_errno) {
   plim_page_memory_close(&page);
   plim_guarded_free(memory, SPACE);
   plim_page_ring_close(ring);
+}
+
+/* The library's syscall: calls of io_uring_enter from number fail_from to fail_to fail with ENXIO. */
+static int n_enters, fail_from, fail_to;
+
+long syscall(long number, ...) {
+  long (*real)(long number, ...);
+  long argument[6];
+  va_list list;
+  if (number == SYS_io_uring_enter && ++n_enters >= fail_from && n_enters <= fail_to) {
+    errno = ENXIO;
+    return -1;
+  }
+  va_start(list, number);
+  for (int i = 0; i < 6; i++) argument[i] = va_arg(list, long);
+  va_end(list);
+  void *address = dlsym(RTLD_NEXT, "syscall");
+  memcpy(&real, &address, sizeof address);
+  return real(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
+}
+
+static void fail_enters(int from, int to) {
+  n_enters = 0;
+  fail_from = from;
+  fail_to = to;
+}
+
+/* A read during which enters fail: when it has returned, nothing writes to its memory any more. */
+static void read_while_enters_fail(const plim_page_memory *page, char *memory, int from, int to) {
+  const struct timespec pause = {.tv_nsec = 20000000};
+  plim_page_ring *ring = plim_page_ring_open(ctx);
+  fail_enters(from, to);
+  cr_expect_eq(plim_page_read(page, ring, memory, page->base, 11 << 20), ENXIO, "enters %d to %d", from, to);
+  memset(memory, 0x55, SPACE);
+  (void)nanosleep(&pause, NULL);
+  for (int64_t i = 0; i < SPACE; i++) cr_assert_eq(memory[i], 0x55, "enters %d to %d", from, to);
+  cr_expect_not(plim_page_ring_works(ring));
+  int before = n_enters;
+  try_sizes(page, ring);
+  cr_expect_eq(n_enters, before);
+  plim_page_ring_close(ring);
+}
+
+Test(page_memory, a_ring_whose_kernel_fails_with_parts_under_way_waits_for_them_and_is_not_used_again) {
+  plim_page_memory page;
+  plim_page_ring *ring = plim_page_ring_open(ctx);
+  void *memory = NULL;
+  if (!ring) cr_skip_test("no io_uring here");
+  plim_page_ring_close(ring);
+  cr_assert_eq(plim_guarded_alloc(ctx, SPACE, 1, &memory), PLIM_OK);
+  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
+  for (int from = 1; from < 3; from++) {
+    read_while_enters_fail(&page, memory, from, from);
+    read_while_enters_fail(&page, memory, from, INT32_MAX);
+  }
+  plim_page_memory_close(&page);
+  plim_guarded_free(memory, SPACE);
 }
 
 Test(page_memory, a_file_system_without_room_is_told_before_anything_runs) {

@@ -191,8 +191,8 @@ int plim_page_write(const plim_page_memory *page, plim_page_ring *ring, void *to
   }
   int64_t offset = (char *)to - page->base, moved = moved_bytes(page, bytes);
   void *memory = (void *)(uintptr_t)from; /* the ring takes one for both directions */
-  return ring ? plim_page_ring_copy(ring, page->fd, 1, memory, moved, offset)
-              : write_file(page->fd, from, moved, offset);
+  return ring && plim_page_ring_works(ring) ? plim_page_ring_copy(ring, page->fd, 1, memory, moved, offset)
+                                            : write_file(page->fd, from, moved, offset);
 }
 
 int plim_page_read(const plim_page_memory *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
@@ -201,7 +201,8 @@ int plim_page_read(const plim_page_memory *page, plim_page_ring *ring, void *to,
     return 0;
   }
   int64_t offset = (const char *)from - page->base, moved = moved_bytes(page, bytes);
-  return ring ? plim_page_ring_copy(ring, page->fd, 0, to, moved, offset) : read_file(page->fd, to, moved, offset);
+  return ring && plim_page_ring_works(ring) ? plim_page_ring_copy(ring, page->fd, 0, to, moved, offset)
+                                            : read_file(page->fd, to, moved, offset);
 }
 
 /* ---- between two steps ---- */

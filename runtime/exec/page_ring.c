@@ -28,6 +28,11 @@ int plim_page_ring_copy(plim_page_ring *ring, int fd, int writes, void *memory, 
   return ENOSYS;
 }
 
+int plim_page_ring_works(const plim_page_ring *ring) {
+  (void)ring;
+  return 0;
+}
+
 #else
 
 #include <linux/io_uring.h>
@@ -35,9 +40,10 @@ int plim_page_ring_copy(plim_page_ring *ring, int fd, int writes, void *memory, 
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { DEPTH = 8, PART_BYTES = 1 << 20 };
+enum { DEPTH = 8, PART_BYTES = 1 << 20, LOOKS = 30000, LOOK_NS = 1000000 };
 
 typedef struct part {
   char *memory;
@@ -46,7 +52,7 @@ typedef struct part {
 
 struct plim_page_ring {
   plim_context *ctx;
-  int fd;
+  int fd, dead; /* dead: the kernel has failed, the ring takes no copies */
   size_t ring_bytes, entry_bytes;
   char *rings; /* both, in one mapping */
   struct io_uring_sqe *entry;
@@ -146,6 +152,33 @@ static int has_rest(part *p, int32_t result, int writes, int *error) {
   return p->bytes > 0;
 }
 
+/* The kernel has failed, and the ring is dead: what the kernel has not taken is taken back, what it has is waited for.
+ * Where it cannot wait either, completions are looked for, since they come without that. */
+static void settle(plim_page_ring *r, int under_way) {
+  const struct timespec pause = {.tv_nsec = LOOK_NS};
+  int slot, waits = 1;
+  int32_t result;
+  uint32_t tail = atomic_load_explicit(r->submit_tail, memory_order_relaxed);
+  atomic_store_explicit(r->submit_tail, tail - r->n_submitted, memory_order_release);
+  under_way -= (int)r->n_submitted;
+  r->n_submitted = 0;
+  r->dead = 1;
+  while (take_done(r, &slot, &result)) under_way--;
+  for (int looks = 0; under_way > 0 && looks < LOOKS;) {
+    if (waits) {
+      waits = enter(r) == 0;
+    } else {
+      (void)nanosleep(&pause, NULL);
+      looks++;
+    }
+    while (take_done(r, &slot, &result)) under_way--;
+  }
+}
+
+int plim_page_ring_works(const plim_page_ring *r) {
+  return !r->dead;
+}
+
 int plim_page_ring_copy(plim_page_ring *r, int fd, int writes, void *memory, int64_t bytes, int64_t offset) {
   int64_t next = 0;
   int under_way = 0, error = 0, slot;
@@ -161,7 +194,10 @@ int plim_page_ring_copy(plim_page_ring *r, int fd, int writes, void *memory, int
       next += n;
     }
     int failed = enter(r);
-    if (failed != 0) return failed;
+    if (failed != 0) {
+      settle(r, under_way);
+      return error != 0 ? error : failed;
+    }
     while (take_done(r, &slot, &result)) {
       if (has_rest(&r->part[slot], result, writes, &error)) {
         submit(r, fd, writes, slot);
