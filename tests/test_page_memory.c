@@ -94,20 +94,20 @@ Test(page_memory, a_file_that_ends_too_early_or_takes_nothing_is_an_errno) {
 /* The library's syscall: calls of io_uring_enter from number fail_from to fail_to fail with ENXIO. */
 static int n_enters, fail_from, fail_to;
 
-long syscall(long number, ...) {
-  long (*real)(long number, ...);
+long syscall(long sysno, ...) {
+  long (*real)(long sysno, ...);
   long argument[6];
   va_list list;
-  if (number == SYS_io_uring_enter && ++n_enters >= fail_from && n_enters <= fail_to) {
+  void *address = dlsym(RTLD_NEXT, "syscall");
+  memcpy(&real, &address, sizeof address);
+  va_start(list, sysno);
+  for (int i = 0; i < 6; i++) argument[i] = va_arg(list, long);
+  va_end(list);
+  if (sysno == SYS_io_uring_enter && ++n_enters >= fail_from && n_enters <= fail_to) {
     errno = ENXIO;
     return -1;
   }
-  va_start(list, number);
-  for (int i = 0; i < 6; i++) argument[i] = va_arg(list, long);
-  va_end(list);
-  void *address = dlsym(RTLD_NEXT, "syscall");
-  memcpy(&real, &address, sizeof address);
-  return real(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
+  return real(sysno, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }
 
 static void fail_enters(int from, int to) {
