@@ -22,7 +22,7 @@ enum {
 enum { CELLS = 1024 /* most columns that are drawn */, MAP_CELLS = 1 << 16, TEXT = 512 };
 
 static const char ellipsis[] = "...";
-static const char keys[] = "n p step  d D evict  r R recompute  g go  / find  m map  w what-if  ? help  q quit";
+static const char keys[] = "n p step  d D evict  r R recompute  g go  / find  m map  w what-if  ?  q quit";
 
 /* ---- colours ---- */
 
