@@ -116,15 +116,24 @@ Test(online_logs, search_and_best_are_never_worse_on_networks_with_branches) {
   check_kind(RANDOM_LOG_INCEPTION, 1, 1);
 }
 Test(online_logs, search_and_best_are_never_worse_on_trees_of_one_cell) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   check_kind(RANDOM_LOG_TREE, 3, 1);
 }
 Test(online_logs, search_and_best_are_never_worse_where_a_network_runs_twice) {
   check_kind(RANDOM_LOG_GAN, 2, 1);
 }
 Test(online_logs, search_and_best_are_never_worse_on_programs_without_a_pattern) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   check_kind(RANDOM_LOG_TANGLE, 16, 1);
 }
 
 Test(online_logs, search_is_never_worse_where_policies_may_compute_again_for_long) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   for (int kind = 0; kind < RANDOM_LOG_KIND_COUNT; kind++) check_kind((random_log_kind)kind, 1, 5);
 }

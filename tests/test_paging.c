@@ -385,6 +385,8 @@ static void teardown(void) {
 TestSuite(paging_program, .init = setup, .fini = teardown, .timeout = 600);
 
 #define VERIFY "$PLIMSOLL verify --model resnet20 --data synthetic --batch 8 --steps 2 --model-costs --no-cache -q "
+#define VERIFY_SMALL \
+  "$PLIMSOLL verify --model tinyres --data synthetic --batch 8 --steps 2 --model-costs --no-cache -q "
 
 static void expect(const char *command, int status, const char *out, const char *error) {
   const program_run *run = plim_test_shell(command);
@@ -401,8 +403,9 @@ Test(paging_program, weights_are_those_of_keep_all) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("minutes of planning; the release build runs it");
 #endif
-  expect(VERIFY "--memory cpu=60%,host=1GiB --recompute off", 0, "weights identical    yes", "");
-  expect(VERIFY "--memory cpu=60%,disk=1GiB --recompute off --page-file pages", 0, "weights identical    yes", "");
+  expect(VERIFY_SMALL "--memory cpu=60%,host=1GiB --recompute off", 0, "weights identical    yes", "");
+  expect(VERIFY_SMALL "--memory cpu=60%,disk=1GiB --recompute off --page-file pages", 0, "weights identical    yes",
+         "");
 }
 
 /* Its update has attributes that an op without its state has not. */
@@ -424,7 +427,7 @@ Test(paging_program, a_model_is_planned_on_two_devices) {
 #endif
   expect(PLAN_TWO "--memory cpu:0=60%,cpu:1=60% -o two.json", 0, "placed", "");
   expect("$PLIMSOLL check two.json", 0, "valid                yes", "");
-  expect(VERIFY "--memory cpu:0=60%,cpu:1=60%", 0, "weights identical    yes", "");
+  expect(VERIFY_SMALL "--memory cpu:0=60%,cpu:1=60%", 0, "weights identical    yes", "");
   expect(PLAN_TWO "--memory cpu:0=1MiB,cpu:1=1MiB", 4, "", "and 1048576 of cpu:1, with recomputation");
 }
 
