@@ -111,3 +111,10 @@ void planner_case_sequence(const planner_case *c, uint64_t seed, int changes, in
   cr_assert_eq(plim_track_store(track, out), PLIM_OK);
   plim_track_free(track);
 }
+
+plim_plan *planner_case_plan(planner_case *c, plim_status expected) {
+  plim_plan *plan = NULL;
+  plim_status status = plim_plan_make(c->ctx, c->graph, c->profile, &c->options, &plan);
+  cr_assert_eq(status, expected, "%s", plim_context_error(c->ctx));
+  return plan;
+}

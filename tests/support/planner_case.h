@@ -28,4 +28,7 @@ void planner_case_change(plim_track *track, uint64_t *random);
 /* A random sequence of the case: program order after so many changes, in a track with room for so many runs an op. */
 void planner_case_sequence(const planner_case *c, uint64_t seed, int changes, int32_t runs_an_op, plim_schedule *out);
 
+/* What plim_plan_make answers to the case, which must be `expected`: the plan, NULL where there is none. */
+plim_plan *planner_case_plan(planner_case *c, plim_status expected);
+
 #endif
