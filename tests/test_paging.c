@@ -411,7 +411,7 @@ Test(paging_program, weights_are_those_of_keep_all) {
 /* Its update has attributes that an op without its state has not. */
 Test(paging_program, the_state_of_adamw_is_at_home_in_the_page_space) {
 #ifdef PLIM_SANITIZED
-  cr_skip_test("the release build runs it");
+  cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   (void)plim_test_shell(
       "for i in 1 2 3 4 5 6 7 8; do echo the update alone needs the moments of AdamW; done >line; "
