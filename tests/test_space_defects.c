@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "kernels/op.h"
-#include "planner/exact/space_exact.h"
-#include "planner/exact/space_model.h"
 #include "planner/solvers/solver.h"
+#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_model.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"

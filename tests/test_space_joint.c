@@ -1,13 +1,13 @@
-/* planner/exact/space_fluid.c and space_makespan.c: placement, paging and recompute in one program, and the makespan of
+/* planner/spaces/space_fluid.c and space_makespan.c: placement, paging and recompute in one program, and the makespan of
  * placement with a bound. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/exact/space_exact.h"
-#include "planner/exact/space_model.h"
 #include "planner/solvers/solver.h"
+#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_model.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/space_interpret.h"

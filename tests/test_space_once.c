@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/exact/space_exact.h"
+#include "planner/spaces/space_exact.h"
 #include "planner/spaces/space_lower.h"
 #include "tests/support/test_context.h"
 

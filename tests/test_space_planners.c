@@ -1,4 +1,4 @@
-/* planner/exact/space_*.c: published optima of POET and XEngine, the residency search as an oracle of placement, and
+/* planner/spaces/space_*.c: published optima of POET and XEngine, the residency search as an oracle of placement, and
  * the inputs on which the originals fail. With PLIM_TEST_LONG=1 in the environment two rows that take minutes run,
  * too. */
 #include <criterion/criterion.h>
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/exact/space_exact.h"
 #include "planner/solvers/solver.h"
+#include "planner/spaces/space_exact.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "planner/exact/space_exact.h"
 #include "planner/spaces/space_demand.h"
+#include "planner/spaces/space_exact.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/exact/space_exact.h"
 #include "planner/solvers/solver.h"
+#include "planner/spaces/space_exact.h"
 #include "planner/spaces/space_problem.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_interpret.h"

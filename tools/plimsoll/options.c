@@ -2,8 +2,8 @@
  * page and shell completion are made from these rows. */
 #include <string.h>
 
-#include "planner/exact/space_exact.h"
 #include "planner/planner.h"
+#include "planner/spaces/space_exact.h"
 #include "runtime/arena/policy.h"
 #include "runtime/data/dataset.h"
 #include "runtime/device/threads.h"

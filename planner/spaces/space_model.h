@@ -2,8 +2,8 @@
 #ifndef PLIM_PLANNER_EXACT_SPACE_MODEL_H
 #define PLIM_PLANNER_EXACT_SPACE_MODEL_H
 
-#include "planner/exact/space_exact.h"
 #include "planner/solvers/solver.h"
+#include "planner/spaces/space_exact.h"
 #include "planner/spaces/space_lower.h"
 
 /* ==== space model ==== */

@@ -1,6 +1,6 @@
 /* The same program, with a column in place of some budgets: how many times the budget is used. The search that comes
  * before a program may know a plan outside its class, and less is then enough. */
-#include "planner/exact/space_model.h"
+#include "planner/spaces/space_model.h"
 #include "planner/spaces/space_smallest.h"
 
 #include <math.h>

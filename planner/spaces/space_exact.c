@@ -1,17 +1,17 @@
 /* The planners over spaces: a program of their class is built, solved with a gap of zero, read as a sequence, lowered
  * to commands and checked. A solver's tolerances may let a point pass above a budget: then the program is solved again
  * for as much less; the bound is the first one's. */
-#include "planner/exact/space_exact.h"
+#include "planner/spaces/space_exact.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/exact/space_model.h"
 #include "planner/solvers/solver.h"
 #include "planner/spaces/space_bound.h"
 #include "planner/spaces/space_gather.h"
+#include "planner/spaces/space_model.h"
 #include "planner/spaces/space_smallest.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/nearest.h"
