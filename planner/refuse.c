@@ -1,11 +1,11 @@
-/* Refusals: numbers first, then the buffers that are in each other's way (planner/pack/pack_internal.h). */
+/* Refusals: numbers first, then the buffers that are in each other's way (planner/pack/conflict.h). */
 #include "planner/make.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "planner/core/core.h"
-#include "planner/pack/pack_internal.h"
+#include "planner/pack/conflict.h"
 #include "runtime/base/size.h"
 
 enum {

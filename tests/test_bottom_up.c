@@ -1,5 +1,6 @@
 /* Packing from the bottom up: the rules on random boxes, what it declines, and that it learns. */
-#include "planner/pack/pack_internal.h"
+#include "planner/pack/bottom_up.h"
+#include "planner/pack/units.h"
 
 #include <criterion/criterion.h>
 

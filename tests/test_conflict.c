@@ -1,5 +1,5 @@
 /* Conflicts: what is marked does not fit, and without any one of it the rest does. */
-#include "planner/pack/pack_internal.h"
+#include "planner/pack/conflict.h"
 
 #include <criterion/criterion.h>
 

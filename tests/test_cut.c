@@ -3,7 +3,11 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "planner/bound/cut_internal.h"
+#include "planner/bound/certificate.h"
+#include "planner/bound/cut_model.h"
+#include "planner/bound/cut_solve.h"
+#include "planner/bound/lp.h"
+#include "planner/bound/rows.h"
 #include "planner/core/core.h"
 #include "runtime/import/generate.h"
 #include "runtime/import/import.h"

@@ -1,7 +1,11 @@
 /* The cut model where there are so many ops that its program does not get done: what it proves and suggests then. */
 #include <criterion/criterion.h>
 
-#include "planner/bound/cut_internal.h"
+#include "planner/bound/cut_model.h"
+#include "planner/bound/cut_solve.h"
+#include "planner/bound/cut_solver.h"
+#include "planner/bound/cut_walk.h"
+#include "planner/bound/flow.h"
 #include "planner/core/core.h"
 #include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"

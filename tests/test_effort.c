@@ -9,8 +9,9 @@
 
 #include "planner/chain/chain.h"
 #include "planner/pack/pack.h"
-#include "planner/pack/pack_internal.h"
+#include "planner/pack/skyline.h"
 #include "planner/pack/solve.h"
+#include "planner/pack/units.h"
 #include "planner/planner.h"
 #include "runtime/graph/check.h"
 #include "runtime/graph/profile.h"

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/pack_internal.h"
+#include "planner/pack/exact.h"
+#include "planner/pack/units.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/published_graphs.h"
 #include "tests/support/test_context.h"

@@ -1,5 +1,5 @@
 /* Clause learning against trying all values: small random systems of forbidden combinations. */
-#include "planner/exact/staged_search.h"
+#include "planner/exact/lazy_clauses.h"
 
 #include <criterion/criterion.h>
 

@@ -1,11 +1,12 @@
 /* Class copies: our search against exhaustive search on small random graphs; the golden chains; the way
  * between schedules and sets of repeats. */
 #include "planner/exact/dag.h"
+#include "planner/exact/staged.h"
+#include "planner/exact/staged_search.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/exact/staged_search.h"
 #include "runtime/import/generate.h"
 #include "tests/support/dag_cases.h"
 #include "tests/support/failing_memory.h"

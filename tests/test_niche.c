@@ -1,7 +1,9 @@
 /* Niche search against brute force, against exact search, and on instances that exact search leaves open. */
 #include <criterion/criterion.h>
 
-#include "planner/pack/pack_internal.h"
+#include "planner/pack/exact.h"
+#include "planner/pack/niche.h"
+#include "planner/pack/units.h"
 #include "runtime/base/nearest.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_context.h"

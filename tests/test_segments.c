@@ -1,7 +1,8 @@
 /* Segments of time of the cut model: where a run again must be when an output is gone. */
 #include <criterion/criterion.h>
 
-#include "planner/bound/cut_internal.h"
+#include "planner/bound/order.h"
+#include "planner/bound/segments.h"
 #include "tests/support/dag_cases.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_seed.h"

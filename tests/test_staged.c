@@ -1,5 +1,6 @@
 /* Repeats of a schedule, against the rule applied one run at a time, and in number. */
 #include "planner/exact/dag.h"
+#include "planner/exact/staged.h"
 
 #include <criterion/criterion.h>
 

@@ -1,4 +1,5 @@
 /* A schedule under change against the full evaluation of the same schedule, on random graphs and random changes. */
+#include "planner/profile/memory_profile.h"
 #include "planner/profile/track.h"
 
 #include <criterion/criterion.h>

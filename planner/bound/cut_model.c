@@ -2,11 +2,14 @@
  *
  * Working sets are those of core/bound.c, with one difference: an item that is written over and read later must be
  * recomputed. So it counts as needed, and the model decides. Cost: O(operands x ops / 64 + needed items of all ops). */
-#include "planner/bound/cut_internal.h"
-#include "runtime/base/effort.h"
+#include "planner/bound/cut_model.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "planner/bound/order.h"
+#include "planner/bound/segments.h"
+#include "runtime/base/effort.h"
 
 int plim_cut_overwrites(const plim_problem *p, int32_t v, int32_t item) {
   for (int32_t k = 0; k < p->op[v].n_overwrites; k++) {

@@ -6,13 +6,14 @@
  * outside its bounds leaves the basis. The ratio test lets columns go to their other bound, as long as the line stays
  * outside (long steps). Lines have entries only for columns that some row has; the others keep their cheaper bound.
  * Source: Koberstein, "Progress in the dual simplex algorithm", 2008. */
-#include "planner/bound/bound_tuning.h"
-#include "planner/bound/cut_internal.h"
+#include "planner/bound/lp.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/bound/bound_tuning.h"
+#include "planner/bound/rows.h"
 #include "runtime/base/array.h"
 
 typedef struct candidate {

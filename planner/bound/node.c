@@ -1,9 +1,15 @@
 /* Nodes of branch and cut: bounds a node by the linear program with more rows, and branches on the column with the
  * largest expected gain (pseudo costs). Only a certificate in integers closes a node. */
-#include "planner/bound/bound_tuning.h"
-#include "planner/bound/cut_internal.h"
+#include "planner/bound/cut_solver.h"
 
 #include <string.h>
+
+#include "planner/bound/bound_tuning.h"
+#include "planner/bound/certificate.h"
+#include "planner/bound/cut_solve.h"
+#include "planner/bound/lp.h"
+#include "planner/bound/rows.h"
+#include "planner/bound/tree.h"
 
 /* A certified bound for the box of the node, from the multipliers of the program. */
 static int64_t certify(plim_cut_solver *s, int64_t *reduced) {

@@ -1,6 +1,7 @@
 /* What is certain of the order of first runs: transitive closures along program order, which is a topological order of
  * data and updates. O(ops x edges / 64). */
-#include "planner/bound/cut_internal.h"
+#include "planner/bound/order.h"
+
 #include "runtime/base/effort.h"
 
 static void set(const plim_cut_order *o, uint64_t *rows, int32_t row, int32_t bit) {

@@ -1,10 +1,10 @@
 /* Rows of the cut model, fitted to a budget: no weight is above the demand, and a common divisor is taken out. */
-#include "planner/bound/cut_internal.h"
-#include "runtime/base/integers.h"
+#include "planner/bound/rows.h"
 
 #include <string.h>
 
 #include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 
 static void release(plim_cut_rows *rows, plim_cut_row *row) {
   plim_release(rows->ctx, row->column, row->n, sizeof *row->column);

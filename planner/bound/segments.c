@@ -1,7 +1,8 @@
 /* Divides the time after an op's first run into segments. Readers of all its outputs are taken in program order, each
  * where it certainly comes after the one before. O(operands). */
-#include "planner/bound/cut_internal.h"
+#include "planner/bound/segments.h"
 
+#include "planner/bound/order.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 

@@ -1,9 +1,15 @@
 /* Separation: which cuts does a point violate? The most violated ones give rows. Cuts that the last points satisfied
  * are asked seldom. */
-#include "planner/bound/bound_tuning.h"
-#include "planner/bound/cut_internal.h"
+#include "planner/bound/cut_solver.h"
 
 #include <stdlib.h>
+
+#include "planner/bound/bound_tuning.h"
+#include "planner/bound/cut_model.h"
+#include "planner/bound/cut_solve.h"
+#include "planner/bound/flow.h"
+#include "planner/bound/lp.h"
+#include "planner/bound/rows.h"
 
 void plim_cut_rows_keep(plim_cut_solver *s) {
   for (int32_t r = 0; r < s->rows.n; r++) {

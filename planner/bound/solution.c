@@ -1,9 +1,16 @@
 /* Solutions by a greedy method: a cut that does not fit gets the column of its row with the largest weight for its
  * cost. Then columns are removed again, the costliest first, as long as every cut fits. Only cuts of the column's
  * segment have to be looked at for that. */
-#include "planner/bound/cut_internal.h"
+#include "planner/bound/cut_solver.h"
 
 #include <string.h>
+
+#include "planner/bound/cut_model.h"
+#include "planner/bound/cut_solve.h"
+#include "planner/bound/flow.h"
+#include "planner/bound/order.h"
+#include "planner/bound/rows.h"
+#include "planner/bound/segments.h"
 
 int64_t plim_cut_solution_cost(const plim_cut_solver *s, const uint8_t *chosen) {
   int64_t sum = 0;

@@ -4,9 +4,13 @@
  * one of its repeats can still take. That is the compulsory part of its lifetime (as in cumulative scheduling). Where
  * compulsory parts exceed the limit, there is a conflict. Where one more copy would exceed it, a repeat of that copy
  * must run between the step and its reader. */
-#include "planner/exact/staged_search.h"
+#include "planner/exact/copies.h"
 
 #include <stdlib.h>
+
+#include "planner/exact/dag.h"
+#include "planner/exact/lazy_clauses.h"
+#include "planner/exact/staged.h"
 
 typedef struct plim_copy_item {
   int32_t use, latest; /* latest change that it follows from */

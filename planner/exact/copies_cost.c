@@ -6,9 +6,12 @@
  * Each is charged at its fractional optimum, and leaves the rest of the uses' times to later rows. That is a feasible
  * point of the dual of all rows together, so the sum is a bound. A use that cannot be freed, but would have been too
  * costly for its rows, needs no reason. */
-#include "planner/exact/staged_search.h"
+#include "planner/exact/copies_cost.h"
 
 #include <stdlib.h>
+
+#include "planner/exact/copies.h"
+#include "planner/exact/lazy_clauses.h"
 
 typedef struct plim_copies_relief {
   int32_t use;

@@ -1,10 +1,12 @@
 /* Brings a stage schedule within a limit by greedy changes of what is kept. A change concerns an interval of stages of
  * one node: its copy is evicted after its last reader before a step and recomputed in the stage of its next reader, or
  * kept. Each change of a round is tried and undone; the best is made. O(n^2) a trial. */
-#include "planner/exact/dag.h"
+#include "planner/exact/stage_schedule.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "planner/exact/dag.h"
 
 enum { MOST_TRIALS = 24 /* evictions tried in a round: those of the largest copies */ };
 

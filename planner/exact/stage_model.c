@@ -10,12 +10,14 @@
  * in use follow run by run. One redundant row a stage, the knapsack of what is kept across the first run of its node,
  * is there for the solver's cover cuts. Source: Jain et al., Checkmate, MLSys 2020, section 4; the balance rows are
  * ours. */
-#include "planner/exact/dag.h"
+#include "planner/exact/stage_model.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "planner/exact/dag.h"
 #include "planner/exact/exact_tuning.h"
+#include "planner/exact/stage_schedule.h"
 
 static size_t cell(const plim_stage_model *m, int32_t t, int32_t i) {
   return (size_t)t * (size_t)m->n + (size_t)i;

@@ -1,9 +1,11 @@
 /* Derives a stage schedule from what is kept between stages. Backwards through each stage, a run needs its operands;
  * those that are not kept run in the stage. Then live bytes: a copy is alive from its run to its last reader before the
  * next copy. */
-#include "planner/exact/dag.h"
+#include "planner/exact/stage_schedule.h"
 
 #include <string.h>
+
+#include "planner/exact/dag.h"
 
 plim_status plim_stage_schedule_new(const plim_dag *dag, plim_stage_schedule **out) {
   plim_context *ctx = dag->ctx;

@@ -1,8 +1,10 @@
 /* Sets of repeats: insertion, evaluation (peak and time), and the way to and from schedules of the problem. */
-#include "planner/exact/dag.h"
+#include "planner/exact/staged.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "planner/exact/dag.h"
 
 void plim_repeats_free(plim_repeats *r) {
   if (!r->ctx) return;

@@ -18,7 +18,12 @@
 
 #include <assert.h>
 
+#include "planner/exact/copies.h"
+#include "planner/exact/copies_cost.h"
+#include "planner/exact/dag.h"
 #include "planner/exact/exact_tuning.h"
+#include "planner/exact/lazy_clauses.h"
+#include "planner/exact/staged.h"
 #include "runtime/base/random.h"
 
 typedef enum choice_rule { BY_BYTES, BY_CONFLICTS } choice_rule;

@@ -12,14 +12,15 @@
  * 10 %, learned ones some percent.
  * Invariant: placed boxes do not overlap, since `low` of an unplaced box is at least the top of each placed one that it
  * overlaps in time.
- * Cost: see pack_internal.h. Source: the dominance rule of Moffitt, MiniMalloc, ASPLOS 2023, here as a heuristic. */
-#include "planner/pack/pack_internal.h"
-#include "planner/pack/pack_tuning.h"
+ * Cost: see bottom_up.h. Source: the dominance rule of Moffitt, MiniMalloc, ASPLOS 2023, here as a heuristic. */
+#include "planner/pack/bottom_up.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/pack/pack_tuning.h"
+#include "planner/pack/units.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/random.h"
 

@@ -4,11 +4,14 @@
  * exact search: it drops halves, quarters and so on down to single boxes, as long as the rest is proved not to fit. A
  * superset of a set that does not fit does not fit either. So after one pass over single boxes the set is irreducible,
  * if every question was answered. */
-#include "planner/pack/pack_internal.h"
+#include "planner/pack/conflict.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/pack/exact.h"
+#include "planner/pack/selection.h"
+#include "planner/pack/units.h"
 #include "runtime/base/effort.h"
 
 typedef struct filter {

@@ -25,11 +25,14 @@
  * They are 16 bits, eight sections at a time. Large capacities are counted in coarser units, rounded down: the proof is
  * weaker, and still a proof. Source: Moffitt, MiniMalloc, ASPLOS 2023; restarts, section floors by `least` and the memo
  * over restarts are ours. */
-#include "planner/pack/pack_internal.h"
-#include "planner/pack/pack_tuning.h"
+#include "planner/pack/exact.h"
 
 #include <string.h>
 
+#include "planner/pack/box_pairs.h"
+#include "planner/pack/exact_internal.h"
+#include "planner/pack/pack_tuning.h"
+#include "planner/pack/sections.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/effort.h"
 

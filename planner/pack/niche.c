@@ -21,12 +21,16 @@
  *   an offset. That undoes guillotine cuts. Such a restart proves nothing.
  *
  * Invariant: the low of an unplaced box is at or above the tops of all placed boxes that overlap it in time. */
-#include "planner/pack/pack_internal.h"
-#include "planner/pack/pack_tuning.h"
+#include "planner/pack/niche.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "planner/pack/exact.h"
+#include "planner/pack/exact_internal.h"
+#include "planner/pack/pack_tuning.h"
+#include "planner/pack/sections.h"
+#include "planner/pack/units.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/random.h"
 

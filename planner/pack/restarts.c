@@ -1,8 +1,10 @@
 /* Exact searches side by side: each thread has a searcher of its own, which remembers failed states from batch to
  * batch. */
-#include "planner/pack/pack_internal.h"
-#include "planner/pack/pack_tuning.h"
+#include "planner/pack/restarts.h"
 
+#include "planner/pack/exact.h"
+#include "planner/pack/pack_tuning.h"
+#include "planner/pack/units.h"
 #include "runtime/base/batch.h"
 
 typedef struct searcher {

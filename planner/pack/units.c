@@ -1,5 +1,5 @@
 /* Boxes in units of the alignment, checked, and their peak by a sweep over time. O(n log n). */
-#include "planner/pack/pack_internal.h"
+#include "planner/pack/units.h"
 
 #include <stdlib.h>
 

@@ -18,6 +18,7 @@
 
 #include "planner/core/core.h"
 #include "planner/core/incumbent.h"
+#include "planner/profile/blocked_profile.h"
 #include "planner/profile/track.h"
 #include "runtime/base/random.h"
 

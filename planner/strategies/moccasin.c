@@ -6,7 +6,9 @@
  * Where it ends, its best is proved. Needs no solver; CP-SAT after it gained nothing (docs/experiments.md). Source:
  * Bartan et al., "Moccasin: efficient tensor rematerialization for neural networks", ICML 2023. */
 #include "planner/core/core.h"
+
 #include "planner/exact/dag.h"
+#include "planner/exact/staged.h"
 #include "planner/exact/staged_search.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/strategies_tuning.h"

@@ -1,8 +1,12 @@
 /* Class stages by the constraint search of class copies (planner/exact/staged_search.c). In n stages no node runs more
  * than n times, so with n copies both classes are the same, and the search proves. Graphs of many nodes get fewer
  * copies: what is found then is a plan without a proof. */
-#include "planner/exact/staged_search.h"
 #include "planner/strategies/strategies_internal.h"
+
+#include "planner/exact/dag.h"
+#include "planner/exact/stage_schedule.h"
+#include "planner/exact/staged.h"
+#include "planner/exact/staged_search.h"
 #include "planner/strategies/strategies_tuning.h"
 
 static int32_t copies_for(const plim_dag *d) {

@@ -7,6 +7,8 @@
 #include "planner/core/core.h"
 #include "planner/core/incumbent.h"
 #include "planner/exact/dag.h"
+#include "planner/exact/stage_model.h"
+#include "planner/exact/stage_schedule.h"
 #include "planner/solvers/solver.h"
 
 /* ==== submit plan ==== */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "planner/pack/buffers_csv.h"
-#include "planner/pack/pack_internal.h"
+#include "planner/pack/conflict.h"
 #include "planner/pack/solve.h"
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"

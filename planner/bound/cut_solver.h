@@ -1,0 +1,116 @@
+/* Branch and cut, inside: its state, and the functions of separate.c, solution.c and node.c. */
+#ifndef PLIM_PLANNER_BOUND_CUT_SOLVER_H
+#define PLIM_PLANNER_BOUND_CUT_SOLVER_H
+
+#include "planner/bound/ascent.h"
+#include "planner/bound/cut_solve.h"
+#include "planner/bound/lp.h"
+#include "planner/bound/tree.h"
+#include "runtime/base/array.h"
+
+/* Of the bound for each unit that a column was moved by branching. */
+typedef struct plim_cut_gain {
+  double sum;
+  int32_t n;
+} plim_cut_gain;
+
+typedef struct plim_cut_violation {
+  double share;
+  int32_t cut;
+} plim_cut_violation;
+
+struct plim_cut_solver {
+  const plim_cut_model *model;
+  plim_context *ctx;
+  plim_cut_flow *flow;
+  plim_lp *lp;
+  plim_cut_ascent *ascent; /* while it is at work */
+  plim_cut_rows rows;      /* those of the program, in its order */
+  int32_t n_columns, n_cuts;
+  int64_t unit_ns;
+  int64_t *cost; /* [n_columns] in units */
+  double scale;  /* units for one of the program's */
+  uint8_t *low, *high, *root_low, *root_high;
+  double *x, *multiplier, *price, *real_cost; /* real_cost: the cost in units, as a number for the ascent */
+  int64_t *scratch, *reduced;
+  uint8_t *best, *trial, *fits, *keep_row;
+  plim_cut_gain *gains;           /* [n_columns][2] by the value that the column was fixed to */
+  plim_cut_violation *violations; /* [n_cuts] */
+  int32_t *fitted;                /* [n_cuts] points in a row that did not violate it */
+  int32_t passes;
+  int32_t *cut_order; /* [n_cuts] cuts in the order in which solutions are checked: those that failed lately first */
+  plim_cut_tree tree;
+  /* of one call */
+  int64_t other_work; /* of certificates and nodes */
+  int64_t budget_bytes, best_cost, n_done, n_rows;
+  int64_t given_up;         /* least bound of nodes that were left without a proof */
+  int64_t all_cost, cutoff; /* nodes with bounds from there on are done */
+  const plim_cut_limits *limits;
+  int32_t impossible;
+  int64_t end_work, end_ns; /* where the phase under way ends */
+  plim_block block;
+};
+
+/* Effort so far, of all parts. */
+int64_t plim_cut_solver_work(const plim_cut_solver *solver);
+
+/* Is the phase under way over? */
+int plim_cut_solver_over(const plim_cut_solver *solver);
+
+/* Let the phase that begins take so many percent of what is left. */
+void plim_cut_solver_phase(plim_cut_solver *solver, int32_t percent);
+
+/* Is the graph long? Then the program may not end, part of the effort is kept for rounding, and rounding takes many
+ * columns at once. */
+static inline int plim_cut_solver_large(const plim_cut_solver *solver) {
+  return solver->model->problem->n_ops > PLIM_LONG_OPS;
+}
+
+/* ==== node ==== */
+
+/* The nodes of branch and cut. */
+
+/* Follow a node of the tree (0: the root) down until it is closed; siblings on the way stay open. */
+PLIM_MUST_USE plim_status plim_cut_node_dive(plim_cut_solver *solver, int32_t node);
+
+/* ==== separate ==== */
+
+/* The rows of the program: which come, which go. */
+
+/* Make the program anew with the rows that bind. */
+void plim_cut_sift(plim_cut_solver *solver);
+
+/* Fit the rows of the last budget to this one; those that bound nothing, or that this one does not ask, go. The program
+ * stays empty until plim_cut_rows_begin. */
+void plim_cut_rows_keep(plim_cut_solver *solver);
+
+/* Put the rows kept into the empty program. */
+void plim_cut_rows_begin(plim_cut_solver *solver);
+
+/* Note what the program's rows are worth at its point. */
+void plim_cut_rows_price(plim_cut_solver *solver);
+
+/* Add rows of the cuts that x [n_columns] violates most, each by more than `tolerance` of what it has too much. `all`
+ * 0: where a missed one does no harm. *added: how many; 0: every cut that was to be asked fits; -1: not all were asked,
+ * or there was no room for a row. */
+PLIM_MUST_USE plim_status plim_cut_separate(plim_cut_solver *solver, const double *x, double tolerance, int all,
+                                            int32_t *added);
+
+/* ==== solution ==== */
+
+/* Solutions of the model: choices of columns at which every cut fits. */
+
+int64_t plim_cut_solution_cost(const plim_cut_solver *solver, const uint8_t *chosen);
+
+/* Keep the solution if it is the cheapest. */
+void plim_cut_solution_take(plim_cut_solver *solver, const uint8_t *chosen);
+
+/* Of a choice at which every cut fits take away what is not needed, the costliest first, down to what costs `least`, as
+ * far as the phase under way goes. */
+void plim_cut_solution_reduce(plim_cut_solver *solver, uint8_t *chosen, int64_t least);
+
+/* Round a point x [n_columns], add columns until every cut fits, take away what is not needed, keep it if it is the
+ * cheapest. */
+void plim_cut_solution_round(plim_cut_solver *solver, const double *x);
+
+#endif

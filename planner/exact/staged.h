@@ -1,0 +1,53 @@
+/* Schedules of class copies: stages with a limit on the computations of a node.
+ *
+ * Stage t ends with the first run of node t; before it, in program order, run the repeats of that stage, each node at
+ * most once. Any set of repeats (stage, node) with node < stage is a valid schedule: what counts is its peak. */
+#ifndef PLIM_PLANNER_EXACT_STAGED_H
+#define PLIM_PLANNER_EXACT_STAGED_H
+
+#include "planner/exact/dag.h"
+
+typedef struct plim_repeat {
+  int32_t stage, node;
+} plim_repeat;
+
+/* A set of repeats, sorted by stage, then node: the order in which they run. Empty: {.ctx = ctx}. */
+typedef struct plim_repeats {
+  plim_context *ctx;
+  int32_t n, room;
+  plim_repeat *at;
+} plim_repeats;
+
+void plim_repeats_free(plim_repeats *repeats);
+PLIM_MUST_USE plim_status plim_repeats_add(plim_repeats *repeats, plim_repeat repeat); /* not in it yet */
+void plim_repeats_remove(plim_repeats *repeats, int32_t index);
+PLIM_MUST_USE plim_status plim_repeats_copy(plim_repeats *to, const plim_repeats *from);
+int plim_repeats_have(const plim_repeats *repeats, plim_repeat repeat);
+
+/* A set of repeats, evaluated. */
+typedef struct plim_staged {
+  const plim_dag *dag;
+  int32_t n, room; /* steps */
+  int32_t *node;   /* [n] */
+  int32_t *stage;  /* [n] */
+  int32_t *last;   /* [n] the last step that reads its output, itself when none does */
+  int64_t *level;  /* [n] bytes while it runs */
+  int32_t *next;   /* [n] the next step that runs the same node, -1 */
+  int32_t *first;  /* [dag->n] the first step that runs the node */
+  int32_t *latest; /* [dag->n] the last one */
+  int64_t peak_bytes, time_ns;
+} plim_staged;
+
+PLIM_MUST_USE plim_status plim_staged_make(const plim_dag *dag, plim_staged *out);
+void plim_staged_free(plim_staged *staged);
+/* O(n + edges). */
+PLIM_MUST_USE plim_status plim_staged_evaluate(plim_staged *staged, const plim_repeats *repeats);
+
+/* The repeats of a schedule of the problem, in stages: of a node that a stage would run twice only one, and of one with
+ * more than `copies` runs the latest; the first runs are in program order. O(runs log runs). */
+PLIM_MUST_USE plim_status plim_repeats_from_schedule(const plim_dag *dag, const plim_schedule *schedule, int32_t copies,
+                                                     plim_repeats *out);
+/* And back. */
+PLIM_MUST_USE plim_status plim_staged_schedule(const plim_staged *staged, plim_schedule *out);
+
+#endif
