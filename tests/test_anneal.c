@@ -1,5 +1,6 @@
 /* planner/search/anneal.c: limits on an annealing run. */
-#include "planner/search/search_internal.h"
+#include "planner/search/anneal.h"
+#include "planner/search/moves.h"
 
 #include <criterion/criterion.h>
 

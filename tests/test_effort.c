@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "planner/chain/chain.h"
+#include "planner/chain/demand.h"
 #include "planner/pack/pack.h"
 #include "planner/pack/skyline.h"
 #include "planner/pack/solve.h"

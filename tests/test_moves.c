@@ -1,6 +1,6 @@
 /* Every kind of move, on random graphs: the schedule stays valid, its figures are those of the full evaluation, and a
  * refused move can be undone. */
-#include "planner/search/search_internal.h"
+#include "planner/search/moves.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

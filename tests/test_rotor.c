@@ -1,5 +1,5 @@
 /* Rotor: its recurrence on chains with known values, its plans against them. */
-#include "planner/chain/chain.h"
+#include "planner/chain/rotor.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* One searcher's annealing runs. */
-#include "planner/search/search_internal.h"
+#include "planner/search/searcher.h"
 
 #include <criterion/criterion.h>
 

@@ -1,10 +1,12 @@
 /* Sets of checkpoints by Chen's rules, and the schedule that follows from a set. Source: Chen, Xu, Zhang, Guestrin,
  * "Training deep nets with sublinear memory cost", 2016; on step graphs by recomputation on demand. */
-#include "planner/chain/chain.h"
-#include "planner/chain/chain_tuning.h"
+#include "planner/chain/checkpoints.h"
 
 #include <string.h>
 
+#include "planner/chain/chain_forward.h"
+#include "planner/chain/chain_tuning.h"
+#include "planner/chain/demand.h"
 #include "runtime/base/effort.h"
 
 plim_status plim_checkpoints_new(const plim_problem *p, plim_checkpoints **out) {

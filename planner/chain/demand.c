@@ -1,10 +1,10 @@
 /* Recomputation on demand, by a depth-first walk over missing producers. Runs are appended to a schedule at once.
  * Copies end after their last reader by rule, so only missing inputs have to be found. */
-#include "planner/chain/chain.h"
-#include "planner/chain/chain_tuning.h"
+#include "planner/chain/demand.h"
 
 #include <string.h>
 
+#include "planner/chain/chain_tuning.h"
 #include "runtime/base/effort.h"
 
 plim_status plim_demand_make(const plim_problem *p, plim_demand *out) {

@@ -4,9 +4,12 @@
  * packed, with more effort now and then and at the end. In a long graph only the latter, since a packing takes as long
  * there as all moves between two of them. The search ends at the lower bound on bytes: no order has a lower peak.
  * Deterministic without a time limit. */
-#include "planner/core/core.h"
-#include "planner/search/search_tuning.h"
 #include "planner/search/searches.h"
+
+#include "planner/core/core.h"
+#include "planner/search/anneal.h"
+#include "planner/search/moves.h"
+#include "planner/search/search_tuning.h"
 #include "runtime/base/effort.h"
 
 typedef struct keeper {

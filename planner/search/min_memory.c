@@ -8,9 +8,13 @@
  * runs that pack follow.
  * Ends at incumbent->target_bytes, at the proved least bytes, or after all rounds. Deterministic without a time limit.
  */
-#include "planner/core/core.h"
-#include "planner/search/search_tuning.h"
 #include "planner/search/searches.h"
+
+#include "planner/core/core.h"
+#include "planner/search/anneal.h"
+#include "planner/search/first_schedules.h"
+#include "planner/search/moves.h"
+#include "planner/search/search_tuning.h"
 
 typedef struct min_memory_search {
   plim_incumbent *inc;

@@ -4,6 +4,8 @@
  * Graphs need different moves: training steps need evictions with chains of producers, random layers at deep budgets
  * need random insertions, and a free order needs moves of first runs. Invariant: a move leaves a valid schedule, whose
  * changes are in the track's journal. */
+#include "planner/search/moves.h"
+
 #include "planner/search/search_tuning.h"
 
 enum { MOST_READS = 32 /* of inputs that are followed; others of an op stay */ };

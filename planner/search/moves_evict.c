@@ -5,6 +5,8 @@
  * How far back that pays differs from graph to graph. So each eviction draws with which probability it recomputes an
  * input.
  */
+#include "planner/search/moves.h"
+
 #include "planner/search/search_tuning.h"
 
 enum { LONGEST_CHAIN = 12 /* most inputs that one eviction recomputes */ };

@@ -1,8 +1,10 @@
 /* Moves of first runs, where the order is free. One run alone moves between the first runs of its predecessors and of
  * its successors. A group moves farther: on the way to its goal, a run takes along those that it may not pass. */
-#include "planner/search/search_tuning.h"
+#include "planner/search/moves.h"
 
 #include <string.h>
+
+#include "planner/search/search_tuning.h"
 
 enum { GROUP = 12 /* most runs that move together */ };
 

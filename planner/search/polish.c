@@ -2,10 +2,11 @@
  *
  * A repeat may become useless when others are removed. So passes follow each other until one changes nothing. They end,
  * since each change makes the schedule faster. The peak is within the limit after every change. */
-#include "planner/search/search_tuning.h"
+#include "planner/search/polish.h"
 
 #include <stdlib.h>
 
+#include "planner/search/search_tuning.h"
 #include "runtime/base/effort.h"
 
 /* Keep the change in the journal where the peak is within the limit, else undo it. */

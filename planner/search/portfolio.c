@@ -9,10 +9,13 @@
  * Invariant: searcher 0 works for the caller's incumbent. Each other one has its own incumbent, on a fork of the
  * context and a copy of the problem that allocates there. Bests are merged in order of the searchers, so that without a
  * time limit the result depends on seed and number of threads, and not on timing. */
+#include "planner/search/searches.h"
+
 #include <assert.h>
 
+#include "planner/search/first_schedules.h"
 #include "planner/search/search_tuning.h"
-#include "planner/search/searches.h"
+#include "planner/search/searcher.h"
 #include "runtime/base/batch.h"
 
 /* A searcher with what it needs on its thread. */

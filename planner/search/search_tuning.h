@@ -7,7 +7,8 @@
 #ifndef PLIM_PLANNER_SEARCH_SEARCH_TUNING_H
 #define PLIM_PLANNER_SEARCH_SEARCH_TUNING_H
 
-#include "planner/search/search_internal.h"
+#include "planner/search/moves.h"
+#include "planner/search/searcher.h"
 
 /* ---- the annealing runs of a round ----
  * The columns are percent of the round's moves, temperature, start, and shares of the moves EVICT, DELETE, EXCHANGE,

@@ -4,6 +4,12 @@
  * end of the run, pack_candidate polishes it, improves it by exact neighbourhoods, and packs it well. Then the limit of
  * the next run follows from what its packing needed too much. Invariant: the limit is at most the budget, unless a
  * strict run starts from a best whose peak is above it. */
+#include "planner/search/searcher.h"
+
+#include "planner/search/anneal.h"
+#include "planner/search/moves.h"
+#include "planner/search/neighbourhood.h"
+#include "planner/search/polish.h"
 #include "planner/search/search_tuning.h"
 
 /* Pack the candidate and submit it. */

@@ -1,8 +1,9 @@
 /* First schedules from checkpoints: sweeps over sets of checkpoints (planner/chain/checkpoints.c), makes two schedules
  * of each, and keeps the best. */
-#include "planner/search/search_tuning.h"
+#include "planner/search/first_schedules.h"
 
-#include "planner/chain/chain.h"
+#include "planner/chain/checkpoints.h"
+#include "planner/search/search_tuning.h"
 
 typedef struct seeder {
   plim_timeline *timeline;

@@ -6,9 +6,10 @@
  * cut model, which has a column an op in place of one a pair of ops. They are all where the program is too large.
  * Source: Jain et al., "Checkmate: breaking the memory wall with optimal tensor rematerialization", MLSys 2020, sec. 5.
  */
+#include "planner/strategies/stage_plans.h"
+
 #include <math.h>
 
-#include "planner/strategies/strategies_internal.h"
 #include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
 

@@ -5,7 +5,8 @@
  * Where the program would be too large, 1 and 2 are all. Where the answer does not pack, or exceeds the budget by the
  * solver's tolerance, the program is solved again for less. Its bound stays that of the first program.
  * Source: Jain et al., "Checkmate: breaking the memory wall with optimal tensor rematerialization", MLSys 2020. */
-#include "planner/strategies/strategies_internal.h"
+#include "planner/strategies/stage_plans.h"
+
 #include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
 

@@ -1,7 +1,7 @@
 /* Class stages by the constraint search of class copies (planner/exact/staged_search.c). In n stages no node runs more
  * than n times, so with n copies both classes are the same, and the search proves. Graphs of many nodes get fewer
  * copies: what is found then is a plan without a proof. */
-#include "planner/strategies/strategies_internal.h"
+#include "planner/strategies/stage_plans.h"
 
 #include "planner/exact/dag.h"
 #include "planner/exact/stage_schedule.h"

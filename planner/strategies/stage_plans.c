@@ -1,6 +1,6 @@
 /* What the strategies of class stages share: first plans, repair, the integer program, and submits. Whatever a model or
  * a rounding says, a plan counts only when the incumbent has evaluated it on the real graph. */
-#include "planner/strategies/strategies_internal.h"
+#include "planner/strategies/stage_plans.h"
 
 #include <math.h>
 #include <string.h>

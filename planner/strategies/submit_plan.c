@@ -1,7 +1,7 @@
 /* Each copy of the timeline looks for the plan's buffer with the same storage, begin and end, and gives its box that
  * buffer's offset; a box whose copies lie at different places is none. So the placement is the plan's, in which the
  * checker found no overlap. */
-#include "planner/strategies/strategies_internal.h"
+#include "planner/strategies/submit_plan.h"
 
 enum { NOWHERE = -1 };
 

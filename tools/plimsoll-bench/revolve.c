@@ -3,7 +3,9 @@
  * keeps the fastest that fits. Source: Griewank, Walther, ACM TOMS 26(1), 2000. */
 #include "tools/plimsoll-bench/peers_internal.h"
 
-#include "planner/chain/chain.h"
+#include "planner/chain/chain_stages.h"
+#include "planner/chain/checkpoints.h"
+#include "planner/chain/stage_runner.h"
 #include "runtime/base/effort.h"
 
 enum { MOST_STAGES = 512, DENSE_SLOTS = 128, EFFORT = 8, MOST_RUNS_AN_OP = 64, LEAST_RUNS = 100000 };

@@ -1,6 +1,9 @@
 /* Divides a step into stages: the forward part at candidates, the tail by the stages whose results it needs. O(graph).
  */
-#include "planner/chain/chain.h"
+#include "planner/chain/chain_stages.h"
+
+#include "planner/chain/chain_forward.h"
+#include "planner/chain/checkpoints.h"
 
 /* Where stages begin: after candidates. Where there are more than `most`, stages of about equal bytes. */
 static void place_stages(plim_stages *s, plim_checkpoint_kind kind, int32_t most) {

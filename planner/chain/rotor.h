@@ -1,0 +1,64 @@
+/* Rotor's recurrence: the fastest way forward and backward through a chain of unequal stages within so many bytes.
+ *
+ * value(i, j, m): least time to run forward and backward of stages i .. j within m slots of memory, when state i lies
+ * outside of them and what the tail hands from stage j + 1 to stage j lies inside. It is the least of
+ *   back   i = j: run the stage's tail from state i alone
+ *   leave  advance to a state k, hold it, do k .. j, release it, do i .. k - 1
+ *   tape   run stage i and hold what one of its options says, do i + 1 .. j, run the stage's tail.
+ * The optimum among plans that never evict a state before its use. It is no lower bound for other plans. */
+#ifndef PLIM_PLANNER_CHAIN_ROTOR_H
+#define PLIM_PLANNER_CHAIN_ROTOR_H
+
+#include "runtime/base/context.h"
+
+enum { PLIM_ROTOR_OPTIONS = 6 };
+
+typedef struct plim_rotor_option {
+  int64_t time_ns;       /* forward, what is recomputed, and the stage's tail */
+  int64_t held_bytes;    /* from its forward to its tail, state i + 1 included */
+  int64_t forward_bytes; /* most bytes during forward, state i left out */
+  int64_t back_bytes;    /* most bytes during the stage's tail, state i left out */
+} plim_rotor_option;
+
+typedef struct plim_rotor_stage {
+  int64_t forward_ns, forward_bytes; /* with nothing held but state i + 1; state i left out */
+  int64_t back_ns, back_bytes;       /* the stage's tail from state i alone; state i left out */
+  int64_t handed_bytes;              /* what the tail hands from stage i + 1 to this one */
+  int32_t n_options;
+  plim_rotor_option option[PLIM_ROTOR_OPTIONS];
+} plim_rotor_stage;
+
+typedef struct plim_rotor_chain {
+  int32_t n;                     /* stages */
+  const plim_rotor_stage *stage; /* [n] */
+  const int64_t *state_bytes;    /* [n][n] of state k beyond what is in state i, at [i][k] */
+} plim_rotor_chain;
+
+typedef struct plim_rotor {
+  plim_context *ctx;
+  const plim_rotor_chain *chain;
+  int32_t n_slots;
+  int64_t slot_bytes;
+  int64_t *value; /* [n (n + 1) / 2][n_slots + 1] */
+} plim_rotor;
+
+enum { PLIM_ROTOR_NEVER = -1, PLIM_ROTOR_BACK = -2, PLIM_ROTOR_TAPE = -3 };
+
+typedef struct plim_rotor_choice {
+  int32_t state;  /* the state to leave, or one of the above */
+  int32_t option; /* of a tape */
+} plim_rotor_choice;
+
+/* Fill the table; bytes are rounded up to slots. The chain must outlive it. O(n^3 x slots) time, O(n^2 x slots) memory.
+ * PLIM_ECANCEL when the context was cancelled. */
+PLIM_MUST_USE plim_status plim_rotor_make(plim_context *ctx, const plim_rotor_chain *chain, int32_t n_slots,
+                                          int64_t slot_bytes, plim_rotor **out);
+void plim_rotor_free(plim_rotor *rotor); /* NULL is legal */
+
+/* Least time of stages i .. j within m slots, INT64_MAX: it cannot be done; what attains it; and the slots that are
+ * left for the inner part of that choice. */
+int64_t plim_rotor_time(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
+plim_rotor_choice plim_rotor_choose(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
+int32_t plim_rotor_inner_slots(const plim_rotor *rotor, int32_t i, int32_t m, plim_rotor_choice choice);
+
+#endif
