@@ -36,9 +36,7 @@ static void set_times(arranging *a) {
 
 /* Links that share a queue have one clock: that of the first. */
 static int32_t clock_of(const arranging *a, int32_t l) {
-  const plim_platform *platform = a->p->platform;
-  int32_t back = plim_platform_find_link(platform, platform->link[l].to, platform->link[l].from);
-  return back >= 0 && back < l && !(platform->link[l].duplex && platform->link[back].duplex) ? back : l;
+  return plim_platform_queue_link(a->p->platform, l);
 }
 
 static void find_touches(arranging *a) {

@@ -390,11 +390,10 @@ static void set_home(bounding *b) {
     if (b->home_bytes < INT64_MAX) b->home_bytes += b->o->budget[s] < INT64_MAX / 4 ? b->o->budget[s] : INT64_MAX / 4;
   }
   for (int32_t l = 0; l < p->n_links; l++) {
-    int32_t back = plim_platform_find_link(p, p->link[l].to, p->link[l].from);
+    int32_t first = plim_platform_queue_link(p, l);
     b->link_queue[l] = -1;
     if (b->home[p->link[l].from] == b->home[p->link[l].to]) continue;
-    int shared = back >= 0 && back < l && !(p->link[l].duplex && p->link[back].duplex);
-    b->link_queue[l] = shared ? b->link_queue[back] : b->n_queues++;
+    b->link_queue[l] = first < l ? b->link_queue[first] : b->n_queues++;
   }
 }
 

@@ -69,9 +69,9 @@ static int32_t add_stage_time(plim_space_model *m, int32_t t) {
   plim_model_term(&m->linear, time, -1);
   plim_model_row(&m->linear, -INFINITY, 0);
   for (int32_t q = 0; q < m->n_links; q++) {
-    if (plim_space_link_queue(m, q) != q) continue;
+    if (plim_platform_queue_link(m->problem->platform, q) != q) continue;
     for (int32_t l = q; l < m->n_links; l++) {
-      if (plim_space_link_queue(m, l) != q) continue;
+      if (plim_platform_queue_link(m->problem->platform, l) != q) continue;
       add_copies(m, m->flow, l, t);
       add_copies(m, m->arrive, l, t);
     }

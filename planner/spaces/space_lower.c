@@ -193,9 +193,9 @@ static void make_places(lowering *l, const int64_t *budget) {
     l->space[s].budget_bytes = budget[s];
   }
   for (int32_t k = 0; k < p->n_links; k++) {
-    int32_t back = plim_platform_find_link(p, p->link[k].to, p->link[k].from);
-    if (back >= 0 && back < k && !(p->link[k].duplex && p->link[back].duplex)) {
-      l->link_queue[k] = l->link_queue[back];
+    int32_t first = plim_platform_queue_link(p, k);
+    if (first != k) {
+      l->link_queue[k] = l->link_queue[first];
       continue;
     }
     l->link_queue[k] = l->n_queues;

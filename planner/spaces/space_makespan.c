@@ -22,9 +22,9 @@ static void add_loads(plim_space_model *m, int32_t makespan) {
     plim_model_row(&m->linear, -INFINITY, 0);
   }
   for (int32_t q = 0; q < m->n_links; q++) {
-    if (plim_space_link_queue(m, q) != q) continue;
+    if (plim_platform_queue_link(m->problem->platform, q) != q) continue;
     for (int32_t l = q; l < m->n_links; l++) {
-      if (plim_space_link_queue(m, l) != q) continue;
+      if (plim_platform_queue_link(m->problem->platform, l) != q) continue;
       for (int32_t t = 0; t < m->n; t++) {
         for (int32_t i = 0; i <= t; i++) {
           plim_model_term(&m->linear, m->arrive[plim_space_cell(m, l, t, i)],

@@ -367,12 +367,6 @@ int plim_space_link_taken(const plim_space_model *m, int32_t l) {
   return plim_space_link_places(m, l) ? m->options->place : m->options->page;
 }
 
-int32_t plim_space_link_queue(const plim_space_model *m, int32_t l) {
-  const plim_platform *p = m->problem->platform;
-  int32_t back = plim_platform_find_link(p, p->link[l].to, p->link[l].from);
-  return back >= 0 && back < l && !(p->link[l].duplex && p->link[back].duplex) ? back : l;
-}
-
 /* The first space that a link leads to from the device's and another leads back from. */
 static void find_page_links(plim_space_model *m) {
   const plim_platform *p = m->problem->platform;

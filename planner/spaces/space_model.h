@@ -105,8 +105,6 @@ static inline double plim_space_coefficient(double scaled) {
 /* May copies take the link? Those between spaces where devices compute place, every other one pages. */
 int plim_space_link_places(const plim_space_model *model, int32_t link);
 int plim_space_link_taken(const plim_space_model *model, int32_t link);
-/* The first link of the queue that a link shares. */
-int32_t plim_space_link_queue(const plim_space_model *model, int32_t link);
 
 /* Columns and rows of copies within a stage. */
 void plim_space_arrive_columns(plim_space_model *model);

@@ -80,6 +80,11 @@ int32_t plim_platform_find_link(const plim_platform *p, int32_t from, int32_t to
   return l;
 }
 
+int32_t plim_platform_queue_link(const plim_platform *p, int32_t l) {
+  int32_t back = plim_platform_find_link(p, p->link[l].to, p->link[l].from);
+  return back >= 0 && back < l && !(p->link[l].duplex && p->link[back].duplex) ? back : l;
+}
+
 int plim_platform_has_own_times(const plim_platform *p, const plim_costs *c) {
   for (int32_t d = 0; c && d < p->n_devices; d++) {
     if (plim_costs_find_device(c, p->device[d].name) >= 0) return 1;

@@ -66,6 +66,9 @@ int32_t plim_platform_find_device(const plim_platform *platform, const char *nam
 int32_t plim_platform_find_space(const plim_platform *platform, const char *name);
 /* The link from a space to another, -1: none. */
 int32_t plim_platform_find_link(const plim_platform *platform, int32_t from, int32_t to);
+/* The link whose queue the copies of a link take: the link itself, or the one of the opposite direction where that
+ * comes before it and not both are duplex. */
+int32_t plim_platform_queue_link(const plim_platform *platform, int32_t link);
 
 /* 1 when the graph names a device of the platform: its times are then in the unit of the graph's file, which no one
  * names. Else 0: times are nanoseconds. costs NULL is legal. */
