@@ -24,6 +24,7 @@
 #include "planner/exact/exact_tuning.h"
 #include "planner/exact/lazy_clauses.h"
 #include "planner/exact/staged.h"
+#include "runtime/base/integers.h"
 #include "runtime/base/random.h"
 
 typedef enum choice_rule { BY_BYTES, BY_CONFLICTS } choice_rule;
@@ -233,23 +234,13 @@ static plim_status clean_up(tree_search *h) {
   return PLIM_OK;
 }
 
-/* The Luby sequence 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... */
-static int64_t luby(int64_t i) {
-  int64_t length = 1, power = 0;
-  for (; length < i + 1; power++) length = 2 * length + 1;
-  for (; length - 1 != i; power--) {
-    length = (length - 1) / 2;
-    i %= length;
-  }
-  return (int64_t)1 << power;
-}
-
 static plim_status search_tree(tree_search *h, int64_t round) {
   int over;
   h->rule = round % 2 == 1 && (h->has_incumbent || round % 4 == 3) ? BY_CONFLICTS : BY_BYTES;
   h->noise = round == 0 ? 0 : 1;
   PLIM_TRY(clean_up(h));
-  return h->stopped ? PLIM_OK : search_within(h, tuning.search.restart_conflicts * luby(round / 2), &over);
+  return h->stopped ? PLIM_OK
+                    : search_within(h, tuning.search.restart_conflicts * plim_integers_luby(round / 2), &over);
 }
 
 static void assume(tree_search *h, plim_lazy_clauses_bound b) {

@@ -32,6 +32,7 @@
 #include "planner/pack/sections.h"
 #include "planner/pack/units.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 #include "runtime/base/random.h"
 
 enum { RAISE = -1, WALL = INT32_MAX, DEPTH_FACTOR = 4, KEYS = 4 };
@@ -551,13 +552,6 @@ int64_t plim_niche_recognised(const plim_niche *e) {
   return e->recognised;
 }
 
-/* 1, 1, 2, 1, 1, 2, 4, ... Source: Luby, Sinclair, Zuckerman, 1993. */
 int64_t plim_niche_share(int32_t turn) {
-  int64_t i = (int64_t)turn + 1, length = 1;
-  while (length < i) length = 2 * length + 1;
-  while (length != i) {
-    length /= 2;
-    if (i > length) i -= length;
-  }
-  return tuning.niche.nodes_a_turn * ((length + 1) / 2);
+  return tuning.niche.nodes_a_turn * plim_integers_luby(turn);
 }

@@ -21,7 +21,7 @@ plim_pack_outcome plim_niche_run(plim_niche *niche, int64_t capacity, int32_t tu
 /* Nodes of all restarts that the memo failed. */
 int64_t plim_niche_recognised(const plim_niche *niche);
 
-/* Nodes of a restart. */
+/* Nodes of a restart: a number of nodes times Luby's sequence. */
 int64_t plim_niche_share(int32_t turn);
 
 #endif

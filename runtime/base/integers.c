@@ -1,4 +1,4 @@
-/* Sorting by the C library; the greatest common divisor by Euclid. */
+/* Sorting by the C library; the greatest common divisor by Euclid; Luby's sequence by halving. */
 #include "runtime/base/integers.h"
 
 #include <stdlib.h>
@@ -19,4 +19,15 @@ int64_t plim_integers_gcd(int64_t a, int64_t b) {
     b = rest;
   }
   return a;
+}
+
+/* The sequence of length 2^k - 1 is twice the one of half the length, and then 2^(k - 1). */
+int64_t plim_integers_luby(int64_t i) {
+  int64_t at = i + 1, length = 1;
+  while (length < at) length = 2 * length + 1;
+  while (length != at) {
+    length /= 2;
+    if (at > length) at -= length;
+  }
+  return (length + 1) / 2;
 }

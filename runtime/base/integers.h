@@ -1,4 +1,4 @@
-/* 64-bit integers: sorting, capped sums and products, greatest common divisor. */
+/* 64-bit integers: sorting, capped sums and products, greatest common divisor, Luby's sequence, integers from reals. */
 #ifndef PLIM_RUNTIME_BASE_INTEGERS_H
 #define PLIM_RUNTIME_BASE_INTEGERS_H
 
@@ -19,8 +19,17 @@ static inline int64_t plim_integers_multiply_capped(int64_t a, int64_t b) {
   return b > 0 && a > INT64_MAX / b ? INT64_MAX : a * b;
 }
 
+/* The integer part of value >= 0; 2^53 where that is larger, since doubles are exact up to there alone. */
+static inline int64_t plim_integers_from_real(double value) {
+  return value < 0x1p53 ? (int64_t)value : INT64_C(1) << 53;
+}
+
 /* The greatest number that divides both; of 0 and x it is x. a, b >= 0. */
 int64_t plim_integers_gcd(int64_t a, int64_t b);
+
+/* Number i, from 0, of Luby's sequence 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ...: lengths of restarts. i >= 0. O(log i).
+ * Source: Luby, Sinclair, Zuckerman, 1993. */
+int64_t plim_integers_luby(int64_t i);
 
 #ifdef __cplusplus
 }

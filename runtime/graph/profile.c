@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 #include "runtime/graph/profile_internal.h"
 
 typedef struct own_profile {
@@ -189,7 +190,7 @@ static int64_t roofline_time(const plim_graph *graph, int32_t op, const plim_roo
   double compute = (double)plim_op_flops(&desc) / roofline->flops_per_ns;
   double memory = (double)plim_op_traffic(&desc) / roofline->bytes_per_ns;
   double time = ceil(fmax(compute, memory)) + (double)roofline->launch_ns;
-  return time < 0x1p53 ? (int64_t)time : INT64_C(1) << 53;
+  return plim_integers_from_real(time);
 }
 
 plim_status plim_profile_model(const plim_graph *graph, const plim_roofline *roofline, plim_profile **out) {
