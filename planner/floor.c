@@ -31,13 +31,14 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   free_options.budget_bytes = INT64_MAX;
   PLIM_CHECK(find_keep_all(problem, &free_options, &keep_all, &floor.keep_all_bytes));
   PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &inc));
-  inc->min_memory = 1;
-  inc->keep_all = &keep_all;
-  inc->started_ns = started_ns; /* one limit for both */
+  plim_incumbent_seek_min_memory(inc, 0, 0);
+  plim_incumbent_share_keep_all(inc, &keep_all);
+  plim_incumbent_start_at(inc, started_ns); /* one limit for both */
   PLIM_CHECK(plim_incumbent_best_so_far(inc, plim_strategy_run(inc, strategy, front, &kept)));
   floor.cut_short = plim_incumbent_over(inc);
   if (options->from_front) *options->from_front = kept;
-  floor.smallest_bytes = inc->budget_bytes = inc->best_bytes;
+  plim_incumbent_lower_budget(inc);
+  floor.smallest_bytes = inc->budget_bytes;
   floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
   if (wanted_bytes >= floor.bound_bytes && wanted_bytes < floor.smallest_bytes) {
     PLIM_CHECK(plim_refusal_conflict(inc, &inc->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
@@ -115,9 +116,7 @@ static plim_status meets_budget(const plim_problem *problem, const plim_plan_opt
   *yes = 0;
   if (budget < plim_bound_bytes(problem, &op)) return PLIM_OK;
   PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
-  inc->min_memory = 1;
-  inc->target_bytes = budget;
-  inc->quick = 1;
+  plim_incumbent_seek_min_memory(inc, budget, 1);
   int64_t outer_ns = plim_effort_begin(problem->ctx, plim_incumbent_last_moment(options));
   plim_status status = plim_effort_end(problem->ctx, outer_ns, strategy->run_min_memory(inc));
   *yes = inc->best_bytes <= budget;

@@ -13,16 +13,6 @@ plim_plan_options plim_plan_options_default(void) {
   return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
 }
 
-/* A refusal names the smallest plan known. Use the plan front's smallest point where it is smaller and valid. */
-static plim_status note_smallest(plim_incumbent *inc, const plim_front *front) {
-  const plim_front_point *point = front ? plim_front_smallest(front) : NULL;
-  int32_t right = 0;
-  if (!point || point->bytes >= inc->least_bytes) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_submit_point(inc, point, &right));
-  if (right) inc->least_bytes = point->bytes;
-  return PLIM_OK;
-}
-
 /* `front` NULL: none. It is saved to `file` also when no plan was found, since a larger budget may use its points. */
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_front *front, const plim_front_file *file,
@@ -42,7 +32,7 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
     status = plim_fail(problem->ctx, status, "planning was cancelled before a plan was found");
   }
   if (status == PLIM_OK && front) status = plim_front_save(file, front);
-  if (status == PLIM_OK && !inc->found) status = note_smallest(inc, front);
+  if (status == PLIM_OK && !inc->found) status = plim_incumbent_submit_smallest(inc, front);
   if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, strategy->name);
   if (status == PLIM_OK) status = plim_incumbent_emit(inc, strategy->name, out);
   plim_incumbent_end(inc);

@@ -57,7 +57,7 @@ static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
   plim_incumbent *inc = NULL;
   int32_t kept;
   PLIM_TRY(plim_incumbent_begin(s->problem, options, &inc));
-  inc->bound_cache = s->bound_cache;
+  plim_incumbent_share_bound_cache(inc, s->bound_cache);
   plim_status status = plim_strategy_run(inc, s->strategy, s->front, &kept);
   plim_incumbent_end(inc);
   return status;
@@ -98,7 +98,7 @@ static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
   PLIM_TRY(plim_incumbent_begin(s->problem, &options, &inc));
   plim_status status = plim_incumbent_submit_point(inc, point, &taken);
   int64_t bound = plim_front_bound(s->front, budget);
-  if (bound > inc->bound_ns && bound <= point->time_ns) inc->bound_ns = bound;
+  if (bound <= point->time_ns) plim_incumbent_raise_bound(inc, bound);
   if (status == PLIM_OK && taken) status = plim_incumbent_emit(inc, s->strategy->name, out);
   plim_incumbent_end(inc);
   return status;

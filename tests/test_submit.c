@@ -40,7 +40,7 @@ static void rig_make(rig *r, planner_case c, uint64_t seed, int min_memory) {
   int64_t whole = whole_peak(&r->c, r->timeline, &r->schedule);
   if (!min_memory) r->c.options.budget_bytes = whole / 100 * (70 + (int64_t)(seed % 4) * 10);
   cr_assert_eq(plim_incumbent_begin(r->c.problem, &r->c.options, &r->inc), PLIM_OK);
-  r->inc->min_memory = min_memory;
+  if (min_memory) plim_incumbent_seek_min_memory(r->inc, 0, 0);
   cr_assert_eq(plim_track_new(r->c.problem, 4 * r->c.problem->n_ops + 64, &r->track), PLIM_OK);
   plim_track_load(r->track, &r->schedule);
 }

@@ -88,7 +88,7 @@ static plim_status raise_bound_to(plim_incumbent *inc, const cutter *c, const ef
   limits.bound_only = 1;
   limits.enough_ns = enough_ns;
   PLIM_TRY(plim_cut_solve(c->solver, inc->budget_bytes, &limits, &answer));
-  if (answer.bound_ns > inc->bound_ns) inc->bound_ns = answer.bound_ns;
+  plim_incumbent_raise_bound(inc, answer.bound_ns);
   return PLIM_OK;
 }
 
@@ -167,7 +167,7 @@ plim_status plim_cut_bound(plim_incumbent *inc) {
 plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
   plim_bound_cache *bound_cache = NULL;
   effort e = {work, deadline_ns};
-  inc->bounded = 1;
+  plim_incumbent_note_bounded(inc);
   if (inc->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
   if (!inc->bound_cache) PLIM_TRY(plim_bound_cache_new(inc->problem, &bound_cache));
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, deadline_ns);

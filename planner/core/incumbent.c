@@ -61,6 +61,40 @@ void plim_incumbent_end(plim_incumbent *inc) {
   plim_release(ctx, inc, 1, sizeof *inc);
 }
 
+void plim_incumbent_seek_min_memory(plim_incumbent *inc, int64_t target_bytes, int32_t quick) {
+  inc->min_memory = 1;
+  inc->target_bytes = target_bytes;
+  inc->quick = quick;
+}
+
+void plim_incumbent_start_at(plim_incumbent *inc, int64_t started_ns) {
+  inc->started_ns = started_ns;
+}
+
+void plim_incumbent_share_keep_all(plim_incumbent *inc, const plim_schedule *keep_all) {
+  inc->keep_all = keep_all;
+}
+
+void plim_incumbent_share_bound_cache(plim_incumbent *inc, struct plim_bound_cache *bound_cache) {
+  inc->bound_cache = bound_cache;
+}
+
+void plim_incumbent_share_front(plim_incumbent *inc, plim_front *front) {
+  inc->front = front;
+}
+
+void plim_incumbent_raise_bound(plim_incumbent *inc, int64_t bound_ns) {
+  if (bound_ns > inc->bound_ns) inc->bound_ns = bound_ns;
+}
+
+void plim_incumbent_note_bounded(plim_incumbent *inc) {
+  inc->bounded = 1;
+}
+
+void plim_incumbent_lower_budget(plim_incumbent *inc) {
+  inc->budget_bytes = inc->best_bytes;
+}
+
 plim_status plim_incumbent_child(const plim_incumbent *inc, const plim_child *how, plim_incumbent **out) {
   PLIM_TRY(plim_incumbent_begin(inc->problem, inc->options, out));
   plim_incumbent *child = *out;
@@ -74,6 +108,7 @@ plim_status plim_incumbent_child(const plim_incumbent *inc, const plim_child *ho
   child->options = options;
   child->budget_bytes = options->budget_bytes;
   child->min_memory = how->min_memory;
+  child->most_runs = how->most_runs;
   child->target_bytes = how->min_memory && !inc->min_memory ? inc->budget_bytes : 0;
   return PLIM_OK;
 }
@@ -348,6 +383,15 @@ plim_status plim_incumbent_submit_point(plim_incumbent *inc, const plim_front_po
   }
   plim_schedule_free(&schedule);
   return status;
+}
+
+plim_status plim_incumbent_submit_smallest(plim_incumbent *inc, const plim_front *front) {
+  const plim_front_point *point = front ? plim_front_smallest(front) : NULL;
+  int32_t right = 0;
+  if (!point || point->bytes >= inc->least_bytes) return PLIM_OK;
+  PLIM_TRY(plim_incumbent_submit_point(inc, point, &right));
+  if (right) inc->least_bytes = point->bytes;
+  return PLIM_OK;
 }
 
 plim_status plim_incumbent_emit(plim_incumbent *inc, const char *planner, plim_plan **out) {

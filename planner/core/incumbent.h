@@ -8,7 +8,9 @@
  * *Better* means less time; with `min_memory`, fewer bytes. In a tie the other figure decides.
  *
  * A strategy that splits its work makes *children* with a budget, limit or seed of their own (plim_incumbent_child) and
- * joins them again (plim_incumbent_join). */
+ * joins them again (plim_incumbent_join).
+ *
+ * Anyone may read the fields. Only the functions of this header write them. */
 #ifndef PLIM_PLANNER_CORE_INCUMBENT_H
 #define PLIM_PLANNER_CORE_INCUMBENT_H
 
@@ -55,6 +57,22 @@ PLIM_MUST_USE plim_status plim_incumbent_begin(const plim_problem *problem, cons
                                                plim_incumbent **out);
 void plim_incumbent_end(plim_incumbent *incumbent); /* NULL is legal */
 
+/* ==== the task ==== */
+
+/* Settings beside the options, before the first schedule is submitted. */
+
+/* The objective is the fewest bytes. The search stops at target_bytes (0: at the proved least). `quick` 1: only its
+ * first rounds. */
+void plim_incumbent_seek_min_memory(plim_incumbent *incumbent, int64_t target_bytes, int32_t quick);
+
+/* The time limit counts from that moment, by plim_now_ns. Without the call it counts from plim_incumbent_begin. */
+void plim_incumbent_start_at(plim_incumbent *incumbent, int64_t started_ns);
+
+/* Use what other calls for this problem know. All three are borrowed; NULL: none. */
+void plim_incumbent_share_keep_all(plim_incumbent *incumbent, const plim_schedule *keep_all);
+void plim_incumbent_share_bound_cache(plim_incumbent *incumbent, struct plim_bound_cache *bound_cache);
+void plim_incumbent_share_front(plim_incumbent *incumbent, plim_front *front);
+
 /* ==== children ==== */
 
 /* In what a child differs from its parent. {0}: in nothing but the time limit, of which it has none. */
@@ -65,6 +83,7 @@ typedef struct plim_child {
   int64_t iterations;    /* moves; 0: the parent's */
   int32_t unpacked;      /* 1: the budget bounds peaks; nothing is packed */
   uint64_t seed_step;    /* is added to the seed */
+  int32_t most_runs;     /* its searches run no op more often; 0: no limit */
 } plim_child;
 
 /* An incumbent of the same problem, without a best, for a part of the work. The parent must outlive it. */
@@ -122,6 +141,10 @@ PLIM_MUST_USE plim_status plim_incumbent_submit_exact(plim_incumbent *incumbent,
 PLIM_MUST_USE plim_status plim_incumbent_submit_point(plim_incumbent *incumbent, const plim_front_point *point,
                                                       int32_t *taken);
 
+/* For the sentence of a refusal: submit the smallest point of a plan front (NULL: none), where it has fewer bytes than
+ * any schedule submitted so far. */
+PLIM_MUST_USE plim_status plim_incumbent_submit_smallest(plim_incumbent *incumbent, const plim_front *front);
+
 /* Make the schedule of every op once in program order, each with its fastest variant within `limit` bytes. */
 PLIM_MUST_USE plim_status plim_incumbent_program_order(plim_incumbent *incumbent, int64_t limit, plim_schedule *out);
 
@@ -133,7 +156,19 @@ PLIM_MUST_USE plim_status plim_incumbent_merge(plim_incumbent *incumbent, plim_i
 /* Take the best of another incumbent without its placement, if it fits and is better, and its bound. */
 PLIM_MUST_USE plim_status plim_incumbent_adopt(plim_incumbent *incumbent, const plim_incumbent *leader);
 
+/* ==== what is proved ==== */
+
+/* Proved: no plan of the problem's class within the budget takes less time; INT64_MAX: there is no plan. A bound that
+ * is no higher than the one known changes nothing. */
+void plim_incumbent_raise_bound(plim_incumbent *incumbent, int64_t bound_ns);
+
+/* The cut model has been asked for a bound. */
+void plim_incumbent_note_bounded(plim_incumbent *incumbent);
+
 /* ==== results ==== */
+
+/* The budget becomes the bytes of the best, which is then a plan for that budget. */
+void plim_incumbent_lower_budget(plim_incumbent *incumbent);
 
 /* Tell the context's progress callback the stage, the best overhead and the bound. */
 void plim_incumbent_report(const plim_incumbent *incumbent, const char *stage);

@@ -62,8 +62,8 @@ static plim_status begin_member(portfolio *p, int32_t i) {
     m->inc = NULL;
     PLIM_TRY(plim_incumbent_begin(&m->problem, p->inc->options, &m->inc));
     assert(m->inc);
-    m->inc->started_ns = p->inc->started_ns;
-    if (p->inc->front) m->inc->front = &m->front;
+    plim_incumbent_start_at(m->inc, p->inc->started_ns);
+    if (p->inc->front) plim_incumbent_share_front(m->inc, &m->front);
   }
   PLIM_TRY(plim_searcher_begin(m->inc, member_seed(p->inc->options->seed, i), &m->searcher));
   if (p->n > 1 && p->inc->options->time_limit_ns > 0) m->searcher.halt = &p->halt;

@@ -22,7 +22,7 @@ static plim_status refine(plim_incumbent *inc) {
   if (inc->options->iterations <= 0 && how.time_limit_ns <= 0)
     how.iterations = tuning.cut.moves_an_op * (int64_t)inc->problem->n_ops;
   PLIM_TRY(plim_incumbent_child(inc, &how, &other));
-  other->front = inc->front;
+  plim_incumbent_share_front(other, inc->front);
   plim_status status = plim_incumbent_adopt(other, inc);
   if (status == PLIM_OK) status = plim_portfolio_run(other, &inc->best);
   return plim_incumbent_join(inc, other, status);

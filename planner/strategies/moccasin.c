@@ -57,13 +57,13 @@ static plim_status seed(moccasin *m, plim_status (*run)(plim_incumbent *incumben
   how.iterations = iterations > 0 ? iterations / tuning.moccasin.seed_share + 1
                                   : tuning.moccasin.seed_moves_an_op * (int64_t)inc->problem->n_ops;
   how.min_memory = inc->min_memory;
+  how.most_runs = m->copies;
   PLIM_CHECK(consider(m, &repeats)); /* program order */
   if (!inc->min_memory && plim_incumbent_decided(inc)) goto done;
   PLIM_CHECK(plim_incumbent_child(inc, &how, &other));
-  other->most_runs = m->copies;
   status = run(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;
-  if (other->bound_ns > inc->bound_ns) inc->bound_ns = other->bound_ns;
+  plim_incumbent_raise_bound(inc, other->bound_ns);
   if (other->found) {
     plim_status taken = plim_repeats_from_schedule(m->dag, &other->best, m->copies, &repeats);
     if (taken == PLIM_OK) taken = consider(m, &repeats);
@@ -110,7 +110,8 @@ static plim_status search_within(moccasin *m, int64_t limit, int32_t *found, int
   if (s.found) submitted = submit(m, &s.best, tuning.moccasin.effort, bytes);
   if (s.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&m->best, &s.best);
   if (submitted == PLIM_OK && s.exhausted && m->dag->exact && limit >= inc->budget_bytes) {
-    inc->bound_ns = s.faster_than_ns; /* nothing is faster than the best of the tree, or than what was there before */
+    /* nothing is faster than the best of the tree, or than what was there before */
+    plim_incumbent_raise_bound(inc, s.faster_than_ns);
   }
   plim_repeats_free(&s.best);
   return status != PLIM_OK ? status : submitted;

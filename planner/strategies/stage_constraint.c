@@ -62,7 +62,7 @@ plim_status plim_stage_plans_search(plim_stage_plans *p) {
   if (s.found) submitted = submit_repeats(p, &s.best);
   if (status == PLIM_OK) status = submitted;
   if (s.exhausted && s.copies == p->dag->n && p->dag->exact && p->limit_bytes >= inc->budget_bytes) {
-    inc->bound_ns = s.faster_than_ns;
+    plim_incumbent_raise_bound(inc, s.faster_than_ns);
   }
 done:
   plim_repeats_free(&s.best);

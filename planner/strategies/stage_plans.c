@@ -49,7 +49,7 @@ plim_status plim_stage_plans_submit(plim_stage_plans *p) {
 /* Take the bound of a search in program order: it holds for stages too. */
 static void take_bound(plim_stage_plans *p, const plim_incumbent *searched) {
   if (p->limit_bytes < p->inc->budget_bytes || searched->bound_ns == INT64_MAX) return;
-  if (searched->bound_ns > p->inc->bound_ns) p->inc->bound_ns = searched->bound_ns;
+  plim_incumbent_raise_bound(p->inc, searched->bound_ns);
 }
 
 /* Submit the plan of a short default search, as stages. */
@@ -210,7 +210,7 @@ void plim_stage_plans_bound(plim_stage_plans *p, const plim_stage_model *model, 
   if (!p->dag->exact || !(bound > 0)) return;
   int64_t proven = plim_stage_model_bound(model, bound);
   if (p->inc->found && proven > p->inc->best_ns) proven = p->inc->best_ns;
-  if (proven > p->inc->bound_ns) p->inc->bound_ns = proven;
+  plim_incumbent_raise_bound(p->inc, proven);
 }
 
 plim_status plim_stage_plans_run(plim_incumbent *inc, plim_stage_work *work) {

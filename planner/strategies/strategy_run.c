@@ -35,7 +35,7 @@ static plim_status take_known(plim_incumbent *inc, plim_front *front, int32_t *t
 static plim_status bound_after(plim_incumbent *inc) {
   if (!inc->found || inc->bounded || inc->best_ns <= inc->bound_ns) return PLIM_OK;
   if (inc->problem->n_ops > PLIM_LONG_OPS && plim_incumbent_over(inc)) return PLIM_OK;
-  inc->bounded = 1;
+  plim_incumbent_note_bounded(inc);
   return plim_cut_bound(inc);
 }
 
@@ -49,9 +49,9 @@ static plim_status search_alone(plim_incumbent *inc, const plim_strategy *strate
 /* Steps 3 to 5. `attempt` is noted with the bound found. */
 static plim_status search(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
                           plim_front_try *attempt) {
-  inc->front = front;
+  plim_incumbent_share_front(inc, front);
   plim_status status = search_alone(inc, strategy);
-  inc->front = NULL;
+  plim_incumbent_share_front(inc, NULL);
   if (status != PLIM_OK || !inc->found) return status;
   attempt->bound_ns = inc->min_memory ? 0 : inc->bound_ns;
   if (!inc->min_memory) plim_front_drop_hints(front, inc->budget_bytes, inc->bound_ns);
@@ -84,7 +84,7 @@ static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *stra
   int64_t hint_ns = inc->min_memory ? 0 : plim_front_hint(front, inc->budget_bytes);
   int64_t known_ns = inc->best_ns, known_bytes = inc->best_bytes;
   int tried = taken && plim_front_tried(front, &attempt);
-  if (bound_ns > inc->bound_ns && (!taken || bound_ns <= inc->best_ns)) inc->bound_ns = bound_ns;
+  if (!taken || bound_ns <= inc->best_ns) plim_incumbent_raise_bound(inc, bound_ns);
   bound_ns = inc->bound_ns;
   if (taken && !inc->min_memory) {
     PLIM_TRY(prove_hint(inc, tried || hint_ns >= inc->best_ns ? hint_ns : 0, &proved));
