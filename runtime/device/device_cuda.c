@@ -116,8 +116,9 @@ void plim_cuda_forget(plim_cuda_state *s) {
   if (s->recording && s->driver->capture_end(s->stream[0], &ignored) == 0) (void)s->driver->captured_free(ignored);
   s->recording = 0;
   plim_cuda_forget_once(s);
-  if (s->step) plim_cuda_graph_cache_invalidate(&s->steps, s->driver, s->step->arena); /* without one: no one else's */
-  s->step = NULL;
+  if (s->step.row)
+    plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, s->step.row->arena); /* without one: no one else's */
+  s->step.row = NULL;
 }
 
 static void cuda_close(plim_device *device) {
@@ -126,7 +127,7 @@ static void cuda_close(plim_device *device) {
     (void)s->driver->current(device->index); /* what is given back now is this device's */
     plim_cuda_forget(s);
     plim_cuda_wait_for_copies(s);
-    plim_cuda_graph_cache_invalidate_all(&s->steps, s->driver);
+    plim_cuda_graph_cache_invalidate_all(&s->graphs, s->driver);
     plim_cuda_timing_events_free(&s->timing_events, device->ctx, s->driver);
     plim_cuda_libraries_close(&s->engine);
     if (s->now) (void)s->driver->release(s->now);
@@ -259,7 +260,7 @@ plim_status plim_cuda_launch(plim_device *device, int32_t queue, plim_cuda_kerne
 static plim_status cuda_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
   const plim_cuda_state *s = device->state;
   PLIM_TRY(plim_cuda_enter(device));
-  if (!s->step) PLIM_TRY(plim_cuda_set_now(device, queue, args));
+  if (!s->step.row) PLIM_TRY(plim_cuda_set_now(device, queue, args));
   return plim_cuda_launch(device, queue, kernel, args);
 }
 
@@ -290,52 +291,62 @@ static plim_status cuda_recover(plim_device *device) {
 
 /* ---- steps ---- */
 
+/* Queued the first time, so that every module is loaded; captured the second; replayed from then on. A step that is
+ * timed is captured anew. */
+static plim_cuda_mode choose_mode(const plim_cuda_state *s) {
+  const plim_cuda_step *step = &s->step;
+  if (s->eager || !step->row->arena || step->row->runs == 0) return PLIM_CUDA_QUEUE;
+  return step->row->captured && !step->timed ? PLIM_CUDA_REPLAY : PLIM_CUDA_RECORD;
+}
+
+/* Around each command of a timed step; at both ends of a captured one. Its first run makes them, though it is queued. */
+static int32_t timing_events_of(const plim_cuda_state *s) {
+  if (s->step.timed) return s->step.row->plan->n_steps + 1;
+  return s->eager || !s->step.row->arena ? 0 : 2;
+}
+
 static plim_status cuda_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
                               int64_t arena_bytes, int timed) {
   plim_cuda_state *s = device->state;
+  plim_cuda_step *step = &s->step;
   (void)arena_bytes;
   plim_status entered = plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU");
   plim_cuda_forget(s); /* a step that failed half way */
   PLIM_TRY(entered);
   if (timed && arena) PLIM_TRY(plim_cuda_find_timing_event_cost(device));
-  s->graph = graph;
-  s->last = -1;
-  s->launched = 0;
-  s->step = plim_cuda_graph_cache_find(&s->steps, s->driver, plan, arena);
-  if (s->step->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
-  s->timed = timed && arena;                            /* without an arena the executor waits for each step */
-  s->mode = s->step->captured && !s->timed ? PLIM_CUDA_REPLAY : s->step->runs > 0 ? PLIM_CUDA_RECORD : PLIM_CUDA_QUEUE;
-  if (s->eager || !arena) s->mode = PLIM_CUDA_QUEUE;
-  if (s->timed) plim_cuda_graph_row_uncapture(s->step, s->driver); /* one captured step a plan at a time */
-  s->whole_ns = s->step->time_ns;
-  if (s->mode == PLIM_CUDA_RECORD && !s->timed) s->step->has_timing_event = s->step->time_ns == 0;
-  return plim_cuda_reserve_timing_events(device, s->timed             ? plan->n_steps + 1
-                                                 : arena && !s->eager ? 2
-                                                                      : 0); /* in the first run */
+  *step = (plim_cuda_step){.graph = graph, .last = -1, .timed = timed && arena};
+  step->row = plim_cuda_graph_cache_find(&s->graphs, s->driver, plan, arena);
+  if (step->row->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
+  step->mode = choose_mode(s);
+  if (step->timed) plim_cuda_graph_row_uncapture(step->row, s->driver); /* one captured step a plan at a time */
+  step->whole_ns = step->row->time_ns;
+  if (step->mode == PLIM_CUDA_RECORD && !step->timed) step->row->has_timing_event = step->row->time_ns == 0;
+  return plim_cuda_reserve_timing_events(device, timing_events_of(s));
 }
 
 /* Do the ends of the step in hand become timing events? */
-static int has_ends(const plim_cuda_state *s) {
-  return s->mode == PLIM_CUDA_RECORD && !s->timed && s->step->has_timing_event;
+static int has_ends(const plim_cuda_step *step) {
+  return step->mode == PLIM_CUDA_RECORD && !step->timed && step->row->has_timing_event;
 }
 
-static plim_status put_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
+static plim_status put_command(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
   plim_cuda_state *s = device->state;
+  plim_cuda_step *step = &s->step;
   if (call->step == 0) {
     PLIM_TRY(plim_cuda_set_now(device, 0, &call->args));
-    if (s->mode == PLIM_CUDA_RECORD) PLIM_TRY(plim_cuda_begin_recording(device));
-    if (s->timed || has_ends(s)) PLIM_TRY(plim_cuda_record_timing_event(device, 0));
+    if (step->mode == PLIM_CUDA_RECORD) PLIM_TRY(plim_cuda_begin_recording(device));
+    if (step->timed || has_ends(step)) PLIM_TRY(plim_cuda_record_timing_event(device, 0));
   }
-  s->last = call->step;
-  if (s->mode == PLIM_CUDA_REPLAY) return PLIM_OK;
+  step->last = call->step;
+  if (step->mode == PLIM_CUDA_REPLAY) return PLIM_OK;
   PLIM_TRY(run(user, call));
-  if (has_ends(s) && call->step + 1 == s->step->plan->n_steps) return plim_cuda_record_timing_event(device, 1);
-  return s->timed ? plim_cuda_record_timing_event(device, call->step + 1) : PLIM_OK;
+  if (has_ends(step) && call->step + 1 == step->row->plan->n_steps) return plim_cuda_record_timing_event(device, 1);
+  return step->timed ? plim_cuda_record_timing_event(device, call->step + 1) : PLIM_OK;
 }
 
 /* What fails ends the recording: until then nothing can be given back. */
 static plim_status cuda_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
-  plim_status status = put_step(device, call, run, user);
+  plim_status status = put_command(device, call, run, user);
   if (status != PLIM_OK) plim_cuda_forget(device->state);
   return status;
 }
@@ -343,11 +354,12 @@ static plim_status cuda_step(plim_device *device, const plim_run_call *call, pli
 /* Launch what is recorded, once a step. */
 static plim_status finish_step(plim_device *device) {
   plim_cuda_state *s = device->state;
-  if (s->launched) return PLIM_OK;
-  s->launched = 1;
-  if (s->recording) PLIM_TRY(plim_cuda_end_recording(device, s->timed ? &s->once : &s->step->captured));
-  if (s->mode == PLIM_CUDA_QUEUE) return PLIM_OK;
-  void *captured = s->timed ? s->once : s->step->captured;
+  plim_cuda_step *step = &s->step;
+  if (step->launched) return PLIM_OK;
+  step->launched = 1;
+  if (s->recording) PLIM_TRY(plim_cuda_end_recording(device, step->timed ? &s->once : &step->row->captured));
+  if (step->mode == PLIM_CUDA_QUEUE) return PLIM_OK;
+  void *captured = step->timed ? s->once : step->row->captured;
   return plim_cuda_check(device, s->driver->captured_launch(captured, stream_of(s, 0)), "launching the step");
 }
 
@@ -364,33 +376,33 @@ static plim_status settle(plim_device *device) {
  * queue is told at the end of it. */
 static plim_status name_step(const plim_device *device, plim_status failed) {
   const plim_cuda_state *s = device->state;
-  const plim_graph *graph = s->graph;
+  const plim_graph *graph = s->step.graph;
   return plim_fail(
       device->ctx, failed,
       "step %lld of the run, %s from op \"%s\" to op \"%s\" (--no-cuda-graph with CUDA_LAUNCH_BLOCKING=1 in the "
       "environment tells them apart): %s",
-      (long long)s->now_step, s->mode == PLIM_CUDA_QUEUE ? "queued" : "captured", graph->op[0].name,
+      (long long)s->now_step, s->step.mode == PLIM_CUDA_QUEUE ? "queued" : "captured", graph->op[0].name,
       graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));
 }
 
 /* The step in hand failed, and is over. */
 static plim_status fail_step(plim_device *device, plim_status failed) {
   plim_cuda_state *s = device->state;
-  if (s->step && s->step->arena) failed = name_step(device, failed);
+  if (s->step.row && s->step.row->arena) failed = name_step(device, failed);
   plim_cuda_forget(s);
   return failed;
 }
 
 /* Has the last command of the step in hand been put? */
-static int is_complete(const plim_cuda_state *s) {
-  return s->step && s->last + 1 == s->step->plan->n_steps;
+static int is_complete(const plim_cuda_step *step) {
+  return step->row && step->last + 1 == step->row->plan->n_steps;
 }
 
 /* The end of a step, unless the executor waits for each plan step: then the next begins where it is. */
 static plim_status cuda_sync(plim_device *device) {
   plim_cuda_state *s = device->state;
   plim_status status = plim_cuda_enter(device);
-  if (status == PLIM_OK && s->step) status = finish_step(device);
+  if (status == PLIM_OK && s->step.row) status = finish_step(device);
   for (int i = 0; i < PLIM_CUDA_QUEUES && status == PLIM_OK; i++) {
     if (s->busy & 1U << i)
       status = plim_cuda_check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
@@ -399,14 +411,13 @@ static plim_status cuda_sync(plim_device *device) {
     s->busy = 0;
     s->now_used = 0;
   }
-  if (status == PLIM_OK && s->step) status = plim_cuda_read_step_time(device);
+  if (status == PLIM_OK && s->step.row) status = plim_cuda_read_step_time(device);
   if (status != PLIM_OK) return fail_step(device, status);
-  if (is_complete(s)) {
-    const plim_cuda_graph_row *done = s->step;
-    s->step->runs++;
-    s->step = NULL;
+  if (is_complete(&s->step)) {
+    const int64_t runs = ++s->step.row->runs;
+    s->step.row = NULL;
     plim_cuda_forget_once(s);
-    if (done->runs <= SETTLING) status = settle(device);
+    if (runs <= SETTLING) status = settle(device);
   }
   return status;
 }
@@ -415,7 +426,7 @@ static plim_status cuda_sync(plim_device *device) {
 static void cuda_replace(plim_device *device, const void *arena) {
   plim_cuda_state *s = device->state;
   (void)s->driver->current(device->index);
-  plim_cuda_graph_cache_invalidate(&s->steps, s->driver, arena);
+  plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, arena);
 }
 
 static const plim_device_watch cuda_watch = {
@@ -426,7 +437,7 @@ static const plim_device_watch cuda_watch = {
 /* What follows the last command of a step is queued after it, and belongs to it. */
 static plim_status cuda_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
   plim_cuda_state *s = device->state;
-  const int ends_step = is_complete(s);
+  const int ends_step = is_complete(&s->step);
   PLIM_TRY(plim_cuda_enter(device));
   plim_status status = ends_step ? finish_step(device) : PLIM_OK;
   if (status == PLIM_OK) {

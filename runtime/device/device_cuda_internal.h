@@ -14,6 +14,25 @@ enum { PLIM_CUDA_QUEUES = 4 };
 /* How a step reaches the GPU: kernel by kernel, kernel by kernel into a capture, as a captured step. */
 typedef enum plim_cuda_mode { PLIM_CUDA_QUEUE, PLIM_CUDA_RECORD, PLIM_CUDA_REPLAY } plim_cuda_mode;
 
+/* The step in hand.
+ *
+ *               begin            first call          other calls          sync (or a copy after the last call)
+ *   idle -----> QUEUE    seed and step are copied;   kernels queued       nothing more to launch       -----> idle
+ *          |--> RECORD   the same, a capture begins; kernels captured     the capture ends, is launched --|
+ *          |--> REPLAY   the same;                   calls pass           the earlier capture is launched |
+ *
+ * Where the executor syncs after each command (a step without an arena), sync leaves the step in hand until the last.
+ * A failure anywhere forgets the capture of the plan (plim_cuda_forget): idle. */
+typedef struct plim_cuda_step {
+  plim_cuda_graph_row *row; /* plan, arena and what was captured of them; NULL: idle */
+  const plim_graph *graph;
+  plim_cuda_mode mode;
+  int32_t last;     /* command of the last call; -1: none yet. It and whole_ns stay for plim_cuda_times */
+  int32_t timed;    /* 1: with timing events between commands; what is captured is launched once */
+  int32_t launched; /* 1: what was captured has been launched */
+  int64_t whole_ns; /* what it took untimed, between the ends of a captured step; 0: not known */
+} plim_cuda_step;
+
 /* An allocation that did not begin at a multiple of PLIM_ALIGN. given NULL: a free row. */
 typedef struct plim_cuda_moved {
   void *given, *base;
@@ -41,16 +60,13 @@ typedef struct plim_cuda_state {
   int32_t context_known;       /* 0: free_before is all of the GPU */
   int64_t settled;             /* bytes outside the arenas when a plan last ran in a mode that was new; -1: none has */
   int32_t eager;
-  plim_cuda_graph_cache steps;
-  plim_cuda_graph_row *step; /* in hand; NULL: none */
-  const plim_graph *graph;   /* of the step in hand */
-  plim_cuda_mode mode;
-  int32_t last;                          /* plan step of the call before */
-  int recording, timed, launched;        /* launched: the step in hand */
-  void *once;                            /* what was recorded to be launched once */
-  plim_cuda_timing_events timing_events; /* of the step that is timed */
+  plim_cuda_graph_cache graphs;
+  plim_cuda_step step;
+  /* a capture of queue 0: of the step in hand, of a measurement or of a rehearsal */
+  int32_t recording;                     /* 1: it has begun */
+  void *once;                            /* what was captured to be launched once; NULL: nothing */
+  plim_cuda_timing_events timing_events; /* of the step or measurement that is timed */
   int64_t timing_event_ns;               /* what a timing event costs; -1: not known */
-  int64_t whole_ns;                      /* between the ends of the step that is timed, when it was not; 0: not known */
 } plim_cuda_state;
 
 /* ---- device_cuda.c ---- */

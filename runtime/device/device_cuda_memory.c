@@ -56,7 +56,7 @@ void plim_cuda_release(plim_device *device, void *ptr, int64_t bytes) {
   plim_cuda_state *s = device->state;
   if (!ptr) return;
   (void)s->driver->current(device->index);
-  plim_cuda_graph_cache_invalidate(&s->steps, s->driver, ptr);
+  plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, ptr);
   if (s->driver->release(base_of(s, ptr)) == 0) s->arenas -= bytes;
 }
 

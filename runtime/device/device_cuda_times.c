@@ -103,21 +103,22 @@ plim_status plim_cuda_rehearse(plim_device *device, void *kernel, const plim_ker
 
 plim_status plim_cuda_times(plim_device *device, int64_t *time_ns) {
   const plim_cuda_state *s = device->state;
-  const int32_t n = s->last + 1;
+  const int32_t n = s->step.last + 1;
   PLIM_TRY(plim_cuda_enter(device));
   PLIM_TRY(plim_cuda_check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, n, time_ns),
                            "reading timing events"));
-  plim_cuda_timing_events_share(time_ns, n, s->timing_event_ns,
-                                s->whole_ns > 0 ? plim_cuda_timing_events_less(s->whole_ns, s->timing_event_ns) : 0);
+  plim_cuda_timing_events_share(
+      time_ns, n, s->timing_event_ns,
+      s->step.whole_ns > 0 ? plim_cuda_timing_events_less(s->step.whole_ns, s->timing_event_ns) : 0);
   return PLIM_OK;
 }
 
 /* A captured step yields its time without timing events between its calls. Its first launch may load something. */
 plim_status plim_cuda_read_step_time(plim_device *device) {
   const plim_cuda_state *s = device->state;
-  plim_cuda_graph_row *step = s->step;
+  plim_cuda_graph_row *step = s->step.row;
   int64_t time_ns = 0;
-  if (!step->has_timing_event || s->timed) return PLIM_OK;
+  if (!step->has_timing_event || s->step.timed) return PLIM_OK;
   PLIM_TRY(plim_cuda_check(device, plim_cuda_timing_events_read(&s->timing_events, s->driver, 1, &time_ns),
                            "reading a timing event"));
   if (time_ns > 0 && (step->time_ns == 0 || time_ns < step->time_ns)) step->time_ns = time_ns;
