@@ -1,11 +1,5 @@
-/* The cuda device.
- *
- * A step of a plan arrives as begin, one call a plan step, sync. It takes one of three ways: *queue* hands every kernel
- * to the stream (the first time, so that modules are loaded, and whenever the executor times each step); *record* does
- * the same between the two ends of a capture and launches what came of it; *replay* launches that again and lets the
- * calls pass. Seed and step number are copied to device memory before all three, by the first call. A step that is
- * timed is queued or recorded anew, with timing events between its calls, and what was recorded is launched once.
- * A failure on any way forgets the plan's capture. Memory is in device_cuda_memory.c, times in device_cuda_times.c. */
+/* The cuda device: open and close, kernels, queues. Steps are in device_cuda_step.c, memory in device_cuda_memory.c,
+ * times in device_cuda_times.c. */
 #include "runtime/device/device_cuda.h"
 
 #include <stdio.h>
@@ -19,7 +13,6 @@
 #include "runtime/device/machine.h"
 
 enum { MOST_EVENTS = 1 << 20, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75, TF32_MAJOR = 8 };
-enum { SETTLING = 2 /* runs of a plan that load or capture something: queued, then recorded */ };
 
 /* Libraries' codes begin after those of the runtime. */
 plim_status plim_cuda_check(const plim_device *device, int code, const char *what) {
@@ -48,7 +41,7 @@ plim_status plim_cuda_enter(const plim_device *device) {
 }
 
 /* The stream of a queue that something is about to be put on. */
-static void *stream_of(plim_cuda_state *s, int32_t queue) {
+void *plim_cuda_stream(plim_cuda_state *s, int32_t queue) {
   s->busy |= 1U << queue;
   return s->stream[queue];
 }
@@ -103,22 +96,6 @@ static plim_status use_gpu(plim_device *device) {
   device->builds = s->engine.dnn != NULL;
   plim_machine_describe_gpu(facts.name, facts.major, facts.minor, s->libraries.found, &device->machine);
   return plim_cuda_check(device, code, what);
-}
-
-void plim_cuda_forget_once(plim_cuda_state *s) {
-  if (s->once) (void)s->driver->captured_free(s->once);
-  s->once = NULL;
-}
-
-/* Give up the step in hand, a recording of it included. */
-void plim_cuda_forget(plim_cuda_state *s) {
-  void *ignored = NULL;
-  if (s->recording && s->driver->capture_end(s->stream[0], &ignored) == 0) (void)s->driver->captured_free(ignored);
-  s->recording = 0;
-  plim_cuda_forget_once(s);
-  if (s->step.row)
-    plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, s->step.row->arena); /* without one: no one else's */
-  s->step.row = NULL;
 }
 
 static void cuda_close(plim_device *device) {
@@ -245,14 +222,14 @@ plim_status plim_cuda_set_now(plim_device *device, int32_t queue, const plim_ker
   row[0] = args->seed;
   row[1] = (uint64_t)args->step;
   s->now_step = args->step;
-  return plim_cuda_check(device, s->driver->copy(s->now, row, NOW_BYTES, stream_of(s, queue)),
+  return plim_cuda_check(device, s->driver->copy(s->now, row, NOW_BYTES, plim_cuda_stream(s, queue)),
                          "copying the step counter");
 }
 
 plim_status plim_cuda_launch(plim_device *device, int32_t queue, plim_cuda_kernel *kernel,
                              const plim_kernel_args *args) {
   plim_cuda_state *s = device->state;
-  return plim_cuda_check(device, plim_cuda_kernel_run(kernel, &s->engine, stream_of(s, queue), args, s->now),
+  return plim_cuda_check(device, plim_cuda_kernel_run(kernel, &s->engine, plim_cuda_stream(s, queue), args, s->now),
                          "launching a kernel");
 }
 
@@ -289,167 +266,24 @@ static plim_status cuda_recover(plim_device *device) {
   return PLIM_OK;
 }
 
-/* ---- steps ---- */
-
-/* Queued the first time, so that every module is loaded; captured the second; replayed from then on. A step that is
- * timed is captured anew. */
-static plim_cuda_mode choose_mode(const plim_cuda_state *s) {
-  const plim_cuda_step *step = &s->step;
-  if (s->eager || !step->row->arena || step->row->runs == 0) return PLIM_CUDA_QUEUE;
-  return step->row->captured && !step->timed ? PLIM_CUDA_REPLAY : PLIM_CUDA_RECORD;
-}
-
-/* Around each command of a timed step; at both ends of a captured one. Its first run makes them, though it is queued. */
-static int32_t timing_events_of(const plim_cuda_state *s) {
-  if (s->step.timed) return s->step.row->plan->n_steps + 1;
-  return s->eager || !s->step.row->arena ? 0 : 2;
-}
-
-static plim_status cuda_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
-                              int64_t arena_bytes, int timed) {
-  plim_cuda_state *s = device->state;
-  plim_cuda_step *step = &s->step;
-  (void)arena_bytes;
-  plim_status entered = plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU");
-  plim_cuda_forget(s); /* a step that failed half way */
-  PLIM_TRY(entered);
-  if (timed && arena) PLIM_TRY(plim_cuda_find_timing_event_cost(device));
-  *step = (plim_cuda_step){.graph = graph, .last = -1, .timed = timed && arena};
-  step->row = plim_cuda_graph_cache_find(&s->graphs, s->driver, plan, arena);
-  if (step->row->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
-  step->mode = choose_mode(s);
-  if (step->timed) plim_cuda_graph_row_uncapture(step->row, s->driver); /* one captured step a plan at a time */
-  step->whole_ns = step->row->time_ns;
-  if (step->mode == PLIM_CUDA_RECORD && !step->timed) step->row->has_timing_event = step->row->time_ns == 0;
-  return plim_cuda_reserve_timing_events(device, timing_events_of(s));
-}
-
-/* Do the ends of the step in hand become timing events? */
-static int has_ends(const plim_cuda_step *step) {
-  return step->mode == PLIM_CUDA_RECORD && !step->timed && step->row->has_timing_event;
-}
-
-static plim_status put_command(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
-  plim_cuda_state *s = device->state;
-  plim_cuda_step *step = &s->step;
-  if (call->step == 0) {
-    PLIM_TRY(plim_cuda_set_now(device, 0, &call->args));
-    if (step->mode == PLIM_CUDA_RECORD) PLIM_TRY(plim_cuda_begin_recording(device));
-    if (step->timed || has_ends(step)) PLIM_TRY(plim_cuda_record_timing_event(device, 0));
-  }
-  step->last = call->step;
-  if (step->mode == PLIM_CUDA_REPLAY) return PLIM_OK;
-  PLIM_TRY(run(user, call));
-  if (has_ends(step) && call->step + 1 == step->row->plan->n_steps) return plim_cuda_record_timing_event(device, 1);
-  return step->timed ? plim_cuda_record_timing_event(device, call->step + 1) : PLIM_OK;
-}
-
-/* What fails ends the recording: until then nothing can be given back. */
-static plim_status cuda_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
-  plim_status status = put_command(device, call, run, user);
-  if (status != PLIM_OK) plim_cuda_forget(device->state);
-  return status;
-}
-
-/* Launch what is recorded, once a step. */
-static plim_status finish_step(plim_device *device) {
-  plim_cuda_state *s = device->state;
-  plim_cuda_step *step = &s->step;
-  if (step->launched) return PLIM_OK;
-  step->launched = 1;
-  if (s->recording) PLIM_TRY(plim_cuda_end_recording(device, step->timed ? &s->once : &step->row->captured));
-  if (step->mode == PLIM_CUDA_QUEUE) return PLIM_OK;
-  void *captured = step->timed ? s->once : step->row->captured;
-  return plim_cuda_check(device, s->driver->captured_launch(captured, stream_of(s, 0)), "launching the step");
-}
-
-/* What lies beside the arenas now is all that this plan needs there. */
-static plim_status settle(plim_device *device) {
-  plim_cuda_state *s = device->state;
-  plim_cuda_memory now = {.outside_bytes = 0};
-  PLIM_TRY(plim_device_cuda_memory(device, &now));
-  s->settled = now.outside_bytes;
-  return PLIM_OK;
-}
-
-/* What fails inside a captured step fails for all of its kernels at once, and what fails while the GPU works through a
- * queue is told at the end of it. */
-static plim_status name_step(const plim_device *device, plim_status failed) {
-  const plim_cuda_state *s = device->state;
-  const plim_graph *graph = s->step.graph;
-  return plim_fail(
-      device->ctx, failed,
-      "step %lld of the run, %s from op \"%s\" to op \"%s\" (--no-cuda-graph with CUDA_LAUNCH_BLOCKING=1 in the "
-      "environment tells them apart): %s",
-      (long long)s->now_step, s->step.mode == PLIM_CUDA_QUEUE ? "queued" : "captured", graph->op[0].name,
-      graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));
-}
-
-/* The step in hand failed, and is over. */
-static plim_status fail_step(plim_device *device, plim_status failed) {
-  plim_cuda_state *s = device->state;
-  if (s->step.row && s->step.row->arena) failed = name_step(device, failed);
-  plim_cuda_forget(s);
-  return failed;
-}
-
-/* Has the last command of the step in hand been put? */
-static int is_complete(const plim_cuda_step *step) {
-  return step->row && step->last + 1 == step->row->plan->n_steps;
-}
-
-/* The end of a step, unless the executor waits for each plan step: then the next begins where it is. */
-static plim_status cuda_sync(plim_device *device) {
-  plim_cuda_state *s = device->state;
-  plim_status status = plim_cuda_enter(device);
-  if (status == PLIM_OK && s->step.row) status = finish_step(device);
-  for (int i = 0; i < PLIM_CUDA_QUEUES && status == PLIM_OK; i++) {
-    if (s->busy & 1U << i)
-      status = plim_cuda_check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
-  }
-  if (status == PLIM_OK) {
-    s->busy = 0;
-    s->now_used = 0;
-  }
-  if (status == PLIM_OK && s->step.row) status = plim_cuda_read_step_time(device);
-  if (status != PLIM_OK) return fail_step(device, status);
-  if (is_complete(&s->step)) {
-    const int64_t runs = ++s->step.row->runs;
-    s->step.row = NULL;
-    plim_cuda_forget_once(s);
-    if (runs <= SETTLING) status = settle(device);
-  }
-  return status;
-}
-
-/* A captured step holds kernels and addresses of its plan. */
-static void cuda_replace(plim_device *device, const void *arena) {
-  plim_cuda_state *s = device->state;
-  (void)s->driver->current(device->index);
-  plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, arena);
-}
-
-static const plim_device_watch cuda_watch = {
-    .begin = cuda_begin, .step = cuda_step, .times = plim_cuda_times, .replace = cuda_replace};
-
 /* ---- queues ---- */
 
 /* What follows the last command of a step is queued after it, and belongs to it. */
 static plim_status cuda_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
   plim_cuda_state *s = device->state;
-  const int ends_step = is_complete(&s->step);
+  const int ends_step = plim_cuda_step_is_complete(&s->step);
   PLIM_TRY(plim_cuda_enter(device));
-  plim_status status = ends_step ? finish_step(device) : PLIM_OK;
+  plim_status status = ends_step ? plim_cuda_finish_step(device) : PLIM_OK;
   if (status == PLIM_OK) {
-    status = plim_cuda_check(device, s->driver->copy(to, from, bytes, stream_of(s, queue)), "copying");
+    status = plim_cuda_check(device, s->driver->copy(to, from, bytes, plim_cuda_stream(s, queue)), "copying");
   }
-  return status == PLIM_OK || !ends_step ? status : fail_step(device, status);
+  return status == PLIM_OK || !ends_step ? status : plim_cuda_fail_step(device, status);
 }
 
 static plim_status cuda_fill(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes) {
   plim_cuda_state *s = device->state;
   PLIM_TRY(plim_cuda_enter(device));
-  return plim_cuda_check(device, s->driver->fill(to, byte, bytes, stream_of(s, queue)), "filling");
+  return plim_cuda_check(device, s->driver->fill(to, byte, bytes, plim_cuda_stream(s, queue)), "filling");
 }
 
 /* Every event has its own, for as long as the device buffers: two that are pending must not be one. */
@@ -466,13 +300,15 @@ static plim_status reach_event(plim_device *device, int32_t event) {
 static plim_status cuda_mark(plim_device *device, int32_t queue, int32_t event) {
   plim_cuda_state *s = device->state;
   PLIM_TRY(reach_event(device, event));
-  return plim_cuda_check(device, s->driver->event_record(s->event[event], stream_of(s, queue)), "marking a queue");
+  return plim_cuda_check(device, s->driver->event_record(s->event[event], plim_cuda_stream(s, queue)),
+                         "marking a queue");
 }
 
 static plim_status cuda_wait(plim_device *device, int32_t queue, int32_t event) {
   plim_cuda_state *s = device->state;
   PLIM_TRY(reach_event(device, event));
-  return plim_cuda_check(device, s->driver->event_wait(s->event[event], stream_of(s, queue)), "waiting for a queue");
+  return plim_cuda_check(device, s->driver->event_wait(s->event[event], plim_cuda_stream(s, queue)),
+                         "waiting for a queue");
 }
 
 static int64_t cuda_clock(plim_device *device) {
@@ -502,7 +338,7 @@ const plim_device_api plim_device_cuda = {
     .fill = cuda_fill,
     .mark = cuda_mark,
     .wait = cuda_wait,
-    .sync = cuda_sync,
+    .sync = plim_cuda_sync,
     .clock = cuda_clock,
-    .watch = &cuda_watch,
+    .watch = &plim_cuda_watch,
 };

@@ -1,5 +1,6 @@
 /* The state of an open GPU, and what the files of the cuda device call of each other: device_cuda.c (open, kernels,
- * steps, queues), device_cuda_memory.c (memory), device_cuda_times.c (times, rehearsals). One thread at a time. */
+ * queues), device_cuda_step.c (steps), device_cuda_memory.c (memory), device_cuda_times.c (times, rehearsals). One
+ * thread at a time. */
 #ifndef PLIM_RUNTIME_DEVICE_DEVICE_CUDA_INTERNAL_H
 #define PLIM_RUNTIME_DEVICE_DEVICE_CUDA_INTERNAL_H
 
@@ -89,6 +90,24 @@ PLIM_MUST_USE plim_status plim_cuda_launch(plim_device *device, int32_t queue, p
 /* Begin and end a capture of queue 0. *captured: the caller frees it with the driver's captured_free. */
 PLIM_MUST_USE plim_status plim_cuda_begin_recording(plim_device *device);
 PLIM_MUST_USE plim_status plim_cuda_end_recording(plim_device *device, void **captured);
+
+/* The stream of a queue that something is about to be put on: it counts as busy until the next sync. */
+void *plim_cuda_stream(plim_cuda_state *s, int32_t queue);
+
+/* ---- device_cuda_step.c ---- */
+
+/* Rows of plim_device_api: steps, and the sync that ends them. */
+extern const plim_device_watch plim_cuda_watch;
+PLIM_MUST_USE plim_status plim_cuda_sync(plim_device *device);
+
+/* 1: the last command of the step in hand has been put. */
+int plim_cuda_step_is_complete(const plim_cuda_step *step);
+
+/* End the capture of the step in hand and launch what is captured, once a step. */
+PLIM_MUST_USE plim_status plim_cuda_finish_step(plim_device *device);
+
+/* Give up the step in hand, which failed. Returns `failed`, with a sentence that names its first and last op. */
+PLIM_MUST_USE plim_status plim_cuda_fail_step(plim_device *device, plim_status failed);
 
 /* Free what was recorded to be launched once. */
 void plim_cuda_forget_once(plim_cuda_state *s);

@@ -1,0 +1,169 @@
+/* The cuda device: steps.
+ *
+ * A step arrives as begin, one call a command, sync. It takes one of three ways (plim_cuda_step has their states).
+ * *Queue* hands every kernel to the stream: in the first run of a plan, so that modules are loaded, and where the
+ * executor syncs after each command. *Record* does the same between the two ends of a capture, and launches what came
+ * of it. *Replay* launches that again, and lets the calls pass. Seed and step number are copied to device memory before
+ * all three, by the first call. A step that is timed is queued or recorded anew, with timing events between its calls,
+ * and what was recorded is launched once. A failure on any way forgets the plan's capture. */
+#include "kernels/cuda/dnn.h"
+#include "runtime/device/device_cuda_internal.h"
+
+enum { SETTLING = 2 /* runs of a plan that load or capture something: queued, then recorded */ };
+
+void plim_cuda_forget_once(plim_cuda_state *s) {
+  if (s->once) (void)s->driver->captured_free(s->once);
+  s->once = NULL;
+}
+
+/* Give up the step in hand, a recording of it included. */
+void plim_cuda_forget(plim_cuda_state *s) {
+  void *ignored = NULL;
+  if (s->recording && s->driver->capture_end(s->stream[0], &ignored) == 0) (void)s->driver->captured_free(ignored);
+  s->recording = 0;
+  plim_cuda_forget_once(s);
+  if (s->step.row)
+    plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, s->step.row->arena); /* without one: no one else's */
+  s->step.row = NULL;
+}
+
+/* Queued the first time, so that every module is loaded; captured the second; replayed from then on. A step that is
+ * timed is captured anew. */
+static plim_cuda_mode choose_mode(const plim_cuda_state *s) {
+  const plim_cuda_step *step = &s->step;
+  if (s->eager || !step->row->arena || step->row->runs == 0) return PLIM_CUDA_QUEUE;
+  return step->row->captured && !step->timed ? PLIM_CUDA_REPLAY : PLIM_CUDA_RECORD;
+}
+
+/* Around each command of a timed step; at both ends of a captured one. Its first run makes them, though it is queued. */
+static int32_t timing_events_of(const plim_cuda_state *s) {
+  if (s->step.timed) return s->step.row->plan->n_steps + 1;
+  return s->eager || !s->step.row->arena ? 0 : 2;
+}
+
+static plim_status cuda_begin(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
+                              int64_t arena_bytes, int timed) {
+  plim_cuda_state *s = device->state;
+  plim_cuda_step *step = &s->step;
+  (void)arena_bytes;
+  plim_status entered = plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU");
+  plim_cuda_forget(s); /* a step that failed half way */
+  PLIM_TRY(entered);
+  if (timed && arena) PLIM_TRY(plim_cuda_find_timing_event_cost(device));
+  *step = (plim_cuda_step){.graph = graph, .last = -1, .timed = timed && arena};
+  step->row = plim_cuda_graph_cache_find(&s->graphs, s->driver, plan, arena);
+  if (step->row->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
+  step->mode = choose_mode(s);
+  if (step->timed) plim_cuda_graph_row_uncapture(step->row, s->driver); /* one captured step a plan at a time */
+  step->whole_ns = step->row->time_ns;
+  if (step->mode == PLIM_CUDA_RECORD && !step->timed) step->row->has_timing_event = step->row->time_ns == 0;
+  return plim_cuda_reserve_timing_events(device, timing_events_of(s));
+}
+
+/* Do the ends of the step in hand become timing events? */
+static int has_ends(const plim_cuda_step *step) {
+  return step->mode == PLIM_CUDA_RECORD && !step->timed && step->row->has_timing_event;
+}
+
+static plim_status put_command(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
+  plim_cuda_state *s = device->state;
+  plim_cuda_step *step = &s->step;
+  if (call->step == 0) {
+    PLIM_TRY(plim_cuda_set_now(device, 0, &call->args));
+    if (step->mode == PLIM_CUDA_RECORD) PLIM_TRY(plim_cuda_begin_recording(device));
+    if (step->timed || has_ends(step)) PLIM_TRY(plim_cuda_record_timing_event(device, 0));
+  }
+  step->last = call->step;
+  if (step->mode == PLIM_CUDA_REPLAY) return PLIM_OK;
+  PLIM_TRY(run(user, call));
+  if (has_ends(step) && call->step + 1 == step->row->plan->n_steps) return plim_cuda_record_timing_event(device, 1);
+  return step->timed ? plim_cuda_record_timing_event(device, call->step + 1) : PLIM_OK;
+}
+
+/* What fails ends the recording: until then nothing can be given back. */
+static plim_status cuda_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
+  plim_status status = put_command(device, call, run, user);
+  if (status != PLIM_OK) plim_cuda_forget(device->state);
+  return status;
+}
+
+/* Launch what is recorded, once a step. */
+plim_status plim_cuda_finish_step(plim_device *device) {
+  plim_cuda_state *s = device->state;
+  plim_cuda_step *step = &s->step;
+  if (step->launched) return PLIM_OK;
+  step->launched = 1;
+  if (s->recording) PLIM_TRY(plim_cuda_end_recording(device, step->timed ? &s->once : &step->row->captured));
+  if (step->mode == PLIM_CUDA_QUEUE) return PLIM_OK;
+  void *captured = step->timed ? s->once : step->row->captured;
+  return plim_cuda_check(device, s->driver->captured_launch(captured, plim_cuda_stream(s, 0)), "launching the step");
+}
+
+/* What lies beside the arenas now is all that this plan needs there. */
+static plim_status settle(plim_device *device) {
+  plim_cuda_state *s = device->state;
+  plim_cuda_memory now = {.outside_bytes = 0};
+  PLIM_TRY(plim_device_cuda_memory(device, &now));
+  s->settled = now.outside_bytes;
+  return PLIM_OK;
+}
+
+/* What fails inside a captured step fails for all of its kernels at once, and what fails while the GPU works through a
+ * queue is told at the end of it. */
+static plim_status name_step(const plim_device *device, plim_status failed) {
+  const plim_cuda_state *s = device->state;
+  const plim_graph *graph = s->step.graph;
+  return plim_fail(
+      device->ctx, failed,
+      "step %lld of the run, %s from op \"%s\" to op \"%s\" (--no-cuda-graph with CUDA_LAUNCH_BLOCKING=1 in the "
+      "environment tells them apart): %s",
+      (long long)s->now_step, s->step.mode == PLIM_CUDA_QUEUE ? "queued" : "captured", graph->op[0].name,
+      graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));
+}
+
+/* The step in hand failed, and is over. */
+plim_status plim_cuda_fail_step(plim_device *device, plim_status failed) {
+  plim_cuda_state *s = device->state;
+  if (s->step.row && s->step.row->arena) failed = name_step(device, failed);
+  plim_cuda_forget(s);
+  return failed;
+}
+
+/* Has the last command of the step in hand been put? */
+int plim_cuda_step_is_complete(const plim_cuda_step *step) {
+  return step->row && step->last + 1 == step->row->plan->n_steps;
+}
+
+/* The end of a step, unless the executor waits for each command: then the step continues with the next. */
+plim_status plim_cuda_sync(plim_device *device) {
+  plim_cuda_state *s = device->state;
+  plim_status status = plim_cuda_enter(device);
+  if (status == PLIM_OK && s->step.row) status = plim_cuda_finish_step(device);
+  for (int i = 0; i < PLIM_CUDA_QUEUES && status == PLIM_OK; i++) {
+    if (s->busy & 1U << i)
+      status = plim_cuda_check(device, s->driver->stream_sync(s->stream[i]), "waiting for the GPU");
+  }
+  if (status == PLIM_OK) {
+    s->busy = 0;
+    s->now_used = 0;
+  }
+  if (status == PLIM_OK && s->step.row) status = plim_cuda_read_step_time(device);
+  if (status != PLIM_OK) return plim_cuda_fail_step(device, status);
+  if (plim_cuda_step_is_complete(&s->step)) {
+    const int64_t runs = ++s->step.row->runs;
+    s->step.row = NULL;
+    plim_cuda_forget_once(s);
+    if (runs <= SETTLING) status = settle(device);
+  }
+  return status;
+}
+
+/* A captured step holds kernels and addresses of its plan. */
+static void cuda_replace(plim_device *device, const void *arena) {
+  plim_cuda_state *s = device->state;
+  (void)s->driver->current(device->index);
+  plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, arena);
+}
+
+const plim_device_watch plim_cuda_watch = {
+    .begin = cuda_begin, .step = cuda_step, .times = plim_cuda_times, .replace = cuda_replace};
