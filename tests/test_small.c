@@ -291,20 +291,20 @@ static plim_status compare_with_all(void *user, plim_residency *res, const plim_
   for (int32_t id = res->blocks->first; id >= 0; id = res->blocks->block[id].next) {
     n += res->blocks->block[id].offset < res->blocks->wall;
   }
-  cr_assert_eq(res->n_rows, n);
+  cr_assert_eq(res->rows.n, n);
   for (int32_t begin = 0; begin < n; begin++) {
     double cost = 0;
     int64_t bytes = 0;
-    for (int32_t k = begin; k < n && res->row[k].state != PLIM_ROW_BREAKER && bytes < request->bytes; k++) {
-      bytes += res->row[k].bytes;
-      cost += res->row[k].state == PLIM_ROW_HELD ? (double)res->row[k].cost : 0;
+    for (int32_t k = begin; k < n && res->rows.row[k].state != PLIM_ROW_BREAKER && bytes < request->bytes; k++) {
+      bytes += res->rows.row[k].bytes;
+      cost += res->rows.row[k].state == PLIM_ROW_HELD ? (double)res->rows.row[k].cost : 0;
     }
     if (bytes >= request->bytes && (cheapest < 0 || cost < cheapest)) cheapest = cost;
   }
   cr_assert_eq(choice->n > 0, cheapest >= 0);
   if (choice->n == 0) return PLIM_OK;
   for (int32_t k = choice->window[0].begin; k < choice->window[0].end; k++) {
-    taken += res->row[k].state == PLIM_ROW_HELD ? (double)res->row[k].cost : 0;
+    taken += res->rows.row[k].state == PLIM_ROW_HELD ? (double)res->rows.row[k].cost : 0;
   }
   cr_assert_leq(taken, cheapest * (1 + 1e-12));
   l->windows++;

@@ -43,7 +43,7 @@ typedef struct replay {
 static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
   const plim_residency *res = &r->res;
   const plim_holder *holder = &res->holder[storage];
-  if (holder->pins != 1 || res->buffer[holder->buffer].begin >= res->n_steps) return 0;
+  if (holder->pins != 1 || res->plan.buffer[holder->buffer].begin >= res->plan.n_steps) return 0;
   if (!scheduled) return !plim_residency_wanted(res, storage);
   if (res->graph->storage[storage].role == PLIM_ROLE_INPUT) return res->forecast->hold[storage] <= res->position;
   const plim_op *o = &res->graph->op[op];
@@ -103,7 +103,7 @@ static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth)
   const plim_op *op = &res->graph->op[id];
   plim_step step = {.kind = PLIM_STEP_RUN, .op = id, .variant = variant};
   int64_t workspace_bytes = res->forecast->schedule->variant[variant].variant.workspace_bytes;
-  int32_t workspace = PLIM_NEVER, now = res->n_steps;
+  int32_t workspace = PLIM_NEVER, now = res->plan.n_steps;
   res->counts->op = id;
   PLIM_TRY(take_over(r, &step, depth == 0));
   PLIM_TRY(place_outputs(r, id));
@@ -168,7 +168,7 @@ static plim_status count_again(replay *r, int32_t op) {
   const plim_arena_watch *watch = r->res.watch;
   counts->recomputes++;
   counts->recomputed_ns += r->res.forecast->op_ns[op];
-  if (counts->recomputed_ns <= r->limit_ns && r->res.n_steps < (int64_t)MOST_GROWTH * n) return PLIM_OK;
+  if (counts->recomputed_ns <= r->limit_ns && r->res.plan.n_steps < (int64_t)MOST_GROWTH * n) return PLIM_OK;
   counts->thrashed = 1;
   counts->op = op;
   if (watch) PLIM_TRY(watch->gave_up(watch->user, &r->res, op));
@@ -176,7 +176,7 @@ static plim_status count_again(replay *r, int32_t op) {
                    "an arena of %lld bytes computes %s: %d steps for the first %d of %d, %lld ns of them again",
                    (long long)r->res.blocks->bytes,
                    counts->recomputed_ns > r->limit_ns ? "again for longer than the limit" : "the same again and again",
-                   r->res.n_steps, r->res.position, n, (long long)counts->recomputed_ns);
+                   r->res.plan.n_steps, r->res.position, n, (long long)counts->recomputed_ns);
 }
 
 /* Make the reads of an op resident, each pinned once. */
@@ -230,7 +230,8 @@ static void end_buffers(plim_residency *res) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     plim_role role = res->graph->storage[s].role;
     if (plim_residency_empty(res, s)) continue;
-    if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT) res->buffer[res->holder[s].buffer].end = res->n_steps;
+    if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT)
+      res->plan.buffer[res->holder[s].buffer].end = res->plan.n_steps;
   }
 }
 
@@ -240,11 +241,11 @@ static plim_status make_plan(const plim_residency *res, int64_t budget_bytes, pl
                      .planner = "arena",
                      .plan_class = PLIM_CLASS_FREE,
                      .packed = 1,
-                     .n_steps = res->n_steps,
-                     .n_buffers = res->n_buffers,
+                     .n_steps = res->plan.n_steps,
+                     .n_buffers = res->plan.n_buffers,
                      .n_variants = schedule->n_variants,
-                     .step = res->step,
-                     .buffer = res->buffer,
+                     .step = res->plan.step,
+                     .buffer = res->plan.buffer,
                      .variant = schedule->variant,
                      .budget_bytes = budget_bytes,
                      .keep_all_ns = schedule->keep_all_ns,
@@ -263,7 +264,7 @@ static plim_status simulate(replay *r, plim_context *ctx, const plim_forecast *f
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->walk, &r->walk));
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->mark, &r->mark));
   plim_status status = run_schedule(r);
-  counts->steps = r->res.n_steps;
+  counts->steps = r->res.plan.n_steps;
   if (status == PLIM_OK) end_buffers(&r->res);
   return status;
 }

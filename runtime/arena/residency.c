@@ -28,17 +28,19 @@ static int32_t workspace_owner(const plim_residency *res) {
 }
 
 plim_status plim_residency_add_buffer(plim_residency *res, const plim_plan_buffer *buffer) {
-  PLIM_TRY(plim_array_reserve(res->ctx, &res->buffer, &res->buffer_capacity, res->n_buffers + 1, sizeof *res->buffer));
-  res->buffer[res->n_buffers] = *buffer;
-  res->buffer[res->n_buffers++].end = buffer->begin + 1;
-  if (buffer->storage >= 0) res->holder[buffer->storage].buffer = res->n_buffers - 1;
+  PLIM_TRY(plim_array_reserve(res->ctx, &res->plan.buffer, &res->plan.buffer_capacity, res->plan.n_buffers + 1,
+                              sizeof *res->plan.buffer));
+  res->plan.buffer[res->plan.n_buffers] = *buffer;
+  res->plan.buffer[res->plan.n_buffers++].end = buffer->begin + 1;
+  if (buffer->storage >= 0) res->holder[buffer->storage].buffer = res->plan.n_buffers - 1;
   return PLIM_OK;
 }
 
 /* A buffer in that block from the next step on. */
 static plim_status add_buffer(plim_residency *res, int32_t storage, int32_t block) {
   const plim_arena_block *held = &res->blocks->block[block];
-  plim_plan_buffer buffer = {.storage = storage, .begin = res->n_steps, .offset = held->offset, .bytes = held->bytes};
+  plim_plan_buffer buffer = {
+      .storage = storage, .begin = res->plan.n_steps, .offset = held->offset, .bytes = held->bytes};
   return plim_residency_add_buffer(res, &buffer);
 }
 
@@ -135,7 +137,7 @@ plim_status plim_residency_go_missing(plim_residency *res, int32_t storage) {
 plim_status plim_residency_hand_over(plim_residency *res, int32_t in, int32_t out) {
   int32_t block = res->holder[in].block;
   plim_arena_blocks_hand_over(res->blocks, block, out);
-  res->buffer[res->holder[in].buffer].end = res->n_steps;
+  res->plan.buffer[res->holder[in].buffer].end = res->plan.n_steps;
   if (plim_missing_has(&res->missing, out)) plim_residency_found(res, out); /* what it reads is still there */
   PLIM_TRY(plim_residency_go_missing(res, in));
   res->holder[out].block = block;
@@ -156,15 +158,16 @@ plim_status plim_residency_drop_unwanted(plim_residency *res, int32_t storage) {
 }
 
 plim_status plim_residency_add_step(plim_residency *res, const plim_step *step) {
-  PLIM_TRY(plim_array_reserve(res->ctx, &res->step, &res->step_capacity, res->n_steps + 1, sizeof *res->step));
-  res->step[res->n_steps++] = *step;
+  PLIM_TRY(plim_array_reserve(res->ctx, &res->plan.step, &res->plan.step_capacity, res->plan.n_steps + 1,
+                              sizeof *res->plan.step));
+  res->plan.step[res->plan.n_steps++] = *step;
   res->clock_ns += res->forecast->schedule->variant[step->variant].variant.time_ns;
   return PLIM_OK;
 }
 
 void plim_residency_use(plim_residency *res, int32_t storage, int32_t step) {
   if (plim_residency_empty(res, storage)) return;
-  res->buffer[res->holder[storage].buffer].end = step + 1;
+  res->plan.buffer[res->holder[storage].buffer].end = step + 1;
   res->holder[storage].last_ns = res->clock_ns;
 }
 
@@ -200,8 +203,8 @@ static plim_status place_sources(plim_residency *res) {
 static plim_status open_residency(plim_residency *res, int32_t from, int64_t bytes, int64_t area_bytes) {
   PLIM_TRY(plim_missing_init(&res->missing, res->ctx, res->graph->n_storages));
   PLIM_TRY(plim_allocate(res->ctx, res->graph->n_storages, sizeof *res->holder, &res->holder));
-  PLIM_TRY(plim_allocate(res->ctx, res->graph->n_ops, sizeof *res->mark, &res->mark));
-  PLIM_TRY(plim_allocate(res->ctx, res->graph->n_ops, sizeof *res->stack, &res->stack));
+  PLIM_TRY(plim_allocate(res->ctx, res->graph->n_ops, sizeof *res->price.mark, &res->price.mark));
+  PLIM_TRY(plim_allocate(res->ctx, res->graph->n_ops, sizeof *res->price.stack, &res->price.stack));
   PLIM_TRY(plim_residency_open_walks(res));
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     res->holder[s] = (plim_holder){PLIM_NEVER, PLIM_NEVER, 0, PLIM_NEVER, PLIM_NEVER, 0};
@@ -238,13 +241,13 @@ void plim_residency_close(plim_residency *res) {
   plim_missing_release(&res->missing);
   plim_arena_blocks_free(res->blocks);
   plim_release(res->ctx, res->holder, res->graph->n_storages, sizeof *res->holder);
-  plim_release(res->ctx, res->mark, res->graph->n_ops, sizeof *res->mark);
-  plim_release(res->ctx, res->stack, res->graph->n_ops, sizeof *res->stack);
-  plim_release(res->ctx, res->lost, res->graph->n_storages, sizeof *res->lost);
-  plim_release(res->ctx, res->is_lost, res->graph->n_storages, sizeof *res->is_lost);
+  plim_release(res->ctx, res->price.mark, res->graph->n_ops, sizeof *res->price.mark);
+  plim_release(res->ctx, res->price.stack, res->graph->n_ops, sizeof *res->price.stack);
+  plim_release(res->ctx, res->lost.storage, res->graph->n_storages, sizeof *res->lost.storage);
+  plim_release(res->ctx, res->lost.is_in, res->graph->n_storages, sizeof *res->lost.is_in);
   plim_walks_release(&res->walks);
-  plim_release(res->ctx, res->step, res->step_capacity, sizeof *res->step);
-  plim_release(res->ctx, res->buffer, res->buffer_capacity, sizeof *res->buffer);
-  plim_release(res->ctx, res->row, res->row_capacity, sizeof *res->row);
-  plim_release(res->ctx, res->row_block, res->row_capacity, sizeof *res->row_block);
+  plim_release(res->ctx, res->plan.step, res->plan.step_capacity, sizeof *res->plan.step);
+  plim_release(res->ctx, res->plan.buffer, res->plan.buffer_capacity, sizeof *res->plan.buffer);
+  plim_release(res->ctx, res->rows.row, res->rows.capacity, sizeof *res->rows.row);
+  plim_release(res->ctx, res->rows.block, res->rows.capacity, sizeof *res->rows.block);
 }

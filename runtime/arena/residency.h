@@ -38,7 +38,37 @@ typedef struct plim_holder {
   int64_t last_ns;   /* clock of its last use */
 } plim_holder;
 
+/* The plan so far. The end of a buffer follows its latest use. */
+typedef struct plim_plan_so_far {
+  int32_t n_steps, n_buffers;
+  int64_t step_capacity, buffer_capacity;
+  plim_step *step;          /* [n_steps] */
+  plim_plan_buffer *buffer; /* [n_buffers] */
+} plim_plan_so_far;
+
+/* Rows of the window search, a block each: those of the search at hand or, after it, of the last. */
+typedef struct plim_residency_rows {
+  int32_t n;
+  int64_t capacity;
+  plim_window_row *row; /* [n] */
+  int32_t *block;       /* [n] id of the block */
+} plim_residency_rows;
+
+/* Scratch of a price: the ops met, each once. */
+typedef struct plim_price_scratch {
+  int64_t stamp;  /* of the price at hand */
+  int64_t *mark;  /* [n_ops] stamp of the price that met the op last */
+  int32_t *stack; /* [n_ops] */
+} plim_price_scratch;
+
+/* Storages that went missing since the walks were updated. */
+typedef struct plim_lost_storages {
+  int32_t n, *storage; /* [n] */
+  char *is_in;         /* [n_storages] 1: it is one of them */
+} plim_lost_storages;
+
 typedef struct plim_residency {
+  /* what it was opened with, all borrowed */
   plim_context *ctx;
   const plim_graph *graph;
   const plim_forecast *forecast;
@@ -47,29 +77,20 @@ typedef struct plim_residency {
   const plim_arena_watch *watch; /* NULL: no one watches; set after the opening, which evicts nothing */
   int32_t n_perturbations;
   const plim_perturbation *perturbation; /* of the configuration; set with the watch */
-  int32_t two_ends;    /* 1: cheap storages at the high end, costly ones at the low end; 0: all at the low end */
-  int64_t small_bytes; /* largest request for the area of small ones; 0: there is none */
-  int32_t position;    /* of the schedule */
-  int64_t clock_ns;    /* time of all steps so far, + 1 */
+  int32_t two_ends; /* 1: cheap storages at the high end, costly ones at the low end; 0: all at the low end */
+  /* the arena now */
+  int32_t position;    /* of the schedule: the command that is next */
+  int64_t clock_ns;    /* time of all commands so far, + 1 */
+  int64_t small_bytes; /* largest request for the area of small ones; 0: there is none, or none any more */
   plim_arena_blocks *blocks;
-  plim_missing missing;
   plim_holder *holder; /* [n_storages] */
-  /* the plan so far; the buffers' ends follow their latest use */
-  int32_t n_steps, n_buffers;
-  int64_t step_capacity, buffer_capacity;
-  plim_step *step;
-  plim_plan_buffer *buffer;
-  /* scratch of the eviction: rows of the window search with their blocks; ops met while something is priced */
-  int64_t row_capacity, stamp;
-  int32_t n_rows;
-  plim_window_row *row;
-  int32_t *row_block;
-  int64_t *mark;  /* [n_ops] stamp of what came there last */
-  int32_t *stack; /* [n_ops] */
-  /* sums of the times of missing storages around each storage */
-  plim_walks walks;
-  int32_t n_lost, *lost; /* [n_lost] storages that went missing since `walks` was updated */
-  char *is_lost;         /* [n_storages] */
+  plim_missing missing;
+  plim_plan_so_far plan;
+  /* what evictions compute with */
+  plim_residency_rows rows;
+  plim_price_scratch price;
+  plim_walks walks; /* sums of the times of missing storages around each storage */
+  plim_lost_storages lost;
 } plim_residency;
 
 /* Open the state. from 0: only persistent storages and inputs are resident. Else the state after the commands of the
@@ -103,7 +124,7 @@ PLIM_MUST_USE plim_status plim_residency_drop(plim_residency *residency, int32_t
 /* Drop it when it is resident, not pinned and not wanted. */
 PLIM_MUST_USE plim_status plim_residency_drop_unwanted(plim_residency *residency, int32_t storage);
 
-/* Append a step; the next one is residency->n_steps. */
+/* Append a step; the next one is residency->plan.n_steps. */
 PLIM_MUST_USE plim_status plim_residency_add_step(plim_residency *residency, const plim_step *step);
 
 /* The latest buffer of the storage is used at the step. */

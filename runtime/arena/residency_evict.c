@@ -59,7 +59,7 @@ int64_t plim_residency_window_cost(plim_residency *res, int32_t storage) {
 }
 
 static plim_status reserve_rows(plim_residency *res, int64_t count) {
-  if (count <= res->row_capacity) return PLIM_OK;
+  if (count <= res->rows.capacity) return PLIM_OK;
   int64_t capacity = 2 * count;
   plim_window_row *row = NULL;
   int32_t *block = NULL;
@@ -69,11 +69,11 @@ static plim_status reserve_rows(plim_residency *res, int64_t count) {
     plim_release(res->ctx, row, capacity, sizeof *row);
     return status;
   }
-  plim_release(res->ctx, res->row, res->row_capacity, sizeof *res->row);
-  plim_release(res->ctx, res->row_block, res->row_capacity, sizeof *res->row_block);
-  res->row = row;
-  res->row_block = block;
-  res->row_capacity = capacity;
+  plim_release(res->ctx, res->rows.row, res->rows.capacity, sizeof *res->rows.row);
+  plim_release(res->ctx, res->rows.block, res->rows.capacity, sizeof *res->rows.block);
+  res->rows.row = row;
+  res->rows.block = block;
+  res->rows.capacity = capacity;
   return PLIM_OK;
 }
 
@@ -83,23 +83,23 @@ static void fill_rows(plim_residency *res) {
   for (int32_t id = res->blocks->first; id != PLIM_NEVER; id = res->blocks->block[id].next, n++) {
     const plim_arena_block *block = &res->blocks->block[id];
     if (plim_arena_blocks_side(res->blocks, id) == PLIM_SIDE_SMALL) break;
-    res->row_block[n] = id;
-    res->row[n] = (plim_window_row){block->bytes, 0, PLIM_ROW_BREAKER};
+    res->rows.block[n] = id;
+    res->rows.row[n] = (plim_window_row){block->bytes, 0, PLIM_ROW_BREAKER};
     if (block->owner == PLIM_ARENA_BLOCK_FREE) {
-      res->row[n].state = PLIM_ROW_FREE;
+      res->rows.row[n].state = PLIM_ROW_FREE;
     } else if (may_join(res, block)) {
-      res->row[n].state = PLIM_ROW_HELD;
-      res->row[n].cost = plim_residency_window_cost(res, block->owner);
+      res->rows.row[n].state = PLIM_ROW_HELD;
+      res->rows.row[n].cost = plim_residency_window_cost(res, block->owner);
     }
   }
-  res->n_rows = n;
+  res->rows.n = n;
 }
 
 /* The storages that the window would evict. storage [blocks] out. Returns how many. */
 static int32_t held_storages(const plim_residency *res, const plim_window *window, int32_t *storage) {
   int32_t n = 0;
   for (int32_t i = window->begin; i < window->end; i++) {
-    if (res->row[i].state == PLIM_ROW_HELD) storage[n++] = res->blocks->block[res->row_block[i]].owner;
+    if (res->rows.row[i].state == PLIM_ROW_HELD) storage[n++] = res->blocks->block[res->rows.block[i]].owner;
   }
   return n;
 }
@@ -132,9 +132,9 @@ static plim_status choose_and_evict(plim_residency *res, const plim_arena_reques
   int64_t score[CANDIDATES];
   fill_rows(res);
   int32_t best = 0, joint = res->policy->forecast, candidates = joint || res->n_perturbations > 0 ? CANDIDATES : 1;
-  int32_t count = plim_window_find(res->n_rows, res->row, request->bytes, res->policy->size != PLIM_PER_NOTHING,
+  int32_t count = plim_window_find(res->rows.n, res->rows.row, request->bytes, res->policy->size != PLIM_PER_NOTHING,
                                    candidates, window);
-  res->counts->blocks_scanned += res->n_rows;
+  res->counts->blocks_scanned += res->rows.n;
   for (int32_t i = 0; i < count && joint; i++) {
     score[i] = score_window(res, &window[i], storage);
     if (score[i] < score[best]) best = i;

@@ -29,13 +29,14 @@ static int64_t price_stack(plim_residency *res, int32_t depth) {
   const plim_graph *g = res->graph;
   int64_t sum = 0;
   while (depth > 0) {
-    const plim_op *op = &g->op[res->stack[--depth]];
-    sum += res->forecast->op_ns[res->stack[depth]];
+    const plim_op *op = &g->op[res->price.stack[--depth]];
+    sum += res->forecast->op_ns[res->price.stack[depth]];
     for (int32_t k = 0; k < op->n_reads; k++) {
       int32_t producer = g->storage[op->reads[k]].producer;
-      if (producer < 0 || plim_residency_holds(res, op->reads[k]) || res->mark[producer] == res->stamp) continue;
-      res->mark[producer] = res->stamp;
-      res->stack[depth++] = producer;
+      if (producer < 0 || plim_residency_holds(res, op->reads[k]) || res->price.mark[producer] == res->price.stamp)
+        continue;
+      res->price.mark[producer] = res->price.stamp;
+      res->price.stack[depth++] = producer;
     }
   }
   return sum;
@@ -43,12 +44,12 @@ static int64_t price_stack(plim_residency *res, int32_t depth) {
 
 int64_t plim_residency_price_together(plim_residency *res, int32_t n, const int32_t *storage) {
   int32_t depth = 0;
-  res->stamp++;
+  res->price.stamp++;
   for (int32_t i = 0; i < n; i++) { /* they are still resident, so the walk below would not find their ops */
     int32_t producer = res->graph->storage[storage[i]].producer;
-    if (res->mark[producer] == res->stamp) continue;
-    res->mark[producer] = res->stamp;
-    res->stack[depth++] = producer;
+    if (res->price.mark[producer] == res->price.stamp) continue;
+    res->price.mark[producer] = res->price.stamp;
+    res->price.stack[depth++] = producer;
   }
   return price_stack(res, depth);
 }

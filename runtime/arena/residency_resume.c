@@ -33,22 +33,22 @@ static int64_t top_of(const plim_plan_buffer *buffer) {
 /* The storage of the plan's buffer i gets a block of the arena, by evicting others if need be; its buffer continues
  * there. */
 static plim_status move(plim_residency *res, int32_t i) {
-  int32_t block, storage = res->buffer[i].storage;
+  int32_t block, storage = res->plan.buffer[i].storage;
   if (plim_role_persistent(res->graph->storage[storage].role)) {
     return plim_fail(res->ctx, PLIM_ENOFIT, "what persists ends at %lld, beyond an arena of %lld bytes",
-                     (long long)top_of(&res->buffer[i]), (long long)res->blocks->bytes);
+                     (long long)top_of(&res->plan.buffer[i]), (long long)res->blocks->bytes);
   }
-  PLIM_TRY(plim_residency_place(res, PLIM_NEVER, storage, res->buffer[i].bytes, &block));
-  res->n_buffers--; /* the new buffer, for it is the old one */
+  PLIM_TRY(plim_residency_place(res, PLIM_NEVER, storage, res->plan.buffer[i].bytes, &block));
+  res->plan.n_buffers--; /* the new buffer, for it is the old one */
   res->holder[storage].buffer = i;
-  res->buffer[i].offset = res->blocks->block[block].offset;
+  res->plan.buffer[i].offset = res->blocks->block[block].offset;
   return PLIM_OK;
 }
 
 static plim_status move_or_evict(plim_residency *res, int32_t i) {
-  int32_t storage = res->buffer[i].storage;
+  int32_t storage = res->plan.buffer[i].storage;
   if (!plim_residency_wanted(res, storage)) return PLIM_OK;
-  int free_block = plim_arena_blocks_largest_free(res->blocks) >= res->buffer[i].bytes;
+  int free_block = plim_arena_blocks_largest_free(res->blocks) >= res->plan.buffer[i].bytes;
   if (free_block || !plim_residency_evictable(res, storage)) return move(res, i);
   res->counts->evictions++;
   return plim_residency_go_missing(res, storage);
@@ -119,7 +119,7 @@ plim_status plim_residency_resume(plim_residency *res, int32_t from) {
     PLIM_TRY(pass_step(res, j));
   }
   for (int32_t i = 0; i < next; i++) {
-    if (plan->buffer[i].end < from) res->buffer[i].end = plan->buffer[i].end; /* it may have been written over */
+    if (plan->buffer[i].end < from) res->plan.buffer[i].end = plan->buffer[i].end; /* it may have been written over */
   }
   return settle_residents(res, plan, next, from);
 }

@@ -28,8 +28,8 @@ static int64_t missing_ns(const void *user, int32_t storage) {
 
 plim_status plim_residency_open_walks(plim_residency *res) {
   int32_t n = res->graph->n_storages;
-  PLIM_TRY(plim_allocate(res->ctx, n, sizeof *res->lost, &res->lost));
-  PLIM_TRY(plim_allocate(res->ctx, n, sizeof *res->is_lost, &res->is_lost));
+  PLIM_TRY(plim_allocate(res->ctx, n, sizeof *res->lost.storage, &res->lost.storage));
+  PLIM_TRY(plim_allocate(res->ctx, n, sizeof *res->lost.is_in, &res->lost.is_in));
   return plim_walks_open(res->ctx, n, 1, (plim_walk_owner){neighbours, missing_ns, res}, &res->walks);
 }
 
@@ -39,23 +39,23 @@ static int walks(const plim_residency *res, plim_walk_way way) {
 }
 
 void plim_residency_lost(plim_residency *res, int32_t storage) {
-  if (!walks(res, PLIM_WALK_TO_INPUTS) || res->is_lost[storage]) return;
-  res->is_lost[storage] = 1;
-  res->lost[res->n_lost++] = storage;
+  if (!walks(res, PLIM_WALK_TO_INPUTS) || res->lost.is_in[storage]) return;
+  res->lost.is_in[storage] = 1;
+  res->lost.storage[res->lost.n++] = storage;
 }
 
 /* Apply all changes since the last update at once: storages that went missing; for windows also those that became
  * resident. */
 static void apply_lost(plim_residency *res) {
   int64_t lost_ns = res->policy->search == PLIM_SEARCH_WINDOW ? INT64_MAX : 0;
-  if (res->n_lost == 0) return;
+  if (res->lost.n == 0) return;
   for (plim_walk_way way = 0; way < PLIM_WALK_WAYS; way++) {
     if (!walks(res, way)) continue;
-    plim_walks_lower(&res->walks, res->n_lost, res->lost, way, lost_ns, 0);
-    for (int32_t i = 0; i < res->n_lost; i++) plim_walks_forget(&res->walks, res->lost[i], way);
+    plim_walks_lower(&res->walks, res->lost.n, res->lost.storage, way, lost_ns, 0);
+    for (int32_t i = 0; i < res->lost.n; i++) plim_walks_forget(&res->walks, res->lost.storage[i], way);
   }
-  for (int32_t i = 0; i < res->n_lost; i++) res->is_lost[res->lost[i]] = 0;
-  res->n_lost = 0;
+  for (int32_t i = 0; i < res->lost.n; i++) res->lost.is_in[res->lost.storage[i]] = 0;
+  res->lost.n = 0;
 }
 
 void plim_residency_found(plim_residency *res, int32_t storage) {
@@ -67,7 +67,7 @@ void plim_residency_found(plim_residency *res, int32_t storage) {
   for (plim_walk_way way = 0; way < PLIM_WALK_WAYS; way++) {
     if (!walks(res, way)) continue;
     int beyond = plim_walks_any_missing(&res->walks, storage, way);
-    plim_walks_lower(&res->walks, 1, &storage, way, beyond ? INT64_MAX : own_ns, !beyond && res->n_lost == 0);
+    plim_walks_lower(&res->walks, 1, &storage, way, beyond ? INT64_MAX : own_ns, !beyond && res->lost.n == 0);
     plim_walks_forget(&res->walks, storage, way);
   }
 }

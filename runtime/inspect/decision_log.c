@@ -26,23 +26,23 @@ plim_status plim_decision_log_simulate(const plim_decision_log *decisions, const
 /* The plan of a run that failed ends with the command that could not run, during which what is resident stays live. */
 static plim_status draw_failure(plim_decision_log *decisions, const plim_residency *res, int32_t op) {
   const plim_plan *order = decisions->options.order;
-  int32_t n_steps = res->n_steps + 1;
+  int32_t n_steps = res->plan.n_steps + 1;
   plim_step *step = NULL;
   plim_plan_buffer *buffer = NULL;
   plim_status status = PLIM_OK;
   if (op < 0) return PLIM_OK;
   PLIM_CHECK(plim_allocate(decisions->ctx, n_steps, sizeof *step, &step));
-  PLIM_CHECK(plim_allocate(decisions->ctx, res->n_buffers, sizeof *buffer, &buffer));
-  if (res->n_steps > 0) memcpy(step, res->step, (size_t)res->n_steps * sizeof *step);
-  if (res->n_buffers > 0) memcpy(buffer, res->buffer, (size_t)res->n_buffers * sizeof *buffer);
-  step[res->n_steps] = (plim_step){.kind = PLIM_STEP_RUN, .op = op, .variant = res->forecast->variant[op]};
+  PLIM_CHECK(plim_allocate(decisions->ctx, res->plan.n_buffers, sizeof *buffer, &buffer));
+  if (res->plan.n_steps > 0) memcpy(step, res->plan.step, (size_t)res->plan.n_steps * sizeof *step);
+  if (res->plan.n_buffers > 0) memcpy(buffer, res->plan.buffer, (size_t)res->plan.n_buffers * sizeof *buffer);
+  step[res->plan.n_steps] = (plim_step){.kind = PLIM_STEP_RUN, .op = op, .variant = res->forecast->variant[op]};
   for (int32_t i = 0; i < decisions->options.graph->n_storages; i++) {
     if (plim_residency_holds(res, i) && !plim_residency_empty(res, i)) buffer[res->holder[i].buffer].end = n_steps;
   }
   plim_plan draft = *order;
   draft.packed = 1;
   draft.n_steps = n_steps;
-  draft.n_buffers = res->n_buffers;
+  draft.n_buffers = res->plan.n_buffers;
   draft.step = step;
   draft.buffer = buffer;
   draft.budget_bytes = decisions->options.budget_bytes;
@@ -50,7 +50,7 @@ static plim_status draw_failure(plim_decision_log *decisions, const plim_residen
   status = plim_plan_from_parts(decisions->options.graph, &draft, &decisions->plan);
 done:
   plim_release(decisions->ctx, step, n_steps, sizeof *step);
-  plim_release(decisions->ctx, buffer, res->n_buffers, sizeof *buffer);
+  plim_release(decisions->ctx, buffer, res->plan.n_buffers, sizeof *buffer);
   return status;
 }
 
@@ -72,20 +72,20 @@ static plim_status on_choice(void *user, plim_residency *res, const plim_arena_r
   if (choice->storage >= 0) PLIM_TRY(add_evicted(decisions, choice->storage));
   for (int32_t i = choice->n > 0 ? choice->window[choice->chosen].begin : 0;
        choice->n > 0 && i < choice->window[choice->chosen].end; i++) {
-    if (res->row[i].state == PLIM_ROW_HELD)
-      PLIM_TRY(add_evicted(decisions, res->blocks->block[res->row_block[i]].owner));
+    if (res->rows.row[i].state == PLIM_ROW_HELD)
+      PLIM_TRY(add_evicted(decisions, res->blocks->block[res->rows.block[i]].owner));
   }
   decisions->choice[decisions->n_choices++] =
-      (plim_decision){res->n_steps, *request, decisions->n_evicted - before, NULL};
+      (plim_decision){res->plan.n_steps, *request, decisions->n_evicted - before, NULL};
   return decisions->n_evicted > before ? PLIM_OK : draw_failure(decisions, res, request->op);
 }
 
 static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
   plim_decision_log *decisions = user;
-  PLIM_TRY(plim_array_reserve(decisions->ctx, &decisions->depth, &decisions->depth_capacity, res->n_steps,
+  PLIM_TRY(plim_array_reserve(decisions->ctx, &decisions->depth, &decisions->depth_capacity, res->plan.n_steps,
                               sizeof *decisions->depth));
-  decisions->depth[res->n_steps - 1] = depth;
-  decisions->n_steps = res->n_steps;
+  decisions->depth[res->plan.n_steps - 1] = depth;
+  decisions->n_steps = res->plan.n_steps;
   return PLIM_OK;
 }
 

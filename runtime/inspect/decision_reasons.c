@@ -22,16 +22,16 @@ static int32_t pinned_by(plim_residency *res, int32_t storage, int32_t asking) {
   const plim_plan *order = res->forecast->schedule;
   int32_t depth = 0;
   if (asking >= 0 && plim_op_touches(&g->op[asking], storage)) return asking;
-  res->stamp++;
-  if (res->position < order->n_steps) res->stack[depth++] = order->step[res->position].op;
+  res->price.stamp++;
+  if (res->position < order->n_steps) res->price.stack[depth++] = order->step[res->position].op;
   while (depth > 0) {
-    int32_t id = res->stack[--depth];
+    int32_t id = res->price.stack[--depth];
     if (plim_op_touches(&g->op[id], storage)) return id;
     for (int32_t k = 0; k < g->op[id].n_reads; k++) {
       int32_t s = g->op[id].reads[k], maker = g->storage[s].producer;
-      if (maker < 0 || plim_residency_holds(res, s) || res->mark[maker] == res->stamp) continue;
-      res->mark[maker] = res->stamp;
-      res->stack[depth++] = maker;
+      if (maker < 0 || plim_residency_holds(res, s) || res->price.mark[maker] == res->price.stamp) continue;
+      res->price.mark[maker] = res->price.stamp;
+      res->price.stack[depth++] = maker;
     }
   }
   return PLIM_NEVER;
@@ -123,7 +123,7 @@ static void add_windows(const plim_residency *res, const plim_arena_request *req
   const plim_window *window = choice->window;
   int32_t n = choice->n;
   if (!choice->score && choice->n == 1) { /* the policy looked for one alone */
-    n = plim_window_find(res->n_rows, res->row, request->bytes, res->policy->size != PLIM_PER_NOTHING,
+    n = plim_window_find(res->rows.n, res->rows.row, request->bytes, res->policy->size != PLIM_PER_NOTHING,
                          PLIM_DECISION_WINDOWS, found);
     window = found;
   }

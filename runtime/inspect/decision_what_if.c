@@ -26,9 +26,9 @@ typedef struct stop {
 static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
   const stop *at = user;
   (void)depth;
-  if (res->n_steps < at->from) return PLIM_OK;
+  if (res->plan.n_steps < at->from) return PLIM_OK;
   plim_plan_buffer *buffer = at->whole->buffer;
-  for (int32_t i = 0; i < at->whole->plan.n_buffers && i < res->n_buffers; i++) {
+  for (int32_t i = 0; i < at->whole->plan.n_buffers && i < res->plan.n_buffers; i++) {
     if (buffer[i].storage < 0 || res->holder[buffer[i].storage].buffer != i) continue;
     if (plim_residency_holds(res, buffer[i].storage) && buffer[i].end < at->from) buffer[i].end = at->from;
   }
