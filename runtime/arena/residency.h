@@ -14,7 +14,11 @@
  * Five parts work on this state: blocks and the plan so far (residency.c); which window is evicted (residency_evict.c,
  * and residency_evict_single.c for one storage at a time); what an eviction costs (residency_price.c), with the runs
  * that bring a storage back (residency_walk.c); and a state that begins in the middle of a plan (residency_resume.c).
- */
+ *
+ * One thread at a time, that of the context; a state shares nothing with another. Deterministic, but for counts->search_ns.
+ * Functions return PLIM_ENOMEM, and what they say beside it. After any failure the state is half changed: only
+ * plim_residency_close may be called. A `hole` or `block` out is an id of res->blocks, which owns it; it is valid until
+ * the next call that places, drops or evicts. In costs, n is the number of blocks; where none stands it is O(1). */
 #ifndef PLIM_RUNTIME_ARENA_RESIDENCY_H
 #define PLIM_RUNTIME_ARENA_RESIDENCY_H
 
@@ -93,56 +97,72 @@ typedef struct plim_residency {
   plim_lost_storages lost;
 } plim_residency;
 
-/* Open the state. from 0: only persistent storages and inputs are resident. Else the state after the commands of the
- * schedule, which has addresses, before `from` (residency_resume.c): PLIM_ENOFIT when there is no room for storages
- * that cannot be recomputed. */
+/* Open the state of an arena of `bytes`.
+ *   forecast, config->policy, counts  in   must outlive the state
+ *   from    in   0: only persistent storages and inputs are resident. Else the state after the commands of the
+ *                schedule, which has addresses, before command `from` (residency_resume.c)
+ *   out     out  close it with plim_residency_close; after a failure it holds nothing and needs no close
+ * PLIM_ENOFIT: no room for persistent storages and inputs or, from > 0, for storages that cannot be recomputed.
+ * O(storages + ops + from x operands), with the evictions that `from` > 0 needs. */
 PLIM_MUST_USE plim_status plim_residency_open(plim_context *ctx, const plim_forecast *forecast, int32_t from,
                                               int64_t bytes, const plim_replay_config *config,
                                               plim_replay_counts *counts, plim_residency *out);
 void plim_residency_close(plim_residency *residency);
 
+/* ---- residency.c: who is resident ---- */
+
 /* Has the storage 0 bytes? Once it is written it stays resident, and nothing can evict it. */
 int plim_residency_empty(const plim_residency *residency, int32_t storage);
 
+/* Is the storage resident? */
 int plim_residency_holds(const plim_residency *residency, int32_t storage);
 
 /* Does a later position need the storage (for inputs: or may)? */
 int plim_residency_wanted(const plim_residency *residency, int32_t storage);
 
-/* Give a block and a buffer (neither for 0 bytes) to a storage that is not resident, or to the workspace of the op
- * (storage -1, with its bytes). Evicts the cheapest storages when no free block is large enough. PLIM_ENOFIT, naming
- * the op, when there is no room. */
+/* Give a block and a buffer to a storage that is not resident, or to the workspace of an op.
+ *   op       in   that asks; PLIM_NEVER: none does
+ *   storage  in   -1: the workspace
+ *   bytes    in   of the storage, or of the workspace
+ *   block    out  PLIM_NO_ARENA_BLOCK for a storage of 0 bytes, which gets neither block nor buffer
+ * Evicts the cheapest storages when no free block is large enough. PLIM_ENOFIT, naming the op: there is no room.
+ * O(log n), or an eviction. */
 PLIM_MUST_USE plim_status plim_residency_place(plim_residency *residency, int32_t op, int32_t storage, int64_t bytes,
                                                int32_t *block);
 
-/* In place: `out` takes the block of `in`, whose lifetime ends at the next step to be written. */
+/* In place: `out` takes the block of `in`, whose lifetime ends with the next command. `in` goes missing. */
 PLIM_MUST_USE plim_status plim_residency_hand_over(plim_residency *residency, int32_t in, int32_t out);
 
-/* Free the block of the storage. *hole out, may be NULL: the free block that contains it then. */
+/* Free the block of a resident storage, which goes missing. *hole out, may be NULL: the free block that contains it
+ * then. O(log n + its op's operands and its readers' outputs). */
 PLIM_MUST_USE plim_status plim_residency_drop(plim_residency *residency, int32_t storage, int32_t *hole);
 
 /* Drop it when it is resident, not pinned and not wanted. */
 PLIM_MUST_USE plim_status plim_residency_drop_unwanted(plim_residency *residency, int32_t storage);
 
-/* Append a step; the next one is residency->plan.n_steps. */
+/* ---- residency.c: the plan so far ---- */
+
+/* Append a command, whose number is residency->plan.n_steps; its variant's time passes. O(1) on average. */
 PLIM_MUST_USE plim_status plim_residency_add_step(plim_residency *residency, const plim_step *step);
 
-/* The latest buffer of the storage is used at the step. */
+/* The latest buffer of the storage is used by command `step`. */
 void plim_residency_use(plim_residency *residency, int32_t storage, int32_t step);
 
-/* The storages of the schedule's step at `position` continue to their next reads, and the position to the next step. */
+/* The command at `position` of the schedule is over: its operands continue to their next reads, and the position to the
+ * next command. O(operands). */
 void plim_residency_pass(plim_residency *residency);
 
-/* Append a buffer that begins with the next command; its end follows its uses. */
+/* Append a buffer that begins with the next command; its end follows its uses. O(1) on average. */
 PLIM_MUST_USE plim_status plim_residency_add_buffer(plim_residency *residency, const plim_plan_buffer *buffer);
 
-/* Take the block from the storage. If it can be recomputed, it joins the classes of its missing inputs and of missing
- * wanted outputs of its readers. */
+/* The storage loses its block, which the caller has freed or handed over. If it can be recomputed, it joins the classes
+ * of its missing inputs and of missing wanted outputs of its readers. O(those). */
 PLIM_MUST_USE plim_status plim_residency_go_missing(plim_residency *residency, int32_t storage);
 
 /* ---- residency_resume.c ---- */
 
-/* The state of an empty arena after the steps of the schedule before `from`. */
+/* Bring the state of an empty arena to that after the commands of the schedule before `from`. PLIM_ENOFIT as
+ * plim_residency_open. */
 PLIM_MUST_USE plim_status plim_residency_resume(plim_residency *residency, int32_t from);
 
 /* ---- residency_evict.c ---- */
@@ -153,27 +173,30 @@ enum { PLIM_SCORE_FRACTION_BITS = 16 };
 /* May the storage be evicted: it is not pinned, and it can still be recomputed at its last read? */
 int plim_residency_evictable(const plim_residency *residency, int32_t storage);
 
-/* Can so many bytes become one free block outside the area of small requests, where nothing is evicted? */
+/* Can so many bytes become one free block outside the area of small requests, where nothing is evicted? O(n). */
 int plim_residency_can_make_room(const plim_residency *residency, int64_t bytes);
 
 /* The staleness of the storage, ns: the time to its next read where the policy knows the program's order, else the time
  * since its last use. */
 int64_t plim_residency_distance(const plim_residency *residency, int32_t storage);
 
-/* What the window search takes as the cost of a block that holds the storage. */
+/* What the window search takes as the cost of a block that holds the storage: its cost over its staleness, fixed point.
+ * As plim_residency_cost. */
 int64_t plim_residency_window_cost(plim_residency *residency, int32_t storage);
 
-/* Evict by the policy until there is a free block for the request. *hole out: that block, -1: nothing more can be
- * evicted. */
+/* Evict by the policy until there is a free block for the request.
+ *   hole  out  that block; -1: nothing more can be evicted
+ * The watcher's status, where it ends the replay. A window: n costs and a window search. One after another: n costs for
+ * each storage that is evicted. Sources: Coop, NeurIPS 2023 (windows); DTR, ICLR 2021 (one after another). */
 PLIM_MUST_USE plim_status plim_residency_evict(plim_residency *residency, const plim_arena_request *request,
                                                int32_t *hole);
 
-/* The same, one storage after another (residency_evict_single.c). */
+/* The same, one storage after another, whatever the policy says (residency_evict_single.c). */
 PLIM_MUST_USE plim_status plim_residency_evict_single(plim_residency *residency, const plim_arena_request *request,
                                                       int32_t *hole);
 
 /* Score of a block that may be evicted, where one is evicted after another: the smallest is evicted first. Of a score
- * above `most`, any number above it. */
+ * above `most`, any number above it. As plim_residency_cost. */
 double plim_residency_score(plim_residency *residency, const plim_arena_block *block, double most);
 
 /* Call the watcher, if there is one, with what is about to be evicted. */
@@ -186,14 +209,15 @@ PLIM_MUST_USE plim_status plim_residency_notify(plim_residency *residency, const
  * is read again. */
 int plim_residency_counts(const plim_residency *residency, int32_t storage);
 
-/* What the policy takes as the cost of one storage; of one that is above `most`, any number above it. */
+/* What the policy takes as the cost of evicting one storage, in ns for policies that price by time; of a cost above
+ * `most`, any number above it. O(1), a price or a walk: the policy decides. */
 int64_t plim_residency_cost(plim_residency *residency, int32_t storage, int64_t most);
 
-/* The cost of evicting one more storage: its own time, and that of the classes of missing inputs of its op and of
- * missing wanted outputs of its readers. */
+/* The cost of evicting one more storage, ns: its own time, and that of the classes of missing inputs of its op and of
+ * missing wanted outputs of its readers. O(those), nearly: union-find. Source: DTR, ICLR 2021, section 4. */
 int64_t plim_residency_price(plim_residency *residency, int32_t storage);
 
-/* Time of the distinct ops that would recompute all of `storage` [n], evicted together. */
+/* Time of the distinct ops that would recompute all of `storage` [n], evicted together, ns. O(their operands). */
 int64_t plim_residency_price_together(plim_residency *residency, int32_t n, const int32_t *storage);
 
 /* ---- residency_walk.c ---- */
@@ -201,8 +225,9 @@ int64_t plim_residency_price_together(plim_residency *residency, int32_t n, cons
 /* Room for the walks of an empty state. After a failure, too, plim_residency_close is legal. */
 PLIM_MUST_USE plim_status plim_residency_open_walks(plim_residency *residency);
 
-/* Sum of the times of missing storages that the policy's cost counts: those that the storage is computed from, through
- * missing ones, and those that are computed from it. When it exceeds `most`, any number above `most`. */
+/* Sum of the times of missing storages that the policy's cost counts, ns: those that the storage is computed from,
+ * through missing ones, and those that are computed from it. When it exceeds `most`, any number above `most`. Cost as
+ * plim_walks_sum, after the update of what was lost. Source: DTR, ICLR 2021. */
 int64_t plim_residency_walk(plim_residency *residency, int32_t storage, int64_t most);
 
 /* Update the sums of walks. lost: the storage has gone missing. found: it becomes resident, while all inputs of its op
