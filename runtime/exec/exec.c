@@ -144,32 +144,32 @@ static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_memory_met
 }
 
 /* Every input that the plan reads must have been written since its last step, which reused its bytes. */
-static plim_status check_inputs(const plim_exec *exec, int32_t which) {
-  const plim_bound *bound = &exec->plan[which].bound;
+static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
+  const plim_bound *bound = &exec->plan[plan_index].bound;
   const plim_plan *plan = bound->plan;
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
     int32_t storage = plan->buffer[i].storage;
     if (storage < 0 || bound->graph->storage[storage].role != PLIM_ROLE_INPUT) continue;
-    if (exec->plan[which].written[storage]) continue;
+    if (exec->plan[plan_index].written[storage]) continue;
     int32_t v = 0;
     while (v < bound->graph->n_values && bound->graph->value[v].storage != storage) v++;
     return plim_fail(exec->ctx, PLIM_EUSAGE, "input \"%s\" has not been written since the last step of plan %d",
-                     v < bound->graph->n_values ? bound->graph->value[v].name : "", (int)which);
+                     v < bound->graph->n_values ? bound->graph->value[v].name : "", (int)plan_index);
   }
   return PLIM_OK;
 }
 
-plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *user) {
-  if (which < 0 || which >= exec->n) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)which, (int)exec->n);
+plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, void *user) {
+  if (plan_index < 0 || plan_index >= exec->n) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n);
   }
   if (exec->options.own_kernels && !run) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "own_kernels was set at open: a step needs a function to run");
   }
-  PLIM_TRY(check_inputs(exec, which));
-  plim_exec_plan *p = &exec->plan[which];
-  plim_exec_claim(exec, which);
-  PLIM_TRY(plim_exec_fits(exec, which));
+  PLIM_TRY(check_inputs(exec, plan_index));
+  plim_exec_plan *p = &exec->plan[plan_index];
+  plim_exec_claim(exec, plan_index);
+  PLIM_TRY(plim_exec_fits(exec, plan_index));
   exec->inputs_of = -1; /* the step uses them up */
   memset(p->written, 0, (size_t)p->bound.graph->n_storages);
   int64_t before = plim_context_memory(exec->ctx).allocations;
@@ -186,7 +186,7 @@ plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *
     status = plim_memory_meter_compare(&meter, &p->bound);
   }
   if (status == PLIM_OK) {
-    exec->outputs_of = which;
+    exec->outputs_of = plan_index;
   } else if (!exec->arena) {
     plim_each_settle(exec, p);
   }
@@ -198,8 +198,8 @@ void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step) {
   exec->step = step;
 }
 
-plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t which) {
-  return exec->plan[which].use;
+plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t plan_index) {
+  return exec->plan[plan_index].use;
 }
 
 void plim_exec_timing_begin(plim_exec *exec) {
@@ -211,12 +211,12 @@ void plim_exec_timing_end(plim_exec *exec) {
   exec->timing--;
 }
 
-const int64_t *plim_exec_times(const plim_exec *exec, int32_t which) {
-  return exec->timing > 0 ? exec->plan[which].bound.time_ns : NULL;
+const int64_t *plim_exec_times(const plim_exec *exec, int32_t plan_index) {
+  return exec->timing > 0 ? exec->plan[plan_index].bound.time_ns : NULL;
 }
 
-plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t which) {
-  const plim_bound *bound = &exec->plan[which].bound;
+plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_index) {
+  const plim_bound *bound = &exec->plan[plan_index].bound;
   if (!bound->wait) return (plim_exec_timeline){NULL, NULL, NULL};
   return (plim_exec_timeline){bound->begin_ns, bound->time_ns, bound->waited_ns};
 }
@@ -225,8 +225,8 @@ const char *plim_exec_page_how(const plim_exec *exec, int32_t page) {
   return page >= 0 && page < exec->n_pages ? exec->page[page].how : "";
 }
 
-plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t which) {
-  const plim_bound *bound = &exec->plan[which].bound;
+plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {
+  const plim_bound *bound = &exec->plan[plan_index].bound;
   plim_exec_copies sum = {.n = 0};
   for (int32_t j = 0; bound->wait && j < bound->plan->n_steps; j++) {
     if (bound->plan->step[j].kind == PLIM_STEP_COPY) {

@@ -93,7 +93,7 @@ void plim_exec_close(plim_exec *exec);
 /* Seed and step number that random ops see from the next plim_exec_step on. Both are 0 after open. */
 void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
 
-/* Run plan `which` once, and wait for the device.
+/* Run plan `plan_index` once, and wait for the device.
  *   run, user  in  computes each run; NULL: the device's kernels. Runs of different spaces call it at once, on several
  *                  threads
  * Every input that the plan reads must have been written since its last step. On success the outputs can be read.
@@ -104,7 +104,7 @@ void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
  * the before-command hook returned. A failure of a command names command, op and variant; what the step has updated so
  * far stays updated. The executor's own cost is below 1 us a command. With planned addresses it allocates nothing,
  * unless a plan switch comes in. */
-PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_run *run, void *user);
+PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, void *user);
 
 /* Copy a value from or to host memory, between two steps, and wait for the copy.
  *   bytes     in            must be the value's, in `from` and `to`
@@ -113,14 +113,14 @@ PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t which, plim_ru
  * Writing an input of one plan makes the inputs of all others unwritten.
  * PLIM_EUSAGE: no such plan or value, another number of bytes, or a value that holds nothing now. PLIM_EDEVICE: the
  * copy failed. */
-PLIM_MUST_USE plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from,
+PLIM_MUST_USE plim_status plim_exec_write(plim_exec *exec, int32_t plan_index, int32_t value, const void *from,
                                           int64_t bytes);
-PLIM_MUST_USE plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *to, int64_t bytes);
+PLIM_MUST_USE plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, void *to, int64_t bytes);
 /* The same write without the wait: the bytes at `from` must stay as they are until the next step has ended. */
-PLIM_MUST_USE plim_status plim_exec_write_queued(plim_exec *exec, int32_t which, int32_t value, const void *from,
+PLIM_MUST_USE plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t value, const void *from,
                                                  int64_t bytes);
 
-/* Outputs that every later step of plan `which` copies to host memory as it ends: as plim_exec_read after the step
+/* Outputs that every later step of plan `plan_index` copies to host memory as it ends: as plim_exec_read after the step
  * does, without a second wait.
  *   result  [n]  in  `to` [bytes] is written by each step, and undefined after one that failed
  * Replaces what was set before. PLIM_EUSAGE: no such plan, more than PLIM_EXEC_RESULTS, a value that is no output, or
@@ -131,14 +131,14 @@ typedef struct plim_exec_result {
   int64_t bytes;
   int32_t value;
 } plim_exec_result;
-PLIM_MUST_USE plim_status plim_exec_set_results(plim_exec *exec, int32_t which, const plim_exec_result *result,
+PLIM_MUST_USE plim_status plim_exec_set_results(plim_exec *exec, int32_t plan_index, const plim_exec_result *result,
                                                 int32_t n);
 
 /* Address of a value in a persistent storage, valid while no plans are replaced. NULL for other values, and on devices
  * that are not host_visible. */
-void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value);
+void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value);
 
-/* What the last step of plan `which` that ran to its end really used, in bytes. The memory meter counts it while the
+/* What the last step of plan `plan_index` that ran to its end really used, in bytes. The memory meter counts it while the
  * step runs, from the addresses bound to kernel arguments, the storages of the graph and the workspaces that the device
  * asked for: the largest sum of live bytes, and the largest offset + bytes. plim_exec_step returns PLIM_EDIFF when they
  * are not the plan's. packed_bytes is 0 with PLIM_ADDRESSES_EACH. A copy binds its source and its target. */
@@ -149,32 +149,32 @@ typedef struct plim_exec_use {
     int64_t peak_bytes, packed_bytes;
   } page[PLIM_PAGE_SPACES]; /* of the page spaces */
 } plim_exec_use;
-/* `which` must be in range. All figures are 0 before the first step. */
-plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t which);
+/* `plan_index` must be in range. All figures are 0 before the first step. */
+plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t plan_index);
 
 /* Between begin and end every command is timed. Several users may ask for times at once: each begin needs its own end,
  * and times are taken until the last end. Where the device cannot time commands itself, the executor waits after each.
  */
 void plim_exec_timing_begin(plim_exec *exec);
 void plim_exec_timing_end(plim_exec *exec);
-/* Times of the commands of plan `which` in its last step: [n_steps], ns. Borrowed until the next step or replacement of
+/* Times of the commands of plan `plan_index` in its last step: [n_steps], ns. Borrowed until the next step or replacement of
  * plans. NULL outside of timing_begin and timing_end. */
-const int64_t *plim_exec_times(const plim_exec *exec, int32_t which);
+const int64_t *plim_exec_times(const plim_exec *exec, int32_t plan_index);
 
-/* What the copies of plan `which` cost in its last step: time on their threads, and time for which runs waited. Both 0
+/* What the copies of plan `plan_index` cost in its last step: time on their threads, and time for which runs waited. Both 0
  * for plans without copies. */
 typedef struct plim_exec_copies {
   int32_t n, late; /* copies; runs that waited */
   int64_t copy_ns, waited_ns;
 } plim_exec_copies;
-plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t which);
+plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index);
 /* When each command of that plan began in its last step, how long it took, and how long a run waited for other queues
  * before it began (0 for copies): [n_steps], ns from the start of the step. Borrowed until the next step. NULL for
  * plans without copies. */
 typedef struct plim_exec_timeline {
   const int64_t *begin_ns, *time_ns, *waited_ns;
 } plim_exec_timeline;
-plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t which);
+plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_index);
 
 /* How page space `page` (from 0) is read and written: "" for memory, else as in "io_uring, direct I/O", or why direct
  * I/O is not used. Borrowed. */
@@ -192,14 +192,14 @@ typedef struct plim_plan_switch {
 } plim_plan_switch;
 
 /* The before-command hook: called before every command but the first.
- *   which        in   plan of the program
+ *   plan_index        in   plan of the program
  *   step         in   the command that is next
  *   plan         in   the plan that runs, borrowed for the call
  *   plan_switch  out  set .plan (owned by the executor then) and .arena_bytes; left as it is: nothing changes
  * Any status but PLIM_OK ends the step with that status. Not called on devices that watch whole steps (sim, check,
  * cuda), nor with PLIM_ADDRESSES_EACH. plim_exec_step returns PLIM_EPLAN for a plan that does not begin as what has
  * run, that does not pass the check or that needs more than its arena_bytes. */
-typedef plim_status plim_before_command(void *user, int32_t which, int32_t step, const plim_plan *plan,
+typedef plim_status plim_before_command(void *user, int32_t plan_index, int32_t step, const plim_plan *plan,
                                         plim_plan_switch *plan_switch);
 /* The hook and its `user`, from the next step on; NULL: none. */
 void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_command, void *user);
@@ -215,8 +215,8 @@ void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_c
  */
 PLIM_MUST_USE plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes);
 
-/* The plan that runs, or ran last, under that number, plan switches included. Borrowed; `which` must be in range. */
-const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t which);
+/* The plan that runs, or ran last, under that number, plan switches included. Borrowed; `plan_index` must be in range. */
+const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t plan_index);
 
 /* Bytes of the arena that the system has back now, in whole pages; 0 on devices that cannot return a part. */
 int64_t plim_exec_returned_bytes(const plim_exec *exec);

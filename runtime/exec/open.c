@@ -11,23 +11,24 @@
 #include "runtime/graph/check.h"
 #include "runtime/profile/known_parts.h"
 
-static plim_status differs(plim_context *ctx, int32_t which, const char *field, const char *plan, const char *device) {
+static plim_status differs(plim_context *ctx, int32_t plan_index, const char *field, const char *plan,
+                           const char *device) {
   if (plan[0] == '\0' || strcmp(plan, device) == 0) return PLIM_OK; /* "": the profile did not know */
   return plim_fail(ctx, PLIM_EDATA, "plan %d was made for %s \"%s\" and this device has \"%s\": plan again here",
-                   (int)which, field, plan, device);
+                   (int)plan_index, field, plan, device);
 }
 
-plim_status plim_exec_check_machine(const plim_exec *exec, int32_t which, const plim_plan *of) {
+plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, const plim_plan *of) {
   if (exec->options.own_kernels || !exec->device) return PLIM_OK;
   const plim_machine *plan = &of->numerics.machine, *here = &exec->device->machine;
   if (strcmp(here->device, "sim") == 0) return PLIM_OK; /* the simulator replays any plan */
-  PLIM_TRY(differs(exec->ctx, which, "the device", plan->device, here->device));
-  PLIM_TRY(differs(exec->ctx, which, "the CPU", plan->cpu, here->cpu));
-  PLIM_TRY(differs(exec->ctx, which, "the instruction set", plan->isa, here->isa));
-  PLIM_TRY(differs(exec->ctx, which, "the library", plan->library, here->library));
-  PLIM_TRY(differs(exec->ctx, which, "the build", plan->build, here->build));
+  PLIM_TRY(differs(exec->ctx, plan_index, "the device", plan->device, here->device));
+  PLIM_TRY(differs(exec->ctx, plan_index, "the CPU", plan->cpu, here->cpu));
+  PLIM_TRY(differs(exec->ctx, plan_index, "the instruction set", plan->isa, here->isa));
+  PLIM_TRY(differs(exec->ctx, plan_index, "the library", plan->library, here->library));
+  PLIM_TRY(differs(exec->ctx, plan_index, "the build", plan->build, here->build));
   if (plan->threads == 0 || plan->threads == here->threads) return PLIM_OK;
-  return plim_fail(exec->ctx, PLIM_EDATA, "plan %d was made for %d threads and this device has %d", (int)which,
+  return plim_fail(exec->ctx, PLIM_EDATA, "plan %d was made for %d threads and this device has %d", (int)plan_index,
                    (int)plan->threads, (int)here->threads);
 }
 
@@ -118,10 +119,10 @@ done:
   return status;
 }
 
-static plim_status open_plan(plim_exec *exec, int32_t which, const plim_graph *graph, const plim_plan *plan,
+static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_graph *graph, const plim_plan *plan,
                              int checked) {
-  plim_exec_plan *p = &exec->plan[which];
-  PLIM_TRY(plim_exec_check_machine(exec, which, plan));
+  plim_exec_plan *p = &exec->plan[plan_index];
+  PLIM_TRY(plim_exec_check_machine(exec, plan_index, plan));
   PLIM_TRY(plim_exec_bind(exec, graph, plan, checked, &p->bound));
   PLIM_TRY(plim_allocate(exec->ctx, graph->n_storages, sizeof *p->written, &p->written));
   if (exec->options.addresses != PLIM_ADDRESSES_EACH) return PLIM_OK;

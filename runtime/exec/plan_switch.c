@@ -143,9 +143,9 @@ static plim_status check_apart(const plim_exec *exec, const takeover *o) {
 }
 
 /* The plan comes from the caller: its form is checked before anything else of it is read. */
-static plim_status check_plan_switch(const plim_exec *exec, int32_t which, takeover *o, int64_t arena_bytes) {
+static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, takeover *o, int64_t arena_bytes) {
   int32_t step = o->step;
-  PLIM_TRY(plim_exec_check_machine(exec, which, o->to));
+  PLIM_TRY(plim_exec_check_machine(exec, plan_index, o->to));
   if (o->to->n_pages > 0) return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan with copies cannot take over");
   PLIM_TRY(plim_plan_check_form(exec->ctx, o->graph, o->to));
   if (!o->to->packed || o->to->arena_bytes != bytes_from(o->to, 0)) {
@@ -306,6 +306,6 @@ done:
   return status;
 }
 
-const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t which) {
-  return exec->plan[which].bound.plan;
+const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t plan_index) {
+  return exec->plan[plan_index].bound.plan;
 }

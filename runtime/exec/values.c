@@ -5,11 +5,11 @@
 
 #include "runtime/exec/exec_internal.h"
 
-static plim_status check_value(const plim_exec *exec, int32_t which, int32_t value, int64_t bytes) {
-  if (which < 0 || which >= exec->n) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)which, (int)exec->n);
+static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_t value, int64_t bytes) {
+  if (plan_index < 0 || plan_index >= exec->n) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n);
   }
-  const plim_graph *graph = exec->plan[which].bound.graph;
+  const plim_graph *graph = exec->plan[plan_index].bound.graph;
   if (value < 0 || value >= graph->n_values) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value %d of a graph that has %d", (int)value, (int)graph->n_values);
   }
@@ -47,38 +47,39 @@ static plim_role role_of(const plim_exec_plan *p, int32_t value) {
   return p->bound.graph->storage[p->bound.graph->value[value].storage].role;
 }
 
-void plim_exec_claim(plim_exec *exec, int32_t which) {
+void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
   for (int32_t i = 0; i < exec->n; i++) plim_plan_switch_end(exec, &exec->plan[i]);
   if (exec->outputs_of >= 0 && !exec->arena) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
   exec->outputs_of = -1;
-  if (exec->inputs_of >= 0 && exec->inputs_of != which) {
+  if (exec->inputs_of >= 0 && exec->inputs_of != plan_index) {
     plim_exec_plan *other = &exec->plan[exec->inputs_of];
     memset(other->written, 0, (size_t)other->bound.graph->n_storages);
     if (!exec->arena) plim_each_settle(exec, other);
   }
-  exec->inputs_of = which;
+  exec->inputs_of = plan_index;
 }
 
-plim_status plim_exec_fits(const plim_exec *exec, int32_t which) {
-  int64_t needed = exec->plan[which].bound.plan->arena_bytes;
+plim_status plim_exec_fits(const plim_exec *exec, int32_t plan_index) {
+  int64_t needed = exec->plan[plan_index].bound.plan->arena_bytes;
   if (!exec->arena || needed <= exec->arena_bytes) return PLIM_OK;
-  return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes and the arena has shrunk to %lld", (int)which,
+  return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes and the arena has shrunk to %lld", (int)plan_index,
                    (long long)needed, (long long)exec->arena_bytes);
 }
 
-plim_status plim_exec_write_queued(plim_exec *exec, int32_t which, int32_t value, const void *from, int64_t bytes) {
-  PLIM_TRY(check_value(exec, which, value, bytes));
-  plim_exec_plan *p = &exec->plan[which];
+plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t value, const void *from,
+                                   int64_t bytes) {
+  PLIM_TRY(check_value(exec, plan_index, value, bytes));
+  plim_exec_plan *p = &exec->plan[plan_index];
   int32_t storage = p->bound.graph->value[value].storage;
   plim_role role = role_of(p, value);
   if (role == PLIM_ROLE_INPUT) {
-    plim_exec_claim(exec, which);
-    PLIM_TRY(plim_exec_fits(exec, which));
+    plim_exec_claim(exec, plan_index);
+    PLIM_TRY(plim_exec_fits(exec, plan_index));
   }
   int32_t buffer = plim_bound_find_buffer(&p->bound, storage, 0);
   if ((!plim_role_persistent(role) && role != PLIM_ROLE_INPUT) || buffer < 0) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) cannot be written before a step of plan %d",
-                     p->bound.graph->value[value].name, plim_role_name(role), (int)which);
+                     p->bound.graph->value[value].name, plim_role_name(role), (int)plan_index);
   }
   if (role == PLIM_ROLE_INPUT) {
     if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, buffer));
@@ -90,28 +91,28 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t which, int32_t value
   return queue_copy(exec, to, from, bytes);
 }
 
-plim_status plim_exec_write(plim_exec *exec, int32_t which, int32_t value, const void *from, int64_t bytes) {
-  PLIM_TRY(plim_exec_write_queued(exec, which, value, from, bytes));
+plim_status plim_exec_write(plim_exec *exec, int32_t plan_index, int32_t value, const void *from, int64_t bytes) {
+  PLIM_TRY(plim_exec_write_queued(exec, plan_index, value, from, bytes));
   return wait_for_copies(exec);
 }
 
 /* Does the value's storage hold its contents now? */
-static int is_there(const plim_exec *exec, int32_t which, int32_t value) {
-  const plim_exec_plan *p = &exec->plan[which];
+static int is_there(const plim_exec *exec, int32_t plan_index, int32_t value) {
+  const plim_exec_plan *p = &exec->plan[plan_index];
   plim_role role = role_of(p, value);
   if (plim_role_persistent(role)) return 1;
   if (role == PLIM_ROLE_INPUT) return p->written[p->bound.graph->value[value].storage];
-  return role == PLIM_ROLE_OUTPUT && exec->outputs_of == which;
+  return role == PLIM_ROLE_OUTPUT && exec->outputs_of == plan_index;
 }
 
-plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *to, int64_t bytes) {
-  PLIM_TRY(check_value(exec, which, value, bytes));
-  const plim_exec_plan *p = &exec->plan[which];
+plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, void *to, int64_t bytes) {
+  PLIM_TRY(check_value(exec, plan_index, value, bytes));
+  const plim_exec_plan *p = &exec->plan[plan_index];
   int32_t at = role_of(p, value) == PLIM_ROLE_OUTPUT ? p->bound.plan->n_steps : 0;
   int32_t buffer = plim_bound_find_buffer(&p->bound, p->bound.graph->value[value].storage, at);
-  if (!is_there(exec, which, value) || buffer < 0) {
+  if (!is_there(exec, plan_index, value) || buffer < 0) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) of plan %d holds nothing now",
-                     p->bound.graph->value[value].name, plim_role_name(role_of(p, value)), (int)which);
+                     p->bound.graph->value[value].name, plim_role_name(role_of(p, value)), (int)plan_index);
   }
   const plim_page_memory *file = file_of(exec, p, buffer);
   if (file) return plim_page_get(exec->ctx, file, to, address(exec, p, value, buffer), bytes);
@@ -119,20 +120,20 @@ plim_status plim_exec_read(plim_exec *exec, int32_t which, int32_t value, void *
   return wait_for_copies(exec);
 }
 
-plim_status plim_exec_set_results(plim_exec *exec, int32_t which, const plim_exec_result *result, int32_t n) {
+plim_status plim_exec_set_results(plim_exec *exec, int32_t plan_index, const plim_exec_result *result, int32_t n) {
   if (n < 0 || n > PLIM_EXEC_RESULTS) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "%d results of a step: 0 to %d", (int)n, (int)PLIM_EXEC_RESULTS);
   }
   for (int32_t i = 0; i < n; i++) {
-    PLIM_TRY(check_value(exec, which, result[i].value, result[i].bytes));
-    const plim_exec_plan *p = &exec->plan[which];
+    PLIM_TRY(check_value(exec, plan_index, result[i].value, result[i].bytes));
+    const plim_exec_plan *p = &exec->plan[plan_index];
     if (role_of(p, result[i].value) == PLIM_ROLE_OUTPUT) continue;
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) is no output of plan %d",
                      p->bound.graph->value[result[i].value].name, plim_role_name(role_of(p, result[i].value)),
-                     (int)which);
+                     (int)plan_index);
   }
-  if (n > 0) memcpy(exec->plan[which].result, result, (size_t)n * sizeof *result);
-  if (which >= 0 && which < exec->n) exec->plan[which].n_results = n;
+  if (n > 0) memcpy(exec->plan[plan_index].result, result, (size_t)n * sizeof *result);
+  if (plan_index >= 0 && plan_index < exec->n) exec->plan[plan_index].n_results = n;
   return PLIM_OK;
 }
 
@@ -147,9 +148,9 @@ plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p) {
   return PLIM_OK;
 }
 
-void *plim_exec_pointer(const plim_exec *exec, int32_t which, int32_t value) {
-  if (which < 0 || which >= exec->n || (exec->device && !exec->device->api->host_visible)) return NULL;
-  const plim_exec_plan *p = &exec->plan[which];
+void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value) {
+  if (plan_index < 0 || plan_index >= exec->n || (exec->device && !exec->device->api->host_visible)) return NULL;
+  const plim_exec_plan *p = &exec->plan[plan_index];
   if (value < 0 || value >= p->bound.graph->n_values || !plim_role_persistent(role_of(p, value))) return NULL;
   int32_t buffer = plim_bound_find_buffer(&p->bound, p->bound.graph->value[value].storage, 0);
   return buffer < 0 || file_of(exec, p, buffer) ? NULL : address(exec, p, value, buffer);
