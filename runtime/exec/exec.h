@@ -7,7 +7,9 @@
  *
  * An executor belongs to the thread that uses its context and its device: one call at a time. Plans and graphs are only
  * read, so several executors may share them. For equal plans, contents, seed and step number the results are equal bit
- * for bit, on one machine with one number of threads. After a failure plim_context_error has the sentence. */
+ * for bit, on one machine with one number of threads. After a failure plim_context_error has the sentence.
+ *
+ * `plan_index` names a plan of the program: 0 .. n - 1 in the order that plim_exec_open got them in. */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_H
 #define PLIM_RUNTIME_EXEC_EXEC_H
 
@@ -19,6 +21,8 @@ extern "C" {
 #endif
 
 typedef struct plim_exec plim_exec;
+
+/* ---- open and close ---- */
 
 /* Where buffers lie: at the offsets of the plan in one arena; or each in an allocation of its own. */
 typedef enum plim_exec_addresses { PLIM_ADDRESSES_PLANNED, PLIM_ADDRESSES_EACH } plim_exec_addresses;
@@ -90,6 +94,8 @@ PLIM_MUST_USE plim_status plim_exec_open(plim_context *ctx, plim_device *device,
 /* Free arena and kernels. NULL is legal. Plans, graphs and device stay the caller's. */
 void plim_exec_close(plim_exec *exec);
 
+/* ---- a step ---- */
+
 /* Seed and step number that random ops see from the next plim_exec_step on. Both are 0 after open. */
 void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
 
@@ -105,6 +111,8 @@ void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
  * far stays updated. The executor's own cost is below 1 us a command. With planned addresses it allocates nothing,
  * unless a plan switch comes in. */
 PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, void *user);
+
+/* ---- values between steps ---- */
 
 /* Copy a value from or to host memory, between two steps, and wait for the copy.
  *   bytes     in            must be the value's, in `from` and `to`
@@ -138,6 +146,8 @@ PLIM_MUST_USE plim_status plim_exec_set_results(plim_exec *exec, int32_t plan_in
  * that are not host_visible. */
 void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value);
 
+/* ---- figures ---- */
+
 /* What the last step of plan `plan_index` that ran to its end really used, in bytes. The memory meter counts it while the
  * step runs, from the addresses bound to kernel arguments, the storages of the graph and the workspaces that the device
  * asked for: the largest sum of live bytes, and the largest offset + bytes. plim_exec_step returns PLIM_EDIFF when they
@@ -151,6 +161,12 @@ typedef struct plim_exec_use {
 } plim_exec_use;
 /* `plan_index` must be in range. All figures are 0 before the first step. */
 plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t plan_index);
+
+/* Bytes of the arena now; 0 with PLIM_ADDRESSES_EACH. */
+int64_t plim_exec_arena_bytes(const plim_exec *exec);
+
+/* Bytes of the arena at open; 0 with PLIM_ADDRESSES_EACH. */
+int64_t plim_exec_first_bytes(const plim_exec *exec);
 
 /* Between begin and end every command is timed. Several users may ask for times at once: each begin needs its own end,
  * and times are taken until the last end. Where the device cannot time commands itself, the executor waits after each.
@@ -180,7 +196,7 @@ plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_i
  * I/O is not used. Borrowed. */
 const char *plim_exec_page_how(const plim_exec *exec, int32_t page);
 
-/* ---- other plans, and an arena that shrinks ---- */
+/* ---- switching: other plans, and an arena that shrinks ---- */
 
 /* A plan switch in the middle of a step: another plan that begins with the commands that have run, and the bytes that
  * the arena keeps. The executor checks both, and owns the plan from then on, also when it refuses it. Buffers that
@@ -220,13 +236,9 @@ const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t plan_index);
 
 /* Bytes of the arena that the system has back now, in whole pages; 0 on devices that cannot return a part. */
 int64_t plim_exec_returned_bytes(const plim_exec *exec);
-int64_t plim_exec_first_bytes(const plim_exec *exec); /* bytes of the arena at open; 0 with PLIM_ADDRESSES_EACH */
 
 /* Bytes that plan switches have copied within the arena since open. Plans themselves move nothing. */
 int64_t plim_exec_moved_bytes(const plim_exec *exec);
-
-/* Bytes of the arena now; 0 with PLIM_ADDRESSES_EACH. */
-int64_t plim_exec_arena_bytes(const plim_exec *exec);
 
 #ifdef __cplusplus
 }
