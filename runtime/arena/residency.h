@@ -15,10 +15,11 @@
  * and residency_evict_single.c for one storage at a time); what an eviction costs (residency_price.c), with the runs
  * that bring a storage back (residency_walk.c); and a state that begins in the middle of a plan (residency_resume.c).
  *
- * One thread at a time, that of the context; a state shares nothing with another. Deterministic, but for counts->search_ns.
- * Functions return PLIM_ENOMEM, and what they say beside it. After any failure the state is half changed: only
- * plim_residency_close may be called. A `hole` or `block` out is an id of res->blocks, which owns it; it is valid until
- * the next call that places, drops or evicts. In costs, n is the number of blocks; where none stands it is O(1). */
+ * One thread at a time, that of the context; a state shares nothing with another. Deterministic, but for
+ * counts->search_ns. Functions return PLIM_ENOMEM, and what they say beside it. After any failure the state is half
+ * changed: only plim_residency_close may be called. A `hole` or `block` out is an id of res->blocks, which owns it; it
+ * is valid until the next call that places, drops or evicts. In costs, n is the number of blocks; where none stands it
+ * is O(1). */
 #ifndef PLIM_RUNTIME_ARENA_RESIDENCY_H
 #define PLIM_RUNTIME_ARENA_RESIDENCY_H
 

@@ -35,7 +35,8 @@ static plim_cuda_mode choose_mode(const plim_cuda_state *s) {
   return step->row->captured && !step->timed ? PLIM_CUDA_REPLAY : PLIM_CUDA_RECORD;
 }
 
-/* Around each command of a timed step; at both ends of a captured one. Its first run makes them, though it is queued. */
+/* Around each command of a timed step; at both ends of a captured one. Its first run makes them, though it is queued.
+ * */
 static int32_t timing_events_of(const plim_cuda_state *s) {
   if (s->step.timed) return s->step.row->plan->n_steps + 1;
   return s->eager || !s->step.row->arena ? 0 : 2;

@@ -105,22 +105,23 @@ void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
  * Every input that the plan reads must have been written since its last step. On success the outputs can be read.
  * PLIM_EUSAGE: no such plan, an input that was not written, own_kernels without `run`, or an arena that has become
  * smaller than the plan needs. PLIM_EDIFF: the step used other bytes than planned (plim_exec_measured). PLIM_EDEVICE: a
- * kernel or the device failed. PLIM_EIO: a copy failed; the sentence names training step, command,
- * storage, op and file. Else the status that `run` or
- * the before-command hook returned. A failure of a command names command, op and variant; what the step has updated so
- * far stays updated. The executor's own cost is below 1 us a command. With planned addresses it allocates nothing,
- * unless a plan switch comes in. */
+ * kernel or the device failed. PLIM_EIO: a copy failed; the sentence names training step, command, storage, op and
+ * file. Else the status that `run` or the before-command hook returned. A failure of a command names command, op and
+ * variant; what the step has updated so far stays updated. The executor's own cost is below 1 us a command. With
+ * planned addresses it allocates nothing, unless a plan switch comes in. */
 PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, void *user);
 
 /* ---- values between steps ---- */
 
 /* Copy a value from or to host memory, between two steps, and wait for the copy.
- *   bytes     in            must be the value's, in `from` and `to`
+ *   value     in            of the plan's graph
+ *   bytes     in            must be the value's
+ *   from, to  in, out       [bytes]
  * Persistent storages can be written and read at any time between steps. Inputs can be written before a step, and read
  * until it. Outputs can be read after their step, until an input is written, a step begins or plans are replaced.
  * Writing an input of one plan makes the inputs of all others unwritten.
  * PLIM_EUSAGE: no such plan or value, another number of bytes, or a value that holds nothing now. PLIM_EDEVICE: the
- * copy failed. */
+ * copy failed. O(bytes). */
 PLIM_MUST_USE plim_status plim_exec_write(plim_exec *exec, int32_t plan_index, int32_t value, const void *from,
                                           int64_t bytes);
 PLIM_MUST_USE plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, void *to, int64_t bytes);
@@ -148,8 +149,10 @@ void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value
 
 /* ---- figures ---- */
 
-/* What the last step of plan `plan_index` that ran to its end really used, in bytes. The memory meter counts it while the
- * step runs, from the addresses bound to kernel arguments, the storages of the graph and the workspaces that the device
+/* The functions of this part are O(1) and allocate nothing; `plan_index` must be in range. */
+
+/* What the last step of a plan that ran to its end really used, in bytes. The memory meter counts it while the step
+ * runs, from the addresses bound to kernel arguments, the storages of the graph and the workspaces that the device
  * asked for: the largest sum of live bytes, and the largest offset + bytes. plim_exec_step returns PLIM_EDIFF when they
  * are not the plan's. packed_bytes is 0 with PLIM_ADDRESSES_EACH. A copy binds its source and its target. */
 typedef struct plim_exec_use {
@@ -159,7 +162,7 @@ typedef struct plim_exec_use {
     int64_t peak_bytes, packed_bytes;
   } page[PLIM_PAGE_SPACES]; /* of the page spaces */
 } plim_exec_use;
-/* `plan_index` must be in range. All figures are 0 before the first step. */
+/* All figures are 0 before the plan's first step. */
 plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t plan_index);
 
 /* Bytes of the arena now; 0 with PLIM_ADDRESSES_EACH. */
@@ -173,12 +176,12 @@ int64_t plim_exec_first_bytes(const plim_exec *exec);
  */
 void plim_exec_timing_begin(plim_exec *exec);
 void plim_exec_timing_end(plim_exec *exec);
-/* Times of the commands of plan `plan_index` in its last step: [n_steps], ns. Borrowed until the next step or replacement of
- * plans. NULL outside of timing_begin and timing_end. */
+/* Times of a plan's commands in its last step: [n_steps], ns. Borrowed until the next step or replacement of plans.
+ * NULL outside of timing_begin and timing_end. */
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t plan_index);
 
-/* What the copies of plan `plan_index` cost in its last step: time on their threads, and time for which runs waited. Both 0
- * for plans without copies. */
+/* What the copies of a plan cost in its last step: time on their threads, and time for which runs waited. Both 0 for
+ * plans without copies. */
 typedef struct plim_exec_copies {
   int32_t n, late; /* copies; runs that waited */
   int64_t copy_ns, waited_ns;
@@ -208,7 +211,7 @@ typedef struct plim_plan_switch {
 } plim_plan_switch;
 
 /* The before-command hook: called before every command but the first.
- *   plan_index        in   plan of the program
+ *   plan_index   in   of the plan that the step began with
  *   step         in   the command that is next
  *   plan         in   the plan that runs, borrowed for the call
  *   plan_switch  out  set .plan (owned by the executor then) and .arena_bytes; left as it is: nothing changes
@@ -228,10 +231,11 @@ void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_c
  * PLIM_EUNSUPPORTED: a plan has copies, here or before.
  * PLIM_EUSAGE: a plan needs more than arena_bytes, the arena had less at open, or there is no arena
  * (PLIM_ADDRESSES_EACH). Else as plim_exec_open: PLIM_EPLAN, PLIM_EDATA, PLIM_EDIFF, PLIM_EDEVICE, PLIM_EUNSUPPORTED.
- */
+ * Cost: the checks, and the preparation of variants that are new. */
 PLIM_MUST_USE plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes);
 
-/* The plan that runs, or ran last, under that number, plan switches included. Borrowed; `plan_index` must be in range. */
+/* The plan that runs, or ran last, under that number, plan switches included. Borrowed; `plan_index` must be in range.
+ */
 const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t plan_index);
 
 /* Bytes of the arena that the system has back now, in whole pages; 0 on devices that cannot return a part. */

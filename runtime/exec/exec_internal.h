@@ -45,8 +45,8 @@ struct plim_exec {
 
 /* ---- open.c ---- */
 
-/* PLIM_EDATA, naming plan `plan_index`, when the plan was made for another machine: its times, workspaces and bits do not
- * hold here. */
+/* PLIM_EDATA, naming plan `plan_index`, when the plan was made for another machine: its times, workspaces and bits do
+ * not hold here. */
 PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, const plim_plan *plan);
 
 /* Prepare the plan's variants and bind the plan, without the arena. Call plim_bound_free on *out also on failure.
@@ -85,8 +85,8 @@ void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p);
 
 /* ---- values.c ---- */
 
-/* Give the arena to plan `plan_index` (-1: none). Outputs of the last step, inputs written for other plans and the plan of a
- * switch are dropped. */
+/* Give the arena to plan `plan_index` (-1: none). Outputs of the last step, inputs written for other plans and the plan
+ * of a switch are dropped. */
 void plim_exec_claim(plim_exec *exec, int32_t plan_index);
 
 /* After the last command of a step, before the wait: queue the copies of its results. */
