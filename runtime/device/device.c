@@ -54,7 +54,7 @@ plim_status plim_device_open(plim_context *ctx, const char *name, const plim_dev
 
 void plim_device_close(plim_device *device) {
   if (!device) return;
-  if (device->known_free) device->known_free(device);
+  if (device->attached_free) device->attached_free(device);
   device->api->close(device);
   plim_release(device->ctx, device, 1, sizeof *device);
 }

@@ -17,7 +17,6 @@ extern "C" {
 #endif
 
 typedef struct plim_device plim_device;
-typedef struct plim_known_parts plim_known_parts;
 
 typedef struct plim_device_options {
   size_t struct_bytes; /* sizeof(plim_device_options); another: PLIM_EUSAGE */
@@ -143,13 +142,13 @@ struct plim_device {
   /* orders of activations that its kernels are made for, [n_layouts]; the first where none is asked for */
   plim_layout layout[PLIM_DEVICE_LAYOUTS];
   int32_t n_layouts;
-  int64_t cache_bytes;              /* of the cache that all of it shares; 0: not known */
-  int32_t builds;                   /* 1: some of its kernels are built by a library (plim_kernel_info.builds) */
-  int64_t built;                    /* kernels that a library has built so far */
-  void *state;                      /* the device's own */
-  struct plim_profile_cache *known; /* of its variants, from earlier runs (plim_profile_remember); NULL: nothing */
-  plim_known_parts *known_parts;    /* runtime/profile/known_parts.h; NULL: none */
-  void (*known_free)(plim_device *device); /* frees both; NULL: there is nothing to free */
+  int64_t cache_bytes; /* of the cache that all of it shares; 0: not known */
+  int32_t builds;      /* 1: some of its kernels are built by a library (plim_kernel_info.builds) */
+  int64_t built;       /* kernels that a library has built so far */
+  void *state;         /* the device's own */
+  /* what another part of the library keeps here until the close (runtime/profile/known.h); NULL: nothing */
+  void *attached;
+  void (*attached_free)(plim_device *device); /* called by the close; NULL: there is nothing to free */
 };
 
 /* Open "cpu", "sim" or "cuda:N" ("cuda" is "cuda:0"). `options` NULL: plim_device_options_default.

@@ -6,8 +6,8 @@
 
 #include "runtime/base/array.h"
 #include "runtime/device/desc.h"
+#include "runtime/profile/known.h"
 #include "runtime/profile/measurement.h"
-#include "runtime/profile/profile_cache.h"
 
 typedef struct known_part {
   plim_op_desc desc;
@@ -20,7 +20,7 @@ struct plim_known_parts {
 };
 
 static int is_known(const plim_device *device, const plim_op_desc *desc, const char *variant) {
-  const plim_known_parts *k = device->known_parts;
+  const plim_known_parts *k = plim_known_of(device).parts;
   for (int64_t i = 0; k && i < k->n; i++) {
     if (strcmp(k->part[i].variant, variant) == 0 && plim_desc_equal(&k->part[i].desc, desc)) return 1;
   }
@@ -29,9 +29,10 @@ static int is_known(const plim_device *device, const plim_op_desc *desc, const c
 
 plim_status plim_known_parts_add(plim_device *device, const plim_op_desc *desc, const char *variant) {
   if (is_known(device, desc, variant)) return PLIM_OK;
-  if (!device->known_parts) PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *device->known_parts, &device->known_parts));
-  device->known_free = plim_profile_known_free;
-  plim_known_parts *k = device->known_parts;
+  plim_known *known = NULL;
+  PLIM_TRY(plim_known_attach(device, &known));
+  if (!known->parts) PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *known->parts, &known->parts));
+  plim_known_parts *k = known->parts;
   PLIM_TRY(plim_array_reserve(device->ctx, &k->part, &k->capacity, k->n + 1, sizeof *k->part));
   known_part *added = &k->part[k->n++];
   *added = (known_part){.desc = *desc};
@@ -39,19 +40,10 @@ plim_status plim_known_parts_add(plim_device *device, const plim_op_desc *desc, 
   return PLIM_OK;
 }
 
-static void free_parts(plim_device *device) {
-  plim_known_parts *k = device->known_parts;
-  if (!k) return;
-  plim_release(device->ctx, k->part, k->capacity, sizeof *k->part);
-  plim_release(device->ctx, k, 1, sizeof *k);
-  device->known_parts = NULL;
-}
-
-void plim_profile_known_free(plim_device *device) {
-  free_parts(device);
-  if (device->known) plim_profile_cache_close(device->known);
-  plim_release(device->ctx, device->known, 1, sizeof *device->known);
-  device->known = NULL;
+void plim_known_parts_free(plim_context *ctx, plim_known_parts *parts) {
+  if (!parts) return;
+  plim_release(ctx, parts->part, parts->capacity, sizeof *parts->part);
+  plim_release(ctx, parts, 1, sizeof *parts);
 }
 
 /* ---- comparing ---- */

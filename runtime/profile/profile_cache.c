@@ -8,6 +8,7 @@
 #include "runtime/base/sha256.h"
 #include "runtime/device/desc.h"
 #include "runtime/graph/document.h"
+#include "runtime/profile/known.h"
 
 static const char kind[] = "profile cache";
 
@@ -204,7 +205,7 @@ static plim_status write_file(const plim_profile_cache *cache) {
 }
 
 void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc) {
-  const plim_profile_cache *cache = device->known;
+  const plim_profile_cache *cache = plim_known_of(device).variants;
   plim_kernel_info info[PLIM_PROFILE_VARIANTS];
   char op[PLIM_DESC_TEXT_BYTES];
   int n = 0;
@@ -250,8 +251,9 @@ plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_des
   plim_profile_cache cache = {.ctx = device->ctx, .machine = device->machine};
   plim_profile_row *row = NULL;
   plim_status status;
-  if (!device->known || !device->known->path[0]) return PLIM_OK;
-  memcpy(cache.path, device->known->path, sizeof cache.path); /* its rows may be older than the file's */
+  const plim_profile_cache *known = plim_known_of(device).variants;
+  if (!known || !known->path[0]) return PLIM_OK;
+  memcpy(cache.path, known->path, sizeof cache.path); /* its rows may be older than the file's */
   plim_desc_text(desc, op, sizeof op);
   PLIM_CHECK(load(&cache));
   PLIM_CHECK(reach(&cache, op, variant, &row));

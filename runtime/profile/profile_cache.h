@@ -35,11 +35,11 @@ void plim_profile_cache_close(plim_profile_cache *cache); /* a zeroed one is leg
  * unless there is more time now: limit_ns. */
 void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set);
 
-/* Let the device know what `device->known` has of an op's variants. */
+/* Let the device know what it is known to have of an op's variants (known.h). O(log rows + those). */
 void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc);
 
-/* Keep in the file that `device->known` was read from that a variant failed, so that no later start tries it. Without
- * such a file nothing is kept; fails for lack of memory only. */
+/* Keep in the file that the device's known variants were read from that a variant failed, so that no later start tries
+ * it. Without such a file nothing is kept; fails for lack of memory only. */
 PLIM_MUST_USE plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_desc *desc,
                                                   const char *variant, const char *why);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/integers.h"
-#include "runtime/profile/known_parts.h"
+#include "runtime/profile/known.h"
 #include "runtime/profile/profile_cache.h"
 #include "runtime/profile/profile_drop.h"
 #include "runtime/profile/profile_verify.h"
@@ -258,15 +258,16 @@ static plim_status check_options(plim_context *ctx, const plim_profiler_options 
 }
 
 plim_status plim_profile_remember(plim_device *device, const char *cache_dir) {
-  plim_profile_cache *known = NULL;
-  if (device->known || !device->api->recall) return PLIM_OK;
-  PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *known, &known));
-  plim_status status = plim_profile_cache_open(device->ctx, cache_dir, &device->machine, known);
+  plim_known *known = NULL;
+  plim_profile_cache *variants = NULL;
+  if (plim_known_of(device).variants || !device->api->recall) return PLIM_OK;
+  PLIM_TRY(plim_known_attach(device, &known));
+  PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *variants, &variants));
+  plim_status status = plim_profile_cache_open(device->ctx, cache_dir, &device->machine, variants);
   if (status == PLIM_OK) {
-    device->known = known;
-    device->known_free = plim_profile_known_free;
+    known->variants = variants;
   } else {
-    plim_release(device->ctx, known, 1, sizeof *known);
+    plim_release(device->ctx, variants, 1, sizeof *variants);
   }
   return status;
 }
