@@ -1,4 +1,5 @@
-/* 64-bit integers: sorting, capped sums and products, greatest common divisor, Luby's sequence, integers from reals. */
+/* 64-bit integers: sorting, the smaller and the larger of two, capped sums and products, greatest common divisor, Luby's
+ * sequence, integers from reals. Pure functions, safe on any thread. */
 #ifndef PLIM_RUNTIME_BASE_INTEGERS_H
 #define PLIM_RUNTIME_BASE_INTEGERS_H
 
@@ -10,6 +11,13 @@ extern "C" {
 
 /* Sort value [n] in place, ascending. O(n log n). */
 void plim_integers_sort(int64_t *value, int64_t n);
+
+static inline int64_t plim_integers_smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static inline int64_t plim_integers_larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 
 /* a + b and a * b for a, b >= 0; INT64_MAX where that is larger. */
 static inline int64_t plim_integers_add_capped(int64_t a, int64_t b) {

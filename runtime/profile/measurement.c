@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "runtime/base/integers.h"
+
 /* Fits into the caches of a machine that runs more than this program; is more than they hold, where the device does not
  * tell how much that is. */
 enum { WARM_BYTES = 16 << 20, COLD_BYTES = 64 << 20 };
@@ -149,14 +151,10 @@ plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *gro
   return PLIM_OK;
 }
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 void plim_measure_need(const plim_profile_group *group, const plim_profile_case *c, plim_measure_needs *most) {
   plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes);
-  for (int k = 0; k < 2; k++) most->block[k] = larger(most->block[k], plan.bytes[k]);
-  most->bytes = larger(most->bytes, plan.bytes[0] + plan.bytes[1]);
+  for (int k = 0; k < 2; k++) most->block[k] = plim_integers_larger(most->block[k], plan.bytes[k]);
+  most->bytes = plim_integers_larger(most->bytes, plan.bytes[0] + plan.bytes[1]);
 }
 
 plim_status plim_measure_go_on(const plim_profile_set *set) {
@@ -166,10 +164,6 @@ plim_status plim_measure_go_on(const plim_profile_set *set) {
 
 plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c) {
   return c->kernel ? PLIM_OK : set->device->api->prepare(set->device, &group->desc, c->variant.name, &c->kernel);
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
 }
 
 int64_t plim_measure_step_bytes(const plim_graph *graph) {
@@ -183,11 +177,13 @@ int64_t plim_measure_step_bytes(const plim_graph *graph) {
 /* Set the sizes of the rings and which of them serve; returns the memory for both. A small step finds more of its cold
  * operands in cache, so its rings are small as well. `limit` is the most that may be taken, 0: any. */
 static int64_t choose_rings(plim_measurement *m, const plim_measure_needs *most, int64_t limit) {
-  int64_t all = plim_measure_step_bytes(m->set->graph), cold = larger(COLD_BYTES, 2 * m->set->device->cache_bytes);
-  int64_t warm = smaller(WARM_BYTES, all), total = warm + smaller(cold, all + warm);
-  if (limit > 0) total = smaller(total, limit);
-  total = larger(total, most->bytes);
-  warm = smaller(larger(warm, most->block[PLIM_CACHE_WARM]), total - most->block[PLIM_CACHE_COLD]);
+  int64_t all = plim_measure_step_bytes(m->set->graph);
+  int64_t cold = plim_integers_larger(COLD_BYTES, 2 * m->set->device->cache_bytes);
+  int64_t warm = plim_integers_smaller(WARM_BYTES, all), total = warm + plim_integers_smaller(cold, all + warm);
+  if (limit > 0) total = plim_integers_smaller(total, limit);
+  total = plim_integers_larger(total, most->bytes);
+  warm = plim_integers_smaller(plim_integers_larger(warm, most->block[PLIM_CACHE_WARM]),
+                               total - most->block[PLIM_CACHE_COLD]);
   int two = warm >= most->block[PLIM_CACHE_WARM];
   m->rings[PLIM_CACHE_WARM].bytes = two ? warm : total;
   m->rings[PLIM_CACHE_COLD].bytes = total - m->rings[PLIM_CACHE_WARM].bytes;

@@ -6,6 +6,7 @@
  * whole and scaled by what the whole took meanwhile, so that a machine that has become slower favours neither. */
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/profile/known_parts.h"
 #include "runtime/profile/measurement.h"
 
@@ -131,10 +132,6 @@ static plim_status visit(plim_profile_set *set, const plim_profile_group *group,
 
 /* ---- times ---- */
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 /* Kept, and its time not known. */
 static int wants_time(const plim_profile_case *c) {
   return !c->dropped && c->variant.time_ns < 0;
@@ -149,12 +146,12 @@ static plim_status time_parts(comparison *k, const plim_profile_group *group, in
   for (int32_t pass = 0; pass < passes; pass++) {
     PLIM_TRY(plim_measure_go_on(k->set));
     PLIM_TRY(plim_measure_run(&k->memory, group, whole, &time_ns));
-    whole_ns = smaller(whole_ns, time_ns);
+    whole_ns = plim_integers_smaller(whole_ns, time_ns);
     for (int32_t i = 0; i < group->n_parts; i++) {
       if (!wants_time(&part[i])) continue;
       PLIM_TRY(plim_measure_go_on(k->set));
       PLIM_TRY(plim_measure_run(&k->memory, group, &part[i], &time_ns));
-      part_ns[i] = smaller(part_ns[i], time_ns);
+      part_ns[i] = plim_integers_smaller(part_ns[i], time_ns);
     }
   }
   double scale = (double)whole->variant.time_ns / (double)(whole_ns + 1);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/device/vram.h"
 #include "runtime/train/warm_up.h"
 
@@ -225,20 +226,16 @@ static plim_status plan_first(const preparing *w, int64_t bytes) {
   return status == PLIM_ENOFIT ? plan_within(w, bytes) : status;
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static plim_status plan_on_gpu(const preparing *w) {
   const plim_preparation_options *o = w->options;
   plim_preparation *p = w->p;
   int64_t left = 0, captured = 0;
   PLIM_TRY(plim_vram_left(p->device, o->vram_bytes, 0, &left));
-  PLIM_TRY(plan_first(w, smaller(o->planning.budget_bytes, left)));
+  PLIM_TRY(plan_first(w, plim_integers_smaller(o->planning.budget_bytes, left)));
   p->stage = PLIM_PREPARE_OUTSIDE;
   PLIM_TRY(plim_vram_warm_up(p->device, o->dataset, w->program, o->training, &captured));
   PLIM_TRY(plim_vram_left(p->device, o->vram_bytes, captured, &left));
-  return plan_within(w, smaller(o->planning.budget_bytes, left));
+  return plan_within(w, plim_integers_smaller(o->planning.budget_bytes, left));
 }
 
 plim_status plim_preparation_run(plim_preparation *p, const plim_preparation_options *options) {
