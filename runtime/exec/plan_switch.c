@@ -16,7 +16,8 @@ void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_c
   exec->before_command_user = user;
 }
 
-static int same_step(const plim_plan *a, const plim_plan *b, int32_t j) {
+/* Does command j run the same op in the same variant? What it overwrites shows in the buffers. */
+static int same_run(const plim_plan *a, const plim_plan *b, int32_t j) {
   const plim_step *x = &a->step[j], *y = &b->step[j];
   return x->op == y->op && strcmp(a->variant[x->variant].variant.name, b->variant[y->variant].variant.name) == 0;
 }
@@ -25,7 +26,7 @@ static int same_step(const plim_plan *a, const plim_plan *b, int32_t j) {
 static int same_beginning(const plim_plan *a, const plim_plan *b, int32_t step, int32_t *n) {
   int32_t j = 0, i = 0;
   if (a->n_steps < step || b->n_steps < step) return 0;
-  while (j < step && same_step(a, b, j)) j++;
+  while (j < step && same_run(a, b, j)) j++;
   for (; i < a->n_buffers && a->buffer[i].begin < step; i++) {
     const plim_plan_buffer *x = &a->buffer[i], *y = &b->buffer[i];
     if (i >= b->n_buffers || x->storage != y->storage || x->begin != y->begin) return 0;

@@ -189,7 +189,8 @@ int32_t plim_decision_log_decisions(const plim_decision_log *decisions, const pl
   return decisions->n_choices;
 }
 
-static int same_step(const plim_plan *a, const plim_plan *b, int32_t j) {
+/* Is command j the same, pairs included? */
+static int same_command(const plim_plan *a, const plim_plan *b, int32_t j) {
   const plim_step *x = &a->step[j], *y = &b->step[j];
   if (x->kind != y->kind || x->op != y->op || x->n_pairs != y->n_pairs) return 0;
   for (int32_t i = 0; i < x->n_pairs; i++) {
@@ -205,7 +206,7 @@ int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan
   int32_t differ = own->n_steps < plan->n_steps ? own->n_steps : plan->n_steps;
   int same = own->n_steps == plan->n_steps && own->n_buffers == plan->n_buffers;
   for (int32_t j = 0; j < differ; j++) {
-    if (same_step(own, plan, j)) continue;
+    if (same_command(own, plan, j)) continue;
     differ = j;
     same = 0;
   }
