@@ -82,7 +82,6 @@ plim_status plim_program_make_last(plim_program *program, plim_device *device, c
 
 /* ---- the layout ---- */
 
-static const double tie = 0.97;
 enum { SAMPLE = 6 /* convolutions, of the 2 to 3 x 23 of ResNet-50 */ };
 
 /* Every op of the training step once, with its fastest variant. */
@@ -100,7 +99,7 @@ static int64_t fastest_ns(const plim_profile *profile) {
 
 /* Which of two layouts: the earlier one unless the later one is faster by more than a tie. */
 static int is_faster(int64_t later_ns, int64_t earlier_ns) {
-  return (double)later_ns < tie * (double)earlier_ns;
+  return later_ns < earlier_ns && !plim_variant_ties(earlier_ns, later_ns);
 }
 
 /* The training step's time in the source's layout, of convolutions only the heaviest measured. */
