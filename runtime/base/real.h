@@ -1,5 +1,7 @@
 /* Logarithm and exponential that are equal on every machine: a fixed order of additions, multiplications and divisions
- * of IEEE doubles. libm's differ in their last bits from one library, and from one CPU, to the next. */
+ * of IEEE doubles. libm's differ in their last bits from one library, and from one CPU, to the next. Pure functions,
+ * safe on any thread, some 20 operations each. The loss has its own (kernels/bodies/loss.inc): kernels include nothing
+ * of the runtime, and the bits of trained weights depend on the order of its operations. */
 #ifndef PLIM_RUNTIME_BASE_REAL_H
 #define PLIM_RUNTIME_BASE_REAL_H
 

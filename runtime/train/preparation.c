@@ -10,6 +10,7 @@
 
 #include "runtime/base/integers.h"
 #include "runtime/device/vram.h"
+#include "runtime/train/rehearsal.h"
 #include "runtime/train/warm_up.h"
 
 enum { HEADROOM = 8 /* the first plan on a GPU leaves one part in so many to what it loads */ };
@@ -166,10 +167,8 @@ static plim_status drop(const preparing *w, const plim_exec_failures *failures) 
 static plim_status rehearse(const preparing *w, int *again) {
   plim_exec_failures failures;
   w->p->stage = PLIM_PREPARE_REHEARSAL;
-  plim_status status = plim_program_rehearse(w->program, w->p->device, &failures);
-  *again = failures.n > 0;
-  if (*again) return drop(w, &failures);
-  return status == PLIM_ENOFIT ? PLIM_OK : status; /* who trains with it explains that */
+  PLIM_TRY(plim_rehearse_for_plans(w->program, w->p->device, &failures, again));
+  return *again ? drop(w, &failures) : PLIM_OK;
 }
 
 /* ---- budgets that are foreseen ---- */

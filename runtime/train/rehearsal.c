@@ -1,5 +1,5 @@
 /* A variant that was measured may still fail later: its time came from the cache, or from a model. */
-#include "runtime/train/preparation.h"
+#include "runtime/train/rehearsal.h"
 
 #include "runtime/device/desc.h"
 #include "runtime/profile/profile_cache.h"
@@ -22,6 +22,13 @@ plim_status plim_program_rehearse(const plim_program *program, plim_device *devi
   plim_status status = plim_exec_open(program->ctx, device, &options, n, graph, plan, &exec);
   plim_exec_close(exec);
   return status;
+}
+
+plim_status plim_rehearse_for_plans(const plim_program *program, plim_device *device, plim_exec_failures *failures,
+                                    int *again) {
+  plim_status status = plim_program_rehearse(program, device, failures);
+  *again = failures->n > 0;
+  return *again || status == PLIM_ENOFIT ? PLIM_OK : status;
 }
 
 static plim_status drop(plim_program *program, plim_device *device, const plim_exec_failure *failure) {

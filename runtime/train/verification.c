@@ -2,7 +2,7 @@
  * results are equal. */
 #include "runtime/train/verification.h"
 
-#include "runtime/train/preparation.h"
+#include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer_internal.h"
 
 /* Keep-all with the numerics keys of a plan, which `label` [n_ops] gets. */
@@ -29,10 +29,8 @@ static plim_status plan_step(const plim_program *as, plim_program *program, int3
 /* *again: a variant was refused, and is left out from now on. */
 static plim_status rehearse(plim_program *program, plim_device *device, int *again) {
   plim_exec_failures failures;
-  plim_status status = plim_program_rehearse(program, device, &failures);
-  *again = failures.n > 0;
-  if (*again) return plim_program_drop(program, device, &failures);
-  return status == PLIM_ENOFIT ? PLIM_OK : status; /* who trains with it explains that */
+  PLIM_TRY(plim_rehearse_for_plans(program, device, &failures, again));
+  return *again ? plim_program_drop(program, device, &failures) : PLIM_OK;
 }
 
 static plim_status plan_unlimited(const plim_program *as, plim_device *device, plim_program *program) {
