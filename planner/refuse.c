@@ -48,15 +48,14 @@ static void say_operands(words *w, const plim_graph *graph, const plim_op *op) {
   for (int32_t pass = 0; pass < 2; pass++) {
     int32_t n = pass ? op->n_writes : op->n_reads;
     for (int32_t i = 0; i < n; i++) {
-      int32_t s = pass ? op->writes[i] : op->reads[i], v = 0;
+      int32_t s = pass ? op->writes[i] : op->reads[i];
       if (plim_role_persistent(graph->storage[s].role)) continue;
       if (shown++ >= OPERANDS_SHOWN) {
         more++;
         more_bytes += graph->storage[s].bytes;
         continue;
       }
-      while (graph->value[v].storage != s) v++;
-      say(w, "%s%.40s (%lld bytes)", before, graph->value[v].name, (long long)graph->storage[s].bytes);
+      say(w, "%s%.40s (%lld bytes)", before, plim_graph_storage_name(graph, s, ""), (long long)graph->storage[s].bytes);
       before = ", ";
     }
   }
@@ -101,10 +100,8 @@ static const char *name_of(const plim_incumbent *inc, const plim_schedule *s, in
   *what = "";
   for (int32_t c = 0; c < inc->timeline->n_copies; c++) {
     if (at->box_of_copy[c] != box) continue;
-    int32_t storage = p->item[inc->timeline->copy[c].item].storage;
-    for (int32_t v = 0; v < g->n_values; v++) {
-      if (g->value[v].storage == storage) return g->value[v].name;
-    }
+    const char *name = plim_graph_storage_name(g, p->item[inc->timeline->copy[c].item].storage, NULL);
+    if (name) return name;
   }
   *what = "workspace of ";
   for (int32_t j = 0; j < s->n; j++) {

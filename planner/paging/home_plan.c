@@ -23,13 +23,6 @@ static int updates_param(const plim_graph *g, const plim_op *op) {
   return 0;
 }
 
-static const char *storage_name(const plim_graph *g, int32_t s) {
-  for (int32_t v = 0; v < g->n_values; v++) {
-    if (g->value[v].storage == s) return g->value[v].name;
-  }
-  return "";
-}
-
 /* Has the plan beside which this one is made the storage of that name at home in the page space? */
 static int is_homed_beside(const plim_paging *o, const char *name) {
   const int32_t v = plim_graph_find_value(o->beside_graph, name), s = v < 0 ? -1 : o->beside_graph->value[v].storage;
@@ -45,7 +38,7 @@ static int is_homed(const plim_paging *o, const plim_graph *g, int32_t s) {
   int32_t updaters = g->updater_first[s + 1] - g->updater_first[s];
   if (g->storage[s].role != PLIM_ROLE_STATE || g->storage[s].bytes == 0) return 0;
   if (g->reader_first[s + 1] > g->reader_first[s] || updaters > 1) return 0;
-  if (o->beside) return updaters == 0 && is_homed_beside(o, storage_name(g, s));
+  if (o->beside) return updaters == 0 && is_homed_beside(o, plim_graph_storage_name(g, s, ""));
   if (updaters == 0) return 1;
   const plim_op *op = &g->op[g->updater[g->updater_first[s]]];
   return op->phase == PLIM_PHASE_UPDATE && updates_param(g, op);

@@ -51,10 +51,7 @@ static plim_end end_for(const plim_residency *res, int32_t storage) {
 }
 
 static plim_status no_room(const plim_residency *res, int32_t op, int32_t storage, int64_t bytes) {
-  const char *what = "its workspace";
-  for (int32_t v = res->graph->n_values - 1; v >= 0 && storage >= 0; v--) {
-    if (res->graph->value[v].storage == storage) what = res->graph->value[v].name;
-  }
+  const char *what = plim_graph_storage_name(res->graph, storage, "its workspace");
   return plim_fail(
       res->ctx, PLIM_ENOFIT,
       "op \"%s\" finds no room for %s, %lld bytes, in an arena of %lld: %lld are free, at most %lld in one "

@@ -68,10 +68,9 @@ static plim_status check_absent(const plim_residency *res) {
     const plim_holder *holder = &res->holder[s];
     if (res->graph->storage[s].producer < 0 || holder->block != PLIM_NEVER || holder->next_read == PLIM_NEVER) continue;
     if (holder->last_read <= res->forecast->deadline[s]) continue;
-    int32_t v = 0;
-    while (res->graph->value[v].storage != s) v++;
     return plim_fail(res->ctx, PLIM_ENOFIT, "\"%s\" is gone, is read last at %d, and cannot be recomputed after %d",
-                     res->graph->value[v].name, (int)holder->last_read, (int)res->forecast->deadline[s]);
+                     plim_graph_storage_name(res->graph, s, ""), (int)holder->last_read,
+                     (int)res->forecast->deadline[s]);
   }
   return PLIM_OK;
 }

@@ -6,13 +6,6 @@
 
 enum { PATTERN_FIRST = 0xA5, PATTERN_SECOND = 0x5A };
 
-static const char *storage_name(const plim_graph *graph, int32_t storage) {
-  for (int32_t v = 0; v < graph->n_values; v++) {
-    if (graph->value[v].storage == storage) return graph->value[v].name;
-  }
-  return "workspace";
-}
-
 /* ---- memory of a plan ---- */
 
 /* Room for the results of the step with the largest. Each begins at a multiple of PLIM_ALIGN, as kernels expect. */
@@ -129,7 +122,8 @@ static plim_status fail_outside(plim_device *device, int64_t at) {
     if (at < range->begin || at >= range->end) continue;
     const plim_plan_buffer *buffer = &check->plan->buffer[range->buffer];
     return plim_fail(device->ctx, PLIM_EDIFF, "it changed byte %lld of the arena, which holds \"%s\" until step %d",
-                     (long long)at, storage_name(check->graph, buffer->storage), (int)buffer->end);
+                     (long long)at, plim_graph_storage_name(check->graph, buffer->storage, "workspace"),
+                     (int)buffer->end);
   }
   return plim_fail(device->ctx, PLIM_EDIFF,
                    "it changed byte %lld of the arena, which is in none of its outputs, updates or workspace",

@@ -221,13 +221,11 @@ static plim_status fail_copy(plim_copy_queues *q, int64_t training_step, plim_st
   const int32_t to = step->from == 0 || to_file(q, step), space = to ? step->to : step->from,
                 op = graph->storage[step->storage].producer;
   const plim_page_memory *page = &q->page[space - 1];
-  int32_t v = 0;
-  while (v < graph->n_values && graph->value[v].storage != step->storage) v++;
   return plim_fail(
       q->ctx, failed,
       "training step %lld, step %d (copy of \"%s\"%s%s%s %s %s%s%s): %s; what the training step has updated "
       "stays updated: continue from a checkpoint",
-      (long long)training_step, (int)q->failed_command, v < graph->n_values ? graph->value[v].name : "",
+      (long long)training_step, (int)q->failed_command, plim_graph_storage_name(graph, step->storage, ""),
       op < 0 ? "" : " of op \"", op < 0 ? "" : graph->op[op].name, op < 0 ? "" : "\"", step->to > 0 ? "to" : "from",
       q->bound->plan->page[space - 1].name, page->fd < 0 ? "" : ", page file ", page->name, q->why);
 }

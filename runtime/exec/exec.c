@@ -151,10 +151,8 @@ static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
     int32_t storage = plan->buffer[i].storage;
     if (storage < 0 || bound->graph->storage[storage].role != PLIM_ROLE_INPUT) continue;
     if (exec->plan[plan_index].written[storage]) continue;
-    int32_t v = 0;
-    while (v < bound->graph->n_values && bound->graph->value[v].storage != storage) v++;
     return plim_fail(exec->ctx, PLIM_EUSAGE, "input \"%s\" has not been written since the last step of plan %d",
-                     v < bound->graph->n_values ? bound->graph->value[v].name : "", (int)plan_index);
+                     plim_graph_storage_name(bound->graph, storage, ""), (int)plan_index);
   }
   return PLIM_OK;
 }

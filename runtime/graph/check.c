@@ -23,11 +23,7 @@ plim_status plim_check_fault(const plim_checker *check, int32_t step, const char
 }
 
 const char *plim_check_storage_name(const plim_checker *check, int32_t storage) {
-  if (storage < 0) return "workspace";
-  for (int32_t v = 0; v < check->graph->n_values; v++) {
-    if (check->graph->value[v].storage == storage) return check->graph->value[v].name;
-  }
-  return "unnamed";
+  return plim_graph_storage_name(check->graph, storage, storage < 0 ? "workspace" : "unnamed");
 }
 
 int64_t plim_check_buffer_bytes(const plim_checker *check, int32_t storage, int32_t step) {

@@ -87,6 +87,13 @@ int32_t plim_graph_find_op(const plim_graph *graph, const char *name) {
   return -1;
 }
 
+const char *plim_graph_storage_name(const plim_graph *graph, int32_t storage, const char *otherwise) {
+  for (int32_t i = 0; i < graph->n_values && storage >= 0; i++) {
+    if (graph->value[i].storage == storage) return graph->value[i].name;
+  }
+  return otherwise;
+}
+
 int64_t plim_graph_persistent_bytes(const plim_graph *graph) {
   int64_t sum = 0;
   for (int32_t i = 0; i < graph->n_storages; i++) {

@@ -168,6 +168,10 @@ void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out)
 int32_t plim_graph_find_value(const plim_graph *graph, const char *name);
 int32_t plim_graph_find_op(const plim_graph *graph, const char *name);
 
+/* Name of the first value over a storage, as messages name it: borrowed from the graph. `otherwise` for a storage that
+ * no value is of, and for -1 (a workspace). O(n). */
+const char *plim_graph_storage_name(const plim_graph *graph, int32_t storage, const char *otherwise);
+
 /* Bytes of the persistent storages, each rounded up to PLIM_ALIGN; -1 on overflow. O(n). */
 int64_t plim_graph_persistent_bytes(const plim_graph *graph);
 

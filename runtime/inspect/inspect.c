@@ -164,11 +164,7 @@ int plim_inspect_is_repeat(const plim_inspect *in, int32_t step) {
 }
 
 const char *plim_inspect_name(const plim_inspect *in, int32_t storage) {
-  if (storage < 0) return "workspace";
-  for (int32_t v = 0; v < in->graph->n_values; v++) {
-    if (in->graph->value[v].storage == storage) return in->graph->value[v].name;
-  }
-  return "";
+  return plim_graph_storage_name(in->graph, storage, storage < 0 ? "workspace" : "");
 }
 
 int32_t plim_inspect_next_use(const plim_inspect *in, int32_t storage, int32_t step) {

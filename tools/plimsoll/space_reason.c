@@ -19,9 +19,8 @@ const char *space_time_words(const plim_graph *g, const plim_space_plan *p, int6
 }
 
 const char *space_storage_words(const plim_graph *g, int32_t storage, char *text) {
-  int32_t op = storage >= 0 ? g->storage[storage].producer : -1, v = 0;
-  while (v < g->n_values && g->value[v].storage != storage) v++;
-  const char *name = storage >= 0 && v < g->n_values ? g->value[v].name : NULL;
+  const int32_t op = storage >= 0 ? g->storage[storage].producer : -1;
+  const char *name = plim_graph_storage_name(g, storage, NULL);
   if (op >= 0 && (g->op[op].n_writes == 1 || !name)) name = g->op[op].name;
   if (name) {
     (void)snprintf(text, SPACE_WORDS, "%s", name);
