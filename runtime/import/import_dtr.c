@@ -4,6 +4,7 @@
  * Source: the logger of the DTR prototype (ICLR 2021). */
 #include "runtime/import/importers.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ typedef struct handle {
 } handle;
 
 typedef struct list {
-  int32_t *id;
+  int32_t *id; /* [count] */
   int64_t count, capacity;
 } list;
 
@@ -30,21 +31,30 @@ typedef struct importer {
   plim_context *ctx;
   plim_dtr_lines lines;
   plim_symbols names;
-  plim_handles_builder h;
-  plim_graph_builder *b;
+  plim_handles_builder program; /* the handle program in the making */
+  plim_graph_builder *graph;
   handle *handle; /* [names.count] */
-  int32_t *value; /* [h.n_tensors] of the graph, for tensors with a storage; NO_VALUE */
-  int64_t cap_handle, cap_value, total_ns, total_bytes;
-  list args, results, values; /* tensors, tensors, values of the call in hand */
-  int64_t *in_call;           /* by value: the call that it was collected for last */
-  int64_t cap_in_call, n_calls;
-  int32_t n_fresh, rest; /* results of the call in hand with bytes of their own; tensor that takes more in */
+  int64_t handle_capacity;
+  int32_t *value; /* [program.n_tensors] of the graph, for tensors with a storage; NO_VALUE */
+  int64_t value_capacity;
+  int64_t total_ns, total_bytes;
   plim_phase phase;
+  /* the call in hand */
+  list args, results, values; /* tensors, tensors, values of the graph */
+  int64_t n_calls;            /* its number, from 1 */
+  int64_t *in_call;           /* by value: the call that it was collected for last */
+  int64_t in_call_capacity;
+  int32_t n_fresh_results; /* with bytes of their own */
+  int32_t shared_result;   /* tensor that the results share for which an op has no place; NO_TENSOR */
 } importer;
 
-static plim_status fail_line(const importer *im, const char *format, const char *name) {
+PLIM_PRINTF(2, 3)
+static plim_status fail_line(const importer *im, const char *format, ...) {
   char sentence[512];
-  (void)snprintf(sentence, sizeof sentence, format, name);
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(sentence, sizeof sentence, format, args);
+  va_end(args);
   return plim_fail(im->ctx, PLIM_EDATA, "%s: line %lld: %s", im->lines.file, (long long)im->lines.number, sentence);
 }
 
@@ -66,8 +76,7 @@ static plim_status list_add(importer *im, list *l, int32_t id) {
 static handle *find_handle(const importer *im, const char *name) {
   int32_t number = plim_symbols_find(&im->names, name);
   if (number >= 0 && im->handle[number].tensor != RELEASED) return &im->handle[number];
-  (void)fail_line(im, number < 0 ? "'%.255s' is used before it is defined" : "'%.255s' is used after its release",
-                  name);
+  (void)fail_line(im, "'%.255s' is used %s", name, number < 0 ? "before it is defined" : "after its release");
   return NULL;
 }
 
@@ -75,13 +84,13 @@ static plim_status add_handle(importer *im, const char *name, int32_t tensor) {
   int32_t number;
   if (plim_symbols_find(&im->names, name) >= 0) return fail_line(im, "'%.255s' is defined a second time", name);
   PLIM_TRY(plim_symbols_add(&im->names, name, &number));
-  PLIM_TRY(plim_array_reserve(im->ctx, &im->handle, &im->cap_handle, im->names.count, sizeof *im->handle));
+  PLIM_TRY(plim_array_reserve(im->ctx, &im->handle, &im->handle_capacity, im->names.count, sizeof *im->handle));
   im->handle[number] = (handle){tensor, 0};
   return PLIM_OK;
 }
 
 static plim_status add_event(importer *im, plim_event_kind kind, int32_t tensor) {
-  return plim_handles_add_event(&im->h, &(plim_event){.kind = kind, .tensor = tensor});
+  return plim_handles_add_event(&im->program, &(plim_event){.kind = kind, .tensor = tensor});
 }
 
 /* ---- tensors ---- */
@@ -90,7 +99,7 @@ static plim_status add_event(importer *im, plim_event_kind kind, int32_t tensor)
 static plim_status count_bytes(importer *im, int64_t bytes) {
   im->total_bytes = plim_add_bytes(im->total_bytes, bytes);
   if (im->total_bytes >= 0 && im->total_bytes <= INT64_MAX / 4) return PLIM_OK;
-  return fail_line(im, "the sizes add up to more than 2^61 bytes%s", "");
+  return fail_line(im, "the sizes add up to more than 2^61 bytes");
 }
 
 /* A tensor with a storage of its own and, when it has bytes, a value in the graph. */
@@ -99,36 +108,39 @@ static plim_status add_fresh(importer *im, const char *name, plim_role role, int
   PLIM_TRY(count_bytes(im, bytes));
   if (bytes > 0) {
     plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
-    PLIM_TRY(at_line(im, plim_graph_add(im->b, name, role, &shape, &value)));
-    storage = im->b->value[value].value.storage;
+    PLIM_TRY(at_line(im, plim_graph_add(im->graph, name, role, &shape, &value)));
+    storage = im->graph->value[value].value.storage;
   }
-  PLIM_TRY(plim_handles_add_tensor(&im->h, -1, storage, bytes, tensor));
-  PLIM_TRY(plim_array_reserve(im->ctx, &im->value, &im->cap_value, im->h.n_tensors, sizeof *im->value));
+  PLIM_TRY(plim_handles_add_tensor(&im->program, -1, storage, bytes, tensor));
+  PLIM_TRY(plim_array_reserve(im->ctx, &im->value, &im->value_capacity, im->program.n_tensors, sizeof *im->value));
   im->value[*tensor] = value;
   return PLIM_OK;
 }
 
 static plim_status add_view(importer *im, int32_t of, int32_t *tensor) {
-  int32_t base = im->h.tensor[of].base;
-  plim_handle_tensor t = im->h.tensor[base];
-  PLIM_TRY(plim_handles_add_tensor(&im->h, base, t.storage, t.bytes, tensor));
-  PLIM_TRY(plim_array_reserve(im->ctx, &im->value, &im->cap_value, im->h.n_tensors, sizeof *im->value));
+  int32_t base = im->program.tensor[of].base;
+  plim_handle_tensor t = im->program.tensor[base];
+  PLIM_TRY(plim_handles_add_tensor(&im->program, base, t.storage, t.bytes, tensor));
+  PLIM_TRY(plim_array_reserve(im->ctx, &im->value, &im->value_capacity, im->program.n_tensors, sizeof *im->value));
   im->value[*tensor] = im->value[base];
   return PLIM_OK;
 }
 
-/* The next line must be of this kind and about `name`. */
-static plim_status follow(importer *im, plim_dtr_kind kind, const char *name, const char *sentence) {
+/* The next line must be of this kind, whose word is `word`, and about `name`. */
+static plim_status follow(importer *im, plim_dtr_kind kind, const char *word, const char *name) {
+  const char *found = NULL;
   int more = 0;
   PLIM_TRY(plim_dtr_next(&im->lines, &more));
-  if (!more || im->lines.kind != kind) return fail_line(im, sentence, name);
-  const char *found = plim_dtr_text(&im->lines, "NAME");
-  PLIM_TRY(im->lines.doc.status);
-  return strcmp(found, name) == 0 ? PLIM_OK : fail_line(im, sentence, name);
+  if (more && im->lines.kind == kind) {
+    found = plim_dtr_text(&im->lines, "NAME");
+    PLIM_TRY(im->lines.doc.status);
+  }
+  if (found && strcmp(found, name) == 0) return PLIM_OK;
+  return fail_line(im, "the %s of '%.255s' should be here", word, name);
 }
 
 static plim_status read_memory(importer *im, const char *name, int64_t *bytes) {
-  PLIM_TRY(follow(im, PLIM_DTR_MEMORY, name, "the MEMORY of '%.255s' should be here"));
+  PLIM_TRY(follow(im, PLIM_DTR_MEMORY, "MEMORY", name));
   *bytes = plim_dtr_number(&im->lines, "MEMORY", 0);
   return im->lines.doc.status;
 }
@@ -151,7 +163,7 @@ static plim_status collect_inputs(importer *im) {
   for (int64_t i = 0; i < im->args.count; i++) {
     int32_t value = im->value[im->args.id[i]];
     if (value == NO_VALUE) continue;
-    PLIM_TRY(plim_array_reserve(im->ctx, &im->in_call, &im->cap_in_call, (int64_t)value + 1, sizeof *im->in_call));
+    PLIM_TRY(plim_array_reserve(im->ctx, &im->in_call, &im->in_call_capacity, (int64_t)value + 1, sizeof *im->in_call));
     if (im->in_call[value] == im->n_calls) continue;
     im->in_call[value] = im->n_calls;
     PLIM_TRY(list_add(im, &im->values, value));
@@ -170,14 +182,14 @@ static plim_status collect_outputs(importer *im, plim_op_spec *spec) {
   int32_t value;
   for (int64_t i = 0; i < im->results.count; i++) {
     int32_t tensor = im->results.id[i];
-    if (im->h.tensor[tensor].base != tensor || im->value[tensor] == NO_VALUE) continue;
+    if (im->program.tensor[tensor].base != tensor || im->value[tensor] == NO_VALUE) continue;
     PLIM_TRY(add_output(im, spec, im->value[tensor]));
   }
   if (spec->n_out > 0) return PLIM_OK;
   char name[PLIM_NAME_MAX + 1];
   (void)snprintf(name, sizeof name, "nothing@%lld", (long long)im->lines.number);
   plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &(int64_t){1});
-  PLIM_TRY(at_line(im, plim_graph_add(im->b, name, PLIM_ROLE_ACTIVATION, &shape, &value)));
+  PLIM_TRY(at_line(im, plim_graph_add(im->graph, name, PLIM_ROLE_ACTIVATION, &shape, &value)));
   return add_output(im, spec, value);
 }
 
@@ -185,8 +197,8 @@ static plim_status collect_outputs(importer *im, plim_op_spec *spec) {
 static void add_pair(const importer *im, plim_op_spec *spec, int32_t mutated, int32_t result) {
   int32_t in = 0, out = 0;
   if (im->value[mutated] == NO_VALUE || spec->n_pairs == PLIM_OP_MAX_PAIRS) return;
-  int32_t storage = im->b->value[im->value[mutated]].value.storage;
-  if (plim_role_persistent(im->b->storage[storage].role)) return;
+  int32_t storage = im->graph->value[im->value[mutated]].value.storage;
+  if (plim_role_persistent(im->graph->storage[storage].role)) return;
   while (im->values.id[in] != im->value[mutated]) in++;
   while (spec->out[out] != im->value[result]) out++;
   if (in < PLIM_OP_MAX_IN) spec->pair[spec->n_pairs++] = (plim_pair){out, in};
@@ -198,10 +210,11 @@ static plim_status add_call(importer *im, const char *op, int64_t time_ns, const
   char name[PLIM_NAME_MAX + 1];
   int fresh = 0;
   int32_t id = -1;
-  for (int64_t i = 0; i < im->results.count; i++) fresh |= im->h.tensor[im->results.id[i]].base == im->results.id[i];
+  for (int64_t i = 0; i < im->results.count; i++)
+    fresh |= im->program.tensor[im->results.id[i]].base == im->results.id[i];
   if (fresh) {
     PLIM_TRY(at_line(im, plim_name_check(im->ctx, "op", op)));
-    (void)snprintf(name, sizeof name, "%.230s.%lld", op, (long long)im->b->n_ops);
+    (void)snprintf(name, sizeof name, "%.230s.%lld", op, (long long)im->graph->n_ops);
     PLIM_TRY(collect_inputs(im));
     plim_op_spec spec = {.name = name,
                          .kind = PLIM_OP_CUSTOM,
@@ -212,22 +225,22 @@ static plim_status add_call(importer *im, const char *op, int64_t time_ns, const
                          .time_ns = time_ns};
     PLIM_TRY(collect_outputs(im, &spec));
     for (int32_t i = 0; i < n; i++) add_pair(im, &spec, mutated[i], im->results.id[i]);
-    PLIM_TRY(at_line(im, plim_graph_add_op(im->b, &spec, &id)));
+    PLIM_TRY(at_line(im, plim_graph_add_op(im->graph, &spec, &id)));
   }
-  return plim_handles_add_event(&im->h, &(plim_event){.kind = PLIM_EVENT_CALL,
-                                                      .op = id,
-                                                      .time_ns = time_ns,
-                                                      .n_in = (int32_t)im->args.count,
-                                                      .n_out = (int32_t)im->results.count,
-                                                      .in = im->args.id,
-                                                      .out = im->results.id});
+  return plim_handles_add_event(&im->program, &(plim_event){.kind = PLIM_EVENT_CALL,
+                                                            .op = id,
+                                                            .time_ns = time_ns,
+                                                            .n_in = (int32_t)im->args.count,
+                                                            .n_out = (int32_t)im->results.count,
+                                                            .in = im->args.id,
+                                                            .out = im->results.id});
 }
 
 static plim_status read_time(importer *im, int64_t *time_ns) {
   *time_ns = plim_dtr_number(&im->lines, "TIME", 0);
   PLIM_TRY(im->lines.doc.status);
   im->total_ns = plim_add_bytes(im->total_ns, *time_ns);
-  return im->total_ns >= 0 ? PLIM_OK : fail_line(im, "the sum of all TIME does not fit in 63 bits%s", "");
+  return im->total_ns >= 0 ? PLIM_OK : fail_line(im, "the sum of all TIME does not fit in 63 bits");
 }
 
 static plim_status read_args(importer *im) {
@@ -247,13 +260,13 @@ static plim_status read_args(importer *im) {
 
 /* The storage of a result of the call in hand grows, and with it whatever shares it. */
 static plim_status grow(importer *im, int32_t tensor, int64_t bytes) {
-  plim_value *value = &im->b->value[im->value[tensor]].value;
+  plim_value *value = &im->graph->value[im->value[tensor]].value;
   PLIM_TRY(count_bytes(im, bytes));
-  int64_t sum = im->h.tensor[tensor].bytes + bytes;
+  int64_t sum = im->program.tensor[tensor].bytes + bytes;
   value->shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &sum);
-  value->bytes = im->b->storage[value->storage].bytes = sum;
-  for (int32_t t = tensor; t < im->h.n_tensors; t++) {
-    if (im->h.tensor[t].base == tensor) im->h.tensor[t].bytes = sum;
+  value->bytes = im->graph->storage[value->storage].bytes = sum;
+  for (int32_t t = tensor; t < im->program.n_tensors; t++) {
+    if (im->program.tensor[t].base == tensor) im->program.tensor[t].bytes = sum;
   }
   return PLIM_OK;
 }
@@ -262,13 +275,13 @@ static plim_status grow(importer *im, int32_t tensor, int64_t bytes) {
  * takes all that are left: they come together, and go when the last of them does. */
 static plim_status add_result(importer *im, const char *name, int64_t bytes, int32_t *tensor) {
   plim_role role = im->phase == PLIM_PHASE_FORWARD ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_GRADIENT;
-  if (bytes > 0 && im->rest != NO_TENSOR) {
-    PLIM_TRY(grow(im, im->rest, bytes));
-    return add_view(im, im->rest, tensor);
+  if (bytes > 0 && im->shared_result != NO_TENSOR) {
+    PLIM_TRY(grow(im, im->shared_result, bytes));
+    return add_view(im, im->shared_result, tensor);
   }
   PLIM_TRY(add_fresh(im, name, role, bytes, tensor));
-  im->n_fresh += bytes > 0;
-  if (im->n_fresh == PLIM_OP_MAX_OUT && bytes > 0) im->rest = *tensor;
+  im->n_fresh_results += bytes > 0;
+  if (im->n_fresh_results == PLIM_OP_MAX_OUT && bytes > 0) im->shared_result = *tensor;
   return PLIM_OK;
 }
 
@@ -277,7 +290,7 @@ static plim_status read_result(importer *im, const char *name) {
   int64_t bytes = 0;
   int32_t tensor;
   PLIM_TRY(read_memory(im, name, &bytes));
-  PLIM_TRY(follow(im, PLIM_DTR_ALIAS, name, "the ALIAS of '%.255s' should be here"));
+  PLIM_TRY(follow(im, PLIM_DTR_ALIAS, "ALIAS", name));
   int64_t of = plim_dtr_number(&im->lines, "ALIAS", -1);
   PLIM_TRY(im->lines.doc.status);
   if (of >= im->args.count) return fail_line(im, "'%.255s' is a view of an argument that the call has not", name);
@@ -310,8 +323,8 @@ static plim_status read_call(importer *im) {
     PLIM_CHECK(at_line(im, plim_name_check(im->ctx, "result", text)));
     (void)snprintf(name + (int64_t)i * (PLIM_NAME_MAX + 1), PLIM_NAME_MAX + 1, "%s", text);
   }
-  im->results.count = im->n_fresh = 0;
-  im->rest = NO_TENSOR;
+  im->results.count = im->n_fresh_results = 0;
+  im->shared_result = NO_TENSOR;
   for (int32_t i = 0; i < n; i++) PLIM_CHECK(read_result(im, name + (int64_t)i * (PLIM_NAME_MAX + 1)));
   PLIM_CHECK(add_call(im, op, time_ns, NULL, 0));
 done:
@@ -324,13 +337,13 @@ static plim_status mutate(importer *im, int64_t index, const char *handle_name, 
   char name[PLIM_NAME_MAX + 1];
   handle *h = NULL;
   int32_t tensor;
-  if (index < 0 || index >= im->args.count) return fail_line(im, "MUTATE names an argument that is not there%s", "");
+  if (index < 0 || index >= im->args.count) return fail_line(im, "MUTATE names an argument that is not there");
   h = find_handle(im, handle_name);
   if (!h) return PLIM_EDATA;
   if (h->tensor != im->args.id[index]) return fail_line(im, "'%.255s' is mutated twice", handle_name);
   (void)snprintf(name, sizeof name, "%.220s@%lld", handle_name, (long long)im->lines.number);
   plim_role role = im->phase == PLIM_PHASE_FORWARD ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_GRADIENT;
-  PLIM_TRY(add_fresh(im, name, role, im->h.tensor[h->tensor].bytes, &tensor));
+  PLIM_TRY(add_fresh(im, name, role, im->program.tensor[h->tensor].bytes, &tensor));
   PLIM_TRY(list_add(im, mutated, h->tensor));
   h->tensor = tensor;
   return list_add(im, &im->results, tensor);
@@ -435,7 +448,7 @@ static plim_status read_annotate(importer *im) {
 }
 
 static plim_status read_alone(importer *im) {
-  return fail_line(im, "a MEMORY or ALIAS line belongs after a CONSTANT or CALL%s", "");
+  return fail_line(im, "a MEMORY or ALIAS line belongs after a CONSTANT or CALL");
 }
 
 typedef plim_status reader(importer *im);
@@ -468,9 +481,9 @@ static plim_status keep_held(importer *im) {
   for (int32_t i = 0; i < im->names.count; i++) {
     int32_t tensor = im->handle[i].tensor;
     if (tensor == RELEASED) continue;
-    PLIM_TRY(plim_handles_add_kept(&im->h, tensor));
-    int32_t s = im->h.tensor[tensor].storage;
-    if (s >= 0 && !plim_role_persistent(im->b->storage[s].role)) im->b->storage[s].role = PLIM_ROLE_OUTPUT;
+    PLIM_TRY(plim_handles_add_kept(&im->program, tensor));
+    int32_t s = im->program.tensor[tensor].storage;
+    if (s >= 0 && !plim_role_persistent(im->graph->storage[s].role)) im->graph->storage[s].role = PLIM_ROLE_OUTPUT;
   }
   return PLIM_OK;
 }
@@ -481,7 +494,7 @@ static plim_status begin_graph(importer *im) {
   const char *slash = strrchr(im->lines.file, '/'), *base = slash ? slash + 1 : im->lines.file;
   size_t length = strcspn(base, ".");
   (void)snprintf(name, sizeof name, "%.*s", length > 0 && length < 200 ? (int)length : 3, length > 0 ? base : "log");
-  return plim_graph_begin(im->ctx, name, 0, &im->b);
+  return plim_graph_begin(im->ctx, name, 0, &im->graph);
 }
 
 static plim_status read_log(importer *im) {
@@ -493,7 +506,7 @@ static plim_status read_log(importer *im) {
     if (!more) break;
     PLIM_TRY(readers[im->lines.kind](im));
   }
-  if (im->b->n_ops == 0) {
+  if (im->graph->n_ops == 0) {
     return plim_fail(im->ctx, PLIM_EDATA, "%s: none of the %lld lines is a CALL or MUTATE whose result is no view",
                      im->lines.file, (long long)im->lines.number);
   }
@@ -503,26 +516,26 @@ static plim_status read_log(importer *im) {
 static void release(importer *im) {
   plim_dtr_lines_end(&im->lines);
   plim_symbols_release(&im->names);
-  plim_handles_builder_release(&im->h);
-  plim_graph_builder_free(im->b);
-  plim_release(im->ctx, im->handle, im->cap_handle, sizeof *im->handle);
-  plim_release(im->ctx, im->value, im->cap_value, sizeof *im->value);
-  plim_release(im->ctx, im->in_call, im->cap_in_call, sizeof *im->in_call);
+  plim_handles_builder_release(&im->program);
+  plim_graph_builder_free(im->graph);
+  plim_release(im->ctx, im->handle, im->handle_capacity, sizeof *im->handle);
+  plim_release(im->ctx, im->value, im->value_capacity, sizeof *im->value);
+  plim_release(im->ctx, im->in_call, im->in_call_capacity, sizeof *im->in_call);
   plim_release(im->ctx, im->args.id, im->args.capacity, sizeof *im->args.id);
   plim_release(im->ctx, im->results.id, im->results.capacity, sizeof *im->results.id);
   plim_release(im->ctx, im->values.id, im->values.capacity, sizeof *im->values.id);
 }
 
 plim_status plim_import_dtr(plim_context *ctx, const char *file, const char *text, int64_t bytes, plim_graph **out) {
-  importer im = {.ctx = ctx, .names.ctx = ctx, .h.ctx = ctx, .phase = PLIM_PHASE_FORWARD};
+  importer im = {.ctx = ctx, .names.ctx = ctx, .program.ctx = ctx, .phase = PLIM_PHASE_FORWARD};
   plim_handles *handles = NULL;
   plim_status status;
   plim_dtr_lines_begin(ctx, file, text, bytes, &im.lines);
   PLIM_CHECK(read_log(&im));
-  PLIM_CHECK(plim_handles_build(&im.h, &handles));
-  plim_graph_set_handles(im.b, handles);
-  plim_graph_builder *b = im.b;
-  im.b = NULL;
+  PLIM_CHECK(plim_handles_build(&im.program, &handles));
+  plim_graph_set_handles(im.graph, handles);
+  plim_graph_builder *b = im.graph;
+  im.graph = NULL;
   PLIM_CHECK(plim_graph_end(b, out));
 done:
   release(&im);
