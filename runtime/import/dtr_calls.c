@@ -1,0 +1,243 @@
+/* Calls of a DTR log: arguments, results with the lines that follow, and what becomes of them: an op of the graph when
+ * a result is no view, and an event of the handle program. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/array.h"
+#include "runtime/graph/names.h"
+#include "runtime/import/dtr_import.h"
+
+static plim_status list_add(plim_dtr_import *im, plim_dtr_list *l, int32_t id) {
+  PLIM_TRY(plim_array_reserve(im->ctx, &l->id, &l->capacity, l->count + 1, sizeof *l->id));
+  l->id[l->count++] = id;
+  return PLIM_OK;
+}
+
+/* A draw at random has to be the same again: such ops are tagged. Names as the logger writes them. */
+static int draws_at_random(const char *op) {
+  static const char *const parts[] = {"dropout", "droupout", "rand", "bernoulli", "normal_", "uniform_", "multinomial"};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (strstr(op, parts[i]) && !strstr(op, "backward")) return 1;
+  }
+  return 0;
+}
+
+/* The values of the arguments, each storage once. */
+static plim_status collect_inputs(plim_dtr_import *im) {
+  im->values.count = 0;
+  im->n_calls++;
+  for (int64_t i = 0; i < im->args.count; i++) {
+    int32_t value = im->value[im->args.id[i]];
+    if (value == PLIM_DTR_NO_VALUE) continue;
+    PLIM_TRY(plim_array_reserve(im->ctx, &im->in_call, &im->in_call_capacity, (int64_t)value + 1, sizeof *im->in_call));
+    if (im->in_call[value] == im->n_calls) continue;
+    im->in_call[value] = im->n_calls;
+    PLIM_TRY(list_add(im, &im->values, value));
+  }
+  return PLIM_OK;
+}
+
+static plim_status add_output(plim_dtr_import *im, plim_op_spec *spec, int32_t value) {
+  if (spec->n_out == PLIM_OP_MAX_OUT)
+    return plim_dtr_fail(im, "'%.255s' has more results than an op may have", spec->name);
+  spec->out[spec->n_out++] = value;
+  return PLIM_OK;
+}
+
+/* Results that are no views and have bytes. When there are none, one byte stands for them. */
+static plim_status collect_outputs(plim_dtr_import *im, plim_op_spec *spec) {
+  int32_t value;
+  for (int64_t i = 0; i < im->results.count; i++) {
+    int32_t tensor = im->results.id[i];
+    if (im->program.tensor[tensor].base != tensor || im->value[tensor] == PLIM_DTR_NO_VALUE) continue;
+    PLIM_TRY(add_output(im, spec, im->value[tensor]));
+  }
+  if (spec->n_out > 0) return PLIM_OK;
+  char name[PLIM_NAME_MAX + 1];
+  (void)snprintf(name, sizeof name, "nothing@%lld", (long long)im->lines.number);
+  plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &(int64_t){1});
+  PLIM_TRY(plim_dtr_at_line(im, plim_graph_add(im->graph, name, PLIM_ROLE_ACTIVATION, &shape, &value)));
+  return add_output(im, spec, value);
+}
+
+/* The result of a mutation may be written over what it mutates, unless that is a constant. */
+static void add_pair(const plim_dtr_import *im, plim_op_spec *spec, int32_t mutated, int32_t result) {
+  int32_t in = 0, out = 0;
+  if (im->value[mutated] == PLIM_DTR_NO_VALUE || spec->n_pairs == PLIM_OP_MAX_PAIRS) return;
+  int32_t storage = im->graph->value[im->value[mutated]].value.storage;
+  if (plim_role_persistent(im->graph->storage[storage].role)) return;
+  while (im->values.id[in] != im->value[mutated]) in++;
+  while (spec->out[out] != im->value[result]) out++;
+  if (in < PLIM_OP_MAX_IN) spec->pair[spec->n_pairs++] = (plim_pair){out, in};
+}
+
+/* The op of the call in hand, when it has a result that is no view; the event. mutated [n]: tensors that results
+ * 0 .. n-1 replace. */
+static plim_status add_call(plim_dtr_import *im, const char *op, int64_t time_ns, const int32_t *mutated, int32_t n) {
+  char name[PLIM_NAME_MAX + 1];
+  int fresh = 0;
+  int32_t id = -1;
+  for (int64_t i = 0; i < im->results.count; i++)
+    fresh |= im->program.tensor[im->results.id[i]].base == im->results.id[i];
+  if (fresh) {
+    PLIM_TRY(plim_dtr_at_line(im, plim_name_check(im->ctx, "op", op)));
+    (void)snprintf(name, sizeof name, "%.230s.%lld", op, (long long)im->graph->n_ops);
+    PLIM_TRY(collect_inputs(im));
+    plim_op_spec spec = {.name = name,
+                         .kind = PLIM_OP_CUSTOM,
+                         .cls = draws_at_random(op) ? PLIM_OP_RANDOM : PLIM_OP_PURE,
+                         .phase = im->phase,
+                         .n_in = (int32_t)im->values.count,
+                         .many_in = im->values.id,
+                         .time_ns = time_ns};
+    PLIM_TRY(collect_outputs(im, &spec));
+    for (int32_t i = 0; i < n; i++) add_pair(im, &spec, mutated[i], im->results.id[i]);
+    PLIM_TRY(plim_dtr_at_line(im, plim_graph_add_op(im->graph, &spec, &id)));
+  }
+  return plim_handles_add_event(&im->program, &(plim_event){.kind = PLIM_EVENT_CALL,
+                                                            .op = id,
+                                                            .time_ns = time_ns,
+                                                            .n_in = (int32_t)im->args.count,
+                                                            .n_out = (int32_t)im->results.count,
+                                                            .in = im->args.id,
+                                                            .out = im->results.id});
+}
+
+static plim_status read_time(plim_dtr_import *im, int64_t *time_ns) {
+  *time_ns = plim_dtr_number(&im->lines, "TIME", 0);
+  PLIM_TRY(im->lines.doc.status);
+  im->total_ns = plim_add_bytes(im->total_ns, *time_ns);
+  return im->total_ns >= 0 ? PLIM_OK : plim_dtr_fail(im, "the sum of all TIME does not fit in 63 bits");
+}
+
+static plim_status read_args(plim_dtr_import *im) {
+  int32_t n = 0;
+  plim_dtr_handle *h = NULL;
+  plim_json_at args = plim_json_list(&im->lines.root, "ARGS", &n);
+  im->args.count = 0;
+  for (int32_t i = 0; i < n; i++) {
+    const char *name = plim_json_text_item(&args, i);
+    PLIM_TRY(im->lines.doc.status);
+    h = plim_dtr_find_handle(im, name);
+    if (!h) return PLIM_EDATA;
+    PLIM_TRY(list_add(im, &im->args, h->tensor));
+  }
+  return im->lines.doc.status;
+}
+
+/* The storage of a result of the call in hand grows, and with it whatever shares it. */
+static plim_status grow(plim_dtr_import *im, int32_t tensor, int64_t bytes) {
+  plim_value *value = &im->graph->value[im->value[tensor]].value;
+  PLIM_TRY(plim_dtr_count_bytes(im, bytes));
+  int64_t sum = im->program.tensor[tensor].bytes + bytes;
+  value->shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &sum);
+  value->bytes = im->graph->storage[value->storage].bytes = sum;
+  for (int32_t t = tensor; t < im->program.n_tensors; t++) {
+    if (im->program.tensor[t].base == tensor) im->program.tensor[t].bytes = sum;
+  }
+  return PLIM_OK;
+}
+
+/* A result with a storage of its own. Of more than an op may have (gradients of a list of weights), the last place
+ * takes all that are left: they come together, and go when the last of them does. */
+static plim_status add_result(plim_dtr_import *im, const char *name, int64_t bytes, int32_t *tensor) {
+  plim_role role = im->phase == PLIM_PHASE_FORWARD ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_GRADIENT;
+  if (bytes > 0 && im->shared_result != PLIM_DTR_NO_TENSOR) {
+    PLIM_TRY(grow(im, im->shared_result, bytes));
+    return plim_dtr_add_view(im, im->shared_result, tensor);
+  }
+  PLIM_TRY(plim_dtr_add_fresh(im, name, role, bytes, tensor));
+  im->n_fresh_results += bytes > 0;
+  if (im->n_fresh_results == PLIM_OP_MAX_OUT && bytes > 0) im->shared_result = *tensor;
+  return PLIM_OK;
+}
+
+/* A result's MEMORY and ALIAS lines, and its tensor. */
+static plim_status read_result(plim_dtr_import *im, const char *name) {
+  int64_t bytes = 0;
+  int32_t tensor;
+  PLIM_TRY(plim_dtr_read_memory(im, name, &bytes));
+  PLIM_TRY(plim_dtr_follow(im, PLIM_DTR_ALIAS, "ALIAS", name));
+  int64_t of = plim_dtr_number(&im->lines, "ALIAS", -1);
+  PLIM_TRY(im->lines.doc.status);
+  if (of >= im->args.count) return plim_dtr_fail(im, "'%.255s' is a view of an argument that the call has not", name);
+  if (of < 0) {
+    PLIM_TRY(add_result(im, name, bytes, &tensor));
+  } else {
+    PLIM_TRY(plim_dtr_add_view(im, im->args.id[of], &tensor));
+  }
+  PLIM_TRY(list_add(im, &im->results, tensor));
+  return plim_dtr_add_handle(im, name, tensor);
+}
+
+/* Names of results are read from lines that plim_dtr_follow, so the call's own fields are copied out of its line first.
+ * */
+plim_status plim_dtr_read_call(plim_dtr_import *im) {
+  char op[PLIM_NAME_MAX + 1], *name = NULL;
+  int64_t time_ns = 0, bytes = 0;
+  int32_t n = 0;
+  plim_json_copy(&im->lines.root, "NAME", op, sizeof op);
+  PLIM_TRY(read_time(im, &time_ns));
+  PLIM_TRY(read_args(im));
+  plim_json_at results = plim_json_list(&im->lines.root, "RESULT", &n);
+  PLIM_TRY(im->lines.doc.status);
+  if (n == 0) return plim_dtr_fail(im, "'%.255s' has no result", op);
+  bytes = plim_mul_bytes(n, PLIM_NAME_MAX + 1);
+  PLIM_TRY(plim_allocate(im->ctx, bytes, 1, &name));
+  plim_status status = PLIM_OK;
+  for (int32_t i = 0; i < n; i++) {
+    const char *text = plim_json_text_item(&results, i);
+    PLIM_CHECK(im->lines.doc.status);
+    PLIM_CHECK(plim_dtr_at_line(im, plim_name_check(im->ctx, "result", text)));
+    (void)snprintf(name + (int64_t)i * (PLIM_NAME_MAX + 1), PLIM_NAME_MAX + 1, "%s", text);
+  }
+  im->results.count = im->n_fresh_results = 0;
+  im->shared_result = PLIM_DTR_NO_TENSOR;
+  for (int32_t i = 0; i < n; i++) PLIM_CHECK(read_result(im, name + (int64_t)i * (PLIM_NAME_MAX + 1)));
+  PLIM_CHECK(add_call(im, op, time_ns, NULL, 0));
+done:
+  plim_release(im->ctx, name, bytes, 1);
+  return status;
+}
+
+/* A new version for one argument: its handle goes over to a fresh storage as large as the old one. */
+static plim_status mutate(plim_dtr_import *im, int64_t index, const char *handle_name, plim_dtr_list *mutated) {
+  char name[PLIM_NAME_MAX + 1];
+  plim_dtr_handle *h = NULL;
+  int32_t tensor;
+  if (index < 0 || index >= im->args.count) return plim_dtr_fail(im, "MUTATE names an argument that is not there");
+  h = plim_dtr_find_handle(im, handle_name);
+  if (!h) return PLIM_EDATA;
+  if (h->tensor != im->args.id[index]) return plim_dtr_fail(im, "'%.255s' is mutated twice", handle_name);
+  (void)snprintf(name, sizeof name, "%.220s@%lld", handle_name, (long long)im->lines.number);
+  plim_role role = im->phase == PLIM_PHASE_FORWARD ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_GRADIENT;
+  PLIM_TRY(plim_dtr_add_fresh(im, name, role, im->program.tensor[h->tensor].bytes, &tensor));
+  PLIM_TRY(list_add(im, mutated, h->tensor));
+  h->tensor = tensor;
+  return list_add(im, &im->results, tensor);
+}
+
+plim_status plim_dtr_read_mutate(plim_dtr_import *im) {
+  const char *op = plim_dtr_text(&im->lines, "NAME");
+  int64_t time_ns = 0;
+  int32_t n = 0, n_args = 0;
+  plim_dtr_list mutated = {NULL, 0, 0};
+  plim_status status = PLIM_OK;
+  PLIM_TRY(read_time(im, &time_ns));
+  PLIM_TRY(read_args(im));
+  plim_json_at args = plim_json_list(&im->lines.root, "ARGS", &n_args);
+  plim_json_at which = plim_json_list(&im->lines.root, "MUTATE", &n);
+  PLIM_TRY(im->lines.doc.status);
+  if (n == 0) return plim_dtr_fail(im, "'%.255s' mutates nothing", op);
+  im->results.count = 0;
+  for (int32_t i = 0; i < n; i++) {
+    int64_t index = plim_json_int_item(&which, i, 0, n_args - 1);
+    PLIM_CHECK(im->lines.doc.status);
+    PLIM_CHECK(mutate(im, index, plim_json_text_item(&args, (int32_t)index), &mutated));
+  }
+  PLIM_CHECK(add_call(im, op, time_ns, mutated.id, n));
+  for (int64_t i = 0; i < mutated.count; i++) PLIM_CHECK(plim_dtr_add_event(im, PLIM_EVENT_RELEASE, mutated.id[i]));
+done:
+  plim_release(im->ctx, mutated.id, mutated.capacity, sizeof *mutated.id);
+  return status;
+}
