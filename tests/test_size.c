@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "runtime/base/context.h"
+
 Test(size, reads_units_exactly) {
   static const struct {
     const char *text;

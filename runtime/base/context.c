@@ -168,20 +168,6 @@ int64_t plim_now_ns(void) {
   return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
 }
 
-int64_t plim_add_bytes(int64_t a, int64_t b) {
-  return a < 0 || b < 0 || a > INT64_MAX - b ? -1 : a + b;
-}
-
-int64_t plim_mul_bytes(int64_t a, int64_t b) {
-  if (a < 0 || b < 0) return -1;
-  return b != 0 && a > INT64_MAX / b ? -1 : a * b;
-}
-
-int64_t plim_align_up(int64_t bytes, int64_t align) {
-  int64_t sum = plim_add_bytes(bytes, align - 1);
-  return sum < 0 ? -1 : sum - sum % align;
-}
-
 plim_status plim_check_options(plim_context *ctx, const char *type, size_t struct_bytes, size_t known) {
   if (struct_bytes == known) return PLIM_OK;
   return plim_fail(ctx, PLIM_EUSAGE, "a %s has struct_bytes %zu, and this library knows %zu: begin with %s_default()",

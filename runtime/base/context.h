@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/base/size.h"
 #include "runtime/base/status.h"
 
 #ifdef __cplusplus
@@ -93,12 +94,6 @@ plim_resize plim_context_resize;
 /* Monotonic clock, nanoseconds. */
 int64_t plim_now_ns(void);
 
-/* a + b and a * b of sizes; -1 on overflow, and when an operand is negative. */
-int64_t plim_add_bytes(int64_t a, int64_t b);
-int64_t plim_mul_bytes(int64_t a, int64_t b);
-/* Round up to a multiple of `align` > 0; -1 on overflow, and when `bytes` is negative. */
-int64_t plim_align_up(int64_t bytes, int64_t align);
-
 /* Return the status of `call` when it is a failure. */
 #define PLIM_TRY(call)                                      \
   do {                                                      \
@@ -112,8 +107,6 @@ int64_t plim_align_up(int64_t bytes, int64_t align);
     status = (call);                  \
     if (status != PLIM_OK) goto done; \
   } while (0)
-
-enum { PLIM_ALIGN = 512 }; /* buffers are aligned and rounded to this on every device */
 
 #ifdef __cplusplus
 }

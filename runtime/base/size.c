@@ -1,8 +1,26 @@
-/* Parsing and printing of sizes in integers: digits x unit / 10^decimals. */
+/* Checked arithmetic, and parsing and printing of sizes in integers: digits x unit / 10^decimals. */
 #include "runtime/base/size.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "runtime/base/context.h"
+
+int64_t plim_add_bytes(int64_t a, int64_t b) {
+  return a < 0 || b < 0 || a > INT64_MAX - b ? -1 : a + b;
+}
+
+int64_t plim_mul_bytes(int64_t a, int64_t b) {
+  if (a < 0 || b < 0) return -1;
+  return b != 0 && a > INT64_MAX / b ? -1 : a * b;
+}
+
+int64_t plim_align_up(int64_t bytes, int64_t align) {
+  int64_t sum = plim_add_bytes(bytes, align - 1);
+  return sum < 0 ? -1 : sum - sum % align;
+}
+
+/* ---- texts ---- */
 
 static const struct {
   const char *name;

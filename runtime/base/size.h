@@ -1,12 +1,27 @@
-/* Byte sizes as people write them: 96MiB, 1.5GiB, 500MB, 12345, 45%. */
+/* Byte sizes: sums and products that see overflow, alignment, and the texts that people write: 96MiB, 1.5GiB, 500MB,
+ * 12345, 45%. All functions are safe on any thread, plim_size_parse with a context of its own. */
 #ifndef PLIM_RUNTIME_BASE_SIZE_H
 #define PLIM_RUNTIME_BASE_SIZE_H
 
-#include "runtime/base/context.h"
+#include <stdint.h>
+
+#include "runtime/base/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct plim_context plim_context; /* runtime/base/context.h */
+
+enum { PLIM_ALIGN = 512 }; /* buffers are aligned and rounded to this on every device */
+
+/* a + b and a * b of sizes; -1 on overflow, and when an operand is negative. */
+int64_t plim_add_bytes(int64_t a, int64_t b);
+int64_t plim_mul_bytes(int64_t a, int64_t b);
+/* Round up to a multiple of `align` > 0; -1 on overflow, and when `bytes` is negative. */
+int64_t plim_align_up(int64_t bytes, int64_t align);
+
+/* ---- texts ---- */
 
 typedef struct plim_size {
   int64_t bytes;          /* -1: a percentage, percent / scale in percent */
