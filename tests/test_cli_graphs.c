@@ -316,6 +316,9 @@ Test(cli_graphs, no_option_of_effort_is_passed_over_in_silence) {
 /* With other planners it is tests of theirs that see to it; here the same command has to find what its refusal names.
  */
 Test(cli_graphs, moccasin_meets_the_smallest_budget_that_its_refusal_names) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   (void)plim_test_program("gen layered --ops 100 -o m.json");
   (void)plim_test_program("plan --graph m.json --no-cache --iterations 500 --planner moccasin --memory 1 --json");
   plim_test_expect(4, "does not fit");
