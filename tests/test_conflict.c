@@ -98,9 +98,9 @@ static void draw_uneven(uint64_t seed, plim_boxes *boxes, plim_box *box, int64_t
 
 Test(conflict, is_irreducible_by_all_offsets_with_gaps_alignments_and_fixed_boxes) {
 #ifdef PLIM_SANITIZED
-  const int cases = 100;
+  const uint64_t cases = 100;
 #else
-  const int cases = 400;
+  const uint64_t cases = 400;
 #endif
   ctx = plim_test_context();
   int at_once = 0, searched = 0;
@@ -131,7 +131,7 @@ Test(conflict, is_irreducible_by_all_offsets_with_gaps_alignments_and_fixed_boxe
     at_once += why.at_once;
     searched += !why.at_once;
   }
-  cr_assert(at_once > cases / 8 && searched > cases / 20, "%d and %d", at_once, searched);
+  cr_assert(at_once > (int)cases / 8 && searched > (int)cases / 20, "%d and %d", at_once, searched);
   plim_test_context_end(ctx);
 }
 

@@ -318,9 +318,9 @@ Test(cut, the_bound_never_falls_when_the_budget_does) {
 
 Test(cut, no_plan_of_a_larger_step_graph_is_faster_than_the_bound) {
 #ifdef PLIM_SANITIZED
-  const int graphs = 4;
+  const uint64_t graphs = 4;
 #else
-  const int graphs = 10;
+  const uint64_t graphs = 10;
 #endif
   int plans = 0;
   for (uint64_t seed = test_seed(1), end = seed + graphs; test_seed_at(seed) < end; seed++) {
@@ -343,7 +343,7 @@ Test(cut, no_plan_of_a_larger_step_graph_is_faster_than_the_bound) {
     plim_plan_free(all);
     planner_case_free(&c);
   }
-  cr_assert_geq(plans, graphs + graphs / 5);
+  cr_assert_geq(plans, (int)(graphs + graphs / 5));
 }
 
 /* No schedule of them is as fast as every op once within the budget: what they cannot prove the model proves for them.
