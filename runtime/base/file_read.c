@@ -112,8 +112,8 @@ static plim_status read_all(plim_context *ctx, const char *path, int fd, int64_t
 }
 
 plim_status plim_file_read(plim_context *ctx, const char *path, int64_t limit, char **data, int64_t *bytes) {
-  struct stat st;
-  int fd;
+  struct stat st = {.st_size = 0};
+  int fd = -1;
   if (plim_file_descriptor(path) >= 0) return read_named(ctx, path, limit, data, bytes);
   PLIM_TRY(open_regular(ctx, path, &fd, &st));
   plim_status status = read_all(ctx, path, fd, st.st_size, limit, data);
@@ -123,8 +123,8 @@ plim_status plim_file_read(plim_context *ctx, const char *path, int64_t limit, c
 }
 
 plim_status plim_file_open(plim_context *ctx, const char *path, FILE **out) {
-  struct stat st;
-  int fd;
+  struct stat st = {.st_size = 0};
+  int fd = -1;
   PLIM_TRY(open_regular(ctx, path, &fd, &st));
   FILE *file = fdopen(fd, "rb");
   if (!file) {
