@@ -140,25 +140,60 @@ static int walk_next_offer(plim_onednn_walk *w) {
   return plim_dnnl_offers_next(&w->offers) || walk_next_algorithm(w);
 }
 
-/* `ref` is 100 times slower than the rest; gemm (brgemm is another thing) allocates buffers in every call, and ncsp
- * (version 3), which runs other primitives inside, objects. Winograd's weight gradient allocates
- * 240 (threads + 1) bytes a call, 4 KiB and more with one thread: over the 1 KiB that an op's transient objects may
- * take, unless there are 2 or 3 threads. The weight gradient of a 1x1 convolution with a stride and fewer than 16 input
- * channels writes behind its scratchpad. */
-#ifdef __clang__
-enum { WINOGRAD_THREADS = 2 }; /* libomp's teams take as much once more */
-#else
-enum { WINOGRAD_THREADS = 3 };
-#endif
-static int refused(const plim_onednn_walk *w, const char *implementation) {
-  const char *gemm = strstr(implementation, "gemm");
-  int gemm_based = gemm && !(gemm - implementation >= 2 && strncmp(gemm - 2, "br", 2) == 0);
-  int few_channels = w->family->prop == dnnl_backward_weights && strstr(implementation, "1x1") &&
-                     w->op->in[1].dim[1] < 16 && (w->op->attrs.stride[0] > 1 || w->op->attrs.stride[1] > 1);
-  int winograd_gradient = strstr(implementation, "wino") && w->family->prop == dnnl_backward_weights;
-  return strncmp(implementation, "ref", 3) == 0 || gemm_based || strstr(implementation, "ncsp") || few_channels ||
-         (winograd_gradient && (w->threads < 2 || w->threads > WINOGRAD_THREADS));
+/* ---- implementations that are no variants ---- */
+
+static int is_gradient_of_weights(const plim_onednn_walk *w) {
+  return w->family->prop == dnnl_backward_weights;
 }
+
+/* 100 times slower than the rest. */
+static int is_reference(const plim_onednn_walk *w, const char *implementation) {
+  (void)w;
+  return strncmp(implementation, "ref", 3) == 0;
+}
+
+/* Allocates buffers in every call; brgemm does not. */
+static int is_gemm(const plim_onednn_walk *w, const char *implementation) {
+  const char *gemm = strstr(implementation, "gemm");
+  (void)w;
+  return gemm && !(gemm - implementation >= 2 && strncmp(gemm - 2, "br", 2) == 0);
+}
+
+/* Version 3: runs other primitives inside, and allocates objects in every call. */
+static int is_nested(const plim_onednn_walk *w, const char *implementation) {
+  (void)w;
+  return strstr(implementation, "ncsp") != NULL;
+}
+
+/* Allocates 240 (threads + 1) bytes a call, 4 KiB and more with one thread: over the 1 KiB that an op's transient
+ * objects may take, unless there are 2 or 3 threads. */
+static int is_winograd_gradient(const plim_onednn_walk *w, const char *implementation) {
+#ifdef __clang__
+  enum { WINOGRAD_THREADS = 2 }; /* libomp's teams take as much once more */
+#else
+  enum { WINOGRAD_THREADS = 3 };
+#endif
+  if (!is_gradient_of_weights(w) || !strstr(implementation, "wino")) return 0;
+  return w->threads < 2 || w->threads > WINOGRAD_THREADS;
+}
+
+/* Of fewer than 16 input channels, by one position with a stride: writes beyond its scratchpad. */
+static int is_strided_with_few_channels(const plim_onednn_walk *w, const char *implementation) {
+  if (!is_gradient_of_weights(w) || !strstr(implementation, "1x1") || w->op->in[1].dim[1] >= 16) return 0;
+  return w->op->attrs.stride[0] > 1 || w->op->attrs.stride[1] > 1;
+}
+
+static int (*const refusals[])(const plim_onednn_walk *, const char *) = {
+    is_reference, is_gemm, is_nested, is_winograd_gradient, is_strided_with_few_channels};
+
+static int is_refused(const plim_onednn_walk *w, const char *implementation) {
+  for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    if (refusals[i](w, implementation)) return 1;
+  }
+  return 0;
+}
+
+/* ---- names ---- */
 
 /* "onednn-direct-jit_1x1" out of ("direct", "jit_1x1:avx512_core"); Winograd has one implementation. */
 static void variant_name(const plim_onednn_walk *w, const char *implementation, char *name, size_t size) {
@@ -176,7 +211,7 @@ const char *plim_onednn_walk_next(plim_onednn_walk *w) {
   while (w->n_seen < PLIM_ONEDNN_VARIANTS && walk_next_offer(w)) {
     const char *implementation = NULL;
     if (dnnl_primitive_desc_query(w->offers.pd, dnnl_query_impl_info_str, 0, (void *)&implementation) != dnnl_success ||
-        refused(w, implementation)) {
+        is_refused(w, implementation)) {
       continue;
     }
     char *name = w->seen[w->n_seen];
