@@ -1,10 +1,6 @@
 /* Launches of batch norm. */
 #include "kernels/launch.h"
 
-static int is_like(const plim_shape *shape, const plim_shape *x) {
-  return k_is_valid(shape) && k_same_shape(shape, x);
-}
-
 /* One pass over memory with `planes` coefficients by channel, computed first. */
 static int apply(k_launch *launch, k_body coefficients, k_body pass, int planes) {
   k_call *call = &launch->call;
@@ -27,9 +23,9 @@ int k_launch_bn_apply(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *x = &op->in[0];
   if (op->n_in != (op->attrs.add ? 4 : 3) || op->n_out < 1 || op->n_out > (op->attrs.relu ? 2 : 1) || op->n_upd)
     return 0;
-  if (!k_is_valid(x) || !is_like(&op->out[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
+  if (!k_is_valid(x) || !k_is_like(&op->out[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
   if (!k_is_matrix(&op->in[1], 2, x->dim[1]) || !k_is_matrix(&op->in[2], 2, x->dim[1])) return 0;
-  if (op->attrs.add && !is_like(&op->in[3], x)) return 0;
+  if (op->attrs.add && !k_is_like(&op->in[3], x)) return 0;
   if (op->n_out == 2 && !k_is_mask(&op->out[1], x)) return 0;
   return apply(launch, K_BODY_bn_apply_coefficients, K_BODY_bn_apply, 1);
 }
@@ -47,7 +43,7 @@ int k_launch_bn_running(const plim_op_desc *op, k_launch *launch) {
 static int bwd_operands(const plim_op_desc *op, k_launch *launch, int plain) {
   const plim_shape *x = &op->in[1];
   if (op->n_in != plain + (op->attrs.relu ? 1 : 0) || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (!k_is_valid(x) || !is_like(&op->in[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
+  if (!k_is_valid(x) || !k_is_like(&op->in[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
   for (int i = 2; i < plain; i++) {
     if (!k_is_matrix(&op->in[i], 2, x->dim[1])) return 0;
   }
@@ -61,6 +57,6 @@ int k_launch_bn_bwd_reduce(const plim_op_desc *op, k_launch *launch) {
 }
 
 int k_launch_bn_bwd_apply(const plim_op_desc *op, k_launch *launch) {
-  if (!bwd_operands(op, launch, 5) || !is_like(&op->out[0], &op->in[1])) return 0;
+  if (!bwd_operands(op, launch, 5) || !k_is_like(&op->out[0], &op->in[1])) return 0;
   return apply(launch, K_BODY_bn_bwd_coefficients, K_BODY_bn_bwd_apply, 3);
 }

@@ -3,10 +3,6 @@
 
 enum { EXP_ELEMENTS = 2, PRODUCT_ELEMENTS = 8, DEPTH_MOST = 128 };
 
-static int is_like(const plim_shape *shape, const plim_shape *main) {
-  return k_is_valid(shape) && k_same_shape(shape, main);
-}
-
 static int counts(const plim_op_desc *op, int in_least, int in_most, int out) {
   return op->n_in >= in_least && op->n_in <= in_most && op->n_out == out && op->n_upd == 0;
 }
@@ -33,7 +29,7 @@ static int activation(const plim_op_desc *op, k_body body, int inputs, k_launch 
   const plim_shape *y = &op->out[0];
   if (!counts(op, inputs, inputs, 1) || !k_is_valid(y)) return 0;
   for (int i = 0; i < inputs; i++) {
-    if (!is_like(&op->in[i], y)) return 0;
+    if (!k_is_like(&op->in[i], y)) return 0;
   }
   launch->call.elements = plim_shape_elements(y);
   k_launch_add_phase(launch, body, k_tiles(launch->call.elements, body), EXP_ELEMENTS * (double)launch->call.elements);
@@ -65,7 +61,7 @@ static int rows_of(const plim_shape *x, k_launch *launch) {
 
 static int norm(const plim_op_desc *op, k_body body, int planes, k_launch *launch) {
   const plim_shape *x = &op->in[0];
-  if (!counts(op, 2, 2, 1) || !rows_of(x, launch) || !is_like(&op->out[0], x)) return 0;
+  if (!counts(op, 2, 2, 1) || !rows_of(x, launch) || !k_is_like(&op->out[0], x)) return 0;
   if (!is_affine(&op->in[1], x->dim[1], planes)) return 0;
   k_launch_add_phase(launch, body, k_tiles(x->dim[0], body), k_view_elements(&launch->call.x));
   return 1;
@@ -74,7 +70,8 @@ static int norm(const plim_op_desc *op, k_body body, int planes, k_launch *launc
 static int norm_bwd(const plim_op_desc *op, k_body body, k_body combine, int planes, k_launch *launch) {
   const plim_shape *dy = &op->in[0];
   k_call *call = &launch->call;
-  if (!counts(op, 3, 3, 2) || !rows_of(dy, launch) || !is_like(&op->in[1], dy) || !is_like(&op->out[0], dy)) return 0;
+  if (!counts(op, 3, 3, 2) || !rows_of(dy, launch) || !k_is_like(&op->in[1], dy) || !k_is_like(&op->out[0], dy))
+    return 0;
   if (!is_affine(&op->in[2], dy->dim[1], planes) || !is_affine(&op->out[1], dy->dim[1], planes)) return 0;
   call->chunk = k_tile(body);
   call->chunks = k_tiles(dy->dim[0], body);
@@ -123,7 +120,7 @@ int k_launch_embedding_bwd(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *dy = &op->in[0], *dtable = &op->out[0];
   if (op->n_out < 1 || op->n_out > 2 || !counts(op, 2, 3, op->n_out)) return 0;
   if (!tables(dy, &op->in[1], dtable, launch)) return 0;
-  if (op->n_in == 3 && !is_like(&op->in[2], dtable)) return 0;
+  if (op->n_in == 3 && !k_is_like(&op->in[2], dtable)) return 0;
   if (op->n_out == 2 && !is_block(&op->out[1], dy->dim[1], dy->dim[2], 0)) return 0;
   const k_view *x = &launch->call.x;
   k_launch_add_phase(launch, K_BODY_embedding_bwd, k_tiles(dtable->dim[0], K_BODY_embedding_bwd), k_view_elements(x));
@@ -159,7 +156,7 @@ int k_launch_attention(const plim_op_desc *op, k_launch *launch) {
 int k_launch_attention_bwd(const plim_op_desc *op, k_launch *launch) {
   const k_view *y = &launch->call.y;
   if (!counts(op, 4, 4, 1) || !heads(&op->in[1], &op->in[2], &op->in[3], launch)) return 0;
-  if (!is_like(&op->in[0], &op->in[2]) || !is_like(&op->out[0], &op->in[1])) return 0;
+  if (!k_is_like(&op->in[0], &op->in[2]) || !k_is_like(&op->out[0], &op->in[1])) return 0;
   if (launch->call.type != K_TYPE_FLOAT) {
     launch->workspace_bytes = 2 * y->n * y->spatial * y->channels * (int64_t)sizeof(float);
   }
@@ -195,7 +192,7 @@ int k_launch_linear_xent(const plim_op_desc *op, k_launch *launch) {
 int k_launch_linear_xent_bwd(const plim_op_desc *op, k_launch *launch) {
   const k_call *call = &launch->call;
   if (!counts(op, 4, 4, 2) || !words(op, launch) || !is_vector(&op->in[3], call->x.n)) return 0;
-  if (!is_like(&op->out[0], &op->in[0]) || !is_like(&op->out[1], &op->in[2])) return 0;
+  if (!k_is_like(&op->out[0], &op->in[0]) || !k_is_like(&op->out[1], &op->in[2])) return 0;
   launch->workspace_bytes = (int64_t)sizeof(float);
   if (call->type != K_TYPE_FLOAT) {
     if (!fits(call->x.n, call->y.channels)) return 0;
@@ -215,7 +212,7 @@ static int adam(const plim_op_desc *op, k_body body, k_launch *launch) {
   if (op->n_in < 2 || op->n_in > 3 || op->n_out != 0 || op->n_upd != 3 || !k_is_valid(grad)) return 0;
   if (!is_vector(&op->in[1], 8) || (op->n_in == 3 && !is_vector(&op->in[2], 1))) return 0;
   for (int i = 0; i < 3; i++) {
-    if (!is_like(&op->upd[i], grad)) return 0;
+    if (!k_is_like(&op->upd[i], grad)) return 0;
   }
   launch->call.elements = plim_shape_elements(grad);
   k_launch_add_phase(launch, body, k_tiles(launch->call.elements, body), 2 * (double)launch->call.elements);
