@@ -79,6 +79,19 @@ int k_is_mask(const plim_shape *mask, const plim_shape *shape) {
   return k_is_like(mask, shape);
 }
 
+int k_windows_fit(const plim_attrs *a, const plim_shape *x, const plim_shape *y) {
+  for (int i = 0; i < 2; i++) {
+    const int64_t kernel = a->kernel[i], stride = a->stride[i], pad = a->pad[i];
+    if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel || x->dim[2 + i] + 2 * pad < kernel) return 0;
+    if (y->dim[2 + i] != (x->dim[2 + i] + 2 * pad - kernel) / stride + 1) return 0;
+  }
+  return x->dim[0] == y->dim[0];
+}
+
+int k_is_image(const plim_shape *shape) {
+  return k_is_valid(shape) && shape->rank == 4;
+}
+
 int k_view_make(const plim_shape *shape, k_view *view) {
   if (plim_shape_elements(shape) < 0 || (shape->rank != 4 && (shape->rank != 2 || shape->layout != PLIM_FLAT)))
     return 0;

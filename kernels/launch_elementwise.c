@@ -64,18 +64,3 @@ int k_launch_cast(const plim_op_desc *op, k_launch *launch) {
   if (!k_is_valid(x) || !k_is_like(&op->out[0], x)) return 0;
   return elementwise(x, K_BODY_cast, launch);
 }
-
-int k_launch_image(const plim_op_desc *op, k_launch *launch) {
-  const plim_shape *image = &op->in[0], *y = &op->out[0];
-  if (op->n_in != 1 || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (!k_is_valid(image) || image->layout != PLIM_NHWC || !k_is_valid(y) || y->rank != 4) return 0;
-  for (int i = 0; i < 4; i++) {
-    if (image->dim[i] != y->dim[i]) return 0;
-  }
-  if (y->dim[1] > 4 || !k_view_make(y, &launch->call.y)) return 0;
-  k_call *call = &launch->call;
-  call->chunk = k_tile(K_BODY_image);
-  call->parts = k_tiles(call->y.spatial, K_BODY_image);
-  k_launch_add_phase(launch, K_BODY_image, call->y.n * call->parts, k_view_elements(&call->y));
-  return 1;
-}
