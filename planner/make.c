@@ -6,11 +6,25 @@
  * With options->front_folder, the plan front on disk is read before and written after. */
 #include "planner/make.h"
 #include "planner/paging/paging.h"
+#include "planner/plan_base.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 
 plim_plan_options plim_plan_options_default(void) {
   return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
+}
+
+/* A cancel ends it only where nothing was found. */
+static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
+  plim_context *ctx = inc->problem->ctx;
+  int by_caller = plim_context_cancelled(ctx); /* else a deadline ended the strategy */
+  if (status == PLIM_ECANCEL && (inc->found || !by_caller)) return PLIM_OK;
+  if (status == PLIM_ECANCEL && inc->budget_bytes < INT64_MAX) {
+    return plim_fail(ctx, status, "planning was cancelled before a plan within %lld bytes was found",
+                     (long long)inc->budget_bytes);
+  }
+  if (status == PLIM_ECANCEL) return plim_fail(ctx, status, "planning was cancelled before a plan was found");
+  return status;
 }
 
 /* `front` NULL: none. It is saved to `file` also when no plan was found, since a larger budget may use its points. */
@@ -23,14 +37,7 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
   status = plim_strategy_run(inc, strategy, front, &kept);
   if (options->from_front) *options->from_front = kept;
-  int by_caller = plim_context_cancelled(problem->ctx); /* else a deadline ended the strategy */
-  if (status == PLIM_ECANCEL && (inc->found || !by_caller)) status = PLIM_OK;
-  if (status == PLIM_ECANCEL && inc->budget_bytes < INT64_MAX) {
-    status = plim_fail(problem->ctx, status, "planning was cancelled before a plan within %lld bytes was found",
-                       (long long)inc->budget_bytes);
-  } else if (status == PLIM_ECANCEL) {
-    status = plim_fail(problem->ctx, status, "planning was cancelled before a plan was found");
-  }
+  status = end_strategy(inc, status);
   if (status == PLIM_OK && front) status = plim_front_save(file, front);
   if (status == PLIM_OK && !inc->found) status = plim_incumbent_submit_smallest(inc, front);
   if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, strategy->name);
@@ -86,4 +93,48 @@ plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const
   keep.planner = "keep-all";
   keep.budget_bytes = INT64_MAX;
   return plim_plan_make(ctx, graph, profile, &keep, out);
+}
+
+/* A plan by a strategy of that name. `enough_bytes`, `known_ns`: of the incumbent. */
+static plim_status make_base(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, const char *name, int64_t enough_bytes, int64_t known_ns,
+                             plim_plan **out) {
+  const plim_strategy *strategy = NULL;
+  plim_problem *problem = NULL;
+  plim_incumbent *inc = NULL;
+  plim_plan_class plan_class;
+  plim_status status;
+  int32_t kept;
+  PLIM_CHECK(plim_strategy_find(ctx, name, &strategy));
+  PLIM_CHECK(plim_strategy_class(ctx, strategy, options->order, &plan_class));
+  PLIM_CHECK(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
+  PLIM_CHECK(plim_incumbent_begin(problem, options, &inc));
+  plim_incumbent_accept(inc, enough_bytes, known_ns);
+  PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, strategy, NULL, &kept)));
+  if (!inc->found) {
+    status = plim_fail(ctx, PLIM_ENOFIT, "no plan within %lld bytes was found", (long long)inc->budget_bytes);
+    goto done;
+  }
+  PLIM_CHECK(plim_incumbent_emit(inc, strategy->name, out));
+done:
+  plim_incumbent_end(inc);
+  plim_problem_free(problem);
+  return status;
+}
+
+plim_status plim_plan_once(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                           const plim_plan_options *options, plim_plan **out) {
+  plim_plan_options once = *options;
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  int64_t enough_bytes = options->budget_bytes < INT64_MAX ? options->budget_bytes : 0;
+  once.budget_bytes = INT64_MAX;
+  plim_status status = make_base(ctx, graph, profile, &once, "keep-all", enough_bytes, INT64_MAX, out);
+  return plim_effort_end(ctx, outer_ns, status);
+}
+
+plim_status plim_plan_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, int64_t known_ns, plim_plan **out) {
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  plim_status status = make_base(ctx, graph, profile, options, options->planner, 0, known_ns, out);
+  return plim_effort_end(ctx, outer_ns, status);
 }

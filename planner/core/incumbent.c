@@ -34,6 +34,7 @@ plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_op
                           .best = {.ctx = ctx},
                           .conflict = {.ctx = ctx},
                           .conflict_bytes = INT64_MAX,
+                          .known_ns = INT64_MAX,
                           .best_ns = INT64_MAX,
                           .best_bytes = INT64_MAX,
                           .least_bytes = INT64_MAX};
@@ -69,6 +70,11 @@ void plim_incumbent_seek_min_memory(plim_incumbent *inc, int64_t target_bytes, i
 
 void plim_incumbent_start_at(plim_incumbent *inc, int64_t started_ns) {
   inc->started_ns = started_ns;
+}
+
+void plim_incumbent_accept(plim_incumbent *inc, int64_t enough_bytes, int64_t known_ns) {
+  inc->enough_bytes = enough_bytes;
+  inc->known_ns = known_ns;
 }
 
 void plim_incumbent_share_keep_all(plim_incumbent *inc, const plim_schedule *keep_all) {
@@ -159,7 +165,7 @@ int plim_incumbent_proved(const plim_incumbent *inc) {
 }
 
 int plim_incumbent_decided(const plim_incumbent *inc) {
-  return inc->bound_ns == INT64_MAX || plim_incumbent_proved(inc);
+  return inc->bound_ns >= inc->known_ns || plim_incumbent_proved(inc);
 }
 
 plim_status plim_incumbent_best_so_far(const plim_incumbent *inc, plim_status status) {
@@ -203,7 +209,8 @@ static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule)
 static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort, int64_t *bytes) {
   *bytes = inc->timeline->peak_bytes;
   if (inc->options->unpacked || *bytes > inc->budget_bytes) return PLIM_OK;
-  int64_t target = inc->budget_bytes < INT64_MAX ? inc->budget_bytes : 0;
+  int64_t target = inc->budget_bytes < INT64_MAX ? inc->budget_bytes : inc->enough_bytes;
+  if (inc->enough_bytes > 0 && *bytes > inc->enough_bytes) effort = 0;
   PLIM_TRY(plim_place(&inc->placement, inc->timeline, schedule, target, effort));
   *bytes = inc->placement.packed_bytes;
   if (*bytes <= inc->budget_bytes || effort == 0 || effort > MOST_EFFORT_MIN_MEMORY || inc->found) return PLIM_OK;

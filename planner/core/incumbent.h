@@ -26,6 +26,7 @@ typedef struct plim_incumbent {
   int32_t min_memory;               /* 0: find the fastest plan that fits; 1: find the plan of fewest bytes */
   int64_t target_bytes;             /* with min_memory: stop at this many bytes; 0: at the proved least */
   int32_t quick;                    /* with min_memory, 1: only the first rounds of the search */
+  int64_t enough_bytes, known_ns;   /* see plim_incumbent_accept */
   int32_t most_runs;  /* searches run no op more often; 0: no limit. Not checked for schedules that are submitted */
   int64_t started_ns; /* by plim_now_ns; options->time_limit_ns counts from here */
   /* what is proved */
@@ -67,6 +68,12 @@ void plim_incumbent_seek_min_memory(plim_incumbent *incumbent, int64_t target_by
 
 /* The time limit counts from that moment, by plim_now_ns. Without the call it counts from plim_incumbent_begin. */
 void plim_incumbent_start_at(plim_incumbent *incumbent, int64_t started_ns);
+
+/* Less than the best is accepted.
+ *   enough_bytes  without a budget: packing ends at this size, and where the peak is above it, at the first-fit orders;
+ *                 0: as small as possible
+ *   known_ns      the search ends where no plan takes less; INT64_MAX: where its best is proved */
+void plim_incumbent_accept(plim_incumbent *incumbent, int64_t enough_bytes, int64_t known_ns);
 
 /* Use what other calls for this problem know. All three are borrowed; NULL: none. */
 void plim_incumbent_share_keep_all(plim_incumbent *incumbent, const plim_schedule *keep_all);

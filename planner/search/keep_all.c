@@ -2,7 +2,8 @@
  *
  * Annealing moves first runs. Its limit is always a little below the lowest peak so far. Each new lowest schedule is
  * packed, with more effort now and then and at the end. In a long graph only the latter, since a packing takes as long
- * there as all moves between two of them. The search ends at the lower bound on bytes: no order has a lower peak.
+ * there as all moves between two of them. The search ends at the lower bound on bytes: no order has a lower peak. With
+ * incumbent->enough_bytes it ends at a packing within them, and no peak above them is packed before the end.
  * Deterministic without a time limit. */
 #include "planner/search/searches.h"
 
@@ -26,16 +27,24 @@ static plim_status submit_well(plim_incumbent *inc, const plim_schedule *schedul
   return plim_incumbent_submit(inc, schedule, tuning.keep_all.effort_strong, NULL);
 }
 
+/* Where the caller has said which bytes are enough: is the best within them? */
+static int is_enough(const plim_incumbent *inc) {
+  return inc->enough_bytes > 0 && inc->best_bytes <= inc->enough_bytes;
+}
+
 static plim_status on_fit(void *user, plim_anneal *a) {
   keeper *k = user;
   PLIM_TRY(plim_track_store(a->mover.track, &k->schedule));
-  int strong = a->done >= k->next_strong;
-  a->mover.limit = plim_track_peak(a->mover.track) - 1;
+  int64_t peak = plim_track_peak(a->mover.track), enough = k->inc->enough_bytes;
+  int strong = a->done >= k->next_strong, far = enough > 0 && peak > enough;
+  a->mover.limit = peak - 1;
   a->stop = a->mover.limit < k->bound_bytes;
-  if (!strong && k->inc->problem->n_ops > PLIM_LONG_OPS) return PLIM_OK;
+  if (far || (!strong && k->inc->problem->n_ops > PLIM_LONG_OPS)) return PLIM_OK;
   if (strong) k->next_strong = a->done + tuning.keep_all.moves_between_strong * (int64_t)k->inc->problem->n_ops;
-  return plim_incumbent_submit(k->inc, &k->schedule,
-                               strong ? tuning.keep_all.effort_strong : tuning.keep_all.effort_quick, NULL);
+  PLIM_TRY(plim_incumbent_submit(k->inc, &k->schedule,
+                                 strong ? tuning.keep_all.effort_strong : tuning.keep_all.effort_quick, NULL));
+  a->stop |= is_enough(k->inc);
+  return PLIM_OK;
 }
 
 static plim_status improve_order(keeper *k) {
@@ -67,7 +76,7 @@ static plim_status run(plim_incumbent *inc) {
   k.bound_bytes = plim_bound_bytes(inc->problem, &op);
   plim_status status = plim_schedule_program_order(inc->problem, &k.schedule);
   if (status == PLIM_OK) status = submit_well(inc, &k.schedule);
-  int may_improve = !inc->problem->fixed_order && !plim_effort_over(inc->problem->ctx, 0);
+  int may_improve = !inc->problem->fixed_order && !is_enough(inc) && !plim_effort_over(inc->problem->ctx, 0);
   if (status == PLIM_OK && may_improve) status = improve_order(&k);
   plim_schedule_free(&k.schedule);
   return status;
