@@ -77,11 +77,9 @@ static int make_plan(rig *r, uint64_t seed, int slack_percent, const char *space
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
   status = plim_plan_check(r->ctx, r->paged->paged, sequential);
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
-  plim_page_lower_options options = {.name = space,
-                                     .budget_bytes = INT64_MAX,
-                                     .page_budget_bytes = INT64_MAX,
-                                     .keep_all_ns = sequential->keep_all_ns,
-                                     .effort = 20};
+  const plim_paging paging = {.space = space, .budget_bytes = INT64_MAX};
+  plim_page_lower_options options = {
+      .paging = &paging, .budget_bytes = INT64_MAX, .keep_all_ns = sequential->keep_all_ns, .effort = 20};
   if (slack_percent > 0) options.budget_bytes = sequential->arena_bytes * slack_percent / 100;
   status = plim_page_lower(r->paged, sequential, &options, &r->plan);
   plim_plan_free(sequential);

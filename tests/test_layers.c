@@ -38,7 +38,7 @@ static const layer layers[] = {
     {"planner/search/", {CORE, "planner/profile/", "planner/chain/", "planner/search/"}},
     {"planner/solvers/", {BASE, "planner/solvers/"}},
     {"planner/spaces/", {GRAPH, "planner/solvers/", "planner/spaces/"}},
-    {"planner/paging/", {GRAPH, "planner/planner.h", "planner/pack/", "planner/paging/"}},
+    {"planner/paging/", {GRAPH, "planner/planner.h", "planner/plan_base.h", "planner/pack/", "planner/paging/"}},
     {"planner/exact/", {CORE, "planner/solvers/", "planner/exact/"}},
     {"planner/strategies/",
      {CORE, "planner_hash.h" /* generated */, "runtime/arena/", "planner/profile/", "planner/bound/", "planner/chain/",

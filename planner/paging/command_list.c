@@ -54,6 +54,18 @@ void plim_list_add_use(plim_command_list *l, int32_t buffer, int32_t writes) {
   l->use[l->n_uses++] = (plim_list_use){buffer, l->n, writes};
 }
 
+void plim_list_add_uses(plim_command_list *l, int32_t n, const int32_t *storage, const int32_t *buffer,
+                        int32_t writes) {
+  for (int32_t i = 0; i < n; i++) {
+    if (buffer[storage[i]] >= 0) plim_list_add_use(l, buffer[storage[i]], writes);
+  }
+}
+
+void plim_list_overwrite(plim_command_list *l, int32_t in, int32_t out) {
+  l->buffer[in].over = l->n;
+  l->buffer[out].box = l->buffer[in].box;
+}
+
 /* ---- lifetimes ---- */
 
 static void set_lifetimes(plim_command_list *l) {
@@ -260,16 +272,35 @@ static int32_t make_boxes(const plim_command_list *l, int32_t space, plim_box *b
   return n;
 }
 
+/* Most live bytes of boxes at one place. */
+static plim_status find_peak(const plim_command_list *l, int32_t n, const plim_box *box, int64_t *peak_bytes) {
+  int64_t *live = NULL, places = (int64_t)l->n + 2, now = 0;
+  PLIM_TRY(plim_allocate(l->ctx, places, sizeof *live, &live));
+  *peak_bytes = 0;
+  for (int32_t i = 0; i < n; i++) {
+    live[box[i].begin] += box[i].bytes;
+    live[box[i].end] -= box[i].bytes;
+  }
+  for (int64_t i = 0; i < places; i++) {
+    now += live[i];
+    if (now > *peak_bytes) *peak_bytes = now;
+  }
+  plim_release(l->ctx, live, places, sizeof *live);
+  return PLIM_OK;
+}
+
 plim_status plim_list_pack(plim_command_list *l, int32_t space, int64_t budget_bytes, int32_t effort, int *fits) {
   plim_box *box = NULL;
   int32_t *box_at = NULL;
-  int64_t *offset = NULL, packed_bytes = 0, target = budget_bytes < INT64_MAX ? budget_bytes : 0;
+  int64_t *offset = NULL, packed_bytes = 0, peak_bytes, target = budget_bytes < INT64_MAX ? budget_bytes : 0;
   plim_status status;
   *fits = 0;
   PLIM_CHECK(plim_allocate(l->ctx, l->n_buffers, sizeof *box, &box));
   PLIM_CHECK(plim_allocate(l->ctx, l->n_buffers, sizeof *box_at, &box_at));
   PLIM_CHECK(plim_allocate(l->ctx, l->n_buffers, sizeof *offset, &offset));
   int32_t n = make_boxes(l, space, box, box_at);
+  PLIM_CHECK(find_peak(l, n, box, &peak_bytes));
+  if (peak_bytes > budget_bytes) goto done;
   if (n > 0) status = plim_pack(l->ctx, n, box, PLIM_ALIGN, target, effort, offset, &packed_bytes, NULL);
   if (status == PLIM_ECANCEL && !plim_context_cancelled(l->ctx)) {
     status = PLIM_OK;

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "planner/paging/paging.h"
+#include "planner/paging/paging_tuning.h"
 #include "runtime/graph/check.h"
 
-enum { QUEUE_OUT = 1, QUEUE_IN = 2, SPACES = 2, PACK_EFFORT = 200 };
+enum { QUEUE_OUT = 1, QUEUE_IN = 2, SPACES = 2 };
 
 /* ---- the graph without them ---- */
 
@@ -168,11 +169,6 @@ typedef struct homing {
   int32_t *home;        /* [n_storages] buffer at home; -1: in the arena */
 } homing;
 
-static int64_t link_ns(const plim_paging *o, int in, int64_t bytes) {
-  double ns = (double)bytes / o->bytes_per_ns[in];
-  return o->latency_ns[in] + (ns < 0x1p53 ? (int64_t)ns : INT64_C(1) << 53);
-}
-
 /* Homes lie one after another from the start of the page space, in every step of a program. */
 static void add_homes(homing *h) {
   int64_t offset = 0;
@@ -196,7 +192,7 @@ static void add_home_copy(homing *h, int32_t s, int in, int64_t offset) {
   if (in) h->now[0][s] = plim_list_add_buffer(&h->list, s, 0, h->list.n, bytes, offset);
   plim_list_add_use(&h->list, in ? h->home[s] : h->now[0][s], 0);
   plim_list_add_use(&h->list, in ? h->now[0][s] : h->home[s], 1);
-  (void)plim_list_add(&h->list, &step, link_ns(h->o, in, h->g->storage[s].bytes));
+  (void)plim_list_add(&h->list, &step, plim_paging_link_ns(h->o, in, h->g->storage[s].bytes));
 }
 
 static int64_t workspace_offset(const plim_plan *plan, int32_t begin, int32_t end) {
@@ -225,21 +221,12 @@ static void begin_buffer(homing *h, int32_t i, int64_t away) {
   h->now[b->space][s] = id;
 }
 
-static void use_storages(homing *h, int32_t n, const int32_t *storage, int32_t writes) {
-  for (int32_t i = 0; i < n; i++) {
-    int32_t id = h->now[0][storage[i]];
-    if (id >= 0) plim_list_add_use(&h->list, id, writes);
-  }
-}
-
 /* Inputs that a run writes over end there, and their outputs have their boxes. */
 static void take_pairs(homing *h, const plim_step *step, const plim_op *op) {
   for (int32_t i = 0; i < step->n_pairs; i++) {
     int32_t in = h->now[0][h->g->value[op->in[step->pair[i].in]].storage];
     int32_t out = h->now[0][h->g->value[op->out[step->pair[i].out]].storage];
-    if (in < 0 || out < 0) continue;
-    h->list.buffer[in].over = h->list.n;
-    h->list.buffer[out].box = h->list.buffer[in].box;
+    if (in >= 0 && out >= 0) plim_list_overwrite(&h->list, in, out);
   }
 }
 
@@ -252,9 +239,9 @@ static void add_run(homing *h, const plim_step *step, int32_t begin, int32_t end
     offset += plim_align_up(h->g->storage[op->updates[i]].bytes, PLIM_ALIGN);
   }
   for (int32_t i = begin; i < end; i++) begin_buffer(h, i, away);
-  use_storages(h, op->n_reads, op->reads, 0);
-  use_storages(h, op->n_writes, op->writes, 1);
-  use_storages(h, op->n_updates, op->updates, 1);
+  plim_list_add_uses(&h->list, op->n_reads, op->reads, h->now[0], 0);
+  plim_list_add_uses(&h->list, op->n_writes, op->writes, h->now[0], 1);
+  plim_list_add_uses(&h->list, op->n_updates, op->updates, h->now[0], 1);
   if (h->list.status == PLIM_OK) take_pairs(h, step, op);
   (void)plim_list_add(&h->list, step, h->plan->variant[step->variant].variant.time_ns);
   for (int32_t i = 0; i < op->n_updates; i++) {
@@ -323,11 +310,11 @@ static plim_status finish(homing *h, int64_t budget_bytes, int64_t keep_all_ns, 
     PLIM_TRY(plim_list_begin(&h->list));
     if (spreads) {
       PLIM_TRY(plim_list_spread(&h->list, SPACES, computes, limit));
-      PLIM_TRY(plim_list_pack(&h->list, 0, budget_bytes, PACK_EFFORT, &fits));
+      PLIM_TRY(plim_list_pack(&h->list, 0, budget_bytes, tuning.lower.effort, &fits));
     } else {
       fits = 1;
     }
-    if (fits) PLIM_TRY(plim_list_pack(&h->list, 1, h->o->budget_bytes, PACK_EFFORT, &fits));
+    if (fits) PLIM_TRY(plim_list_pack(&h->list, 1, h->o->budget_bytes, tuning.lower.effort, &fits));
   }
   if (fits) return draft_plan(h, budget_bytes, keep_all_ns, out);
   return plim_fail(h->list.ctx, PLIM_ENOFIT, "%s has less than the %lld bytes of the optimizer's state and what pages",
@@ -352,8 +339,8 @@ done:
 }
 
 plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_profile *profile,
-                           const plim_plan_options *options, int64_t keep_all_ns, plim_plan_maker *make,
-                           plim_plan **out) {
+                           const plim_plan_options *options, int64_t keep_all_ns, int64_t known_ns,
+                           plim_plan_maker *make, plim_plan **out) {
   plim_paging rest = *options->paging;
   plim_plan_options inner = *options;
   plim_graph *graph = NULL;
@@ -368,7 +355,7 @@ plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_pr
   inner.paging = rest.homes > 0 ? NULL : &rest;
   inner.known = NULL;
   PLIM_CHECK(reduce(ctx, options->paging, g, profile, &graph, &reduced));
-  PLIM_CHECK(make(ctx, graph, reduced, &inner, &plan));
+  PLIM_CHECK(make(ctx, graph, reduced, &inner, known_ns, &plan));
   PLIM_CHECK(lower(ctx, g, plan, options->paging, options->budget_bytes, keep_all_ns, &lowered));
   PLIM_CHECK(plim_plan_check(ctx, g, lowered));
   *out = lowered;

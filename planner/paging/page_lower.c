@@ -1,6 +1,7 @@
 /* Lowering: from a plan of the graph with paging to a list of commands, to orders in which its copies are spread, and
  * to the fastest plan of them. */
 #include "planner/paging/paging.h"
+#include "planner/paging/paging_tuning.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@ typedef struct lowering {
   plim_command_list list;
   int32_t merged;
   int32_t *buffer_of;         /* [plan->n_buffers] */
-  int32_t *latest;            /* [paged storages] buffer of the plan that began last */
+  int32_t *latest;            /* [paged storages] buffer of the list that began last; -1: none */
   int32_t *current;           /* [storages] buffer in the arena that began last */
   int32_t *paged_out;         /* [p->n] buffer in the page space; -1: none */
   plim_plan_variant *variant; /* [plan->n_variants] of the plan to be */
@@ -37,11 +38,10 @@ static plim_status begin_buffer(lowering *l, int32_t i, int32_t j, int in_place,
     return PLIM_OK;
   }
   int32_t storage = l->p->storage[b->storage], before = l->current[storage];
-  l->latest[b->storage] = i;
   for (int32_t k = 0; before >= 0 && k < i; k++) {
     if (l->buffer_of[k] != before || l->plan->buffer[k].end <= j) continue;
     if (in_place) return fail_twice(l, storage);
-    l->buffer_of[i] = before;
+    l->buffer_of[i] = l->latest[b->storage] = before;
     l->merged = 1;
     *begun = 0;
     return PLIM_OK;
@@ -50,31 +50,19 @@ static plim_status begin_buffer(lowering *l, int32_t i, int32_t j, int in_place,
   l->buffer_of[i] = plim_list_add_buffer(&l->list, storage, 0, from_outside ? -1 : l->list.n, b->bytes, b->offset);
   PLIM_TRY(l->list.status);
   l->list.buffer[l->buffer_of[i]].stays = plim_role_persistent(g->storage[storage].role);
-  l->current[storage] = l->buffer_of[i];
+  l->current[storage] = l->latest[b->storage] = l->buffer_of[i];
   return PLIM_OK;
-}
-
-static int32_t buffer_now(const lowering *l, int32_t storage) {
-  return l->latest[storage] < 0 ? -1 : l->buffer_of[l->latest[storage]];
-}
-
-static void use_storages(lowering *l, int32_t n, const int32_t *storage, int32_t writes) {
-  for (int32_t i = 0; i < n; i++) {
-    int32_t b = buffer_now(l, storage[i]);
-    if (b >= 0) plim_list_add_use(&l->list, b, writes);
-  }
 }
 
 /* Inputs that the step writes over: they end here, and their outputs have their boxes. */
 static plim_status take_pairs(lowering *l, const plim_step *step, const plim_op *op, const int32_t *old) {
   const plim_graph *g = l->p->paged;
   for (int32_t i = 0; i < step->n_pairs; i++) {
-    int32_t in = old[i], out = buffer_now(l, g->value[op->out[step->pair[i].out]].storage);
+    int32_t in = old[i], out = l->latest[g->value[op->out[step->pair[i].out]].storage];
     if (in < 0 || out < 0 || l->list.buffer[in].over >= 0) {
       return fail_twice(l, l->p->storage[g->value[op->in[step->pair[i].in]].storage]);
     }
-    l->list.buffer[in].over = l->list.n;
-    l->list.buffer[out].box = l->list.buffer[in].box;
+    plim_list_overwrite(&l->list, in, out);
   }
   return PLIM_OK;
 }
@@ -91,17 +79,19 @@ static plim_status add_run(lowering *l, int32_t j, int32_t begin, int32_t end) {
   const plim_op *op = &l->p->paged->op[step.op];
   int32_t old[PLIM_OP_MAX_OUT] = {0}, begun;
   for (int32_t i = 0; i < step.n_pairs; i++) {
-    old[i] = buffer_now(l, l->p->paged->value[op->in[step.pair[i].in]].storage);
+    old[i] = l->latest[l->p->paged->value[op->in[step.pair[i].in]].storage];
   }
-  use_storages(l, op->n_reads, op->reads, 0);
+  plim_list_add_uses(&l->list, op->n_reads, op->reads, l->latest, 0);
   for (int32_t i = begin; i < end; i++) {
     int in_place = is_pair_output(l->p->paged, &step, op, l->plan->buffer[i].storage);
     PLIM_TRY(begin_buffer(l, i, j, in_place, &begun));
     if (l->plan->buffer[i].storage < 0) plim_list_add_use(&l->list, l->buffer_of[i], 1);
   }
-  if (j == 0) use_storages(l, op->n_reads, op->reads, 0); /* what is there from the start began just now */
-  use_storages(l, op->n_writes, op->writes, 1);
-  use_storages(l, op->n_updates, op->updates, 1);
+  if (j == 0)
+    plim_list_add_uses(&l->list, op->n_reads, op->reads, l->latest,
+                       0); /* what is there from the start began just now */
+  plim_list_add_uses(&l->list, op->n_writes, op->writes, l->latest, 1);
+  plim_list_add_uses(&l->list, op->n_updates, op->updates, l->latest, 1);
   PLIM_TRY(l->list.status);
   PLIM_TRY(take_pairs(l, &step, op, old));
   step.op = l->p->op[step.op];
@@ -121,7 +111,7 @@ static void add_out(lowering *l, int32_t choice) {
   const plim_page_choice *c = &l->p->choice[choice];
   if (l->paged_out[choice] >= 0) return;
   int64_t bytes = plim_align_up(l->p->graph->storage[c->storage].bytes, PLIM_ALIGN);
-  plim_list_add_use(&l->list, buffer_now(l, c->storage), 0);
+  plim_list_add_use(&l->list, l->latest[c->storage], 0);
   l->paged_out[choice] = plim_list_add_buffer(&l->list, c->storage, 1, l->list.n, bytes, -1);
   plim_list_add_use(&l->list, l->paged_out[choice], 1);
   add_copy(l, choice, 0);
@@ -167,9 +157,9 @@ static plim_status add_commands(lowering *l) {
 /* ---- the plan ---- */
 
 static plim_status make_plan(const lowering *l, plim_plan **out) {
-  plim_page_space page = {.budget_bytes = l->o->page_budget_bytes};
+  plim_page_space page = {.budget_bytes = l->o->paging->budget_bytes};
   plim_plan draft = *l->plan;
-  (void)snprintf(page.name, sizeof page.name, "%s", l->o->name);
+  (void)snprintf(page.name, sizeof page.name, "%s", l->o->paging->space);
   (void)snprintf(draft.planner, sizeof draft.planner, "%.24s, paged", l->plan->planner);
   draft.variant = l->variant;
   draft.plan_class = PLIM_CLASS_FREE;
@@ -195,17 +185,17 @@ static plim_status try_order(lowering *l, int64_t limit_bytes, plim_plan **best)
     PLIM_TRY(plim_list_begin(&l->list));
     fits = l->plan->arena_bytes <= l->o->budget_bytes;
   }
-  if (fits) PLIM_TRY(plim_list_pack(&l->list, 1, l->o->page_budget_bytes, l->o->effort, &fits));
+  if (fits) PLIM_TRY(plim_list_pack(&l->list, 1, l->o->paging->budget_bytes, l->o->effort, &fits));
   if (!fits) return PLIM_OK;
   PLIM_TRY(make_plan(l, &plan));
-  plim_paging_keep_faster(best, plan);
+  plim_paging_keep_better(l->o->paging, best, plan);
   return PLIM_OK;
 }
 
 /* Where packing with all the bytes fails, copies get fewer bytes to spread in. */
 static plim_status try_orders(lowering *l, plim_plan **best) {
-  static const double shares[] = {1, 0.97, 0.94, 0.9, 0.85};
-  for (size_t i = 0; i < sizeof shares / sizeof *shares && !*best; i++) {
+  const double *shares = tuning.lower.share;
+  for (int32_t i = 0; i < PLIM_PAGING_SPREADS && !*best; i++) {
     int64_t limit = l->o->budget_bytes < INT64_MAX ? (int64_t)((double)l->o->budget_bytes * shares[i]) : INT64_MAX / 2;
     PLIM_TRY(try_order(l, limit, best));
   }

@@ -5,6 +5,20 @@
 #include "planner/planner.h"
 #include "runtime/base/random.h"
 
+/* ==== links and costs ==== */
+
+/* Time of a copy of so many bytes: latency and bytes by bandwidth, 2^53 ns at most. */
+int64_t plim_paging_copy_ns(int64_t latency_ns, double bytes_per_ns, int64_t bytes);
+
+/* That of one to the page space (in 0), or from it (in 1). */
+int64_t plim_paging_link_ns(const plim_paging *paging, int in, int64_t bytes);
+
+/* What a plan takes: its makespan, and what copies to and from page spaces take from the runs beside them. */
+int64_t plim_paging_cost_ns(const plim_paging *paging, const plim_plan *plan);
+
+/* *best becomes the one of less cost of both, and the other is freed. plan: NULL is legal. */
+void plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan);
+
 /* ==== command list ==== */
 
 /* A list of commands on queues, as planners of copies make it, and the way from there to a plan.
@@ -51,6 +65,18 @@ int32_t plim_list_add_buffer(plim_command_list *list, int32_t storage, int32_t s
                              int64_t offset);
 void plim_list_add_use(plim_command_list *list, int32_t buffer, int32_t writes);
 
+/* Uses of the buffers of n storages, where they have one. buffer [n_storages] in: -1: none */
+void plim_list_add_uses(plim_command_list *list, int32_t n, const int32_t *storage, const int32_t *buffer,
+                        int32_t writes);
+
+/* The command that is added next writes `out` over `in`, which ends there. */
+void plim_list_overwrite(plim_command_list *list, int32_t in, int32_t out);
+
+/* Commands get the numbers of the order of their keys, and uses stand in the order of their commands. Of commands with
+ * equal keys the one that was added first comes first. Before plim_list_begin.
+ *   key  [n]  in */
+PLIM_MUST_USE plim_status plim_list_sort(plim_command_list *list, const int64_t *key);
+
 /* The order of the list itself, and the lifetimes that it gives. After the last addition. */
 PLIM_MUST_USE plim_status plim_list_begin(plim_command_list *list);
 
@@ -60,7 +86,8 @@ PLIM_MUST_USE plim_status plim_list_begin(plim_command_list *list);
 PLIM_MUST_USE plim_status plim_list_spread(plim_command_list *list, int32_t n_spaces, const int32_t *computes,
                                            const int64_t *limit_bytes);
 
-/* Offsets of the buffers of a space. *fits 0: not within the budget, or the effort is over. */
+/* Offsets of the buffers of a space. *fits 0: not within the budget, or the effort is over. Nothing is packed where the
+ * live bytes alone exceed the budget. */
 PLIM_MUST_USE plim_status plim_list_pack(plim_command_list *list, int32_t space, int64_t budget_bytes, int32_t effort,
                                          int *fits);
 
@@ -106,21 +133,48 @@ PLIM_MUST_USE plim_status plim_page_graph_make(plim_context *ctx, const plim_gra
                                                plim_page_graph **out);
 void plim_page_graph_free(plim_page_graph *paged); /* NULL is legal */
 
+/* ==== candidates ==== */
+
+/* Pauses of storages in keep-all's plan, and which of them page. */
+typedef struct plim_page_candidates plim_page_candidates;
+
+/* They borrow graph, paging and keep_all. O(graph x pauses of a storage). */
+PLIM_MUST_USE plim_status plim_page_candidates_make(plim_context *ctx, const plim_graph *graph,
+                                                    const plim_paging *paging, const plim_plan *keep_all,
+                                                    plim_page_candidates **out);
+void plim_page_candidates_free(plim_page_candidates *candidates); /* NULL is legal */
+int32_t plim_page_candidates_count(const plim_page_candidates *candidates);
+
+/* Page more, until no step has more than `target` live bytes. *taken out: by how many pauses more. Returns 0 where
+ * nothing is left that relieves any step, or the time is over. */
+int plim_page_candidates_cover(plim_page_candidates *candidates, int64_t target, int32_t *taken);
+
+/* Those that page, for plim_page_graph_make. Valid until the next call. */
+int32_t plim_page_candidates_taken(const plim_page_candidates *candidates, const plim_page_choice **choice,
+                                   const int64_t **charge_ns);
+
+/* ==== lean profile ==== */
+
+/* The profile without variants whose workspace takes more than that share of the bytes which the budget leaves beside
+ * an op's operands. Each op keeps the variants with the least. O(profile). */
+PLIM_MUST_USE plim_status plim_lean_profile_make(plim_context *ctx, const plim_graph *graph,
+                                                 const plim_profile *profile, int64_t budget_bytes, double share,
+                                                 plim_profile **out);
+
 /* ==== lower ==== */
 
 /* From a plan of a graph with paging to a plan with copies of the graph itself. */
 
 typedef struct plim_page_lower_options {
-  const char *name;          /* of the page space */
+  const plim_paging *paging; /* with a space */
   int64_t budget_bytes;      /* of the arena */
-  int64_t page_budget_bytes; /* of the page space */
   int64_t keep_all_ns;       /* of the plan; its bound is the same */
   int32_t effort;            /* of packing */
 } plim_page_lower_options;
 
 /* Ops of paging become copies: those out are on queue 1, those in on queue 2. Copies out end later and copies in begin
  * earlier than in the schedule, as far as time asks for and bytes allow. All buffers are packed again, and each command
- * waits for what it must. Of several such plans the fastest is taken.
+ * waits for what it must. Of several such plans the one of least cost is taken.
  *   plan  in  of paged->paged, with addresses
  * PLIM_ENOFIT: none fits. O(buffers^2) and packing. Deterministic. */
 PLIM_MUST_USE plim_status plim_page_lower(const plim_page_graph *paged, const plim_plan *plan,
@@ -193,21 +247,20 @@ PLIM_MUST_USE plim_status plim_queue_search(plim_context *ctx, const plim_graph 
 /* Bytes that they take there. */
 int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *graph);
 
+/* known_ns: the cost of a plan that is known already; one that costs as much is of no use. */
 typedef plim_status plim_plan_maker(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                    const plim_plan_options *options, plim_plan **out);
+                                    const plim_plan_options *options, int64_t known_ns, plim_plan **out);
 
 /* A plan in which they are at home in options->paging's space, copied in before the update and out after it. `make`
  * plans the rest; with paging->homes 1 without paging.
  *   keep_all_ns  in  of the plan; its bound is the same
+ *   known_ns     in  for `make`
  * PLIM_ENOFIT: none was found. Needs a space, and no second device. */
 PLIM_MUST_USE plim_status plim_home_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                         const plim_plan_options *options, int64_t keep_all_ns, plim_plan_maker *make,
-                                         plim_plan **out);
+                                         const plim_plan_options *options, int64_t keep_all_ns, int64_t known_ns,
+                                         plim_plan_maker *make, plim_plan **out);
 
 /* ==== plan ==== */
-
-/* *best becomes the faster of both, and the other is freed. plan: NULL is legal. */
-void plim_paging_keep_faster(plim_plan **best, plim_plan *plan);
 
 /* plim_plan_make with options->paging, which must not be NULL. */
 PLIM_MUST_USE plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

@@ -5,88 +5,19 @@
  * Commands have keys while they are made, since a copy out belongs after a run that is in the list already:
  * 4 r + 1 a copy for run r, 4 r + 2 the run, 4 r + 3 a copy after it. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "planner/paging/paging.h"
+#include "planner/paging/paging_tuning.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 
 enum { SPACES = PLIM_PAGE_SPACES + 1 };
 
-/* ---- runs ---- */
-
-static void count_accesses(const plim_op *op, int32_t *count) {
-  for (int32_t i = 0; i < op->n_reads; i++) count[op->reads[i]]++;
-  for (int32_t i = 0; i < op->n_writes; i++) count[op->writes[i]]++;
-  for (int32_t i = 0; i < op->n_updates; i++) count[op->updates[i]]++;
-}
-
-/* An op has one access of a storage, whatever it does there. */
-static void add_access(plim_queue_runs *r, int32_t *next, int32_t run, int32_t storage, int32_t reads, int32_t writes) {
-  if (next[storage] > r->first[storage] && r->access[next[storage] - 1].run == run) {
-    r->access[next[storage] - 1].reads |= reads;
-    r->access[next[storage] - 1].writes |= writes;
-  } else {
-    r->access[next[storage]++] = (struct plim_run_access){run, reads, writes};
-  }
-}
-
-static void fill_accesses(plim_queue_runs *r, int32_t *next) {
-  for (int32_t s = 0; s < r->graph->n_storages; s++) next[s] = r->first[s];
-  for (int32_t j = 0; j < r->n; j++) {
-    const plim_op *op = &r->graph->op[r->plan->step[j].op];
-    r->begin_ns[j + 1] = r->begin_ns[j] + r->plan->variant[r->plan->step[j].variant].variant.time_ns;
-    for (int32_t i = 0; i < op->n_reads; i++) add_access(r, next, j, op->reads[i], 1, 0);
-    for (int32_t i = 0; i < op->n_writes; i++) add_access(r, next, j, op->writes[i], 0, 1);
-    for (int32_t i = 0; i < op->n_updates; i++) add_access(r, next, j, op->updates[i], 1, 1);
-  }
-  for (int32_t s = 0; s < r->graph->n_storages; s++) { /* what was merged leaves its place */
-    for (int32_t i = next[s]; i < r->first[s + 1]; i++) r->access[i] = (struct plim_run_access){INT32_MAX, 0, 0};
-  }
-}
-
-plim_status plim_queue_runs_make(const plim_graph *graph, const plim_plan *plan, plim_queue_runs *out) {
-  plim_context *ctx = graph->ctx;
-  plim_queue_runs r = {.ctx = ctx, .graph = graph, .plan = plan, .n = plan->n_steps};
-  int32_t *next = NULL;
-  plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)r.n + 1, sizeof *r.begin_ns, &r.begin_ns));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)graph->n_storages + 1, sizeof *r.first, &r.first));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *next, &next));
-  for (int32_t j = 0; j < r.n; j++) count_accesses(&graph->op[plan->step[j].op], r.first + 1);
-  for (int32_t s = 0; s < graph->n_storages; s++) r.first[s + 1] += r.first[s];
-  r.n_accesses = r.first[graph->n_storages];
-  PLIM_CHECK(plim_allocate(ctx, r.n_accesses, sizeof *r.access, &r.access));
-  fill_accesses(&r, next);
-done:
-  plim_release(ctx, next, graph->n_storages, sizeof *next);
-  if (status == PLIM_OK) {
-    *out = r;
-  } else {
-    plim_queue_runs_free(&r);
-  }
-  return status;
-}
-
-void plim_queue_runs_free(plim_queue_runs *r) {
-  if (!r->graph) return;
-  plim_release(r->ctx, r->begin_ns, (int64_t)r->n + 1, sizeof *r->begin_ns);
-  plim_release(r->ctx, r->first, (int64_t)r->graph->n_storages + 1, sizeof *r->first);
-  plim_release(r->ctx, r->access, r->n_accesses, sizeof *r->access);
-  *r = (plim_queue_runs){.ctx = NULL};
-}
-
-int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t bytes) {
-  double ns = (double)bytes / spaces->bytes_per_ns[from][to];
-  return spaces->latency_ns[from][to] + (ns < 0x1p53 ? (int64_t)ns : INT64_C(1) << 53);
-}
-
 /* ---- what is where ---- */
 
 /* Storage s in a space. */
 typedef struct place {
-  int32_t buffer;   /* of the list; -1: not there */
   int32_t last_use; /* run after which nothing has touched it, there or no longer there; -1: none has */
   int32_t at;       /* in open */
 } place;
@@ -101,6 +32,7 @@ typedef struct decoder {
   plim_command_list *l;
   int32_t now;           /* run */
   place *place;          /* [spaces][n_storages] */
+  int32_t *buffer;       /* [spaces][n_storages] of the list; -1: it is not there */
   int32_t *cursor;       /* [n_storages] first access after the run in hand, or at it */
   int32_t *pinned;       /* [n_storages] run + 1 for which it stays */
   int32_t *stuck;        /* [n_storages] run + 1 for which it has nowhere to go */
@@ -114,6 +46,10 @@ typedef struct decoder {
 
 static place *place_of(const decoder *d, int32_t storage, int32_t space) {
   return &d->place[(int64_t)space * d->g->n_storages + storage];
+}
+
+static int32_t *buffer_of(const decoder *d, int32_t storage, int32_t space) {
+  return &d->buffer[(int64_t)space * d->g->n_storages + storage];
 }
 
 static int64_t bytes_of(const decoder *d, int32_t storage) {
@@ -138,7 +74,7 @@ static int32_t next_read(const decoder *d, int32_t storage, int32_t space, int32
 
 static int is_elsewhere(const decoder *d, int32_t storage, int32_t space) {
   for (int32_t k = 0; k < d->spaces->n; k++) {
-    if (k != space && place_of(d, storage, k)->buffer >= 0) return 1;
+    if (k != space && *buffer_of(d, storage, k) >= 0) return 1;
   }
   return 0;
 }
@@ -155,7 +91,7 @@ static int is_last_output(const decoder *d, int32_t storage, int32_t run) {
 /* Is the buffer of the storage there read, copied or handed over after `run`? */
 static int is_wanted(const decoder *d, int32_t storage, int32_t space, int32_t run) {
   if (is_home(d, storage, space)) return 1;
-  if (is_last_output(d, storage, run) && (space == 0 || place_of(d, storage, 0)->buffer < 0)) return 1;
+  if (is_last_output(d, storage, run) && (space == 0 || *buffer_of(d, storage, 0) < 0)) return 1;
   if (next_read(d, storage, space, run) < INT32_MAX) return 1;
   int keeps = !d->spaces->computes[space] || !is_elsewhere(d, storage, space);
   return keeps && next_read(d, storage, -1, run) < INT32_MAX;
@@ -163,7 +99,7 @@ static int is_wanted(const decoder *d, int32_t storage, int32_t space, int32_t r
 
 static void open_place(decoder *d, int32_t storage, int32_t space, int32_t buffer) {
   place *p = place_of(d, storage, space);
-  p->buffer = buffer;
+  *buffer_of(d, storage, space) = buffer;
   p->at = d->n_open[space];
   d->open[space][d->n_open[space]++] = storage;
   d->live_bytes[space] += bytes_of(d, storage);
@@ -174,7 +110,7 @@ static void close_place(decoder *d, int32_t storage, int32_t space) {
   int32_t last = d->open[space][--d->n_open[space]];
   d->open[space][p->at] = last;
   place_of(d, last, space)->at = p->at;
-  p->buffer = -1;
+  *buffer_of(d, storage, space) = -1;
   d->live_bytes[space] -= bytes_of(d, storage);
 }
 
@@ -193,7 +129,7 @@ static void add_copy(decoder *d, int32_t storage, int32_t from, int32_t to, int6
   int64_t bytes = bytes_of(d, storage);
   const plim_step step = {
       .kind = PLIM_STEP_COPY, .queue = d->spaces->copy_queue[from][to], .storage = storage, .from = from, .to = to};
-  plim_list_add_use(d->l, place_of(d, storage, from)->buffer, 0);
+  plim_list_add_use(d->l, *buffer_of(d, storage, from), 0);
   int32_t target = plim_list_add_buffer(d->l, storage, to, d->l->n, bytes, -1);
   plim_list_add_use(d->l, target, 1);
   add_command(d, &step, plim_queue_copy_ns(d->spaces, from, to, d->g->storage[storage].bytes), key);
@@ -241,7 +177,7 @@ static double worth_of(const decoder *d, int32_t storage, int32_t space) {
   if (!is_elsewhere(d, storage, space) && find_refuge(d, storage, space, 0, &cost_ns) < 0) return -1;
   if (reader == INT32_MAX) reader = d->r->n;
   double rest_ns = (double)(d->r->begin_ns[reader] - d->r->begin_ns[d->now]) + 1;
-  double worth = rest_ns * (double)bytes_of(d, storage) / ((double)cost_ns + 1 + 0.01 * rest_ns);
+  double worth = rest_ns * (double)bytes_of(d, storage) / ((double)cost_ns + 1 + tuning.queue.rest_weight * rest_ns);
   return d->noise > 0 ? worth * exp(d->noise * (plim_random_unit(d->random) - 0.5)) : worth;
 }
 
@@ -293,8 +229,7 @@ static int make_room(decoder *d, int32_t space, int64_t bytes) {
 static void close_unwanted(decoder *d, int32_t n, const int32_t *storage) {
   for (int32_t i = 0; i < n; i++) {
     for (int32_t k = 0; k < d->spaces->n; k++) {
-      if (place_of(d, storage[i], k)->buffer >= 0 && !is_wanted(d, storage[i], k, d->now))
-        close_place(d, storage[i], k);
+      if (*buffer_of(d, storage[i], k) >= 0 && !is_wanted(d, storage[i], k, d->now)) close_place(d, storage[i], k);
     }
   }
 }
@@ -303,10 +238,10 @@ static void close_unwanted(decoder *d, int32_t n, const int32_t *storage) {
 static int bring(decoder *d, int32_t storage, int32_t space) {
   int64_t bytes = d->g->storage[storage].bytes;
   int32_t from = -1;
-  if (bytes == 0 || place_of(d, storage, space)->buffer >= 0) return 1;
+  if (bytes == 0 || *buffer_of(d, storage, space) >= 0) return 1;
   if (!make_room(d, space, bytes_of(d, storage))) return 0;
   for (int32_t k = 0; k < d->spaces->n; k++) {
-    if (place_of(d, storage, k)->buffer < 0 || d->spaces->bytes_per_ns[k][space] <= 0) continue;
+    if (*buffer_of(d, storage, k) < 0 || d->spaces->bytes_per_ns[k][space] <= 0) continue;
     if (from >= 0 &&
         plim_queue_copy_ns(d->spaces, k, space, bytes) >= plim_queue_copy_ns(d->spaces, from, space, bytes)) {
       continue;
@@ -330,7 +265,7 @@ static void choose_pairs(const decoder *d, const plim_op *op, int32_t space, pli
     for (int32_t k = 0; k < op->n_out; k++) taken |= over[k] == in;
     if (taken || over[pair.out] >= 0 || g->storage[in].producer < 0 || g->storage[in].role == PLIM_ROLE_OUTPUT)
       continue;
-    if (place_of(d, in, space)->buffer < 0 || place_of(d, out, space)->buffer >= 0) continue;
+    if (*buffer_of(d, in, space) < 0 || *buffer_of(d, out, space) >= 0) continue;
     if (is_wanted(d, in, space, d->now)) continue;
     over[pair.out] = in;
     step->pair[step->n_pairs++] = pair;
@@ -349,28 +284,23 @@ static void begin_outputs(decoder *d, const plim_op *op, int32_t space, const in
   for (int32_t i = 0; i < op->n_writes && d->l->status == PLIM_OK; i++) {
     int32_t s = op->writes[i], in = over_of(d->g, op, over, s), old = -1;
     if (d->g->storage[s].bytes == 0) continue;
-    if (place_of(d, s, space)->buffer < 0) {
+    if (*buffer_of(d, s, space) < 0) {
       int32_t fresh = plim_list_add_buffer(d->l, s, space, d->l->n, bytes_of(d, s), -1);
       if (d->l->status != PLIM_OK) return;
       if (in >= 0) {
-        old = place_of(d, in, space)->buffer;
-        d->l->buffer[old].over = d->l->n;
-        d->l->buffer[fresh].box = d->l->buffer[old].box;
+        old = *buffer_of(d, in, space);
+        plim_list_overwrite(d->l, old, fresh);
         close_place(d, in, space);
       }
       open_place(d, s, space, fresh);
     }
-    plim_list_add_use(d->l, place_of(d, s, space)->buffer, 1);
+    plim_list_add_use(d->l, *buffer_of(d, s, space), 1);
   }
 }
 
 static void use_storages(decoder *d, int32_t n, const int32_t *storage, int32_t space, int32_t writes) {
-  for (int32_t i = 0; i < n; i++) {
-    place *p = place_of(d, storage[i], space);
-    if (p->buffer < 0) continue;
-    plim_list_add_use(d->l, p->buffer, writes);
-    p->last_use = d->now;
-  }
+  plim_list_add_uses(d->l, n, storage, buffer_of(d, 0, space), writes);
+  for (int32_t i = 0; i < n; i++) place_of(d, storage[i], space)->last_use = d->now;
 }
 
 static void pin(decoder *d, int32_t n, const int32_t *storage) {
@@ -381,7 +311,7 @@ static int64_t bytes_to_begin(const decoder *d, const plim_op *op, int32_t space
   int64_t bytes = 0;
   for (int32_t i = 0; i < op->n_writes; i++) {
     int32_t s = op->writes[i];
-    if (place_of(d, s, space)->buffer < 0 && over_of(d->g, op, over, s) < 0) bytes += bytes_of(d, s);
+    if (*buffer_of(d, s, space) < 0 && over_of(d->g, op, over, s) < 0) bytes += bytes_of(d, s);
   }
   return bytes;
 }
@@ -390,7 +320,7 @@ static int64_t bytes_to_begin(const decoder *d, const plim_op *op, int32_t space
 static void close_stale(decoder *d, const plim_op *op) {
   for (int32_t i = 0; i < op->n_updates; i++) {
     for (int32_t k = 1; k < d->spaces->n; k++) {
-      if (place_of(d, op->updates[i], k)->buffer >= 0) close_place(d, op->updates[i], k);
+      if (*buffer_of(d, op->updates[i], k) >= 0) close_place(d, op->updates[i], k);
     }
   }
 }
@@ -457,75 +387,12 @@ static int hand_over(decoder *d) {
   for (int32_t s = 0; s < d->g->n_storages; s++) {
     if (d->g->storage[s].role != PLIM_ROLE_OUTPUT || d->g->storage[s].bytes == 0) continue;
     if (!bring(d, s, 0)) return 0;
-    if (d->l->status == PLIM_OK) d->l->buffer[place_of(d, s, 0)->buffer].stays = 1;
+    if (d->l->status == PLIM_OK) d->l->buffer[*buffer_of(d, s, 0)].stays = 1;
   }
   return 1;
 }
 
-/* ---- order ---- */
-
-typedef struct keyed {
-  int64_t key;
-  int32_t command;
-} keyed;
-
-static int by_key(const void *a, const void *b) {
-  const keyed *x = a, *y = b;
-  if (x->key != y->key) return x->key < y->key ? -1 : 1;
-  return (x->command > y->command) - (x->command < y->command);
-}
-
-/* Uses in the order of their commands: a counting sort. */
-static plim_status sort_uses(plim_command_list *l) {
-  plim_list_use *use = NULL;
-  int32_t *next = NULL;
-  plim_status status;
-  PLIM_CHECK(plim_allocate(l->ctx, l->n_uses, sizeof *use, &use));
-  PLIM_CHECK(plim_allocate(l->ctx, (int64_t)l->n + 1, sizeof *next, &next));
-  for (int32_t u = 0; u < l->n_uses; u++) next[l->use[u].command + 1]++;
-  for (int32_t c = 0; c < l->n; c++) next[c + 1] += next[c];
-  for (int32_t u = 0; u < l->n_uses; u++) use[next[l->use[u].command]++] = l->use[u];
-  memcpy(l->use, use, (size_t)l->n_uses * sizeof *use);
-done:
-  plim_release(l->ctx, use, l->n_uses, sizeof *use);
-  plim_release(l->ctx, next, (int64_t)l->n + 1, sizeof *next);
-  return status;
-}
-
-/* Commands get the numbers of their order. */
-static plim_status sort_commands(const decoder *d) {
-  plim_command_list *l = d->l;
-  keyed *row = NULL;
-  int32_t *number = NULL;
-  plim_step *command = NULL;
-  int64_t *time_ns = NULL;
-  plim_status status;
-  PLIM_CHECK(plim_allocate(l->ctx, l->n, sizeof *row, &row));
-  PLIM_CHECK(plim_allocate(l->ctx, l->n, sizeof *number, &number));
-  PLIM_CHECK(plim_allocate(l->ctx, l->n, sizeof *command, &command));
-  PLIM_CHECK(plim_allocate(l->ctx, l->n, sizeof *time_ns, &time_ns));
-  for (int32_t i = 0; i < l->n; i++) row[i] = (keyed){d->key[i], i};
-  qsort(row, (size_t)l->n, sizeof *row, by_key);
-  for (int32_t i = 0; i < l->n; i++) {
-    number[row[i].command] = i;
-    command[i] = l->command[row[i].command];
-    time_ns[i] = l->time_ns[row[i].command];
-  }
-  memcpy(l->command, command, (size_t)l->n * sizeof *command);
-  memcpy(l->time_ns, time_ns, (size_t)l->n * sizeof *time_ns);
-  for (int32_t i = 0; i < l->n_buffers; i++) {
-    if (l->buffer[i].begin >= 0) l->buffer[i].begin = number[l->buffer[i].begin];
-    if (l->buffer[i].over >= 0) l->buffer[i].over = number[l->buffer[i].over];
-  }
-  for (int32_t u = 0; u < l->n_uses; u++) l->use[u].command = number[l->use[u].command];
-  PLIM_CHECK(sort_uses(l));
-done:
-  plim_release(l->ctx, row, l->n, sizeof *row);
-  plim_release(l->ctx, number, l->n, sizeof *number);
-  plim_release(l->ctx, command, l->n, sizeof *command);
-  plim_release(l->ctx, time_ns, l->n, sizeof *time_ns);
-  return status;
-}
+/* ---- all runs ---- */
 
 static int decode(decoder *d) {
   begin_given(d);
@@ -546,6 +413,7 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
   plim_status status;
   *fits = 0;
   PLIM_CHECK(plim_allocate(ctx, places, sizeof *d.place, &d.place));
+  PLIM_CHECK(plim_allocate(ctx, places, sizeof *d.buffer, &d.buffer));
   PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.cursor, &d.cursor));
   PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.pinned, &d.pinned));
   PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.stuck, &d.stuck));
@@ -553,13 +421,15 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
     PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.open[k], &d.open[k]));
     PLIM_CHECK(plim_allocate(ctx, ends, sizeof *d.most_bytes[k], &d.most_bytes[k]));
   }
-  for (int64_t i = 0; i < places; i++) d.place[i] = (place){.buffer = -1, .last_use = -1};
+  memset(d.buffer, -1, (size_t)places * sizeof *d.buffer);
+  for (int64_t i = 0; i < places; i++) d.place[i] = (place){.last_use = -1};
   memcpy(d.cursor, runs->first, (size_t)storages * sizeof *d.cursor);
   *fits = decode(&d);
   PLIM_CHECK(list->status);
-  if (*fits) PLIM_CHECK(sort_commands(&d));
+  if (*fits) PLIM_CHECK(plim_list_sort(list, d.key));
 done:
   plim_release(ctx, d.place, places, sizeof *d.place);
+  plim_release(ctx, d.buffer, places, sizeof *d.buffer);
   plim_release(ctx, d.cursor, storages, sizeof *d.cursor);
   plim_release(ctx, d.pinned, storages, sizeof *d.pinned);
   plim_release(ctx, d.stuck, storages, sizeof *d.stuck);

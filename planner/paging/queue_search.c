@@ -6,18 +6,9 @@
 #include <string.h>
 
 #include "planner/paging/paging.h"
+#include "planner/paging/paging_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check.h"
-
-enum {
-  PACK_EFFORT = 60,
-  TIGHTENINGS = 4,
-  WINDOW = 12,
-  MOST_ROUNDS = 3000,
-  ROUND_WORK = 600000,
-  DRAWS = 6,
-  MANY_RUNS = 1500
-};
 
 typedef struct searching {
   plim_context *ctx;
@@ -104,13 +95,26 @@ static int64_t simulate(const plim_command_list *l, int64_t *ended) {
   return last_ns;
 }
 
+/* What copies to and from the page space take from runs, as plim_paging_cost_ns. */
+static int64_t charge_of(const searching *k, const plim_command_list *l) {
+  double copies_ns = 0;
+  for (int32_t c = 0; c < l->n; c++) {
+    const plim_step *s = &l->command[c];
+    if (s->kind != PLIM_STEP_COPY || (k->spaces.computes[s->from] && k->spaces.computes[s->to])) continue;
+    copies_ns += (double)l->time_ns[c];
+  }
+  double charge = k->o->charge * copies_ns;
+  return charge < 0x1p61 ? (int64_t)charge : INT64_C(1) << 61;
+}
+
 /* *out: INT64_MAX where it does not fit. */
 static plim_status weigh(const searching *k, const plim_command_list *l, int32_t fits, int64_t *out) {
   int64_t *ended = NULL;
   *out = INT64_MAX;
   if (!fits) return PLIM_OK;
   PLIM_TRY(plim_allocate(k->ctx, 2 * (int64_t)l->n_buffers, sizeof *ended, &ended));
-  *out = simulate(l, ended);
+  int64_t cost_ns = plim_add_bytes(simulate(l, ended), charge_of(k, l));
+  if (cost_ns >= 0) *out = cost_ns;
   plim_release(k->ctx, ended, 2 * (int64_t)l->n_buffers, sizeof *ended);
   return PLIM_OK;
 }
@@ -153,18 +157,18 @@ static plim_status make_plan(const searching *k, const plim_command_list *list, 
 static plim_status pack(const searching *k, plim_command_list *list, int *fits) {
   *fits = 1;
   for (int32_t s = 0; s < k->spaces.n && *fits; s++) {
-    PLIM_TRY(plim_list_pack(list, s, k->spaces.budget_bytes[s], PACK_EFFORT, fits));
+    PLIM_TRY(plim_list_pack(list, s, k->spaces.budget_bytes[s], tuning.queue.effort, fits));
   }
   return PLIM_OK;
 }
 
 /* Copies spread in all the bytes, or in fewer where packing fails, or not at all. */
 static plim_status lower(const searching *k, plim_command_list *list, int *fits) {
-  static const double shares[] = {1, 0.95, 0.88, 0};
+  const double *shares = tuning.queue.share;
   int64_t limit[PLIM_PAGE_SPACES + 1];
   plim_plan *plan = NULL;
   *fits = 0;
-  for (size_t i = 0; i < sizeof shares / sizeof *shares && !*fits; i++) {
+  for (int32_t i = 0; i < PLIM_QUEUE_SPREADS && !*fits; i++) {
     PLIM_TRY(plim_list_begin(list));
     for (int32_t s = 0; s < k->spaces.n; s++) {
       int64_t budget = k->spaces.budget_bytes[s];
@@ -176,7 +180,7 @@ static plim_status lower(const searching *k, plim_command_list *list, int *fits)
   }
   if (!*fits) return PLIM_OK;
   PLIM_TRY(make_plan(k, list, &plan));
-  plim_paging_keep_faster(k->best, plan);
+  plim_paging_keep_better(k->o, k->best, plan);
   return PLIM_OK;
 }
 
@@ -195,12 +199,12 @@ static void report(const searching *k) {
 static plim_status try_candidate(searching *k, const int32_t *space, double noise, int64_t *time_ns) {
   int fits = 0;
   report(k);
-  for (int32_t i = 0; i < TIGHTENINGS && !fits; i++) {
+  for (int32_t i = 0; i < tuning.queue.tightenings && !fits; i++) {
     plim_command_list list;
     int64_t now_ns = INT64_MAX;
-    plim_status status = decode(k, space, 1 - 0.05 * i, noise, &list, &now_ns);
+    plim_status status = decode(k, space, 1 - tuning.queue.tighter * i, noise, &list, &now_ns);
     if (i == 0) *time_ns = now_ns;
-    if (status == PLIM_OK && now_ns < INT64_MAX && (!*k->best || now_ns < (*k->best)->time_ns)) {
+    if (status == PLIM_OK && now_ns < INT64_MAX && (!*k->best || now_ns < plim_paging_cost_ns(k->o, *k->best))) {
       status = lower(k, &list, &fits);
     } else {
       fits = 1;
@@ -274,10 +278,10 @@ static plim_status try_starts(searching *k, int64_t *time_ns) {
   memset(k->space, 0, (size_t)k->runs.n * sizeof *k->space);
   PLIM_TRY(try_candidate(k, k->space, 0, &one_ns));
   *time_ns = one_ns;
-  int32_t draws = k->runs.n <= MANY_RUNS ? DRAWS : 0;
+  int32_t draws = k->runs.n <= tuning.queue.many_runs ? tuning.queue.draws : 0;
   for (int32_t i = 0; i < draws && !k->o->device; i++) {
     int64_t now_ns = INT64_MAX;
-    PLIM_TRY(try_candidate(k, k->space, 0.5 * (i + 1), &now_ns));
+    PLIM_TRY(try_candidate(k, k->space, tuning.queue.noise * (i + 1), &now_ns));
     if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
   }
   if (!k->o->device) return PLIM_OK;
@@ -291,7 +295,7 @@ static plim_status try_starts(searching *k, int64_t *time_ns) {
 /* ---- rounds ---- */
 
 static void change(searching *k) {
-  int32_t width = 1 + plim_random_below(&k->random, plim_random_percent(&k->random, 50) ? 2 : WINDOW);
+  int32_t width = 1 + plim_random_below(&k->random, plim_random_percent(&k->random, 50) ? 2 : tuning.queue.window);
   int32_t from = plim_random_below(&k->random, k->runs.n), to = plim_random_below(&k->random, 2);
   memcpy(k->next, k->space, (size_t)k->runs.n * sizeof *k->space);
   if (width == 1) to = !k->space[from];
@@ -302,8 +306,8 @@ static void change(searching *k) {
 
 /* Space 1 is the second device. */
 static plim_status search_rounds(searching *k, int64_t time_ns) {
-  int64_t rounds = ROUND_WORK / (k->runs.n + 1) + 1;
-  if (rounds > MOST_ROUNDS) rounds = MOST_ROUNDS;
+  int64_t rounds = tuning.queue.round_work / (k->runs.n + 1) + 1;
+  if (rounds > tuning.queue.most_rounds) rounds = tuning.queue.most_rounds;
   if (k->options->iterations > 0 && rounds > k->options->iterations) rounds = k->options->iterations;
   for (int64_t round = 0; round < rounds && !plim_effort_over(k->ctx, PLIM_EFFORT_LOOK); round++) {
     plim_command_list list;
@@ -313,7 +317,7 @@ static plim_status search_rounds(searching *k, int64_t time_ns) {
     plim_status status = decode(k, k->next, 1, 0, &list, &now_ns);
     plim_list_free(&list);
     PLIM_TRY(status);
-    double slack = 0.002 * plim_random_unit(&k->random) * (1 - (double)round / (double)rounds);
+    double slack = tuning.queue.slack * plim_random_unit(&k->random) * (1 - (double)round / (double)rounds);
     if (now_ns == INT64_MAX || (time_ns < INT64_MAX && (double)now_ns > (double)time_ns * (1 + slack))) continue;
     int better = now_ns < time_ns;
     time_ns = now_ns;

@@ -1,0 +1,36 @@
+/* What copies and plans with copies take. */
+#include "planner/paging/paging.h"
+
+int64_t plim_paging_copy_ns(int64_t latency_ns, double bytes_per_ns, int64_t bytes) {
+  double ns = (double)bytes / bytes_per_ns;
+  return latency_ns + (ns < 0x1p53 ? (int64_t)ns : INT64_C(1) << 53);
+}
+
+int64_t plim_paging_link_ns(const plim_paging *o, int in, int64_t bytes) {
+  return plim_paging_copy_ns(o->latency_ns[in], o->bytes_per_ns[in], bytes);
+}
+
+static int computes(const plim_plan *plan, int32_t space) {
+  return space == 0 || plan->page[space - 1].computes;
+}
+
+int64_t plim_paging_cost_ns(const plim_paging *o, const plim_plan *plan) {
+  double copies_ns = 0;
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_step *s = &plan->step[j];
+    if (s->kind != PLIM_STEP_COPY || (computes(plan, s->from) && computes(plan, s->to))) continue;
+    copies_ns += (double)s->time_ns;
+  }
+  double cost = (double)plan->time_ns + o->charge * copies_ns;
+  return cost < 0x1p62 ? (int64_t)cost : INT64_C(1) << 62;
+}
+
+void plim_paging_keep_better(const plim_paging *o, plim_plan **best, plim_plan *plan) {
+  if (!plan) return;
+  if (*best && plim_paging_cost_ns(o, *best) <= plim_paging_cost_ns(o, plan)) {
+    plim_plan_free(plan);
+  } else {
+    plim_plan_free(*best);
+    *best = plan;
+  }
+}

@@ -1,0 +1,61 @@
+/* Tuning constants of planner/paging, in one table. Only files of this folder include it.
+ *
+ * Each row states the unit and what a larger value does. All were set by trial on training graphs of tens to thousands
+ * of ops. A change of a value changes plans that page; it changes no proof. */
+#ifndef PLIM_PLANNER_PAGING_PAGING_TUNING_H
+#define PLIM_PLANNER_PAGING_PAGING_TUNING_H
+
+#include <stdint.h>
+
+enum { PLIM_PAGING_SPREADS = 5 /* sizes of the arrays of shares */, PLIM_PAGING_LEAN = 5, PLIM_QUEUE_SPREADS = 4 };
+
+static const struct plim_paging_tuning {
+  struct {
+    int32_t levels, step_part, part_of_time, both_part, last_part, once_part, searches, moves_an_op;
+    double lean[PLIM_PAGING_LEAN];
+  } plan;
+  struct {
+    int32_t effort;
+    double share[PLIM_PAGING_SPREADS];
+  } lower;
+  struct {
+    int32_t effort, tightenings, window, most_rounds, round_work, draws, many_runs, part_of_time;
+    double share[PLIM_QUEUE_SPREADS], tighter, noise, slack, rest_weight;
+  } queue;
+} tuning = {
+    .plan =
+        {
+            .levels = 3,        /* shares of the missing bytes that page; the rest is recomputed */
+            .step_part = 20,    /* where none fits, one part in so many of the budget more pages */
+            .part_of_time = 4,  /* of the time left is for the planner of one level */
+            .both_part = 4,     /* for that of both arenas together */
+            .last_part = 2,     /* for that without copies */
+            .once_part = 3,     /* of the limit is for plans that recompute nothing */
+            .searches = 4,      /* plans from which copies begin share the moves: those of levels, of both arenas */
+            .moves_an_op = 300, /* of each of these, without limits */
+            .lean = {1, 0.5, 0.25, 0.1, 0}, /* of the room beside an op's operands, for its workspace */
+        },
+    .lower =
+        {
+            .effort = 16,                        /* rounds of packing */
+            .share = {1, 0.97, 0.94, 0.9, 0.85}, /* of the budget, within which copies spread, until one packs */
+        },
+    .queue =
+        {
+            .effort = 16,                /* rounds of packing */
+            .tightenings = 4,            /* decodings with less and less room, until one packs */
+            .tighter = 0.05,             /* of the budgets, each time */
+            .share = {1, 0.95, 0.88, 0}, /* of the budgets, within which copies spread; 0: not at all */
+            .window = 12,                /* runs that a move puts on another device, at most */
+            .most_rounds = 3000,         /* moves */
+            .round_work = 600000,        /* runs that all moves together decode */
+            .draws = 6,                  /* decodings with victims drawn at random */
+            .many_runs = 1500,           /* longer lists are not drawn */
+            .noise = 0.5,                /* of the first draw; later ones have multiples */
+            .slack = 0.002,              /* by which a move may be slower, at first */
+            .rest_weight = 0.01,         /* of the time until the next read, against that of copies */
+            .part_of_time = 3,           /* of the time left is for one search */
+        },
+};
+
+#endif
