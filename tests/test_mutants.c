@@ -13,7 +13,11 @@
 #include "tests/support/test_random.h"
 #include "tests/support/test_seed.h"
 
+#ifdef PLIM_SANITIZED
+enum { BASES = 20, EACH = 60 };
+#else
 enum { BASES = 60, EACH = 200 };
+#endif
 
 typedef struct tally {
   int mutants, harmful, refused, survivors, harmless_refused;
@@ -83,9 +87,9 @@ Test(mutants, every_wrong_plan_of_34_kinds_of_change_is_refused) {
     all.refused += t.refused;
   }
   printf("%d mutants, %d harmful, %d refused, %d survivors\n", all.mutants, all.harmful, all.refused, all.survivors);
-  cr_assert_geq(all.mutants, 6000);
-  cr_assert_gt(all.harmful, 4000);
-  cr_assert_gt(all.mutants - all.refused, 100, "a checker that refuses everything proves nothing");
+  cr_assert_geq(all.mutants, 30 * EACH);
+  cr_assert_gt(all.harmful, 20 * EACH);
+  cr_assert_gt(all.mutants - all.refused, EACH / 2, "a checker that refuses everything proves nothing");
   for (int i = 0; i < BASES; i++) {
     plim_plan_free(bases[i].plan);
     plim_graph_free(bases[i].graph);
