@@ -29,7 +29,7 @@ enum {
   X(cast, 4, 4096) X(relu, 4, 4096) X(relu_bwd, 4, 4096) X(add, 4, 4096) X(sgd, 4, 4096) \
   X(dropout, 4, 4096) X(dropout_bwd, 4, 4096) X(bias_rows, 4, 4096) \
   X(gelu, 4, 4096) X(gelu_bwd, 4, 4096) X(silu, 4, 4096) X(silu_bwd, 4, 4096) \
-  X(adam, 3, 4096) X(adamw, 3, 4096) X(squares, 4, 4096) \
+  X(adam, 3, 4096) X(adamw, 3, 4096) X(squares, 4, 4096) X(accumulate, 4, 4096) \
   /* elements, in whole positions */ \
   X(bn_apply, 2, 4096) X(bn_bwd_apply, 2, 4096) X(bias_add, 4, 4096) \
   X(bn_stats_partial, 3, 4096) X(bn_bwd_partial, 3, 4096) X(bias_bwd_partial, 4, 4096) \
@@ -52,7 +52,7 @@ enum {
   X(oihw_to_ohwi, 4, 1) X(ohwi_to_oihw_f32, 4, 1) X(ohwi_to_oihw_widen, 4, 1) \
   /* calls: all there is */ \
   X(bn_apply_coefficients, 4, 1) X(bn_bwd_coefficients, 4, 1) X(bn_running, 4, 1) \
-  X(softmax_mean, 4, 1) X(softmax_count, 4, 1) X(squares_combine, 4, 1)
+  X(softmax_mean, 4, 1) X(softmax_count, 4, 1) X(squares_combine, 4, 1) X(mean_loss, 4, 1)
 /* clang-format on */
 
 #define K_X(name, blocks, per_tile) K_BODY_##name,

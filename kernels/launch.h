@@ -48,6 +48,7 @@ k_launch_fn k_launch_gelu, k_launch_gelu_bwd, k_launch_silu, k_launch_silu_bwd;
 k_launch_fn k_launch_layer_norm, k_launch_layer_norm_bwd, k_launch_rms_norm, k_launch_rms_norm_bwd;
 k_launch_fn k_launch_embedding, k_launch_embedding_bwd, k_launch_attention, k_launch_attention_bwd;
 k_launch_fn k_launch_linear_xent, k_launch_linear_xent_bwd, k_launch_adam, k_launch_adamw, k_launch_sum_squares;
+k_launch_fn k_launch_accumulate, k_launch_mean_loss;
 
 /* ---- for those functions ---- */
 

@@ -50,6 +50,8 @@ static const struct {
     {PLIM_OP_ADAM, k_launch_adam},
     {PLIM_OP_ADAMW, k_launch_adamw},
     {PLIM_OP_SUM_SQUARES, k_launch_sum_squares},
+    {PLIM_OP_ACCUMULATE, k_launch_accumulate},
+    {PLIM_OP_MEAN_LOSS, k_launch_mean_loss},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

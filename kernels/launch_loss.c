@@ -30,3 +30,9 @@ int k_launch_softmax_xent_bwd(const plim_op_desc *op, k_launch *launch) {
   k_launch_add_phase(launch, K_BODY_softmax_bwd, op->in[0].dim[0], k_view_elements(&launch->call.x));
   return 1;
 }
+
+int k_launch_mean_loss(const plim_op_desc *op, k_launch *launch) {
+  if (op->n_in != 4 || op->n_out != 2 || op->n_upd != 0) return 0;
+  k_launch_add_phase(launch, K_BODY_mean_loss, 1, 0);
+  return 1;
+}

@@ -86,7 +86,7 @@ typedef enum plim_op_class { PLIM_OP_CLASSES(PLIM_X) PLIM_OP_CLASS_COUNT } plim_
   X(SOFTMAX_XENT) \
   X(SOFTMAX_XENT_BWD) \
   X(SGD) \
-  X(CAST) X(GELU) X(GELU_BWD) X(SILU) X(SILU_BWD) X(LAYER_NORM) X(LAYER_NORM_BWD) X(RMS_NORM) X(RMS_NORM_BWD) X(EMBEDDING) X(EMBEDDING_BWD) X(ATTENTION) X(ATTENTION_BWD) X(LINEAR_XENT) X(LINEAR_XENT_BWD) X(ADAM) X(ADAMW) X(SUM_SQUARES)
+  X(CAST) X(GELU) X(GELU_BWD) X(SILU) X(SILU_BWD) X(LAYER_NORM) X(LAYER_NORM_BWD) X(RMS_NORM) X(RMS_NORM_BWD) X(EMBEDDING) X(EMBEDDING_BWD) X(ATTENTION) X(ATTENTION_BWD) X(LINEAR_XENT) X(LINEAR_XENT_BWD) X(ADAM) X(ADAMW) X(SUM_SQUARES) X(ACCUMULATE) X(MEAN_LOSS)
 /* clang-format on */
 
 #define PLIM_X(id) PLIM_OP_##id,
@@ -102,7 +102,7 @@ typedef struct plim_attrs {
   float eps;                            /* bn_apply, bn_bwd_* */
   float momentum;                       /* bn_running */
   float drop;                           /* dropout: probability of a zero, [0, 1) */
-  int64_t count;                        /* bn_running: elements after one statistic, N * H * W */
+  int64_t count;                        /* bn_running: elements after one statistic, N * H * W. accumulate: addends */
   float scale[4], shift[4];             /* image: by channel */
   int32_t decay;                        /* adam, adamw: 1 = the parameter decays */
   int64_t own_int[4];                   /* of a program's own kinds, whose rows name them */

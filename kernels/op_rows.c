@@ -576,4 +576,25 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 .out = {TENSOR("sum", 'f', "1")},
                 .doc = "sum of squares of all elements [+ before]",
             },
+
+        [PLIM_OP_ACCUMULATE] =
+            {
+                NEW_ROW("accumulate"),
+                .in = {TENSOR("a", 'f', "..."), TENSOR("b", 'f', "...")},
+                .out = {TENSOR("y", 'f', "...")},
+                .attrs = "count",
+                .n_pairs = 2,
+                .pair = {{0, 0}, {0, 1}},
+                .doc = "y = a + b: sums of gradients over micro-batches. With attrs.count, their mean: (a + b) / count",
+            },
+
+        [PLIM_OP_MEAN_LOSS] =
+            {
+                NEW_ROW("mean_loss"),
+                .in = {TENSOR("a", 'f', "1"), TENSOR("a_hits", 'i', "2"), TENSOR("b", 'f', "1"),
+                       TENSOR("b_hits", 'i', "2")},
+                .out = {TENSOR("loss", 'f', "1"), TENSOR("hits", 'i', "2")},
+                .doc = "the mean of two mean losses, weighted by the labels that each has counted, and the sums of "
+                       "labels hit and counted",
+            },
 };

@@ -94,9 +94,16 @@ static int64_t indices_below(const plim_op_desc *op) {
     case PLIM_OP_LINEAR_XENT:
     case PLIM_OP_LINEAR_XENT_BWD:
       return op->in[2].dim[0];
+    case PLIM_OP_MEAN_LOSS:
+      return 1000;
     default:
       return op->in[0].dim[1];
   }
+}
+
+/* Labels may be -1, which is to be ignored; numbers of labels may not. */
+static int64_t indices_from(const plim_op_desc *op) {
+  return op->kind == PLIM_OP_MEAN_LOSS ? 0 : -1;
 }
 
 static void fill_random(const plim_op_desc *op, int operand, const plim_shape *shape, void *memory, uint64_t *state) {
@@ -112,8 +119,10 @@ static void fill_random(const plim_op_desc *op, int operand, const plim_shape *s
     case PLIM_BF16:
       for (int64_t i = 0; i < n; i++) half[i] = random_bf16(state, lowest(op, operand, i));
       break;
-    case PLIM_I32: /* labels, some to be ignored */
-      for (int64_t i = 0; i < n; i++) word[i] = (int32_t)test_random_between(state, -1, indices_below(op) - 1);
+    case PLIM_I32:
+      for (int64_t i = 0; i < n; i++) {
+        word[i] = (int32_t)test_random_between(state, indices_from(op), indices_below(op) - 1);
+      }
       break;
     case PLIM_U8:
       for (int64_t i = 0; i < n; i++) {

@@ -267,6 +267,18 @@ static void sum_squares(const plim_op_desc *op, void *const *in, double *sum) {
   for (int64_t i = 0; i < plim_shape_elements(&op->in[0]); i++) sum[0] += pow(in_at(op, in, 0, i), 2);
 }
 
+static void accumulate(const plim_op_desc *op, void *const *in, double *y) {
+  const double count = op->attrs.count > 1 ? (double)op->attrs.count : 1;
+  for (int64_t i = 0; i < plim_shape_elements(&op->in[0]); i++)
+    y[i] = (in_at(op, in, 0, i) + in_at(op, in, 1, i)) / count;
+}
+
+static void mean_loss(const plim_op_desc *op, void *const *in, double **out) {
+  const double a = in_at(op, in, 1, 1), b = in_at(op, in, 3, 1);
+  out[0][0] = a + b > 0 ? (a * in_at(op, in, 0, 0) + b * in_at(op, in, 2, 0)) / (a + b) : 0;
+  for (int i = 0; i < 2; i++) out[1][i] = in_at(op, in, 1, i) + in_at(op, in, 3, i);
+}
+
 int reference_run_text(const plim_op_desc *op, void *const *in, void *const *upd_before, double **out, double **upd) {
   switch (op->kind) {
     case PLIM_OP_GELU:
@@ -305,6 +317,12 @@ int reference_run_text(const plim_op_desc *op, void *const *in, void *const *upd
       return 1;
     case PLIM_OP_SUM_SQUARES:
       sum_squares(op, in, out[0]);
+      return 1;
+    case PLIM_OP_ACCUMULATE:
+      accumulate(op, in, out[0]);
+      return 1;
+    case PLIM_OP_MEAN_LOSS:
+      mean_loss(op, in, out);
       return 1;
     default:
       return 0;

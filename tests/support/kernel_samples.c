@@ -200,6 +200,20 @@ static plim_op_desc update(plim_op_kind kind, plim_shape x) {
   return op;
 }
 
+/* Sums over micro-batches. */
+static plim_op_desc sum(plim_op_kind kind, plim_shape x) {
+  plim_op_desc op = kernel_op(kind, 2, 1, x, x);
+  op.in[1] = x;
+  op.attrs.count = 3;
+  if (kind == PLIM_OP_ACCUMULATE) return op;
+  op.in[0] = op.in[2] = op.out[0] = kernel_shape(PLIM_F32, 1, 1, 1, 1, 1);
+  op.in[1] = op.in[3] = op.out[1] = kernel_shape(PLIM_I32, 1, 2, 1, 1, 1);
+  op.n_in = 4;
+  op.n_out = 2;
+  op.attrs.count = 0;
+  return op;
+}
+
 static plim_op_desc sample_of_text(plim_op_kind kind, plim_shape x) {
   switch (kind) {
     case PLIM_OP_GELU:
@@ -223,6 +237,9 @@ static plim_op_desc sample_of_text(plim_op_kind kind, plim_shape x) {
     case PLIM_OP_ADAMW:
     case PLIM_OP_SUM_SQUARES:
       return update(kind, x);
+    case PLIM_OP_ACCUMULATE:
+    case PLIM_OP_MEAN_LOSS:
+      return sum(kind, x);
     default:
       return elementwise(kind, x);
   }
