@@ -290,5 +290,4 @@ void plim_net_emit_backward(plim_net_emit *e) {
   for (int32_t i = e->net->n_layers - 1; i >= 0; i--) {
     if (e->at[i].trains) backward_of[e->net->layer[i].kind](e, i);
   }
-  plim_net_emit_updates(e);
 }

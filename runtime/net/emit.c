@@ -3,8 +3,9 @@
 #include "runtime/net/emit.h"
 
 #include <stdio.h>
+#include <string.h>
 
-enum { EMIT_NAME_BYTES = PLIM_NET_NAME_BYTES + 32, LAYER_UPDATES = 3 /* at most, of one layer */ };
+enum { EMIT_NAME_BYTES = PLIM_NET_NAME_BYTES + 64, LAYER_UPDATES = 3 /* at most, of one layer */ };
 
 static const plim_net_ref no_ref = {-1, -1};
 
@@ -13,13 +14,33 @@ static const char *join(char name[EMIT_NAME_BYTES], const char *layer, const cha
   return name;
 }
 
+/* With the number of the micro-batch. */
+static const char *join_micro(plim_net_emit *e, char name[EMIT_NAME_BYTES], const char *layer, const char *suffix) {
+  if (e->micro < 0) return join(name, layer, suffix);
+  if (snprintf(name, EMIT_NAME_BYTES, "%s%s@%d", layer, suffix, e->micro) >= EMIT_NAME_BYTES) {
+    e->status = plim_fail(e->net->ctx, PLIM_EUSAGE, "the name %s is too long", name);
+  }
+  return name;
+}
+
+static plim_net_ref value_at(plim_net_emit *e, const char *name, plim_net_ref of, int64_t offset,
+                             const plim_shape *shape) {
+  plim_net_ref ref = {-1, of.storage};
+  if (e->status != PLIM_OK) return no_ref;
+  e->status = plim_graph_add_value(e->builder, name, of.storage, offset, shape, &ref.value);
+  return ref;
+}
+
+plim_net_ref plim_net_emit_part(plim_net_emit *e, const char *name, plim_net_ref of, int64_t offset,
+                                const plim_shape *shape) {
+  char full[EMIT_NAME_BYTES];
+  return value_at(e, join_micro(e, full, name, ""), of, offset, shape);
+}
+
 plim_net_ref plim_net_emit_view(plim_net_emit *e, const char *layer, const char *suffix, plim_net_ref of,
                                 const plim_shape *shape) {
   char name[EMIT_NAME_BYTES];
-  plim_net_ref ref = {-1, of.storage};
-  if (e->status != PLIM_OK) return no_ref;
-  e->status = plim_graph_add_value(e->builder, join(name, layer, suffix), of.storage, 0, shape, &ref.value);
-  return ref;
+  return value_at(e, join_micro(e, name, layer, suffix), of, 0, shape);
 }
 
 plim_net_ref plim_net_emit_value(plim_net_emit *e, const char *layer, const char *suffix, plim_role role,
@@ -35,9 +56,9 @@ void plim_net_emit_op(plim_net_emit *e, const char *layer, const char *suffix, c
   int32_t op;
   if (e->status != PLIM_OK) return;
   plim_op_spec full = *spec;
-  full.name = join(name, layer, suffix);
+  full.name = join_micro(e, name, layer, suffix);
   full.time_ns = -1;
-  e->status = plim_graph_add_op(e->builder, &full, &op);
+  if (e->status == PLIM_OK) e->status = plim_graph_add_op(e->builder, &full, &op);
 }
 
 plim_shape plim_net_emit_vector(plim_dtype dtype, int64_t n) {
@@ -68,7 +89,7 @@ plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *x) {
 plim_net_param plim_net_emit_param(plim_net_emit *e, const char *layer, const char *suffix, const plim_shape *shape) {
   char name[EMIT_NAME_BYTES];
   const plim_net_optimizer *optimizer = plim_net_optimizer_of(e->net);
-  plim_net_param param = {.value = plim_net_emit_value(e, layer, suffix, PLIM_ROLE_PARAM, shape)};
+  plim_net_param param = {.value = plim_net_emit_value(e, layer, suffix, PLIM_ROLE_PARAM, shape), .shape = *shape};
   for (int i = 0; i < optimizer->states; i++) {
     param.state[i] = plim_net_emit_value(e, layer, join(name, suffix, optimizer->state[i]), PLIM_ROLE_STATE, shape);
   }
@@ -114,26 +135,27 @@ static void persistent_of_layer(plim_net_emit *e, int32_t i) {
   for (int32_t k = 0; k < layer->n_in; k++) at->trains |= e->at[layer->in[k]].trains;
 }
 
-/* A batch of images, or of sequences of tokens. */
-static plim_shape batch_shape(const plim_net_options *o, int32_t batch) {
+plim_shape plim_net_emit_inputs(const plim_net_options *o, int32_t batch) {
   if (o->context > 0) return plim_shape_make(PLIM_I32, PLIM_FLAT, 2, (int64_t[]){batch, o->context});
   return plim_shape_make(PLIM_U8, PLIM_NHWC, 4, (int64_t[]){batch, o->channels, o->height, o->width});
+}
+
+plim_shape plim_net_emit_labels(const plim_net_options *o, int32_t batch) {
+  return plim_net_emit_vector(PLIM_I32, (int64_t)batch * (o->context > 0 ? o->context : 1));
 }
 
 void plim_net_emit_persistent(plim_net_emit *e) {
   const plim_net_options *o = &e->net->options;
   const char *input = o->context > 0 ? "tokens" : "image", *next = o->context > 0 ? "next_tokens" : "next_image";
-  int64_t labels = o->context > 0 ? o->context : 1; /* of a sequence, of an image */
   int32_t staged = o->staging_batch > 0 ? o->staging_batch : o->batch;
-  plim_shape image = batch_shape(o, o->batch), next_image = batch_shape(o, staged);
-  plim_shape label = plim_net_emit_vector(PLIM_I32, o->batch * labels);
-  plim_shape next_label = plim_net_emit_vector(PLIM_I32, staged * labels);
+  plim_shape image = plim_net_emit_inputs(o, o->batch), next_image = plim_net_emit_inputs(o, staged);
+  plim_shape label = plim_net_emit_labels(o, o->batch), next_label = plim_net_emit_labels(o, staged);
   plim_shape hyper = plim_net_emit_vector(PLIM_F32, plim_net_optimizer_of(e->net)->hyper);
   for (int32_t i = 0; i < e->net->n_layers; i++) persistent_of_layer(e, i);
   (void)plim_net_emit_value(e, next, "", PLIM_ROLE_STAGING, &next_image);
   (void)plim_net_emit_value(e, "next_label", "", PLIM_ROLE_STAGING, &next_label);
-  e->image = plim_net_emit_value(e, input, "", PLIM_ROLE_INPUT, &image);
-  e->label = plim_net_emit_value(e, "label", "", PLIM_ROLE_INPUT, &label);
+  e->image = e->all_images = plim_net_emit_value(e, input, "", PLIM_ROLE_INPUT, &image);
+  e->label = e->all_labels = plim_net_emit_value(e, "label", "", PLIM_ROLE_INPUT, &label);
   if (e->training) e->hyper = plim_net_emit_value(e, "hyper", "", PLIM_ROLE_INPUT, &hyper);
 }
 
@@ -155,17 +177,32 @@ static plim_status net_complete(const plim_net *net) {
   return PLIM_OK;
 }
 
+/* Every micro-batch, and after the last one the updates that wait. */
+static void emit_step(plim_net_emit *e, plim_net_emitted *before) {
+  plim_net_emit_persistent(e);
+  memcpy(before, e->at, (size_t)e->net->n_layers * sizeof *before);
+  for (int32_t micro = 0; micro < e->net->options.accumulate && e->status == PLIM_OK; micro++) {
+    plim_net_emit_micro_batch(e, before, micro);
+    plim_net_emit_forward(e);
+    plim_net_emit_mean_loss(e);
+    if (e->training) plim_net_emit_backward(e);
+  }
+  e->micro = -1;
+  if (e->training) plim_net_emit_updates(e);
+}
+
 static plim_status graph_make(const plim_net *net, int training, plim_graph **out) {
   PLIM_TRY(net_complete(net));
-  plim_net_emit e = {.net = net, .training = training, .squares = no_ref};
+  plim_net_emit e = {.net = net, .training = training, .micro = -1, .squares = no_ref};
   const int64_t updates = (int64_t)net->n_layers * LAYER_UPDATES;
+  plim_net_emitted *before = NULL;
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(net->ctx, net->n_layers, sizeof *e.at, &e.at));
+  PLIM_CHECK(plim_allocate(net->ctx, net->n_layers, sizeof *before, &before));
   PLIM_CHECK(plim_allocate(net->ctx, updates, sizeof *e.update, &e.update));
+  PLIM_CHECK(plim_allocate(net->ctx, updates, sizeof *e.sum, &e.sum));
   e.status = plim_graph_begin(net->ctx, net->name, net->options.batch, &e.builder);
-  plim_net_emit_persistent(&e);
-  plim_net_emit_forward(&e);
-  if (training) plim_net_emit_backward(&e);
+  emit_step(&e, before);
   status = e.status;
   if (status == PLIM_OK) {
     status = plim_graph_end(e.builder, out);
@@ -173,7 +210,9 @@ static plim_status graph_make(const plim_net *net, int training, plim_graph **ou
   }
 done:
   plim_graph_builder_free(e.builder);
+  plim_release(net->ctx, e.sum, updates, sizeof *e.sum);
   plim_release(net->ctx, e.update, updates, sizeof *e.update);
+  plim_release(net->ctx, before, net->n_layers, sizeof *before);
   plim_release(net->ctx, e.at, net->n_layers, sizeof *e.at);
   return status;
 }

@@ -3,7 +3,8 @@
  *
  * Names: layer L makes the value "L"; its further values and ops are "L.<what>". The gradient of parameter p is
  * "p.grad", its cast to bf16 "p.bf16". The gradient that layer L hands to its input is "L.dx"; where several readers of
- * one tensor T hand back a gradient their sum is "T.grad". */
+ * one tensor T hand back a gradient their sum is "T.grad". In a step of several micro-batches "@m" follows what number m
+ * makes; what all of them make together has the plain name. */
 #ifndef PLIM_RUNTIME_NET_EMIT_H
 #define PLIM_RUNTIME_NET_EMIT_H
 
@@ -17,7 +18,15 @@ typedef struct plim_net_ref {
 /* A trained parameter and the states of its update. */
 typedef struct plim_net_param {
   plim_net_ref value, state[2]; /* [n] as the optimizer has */
+  plim_shape shape;
 } plim_net_param;
+
+/* A sum over micro-batches: of a gradient, or of losses with their hits. A level of the tree of sums has one that
+ * waits for its neighbour. */
+typedef struct plim_net_sum {
+  plim_net_ref value, hits;
+} plim_net_sum;
+enum { PLIM_NET_LEVELS = 11 /* 2^(levels - 1) is at least PLIM_ACCUMULATE_MOST */ };
 
 /* A kind of update: its op, what it reads and what it keeps. */
 typedef struct plim_net_optimizer {
@@ -62,10 +71,15 @@ typedef struct plim_net_emitted {
 typedef struct plim_net_emit {
   const plim_net *net;
   plim_graph_builder *builder;
-  int32_t training;                 /* 1: a training step, 0: an evaluation step */
-  plim_net_emitted *at;             /* [n_layers] */
-  plim_net_ref image, label, hyper; /* image: or tokens */
-  plim_net_update *update;          /* [n_updates], where they wait; room for three a layer */
+  int32_t training;                           /* 1: a training step, 0: an evaluation step */
+  plim_net_emitted *at;                       /* [n_layers] */
+  plim_net_ref all_images, all_labels, hyper; /* images: or tokens */
+  plim_net_ref image, label;                  /* of the micro-batch */
+  int32_t micro; /* number of the micro-batch; -1: there is one, or what is made is of all */
+  plim_net_sum loss, losses[PLIM_NET_LEVELS];
+  plim_net_sum (*sum)[PLIM_NET_LEVELS]; /* [room for three a layer], by parameter in the order of updates */
+  int32_t n_sums;                       /* parameters whose gradient of this micro-batch was summed */
+  plim_net_update *update;              /* [n_updates], where they wait; room for three a layer */
   int32_t n_updates;
   plim_net_ref squares; /* sum of squares of the gradients so far */
   plim_status status;
@@ -90,6 +104,10 @@ void plim_net_emit_updates(plim_net_emit *e);
 plim_net_ref plim_net_emit_value(plim_net_emit *e, const char *layer, const char *suffix, plim_role role,
                                  const plim_shape *shape);
 
+/* A value over a part of the storage of `of`, from byte `offset` on. */
+plim_net_ref plim_net_emit_part(plim_net_emit *e, const char *name, plim_net_ref of, int64_t offset,
+                                const plim_shape *shape);
+
 /* A second value over the storage of `of`, of equal bytes. */
 plim_net_ref plim_net_emit_view(plim_net_emit *e, const char *layer, const char *suffix, plim_net_ref of,
                                 const plim_shape *shape);
@@ -104,6 +122,22 @@ plim_shape plim_net_emit_typed(const plim_shape *shape, plim_dtype dtype); /* wi
 
 /* Parameters, states and staging of all layers, in an order that does not depend on `training`; then the inputs. */
 void plim_net_emit_persistent(plim_net_emit *e);
+
+/* So many images, or sequences of tokens; and their labels. */
+plim_shape plim_net_emit_inputs(const plim_net_options *o, int32_t batch);
+plim_shape plim_net_emit_labels(const plim_net_options *o, int32_t batch);
+
+/* Begin a micro-batch: its parts of the inputs; `at` becomes `before`, [n_layers]. */
+void plim_net_emit_micro_batch(plim_net_emit *e, const plim_net_emitted *before, int32_t micro);
+
+/* Add the gradient of a parameter to those of the micro-batches before. 1: *gradient is the mean of all now. Each
+ * micro-batch calls this for the same parameters in the same order. */
+int plim_net_emit_mean(plim_net_emit *e, const char *layer, const char *suffix, const plim_shape *shape,
+                       plim_net_ref *gradient);
+
+/* The values of the loss and the hits, of the micro-batch or of all; then, after forward, their mean and sum. */
+void plim_net_emit_loss(plim_net_emit *e, plim_net_sum *out);
+void plim_net_emit_mean_loss(plim_net_emit *e);
 
 void plim_net_emit_forward(plim_net_emit *e);
 void plim_net_emit_backward(plim_net_emit *e);

@@ -159,15 +159,13 @@ static void forward_dropout(plim_net_emit *e, int32_t i) {
 
 static void forward_loss(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
-  plim_shape loss_shape = plim_net_emit_vector(PLIM_F32, 1);
-  plim_shape hits_shape = plim_net_emit_vector(PLIM_I32, 2);
-  plim_net_ref loss = plim_net_emit_value(e, "loss", "", PLIM_ROLE_OUTPUT, &loss_shape);
-  plim_net_ref hits = plim_net_emit_value(e, "hits", "", PLIM_ROLE_OUTPUT, &hits_shape);
+  plim_net_sum loss;
+  plim_net_emit_loss(e, &loss);
   plim_op_spec spec = {.kind = PLIM_OP_SOFTMAX_XENT,
                        .n_in = 2,
                        .in = {input_of(e, i, 0).value, e->label.value},
                        .n_out = 2,
-                       .out = {loss.value, hits.value}};
+                       .out = {loss.value.value, loss.hits.value}};
   save_output(e, i, ".prob", PLIM_F32, &spec);
   plim_net_emit_op(e, layer->name, "", &spec);
 }
@@ -226,17 +224,16 @@ static void forward_tied_loss(plim_net_emit *e, int32_t i) {
   plim_net_emitted *at = &e->at[i];
   const plim_net_ref words = e->at[layer->in[1]].weight.value;
   plim_shape table = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){e->net->options.classes, layer->out.dim[1]});
-  plim_shape loss_shape = plim_net_emit_vector(PLIM_F32, 1), hits_shape = plim_net_emit_vector(PLIM_I32, 2);
   plim_shape lse_shape = plim_net_emit_vector(PLIM_F32, layer->out.dim[0]);
   at->factor = plim_net_emit_factor(e, e->net->layer[layer->in[1]].name, ".words", words, &table);
-  plim_net_ref loss = plim_net_emit_value(e, "loss", "", PLIM_ROLE_OUTPUT, &loss_shape);
-  plim_net_ref hits = plim_net_emit_value(e, "hits", "", PLIM_ROLE_OUTPUT, &hits_shape);
+  plim_net_sum loss;
+  plim_net_emit_loss(e, &loss);
   at->saved = plim_net_emit_value(e, layer->name, ".lse", PLIM_ROLE_ACTIVATION, &lse_shape);
   plim_op_spec spec = {.kind = PLIM_OP_LINEAR_XENT,
                        .n_in = 3,
                        .in = {input_of(e, i, 0).value, e->label.value, at->factor.value},
                        .n_out = 3,
-                       .out = {loss.value, hits.value, at->saved.value}};
+                       .out = {loss.value.value, loss.hits.value, at->saved.value}};
   plim_net_emit_op(e, layer->name, "", &spec);
 }
 

@@ -43,11 +43,15 @@ static int ends_branch(const plim_graph *graph, int32_t value) {
   return 0;
 }
 
-/* Branches are added to one stream: the ends of n of them begin so much smaller that their sum keeps its size. */
+static int is_loss(const plim_op *op) {
+  return op->kind == PLIM_OP_SOFTMAX_XENT || op->kind == PLIM_OP_LINEAR_XENT;
+}
+
+/* Branches of a micro-batch are added to one stream: the ends of n of them begin so much smaller that their sum keeps its size. */
 static double deviation_of_tokens(const plim_graph *graph, int32_t value) {
   int32_t branches = 0;
   if (!ends_branch(graph, value)) return token_deviation;
-  for (int32_t i = 1; i < graph->n_ops; i++) {
+  for (int32_t i = 1; i < graph->n_ops && !is_loss(&graph->op[i]); i++) {
     branches += graph->op[i].kind == PLIM_OP_ADD && graph->op[i - 1].kind == PLIM_OP_LINEAR;
   }
   return token_deviation / sqrt((double)branches);

@@ -77,7 +77,8 @@ plim_tensor plim_net_image(plim_net *net) {
   plim_layout layout = o->layout == PLIM_NHWC ? PLIM_NHWC : PLIM_FLAT;
   plim_net_layer layer = {
       .kind = PLIM_NET_IMAGE,
-      .out = plim_shape_make(plim_net_dtype(net), layout, 4, (int64_t[]){o->batch, o->channels, o->height, o->width})};
+      .out = plim_shape_make(plim_net_dtype(net), layout, 4,
+                             (int64_t[]){plim_net_micro_batch(net), o->channels, o->height, o->width})};
   for (int c = 0; c < 4; c++) {
     layer.attrs.scale[c] = o->pixel_scale[c];
     layer.attrs.shift[c] = o->pixel_shift[c];

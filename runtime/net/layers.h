@@ -71,6 +71,9 @@ int plim_net_is_loss(const plim_net_layer *layer);
 /* Weights of a convolution [O][I][KH][KW] or a linear layer [O][I]. */
 plim_shape plim_net_weight_shape(const plim_net *net, const plim_net_layer *layer);
 
+/* Images or sequences of a micro-batch. */
+int32_t plim_net_micro_batch(const plim_net *net);
+
 /* The element type of activations and their gradients. */
 plim_dtype plim_net_dtype(const plim_net *net);
 

@@ -16,7 +16,7 @@ plim_tensor plim_net_embedding(plim_net *net, const char *name, int units) {
   if (net->status != PLIM_OK) return -1;
   if (o->context < 1) return plim_net_fail(net, PLIM_EUSAGE, "layer '%s' reads tokens; the net reads images", name);
   if (units < 1) return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d units; at least 1 is needed", name, units);
-  const int64_t dim[] = {(int64_t)o->batch * o->context, units};
+  const int64_t dim[] = {(int64_t)plim_net_micro_batch(net) * o->context, units};
   plim_net_layer layer = {.kind = PLIM_NET_EMBEDDING, .out = plim_shape_make(plim_net_dtype(net), PLIM_FLAT, 2, dim)};
   return plim_net_append(net, name, &layer);
 }

@@ -27,7 +27,8 @@ plim_net_options plim_net_options_default(void) {
                               .layout = PLIM_NHWC,
                               .layers = 6,
                               .units = 384,
-                              .heads = 6};
+                              .heads = 6,
+                              .accumulate = 1};
   for (int c = 0; c < 4; c++) options.pixel_scale[c] = 1.0f / 255.0f;
   return options;
 }
@@ -57,9 +58,28 @@ static plim_status check_updates(plim_context *ctx, const plim_net_options *o) {
   return plim_fail(ctx, PLIM_EUSAGE, "the norm of gradients is bounded with adam and adamw, not with sgd");
 }
 
+/* The nearest numbers of equal micro-batches, below and above. */
+static plim_status check_micro_batches(plim_context *ctx, const plim_net_options *o) {
+  int32_t less = o->accumulate, more = o->accumulate;
+  if (o->accumulate < 1 || o->accumulate > PLIM_ACCUMULATE_MOST) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a step of %d micro-batches; 1 to %d are allowed", o->accumulate,
+                     PLIM_ACCUMULATE_MOST);
+  }
+  if (o->accumulate > o->batch) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d cannot be split into %d micro-batches; at most %d are allowed",
+                     o->batch, o->accumulate, o->batch);
+  }
+  if (o->batch % o->accumulate == 0) return PLIM_OK;
+  while (o->batch % less != 0) less--;
+  while (o->batch % more != 0) more++;
+  return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d cannot be split into %d equal micro-batches; %d or %d can be",
+                   o->batch, o->accumulate, less, more);
+}
+
 static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
   PLIM_TRY(plim_check_options(ctx, "plim_net_options", o->struct_bytes, sizeof *o));
   if (o->batch < 1) return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d images; at least 1 is needed", o->batch);
+  PLIM_TRY(check_micro_batches(ctx, o));
   if (o->staging_batch < 0) {
     return plim_fail(ctx, PLIM_EUSAGE, "a staged batch of %d images; at least 1 is needed", o->staging_batch);
   }

@@ -4,7 +4,7 @@
  * Standard value names: "image" or "tokens", and "label" (inputs), "hyper" (input: plim_rate_schedule_hyper),
  * "next_image" or "next_tokens", and "next_label" (staging), "loss" and "hits" (outputs). A parameter p has
  * "p.velocity" (state), or with Adam "p.first" and "p.second"; a batch norm b has "b.affine" (param [2,C]) and
- * "b.running" (state [2,C]). */
+ * "b.running" (state [2,C]). In a step of several micro-batches, what number m makes ends in "@m". */
 #ifndef PLIM_RUNTIME_NET_NET_H
 #define PLIM_RUNTIME_NET_NET_H
 
@@ -40,7 +40,11 @@ typedef struct plim_net_options {
    * height, width and channels are not read */
   int32_t context;
   int32_t layers, units, heads; /* of the model gpt: blocks, width of a token, heads of attention */
+  /* A step is so many micro-batches of batch / accumulate each, 1 to PLIM_ACCUMULATE_MOST, and one update by the mean
+   * of their gradients. "loss" is the mean over the batch. Statistics of a batch norm are of a micro-batch. */
+  int32_t accumulate;
 } plim_net_options;
+enum { PLIM_ACCUMULATE_MOST = 1024 };
 plim_net_options plim_net_options_default(void);
 
 /* An empty net; `name` is copied. PLIM_EUSAGE: options that are not allowed. The context must outlive the net. */
@@ -49,7 +53,7 @@ PLIM_MUST_USE plim_status plim_net_begin(plim_context *ctx, const char *name, co
 void plim_net_free(plim_net *net); /* NULL is legal */
 
 /* Layers, each with its output's handle. Names must be unique and are copied. The first failure is kept, and returned
- * when a graph is made. A net belongs to the thread of its context. Shapes, with x [N][C][H][W] and positive sizes:
+ * when a graph is made. A net belongs to the thread of its context. Shapes, with x [N][C][H][W], N images of a micro-batch, and positive sizes:
  *   conv2d           [N][filters][(H + 2 pad - kernel) / stride + 1][the same of W]; bias 1: adds one by filter
  *   max_pool, avg_pool  the same with C channels
  *   global_avg_pool  [N][C]
@@ -80,7 +84,7 @@ plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, cons
                         const plim_tensor *in, int32_t n_params, const plim_shape *param);
 void plim_net_softmax_xent(plim_net *net, plim_tensor logits); /* the loss; once */
 
-/* Layers over tokens, with x [N][C], N = batch * context.
+/* Layers over tokens, with x [N][C], N = context times the sequences of a micro-batch.
  *   embedding   [N][units]: a row of a table by word, plus one by position
  *   layer_norm, rms_norm, gelu, silu  the shape of x; norms are of a row
  *   attention   [N][C / 3]: causal, of queries, keys and values side by side, a third of x each; `heads` divides them

@@ -46,16 +46,20 @@ static void add_squares(plim_net_emit *e, const plim_net_update *u) {
   e->squares = sum;
 }
 
-/* Matrices and tables decay with Adam; biases and the scales of norms do not. */
+/* Matrices and tables decay with Adam; biases and the scales of norms do not. An update is of all micro-batches. */
 void plim_net_emit_update(plim_net_emit *e, const char *layer, const char *suffix, const plim_net_param *param,
                           plim_net_ref gradient, int32_t decay) {
+  const int32_t micro = e->micro;
+  if (!plim_net_emit_mean(e, layer, suffix, &param->shape, &gradient)) return;
   const plim_net_update u = {layer, suffix, *param, gradient, decay};
-  if (!e->net->options.clip) {
+  e->micro = -1;
+  if (e->net->options.clip) {
+    add_squares(e, &u);
+    e->update[e->n_updates++] = u;
+  } else {
     emit_update(e, &u);
-    return;
   }
-  add_squares(e, &u);
-  e->update[e->n_updates++] = u;
+  e->micro = micro;
 }
 
 void plim_net_emit_updates(plim_net_emit *e) {

@@ -1,17 +1,17 @@
-/* The largest batch, by guesses. The smallest budget grows nearly linearly with the batch, from the persistent bytes
+/* The largest batch, by guesses, in images of a micro-batch: the number of micro-batches stays. The smallest budget grows nearly linearly with the batch, from the persistent bytes
  * on. Guesses begin a little below that line, because planning tells a batch that fits much sooner than one that does
  * not, and close in on it. Costs are modelled: what fits depends on sizes, not on times. */
 #include "runtime/program/program.h"
 
 enum { GUESSES = 4 };
 
-/* Is a plan for that batch found? A net that cannot be built for it does not fit. */
+/* Is a plan for that micro-batch found? A net that cannot be built for it does not fit. */
 static plim_status fits(plim_device *device, const plim_batch_search *search, int32_t batch,
                         const plim_plan_options *planning, int *yes) {
   plim_program_source source = *search->source;
   plim_program *program = NULL;
   *yes = 0;
-  source.net.batch = batch;
+  source.net.batch = batch * source.net.accumulate;
   source.profiler = NULL;
   plim_status status = plim_program_make(device, &source, &program);
   if (status == PLIM_OK) status = plim_program_fits(program, planning, yes);
@@ -27,7 +27,8 @@ plim_status plim_program_largest_batch(plim_device *device, const plim_batch_sea
   planning.front_folder = NULL; /* of batches that no one asked for */
   planning.from_front = NULL;
   int64_t room = options->budget_bytes - search->fixed_bytes;
-  int32_t fitting = 0, failing = search->source->net.batch;
+  const int32_t micro_batches = search->source->net.accumulate;
+  int32_t fitting = 0, failing = search->source->net.batch / micro_batches;
   double an_image = (double)(search->failing_bytes - search->fixed_bytes) / (double)failing, step = 0.05;
   double guess = room > 0 ? 0.97 * (double)room / an_image : 1;
   for (int i = 0; i < (fitting ? GUESSES : PLIM_BATCH_GUESSES) && failing - fitting > 1; i++) {
@@ -44,6 +45,6 @@ plim_status plim_program_largest_batch(plim_device *device, const plim_batch_sea
       if (fitting == 0 && step < 0.5) step *= 2;
     }
   }
-  *out = fitting;
+  *out = fitting * micro_batches;
   return PLIM_OK;
 }

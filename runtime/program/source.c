@@ -64,6 +64,14 @@ plim_status plim_program_make(plim_device *device, const plim_program_source *so
   return status;
 }
 
+/* The fewest equal micro-batches that are no larger than those of the whole batch. */
+static int32_t micro_batches_of_last(const plim_net_options *net, int32_t images) {
+  const int32_t most = net->batch / net->accumulate;
+  int32_t n = images / most + (images % most > 0);
+  while (n < images && images % n != 0) n++;
+  return n;
+}
+
 plim_status plim_program_make_last(plim_program *program, plim_device *device, const plim_program_source *source,
                                    int32_t images) {
   plim_net_options wanted = source->net;
@@ -73,6 +81,7 @@ plim_status plim_program_make_last(plim_program *program, plim_device *device, c
   PLIM_TRY(check(device, source));
   wanted.batch = images;
   wanted.staging_batch = source->net.batch;
+  if (images > 0) wanted.accumulate = micro_batches_of_last(&source->net, images);
   PLIM_TRY(source->make(source->user, &wanted, &net));
   plim_status status = profiler_of(device, source, net, &profiler, &measured);
   if (status == PLIM_OK) status = plim_program_add_last(program, device, net, measured ? &profiler : NULL);
