@@ -38,7 +38,7 @@ static const char over_spaces[] = "plans over spaces have none",
                   from_files[] = "a trace cannot be - or a device: its plan and graph are read from files beside it";
 static const rule rules[] = {
     {COMMAND_PLAN, EXCLUDES, "graph",
-     "model batch image data numerics precision layout device model-costs profile-time", NULL},
+     "model batch accumulate image data numerics precision layout device model-costs profile-time", NULL},
     {COMMAND_PLAN, EXCLUDES, "graph", "online", "plimsoll simulate --graph does that"},
     {COMMAND_PLAN, EXCLUDES, "front", "memory svg print-sequence online", NULL},
     {COMMAND_PLAN, EXCLUDES, "front", OVER_SPACES, over_spaces},

@@ -338,6 +338,7 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
                  .math = "fp32",
                  .addresses = "planned",
                  .batch = 128,
+                 .accumulate = 1,
                  .epochs = 1,
                  .at = -1,
                  .seed = 1,

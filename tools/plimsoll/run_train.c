@@ -106,7 +106,9 @@ void run_figures_setting(figures *f, const session *s) {
   const plim_machine *machine = &s->device->machine;
   const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
   const char *math = plim_precision_name(plim_graph_precision(graph));
-  (void)snprintf(text, sizeof text, "%s, batch %d, %s, %s, %s", s->o->model, (int)s->o->batch, s->o->data,
+  char parts[HUMAN_BYTES] = "";
+  if (s->o->accumulate > 1) (void)snprintf(parts, sizeof parts, " in %d micro-batches", (int)s->o->accumulate);
+  (void)snprintf(text, sizeof text, "%s, batch %d%s, %s, %s, %s", s->o->model, (int)s->o->batch, parts, s->o->data,
                  plim_layout_name(s->source.net.layout), math);
   figures_text(f, 0, NULL, "model", text);
   (void)snprintf(text, sizeof text, "%s%s, %s, %s, %s", s->checked ? "check of " : "", machine->device,
@@ -132,6 +134,7 @@ void run_figures_setting(figures *f, const session *s) {
   (void)json_object_set_new(o, "model", json_string(s->o->model));
   (void)json_object_set_new(o, "data", json_string(s->o->data));
   (void)json_object_set_new(o, "batch", json_integer(s->o->batch));
+  (void)json_object_set_new(o, "accumulate", json_integer(s->o->accumulate));
   (void)json_object_set_new(o, "math", json_string(math));
   (void)json_object_set_new(o, "layout", json_string(plim_layout_name(s->source.net.layout)));
   (void)json_object_set_new(o, "parameters", json_integer(plim_graph_parameters(graph)));
