@@ -103,19 +103,26 @@ static void rig_close(rig *r) {
 
 /* ---- the tree ---- */
 
+static void append(char *to, const char *text) {
+  const size_t at = strlen(to);
+  (void)snprintf(to + at, EXPRESSION_BYTES - at, "%s", text);
+}
+
 /* Of micro-batches first to first + n - 1: a power of two of them on the left, the rest on the right. */
 static void expected_tree(char *to, int first, int n) {
+  char number[16];
   int left = 1;
   if (n == 1) {
-    (void)snprintf(to + strlen(to), EXPRESSION_BYTES - strlen(to), "%d", first);
+    (void)snprintf(number, sizeof number, "%d", first);
+    append(to, number);
     return;
   }
   while (2 * left < n) left *= 2;
-  (void)strcat(to, "(");
+  append(to, "(");
   expected_tree(to, first, left);
-  (void)strcat(to, " ");
+  append(to, " ");
   expected_tree(to, first + left, n - left);
-  (void)strcat(to, ")");
+  append(to, ")");
 }
 
 static const plim_op *producer_of(const plim_graph *g, int32_t value) {
@@ -129,15 +136,15 @@ static void actual_tree(const plim_graph *g, int32_t value, int64_t count, char 
   const int is_sum = op->kind == PLIM_OP_ACCUMULATE || op->kind == PLIM_OP_MEAN_LOSS;
   if (!is_sum) {
     cr_assert_not_null(number, "%s", g->value[value].name);
-    (void)strcat(to, number + 1);
+    append(to, number + 1);
     return;
   }
   if (op->kind == PLIM_OP_ACCUMULATE) cr_assert_eq(op->attrs.count, count, "%s", op->name);
-  (void)strcat(to, "(");
+  append(to, "(");
   actual_tree(g, op->in[0], 0, to);
-  (void)strcat(to, " ");
+  append(to, " ");
   actual_tree(g, op->in[op->kind == PLIM_OP_MEAN_LOSS ? 2 : 1], 0, to);
-  (void)strcat(to, ")");
+  append(to, ")");
 }
 
 static void expect_tree(const plim_graph *g, const char *root, int n) {
