@@ -36,7 +36,7 @@ int k_launch_add(const plim_op_desc *op, k_launch *launch) {
 int k_launch_accumulate(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *y = &op->out[0];
   if (op->n_in != 2 || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (!k_is_valid(y) || !is_like(&op->in[0], y) || !is_like(&op->in[1], y)) return 0;
+  if (!k_is_valid(y) || !k_is_like(&op->in[0], y) || !k_is_like(&op->in[1], y)) return 0;
   return elementwise(y, K_BODY_accumulate, launch);
 }
 

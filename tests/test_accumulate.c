@@ -12,7 +12,7 @@
 
 enum { BATCH = 12, CONTEXT = 8, SIDE = 8, STEPS = 4, EXPRESSION_BYTES = 512 };
 
-static const char text[] = "text:" PLIM_SOURCE_DIR "/LICENSE";
+static const char license[] = "text:" PLIM_SOURCE_DIR "/LICENSE";
 
 /* What is trained: a net of few ops each. */
 typedef struct setting {
@@ -69,7 +69,7 @@ static void rig_open(rig *r, const setting *s, int32_t accumulate) {
   data.height = data.width = SIDE;
   data.train_count = 2 * BATCH + s->last;
   data.test_count = BATCH + 1; /* the last evaluation batch is mostly empty */
-  ok(r, plim_dataset_load(r->ctx, r->source.net.context > 0 ? text : "synthetic", &data, &r->dataset));
+  ok(r, plim_dataset_load(r->ctx, r->source.net.context > 0 ? license : "synthetic", &data, &r->dataset));
   ok(r, plim_program_make(r->device, &r->source, &r->program));
   if (s->last > 0) ok(r, plim_program_make_last(r->program, r->device, &r->source, s->last));
   r->training = plim_trainer_options_default();
