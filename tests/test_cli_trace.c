@@ -56,6 +56,13 @@ Test(cli_trace, a_plan_without_addresses_shows_none) {
   plim_test_expect(0, "");
   expect_words(", address -\n");
   cr_expect_null(strstr(last_run->out, " -1 "), "%s", last_run->out);
+  /* its page stacks buffers, and its height is the peak */
+  last_run = plim_test_shell(
+      "$PLIMSOLL trace export a.json -o a.html && grep -c '\"packed\":false' a.html && "
+      "grep -o '\"bytes\":[0-9]*,\"packed\"' a.html | grep -o '[0-9]*' >bytes.txt && "
+      "grep -c \"\\\"peak_bytes\\\": $(cat bytes.txt),\" a.json");
+  plim_test_expect(0, "");
+  cr_assert_str_eq(last_run->out, "1\n1\n");
 }
 
 Test(cli_trace, a_value_is_followed_through_its_buffers) {

@@ -84,10 +84,11 @@ plim_status trace_export(const traced *t, const char *path) {
 
 /* ==== the page ==== */
 
-/* trace_page.html with its data, one JSON object, in the place of a mark: {graph, by, bytes, cap, end: null or how the
- * run ended early, roles, names, steps: [[name, again, planned us, measured us]], lives: [[storage or -1, begin, end,
- * offset, bytes]], why: {step: text}, history: {storage: text}}. Texts go through the JSON library, which also escapes
- * the slash, so that no name can end the script. */
+/* trace_page.html with its data, one JSON object, in the place of a mark: {graph, by, bytes, packed: whether buffers
+ * have addresses, cap, end: null or how the run ended early, roles, names, steps: [[name, again, planned us,
+ * measured us]], lives: [[storage or -1, begin, end, offset, bytes]], why: {step: text}, history: {storage: text}}.
+ * Texts go through the JSON library, which also escapes the slash, so that no name can end the script. A second mark,
+ * SNAPSHOT, is for plimsoll.torch.add_snapshot. */
 
 static const char mark[] = "/*DATA*/";
 enum { MOST_TEXTS = 500 /* of decisions, of histories */ };
@@ -198,14 +199,14 @@ done:
 }
 
 plim_status trace_html(const traced *t, const char *path) {
-  if (!t->plan->packed) return plim_fail(t->ctx, PLIM_EUSAGE, "this plan has no addresses: there is no map to draw");
+  int64_t bytes = t->plan->packed ? trace_strip_bytes(t) : t->plan->peak_bytes;
   json_t *cap = t->plan->budget_bytes < INT64_MAX ? json_integer(t->plan->budget_bytes) : json_null();
   json_t *why = json_object(), *history = json_object();
   const char *end = traced_end(t) == PLIM_ONLINE_OK ? NULL : traced_end_title(t);
-  json_t *data = json_pack("{s:s, s:s, s:I, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "graph", t->graph->name, "by",
-                           t->plan->planner, "bytes", (json_int_t)trace_strip_bytes(t), "cap", cap, "end", end, "roles",
-                           storages_json(t, 1), "names", storages_json(t, 0), "steps", steps_json(t), "lives",
-                           buffers_json(t), "why", why, "history", history);
+  json_t *data = json_pack("{s:s, s:s, s:I, s:b, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "graph", t->graph->name,
+                           "by", t->plan->planner, "bytes", (json_int_t)bytes, "packed", t->plan->packed, "cap", cap,
+                           "end", end, "roles", storages_json(t, 1), "names", storages_json(t, 0), "steps",
+                           steps_json(t), "lives", buffers_json(t), "why", why, "history", history);
   plim_status status = data ? add_reasons(t, why) : plim_fail(t->ctx, PLIM_ENOMEM, "out of memory");
   if (status == PLIM_OK) status = add_histories(t, history);
   if (status == PLIM_OK) status = write_page(t, data, path);

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import pickle
 import sys
 import tempfile
 import unittest
@@ -144,6 +145,78 @@ class Planning(unittest.TestCase):
         run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         self.assertEqual(run.returncode, 1)
         self.assertIn("/nowhere/libplimsoll-plan.so", run.stderr)
+
+
+class Snapshot(unittest.TestCase):
+    """A memory snapshot of PyTorch, as torch.cuda.memory._dump_snapshot writes it."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name, "s.pickle")
+
+    @staticmethod
+    def event(action, address, n_bytes, line=0):
+        frames = [{"filename": "torch/nn.py", "line": 1, "name": "linear"}] if line else []
+        frames += [{"filename": "/home/me/net.py", "line": line, "name": "forward</script>"}] if line else []
+        return {"action": action, "addr": address, "size": n_bytes, "stream": 0, "frames": frames}
+
+    def snapshot(self):
+        """Weights before the first event, one freed under way, two activations at one address, one alive at the end."""
+        event = self.event
+        events = [
+            event("segment_alloc", 1000, 4000),
+            event("alloc", 2000, 700, line=7),
+            event("free_requested", 2000, 700),
+            event("free_completed", 2000, 700),
+            event("alloc", 2000, 500, line=8),
+            event("free_completed", 1500, 100),
+        ]
+        blocks = [
+            {"size": 500, "requested_size": 400, "address": 1000, "state": "active_allocated", "frames": []},
+            {"size": 500, "requested_size": 0, "address": 1500, "state": "inactive", "frames": []},
+            {"size": 500, "requested_size": 500, "address": 2000, "state": "active_allocated", "frames": []},
+        ]
+        segment = {"device": 0, "address": 1000, "total_size": 4000, "stream": 0, "blocks": blocks}
+        return {"segments": [segment], "device_traces": [events, []], "allocator_settings": {}}
+
+    def test_allocations_have_lifetimes_in_events(self):
+        self.path.write_bytes(pickle.dumps(self.snapshot()))
+        found = plimsoll.read_snapshot(self.path)
+        self.assertEqual([row[1:3] + row[4:] for row in found["lives"]], [[0, 1, 700], [2, 4, 500], [0, 3, 100], [0, 4, 400]])
+        self.assertEqual((found["events"], found["bytes"]), (4, 1200))
+        self.assertEqual(found["labels"][:2], ["forward</script> (net.py:7)", "forward</script> (net.py:8)"])
+
+    def test_blocks_without_addresses_lie_side_by_side(self):
+        snapshot = self.snapshot()
+        for block in snapshot["segments"][0]["blocks"]:
+            del block["address"]
+        self.path.write_text(json.dumps(snapshot))  # JSON is read too
+        self.assertEqual(plimsoll.read_snapshot(self.path)["bytes"], 1200)
+
+    def test_it_is_drawn_in_a_page_once(self):
+        from plimsoll.snapshot import MARK
+
+        self.path.write_bytes(pickle.dumps(self.snapshot()))
+        template = pathlib.Path(__file__).parents[2] / "plimsoll" / "trace_page.html"
+        page = pathlib.Path(self.folder.name, "run.html")
+        page.write_text(template.read_text().replace("/*DATA*/", "{}"))
+        plimsoll.add_snapshot(page, self.path)
+        self.assertNotIn(MARK, page.read_text())
+        self.assertIn('"events": 4', page.read_text())
+        self.assertEqual(page.read_text().count("</script>"), 1)
+        self.assertRaises(plimsoll.Error, plimsoll.add_snapshot, page, self.path)
+
+    def test_other_files_are_refused(self):
+        whole = pickle.dumps(self.snapshot())
+        broken = [b"", b"{", whole[: len(whole) // 2], b"\x80\x04}.", pickle.dumps(pathlib.Path("/")), pickle.dumps([1])]
+        for wrong in ({"segments": [], "device_traces": []}, {"segments": 1, "device_traces": [[{"action": "alloc"}]]}):
+            broken.append(pickle.dumps(wrong))
+        for text in broken:
+            self.path.write_bytes(text)
+            with self.assertRaises(plimsoll.Error, msg=text[:40]) as refused:
+                plimsoll.read_snapshot(self.path)
+            self.assertIn("is no memory snapshot", str(refused.exception))
 
 
 if __name__ == "__main__":
