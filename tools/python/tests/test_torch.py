@@ -2,6 +2,7 @@
 
 import copy
 import pathlib
+import pickle
 import sys
 import tempfile
 import unittest
@@ -88,8 +89,7 @@ class Compile(unittest.TestCase):
         torch._dynamo.reset()
         torch.manual_seed(1)
 
-    def check(self, make, budget, slack=64):
-        """slack: bytes that ops may take less than when they were measured; those of convolutions vary from run to run"""
+    def check(self, make, budget):
         net, batch = make()
         model = WithLoss(net)
         reference = copy.deepcopy(model)
@@ -100,13 +100,12 @@ class Compile(unittest.TestCase):
         report = step.report()
         planned = report.planned.plan.peak_bytes
         self.assertLessEqual(report.measured_bytes, report.budget_bytes)
-        self.assertLessEqual(report.measured_bytes, planned + 64)
-        self.assertLessEqual(planned - report.measured_bytes, slack)
+        self.assertLessEqual(abs(report.measured_bytes - planned), 64)
         return report
 
     def test_convolutions_and_batch_norm_at_several_budgets(self):
         for budget in ("90%", "75%"):
-            report = self.check(convolutions, budget, slack=100_000)
+            report = self.check(convolutions, budget)
             self.assertTrue(report.planned.recomputed())
         self.assertIn("overhead, predicted", str(report))
 
@@ -142,6 +141,12 @@ class Compile(unittest.TestCase):
         with self.assertRaises(plimsoll.DoesNotFit) as refused:
             pt.compile(WithLoss(net), budget=1000)(*batch)
         self.assertGreater(refused.exception.smallest_bytes, 1000)
+
+    def test_a_batch_that_cannot_be_cut_is_refused_without_one_that_fits(self):
+        net, batch = transformer()  # the target has batch times length numbers
+        with self.assertRaises(plimsoll.DoesNotFit) as refused:
+            pt.compile(WithLoss(net), budget=1000)(*batch)
+        self.assertNotIn("a batch of", str(refused.exception))
 
     def test_bad_input_is_refused(self):
         net, batch = shared_weights()
@@ -312,11 +317,23 @@ class Fused(unittest.TestCase):
         fused = pt.plan(WithLoss(net), batch, backend="inductor")
         self.assertNotIn("erf", " ".join(fused.ops))  # computed inside the kernel that writes the GELU's result
 
+    def test_what_the_backward_computes_from_saved_sources_has_no_bytes(self):
+        layers = [torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 10)]
+        model, batch = WithLoss(torch.nn.Sequential(*layers)), (torch.randn(256, 64), torch.randint(0, 10, (256,)))
+        fused = pt.plan(model, batch, backend="inductor")
+        whole = [op for op in fused.graph.ops if any(fused.graph.storages[s][1] == 256 * 64 * 4 for s in op.writes)]
+        forward = [op.name for op in whole if op.phase == "forward"]
+        self.assertEqual(len(forward), 2, forward)  # the product and the GELU; its derivative is computed from the product
+
     def test_a_key_for_caches_names_budget_and_effort(self):
+        from plimsoll.torch.inductor import Partitioner
+
         net, _ = shared_weights()
         keys = {pt.compile(WithLoss(net), b, effort=e).key() for b in ("1GiB", "2GiB") for e in (0, 100)}
         self.assertEqual(len(keys), 4)
         self.assertIsNone(pt.compile(WithLoss(net), "1GiB", time_limit=1).key())
+        partitioner = Partitioner(unittest.mock.Mock(), "key")  # what decides is the key; the rest cannot be pickled
+        self.assertEqual(pickle.loads(pickle.dumps(partitioner)).uuid(), "key")
 
     def test_of_measured_plans_the_fastest_within_a_budget_is_taken(self):
         from plimsoll.torch.front import Front
@@ -387,7 +404,7 @@ class Plans(unittest.TestCase):
         alone = pt.plan(model, batch, measure=True).keep_all_bytes
         step = pt.compile(model, budget="100%")
         step(*batch)
-        self.assertLessEqual(abs(step.report().measured_bytes - alone), alone // 100)
+        self.assertLessEqual(abs(step.report().measured_bytes - alone), alone // 100)  # workspaces of ops run alone
 
     def test_a_sweep_never_gets_slower_with_more_bytes_and_is_drawn(self):
         net, batch = shared_weights()

@@ -2,8 +2,9 @@
 
 Inductor writes a pointwise result into memory only where a reader needs it there (a matrix product, a convolution, an
 output of the graph), where it has read more than a few buffers, or where it is costly and read more than once
-(torch/_inductor/ir.py, StorageBox.should_realize_on_reuse and has_exceeded_max_reads). What is read on the other side of
-the boundary stays an op, so that a plan may save it.
+(torch/_inductor/ir.py, StorageBox.should_realize_on_reuse and has_exceeded_max_reads). What the backward reads of a
+forward result stays an op, so that a plan may save it; but where its sources take no more bytes, they are saved instead,
+and it is computed inside the kernels of the backward.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ if typing.TYPE_CHECKING:
     from .joint import Joint
 
 aten, prims = torch.ops.aten, torch.ops.prims
-MOST_READS, MOST_READS_SHARED = 8, 4  # buffers: config.realize_acc_reads_threshold, config.realize_reads_threshold
-MOST_NODES = 30  # in one kernel: config.realize_opcount_threshold
+MOST_READS = {"cpu": 12}  # buffers: config.realize_cpu_acc_reads_threshold; elsewhere 8
+MOST_NODES = {"cpu": 50}  # in one kernel: config.realize_cpu_opcount_threshold; elsewhere 30
+MOST_READS_SHARED = 4  # config.realize_reads_threshold
+SMALL = 1 / 16  # of a result: what statistics of its source, as those of a norm, may take beside it
 COSTLY = {aten.exp, aten.log, aten.log10, aten.log1p, aten.log2, aten.sigmoid, aten.tanh}
 REDUCTIONS = {
     aten.sum, aten.mean, aten.amax, aten.amin, aten.argmax, aten.argmin, aten.var, aten.var_mean, aten.std, aten.any,
@@ -84,6 +87,13 @@ class _Finder:
                 sources[maker if maker in self.found else storage_of(tensor)] = None
         return list(sources)
 
+    def _sources_are_small(self, node: fx.Node) -> bool:
+        """Saving what it is computed from takes hardly more than saving its result. Primals are there in any case."""
+        storage = self.joint.storage
+        sources = {key for key in self.joint.reads(node, self.found) if storage[key].node or storage[key].tangent}
+        result = sum(storage[storage_of(tensor)].n_bytes for tensor in tensors(node.meta.get("val")))
+        return sum(storage[key].n_bytes for key in sources) <= result * (1 + SMALL)
+
     def consider(self, node: fx.Node):
         sources = self._sources(node)
         self.buffers[node] = sum(self.buffers[s] if isinstance(s, fx.Node) else 1 for s in sources)
@@ -93,13 +103,14 @@ class _Finder:
         if not _is_pointwise(node) or not isinstance(node.meta.get("val"), torch.Tensor):
             return
         readers = self._readers(node)
-        side = node in self.joint.is_backward
-        if not readers or not all(
-            user.op != "output" and is_fusible(user) and (user in self.joint.is_backward) == side for user in readers
-        ):
+        if not readers or not all(user.op != "output" and is_fusible(user) for user in readers):
             return
-        shared = len(readers) > 1
-        if self.buffers[node] > (MOST_READS_SHARED if shared else MOST_READS) or self.size[node] > MOST_NODES:
+        side = node in self.joint.is_backward
+        if any((user in self.joint.is_backward) != side for user in readers) and not self._sources_are_small(node):
+            return
+        shared, device = len(readers) > 1, node.meta["val"].device.type
+        most = MOST_READS_SHARED if shared else MOST_READS.get(device, 8)
+        if self.buffers[node] > most or self.size[node] > MOST_NODES.get(device, 30):
             return
         if not (shared and node in self.costly):
             self.found.add(node)

@@ -25,6 +25,9 @@ class Partitioner(CustomPartitionerFn):
     def __deepcopy__(self, memo):  # settings are copied, graphs with fake tensors cannot be
         return self
 
+    def __reduce__(self):  # keys of caches pickle all settings
+        return type(self), (None, self.key)
+
     def uuid(self) -> str | None:
         return self.key
 
@@ -34,9 +37,12 @@ def settings(partition, key: str | None = None, apart: bool = False):
     """While a step is compiled. The cache of whole steps is off: it would serve one without asking for a plan. That of
     single graphs is on, since what a plan changes is in the graph.
 
-    apart  kernels that read the same are not fused side by side: a repeat would run as early as the first of them
+    apart  kernels are not fused where the peak would rise by it, and those that read the same not side by side: a repeat
+           would run as early as the first of them
     """
-    fusions = {"cpp.max_horizontal_fusion_size": 0} if apart else {}
+    fusions = {}
+    if apart:
+        fusions = {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0}
     with (
         inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **fusions}),
         functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),

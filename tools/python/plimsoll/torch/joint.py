@@ -51,8 +51,8 @@ class Storage:
     n_bytes: int
     node: fx.Node | None  # that makes it; None: a primal, a constant or a tangent
     tangent: bool = False
-    returned: bool = False  # by the forward or the backward
-    by_forward: bool = False
+    returned: bool = False  # by the forward or the backward, and kept by the caller
+    by_forward: bool = False  # returned by the forward, to be kept or as the new value of a primal
 
 
 class Joint:
@@ -111,6 +111,12 @@ class Joint:
                 reached.add(node)
         return reached
 
+    def _updates(self) -> set[int]:
+        """Places among the forward's outputs of new values of primals, which the caller copies and drops."""
+        output = next(n for n in self.graph.nodes if n.op == "output")
+        kinds = [type(description).__name__ for description in output.meta.get("desc", ())]
+        return {place for place, kind in enumerate(kinds[: len(self.forward_outputs)]) if kind == "InputMutationAOTOutput"}
+
     def _mutated_primals(self) -> set[int]:
         """Storages of the primals that are updated after the forward, as the running statistics of a batch norm."""
         output = next(n for n in self.graph.nodes if n.op == "output")
@@ -127,11 +133,15 @@ class Joint:
         return mutated
 
     def _mark_returned(self):
+        updates = self._updates()
         for outputs, forward in ((self.forward_outputs, True), (self.backward_outputs, False)):
-            for node in outputs:
+            for place, node in enumerate(outputs):
                 for tensor in tensors(node.meta.get("val")) if isinstance(node, fx.Node) else []:
                     storage = self.storage[storage_of(tensor)]
-                    storage.returned = True
+                    update = forward and place in updates
+                    if update:
+                        self.mutated.add(storage_of(tensor))
+                    storage.returned |= not update
                     storage.by_forward |= forward
 
     def primal_bytes(self) -> int:
@@ -139,8 +149,10 @@ class Joint:
 
     # ---- what an op reads and writes ----
 
-    def reads(self, node: fx.Node) -> list[int]:
-        """Storages, each once. Running statistics count for nothing where training does not use their values."""
+    def reads(self, node: fx.Node, inlined: set[fx.Node] | None = None) -> list[int]:
+        """Storages, each once. Running statistics count for nothing where training does not use their values.
+        inlined: what is computed inside it, where that is not known yet."""
+        inlined = self.inlined if inlined is None else inlined
         skip = self.mutated if node.target in (BATCH_NORM, aten.native_batch_norm_backward.default) else set()
         found: dict[int, None] = {}
         for source in node.all_input_nodes:
@@ -148,8 +160,8 @@ class Joint:
                 for tensor in tensors(source.meta.get("val")):
                     key = storage_of(tensor)
                     maker = self.storage[key].node
-                    if maker in self.inlined:
-                        found.update(dict.fromkeys(self.reads(maker)))
+                    if maker in inlined:
+                        found.update(dict.fromkeys(self.reads(maker, inlined)))
                     elif key not in skip:
                         found[key] = None
         return list(found)

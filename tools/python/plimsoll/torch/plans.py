@@ -166,7 +166,7 @@ def largest_batch(model: torch.nn.Module, batch: tuple, budget_bytes: int, backe
             if smallest(n) <= budget_bytes:
                 return n
             n -= max(1, n // 8)
-    except Error:
+    except (Error, RuntimeError, ValueError, IndexError):  # a batch whose tensors cannot be cut like this
         pass
     return None
 
