@@ -26,7 +26,6 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   plim_plan *made = NULL; /* the checker has a look, whether the plan is wanted or not: it may be a kept one */
   int64_t wanted_bytes = options->budget_bytes;
   plim_status status;
-  int32_t kept = 0;
   int64_t started_ns = plim_now_ns();
   free_options.budget_bytes = INT64_MAX;
   PLIM_CHECK(find_keep_all(problem, &free_options, &keep_all, &floor.keep_all_bytes));
@@ -34,9 +33,8 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   plim_incumbent_seek_min_memory(inc, 0, 0);
   plim_incumbent_share_keep_all(inc, &keep_all);
   plim_incumbent_start_at(inc, started_ns); /* one limit for both */
-  PLIM_CHECK(plim_incumbent_best_so_far(inc, plim_strategy_run(inc, strategy, front, &kept)));
+  PLIM_CHECK(plim_incumbent_best_so_far(inc, plim_strategy_run(inc, strategy, front, &floor.from_front)));
   floor.cut_short = plim_incumbent_over(inc);
-  if (options->from_front) *options->from_front = kept;
   plim_incumbent_lower_budget(inc);
   floor.smallest_bytes = inc->budget_bytes;
   floor.bound_bytes = plim_bound_bytes(problem, &floor.op);

@@ -1,4 +1,4 @@
-/* plim_plan_make: from graph, profile and budget to a checked plan. Four hops:
+/* plim_plan_make and plim_plan_search: from graph, profile and budget to a checked plan. Four hops:
  *   1. plim_problem_make      (core/problem.c)          items, rules, choices of variants
  *   2. plim_strategy_run      (strategies/strategy_run.c)  a strategy submits schedules; the incumbent keeps the best
  *   3. plim_incumbent_emit    (core/incumbent.c)        the best as a plan, which the checker accepts
@@ -30,26 +30,26 @@ static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
 /* `front` NULL: none. It is saved to `file` also when no plan was found, since a larger budget may use its points. */
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_front *front, const plim_front_file *file,
-                             plim_plan **out) {
+                             plim_plan_result *out) {
   plim_incumbent *inc = NULL;
+  plim_plan_result made = {.plan = NULL};
   plim_status status;
-  int32_t kept = 0;
   PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
-  status = plim_strategy_run(inc, strategy, front, &kept);
-  if (options->from_front) *options->from_front = kept;
+  status = plim_strategy_run(inc, strategy, front, &made.from_front);
   status = end_strategy(inc, status);
   if (status == PLIM_OK && front) status = plim_front_save(file, front);
   if (status == PLIM_OK && !inc->found) status = plim_incumbent_submit_smallest(inc, front);
-  if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, strategy->name);
-  if (status == PLIM_OK) status = plim_incumbent_emit(inc, strategy->name, out);
+  if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, strategy->name, &made.floor);
+  if (status == PLIM_OK) status = plim_incumbent_emit(inc, strategy->name, &made.plan);
   plim_incumbent_end(inc);
+  if (status == PLIM_OK || status == PLIM_ENOFIT) *out = made;
   return status;
 }
 
 /* The same through the plan front on disk. Where the checker refuses a plan of it, the front is discarded, and the plan
  * is made without. */
 static plim_status make_warm(const plim_problem *problem, const plim_plan_options *options,
-                             const plim_strategy *strategy, plim_plan **out) {
+                             const plim_strategy *strategy, plim_plan_result *out) {
   plim_front front = {.ctx = problem->ctx};
   plim_front_file file;
   PLIM_TRY(plim_strategy_front(problem, options, strategy, &file, &front));
@@ -63,7 +63,7 @@ static plim_status make_warm(const plim_problem *problem, const plim_plan_option
 }
 
 static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                        const plim_plan_options *options, plim_plan **out) {
+                        const plim_plan_options *options, plim_plan_result *out) {
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   plim_plan_class plan_class;
@@ -78,12 +78,28 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
   return status;
 }
 
-plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                           const plim_plan_options *options, plim_plan **out) {
+static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                              const plim_plan_options *options, plim_plan_result *out) {
+  plim_plan_result made = {.plan = NULL};
+  plim_status status = plim_paging_make(ctx, graph, profile, options, &made.plan);
+  if (status == PLIM_OK || status == PLIM_ENOFIT) *out = made;
+  return status;
+}
+
+plim_status plim_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, plim_plan_result *out) {
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status =
-      options->paging ? plim_paging_make(ctx, graph, profile, options, out) : make(ctx, graph, profile, options, out);
+      options->paging ? make_paged(ctx, graph, profile, options, out) : make(ctx, graph, profile, options, out);
   return plim_effort_end(ctx, outer_ns, status);
+}
+
+plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                           const plim_plan_options *options, plim_plan **out) {
+  plim_plan_result made = {.plan = NULL};
+  PLIM_TRY(plim_plan_search(ctx, graph, profile, options, &made));
+  *out = made.plan;
+  return PLIM_OK;
 }
 
 plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

@@ -10,8 +10,9 @@
 /* Why there is no plan: the sentence of a refusal. Planner-internal; the words are plim_plan_floor_describe's. */
 
 /* PLIM_ENOFIT for an incumbent that found nothing by the strategy of that name: the budget, what is proven about it,
- * the smallest one met, and the conflict of the schedule whose peak fits and whose addresses miss least. */
-PLIM_MUST_USE plim_status plim_refuse(plim_incumbent *incumbent, const char *strategy);
+ * the smallest one met, and the conflict of the schedule whose peak fits and whose addresses miss least.
+ *   floor  [1]  out  what of this is figures */
+PLIM_MUST_USE plim_status plim_refuse(plim_incumbent *incumbent, const char *strategy, plim_plan_floor *floor);
 
 /* What a valid schedule of that packed size lacks within a smaller budget, and a few buffers of it that are proven not
  * to lie together there: too many bytes at one step, or, where its peak fits, buffers without addresses.

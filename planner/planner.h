@@ -45,6 +45,13 @@ typedef enum plim_plan_order { PLIM_ORDER_ANY, PLIM_ORDER_FREE, PLIM_ORDER_FIXED
 
 enum { PLIM_COPIES_DEFAULT = 2 };
 
+/* Whether optimizer state is at home in the page space. */
+typedef enum plim_homes {
+  PLIM_HOMES_NEVER = -1,
+  PLIM_HOMES_WHERE_FASTER, /* and where the plan fits with homes alone */
+  PLIM_HOMES_ALWAYS        /* for a step beside a plan that has it there */
+} plim_homes;
+
 /* A space to which a plan may page, and the link to it; a second device, equal to the first, with an arena of its own.
  * Persistent storages are at home in the arena. */
 typedef struct plim_paging {
@@ -58,8 +65,7 @@ typedef struct plim_paging {
   int64_t device_bytes; /* its budget */
   int64_t device_latency_ns; /* of a copy from one arena to the other */
   double device_bytes_per_ns;
-  int32_t homes; /* optimizer state at home in the space. 0: where that is faster, or fits alone; 1: always, for a step
-                    beside such a plan; -1: never */
+  plim_homes homes;
   /* The plan and its graph, borrowed, that has the same storages at home, by name. NULL: every one that can be */
   const plim_plan *beside;
   const plim_graph *beside_graph;
@@ -88,14 +94,27 @@ typedef struct plim_plan_options {
    * effort is not repeated. A larger budget never gives a slower plan. A front that cannot be read or written is no
    * failure. */
   const char *front_folder;
-  int32_t *from_front;       /* out, may be NULL: 1 when the plan, or the smallest budget, was in the plan front */
-  const plim_paging *paging; /* read by plim_plan_make alone; NULL: every byte stays in the arena */
-  /* out, may be NULL: set by plim_plan_make when it returns PLIM_ENOFIT, without a further search */
-  struct plim_plan_floor *known;
+  const plim_paging *paging; /* NULL: every byte stays in the arena. Only plim_plan_make and plim_plan_search read it */
 } plim_plan_options;
 
 /* Planner "search", no budget, seed 1, one thread, a default number of iterations, no plan front. */
 plim_plan_options plim_plan_options_default(void);
+
+enum { PLIM_CONFLICT_BYTES = 512 };
+
+/* The smallest budget for which a checked plan was found, and what is proven. */
+typedef struct plim_plan_floor {
+  int64_t smallest_bytes; /* a plan with this budget was found and checked; INT64_MAX: none is known */
+  int64_t bound_bytes;    /* proven: no plan exists below this: largest working set of one op + persistent bytes */
+  int32_t op;             /* the op that sets bound_bytes */
+  int64_t keep_all_bytes; /* smallest arena found at overhead 0; 0: not searched */
+  int32_t fixed_numerics; /* 1: all figures are for the numerics that the options fixed; others may need less */
+  /* Where options->budget_bytes lies between bound and smallest: why the plan for smallest_bytes does not fit there,
+   * and a few of its buffers that are proven not to fit together, as the part of a sentence. Else "". */
+  char conflict[PLIM_CONFLICT_BYTES];
+  int32_t cut_short;  /* 1: a time limit ended the search for smallest_bytes */
+  int32_t from_front; /* 1: the plan for smallest_bytes was in the plan front */
+} plim_plan_floor;
 
 /* Make a plan within options->budget_bytes.
  *
@@ -115,6 +134,18 @@ plim_plan_options plim_plan_options_default(void);
 PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                          const plim_plan_options *options, plim_plan **out);
 
+/* A plan, or why there is none. */
+typedef struct plim_plan_result {
+  plim_plan *plan;       /* NULL: there is none */
+  int32_t from_front;    /* 1: the plan was in the plan front; always 0 with options->paging */
+  plim_plan_floor floor; /* without a plan: what is proven, as plim_plan_bound has it, and the conflict */
+} plim_plan_result;
+
+/* plim_plan_make, with all that it found out. On PLIM_ENOFIT the plan is NULL and, without options->paging, the floor is
+ * set; no search is made for it. On any other failure *out is untouched. */
+PLIM_MUST_USE plim_status plim_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                           const plim_plan_options *options, plim_plan_result *out);
+
 /* Plans for several budgets, through one plan front. options->front_folder keeps it, where there is one.
  *   budget  [n]  in   bytes, ascending
  *   plan    [n]  out  the fastest plan known within each budget; NULL where none was found
@@ -126,21 +157,6 @@ PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *gr
 PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, int32_t n, const int64_t *budget,
                                           plim_plan **plan);
-
-enum { PLIM_CONFLICT_BYTES = 512 };
-
-/* The smallest budget for which a checked plan was found, and what is proven. */
-typedef struct plim_plan_floor {
-  int64_t smallest_bytes; /* a plan with this budget was found and checked; INT64_MAX: none is known */
-  int64_t bound_bytes;    /* proven: no plan exists below this: largest working set of one op + persistent bytes */
-  int32_t op;             /* the op that sets bound_bytes */
-  int64_t keep_all_bytes; /* smallest arena found at overhead 0; 0: not searched */
-  int32_t fixed_numerics; /* 1: all figures are for the numerics that the options fixed; others may need less */
-  /* Where options->budget_bytes lies between bound and smallest: why the plan for smallest_bytes does not fit there,
-   * and a few of its buffers that are proven not to fit together, as the part of a sentence. Else "". */
-  char conflict[PLIM_CONFLICT_BYTES];
-  int32_t cut_short; /* 1: a time limit ended the search for smallest_bytes */
-} plim_plan_floor;
 
 /* Search for the smallest budget that has a plan.
  *   out   [1]  out  the figures

@@ -149,7 +149,7 @@ plim_status plim_refusal_conflict(plim_incumbent *inc, const plim_schedule *s, i
   return status;
 }
 
-plim_status plim_refuse(plim_incumbent *inc, const char *strategy) {
+plim_status plim_refuse(plim_incumbent *inc, const char *strategy, plim_plan_floor *out) {
   const plim_problem *p = inc->problem;
   plim_plan_floor floor = {.smallest_bytes = INT64_MAX, .fixed_numerics = p->fixed_numerics}; /* no one looked for it */
   char text[WORDS];
@@ -159,7 +159,6 @@ plim_status plim_refuse(plim_incumbent *inc, const char *strategy) {
     PLIM_TRY(plim_refusal_conflict(inc, &inc->conflict, inc->conflict_bytes, inc->budget_bytes, floor.conflict));
   }
   floor.cut_short = plim_incumbent_over(inc);
-  if (inc->options->known) *inc->options->known = floor;
   say(&w, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
   say_bytes(&w, inc->budget_bytes);
   say(&w, ": ");
@@ -169,5 +168,6 @@ plim_status plim_refuse(plim_incumbent *inc, const char *strategy) {
     say(&w, ", a smaller one may exist (plim_plan_smallest looks for it); ");
   }
   plim_plan_floor_describe(p->graph, &floor, w.text + w.used, w.size - w.used);
+  *out = floor;
   return plim_fail(p->ctx, PLIM_ENOFIT, "%s", text);
 }

@@ -164,7 +164,7 @@ Test(paging, evaluation_has_at_home_in_the_page_space_what_training_has_there) {
                         .latency_ns = {1, 1},
                         .bytes_per_ns = {1, 1},
                         .recompute = 1,
-                        .homes = 1};
+                        .homes = PLIM_HOMES_ALWAYS};
   options.paging = &paging;
   for (int i = 0; i < 2; i++) {
     graph[i] = make_step(ctx, i == 0);

@@ -3,6 +3,7 @@
 #include "runtime/train/preparation.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/device/device_cuda.h"
@@ -157,17 +158,25 @@ Test(preparation, a_run_finds_the_plans_that_were_made_ahead) {
   plim_limit limit = {2, r.options.planning.budget_bytes / 8 * 7};
   plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
   const plim_plan *now[PLIM_PROGRAM_STEPS] = {NULL};
-  int32_t from_front = 0;
   r.options.planning.front_folder = plim_test_path(".");
   r.options.limit = &limit;
   r.options.n_limits = 1;
   ok(&r);
-  plim_replan_options replan = r.p.replan;
-  cr_assert_null(replan.planning.from_front);
-  replan.planning.from_front = &from_front;
   for (int i = 0; i < r.program->n_steps; i++) now[i] = r.program->plan[i];
-  cr_assert_eq(plim_program_replan(r.program, now, &replan, limit.bytes, plan), PLIM_OK);
-  cr_assert_eq(from_front, 1);
+  plim_plan_result ahead;
+  const plim_graph *graph = r.program->graph[PLIM_PROGRAM_TRAIN];
+  const char **label = calloc((size_t)graph->n_ops, sizeof *label);
+  plim_plan_options wanted = r.p.replan.planning;
+  plim_plan_labels(now[PLIM_PROGRAM_TRAIN], label);
+  wanted.labels = PLIM_NUMERICS_GIVEN;
+  wanted.label = label;
+  wanted.budget_bytes = limit.bytes;
+  cr_assert_eq(plim_plan_search(graph->ctx, graph, r.program->profile[PLIM_PROGRAM_TRAIN], &wanted, &ahead), PLIM_OK);
+  cr_assert_eq(ahead.from_front, 1);
+  cr_assert_eq(plim_program_replan(r.program, now, &r.p.replan, limit.bytes, plan), PLIM_OK);
+  cr_assert_eq(ahead.plan->time_ns, plan[PLIM_PROGRAM_TRAIN]->time_ns);
+  plim_plan_free(ahead.plan);
+  free(label);
   cr_assert_eq(plim_plan_numerics_differ(plan[PLIM_PROGRAM_TRAIN], now[PLIM_PROGRAM_TRAIN]), 0);
   for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(plan[i]);
   plim_test_folder_remove();

@@ -19,14 +19,13 @@ static void setup(void) {
 }
 TestSuite(kept, .init = setup, .fini = plim_test_folder_remove);
 
-static int32_t from_front;
+static int32_t from_front; /* of the plan that plan_at made last */
 
 static planner_case make_case(uint64_t seed, int unpacked) {
   planner_case c = planner_case_random(seed, 25);
   c.options.unpacked = unpacked;
   c.options.iterations = 800;
   c.options.front_folder = plim_test_path("curves");
-  c.options.from_front = &from_front;
   return c;
 }
 
@@ -40,10 +39,12 @@ static int64_t whole_bytes(planner_case *c) {
 
 /* NULL when nothing fits. */
 static plim_plan *plan_at(planner_case *c, int64_t budget) {
-  plim_plan *plan = NULL;
+  plim_plan_result made = {.plan = NULL};
   c->options.budget_bytes = budget;
-  plim_status status = plim_plan_make(c->ctx, c->graph, c->profile, &c->options, &plan);
+  plim_status status = plim_plan_search(c->ctx, c->graph, c->profile, &c->options, &made);
+  plim_plan *plan = made.plan;
   cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(c->ctx));
+  from_front = made.from_front;
   if (plan) cr_assert_eq(plan->budget_bytes, budget);
   if (plan) cr_assert_eq(plim_plan_check(c->ctx, c->graph, plan), PLIM_OK, "%s", plim_context_error(c->ctx));
   return plan;
@@ -127,7 +128,8 @@ Test(kept, smallest_budget_is_the_curves_lowest_and_can_be_planned) {
   c.options.budget_bytes = INT64_MAX;
   cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &first, NULL), PLIM_OK);
   cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &second, NULL), PLIM_OK);
-  cr_assert_eq(from_front, 1);
+  cr_assert_eq(first.from_front, 0);
+  cr_assert_eq(second.from_front, 1);
   cr_assert_eq(first.smallest_bytes, second.smallest_bytes);
   plim_plan *plan = plan_at(&c, first.smallest_bytes);
   cr_assert_not_null(plan);

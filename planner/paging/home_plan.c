@@ -353,7 +353,6 @@ plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_pr
                      (long long)plim_home_bytes(options->paging, g));
   }
   inner.paging = rest.homes > 0 ? NULL : &rest;
-  inner.known = NULL;
   PLIM_CHECK(reduce(ctx, options->paging, g, profile, &graph, &reduced));
   PLIM_CHECK(make(ctx, graph, reduced, &inner, known_ns, &plan));
   PLIM_CHECK(lower(ctx, g, plan, options->paging, options->budget_bytes, keep_all_ns, &lowered));

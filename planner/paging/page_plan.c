@@ -60,7 +60,6 @@ static plim_plan_options inner_options(const paging *p, int64_t parts) {
   plim_plan_options inner = *p->options;
   inner.time_limit_ns = part_of_time(p, parts);
   inner.paging = NULL;
-  inner.known = NULL;
   return inner;
 }
 

@@ -25,7 +25,6 @@ plim_status plim_program_largest_batch(plim_device *device, const plim_batch_sea
   if (planning.labels == PLIM_NUMERICS_GIVEN) planning.labels = PLIM_NUMERICS_AUTO; /* they belong to the other batch */
   planning.label = NULL;
   planning.front_folder = NULL; /* of batches that no one asked for */
-  planning.from_front = NULL;
   int64_t room = options->budget_bytes - search->fixed_bytes;
   const int32_t micro_batches = search->source->net.accumulate;
   int32_t fitting = 0, failing = search->source->net.batch / micro_batches;

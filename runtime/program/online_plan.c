@@ -62,7 +62,6 @@ static plim_status program_order(const decision *d, const plim_profile *profile,
   wanted.unpacked = 1;
   wanted.order = PLIM_ORDER_FIXED;
   wanted.front_folder = NULL;
-  wanted.from_front = NULL;
   return plim_plan_make(d->ctx, d->graph, profile, &wanted, out);
 }
 

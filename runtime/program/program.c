@@ -58,7 +58,6 @@ plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
   eval.planner = NULL;
   eval.labels = PLIM_NUMERICS_SMALL;
   eval.label = NULL;
-  eval.from_front = NULL;
   eval.paging = NULL;
   return eval;
 }
@@ -76,7 +75,7 @@ static int has_homes(const plim_graph *graph, const plim_plan *plan, plim_paging
                             .latency_ns = {1, 1},
                             .bytes_per_ns = {1, 1},
                             .recompute = 1,
-                            .homes = 1,
+                            .homes = PLIM_HOMES_ALWAYS,
                             .beside = plan,
                             .beside_graph = graph};
     return 1;
@@ -174,16 +173,20 @@ plim_status plim_program_plan_last(plim_program *program, const plim_plan_option
 
 plim_status plim_program_plan(plim_program *program, const plim_plan_options *options) {
   plim_plan_options eval_wanted = plim_program_eval_options(options);
-  plim_plan *train = NULL, *eval = NULL;
+  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
+  plim_plan_result train = {.plan = NULL};
+  plim_plan *eval = NULL;
   plim_paging homes;
-  PLIM_TRY(plan_step(program, PLIM_PROGRAM_TRAIN, options, &train));
-  if (has_homes(program->graph[PLIM_PROGRAM_TRAIN], train, &homes)) eval_wanted.paging = &homes;
+  PLIM_TRY(plim_plan_search(program->ctx, graph, program->profile[PLIM_PROGRAM_TRAIN], options, &train));
+  if (has_homes(graph, train.plan, &homes)) eval_wanted.paging = &homes;
   plim_status status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
   if (status != PLIM_OK) {
-    plim_plan_free(train);
+    plim_plan_free(train.plan);
     return status;
   }
-  return install(program, train, eval);
+  PLIM_TRY(install(program, train.plan, eval));
+  program->from_front = train.from_front;
+  return PLIM_OK;
 }
 
 /* A plan from elsewhere must be of this graph and this machine: other threads or instructions give other bits. */
@@ -219,7 +222,9 @@ plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
     plim_plan_free(plan);
     return status;
   }
-  return install(program, plan, eval);
+  PLIM_TRY(install(program, plan, eval));
+  program->from_front = 0;
+  return PLIM_OK;
 }
 
 plim_status plim_program_keep_all(const plim_program *program, plim_plan **out) {

@@ -26,6 +26,7 @@ typedef struct plim_program {
   plim_graph *graph[PLIM_PROGRAM_STEPS];     /* [n_steps] */
   plim_profile *profile[PLIM_PROGRAM_STEPS]; /* [n_steps] */
   plim_plan *plan[PLIM_PROGRAM_STEPS];       /* [n_steps] NULL until plim_program_plan or plim_program_adopt */
+  int32_t from_front;                        /* 1: the training step's plan was in the plan front */
 } plim_program;
 
 /* Graphs and profiles of a net on a device, without plans. `profiler` NULL: modelled costs, and nothing runs; else

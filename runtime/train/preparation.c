@@ -187,7 +187,6 @@ static plim_status plan_ahead(const preparing *w, const plim_limit *limit) {
 static plim_status plan_limits(const preparing *w) {
   plim_preparation *p = w->p;
   p->replan.planning = p->planning;
-  p->replan.planning.from_front = NULL;
   p->replan.policy = w->options->policy;
   p->replan.thrash = w->options->thrash;
   p->stage = PLIM_PREPARE_LIMIT;

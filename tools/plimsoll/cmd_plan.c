@@ -24,9 +24,8 @@ typedef struct graph_plan {
   plim_profile *profile;
   plim_plan *whole; /* what percentages are of */
   int64_t whole_bytes;
-  plim_plan *plan;
   plim_plan_options options;
-  plim_plan_floor known; /* of a refusal */
+  plim_plan_result made;
 } graph_plan;
 
 /* An op that carries FLOP or times by device alone has no time that a planner of one device could take. */
@@ -60,8 +59,6 @@ static void set_options(graph_plan *g) {
   g->options.threads = session_planner_threads(o);
   g->options.unpacked = o->packing ? strcmp(o->packing, "none") == 0 : g->graph->unpacked;
   g->options.front_folder = o->no_cache ? NULL : "";
-  g->options.from_front = &g->s->from_front;
-  g->options.known = &g->known;
   if (o->order) g->options.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
 }
 
@@ -89,8 +86,8 @@ static plim_status set_budget(graph_plan *g) {
 
 /* One op a line: the id of the imported file, else the op's place in program order. */
 static void print_sequence(const graph_plan *g) {
-  for (int32_t j = 0; j < g->plan->n_steps; j++) {
-    int32_t op = g->plan->step[j].op;
+  for (int32_t j = 0; j < g->made.plan->n_steps; j++) {
+    int32_t op = g->made.plan->step[j].op;
     int64_t id = g->graph->op[op].id;
     printf("%lld\n", (long long)(id >= 0 ? id : op));
   }
@@ -98,7 +95,7 @@ static void print_sequence(const graph_plan *g) {
 }
 
 static void add_bytes(figures *f, const graph_plan *g) {
-  const plim_plan *plan = g->plan;
+  const plim_plan *plan = g->made.plan;
   if (plan->budget_bytes < INT64_MAX) {
     figures_bytes(f, 0, "budget_bytes", "budget", plan->budget_bytes);
     if (g->whole_bytes > 0) {
@@ -116,7 +113,7 @@ static void add_bytes(figures *f, const graph_plan *g) {
 }
 
 static void print_figures(const graph_plan *g, double seconds) {
-  const plim_plan *plan = g->plan;
+  const plim_plan *plan = g->made.plan;
   double overhead = plim_plan_overhead_percent(plan), bound = plim_plan_bound_percent(plan);
   figures f;
   figures_begin(&f, 1, NULL, NULL);
@@ -131,8 +128,8 @@ static void print_figures(const graph_plan *g, double seconds) {
   figures_flag(&f, 0, "proved", NULL, plan->proved);
   figures_count(&f, 0, "time", "duration", plan->time_ns);
   figures_count(&f, 0, "plan_steps", "plan", plan->n_steps);
-  figures_note(&f, 0, " steps, by %s%s", plan->planner, g->s->from_front ? ", kept from an earlier run" : "");
-  figures_flag(&f, 0, "from_curve", NULL, g->s->from_front);
+  figures_note(&f, 0, " steps, by %s%s", plan->planner, g->made.from_front ? ", kept from an earlier run" : "");
+  figures_flag(&f, 0, "from_curve", NULL, g->made.from_front);
   figures_text(&f, 0, "planner", NULL, plan->planner);
   effort_figures(&f, 0, g->s->o);
   figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
@@ -157,13 +154,13 @@ static plim_status run_graph(graph_plan *g) {
   PLIM_TRY(set_budget(g));
   int64_t begin = plim_now_ns();
   if (g->options.time_limit_ns > 0) g->options.time_limit_ns = session_left_ns(g->s);
-  plim_status status = plim_plan_make(ctx, g->graph, g->profile, &g->options, &g->plan);
-  if (status == PLIM_ENOFIT) return refusal_explain_graph(g->s, g->graph, g->profile, &g->options, &g->known);
+  plim_status status = plim_plan_search(ctx, g->graph, g->profile, &g->options, &g->made);
+  if (status == PLIM_ENOFIT) return refusal_explain_graph(g->s, g->graph, g->profile, &g->options, &g->made.floor);
   if (status != PLIM_OK) return status;
   double seconds = (double)(plim_now_ns() - begin) / 1e9;
   progress_clear(&g->s->bar);
-  if (g->s->o->output) PLIM_TRY(plim_beside_save(g->graph, g->plan, g->s->o->output));
-  if (g->s->o->svg) PLIM_TRY(curve_save(g->graph, g->whole, g->plan, g->s->o->svg));
+  if (g->s->o->output) PLIM_TRY(plim_beside_save(g->graph, g->made.plan, g->s->o->output));
+  if (g->s->o->svg) PLIM_TRY(curve_save(g->graph, g->whole, g->made.plan, g->s->o->svg));
   if (g->s->o->print_sequence) print_sequence(g);
   print_figures(g, seconds);
   return PLIM_OK;
@@ -172,7 +169,7 @@ static plim_status run_graph(graph_plan *g) {
 static plim_status plan_graph(session *s) {
   graph_plan g = {.s = s};
   plim_status status = run_graph(&g);
-  plim_plan_free(g.plan);
+  plim_plan_free(g.made.plan);
   plim_plan_free(g.whole);
   plim_profile_free(g.profile);
   plim_graph_free(g.graph);

@@ -60,7 +60,6 @@ static plim_status free_numerics(session *s, const plim_plan_options *wanted, in
   if (planning.labels == PLIM_NUMERICS_AUTO) return PLIM_OK;
   planning.labels = PLIM_NUMERICS_AUTO;
   planning.label = NULL;
-  planning.from_front = NULL;
   PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));
   s->refusal.smallest_auto_bytes = floor.smallest_bytes;
   if (floor.smallest_bytes >= fixed_bytes) return PLIM_OK;
@@ -102,8 +101,6 @@ static plim_status add_keep_all(session *s, const plim_graph *graph, const plim_
   planning.time_limit_ns = 1;
   planning.budget_bytes = INT64_MAX;
   planning.order = PLIM_ORDER_FIXED;
-  planning.known = NULL;
-  planning.from_front = NULL;
   PLIM_TRY(plim_plan_keep_all(s->ctx, graph, profile, &planning, &whole));
   floor->smallest_bytes = wanted->unpacked ? whole->peak_bytes : whole->arena_bytes;
   floor->cut_short = 1;

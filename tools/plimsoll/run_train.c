@@ -185,8 +185,8 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   figures_flag(f, column, "proved", NULL, plan->proved);
   figures_count(f, column, "plan_steps", "plan", plan->n_steps);
   figures_note(f, column, " steps for %d ops, by %s", program->graph[PLIM_PROGRAM_TRAIN]->n_ops, plan->planner);
-  if (program == s->program && s->from_front) figures_note(f, column, ", kept from an earlier run");
-  figures_flag(f, column, "from_curve", NULL, program == s->program && s->from_front);
+  if (program == s->program && program->from_front) figures_note(f, column, ", kept from an earlier run");
+  figures_flag(f, column, "from_curve", NULL, program == s->program && program->from_front);
   figures_text(f, column, "planner", NULL, plan->planner);
   if (program == s->program) effort_figures(f, column, s->o);
   add_numerics(f, column, s, plan);

@@ -296,7 +296,6 @@ plim_status session_planning(session *s) {
   s->planning.threads = session_planner_threads(o);
   s->planning.time_limit_ns = (int64_t)(o->time_limit * 1e9);
   s->planning.front_folder = o->no_cache ? NULL : "";
-  s->planning.from_front = &s->from_front;
   if (o->order) s->planning.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
   PLIM_TRY(plim_preparation_begin(s->device, s->program, &s->prep));
   PLIM_TRY(numerics_choose(s));

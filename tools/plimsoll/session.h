@@ -34,7 +34,6 @@ typedef struct session {
   plim_plan *label_plan;            /* what --numerics FILE names, a plan or */
   plim_checkpoint_info *label_file; /* a checkpoint: it holds the labels */
   plim_checkpoint_info *saved;      /* what --load names */
-  int32_t from_front;               /* 1: the plan was found by an earlier run */
   int32_t answered; /* 1: the object that --json asks for has been printed, also if the command fails then */
   refusal refusal;  /* set when the budget is too small */
   heap_arena heap;  /* of --addresses jemalloc */
