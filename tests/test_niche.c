@@ -294,5 +294,5 @@ static plim_status search_some(plim_context *c, void *user) {
 Test(niche, a_refused_allocation_leaves_nothing_after) {
   plim_pack_outcome outcome;
   tight_make(0, 1, 0, &made);
-  cr_assert_geq(plim_test_each_allocation(search_some, &outcome), 15);
+  cr_assert_geq(plim_test_each_allocation(search_some, &outcome), 10);
 }

@@ -77,7 +77,7 @@ void plim_cut_solver_free(plim_cut_solver *s) {
   plim_lp_free(s->lp);
   plim_cut_rows_free(&s->rows);
   plim_cut_tree_free(&s->tree);
-  plim_release(ctx, s->block.base, s->block.base ? s->block.bytes : 0, 1);
+  plim_block_release(ctx, &s->block);
   plim_release(ctx, s, 1, sizeof *s);
 }
 

@@ -21,6 +21,7 @@
 
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/units.h"
+#include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/random.h"
 
@@ -72,6 +73,7 @@ struct plim_bottom_up {
   waiting *waiting;       /* [n] unplaced boxes, by group */
   group *group;           /* [groups] */
   int32_t groups;
+  plim_block block;
 };
 
 int plim_bottom_up_can(const plim_units *u) {
@@ -86,17 +88,24 @@ static int earlier_first(const void *a, const void *b) {
   return (x->box > y->box) - (x->box < y->box);
 }
 
+static void carve(plim_bottom_up *up, plim_block *b) {
+  int64_t n = up->units->n;
+  up->key = plim_block_take(b, n, sizeof *up->key);
+  up->best_key = plim_block_take(b, n, sizeof *up->best_key);
+  up->best = plim_block_take(b, n, sizeof *up->best);
+  up->waiting = plim_block_take(b, n, sizeof *up->waiting);
+  up->by_begin = plim_block_take(b, n, sizeof *up->by_begin);
+  up->group = plim_block_take(b, up->groups, sizeof *up->group);
+}
+
 plim_status plim_bottom_up_new(const plim_units *u, plim_bottom_up **out) {
   plim_bottom_up *up = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(u->ctx, 1, sizeof *up, &up));
   *up = (plim_bottom_up){.units = u, .random = {1}, .packed_size = INT64_MAX, .groups = (u->n + GROUP - 1) / GROUP};
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->key, &up->key));
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->best_key, &up->best_key));
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->best, &up->best));
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->waiting, &up->waiting));
-  PLIM_CHECK(plim_allocate(u->ctx, u->n, sizeof *up->by_begin, &up->by_begin));
-  PLIM_CHECK(plim_allocate(u->ctx, up->groups, sizeof *up->group, &up->group));
+  carve(up, &up->block);
+  PLIM_CHECK(plim_block_allocate(u->ctx, &up->block));
+  carve(up, &up->block);
   for (int32_t b = 0; b < u->n; b++) {
     const plim_box *box = &u->boxes->box[b];
     up->by_begin[b] = (waiting){box->begin, box->end, 0, u->size[b], 0, b};
@@ -111,13 +120,7 @@ done:
 void plim_bottom_up_free(plim_bottom_up *up) {
   if (!up) return;
   plim_context *ctx = up->units->ctx;
-  int32_t n = up->units->n;
-  plim_release(ctx, up->key, n, sizeof *up->key);
-  plim_release(ctx, up->best_key, n, sizeof *up->best_key);
-  plim_release(ctx, up->best, n, sizeof *up->best);
-  plim_release(ctx, up->waiting, n, sizeof *up->waiting);
-  plim_release(ctx, up->by_begin, n, sizeof *up->by_begin);
-  plim_release(ctx, up->group, up->groups, sizeof *up->group);
+  plim_block_release(ctx, &up->block);
   plim_release(ctx, up, 1, sizeof *up);
 }
 

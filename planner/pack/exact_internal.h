@@ -6,6 +6,7 @@
 #include "planner/pack/box_pairs.h"
 #include "planner/pack/exact.h"
 #include "planner/pack/sections.h"
+#include "runtime/base/array.h"
 
 /* A static order sorts by three keys, all descending. */
 enum { PLIM_KEY_LENGTH, PLIM_KEY_AREA, PLIM_KEY_TOTAL, PLIM_KEYS };
@@ -88,6 +89,7 @@ struct plim_exact {
   int64_t nodes;
   const plim_exact_limits *limits;
   int stopped;
+  plim_block block; /* memory of the arrays above, but for the lists in chunks */
 };
 
 /* Number the boxes by the static order of a turn: order, number, shape, over. */

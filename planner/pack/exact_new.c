@@ -51,36 +51,40 @@ static void fill_pairs(plim_exact *e) {
   }
 }
 
+static void carve(plim_exact *e, plim_block *b) {
+  int64_t n = e->n, sections = e->sections.n_sections;
+  e->total = plim_block_take(b, n, sizeof *e->total);
+  e->order = plim_block_take(b, n, sizeof *e->order);
+  e->number = plim_block_take(b, n, sizeof *e->number);
+  e->shape = plim_block_take(b, n, sizeof *e->shape);
+  e->mask = plim_block_take(b, n * e->lanes, sizeof *e->mask);
+  e->together = plim_block_take(b, n * e->words, sizeof *e->together);
+  e->over = plim_block_take(b, n * e->words, sizeof *e->over);
+  e->raised = plim_block_take(b, e->words, sizeof *e->raised);
+  if (e->units->windows) e->separation = plim_block_take(b, n * n, sizeof *e->separation);
+  e->place = plim_block_take(b, n, sizeof *e->place);
+  e->cut = plim_block_take(b, sections, sizeof *e->cut);
+  e->section_floor = plim_block_take(b, e->lanes, sizeof *e->section_floor);
+  e->rivals = plim_block_take(b, sections, sizeof *e->rivals);
+  e->blame = plim_block_take(b, n, sizeof *e->blame);
+  e->frame = plim_block_take(b, 2 * n + 1, sizeof *e->frame);
+  e->chunk = plim_block_take(b, e->most_chunks, sizeof *e->chunk);
+  e->failed = plim_block_take(b, e->n_memo, sizeof *e->failed);
+}
+
 static plim_status allocate(plim_exact *e) {
   plim_context *ctx = e->units->ctx;
-  int64_t n = e->n, sections = e->sections.n_sections;
+  int64_t n = e->n, room = n * (n + 3); /* of all lists on the longest way down */
   e->words = (int32_t)((n + PLIM_WORD - 1) / PLIM_WORD);
-  e->lanes = (int32_t)((sections + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES);
-  int64_t room = n * (n + 3); /* of all lists on the longest way down */
+  e->lanes = (int32_t)((e->sections.n_sections + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES);
   e->chunk_items = (int32_t)(room < CHUNK_ITEMS ? room : CHUNK_ITEMS);
   e->most_chunks =
       room <= CHUNK_ITEMS ? 2 : (int32_t)(room / (CHUNK_ITEMS - n) + 2); /* n items may be left at an end */
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->total, &e->total));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->order, &e->order));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->number, &e->number));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->shape, &e->shape));
-  PLIM_TRY(plim_allocate(ctx, n * e->lanes, sizeof *e->mask, &e->mask));
-  PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->together, &e->together));
-  PLIM_TRY(plim_allocate(ctx, n * e->words, sizeof *e->over, &e->over));
-  PLIM_TRY(plim_allocate(ctx, e->words, sizeof *e->raised, &e->raised));
-  if (e->units->windows) {
-    PLIM_TRY(plim_allocate(ctx, n * n, sizeof *e->separation, &e->separation));
-    PLIM_TRY(plim_pairs_new(e->units, &e->pairs));
-  }
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->place, &e->place));
-  PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->cut, &e->cut));
-  PLIM_TRY(plim_allocate(ctx, e->lanes, sizeof *e->section_floor, &e->section_floor));
-  PLIM_TRY(plim_allocate(ctx, sections, sizeof *e->rivals, &e->rivals));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->blame, &e->blame));
-  PLIM_TRY(plim_allocate(ctx, 2 * n + 1, sizeof *e->frame, &e->frame));
-  PLIM_TRY(plim_allocate(ctx, e->most_chunks, sizeof *e->chunk, &e->chunk));
-  PLIM_TRY(plim_allocate(ctx, e->chunk_items, sizeof *e->chunk->items, &e->chunk[0].items));
-  return plim_allocate(ctx, e->n_memo, sizeof *e->failed, &e->failed);
+  carve(e, &e->block);
+  PLIM_TRY(plim_block_allocate(ctx, &e->block));
+  carve(e, &e->block);
+  if (e->units->windows) PLIM_TRY(plim_pairs_new(e->units, &e->pairs));
+  return plim_allocate(ctx, e->chunk_items, sizeof *e->chunk->items, &e->chunk[0].items);
 }
 
 plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out) {
@@ -112,28 +116,11 @@ done:
 void plim_exact_free(plim_exact *e) {
   if (!e) return;
   plim_context *ctx = e->units->ctx;
-  int64_t n = e->n, sections = e->sections.n_sections;
-  plim_release(ctx, e->total, n, sizeof *e->total);
-  plim_release(ctx, e->order, n, sizeof *e->order);
-  plim_release(ctx, e->number, n, sizeof *e->number);
-  plim_release(ctx, e->shape, n, sizeof *e->shape);
-  plim_release(ctx, e->mask, n * e->lanes, sizeof *e->mask);
-  plim_release(ctx, e->together, n * e->words, sizeof *e->together);
-  plim_release(ctx, e->over, n * e->words, sizeof *e->over);
-  plim_release(ctx, e->raised, e->words, sizeof *e->raised);
-  plim_release(ctx, e->separation, n * n, sizeof *e->separation);
-  plim_pairs_free(e->pairs);
-  plim_release(ctx, e->place, n, sizeof *e->place);
-  plim_release(ctx, e->cut, sections, sizeof *e->cut);
-  plim_release(ctx, e->section_floor, e->lanes, sizeof *e->section_floor);
-  plim_release(ctx, e->rivals, sections, sizeof *e->rivals);
-  plim_release(ctx, e->blame, n, sizeof *e->blame);
-  plim_release(ctx, e->frame, 2 * n + 1, sizeof *e->frame);
   for (int32_t k = 0; e->chunk && k < e->most_chunks; k++) {
     plim_release(ctx, e->chunk[k].items, e->chunk_items, sizeof *e->chunk->items);
   }
-  plim_release(ctx, e->chunk, e->most_chunks, sizeof *e->chunk);
-  plim_release(ctx, e->failed, e->n_memo, sizeof *e->failed);
+  plim_block_release(ctx, &e->block);
+  plim_pairs_free(e->pairs);
   plim_sections_free(&e->sections);
   plim_release(ctx, e, 1, sizeof *e);
 }

@@ -31,6 +31,7 @@
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/sections.h"
 #include "planner/pack/units.h"
+#include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 #include "runtime/base/random.h"
@@ -84,6 +85,7 @@ struct plim_niche {
   int64_t n_memo;
   int64_t nodes, recognised;
   policy policy;
+  plim_block block;
 };
 
 /* ---- making ---- */
@@ -94,26 +96,25 @@ int plim_niche_can(const plim_units *u) {
   return can;
 }
 
-static plim_status allocate(plim_niche *e) {
-  plim_context *ctx = e->units->ctx;
+static void carve(plim_niche *e, plim_block *b) {
   int64_t n = e->n, m = e->m + 1, depth = e->depth_most;
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->shape, &e->shape));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->owner, &e->owner));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->up, &e->up));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->code, &e->code));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *e->key, &e->key));
-  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->weight, &e->weight));
-  PLIM_TRY(plim_allocate(ctx, depth, sizeof *e->frame, &e->frame));
-  PLIM_TRY(plim_allocate(ctx, depth * n, sizeof *e->items, &e->items));
-  PLIM_TRY(plim_allocate(ctx, depth * (n + 1), sizeof *e->options, &e->options));
-  PLIM_TRY(plim_allocate(ctx, depth * e->words, sizeof *e->node_reasons, &e->node_reasons));
-  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->floor, &e->floor));
-  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->top, &e->top));
-  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->slack, &e->slack));
-  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->count, &e->count));
-  PLIM_TRY(plim_allocate(ctx, m, sizeof *e->crossing, &e->crossing));
-  PLIM_TRY(plim_allocate(ctx, e->n_memo, sizeof *e->failed, &e->failed));
-  return plim_allocate(ctx, e->n_memo * e->words, sizeof *e->memo_reasons, &e->memo_reasons);
+  e->shape = plim_block_take(b, n, sizeof *e->shape);
+  e->owner = plim_block_take(b, n, sizeof *e->owner);
+  e->up = plim_block_take(b, n, sizeof *e->up);
+  e->code = plim_block_take(b, n, sizeof *e->code);
+  e->key = plim_block_take(b, n, sizeof *e->key);
+  e->weight = plim_block_take(b, m, sizeof *e->weight);
+  e->frame = plim_block_take(b, depth, sizeof *e->frame);
+  e->items = plim_block_take(b, depth * n, sizeof *e->items);
+  e->options = plim_block_take(b, depth * (n + 1), sizeof *e->options);
+  e->node_reasons = plim_block_take(b, depth * e->words, sizeof *e->node_reasons);
+  e->floor = plim_block_take(b, m, sizeof *e->floor);
+  e->top = plim_block_take(b, m, sizeof *e->top);
+  e->slack = plim_block_take(b, m, sizeof *e->slack);
+  e->count = plim_block_take(b, m, sizeof *e->count);
+  e->crossing = plim_block_take(b, m, sizeof *e->crossing);
+  e->failed = plim_block_take(b, e->n_memo, sizeof *e->failed);
+  e->memo_reasons = plim_block_take(b, e->n_memo * e->words, sizeof *e->memo_reasons);
 }
 
 plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
@@ -126,7 +127,9 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   e->m = e->sections.n_sections;
   e->words = (e->m + PLIM_WORD - 1) / PLIM_WORD;
   e->depth_most = DEPTH_FACTOR * e->n + 2;
-  PLIM_CHECK(allocate(e));
+  carve(e, &e->block);
+  PLIM_CHECK(plim_block_allocate(ctx, &e->block));
+  carve(e, &e->block);
   for (int32_t d = 0; d < e->depth_most; d++) {
     e->frame[d] = (frame){.item = e->items + (int64_t)d * e->n,
                           .option = e->options + (int64_t)d * (e->n + 1),
@@ -141,24 +144,7 @@ done:
 void plim_niche_free(plim_niche *e) {
   if (!e) return;
   plim_context *ctx = e->units->ctx;
-  int64_t n = e->n, m = e->m + 1, depth = e->depth_most;
-  plim_release(ctx, e->shape, n, sizeof *e->shape);
-  plim_release(ctx, e->owner, n, sizeof *e->owner);
-  plim_release(ctx, e->up, n, sizeof *e->up);
-  plim_release(ctx, e->code, n, sizeof *e->code);
-  plim_release(ctx, e->key, n, sizeof *e->key);
-  plim_release(ctx, e->weight, m, sizeof *e->weight);
-  plim_release(ctx, e->frame, depth, sizeof *e->frame);
-  plim_release(ctx, e->items, depth * n, sizeof *e->items);
-  plim_release(ctx, e->options, depth * (n + 1), sizeof *e->options);
-  plim_release(ctx, e->node_reasons, depth * e->words, sizeof *e->node_reasons);
-  plim_release(ctx, e->floor, m, sizeof *e->floor);
-  plim_release(ctx, e->top, m, sizeof *e->top);
-  plim_release(ctx, e->slack, m, sizeof *e->slack);
-  plim_release(ctx, e->count, m, sizeof *e->count);
-  plim_release(ctx, e->crossing, m, sizeof *e->crossing);
-  plim_release(ctx, e->failed, e->n_memo, sizeof *e->failed);
-  plim_release(ctx, e->memo_reasons, e->n_memo * e->words, sizeof *e->memo_reasons);
+  plim_block_release(ctx, &e->block);
   plim_sections_free(&e->sections);
   plim_release(ctx, e, 1, sizeof *e);
 }

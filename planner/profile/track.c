@@ -9,6 +9,23 @@
  */
 enum { JOURNAL_ROOM = 512, STEP_RUNS = 16, STEP_CHANGES = 24 };
 
+static void carve(plim_track *t, plim_block *b) {
+  const plim_problem *p = t->problem;
+  t->run = plim_block_take(b, t->room, sizeof *t->run);
+  t->run_at = plim_block_take(b, t->memory_profile->n_slots, sizeof *t->run_at);
+  t->first = plim_block_take(b, p->n_ops, sizeof *t->first);
+  t->last = plim_block_take(b, p->n_ops, sizeof *t->last);
+  t->n_of = plim_block_take(b, p->n_ops, sizeof *t->n_of);
+  t->stamp = plim_block_take(b, p->n_ops, sizeof *t->stamp);
+  t->input_end = plim_block_take(b, p->n_items, sizeof *t->input_end);
+  t->input_over = plim_block_take(b, p->n_items, sizeof *t->input_over);
+  t->alive = plim_block_take(b, t->room, sizeof *t->alive);
+  t->repeat = plim_block_take(b, t->room, sizeof *t->repeat);
+  t->free_run = plim_block_take(b, t->room, sizeof *t->free_run);
+  t->touched = plim_block_take(b, t->room, sizeof *t->touched);
+  t->journal = plim_block_take(b, t->room_journal, sizeof *t->journal);
+}
+
 plim_status plim_track_new(const plim_problem *p, int32_t room, plim_track **out) {
   plim_context *ctx = p->ctx;
   plim_track *t = NULL;
@@ -18,19 +35,9 @@ plim_status plim_track_new(const plim_problem *p, int32_t room, plim_track **out
   t->room = room;
   t->room_journal = JOURNAL_ROOM;
   PLIM_CHECK(plim_memory_profile_new(ctx, 2 * room, &t->memory_profile));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *t->run, &t->run));
-  PLIM_CHECK(plim_allocate(ctx, t->memory_profile->n_slots, sizeof *t->run_at, &t->run_at));
-  PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->first, &t->first));
-  PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->last, &t->last));
-  PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->n_of, &t->n_of));
-  PLIM_CHECK(plim_allocate(ctx, p->n_ops, sizeof *t->stamp, &t->stamp));
-  PLIM_CHECK(plim_allocate(ctx, p->n_items, sizeof *t->input_end, &t->input_end));
-  PLIM_CHECK(plim_allocate(ctx, p->n_items, sizeof *t->input_over, &t->input_over));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *t->alive, &t->alive));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *t->repeat, &t->repeat));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *t->free_run, &t->free_run));
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *t->touched, &t->touched));
-  PLIM_CHECK(plim_allocate(ctx, t->room_journal, sizeof *t->journal, &t->journal));
+  carve(t, &t->block);
+  PLIM_CHECK(plim_block_allocate(ctx, &t->block));
+  carve(t, &t->block);
   *out = t;
 done:
   if (status != PLIM_OK) plim_track_free(t);
@@ -39,21 +46,8 @@ done:
 
 void plim_track_free(plim_track *t) {
   if (!t) return;
-  const plim_problem *p = t->problem;
-  plim_context *ctx = p->ctx;
-  plim_release(ctx, t->run, t->room, sizeof *t->run);
-  if (t->memory_profile) plim_release(ctx, t->run_at, t->memory_profile->n_slots, sizeof *t->run_at);
-  plim_release(ctx, t->first, p->n_ops, sizeof *t->first);
-  plim_release(ctx, t->last, p->n_ops, sizeof *t->last);
-  plim_release(ctx, t->n_of, p->n_ops, sizeof *t->n_of);
-  plim_release(ctx, t->stamp, p->n_ops, sizeof *t->stamp);
-  plim_release(ctx, t->input_end, p->n_items, sizeof *t->input_end);
-  plim_release(ctx, t->input_over, p->n_items, sizeof *t->input_over);
-  plim_release(ctx, t->alive, t->room, sizeof *t->alive);
-  plim_release(ctx, t->repeat, t->room, sizeof *t->repeat);
-  plim_release(ctx, t->free_run, t->room, sizeof *t->free_run);
-  plim_release(ctx, t->touched, t->room, sizeof *t->touched);
-  plim_release(ctx, t->journal, t->room_journal, sizeof *t->journal);
+  plim_context *ctx = t->problem->ctx;
+  plim_block_release(ctx, &t->block);
   plim_memory_profile_free(t->memory_profile);
   plim_release(ctx, t, 1, sizeof *t);
 }

@@ -8,6 +8,7 @@
 
 #include "planner/core/core.h"
 #include "planner/profile/memory_profile.h"
+#include "runtime/base/array.h"
 
 typedef struct plim_track_run {
   int32_t op, choice;
@@ -48,6 +49,7 @@ typedef struct plim_track {
   int32_t *touched, n_touched; /* runs whose in-place pairs may have changed */
   plim_change *journal;        /* [room_journal] */
   int32_t n_journal, room_journal;
+  plim_block block; /* memory of all arrays */
 } plim_track;
 
 /* An empty track for at most `room` runs. */

@@ -50,6 +50,7 @@ typedef struct lowering {
   int32_t *clock, *place, *touched, *released, *last_of_queue; /* as in the checker */
   int32_t *at_place;                                           /* [n_queues][n_events] command at a place of a queue */
   int32_t *need;                                               /* [n_queues] scratch */
+  plim_block of_walk, of_commands;                             /* memory of the arrays above, but read and buffer */
 } lowering;
 
 void plim_space_events_add(plim_space_events *e, plim_space_event_kind kind, int32_t node, int32_t at) {
@@ -426,62 +427,47 @@ done:
   return status;
 }
 
-static plim_status allocate_walk(lowering *l) {
+static void carve_walk(lowering *l, plim_block *b) {
   const plim_platform *p = l->problem->platform;
   int64_t queues = (int64_t)p->n_devices + p->n_links;
-  PLIM_TRY(plim_allocate(l->ctx, p->n_links, sizeof *l->link_queue, &l->link_queue));
-  PLIM_TRY(plim_allocate(l->ctx, (int64_t)p->n_spaces * l->problem->n, sizeof *l->open, &l->open));
-  PLIM_TRY(plim_allocate(l->ctx, l->n_events, sizeof *l->filled, &l->filled));
-  PLIM_TRY(plim_allocate(l->ctx, l->n_events + 1, sizeof *l->first_read, &l->first_read));
-  PLIM_TRY(plim_allocate(l->ctx, l->problem->n, sizeof *l->ran, &l->ran));
-  PLIM_TRY(plim_allocate(l->ctx, l->n_events + 1, sizeof *l->command_of, &l->command_of));
-  PLIM_TRY(plim_allocate(l->ctx, p->n_devices, sizeof *l->device, &l->device));
-  PLIM_TRY(plim_allocate(l->ctx, p->n_spaces, sizeof *l->space, &l->space));
-  PLIM_TRY(plim_allocate(l->ctx, queues, sizeof *l->queue, &l->queue));
+  l->link_queue = plim_block_take(b, p->n_links, sizeof *l->link_queue);
+  l->open = plim_block_take(b, (int64_t)p->n_spaces * l->problem->n, sizeof *l->open);
+  l->filled = plim_block_take(b, l->n_events, sizeof *l->filled);
+  l->first_read = plim_block_take(b, l->n_events + 1, sizeof *l->first_read);
+  l->ran = plim_block_take(b, l->problem->n, sizeof *l->ran);
+  l->command_of = plim_block_take(b, l->n_events + 1, sizeof *l->command_of);
+  l->device = plim_block_take(b, p->n_devices, sizeof *l->device);
+  l->space = plim_block_take(b, p->n_spaces, sizeof *l->space);
+  l->queue = plim_block_take(b, queues, sizeof *l->queue);
+}
+
+static void carve_commands(lowering *l, plim_block *b) {
+  int64_t marks = plim_mul_bytes(l->n_events, l->n_queues);
+  l->command = plim_block_take(b, l->n_events, sizeof *l->command);
+  l->storage = plim_block_take(b, l->n_events, sizeof *l->storage);
+  l->place = plim_block_take(b, l->n_events, sizeof *l->place);
+  l->row = plim_block_take(b, l->n_buffers, sizeof *l->row);
+  l->wait = plim_block_take(b, marks, sizeof *l->wait);
+  l->clock = plim_block_take(b, marks, sizeof *l->clock);
+  l->at_place = plim_block_take(b, marks, sizeof *l->at_place);
+  l->touched = plim_block_take(b, l->n_buffers * l->n_queues, sizeof *l->touched);
+  l->released = plim_block_take(b, (int64_t)l->problem->platform->n_spaces * l->n_queues, sizeof *l->released);
+  l->last_of_queue = plim_block_take(b, l->n_queues, sizeof *l->last_of_queue);
+  l->need = plim_block_take(b, l->n_queues, sizeof *l->need);
+}
+
+static plim_status allocate(lowering *l, plim_block *block, void (*carve)(lowering *, plim_block *)) {
+  carve(l, block);
+  PLIM_TRY(plim_block_allocate(l->ctx, block));
+  carve(l, block);
   return PLIM_OK;
 }
 
-static plim_status allocate_commands(lowering *l) {
-  int64_t marks = plim_mul_bytes(l->n_events, l->n_queues);
-  PLIM_TRY(plim_allocate(l->ctx, l->n_events, sizeof *l->command, &l->command));
-  PLIM_TRY(plim_allocate(l->ctx, l->n_events, sizeof *l->storage, &l->storage));
-  PLIM_TRY(plim_allocate(l->ctx, l->n_events, sizeof *l->place, &l->place));
-  PLIM_TRY(plim_allocate(l->ctx, l->n_buffers, sizeof *l->row, &l->row));
-  PLIM_TRY(plim_allocate(l->ctx, marks, sizeof *l->wait, &l->wait));
-  PLIM_TRY(plim_allocate(l->ctx, marks, sizeof *l->clock, &l->clock));
-  PLIM_TRY(plim_allocate(l->ctx, marks, sizeof *l->at_place, &l->at_place));
-  PLIM_TRY(plim_allocate(l->ctx, l->n_buffers * l->n_queues, sizeof *l->touched, &l->touched));
-  PLIM_TRY(
-      plim_allocate(l->ctx, (int64_t)l->problem->platform->n_spaces * l->n_queues, sizeof *l->released, &l->released));
-  PLIM_TRY(plim_allocate(l->ctx, l->n_queues, sizeof *l->last_of_queue, &l->last_of_queue));
-  return plim_allocate(l->ctx, l->n_queues, sizeof *l->need, &l->need);
-}
-
 static void free_all(lowering *l) {
-  const plim_platform *p = l->problem->platform;
-  int64_t queues = (int64_t)p->n_devices + p->n_links, marks = plim_mul_bytes(l->n_events, l->n_queues);
-  plim_release(l->ctx, l->link_queue, p->n_links, sizeof *l->link_queue);
-  plim_release(l->ctx, l->open, (int64_t)p->n_spaces * l->problem->n, sizeof *l->open);
-  plim_release(l->ctx, l->filled, l->n_events, sizeof *l->filled);
-  plim_release(l->ctx, l->first_read, l->n_events + 1, sizeof *l->first_read);
-  plim_release(l->ctx, l->ran, l->problem->n, sizeof *l->ran);
-  plim_release(l->ctx, l->command_of, l->n_events + 1, sizeof *l->command_of);
-  plim_release(l->ctx, l->device, p->n_devices, sizeof *l->device);
-  plim_release(l->ctx, l->space, p->n_spaces, sizeof *l->space);
-  plim_release(l->ctx, l->queue, queues, sizeof *l->queue);
+  plim_block_release(l->ctx, &l->of_walk);
+  plim_block_release(l->ctx, &l->of_commands);
   plim_release(l->ctx, l->read, l->room_read, sizeof *l->read);
   plim_release(l->ctx, l->buffer, l->room_buffers, sizeof *l->buffer);
-  plim_release(l->ctx, l->command, l->n_events, sizeof *l->command);
-  plim_release(l->ctx, l->storage, l->n_events, sizeof *l->storage);
-  plim_release(l->ctx, l->place, l->n_events, sizeof *l->place);
-  plim_release(l->ctx, l->row, l->n_buffers, sizeof *l->row);
-  plim_release(l->ctx, l->wait, marks, sizeof *l->wait);
-  plim_release(l->ctx, l->clock, marks, sizeof *l->clock);
-  plim_release(l->ctx, l->at_place, marks, sizeof *l->at_place);
-  plim_release(l->ctx, l->touched, l->n_buffers * l->n_queues, sizeof *l->touched);
-  plim_release(l->ctx, l->released, (int64_t)p->n_spaces * l->n_queues, sizeof *l->released);
-  plim_release(l->ctx, l->last_of_queue, l->n_queues, sizeof *l->last_of_queue);
-  plim_release(l->ctx, l->need, l->n_queues, sizeof *l->need);
 }
 
 plim_status plim_space_lower(const plim_space_problem *problem, const plim_space_events *events,
@@ -494,11 +480,11 @@ plim_status plim_space_lower(const plim_space_problem *problem, const plim_space
   l.plan.n_buffers = 0;
   l.plan.has_energy = problem->has_energy;
   memcpy(l.plan.fingerprint, problem->graph->fingerprint, sizeof l.plan.fingerprint);
-  PLIM_CHECK(allocate_walk(&l));
+  PLIM_CHECK(allocate(&l, &l.of_walk, carve_walk));
   make_places(&l, budget);
   PLIM_CHECK(walk_events(&l));
   mark_needed(&l);
-  PLIM_CHECK(allocate_commands(&l));
+  PLIM_CHECK(allocate(&l, &l.of_commands, carve_commands));
   PLIM_CHECK(emit_order(&l));
   PLIM_CHECK(finish(&l, draft, proved, out));
 done:

@@ -26,6 +26,11 @@ plim_status plim_block_allocate(plim_context *ctx, plim_block *block) {
   return PLIM_OK;
 }
 
+void plim_block_release(plim_context *ctx, plim_block *block) {
+  if (block->base) plim_release(ctx, block->base, block->bytes, 1);
+  *block = (plim_block){.base = NULL};
+}
+
 const int32_t *plim_ids_copy(int32_t **next, const int32_t *from, int32_t n) {
   int32_t *to = *next;
   if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);

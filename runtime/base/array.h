@@ -24,8 +24,11 @@ typedef struct plim_block {
 /* The next `count` elements of `size` bytes, aligned to 16; NULL while measuring. */
 void *plim_block_take(plim_block *block, int64_t count, size_t size);
 
-/* Zeroed memory of the measured bytes, to be carved; give it back with plim_release(ctx, base, bytes, 1). */
+/* Zeroed memory of the measured bytes, to be carved. */
 PLIM_MUST_USE plim_status plim_block_allocate(plim_context *ctx, plim_block *block);
+
+/* Give the memory of a carved block back. Legal where nothing was allocated. */
+void plim_block_release(plim_context *ctx, plim_block *block);
 
 /* Copy n ids to *next, which moves after them, and return the copy. */
 const int32_t *plim_ids_copy(int32_t **next, const int32_t *from, int32_t n);
