@@ -10,6 +10,7 @@
 #include "planner/spaces/space_arrange.h"
 #include "planner/spaces/space_budget.h"
 #include "planner/spaces/space_demand.h"
+#include "planner/spaces/space_repair.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 

@@ -352,3 +352,10 @@ void plim_space_sequence_add(plim_space_sequence *s, int32_t space, int32_t from
   for (int32_t e = from; e < to; e++) live[e] += bytes;
   if (from < to) set_top(s, space, from, to);
 }
+
+int plim_space_sequence_is_within(const plim_space_sequence *s, const int64_t *budget) {
+  for (int32_t space = 0; space < s->problem->platform->n_spaces; space++) {
+    if (!plim_space_sequence_fits(s, space, 0, s->n, 0, budget[space])) return 0;
+  }
+  return 1;
+}

@@ -63,4 +63,7 @@ static inline int64_t *plim_space_live(const plim_space_sequence *s, int32_t spa
   return s->live + (int64_t)space * s->room;
 }
 
+/* Is there room in every space? budget [n_spaces] */
+int plim_space_sequence_is_within(const plim_space_sequence *sequence, const int64_t *budget);
+
 #endif
