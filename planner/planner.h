@@ -94,7 +94,8 @@ typedef struct plim_plan_options {
    * effort is not repeated. A larger budget never gives a slower plan. A front that cannot be read or written is no
    * failure. */
   const char *front_folder;
-  const plim_paging *paging; /* NULL: every byte stays in the arena. Only plim_plan_make and plim_plan_search read it */
+  /* NULL: every byte stays in the arena. Only plim_plan_make, plim_plan_search and plim_plan_front read it */
+  const plim_paging *paging;
 } plim_plan_options;
 
 /* Planner "search", no budget, seed 1, one thread, a default number of iterations, no plan front. */
@@ -153,6 +154,8 @@ PLIM_MUST_USE plim_status plim_plan_search(plim_context *ctx, const plim_graph *
  * options->iterations is for each budget, options->time_limit_ns for all of them. Where the time is short, evenly
  * spread budgets are searched, and the last one. options->budget_bytes is not read.
  * A cancel is no failure: the budgets that are left get the fastest plan known. Nor is a budget without a plan.
+ * With options->paging the budgets are of the arena, and what pages may take stays. A plan's cost never rises with the
+ * budget: its time, and `charge` times the time of copies to and from the page space. No front is read or written.
  * Deterministic as plim_plan_make. */
 PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, int32_t n, const int64_t *budget,

@@ -4,6 +4,7 @@
  * plan in the same plan front, so that no budget of the range is without. */
 #include "planner/bound/cut.h"
 #include "planner/make.h"
+#include "planner/paging/paging.h"
 #include "runtime/base/effort.h"
 
 enum { FLOOR_PERCENT = 25 /* of the time limit, for the smallest budget */ };
@@ -175,6 +176,7 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
 plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                             const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
   const range r = {.n = n, .budget = budget, .plan = plan};
+  if (options->paging) return plim_paging_front(ctx, graph, profile, options, n, budget, plan);
   return plan_range(ctx, graph, profile, options, &r);
 }
 

@@ -12,13 +12,6 @@
 #define TO_HOST TRAIN "--memory cpu=8MiB,host=64MiB "
 #define TO_DISK TRAIN "--memory cpu=8MiB,disk=64MiB "
 
-/* The library's side of all this is in test_exec_queues and test_page_memory. */
-static void skip_where_planning_takes_minutes(void) {
-#ifdef PLIM_SANITIZED
-  cr_skip_test("minutes of planning; the release build runs it");
-#endif
-}
-
 static void begin(void) {
   (void)plim_test_folder();
 }
@@ -33,7 +26,6 @@ static void expect_output(const program_run *run, const char *words) {
 }
 
 Test(cli_pages, a_trace_has_the_lateness_of_every_transfer) {
-  skip_where_planning_takes_minutes();
   const program_run *run = plim_test_fixture(TO_HOST "--steps 12 --trace t.jsonl");
   expect_output(run, "copy time hidden");
   expect_output(run, "transfers late");
@@ -58,7 +50,6 @@ Test(cli_pages, a_trace_has_the_lateness_of_every_transfer) {
 }
 
 Test(cli_pages, a_step_has_the_queues_side_by_side_and_the_reason_for_paging) {
-  skip_where_planning_takes_minutes();
   (void)plim_test_fixture(TO_HOST "--steps 12 --trace t.jsonl");
   const program_run *run = plim_test_program("trace step t.jsonl --at 40");
   expect_output(run, "measured from ");
@@ -73,7 +64,6 @@ Test(cli_pages, a_step_has_the_queues_side_by_side_and_the_reason_for_paging) {
 }
 
 Test(cli_pages, pictures_have_measured_and_planned_rows_links_and_bytes) {
-  skip_where_planning_takes_minutes();
   const program_run *run;
   (void)plim_test_fixture(TO_HOST "--steps 12 --trace t.jsonl");
   (void)plim_test_program("trace export t.jsonl -o t.svg");
@@ -148,14 +138,15 @@ Test(cli_pages, options_that_two_queues_make_meaningless_are_refused_with_one_se
 /* ---- files that fail ---- */
 
 Test(cli_pages, a_page_file_without_room_is_refused_before_the_first_step) {
-  skip_where_planning_takes_minutes();
   const program_run *run = plim_test_shell("ulimit -f 64; $PLIMSOLL " TO_DISK "--steps 2 --page-file p");
   cr_expect_eq(run->status, 4, "%d: %s", run->status, run->error);
   cr_expect_not_null(strstr(run->error, "page file p needs "), "%s", run->error);
 }
 
 Test(cli_pages, a_page_file_that_fails_in_a_step_is_named_and_leaves_the_checkpoint_as_it_was) {
-  skip_where_planning_takes_minutes();
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   const program_run *run;
   (void)plim_test_program(TO_DISK "--steps 2 --page-file p --save w.ckpt");
   plim_test_expect(0, "");

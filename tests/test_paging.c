@@ -105,6 +105,50 @@ Test(paging, without_recomputation_every_op_runs_once) {
   cr_assert_gt(paged, SEEDS / 2, "%d of %d plans page", paged, (int)SEEDS);
 }
 
+enum { BUDGETS = 6 };
+
+/* Budgets of the arena in equal steps, up to all bytes. */
+static void make_budgets(const rig *r, int64_t budget[BUDGETS]) {
+  plim_plan *keep_all = NULL;
+  cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &keep_all), PLIM_OK);
+  int64_t persistent = plim_graph_persistent_bytes(r->graph), rest = keep_all->arena_bytes - persistent;
+  for (int i = 0; i < BUDGETS; i++) budget[i] = persistent + rest * (i + 3) / (BUDGETS + 2);
+  plim_plan_free(keep_all);
+}
+
+/* Time of the plan for each budget; INT64_MAX: none. */
+static void make_front(rig *r, const int64_t budget[BUDGETS], int64_t time_ns[BUDGETS]) {
+  plim_plan *plan[BUDGETS];
+  r->options.paging = &r->paging;
+  cr_assert_eq(plim_plan_front(r->ctx, r->graph, r->profile, &r->options, BUDGETS, budget, plan), PLIM_OK, "%s",
+               plim_context_error(r->ctx));
+  for (int i = 0; i < BUDGETS; i++) {
+    time_ns[i] = plan[i] ? plan[i]->time_ns : INT64_MAX;
+    if (!plan[i]) continue;
+    cr_assert_eq(plim_plan_check(r->ctx, r->graph, plan[i]), PLIM_OK, "%s", plim_context_error(r->ctx));
+    cr_assert_leq(plan[i]->arena_bytes, budget[i]);
+    cr_assert_eq(plan[i]->budget_bytes, budget[i]);
+    plim_plan_free(plan[i]);
+  }
+}
+
+Test(paging, more_bytes_of_the_arena_never_make_the_plan_of_a_front_slower) {
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    int64_t budget[BUDGETS], time_ns[BUDGETS];
+    make_rig(&r, seed);
+    r.paging.charge = 0; /* cost is time */
+    make_budgets(&r, budget);
+    make_front(&r, budget, time_ns);
+    cr_assert_lt(time_ns[BUDGETS - 1], INT64_MAX);
+    for (int i = 1; i < BUDGETS; i++) {
+      cr_assert_leq(time_ns[i], time_ns[i - 1], "seed %d: %lld ns within %lld bytes, %lld within %lld", (int)seed,
+                    (long long)time_ns[i], (long long)budget[i], (long long)time_ns[i - 1], (long long)budget[i - 1]);
+    }
+    free_rig(&r);
+  }
+}
+
 /* Seed 6 has ops that update nothing but a state. */
 Test(paging, states_that_an_op_updates_alone_stay_in_the_arena) {
   rig r = {0};
@@ -401,7 +445,7 @@ static void expect(const char *command, int status, const char *out, const char 
 
 Test(paging_program, weights_are_those_of_keep_all) {
 #ifdef PLIM_SANITIZED
-  cr_skip_test("minutes of planning; the release build runs it");
+  cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   expect(VERIFY_SMALL "--memory cpu=60%,host=1GiB --recompute off", 0, "weights identical    yes", "");
   expect(VERIFY_SMALL "--memory cpu=60%,disk=1GiB --recompute off --page-file pages", 0, "weights identical    yes",
@@ -410,9 +454,6 @@ Test(paging_program, weights_are_those_of_keep_all) {
 
 /* Its update has attributes that an op without its state has not. */
 Test(paging_program, the_state_of_adamw_is_at_home_in_the_page_space) {
-#ifdef PLIM_SANITIZED
-  cr_skip_test("long under sanitizers; the release build runs it");
-#endif
   (void)plim_test_shell(
       "for i in 1 2 3 4 5 6 7 8; do echo the update alone needs the moments of AdamW; done >line; "
       "cat line line line line line line line line >text");
@@ -423,7 +464,7 @@ Test(paging_program, the_state_of_adamw_is_at_home_in_the_page_space) {
 
 Test(paging_program, a_model_is_planned_on_two_devices) {
 #ifdef PLIM_SANITIZED
-  cr_skip_test("minutes of planning; the release build runs it");
+  cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   expect(PLAN_TWO "--memory cpu:0=60%,cpu:1=60% -o two.json", 0, "placed", "");
   expect("$PLIMSOLL check two.json", 0, "valid                yes", "");

@@ -304,6 +304,7 @@ static plim_status make_unpaged(plim_context *ctx, const plim_graph *graph, cons
 
 static plim_status check_paging(const plim_plan_options *options, plim_context *ctx) {
   const plim_paging *o = options->paging;
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   if (options->unpacked) return plim_fail(ctx, PLIM_EUSAGE, "a plan without addresses cannot page");
   if (o->device && (o->device_latency_ns < 0 || !(o->device_bytes_per_ns > 0) || o->device_bytes < 0)) {
     return plim_fail(ctx, PLIM_EUSAGE, "a link of %lld ns and %g bytes a ns to %lld bytes of %s",
