@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 enum { K_PHASES_MAX = 3 };
+enum { K_MOST_CLASSES = 1 << 24 /* of a loss: kernels keep the number of a class in a float, which is exact so far */ };
 
 typedef struct k_phase {
   k_body body;

@@ -12,7 +12,8 @@ static int rows(const plim_op_desc *op, k_launch *launch) {
 }
 
 int k_launch_softmax_xent(const plim_op_desc *op, k_launch *launch) {
-  if (!rows(op, launch) || op->n_out != 3 || !k_is_matrix(&op->out[0], 1, 1)) return 0;
+  if (!rows(op, launch) || op->in[0].dim[1] > K_MOST_CLASSES) return 0;
+  if (op->n_out != 3 || !k_is_matrix(&op->out[0], 1, 1)) return 0;
   const plim_shape *hits = &op->out[1];
   if (!k_is_valid(hits) || plim_shape_elements(hits) != 2) return 0;
   if (!k_is_valid(&op->out[2]) || !k_same_shape(&op->out[2], &op->in[0])) return 0;

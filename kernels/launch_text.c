@@ -170,7 +170,7 @@ int k_launch_attention_bwd(const plim_op_desc *op, k_launch *launch) {
 static int words(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *x = &op->in[0], *w = &op->in[2];
   if (!k_is_valid(x) || x->rank != 2 || x->layout != PLIM_FLAT || !is_vector(&op->in[1], x->dim[0])) return 0;
-  if (!k_is_valid(w) || !is_block(w, w->dim[0], x->dim[1], 0) || w->dim[0] > 1 << 24) return 0;
+  if (!k_is_valid(w) || !is_block(w, w->dim[0], x->dim[1], 0) || w->dim[0] > K_MOST_CLASSES) return 0;
   launch->call.x = (k_view){.n = x->dim[0], .channels = w->dim[0], .spatial = 1};
   return k_view_make(x, &launch->call.y);
 }

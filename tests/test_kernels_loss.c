@@ -30,6 +30,16 @@ Test(kernels_loss, forward_and_backward_match_the_reference) {
   }
 }
 
+Test(kernels_loss, more_classes_than_floats_can_number_are_refused) {
+  plim_kernel_table *table = NULL;
+  plim_kernel_info info[4];
+  cr_assert_eq(plim_kernel_table_new(NULL, NULL, &table), PLIM_KERNEL_OK);
+  const plim_op_desc most = forward(1, INT64_C(1) << 24), more = forward(1, (INT64_C(1) << 24) + 1);
+  cr_assert_eq(plim_kernel_list(table, &most, 1, info, 4), 1);
+  cr_assert_eq(plim_kernel_list(table, &more, 1, info, 4), 0);
+  plim_kernel_table_free(table);
+}
+
 Test(kernels_loss, a_batch_without_counted_labels_has_no_loss_and_no_gradient) {
   const plim_op_desc f = forward(4, 10), b = backward(4, 10);
   kernel_operands loss, gradient;
