@@ -1,5 +1,8 @@
 /* Classes of missing storages: storages that were dropped or evicted and may have to be recomputed, in groups that
- * would be recomputed together. The price of evicting a storage is its own time and that of the classes next to it. */
+ * would be recomputed together. The price of evicting a storage is its own time and that of the classes next to it.
+ *
+ * On the thread of the context. Storages are 0 .. n_storages - 1. Only init and add fail, with PLIM_ENOMEM. Costs are
+ * those of union-find with path compression: nearly O(1). Source: DTR, ICLR 2021, section 4. */
 #ifndef PLIM_RUNTIME_ARENA_MISSING_H
 #define PLIM_RUNTIME_ARENA_MISSING_H
 
@@ -24,12 +27,15 @@ typedef struct plim_missing {
   int64_t capacity, stamp;
 } plim_missing;
 
+/* No storage is missing. After a failure, too, release is legal. O(n_storages). */
 PLIM_MUST_USE plim_status plim_missing_init(plim_missing *missing, plim_context *ctx, int32_t n_storages);
 void plim_missing_release(plim_missing *missing);
 
+/* 1: the storage is missing. O(1). */
 int plim_missing_has(const plim_missing *missing, int32_t storage);
 
-/* The storage goes missing, in a class of its own; it must not be missing already. */
+/* The storage goes missing, in a class of its own with time_ns >= 0; it must not be missing already. After a failure
+ * nothing has changed. */
 PLIM_MUST_USE plim_status plim_missing_add(plim_missing *missing, int32_t storage, int64_t time_ns);
 /* The classes of two missing storages become one. */
 void plim_missing_join(plim_missing *missing, int32_t a, int32_t b);
@@ -38,8 +44,8 @@ void plim_missing_remove(plim_missing *missing, int32_t storage);
 /* The same, but subtract `time_ns` from its class instead of its own time. */
 void plim_missing_remove_time(plim_missing *missing, int32_t storage, int64_t time_ns);
 
-/* A sum over distinct classes: begin, then the class of each neighbour; 0 when the storage is not missing or its class
- * was counted since begin. */
+/* A sum over distinct classes, ns: begin, then the class of each neighbour; 0 when the storage is not missing or its
+ * class was counted since begin. */
 void plim_missing_sum_begin(plim_missing *missing);
 int64_t plim_missing_sum_class(plim_missing *missing, int32_t storage);
 

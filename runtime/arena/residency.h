@@ -68,8 +68,9 @@ typedef struct plim_price_scratch {
 
 /* Storages that went missing since the walks were updated. */
 typedef struct plim_lost_storages {
-  int32_t n, *storage; /* [n] */
-  char *is_in;         /* [n_storages] 1: it is one of them */
+  int32_t n;
+  int32_t *storage; /* [n] */
+  char *is_in;      /* [n_storages] 1: it is one of them */
 } plim_lost_storages;
 
 typedef struct plim_residency {

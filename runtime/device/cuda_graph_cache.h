@@ -1,4 +1,5 @@
-/* Captured steps of the cuda device: per plan and arena, how far it is: queued once, captured, replayed. */
+/* Captured steps of the cuda device: for each plan over an arena how far it is: queued once, captured, replayed. On the
+ * thread of the device. Nothing fails: what the driver says of a capture that is freed is of no use. O(rows). */
 #ifndef PLIM_RUNTIME_DEVICE_CUDA_GRAPH_CACHE_H
 #define PLIM_RUNTIME_DEVICE_CUDA_GRAPH_CACHE_H
 
@@ -22,15 +23,16 @@ typedef struct plim_cuda_graph_cache {
   int64_t clock;
 } plim_cuda_graph_cache;
 
-/* The row of a plan over an arena, made when there is none. */
-plim_cuda_graph_row *plim_cuda_graph_cache_find(plim_cuda_graph_cache *steps, const plim_cuda_driver *driver,
+/* The row of a plan over an arena, made when there is none: the row not used for longest makes room. Borrowed until the
+ * row is invalidated or makes room. */
+plim_cuda_graph_row *plim_cuda_graph_cache_find(plim_cuda_graph_cache *cache, const plim_cuda_driver *driver,
                                                 const plim_plan *plan, const void *arena);
 
-/* Give back what was captured of a step; it stays run. */
-void plim_cuda_graph_row_uncapture(plim_cuda_graph_row *step, const plim_cuda_driver *driver);
+/* Free what was captured of a step; how often it ran stays. */
+void plim_cuda_graph_row_uncapture(plim_cuda_graph_row *row, const plim_cuda_driver *driver);
 
-/* Forget every row of an arena; NULL: of steps without one. */
-void plim_cuda_graph_cache_invalidate(plim_cuda_graph_cache *steps, const plim_cuda_driver *driver, const void *arena);
-void plim_cuda_graph_cache_invalidate_all(plim_cuda_graph_cache *steps, const plim_cuda_driver *driver);
+/* Empty every row of an arena; NULL: of steps without one. */
+void plim_cuda_graph_cache_invalidate(plim_cuda_graph_cache *cache, const plim_cuda_driver *driver, const void *arena);
+void plim_cuda_graph_cache_invalidate_all(plim_cuda_graph_cache *cache, const plim_cuda_driver *driver);
 
 #endif

@@ -1,4 +1,6 @@
-/* One plan, bound: for every operand of every step the buffer it lies in, in flat arrays that a step walks once. */
+/* One plan, bound: for every operand of every command the buffer it lies in, in flat arrays that a training step walks
+ * once. In this header a step is a command of the plan (plim_step). On the thread of the executor; the copy threads
+ * read what is bound. Graph, plan, kernels and variants' names must outlive the bound plan. */
 #ifndef PLIM_RUNTIME_EXEC_BIND_H
 #define PLIM_RUNTIME_EXEC_BIND_H
 
@@ -53,17 +55,19 @@ typedef struct plim_bound {
   int64_t *waited_ns; /* [n_steps] runs: for copies, in the last step */
 } plim_bound;
 
-/* Allocate for the plan and fill in steps, operands and buffers. `kernel` [spaces][n_variants] and
- * `workspace_bytes` [n_variants] belong to the plan's variants. PLIM_EPLAN when an operand has no buffer.
- * plim_bound_free in any case. */
+/* Allocate for the plan and fill in steps, operands and buffers.
+ *   kernel           [spaces][n_variants]  in   what was prepared for the plan's variants, in each space that computes
+ *   workspace_bytes  [n_variants]          in   what the device asks for; >= 0
+ *   bound            [1]                   out  plim_bound_free in any case
+ * PLIM_EPLAN: an operand has no buffer. PLIM_ENOMEM. O(operands + buffers x their uses). */
 PLIM_MUST_USE plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                     void *const *kernel, const int64_t *workspace_bytes, plim_bound *bound);
 void plim_bound_free(plim_bound *bound); /* a zeroed one is legal */
 
-/* Point every operand into its space: base [n_pages + 1] of the arena, then of the page spaces. */
+/* Point every operand into its space: base [n_pages + 1] of the arena, then of the page spaces. O(operands). */
 void plim_bind_arena(plim_bound *bound, char *const *base);
 
-/* Operands and workspace of step j as its kernel takes them; seed and step are 0. */
+/* Operands and workspace of step j as its kernel takes them; seed and step are 0. O(1), allocates nothing. */
 plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j);
 
 /* Is the buffer that of a persistent storage at its home, where it is before the first step? */

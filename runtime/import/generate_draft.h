@@ -1,4 +1,5 @@
-/* A graph while it is generated: nodes and links that grow, and the random numbers of its seed. */
+/* A graph while it is generated: nodes and links that grow, and the random numbers of its seed. Equal options give
+ * equal graphs on every machine. On the thread of the context. */
 #ifndef PLIM_RUNTIME_IMPORT_GENERATE_DRAFT_H
 #define PLIM_RUNTIME_IMPORT_GENERATE_DRAFT_H
 
@@ -15,7 +16,7 @@ typedef struct plim_generated {
   plim_link *link;
 } plim_generated;
 
-/* Uniform in [0, below) and in [0, 1). */
+/* The next draw of the seed, uniform in [0, below), below > 0, and in [0, 1). */
 int64_t plim_generated_below(plim_generated *g, int64_t below);
 double plim_generated_unit(plim_generated *g);
 

@@ -1,4 +1,9 @@
-/* The importers: each makes a graph of a file's text; `file` names it in sentences. */
+/* The importers: each makes a graph of a file's text.
+ *   file  in           names it in sentences
+ *   text  in  [bytes]
+ *   out   out          free with plim_graph_free
+ * PLIM_EDATA: the text is not of that form, with a sentence that names the file and where. PLIM_ENOMEM. O(bytes), and
+ * the cost of plim_graph_end. Deterministic. On the thread of the context. */
 #ifndef PLIM_RUNTIME_IMPORT_IMPORTERS_H
 #define PLIM_RUNTIME_IMPORT_IMPORTERS_H
 

@@ -27,7 +27,11 @@ typedef struct plim_node_link {
 } plim_node_link;
 
 /* Each node becomes a custom op of class pure called NAME#ID (place in the list instead of no id) with one activation.
- * What a name has that documents have not becomes a question mark. */
+ * What a name has that documents have not becomes a question mark.
+ *   nodes  in   borrowed for the call, but for the costs
+ *   out    out  free with plim_graph_free
+ * PLIM_EDATA: plim_graph_end refuses the graph, as where a link goes against the order. PLIM_ENOMEM.
+ * O(nodes + links), and the cost of plim_graph_end. */
 PLIM_MUST_USE plim_status plim_node_link_graph(plim_context *ctx, const plim_node_link *nodes, plim_graph **out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Texts and their numbers: each distinct text gets the next one. An open hash table. */
+/* Texts and their numbers: each distinct text gets the next one, from 0. An open hash table: find and add take O(length
+ * of the text) on average. On the thread of the context. */
 #ifndef PLIM_RUNTIME_IMPORT_SYMBOLS_H
 #define PLIM_RUNTIME_IMPORT_SYMBOLS_H
 
@@ -16,7 +17,9 @@ typedef struct plim_symbols {
 
 void plim_symbols_release(plim_symbols *symbols);
 
-int32_t plim_symbols_find(const plim_symbols *symbols, const char *text);                          /* -1: none */
-PLIM_MUST_USE plim_status plim_symbols_add(plim_symbols *symbols, const char *text, int32_t *out); /* a new text */
+/* The text's number; -1: it was not added. */
+int32_t plim_symbols_find(const plim_symbols *symbols, const char *text);
+/* Add a text that is not there, copied; *out is its number. PLIM_ENOMEM, PLIM_EOVERFLOW: the table is as it was. */
+PLIM_MUST_USE plim_status plim_symbols_add(plim_symbols *symbols, const char *text, int32_t *out);
 
 #endif

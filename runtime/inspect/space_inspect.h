@@ -1,5 +1,6 @@
 /* What a plan over spaces does at a command: what each queue does then, what it waits for and who causes it, and why a
- * storage was away from a space between two uses. All times are the simulator's. */
+ * storage was away from a space between two uses. All times are the simulator's, in ns or, where an imported graph has
+ * another unit, in that. Only the thread of the context; questions change nothing and are deterministic. */
 #ifndef PLIM_RUNTIME_INSPECT_SPACE_INSPECT_H
 #define PLIM_RUNTIME_INSPECT_SPACE_INSPECT_H
 
@@ -22,6 +23,8 @@ typedef struct plim_space_inspect {
   int32_t *run_of;            /* [n_ops] the first run of an op */
 } plim_space_inspect;
 
+/* Simulate the plan and keep what the questions below need. PLIM_ENOMEM, and what plim_space_plan_simulate returns.
+ * O(commands x (spaces + waits) + buffers). */
 PLIM_MUST_USE plim_status plim_space_inspect_open(plim_context *ctx, const plim_graph *graph,
                                                   const plim_space_plan *plan, plim_space_inspect *out);
 void plim_space_inspect_close(plim_space_inspect *inspect); /* legal after a failed open */
@@ -33,10 +36,11 @@ typedef struct plim_space_queue_state {
   int64_t idle_ns;   /* that it stands idle between the command before `next` and `next` */
   int32_t caused_by; /* the command of another queue whose end `next` waits for during that time; -1: none */
 } plim_space_queue_state;
+/* O(commands). */
 plim_space_queue_state plim_space_inspect_queue(const plim_space_inspect *inspect, int32_t queue, int64_t t_ns);
 
 /* The wait whose end lets command c begin; -1: it begins with the end of the one before it on its queue, or at once.
- * *idle_ns (may be NULL) out: how long its queue stood idle for it. */
+ * *idle_ns (may be NULL) out: how long its queue stood idle for it. O(waits of c). */
 int32_t plim_space_inspect_cause(const plim_space_inspect *inspect, int32_t c, int64_t *idle_ns);
 
 /* Bytes of a space at command c. */

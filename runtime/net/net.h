@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 typedef struct plim_net plim_net;
-typedef int32_t
-    plim_tensor; /* handle of a layer's output; -1 once the net has failed (the error surfaces at the end) */
+/* Handle of a layer's output; -1 once the net has failed (the error surfaces at the end). */
+typedef int32_t plim_tensor;
 
 /* How parameters are updated; each is a kind of op (kernels/op.h). sgd has momentum. */
 #define PLIM_OPTIMIZERS(X) X(SGD, "sgd") X(ADAM, "adam") X(ADAMW, "adamw")

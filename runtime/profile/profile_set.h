@@ -1,4 +1,7 @@
-/* What a profile has to measure: the distinct op descriptions of a graph, each with its variants on a device. */
+/* What a profile has to measure: the distinct op descriptions of a graph, each with its variants on a device.
+ *
+ * On the thread of the device; device and graph must outlive the set. Every function may return PLIM_ENOMEM; the set
+ * can be freed after any failure. Only plim_profile_set_measure_parts runs kernels. */
 #ifndef PLIM_RUNTIME_PROFILE_PROFILE_SET_H
 #define PLIM_RUNTIME_PROFILE_PROFILE_SET_H
 
@@ -42,12 +45,13 @@ typedef struct plim_profile_set {
 
 /* List groups and cases. Cases that need more than `arena_bytes` (0: no limit) are left out: no plan within so many
  * bytes could run them. Each op keeps at least the one that needs least. PLIM_EUNSUPPORTED when the device has no
- * variant of an op. */
+ * variant of an op. Asks the device once a distinct op, which may be slow where a library answers. */
 PLIM_MUST_USE plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, int64_t arena_bytes,
                                                 plim_profile_set *out);
 void plim_profile_set_free(plim_profile_set *set); /* a zeroed one is legal */
 
-/* Fill in the groups' cache states (runtime/profile/profile_cache_state.c). */
+/* Fill in the groups' cache states (runtime/profile/profile_cache_state.c): which operands a step finds in cache,
+ * as program order alone tells. O(operands). */
 PLIM_MUST_USE plim_status plim_profile_set_watch(plim_profile_set *set);
 
 /* Add cases for what the groups' fastest variants are in parts, where that saves a good share of a step's bytes. All
@@ -56,7 +60,10 @@ PLIM_MUST_USE plim_status plim_profile_set_add_parts(plim_profile_set *set, int3
 
 /* Compare the results of parts with those of the whole and measure the equal ones, which get the whole's label; those
  * that differ or save too little are dropped. What is known already (label and time) is not run again.
- * limit: as in plim_measure_begin. *measured becomes 1 when something ran. */
+ *   passes    in      as plim_profiler_options.repeats
+ *   limit     in      as in plim_measure_begin
+ *   measured  in/out  becomes 1 when something ran
+ * PLIM_ECANCEL; PLIM_EDEVICE when the device cannot continue. */
 PLIM_MUST_USE plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes, int64_t limit,
                                                          int32_t *measured);
 
@@ -68,10 +75,11 @@ enum { PLIM_PROFILE_ROUNDS = PLIM_PROFILE_VARIANTS + 2 };
 void plim_profile_set_rounds(plim_profile_set *set);
 
 /* Leave only what is likely: the cases of the first round; and of convolutions only the n with most FLOPs: each other
- * one keeps one case of 1 ns. */
+ * one keeps one case of 1 ns.. */
 void plim_profile_set_sample(plim_profile_set *set, int32_t n);
 
-/* A profile of the graph from the cases' figures. */
+/* A profile of the graph from the cases' figures: those that are dropped become notes. Free it with plim_profile_free.
+ *   measured  in  1: as plim_profile.measured */
 PLIM_MUST_USE plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, plim_profile **out);
 
 #endif
