@@ -53,8 +53,10 @@ static void write_how(const plim_dnn_config *config, int rank, int n, char how[H
 /* Puts the row to its rank; 0: it is none, or of another list. */
 static int read_how(const plim_kernel_info *info, int n, plim_dnn_config row[PLIM_DNN_CONFIGS]) {
   char *end;
-  const long rank = strtol(info->how, &end, 10), count = *end == '/' ? strtol(end + 1, &end, 10) : -1;
-  if (count != n || rank < 0 || rank >= n || *end != ' ' || row[rank].name[0]) return 0;
+  const long rank = strtol(info->how, &end, 10);
+  if (*end != '/') return 0;
+  const long count = strtol(end + 1, &end, 10);
+  if (*end != ' ' || count != n || rank < 0 || rank >= n || row[rank].name[0]) return 0;
   const int64_t workspace_bytes = strtoll(end + 1, &end, 10);
   if (*end != ' ' || workspace_bytes < 0 || strlen(end + 1) >= sizeof row->how) return 0;
   memcpy(row[rank].name, info->name, sizeof row->name);

@@ -13,7 +13,8 @@
 #include "runtime/graph/document.h"
 #include "runtime/train/state.h"
 
-enum { MAGIC_BYTES = 8, PREFIX_BYTES = MAGIC_BYTES + 4, LIMIT_SHIFT = 36 };
+enum { MAGIC_BYTES = 8, PREFIX_BYTES = MAGIC_BYTES + 4 };
+static const int64_t most_bytes = INT64_C(1) << 36; /* of a file */
 static const int64_t most_steps = (int64_t)1 << 53; /* exact in every reader of JSON */
 static const char magic[MAGIC_BYTES + 1] = "PLIMCKPT";
 
@@ -278,7 +279,7 @@ plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path) {
   const plim_graph *graph = graph_of(trainer);
   loaded l = {.ctx = graph->ctx, .path = path};
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_file_read(l.ctx, path, (int64_t)1 << LIMIT_SHIFT, &l.data, &l.bytes));
+  PLIM_CHECK(plim_file_read(l.ctx, path, most_bytes, &l.data, &l.bytes));
   PLIM_CHECK(check_frame(&l));
   PLIM_CHECK(parse_header(&l, graph->name));
   PLIM_CHECK(check_values(&l, graph));
@@ -371,7 +372,7 @@ plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_check
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *info, &info));
   info->ctx = ctx;
-  PLIM_CHECK(plim_file_read(ctx, path, (int64_t)1 << LIMIT_SHIFT, &l.data, &l.bytes));
+  PLIM_CHECK(plim_file_read(ctx, path, most_bytes, &l.data, &l.bytes));
   PLIM_CHECK(check_frame(&l));
   PLIM_CHECK(parse_header(&l, NULL));
   PLIM_CHECK(read_info(&l, info));
@@ -394,7 +395,7 @@ void plim_checkpoint_info_free(plim_checkpoint_info *info) {
 plim_status plim_checkpoint_is(plim_context *ctx, const char *path, int *yes) {
   char *data = NULL;
   int64_t bytes = 0;
-  PLIM_TRY(plim_file_read(ctx, path, (int64_t)1 << LIMIT_SHIFT, &data, &bytes));
+  PLIM_TRY(plim_file_read(ctx, path, most_bytes, &data, &bytes));
   *yes = bytes >= MAGIC_BYTES && memcmp(data, magic, MAGIC_BYTES) == 0;
   plim_file_release(ctx, data, bytes);
   return PLIM_OK;
