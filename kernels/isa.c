@@ -1,9 +1,13 @@
-/* Instruction sets: names and what the CPU reports. Features are asked for one by one because not every compiler
+/* Instruction sets: names, what the CPU reports, and which one a table gets. Features are asked for one by one because not every compiler
  * knows the x86-64-v* names in __builtin_cpu_supports. */
 #include "kernels/isa.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "kernels/table.h"
 
 #define PLIM_X(id, name) name,
 static const char *const names[] = {PLIM_ISAS(PLIM_X)};
@@ -34,3 +38,36 @@ int plim_isa_supported(plim_isa isa) {
   return isa == PLIM_ISA_GENERIC;
 }
 #endif
+
+/* ---- the choice ---- */
+
+static plim_isa best_isa(void) {
+  int best = 0;
+  for (int i = 0; i < PLIM_ISA_COUNT; i++) {
+    if (plim_isa_supported((plim_isa)i)) best = i;
+  }
+  return (plim_isa)best;
+}
+
+int plim_kernel_isa_choose(const char *isa, const char **chosen, char *why, size_t why_bytes) {
+  const char *from = isa ? "instruction set" : "PLIM_ISA";
+  if (!isa) isa = getenv("PLIM_ISA");
+  if (!isa || !*isa) {
+    *chosen = plim_isa_name(best_isa());
+    return PLIM_KERNEL_OK;
+  }
+  int found = plim_isa_find(isa);
+  if (found >= 0 && plim_isa_supported((plim_isa)found)) {
+    *chosen = plim_isa_name((plim_isa)found);
+    return PLIM_KERNEL_OK;
+  }
+  if (why) {
+    int n = snprintf(why, why_bytes, "%s \"%s\" %s; this CPU runs", from, isa,
+                     found < 0 ? "is not one that the kernels are built for" : "needs a newer CPU");
+    for (int i = 0; i < PLIM_ISA_COUNT && n >= 0 && (size_t)n < why_bytes; i++) {
+      if (!plim_isa_supported((plim_isa)i)) continue;
+      n += snprintf(why + n, why_bytes - (size_t)n, "%s %s", i ? "," : "", plim_isa_name((plim_isa)i));
+    }
+  }
+  return PLIM_KERNEL_UNSUPPORTED;
+}

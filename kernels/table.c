@@ -2,8 +2,6 @@
  * single-source fallback after it, added types next, a program's own kernels last. */
 #include "kernels/table.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu/onednn.h"
@@ -28,37 +26,6 @@ struct plim_kernel {
   void *state;
   int64_t workspace_bytes;
 };
-
-static plim_isa best_isa(void) {
-  int best = 0;
-  for (int i = 0; i < PLIM_ISA_COUNT; i++) {
-    if (plim_isa_supported((plim_isa)i)) best = i;
-  }
-  return (plim_isa)best;
-}
-
-int plim_kernel_isa_choose(const char *isa, const char **chosen, char *why, size_t why_bytes) {
-  const char *from = isa ? "instruction set" : "PLIM_ISA";
-  if (!isa) isa = getenv("PLIM_ISA");
-  if (!isa || !*isa) {
-    *chosen = plim_isa_name(best_isa());
-    return PLIM_KERNEL_OK;
-  }
-  int found = plim_isa_find(isa);
-  if (found >= 0 && plim_isa_supported((plim_isa)found)) {
-    *chosen = plim_isa_name((plim_isa)found);
-    return PLIM_KERNEL_OK;
-  }
-  if (why) {
-    int n = snprintf(why, why_bytes, "%s \"%s\" %s; this CPU runs", from, isa,
-                     found < 0 ? "is not one that the kernels are built for" : "needs a newer CPU");
-    for (int i = 0; i < PLIM_ISA_COUNT && n >= 0 && (size_t)n < why_bytes; i++) {
-      if (!plim_isa_supported((plim_isa)i)) continue;
-      n += snprintf(why + n, why_bytes - (size_t)n, "%s %s", i ? "," : "", plim_isa_name((plim_isa)i));
-    }
-  }
-  return PLIM_KERNEL_UNSUPPORTED;
-}
 
 /* A library capped to another instruction set would give other bits than this table promises: leave it out then. */
 static int add_builtin(plim_kernel_table *table) {
