@@ -29,6 +29,8 @@ typedef struct plim_program {
   int32_t from_front;                        /* 1: the training step's plan was in the plan front */
 } plim_program;
 
+/* ---- a program and its plans ---- */
+
 /* Graphs and profiles of a net on a device, without plans. `profiler` NULL: modelled costs, and nothing runs; else
  * every variant is measured, which takes seconds to minutes. The device's context must outlive the program.
  * PLIM_EUSAGE: a net that is not complete, or a precision that the device does not have. */
@@ -57,21 +59,7 @@ PLIM_MUST_USE plim_status plim_program_adopt(plim_program *program, plim_plan *p
 PLIM_MUST_USE plim_status plim_program_replay(plim_program *program, const plim_plan_options *planning,
                                               plim_replay_counts *counts, int64_t *room_bytes);
 
-/* Add the training step of a short last batch, without a plan. `net` is the program's net with fewer images, and with
- * the program's batch as its staging_batch. Call it once. `profiler` as in plim_program_begin. */
-PLIM_MUST_USE plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
-                                                const plim_profiler_options *profiler);
-
-/* Plan the last step by an online policy, within the arena that the other plans need. Where the policy needs more, it
- * gets options->planning.budget_bytes, or what it needs when that is INT64_MAX. Replaces a former plan of that step.
- * Call it again when the others were planned again.
- *   counts  [1] out  of the run; may be NULL
- * PLIM_ENOFIT when the policy finds no way. */
-PLIM_MUST_USE plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,
-                                                   plim_replay_counts *counts);
-
-/* Plan the last step as plim_plan_make does, and check it with the training step. Needs a planned program. */
-PLIM_MUST_USE plim_status plim_program_plan_last(plim_program *program, const plim_plan_options *options);
+/* ---- figures: the program is only read ---- */
 
 /* The keep-all plan of the training step with the numerics keys of the fastest variants; its arena_bytes are the
  * keep-all bytes. The program's own plans stay. Free it with plim_plan_free. */
@@ -88,6 +76,27 @@ plim_plan_options plim_program_eval_options(const plim_plan_options *options);
 
 /* plim_plan_fits for training and evaluation step: *yes is 1 when both fit. */
 PLIM_MUST_USE plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes);
+
+/* Bytes of the arena that the program needs: the largest arena_bytes of its plans; 0 without plans. */
+int64_t plim_program_arena_bytes(const plim_program *program);
+
+/* ---- the short last batch of an epoch ---- */
+
+/* Add the training step of a short last batch, without a plan. `net` is the program's net with fewer images, and with
+ * the program's batch as its staging_batch. Call it once. `profiler` as in plim_program_begin. */
+PLIM_MUST_USE plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
+                                                const plim_profiler_options *profiler);
+
+/* Plan the last step by an online policy, within the arena that the other plans need. Where the policy needs more, it
+ * gets options->planning.budget_bytes, or what it needs when that is INT64_MAX. Replaces a former plan of that step.
+ * Call it again when the others were planned again.
+ *   counts  [1] out  of the run; may be NULL
+ * PLIM_ENOFIT when the policy finds no way. */
+PLIM_MUST_USE plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,
+                                                   plim_replay_counts *counts);
+
+/* Plan the last step as plim_plan_make does, and check it with the training step. Needs a planned program. */
+PLIM_MUST_USE plim_status plim_program_plan_last(plim_program *program, const plim_plan_options *options);
 
 /* ---- plans for another budget, whose results are equal bit for bit ---- */
 
@@ -162,9 +171,6 @@ typedef struct plim_batch_search {
 enum { PLIM_BATCH_GUESSES = 6 };
 PLIM_MUST_USE plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
                                                      const plim_plan_options *options, int32_t *out);
-
-/* Bytes of the arena that the program needs: the largest arena_bytes of its plans; 0 without plans. */
-int64_t plim_program_arena_bytes(const plim_program *program);
 
 #ifdef __cplusplus
 }
