@@ -16,7 +16,7 @@ NO_BUDGET = 2**63 - 1
 ROLES = ("input", "param", "state", "staging", "activation", "gradient", "output")
 PHASES = ("forward", "backward", "update")
 CLASSES = ("pure", "random", "effect", "once")
-MOST_OUTPUTS = 8
+MOST_OUTPUTS = MOST_PAIRS = 8
 U8, FLAT, CUSTOM = 2, 0, 0
 
 
@@ -37,8 +37,10 @@ _STRUCTS = {
         ("phase", c.c_int),
         ("n_in", _I32),
         ("n_out", _I32),
+        ("n_pairs", _I32),
         ("out", _I32 * MOST_OUTPUTS),
         ("many_in", c.POINTER(_I32)),
+        ("pair", _I32 * (2 * MOST_PAIRS)),
         ("time_ns", _I64),
     ],
     "plim_variant": [("name", _text(32)), ("label", _text(32)), ("time_ns", _I64), ("workspace_bytes", _I64)],

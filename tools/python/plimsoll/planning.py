@@ -109,6 +109,7 @@ class _Op:
     phase: str
     time_ns: int
     workspace_bytes: int
+    in_place: list[tuple[int, int]]
 
 
 class _Context:
@@ -219,13 +220,21 @@ class Graph:
         workspace_bytes: int = 0,
         cls: str = "pure",
         phase: str = "forward",
+        in_place: list[tuple[int, int]] = (),
     ) -> int:
-        """An op at the end of the program; returns its number. cls: "pure", "random" (may run again) or "once"."""
+        """An op at the end of the program; returns its number. cls: "pure", "random" (may run again) or "once".
+
+        in_place  pairs (written, read) of storages of equal bytes, of which one may take the place of the other where
+                  nothing reads it later; at most 8
+        """
         if cls not in _library.CLASSES or phase not in _library.PHASES:
             raise ValueError(f"class '{cls}' or phase '{phase}' is none")
         if not 1 <= len(writes) <= _library.MOST_OUTPUTS:
             raise ValueError(f"op '{name}' writes {len(writes)} storages, 1 to {_library.MOST_OUTPUTS} are allowed")
-        self.ops.append(_Op(name, list(reads), list(writes), cls, phase, time_ns, workspace_bytes))
+        pairs = list(in_place)
+        if len(pairs) > _library.MOST_PAIRS or any(w not in writes or r not in reads for w, r in pairs):
+            raise ValueError(f"op '{name}': in_place has up to {_library.MOST_PAIRS} pairs of what it writes and reads")
+        self.ops.append(_Op(name, list(reads), list(writes), cls, phase, time_ns, workspace_bytes, pairs))
         return len(self.ops) - 1
 
     def live_bytes(self, order: list[int]) -> tuple[list[int], list[list[tuple[int, int]]]]:
@@ -240,6 +249,7 @@ class Graph:
                 lives[storage].append((step, step + 1))
             for storage in self.ops[op].reads:
                 lives[storage][-1] = (lives[storage][-1][0], max(step + 1, lives[storage][-1][1]))
+        self._end_in_place(order, lives)
         change = [0] * (len(order) + 1)
         for (role, n_bytes), rows in zip(self.storages, lives):
             if role == "output" and rows:
@@ -253,6 +263,16 @@ class Graph:
             live.append(now + self.ops[op].workspace_bytes)
         return live, lives
 
+    def _end_in_place(self, order: list[int], lives: list[list[tuple[int, int]]]):
+        """What an op may overwrite ends before it, where the op is its last reader: one storage for each that it writes."""
+        for step, op in enumerate(order):
+            taken = set()
+            for written, read in self.ops[op].in_place:
+                place = next((i for i, row in enumerate(lives[read]) if row[1] == step + 1 and row[0] < step), None)
+                if place is not None and written not in taken:
+                    lives[read][place] = (lives[read][place][0], step)
+                    taken.add(written)
+
     # ---- to the library and back ----
 
     def _op_spec(self, index: int, op: _Op):
@@ -264,10 +284,13 @@ class Graph:
             phase=_library.PHASES.index(op.phase),
             n_in=len(op.reads),
             n_out=len(op.writes),
+            n_pairs=len(op.in_place),
             many_in=c.cast(reads, c.POINTER(c.c_int32)),
             time_ns=op.time_ns,
         )
         spec.out[: len(op.writes)] = op.writes
+        for i, (written, read) in enumerate(op.in_place):
+            spec.pair[2 * i : 2 * i + 2] = [op.writes.index(written), op.reads.index(read)]
         return spec, reads
 
     def _build(self, context: _Context, graph: c.c_void_p):

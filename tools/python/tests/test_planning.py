@@ -45,6 +45,20 @@ class Planning(unittest.TestCase):
         self.assertLessEqual(plan.bound_ns, plan.time_ns)
         self.assertEqual(plan.order, graph.plan(all_bytes * 2 // 3).order)
 
+    def test_an_op_may_write_over_what_nothing_reads_later(self):
+        peaks = []
+        for in_place in ([], [(1, 0)]):
+            graph = plimsoll.Graph()
+            storages = [graph.add_storage(role, 1000) for role in ("activation", "activation", "output")]
+            graph.add_op("make", [], storages[:1], 5)
+            graph.add_op("over", storages[:1], storages[1:2], 5, in_place=in_place)
+            graph.add_op("last", storages[1:2], storages[2:], 5, in_place=[(2, 1)])
+            plan = graph.plan()
+            self.assertEqual(plan.peak_bytes, max(graph.live_bytes(plan.order)[0]))
+            peaks.append(plan.peak_bytes)
+        self.assertEqual(peaks, [2000, 1000])
+        self.assertRaises(ValueError, graph.add_op, "wrong", storages[:1], storages[1:2], 5, in_place=[(0, 1)])
+
     def test_what_is_read_by_structs_is_what_the_documents_say(self):
         with tempfile.TemporaryDirectory() as folder:
             graph = chain()
@@ -205,6 +219,11 @@ class Snapshot(unittest.TestCase):
         self.assertNotIn(MARK, page.read_text())
         self.assertIn('"events": 4', page.read_text())
         self.assertEqual(page.read_text().count("</script>"), 1)
+        script = template.read_text().split("<script>")[1].split("</script>")[0]
+        for begin, end in ("{}", "()", "[]"):
+            self.assertEqual(script.count(begin), script.count(end))
+        for name in ("show", "draw", "rectangles"):
+            self.assertIn(f"function {name}(", script)
         self.assertRaises(plimsoll.Error, plimsoll.add_snapshot, page, self.path)
 
     def test_other_files_are_refused(self):
