@@ -154,6 +154,7 @@ class Compile(unittest.TestCase):
             self.assertRaises(ValueError, pt.compile, WithLoss(net), budget)
         self.assertRaises(ValueError, pt.compile, WithLoss(net), "1GiB", backend="none")
         self.assertRaises(TypeError, pt.compile, F.relu, "1GiB")
+        self.assertRaises(TypeError, pt.plan, WithLoss(net), batch[0])
         step = pt.compile(WithLoss(net), budget="100%")
         self.assertRaises(plimsoll.Error, step.report)
         step(*batch)

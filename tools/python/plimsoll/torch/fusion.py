@@ -116,9 +116,14 @@ class _Finder:
             self.found.add(node)
 
 
-def inlined(joint: Joint) -> set[fx.Node]:
-    """The nodes of a joint graph that are computed inside the kernels of their readers. O(nodes * readers)."""
+def inlined(joint: Joint) -> tuple[set[fx.Node], set[fx.Node]]:
+    """(the nodes of a joint graph that are computed inside the kernels of their readers, those of the others whose kernels
+    may write over an operand). O(nodes * readers)."""
     finder = _Finder(joint)
     for node in joint.nodes:
         finder.consider(node)
-    return finder.found
+    return finder.found, {node for node in joint.nodes if node not in finder.found and _is_single(node)}
+
+
+def _is_single(node: fx.Node) -> bool:
+    return _is_pointwise(node) and isinstance(node.meta.get("val"), torch.Tensor)

@@ -62,7 +62,8 @@ class Joint:
     boundary   its place in the list of ops: it runs before nodes[boundary]
     storage    by storage_of
     fused      the backend fuses kernels, and find_inlined says what
-    inlined    nodes that make a storage and are no ops: their readers compute them; of find_inlined(joint)
+    inlined    nodes that make a storage and are no ops: their readers compute them
+    in_place   ops whose kernel may write over what it reads; both of find_inlined(joint)
     """
 
     def __init__(self, module: fx.GraphModule, n_forward_outputs: int, find_inlined=None):
@@ -78,7 +79,10 @@ class Joint:
         self.mutated = self._mutated_primals()
         self._mark_returned()
         self.fused = find_inlined is not None
-        self.inlined: set[fx.Node] = find_inlined(self) if find_inlined else set()
+        self.inlined: set[fx.Node] = set()
+        self.in_place: set[fx.Node] = set()
+        if find_inlined:
+            self.inlined, self.in_place = find_inlined(self)
         self.nodes = [node for node in self.nodes if node not in self.inlined]
         self.is_op = set(self.nodes)
         self.boundary = next((i for i, n in enumerate(self.nodes) if n in self.is_backward), len(self.nodes))
@@ -199,8 +203,9 @@ class Joint:
             number.update(dict.fromkeys(group, writes[-1]))
         return writes or [graph.add_storage(role, 0)]
 
-    def planner_graph(self, costs: list[Cost], extra_bytes: int) -> Graph:
+    def planner_graph(self, costs: list[Cost], extra_bytes: int, in_place: bool = False) -> Graph:
         """The graph of the whole step. costs: of each node. extra_bytes: what is there all the time beside the primals.
+        in_place: count on it that fused kernels write over what nothing reads later, wherever they may.
         Op i of the graph is nodes[i] before the boundary, then the boundary, then nodes[i - 1]."""
         graph, number, made = Graph("joint"), {}, {}
         for key, storage in self.storage.items():
@@ -226,8 +231,28 @@ class Joint:
             cls = self.class_of(node, writes)
             if cls == "once" and phase == "forward":  # no bytes: the boundary reads it, and so runs later
                 out.append(graph.add_storage("activation", 0))
-            graph.add_op(node.name, reads, out, costs[i].time_ns, costs[i].workspace_bytes, cls=cls, phase=phase)
+            pairs = [(out[0], number[k]) for k in self._overwritten(node, writes)] if in_place else []
+            graph.add_op(
+                node.name, reads, out, costs[i].time_ns, costs[i].workspace_bytes, cls=cls, phase=phase, in_place=pairs
+            )
         return graph
+
+    def _overwritten(self, node: fx.Node, writes: list[int]) -> list[int]:
+        """What a fused kernel may write its result over: as many bytes of the same type, made on this side."""
+        if node not in self.in_place or len(writes) != 1:
+            return []
+        result, most = node.meta["val"], _library.MOST_PAIRS
+        found = []
+        for key in self.reads(node):
+            storage = self.storage[key]
+            maker = storage.node
+            if maker is None or storage.returned or storage.n_bytes != self.storage[writes[0]].n_bytes:
+                continue
+            same_side = (maker in self.is_backward) == (node in self.is_backward)
+            value = maker.meta["val"]
+            if same_side and isinstance(value, torch.Tensor) and value.dtype == result.dtype:
+                found.append(key)
+        return found[:most]
 
     def _add_boundary(self, graph: Graph, number: dict[int, int]):
         """Reads what the forward returns, and the last output of each op that only the forward may run. Autograd holds

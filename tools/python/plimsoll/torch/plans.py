@@ -103,6 +103,9 @@ def bytes_beside(model: torch.nn.Module, batch, joints: list[Joint]) -> int:
 
 
 def _graph(model: torch.nn.Module, batch: tuple, measure: bool, backend: str) -> Graph:
+    if not isinstance(batch, (tuple, list)):
+        raise TypeError(f"example_inputs is a tuple of what the model's forward takes, as (x, y), not {type(batch).__name__}")
+    batch = tuple(batch)
     joint = trace(model, batch, backend)
     return joint.planner_graph(Costs().of(joint, measure), bytes_beside(model, batch, [joint]))
 
@@ -126,7 +129,7 @@ def plan(
     save        folder for graph.json, profile.json and plan.json, which the program `plimsoll` reads
     DoesNotFit: there is no plan, with the smallest budget. Unsupported: the step has what cannot be planned yet.
     """
-    graph = _graph(model, tuple(example_inputs), measure, backend)
+    graph = _graph(model, example_inputs, measure, backend)
     options = {"time_limit": time_limit, "measured": measure, "save": save}
     keep_all = graph.plan(None, **{**options, "time_limit": None})
     found = keep_all
@@ -200,7 +203,7 @@ def sweep(
     """
     if points < 2:
         raise ValueError(f"a sweep has at least 2 points, not {points}")
-    graph = _graph(model, tuple(example_inputs), measure, backend)
+    graph = _graph(model, example_inputs, measure, backend)
     high = graph.plan(None, measured=measure).peak_bytes
     low = high
     try:

@@ -164,30 +164,27 @@ class _Shaped:
 
     def plan_piece(self, joint: Joint) -> list[int]:
         step, index = self.step, len(self.pieces)
-        costs = step.costs.of(joint, True)
-        graph = joint.planner_graph(costs, max(0, self.resident - joint.primal_bytes()))
+        costs, extra = step.costs.of(joint, True), max(0, self.resident - joint.primal_bytes())
+        graph = joint.planner_graph(costs, extra)
         keep_all = graph.plan(None, measured=True)
         if self.budget_bytes is None:
             self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
-        budget = self.shares[index] if self.shares else self.budget_bytes
+        budget = max(1, (self.shares[index] if self.shares else self.budget_bytes) - self.set_aside)
         if step.backend == "inductor" and self.shares is None:
-            found = self._plan_fused(graph, max(1, budget - self.set_aside))
+            found = self._plan_fused(graph, joint.planner_graph(costs, extra, in_place=True), budget)
         else:
-            found = self._plan(graph, max(1, budget - self.set_aside))
+            found = self._plan(graph, budget)
         self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all.peak_bytes)))
         return found.order
 
-    def _plan_fused(self, graph: Graph, budget_bytes: int) -> Plan:
+    def _plan_fused(self, graph: Graph, in_place: Graph, budget_bytes: int) -> Plan:
         """A plan of a graph whose kernels are fused: a measured one where none is faster. Where none fits by the forecast,
-        that of the smallest budget, which may still fit when it is measured."""
+        one that counts on kernels that write in place; else that of the smallest budget, which may still fit when it is
+        measured."""
         if self.front is None:
             about = f"{torch.__version__} {self.step.costs.path.name} {self.step.device}"
             self.front = Front(self.step.costs.path.parent, graph, about)
-        try:
-            found = self._plan(graph, budget_bytes)
-        except DoesNotFit as refusal:
-            self.refusal = refusal
-            found, _, _ = graph.plan_smallest(measured=True)
+        found = self._forecast(graph, in_place, budget_bytes)
         row = self.front.fastest(self.budget_bytes)
         known = [old for old in self.front.rows if old.order == found.order and old.measured_bytes > self.budget_bytes]
         tried = any(old.apart == self.apart for old in known)
@@ -198,6 +195,15 @@ class _Shaped:
                 found, order=row.order, peak_bytes=row.planned_bytes, time_ns=time_ns, proved=False, documents=None
             )
         return found
+
+    def _forecast(self, graph: Graph, in_place: Graph, budget_bytes: int) -> Plan:
+        with contextlib.suppress(DoesNotFit):
+            return self._plan(graph, budget_bytes)
+        try:
+            return self._plan(in_place, budget_bytes)
+        except DoesNotFit as refusal:
+            self.refusal = refusal
+            return in_place.plan_smallest(measured=True)[0]
 
     def _plan(self, graph: Graph, budget_bytes: int) -> Plan:
         step = self.step
@@ -363,7 +369,8 @@ class _Shaped:
         if not self.refusal:
             return Error(sentence)
         refusal = self.refusal
-        return DoesNotFit(f"{refusal}; {sentence}", measured, refusal.bound_bytes, refusal.op)
+        least = min([measured, *(row.measured_bytes for row in self.front.rows)])
+        return DoesNotFit(f"{refusal}; {sentence}", least, refusal.bound_bytes, refusal.op)
 
 
 class Step:
