@@ -5,15 +5,11 @@
 #include <stdio.h>
 
 #include "planner/core/core.h"
+#include "planner/make_tuning.h"
 #include "planner/pack/conflict.h"
 #include "runtime/base/size.h"
 
-enum {
-  SHOWN = 4,
-  OPERANDS_SHOWN = 8,
-  CONFLICT_WORK = 30000000, /* nodes of exact search times boxes: a node costs O(boxes) */
-  WORDS = 1536
-};
+enum { SHOWN = 4, OPERANDS_SHOWN = 8, WORDS = 1536 };
 
 /* Words are added as long as there is room. */
 typedef struct words {
@@ -139,8 +135,8 @@ plim_status plim_refusal_conflict(plim_incumbent *inc, const plim_schedule *s, i
   int32_t n = inc->placement.n_boxes;
   plim_boxes boxes = {.n = n, .align = p->align, .box = inc->placement.box};
   PLIM_TRY(plim_allocate(p->ctx, n, 1, &member));
-  plim_status status =
-      plim_boxes_conflict(p->ctx, &boxes, budget_bytes - p->persistent_bytes, CONFLICT_WORK / (n + 1), member, &why);
+  plim_status status = plim_boxes_conflict(p->ctx, &boxes, budget_bytes - p->persistent_bytes,
+                                           tuning.conflict_work / (n + 1), member, &why);
   int64_t peak = inc->timeline->peak_bytes;
   say(&w, "the peak of a schedule is %lld bytes", (long long)peak);
   if (peak <= budget_bytes) say(&w, ", but its addresses miss %lld bytes", (long long)(packed_bytes - budget_bytes));

@@ -4,10 +4,9 @@
  * plan in the same plan front, so that no budget of the range is without. */
 #include "planner/bound/cut.h"
 #include "planner/make.h"
+#include "planner/make_tuning.h"
 #include "planner/paging/paging.h"
 #include "runtime/base/effort.h"
-
-enum { FLOOR_PERCENT = 25 /* of the time limit, for the smallest budget */ };
 
 /* Which budgets, and what they get. */
 typedef struct range {
@@ -120,7 +119,7 @@ static plim_status emit_all(const sweep *s, int32_t n, const int64_t *budget, pl
 static plim_status choose_budgets(const sweep *s, const range *r) {
   plim_plan_options options = *s->options;
   options.budget_bytes = INT64_MAX;
-  if (options.time_limit_ns > 0) options.time_limit_ns = options.time_limit_ns / 100 * FLOOR_PERCENT + 1;
+  if (options.time_limit_ns > 0) options.time_limit_ns = options.time_limit_ns / 100 * tuning.floor_percent + 1;
   PLIM_TRY(plim_floor_find(s->problem, &options, s->strategy, s->front, r->floor, NULL));
   int64_t low = r->floor->smallest_bytes, width = r->high_bytes > low ? r->high_bytes - low : 0;
   int64_t steps = r->n > 1 ? r->n - 1 : 1;

@@ -9,14 +9,9 @@
 #include <string.h>
 
 #include "planner/core/core.h"
+#include "planner/core/core_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check.h"
-
-enum {
-  /* Rounds of packing up to which a schedule that does not fit is packed a second time, for the smallest size. More
-   * rounds are asked for where exact search is to reach the budget. */
-  MOST_EFFORT_MIN_MEMORY = 96
-};
 
 plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_options *options, plim_incumbent **out) {
   plim_context *ctx = problem->ctx;
@@ -134,10 +129,8 @@ int64_t plim_incumbent_deadline(const plim_incumbent *inc, int32_t percent) {
 }
 
 int64_t plim_incumbent_last_moment(const plim_plan_options *options) {
-  enum { GRACE_PARTS = 20 };
-  static const int64_t grace_ns = 50000000;
   int64_t limit_ns = options->time_limit_ns;
-  return limit_ns > 0 ? plim_now_ns() + limit_ns + limit_ns / GRACE_PARTS + grace_ns : INT64_MAX;
+  return limit_ns > 0 ? plim_now_ns() + limit_ns + limit_ns / tuning.grace_parts + tuning.grace_ns : INT64_MAX;
 }
 
 /* 0 without a time limit; else at least 1, since 0 would mean none. */
@@ -213,7 +206,7 @@ static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int
   if (inc->enough_bytes > 0 && *bytes > inc->enough_bytes) effort = 0;
   PLIM_TRY(plim_place(&inc->placement, inc->timeline, schedule, target, effort));
   *bytes = inc->placement.packed_bytes;
-  if (*bytes <= inc->budget_bytes || effort == 0 || effort > MOST_EFFORT_MIN_MEMORY || inc->found) return PLIM_OK;
+  if (*bytes <= inc->budget_bytes || effort == 0 || effort > tuning.second_packing_rounds || inc->found) return PLIM_OK;
   plim_placement first = inc->placement;
   inc->placement = inc->spare;
   inc->spare = first;

@@ -1,9 +1,9 @@
 /* What copies and plans with copies take. */
 #include "planner/paging/paging.h"
+#include "runtime/base/integers.h"
 
 int64_t plim_paging_copy_ns(int64_t latency_ns, double bytes_per_ns, int64_t bytes) {
-  double ns = (double)bytes / bytes_per_ns;
-  return latency_ns + (ns < 0x1p53 ? (int64_t)ns : INT64_C(1) << 53);
+  return latency_ns + plim_integers_from_real((double)bytes / bytes_per_ns);
 }
 
 int64_t plim_paging_link_ns(const plim_paging *o, int in, int64_t bytes) {

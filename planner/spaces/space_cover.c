@@ -281,7 +281,7 @@ static plim_status step(cover *k, int32_t *done) {
   for (int32_t e = 0; e < k->at; e++) {
     if (k->previous[e] < 0 || k->next[e] <= k->at) continue;
     weigh(k, e);
-    if (plim_effort_over(k->problem->ctx, 200)) return PLIM_OK;
+    if (plim_effort_over(k->problem->ctx, tuning.cover.work_a_buffer)) return PLIM_OK;
   }
   if (k->n_chosen == 0) return PLIM_OK;
   *done = 0;
@@ -299,7 +299,8 @@ plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rul
   PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *k.fill, &k.fill));
   PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *k.chosen, &k.chosen));
   PLIM_CHECK(s->valid ? PLIM_OK : plim_space_sequence_analyse(s));
-  for (int64_t i = 0; s->valid && done == 0 && i < tuning.cover.steps_a_node * (int64_t)n + 100; i++) {
+  for (int64_t i = 0; s->valid && done == 0 && i < tuning.cover.steps_a_node * (int64_t)n + tuning.cover.steps_least;
+       i++) {
     if (plim_effort_over(ctx, 10 * (int64_t)s->n)) break;
     PLIM_CHECK(step(&k, &done));
     if (i % tuning.cover.steps_a_report == 0) plim_space_report(ctx, rules);

@@ -13,12 +13,9 @@
 #include "planner/spaces/space_gather.h"
 #include "planner/spaces/space_model.h"
 #include "planner/spaces/space_smallest.h"
+#include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/nearest.h"
-
-/* ROUNDS of a program; items that the rounds of the search look at, alone and before a program; the share of a time
- * limit that the bound has. */
-enum { ROUNDS = 4, ALONE = 1500000, BEFORE_PROGRAM = 200000, BOUND_SHARE = 8 };
 
 typedef struct planner {
   const char *name, *source;
@@ -334,7 +331,8 @@ static plim_status try_keep_all(work *w, int32_t *fits) {
 
 static plim_space_search_options search_options(const work *w) {
   const plim_space_options *o = w->options;
-  int64_t most = w->planner->searches ? ALONE : BEFORE_PROGRAM, rounds = most / (w->problem->n + 10);
+  int64_t items = w->planner->searches ? tuning.program.items_alone : tuning.program.items_before;
+  int64_t rounds = items / (w->problem->n + 10);
   return (plim_space_search_options){.objective = w->model.objective,
                                      .page = w->model.page,
                                      .recompute = w->model.recompute,
@@ -351,7 +349,7 @@ static plim_status bound_all(work *w) {
   const plim_space_search_options asked = search_options(w);
   double bound = 0;
   int64_t limit = w->options->time_limit_ns;
-  int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? plim_now_ns() + limit / BOUND_SHARE : INT64_MAX);
+  int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? plim_now_ns() + limit / tuning.program.bound_parts : INT64_MAX);
   PLIM_TRY(plim_effort_end(w->ctx, outer, plim_space_bound(w->problem, &asked, &bound)));
   w->least = fmax(w->least, bound);
   return PLIM_OK;
@@ -401,7 +399,7 @@ static plim_status solve(work *w, int32_t *within) {
   int32_t found = 1;
   *within = 0;
   PLIM_TRY(plim_solver_open(w->ctx, NULL, &w->solver));
-  for (int32_t round = 0; round < ROUNDS && found && !*within; round++) {
+  for (int32_t round = 0; round < tuning.program.rounds && found && !*within; round++) {
     PLIM_TRY(solve_round(w, round, &found));
     *within = found && tighten(w) == 0;
     if (found || w->found.fits) continue;

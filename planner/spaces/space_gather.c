@@ -4,10 +4,8 @@
 
 #include <string.h>
 
+#include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
-
-/* CANDIDATES after a copy that are tried; events that all trials look at. */
-enum { CANDIDATES = 4, MOST_EVENTS = 2000000 };
 
 typedef struct gathering {
   const plim_space_problem *p;
@@ -119,7 +117,7 @@ static void bring_down(gathering *g, int64_t e, int64_t f) {
 }
 
 static int is_over(const gathering *g) {
-  return g->looked_at > MOST_EVENTS || plim_effort_over(g->p->ctx, PLIM_EFFORT_LOOK);
+  return g->looked_at > tuning.gather.events || plim_effort_over(g->p->ctx, PLIM_EFFORT_LOOK);
 }
 
 static int can_join(const gathering *g, int64_t e, int32_t link) {
@@ -131,7 +129,7 @@ static int can_join(const gathering *g, int64_t e, int32_t link) {
 static plim_status join_next(gathering *g, int64_t e, int *took) {
   int32_t link = g->now->event[e].at, tried = 0;
   *took = 0;
-  for (int64_t f = e + 1; f < g->now->n && tried < CANDIDATES && !is_over(g); f++) {
+  for (int64_t f = e + 1; f < g->now->n && tried < tuning.gather.candidates && !is_over(g); f++) {
     if (!can_join(g, f, link)) continue;
     tried++;
     bring_up(g, e, f);

@@ -18,11 +18,17 @@ static const struct plim_spaces_tuning {
     int32_t nodes, tries, iterations, patience;
   } bound;
   struct {
-    int32_t fetches, steps_a_node, steps_a_report;
+    int32_t fetches, steps_a_node, steps_least, steps_a_report, work_a_buffer;
   } cover;
   struct {
     int32_t trials, rounds;
   } smallest;
+  struct {
+    int32_t candidates, events;
+  } gather;
+  struct {
+    int32_t columns, rounds, items_alone, items_before, bound_parts;
+  } program;
 } tuning = {
     .search =
         {
@@ -41,13 +47,28 @@ static const struct plim_spaces_tuning {
     .cover =
         {
             .fetches = 1000,      /* depth of calls that bring one node to a space */
-            .steps_a_node = 6,    /* decisions for each node, plus 100 */
+            .steps_a_node = 6,    /* decisions for each node */
+            .steps_least = 100,   /* on top of those */
+            .work_a_buffer = 200, /* ns that weighing a buffer takes, about: for deadlines */
             .steps_a_report = 50, /* decisions between two reports of progress */
         },
     .smallest =
         {
             .trials = 24, /* budgets of the bisection */
             .rounds = 20, /* rounds of each search, in fifties */
+        },
+    .gather =
+        {
+            .candidates = 4,   /* copies of one link after a copy that it may be joined with */
+            .events = 2000000, /* that all trials look at */
+        },
+    .program =
+        {
+            .columns = 4000000,     /* larger programs are not given to a solver */
+            .rounds = 4,            /* of a program, whose limit falls where the plan does not fit */
+            .items_alone = 1500000, /* items that the rounds of the search look at, without a program */
+            .items_before = 200000, /* and before one */
+            .bound_parts = 8,       /* one part in so many of a time limit is for the bound */
         },
 };
 

@@ -3,7 +3,6 @@
 #ifndef PLIM_RUNTIME_GRAPH_PLATFORM_H
 #define PLIM_RUNTIME_GRAPH_PLATFORM_H
 
-#include "runtime/base/integers.h"
 #include "runtime/graph/costs.h"
 
 #ifdef __cplusplus
@@ -67,11 +66,6 @@ int32_t plim_platform_find_device(const plim_platform *platform, const char *nam
 int32_t plim_platform_find_space(const plim_platform *platform, const char *name);
 /* The link from a space to another, -1: none. */
 int32_t plim_platform_find_link(const plim_platform *platform, int32_t from, int32_t to);
-/* Nanoseconds of a copy of so many bytes over a link that is given by latency and bandwidth. */
-static inline int64_t plim_link_copy_ns(int64_t latency_ns, double bytes_per_ns, int64_t bytes) {
-  return latency_ns + plim_integers_from_real((double)bytes / bytes_per_ns);
-}
-
 /* The link whose queue the copies of a link take: the link itself, or the one of the opposite direction where that
  * comes before it and not both are duplex. */
 int32_t plim_platform_queue_link(const plim_platform *platform, int32_t link);
