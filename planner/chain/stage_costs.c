@@ -12,40 +12,40 @@
 
 typedef struct meter {
   plim_stage_costs *costs;
-  const plim_stages *s;
-  const plim_problem *p;
+  const plim_stages *stages;
+  const plim_problem *problem;
   plim_demand demand;
   plim_schedule schedule;
   uint8_t *alive; /* [n_items] */
-  int32_t i;      /* the stage */
+  int32_t stage;
 } meter;
 
 /* Does the item count in this stage's figures? What it makes, and what the tail or later stages hand to its tail. */
 static int counts(const meter *m, int32_t item) {
-  int32_t made = m->s->made[item];
-  if (made < 0) return m->p->item[item].producer >= 0;
-  return made == m->i || (made > m->i && m->s->read[item] == made);
+  int32_t made = m->stages->made[item];
+  if (made < 0) return m->problem->item[item].producer >= 0;
+  return made == m->stage || (made > m->stage && m->stages->read[item] == made);
 }
 
 /* Is the item handed on after the tail's part of stage i? */
 static int is_handed_on(const meter *m, int32_t item, int32_t i) {
-  const plim_item *it = &m->p->item[item];
-  if (m->s->made[item] >= 0) return plim_stages_is_handed_on(m->s, item, i);
-  if (it->producer < 0 || it->producer >= m->s->tail[i]) return 0;
-  return it->kept || (it->readers.n > 0 && it->readers.at[it->readers.n - 1] >= m->s->tail[i]);
+  const plim_item *it = &m->problem->item[item];
+  if (m->stages->made[item] >= 0) return plim_stages_is_handed_on(m->stages, item, i);
+  if (it->producer < 0 || it->producer >= m->stages->tail[i]) return 0;
+  return it->kept || (it->readers.n > 0 && it->readers.at[it->readers.n - 1] >= m->stages->tail[i]);
 }
 
 static int64_t set_alive(meter *m, int32_t item, int alive) {
   if (m->alive[item] == alive || !counts(m, item)) return 0;
   m->alive[item] = (uint8_t)alive;
-  return alive ? m->p->item[item].bytes : -m->p->item[item].bytes;
+  return alive ? m->problem->item[item].bytes : -m->problem->item[item].bytes;
 }
 
 /* Most bytes over runs [from, to) of the schedule, when `bytes` are alive after it. */
 static int64_t peak_backward(meter *m, int32_t from, int32_t to, int64_t bytes) {
   int64_t peak = bytes;
   for (int32_t j = to - 1; j >= from; j--) {
-    const plim_planned_op *op = &m->p->op[m->schedule.op[j]];
+    const plim_planned_op *op = &m->problem->op[m->schedule.op[j]];
     for (int32_t k = 0; k < op->writes.n; k++) bytes += set_alive(m, op->writes.at[k], 1);
     for (int32_t k = 0; k < op->reads.n; k++) bytes += set_alive(m, op->reads.at[k], 1);
     if (bytes + op->choice[0].workspace_bytes > peak) peak = bytes + op->choice[0].workspace_bytes;
@@ -56,46 +56,48 @@ static int64_t peak_backward(meter *m, int32_t from, int32_t to, int64_t bytes) 
 
 static int64_t time_of(const meter *m, int32_t from) {
   int64_t time_ns = 0;
-  for (int32_t j = from; j < m->schedule.n; j++) time_ns += m->p->op[m->schedule.op[j]].choice[0].time_ns;
+  for (int32_t j = from; j < m->schedule.n; j++) time_ns += m->problem->op[m->schedule.op[j]].choice[0].time_ns;
   return time_ns;
 }
 
 static void begin(meter *m) {
   plim_demand_begin(&m->demand, &m->schedule, INT32_MAX);
-  for (int32_t item = 0; item < m->p->n_items; item++) m->demand.available[item] = m->s->made[item] != m->i;
+  for (int32_t item = 0; item < m->problem->n_items; item++)
+    m->demand.available[item] = m->stages->made[item] != m->stage;
 }
 
 static plim_status run_forward(meter *m) {
-  for (int32_t k = m->s->first[m->i]; k < m->s->first[m->i + 1]; k++) {
-    PLIM_TRY(plim_demand_run(&m->demand, m->s->forward.op[k]));
+  for (int32_t k = m->stages->first[m->stage]; k < m->stages->first[m->stage + 1]; k++) {
+    PLIM_TRY(plim_demand_run(&m->demand, m->stages->forward.op[k]));
   }
   return PLIM_OK;
 }
 
 static plim_status run_tail(meter *m) {
-  for (int32_t v = m->s->tail[m->i + 1]; v < m->s->tail[m->i]; v++) PLIM_TRY(plim_demand_run(&m->demand, v));
+  for (int32_t v = m->stages->tail[m->stage + 1]; v < m->stages->tail[m->stage]; v++)
+    PLIM_TRY(plim_demand_run(&m->demand, v));
   return PLIM_OK;
 }
 
 static int64_t tail_peak(meter *m, int32_t from) {
   int64_t bytes = 0;
-  memset(m->alive, 0, (size_t)m->p->n_items);
-  for (int32_t item = 0; item < m->p->n_items; item++) {
-    if (is_handed_on(m, item, m->i)) bytes += set_alive(m, item, 1);
+  memset(m->alive, 0, (size_t)m->problem->n_items);
+  for (int32_t item = 0; item < m->problem->n_items; item++) {
+    if (is_handed_on(m, item, m->stage)) bytes += set_alive(m, item, 1);
   }
   return peak_backward(m, from, m->schedule.n, bytes);
 }
 
 static int is_held(const meter *m, int32_t item, int32_t option) {
-  return m->s->read[item] > m->i || m->costs->drop_at[item] > option;
+  return m->stages->read[item] > m->stage || m->costs->drop_at[item] > option;
 }
 
 /* Forward with the items of an option held after it; *held receives their bytes. */
 static int64_t forward_peak(meter *m, int32_t option, int64_t *held) {
   *held = 0;
-  memset(m->alive, 0, (size_t)m->p->n_items);
-  for (int32_t k = m->s->first[m->i]; k < m->s->first[m->i + 1]; k++) {
-    const plim_list *writes = &m->p->op[m->s->forward.op[k]].writes;
+  memset(m->alive, 0, (size_t)m->problem->n_items);
+  for (int32_t k = m->stages->first[m->stage]; k < m->stages->first[m->stage + 1]; k++) {
+    const plim_list *writes = &m->problem->op[m->stages->forward.op[k]].writes;
     for (int32_t j = 0; j < writes->n; j++) {
       int32_t item = writes->at[j];
       m->demand.available[item] = (uint8_t)is_held(m, item, option);
@@ -117,10 +119,10 @@ static plim_status measure_option(meter *m, int32_t option, plim_rotor_option *o
 }
 
 static plim_status measure(meter *m) {
-  plim_rotor_stage *stage = &m->costs->stage[m->i];
+  plim_rotor_stage *stage = &m->costs->stage[m->stage];
   int64_t held;
-  for (int32_t item = 0; item < m->p->n_items; item++) {
-    if (is_handed_on(m, item, m->i + 1)) stage->handed_bytes += m->p->item[item].bytes;
+  for (int32_t item = 0; item < m->problem->n_items; item++) {
+    if (is_handed_on(m, item, m->stage + 1)) stage->handed_bytes += m->problem->item[item].bytes;
   }
   begin(m);
   PLIM_TRY(run_forward(m));
@@ -128,7 +130,7 @@ static plim_status measure(meter *m) {
   stage->forward_bytes = forward_peak(m, PLIM_ROTOR_OPTIONS, &held);
   for (int32_t o = 0; o < stage->n_options; o++) PLIM_TRY(measure_option(m, o, &stage->option[o]));
   begin(m);
-  if (m->i == m->s->n - 1) PLIM_TRY(run_forward(m)); /* it has not run before */
+  if (m->stage == m->stages->n - 1) PLIM_TRY(run_forward(m)); /* it has not run before */
   PLIM_TRY(run_tail(m));
   stage->back_ns = time_of(m, 0);
   stage->back_bytes = tail_peak(m, 0);
@@ -203,14 +205,14 @@ static void sum_states(plim_stage_costs *c) {
 static plim_status measure_all(plim_stage_costs *c) {
   const plim_stages *s = c->stages;
   const plim_problem *p = s->problem;
-  meter m = {.costs = c, .s = s, .p = p, .schedule = {.ctx = p->ctx}};
+  meter m = {.costs = c, .stages = s, .problem = p, .schedule = {.ctx = p->ctx}};
   candidate *list = NULL;
   plim_status status;
   PLIM_CHECK(plim_demand_make(p, &m.demand));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *m.alive, &m.alive));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *list, &list));
-  for (m.i = 0; m.i < s->n; m.i++) {
-    set_options(c, m.i, list);
+  for (m.stage = 0; m.stage < s->n; m.stage++) {
+    set_options(c, m.stage, list);
     PLIM_CHECK(measure(&m));
   }
 done:

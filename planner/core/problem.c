@@ -15,7 +15,7 @@ typedef struct edge {
 } edge;
 
 typedef struct builder {
-  plim_problem *p;
+  plim_problem *problem;
   int32_t *item_of; /* [n_storages] -1: the storage is no item */
   edge *edges;      /* [room] of the lists that are made next */
   int64_t n_edges, room;
@@ -24,7 +24,7 @@ typedef struct builder {
 static plim_status add_edge(builder *b, int32_t row, int32_t value) {
   if (b->n_edges == b->room) {
     int64_t room = 2 * b->room + 64;
-    PLIM_TRY(plim_resize_array(b->p->ctx, &b->edges, b->room, room, sizeof *b->edges));
+    PLIM_TRY(plim_resize_array(b->problem->ctx, &b->edges, b->room, room, sizeof *b->edges));
     b->room = room;
   }
   b->edges[b->n_edges++] = (edge){row, value};
@@ -41,7 +41,7 @@ static void sort_pass(const edge *from, int64_t n, int by_value, int32_t keys, i
 
 /* Sort the edges by row, those of a row by value. O(edges + rows + values). */
 static plim_status sort_edges(builder *b) {
-  plim_context *ctx = b->p->ctx;
+  plim_context *ctx = b->problem->ctx;
   int32_t keys = 0;
   int64_t *first = NULL;
   edge *sorted = NULL;
@@ -67,12 +67,12 @@ static plim_status take_lists(builder *b, int32_t rows, plim_list *list, size_t 
   PLIM_TRY(sort_edges(b));
   for (int32_t row = 0; row < rows; row++) {
     plim_list *out = (plim_list *)((char *)list + (size_t)row * stride);
-    int32_t *at = b->p->pool + b->p->n_pool, n = 0;
+    int32_t *at = b->problem->pool + b->problem->n_pool, n = 0;
     for (; e < b->n_edges && b->edges[e].row == row; e++) {
       if (n == 0 || at[n - 1] != b->edges[e].value) at[n++] = b->edges[e].value;
     }
     *out = (plim_list){n, at};
-    b->p->n_pool += n;
+    b->problem->n_pool += n;
   }
   b->n_edges = 0;
   return PLIM_OK;
@@ -84,7 +84,7 @@ static void flip_edges(builder *b) {
 
 /* Room for all lists: at most one element for each edge that is ever collected. */
 static plim_status reserve_pool(builder *b) {
-  plim_problem *p = b->p;
+  plim_problem *p = b->problem;
   const plim_graph *g = p->graph;
   int64_t room = 0;
   for (int32_t v = 0; v < g->n_ops; v++) {
@@ -97,7 +97,7 @@ static plim_status reserve_pool(builder *b) {
 }
 
 static plim_status make_items(builder *b) {
-  plim_problem *p = b->p;
+  plim_problem *p = b->problem;
   const plim_graph *g = p->graph;
   int64_t total = 0, persistent = 0;
   PLIM_TRY(plim_allocate(p->ctx, g->n_storages, sizeof *b->item_of, &b->item_of));
@@ -128,7 +128,7 @@ static plim_status make_items(builder *b) {
 }
 
 static plim_status list_operands(builder *b) {
-  plim_problem *p = b->p;
+  plim_problem *p = b->problem;
   for (int pass = 0; pass < 3; pass++) { /* 0: reads, 1: readers, 2: writes */
     for (int32_t v = 0; v < p->n_ops; v++) {
       const plim_op *op = &p->graph->op[v];
@@ -159,7 +159,7 @@ static void number_writes(plim_problem *p) {
  *   newer 1  edges from each op to the first update that it must not see (`closed_by`)
  * Updates of one storage keep program order: each one is a predecessor of the next. */
 static plim_status add_update_edges(builder *b, int newer) {
-  const plim_graph *g = b->p->graph;
+  const plim_graph *g = b->problem->graph;
   for (int32_t s = 0; s < g->n_storages; s++) {
     const int32_t *updater = g->updater + g->updater_first[s];
     int32_t n = g->updater_first[s + 1] - g->updater_first[s];
@@ -176,7 +176,7 @@ static plim_status add_update_edges(builder *b, int newer) {
 }
 
 static plim_status add_data_edges(builder *b) {
-  plim_problem *p = b->p;
+  plim_problem *p = b->problem;
   for (int32_t v = 0; v < p->n_ops; v++) {
     for (int32_t i = 0; i < p->op[v].reads.n; i++) {
       int32_t producer = p->item[p->op[v].reads.at[i]].producer;
@@ -187,7 +187,7 @@ static plim_status add_data_edges(builder *b) {
 }
 
 static plim_status list_rules(builder *b) {
-  plim_problem *p = b->p;
+  plim_problem *p = b->problem;
   for (int flip = 0; flip < 2; flip++) {
     PLIM_TRY(add_data_edges(b));
     PLIM_TRY(add_update_edges(b, 0));
@@ -203,11 +203,11 @@ static plim_status list_rules(builder *b) {
 /* May the op write the output over the input? Both must be whole storages of equal rounded bytes, and no other operand
  * of the op may read the input's storage. */
 static int usable_pair(const builder *b, const plim_op *op, plim_pair pair) {
-  const plim_graph *g = b->p->graph;
+  const plim_graph *g = b->problem->graph;
   const plim_value *out = &g->value[op->out[pair.out]], *in = &g->value[op->in[pair.in]];
   int32_t i = b->item_of[in->storage], o = b->item_of[out->storage];
-  if (i < 0 || o < 0 || b->p->item[i].kept || out->offset != 0 || in->offset != 0) return 0;
-  if (b->p->item[i].bytes != b->p->item[o].bytes || b->p->item[o].bytes == 0) return 0;
+  if (i < 0 || o < 0 || b->problem->item[i].kept || out->offset != 0 || in->offset != 0) return 0;
+  if (b->problem->item[i].bytes != b->problem->item[o].bytes || b->problem->item[o].bytes == 0) return 0;
   for (int32_t k = 0; k < op->n_in; k++) {
     if (k != pair.in && g->value[op->in[k]].storage == in->storage) return 0;
   }
@@ -215,7 +215,7 @@ static int usable_pair(const builder *b, const plim_op *op, plim_pair pair) {
 }
 
 static plim_status list_overwrites(builder *b) {
-  plim_problem *p = b->p;
+  plim_problem *p = b->problem;
   const plim_graph *g = p->graph;
   int64_t n = 0;
   for (int32_t v = 0; v < g->n_ops; v++) n += g->op[v].n_pairs;
@@ -239,7 +239,7 @@ static plim_status list_overwrites(builder *b) {
 }
 
 static plim_status build(builder *b, const plim_plan_options *options) {
-  plim_problem *p = b->p;
+  plim_problem *p = b->problem;
   PLIM_TRY(plim_allocate(p->ctx, p->n_ops, sizeof *p->own_op, &p->own_op));
   p->op = p->own_op;
   for (int32_t v = 0; v < p->n_ops; v++) {
@@ -271,7 +271,7 @@ plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const 
   p->plan_class = plan_class;
   p->fixed_order = plan_class != PLIM_CLASS_FREE;
   p->align = options->unpacked ? 1 : PLIM_ALIGN;
-  builder b = {.p = p};
+  builder b = {.problem = p};
   plim_status status = build(&b, options);
   plim_release(ctx, b.edges, b.room, sizeof *b.edges);
   plim_release(ctx, b.item_of, graph->n_storages, sizeof *b.item_of);

@@ -31,7 +31,7 @@ typedef enum choice_rule { BY_BYTES, BY_CONFLICTS } choice_rule;
 
 typedef struct tree_search {
   plim_staged_search *search;
-  plim_copies c;
+  plim_copies copies;
   plim_copies_cost cost;
   plim_random random;
   int32_t *phase;                   /* [variables] value in the best schedule; without one, in the start */
@@ -55,7 +55,7 @@ static int may_go_on(tree_search *h) {
 /* ---- schedules ---- */
 
 static void set_phase(tree_search *h, const plim_repeats *repeats) {
-  const plim_copies *c = &h->c;
+  const plim_copies *c = &h->copies;
   for (int32_t x = 0; x < c->n_variables; x++) h->phase[x] = c->absent[x];
   for (int32_t i = 0; i < repeats->n; i++) {
     int32_t x = c->first[repeats->at[i].node];
@@ -66,7 +66,7 @@ static void set_phase(tree_search *h, const plim_repeats *repeats) {
 
 static plim_status keep_best(tree_search *h) {
   plim_staged_search *s = h->search;
-  PLIM_TRY(plim_copies_repeats(&h->c, &s->best));
+  PLIM_TRY(plim_copies_repeats(&h->copies, &s->best));
   s->best_ns = s->faster_than_ns = s->dag->time_ns + h->cost.present_ns;
   s->found = 1;
   set_phase(h, &s->best);
@@ -82,14 +82,14 @@ static double relief_time(const tree_search *h, int32_t u, int32_t j) {
   double effort = (double)node->time_ns + 1;
   for (int32_t i = 0; i < node->preds.n; i++) {
     int32_t p = node->preds.at[i];
-    if (h->c.covered[p] <= j) effort += tuning.search.input_time * (double)h->search->dag->node[p].time_ns;
+    if (h->copies.covered[p] <= j) effort += tuning.search.input_time * (double)h->search->dag->node[p].time_ns;
   }
   return effort;
 }
 
 /* A repeat that may free the bytes of a use at step j; -1: there is none. */
 static int32_t repeat_for(const tree_search *h, const plim_copy_use *u, int32_t j, int32_t high) {
-  const plim_copies *c = &h->c;
+  const plim_copies *c = &h->copies;
   int32_t low = plim_copies_stage_after(&c->step[j], u->node);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
     if (!plim_copies_present(c, x) && plim_copies_may_run(c, x, low, high)) return x;
@@ -99,7 +99,7 @@ static int32_t repeat_for(const tree_search *h, const plim_copy_use *u, int32_t 
 
 /* At the row with the least slack, the repeat of least time for the bytes that it frees. */
 static plim_lazy_clauses_bound find_relief(tree_search *h) {
-  const plim_copies *c = &h->c;
+  const plim_copies *c = &h->copies;
   const plim_copies_row *row = h->cost.row;
   plim_lazy_clauses_bound found = {-1, 0};
   double least = 0;
@@ -121,7 +121,7 @@ static plim_lazy_clauses_bound find_relief(tree_search *h) {
 
 /* The variable of most recent conflicts, at its value in the best schedule. */
 static plim_lazy_clauses_bound find_active(const tree_search *h) {
-  const plim_copies *c = &h->c;
+  const plim_copies *c = &h->copies;
   int32_t best = -1;
   for (int32_t x = 0; x < c->n_variables; x++) {
     double activity = c->clauses.activity[x];
@@ -136,7 +136,7 @@ static plim_lazy_clauses_bound find_active(const tree_search *h) {
 
 /* A repeat that must run, but may take several stages: the latest of them. */
 static plim_lazy_clauses_bound find_open(const tree_search *h) {
-  const plim_copies *c = &h->c;
+  const plim_copies *c = &h->copies;
   for (int32_t x = 0; x < c->n_variables; x++) {
     if (plim_copies_present(c, x) && !plim_copies_fixed(c, x)) {
       return plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(&c->clauses, x));
@@ -148,7 +148,7 @@ static plim_lazy_clauses_bound find_open(const tree_search *h) {
 /* Make the decisions of a neighbourhood that are not made yet, each on a level of its own. *denied 1: one contradicts.
  */
 static plim_status decide_assumed(tree_search *h, int *denied) {
-  plim_lazy_clauses *l = &h->c.clauses;
+  plim_lazy_clauses *l = &h->copies.clauses;
   while (l->n_levels < h->n_assumed && !*denied) {
     plim_lazy_clauses_bound b = h->assumed[l->n_levels];
     *denied = plim_lazy_clauses_denied(l, b);
@@ -160,25 +160,25 @@ static plim_status decide_assumed(tree_search *h, int *denied) {
 }
 
 static plim_status decide_bound(tree_search *h, plim_lazy_clauses_bound b) {
-  PLIM_TRY(plim_lazy_clauses_open(&h->c.clauses));
-  return plim_lazy_clauses_decide(&h->c.clauses, b);
+  PLIM_TRY(plim_lazy_clauses_open(&h->copies.clauses));
+  return plim_lazy_clauses_decide(&h->copies.clauses, b);
 }
 
 /* Make a decision, or keep a schedule where none is needed. *over 1: the neighbourhood has no schedule. A repeat that
  * must run runs as late as it can. */
 static plim_status decide(tree_search *h, int *over) {
-  plim_lazy_clauses *l = &h->c.clauses;
+  plim_lazy_clauses *l = &h->copies.clauses;
   plim_lazy_clauses_bound b = {-1, 0};
   if (l->n_levels < h->n_assumed) return decide_assumed(h, over);
   b = find_open(h);
   if (b.side >= 0) return decide_bound(h, b);
-  if (h->c.decided_peak <= h->c.limit_bytes) return keep_best(h);
+  if (h->copies.decided_peak <= h->copies.limit_bytes) return keep_best(h);
   if (h->rule == BY_CONFLICTS) b = find_active(h);
   if (b.side < 0) b = find_relief(h);
   assert(b.side >= 0);
   PLIM_TRY(decide_bound(h, b));
   int32_t x = b.side / 2;
-  if (b.side % 2 == 0 || plim_copies_fixed(&h->c, x)) return PLIM_OK;
+  if (b.side % 2 == 0 || plim_copies_fixed(&h->copies, x)) return PLIM_OK;
   return decide_bound(h, plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(l, x)));
 }
 
@@ -186,19 +186,19 @@ static plim_status decide(tree_search *h, int *over) {
 
 static plim_status propagate(tree_search *h) {
   const plim_staged_search *s = h->search;
-  plim_lazy_clauses *l = &h->c.clauses;
+  plim_lazy_clauses *l = &h->copies.clauses;
   int64_t allowed =
       s->faster_than_ns == INT64_MAX ? INT64_MAX / 2 : s->faster_than_ns - s->dag->time_ns - s->dag->time_unit;
   do {
-    PLIM_TRY(plim_copies_propagate(&h->c));
-    if (!l->failed) PLIM_TRY(plim_copies_cost_bound(&h->cost, &h->c, allowed));
+    PLIM_TRY(plim_copies_propagate(&h->copies));
+    if (!l->failed) PLIM_TRY(plim_copies_cost_bound(&h->cost, &h->copies, allowed));
   } while (!l->failed && l->next < l->n_trail);
   return PLIM_OK;
 }
 
 /* Search until so many conflicts are met, or the neighbourhood has nothing more (*over), or all is proved. */
 static plim_status search_within(tree_search *h, int64_t conflicts, int *over) {
-  plim_lazy_clauses *l = &h->c.clauses;
+  plim_lazy_clauses *l = &h->copies.clauses;
   int32_t refuted = 0;
   *over = 0;
   while (conflicts > 0 && !*over && may_go_on(h)) {
@@ -223,7 +223,7 @@ static plim_status search_within(tree_search *h, int64_t conflicts, int *over) {
 
 /* Between searches: propagate without decisions, and forget clauses where there are too many. */
 static plim_status clean_up(tree_search *h) {
-  plim_lazy_clauses *l = &h->c.clauses;
+  plim_lazy_clauses *l = &h->copies.clauses;
   int32_t refuted = 0;
   PLIM_TRY(propagate(h));
   if (l->failed) PLIM_TRY(plim_lazy_clauses_learn(l, &refuted));
@@ -249,14 +249,14 @@ static void assume(tree_search *h, plim_lazy_clauses_bound b) {
 
 /* Decide x as it is in the best schedule. */
 static void assume_phase(tree_search *h, int32_t x) {
-  if (h->phase[x] < h->c.absent[x]) assume(h, plim_lazy_clauses_at_most(x, h->phase[x]));
+  if (h->phase[x] < h->copies.absent[x]) assume(h, plim_lazy_clauses_at_most(x, h->phase[x]));
   assume(h, plim_lazy_clauses_at_least(x, h->phase[x]));
 }
 
 /* Choose a neighbourhood. Free are the repeats of some stages, or some repeats of all stages; everything else is
  * assumed as in the best schedule. */
 static void assume_outside(tree_search *h, double width) {
-  const plim_copies *c = &h->c;
+  const plim_copies *c = &h->copies;
   plim_random *random = &h->random;
   int32_t n = c->dag->n, length = 1 + (int32_t)(width * n), low = plim_random_below(random, n) - length / 2;
   int scattered = plim_random_percent(random, tuning.search.scattered_percent);
@@ -325,8 +325,8 @@ static plim_status begin_from(tree_search *h, const plim_repeats *start) {
     s->found = 1;
   }
   if (fits) return PLIM_OK;
-  for (int32_t x = 0; x < h->c.n_variables; x++) {
-    if (h->phase[x] < h->c.absent[x]) assume_phase(h, x);
+  for (int32_t x = 0; x < h->copies.n_variables; x++) {
+    if (h->phase[x] < h->copies.absent[x]) assume_phase(h, x);
   }
   return search_within(h, tuning.search.near_conflicts, &over);
 }
@@ -337,8 +337,8 @@ plim_status plim_staged_search_run(plim_staged_search *s, const plim_repeats *st
   plim_repeats none = {.ctx = ctx};
   int64_t n = 0;
   plim_status status;
-  PLIM_CHECK(plim_copies_make(s->dag, s->copies, s->limit_bytes, &h.c));
-  n = (int64_t)h.c.n_variables + 1;
+  PLIM_CHECK(plim_copies_make(s->dag, s->copies, s->limit_bytes, &h.copies));
+  n = (int64_t)h.copies.n_variables + 1;
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *h.phase, &h.phase));
   PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *h.assumed, &h.assumed));
   PLIM_CHECK(begin_from(&h, start ? start : &none));
@@ -348,6 +348,6 @@ done:
   plim_release(ctx, h.phase, n, sizeof *h.phase);
   plim_release(ctx, h.assumed, 2 * n, sizeof *h.assumed);
   plim_copies_cost_free(ctx, &h.cost);
-  plim_copies_free(&h.c);
+  plim_copies_free(&h.copies);
   return status;
 }

@@ -298,7 +298,7 @@ static int count_cuts(plim_exact *e, int32_t x, int32_t by) {
 typedef enum answer { DEEPER, SOLVED, FAILED } answer;
 
 static answer push(plim_exact *e, piece p, int pieces, uint64_t hash) {
-  e->frame[e->depth++] = (plim_pack_frame){.p = p, .top = e->top, .pieces = pieces, .done = p.first, .hash = hash};
+  e->frame[e->depth++] = (plim_pack_frame){.part = p, .top = e->top, .pieces = pieces, .done = p.first, .hash = hash};
   return DEEPER;
 }
 
@@ -309,15 +309,15 @@ static answer push_node(plim_exact *e, piece p) {
 }
 
 static answer fail_pieces(plim_exact *e, const plim_pack_frame *f) {
-  for (int32_t i = 0; i < f->p.n; i++) {
-    if (e->shape[f->p.item[i].box].first < f->done) (void)count_cuts(e, f->p.item[i].box, 1);
+  for (int32_t i = 0; i < f->part.n; i++) {
+    if (e->shape[f->part.item[i].box].first < f->done) (void)count_cuts(e, f->part.item[i].box, 1);
   }
   return FAILED;
 }
 
 /* Solve the next part, up to the next border that no unplaced box spans. */
 static answer solve_pieces(plim_exact *e, plim_pack_frame *f, answer last) {
-  const piece *p = &f->p;
+  const piece *p = &f->part;
   if (last == SOLVED) f->done = f->at;
   for (int32_t s = f->done; s < p->last && last != FAILED; s++) {
     e->top = f->top;
@@ -339,7 +339,7 @@ static answer solve_pieces(plim_exact *e, plim_pack_frame *f, answer last) {
 
 /* Let item f->at of a node lie at its lowest place. */
 static answer try_item(plim_exact *e, plim_pack_frame *f) {
-  const piece *p = &f->p;
+  const piece *p = &f->part;
   if (out_of_nodes(e)) return FAILED;
   int32_t x = p->item[f->at].box, offset = p->item[f->at].least;
   piece child = {take_list(e, p->n - 1), 0, p->first, p->last};
@@ -360,19 +360,19 @@ static answer try_item(plim_exact *e, plim_pack_frame *f) {
 
 /* Refuse item f->at its lowest place. Returns 0 where this state then fails. */
 static int refuse_item(plim_exact *e, plim_pack_frame *f) {
-  const shape *b = &e->shape[f->p.item[f->at].box];
-  int32_t least = next_place(e, &f->p, f->at, f->p.item[f->at].least);
+  const shape *b = &e->shape[f->part.item[f->at].box];
+  int32_t least = next_place(e, &f->part, f->at, f->part.item[f->at].least);
   if (least < 0) return 0;
-  raise_item(&f->p, f->at, least);
-  return section_floors_fit(e, &f->p, (plim_span){b->first, b->last});
+  raise_item(&f->part, f->at, least);
+  return section_floors_fit(e, &f->part, (plim_span){b->first, b->last});
 }
 
 static answer solve_node(plim_exact *e, plim_pack_frame *f, answer last) {
-  if (last == FAILED) (void)count_cuts(e, f->p.item[f->at].box, 1);
+  if (last == FAILED) (void)count_cuts(e, f->part.item[f->at].box, 1);
   while (last != SOLVED) {
     e->top = f->top;
     if (last == FAILED && e->stopped) return FAILED;
-    if ((last == FAILED && !refuse_item(e, f)) || (f->at = next_item(e, &f->p)) < 0) {
+    if ((last == FAILED && !refuse_item(e, f)) || (f->at = next_item(e, &f->part)) < 0) {
       *memo_at(e, f->hash) = f->hash;
       return FAILED;
     }

@@ -42,7 +42,7 @@ typedef struct plim_pack_mark {
 
 /* An entry of the stack: a node, or the parts into which a node falls. */
 typedef struct plim_pack_frame {
-  plim_pack_part p;
+  plim_pack_part part;
   plim_pack_mark top; /* lists from here on are of the frames above */
   int pieces;         /* 0: a node */
   int32_t at;    /* of a node: the item that lies at its lowest place; of pieces: the end of the one being solved */

@@ -13,7 +13,7 @@ typedef struct stretch {
 } stretch;
 
 typedef struct sweep {
-  plim_sections *s;
+  plim_sections *sections;
   stretch *stretch; /* [n] as the spans */
   int32_t n;        /* stretches */
   int64_t *time;    /* [2n] sorted, distinct */
@@ -39,7 +39,7 @@ static int32_t find_time(const sweep *w, int64_t time) {
 static void list_stretches(sweep *w, const plim_boxes *b) {
   for (int32_t x = 0; x < b->n; x++) {
     int64_t begin = b->box[x].begin;
-    w->s->span_first[x] = w->n;
+    w->sections->span_first[x] = w->n;
     for (int32_t g = b->gap ? b->gap_first[x] : 0; b->gap && g < b->gap_first[x + 1]; g++) {
       if (b->gap[g].low < b->gap[g].high) continue;
       if (begin < b->gap[g].begin) w->stretch[w->n++] = (stretch){begin, b->gap[g].begin};
@@ -47,7 +47,7 @@ static void list_stretches(sweep *w, const plim_boxes *b) {
     }
     if (begin < b->box[x].end) w->stretch[w->n++] = (stretch){begin, b->box[x].end};
   }
-  w->s->span_first[b->n] = w->n;
+  w->sections->span_first[b->n] = w->n;
 }
 
 static void sort_times(sweep *w) {
@@ -69,22 +69,22 @@ static void number_sections(sweep *w) {
   }
   for (int32_t t = 0; t < w->n_times; t++) {
     if ((w->event[t] & GOES) && open) {
-      w->s->n_sections++;
+      w->sections->n_sections++;
       open = 0;
     }
-    w->section_at[t] = w->s->n_sections;
+    w->section_at[t] = w->sections->n_sections;
     if (w->event[t] & COMES) open = 1;
   }
   for (int32_t i = 0; i < w->n; i++) {
-    w->s->span[i].first = w->section_at[find_time(w, w->stretch[i].begin)];
-    w->s->span[i].last = w->section_at[find_time(w, w->stretch[i].end)];
+    w->sections->span[i].first = w->section_at[find_time(w, w->stretch[i].begin)];
+    w->sections->span[i].last = w->section_at[find_time(w, w->stretch[i].end)];
   }
 }
 
 plim_status plim_sections_make(const plim_units *u, plim_sections *out) {
   plim_context *ctx = u->ctx;
   plim_sections s = {.ctx = ctx, .n = u->n, .room = u->n + (u->boxes->gap ? u->boxes->gap_first[u->n] : 0)};
-  sweep w = {.s = &s};
+  sweep w = {.sections = &s};
   int64_t room = s.room;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, u->n + 1, sizeof *s.span_first, &s.span_first));

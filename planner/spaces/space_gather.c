@@ -8,7 +8,7 @@
 #include "runtime/base/effort.h"
 
 typedef struct gathering {
-  const plim_space_problem *p;
+  const plim_space_problem *problem;
   const plim_space_plan *draft;
   const int64_t *budget;
   int64_t *most_bytes; /* [n_spaces] */
@@ -21,15 +21,15 @@ typedef struct gathering {
 
 /* The plan of the events; *out NULL: they read what is not there. */
 static plim_status lower(const gathering *g, const plim_space_events *events, plim_space_plan **out) {
-  plim_status status = plim_space_lower(g->p, events, g->draft, g->budget, 0, out);
+  plim_status status = plim_space_lower(g->problem, events, g->draft, g->budget, 0, out);
   return status == PLIM_EPLAN ? PLIM_OK : status;
 }
 
 static plim_status begin(gathering *g) {
   plim_space_plan *plan = NULL;
-  int64_t n_spaces = g->p->platform->n_spaces;
-  PLIM_TRY(plim_allocate(g->p->ctx, n_spaces, sizeof *g->most_bytes, &g->most_bytes));
-  PLIM_TRY(plim_space_lower(g->p, g->now, g->draft, g->budget, 0, &plan));
+  int64_t n_spaces = g->problem->platform->n_spaces;
+  PLIM_TRY(plim_allocate(g->problem->ctx, n_spaces, sizeof *g->most_bytes, &g->most_bytes));
+  PLIM_TRY(plim_space_lower(g->problem, g->now, g->draft, g->budget, 0, &plan));
   for (int32_t s = 0; s < n_spaces; s++) {
     int64_t peak = plan->space[s].peak_bytes;
     g->most_bytes[s] = peak > g->budget[s] ? peak : g->budget[s];
@@ -94,7 +94,7 @@ static void bring_up(gathering *g, int64_t e, int64_t f) {
 /* Does event i drop what the command [e, end) reads? */
 static int drops_source(const gathering *g, int64_t i, int64_t e, int64_t end) {
   const plim_space_event *v = &g->now->event[i];
-  if (v->kind != PLIM_SPACE_DROP || v->at != g->p->platform->link[g->now->event[e].at].from) return 0;
+  if (v->kind != PLIM_SPACE_DROP || v->at != g->problem->platform->link[g->now->event[e].at].from) return 0;
   for (; e < end; e++) {
     if (g->now->event[e].node == v->node) return 1;
   }
@@ -117,12 +117,12 @@ static void bring_down(gathering *g, int64_t e, int64_t f) {
 }
 
 static int is_over(const gathering *g) {
-  return g->looked_at > tuning.gather.events || plim_effort_over(g->p->ctx, PLIM_EFFORT_LOOK);
+  return g->looked_at > tuning.gather.events || plim_effort_over(g->problem->ctx, PLIM_EFFORT_LOOK);
 }
 
 static int can_join(const gathering *g, int64_t e, int32_t link) {
   const plim_space_event *v = &g->now->event[e];
-  return v->kind == PLIM_SPACE_COPY && v->at == link && plim_space_can_join(g->p, v->node, link);
+  return v->kind == PLIM_SPACE_COPY && v->at == link && plim_space_can_join(g->problem, v->node, link);
 }
 
 /* Join the command at e with one of the next of its link. *took 1: done; 2: done, and it is no longer at e. */
@@ -156,7 +156,7 @@ static plim_status gather(gathering *g) {
 
 plim_status plim_space_gather(const plim_space_problem *problem, const plim_space_plan *draft, const int64_t *budget,
                               plim_space_events *events) {
-  gathering g = {.p = problem, .draft = draft, .budget = budget, .now = events, .next = {.ctx = problem->ctx}};
+  gathering g = {.problem = problem, .draft = draft, .budget = budget, .now = events, .next = {.ctx = problem->ctx}};
   PLIM_TRY(events->status);
   plim_status status = gather(&g);
   plim_space_events_free(&g.next);

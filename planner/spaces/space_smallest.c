@@ -13,7 +13,7 @@
 enum { WORDS = 768 };
 
 typedef struct smallest {
-  const plim_space_problem *p;
+  const plim_space_problem *problem;
   plim_space_search_options asked;
   int64_t *budget;   /* [n_spaces] of a trial */
   int64_t all_bytes; /* of all outputs and workspaces */
@@ -21,17 +21,17 @@ typedef struct smallest {
 
 /* The budgets of the spaces with `scaled` (all: -1) times a factor, in whole units of all sizes. */
 static void scale(smallest *k, const int64_t *budget, int32_t scaled, double factor) {
-  for (int32_t s = 0; s < k->p->platform->n_spaces; s++) {
+  for (int32_t s = 0; s < k->problem->platform->n_spaces; s++) {
     k->budget[s] = budget[s];
     if (budget[s] == INT64_MAX || (scaled >= 0 && s != scaled)) continue;
-    double bytes = (double)budget[s] * factor, units = floor(bytes / (double)k->p->bytes_unit + 1e-6);
-    k->budget[s] = bytes < 0x1p60 ? (int64_t)units * k->p->bytes_unit : INT64_MAX;
+    double bytes = (double)budget[s] * factor, units = floor(bytes / (double)k->problem->bytes_unit + 1e-6);
+    k->budget[s] = bytes < 0x1p60 ? (int64_t)units * k->problem->bytes_unit : INT64_MAX;
   }
 }
 
 /* Do the scaled budgets hold every output and workspace at once? Then more bytes change nothing. */
 static int hold_all(const smallest *k, const int64_t *budget, int32_t scaled) {
-  for (int32_t s = 0; s < k->p->platform->n_spaces; s++) {
+  for (int32_t s = 0; s < k->problem->platform->n_spaces; s++) {
     if (budget[s] < INT64_MAX && (scaled < 0 || s == scaled) && k->budget[s] < k->all_bytes) return 0;
   }
   return 1;
@@ -40,7 +40,7 @@ static int hold_all(const smallest *k, const int64_t *budget, int32_t scaled) {
 /* The least factor that gives the budgets of the trial. */
 static double factor_of(const smallest *k, const int64_t *budget, int32_t scaled) {
   double factor = 0;
-  for (int32_t s = 0; s < k->p->platform->n_spaces; s++) {
+  for (int32_t s = 0; s < k->problem->platform->n_spaces; s++) {
     if (budget[s] == INT64_MAX || (scaled >= 0 && s != scaled)) continue;
     factor = fmax(factor, (double)k->budget[s] / (double)budget[s]);
   }
@@ -48,13 +48,13 @@ static double factor_of(const smallest *k, const int64_t *budget, int32_t scaled
 }
 
 static plim_status has_plan(smallest *k, int32_t *out) {
-  plim_space_events events = {.ctx = k->p->ctx};
+  plim_space_events events = {.ctx = k->problem->ctx};
   plim_space_found found;
-  plim_status status = plim_space_search(k->p, &k->asked, &found, &events);
+  plim_status status = plim_space_search(k->problem, &k->asked, &found, &events);
   *out = status == PLIM_OK && found.fits;
   plim_space_events_free(&events);
-  if (status == PLIM_OK && !*out && plim_context_cancelled(k->p->ctx)) {
-    return plim_fail(k->p->ctx, PLIM_ECANCEL, "planning was cancelled");
+  if (status == PLIM_OK && !*out && plim_context_cancelled(k->problem->ctx)) {
+    return plim_fail(k->problem->ctx, PLIM_ECANCEL, "planning was cancelled");
   }
   return status;
 }
@@ -67,7 +67,7 @@ static plim_status least_factor(smallest *k, const int64_t *budget, int32_t scal
   *out = INFINITY;
   for (; !fits && !whole; high *= fits ? 1 : 2) {
     *out = NAN;
-    if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    if (plim_effort_over(k->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     scale(k, budget, scaled, high);
     whole = hold_all(k, budget, scaled);
     PLIM_TRY(has_plan(k, &fits));
@@ -75,7 +75,7 @@ static plim_status least_factor(smallest *k, const int64_t *budget, int32_t scal
   }
   *out = INFINITY;
   if (!fits) return PLIM_OK;
-  for (int32_t i = 0; i < tuning.smallest.trials && !plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK); i++) {
+  for (int32_t i = 0; i < tuning.smallest.trials && !plim_effort_over(k->problem->ctx, PLIM_EFFORT_LOOK); i++) {
     double middle = (low + high) / 2;
     scale(k, budget, scaled, middle);
     PLIM_TRY(has_plan(k, &fits));
@@ -90,14 +90,14 @@ static plim_status least_factor(smallest *k, const int64_t *budget, int32_t scal
 /* The earliest deadline with a plan: that of the plan of least time; 0: none. */
 static plim_status least_deadline(smallest *k, int64_t *out) {
   plim_space_search_options asked = k->asked;
-  plim_space_events events = {.ctx = k->p->ctx};
+  plim_space_events events = {.ctx = k->problem->ctx};
   plim_space_found found;
   asked.objective = PLIM_OBJECTIVE_TIME;
   asked.deadline_ns = INT64_MAX;
   asked.bound = 0;
   asked.rounds = 50 * tuning.smallest.rounds;
   *out = 0;
-  plim_status status = plim_space_search(k->p, &asked, &found, &events);
+  plim_status status = plim_space_search(k->problem, &asked, &found, &events);
   if (status == PLIM_OK && found.fits) *out = (int64_t)found.value;
   plim_space_events_free(&events);
   return status;
@@ -120,7 +120,7 @@ static void append(char words[WORDS], const char *text) {
 }
 
 static plim_status tell_budgets(smallest *k, const int64_t *budget, char words[WORDS]) {
-  const plim_platform *platform = k->p->platform;
+  const plim_platform *platform = k->problem->platform;
   char text[160];
   double factor;
   k->asked.budget = k->budget;
@@ -149,7 +149,7 @@ static plim_status tell_budgets(smallest *k, const int64_t *budget, char words[W
 }
 
 static plim_status begin(smallest *k) {
-  const plim_space_problem *p = k->p;
+  const plim_space_problem *p = k->problem;
   k->asked.rounds = 0;
   k->asked.bound = -INFINITY;
   for (int32_t i = 0; i < p->n; i++) {
@@ -161,7 +161,7 @@ static plim_status begin(smallest *k) {
 
 plim_status plim_space_search_factor(const plim_space_problem *p, const plim_space_search_options *options,
                                      int32_t scaled, double *out) {
-  smallest k = {.p = p, .asked = *options};
+  smallest k = {.problem = p, .asked = *options};
   PLIM_TRY(begin(&k));
   k.asked.budget = k.budget;
   plim_status status = least_factor(&k, options->budget, scaled, out);
@@ -170,7 +170,7 @@ plim_status plim_space_search_factor(const plim_space_problem *p, const plim_spa
 }
 
 plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_space_search_options *options) {
-  smallest k = {.p = p, .asked = *options};
+  smallest k = {.problem = p, .asked = *options};
   char words[WORDS] = "", given[WORDS] = "";
   int32_t named = 0;
   int64_t deadline = 0;
