@@ -17,7 +17,7 @@
  * bound bounds every smaller budget as well. */
 
 typedef struct plim_front_point {
-  int64_t bytes, time_ns; /* what a budget bounds: height, or peak where nothing is packed */
+  int64_t bytes, time_ns; /* what a budget bounds: packed size, or peak where nothing is packed */
   int32_t n_steps, n_offsets;
   const int32_t *op, *choice; /* [n_steps] */
   const int64_t *offset;      /* [n_offsets] of the boxes of a placement; none where nothing is packed */

@@ -28,12 +28,15 @@ struct plim_cut_solver {
   plim_cut_rows rows;      /* those of the program, in its order */
   int32_t n_columns, n_cuts;
   int64_t unit_ns;
-  int64_t *cost; /* [n_columns] in units */
-  double scale;  /* units for one of the program's */
-  uint8_t *low, *high, *root_low, *root_high;
-  double *x, *multiplier, *price, *real_cost; /* real_cost: the cost in units, as a number for the ascent */
-  int64_t *scratch, *reduced;
-  uint8_t *best, *trial, *fits, *keep_row;
+  int64_t *cost;                  /* [n_columns] in units */
+  double scale;                   /* units for one of the program's */
+  uint8_t *low, *high;            /* [n_columns] bounds of the columns at the node under way */
+  uint8_t *root_low, *root_high;  /* [n_columns] and at every node */
+  double *x, *price, *real_cost;  /* [n_columns] point, reduced costs; the cost in units, as a number for the ascent */
+  double *multiplier;             /* [rows] */
+  int64_t *scratch, *reduced;     /* [n_columns] of plim_cut_certify */
+  uint8_t *best, *trial;          /* [n_columns] cheapest solution, and the one being made */
+  uint8_t *keep_row;              /* [rows] scratch */
   plim_cut_gain *gains;           /* [n_columns][2] by the value that the column was fixed to */
   plim_cut_violation *violations; /* [n_cuts] */
   int32_t *fitted;                /* [n_cuts] points in a row that did not violate it */

@@ -23,7 +23,7 @@ PLIM_MUST_USE plim_status plim_cut_segments_make(const plim_problem *problem, co
 void plim_cut_segments_free(plim_cut_segments *segments); /* leaves it empty */
 
 typedef struct plim_cut_span {
-  int32_t first, end;
+  int32_t first, end; /* segments [first, end) */
 } plim_cut_span;
 
 /* The segments [first, end) of an op one of which has a run of it when an output of it is gone at v's first run and

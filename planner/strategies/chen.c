@@ -4,10 +4,10 @@
  * Candidates are the articulation points of the forward part, and then all its ops as if they were a chain
  * (planner/chain/checkpoints.c). The incumbent keeps the fastest schedule that fits.
  * Source: Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016. */
-#include "planner/chain/checkpoints.h"
-
-#include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
+
+#include "planner/chain/checkpoints.h"
+#include "planner/strategies/strategies_tuning.h"
 
 typedef struct chen {
   plim_incumbent *inc;

@@ -1,10 +1,11 @@
 /* The strategy `cut`: the bound of the cut model, the fastest of the plans that its solutions suggest, and a short
  * search that continues from there. */
+#include "planner/strategies/strategy.h"
+
 #include "planner/bound/cut.h"
 #include "planner/core/core.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/strategies_tuning.h"
-#include "planner/strategies/strategy.h"
 
 /* Effort of the cut model. An iteration of the options is as much work as a move of the search. */
 static int64_t strategy_work(const plim_plan_options *o) {

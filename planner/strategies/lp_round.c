@@ -6,12 +6,12 @@
  * cut model, which has a column an op in place of one a pair of ops. They are all where the program is too large.
  * Source: Jain et al., "Checkmate: breaking the memory wall with optimal tensor rematerialization", MLSys 2020, sec. 5.
  */
-#include "planner/strategies/stage_plans.h"
+#include "planner/strategies/strategy.h"
 
 #include <math.h>
 
+#include "planner/strategies/stage_plans.h"
 #include "planner/strategies/strategies_tuning.h"
-#include "planner/strategies/strategy.h"
 
 static plim_status submit_rounded(plim_stage_plans *p, const plim_stage_model *model, const double *point) {
   for (int32_t k = 1; k <= tuning.lp_round.thresholds && !plim_context_cancelled(p->dag->ctx); k++) {

@@ -5,10 +5,10 @@
  * Where the program would be too large, 1 and 2 are all. Where the answer does not pack, or exceeds the budget by the
  * solver's tolerance, the program is solved again for less. Its bound stays that of the first program.
  * Source: Jain et al., "Checkmate: breaking the memory wall with optimal tensor rematerialization", MLSys 2020. */
-#include "planner/strategies/stage_plans.h"
-
-#include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
+
+#include "planner/strategies/stage_plans.h"
+#include "planner/strategies/strategies_tuning.h"
 
 /* The objective of a stage schedule: time of its repeats, in units of the reduction. */
 static double repeats(const plim_stage_plans *p, const plim_stage_schedule *s) {

@@ -5,14 +5,14 @@
  * bound. Then our constraint search (planner/exact/staged_search.c) goes through the model of retention intervals.
  * Where it ends, its best is proved. Needs no solver; CP-SAT after it gained nothing (docs/experiments.md). Source:
  * Bartan et al., "Moccasin: efficient tensor rematerialization for neural networks", ICML 2023. */
-#include "planner/core/core.h"
+#include "planner/strategies/strategy.h"
 
+#include "planner/core/core.h"
 #include "planner/exact/dag.h"
 #include "planner/exact/staged.h"
 #include "planner/exact/staged_search.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/strategies_tuning.h"
-#include "planner/strategies/strategy.h"
 
 typedef struct moccasin {
   plim_incumbent *inc;

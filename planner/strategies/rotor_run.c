@@ -4,15 +4,15 @@
  * joined to fewer stages. The recurrence knows times and bytes of the chain only. What a plan takes on the real graph
  * is seen when it is submitted. So plans are made for several memory sizes around the budget. Source: Beaumont,
  * Eyraud-Dubois, Herrmann, Joly, Shilova, "Optimal checkpointing for heterogeneous chains", 2019. */
-#include "planner/chain/rotor.h"
+#include "planner/strategies/strategy.h"
 
 #include "planner/chain/chain_stages.h"
 #include "planner/chain/checkpoints.h"
+#include "planner/chain/rotor.h"
 #include "planner/chain/stage_costs.h"
 #include "planner/chain/stage_runner.h"
 #include "planner/search/polish.h"
 #include "planner/strategies/strategies_tuning.h"
-#include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 

@@ -8,14 +8,14 @@
  *   plim_seed_replay    replays of program order in the arena
  * Then plim_portfolio_run anneals (planner/search/portfolio.c), from the schedule that the steps before have left in
  * `order`. Every schedule is submitted to the incumbent, so that the best plan so far is there at any time. */
-#include "planner/bound/cut.h"
+#include "planner/strategies/strategy.h"
 
+#include "planner/bound/cut.h"
 #include "planner/core/core.h"
 #include "planner/search/first_schedules.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/seed_replay.h"
 #include "planner/strategies/strategies_tuning.h"
-#include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 
 /* Covering gets a share of the time left: the cut model and Rotor may have used most of the limit. */

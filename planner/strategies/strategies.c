@@ -1,7 +1,8 @@
 /* The table of strategies: what `--planner` may name, in the order in which help lists it. The first row is the
  * default. */
-#include "planner/search/searches.h"
 #include "planner/strategies/strategy.h"
+
+#include "planner/search/searches.h"
 #include "runtime/base/nearest.h"
 
 /* Options that change what a strategy does. */

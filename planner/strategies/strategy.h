@@ -46,6 +46,7 @@ PLIM_MUST_USE plim_status plim_strategy_run(plim_incumbent *incumbent, const pli
 PLIM_MUST_USE plim_status plim_strategy_front(const plim_problem *problem, const plim_plan_options *options,
                                               const plim_strategy *strategy, plim_front_file *file, plim_front *front);
 
+/* The functions of the rows: plim_X_run is in X.c or X_run.c, plim_stage_min_memory_run in stage_plans.c. */
 plim_status plim_search_run(plim_incumbent *incumbent);
 plim_status plim_chen_sqrt_run(plim_incumbent *incumbent);
 plim_status plim_chen_greedy_run(plim_incumbent *incumbent);

@@ -6,8 +6,9 @@
  *   5. plim_front_note  the effort and the bound are noted in the plan front
  * Without a plan front, only 3 and 4. A file is never believed: its plans are evaluated anew, its bounds proved anew.
  */
-#include "planner/bound/cut.h"
 #include "planner/strategies/strategy.h"
+
+#include "planner/bound/cut.h"
 
 /* The effort of this call, as the plan front notes it. */
 static plim_front_try try_of(const plim_incumbent *inc) {
