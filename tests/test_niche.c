@@ -41,9 +41,9 @@ static plim_status search(plim_context *c, const plim_boxes *boxes, int64_t capa
   *outcome = PLIM_PACK_LIMIT;
   PLIM_CHECK(plim_units_make(c, boxes, &units));
   PLIM_CHECK(plim_niche_new(&units, &niche));
-  for (int32_t turn = 0; turn < to && *outcome == PLIM_PACK_LIMIT; turn++) {
-    const plim_exact_limits limits = {nodes > 0 ? nodes : plim_niche_share(turn), INT64_MAX};
-    *outcome = plim_niche_run(niche, capacity, turn, &limits, offset, &used);
+  for (int32_t restart = 0; restart < to && *outcome == PLIM_PACK_LIMIT; restart++) {
+    const plim_exact_limits limits = {nodes > 0 ? nodes : plim_niche_share(restart), INT64_MAX};
+    *outcome = plim_niche_run(niche, capacity, restart, &limits, offset, &used);
   }
 done:
   plim_niche_free(niche);
@@ -209,9 +209,9 @@ Test(niche, states_that_it_recognises_never_prove_too_much) {
     plim_niche *niche = NULL;
     cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
     cr_assert_eq(plim_niche_new(&units, &niche), PLIM_OK);
-    for (int32_t turn = 0; turn < 24; turn++) {
-      plim_pack_outcome outcome = plim_niche_run(niche, height, turn, &limits, offset, &used);
-      cr_assert_neq(outcome, PLIM_PACK_IMPOSSIBLE, "seed %llu, restart %d", (unsigned long long)seed, turn);
+    for (int32_t restart = 0; restart < 24; restart++) {
+      plim_pack_outcome outcome = plim_niche_run(niche, height, restart, &limits, offset, &used);
+      cr_assert_neq(outcome, PLIM_PACK_IMPOSSIBLE, "seed %llu, restart %d", (unsigned long long)seed, restart);
       if (outcome == PLIM_PACK_FOUND) check_packing(boxes.n, box, height, offset);
     }
     recognised += plim_niche_recognised(niche);
@@ -231,10 +231,10 @@ static plim_pack_outcome run_nodes(const tight_instance *t, int64_t nodes) {
   plim_pack_outcome outcome = PLIM_PACK_LIMIT;
   cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
   cr_assert_eq(plim_niche_new(&units, &niche), PLIM_OK);
-  for (int32_t turn = 0; outcome == PLIM_PACK_LIMIT && nodes > 0; turn++) {
-    int64_t share = plim_niche_share(turn), used;
+  for (int32_t restart = 0; outcome == PLIM_PACK_LIMIT && nodes > 0; restart++) {
+    int64_t share = plim_niche_share(restart), used;
     const plim_exact_limits limits = {share < nodes ? share : nodes, INT64_MAX};
-    outcome = plim_niche_run(niche, t->capacity, turn, &limits, offset, &used);
+    outcome = plim_niche_run(niche, t->capacity, restart, &limits, offset, &used);
     nodes -= used > 0 ? used : 1;
   }
   if (outcome == PLIM_PACK_FOUND) check_packing(t->n, t->box, t->capacity, offset);

@@ -70,10 +70,10 @@ static plim_status ask(filter *f, plim_pack_outcome *outcome) {
   PLIM_CHECK(plim_units_make(f->ctx, &chosen.boxes, &units));
   PLIM_CHECK(plim_allocate(f->ctx, units.n, sizeof *offset, &offset));
   PLIM_CHECK(plim_exact_new(&units, f->nodes, &exact));
-  for (int32_t turn = 0; *outcome == PLIM_PACK_LIMIT && f->nodes > 0 && !plim_effort_over(f->ctx, 0); turn++) {
-    int64_t share = plim_exact_share(units.n, turn), used;
+  for (int32_t restart = 0; *outcome == PLIM_PACK_LIMIT && f->nodes > 0 && !plim_effort_over(f->ctx, 0); restart++) {
+    int64_t share = plim_exact_share(units.n, restart), used;
     plim_exact_limits limits = {share < f->nodes ? share : f->nodes, INT64_MAX};
-    *outcome = plim_exact_run(exact, f->capacity / chosen.boxes.align, turn, &limits, offset, &used);
+    *outcome = plim_exact_run(exact, f->capacity / chosen.boxes.align, restart, &limits, offset, &used);
     PLIM_CHECK(plim_exact_status(exact));
     f->nodes -= used + 1;
   }

@@ -445,7 +445,7 @@ static plim_pack_outcome decide_pairs(plim_exact *e, int64_t capacity, int64_t *
   return outcome;
 }
 
-plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
+plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t restart, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes) {
   *nodes = 0;
   if (e->units->peak_bytes > capacity || is_too_large(e, capacity)) return PLIM_PACK_IMPOSSIBLE;
@@ -456,7 +456,7 @@ plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t turn, 
   e->nodes = 0;
   e->stopped = 0;
   e->status = PLIM_OK;
-  plim_exact_order(e, turn);
+  plim_exact_order(e, restart);
   piece root = make_root(e);
   int solved = section_floors_fit(e, &root, (plim_span){root.first, root.last}) && solve(e, root);
   *nodes = e->nodes;
@@ -470,10 +470,10 @@ plim_status plim_exact_search(plim_exact *e, int64_t capacity, int64_t nodes, in
                               plim_pack_outcome *outcome) {
   *outcome = PLIM_PACK_LIMIT;
   if (capacity >= PLIM_EXACT_UNITS) return PLIM_OK;
-  for (int32_t turn = 0; *outcome == PLIM_PACK_LIMIT && nodes > 0 && plim_now_ns() < deadline_ns; turn++) {
-    int64_t share = plim_exact_share(e->n, turn), used;
+  for (int32_t restart = 0; *outcome == PLIM_PACK_LIMIT && nodes > 0 && plim_now_ns() < deadline_ns; restart++) {
+    int64_t share = plim_exact_share(e->n, restart), used;
     plim_exact_limits limits = {.nodes = share < nodes ? share : nodes, .deadline_ns = deadline_ns};
-    *outcome = plim_exact_run(e, capacity, turn, &limits, offset, &used);
+    *outcome = plim_exact_run(e, capacity, restart, &limits, offset, &used);
     PLIM_TRY(e->status);
     if (plim_effort_over(e->units->ctx, 0)) return plim_fail(e->units->ctx, PLIM_ECANCEL, "packing was cancelled");
     nodes -= used > 0 ? used : 1;

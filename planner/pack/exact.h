@@ -31,20 +31,20 @@ void plim_exact_free(plim_exact *exact); /* NULL is legal */
 
 /* One search.
  *   capacity  in   units
- *   turn      in   number of the restart, which decides the static order (exact_order.c)
+ *   restart   in   number of the restart, which decides the static order (exact_order.c)
  *   offset    [n] out  units; set when the outcome is FOUND
  *   nodes     [1] out  nodes used
  * PLIM_PACK_LIMIT: a limit or a cancel ended it, or the capacity is PLIM_EXACT_UNITS or more. Where gaps leave parts of
  * boxes, only a search by pairs can return IMPOSSIBLE. Deterministic in the arguments and the calls before, unless the
  * deadline ends it. */
-plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
+plim_pack_outcome plim_exact_run(plim_exact *exact, int64_t capacity, int32_t restart, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes);
 
 /* PLIM_ENOMEM when a search ended because its lists had no memory: its outcome was PLIM_PACK_LIMIT. */
 plim_status plim_exact_status(const plim_exact *exact);
 
 /* Nodes of a restart: they grow by half from round to round of the three static orders. */
-int64_t plim_exact_share(int32_t n, int32_t turn);
+int64_t plim_exact_share(int32_t n, int32_t restart);
 
 /* Restart after restart, until one is decided, the nodes are used up, or the deadline is over. PLIM_ECANCEL: the
  * context was cancelled. */

@@ -1,4 +1,4 @@
-/* The state of exact packing, for its own files: exact_new.c prepares it, exact_order.c numbers the boxes of a turn,
+/* The state of exact packing, for its own files: exact_new.c prepares it, exact_order.c numbers the boxes of a restart,
  * exact.c searches. */
 #ifndef PLIM_PLANNER_PACK_EXACT_INTERNAL_H
 #define PLIM_PLANNER_PACK_EXACT_INTERNAL_H
@@ -92,7 +92,7 @@ struct plim_exact {
   plim_block block; /* memory of the arrays above, but for the lists in chunks */
 };
 
-/* Number the boxes by the static order of a turn: order, number, shape, over. */
-void plim_exact_order(plim_exact *exact, int32_t turn);
+/* Number the boxes by the static order of a restart: order, number, shape, over. */
+void plim_exact_order(plim_exact *exact, int32_t restart);
 
 #endif

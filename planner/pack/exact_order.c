@@ -68,15 +68,15 @@ static void number_boxes(plim_exact *e) {
   }
 }
 
-void plim_exact_order(plim_exact *e, int32_t turn) {
-  int32_t round = turn / ORDERS;
-  sort_boxes(e, orders[turn % ORDERS], tuning.order.noise[round % PLIM_ORDER_NOISES],
-             round % 2 ? tuning.order.blame : 0, (uint64_t)turn);
+void plim_exact_order(plim_exact *e, int32_t restart) {
+  int32_t round = restart / ORDERS;
+  sort_boxes(e, orders[restart % ORDERS], tuning.order.noise[round % PLIM_ORDER_NOISES],
+             round % 2 ? tuning.order.blame : 0, (uint64_t)restart);
   number_boxes(e);
 }
 
-int64_t plim_exact_share(int32_t n, int32_t turn) {
+int64_t plim_exact_share(int32_t n, int32_t restart) {
   int64_t share = 2 * (int64_t)n + 2;
-  for (int32_t round = turn / ORDERS; round > 0 && share < INT64_MAX / 2; round--) share += share / 2;
+  for (int32_t round = restart / ORDERS; round > 0 && share < INT64_MAX / 2; round--) share += share / 2;
   return share;
 }

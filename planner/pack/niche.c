@@ -434,15 +434,15 @@ typedef struct trial {
   double noise;
 } trial;
 
-static trial draw(int32_t turn, plim_random *random) {
+static trial draw(int32_t restart, plim_random *random) {
   static const int32_t percent[][2] = {{0, 0}, {100, 0}, {100, 100}, {50, 50}};
   enum { ROWS = sizeof percent / sizeof *percent };
-  int32_t row = turn == 0 ? 0 : plim_random_below(random, ROWS);
-  return (trial){.policy = (policy)(turn % POLICIES),
-                 .key = turn == 0 ? 0 : plim_random_below(random, KEYS),
+  int32_t row = restart == 0 ? 0 : plim_random_below(random, ROWS);
+  return (trial){.policy = (policy)(restart % POLICIES),
+                 .key = restart == 0 ? 0 : plim_random_below(random, KEYS),
                  .stacked = percent[row][0],
                  .following = percent[row][1],
-                 .noise = turn < tuning.niche.quiet_turns ? 0 : tuning.niche.noise * plim_random_unit(random)};
+                 .noise = restart < tuning.niche.quiet_restarts ? 0 : tuning.niche.noise * plim_random_unit(random)};
 }
 
 static void set_keys(plim_niche *e, const trial *t, plim_random *random) {
@@ -507,10 +507,10 @@ static void make_compounds(plim_niche *e, const trial *t, plim_random *random) {
   }
 }
 
-plim_pack_outcome plim_niche_run(plim_niche *e, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
+plim_pack_outcome plim_niche_run(plim_niche *e, int64_t capacity, int32_t restart, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes) {
-  plim_random random = {(uint64_t)turn};
-  trial t = draw(turn, &random);
+  plim_random random = {(uint64_t)restart};
+  trial t = draw(restart, &random);
   frame *root = &e->frame[0];
   *nodes = e->nodes = 0;
   if (capacity >= PLIM_EXACT_UNITS) return PLIM_PACK_LIMIT;
@@ -538,6 +538,6 @@ int64_t plim_niche_recognised(const plim_niche *e) {
   return e->recognised;
 }
 
-int64_t plim_niche_share(int32_t turn) {
-  return tuning.niche.nodes_a_turn * plim_integers_luby(turn);
+int64_t plim_niche_share(int32_t restart) {
+  return tuning.niche.nodes_a_restart * plim_integers_luby(restart);
 }

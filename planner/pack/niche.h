@@ -15,13 +15,13 @@ PLIM_MUST_USE plim_status plim_niche_new(const plim_units *units, plim_niche **o
 void plim_niche_free(plim_niche *niche); /* NULL is legal */
 
 /* One restart, as plim_exact_run; offsets are in units and without meaning unless the outcome is FOUND. */
-plim_pack_outcome plim_niche_run(plim_niche *niche, int64_t capacity, int32_t turn, const plim_exact_limits *limits,
+plim_pack_outcome plim_niche_run(plim_niche *niche, int64_t capacity, int32_t restart, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes);
 
 /* Nodes of all restarts that the memo failed. */
 int64_t plim_niche_recognised(const plim_niche *niche);
 
 /* Nodes of a restart: a number of nodes times Luby's sequence. */
-int64_t plim_niche_share(int32_t turn);
+int64_t plim_niche_share(int32_t restart);
 
 #endif

@@ -38,7 +38,7 @@ static const struct plim_pack_tuning {
     int32_t kept_bytes;
   } pairs;
   struct {
-    int32_t memo, nodes_a_look, box_ns, nodes_a_turn, nodes_a_search, quiet_turns;
+    int32_t memo, nodes_a_look, box_ns, nodes_a_restart, nodes_a_search, quiet_restarts;
     double slack, noise, kept_weight;
   } niche;
 } tuning = {
@@ -102,15 +102,15 @@ static const struct plim_pack_tuning {
     .pairs = {.kept_bytes = 1 << 23 /* memory of a search by pairs; deeper nodes are not searched */},
     .niche =
         {
-            .memo = 1 << 14,     /* failed states that are remembered, a power of two */
-            .nodes_a_look = 64,  /* nodes between two looks at the clock */
-            .box_ns = 20,        /* time of a node for each box, by guess: for deadlines */
-            .nodes_a_turn = 500, /* of the shortest restart */
-            .nodes_a_search = 2, /* for each node of exact search. Measured: 7ad0859 */
-            .quiet_turns = 12,   /* restarts without noise in the order of boxes */
-            .slack = 16,         /* sections with slack are decided later: answers count 1 + this x its share */
-            .noise = 1,          /* keys of boxes are multiplied by up to 1 + this */
-            .kept_weight = 0.5,  /* of a section's weight, from restart to restart */
+            .memo = 1 << 14,        /* failed states that are remembered, a power of two */
+            .nodes_a_look = 64,     /* nodes between two looks at the clock */
+            .box_ns = 20,           /* time of a node for each box, by guess: for deadlines */
+            .nodes_a_restart = 500, /* of the shortest restart */
+            .nodes_a_search = 2,    /* for each node of exact search. Measured: 7ad0859 */
+            .quiet_restarts = 12,   /* restarts without noise in the order of boxes */
+            .slack = 16,            /* sections with slack are decided later: answers count 1 + this x its share */
+            .noise = 1,             /* keys of boxes are multiplied by up to 1 + this */
+            .kept_weight = 0.5,     /* of a section's weight, from restart to restart */
         },
 };
 

@@ -11,7 +11,7 @@ typedef struct plim_pack_restart {
   int32_t restart;  /* of plim_exact_run */
   plim_exact_limits limits;
   plim_pack_outcome outcome;
-  int64_t *offset; /* [n] in units, owned by the turns, valid until the next batch */
+  int64_t *offset; /* [n] in units, owned by the restarts, valid until the next batch */
   int64_t nodes;   /* used */
 } plim_pack_restart;
 
