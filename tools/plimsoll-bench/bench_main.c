@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "planner/exact/space_exact.h"
 #include "runtime/base/nearest.h"
 #include "tools/plimsoll-bench/bench.h"
 #include "tools/plimsoll-bench/peers.h"
@@ -94,6 +95,7 @@ static const struct {
     [BENCH_PLANNERS] = {"graphs", bench_planners}, [BENCH_PACK] = {"packing", bench_pack},
     [BENCH_ONLINE] = {"dtr", bench_online},        [BENCH_LARGE] = {NULL, bench_large},
     [BENCH_WINDOW] = {NULL, bench_window},         [BENCH_TIGHT] = {"packing", bench_tight},
+    [BENCH_POET] = {"poet", bench_poet},
 };
 
 /* Policies, which table online takes too, and planners. */
@@ -104,9 +106,11 @@ static const char *planner_name(int32_t row) {
 }
 
 /* The names of --planners, before a table begins. */
-static plim_status check_planners(session *s, int with_policies) {
+static plim_status check_planners(session *s, int32_t table) {
   const char *next = s->o->planners ? s->o->planners : "";
+  int with_policies = table == BENCH_ONLINE;
   const char *(*names)(int32_t row) = with_policies ? planner_name : plim_planner_name;
+  if (table == BENCH_POET) names = plim_space_planner_name;
   char name[BENCH_NAME], advice[PLIM_NAME_ADVICE_BYTES];
   while (*next) {
     next = bench_next_name(next, name);
@@ -125,7 +129,7 @@ static plim_status bench(session *s) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "bench has no table \"%s\"%s", s->o->file,
                      plim_name_advice(bench_table_name, s->o->file, advice));
   }
-  PLIM_TRY(check_planners(s, row == BENCH_ONLINE));
+  PLIM_TRY(check_planners(s, row));
   if (!tables[row].folder || !s->o->data_dir) return tables[row].run(s, NULL);
   (void)snprintf(folder, sizeof folder, "%s/%s", s->o->data_dir, tables[row].folder);
   return tables[row].run(s, stat(folder, &about) == 0 ? folder : s->o->data_dir);

@@ -8,7 +8,8 @@
 
 static const char *const tables[] = {
     [BENCH_PLANNERS] = "planners", [BENCH_PACK] = "pack",     [BENCH_ONLINE] = "online",
-    [BENCH_LARGE] = "large",       [BENCH_WINDOW] = "window", [BENCH_TIGHT] = "tight"};
+    [BENCH_LARGE] = "large",       [BENCH_WINDOW] = "window", [BENCH_TIGHT] = "tight",
+    [BENCH_POET] = "poet"};
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
 const char *bench_table_name(int32_t row) {
@@ -71,7 +72,13 @@ const command command_bench = {
         "window: one search of the arena over 1,000 to 100,000 blocks.\n\n"
         "tight: buffers made up by seed that fill an arena, under 0, 1 and 5 % of slack: figures of each family, and "
         "how many are packed in 1 s, in 5 s and in the time limit (default 5 s). --data-dir adds published "
-        "instances; -o NAME keeps those made up in files NAME-FAMILY-CAPACITY-SEED.csv.",
+        "instances; -o NAME keeps those made up in files NAME-FAMILY-CAPACITY-SEED.csv.\n\n"
+        "poet: networks of POET (--shapes, default linear,vgg16,resnet18,bert) on its boards (--platform, with commas "
+        "between them) at 20 budgets, energy within 1.5 times keep-all's time. Excess over keep-all's energy in percent: "
+        "the best plan known, the search, the search with recompute alone and with paging alone, and programs that "
+        "--planners names, each within --time-limit. --with names an earlier table (--json) whose plans are known too. "
+        "A case is \"above\" where the search has more than 1.05 times the least excess, and more than a millionth "
+        "of the energy, or more than recompute or paging alone.",
     .lists = lists,
     .after =
         "EXAMPLES\n"
@@ -81,6 +88,7 @@ const command command_bench = {
         "  plimsoll bench tight --shapes grid,steps --threads 1 --time-limit 30s\n"
         "  plimsoll bench online --data-dir instances --planners best,coop,dtr,dte\n"
         "  plimsoll bench online --data-dir instances --sweep 9%:16%:0.2%\n"
+        "  plimsoll bench poet --data-dir instances --shapes linear --planners poet --time-limit 60s\n"
         "  plimsoll bench large --ops 2000 --time-limit 20s\n"
         "  plimsoll bench large --shapes unet --budgets 50%,30% --planners rotor,search\n",
     .run = run_bench,

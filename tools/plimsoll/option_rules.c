@@ -85,13 +85,16 @@ static const rule rules[] = {
     {PLANS, REQUIRES, "copies", "planner=moccasin", "\"{planner|search}\" computes an operation as often as it likes"},
 
     {COMMAND_GEN, IGNORES, "ARG=chain|residual|unet|transformer", "width spread edges skips", NULL},
-    {COMMAND_BENCH, IGNORES, "ARG=planners", "ops shapes budgets sweep capacity output", NULL},
-    {COMMAND_BENCH, IGNORES, "ARG=pack", "shapes budgets planners order iterations sweep output", NULL},
-    {COMMAND_BENCH, IGNORES, "ARG=online", "ops shapes budgets order capacity", NULL},
-    {COMMAND_BENCH, IGNORES, "ARG=large", "data-dir order sweep capacity output", NULL},
-    {COMMAND_BENCH, IGNORES, "ARG=tight", "ops budgets planners order iterations sweep capacity", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=planners", "ops shapes budgets sweep capacity output platform with", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=pack", "shapes budgets planners order iterations sweep output platform with", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=online", "ops shapes budgets order capacity platform with", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=large", "data-dir order sweep capacity output platform with", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=tight", "ops budgets planners order iterations sweep capacity platform with", NULL},
+    {COMMAND_BENCH, IGNORES, "ARG=poet", "ops budgets order sweep capacity output", NULL},
     {COMMAND_BENCH, IGNORES, "ARG=window",
-     "data-dir ops shapes budgets planners order iterations time-limit sweep capacity threads output", NULL},
+     "data-dir ops shapes budgets planners order iterations time-limit sweep capacity threads output platform "
+     "with",
+     NULL},
     {COMMAND_TRACE, IGNORES, "ARG=summary", "at find with output plain policy memory-at", NULL},
     {COMMAND_TRACE, IGNORES, "ARG=step", "output policy memory-at", NULL},
     {COMMAND_TRACE, IGNORES, "ARG=export", "at find with plain policy memory-at", NULL},
@@ -123,7 +126,7 @@ static const rule rules[] = {
      "trace export requires -o FILE: where the events, the picture or the page go"},
     {COMMAND_TRACE, REFUSES, "ARG=diff !with", NULL, "trace diff requires --with FILE: the other trace"},
     {COMMAND_TRACE, REFUSES, "ARG=step json !at !find", NULL, "trace step --json requires --at N or --find VALUE"},
-    {COMMAND_BENCH, REFUSES, "ARG=planners|online !data-dir", NULL,
+    {COMMAND_BENCH, REFUSES, "ARG=planners|online|poet !data-dir", NULL,
      "bench {ARG} requires --data-dir DIR: where the instances are"},
 };
 enum { RULES = sizeof rules / sizeof rules[0] };

@@ -66,7 +66,8 @@ static const option_row rows[] = {
      1, 1e9},
     {"shapes", "NAMES",
      "large: layered, chain, residual, unet, transformer, with commas between them (default "
-     "layered,transformer,residual); tight: names of its families (default all)",
+     "layered,transformer,residual); tight: names of its families (default all); poet: names of networks "
+     "(default linear,vgg16,resnet18,bert)",
      COMMAND_BENCH, GROUP_MODEL, 0, TEXT, AT(shapes), 0, 0},
     {"width", "X", "layered: the mean layer has 2 X sqrt(N) ops (default 0.27)", COMMAND_GEN, GROUP_MODEL, 0, REAL,
      AT(width), 1e-6, 10},
@@ -117,6 +118,8 @@ static const option_row rows[] = {
      "(default: "
      "the devices that the graph names)",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
+    {"platform", "NAMES", "poet: boards, with commas between them (default m0,m4,a72,a72nocache)", COMMAND_BENCH,
+     GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
     {"objective", "KIND",
      "over spaces: time, serial (the sum of all times) or energy (default: the planner's own, of search time)",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
@@ -134,7 +137,7 @@ static const option_row rows[] = {
      GROUP_MEMORY, 0, TEXT, AT(place), 0, 0},
     {"planners", "NAMES",
      "with commas between them (default: search; large sqrt,greedy,rotor,fastsa,search; online every policy and "
-     "search)",
+     "search); poet: programs beside the search (default none)",
      COMMAND_BENCH, GROUP_MEMORY, 'p', TEXT, AT(planners), 0, 0},
     {"order", "free|fixed", "may first runs leave program order? (default free)", COMMAND_PLAN | COMMAND_BENCH,
      GROUP_MEMORY, 0, TEXT, AT(order), 0, 0},
@@ -301,6 +304,8 @@ static const option_row rows[] = {
     {"at", "N", "print what there is at step N of the plan, and end", COMMAND_TRACE, GROUP_PRINT, 0, COUNT, AT(at), 0,
      1e9},
     {"find", "VALUE", "print the history of a value, and end", COMMAND_TRACE, GROUP_PRINT, 0, TEXT, AT(find), 0, 0},
+    {"with", "FILE", "poet: an earlier table (--json), whose plans are known too", COMMAND_BENCH, GROUP_FILES, 0, TEXT,
+     AT(with), 0, 0},
     {"with", "FILE", "the other run, of a diff or to compare with while stepping", COMMAND_TRACE, GROUP_FILES, 0, TEXT,
      AT(with), 0, 0},
     {"save", "FILE", "write weights, statistics and momentum at the end", COMMAND_TRAIN, GROUP_FILES, 0, TEXT, AT(save),
