@@ -28,6 +28,7 @@ typedef struct searching {
   int32_t *order;      /* [nodes] of a start */
   int32_t *waiting;    /* [2][nodes] inputs that have not run, readers that have not */
   uint8_t *marked;     /* [nodes] */
+  double *load_ns;     /* [n_devices + n_links] scratch */
   double joule_per_ns; /* of keep-all: what lateness is weighed with */
   double haste;        /* weight of time where a deadline is missed */
   plim_random random;
@@ -85,8 +86,9 @@ static plim_space_weights weights_of(const searching *k, double copies) {
 }
 
 static plim_space_weights draw_weights(searching *k) {
-  static const double copies[] = {0.02, 0.2, 0.5, 1}, powers[] = {0, 0.5, 1};
+  static const double copies[] = {0.02, 0.2, 0.5, 1}, powers[] = {0, 0.5, 1}, taste[] = {1, 1, 1, 0.5, 2, 0.1, 10};
   plim_space_weights w = weights_of(k, copies[plim_random_below(&k->random, 4)]);
+  w.copy_joule *= taste[plim_random_below(&k->random, 7)];
   w.by_bytes = powers[1 + plim_random_below(&k->random, 2)];
   w.by_time = powers[plim_random_below(&k->random, 3)];
   w.noise = plim_random_percent(&k->random, 50) ? 1.5 * plim_random_unit(&k->random) : 0;
@@ -97,13 +99,18 @@ static plim_space_weights draw_weights(searching *k) {
 
 /* ---- worth ---- */
 
-static int is_sum(const searching *k) {
+/* Is the objective a sum over the commands? */
+static int objective_is_sum(const searching *k) {
   if (k->o->objective == PLIM_OBJECTIVE_TIME) return 0;
-  if (k->o->deadline_ns < INT64_MAX && !k->o->deadline_on_runs) return 0;
   for (int32_t d = 0; d < k->p->platform->n_devices && k->o->objective == PLIM_OBJECTIVE_ENERGY; d++) {
     if (k->p->platform->device[d].idle_watt > 0) return 0;
   }
   return 1;
+}
+
+/* Is the worth of every sequence one? */
+static int is_sum(const searching *k) {
+  return objective_is_sum(k) && (k->o->deadline_ns == INT64_MAX || k->o->deadline_on_runs);
 }
 
 static plim_status lower(searching *k, const plim_space_sequence *s, plim_space_plan **out) {
@@ -115,31 +122,56 @@ static plim_status lower(searching *k, const plim_space_sequence *s, plim_space_
   return plim_space_lower(k->p, &k->events, &draft, k->o->budget, 0, out);
 }
 
-static plim_status weigh(searching *k, const plim_space_sequence *s, worth *out) {
-  double value = 0, late_ns = 0;
-  *out = (worth){0, 0};
+/* What the items of a sequence come to, one by one. */
+typedef struct sums {
+  double joule, run_ns, serial_ns;
+  double longest_ns; /* of all items of one device or link: the makespan is no shorter */
+} sums;
+
+static sums add_up(const searching *k, const plim_space_sequence *s) {
+  const int32_t devices = k->p->platform->n_devices;
+  sums sum = {0, 0, 0, 0};
+  memset(k->load_ns, 0, (size_t)(devices + k->p->platform->n_links) * sizeof *k->load_ns);
   for (int32_t e = 0; e < s->n; e++) {
     const plim_space_event *v = &s->item[e];
     int run = v->kind == PLIM_SPACE_RUN;
     int64_t ns = run ? plim_space_run_ns(k->p, v->node, v->at) : plim_space_copy_ns(k->p, v->node, v->at);
-    if (k->o->objective == PLIM_OBJECTIVE_ENERGY) {
-      value += run ? plim_space_run_joule(k->p, v->node, v->at) : plim_space_copy_joule(k->p, v->node, v->at);
-    } else {
-      value += (double)ns;
-    }
-    if (run) late_ns += (double)ns;
+    double *load = &k->load_ns[run ? v->at : devices + v->at];
+    sum.joule += run ? plim_space_run_joule(k->p, v->node, v->at) : plim_space_copy_joule(k->p, v->node, v->at);
+    sum.serial_ns += (double)ns;
+    sum.run_ns += run ? (double)ns : 0;
+    *load += (double)ns;
+    if (*load > sum.longest_ns) sum.longest_ns = *load;
   }
-  if (!is_sum(k)) {
-    plim_space_plan *plan = NULL;
-    PLIM_TRY(lower(k, s, &plan));
-    value = plim_space_plan_value(plan);
-    if (!k->o->deadline_on_runs) late_ns = (double)plan->makespan_ns;
-    plim_space_plan_free(plan);
-  }
-  out->value = value;
-  if (k->o->deadline_ns < INT64_MAX && late_ns > (double)k->o->deadline_ns) {
-    out->late = late_ns - (double)k->o->deadline_ns;
-  }
+  return sum;
+}
+
+static double lateness(const searching *k, double ns) {
+  return k->o->deadline_ns < INT64_MAX && ns > (double)k->o->deadline_ns ? ns - (double)k->o->deadline_ns : 0;
+}
+
+/* No plan of the sequence is better. *exact 1: its plan is that good: the objective is a sum, and so is the time that
+ * has a deadline, or the sum of all times keeps it. */
+static worth least_worth(const searching *k, const sums *sum, int *exact) {
+  worth least = {lateness(k, k->o->deadline_on_runs ? sum->run_ns : sum->longest_ns), sum->joule};
+  *exact = is_sum(k) || (objective_is_sum(k) && !(lateness(k, sum->serial_ns) > 0));
+  if (k->o->objective == PLIM_OBJECTIVE_SERIAL) least.value = sum->serial_ns;
+  if (k->o->objective == PLIM_OBJECTIVE_TIME) least.value = sum->longest_ns;
+  return least;
+}
+
+/* *out: the worth of the sequence's plan, or where that cannot be below `most`, what it is not below. */
+static plim_status weigh(searching *k, const plim_space_sequence *s, const worth *most, worth *out) {
+  plim_space_plan *plan = NULL;
+  int exact;
+  const sums sum = add_up(k, s);
+  *out = least_worth(k, &sum, &exact);
+  k->events.n = 0;
+  if (exact || (most && !is_late_first(*out, *most))) return PLIM_OK;
+  PLIM_TRY(lower(k, s, &plan));
+  out->value = plim_space_plan_value(plan);
+  if (!k->o->deadline_on_runs) out->late = lateness(k, (double)plan->makespan_ns);
+  plim_space_plan_free(plan);
   return PLIM_OK;
 }
 
@@ -255,7 +287,7 @@ static plim_status try_start(searching *k, const plim_space_weights *w, int32_t 
   if (fits && !on_demand) PLIM_TRY(plim_space_cover(&k->now, &k->rules, w, &k->random, &fits));
   if (!fits) return PLIM_OK;
   PLIM_TRY(plim_space_prune(&k->now, &k->rules));
-  PLIM_TRY(weigh(k, &k->now, &found));
+  PLIM_TRY(weigh(k, &k->now, k->has_best ? &k->best_worth : NULL, &found));
   return keep_best(k, &k->now, found);
 }
 
@@ -291,6 +323,52 @@ static plim_status try_starts(searching *k) {
       PLIM_TRY(try_start(k, &w, first, 0));
       if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     }
+  }
+  return PLIM_OK;
+}
+
+/* ---- searches that may do less ---- */
+
+/* May nodes be paged: does a link lead to a space where no device computes? */
+static int can_page(const searching *k) {
+  const plim_platform *p = k->p->platform;
+  int can = 0;
+  for (int32_t l = 0; l < p->n_links; l++) can |= k->o->page && !is_home(p, p->link[l].to, p->n_devices);
+  return can;
+}
+
+/* What a search within the rules found is a start. */
+static plim_status start_from(searching *k, const plim_space_events *events) {
+  worth found;
+  PLIM_TRY(plim_space_sequence_reserve(&k->now, events->n));
+  k->now.n = 0;
+  for (int64_t e = 0; e < events->n; e++) {
+    if (events->event[e].kind != PLIM_SPACE_DROP) k->now.item[k->now.n++] = events->event[e];
+  }
+  PLIM_TRY(plim_space_sequence_analyse(&k->now));
+  if (!k->now.valid || !plim_space_sequence_is_within(&k->now, k->o->budget)) return PLIM_OK;
+  PLIM_TRY(weigh(k, &k->now, k->has_best ? &k->best_worth : NULL, &found));
+  return keep_best(k, &k->now, found);
+}
+
+/* Recompute alone, and paging alone, with a share of the rounds and of the time each: where one of them is best, rounds
+ * that do both hardly find it, as what one op gains by the other hides what many gain together. */
+static plim_status try_alone(searching *k) {
+  plim_space_search_options alone = *k->o;
+  alone.rounds = k->o->rounds / tuning.search.alone;
+  if (!can_page(k) || !k->o->recompute || alone.rounds == 0 || k->p->n >= tuning.search.large_nodes) return PLIM_OK;
+  for (int i = 0; i < 2 && !is_done(k) && !plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK); i++) {
+    plim_space_events events = {.ctx = k->p->ctx};
+    plim_space_found found;
+    int64_t left = plim_effort_left_ns(k->p->ctx);
+    alone.page = i;
+    alone.recompute = !i;
+    int64_t outer =
+        plim_effort_begin(k->p->ctx, left < INT64_MAX ? plim_now_ns() + left / tuning.search.alone : INT64_MAX);
+    plim_status status = plim_effort_end(k->p->ctx, outer, plim_space_search(k->p, &alone, &found, &events));
+    if (status == PLIM_OK && found.fits) status = start_from(k, &events);
+    plim_space_events_free(&events);
+    PLIM_TRY(status);
   }
   return PLIM_OK;
 }
@@ -387,6 +465,14 @@ static plim_status back_to_best(searching *k) {
   return plim_space_sequence_analyse(&k->now);
 }
 
+/* A round takes what is better than this: hardly worse than before, by a drawn share of what lies above the bound. */
+static worth worst_taken(searching *k, int64_t round) {
+  double share = tuning.search.slack * plim_random_unit(&k->random) * (1 - (double)round / (double)k->o->rounds);
+  worth most = k->now_worth;
+  most.value += share * fmax(0, most.value - fmax(0, k->o->bound));
+  return most;
+}
+
 static plim_status search_rounds(searching *k) {
   int64_t stale = 0;
   PLIM_TRY(back_to_best(k));
@@ -395,14 +481,14 @@ static plim_status search_rounds(searching *k) {
     worth found;
     if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) break;
     k->progress.done = round;
-    double slack = 0.003 * plim_random_unit(&k->random) * (1 - (double)round / (double)k->o->rounds);
+    const worth most = worst_taken(k, round);
     k->haste = k->o->deadline_ns < INT64_MAX ? 2 * plim_random_unit(&k->random) * (k->best_worth.late > 0 ? 4 : 1) : 0;
     PLIM_TRY(change(k, &fits));
     if (!fits) continue;
-    PLIM_TRY(weigh(k, &k->next, &found));
+    PLIM_TRY(weigh(k, &k->next, &most, &found));
     stale = is_late_first(found, k->best_worth) ? 0 : stale + 1;
     PLIM_TRY(keep_best(k, &k->next, found));
-    if (is_late_first((worth){found.late, found.value * (1 - slack)}, k->now_worth)) {
+    if (is_late_first(found, most)) {
       k->now_worth = found;
       swap_sequences(k);
     }
@@ -434,24 +520,26 @@ static plim_status search(searching *k, plim_space_found *found, plim_space_even
     k->joule_per_ns = k->p->device_joule / (double)k->p->device_ns;
   PLIM_TRY(try_on_demand(k));
   if (!plim_context_cancelled(k->p->ctx)) PLIM_TRY(try_starts(k));
+  PLIM_TRY(try_alone(k));
   if (k->has_best && k->o->rounds > 0) PLIM_TRY(search_rounds(k));
   found->fits = k->has_best && !(k->best_worth.late > 0);
   found->value = k->best_worth.value;
   if (!found->fits) return PLIM_OK;
-  if (!is_sum(k)) {
+  if (k->best_events.n > 0) {
     *out = k->best_events;
     k->best_events = (plim_space_events){.ctx = k->p->ctx};
     return PLIM_OK;
   }
   PLIM_TRY(plim_space_sequence_copy(&k->arranged, &k->best));
   PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
-  return plim_space_arrange(&k->arranged, k->o->budget, 0, out);
+  return plim_space_arrange(&k->arranged, k->o->budget, !is_sum(k), out);
 }
 
 plim_status plim_space_search(const plim_space_problem *problem, const plim_space_search_options *options,
                               plim_space_found *found, plim_space_events *out) {
   plim_context *ctx = problem->ctx;
   searching k = {.p = problem, .o = options, .random = {1}, .events = {.ctx = ctx}, .best_events = {.ctx = ctx}};
+  int64_t loads = (int64_t)problem->platform->n_devices + problem->platform->n_links;
   plim_status status;
   *found = (plim_space_found){.fits = 0};
   PLIM_CHECK(plim_allocate(ctx, problem->platform->n_links, sizeof *k.link_taken, &k.link_taken));
@@ -459,6 +547,7 @@ plim_status plim_space_search(const plim_space_problem *problem, const plim_spac
   PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *k.order, &k.order));
   PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)problem->n, sizeof *k.waiting, &k.waiting));
   PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *k.marked, &k.marked));
+  PLIM_CHECK(plim_allocate(ctx, loads, sizeof *k.load_ns, &k.load_ns));
   PLIM_CHECK(search(&k, found, out));
 done:
   plim_space_sequence_free(&k.now);
@@ -472,5 +561,6 @@ done:
   plim_release(ctx, k.order, problem->n, sizeof *k.order);
   plim_release(ctx, k.waiting, 2 * (int64_t)problem->n, sizeof *k.waiting);
   plim_release(ctx, k.marked, problem->n, sizeof *k.marked);
+  plim_release(ctx, k.load_ns, loads, sizeof *k.load_ns);
   return status;
 }

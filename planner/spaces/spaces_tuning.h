@@ -12,7 +12,8 @@ enum { PLIM_SPACE_BOUND_ROWS = 250, PLIM_SPACE_REFILLS = 400 /* insertions of on
 
 static const struct plim_spaces_tuning {
   struct {
-    int32_t patience, starts, drawn_starts, large_nodes;
+    int32_t patience, starts, drawn_starts, large_nodes, alone;
+    double slack;
   } search;
   struct {
     int32_t nodes, tries, iterations, patience;
@@ -36,6 +37,9 @@ static const struct plim_spaces_tuning {
             .starts = 18,        /* first sequences in program order */
             .drawn_starts = 60,  /* in drawn orders, where none of those fits */
             .large_nodes = 1000, /* graphs of so many nodes have starts on demand before them */
+            .alone = 4,          /* this part of the rounds and of the time searches without paging, as much without
+                                  * recompute */
+            .slack = 0.1,        /* of what lies above the bound: what a round may lose, at most and at first */
         },
     .bound =
         {

@@ -52,9 +52,9 @@ static plim_status replay(const table *t, const plim_space_plan *plan) {
   PLIM_CHECK(plim_allocate(ctx, plan->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
   PLIM_CHECK(plim_sim_replay(t->sim, plan, &f));
   if (f.makespan_ns != plan->makespan_ns || fabs(f.energy_joule - plan->energy_joule) > 1e-9 * plan->energy_joule) {
-    status = plim_fail(ctx, PLIM_EPLAN, "%s on %s: the sim device takes %lld ns and %.9g J, the plan says %lld and %.9g",
-                       t->network, t->board, (long long)f.makespan_ns, f.energy_joule, (long long)plan->makespan_ns,
-                       plan->energy_joule);
+    status = plim_fail(
+        ctx, PLIM_EPLAN, "%s on %s: the sim device takes %lld ns and %.9g J, the plan says %lld and %.9g", t->network,
+        t->board, (long long)f.makespan_ns, f.energy_joule, (long long)plan->makespan_ns, plan->energy_joule);
   }
 done:
   plim_release(ctx, f.begin_ns, plan->n_commands, sizeof *f.begin_ns);

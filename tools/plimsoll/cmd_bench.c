@@ -7,9 +7,8 @@
 #include "tools/plimsoll/figures.h"
 
 static const char *const tables[] = {
-    [BENCH_PLANNERS] = "planners", [BENCH_PACK] = "pack",     [BENCH_ONLINE] = "online",
-    [BENCH_LARGE] = "large",       [BENCH_WINDOW] = "window", [BENCH_TIGHT] = "tight",
-    [BENCH_POET] = "poet"};
+    [BENCH_PLANNERS] = "planners", [BENCH_PACK] = "pack",   [BENCH_ONLINE] = "online", [BENCH_LARGE] = "large",
+    [BENCH_WINDOW] = "window",     [BENCH_TIGHT] = "tight", [BENCH_POET] = "poet"};
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
 const char *bench_table_name(int32_t row) {
@@ -74,7 +73,8 @@ const command command_bench = {
         "how many are packed in 1 s, in 5 s and in the time limit (default 5 s). --data-dir adds published "
         "instances; -o NAME keeps those made up in files NAME-FAMILY-CAPACITY-SEED.csv.\n\n"
         "poet: networks of POET (--shapes, default linear,vgg16,resnet18,bert) on its boards (--platform, with commas "
-        "between them) at 20 budgets, energy within 1.5 times keep-all's time. Excess over keep-all's energy in percent: "
+        "between them) at 20 budgets, energy within 1.5 times keep-all's time. Excess over keep-all's energy in "
+        "percent: "
         "the best plan known, the search, the search with recompute alone and with paging alone, and programs that "
         "--planners names, each within --time-limit. --with names an earlier table (--json) whose plans are known too. "
         "A case is \"above\" where the search has more than 1.05 times the least excess, and more than a millionth "
