@@ -228,6 +228,35 @@ Test(cli_graphs, bench_has_a_row_for_every_instance_budget_and_planner) {
   (void)plim_test_shell("rm -r graphs");
 }
 
+/* A chain of four layers and their backward ops, of which the first and the third are cheap to run again. */
+Test(cli_graphs, bench_poet_never_has_a_plan_above_recompute_or_paging_alone) {
+  (void)plim_test_shell(
+      "mkdir poet && python3 -c \"import json; f = [0, 10, 3000, 10, 3000, 1]; n = [dict(id=i, out_cost=1000, "
+      "flops=f[i] if i < 6 else 2 * f[11 - i] + 1) for i in range(11)]; "
+      "l = [(i, i + 1) for i in range(10)] + [(i, 10 - i) for i in range(4)]; "
+      "print(json.dumps(dict(graph=dict(name='mlp'), nodes=n, links=[dict(source=a, target=b) for a, b in l])))\" "
+      ">poet/mlp.json && $PLIMSOLL bench poet --data-dir . --shapes mlp --platform m0,m4 --iterations 100 --json "
+      ">known.json && $PLIMSOLL bench poet --data-dir . --shapes mlp --platform m0,m4 --iterations 100 --with "
+      "known.json --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  const json_t *rows = json_object_get(o, "rows");
+  cr_assert_eq(json_array_size(rows), 40);
+  for (size_t i = 0; i < 40; i++) {
+    const json_t *row = json_array_get(rows, i);
+    double found = number(row, "search_joule");
+    if (json_is_null(json_object_get(row, "search_joule"))) continue; /* too small a budget for the deadline */
+    cr_expect(json_is_true(json_object_get(row, "good")), "row %zu", i);
+    cr_expect_geq(found, number(row, "keep_all_joule"), "row %zu", i);
+    cr_expect_leq(number(row, "known_joule"), found, "row %zu", i);
+  }
+  json_decref(o);
+  const program_run *run = plim_test_program("bench poet --data-dir . --shapes mlp --platform m0 --planners poett");
+  plim_test_expect(2, "");
+  cr_expect_not_null(strstr(run->err, "no planner is called \"poett\"; did you mean \"poet\"?"), "%s", run->err);
+  (void)plim_test_shell("rm -r poet known.json");
+}
+
 static const struct {
   const char *arguments;
   int status;

@@ -7,6 +7,7 @@
 
 #include "planner/spaces/space_demand.h"
 #include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_problem.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
@@ -94,6 +95,30 @@ Test(space_search, energy_is_within_one_percent_of_every_published_optimum) {
   plim_context *ctx = plim_test_context();
   expect_energies(ctx, space_linear(ctx), "m0", 1.3, linear, sizeof linear / sizeof *linear);
   expect_energies(ctx, space_transformer(ctx), "m4", 1.5, transformer, sizeof transformer / sizeof *transformer);
+  plim_test_context_end(ctx);
+}
+
+/* Where recompute or paging alone is best, rounds that may do both have to find that too. */
+Test(space_search, what_may_page_and_recompute_is_never_above_either_alone) {
+  plim_context *ctx = plim_test_context();
+  plim_platform *platform = NULL;
+  cr_assert_eq(plim_platform_built_in(ctx, "m4", &platform), PLIM_OK);
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    uint64_t random = seed;
+    space_case c;
+    space_case_random(&random, SPACE_OPS, &c);
+    plim_graph *graph = space_case_flops(ctx, &c);
+    const int64_t budget[] = {plim_space_keep_all_bytes(graph) * (int64_t)test_random_between(&random, 60, 95) / 100,
+                              INT64_MAX};
+    double both = found(ctx, graph, platform, budget, (asked){PLIM_OBJECTIVE_ENERGY, 1.5, 1, 1});
+    for (int m = 0; m < 2; m++) {
+      double alone = found(ctx, graph, platform, budget, (asked){PLIM_OBJECTIVE_ENERGY, 1.5, m, !m});
+      if (alone < 0) continue;
+      cr_expect(both >= 0 && both <= alone * (1 + 1e-12), "seed %d: %.9g, alone %.9g", (int)seed, both, alone);
+    }
+    plim_graph_free(graph);
+  }
+  plim_platform_free(platform);
   plim_test_context_end(ctx);
 }
 
