@@ -253,7 +253,7 @@ Test(cli_graphs, bench_poet_never_has_a_plan_above_recompute_or_paging_alone) {
   json_decref(o);
   const program_run *run = plim_test_program("bench poet --data-dir . --shapes mlp --platform m0 --planners poett");
   plim_test_expect(2, "");
-  cr_expect_not_null(strstr(run->err, "no planner is called \"poett\"; did you mean \"poet\"?"), "%s", run->err);
+  cr_expect_not_null(strstr(run->error, "no planner is called \"poett\"; did you mean \"poet\"?"), "%s", run->error);
   (void)plim_test_shell("rm -r poet known.json");
 }
 

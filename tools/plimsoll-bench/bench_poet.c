@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "planner/exact/space_exact.h"
+#include "planner/spaces/space_exact.h"
 #include "planner/spaces/space_problem.h"
 #include "runtime/base/nearest.h"
 #include "runtime/device/device_sim.h"
@@ -277,9 +277,9 @@ static plim_status load_earlier(table *t) {
 
 static plim_status run(table *t) {
   const char *networks = t->s->o->shapes ? t->s->o->shapes : usual_networks;
-  plim_device_options options = plim_device_options_default();
+  plim_device_options sim_options = plim_device_options_default();
   PLIM_TRY(load_earlier(t));
-  PLIM_TRY(plim_device_open(t->s->ctx, "sim", &options, &t->sim));
+  PLIM_TRY(plim_device_open(t->s->ctx, "sim", &sim_options, &t->sim));
   print_head(t);
   while (*networks) {
     networks = bench_next_name(networks, t->network);
