@@ -14,6 +14,7 @@
 #include "tests/support/space_oracle.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_seed.h"
+#include "tools/plimsoll-bench/joint_case.h"
 
 static void skip_without_solver(plim_context *ctx) {
   plim_solver *solver = NULL;
@@ -29,6 +30,7 @@ static plim_space_plan *plan_of(plim_context *ctx, const plim_graph *graph, cons
   options.planner = planner;
   options.objective = (int32_t)objective;
   options.budget = budget;
+  if (strcmp(planner, "search") == 0) options.iterations = 2000;
   plim_status status = plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan);
   cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
   return plan;
@@ -52,6 +54,34 @@ Test(space_joint, the_program_with_placement_reaches_every_known_optimum) {
     plim_platform_free(platform);
     plim_graph_free(graph);
   }
+  plim_test_context_end(ctx);
+}
+
+/* ---- the default search beside the program ---- */
+
+enum { JOINT_CASES = 12, JOINT_CASE_OPS = 7 };
+
+/* The program is solved to its end, and what becomes of its point is replayed. bench joint has larger graphs. */
+Test(space_joint, the_default_search_is_within_half_a_percent_of_the_joint_program) {
+  plim_context *ctx = plim_test_context();
+  skip_without_solver(ctx);
+  int plans = 0;
+  for (uint64_t seed = test_seed(1), end = seed + JOINT_CASES; test_seed_at(seed) < end; seed++) {
+    joint_case c;
+    cr_assert_eq(joint_case_make(ctx, seed, JOINT_CASE_OPS, &c), PLIM_OK, "%s", plim_context_error(ctx));
+    plim_space_plan *model = plan_of(ctx, c.graph, c.platform, "milp", PLIM_OBJECTIVE_TIME, c.budget);
+    plim_space_plan *found = plan_of(ctx, c.graph, c.platform, "search", PLIM_OBJECTIVE_TIME, c.budget);
+    if (model) {
+      cr_assert_not_null(found, "seed %llu", (unsigned long long)seed);
+      cr_expect_leq((double)found->makespan_ns, 1.005 * (double)model->makespan_ns, "seed %llu: %lld, %lld",
+                    (unsigned long long)seed, (long long)found->makespan_ns, (long long)model->makespan_ns);
+      plans++;
+    }
+    plim_space_plan_free(model);
+    plim_space_plan_free(found);
+    joint_case_free(&c);
+  }
+  cr_expect_gt(plans, JOINT_CASES / 2);
   plim_test_context_end(ctx);
 }
 

@@ -10,7 +10,7 @@
 /* Print the table, or with --json one object, for the instances in `folder`. */
 typedef plim_status bench_table(session *s, const char *folder);
 
-bench_table bench_planners, bench_pack, bench_online, bench_large, bench_window, bench_tight, bench_poet;
+bench_table bench_planners, bench_pack, bench_online, bench_large, bench_window, bench_tight, bench_poet, bench_joint;
 
 /* What bench pack prints without a folder: buffers of made-up training steps. */
 plim_status bench_buffers(session *s);

@@ -8,7 +8,7 @@
 
 static const char *const tables[] = {
     [BENCH_PLANNERS] = "planners", [BENCH_PACK] = "pack",   [BENCH_ONLINE] = "online", [BENCH_LARGE] = "large",
-    [BENCH_WINDOW] = "window",     [BENCH_TIGHT] = "tight", [BENCH_POET] = "poet"};
+    [BENCH_WINDOW] = "window",     [BENCH_TIGHT] = "tight", [BENCH_POET] = "poet",     [BENCH_JOINT] = "joint"};
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
 const char *bench_table_name(int32_t row) {
@@ -78,7 +78,11 @@ const command command_bench = {
         "the best plan known, the search, the search with recompute alone and with paging alone, and programs that "
         "--planners names, each within --time-limit. --with names an earlier table (--json) whose plans are known too. "
         "A case is \"above\" where the search has more than 1.05 times the least excess, and more than a millionth "
-        "of the energy, or more than recompute or paging alone.",
+        "of the energy, or more than recompute or paging alone.\n\n"
+        "joint: graphs of at most --ops operations (default 13) made up by --seed, on one device that pages or on two: "
+        "the search's makespan by that of planner milp's plan, on --points graphs (default 200) whose program is "
+        "solved "
+        "to its end within --time-limit (default 60 s).",
     .lists = lists,
     .after =
         "EXAMPLES\n"
@@ -89,6 +93,7 @@ const command command_bench = {
         "  plimsoll bench online --data-dir instances --planners best,coop,dtr,dte\n"
         "  plimsoll bench online --data-dir instances --sweep 9%:16%:0.2%\n"
         "  plimsoll bench poet --data-dir instances --shapes linear --planners poet --time-limit 60s\n"
+        "  plimsoll bench joint --ops 9 --points 50\n"
         "  plimsoll bench large --ops 2000 --time-limit 20s\n"
         "  plimsoll bench large --shapes unet --budgets 50%,30% --planners rotor,search\n",
     .run = run_bench,

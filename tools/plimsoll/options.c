@@ -62,8 +62,8 @@ static const option_row rows[] = {
 
     {"ops", "N", "exactly so many when layered, else as many whole blocks as fit (default 1000)", COMMAND_GEN,
      GROUP_MODEL, 0, COUNT, AT(ops), 1, 1e9},
-    {"ops", "N", "of made-up graphs (default: large 10000, pack 18000)", COMMAND_BENCH, GROUP_MODEL, 0, COUNT, AT(ops),
-     1, 1e9},
+    {"ops", "N", "of made-up graphs (default: large 10000, pack 18000, joint 13)", COMMAND_BENCH, GROUP_MODEL, 0, COUNT,
+     AT(ops), 1, 1e9},
     {"shapes", "NAMES",
      "large: layered, chain, residual, unet, transformer, with commas between them (default "
      "layered,transformer,residual); tight: names of its families (default all); poet: names of networks "
@@ -158,6 +158,7 @@ static const option_row rows[] = {
     {"budgets", "SIZES",
      "large: bytes, or shares of the peak of program order, with commas between them (default 90%,80%,70%,50%)",
      COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(budgets), 0, 0},
+    {"points", "N", "joint: graphs (default 200)", COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
     {"points", "N", "budgets of the front (default 41)", COMMAND_PLAN, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
     {"capacity", "SIZE", "bytes; stop at the first packing within it (default: as low as possible)", COMMAND_PACK,
      GROUP_MEMORY, 0, TEXT, AT(capacity), 0, 0},
