@@ -12,6 +12,8 @@
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
+#include "tools/plimsoll-bench/joint_case.h"
 
 typedef struct asked {
   int32_t objective;
@@ -119,6 +121,49 @@ Test(space_search, what_may_page_and_recompute_is_never_above_either_alone) {
     plim_graph_free(graph);
   }
   plim_platform_free(platform);
+  plim_test_context_end(ctx);
+}
+
+/* Budgets grow one after the other, then links get faster; each plan knows those before it. Without that, one of
+ * these 360 plans is worse than the one before. */
+enum { GROWING = 9, GROWING_CASES = 40 };
+
+static int worse_as_they_grow(plim_context *ctx, const joint_case *c) {
+  plim_space_plan *plan[GROWING] = {NULL};
+  int worse = 0;
+  double last = -1;
+  for (int i = 0; i < GROWING; i++) {
+    int64_t budget[JOINT_SPACES];
+    plim_space_options options = plim_space_options_default();
+    int steps = i < 6 ? i : 5;
+    for (int s = 0; s < JOINT_SPACES; s++) {
+      budget[s] =
+          c->budget[s] < INT64_MAX && (steps + s) / 2 > 0 ? c->budget[s] / 20 * (20 + (steps + s) / 2) : c->budget[s];
+    }
+    for (int32_t l = 0; i >= 6 && l < c->platform->n_links; l++) c->platform->link[l].bytes_per_second *= 1.3;
+    options.budget = budget;
+    options.iterations = 3;
+    options.known = (const plim_space_plan *const *)plan;
+    options.n_known = i;
+    plim_status status = plim_space_plan_make(ctx, c->graph, c->platform, &options, NULL, &plan[i]);
+    cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
+    double value = plan[i] ? plim_space_plan_value(plan[i]) : -1;
+    worse += last >= 0 && (value < 0 || value > last);
+    last = value >= 0 ? value : last;
+  }
+  for (int i = 0; i < GROWING; i++) plim_space_plan_free(plan[i]);
+  return worse;
+}
+
+Test(space_search, plans_that_are_known_keep_larger_budgets_and_faster_links_from_being_worse) {
+  plim_context *ctx = plim_test_context();
+  for (uint64_t seed = test_seed(1), end = seed + GROWING_CASES; test_seed_at(seed) < end; seed++) {
+    joint_case c;
+    cr_assert_eq(joint_case_make(ctx, seed, JOINT_OPS, &c), PLIM_OK, "%s", plim_context_error(ctx));
+    int worse = worse_as_they_grow(ctx, &c);
+    cr_expect_eq(worse, 0, "seed %llu: %d plans are worse", (unsigned long long)seed, worse);
+    joint_case_free(&c);
+  }
   plim_test_context_end(ctx);
 }
 

@@ -79,6 +79,8 @@ typedef struct work {
   plim_space_outcome outcome;
   plim_space_found found; /* without a program */
   plim_space_events events;
+  plim_space_events known; /* the best of the known plans that fits; none: empty */
+  double known_value;      /* INFINITY: none */
   plim_space_plan *plan;
 } work;
 
@@ -133,7 +135,7 @@ static plim_status begin(work *w, const plim_graph *graph, const plim_platform *
     w->budget[s] = w->limit[s] = o->budget ? o->budget[s] : platform->space[s].budget_bytes;
   }
   w->model.budget = w->limit;
-  w->events = (plim_space_events){.ctx = w->ctx};
+  w->events = w->known = (plim_space_events){.ctx = w->ctx};
   return set_deadline(w);
 }
 
@@ -329,6 +331,117 @@ static plim_status try_keep_all(work *w, int32_t *fits) {
   return PLIM_OK;
 }
 
+/* ---- known plans ---- */
+
+static int is_within(const work *w, const plim_space_plan *plan) {
+  for (int32_t s = 0; s < plan->n_spaces; s++) {
+    if (plan->space[s].peak_bytes > w->budget[s]) return 0;
+  }
+  int64_t runs = 0;
+  for (int32_t c = 0; c < plan->n_commands && w->planner->model_class == PLIM_SPACE_POET; c++) {
+    runs += plan->command[c].kind == PLIM_COMMAND_RUN ? plan->command[c].time_ns : 0;
+  }
+  return (w->planner->model_class == PLIM_SPACE_POET ? runs : plan->makespan_ns) <= w->deadline_ns;
+}
+
+/* May a command stand in a plan of this platform, under what was asked for? */
+static int is_allowed(const work *w, const plim_command *c, int32_t link) {
+  const plim_platform *p = w->problem->platform;
+  if (c->kind == PLIM_COMMAND_RUN) {
+    return c->device < p->n_devices && (c->device == 0 || w->model.place) &&
+           plim_space_run_ns(w->problem, c->op, c->device) >= 0;
+  }
+  if (link < 0 || (c->n_storages > 1 && !(w->planner->joins && w->options->together))) return 0;
+  int from = 0, to = 0;
+  for (int32_t d = 0; d < p->n_devices; d++) {
+    from |= p->device[d].space == c->from;
+    to |= p->device[d].space == c->to;
+  }
+  return from && to ? w->model.place : w->model.page;
+}
+
+/* Add a command. *allowed 0: it may not stand in a plan here. */
+static void read_command(const work *w, const plim_command *c, plim_space_events *out, int *allowed) {
+  const plim_graph *g = w->problem->graph;
+  int32_t link = c->kind == PLIM_COMMAND_COPY ? plim_platform_find_link(w->problem->platform, c->from, c->to) : -1;
+  *allowed = is_allowed(w, c, link);
+  if (c->kind == PLIM_COMMAND_RUN) plim_space_events_add(out, PLIM_SPACE_RUN, c->op, c->device);
+  for (int32_t i = 0; c->kind == PLIM_COMMAND_COPY && i < c->n_storages; i++) {
+    plim_space_events_add(out, i == 0 ? PLIM_SPACE_COPY : PLIM_SPACE_JOIN, g->storage[c->storage[i]].producer, link);
+  }
+}
+
+/* The commands of a plan, and before each the ends of buffers. first [n_commands + 1], next [n_buffers]: lists of
+ * buffers by end. */
+static void read_known(const work *w, const plim_space_plan *plan, int32_t *first, int32_t *next,
+                       plim_space_events *out, int *allowed) {
+  const plim_graph *g = w->problem->graph;
+  int32_t runs = 0;
+  for (int32_t c = 0; c <= plan->n_commands; c++) first[c] = -1;
+  for (int32_t b = 0; b < plan->n_buffers; b++) {
+    next[b] = first[plan->buffer[b].end];
+    first[plan->buffer[b].end] = b;
+  }
+  for (int32_t c = 0; c < plan->n_commands && *allowed; c++) {
+    for (int32_t b = first[c]; b >= 0; b = next[b]) {
+      const plim_buffer *v = &plan->buffer[b];
+      if (v->storage >= 0) plim_space_events_add(out, PLIM_SPACE_DROP, g->storage[v->storage].producer, v->space);
+    }
+    runs += plan->command[c].kind == PLIM_COMMAND_RUN;
+    read_command(w, &plan->command[c], out, allowed);
+  }
+  if (runs > w->problem->n && !w->model.recompute) *allowed = 0;
+}
+
+static plim_status read_plan(const work *w, const plim_space_plan *plan, plim_space_events *out, int *allowed) {
+  int32_t *first = NULL, *next = NULL;
+  plim_status status;
+  *allowed = plan->n_spaces == w->problem->platform->n_spaces && plan->n_commands > 0 &&
+             memcmp(plan->fingerprint, w->problem->graph->fingerprint, sizeof plan->fingerprint) == 0;
+  if (!*allowed) return PLIM_OK;
+  PLIM_CHECK(plim_allocate(w->ctx, (int64_t)plan->n_commands + 1, sizeof *first, &first));
+  PLIM_CHECK(plim_allocate(w->ctx, plan->n_buffers, sizeof *next, &next));
+  read_known(w, plan, first, next, out, allowed);
+  status = out->status;
+done:
+  plim_release(w->ctx, first, (int64_t)plan->n_commands + 1, sizeof *first);
+  plim_release(w->ctx, next, plan->n_buffers, sizeof *next);
+  return status;
+}
+
+static plim_status try_known(work *w, const plim_space_plan *known) {
+  plim_space_events events = {.ctx = w->ctx};
+  const plim_space_plan draft = {
+      .planner = "known", .objective = w->model.objective, .deadline_ns = w->deadline_ns, .keep_all = keep_all(w)};
+  plim_space_plan *plan = NULL;
+  int allowed = 0;
+  plim_status status = read_plan(w, known, &events, &allowed);
+  if (status == PLIM_OK && allowed) status = plim_space_lower(w->problem, &events, &draft, w->budget, 0, &plan);
+  if (status == PLIM_EPLAN) status = PLIM_OK; /* copies that cannot be joined here */
+  if (plan && is_within(w, plan) && plim_space_plan_value(plan) < w->known_value) {
+    const plim_space_events before = w->known;
+    w->known_value = plim_space_plan_value(plan);
+    w->known = events;
+    events = before;
+  }
+  plim_space_plan_free(plan);
+  plim_space_events_free(&events);
+  return status;
+}
+
+static plim_status try_all_known(work *w) {
+  for (int32_t i = 0; i < w->options->n_known; i++) {
+    if (w->options->known[i]) PLIM_TRY(try_known(w, w->options->known[i]));
+  }
+  return PLIM_OK;
+}
+
+/* The best known plan becomes the plan, unless the one that there is is better. */
+static plim_status take_known(work *w) {
+  if (w->plan && plim_space_plan_value(w->plan) <= w->known_value && is_within(w, w->plan)) return PLIM_OK;
+  return w->known_value < INFINITY ? lower_events(w, &w->known, plan_bound(w), w->bound >= w->known_value) : PLIM_OK;
+}
+
 static plim_space_search_options search_options(const work *w) {
   const plim_space_options *o = w->options;
   int64_t items = w->planner->searches ? tuning.program.items_alone : tuning.program.items_before;
@@ -342,6 +455,7 @@ static plim_space_search_options search_options(const work *w) {
                                      .deadline_on_runs = w->planner->model_class == PLIM_SPACE_POET,
                                      .bound = w->least,
                                      .keep_all = keep_all(w),
+                                     .start = w->known_value < INFINITY ? &w->known : NULL,
                                      .rounds = w->planner->searches && o->iterations > 0 ? o->iterations : rounds};
 }
 
@@ -402,7 +516,7 @@ static plim_status solve(work *w, int32_t *within) {
   for (int32_t round = 0; round < tuning.program.rounds && found && !*within; round++) {
     PLIM_TRY(solve_round(w, round, &found));
     *within = found && tighten(w) == 0;
-    if (found || w->found.fits) continue;
+    if (found || w->found.fits || w->known_value < INFINITY) continue;
     return round == 0 ? refuse(w) : refuse_by_search(w); /* of a point, whose plan is above budgets or deadline */
   }
   return PLIM_OK;
@@ -414,17 +528,23 @@ static plim_status run(work *w) {
   PLIM_TRY(try_keep_all(w, &fits));
   if (fits) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
   PLIM_TRY(bound_all(w));
+  PLIM_TRY(try_all_known(w));
   PLIM_TRY(search(w));
   if (!w->planner->searches) PLIM_TRY(solve(w, &within));
-  if (!within && !w->found.fits) return refuse(w);
+  if (!within && !w->found.fits && !(w->known_value < INFINITY)) return refuse(w);
   PLIM_TRY(take_found(w, within));
+  PLIM_TRY(take_known(w));
   return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
 }
 
 plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
                                  const plim_space_options *options, plim_space_outcome *outcome,
                                  plim_space_plan **out) {
-  work w = {.ctx = ctx, .options = options, .bound = -INFINITY, .outcome = {INFINITY, -INFINITY, 0, 0}};
+  work w = {.ctx = ctx,
+            .options = options,
+            .bound = -INFINITY,
+            .known_value = INFINITY,
+            .outcome = {INFINITY, -INFINITY, 0, 0}};
   PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
   plim_status status = begin(&w, graph, platform);
   if (status == PLIM_OK) status = run(&w);
@@ -435,6 +555,7 @@ plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, con
   }
   plim_space_plan_free(w.plan);
   plim_space_events_free(&w.events);
+  plim_space_events_free(&w.known);
   plim_solver_close(w.solver);
   plim_release(ctx, w.budget, platform->n_spaces, sizeof *w.budget);
   plim_release(ctx, w.limit, platform->n_spaces, sizeof *w.limit);

@@ -27,6 +27,11 @@ typedef struct plim_space_options {
   int64_t time_limit_ns;          /* 0: none */
   int64_t iterations;             /* nodes of the solver's tree; 0: no limit */
   int32_t threads;
+  /* Plans of the same graph and links, for any budgets, times and deadline: their commands are tried here, and the plan
+   * is no worse than what fits of them. So plans for growing budgets or bandwidths, each of which knows those before
+   * it, never grow worse. NULL: none. */
+  const plim_space_plan *const *known; /* [n_known] a NULL is left out */
+  int32_t n_known;
   int32_t together; /* 0: each copy carries one storage; of planners poet and xengine it always does */
 } plim_space_options;
 

@@ -343,7 +343,10 @@ static plim_status start_from(searching *k, const plim_space_events *events) {
   PLIM_TRY(plim_space_sequence_reserve(&k->now, events->n));
   k->now.n = 0;
   for (int64_t e = 0; e < events->n; e++) {
-    if (events->event[e].kind != PLIM_SPACE_DROP) k->now.item[k->now.n++] = events->event[e];
+    plim_space_event v = events->event[e];
+    if (v.kind == PLIM_SPACE_DROP) continue;
+    if (v.kind == PLIM_SPACE_JOIN) v.kind = PLIM_SPACE_COPY;
+    k->now.item[k->now.n++] = v;
   }
   PLIM_TRY(plim_space_sequence_analyse(&k->now));
   if (!k->now.valid || !plim_space_sequence_is_within(&k->now, k->o->budget)) return PLIM_OK;
@@ -356,6 +359,7 @@ static plim_status start_from(searching *k, const plim_space_events *events) {
 static plim_status try_alone(searching *k) {
   plim_space_search_options alone = *k->o;
   alone.rounds = k->o->rounds / tuning.search.alone;
+  alone.start = NULL;
   if (!can_page(k) || !k->o->recompute || alone.rounds == 0 || k->p->n >= tuning.search.large_nodes) return PLIM_OK;
   for (int i = 0; i < 2 && !is_done(k) && !plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK); i++) {
     plim_space_events events = {.ctx = k->p->ctx};
@@ -520,6 +524,7 @@ static plim_status search(searching *k, plim_space_found *found, plim_space_even
     k->joule_per_ns = k->p->device_joule / (double)k->p->device_ns;
   PLIM_TRY(try_on_demand(k));
   if (!plim_context_cancelled(k->p->ctx)) PLIM_TRY(try_starts(k));
+  if (k->o->start) PLIM_TRY(start_from(k, k->o->start));
   PLIM_TRY(try_alone(k));
   if (k->has_best && k->o->rounds > 0) PLIM_TRY(search_rounds(k));
   found->fits = k->has_best && !(k->best_worth.late > 0);
