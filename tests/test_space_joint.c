@@ -59,7 +59,7 @@ Test(space_joint, the_program_with_placement_reaches_every_known_optimum) {
 
 /* ---- the default search beside the program ---- */
 
-enum { JOINT_CASES = 12, JOINT_CASE_OPS = 7 };
+enum { JOINT_CASES = 8, JOINT_CASE_OPS = 7 };
 
 /* The program is solved to its end, and what becomes of its point is replayed. bench joint has larger graphs. */
 Test(space_joint, the_default_search_is_within_half_a_percent_of_the_joint_program) {
