@@ -50,7 +50,7 @@ static void expect_batch(plim_reader_part part, int64_t number) {
 Test(reader, gives_the_batches_that_synchronous_reading_gives) {
   for (int64_t step = 0; step < 100; step++) {
     plim_reader_request(reader, PLIM_READ_TRAIN, step);
-    plim_reader_wait(reader);
+    cr_assert_eq(plim_reader_wait(reader), PLIM_OK);
     expect_batch(PLIM_READ_TRAIN, step);
   }
 }
@@ -59,16 +59,16 @@ Test(reader, changes_between_training_and_evaluation) {
   for (int64_t i = 0; i < 4; i++) {
     plim_reader_request(reader, PLIM_READ_TRAIN, i);
     plim_reader_request(reader, PLIM_READ_TEST, i); /* the training batch is overwritten */
-    plim_reader_wait(reader);
+    cr_assert_eq(plim_reader_wait(reader), PLIM_OK);
     expect_batch(PLIM_READ_TEST, i);
   }
 }
 
 Test(reader, leaves_the_batch_alone_until_the_next_request) {
   plim_reader_request(reader, PLIM_READ_TRAIN, 7);
-  plim_reader_wait(reader);
+  cr_assert_eq(plim_reader_wait(reader), PLIM_OK);
   image[0] ^= 1;
-  plim_reader_wait(reader);
+  cr_assert_eq(plim_reader_wait(reader), PLIM_OK);
   image[0] ^= 1;
   expect_batch(PLIM_READ_TRAIN, 7);
 }
@@ -86,6 +86,6 @@ Test(reader, closes_with_a_request_under_way_or_none) {
 Test(reader, allocates_nothing_after_it_was_opened) {
   int64_t before = plim_context_memory(ctx).allocations;
   for (int64_t step = 0; step < 30; step++) plim_reader_request(reader, PLIM_READ_TRAIN, step);
-  plim_reader_wait(reader);
+  cr_assert_eq(plim_reader_wait(reader), PLIM_OK);
   cr_assert_eq(plim_context_memory(ctx).allocations, before);
 }

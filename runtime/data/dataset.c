@@ -51,7 +51,7 @@ static plim_status split_allocate(plim_dataset *d, plim_split *split, int32_t co
 }
 
 static void split_free(plim_dataset *d, plim_split *split) {
-  if (split->token) return; /* both have one array */
+  if (split->token || d->source.fill) return; /* both have one array, or none */
   plim_release(d->ctx, (void *)split->image, split->count, (size_t)image_bytes(d));
   plim_release(d->ctx, (void *)split->label, split->count, 1);
 }
@@ -307,6 +307,7 @@ void plim_dataset_free(plim_dataset *dataset) {
 
 int64_t plim_dataset_bytes(const plim_dataset *dataset) {
   const plim_split *train = &dataset->train, *test = &dataset->test;
+  if (dataset->source.fill) return 0;
   if (train->token) return (train->n_tokens + test->n_tokens) * (int64_t)sizeof *train->token;
   return ((int64_t)train->count + test->count) * (image_bytes(dataset) + 1);
 }

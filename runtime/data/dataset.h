@@ -1,8 +1,8 @@
 /* Data sets in memory: images as bytes, with labels, or text as tokens. Pixels stay bytes: the image op converts them
  * to floats.
  *
- * A data set is immutable after plim_dataset_load, and any number of threads may read it. Equal files, or equal options
- * of "synthetic", give equal data sets. The functions without a context read static tables alone: they are safe from
+ * A data set is immutable once it is made, and any number of threads may read it. Equal files, or equal options of
+ * "synthetic", give equal data sets. The functions without a context read static tables alone: they are safe from
  * any thread. */
 #ifndef PLIM_RUNTIME_DATA_DATASET_H
 #define PLIM_RUNTIME_DATA_DATASET_H
@@ -23,6 +23,38 @@ typedef struct plim_split {
   int64_t n_tokens;
 } plim_split;
 
+/* ---- a program's own data ---- */
+
+/* A batch that is asked for. Of images `image` is there, of text `token`, which overlie the same memory otherwise.
+ * What is in `image` counts as the image op has it (plim_net_options.pixel_scale). */
+typedef struct plim_data_batch {
+  int32_t test;   /* 0: for training; 1: for evaluation */
+  int32_t count;  /* examples that are wanted: the batch, or what is left of the epoch or the test */
+  int64_t number; /* training: the step, from 0 over all epochs; evaluation: of the batch, from 0 */
+  uint8_t *image; /* [count][height][width][channels] out; NULL: text */
+  int32_t *token; /* [count][context] out, each 0 .. classes - 1; NULL: images */
+  int32_t *label; /* [count], or [count][context], out, each 0 .. classes - 1, or -1: not counted */
+} plim_data_batch;
+
+/* Write a batch. Returns 0, or a number that says what failed, which the error has.
+ *   Threads      A trainer calls this on its reader's thread, one call at a time, while the step before runs. Two
+ *                trainers, as plim_verify has, call it at the same time. It may not call the library.
+ *   Determinism  What it writes must depend on `test` and `number` alone: a batch is asked for again after an
+ *                evaluation, after a failure and when a run continues, and one may be asked for that no step reads.
+ *   Order        The source decides it; the library neither shuffles nor augments its examples. */
+typedef int plim_data_fill(void *user, const plim_data_batch *batch);
+
+typedef struct plim_data_source {
+  size_t struct_bytes;             /* sizeof(plim_data_source) */
+  const char *name;                /* for sentences; borrowed, as `user` is */
+  int32_t height, width, channels; /* of images, at most 4 channels; not read where there is a context */
+  int32_t context;                 /* tokens of a sequence; 0: images */
+  int32_t classes;                 /* or words */
+  int32_t train_count, test_count; /* examples of an epoch, and of the test */
+  plim_data_fill *fill;
+  void *user;
+} plim_data_source;
+
 typedef struct plim_dataset {
   plim_context *ctx;
   const char *name;
@@ -32,7 +64,17 @@ typedef struct plim_dataset {
   int32_t flip;                /* 1: a mirrored image keeps its label */
   int32_t context;             /* tokens of a sequence; 0: images */
   plim_split train, test;
+  plim_data_source source; /* fill NULL: the splits have all examples; else they have their numbers alone */
 } plim_dataset;
+
+/* A data set whose batches come from the source.
+ *   source  [1] in   copied
+ *   out     [1] out  free with plim_dataset_free
+ * PLIM_EUSAGE: sizes that are not allowed, no name or no function. PLIM_ENOMEM. A batch that fails later ends
+ * plim_trainer_run or plim_trainer_evaluate: PLIM_EIO with the number that `fill` returned, PLIM_EDATA for a label or
+ * token out of range. The step has not run then, and the next call asks for the same batch again. */
+PLIM_MUST_USE plim_status plim_dataset_from_source(plim_context *ctx, const plim_data_source *source,
+                                                   plim_dataset **out);
 
 typedef struct plim_dataset_options {
   size_t struct_bytes;             /* sizeof(plim_dataset_options) */
@@ -75,7 +117,7 @@ int plim_dataset_size(const char *name, int32_t *size);
  *   scale, shift  [4]  out  by channel, 0 beyond the last; untouched when no data set has that name */
 void plim_dataset_pixels(const char *name, float *scale, float *shift);
 
-/* Bytes of images and labels that the data set holds in memory. O(1). */
+/* Bytes of images and labels that the data set holds in memory; 0 of a source. O(1). */
 int64_t plim_dataset_bytes(const plim_dataset *dataset);
 
 #ifdef __cplusplus

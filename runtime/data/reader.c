@@ -14,17 +14,15 @@ struct plim_reader {
   pthread_t thread;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  reader_state state; /* guarded by mutex, as the two below */
+  reader_state state; /* guarded by mutex, as the three below */
   plim_reader_part part;
   int64_t number;
+  int failed; /* 1: there is no batch, and the sampler knows why */
 };
 
-static void prepare(plim_reader *r, plim_reader_part part, int64_t number) {
-  if (part == PLIM_READ_TRAIN) {
-    plim_sampler_train(r->sampler, number, r->image, r->label);
-  } else {
-    plim_sampler_test(r->sampler, number, r->image, r->label);
-  }
+static int prepare(plim_reader *r, plim_reader_part part, int64_t number) {
+  if (part == PLIM_READ_TRAIN) return plim_sampler_train(r->sampler, number, r->image, r->label);
+  return plim_sampler_test(r->sampler, number, r->image, r->label);
 }
 
 static void *reader_main(void *user) {
@@ -35,8 +33,9 @@ static void *reader_main(void *user) {
       plim_reader_part part = r->part;
       int64_t number = r->number;
       (void)pthread_mutex_unlock(&r->mutex);
-      prepare(r, part, number);
+      const int failed = !prepare(r, part, number);
       (void)pthread_mutex_lock(&r->mutex);
+      r->failed = failed;
       if (r->state == REQUESTED) r->state = READY;
       (void)pthread_cond_broadcast(&r->changed);
     } else {
@@ -105,8 +104,12 @@ void plim_reader_set_target(plim_reader *reader, uint8_t *image, int32_t *label)
   (void)pthread_mutex_unlock(&reader->mutex);
 }
 
-void plim_reader_wait(plim_reader *reader) {
+plim_status plim_reader_wait(plim_reader *reader) {
   (void)pthread_mutex_lock(&reader->mutex);
   wait_ready(reader);
+  const int failed = reader->failed;
   (void)pthread_mutex_unlock(&reader->mutex);
+  if (!failed) return PLIM_OK;
+  const plim_data_fault *fault = plim_sampler_fault(reader->sampler); /* the thread is idle */
+  return plim_fail(reader->ctx, fault->status, "%s", fault->sentence);
 }

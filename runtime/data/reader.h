@@ -28,8 +28,8 @@ void plim_reader_request(plim_reader *reader, plim_reader_part part, int64_t num
 void plim_reader_set_target(plim_reader *reader, uint8_t *image, int32_t *label);
 
 /* Block until the batch asked for last lies in image and label; it stays there until the next request. Returns at
- * once when it is there already. */
-void plim_reader_wait(plim_reader *reader);
+ * once when it is there already. PLIM_EIO, PLIM_EDATA: a program's own source has none (plim_dataset_from_source). */
+PLIM_MUST_USE plim_status plim_reader_wait(plim_reader *reader);
 
 #ifdef __cplusplus
 }

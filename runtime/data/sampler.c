@@ -12,7 +12,8 @@ struct plim_sampler {
   const plim_dataset *dataset;
   plim_sampler_options options;
   int64_t epoch;  /* of `order`, -1: none yet */
-  int32_t *order; /* [train.count] */
+  int32_t *order; /* [train.count]; NULL: a source has an order of its own */
+  plim_data_fault fault;
 };
 
 plim_sampler_options plim_sampler_options_default(void) {
@@ -31,7 +32,8 @@ plim_status plim_sampler_new(const plim_dataset *dataset, const plim_sampler_opt
   s->dataset = dataset;
   s->options = *options;
   s->epoch = -1;
-  plim_status status = plim_allocate(ctx, dataset->train.count, sizeof *s->order, &s->order);
+  plim_status status = PLIM_OK;
+  if (!dataset->source.fill) status = plim_allocate(ctx, dataset->train.count, sizeof *s->order, &s->order);
   if (status != PLIM_OK) {
     plim_sampler_free(s);
     return status;
@@ -43,7 +45,7 @@ plim_status plim_sampler_new(const plim_dataset *dataset, const plim_sampler_opt
 void plim_sampler_free(plim_sampler *sampler) {
   if (!sampler) return;
   plim_context *ctx = sampler->dataset->ctx;
-  plim_release(ctx, sampler->order, sampler->dataset->train.count, sizeof *sampler->order);
+  if (sampler->order) plim_release(ctx, sampler->order, sampler->dataset->train.count, sizeof *sampler->order);
   plim_release(ctx, sampler, 1, sizeof *sampler);
 }
 
@@ -82,11 +84,28 @@ static int64_t text_shift(const plim_sampler *s, int64_t epoch) {
   return (int64_t)(plim_philox_at(s->options.seed, plim_philox_stream("shift"), (uint64_t)epoch).word[0] % shifts);
 }
 
-void plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int32_t *label) {
+const plim_data_fault *plim_sampler_fault(const plim_sampler *sampler) {
+  return &sampler->fault;
+}
+
+/* From the program's own source. */
+static int fill(plim_sampler *s, plim_data_batch batch, uint8_t *image, int32_t *label) {
+  const int text = s->dataset->context > 0;
+  batch.image = text ? NULL : image;
+  batch.token = text ? (int32_t *)(void *)image : NULL;
+  batch.label = label;
+  plim_data_source_fill(s->dataset, &batch, &s->fault);
+  return s->fault.status == PLIM_OK;
+}
+
+int plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int32_t *label) {
   const plim_dataset *d = sampler->dataset;
   int64_t batches = plim_sampler_train_batches(sampler);
   int64_t epoch = step / batches, first = step % batches * sampler->options.batch;
   int64_t left = d->train.count - first, images = left < sampler->options.batch ? left : sampler->options.batch;
+  if (d->source.fill) {
+    return fill(sampler, (plim_data_batch){.number = step, .count = (int32_t)images}, image, label);
+  }
   if (sampler->epoch != epoch) shuffle(sampler, epoch);
   int64_t shift = d->context > 0 ? text_shift(sampler, epoch) : 0;
   for (int64_t i = 0; i < images; i++) {
@@ -102,18 +121,32 @@ void plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int
                    image + i * image_bytes(d));
     label[i] = d->train.label[which];
   }
+  return 1;
 }
 
-void plim_sampler_test(const plim_sampler *sampler, int64_t index, uint8_t *image, int32_t *label) {
+/* The places after the last example. */
+static void fill_rest(const plim_dataset *d, int64_t from, int64_t batch, uint8_t *image, int32_t *label) {
+  const int64_t labels = d->context > 0 ? d->context : 1;
+  const int64_t bytes = d->context > 0 ? d->context * (int64_t)sizeof(int32_t) : image_bytes(d);
+  memset(image + from * bytes, 0, (size_t)((batch - from) * bytes));
+  for (int64_t i = from * labels; i < batch * labels; i++) label[i] = -1;
+}
+
+int plim_sampler_test(plim_sampler *sampler, int64_t index, uint8_t *image, int32_t *label) {
   const plim_dataset *d = sampler->dataset;
   int64_t batch = sampler->options.batch, first = index * batch;
+  int64_t count = d->test.count - first < batch ? d->test.count - first : batch;
+  if (d->source.fill) {
+    fill_rest(d, count, batch, image, label);
+    return fill(sampler, (plim_data_batch){.test = 1, .number = index, .count = (int32_t)count}, image, label);
+  }
   for (int64_t i = 0; d->context > 0 && i < batch; i++) {
     int32_t *token = (int32_t *)(void *)image;
     plim_text_data_sequence(d, &d->test, first + i, 0, token + i * d->context, label + i * d->context);
   }
-  if (d->context > 0) return;
-  int64_t count = d->test.count - first < batch ? d->test.count - first : batch;
+  if (d->context > 0) return 1;
   memcpy(image, d->test.image + first * image_bytes(d), (size_t)(count * image_bytes(d)));
-  memset(image + count * image_bytes(d), 0, (size_t)((batch - count) * image_bytes(d)));
-  for (int64_t i = 0; i < batch; i++) label[i] = i < count ? d->test.label[first + i] : -1;
+  fill_rest(d, count, batch, image, label);
+  for (int64_t i = 0; i < count; i++) label[i] = d->test.label[first + i];
+  return 1;
 }

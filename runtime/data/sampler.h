@@ -3,7 +3,7 @@
 #ifndef PLIM_RUNTIME_DATA_SAMPLER_H
 #define PLIM_RUNTIME_DATA_SAMPLER_H
 
-#include "runtime/data/dataset.h"
+#include "runtime/data/data_source.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,15 +33,19 @@ void plim_sampler_free(plim_sampler *sampler); /* NULL is legal */
 int64_t plim_sampler_train_batches(const plim_sampler *sampler);
 int64_t plim_sampler_test_batches(const plim_sampler *sampler);
 
+/* The two below write a batch and return 1. Of a program's own source they return 0 where it has failed, and
+ * plim_sampler_fault says why: a sentence that stays until the next call. */
+const plim_data_fault *plim_sampler_fault(const plim_sampler *sampler);
+
 /* Write the training batch of a step counted from 0 over all epochs; of a partial one the first places. A function of
  * (data set, options, step). Of a text, `image` gets tokens of four bytes, and must be aligned for them.
  *   image  [batch][H][W][C], or tokens i32 [batch][context]  out
  *   label  [batch], or [batch][context]                      out
  * Not thread-safe: it keeps the permutation of the epoch it was last asked for. */
-void plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int32_t *label);
+int plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int32_t *label);
 
 /* Write evaluation batch `index`; places after the last image get zeros and label -1. */
-void plim_sampler_test(const plim_sampler *sampler, int64_t index, uint8_t *image, int32_t *label);
+int plim_sampler_test(plim_sampler *sampler, int64_t index, uint8_t *image, int32_t *label);
 
 #ifdef __cplusplus
 }

@@ -220,6 +220,13 @@ static plim_status hand_over(plim_trainer *t, int32_t which) {
   return plim_exec_write_queued(t->exec, which, port->label, from->label, value[port->label].bytes);
 }
 
+/* A batch that failed is asked for again by the next call. */
+static plim_status wait_for_batch(plim_trainer *t) {
+  const plim_status status = plim_reader_wait(t->reader);
+  if (status != PLIM_OK) t->requested = -1;
+  return status;
+}
+
 /* The reader prepares the next batch while the device computes. Where the device watches writes to the arena, the
  * batch is complete before the step begins. */
 static void request_ahead(plim_trainer *t, plim_reader_part part, int64_t number) {
@@ -227,7 +234,7 @@ static void request_ahead(plim_trainer *t, plim_reader_part part, int64_t number
   plim_reader_set_target(t->reader, t->staging[t->filled].image, t->staging[t->filled].label);
   plim_reader_request(t->reader, part, number);
   const plim_device_watch *watch = t->device->api->watch;
-  if (watch && watch->sees_writes) plim_reader_wait(t->reader);
+  if (watch && watch->sees_writes) (void)(plim_reader_wait(t->reader) == PLIM_OK); /* the step that needs it fails */
 }
 
 /* The plan for the next training step. */
@@ -242,7 +249,7 @@ static plim_status train_step(plim_trainer *t, plim_step_report *report) {
   plim_step_numbers *numbers = t->numbers;
   plim_rate_schedule_hyper(&t->options.schedule, t->step, numbers->hyper);
   if (t->requested != t->step) plim_reader_request(t->reader, PLIM_READ_TRAIN, t->step);
-  plim_reader_wait(t->reader);
+  PLIM_TRY(wait_for_batch(t));
   plim_status status = hand_over(t, which);
   if (status == PLIM_OK) {
     const int32_t port = t->port[which].hyper;
@@ -289,7 +296,7 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
   plim_reader_request(t->reader, PLIM_READ_TEST, 0);
   for (int64_t i = 0; i < batches; i++) {
     const plim_step_numbers *numbers = t->numbers;
-    plim_reader_wait(t->reader);
+    PLIM_TRY(wait_for_batch(t));
     PLIM_TRY(cancelled(t));
     plim_status status = hand_over(t, PLIM_PROGRAM_EVAL);
     if (status != PLIM_OK) return name_step(t, PLIM_PROGRAM_EVAL, status);

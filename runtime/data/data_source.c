@@ -1,0 +1,78 @@
+/* A program's own data: batches come from a function. What it writes is checked, because kernels take labels and tokens
+ * as they are. */
+#include "runtime/data/data_source.h"
+
+#include <stdio.h>
+
+static plim_status check_images(plim_context *ctx, const plim_data_source *s) {
+  if (s->channels >= 1 && s->channels <= 4 && s->height >= 1 && s->width >= 1) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE,
+                   "data source %s has images of %d x %d x %d; sizes are positive, channels at most 4", s->name,
+                   s->height, s->width, s->channels);
+}
+
+static plim_status check_source(plim_context *ctx, const plim_data_source *s) {
+  PLIM_TRY(plim_check_options(ctx, "plim_data_source", s->struct_bytes, sizeof *s));
+  if (!s->name || !s->fill) return plim_fail(ctx, PLIM_EUSAGE, "a data source needs a name and a function");
+  if (s->context < 0) return plim_fail(ctx, PLIM_EUSAGE, "data source %s has sequences of %d", s->name, s->context);
+  if (s->context == 0) PLIM_TRY(check_images(ctx, s));
+  if (s->classes < 2) {
+    return plim_fail(ctx, PLIM_EUSAGE, "data source %s has %d classes; at least 2 are needed", s->name, s->classes);
+  }
+  if (s->train_count >= 1 && s->test_count >= 1) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "data source %s has %d + %d examples; both numbers are positive", s->name,
+                   s->train_count, s->test_count);
+}
+
+plim_status plim_dataset_from_source(plim_context *ctx, const plim_data_source *source, plim_dataset **out) {
+  plim_dataset *d = NULL;
+  PLIM_TRY(check_source(ctx, source));
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *d, &d));
+  *d = (plim_dataset){.ctx = ctx,
+                      .name = source->name,
+                      .height = source->height,
+                      .width = source->width,
+                      .channels = source->channels,
+                      .classes = source->classes,
+                      .context = source->context,
+                      .train = {.count = source->train_count},
+                      .test = {.count = source->test_count},
+                      .source = *source};
+  *out = d;
+  return PLIM_OK;
+}
+
+static const char *part_of(const plim_data_batch *batch) {
+  return batch->test ? "test" : "training";
+}
+
+/* The first of n numbers that is not least .. most - 1; n: there is none. */
+static int64_t find_outside(const int32_t *number, int64_t n, int32_t least, int32_t most) {
+  int64_t i = 0;
+  while (i < n && number[i] >= least && number[i] < most) i++;
+  return i;
+}
+
+static void check_numbers(const plim_dataset *d, const plim_data_batch *batch, const char *what, const int32_t *number,
+                          int32_t least, plim_data_fault *fault) {
+  const int64_t n = (int64_t)batch->count * (d->context > 0 ? d->context : 1);
+  const int64_t at = find_outside(number, n, least, d->classes);
+  if (at == n || fault->status != PLIM_OK) return;
+  fault->status = PLIM_EDATA;
+  (void)snprintf(fault->sentence, sizeof fault->sentence,
+                 "data source %.64s, %s batch %lld: %s %lld is %d; %d to %d are allowed", d->name, part_of(batch),
+                 (long long)batch->number, what, (long long)at, number[at], least, d->classes - 1);
+}
+
+void plim_data_source_fill(const plim_dataset *dataset, const plim_data_batch *batch, plim_data_fault *fault) {
+  const int error = dataset->source.fill(dataset->source.user, batch);
+  *fault = (plim_data_fault){.status = PLIM_OK};
+  if (error != 0) {
+    fault->status = PLIM_EIO;
+    (void)snprintf(fault->sentence, sizeof fault->sentence, "data source %.64s failed with %d at %s batch %lld",
+                   dataset->name, error, part_of(batch), (long long)batch->number);
+    return;
+  }
+  check_numbers(dataset, batch, "label", batch->label, -1, fault);
+  if (batch->token) check_numbers(dataset, batch, "token", batch->token, 0, fault);
+}
