@@ -173,3 +173,35 @@ Test(cli_training, too_few_steps_to_time_any_in_place_are_said_to_be) {
   plim_test_expect(0, "");
   cr_expect_null(strstr(run->out, "nothing"), "%s", run->out);
 }
+
+/* ---- texts ---- */
+
+/* A text that every Debian has; elsewhere that of the project. */
+static const char *text_file(void) {
+  static const char debian[] = "/usr/share/common-licenses/GPL-3";
+  FILE *file = fopen(debian, "rb");
+  if (!file) return PLIM_SOURCE_DIR "/LICENSE";
+  (void)fclose(file);
+  return debian;
+}
+
+static double loss_of_text(const char *more) {
+  (void)plim_test_program(
+      "train --model gpt --layers 1 --width 16 --heads 2 --context 16 --batch 4 --accumulate 2 --data text:%s "
+      "--model-costs --iterations 300 --threads 1 --total-steps 4 --json --no-progress %s",
+      text_file(), more);
+  plim_test_expect(0, "");
+  json_t *object = plim_test_json();
+  const double loss = number(object, "loss");
+  cr_assert_lt(number(object, "test_loss"), 5.7, "even odds among 256 words are 5.55 nats");
+  cr_assert_eq(number(object, "accumulate"), 2);
+  json_decref(object);
+  return loss;
+}
+
+Test(cli_training, the_loss_of_a_text_is_that_of_the_last_step) {
+  const double whole = loss_of_text("--steps 4");
+  (void)loss_of_text("--steps 3 --save three.ckpt");
+  const double last = loss_of_text("--load three.ckpt --steps 4");
+  cr_assert_eq(whole, last, "%.9g, not %.9g", whole, last);
+}

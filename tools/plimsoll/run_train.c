@@ -217,7 +217,7 @@ void run_figures_measured(figures *f, int column, const run *r) {
                run_images_per_second(r));
   if (context > 0) figures_real(f, column, "tokens_per_second", "tokens/s", "%.0f", run_images_per_second(r) * context);
   if (!session_computes(r->s)) return;
-  figures_real(f, column, "loss", "loss", "%.4f", r->loss);
+  figures_real(f, column, "loss", "loss", "%.4f", (double)r->last_loss); /* of the last step */
   figures_note(f, column, " (first step %.4f)", (double)r->first_loss);
   if (!r->tested) return;
   figures_real(f, column, "test_accuracy_percent", "test accuracy", "%.2f %%",
