@@ -171,6 +171,10 @@ set_tests_properties(example_one_step PROPERTIES TIMEOUT 300
   PASS_REGULAR_EXPRESSION "peak 24576 bytes, as planned.*weights are identical")
 add_test(NAME example_mlp COMMAND example-mlp)
 set_tests_properties(example_mlp PROPERTIES TIMEOUT 300 PASS_REGULAR_EXPRESSION "step 30: loss [0-9.]+\n.*MiB used")
+add_test(NAME example_own_data COMMAND example-own_data)
+set_tests_properties(example_own_data PROPERTIES TIMEOUT 300 PASS_REGULAR_EXPRESSION "of 1000 test images are told apart")
+add_test(NAME example_own_program COMMAND example-own_program)
+set_tests_properties(example_own_program PROPERTIES TIMEOUT 300 PASS_REGULAR_EXPRESSION "losses are identical")
 add_test(NAME example_own_kernels COMMAND example-own_kernels)
 set_tests_properties(example_own_kernels PROPERTIES TIMEOUT 300 PASS_REGULAR_EXPRESSION "results are identical")
 
