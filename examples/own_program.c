@@ -91,11 +91,11 @@ static float before(const plim_graph *g) {
   static float *at[MOST_ARRAYS + 1];
   int64_t bytes = 0;
   for (int32_t v = 0; v < g->n_values; v++) bytes += g->value[v].bytes;
-  if (g->n_values > MOST_ARRAYS || !(at[0] = malloc((size_t)bytes))) exit(1);
+  if (bytes < 1 || g->n_values > MOST_ARRAYS || !(at[0] = malloc((size_t)bytes))) exit(1);
   for (int32_t v = 0; v < g->n_values; v++) at[v + 1] = at[v] + g->value[v].bytes / 4, start(&g->value[v], at[v]);
   for (int i = 0; i < STEPS * g->n_ops; i++) {
     const plim_op *o = &g->op[i % g->n_ops];
-    void *in[3] = {at[o->in[0]], at[o->in[1]], o->n_in > 2 ? at[o->in[2]] : NULL};
+    void *in[3] = {at[o->in[0]], at[o->in[1]], at[o->in[o->n_in - 1]]};
     call((int)o->attrs.count, in, at[o->n_out ? o->out[0] : o->upd[0]]);
   }
   const float loss = *at[loss_array];
