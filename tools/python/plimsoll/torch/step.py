@@ -30,6 +30,7 @@ from .memory import Metered, peak_bytes, resident_bytes, step_figures
 from .plans import StepPlan, largest_batch
 
 ROUNDS = 3
+TIGHT_PERCENT = 5  # overhead from which kernels are compiled apart at once: repeats cost more than that does
 LOOSE = 0.05  # of the budget: what a fused step may leave free without another round
 MOST_ROWS = 12  # of the report
 CLOSE = 0.001  # of the peak: what a plan may be above the measured step
@@ -154,6 +155,7 @@ class _Shaped:
         self.front: Front | None = None
         self.refusal: DoesNotFit | None = None
         self.apart = False  # compile without fusing kernels side by side
+        self.halved = False  # a plan between the smallest budget and the user's was tried
         leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
         self.resident = resident_bytes(step.model.parameters(), step.model.buffers(), leaves)
         self.budget_bytes = step.budget_bytes
@@ -185,6 +187,7 @@ class _Shaped:
             about = f"{torch.__version__} {self.step.costs.path.name} {self.step.device}"
             self.front = Front(self.step.costs.path.parent, graph, about)
         found = self._forecast(graph, in_place, budget_bytes)
+        self.apart |= found.overhead_percent > TIGHT_PERCENT
         row = self.front.fastest(self.budget_bytes)
         known = [old for old in self.front.rows if old.order == found.order and old.measured_bytes > self.budget_bytes]
         tried = any(old.apart == self.apart for old in known)
@@ -202,6 +205,10 @@ class _Shaped:
         try:
             return self._plan(in_place, budget_bytes)
         except DoesNotFit as refusal:
+            between = (refusal.smallest_bytes + self.budget_bytes) // 2
+            if refusal.smallest_bytes < between and not self.halved and self.set_aside:
+                self.halved = True  # what one plan was above need not be what another is
+                return self._plan(in_place, between)
             self.refusal = refusal
             return in_place.plan_smallest(measured=True)[0]
 
@@ -366,10 +373,13 @@ class _Shaped:
             f"after {rounds} plan{'s' if rounds > 1 else ''} a step still took {format_bytes(measured)} ({measured} bytes), "
             f"{over} above the budget"
         )
-        if not self.refusal:
+        if not self.front:
             return Error(sentence)
-        refusal = self.refusal
         least = min([measured, *(row.measured_bytes for row in self.front.rows)])
+        sentence += f"; the smallest peak that was measured is {format_bytes(least)} ({least} bytes)"
+        refusal = self.refusal
+        if not refusal:
+            return DoesNotFit(sentence, least, self.resident, "")
         return DoesNotFit(f"{refusal}; {sentence}", least, refusal.bound_bytes, refusal.op)
 
 
