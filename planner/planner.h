@@ -45,11 +45,12 @@ typedef enum plim_plan_order { PLIM_ORDER_ANY, PLIM_ORDER_FREE, PLIM_ORDER_FIXED
 
 enum { PLIM_COPIES_DEFAULT = 2 };
 
-/* Whether optimizer state is at home in the page space. */
+/* Whether optimizer state, and parameters, are at home in the page space. */
 typedef enum plim_homes {
   PLIM_HOMES_NEVER = -1,
   PLIM_HOMES_WHERE_FASTER, /* and where the plan fits with homes alone */
-  PLIM_HOMES_ALWAYS        /* for a step beside a plan that has it there */
+  PLIM_HOMES_ALWAYS,       /* optimizer state; for a step beside a plan that has homes there, what it has */
+  PLIM_HOMES_PARAMS        /* always, and parameters too */
 } plim_homes;
 
 /* A space to which a plan may page, and the link to it; a second device, equal to the first, with an arena of its own.

@@ -94,6 +94,12 @@ Test(cli_pages, optimizer_state_lives_in_a_file_and_weights_are_those_of_keep_al
   expect_output(run, ".velocity");
 }
 
+Test(cli_pages, parameters_live_in_the_page_space_where_homes_of_states_are_not_enough) {
+  const program_run *run = plim_test_program("verify " MLP "--memory cpu=5MiB,host=64MiB --steps 3");
+  expect_output(run, "weights identical    yes");
+  expect_output(run, "18 copies of ");
+}
+
 /* The values of a checkpoint, without its header and its hash. */
 #define VALUES(file) "tail -c 5357680 " file " | head -c 5357648 | cksum"
 

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "planner/paging/paging.h"
+#include "planner/paging/page_graph.h"
 #include "runtime/exec/exec.h"
 #include "runtime/graph/check.h"
 #include "runtime/graph/trace.h"

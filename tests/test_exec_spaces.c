@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/paging/paging.h"
+#include "planner/paging/command_list.h"
 #include "runtime/exec/exec.h"
 #include "runtime/graph/check.h"
 #include "tests/support/hash_kernels.h"

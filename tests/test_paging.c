@@ -229,6 +229,40 @@ Test(paging, evaluation_has_at_home_in_the_page_space_what_training_has_there) {
   plim_test_context_end(ctx);
 }
 
+/* Bytes of parameters in a space, between steps. */
+static int64_t params_at_home(const rig *r, const plim_plan *plan, int32_t space) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    const plim_plan_buffer *b = &plan->buffer[i];
+    int whole = b->begin == 0 && b->end == plan->n_steps && b->space == space && b->storage >= 0;
+    if (whole && r->graph->storage[b->storage].role == PLIM_ROLE_PARAM) bytes += b->bytes;
+  }
+  return bytes;
+}
+
+Test(paging, parameters_at_home_in_the_page_space_come_in_for_readers_and_leave_after_their_update) {
+  int homed = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    plim_plan *plan = NULL;
+    make_rig(&r, seed);
+    r.paging.homes = PLIM_HOMES_PARAMS;
+    r.options.budget_bytes = INT64_MAX;
+    r.options.paging = &r.paging;
+    plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
+    cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
+    if (plan) { /* it is checked: each reader has the version that it must see, and the last one ends at home */
+      cr_assert_eq(plim_plan_check(r.ctx, r.graph, plan), PLIM_OK, "%s", plim_context_error(r.ctx));
+      homed += params_at_home(&r, plan, 1) > 0;
+      cr_assert_eq(count(plan, PLIM_STEP_RUN), r.graph->n_ops);
+      cr_assert_gt(count(plan, PLIM_STEP_COPY), 0);
+    }
+    plim_plan_free(plan);
+    free_rig(&r);
+  }
+  cr_assert_gt(homed, SEEDS / 2, "%d of %d", homed, (int)SEEDS);
+}
+
 Test(paging, a_page_space_without_bytes_pages_nothing) {
   rig r = {0};
   plim_plan *plan = NULL;

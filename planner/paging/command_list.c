@@ -1,5 +1,5 @@
 /* Lifetimes, the order of copies, addresses. */
-#include "planner/paging/paging.h"
+#include "planner/paging/command_list.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/paging/paging.h"
+#include "planner/paging/command_list.h"
 
 typedef struct keyed {
   int64_t key;

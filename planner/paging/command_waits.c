@@ -2,7 +2,7 @@
  * all that touched what it writes, and for all that touched the bytes that its buffers begin to use; less what follows
  * already from the order of its queue and from other waits. */
 #include <string.h>
-#include "planner/paging/paging.h"
+#include "planner/paging/command_list.h"
 
 typedef struct waits {
   const plim_command_list *l;

@@ -1,5 +1,5 @@
 /* The graph with paging: a copy of the program with the ops of paging between its own. */
-#include "planner/paging/paging.h"
+#include "planner/paging/page_graph.h"
 
 #include <stdio.h>
 #include <string.h>

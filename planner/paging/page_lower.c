@@ -1,5 +1,7 @@
 /* Lowering: from a plan of the graph with paging to a list of commands, to orders in which its copies are spread, and
  * to the fastest plan of them. */
+#include "planner/paging/command_list.h"
+#include "planner/paging/page_graph.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 

@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "planner/paging/home_plan.h"
+#include "planner/paging/page_graph.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
+#include "planner/paging/queue_search.h"
 #include "planner/plan_base.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check.h"
@@ -328,31 +331,41 @@ static int homes_pay(const plim_plan *keep_all, const plim_plan *best, int64_t b
   return loss_ns * (share < 1 ? share : 1) > copies_ns;
 }
 
-/* With state at home in the page space: where nothing else fits, or where it may pay. */
+/* With state, and with `params` parameters, at home in the page space: where nothing else fits, or where it may pay. */
 static plim_status make_homed(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                              const plim_plan_options *options, const plim_plan *keep_all, plim_plan **best) {
+                              const plim_plan_options *options, const plim_plan *keep_all, int params,
+                              plim_plan **best) {
   const plim_paging *o = options->paging;
   plim_plan *plan = NULL;
-  int64_t bytes = plim_home_bytes(o, graph), known = INT64_MAX;
-  if (o->homes < 0 || !o->space || o->device || bytes == 0) return PLIM_OK;
-  double charge = o->homes > 0 ? 0 : o->charge;
+  int64_t bytes = plim_home_bytes(o, graph, params), known = INT64_MAX;
+  if (bytes == 0 || (params && bytes == plim_home_bytes(o, graph, 0))) return PLIM_OK;
+  double charge = o->homes >= PLIM_HOMES_ALWAYS ? 0 : o->charge;
   double copies_ns = charge * ((double)bytes / o->bytes_per_ns[0] + (double)bytes / o->bytes_per_ns[1]);
   if (*best && !homes_pay(keep_all, *best, options->budget_bytes, bytes, copies_ns)) return PLIM_OK;
   if (*best) known = plim_paging_cost_ns(o, *best);
-  plim_status status = plim_home_make(ctx, graph, profile, options, keep_all->keep_all_ns, known,
-                                      o->homes > 0 ? make_unpaged : make_paged, &plan);
+  plim_status status = plim_home_make(ctx, graph, profile, options, keep_all->keep_all_ns, known, params,
+                                      o->homes >= PLIM_HOMES_ALWAYS ? make_unpaged : make_paged, &plan);
   if (status == PLIM_OK) plim_paging_keep_better(o, best, plan);
   return is_failure(ctx, status) ? status : PLIM_OK;
+}
+
+static plim_status try_homes(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, const plim_plan *keep_all, plim_plan **best) {
+  const plim_paging *o = options->paging;
+  if (o->homes == PLIM_HOMES_NEVER || !o->space || o->device) return PLIM_OK;
+  if (o->homes != PLIM_HOMES_PARAMS) PLIM_TRY(make_homed(ctx, graph, profile, options, keep_all, 0, best));
+  return o->homes == PLIM_HOMES_ALWAYS ? PLIM_OK : make_homed(ctx, graph, profile, options, keep_all, 1, best);
 }
 
 static plim_status make_best(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, const plim_plan *keep_all, plim_plan **best) {
   char sentence[PLIM_ERROR_BYTES];
   plim_status status = PLIM_ENOFIT;
-  if (options->paging->homes <= 0) status = make_from(ctx, graph, profile, options, keep_all, INT64_MAX, best);
+  if (options->paging->homes < PLIM_HOMES_ALWAYS)
+    status = make_from(ctx, graph, profile, options, keep_all, INT64_MAX, best);
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
-  PLIM_TRY(make_homed(ctx, graph, profile, options, keep_all, best));
+  PLIM_TRY(try_homes(ctx, graph, profile, options, keep_all, best));
   return *best ? PLIM_OK : plim_fail(ctx, PLIM_ENOFIT, "%s", sentence);
 }
 

@@ -1,5 +1,6 @@
 /* Runs of a plan of one arena, and who reads and writes what in them. */
 #include "planner/paging/paging.h"
+#include "planner/paging/queue_search.h"
 
 static void count_accesses(const plim_op *op, int32_t *count) {
   for (int32_t i = 0; i < op->n_reads; i++) count[op->reads[i]]++;

@@ -7,6 +7,7 @@
 
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
+#include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check.h"
 

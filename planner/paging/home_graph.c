@@ -1,0 +1,305 @@
+/* The graph without storages that are at home in the page space.
+ *
+ * A state that its update alone touches leaves the graph, and the update has a workspace of its bytes. A parameter is
+ * read as well. In its place stands a mark, which its readers read and its update updates, so that they keep their
+ * order. An op "home in" reads the mark and writes the parameter's bytes for the readers; as any pure op it may run
+ * again, where the bytes were dropped. The update reads these bytes too. */
+#include <stdio.h>
+#include <string.h>
+
+#include "planner/paging/home_plan.h"
+#include "planner/paging/paging.h"
+
+enum { NAME_BYTES = 32, MORE_INPUTS = PLIM_OP_MAX_UPD };
+
+/* ---- what is at home there ---- */
+
+/* Then the graph without its states still has it as an update. */
+static int updates_param(const plim_graph *g, const plim_op *op) {
+  for (int32_t i = 0; i < op->n_updates; i++) {
+    if (g->storage[op->updates[i]].role == PLIM_ROLE_PARAM) return 1;
+  }
+  return 0;
+}
+
+static const char *storage_name(const plim_graph *g, int32_t s) {
+  for (int32_t v = 0; v < g->n_values; v++) {
+    if (g->value[v].storage == s) return g->value[v].name;
+  }
+  return "";
+}
+
+/* Has the plan beside which this one is made the storage of that name at home in the page space? */
+static int is_homed_beside(const plim_paging *o, const char *name, plim_role role) {
+  const int32_t v = plim_graph_find_value(o->beside_graph, name), s = v < 0 ? -1 : o->beside_graph->value[v].storage;
+  if (s < 0 || o->beside_graph->storage[s].role != role) return 0;
+  for (int32_t i = 0; i < o->beside->n_buffers && o->beside->buffer[i].begin == 0; i++) {
+    const plim_plan_buffer *b = &o->beside->buffer[i];
+    if (b->storage == s && b->space == 1 && b->end == o->beside->n_steps) return 1;
+  }
+  return 0;
+}
+
+static int is_read_by(const plim_op *op, int32_t s) {
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    if (op->reads[i] == s) return 1;
+  }
+  return 0;
+}
+
+/* Parameters whose bytes are a small part of all stay in the arena: a copy has a latency. */
+static plim_home home_of(const plim_paging *o, const plim_graph *g, int32_t s, int64_t least_param_bytes) {
+  int32_t updaters = g->updater_first[s + 1] - g->updater_first[s];
+  int readers = g->reader_first[s + 1] > g->reader_first[s];
+  plim_role role = g->storage[s].role;
+  plim_home home = role == PLIM_ROLE_PARAM ? PLIM_HOME_PARAM : PLIM_HOME_STATE;
+  if ((role != PLIM_ROLE_STATE && role != PLIM_ROLE_PARAM) || g->storage[s].bytes == 0) return PLIM_HOME_ARENA;
+  if ((role == PLIM_ROLE_STATE && readers) || updaters > 1) return PLIM_HOME_ARENA;
+  if (o->beside) {
+    return updaters == 0 && is_homed_beside(o, storage_name(g, s), role) ? home : PLIM_HOME_ARENA;
+  }
+  if (role == PLIM_ROLE_PARAM && g->storage[s].bytes < least_param_bytes) return PLIM_HOME_ARENA;
+  if (updaters == 0) return home;
+  const plim_op *op = &g->op[g->updater[g->updater_first[s]]];
+  int updates = op->phase == PLIM_PHASE_UPDATE && updates_param(g, op);
+  return updates && !is_read_by(op, s) ? home : PLIM_HOME_ARENA;
+}
+
+/* INT64_MAX: no parameter is at home in the page space. */
+static int64_t least_param_bytes(const plim_graph *g, int params) {
+  enum { SMALL_PART = 256 };
+  int64_t bytes = 0;
+  for (int32_t s = 0; s < g->n_storages; s++) {
+    if (g->storage[s].role == PLIM_ROLE_PARAM) bytes += g->storage[s].bytes;
+  }
+  return params ? bytes / SMALL_PART : INT64_MAX;
+}
+
+int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *g, int params) {
+  int64_t bytes = 0, least = least_param_bytes(g, params);
+  for (int32_t s = 0; s < g->n_storages; s++) {
+    if (home_of(paging, g, s, least)) bytes += plim_align_up(g->storage[s].bytes, PLIM_ALIGN);
+  }
+  return bytes;
+}
+
+int64_t plim_home_away_bytes(const plim_home_graph *h, int32_t op) {
+  const plim_op *of = &h->whole->op[op];
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < of->n_updates; i++) {
+    if (h->home[of->updates[i]] != PLIM_HOME_STATE) continue;
+    bytes += plim_align_up(h->whole->storage[of->updates[i]].bytes, PLIM_ALIGN);
+  }
+  return bytes;
+}
+
+/* ---- the graph ---- */
+
+typedef struct reducer {
+  plim_home_graph *h;
+  const plim_paging *o;
+  const plim_profile *profile;
+  plim_graph_builder *builder;
+  int32_t *value; /* [n_values] in the graph without; -1: not there */
+  int32_t *mark;  /* [n_storages] value, of parameters at home elsewhere */
+  int32_t *whole; /* [n_storages] value over all bytes, of the same */
+  uint8_t *here;  /* [n_storages] 1: its op "home in" is in the graph */
+  int32_t *pool;  /* inputs of the op in hand */
+  int32_t *first; /* [most ops + 1] of the profile */
+  plim_variant *variant;
+  int64_t n_variants;
+} reducer;
+
+static plim_shape bytes_shape(int64_t bytes) {
+  return plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
+}
+
+static plim_status add_storage(reducer *r, int32_t s, int32_t *id) {
+  plim_home_graph *h = r->h;
+  const plim_storage *storage = &h->whole->storage[s];
+  const plim_shape one = bytes_shape(1), all = bytes_shape(storage->bytes);
+  char name[NAME_BYTES];
+  *id = -1;
+  if (h->home[s] == PLIM_HOME_STATE) return PLIM_OK;
+  if (h->home[s] == PLIM_HOME_ARENA) {
+    PLIM_TRY(plim_graph_add_storage(r->builder, storage->role, storage->bytes, id));
+    h->storage[*id] = s;
+    return PLIM_OK;
+  }
+  (void)snprintf(name, sizeof name, "home:%d", (int)s);
+  PLIM_TRY(plim_graph_add_storage(r->builder, storage->role, 1, id));
+  h->storage[*id] = -1;
+  PLIM_TRY(plim_graph_add_value(r->builder, name, *id, 0, &one, &r->mark[s]));
+  (void)snprintf(name, sizeof name, "home:%d:whole", (int)s);
+  PLIM_TRY(plim_graph_add_storage(r->builder, PLIM_ROLE_ACTIVATION, storage->bytes, id));
+  h->storage[*id] = s;
+  return plim_graph_add_value(r->builder, name, *id, 0, &all, &r->whole[s]);
+}
+
+static plim_status add_values(reducer *r) {
+  const plim_graph *g = r->h->whole;
+  for (int32_t s = 0; s < g->n_storages; s++) {
+    int32_t id;
+    PLIM_TRY(add_storage(r, s, &id));
+    for (int32_t v = 0; v < g->n_values; v++) {
+      const plim_value *value = &g->value[v];
+      if (value->storage != s) continue;
+      r->value[v] = -1;
+      if (id < 0) continue;
+      PLIM_TRY(plim_graph_add_value(r->builder, value->name, id, value->offset, &value->shape, &r->value[v]));
+    }
+  }
+  return PLIM_OK;
+}
+
+/* `op` -1: of "home in", which takes from the runs what its copy takes. */
+static void add_variants(reducer *r, int32_t id, int32_t op, int32_t storage) {
+  r->first[id] = (int32_t)r->n_variants;
+  if (op < 0) {
+    plim_variant *row = &r->variant[r->n_variants++];
+    int64_t ns = plim_paging_link_ns(r->o, 1, r->h->whole->storage[storage].bytes);
+    *row = (plim_variant){.time_ns = (int64_t)(r->o->charge * (double)ns)};
+    memcpy(row->name, "home", sizeof "home");
+    memcpy(row->label, "home", sizeof "home");
+  }
+  int64_t away = op < 0 ? 0 : plim_home_away_bytes(r->h, op);
+  for (int32_t j = op < 0 ? 0 : r->profile->first[op]; op >= 0 && j < r->profile->first[op + 1]; j++) {
+    plim_variant *row = &r->variant[r->n_variants++];
+    *row = r->profile->variant[j];
+    if (away > 0) row->workspace_bytes = away + plim_align_up(row->workspace_bytes, PLIM_ALIGN);
+  }
+  r->first[id + 1] = (int32_t)r->n_variants;
+  r->h->op[id] = op;
+  r->h->fetched[id] = op < 0 ? storage : -1;
+}
+
+static plim_status add_home_in(reducer *r, int32_t n, const int32_t *storage) {
+  for (int32_t i = 0; i < n; i++) {
+    int32_t s = storage[i], id;
+    char name[NAME_BYTES];
+    if (r->h->home[s] != PLIM_HOME_PARAM || r->here[s]) continue;
+    (void)snprintf(name, sizeof name, "home in:%d", (int)s);
+    const plim_op_spec spec = {.name = name,
+                               .kind = PLIM_OP_CUSTOM,
+                               .cls = PLIM_OP_PURE,
+                               .n_in = 1,
+                               .n_out = 1,
+                               .in = {r->mark[s]},
+                               .out = {r->whole[s]},
+                               .time_ns = -1};
+    PLIM_TRY(plim_graph_add_op(r->builder, &spec, &id));
+    add_variants(r, id, -1, s);
+    r->here[s] = 1;
+  }
+  return PLIM_OK;
+}
+
+/* Marks that an op reads, and the bytes of parameters that it updates, after its own inputs. */
+static void add_inputs(const reducer *r, const plim_op *op, plim_op_spec *spec) {
+  const plim_home_graph *h = r->h;
+  for (int32_t i = 0; i < op->n_in; i++) r->pool[spec->n_in++] = r->value[op->in[i]];
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    if (h->home[op->reads[i]] == PLIM_HOME_PARAM) r->pool[spec->n_in++] = r->mark[op->reads[i]];
+  }
+  for (int32_t i = 0; i < op->n_updates; i++) {
+    if (h->home[op->updates[i]] == PLIM_HOME_PARAM) r->pool[spec->n_in++] = r->whole[op->updates[i]];
+  }
+}
+
+static plim_status add_op(reducer *r, int32_t o) {
+  const plim_graph *g = r->h->whole;
+  const plim_op *op = &g->op[o];
+  const plim_attrs none = {0};
+  int32_t id;
+  plim_op_spec spec = {.name = op->name,
+                       .cls = op->cls,
+                       .phase = op->phase,
+                       .n_out = op->n_out,
+                       .n_pairs = op->n_pairs,
+                       .many_in = r->pool,
+                       .time_ns = op->time_ns};
+  PLIM_TRY(add_home_in(r, op->n_reads, op->reads));
+  PLIM_TRY(add_home_in(r, op->n_updates, op->updates));
+  add_inputs(r, op, &spec);
+  for (int32_t i = 0; i < op->n_out; i++) spec.out[i] = r->value[op->out[i]];
+  for (int32_t i = 0; i < op->n_pairs; i++) spec.pair[i] = op->pair[i];
+  for (int32_t i = 0; i < op->n_upd; i++) {
+    int32_t s = g->value[op->upd[i]].storage;
+    if (r->h->home[s] == PLIM_HOME_STATE) continue;
+    spec.upd[spec.n_upd++] = r->h->home[s] == PLIM_HOME_PARAM ? r->mark[s] : r->value[op->upd[i]];
+  }
+  int changes = spec.n_in > op->n_in || spec.n_upd < op->n_upd;
+  spec.kind = changes ? PLIM_OP_CUSTOM : op->kind;
+  spec.attrs = changes ? none : op->attrs;
+  PLIM_TRY(plim_graph_add_op(r->builder, &spec, &id));
+  add_variants(r, id, o, -1);
+  return PLIM_OK;
+}
+
+static plim_status build(reducer *r) {
+  plim_home_graph *h = r->h;
+  const plim_graph *g = h->whole;
+  PLIM_TRY(plim_graph_begin(h->ctx, g->name, g->batch, &r->builder));
+  PLIM_TRY(add_values(r));
+  for (int32_t o = 0; o < g->n_ops; o++) PLIM_TRY(add_op(r, o));
+  plim_graph_builder *builder = r->builder;
+  r->builder = NULL; /* freed by the next call in any case */
+  PLIM_TRY(plim_graph_end(builder, &h->graph));
+  return plim_profile_make(h->graph, &r->profile->machine, r->profile->measured, r->first, r->variant, &h->profile);
+}
+
+static int64_t most_ops(const plim_graph *g) {
+  return (int64_t)g->n_ops + g->n_storages;
+}
+
+plim_status plim_home_graph_make(plim_context *ctx, const plim_paging *paging, const plim_graph *g,
+                                 const plim_profile *profile, int params, plim_home_graph **out) {
+  reducer r = {.o = paging, .profile = profile};
+  int64_t inputs = 1, ops = most_ops(g), variants = profile->first[g->n_ops] + (int64_t)g->n_storages;
+  int64_t least = least_param_bytes(g, params);
+  plim_home_graph *h = NULL;
+  plim_status status;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *h, &h));
+  *h = (plim_home_graph){.ctx = ctx, .whole = g};
+  r.h = h;
+  for (int32_t i = 0; i < g->n_ops; i++) inputs = g->op[i].n_in > inputs ? g->op[i].n_in : inputs;
+  inputs = 2 * inputs + MORE_INPUTS;
+  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *h->home, &h->home));
+  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)g->n_storages, sizeof *h->storage, &h->storage));
+  PLIM_CHECK(plim_allocate(ctx, ops, sizeof *h->op, &h->op));
+  PLIM_CHECK(plim_allocate(ctx, ops, sizeof *h->fetched, &h->fetched));
+  PLIM_CHECK(plim_allocate(ctx, g->n_values, sizeof *r.value, &r.value));
+  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *r.mark, &r.mark));
+  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *r.whole, &r.whole));
+  PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *r.here, &r.here));
+  PLIM_CHECK(plim_allocate(ctx, inputs, sizeof *r.pool, &r.pool));
+  PLIM_CHECK(plim_allocate(ctx, ops + 1, sizeof *r.first, &r.first));
+  PLIM_CHECK(plim_allocate(ctx, variants, sizeof *r.variant, &r.variant));
+  for (int32_t s = 0; s < g->n_storages; s++) h->home[s] = home_of(paging, g, s, least);
+  PLIM_CHECK(build(&r));
+  *out = h;
+  h = NULL;
+done:
+  plim_graph_builder_free(r.builder);
+  plim_release(ctx, r.value, g->n_values, sizeof *r.value);
+  plim_release(ctx, r.mark, g->n_storages, sizeof *r.mark);
+  plim_release(ctx, r.whole, g->n_storages, sizeof *r.whole);
+  plim_release(ctx, r.here, g->n_storages, sizeof *r.here);
+  plim_release(ctx, r.pool, inputs, sizeof *r.pool);
+  plim_release(ctx, r.first, ops + 1, sizeof *r.first);
+  plim_release(ctx, r.variant, variants, sizeof *r.variant);
+  plim_home_graph_free(h);
+  return status;
+}
+
+void plim_home_graph_free(plim_home_graph *h) {
+  if (!h) return;
+  int64_t ops = most_ops(h->whole);
+  plim_profile_free(h->profile);
+  plim_graph_free(h->graph);
+  plim_release(h->ctx, h->home, h->whole->n_storages, sizeof *h->home);
+  plim_release(h->ctx, h->storage, 2 * (int64_t)h->whole->n_storages, sizeof *h->storage);
+  plim_release(h->ctx, h->op, ops, sizeof *h->op);
+  plim_release(h->ctx, h->fetched, ops, sizeof *h->fetched);
+  plim_release(h->ctx, h, 1, sizeof *h);
+}

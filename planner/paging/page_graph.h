@@ -1,0 +1,92 @@
+/* Paging as a part of the program: what pages, the graph that has it, and the plan with copies that it becomes. */
+#ifndef PLIM_PLANNER_PAGING_PAGE_GRAPH_H
+#define PLIM_PLANNER_PAGING_PAGE_GRAPH_H
+
+#include "planner/planner.h"
+
+/* ==== graph ==== */
+
+/* A graph in which paging is a part of the program: storages that page have an op "page out" and an op "page in".
+ *
+ * A storage s that pages is split in two. Its early readers read s. An op out:s after the last of them reads s and
+ * writes a mark without bytes. An op in:s before the first late reader reads the mark and writes s', which late readers
+ * read. A storage may be split at several readers: it is paged out once, and paged in for each part.
+ * Nothing keeps s while it is paged out, and a planner for one arena decides when to page in, or to recompute s
+ * and page in again. What it plans is a plan with copies (plim_page_lower). */
+
+/* A storage that pages, and the part of its readers that read what is paged in. */
+typedef struct plim_page_choice {
+  int32_t storage;       /* written by an op; not persistent, no output; bytes > 0 */
+  int32_t late;          /* a reader: the part begins with it, and ends before the storage's next choice */
+  int64_t out_ns, in_ns; /* of its copies */
+} plim_page_choice;
+
+typedef struct plim_page_graph {
+  plim_context *ctx;
+  const plim_graph *graph; /* without paging */
+  plim_graph *paged;       /* with it: tensors have the ids of `graph`, those of paging follow */
+  plim_profile *profile;   /* of `paged` */
+  int32_t n;
+  plim_page_choice *choice; /* [n] */
+  int32_t *first;           /* [n] first choice of the same storage: the one that pages out */
+  int32_t *op;              /* [paged->n_ops] op of `graph`, -1: of paging */
+  int32_t *copies;          /* [paged->n_ops] out: its choice; in: n + its choice; -1: an op of `graph` */
+  int32_t *storage;         /* [paged->n_storages] storage of `graph`; -1: a mark */
+} plim_page_graph;
+
+/*   choice     [n] in   copied; sorted by storage, then late
+ *   charge_ns  [2n] in  time of the ops out (first n) and in of each choice: what a copy costs the runs beside it
+ * PLIM_EUSAGE: a choice that is not allowed. O(graph). */
+PLIM_MUST_USE plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                               int32_t n, const plim_page_choice *choice, const int64_t *charge_ns,
+                                               plim_page_graph **out);
+void plim_page_graph_free(plim_page_graph *paged); /* NULL is legal */
+
+/* ==== candidates ==== */
+
+/* Pauses of storages in keep-all's plan, and which of them page. */
+typedef struct plim_page_candidates plim_page_candidates;
+
+/* They borrow graph, paging and keep_all. O(graph x pauses of a storage). */
+PLIM_MUST_USE plim_status plim_page_candidates_make(plim_context *ctx, const plim_graph *graph,
+                                                    const plim_paging *paging, const plim_plan *keep_all,
+                                                    plim_page_candidates **out);
+void plim_page_candidates_free(plim_page_candidates *candidates); /* NULL is legal */
+int32_t plim_page_candidates_count(const plim_page_candidates *candidates);
+
+/* Page more, until no step has more than `target` live bytes. *taken out: by how many pauses more. Returns 0 where
+ * nothing is left that relieves any step, or the time is over. */
+int plim_page_candidates_cover(plim_page_candidates *candidates, int64_t target, int32_t *taken);
+
+/* Those that page, for plim_page_graph_make. Valid until the next call. */
+int32_t plim_page_candidates_taken(const plim_page_candidates *candidates, const plim_page_choice **choice,
+                                   const int64_t **charge_ns);
+
+/* ==== lean profile ==== */
+
+/* The profile without variants whose workspace takes more than that share of the bytes which the budget leaves beside
+ * an op's operands. Each op keeps the variants with the least. O(profile). */
+PLIM_MUST_USE plim_status plim_lean_profile_make(plim_context *ctx, const plim_graph *graph,
+                                                 const plim_profile *profile, int64_t budget_bytes, double share,
+                                                 plim_profile **out);
+
+/* ==== lower ==== */
+
+/* From a plan of a graph with paging to a plan with copies of the graph itself. */
+
+typedef struct plim_page_lower_options {
+  const plim_paging *paging; /* with a space */
+  int64_t budget_bytes;      /* of the arena */
+  int64_t keep_all_ns;       /* of the plan; its bound is the same */
+  int32_t effort;            /* of packing */
+} plim_page_lower_options;
+
+/* Ops of paging become copies: those out are on queue 1, those in on queue 2. Copies out end later and copies in begin
+ * earlier than in the schedule, as far as time asks for and bytes allow. All buffers are packed again, and each command
+ * waits for what it must. Of several such plans the one of least cost is taken.
+ *   plan  in  of paged->paged, with addresses
+ * PLIM_ENOFIT: none fits. O(buffers^2) and packing. Deterministic. */
+PLIM_MUST_USE plim_status plim_page_lower(const plim_page_graph *paged, const plim_plan *plan,
+                                          const plim_page_lower_options *options, plim_plan **out);
+
+#endif

@@ -1,0 +1,67 @@
+/* Devices and copies for the runs of a plan of one arena. */
+#ifndef PLIM_PLANNER_PAGING_QUEUE_SEARCH_H
+#define PLIM_PLANNER_PAGING_QUEUE_SEARCH_H
+
+#include "planner/paging/command_list.h"
+#include "runtime/base/random.h"
+
+/* ==== runs on queues ==== */
+
+/* Runs with a device each, in an order, and the command list that they need: copies bring operands to where they are
+ * read, and page out what does not fit. */
+
+/* Spaces, those that compute, and what a copy takes. Space 0 is the arena. */
+typedef struct plim_queue_spaces {
+  int32_t n;
+  int32_t computes[PLIM_PAGE_SPACES + 1];
+  int64_t budget_bytes[PLIM_PAGE_SPACES + 1];
+  int32_t run_queue[PLIM_PAGE_SPACES + 1]; /* of those that compute */
+  int32_t copy_queue[PLIM_PAGE_SPACES + 1][PLIM_PAGE_SPACES + 1];
+  int64_t latency_ns[PLIM_PAGE_SPACES + 1][PLIM_PAGE_SPACES + 1];
+  double bytes_per_ns[PLIM_PAGE_SPACES + 1][PLIM_PAGE_SPACES + 1]; /* 0: no link */
+} plim_queue_spaces;
+
+/* Runs of a plan of one arena, and who reads and writes what in them. */
+typedef struct plim_queue_runs {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_plan *plan; /* borrowed */
+  int32_t n;             /* runs */
+  int64_t *begin_ns;     /* [n + 1] one after another */
+  int64_t n_accesses;
+  int32_t *first; /* [n_storages + 1] into access */
+  struct plim_run_access {
+    int32_t run;
+    int32_t reads, writes; /* both: an update */
+  } * access;              /* by storage, then run */
+} plim_queue_runs;
+
+/* The plan has one queue. O(plan). */
+PLIM_MUST_USE plim_status plim_queue_runs_make(const plim_graph *graph, const plim_plan *plan, plim_queue_runs *out);
+void plim_queue_runs_free(plim_queue_runs *runs);
+
+int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t bytes);
+
+/* The command list of the runs; memory as a cache: where a space has no room for what a run needs, the buffer that is
+ * read again last for its copies leaves it.
+ *   space   [n]  in      where each run is; a run that updates is in space 0, where persistent storages are at home
+ *   noise        in      > 0: victims are chosen at random to that degree, drawn from `random`
+ *   list    [1]  out     empty before
+ *   fits    [1]  out     0: no room was found; the list is then incomplete
+ * Uses are in the order of their commands. Packing may still ask for more than the budgets. O(runs x live buffers). */
+PLIM_MUST_USE plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spaces *spaces,
+                                            const int32_t *space, double noise, plim_random *random,
+                                            plim_command_list *list, int32_t *fits);
+
+/* ==== search ==== */
+
+/* The fastest checked plan found whose runs are those of `base`, a plan of one arena of whatever size, with its
+ * recomputes and variants.
+ *   options  in      budget_bytes, seed, iterations and paging are read
+ *   best     in out  replaced (and freed) where a faster one is found; NULL: none yet
+ * A plan that is not found is no failure. Deterministic without a deadline of the context. */
+PLIM_MUST_USE plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                            const plim_plan_options *options, const plim_plan *base,
+                                            int64_t keep_all_ns, plim_plan **best);
+
+#endif
