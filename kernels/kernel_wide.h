@@ -4,13 +4,14 @@
 #ifndef PLIM_KERNELS_KERNEL_WIDE_H
 #define PLIM_KERNELS_KERNEL_WIDE_H
 
-#ifdef __CUDACC__
 K_FN int k_is_wide(const void *p) {
   return ((uintptr_t)p & 15) == 0;
 }
 K_FN int k_is_wide_u8(const uint8_t *p) {
   return ((uintptr_t)p & 7) == 0;
 }
+
+#ifdef __CUDACC__
 K_FN void k_read_wide_u8(const uint8_t *p, uint8_t *v) {
   const uint2 all = *(const uint2 *)p;
   K_UNROLL for (int j = 0; j < 4; j++) {
@@ -42,25 +43,18 @@ K_FN void k_write_wide_f32(float *p, const float *v) {
   }
 }
 #else
-K_FN int k_is_wide(const void *p) {
-  (void)p;
-  return 0;
-}
-K_FN int k_is_wide_u8(const uint8_t *p) {
-  (void)p;
-  return 0;
-}
+/* Without a GPU element by element, so that the choice below is tested there too. */
 K_FN void k_read_wide_u8(const uint8_t *p, uint8_t *v) {
-  (void)p, (void)v;
+  for (int j = 0; j < K_VECTOR; j++) v[j] = p[j];
 }
 K_FN void k_write_wide_u8(uint8_t *p, const uint8_t *v) {
-  (void)p, (void)v;
+  for (int j = 0; j < K_VECTOR; j++) p[j] = v[j];
 }
 K_FN void k_read_wide_f32(const float *p, float *v) {
-  (void)p, (void)v;
+  for (int j = 0; j < K_VECTOR; j++) v[j] = p[j];
 }
 K_FN void k_write_wide_f32(float *p, const float *v) {
-  (void)p, (void)v;
+  for (int j = 0; j < K_VECTOR; j++) p[j] = v[j];
 }
 #endif
 
@@ -124,10 +118,10 @@ K_FN void k_write_wide(K_T *p, const K_ACC *v) {
 }
 #else
 K_FN void k_read_wide(const K_T *p, K_ACC *v) {
-  (void)p, (void)v;
+  for (int j = 0; j < K_VECTOR; j++) v[j] = k_load(p, j);
 }
 K_FN void k_write_wide(K_T *p, const K_ACC *v) {
-  (void)p, (void)v;
+  for (int j = 0; j < K_VECTOR; j++) k_store(p, j, v[j]);
 }
 #endif
 
