@@ -86,9 +86,9 @@ static plim_space_weights weights_of(const searching *k, double copies) {
 }
 
 static plim_space_weights draw_weights(searching *k) {
-  static const double copies[] = {0.02, 0.2, 0.5, 1}, powers[] = {0, 0.5, 1}, taste[] = {1, 1, 1, 0.5, 2, 0.1, 10};
+  static const double copies[] = {0.02, 0.2, 0.5, 1}, powers[] = {0, 0.5, 1}, price[] = {1, 1, 1, 0.5, 2, 0.1, 10};
   plim_space_weights w = weights_of(k, copies[plim_random_below(&k->random, 4)]);
-  w.copy_joule *= taste[plim_random_below(&k->random, 7)];
+  w.copy_joule *= price[plim_random_below(&k->random, 7)]; /* so that some rounds would rather page, some recompute */
   w.by_bytes = powers[1 + plim_random_below(&k->random, 2)];
   w.by_time = powers[plim_random_below(&k->random, 3)];
   w.noise = plim_random_percent(&k->random, 50) ? 1.5 * plim_random_unit(&k->random) : 0;
