@@ -349,7 +349,10 @@ class _Shaped:
                 continue
             if over > 0 and self.refusal:
                 break
-            self.set_aside += over if over > 0 or self.step.backend == "inductor" else 0
+            if self.step.backend == "inductor":  # from this plan's peak: it need not be that of the budget asked for
+                self.set_aside = self.budget_bytes - plan.peak_bytes + over
+            else:
+                self.set_aside += max(0, over)
         if self.front and self.front.fastest(self.budget_bytes):  # found in an earlier round
             self.set_aside = self.budget_bytes - 1
             measured = self._round()
