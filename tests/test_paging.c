@@ -443,7 +443,10 @@ Test(paging, a_link_is_measured_once_and_again_where_its_file_is_damaged) {
     plim_page_link first, again, third;
     cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, folder, &first), PLIM_OK, "%s", plim_context_error(ctx));
     cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, folder, &again), PLIM_OK);
-    cr_assert_eq(memcmp(&first, &again, sizeof first), 0, "measured a second time");
+    for (int in = 0; in < 2; in++) {
+      cr_assert_eq(first.latency_ns[in], again.latency_ns[in], "measured a second time");
+      cr_assert_eq(memcmp(&first.bytes_per_ns[in], &again.bytes_per_ns[in], sizeof(double)), 0);
+    }
     (void)plim_test_shell("for f in link-*; do echo plimsoll link 1 5 -3 1 1 >$f; done");
     cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, folder, &third), PLIM_OK);
     cr_assert_gt(third.latency_ns[1], 0);
