@@ -12,8 +12,9 @@ extern "C" {
 #endif
 
 enum {
-  K_WIDTH = 16,     /* elements of a vector on the CPU; fixed, so that sums do not depend on the instruction set */
-  K_POSITIONS = 128 /* least number of positions of a partial result, whatever its tile says */
+  K_WIDTH = 16,       /* elements of a vector on the CPU; fixed, so that sums do not depend on the instruction set */
+  K_DEPTH_MOST = 128, /* the largest D of attention: its kernels hold as many elements a head */
+  K_POSITIONS = 128   /* least number of positions of a partial result, whatever its tile says */
 };
 
 /* Every kernel, a line a concept: name_tile(call, tile) computes one tile. Its operands stand above that function, with

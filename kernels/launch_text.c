@@ -1,7 +1,7 @@
 /* Launches of the ops of transformers: tables, norms, activations, attention, the loss over a vocabulary. */
 #include "kernels/launch.h"
 
-enum { EXP_ELEMENTS = 2, PRODUCT_ELEMENTS = 8, DEPTH_MOST = 128 };
+enum { EXP_ELEMENTS = 2, PRODUCT_ELEMENTS = 8 };
 
 static int counts(const plim_op_desc *op, int in_least, int in_most, int out) {
   return op->n_in >= in_least && op->n_in <= in_most && op->n_out == out && op->n_upd == 0;
@@ -135,7 +135,7 @@ static int heads(const plim_shape *qkv, const plim_shape *y, const plim_shape *l
   if (!k_is_valid(y) || y->rank != 3 || y->layout != PLIM_FLAT || !k_is_valid(lse) || lse->rank != 3) return 0;
   const int64_t b = y->dim[0], t = y->dim[1], c = y->dim[2], h = lse->dim[2];
   if (c > INT32_MAX / 4 || t > INT32_MAX / 256 || !is_block(qkv, b, t, 3 * c) || !is_block(lse, b, t, h)) return 0;
-  if (c % h != 0 || c / h > DEPTH_MOST || !fits(t, b * c)) return 0;
+  if (c % h != 0 || c / h > K_DEPTH_MOST || !fits(t, b * c)) return 0;
   launch->call.x = (k_view){b * t, c, 1, 1, c, 1, 1};
   launch->call.y = (k_view){b, c, h, t, c / h, 1, t};
   return 1;

@@ -143,8 +143,8 @@ typedef struct plim_plan_result {
   plim_plan_floor floor; /* without a plan: what is proven, as plim_plan_bound has it, and the conflict */
 } plim_plan_result;
 
-/* plim_plan_make, with all that it found out. On PLIM_ENOFIT the plan is NULL and, without options->paging, the floor is
- * set; no search is made for it. On any other failure *out is untouched. */
+/* plim_plan_make, with all that it found out. On PLIM_ENOFIT the plan is NULL and, without options->paging, the floor
+ * is set; no search is made for it. On any other failure *out is untouched. */
 PLIM_MUST_USE plim_status plim_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                            const plim_plan_options *options, plim_plan_result *out);
 

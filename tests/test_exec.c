@@ -382,6 +382,7 @@ Test(exec, values_can_be_read_and_written_only_where_they_are) {
   cr_assert_eq(plim_exec_write(r.exec, 0, input, bytes, v[input].bytes + 1), PLIM_EUSAGE);
   cr_assert_eq(plim_exec_write(r.exec, 1, input, bytes, v[input].bytes), PLIM_EUSAGE);
   cr_assert_eq(plim_exec_write(r.exec, 0, r.graph->n_values, bytes, 1), PLIM_EUSAGE);
+  cr_assert_eq(plim_exec_set_results(r.exec, 1, NULL, 0), PLIM_EUSAGE, "there is one plan");
   write_sources(&r, 0, 0, 0);
   cr_assert_eq(plim_exec_read(r.exec, 0, input, bytes, v[input].bytes), PLIM_OK);
   cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK);

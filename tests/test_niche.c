@@ -172,8 +172,8 @@ Test(niche, decides_as_exact_search_does) {
   plim_test_context_end(ctx);
 }
 
-/* Boxes that fill an arena of `width` steps and `height` bytes; some are then left out. So they can be packed. Lengths and
- * sizes are small: many orders of decisions lead to equal lows. Returns how many. */
+/* Boxes that fill an arena of `width` steps and `height` bytes; some are then left out. So they can be packed. Lengths
+ * and sizes are small: many orders of decisions lead to equal lows. Returns how many. */
 static int32_t draw_packed(uint64_t seed, int32_t width, int32_t height, plim_box *box) {
   int filled[WIDTH][HEIGHT] = {{0}};
   uint64_t r = seed;

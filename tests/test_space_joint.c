@@ -1,5 +1,5 @@
-/* planner/spaces/space_fluid.c and space_makespan.c: placement, paging and recompute in one program, and the makespan of
- * placement with a bound. */
+/* planner/spaces/space_fluid.c and space_makespan.c: placement, paging and recompute in one program, and the makespan
+ * of placement with a bound. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

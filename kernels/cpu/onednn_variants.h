@@ -46,8 +46,8 @@ typedef struct plim_onednn_walk {
  * whatever this returns. `op` must outlive the walk. */
 dnnl_status_t plim_onednn_walk_begin(plim_onednn_walk *walk, const plim_op_desc *op, int threads);
 
-/* Go to the next variant, whose primitive descriptor is walk->offers.pd: its name, borrowed from the walk, or NULL after
- * the last. The library may take milliseconds to answer. */
+/* Go to the next variant, whose primitive descriptor is walk->offers.pd: its name, borrowed from the walk, or NULL
+ * after the last. The library may take milliseconds to answer. */
 const char *plim_onednn_walk_next(plim_onednn_walk *walk);
 
 void plim_onednn_walk_end(plim_onednn_walk *walk);

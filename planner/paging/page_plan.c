@@ -321,8 +321,8 @@ static plim_status check_paging(const plim_plan_options *options, plim_context *
   return PLIM_OK;
 }
 
-/* May state at home be worth its copies? Its bytes are taken to save what the best plan loses for as many of the missing
- * bytes. */
+/* May state at home be worth its copies? Its bytes are taken to save what the best plan loses for as many of the
+ * missing bytes. */
 static int homes_pay(const plim_plan *keep_all, const plim_plan *best, int64_t budget, int64_t bytes,
                      double copies_ns) {
   double missing = (double)(keep_all->peak_bytes - budget) + 1,

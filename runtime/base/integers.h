@@ -1,5 +1,5 @@
-/* 64-bit integers: sorting, the smaller and the larger of two, capped sums and products, greatest common divisor, Luby's
- * sequence, integers from reals. Pure functions, safe on any thread. */
+/* 64-bit integers: sorting, the smaller and the larger of two, capped sums and products, greatest common divisor,
+ * Luby's sequence, integers from reals. Pure functions, safe on any thread. */
 #ifndef PLIM_RUNTIME_BASE_INTEGERS_H
 #define PLIM_RUNTIME_BASE_INTEGERS_H
 

@@ -1,8 +1,11 @@
-/* Random numbers of the searches: small, fast, equal everywhere. */
+/* Random numbers of searches and of operands that are profiled: small, fast, equal everywhere. */
 #ifndef PLIM_RUNTIME_BASE_RANDOM_H
 #define PLIM_RUNTIME_BASE_RANDOM_H
 
 #include <stdint.h>
+
+/* What a number drawn adds to the state. */
+#define PLIM_RANDOM_STEP UINT64_C(0x9e3779b97f4a7c15)
 
 typedef struct plim_random {
   uint64_t state;
@@ -10,7 +13,7 @@ typedef struct plim_random {
 
 /* Source: splitmix64, Steele, Lea, Flood, OOPSLA 2014. */
 static inline uint64_t plim_random_next(plim_random *random) {
-  uint64_t z = random->state += 0x9e3779b97f4a7c15U;
+  uint64_t z = random->state += PLIM_RANDOM_STEP;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
   return z ^ (z >> 31);

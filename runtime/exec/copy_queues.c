@@ -34,14 +34,15 @@ struct plim_copy_queues {
   _Atomic int32_t sleepers, stop;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  /* guarded by the mutex */
-  int64_t step;          /* number of steps begun */
-  int64_t begin_ns;      /* when the last one did */
-  int32_t closing, busy; /* threads that have not ended the step */
+  /* Written between steps alone; a thread sees them by taking the mutex before it begins the step. */
+  int64_t begin_ns; /* when the last step began */
   plim_bound *bound;
   plim_queue_run *run;
   void *run_user;
-  plim_status failed; /* PLIM_OK: nothing has */
+  /* guarded by the mutex */
+  int64_t step;          /* number of steps begun */
+  int32_t closing, busy; /* threads that have not ended the step */
+  plim_status failed;    /* PLIM_OK: nothing has */
   int32_t failed_command;
   char why[PLIM_ERROR_BYTES];
 };

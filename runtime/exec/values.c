@@ -124,16 +124,19 @@ plim_status plim_exec_set_results(plim_exec *exec, int32_t plan_index, const pli
   if (n < 0 || n > PLIM_EXEC_RESULTS) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "%d results of a step: 0 to %d", (int)n, (int)PLIM_EXEC_RESULTS);
   }
+  if (plan_index < 0 || plan_index >= exec->n) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n);
+  }
+  plim_exec_plan *p = &exec->plan[plan_index];
   for (int32_t i = 0; i < n; i++) {
     PLIM_TRY(check_value(exec, plan_index, result[i].value, result[i].bytes));
-    const plim_exec_plan *p = &exec->plan[plan_index];
     if (role_of(p, result[i].value) == PLIM_ROLE_OUTPUT) continue;
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) is no output of plan %d",
                      p->bound.graph->value[result[i].value].name, plim_role_name(role_of(p, result[i].value)),
                      (int)plan_index);
   }
-  if (n > 0) memcpy(exec->plan[plan_index].result, result, (size_t)n * sizeof *result);
-  if (plan_index >= 0 && plan_index < exec->n) exec->plan[plan_index].n_results = n;
+  if (n > 0) memcpy(p->result, result, (size_t)n * sizeof *result);
+  p->n_results = n;
   return PLIM_OK;
 }
 

@@ -3,8 +3,8 @@
  *
  * Names: layer L makes the value "L"; its further values and ops are "L.<what>". The gradient of parameter p is
  * "p.grad", its cast to bf16 "p.bf16". The gradient that layer L hands to its input is "L.dx"; where several readers of
- * one tensor T hand back a gradient their sum is "T.grad". In a step of several micro-batches "@m" follows what number m
- * makes; what all of them make together has the plain name. */
+ * one tensor T hand back a gradient their sum is "T.grad". In a step of several micro-batches "@m" follows what number
+ * m makes; what all of them make together has the plain name. */
 #ifndef PLIM_RUNTIME_NET_EMIT_H
 #define PLIM_RUNTIME_NET_EMIT_H
 

@@ -47,7 +47,8 @@ static int is_loss(const plim_op *op) {
   return op->kind == PLIM_OP_SOFTMAX_XENT || op->kind == PLIM_OP_LINEAR_XENT;
 }
 
-/* Branches of a micro-batch are added to one stream: the ends of n of them begin so much smaller that their sum keeps its size. */
+/* Branches of a micro-batch are added to one stream: the ends of n of them begin so much smaller that their sum keeps
+ * its size. */
 static double deviation_of_tokens(const plim_graph *graph, int32_t value) {
   int32_t branches = 0;
   if (!ends_branch(graph, value)) return token_deviation;

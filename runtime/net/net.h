@@ -53,7 +53,8 @@ PLIM_MUST_USE plim_status plim_net_begin(plim_context *ctx, const char *name, co
 void plim_net_free(plim_net *net); /* NULL is legal */
 
 /* Layers, each with its output's handle. Names must be unique and are copied. The first failure is kept, and returned
- * when a graph is made. A net belongs to the thread of its context. Shapes, with x [N][C][H][W], N images of a micro-batch, and positive sizes:
+ * when a graph is made. A net belongs to the thread of its context. Shapes, with x [N][C][H][W], N images of a
+ * micro-batch, and positive sizes:
  *   conv2d           [N][filters][(H + 2 pad - kernel) / stride + 1][the same of W]; bias 1: adds one by filter
  *   max_pool, avg_pool  the same with C channels
  *   global_avg_pool  [N][C]

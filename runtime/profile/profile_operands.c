@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/base/random.h"
+
 const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k) {
   if (k < desc->n_in) return &desc->in[k];
   k -= desc->n_in;
@@ -79,10 +81,8 @@ void plim_normals_fill(const float *normal, void *to, int64_t bytes) {
 
 /* 24 bits of a hash of seed and place. */
 static float random_at(uint64_t seed, int64_t i) {
-  uint64_t z = (seed << 40) + (uint64_t)i * 0x9e3779b97f4a7c15U;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return (float)((double)((z ^ (z >> 31)) >> 40) / (double)(1 << 22) - 2);
+  plim_random random = {(seed << 40) + ((uint64_t)i - 1) * PLIM_RANDOM_STEP};
+  return (float)((double)(plim_random_next(&random) >> 40) / (double)(1 << 22) - 2);
 }
 
 /* Numbers that fill the operand: f32, or bf16 where it has them. A strided one reaches from its first element to its

@@ -393,10 +393,10 @@ void plim_checkpoint_info_free(plim_checkpoint_info *info) {
 }
 
 plim_status plim_checkpoint_is(plim_context *ctx, const char *path, int *yes) {
-  char *data = NULL;
-  int64_t bytes = 0;
-  PLIM_TRY(plim_file_read(ctx, path, most_bytes, &data, &bytes));
-  *yes = bytes >= MAGIC_BYTES && memcmp(data, magic, MAGIC_BYTES) == 0;
-  plim_file_release(ctx, data, bytes);
+  char begin[MAGIC_BYTES] = {0};
+  FILE *in = NULL;
+  PLIM_TRY(plim_file_open(ctx, path, &in));
+  *yes = fread(begin, 1, MAGIC_BYTES, in) == MAGIC_BYTES && memcmp(begin, magic, MAGIC_BYTES) == 0;
+  (void)fclose(in);
   return PLIM_OK;
 }

@@ -1,4 +1,4 @@
-/* The plain program behind criterion.h of this folder. Prints the summary line that Criterion prints. An argument names a
+/* The plain program behind criterion.h of this folder. Prints the summary line that Criterion prints. An argument is a
  * part of the names of the tests to run. */
 #include "criterion/criterion.h"
 
