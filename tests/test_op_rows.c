@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/op_rows.h"
+#include "kernels/table.h"
 #include "tests/support/kernel_samples.h"
 #include "tests/support/ops_page.h"
 
@@ -163,6 +164,68 @@ static char *read_all(const char *path) {
   cr_assert_eq(fread(text, 1, (size_t)bytes, f), (size_t)bytes);
   (void)fclose(f);
   return text;
+}
+
+/* ---- the example of docs/kernels.md ---- */
+
+enum { ROWS = 3 };
+
+static const plim_op_row row_scale = {
+    .struct_bytes = sizeof row_scale,
+    .name = "mine.row_scale",
+    .version = PLIM_OWN_KIND_VERSION,
+    .in = {{.name = "x", .type = 'f', .shape = "N 4"}, {.name = "scale", .type = 'f', .shape = "N"}},
+    .out = {{.name = "y", .type = 'f', .shape = "N 4"}},
+    .n_pairs = 1,
+    .pair = {{0, 0}},
+    .flops = "4 N",
+    .doc = "y = x * scale, by row",
+};
+
+static int run_row_scale(void *state, const plim_kernel_args *args, void *queue) {
+  const float *x = args->in[0], *scale = args->in[1];
+  float *y = args->out[0];
+  for (int i = 0; i < 4 * ROWS; i++) y[i] = x[i] * scale[i / 4];
+  return PLIM_KERNEL_OK;
+}
+
+/* The page has the lines of this file from one text to the end of another. */
+static void expect_on_page(const char *from, const char *to) {
+  char *page = read_all(PLIM_SOURCE_DIR "/docs/kernels.md"),
+       *source = read_all(PLIM_SOURCE_DIR "/tests/test_op_rows.c");
+  char *first = strstr(source, from), *last = first ? strstr(first, to) : NULL;
+  cr_assert(first && last, "%s is not in this file", from);
+  last[strlen(to)] = 0;
+  const int found = strstr(page, first) != NULL;
+  cr_assert(found, "docs/kernels.md does not have: %s", first);
+  free(page);
+  free(source);
+}
+
+Test(op_rows, the_example_of_the_page_of_kernels_is_a_kind_that_runs) {
+  plim_op_kind kind;
+  plim_kernel_table *table = NULL;
+  plim_kernel *kernel = NULL;
+  const char *fault = plim_op_kind_add(&row_scale, &kind);
+  cr_assert(!fault, "%s", fault);
+  plim_op_desc op = {.kind = kind, .n_in = 2, .n_out = 1};
+  op.in[0] = op.out[0] = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){ROWS, 4});
+  op.in[1] = plim_shape_make(PLIM_F32, PLIM_FLAT, 1, (int64_t[]){ROWS});
+  cr_assert_eq(plim_op_flops(&op), 4 * ROWS);
+  const plim_own_kernel own = {.struct_bytes = sizeof own, .name = "plain", .run = run_row_scale};
+  cr_assert_eq(plim_kernel_table_new(NULL, NULL, &table), PLIM_KERNEL_OK);
+  cr_assert_eq(plim_kernel_table_add_own(table, kind, &own), PLIM_KERNEL_OK);
+  cr_assert_eq(plim_kernel_make(table, &op, "plain", 1, &kernel), PLIM_KERNEL_OK);
+  float x[4 * ROWS], scale[ROWS] = {2, 3, 5};
+  for (int i = 0; i < 4 * ROWS; i++) x[i] = (float)i;
+  void *in[] = {x, scale}, *out[] = {x};
+  const plim_kernel_args args = {.in = in, .out = out};
+  cr_assert_eq(plim_kernel_run(kernel, &args), PLIM_KERNEL_OK);
+  for (int i = 0; i < 4 * ROWS; i++) cr_assert_eq(x[i], (float)i * scale[i / 4]);
+  plim_kernel_free(kernel);
+  plim_kernel_table_free(table);
+  expect_on_page("static const plim_op_row row_scale = {", "\n};\n");
+  expect_on_page("static int run_row_scale(", "\n}\n");
 }
 
 Test(op_rows, the_page_of_ops_shows_the_table) {
