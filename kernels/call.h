@@ -14,7 +14,8 @@ extern "C" {
 enum {
   K_WIDTH = 16,       /* elements of a vector on the CPU; fixed, so that sums do not depend on the instruction set */
   K_DEPTH_MOST = 128, /* the largest D of attention: its kernels hold as many elements a head */
-  K_POSITIONS = 128   /* least number of positions of a partial result, whatever its tile says */
+  K_POSITIONS = 128,  /* least number of positions of a partial result, whatever its tile says */
+  K_PLANE = 4096      /* elements of a part of a plane that a thread block copies: half of a first-level cache */
 };
 
 /* Every kernel, a line a concept: name_tile(call, tile) computes one tile. Its operands stand above that function, with
@@ -31,13 +32,14 @@ enum {
   X(dropout, 4, 4096) X(dropout_bwd, 4, 4096) X(bias_rows, 4, 4096) \
   X(gelu, 4, 4096) X(gelu_bwd, 4, 4096) X(silu, 4, 4096) X(silu_bwd, 4, 4096) \
   X(adam, 3, 4096) X(adamw, 3, 4096) X(squares, 4, 4096) X(accumulate, 4, 4096) \
+  X(concat, 4, 4096) X(split, 4, 4096) \
   /* elements, in whole positions */ \
   X(bn_apply, 2, 4096) X(bn_bwd_apply, 2, 4096) X(bias_add, 4, 4096) \
   X(bn_stats_partial, 3, 4096) X(bn_bwd_partial, 3, 4096) X(bias_bwd_partial, 4, 4096) \
   /* channels */ \
   X(bn_stats_combine, 4, 16) X(bn_bwd_combine, 4, 16) X(bias_bwd_combine, 4, 16) \
   X(conv_pack, 2, 16) X(conv, 1, 16) X(conv_bwd_data, 1, 16) X(conv_bwd_weights, 1, 8) \
-  X(layer_norm_combine, 4, 16) X(rms_norm_combine, 4, 16) \
+  X(layer_norm_combine, 4, 16) X(rms_norm_combine, 4, 16) X(depthwise_combine, 4, 16) \
   /* rows of a matrix, or of an image in one group of channels */ \
   X(softmax_row, 4, 1) X(softmax_bwd, 4, 1) X(im2col, 4, 1) X(col2im, 4, 1) \
   X(max_pool, 4, 1) X(max_pool_bwd, 4, 1) X(avg_pool, 4, 1) X(avg_pool_bwd, 4, 1) \
@@ -48,6 +50,9 @@ enum {
   X(attention, 2, 16) X(attention_bwd, 2, 1) \
   /* positions of an image */ \
   X(image, 4, 1024) \
+  /* depthwise: taps; rows of an image in one group of channels; pieces of planes; images; channels */ \
+  X(depthwise_pack, 4, 1) X(depthwise, 2, 1) X(depthwise_plane, 1, 1) \
+  X(depthwise_bwd_weights, 2, 1) X(depthwise_bwd_weights_plane, 1, 1) \
   /* images, in one group of channels; filters */ \
   X(global_avg_pool, 4, 1) X(global_avg_pool_bwd, 4, 1) \
   X(oihw_to_ohwi, 4, 1) X(ohwi_to_oihw_f32, 4, 1) X(ohwi_to_oihw_widen, 4, 1) \
@@ -88,12 +93,17 @@ typedef struct k_call {
   int32_t op;  /* number of the op in its graph: random ops draw by (seed, step, op) */
   k_type type; /* K_T */
   int32_t n_in, n_out, n_upd;
-  int32_t backward;      /* convolution: from y to x */
-  int64_t elements;      /* E: of the main operand, where order in memory is all */
-  int64_t chunk;         /* positions of a tile; reductions: of a partial result */
-  int64_t parts, chunks; /* tiles of an image; reductions: partial results of a channel from one image, from all */
-  k_view x;              /* of x and dx; bias_bwd: of dy; bias_add: of y; loss: of logits and prob */
-  k_view y;              /* of y and dy: windows, products, image */
+  int32_t backward; /* convolution: from y to x */
+  int64_t elements; /* E: of the main operand, where order in memory is all */
+  /* positions of a tile; reductions: of a partial result; depthwise: images of one, or rows of a part of a plane */
+  int64_t chunk;
+  /* tiles of an image; reductions: partial results of a channel from one image, from all; depthwise: columns of a piece
+   * of a plane; planes of a tile, or partial results */
+  int64_t parts, chunks;
+  /* concat, split: elements of a row of the whole before part i; [n_in or n_out] is all of it */
+  int64_t part_at[PLIM_OP_MAX_IN + 1];
+  k_view x; /* of x and dx; bias_bwd: of dy; bias_add: of y; loss: of logits and prob */
+  k_view y; /* of y and dy: windows, products, image */
   plim_attrs attrs;
 } k_call;
 

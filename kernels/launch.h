@@ -50,6 +50,8 @@ k_launch_fn k_launch_layer_norm, k_launch_layer_norm_bwd, k_launch_rms_norm, k_l
 k_launch_fn k_launch_embedding, k_launch_embedding_bwd, k_launch_attention, k_launch_attention_bwd;
 k_launch_fn k_launch_linear_xent, k_launch_linear_xent_bwd, k_launch_adam, k_launch_adamw, k_launch_sum_squares;
 k_launch_fn k_launch_accumulate, k_launch_mean_loss;
+k_launch_fn k_launch_concat, k_launch_split, k_launch_depthwise_conv2d, k_launch_depthwise_conv2d_bwd_data;
+k_launch_fn k_launch_depthwise_conv2d_bwd_weights;
 
 /* ---- for those functions ---- */
 

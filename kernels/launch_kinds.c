@@ -52,6 +52,12 @@ static const struct {
     {PLIM_OP_SUM_SQUARES, k_launch_sum_squares},
     {PLIM_OP_ACCUMULATE, k_launch_accumulate},
     {PLIM_OP_MEAN_LOSS, k_launch_mean_loss},
+    {PLIM_OP_CONCAT, k_launch_concat},
+    {PLIM_OP_SPLIT, k_launch_split},
+    {PLIM_OP_DEPTHWISE_CONV2D, k_launch_depthwise_conv2d},
+    {PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA, k_launch_depthwise_conv2d_bwd_data},
+    {PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS, k_launch_depthwise_conv2d_bwd_weights},
+    {PLIM_OP_CONV_TRANSPOSE2D, k_launch_conv2d_bwd_data}, /* the same arithmetic, by other roles */
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -86,7 +86,8 @@ typedef enum plim_op_class { PLIM_OP_CLASSES(PLIM_X) PLIM_OP_CLASS_COUNT } plim_
   X(SOFTMAX_XENT) \
   X(SOFTMAX_XENT_BWD) \
   X(SGD) \
-  X(CAST) X(GELU) X(GELU_BWD) X(SILU) X(SILU_BWD) X(LAYER_NORM) X(LAYER_NORM_BWD) X(RMS_NORM) X(RMS_NORM_BWD) X(EMBEDDING) X(EMBEDDING_BWD) X(ATTENTION) X(ATTENTION_BWD) X(LINEAR_XENT) X(LINEAR_XENT_BWD) X(ADAM) X(ADAMW) X(SUM_SQUARES) X(ACCUMULATE) X(MEAN_LOSS)
+  X(CAST) X(GELU) X(GELU_BWD) X(SILU) X(SILU_BWD) X(LAYER_NORM) X(LAYER_NORM_BWD) X(RMS_NORM) X(RMS_NORM_BWD) X(EMBEDDING) X(EMBEDDING_BWD) X(ATTENTION) X(ATTENTION_BWD) X(LINEAR_XENT) X(LINEAR_XENT_BWD) X(ADAM) X(ADAMW) X(SUM_SQUARES) X(ACCUMULATE) X(MEAN_LOSS) \
+  X(CONCAT) X(SPLIT) X(DEPTHWISE_CONV2D) X(DEPTHWISE_CONV2D_BWD_DATA) X(DEPTHWISE_CONV2D_BWD_WEIGHTS) X(CONV_TRANSPOSE2D)
 /* clang-format on */
 
 #define PLIM_X(id) PLIM_OP_##id,
@@ -150,7 +151,8 @@ typedef enum plim_contents {
  *   type   the op's own type, f32 or bf16, equal for all such operands: 't'. Else 'h' bf16, 'f' f32, 'i' i32, 'u' u8,
  *          'b' bits, '*' any
  *   shape  The rule: sizes with blanks between. A name is one size in all of the op's operands; a number is that size;
- *          "3C" is three times C; "..." is any number of sizes, the same in all operands that have it. NULL: any shape
+ *          "3C" is three times C; sizes "+C" of several operands add up to C; "..." is any number of sizes, the same
+ *          in all operands that have it. NULL: any shape
  * The rule of an op is checked for kinds of graph version 5 and later, and for a program's own. Kernels of older kinds
  * check their shapes themselves. */
 typedef struct plim_op_operand {

@@ -2,8 +2,8 @@
  *
  * Operands without a fixed type are f32 or bf16. Sums, statistics, parameters and gradients of parameters are always
  * f32. Sizes: N images, C channels; I inputs and O outputs of a product; H W of the larger image, P Q of the smaller
- * one; R S of a window; K classes; B sequences of T tokens, H heads, V words. In-place pairs stand only where the
- * kernels read an element before they write it. */
+ * one (of a transposed convolution that is x); R S of a window; K classes; B sequences of T tokens, H heads, V words.
+ * In-place pairs stand only where the kernels read an element before they write it. */
 #include "kernels/op_rows.h"
 
 #include <stddef.h>
@@ -35,6 +35,8 @@ const plim_attr plim_builtin_attrs[] = {
   { OPERAND(n, t, s) }
 #define MAYBE(n, t, s) \
   { OPERAND(n, t, s), .optional = 1 }
+#define MANY(n, t, s) \
+  { OPERAND(n, t, s), .many = 1 }
 #define WITH(n, t, s, c) \
   { OPERAND(n, t, s), .contents = (c) }
 #define ONES(n, t, s) WITH(n, t, s, PLIM_CONTENTS_ONES)
@@ -78,6 +80,21 @@ static int windows_backward(const plim_op_desc *op) {
 }
 static int windows_weights(const plim_op_desc *op) {
   return windows_fit(&op->attrs, &op->in[1], &op->in[0]);
+}
+
+/* The same, with a filter of that size that is not too large for the kernels. */
+static int filter_fits(const plim_attrs *a, const plim_shape *w) {
+  enum { TAPS_MOST = 1024 };
+  return a->kernel[0] == w->dim[2] && a->kernel[1] == w->dim[3] && w->dim[2] * w->dim[3] <= TAPS_MOST;
+}
+static int depthwise_forward(const plim_op_desc *op) {
+  return windows_forward(op) && filter_fits(&op->attrs, &op->in[1]);
+}
+static int depthwise_backward(const plim_op_desc *op) {
+  return windows_backward(op) && filter_fits(&op->attrs, &op->in[1]);
+}
+static int depthwise_weights(const plim_op_desc *op) {
+  return windows_weights(op) && filter_fits(&op->attrs, &op->out[0]);
 }
 
 /* ---- the kinds ---- */
@@ -596,5 +613,69 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 .out = {TENSOR("loss", 'f', "1"), TENSOR("hits", 'i', "2")},
                 .doc = "the mean of two mean losses, weighted by the labels that each has counted, and the sums of "
                        "labels hit and counted",
+            },
+
+        [PLIM_OP_CONCAT] =
+            {
+                NEW_ROW("concat"),
+                .in = {MANY("x", 't', "N +C ...")},
+                .out = {TENSOR("y", 't', "N C ...")},
+                .gradient = {{"x", PLIM_OP_SPLIT, "dy"}},
+                .doc = "y = the inputs beside each other, by channel",
+            },
+
+        [PLIM_OP_SPLIT] =
+            {
+                NEW_ROW("split"),
+                .in = {TENSOR("x", 't', "N C ...")},
+                .out = {MANY("y", 't', "N +C ...")},
+                .doc = "the outputs are neighbouring channels of x, in order; the gradient of concat",
+            },
+
+        [PLIM_OP_DEPTHWISE_CONV2D] =
+            {
+                NEW_ROW("depthwise_conv2d"),
+                .in = {TENSOR("x", 't', "N C H W"), WEIGHTS("w", "C 1 R S")},
+                .out = {TENSOR("y", 't', "N C P Q")},
+                .attrs = "kernel stride pad",
+                .flops = "2 N C P Q R S",
+                .check = depthwise_forward,
+                .gradient = {{"w", PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS, "dy x"},
+                             {"x", PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA, "dy w"}},
+                .doc = "each channel of x convolved with a filter of its own, of at most 1,024 taps",
+            },
+
+        [PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA] =
+            {
+                NEW_ROW("depthwise_conv2d_bwd_data"),
+                .in = {TENSOR("dy", 't', "N C P Q"), WEIGHTS("w", "C 1 R S")},
+                .out = {TENSOR("dx", 't', "N C H W")},
+                .attrs = "kernel stride pad",
+                .flops = "2 N C P Q R S",
+                .check = depthwise_backward,
+                .doc = "gradient of a depthwise convolution by x",
+            },
+
+        [PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS] =
+            {
+                NEW_ROW("depthwise_conv2d_bwd_weights"),
+                .in = {TENSOR("dy", 't', "N C P Q"), TENSOR("x", 't', "N C H W")},
+                .out = {TENSOR("dw", 'f', "C 1 R S")},
+                .attrs = "kernel stride pad",
+                .flops = "2 N C P Q R S",
+                .check = depthwise_weights,
+                .doc = "gradient of a depthwise convolution by w",
+            },
+
+        [PLIM_OP_CONV_TRANSPOSE2D] =
+            {
+                NEW_ROW("conv_transpose2d"),
+                .in = {TENSOR("x", 't', "N I P Q"), WEIGHTS("w", "I O R S")},
+                .out = {TENSOR("y", 't', "N O H W")},
+                .attrs = "kernel stride pad tf32",
+                .flops = "2 N O P Q I R S",
+                .check = windows_backward,
+                .gradient = {{"w", PLIM_OP_CONV2D_BWD_WEIGHTS, "x dy"}, {"x", PLIM_OP_CONV2D, "dy w"}},
+                .doc = "transposed convolution: what the gradient of a convolution by its input computes from dy, here from x",
             },
 };

@@ -39,19 +39,36 @@ int64_t plim_op_size(const plim_op_sizes *sizes, const char *name) {
   return i < 0 ? -1 : sizes->size[i];
 }
 
-/* Let a word of a rule be `size`; 0 when it is another one already. */
+static int new_size(plim_op_sizes *sizes, const char *name, size_t length, int64_t size) {
+  if (sizes->n == PLIM_OP_SIZES || length >= PLIM_SIZE_NAME_BYTES) return 0;
+  memcpy(sizes->name[sizes->n], name, length);
+  sizes->name[sizes->n][length] = 0;
+  sizes->size[sizes->n++] = size;
+  return 1;
+}
+
+/* Let a word of a rule be `size`; 0 when it is another one already. "+C" has the sum so far as its size. */
 static int bind_word(const char *word, size_t length, int64_t size, plim_op_sizes *sizes) {
   const char *name;
   const int64_t factor = factor_of(word, length, &name);
   const size_t rest = length - (size_t)(name - word);
   if (rest == 0) return size == factor;
-  if (rest >= PLIM_SIZE_NAME_BYTES || size % factor != 0) return 0;
+  if (size % factor != 0) return 0;
   const int i = find_size(sizes, name, rest);
-  if (i >= 0) return sizes->size[i] == size / factor;
-  if (sizes->n == PLIM_OP_SIZES) return 0;
-  memcpy(sizes->name[sizes->n], name, rest);
-  sizes->name[sizes->n][rest] = 0;
-  sizes->size[sizes->n++] = size / factor;
+  if (i < 0) return new_size(sizes, name, rest, size / factor);
+  if (name[0] != '+') return sizes->size[i] == size / factor;
+  if (size < 0 || sizes->size[i] > INT64_MAX - size) return 0;
+  sizes->size[i] += size;
+  return 1;
+}
+
+/* Let C be the sum of all "+C"; 0 when it is another size already. */
+static int bind_sums(plim_op_sizes *sizes) {
+  const int n = sizes->n;
+  for (int i = 0; i < n; i++) {
+    const char *name = sizes->name[i] + 1;
+    if (sizes->name[i][0] == '+' && !bind_word(name, strlen(name), sizes->size[i], sizes)) return 0;
+  }
   return 1;
 }
 
@@ -139,8 +156,10 @@ int plim_op_fits(const plim_op_desc *op, plim_op_sizes *sizes, char *why, size_t
   if (!row) return refuse(why, why_bytes, "%d is no kind of op", (int)op->kind);
   if (op->kind == PLIM_OP_CUSTOM) return 1;
   if (!fit_list(row, row->in, "inputs", op->in, op->n_in, to, why, why_bytes)) return 0;
+  if (!bind_sums(to)) return refuse(why, why_bytes, "sizes of the operands of a %s do not add up", row->name);
   if (!fit_list(row, row->out, "outputs", op->out, op->n_out, to, why, why_bytes)) return 0;
   if (!fit_list(row, row->upd, "updates", op->upd, op->n_upd, to, why, why_bytes)) return 0;
+  if (!bind_sums(to)) return refuse(why, why_bytes, "sizes of the operands of a %s do not add up", row->name);
   if (!plim_op_type(op, &type)) return refuse(why, why_bytes, "no %s takes operands of these types", row->name);
   if (row->check && !row->check(op)) {
     return refuse(why, why_bytes, "the attributes of this %s do not suit its operands", row->name);
@@ -186,6 +205,7 @@ int plim_op_infer(plim_op_desc *op, int32_t n_out, char *why, size_t why_bytes) 
   op->n_out = 0;
   if (!row || n_out > PLIM_OP_MAX_OUT) return refuse(why, why_bytes, "%d is no kind of op", (int)op->kind);
   if (!fit_list(row, row->in, "inputs", op->in, op->n_in, &sizes, why, why_bytes)) return 0;
+  if (!bind_sums(&sizes)) return refuse(why, why_bytes, "sizes of the operands of a %s do not add up", row->name);
   if (!plim_op_type(op, &own)) return refuse(why, why_bytes, "no %s takes operands of these types", row->name);
   for (int32_t i = 0; i < n_out; i++) {
     const plim_op_operand *operand = plim_op_operand_at(row->out, i);
@@ -246,7 +266,8 @@ static const char *rule_fault(const char *rule) {
     if (factor_of(rule, length, &name) < 1) return "a shape rule has a size of zero";
     const size_t rest = length - (size_t)(name - rule);
     if (rest >= PLIM_SIZE_NAME_BYTES) return "a shape rule has a name of more than seven letters";
-    for (size_t i = 0; i < rest; i++) {
+    const size_t plus = rest > 1 && length == rest && name[0] == '+';
+    for (size_t i = plus; i < rest; i++) {
       if (!isalpha((unsigned char)name[i]))
         return "a shape rule has a word that is neither a number, a name nor \"...\"";
     }

@@ -30,6 +30,8 @@ static const division divisions[] = {
     {PLIM_OP_CONV2D, 'c', {WHOLE, 0, 0}, 1},
     {PLIM_OP_CONV2D_BWD_DATA, 'n', {0, WHOLE, WHOLE}, 0},
     {PLIM_OP_CONV2D_BWD_DATA, 'c', {WHOLE, 1, WHOLE}, 1},
+    {PLIM_OP_CONV_TRANSPOSE2D, 'n', {0, WHOLE, WHOLE}, 0},
+    {PLIM_OP_CONV_TRANSPOSE2D, 'c', {WHOLE, 1, WHOLE}, 1},
     {PLIM_OP_CONV2D_BWD_WEIGHTS, 'c', {1, WHOLE, WHOLE}, 0},
     {PLIM_OP_CONV2D_BWD_WEIGHTS, 'i', {WHOLE, 1, WHOLE}, 1},
 };

@@ -115,6 +115,10 @@ static const struct {
     {K_BODY_col2im, 16, 16},
     {K_BODY_bias_rows, 0, 16},
     {K_BODY_bias_add, 16, 16},
+    {K_BODY_concat, 16, 16},
+    {K_BODY_split, 16, 16},
+    {K_BODY_depthwise, 16, 16},
+    {K_BODY_depthwise_bwd_weights, 16, 0},
 };
 
 static void expect_wide(const char *at, const char *kind, int bytes, const char *type, const char *name) {
@@ -186,9 +190,10 @@ Test(kernels_ptx, every_body_keeps_to_its_registers_on_every_architecture_and_sp
   }
 }
 
-/* Kernels that keep vectors of four arrays, or stand in for libraries of attention and products. */
+/* Kernels that keep vectors of four arrays, or stand in for libraries of attention, products and convolutions. */
 static int may_have_fewer_blocks(const char *name) {
-  static const char *const prefix[] = {"bn_", "adam", "attention", "linear_xent", "layer_norm_bwd", "rms_norm_bwd"};
+  static const char *const prefix[] = {"bn_",          "adam",     "attention", "linear_xent", "layer_norm_bwd",
+                                       "rms_norm_bwd", "depthwise"};
   for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++) {
     if (strncmp(name, prefix[i], strlen(prefix[i])) == 0) return 1;
   }

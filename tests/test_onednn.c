@@ -203,7 +203,8 @@ Test(onednn, the_thread_count_is_that_of_make_and_the_callers_is_kept) {
 Test(onednn, the_layouts_of_this_processor_are_served_in_all_directions) {
   plim_op_desc desc;
   for (int i = 0; product_case(i, &desc); i++) {
-    plim_layout layout = desc.kind == PLIM_OP_CONV2D ? desc.out[0].layout : desc.in[0].layout;
+    const int is_forward = desc.kind == PLIM_OP_CONV2D || desc.kind == PLIM_OP_DEPTHWISE_CONV2D;
+    plim_layout layout = is_forward ? desc.out[0].layout : desc.in[0].layout;
     /* A first layer's weight gradient in bf16: version 3 has one in NHWC alone. */
     int is_dw_of_stem = is_version_3() && desc.kind == PLIM_OP_CONV2D_BWD_WEIGHTS && layout == PLIM_NCHW16C &&
                         desc.in[0].dtype == PLIM_BF16 && desc.in[1].layout == PLIM_FLAT;

@@ -71,6 +71,23 @@ Test(op_rows, operands_that_do_not_fit_each_other_are_named) {
   cr_assert(strstr(why, "x of a relu has strides"), "%s", why);
 }
 
+Test(op_rows, sizes_with_a_plus_add_up) {
+  char why[256];
+  plim_op_sizes sizes;
+  plim_op_desc op = kernel_sample(PLIM_OP_CONCAT, PLIM_NHWC), split = kernel_sample(PLIM_OP_SPLIT, PLIM_NHWC);
+  cr_assert(plim_op_fits(&op, &sizes, why, sizeof why), "%s", why);
+  cr_assert_eq(plim_op_size(&sizes, "C"), 64);
+  cr_assert(plim_op_infer(&op, 1, why, sizeof why), "%s", why);
+  cr_assert_eq(op.out[0].dim[1], 64);
+  op.n_in = 2;
+  cr_assert_not(plim_op_fits(&op, NULL, why, sizeof why));
+  cr_assert_str_eq(
+      why, "y of a concat has the sizes [5 64 9 7], which do not follow its rule [N C ...] and the other operands");
+  split.n_out = 2;
+  cr_assert_not(plim_op_fits(&split, NULL, why, sizeof why));
+  cr_assert_str_eq(why, "sizes of the operands of a split do not add up");
+}
+
 /* A kind with most of what a row can have: any number of inputs, three times a size, own attributes. */
 static const plim_op_row mixing = {
     .struct_bytes = sizeof mixing,

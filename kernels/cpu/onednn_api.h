@@ -21,7 +21,8 @@ dnnl_status_t plim_dnnl_md_new(int rank, const dnnl_dims_t dim, dnnl_data_type_t
                                plim_dnnl_md *out);
 void plim_dnnl_md_free(plim_dnnl_md md);
 
-/* Convolution weights [O][I][KH][KW] as an implementation wants them; 0 when they are nothing that we can copy to. */
+/* Convolution weights [O][I][KH][KW] as an implementation wants them, of groups [O][1][1][KH][KW]; 0 when they are
+ * nothing that we can copy to. */
 int plim_dnnl_weights_order(plim_dnnl_const_md md, plim_weights_order *out);
 
 /* A product whose implementations are wanted. A convolution's weights may lie in any order. */

@@ -13,13 +13,10 @@ void plim_dnnl_md_free(plim_dnnl_md md) {
 }
 
 int plim_dnnl_weights_order(plim_dnnl_const_md md, plim_weights_order *out) {
-  if (md->format_kind != dnnl_blocked || md->ndims != 4 || md->offset0 != 0) return 0;
+  if (md->format_kind != dnnl_blocked || md->offset0 != 0) return 0;
   const dnnl_blocking_desc_t *blocking = &md->format_desc.blocking;
   *out = (plim_weights_order){.block = {1, 1}, .element_bytes = md->data_type == dnnl_bf16 ? 2 : 4};
-  for (int i = 0; i < 4; i++) {
-    out->dim[i] = md->dims[i];
-    out->outer[i] = blocking->strides[i];
-  }
+  if (!plim_weights_order_outer(out, md->ndims, md->dims, blocking->strides)) return 0;
   return plim_weights_order_blocks(out, blocking->inner_nblks, blocking->inner_idxs, blocking->inner_blks);
 }
 

@@ -44,12 +44,9 @@ static int form_find(plim_dnnl_const_md md, form *out) {
 
 int plim_dnnl_weights_order(plim_dnnl_const_md md, plim_weights_order *out) {
   form f;
-  if (!form_find(md, &f) || f.rank != 4 || f.offset != 0) return 0;
+  if (!form_find(md, &f) || f.offset != 0) return 0;
   *out = (plim_weights_order){.block = {1, 1}, .element_bytes = f.type == dnnl_bf16 ? 2 : 4};
-  for (int i = 0; i < 4; i++) {
-    out->dim[i] = (*f.dim)[i];
-    out->outer[i] = (*f.stride)[i];
-  }
+  if (!plim_weights_order_outer(out, f.rank, *f.dim, *f.stride)) return 0;
   return plim_weights_order_blocks(out, f.blocks, *f.block_dim, *f.block);
 }
 

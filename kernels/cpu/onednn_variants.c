@@ -20,6 +20,13 @@ static const plim_onednn_family families[] = {
     {PLIM_OP_CONV2D, dnnl_forward_training, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST), READ(BIAS, 2)}},
     {PLIM_OP_CONV2D_BWD_DATA, dnnl_backward_data, {WRITE(DIFF_SRC), READ(WEIGHTS, 1), READ(DIFF_DST, 0)}},
     {PLIM_OP_CONV2D_BWD_WEIGHTS, dnnl_backward_weights, {READ(SRC, 1), WRITE(DIFF_WEIGHTS), READ(DIFF_DST, 0)}},
+    {PLIM_OP_DEPTHWISE_CONV2D, dnnl_forward_training, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
+    {PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA, dnnl_backward_data, {WRITE(DIFF_SRC), READ(WEIGHTS, 1), READ(DIFF_DST, 0)}},
+    {PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS,
+     dnnl_backward_weights,
+     {READ(SRC, 1), WRITE(DIFF_WEIGHTS), READ(DIFF_DST, 0)}},
+    /* what oneDNN's deconvolution does inside */
+    {PLIM_OP_CONV_TRANSPOSE2D, dnnl_backward_data, {WRITE(DIFF_SRC), READ(WEIGHTS, 1), READ(DIFF_DST, 0)}},
     {PLIM_OP_LINEAR, dnnl_prop_kind_undef, {READ(SRC, 0), READ_TRANSPOSED(WEIGHTS, 1), WRITE(DST), READ(BIAS, 2)}},
     {PLIM_OP_LINEAR_BWD_DATA, dnnl_prop_kind_undef, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
     {PLIM_OP_LINEAR_BWD_WEIGHTS, dnnl_prop_kind_undef, {READ_TRANSPOSED(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
@@ -59,6 +66,17 @@ static dnnl_status_t describe(const plim_shape *shape, int transposed, plim_dnnl
   return plim_dnnl_md_new(shape->rank, dim, type_of(shape->dtype), tag_of(shape, transposed), out);
 }
 
+static int is_depthwise(const plim_onednn_family *f) {
+  return f->kind >= PLIM_OP_DEPTHWISE_CONV2D && f->kind <= PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS;
+}
+
+/* Weights [C][1][KH][KW] as oneDNN has those of groups: [groups][outputs][inputs][KH][KW]. */
+static dnnl_status_t describe_filters(const plim_shape *shape, plim_dnnl_md *out) {
+  if (shape->rank != 4 || shape->dim[1] != 1) return dnnl_unimplemented;
+  const dnnl_dims_t dim = {shape->dim[0], 1, 1, shape->dim[2], shape->dim[3]};
+  return plim_dnnl_md_new(5, dim, type_of(shape->dtype), dnnl_goihw, out);
+}
+
 /* A bias [O] belongs to a convolution as a vector, to a matrix product as one row. */
 static dnnl_status_t describe_bias(const plim_onednn_family *f, const plim_shape *shape, plim_dnnl_md *out) {
   if (shape->dtype != PLIM_F32 || shape->rank != 1) return dnnl_unimplemented;
@@ -71,8 +89,9 @@ static dnnl_status_t describe_operands(const plim_onednn_family *f, const plim_o
   for (int i = 0; i < n; i++) {
     const plim_onednn_operand *o = &f->operand[i];
     const plim_shape *shape = o->from == PLIM_ONEDNN_IN ? &op->in[o->position] : &op->out[o->position];
-    dnnl_status_t status =
-        i == PLIM_ONEDNN_BIAS ? describe_bias(f, shape, &md[i]) : describe(shape, o->transposed, &md[i]);
+    dnnl_status_t status = i == PLIM_ONEDNN_BIAS                         ? describe_bias(f, shape, &md[i])
+                           : i == PLIM_ONEDNN_WEIGHTS && is_depthwise(f) ? describe_filters(shape, &md[i])
+                                                                         : describe(shape, o->transposed, &md[i]);
     if (status != dnnl_success) return status;
   }
   return dnnl_success;

@@ -5,6 +5,16 @@
 
 enum { ELEMENTS_PARALLEL = 1 << 16 };
 
+int plim_weights_order_outer(plim_weights_order *order, int rank, const int64_t *dim, const int64_t *stride) {
+  const int groups = rank == 5;
+  if (rank != 4 && !(groups && dim[1] == 1 && dim[2] == 1)) return 0;
+  for (int i = 0; i < 4; i++) {
+    order->dim[i] = dim[i == 0 ? 0 : i + groups];
+    order->outer[i] = stride[i == 0 ? 0 : i + groups];
+  }
+  return 1;
+}
+
 int plim_weights_order_block(plim_weights_order *order, int d, int64_t count, int64_t stride) {
   const int64_t had = order->block[d];
   if (count < 1 || had * count > PLIM_WEIGHTS_BLOCK) return 0;

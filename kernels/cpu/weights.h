@@ -20,6 +20,10 @@ typedef struct plim_weights_order {
   int32_t element_bytes;                /* 4 or 2 */
 } plim_weights_order;
 
+/* Set dim and outer from sizes and strides [rank]: of [O][I][KH][KW], or of groups of one channel [O][1][1][KH][KW].
+ * 0 when they are of neither. */
+int plim_weights_order_outer(plim_weights_order *order, int rank, const int64_t *dim, const int64_t *stride);
+
 /* Make the block of O (`d` 0) or I (1) `count` times larger: what it had so far lies `count` times, `stride` elements
  * apart. From the innermost block outward; {.block = {1, 1}} to begin with. 0 when it becomes too large. */
 int plim_weights_order_block(plim_weights_order *order, int d, int64_t count, int64_t stride);

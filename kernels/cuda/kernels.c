@@ -80,28 +80,39 @@ static const struct family {
                 {list_launch, make_launch}, {list_own, make_own}};
 enum { FAMILIES = sizeof families / sizeof *families };
 
+/* What the libraries know a transposed convolution as: the gradient of a convolution by its input. */
+static plim_op_desc in_library(const plim_op_desc *op) {
+  plim_op_desc served = *op;
+  if (op->kind == PLIM_OP_CONV_TRANSPOSE2D) served.kind = PLIM_OP_CONV2D_BWD_DATA;
+  return served;
+}
+
 int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
                           int capacity) {
+  const plim_op_desc served = in_library(op);
   int n = 0;
   for (int i = 0; i < FAMILIES; i++) {
     const int written = n < capacity ? n : capacity;
-    n += families[i].list(engine, op, info + written, capacity - written);
+    const plim_op_desc *of_family = families[i].list == list_own ? op : &served;
+    n += families[i].list(engine, of_family, info + written, capacity - written);
   }
   return n;
 }
 
 void plim_cuda_kernel_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info,
                              int n) {
-  plim_cuda_conv_recall(engine, op, info, n);
+  const plim_op_desc served = in_library(op);
+  plim_cuda_conv_recall(engine, &served, info, n);
 }
 
 int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
                           plim_cuda_kernel **out) {
+  const plim_op_desc served = in_library(op);
   plim_cuda_kernel *made = plim_kernel_allocate(&engine->memory, 1, sizeof *made);
   int result = made ? PLIM_KERNEL_UNSUPPORTED : PLIM_KERNEL_NOMEM;
   for (int i = 0; i < FAMILIES && result == PLIM_KERNEL_UNSUPPORTED; i++) {
     *made = (plim_cuda_kernel){.memory = engine->memory};
-    result = families[i].make(engine, op, variant, made);
+    result = families[i].make(engine, families[i].make == make_own ? op : &served, variant, made);
   }
   if (result == PLIM_KERNEL_OK) {
     *out = made;

@@ -247,6 +247,28 @@ static void global_avg_pool(const plim_op_desc *op, void *const *in, double *y) 
   }
 }
 
+/* Element i of part p, at its place in the whole. */
+static int64_t in_whole(const plim_shape *whole, const plim_shape *part, int64_t channels_before, int64_t i) {
+  int64_t rest = 1;
+  for (int d = 2; d < part->rank; d++) rest *= part->dim[d];
+  const int64_t n = i / rest / part->dim[1], c = i / rest % part->dim[1];
+  return (n * whole->dim[1] + channels_before + c) * rest + i % rest;
+}
+
+static void concat(const plim_op_desc *op, void *const *in, double **out) {
+  const int to_whole = op->kind == PLIM_OP_CONCAT, parts = to_whole ? op->n_in : op->n_out;
+  const plim_shape *part = to_whole ? op->in : op->out, *whole = to_whole ? &op->out[0] : &op->in[0];
+  int64_t channels = 0;
+  for (int p = 0; p < parts; p++) {
+    for (int64_t i = 0; i < plim_shape_elements(&part[p]); i++) {
+      const int64_t at = in_whole(whole, &part[p], channels, i);
+      if (to_whole) out[0][at] = in_at(op, in, p, i);
+      if (!to_whole) out[p][i] = in_at(op, in, 0, at);
+    }
+    channels += part[p].dim[1];
+  }
+}
+
 void reference_run(const plim_op_desc *op, void *const *in, void *const *upd_before, const void *kept, double **out,
                    double **upd) {
   switch (op->kind) {
@@ -296,6 +318,10 @@ void reference_run(const plim_op_desc *op, void *const *in, void *const *upd_bef
       break;
     case PLIM_OP_BIAS_BWD:
       bias_bwd(op, in, out[0]);
+      break;
+    case PLIM_OP_CONCAT:
+    case PLIM_OP_SPLIT:
+      concat(op, in, out);
       break;
     case PLIM_OP_GLOBAL_AVG_POOL:
     case PLIM_OP_GLOBAL_AVG_POOL_BWD:

@@ -48,6 +48,27 @@ static void conv_tap(const window *w, const tap *t) {
   }
 }
 
+static void depthwise_tap(const window *w, const tap *t) {
+  const int64_t taps = (int64_t)w->op->attrs.kernel[0] * w->op->attrs.kernel[1];
+  for (int64_t c = 0; c < w->x->dim[1]; c++) {
+    const int64_t weight = c * taps + t->position, at_x = x_index(w, t, c), at_y = y_index(w, t, c);
+    if (w->op->kind == PLIM_OP_DEPTHWISE_CONV2D) w->out[0][at_y] += get(w, 0, at_x) * get(w, 1, weight);
+    if (w->op->kind == PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA) w->out[0][at_x] += get(w, 0, at_y) * get(w, 1, weight);
+    if (w->op->kind == PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS) w->out[0][weight] += get(w, 0, at_y) * get(w, 1, at_x);
+  }
+}
+
+/* y is the larger image: each element of x is scattered over a window of it. */
+static void transposed_tap(const window *w, const tap *t) {
+  const int64_t inputs = w->y->dim[1], outputs = w->x->dim[1];
+  const int64_t taps = (int64_t)w->op->attrs.kernel[0] * w->op->attrs.kernel[1];
+  for (int64_t i = 0; i < inputs; i++) {
+    for (int64_t o = 0; o < outputs; o++) {
+      w->out[0][x_index(w, t, o)] += get(w, 0, y_index(w, t, i)) * get(w, 1, (i * outputs + o) * taps + t->position);
+    }
+  }
+}
+
 static void pool_tap(const window *w, const tap *t) {
   for (int64_t c = 0; c < w->x->dim[1]; c++) {
     const int64_t at_x = x_index(w, t, c), at_y = y_index(w, t, c);
@@ -103,23 +124,28 @@ void reference_run_window(const plim_op_desc *op, void *const *in, double **out)
   window w = {op, NULL, NULL, in, out, (double)op->attrs.kernel[0] * op->attrs.kernel[1]};
   switch (op->kind) {
     case PLIM_OP_CONV2D:
+    case PLIM_OP_DEPTHWISE_CONV2D:
     case PLIM_OP_MAX_POOL:
     case PLIM_OP_AVG_POOL:
       w.x = &op->in[0];
       w.y = &op->out[0];
       break;
     case PLIM_OP_CONV2D_BWD_DATA:
+    case PLIM_OP_CONV_TRANSPOSE2D:
+    case PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA:
     case PLIM_OP_MAX_POOL_BWD:
     case PLIM_OP_AVG_POOL_BWD:
       w.x = &op->out[0];
       w.y = &op->in[0];
       break;
     default:
-      assert(op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS);
+      assert(op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS || op->kind == PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS);
       w.x = &op->in[1];
       w.y = &op->in[0];
   }
   start(&w);
   const int conv = op->kind >= PLIM_OP_CONV2D && op->kind <= PLIM_OP_CONV2D_BWD_WEIGHTS;
-  each_tap(&w, conv ? conv_tap : pool_tap);
+  const int depthwise = op->kind >= PLIM_OP_DEPTHWISE_CONV2D && op->kind <= PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS;
+  const int transposed = op->kind == PLIM_OP_CONV_TRANSPOSE2D;
+  each_tap(&w, conv ? conv_tap : depthwise ? depthwise_tap : transposed ? transposed_tap : pool_tap);
 }

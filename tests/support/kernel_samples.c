@@ -245,6 +245,15 @@ static plim_op_desc sample_of_text(plim_op_kind kind, plim_shape x) {
   }
 }
 
+/* Three parts of 16, 32 and 16 channels. */
+static plim_op_desc concatenation(plim_op_kind kind, plim_layout layout) {
+  const plim_shape whole = kernel_activation(layout, N, 64, H, W);
+  plim_op_desc op = kernel_op(kind, kind == PLIM_OP_CONCAT ? 3 : 1, kind == PLIM_OP_CONCAT ? 1 : 3, whole, whole);
+  plim_shape *part = kind == PLIM_OP_CONCAT ? op.in : op.out;
+  for (int i = 0; i < 3; i++) part[i] = kernel_activation(layout, N, i == 1 ? 32 : 16, H, W);
+  return op;
+}
+
 plim_op_desc kernel_sample(plim_op_kind kind, plim_layout layout) {
   const plim_shape x = kernel_activation(layout, N, C, H, W);
   switch (kind) {
@@ -263,6 +272,24 @@ plim_op_desc kernel_sample(plim_op_kind kind, plim_layout layout) {
     case PLIM_OP_LINEAR_BWD_WEIGHTS:
       return product(PLIM_OP_LINEAR, kind, kernel_activation(PLIM_FLAT, N, C, 0, 0),
                      kernel_shape(PLIM_F32, 2, CLASSES, C, 1, 1), kernel_activation(PLIM_FLAT, N, CLASSES, 0, 0));
+    case PLIM_OP_DEPTHWISE_CONV2D:
+    case PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA:
+    case PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS: {
+      plim_op_desc op = product(PLIM_OP_DEPTHWISE_CONV2D, kind, x, kernel_shape(PLIM_F32, 4, C, 1, 3, 3),
+                                kernel_activation(layout, N, C, 5, 4));
+      op.n_in = 2;
+      set_window(&op, 3, 2, 1);
+      return op;
+    }
+    case PLIM_OP_CONV_TRANSPOSE2D: {
+      plim_op_desc op = kernel_op(kind, 2, 1, kernel_activation(layout, N, 16, 5, 4), x);
+      op.in[1] = kernel_shape(PLIM_F32, 4, 16, C, 3, 3);
+      set_window(&op, 3, 2, 1);
+      return op;
+    }
+    case PLIM_OP_CONCAT:
+    case PLIM_OP_SPLIT:
+      return concatenation(kind, layout);
     case PLIM_OP_BIAS_BWD:
       return kernel_op(kind, 1, 1, x, kernel_shape(PLIM_F32, 1, C, 1, 1, 1));
     case PLIM_OP_BN_STATS:

@@ -15,12 +15,17 @@ static const conv_shape convs[] = {
     {1, 16, 7, 9, 16, 3, 1, 0}, /* no padding, not square */
     {7, 32, 5, 5, 16, 1, 1, 0},
 };
+/* Each channel by itself: what a case has as channels and filters is one number. */
+static const conv_shape depthwise[] = {
+    {3, 32, 14, 14, 32, 3, 1, 1}, {2, 64, 9, 7, 64, 3, 2, 1}, {2, 16, 8, 8, 16, 5, 1, 2}};
 static const int64_t linears[][3] = {{9, 64, 10}, {1, 16, 16}, {32, 100, 48}}; /* images, inputs, units */
 
 enum {
   CONVS = sizeof convs / sizeof *convs,
   LINEARS = sizeof linears / sizeof *linears,
-  FORMS = 4 /* forward, forward with bias, backward data, backward weights */
+  DEPTHWISE = sizeof depthwise / sizeof *depthwise,
+  DEPTHWISE_FORMS = 4, /* forward, backward data, backward weights; a transposed convolution of the same sizes */
+  FORMS = 4            /* forward, forward with bias, backward data, backward weights */
 };
 
 static void finish(plim_op_desc *d, const plim_op_kind *kinds, int form, plim_shape x, plim_shape w, plim_shape y) {
@@ -49,6 +54,14 @@ static void conv_case(const conv_shape *s, plim_layout layout, int form, plim_op
   finish(d, kinds, form, x, w, y);
 }
 
+static void depthwise_case(const conv_shape *s, plim_layout layout, int form, plim_op_desc *d) {
+  static const plim_op_kind kinds[] = {PLIM_OP_DEPTHWISE_CONV2D, PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA,
+                                       PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS, PLIM_OP_CONV_TRANSPOSE2D};
+  conv_case(s, layout, form == 0 ? 0 : form == 2 ? 3 : 2, d);
+  d->kind = kinds[form];
+  if (form < 3) (form == 2 ? &d->out[0] : &d->in[1])->dim[1] = 1;
+}
+
 static void linear_case(const int64_t *s, int form, plim_op_desc *d) {
   static const plim_op_kind kinds[] = {PLIM_OP_LINEAR, PLIM_OP_LINEAR_BWD_DATA, PLIM_OP_LINEAR_BWD_WEIGHTS};
   plim_shape x = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){s[0], s[1]});
@@ -65,19 +78,28 @@ static int float_case(int index, plim_op_desc *out) {
     return 1;
   }
   index -= PLIM_LAYOUT_COUNT * per_layout;
-  if (index >= LINEARS * FORMS) return 0;
-  linear_case(linears[index / FORMS], index % FORMS, out);
+  if (index < LINEARS * FORMS) {
+    linear_case(linears[index / FORMS], index % FORMS, out);
+    return 1;
+  }
+  index -= LINEARS * FORMS;
+  const int of_layout = DEPTHWISE * DEPTHWISE_FORMS;
+  if (index >= PLIM_LAYOUT_COUNT * of_layout) return 0;
+  depthwise_case(&depthwise[index % of_layout / DEPTHWISE_FORMS], (plim_layout)(index / of_layout),
+                 index % DEPTHWISE_FORMS, out);
   return 1;
 }
 
 /* Of floats all cases, of bf16 the forms of every third shape: what their kernels have in common is tried enough. */
 int product_case(int index, plim_op_desc *out) {
-  const int cases = PLIM_LAYOUT_COUNT * CONVS * FORMS + LINEARS * FORMS, half = index - cases;
+  const int depthwise_cases = PLIM_LAYOUT_COUNT * DEPTHWISE * DEPTHWISE_FORMS;
+  const int cases = PLIM_LAYOUT_COUNT * CONVS * FORMS + LINEARS * FORMS + depthwise_cases, half = index - cases;
   memset(out, 0, sizeof *out);
   if (half < 0) return float_case(index, out);
   if (!float_case(half / FORMS * 3 * FORMS + half % FORMS, out)) return 0;
   out->in[0].dtype = out->in[1].dtype = PLIM_BF16;
-  const int is_weights = out->kind == PLIM_OP_CONV2D_BWD_WEIGHTS || out->kind == PLIM_OP_LINEAR_BWD_WEIGHTS;
+  const int is_weights = out->kind == PLIM_OP_CONV2D_BWD_WEIGHTS || out->kind == PLIM_OP_LINEAR_BWD_WEIGHTS ||
+                         out->kind == PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS;
   if (!is_weights) out->out[0].dtype = PLIM_BF16; /* gradients of weights are floats */
   return 1;
 }

@@ -15,18 +15,20 @@ typedef struct conv {
   const plim_attrs *attrs;
   triple *visit;
   void *user;
+  int depthwise;
 } conv;
 
 static void visit_window(const conv *c, int64_t n, int64_t o, int64_t row, int64_t column) {
   int64_t y = op_element(c->y, n, o, row, column);
-  for (int64_t i = 0; i < c->w->dim[1]; i++) {
+  for (int64_t input = 0; input < c->w->dim[1]; input++) {
+    const int64_t i = c->depthwise ? o : input;
     for (int64_t kh = 0; kh < c->w->dim[2]; kh++) {
       int64_t h = row * c->attrs->stride[0] - c->attrs->pad[0] + kh;
       if (h < 0 || h >= c->x->dim[2]) continue;
       for (int64_t kw = 0; kw < c->w->dim[3]; kw++) {
         int64_t w = column * c->attrs->stride[1] - c->attrs->pad[1] + kw;
         if (w < 0 || w >= c->x->dim[3]) continue;
-        c->visit(c->user, op_element(c->x, n, i, h, w), op_element(c->w, o, i, kh, kw), y);
+        c->visit(c->user, op_element(c->x, n, i, h, w), op_element(c->w, o, input, kh, kw), y);
       }
     }
   }
@@ -97,17 +99,22 @@ static float element(const plim_shape *shape, const void *memory, int64_t e) {
 }
 
 static void run(const plim_op_desc *d, float *const *in, double *out) {
+  const int depthwise = d->kind >= PLIM_OP_DEPTHWISE_CONV2D && d->kind <= PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS;
   sums s = {in[0], in[1], out};
   switch (d->kind) {
+    case PLIM_OP_DEPTHWISE_CONV2D:
     case PLIM_OP_CONV2D:
-      visit_all(&(conv){&d->in[0], &d->in[1], &d->out[0], &d->attrs, add_y, &s});
+      visit_all(&(conv){&d->in[0], &d->in[1], &d->out[0], &d->attrs, add_y, &s, depthwise});
       if (d->n_in > 2) conv_bias(d, in[2], out);
       return;
+    case PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA:
+    case PLIM_OP_CONV_TRANSPOSE2D:
     case PLIM_OP_CONV2D_BWD_DATA:
-      visit_all(&(conv){&d->out[0], &d->in[1], &d->in[0], &d->attrs, add_x, &s});
+      visit_all(&(conv){&d->out[0], &d->in[1], &d->in[0], &d->attrs, add_x, &s, depthwise});
       return;
+    case PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS:
     case PLIM_OP_CONV2D_BWD_WEIGHTS:
-      visit_all(&(conv){&d->in[1], &d->out[0], &d->in[0], &d->attrs, add_w, &s});
+      visit_all(&(conv){&d->in[1], &d->out[0], &d->in[0], &d->attrs, add_w, &s, depthwise});
       return;
     default:
       matrix_product(d, in, out);

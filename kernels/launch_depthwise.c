@@ -1,0 +1,91 @@
+/* Launches of depthwise convolution. Planes are cut into pieces whose copies fit into K_PLANE elements; otherwise the
+ * weights are reordered by tap first, and gradients of weights are summed over some images at a time. */
+#include "kernels/launch.h"
+
+enum { CHUNKS_MOST = 16, SIZE_MOST = 1 << 24 };
+
+/* x, y and the weights, by role. The windows have been compared with the rows of the kinds. */
+static int operands(const plim_op_desc *op, const plim_shape *x, const plim_shape *y, const plim_shape *w,
+                    k_launch *launch) {
+  const k_call *call = &launch->call;
+  if (op->n_in != 2 || op->n_out != 1 || op->n_upd != 0 || !k_is_valid(x) || !k_is_valid(y) || !k_is_valid(w)) return 0;
+  if (x->layout != y->layout || w->layout != PLIM_FLAT) return 0;
+  if (!k_view_make(x, &launch->call.x) || !k_view_make(y, &launch->call.y)) return 0;
+  const int64_t elements = plim_shape_elements(x), most = INT64_MAX / (int64_t)sizeof(float) / CHUNKS_MOST;
+  if (call->x.height > SIZE_MOST || call->x.width > SIZE_MOST) return 0;
+  return elements > 0 && plim_shape_elements(w) <= most;
+}
+
+/* Multiply-adds, as elements of an elementwise op: four take as long as one. */
+static double work(const k_call *call) {
+  return (double)call->attrs.kernel[0] * call->attrs.kernel[1] * k_view_elements(&call->y) / 4;
+}
+
+/* Elements of the copy along an axis under `count` positions of the result, or a few more. */
+static int64_t copied(const k_call *call, int axis, int64_t count) {
+  const int64_t stride = call->attrs.stride[axis], kernel = call->attrs.kernel[axis];
+  if (call->backward) return count + (kernel - 1) / stride + 2;
+  return (stride < kernel ? stride : kernel) * (count + (kernel - 1) / stride);
+}
+
+/* Choose the pieces of a plane; returns how many there are. */
+static int64_t pieces(k_call *call) {
+  const k_view *result = call->backward ? &call->x : &call->y;
+  const plim_attrs *a = &call->attrs;
+  const int64_t rows = call->backward ? k_parts(result->height, a->stride[0]) : result->height;
+  const int64_t columns = call->backward ? k_parts(result->width, a->stride[1]) : result->width;
+  call->chunk = rows;
+  call->parts = columns;
+  call->chunks = 1; /* planes of a tile */
+  while (copied(call, 0, call->chunk) > K_PLANE / copied(call, 1, call->parts)) {
+    if (call->chunk == 1 && call->parts == 1) return 0;
+    if (call->chunk > 1) {
+      call->chunk = (call->chunk + 1) / 2;
+    } else {
+      call->parts = (call->parts + 1) / 2;
+    }
+  }
+  return k_parts(rows, call->chunk) * k_parts(columns, call->parts);
+}
+
+static int rows_of(k_launch *launch, int backward) {
+  k_call *call = &launch->call;
+  const k_view *result = backward ? &call->x : &call->y;
+  const int64_t taps = (int64_t)call->attrs.kernel[0] * call->attrs.kernel[1];
+  call->backward = backward;
+  if (call->x.block == 1) {
+    const int64_t of_plane = pieces(call), planes = call->x.n * call->x.channels;
+    if (of_plane == 1) call->chunks = K_PLANE / (copied(call, 0, call->chunk) * copied(call, 1, call->parts));
+    k_launch_add_phase(launch, K_BODY_depthwise_plane, k_parts(planes, call->chunks) * of_plane, work(call));
+    return of_plane > 0;
+  }
+  launch->workspace_bytes = taps * call->x.channels * (int64_t)sizeof(float);
+  k_launch_add_phase(launch, K_BODY_depthwise_pack, taps, (double)taps * (double)call->x.channels);
+  k_launch_add_phase(launch, K_BODY_depthwise, call->x.n * call->x.groups * result->height, work(call));
+  return 1;
+}
+
+int k_launch_depthwise_conv2d(const plim_op_desc *op, k_launch *launch) {
+  return operands(op, &op->in[0], &op->out[0], &op->in[1], launch) && rows_of(launch, 0);
+}
+
+int k_launch_depthwise_conv2d_bwd_data(const plim_op_desc *op, k_launch *launch) {
+  return operands(op, &op->out[0], &op->in[0], &op->in[1], launch) && rows_of(launch, 1);
+}
+
+int k_launch_depthwise_conv2d_bwd_weights(const plim_op_desc *op, k_launch *launch) {
+  k_call *call = &launch->call;
+  if (!operands(op, &op->in[1], &op->in[0], &op->out[0], launch)) return 0;
+  if (call->x.block == 1) {
+    const int64_t of_plane = pieces(call);
+    k_launch_add_phase(launch, K_BODY_depthwise_bwd_weights_plane, call->x.channels, work(call));
+    return of_plane > 0;
+  }
+  call->chunk = k_parts(call->x.n, CHUNKS_MOST);
+  call->chunks = k_parts(call->x.n, call->chunk);
+  launch->workspace_bytes = call->chunks * plim_shape_bytes(&op->out[0]);
+  k_launch_add_phase(launch, K_BODY_depthwise_bwd_weights, call->chunks, work(call));
+  k_launch_add_phase(launch, K_BODY_depthwise_combine, k_tiles(call->x.channels, K_BODY_depthwise_combine),
+                     (double)call->chunks * (double)plim_shape_elements(&op->out[0]));
+  return 1;
+}
