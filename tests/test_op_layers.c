@@ -123,6 +123,40 @@ Test(op_layers, parameters_of_the_operands_own_type_are_cast_in_bf16) {
   plim_test_context_end(ctx);
 }
 
+/* Three tensors, of which one is no parameter's: each gets its part of the gradient. */
+static const char *const concat_ops[] = {
+    "concat: a b c -> y",
+    "linear: y d.w d.bias -> d",
+    "split: d.dx -> y.dx y.dx2 y.dx3",
+    "linear_bwd_weights: y.dx3 b -> c.w.grad",
+    "add: y.dx2 c.dx -> b.grad",
+};
+
+Test(op_layers, an_operand_of_many_tensors_hands_a_gradient_to_each) {
+  ctx = plim_test_context();
+  plim_net *net = begin_net(PLIM_PRECISION_FP32);
+  const plim_tensor a = plim_net_flatten(net, "a", plim_net_image(net)), b = linear(net, "b", a, PIXELS, WIDTH);
+  const plim_tensor all[] = {a, b, linear(net, "c", b, WIDTH, WIDTH)};
+  plim_graph *train = NULL;
+  const plim_tensor y = plim_net_op(net, "y", PLIM_OP_CONCAT, NULL, 3, all, 0, NULL);
+  plim_net_softmax_xent(net, linear(net, "d", y, PIXELS + 2 * WIDTH, CLASSES));
+  well(plim_net_train_graph(net, &train));
+  int32_t next = 0;
+  for (int32_t o = 0; o < train->n_ops && next < 5; o++) {
+    if (strncmp(plim_op_kind_name(train->op[o].kind), concat_ops[next], strcspn(concat_ops[next], ":")) != 0) continue;
+    char line[256] = "";
+    (void)snprintf(line, sizeof line, "%s:", plim_op_kind_name(train->op[o].kind));
+    append_names(train, train->op[o].in, train->op[o].n_in, line, sizeof line);
+    append(line, sizeof line, "->");
+    append_names(train, train->op[o].out, train->op[o].n_out, line, sizeof line);
+    next += strcmp(line, concat_ops[next]) == 0;
+  }
+  cr_assert_eq(next, 5, "there is no op \"%s\"", concat_ops[next < 5 ? next : 0]);
+  plim_graph_free(train);
+  plim_net_free(net);
+  plim_test_context_end(ctx);
+}
+
 static void expect_refused(plim_net *net, const char *sentence) {
   plim_graph *graph = NULL;
   cr_assert_eq(plim_net_train_graph(net, &graph), PLIM_EUSAGE);

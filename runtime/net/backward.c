@@ -73,29 +73,28 @@ static void backward_bias(plim_net_emit *e, int32_t i, plim_net_ref dy) {
   plim_net_emit_update(e, layer->name, ".bias", &e->at[i].bias, gradient, 0);
 }
 
-/* Convolution and linear. */
+/* Convolutions and linear. */
 static void backward_product(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   const plim_net_emitted *at = &e->at[i];
-  int conv = layer->kind == PLIM_NET_CONV2D;
-  plim_net_ref dy = plim_net_gradient_of(e, i);
+  const plim_net_product *product = plim_net_product_of(layer);
+  plim_net_ref dy = plim_net_gradient_of(e, i), x = e->at[layer->in[0]].y;
   if (layer->bias) backward_bias(e, i, dy);
   plim_shape shape = plim_net_weight_shape(e->net, layer);
   plim_net_ref gradient = plim_net_emit_value(e, layer->name, ".weight.grad", PLIM_ROLE_GRADIENT, &shape);
-  plim_op_spec weights = {.kind = conv ? PLIM_OP_CONV2D_BWD_WEIGHTS : PLIM_OP_LINEAR_BWD_WEIGHTS,
+  plim_op_spec weights = {.kind = product->bwd_weights,
                           .phase = PLIM_PHASE_BACKWARD,
                           .attrs = layer->attrs,
                           .n_in = 2,
-                          .in = {dy.value, e->at[layer->in[0]].y.value},
+                          .in = {product->transposed ? x.value : dy.value, product->transposed ? dy.value : x.value},
                           .n_out = 1,
                           .out = {gradient.value}};
   plim_net_emit_op(e, layer->name, ".bwd_weights", &weights);
   if (input_trains(e, i)) {
-    backward_to_input(e, i, ".bwd_data",
-                      (plim_op_spec){.kind = conv ? PLIM_OP_CONV2D_BWD_DATA : PLIM_OP_LINEAR_BWD_DATA,
-                                     .attrs = layer->attrs,
-                                     .n_in = 2,
-                                     .in = {dy.value, at->factor.value}});
+    backward_to_input(
+        e, i, ".bwd_data",
+        (plim_op_spec){
+            .kind = product->bwd_data, .attrs = layer->attrs, .n_in = 2, .in = {dy.value, at->factor.value}});
   }
   plim_net_emit_update(e, layer->name, ".weight", &at->weight, gradient, 1);
 }
@@ -275,15 +274,26 @@ static void backward_tied_loss(plim_net_emit *e, int32_t i) {
 }
 
 static void (*const backward_of[PLIM_NET_KIND_COUNT])(plim_net_emit *, int32_t) = {
-    [PLIM_NET_CONV2D] = backward_product,       [PLIM_NET_BATCH_NORM] = backward_batch_norm,
-    [PLIM_NET_RELU] = backward_elementwise,     [PLIM_NET_ADD] = backward_elementwise,
-    [PLIM_NET_MAX_POOL] = backward_pool,        [PLIM_NET_AVG_POOL] = backward_pool,
-    [PLIM_NET_GLOBAL_AVG_POOL] = backward_pool, [PLIM_NET_FLATTEN] = backward_flatten,
-    [PLIM_NET_LINEAR] = backward_product,       [PLIM_NET_DROPOUT] = backward_dropout,
-    [PLIM_NET_SOFTMAX_XENT] = backward_loss,    [PLIM_NET_EMBEDDING] = backward_embedding,
-    [PLIM_NET_LAYER_NORM] = backward_norm,      [PLIM_NET_RMS_NORM] = backward_norm,
-    [PLIM_NET_GELU] = backward_activation,      [PLIM_NET_SILU] = backward_activation,
-    [PLIM_NET_ATTENTION] = backward_attention,  [PLIM_NET_TIED_XENT] = backward_tied_loss,
+    [PLIM_NET_DEPTHWISE_CONV2D] = backward_product,
+    [PLIM_NET_CONV_TRANSPOSE2D] = backward_product,
+    [PLIM_NET_CONV2D] = backward_product,
+    [PLIM_NET_BATCH_NORM] = backward_batch_norm,
+    [PLIM_NET_RELU] = backward_elementwise,
+    [PLIM_NET_ADD] = backward_elementwise,
+    [PLIM_NET_MAX_POOL] = backward_pool,
+    [PLIM_NET_AVG_POOL] = backward_pool,
+    [PLIM_NET_GLOBAL_AVG_POOL] = backward_pool,
+    [PLIM_NET_FLATTEN] = backward_flatten,
+    [PLIM_NET_LINEAR] = backward_product,
+    [PLIM_NET_DROPOUT] = backward_dropout,
+    [PLIM_NET_SOFTMAX_XENT] = backward_loss,
+    [PLIM_NET_EMBEDDING] = backward_embedding,
+    [PLIM_NET_LAYER_NORM] = backward_norm,
+    [PLIM_NET_RMS_NORM] = backward_norm,
+    [PLIM_NET_GELU] = backward_activation,
+    [PLIM_NET_SILU] = backward_activation,
+    [PLIM_NET_ATTENTION] = backward_attention,
+    [PLIM_NET_TIED_XENT] = backward_tied_loss,
     [PLIM_NET_OP] = plim_net_emit_op_backward};
 
 void plim_net_emit_backward(plim_net_emit *e) {

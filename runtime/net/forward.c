@@ -54,12 +54,12 @@ plim_net_ref plim_net_emit_factor(plim_net_emit *e, const char *layer, const cha
   return copy;
 }
 
-/* Convolution and linear: x, weight [, bias] -> y. */
+/* Convolutions and linear: x, weight [, bias] -> y. */
 static void forward_product(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   plim_shape shape = plim_net_weight_shape(e->net, layer);
   e->at[i].factor = plim_net_emit_factor(e, layer->name, ".weight", e->at[i].weight.value, &shape);
-  plim_op_spec spec = {.kind = layer->kind == PLIM_NET_CONV2D ? PLIM_OP_CONV2D : PLIM_OP_LINEAR,
+  plim_op_spec spec = {.kind = plim_net_product_of(layer)->forward,
                        .attrs = layer->attrs,
                        .n_in = 2 + layer->bias,
                        .in = {input_of(e, i, 0).value, e->at[i].factor.value, e->at[i].bias.value.value},
@@ -240,6 +240,8 @@ static void forward_tied_loss(plim_net_emit *e, int32_t i) {
 static void (*const forward_of[PLIM_NET_KIND_COUNT])(plim_net_emit *, int32_t) = {
     [PLIM_NET_IMAGE] = forward_image,
     [PLIM_NET_CONV2D] = forward_product,
+    [PLIM_NET_DEPTHWISE_CONV2D] = forward_product,
+    [PLIM_NET_CONV_TRANSPOSE2D] = forward_product,
     [PLIM_NET_BATCH_NORM] = forward_batch_norm,
     [PLIM_NET_RELU] = forward_elementwise,
     [PLIM_NET_ADD] = forward_elementwise,

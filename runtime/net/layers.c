@@ -104,6 +104,47 @@ plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int 
   return plim_net_append(net, name, &layer);
 }
 
+plim_tensor plim_net_depthwise_conv2d(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad) {
+  enum { KERNEL_MOST = 32 };
+  const plim_shape *in = shape_of_rank(net, name, x, 4);
+  if (!in || !window_fits(net, name, in, kernel, stride, pad)) return -1;
+  if (kernel > KERNEL_MOST) {
+    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a filter of %d x %d; at most %d x %d is allowed", name, kernel,
+                         kernel, KERNEL_MOST, KERNEL_MOST);
+  }
+  int64_t rows = window_count(in->dim[2], kernel, stride, pad);
+  int64_t columns = window_count(in->dim[3], kernel, stride, pad);
+  plim_net_layer layer = {.kind = PLIM_NET_DEPTHWISE_CONV2D,
+                          .n_in = 1,
+                          .in = {x},
+                          .attrs = window_attrs(kernel, stride, pad),
+                          .out = shape_rank4(net, in->dim[0], in->dim[1], rows, columns)};
+  return plim_net_append(net, name, &layer);
+}
+
+plim_tensor plim_net_conv_transpose2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel,
+                                      int stride, int pad) {
+  const plim_shape *in = shape_of_rank(net, name, x, 4);
+  if (!in) return -1;
+  if (filters < 1)
+    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d filters; at least 1 is needed", name, filters);
+  int64_t size[2];
+  for (int i = 0; i < 2; i++) size[i] = (in->dim[2 + i] - 1) * stride + kernel - 2 * (int64_t)pad;
+  if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel || size[0] < 1 || size[1] < 1) {
+    return plim_net_fail(net, PLIM_EUSAGE,
+                         "layer '%s': kernel %d, stride %d, padding %d; stride >= 1 and kernel > padding >= 0 are "
+                         "needed, and a result of at least one pixel",
+                         name, kernel, stride, pad);
+  }
+  plim_net_layer layer = {.kind = PLIM_NET_CONV_TRANSPOSE2D,
+                          .n_in = 1,
+                          .in = {x},
+                          .attrs = window_attrs(kernel, stride, pad),
+                          .out = shape_rank4(net, in->dim[0], filters, size[0], size[1])};
+  layer.attrs.tf32 = tf32_of(net);
+  return plim_net_append(net, name, &layer);
+}
+
 static plim_tensor batch_norm(plim_net *net, const char *name, plim_tensor x, plim_tensor shortcut, int relu, int add) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   if (!in || (add && !addends_fit(net, name, x, shortcut))) return -1;

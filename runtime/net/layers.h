@@ -10,6 +10,8 @@ enum { PLIM_NET_NAME_BYTES = 64, PLIM_NET_PARAMS = 3, PLIM_NET_SUFFIX_BYTES = 32
 typedef enum plim_net_kind {
   PLIM_NET_IMAGE,
   PLIM_NET_CONV2D,
+  PLIM_NET_DEPTHWISE_CONV2D,
+  PLIM_NET_CONV_TRANSPOSE2D,
   PLIM_NET_BATCH_NORM,
   PLIM_NET_RELU,
   PLIM_NET_ADD,
@@ -68,7 +70,17 @@ const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor 
 /* Is it the loss, which ends a net and makes no tensor? */
 int plim_net_is_loss(const plim_net_layer *layer);
 
-/* Weights of a convolution [O][I][KH][KW] or a linear layer [O][I]. */
+/* A layer that multiplies by weights: its ops. A transposed convolution's gradients are those of the convolution that
+ * goes the other way: by the weights, of x and dy; by x, a convolution of dy. */
+typedef struct plim_net_product {
+  plim_op_kind forward, bwd_weights, bwd_data;
+  int32_t transposed;
+} plim_net_product;
+/* NULL: the layer is none. */
+const plim_net_product *plim_net_product_of(const plim_net_layer *layer);
+
+/* Weights of a convolution [O][I][KH][KW], of a depthwise one [C][1][KH][KW], of a transposed one [I][O][KH][KW], or of
+ * a linear layer [O][I]. */
 plim_shape plim_net_weight_shape(const plim_net *net, const plim_net_layer *layer);
 
 /* Images or sequences of a micro-batch. */

@@ -3,7 +3,11 @@
  * has the ImageNet stem, 7x7 by steps of two and a max-pool, and bottleneck blocks, whose 3x3 convolution takes the
  * step. Where the width or the size changes, the shortcut is a 1x1 convolution with batch norm.
  * vgg16: Simonyan and Zisserman, Very Deep Convolutional Networks, ICLR 2015, with batch norm. tinyres: seven
- * convolutions, for trials. gpt: Radford et al., Language Models are Unsupervised Multitask Learners, 2019. */
+ * convolutions, for trials. densenet121: Huang et al., Densely Connected Convolutional Networks, CVPR 2017, with a 3x3
+ * stem and no max-pool. mobilenet: Howard et al., MobileNets, 2017, whose first step is 1 for images of at most 64
+ * pixels. unet: Ronneberger et al., U-Net, MICCAI 2015, of half the width, padded, with batch norm; data have one label
+ * an image, so its head scores the mean of the last map over its pixels.
+ * gpt: Radford et al., Language Models are Unsupervised Multitask Learners, 2019. */
 #include <stdio.h>
 
 #include "runtime/base/nearest.h"
@@ -98,6 +102,119 @@ static void build_vgg(plim_net *net, const model_row *row) {
   plim_net_softmax_xent(net, plim_net_linear(net, "fc", plim_net_flatten(net, "flatten", x), net->options.classes));
 }
 
+/* ---- densely connected ---- */
+
+enum { GROWTH = 32, PARTS = PLIM_OP_MAX_IN };
+
+/* What a dense stage has so far: all features beside each other are the inputs of its next layer. A concatenation has
+ * at most PARTS inputs, so every PARTS - 1 layers the last one takes the place of what it is made of. */
+typedef struct dense_stage {
+  int32_t n;
+  plim_tensor part[PARTS];
+} dense_stage;
+
+static plim_tensor dense_concat(plim_net *net, dense_stage *s, int stage, int block) {
+  char name[MODEL_NAME_BYTES];
+  const plim_tensor all =
+      plim_net_op(net, part_name(name, stage, block, "concat"), PLIM_OP_CONCAT, NULL, s->n, s->part, 0, NULL);
+  if (s->n == PARTS) {
+    s->part[0] = all;
+    s->n = 1;
+  }
+  return all;
+}
+
+/* bn-relu-1x1 to four times the growth, bn-relu-3x3 */
+static plim_tensor dense_layer(plim_net *net, plim_tensor x, int stage, int block) {
+  char name[MODEL_NAME_BYTES];
+  plim_tensor y = plim_net_batch_norm_relu(net, part_name(name, stage, block, "bn1"), x);
+  y = plim_net_conv2d(net, part_name(name, stage, block, "conv1"), y, 4 * GROWTH, 1, 1, 0, 0);
+  y = plim_net_batch_norm_relu(net, part_name(name, stage, block, "bn2"), y);
+  return plim_net_conv2d(net, part_name(name, stage, block, "conv2"), y, GROWTH, 3, 1, 1, 0);
+}
+
+static void build_densenet(plim_net *net, const model_row *row) {
+  char name[MODEL_NAME_BYTES];
+  int channels = row->width[0];
+  plim_tensor x = plim_net_conv2d(net, "stem.conv", plim_net_image(net), channels, 3, 1, 1, 0);
+  for (int stage = 1; stage <= row->stages; stage++) {
+    dense_stage s = {1, {x}};
+    for (int block = 0; block < row->blocks[stage - 1]; block++) {
+      s.part[s.n++] = dense_layer(net, x, stage, block);
+      x = dense_concat(net, &s, stage, block);
+    }
+    channels += row->blocks[stage - 1] * GROWTH;
+    (void)snprintf(name, sizeof name, "stage%d.bn", stage);
+    x = plim_net_batch_norm_relu(net, name, x);
+    if (stage == row->stages) break;
+    channels /= 2; /* a transition */
+    (void)snprintf(name, sizeof name, "stage%d.conv", stage);
+    x = plim_net_conv2d(net, name, x, channels, 1, 1, 0, 0);
+    (void)snprintf(name, sizeof name, "stage%d.pool", stage);
+    x = plim_net_avg_pool(net, name, x, 2, 2, 0);
+  }
+  x = plim_net_global_avg_pool(net, "pool", x);
+  plim_net_softmax_xent(net, plim_net_linear(net, "fc", x, net->options.classes));
+}
+
+/* ---- depthwise ---- */
+
+/* Stages of depthwise and 1x1 convolutions; the first of a stage makes it wider and, after the first stage, halves the
+ * image. */
+static void build_mobilenet(plim_net *net, const model_row *row) {
+  enum { STEM = 32, SMALL = 64 };
+  char name[MODEL_NAME_BYTES];
+  const int step = net->options.height > SMALL ? 2 : 1;
+  plim_tensor x = plim_net_conv2d(net, "stem.conv", plim_net_image(net), STEM, 3, step, 1, 0);
+  x = plim_net_batch_norm_relu(net, "stem.bn", x);
+  for (int stage = 1; stage <= row->stages; stage++) {
+    for (int block = 0; block < row->blocks[stage - 1]; block++) {
+      const int stride = stage > 1 && block == 0 ? 2 : 1;
+      x = plim_net_depthwise_conv2d(net, part_name(name, stage, block, "depthwise"), x, 3, stride, 1);
+      x = plim_net_batch_norm_relu(net, part_name(name, stage, block, "bn1"), x);
+      x = plim_net_conv2d(net, part_name(name, stage, block, "conv"), x, row->width[stage - 1], 1, 1, 0, 0);
+      x = plim_net_batch_norm_relu(net, part_name(name, stage, block, "bn2"), x);
+    }
+  }
+  x = plim_net_global_avg_pool(net, "pool", x);
+  plim_net_softmax_xent(net, plim_net_linear(net, "fc", x, net->options.classes));
+}
+
+/* ---- down and up again ---- */
+
+/* "<side><level>.<part>" */
+static plim_tensor unet_convs(plim_net *net, plim_tensor x, const char *side, int level, int width) {
+  char name[MODEL_NAME_BYTES];
+  for (int i = 1; i <= 2; i++) {
+    (void)snprintf(name, sizeof name, "%s%d.conv%d", side, level, i);
+    x = plim_net_conv2d(net, name, x, width, 3, 1, 1, 0);
+    (void)snprintf(name, sizeof name, "%s%d.bn%d", side, level, i);
+    x = plim_net_batch_norm_relu(net, name, x);
+  }
+  return x;
+}
+
+static void build_unet(plim_net *net, const model_row *row) {
+  char name[MODEL_NAME_BYTES];
+  plim_tensor skip[MODEL_MAX_STAGES], x = plim_net_image(net);
+  for (int level = 1; level < row->stages; level++) {
+    skip[level] = unet_convs(net, x, "down", level, row->width[level - 1]);
+    (void)snprintf(name, sizeof name, "down%d.pool", level);
+    x = plim_net_max_pool(net, name, skip[level], 2, 2, 0);
+  }
+  x = unet_convs(net, x, "bottom", row->stages, row->width[row->stages - 1]);
+  for (int level = row->stages - 1; level > 0; level--) {
+    (void)snprintf(name, sizeof name, "up%d", level);
+    x = plim_net_conv_transpose2d(net, name, x, row->width[level - 1], 2, 2, 0);
+    const plim_tensor both[] = {skip[level], x};
+    (void)snprintf(name, sizeof name, "up%d.concat", level);
+    x = plim_net_op(net, name, PLIM_OP_CONCAT, NULL, 2, both, 0, NULL);
+    x = unet_convs(net, x, "up", level, row->width[level - 1]);
+  }
+  x = plim_net_global_avg_pool(net, "pool", x);
+  plim_net_softmax_xent(net, plim_net_linear(net, "fc", x, net->options.classes));
+}
+
 static void build_mlp(plim_net *net, const model_row *row) {
   char name[MODEL_NAME_BYTES];
   plim_tensor x = plim_net_flatten(net, "flatten", plim_net_image(net));
@@ -161,6 +278,9 @@ static const model_row models[] = {
     {"resnet50", build_resnet, 4, {64, 128, 256, 512}, {3, 4, 6, 3}, 1, 0},
     {"tinyres", build_resnet, 3, {8, 16, 32}, {1, 1, 1}, 0, 0},
     {"vgg16", build_vgg, 5, {64, 128, 256, 512, 512}, {2, 2, 3, 3, 3}, 0, 0},
+    {"densenet121", build_densenet, 4, {64}, {6, 12, 24, 16}, 0, 0},
+    {"mobilenet", build_mobilenet, 5, {64, 128, 256, 512, 1024}, {1, 2, 2, 6, 2}, 0, 0},
+    {"unet", build_unet, 5, {32, 64, 128, 256, 512}, {0}, 0, 0},
     {"gpt", build_gpt, 0, {0}, {0}, 0, 0},
 };
 

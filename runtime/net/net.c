@@ -155,14 +155,30 @@ static int name_reserved(const char *name) {
   return 0;
 }
 
+const plim_net_product *plim_net_product_of(const plim_net_layer *layer) {
+  static const plim_net_product products[PLIM_NET_KIND_COUNT] = {
+      [PLIM_NET_CONV2D] = {PLIM_OP_CONV2D, PLIM_OP_CONV2D_BWD_WEIGHTS, PLIM_OP_CONV2D_BWD_DATA, 0},
+      [PLIM_NET_DEPTHWISE_CONV2D] = {PLIM_OP_DEPTHWISE_CONV2D, PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS,
+                                     PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA, 0},
+      [PLIM_NET_CONV_TRANSPOSE2D] = {PLIM_OP_CONV_TRANSPOSE2D, PLIM_OP_CONV2D_BWD_WEIGHTS, PLIM_OP_CONV2D, 1},
+      [PLIM_NET_LINEAR] = {PLIM_OP_LINEAR, PLIM_OP_LINEAR_BWD_WEIGHTS, PLIM_OP_LINEAR_BWD_DATA, 0}};
+  const plim_net_product *product = &products[layer->kind];
+  return product->forward == PLIM_OP_CUSTOM ? NULL : product;
+}
+
 plim_shape plim_net_weight_shape(const plim_net *net, const plim_net_layer *layer) {
-  const plim_shape *x = &net->layer[layer->in[0]].out;
-  int64_t dim[4] = {layer->out.dim[1], x->dim[1], layer->attrs.kernel[0], layer->attrs.kernel[1]};
-  return plim_shape_make(PLIM_F32, PLIM_FLAT, layer->kind == PLIM_NET_CONV2D ? 4 : 2, dim);
+  const int64_t inputs = net->layer[layer->in[0]].out.dim[1], outputs = layer->out.dim[1];
+  int64_t dim[4] = {outputs, inputs, layer->attrs.kernel[0], layer->attrs.kernel[1]};
+  if (layer->kind == PLIM_NET_DEPTHWISE_CONV2D) dim[1] = 1;
+  if (layer->kind == PLIM_NET_CONV_TRANSPOSE2D) {
+    dim[0] = inputs;
+    dim[1] = outputs;
+  }
+  return plim_shape_make(PLIM_F32, PLIM_FLAT, layer->kind == PLIM_NET_LINEAR ? 2 : 4, dim);
 }
 
 static int64_t weight_bytes(const plim_net *net, const plim_net_layer *layer) {
-  if (layer->kind != PLIM_NET_CONV2D && layer->kind != PLIM_NET_LINEAR) return 0;
+  if (!plim_net_product_of(layer)) return 0;
   plim_shape shape = plim_net_weight_shape(net, layer);
   return plim_shape_bytes(&shape);
 }

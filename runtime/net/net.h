@@ -56,7 +56,9 @@ void plim_net_free(plim_net *net); /* NULL is legal */
  * when a graph is made. A net belongs to the thread of its context. Shapes, with x [N][C][H][W], N images of a
  * micro-batch, and positive sizes:
  *   conv2d           [N][filters][(H + 2 pad - kernel) / stride + 1][the same of W]; bias 1: adds one by filter
- *   max_pool, avg_pool  the same with C channels
+ *   depthwise_conv2d  the same with C channels, each with a filter of its own; a kernel of at most 32
+ *   conv_transpose2d  [N][filters][(H - 1) stride + kernel - 2 pad][the same of W]
+ *   max_pool, avg_pool  as a convolution, with C channels
  *   global_avg_pool  [N][C]
  *   linear           [N][units], of x [N][features]; with bias
  *   batch_norm, relu, add, dropout  the shape of x; operands of add have equal shapes
@@ -64,6 +66,9 @@ void plim_net_free(plim_net *net); /* NULL is legal */
 plim_tensor plim_net_image(plim_net *net); /* the input batch as f32 or bf16 */
 plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel, int stride,
                             int pad, int bias);
+plim_tensor plim_net_depthwise_conv2d(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad);
+plim_tensor plim_net_conv_transpose2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel,
+                                      int stride, int pad);
 plim_tensor plim_net_batch_norm(plim_net *net, const char *name, plim_tensor x);
 plim_tensor plim_net_batch_norm_relu(plim_net *net, const char *name, plim_tensor x);
 /* relu(batch_norm(x) + shortcut) in one op */
@@ -108,7 +113,7 @@ PLIM_MUST_USE plim_status plim_net_train_graph(const plim_net *net, plim_graph *
 PLIM_MUST_USE plim_status plim_net_eval_graph(const plim_net *net, plim_graph **out);
 
 /* Built-in models: "mlp", "resnet18", "resnet34", "resnet20", "resnet32", "resnet56", "resnet50", "tinyres", "vgg16",
- * "gpt" (over tokens). Source of the residual ones: He et al., Deep Residual Learning, CVPR 2016.
+ * "densenet121", "mobilenet", "unet", "gpt" (over tokens). Sources: models.c.
  *   out  [1]  out  complete with its loss; free with plim_net_free
  * PLIM_EUSAGE: no model has that name (the sentence has the nearest), or options that are not allowed. PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_model_make(plim_context *ctx, const char *model, const plim_net_options *options,

@@ -2,7 +2,8 @@
  * give the outputs, operands after the tensors are parameters, and the row's gradients are the backward ops.
  *
  * Names: operand o of layer L is the value "L.o", the first output "L". The gradient of a parameter is "L.o.grad", that
- * of a tensor "L.do". A parameter is updated as soon as no later gradient of the layer reads it. */
+ * of a tensor "L.do", and of the second of many tensors "L.do2". A parameter is updated as soon as no later gradient of
+ * the layer reads it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -184,25 +185,33 @@ static int is_wanted(const plim_net_emit *e, int32_t i, int32_t k) {
   return k >= layer->n_in || e->at[layer->in[k]].trains;
 }
 
+static const char *operand_name(const plim_net_layer *layer, int32_t k) {
+  return plim_op_operand_at(plim_op_kind_row(layer->op)->in, k)->name;
+}
+
 /* Is an input among those that the gradient is of, and wanted? */
 static int any_wanted(const plim_net_emit *e, int32_t i, const plim_op_gradient *g) {
   const plim_net_layer *layer = &e->net->layer[i];
   const char *of = g->of;
   int any = 0;
   for (word w; next_word(&of, &w);) {
-    const int32_t k = find_operand(plim_op_kind_row(layer->op)->in, layer->n_in + layer->n_params, &w);
-    any |= k >= 0 && is_wanted(e, i, k);
+    for (int32_t k = 0; k < layer->n_in + layer->n_params; k++) {
+      any |= is_word(&w, operand_name(layer, k)) && is_wanted(e, i, k);
+    }
   }
   return any;
 }
 
 static void new_gradient(plim_net_emit *e, int32_t i, int32_t k, plim_op_spec *spec) {
   const plim_net_layer *layer = &e->net->layer[i];
-  const char *name = plim_op_operand_at(plim_op_kind_row(layer->op)->in, k)->name;
-  char suffix[SUFFIX_BYTES];
+  const char *name = operand_name(layer, k);
+  char suffix[SUFFIX_BYTES], number[12] = "";
   const int is_param = k >= layer->n_in;
   const plim_shape *shape = is_param ? &layer->param[k - layer->n_in] : &e->net->layer[layer->in[k]].out;
-  suffix_of(suffix, is_param ? "." : ".d", name, is_param ? ".grad" : "");
+  int32_t first = k; /* of the operands of that name */
+  while (first > 0 && strcmp(operand_name(layer, first - 1), name) == 0) first--;
+  if (k > first) (void)snprintf(number, sizeof number, "%d", k - first + 1);
+  suffix_of(suffix, is_param ? "." : ".d", name, is_param ? ".grad" : number);
   e->at[i].gradient[k] = plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, shape);
   e->at[i].has_gradient[k] = 1;
   spec->out[spec->n_out++] = e->at[i].gradient[k].value;
@@ -210,7 +219,6 @@ static void new_gradient(plim_net_emit *e, int32_t i, int32_t k, plim_op_spec *s
 
 static void emit_gradient(plim_net_emit *e, int32_t i, const plim_op_gradient *g) {
   const plim_net_layer *layer = &e->net->layer[i];
-  const plim_op_row *row = plim_op_kind_row(layer->op);
   plim_op_spec spec = {.kind = g->kind, .phase = PLIM_PHASE_BACKWARD, .attrs = shared_attrs(layer, g->kind)};
   const char *of = g->of, *from = g->from;
   char suffix[SUFFIX_BYTES];
@@ -220,8 +228,9 @@ static void emit_gradient(plim_net_emit *e, int32_t i, const plim_op_gradient *g
     if (read.value >= 0 && spec.n_in < PLIM_OP_MAX_IN) spec.in[spec.n_in++] = read.value;
   }
   for (word w; next_word(&of, &w) && e->status == PLIM_OK;) {
-    const int32_t k = find_operand(row->in, layer->n_in + layer->n_params, &w);
-    if (k >= 0) new_gradient(e, i, k, &spec);
+    for (int32_t k = 0; k < layer->n_in + layer->n_params && spec.n_out < PLIM_OP_MAX_OUT; k++) {
+      if (is_word(&w, operand_name(layer, k))) new_gradient(e, i, k, &spec);
+    }
   }
   (void)snprintf(suffix, sizeof suffix, ".bwd_%.*s", first.length > 20 ? 20 : first.length, first.text);
   plim_net_emit_op(e, layer->name, suffix, &spec);

@@ -33,7 +33,8 @@ static const char *const group_title[GROUP_COUNT] = {
 #define AT(field) offsetof(options, field)
 static const option_row rows[] = {
     {"model", "NAME",
-     "mlp, resnet18, resnet34, resnet20, resnet32, resnet56, vgg16, for small images tinyres, for large ones resnet50, "
+     "mlp, resnet18, resnet34, resnet20, resnet32, resnet56, vgg16, densenet121, mobilenet, unet, for small images "
+     "tinyres, for large ones resnet50, "
      "for text gpt (default resnet20)",
      BUILDS, GROUP_MODEL, 'm', TEXT, AT(model), 0, 0},
     {"layers", "N", "blocks of gpt (default 6)", BUILDS, GROUP_MODEL, 0, COUNT, AT(layers), 1, 10000},
@@ -46,7 +47,8 @@ static const option_row rows[] = {
     {"batch", "N", "images, or sequences of a text, a step (default 128)", BUILDS, GROUP_MODEL, 'b', COUNT, AT(batch),
      1, 1 << 20},
     {"image", "HxWxC",
-     "size of synthetic images (default: 28x28x1 for mlp, 224x224x3 for resnet50, 16x16x3 for tinyres, else 32x32x3)",
+     "size of synthetic images (default: 28x28x1 for mlp, 224x224x3 for resnet50, 16x16x3 for tinyres, "
+     "64x64x3 for unet, else 32x32x3)",
      BUILDS, GROUP_MODEL, 0, TEXT, AT(image), 0, 0},
 
     {"data-dir", "DIR", "folder of the instances, or the one above it", COMMAND_BENCH, GROUP_DATA, 0, TEXT,
