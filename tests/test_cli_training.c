@@ -112,6 +112,29 @@ Test(cli_training, a_cap_that_grows_says_which_kernels_it_does_not_change) {
   cr_assert_not_null(strstr(run->out, "; 1 op keeps the numerics that the run began with"), "%s", run->out);
 }
 
+/* ---- text ---- */
+
+/* A share of tokens and nats, not the accuracy of images. */
+Test(cli_training, a_run_over_text_says_what_its_test_counts) {
+#define GPT \
+  "--model gpt --layers 1 --width 8 --heads 1 --context 8 --data text:words.txt --batch 2 --threads 1 --model-costs "
+  (void)plim_test_shell("for i in 1 2 3 4 5 6 7 8 9; do echo a short text of words, again and again; done > words.txt");
+  const program_run *run = plim_test_program("train " GPT "--steps 2 --no-progress");
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(run->out, "% of the test predicted"), "%s", run->out);
+  cr_assert_not_null(strstr(run->out, "nats a token"), "%s", run->out);
+  cr_assert_null(strstr(run->out, "accuracy"), "%s", run->out);
+  run = plim_test_program("train " GPT "--epochs 2 --no-progress");
+  plim_test_expect(0, "");
+  cr_assert_not_null(strstr(run->out, "% of next tokens predicted"), "%s", run->out);
+  (void)plim_test_program("train " GPT "--steps 2 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  (void)number(o, "test_accuracy_percent");
+  (void)number(o, "test_loss");
+  json_decref(o);
+}
+
 /* ---- a device that computes nothing ---- */
 
 Test(cli_training, a_simulated_run_shows_no_figures_of_what_was_not_computed) {

@@ -36,7 +36,12 @@ static void print_epoch(const run *r, int64_t epoch) {
   int64_t done = plim_trainer_steps(r->trainer), into = done % epoch, number = (done - 1) / epoch + 1;
   printf("epoch %lld", (long long)number);
   if (into > 0) printf(" (%lld of %lld steps)", (long long)into, (long long)epoch);
-  printf(": loss %.4f, test accuracy %.2f %%\n", r->loss, (double)r->test.correct * 100 / (double)r->test.counted);
+  const double share = (double)r->test.correct * 100 / (double)r->test.counted;
+  if (r->s->source.net.context > 0) {
+    printf(": loss %.4f, test %.4f nats a token, %.2f %% of next tokens predicted\n", r->loss, r->test.loss, share);
+  } else {
+    printf(": loss %.4f, test accuracy %.2f %%\n", r->loss, share);
+  }
   (void)fflush(stdout);
 }
 

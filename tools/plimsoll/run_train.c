@@ -220,9 +220,11 @@ void run_figures_measured(figures *f, int column, const run *r) {
   figures_real(f, column, "loss", "loss", "%.4f", (double)r->last_loss); /* of the last step */
   figures_note(f, column, " (first step %.4f)", (double)r->first_loss);
   if (!r->tested) return;
-  figures_real(f, column, "test_accuracy_percent", "test accuracy", "%.2f %%",
+  figures_real(f, column, "test_accuracy_percent", context > 0 ? "next tokens" : "test accuracy",
+               context > 0 ? "%.2f %% of the test predicted" : "%.2f %%",
                (double)r->test.correct * 100 / (double)r->test.counted);
-  figures_real(f, column, "test_loss", NULL, "%.4f", r->test.loss);
+  figures_real(f, column, "test_loss", context > 0 ? "test loss" : NULL, context > 0 ? "%.4f nats a token" : "%.4f",
+               r->test.loss);
 }
 
 void run_figures_last(figures *f, const session *s) {
