@@ -676,6 +676,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 .flops = "2 N O P Q I R S",
                 .check = windows_backward,
                 .gradient = {{"w", PLIM_OP_CONV2D_BWD_WEIGHTS, "x dy"}, {"x", PLIM_OP_CONV2D, "dy w"}},
-                .doc = "transposed convolution: what the gradient of a convolution by its input computes from dy, here from x",
+                .doc = "transposed convolution: what the gradient of a convolution by its input computes from dy, here "
+                       "from x",
             },
 };

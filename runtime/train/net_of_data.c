@@ -10,7 +10,11 @@ enum { CLASSES = 10 };
 static const struct {
   const char *model;
   int32_t image[3];
-} usual[] = {{"", {32, 32, 3}}, {"mlp", {28, 28, 1}}, {"resnet50", {224, 224, 3}}, {"tinyres", {16, 16, 3}}, {"unet", {64, 64, 3}}};
+} usual[] = {{"", {32, 32, 3}},
+             {"mlp", {28, 28, 1}},
+             {"resnet50", {224, 224, 3}},
+             {"tinyres", {16, 16, 3}},
+             {"unet", {64, 64, 3}}};
 
 static const int32_t *usual_image(const char *model) {
   for (size_t i = 1; i < sizeof usual / sizeof *usual && model; i++) {

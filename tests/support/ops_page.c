@@ -17,7 +17,8 @@ static const char head[] =
     "| any | every type |\n"
     "\n"
     "A name in a shape is one size in all operands of the op. `...` is any number of sizes, equal in all of them.\n"
-    "Sizes `+C` of several operands add up to C. An operand in [brackets] may be left out, and then all after it are. *over x*: the output may be written over input "
+    "Sizes `+C` of several operands add up to C. An operand in [brackets] may be left out, and then all after it are. "
+    "*over x*: the output may be written over input "
     "x.\n"
     "Elements lie in any layout that the operands share, unless the text says another thing.\n";
 
