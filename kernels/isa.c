@@ -1,5 +1,5 @@
-/* Instruction sets: names, what the CPU reports, and which one a table gets. Features are asked for one by one because not every compiler
- * knows the x86-64-v* names in __builtin_cpu_supports. */
+/* Instruction sets: names, what the CPU reports, and which one a table gets. Features are asked for one by one because
+ * not every compiler knows the x86-64-v* names in __builtin_cpu_supports. */
 #include "kernels/isa.h"
 
 #include <stddef.h>

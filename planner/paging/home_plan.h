@@ -37,8 +37,8 @@ int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *graph, int 
 typedef plim_status plim_plan_maker(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                     const plim_plan_options *options, int64_t known_ns, plim_plan **out);
 
-/* A plan in which they are at home in options->paging's space, copied in before what reads or updates them, and out after
- * the update. `make` plans the rest; with paging->homes ALWAYS or PARAMS without paging.
+/* A plan in which they are at home in options->paging's space, copied in before what reads or updates them, and out
+ * after the update. `make` plans the rest; with paging->homes ALWAYS or PARAMS without paging.
  *   keep_all_ns  in  of the plan; its bound is the same
  *   known_ns     in  for `make`
  * PLIM_ENOFIT: none was found. Needs a space, and no second device. */

@@ -1,8 +1,9 @@
 /* Runs a step (run_steps): one walk over flat arrays of bound pointers.
  *
- * All that can be decided was decided at open, but for an arena that shrinks under way: plim_plan_switch_ask. A step assembles a call from the arrays, lets the memory meter
- * see its arguments and hands it to the device, to the device's watcher, or to the caller. Of a plan with copies this
- * walk is that of queue 0; those of the copy queues are in copy_queues.c. */
+ * All that can be decided was decided at open, but for an arena that shrinks under way: plim_plan_switch_ask. A step
+ * assembles a call from the arrays, lets the memory meter see its arguments and hands it to the device, to the device's
+ * watcher, or to the caller. Of a plan with copies this walk is that of queue 0; those of the copy queues are in
+ * copy_queues.c. */
 #include "runtime/exec/exec.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* The largest batch, by guesses, in images of a micro-batch: the number of micro-batches stays. The smallest budget
  * grows nearly linearly with the batch, from the persistent bytes on. Guesses begin a little below that line, because
- * planning tells a batch that fits much sooner than one that does not, and close in on it. Costs are modelled: what fits depends on sizes, not on times. */
+ * planning tells a batch that fits much sooner than one that does not, and close in on it. Costs are modelled: what
+ * fits depends on sizes, not on times. */
 #include "runtime/program/program.h"
 
 enum { GUESSES = 4 };

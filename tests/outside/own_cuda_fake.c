@@ -1,4 +1,5 @@
-/* The launches of examples/own_cuda.cu over the fake GPU: what it queues runs on the host when the queue is waited for. */
+/* The launches of examples/own_cuda.cu over the fake GPU: what it queues runs on the host when that is
+ * waited for. */
 #include <string.h>
 
 #include "tests/support/fake_cuda.h"

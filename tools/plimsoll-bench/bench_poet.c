@@ -1,6 +1,7 @@
 /* Networks of POET on its boards at 20 budgets: energy under a deadline. Of each case the excess over keep-all's energy
  * of the default search, of the search with recompute alone and with paging alone, and of the programs that --planners
- * names, beside the best plan known. Every plan has passed the checker, and takes on the sim device what it predicts. */
+ * names, beside the best plan known. Every plan has passed the checker, and takes on the sim device what it
+ * predicts. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
