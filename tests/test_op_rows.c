@@ -200,6 +200,7 @@ static const plim_op_row row_scale = {
 };
 
 static int run_row_scale(void *state, const plim_kernel_args *args, void *queue) {
+  (void)state, (void)queue;
   const float *x = args->in[0], *scale = args->in[1];
   float *y = args->out[0];
   for (int i = 0; i < 4 * ROWS; i++) y[i] = x[i] * scale[i / 4];

@@ -92,7 +92,7 @@ const command command_bench = {
         "  plimsoll bench tight --shapes grid,steps --threads 1 --time-limit 30s\n"
         "  plimsoll bench online --data-dir instances --planners best,coop,dtr,dte\n"
         "  plimsoll bench online --data-dir instances --sweep 9%:16%:0.2%\n"
-        "  plimsoll bench poet --data-dir instances --shapes linear --planners poet --time-limit 60s\n"
+        "  plimsoll bench poet --data-dir instances --shapes linear --planners poet\n"
         "  plimsoll bench joint --ops 9 --points 50\n"
         "  plimsoll bench large --ops 2000 --time-limit 20s\n"
         "  plimsoll bench large --shapes unet --budgets 50%,30% --planners rotor,search\n",
