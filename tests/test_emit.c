@@ -228,7 +228,8 @@ static void expect_updates_at_once(const plim_graph *g) {
       if (g->reader[r] > ready) ready = g->reader[r];
     }
     while (ready + 1 < i && g->op[ready + 1].kind == PLIM_OP_SGD) ready++; /* one op may make two gradients */
-    cr_assert_eq(i, ready + 1, "'%s' comes %d ops after it could", g->op[i].name, i - ready - 1);
+    cr_assert_eq(i, ready + 1, "'%s' comes %d ops after it could: '%s' is before it", g->op[i].name, i - ready - 1,
+                 g->op[i - 1].name);
   }
 }
 

@@ -43,160 +43,161 @@ static int64_t step_ns(const plim_plan *plan, int32_t j) {
 
 /* A pause of a storage between two uses in keep-all's plan, which ends at step `end` with a run of `late`. Where copies
  * take longer than it lasts, runs wait for them, whatever they share. */
-static void add_candidate(plim_page_candidates *p, int32_t s, int32_t late, int32_t begin, int32_t end,
+static void add_candidate(plim_page_candidates *candidates, int32_t s, int32_t late, int32_t begin, int32_t end,
                           int64_t pause_ns) {
-  int64_t bytes = p->graph->storage[s].bytes;
+  int64_t bytes = candidates->graph->storage[s].bytes;
   candidate c = {.bytes = plim_align_up(bytes, PLIM_ALIGN), .begin = begin, .end = end};
-  c.choice = (plim_page_choice){s, late, plim_paging_link_ns(p->o, 0, bytes), plim_paging_link_ns(p->o, 1, bytes)};
+  c.choice = (plim_page_choice){s, late, plim_paging_link_ns(candidates->o, 0, bytes),
+                                plim_paging_link_ns(candidates->o, 1, bytes)};
   int64_t both_ns = c.choice.out_ns + c.choice.in_ns, late_ns = both_ns > pause_ns ? both_ns - pause_ns : 0;
-  c.cost_ns = (int64_t)((double)both_ns * p->o->charge) + late_ns;
-  c.again_ns = step_ns(p->keep_all, p->step_of[p->graph->storage[s].producer]);
-  p->candidate[p->n++] = c;
+  c.cost_ns = (int64_t)((double)both_ns * candidates->o->charge) + late_ns;
+  c.again_ns = step_ns(candidates->keep_all, candidates->step_of[candidates->graph->storage[s].producer]);
+  candidates->candidate[candidates->n++] = c;
 }
 
 /* Every pause of a storage that an op writes. */
-static void add_candidates(plim_page_candidates *p, int32_t s, const int64_t *begin_ns) {
-  const plim_graph *g = p->graph;
+static void add_candidates(plim_page_candidates *candidates, int32_t s, const int64_t *begin_ns) {
+  const plim_graph *g = candidates->graph;
   const plim_storage *storage = &g->storage[s];
   if (storage->producer < 0 || storage->bytes <= 0 || storage->role == PLIM_ROLE_OUTPUT) return;
-  int32_t last = p->step_of[storage->producer];
+  int32_t last = candidates->step_of[storage->producer];
   for (int32_t i = g->reader_first[s]; i < g->reader_first[s + 1]; i++) {
-    int32_t now = p->step_of[g->reader[i]];
-    if (now > last + 1) add_candidate(p, s, g->reader[i], last + 1, now, begin_ns[now] - begin_ns[last + 1]);
+    int32_t now = candidates->step_of[g->reader[i]];
+    if (now > last + 1) add_candidate(candidates, s, g->reader[i], last + 1, now, begin_ns[now] - begin_ns[last + 1]);
     if (now > last) last = now;
   }
 }
 
-static plim_status find_candidates(plim_page_candidates *p) {
-  const plim_plan *k = p->keep_all;
+static plim_status find_candidates(plim_page_candidates *candidates) {
+  const plim_plan *k = candidates->keep_all;
   int64_t *begin_ns = NULL, steps = k->n_steps;
-  PLIM_TRY(plim_allocate(p->ctx, steps + 1, sizeof *begin_ns, &begin_ns));
+  PLIM_TRY(plim_allocate(candidates->ctx, steps + 1, sizeof *begin_ns, &begin_ns));
   for (int32_t j = 0; j < k->n_steps; j++) {
-    p->step_of[k->step[j].op] = j;
+    candidates->step_of[k->step[j].op] = j;
     begin_ns[j + 1] = begin_ns[j] + step_ns(k, j);
   }
-  for (int32_t s = 0; s < p->graph->n_storages; s++) add_candidates(p, s, begin_ns);
-  plim_release(p->ctx, begin_ns, steps + 1, sizeof *begin_ns);
+  for (int32_t s = 0; s < candidates->graph->n_storages; s++) add_candidates(candidates, s, begin_ns);
+  plim_release(candidates->ctx, begin_ns, steps + 1, sizeof *begin_ns);
   return PLIM_OK;
 }
 
-static void set_live(const plim_page_candidates *p) {
-  const plim_plan *k = p->keep_all;
+static void set_live(const plim_page_candidates *candidates) {
+  const plim_plan *k = candidates->keep_all;
   for (int32_t i = 0; i < k->n_buffers; i++) {
-    for (int32_t j = k->buffer[i].begin; j < k->buffer[i].end; j++) p->live[j] += k->buffer[i].bytes;
+    for (int32_t j = k->buffer[i].begin; j < k->buffer[i].end; j++) candidates->live[j] += k->buffer[i].bytes;
   }
 }
 
 plim_status plim_page_candidates_make(plim_context *ctx, const plim_graph *graph, const plim_paging *paging,
                                       const plim_plan *keep_all, plim_page_candidates **out) {
-  plim_page_candidates *p = NULL;
+  plim_page_candidates *candidates = NULL;
   int64_t n = graph->reader_first[graph->n_storages];
   plim_status status;
-  PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
-  *p = (plim_page_candidates){.ctx = ctx, .graph = graph, .o = paging, .keep_all = keep_all, .room = n};
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p->candidate, &p->candidate));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *p->step_of, &p->step_of));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *p->paged, &p->paged));
-  PLIM_CHECK(plim_allocate(ctx, keep_all->n_steps, sizeof *p->live, &p->live));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *p->choice, &p->choice));
-  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *p->charge_ns, &p->charge_ns));
-  PLIM_CHECK(find_candidates(p));
-  set_live(p);
-  *out = p;
-  p = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *candidates, &candidates));
+  *candidates = (plim_page_candidates){.ctx = ctx, .graph = graph, .o = paging, .keep_all = keep_all, .room = n};
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *candidates->candidate, &candidates->candidate));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *candidates->step_of, &candidates->step_of));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *candidates->paged, &candidates->paged));
+  PLIM_CHECK(plim_allocate(ctx, keep_all->n_steps, sizeof *candidates->live, &candidates->live));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *candidates->choice, &candidates->choice));
+  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *candidates->charge_ns, &candidates->charge_ns));
+  PLIM_CHECK(find_candidates(candidates));
+  set_live(candidates);
+  *out = candidates;
+  candidates = NULL;
 done:
-  plim_page_candidates_free(p);
+  plim_page_candidates_free(candidates);
   return status;
 }
 
-void plim_page_candidates_free(plim_page_candidates *p) {
-  if (!p) return;
-  plim_context *ctx = p->ctx;
-  plim_release(ctx, p->candidate, p->room, sizeof *p->candidate);
-  plim_release(ctx, p->step_of, p->graph->n_ops, sizeof *p->step_of);
-  plim_release(ctx, p->paged, p->graph->n_storages, sizeof *p->paged);
-  plim_release(ctx, p->live, p->keep_all->n_steps, sizeof *p->live);
-  plim_release(ctx, p->choice, p->room, sizeof *p->choice);
-  plim_release(ctx, p->charge_ns, 2 * p->room, sizeof *p->charge_ns);
-  plim_release(ctx, p, 1, sizeof *p);
+void plim_page_candidates_free(plim_page_candidates *candidates) {
+  if (!candidates) return;
+  plim_context *ctx = candidates->ctx;
+  plim_release(ctx, candidates->candidate, candidates->room, sizeof *candidates->candidate);
+  plim_release(ctx, candidates->step_of, candidates->graph->n_ops, sizeof *candidates->step_of);
+  plim_release(ctx, candidates->paged, candidates->graph->n_storages, sizeof *candidates->paged);
+  plim_release(ctx, candidates->live, candidates->keep_all->n_steps, sizeof *candidates->live);
+  plim_release(ctx, candidates->choice, candidates->room, sizeof *candidates->choice);
+  plim_release(ctx, candidates->charge_ns, 2 * candidates->room, sizeof *candidates->charge_ns);
+  plim_release(ctx, candidates, 1, sizeof *candidates);
 }
 
-int32_t plim_page_candidates_count(const plim_page_candidates *p) {
-  return p->n;
+int32_t plim_page_candidates_count(const plim_page_candidates *candidates) {
+  return candidates->n;
 }
 
 /* ---- covering ---- */
 
 /* Bytes by which a candidate relieves steps that are above the target, a nanosecond of its cost: its copies, or less
  * where its producer takes long, since others are recomputed for less. */
-static double relief(const plim_page_candidates *p, const candidate *c, int64_t target) {
+static double relief(const plim_page_candidates *candidates, const candidate *c, int64_t target) {
   double sum = 0;
   for (int32_t j = c->begin; j < c->end; j++) {
-    int64_t over = p->live[j] - target;
+    int64_t over = candidates->live[j] - target;
     if (over > 0) sum += (double)(over < c->bytes ? over : c->bytes);
   }
   double cost = (double)c->cost_ns + 1;
-  if (p->o->recompute) cost = cost * cost / (cost + (double)c->again_ns);
+  if (candidates->o->recompute) cost = cost * cost / (cost + (double)c->again_ns);
   return sum / cost;
 }
 
 /* Does the page space hold the candidate too? It does where another pause of its storage is paged. */
-static int has_page(const plim_page_candidates *p, const candidate *c) {
-  return p->paged[c->choice.storage] || p->page_bytes + c->bytes <= p->o->budget_bytes;
+static int has_page(const plim_page_candidates *candidates, const candidate *c) {
+  return candidates->paged[c->choice.storage] || candidates->page_bytes + c->bytes <= candidates->o->budget_bytes;
 }
 
 /* The candidate that relieves most, -1: none. What each relieves only falls while others are taken, so that one whose
  * figure is of now, and above all figures, needs no other to be looked at. */
-static int32_t find_best(const plim_page_candidates *p, int64_t target) {
+static int32_t find_best(const plim_page_candidates *candidates, int64_t target) {
   for (int64_t work = 0;; work = 0) {
     int32_t best = -1;
-    for (int32_t i = 0; i < p->n; i++) {
-      const candidate *c = &p->candidate[i];
-      if (c->taken || c->relief <= 0 || !has_page(p, c)) continue;
-      if (best < 0 || c->relief > p->candidate[best].relief) best = i;
+    for (int32_t i = 0; i < candidates->n; i++) {
+      const candidate *c = &candidates->candidate[i];
+      if (c->taken || c->relief <= 0 || !has_page(candidates, c)) continue;
+      if (best < 0 || c->relief > candidates->candidate[best].relief) best = i;
     }
     if (best < 0) return -1;
-    candidate *c = &p->candidate[best];
+    candidate *c = &candidates->candidate[best];
     if (c->fresh) return best;
-    c->relief = relief(p, c, target);
+    c->relief = relief(candidates, c, target);
     c->fresh = 1;
-    work += p->n + c->end - c->begin;
-    if (plim_effort_over(p->ctx, work)) return -1;
+    work += candidates->n + c->end - c->begin;
+    if (plim_effort_over(candidates->ctx, work)) return -1;
   }
 }
 
-int plim_page_candidates_cover(plim_page_candidates *p, int64_t target, int32_t *taken) {
+int plim_page_candidates_cover(plim_page_candidates *candidates, int64_t target, int32_t *taken) {
   *taken = 0;
-  for (int32_t i = 0; i < p->n; i++) p->candidate[i].relief = INFINITY;
+  for (int32_t i = 0; i < candidates->n; i++) candidates->candidate[i].relief = INFINITY;
   for (;;) {
-    for (int32_t i = 0; i < p->n; i++) p->candidate[i].fresh = 0;
-    int32_t i = find_best(p, target);
+    for (int32_t i = 0; i < candidates->n; i++) candidates->candidate[i].fresh = 0;
+    int32_t i = find_best(candidates, target);
     if (i < 0) break;
-    candidate *best = &p->candidate[i];
-    if (!p->paged[best->choice.storage]) p->page_bytes += best->bytes;
-    best->taken = p->paged[best->choice.storage] = 1;
-    for (int32_t j = best->begin; j < best->end; j++) p->live[j] -= best->bytes;
+    candidate *best = &candidates->candidate[i];
+    if (!candidates->paged[best->choice.storage]) candidates->page_bytes += best->bytes;
+    best->taken = candidates->paged[best->choice.storage] = 1;
+    for (int32_t j = best->begin; j < best->end; j++) candidates->live[j] -= best->bytes;
     ++*taken;
   }
-  for (int32_t j = 0; j < p->keep_all->n_steps; j++) {
-    if (p->live[j] > target) return 0;
+  for (int32_t j = 0; j < candidates->keep_all->n_steps; j++) {
+    if (candidates->live[j] > target) return 0;
   }
   return 1;
 }
 
-int32_t plim_page_candidates_taken(const plim_page_candidates *p, const plim_page_choice **choice,
+int32_t plim_page_candidates_taken(const plim_page_candidates *candidates, const plim_page_choice **choice,
                                    const int64_t **charge_ns) {
   int32_t n = 0, i = 0;
-  for (int32_t k = 0; k < p->n; k++) n += p->candidate[k].taken;
-  for (int32_t k = 0; k < p->n; k++) {
-    const candidate *c = &p->candidate[k];
+  for (int32_t k = 0; k < candidates->n; k++) n += candidates->candidate[k].taken;
+  for (int32_t k = 0; k < candidates->n; k++) {
+    const candidate *c = &candidates->candidate[k];
     if (!c->taken) continue;
-    p->choice[i] = c->choice;
-    p->charge_ns[i] = (int64_t)((double)c->choice.out_ns * p->o->charge);
-    p->charge_ns[n + i] = (int64_t)((double)c->choice.in_ns * p->o->charge);
+    candidates->choice[i] = c->choice;
+    candidates->charge_ns[i] = (int64_t)((double)c->choice.out_ns * candidates->o->charge);
+    candidates->charge_ns[n + i] = (int64_t)((double)c->choice.in_ns * candidates->o->charge);
     i++;
   }
-  *choice = p->choice;
-  *charge_ns = p->charge_ns;
+  *choice = candidates->choice;
+  *charge_ns = candidates->charge_ns;
   return n;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "runtime/base/cache.h"
 #include "runtime/device/guarded.h"
@@ -21,17 +22,28 @@ static int by_time(const void *a, const void *b) {
   return (*x > *y) - (*x < *y);
 }
 
-/* Median of copies of that size, each from and to bytes of its own. */
+/* Time that this thread has spent on a processor. */
+static int64_t processor_ns(void) {
+  struct timespec t = {0};
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Median of copies of that size, each from and to bytes of its own, and what share of all of them a processor took. */
 static int time_copies(const plim_page_memory *page, plim_page_ring *ring, char *memory, int in, int64_t bytes,
-                       int64_t *out) {
-  int64_t time_ns[REPEATS];
+                       int64_t *out, double *busy) {
+  int64_t time_ns[REPEATS], all_ns = 1;
+  const int64_t first_ns = processor_ns();
   for (int i = 0; i < REPEATS; i++) {
     char *paged = page->base + i * large_bytes, *own = memory + i * large_bytes;
     int64_t begin_ns = plim_now_ns();
     int error = in ? plim_page_read(page, ring, own, paged, bytes) : plim_page_write(page, ring, paged, own, bytes);
     time_ns[i] = plim_now_ns() - begin_ns;
+    all_ns += time_ns[i];
     if (error != 0) return error;
   }
+  const double share = (double)(processor_ns() - first_ns) / (double)all_ns;
+  *busy = share < 1 ? share : 1;
   qsort(time_ns, REPEATS, sizeof *time_ns, by_time);
   *out = time_ns[REPEATS / 2];
   return 0;
@@ -40,8 +52,9 @@ static int time_copies(const plim_page_memory *page, plim_page_ring *ring, char 
 static int measure(const plim_page_memory *page, plim_page_ring *ring, char *memory, plim_page_link *out) {
   for (int in = 0; in < 2; in++) {
     int64_t small_ns = 0, large_ns = 0;
-    int error = time_copies(page, ring, memory, in, large_bytes, &large_ns);
-    if (error == 0) error = time_copies(page, ring, memory, in, small_bytes, &small_ns);
+    double of_small;
+    int error = time_copies(page, ring, memory, in, large_bytes, &large_ns, &out->busy[in]);
+    if (error == 0) error = time_copies(page, ring, memory, in, small_bytes, &small_ns, &of_small);
     if (error != 0) return error;
     int64_t slope_ns = large_ns - small_ns, least_ns = large_ns / 2; /* a small copy may have been disturbed */
     if (slope_ns < least_ns) slope_ns = least_ns;
@@ -55,7 +68,7 @@ static int measure(const plim_page_memory *page, plim_page_ring *ring, char *mem
 
 static plim_status measure_link(plim_context *ctx, const char *space, const char *page_file, plim_page_link *out) {
   plim_page_memory page = {.fd = -1};
-  plim_page_link link = {{0}, {0}};
+  plim_page_link link = {{0}, {0}, {0}};
   void *memory = NULL;
   int64_t bytes = REPEATS * large_bytes;
   PLIM_TRY(strcmp(space, "disk") == 0 ? plim_page_file_open(ctx, page_file, bytes, &page)
@@ -88,22 +101,24 @@ static void cache_path(const char *space, const char *page_file, const char *cac
 static int is_link(const plim_page_link *link) {
   for (int in = 0; in < 2; in++) {
     if (link->latency_ns[in] <= 0 || !(link->bytes_per_ns[in] > 0) || link->bytes_per_ns[in] > 1e6) return 0;
+    if (!(link->busy[in] >= 0 && link->busy[in] <= 1)) return 0;
   }
   return 1;
 }
 
 /* 0: nothing that can be used is kept. */
 static int load(const char *path, plim_page_link *out) {
-  static const char head[] = "plimsoll link 1 ";
+  static const char head[] = "plimsoll link 2 ";
   char line[256] = "", *at = line + sizeof head - 1;
   FILE *file = path[0] ? fopen(path, "re") : NULL;
   if (!file) return 0;
   int read = fgets(line, sizeof line, file) != NULL && strncmp(line, head, sizeof head - 1) == 0;
   (void)fclose(file);
   if (!read) return 0;
-  plim_page_link link = {{0}, {0}};
+  plim_page_link link = {{0}, {0}, {0}};
   for (int in = 0; in < 2; in++) link.latency_ns[in] = strtoll(at, &at, 10);
   for (int in = 0; in < 2; in++) link.bytes_per_ns[in] = strtod(at, &at);
+  for (int in = 0; in < 2; in++) link.busy[in] = strtod(at, &at);
   if (!is_link(&link) || *at != '\n') return 0;
   *out = link;
   return 1;
@@ -112,8 +127,9 @@ static int load(const char *path, plim_page_link *out) {
 static void keep(plim_context *ctx, const char *path, const plim_page_link *link) {
   plim_text text = {.ctx = ctx};
   if (!path[0]) return;
-  plim_text_format(&text, "plimsoll link 1 %lld %lld %.17g %.17g\n", (long long)link->latency_ns[0],
-                   (long long)link->latency_ns[1], link->bytes_per_ns[0], link->bytes_per_ns[1]);
+  plim_text_format(&text, "plimsoll link 2 %lld %lld %.17g %.17g %.17g %.17g\n", (long long)link->latency_ns[0],
+                   (long long)link->latency_ns[1], link->bytes_per_ns[0], link->bytes_per_ns[1], link->busy[0],
+                   link->busy[1]);
   (void)!plim_cache_save(&text, path); /* a cache can be done without */
 }
 

@@ -12,6 +12,7 @@ extern "C" {
 typedef struct plim_page_link {
   int64_t latency_ns[2];
   double bytes_per_ns[2];
+  double busy[2]; /* share of a large copy's time that it takes from a processor: 1 for memory, little for a file */
 } plim_page_link;
 
 /* Measure in a few tenths of a second: medians of copies of two sizes, on the calling thread.

@@ -48,15 +48,20 @@ static plim_net_ref input_gradient(plim_net_emit *e, int32_t i, const char *suff
   return plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, &e->net->layer[layer->in[0]].out);
 }
 
-/* The common case: the op "<layer>.bwd" makes the gradient of the only input from `spec`'s operands. */
-static void backward_to_input(plim_net_emit *e, int32_t i, const char *op_suffix, plim_op_spec spec) {
-  const plim_net_layer *layer = &e->net->layer[i];
+/* An op makes the gradient of the first input from `spec`'s operands. */
+static plim_net_ref emit_to_input(plim_net_emit *e, int32_t i, const char *op_suffix, plim_op_spec spec) {
   plim_net_ref dx = input_gradient(e, i, ".dx");
   spec.phase = PLIM_PHASE_BACKWARD;
   spec.n_out = 1;
   spec.out[0] = dx.value;
-  plim_net_emit_op(e, layer->name, op_suffix, &spec);
-  plim_net_hand_back(e, layer->in[0], dx);
+  plim_net_emit_op(e, e->net->layer[i].name, op_suffix, &spec);
+  return dx;
+}
+
+/* The common case: that gradient is all that goes back. */
+static void backward_to_input(plim_net_emit *e, int32_t i, const char *op_suffix, plim_op_spec spec) {
+  const plim_net_ref dx = emit_to_input(e, i, op_suffix, spec);
+  plim_net_hand_back(e, e->net->layer[i].in[0], dx);
 }
 
 static void backward_bias(plim_net_emit *e, int32_t i, plim_net_ref dy) {
@@ -137,8 +142,9 @@ static void backward_batch_norm(plim_net_emit *e, int32_t i) {
                          .n_out = 1,
                          .out = {gradient.value}};
   plim_net_emit_op(e, layer->name, ".bwd_reduce", &reduce);
+  plim_net_ref dx = {0};
   if (input_trains(e, i)) {
-    backward_to_input(
+    dx = emit_to_input(
         e, i, ".bwd_apply",
         (plim_op_spec){.kind = PLIM_OP_BN_BWD_APPLY,
                        .attrs = attrs,
@@ -146,6 +152,7 @@ static void backward_batch_norm(plim_net_emit *e, int32_t i) {
                        .in = {dy.value, x, at->stats.value, at->affine.value.value, gradient.value, at->saved.value}});
   }
   plim_net_emit_update(e, layer->name, ".affine", &at->affine, gradient, 0);
+  if (input_trains(e, i)) plim_net_hand_back(e, layer->in[0], dx); /* which may sum gradients: the update comes first */
 }
 
 /* ReLU and addition, which may have one fused. The gradient of a plain addition is that of its addends. */
@@ -213,8 +220,8 @@ static void backward_norm(plim_net_emit *e, int32_t i) {
                        .n_out = 2,
                        .out = {dx.value, gradient.value}};
   plim_net_emit_op(e, layer->name, ".bwd", &spec);
-  plim_net_hand_back(e, layer->in[0], dx);
   plim_net_emit_update(e, layer->name, suffix, &e->at[i].affine, gradient, 0);
+  plim_net_hand_back(e, layer->in[0], dx);
 }
 
 static void backward_attention(plim_net_emit *e, int32_t i) {

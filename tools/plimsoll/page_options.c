@@ -27,8 +27,11 @@ plim_status paging_check(const session *s) {
   return plim_fail(s->ctx, PLIM_EUSAGE, "%s and plans that page do not go together: leave out one of them", option);
 }
 
-static double charge_of(const session *s) {
-  return s->device->machine.threads < plim_threads_default() ? 0.25 : 1;
+/* A copy delays the runs beside it by what it takes from their processors: all of its share where every processor runs
+ * ops, a quarter, for memory and caches, where one is left over. */
+static double charge_of(const session *s, const plim_page_link *link) {
+  const double busy = (link->busy[0] + link->busy[1]) / 2;
+  return busy * (s->device->machine.threads < plim_threads_default() ? 0.25 : 1);
 }
 
 static plim_status choose_bytes(const session *s, const char *space, const char *text, int64_t *out) {
@@ -70,7 +73,7 @@ plim_status paging_choose(session *s) {
   PLIM_TRY(plim_page_link_measure(s->ctx, o->page_space, o->page_file, o->no_cache ? "" : NULL, &link));
   memcpy(s->paging.latency_ns, link.latency_ns, sizeof link.latency_ns);
   memcpy(s->paging.bytes_per_ns, link.bytes_per_ns, sizeof link.bytes_per_ns);
-  s->paging.charge = charge_of(s);
+  s->paging.charge = charge_of(s, &link);
   return PLIM_OK;
 }
 
