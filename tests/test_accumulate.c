@@ -251,6 +251,9 @@ Test(accumulate, a_step_of_micro_batches_takes_fewer_bytes) {
 /* ---- a budget ---- */
 
 Test(accumulate, a_budget_changes_no_bit) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   static const setting settings[] = {
       {.model = "tinyres", .last = 9},
       {.model = "mlp", .optimizer = PLIM_OPTIMIZER_ADAM, .clip = 1}, /* has dropout */

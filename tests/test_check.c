@@ -274,7 +274,7 @@ static const struct {
     {input_begins_late, PLIM_EPLAN, "step 0 (op \"make\"): reads \"x\", which has no buffer here"},
     {input_begins_again, PLIM_EPLAN, "step 3 (op \"make\"): \"x\" is written from outside"},
     {input_ends_early, PLIM_EPLAN, "step 3 (op \"make\"): reads \"x\", which has no buffer here"},
-    {buffer_not_tight, PLIM_EPLAN, "step 0 (op \"make\"): \"x\" buffers [0, 5), its last use ends at 4"},
+    {buffer_not_tight, PLIM_EPLAN, "step 0 (op \"make\"): \"x\" has a buffer [0, 5), its last use ends at 4"},
     {copy_not_tight, PLIM_EPLAN, "\"loss\"): \"db\" is written over \"b\", whose buffer does not end here"},
     {mask_ends_before_its_reader, PLIM_EPLAN, "step 5 (op \"back\"): reads \"mask\", which has no buffer here"},
     {output_ends_early, PLIM_EPLAN, "(\"y\") does not live to the end, step 7"},

@@ -241,6 +241,9 @@ Test(cli, verifies_that_a_budget_changes_no_bit) {
 }
 
 Test(cli, trains_in_bf16_says_so_and_a_budget_changes_no_bit_of_it) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   const program_run *run = plim_test_program("train " SMALL "--math bf16 --steps 3 --device check");
   plim_test_expect(0, "");
   expect_words(run->out, "synthetic, nhwc, bf16\n");
@@ -259,6 +262,9 @@ Test(cli, trains_in_bf16_says_so_and_a_budget_changes_no_bit_of_it) {
 }
 
 Test(cli, compares_with_and_without_a_cap) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   (void)plim_test_program("compare " NETWORK "--memory 70%% --steps 25 --svg both.svg --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
@@ -340,6 +346,9 @@ Test(cli, gives_each_value_its_own_allocation_on_request) {
 }
 
 Test(cli, lets_the_arena_decide_addresses_on_request) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   const program_run *run =
       plim_test_program("verify " NETWORK "--steps 2 --memory 85%% --arithmetic small --addresses arena");
   plim_test_expect(0, "");

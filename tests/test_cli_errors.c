@@ -265,6 +265,9 @@ Test(cli_errors, refuses_with_the_buffers_that_cannot_lie_together_whatever_was_
 }
 
 Test(cli_errors, refuses_with_a_budget_and_a_batch_that_work) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   expect_working_refusal(SMALL "--iterations 20000", "20%");
   expect_working_refusal("--model mlp --data synthetic --image 4x4x1 --batch 3000 --model-costs", "8MiB");
 #ifndef PLIM_SANITIZED /* half a minute of planning */

@@ -55,6 +55,9 @@ static void skip_where_it_takes_minutes(void) {
 /* ---- what works ---- */
 
 Test(cli_gpu, trains_within_a_cap_on_the_arena) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   (void)on_gpu(LIKE_A_REAL_ONE, "train " NETWORK "--memory 75% --steps 14 --json");
   plim_test_expect(0, "");
   json_t *o = plim_test_json();
@@ -140,6 +143,9 @@ Test(cli_gpu, shrinks_its_cap_on_the_way_and_goes_on_from_a_checkpoint) {
 /* ---- cuDNN and cuBLAS ---- */
 
 Test(cli_gpu, says_once_which_libraries_are_missing_and_goes_on) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   static const struct {
     const char *gpu;
     int no_blas, no_dnn;

@@ -26,6 +26,9 @@ static void expect_output(const program_run *run, const char *words) {
 }
 
 Test(cli_pages, a_trace_has_the_lateness_of_every_transfer) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   const program_run *run = plim_test_fixture(TO_HOST "--steps 12 --trace t.jsonl");
   expect_output(run, "copy time hidden");
   expect_output(run, "transfers late");
@@ -50,6 +53,9 @@ Test(cli_pages, a_trace_has_the_lateness_of_every_transfer) {
 }
 
 Test(cli_pages, a_step_has_the_queues_side_by_side_and_the_reason_for_paging) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   (void)plim_test_fixture(TO_HOST "--steps 12 --trace t.jsonl");
   const program_run *run = plim_test_program("trace step t.jsonl --at 40");
   expect_output(run, "measured from ");

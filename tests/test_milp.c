@@ -224,6 +224,9 @@ static plim_graph *published(const char *name) {
 }
 
 Test(milp, a_published_training_graph_is_proved_in_its_class_at_three_budgets) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   skip_without_solver();
   const int64_t time_ns[] = {10278354943616, 10289323652736, 10366941963904}, peak = 13484795520;
   plim_graph *graph = published("graphs/fcn8_train.json");

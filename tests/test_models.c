@@ -253,6 +253,9 @@ static void fill_batch(reference_trainer *t, const plim_graph *g) {
 }
 
 Test(models, start_with_a_loss_of_ln_10_and_learn_a_batch_by_heart) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   plim_context *ctx = plim_test_context();
   for (int32_t row = 0; plim_model_name(row); row++) {
     const char *model = plim_model_name(row);

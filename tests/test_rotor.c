@@ -102,6 +102,9 @@ static int64_t time_at(const plim_graph *graph, int32_t percent, int64_t limit_n
 
 /* The limit is a hang's: the plans end long before. */
 Test(rotor, with_a_limit_on_time_plans_for_less_memory_are_polished_for_the_budget) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   static const char *const shape[] = {"residual", "transformer"};
   for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
     plim_generate_options options = plim_generate_options_default(shape[i]);
@@ -116,6 +119,9 @@ Test(rotor, with_a_limit_on_time_plans_for_less_memory_are_polished_for_the_budg
 
 /* Of the smallest size a part has no plan. */
 Test(rotor, with_a_limit_on_time_no_size_without_a_plan_is_asked_for) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   plim_generate_options options = plim_generate_options_default("residual");
   plim_graph *graph = NULL;
   options.n = 200;

@@ -5,7 +5,9 @@
  *   check  a decorator that finds bad plans and bad kernels (runtime/device/device_check.h)
  *
  * A device belongs to one thread at a time, that of its context. The cpu device must run on the thread that opened it,
- * because the number of threads of a parallel region is a property of the thread. */
+ * because the number of threads of a parallel region is a property of the thread. One exception: where a plan has a
+ * second space that computes, a thread of the executor calls `run` of queue 1 to 7 while queue 0 runs, after it has
+ * set that number for itself. */
 #ifndef PLIM_RUNTIME_DEVICE_DEVICE_H
 #define PLIM_RUNTIME_DEVICE_DEVICE_H
 

@@ -286,7 +286,7 @@ static plim_status cuda_fill(plim_device *device, int32_t queue, void *to, int b
   return plim_cuda_check(device, s->driver->fill(to, byte, bytes, plim_cuda_stream(s, queue)), "filling");
 }
 
-/* Every event has its own, for as long as the device buffers: two that are pending must not be one. */
+/* Each event has a CUDA event of its own as long as the device lives: two that are pending must not be one. */
 static plim_status reach_event(plim_device *device, int32_t event) {
   plim_cuda_state *s = device->state;
   if (event < 0 || event >= MOST_EVENTS) {

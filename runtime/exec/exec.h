@@ -149,7 +149,8 @@ void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value
 
 /* ---- figures ---- */
 
-/* The functions of this part are O(1) and allocate nothing; `plan_index` must be in range. */
+/* The functions of this part allocate nothing; `plan_index` must be in range. O(1), but plim_exec_copied walks the
+ * commands of the plan. */
 
 /* What the last step of a plan that ran to its end really used, in bytes. The memory meter counts it while the step
  * runs, from the addresses bound to kernel arguments, the storages of the graph and the workspaces that the device

@@ -44,7 +44,7 @@ static void sort_by_begin(walk *w) {
 static plim_status check_tight(const walk *w, int32_t storage, int32_t space) {
   const plim_plan_buffer *buffer = buffer_in(w, storage, space);
   if (!buffer || buffer->end == w->tight_end[key_at(w, storage, space)]) return PLIM_OK;
-  return plim_check_fault(w->check, buffer->begin, "\"%s\" buffers [%d, %d), its last use ends at %d",
+  return plim_check_fault(w->check, buffer->begin, "\"%s\" has a buffer [%d, %d), its last use ends at %d",
                           plim_check_storage_name(w->check, storage), buffer->begin, buffer->end,
                           w->tight_end[key_at(w, storage, space)]);
 }

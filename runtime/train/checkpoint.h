@@ -53,8 +53,8 @@ typedef struct plim_checkpoint_info {
 PLIM_MUST_USE plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_checkpoint_info **out);
 void plim_checkpoint_info_free(plim_checkpoint_info *info); /* NULL is legal */
 
-/* Does the file begin as checkpoints do? *yes out: 1 or 0. PLIM_ENOFILE, PLIM_EIO, PLIM_ENOMEM; PLIM_EDATA: it has more
- * than 2^36 bytes. O(file). */
+/* Does the file begin as checkpoints do? *yes out: 1 or 0. PLIM_ENOFILE, PLIM_EIO; PLIM_EDATA: a pipe or a
+ * device, which could wait for ever. O(1). */
 PLIM_MUST_USE plim_status plim_checkpoint_is(plim_context *ctx, const char *path, int *yes);
 
 #ifdef __cplusplus

@@ -91,7 +91,7 @@ static plim_status open_exec(plim_trainer *t, plim_device *device) {
   return plim_exec_open(t->ctx, device, &t->options.exec, n, graph, plan, &t->exec);
 }
 
-/* Memory of the host that copies to the device begin and end in. */
+/* Allocate host memory that copies to and from the device use. */
 static plim_status pin(plim_trainer *t, int64_t bytes, void **out) {
   PLIM_TRY(t->device->api->pinned(t->device, bytes, &t->pinned[t->n_pinned]));
   *out = t->pinned[t->n_pinned++];
@@ -121,7 +121,7 @@ static plim_status find_staging(plim_trainer *t, int32_t image, int32_t label) {
   return PLIM_OK;
 }
 
-/* What a step leaves comes with its end. */
+/* Ask the executor to copy each step's loss and hits to the host when the step ends. */
 static plim_status take_results(plim_trainer *t) {
   for (int32_t i = 0; i < t->program->n_steps; i++) {
     if (!t->plan[i]) continue;
@@ -175,6 +175,10 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   t->requested = -1;
   for (int32_t i = 0; i < program->n_steps; i++) {
     PLIM_CHECK(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &t->port[i]));
+  }
+  if (t->options.seed > INT64_MAX) {
+    PLIM_CHECK(plim_fail(t->ctx, PLIM_EUSAGE, "seed %llu: a checkpoint holds at most %lld",
+                         (unsigned long long)t->options.seed, (long long)INT64_MAX));
   }
   PLIM_CHECK(check_images(t));
   PLIM_CHECK(check_last(t));

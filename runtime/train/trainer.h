@@ -51,7 +51,7 @@ typedef void plim_on_retime(void *user, const plim_retime_report *report);
 
 typedef struct plim_trainer_options {
   size_t struct_bytes; /* sizeof(plim_trainer_options) */
-  uint64_t seed;       /* weights, shuffling, augmentation, dropout */
+  uint64_t seed;       /* below 2^63; weights, shuffling, augmentation, dropout */
   plim_rate_schedule schedule;
   int32_t augment;
   plim_exec_options exec;

@@ -77,7 +77,7 @@ struct plim_trainer {
   plim_retiming retiming;
 };
 
-/* Ask the executor to ask us. */
+/* Give the executor the function by which it asks, before a command, whether the budget has changed. */
 void plim_limiting_open(plim_trainer *t);
 /* After the executor's close. */
 void plim_limiting_close(plim_trainer *t);
