@@ -13,6 +13,7 @@
 #include "runtime/device/device_sim.h"
 #include "runtime/import/import.h"
 #include "tools/plimsoll-bench/bench.h"
+#include "tools/plimsoll-bench/joint_case.h"
 
 enum { BUDGETS = 20, PROGRAMS = 4, PATH_BYTES = 4096 };
 static const char usual_networks[] = "linear,vgg16,resnet18,bert", usual_boards[] = "m0,m4,a72,a72nocache";
@@ -213,17 +214,6 @@ static plim_status run_case(table *t) {
   return PLIM_OK;
 }
 
-/* The most that one op needs: its inputs and its output. No budget is smaller. */
-static int64_t least_bytes(const plim_graph *g) {
-  int64_t least = 0;
-  for (int32_t o = 0; o < g->n_ops; o++) {
-    int64_t bytes = g->storage[g->op[o].writes[0]].bytes;
-    for (int32_t i = 0; i < g->op[o].n_reads; i++) bytes += g->storage[g->op[o].reads[i]].bytes;
-    if (bytes > least) least = bytes;
-  }
-  return least;
-}
-
 /* Keep-all's energy and time. */
 static plim_status measure(table *t) {
   plim_space_problem *p = NULL;
@@ -239,7 +229,7 @@ static plim_status run_board(table *t) {
   PLIM_TRY(plim_platform_built_in(t->s->ctx, t->board, &platform));
   t->platform = platform;
   plim_status status = measure(t);
-  int64_t least = least_bytes(t->graph), whole = plim_space_keep_all_bytes(t->graph);
+  int64_t least = joint_case_least_bytes(t->graph), whole = plim_space_keep_all_bytes(t->graph);
   for (int i = 0; i < BUDGETS && status == PLIM_OK; i++) {
     t->budget = least + (whole - least) / BUDGETS * i;
     status = run_case(t);
