@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 import dataclasses
+import re
 import sys
 import time
 import weakref
@@ -30,31 +31,45 @@ class DoesNotFit(Error):
 
 
 LONG_OPS, MOST_MOVES = 500, 2_000_000  # the library's default is 4,000 moves an op: 40 s of CPU for 5,000 ops
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_UNITS = {
+    "": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
+}  # fmt: skip
+_SIZE = re.compile(r"([0-9]+)(?:\.([0-9]+))? ?([A-Za-z]*|%)")
 
 
 def parse_bytes(budget: int | str, all_bytes: int | None = None) -> int:
-    """Bytes of a size: 8589934592, "8GiB", "600MB", or "40%" of all_bytes. ValueError: it is none, or not positive."""
+    """Bytes of a size: 8589934592, "8GiB", "600 MB", or "40%" of all_bytes; the sizes that the program `plimsoll` reads.
+    ValueError: it is none, or not positive."""
     if isinstance(budget, bool) or not isinstance(budget, (int, str)):
-        raise ValueError(f"a budget is a number of bytes or a text like '8GiB' or '40%', not {budget!r}")
-    number, scale = str(budget).strip(), 1
-    if number.endswith("%"):
+        raise _no_size(repr(budget), f"is a {type(budget).__name__}")
+    found = _SIZE.fullmatch(str(budget).strip())
+    if not found:
+        raise _no_size(f"'{budget}'", "is no positive number with a unit")
+    digits, unit = found[1] + (found[2] or ""), found[3]
+    scale = 10 ** (len(digits) - len(found[1]))
+    if unit == "%":
         if all_bytes is None:
-            raise ValueError(f"'{budget}': a percentage is not allowed here; give bytes")
-        number, scale = number[:-1], None
+            raise ValueError(f"'{budget}': a percentage is not allowed here; give bytes, as '8GiB'")
+        value = int(digits) * all_bytes // (100 * scale)
+    elif unit in ("", "B") and found[2]:
+        raise _no_size(f"'{budget}'", "counts parts of a byte")
+    elif unit in _UNITS:
+        value = int(digits) * _UNITS[unit] // scale
     else:
-        for unit in sorted(_UNITS, key=len, reverse=True):
-            if unit and number.endswith(unit):
-                number, scale = number[: -len(unit)], _UNITS[unit]
-                break
-    try:
-        value = int(number) if scale == 1 else float(number)
-        value = value * all_bytes / 100 if scale is None else value * scale
-    except ValueError:
-        raise ValueError(f"'{budget}' is no size: a number with {', '.join(u for u in _UNITS if u)} or %") from None
+        near = [known for known in _UNITS if known.lower() == unit.lower()]
+        meant = f"; '{found[1]}{near[-1]}' has {int(found[1]) * _UNITS[near[-1]]} bytes" if near else ""
+        raise _no_size(f"'{budget}'", f"has the unit '{unit}', which is not known{meant}")
     if not 1 <= value < 2**63:
-        raise ValueError(f"'{budget}' is not between 1 byte and 2^63 bytes")
-    return int(value)
+        raise _no_size(f"'{budget}'", "is zero" if value == 0 else f"has {value} bytes, more than 63 bits hold")
+    return value
+
+
+def _no_size(what: str, fault: str) -> ValueError:
+    return ValueError(
+        f"{what} {fault}: a budget is a positive number and B, KiB, MiB, GiB, TiB (x1024), kB, MB, GB, TB (x1000) or %, as "
+        "in '8GiB', '500MB', '45%'; without a unit it counts bytes"
+    )
 
 
 def format_bytes(n: int) -> str:

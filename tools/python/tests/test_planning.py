@@ -106,10 +106,16 @@ class Planning(unittest.TestCase):
         self.assertRaises(ValueError, graph.add_op, "many", [], list(range(9)), 1)
 
     def test_sizes(self):
-        for text, n_bytes in (("8GiB", 8 * 2**30), ("1.5MB", 1500000), ("7", 7), (7, 7), ("50 %", 100), ("12.5%", 25)):
+        for text, n_bytes in (("8GiB", 8 * 2**30), ("1.5MB", 1500000), ("7", 7), (7, 7), ("50 %", 100), ("12.5%", 25),
+                              ("8 GB", 8 * 10**9), ("1TiB", 2**40), ("3kB", 3000)):  # fmt: skip
             self.assertEqual(plimsoll.parse_bytes(text, 200), n_bytes)
         for wrong in ("", "x", "8 gigs", "0", "-1MiB", "1e30GiB", "nan%", "1.5", True, None, 3.5, "9223372036854775808"):
             self.assertRaises(ValueError, plimsoll.parse_bytes, wrong, 200)
+        for wrong, words in (("8gb", "'8GB' has 8000000000 bytes"), ("0", "'0' is zero"), ("0%", "'0%' is zero"),
+                             ("-8GiB", "as in '8GiB'"), (2**63, "more than 63 bits hold")):  # fmt: skip
+            with self.assertRaises(ValueError) as refused:
+                plimsoll.parse_bytes(wrong, 200)
+            self.assertIn(words, str(refused.exception))
         self.assertRaises(ValueError, plimsoll.parse_bytes, "40%")
         self.assertEqual(plimsoll.parse_bytes("100%", 437336), 437336)
         self.assertEqual(plimsoll.format_bytes(3 * 2**29), "1.5 GiB")

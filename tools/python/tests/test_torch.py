@@ -118,6 +118,32 @@ class Compile(unittest.TestCase):
     def test_shared_weights(self):
         self.assertTrue(self.check(shared_weights, "70%").planned.recomputed())
 
+    def test_gradients_that_autograd_would_copy_at_the_end_are_counted(self):
+        class ChannelsLast(torch.nn.Module):  # the filter's gradient has the strides of the images, not the filter's
+            def __init__(self):
+                super().__init__()
+                self.filter = torch.nn.Conv2d(64, 256, 2, stride=2)
+
+            def forward(self, x):
+                return self.filter(x.permute(0, 3, 1, 2)).mean((2, 3))
+
+        class Sums(torch.nn.Module):  # two parameters have one gradient
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = (torch.nn.Parameter(torch.randn(64, 512)) for _ in range(2))
+
+            def forward(self, x):
+                return torch.tanh(x + self.first + self.second)
+
+        target = torch.tensor([1])
+        for net, batch in (
+            (ChannelsLast(), (torch.randn(1, 4, 4, 64), target)),
+            (Sums(), (torch.randn(64, 512), torch.randint(0, 512, (64,)))),
+        ):
+            torch._dynamo.reset()
+            report = self.check(lambda net=net, batch=batch: (net, batch), "100%")
+            self.assertEqual(report.rounds, 1)
+
     def test_an_output_that_holds_more_bytes_than_its_shape_says(self):
         class Squares(WithLoss):  # the loss keeps the storage of all squares
             def forward(self, x, y):
@@ -150,7 +176,7 @@ class Compile(unittest.TestCase):
 
     def test_bad_input_is_refused(self):
         net, batch = shared_weights()
-        for budget in ("lots", 0, "0%", None):
+        for budget in ("lots", 0, -1, "0", "0%", "-8GiB", "8 gb", "1e9", "nan", 0.5, True, None):
             self.assertRaises(ValueError, pt.compile, WithLoss(net), budget)
         self.assertRaises(ValueError, pt.compile, WithLoss(net), "1GiB", backend="none")
         self.assertRaises(TypeError, pt.compile, F.relu, "1GiB")
@@ -241,11 +267,74 @@ class Uses(unittest.TestCase):
             kind = type(name, (DistributedDataParallel,), {"__module__": "torch.nn.parallel"})
             self.refuses(name, pt.Unsupported, pt.compile, kind(net), "1GiB")
             self.refuses(name, pt.Unsupported, pt.compile, WithLoss(kind(net)), "1GiB")
-        self.refuses("no parameter", pt.Unsupported, pt.compile, torch.nn.ReLU(), "1GiB")
+        self.refuses("0 parameters", pt.Unsupported, pt.compile, torch.nn.ReLU(), "1GiB")
+
+    def test_the_wrapper_of_several_processes_is_refused_with_what_to_do(self):
+        import torch.distributed
+
+        with tempfile.TemporaryDirectory() as folder:
+            store = torch.distributed.FileStore(f"{folder}/store", 1)
+            torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+            try:
+                wrapped = torch.nn.parallel.DistributedDataParallel(WithLoss(shared_weights()[0]))
+                self.refuses("plan the module inside it", pt.Unsupported, pt.compile, wrapped, "1GiB")
+                pt.compile(wrapped.module, "1GiB")
+            finally:
+                torch.distributed.destroy_process_group()
 
     def test_a_model_without_a_loss_is_refused(self):
         net, batch = shared_weights()
         self.refuses("must return the loss", plimsoll.Error, pt.compile(net, budget="1GiB"), batch[0])
+
+        class Detached(WithLoss):
+            def forward(self, x, y):
+                return super().forward(x, y).detach()
+
+        self.refuses("without detach()", plimsoll.Error, pt.compile(Detached(net), budget="1GiB"), *batch)
+
+    def test_a_batch_that_the_forward_does_not_take_is_refused_with_its_shapes(self):
+        net, (x, y) = shared_weights()
+        wrong = [
+            ("float32 (256, 63), int64 (256,): ", (x[:, :63], y)),
+            ("float64 (256, 64), int64 (256,): ", (x.double(), y)),
+            ("int64 (256, 64), int64 (256,): ", (x.long(), y)),
+            ("float32 (256, 64): ", (x,)),
+            ("float32 (256, 64), int64 (256,), int64 (256,): ", (x, y, y)),
+            ("float32 (256, 64), str: ", (x, "y")),
+        ]
+        step = pt.compile(WithLoss(net), budget="1GiB")
+        for words, batch in wrong:
+            self.refuses(f"the model's forward fails with a batch of {words}", plimsoll.Error, step, *batch)
+            if batch[0].dtype == torch.float32:  # fake tensors are not so strict about the types of a linear layer
+                self.refuses(words, plimsoll.Error, pt.plan, WithLoss(net), batch)
+
+    def test_a_call_that_cannot_train_is_refused_with_a_remedy(self):
+        net, (x, y) = shared_weights()
+        step = pt.compile(WithLoss(net), budget="1GiB")
+        self.refuses("as step(x, y)", plimsoll.Error, step)
+        self.refuses("tensor 1 of 2 of the batch has the shape (0, 64)", plimsoll.Error, step, x[:0], y[:0])
+        self.refuses("tensor 2 of 2 of the batch lies on meta, the model on cpu", plimsoll.Error, step, x, y.to("meta"))
+        with torch.no_grad():
+            self.refuses("torch.no_grad()", plimsoll.Error, step, x, y)
+        elsewhere = copy.deepcopy(net).to("meta")
+        self.refuses("model.to_empty", plimsoll.Error, pt.compile(WithLoss(elsewhere), "1GiB"), x, y)
+        elsewhere[-1].to_empty(device="cpu")
+        self.refuses("2 devices ('net", plimsoll.Error, pt.compile, WithLoss(elsewhere), "1GiB")
+        for parameter in net.parameters():
+            parameter.requires_grad_(False)
+        self.refuses("none of the model's 4 parameters", pt.Unsupported, pt.compile, WithLoss(net), "1GiB")
+        self.refuses("none of the model's 4 parameters", pt.Unsupported, pt.plan, WithLoss(net), (x, y))
+
+    def test_a_parameter_that_no_longer_trains_has_a_plan_of_its_own(self):
+        net, batch = shared_weights()
+        model = WithLoss(net)
+        step = pt.compile(model, budget="90%")
+        step(*batch)
+        net[-1].weight.requires_grad_(False)
+        net[-1].weight.grad = None
+        _, gradients = step(*batch)
+        self.assertEqual(set(gradients), {name for name, p in model.named_parameters() if p.requires_grad})
+        self.assertEqual(len(step._shaped), 2)
 
     def test_a_result_with_a_field_loss_is_a_loss(self):
         class Result(WithLoss):

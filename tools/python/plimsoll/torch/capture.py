@@ -13,7 +13,9 @@ from torch.utils import _pytree as pytree
 
 from ..planning import Error
 from .fusion import inlined
+from .gradients import keep_layouts
 from .joint import Joint, Unsupported
+from .refusals import device_of, forward_failure, quiet
 
 BACKENDS = ("eager", "inductor")
 _WRAPPERS = ("DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule", "DataParallel")
@@ -31,7 +33,12 @@ def check_model(model):
                     f"{where} is a {kind.__name__}, whose collectives run inside the step; plan the module inside it"
                 )
     if not any(parameter.requires_grad for parameter in model.parameters()):
-        raise Unsupported("no parameter of the model requires a gradient; there is no training step to plan")
+        count = sum(1 for _ in model.parameters())
+        raise Unsupported(
+            f"none of the model's {count} parameters requires a gradient, so there is no training step to plan; set "
+            "requires_grad_(True) on those that train"
+        )
+    device_of(model)
 
 
 def _loss_of(output):
@@ -42,10 +49,16 @@ def _loss_of(output):
 def check_loss(loss):
     if isinstance(loss, torch.Tensor) and loss.numel() == 1:
         if not loss.requires_grad:
-            raise Error("the loss that the model returned needs no gradient: none of its parameters takes part in it")
+            raise Error(
+                "the loss that the model returned needs no gradient: none of its parameters takes part in it; compute it from "
+                "them, outside torch.no_grad() and without detach()"
+            )
         return
     what = f"a tensor of shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else f"a {type(loss).__name__}"
-    raise Error(f"the model's forward must return the loss, one number, or a result with a field `loss`; it returned {what}")
+    raise Error(
+        f"the model's forward must return the loss, one number, or a result with a field `loss`; it returned {what}; wrap the "
+        "model and its loss in a module"
+    )
 
 
 def fresh_call(model: torch.nn.Module):
@@ -64,6 +77,13 @@ def inner_error(failure: BaseException) -> BaseException:
     return inner if isinstance(inner, (Error, ValueError)) else failure
 
 
+def joint_of(module, n_forward_outputs: int, backend: str) -> Joint:
+    """The joint graph as it is planned: without dead code, its gradients as autograd keeps them."""
+    module.graph.eliminate_dead_code()
+    keep_layouts(module, n_forward_outputs)
+    return Joint(module, n_forward_outputs, inlined if backend == "inductor" else None)
+
+
 class _Traced(Exception):
     """Carries the joint graph out of the compiler before anything runs."""
 
@@ -80,14 +100,13 @@ def trace(model: torch.nn.Module, batch: tuple, backend: str = "eager") -> Joint
     check_model(model)
 
     def stop(module, joint_inputs, *, num_fwd_outputs, **_):
-        module.graph.eliminate_dead_code()
-        raise _Traced(Joint(module, num_fwd_outputs, inlined if backend == "inductor" else None))
+        raise _Traced(joint_of(module, num_fwd_outputs, backend))
 
     leaves = [*model.parameters(), *model.buffers(), *pytree.tree_leaves(batch)]
     mode = detect_fake_mode(leaves) or contextlib.nullcontext()
     buffers = [(b, b._version) for b in model.buffers()]
     try:
-        with mode, settings(backend, stop):
+        with quiet(), mode, settings(backend, stop):
             loss = compiled(fresh_call(model), backend, stop, whole=True)(*batch)
         check_loss(loss)
         raise Unsupported("the step has no graph with a backward that could be planned")
@@ -96,8 +115,8 @@ def trace(model: torch.nn.Module, batch: tuple, backend: str = "eager") -> Joint
             assert all(b._version == version for b, version in buffers)
             return failure.inner_exception.joint
         raise inner_error(failure).with_traceback(None) from None
-    except torch._dynamo.exc.Unsupported as failure:
-        raise Unsupported(f"the step is not one graph: {first_line(failure)}") from None
+    except torch._dynamo.exc.TorchDynamoException as failure:
+        raise forward_failure(model, batch, {}) or Unsupported(f"the step is not one graph: {first_line(failure)}") from None
 
 
 def first_line(failure) -> str:

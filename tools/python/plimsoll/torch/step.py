@@ -24,10 +24,10 @@ from ..planning import DoesNotFit, Error, Graph, Plan, format_bytes, parse_bytes
 from . import capture
 from .costs import Costs
 from .front import Front
-from .fusion import inlined
 from .joint import Joint, Rebuilt
 from .memory import Metered, peak_bytes, resident_bytes, step_figures
 from .plans import StepPlan, largest_batch
+from .refusals import check_call, check_gradients_are_on, check_model_has_numbers, failed, forward_failure, quiet
 
 ROUNDS = 3
 TIGHT_PERCENT = 5  # overhead from which kernels are compiled apart at once: repeats cost more than that does
@@ -92,8 +92,7 @@ class _Partition:
         self.shaped = shaped
 
     def __call__(self, module, joint_inputs, *, num_fwd_outputs, static_lifetime_input_indices=None, **_):
-        module.graph.eliminate_dead_code()
-        joint = Joint(module, num_fwd_outputs, inlined if self.shaped.step.backend == "inductor" else None)
+        joint = capture.joint_of(module, num_fwd_outputs, self.shaped.step.backend)
         rebuilt = Rebuilt(joint, self.shaped.plan_piece(joint))
         primals = [n for n in rebuilt.graph.nodes if n.op == "placeholder" and not _is_tangent(n)]
         static = OrderedSet(p for i, p in enumerate(primals) if i in (static_lifetime_input_indices or []))
@@ -135,7 +134,7 @@ class _Finished(torch.autograd.Function):
     def backward(ctx, _):
         raise Error(
             "the step has run its backward: the gradients are in .grad. retain_graph, a second backward and gradients of "
-            "gradients need what the plan has dropped"
+            "gradients need what the plan has dropped; call the step again for new gradients"
         )
 
 
@@ -278,10 +277,15 @@ class _Shaped:
             before = dict(counters["graph_break"])
             self._compile()
             try:
-                with capture.settings(self.step.backend, self.partition, self.step.key(), self.apart):
+                with quiet(), capture.settings(self.step.backend, self.partition, self.step.key(), self.apart):
                     self._run_once()
             except torch._dynamo.exc.BackendCompilerFailed as failure:
                 raise capture.inner_error(failure).with_traceback(None) from None
+            except (TypeError, ValueError, RuntimeError, IndexError) as failure:
+                sentence = forward_failure(self.step.model, self.batch, self.named)
+                if sentence is None and isinstance(failure, torch._dynamo.exc.TorchDynamoException):
+                    raise
+                raise sentence or failed(self.batch, self.named, failure) from failure
             if not self.pieces:
                 raise capture.Unsupported("the compiler found no graph with a backward in the step")
             if len(self.pieces) == 1 or self.shares:
@@ -404,7 +408,7 @@ class Step:
         if not isinstance(budget, str) or not budget.strip().endswith("%"):
             self.budget_bytes = parse_bytes(budget)
         else:
-            parse_bytes(budget, 100)
+            parse_bytes(budget, 2**40)  # of what is known at the first step; here for its form
 
     def key(self) -> str | None:
         """Names what decides a plan beside the graph: version, budget and effort. None: the clock does too."""
@@ -419,8 +423,12 @@ class Step:
         shapes = tuple(
             (tuple(x.shape), x.stride(), x.dtype, x.device) if isinstance(x, torch.Tensor) else x for x in leaves
         )
-        key = (form, shapes, self.model.training)
+        check_gradients_are_on()
+        trained = tuple(parameter.requires_grad for parameter in self.model.parameters())
+        key = (form, shapes, self.model.training, trained)
         if key not in self._shaped:
+            check_model_has_numbers(self.model)
+            check_call(self.model, batch, named)
             try:
                 self._shaped[key] = _Shaped(self, batch, named)
             except DoesNotFit as refusal:

@@ -1,0 +1,106 @@
+"""What a step cannot be used with, said in one sentence with numbers and a remedy."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils import _pytree as pytree
+
+from ..planning import Error
+
+_FAKE = "torch._subclasses.fake_tensor"  # exceptions of this module say what fake tensors cannot do
+
+
+def _tensors(batch) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(batch) if isinstance(leaf, torch.Tensor)]
+
+
+def describe(batch) -> str:
+    """"float32 (256, 64), int64 (256,)"."""
+    words = []
+    for leaf in pytree.tree_leaves(batch):
+        if isinstance(leaf, torch.Tensor):
+            words.append(f"{str(leaf.dtype).removeprefix('torch.')} {tuple(leaf.shape)}")
+        else:
+            words.append(type(leaf).__name__)
+    return ", ".join(words) or "nothing"
+
+
+def device_of(model: torch.nn.Module) -> torch.device:
+    """The device of parameters and buffers. Error: there are several."""
+    found = {tensor.device: name for name, tensor in [*model.named_buffers(), *model.named_parameters()]}
+    if len(found) > 1:
+        where = ", ".join(f"'{name}' on {device}" for device, name in found.items())
+        raise Error(f"the model lies on {len(found)} devices ({where}), a step is planned for one: move it with model.to(...)")
+    return next(iter(found), torch.device("cpu"))
+
+
+def check_model_has_numbers(model: torch.nn.Module):
+    """A step runs; a model on the device meta can only be planned."""
+    if device_of(model).type == "meta":
+        raise Error(
+            "the model lies on the device meta, where tensors have no numbers: plimsoll.torch.plan() plans its step; to run it, "
+            "fill it with model.to_empty(device='cpu') and load weights"
+        )
+
+
+def check_call(model: torch.nn.Module, batch, named):
+    """Refuses a call that could not train."""
+    found = _tensors((batch, named))
+    if not found:
+        raise Error("the batch has no tensor: call the step with what the model's forward takes, as step(x, y)")
+    device = device_of(model)
+    for place, tensor in enumerate(found):
+        which = f"tensor {place + 1} of {len(found)} of the batch"
+        if tensor.numel() == 0:
+            raise Error(
+                f"{which} has the shape {tuple(tensor.shape)} and no elements: a step needs at least one row; leave it out "
+                "where there is no data"
+            )
+        if tensor.device != device and (tensor.dim() or tensor.device.type != "cpu"):
+            raise Error(f"{which} lies on {tensor.device}, the model on {device}: move it with .to('{device}')")
+
+
+def check_gradients_are_on():
+    if not torch.is_grad_enabled():
+        raise Error("the step computes gradients, and is called where torch.no_grad() turns them off: call it outside")
+
+
+@contextlib.contextmanager
+def quiet():
+    """PyTorch logs what fake tensors refuse, with all callers."""
+    log = logging.getLogger(_FAKE)
+    was, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = was
+
+
+def forward_failure(model: torch.nn.Module, batch, named) -> Error | None:
+    """The sentence where the model's forward fails with tensors of these shapes and types; nothing is computed."""
+    if any(isinstance(tensor, torch._subclasses.FakeTensor) for tensor in _tensors((batch, named))):
+        mode = next(t.fake_mode for t in _tensors((batch, named)) if isinstance(t, torch._subclasses.FakeTensor))
+    else:
+        mode = FakeTensorMode(allow_non_fake_inputs=True)
+    try:
+        with quiet(), mode, torch.random.fork_rng(devices=[]):
+            fake = pytree.tree_map_only(torch.Tensor, mode.from_tensor, (batch, named))
+            model(*fake[0], **fake[1])
+    except (TypeError, ValueError, RuntimeError, IndexError, AttributeError, KeyError) as failure:
+        if type(failure).__module__ == _FAKE:
+            return None
+        return failed(batch, named, failure)
+    return None
+
+
+def failed(batch, named, failure: Exception) -> Error:
+    """The sentence of an exception that a forward raised."""
+    why = " ".join(str(failure).split("\n")[0].split()).rstrip(".")
+    return Error(
+        f"the model's forward fails with a batch of {describe((batch, named))}: {why}; call the step with the shapes and "
+        "types that the forward takes"
+    )
