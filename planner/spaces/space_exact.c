@@ -11,6 +11,7 @@
 #include "planner/solvers/solver.h"
 #include "planner/spaces/space_bound.h"
 #include "planner/spaces/space_gather.h"
+#include "planner/spaces/space_known.h"
 #include "planner/spaces/space_model.h"
 #include "planner/spaces/space_smallest.h"
 #include "planner/spaces/spaces_tuning.h"
@@ -344,98 +345,6 @@ static int is_within(const work *w, const plim_space_plan *plan) {
   return (w->planner->model_class == PLIM_SPACE_POET ? runs : plan->makespan_ns) <= w->deadline_ns;
 }
 
-/* May a command stand in a plan of this platform, under what was asked for? */
-static int is_allowed(const work *w, const plim_command *c, int32_t link) {
-  const plim_platform *p = w->problem->platform;
-  if (c->kind == PLIM_COMMAND_RUN) {
-    return c->device < p->n_devices && (c->device == 0 || w->model.place) &&
-           plim_space_run_ns(w->problem, c->op, c->device) >= 0;
-  }
-  if (link < 0 || (c->n_storages > 1 && !(w->planner->joins && w->options->together))) return 0;
-  int from = 0, to = 0;
-  for (int32_t d = 0; d < p->n_devices; d++) {
-    from |= p->device[d].space == c->from;
-    to |= p->device[d].space == c->to;
-  }
-  return from && to ? w->model.place : w->model.page;
-}
-
-/* Add a command. *allowed 0: it may not stand in a plan here. */
-static void read_command(const work *w, const plim_command *c, plim_space_events *out, int *allowed) {
-  const plim_graph *g = w->problem->graph;
-  int32_t link = c->kind == PLIM_COMMAND_COPY ? plim_platform_find_link(w->problem->platform, c->from, c->to) : -1;
-  *allowed = is_allowed(w, c, link);
-  if (c->kind == PLIM_COMMAND_RUN) plim_space_events_add(out, PLIM_SPACE_RUN, c->op, c->device);
-  for (int32_t i = 0; c->kind == PLIM_COMMAND_COPY && i < c->n_storages; i++) {
-    plim_space_events_add(out, i == 0 ? PLIM_SPACE_COPY : PLIM_SPACE_JOIN, g->storage[c->storage[i]].producer, link);
-  }
-}
-
-/* The commands of a plan, and before each the ends of buffers. first [n_commands + 1], next [n_buffers]: lists of
- * buffers by end. */
-static void read_known(const work *w, const plim_space_plan *plan, int32_t *first, int32_t *next,
-                       plim_space_events *out, int *allowed) {
-  const plim_graph *g = w->problem->graph;
-  int32_t runs = 0;
-  for (int32_t c = 0; c <= plan->n_commands; c++) first[c] = -1;
-  for (int32_t b = 0; b < plan->n_buffers; b++) {
-    next[b] = first[plan->buffer[b].end];
-    first[plan->buffer[b].end] = b;
-  }
-  for (int32_t c = 0; c < plan->n_commands && *allowed; c++) {
-    for (int32_t b = first[c]; b >= 0; b = next[b]) {
-      const plim_buffer *v = &plan->buffer[b];
-      if (v->storage >= 0) plim_space_events_add(out, PLIM_SPACE_DROP, g->storage[v->storage].producer, v->space);
-    }
-    runs += plan->command[c].kind == PLIM_COMMAND_RUN;
-    read_command(w, &plan->command[c], out, allowed);
-  }
-  if (runs > w->problem->n && !w->model.recompute) *allowed = 0;
-}
-
-static plim_status read_plan(const work *w, const plim_space_plan *plan, plim_space_events *out, int *allowed) {
-  int32_t *first = NULL, *next = NULL;
-  plim_status status;
-  *allowed = plan->n_spaces == w->problem->platform->n_spaces && plan->n_commands > 0 &&
-             memcmp(plan->fingerprint, w->problem->graph->fingerprint, sizeof plan->fingerprint) == 0;
-  if (!*allowed) return PLIM_OK;
-  PLIM_CHECK(plim_allocate(w->ctx, (int64_t)plan->n_commands + 1, sizeof *first, &first));
-  PLIM_CHECK(plim_allocate(w->ctx, plan->n_buffers, sizeof *next, &next));
-  read_known(w, plan, first, next, out, allowed);
-  status = out->status;
-done:
-  plim_release(w->ctx, first, (int64_t)plan->n_commands + 1, sizeof *first);
-  plim_release(w->ctx, next, plan->n_buffers, sizeof *next);
-  return status;
-}
-
-static plim_status try_known(work *w, const plim_space_plan *known) {
-  plim_space_events events = {.ctx = w->ctx};
-  const plim_space_plan draft = {
-      .planner = "known", .objective = w->model.objective, .deadline_ns = w->deadline_ns, .keep_all = keep_all(w)};
-  plim_space_plan *plan = NULL;
-  int allowed = 0;
-  plim_status status = read_plan(w, known, &events, &allowed);
-  if (status == PLIM_OK && allowed) status = plim_space_lower(w->problem, &events, &draft, w->budget, 0, &plan);
-  if (status == PLIM_EPLAN) status = PLIM_OK; /* copies that cannot be joined here */
-  if (plan && is_within(w, plan) && plim_space_plan_value(plan) < w->known_value) {
-    const plim_space_events before = w->known;
-    w->known_value = plim_space_plan_value(plan);
-    w->known = events;
-    events = before;
-  }
-  plim_space_plan_free(plan);
-  plim_space_events_free(&events);
-  return status;
-}
-
-static plim_status try_all_known(work *w) {
-  for (int32_t i = 0; i < w->options->n_known; i++) {
-    if (w->options->known[i]) PLIM_TRY(try_known(w, w->options->known[i]));
-  }
-  return PLIM_OK;
-}
-
 /* The best known plan becomes the plan, unless the one that there is is better. */
 static plim_status take_known(work *w) {
   if (w->plan && plim_space_plan_value(w->plan) <= w->known_value && is_within(w, w->plan)) return PLIM_OK;
@@ -457,6 +366,12 @@ static plim_space_search_options search_options(const work *w) {
                                      .keep_all = keep_all(w),
                                      .start = w->known_value < INFINITY ? &w->known : NULL,
                                      .rounds = w->planner->searches && o->iterations > 0 ? o->iterations : rounds};
+}
+
+static plim_status try_known(work *w) {
+  const plim_space_search_options asked = search_options(w);
+  return plim_space_known_best(w->problem, &asked, w->planner->joins && w->options->together, w->options->n_known,
+                               w->options->known, &w->known_value, &w->known);
 }
 
 static plim_status bound_all(work *w) {
@@ -528,7 +443,7 @@ static plim_status run(work *w) {
   PLIM_TRY(try_keep_all(w, &fits));
   if (fits) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
   PLIM_TRY(bound_all(w));
-  PLIM_TRY(try_all_known(w));
+  PLIM_TRY(try_known(w));
   PLIM_TRY(search(w));
   if (!w->planner->searches) PLIM_TRY(solve(w, &within));
   if (!within && !w->found.fits && !(w->known_value < INFINITY)) return refuse(w);
