@@ -327,17 +327,7 @@ static plim_status try_starts(searching *k) {
   return PLIM_OK;
 }
 
-/* ---- searches that may do less ---- */
-
-/* May nodes be paged: does a link lead to a space where no device computes? */
-static int can_page(const searching *k) {
-  const plim_platform *p = k->p->platform;
-  int can = 0;
-  for (int32_t l = 0; l < p->n_links; l++) can |= k->o->page && !is_home(p, p->link[l].to, p->n_devices);
-  return can;
-}
-
-/* What a search within the rules found is a start. */
+/* What is known, or another search found, is a start. */
 static plim_status start_from(searching *k, const plim_space_events *events) {
   worth found;
   PLIM_TRY(plim_space_sequence_reserve(&k->now, events->n));
@@ -352,29 +342,6 @@ static plim_status start_from(searching *k, const plim_space_events *events) {
   if (!k->now.valid || !plim_space_sequence_is_within(&k->now, k->o->budget)) return PLIM_OK;
   PLIM_TRY(weigh(k, &k->now, k->has_best ? &k->best_worth : NULL, &found));
   return keep_best(k, &k->now, found);
-}
-
-/* Recompute alone, and paging alone, with a share of the rounds and of the time each: where one of them is best, rounds
- * that do both hardly find it, as what one op gains by the other hides what many gain together. */
-static plim_status try_alone(searching *k) {
-  plim_space_search_options alone = *k->o;
-  alone.rounds = k->o->rounds / tuning.search.alone;
-  alone.start = NULL;
-  if (!can_page(k) || !k->o->recompute || alone.rounds == 0 || k->p->n >= tuning.search.large_nodes) return PLIM_OK;
-  for (int i = 0; i < 2 && !is_done(k) && !plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK); i++) {
-    plim_space_events events = {.ctx = k->p->ctx};
-    plim_space_found found;
-    int64_t left = plim_effort_left_ns(k->p->ctx);
-    alone.page = i;
-    alone.recompute = !i;
-    int64_t outer =
-        plim_effort_begin(k->p->ctx, left < INT64_MAX ? plim_now_ns() + left / tuning.search.alone : INT64_MAX);
-    plim_status status = plim_effort_end(k->p->ctx, outer, plim_space_search(k->p, &alone, &found, &events));
-    if (status == PLIM_OK && found.fits) status = start_from(k, &events);
-    plim_space_events_free(&events);
-    PLIM_TRY(status);
-  }
-  return PLIM_OK;
 }
 
 /* ---- rounds ---- */
@@ -524,8 +491,7 @@ static plim_status search(searching *k, plim_space_found *found, plim_space_even
     k->joule_per_ns = k->p->device_joule / (double)k->p->device_ns;
   PLIM_TRY(try_on_demand(k));
   if (!plim_context_cancelled(k->p->ctx)) PLIM_TRY(try_starts(k));
-  if (k->o->start) PLIM_TRY(start_from(k, k->o->start));
-  PLIM_TRY(try_alone(k));
+  for (int32_t i = 0; i < k->o->n_starts; i++) PLIM_TRY(start_from(k, k->o->start[i]));
   if (k->has_best && k->o->rounds > 0) PLIM_TRY(search_rounds(k));
   found->fits = k->has_best && !(k->best_worth.late > 0);
   found->value = k->best_worth.value;

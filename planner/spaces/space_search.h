@@ -4,6 +4,8 @@
 
 #include "planner/spaces/space_lower.h"
 
+enum { PLIM_SPACE_STARTS = 4 };
+
 typedef struct plim_space_search_options {
   plim_objective objective;
   int32_t page, recompute, place; /* 0: not allowed */
@@ -12,7 +14,8 @@ typedef struct plim_space_search_options {
   int32_t deadline_on_runs;       /* 1: it bounds the sum of the times of all runs, 0: the makespan */
   double bound;                   /* no plan is better: the search ends there */
   double keep_all;                /* the objective that progress is told in percent of; 0: not known */
-  const plim_space_events *start; /* a sequence to begin with; NULL: none */
+  int32_t n_starts;
+  const plim_space_events *const *start; /* [n_starts] sequences to begin with */
   int64_t rounds;                 /* of local search; 0: starts alone, and the first that fits is taken */
 } plim_space_search_options;
 

@@ -37,8 +37,7 @@ static const struct plim_spaces_tuning {
             .starts = 18,        /* first sequences in program order */
             .drawn_starts = 60,  /* in drawn orders, where none of those fits */
             .large_nodes = 1000, /* graphs of so many nodes have starts on demand before them */
-            .alone = 4,          /* this part of the rounds and of the time searches without paging, as much without
-                                  * recompute; 4 keeps bert of bench poet at 5 s of CPU time */
+            .alone = 4, /* one part in so many of the time is for a search without paging, as much without recompute */
             /* of what lies above the bound: what a round may lose, at most and at first; 0, 0.02, 0.1 and 0.3 gave the
              * same excess within 1 % on 12 cases of bench poet */
             .slack = 0.1,
@@ -72,7 +71,7 @@ static const struct plim_spaces_tuning {
         {
             .columns = 4000000,     /* larger programs are not given to a solver */
             .rounds = 4,            /* of a program, whose limit falls where the plan does not fit */
-            .items_alone = 1500000, /* items that the rounds of the search look at, without a program */
+            .items_alone = 1000000, /* items that the rounds of one search look at, without a program */
             .items_before = 200000, /* and before one */
             .bound_parts = 8,       /* one part in so many of a time limit is for the bound */
         },
