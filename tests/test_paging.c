@@ -511,6 +511,14 @@ Test(paging_program, a_model_is_planned_on_two_devices) {
   expect(PLAN_TWO "--memory cpu:0=1MiB,cpu:1=1MiB", 4, "", "and 1048576 of cpu:1, with recomputation");
 }
 
+Test(paging_program, two_devices_close_half_of_the_gap_of_a_model) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  expect("$PLIMSOLL bench xengine --shapes resnet20 --budgets 100%", 0, "1 of 1 cases close 50 % of the gap or more",
+         "");
+}
+
 Test(paging_program, bad_spaces_are_refused) {
   expect(VERIFY "--memory cpu=60%,nvme=1GiB", 2, "", "there is no space nvme; there are cpu, or cpu:0 and cpu:1,");
   expect(VERIFY "--memory host=1GiB", 2, "", "the arena needs a size too");

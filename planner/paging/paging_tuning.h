@@ -19,7 +19,7 @@ static const struct plim_paging_tuning {
     double share[PLIM_PAGING_SPREADS];
   } lower;
   struct {
-    int32_t effort, tightenings, window, most_rounds, round_work, draws, many_runs, part_of_time;
+    int32_t effort, tightenings, window, most_rounds, round_work, draws, many_runs, ordered_runs, part_of_time;
     double share[PLIM_QUEUE_SPREADS], tighter, noise, slack, rest_weight;
   } queue;
 } tuning = {
@@ -51,6 +51,7 @@ static const struct plim_paging_tuning {
             .round_work = 600000,        /* runs that all moves together decode */
             .draws = 6,                  /* decodings with victims drawn at random */
             .many_runs = 1500,           /* longer lists are not drawn */
+            .ordered_runs = 5000,        /* longer lists are not ordered by list scheduling */
             .noise = 0.5,                /* of the first draw; later ones have multiples */
             .slack = 0.002,              /* by which a move may be slower, at first */
             .rest_weight = 0.01,         /* of the time until the next read, against that of copies */

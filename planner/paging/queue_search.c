@@ -1,5 +1,6 @@
 /* A candidate is a device for each run of the base plan; decoding it gives the copies (queue_decode.c). Starts: all
- * runs on one device, and each run where it ends first. Moves put some neighbouring runs on another device. A candidate
+ * runs on one device, each run where it ends first, and an order and devices by list scheduling (queue_order.c), in
+ * which the search goes on where it is faster. Moves put some neighbouring runs on another device. A candidate
  * is weighed by a simulation of its list, in which no command waits for bytes; what is better than the best plan by
  * that is lowered, packed and simulated as a plan. Without a second device the candidates differ in what is paged. */
 #include <stdio.h>
@@ -19,6 +20,8 @@ typedef struct searching {
   plim_queue_spaces spaces;
   plim_page_space page[PLIM_PAGE_SPACES];
   plim_queue_runs runs;
+  plim_plan ordered;  /* the base plan with its runs in another order */
+  plim_step *command; /* [runs] of it */
   int64_t keep_all_ns, bound_ns;
   int32_t *space, *next; /* [runs] of the candidate in hand, and of the one tried */
   uint8_t *fixed;        /* [runs] 1: it updates, in space 0 */
@@ -274,6 +277,49 @@ static void place_by_end(searching *k) {
   }
 }
 
+static void set_fixed(const searching *k) {
+  for (int32_t r = 0; r < k->runs.n; r++) k->fixed[r] = k->graph->op[k->runs.plan->step[r].op].n_updates > 0;
+}
+
+/* The runs become those of a plan; k->space is not changed. */
+static plim_status set_runs(searching *k, const plim_plan *plan) {
+  plim_queue_runs runs;
+  PLIM_TRY(plim_queue_runs_make(k->graph, plan, &runs));
+  plim_queue_runs_free(&k->runs);
+  k->runs = runs;
+  set_fixed(k);
+  return PLIM_OK;
+}
+
+/* Runs in the order of list scheduling, on its devices, where that is faster than *time_ns. */
+static plim_status try_order(searching *k, int64_t *time_ns) {
+  const plim_plan *base = k->runs.plan;
+  int32_t n = k->runs.n, *order = NULL, *space = NULL;
+  int64_t now_ns = INT64_MAX;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(k->ctx, n, sizeof *order, &order));
+  PLIM_CHECK(plim_allocate(k->ctx, n, sizeof *space, &space));
+  PLIM_CHECK(plim_queue_order(&k->runs, &k->spaces, k->fixed, order, space));
+  k->ordered = *base;
+  k->ordered.step = k->command;
+  for (int32_t i = 0; i < n; i++) {
+    k->command[i] = base->step[order[i]];
+    k->next[i] = space[order[i]];
+  }
+  PLIM_CHECK(set_runs(k, &k->ordered));
+  PLIM_CHECK(try_candidate(k, k->next, 0, &now_ns));
+  if (now_ns < *time_ns) {
+    *time_ns = now_ns;
+    memcpy(k->space, k->next, (size_t)n * sizeof *k->space);
+  } else {
+    status = set_runs(k, base);
+  }
+done:
+  plim_release(k->ctx, order, n, sizeof *order);
+  plim_release(k->ctx, space, n, sizeof *space);
+  return status;
+}
+
 static plim_status try_starts(searching *k, int64_t *time_ns) {
   int64_t one_ns = INT64_MAX, two_ns = INT64_MAX;
   memset(k->space, 0, (size_t)k->runs.n * sizeof *k->space);
@@ -290,7 +336,8 @@ static plim_status try_starts(searching *k, int64_t *time_ns) {
   PLIM_TRY(try_candidate(k, k->space, 0, &two_ns));
   if (two_ns < one_ns) *time_ns = two_ns;
   if (two_ns >= one_ns) memset(k->space, 0, (size_t)k->runs.n * sizeof *k->space);
-  return PLIM_OK;
+  int ordered = k->options->order != PLIM_ORDER_FIXED && k->runs.n <= tuning.queue.ordered_runs;
+  return ordered ? try_order(k, time_ns) : PLIM_OK;
 }
 
 /* ---- rounds ---- */
@@ -361,7 +408,7 @@ static plim_status search(searching *k, const plim_profile *profile) {
   int64_t time_ns = INT64_MAX;
   make_spaces(k);
   PLIM_TRY(set_bound(k, profile));
-  for (int32_t r = 0; r < k->runs.n; r++) k->fixed[r] = k->graph->op[k->runs.plan->step[r].op].n_updates > 0;
+  set_fixed(k);
   PLIM_TRY(try_starts(k, &time_ns));
   return k->o->device ? search_rounds(k, time_ns) : PLIM_OK;
 }
@@ -377,18 +424,20 @@ plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const 
                  .random = {options->seed},
                  .started_ns = plim_now_ns(),
                  .best = best};
-  int64_t cells = (int64_t)graph->n_storages * (PLIM_PAGE_SPACES + 1);
+  int64_t cells = (int64_t)graph->n_storages * (PLIM_PAGE_SPACES + 1), n = base->n_steps;
   plim_status status;
   PLIM_CHECK(plim_queue_runs_make(graph, base, &k.runs));
-  PLIM_CHECK(plim_allocate(ctx, k.runs.n, sizeof *k.space, &k.space));
-  PLIM_CHECK(plim_allocate(ctx, k.runs.n, sizeof *k.next, &k.next));
-  PLIM_CHECK(plim_allocate(ctx, k.runs.n, sizeof *k.fixed, &k.fixed));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.space, &k.space));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.next, &k.next));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.fixed, &k.fixed));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.command, &k.command));
   PLIM_CHECK(plim_allocate(ctx, cells, sizeof *k.ready_ns, &k.ready_ns));
   PLIM_CHECK(search(&k, profile));
 done:
-  plim_release(ctx, k.space, k.runs.n, sizeof *k.space);
-  plim_release(ctx, k.next, k.runs.n, sizeof *k.next);
-  plim_release(ctx, k.fixed, k.runs.n, sizeof *k.fixed);
+  plim_release(ctx, k.space, n, sizeof *k.space);
+  plim_release(ctx, k.next, n, sizeof *k.next);
+  plim_release(ctx, k.fixed, n, sizeof *k.fixed);
+  plim_release(ctx, k.command, n, sizeof *k.command);
   plim_release(ctx, k.ready_ns, cells, sizeof *k.ready_ns);
   plim_queue_runs_free(&k.runs);
   return status;

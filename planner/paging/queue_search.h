@@ -53,6 +53,15 @@ PLIM_MUST_USE plim_status plim_queue_decode(const plim_queue_runs *runs, const p
                                             const int32_t *space, double noise, plim_random *random,
                                             plim_command_list *list, int32_t *fits);
 
+/* An order of the runs, and a device for each, in which those that others wait for come first: list scheduling on the
+ * spaces that compute. Bytes are not looked at.
+ *   fixed  [n]  in   1: the run is in space 0
+ *   order  [n]  out  runs, by when they would begin; a run comes after all that it depends on
+ *   space  [n]  out  where each run is
+ * O(runs x those that are ready at once x operands). Deterministic. */
+PLIM_MUST_USE plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_spaces *spaces,
+                                           const uint8_t *fixed, int32_t *order, int32_t *space);
+
 /* ==== search ==== */
 
 /* The fastest checked plan found whose runs are those of `base`, a plan of one arena of whatever size, with its

@@ -29,37 +29,29 @@ typedef struct planner {
   plim_objective own;
   int32_t recompute_alone; /* 1: cannot page */
   int32_t searches;        /* 1: without a program */
-  int32_t joins; /* 1: a copy may carry several storages; 0: its class has none
+  int32_t joins;           /* 1: a copy may carry several storages; 0: its class has none
                     that does */
 } planner;
 
-enum {
-  TIME = 1U << PLIM_OBJECTIVE_TIME,
-  SERIAL = 1U << PLIM_OBJECTIVE_SERIAL,
-  ENERGY = 1U << PLIM_OBJECTIVE_ENERGY
-};
+enum { TIME = 1U << PLIM_OBJECTIVE_TIME, SERIAL = 1U << PLIM_OBJECTIVE_SERIAL, ENERGY = 1U << PLIM_OBJECTIVE_ENERGY };
 
 static const planner planners[] = {
     {"search",
      "greedy covering and local search over runs, copies and devices, least "
      "time, sum of times or energy",
-     PLIM_SPACE_PLAN_ALL, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY,
-     PLIM_OBJECTIVE_TIME, 0, 1, 1},
+     PLIM_SPACE_PLAN_ALL, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 1, 1},
     {"poet",
      "Patil et al. 2022: recompute and paging by integer programming, least "
      "energy",
-     PLIM_SPACE_PLAN_POET, PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0, 0,
-     0},
+     PLIM_SPACE_PLAN_POET, PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0, 0, 0},
     {"xengine",
      "Schuler et al. 2022: placement and recompute by integer programming, "
      "least sum of times or time",
-     PLIM_SPACE_PLAN_PLACED, PLIM_SPACE_XENGINE, TIME | SERIAL,
-     PLIM_OBJECTIVE_SERIAL, 1, 0, 0},
+     PLIM_SPACE_PLAN_PLACED, PLIM_SPACE_XENGINE, TIME | SERIAL, PLIM_OBJECTIVE_SERIAL, 1, 0, 0},
     {"milp",
      "stages with copies beside compute, by integer programming: recompute, "
      "paging and placement, any objective",
-     PLIM_SPACE_PLAN_FLUID, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY,
-     PLIM_OBJECTIVE_TIME, 0, 0, 1},
+     PLIM_SPACE_PLAN_FLUID, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 0, 1},
 };
 enum { PLANNERS = sizeof planners / sizeof planners[0] };
 
@@ -98,88 +90,70 @@ typedef struct work {
   int32_t ended; /* 1: the last program has no point below its cutoff */
   plim_space_outcome outcome;
   plim_space_portfolio portfolio; /* without a program */
-  plim_space_events
-      known;          /* the best of the known plans that fits; none: empty */
-  double known_value; /* INFINITY: none */
+  plim_space_events known;        /* the best of the known plans that fits; none: empty */
+  double known_value;             /* INFINITY: none */
   const plim_space_events *start; /* of searches: the known events */
   plim_space_plan *plan;
 } work;
 
 /* ---- what was asked for ---- */
 
-static plim_status find_planner(plim_context *ctx, const plim_space_options *o,
-                                const planner **out) {
+static plim_status find_planner(plim_context *ctx, const plim_space_options *o, const planner **out) {
   char advice[PLIM_NAME_ADVICE_BYTES];
   int known = o->objective >= 0 && o->objective < PLIM_OBJECTIVE_COUNT;
   const char *name = o->planner ? o->planner : planners[0].name;
   int32_t row = plim_name_find(plim_space_planner_name, name);
   if (row < 0) {
-    return plim_fail(ctx, PLIM_EUSAGE,
-                     "no planner over spaces is called \"%s\"%s", name,
+    return plim_fail(ctx, PLIM_EUSAGE, "no planner over spaces is called \"%s\"%s", name,
                      plim_name_advice(plim_space_planner_name, name, advice));
   }
   *out = &planners[row];
-  if (o->objective < 0 || (known && ((*out)->objectives >> o->objective & 1U)))
-    return PLIM_OK;
-  return plim_fail(
-      ctx, PLIM_EUSAGE,
-      "planner %s does not take the objective %s; its own is %s", name,
-      known ? plim_objective_name((plim_objective)o->objective) : "given",
-      plim_objective_name((*out)->own));
+  if (o->objective < 0 || (known && ((*out)->objectives >> o->objective & 1U))) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "planner %s does not take the objective %s; its own is %s", name,
+                   known ? plim_objective_name((plim_objective)o->objective) : "given",
+                   plim_objective_name((*out)->own));
 }
 
 static plim_status set_deadline(work *w) {
   const plim_space_options *o = w->options;
   w->model.deadline_ns = w->deadline_ns = o->deadline_ns;
-  if (!(o->deadline_factor > 0))
-    return PLIM_OK;
+  if (!(o->deadline_factor > 0)) return PLIM_OK;
   if (w->problem->device_ns == INT64_MAX) {
     return plim_fail(w->ctx, PLIM_EDATA,
                      "a deadline as a factor needs a device that runs every "
                      "op; there is none");
   }
-  long double ns = floorl((long double)o->deadline_factor *
-                              (long double)w->problem->device_ns +
-                          1e-6L);
+  long double ns = floorl((long double)o->deadline_factor * (long double)w->problem->device_ns + 1e-6L);
   w->model.deadline_ns = w->deadline_ns = ns < 0x1p61 ? (int64_t)ns : INT64_MAX;
   return PLIM_OK;
 }
 
-static plim_status begin(work *w, const plim_graph *graph,
-                         const plim_platform *platform) {
+static plim_status begin(work *w, const plim_graph *graph, const plim_platform *platform) {
   const plim_space_options *o = w->options;
   w->started_ns = plim_now_ns();
   PLIM_TRY(find_planner(w->ctx, o, &w->planner));
   assert(w->planner);
-  w->model = (plim_space_model_options){
-      .model_class = w->planner->model_class,
-      .objective =
-          o->objective < 0 ? w->planner->own : (plim_objective)o->objective,
-      .page = o->page && !w->planner->recompute_alone,
-      .recompute = o->recompute,
-      .place = o->place};
-  PLIM_TRY(plim_space_problem_make(graph, platform,
-                                   w->model.objective == PLIM_OBJECTIVE_ENERGY,
-                                   &w->problem));
+  w->model = (plim_space_model_options){.model_class = w->planner->model_class,
+                                        .objective = o->objective < 0 ? w->planner->own : (plim_objective)o->objective,
+                                        .page = o->page && !w->planner->recompute_alone,
+                                        .recompute = o->recompute,
+                                        .place = o->place};
+  PLIM_TRY(plim_space_problem_make(graph, platform, w->model.objective == PLIM_OBJECTIVE_ENERGY, &w->problem));
   if (w->model.objective == PLIM_OBJECTIVE_ENERGY && !w->problem->has_energy) {
     return plim_fail(w->ctx, PLIM_EDATA,
                      "platform %s: its copies have no energy, as their times "
                      "come from the graph",
                      platform->name);
   }
-  PLIM_TRY(
-      plim_allocate(w->ctx, platform->n_spaces, sizeof *w->budget, &w->budget));
-  PLIM_TRY(
-      plim_allocate(w->ctx, platform->n_spaces, sizeof *w->limit, &w->limit));
+  PLIM_TRY(plim_allocate(w->ctx, platform->n_spaces, sizeof *w->budget, &w->budget));
+  PLIM_TRY(plim_allocate(w->ctx, platform->n_spaces, sizeof *w->limit, &w->limit));
   for (int32_t s = 0; s < platform->n_spaces; s++) {
-    w->budget[s] = w->limit[s] =
-        o->budget ? o->budget[s] : platform->space[s].budget_bytes;
+    w->budget[s] = w->limit[s] = o->budget ? o->budget[s] : platform->space[s].budget_bytes;
   }
   w->model.budget = w->limit;
   w->known = (plim_space_events){.ctx = w->ctx};
   w->start = &w->known;
-  for (int i = 0; i < PLIM_SPACE_SEARCHES; i++)
-    w->portfolio.events[i] = w->known;
+  for (int i = 0; i < PLIM_SPACE_SEARCHES; i++) w->portfolio.events[i] = w->known;
   return set_deadline(w);
 }
 
@@ -189,11 +163,9 @@ static double seconds_left(const work *w) {
   int64_t left = plim_effort_left_ns(w->ctx);
   if (w->options->time_limit_ns > 0) {
     int64_t own = w->started_ns + w->options->time_limit_ns - plim_now_ns();
-    if (own < left)
-      left = own;
+    if (own < left) left = own;
   }
-  if (left == INT64_MAX)
-    return 0;
+  if (left == INT64_MAX) return 0;
   return left > 10000000 ? (double)left / 1e9 : -1;
 }
 
@@ -210,23 +182,18 @@ static int on_progress(void *user, double objective, double bound) {
   return plim_effort_over(w->ctx, PLIM_EFFORT_LOOK);
 }
 
-plim_status plim_space_solve(plim_context *ctx, plim_solver *solver,
-                             const plim_space_model *m, double seconds,
-                             double cutoff, const plim_space_options *o,
-                             int (*watch)(void *, double, double), void *user,
-                             plim_solution *solution, double *point) {
+plim_status plim_space_solve(plim_context *ctx, plim_solver *solver, const plim_space_model *m, double seconds,
+                             double cutoff, const plim_space_options *o, int (*watch)(void *, double, double),
+                             void *user, plim_solution *solution, double *point) {
   plim_solve_options options = {.threads = o->threads,
                                 .seconds = seconds,
                                 .steps = o->iterations,
                                 .cutoff = cutoff,
                                 .on_progress = watch,
                                 .user = user};
-  *solution = (plim_solution){
-      .end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
-  if (seconds >= 0)
-    PLIM_TRY(plim_solver_solve(solver, &m->linear, &options, solution, point));
-  if (plim_context_cancelled(ctx) && !solution->found)
-    return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
+  *solution = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
+  if (seconds >= 0) PLIM_TRY(plim_solver_solve(solver, &m->linear, &options, solution, point));
+  if (plim_context_cancelled(ctx) && !solution->found) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
   return PLIM_OK;
 }
 
@@ -235,8 +202,7 @@ plim_status plim_space_solve(plim_context *ctx, plim_solver *solver,
 /* What idle devices draw in so many nanoseconds. */
 static double idle_joule(const work *w, int64_t ns) {
   double watt = 0;
-  for (int32_t d = 0; d < w->problem->platform->n_devices; d++)
-    watt += w->problem->platform->device[d].idle_watt;
+  for (int32_t d = 0; d < w->problem->platform->n_devices; d++) watt += w->problem->platform->device[d].idle_watt;
   return watt * ((double)ns * 1e-9);
 }
 
@@ -251,16 +217,13 @@ static double keep_all(const work *w) {
 /* No plan is better: every op once where it is cheapest. */
 static double least_of_all(const work *w) {
   const plim_space_problem *p = w->problem;
-  if (w->model.objective == PLIM_OBJECTIVE_SERIAL)
-    return (double)p->fastest_ns;
-  if (w->model.objective == PLIM_OBJECTIVE_TIME)
-    return (double)p->fastest_ns / p->platform->n_devices;
+  if (w->model.objective == PLIM_OBJECTIVE_SERIAL) return (double)p->fastest_ns;
+  if (w->model.objective == PLIM_OBJECTIVE_TIME) return (double)p->fastest_ns / p->platform->n_devices;
   double least = 0;
   for (int32_t i = 0; i < p->n; i++) {
     double joule = INFINITY;
     for (int32_t d = 0; d < p->platform->n_devices; d++) {
-      if (plim_space_run_ns(p, i, d) >= 0)
-        joule = fmin(joule, plim_space_run_joule(p, i, d));
+      if (plim_space_run_ns(p, i, d) >= 0) joule = fmin(joule, plim_space_run_joule(p, i, d));
     }
     least += joule;
   }
@@ -276,8 +239,7 @@ static int joins(const work *w) {
 static int may_join(const work *w) {
   const plim_platform *p = w->problem->platform;
   int may = 0;
-  for (int32_t l = 0; l < p->n_links; l++)
-    may |= !p->link[l].given && p->link[l].latency_s > 0;
+  for (int32_t l = 0; l < p->n_links; l++) may |= !p->link[l].given && p->link[l].latency_s > 0;
   return may && joins(w);
 }
 
@@ -285,10 +247,8 @@ static int may_join(const work *w) {
  * need not wait for the end of a stage, so fluid stages prove nothing of the
  * makespan, nor of what idle devices draw meanwhile. */
 static int proves(const work *w) {
-  if (w->model.model_class != PLIM_SPACE_FLUID)
-    return 1;
-  if (w->model.objective == PLIM_OBJECTIVE_TIME || may_join(w))
-    return 0;
+  if (w->model.model_class != PLIM_SPACE_FLUID) return 1;
+  if (w->model.objective == PLIM_OBJECTIVE_TIME || may_join(w)) return 0;
   return w->model.objective == PLIM_OBJECTIVE_SERIAL || !(idle_joule(w, 1) > 0);
 }
 
@@ -296,38 +256,31 @@ static int proves(const work *w) {
  * every plan. */
 static double plan_bound(const work *w) {
   double bound = w->least;
-  if (proves(w) && w->bound > bound)
-    bound = w->bound;
+  if (proves(w) && w->bound > bound) bound = w->bound;
   return bound > 0 ? bound : 0;
 }
 
 /* The plan of a sequence. */
-static plim_status make_plan(const work *w, plim_space_events *events,
-                             double bound, int proved, plim_space_plan **out) {
-  plim_space_plan draft = {.objective = w->model.objective,
-                           .deadline_ns = w->deadline_ns,
-                           .keep_all = keep_all(w),
-                           .bound = bound};
+static plim_status make_plan(const work *w, plim_space_events *events, double bound, int proved,
+                             plim_space_plan **out) {
+  plim_space_plan draft = {
+      .objective = w->model.objective, .deadline_ns = w->deadline_ns, .keep_all = keep_all(w), .bound = bound};
   (void)snprintf(draft.planner, sizeof draft.planner, "%s", w->planner->name);
   draft.plan_class = w->planner->plan_class;
-  if (joins(w))
-    PLIM_TRY(plim_space_gather(w->problem, &draft, w->budget, events));
+  if (joins(w)) PLIM_TRY(plim_space_gather(w->problem, &draft, w->budget, events));
   return plim_space_lower(w->problem, events, &draft, w->budget, proved, out);
 }
 
-static plim_status lower_events(work *w, plim_space_events *events,
-                                double bound, int proved) {
+static plim_status lower_events(work *w, plim_space_events *events, double bound, int proved) {
   plim_space_plan_free(w->plan);
   w->plan = NULL;
   return make_plan(w, events, bound, proved, &w->plan);
 }
 
-static plim_status lower(work *w, const plim_space_model *m,
-                         const double *point, int proved) {
+static plim_status lower(work *w, const plim_space_model *m, const double *point, int proved) {
   plim_space_events events = {.ctx = w->ctx};
   plim_status status = plim_space_model_read(m, point, &events);
-  if (status == PLIM_OK)
-    status = lower_events(w, &events, plan_bound(w), proved);
+  if (status == PLIM_OK) status = lower_events(w, &events, plan_bound(w), proved);
   plim_space_events_free(&events);
   return status;
 }
@@ -338,26 +291,21 @@ static int64_t tighten(work *w) {
   int64_t excess = 0;
   for (int32_t s = 0; s < w->plan->n_spaces; s++) {
     int64_t above = w->plan->space[s].peak_bytes - w->budget[s];
-    if (w->budget[s] == INT64_MAX || above <= 0)
-      continue;
+    if (w->budget[s] == INT64_MAX || above <= 0) continue;
     w->limit[s] -= above;
     excess += above;
   }
   int64_t late = w->plan->makespan_ns - w->deadline_ns;
-  if (w->model.model_class == PLIM_SPACE_POET || w->deadline_ns == INT64_MAX ||
-      late <= 0)
-    return excess;
+  if (w->model.model_class == PLIM_SPACE_POET || w->deadline_ns == INT64_MAX || late <= 0) return excess;
   w->model.deadline_ns -= late;
   return plim_add_bytes(excess, late) < 0 ? INT64_MAX : excess + late;
 }
 
-static plim_status take(work *w, const plim_space_model *m,
-                        const plim_solution *s, const double *point,
+static plim_status take(work *w, const plim_space_model *m, const plim_solution *s, const double *point,
                         int32_t round) {
   if (round == 0) {
     w->outcome =
-        (plim_space_outcome){s->objective / m->scale, s->bound / m->scale,
-                             m->linear.n_columns, m->linear.n_rows};
+        (plim_space_outcome){s->objective / m->scale, s->bound / m->scale, m->linear.n_columns, m->linear.n_rows};
   }
   int proved = s->end == PLIM_SOLVE_OPTIMAL && round == 0 && proves(w);
   return lower(w, m, point, proved);
@@ -367,8 +315,7 @@ static plim_status take(work *w, const plim_space_model *m,
  * not below it are of no interest. A fluid stage's time is not the plan's, and
  * idle power is not in a program. */
 static double cutoff(const work *w, const plim_space_model *m) {
-  if (!w->portfolio.best.fits || !proves(w) || idle_joule(w, 1) > 0)
-    return INFINITY;
+  if (!w->portfolio.best.fits || !proves(w) || idle_joule(w, 1) > 0) return INFINITY;
   return w->portfolio.best.value * m->scale;
 }
 
@@ -383,19 +330,13 @@ static plim_status solve_round(work *w, int32_t round, int32_t *found) {
   columns = m->linear.n_columns;
   PLIM_CHECK(plim_allocate(w->ctx, columns, sizeof *point, &point));
   w->cutoff = cutoff(w, m);
-  PLIM_CHECK(plim_space_solve(w->ctx, w->solver, m, seconds_left(w), w->cutoff,
-                              w->options, on_progress, w, &s, point));
+  PLIM_CHECK(plim_space_solve(w->ctx, w->solver, m, seconds_left(w), w->cutoff, w->options, on_progress, w, &s, point));
   *found = s.found;
   w->ended = s.end == PLIM_SOLVE_INFEASIBLE;
-  if (round == 0)
-    w->outcome = (plim_space_outcome){INFINITY, s.bound / m->scale, columns,
-                                      m->linear.n_rows};
-  if (round == 0 && s.bound > -INFINITY)
-    w->bound = s.bound / m->scale;
-  if (round == 0 && w->ended && w->cutoff < INFINITY)
-    w->bound = w->portfolio.best.value;
-  if (s.found)
-    PLIM_CHECK(take(w, m, &s, point, round));
+  if (round == 0) w->outcome = (plim_space_outcome){INFINITY, s.bound / m->scale, columns, m->linear.n_rows};
+  if (round == 0 && s.bound > -INFINITY) w->bound = s.bound / m->scale;
+  if (round == 0 && w->ended && w->cutoff < INFINITY) w->bound = w->portfolio.best.value;
+  if (s.found) PLIM_CHECK(take(w, m, &s, point, round));
 done:
   plim_release(w->ctx, point, columns, sizeof *point);
   plim_space_model_free(m);
@@ -407,23 +348,16 @@ done:
 static plim_status try_keep_all(work *w, int32_t *fits) {
   plim_space_events events = {.ctx = w->ctx};
   *fits = 0;
-  if (w->problem->platform->n_devices != 1)
-    return PLIM_OK;
-  for (int32_t o = 0; o < w->problem->n; o++)
-    plim_space_events_add(&events, PLIM_SPACE_RUN, o, 0);
+  if (w->problem->platform->n_devices != 1) return PLIM_OK;
+  for (int32_t o = 0; o < w->problem->n; o++) plim_space_events_add(&events, PLIM_SPACE_RUN, o, 0);
   plim_status status = events.status;
-  if (status == PLIM_OK)
-    status = lower_events(w, &events, keep_all(w), 1);
+  if (status == PLIM_OK) status = lower_events(w, &events, keep_all(w), 1);
   plim_space_events_free(&events);
-  if (status != PLIM_OK)
-    return status;
+  if (status != PLIM_OK) return status;
   int32_t space = w->problem->platform->device[0].space;
-  *fits = w->plan->space[space].peak_bytes <= w->budget[space] &&
-          w->plan->makespan_ns <= w->deadline_ns;
+  *fits = w->plan->space[space].peak_bytes <= w->budget[space] && w->plan->makespan_ns <= w->deadline_ns;
   double value = plim_space_plan_value(w->plan);
-  if (*fits)
-    w->outcome =
-        (plim_space_outcome){.model_objective = value, .model_bound = value};
+  if (*fits) w->outcome = (plim_space_outcome){.model_objective = value, .model_bound = value};
   return PLIM_OK;
 }
 
@@ -431,41 +365,34 @@ static plim_status try_keep_all(work *w, int32_t *fits) {
 
 static plim_space_search_options search_options(const work *w) {
   const plim_space_options *o = w->options;
-  int64_t items = w->planner->searches ? tuning.program.items_alone
-                                       : tuning.program.items_before;
+  int64_t items = w->planner->searches ? tuning.program.items_alone : tuning.program.items_before;
   int64_t rounds = items / (w->problem->n + 10);
-  return (plim_space_search_options){
-      .objective = w->model.objective,
-      .page = w->model.page,
-      .recompute = w->model.recompute,
-      .place = w->model.place,
-      .budget = w->budget,
-      .deadline_ns = w->deadline_ns,
-      .deadline_on_runs = w->planner->model_class == PLIM_SPACE_POET,
-      .bound = w->least,
-      .keep_all = keep_all(w),
-      .n_starts = w->known_value < INFINITY,
-      .start = &w->start,
-      .rounds =
-          w->planner->searches && o->iterations > 0 ? o->iterations : rounds};
+  return (plim_space_search_options){.objective = w->model.objective,
+                                     .page = w->model.page,
+                                     .recompute = w->model.recompute,
+                                     .place = w->model.place,
+                                     .budget = w->budget,
+                                     .deadline_ns = w->deadline_ns,
+                                     .deadline_on_runs = w->planner->model_class == PLIM_SPACE_POET,
+                                     .bound = w->least,
+                                     .keep_all = keep_all(w),
+                                     .n_starts = w->known_value < INFINITY,
+                                     .start = &w->start,
+                                     .rounds = w->planner->searches && o->iterations > 0 ? o->iterations : rounds};
 }
 
 static plim_status try_known(work *w) {
   const plim_space_search_options asked = search_options(w);
-  return plim_space_known_best(w->problem, &asked, joins(w),
-                               w->options->n_known, w->options->known,
-                               &w->known_value, &w->known);
+  return plim_space_known_best(w->problem, &asked, joins(w), w->options->n_known, w->options->known, &w->known_value,
+                               &w->known);
 }
 
 static plim_status bound_all(work *w) {
   const plim_space_search_options asked = search_options(w);
   double bound = 0;
   int64_t limit = w->options->time_limit_ns;
-  int64_t outer = plim_effort_begin(
-      w->ctx, limit > 0 ? plim_now_ns() + limit / tuning.program.bound_parts
-                        : INT64_MAX);
-  PLIM_TRY(plim_effort_end(w->ctx, outer,
-                           plim_space_bound(w->problem, &asked, &bound)));
+  int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? plim_now_ns() + limit / tuning.program.bound_parts : INT64_MAX);
+  PLIM_TRY(plim_effort_end(w->ctx, outer, plim_space_bound(w->problem, &asked, &bound)));
   w->least = fmax(w->least, bound);
   return PLIM_OK;
 }
@@ -475,14 +402,10 @@ static plim_status bound_all(work *w) {
  * is for the refusal. */
 static plim_status search(work *w) {
   const plim_space_search_options asked = search_options(w);
-  int64_t limit = w->options->time_limit_ns,
-          share = w->planner->searches ? limit - limit / 4 : limit / 5;
-  int64_t outer =
-      plim_effort_begin(w->ctx, share > 0 ? w->started_ns + share : INT64_MAX);
+  int64_t limit = w->options->time_limit_ns, share = w->planner->searches ? limit - limit / 4 : limit / 5;
+  int64_t outer = plim_effort_begin(w->ctx, share > 0 ? w->started_ns + share : INT64_MAX);
   return plim_effort_end(w->ctx, outer,
-                         plim_space_portfolio_search(w->problem, &asked,
-                                                     least_of_all(w),
-                                                     &w->portfolio));
+                         plim_space_portfolio_search(w->problem, &asked, least_of_all(w), &w->portfolio));
 }
 
 /* The best plan of those found becomes the plan, unless the one that there is
@@ -493,12 +416,9 @@ static plim_status take_found(work *w, int32_t within) {
   for (int32_t i = 0; i < PLIM_SPACE_SEARCHES; i++) {
     const plim_space_found *found = &w->portfolio.found[i];
     plim_space_plan *plan = NULL;
-    if (!found->fits)
-      continue;
-    PLIM_TRY(make_plan(w, &w->portfolio.events[i], bound,
-                       w->bound >= found->value, &plan));
-    if (within &&
-        plim_space_plan_value(w->plan) <= plim_space_plan_value(plan)) {
+    if (!found->fits) continue;
+    PLIM_TRY(make_plan(w, &w->portfolio.events[i], bound, w->bound >= found->value, &plan));
+    if (within && plim_space_plan_value(w->plan) <= plim_space_plan_value(plan)) {
       plim_space_plan_free(plan);
       continue;
     }
@@ -512,36 +432,26 @@ static plim_status take_found(work *w, int32_t within) {
 /* The best known plan becomes the plan, unless the one that there is is as
  * good. */
 static plim_status take_known(work *w, int has_plan) {
-  if (has_plan && plim_space_plan_value(w->plan) <= w->known_value)
-    return PLIM_OK;
-  return w->known_value < INFINITY ? lower_events(w, &w->known, plan_bound(w),
-                                                  w->bound >= w->known_value)
-                                   : PLIM_OK;
+  if (has_plan && plim_space_plan_value(w->plan) <= w->known_value) return PLIM_OK;
+  return w->known_value < INFINITY ? lower_events(w, &w->known, plan_bound(w), w->bound >= w->known_value) : PLIM_OK;
 }
 
 /* What the search says of larger budgets and later deadlines. */
 static plim_status refuse_by_search(work *w) {
   const plim_space_search_options asked = search_options(w);
   int64_t limit = w->options->time_limit_ns;
-  int64_t outer =
-      plim_effort_begin(w->ctx, limit > 0 ? w->started_ns + limit : INT64_MAX);
-  return plim_effort_end(w->ctx, outer,
-                         plim_space_search_refuse(w->problem, &asked));
+  int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? w->started_ns + limit : INT64_MAX);
+  return plim_effort_end(w->ctx, outer, plim_space_search_refuse(w->problem, &asked));
 }
 
 static plim_status refuse(work *w) {
-  if (plim_context_cancelled(w->ctx))
-    return plim_fail(w->ctx, PLIM_ECANCEL, "planning was cancelled");
-  if (w->planner->searches)
-    return refuse_by_search(w);
+  if (plim_context_cancelled(w->ctx)) return plim_fail(w->ctx, PLIM_ECANCEL, "planning was cancelled");
+  if (w->planner->searches) return refuse_by_search(w);
   if (w->ended) {
     int64_t limit = w->options->time_limit_ns;
-    int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? w->started_ns + limit
-                                                        : INT64_MAX);
+    int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? w->started_ns + limit : INT64_MAX);
     return plim_effort_end(w->ctx, outer,
-                           plim_space_refuse(w->problem, w->solver, &w->model,
-                                             w->budget, w->options,
-                                             seconds_left(w)));
+                           plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w)));
   }
   return plim_fail(w->ctx, PLIM_ENOFIT,
                    "planner %s found no plan within the effort that it had, "
@@ -556,14 +466,11 @@ static plim_status solve(work *w, int32_t *within) {
   int32_t found = 1;
   *within = 0;
   PLIM_TRY(plim_solver_open(w->ctx, NULL, &w->solver));
-  for (int32_t round = 0; round < tuning.program.rounds && found && !*within;
-       round++) {
+  for (int32_t round = 0; round < tuning.program.rounds && found && !*within; round++) {
     PLIM_TRY(solve_round(w, round, &found));
     *within = found && tighten(w) == 0;
-    if (found || w->portfolio.best.fits || w->known_value < INFINITY)
-      continue;
-    return round == 0 ? refuse(w)
-                      : refuse_by_search(w); /* of a point, whose plan is above
+    if (found || w->portfolio.best.fits || w->known_value < INFINITY) continue;
+    return round == 0 ? refuse(w) : refuse_by_search(w); /* of a point, whose plan is above
                                                 budgets or deadline */
   }
   return PLIM_OK;
@@ -573,40 +480,32 @@ static plim_status run(work *w) {
   int32_t within = 0, fits;
   w->least = least_of_all(w);
   PLIM_TRY(try_keep_all(w, &fits));
-  if (fits)
-    return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
+  if (fits) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
   PLIM_TRY(bound_all(w));
   PLIM_TRY(try_known(w));
   PLIM_TRY(search(w));
-  if (!w->planner->searches)
-    PLIM_TRY(solve(w, &within));
-  if (!within && !w->portfolio.best.fits && !(w->known_value < INFINITY))
-    return refuse(w);
+  if (!w->planner->searches) PLIM_TRY(solve(w, &within));
+  if (!within && !w->portfolio.best.fits && !(w->known_value < INFINITY)) return refuse(w);
   PLIM_TRY(take_found(w, within));
   PLIM_TRY(take_known(w, within || w->portfolio.best.fits));
   return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
 }
 
-plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph,
-                                 const plim_platform *platform,
-                                 const plim_space_options *options,
-                                 plim_space_outcome *outcome,
+plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
+                                 const plim_space_options *options, plim_space_outcome *outcome,
                                  plim_space_plan **out) {
   work w = {.ctx = ctx,
             .options = options,
             .bound = -INFINITY,
             .known_value = INFINITY,
             .outcome = {INFINITY, -INFINITY, 0, 0}};
-  PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes,
-                              sizeof *options));
+  PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
   plim_status status = begin(&w, graph, platform);
-  if (status == PLIM_OK)
-    status = run(&w);
+  if (status == PLIM_OK) status = run(&w);
   if (status == PLIM_OK) {
     *out = w.plan;
     w.plan = NULL;
-    if (outcome)
-      *outcome = w.outcome;
+    if (outcome) *outcome = w.outcome;
   }
   plim_space_plan_free(w.plan);
   plim_space_portfolio_free(&w.portfolio);

@@ -16,7 +16,7 @@ typedef struct plim_space_search_options {
   double keep_all;                /* the objective that progress is told in percent of; 0: not known */
   int32_t n_starts;
   const plim_space_events *const *start; /* [n_starts] sequences to begin with */
-  int64_t rounds;                 /* of local search; 0: starts alone, and the first that fits is taken */
+  int64_t rounds;                        /* of local search; 0: starts alone, and the first that fits is taken */
 } plim_space_search_options;
 
 typedef struct plim_space_found {

@@ -10,7 +10,8 @@
 /* Print the table, or with --json one object, for the instances in `folder`. */
 typedef plim_status bench_table(session *s, const char *folder);
 
-bench_table bench_planners, bench_pack, bench_online, bench_large, bench_window, bench_tight, bench_poet, bench_joint;
+bench_table bench_planners, bench_pack, bench_online, bench_large, bench_window, bench_tight, bench_poet, bench_joint,
+    bench_xengine;
 
 /* What bench pack prints without a folder: buffers of made-up training steps. */
 plim_status bench_buffers(session *s);

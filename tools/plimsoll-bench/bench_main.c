@@ -96,6 +96,7 @@ static const struct {
     [BENCH_ONLINE] = {"dtr", bench_online},        [BENCH_LARGE] = {NULL, bench_large},
     [BENCH_WINDOW] = {NULL, bench_window},         [BENCH_TIGHT] = {"packing", bench_tight},
     [BENCH_POET] = {"poet", bench_poet},           [BENCH_JOINT] = {NULL, bench_joint},
+    [BENCH_XENGINE] = {NULL, bench_xengine},
 };
 
 /* Policies, which table online takes too, and planners. */

@@ -7,8 +7,9 @@
 #include "tools/plimsoll/figures.h"
 
 static const char *const tables[] = {
-    [BENCH_PLANNERS] = "planners", [BENCH_PACK] = "pack",   [BENCH_ONLINE] = "online", [BENCH_LARGE] = "large",
-    [BENCH_WINDOW] = "window",     [BENCH_TIGHT] = "tight", [BENCH_POET] = "poet",     [BENCH_JOINT] = "joint"};
+    [BENCH_PLANNERS] = "planners", [BENCH_PACK] = "pack",     [BENCH_ONLINE] = "online",
+    [BENCH_LARGE] = "large",       [BENCH_WINDOW] = "window", [BENCH_TIGHT] = "tight",
+    [BENCH_POET] = "poet",         [BENCH_JOINT] = "joint",   [BENCH_XENGINE] = "xengine"};
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
 const char *bench_table_name(int32_t row) {
@@ -82,7 +83,12 @@ const command command_bench = {
         "joint: graphs of at most --ops operations (default 13) made up by --seed, on one device that pages or on two: "
         "the search's makespan by that of planner milp's plan, on --points graphs (default 200) whose program is "
         "solved "
-        "to its end within --time-limit (default 60 s).",
+        "to its end within --time-limit (default 60 s).\n\n"
+        "xengine: training steps of networks (--shapes, default resnet18,resnet50) on images of 32x32 in batches of "
+        "32, "
+        "on two equal CPU devices of one thread, each with --budgets, shares of keep-all bytes (default 100%,80%): how "
+        "much of the gap between the plan on one device and the proved bound the plan on two closes. Costs and links "
+        "are modelled.",
     .lists = lists,
     .after =
         "EXAMPLES\n"
@@ -94,6 +100,7 @@ const command command_bench = {
         "  plimsoll bench online --data-dir instances --sweep 9%:16%:0.2%\n"
         "  plimsoll bench poet --data-dir instances --shapes linear --planners poet\n"
         "  plimsoll bench joint --ops 9 --points 50\n"
+        "  plimsoll bench xengine --shapes resnet20 --budgets 100%,80%\n"
         "  plimsoll bench large --ops 2000 --time-limit 20s\n"
         "  plimsoll bench large --shapes unet --budgets 50%,30% --planners rotor,search\n",
     .run = run_bench,

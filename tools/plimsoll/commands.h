@@ -12,7 +12,17 @@
 extern const command command_train, command_compare, command_verify, command_profile, command_plan, command_check,
     command_pack, command_import, command_gen, command_simulate, command_solvers, command_bench, command_trace;
 
-enum { BENCH_PLANNERS, BENCH_PACK, BENCH_ONLINE, BENCH_LARGE, BENCH_WINDOW, BENCH_TIGHT, BENCH_POET, BENCH_JOINT };
+enum {
+  BENCH_PLANNERS,
+  BENCH_PACK,
+  BENCH_ONLINE,
+  BENCH_LARGE,
+  BENCH_WINDOW,
+  BENCH_TIGHT,
+  BENCH_POET,
+  BENCH_JOINT,
+  BENCH_XENGINE
+};
 
 /* What bench and trace take as their first argument: row i, NULL after the last. */
 const char *bench_table_name(int32_t row);

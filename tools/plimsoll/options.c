@@ -69,7 +69,7 @@ static const option_row rows[] = {
     {"shapes", "NAMES",
      "large: layered, chain, residual, unet, transformer, with commas between them (default "
      "layered,transformer,residual); tight: names of its families (default all); poet: names of networks "
-     "(default linear,vgg16,resnet18,bert)",
+     "(default linear,vgg16,resnet18,bert); xengine: names of models (default resnet18,resnet50)",
      COMMAND_BENCH, GROUP_MODEL, 0, TEXT, AT(shapes), 0, 0},
     {"width", "X", "layered: the mean layer has 2 X sqrt(N) ops (default 0.27)", COMMAND_GEN, GROUP_MODEL, 0, REAL,
      AT(width), 1e-6, 10},
@@ -158,7 +158,8 @@ static const option_row rows[] = {
     {"sweep", "RANGE", "online: budgets FROM%:TO%:STEP%, as in 9%:16%:0.2%, and where more memory is worse",
      COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(sweep), 0, 0},
     {"budgets", "SIZES",
-     "large: bytes, or shares of the peak of program order, with commas between them (default 90%,80%,70%,50%)",
+     "large: bytes, or shares of the peak of program order, with commas between them (default 90%,80%,70%,50%); "
+     "xengine: of keep-all bytes (default 100%,80%)",
      COMMAND_BENCH, GROUP_MEMORY, 0, TEXT, AT(budgets), 0, 0},
     {"points", "N", "joint: graphs (default 200)", COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
     {"points", "N", "budgets of the front (default 41)", COMMAND_PLAN, GROUP_MEMORY, 0, COUNT, AT(points), 2, 10000},
