@@ -401,6 +401,39 @@ class Fused(unittest.TestCase):
                 self.assertLess(difference, 1e-4, name)
         self.assertLessEqual(peaks[1], peaks[0])
 
+    def test_the_scheduler_is_asked_until_a_plan_keeps_the_budget_and_nothing_else_is_compiled(self):
+        from plimsoll.torch import rehearsal, step
+
+        layers = [torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.LayerNorm(64)) for _ in range(3)]
+        model = WithLoss(torch.nn.Sequential(*layers))
+        batch = (torch.randn(512, 64), torch.randint(0, 64, (512,)))
+        whole = pt.plan(model, batch, backend="inductor").keep_all_bytes
+        asked, ask = [], rehearsal.forecast
+
+        class Planned(Exception):
+            pass
+
+        def forecast(forward, backward, apart):
+            asked.append((ask(forward, backward, apart), apart))
+            return whole if len(asked) < 3 else 0  # the first plans are too large, whatever they are
+
+        def stop(shaped, joint, split):
+            raise Planned(plan_piece(shaped, joint, split), shaped.apart)
+
+        plan_piece = step._Shaped.plan_piece
+        with (
+            unittest.mock.patch.object(rehearsal, "forecast", forecast),
+            unittest.mock.patch.object(step, "TIGHT_PERCENT", -1),
+            unittest.mock.patch.object(step._Shaped, "plan_piece", stop),
+        ):
+            with self.assertRaises(torch._dynamo.exc.BackendCompilerFailed) as ended:
+                pt.compile(model, budget=int(0.95 * whole), backend="inductor")(*batch)
+        self.assertIsInstance(ended.exception.inner_exception, Planned)
+        self.assertEqual([apart for _, apart in asked], [True, True, True])
+        peaks = [n_bytes for n_bytes, _ in asked]  # of the kernels that the scheduler makes
+        self.assertTrue(all(0 < n_bytes < whole for n_bytes in peaks), (peaks, whole))
+        self.assertLess(peaks[2], peaks[0])
+
     def test_fused_values_have_no_bytes(self):
         net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 10))
         batch = (torch.randn(256, 64), torch.randint(0, 10, (256,)))

@@ -32,19 +32,20 @@ class Partitioner(CustomPartitionerFn):
         return self.key
 
 
+def fusions(apart: bool):
+    """apart: kernels are not fused where the peak would rise by it, and those that read the same not side by side: a repeat
+    would run as early as the first of them."""
+    apart_settings = {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0}
+    return inductor_config.patch(apart_settings if apart else {})
+
+
 @contextlib.contextmanager
 def settings(partition, key: str | None = None, apart: bool = False):
     """While a step is compiled. The cache of whole steps is off: it would serve one without asking for a plan. That of
-    single graphs is on, since what a plan changes is in the graph.
-
-    apart  kernels are not fused where the peak would rise by it, and those that read the same not side by side: a repeat
-           would run as early as the first of them
-    """
-    fusions = {}
-    if apart:
-        fusions = {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0}
+    single graphs is on, since what a plan changes is in the graph. apart: see fusions()."""
     with (
-        inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **fusions}),
+        inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key)}),
+        fusions(apart),
         functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),
     ):
         yield

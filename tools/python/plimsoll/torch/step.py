@@ -21,7 +21,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._ordered_set import OrderedSet
 
 from ..planning import DoesNotFit, Error, Graph, Plan, format_bytes, parse_bytes
-from . import capture
+from . import capture, rehearsal
 from .costs import Costs
 from .front import Front
 from .joint import Joint, Rebuilt
@@ -31,6 +31,8 @@ from .refusals import check_call, check_gradients_are_on, check_model_has_number
 
 ROUNDS = 3
 TIGHT_PERCENT = 5  # overhead from which kernels are compiled apart at once: repeats cost more than that does
+REHEARSALS = 5  # plans whose forecast the compiler's scheduler is asked for in one round
+MOST_STEP = 0.03  # of the budget: by how much less the next of them is planned at most
 LOOSE = 0.05  # of the budget: what a fused step may leave free without another round
 MOST_ROWS = 12  # of the report
 CLOSE = 0.001  # of the peak: what a plan may be above the measured step
@@ -93,16 +95,20 @@ class _Partition:
 
     def __call__(self, module, joint_inputs, *, num_fwd_outputs, static_lifetime_input_indices=None, **_):
         joint = capture.joint_of(module, num_fwd_outputs, self.shaped.step.backend)
-        rebuilt = Rebuilt(joint, self.shaped.plan_piece(joint))
-        primals = [n for n in rebuilt.graph.nodes if n.op == "placeholder" and not _is_tangent(n)]
-        static = OrderedSet(p for i, p in enumerate(primals) if i in (static_lifetime_input_indices or []))
-        return _extract_fwd_bwd_modules(
-            rebuilt.module,
-            list(rebuilt.saved),
-            saved_sym_nodes=[],
-            num_fwd_outputs=num_fwd_outputs,
-            static_lifetime_input_nodes=static,
-        )
+
+        def split(order: list[int]):
+            rebuilt = Rebuilt(joint, order)
+            primals = [n for n in rebuilt.graph.nodes if n.op == "placeholder" and not _is_tangent(n)]
+            static = OrderedSet(p for i, p in enumerate(primals) if i in (static_lifetime_input_indices or []))
+            return _extract_fwd_bwd_modules(
+                rebuilt.module,
+                list(rebuilt.saved),
+                saved_sym_nodes=[],
+                num_fwd_outputs=num_fwd_outputs,
+                static_lifetime_input_nodes=static,
+            )
+
+        return split(self.shaped.plan_piece(joint, split))
 
 
 class _Compiler:
@@ -154,7 +160,10 @@ class _Shaped:
         self.front: Front | None = None
         self.refusal: DoesNotFit | None = None
         self.apart = False  # compile without fusing kernels side by side
-        self.halved = False  # a plan between the smallest budget and the user's was tried
+        self.rehearse = False  # ask the compiler's scheduler before it compiles
+        self.forecast_bytes: int | None = None  # its answer for the plan of this round
+        self.beyond = 0  # what was measured beyond such an answer
+        self.settled = False  # a measured plan is taken, where there is one within the budget
         leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
         self.resident = resident_bytes(step.model.parameters(), step.model.buffers(), leaves)
         self.budget_bytes = step.budget_bytes
@@ -163,7 +172,8 @@ class _Shaped:
 
     # ---- planning ----
 
-    def plan_piece(self, joint: Joint) -> list[int]:
+    def plan_piece(self, joint: Joint, split) -> list[int]:
+        """The order in which the ops of one graph run. split: forward and backward of an order."""
         step, index = self.step, len(self.pieces)
         costs, extra = step.costs.of(joint, True), max(0, self.resident - joint.primal_bytes())
         graph = joint.planner_graph(costs, extra)
@@ -172,44 +182,93 @@ class _Shaped:
             self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
         budget = max(1, (self.shares[index] if self.shares else self.budget_bytes) - self.set_aside)
         if step.backend == "inductor" and self.shares is None:
-            found = self._plan_fused(graph, joint.planner_graph(costs, extra, in_place=True), budget)
+            found = self._plan_fused(graph, joint.planner_graph(costs, extra, in_place=True), budget, split)
         else:
             found = self._plan(graph, budget)
         self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all.peak_bytes)))
         return found.order
 
-    def _plan_fused(self, graph: Graph, in_place: Graph, budget_bytes: int) -> Plan:
-        """A plan of a graph whose kernels are fused: a measured one where none is faster. Where none fits by the forecast,
-        one that counts on kernels that write in place; else that of the smallest budget, which may still fit when it is
-        measured."""
+    def _plan_fused(self, graph: Graph, in_place: Graph, budget_bytes: int, split) -> Plan:
+        """A plan of a graph whose kernels are fused: a measured one where none is faster, else one that keeps the budget by
+        the forecast of the compiler's scheduler. That is asked where repeats are many, or a measured step was too large."""
         if self.front is None:
             about = f"{torch.__version__} {self.step.costs.path.name} {self.step.device}"
             self.front = Front(self.step.costs.path.parent, graph, about)
+        self.forecast_bytes = None
         found = self._forecast(graph, in_place, budget_bytes)
         self.apart |= found.overhead_percent > TIGHT_PERCENT
-        row = self.front.fastest(self.budget_bytes)
-        known = [old for old in self.front.rows if old.order == found.order and old.measured_bytes > self.budget_bytes]
-        tried = any(old.apart == self.apart for old in known)
-        if row and (tried or self.front.time_ns(row.order) <= found.time_ns):
-            time_ns = self.front.time_ns(row.order)
-            self.apart = row.apart
-            return dataclasses.replace(
-                found, order=row.order, peak_bytes=row.planned_bytes, time_ns=time_ns, proved=False, documents=None
-            )
+        known = self._known(found)
+        if known:
+            return known
+        if self.rehearse or self.apart:
+            found = self._rehearsed(graph, in_place, found, split)
+            return self._known(found) or found
         return found
 
+    def _known(self, found: Plan) -> Plan | None:
+        """The fastest measured plan within the budget, where `found` is not faster, or was measured above the budget."""
+        row = self.front.fastest(self.budget_bytes)
+        if not row:
+            return None
+        above = [old for old in self.front.rows if old.order == found.order and old.measured_bytes > self.budget_bytes]
+        tried = any(old.apart == self.apart for old in above)
+        tried |= self.forecast_bytes is not None and self.forecast_bytes > self.budget_bytes
+        if not (self.settled or tried or self.front.time_ns(row.order) <= found.time_ns):
+            return None
+        self.apart = row.apart
+        return dataclasses.replace(
+            found,
+            order=row.order,
+            peak_bytes=row.planned_bytes,
+            time_ns=self.front.time_ns(row.order),
+            proved=False,
+            documents=None,
+        )
+
     def _forecast(self, graph: Graph, in_place: Graph, budget_bytes: int) -> Plan:
+        """Where no plan fits, one that counts on kernels that write in place; else that of the smallest budget, which may
+        still fit when it is measured."""
         with contextlib.suppress(DoesNotFit):
             return self._plan(graph, budget_bytes)
         try:
             return self._plan(in_place, budget_bytes)
         except DoesNotFit as refusal:
-            between = (refusal.smallest_bytes + self.budget_bytes) // 2
-            if refusal.smallest_bytes < between and not self.halved and self.set_aside:
-                self.halved = True  # what one plan was above need not be what another is
-                return self._plan(in_place, between)
             self.refusal = refusal
             return in_place.plan_smallest(measured=True)[0]
+
+    def _rehearsed(self, graph: Graph, in_place: Graph, found: Plan, split) -> Plan:
+        """Plans for less and less, until the scheduler's forecast is within the budget; else that of the least forecast."""
+        rows, smallest = [], False
+        for _ in range(REHEARSALS):
+            now = self._rehearsal(found, split)
+            if now is None:
+                return found
+            rows.append((now, found, self.apart))
+            over = now - self.budget_bytes
+            if over <= 0 or (smallest and self.apart):
+                break
+            if not self.apart:
+                self.apart = True  # the same plan: most of what is above comes of kernels that were fused side by side
+            else:
+                found, smallest = self._less(graph, in_place, found, over)
+        self.forecast_bytes, found, self.apart = min(rows, key=lambda row: row[0])
+        return found
+
+    def _rehearsal(self, found: Plan, split) -> int | None:
+        """The forecast of a whole step's peak; where the plan was measured before, at least that."""
+        most = rehearsal.forecast(*split(found.order), self.apart)
+        if most is None:
+            return None
+        same = [row for row in self.front.rows if row.order == found.order and row.apart == self.apart]
+        return max([self.resident + most + self.beyond, *(row.measured_bytes for row in same)])
+
+    def _less(self, graph: Graph, in_place: Graph, found: Plan, over: int) -> tuple[Plan, bool]:
+        """(a plan for fewer bytes, whether it is that of the smallest budget)"""
+        target = found.peak_bytes - min(over, int(MOST_STEP * self.budget_bytes))
+        for candidate in (graph, in_place):
+            with contextlib.suppress(DoesNotFit):
+                return self._plan(candidate, target), False
+        return in_place.plan_smallest(measured=True)[0], True
 
     def _plan(self, graph: Graph, budget_bytes: int) -> Plan:
         step = self.step
@@ -348,17 +407,18 @@ class _Shaped:
             plan = self.pieces[0].planned.plan
             if over <= 0 and (round_ == ROUNDS or not self._again(plan, measured)):
                 return self._report(measured, round_)
-            if over > 0 and self.step.backend == "inductor" and not self.apart:
-                self.apart = True  # the same plan: most of what is above comes of kernels that were fused side by side
-                continue
-            if over > 0 and self.refusal:
-                break
-            if self.step.backend == "inductor":  # from this plan's peak: it need not be that of the budget asked for
-                self.set_aside = self.budget_bytes - plan.peak_bytes + over
-            else:
+            if self.step.backend == "eager":
                 self.set_aside += max(0, over)
+                continue
+            if over > 0 and self.refusal and self.rehearse:
+                break
+            self.rehearse = True
+            if over <= 0:  # another plan may use what is left
+                self.set_aside = self.budget_bytes - plan.peak_bytes + over
+            elif self.forecast_bytes is not None:
+                self.beyond = max(self.beyond, self.beyond + measured - self.forecast_bytes)
         if self.front and self.front.fastest(self.budget_bytes):  # found in an earlier round
-            self.set_aside = self.budget_bytes - 1
+            self.settled = True
             measured = self._round()
             if measured <= self.budget_bytes:
                 return self._report(measured, round_)
