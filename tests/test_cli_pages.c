@@ -155,6 +155,14 @@ Test(cli_pages, a_page_file_without_room_is_refused_before_the_first_step) {
   cr_expect_not_null(strstr(run->error, "page file p needs "), "%s", run->error);
 }
 
+Test(cli_pages, a_file_system_with_room_for_the_plan_and_little_more_is_enough) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  const program_run *run = plim_test_shell("ulimit -f 6000; $PLIMSOLL " TO_DISK "--steps 2 --page-file p");
+  cr_expect_eq(run->status, 0, "%d: %s", run->status, run->error);
+}
+
 Test(cli_pages, a_page_file_that_fails_in_a_step_is_named_and_leaves_the_checkpoint_as_it_was) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");

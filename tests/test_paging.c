@@ -424,13 +424,17 @@ Test(paging, links_are_measured) {
   plim_context *ctx = NULL;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
-    plim_page_link link = {{-1, -1}, {0, 0}, {-1, -1}};
+    plim_page_link link = {.latency_ns = {-1, -1}};
     cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, "", &link), PLIM_OK, "%s", plim_context_error(ctx));
     for (int in = 0; in < 2; in++) {
       cr_assert_gt(link.latency_ns[in], 0);
       cr_assert_gt(link.bytes_per_ns[in], 0.001);
       cr_assert_lt(link.bytes_per_ns[in], 10000.0);
-      cr_assert(link.busy[in] >= 0 && link.busy[in] <= 1, "%g", link.busy[in]);
+    }
+    for (int k = 0; k < 3; k++) {
+      cr_assert_gt(link.beside_bytes_per_ns[k], 0.001);
+      cr_assert_lt(link.beside_bytes_per_ns[k], 10000.0);
+      cr_assert(link.charge[k] >= 0 && link.charge[k] <= 1, "%g", link.charge[k]);
     }
   }
   plim_context_free(ctx);
@@ -447,9 +451,10 @@ Test(paging, a_link_is_measured_once_and_again_where_its_file_is_damaged) {
     for (int in = 0; in < 2; in++) {
       cr_assert_eq(first.latency_ns[in], again.latency_ns[in], "measured a second time");
       cr_assert_eq(memcmp(&first.bytes_per_ns[in], &again.bytes_per_ns[in], sizeof(double)), 0);
-      cr_assert_eq(memcmp(&first.busy[in], &again.busy[in], sizeof(double)), 0);
     }
-    (void)plim_test_shell("for f in link-*; do echo plimsoll link 2 5 -3 1 1 1 1 >$f; done");
+    cr_assert_eq(memcmp(first.beside_bytes_per_ns, again.beside_bytes_per_ns, sizeof first.beside_bytes_per_ns), 0);
+    cr_assert_eq(memcmp(first.charge, again.charge, sizeof first.charge), 0);
+    (void)plim_test_shell("for f in link-*; do echo plimsoll link 3 5 -3 1 1 1 1 1 0 0 0 >$f; done");
     cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, folder, &third), PLIM_OK);
     cr_assert_gt(third.latency_ns[1], 0);
   }

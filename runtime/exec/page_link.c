@@ -1,5 +1,5 @@
 /* Two sizes give a line: the slope is the bandwidth, the rest the latency. The space is larger than a cache of the last
- * level seldom is, and each copy takes other bytes, as in a step. */
+ * level seldom is, where it has room, and each copy takes other bytes, as in a step. */
 #include "runtime/exec/page_link.h"
 
 #include <errno.h>
@@ -7,14 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "runtime/base/cache.h"
 #include "runtime/device/guarded.h"
-#include "runtime/exec/page_memory.h"
+#include "runtime/device/threads.h"
+#include "runtime/exec/page_beside.h"
 
 enum { REPEATS = 7 };
-static const int64_t small_bytes = (int64_t)64 << 10, large_bytes = (int64_t)4 << 20;
+static const int64_t small_bytes = (int64_t)64 << 10;
+/* The first that there is room for. */
+static const int64_t large_sizes[] = {(int64_t)4 << 20, (int64_t)1 << 20, (int64_t)256 << 10};
+enum { LARGE_SIZES = sizeof large_sizes / sizeof *large_sizes };
 static const int64_t wake_ns = 20000; /* of a thread that sleeps, and of what it waited for */
 
 static int by_time(const void *a, const void *b) {
@@ -22,39 +25,28 @@ static int by_time(const void *a, const void *b) {
   return (*x > *y) - (*x < *y);
 }
 
-/* Time that this thread has spent on a processor. */
-static int64_t processor_ns(void) {
-  struct timespec t = {0};
-  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* Median of copies of that size, each from and to bytes of its own, and what share of all of them a processor took. */
+/* Median of copies of that size, each from and to bytes of its own. */
 static int time_copies(const plim_page_memory *page, plim_page_ring *ring, char *memory, int in, int64_t bytes,
-                       int64_t *out, double *busy) {
-  int64_t time_ns[REPEATS], all_ns = 1;
-  const int64_t first_ns = processor_ns();
+                       int64_t *out) {
+  int64_t time_ns[REPEATS], slot_bytes = page->bytes / REPEATS;
   for (int i = 0; i < REPEATS; i++) {
-    char *paged = page->base + i * large_bytes, *own = memory + i * large_bytes;
+    char *paged = page->base + i * slot_bytes, *own = memory + i * slot_bytes;
     int64_t begin_ns = plim_now_ns();
     int error = in ? plim_page_read(page, ring, own, paged, bytes) : plim_page_write(page, ring, paged, own, bytes);
     time_ns[i] = plim_now_ns() - begin_ns;
-    all_ns += time_ns[i];
     if (error != 0) return error;
   }
-  const double share = (double)(processor_ns() - first_ns) / (double)all_ns;
-  *busy = share < 1 ? share : 1;
   qsort(time_ns, REPEATS, sizeof *time_ns, by_time);
   *out = time_ns[REPEATS / 2];
   return 0;
 }
 
 static int measure(const plim_page_memory *page, plim_page_ring *ring, char *memory, plim_page_link *out) {
+  const int64_t large_bytes = page->bytes / REPEATS;
   for (int in = 0; in < 2; in++) {
     int64_t small_ns = 0, large_ns = 0;
-    double of_small;
-    int error = time_copies(page, ring, memory, in, large_bytes, &large_ns, &out->busy[in]);
-    if (error == 0) error = time_copies(page, ring, memory, in, small_bytes, &small_ns, &of_small);
+    int error = time_copies(page, ring, memory, in, large_bytes, &large_ns);
+    if (error == 0) error = time_copies(page, ring, memory, in, small_bytes, &small_ns);
     if (error != 0) return error;
     int64_t slope_ns = large_ns - small_ns, least_ns = large_ns / 2; /* a small copy may have been disturbed */
     if (slope_ns < least_ns) slope_ns = least_ns;
@@ -66,17 +58,28 @@ static int measure(const plim_page_memory *page, plim_page_ring *ring, char *mem
   return 0;
 }
 
+static plim_status open_page(plim_context *ctx, const char *space, const char *page_file, plim_page_memory *page) {
+  plim_status status = PLIM_ENOFIT;
+  if (strcmp(space, "disk") != 0) return plim_page_memory_open(ctx, REPEATS * large_sizes[0], page);
+  for (int i = 0; i < LARGE_SIZES && status == PLIM_ENOFIT; i++) {
+    status = plim_page_file_open(ctx, page_file, REPEATS * large_sizes[i], page);
+  }
+  return status;
+}
+
 static plim_status measure_link(plim_context *ctx, const char *space, const char *page_file, plim_page_link *out) {
   plim_page_memory page = {.fd = -1};
-  plim_page_link link = {{0}, {0}, {0}};
+  plim_page_link link = {.latency_ns = {0}};
   void *memory = NULL;
-  int64_t bytes = REPEATS * large_bytes;
-  PLIM_TRY(strcmp(space, "disk") == 0 ? plim_page_file_open(ctx, page_file, bytes, &page)
-                                      : plim_page_memory_open(ctx, bytes, &page));
+  PLIM_TRY(open_page(ctx, space, page_file, &page));
+  const int64_t bytes = page.bytes;
   plim_status status = plim_guarded_alloc(ctx, bytes, 1, &memory);
   plim_page_ring *ring = page.fd >= 0 ? plim_page_ring_open(ctx) : NULL;
   int error = status == PLIM_OK ? measure(&page, ring, memory, &link) : 0;
   plim_page_ring_close(ring);
+  if (status == PLIM_OK && error == 0) {
+    error = plim_page_beside_measure(ctx, &page, memory, REPEATS, bytes / REPEATS, &link);
+  }
   if (error != 0) status = plim_fail(ctx, PLIM_EIO, "copies to space %s fail: %s", space, strerror(error));
   plim_guarded_free(memory, bytes);
   plim_page_memory_close(&page);
@@ -94,31 +97,36 @@ static void cache_path(const char *space, const char *page_file, const char *cac
   if (!page_file) (void)snprintf(folder, sizeof folder, "%s", temporary && temporary[0] ? temporary : "/tmp");
   if (slash) (void)snprintf(folder, sizeof folder, "%.*s/", (int)(slash - page_file), page_file);
   if (strcmp(space, "disk") == 0) (void)stat(folder, &about);
-  (void)snprintf(name, sizeof name, "link-%.16s-%llx.txt", space, (unsigned long long)about.st_dev);
+  (void)snprintf(name, sizeof name, "link-%.16s-%llx-%d.txt", space, (unsigned long long)about.st_dev,
+                 (int)plim_threads_now());
   plim_cache_path(cache_dir, name, path);
 }
 
 static int is_link(const plim_page_link *link) {
   for (int in = 0; in < 2; in++) {
     if (link->latency_ns[in] <= 0 || !(link->bytes_per_ns[in] > 0) || link->bytes_per_ns[in] > 1e6) return 0;
-    if (!(link->busy[in] >= 0 && link->busy[in] <= 1)) return 0;
+  }
+  for (int i = 0; i < 3; i++) {
+    if (!(link->beside_bytes_per_ns[i] > 0) || link->beside_bytes_per_ns[i] > 1e6) return 0;
+    if (!(link->charge[i] >= 0 && link->charge[i] <= 1)) return 0;
   }
   return 1;
 }
 
 /* 0: nothing that can be used is kept. */
 static int load(const char *path, plim_page_link *out) {
-  static const char head[] = "plimsoll link 2 ";
-  char line[256] = "", *at = line + sizeof head - 1;
+  static const char head[] = "plimsoll link 3 ";
+  char line[512] = "", *at = line + sizeof head - 1;
   FILE *file = path[0] ? fopen(path, "re") : NULL;
   if (!file) return 0;
   int read = fgets(line, sizeof line, file) != NULL && strncmp(line, head, sizeof head - 1) == 0;
   (void)fclose(file);
   if (!read) return 0;
-  plim_page_link link = {{0}, {0}, {0}};
+  plim_page_link link = {.latency_ns = {0}};
   for (int in = 0; in < 2; in++) link.latency_ns[in] = strtoll(at, &at, 10);
   for (int in = 0; in < 2; in++) link.bytes_per_ns[in] = strtod(at, &at);
-  for (int in = 0; in < 2; in++) link.busy[in] = strtod(at, &at);
+  for (int i = 0; i < 3; i++) link.beside_bytes_per_ns[i] = strtod(at, &at);
+  for (int i = 0; i < 3; i++) link.charge[i] = strtod(at, &at);
   if (!is_link(&link) || *at != '\n') return 0;
   *out = link;
   return 1;
@@ -127,9 +135,11 @@ static int load(const char *path, plim_page_link *out) {
 static void keep(plim_context *ctx, const char *path, const plim_page_link *link) {
   plim_text text = {.ctx = ctx};
   if (!path[0]) return;
-  plim_text_format(&text, "plimsoll link 2 %lld %lld %.17g %.17g %.17g %.17g\n", (long long)link->latency_ns[0],
-                   (long long)link->latency_ns[1], link->bytes_per_ns[0], link->bytes_per_ns[1], link->busy[0],
-                   link->busy[1]);
+  plim_text_format(&text, "plimsoll link 3 %lld %lld %.17g %.17g", (long long)link->latency_ns[0],
+                   (long long)link->latency_ns[1], link->bytes_per_ns[0], link->bytes_per_ns[1]);
+  for (int i = 0; i < 3; i++) plim_text_format(&text, " %.17g", link->beside_bytes_per_ns[i]);
+  for (int i = 0; i < 3; i++) plim_text_format(&text, " %.17g", link->charge[i]);
+  plim_text_format(&text, "\n");
   (void)!plim_cache_save(&text, path); /* a cache can be done without */
 }
 

@@ -1,11 +1,10 @@
-/* A link is measured in some tenths of a second, once a machine and file system. Where the runs have all CPUs, a copy
- * beside them takes its time from one of them, and so from all: they wait for each other after each op. */
+/* A link is measured in half a second, once a machine, file system and number of threads: copies run beside ops, so
+ * that the figures beside compute are those that plans are made with. */
 #include "tools/plimsoll/page_options.h"
 
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "runtime/device/threads.h"
 #include "runtime/exec/page_link.h"
 #include "tools/plimsoll/space_reason.h"
 
@@ -27,13 +26,6 @@ plim_status paging_check(const session *s) {
   return plim_fail(s->ctx, PLIM_EUSAGE, "%s and plans that page do not go together: leave out one of them", option);
 }
 
-/* A copy delays the runs beside it by what it takes from their processors: all of its share where every processor runs
- * ops, a quarter, for memory and caches, where one is left over. */
-static double charge_of(const session *s, const plim_page_link *link) {
-  const double busy = (link->busy[0] + link->busy[1]) / 2;
-  return busy * (s->device->machine.threads < plim_threads_default() ? 0.25 : 1);
-}
-
 static plim_status choose_bytes(const session *s, const char *space, const char *text, int64_t *out) {
   plim_size size;
   PLIM_TRY(plim_size_parse(s->ctx, text, &size));
@@ -51,7 +43,7 @@ static plim_status choose_device(session *s) {
   PLIM_TRY(plim_page_link_measure(s->ctx, "host", NULL, s->o->no_cache ? "" : NULL, &link));
   s->paging.device = "cpu:1";
   s->paging.device_latency_ns = link.latency_ns[0];
-  s->paging.device_bytes_per_ns = link.bytes_per_ns[0];
+  s->paging.device_bytes_per_ns = link.beside_bytes_per_ns[0];
   return PLIM_OK;
 }
 
@@ -71,9 +63,11 @@ plim_status paging_choose(session *s) {
   s->paging.space = o->page_space;
   PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &s->paging.budget_bytes));
   PLIM_TRY(plim_page_link_measure(s->ctx, o->page_space, o->page_file, o->no_cache ? "" : NULL, &link));
-  memcpy(s->paging.latency_ns, link.latency_ns, sizeof link.latency_ns);
-  memcpy(s->paging.bytes_per_ns, link.bytes_per_ns, sizeof link.bytes_per_ns);
-  s->paging.charge = charge_of(s, &link);
+  for (int in = 0; in < 2; in++) {
+    s->paging.latency_ns[in] = link.latency_ns[in];
+    s->paging.bytes_per_ns[in] = link.beside_bytes_per_ns[in];
+  }
+  s->paging.charge = (link.charge[0] + link.charge[1]) / 2;
   return PLIM_OK;
 }
 

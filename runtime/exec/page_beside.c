@@ -1,0 +1,157 @@
+/* Work in regions like those of ops: each thread has an equal share, and all wait for the last one. A share is half
+ * arithmetic in the first cache, half reading of memory. A number of regions is timed alone and beside copies in turns;
+ * the median over the rounds counts. When they take T alone and T' beside copies that never pause, copies of a time T'
+ * have delayed the work by T' - T: their charge is 1 - T / T'. */
+#include "runtime/exec/page_beside.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device/guarded.h"
+#include "runtime/device/threads.h"
+
+enum { ROUNDS = 5, REGIONS = 8, FLOATS = 4096, PASSES = 400, READ_BYTES = 4 << 20, CASES = 3, WAYS = 2 };
+
+/* ---- work ---- */
+
+static float compute(float *own) {
+  for (int i = 0; i < FLOATS; i++) own[i] = (float)(i % 7);
+  for (int pass = 0; pass < PASSES; pass++) {
+    for (int i = 0; i < FLOATS; i++) own[i] = own[i] * 0.999F + 0.5F;
+  }
+  return own[0];
+}
+
+static int64_t read_memory(const int64_t *from, int64_t bytes) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < bytes / (int64_t)sizeof *from; i++) sum += from[i];
+  return sum;
+}
+
+/* Time of the regions. */
+static int64_t work(const char *memory, int32_t threads) {
+  static _Atomic int64_t kept; /* so that nothing is left out */
+  const int64_t begin_ns = plim_now_ns();
+  for (int region = 0; region < REGIONS; region++) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int32_t i = 0; i < threads; i++) {
+      float own[FLOATS];
+      const int64_t *from = (const int64_t *)(const void *)(memory + (int64_t)i * READ_BYTES);
+      atomic_fetch_add(&kept, read_memory(from, READ_BYTES) + (int64_t)compute(own));
+    }
+  }
+  return plim_now_ns() - begin_ns;
+}
+
+/* ---- copies ---- */
+
+typedef struct copier {
+  const plim_page_memory *page;
+  plim_page_ring *ring;
+  char *memory;
+  int in, slots;
+  int64_t slot_bytes;
+  _Atomic int *stop;
+  int64_t bytes, time_ns; /* of all copies so far */
+  int error;
+  pthread_t thread;
+} copier;
+
+/* Out takes the even slots, in the odd ones. */
+static void *copy(void *user) {
+  copier *c = user;
+  for (int slot = c->in; !atomic_load(c->stop) && c->error == 0; slot = slot + 2 < c->slots ? slot + 2 : c->in) {
+    char *paged = c->page->base + slot * c->slot_bytes, *own = c->memory + slot * c->slot_bytes;
+    const int64_t begin_ns = plim_now_ns();
+    c->error = c->in ? plim_page_read(c->page, c->ring, own, paged, c->slot_bytes)
+                     : plim_page_write(c->page, c->ring, paged, own, c->slot_bytes);
+    c->time_ns += plim_now_ns() - begin_ns;
+    c->bytes += c->slot_bytes;
+  }
+  return NULL;
+}
+
+/* The work beside the copies of a case: 0: out; 1: in; 2: both. */
+static int work_beside(copier way[WAYS], int number, const char *memory, int32_t threads, int64_t *time_ns) {
+  _Atomic int stop = 0;
+  int started[WAYS] = {0}, error = 0;
+  for (int in = 0; in < WAYS && error == 0; in++) {
+    if (number != 2 && number != in) continue;
+    way[in].stop = &stop;
+    error = pthread_create(&way[in].thread, NULL, copy, &way[in]);
+    started[in] = error == 0;
+  }
+  if (error == 0) *time_ns = work(memory, threads);
+  atomic_store(&stop, 1);
+  for (int in = 0; in < WAYS; in++) {
+    if (started[in]) (void)pthread_join(way[in].thread, NULL);
+    if (error == 0) error = way[in].error;
+  }
+  return error;
+}
+
+/* ---- figures ---- */
+
+static int by_size(const void *a, const void *b) {
+  const double *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+static double median(double *of) {
+  qsort(of, ROUNDS, sizeof *of, by_size);
+  return of[ROUNDS / 2];
+}
+
+/* Of both at once a unit of work's time has two of copies. */
+static void set_figures(copier way[CASES][WAYS], double charge[CASES][ROUNDS], plim_page_link *link) {
+  for (int i = 0; i < CASES; i++) {
+    double bytes = 0, time_ns = 0, found = median(charge[i]) / (i == 2 ? 2 : 1);
+    for (int in = 0; in < WAYS; in++) {
+      bytes += (double)way[i][in].bytes;
+      time_ns += (double)way[i][in].time_ns;
+    }
+    const double alone = i < 2 ? link->bytes_per_ns[i] : (link->bytes_per_ns[0] + link->bytes_per_ns[1]) / 2;
+    link->beside_bytes_per_ns[i] = bytes > 0 && time_ns > 0 ? bytes / time_ns : alone;
+    link->charge[i] = found > 0 ? found : 0;
+  }
+}
+
+static int measure(copier way[CASES][WAYS], const char *memory, plim_page_link *link) {
+  const int32_t threads = plim_threads_now();
+  double charge[CASES][ROUNDS];
+  (void)work(memory, threads); /* starts the threads */
+  for (int round = 0; round < ROUNDS; round++) {
+    const int64_t alone_ns = work(memory, threads);
+    for (int i = 0; i < CASES; i++) {
+      int64_t beside_ns = 1;
+      int error = work_beside(way[i], i, memory, threads, &beside_ns);
+      if (error != 0) return error;
+      charge[i][round] = 1 - (double)alone_ns / (double)(beside_ns > 0 ? beside_ns : 1);
+    }
+  }
+  set_figures(way, charge, link);
+  return 0;
+}
+
+int plim_page_beside_measure(plim_context *ctx, const plim_page_memory *page, char *memory, int slots,
+                             int64_t slot_bytes, plim_page_link *link) {
+  copier way[CASES][WAYS];
+  plim_page_ring *ring[WAYS] = {NULL, NULL};
+  void *read = NULL;
+  const int64_t bytes = (int64_t)plim_threads_now() * READ_BYTES;
+  if (plim_guarded_alloc(ctx, bytes, 1, &read) != PLIM_OK) return ENOMEM;
+  for (int in = 0; in < WAYS; in++) {
+    if (page->fd >= 0) ring[in] = plim_page_ring_open(ctx);
+    for (int i = 0; i < CASES; i++) {
+      way[i][in] = (copier){
+          .page = page, .ring = ring[in], .memory = memory, .in = in, .slots = slots, .slot_bytes = slot_bytes};
+    }
+  }
+  int error = measure(way, read, link);
+  for (int in = 0; in < WAYS; in++) plim_page_ring_close(ring[in]);
+  plim_guarded_free(read, bytes);
+  return error;
+}
