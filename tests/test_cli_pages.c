@@ -9,7 +9,10 @@
 /* No recomputation, so that nothing is searched. */
 #define TRAIN \
   "train --model resnet20 --data synthetic --batch 4 --model-costs --no-cache --recompute off --threads 1 -q "
+#define RESNET "--model resnet20 --data synthetic --batch 4 --model-costs --no-cache --recompute off --threads 1 -q "
 #define TO_HOST TRAIN "--memory cpu=8MiB,host=64MiB "
+#define RERUN \
+  "train --model resnet20 --data synthetic --batch 4 --model-costs --no-cache --threads 1 -q --plan paged.json "
 #define TO_DISK TRAIN "--memory cpu=8MiB,disk=64MiB "
 
 static void begin(void) {
@@ -128,10 +131,11 @@ Test(cli_pages, a_checkpoint_has_the_state_from_its_home_and_brings_it_to_anothe
 /* ---- what does not go together ---- */
 
 Test(cli_pages, options_that_two_queues_make_meaningless_are_refused_with_one_sentence) {
-  static const char *const options[][2] = {
-      {"--retime 3", "--retime"},           {"--memory-at 3=5MiB", "--memory-at"},
-      {"--online best", "--online"},        {"--last-batch online", "--last-batch"},
-      {"--addresses arena", "--addresses"}, {"--device check", "--device"}};
+  static const char *const options[][2] = {{"--online best", "--online"},
+                                           {"--addresses arena", "--addresses"},
+                                           {"--device check", "--device"},
+                                           {"--device sim", "--device"},
+                                           {"--plan paged.json", "--plan"}};
   char words[128];
   (void)plim_test_program("train " HOMED "--steps 1 -o paged.json");
   plim_test_expect(0, "");
@@ -139,12 +143,67 @@ Test(cli_pages, options_that_two_queues_make_meaningless_are_refused_with_one_se
     (void)snprintf(words, sizeof words, "%s and plans that page do not go together: leave out one", options[i][1]);
     (void)plim_test_program("train " HOMED "--steps 2 %s", options[i][0]);
     plim_test_expect(2, words);
-    if (strstr("--online --addresses --device", options[i][1])) continue; /* refused with --plan in other words */
-    (void)plim_test_program("train " MLP "--steps 2 --plan paged.json --page-file p %s", options[i][0]);
-    plim_test_expect(2, words);
   }
+  (void)plim_test_program("train " HOMED "--batch 100 --steps 2 --last-batch online");
+  plim_test_expect(2, "the last batch cannot be decided online: what persists is partly at home in disk");
   (void)plim_test_program("train " MLP "--steps 2 --plan paged.json --page-file p");
   plim_test_expect(0, "");
+}
+
+/* ---- what changes in a run ---- */
+
+Test(cli_pages, plans_that_page_are_timed_in_place_and_made_again_with_equal_weights) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  static const char *const spaces[] = {"cpu=8MiB,host=64MiB", "cpu:0=8MiB,cpu:1=8MiB"};
+  for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+    const program_run *run = plim_test_program("verify " RESNET "--steps 9 --retime 3 --memory %s", spaces[i]);
+    expect_output(run, "timed in place");
+    expect_output(run, "weights identical    yes");
+  }
+  (void)plim_test_program("train " RESNET "--steps 1 --memory cpu=8MiB,host=64MiB -o paged.json");
+  plim_test_expect(0, "");
+  const program_run *run = plim_test_program(
+      "verify --model resnet20 --data synthetic --batch 4 --model-costs --no-cache "
+      "--threads 1 -q --steps 7 --retime 3 --plan paged.json");
+  expect_output(run, "timed in place");
+  expect_output(run, "weights identical    yes");
+}
+
+Test(cli_pages, homes_stay_where_they_are_when_a_plan_is_made_again) {
+  const program_run *run = plim_test_program("verify " HOMED "--steps 7 --retime 2");
+  expect_output(run, "timed in place");
+  expect_output(run, "weights identical    yes");
+  run = plim_test_program("verify " HOMED "--steps 6 --memory-at 1=5.8MiB --memory-at 3=6MiB");
+  expect_output(run, "changes of budget    2");
+  expect_output(run, "weights identical    yes");
+}
+
+Test(cli_pages, a_budget_that_changes_pages_more_or_less_with_equal_weights) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  static const char *const spaces[] = {"cpu=8MiB,disk=64MiB", "cpu:0=8MiB,cpu:1=8MiB"};
+  for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+    const program_run *run =
+        plim_test_program("verify " RESNET "--steps 6 --memory %s --memory-at 1=7.5MiB --memory-at 3=8MiB", spaces[i]);
+    expect_output(run, "changes of budget    2");
+    expect_output(run, "weights identical    yes");
+  }
+  (void)plim_test_program("train " RESNET "--steps 6 --memory cpu=8MiB,host=64MiB --memory-at 1=3MiB");
+  plim_test_expect(4, "--memory-at, step 1: no plan was found within 3145728 bytes of the arena and ");
+}
+
+Test(cli_pages, a_last_batch_is_decided_online_beside_a_plan_that_pages) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  const program_run *run = plim_test_program(
+      "verify --model resnet20 --data synthetic --image 8x8x1 --batch 400 --model-costs --no-cache --recompute off "
+      "--threads 1 -q --steps 12 --last-batch online --memory cpu=60%%,host=64MiB");
+  expect_output(run, "96 images, online by ");
+  expect_output(run, "weights identical    yes");
 }
 
 /* ---- files that fail ---- */
@@ -168,10 +227,10 @@ Test(cli_pages, a_page_file_that_fails_in_a_step_is_named_and_leaves_the_checkpo
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   const program_run *run;
-  (void)plim_test_program(TO_DISK "--steps 2 --page-file p --save w.ckpt");
+  (void)plim_test_program(TO_DISK "--steps 2 --page-file p --save w.ckpt -o paged.json");
   plim_test_expect(0, "");
   (void)plim_test_shell("cp w.ckpt before.ckpt");
-  run = plim_test_shell("LD_PRELOAD=" PLIM_BINARY_DIR "/libfailing_pages.so PLIM_FAIL_AT=20 $PLIMSOLL " TO_DISK
+  run = plim_test_shell("LD_PRELOAD=" PLIM_BINARY_DIR "/libfailing_pages.so PLIM_FAIL_AT=20 $PLIMSOLL " RERUN
                         "--steps 20 --page-file p --load w.ckpt --save w.ckpt");
   cr_expect_eq(run->status, 5, "%d: %s", run->status, run->error);
   static const char *const words[] = {"training step ", "(copy of \"",        "of op \"",
@@ -183,4 +242,14 @@ Test(cli_pages, a_page_file_that_fails_in_a_step_is_named_and_leaves_the_checkpo
   cr_expect_eq(run->status, 0, "%s", run->error);
   (void)plim_test_program(TO_DISK "--steps 1 --page-file p --load w.ckpt");
   plim_test_expect(0, "");
+}
+
+Test(cli_pages, a_page_file_that_fails_while_its_link_is_measured_is_named) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  const program_run *run = plim_test_shell(
+      "LD_PRELOAD=" PLIM_BINARY_DIR "/libfailing_pages.so PLIM_FAIL_AT=1 $PLIMSOLL " TO_DISK "--steps 2 --page-file p");
+  cr_expect_eq(run->status, 5, "%d: %s", run->status, run->error);
+  cr_expect_not_null(strstr(run->error, "page file p are measured: Input/output error"), "%s", run->error);
 }

@@ -148,6 +148,48 @@ Test(page_memory, a_ring_whose_kernel_fails_with_parts_under_way_waits_for_them_
   plim_guarded_free(memory, SPACE);
 }
 
+/* Bytes that were there before are there afterwards, and new ones can be used. */
+static void grow(plim_page_memory *page, void *memory) {
+  char *from = memory, *to = from + SPACE;
+  fill(from, SPACE, 3);
+  cr_assert_eq(plim_page_write(page, NULL, page->base, from, SPACE), 0);
+  cr_assert_eq(plim_page_memory_grow(ctx, page, 2 * (int64_t)SPACE), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(page->bytes, 2 * (int64_t)SPACE);
+  cr_assert_eq(plim_page_read(page, NULL, to, page->base, SPACE), 0);
+  cr_assert_eq(memcmp(from, to, SPACE), 0);
+  cr_assert_eq(plim_page_write(page, NULL, page->base + SPACE, from, SPACE), 0);
+  cr_assert_eq(plim_page_read(page, NULL, to, page->base + SPACE, SPACE), 0);
+  cr_assert_eq(memcmp(from, to, SPACE), 0);
+}
+
+Test(page_memory, a_space_that_grows_keeps_its_contents) {
+  plim_page_memory page;
+  void *memory = NULL;
+  cr_assert_eq(plim_guarded_alloc(ctx, 2 * SPACE, 1, &memory), PLIM_OK);
+  cr_assert_eq(plim_page_memory_open(ctx, SPACE, &page), PLIM_OK);
+  grow(&page, memory);
+  plim_page_memory_close(&page);
+  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
+  grow(&page, memory);
+  plim_page_memory_close(&page);
+  plim_guarded_free(memory, 2 * SPACE);
+}
+
+Test(page_memory, a_file_that_cannot_grow_stays_as_it_was) {
+  plim_page_memory page;
+  struct rlimit limit;
+  (void)signal(SIGXFSZ, SIG_IGN);
+  cr_assert_eq(plim_page_file_open(ctx, plim_test_path("pages"), SPACE, &page), PLIM_OK, "%s", plim_context_error(ctx));
+  const plim_page_memory before = page;
+  cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = SPACE;
+  cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  cr_assert_eq(plim_page_memory_grow(ctx, &page, 2 * (int64_t)SPACE), PLIM_ENOFIT);
+  cr_assert_eq(page.base, before.base);
+  cr_assert_eq(page.bytes, before.bytes);
+  plim_page_memory_close(&page);
+}
+
 Test(page_memory, a_file_system_without_room_is_told_before_anything_runs) {
   plim_page_memory page = {.bytes = 0};
   struct rlimit limit;

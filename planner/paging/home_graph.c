@@ -56,7 +56,8 @@ static plim_home home_of(const plim_paging *o, const plim_graph *g, int32_t s, i
   if ((role != PLIM_ROLE_STATE && role != PLIM_ROLE_PARAM) || g->storage[s].bytes == 0) return PLIM_HOME_ARENA;
   if ((role == PLIM_ROLE_STATE && readers) || updaters > 1) return PLIM_HOME_ARENA;
   if (o->beside) {
-    return updaters == 0 && is_homed_beside(o, storage_name(g, s), role) ? home : PLIM_HOME_ARENA;
+    int may = updaters == 0 || o->homes == PLIM_HOMES_AS_BESIDE;
+    return may && is_homed_beside(o, storage_name(g, s), role) ? home : PLIM_HOME_ARENA;
   }
   if (role == PLIM_ROLE_PARAM && g->storage[s].bytes < least_param_bytes) return PLIM_HOME_ARENA;
   if (updaters == 0) return home;

@@ -354,19 +354,27 @@ static plim_status try_homes(plim_context *ctx, const plim_graph *graph, const p
   const plim_paging *o = options->paging;
   if (o->homes == PLIM_HOMES_NEVER || !o->space || o->device) return PLIM_OK;
   if (o->homes != PLIM_HOMES_PARAMS) PLIM_TRY(make_homed(ctx, graph, profile, options, keep_all, 0, best));
-  return o->homes == PLIM_HOMES_ALWAYS ? PLIM_OK : make_homed(ctx, graph, profile, options, keep_all, 1, best);
+  if (o->homes == PLIM_HOMES_ALWAYS || o->homes == PLIM_HOMES_AS_BESIDE) return PLIM_OK;
+  return make_homed(ctx, graph, profile, options, keep_all, 1, best);
+}
+
+/* May everything that persists be at home in the arena? */
+static int may_have_no_homes(const plim_paging *o, const plim_graph *graph) {
+  if (o->homes == PLIM_HOMES_AS_BESIDE) return plim_home_bytes(o, graph, 0) == 0;
+  return o->homes < PLIM_HOMES_ALWAYS;
 }
 
 static plim_status make_best(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, const plim_plan *keep_all, plim_plan **best) {
   char sentence[PLIM_ERROR_BYTES];
   plim_status status = PLIM_ENOFIT;
-  if (options->paging->homes < PLIM_HOMES_ALWAYS)
-    status = make_from(ctx, graph, profile, options, keep_all, INT64_MAX, best);
+  const int without = may_have_no_homes(options->paging, graph);
+  if (without) status = make_from(ctx, graph, profile, options, keep_all, INT64_MAX, best);
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
   PLIM_TRY(try_homes(ctx, graph, profile, options, keep_all, best));
-  return *best ? PLIM_OK : plim_fail(ctx, PLIM_ENOFIT, "%s", sentence);
+  if (*best) return PLIM_OK;
+  return without ? plim_fail(ctx, PLIM_ENOFIT, "%s", sentence) : PLIM_ENOFIT; /* with the sentence of the homes */
 }
 
 plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

@@ -227,9 +227,9 @@ void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_c
 /* Between two steps: run other plans from now on, in an arena of another size.
  *   plan         [n of open] in  of the graphs of open; must outlive the executor
  *   arena_bytes  in              at most what the arena had at open
- * Persistent storages keep their contents, and must have the same places in the new plans. Inputs and outputs are gone,
- * also on failure; else on failure the former plans and the former arena stay.
- * PLIM_EUNSUPPORTED: a plan has copies, here or before.
+ * Persistent storages keep their contents, and must have the same homes and places in the new plans. Page spaces and
+ * queues are opened where there were none, and grow where the plans need more; they never shrink. Inputs and outputs
+ * are gone, also on failure; else on failure the former plans and the former arena stay.
  * PLIM_EUSAGE: a plan needs more than arena_bytes, the arena had less at open, or there is no arena
  * (PLIM_ADDRESSES_EACH). Else as plim_exec_open: PLIM_EPLAN, PLIM_EDATA, PLIM_EDIFF, PLIM_EDEVICE, PLIM_EUNSUPPORTED.
  * Cost: the checks, and the preparation of variants that are new. */

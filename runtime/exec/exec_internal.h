@@ -1,5 +1,5 @@
-/* State of an executor, shared by open.c, exec.c (a step), plan_switch.c (other plans, another arena size), values.c
- * (values between steps), rehearse.c and each.c (an allocation for each buffer). */
+/* State of an executor, shared by open.c, exec_spaces.c (page spaces and queues), exec.c (a step), plan_switch.c (other
+ * plans, another arena size), values.c (values between steps), rehearse.c and each.c (an allocation for each buffer). */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 #define PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 
@@ -7,6 +7,8 @@
 #include "runtime/exec/exec.h"
 #include "runtime/exec/memory_meter.h"
 #include "runtime/exec/prepare.h"
+
+enum { PLIM_PAGE_SAID_BYTES = PLIM_PAGE_HOW_BYTES + 24 };
 
 typedef struct plim_exec_plan {
   plim_bound bound;
@@ -29,8 +31,11 @@ struct plim_exec {
   void *arena;                                      /* NULL: each buffer has its own allocation */
   int32_t n_pages;                                  /* the most that a plan has */
   plim_page_memory page[PLIM_PAGE_SPACES];
-  plim_copy_queues *queues;         /* NULL: no plan has copies */
-  int64_t arena_bytes, first_bytes; /* now, and as allocated */
+  char page_name[PLIM_PAGE_SPACES][PLIM_PAGE_NAME_BYTES]; /* in the plans; "": not open */
+  char page_how[PLIM_PAGE_SPACES][PLIM_PAGE_SAID_BYTES];  /* plim_exec_page_how */
+  plim_copy_queues *queues;                               /* NULL: no plan has copies */
+  int32_t n_queues;                                       /* of `queues`, with that of the caller */
+  int64_t arena_bytes, first_bytes;                       /* now, and as allocated */
   int64_t returned_bytes, moved_bytes;
   plim_before_command *before_command; /* NULL: none */
   void *before_command_user;
@@ -56,6 +61,16 @@ PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *grap
 
 /* Where the spaces begin: base [PLIM_PAGE_SPACES + 1] out. */
 void plim_exec_bases(const plim_exec *exec, char **base);
+
+/* ---- exec_spaces.c ---- */
+
+/* Room for the kernels of spaces that compute, as the plans [exec->n] need. */
+PLIM_MUST_USE plim_status plim_exec_fit_kernels(plim_exec *exec, const plim_plan *const *plan);
+
+/* Page spaces and queues as the plans [exec->n] need: opened or enlarged, and never smaller. Contents stay. Bases of
+ * spaces may change, also on failure: then bind every plan to the arena again.
+ * PLIM_EUNSUPPORTED: a plan has copies, and the executor cannot. PLIM_EPLAN: a space has two names. Else as open. */
+PLIM_MUST_USE plim_status plim_exec_fit_spaces(plim_exec *exec, const plim_plan *const *plan);
 
 /* ---- rehearse.c ---- */
 

@@ -129,62 +129,13 @@ static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_gra
   return plim_allocate(exec->ctx, plan->n_buffers, sizeof *p->own, &p->own);
 }
 
-/* A page space has the most that a plan needs of it, and one name in all plans. */
-static plim_status open_page(plim_exec *exec, int32_t k) {
-  const plim_page_space *first = NULL;
-  int64_t bytes = PLIM_ALIGN;
-  for (int32_t i = 0; i < exec->n; i++) {
-    const plim_plan *plan = exec->plan[i].bound.plan;
-    if (k >= plan->n_pages) continue;
-    if (first && strcmp(first->name, plan->page[k].name) != 0) {
-      return plim_fail(exec->ctx, PLIM_EPLAN, "space %d is \"%s\" in one plan and \"%s\" in another", (int)k + 1,
-                       first->name, plan->page[k].name);
-    }
-    first = &plan->page[k];
-    if (first->arena_bytes > bytes) bytes = first->arena_bytes;
-  }
-  if (first && strcmp(first->name, "disk") == 0) {
-    return plim_page_file_open(exec->ctx, exec->options.page_file, bytes, &exec->page[k]);
-  }
-  return plim_page_memory_open(exec->ctx, bytes, &exec->page[k]);
-}
-
-static void say_how(plim_page_memory *page, int rings) {
-  char how[PLIM_PAGE_HOW_BYTES];
-  if (page->fd < 0) return;
-  (void)snprintf(how, sizeof how, "%s, %.70s", rings ? "io_uring" : "pread and pwrite", page->how);
-  memcpy(page->how, how, sizeof how);
-}
-
-/* Page spaces and the threads of the copy queues, where a plan has any. */
-static plim_status open_queues(plim_exec *exec) {
-  int32_t n_queues = 1;
-  for (int32_t i = 0; i < exec->n; i++) {
-    const plim_plan *plan = exec->plan[i].bound.plan;
-    if (plan->n_pages > exec->n_pages) exec->n_pages = plan->n_pages;
-    for (int32_t j = 0; j < plan->n_steps; j++) {
-      if (plan->step[j].queue >= n_queues) n_queues = plan->step[j].queue + 1;
-    }
-  }
-  if (exec->n_pages == 0) return PLIM_OK;
-  if (exec->options.addresses == PLIM_ADDRESSES_EACH || (exec->device && exec->device->api->watch)) {
-    return plim_fail(exec->ctx, PLIM_EUNSUPPORTED,
-                     "a plan has copies: it needs addresses in one arena, and the cpu device, which this is not");
-  }
-  for (int32_t k = 0; k < exec->n_pages; k++) PLIM_TRY(open_page(exec, k));
-  PLIM_TRY(plim_copy_queues_open(exec->ctx, n_queues, exec->page, &exec->options,
-                                 exec->device ? exec->device->machine.threads : 1, &exec->queues));
-  for (int32_t k = 0; k < exec->n_pages; k++) say_how(&exec->page[k], plim_copy_queues_have_rings(exec->queues));
-  return PLIM_OK;
-}
-
 void plim_exec_bases(const plim_exec *exec, char **base) {
   base[0] = exec->arena;
   for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) base[k + 1] = exec->page[k].base;
 }
 
-static plim_status open_memory(plim_exec *exec) {
-  PLIM_TRY(open_queues(exec));
+static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
+  PLIM_TRY(plim_exec_fit_spaces(exec, plan));
   if (exec->options.addresses == PLIM_ADDRESSES_EACH) return plim_each_open(exec);
   exec->arena_bytes = PLIM_ALIGN;
   for (int32_t i = 0; i < exec->n; i++) {
@@ -221,24 +172,15 @@ static plim_status check_options(plim_context *ctx, const plim_device *device, c
   return PLIM_OK;
 }
 
-static int has_placed(const plim_plan *const *plan, int32_t n, int32_t k) {
-  for (int32_t i = 0; i < n; i++) {
-    if (k < plan[i]->n_pages && plan[i]->page[k].computes) return 1;
-  }
-  return 0;
-}
-
 static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
                              int checked) {
   int64_t variants = 0;
   for (int32_t i = 0; i < exec->n; i++) variants += plan[i]->n_variants;
   PLIM_TRY(plim_allocate(exec->ctx, exec->n, sizeof *exec->plan, &exec->plan));
   PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, variants, &exec->prepared));
-  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) {
-    if (has_placed(plan, exec->n, k)) PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, variants, &exec->placed[k]));
-  }
+  PLIM_TRY(plim_exec_fit_kernels(exec, plan));
   for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
-  PLIM_TRY(open_memory(exec));
+  PLIM_TRY(open_memory(exec, plan));
   for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(plim_exec_rehearse(exec, &exec->plan[i].bound));
   return PLIM_OK;
 }

@@ -80,7 +80,9 @@ static plim_status measure_link(plim_context *ctx, const char *space, const char
   if (status == PLIM_OK && error == 0) {
     error = plim_page_beside_measure(ctx, &page, memory, REPEATS, bytes / REPEATS, &link);
   }
-  if (error != 0) status = plim_fail(ctx, PLIM_EIO, "copies to space %s fail: %s", space, strerror(error));
+  if (error != 0)
+    status = plim_fail(ctx, PLIM_EIO, "while copies to space %s%s%s are measured: %s", space,
+                       page.fd < 0 ? "" : ", page file ", page.fd < 0 ? "" : page.name, strerror(error));
   plim_guarded_free(memory, bytes);
   plim_page_memory_close(&page);
   if (status == PLIM_OK) *out = link;

@@ -117,6 +117,16 @@ static void choose_direct(plim_page_memory *page) {
   }
 }
 
+/* A range that no one can read: only offsets are taken from it. */
+static plim_status take_addresses(plim_context *ctx, int64_t bytes, char **out) {
+  void *base = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) {
+    return plim_fail(ctx, PLIM_ENOMEM, "addresses for a page file of %lld bytes were refused", (long long)bytes);
+  }
+  *out = base;
+  return PLIM_OK;
+}
+
 /* What it has of blocks goes back: a file with a name is empty for the next run. */
 static void close_file(int fd) {
   (void)!ftruncate(fd, 0);
@@ -127,13 +137,8 @@ plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t byt
   int fd = -1;
   PLIM_TRY(open_file(ctx, path, &fd));
   plim_status status = give_blocks(ctx, path, fd, bytes);
-  void *base = MAP_FAILED;
-  if (status == PLIM_OK) {
-    base = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) {
-      status = plim_fail(ctx, PLIM_ENOMEM, "addresses for a page file of %lld bytes were refused", (long long)bytes);
-    }
-  }
+  char *base = NULL;
+  if (status == PLIM_OK) status = take_addresses(ctx, bytes, &base);
   if (status != PLIM_OK) {
     close_file(fd);
     return status;
@@ -154,6 +159,34 @@ void plim_page_memory_close(plim_page_memory *page) {
   }
   *page = (plim_page_memory){.fd = -1};
 }
+
+/* ---- more bytes ---- */
+
+static plim_status grow_memory(plim_context *ctx, plim_page_memory *page, int64_t bytes) {
+  void *base = NULL;
+  PLIM_TRY(plim_guarded_alloc(ctx, bytes, 1, &base));
+  memcpy(base, page->base, (size_t)page->bytes);
+  plim_guarded_free(page->base, page->bytes);
+  page->base = base;
+  return PLIM_OK;
+}
+
+static plim_status grow_file(plim_context *ctx, plim_page_memory *page, int64_t bytes) {
+  char *base = NULL;
+  PLIM_TRY(give_blocks(ctx, page->name, page->fd, bytes));
+  PLIM_TRY(take_addresses(ctx, bytes, &base));
+  (void)munmap(page->base, (size_t)page->bytes);
+  page->base = base;
+  return PLIM_OK;
+}
+
+plim_status plim_page_memory_grow(plim_context *ctx, plim_page_memory *page, int64_t bytes) {
+  PLIM_TRY(page->fd < 0 ? grow_memory(ctx, page, bytes) : grow_file(ctx, page, bytes));
+  page->bytes = bytes;
+  return PLIM_OK;
+}
+
+/* ---- copies ---- */
 
 /* Bytes that a copy really moves. */
 static int64_t moved_bytes(const plim_page_memory *page, int64_t bytes) {

@@ -27,6 +27,9 @@ PLIM_MUST_USE plim_status plim_page_memory_open(plim_context *ctx, int64_t bytes
 PLIM_MUST_USE plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t bytes,
                                               plim_page_memory *out);
 
+/* More bytes, between two steps: contents stay, and `base` may change. On failure all stays as it was. As open. */
+PLIM_MUST_USE plim_status plim_page_memory_grow(plim_context *ctx, plim_page_memory *page, int64_t bytes);
+
 void plim_page_memory_close(plim_page_memory *page); /* a zeroed one is legal */
 
 /* Copy between memory and the space, on any thread. 0, or an errno: ENODATA where the file ends too early. Buffers have

@@ -183,16 +183,23 @@ static plim_status move_buffers(plim_exec *exec, const takeover *o) {
   return exec->device ? exec->device->api->sync(exec->device) : PLIM_OK;
 }
 
+static void sweep(const plim_exec *exec, plim_prepared *prepared) {
+  plim_prepared_sweep_begin(prepared);
+  for (int32_t i = 0; i < exec->n; i++) {
+    const plim_exec_plan *p = &exec->plan[i];
+    plim_prepared_keep(prepared, p->bound.graph, p->bound.plan);
+    if (p->taken_over) plim_prepared_keep(prepared, p->planned.graph, p->planned.plan);
+  }
+  plim_prepared_sweep_end(prepared);
+}
+
 /* Free the kernels that only replaced plans used: they take memory of the device. */
 static void free_kernels(plim_exec *exec) {
   if (exec->options.own_kernels || exec->prepared.n_rows == 0) return; /* the latter: closing */
-  plim_prepared_sweep_begin(&exec->prepared);
-  for (int32_t i = 0; i < exec->n; i++) {
-    const plim_exec_plan *p = &exec->plan[i];
-    plim_prepared_keep(&exec->prepared, p->bound.graph, p->bound.plan);
-    if (p->taken_over) plim_prepared_keep(&exec->prepared, p->planned.graph, p->planned.plan);
+  sweep(exec, &exec->prepared);
+  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) {
+    if (exec->placed[k].n_rows > 0) sweep(exec, &exec->placed[k]);
   }
-  plim_prepared_sweep_end(&exec->prepared);
 }
 
 /* Keep the plan's own binding for later; free that of an earlier plan switch in this step. */
@@ -250,16 +257,14 @@ void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p) {
 
 /* ---- between two steps ---- */
 
-/* Check the new plans as one program, and that persistent storages have the same offsets as in the old plans. */
+/* Check the new plans as one program, and that persistent storages have the same homes and offsets as in the old plans.
+ */
 static plim_status check_plans(const plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
   if (!exec->arena || arena_bytes > exec->first_bytes) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "an arena of %lld bytes cannot become one of %lld",
                      (long long)exec->first_bytes, (long long)arena_bytes);
   }
   for (int32_t i = 0; i < exec->n; i++) {
-    if (plan[i]->n_pages > 0 || exec->n_pages > 0) {
-      return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "plan %d has copies: it cannot be replaced between steps", (int)i);
-    }
     const plim_graph *const graph[] = {exec->plan[0].bound.graph, exec->plan[i].bound.graph};
     const plim_plan *const pair[] = {exec->plan[0].bound.plan, plan[i]};
     PLIM_TRY(plim_exec_check_machine(exec, i, plan[i]));
@@ -269,6 +274,15 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
                      (long long)plan[i]->arena_bytes, (long long)arena_bytes);
   }
   return PLIM_OK;
+}
+
+/* The plans that run now see where their spaces are, also where those of new ones could not be had. */
+static plim_status fit_spaces(plim_exec *exec, const plim_plan *const *plan) {
+  char *base[PLIM_PAGE_SPACES + 1];
+  plim_status status = plim_exec_fit_spaces(exec, plan);
+  plim_exec_bases(exec, base);
+  for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, base);
+  return status;
 }
 
 /* Make the device drop what it captured of the old plans. That names their kernels, which are freed afterwards. */
@@ -284,12 +298,14 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   plim_exec_refuse_none(exec);
   plim_exec_claim(exec, -1);
   PLIM_TRY(check_plans(exec, plan, arena_bytes));
+  PLIM_TRY(plim_exec_fit_kernels(exec, plan));
   PLIM_TRY(plim_allocate(exec->ctx, exec->n, sizeof *fresh, &fresh));
   for (int32_t i = 0; i < exec->n; i++) {
     PLIM_CHECK(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));
   }
+  PLIM_CHECK(fit_spaces(exec, plan));
+  plim_exec_bases(exec, base);
   for (int32_t i = 0; i < exec->n; i++) {
-    plim_exec_bases(exec, base);
     plim_bind_arena(&fresh[i], base);
     PLIM_CHECK(plim_exec_rehearse(exec, &fresh[i])); /* devices that rehearse cannot shrink an arena */
   }

@@ -57,6 +57,7 @@ done:
 /* Program order under a profile, without addresses. */
 static plim_status program_order(const decision *d, const plim_profile *profile, plim_plan **out) {
   plim_plan_options wanted = d->options->planning;
+  wanted.paging = NULL; /* a policy decides in one arena */
   wanted.planner = "keep-all";
   wanted.budget_bytes = INT64_MAX;
   wanted.unpacked = 1;

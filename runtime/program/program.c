@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/graph/check.h"
+#include "runtime/program/program_internal.h"
 
 enum { PLANNED_STEPS = PLIM_PROGRAM_EVAL + 1 };
 
@@ -62,25 +63,27 @@ plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
   return eval;
 }
 
-/* Where the plan has optimizer state at home in its page space, evaluation must have it there too. *paging out; 0: it
- * has none. */
-static int has_homes(const plim_graph *graph, const plim_plan *plan, plim_paging *paging) {
+int plim_program_has_homes(const plim_graph *graph, const plim_plan *plan) {
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
     const plim_plan_buffer *b = &plan->buffer[i];
-    if (b->space != 1 || b->storage < 0 || b->end != plan->n_steps || graph->storage[b->storage].producer >= 0)
-      continue;
-    const plim_page_space *page = &plan->page[0];
-    *paging = (plim_paging){.space = page->name,
-                            .budget_bytes = page->budget_bytes,
-                            .latency_ns = {1, 1},
-                            .bytes_per_ns = {1, 1},
-                            .recompute = 1,
-                            .homes = PLIM_HOMES_ALWAYS,
-                            .beside = plan,
-                            .beside_graph = graph};
-    return 1;
+    if (b->space != 1 || b->storage < 0 || b->end != plan->n_steps) continue;
+    if (graph->storage[b->storage].producer < 0) return 1;
   }
   return 0;
+}
+
+int plim_program_eval_homes(const plim_graph *graph, const plim_plan *plan, plim_paging *paging) {
+  if (!plim_program_has_homes(graph, plan)) return 0;
+  const plim_page_space *page = &plan->page[0];
+  *paging = (plim_paging){.space = page->name,
+                          .budget_bytes = page->budget_bytes,
+                          .latency_ns = {1, 1},
+                          .bytes_per_ns = {1, 1},
+                          .recompute = 1,
+                          .homes = PLIM_HOMES_ALWAYS,
+                          .beside = plan,
+                          .beside_graph = graph};
+  return 1;
 }
 
 static plim_status plan_step(const plim_program *p, int32_t step, const plim_plan_options *options, plim_plan **out) {
@@ -149,12 +152,23 @@ static plim_status more_for_last(const plim_program *p, const plim_online_plan_o
                                    2 * arena_bytes, out);
 }
 
+/* A policy decides in one arena. */
+static plim_status check_no_homes(const plim_program *p) {
+  const plim_plan *train = p->plan[PLIM_PROGRAM_TRAIN];
+  if (!plim_program_has_homes(p->graph[PLIM_PROGRAM_TRAIN], train)) return PLIM_OK;
+  return plim_fail(p->ctx, PLIM_EUSAGE,
+                   "the last batch cannot be decided online: what persists is partly at home in %s, and a policy knows "
+                   "one arena; give it more bytes, or leave out the last batch",
+                   train->page[0].name);
+}
+
 plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,
                                      plim_replay_counts *counts) {
   int64_t train = program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes, eval = program->plan[PLIM_PROGRAM_EVAL]->arena_bytes;
   int64_t arena = train > eval ? train : eval, more;
   plim_plan *last = NULL;
   PLIM_TRY(plim_check_options(program->ctx, "plim_online_plan_options", options->struct_bytes, sizeof *options));
+  PLIM_TRY(check_no_homes(program));
   plim_status status = decide_within(program, options, arena, counts, &last);
   if (status == PLIM_ENOFIT) {
     PLIM_TRY(more_for_last(program, options, arena, &more));
@@ -178,7 +192,7 @@ plim_status plim_program_plan(plim_program *program, const plim_plan_options *op
   plim_plan *eval = NULL;
   plim_paging homes;
   PLIM_TRY(plim_plan_search(program->ctx, graph, program->profile[PLIM_PROGRAM_TRAIN], options, &train));
-  if (has_homes(graph, train.plan, &homes)) eval_wanted.paging = &homes;
+  if (plim_program_eval_homes(graph, train.plan, &homes)) eval_wanted.paging = &homes;
   plim_status status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
   if (status != PLIM_OK) {
     plim_plan_free(train.plan);
@@ -216,7 +230,8 @@ plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
   plim_plan_options eval_wanted = plim_program_eval_options(&options);
   plim_paging homes;
   plim_status status = plan_suits(program, plan);
-  if (status == PLIM_OK && has_homes(program->graph[PLIM_PROGRAM_TRAIN], plan, &homes)) eval_wanted.paging = &homes;
+  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
+  if (status == PLIM_OK && plim_program_eval_homes(graph, plan, &homes)) eval_wanted.paging = &homes;
   if (status == PLIM_OK) status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
   if (status != PLIM_OK) {
     plim_plan_free(plan);

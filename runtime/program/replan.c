@@ -1,6 +1,6 @@
 /* Plans again with equal bits. Labels decide bits, so every op keeps its label. What may change is the variant of the
- * label, the schedule, and the addresses. */
-#include "runtime/program/program.h"
+ * label, the schedule, the addresses, and what pages. What persists keeps its home. */
+#include "runtime/program/program_internal.h"
 
 plim_replan_options plim_replan_options_default(void) {
   return (plim_replan_options){
@@ -12,6 +12,7 @@ static plim_status plan_training(const plim_program *p, int32_t step, const plim
                                  const plim_replan_options *options, int64_t budget_bytes, plim_plan **out) {
   const plim_graph *graph = p->graph[step];
   const char **label = NULL;
+  plim_paging paging;
   plim_online_plan_options wanted = plim_online_plan_options_default();
   if (options->policy) wanted.policy = options->policy;
   wanted.planning = options->planning;
@@ -21,6 +22,13 @@ static plim_status plan_training(const plim_program *p, int32_t step, const plim
   wanted.planning.budget_bytes = budget_bytes;
   wanted.planning.labels = PLIM_NUMERICS_GIVEN;
   wanted.planning.label = label;
+  if (options->planning.paging) {
+    paging = *options->planning.paging;
+    paging.homes = PLIM_HOMES_AS_BESIDE;
+    paging.beside = as;
+    paging.beside_graph = graph;
+    wanted.planning.paging = &paging;
+  }
   int online = options->policy || step == PLIM_PROGRAM_LAST;
   plim_status status = online ? plim_online_plan_make(p->ctx, graph, p->profile[step], &wanted, NULL, out)
                               : plim_plan_make(p->ctx, graph, p->profile[step], &wanted.planning, out);
@@ -28,9 +36,12 @@ static plim_status plan_training(const plim_program *p, int32_t step, const plim
   return status;
 }
 
+/* Beside the plan of the training step. */
 static plim_status plan_evaluation(const plim_program *p, const plim_replan_options *options, int64_t budget_bytes,
-                                   plim_plan **out) {
+                                   const plim_plan *train, plim_plan **out) {
   plim_plan_options wanted = plim_program_eval_options(&options->planning);
+  plim_paging homes;
+  if (train && plim_program_eval_homes(p->graph[PLIM_PROGRAM_TRAIN], train, &homes)) wanted.paging = &homes;
   wanted.budget_bytes = budget_bytes;
   return plim_plan_make(p->ctx, p->graph[PLIM_PROGRAM_EVAL], p->profile[PLIM_PROGRAM_EVAL], &wanted, out);
 }
@@ -42,8 +53,9 @@ plim_status plim_program_replan(const plim_program *program, const plim_plan *co
   PLIM_TRY(plim_check_options(program->ctx, "plim_replan_options", options->struct_bytes, sizeof *options));
   for (int32_t i = 0; i < program->n_steps && status == PLIM_OK; i++) {
     if (!as[i]) continue;
-    status = i == PLIM_PROGRAM_EVAL ? plan_evaluation(program, options, budget_bytes, &plan[i])
-                                    : plan_training(program, i, as[i], options, budget_bytes, &plan[i]);
+    status = i == PLIM_PROGRAM_EVAL
+                 ? plan_evaluation(program, options, budget_bytes, plan[PLIM_PROGRAM_TRAIN], &plan[i])
+                 : plan_training(program, i, as[i], options, budget_bytes, &plan[i]);
   }
   for (int32_t i = 0; i < program->n_steps && status != PLIM_OK; i++) {
     plim_plan_free(plan[i]);

@@ -1,6 +1,7 @@
 /* Times in place. Once a plan has run a few training steps, the next ones are timed op by op, where every operand lies
  * and is as warm as it is in a step; then the same budget is planned again with the times found. The other
- * variants of an op have not run: theirs keep their ratio to the one that has. */
+ * variants of an op have not run: theirs keep their ratio to the one that has. Copies are timed too, and each link takes
+ * as much more or less as its copies did; what copies take from the ops beside them is in the times of these ops. */
 #include <string.h>
 
 #include "runtime/base/integers.h"
@@ -55,18 +56,90 @@ static int64_t median(const plim_trainer *t, int32_t j, int64_t *scratch) {
   return scratch[n / 2];
 }
 
-/* What every variant of the plan took: the mean over its runs in a step. Returns the sum of the plan's steps. */
-static int64_t variant_times(const plim_trainer *t, int64_t *scratch, int64_t *time_ns, int32_t *runs) {
+/* What was found: of a plan's commands, over the training steps. */
+typedef struct found {
+  int64_t *time_ns;    /* [n_steps] medians */
+  int64_t *variant_ns; /* [n_variants] mean over the runs of a step; -1: it does not run */
+} found;
+
+static plim_status find_times(const plim_trainer *t, found *f) {
   const plim_plan *plan = t->retiming.plan;
-  int64_t sum = 0;
+  int64_t *scratch = NULL;
+  int32_t *runs = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(t->ctx, plan->n_steps, sizeof *f->time_ns, &f->time_ns));
+  PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *f->variant_ns, &f->variant_ns));
+  PLIM_CHECK(plim_allocate(t->ctx, t->options.retime_steps, sizeof *scratch, &scratch));
+  PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *runs, &runs));
   for (int32_t j = 0; j < plan->n_steps; j++) {
-    int64_t ns = median(t, j, scratch);
-    time_ns[plan->step[j].variant] += ns;
+    f->time_ns[j] = median(t, j, scratch);
+    if (plan->step[j].kind == PLIM_STEP_COPY) continue;
+    f->variant_ns[plan->step[j].variant] += f->time_ns[j];
     runs[plan->step[j].variant]++;
-    sum += ns;
   }
-  for (int32_t v = 0; v < plan->n_variants; v++) time_ns[v] = runs[v] > 0 ? time_ns[v] / runs[v] : -1;
-  return sum;
+  for (int32_t v = 0; v < plan->n_variants; v++) f->variant_ns[v] = runs[v] > 0 ? f->variant_ns[v] / runs[v] : -1;
+done:
+  plim_release(t->ctx, runs, plan->n_variants, sizeof *runs);
+  plim_release(t->ctx, scratch, t->options.retime_steps, sizeof *scratch);
+  return status;
+}
+
+static void free_found(const plim_trainer *t, found *f) {
+  plim_release(t->ctx, f->variant_ns, t->retiming.plan->n_variants, sizeof *f->variant_ns);
+  plim_release(t->ctx, f->time_ns, t->retiming.plan->n_steps, sizeof *f->time_ns);
+}
+
+/* What the plan takes by the times found: of commands on several queues the makespan. */
+static plim_status predict(const plim_trainer *t, const found *f, int64_t *out) {
+  const plim_plan *plan = t->retiming.plan;
+  plim_plan draft = *plan, *timed = NULL;
+  plim_step *step = NULL;
+  plim_plan_variant *variant = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(t->ctx, plan->n_steps, sizeof *step, &step));
+  PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *variant, &variant));
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    step[j] = plan->step[j];
+    if (step[j].kind == PLIM_STEP_COPY) step[j].time_ns = f->time_ns[j];
+  }
+  for (int32_t v = 0; v < plan->n_variants; v++) {
+    variant[v] = plan->variant[v];
+    if (f->variant_ns[v] >= 0) variant[v].variant.time_ns = f->variant_ns[v];
+  }
+  draft.step = step;
+  draft.variant = variant;
+  PLIM_CHECK(plim_plan_from_parts(t->program->graph[PLIM_PROGRAM_TRAIN], &draft, &timed));
+  *out = timed->time_ns;
+done:
+  plim_plan_free(timed);
+  plim_release(t->ctx, variant, plan->n_variants, sizeof *variant);
+  plim_release(t->ctx, step, plan->n_steps, sizeof *step);
+  return status;
+}
+
+static int computes(const plim_plan *plan, int32_t space) {
+  return space == 0 || plan->page[space - 1].computes;
+}
+
+/* Each link takes as much more or less as its copies did. */
+static void take_links(const plim_plan *plan, const found *f, plim_paging *paging) {
+  enum { OUT, IN, DEVICE, LINKS };
+  double planned_ns[LINKS] = {0}, found_ns[LINKS] = {0};
+  int64_t *const latency_ns[LINKS] = {&paging->latency_ns[0], &paging->latency_ns[1], &paging->device_latency_ns};
+  double *const rate[LINKS] = {&paging->bytes_per_ns[0], &paging->bytes_per_ns[1], &paging->device_bytes_per_ns};
+  for (int32_t j = 0; j < plan->n_steps; j++) {
+    const plim_step *s = &plan->step[j];
+    if (s->kind != PLIM_STEP_COPY) continue;
+    const int link = !computes(plan, s->to) ? OUT : !computes(plan, s->from) ? IN : DEVICE;
+    planned_ns[link] += (double)s->time_ns;
+    found_ns[link] += (double)f->time_ns[j];
+  }
+  for (int i = 0; i < LINKS; i++) {
+    if (planned_ns[i] <= 0 || found_ns[i] <= 0) continue;
+    const double slower = found_ns[i] / planned_ns[i];
+    *latency_ns[i] = plim_integers_from_real((double)*latency_ns[i] * slower);
+    *rate[i] /= slower;
+  }
 }
 
 static int64_t scaled(int64_t time_ns, int64_t measured_ns, int64_t profiled_ns) {
@@ -88,39 +161,34 @@ static void take_times(const plim_plan *plan, const plim_profile *profile, const
   }
 }
 
-/* The profile with the times found; *sum_ns is what the plan takes by them. */
-static plim_status timed_profile(const plim_trainer *t, int64_t *sum_ns, plim_profile **out) {
-  const plim_plan *plan = t->retiming.plan;
+/* The profile with the times found. */
+static plim_status timed_profile(const plim_trainer *t, const found *f, plim_profile **out) {
   const plim_profile *profile = t->program->profile[PLIM_PROGRAM_TRAIN];
   int32_t n = profile->first[profile->n_ops];
-  int64_t *scratch = NULL, *time_ns = NULL;
-  int32_t *runs = NULL;
   plim_variant *row = NULL;
-  plim_status status;
-  PLIM_CHECK(plim_allocate(t->ctx, t->options.retime_steps, sizeof *scratch, &scratch));
-  PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *time_ns, &time_ns));
-  PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *runs, &runs));
-  PLIM_CHECK(plim_allocate(t->ctx, n, sizeof *row, &row));
+  PLIM_TRY(plim_allocate(t->ctx, n, sizeof *row, &row));
   memcpy(row, profile->variant, (size_t)n * sizeof *row);
-  *sum_ns = variant_times(t, scratch, time_ns, runs);
-  take_times(plan, profile, time_ns, row);
-  status = plim_profile_make(t->program->graph[PLIM_PROGRAM_TRAIN], &profile->machine, 1, profile->first, row, out);
-done:
+  take_times(t->retiming.plan, profile, f->variant_ns, row);
+  plim_status status =
+      plim_profile_make(t->program->graph[PLIM_PROGRAM_TRAIN], &profile->machine, 1, profile->first, row, out);
   plim_release(t->ctx, row, n, sizeof *row);
-  plim_release(t->ctx, runs, plan->n_variants, sizeof *runs);
-  plim_release(t->ctx, time_ns, plan->n_variants, sizeof *time_ns);
-  plim_release(t->ctx, scratch, t->options.retime_steps, sizeof *scratch);
   return status;
 }
 
 /* Plan for the budget that holds now; taken when it is faster by the times found. */
-static plim_status plan_again(plim_trainer *t, plim_profile *timed, plim_retime_report *report) {
+static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *timed, plim_retime_report *report) {
   plim_program program = *t->program;
   plim_replan_options options = *t->options.replan;
+  plim_paging paging;
   plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
   int64_t budget = t->retiming.plan->budget_bytes, first = plim_exec_first_bytes(t->exec);
   program.profile[PLIM_PROGRAM_TRAIN] = timed;
   options.planning.front_folder = NULL; /* these times are this run's own */
+  if (options.planning.paging) {
+    paging = *options.planning.paging;
+    take_links(t->retiming.plan, f, &paging);
+    options.planning.paging = &paging;
+  }
   plim_status status = plim_program_replan(&program, t->plan, &options, budget < first ? budget : first, plan);
   if (status == PLIM_ENOFIT) return PLIM_OK;
   PLIM_TRY(status);
@@ -140,10 +208,16 @@ static plim_status plan_again(plim_trainer *t, plim_profile *timed, plim_retime_
 static plim_status finish(plim_trainer *t) {
   plim_retime_report report = {.step = t->step, .predicted_ns = t->retiming.plan->time_ns};
   plim_profile *timed = NULL;
+  found f = {NULL, NULL};
   int64_t begin_ns = plim_now_ns();
-  PLIM_TRY(timed_profile(t, &report.measured_ns, &timed));
-  plim_status status = plan_again(t, timed, &report);
+  plim_status status;
+  PLIM_CHECK(find_times(t, &f));
+  PLIM_CHECK(predict(t, &f, &report.measured_ns));
+  PLIM_CHECK(timed_profile(t, &f, &timed));
+  PLIM_CHECK(plan_again(t, &f, timed, &report));
+done:
   plim_profile_free(timed);
+  free_found(t, &f);
   PLIM_TRY(status);
   restart(t, NULL);
   t->retiming.on = 0;

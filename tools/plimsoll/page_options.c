@@ -8,22 +8,31 @@
 #include "runtime/exec/page_link.h"
 #include "tools/plimsoll/space_reason.h"
 
-/* NULL, or an option that plans with copies do not have. */
-static const char *option_without(const options *o) {
-  if (strcmp(o->device, "cpu") != 0) return "--device";
-  if (strcmp(o->addresses, "planned") != 0) return "--addresses";
-  if (o->memory_at.count > 0) return "--memory-at";
-  if (o->retime > 0) return "--retime";
-  if (o->online) return "--online";
-  if (o->last_batch) return "--last-batch";
-  return o->plan ? "--plan" : NULL;
+/* Options that plans with copies do not have, and why. */
+typedef struct unfit {
+  const char *option, *why;
+} unfit;
+
+/* *out.option NULL: none is given. */
+static unfit find_unfit(const options *o) {
+  if (strcmp(o->device, "cpu") != 0) return (unfit){"--device", "only the device cpu copies beside its ops"};
+  if (strcmp(o->addresses, "planned") != 0) return (unfit){"--addresses", "copies need the addresses of a plan"};
+  if (o->online) return (unfit){"--online", "a policy decides in one arena"};
+  return (unfit){NULL, NULL};
+}
+
+static plim_status refuse(const session *s, const unfit *u) {
+  return plim_fail(s->ctx, PLIM_EUSAGE, "%s and plans that page do not go together: leave out one of them; %s",
+                   u->option, u->why);
+}
+
+static int pages(const plim_plan *plan) {
+  return plan && plan->n_pages > 0;
 }
 
 plim_status paging_check(const session *s) {
-  const plim_plan *plan = s->program->plan[PLIM_PROGRAM_TRAIN];
-  const char *option = plan && plan->n_pages > 0 ? option_without(s->o) : NULL;
-  if (!option || strcmp(option, "--plan") == 0) return PLIM_OK;
-  return plim_fail(s->ctx, PLIM_EUSAGE, "%s and plans that page do not go together: leave out one of them", option);
+  const unfit u = find_unfit(s->o);
+  return u.option && pages(s->program->plan[PLIM_PROGRAM_TRAIN]) ? refuse(s, &u) : PLIM_OK;
 }
 
 static plim_status choose_bytes(const session *s, const char *space, const char *text, int64_t *out) {
@@ -36,39 +45,66 @@ static plim_status choose_bytes(const session *s, const char *space, const char 
 }
 
 /* Arenas of two CPU devices are memory like that of page space host. */
-static plim_status choose_device(session *s) {
+static plim_status set_device(session *s, int64_t bytes) {
   plim_page_link link;
-  if (!s->o->device_memory) return PLIM_OK;
-  PLIM_TRY(choose_bytes(s, "cpu:1", s->o->device_memory, &s->paging.device_bytes));
   PLIM_TRY(plim_page_link_measure(s->ctx, "host", NULL, s->o->no_cache ? "" : NULL, &link));
   s->paging.device = "cpu:1";
+  s->paging.device_bytes = bytes;
   s->paging.device_latency_ns = link.latency_ns[0];
   s->paging.device_bytes_per_ns = link.beside_bytes_per_ns[0];
   return PLIM_OK;
 }
 
-plim_status paging_choose(session *s) {
-  const options *o = s->o;
-  int recompute = !o->recompute || strcmp(o->recompute, "off") != 0;
+static plim_status set_space(session *s, const char *space, int64_t bytes) {
   plim_page_link link;
-  if (!o->page_space && !o->device_memory && recompute) return PLIM_OK;
-  if (option_without(o)) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "%s and plans that page do not go together: leave out one of them",
-                     option_without(o));
-  }
-  s->paging = (plim_paging){.latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .recompute = recompute};
-  s->planning.paging = &s->paging;
-  PLIM_TRY(choose_device(s));
-  if (!o->page_space) return PLIM_OK; /* nothing can be paged */
-  s->paging.space = o->page_space;
-  PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &s->paging.budget_bytes));
-  PLIM_TRY(plim_page_link_measure(s->ctx, o->page_space, o->page_file, o->no_cache ? "" : NULL, &link));
+  PLIM_TRY(plim_page_link_measure(s->ctx, space, s->o->page_file, s->o->no_cache ? "" : NULL, &link));
+  s->paging.space = space;
+  s->paging.budget_bytes = bytes;
   for (int in = 0; in < 2; in++) {
     s->paging.latency_ns[in] = link.latency_ns[in];
     s->paging.bytes_per_ns[in] = link.beside_bytes_per_ns[in];
   }
   s->paging.charge = (link.charge[0] + link.charge[1]) / 2;
   return PLIM_OK;
+}
+
+static void begin(session *s, int recompute) {
+  s->paging = (plim_paging){.latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .recompute = recompute};
+  s->planning.paging = &s->paging;
+}
+
+/* A plan from a file that pages, and is planned again in the run: with the same spaces. */
+static plim_status choose_of_plan(session *s) {
+  plim_plan *plan = NULL;
+  if (!s->o->plan || (s->o->retime <= 0 && s->o->memory_at.count == 0)) return PLIM_OK;
+  if (plim_plan_load(s->ctx, s->o->plan, &plan) != PLIM_OK) return PLIM_OK; /* refused where it is used */
+  plim_status status = PLIM_OK;
+  if (pages(plan)) begin(s, 1);
+  for (int32_t k = 0; k < plan->n_pages && status == PLIM_OK; k++) {
+    const plim_page_space *page = &plan->page[k];
+    const char *space = strcmp(page->name, "disk") == 0 ? "disk" : "host";
+    status = page->computes ? set_device(s, page->budget_bytes) : set_space(s, space, page->budget_bytes);
+  }
+  plim_plan_free(plan);
+  return status;
+}
+
+plim_status paging_choose(session *s) {
+  const options *o = s->o;
+  const unfit u = find_unfit(o);
+  int recompute = !o->recompute || strcmp(o->recompute, "off") != 0;
+  int64_t bytes = 0;
+  if (!o->page_space && !o->device_memory && recompute) return choose_of_plan(s);
+  if (u.option) return refuse(s, &u);
+  if (o->plan) return refuse(s, &(unfit){"--plan", "a plan has spaces of its own"});
+  begin(s, recompute);
+  if (o->device_memory) {
+    PLIM_TRY(choose_bytes(s, "cpu:1", o->device_memory, &bytes));
+    PLIM_TRY(set_device(s, bytes));
+  }
+  if (!o->page_space) return PLIM_OK; /* nothing can be paged */
+  PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &bytes));
+  return set_space(s, o->page_space, bytes);
 }
 
 /* ---- figures ---- */

@@ -191,7 +191,8 @@ static plim_status refuse_limit(session *s) {
   char sentence[PLIM_ERROR_BYTES];
   s->planning.budget_bytes = limit->bytes;
   PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
-  plim_status status = s->o->online ? refuse_online(s) : refusal_explain(s);
+  plim_status status = PLIM_ENOFIT; /* with paging the context says it */
+  if (!s->planning.paging) status = s->o->online ? refuse_online(s) : refusal_explain(s);
   if (status != PLIM_ENOFIT) return status;
   return plim_fail(s->ctx, PLIM_ENOFIT, "--memory-at, step %lld: %s", (long long)limit->step,
                    keep_sentence(s, sentence));

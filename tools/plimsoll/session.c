@@ -299,7 +299,7 @@ plim_status session_planning(session *s) {
   if (o->order) s->planning.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
   PLIM_TRY(plim_preparation_begin(s->device, s->program, &s->prep));
   PLIM_TRY(numerics_choose(s));
-  if (!o->memory) return PLIM_OK;
+  if (!o->memory) return paging_choose(s);
   plim_size size;
   PLIM_TRY(plim_size_parse(s->ctx, o->memory, &size));
   s->planning.budget_bytes = plim_size_bytes(&size, s->prep.keep_all->arena_bytes);
