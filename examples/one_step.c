@@ -86,7 +86,7 @@ static void compute(int kernel, const plim_kernel_args *args) {
 static plim_status run(void *user, const plim_run_call *call) {
   const char *arena = user;
   const plim_op *o = &call->graph->op[call->op];
-  (void)printf("  command %d  %-16s reads", call->step, o->name);
+  (void)printf("  command %d  %-16s reads", call->command, o->name);
   for (int i = 0; i < o->n_in; i++) {
     (void)printf(" %s at %td%s", call->graph->value[o->in[i]].name, (char *)call->args.in[i] - arena,
                  i + 1 < o->n_in ? "," : "");

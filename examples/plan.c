@@ -42,7 +42,7 @@ int main(void) {
     status = plim_plan_make(ctx, graph, profile, &options, &plan);
     if (status != PLIM_OK) break;
     (void)printf("budget %2d MiB: peak %2lld MiB, %d ops run, %.1f %% more time, at least %.1f %%\n", mib,
-                 (long long)plan->peak_bytes / MIB, plan->n_steps, plim_plan_overhead_percent(plan),
+                 (long long)plan->peak_bytes / MIB, plan->n_commands, plim_plan_overhead_percent(plan),
                  plim_plan_bound_percent(plan));
     plim_plan_free(plan);
   }

@@ -227,8 +227,8 @@ typedef enum plim_plan_effort {
 int plim_planner_obeys(int32_t row, plim_plan_effort effort);
 
 /* Where the fields of public structs lie, for languages that cannot read these headers: row 0, 1, ... of a table. It
- * has plim_shape, plim_pair, plim_op_spec, plim_variant, plim_machine, plim_plan_options, plim_plan_floor, plim_step,
- * plim_plan and plim_progress, each with the fields that a caller needs who builds a graph and plans it.
+ * has plim_shape, plim_pair, plim_op_spec, plim_variant, plim_machine, plim_plan_options, plim_plan_floor,
+ * plim_command, plim_plan and plim_progress, each with the fields that a caller needs who builds a graph and plans it.
  *   type    out  name of the struct, a static string
  *   field   out  name of the field; "" in the row of the struct itself, which comes before those of its fields
  *   offset  out  bytes from the start of the struct

@@ -42,7 +42,7 @@ static plim_status build_graph(plim_context *ctx, plim_graph **out) {
 
 /* Steps: make, drop, loss, make, drop, back, update. */
 static plim_status build_plan(const plim_graph *graph, int packed, plim_plan **out) {
-  static const plim_step step[] = {
+  static const plim_command command[] = {
       {.op = MAKE, .variant = 0},
       {.op = DROP, .variant = 1, .n_pairs = 1},
       {.op = LOSS, .variant = 3, .n_pairs = 1, .pair = {{1, 0}}},
@@ -67,10 +67,10 @@ static plim_status build_plan(const plim_graph *graph, int packed, plim_plan **o
   plim_plan draft = {.numerics.machine = {.device = "sim", .threads = 1},
                      .planner = "hand",
                      .packed = packed,
-                     .n_steps = sizeof step / sizeof *step,
+                     .n_commands = sizeof command / sizeof *command,
                      .n_buffers = sizeof buffer / sizeof *buffer,
                      .n_variants = sizeof variant / sizeof *variant,
-                     .step = step,
+                     .command = command,
                      .buffer = buffer,
                      .variant = variant,
                      .budget_bytes = packed ? 7168 : 4340,
@@ -87,7 +87,7 @@ Test(check, accepts_the_plan_by_hand_with_and_without_addresses) {
     plim_plan *plan = NULL;
     cr_assert_eq(build_plan(graph, packed, &plan), PLIM_OK, "%s", plim_context_error(ctx));
     cr_assert_eq(plim_plan_check(ctx, graph, plan), PLIM_OK, "%s", plim_context_error(ctx));
-    cr_assert_eq(plan->peak_bytes, packed ? 6144 : 4340); /* step 3: all but b and g */
+    cr_assert_eq(plan->peak_bytes, packed ? 6144 : 4340); /* command 3: all but b and g */
     plim_plan_free(plan);
   }
   plim_graph_free(graph);
@@ -118,7 +118,7 @@ static void add_buffer(plan_draft *d, plim_plan_buffer buffer) {
     __VA_ARGS__;                    \
   }
 
-FAULT(no_steps, d->plan.n_steps = 0)
+FAULT(no_steps, d->plan.n_commands = 0)
 FAULT(negative_buffers, d->plan.n_buffers = -1)
 FAULT(packed_two, d->plan.packed = 2)
 FAULT(class_unknown, d->plan.plan_class = PLIM_PLAN_CLASS_COUNT)
@@ -127,20 +127,20 @@ FAULT(variant_without_name, d->variant[2].variant.name[0] = 0)
 FAULT(variant_label_without_end, memset(d->variant[2].variant.label, 'x', PLIM_VARIANT_NAME_BYTES))
 FAULT(variant_time_negative, d->variant[2].variant.time_ns = -1)
 FAULT(variant_workspace_negative, d->variant[2].variant.workspace_bytes = INT64_MIN)
-FAULT(copy_step, d->step[3].kind = PLIM_STEP_COPY)
-FAULT(kind_unknown, d->step[3].kind = (plim_step_kind)9)
-FAULT(second_queue, d->step[3].queue = 1)
-FAULT(negative_queue, d->step[3].queue = -1)
-FAULT(step_waits, d->step[3].n_wait = 1)
-FAULT(op_out_of_range, d->step[3].op = OPS)
-FAULT(op_negative, d->step[3].op = -1)
-FAULT(variant_out_of_range, d->step[3].variant = 6)
-FAULT(variant_of_another_op, d->step[3].variant = 1)
-FAULT(too_many_pairs, d->step[1].n_pairs = 3)
-FAULT(negative_pairs, d->step[1].n_pairs = -1)
-FAULT(pair_not_allowed, d->step[1].pair[0].out = 1)
-FAULT(pair_out_of_range, d->step[1].pair[0].in = 1 << 30)
-FAULT(pair_twice, d->step[1].n_pairs = 2; d->step[1].pair[1] = d->step[1].pair[0])
+FAULT(copy_step, d->command[3].kind = PLIM_COMMAND_COPY)
+FAULT(kind_unknown, d->command[3].kind = (plim_command_kind)9)
+FAULT(second_queue, d->command[3].queue = 1)
+FAULT(negative_queue, d->command[3].queue = -1)
+FAULT(step_waits, d->command[3].n_wait = 1)
+FAULT(op_out_of_range, d->command[3].op = OPS)
+FAULT(op_negative, d->command[3].op = -1)
+FAULT(variant_out_of_range, d->command[3].variant = 6)
+FAULT(variant_of_another_op, d->command[3].variant = 1)
+FAULT(too_many_pairs, d->command[1].n_pairs = 3)
+FAULT(negative_pairs, d->command[1].n_pairs = -1)
+FAULT(pair_not_allowed, d->command[1].pair[0].out = 1)
+FAULT(pair_out_of_range, d->command[1].pair[0].in = 1 << 30)
+FAULT(pair_twice, d->command[1].n_pairs = 2; d->command[1].pair[1] = d->command[1].pair[0])
 FAULT(buffer_of_no_storage, buffer_at(d, G, 5)->storage = STORAGES)
 FAULT(buffer_of_negative_storage, buffer_at(d, G, 5)->storage = -2)
 FAULT(buffer_empty, buffer_at(d, A, 3)->end = 3)
@@ -172,13 +172,13 @@ FAULT(mask_ends_before_its_reader, buffer_at(d, MASK, 1)->end = 5)
 FAULT(output_ends_early, buffer_at(d, Y, 2)->end = 3)
 FAULT(param_ends_early, buffer_at(d, V, 0)->end = 6)
 FAULT(param_missing, drop_buffer(d, V, 0))
-FAULT(overwritten_copy_read_again, drop_buffer(d, A, 3); d->step[3].op = LOSS; d->step[3].variant = 3)
+FAULT(overwritten_copy_read_again, drop_buffer(d, A, 3); d->command[3].op = LOSS; d->command[3].variant = 3)
 FAULT(pair_without_end, buffer_at(d, A, 3)->end = 5)
 FAULT(pair_on_resident_output, buffer_at(d, B, 1)->end = 5; drop_buffer(d, B, 4))
 FAULT(pair_at_two_addresses, buffer_at(d, B, 4)->offset = 6144)
-FAULT(pair_not_declared, d->step[4].n_pairs = 0)
+FAULT(pair_not_declared, d->command[4].n_pairs = 0)
 FAULT(label_changes, strcpy(d->variant[2].variant.label, "mt19937"))
-FAULT(reads_before_it_is_made, d->step[0] = d->step[1])
+FAULT(reads_before_it_is_made, d->command[0] = d->command[1])
 FAULT(overlap, buffer_at(d, G, 5)->offset = 4096)
 FAULT(overlap_of_workspace, buffer_at(d, -1, 5)->offset = 3072)
 FAULT(arena_above_budget, d->plan.budget_bytes = 7167)
@@ -193,25 +193,25 @@ FAULT(proof_is_a_lie, d->plan.proved = 1)
 FAULT(machine_changes, d->plan.numerics.machine.threads = 2)
 FAULT(hash_is_a_lie, d->plan.numerics.hash[5] ^= 1)
 FAULT(label_of_the_op_changes, strcpy(d->variant[0].variant.label, "winograd"))
-FAULT(variant_unused, d->step[4].variant = 1)
+FAULT(variant_unused, d->command[4].variant = 1)
 FAULT(other_graph, d->plan.fingerprint[0] ^= 1)
 
 /* The plan gets another number of steps; what lives to its end still does. */
 static void set_steps(plan_draft *d, int32_t n_steps) {
   for (int32_t i = 0; i < d->plan.n_buffers; i++) {
-    if (d->buffer[i].end == d->plan.n_steps) d->buffer[i].end = n_steps;
+    if (d->buffer[i].end == d->plan.n_commands) d->buffer[i].end = n_steps;
   }
-  d->plan.n_steps = n_steps;
+  d->plan.n_commands = n_steps;
 }
 
 static void effect_twice(plan_draft *d) {
   set_steps(d, 8);
-  d->step[7] = d->step[6];
+  d->command[7] = d->command[6];
 }
 
 static void repeat_after_update(plan_draft *d) {
   set_steps(d, 8);
-  d->step[7] = d->step[3];
+  d->command[7] = d->command[3];
   buffer_at(d, G, 5)->end = 7;
   buffer_at(d, X, 0)->end = 8;
   add_buffer(d, (plim_plan_buffer){A, 7, 8, 0, 4096, 1024});
@@ -226,7 +226,7 @@ static const struct {
   plim_status status;
   const char *sentence; /* part of it */
 } faults[] = {
-    {no_steps, PLIM_EPLAN, "0 steps"},
+    {no_steps, PLIM_EPLAN, "0 commands"},
     {negative_buffers, PLIM_EPLAN, "-1 buffers"},
     {packed_two, PLIM_EPLAN, "packed is 2"},
     {class_unknown, PLIM_EPLAN, "class"},
@@ -235,68 +235,71 @@ static const struct {
     {variant_label_without_end, PLIM_EPLAN, "variant 2 of op \"drop\""},
     {variant_time_negative, PLIM_EPLAN, "-1 ns"},
     {variant_workspace_negative, PLIM_EPLAN, "-9223372036854775808 bytes"},
-    {copy_step, PLIM_EPLAN, "step 3 copies from space 0 to space 0 of 1"},
-    {kind_unknown, PLIM_EPLAN, "step 3 is of unknown kind 9"},
-    {second_queue, PLIM_EPLAN, "step 3 runs in space 0 on queue 1"},
-    {negative_queue, PLIM_EPLAN, "step 3 runs in space 0 on queue -1"},
-    {step_waits, PLIM_EPLAN, "step 3 waits"},
-    {op_out_of_range, PLIM_EPLAN, "step 3 runs op 5"},
-    {op_negative, PLIM_EPLAN, "step 3 runs op -1"},
-    {variant_out_of_range, PLIM_EPLAN, "step 3 (op \"make\"): variant 6"},
-    {variant_of_another_op, PLIM_EPLAN, "step 3 (op \"make\"): variant 1"},
-    {too_many_pairs, PLIM_EPLAN, "step 1 (op \"drop\"): 3 in-place pairs for 2 outputs"},
-    {negative_pairs, PLIM_EPLAN, "step 1 (op \"drop\"): -1 in-place pairs"},
-    {pair_not_allowed, PLIM_EPLAN, "step 1 (op \"drop\"): the op does not allow output 1"},
-    {pair_out_of_range, PLIM_EPLAN, "step 1 (op \"drop\"): the op does not allow output 0"},
-    {pair_twice, PLIM_EPLAN, "step 1 (op \"drop\"): output 0 is written over two inputs"},
+    {copy_step, PLIM_EPLAN, "command 3 copies from space 0 to space 0 of 1"},
+    {kind_unknown, PLIM_EPLAN, "command 3 is of unknown kind 9"},
+    {second_queue, PLIM_EPLAN, "command 3 runs in space 0 on queue 1"},
+    {negative_queue, PLIM_EPLAN, "command 3 runs in space 0 on queue -1"},
+    {step_waits, PLIM_EPLAN, "command 3 waits"},
+    {op_out_of_range, PLIM_EPLAN, "command 3 runs op 5"},
+    {op_negative, PLIM_EPLAN, "command 3 runs op -1"},
+    {variant_out_of_range, PLIM_EPLAN, "command 3 (op \"make\"): variant 6"},
+    {variant_of_another_op, PLIM_EPLAN, "command 3 (op \"make\"): variant 1"},
+    {too_many_pairs, PLIM_EPLAN, "command 1 (op \"drop\"): 3 in-place pairs for 2 outputs"},
+    {negative_pairs, PLIM_EPLAN, "command 1 (op \"drop\"): -1 in-place pairs"},
+    {pair_not_allowed, PLIM_EPLAN, "command 1 (op \"drop\"): the op does not allow output 1"},
+    {pair_out_of_range, PLIM_EPLAN, "command 1 (op \"drop\"): the op does not allow output 0"},
+    {pair_twice, PLIM_EPLAN, "command 1 (op \"drop\"): output 0 is written over two inputs"},
     {buffer_of_no_storage, PLIM_EPLAN, "is of storage 9; the graph has 9 storages"},
     {buffer_of_negative_storage, PLIM_EPLAN, "is of storage -2"},
-    {buffer_empty, PLIM_EPLAN, "(\"a\") is [3, 3) in a plan of 7 steps"},
+    {buffer_empty, PLIM_EPLAN, "(\"a\") is [3, 3) in a plan of 7 commands"},
     {buffer_begins_before_the_plan, PLIM_EPLAN, "(\"a\") is [-1, 4)"},
     {buffer_ends_after_the_plan, PLIM_EPLAN, "(\"y\") is [2, 8)"},
     {other_space, PLIM_EPLAN, "(\"a\") is in space 1"},
-    {bytes_not_rounded, PLIM_EPLAN, "step 3 (op \"make\"): the buffer of \"a\" has 1000 bytes, it needs 1024"},
-    {bytes_too_few, PLIM_EPLAN, "step 3 (op \"make\"): the buffer of \"a\" has 512 bytes, it needs 1024"},
+    {bytes_not_rounded, PLIM_EPLAN, "command 3 (op \"make\"): the buffer of \"a\" has 1000 bytes, it needs 1024"},
+    {bytes_too_few, PLIM_EPLAN, "command 3 (op \"make\"): the buffer of \"a\" has 512 bytes, it needs 1024"},
     {bytes_negative, PLIM_EPLAN, "has -1024 bytes, it needs 1024"},
-    {workspace_too_small, PLIM_EPLAN, "step 5 (op \"back\"): the buffer of \"workspace\" has 512 bytes"},
-    {workspace_too_long, PLIM_EPLAN, "step 5 (op \"back\"): the workspace is alive [5, 7)"},
-    {workspace_missing, PLIM_EPLAN, "step 5 (op \"back\"): 0 workspaces for a variant that needs 700 bytes"},
-    {workspace_twice, PLIM_EPLAN, "step 5 (op \"back\"): 2 workspaces"},
-    {workspace_not_needed, PLIM_EPLAN, "step 3 (op \"make\"): the buffer of \"workspace\" has 1024 bytes, it needs 0"},
-    {offset_negative, PLIM_EPLAN, "step 3 (op \"make\"): the buffer of \"a\" has offset -512"},
+    {workspace_too_small, PLIM_EPLAN, "command 5 (op \"back\"): the buffer of \"workspace\" has 512 bytes"},
+    {workspace_too_long, PLIM_EPLAN, "command 5 (op \"back\"): the workspace is alive [5, 7)"},
+    {workspace_missing, PLIM_EPLAN, "command 5 (op \"back\"): 0 workspaces for a variant that needs 700 bytes"},
+    {workspace_twice, PLIM_EPLAN, "command 5 (op \"back\"): 2 workspaces"},
+    {workspace_not_needed, PLIM_EPLAN,
+     "command 3 (op \"make\"): the buffer of \"workspace\" has 1024 bytes, it needs 0"},
+    {offset_negative, PLIM_EPLAN, "command 3 (op \"make\"): the buffer of \"a\" has offset -512"},
     {offset_not_aligned, PLIM_EPLAN, "offset 4100, not a multiple of 512"},
     {offset_overflows, PLIM_EPLAN, "in an arena of 7168 bytes"},
     {offset_above_arena, PLIM_EPLAN, "offset 6656 and 1024 bytes in an arena of 7168 bytes"},
-    {buffer_missing, PLIM_EPLAN, "step 1 (op \"drop\"): writes \"mask\", which has no buffer here"},
-    {input_missing, PLIM_EPLAN, "step 0 (op \"make\"): reads \"x\", which has no buffer here"},
-    {second_buffer_at_once, PLIM_EPLAN, "step 4 (op \"drop\"): \"mask\" begins a buffer while another one, [1, 6)"},
-    {buffer_begins_where_no_one_writes, PLIM_EPLAN, "step 0 (op \"make\"): \"mask\" begins a buffer here"},
-    {input_begins_late, PLIM_EPLAN, "step 0 (op \"make\"): reads \"x\", which has no buffer here"},
-    {input_begins_again, PLIM_EPLAN, "step 3 (op \"make\"): \"x\" is written from outside"},
-    {input_ends_early, PLIM_EPLAN, "step 3 (op \"make\"): reads \"x\", which has no buffer here"},
-    {buffer_not_tight, PLIM_EPLAN, "step 0 (op \"make\"): \"x\" has a buffer [0, 5), its last use ends at 4"},
+    {buffer_missing, PLIM_EPLAN, "command 1 (op \"drop\"): writes \"mask\", which has no buffer here"},
+    {input_missing, PLIM_EPLAN, "command 0 (op \"make\"): reads \"x\", which has no buffer here"},
+    {second_buffer_at_once, PLIM_EPLAN, "command 4 (op \"drop\"): \"mask\" begins a buffer while another one, [1, 6)"},
+    {buffer_begins_where_no_one_writes, PLIM_EPLAN, "command 0 (op \"make\"): \"mask\" begins a buffer here"},
+    {input_begins_late, PLIM_EPLAN, "command 0 (op \"make\"): reads \"x\", which has no buffer here"},
+    {input_begins_again, PLIM_EPLAN, "command 3 (op \"make\"): \"x\" is written from outside"},
+    {input_ends_early, PLIM_EPLAN, "command 3 (op \"make\"): reads \"x\", which has no buffer here"},
+    {buffer_not_tight, PLIM_EPLAN, "command 0 (op \"make\"): \"x\" has a buffer [0, 5), its last use ends at 4"},
     {copy_not_tight, PLIM_EPLAN, "\"loss\"): \"db\" is written over \"b\", whose buffer does not end here"},
-    {mask_ends_before_its_reader, PLIM_EPLAN, "step 5 (op \"back\"): reads \"mask\", which has no buffer here"},
-    {output_ends_early, PLIM_EPLAN, "(\"y\") does not live to the end, step 7"},
-    {param_ends_early, PLIM_EPLAN, "step 6 (op \"update\"): updates \"v\", which has no buffer here"},
-    {param_missing, PLIM_EPLAN, "step 6 (op \"update\"): updates \"v\", which has no buffer here"},
-    {overwritten_copy_read_again, PLIM_EPLAN, "step 3 (op \"loss\"): "},
-    {pair_without_end, PLIM_EPLAN, "step 4 (op \"drop\"): \"b\" is written over \"a\", whose buffer does not end here"},
+    {mask_ends_before_its_reader, PLIM_EPLAN, "command 5 (op \"back\"): reads \"mask\", which has no buffer here"},
+    {output_ends_early, PLIM_EPLAN, "(\"y\") does not live to the end, command 7"},
+    {param_ends_early, PLIM_EPLAN, "command 6 (op \"update\"): updates \"v\", which has no buffer here"},
+    {param_missing, PLIM_EPLAN, "command 6 (op \"update\"): updates \"v\", which has no buffer here"},
+    {overwritten_copy_read_again, PLIM_EPLAN, "command 3 (op \"loss\"): "},
+    {pair_without_end, PLIM_EPLAN,
+     "command 4 (op \"drop\"): \"b\" is written over \"a\", whose buffer does not end here"},
     {pair_on_resident_output, PLIM_EPLAN,
-     "step 2 (op \"loss\"): \"db\" is written over \"b\", whose buffer does not end"},
-    {pair_at_two_addresses, PLIM_EPLAN, "step 4 (op \"drop\"): \"b\" at 6144 is written over \"a\" at 4096"},
-    {pair_not_declared, PLIM_EPLAN, "step 4 (op \"drop\"): reads \"a\", which has no buffer here"},
-    {effect_twice, PLIM_EPLAN, "step 7 (op \"update\"): an op that updates params or states runs a second time"},
-    {repeat_after_update, PLIM_EPLAN, "step 7 (op \"make\"): reads \"w\" after 1 updates; in program order it sees 0"},
-    {no_update, PLIM_EPLAN, "op 4 (\"update\") runs in none of the 6 steps"},
-    {label_changes, PLIM_EPLAN, "step 4 (op \"drop\"): runs again with numerics key \"mt19937\""},
-    {reads_before_it_is_made, PLIM_EPLAN, "step 0 (op \"drop\"): "},
-    {overlap, PLIM_EPLAN, "step 5 (op \"back\"): \"workspace\" at [4096, 5120) overlaps \"g\" at [4096, 5120)"},
-    {overlap_of_workspace, PLIM_EPLAN, "step 5 (op \"back\"): \"workspace\" at [3072, 4096) overlaps \"db\""},
+     "command 2 (op \"loss\"): \"db\" is written over \"b\", whose buffer does not end"},
+    {pair_at_two_addresses, PLIM_EPLAN, "command 4 (op \"drop\"): \"b\" at 6144 is written over \"a\" at 4096"},
+    {pair_not_declared, PLIM_EPLAN, "command 4 (op \"drop\"): reads \"a\", which has no buffer here"},
+    {effect_twice, PLIM_EPLAN, "command 7 (op \"update\"): an op that updates params or states runs a second time"},
+    {repeat_after_update, PLIM_EPLAN,
+     "command 7 (op \"make\"): reads \"w\" after 1 updates; in program order it sees 0"},
+    {no_update, PLIM_EPLAN, "op 4 (\"update\") runs in none of the 6 commands"},
+    {label_changes, PLIM_EPLAN, "command 4 (op \"drop\"): runs again with numerics key \"mt19937\""},
+    {reads_before_it_is_made, PLIM_EPLAN, "command 0 (op \"drop\"): "},
+    {overlap, PLIM_EPLAN, "command 5 (op \"back\"): \"workspace\" at [4096, 5120) overlaps \"g\" at [4096, 5120)"},
+    {overlap_of_workspace, PLIM_EPLAN, "command 5 (op \"back\"): \"workspace\" at [3072, 4096) overlaps \"db\""},
     {arena_above_budget, PLIM_EPLAN, "the plan needs 7168 bytes, its budget is 7167"},
     {peak_is_a_lie, PLIM_EPLAN, "peak of"},
     {arena_is_a_lie, PLIM_EPLAN, "an arena of 7680 bytes, its buffers need 7168"},
-    {time_is_a_lie, PLIM_EPLAN, "ns, its steps add up to"},
+    {time_is_a_lie, PLIM_EPLAN, "ns, its commands add up to"},
     {bound_above_time, PLIM_EPLAN, "not in ascending order"},
     {bound_below_keep_all, PLIM_EPLAN, "not in ascending order"},
     {keep_all_is_a_lie, PLIM_EPLAN, "says 336 ns for every op once, the fastest variants that it runs itself take 335"},
@@ -305,7 +308,7 @@ static const struct {
     {machine_changes, PLIM_EPLAN, "numerics"},
     {hash_is_a_lie, PLIM_EPLAN, "numerics"},
     {label_of_the_op_changes, PLIM_EPLAN, "numerics"},
-    {variant_unused, PLIM_EPLAN, "no step runs variant 2, \"slow\" of op \"drop\""},
+    {variant_unused, PLIM_EPLAN, "no command runs variant 2, \"slow\" of op \"drop\""},
     {other_graph, PLIM_EDATA, "is for graph"},
 };
 
@@ -353,14 +356,14 @@ static plim_status check_two_updates(plim_context *ctx, int swapped) {
   for (int32_t i = 0, id; i < 3; i++) cr_assert_eq(plim_graph_add(b, name[i], role[i], &shape, &id), PLIM_OK);
   for (int32_t i = 0, id; i < 3; i++) cr_assert_eq(plim_graph_add_op(b, &op[i], &id), PLIM_OK);
   cr_assert_eq(plim_graph_end(b, &graph), PLIM_OK, "%s", plim_context_error(ctx));
-  plim_step step[3] = {
+  plim_command command[3] = {
       {.op = 0}, {.op = 1 + swapped, .variant = 1 + swapped}, {.op = 2 - swapped, .variant = 2 - swapped}};
   plim_plan draft = {.planner = "hand",
                      .packed = 1,
-                     .n_steps = 3,
+                     .n_commands = 3,
                      .n_buffers = 3,
                      .n_variants = 3,
-                     .step = step,
+                     .command = command,
                      .buffer = buffer,
                      .variant = variant,
                      .budget_bytes = 1536,
@@ -377,7 +380,7 @@ Test(check, keeps_several_updates_of_one_param_in_program_order) {
   plim_context *ctx = plim_test_context();
   cr_expect_eq(check_two_updates(ctx, 0), PLIM_OK, "%s", plim_context_error(ctx));
   cr_expect_eq(check_two_updates(ctx, 1), PLIM_EPLAN);
-  cr_expect(strstr(plim_context_error(ctx), "step 1 (op \"second\"): updates \"w\" after 0 updates"), "%s",
+  cr_expect(strstr(plim_context_error(ctx), "command 1 (op \"second\"): updates \"w\" after 0 updates"), "%s",
             plim_context_error(ctx));
   plim_context_free(ctx);
 }

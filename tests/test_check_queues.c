@@ -37,15 +37,22 @@ static plim_graph *build_graph(plim_context *ctx) {
 /* Spaces: 0 the arena, 1 "cpu:1" that computes, 2 "host". */
 static plim_plan *build_plan(const plim_graph *graph) {
   static const int32_t wait[] = {0, 2, 3, 6, 6};
-  static const plim_step step[] = {
+  static const plim_command command[] = {
       {.op = FORWARD, .variant = FORWARD},
-      {.kind = PLIM_STEP_COPY, .storage = W, .from = 0, .to = 1, .queue = 1, .time_ns = 5},
-      {.kind = PLIM_STEP_COPY, .storage = A, .from = 0, .to = 1, .queue = 1, .time_ns = 5, .n_wait = 1, .wait = wait},
-      {.kind = PLIM_STEP_COPY, .storage = V, .from = 2, .to = 1, .queue = 2, .time_ns = 30},
+      {.kind = PLIM_COMMAND_COPY, .storage = W, .from = 0, .to = 1, .queue = 1, .time_ns = 5},
+      {.kind = PLIM_COMMAND_COPY,
+       .storage = A,
+       .from = 0,
+       .to = 1,
+       .queue = 1,
+       .time_ns = 5,
+       .n_wait = 1,
+       .wait = wait},
+      {.kind = PLIM_COMMAND_COPY, .storage = V, .from = 2, .to = 1, .queue = 2, .time_ns = 30},
       {.op = LOSS, .variant = LOSS},
       {.op = BACK, .variant = BACK, .space = 1, .queue = 3, .n_wait = 1, .wait = wait + 1},
       {.op = UPDATE, .variant = UPDATE, .space = 1, .queue = 3, .n_wait = 1, .wait = wait + 2},
-      {.kind = PLIM_STEP_COPY,
+      {.kind = PLIM_COMMAND_COPY,
        .storage = W,
        .from = 1,
        .to = 0,
@@ -53,7 +60,7 @@ static plim_plan *build_plan(const plim_graph *graph) {
        .time_ns = 5,
        .n_wait = 1,
        .wait = wait + 3},
-      {.kind = PLIM_STEP_COPY,
+      {.kind = PLIM_COMMAND_COPY,
        .storage = V,
        .from = 1,
        .to = 2,
@@ -76,10 +83,10 @@ static plim_plan *build_plan(const plim_graph *graph) {
   const plim_plan draft = {.numerics.machine = {.device = "sim", .threads = 1},
                            .planner = "hand",
                            .packed = 1,
-                           .n_steps = sizeof step / sizeof *step,
+                           .n_commands = sizeof command / sizeof *command,
                            .n_buffers = sizeof buffer / sizeof *buffer,
                            .n_variants = OPS,
-                           .step = step,
+                           .command = command,
                            .buffer = buffer,
                            .variant = variant,
                            .budget_bytes = 1536,
@@ -115,7 +122,7 @@ Test(check_queues, runs_and_spaces_of_devices_are_saved_and_read_again) {
   cr_assert_eq(plim_plan_save(plan, path), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(plim_plan_load(ctx, path, &again), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(plim_plan_check(ctx, graph, again), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert_eq(again->step[5].space, 1);
+  cr_assert_eq(again->command[5].space, 1);
   cr_assert_eq(again->page[0].computes, 1);
   cr_assert_eq(again->page[1].computes, 0);
   plim_plan_free(again);
@@ -149,23 +156,23 @@ static void set_pages(plan_draft *d, const char *first, const char *second) {
     __VA_ARGS__;                    \
   }
 
-FAULT(run_in_a_page_space, d->step[5].space = 2)
-FAULT(run_in_no_space, d->step[5].space = 3)
-FAULT(run_of_a_device_on_queue_0, d->step[5].queue = 0)
-FAULT(run_on_a_copy_queue, d->step[5].queue = 1)
-FAULT(runs_of_a_device_on_two_queues, d->step[6].queue = 6)
-FAULT(copy_to_where_it_is, d->step[1].to = 0)
+FAULT(run_in_a_page_space, d->command[5].space = 2)
+FAULT(run_in_no_space, d->command[5].space = 3)
+FAULT(run_of_a_device_on_queue_0, d->command[5].queue = 0)
+FAULT(run_on_a_copy_queue, d->command[5].queue = 1)
+FAULT(runs_of_a_device_on_two_queues, d->command[6].queue = 6)
+FAULT(copy_to_where_it_is, d->command[1].to = 0)
 FAULT(operand_in_another_space, buffer_in(d, G, 1)->offset = 1024, buffer_in(d, G, 1)->space = 0)
 FAULT(workspace_in_another_space, buffer_in(d, -1, 1)->space = 0)
 FAULT(state_has_no_home, buffer_in(d, V, 2)->begin = 1)
 FAULT(state_has_two_homes, buffer_in(d, V, 1)->begin = 0)
 FAULT(home_is_short, buffer_in(d, V, 2)->end = 8)
-FAULT(param_never_comes_home, d->step[7].storage = A)
-FAULT(state_comes_home_before_its_update, d->step[8].storage = d->step[7].storage, d->step[8].to = 0)
-FAULT(update_does_not_wait_for_the_state, d->step[6].n_wait = 0)
-FAULT(run_does_not_wait_for_its_operand, d->step[5].n_wait = 0)
-FAULT(copy_does_not_wait_for_its_source, d->step[2].n_wait = 0)
-FAULT(update_does_not_wait_to_be_copied, d->step[8].n_wait = 0)
+FAULT(param_never_comes_home, d->command[7].storage = A)
+FAULT(state_comes_home_before_its_update, d->command[8].storage = d->command[7].storage, d->command[8].to = 0)
+FAULT(update_does_not_wait_for_the_state, d->command[6].n_wait = 0)
+FAULT(run_does_not_wait_for_its_operand, d->command[5].n_wait = 0)
+FAULT(copy_does_not_wait_for_its_source, d->command[2].n_wait = 0)
+FAULT(update_does_not_wait_to_be_copied, d->command[8].n_wait = 0)
 FAULT(device_in_a_page_file, set_pages(d, "disk", "host"))
 FAULT(two_spaces_of_one_name, set_pages(d, "host", "host"))
 FAULT(space_without_a_name, set_pages(d, "cpu:1", ""))
@@ -174,23 +181,23 @@ static const struct {
   void (*apply)(plan_draft *d);
   const char *sentence; /* part of it */
 } faults[] = {
-    {run_in_a_page_space, "step 5 runs in space 2, where no device computes"},
-    {run_in_no_space, "step 5 runs in space 3, where no device computes"},
-    {run_of_a_device_on_queue_0, "step 5 runs in space 1 on queue 0; queue 0 takes the runs of space 0"},
-    {run_on_a_copy_queue, "step 5 (op \"back\"): is on queue 1; a queue takes copies, or all runs of one space"},
-    {runs_of_a_device_on_two_queues, "step 6 (op \"update\"): is on queue 6"},
-    {copy_to_where_it_is, "step 1 copies from space 0 to space 0 of 3"},
-    {operand_in_another_space, "step 5 (op \"back\"): \"g\" begins a buffer here"},
-    {workspace_in_another_space, "step 5 (op \"back\"): its workspace is in space 0"},
+    {run_in_a_page_space, "command 5 runs in space 2, where no device computes"},
+    {run_in_no_space, "command 5 runs in space 3, where no device computes"},
+    {run_of_a_device_on_queue_0, "command 5 runs in space 1 on queue 0; queue 0 takes the runs of space 0"},
+    {run_on_a_copy_queue, "command 5 (op \"back\"): is on queue 1; a queue takes copies, or all runs of one space"},
+    {runs_of_a_device_on_two_queues, "command 6 (op \"update\"): is on queue 6"},
+    {copy_to_where_it_is, "command 1 copies from space 0 to space 0 of 3"},
+    {operand_in_another_space, "command 5 (op \"back\"): \"g\" begins a buffer here"},
+    {workspace_in_another_space, "command 5 (op \"back\"): its workspace is in space 0"},
     {state_has_no_home, "\"v\""},
-    {state_has_two_homes, "\"v\" is in spaces 2 and 1 before the first step"},
-    {home_is_short, "does not live over all 9 steps"},
-    {param_never_comes_home, "step 7 (copy of \"a\" from space 1 to space 0): "},
-    {state_comes_home_before_its_update, "step 8 (copy of \"w\" from space 1 to space 0): "},
-    {update_does_not_wait_for_the_state, "step 6 (op \"update\"): uses \"v\", and step 3"},
-    {run_does_not_wait_for_its_operand, "step 5 (op \"back\"): uses \"a\", and step 2"},
-    {copy_does_not_wait_for_its_source, "step 2 (copy of \"a\" from space 0 to space 1): uses \"a\", and step 0"},
-    {update_does_not_wait_to_be_copied, "step 8 (copy of \"v\" from space 1 to space 2): uses \"v\", and step 6"},
+    {state_has_two_homes, "\"v\" is in spaces 2 and 1 before the first command"},
+    {home_is_short, "does not live over all 9 commands"},
+    {param_never_comes_home, "command 7 (copy of \"a\" from space 1 to space 0): "},
+    {state_comes_home_before_its_update, "command 8 (copy of \"w\" from space 1 to space 0): "},
+    {update_does_not_wait_for_the_state, "command 6 (op \"update\"): uses \"v\", and command 3"},
+    {run_does_not_wait_for_its_operand, "command 5 (op \"back\"): uses \"a\", and command 2"},
+    {copy_does_not_wait_for_its_source, "command 2 (copy of \"a\" from space 0 to space 1): uses \"a\", and command 0"},
+    {update_does_not_wait_to_be_copied, "command 8 (copy of \"v\" from space 1 to space 2): uses \"v\", and command 6"},
     {device_in_a_page_file, "space 1 is \"disk\", a file: no device computes in it"},
     {two_spaces_of_one_name, "spaces 1 and 2 are both named \"host\""},
     {space_without_a_name, "space 2 has no name"},

@@ -52,8 +52,8 @@ Test(check_random, accepts_random_valid_plans_and_they_leave_what_program_order_
     plim_status status = plim_plan_check(i.ctx, i.graph, i.plan);
     cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(i.ctx));
     cr_assert(interpret_equals_program_order(i.graph, i.plan), "seed %llu", (unsigned long long)seed);
-    repeats += i.plan->n_steps - i.graph->n_ops;
-    for (int32_t j = 0; j < i.plan->n_steps; j++) pairs += i.plan->step[j].n_pairs;
+    repeats += i.plan->n_commands - i.graph->n_ops;
+    for (int32_t j = 0; j < i.plan->n_commands; j++) pairs += i.plan->command[j].n_pairs;
     free_instance(&i);
   }
   cr_assert_gt(repeats, 300);
@@ -62,9 +62,9 @@ Test(check_random, accepts_random_valid_plans_and_they_leave_what_program_order_
 
 static int first_runs_in_program_order(const plim_plan *plan) {
   int32_t next = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    if (plan->step[j].op > next) return 0;
-    next += plan->step[j].op == next;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].op > next) return 0;
+    next += plan->command[j].op == next;
   }
   return 1;
 }
@@ -171,36 +171,36 @@ static void mutate_buffer(uint64_t *random, plan_draft *m) {
 }
 
 static void mutate_step(uint64_t *random, plan_draft *m) {
-  plim_step *step = &m->step[test_random_between(random, 0, m->plan.n_steps - 1)];
-  plim_step *other = &m->step[test_random_between(random, 0, m->plan.n_steps - 1)];
-  plim_step kept = *step;
+  plim_command *command = &m->command[test_random_between(random, 0, m->plan.n_commands - 1)];
+  plim_command *other = &m->command[test_random_between(random, 0, m->plan.n_commands - 1)];
+  plim_command kept = *command;
   switch (test_random_between(random, 0, 8)) {
     case 0:
-      step->kind = (plim_step_kind)test_random_between(random, 0, 2);
+      command->kind = (plim_command_kind)test_random_between(random, 0, 2);
       break;
     case 1:
-      step->op = near_or_wild_32(random, step->op);
+      command->op = near_or_wild_32(random, command->op);
       break;
     case 2:
-      step->variant = near_or_wild_32(random, step->variant);
+      command->variant = near_or_wild_32(random, command->variant);
       break;
     case 3:
-      step->queue = near_or_wild_32(random, step->queue);
+      command->queue = near_or_wild_32(random, command->queue);
       break;
     case 4:
-      step->n_pairs = near_or_wild_32(random, step->n_pairs);
+      command->n_pairs = near_or_wild_32(random, command->n_pairs);
       break;
     case 5:
-      step->pair[0].in = near_or_wild_32(random, step->pair[0].in);
+      command->pair[0].in = near_or_wild_32(random, command->pair[0].in);
       break;
     case 6:
-      step->pair[0].out = near_or_wild_32(random, step->pair[0].out);
+      command->pair[0].out = near_or_wild_32(random, command->pair[0].out);
       break;
     case 7:
-      *step = *other;
+      *command = *other;
       break;
     default:
-      *step = *other;
+      *command = *other;
       *other = kept;
   }
 }

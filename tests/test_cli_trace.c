@@ -208,7 +208,7 @@ static const struct {
      3, "c.plan.json is plan "},
     {"cp t.jsonl c.jsonl; cp t.plan.graph.json c.plan.graph.json; sed '0,/\"queue\": 0/s//\"queue\": 7/' t.plan.json "
      ">c.plan.json; $PLIMSOLL trace step c.jsonl",
-     1, "c.plan.json: step 0 runs in space 0 on queue 7"},
+     1, "c.plan.json: command 0 runs in space 0 on queue 7"},
     {"$PLIMSOLL trace export t.jsonl -o run.svg", 2, "run.svg ends neither in .json, for events, nor in .html"},
 };
 

@@ -20,7 +20,7 @@ typedef struct sample {
 static plim_front_point point_of(const sample *s) {
   return (plim_front_point){.bytes = s->bytes,
                             .time_ns = s->time_ns,
-                            .n_steps = 1,
+                            .n_commands = 1,
                             .n_offsets = 1,
                             .op = &s->op,
                             .choice = &s->choice,
@@ -110,7 +110,7 @@ Test(front, a_curve_that_is_too_heavy_keeps_both_ends) {
   int32_t *op = calloc(STEPS, sizeof *op);
   for (int32_t i = 0; i < MANY; i++) {
     plim_front_point point = {
-        .bytes = i, .time_ns = (int64_t)MANY * MANY - (int64_t)i * i, .n_steps = STEPS, .op = op, .choice = op};
+        .bytes = i, .time_ns = (int64_t)MANY * MANY - (int64_t)i * i, .n_commands = STEPS, .op = op, .choice = op};
     cr_assert_eq(plim_front_insert(&front, &point, NULL), PLIM_OK);
   }
   cr_assert_leq(front.weight, PLIM_FRONT_WEIGHT);

@@ -143,25 +143,25 @@ static void check_place(const plim_decision_log *decisions, const plim_decision 
   while (last + 1 < why->n_blocks && why->block[last + 1].state == PLIM_ARENA_BLOCK_UNUSED) last++;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
-    if (buffer->begin != c->step || buffer->storage != c->request.storage) continue;
+    if (buffer->begin != c->command || buffer->storage != c->request.storage) continue;
     cr_assert_geq(buffer->offset, why->block[first].offset);
     cr_assert_leq(buffer->offset + buffer->bytes, why->block[last].offset + why->block[last].bytes);
     return;
   }
-  cr_assert_fail("step %d: what asked for room has no buffer", (int)c->step);
+  cr_assert_fail("step %d: what asked for room has no buffer", (int)c->command);
 }
 
 /* After a run that serves another comes one that is less deep; the steps of the program are all there. */
 static void check_depths(const rig *r) {
   const plim_plan *plan = plim_decision_log_plan(r->decisions);
   int32_t n = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
     int32_t depth = plim_decision_log_depth(r->decisions, j), k = j + 1;
     n += depth == 0;
-    while (k < plan->n_steps && plim_decision_log_depth(r->decisions, k) >= depth) k++;
-    if (depth > 1) cr_assert(k < plan->n_steps && plim_decision_log_depth(r->decisions, k) == depth - 1);
+    while (k < plan->n_commands && plim_decision_log_depth(r->decisions, k) >= depth) k++;
+    if (depth > 1) cr_assert(k < plan->n_commands && plim_decision_log_depth(r->decisions, k) == depth - 1);
   }
-  cr_assert_eq(n, r->order->n_steps);
+  cr_assert_eq(n, r->order->n_commands);
 }
 
 static void check_run(rig *r, const plim_policy *policy, int64_t bytes) {
@@ -224,7 +224,7 @@ Test(decisions, another_plan_is_not_what_was_told) {
                PLIM_OK);
   cr_assert_eq(tell(&r, "coop", 10 * UNIT), PLIM_OK);
   cr_expect_not(plim_decision_log_equals(r.decisions, plan, &step));
-  cr_expect(step >= 0 && step < plan->n_steps);
+  cr_expect(step >= 0 && step < plan->n_commands);
   plim_plan_free(plan);
   free_rig(&r);
 }
@@ -239,7 +239,7 @@ static void check_what_if(const rig *r, const plim_plan *plan, const plim_policy
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
   cr_assert_eq(plim_plan_check(r->ctx, r->graph, other), PLIM_OK, "%s from step %d: %s", policy->name, (int)from,
                plim_context_error(r->ctx));
-  for (int32_t j = 0; j < from; j++) cr_assert_eq(other->step[j].op, plan->step[j].op);
+  for (int32_t j = 0; j < from; j++) cr_assert_eq(other->command[j].op, plan->command[j].op);
   plim_plan_free(other);
 }
 
@@ -253,7 +253,7 @@ Test(decisions, another_policy_goes_on_from_any_step_with_what_was_there) {
           plim_arena_online(r.ctx, r.graph, r.order, plim_policy_find("coop"), bytes, INT64_MAX, NULL, &plan);
       cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
     }
-    for (int32_t from = 0; from < plan->n_steps; from += 5) {
+    for (int32_t from = 0; from < plan->n_commands; from += 5) {
       for (int32_t i = 0; plim_policy_at(i); i++) check_what_if(&r, plan, plim_policy_at(i), from);
     }
     plim_plan_free(plan);
@@ -270,13 +270,13 @@ static int begins_a_tree(const plim_decision_log *decisions, int32_t step) {
 static int32_t count_as_before(const rig *r, const plim_policy *policy, int64_t bytes, int32_t *asked) {
   const plim_plan *plan = plim_decision_log_plan(r->decisions);
   int32_t as_before = 0;
-  for (int32_t from = 0; from < plan->n_steps; from++) {
+  for (int32_t from = 0; from < plan->n_commands; from++) {
     plim_plan *other = NULL;
     plim_replay_counts counts;
     if (!begins_a_tree(r->decisions, from)) continue;
     cr_assert_eq(plim_decision_log_what_if(r->decisions, policy, from, bytes, &counts, &other), PLIM_OK,
                  "%s from %d: %s", policy->name, (int)from, plim_context_error(r->ctx));
-    as_before += other->n_steps == plan->n_steps && other->time_ns == plan->time_ns;
+    as_before += other->n_commands == plan->n_commands && other->time_ns == plan->time_ns;
     ++*asked;
     plim_plan_free(other);
   }
@@ -307,7 +307,7 @@ Test(decisions, a_run_that_goes_on_as_it_was_ends_as_it_did) {
 static int go_on_with_more(const rig *r) {
   const plim_plan *plan = plim_decision_log_plan(r->decisions);
   int found = 0;
-  for (int32_t from = plan->n_steps - 1; from >= 0; from--) {
+  for (int32_t from = plan->n_commands - 1; from >= 0; from--) {
     plim_plan *other = NULL;
     plim_replay_counts counts;
     plim_status status = plim_decision_log_what_if(r->decisions, plim_policy_find("coop"), from,
@@ -317,10 +317,10 @@ static int go_on_with_more(const rig *r) {
     if (status == PLIM_ENOFIT) continue;
     cr_assert_eq(plim_plan_check(r->ctx, r->graph, other), PLIM_OK, "from %d: %s", (int)from,
                  plim_context_error(r->ctx));
-    cr_assert_eq(counts.steps, other->n_steps);
-    for (int32_t j = 0; j < from; j++) cr_assert_eq(other->step[j].op, plan->step[j].op);
+    cr_assert_eq(counts.steps, other->n_commands);
+    for (int32_t j = 0; j < from; j++) cr_assert_eq(other->command[j].op, plan->command[j].op);
     plim_plan_free(other);
-    found += from == plan->n_steps - 1;
+    found += from == plan->n_commands - 1;
   }
   return found;
 }
@@ -351,13 +351,13 @@ Test(decisions, a_run_that_computes_too_much_again_ends_with_the_run_that_would_
                      plim_decision_log_failure(r.decisions));
   cr_expect(plim_decision_log_thrashed(r.decisions));
   cr_assert_not_null(plan);
-  cr_expect_gt(plan->n_steps, 6);
-  cr_assert_eq(
-      plim_decision_log_what_if(r.decisions, plim_policy_find("coop"), plan->n_steps - 1, 30 * UNIT, &counts, &other),
-      PLIM_OK, "%s", plim_context_error(r.ctx));
+  cr_expect_gt(plan->n_commands, 6);
+  cr_assert_eq(plim_decision_log_what_if(r.decisions, plim_policy_find("coop"), plan->n_commands - 1, 30 * UNIT,
+                                         &counts, &other),
+               PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_expect_eq(plim_plan_check(r.ctx, r.graph, other), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_expect_eq(
-      plim_decision_log_what_if(r.decisions, plim_policy_find("coop"), plan->n_steps, 30 * UNIT, &counts, &other),
+      plim_decision_log_what_if(r.decisions, plim_policy_find("coop"), plan->n_commands, 30 * UNIT, &counts, &other),
       PLIM_EUSAGE);
   plim_plan_free(other);
   free_rig(&r);
@@ -372,7 +372,7 @@ Test(decisions, the_least_recently_used_goes_and_what_is_being_read_is_pinned_by
   const plim_decision_reasons *why;
   cr_assert_eq(tell(&r, "lru", 12 * UNIT), PLIM_OK);
   cr_assert_gt(plim_decision_log_decisions(r.decisions, &choice), 0);
-  cr_expect_eq(choice[0].step, 5);
+  cr_expect_eq(choice[0].command, 5);
   cr_expect_eq(choice[0].request.op, 5);
   cr_expect_eq(choice[0].request.bytes, 2 * UNIT);
   cr_assert_eq(plim_decision_log_explain(r.decisions, 0, &why), PLIM_OK);
@@ -397,11 +397,11 @@ Test(decisions, a_run_without_room_ends_with_its_request_and_with_the_bytes_that
   int32_t n = plim_decision_log_decisions(r.decisions, &choice);
   const plim_plan *plan = plim_decision_log_plan(r.decisions);
   cr_assert_eq(choice[n - 1].n_evicted, 0);
-  cr_assert_eq(choice[n - 1].step, plan->n_steps - 1);
+  cr_assert_eq(choice[n - 1].command, plan->n_commands - 1);
   cr_assert_eq(plim_decision_log_explain(r.decisions, n - 1, &why), PLIM_OK);
   cr_expect_eq(why->extra_bytes, UNIT); /* x0, what is read, and half of what is made */
   cr_assert_eq(plim_inspect_new(r.graph, plan, &inspect), PLIM_OK);
-  cr_expect_eq(plim_inspect_live_bytes(inspect, plan->n_steps - 1), 4 * UNIT);
+  cr_expect_eq(plim_inspect_live_bytes(inspect, plan->n_commands - 1), 4 * UNIT);
   plim_inspect_free(inspect);
   cr_assert_eq(plim_decision_log_enough(r.decisions, 30 * UNIT, &enough), PLIM_OK);
   cr_assert_geq(enough, 5 * UNIT + why->extra_bytes);

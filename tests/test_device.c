@@ -206,7 +206,7 @@ Test(device, sim_moves_its_clock_by_the_times_of_the_plan_and_is_held_to_its_pea
     write_inputs(exec, d);
     cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
     cr_assert_eq(sim->api->clock(sim) - before, d.plan->time_ns);
-    for (int32_t j = 0; j < d.plan->n_steps; j++) sum += plim_exec_times(exec, 0)[j];
+    for (int32_t j = 0; j < d.plan->n_commands; j++) sum += plim_exec_times(exec, 0)[j];
     cr_assert_eq(sum, d.plan->time_ns);
     cr_assert_eq(plim_exec_measured(exec, 0).peak_bytes, d.plan->peak_bytes);
     plim_exec_close(exec);
@@ -224,7 +224,7 @@ Test(device, sim_fails_when_it_is_told_to_and_recovers) {
   write_inputs(exec, d);
   plim_sim_fail_after(sim, 3);
   cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_EDEVICE);
-  cr_assert(strstr(plim_context_error(ctx), "step 3"), "%s", plim_context_error(ctx));
+  cr_assert(strstr(plim_context_error(ctx), "command 3"), "%s", plim_context_error(ctx));
   plim_sim_fail_after(sim, -1);
   write_inputs(exec, d);
   cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK);
@@ -241,8 +241,8 @@ static documents make_long_chain(int32_t n) {
   plim_graph_builder *builder = NULL;
   int64_t bytes = 1000;
   plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
-  plim_plan draft = {.packed = 1, .n_steps = n, .n_buffers = n + 1, .n_variants = n, .budget_bytes = INT64_MAX};
-  plim_step *step = calloc((size_t)n, sizeof *step);
+  plim_plan draft = {.packed = 1, .n_commands = n, .n_buffers = n + 1, .n_variants = n, .budget_bytes = INT64_MAX};
+  plim_command *command = calloc((size_t)n, sizeof *command);
   plim_plan_buffer *buffer = calloc((size_t)n + 1, sizeof *buffer);
   plim_plan_variant *variant = calloc((size_t)n, sizeof *variant);
   int32_t value, op;
@@ -258,16 +258,16 @@ static documents make_long_chain(int32_t n) {
                  PLIM_OK);
     spec.out[0] = value;
     cr_assert_eq(plim_graph_add_op(builder, &spec, &op), PLIM_OK);
-    step[i] = (plim_step){.op = op, .variant = i};
+    command[i] = (plim_command){.op = op, .variant = i};
     variant[i] = (plim_plan_variant){op, {"given", "given", i % 7, 0}};
     draft.keep_all_ns += i % 7;
   }
-  draft.step = step, draft.buffer = buffer, draft.variant = variant;
+  draft.command = command, draft.buffer = buffer, draft.variant = variant;
   draft.bound_ns = draft.keep_all_ns;
   (void)snprintf(draft.planner, sizeof draft.planner, "hand");
   cr_assert_eq(plim_graph_end(builder, &d.graph), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(plim_plan_from_parts(d.graph, &draft, &d.plan), PLIM_OK, "%s", plim_context_error(ctx));
-  free(step), free(buffer), free(variant);
+  free(command), free(buffer), free(variant);
   return d;
 }
 

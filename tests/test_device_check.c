@@ -88,7 +88,7 @@ Test(device_check, right_plans_and_kernels_pass_and_give_what_program_order_give
     plim_exec_set_step(exec, seed, 0);
     cr_assert_eq(plim_exec_step(exec, 0, hash_run, &kernels), PLIM_OK, "seed %llu: %s", (unsigned long long)seed,
                  plim_context_error(ctx));
-    cr_assert_eq(kernels.calls, 2 * (int64_t)plan->n_steps);
+    cr_assert_eq(kernels.calls, 2 * (int64_t)plan->n_commands);
     hash_reference_step(&reference, seed, 0);
     for (int32_t v = 0; v < graph->n_values; v++) {
       const plim_value *value = &graph->value[v];
@@ -130,7 +130,7 @@ Test(device_check, a_read_after_the_end_of_a_buffer_is_found) {
     for (int32_t i = 0; i < bad.n_buffers; i++) {
       int32_t last = buffer[i].end - 1;
       if (buffer[i].storage < 0 || last <= buffer[i].begin) continue;
-      if (!reads(&graph->op[plan->step[last].op], buffer[i].storage)) continue;
+      if (!reads(&graph->op[plan->command[last].op], buffer[i].storage)) continue;
       buffer[i].end--;
       hash_kernels kernels = with_fault(HASH_RIGHT, 0);
       cr_assert_eq(run_step(&bad, &kernels), PLIM_EDIFF, "seed %llu buffer %d", (unsigned long long)seed, (int)i);
@@ -183,8 +183,8 @@ Test(device_check, an_overlap_of_two_buffers_is_found) {
 /* Step of the plan that runs the op again; -1: none does. */
 static int32_t repeat_of(int32_t op) {
   int32_t runs = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    if (plan->step[j].op == op && ++runs == 2) return j;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].op == op && ++runs == 2) return j;
   }
   return -1;
 }

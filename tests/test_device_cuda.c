@@ -25,7 +25,7 @@ Test(device_cuda, a_captured_step_under_a_budget_gives_the_bits_of_the_cpu) {
   gpu_rig_ok(&gpu, gpu_rig_train(&gpu, 90, STEPS));
   gpu_rig_ok(&cpu, gpu_rig_open_cpu(&cpu));
   gpu_rig_ok(&cpu, gpu_rig_train(&cpu, 100, STEPS));
-  cr_assert_gt(gpu.program->plan[PLIM_PROGRAM_TRAIN]->n_steps, cpu.program->plan[PLIM_PROGRAM_TRAIN]->n_steps);
+  cr_assert_gt(gpu.program->plan[PLIM_PROGRAM_TRAIN]->n_commands, cpu.program->plan[PLIM_PROGRAM_TRAIN]->n_commands);
   gpu_rig_same(&gpu, &cpu);
   plim_exec_use use = plim_exec_measured(plim_trainer_exec(gpu.trainer), PLIM_PROGRAM_TRAIN);
   cr_assert_eq(use.peak_bytes, gpu.program->plan[PLIM_PROGRAM_TRAIN]->peak_bytes);
@@ -128,8 +128,9 @@ Test(device_cuda, eager_steps_give_the_same_bits_without_a_capture) {
 static void expect_times_of_the_gpu(const gpu_rig *r) {
   const plim_plan *plan = r->program->plan[PLIM_PROGRAM_TRAIN];
   const int64_t *time_ns = plim_exec_times(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN);
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    cr_assert_eq(time_ns[j], gpu_rig_kernel_ns(r->program->graph[PLIM_PROGRAM_TRAIN], plan->step[j].op), "step %d", j);
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    cr_assert_eq(time_ns[j], gpu_rig_kernel_ns(r->program->graph[PLIM_PROGRAM_TRAIN], plan->command[j].op),
+                 "command %d", j);
   }
 }
 
@@ -268,7 +269,8 @@ Test(device_cuda, refuses_an_arena_larger_than_what_is_free) {
   cr_assert_eq(fake_cuda_count().open_handles, 0);
 }
 
-/* Each call of a training step fails in turn: the sentence has step and op, or the ops between which it was. */
+/* Each call of a training step fails in turn: the sentence has command or step, and op, or the ops between which it
+ * was. */
 static void expect_every_loss_named(gpu_rig *r, int captured) {
   int64_t calls = fake_cuda_count().calls;
   int whole = 0;
@@ -278,8 +280,8 @@ static void expect_every_loss_named(gpu_rig *r, int captured) {
     fake_cuda_fail_at(n);
     cr_assert_eq(plim_trainer_run(r->trainer, 1, NULL, NULL), PLIM_EDEVICE);
     const char *sentence = plim_context_error(r->ctx);
-    cr_assert(strstr(sentence, "step ") && strstr(sentence, "op \"") && strstr(sentence, "the device is lost"),
-              "call %d: %s", (int)n, sentence);
+    cr_assert(strstr(sentence, "command ") || strstr(sentence, "step "), "call %d: %s", (int)n, sentence);
+    cr_assert(strstr(sentence, "op \"") && strstr(sentence, "the device is lost"), "call %d: %s", (int)n, sentence);
     whole += strstr(sentence, "captured from op \"") != NULL;
     fake_cuda_fail_at(0);
     gpu_rig_ok(r, plim_trainer_run(r->trainer, 2, NULL, NULL)); /* captured again */

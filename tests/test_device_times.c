@@ -46,7 +46,7 @@ Test(device_times, small_ops_are_timed_together_and_events_cost_them_nothing) {
 static int64_t sum_of_times(gpu_rig *r) {
   const int64_t *time_ns = plim_exec_times(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN);
   int64_t sum = 0;
-  for (int32_t j = 0; j < r->program->plan[PLIM_PROGRAM_TRAIN]->n_steps; j++) sum += time_ns[j];
+  for (int32_t j = 0; j < r->program->plan[PLIM_PROGRAM_TRAIN]->n_commands; j++) sum += time_ns[j];
   return sum;
 }
 
@@ -61,9 +61,9 @@ Test(device_times, times_of_a_step_sum_up_to_the_step_as_it_is_without_events) {
   const plim_graph *graph = r.program->graph[PLIM_PROGRAM_TRAIN];
   const plim_plan *plan = r.program->plan[PLIM_PROGRAM_TRAIN];
   const int64_t *time_ns = plim_exec_times(plim_trainer_exec(r.trainer), PLIM_PROGRAM_TRAIN);
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    cr_assert_leq(llabs(time_ns[j] - gpu_rig_kernel_ns(graph, plan->step[j].op)), 1);
-    exact += gpu_rig_kernel_ns(graph, plan->step[j].op);
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    cr_assert_leq(llabs(time_ns[j] - gpu_rig_kernel_ns(graph, plan->command[j].op)), 1);
+    exact += gpu_rig_kernel_ns(graph, plan->command[j].op);
   }
   cr_assert_eq(sum_of_times(&r), exact);
   plim_exec_timing_end(plim_trainer_exec(r.trainer));
@@ -80,7 +80,7 @@ Test(device_times, with_events_that_are_inexact_the_sum_is_still_about_the_step)
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 9, NULL, NULL));
   const plim_graph *graph = r.program->graph[PLIM_PROGRAM_TRAIN];
   const plim_plan *plan = r.program->plan[PLIM_PROGRAM_TRAIN];
-  for (int32_t j = 0; j < plan->n_steps; j++) exact += gpu_rig_kernel_ns(graph, plan->step[j].op);
+  for (int32_t j = 0; j < plan->n_commands; j++) exact += gpu_rig_kernel_ns(graph, plan->command[j].op);
   /* least of some replays, less the cost of an event: each within jitter and a step of the clock */
   cr_assert_leq(llabs(sum_of_times(&r) - exact), 2 * (300 + STEP_NS) + STEP_NS);
   plim_exec_timing_end(plim_trainer_exec(r.trainer));

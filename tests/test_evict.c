@@ -39,7 +39,7 @@ static plim_graph *make_graph(plim_context *ctx) {
 }
 
 static plim_plan *make_schedule(const plim_graph *graph) {
-  static const plim_step step[OPS] = {
+  static const plim_command command[OPS] = {
       {.op = 0, .variant = 0}, {.op = 1, .variant = 1}, {.op = 2, .variant = 2}, {.op = 3, .variant = 3}};
   static const plim_plan_variant variant[OPS] = {
       {0, {"a", "a", Y_NS, 0}}, {1, {"a", "a", Z_NS, 0}}, {2, {"a", "a", 1000, 0}}, {3, {"a", "a", 10, 0}}};
@@ -51,10 +51,10 @@ static plim_plan *make_schedule(const plim_graph *graph) {
   plim_plan *plan = NULL;
   plim_plan draft = {.planner = "hand",
                      .packed = 1,
-                     .n_steps = OPS,
+                     .n_commands = OPS,
                      .n_buffers = 5,
                      .n_variants = OPS,
-                     .step = step,
+                     .command = command,
                      .buffer = buffer,
                      .variant = variant,
                      .budget_bytes = INT64_MAX};

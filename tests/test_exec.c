@@ -100,7 +100,7 @@ static void run_and_compare(uint64_t seed, plim_exec_addresses addresses) {
     cr_assert_eq(use.packed_bytes, addresses == PLIM_ADDRESSES_PLANNED ? r.plan->arena_bytes : 0);
     cr_assert_eq(use.own_allocations, 0);
   }
-  cr_assert_eq(kernels.calls, STEPS * (int64_t)r.plan->n_steps);
+  cr_assert_eq(kernels.calls, STEPS * (int64_t)r.plan->n_commands);
   hash_reference_free(&reference);
   free_rig(&r);
 }
@@ -137,9 +137,9 @@ typedef struct intruder {
 
 /* The buffer that the output of a pair begins, -1: no step has a pair. */
 static int32_t successor(const plim_plan *plan, const plim_graph *graph) {
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    if (plan->step[j].n_pairs == 0) continue;
-    int32_t out = graph->value[graph->op[plan->step[j].op].out[plan->step[j].pair[0].out]].storage;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].n_pairs == 0) continue;
+    int32_t out = graph->value[graph->op[plan->command[j].op].out[plan->command[j].pair[0].out]].storage;
     for (int32_t i = 0; i < plan->n_buffers; i++) {
       if (plan->buffer[i].storage == out && plan->buffer[i].begin == j) return i;
     }
@@ -148,11 +148,11 @@ static int32_t successor(const plim_plan *plan, const plim_graph *graph) {
 }
 
 static void spoil(plim_plan *plan, const intruder *w) {
-  plim_step *step = (plim_step *)plan->step; /* plans are constant to everybody but this test */
+  plim_command *command = (plim_command *)plan->command; /* plans are constant to everybody but this test */
   plim_plan_buffer *buffer = (plim_plan_buffer *)plan->buffer;
-  int32_t last = plan->n_steps - 1, successor_buffer = successor(plan, w->r->graph);
-  if (w->how == NO_SUCH_OP) step[last].op = 1 << 30;
-  if (w->how == NO_SUCH_VARIANT) step[last].variant = 1 << 30;
+  int32_t last = plan->n_commands - 1, successor_buffer = successor(plan, w->r->graph);
+  if (w->how == NO_SUCH_OP) command[last].op = 1 << 30;
+  if (w->how == NO_SUCH_VARIANT) command[last].variant = 1 << 30;
   if (w->how == NO_SUCH_STORAGE) buffer[plan->n_buffers - 1].storage = 1 << 30;
   if (w->how == NO_BUFFERS) plan->n_buffers = 1;
   if (w->how == NO_SUCCESSOR && successor_buffer >= 0) buffer[successor_buffer].storage = buffer[0].storage;
@@ -164,7 +164,7 @@ static plim_status intrude(void *user, int32_t which, int32_t step, const plim_p
                            plim_plan_switch *plan_switch) {
   const intruder *w = user;
   (void)which;
-  if (step != plan->n_steps / 2) return PLIM_OK;
+  if (step != plan->n_commands / 2) return PLIM_OK;
   PLIM_TRY(plim_plan_from_parts(w->r->graph, plan, &plan_switch->plan));
   spoil(plan_switch->plan, w);
   return PLIM_OK;
@@ -182,7 +182,7 @@ Test(exec, a_plan_that_takes_over_is_checked_before_it_is_read) {
       write_sources(&r, 0, 0, 0);
       plim_exec_set_before_command(r.exec, intrude, &w);
       plim_status status = plim_exec_step(r.exec, 0, hash_run, &kernels);
-      int harmless = (how == NO_SUCCESSOR && successor(r.plan, r.graph) < 0) || r.plan->n_steps < 2;
+      int harmless = (how == NO_SUCCESSOR && successor(r.plan, r.graph) < 0) || r.plan->n_commands < 2;
       cr_expect(status == PLIM_EPLAN || status == PLIM_EDATA || (harmless && status == PLIM_OK),
                 "seed %d, fault %d: %s", (int)seed, how, plim_status_name(status));
       free_rig(&r);
@@ -339,7 +339,7 @@ Test(exec, the_allocation_counter_moves_when_a_kernel_allocates_by_the_hook) {
   hash_kernels kernels = {.fault = HASH_RIGHT, .spends = r.ctx};
   write_sources(&r, 0, 0, 0);
   cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK);
-  cr_assert_eq(plim_exec_measured(r.exec, 0).own_allocations, r.plan->n_steps);
+  cr_assert_eq(plim_exec_measured(r.exec, 0).own_allocations, r.plan->n_commands);
   free_rig(&r);
 }
 
@@ -518,7 +518,7 @@ Test(exec, times_are_kept_when_asked_for) {
   write_sources(&r, 0, 0, 0);
   cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK);
   int64_t sum = 0;
-  for (int32_t j = 0; j < r.plan->n_steps; j++) sum += plim_exec_times(r.exec, 0)[j];
+  for (int32_t j = 0; j < r.plan->n_commands; j++) sum += plim_exec_times(r.exec, 0)[j];
   cr_assert_gt(sum, 0);
   free_rig(&r);
 }

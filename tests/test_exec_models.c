@@ -66,8 +66,8 @@ static rig make_rig(int m, uint64_t seed) {
   shuffled.repeat_percent = 60;
   cr_assert_eq(random_plan_make(r.graph, profile, &in_order, &r.in_order), PLIM_OK);
   cr_assert_eq(random_plan_make(r.graph, profile, &shuffled, &r.shuffled), PLIM_OK);
-  cr_assert_eq(r.in_order->n_steps, r.graph->n_ops);
-  cr_assert_gt(r.shuffled->n_steps, r.graph->n_ops, "no repeats");
+  cr_assert_eq(r.in_order->n_commands, r.graph->n_ops);
+  cr_assert_gt(r.shuffled->n_commands, r.graph->n_ops, "no repeats");
   plim_profile_free(profile);
   return r;
 }
@@ -218,8 +218,8 @@ Test(exec_models, from_the_second_step_on_the_process_holds_no_more_and_transien
                     plim_precision_name(models[m].math), (int)step, allocated_now() - now);
     }
     cr_log_info("%s: %llu transient bytes a step of %d ops", models[m].model, (unsigned long long)transient,
-                (int)r.shuffled->n_steps);
-    cr_assert_leq(transient, 1024 * (uint64_t)r.shuffled->n_steps);
+                (int)r.shuffled->n_commands);
+    cr_assert_leq(transient, 1024 * (uint64_t)r.shuffled->n_commands);
     plim_exec_close(exec);
     free_rig(&r);
   }

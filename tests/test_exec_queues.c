@@ -87,14 +87,14 @@ static int make_plan(rig *r, uint64_t seed, int slack_percent, const char *space
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
   status = plim_plan_check(r->ctx, r->graph, r->plan);
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
-  for (int32_t j = 0; j < r->plan->n_steps; j++) r->n_copies += r->plan->step[j].kind == PLIM_STEP_COPY;
+  for (int32_t j = 0; j < r->plan->n_commands; j++) r->n_copies += r->plan->command[j].kind == PLIM_COMMAND_COPY;
   return 1;
 }
 
 /* Queues at speeds that change with every command. */
 static plim_status delay(void *user, const plim_copy_call *call) {
   const uint64_t *seed = user;
-  struct timespec time = {0, (long)(test_mix(*seed, (uint64_t)call->step) % DELAY_NS)};
+  struct timespec time = {0, (long)(test_mix(*seed, (uint64_t)call->command) % DELAY_NS)};
   if (time.tv_nsec > DELAY_NS / 2) (void)nanosleep(&time, NULL);
   return PLIM_OK;
 }
@@ -172,7 +172,7 @@ static void run_and_compare(rig *r, uint64_t seed) {
     cr_assert_eq(use.page[0].packed_bytes, r->plan->page[0].arena_bytes);
     cr_assert_eq(use.own_allocations, 0);
   }
-  cr_assert_eq(kernels.calls, STEPS * (int64_t)(r->plan->n_steps - r->n_copies));
+  cr_assert_eq(kernels.calls, STEPS * (int64_t)(r->plan->n_commands - r->n_copies));
   hash_reference_free(&reference);
 }
 
@@ -208,15 +208,15 @@ Test(exec_queues, so_do_they_through_a_page_file) {
 /* Commands of a queue one after another, and each after what it waits for. */
 static void expect_order(const rig *r, plim_exec_timeline line, uint64_t seed) {
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
-  for (int32_t j = 0; j < r->plan->n_steps; j++) {
-    const plim_step *step = &r->plan->step[j];
-    cr_assert_geq(line.begin_ns[j], free_ns[step->queue], "seed %llu command %d", (unsigned long long)seed, j);
-    for (int32_t w = 0; w < step->n_wait; w++) {
-      int32_t before = step->wait[w];
+  for (int32_t j = 0; j < r->plan->n_commands; j++) {
+    const plim_command *command = &r->plan->command[j];
+    cr_assert_geq(line.begin_ns[j], free_ns[command->queue], "seed %llu command %d", (unsigned long long)seed, j);
+    for (int32_t w = 0; w < command->n_wait; w++) {
+      int32_t before = command->wait[w];
       cr_assert_geq(line.begin_ns[j], line.begin_ns[before] + line.time_ns[before], "seed %llu command %d",
                     (unsigned long long)seed, j);
     }
-    free_ns[step->queue] = line.begin_ns[j] + line.time_ns[j];
+    free_ns[command->queue] = line.begin_ns[j] + line.time_ns[j];
   }
 }
 
@@ -229,9 +229,9 @@ static void expect_transfers(const rig *r, plim_exec_timeline line) {
   cr_assert_eq(n, r->n_copies);
   for (int32_t i = 0; i < n; i++) {
     const plim_transfer *x = &transfer[i];
-    cr_assert_eq(r->plan->step[x->step].kind, PLIM_STEP_COPY);
-    cr_assert_eq(x->end_ns, line.begin_ns[x->step] + line.time_ns[x->step]);
-    cr_assert_eq(x->planned_end_ns - x->planned_begin_ns, r->plan->step[x->step].time_ns);
+    cr_assert_eq(r->plan->command[x->command].kind, PLIM_COMMAND_COPY);
+    cr_assert_eq(x->end_ns, line.begin_ns[x->command] + line.time_ns[x->command]);
+    cr_assert_eq(x->planned_end_ns - x->planned_begin_ns, r->plan->command[x->command].time_ns);
     cr_assert_eq(x->waiter >= 0, x->waited_ns > 0);
     if (x->waiter >= 0) cr_assert_geq(line.begin_ns[x->waiter], x->end_ns);
     waited_ns += x->waited_ns;
@@ -248,8 +248,8 @@ static void expect_same_trace(const rig *r, plim_exec_timeline line, const char 
   cr_assert_eq(plim_trace_end(writer), PLIM_OK, "%s", plim_context_error(r->ctx));
   cr_assert_eq(plim_trace_load(r->ctx, path, &trace), PLIM_OK, "%s", plim_context_error(r->ctx));
   cr_assert_eq(trace->has_queues, 1);
-  for (int32_t j = 0; j < r->plan->n_steps; j++) {
-    cr_assert_eq(trace->row[j].queue, r->plan->step[j].queue);
+  for (int32_t j = 0; j < r->plan->n_commands; j++) {
+    cr_assert_eq(trace->row[j].queue, r->plan->command[j].queue);
     cr_assert_eq(trace->row[j].start_ns, line.begin_ns[j]);
     cr_assert_eq(trace->row[j].time_ns, line.time_ns[j]);
     cr_assert_eq(trace->row[j].waited_ns, line.waited_ns[j]);
@@ -289,11 +289,11 @@ static int is_needed(const rig *r, int32_t j, int32_t w) {
   static int32_t wait[PLIM_PLAN_QUEUES];
   int32_t n = 0;
   plim_plan *without = NULL;
-  for (int32_t i = 0; i < r->plan->step[j].n_wait; i++) {
-    if (i != w) wait[n++] = r->plan->step[j].wait[i];
+  for (int32_t i = 0; i < r->plan->command[j].n_wait; i++) {
+    if (i != w) wait[n++] = r->plan->command[j].wait[i];
   }
-  draft.step[j].wait = wait;
-  draft.step[j].n_wait = n;
+  draft.command[j].wait = wait;
+  draft.command[j].n_wait = n;
   cr_assert_eq(plim_plan_from_parts(r->graph, &draft.plan, &without), PLIM_OK, "%s", plim_context_error(r->ctx));
   plim_status status = plim_plan_check(r->ctx, r->graph, without);
   cr_assert(status == PLIM_OK || status == PLIM_EPLAN);
@@ -310,8 +310,8 @@ Test(exec_queues, the_checker_misses_a_wait_that_is_left_out) {
   for (uint64_t seed = 1; seed < CASES / 3; seed++) {
     rig r = {0};
     if (make_plan(&r, seed, 100, "host")) {
-      for (int32_t j = 0; j < r.plan->n_steps; j++) {
-        for (int32_t w = 0; w < r.plan->step[j].n_wait; w++) {
+      for (int32_t j = 0; j < r.plan->n_commands; j++) {
+        for (int32_t w = 0; w < r.plan->command[j].n_wait; w++) {
           waits++;
           needed += is_needed(&r, j, w);
         }
@@ -328,7 +328,7 @@ Test(exec_queues, the_checker_misses_a_wait_that_is_left_out) {
 static plim_status fail_third(void *user, const plim_copy_call *call) {
   const rig *r = user;
   int32_t copies = 0;
-  for (int32_t j = 0; j < call->step; j++) copies += r->plan->step[j].kind == PLIM_STEP_COPY;
+  for (int32_t j = 0; j < call->command; j++) copies += r->plan->command[j].kind == PLIM_COMMAND_COPY;
   return copies == 2 ? PLIM_EIO : PLIM_OK;
 }
 

@@ -23,7 +23,7 @@ typedef struct rig {
   plim_profile *profile;
   plim_plan *plan;
   plim_exec *exec;
-  plim_command_list list;
+  plim_space_command_list list;
   uint64_t seed;
   int32_t home[MOST_STORAGES];        /* space of a storage that is there from the start; -1: none */
   int32_t now[SPACES][MOST_STORAGES]; /* buffer with the latest contents; -1: none */
@@ -53,11 +53,11 @@ static void add_source(rig *r, int32_t s) {
 }
 
 static void add_copy(rig *r, int32_t s, int32_t from, int32_t to) {
-  plim_step step = {.kind = PLIM_STEP_COPY,
-                    .queue = FIRST_COPIES + (int32_t)draw(r, COPY_QUEUES),
-                    .storage = s,
-                    .from = from,
-                    .to = to};
+  plim_command command = {.kind = PLIM_COMMAND_COPY,
+                          .queue = FIRST_COPIES + (int32_t)draw(r, COPY_QUEUES),
+                          .storage = s,
+                          .from = from,
+                          .to = to};
   plim_list_add_use(&r->list, r->now[from][s], 0);
   if (r->home[s] == to) { /* the buffer is there, with an earlier version */
     for (int32_t i = 0; i < r->list.n_buffers; i++) {
@@ -68,7 +68,7 @@ static void add_copy(rig *r, int32_t s, int32_t from, int32_t to) {
     r->now[to][s] = plim_list_add_buffer(&r->list, s, to, r->list.n, bytes, -1);
   }
   plim_list_add_use(&r->list, r->now[to][s], 1);
-  (void)plim_list_add(&r->list, &step, (int64_t)draw(r, 1000));
+  (void)plim_list_add(&r->list, &command, (int64_t)draw(r, 1000));
 }
 
 /* A storage in a space, by a copy from a space that has it, drawn at random. */
@@ -82,7 +82,7 @@ static void need(rig *r, int32_t s, int32_t space) {
 static void add_run(rig *r, int32_t o, int32_t space) {
   const plim_op *op = &r->graph->op[o];
   const plim_variant *variant = &r->profile->variant[r->profile->first[o]];
-  plim_step step = {.kind = PLIM_STEP_RUN, .op = o, .variant = o, .space = space, .queue = space};
+  plim_command command = {.kind = PLIM_COMMAND_RUN, .op = o, .variant = o, .space = space, .queue = space};
   for (int32_t i = 0; i < op->n_reads; i++) need(r, op->reads[i], space);
   for (int32_t i = 0; i < op->n_updates; i++) need(r, op->updates[i], space);
   for (int32_t i = 0; i < op->n_reads; i++) {
@@ -103,7 +103,7 @@ static void add_run(rig *r, int32_t o, int32_t space) {
     int64_t bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
     plim_list_add_use(&r->list, plim_list_add_buffer(&r->list, -1, space, r->list.n, bytes, -1), 1);
   }
-  (void)plim_list_add(&r->list, &step, variant->time_ns);
+  (void)plim_list_add(&r->list, &command, variant->time_ns);
   for (int32_t i = 0; i < op->n_updates; i++) { /* at once back home; elsewhere the version is an earlier one */
     int32_t s = op->updates[i];
     for (int32_t k = 0; k < SPACES; k++) {
@@ -153,7 +153,7 @@ static void make_plan(rig *r, uint64_t seed, const char *space) {
   cr_assert_eq(random_profile_make(r->graph, seed, 1, &r->profile), PLIM_OK);
   cr_assert_leq(r->graph->n_storages, MOST_STORAGES);
   cr_assert_leq(r->graph->n_ops, MOST_OPS);
-  r->list = (plim_command_list){.ctx = r->ctx, .graph = r->graph};
+  r->list = (plim_space_command_list){.ctx = r->ctx, .graph = r->graph};
   for (int32_t s = 0; s < r->graph->n_storages; s++) add_source(r, s);
   for (int32_t o = 0; o < r->graph->n_ops; o++) {
     add_run(r, o, has_output(r->graph, &r->graph->op[o]) ? FIRST : (int32_t)draw(r, 2));
@@ -252,7 +252,7 @@ Test(exec_spaces, a_kernel_that_fails_on_the_second_device_ends_the_step_and_is_
     make_plan(&r, seed, "host");
     open_exec(&r);
     int placed = 0;
-    for (int32_t j = 0; j < r.plan->n_steps; j++) placed += r.plan->step[j].queue == SECOND;
+    for (int32_t j = 0; j < r.plan->n_commands; j++) placed += r.plan->command[j].queue == SECOND;
     for (int step = 0; step < 2 && placed > 0; step++) { /* the executor can be used on */
       hash_write_sources(r.exec, 0, r.graph, r.plan, 1, 0);
       hash_write_sources(r.exec, 0, r.graph, r.plan, 0, 0);

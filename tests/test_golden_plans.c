@@ -22,11 +22,12 @@ TestSuite(golden_plans, .fini = plim_test_folder_remove);
 
 static void hash_decisions(plim_context *ctx, const plim_plan *plan, char *hex) {
   plim_text text = {ctx, NULL, 0, 0, PLIM_OK};
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_step *step = &plan->step[j];
-    plim_text_format(&text, "run %d as %s on %d", step->op, plan->variant[step->variant].variant.name, step->queue);
-    for (int32_t k = 0; k < step->n_pairs; k++) {
-      plim_text_format(&text, ", %d over %d", step->pair[k].out, step->pair[k].in);
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *command = &plan->command[j];
+    plim_text_format(&text, "run %d as %s on %d", command->op, plan->variant[command->variant].variant.name,
+                     command->queue);
+    for (int32_t k = 0; k < command->n_pairs; k++) {
+      plim_text_format(&text, ", %d over %d", command->pair[k].out, command->pair[k].in);
     }
     plim_text_add(&text, "\n");
   }

@@ -110,7 +110,7 @@ Test(gpu, captured_queued_timed_and_capped_steps_leave_the_same_bits) {
     gpu_rig_ok(&timed, plim_trainer_run(timed.trainer, 1, NULL, NULL));
     const plim_plan *plan = timed.program->plan[PLIM_PROGRAM_TRAIN];
     const int64_t *time_ns = plim_exec_times(plim_trainer_exec(timed.trainer), PLIM_PROGRAM_TRAIN);
-    for (int32_t j = 0; j < plan->n_steps; j++) cr_assert_geq(time_ns[j], 0, "step %d", j);
+    for (int32_t j = 0; j < plan->n_commands; j++) cr_assert_geq(time_ns[j], 0, "step %d", j);
     gpu_rig_same(&captured, &queued);
     gpu_rig_same(&captured, &capped);
     gpu_rig_same(&captured, &timed);

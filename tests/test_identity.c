@@ -250,8 +250,8 @@ static expectation expect(const bench *b, const plim_plan *plan) {
 static int count_repeats(bench *b, const plim_plan *plan) {
   int *runs = calloc((size_t)b->graph->n_ops, sizeof *runs);
   int repeats = 0;
-  for (int32_t i = 0; i < plan->n_steps; i++) {
-    int32_t op = plan->step[i].op;
+  for (int32_t i = 0; i < plan->n_commands; i++) {
+    int32_t op = plan->command[i].op;
     if (runs[op]++ == 0) continue;
     b->kinds_repeated[b->graph->op[op].kind] = 1;
     repeats++;

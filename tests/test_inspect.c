@@ -56,7 +56,7 @@ static void free_rig(rig *r) {
 }
 
 static int reads(const rig *r, int32_t step, int32_t storage) {
-  const plim_op *op = &r->graph->op[r->plan->step[step].op];
+  const plim_op *op = &r->graph->op[r->plan->command[step].op];
   for (int32_t i = 0; i < op->n_reads; i++) {
     if (op->reads[i] == storage) return 1;
   }
@@ -75,7 +75,7 @@ Test(inspect, residents_bytes_uses_and_repeats_are_those_of_plain_loops) {
   for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     rig r = make_rig(seed);
     int64_t peak = 0;
-    for (int32_t j = 0; j < r.plan->n_steps; j++) {
+    for (int32_t j = 0; j < r.plan->n_commands; j++) {
       plim_resident row[512];
       int32_t n = plim_inspect_residents(r.inspect, j, row, 512), before = 0;
       int64_t bytes = 0;
@@ -88,12 +88,12 @@ Test(inspect, residents_bytes_uses_and_repeats_are_those_of_plain_loops) {
       }
       cr_assert_eq(bytes, plim_inspect_live_bytes(r.inspect, j), "seed %d step %d", (int)seed, (int)j);
       if (bytes > peak) peak = bytes;
-      for (int32_t i = 0; i < j; i++) before += r.plan->step[i].op == r.plan->step[j].op;
+      for (int32_t i = 0; i < j; i++) before += r.plan->command[i].op == r.plan->command[j].op;
       cr_assert_eq(plim_inspect_is_repeat(r.inspect, j), before > 0);
       for (int32_t s = 0; s < r.graph->n_storages; s++) {
         int32_t next = j;
-        while (next < r.plan->n_steps && !reads(&r, next, s)) next++;
-        cr_assert_eq(plim_inspect_next_use(r.inspect, s, j), next == r.plan->n_steps ? -1 : next);
+        while (next < r.plan->n_commands && !reads(&r, next, s)) next++;
+        cr_assert_eq(plim_inspect_next_use(r.inspect, s, j), next == r.plan->n_commands ? -1 : next);
       }
     }
     cr_assert_eq(peak, r.plan->peak_bytes);
@@ -144,7 +144,7 @@ static void check_break(const rig *r, int64_t bytes, const plim_absence *a) {
     cr_assert(held < 0 || is_resident(r, a->taker, step));
   }
   cr_assert_eq(a->breaks, breaks, "%d, not %d", (int)a->breaks, (int)breaks);
-  cr_assert_eq(a->full_step, step, "step %d, not %d", (int)a->full_step, (int)step);
+  cr_assert_eq(a->full_command, step, "step %d, not %d", (int)a->full_command, (int)step);
   cr_assert_eq(a->over_bytes, over, "%lld bytes, not %lld", (long long)a->over_bytes, (long long)over);
 }
 
@@ -159,7 +159,7 @@ static int makes_room(const plim_plan *plan, int64_t bytes, const plim_absence *
     if (held->storage != a->instead || held->begin > a->gone || held->end <= a->gone) buffer[rest.n_buffers++] = *held;
   }
   rest.buffer = buffer;
-  int64_t offset = lowest_free(&rest, bytes, a->gone, a->full_step + 1);
+  int64_t offset = lowest_free(&rest, bytes, a->gone, a->full_command + 1);
   free(buffer);
   return rest.n_buffers < plan->n_buffers && offset <= plan->budget_bytes - bytes;
 }
@@ -186,25 +186,25 @@ static void check_absence(const rig *r, int32_t s, int32_t step, const plim_abse
   check_break(r, bytes, a);
   cr_assert_geq(a->again_runs, 1);
   cr_assert_leq(a->again_depth, a->again_runs);
-  cr_assert_geq(a->again_ns, plan->variant[plan->step[back].variant].variant.time_ns);
+  cr_assert_geq(a->again_ns, plan->variant[plan->command[back].variant].variant.time_ns);
   if (a->instead < 0) return;
-  int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_step : gone;
-  cr_assert(is_resident(r, a->instead, from - 1) && is_resident(r, a->instead, a->full_step));
+  int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_command : gone;
+  cr_assert(is_resident(r, a->instead, from - 1) && is_resident(r, a->instead, a->full_command));
   cr_assert(a->breaks == PLIM_BREAKS_LOAD ? a->instead_bytes >= a->over_bytes : makes_room(plan, bytes, a));
-  for (int32_t j = from; j <= a->full_step; j++) cr_assert(!reads(r, j, a->instead));
+  for (int32_t j = from; j <= a->full_command; j++) cr_assert(!reads(r, j, a->instead));
 }
 
 Test(inspect, absences_are_explained_as_plain_loops_would) {
   int dropped = 0, full = 0, deep = 0, instead[2] = {0, 0}; /* by load, by addresses */
   for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
     rig r = make_rig(seed);
-    for (int32_t j = 0; j < r.plan->n_steps; j += 3) {
+    for (int32_t j = 0; j < r.plan->n_commands; j += 3) {
       for (int32_t s = 0; s < r.graph->n_storages; s++) {
         plim_absence a;
         cr_assert_eq(plim_inspect_absence(r.inspect, s, j, &a), PLIM_OK);
         check_absence(&r, s, j, &a);
         dropped += a.kind == PLIM_ABSENT_DROPPED;
-        full += a.full_step >= 0;
+        full += a.full_command >= 0;
         if (a.instead >= 0) instead[a.breaks == PLIM_BREAKS_ADDRESSES]++;
         deep += a.again_depth > 1;
       }
@@ -234,14 +234,14 @@ Test(inspect, under_a_cap_most_drops_name_the_step_that_is_full) {
   cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(plim_inspect_new(graph, plan, &inspect), PLIM_OK);
   for (int32_t s = 0; s < graph->n_storages; s++) {
-    for (int32_t j = 0; j < plan->n_steps; j++) {
+    for (int32_t j = 0; j < plan->n_commands; j++) {
       plim_absence a;
       cr_assert_eq(plim_inspect_absence(inspect, s, j, &a), PLIM_OK);
       if (a.kind != PLIM_ABSENT_DROPPED || a.gone != j) continue;
       dropped++;
-      full += a.full_step >= 0;
+      full += a.full_command >= 0;
       instead += a.instead >= 0;
-      cr_assert(a.full_step < 0 || (a.over_bytes > 0 && a.full_step >= a.gone && a.full_step < a.back));
+      cr_assert(a.full_command < 0 || (a.over_bytes > 0 && a.full_command >= a.gone && a.full_command < a.back));
     }
   }
   cr_assert_gt(dropped, 0);
@@ -291,7 +291,7 @@ Test(inspect, every_absence_of_resnet20_under_a_cap_is_what_keeping_it_would_bre
     for (int32_t k = 0; k < r.plan->n_buffers; k++) {
       const plim_plan_buffer *buffer = &r.plan->buffer[k];
       plim_absence a;
-      if (buffer->storage < 0 || buffer->end >= r.plan->n_steps) continue;
+      if (buffer->storage < 0 || buffer->end >= r.plan->n_commands) continue;
       cr_assert_eq(plim_inspect_absence(r.inspect, buffer->storage, buffer->end, &a), PLIM_OK);
       if (a.kind != PLIM_ABSENT_DROPPED) continue;
       check_break(&r, buffer->bytes, &a);
@@ -309,7 +309,7 @@ Test(inspect, refuses_a_plan_of_another_graph_and_steps_that_are_none) {
   plim_absence a;
   cr_assert_eq(plim_inspect_new(other.graph, r.plan, &none), PLIM_EDATA);
   cr_assert_null(none);
-  cr_assert_eq(plim_inspect_absence(r.inspect, 0, r.plan->n_steps, &a), PLIM_EUSAGE);
+  cr_assert_eq(plim_inspect_absence(r.inspect, 0, r.plan->n_commands, &a), PLIM_EUSAGE);
   cr_assert_eq(plim_inspect_absence(r.inspect, -1, 0, &a), PLIM_EUSAGE);
   cr_assert_str_eq(plim_inspect_name(r.inspect, -1), "workspace");
   free_rig(&r);

@@ -52,10 +52,10 @@ static void write_trace(const rig *r, const char *path) {
   static const int64_t late_ns[RUNS] = {5, 1, 3};
   int64_t time_ns[8 * LAYERS];
   plim_trace_writer *writer = NULL;
-  cr_assert_leq(r->made.plan->n_steps, 8 * LAYERS);
+  cr_assert_leq(r->made.plan->n_commands, 8 * LAYERS);
   cr_assert_eq(plim_trace_begin(r->graph, r->made.plan, path, &writer), PLIM_OK, "%s", plim_context_error(r->ctx));
   for (int i = 0; i < RUNS; i++) {
-    for (int32_t j = 0; j < r->made.plan->n_steps; j++) time_ns[j] = 10 * j + late_ns[i];
+    for (int32_t j = 0; j < r->made.plan->n_commands; j++) time_ns[j] = 10 * j + late_ns[i];
     cr_assert_eq(plim_trace_add(writer, 2 + i, time_ns), PLIM_OK);
   }
   cr_assert_eq(plim_trace_end(writer), PLIM_OK, "%s", plim_context_error(r->ctx));
@@ -69,9 +69,9 @@ Test(inspected_run, a_trace_has_its_plan_its_graph_and_the_median_of_each_step) 
   cr_assert_eq(plim_beside_save_trace(r.graph, r.made.plan, path), PLIM_OK);
   cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_eq(run.runs, RUNS);
-  cr_assert_eq(run.plan->n_steps, r.made.plan->n_steps);
+  cr_assert_eq(run.plan->n_commands, r.made.plan->n_commands);
   cr_assert_str_eq(run.graph->fingerprint, r.graph->fingerprint);
-  for (int32_t j = 0; j < run.plan->n_steps; j++) cr_assert_eq(run.measured_ns[j], 10 * j + 3);
+  for (int32_t j = 0; j < run.plan->n_commands; j++) cr_assert_eq(run.measured_ns[j], 10 * j + 3);
   cr_assert_gt(plim_inspect_live_bytes(run.inspect, 0), 0);
   cr_assert_null(run.decisions);
   cr_assert_eq(run.unlike_step, -1);
@@ -88,7 +88,7 @@ Test(inspected_run, a_plan_alone_has_no_measured_times) {
   cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_eq(run.runs, 0);
   cr_assert_null(run.trace);
-  for (int32_t j = 0; j < run.plan->n_steps; j++) cr_assert_eq(run.measured_ns[j], 0);
+  for (int32_t j = 0; j < run.plan->n_commands; j++) cr_assert_eq(run.measured_ns[j], 0);
   plim_inspected_run_close(&run);
   rig_close(&r);
 }
@@ -137,7 +137,7 @@ Test(inspected_run, an_online_run_that_cannot_be_simulated_again_says_from_which
   plim_file_release(r.ctx, text, bytes);
   cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_geq(run.unlike_step, 0);
-  cr_assert_lt(run.unlike_step, run.plan->n_steps);
+  cr_assert_lt(run.unlike_step, run.plan->n_commands);
   cr_assert_null(run.decisions);
   plim_inspected_run_close(&run);
   rig_close(&r);
@@ -150,13 +150,13 @@ Test(inspected_run, a_simulated_run_is_that_of_the_policy_and_one_that_fails_is_
   cr_assert_eq(plim_graph_save(r.graph, path), PLIM_OK);
   cr_assert_eq(plim_inspected_run_simulate(r.ctx, path, plim_policy_find("dtr"), "85%", 4, &run), PLIM_OK);
   cr_assert_eq(run.plan->time_ns, r.made.plan->time_ns);
-  cr_assert_eq(run.plan->n_steps, r.made.plan->n_steps);
+  cr_assert_eq(run.plan->n_commands, r.made.plan->n_commands);
   cr_assert_null(plim_decision_log_failure(run.decisions));
   plim_inspected_run_close(&run);
   cr_assert_eq(plim_inspected_run_simulate(r.ctx, path, plim_policy_find("dtr"), "60%", 4, &run), PLIM_OK);
   cr_assert_not_null(plim_decision_log_failure(run.decisions));
-  cr_assert_gt(run.plan->n_steps, 0);
-  cr_assert_lt(run.plan->n_steps, r.made.plan->n_steps);
+  cr_assert_gt(run.plan->n_commands, 0);
+  cr_assert_lt(run.plan->n_commands, r.made.plan->n_commands);
   plim_inspected_run_close(&run);
   cr_assert_eq(plim_inspected_run_simulate(r.ctx, path, plim_policy_find("dtr"), "1 B", 4, &run), PLIM_ENOFIT);
   rig_close(&r);

@@ -131,7 +131,7 @@ static int64_t check(plim_precision math) {
   cr_assert_eq(peak, keep_all_by_hand(), "%lld planned, %lld by hand", (long long)peak, (long long)keep_all_by_hand());
   cr_assert_eq(plan->arena_bytes, peak, "packing costs %lld bytes", (long long)(plan->arena_bytes - peak));
   cr_assert_eq(plan->time_ns, plan->keep_all_ns);
-  cr_assert_eq(plan->n_steps, graph->n_ops);
+  cr_assert_eq(plan->n_commands, graph->n_ops);
   plim_plan_free(plan);
   plim_graph_free(graph);
   plim_context_free(ctx);

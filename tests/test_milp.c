@@ -299,7 +299,7 @@ static void plan_step_graph(uint64_t seed, const char *planner, int *with_repeat
                (unsigned long long)seed, plim_context_error(c.ctx));
   cr_assert_eq(plan->plan_class, PLIM_CLASS_STAGES);
   cr_assert_leq(plan->arena_bytes, options.budget_bytes);
-  *with_repeats += plan->n_steps > c.graph->n_ops;
+  *with_repeats += plan->n_commands > c.graph->n_ops;
   plim_plan_free(plan);
   planner_case_free(&c);
 }

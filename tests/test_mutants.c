@@ -24,8 +24,8 @@ typedef struct tally {
 } tally;
 
 static int same_plan(const plim_plan *a, const plim_plan *b) {
-  if (a->n_steps != b->n_steps || a->n_buffers != b->n_buffers || a->n_variants != b->n_variants) return 0;
-  return memcmp(a->step, b->step, (size_t)a->n_steps * sizeof *a->step) == 0 &&
+  if (a->n_commands != b->n_commands || a->n_buffers != b->n_buffers || a->n_variants != b->n_variants) return 0;
+  return memcmp(a->command, b->command, (size_t)a->n_commands * sizeof *a->command) == 0 &&
          memcmp(a->buffer, b->buffer, (size_t)a->n_buffers * sizeof *a->buffer) == 0 &&
          memcmp(a->variant, b->variant, (size_t)a->n_variants * sizeof *a->variant) == 0 &&
          a->peak_bytes == b->peak_bytes && a->arena_bytes == b->arena_bytes && a->time_ns == b->time_ns &&

@@ -140,7 +140,7 @@ static int try_planner(const plim_graph *graph, const plim_profile *profile, con
   cr_assert_leq(plan->bound_ns, least, "%s of %s, seed %d: bound above the optimum", options->planner, kind_of,
                 (int)seed);
   if (plan->proved) cr_assert_eq(plan->time_ns, least, "%s of %s, seed %d", options->planner, kind_of, (int)seed);
-  int repeats = plan->n_steps > graph->n_ops;
+  int repeats = plan->n_commands > graph->n_ops;
   plim_plan_free(plan);
   return repeats;
 }
@@ -207,7 +207,7 @@ static int simulate(const plim_graph *graph, const plim_plan *order, const plim_
   cr_assert_eq(status, PLIM_OK, "%s, seed %d: %s", policy->name, (int)seed, plim_context_error(ctx));
   cr_assert_eq(plim_plan_check(ctx, graph, plan), PLIM_OK, "%s, seed %d: %s", policy->name, (int)seed,
                plim_context_error(ctx));
-  int32_t from = plan->n_steps / 2;
+  int32_t from = plan->n_commands / 2;
   if (from > 0) status = plim_arena_what_if(ctx, graph, plan, plim_policy_at(0), from, bytes, 0, &counts, &other);
   cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s, seed %d: %s", policy->name, (int)seed,
             plim_context_error(ctx));

@@ -85,7 +85,7 @@ Test(options, of_runs_of_another_size_are_refused) {
   const plim_plan *const *now = (const plim_plan *const *)program->plan;
   plim_exec *exec = NULL;
   plim_trainer *trainer = NULL;
-  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL}, *made = NULL;
+  plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL}, *made = NULL;
   int64_t bytes = 0;
   of_exec.struct_bytes = 0;
   expect_refusal(plim_exec_open(ctx, device, &of_exec, 1, &graph, &now[PLIM_PROGRAM_TRAIN], &exec),

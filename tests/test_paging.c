@@ -53,9 +53,9 @@ static void free_rig(rig *r) {
   plim_context_free(r->ctx);
 }
 
-static int32_t count(const plim_plan *plan, plim_step_kind kind) {
+static int32_t count(const plim_plan *plan, plim_command_kind kind) {
   int32_t n = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) n += plan->step[j].kind == kind;
+  for (int32_t j = 0; j < plan->n_commands; j++) n += plan->command[j].kind == kind;
   return n;
 }
 
@@ -96,8 +96,8 @@ Test(paging, without_recomputation_every_op_runs_once) {
     cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
     if (plan) {
       cr_assert_eq(plim_plan_check(r.ctx, r.graph, plan), PLIM_OK, "%s", plim_context_error(r.ctx));
-      cr_assert_eq(count(plan, PLIM_STEP_RUN), r.graph->n_ops);
-      paged += count(plan, PLIM_STEP_COPY) > 0;
+      cr_assert_eq(count(plan, PLIM_COMMAND_RUN), r.graph->n_ops);
+      paged += count(plan, PLIM_COMMAND_COPY) > 0;
     }
     plim_plan_free(plan);
     free_rig(&r);
@@ -234,7 +234,7 @@ static int64_t params_at_home(const rig *r, const plim_plan *plan, int32_t space
   int64_t bytes = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const plim_plan_buffer *b = &plan->buffer[i];
-    int whole = b->begin == 0 && b->end == plan->n_steps && b->space == space && b->storage >= 0;
+    int whole = b->begin == 0 && b->end == plan->n_commands && b->space == space && b->storage >= 0;
     if (whole && r->graph->storage[b->storage].role == PLIM_ROLE_PARAM) bytes += b->bytes;
   }
   return bytes;
@@ -254,8 +254,8 @@ Test(paging, parameters_at_home_in_the_page_space_come_in_for_readers_and_leave_
     if (plan) { /* it is checked: each reader has the version that it must see, and the last one ends at home */
       cr_assert_eq(plim_plan_check(r.ctx, r.graph, plan), PLIM_OK, "%s", plim_context_error(r.ctx));
       homed += params_at_home(&r, plan, 1) > 0;
-      cr_assert_eq(count(plan, PLIM_STEP_RUN), r.graph->n_ops);
-      cr_assert_gt(count(plan, PLIM_STEP_COPY), 0);
+      cr_assert_eq(count(plan, PLIM_COMMAND_RUN), r.graph->n_ops);
+      cr_assert_gt(count(plan, PLIM_COMMAND_COPY), 0);
     }
     plim_plan_free(plan);
     free_rig(&r);

@@ -13,7 +13,7 @@
 
 /* A plan of three steps by hand: op 0, op 1, op 0 again. */
 typedef struct parts {
-  plim_step step[3];
+  plim_command command[3];
   plim_plan_buffer buffer[4];
   plim_plan_variant variant[4];
   plim_plan draft;
@@ -25,24 +25,24 @@ static void fill(parts *p) {
                                                {1, {"alpha", "b", 31, 0}}, /* no step uses it */
                                                {0, {"fast", "a", 10, 0}}};
   static const plim_plan_buffer buffers[] = {{6, 1, 3, 0, 1024, 512},  /* begins where ... */
-                                             {-1, 0, 1, 0, 2048, 512}, /* the workspace of step 0 */
+                                             {-1, 0, 1, 0, 2048, 512}, /* the workspace of command 0 */
                                              {7, 0, 1, 0, 1024, 512},  /* ... this one ends, in place */
                                              {3, 0, 3, 0, 0, 1024}};
   memset(p, 0, sizeof *p);
   memcpy(p->variant, variants, sizeof variants);
   memcpy(p->buffer, buffers, sizeof buffers);
-  p->step[0].op = 0;
-  p->step[0].variant = 1;
-  p->step[1].op = 1;
-  p->step[1].variant = 0;
-  p->step[2].op = 0;
-  p->step[2].variant = 3;
+  p->command[0].op = 0;
+  p->command[0].variant = 1;
+  p->command[1].op = 1;
+  p->command[1].variant = 0;
+  p->command[2].op = 0;
+  p->command[2].variant = 3;
   p->draft = (plim_plan){.planner = "by hand",
                          .packed = 1,
-                         .n_steps = 3,
+                         .n_commands = 3,
                          .n_buffers = 4,
                          .n_variants = 4,
-                         .step = p->step,
+                         .command = p->command,
                          .buffer = p->buffer,
                          .variant = p->variant,
                          .budget_bytes = INT64_MAX,
@@ -75,9 +75,9 @@ Test(plan, sorts_buffers_and_variants_and_renumbers_the_steps) {
   cr_assert_str_eq(plan->variant[0].variant.name, "fast");
   cr_assert_str_eq(plan->variant[1].variant.name, "slow");
   cr_assert_str_eq(plan->variant[2].variant.name, "zeta");
-  cr_assert_eq(plan->step[0].variant, 1);
-  cr_assert_eq(plan->step[1].variant, 2);
-  cr_assert_eq(plan->step[2].variant, 0);
+  cr_assert_eq(plan->command[0].variant, 1);
+  cr_assert_eq(plan->command[1].variant, 2);
+  cr_assert_eq(plan->command[2].variant, 0);
   static const int32_t order[] = {3, 7, -1, 6};
   for (int i = 0; i < 4; i++) cr_assert_eq(plan->buffer[i].storage, order[i], "buffer %d", i);
   cr_assert_str_eq(plan->fingerprint, graph->fingerprint);
@@ -128,10 +128,10 @@ Test(plan, peak_is_that_of_a_count_step_by_step) {
   enum { STEPS = 12, BUFFERS = 20, ROUNDS = 200 };
   for (uint64_t seed = test_seed(1), stop = seed + ROUNDS; test_seed_at(seed) < stop; seed++) {
     uint64_t state = seed;
-    plim_step step[STEPS];
+    plim_command command[STEPS];
     plim_plan_buffer buffer[BUFFERS];
     plim_plan_variant variant = {0, {"v", "v", 1, 0}};
-    memset(step, 0, sizeof step);
+    memset(command, 0, sizeof command);
     int64_t live[STEPS] = {0}, peak = 0;
     for (int i = 0; i < BUFFERS; i++) {
       int32_t begin = (int32_t)test_random_between(&state, 0, STEPS - 1);
@@ -141,7 +141,7 @@ Test(plan, peak_is_that_of_a_count_step_by_step) {
     }
     for (int j = 0; j < STEPS; j++) peak = live[j] > peak ? live[j] : peak;
     plim_plan draft = {
-        .packed = 1, .n_steps = STEPS, .n_buffers = BUFFERS, .n_variants = 1, .step = step, .buffer = buffer};
+        .packed = 1, .n_commands = STEPS, .n_buffers = BUFFERS, .n_variants = 1, .command = command, .buffer = buffer};
     draft.variant = &variant;
     plim_plan *plan = NULL;
     cr_assert_eq(plim_plan_from_parts(graph, &draft, &plan), PLIM_OK, "%s", plim_context_error(ctx));
@@ -186,21 +186,21 @@ Test(plan, arithmetic_hash_takes_the_label_of_the_first_run) {
 static const char *damage(parts *p, int which) {
   switch (which) {
     case 0:
-      p->step[1].variant = 4;
-      return "step 1: variant 4 is none of op 1";
+      p->command[1].variant = 4;
+      return "command 1: variant 4 is none of op 1";
     case 1:
-      p->step[1].op = 0;
-      return "step 1: variant 0 is none of op 0";
+      p->command[1].op = 0;
+      return "command 1: variant 0 is none of op 0";
     case 2:
-      p->step[2].n_pairs = 9;
-      return "step 2: 9 pairs, at most 8";
+      p->command[2].n_pairs = 9;
+      return "command 2: 9 pairs, at most 8";
     case 3:
-      p->step[2].n_pairs = 1;
-      p->step[2].pair[0].in = 8;
-      return "step 2: pair [0, 8]";
+      p->command[2].n_pairs = 1;
+      p->command[2].pair[0].in = 8;
+      return "command 2: pair [0, 8]";
     case 4:
-      p->step[0].kind = (plim_step_kind)7;
-      return "step 0: kind 7 is none";
+      p->command[0].kind = (plim_command_kind)7;
+      return "command 0: kind 7 is none";
     case 5:
       p->buffer[2].end = 0;
       return "buffer 2: [0, 0) is not a part of [0, 3)";
@@ -226,8 +226,8 @@ static const char *damage(parts *p, int which) {
       p->draft.bound_ns = -1;
       return "bound_ns -1";
     case 13:
-      p->step[1].queue = -1;
-      return "step 1: queue -1";
+      p->command[1].queue = -1;
+      return "command 1: queue -1";
     case 14:
       memset(p->draft.planner, 'x', sizeof p->draft.planner);
       return "planner is longer than 31";

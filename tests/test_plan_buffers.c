@@ -28,13 +28,13 @@ Test(plan_buffers, hold_the_bytes_of_the_plan_at_every_step_and_join_what_is_wri
     cr_assert_eq(plim_plan_keep_all(c.ctx, c.graph, c.profile, &options, &plan), PLIM_OK);
     cr_assert_eq(plim_buffer_list_of_plan(c.ctx, c.graph, plan, &buffers), PLIM_OK, "%s", plim_context_error(c.ctx));
     int32_t pairs = 0;
-    for (int32_t j = 0; j < plan->n_steps; j++) {
+    for (int32_t j = 0; j < plan->n_commands; j++) {
       int64_t sum = 0;
       for (int32_t i = 0; i < plan->n_buffers; i++) {
         if (plan->buffer[i].begin <= j && j < plan->buffer[i].end) sum += plan->buffer[i].bytes;
       }
       cr_assert_eq(bytes_at(buffers, j), sum, "seed %llu, step %d", (unsigned long long)seed, j);
-      pairs += plan->step[j].n_pairs;
+      pairs += plan->command[j].n_pairs;
     }
     cr_assert_leq(buffers->n, plan->n_buffers);
     cr_assert_geq(buffers->n, plan->n_buffers - pairs);

@@ -36,7 +36,7 @@ static int64_t keep_all_bytes(planner_case *c) {
   cr_assert_eq(plim_plan_keep_all(c->ctx, c->graph, c->profile, &c->options, &plan), PLIM_OK, "%s",
                plim_context_error(c->ctx));
   int64_t bytes = plan->arena_bytes;
-  cr_assert_eq(plan->n_steps, c->graph->n_ops);
+  cr_assert_eq(plan->n_commands, c->graph->n_ops);
   plim_plan_free(plan);
   return bytes;
 }
@@ -120,7 +120,7 @@ Test(planner, keep_all_bytes_cost_exactly_nothing) {
     plim_plan *plan = planner_case_plan(&c, PLIM_OK);
     cr_assert_eq(plan->time_ns, plan->keep_all_ns, "seed %llu", (unsigned long long)seed);
     cr_assert_eq(plan->proved, 1);
-    cr_assert_eq(plan->n_steps, c.graph->n_ops);
+    cr_assert_eq(plan->n_commands, c.graph->n_ops);
     plim_plan_free(plan);
     planner_case_free(&c);
   }
@@ -182,9 +182,9 @@ Test(planner, equal_iterations_give_equal_plans) {
     plim_status status = plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &first);
     cr_assert_eq(plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &second), status);
     if (status == PLIM_OK) {
-      cr_assert_eq(first->n_steps, second->n_steps);
+      cr_assert_eq(first->n_commands, second->n_commands);
       cr_assert_eq(first->n_buffers, second->n_buffers);
-      for (int32_t j = 0; j < first->n_steps; j++) cr_assert_eq(first->step[j].op, second->step[j].op);
+      for (int32_t j = 0; j < first->n_commands; j++) cr_assert_eq(first->command[j].op, second->command[j].op);
       cr_assert_eq(memcmp(first->buffer, second->buffer, (size_t)first->n_buffers * sizeof *first->buffer), 0);
       plim_plan_free(first);
       plim_plan_free(second);
@@ -205,8 +205,8 @@ Test(planner, labels_restrict_what_a_plan_may_use) {
     c.options.iterations = 3000;
     plim_plan *plan = planner_case_plan(&c, PLIM_OK);
     check(&c, plan, seed);
-    for (int32_t j = 0; j < plan->n_steps; j++) {
-      cr_assert_str_eq(plan->variant[plan->step[j].variant].variant.label, label[plan->step[j].op]);
+    for (int32_t j = 0; j < plan->n_commands; j++) {
+      cr_assert_str_eq(plan->variant[plan->command[j].variant].variant.label, label[plan->command[j].op]);
     }
     plim_plan_free(plan);
     label[0] = "no such label";

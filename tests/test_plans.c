@@ -45,7 +45,7 @@ Test(plans, every_wrong_field_is_named_with_its_path) {
       {"\"eval\"", "\"train\"", "plans[1]: two plans are called 'train'"},
       {"\"plimsoll\": \"plan\"", "\"plimsoll\": \"graph\"", "plans[0].plan: the document is a 'graph'"},
       {"\"run\": 1", "\"run\": null", "plans[0].plan.steps[1].run: is null, not an integer"},
-      {"\"variant\": 1", "\"variant\": 0", "plans[0].plan: step 1: variant 0 is none of op 1"},
+      {"\"variant\": 1", "\"variant\": 0", "plans[0].plan: command 1: variant 0 is none of op 1"},
       {"\"name\": \"train\"", "\"name\": \"train\", \"x\": 1", "plans[0]: unknown field 'x'"},
   };
   plim_test_faults(parse, plim_test_golden("program.json"), faults, (int)(sizeof faults / sizeof *faults));

@@ -44,9 +44,9 @@ static plim_plan *plan(int32_t threads) {
 }
 
 static int equal(const plim_plan *a, const plim_plan *b) {
-  int same = a->n_steps == b->n_steps && a->n_buffers == b->n_buffers && a->arena_bytes == b->arena_bytes;
-  for (int32_t j = 0; same && j < a->n_steps; j++) {
-    same = a->step[j].op == b->step[j].op && a->step[j].variant == b->step[j].variant;
+  int same = a->n_commands == b->n_commands && a->n_buffers == b->n_buffers && a->arena_bytes == b->arena_bytes;
+  for (int32_t j = 0; same && j < a->n_commands; j++) {
+    same = a->command[j].op == b->command[j].op && a->command[j].variant == b->command[j].variant;
   }
   for (int32_t i = 0; same && i < a->n_buffers; i++) same = a->buffer[i].offset == b->buffer[i].offset;
   return same;

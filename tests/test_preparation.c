@@ -72,7 +72,7 @@ static void fails(rig *r, plim_status status, plim_preparation_stage stage, cons
 Test(preparation, every_step_has_a_plan_within_the_budget_and_the_last_batch_one_in_the_same_arena) {
   rig r = rig_open(LAST);
   ok(&r);
-  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) cr_assert_not_null(r.program->plan[i]);
+  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) cr_assert_not_null(r.program->plan[i]);
   cr_assert_leq(plim_program_arena_bytes(r.program), r.options.planning.budget_bytes);
   cr_assert_leq(r.program->plan[PLIM_PROGRAM_LAST]->arena_bytes, r.program->plan[PLIM_PROGRAM_TRAIN]->arena_bytes);
   cr_assert_not_null(r.p.last.config.policy);
@@ -159,13 +159,13 @@ Test(preparation, a_run_finds_the_plans_that_were_made_ahead) {
   rig r = rig_open(0);
   (void)plim_test_folder();
   plim_limit limit = {2, r.options.planning.budget_bytes / 8 * 7};
-  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
-  const plim_plan *now[PLIM_PROGRAM_STEPS] = {NULL};
+  plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
+  const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
   r.options.planning.front_folder = plim_test_path(".");
   r.options.limit = &limit;
   r.options.n_limits = 1;
   ok(&r);
-  for (int i = 0; i < r.program->n_steps; i++) now[i] = r.program->plan[i];
+  for (int i = 0; i < r.program->n_graphs; i++) now[i] = r.program->plan[i];
   plim_plan_result ahead;
   const plim_graph *graph = r.program->graph[PLIM_PROGRAM_TRAIN];
   const char **label = calloc((size_t)graph->n_ops, sizeof *label);
@@ -181,7 +181,7 @@ Test(preparation, a_run_finds_the_plans_that_were_made_ahead) {
   plim_plan_free(ahead.plan);
   free(label);
   cr_assert_eq(plim_plan_numerics_differ(plan[PLIM_PROGRAM_TRAIN], now[PLIM_PROGRAM_TRAIN]), 0);
-  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(plan[i]);
+  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(plan[i]);
   plim_test_folder_remove();
   rig_close(&r);
 }

@@ -196,7 +196,7 @@ Test(program, a_source_that_was_not_filled_and_no_layout_to_choose_from_are_refu
 Test(program, the_last_batch_has_a_step_of_its_own_with_the_same_persistent_storages) {
   plim_program *program = program_of(ASKED);
   cr_assert_eq(plim_program_make_last(program, device, &source, ASKED / 4 + 1), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert_eq(program->n_steps, 3);
+  cr_assert_eq(program->n_graphs, 3);
   cr_assert_eq(program->graph[PLIM_PROGRAM_LAST]->batch, ASKED / 4 + 1);
   cr_assert_eq(plim_graph_persistent_bytes(program->graph[PLIM_PROGRAM_LAST]),
                plim_graph_persistent_bytes(program->graph[PLIM_PROGRAM_TRAIN]));

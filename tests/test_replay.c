@@ -64,7 +64,7 @@ static int replay_at(const instance *i, uint64_t seed, int64_t budget_bytes, pli
                plim_context_error(i->ctx));
   cr_assert(interpret_equals_program_order(i->graph, plan), "seed %llu", (unsigned long long)seed);
   cr_assert_leq(plan->arena_bytes, budget_bytes);
-  cr_assert_eq(plan->n_steps - i->schedule->n_steps, counts->recomputes);
+  cr_assert_eq(plan->n_commands - i->schedule->n_commands, counts->recomputes);
   *time_ns = plan->time_ns;
   plim_plan_free(plan);
   return 1;
@@ -189,10 +189,10 @@ Test(replay, gives_the_same_plan_every_time) {
   int64_t budget_bytes = i.schedule->peak_bytes * 85 / 100;
   cr_assert_eq(plim_arena_replay(ctx, i.graph, i.schedule, budget_bytes, NULL, &a), PLIM_OK);
   cr_assert_eq(plim_arena_replay(ctx, i.graph, i.schedule, budget_bytes, NULL, &b), PLIM_OK);
-  cr_assert_gt(a->n_steps, i.schedule->n_steps);
-  cr_assert_eq(a->n_steps, b->n_steps);
+  cr_assert_gt(a->n_commands, i.schedule->n_commands);
+  cr_assert_eq(a->n_commands, b->n_commands);
   cr_assert_eq(a->n_buffers, b->n_buffers);
-  for (int32_t k = 0; k < a->n_steps; k++) cr_assert_eq(a->step[k].op, b->step[k].op);
+  for (int32_t k = 0; k < a->n_commands; k++) cr_assert_eq(a->command[k].op, b->command[k].op);
   cr_assert_eq(memcmp(a->buffer, b->buffer, (size_t)a->n_buffers * sizeof *a->buffer), 0);
   plim_plan_free(a);
   plim_plan_free(b);

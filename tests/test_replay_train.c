@@ -72,8 +72,8 @@ static void replay_tight(run *r) {
 static const char **labels_of(const run *r) {
   const char **label = calloc((size_t)r->graph->n_ops, sizeof *label);
   cr_assert_not_null(label);
-  for (int32_t j = 0; j < r->plan->n_steps; j++) {
-    label[r->plan->step[j].op] = r->plan->variant[r->plan->step[j].variant].variant.label;
+  for (int32_t j = 0; j < r->plan->n_commands; j++) {
+    label[r->plan->command[j].op] = r->plan->variant[r->plan->command[j].variant].variant.label;
   }
   return label;
 }
@@ -148,7 +148,7 @@ static int32_t train(const char *model, int batch, int side) {
     cr_assert_eq(reference_step(r.reference, SEED, step), PLIM_OK);
     expect_equal(&r, step);
   }
-  int32_t repeats = r.plan->n_steps - r.keep_all->n_steps;
+  int32_t repeats = r.plan->n_commands - r.keep_all->n_commands;
   close_run(&r);
   return repeats;
 }

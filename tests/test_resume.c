@@ -67,10 +67,10 @@ static int assert_goes_on(const flight *f, const plim_plan *next, int32_t from, 
     cr_assert(interpret_equals_program_order(f->graph, next));
   }
   for (int32_t j = 0; j < from; j++) {
-    cr_assert_eq(next->step[j].op, f->plan->step[j].op);
-    cr_assert_eq(next->step[j].n_pairs, f->plan->step[j].n_pairs);
-    cr_assert_str_eq(next->variant[next->step[j].variant].variant.name,
-                     f->plan->variant[f->plan->step[j].variant].variant.name);
+    cr_assert_eq(next->command[j].op, f->plan->command[j].op);
+    cr_assert_eq(next->command[j].n_pairs, f->plan->command[j].n_pairs);
+    cr_assert_str_eq(next->variant[next->command[j].variant].variant.name,
+                     f->plan->variant[f->plan->command[j].variant].variant.name);
   }
   return moves;
 }
@@ -83,7 +83,7 @@ Test(resume, goes_on_in_less_from_any_step_or_says_why_not) {
     flight f;
     cr_assert_eq(make_flight(ctx, seed, &f), PLIM_OK, "seed %llu: %s", (unsigned long long)seed,
                  plim_context_error(ctx));
-    for (int32_t from = 1; from < f.plan->n_steps; from += 1 + f.plan->n_steps / 12) {
+    for (int32_t from = 1; from < f.plan->n_commands; from += 1 + f.plan->n_commands / 12) {
       for (int64_t percent = 100; percent >= 40; percent -= 15) {
         plim_plan *next = NULL;
         plim_replay_counts counts;
@@ -118,7 +118,7 @@ Test(resume, in_as_many_bytes_costs_nothing) {
   for (uint64_t seed = test_seed(1), end = seed + 40; test_seed_at(seed) < end; seed++) {
     flight f;
     cr_assert_eq(make_flight(ctx, seed, &f), PLIM_OK);
-    for (int32_t from = 1; from < f.plan->n_steps; from++) {
+    for (int32_t from = 1; from < f.plan->n_commands; from++) {
       plim_plan *next = NULL;
       plim_replay_counts counts;
       cr_assert_eq(plim_arena_continue(ctx, f.graph, f.plan, NULL, from, 2 * f.schedule->peak_bytes, &counts, &next),
@@ -139,8 +139,8 @@ static plim_status go_on_half_way(plim_context *ctx, void *user) {
   plim_plan *next = NULL;
   plim_status status = make_flight(ctx, 7, &f);
   if (status == PLIM_OK) {
-    status = plim_arena_continue(ctx, f.graph, f.plan, f.profile, f.plan->n_steps / 2, 2 * f.schedule->peak_bytes, NULL,
-                                 &next);
+    status = plim_arena_continue(ctx, f.graph, f.plan, f.profile, f.plan->n_commands / 2, 2 * f.schedule->peak_bytes,
+                                 NULL, &next);
   }
   plim_plan_free(next);
   free_flight(&f);

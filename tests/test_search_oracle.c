@@ -42,7 +42,7 @@ static void compare(const plim_graph *graph, const plim_profile *profile, int64_
   cr_assert_geq(optimum, 0);
   score->cases++;
   score->optimal += plan->time_ns == optimum;
-  score->with_repeats += plan->n_steps > graph->n_ops;
+  score->with_repeats += plan->n_commands > graph->n_ops;
   plim_plan_free(plan);
 }
 

@@ -13,7 +13,7 @@ Test(space_check, a_copy_takes_the_time_that_the_graph_gives) {
   space_rig_begin(&r, &space_rig_small);
   space_rig_lower(&r, space_rig_sequence, SPACE_RIG_SEQUENCE, 100, 100);
   plim_space_plan *changed = NULL;
-  plim_command command[6];
+  plim_space_command command[6];
   plim_space_plan draft = *r.plan;
   (void)memcpy(command, r.plan->command, sizeof command);
   draft.command = command;
@@ -100,8 +100,8 @@ Test(space_check, keep_all_of_energy_is_that_of_every_op_and_of_idle_devices) {
   double joule = 0, idle = 4.0 * (100.0 * 1e-9);
   uint32_t seen = 0;
   for (int32_t c = 0; c < r.plan->n_commands; c++) {
-    const plim_command *m = &r.plan->command[c];
-    if (m->kind != PLIM_COMMAND_RUN || (seen >> m->op & 1)) continue;
+    const plim_space_command *m = &r.plan->command[c];
+    if (m->kind != PLIM_SPACE_COMMAND_RUN || (seen >> m->op & 1)) continue;
     seen |= 1U << m->op;
     joule += 1 + c;
   }
@@ -113,7 +113,7 @@ Test(space_check, keep_all_of_energy_is_that_of_every_op_and_of_idle_devices) {
 /* ---- updates, versions and what runs once ---- */
 
 /* The plan with one command changed. */
-static void expect_refused(space_rig *r, int32_t c, const plim_command *changed, const char *words) {
+static void expect_refused(space_rig *r, int32_t c, const plim_space_command *changed, const char *words) {
   static space_draft d;
   space_draft_copy(&d, r->plan);
   d.command[c] = *changed;
@@ -132,7 +132,7 @@ Test(space_check, updates_and_what_runs_once_have_rules_of_their_own) {
   space_rig_updates(&r);
   cr_assert_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_null(space_interpret(r.graph, r.plan, &random, 200));
-  plim_command c = r.plan->command[4];
+  plim_space_command c = r.plan->command[4];
   c.n_wait = 0;
   expect_refused(&r, 4, &c, "a reader of the old contents need not have ended");
   c = r.plan->command[2];
@@ -156,7 +156,7 @@ Test(space_check, updates_run_in_program_order) {
   space_draft_copy(&d, r.plan);
   d.command[4] = r.plan->command[6];
   d.command[6] = r.plan->command[4];
-  plim_command copy = d.command[5]; /* before both */
+  plim_space_command copy = d.command[5]; /* before both */
   d.command[5] = d.command[4];
   d.command[4] = copy;
   for (int i = 0; i < 7; i++) {

@@ -66,7 +66,7 @@ static int copies_of(const plim_space_plan *plan, int32_t *storages) {
   int copies = 0;
   *storages = 0;
   for (int32_t c = 0; c < plan->n_commands; c++) {
-    if (plan->command[c].kind != PLIM_COMMAND_COPY) continue;
+    if (plan->command[c].kind != PLIM_SPACE_COMMAND_COPY) continue;
     copies++;
     *storages += plan->command[c].n_storages;
   }

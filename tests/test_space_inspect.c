@@ -41,9 +41,9 @@ static void open_hand(hand *h) {
                plim_context_error(h->ctx));
   const int32_t a = storage(h, 0), b = storage(h, 1), c = storage(h, 2), d = storage(h, 3);
   const int32_t of_a[] = {a};
-  const plim_command command[COMMANDS] = {
-      [A] = {.kind = PLIM_COMMAND_RUN, .op = 0, .time_ns = 10},
-      [OUT] = {.kind = PLIM_COMMAND_COPY,
+  const plim_space_command command[COMMANDS] = {
+      [A] = {.kind = PLIM_SPACE_COMMAND_RUN, .op = 0, .time_ns = 10},
+      [OUT] = {.kind = PLIM_SPACE_COMMAND_COPY,
                .queue = 1,
                .n_storages = 1,
                .storage = of_a,
@@ -51,9 +51,9 @@ static void open_hand(hand *h) {
                .n_wait = 1,
                .wait = after_a,
                .time_ns = 5},
-      [B] = {.kind = PLIM_COMMAND_RUN, .op = 1, .time_ns = 20},
-      [C] = {.kind = PLIM_COMMAND_RUN, .op = 2, .time_ns = 30},
-      [IN] = {.kind = PLIM_COMMAND_COPY,
+      [B] = {.kind = PLIM_SPACE_COMMAND_RUN, .op = 1, .time_ns = 20},
+      [C] = {.kind = PLIM_SPACE_COMMAND_RUN, .op = 2, .time_ns = 30},
+      [IN] = {.kind = PLIM_SPACE_COMMAND_COPY,
               .queue = 1,
               .n_storages = 1,
               .storage = of_a,
@@ -61,7 +61,7 @@ static void open_hand(hand *h) {
               .n_wait = 1,
               .wait = after_c + 1,
               .time_ns = 5},
-      [D] = {.kind = PLIM_COMMAND_RUN, .op = 3, .n_wait = 1, .wait = after_in, .time_ns = 40}};
+      [D] = {.kind = PLIM_SPACE_COMMAND_RUN, .op = 3, .n_wait = 1, .wait = after_in, .time_ns = 40}};
   const plim_buffer buffer[] = {{a, 0, A, C, 100},    {a, 1, OUT, IN + 1, 100}, {b, 0, B, C + 1, 50},
                                 {c, 0, C, D + 1, 50}, {a, 0, IN, D + 1, 100},   {d, 0, D, D + 1, 10}};
   plim_space_plan draft = {.planner = "hand",

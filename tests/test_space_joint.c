@@ -293,14 +293,14 @@ static double joint_of(plim_context *ctx, const plim_graph *graph, const plim_pl
   plim_status status = plim_space_plan_make(ctx, graph, platform, &options, &outcome, &plan);
   cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
   for (int32_t c = 0; plan && c < plan->n_commands; c++) {
-    const plim_command *m = &plan->command[c];
-    if (m->kind == PLIM_COMMAND_RUN && m->device > 0) cr_expect(allowed & PLACE);
-    if (m->kind == PLIM_COMMAND_COPY && (m->from == DISK || m->to == DISK)) cr_expect(allowed & PAGE);
-    if (m->kind == PLIM_COMMAND_COPY && m->from != DISK && m->to != DISK) cr_expect(allowed & PLACE);
+    const plim_space_command *m = &plan->command[c];
+    if (m->kind == PLIM_SPACE_COMMAND_RUN && m->device > 0) cr_expect(allowed & PLACE);
+    if (m->kind == PLIM_SPACE_COMMAND_COPY && (m->from == DISK || m->to == DISK)) cr_expect(allowed & PAGE);
+    if (m->kind == PLIM_SPACE_COMMAND_COPY && m->from != DISK && m->to != DISK) cr_expect(allowed & PLACE);
   }
   if (plan && !(allowed & RECOMPUTE)) {
     int runs = 0;
-    for (int32_t c = 0; c < plan->n_commands; c++) runs += plan->command[c].kind == PLIM_COMMAND_RUN;
+    for (int32_t c = 0; c < plan->n_commands; c++) runs += plan->command[c].kind == PLIM_SPACE_COMMAND_RUN;
     cr_expect_eq(runs, graph->n_ops);
   }
   if (plan) cr_expect_null(space_interpret(graph, plan, &random, 50));

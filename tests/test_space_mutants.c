@@ -25,7 +25,7 @@ static void shorten(space_draft *d) {
 static void mutate_command(space_draft *d, uint64_t *random) {
   const plim_space_plan *p = &d->plan;
   int32_t c = (int32_t)test_random_between(random, 0, p->n_commands - 1);
-  plim_command *m = &d->command[c];
+  plim_space_command *m = &d->command[c];
   switch (test_random_between(random, 0, 7)) {
     case 0: /* a wait less */
       if (m->n_wait > 0) m->n_wait--;
@@ -38,11 +38,11 @@ static void mutate_command(space_draft *d, uint64_t *random) {
       break;
     case 3: /* another queue, and device */
       m->queue = (int32_t)test_random_between(random, 0, p->n_queues - 1);
-      if (m->kind == PLIM_COMMAND_RUN && p->queue[m->queue].device >= 0) m->device = p->queue[m->queue].device;
+      if (m->kind == PLIM_SPACE_COMMAND_RUN && p->queue[m->queue].device >= 0) m->device = p->queue[m->queue].device;
       break;
     case 4: /* another op, another storage */
-      if (m->kind == PLIM_COMMAND_RUN) m->op = (int32_t)test_random_between(random, 0, 7);
-      if (m->kind == PLIM_COMMAND_COPY) d->ids[c][0][0] = (int32_t)test_random_between(random, 0, 7);
+      if (m->kind == PLIM_SPACE_COMMAND_RUN) m->op = (int32_t)test_random_between(random, 0, 7);
+      if (m->kind == PLIM_SPACE_COMMAND_COPY) d->ids[c][0][0] = (int32_t)test_random_between(random, 0, 7);
       break;
     case 7:
       shorten(d);
@@ -53,7 +53,7 @@ static void mutate_command(space_draft *d, uint64_t *random) {
       break;
     default: /* two commands change places, their waits stay */
       if (c > 0) {
-        plim_command other = d->command[c - 1];
+        plim_space_command other = d->command[c - 1];
         d->command[c - 1] = *m;
         *m = other;
       }

@@ -58,7 +58,7 @@ static plim_status make_plan(plim_context *ctx, const plim_graph *graph, const p
 static int32_t runs_of(const plim_space_plan *plan, int32_t op) {
   int32_t runs = 0;
   for (int32_t c = 0; c < plan->n_commands; c++) {
-    runs += plan->command[c].kind == PLIM_COMMAND_RUN && plan->command[c].op == op;
+    runs += plan->command[c].kind == PLIM_SPACE_COMMAND_RUN && plan->command[c].op == op;
   }
   return runs;
 }

@@ -10,7 +10,7 @@ Test(space_plan, figures_of_a_small_plan_are_those_by_hand) {
   space_rig_begin(&r, &space_rig_small);
   space_rig_lower(&r, space_rig_sequence, SPACE_RIG_SEQUENCE, 100, 100);
   cr_assert_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_OK, "%s", plim_context_error(r.ctx));
-  const plim_command *c = r.plan->command;
+  const plim_space_command *c = r.plan->command;
   cr_assert_eq(r.plan->n_commands, 6);
   cr_assert_eq(r.plan->serial_ns, 10 + 5 + 21 + 30 + 7 + 41);
   cr_assert_eq(c[1].begin_ns, 10); /* the copy beside run 2 on d0 */

@@ -107,7 +107,7 @@ static double energy_of(plim_context *ctx, const plim_graph *graph, const char *
   double energy = plan->energy_joule;
   cr_assert_leq(plan->space[0].peak_bytes, ram);
   for (int32_t c = 0; c < plan->n_commands && m == RECOMPUTE_ONLY; c++) {
-    cr_assert_eq(plan->command[c].kind, PLIM_COMMAND_RUN);
+    cr_assert_eq(plan->command[c].kind, PLIM_SPACE_COMMAND_RUN);
   }
   plim_platform_free(platform);
   if (out) {

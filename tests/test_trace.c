@@ -18,7 +18,7 @@ static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, pli
   if (again && trace) {
     plim_trace_write_head(again, trace);
     for (int64_t i = 0; i < trace->n_rows; i++) plim_trace_write_row(again, trace, &trace->row[i]);
-    plim_trace_write_end(again, trace->n_rows / trace->n_steps);
+    plim_trace_write_end(again, trace->n_rows / trace->n_commands);
   }
   plim_trace_free(trace);
   return status;
@@ -94,9 +94,9 @@ Test(trace, every_wrong_field_is_named_with_line_and_path) {
       {"\"plimsoll\": ", "\"plim\": ", "line 1: is no document of this program"},
       {"\"trace\"", "\"plan\"", "line 1: the document is a 'plan', not a 'trace'"},
       {"\"plan\": \"", "\"plan\": \"A", "line 1: plan: is not 64"},
-      {"\"steps\": 3", "\"steps\": 2", "line 4: step: is 2; step 0 of the 2 comes here"},
+      {"\"steps\": 3", "\"steps\": 2", "line 4: step: is 2; command 0 of the 2 comes here"},
       {"\"steps\": 3", "\"steps\": 0", "line 1: steps: 0 is not in [1,"},
-      {"\"step\": 1", "\"step\": 2", "line 3: step: is 2; step 1 of the 3 comes here"},
+      {"\"step\": 1", "\"step\": 2", "line 3: step: is 2; command 1 of the 3 comes here"},
       {"\"training_step\": 5", "\"training_step\": 4", "line 5: training_step: is 4 after step 4"},
       {"\"training_step\": 4, \"step\": 1", "\"training_step\": 3, \"step\": 1", "line 3: training_step: is 3 after"},
       {"\"op\": 0", "\"op\": -1", "line 2: op: -1 is not in"},

@@ -83,13 +83,13 @@ static void count_step(void *user, int64_t done, int64_t steps) {
 
 Test(verification, an_unlimited_program_recomputes_nothing_and_has_the_numerics_of_the_plans) {
   rig r = rig_open();
-  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
     const plim_plan *plan = r.program->plan[i], *free_plan = r.unlimited->plan[i];
     if (i == PLIM_PROGRAM_EVAL) continue;
-    cr_assert_eq(free_plan->n_steps, r.unlimited->graph[i]->n_ops);
+    cr_assert_eq(free_plan->n_commands, r.unlimited->graph[i]->n_ops);
     cr_assert_eq(plim_plan_numerics_differ(free_plan, plan), 0);
   }
-  cr_assert_gt(r.program->plan[PLIM_PROGRAM_TRAIN]->n_steps, r.program->graph[PLIM_PROGRAM_TRAIN]->n_ops);
+  cr_assert_gt(r.program->plan[PLIM_PROGRAM_TRAIN]->n_commands, r.program->graph[PLIM_PROGRAM_TRAIN]->n_ops);
   rig_close(&r);
 }
 

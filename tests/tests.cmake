@@ -86,7 +86,7 @@ else()
   add_executable(plimsoll-fake-gpu tools/plimsoll/main.c)
   plim_program(plimsoll-fake-gpu)
   target_compile_definitions(plimsoll-fake-gpu PRIVATE _GNU_SOURCE)
-  target_link_libraries(plimsoll-fake-gpu PRIVATE plim_fake_gpu plim_commands)
+  target_link_libraries(plimsoll-fake-gpu PRIVATE plim_fake_gpu plim_space_commands)
   # What tools/gpu_check measures besides: on a GPU, and over the one that is none.
   add_executable(gpu_probe tools/gpu_probe.c tools/gpu_probe_driver.c tools/gpu_probe_device.c)
   plim_program(gpu_probe)

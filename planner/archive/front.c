@@ -6,12 +6,12 @@
 #include "runtime/base/array.h"
 
 static int64_t weight_of(const plim_front_point *p) {
-  return (int64_t)p->n_steps + p->n_offsets;
+  return (int64_t)p->n_commands + p->n_offsets;
 }
 
 /* A point's arrays are one block: offsets, ops, choices. */
 static int64_t block_bytes(const plim_front_point *p) {
-  return (int64_t)sizeof(int64_t) * p->n_offsets + 2 * (int64_t)sizeof(int32_t) * p->n_steps;
+  return (int64_t)sizeof(int64_t) * p->n_offsets + 2 * (int64_t)sizeof(int32_t) * p->n_commands;
 }
 
 static void drop_point(plim_front *front, int32_t i) {
@@ -48,14 +48,14 @@ static int32_t first_above(const plim_front *front, int64_t bytes) {
 static plim_status copy_point(plim_context *ctx, const plim_front_point *from, plim_front_point *to) {
   char *block = NULL;
   PLIM_TRY(plim_allocate(ctx, block_bytes(from), 1, &block));
-  size_t offsets = sizeof(int64_t) * (size_t)from->n_offsets, steps = sizeof(int32_t) * (size_t)from->n_steps;
+  size_t offsets = sizeof(int64_t) * (size_t)from->n_offsets, steps = sizeof(int32_t) * (size_t)from->n_commands;
   if (offsets > 0) memcpy(block, from->offset, offsets);
   if (steps > 0) memcpy(block + offsets, from->op, steps);
   if (steps > 0) memcpy(block + offsets + steps, from->choice, steps);
   *to = *from;
   to->offset = (const int64_t *)(void *)block;
   to->op = (const int32_t *)(void *)(block + offsets);
-  to->choice = to->op + from->n_steps;
+  to->choice = to->op + from->n_commands;
   return PLIM_OK;
 }
 

@@ -18,9 +18,9 @@ static const int64_t most_bytes = INT64_C(256) << 20; /* of all plan fronts */
 static void write_point(plim_text *t, const plim_front_point *p) {
   plim_text_format(t, "{\"bytes\": %lld, \"time_ns\": %lld", (long long)p->bytes, (long long)p->time_ns);
   plim_text_add(t, ", \"ops\": ");
-  plim_document_write_ids(t, p->op, p->n_steps);
+  plim_document_write_ids(t, p->op, p->n_commands);
   plim_text_add(t, ", \"choices\": ");
-  plim_document_write_ids(t, p->choice, p->n_steps);
+  plim_document_write_ids(t, p->choice, p->n_commands);
   plim_text_add(t, ", \"offsets\": [");
   for (int32_t i = 0; i < p->n_offsets; i++) plim_text_format(t, i > 0 ? ", %lld" : "%lld", (long long)p->offset[i]);
   plim_text_add(t, "]}");
@@ -97,11 +97,11 @@ static int32_t read_offsets(plim_json_at *at, reader *r) {
 static void read_point(plim_json_at *at, reader *r, plim_front *front) {
   plim_front_point p = {.bytes = plim_json_int(at, "bytes", 0, INT64_MAX),
                         .time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX)};
-  p.n_steps = read_ints(at, "ops", r, &r->op, &r->room_op);
+  p.n_commands = read_ints(at, "ops", r, &r->op, &r->room_op);
   int32_t n_choices = read_ints(at, "choices", r, &r->choice, &r->room_choice);
   p.n_offsets = read_offsets(at, r);
   plim_json_end(at);
-  if (n_choices != p.n_steps) plim_json_fail(at, "choices", "has %d items for %d ops", n_choices, p.n_steps);
+  if (n_choices != p.n_commands) plim_json_fail(at, "choices", "has %d items for %d ops", n_choices, p.n_commands);
   p.op = r->op;
   p.choice = r->choice;
   p.offset = r->offset;

@@ -11,7 +11,7 @@ typedef struct writer {
   const plim_timeline *timeline;
   const plim_schedule *schedule;
   const plim_placement *placement;
-  plim_step *step;                             /* [runs] */
+  plim_command *command;                       /* [runs] */
   plim_plan_buffer *buffer;                    /* [room_buffers] */
   plim_plan_variant *variant;                  /* [runs] */
   int32_t *variant_at;                         /* [n_choices] index + 1 of the choice among the plan's variants */
@@ -29,13 +29,13 @@ static void write_steps(writer *w) {
       w->variant[w->n_variants] = (plim_plan_variant){.op = op, .variant = *row};
       *at = ++w->n_variants;
     }
-    w->step[j] = (plim_step){.kind = PLIM_STEP_RUN, .op = op, .variant = *at - 1};
+    w->command[j] = (plim_command){.kind = PLIM_COMMAND_RUN, .op = op, .variant = *at - 1};
   }
   for (int32_t c = 0; c < w->timeline->n_copies; c++) {
     const plim_copy *copy = &w->timeline->copy[c];
     if (copy->successor < 0) continue;
-    plim_step *step = &w->step[copy->end];
-    step->pair[step->n_pairs++] = copy->pair;
+    plim_command *command = &w->command[copy->end];
+    command->pair[command->n_pairs++] = copy->pair;
   }
 }
 
@@ -75,10 +75,10 @@ static plim_status write_plan(const writer *w, const plim_emission *emission, pl
   const plim_problem *p = w->problem;
   plim_plan draft = {.plan_class = emission->plan_class,
                      .packed = w->placement != NULL,
-                     .n_steps = w->schedule->n,
+                     .n_commands = w->schedule->n,
                      .n_buffers = w->n_buffers,
                      .n_variants = w->n_variants,
-                     .step = w->step,
+                     .command = w->command,
                      .buffer = w->buffer,
                      .variant = w->variant,
                      .budget_bytes = emission->budget_bytes,
@@ -97,7 +97,7 @@ plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedu
   writer w = {.problem = p, .timeline = timeline, .schedule = schedule, .placement = placement};
   w.room_buffers = timeline->n_copies + schedule->n + p->graph->n_storages;
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *w.step, &w.step));
+  PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *w.command, &w.command));
   PLIM_CHECK(plim_allocate(ctx, w.room_buffers, sizeof *w.buffer, &w.buffer));
   PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *w.variant, &w.variant));
   PLIM_CHECK(plim_allocate(ctx, p->n_choices, sizeof *w.variant_at, &w.variant_at));
@@ -105,7 +105,7 @@ plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedu
   write_buffers(&w);
   PLIM_CHECK(write_plan(&w, emission, out));
 done:
-  plim_release(ctx, w.step, schedule->n, sizeof *w.step);
+  plim_release(ctx, w.command, schedule->n, sizeof *w.command);
   plim_release(ctx, w.buffer, w.room_buffers, sizeof *w.buffer);
   plim_release(ctx, w.variant, schedule->n, sizeof *w.variant);
   plim_release(ctx, w.variant_at, p->n_choices, sizeof *w.variant_at);

@@ -247,7 +247,7 @@ static plim_front_point point_of(const plim_incumbent *inc, const plim_schedule 
                                  const plim_placement *placement, int64_t time_ns, int64_t bytes) {
   return (plim_front_point){.bytes = bytes,
                             .time_ns = time_ns,
-                            .n_steps = schedule->n,
+                            .n_commands = schedule->n,
                             .n_offsets = inc->options->unpacked ? 0 : placement->n_boxes,
                             .op = schedule->op,
                             .choice = schedule->choice,
@@ -356,7 +356,7 @@ plim_status plim_incumbent_adopt(plim_incumbent *inc, const plim_incumbent *lead
 static plim_status read_point(const plim_problem *p, const plim_front_point *point, plim_schedule *out,
                               int32_t *right) {
   *right = 1;
-  for (int32_t j = 0; j < point->n_steps && *right; j++) {
+  for (int32_t j = 0; j < point->n_commands && *right; j++) {
     int32_t op = point->op[j];
     *right = op < p->n_ops && point->choice[j] < p->op[op].n_choices;
     if (*right) PLIM_TRY(plim_schedule_add(out, op, point->choice[j]));

@@ -16,11 +16,11 @@ typedef struct collector {
 
 /* The storage whose copy step j writes over to make `storage`, -1: none. */
 static int32_t written_over(const collector *c, int32_t j, int32_t storage) {
-  const plim_step *step = &c->plan->step[j];
-  const plim_op *op = &c->graph->op[step->op];
-  for (int32_t i = 0; i < step->n_pairs; i++) {
-    if (c->graph->value[op->out[step->pair[i].out]].storage == storage) {
-      return c->graph->value[op->in[step->pair[i].in]].storage;
+  const plim_command *command = &c->plan->command[j];
+  const plim_op *op = &c->graph->op[command->op];
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    if (c->graph->value[op->out[command->pair[i].out]].storage == storage) {
+      return c->graph->value[op->in[command->pair[i].in]].storage;
     }
   }
   return -1;
@@ -52,7 +52,7 @@ static void add_id(plim_text *text, const collector *c, const plim_plan_buffer *
   if (buffer->storage >= 0) {
     plim_text_add(text, c->name[buffer->storage]);
   } else {
-    plim_text_format(text, "%s workspace", c->graph->op[c->plan->step[buffer->begin].op].name);
+    plim_text_format(text, "%s workspace", c->graph->op[c->plan->command[buffer->begin].op].name);
   }
   for (char *at = text->chars ? text->chars + from : NULL; at && *at; at++) {
     if ((unsigned char)*at < 0x20 || *at == 0x7f || *at == ',') *at = '_';

@@ -38,7 +38,7 @@ struct plim_page_candidates {
 /* ---- pauses ---- */
 
 static int64_t step_ns(const plim_plan *plan, int32_t j) {
-  return plan->variant[plan->step[j].variant].variant.time_ns;
+  return plan->variant[plan->command[j].variant].variant.time_ns;
 }
 
 /* A pause of a storage between two uses in keep-all's plan, which ends at step `end` with a run of `late`. Where copies
@@ -70,10 +70,10 @@ static void add_candidates(plim_page_candidates *candidates, int32_t s, const in
 
 static plim_status find_candidates(plim_page_candidates *candidates) {
   const plim_plan *k = candidates->keep_all;
-  int64_t *begin_ns = NULL, steps = k->n_steps;
+  int64_t *begin_ns = NULL, steps = k->n_commands;
   PLIM_TRY(plim_allocate(candidates->ctx, steps + 1, sizeof *begin_ns, &begin_ns));
-  for (int32_t j = 0; j < k->n_steps; j++) {
-    candidates->step_of[k->step[j].op] = j;
+  for (int32_t j = 0; j < k->n_commands; j++) {
+    candidates->step_of[k->command[j].op] = j;
     begin_ns[j + 1] = begin_ns[j] + step_ns(k, j);
   }
   for (int32_t s = 0; s < candidates->graph->n_storages; s++) add_candidates(candidates, s, begin_ns);
@@ -98,7 +98,7 @@ plim_status plim_page_candidates_make(plim_context *ctx, const plim_graph *graph
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *candidates->candidate, &candidates->candidate));
   PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *candidates->step_of, &candidates->step_of));
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *candidates->paged, &candidates->paged));
-  PLIM_CHECK(plim_allocate(ctx, keep_all->n_steps, sizeof *candidates->live, &candidates->live));
+  PLIM_CHECK(plim_allocate(ctx, keep_all->n_commands, sizeof *candidates->live, &candidates->live));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *candidates->choice, &candidates->choice));
   PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *candidates->charge_ns, &candidates->charge_ns));
   PLIM_CHECK(find_candidates(candidates));
@@ -116,7 +116,7 @@ void plim_page_candidates_free(plim_page_candidates *candidates) {
   plim_release(ctx, candidates->candidate, candidates->room, sizeof *candidates->candidate);
   plim_release(ctx, candidates->step_of, candidates->graph->n_ops, sizeof *candidates->step_of);
   plim_release(ctx, candidates->paged, candidates->graph->n_storages, sizeof *candidates->paged);
-  plim_release(ctx, candidates->live, candidates->keep_all->n_steps, sizeof *candidates->live);
+  plim_release(ctx, candidates->live, candidates->keep_all->n_commands, sizeof *candidates->live);
   plim_release(ctx, candidates->choice, candidates->room, sizeof *candidates->choice);
   plim_release(ctx, candidates->charge_ns, 2 * candidates->room, sizeof *candidates->charge_ns);
   plim_release(ctx, candidates, 1, sizeof *candidates);
@@ -179,7 +179,7 @@ int plim_page_candidates_cover(plim_page_candidates *candidates, int64_t target,
     for (int32_t j = best->begin; j < best->end; j++) candidates->live[j] -= best->bytes;
     ++*taken;
   }
-  for (int32_t j = 0; j < candidates->keep_all->n_steps; j++) {
+  for (int32_t j = 0; j < candidates->keep_all->n_commands; j++) {
     if (candidates->live[j] > target) return 0;
   }
   return 1;

@@ -5,7 +5,7 @@
 #include "planner/paging/command_list.h"
 
 typedef struct waits {
-  const plim_command_list *l;
+  const plim_space_command_list *l;
   int32_t (*touched)[PLIM_PLAN_QUEUES]; /* [n_buffers] place + 1 of the last command that touches it */
   int32_t *written;                     /* [n_buffers] place + 1 of the last command that writes it */
   int32_t (*seen)[PLIM_PLAN_QUEUES];    /* [n] place + 1 of the last command of each queue that ends before it begins */
@@ -19,7 +19,7 @@ static int32_t queue_at(const waits *w, int32_t place) {
   return w->l->command[w->l->order[place]].queue;
 }
 
-static int share_bytes(const plim_command_list *l, int32_t a, int32_t b) {
+static int share_bytes(const plim_space_command_list *l, int32_t a, int32_t b) {
   return l->buffer[a].space == l->buffer[b].space && l->offset[a] < l->offset[b] + l->buffer[b].bytes &&
          l->offset[b] < l->offset[a] + l->buffer[a].bytes;
 }
@@ -32,7 +32,7 @@ static void need_touched(const waits *w, int32_t id, int32_t *need) {
 
 /* What the command at place i must follow. */
 static void find_needs(const waits *w, int32_t i, int32_t *next, int32_t *need) {
-  const plim_command_list *l = w->l;
+  const plim_space_command_list *l = w->l;
   int32_t c = l->order[i];
   for (; *next < l->n_buffers && l->buffer[w->by_first[*next]].first <= i; (*next)++) {
     for (int32_t k = 0; k < *next; k++) {
@@ -68,7 +68,7 @@ static void add_waits(const waits *w, int32_t i, const int32_t *need) {
 }
 
 static void set_waits(const waits *w) {
-  const plim_command_list *l = w->l;
+  const plim_space_command_list *l = w->l;
   int32_t last[PLIM_PLAN_QUEUES] = {0}, next = 0; /* last: place + 1 */
   for (int32_t i = 0; i < l->n; i++) {
     int32_t c = l->order[i], own = queue_at(w, i), need[PLIM_PLAN_QUEUES] = {0}, *seen = w->seen[i];
@@ -86,7 +86,7 @@ static void set_waits(const waits *w) {
 
 /* Buffers by their first place, and uses by command: counting sorts. count [n + 2] is scratch. */
 static void sort_lists(const waits *w, int32_t *count) {
-  const plim_command_list *l = w->l;
+  const plim_space_command_list *l = w->l;
   for (int32_t b = 0; b < l->n_buffers; b++) count[l->buffer[b].first + 1]++;
   for (int32_t i = 0; i <= l->n; i++) count[i + 1] += count[i];
   for (int32_t b = 0; b < l->n_buffers; b++) w->by_first[count[l->buffer[b].first]++] = b;
@@ -96,31 +96,31 @@ static void sort_lists(const waits *w, int32_t *count) {
   for (int32_t u = 0; u < l->n_uses; u++) w->use[count[l->use[u].command]++] = u;
 }
 
-static plim_status write_plan(const waits *w, const plim_plan *draft, plim_step *step, plim_plan_buffer *row,
+static plim_status write_plan(const waits *w, const plim_plan *draft, plim_command *command, plim_plan_buffer *row,
                               plim_plan **out) {
-  const plim_command_list *l = w->l;
+  const plim_space_command_list *l = w->l;
   plim_plan plan = *draft;
   for (int32_t i = 0; i < l->n; i++) {
-    step[i] = l->command[l->order[i]];
-    if (step[i].kind == PLIM_STEP_COPY) step[i].time_ns = l->time_ns[l->order[i]];
-    step[i].n_wait = w->n_wait[i];
-    step[i].wait = w->wait + (int64_t)i * PLIM_PLAN_QUEUES;
+    command[i] = l->command[l->order[i]];
+    if (command[i].kind == PLIM_COMMAND_COPY) command[i].time_ns = l->time_ns[l->order[i]];
+    command[i].n_wait = w->n_wait[i];
+    command[i].wait = w->wait + (int64_t)i * PLIM_PLAN_QUEUES;
   }
   for (int32_t i = 0; i < l->n_buffers; i++) {
     const plim_list_buffer *b = &l->buffer[i];
     row[i] = (plim_plan_buffer){b->storage, b->first, b->last, b->space, l->offset[i], b->bytes};
   }
-  plan.n_steps = l->n;
+  plan.n_commands = l->n;
   plan.n_buffers = l->n_buffers;
-  plan.step = step;
+  plan.command = command;
   plan.buffer = row;
   return plim_plan_from_parts(l->graph, &plan, out);
 }
 
-plim_status plim_list_plan(const plim_command_list *l, const plim_plan *draft, plim_plan **out) {
+plim_status plim_list_plan(const plim_space_command_list *l, const plim_plan *draft, plim_plan **out) {
   plim_context *ctx = l->ctx;
   waits w = {.l = l};
-  plim_step *step = NULL;
+  plim_command *command = NULL;
   plim_plan_buffer *row = NULL;
   int32_t *count = NULL;
   int64_t n = l->n;
@@ -134,11 +134,11 @@ plim_status plim_list_plan(const plim_command_list *l, const plim_plan *draft, p
   PLIM_CHECK(plim_allocate(ctx, n + 2, sizeof *w.use_first, &w.use_first));
   PLIM_CHECK(plim_allocate(ctx, l->n_uses, sizeof *w.use, &w.use));
   PLIM_CHECK(plim_allocate(ctx, n + 2, sizeof *count, &count));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *step, &step));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *command, &command));
   PLIM_CHECK(plim_allocate(ctx, l->n_buffers, sizeof *row, &row));
   sort_lists(&w, count);
   set_waits(&w);
-  PLIM_CHECK(write_plan(&w, draft, step, row, out));
+  PLIM_CHECK(write_plan(&w, draft, command, row, out));
 done:
   plim_release(ctx, w.touched, l->n_buffers, sizeof *w.touched);
   plim_release(ctx, w.written, l->n_buffers, sizeof *w.written);
@@ -149,7 +149,7 @@ done:
   plim_release(ctx, w.use_first, n + 2, sizeof *w.use_first);
   plim_release(ctx, w.use, l->n_uses, sizeof *w.use);
   plim_release(ctx, count, n + 2, sizeof *count);
-  plim_release(ctx, step, n, sizeof *step);
+  plim_release(ctx, command, n, sizeof *command);
   plim_release(ctx, row, l->n_buffers, sizeof *row);
   return status;
 }

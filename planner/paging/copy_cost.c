@@ -16,9 +16,9 @@ static int computes(const plim_plan *plan, int32_t space) {
 
 int64_t plim_paging_cost_ns(const plim_paging *paging, const plim_plan *plan) {
   double copies_ns = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_step *s = &plan->step[j];
-    if (s->kind != PLIM_STEP_COPY || (computes(plan, s->from) && computes(plan, s->to))) continue;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *s = &plan->command[j];
+    if (s->kind != PLIM_COMMAND_COPY || (computes(plan, s->from) && computes(plan, s->to))) continue;
     copies_ns += (double)s->time_ns;
   }
   double cost = (double)plan->time_ns + paging->charge * copies_ns;

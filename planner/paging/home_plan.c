@@ -22,7 +22,7 @@ typedef struct homing {
   const plim_graph *g;
   const plim_plan *plan; /* of the graph without */
   const plim_paging *o;
-  plim_command_list list;
+  plim_space_command_list list;
   const plim_home_graph *without;
   int32_t *now[SPACES]; /* [n_storages] buffer that began last */
   int32_t *home;        /* [n_storages] buffer at home; -1: in the arena */
@@ -44,11 +44,12 @@ static void add_homes(homing *h) {
 /* in 1: a copy from its home begins the storage's buffer at `offset`; 0: one to its home. */
 static void add_home_copy(homing *h, int32_t s, int in, int64_t offset) {
   const int64_t bytes = plim_align_up(h->g->storage[s].bytes, PLIM_ALIGN);
-  plim_step step = {.kind = PLIM_STEP_COPY, .queue = in ? QUEUE_IN : QUEUE_OUT, .storage = s, .from = in, .to = !in};
+  plim_command command = {
+      .kind = PLIM_COMMAND_COPY, .queue = in ? QUEUE_IN : QUEUE_OUT, .storage = s, .from = in, .to = !in};
   if (in) h->now[0][s] = plim_list_add_buffer(&h->list, s, 0, h->list.n, bytes, offset);
   plim_list_add_use(&h->list, in ? h->home[s] : h->now[0][s], 0);
   plim_list_add_use(&h->list, in ? h->now[0][s] : h->home[s], 1);
-  (void)plim_list_add(&h->list, &step, plim_paging_link_ns(h->o, in, h->g->storage[s].bytes));
+  (void)plim_list_add(&h->list, &command, plim_paging_link_ns(h->o, in, h->g->storage[s].bytes));
 }
 
 static int64_t workspace_offset(const plim_plan *plan, int32_t begin, int32_t end) {
@@ -74,16 +75,16 @@ static void begin_buffer(homing *h, int32_t i, int64_t away) {
   int given = h->g->storage[s].producer < 0 && b->begin == 0 && b->space == 0;
   int32_t id = plim_list_add_buffer(&h->list, s, b->space, given ? -1 : h->list.n, b->bytes, b->offset);
   if (h->list.status != PLIM_OK) return;
-  h->list.buffer[id].stays = b->end == h->plan->n_steps &&
+  h->list.buffer[id].stays = b->end == h->plan->n_commands &&
                              (plim_role_persistent(h->g->storage[s].role) || h->g->storage[s].role == PLIM_ROLE_OUTPUT);
   h->now[b->space][s] = id;
 }
 
 /* Inputs that a run writes over end there, and their outputs have their boxes. */
-static void take_pairs(homing *h, const plim_step *step, const plim_op *op) {
-  for (int32_t i = 0; i < step->n_pairs; i++) {
-    int32_t in = h->now[0][h->g->value[op->in[step->pair[i].in]].storage];
-    int32_t out = h->now[0][h->g->value[op->out[step->pair[i].out]].storage];
+static void take_pairs(homing *h, const plim_command *command, const plim_op *op) {
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    int32_t in = h->now[0][h->g->value[op->in[command->pair[i].in]].storage];
+    int32_t out = h->now[0][h->g->value[op->out[command->pair[i].out]].storage];
     if (in >= 0 && out >= 0) plim_list_overwrite(&h->list, in, out);
   }
 }
@@ -96,14 +97,14 @@ static void fetch(homing *h, int32_t s, int32_t begin, int32_t end) {
   }
 }
 
-static void add_run(homing *h, const plim_step *step, int32_t begin, int32_t end) {
-  plim_step run = *step;
-  if (h->without->op[step->op] < 0) {
+static void add_run(homing *h, const plim_command *command, int32_t begin, int32_t end) {
+  plim_command run = *command;
+  if (h->without->op[command->op] < 0) {
     for (int32_t i = begin; i < end; i++) begin_buffer(h, i, 0);
-    fetch(h, h->without->fetched[step->op], begin, end);
+    fetch(h, h->without->fetched[command->op], begin, end);
     return;
   }
-  run.op = h->without->op[step->op];
+  run.op = h->without->op[command->op];
   const plim_op *op = &h->g->op[run.op];
   int64_t away = plim_home_away_bytes(h->without, run.op), offset = workspace_offset(h->plan, begin, end);
   for (int32_t i = 0; i < op->n_updates; i++) {
@@ -116,35 +117,35 @@ static void add_run(homing *h, const plim_step *step, int32_t begin, int32_t end
   plim_list_add_uses(&h->list, op->n_writes, op->writes, h->now[0], 1);
   plim_list_add_uses(&h->list, op->n_updates, op->updates, h->now[0], 1);
   if (h->list.status == PLIM_OK) take_pairs(h, &run, op);
-  (void)plim_list_add(&h->list, &run, h->plan->variant[step->variant].variant.time_ns);
+  (void)plim_list_add(&h->list, &run, h->plan->variant[command->variant].variant.time_ns);
   for (int32_t i = 0; i < op->n_updates; i++) {
     if (h->home[op->updates[i]] >= 0) add_home_copy(h, op->updates[i], 0, -1);
   }
 }
 
-static void add_copy(homing *h, const plim_step *step, int32_t begin, int32_t end) {
-  plim_step copy = *step;
-  copy.storage = h->without->storage[step->storage];
+static void add_copy(homing *h, const plim_command *command, int32_t begin, int32_t end) {
+  plim_command copy = *command;
+  copy.storage = h->without->storage[command->storage];
   if (h->home[copy.storage] >= 0) { /* its home has it all the time */
-    if (step->to == 0) fetch(h, copy.storage, begin, end);
+    if (command->to == 0) fetch(h, copy.storage, begin, end);
     return;
   }
-  plim_list_add_use(&h->list, h->now[step->from][copy.storage], 0);
+  plim_list_add_use(&h->list, h->now[command->from][copy.storage], 0);
   for (int32_t i = begin; i < end; i++) begin_buffer(h, i, 0);
-  plim_list_add_use(&h->list, h->now[step->to][copy.storage], 1);
-  (void)plim_list_add(&h->list, &copy, step->time_ns);
+  plim_list_add_use(&h->list, h->now[command->to][copy.storage], 1);
+  (void)plim_list_add(&h->list, &copy, command->time_ns);
 }
 
 static plim_status add_commands(homing *h) {
   const plim_plan *plan = h->plan;
   add_homes(h);
-  for (int32_t j = 0, begin = 0, end = 0; j < plan->n_steps; j++, begin = end) {
+  for (int32_t j = 0, begin = 0, end = 0; j < plan->n_commands; j++, begin = end) {
     while (end < plan->n_buffers && plan->buffer[end].begin == j) end++;
     PLIM_TRY(h->list.status);
-    if (plan->step[j].kind == PLIM_STEP_COPY) {
-      add_copy(h, &plan->step[j], begin, end);
+    if (plan->command[j].kind == PLIM_COMMAND_COPY) {
+      add_copy(h, &plan->command[j], begin, end);
     } else {
-      add_run(h, &plan->step[j], begin, end);
+      add_run(h, &plan->command[j], begin, end);
     }
   }
   return h->list.status;

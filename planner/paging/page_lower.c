@@ -14,7 +14,7 @@ typedef struct lowering {
   const plim_page_graph *p;
   const plim_plan *plan;
   const plim_page_lower_options *o;
-  plim_command_list list;
+  plim_space_command_list list;
   int32_t merged;
   int32_t *buffer_of;         /* [plan->n_buffers] */
   int32_t *latest;            /* [paged storages] buffer of the list that began last; -1: none */
@@ -57,35 +57,35 @@ static plim_status begin_buffer(lowering *l, int32_t i, int32_t j, int in_place,
 }
 
 /* Inputs that the step writes over: they end here, and their outputs have their boxes. */
-static plim_status take_pairs(lowering *l, const plim_step *step, const plim_op *op, const int32_t *old) {
+static plim_status take_pairs(lowering *l, const plim_command *command, const plim_op *op, const int32_t *old) {
   const plim_graph *g = l->p->paged;
-  for (int32_t i = 0; i < step->n_pairs; i++) {
-    int32_t in = old[i], out = l->latest[g->value[op->out[step->pair[i].out]].storage];
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    int32_t in = old[i], out = l->latest[g->value[op->out[command->pair[i].out]].storage];
     if (in < 0 || out < 0 || l->list.buffer[in].over >= 0) {
-      return fail_twice(l, l->p->storage[g->value[op->in[step->pair[i].in]].storage]);
+      return fail_twice(l, l->p->storage[g->value[op->in[command->pair[i].in]].storage]);
     }
     plim_list_overwrite(&l->list, in, out);
   }
   return PLIM_OK;
 }
 
-static int is_pair_output(const plim_graph *g, const plim_step *step, const plim_op *op, int32_t storage) {
-  for (int32_t i = 0; storage >= 0 && i < step->n_pairs; i++) {
-    if (g->value[op->out[step->pair[i].out]].storage == storage) return 1;
+static int is_pair_output(const plim_graph *g, const plim_command *command, const plim_op *op, int32_t storage) {
+  for (int32_t i = 0; storage >= 0 && i < command->n_pairs; i++) {
+    if (g->value[op->out[command->pair[i].out]].storage == storage) return 1;
   }
   return 0;
 }
 
 static plim_status add_run(lowering *l, int32_t j, int32_t begin, int32_t end) {
-  plim_step step = l->plan->step[j];
-  const plim_op *op = &l->p->paged->op[step.op];
+  plim_command command = l->plan->command[j];
+  const plim_op *op = &l->p->paged->op[command.op];
   int32_t old[PLIM_OP_MAX_OUT] = {0}, begun;
-  for (int32_t i = 0; i < step.n_pairs; i++) {
-    old[i] = l->latest[l->p->paged->value[op->in[step.pair[i].in]].storage];
+  for (int32_t i = 0; i < command.n_pairs; i++) {
+    old[i] = l->latest[l->p->paged->value[op->in[command.pair[i].in]].storage];
   }
   plim_list_add_uses(&l->list, op->n_reads, op->reads, l->latest, 0);
   for (int32_t i = begin; i < end; i++) {
-    int in_place = is_pair_output(l->p->paged, &step, op, l->plan->buffer[i].storage);
+    int in_place = is_pair_output(l->p->paged, &command, op, l->plan->buffer[i].storage);
     PLIM_TRY(begin_buffer(l, i, j, in_place, &begun));
     if (l->plan->buffer[i].storage < 0) plim_list_add_use(&l->list, l->buffer_of[i], 1);
   }
@@ -95,17 +95,17 @@ static plim_status add_run(lowering *l, int32_t j, int32_t begin, int32_t end) {
   plim_list_add_uses(&l->list, op->n_writes, op->writes, l->latest, 1);
   plim_list_add_uses(&l->list, op->n_updates, op->updates, l->latest, 1);
   PLIM_TRY(l->list.status);
-  PLIM_TRY(take_pairs(l, &step, op, old));
-  step.op = l->p->op[step.op];
-  (void)plim_list_add(&l->list, &step, l->plan->variant[step.variant].variant.time_ns);
+  PLIM_TRY(take_pairs(l, &command, op, old));
+  command.op = l->p->op[command.op];
+  (void)plim_list_add(&l->list, &command, l->plan->variant[command.variant].variant.time_ns);
   return PLIM_OK;
 }
 
 static void add_copy(lowering *l, int32_t choice, int in) {
   const plim_page_choice *c = &l->p->choice[choice];
-  const plim_step step = {
-      .kind = PLIM_STEP_COPY, .queue = in ? QUEUE_IN : QUEUE_OUT, .storage = c->storage, .from = in, .to = !in};
-  (void)plim_list_add(&l->list, &step, in ? c->in_ns : c->out_ns);
+  const plim_command command = {
+      .kind = PLIM_COMMAND_COPY, .queue = in ? QUEUE_IN : QUEUE_OUT, .storage = c->storage, .from = in, .to = !in};
+  (void)plim_list_add(&l->list, &command, in ? c->in_ns : c->out_ns);
 }
 
 /* The page space keeps what it was given: a second copy out is left out. */
@@ -132,8 +132,8 @@ static plim_status add_in(lowering *l, int32_t j, int32_t choice, int32_t begin,
 static plim_status add_commands(lowering *l) {
   const plim_plan *plan = l->plan;
   const plim_graph *g = l->p->graph;
-  for (int32_t j = 0, begin = 0, end = 0; j < plan->n_steps; j++, begin = end) {
-    int32_t copies = l->p->copies[plan->step[j].op];
+  for (int32_t j = 0, begin = 0, end = 0; j < plan->n_commands; j++, begin = end) {
+    int32_t copies = l->p->copies[plan->command[j].op];
     while (end < plan->n_buffers && plan->buffer[end].begin == j) end++;
     if (copies < 0) {
       PLIM_TRY(add_run(l, j, begin, end));

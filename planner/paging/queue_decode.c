@@ -29,7 +29,7 @@ typedef struct decoder {
   const int32_t *space;
   double noise;
   plim_random *random;
-  plim_command_list *l;
+  plim_space_command_list *l;
   int32_t now;           /* run */
   place *place;          /* [spaces][n_storages] */
   int32_t *buffer;       /* [spaces][n_storages] of the list; -1: it is not there */
@@ -116,23 +116,23 @@ static void close_place(decoder *d, int32_t storage, int32_t space) {
 
 /* ---- copies ---- */
 
-static void add_command(decoder *d, const plim_step *step, int64_t time_ns, int64_t key) {
-  plim_command_list *l = d->l;
+static void add_command(decoder *d, const plim_command *command, int64_t time_ns, int64_t key) {
+  plim_space_command_list *l = d->l;
   if (l->status == PLIM_OK)
     l->status = plim_array_reserve(l->ctx, &d->key, &d->room_keys, (int64_t)l->n + 1, sizeof *d->key);
   if (l->status == PLIM_OK) d->key[l->n] = key;
-  (void)plim_list_add(l, step, time_ns);
+  (void)plim_list_add(l, command, time_ns);
 }
 
 /* The target must have room. after: the last run before it in the order. */
 static void add_copy(decoder *d, int32_t storage, int32_t from, int32_t to, int64_t key, int32_t after) {
   int64_t bytes = bytes_of(d, storage);
-  const plim_step step = {
-      .kind = PLIM_STEP_COPY, .queue = d->spaces->copy_queue[from][to], .storage = storage, .from = from, .to = to};
+  const plim_command command = {
+      .kind = PLIM_COMMAND_COPY, .queue = d->spaces->copy_queue[from][to], .storage = storage, .from = from, .to = to};
   plim_list_add_use(d->l, *buffer_of(d, storage, from), 0);
   int32_t target = plim_list_add_buffer(d->l, storage, to, d->l->n, bytes, -1);
   plim_list_add_use(d->l, target, 1);
-  add_command(d, &step, plim_queue_copy_ns(d->spaces, from, to, d->g->storage[storage].bytes), key);
+  add_command(d, &command, plim_queue_copy_ns(d->spaces, from, to, d->g->storage[storage].bytes), key);
   if (d->l->status != PLIM_OK) return;
   open_place(d, storage, to, target);
   place_of(d, storage, from)->last_use = place_of(d, storage, to)->last_use = after;
@@ -255,9 +255,9 @@ static int bring(decoder *d, int32_t storage, int32_t space) {
 }
 
 /* Outputs that are written over an input which nothing wants afterwards; over [n_out]: the input's storage, or -1. */
-static void choose_pairs(const decoder *d, const plim_op *op, int32_t space, plim_step *step, int32_t *over) {
+static void choose_pairs(const decoder *d, const plim_op *op, int32_t space, plim_command *command, int32_t *over) {
   const plim_graph *g = d->g;
-  step->n_pairs = 0;
+  command->n_pairs = 0;
   for (int32_t i = 0; i < op->n_out; i++) over[i] = -1;
   for (int32_t i = 0; i < op->n_pairs; i++) {
     plim_pair pair = op->pair[i];
@@ -268,7 +268,7 @@ static void choose_pairs(const decoder *d, const plim_op *op, int32_t space, pli
     if (*buffer_of(d, in, space) < 0 || *buffer_of(d, out, space) >= 0) continue;
     if (is_wanted(d, in, space, d->now)) continue;
     over[pair.out] = in;
-    step->pair[step->n_pairs++] = pair;
+    command->pair[command->n_pairs++] = pair;
   }
 }
 
@@ -326,9 +326,9 @@ static void close_stale(decoder *d, const plim_op *op) {
 }
 
 static int add_run(decoder *d) {
-  plim_step step = d->r->plan->step[d->now];
-  const plim_op *op = &d->g->op[step.op];
-  const plim_variant *variant = &d->r->plan->variant[step.variant].variant;
+  plim_command command = d->r->plan->command[d->now];
+  const plim_op *op = &d->g->op[command.op];
+  const plim_variant *variant = &d->r->plan->variant[command.variant].variant;
   int64_t workspace_bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
   int32_t space = d->space[d->now], over[PLIM_OP_MAX_OUT];
   pin(d, op->n_reads, op->reads);
@@ -336,10 +336,10 @@ static int add_run(decoder *d) {
   for (int32_t i = 0; i < op->n_reads; i++) {
     if (!bring(d, op->reads[i], space)) return 0;
   }
-  choose_pairs(d, op, space, &step, over);
+  choose_pairs(d, op, space, &command, over);
   if (!make_room(d, space, bytes_to_begin(d, op, space, over) + workspace_bytes)) return 0;
-  step.space = space;
-  step.queue = d->spaces->run_queue[space];
+  command.space = space;
+  command.queue = d->spaces->run_queue[space];
   use_storages(d, op->n_reads, op->reads, space, 0);
   begin_outputs(d, op, space, over);
   use_storages(d, op->n_updates, op->updates, space, 1);
@@ -349,7 +349,7 @@ static int add_run(decoder *d) {
   if (workspace_bytes > 0) {
     plim_list_add_use(d->l, plim_list_add_buffer(d->l, -1, space, d->l->n, workspace_bytes, -1), 1);
   }
-  add_command(d, &step, variant->time_ns, 4 * (int64_t)d->now + 2);
+  add_command(d, &command, variant->time_ns, 4 * (int64_t)d->now + 2);
   for (int32_t k = 0; k < d->spaces->n; k++) d->most_bytes[k][d->now] = d->live_bytes[k];
   d->most_bytes[space][d->now] += workspace_bytes;
   close_stale(d, op);
@@ -398,13 +398,13 @@ static int decode(decoder *d) {
   begin_given(d);
   for (d->now = 0; d->now < d->r->n && d->l->status == PLIM_OK; d->now++) {
     if (!add_run(d)) return 0;
-    advance_cursors(d, &d->g->op[d->r->plan->step[d->now].op]);
+    advance_cursors(d, &d->g->op[d->r->plan->command[d->now].op]);
   }
   return d->l->status == PLIM_OK && hand_over(d);
 }
 
 plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spaces *spaces, const int32_t *space,
-                              double noise, plim_random *random, plim_command_list *list, int32_t *fits) {
+                              double noise, plim_random *random, plim_space_command_list *list, int32_t *fits) {
   plim_context *ctx = runs->ctx;
   decoder d = {
       .r = runs, .g = runs->graph, .spaces = spaces, .space = space, .noise = noise, .random = random, .l = list};

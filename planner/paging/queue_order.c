@@ -34,11 +34,11 @@ typedef struct ordering {
 } ordering;
 
 static int64_t time_of(const ordering *k, int32_t run) {
-  return k->r->plan->variant[k->r->plan->step[run].variant].variant.time_ns;
+  return k->r->plan->variant[k->r->plan->command[run].variant].variant.time_ns;
 }
 
 static const plim_op *op_of(const ordering *k, int32_t run) {
-  return &k->r->graph->op[k->r->plan->step[run].op];
+  return &k->r->graph->op[k->r->plan->command[run].op];
 }
 
 /* ---- what follows what ---- */

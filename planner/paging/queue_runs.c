@@ -21,8 +21,8 @@ static void add_access(plim_queue_runs *r, int32_t *next, int32_t run, int32_t s
 static void fill_accesses(plim_queue_runs *r, int32_t *next) {
   for (int32_t s = 0; s < r->graph->n_storages; s++) next[s] = r->first[s];
   for (int32_t j = 0; j < r->n; j++) {
-    const plim_op *op = &r->graph->op[r->plan->step[j].op];
-    r->begin_ns[j + 1] = r->begin_ns[j] + r->plan->variant[r->plan->step[j].variant].variant.time_ns;
+    const plim_op *op = &r->graph->op[r->plan->command[j].op];
+    r->begin_ns[j + 1] = r->begin_ns[j] + r->plan->variant[r->plan->command[j].variant].variant.time_ns;
     for (int32_t i = 0; i < op->n_reads; i++) add_access(r, next, j, op->reads[i], 1, 0);
     for (int32_t i = 0; i < op->n_writes; i++) add_access(r, next, j, op->writes[i], 0, 1);
     for (int32_t i = 0; i < op->n_updates; i++) add_access(r, next, j, op->updates[i], 1, 1);
@@ -34,13 +34,13 @@ static void fill_accesses(plim_queue_runs *r, int32_t *next) {
 
 plim_status plim_queue_runs_make(const plim_graph *graph, const plim_plan *plan, plim_queue_runs *out) {
   plim_context *ctx = graph->ctx;
-  plim_queue_runs r = {.ctx = ctx, .graph = graph, .plan = plan, .n = plan->n_steps};
+  plim_queue_runs r = {.ctx = ctx, .graph = graph, .plan = plan, .n = plan->n_commands};
   int32_t *next = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, (int64_t)r.n + 1, sizeof *r.begin_ns, &r.begin_ns));
   PLIM_CHECK(plim_allocate(ctx, (int64_t)graph->n_storages + 1, sizeof *r.first, &r.first));
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *next, &next));
-  for (int32_t j = 0; j < r.n; j++) count_accesses(&graph->op[plan->step[j].op], r.first + 1);
+  for (int32_t j = 0; j < r.n; j++) count_accesses(&graph->op[plan->command[j].op], r.first + 1);
   for (int32_t s = 0; s < graph->n_storages; s++) r.first[s + 1] += r.first[s];
   r.n_accesses = r.first[graph->n_storages];
   PLIM_CHECK(plim_allocate(ctx, r.n_accesses, sizeof *r.access, &r.access));

@@ -20,8 +20,8 @@ typedef struct searching {
   plim_queue_spaces spaces;
   plim_page_space page[PLIM_PAGE_SPACES];
   plim_queue_runs runs;
-  plim_plan ordered;  /* the base plan with its runs in another order */
-  plim_step *command; /* [runs] of it */
+  plim_plan ordered;     /* the base plan with its runs in another order */
+  plim_command *command; /* [runs] of it */
   int64_t keep_all_ns, bound_ns;
   int32_t *space, *next; /* [runs] of the candidate in hand, and of the one tried */
   uint8_t *fixed;        /* [runs] 1: it updates, in space 0 */
@@ -76,7 +76,7 @@ static void make_spaces(searching *k) {
 
 /* When the last command of the list ends, if commands wait for what they read and write, and never for bytes. ended
  * [2][n_buffers] scratch. */
-static int64_t simulate(const plim_command_list *l, int64_t *ended) {
+static int64_t simulate(const plim_space_command_list *l, int64_t *ended) {
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0}, *written = ended, *touched = ended + l->n_buffers, last_ns = 0;
   memset(ended, 0, 2 * (size_t)l->n_buffers * sizeof *ended);
   for (int32_t u = 0, c = 0; c < l->n; c++) {
@@ -100,11 +100,11 @@ static int64_t simulate(const plim_command_list *l, int64_t *ended) {
 }
 
 /* What copies to and from the page space take from runs, as plim_paging_cost_ns. */
-static int64_t charge_of(const searching *k, const plim_command_list *l) {
+static int64_t charge_of(const searching *k, const plim_space_command_list *l) {
   double copies_ns = 0;
   for (int32_t c = 0; c < l->n; c++) {
-    const plim_step *s = &l->command[c];
-    if (s->kind != PLIM_STEP_COPY || (k->spaces.computes[s->from] && k->spaces.computes[s->to])) continue;
+    const plim_command *s = &l->command[c];
+    if (s->kind != PLIM_COMMAND_COPY || (k->spaces.computes[s->from] && k->spaces.computes[s->to])) continue;
     copies_ns += (double)l->time_ns[c];
   }
   double charge = k->o->charge * copies_ns;
@@ -112,7 +112,7 @@ static int64_t charge_of(const searching *k, const plim_command_list *l) {
 }
 
 /* *out: INT64_MAX where it does not fit. */
-static plim_status weigh(const searching *k, const plim_command_list *l, int32_t fits, int64_t *out) {
+static plim_status weigh(const searching *k, const plim_space_command_list *l, int32_t fits, int64_t *out) {
   int64_t *ended = NULL;
   *out = INT64_MAX;
   if (!fits) return PLIM_OK;
@@ -123,21 +123,21 @@ static plim_status weigh(const searching *k, const plim_command_list *l, int32_t
   return PLIM_OK;
 }
 
-static plim_status decode(searching *k, const int32_t *space, double share, double noise, plim_command_list *list,
+static plim_status decode(searching *k, const int32_t *space, double share, double noise, plim_space_command_list *list,
                           int64_t *time_ns) {
   plim_queue_spaces tight = k->spaces;
   int32_t fits;
   for (int32_t s = 0; s < tight.n; s++) {
     if (tight.budget_bytes[s] < INT64_MAX) tight.budget_bytes[s] = (int64_t)((double)tight.budget_bytes[s] * share);
   }
-  *list = (plim_command_list){.ctx = k->ctx, .graph = k->graph};
+  *list = (plim_space_command_list){.ctx = k->ctx, .graph = k->graph};
   PLIM_TRY(plim_queue_decode(&k->runs, &tight, space, noise, &k->random, list, &fits));
   return weigh(k, list, fits, time_ns);
 }
 
 /* ---- lowering ---- */
 
-static plim_status make_plan(const searching *k, const plim_command_list *list, plim_plan **out) {
+static plim_status make_plan(const searching *k, const plim_space_command_list *list, plim_plan **out) {
   plim_plan draft = *k->runs.plan, *plan = NULL;
   (void)snprintf(draft.planner, sizeof draft.planner, "%.20s, %s", k->runs.plan->planner,
                  k->o->device ? "placed" : "paged");
@@ -158,7 +158,7 @@ static plim_status make_plan(const searching *k, const plim_command_list *list, 
   return status;
 }
 
-static plim_status pack(const searching *k, plim_command_list *list, int *fits) {
+static plim_status pack(const searching *k, plim_space_command_list *list, int *fits) {
   *fits = 1;
   for (int32_t s = 0; s < k->spaces.n && *fits; s++) {
     PLIM_TRY(plim_list_pack(list, s, k->spaces.budget_bytes[s], tuning.queue.effort, fits));
@@ -167,7 +167,7 @@ static plim_status pack(const searching *k, plim_command_list *list, int *fits) 
 }
 
 /* Copies spread in all the bytes, or in fewer where packing fails, or not at all. */
-static plim_status lower(const searching *k, plim_command_list *list, int *fits) {
+static plim_status lower(const searching *k, plim_space_command_list *list, int *fits) {
   const double *shares = tuning.queue.share;
   int64_t limit[PLIM_PAGE_SPACES + 1];
   plim_plan *plan = NULL;
@@ -204,7 +204,7 @@ static plim_status try_candidate(searching *k, const int32_t *space, double nois
   int fits = 0;
   report(k);
   for (int32_t i = 0; i < tuning.queue.tightenings && !fits; i++) {
-    plim_command_list list;
+    plim_space_command_list list;
     int64_t now_ns = INT64_MAX;
     plim_status status = decode(k, space, 1 - tuning.queue.tighter * i, noise, &list, &now_ns);
     if (i == 0) *time_ns = now_ns;
@@ -255,8 +255,8 @@ static void place_by_end(searching *k) {
   int32_t storages = k->graph->n_storages;
   for (int64_t i = 0; i < (int64_t)storages * k->spaces.n; i++) k->ready_ns[i] = i < storages ? 0 : INT64_MAX;
   for (int32_t r = 0; r < k->runs.n; r++) {
-    const plim_step *step = &k->runs.plan->step[r];
-    const plim_op *op = &k->graph->op[step->op];
+    const plim_command *command = &k->runs.plan->command[r];
+    const plim_op *op = &k->graph->op[command->op];
     int32_t to = 0;
     int64_t begin_ns = begin_on(k, op, 0, free_ns[0]);
     for (int32_t s = 1; s < k->spaces.n && !k->fixed[r]; s++) {
@@ -270,7 +270,7 @@ static void place_by_end(searching *k) {
       int64_t *ready = &k->ready_ns[(int64_t)to * storages + op->reads[i]], arrived = ready_at(k, op->reads[i], to);
       *ready = arrived;
     }
-    free_ns[to] = begin_ns + k->runs.plan->variant[step->variant].variant.time_ns;
+    free_ns[to] = begin_ns + k->runs.plan->variant[command->variant].variant.time_ns;
     set_ready(k, op->n_writes, op->writes, to, free_ns[to]);
     set_ready(k, op->n_updates, op->updates, to, free_ns[to]);
     k->space[r] = to;
@@ -278,7 +278,7 @@ static void place_by_end(searching *k) {
 }
 
 static void set_fixed(const searching *k) {
-  for (int32_t r = 0; r < k->runs.n; r++) k->fixed[r] = k->graph->op[k->runs.plan->step[r].op].n_updates > 0;
+  for (int32_t r = 0; r < k->runs.n; r++) k->fixed[r] = k->graph->op[k->runs.plan->command[r].op].n_updates > 0;
 }
 
 /* The runs become those of a plan; k->space is not changed. */
@@ -301,9 +301,9 @@ static plim_status try_order(searching *k, int64_t *time_ns) {
   PLIM_CHECK(plim_allocate(k->ctx, n, sizeof *space, &space));
   PLIM_CHECK(plim_queue_order(&k->runs, &k->spaces, k->fixed, order, space));
   k->ordered = *base;
-  k->ordered.step = k->command;
+  k->ordered.command = k->command;
   for (int32_t i = 0; i < n; i++) {
-    k->command[i] = base->step[order[i]];
+    k->command[i] = base->command[order[i]];
     k->next[i] = space[order[i]];
   }
   PLIM_CHECK(set_runs(k, &k->ordered));
@@ -358,7 +358,7 @@ static plim_status search_rounds(searching *k, int64_t time_ns) {
   if (rounds > tuning.queue.most_rounds) rounds = tuning.queue.most_rounds;
   if (k->options->iterations > 0 && rounds > k->options->iterations) rounds = k->options->iterations;
   for (int64_t round = 0; round < rounds && !plim_effort_over(k->ctx, PLIM_EFFORT_LOOK); round++) {
-    plim_command_list list;
+    plim_space_command_list list;
     int64_t now_ns = INT64_MAX;
     if (*k->best && (*k->best)->time_ns <= k->bound_ns) break;
     change(k);
@@ -424,7 +424,7 @@ plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const 
                  .random = {options->seed},
                  .started_ns = plim_now_ns(),
                  .best = best};
-  int64_t cells = (int64_t)graph->n_storages * (PLIM_PAGE_SPACES + 1), n = base->n_steps;
+  int64_t cells = (int64_t)graph->n_storages * (PLIM_PAGE_SPACES + 1), n = base->n_commands;
   plim_status status;
   PLIM_CHECK(plim_queue_runs_make(graph, base, &k.runs));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.space, &k.space));

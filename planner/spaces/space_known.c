@@ -19,16 +19,16 @@ static int is_within(const knowing *k, const plim_space_plan *plan) {
     if (plan->space[s].peak_bytes > k->o->budget[s]) return 0;
   }
   for (int32_t c = 0; c < plan->n_commands && k->o->deadline_on_runs; c++) {
-    runs += plan->command[c].kind == PLIM_COMMAND_RUN ? plan->command[c].time_ns : 0;
+    runs += plan->command[c].kind == PLIM_SPACE_COMMAND_RUN ? plan->command[c].time_ns : 0;
   }
   return (k->o->deadline_on_runs ? runs : plan->makespan_ns) <= k->o->deadline_ns;
 }
 
 /* May a command stand in a plan of this platform, under what was asked for? */
-static int is_allowed(const knowing *k, const plim_command *c, int32_t link) {
+static int is_allowed(const knowing *k, const plim_space_command *c, int32_t link) {
   const plim_platform *p = k->p->platform;
   int from = 0, to = 0;
-  if (c->kind == PLIM_COMMAND_RUN) {
+  if (c->kind == PLIM_SPACE_COMMAND_RUN) {
     return c->device < p->n_devices && (c->device == 0 || k->o->place) &&
            plim_space_run_ns(k->p, c->op, c->device) >= 0;
   }
@@ -43,12 +43,12 @@ static int is_allowed(const knowing *k, const plim_command *c, int32_t link) {
 /* ---- reading ---- */
 
 /* Add a command. *allowed 0: it may not stand in a plan here. */
-static void read_command(const knowing *k, const plim_command *c, plim_space_events *out, int *allowed) {
+static void read_command(const knowing *k, const plim_space_command *c, plim_space_events *out, int *allowed) {
   const plim_graph *g = k->p->graph;
-  int32_t link = c->kind == PLIM_COMMAND_COPY ? plim_platform_find_link(k->p->platform, c->from, c->to) : -1;
+  int32_t link = c->kind == PLIM_SPACE_COMMAND_COPY ? plim_platform_find_link(k->p->platform, c->from, c->to) : -1;
   *allowed = is_allowed(k, c, link);
-  if (c->kind == PLIM_COMMAND_RUN) plim_space_events_add(out, PLIM_SPACE_RUN, c->op, c->device);
-  for (int32_t i = 0; c->kind == PLIM_COMMAND_COPY && i < c->n_storages; i++) {
+  if (c->kind == PLIM_SPACE_COMMAND_RUN) plim_space_events_add(out, PLIM_SPACE_RUN, c->op, c->device);
+  for (int32_t i = 0; c->kind == PLIM_SPACE_COMMAND_COPY && i < c->n_storages; i++) {
     plim_space_events_add(out, i == 0 ? PLIM_SPACE_COPY : PLIM_SPACE_JOIN, g->storage[c->storage[i]].producer, link);
   }
 }
@@ -69,7 +69,7 @@ static void read_commands(const knowing *k, const plim_space_plan *plan, int32_t
       const plim_buffer *v = &plan->buffer[b];
       if (v->storage >= 0) plim_space_events_add(out, PLIM_SPACE_DROP, g->storage[v->storage].producer, v->space);
     }
-    runs += plan->command[c].kind == PLIM_COMMAND_RUN;
+    runs += plan->command[c].kind == PLIM_SPACE_COMMAND_RUN;
     read_command(k, &plan->command[c], out, allowed);
   }
   if (runs > k->p->n && !k->o->recompute) *allowed = 0;

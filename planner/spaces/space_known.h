@@ -4,9 +4,9 @@
 
 #include "planner/spaces/space_search.h"
 
-/* The commands of the best of n plans, lowered anew for the problem's times. Read of `options`: all but bound, keep_all,
- * starts and rounds. A plan of another graph, one whose commands are not allowed, and one above a budget or the deadline
- * are left out.
+/* The commands of the best of n plans, lowered anew for the problem's times. Read of `options`: all but bound,
+ * keep_all, starts and rounds. A plan of another graph, one whose commands are not allowed, and one above a budget or
+ * the deadline are left out.
  *   joins  in       0: commands that copy several storages are not allowed
  *   known  [n]  in  a NULL is left out
  *   value  [1]  out of its plan; INFINITY: there is none, and `out` is as it was

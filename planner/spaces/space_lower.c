@@ -42,9 +42,9 @@ typedef struct lowering {
   plim_space_device *device;
   plim_space *space;
   plim_queue *queue;
-  plim_command *command; /* [n_events] */
-  plim_buffer *row;      /* [n_buffers] */
-  int32_t *storage;      /* [n_events] of all copies */
+  plim_space_command *command; /* [n_events] */
+  plim_buffer *row;            /* [n_buffers] */
+  int32_t *storage;            /* [n_events] of all copies */
   int64_t n_storages;
   int32_t *wait;                                               /* [n_events][n_queues] */
   int32_t *clock, *place, *touched, *released, *last_of_queue; /* as in the checker */
@@ -223,7 +223,7 @@ static int32_t *command_at(const lowering *l, int32_t queue, int32_t place) {
 /* Command c waits for the commands that `need` says, less those that it follows already; the latest first, as it may
  * bring others with it. */
 static void add_waits(lowering *l, int32_t c) {
-  plim_command *m = &l->command[c];
+  plim_space_command *m = &l->command[c];
   int32_t *wait = l->wait + (int64_t)c * l->n_queues, *clock = clock_of(l, c);
   m->wait = wait;
   for (;;) {
@@ -245,7 +245,7 @@ static void add_waits(lowering *l, int32_t c) {
 }
 
 /* The storages of the events [e, to) that fill buffers, ascending; their bytes. */
-static int64_t add_storages(lowering *l, int32_t e, int32_t to, plim_command *m) {
+static int64_t add_storages(lowering *l, int32_t e, int32_t to, plim_space_command *m) {
   int32_t *storage = l->storage + l->n_storages;
   int64_t bytes = 0;
   m->storage = storage;
@@ -266,14 +266,14 @@ static int64_t add_storages(lowering *l, int32_t e, int32_t to, plim_command *m)
 static plim_status set_command(lowering *l, int32_t c, int32_t e, int32_t to) {
   const plim_space_problem *p = l->problem;
   const plim_space_event *v = &l->events->event[e];
-  plim_command *m = &l->command[c];
+  plim_space_command *m = &l->command[c];
   if (v->kind == PLIM_SPACE_RUN) {
-    *m = (plim_command){.kind = PLIM_COMMAND_RUN, .op = v->node, .device = v->at, .queue = v->at};
+    *m = (plim_space_command){.kind = PLIM_SPACE_COMMAND_RUN, .op = v->node, .device = v->at, .queue = v->at};
     m->time_ns = plim_space_run_ns(p, v->node, v->at);
     m->joule = plim_space_run_joule(p, v->node, v->at);
     return PLIM_OK;
   }
-  *m = (plim_command){.kind = PLIM_COMMAND_COPY};
+  *m = (plim_space_command){.kind = PLIM_SPACE_COMMAND_COPY};
   int64_t bytes = add_storages(l, e, to, m);
   m->from = p->platform->link[v->at].from;
   m->to = p->platform->link[v->at].to;
@@ -325,7 +325,7 @@ static void need_fillers(lowering *l, int32_t e, int32_t to) {
 /* One command for the events [e, to), of which the first is needed. */
 static plim_status emit_command(lowering *l, int32_t e, int32_t to, int32_t c) {
   PLIM_TRY(set_command(l, c, e, to));
-  const plim_command *m = &l->command[c];
+  const plim_space_command *m = &l->command[c];
   int32_t previous = l->last_of_queue[m->queue] - 1, space = l->buffer[l->filled[e]].space;
   l->place[c] = previous < 0 ? 1 : l->place[previous] + 1;
   *command_at(l, m->queue, l->place[c]) = c;

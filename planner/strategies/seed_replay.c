@@ -22,10 +22,10 @@ static int32_t find_choice(const plim_problem *p, int32_t op, const char *name) 
 
 static plim_status read_plan(const plim_problem *p, const plim_plan *plan, plim_schedule *out) {
   out->n = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_step *step = &plan->step[j];
-    int32_t choice = find_choice(p, step->op, plan->variant[step->variant].variant.name);
-    PLIM_TRY(plim_schedule_add(out, step->op, choice));
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *command = &plan->command[j];
+    int32_t choice = find_choice(p, command->op, plan->variant[command->variant].variant.name);
+    PLIM_TRY(plim_schedule_add(out, command->op, choice));
   }
   return PLIM_OK;
 }

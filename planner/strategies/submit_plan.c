@@ -54,7 +54,7 @@ static int persistent_at_low_end(const plim_problem *p, const plim_plan *plan) {
   for (int32_t s = 0; s < p->graph->n_storages; s++) {
     if (!plim_role_persistent(p->graph->storage[s].role)) continue;
     int64_t bytes = plim_align_up(p->graph->storage[s].bytes, p->align);
-    if (bytes > 0 && find_offset(plan, s, 0, plan->n_steps) != below) return 0;
+    if (bytes > 0 && find_offset(plan, s, 0, plan->n_commands) != below) return 0;
     below += bytes;
   }
   return 1;
@@ -71,7 +71,7 @@ plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan, c
   if (status == PLIM_OK && take_offsets(incumbent->timeline, plan, &scratch)) {
     plim_front_point point = {.bytes = plan->arena_bytes,
                               .time_ns = incumbent->timeline->time_ns,
-                              .n_steps = schedule->n,
+                              .n_commands = schedule->n,
                               .n_offsets = scratch.n_boxes,
                               .op = schedule->op,
                               .choice = schedule->choice,

@@ -12,27 +12,28 @@
 #include "runtime/arena/small.h"
 
 static const plim_op *op_at(const plim_forecast *f, int32_t position) {
-  return &f->graph->op[f->schedule->step[position].op];
+  return &f->graph->op[f->schedule->command[position].op];
 }
 
 static void find_variants_and_starts(plim_forecast *f) {
   const plim_plan *schedule = f->schedule;
-  for (int32_t j = schedule->n_steps - 1; j >= 0; j--) f->variant[schedule->step[j].op] = schedule->step[j].variant;
+  for (int32_t j = schedule->n_commands - 1; j >= 0; j--)
+    f->variant[schedule->command[j].op] = schedule->command[j].variant;
   for (int32_t o = 0; o < f->graph->n_ops; o++) f->op_ns[o] = schedule->variant[f->variant[o]].variant.time_ns;
-  for (int32_t j = 0; j < schedule->n_steps; j++) {
-    f->start_ns[j + 1] = f->start_ns[j] + schedule->variant[schedule->step[j].variant].variant.time_ns;
+  for (int32_t j = 0; j < schedule->n_commands; j++) {
+    f->start_ns[j + 1] = f->start_ns[j] + schedule->variant[schedule->command[j].variant].variant.time_ns;
   }
 }
 
 static void count_uses(plim_forecast *f) {
-  for (int32_t j = 0; j < f->schedule->n_steps; j++) {
+  for (int32_t j = 0; j < f->schedule->n_commands; j++) {
     f->first_use[j + 1] = f->first_use[j] + op_at(f, j)->n_reads + op_at(f, j)->n_writes;
   }
 }
 
 /* next, last [n_storages], scratch: the reads after the position of the walk. */
 static void find_reads(plim_forecast *f, int32_t *next, int32_t *last) {
-  int32_t n = f->schedule->n_steps;
+  int32_t n = f->schedule->n_commands;
   for (int32_t s = 0; s < f->graph->n_storages; s++) {
     next[s] = last[s] = f->graph->storage[s].role == PLIM_ROLE_OUTPUT ? n : PLIM_NEVER;
   }
@@ -73,9 +74,9 @@ static void find_held(const plim_forecast *f, facts *at, int32_t from) {
 static void find_facts(const plim_forecast *f, facts *at) {
   for (int32_t s = 0; s < f->graph->n_storages; s++) {
     at->update[s] = INT32_MAX;
-    at->last[s] = f->graph->storage[s].role == PLIM_ROLE_OUTPUT ? f->schedule->n_steps : PLIM_NEVER;
+    at->last[s] = f->graph->storage[s].role == PLIM_ROLE_OUTPUT ? f->schedule->n_commands : PLIM_NEVER;
   }
-  for (int32_t j = f->schedule->n_steps - 1; j >= 0; j--) {
+  for (int32_t j = f->schedule->n_commands - 1; j >= 0; j--) {
     const plim_op *op = op_at(f, j);
     for (int32_t k = 0; k < op->n_updates; k++) at->update[op->updates[k]] = j;
     for (int32_t k = 0; k < op->n_writes; k++) at->writes[op->writes[k]]++;
@@ -150,7 +151,7 @@ static void find_costly(plim_forecast *f, ranked *rank) {
 }
 
 static plim_status allocate(plim_forecast *f) {
-  int64_t n = f->schedule->n_steps, n_storages = f->graph->n_storages;
+  int64_t n = f->schedule->n_commands, n_storages = f->graph->n_storages;
   PLIM_TRY(plim_allocate(f->ctx, f->graph->n_ops, sizeof *f->variant, &f->variant));
   PLIM_TRY(plim_allocate(f->ctx, f->graph->n_ops, sizeof *f->op_ns, &f->op_ns));
   PLIM_TRY(plim_allocate(f->ctx, n + 1, sizeof *f->start_ns, &f->start_ns));
@@ -215,7 +216,7 @@ void plim_forecast_again(plim_forecast *f, const int32_t *again) {
 
 void plim_forecast_release(plim_forecast *f) {
   if (!f->graph) return;
-  int64_t n = f->schedule->n_steps, n_storages = f->graph->n_storages;
+  int64_t n = f->schedule->n_commands, n_storages = f->graph->n_storages;
   int64_t n_uses = f->first_use ? f->first_use[n] : 0;
   plim_release(f->ctx, f->variant, f->graph->n_ops, sizeof *f->variant);
   plim_release(f->ctx, f->op_ns, f->graph->n_ops, sizeof *f->op_ns);

@@ -30,20 +30,20 @@ static int32_t row_of(plim_limited_plan *n, const plim_plan *plan, int32_t op, c
 }
 
 static void add_step(plim_limited_plan *n, const plim_plan *plan, int32_t j, int32_t from, int64_t limit) {
-  plim_step *step = &n->step[n->plan.n_steps++];
-  *step = plan->step[j];
-  int limit_workspace = plan->variant[step->variant].variant.workspace_bytes > limit;
-  if (j >= from && limit_workspace) step->variant = n->again[step->op];
-  n->plan.time_ns += n->variant[step->variant].variant.time_ns;
+  plim_command *command = &n->command[n->plan.n_commands++];
+  *command = plan->command[j];
+  int limit_workspace = plan->variant[command->variant].variant.workspace_bytes > limit;
+  if (j >= from && limit_workspace) command->variant = n->again[command->op];
+  n->plan.time_ns += n->variant[command->variant].variant.time_ns;
 }
 
 /* first [n_ops] is scratch: the step that runs each op first. */
 static void fill_steps(plim_limited_plan *n, const plim_plan *plan, int32_t from, int64_t limit, int own_order,
                        int32_t *first) {
-  n->plan.n_steps = 0;
+  n->plan.n_commands = 0;
   n->plan.time_ns = 0;
-  for (int32_t j = plan->n_steps - 1; j >= 0; j--) first[plan->step[j].op] = j;
-  for (int32_t j = 0; j < (own_order ? plan->n_steps : from); j++) add_step(n, plan, j, from, limit);
+  for (int32_t j = plan->n_commands - 1; j >= 0; j--) first[plan->command[j].op] = j;
+  for (int32_t j = 0; j < (own_order ? plan->n_commands : from); j++) add_step(n, plan, j, from, limit);
   for (int32_t o = 0; o < n->n_ops && !own_order; o++) {
     if (first[o] >= from) add_step(n, plan, first[o], from, limit);
   }
@@ -62,11 +62,11 @@ plim_status plim_limit_workspace(plim_context *ctx, const plim_graph *graph, con
                                  const plim_profile *profile, int32_t from, int64_t limit, int own_order,
                                  plim_limited_plan *out) {
   int32_t n_ops = graph->n_ops, *first = NULL;
-  *out =
-      (plim_limited_plan){.plan = *plan, .n_ops = n_ops, .n_rows = n_ops + plan->n_variants, .n_room = plan->n_steps};
+  *out = (plim_limited_plan){
+      .plan = *plan, .n_ops = n_ops, .n_rows = n_ops + plan->n_variants, .n_room = plan->n_commands};
   out->plan.ctx = ctx;
   PLIM_TRY(plim_allocate(ctx, n_ops, sizeof *out->again, &out->again));
-  PLIM_TRY(plim_allocate(ctx, plan->n_steps, sizeof *out->step, &out->step));
+  PLIM_TRY(plim_allocate(ctx, plan->n_commands, sizeof *out->command, &out->command));
   PLIM_TRY(plim_allocate(ctx, out->n_rows, sizeof *out->variant, &out->variant));
   PLIM_TRY(plim_allocate(ctx, n_ops, sizeof *first, &first));
   fill_variants(out, plan, profile, limit);
@@ -74,7 +74,7 @@ plim_status plim_limit_workspace(plim_context *ctx, const plim_graph *graph, con
   plim_release(ctx, first, n_ops, sizeof *first);
   /* among nearly equal times plans take the least workspace: what runs here may be a little faster */
   if (out->plan.time_ns < out->plan.keep_all_ns) out->plan.keep_all_ns = out->plan.time_ns;
-  out->plan.step = out->step;
+  out->plan.command = out->command;
   out->plan.variant = out->variant;
   return PLIM_OK;
 }
@@ -83,7 +83,7 @@ void plim_limited_plan_release(plim_limited_plan *limited) {
   plim_context *ctx = limited->plan.ctx;
   if (!ctx) return;
   plim_release(ctx, limited->again, limited->n_ops, sizeof *limited->again);
-  plim_release(ctx, limited->step, limited->n_room, sizeof *limited->step);
+  plim_release(ctx, limited->command, limited->n_room, sizeof *limited->command);
   plim_release(ctx, limited->variant, limited->n_rows, sizeof *limited->variant);
   *limited = (plim_limited_plan){.n_ops = 0};
 }

@@ -8,7 +8,7 @@ typedef struct plim_limited_plan {
   plim_plan plan; /* borrows all but steps and variants; a schedule: its buffers fit the steps before `from` only */
   int32_t n_ops, n_rows, n_room;
   int32_t *again;             /* [n_ops] the row of plan.variant that runs when the op is recomputed */
-  plim_step *step;            /* [n_room], plan.n_steps of them in use */
+  plim_command *command;      /* [n_room], plan.n_commands of them in use */
   plim_plan_variant *variant; /* [n_rows], plan.n_variants of them in use */
 } plim_limited_plan;
 

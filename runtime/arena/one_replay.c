@@ -43,7 +43,7 @@ typedef struct replay {
 static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
   const plim_residency *res = &r->res;
   const plim_holder *holder = &res->holder[storage];
-  if (holder->pins != 1 || res->plan.buffer[holder->buffer].begin >= res->plan.n_steps) return 0;
+  if (holder->pins != 1 || res->plan.buffer[holder->buffer].begin >= res->plan.n_commands) return 0;
   if (!scheduled) return !plim_residency_wanted(res, storage);
   if (res->graph->storage[storage].role == PLIM_ROLE_INPUT) return res->forecast->hold[storage] <= res->position;
   const plim_op *o = &res->graph->op[op];
@@ -53,16 +53,16 @@ static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
 }
 
 /* Use every in-place pair that is possible. */
-static plim_status take_over(replay *r, plim_step *step, int scheduled) {
+static plim_status take_over(replay *r, plim_command *command, int scheduled) {
   plim_residency *res = &r->res;
-  const plim_op *op = &res->graph->op[step->op];
+  const plim_op *op = &res->graph->op[command->op];
   for (int32_t i = 0; i < op->n_pairs; i++) {
     int32_t in = res->graph->value[op->in[op->pair[i].in]].storage;
     int32_t out = res->graph->value[op->out[op->pair[i].out]].storage;
     if (!plim_residency_holds(res, in) || plim_residency_holds(res, out) || plim_residency_empty(res, in)) continue;
-    if (!dies(r, step->op, in, scheduled)) continue;
+    if (!dies(r, command->op, in, scheduled)) continue;
     PLIM_TRY(plim_residency_hand_over(res, in, out));
-    step->pair[step->n_pairs++] = op->pair[i];
+    command->pair[command->n_pairs++] = op->pair[i];
   }
   return PLIM_OK;
 }
@@ -101,14 +101,14 @@ static plim_status settle(replay *r, const plim_op *op, int32_t now, int schedul
 static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth) {
   plim_residency *res = &r->res;
   const plim_op *op = &res->graph->op[id];
-  plim_step step = {.kind = PLIM_STEP_RUN, .op = id, .variant = variant};
+  plim_command command = {.kind = PLIM_COMMAND_RUN, .op = id, .variant = variant};
   int64_t workspace_bytes = res->forecast->schedule->variant[variant].variant.workspace_bytes;
-  int32_t workspace = PLIM_NEVER, now = res->plan.n_steps;
+  int32_t workspace = PLIM_NEVER, now = res->plan.n_commands;
   res->counts->op = id;
-  PLIM_TRY(take_over(r, &step, depth == 0));
+  PLIM_TRY(take_over(r, &command, depth == 0));
   PLIM_TRY(place_outputs(r, id));
   if (workspace_bytes > 0) PLIM_TRY(plim_residency_place(res, id, PLIM_NEVER, workspace_bytes, &workspace));
-  PLIM_TRY(plim_residency_add_step(res, &step));
+  PLIM_TRY(plim_residency_add_step(res, &command));
   if (workspace >= 0) (void)plim_arena_blocks_give(res->blocks, workspace);
   if (res->watch) PLIM_TRY(res->watch->ran(res->watch->user, res, depth));
   return settle(r, op, now, depth == 0);
@@ -164,11 +164,11 @@ static int32_t missing_read(const replay *r, const frame *f) {
 /* Count a run that was there before, unless recomputing has cost too much. */
 static plim_status count_again(replay *r, int32_t op) {
   plim_replay_counts *counts = r->res.counts;
-  int32_t n = r->res.forecast->schedule->n_steps;
+  int32_t n = r->res.forecast->schedule->n_commands;
   const plim_arena_watch *watch = r->res.watch;
   counts->recomputes++;
   counts->recomputed_ns += r->res.forecast->op_ns[op];
-  if (counts->recomputed_ns <= r->limit_ns && r->res.plan.n_steps < (int64_t)MOST_GROWTH * n) return PLIM_OK;
+  if (counts->recomputed_ns <= r->limit_ns && r->res.plan.n_commands < (int64_t)MOST_GROWTH * n) return PLIM_OK;
   counts->thrashed = 1;
   counts->op = op;
   if (watch) PLIM_TRY(watch->gave_up(watch->user, &r->res, op));
@@ -176,7 +176,7 @@ static plim_status count_again(replay *r, int32_t op) {
                    "an arena of %lld bytes computes %s: %d steps for the first %d of %d, %lld ns of them again",
                    (long long)r->res.blocks->bytes,
                    counts->recomputed_ns > r->limit_ns ? "again for longer than the limit" : "the same again and again",
-                   r->res.plan.n_steps, r->res.position, n, (long long)counts->recomputed_ns);
+                   r->res.plan.n_commands, r->res.position, n, (long long)counts->recomputed_ns);
 }
 
 /* Make the reads of an op resident, each pinned once. */
@@ -210,13 +210,13 @@ static plim_status bring(replay *r, int32_t op, int32_t n_reads, const int32_t *
 static plim_status run_schedule(replay *r) {
   const plim_plan *schedule = r->res.forecast->schedule;
   const plim_graph *graph = r->res.graph;
-  for (int32_t j = r->res.position; j < schedule->n_steps; j++) {
-    const plim_op *op = &graph->op[schedule->step[j].op];
+  for (int32_t j = r->res.position; j < schedule->n_commands; j++) {
+    const plim_op *op = &graph->op[schedule->command[j].op];
     if (r->may_stop && plim_effort_over(r->res.ctx, PLIM_EFFORT_LOOK / 4)) {
       return plim_fail(r->res.ctx, PLIM_ECANCEL, "stopped before a plan was found");
     }
-    PLIM_TRY(bring(r, schedule->step[j].op, op->n_reads, op->reads));
-    PLIM_TRY(run_op(r, schedule->step[j].op, schedule->step[j].variant, 0));
+    PLIM_TRY(bring(r, schedule->command[j].op, op->n_reads, op->reads));
+    PLIM_TRY(run_op(r, schedule->command[j].op, schedule->command[j].variant, 0));
   }
   for (int32_t s = 0; s < graph->n_storages; s++) {
     if (graph->storage[s].role == PLIM_ROLE_OUTPUT) PLIM_TRY(bring(r, PLIM_NEVER, 1, &s));
@@ -231,7 +231,7 @@ static void end_buffers(plim_residency *res) {
     plim_role role = res->graph->storage[s].role;
     if (plim_residency_empty(res, s)) continue;
     if (plim_role_persistent(role) || role == PLIM_ROLE_OUTPUT)
-      res->plan.buffer[res->holder[s].buffer].end = res->plan.n_steps;
+      res->plan.buffer[res->holder[s].buffer].end = res->plan.n_commands;
   }
 }
 
@@ -241,10 +241,10 @@ static plim_status make_plan(const plim_residency *res, int64_t budget_bytes, pl
                      .planner = "arena",
                      .plan_class = PLIM_CLASS_FREE,
                      .packed = 1,
-                     .n_steps = res->plan.n_steps,
+                     .n_commands = res->plan.n_commands,
                      .n_buffers = res->plan.n_buffers,
                      .n_variants = schedule->n_variants,
-                     .step = res->plan.step,
+                     .command = res->plan.command,
                      .buffer = res->plan.buffer,
                      .variant = schedule->variant,
                      .budget_bytes = budget_bytes,
@@ -264,7 +264,7 @@ static plim_status simulate(replay *r, plim_context *ctx, const plim_forecast *f
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->walk, &r->walk));
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->mark, &r->mark));
   plim_status status = run_schedule(r);
-  counts->steps = r->res.plan.n_steps;
+  counts->steps = r->res.plan.n_commands;
   if (status == PLIM_OK) end_buffers(&r->res);
   return status;
 }

@@ -167,7 +167,7 @@ static plim_status try_rivals(search *s) {
 }
 
 static plim_status try_windows(search *s) {
-  for (int64_t i = 0; i < WINDOWS && i * ENDS * s->schedule->n_steps < ROW_STEPS; i++) {
+  for (int64_t i = 0; i < WINDOWS && i * ENDS * s->schedule->n_commands < ROW_STEPS; i++) {
     PLIM_TRY(try_switches(s, &windows[i], ENDS));
   }
   return PLIM_OK;
@@ -188,7 +188,7 @@ static void perturbation(struct local_search *c, uint64_t *random, plim_replay_c
 /* Local search: the effect of another window is found by simulating to the end. A trial that has cost more than the
  * configuration that it starts from is given up. */
 static plim_status look_ahead(search *s, struct local_search *c) {
-  int64_t n = TRIAL_STEPS / s->schedule->n_steps;
+  int64_t n = TRIAL_STEPS / s->schedule->n_commands;
   uint64_t random = 1;
   for (int64_t i = 0; i < n && i < MOST_TRIALS && c->time_ns > s->schedule->time_ns && !done(s); i++) {
     plim_replay_counts counts;

@@ -40,7 +40,7 @@ plim_status plim_residency_add_buffer(plim_residency *res, const plim_plan_buffe
 static plim_status add_buffer(plim_residency *res, int32_t storage, int32_t block) {
   const plim_arena_block *held = &res->blocks->block[block];
   plim_plan_buffer buffer = {
-      .storage = storage, .begin = res->plan.n_steps, .offset = held->offset, .bytes = held->bytes};
+      .storage = storage, .begin = res->plan.n_commands, .offset = held->offset, .bytes = held->bytes};
   return plim_residency_add_buffer(res, &buffer);
 }
 
@@ -134,7 +134,7 @@ plim_status plim_residency_go_missing(plim_residency *res, int32_t storage) {
 plim_status plim_residency_hand_over(plim_residency *res, int32_t in, int32_t out) {
   int32_t block = res->holder[in].block;
   plim_arena_blocks_hand_over(res->blocks, block, out);
-  res->plan.buffer[res->holder[in].buffer].end = res->plan.n_steps;
+  res->plan.buffer[res->holder[in].buffer].end = res->plan.n_commands;
   if (plim_missing_has(&res->missing, out)) plim_residency_found(res, out); /* what it reads is still there */
   PLIM_TRY(plim_residency_go_missing(res, in));
   res->holder[out].block = block;
@@ -154,11 +154,11 @@ plim_status plim_residency_drop_unwanted(plim_residency *res, int32_t storage) {
   return plim_residency_wanted(res, storage) ? PLIM_OK : plim_residency_drop(res, storage, NULL);
 }
 
-plim_status plim_residency_add_step(plim_residency *res, const plim_step *step) {
-  PLIM_TRY(plim_array_reserve(res->ctx, &res->plan.step, &res->plan.step_capacity, res->plan.n_steps + 1,
-                              sizeof *res->plan.step));
-  res->plan.step[res->plan.n_steps++] = *step;
-  res->clock_ns += res->forecast->schedule->variant[step->variant].variant.time_ns;
+plim_status plim_residency_add_step(plim_residency *res, const plim_command *command) {
+  PLIM_TRY(plim_array_reserve(res->ctx, &res->plan.command, &res->plan.command_capacity, res->plan.n_commands + 1,
+                              sizeof *res->plan.command));
+  res->plan.command[res->plan.n_commands++] = *command;
+  res->clock_ns += res->forecast->schedule->variant[command->variant].variant.time_ns;
   return PLIM_OK;
 }
 
@@ -170,7 +170,7 @@ void plim_residency_use(plim_residency *res, int32_t storage, int32_t step) {
 
 void plim_residency_pass(plim_residency *res) {
   const plim_forecast *f = res->forecast;
-  const plim_op *op = &res->graph->op[f->schedule->step[res->position].op];
+  const plim_op *op = &res->graph->op[f->schedule->command[res->position].op];
   int32_t use = f->first_use[res->position];
   for (int32_t k = 0; k < op->n_reads; k++) {
     int32_t s = op->reads[k];
@@ -243,7 +243,7 @@ void plim_residency_close(plim_residency *res) {
   plim_release(res->ctx, res->lost.storage, res->graph->n_storages, sizeof *res->lost.storage);
   plim_release(res->ctx, res->lost.is_in, res->graph->n_storages, sizeof *res->lost.is_in);
   plim_walks_release(&res->walks);
-  plim_release(res->ctx, res->plan.step, res->plan.step_capacity, sizeof *res->plan.step);
+  plim_release(res->ctx, res->plan.command, res->plan.command_capacity, sizeof *res->plan.command);
   plim_release(res->ctx, res->plan.buffer, res->plan.buffer_capacity, sizeof *res->plan.buffer);
   plim_release(res->ctx, res->rows.row, res->rows.capacity, sizeof *res->rows.row);
   plim_release(res->ctx, res->rows.block, res->rows.capacity, sizeof *res->rows.block);

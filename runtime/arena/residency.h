@@ -45,9 +45,9 @@ typedef struct plim_holder {
 
 /* The plan so far. The end of a buffer follows its latest use. */
 typedef struct plim_plan_so_far {
-  int32_t n_steps, n_buffers;
-  int64_t step_capacity, buffer_capacity;
-  plim_step *step;          /* [n_steps] */
+  int32_t n_commands, n_buffers;
+  int64_t command_capacity, buffer_capacity;
+  plim_command *command;    /* [n_commands] */
   plim_plan_buffer *buffer; /* [n_buffers] */
 } plim_plan_so_far;
 
@@ -144,8 +144,8 @@ PLIM_MUST_USE plim_status plim_residency_drop_unwanted(plim_residency *residency
 
 /* ---- residency.c: the plan so far ---- */
 
-/* Append a command, whose number is residency->plan.n_steps; its variant's time passes. O(1) on average. */
-PLIM_MUST_USE plim_status plim_residency_add_step(plim_residency *residency, const plim_step *step);
+/* Append a command, whose number is residency->plan.n_commands; its variant's time passes. O(1) on average. */
+PLIM_MUST_USE plim_status plim_residency_add_step(plim_residency *residency, const plim_command *command);
 
 /* The latest buffer of the storage is used by command `step`. */
 void plim_residency_use(plim_residency *residency, int32_t storage, int32_t step);

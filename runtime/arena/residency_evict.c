@@ -49,7 +49,7 @@ static int64_t divisor(const plim_policy *policy, int64_t distance_ns) {
 int64_t plim_residency_distance(const plim_residency *res, int32_t storage) {
   if (!res->policy->forecast) return res->clock_ns - res->holder[storage].last_ns;
   int32_t next = res->holder[storage].next_read;
-  if (next == PLIM_NEVER) next = res->forecast->schedule->n_steps; /* resident still, in the middle of a plan */
+  if (next == PLIM_NEVER) next = res->forecast->schedule->n_commands; /* resident still, in the middle of a plan */
   return res->forecast->start_ns[next] - res->forecast->start_ns[res->position];
 }
 

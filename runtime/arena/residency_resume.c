@@ -7,9 +7,9 @@
 
 /* Apply command j to the state: uses of buffers, and next reads. */
 static plim_status pass_step(plim_residency *res, int32_t j) {
-  const plim_step *step = &res->forecast->schedule->step[j];
-  const plim_op *op = &res->graph->op[step->op];
-  PLIM_TRY(plim_residency_add_step(res, step));
+  const plim_command *command = &res->forecast->schedule->command[j];
+  const plim_op *op = &res->graph->op[command->op];
+  PLIM_TRY(plim_residency_add_step(res, command));
   for (int32_t k = 0; k < op->n_reads; k++) plim_residency_use(res, op->reads[k], j);
   for (int32_t k = 0; k < op->n_writes; k++) {
     plim_residency_use(res, op->writes[k], j);

@@ -37,12 +37,12 @@ static int64_t find_limit(const plim_forecast *f, int64_t *bytes) {
   return limit;
 }
 
-/* change [n_steps + 1] is scratch, zeros. */
+/* change [n_commands + 1] is scratch, zeros. */
 static int64_t find_load(const plim_forecast *f, int64_t *change) {
-  int32_t n = f->schedule->n_steps;
+  int32_t n = f->schedule->n_commands;
   int64_t load = 0, most = 0;
   for (int32_t j = 0; j < n; j++) {
-    const plim_op *op = &f->graph->op[f->schedule->step[j].op];
+    const plim_op *op = &f->graph->op[f->schedule->command[j].op];
     for (int32_t k = 0; k < op->n_writes; k++) {
       int32_t last = f->last_read[f->first_use[j] + op->n_reads + k]; /* n: an output */
       int64_t bytes = rounded_bytes(f, op->writes[k]);
@@ -59,15 +59,15 @@ static int64_t find_load(const plim_forecast *f, int64_t *change) {
 }
 
 plim_status plim_forecast_find_small(plim_forecast *f) {
-  int64_t n_storages = f->graph->n_storages, n_steps = f->schedule->n_steps;
+  int64_t n_storages = f->graph->n_storages, n_commands = f->schedule->n_commands;
   int64_t *bytes = NULL, *change = NULL;
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(f->ctx, n_storages, sizeof *bytes, &bytes));
-  PLIM_CHECK(plim_allocate(f->ctx, n_steps + 1, sizeof *change, &change));
+  PLIM_CHECK(plim_allocate(f->ctx, n_commands + 1, sizeof *change, &change));
   f->small_bytes = find_limit(f, bytes);
   f->small_load_bytes = find_load(f, change);
 done:
   plim_release(f->ctx, bytes, n_storages, sizeof *bytes);
-  plim_release(f->ctx, change, n_steps + 1, sizeof *change);
+  plim_release(f->ctx, change, n_commands + 1, sizeof *change);
   return status;
 }

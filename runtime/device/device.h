@@ -33,8 +33,8 @@ plim_device_options plim_device_options_default(void);
 /* One RUN of a plan with its addresses: pointers into the arena, or into the buffers' own allocations. */
 typedef struct plim_run_call {
   const plim_graph *graph;
-  int32_t step; /* the command of the plan */
-  int32_t op;   /* of the graph */
+  int32_t command; /* the command of the plan */
+  int32_t op;      /* of the graph */
   const char *variant;
   int32_t queue;
   plim_kernel_args args; /* operands by position; seed, step and op for random ops */
@@ -52,8 +52,8 @@ typedef struct plim_device_watch {
   /* timed: 1 when the executor wants the time of each command */
   plim_status (*begin)(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,
                        int64_t arena_bytes, int timed);
-  plim_status (*step)(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
-  /* After the sync that ends a timed step over an arena: the times of its commands, [n_steps] out, ns. NULL: the
+  plim_status (*command)(plim_device *device, const plim_run_call *call, plim_run *run, void *user);
+  /* After the sync that ends a timed step over an arena: the times of its commands, [n_commands] out, ns. NULL: the
    * executor waits for each command and reads the clock. */
   plim_status (*times)(plim_device *device, int64_t *time_ns);
   /* Other plans replace those over an arena: the device forgets their kernels and addresses. NULL: it keeps none. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "runtime/device/check_step.h"
+#include "runtime/device/check_command.h"
 
 static plim_device *inner(plim_device *device) {
   return ((plim_device_check *)device->state)->inner;
@@ -69,7 +69,7 @@ static int64_t check_clock(plim_device *device) {
 }
 
 static const plim_device_watch check_watch = {
-    .begin = plim_device_check_begin, .step = plim_device_check_step, .sees_writes = 1};
+    .begin = plim_device_check_begin, .command = plim_device_check_command, .sees_writes = 1};
 
 static const plim_device_api check_api = {
     .struct_bytes = sizeof(plim_device_api),

@@ -38,7 +38,7 @@ static plim_cuda_mode choose_mode(const plim_cuda_state *s) {
 /* Around each command of a timed step; at both ends of a captured one. Its first run makes them, though it is queued.
  * */
 static int32_t timing_events_of(const plim_cuda_state *s) {
-  if (s->step.timed) return s->step.row->plan->n_steps + 1;
+  if (s->step.timed) return s->step.row->plan->n_commands + 1;
   return s->eager || !s->step.row->arena ? 0 : 2;
 }
 
@@ -69,16 +69,17 @@ static int has_ends(const plim_cuda_step *step) {
 static plim_status put_command(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
   plim_cuda_state *s = device->state;
   plim_cuda_step *step = &s->step;
-  if (call->step == 0) {
+  if (call->command == 0) {
     PLIM_TRY(plim_cuda_set_now(device, 0, &call->args));
     if (step->mode == PLIM_CUDA_RECORD) PLIM_TRY(plim_cuda_begin_recording(device));
     if (step->timed || has_ends(step)) PLIM_TRY(plim_cuda_record_timing_event(device, 0));
   }
-  step->last = call->step;
+  step->last = call->command;
   if (step->mode == PLIM_CUDA_REPLAY) return PLIM_OK;
   PLIM_TRY(run(user, call));
-  if (has_ends(step) && call->step + 1 == step->row->plan->n_steps) return plim_cuda_record_timing_event(device, 1);
-  return step->timed ? plim_cuda_record_timing_event(device, call->step + 1) : PLIM_OK;
+  if (has_ends(step) && call->command + 1 == step->row->plan->n_commands)
+    return plim_cuda_record_timing_event(device, 1);
+  return step->timed ? plim_cuda_record_timing_event(device, call->command + 1) : PLIM_OK;
 }
 
 /* What fails ends the recording: until then nothing can be given back. */
@@ -132,7 +133,7 @@ plim_status plim_cuda_fail_step(plim_device *device, plim_status failed) {
 
 /* Has the last command of the step in hand been put? */
 int plim_cuda_step_is_complete(const plim_cuda_step *step) {
-  return step->row && step->last + 1 == step->row->plan->n_steps;
+  return step->row && step->last + 1 == step->row->plan->n_commands;
 }
 
 /* The end of a step, unless the executor waits for each command: then the step continues with the next. */
@@ -167,4 +168,4 @@ static void cuda_replace(plim_device *device, const void *arena) {
 }
 
 const plim_device_watch plim_cuda_watch = {
-    .begin = cuda_begin, .step = cuda_step, .times = plim_cuda_times, .replace = cuda_replace};
+    .begin = cuda_begin, .command = cuda_step, .times = plim_cuda_times, .replace = cuda_replace};

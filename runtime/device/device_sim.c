@@ -210,11 +210,11 @@ static plim_status sim_step(plim_device *device, const plim_run_call *call, plim
   (void)run, (void)user;
   sim_state *sim = device->state;
   PLIM_TRY(spend_call(device));
-  sim->clock_ns += sim->plan->variant[sim->plan->step[call->step].variant].variant.time_ns;
+  sim->clock_ns += sim->plan->variant[sim->plan->command[call->command].variant].variant.time_ns;
   return PLIM_OK;
 }
 
-static const plim_device_watch sim_watch = {.begin = sim_begin, .step = sim_step};
+static const plim_device_watch sim_watch = {.begin = sim_begin, .command = sim_step};
 
 const plim_device_api plim_device_sim = {
     .struct_bytes = sizeof(plim_device_api),

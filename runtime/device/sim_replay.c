@@ -51,12 +51,12 @@ static plim_status count_buffers(plim_device *sim, meter *m, int32_t c) {
 
 /* Put a command on its queue; its begin is that of the queue's clock after the waits. */
 static plim_status put(plim_device *sim, const plim_space_plan *p, int32_t c, plim_space_figures *out) {
-  const plim_command *m = &p->command[c];
+  const plim_space_command *m = &p->command[c];
   for (int32_t w = 0; w < m->n_wait; w++) PLIM_TRY(sim->api->wait(sim, m->queue, m->wait[w]));
   out->begin_ns[c] = plim_sim_queue_ns(sim, m->queue);
   plim_sim_take(sim, m->time_ns);
-  if (m->kind == PLIM_COMMAND_RUN) PLIM_TRY(sim->api->run(sim, m->queue, NULL, NULL));
-  if (m->kind == PLIM_COMMAND_COPY) PLIM_TRY(sim->api->copy(sim, m->queue, NULL, NULL, 0));
+  if (m->kind == PLIM_SPACE_COMMAND_RUN) PLIM_TRY(sim->api->run(sim, m->queue, NULL, NULL));
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) PLIM_TRY(sim->api->copy(sim, m->queue, NULL, NULL, 0));
   out->end_ns[c] = plim_sim_queue_ns(sim, m->queue);
   out->serial_ns += m->time_ns;
   return sim->api->mark(sim, m->queue, c);

@@ -9,7 +9,7 @@ typedef struct binder {
   plim_bound *bound;
   int32_t *latest;     /* [spaces][n_storages] buffer that began last, -1 before the first */
   int32_t next_buffer; /* first buffer that has not begun */
-  int32_t workspace;   /* buffer of this step's workspace, -1: none */
+  int32_t workspace;   /* buffer of this command's workspace, -1: none */
   int32_t n_operands;  /* bound so far */
 } binder;
 
@@ -33,26 +33,27 @@ static void begin_buffers(binder *b, int32_t j) {
 static plim_status bind_value(binder *b, int32_t j, int32_t value) {
   const plim_graph *graph = b->bound->graph;
   const plim_value *v = &graph->value[value];
-  int32_t buffer = *latest_in(b, v->storage, b->bound->plan->step[j].space);
+  int32_t buffer = *latest_in(b, v->storage, b->bound->plan->command[j].space);
   if (buffer < 0 && graph->storage[v->storage].bytes > 0) {
-    return plim_fail(b->bound->ctx, PLIM_EPLAN, "step %d (op \"%s\") uses \"%s\", which has no buffer so far", (int)j,
-                     graph->op[b->bound->plan->step[j].op].name, v->name);
+    return plim_fail(b->bound->ctx, PLIM_EPLAN, "command %d (op \"%s\") uses \"%s\", which has no buffer so far",
+                     (int)j, graph->op[b->bound->plan->command[j].op].name, v->name);
   }
   b->bound->operand[b->n_operands++] = (plim_bound_operand){buffer, v->offset};
   return PLIM_OK;
 }
 
 static plim_status bind_copy(binder *b, int32_t j) {
-  const plim_step *step = &b->bound->plan->step[j];
-  const int32_t space[] = {step->from, step->to};
+  const plim_command *command = &b->bound->plan->command[j];
+  const int32_t space[] = {command->from, command->to};
   begin_buffers(b, j);
-  b->bound->step[j] = (plim_bound_step){
-      .variant = "copy", .op = -1, .queue = step->queue, .first = b->n_operands, .n_in = 1, .n_out = 1};
+  b->bound->command[j] = (plim_bound_command){
+      .variant = "copy", .op = -1, .queue = command->queue, .first = b->n_operands, .n_in = 1, .n_out = 1};
   for (int i = 0; i < 2; i++) {
-    int32_t buffer = *latest_in(b, step->storage, space[i]);
+    int32_t buffer = *latest_in(b, command->storage, space[i]);
     if (buffer < 0) {
-      return plim_fail(b->bound->ctx, PLIM_EPLAN, "step %d copies storage %d, which has no buffer in space %d so far",
-                       (int)j, (int)step->storage, (int)space[i]);
+      return plim_fail(b->bound->ctx, PLIM_EPLAN,
+                       "command %d copies storage %d, which has no buffer in space %d so far", (int)j,
+                       (int)command->storage, (int)space[i]);
     }
     b->bound->operand[b->n_operands++] = (plim_bound_operand){buffer, 0};
   }
@@ -61,28 +62,28 @@ static plim_status bind_copy(binder *b, int32_t j) {
 
 static plim_status bind_step(binder *b, int32_t j, void *kernel, int64_t workspace_bytes) {
   const plim_plan *plan = b->bound->plan;
-  const plim_step *step = &plan->step[j];
-  const plim_op *op = &b->bound->graph->op[step->op];
+  const plim_command *command = &plan->command[j];
+  const plim_op *op = &b->bound->graph->op[command->op];
   begin_buffers(b, j);
-  b->bound->step[j] = (plim_bound_step){.kernel = kernel,
-                                        .variant = plan->variant[step->variant].variant.name,
-                                        .op = step->op,
-                                        .queue = step->queue,
-                                        .space = step->space,
-                                        .first = b->n_operands,
-                                        .n_in = op->n_in,
-                                        .n_out = op->n_out,
-                                        .n_upd = op->n_upd,
-                                        .n_workspace = workspace_bytes > 0,
-                                        .workspace_bytes = workspace_bytes};
+  b->bound->command[j] = (plim_bound_command){.kernel = kernel,
+                                              .variant = plan->variant[command->variant].variant.name,
+                                              .op = command->op,
+                                              .queue = command->queue,
+                                              .space = command->space,
+                                              .first = b->n_operands,
+                                              .n_in = op->n_in,
+                                              .n_out = op->n_out,
+                                              .n_upd = op->n_upd,
+                                              .n_workspace = workspace_bytes > 0,
+                                              .workspace_bytes = workspace_bytes};
   for (int32_t i = 0; i < op->n_in; i++) PLIM_TRY(bind_value(b, j, op->in[i]));
   for (int32_t i = 0; i < op->n_out; i++) PLIM_TRY(bind_value(b, j, op->out[i]));
   for (int32_t i = 0; i < op->n_upd; i++) PLIM_TRY(bind_value(b, j, op->upd[i]));
   if (workspace_bytes == 0) return PLIM_OK;
   if (b->workspace < 0) {
     return plim_fail(b->bound->ctx, PLIM_EPLAN,
-                     "step %d (op \"%s\", variant \"%s\") needs a workspace of %lld bytes and the plan has none",
-                     (int)j, op->name, b->bound->step[j].variant, (long long)workspace_bytes);
+                     "command %d (op \"%s\", variant \"%s\") needs a workspace of %lld bytes and the plan has none",
+                     (int)j, op->name, b->bound->command[j].variant, (long long)workspace_bytes);
   }
   b->bound->buffer[b->workspace].bytes = plim_align_up(workspace_bytes, PLIM_ALIGN);
   b->bound->operand[b->n_operands++] = (plim_bound_operand){b->workspace, 0};
@@ -98,9 +99,9 @@ static void fill_bytes(plim_bound *bound) {
 
 int plim_bound_is_home(const plim_bound *bound, int32_t buffer) {
   const plim_plan_buffer *b = &bound->plan->buffer[buffer];
-  const plim_step *step = &bound->plan->step[0];
+  const plim_command *command = &bound->plan->command[0];
   if (b->begin > 0 || b->storage < 0 || !plim_role_persistent(bound->graph->storage[b->storage].role)) return 0;
-  return step->kind != PLIM_STEP_COPY || step->storage != b->storage || step->to != b->space;
+  return command->kind != PLIM_COMMAND_COPY || command->storage != b->storage || command->to != b->space;
 }
 
 /* The end of each buffer, found from the operands that are bound to it. */
@@ -108,46 +109,46 @@ static void fill_ends(binder *b) {
   plim_bound *bound = b->bound;
   const plim_plan *plan = bound->plan;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    bound->buffer[i].end = plim_bound_is_home(bound, i) ? plan->n_steps : plan->buffer[i].begin + 1;
+    bound->buffer[i].end = plim_bound_is_home(bound, i) ? plan->n_commands : plan->buffer[i].begin + 1;
   }
   for (int32_t s = 0; s < bound->graph->n_storages; s++) {
     int stays = bound->graph->storage[s].role == PLIM_ROLE_OUTPUT;
     if (stays && b->latest[s] >= 0) /* in the arena */
-      bound->buffer[b->latest[s]].end = plan->n_steps;
+      bound->buffer[b->latest[s]].end = plan->n_commands;
   }
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_bound_step *step = &bound->step[j];
-    for (int32_t k = step->first; k < bound->step[j + 1].first; k++) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_bound_command *command = &bound->command[j];
+    for (int32_t k = command->first; k < bound->command[j + 1].first; k++) {
       int32_t buffer = bound->operand[k].buffer;
       if (buffer >= 0 && bound->buffer[buffer].end < j + 1) bound->buffer[buffer].end = j + 1;
     }
-    for (int32_t i = 0; i < plan->step[j].n_pairs; i++) {
-      int32_t buffer = bound->operand[step->first + plan->step[j].pair[i].in].buffer;
+    for (int32_t i = 0; i < plan->command[j].n_pairs; i++) {
+      int32_t buffer = bound->operand[command->first + plan->command[j].pair[i].in].buffer;
       if (buffer >= 0) bound->buffer[buffer].end = j;
     }
   }
 }
 
-/* The buffers by the step at which they end: a counting sort. */
+/* The buffers by the command at which they end: a counting sort. */
 static void sort_by_end(plim_bound *bound) {
-  int32_t *first = bound->ending_first, n_steps = bound->plan->n_steps, n_buffers = bound->plan->n_buffers;
+  int32_t *first = bound->ending_first, n_commands = bound->plan->n_commands, n_buffers = bound->plan->n_buffers;
   for (int32_t i = 0; i < n_buffers; i++) first[bound->buffer[i].end + 1]++;
-  for (int32_t j = 0; j <= n_steps; j++) first[j + 1] += first[j];
+  for (int32_t j = 0; j <= n_commands; j++) first[j + 1] += first[j];
   /* first[j + 1] is the end of group j; filled from its end, it becomes the group's start */
   for (int32_t i = n_buffers - 1; i >= 0; i--) bound->ending[--first[bound->buffer[i].end + 1]] = i;
-  memmove(first, first + 1, (size_t)(n_steps + 1) * sizeof *first);
-  first[n_steps + 1] = n_buffers;
+  memmove(first, first + 1, (size_t)(n_commands + 1) * sizeof *first);
+  first[n_commands + 1] = n_buffers;
 }
 
 static plim_status allocate(plim_bound *bound) {
   const plim_plan *plan = bound->plan;
-  int64_t n_steps = plan->n_steps, operands = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    if (plan->step[j].kind == PLIM_STEP_COPY) {
+  int64_t n_commands = plan->n_commands, operands = 0;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].kind == PLIM_COMMAND_COPY) {
       operands += 2;
       continue;
     }
-    const plim_op *op = &bound->graph->op[plan->step[j].op];
+    const plim_op *op = &bound->graph->op[plan->command[j].op];
     operands += op->n_in + op->n_out + op->n_upd + 1;
   }
   if (operands > INT32_MAX) {
@@ -155,40 +156,40 @@ static plim_status allocate(plim_bound *bound) {
                      (long long)operands, (int)INT32_MAX);
   }
   bound->n_operands = (int32_t)operands;
-  PLIM_TRY(plim_allocate(bound->ctx, n_steps + 1, sizeof *bound->step, &bound->step));
+  PLIM_TRY(plim_allocate(bound->ctx, n_commands + 1, sizeof *bound->command, &bound->command));
   PLIM_TRY(plim_allocate(bound->ctx, operands, sizeof *bound->operand, &bound->operand));
   PLIM_TRY(plim_allocate(bound->ctx, operands, sizeof *bound->pointer, &bound->pointer));
   PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->buffer, &bound->buffer));
-  PLIM_TRY(plim_allocate(bound->ctx, n_steps + 2, sizeof *bound->ending_first, &bound->ending_first));
+  PLIM_TRY(plim_allocate(bound->ctx, n_commands + 2, sizeof *bound->ending_first, &bound->ending_first));
   PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->ending, &bound->ending));
   if (plan->n_pages > 0) {
-    PLIM_TRY(plim_allocate(bound->ctx, n_steps, sizeof *bound->wait, &bound->wait));
-    PLIM_TRY(plim_allocate(bound->ctx, n_steps, sizeof *bound->queue_step, &bound->queue_step));
-    PLIM_TRY(plim_allocate(bound->ctx, n_steps, sizeof *bound->begin_ns, &bound->begin_ns));
-    PLIM_TRY(plim_allocate(bound->ctx, n_steps, sizeof *bound->waited_ns, &bound->waited_ns));
+    PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->wait, &bound->wait));
+    PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->queue_command, &bound->queue_command));
+    PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->begin_ns, &bound->begin_ns));
+    PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->waited_ns, &bound->waited_ns));
   }
-  return plim_allocate(bound->ctx, n_steps, sizeof *bound->time_ns, &bound->time_ns);
+  return plim_allocate(bound->ctx, n_commands, sizeof *bound->time_ns, &bound->time_ns);
 }
 
-/* Commands by queue, in their order, and what each command waits for as counts of ended commands. place [n_steps] is
+/* Commands by queue, in their order, and what each command waits for as counts of ended commands. place [n_commands] is
  * scratch. */
 static void lower_queues(plim_bound *bound, int32_t *place) {
   const plim_plan *plan = bound->plan;
   int32_t count[PLIM_PLAN_QUEUES] = {0}, n = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_step *step = &plan->step[j];
-    place[j] = ++count[step->queue];
-    for (int32_t w = 0; w < step->n_wait; w++) {
-      int32_t *need = &bound->wait[j].need[plan->step[step->wait[w]].queue];
-      if (plan->step[step->wait[w]].queue == step->queue) continue; /* the order of the queue has it */
-      if (place[step->wait[w]] > *need) *need = place[step->wait[w]];
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *command = &plan->command[j];
+    place[j] = ++count[command->queue];
+    for (int32_t w = 0; w < command->n_wait; w++) {
+      int32_t *need = &bound->wait[j].need[plan->command[command->wait[w]].queue];
+      if (plan->command[command->wait[w]].queue == command->queue) continue; /* the order of the queue has it */
+      if (place[command->wait[w]] > *need) *need = place[command->wait[w]];
       bound->wait[j].any = 1;
     }
   }
   bound->queue_first[1] = 0;
   for (int32_t q = 1; q < PLIM_PLAN_QUEUES; q++) {
-    for (int32_t j = 0; j < plan->n_steps; j++) {
-      if (plan->step[j].queue == q) bound->queue_step[n++] = j;
+    for (int32_t j = 0; j < plan->n_commands; j++) {
+      if (plan->command[j].queue == q) bound->queue_command[n++] = j;
     }
     bound->queue_first[q + 1] = n;
   }
@@ -204,20 +205,20 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
   fill_bytes(bound);
   PLIM_TRY(plim_allocate(ctx, keys, sizeof *b.latest, &b.latest));
   for (int64_t k = 0; k < keys; k++) b.latest[k] = -1;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    int32_t variant = plan->step[j].variant;
-    if (plan->step[j].kind == PLIM_STEP_COPY) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    int32_t variant = plan->command[j].variant;
+    if (plan->command[j].kind == PLIM_COMMAND_COPY) {
       PLIM_CHECK(bind_copy(&b, j));
     } else {
-      void *own = kernel[(int64_t)plan->step[j].space * plan->n_variants + variant];
+      void *own = kernel[(int64_t)plan->command[j].space * plan->n_variants + variant];
       PLIM_CHECK(bind_step(&b, j, own, workspace_bytes[variant]));
     }
   }
-  bound->step[plan->n_steps].first = b.n_operands;
+  bound->command[plan->n_commands].first = b.n_operands;
   fill_ends(&b);
   if (bound->wait) {
     lower_queues(bound, bound->ending_first); /* as scratch */
-    memset(bound->ending_first, 0, (size_t)(plan->n_steps + 2) * sizeof *bound->ending_first);
+    memset(bound->ending_first, 0, (size_t)(plan->n_commands + 2) * sizeof *bound->ending_first);
   }
   sort_by_end(bound);
   status = PLIM_OK;
@@ -228,22 +229,22 @@ done:
 
 void plim_bound_free(plim_bound *bound) {
   if (!bound->ctx) return;
-  int64_t n_steps = bound->plan->n_steps, n_buffers = bound->plan->n_buffers;
-  plim_release(bound->ctx, bound->step, n_steps + 1, sizeof *bound->step);
+  int64_t n_commands = bound->plan->n_commands, n_buffers = bound->plan->n_buffers;
+  plim_release(bound->ctx, bound->command, n_commands + 1, sizeof *bound->command);
   plim_release(bound->ctx, bound->operand, bound->n_operands, sizeof *bound->operand);
   plim_release(bound->ctx, bound->pointer, bound->n_operands, sizeof *bound->pointer);
   plim_release(bound->ctx, bound->buffer, n_buffers, sizeof *bound->buffer);
-  plim_release(bound->ctx, bound->ending_first, n_steps + 2, sizeof *bound->ending_first);
+  plim_release(bound->ctx, bound->ending_first, n_commands + 2, sizeof *bound->ending_first);
   plim_release(bound->ctx, bound->ending, n_buffers, sizeof *bound->ending);
-  plim_release(bound->ctx, bound->time_ns, n_steps, sizeof *bound->time_ns);
-  plim_release(bound->ctx, bound->wait, n_steps, sizeof *bound->wait);
-  plim_release(bound->ctx, bound->queue_step, n_steps, sizeof *bound->queue_step);
-  plim_release(bound->ctx, bound->begin_ns, n_steps, sizeof *bound->begin_ns);
-  plim_release(bound->ctx, bound->waited_ns, n_steps, sizeof *bound->waited_ns);
+  plim_release(bound->ctx, bound->time_ns, n_commands, sizeof *bound->time_ns);
+  plim_release(bound->ctx, bound->wait, n_commands, sizeof *bound->wait);
+  plim_release(bound->ctx, bound->queue_command, n_commands, sizeof *bound->queue_command);
+  plim_release(bound->ctx, bound->begin_ns, n_commands, sizeof *bound->begin_ns);
+  plim_release(bound->ctx, bound->waited_ns, n_commands, sizeof *bound->waited_ns);
 }
 
 void plim_bind_arena(plim_bound *bound, char *const *base) {
-  int32_t used = bound->step[bound->plan->n_steps].first;
+  int32_t used = bound->command[bound->plan->n_commands].first;
   for (int32_t k = 0; k < used; k++) {
     const plim_bound_operand *operand = &bound->operand[k];
     const plim_plan_buffer *buffer = operand->buffer < 0 ? NULL : &bound->plan->buffer[operand->buffer];
@@ -252,10 +253,13 @@ void plim_bind_arena(plim_bound *bound, char *const *base) {
 }
 
 plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j) {
-  const plim_bound_step *step = &bound->step[j];
-  void **in = bound->pointer + step->first, **out = in + step->n_in, **upd = out + step->n_out;
-  return (plim_kernel_args){
-      .in = in, .out = out, .upd = upd, .workspace = step->n_workspace ? upd[step->n_upd] : NULL, .op = step->op};
+  const plim_bound_command *command = &bound->command[j];
+  void **in = bound->pointer + command->first, **out = in + command->n_in, **upd = out + command->n_out;
+  return (plim_kernel_args){.in = in,
+                            .out = out,
+                            .upd = upd,
+                            .workspace = command->n_workspace ? upd[command->n_upd] : NULL,
+                            .op = command->op};
 }
 
 int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j) {

@@ -98,20 +98,20 @@ static void fail(plim_copy_queues *q, int32_t j, plim_status status, const char 
 
 /* ---- copying ---- */
 
-static int to_file(const plim_copy_queues *q, const plim_step *step) {
-  return step->to > 0 && q->page[step->to - 1].fd >= 0;
+static int to_file(const plim_copy_queues *q, const plim_command *command) {
+  return command->to > 0 && q->page[command->to - 1].fd >= 0;
 }
 
 static int copy(plim_copy_queues *q, plim_page_ring *ring, plim_bound *bound, int32_t j) {
-  const plim_step *step = &bound->plan->step[j];
-  void *const *pointer = bound->pointer + bound->step[j].first;
-  plim_copy_call call = {.step = j,
-                         .storage = step->storage,
-                         .from_space = step->from,
-                         .to_space = step->to,
+  const plim_command *command = &bound->plan->command[j];
+  void *const *pointer = bound->pointer + bound->command[j].first;
+  plim_copy_call call = {.command = j,
+                         .storage = command->storage,
+                         .from_space = command->from,
+                         .to_space = command->to,
                          .from = pointer[0],
                          .to = pointer[1],
-                         .bytes = bound->graph->storage[step->storage].bytes};
+                         .bytes = bound->graph->storage[command->storage].bytes};
   char why[WHY_BYTES] = "";
   if (q->options->before_copy) {
     plim_status status = q->options->before_copy(q->options->user, &call);
@@ -120,9 +120,9 @@ static int copy(plim_copy_queues *q, plim_page_ring *ring, plim_bound *bound, in
       return 0;
     }
   }
-  int error = to_file(q, step) ? plim_page_write(&q->page[step->to - 1], ring, call.to, call.from, call.bytes)
-              : step->from > 0 ? plim_page_read(&q->page[step->from - 1], ring, call.to, call.from, call.bytes)
-                               : plim_page_write(&q->page[step->to - 1], ring, call.to, call.from, call.bytes);
+  int error = to_file(q, command) ? plim_page_write(&q->page[command->to - 1], ring, call.to, call.from, call.bytes)
+              : command->from > 0 ? plim_page_read(&q->page[command->from - 1], ring, call.to, call.from, call.bytes)
+                                  : plim_page_write(&q->page[command->to - 1], ring, call.to, call.from, call.bytes);
   if (error == 0) return 1;
   if (strerror_r(error, why, sizeof why) != 0) why[0] = '\0';
   fail(q, j, PLIM_EIO, why);
@@ -143,8 +143,8 @@ static int run(plim_copy_queues *q, int32_t j) {
 static void walk(const worker *w, plim_bound *bound) {
   plim_copy_queues *q = w->queues;
   for (int32_t i = bound->queue_first[w->queue]; i < bound->queue_first[w->queue + 1]; i++) {
-    int32_t j = bound->queue_step[i];
-    int runs = bound->plan->step[j].kind == PLIM_STEP_RUN;
+    int32_t j = bound->queue_command[i];
+    int runs = bound->plan->command[j].kind == PLIM_COMMAND_RUN;
     int64_t asked_ns = plim_copy_queues_clock(q);
     int waits = !reached(q, bound->wait[j].need);
     if (!wait_for(q, bound->wait[j].need)) return;
@@ -215,19 +215,19 @@ void plim_copy_queues_failed(plim_copy_queues *q, int32_t j, plim_status status)
   fail(q, j, status, plim_context_error(q->ctx));
 }
 
-/* What failed, for the sentence: "step 4 (copy of "x", which op "f" writes, to disk, page file p)". */
+/* What failed, for the sentence: "command 4 (copy of "x", which op "f" writes, to disk, page file p)". */
 static plim_status fail_copy(plim_copy_queues *q, int64_t training_step, plim_status failed) {
   const plim_graph *graph = q->bound->graph;
-  const plim_step *step = &q->bound->plan->step[q->failed_command];
-  const int32_t to = step->from == 0 || to_file(q, step), space = to ? step->to : step->from,
-                op = graph->storage[step->storage].producer;
+  const plim_command *command = &q->bound->plan->command[q->failed_command];
+  const int32_t to = command->from == 0 || to_file(q, command), space = to ? command->to : command->from,
+                op = graph->storage[command->storage].producer;
   const plim_page_memory *page = &q->page[space - 1];
   return plim_fail(
       q->ctx, failed,
-      "training step %lld, step %d (copy of \"%s\"%s%s%s %s %s%s%s): %s; what the training step has updated "
+      "training step %lld, command %d (copy of \"%s\"%s%s%s %s %s%s%s): %s; what the training step has updated "
       "stays updated: continue from a checkpoint",
-      (long long)training_step, (int)q->failed_command, plim_graph_storage_name(graph, step->storage, ""),
-      op < 0 ? "" : " of op \"", op < 0 ? "" : graph->op[op].name, op < 0 ? "" : "\"", step->to > 0 ? "to" : "from",
+      (long long)training_step, (int)q->failed_command, plim_graph_storage_name(graph, command->storage, ""),
+      op < 0 ? "" : " of op \"", op < 0 ? "" : graph->op[op].name, op < 0 ? "" : "\"", command->to > 0 ? "to" : "from",
       q->bound->plan->page[space - 1].name, page->fd < 0 ? "" : ", page file ", page->name, q->why);
 }
 
@@ -238,7 +238,7 @@ plim_status plim_copy_queues_end(plim_copy_queues *q, int whole, int64_t trainin
   plim_status failed = q->failed;
   (void)pthread_mutex_unlock(&q->mutex);
   if (failed == PLIM_OK) return PLIM_OK;
-  if (q->bound->plan->step[q->failed_command].kind == PLIM_STEP_COPY) return fail_copy(q, training_step, failed);
+  if (q->bound->plan->command[q->failed_command].kind == PLIM_COMMAND_COPY) return fail_copy(q, training_step, failed);
   return plim_fail(q->ctx, failed, "%s", q->why); /* it names command and op */
 }
 

@@ -27,11 +27,11 @@ static void buffer_free(plim_exec *exec, void *ptr, int64_t bytes) {
   }
 }
 
-/* Bytes of a buffer, not rounded. A workspace's come from the step that it serves. */
+/* Bytes of a buffer, not rounded. A workspace's come from the command that it serves. */
 static int64_t buffer_bytes(const plim_bound *bound, int32_t buffer) {
   int32_t storage = bound->plan->buffer[buffer].storage;
   return storage >= 0 ? bound->graph->storage[storage].bytes
-                      : bound->step[bound->plan->buffer[buffer].begin].workspace_bytes;
+                      : bound->command[bound->plan->buffer[buffer].begin].workspace_bytes;
 }
 
 static int is_persistent(const plim_bound *bound, int32_t buffer) {
@@ -89,11 +89,11 @@ plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t buffer) 
 
 /* The output of each pair takes its input's allocation. */
 static void hand_over(plim_exec_plan *p, int32_t j) {
-  const plim_step *step = &p->bound.plan->step[j];
-  const plim_bound_step *bound = &p->bound.step[j];
-  for (int32_t i = 0; i < step->n_pairs; i++) {
-    int32_t in = p->bound.operand[bound->first + step->pair[i].in].buffer;
-    int32_t out = p->bound.operand[bound->first + bound->n_in + step->pair[i].out].buffer;
+  const plim_command *command = &p->bound.plan->command[j];
+  const plim_bound_command *bound = &p->bound.command[j];
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    int32_t in = p->bound.operand[bound->first + command->pair[i].in].buffer;
+    int32_t out = p->bound.operand[bound->first + bound->n_in + command->pair[i].out].buffer;
     if (in < 0 || out < 0) continue;
     p->own[out] = p->own[in];
     p->own[in] = NULL;
@@ -102,9 +102,9 @@ static void hand_over(plim_exec_plan *p, int32_t j) {
 
 /* An operand that a pair overwrites is found in the output's allocation. */
 static void point_overwritten(plim_exec_plan *p, int32_t j) {
-  const plim_step *step = &p->bound.plan->step[j];
-  void **in = p->bound.pointer + p->bound.step[j].first, **out = in + p->bound.step[j].n_in;
-  for (int32_t i = 0; i < step->n_pairs; i++) in[step->pair[i].in] = out[step->pair[i].out];
+  const plim_command *command = &p->bound.plan->command[j];
+  void **in = p->bound.pointer + p->bound.command[j].first, **out = in + p->bound.command[j].n_in;
+  for (int32_t i = 0; i < command->n_pairs; i++) in[command->pair[i].in] = out[command->pair[i].out];
 }
 
 /* The address of operands that have no bytes: they have no allocation. */
@@ -114,7 +114,7 @@ plim_status plim_each_step(plim_exec *exec, plim_exec_plan *p, int32_t j) {
   plim_bound *bound = &p->bound;
   hand_over(p, j);
   for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) free_buffer(exec, p, bound->ending[i]);
-  for (int32_t k = bound->step[j].first; k < bound->step[j + 1].first; k++) {
+  for (int32_t k = bound->command[j].first; k < bound->command[j + 1].first; k++) {
     int32_t buffer = bound->operand[k].buffer;
     bound->pointer[k] = no_bytes;
     if (buffer < 0) continue;

@@ -33,21 +33,21 @@ static plim_status run_callers(void *user, const plim_run_call *call) {
 }
 
 static plim_status run_step(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
-  const plim_bound_step *step = &bound->step[j];
+  const plim_bound_command *command = &bound->command[j];
   plim_run_call call = {.graph = bound->graph,
-                        .step = j,
-                        .op = step->op,
-                        .variant = step->variant,
-                        .queue = step->queue,
+                        .command = j,
+                        .op = command->op,
+                        .variant = command->variant,
+                        .queue = command->queue,
                         .args = plim_bound_args(bound, j),
-                        .workspace_bytes = step->workspace_bytes};
+                        .workspace_bytes = command->workspace_bytes};
   call.args.seed = exec->seed;
   call.args.step = exec->step;
   assert(run || exec->device); /* plim_exec_step has refused the rest */
-  target t = {exec->ctx, exec->device, step->kernel, run, user};
+  target t = {exec->ctx, exec->device, command->kernel, run, user};
   plim_run *compute = run ? run_callers : run_prepared;
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
-  return watch ? watch->step(exec->device, &call, compute, &t) : compute(&t, &call);
+  return watch ? watch->command(exec->device, &call, compute, &t) : compute(&t, &call);
 }
 
 static plim_status sync_device(plim_exec *exec) {
@@ -66,14 +66,14 @@ static plim_status run_timed(plim_exec *exec, const plim_bound *bound, int32_t j
   return PLIM_OK;
 }
 
-/* Name step, op and variant before what went wrong. */
+/* Name command, op and variant before what went wrong. */
 static plim_status fail_step(plim_exec *exec, const plim_bound *bound, int32_t j, plim_status failed) {
-  const plim_bound_step *step = &bound->step[j];
-  return plim_fail(exec->ctx, failed, "step %d (op \"%s\", variant \"%s\"): %s", (int)j,
-                   bound->graph->op[step->op].name, step->variant, plim_context_error(exec->ctx));
+  const plim_bound_command *command = &bound->command[j];
+  return plim_fail(exec->ctx, failed, "command %d (op \"%s\", variant \"%s\"): %s", (int)j,
+                   bound->graph->op[command->op].name, command->variant, plim_context_error(exec->ctx));
 }
 
-/* Does the device tell at the end what each step took? */
+/* Does the device tell at the end what each command took? */
 static int device_times(const plim_exec *exec) {
   return exec->timing > 0 && exec->arena && exec->device && exec->device->api->watch && exec->device->api->watch->times;
 }
@@ -102,9 +102,9 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
   plim_memory_meter_begin(meter, bound, base);
   queued_step beside = {exec, bound, run, user};
   plim_copy_queues_begin(exec->queues, bound, run_beside, &beside);
-  for (int32_t j = 0; j < bound->plan->n_steps && goes; j++) {
+  for (int32_t j = 0; j < bound->plan->n_commands && goes; j++) {
     plim_memory_meter_step(meter, bound, j);
-    if (bound->plan->step[j].queue != 0) continue;
+    if (bound->plan->command[j].queue != 0) continue;
     goes = plim_copy_queues_wait(exec->queues, j);
     if (!goes) continue;
     bound->begin_ns[j] = plim_copy_queues_clock(exec->queues);
@@ -132,7 +132,7 @@ static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_memory_met
   int waits = exec->timing > 0 && !device_times(exec), asks = exec->before_command && exec->arena && !watch;
   char *base[] = {exec->arena};
   plim_memory_meter_begin(meter, bound, base);
-  for (int32_t j = 0; j < bound->plan->n_steps; j++) {
+  for (int32_t j = 0; j < bound->plan->n_commands; j++) {
     if (!exec->arena) PLIM_TRY(plim_each_step(exec, p, j));
     if (j > 0 && asks) PLIM_TRY(plim_plan_switch_ask(exec, p, j, meter));
     plim_memory_meter_step(meter, bound, j);
@@ -227,8 +227,8 @@ const char *plim_exec_page_how(const plim_exec *exec, int32_t page) {
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {
   const plim_bound *bound = &exec->plan[plan_index].bound;
   plim_exec_copies sum = {.n = 0};
-  for (int32_t j = 0; bound->wait && j < bound->plan->n_steps; j++) {
-    if (bound->plan->step[j].kind == PLIM_STEP_COPY) {
+  for (int32_t j = 0; bound->wait && j < bound->plan->n_commands; j++) {
+    if (bound->plan->command[j].kind == PLIM_COMMAND_COPY) {
       sum.n++;
       sum.copy_ns += bound->time_ns[j];
     } else {

@@ -45,7 +45,7 @@ typedef struct plim_exec_failures {
 
 /* One copy of a plan, about to begin. */
 typedef struct plim_copy_call {
-  int32_t step, storage; /* the command, and what it copies */
+  int32_t command, storage; /* the command, and what it copies */
   int32_t from_space, to_space;
   const void *from; /* addresses; those of a page file cannot be read */
   void *to;
@@ -177,7 +177,7 @@ int64_t plim_exec_first_bytes(const plim_exec *exec);
  */
 void plim_exec_timing_begin(plim_exec *exec);
 void plim_exec_timing_end(plim_exec *exec);
-/* Times of a plan's commands in its last step: [n_steps], ns. Borrowed until the next step or replacement of plans.
+/* Times of a plan's commands in its last step: [n_commands], ns. Borrowed until the next step or replacement of plans.
  * NULL outside of timing_begin and timing_end. */
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t plan_index);
 
@@ -189,7 +189,7 @@ typedef struct plim_exec_copies {
 } plim_exec_copies;
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index);
 /* When each command of that plan began in its last step, how long it took, and how long a run waited for other queues
- * before it began (0 for copies): [n_steps], ns from the start of the step. Borrowed until the next step. NULL for
+ * before it began (0 for copies): [n_commands], ns from the start of the step. Borrowed until the next step. NULL for
  * plans without copies. */
 typedef struct plim_exec_timeline {
   const int64_t *begin_ns, *time_ns, *waited_ns;
@@ -213,13 +213,13 @@ typedef struct plim_plan_switch {
 
 /* The before-command hook: called before every command but the first.
  *   plan_index   in   of the plan that the step began with
- *   step         in   the command that is next
+ *   command      in   the one that is next
  *   plan         in   the plan that runs, borrowed for the call
  *   plan_switch  out  set .plan (owned by the executor then) and .arena_bytes; left as it is: nothing changes
  * Any status but PLIM_OK ends the step with that status. Not called on devices that watch whole steps (sim, check,
  * cuda), nor with PLIM_ADDRESSES_EACH. plim_exec_step returns PLIM_EPLAN for a plan that does not begin as what has
  * run, that does not pass the check or that needs more than its arena_bytes. */
-typedef plim_status plim_before_command(void *user, int32_t plan_index, int32_t step, const plim_plan *plan,
+typedef plim_status plim_before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                         plim_plan_switch *plan_switch);
 /* The hook and its `user`, from the next step on; NULL: none. */
 void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_command, void *user);

@@ -1,5 +1,6 @@
 /* State of an executor, shared by open.c, exec_spaces.c (page spaces and queues), exec.c (a step), plan_switch.c (other
- * plans, another arena size), values.c (values between steps), rehearse.c and each.c (an allocation for each buffer). */
+ * plans, another arena size), values.c (values between steps), rehearse.c and each.c (an allocation for each buffer).
+ * */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 #define PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 
@@ -93,7 +94,7 @@ PLIM_MUST_USE plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *
 /* ---- plan_switch.c ---- */
 
 /* Call the before-command hook, and switch to the plan that it gives. */
-PLIM_MUST_USE plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t step,
+PLIM_MUST_USE plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t command,
                                                plim_memory_meter *meter);
 /* Switch back to the program's own plan. */
 void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p);
@@ -116,8 +117,8 @@ PLIM_MUST_USE plim_status plim_exec_fits(const plim_exec *exec, int32_t plan_ind
 PLIM_MUST_USE plim_status plim_each_open(plim_exec *exec);
 /* Free every remaining allocation. */
 void plim_each_close(plim_exec *exec);
-/* Before step j: pairs hand their allocation over, ended buffers are freed, buffers that begin are allocated, and the
- * step's operands are pointed at them. */
+/* Before command j: pairs hand their allocation over, ended buffers are freed, buffers that begin are allocated, and
+ * the command's operands are pointed at them. */
 PLIM_MUST_USE plim_status plim_each_step(plim_exec *exec, plim_exec_plan *p, int32_t j);
 /* An input is about to be written: it needs its allocation. */
 PLIM_MUST_USE plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t buffer);

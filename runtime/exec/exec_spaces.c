@@ -50,8 +50,8 @@ static plim_status fit_page(plim_exec *exec, const plim_plan *const *plan, int32
 static int32_t queues_of(const plim_exec *exec, const plim_plan *const *plan) {
   int32_t n = exec->n_queues > 1 ? exec->n_queues : 1;
   for (int32_t i = 0; i < exec->n; i++) {
-    for (int32_t j = 0; j < plan[i]->n_steps; j++) {
-      if (plan[i]->step[j].queue >= n) n = plan[i]->step[j].queue + 1;
+    for (int32_t j = 0; j < plan[i]->n_commands; j++) {
+      if (plan[i]->command[j].queue >= n) n = plan[i]->command[j].queue + 1;
     }
   }
   return n;

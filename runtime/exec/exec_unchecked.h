@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* plim_exec_open without plim_program_check and without the comparison of workspaces. Indices must be in range and
- * every operand must have a lifetime that begins no later than its step; one that has ended is read where it was. */
+ * every operand must have a lifetime that begins no later than its command; one that has ended is read where it was. */
 PLIM_MUST_USE plim_status plim_exec_open_unchecked(plim_context *ctx, plim_device *device,
                                                    const plim_exec_options *options, int32_t n,
                                                    const plim_graph *const *graph, const plim_plan *const *plan,

@@ -35,7 +35,7 @@ void plim_memory_meter_step(plim_memory_meter *meter, plim_bound *bound, int32_t
     meter->space[bound->plan->buffer[bound->ending[i]].space].live_bytes -= buffer->held;
     buffer->held = 0;
   }
-  for (int32_t k = bound->step[j].first; k < bound->step[j + 1].first; k++) {
+  for (int32_t k = bound->command[j].first; k < bound->command[j + 1].first; k++) {
     const plim_bound_operand *operand = &bound->operand[k];
     if (operand->buffer < 0) continue;
     plim_bound_buffer *buffer = &bound->buffer[operand->buffer];

@@ -12,7 +12,7 @@ typedef struct plim_memory_meter {
   } space[PLIM_PAGE_SPACES + 1]; /* the arena, then the page spaces */
 } plim_memory_meter;
 
-/* Before step 0: what is there without any op, persistent storages and inputs. base [n_pages + 1]. */
+/* Before command 0: what is there without any op, persistent storages and inputs. base [n_pages + 1]. */
 void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, char *const *base);
 
 /* Step j is about to run with the pointers in `bound`: take off what has ended, add what its arguments show for the

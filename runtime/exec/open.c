@@ -84,9 +84,9 @@ static plim_status prepare_variant(plim_exec *exec, plim_prepared *prepared, con
 
 /* Does the plan run the variant in the space? */
 static int runs_in(const plim_plan *plan, int32_t variant, int32_t space) {
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_step *step = &plan->step[j];
-    if (step->kind == PLIM_STEP_RUN && step->variant == variant && step->space == space) return 1;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *command = &plan->command[j];
+    if (command->kind == PLIM_COMMAND_RUN && command->variant == variant && command->space == space) return 1;
   }
   return 0;
 }

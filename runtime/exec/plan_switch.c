@@ -1,6 +1,6 @@
 /* Runs other plans than those given at open. A plan switch changes the plan in the middle of a step. A replacement
- * changes the plans between two steps. Both may return the tail of the arena to the system: persistent storages lie at
- * the low end.
+ * changes the plans between two steps. Both may return the tail of the arena to the system: persistent storages lie
+ * at the low end.
  *
  * The plan of a switch begins with the commands that have run, so the whole step is a run of that plan. The memory
  * meter counts the step from its start and compares it with that plan at its end. The plan serves this step alone.
@@ -18,32 +18,32 @@ void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_c
 
 /* Does command j run the same op in the same variant? What it overwrites shows in the buffers. */
 static int same_run(const plim_plan *a, const plim_plan *b, int32_t j) {
-  const plim_step *x = &a->step[j], *y = &b->step[j];
+  const plim_command *x = &a->command[j], *y = &b->command[j];
   return x->op == y->op && strcmp(a->variant[x->variant].variant.name, b->variant[y->variant].variant.name) == 0;
 }
 
 /* Buffers are sorted by begin, then storage, so the buffers that have begun match one by one. *n is their number. */
-static int same_beginning(const plim_plan *a, const plim_plan *b, int32_t step, int32_t *n) {
+static int same_beginning(const plim_plan *a, const plim_plan *b, int32_t command, int32_t *n) {
   int32_t j = 0, i = 0;
-  if (a->n_steps < step || b->n_steps < step) return 0;
-  while (j < step && same_run(a, b, j)) j++;
-  for (; i < a->n_buffers && a->buffer[i].begin < step; i++) {
+  if (a->n_commands < command || b->n_commands < command) return 0;
+  while (j < command && same_run(a, b, j)) j++;
+  for (; i < a->n_buffers && a->buffer[i].begin < command; i++) {
     const plim_plan_buffer *x = &a->buffer[i], *y = &b->buffer[i];
     if (i >= b->n_buffers || x->storage != y->storage || x->begin != y->begin) return 0;
   }
   *n = i;
-  return j == step && (i == b->n_buffers || b->buffer[i].begin >= step);
+  return j == command && (i == b->n_buffers || b->buffer[i].begin >= command);
 }
 
 /* The buffer that is written over buffer i at its end, -1: none. */
 static int32_t successor_of(const plim_graph *graph, const plim_plan *plan, int32_t i) {
   const plim_plan_buffer *buffer = &plan->buffer[i];
-  if (buffer->storage < 0 || buffer->end >= plan->n_steps) return -1;
-  const plim_step *step = &plan->step[buffer->end];
-  const plim_op *op = &graph->op[step->op];
-  for (int32_t k = 0; k < step->n_pairs; k++) {
-    if (graph->value[op->in[step->pair[k].in]].storage != buffer->storage) continue;
-    int32_t out = graph->value[op->out[step->pair[k].out]].storage;
+  if (buffer->storage < 0 || buffer->end >= plan->n_commands) return -1;
+  const plim_command *command = &plan->command[buffer->end];
+  const plim_op *op = &graph->op[command->op];
+  for (int32_t k = 0; k < command->n_pairs; k++) {
+    if (graph->value[op->in[command->pair[k].in]].storage != buffer->storage) continue;
+    int32_t out = graph->value[op->out[command->pair[k].out]].storage;
     for (int32_t h = i + 1; h < plan->n_buffers; h++) {
       if (plan->buffer[h].begin >= buffer->end && plan->buffer[h].storage == out) return h;
     }
@@ -51,21 +51,21 @@ static int32_t successor_of(const plim_graph *graph, const plim_plan *plan, int3
   return -1;
 }
 
-/* Does buffer i, which has begun, continue at `step`? */
-static int goes_on(const plim_graph *graph, const plim_plan *plan, int32_t i, int32_t step) {
+/* Does buffer i, which has begun, continue at `command`? */
+static int goes_on(const plim_graph *graph, const plim_plan *plan, int32_t i, int32_t command) {
   int32_t end = plan->buffer[i].end;
-  return end > step || (end == step && successor_of(graph, plan, i) >= 0);
+  return end > command || (end == command && successor_of(graph, plan, i) >= 0);
 }
 
-/* A plan switch from one plan to another that begins with the same `step` commands. */
+/* A plan switch from one plan to another that begins with the same commands. */
 typedef struct takeover {
   const plim_graph *graph;
   const plim_plan *from, *to;
-  int32_t step, n; /* n: buffers that have begun */
+  int32_t command, n; /* command: the next one; n: buffers that have begun */
 } takeover;
 
 static int moved(const takeover *o, int32_t i) {
-  return o->from->buffer[i].offset != o->to->buffer[i].offset && goes_on(o->graph, o->to, i, o->step);
+  return o->from->buffer[i].offset != o->to->buffer[i].offset && goes_on(o->graph, o->to, i, o->command);
 }
 
 static int overlap(const plim_plan_buffer *x, const plim_plan_buffer *y) {
@@ -82,7 +82,7 @@ static int moves_apart(const takeover *o) {
   return 1;
 }
 
-/* Bytes of the arena that the plan needs from step j on. */
+/* Bytes of the arena that the plan needs from command j on. */
 static int64_t bytes_from(const plim_plan *plan, int32_t j) {
   int64_t most = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
@@ -120,8 +120,8 @@ int64_t plim_exec_first_bytes(const plim_exec *exec) {
 /* ---- in the middle of a step ---- */
 
 /* Check the plan of a switch as one plan. A buffer that moved, now or at an earlier switch, has no single offset for
- * the whole step. So the buffers that ended before `step`, which were checked with their own plan, get offsets above
- * all others. The input of an in-place pair gets the offset of its output. */
+ * the whole step. So the buffers that ended before the next command, which were checked with their own plan, get
+ * offsets above all others. The input of an in-place pair gets the offset of its output. */
 static plim_status check_apart(const plim_exec *exec, const takeover *o) {
   plim_plan draft = *o->to, *apart = NULL;
   int64_t top = draft.arena_bytes, n_buffers = draft.n_buffers;
@@ -129,7 +129,7 @@ static plim_status check_apart(const plim_exec *exec, const takeover *o) {
   PLIM_TRY(plim_allocate(exec->ctx, n_buffers, sizeof *buffer, &buffer));
   memcpy(buffer, draft.buffer, (size_t)n_buffers * sizeof *buffer);
   for (int32_t i = o->n - 1; i >= 0; i--) {
-    if (goes_on(o->graph, o->to, i, o->step)) continue;
+    if (goes_on(o->graph, o->to, i, o->command)) continue;
     int32_t successor = successor_of(o->graph, o->to, i);
     buffer[i].offset = successor >= 0 ? buffer[successor].offset : top;
     if (successor < 0) top = plim_add_bytes(top, buffer[i].bytes); /* -1 where there is no such place: refused below */
@@ -145,25 +145,25 @@ static plim_status check_apart(const plim_exec *exec, const takeover *o) {
 
 /* The plan comes from the caller: its form is checked before anything else of it is read. */
 static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, takeover *o, int64_t arena_bytes) {
-  int32_t step = o->step;
+  int32_t command = o->command;
   PLIM_TRY(plim_exec_check_machine(exec, plan_index, o->to));
   if (o->to->n_pages > 0) return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan with copies cannot take over");
   PLIM_TRY(plim_plan_check_form(exec->ctx, o->graph, o->to));
   if (!o->to->packed || o->to->arena_bytes != bytes_from(o->to, 0)) {
     return plim_fail(exec->ctx, PLIM_EPLAN,
-                     "a plan that takes over at step %d says an arena of %lld bytes; it has %lld", (int)step,
+                     "a plan that takes over at command %d says an arena of %lld bytes; it has %lld", (int)command,
                      (long long)o->to->arena_bytes, (long long)bytes_from(o->to, 0));
   }
-  if (!same_beginning(o->from, o->to, step, &o->n) || !moves_apart(o)) {
-    return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at step %d does not begin with what has run",
-                     (int)step);
+  if (!same_beginning(o->from, o->to, command, &o->n) || !moves_apart(o)) {
+    return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d does not begin with what has run",
+                     (int)command);
   }
   PLIM_TRY(check_apart(exec, o));
-  int64_t needed = bytes_from(o->to, step);
+  int64_t needed = bytes_from(o->to, command);
   if (needed <= arena_bytes && arena_bytes <= exec->arena_bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EPLAN,
-                   "a plan that takes over at step %d needs %lld bytes, it is to have %lld of an arena of %lld",
-                   (int)step, (long long)needed, (long long)arena_bytes, (long long)exec->arena_bytes);
+                   "a plan that takes over at command %d needs %lld bytes, it is to have %lld of an arena of %lld",
+                   (int)command, (long long)needed, (long long)arena_bytes, (long long)exec->arena_bytes);
 }
 
 /* Copy each buffer that continues at another offset. */
@@ -214,10 +214,10 @@ static void install(plim_exec_plan *p, const plim_bound *fresh, plim_plan *plan)
   p->taken_over = plan;
 }
 
-static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t step, const plim_plan_switch *plan_switch,
+static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t command, const plim_plan_switch *plan_switch,
                                plim_memory_meter *meter) {
   plim_bound fresh = {.ctx = NULL};
-  takeover o = {p->bound.graph, p->bound.plan, plan_switch->plan, step, 0};
+  takeover o = {p->bound.graph, p->bound.plan, plan_switch->plan, command, 0};
   PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), &o, plan_switch->arena_bytes));
   plim_exec_refuse_none(exec);
   plim_status status = plim_exec_bind(exec, p->bound.graph, plan_switch->plan, 1, &fresh);
@@ -232,16 +232,16 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t step,
   plim_exec_bases(exec, base);
   plim_bind_arena(&p->bound, base);
   plim_memory_meter_begin(meter, &p->bound, base);
-  for (int32_t j = 0; j < step; j++) plim_memory_meter_step(meter, &p->bound, j);
+  for (int32_t j = 0; j < command; j++) plim_memory_meter_step(meter, &p->bound, j);
   return PLIM_OK;
 }
 
-plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t step, plim_memory_meter *meter) {
+plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t command, plim_memory_meter *meter) {
   plim_plan_switch plan_switch = {NULL, exec->arena_bytes};
   PLIM_TRY(
-      exec->before_command(exec->before_command_user, (int32_t)(p - exec->plan), step, p->bound.plan, &plan_switch));
+      exec->before_command(exec->before_command_user, (int32_t)(p - exec->plan), command, p->bound.plan, &plan_switch));
   if (!plan_switch.plan) return PLIM_OK;
-  plim_status status = switch_plan(exec, p, step, &plan_switch, meter);
+  plim_status status = switch_plan(exec, p, command, &plan_switch, meter);
   if (status != PLIM_OK) plim_plan_free(plan_switch.plan);
   return status;
 }

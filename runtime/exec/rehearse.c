@@ -64,14 +64,14 @@ static int is_harmless(const plim_graph *graph, const plim_op *op) {
 plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound) {
   plim_device *device = exec->device;
   if (!device || !device->api->rehearse || exec->options.own_kernels || !exec->arena) return PLIM_OK;
-  for (int32_t j = 0; j < bound->plan->n_steps; j++) {
-    const plim_bound_step *step = &bound->step[j];
-    if (step->op < 0) continue; /* a copy */
-    const plim_plan_variant *variant = &bound->plan->variant[bound->plan->step[j].variant];
-    if (!is_harmless(bound->graph, &bound->graph->op[step->op])) continue;
+  for (int32_t j = 0; j < bound->plan->n_commands; j++) {
+    const plim_bound_command *command = &bound->command[j];
+    if (command->op < 0) continue; /* a copy */
+    const plim_plan_variant *variant = &bound->plan->variant[bound->plan->command[j].variant];
+    if (!is_harmless(bound->graph, &bound->graph->op[command->op])) continue;
     if (plim_prepared_rehearsed(&exec->prepared, bound->graph, variant)) continue;
     const plim_kernel_args args = plim_bound_args(bound, j);
-    plim_status status = device->api->rehearse(device, step->kernel, &args);
+    plim_status status = device->api->rehearse(device, command->kernel, &args);
     if (status != PLIM_OK) PLIM_TRY(plim_exec_refuse(exec, bound->graph, variant, status));
   }
   return plim_exec_refused(exec);

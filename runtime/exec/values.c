@@ -108,7 +108,7 @@ static int is_there(const plim_exec *exec, int32_t plan_index, int32_t value) {
 plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, void *to, int64_t bytes) {
   PLIM_TRY(check_value(exec, plan_index, value, bytes));
   const plim_exec_plan *p = &exec->plan[plan_index];
-  int32_t at = role_of(p, value) == PLIM_ROLE_OUTPUT ? p->bound.plan->n_steps : 0;
+  int32_t at = role_of(p, value) == PLIM_ROLE_OUTPUT ? p->bound.plan->n_commands : 0;
   int32_t buffer = plim_bound_find_buffer(&p->bound, p->bound.graph->value[value].storage, at);
   if (!is_there(exec, plan_index, value) || buffer < 0) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) of plan %d holds nothing now",
@@ -144,7 +144,7 @@ plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p) {
   for (int32_t i = 0; i < p->n_results; i++) {
     const plim_exec_result *r = &p->result[i];
     const int32_t storage = p->bound.graph->value[r->value].storage;
-    const int32_t buffer = plim_bound_find_buffer(&p->bound, storage, p->bound.plan->n_steps);
+    const int32_t buffer = plim_bound_find_buffer(&p->bound, storage, p->bound.plan->n_commands);
     if (buffer < 0) continue; /* an output that no op writes */
     PLIM_TRY(queue_copy(exec, r->to, address(exec, p, r->value, buffer), r->bytes));
   }

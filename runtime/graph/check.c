@@ -8,28 +8,28 @@
 
 #include "runtime/graph/check_internal.h"
 
-plim_status plim_check_fault(const plim_checker *check, int32_t step, const char *format, ...) {
+plim_status plim_check_fault(const plim_checker *check, int32_t command, const char *format, ...) {
   char text[512];
   va_list args;
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  const plim_step *s = &check->plan->step[step];
-  if (s->kind == PLIM_STEP_COPY) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "step %d (copy of \"%s\" from space %d to space %d): %s", step,
+  const plim_command *s = &check->plan->command[command];
+  if (s->kind == PLIM_COMMAND_COPY) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "command %d (copy of \"%s\" from space %d to space %d): %s", command,
                      plim_check_storage_name(check, s->storage), s->from, s->to, text);
   }
-  return plim_fail(check->ctx, PLIM_EPLAN, "step %d (op \"%s\"): %s", step, check->graph->op[s->op].name, text);
+  return plim_fail(check->ctx, PLIM_EPLAN, "command %d (op \"%s\"): %s", command, check->graph->op[s->op].name, text);
 }
 
 const char *plim_check_storage_name(const plim_checker *check, int32_t storage) {
   return plim_graph_storage_name(check->graph, storage, storage < 0 ? "workspace" : "unnamed");
 }
 
-int64_t plim_check_buffer_bytes(const plim_checker *check, int32_t storage, int32_t step) {
+int64_t plim_check_buffer_bytes(const plim_checker *check, int32_t storage, int32_t command) {
   const plim_plan *plan = check->plan;
   int64_t bytes = storage >= 0 ? check->graph->storage[storage].bytes
-                               : plan->variant[plan->step[step].variant].variant.workspace_bytes;
+                               : plan->variant[plan->command[command].variant].variant.workspace_bytes;
   return plan->packed ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
 }
 
@@ -40,11 +40,11 @@ int plim_check_computes(const plim_checker *check) {
   return 0;
 }
 
-/* A buffer that begins at step 0 is there before, unless that step copies to it. */
+/* A buffer that begins at command 0 is there before, unless that command copies to it. */
 static int is_given(const plim_checker *check, const plim_plan_buffer *buffer) {
-  const plim_step *step = &check->plan->step[0];
+  const plim_command *command = &check->plan->command[0];
   if (buffer->storage < 0 || buffer->begin > 0 || check->graph->storage[buffer->storage].producer >= 0) return 0;
-  return step->kind != PLIM_STEP_COPY || step->storage != buffer->storage || step->to != buffer->space;
+  return command->kind != PLIM_COMMAND_COPY || command->storage != buffer->storage || command->to != buffer->space;
 }
 
 plim_status plim_check_homes(const plim_checker *check, int32_t *home) {
@@ -53,7 +53,7 @@ plim_status plim_check_homes(const plim_checker *check, int32_t *home) {
     const plim_plan_buffer *buffer = &check->plan->buffer[i];
     if (!is_given(check, buffer)) continue;
     if (home[buffer->storage] >= 0 && home[buffer->storage] != buffer->space) {
-      return plim_fail(check->ctx, PLIM_EPLAN, "\"%s\" is in spaces %d and %d before the first step",
+      return plim_fail(check->ctx, PLIM_EPLAN, "\"%s\" is in spaces %d and %d before the first command",
                        plim_check_storage_name(check, buffer->storage), home[buffer->storage], buffer->space);
     }
     home[buffer->storage] = buffer->space;

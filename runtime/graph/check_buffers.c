@@ -1,17 +1,17 @@
-/* Residency: follows the steps once and keeps, for each storage and space, the buffer that began last. Two buffers of a
- * storage in one space never overlap in time, so that one is the only one that can hold the storage there now.
+/* Residency: follows the commands once and keeps, for each storage and space, the buffer that began last. Two buffers
+ * of a storage in one space never overlap in time, so that one is the only one that can hold the storage there now.
  *
- * At step j a storage is readable in the buffer that contains j; an input that the step's pair writes over is found in
- * the lifetime that ends at j, where the output's lifetime begins at the same address. */
+ * At command j a storage is readable in the buffer that contains j; an input that the command's pair writes over is
+ * found in the lifetime that ends at j, where the output's lifetime begins at the same address. */
 #include "runtime/graph/check_internal.h"
 
 typedef struct walk {
   const plim_checker *check;
-  int32_t *begin_first; /* [n_steps + 1]; buffers that begin at j are begin[begin_first[j] .. begin_first[j + 1]) */
+  int32_t *begin_first; /* [n_commands + 1]; buffers that begin at j are begin[begin_first[j] .. begin_first[j + 1]) */
   int32_t *begin;       /* [n_buffers] */
   int32_t *latest;      /* [spaces][n_storages] buffer that began last, -1 before the first */
   int32_t *tight_end;   /* [spaces][n_storages] where that buffer must end, as its uses so far have it */
-  int32_t *home;        /* [n_storages] space where it is before the first step, -1: none */
+  int32_t *home;        /* [n_storages] space where it is before the first command, -1: none */
 } walk;
 
 static int64_t key_at(const walk *w, int32_t storage, int32_t space) {
@@ -31,13 +31,13 @@ static int is_home(const walk *w, int32_t storage, int32_t space) {
 static void sort_by_begin(walk *w) {
   const plim_plan *plan = w->check->plan;
   for (int32_t i = 0; i < plan->n_buffers; i++) w->begin_first[plan->buffer[i].begin + 1]++;
-  for (int32_t j = 0; j < plan->n_steps; j++) w->begin_first[j + 1] += w->begin_first[j];
+  for (int32_t j = 0; j < plan->n_commands; j++) w->begin_first[j + 1] += w->begin_first[j];
   for (int32_t i = plan->n_buffers - 1; i >= 0; i--) {
     /* begin_first[j + 1] is the end of group j; filled from after, it becomes the group's start */
     w->begin[--w->begin_first[plan->buffer[i].begin + 1]] = i;
   }
-  for (int32_t j = 0; j < plan->n_steps; j++) w->begin_first[j] = w->begin_first[j + 1];
-  w->begin_first[plan->n_steps] = plan->n_buffers;
+  for (int32_t j = 0; j < plan->n_commands; j++) w->begin_first[j] = w->begin_first[j + 1];
+  w->begin_first[plan->n_commands] = plan->n_buffers;
 }
 
 /* Buffers are tight: the storage's latest lifetime ends right after its last use, or where it is written over. */
@@ -49,22 +49,22 @@ static plim_status check_tight(const walk *w, int32_t storage, int32_t space) {
                           w->tight_end[key_at(w, storage, space)]);
 }
 
-/* What a step may begin: a run what it writes, in its space; a copy its storage, where it copies to. What comes from
- * outside begins where it is before the first step, or at a copy. */
+/* What a command may begin: a run what it writes, in its space; a copy its storage, where it copies to. What comes from
+ * outside begins where it is before the first command, or at a copy. */
 static plim_status check_writer(const walk *w, int32_t j, int32_t storage, int32_t space) {
   const plim_checker *check = w->check;
-  const plim_step *step = &check->plan->step[j];
+  const plim_command *command = &check->plan->command[j];
   int32_t producer = check->graph->storage[storage].producer;
-  int copied = step->kind == PLIM_STEP_COPY && step->storage == storage && step->to == space;
+  int copied = command->kind == PLIM_COMMAND_COPY && command->storage == storage && command->to == space;
   if (producer < 0 && !copied && (j != 0 || w->home[storage] != space)) {
     return plim_check_fault(check, j, "\"%s\" is written from outside and cannot begin a buffer here",
                             plim_check_storage_name(check, storage));
   }
-  if (producer >= 0 && step->kind == PLIM_STEP_COPY && !copied) {
+  if (producer >= 0 && command->kind == PLIM_COMMAND_COPY && !copied) {
     return plim_check_fault(check, j, "\"%s\" begins a buffer in space %d, which the copy does not write",
                             plim_check_storage_name(check, storage), space);
   }
-  if (producer >= 0 && step->kind == PLIM_STEP_RUN && (producer != step->op || space != step->space)) {
+  if (producer >= 0 && command->kind == PLIM_COMMAND_RUN && (producer != command->op || space != command->space)) {
     return plim_check_fault(check, j, "\"%s\" begins a buffer here but only op \"%s\" writes it",
                             plim_check_storage_name(check, storage), check->graph->op[producer].name);
   }
@@ -97,8 +97,8 @@ static plim_status begin_buffers(walk *w, int32_t j) {
       workspaces++;
     }
   }
-  if (check->plan->step[j].kind == PLIM_STEP_COPY) return PLIM_OK; /* its form has been checked */
-  int64_t bytes = check->plan->variant[check->plan->step[j].variant].variant.workspace_bytes;
+  if (check->plan->command[j].kind == PLIM_COMMAND_COPY) return PLIM_OK; /* its form has been checked */
+  int64_t bytes = check->plan->variant[check->plan->command[j].variant].variant.workspace_bytes;
   if (workspaces != (bytes > 0)) {
     return plim_check_fault(check, j, "%d workspaces for a variant that needs %lld bytes", workspaces,
                             (long long)bytes);
@@ -106,12 +106,12 @@ static plim_status begin_buffers(walk *w, int32_t j) {
   return PLIM_OK;
 }
 
-/* Does a pair of the step write over an operand in this storage? */
+/* Does a pair of the command write over an operand in this storage? */
 static int pair_over(const walk *w, int32_t j, int32_t storage) {
-  const plim_step *step = &w->check->plan->step[j];
-  const plim_op *op = &w->check->graph->op[step->op];
-  for (int32_t i = 0; i < step->n_pairs; i++) {
-    if (w->check->graph->value[op->in[step->pair[i].in]].storage == storage) return 1;
+  const plim_command *command = &w->check->plan->command[j];
+  const plim_op *op = &w->check->graph->op[command->op];
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    if (w->check->graph->value[op->in[command->pair[i].in]].storage == storage) return 1;
   }
   return 0;
 }
@@ -119,10 +119,10 @@ static int pair_over(const walk *w, int32_t j, int32_t storage) {
 /* Graphs guarantee that operands of a pair are whole storages of equal bytes and that the input is read once. */
 static plim_status check_pair(const walk *w, int32_t j, plim_pair pair) {
   const plim_graph *graph = w->check->graph;
-  const plim_op *op = &graph->op[w->check->plan->step[j].op];
+  const plim_op *op = &graph->op[w->check->plan->command[j].op];
   const plim_value *in = &graph->value[op->in[pair.in]];
   const plim_value *out = &graph->value[op->out[pair.out]];
-  int32_t space = w->check->plan->step[j].space;
+  int32_t space = w->check->plan->command[j].space;
   const plim_plan_buffer *old = buffer_in(w, in->storage, space), *fresh = buffer_in(w, out->storage, space);
   if (!old || old->end != j) {
     return plim_check_fault(w->check, j, "\"%s\" is written over \"%s\", whose buffer does not end here", out->name,
@@ -144,11 +144,11 @@ static int is_empty(const walk *w, int32_t storage) {
   return w->check->graph->storage[storage].bytes == 0;
 }
 
-/* Read, write or update: the storage's latest buffer in the space of the run contains the step. */
+/* Read, write or update: the storage's latest buffer in the space of the run contains the command. */
 static plim_status use(walk *w, int32_t j, int32_t storage, const char *verb) {
-  int32_t space = w->check->plan->step[j].space;
+  int32_t space = w->check->plan->command[j].space;
   const plim_plan_buffer *buffer = buffer_in(w, storage, space);
-  int made = w->tight_end[storage] > 0 || w->check->graph->storage[storage].producer == w->check->plan->step[j].op;
+  int made = w->tight_end[storage] > 0 || w->check->graph->storage[storage].producer == w->check->plan->command[j].op;
   if (is_empty(w, storage) && made) {
     w->tight_end[storage] = j + 1;
     return PLIM_OK;
@@ -161,53 +161,54 @@ static plim_status use(walk *w, int32_t j, int32_t storage, const char *verb) {
 
 /* The source was filled before, and the copy begins the buffer that it fills, or writes the storage's home. */
 static plim_status use_copy(walk *w, int32_t j) {
-  const plim_step *step = &w->check->plan->step[j];
-  const plim_plan_buffer *from = buffer_in(w, step->storage, step->from), *to = buffer_in(w, step->storage, step->to);
-  int before = from && (from->begin < j || w->home[step->storage] == step->from); /* j 0: there from the start */
+  const plim_command *command = &w->check->plan->command[j];
+  const plim_plan_buffer *from = buffer_in(w, command->storage, command->from),
+                         *to = buffer_in(w, command->storage, command->to);
+  int before = from && (from->begin < j || w->home[command->storage] == command->from); /* j 0: there from the start */
   if (!before || from->end <= j) {
     return plim_check_fault(w->check, j, "reads \"%s\", which has no buffer there",
-                            plim_check_storage_name(w->check, step->storage));
+                            plim_check_storage_name(w->check, command->storage));
   }
-  if (!to || (to->begin != j && !is_home(w, step->storage, step->to))) {
+  if (!to || (to->begin != j && !is_home(w, command->storage, command->to))) {
     return plim_check_fault(w->check, j, "writes \"%s\", which begins no buffer there",
-                            plim_check_storage_name(w->check, step->storage));
+                            plim_check_storage_name(w->check, command->storage));
   }
-  w->tight_end[key_at(w, step->storage, step->from)] = j + 1;
-  w->tight_end[key_at(w, step->storage, step->to)] = j + 1;
+  w->tight_end[key_at(w, command->storage, command->from)] = j + 1;
+  w->tight_end[key_at(w, command->storage, command->to)] = j + 1;
   return PLIM_OK;
 }
 
 static plim_status use_operands(walk *w, int32_t j) {
-  const plim_step *step = &w->check->plan->step[j];
-  const plim_op *op = &w->check->graph->op[step->op];
+  const plim_command *command = &w->check->plan->command[j];
+  const plim_op *op = &w->check->graph->op[command->op];
   for (int32_t i = 0; i < op->n_reads; i++) {
     if (pair_over(w, j, op->reads[i])) {
-      w->tight_end[key_at(w, op->reads[i], step->space)] = j;
+      w->tight_end[key_at(w, op->reads[i], command->space)] = j;
     } else {
       PLIM_TRY(use(w, j, op->reads[i], "reads"));
     }
   }
   for (int32_t i = 0; i < op->n_writes; i++) PLIM_TRY(use(w, j, op->writes[i], "writes"));
   for (int32_t i = 0; i < op->n_updates; i++) PLIM_TRY(use(w, j, op->updates[i], "updates"));
-  for (int32_t i = 0; i < step->n_pairs; i++) PLIM_TRY(check_pair(w, j, step->pair[i]));
+  for (int32_t i = 0; i < command->n_pairs; i++) PLIM_TRY(check_pair(w, j, command->pair[i]));
   return PLIM_OK;
 }
 
-/* Called after the last step: what is alive to the end, and no longer. */
+/* Called after the last command: what is alive to the end, and no longer. */
 static plim_status check_end(walk *w) {
   const plim_checker *check = w->check;
-  int32_t n_steps = check->plan->n_steps;
+  int32_t n_commands = check->plan->n_commands;
   for (int32_t s = 0; s < check->graph->n_storages; s++) {
     plim_role role = check->graph->storage[s].role;
     int32_t home = w->home[s] < 0 ? 0 : w->home[s];
     const plim_plan_buffer *buffer = buffer_in(w, s, plim_role_persistent(role) ? home : 0);
-    if (plim_role_persistent(role) && (!buffer || buffer->begin != 0 || buffer->end != n_steps)) {
-      return plim_fail(check->ctx, PLIM_EPLAN, "%s storage %d (\"%s\") does not live over all %d steps",
-                       plim_role_name(role), s, plim_check_storage_name(check, s), n_steps);
+    if (plim_role_persistent(role) && (!buffer || buffer->begin != 0 || buffer->end != n_commands)) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "%s storage %d (\"%s\") does not live over all %d commands",
+                       plim_role_name(role), s, plim_check_storage_name(check, s), n_commands);
     }
-    if (role == PLIM_ROLE_OUTPUT && (!buffer || buffer->end != n_steps)) {
-      return plim_fail(check->ctx, PLIM_EPLAN, "output storage %d (\"%s\") does not live to the end, step %d", s,
-                       plim_check_storage_name(check, s), n_steps);
+    if (role == PLIM_ROLE_OUTPUT && (!buffer || buffer->end != n_commands)) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "output storage %d (\"%s\") does not live to the end, command %d", s,
+                       plim_check_storage_name(check, s), n_commands);
     }
     for (int32_t space = 0; space <= check->plan->n_pages; space++) {
       if ((space == 0 && role == PLIM_ROLE_OUTPUT) || (plim_role_persistent(role) && space == home)) continue;
@@ -222,7 +223,7 @@ plim_status plim_check_buffers(const plim_checker *check) {
   walk w = {.check = check};
   int64_t keys = plim_mul_bytes(check->graph->n_storages, plan->n_pages + 1);
   plim_status status = PLIM_OK;
-  PLIM_CHECK(plim_allocate(check->ctx, (int64_t)plan->n_steps + 1, sizeof *w.begin_first, &w.begin_first));
+  PLIM_CHECK(plim_allocate(check->ctx, (int64_t)plan->n_commands + 1, sizeof *w.begin_first, &w.begin_first));
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.begin, &w.begin));
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.latest, &w.latest));
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.tight_end, &w.tight_end));
@@ -230,13 +231,13 @@ plim_status plim_check_buffers(const plim_checker *check) {
   PLIM_CHECK(plim_check_homes(check, w.home));
   for (int64_t k = 0; k < keys; k++) w.latest[k] = -1;
   sort_by_begin(&w);
-  for (int32_t j = 0; j < plan->n_steps; j++) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
     PLIM_CHECK(begin_buffers(&w, j));
-    PLIM_CHECK(plan->step[j].kind == PLIM_STEP_COPY ? use_copy(&w, j) : use_operands(&w, j));
+    PLIM_CHECK(plan->command[j].kind == PLIM_COMMAND_COPY ? use_copy(&w, j) : use_operands(&w, j));
   }
   PLIM_CHECK(check_end(&w));
 done:
-  plim_release(check->ctx, w.begin_first, (int64_t)plan->n_steps + 1, sizeof *w.begin_first);
+  plim_release(check->ctx, w.begin_first, (int64_t)plan->n_commands + 1, sizeof *w.begin_first);
   plim_release(check->ctx, w.begin, plan->n_buffers, sizeof *w.begin);
   plim_release(check->ctx, w.latest, keys, sizeof *w.latest);
   plim_release(check->ctx, w.tight_end, keys, sizeof *w.tight_end);

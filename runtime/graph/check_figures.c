@@ -1,5 +1,5 @@
-/* Figures that follow from the steps: predicted time, what keep-all takes at most, the order of both against the bound,
- * numerics hash. The bound itself does not follow from a plan: it is believed. */
+/* Figures that follow from the commands: predicted time, what keep-all takes at most, the order of both against the
+ * bound, numerics hash. The bound itself does not follow from a plan: it is believed. */
 #include <string.h>
 
 #include "runtime/base/sha256.h"
@@ -9,14 +9,14 @@
 static plim_status check_times(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   int64_t time_ns = 0, *begin_ns = NULL, *end_ns = NULL;
-  PLIM_TRY(plim_allocate(check->ctx, plan->n_steps, sizeof *begin_ns, &begin_ns));
-  plim_status status = plim_allocate(check->ctx, plan->n_steps, sizeof *end_ns, &end_ns);
+  PLIM_TRY(plim_allocate(check->ctx, plan->n_commands, sizeof *begin_ns, &begin_ns));
+  plim_status status = plim_allocate(check->ctx, plan->n_commands, sizeof *end_ns, &end_ns);
   if (status == PLIM_OK) plim_plan_simulate(plan, begin_ns, end_ns, &time_ns);
-  plim_release(check->ctx, begin_ns, plan->n_steps, sizeof *begin_ns);
-  plim_release(check->ctx, end_ns, plan->n_steps, sizeof *end_ns);
+  plim_release(check->ctx, begin_ns, plan->n_commands, sizeof *begin_ns);
+  plim_release(check->ctx, end_ns, plan->n_commands, sizeof *end_ns);
   PLIM_TRY(status);
   if (time_ns < 0 || time_ns != plan->time_ns) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "the plan says %lld ns, its steps %s %lld ns", (long long)plan->time_ns,
+    return plim_fail(check->ctx, PLIM_EPLAN, "the plan says %lld ns, its commands %s %lld ns", (long long)plan->time_ns,
                      plan->n_pages == 0 ? "add up to" : "take", (long long)time_ns);
   }
   int64_t least_ns = plim_check_computes(check) ? 0 : plan->keep_all_ns; /* several devices may take less */
@@ -32,16 +32,16 @@ static plim_status check_times(const plim_checker *check) {
   return PLIM_OK;
 }
 
-/* Keep-all runs every op once with its fastest variant: it takes no longer than the fastest that the steps use. Every
- * op runs, which the parts before have seen. */
+/* Keep-all runs every op once with its fastest variant: it takes no longer than the fastest that the commands use.
+ * Every op runs, which the parts before have seen. */
 static plim_status check_keep_all(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   int64_t *least = NULL, sum = 0;
   PLIM_TRY(plim_allocate(check->ctx, check->graph->n_ops, sizeof *least, &least));
   for (int32_t op = 0; op < check->graph->n_ops; op++) least[op] = INT64_MAX;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    if (plan->step[j].kind != PLIM_STEP_RUN) continue;
-    const plim_plan_variant *row = &plan->variant[plan->step[j].variant];
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].kind != PLIM_COMMAND_RUN) continue;
+    const plim_plan_variant *row = &plan->variant[plan->command[j].variant];
     if (row->variant.time_ns < least[row->op]) least[row->op] = row->variant.time_ns;
   }
   for (int32_t op = 0; op < check->graph->n_ops && sum >= 0; op++) sum = plim_add_bytes(sum, least[op]);
@@ -65,11 +65,11 @@ static void write_machine(plim_text *text, const plim_plan *plan) {
 
 /* The label of every op: that of any run, since all runs of an op have the same. run [n_ops] is scratch. */
 static void write_labels(plim_text *text, const plim_checker *check, int32_t *run) {
-  for (int32_t j = 0; j < check->plan->n_steps; j++) {
-    if (check->plan->step[j].kind == PLIM_STEP_RUN) run[check->plan->step[j].op] = j;
+  for (int32_t j = 0; j < check->plan->n_commands; j++) {
+    if (check->plan->command[j].kind == PLIM_COMMAND_RUN) run[check->plan->command[j].op] = j;
   }
   for (int32_t op = 0; op < check->graph->n_ops; op++) {
-    int32_t variant = check->plan->step[run[op]].variant;
+    int32_t variant = check->plan->command[run[op]].variant;
     plim_text_format(text, "%d %s\n", op, check->plan->variant[variant].variant.label);
   }
 }

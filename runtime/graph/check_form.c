@@ -1,4 +1,4 @@
-/* The form of a plan: everything that can be seen without following the steps. The plan may come from anybody: no
+/* The form of a plan: everything that can be seen without following the commands. The plan may come from anybody: no
  * index is followed before it was compared with its count. */
 #include <string.h>
 
@@ -28,8 +28,8 @@ static plim_status check_counts(const plim_checker *check) {
     return plim_fail(check->ctx, PLIM_EPLAN, "the plan has %d page spaces; 0 to %d are allowed, and need addresses",
                      plan->n_pages, PLIM_PAGE_SPACES);
   }
-  if (plan->n_steps < 1 || plan->n_buffers < 0 || plan->n_variants < 1) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "the plan has %d steps, %d buffers and %d variants", plan->n_steps,
+  if (plan->n_commands < 1 || plan->n_buffers < 0 || plan->n_variants < 1) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "the plan has %d commands, %d buffers and %d variants", plan->n_commands,
                      plan->n_buffers, plan->n_variants);
   }
   if (plan->packed != 0 && plan->packed != 1) {
@@ -70,23 +70,23 @@ static int pair_allowed(const plim_op *op, plim_pair pair) {
 }
 
 static plim_status check_pairs(const plim_checker *check, int32_t j) {
-  const plim_step *step = &check->plan->step[j];
-  const plim_op *op = &check->graph->op[step->op];
-  if (step->n_pairs < 0 || step->n_pairs > op->n_out) {
-    return plim_check_fault(check, j, "%d in-place pairs for %d outputs", step->n_pairs, op->n_out);
+  const plim_command *command = &check->plan->command[j];
+  const plim_op *op = &check->graph->op[command->op];
+  if (command->n_pairs < 0 || command->n_pairs > op->n_out) {
+    return plim_check_fault(check, j, "%d in-place pairs for %d outputs", command->n_pairs, op->n_out);
   }
-  for (int32_t i = 0; i < step->n_pairs; i++) {
-    if (!pair_allowed(op, step->pair[i])) {
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    if (!pair_allowed(op, command->pair[i])) {
       return plim_check_fault(check, j, "the op does not allow output %d to be written over input %d",
-                              step->pair[i].out, step->pair[i].in);
+                              command->pair[i].out, command->pair[i].in);
     }
     for (int32_t k = 0; k < i; k++) {
-      if (step->pair[k].out == step->pair[i].out) {
-        return plim_check_fault(check, j, "output %d is written over two inputs", step->pair[i].out);
+      if (command->pair[k].out == command->pair[i].out) {
+        return plim_check_fault(check, j, "output %d is written over two inputs", command->pair[i].out);
       }
-      if (step->pair[k].in == step->pair[i].in) {
-        return plim_check_fault(check, j, "outputs %d and %d are written over one input", step->pair[k].out,
-                                step->pair[i].out);
+      if (command->pair[k].in == command->pair[i].in) {
+        return plim_check_fault(check, j, "outputs %d and %d are written over one input", command->pair[k].out,
+                                command->pair[i].out);
       }
     }
   }
@@ -94,58 +94,61 @@ static plim_status check_pairs(const plim_checker *check, int32_t j) {
 }
 
 static plim_status check_waits(const plim_checker *check, int32_t j) {
-  const plim_step *step = &check->plan->step[j];
-  if (step->n_wait < 0 || (step->n_wait > 0 && check->plan->n_pages == 0)) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "step %d waits for %d steps of other queues; the plan has one queue", j,
-                     step->n_wait);
+  const plim_command *command = &check->plan->command[j];
+  if (command->n_wait < 0 || (command->n_wait > 0 && check->plan->n_pages == 0)) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "command %d waits for %d commands of other queues; the plan has one queue",
+                     j, command->n_wait);
   }
-  for (int32_t w = 0; w < step->n_wait; w++) {
-    if (step->wait[w] >= 0 && step->wait[w] < j && (w == 0 || step->wait[w] > step->wait[w - 1])) continue;
-    return plim_fail(check->ctx, PLIM_EPLAN, "step %d waits for step %d, not for earlier ones in ascending order", j,
-                     step->wait[w]);
+  for (int32_t w = 0; w < command->n_wait; w++) {
+    if (command->wait[w] >= 0 && command->wait[w] < j && (w == 0 || command->wait[w] > command->wait[w - 1])) continue;
+    return plim_fail(check->ctx, PLIM_EPLAN, "command %d waits for command %d, not for earlier ones in ascending order",
+                     j, command->wait[w]);
   }
   return PLIM_OK;
 }
 
 static plim_status check_copy(const plim_checker *check, int32_t j) {
-  const plim_step *step = &check->plan->step[j];
+  const plim_command *command = &check->plan->command[j];
   const plim_graph *graph = check->graph;
-  if (step->storage < 0 || step->storage >= graph->n_storages || graph->storage[step->storage].bytes <= 0) {
+  if (command->storage < 0 || command->storage >= graph->n_storages || graph->storage[command->storage].bytes <= 0) {
     return plim_fail(check->ctx, PLIM_EPLAN,
-                     "step %d copies storage %d, which the graph does not have, or not as bytes", j, step->storage);
+                     "command %d copies storage %d, which the graph does not have, or not as bytes", j,
+                     command->storage);
   }
-  if (step->from < 0 || step->from > check->plan->n_pages || step->to < 0 || step->to > check->plan->n_pages ||
-      step->from == step->to) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "step %d copies from space %d to space %d of %d", j, step->from, step->to,
-                     check->plan->n_pages + 1);
+  if (command->from < 0 || command->from > check->plan->n_pages || command->to < 0 ||
+      command->to > check->plan->n_pages || command->from == command->to) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "command %d copies from space %d to space %d of %d", j, command->from,
+                     command->to, check->plan->n_pages + 1);
   }
-  if (step->queue > 0 && step->queue < PLIM_PLAN_QUEUES && step->time_ns >= 0) return PLIM_OK;
-  return plim_fail(check->ctx, PLIM_EPLAN, "step %d copies on queue %d in %lld ns; queues 1 to %d take copies", j,
-                   step->queue, (long long)step->time_ns, PLIM_PLAN_QUEUES - 1);
+  if (command->queue > 0 && command->queue < PLIM_PLAN_QUEUES && command->time_ns >= 0) return PLIM_OK;
+  return plim_fail(check->ctx, PLIM_EPLAN, "command %d copies on queue %d in %lld ns; queues 1 to %d take copies", j,
+                   command->queue, (long long)command->time_ns, PLIM_PLAN_QUEUES - 1);
 }
 
 static plim_status check_step(const plim_checker *check, int32_t j) {
-  const plim_step *step = &check->plan->step[j];
+  const plim_command *command = &check->plan->command[j];
   PLIM_TRY(check_waits(check, j));
-  if (step->kind == PLIM_STEP_COPY) return check_copy(check, j);
-  if (step->kind != PLIM_STEP_RUN) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "step %d is of unknown kind %d", j, (int)step->kind);
+  if (command->kind == PLIM_COMMAND_COPY) return check_copy(check, j);
+  if (command->kind != PLIM_COMMAND_RUN) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "command %d is of unknown kind %d", j, (int)command->kind);
   }
-  if (step->space < 0 || step->space > check->plan->n_pages ||
-      (step->space > 0 && !check->plan->page[step->space - 1].computes)) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "step %d runs in space %d, where no device computes", j, step->space);
+  if (command->space < 0 || command->space > check->plan->n_pages ||
+      (command->space > 0 && !check->plan->page[command->space - 1].computes)) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "command %d runs in space %d, where no device computes", j,
+                     command->space);
   }
-  if ((step->space == 0) != (step->queue == 0) || step->queue < 0 || step->queue >= PLIM_PLAN_QUEUES) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "step %d runs in space %d on queue %d; queue 0 takes the runs of space 0",
-                     j, step->space, step->queue);
+  if ((command->space == 0) != (command->queue == 0) || command->queue < 0 || command->queue >= PLIM_PLAN_QUEUES) {
+    return plim_fail(check->ctx, PLIM_EPLAN,
+                     "command %d runs in space %d on queue %d; queue 0 takes the runs of space 0", j, command->space,
+                     command->queue);
   }
-  if (step->op < 0 || step->op >= check->graph->n_ops) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "step %d runs op %d; the graph has %d ops", j, step->op,
+  if (command->op < 0 || command->op >= check->graph->n_ops) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "command %d runs op %d; the graph has %d ops", j, command->op,
                      check->graph->n_ops);
   }
-  if (step->variant < 0 || step->variant >= check->plan->n_variants ||
-      check->plan->variant[step->variant].op != step->op) {
-    return plim_check_fault(check, j, "variant %d is not one of this op", step->variant);
+  if (command->variant < 0 || command->variant >= check->plan->n_variants ||
+      check->plan->variant[command->variant].op != command->op) {
+    return plim_check_fault(check, j, "variant %d is not one of this op", command->variant);
   }
   return check_pairs(check, j);
 }
@@ -179,18 +182,19 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
     return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d is of storage %d; the graph has %d storages", i,
                      buffer->storage, check->graph->n_storages);
   }
-  if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > check->plan->n_steps) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d (\"%s\") is [%d, %d) in a plan of %d steps", i,
-                     plim_check_storage_name(check, buffer->storage), buffer->begin, buffer->end, check->plan->n_steps);
+  if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > check->plan->n_commands) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d (\"%s\") is [%d, %d) in a plan of %d commands", i,
+                     plim_check_storage_name(check, buffer->storage), buffer->begin, buffer->end,
+                     check->plan->n_commands);
   }
   if (buffer->space < 0 || buffer->space > check->plan->n_pages) {
     return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d (\"%s\") is in space %d; the plan has %d page spaces", i,
                      plim_check_storage_name(check, buffer->storage), buffer->space, check->plan->n_pages);
   }
-  if (buffer->storage < 0 && check->plan->step[buffer->begin].kind != PLIM_STEP_RUN) {
+  if (buffer->storage < 0 && check->plan->command[buffer->begin].kind != PLIM_COMMAND_RUN) {
     return plim_check_fault(check, buffer->begin, "a copy has a workspace");
   }
-  if (buffer->storage < 0 && check->plan->step[buffer->begin].space != buffer->space) {
+  if (buffer->storage < 0 && check->plan->command[buffer->begin].space != buffer->space) {
     return plim_check_fault(check, buffer->begin, "its workspace is in space %d", buffer->space);
   }
   int64_t bytes = plim_check_buffer_bytes(check, buffer->storage, buffer->begin);
@@ -200,7 +204,7 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
                             (long long)bytes);
   }
   if (buffer->storage == -1 && buffer->end != buffer->begin + 1) {
-    return plim_check_fault(check, buffer->begin, "the workspace is alive [%d, %d), longer than its step",
+    return plim_check_fault(check, buffer->begin, "the workspace is alive [%d, %d), longer than its command",
                             buffer->begin, buffer->end);
   }
   return check_place(check, i);
@@ -211,15 +215,16 @@ static plim_status check_queue_use(const plim_checker *check) {
   int32_t space_of[PLIM_PLAN_QUEUES], queue_of[PLIM_PAGE_SPACES + 1]; /* -1: not known yet, -2: copies */
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) space_of[q] = -1;
   for (int32_t k = 0; k <= PLIM_PAGE_SPACES; k++) queue_of[k] = -1;
-  for (int32_t j = 0; j < check->plan->n_steps; j++) {
-    const plim_step *step = &check->plan->step[j];
-    int32_t run = step->kind == PLIM_STEP_RUN, space = run ? step->space : -2;
-    if ((space_of[step->queue] != -1 && space_of[step->queue] != space) ||
-        (run && queue_of[space] != -1 && queue_of[space] != step->queue)) {
-      return plim_check_fault(check, j, "is on queue %d; a queue takes copies, or all runs of one space", step->queue);
+  for (int32_t j = 0; j < check->plan->n_commands; j++) {
+    const plim_command *command = &check->plan->command[j];
+    int32_t run = command->kind == PLIM_COMMAND_RUN, space = run ? command->space : -2;
+    if ((space_of[command->queue] != -1 && space_of[command->queue] != space) ||
+        (run && queue_of[space] != -1 && queue_of[space] != command->queue)) {
+      return plim_check_fault(check, j, "is on queue %d; a queue takes copies, or all runs of one space",
+                              command->queue);
     }
-    space_of[step->queue] = space;
-    if (run) queue_of[space] = step->queue;
+    space_of[command->queue] = space;
+    if (run) queue_of[space] = command->queue;
   }
   return PLIM_OK;
 }
@@ -227,7 +232,7 @@ static plim_status check_queue_use(const plim_checker *check) {
 plim_status plim_check_form(const plim_checker *check) {
   PLIM_TRY(check_counts(check));
   PLIM_TRY(check_variants(check));
-  for (int32_t j = 0; j < check->plan->n_steps; j++) PLIM_TRY(check_step(check, j));
+  for (int32_t j = 0; j < check->plan->n_commands; j++) PLIM_TRY(check_step(check, j));
   PLIM_TRY(check_queue_use(check));
   for (int32_t i = 0; i < check->plan->n_buffers; i++) PLIM_TRY(check_buffer(check, i));
   return PLIM_OK;

@@ -9,7 +9,7 @@ typedef struct walk {
   const plim_checker *check;
   int32_t *first_variant; /* [n_ops] variant of the op's first run, -1 before it */
   int32_t *updates;       /* [spaces][n_storages] updates that the storage's latest buffer there has seen */
-  char *used;             /* [n_variants] a step runs it */
+  char *used;             /* [n_variants] a command runs it */
 } walk;
 
 /* Updates of the storage before the op in program order: the version the op must see. */
@@ -26,8 +26,8 @@ static int32_t *updates_in(const walk *w, int32_t storage, int32_t space) {
 }
 
 static plim_status check_version(const walk *w, int32_t j, int32_t storage, const char *verb) {
-  int32_t expected = version_expected(w->check->graph, w->check->plan->step[j].op, storage);
-  int32_t seen = *updates_in(w, storage, w->check->plan->step[j].space);
+  int32_t expected = version_expected(w->check->graph, w->check->plan->command[j].op, storage);
+  int32_t seen = *updates_in(w, storage, w->check->plan->command[j].space);
   if (seen == expected) return PLIM_OK;
   return plim_check_fault(w->check, j, "%s \"%s\" after %d updates; in program order it sees %d", verb,
                           plim_check_storage_name(w->check, storage), seen, expected);
@@ -36,7 +36,7 @@ static plim_status check_version(const walk *w, int32_t j, int32_t storage, cons
 /* In every class but free, first runs come in program order: the op before has run. */
 static plim_status check_class(const walk *w, int32_t j) {
   const plim_plan *plan = w->check->plan;
-  int32_t before = plan->step[j].op - 1;
+  int32_t before = plan->command[j].op - 1;
   if (plan->plan_class == PLIM_CLASS_FREE || before < 0 || w->first_variant[before] >= 0) return PLIM_OK;
   return plim_check_fault(w->check, j, "runs before op \"%s\", which comes first in a plan of class %s",
                           w->check->graph->op[before].name, plim_plan_class_name(plan->plan_class));
@@ -45,21 +45,21 @@ static plim_status check_class(const walk *w, int32_t j) {
 /* First runs are recorded; repeats must be allowed and give the same bits. */
 static plim_status check_repeat(const walk *w, int32_t j) {
   const plim_plan *plan = w->check->plan;
-  const plim_step *step = &plan->step[j];
-  int32_t first = w->first_variant[step->op];
+  const plim_command *command = &plan->command[j];
+  int32_t first = w->first_variant[command->op];
   if (first < 0) {
     PLIM_TRY(check_class(w, j));
-    w->first_variant[step->op] = step->variant;
+    w->first_variant[command->op] = command->variant;
     return PLIM_OK;
   }
-  if (w->check->graph->op[step->op].cls == PLIM_OP_EFFECT) {
+  if (w->check->graph->op[command->op].cls == PLIM_OP_EFFECT) {
     return plim_check_fault(w->check, j, "an op that updates params or states runs a second time");
   }
-  if (w->check->graph->op[step->op].cls == PLIM_OP_ONCE) {
+  if (w->check->graph->op[command->op].cls == PLIM_OP_ONCE) {
     return plim_check_fault(w->check, j, "an op of class once runs a second time");
   }
   const char *was = plan->variant[first].variant.label;
-  const char *now = plan->variant[step->variant].variant.label;
+  const char *now = plan->variant[command->variant].variant.label;
   if (strcmp(was, now) != 0) {
     return plim_check_fault(w->check, j, "runs again with numerics key \"%s\"; its first run had \"%s\"", now, was);
   }
@@ -68,17 +68,17 @@ static plim_status check_repeat(const walk *w, int32_t j) {
 
 /* A copy has the version that it copies. */
 static plim_status check_run(const walk *w, int32_t j) {
-  const plim_step *step = &w->check->plan->step[j];
-  if (step->kind == PLIM_STEP_COPY) {
-    *updates_in(w, step->storage, step->to) = *updates_in(w, step->storage, step->from);
+  const plim_command *command = &w->check->plan->command[j];
+  if (command->kind == PLIM_COMMAND_COPY) {
+    *updates_in(w, command->storage, command->to) = *updates_in(w, command->storage, command->from);
     return PLIM_OK;
   }
-  const plim_op *op = &w->check->graph->op[w->check->plan->step[j].op];
-  w->used[w->check->plan->step[j].variant] = 1;
+  const plim_op *op = &w->check->graph->op[w->check->plan->command[j].op];
+  w->used[w->check->plan->command[j].variant] = 1;
   PLIM_TRY(check_repeat(w, j));
   for (int32_t i = 0; i < op->n_reads; i++) PLIM_TRY(check_version(w, j, op->reads[i], "reads"));
   for (int32_t i = 0; i < op->n_updates; i++) PLIM_TRY(check_version(w, j, op->updates[i], "updates"));
-  for (int32_t i = 0; i < op->n_updates; i++) ++*updates_in(w, op->updates[i], step->space);
+  for (int32_t i = 0; i < op->n_updates; i++) ++*updates_in(w, op->updates[i], command->space);
   return PLIM_OK;
 }
 
@@ -86,13 +86,13 @@ static plim_status check_all_used(const walk *w) {
   const plim_checker *check = w->check;
   for (int32_t op = 0; op < check->graph->n_ops; op++) {
     if (w->first_variant[op] < 0) {
-      return plim_fail(check->ctx, PLIM_EPLAN, "op %d (\"%s\") runs in none of the %d steps", op,
-                       check->graph->op[op].name, check->plan->n_steps);
+      return plim_fail(check->ctx, PLIM_EPLAN, "op %d (\"%s\") runs in none of the %d commands", op,
+                       check->graph->op[op].name, check->plan->n_commands);
     }
   }
   for (int32_t i = 0; i < check->plan->n_variants; i++) {
     if (!w->used[i]) {
-      return plim_fail(check->ctx, PLIM_EPLAN, "no step runs variant %d, \"%s\" of op \"%s\"", i,
+      return plim_fail(check->ctx, PLIM_EPLAN, "no command runs variant %d, \"%s\" of op \"%s\"", i,
                        check->plan->variant[i].variant.name, check->graph->op[check->plan->variant[i].op].name);
     }
   }
@@ -125,7 +125,7 @@ plim_status plim_check_order(const plim_checker *check) {
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.updates, &w.updates));
   PLIM_CHECK(plim_allocate(check->ctx, check->plan->n_variants, sizeof *w.used, &w.used));
   for (int32_t op = 0; op < graph->n_ops; op++) w.first_variant[op] = -1;
-  for (int32_t j = 0; j < check->plan->n_steps; j++) PLIM_CHECK(check_run(&w, j));
+  for (int32_t j = 0; j < check->plan->n_commands; j++) PLIM_CHECK(check_run(&w, j));
   PLIM_CHECK(check_last_versions(&w));
   status = check_all_used(&w);
 done:

@@ -2,16 +2,16 @@
  * The parts before have proved that the list, run one after another, computes the graph. With this order every
  * execution gives each command the bytes that the list gives it.
  *
- * clock [n_steps][queues]: how many commands of each queue have ended before a command starts, so that "a before b" is
- * one comparison. Of each buffer the walk keeps its last writer and, by queue, the last command that touches it. A
+ * clock [n_commands][queues]: how many commands of each queue have ended before a command starts, so that "a before b"
+ * is one comparison. Of each buffer the walk keeps its last writer and, by queue, the last command that touches it. A
  * command that begins a buffer must follow all that touch the buffers that had its bytes before. */
 #include "runtime/graph/check_internal.h"
 
 typedef struct walk {
   const plim_checker *check;
-  int32_t (*clock)[PLIM_PLAN_QUEUES];   /* [n_steps] */
+  int32_t (*clock)[PLIM_PLAN_QUEUES];   /* [n_commands] */
   int32_t (*touched)[PLIM_PLAN_QUEUES]; /* [n_buffers] place of the last command that touches it; 0: none */
-  int32_t *place;                       /* [n_steps] in its queue, from 1 */
+  int32_t *place;                       /* [n_commands] in its queue, from 1 */
   int32_t *writer;                      /* [n_buffers] the last command that wrote it, -1: it was there */
   int32_t *latest;                      /* [spaces][n_storages] buffer that began last */
   int32_t next;                         /* first buffer that has not begun; they are sorted by begin */
@@ -24,25 +24,26 @@ static int32_t *latest_of(const walk *w, int32_t storage, int32_t space) {
 static void set_clocks(const walk *w) {
   const plim_plan *plan = w->check->plan;
   int32_t last[PLIM_PLAN_QUEUES] = {0}; /* + 1 */
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_step *step = &plan->step[j];
-    int32_t before = last[step->queue] - 1;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *command = &plan->command[j];
+    int32_t before = last[command->queue] - 1;
     w->place[j] = before < 0 ? 1 : w->place[before] + 1;
-    for (int32_t i = -1; i < step->n_wait; i++) {
-      int32_t earlier = i < 0 ? before : step->wait[i];
+    for (int32_t i = -1; i < command->n_wait; i++) {
+      int32_t earlier = i < 0 ? before : command->wait[i];
       if (earlier < 0) continue;
       for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
-        int32_t seen = q == plan->step[earlier].queue ? w->place[earlier] : w->clock[earlier][q];
+        int32_t seen = q == plan->command[earlier].queue ? w->place[earlier] : w->clock[earlier][q];
         if (seen > w->clock[j][q]) w->clock[j][q] = seen;
       }
     }
-    last[step->queue] = j + 1;
+    last[command->queue] = j + 1;
   }
 }
 
-/* Has everything that touched the buffer ended whenever step j starts? What step j itself touches does not count. */
+/* Has everything that touched the buffer ended whenever command j starts? What command j itself touches does not count.
+ * */
 static int all_ended(const walk *w, int32_t buffer, int32_t j) {
-  int32_t own = w->check->plan->step[j].queue;
+  int32_t own = w->check->plan->command[j].queue;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
     if (q != own && w->touched[buffer][q] > w->clock[j][q]) return 0;
   }
@@ -51,10 +52,10 @@ static int all_ended(const walk *w, int32_t buffer, int32_t j) {
 
 static plim_status touch(const walk *w, int32_t j, int32_t buffer, int writes) {
   const plim_plan *plan = w->check->plan;
-  int32_t queue = plan->step[j].queue, writer = w->writer[buffer];
-  if (writer >= 0 && writer != j && plan->step[writer].queue != queue &&
-      w->clock[j][plan->step[writer].queue] < w->place[writer]) {
-    return plim_check_fault(w->check, j, "uses \"%s\", and step %d, which fills its buffer, need not have ended",
+  int32_t queue = plan->command[j].queue, writer = w->writer[buffer];
+  if (writer >= 0 && writer != j && plan->command[writer].queue != queue &&
+      w->clock[j][plan->command[writer].queue] < w->place[writer]) {
+    return plim_check_fault(w->check, j, "uses \"%s\", and command %d, which fills its buffer, need not have ended",
                             plim_check_storage_name(w->check, plan->buffer[buffer].storage), writer);
   }
   if (writes && !all_ended(w, buffer, j)) {
@@ -92,19 +93,19 @@ static plim_status begin_buffers(walk *w, int32_t j) {
 
 static plim_status touch_storages(const walk *w, int32_t j, int32_t n, const int32_t *storage, int writes) {
   for (int32_t i = 0; i < n; i++) {
-    int32_t buffer = *latest_of(w, storage[i], w->check->plan->step[j].space);
+    int32_t buffer = *latest_of(w, storage[i], w->check->plan->command[j].space);
     if (buffer >= 0) PLIM_TRY(touch(w, j, buffer, writes)); /* none: a storage without bytes */
   }
   return PLIM_OK;
 }
 
 static plim_status use_operands(const walk *w, int32_t j) {
-  const plim_step *step = &w->check->plan->step[j];
-  if (step->kind == PLIM_STEP_COPY) {
-    PLIM_TRY(touch(w, j, *latest_of(w, step->storage, step->from), 0));
-    return touch(w, j, *latest_of(w, step->storage, step->to), 1);
+  const plim_command *command = &w->check->plan->command[j];
+  if (command->kind == PLIM_COMMAND_COPY) {
+    PLIM_TRY(touch(w, j, *latest_of(w, command->storage, command->from), 0));
+    return touch(w, j, *latest_of(w, command->storage, command->to), 1);
   }
-  const plim_op *op = &w->check->graph->op[step->op];
+  const plim_op *op = &w->check->graph->op[command->op];
   PLIM_TRY(touch_storages(w, j, op->n_reads, op->reads, 0));
   PLIM_TRY(touch_storages(w, j, op->n_writes, op->writes, 1));
   return touch_storages(w, j, op->n_updates, op->updates, 1);
@@ -116,21 +117,21 @@ plim_status plim_check_queues(const plim_checker *check) {
   int64_t keys = plim_mul_bytes(check->graph->n_storages, plan->n_pages + 1);
   plim_status status;
   if (plan->n_pages == 0) return PLIM_OK; /* one queue */
-  PLIM_CHECK(plim_allocate(check->ctx, plan->n_steps, sizeof *w.clock, &w.clock));
+  PLIM_CHECK(plim_allocate(check->ctx, plan->n_commands, sizeof *w.clock, &w.clock));
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.touched, &w.touched));
-  PLIM_CHECK(plim_allocate(check->ctx, plan->n_steps, sizeof *w.place, &w.place));
+  PLIM_CHECK(plim_allocate(check->ctx, plan->n_commands, sizeof *w.place, &w.place));
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.writer, &w.writer));
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.latest, &w.latest));
   for (int64_t k = 0; k < keys; k++) w.latest[k] = -1;
   set_clocks(&w);
-  for (int32_t j = 0; j < plan->n_steps; j++) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
     PLIM_CHECK(begin_buffers(&w, j));
     PLIM_CHECK(use_operands(&w, j));
   }
 done:
-  plim_release(check->ctx, w.clock, plan->n_steps, sizeof *w.clock);
+  plim_release(check->ctx, w.clock, plan->n_commands, sizeof *w.clock);
   plim_release(check->ctx, w.touched, plan->n_buffers, sizeof *w.touched);
-  plim_release(check->ctx, w.place, plan->n_steps, sizeof *w.place);
+  plim_release(check->ctx, w.place, plan->n_commands, sizeof *w.place);
   plim_release(check->ctx, w.writer, plan->n_buffers, sizeof *w.writer);
   plim_release(check->ctx, w.latest, keys, sizeof *w.latest);
   return status;

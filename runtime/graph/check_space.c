@@ -1,7 +1,7 @@
 /* Space: no two buffers of a space share a byte at one time.
  *
- * Sweep over the addresses from low to high; a segment tree over the steps keeps, for every step, the buffer that
- * reaches highest so far. A buffer overlaps an earlier one exactly when something that is alive in its steps reaches
+ * Sweep over the addresses from low to high; a segment tree over the commands keeps, for every command, the buffer that
+ * reaches highest so far. A buffer overlaps an earlier one exactly when something that is alive in its commands reaches
  * above its offset. O(n log n) for n buffers, no recursion, whatever the plan looks like. */
 #include <stdlib.h>
 
@@ -12,12 +12,12 @@ typedef struct placed {
   int32_t buffer;
 } placed;
 
-/* Node 1 is the root, node i has the children 2 i and 2 i + 1, step j is the leaf n_steps + j. */
+/* Node 1 is the root, node i has the children 2 i and 2 i + 1, command j is the leaf n_commands + j. */
 typedef struct tree {
   const plim_checker *check;
-  int64_t n;      /* leaves: steps of the plan */
+  int64_t n;      /* leaves: commands of the plan */
   int32_t *cover; /* [2 n] highest buffer among those set on the whole node, -1: none */
-  int32_t *most;  /* [2 n] highest buffer in any step of the node */
+  int32_t *most;  /* [2 n] highest buffer in any command of the node */
 } tree;
 
 static int64_t buffer_top(const plim_checker *check, int32_t buffer) {
@@ -40,7 +40,7 @@ static void refresh_parents(tree *t, int64_t node) {
   }
 }
 
-/* The buffer is in the tree for all of its steps. */
+/* The buffer is in the tree for all of its commands. */
 static void tree_set(tree *t, int32_t buffer) {
   int64_t first = t->n + t->check->plan->buffer[buffer].begin, last = t->n + t->check->plan->buffer[buffer].end - 1;
   for (int64_t low = first, high = last + 1; low < high; low /= 2, high /= 2) {
@@ -56,7 +56,7 @@ static int32_t cover_above(const tree *t, int64_t node, int32_t best) {
   return best;
 }
 
-/* The buffer that reaches highest in the steps of `life`, -1: none. */
+/* The buffer that reaches highest in the commands of `life`, -1: none. */
 static int32_t tree_most(const tree *t, int32_t buffer) {
   int64_t first = t->n + t->check->plan->buffer[buffer].begin, last = t->n + t->check->plan->buffer[buffer].end - 1;
   int32_t best = cover_above(t, last, cover_above(t, first, -1));
@@ -80,8 +80,8 @@ static plim_status sweep(tree *t, const placed *order, int32_t n) {
     int32_t other = tree_most(t, order[i].buffer);
     if (buffer_top(check, other) > buffer->offset) {
       const plim_plan_buffer *low = &check->plan->buffer[other];
-      int32_t step = low->begin > buffer->begin ? low->begin : buffer->begin;
-      return plim_check_fault(check, step, "\"%s\" at [%lld, %lld) overlaps \"%s\" at [%lld, %lld)",
+      int32_t command = low->begin > buffer->begin ? low->begin : buffer->begin;
+      return plim_check_fault(check, command, "\"%s\" at [%lld, %lld) overlaps \"%s\" at [%lld, %lld)",
                               plim_check_storage_name(check, buffer->storage), (long long)buffer->offset,
                               (long long)buffer_top(check, order[i].buffer),
                               plim_check_storage_name(check, low->storage), (long long)low->offset,
@@ -96,7 +96,7 @@ static plim_status check_overlaps(const plim_checker *check, int32_t space) {
   const plim_plan *plan = check->plan;
   int32_t n = 0;
   placed *order = NULL;
-  tree t = {.check = check, .n = plan->n_steps};
+  tree t = {.check = check, .n = plan->n_commands};
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *order, &order));
   PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.cover, &t.cover));
@@ -114,7 +114,7 @@ done:
   return status;
 }
 
-/* Largest sum of live bytes, from the bytes that begin and end at each step; PLIM_EPLAN when a sum overflows. */
+/* Largest sum of live bytes, from the bytes that begin and end at each command; PLIM_EPLAN when a sum overflows. */
 static plim_status find_peak(const plim_checker *check, int32_t space, int64_t *begin, int64_t *end, int64_t *peak) {
   const plim_plan *plan = check->plan;
   int64_t live = 0, most = 0;
@@ -125,7 +125,7 @@ static plim_status find_peak(const plim_checker *check, int32_t space, int64_t *
     end[buffer->end] = plim_add_bytes(end[buffer->end], buffer->bytes);
     if (begin[buffer->begin] < 0 || end[buffer->end] < 0) live = -1;
   }
-  for (int32_t j = 0; j < plan->n_steps && live >= 0; j++) {
+  for (int32_t j = 0; j < plan->n_commands && live >= 0; j++) {
     live = plim_add_bytes(live - end[j], begin[j]);
     if (live > most) most = live;
   }
@@ -136,7 +136,7 @@ static plim_status find_peak(const plim_checker *check, int32_t space, int64_t *
 
 static plim_status check_peak(const plim_checker *check, int32_t space, int64_t stated) {
   const plim_plan *plan = check->plan;
-  int64_t *begin = NULL, *end = NULL, peak = 0, n = (int64_t)plan->n_steps + 1;
+  int64_t *begin = NULL, *end = NULL, peak = 0, n = (int64_t)plan->n_commands + 1;
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(check->ctx, n, sizeof *begin, &begin));
   PLIM_CHECK(plim_allocate(check->ctx, n, sizeof *end, &end));

@@ -57,15 +57,15 @@ static int variant_order(const void *a, const void *b) {
   return plim_plan_variant_compare(&((const ranked_variant *)a)->row, &((const ranked_variant *)b)->row);
 }
 
-/* now [n_variants]: -1 for a variant that no step runs, else 0. */
+/* now [n_variants]: -1 for a variant that no command runs, else 0. */
 static void find_unused(const plim_own_plan *own, int32_t *now) {
   for (int32_t i = 0; i < own->plan.n_variants; i++) now[i] = -1;
-  for (int32_t j = 0; j < own->plan.n_steps; j++) {
-    if (own->step[j].kind == PLIM_STEP_RUN) now[own->step[j].variant] = 0;
+  for (int32_t j = 0; j < own->plan.n_commands; j++) {
+    if (own->command[j].kind == PLIM_COMMAND_RUN) now[own->command[j].variant] = 0;
   }
 }
 
-/* Drop unused variants, sort the others and renumber those of the steps. */
+/* Drop unused variants, sort the others and renumber those of the commands. */
 static plim_status sort_variants(plim_own_plan *own) {
   plim_context *ctx = own->plan.ctx;
   int32_t n_draft = own->plan.n_variants, n = 0, *now = NULL;
@@ -88,8 +88,8 @@ static plim_status sort_variants(plim_own_plan *own) {
     own->variant[i] = ranked[i].row;
     now[ranked[i].old] = i;
   }
-  for (int32_t j = 0; j < own->plan.n_steps; j++) {
-    if (own->step[j].kind == PLIM_STEP_RUN) own->step[j].variant = now[own->step[j].variant];
+  for (int32_t j = 0; j < own->plan.n_commands; j++) {
+    if (own->command[j].kind == PLIM_COMMAND_RUN) own->command[j].variant = now[own->command[j].variant];
   }
 done:
   plim_release(ctx, now, n_draft, sizeof *now);
@@ -99,9 +99,9 @@ done:
 
 /* ---- figures ---- */
 
-/* Largest sum of live bytes of a space over the steps: what buffers begin adds up, what they end is taken off. */
+/* Largest sum of live bytes of a space over the commands: what buffers begin adds up, what they end is taken off. */
 static plim_status take_peak(const plim_plan *plan, int32_t space, int64_t *out) {
-  int64_t n = (int64_t)plan->n_steps + 1, *change = NULL, total = 0;
+  int64_t n = (int64_t)plan->n_commands + 1, *change = NULL, total = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) total = plim_add_bytes(total, plan->buffer[i].bytes);
   if (total < 0) return plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of all buffers overflows 63 bits");
   PLIM_TRY(plim_allocate(plan->ctx, n, sizeof *change, &change));
@@ -142,13 +142,13 @@ static plim_status take_spaces(plim_own_plan *own) {
 void plim_plan_simulate(const plim_plan *plan, int64_t *begin_ns, int64_t *end_ns, int64_t *makespan_ns) {
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
   *makespan_ns = 0;
-  for (int32_t j = 0; j < plan->n_steps && *makespan_ns >= 0; j++) {
-    const plim_step *s = &plan->step[j];
+  for (int32_t j = 0; j < plan->n_commands && *makespan_ns >= 0; j++) {
+    const plim_command *s = &plan->command[j];
     int64_t begin = free_ns[s->queue];
     for (int32_t w = 0; w < s->n_wait; w++) {
       if (end_ns[s->wait[w]] > begin) begin = end_ns[s->wait[w]];
     }
-    int64_t time = s->kind == PLIM_STEP_RUN ? plan->variant[s->variant].variant.time_ns : s->time_ns;
+    int64_t time = s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.time_ns : s->time_ns;
     begin_ns[j] = begin;
     end_ns[j] = free_ns[s->queue] = plim_add_bytes(begin, time);
     if (end_ns[j] < 0 || end_ns[j] > *makespan_ns) *makespan_ns = end_ns[j];
@@ -156,13 +156,13 @@ void plim_plan_simulate(const plim_plan *plan, int64_t *begin_ns, int64_t *end_n
 }
 
 static plim_status take_time(plim_plan *plan) {
-  int64_t *begin_ns = NULL, *end_ns = NULL, n = plan->n_steps;
+  int64_t *begin_ns = NULL, *end_ns = NULL, n = plan->n_commands;
   plim_status status;
   PLIM_CHECK(plim_allocate(plan->ctx, n, sizeof *begin_ns, &begin_ns));
   PLIM_CHECK(plim_allocate(plan->ctx, n, sizeof *end_ns, &end_ns));
   plim_plan_simulate(plan, begin_ns, end_ns, &plan->time_ns);
   if (plan->time_ns < 0) {
-    status = plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of the steps' times overflows 63 bits");
+    status = plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of the commands' times overflows 63 bits");
   }
 done:
   plim_release(plan->ctx, begin_ns, n, sizeof *begin_ns);
@@ -189,11 +189,11 @@ static void lower_keep_all(plim_plan *plan) {
 
 /* ---- numerics ---- */
 
-/* first [n_variants]: the first step that runs each variant, n_steps where none does. */
+/* first [n_variants]: the first command that runs each variant, n_commands where none does. */
 static void find_first_runs(const plim_plan *plan, int32_t *first) {
-  for (int32_t i = 0; i < plan->n_variants; i++) first[i] = plan->n_steps;
-  for (int32_t j = plan->n_steps - 1; j >= 0; j--) {
-    if (plan->step[j].kind == PLIM_STEP_RUN) first[plan->step[j].variant] = j;
+  for (int32_t i = 0; i < plan->n_variants; i++) first[i] = plan->n_commands;
+  for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
+    if (plan->command[j].kind == PLIM_COMMAND_RUN) first[plan->command[j].variant] = j;
   }
 }
 
@@ -203,7 +203,7 @@ static void write_labels(plim_text *text, const plim_plan *plan, const int32_t *
     for (next = i + 1; next < plan->n_variants && plan->variant[next].op == op; next++) {
       if (first[next] < first[earliest]) earliest = next;
     }
-    if (first[earliest] < plan->n_steps) {
+    if (first[earliest] < plan->n_commands) {
       plim_text_format(text, "%d %s\n", op, plan->variant[earliest].variant.label);
     }
   }

@@ -1,10 +1,10 @@
 /* The plan document: which op runs when, with which variant and in-place pairs, and where every buffer is placed.
  *
- * A command is a plim_step here, until the formats change. Lifetimes are half-open [begin, end) in commands. At command
- * j, a run reads a storage in the buffer of its space whose lifetime contains j. When an in-place pair of the command
- * overwrites it, it lies in the buffer whose lifetime ends at j. A workspace has the lifetime [j, j + 1). A buffer ends
- * with its lifetime: no command says so. The variants in use are copied into the plan. graph.h says what holds for
- * every document. */
+ * Its commands stand under the key "steps" in the document. Lifetimes are half-open [begin, end) in commands. At
+ * command j, a run reads a storage in the buffer of its space whose lifetime contains j. When an in-place pair of the
+ * command overwrites it, it lies in the buffer whose lifetime ends at j. A workspace has the lifetime [j, j + 1). A
+ * buffer ends with its lifetime: no command says so. The variants in use are copied into the plan. graph.h says what
+ * holds for every document. */
 #ifndef PLIM_RUNTIME_GRAPH_PLAN_H
 #define PLIM_RUNTIME_GRAPH_PLAN_H
 
@@ -14,9 +14,9 @@
 extern "C" {
 #endif
 
-#define PLIM_STEP_KINDS(X) X(RUN, "run") X(COPY, "copy")
-#define PLIM_X(id, name) PLIM_STEP_##id,
-typedef enum plim_step_kind { PLIM_STEP_KINDS(PLIM_X) PLIM_STEP_KIND_COUNT } plim_step_kind;
+#define PLIM_COMMAND_KINDS(X) X(RUN, "run") X(COPY, "copy")
+#define PLIM_X(id, name) PLIM_COMMAND_##id,
+typedef enum plim_command_kind { PLIM_COMMAND_KINDS(PLIM_X) PLIM_COMMAND_KIND_COUNT } plim_command_kind;
 #undef PLIM_X
 
 /* Class of solutions in which a plan is searched and a bound holds.
@@ -33,8 +33,8 @@ typedef enum plim_plan_class { PLIM_PLAN_CLASSES(PLIM_X) PLIM_PLAN_CLASS_COUNT }
  */
 enum { PLIM_PLAN_QUEUES = 8 };
 
-typedef struct plim_step {
-  plim_step_kind kind;
+typedef struct plim_command {
+  plim_command_kind kind;
   int32_t op;      /* RUN: op of the graph */
   int32_t variant; /* RUN: index into plan->variant */
   int32_t space;   /* RUN: whose buffers it uses: 0, or a space that computes */
@@ -45,7 +45,7 @@ typedef struct plim_step {
   const int32_t *wait;       /* [n_wait] earlier commands of other queues that must have finished */
   int32_t storage, from, to; /* COPY: what is copied, from which space to which other one; RUN: not read */
   int64_t time_ns;           /* COPY: predicted; RUN: not read, the variant has it */
-} plim_step;
+} plim_command;
 
 typedef struct plim_plan_buffer {
   int32_t storage;       /* -1: the workspace of command `begin` */
@@ -56,7 +56,7 @@ typedef struct plim_plan_buffer {
 
 /* A space beside the arena: copies page out to it, or it is the arena of another device like that of space 0.
  *
- * A persistent storage has a home: the one space where its buffer has the lifetime [0, n_steps). Elsewhere it has
+ * A persistent storage has a home: the one space where its buffer has the lifetime [0, n_commands). Elsewhere it has
  * buffers that copies begin. A copy to its home writes the buffer that is there, with the version that it copies. */
 enum { PLIM_PAGE_SPACES = 3, PLIM_PAGE_NAME_BYTES = 32 };
 typedef struct plim_page_space {
@@ -84,8 +84,8 @@ typedef struct plim_plan {
   char planner[32]; /* strategy that made it */
   plim_plan_class plan_class;
   int32_t packed; /* 1: buffers have addresses; 0: peak only, arena_bytes = -1, offsets -1 */
-  int32_t n_steps, n_buffers, n_variants;
-  const plim_step *step;            /* [n_steps] the commands, in order */
+  int32_t n_commands, n_buffers, n_variants;
+  const plim_command *command;      /* [n_commands] the commands, in order */
   const plim_plan_buffer *buffer;   /* [n_buffers] sorted by begin, then storage (workspaces last) */
   const plim_plan_variant *variant; /* [n_variants] sorted by op, then name */
   int64_t budget_bytes;             /* INT64_MAX: none */
@@ -103,9 +103,8 @@ const char *plim_plan_class_name(plim_plan_class plan_class);
 int plim_plan_class_find(const char *name);
 
 /* A plan from its parts, which are copied. Does not check whether it is valid: plim_plan_check does.
- *   draft  [1] in   read: planner, plan_class, packed, steps, buffers, variants, budget_bytes, keep_all_ns, bound_ns,
- *                   proved, numerics.machine, names and budgets of pages. Every index in it
- *                   must be in range
+ *   draft  [1] in   read: planner, plan_class, packed, commands, buffers, variants, budget_bytes, keep_all_ns,
+ *                   bound_ns, proved, numerics.machine, names and budgets of pages. Every index in it must be in range
  *   out    [1] out  free with plim_plan_free
  * It sets fingerprint and numerics hash, peak_bytes and arena_bytes of every space from the buffers, and time_ns from
  * the commands. It sorts buffers and variants, and leaves out variants that no command uses. keep_all_ns becomes at
@@ -115,8 +114,8 @@ PLIM_MUST_USE plim_status plim_plan_from_parts(const plim_graph *graph, const pl
 void plim_plan_free(plim_plan *plan); /* NULL is legal */
 
 /* The simulator: a command begins when the one before it on its queue and all of `wait` have ended.
- *   begin_ns, end_ns  [n_steps]  out
- *   makespan_ns       [1]        out  the last end; -1: it exceeds 63 bits
+ *   begin_ns, end_ns  [n_commands]  out
+ *   makespan_ns       [1]           out  the last end; -1: it exceeds 63 bits
  * Queues must be in range, and waits earlier commands. O(commands + waits). */
 void plim_plan_simulate(const plim_plan *plan, int64_t *begin_ns, int64_t *end_ns, int64_t *makespan_ns);
 

@@ -8,7 +8,7 @@
 /* Give each array of `own` its place in the block; returns the place of the whole. */
 static plim_own_plan *carve(const plim_plan *draft, int64_t n_wait, plim_block *block, plim_own_plan *own) {
   plim_own_plan *place = plim_block_take(block, 1, sizeof *own);
-  own->step = plim_block_take(block, draft->n_steps, sizeof *own->step);
+  own->command = plim_block_take(block, draft->n_commands, sizeof *own->command);
   own->buffer = plim_block_take(block, draft->n_buffers, sizeof *own->buffer);
   own->variant = plim_block_take(block, draft->n_variants, sizeof *own->variant);
   own->page = plim_block_take(block, draft->n_pages, sizeof *own->page);
@@ -17,14 +17,14 @@ static plim_own_plan *carve(const plim_plan *draft, int64_t n_wait, plim_block *
 }
 
 static plim_status check_waits(plim_context *ctx, const plim_plan *p, int32_t j) {
-  const plim_step *s = &p->step[j];
+  const plim_command *s = &p->command[j];
   if (s->queue < 0 || s->queue >= PLIM_PLAN_QUEUES) {
-    return plim_fail(ctx, PLIM_EDATA, "step %d: queue %d is not below %d", j, s->queue, PLIM_PLAN_QUEUES);
+    return plim_fail(ctx, PLIM_EDATA, "command %d: queue %d is not below %d", j, s->queue, PLIM_PLAN_QUEUES);
   }
-  if (s->n_wait < 0) return plim_fail(ctx, PLIM_EDATA, "step %d waits for %d steps", j, s->n_wait);
+  if (s->n_wait < 0) return plim_fail(ctx, PLIM_EDATA, "command %d waits for %d commands", j, s->n_wait);
   for (int32_t i = 0; i < s->n_wait; i++) {
     if (s->wait[i] < 0 || s->wait[i] >= j || (i > 0 && s->wait[i] <= s->wait[i - 1])) {
-      return plim_fail(ctx, PLIM_EDATA, "step %d: wait[%d] = %d is not an earlier step, in ascending order", j, i,
+      return plim_fail(ctx, PLIM_EDATA, "command %d: wait[%d] = %d is not an earlier command, in ascending order", j, i,
                        s->wait[i]);
     }
   }
@@ -32,21 +32,21 @@ static plim_status check_waits(plim_context *ctx, const plim_plan *p, int32_t j)
 }
 
 static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
-  const plim_step *s = &p->step[j];
-  if (s->op < 0) return plim_fail(ctx, PLIM_EDATA, "step %d: op %d is negative", j, s->op);
+  const plim_command *s = &p->command[j];
+  if (s->op < 0) return plim_fail(ctx, PLIM_EDATA, "command %d: op %d is negative", j, s->op);
   if (s->variant < 0 || s->variant >= p->n_variants || p->variant[s->variant].op != s->op) {
-    return plim_fail(ctx, PLIM_EDATA, "step %d: variant %d is none of op %d", j, s->variant, s->op);
+    return plim_fail(ctx, PLIM_EDATA, "command %d: variant %d is none of op %d", j, s->variant, s->op);
   }
   if (s->space < 0 || s->space > p->n_pages) {
-    return plim_fail(ctx, PLIM_EDATA, "step %d: space %d is none of %d", j, s->space, p->n_pages + 1);
+    return plim_fail(ctx, PLIM_EDATA, "command %d: space %d is none of %d", j, s->space, p->n_pages + 1);
   }
   if (s->n_pairs < 0 || s->n_pairs > PLIM_OP_MAX_OUT) {
-    return plim_fail(ctx, PLIM_EDATA, "step %d: %d pairs, at most %d are allowed", j, s->n_pairs, PLIM_OP_MAX_OUT);
+    return plim_fail(ctx, PLIM_EDATA, "command %d: %d pairs, at most %d are allowed", j, s->n_pairs, PLIM_OP_MAX_OUT);
   }
   for (int32_t i = 0; i < s->n_pairs; i++) {
     if (s->pair[i].out < 0 || s->pair[i].out >= PLIM_OP_MAX_OUT || s->pair[i].in < 0 ||
         s->pair[i].in >= PLIM_OP_MAX_IN) {
-      return plim_fail(ctx, PLIM_EDATA, "step %d: pair [%d, %d] is no pair of operands", j, s->pair[i].out,
+      return plim_fail(ctx, PLIM_EDATA, "command %d: pair [%d, %d] is no pair of operands", j, s->pair[i].out,
                        s->pair[i].in);
     }
   }
@@ -54,13 +54,13 @@ static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
 }
 
 static plim_status check_step(plim_context *ctx, const plim_plan *p, int32_t j) {
-  const plim_step *s = &p->step[j];
+  const plim_command *s = &p->command[j];
   PLIM_TRY(check_waits(ctx, p, j));
-  if (s->kind == PLIM_STEP_RUN) return check_run(ctx, p, j);
-  if (s->kind != PLIM_STEP_COPY) return plim_fail(ctx, PLIM_EDATA, "step %d: kind %d is none", j, (int)s->kind);
+  if (s->kind == PLIM_COMMAND_RUN) return check_run(ctx, p, j);
+  if (s->kind != PLIM_COMMAND_COPY) return plim_fail(ctx, PLIM_EDATA, "command %d: kind %d is none", j, (int)s->kind);
   if (s->storage < 0 || s->from < 0 || s->to < 0 || s->time_ns < 0) {
-    return plim_fail(ctx, PLIM_EDATA, "step %d: copy of storage %d from space %d to space %d in %lld ns", j, s->storage,
-                     s->from, s->to, (long long)s->time_ns);
+    return plim_fail(ctx, PLIM_EDATA, "command %d: copy of storage %d from space %d to space %d in %lld ns", j,
+                     s->storage, s->from, s->to, (long long)s->time_ns);
   }
   return PLIM_OK;
 }
@@ -70,9 +70,9 @@ static plim_status check_buffer(plim_context *ctx, const plim_plan *p, int32_t i
   if (buffer->storage < -1 || buffer->space < 0) {
     return plim_fail(ctx, PLIM_EDATA, "buffer %d: storage %d in space %d", i, buffer->storage, buffer->space);
   }
-  if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > p->n_steps) {
+  if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > p->n_commands) {
     return plim_fail(ctx, PLIM_EDATA, "buffer %d: [%d, %d) is not a part of [0, %d)", i, buffer->begin, buffer->end,
-                     p->n_steps);
+                     p->n_commands);
   }
   if (buffer->bytes <= 0) return plim_fail(ctx, PLIM_EDATA, "buffer %d: %lld bytes", i, (long long)buffer->bytes);
   if (p->packed ? buffer->offset < 0 || buffer->offset > INT64_MAX - buffer->bytes : buffer->offset != -1) {
@@ -95,8 +95,8 @@ static plim_status check_head(plim_context *ctx, const plim_plan *p) {
   if (!plim_plan_class_name(p->plan_class)) {
     return plim_fail(ctx, PLIM_EDATA, "plan class %d is none", (int)p->plan_class);
   }
-  if (p->n_steps < 0 || p->n_buffers < 0 || p->n_variants < 0) {
-    return plim_fail(ctx, PLIM_EDATA, "a plan of %d steps, %d buffers, %d variants", p->n_steps, p->n_buffers,
+  if (p->n_commands < 0 || p->n_buffers < 0 || p->n_variants < 0) {
+    return plim_fail(ctx, PLIM_EDATA, "a plan of %d commands, %d buffers, %d variants", p->n_commands, p->n_buffers,
                      p->n_variants);
   }
   if (p->budget_bytes < 0 || p->keep_all_ns < 0 || p->bound_ns < 0) {
@@ -124,9 +124,9 @@ static plim_status check_parts(plim_context *ctx, const plim_plan *p, int64_t *n
   PLIM_TRY(check_pages(ctx, p));
   *n_wait = 0;
   for (int32_t i = 0; i < p->n_variants; i++) PLIM_TRY(check_variant(ctx, p, i));
-  for (int32_t j = 0; j < p->n_steps; j++) {
+  for (int32_t j = 0; j < p->n_commands; j++) {
     PLIM_TRY(check_step(ctx, p, j));
-    *n_wait += p->step[j].n_wait;
+    *n_wait += p->command[j].n_wait;
   }
   for (int32_t i = 0; i < p->n_buffers; i++) PLIM_TRY(check_buffer(ctx, p, i));
   return PLIM_OK;
@@ -137,18 +137,18 @@ static void copy_array(void *to, const void *from, int32_t count, size_t size) {
 }
 
 static void copy_parts(const plim_plan *draft, plim_own_plan *own) {
-  copy_array(own->step, draft->step, draft->n_steps, sizeof *own->step);
+  copy_array(own->command, draft->command, draft->n_commands, sizeof *own->command);
   copy_array(own->buffer, draft->buffer, draft->n_buffers, sizeof *own->buffer);
   copy_array(own->variant, draft->variant, draft->n_variants, sizeof *own->variant);
   copy_array(own->page, draft->page, draft->n_pages, sizeof *own->page);
   int32_t *wait = own->wait;
-  for (int32_t j = 0; j < draft->n_steps; j++) {
-    copy_array(wait, draft->step[j].wait, draft->step[j].n_wait, sizeof *wait);
-    own->step[j].wait = wait;
-    wait += draft->step[j].n_wait;
+  for (int32_t j = 0; j < draft->n_commands; j++) {
+    copy_array(wait, draft->command[j].wait, draft->command[j].n_wait, sizeof *wait);
+    own->command[j].wait = wait;
+    wait += draft->command[j].n_wait;
   }
   own->plan = *draft;
-  own->plan.step = own->step;
+  own->plan.command = own->command;
   own->plan.buffer = own->buffer;
   own->plan.variant = own->variant;
   own->plan.page = own->page;

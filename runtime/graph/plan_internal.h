@@ -7,15 +7,15 @@
 typedef struct plim_own_plan {
   plim_plan plan; /* first: what callers hold */
   int64_t block_bytes;
-  plim_step *step;
+  plim_command *command;
   plim_plan_buffer *buffer;
   plim_plan_variant *variant;
   plim_page_space *page;
-  int32_t *wait; /* of every step */
+  int32_t *wait; /* of every command */
 } plim_own_plan;
 
 /* Check what the parts alone can tell (indices into the plan's own lists, half-open buffers, sizes, text) and copy
- * everything, stated figures included. PLIM_EDATA names the first bad step, buffer or variant. */
+ * everything, stated figures included. PLIM_EDATA names the first bad command, buffer or variant. */
 PLIM_MUST_USE plim_status plim_plan_copy(plim_context *ctx, const plim_plan *draft, plim_own_plan **out);
 
 /* Order of buffers and variants in a document: < 0, 0 or > 0. */

@@ -6,16 +6,16 @@
 /* The lists of a plan while it is read. */
 typedef struct lists {
   plim_plan plan;
-  plim_step *step;
+  plim_command *command;
   plim_plan_buffer *buffer;
   plim_plan_variant *variant;
   plim_page_space page[PLIM_PAGE_SPACES];
-  int32_t *wait; /* of every step; it moves while it grows */
+  int32_t *wait; /* of every command; it moves while it grows */
   int64_t n_wait, cap_wait;
 } lists;
 
 static void free_lists(plim_context *ctx, lists *l) {
-  plim_release(ctx, l->step, l->plan.n_steps, sizeof *l->step);
+  plim_release(ctx, l->command, l->plan.n_commands, sizeof *l->command);
   plim_release(ctx, l->buffer, l->plan.n_buffers, sizeof *l->buffer);
   plim_release(ctx, l->variant, l->plan.n_variants, sizeof *l->variant);
   plim_release(ctx, l->wait, l->cap_wait, sizeof *l->wait);
@@ -81,7 +81,7 @@ static void read_variants(plim_json_at *root, lists *l) {
   }
 }
 
-static void read_waits(plim_json_at *at, lists *l, plim_step *s) {
+static void read_waits(plim_json_at *at, lists *l, plim_command *s) {
   int32_t n = 0;
   s->queue = (int32_t)plim_json_int(at, "queue", 0, INT32_MAX);
   plim_json_at list = plim_json_list(at, "wait", &n);
@@ -91,15 +91,15 @@ static void read_waits(plim_json_at *at, lists *l, plim_step *s) {
   s->n_wait = n;
 }
 
-static void read_step(plim_json_at *at, lists *l, plim_step *s) {
+static void read_step(plim_json_at *at, lists *l, plim_command *s) {
   if (plim_json_has(at, "copy")) {
-    s->kind = PLIM_STEP_COPY;
+    s->kind = PLIM_COMMAND_COPY;
     s->storage = (int32_t)plim_json_int(at, "copy", 0, INT32_MAX);
     s->from = (int32_t)plim_json_int(at, "from", 0, INT32_MAX);
     s->to = (int32_t)plim_json_int(at, "to", 0, INT32_MAX);
     s->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
   } else {
-    s->kind = PLIM_STEP_RUN;
+    s->kind = PLIM_COMMAND_RUN;
     s->op = (int32_t)plim_json_int(at, "run", 0, INT32_MAX - 1);
     s->variant = (int32_t)plim_json_int(at, "variant", 0, INT32_MAX);
     s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_OUT);
@@ -112,16 +112,16 @@ static void read_step(plim_json_at *at, lists *l, plim_step *s) {
 static void read_steps(plim_json_at *root, lists *l) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(root, "steps", &n);
-  plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->step, &l->step));
-  l->plan.n_steps = n;
+  plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->command, &l->command));
+  l->plan.n_commands = n;
   for (int32_t j = 0; j < n && root->doc->status == PLIM_OK; j++) {
     plim_json_at at = plim_json_item(&list, j);
-    read_step(&at, l, &l->step[j]);
+    read_step(&at, l, &l->command[j]);
   }
   const int32_t *wait = l->wait;
   for (int32_t j = 0; j < n && root->doc->status == PLIM_OK; j++) {
-    l->step[j].wait = wait;
-    if (wait) wait += l->step[j].n_wait;
+    l->command[j].wait = wait;
+    if (wait) wait += l->command[j].n_wait;
   }
 }
 
@@ -160,7 +160,7 @@ void plim_plan_read(plim_json_at *at, plim_plan **out) {
   read_buffers(at, &l);
   plim_json_end(at);
   if (at->doc->status == PLIM_OK) {
-    l.plan.step = l.step;
+    l.plan.command = l.command;
     l.plan.buffer = l.buffer;
     l.plan.variant = l.variant;
     l.plan.page = l.page;

@@ -2,14 +2,14 @@
 #include "runtime/base/sha256.h"
 #include "runtime/graph/plan_text.h"
 
-static void write_waits(plim_text *t, const plim_step *s) {
+static void write_waits(plim_text *t, const plim_command *s) {
   plim_text_format(t, ", \"queue\": %d, \"wait\": [", s->queue);
   for (int32_t i = 0; i < s->n_wait; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", s->wait[i]);
   plim_text_add(t, "]}");
 }
 
-static void write_step(plim_text *t, const plim_step *s) {
-  if (s->kind == PLIM_STEP_RUN) {
+static void write_step(plim_text *t, const plim_command *s) {
+  if (s->kind == PLIM_COMMAND_RUN) {
     plim_text_format(t, "{\"run\": %d, \"variant\": %d, \"pairs\": ", s->op, s->variant);
     plim_document_write_pairs(t, s->pair, s->n_pairs);
     if (s->space > 0) plim_text_format(t, ", \"space\": %d", s->space);
@@ -77,9 +77,9 @@ void plim_plan_write(plim_text *t, const plim_plan *p) {
     plim_document_write_variant(t, p->variant[i].op, &p->variant[i].variant);
   }
   plim_text_add(t, "\n  ],\n  \"steps\": [");
-  for (int32_t j = 0; j < p->n_steps; j++) {
+  for (int32_t j = 0; j < p->n_commands; j++) {
     plim_text_add(t, j > 0 ? ",\n    " : "\n    ");
-    write_step(t, &p->step[j]);
+    write_step(t, &p->command[j]);
   }
   plim_text_add(t, "\n  ],\n  \"lives\": [");
   for (int32_t i = 0; i < p->n_buffers; i++) {

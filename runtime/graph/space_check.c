@@ -36,8 +36,8 @@ typedef struct checker {
 } checker;
 
 static plim_status refuse(const checker *k, int32_t c, int32_t storage, const char *what) {
-  const plim_command *m = &k->plan->command[c];
-  int run = m->kind == PLIM_COMMAND_RUN;
+  const plim_space_command *m = &k->plan->command[c];
+  int run = m->kind == PLIM_SPACE_COMMAND_RUN;
   return plim_fail(k->ctx, PLIM_EPLAN, "command %d (%s%s%s), storage %d: %s", c, run ? "run of '" : "copy",
                    run ? k->graph->op[m->op].name : "", run ? "'" : "", storage, what);
 }
@@ -80,9 +80,9 @@ static track *find(const checker *k, int32_t storage, int32_t space, int32_t c) 
 
 /* What command 0 copies in is filled by it; everything else that no op writes and that begins at 0 is there already. */
 static int is_initial(const checker *k, const plim_buffer *b) {
-  const plim_command *first = k->plan->command;
+  const plim_space_command *first = k->plan->command;
   if (b->storage < 0 || k->graph->storage[b->storage].producer >= 0 || b->begin > 0) return 0;
-  if (first->kind != PLIM_COMMAND_COPY || first->to != b->space) return 1;
+  if (first->kind != PLIM_SPACE_COMMAND_COPY || first->to != b->space) return 1;
   for (int32_t i = 0; i < first->n_storages; i++) {
     if (first->storage[i] == b->storage) return 0;
   }
@@ -96,8 +96,8 @@ static int64_t workspace_of(const plim_graph *g, int32_t op) {
 
 /* A workspace belongs to the run at its begin, and lives no longer. */
 static plim_status check_workspace(const checker *k, const plim_buffer *b) {
-  const plim_command *m = &k->plan->command[b->begin];
-  if (m->kind == PLIM_COMMAND_RUN && m->op < k->graph->n_ops && workspace_of(k->graph, m->op) == b->bytes &&
+  const plim_space_command *m = &k->plan->command[b->begin];
+  if (m->kind == PLIM_SPACE_COMMAND_RUN && m->op < k->graph->n_ops && workspace_of(k->graph, m->op) == b->bytes &&
       b->bytes > 0 && k->plan->device[m->device].space == b->space && b->end == b->begin + 1) {
     return PLIM_OK;
   }
@@ -177,7 +177,7 @@ static plim_status set_clocks(checker *k) {
   int32_t *last = NULL; /* of each queue, + 1 */
   PLIM_TRY(plim_allocate(k->ctx, k->n_queues, sizeof *last, &last));
   for (int32_t c = 0; c < k->plan->n_commands; c++) {
-    const plim_command *m = &k->plan->command[c];
+    const plim_space_command *m = &k->plan->command[c];
     int32_t previous = last[m->queue] - 1;
     k->place[c] = previous < 0 ? 1 : k->place[previous] + 1;
     if (previous >= 0) add_before(k, c, previous);
@@ -253,7 +253,7 @@ static plim_status update_storage(checker *k, int32_t c, int32_t storage, int32_
 }
 
 static plim_status check_run(checker *k, int32_t c) {
-  const plim_command *m = &k->plan->command[c];
+  const plim_space_command *m = &k->plan->command[c];
   const plim_op *op = &k->graph->op[m->op];
   int32_t space = k->plan->device[m->device].space;
   track *t = NULL;
@@ -272,7 +272,7 @@ static plim_status check_run(checker *k, int32_t c) {
 }
 
 static plim_status check_copy(checker *k, int32_t c) {
-  const plim_command *m = &k->plan->command[c];
+  const plim_space_command *m = &k->plan->command[c];
   for (int32_t i = 0; i < m->n_storages; i++) {
     track *t = NULL;
     if (m->storage[i] >= k->graph->n_storages) return refuse(k, c, m->storage[i], "the graph has no such storage");
@@ -293,12 +293,12 @@ static void release_ended(checker *k, int32_t c) {
 
 static plim_status check_commands(checker *k) {
   for (int32_t c = 0; c < k->plan->n_commands; c++) {
-    const plim_command *m = &k->plan->command[c];
+    const plim_space_command *m = &k->plan->command[c];
     release_ended(k, c);
-    if (m->kind == PLIM_COMMAND_RUN && m->op >= k->graph->n_ops) {
+    if (m->kind == PLIM_SPACE_COMMAND_RUN && m->op >= k->graph->n_ops) {
       return plim_fail(k->ctx, PLIM_EPLAN, "command %d runs op %d, the graph has %d", c, m->op, k->graph->n_ops);
     }
-    PLIM_TRY(m->kind == PLIM_COMMAND_RUN ? check_run(k, c) : check_copy(k, c));
+    PLIM_TRY(m->kind == PLIM_SPACE_COMMAND_RUN ? check_run(k, c) : check_copy(k, c));
   }
   return PLIM_OK;
 }

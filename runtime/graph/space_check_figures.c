@@ -43,7 +43,7 @@ static plim_status check_promises(plim_context *ctx, const plim_space_plan *p) {
   if (strcmp(p->planner, "poet") == 0) {
     time_ns = 0;
     for (int32_t c = 0; c < p->n_commands; c++) {
-      if (p->command[c].kind == PLIM_COMMAND_RUN) time_ns += p->command[c].time_ns;
+      if (p->command[c].kind == PLIM_SPACE_COMMAND_RUN) time_ns += p->command[c].time_ns;
     }
   }
   if (time_ns > p->deadline_ns) {
@@ -77,7 +77,7 @@ static int64_t run_at(const keep_all *k, int32_t device, int32_t op) {
 }
 
 /* The first run of an op on a device; NULL: none. */
-static const plim_command *run_of(const keep_all *k, int32_t device, int32_t op) {
+static const plim_space_command *run_of(const keep_all *k, int32_t device, int32_t op) {
   int32_t run = k->run[run_at(k, device, op)];
   return run > 0 ? &k->plan->command[run - 1] : NULL;
 }
@@ -85,7 +85,7 @@ static const plim_command *run_of(const keep_all *k, int32_t device, int32_t op)
 /* The time of an op on a device, whose number among those that the graph names is `named`. */
 static int64_t time_there(const keep_all *k, int32_t device, int32_t named, int32_t op) {
   const plim_costs *costs = k->graph->costs;
-  const plim_command *run = run_of(k, device, op);
+  const plim_space_command *run = run_of(k, device, op);
   int64_t given = named >= 0 ? costs->duration[plim_costs_duration_at(costs, op, named)] : -1;
   if (given >= 0) return given;
   if (run) return run->time_ns;
@@ -120,7 +120,7 @@ static void find_energy(const keep_all *k, double *low, double *high) {
   *high = INFINITY;
   if (k->missing || k->device < 0) return;
   for (int32_t o = 0; o < k->graph->n_ops; o++) {
-    const plim_command *run = run_of(k, k->device, o);
+    const plim_space_command *run = run_of(k, k->device, o);
     if (!run) return;
     joule += run->joule;
   }
@@ -142,8 +142,8 @@ static plim_status compare_keep_all(keep_all *k) {
   double low, high;
   for (int32_t o = 0; o < k->graph->n_ops; o++) k->least[o] = -1;
   for (int32_t c = 0; c < p->n_commands; c++) {
-    const plim_command *m = &p->command[c];
-    if (m->kind != PLIM_COMMAND_RUN) continue;
+    const plim_space_command *m = &p->command[c];
+    if (m->kind != PLIM_SPACE_COMMAND_RUN) continue;
     int32_t *first = &k->run[run_at(k, m->device, m->op)];
     if (*first == 0) *first = c + 1;
   }
@@ -189,7 +189,7 @@ done:
 
 /* A copy takes the sum of the times that the graph gives for its storages, where it gives one for each. */
 static plim_status check_given_copy(plim_context *ctx, const plim_graph *g, const plim_space_plan *p, int32_t c) {
-  const plim_command *m = &p->command[c];
+  const plim_space_command *m = &p->command[c];
   const char *from = p->space[m->from].name, *to = p->space[m->to].name;
   int64_t total = 0;
   for (int32_t i = 0; i < m->n_storages; i++) {
@@ -211,8 +211,8 @@ static plim_status check_given_copy(plim_context *ctx, const plim_graph *g, cons
 static plim_status check_given(plim_context *ctx, const plim_graph *g, const plim_space_plan *p) {
   const plim_costs *costs = g->costs;
   for (int32_t c = 0; costs && c < p->n_commands; c++) {
-    const plim_command *m = &p->command[c];
-    if (m->kind != PLIM_COMMAND_RUN) {
+    const plim_space_command *m = &p->command[c];
+    if (m->kind != PLIM_SPACE_COMMAND_RUN) {
       PLIM_TRY(check_given_copy(ctx, g, p, c));
       continue;
     }

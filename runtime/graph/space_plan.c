@@ -13,7 +13,7 @@ typedef struct own_plan {
   plim_space_device *device;
   plim_space *space;
   plim_queue *queue;
-  plim_command *command;
+  plim_space_command *command;
   plim_buffer *buffer;
   int32_t *ids; /* storages and waits of every command */
 } own_plan;
@@ -70,18 +70,18 @@ static plim_status check_ascending(plim_context *ctx, int32_t c, const char *wha
 }
 
 static plim_status check_command(plim_context *ctx, const plim_space_plan *p, int32_t c) {
-  const plim_command *m = &p->command[c];
+  const plim_space_command *m = &p->command[c];
   if (m->queue < 0 || m->queue >= p->n_queues) return fail_at(ctx, c, "its queue is none of the plan's");
   if (m->time_ns < 0) return fail_at(ctx, c, "its time is negative");
   if (p->has_energy && !(m->joule >= 0 && isfinite(m->joule))) return fail_at(ctx, c, "its energy is no number >= 0");
   PLIM_TRY(check_ascending(ctx, c, "wait", m->wait, m->n_wait, c));
-  if (m->kind == PLIM_COMMAND_RUN) {
+  if (m->kind == PLIM_SPACE_COMMAND_RUN) {
     if (m->op < 0) return fail_at(ctx, c, "its op is negative");
     if (m->device < 0 || m->device >= p->n_devices) return fail_at(ctx, c, "its device is none of the plan's");
     if (p->queue[m->queue].device != m->device) return fail_at(ctx, c, "its queue is not its device's");
     return PLIM_OK;
   }
-  if (m->kind != PLIM_COMMAND_COPY) return fail_at(ctx, c, "its kind is none");
+  if (m->kind != PLIM_SPACE_COMMAND_COPY) return fail_at(ctx, c, "its kind is none");
   if (p->queue[m->queue].device >= 0) return fail_at(ctx, c, "a copy is on the queue of a device");
   if (m->n_storages < 1) return fail_at(ctx, c, "it copies nothing");
   PLIM_TRY(check_ascending(ctx, c, "copy", m->storage, m->n_storages, INT32_MAX));
@@ -201,7 +201,7 @@ double plim_space_plan_joule(const plim_space_plan *p, int64_t makespan_ns) {
 static plim_status simulate_times(const plim_space_plan *p, int64_t *free_ns, plim_space_figures *out) {
   out->makespan_ns = out->serial_ns = 0;
   for (int32_t c = 0; c < p->n_commands; c++) {
-    const plim_command *m = &p->command[c];
+    const plim_space_command *m = &p->command[c];
     int64_t begin = free_ns[m->queue];
     for (int32_t w = 0; w < m->n_wait; w++) {
       if (out->end_ns[m->wait[w]] > begin) begin = out->end_ns[m->wait[w]];

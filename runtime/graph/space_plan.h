@@ -28,13 +28,15 @@ typedef enum plim_space_plan_class {
 #undef PLIM_X
 
 /* COLLECTIVE is a reserved word of the format: this version has none. */
-#define PLIM_COMMAND_KINDS(X) X(RUN, "run") X(COPY, "copy")
-#define PLIM_X(id, name) PLIM_COMMAND_##id,
-typedef enum plim_command_kind { PLIM_COMMAND_KINDS(PLIM_X) PLIM_COMMAND_KIND_COUNT } plim_command_kind;
+#define PLIM_SPACE_COMMAND_KINDS(X) X(RUN, "run") X(COPY, "copy")
+#define PLIM_X(id, name) PLIM_SPACE_COMMAND_##id,
+typedef enum plim_space_command_kind {
+  PLIM_SPACE_COMMAND_KINDS(PLIM_X) PLIM_SPACE_COMMAND_KIND_COUNT
+} plim_space_command_kind;
 #undef PLIM_X
 
-typedef struct plim_command {
-  plim_command_kind kind;
+typedef struct plim_space_command {
+  plim_space_command_kind kind;
   int32_t op, device;     /* RUN */
   int32_t n_storages;     /* COPY: > 0 */
   const int32_t *storage; /* COPY: ascending */
@@ -45,7 +47,7 @@ typedef struct plim_command {
   int64_t time_ns;          /* how long it takes */
   double joule;             /* what it draws; not read where the plan has no energy */
   int64_t begin_ns, end_ns; /* predicted */
-} plim_command;
+} plim_space_command;
 
 /* A storage in a space, or the workspace of a run, which lives while its command runs. */
 typedef struct plim_buffer {
@@ -85,7 +87,7 @@ typedef struct plim_space_plan {
   const plim_space_device *device;
   const plim_space *space;
   const plim_queue *queue;
-  const plim_command *command;
+  const plim_space_command *command;
   const plim_buffer *buffer; /* sorted by begin, then storage (workspaces last), then space */
   int64_t deadline_ns;       /* INT64_MAX: none */
   int64_t makespan_ns;       /* the longest path */

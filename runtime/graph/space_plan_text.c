@@ -36,8 +36,8 @@ static void begin_row(plim_text *t, int32_t i) {
   plim_text_add(t, i > 0 ? ",\n    {" : "\n    {");
 }
 
-static void write_command(plim_text *t, const plim_space_plan *p, const plim_command *c) {
-  if (c->kind == PLIM_COMMAND_RUN) {
+static void write_command(plim_text *t, const plim_space_plan *p, const plim_space_command *c) {
+  if (c->kind == PLIM_SPACE_COMMAND_RUN) {
     plim_text_format(t, "\"run\": %d, \"device\": %d, ", c->op, c->device);
   } else {
     plim_text_add(t, "\"copy\": ");
@@ -125,7 +125,7 @@ typedef struct lists {
   plim_space_device *device;
   plim_space *space;
   plim_queue *queue;
-  plim_command *command;
+  plim_space_command *command;
   plim_buffer *buffer;
   int32_t *ids; /* storages and waits of every command; it moves while it grows */
   int64_t n_ids, cap_ids;
@@ -192,10 +192,10 @@ static int32_t read_ids(plim_json_at *at, const char *key, lists *l) {
   return n;
 }
 
-static void read_command(plim_json_at *at, lists *l, plim_command *c) {
+static void read_command(plim_json_at *at, lists *l, plim_space_command *c) {
   if (plim_json_has(at, "collective")) plim_json_fail(at, "collective", "is reserved: this version has none");
-  c->kind = plim_json_has(at, "copy") ? PLIM_COMMAND_COPY : PLIM_COMMAND_RUN;
-  if (c->kind == PLIM_COMMAND_COPY) {
+  c->kind = plim_json_has(at, "copy") ? PLIM_SPACE_COMMAND_COPY : PLIM_SPACE_COMMAND_RUN;
+  if (c->kind == PLIM_SPACE_COMMAND_COPY) {
     c->n_storages = read_ids(at, "copy", l);
     c->from = (int32_t)plim_json_int(at, "from", 0, INT32_MAX);
     c->to = (int32_t)plim_json_int(at, "to", 0, INT32_MAX);

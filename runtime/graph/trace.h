@@ -18,14 +18,14 @@ PLIM_MUST_USE plim_status plim_trace_begin(const plim_graph *graph, const plim_p
                                            plim_trace_writer **out);
 
 /* The plan ran as training step `training_step`, which is larger than the one before (PLIM_EUSAGE).
- *   time_ns  [n_steps of the plan]  in  measured, of each command
+ *   time_ns  [n_commands of the plan]  in  measured, of each command
  * Allocates nothing. The first failure (PLIM_EIO, PLIM_EUSAGE) is kept: later calls and plim_trace_end return it. */
 plim_status plim_trace_add(plim_trace_writer *writer, int64_t training_step, const int64_t *time_ns);
 
 /* The same of a plan with copies, whose commands overlap in time. plim_trace_add is PLIM_EUSAGE there, and this one for
  * other plans.
- *   begin_ns   [n_steps]  in  from the start of the training step
- *   waited_ns  [n_steps]  in  how long a run waited for other queues before it began; 0 for copies */
+ *   begin_ns   [n_commands]  in  from the start of the training step
+ *   waited_ns  [n_commands]  in  how long a run waited for other queues before it began; 0 for copies */
 plim_status plim_trace_add_queues(plim_trace_writer *writer, int64_t training_step, const int64_t *begin_ns,
                                   const int64_t *time_ns, const int64_t *waited_ns);
 
@@ -37,7 +37,7 @@ void plim_trace_abandon(plim_trace_writer *writer); /* leaves no file; NULL is l
 /* ---- reading ---- */
 typedef struct plim_trace_row {
   int64_t training_step;
-  int32_t step, op;            /* command of the plan, op of the graph; op -1: a copy */
+  int32_t command, op;         /* command of the plan, op of the graph; op -1: a copy */
   const char *name, *variant;  /* of the op; "" for a copy */
   int32_t queue;               /* 0 without copies */
   int64_t start_ns;            /* from the start of the training step; without copies the sum of the times before */
@@ -56,9 +56,9 @@ typedef struct plim_trace {
   plim_numerics numerics;
   char planner[32];
   int64_t budget_bytes, peak_bytes, arena_bytes; /* as in a plan */
-  int32_t n_steps;                               /* of the plan */
+  int32_t n_commands;                            /* of the plan */
   int32_t has_queues;                            /* 1: of a plan with copies, whose commands overlap in time */
-  int64_t n_rows;                                /* training steps x n_steps */
+  int64_t n_rows;                                /* training steps x n_commands */
   const plim_trace_row *row;                     /* [n_rows] by training step, then command */
 } plim_trace;
 

@@ -68,7 +68,7 @@ static void read_head(plim_json_at *at, draft *d) {
   d->head.budget_bytes = plim_json_int_or_null(at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
   d->head.peak_bytes = plim_json_int(at, "peak_bytes", 0, INT64_MAX);
   d->head.arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, -1);
-  d->head.n_steps = (int32_t)plim_json_int(at, "steps", 1, INT32_MAX);
+  d->head.n_commands = (int32_t)plim_json_int(at, "steps", 1, INT32_MAX);
   plim_json_end(at);
 }
 
@@ -84,15 +84,15 @@ static void read_out(plim_json_at *at, draft *d, plim_trace_row *row) {
   }
 }
 
-/* Rows come in whole training steps, each with the plan's steps in order. */
+/* Rows come in whole training steps, each with the plan's commands in order. */
 static void check_place(const plim_json_at *at, const draft *d, const plim_trace_row *row) {
-  if (d->head.n_steps == 0) {
-    plim_json_fail(at, NULL, "is a row of a plan without steps");
+  if (d->head.n_commands == 0) {
+    plim_json_fail(at, NULL, "is a row of a plan without commands");
     return;
   }
-  int32_t expected = (int32_t)(d->n_rows % d->head.n_steps);
-  if (row->step != expected) {
-    plim_json_fail(at, "step", "is %d; step %d of the %d comes here", row->step, expected, d->head.n_steps);
+  int32_t expected = (int32_t)(d->n_rows % d->head.n_commands);
+  if (row->command != expected) {
+    plim_json_fail(at, "step", "is %d; command %d of the %d comes here", row->command, expected, d->head.n_commands);
   }
   if (d->n_rows == 0) return;
   int64_t before = d->row[d->n_rows - 1].row.training_step;
@@ -104,7 +104,7 @@ static void check_place(const plim_json_at *at, const draft *d, const plim_trace
 /* A row begins where the one before it in its training step ends; with queues, not before the one on its queue ends.
  * Readers add up the times of all rows. */
 static void check_times(const plim_json_at *at, draft *d, const plim_trace_row *row) {
-  if (row->step == 0) memset(d->free_ns, 0, sizeof d->free_ns);
+  if (row->command == 0) memset(d->free_ns, 0, sizeof d->free_ns);
   int64_t *free_ns = &d->free_ns[row->queue];
   if (d->head.has_queues ? row->start_ns < *free_ns : row->start_ns != *free_ns) {
     plim_json_fail(at, "start_ns", "is %lld; the times before it %s %lld", (long long)row->start_ns,
@@ -121,7 +121,7 @@ static void read_row(plim_json_at *at, draft *d) {
   draft_row *fresh = &d->row[d->n_rows];
   plim_trace_row *row = &fresh->row;
   row->training_step = plim_json_int(at, "training_step", 0, INT64_MAX);
-  row->step = (int32_t)plim_json_int(at, "step", 0, INT32_MAX);
+  row->command = (int32_t)plim_json_int(at, "step", 0, INT32_MAX);
   row->op = (int32_t)plim_json_int_or_null(at, "op", 0, INT32_MAX, -1);
   fresh->name = read_text(at, d, "name");
   fresh->variant = read_text(at, d, "variant");
@@ -147,9 +147,9 @@ static void read_end(plim_json_at *at, draft *d) {
   plim_json_end(at);
   d->ended = 1;
   if (at->doc->status != PLIM_OK) return;
-  if (d->n_rows != plim_mul_bytes(d->n_training_steps, d->head.n_steps)) {
+  if (d->n_rows != plim_mul_bytes(d->n_training_steps, d->head.n_commands)) {
     plim_json_fail(at, "training_steps", "is %lld, but there are %lld rows of %d a training step",
-                   (long long)d->n_training_steps, (long long)d->n_rows, d->head.n_steps);
+                   (long long)d->n_training_steps, (long long)d->n_rows, d->head.n_commands);
   }
 }
 

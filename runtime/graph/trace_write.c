@@ -29,11 +29,11 @@ void plim_trace_write_head(plim_text *t, const plim_trace *head) {
   write_int(t, "budget_bytes", head->budget_bytes, INT64_MAX);
   write_int(t, "peak_bytes", head->peak_bytes, -1);
   write_int(t, "arena_bytes", head->arena_bytes, -1);
-  plim_text_format(t, ", \"steps\": %d}\n", head->n_steps);
+  plim_text_format(t, ", \"steps\": %d}\n", head->n_commands);
 }
 
 void plim_trace_write_row(plim_text *t, const plim_trace *head, const plim_trace_row *row) {
-  plim_text_format(t, "{\"training_step\": %lld, \"step\": %d, \"op\": ", (long long)row->training_step, row->step);
+  plim_text_format(t, "{\"training_step\": %lld, \"step\": %d, \"op\": ", (long long)row->training_step, row->command);
   plim_document_write_int(t, row->op, -1);
   write_text(t, "name", row->name);
   write_text(t, "variant", row->variant);
@@ -63,8 +63,8 @@ struct plim_trace_writer {
   plim_file *file;
   plim_text text;      /* the lines of one training step */
   plim_trace head;     /* has_queues alone, after the begin */
-  int64_t *live_bytes; /* [n_steps + 1] */
-  int64_t *home;       /* [n_storages] offset of the buffer that each storage has, or had last, at a step */
+  int64_t *live_bytes; /* [n_commands + 1] */
+  int64_t *home;       /* [n_storages] offset of the buffer that each storage has, or had last, at a command */
   int64_t n_training_steps, last_training_step;
   plim_status status;
 };
@@ -73,7 +73,7 @@ void plim_trace_abandon(plim_trace_writer *w) {
   if (!w) return;
   plim_file_abandon(w->file);
   plim_text_free(&w->text);
-  plim_release(w->ctx, w->live_bytes, (int64_t)w->plan->n_steps + 1, sizeof *w->live_bytes);
+  plim_release(w->ctx, w->live_bytes, (int64_t)w->plan->n_commands + 1, sizeof *w->live_bytes);
   plim_release(w->ctx, w->home, w->graph->n_storages, sizeof *w->home);
   plim_release(w->ctx, w, 1, sizeof *w);
 }
@@ -83,7 +83,7 @@ static void sum_live_bytes(const plim_plan *plan, int64_t *live) {
     live[plan->buffer[i].begin] += plan->buffer[i].bytes;
     live[plan->buffer[i].end] -= plan->buffer[i].bytes;
   }
-  for (int32_t j = 1; j <= plan->n_steps; j++) live[j] += live[j - 1];
+  for (int32_t j = 1; j <= plan->n_commands; j++) live[j] += live[j - 1];
 }
 
 static void add_head(plim_trace_writer *w) {
@@ -93,7 +93,7 @@ static void add_head(plim_trace_writer *w) {
                      .budget_bytes = p->budget_bytes,
                      .peak_bytes = p->peak_bytes,
                      .arena_bytes = p->arena_bytes,
-                     .n_steps = p->n_steps,
+                     .n_commands = p->n_commands,
                      .has_queues = p->n_pages > 0};
   memcpy(head.fingerprint, p->fingerprint, sizeof head.fingerprint);
   memcpy(head.planner, p->planner, sizeof head.planner);
@@ -105,12 +105,12 @@ static void add_head(plim_trace_writer *w) {
 static plim_status reserve_lines(plim_trace_writer *w) {
   enum { LINE_BYTES = 400 }; /* keys and numbers of a row */
   int64_t bytes = w->text.length + LINE_BYTES;
-  for (int32_t j = 0; j < w->plan->n_steps; j++) {
-    const plim_step *step = &w->plan->step[j];
+  for (int32_t j = 0; j < w->plan->n_commands; j++) {
+    const plim_command *command = &w->plan->command[j];
     bytes += LINE_BYTES;
-    if (step->kind != PLIM_STEP_RUN) continue;
-    bytes += 2 * (int64_t)strlen(w->graph->op[step->op].name); /* quotes take two characters */
-    bytes += 2 * (int64_t)strlen(w->plan->variant[step->variant].variant.name);
+    if (command->kind != PLIM_COMMAND_RUN) continue;
+    bytes += 2 * (int64_t)strlen(w->graph->op[command->op].name); /* quotes take two characters */
+    bytes += 2 * (int64_t)strlen(w->plan->variant[command->variant].variant.name);
   }
   return plim_array_reserve(w->ctx, &w->text.chars, &w->text.capacity, bytes, 1);
 }
@@ -120,9 +120,9 @@ static plim_status check_fit(const plim_graph *graph, const plim_plan *plan) {
     return plim_fail(graph->ctx, PLIM_EDATA, "the plan is for graph %.12s, this is graph %.12s", plan->fingerprint,
                      graph->fingerprint);
   }
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    if (plan->step[j].kind == PLIM_STEP_RUN && plan->step[j].op >= graph->n_ops) {
-      return plim_fail(graph->ctx, PLIM_EDATA, "step %d: op %d of %d", j, plan->step[j].op, graph->n_ops);
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].kind == PLIM_COMMAND_RUN && plan->command[j].op >= graph->n_ops) {
+      return plim_fail(graph->ctx, PLIM_EDATA, "command %d: op %d of %d", j, plan->command[j].op, graph->n_ops);
     }
   }
   for (int32_t i = 0; i < plan->n_buffers; i++) {
@@ -143,7 +143,7 @@ plim_status plim_trace_begin(const plim_graph *graph, const plim_plan *plan, con
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *w, &w));
   *w = (plim_trace_writer){.ctx = ctx, .graph = graph, .plan = plan, .text = {.ctx = ctx}, .last_training_step = -1};
   w->head.has_queues = plan->n_pages > 0;
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_steps + 1, sizeof *w->live_bytes, &w->live_bytes));
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_commands + 1, sizeof *w->live_bytes, &w->live_bytes));
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w->home, &w->home));
   sum_live_bytes(plan, w->live_bytes);
   add_head(w);
@@ -157,20 +157,20 @@ done:
   return status;
 }
 
-/* The line of step row.step, whose times are set. */
+/* The line of command row.command, whose times are set. */
 static void add_line(plim_trace_writer *w, plim_trace_row row) {
-  const plim_step *step = &w->plan->step[row.step];
+  const plim_command *command = &w->plan->command[row.command];
   int64_t out[PLIM_OP_MAX_OUT];
   row.op = -1;
   row.name = row.variant = "";
-  row.queue = step->queue;
-  row.planned_ns = step->time_ns;
-  row.live_bytes = w->live_bytes[row.step];
+  row.queue = command->queue;
+  row.planned_ns = command->time_ns;
+  row.live_bytes = w->live_bytes[row.command];
   row.out = out;
-  if (step->kind == PLIM_STEP_RUN) {
-    const plim_op *op = &w->graph->op[step->op];
-    const plim_variant *variant = &w->plan->variant[step->variant].variant;
-    row.op = step->op;
+  if (command->kind == PLIM_COMMAND_RUN) {
+    const plim_op *op = &w->graph->op[command->op];
+    const plim_variant *variant = &w->plan->variant[command->variant].variant;
+    row.op = command->op;
     row.name = op->name;
     row.variant = variant->name;
     row.planned_ns = variant->time_ns;
@@ -194,12 +194,12 @@ static plim_status add_step(plim_trace_writer *w, int64_t training_step, const i
     return w->status = plim_fail(w->ctx, PLIM_EUSAGE, "training step %lld after step %lld in a trace",
                                  (long long)training_step, (long long)w->last_training_step);
   }
-  for (int32_t j = 0; j < w->plan->n_steps; j++) {
+  for (int32_t j = 0; j < w->plan->n_commands; j++) {
     for (; buffer < w->plan->n_buffers && w->plan->buffer[buffer].begin == j; buffer++) {
       const plim_plan_buffer *l = &w->plan->buffer[buffer];
       if (l->storage >= 0 && l->space == 0) w->home[l->storage] = l->offset;
     }
-    row.step = j;
+    row.command = j;
     row.time_ns = time_ns[j];
     if (begin_ns) row.start_ns = begin_ns[j];
     if (waited_ns) row.waited_ns = waited_ns[j];

@@ -9,32 +9,32 @@
 
 /* ---- when ---- */
 
-static int32_t first_buffer_after(const plim_inspect *in, int32_t storage, int32_t step) {
+static int32_t first_buffer_after(const plim_inspect *in, int32_t storage, int32_t command) {
   for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
-    if (in->plan->buffer[in->buffer[i]].begin > step) return in->buffer[i];
+    if (in->plan->buffer[in->buffer[i]].begin > command) return in->buffer[i];
   }
   return -1;
 }
 
-static int32_t last_end_before(const plim_inspect *in, int32_t storage, int32_t step) {
+static int32_t last_end_before(const plim_inspect *in, int32_t storage, int32_t command) {
   int32_t gone = -1;
   for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
     int32_t end = in->plan->buffer[in->buffer[i]].end;
-    if (end <= step && end > gone) gone = end;
+    if (end <= command && end > gone) gone = end;
   }
   return gone;
 }
 
-static int is_resident(const plim_inspect *in, int32_t storage, int32_t step) {
-  int32_t buffer = plim_inspect_buffer_at(in, storage, step);
-  return buffer >= 0 && step < in->plan->buffer[buffer].end;
+static int is_resident(const plim_inspect *in, int32_t storage, int32_t command) {
+  int32_t buffer = plim_inspect_buffer_at(in, storage, command);
+  return buffer >= 0 && command < in->plan->buffer[buffer].end;
 }
 
-static void find_gap(const plim_inspect *in, int32_t storage, int32_t step, plim_absence *a) {
+static void find_gap(const plim_inspect *in, int32_t storage, int32_t command, plim_absence *a) {
   a->kind = PLIM_ABSENT_NOT;
-  if (is_resident(in, storage, step)) return;
-  int32_t next = first_buffer_after(in, storage, step);
-  a->gone = last_end_before(in, storage, step);
+  if (is_resident(in, storage, command)) return;
+  int32_t next = first_buffer_after(in, storage, command);
+  a->gone = last_end_before(in, storage, command);
   a->back = next < 0 ? -1 : in->plan->buffer[next].begin;
   a->kind = a->gone < 0 ? PLIM_ABSENT_UNMADE : a->back < 0 ? PLIM_ABSENT_DONE : PLIM_ABSENT_DROPPED;
 }
@@ -44,7 +44,7 @@ static void find_gap(const plim_inspect *in, int32_t storage, int32_t step, plim
 typedef struct tree {
   const plim_inspect *in;
   int32_t gone, root;
-  unsigned char *depth; /* [n_steps] 0: not in the tree; 255: that or more */
+  unsigned char *depth; /* [n_commands] 0: not in the tree; 255: that or more */
 } tree;
 
 /* Are all commands that read the outputs of command j, until their lifetimes end, in the tree? */
@@ -105,9 +105,10 @@ static int32_t made_along(const plim_inspect *in, int32_t storage, int32_t back)
 
 /* ---- what else could have gone ---- */
 
-/* Could the op that ran at command `made` run again at `step`? Yes, when nothing that it reads is updated between. */
-static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, int32_t step) {
-  for (int32_t j = made; j < step; j++) {
+/* Could the op that ran at command `made` run again at `command`? Yes, when nothing that it reads is updated between.
+ * */
+static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, int32_t command) {
+  for (int32_t j = made; j < command; j++) {
     const plim_op *by = plim_inspect_op(in, j);
     for (int32_t u = 0; by && u < by->n_updates; u++) {
       for (int32_t i = 0; i < op->n_reads; i++) {
@@ -120,25 +121,25 @@ static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, i
 
 /* The time of an op's first run; INT64_MAX: it has none. */
 static int64_t first_time(const plim_inspect *in, int32_t op) {
-  for (int32_t j = 0; j < in->plan->n_steps; j++) {
-    if (in->plan->step[j].kind == PLIM_STEP_RUN && in->plan->step[j].op == op) return plim_inspect_time(in, j);
+  for (int32_t j = 0; j < in->plan->n_commands; j++) {
+    if (in->plan->command[j].kind == PLIM_COMMAND_RUN && in->plan->command[j].op == op) return plim_inspect_time(in, j);
   }
   return INT64_MAX;
 }
 
 /* Consider a buffer whose eviction would leave enough room. It must not be read while it is evicted, and be cheaper
- * than the best so far. For live bytes it is evicted at the full step alone: until then there is room. For addresses it
- * is evicted from `gone` on. */
+ * than the best so far. For live bytes it is evicted at the full command alone: until then there is room. For addresses
+ * it is evicted from `gone` on. */
 static void consider(const plim_inspect *in, const plim_plan_buffer *buffer, plim_absence *a) {
-  int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_step : a->gone;
-  if (buffer->storage < 0 || buffer->begin >= from || buffer->end <= a->full_step) return;
+  int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_command : a->gone;
+  if (buffer->storage < 0 || buffer->begin >= from || buffer->end <= a->full_command) return;
   if (plim_role_persistent(in->graph->storage[buffer->storage].role)) return;
   int32_t producer = in->graph->storage[buffer->storage].producer;
   int32_t next = plim_inspect_next_use(in, buffer->storage, from);
-  if (producer < 0 || plim_op_class_once(in->graph->op[producer].cls) || (next >= 0 && next <= a->full_step)) return;
+  if (producer < 0 || plim_op_class_once(in->graph->op[producer].cls) || (next >= 0 && next <= a->full_command)) return;
   int64_t time = first_time(in, producer);
   if (a->instead >= 0 && time >= a->instead_ns) return;
-  if (!may_run_at(in, &in->graph->op[producer], buffer->begin, next < 0 ? in->plan->n_steps : next)) return;
+  if (!may_run_at(in, &in->graph->op[producer], buffer->begin, next < 0 ? in->plan->n_commands : next)) return;
   a->instead = buffer->storage;
   a->instead_ns = time;
   a->instead_bytes = buffer->bytes;
@@ -158,22 +159,22 @@ static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *
   }
 }
 
-plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_t step, plim_absence *out) {
+plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_t command, plim_absence *out) {
   plim_absence a = {
-      .gone = -1, .back = -1, .full_step = -1, .free_offset = -1, .taker = -1, .along = -1, .instead = -1};
-  if (storage < 0 || storage >= in->graph->n_storages || step < 0 || step >= in->plan->n_steps) {
-    return plim_fail(in->ctx, PLIM_EUSAGE, "storage %d at step %d; there are %d storages and %d steps", (int)storage,
-                     (int)step, (int)in->graph->n_storages, (int)in->plan->n_steps);
+      .gone = -1, .back = -1, .full_command = -1, .free_offset = -1, .taker = -1, .along = -1, .instead = -1};
+  if (storage < 0 || storage >= in->graph->n_storages || command < 0 || command >= in->plan->n_commands) {
+    return plim_fail(in->ctx, PLIM_EUSAGE, "storage %d at command %d; there are %d storages and %d commands",
+                     (int)storage, (int)command, (int)in->graph->n_storages, (int)in->plan->n_commands);
   }
-  find_gap(in, storage, step, &a);
+  find_gap(in, storage, command, &a);
   if (a.kind == PLIM_ABSENT_DROPPED) {
     tree t = {.in = in, .gone = a.gone, .root = a.back};
-    PLIM_TRY(plim_allocate(in->ctx, in->plan->n_steps, 1, &t.depth));
+    PLIM_TRY(plim_allocate(in->ctx, in->plan->n_commands, 1, &t.depth));
     plim_inspect_room(in, storage, &a);
     find_instead(in, storage, &a);
     add_cost(&t, &a);
     a.along = made_along(in, storage, a.back);
-    plim_release(in->ctx, t.depth, in->plan->n_steps, 1);
+    plim_release(in->ctx, t.depth, in->plan->n_commands, 1);
   }
   *out = a;
   return PLIM_OK;

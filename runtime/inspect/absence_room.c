@@ -13,7 +13,7 @@ static void find_load(const plim_inspect *in, int64_t bytes, plim_absence *a) {
   for (int32_t j = a->gone; j < a->back && a->breaks == PLIM_BREAKS_NOTHING; j++) {
     if (in->live_bytes[j] <= budget - bytes) continue;
     a->breaks = PLIM_BREAKS_LOAD;
-    a->full_step = j;
+    a->full_command = j;
     a->over_bytes = in->live_bytes[j] + bytes - budget;
   }
 }
@@ -30,11 +30,11 @@ static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin,
   return at;
 }
 
-/* The buffer that uses bytes of the range [offset, offset + bytes) at the step. */
-static int32_t taker_of(const plim_inspect *in, int64_t offset, int64_t bytes, int32_t step) {
+/* The buffer that uses bytes of the range [offset, offset + bytes) at the command. */
+static int32_t taker_of(const plim_inspect *in, int64_t offset, int64_t bytes, int32_t command) {
   for (int32_t i = 0; i < in->plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &in->plan->buffer[i];
-    int there = buffer->begin <= step && step < buffer->end;
+    int there = buffer->begin <= command && command < buffer->end;
     if (there && buffer->offset < offset + bytes && offset < buffer->offset + buffer->bytes) return buffer->storage;
   }
   return -1;
@@ -54,11 +54,11 @@ static void find_addresses(const plim_inspect *in, int64_t bytes, plim_absence *
     }
   }
   a->breaks = PLIM_BREAKS_ADDRESSES;
-  a->full_step = taken_by - 1;
+  a->full_command = taken_by - 1;
   a->over_bytes = lowest - most;
-  if (a->full_step == a->gone) return;
-  a->free_offset = lowest_free(in, bytes, a->gone, a->full_step);
-  a->taker = taker_of(in, a->free_offset, bytes, a->full_step);
+  if (a->full_command == a->gone) return;
+  a->free_offset = lowest_free(in, bytes, a->gone, a->full_command);
+  a->taker = taker_of(in, a->free_offset, bytes, a->full_command);
 }
 
 void plim_inspect_room(const plim_inspect *in, int32_t storage, plim_absence *a) {
@@ -74,7 +74,7 @@ int32_t plim_inspect_makes_room(const plim_inspect *in, int32_t storage, const p
   while (walk->next <= plan->n_buffers) {
     int32_t id = walk->next < plan->n_buffers ? in->by_offset[walk->next] : -1, last = walk->last;
     walk->next++;
-    if (id >= 0 && (plan->buffer[id].begin > a->full_step || plan->buffer[id].end <= a->gone)) continue;
+    if (id >= 0 && (plan->buffer[id].begin > a->full_command || plan->buffer[id].end <= a->gone)) continue;
     int64_t room = (id >= 0 ? plan->buffer[id].offset : plan->budget_bytes) - walk->below;
     int64_t top = last >= 0 ? plan->buffer[last].offset + plan->buffer[last].bytes : 0;
     if (top > walk->below) walk->below = top;

@@ -26,30 +26,31 @@ plim_status plim_decision_log_simulate(const plim_decision_log *decisions, const
 /* The plan of a run that failed ends with the command that could not run, during which what is resident stays live. */
 static plim_status draw_failure(plim_decision_log *decisions, const plim_residency *res, int32_t op) {
   const plim_plan *order = decisions->options.order;
-  int32_t n_steps = res->plan.n_steps + 1;
-  plim_step *step = NULL;
+  int32_t n_commands = res->plan.n_commands + 1;
+  plim_command *command = NULL;
   plim_plan_buffer *buffer = NULL;
   plim_status status = PLIM_OK;
   if (op < 0) return PLIM_OK;
-  PLIM_CHECK(plim_allocate(decisions->ctx, n_steps, sizeof *step, &step));
+  PLIM_CHECK(plim_allocate(decisions->ctx, n_commands, sizeof *command, &command));
   PLIM_CHECK(plim_allocate(decisions->ctx, res->plan.n_buffers, sizeof *buffer, &buffer));
-  if (res->plan.n_steps > 0) memcpy(step, res->plan.step, (size_t)res->plan.n_steps * sizeof *step);
+  if (res->plan.n_commands > 0) memcpy(command, res->plan.command, (size_t)res->plan.n_commands * sizeof *command);
   if (res->plan.n_buffers > 0) memcpy(buffer, res->plan.buffer, (size_t)res->plan.n_buffers * sizeof *buffer);
-  step[res->plan.n_steps] = (plim_step){.kind = PLIM_STEP_RUN, .op = op, .variant = res->forecast->variant[op]};
+  command[res->plan.n_commands] =
+      (plim_command){.kind = PLIM_COMMAND_RUN, .op = op, .variant = res->forecast->variant[op]};
   for (int32_t i = 0; i < decisions->options.graph->n_storages; i++) {
-    if (plim_residency_holds(res, i) && !plim_residency_empty(res, i)) buffer[res->holder[i].buffer].end = n_steps;
+    if (plim_residency_holds(res, i) && !plim_residency_empty(res, i)) buffer[res->holder[i].buffer].end = n_commands;
   }
   plim_plan draft = *order;
   draft.packed = 1;
-  draft.n_steps = n_steps;
+  draft.n_commands = n_commands;
   draft.n_buffers = res->plan.n_buffers;
-  draft.step = step;
+  draft.command = command;
   draft.buffer = buffer;
   draft.budget_bytes = decisions->options.budget_bytes;
   draft.proved = 0;
   status = plim_plan_from_parts(decisions->options.graph, &draft, &decisions->plan);
 done:
-  plim_release(decisions->ctx, step, n_steps, sizeof *step);
+  plim_release(decisions->ctx, command, n_commands, sizeof *command);
   plim_release(decisions->ctx, buffer, res->plan.n_buffers, sizeof *buffer);
   return status;
 }
@@ -76,16 +77,16 @@ static plim_status on_choice(void *user, plim_residency *res, const plim_arena_r
       PLIM_TRY(add_evicted(decisions, res->blocks->block[res->rows.block[i]].owner));
   }
   decisions->choice[decisions->n_choices++] =
-      (plim_decision){res->plan.n_steps, *request, decisions->n_evicted - before, NULL};
+      (plim_decision){res->plan.n_commands, *request, decisions->n_evicted - before, NULL};
   return decisions->n_evicted > before ? PLIM_OK : draw_failure(decisions, res, request->op);
 }
 
 static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
   plim_decision_log *decisions = user;
-  PLIM_TRY(plim_array_reserve(decisions->ctx, &decisions->depth, &decisions->depth_capacity, res->plan.n_steps,
+  PLIM_TRY(plim_array_reserve(decisions->ctx, &decisions->depth, &decisions->depth_capacity, res->plan.n_commands,
                               sizeof *decisions->depth));
-  decisions->depth[res->plan.n_steps - 1] = depth;
-  decisions->n_steps = res->plan.n_steps;
+  decisions->depth[res->plan.n_commands - 1] = depth;
+  decisions->n_commands = res->plan.n_commands;
   return PLIM_OK;
 }
 
@@ -180,8 +181,8 @@ const plim_replay_config *plim_decision_log_config(const plim_decision_log *deci
   return &decisions->config;
 }
 
-int32_t plim_decision_log_depth(const plim_decision_log *decisions, int32_t step) {
-  return step < decisions->n_steps ? decisions->depth[step] : 0;
+int32_t plim_decision_log_depth(const plim_decision_log *decisions, int32_t command) {
+  return command < decisions->n_commands ? decisions->depth[command] : 0;
 }
 
 int32_t plim_decision_log_decisions(const plim_decision_log *decisions, const plim_decision **out) {
@@ -191,7 +192,7 @@ int32_t plim_decision_log_decisions(const plim_decision_log *decisions, const pl
 
 /* Is command j the same, pairs included? */
 static int same_command(const plim_plan *a, const plim_plan *b, int32_t j) {
-  const plim_step *x = &a->step[j], *y = &b->step[j];
+  const plim_command *x = &a->command[j], *y = &b->command[j];
   if (x->kind != y->kind || x->op != y->op || x->n_pairs != y->n_pairs) return 0;
   for (int32_t i = 0; i < x->n_pairs; i++) {
     if (x->pair[i].in != y->pair[i].in || x->pair[i].out != y->pair[i].out) return 0;
@@ -199,12 +200,12 @@ static int same_command(const plim_plan *a, const plim_plan *b, int32_t j) {
   return strcmp(a->variant[x->variant].variant.name, b->variant[y->variant].variant.name) == 0;
 }
 
-int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan *plan, int32_t *step) {
+int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan *plan, int32_t *command) {
   const plim_plan *own = decisions->plan;
-  *step = 0;
+  *command = 0;
   if (!own || decisions->failure) return 0;
-  int32_t differ = own->n_steps < plan->n_steps ? own->n_steps : plan->n_steps;
-  int same = own->n_steps == plan->n_steps && own->n_buffers == plan->n_buffers;
+  int32_t differ = own->n_commands < plan->n_commands ? own->n_commands : plan->n_commands;
+  int same = own->n_commands == plan->n_commands && own->n_buffers == plan->n_buffers;
   for (int32_t j = 0; j < differ; j++) {
     if (same_command(own, plan, j)) continue;
     differ = j;
@@ -218,7 +219,7 @@ int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan
     same = 0;
     break;
   }
-  *step = differ;
+  *command = differ;
   return same;
 }
 

@@ -48,17 +48,17 @@ PLIM_MUST_USE plim_status plim_decision_log_what_if(const plim_decision_log *dec
 /* The configuration that the policy used: a policy that knows the program's order tries several. */
 const plim_replay_config *plim_decision_log_config(const plim_decision_log *decisions);
 
-/* Does this plan have the same commands, buffers and offsets? *step out: the first command at which it differs. */
-int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan *plan, int32_t *step);
+/* Does this plan have the same commands, buffers and offsets? *command out: the first command at which it differs. */
+int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan *plan, int32_t *command);
 
 /* Depth of a command. 0: of the program; else the number of runs that waited for it. Recomputations for a command of
  * the program stand before it. Each serves the first later command that is less deep. */
-int32_t plim_decision_log_depth(const plim_decision_log *decisions, int32_t step);
+int32_t plim_decision_log_depth(const plim_decision_log *decisions, int32_t command);
 
-/* A decision: what is evicted so that a request finds room before a step. Policies that evict one storage after another
- * decide several times for one request. */
+/* A decision: what is evicted so that a request finds room before a command. Policies that evict one storage after
+ * another decide several times for one request. */
 typedef struct plim_decision {
-  int32_t step;
+  int32_t command;
   plim_arena_request request;
   int32_t n_evicted; /* 0: nothing was left to evict, and the run ended */
   const int32_t *evicted;

@@ -13,9 +13,9 @@ struct plim_decision_log {
   char *failure; /* NULL: the run ended */
   int32_t thrashed;
   int64_t failure_bytes;
-  int32_t n_steps, n_choices, n_evicted;
+  int32_t n_commands, n_choices, n_evicted;
   int64_t depth_capacity, choice_capacity, evicted_capacity;
-  int32_t *depth;        /* [n_steps] */
+  int32_t *depth;        /* [n_commands] */
   plim_decision *choice; /* `evicted` points into the list once it grows no more */
   int32_t *evicted;
   plim_decision_reasons reasons; /* of the last decision that was explained */

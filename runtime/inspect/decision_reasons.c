@@ -23,7 +23,7 @@ static int32_t pinned_by(plim_residency *res, int32_t storage, int32_t asking) {
   int32_t depth = 0;
   if (asking >= 0 && plim_op_touches(&g->op[asking], storage)) return asking;
   res->price.stamp++;
-  if (res->position < order->n_steps) res->price.stack[depth++] = order->step[res->position].op;
+  if (res->position < order->n_commands) res->price.stack[depth++] = order->command[res->position].op;
   while (depth > 0) {
     int32_t id = res->price.stack[--depth];
     if (plim_op_touches(&g->op[id], storage)) return id;
@@ -43,8 +43,8 @@ static int32_t updated_before(const plim_residency *res, int32_t storage) {
   const plim_plan *order = res->forecast->schedule;
   const plim_op *maker = &g->op[g->storage[storage].producer];
   int32_t last = res->holder[storage].last_read;
-  for (int32_t j = 0; j < last && j < order->n_steps; j++) {
-    const plim_op *op = &g->op[order->step[j].op];
+  for (int32_t j = 0; j < last && j < order->n_commands; j++) {
+    const plim_op *op = &g->op[order->command[j].op];
     for (int32_t u = 0; u < op->n_updates; u++) {
       for (int32_t k = 0; k < maker->n_reads; k++) {
         if (maker->reads[k] == op->updates[u]) return op->updates[u];

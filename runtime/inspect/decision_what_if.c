@@ -9,8 +9,8 @@
 #include "runtime/inspect/decision_log_internal.h"
 
 typedef struct whole {
-  plim_plan plan; /* borrowed but for its steps and buffers */
-  plim_step *step;
+  plim_plan plan; /* borrowed but for its commands and buffers */
+  plim_command *command;
   plim_plan_buffer *buffer;
   int64_t n_room, area_bytes; /* area_bytes: for small requests, before the step */
 } whole;
@@ -22,11 +22,11 @@ typedef struct stop {
   int32_t from;
 } stop;
 
-/* Extend the buffers whose storages are resident at the step up to it. */
+/* Extend the buffers whose storages are resident at the command up to it. */
 static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
   const stop *at = user;
   (void)depth;
-  if (res->plan.n_steps < at->from) return PLIM_OK;
+  if (res->plan.n_commands < at->from) return PLIM_OK;
   plim_plan_buffer *buffer = at->whole->buffer;
   for (int32_t i = 0; i < at->whole->plan.n_buffers && i < res->plan.n_buffers; i++) {
     if (buffer[i].storage < 0 || res->holder[buffer[i].storage].buffer != i) continue;
@@ -55,7 +55,7 @@ static plim_status prolong_buffers(const plim_decision_log *decisions, int32_t f
   plim_status status = plim_decision_log_simulate(decisions, &watch, &plan);
   if (status == PLIM_ECANCEL) return PLIM_OK;
   plim_plan_free(plan);
-  return status == PLIM_OK ? plim_fail(decisions->ctx, PLIM_EDIFF, "a second simulation took fewer steps") : status;
+  return status == PLIM_OK ? plim_fail(decisions->ctx, PLIM_EDIFF, "a second simulation took fewer commands") : status;
 }
 
 /* ---- what is to come ---- */
@@ -63,28 +63,28 @@ static plim_status prolong_buffers(const plim_decision_log *decisions, int32_t f
 /* Rows of variants are those of the order, of which the decision log runs no others. row [n_ops] is scratch. */
 static void fill(const plim_decision_log *decisions, int32_t *row, whole *w) {
   const plim_plan *order = decisions->options.order;
-  int32_t n_ran = decisions->plan->n_steps - 1, n = n_ran; /* the last step was not run */
-  for (int32_t j = 0; j < order->n_steps; j++) row[order->step[j].op] = order->step[j].variant;
+  int32_t n_ran = decisions->plan->n_commands - 1, n = n_ran; /* the last command was not run */
+  for (int32_t j = 0; j < order->n_commands; j++) row[order->command[j].op] = order->command[j].variant;
   for (int32_t j = 0; j < n_ran; j++) {
-    w->step[j] = decisions->plan->step[j];
-    w->step[j].variant = row[w->step[j].op];
+    w->command[j] = decisions->plan->command[j];
+    w->command[j].variant = row[w->command[j].op];
   }
-  for (int32_t j = 0; j < n_ran; j++) row[w->step[j].op] = -1;
-  for (int32_t j = 0; j < order->n_steps; j++) {
-    if (row[order->step[j].op] >= 0) w->step[n++] = order->step[j];
+  for (int32_t j = 0; j < n_ran; j++) row[w->command[j].op] = -1;
+  for (int32_t j = 0; j < order->n_commands; j++) {
+    if (row[order->command[j].op] >= 0) w->command[n++] = order->command[j];
   }
-  w->plan.n_steps = n;
+  w->plan.n_commands = n;
 }
 
 static plim_status make_steps(const plim_decision_log *decisions, whole *w) {
   const plim_plan *order = decisions->options.order;
   int32_t *row = NULL, n_ops = decisions->options.graph->n_ops;
-  w->n_room = (int64_t)decisions->plan->n_steps + n_ops;
+  w->n_room = (int64_t)decisions->plan->n_commands + n_ops;
   PLIM_TRY(plim_allocate(decisions->ctx, n_ops, sizeof *row, &row));
-  plim_status status = plim_allocate(decisions->ctx, w->n_room, sizeof *w->step, &w->step);
+  plim_status status = plim_allocate(decisions->ctx, w->n_room, sizeof *w->command, &w->command);
   if (status == PLIM_OK) fill(decisions, row, w);
   plim_release(decisions->ctx, row, n_ops, sizeof *row);
-  w->plan.step = w->step;
+  w->plan.command = w->command;
   w->plan.variant = order->variant;
   w->plan.n_variants = order->n_variants;
   return status;
@@ -103,9 +103,9 @@ static plim_status make_whole(const plim_decision_log *decisions, int32_t from, 
 
 plim_status plim_decision_log_what_if(const plim_decision_log *decisions, const plim_policy *policy, int32_t from,
                                       int64_t arena_bytes, plim_replay_counts *counts, plim_plan **out) {
-  if (!decisions->plan || from < 0 || from >= decisions->plan->n_steps) {
-    return plim_fail(decisions->ctx, PLIM_EUSAGE, "step %d of a run of %d", (int)from,
-                     decisions->plan ? (int)decisions->plan->n_steps : 0);
+  if (!decisions->plan || from < 0 || from >= decisions->plan->n_commands) {
+    return plim_fail(decisions->ctx, PLIM_EUSAGE, "command %d of a run of %d", (int)from,
+                     decisions->plan ? (int)decisions->plan->n_commands : 0);
   }
   whole w = {.plan = *decisions->plan};
   plim_status status = make_whole(decisions, from, arena_bytes, &w);
@@ -115,7 +115,7 @@ plim_status plim_decision_log_what_if(const plim_decision_log *decisions, const 
     status = plim_arena_what_if(decisions->ctx, decisions->options.graph, &w.plan, policy, from, arena_bytes,
                                 as_large ? w.area_bytes : 0, counts, out);
   }
-  plim_release(decisions->ctx, w.step, w.n_room, sizeof *w.step);
+  plim_release(decisions->ctx, w.command, w.n_room, sizeof *w.command);
   plim_release(decisions->ctx, w.buffer, decisions->plan->n_buffers, sizeof *w.buffer);
   return status;
 }

@@ -1,4 +1,4 @@
-/* The index: buffers and uses by storage, in the order of steps, as two compressed tables. */
+/* The index: buffers and uses by storage, in the order of commands, as two compressed tables. */
 #include "runtime/inspect/inspect.h"
 
 #include <stdlib.h>
@@ -6,14 +6,14 @@
 
 #include "runtime/inspect/inspect_internal.h"
 
-const plim_op *plim_inspect_op(const plim_inspect *in, int32_t step) {
-  const plim_step *s = &in->plan->step[step];
-  return s->kind == PLIM_STEP_RUN ? &in->graph->op[s->op] : NULL;
+const plim_op *plim_inspect_op(const plim_inspect *in, int32_t command) {
+  const plim_command *s = &in->plan->command[command];
+  return s->kind == PLIM_COMMAND_RUN ? &in->graph->op[s->op] : NULL;
 }
 
-int64_t plim_inspect_time(const plim_inspect *in, int32_t step) {
-  const plim_step *s = &in->plan->step[step];
-  return s->kind == PLIM_STEP_RUN ? in->plan->variant[s->variant].variant.time_ns : s->time_ns;
+int64_t plim_inspect_time(const plim_inspect *in, int32_t command) {
+  const plim_command *s = &in->plan->command[command];
+  return s->kind == PLIM_COMMAND_RUN ? in->plan->variant[s->variant].variant.time_ns : s->time_ns;
 }
 
 /* From counts at [s + 1] to first places. */
@@ -43,7 +43,7 @@ static void index_buffers(plim_inspect *in) {
 static void index_uses(plim_inspect *in) {
   int32_t n = in->graph->n_storages;
   for (int pass = 0; pass < 2; pass++) {
-    for (int32_t j = 0; j < in->plan->n_steps; j++) {
+    for (int32_t j = 0; j < in->plan->n_commands; j++) {
       const plim_op *op = plim_inspect_op(in, j);
       for (int32_t i = 0; op && i < op->n_reads; i++) {
         if (pass == 0) in->use_first[op->reads[i] + 1]++;
@@ -87,18 +87,18 @@ static void add_live_bytes(plim_inspect *in) {
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
     in->live_bytes[buffer->begin] += buffer->bytes;
-    if (buffer->end < plan->n_steps) in->live_bytes[buffer->end] -= buffer->bytes;
+    if (buffer->end < plan->n_commands) in->live_bytes[buffer->end] -= buffer->bytes;
   }
-  for (int32_t j = 0; j < plan->n_steps; j++) in->live_bytes[j] = live += in->live_bytes[j];
+  for (int32_t j = 0; j < plan->n_commands; j++) in->live_bytes[j] = live += in->live_bytes[j];
 }
 
 static plim_status mark_repeats(plim_inspect *in) {
   unsigned char *ran = NULL;
   PLIM_TRY(plim_allocate(in->ctx, in->graph->n_ops, 1, &ran));
-  for (int32_t j = 0; j < in->plan->n_steps; j++) {
+  for (int32_t j = 0; j < in->plan->n_commands; j++) {
     if (!plim_inspect_op(in, j)) continue;
-    in->repeat[j] = ran[in->plan->step[j].op];
-    ran[in->plan->step[j].op] = 1;
+    in->repeat[j] = ran[in->plan->command[j].op];
+    ran[in->plan->command[j].op] = 1;
   }
   plim_release(in->ctx, ran, in->graph->n_ops, 1);
   return PLIM_OK;
@@ -107,12 +107,12 @@ static plim_status mark_repeats(plim_inspect *in) {
 static plim_status allocate(plim_inspect *in) {
   const plim_plan *plan = in->plan;
   int32_t storages = in->graph->n_storages;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_op *op = plim_inspect_op(in, j);
     if (op) in->n_use += op->n_reads;
   }
-  PLIM_TRY(plim_allocate(in->ctx, plan->n_steps, sizeof *in->live_bytes, &in->live_bytes));
-  PLIM_TRY(plim_allocate(in->ctx, plan->n_steps, 1, &in->repeat));
+  PLIM_TRY(plim_allocate(in->ctx, plan->n_commands, sizeof *in->live_bytes, &in->live_bytes));
+  PLIM_TRY(plim_allocate(in->ctx, plan->n_commands, 1, &in->repeat));
   PLIM_TRY(plim_allocate(in->ctx, storages + 1, sizeof *in->buffer_first, &in->buffer_first));
   PLIM_TRY(plim_allocate(in->ctx, plan->n_buffers, sizeof *in->buffer, &in->buffer));
   PLIM_TRY(plim_allocate(in->ctx, storages + 1, sizeof *in->use_first, &in->use_first));
@@ -145,8 +145,8 @@ plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, pli
 
 void plim_inspect_free(plim_inspect *in) {
   if (!in) return;
-  plim_release(in->ctx, in->live_bytes, in->plan->n_steps, sizeof *in->live_bytes);
-  plim_release(in->ctx, in->repeat, in->plan->n_steps, 1);
+  plim_release(in->ctx, in->live_bytes, in->plan->n_commands, sizeof *in->live_bytes);
+  plim_release(in->ctx, in->repeat, in->plan->n_commands, 1);
   plim_release(in->ctx, in->buffer_first, in->graph->n_storages + 1, sizeof *in->buffer_first);
   plim_release(in->ctx, in->buffer, in->plan->n_buffers, sizeof *in->buffer);
   plim_release(in->ctx, in->by_offset, in->by_offset ? in->plan->n_buffers : 0, sizeof *in->by_offset);
@@ -155,23 +155,23 @@ void plim_inspect_free(plim_inspect *in) {
   plim_release(in->ctx, in, 1, sizeof *in);
 }
 
-int64_t plim_inspect_live_bytes(const plim_inspect *in, int32_t step) {
-  return in->live_bytes[step];
+int64_t plim_inspect_live_bytes(const plim_inspect *in, int32_t command) {
+  return in->live_bytes[command];
 }
 
-int plim_inspect_is_repeat(const plim_inspect *in, int32_t step) {
-  return in->repeat[step];
+int plim_inspect_is_repeat(const plim_inspect *in, int32_t command) {
+  return in->repeat[command];
 }
 
 const char *plim_inspect_name(const plim_inspect *in, int32_t storage) {
   return plim_graph_storage_name(in->graph, storage, storage < 0 ? "workspace" : "");
 }
 
-int32_t plim_inspect_next_use(const plim_inspect *in, int32_t storage, int32_t step) {
+int32_t plim_inspect_next_use(const plim_inspect *in, int32_t storage, int32_t command) {
   int32_t low = in->use_first[storage], high = in->use_first[storage + 1];
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
-    if (in->use[middle] < step) {
+    if (in->use[middle] < command) {
       low = middle + 1;
     } else {
       high = middle;
@@ -180,24 +180,25 @@ int32_t plim_inspect_next_use(const plim_inspect *in, int32_t storage, int32_t s
   return low < in->use_first[storage + 1] ? in->use[low] : -1;
 }
 
-int32_t plim_inspect_buffer_at(const plim_inspect *in, int32_t storage, int32_t step) {
+int32_t plim_inspect_buffer_at(const plim_inspect *in, int32_t storage, int32_t command) {
   int32_t found = -1;
   for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
     const plim_plan_buffer *buffer = &in->plan->buffer[in->buffer[i]];
-    if (buffer->begin <= step && step <= buffer->end && (step < buffer->end || found < 0)) found = in->buffer[i];
+    if (buffer->begin <= command && command <= buffer->end && (command < buffer->end || found < 0))
+      found = in->buffer[i];
   }
   return found;
 }
 
-int32_t plim_inspect_residents(const plim_inspect *in, int32_t step, plim_resident *out, int32_t capacity) {
+int32_t plim_inspect_residents(const plim_inspect *in, int32_t command, plim_resident *out, int32_t capacity) {
   const plim_plan *plan = in->plan;
   int32_t n = 0, written = 0;
-  for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin <= step; i++) {
+  for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin <= command; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
-    if (buffer->end <= step) continue;
+    if (buffer->end <= command) continue;
     n++;
     if (written == capacity) continue;
-    int32_t next = buffer->storage < 0 ? step : plim_inspect_next_use(in, buffer->storage, step), at = written++;
+    int32_t next = buffer->storage < 0 ? command : plim_inspect_next_use(in, buffer->storage, command), at = written++;
     /* by insertion: hundreds at most */
     for (; at > 0 && plan->buffer[out[at - 1].buffer].offset > buffer->offset; at--) out[at] = out[at - 1];
     out[at] = (plim_resident){i, buffer->storage, next < 0 || next > buffer->end ? -1 : next};

@@ -1,7 +1,7 @@
 /* Reading a plan: what is resident at a command and at which offset, when it is next used, and why a storage is absent.
  * It needs graph and plan alone: nothing is recorded for it while planning or running.
  *
- * A "step" here is a command of the plan; arguments must be in range. An index is only read after plim_inspect_new: the
+ * Commands are numbers of the plan; arguments must be in range. An index is only read after plim_inspect_new: the
  * functions that return no status are safe from any thread. All are deterministic.
  *
  * A storage is *absent* from the end of one of its buffers to the begin of the next. */
@@ -17,35 +17,35 @@ extern "C" {
 typedef struct plim_inspect plim_inspect;
 
 /* Index a checked plan (plim_plan_check). Graph and plan must outlive the index. *out: free with plim_inspect_free.
- * PLIM_EDATA: the plan is of another graph. PLIM_ENOMEM. O(steps x operands + buffers log buffers). */
+ * PLIM_EDATA: the plan is of another graph. PLIM_ENOMEM. O(commands x operands + buffers log buffers). */
 PLIM_MUST_USE plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, plim_inspect **out);
 void plim_inspect_free(plim_inspect *inspect); /* NULL is legal */
 
-/* Sum of the live bytes during a step. O(1). */
-int64_t plim_inspect_live_bytes(const plim_inspect *inspect, int32_t step);
+/* Sum of the live bytes during a command. O(1). */
+int64_t plim_inspect_live_bytes(const plim_inspect *inspect, int32_t command);
 
-/* 1 when an earlier step ran the same op, else 0. O(1). */
-int plim_inspect_is_repeat(const plim_inspect *inspect, int32_t step);
+/* 1 when an earlier command ran the same op, else 0. O(1). */
+int plim_inspect_is_repeat(const plim_inspect *inspect, int32_t command);
 
 /* Name of a storage: that of its first value; "workspace" for -1. Borrowed from the graph. */
 const char *plim_inspect_name(const plim_inspect *inspect, int32_t storage);
 
-/* The first step at or after `step` that reads the storage; -1: there is none. */
-int32_t plim_inspect_next_use(const plim_inspect *inspect, int32_t storage, int32_t step);
+/* The first command at or after `command` that reads the storage; -1: there is none. */
+int32_t plim_inspect_next_use(const plim_inspect *inspect, int32_t storage, int32_t command);
 
 typedef struct plim_resident {
   int32_t buffer;   /* of the plan */
-  int32_t storage;  /* -1: the step's workspace */
-  int32_t next_use; /* first step from this one on that reads it, before its lifetime ends; -1: none */
+  int32_t storage;  /* -1: the command's workspace */
+  int32_t next_use; /* first command from this one on that reads it, before its lifetime ends; -1: none */
 } plim_resident;
 
-/* The buffers whose lifetimes contain a step, by ascending offset.
+/* The buffers whose lifetimes contain a command, by ascending offset.
  *   out  [capacity]  out
  * Writes at most `capacity` of them, and returns how many there are. O(buffers). */
-int32_t plim_inspect_residents(const plim_inspect *inspect, int32_t step, plim_resident *out, int32_t capacity);
+int32_t plim_inspect_residents(const plim_inspect *inspect, int32_t command, plim_resident *out, int32_t capacity);
 
 typedef enum plim_absence_kind {
-  PLIM_ABSENT_NOT,     /* resident at that step */
+  PLIM_ABSENT_NOT,     /* resident at that command */
   PLIM_ABSENT_UNMADE,  /* its op has not run yet */
   PLIM_ABSENT_DONE,    /* nothing reads it again */
   PLIM_ABSENT_DROPPED, /* recomputed later */
@@ -58,15 +58,16 @@ typedef enum plim_break {
   PLIM_BREAKS_ADDRESSES, /* they would not, but no range of the arena stays free for it (packed plans) */
 } plim_break;
 
-/* Why a storage is absent; steps are -1 where they have no meaning. */
+/* Why a storage is absent; commands are -1 where they have no meaning. */
 typedef struct plim_absence {
   plim_absence_kind kind;
   int32_t gone, back; /* absent in [gone, back) */
   /* the rest: of DROPPED */
   plim_break breaks;
-  int32_t full_step;   /* LOAD: the first step at which live bytes would exceed the budget. ADDRESSES: the first one by
+  int32_t
+      full_command; /* LOAD: the first command at which live bytes would exceed the budget. ADDRESSES: the first one by
                           which no range within the budget has stayed free since `gone` */
-  int64_t over_bytes;  /* LOAD: by how many bytes, at that step. ADDRESSES: by how many bytes the lowest range that is
+  int64_t over_bytes; /* LOAD: by how many bytes, at that command. ADDRESSES: by how many bytes the lowest range that is
                           free in all of [gone, back) ends above the budget */
   int64_t free_offset; /* ADDRESSES: of the lowest range that is free until full_step; -1: none is free at `gone` */
   int32_t taker;       /* ADDRESSES: the storage that uses bytes of that range at full_step; -1: the workspace */
@@ -81,10 +82,10 @@ typedef struct plim_absence {
   int64_t instead_ns, instead_bytes; /* its time to recompute, and its bytes */
 } plim_absence;
 
-/* Explain why a storage is absent at a step.
+/* Explain why a storage is absent at a command.
  *   out  [1]  out
- * PLIM_ENOMEM. O(steps x operands + buffers). On the thread of the plan's context. */
-PLIM_MUST_USE plim_status plim_inspect_absence(const plim_inspect *inspect, int32_t storage, int32_t step,
+ * PLIM_ENOMEM. O(commands x operands + buffers). On the thread of the plan's context. */
+PLIM_MUST_USE plim_status plim_inspect_absence(const plim_inspect *inspect, int32_t storage, int32_t command,
                                                plim_absence *out);
 
 #ifdef __cplusplus

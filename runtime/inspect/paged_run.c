@@ -34,10 +34,10 @@ static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_
   int32_t n = 1;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) queue[q].device = -1;
   queue[0] = (plim_queue){.name = "cpu", .device = 0};
-  for (int32_t j = plan->n_steps - 1; j >= 0; j--) {
-    const plim_step *s = &plan->step[j];
+  for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
+    const plim_command *s = &plan->command[j];
     if (s->queue >= n) n = s->queue + 1;
-    if (s->kind == PLIM_STEP_RUN) {
+    if (s->kind == PLIM_COMMAND_RUN) {
       queue[s->queue].device = device_of[s->space];
       (void)snprintf(queue[s->queue].name, sizeof queue->name, "%s", space_name(plan, s->space));
       continue;
@@ -51,17 +51,17 @@ static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_
   return n;
 }
 
-static void set_commands(const plim_plan *plan, const int32_t *device_of, plim_command *command,
+static void set_commands(const plim_plan *plan, const int32_t *device_of, plim_space_command *command,
                          plim_space_plan *draft) {
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_step *s = &plan->step[j];
-    int runs = s->kind == PLIM_STEP_RUN;
-    command[j] = (plim_command){.kind = runs ? PLIM_COMMAND_RUN : PLIM_COMMAND_COPY,
-                                .op = s->op,
-                                .queue = s->queue,
-                                .n_wait = s->n_wait,
-                                .wait = s->wait,
-                                .time_ns = runs ? plan->variant[s->variant].variant.time_ns : s->time_ns};
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *s = &plan->command[j];
+    int runs = s->kind == PLIM_COMMAND_RUN;
+    command[j] = (plim_space_command){.kind = runs ? PLIM_SPACE_COMMAND_RUN : PLIM_SPACE_COMMAND_COPY,
+                                      .op = s->op,
+                                      .queue = s->queue,
+                                      .n_wait = s->n_wait,
+                                      .wait = s->wait,
+                                      .time_ns = runs ? plan->variant[s->variant].variant.time_ns : s->time_ns};
     draft->serial_ns += command[j].time_ns;
     if (runs) command[j].device = device_of[s->space];
     if (runs) continue;
@@ -85,7 +85,7 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
   plim_queue queue[PLIM_PLAN_QUEUES] = {{.name = ""}};
   plim_space_device device[PLIM_PAGE_SPACES + 1];
   int32_t device_of[PLIM_PAGE_SPACES + 1] = {0};
-  plim_command *command = NULL;
+  plim_space_command *command = NULL;
   plim_buffer *buffer = NULL;
   plim_space_plan draft = {.plan_class = PLIM_SPACE_PLAN_ALL,
                            .objective = PLIM_OBJECTIVE_TIME,
@@ -94,7 +94,7 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
                            .n_spaces = plan->n_pages + 1,
                            .space = space,
                            .queue = queue,
-                           .n_commands = plan->n_steps,
+                           .n_commands = plan->n_commands,
                            .deadline_ns = INT64_MAX,
                            .makespan_ns = plan->time_ns,
                            .keep_all = (double)plan->keep_all_ns,
@@ -103,7 +103,7 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
   plim_status status;
   memcpy(draft.fingerprint, graph->fingerprint, sizeof draft.fingerprint);
   memcpy(draft.planner, plan->planner, sizeof draft.planner);
-  PLIM_CHECK(plim_allocate(plan->ctx, plan->n_steps, sizeof *command, &command));
+  PLIM_CHECK(plim_allocate(plan->ctx, plan->n_commands, sizeof *command, &command));
   PLIM_CHECK(plim_allocate(plan->ctx, plan->n_buffers, sizeof *buffer, &buffer));
   set_spaces(plan, space);
   draft.n_queues = set_queues(plan, device_of, queue);
@@ -114,7 +114,7 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
   draft.buffer = buffer;
   PLIM_CHECK(plim_space_plan_from_parts(plan->ctx, &draft, out));
 done:
-  plim_release(plan->ctx, command, plan->n_steps, sizeof *command);
+  plim_release(plan->ctx, command, plan->n_commands, sizeof *command);
   plim_release(plan->ctx, buffer, plan->n_buffers, sizeof *buffer);
   return status;
 }
@@ -123,31 +123,31 @@ done:
 
 /* The copy for which the run at j waited: of its waits the one that ended last; -1: none is a copy. */
 static int32_t waited_for(const plim_plan *plan, int32_t j, const int64_t *begin_ns, const int64_t *time_ns) {
-  const plim_step *s = &plan->step[j];
+  const plim_command *s = &plan->command[j];
   int32_t last = -1;
   for (int32_t w = 0; w < s->n_wait; w++) {
     int32_t c = s->wait[w];
     if (last < 0 || begin_ns[c] + time_ns[c] > begin_ns[last] + time_ns[last]) last = c;
   }
-  return last >= 0 && plan->step[last].kind == PLIM_STEP_COPY ? last : -1;
+  return last >= 0 && plan->command[last].kind == PLIM_COMMAND_COPY ? last : -1;
 }
 
 static plim_status fill_transfers(const plim_graph *graph, const plim_plan *plan, const int64_t *begin_ns,
                                   const int64_t *time_ns, const int64_t *waited_ns, plim_transfer *out) {
-  int64_t *planned_ns = NULL, makespan_ns, steps = plan->n_steps;
+  int64_t *planned_ns = NULL, makespan_ns, commands = plan->n_commands;
   int32_t *of = NULL, n = 0;
   plim_status status;
-  PLIM_CHECK(plim_allocate(plan->ctx, 2 * steps, sizeof *planned_ns, &planned_ns));
-  PLIM_CHECK(plim_allocate(plan->ctx, steps, sizeof *of, &of));
-  plim_plan_simulate(plan, planned_ns, planned_ns + steps, &makespan_ns);
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_step *s = &plan->step[j];
-    int32_t copy = s->kind == PLIM_STEP_RUN && waited_ns[j] > 0 ? waited_for(plan, j, begin_ns, time_ns) : -1;
+  PLIM_CHECK(plim_allocate(plan->ctx, 2 * commands, sizeof *planned_ns, &planned_ns));
+  PLIM_CHECK(plim_allocate(plan->ctx, commands, sizeof *of, &of));
+  plim_plan_simulate(plan, planned_ns, planned_ns + commands, &makespan_ns);
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *s = &plan->command[j];
+    int32_t copy = s->kind == PLIM_COMMAND_RUN && waited_ns[j] > 0 ? waited_for(plan, j, begin_ns, time_ns) : -1;
     if (copy >= 0) {
       if (out[of[copy]].waiter < 0) out[of[copy]].waiter = j;
       out[of[copy]].waited_ns += waited_ns[j];
     }
-    if (s->kind != PLIM_STEP_COPY) continue;
+    if (s->kind != PLIM_COMMAND_COPY) continue;
     of[j] = n;
     out[n++] = (plim_transfer){j,
                                s->storage,
@@ -155,15 +155,15 @@ static plim_status fill_transfers(const plim_graph *graph, const plim_plan *plan
                                s->to,
                                graph->storage[s->storage].bytes,
                                planned_ns[j],
-                               planned_ns[steps + j],
+                               planned_ns[commands + j],
                                begin_ns[j],
                                begin_ns[j] + time_ns[j],
                                -1,
                                0};
   }
 done:
-  plim_release(plan->ctx, planned_ns, 2 * steps, sizeof *planned_ns);
-  plim_release(plan->ctx, of, steps, sizeof *of);
+  plim_release(plan->ctx, planned_ns, 2 * commands, sizeof *planned_ns);
+  plim_release(plan->ctx, of, commands, sizeof *of);
   return status;
 }
 
@@ -172,7 +172,7 @@ plim_status plim_paged_run_transfers(const plim_graph *graph, const plim_plan *p
                                      int32_t *n) {
   plim_transfer *transfer = NULL;
   int32_t copies = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) copies += plan->step[j].kind == PLIM_STEP_COPY;
+  for (int32_t j = 0; j < plan->n_commands; j++) copies += plan->command[j].kind == PLIM_COMMAND_COPY;
   PLIM_TRY(plim_allocate(plan->ctx, copies, sizeof *transfer, &transfer));
   plim_status status = fill_transfers(graph, plan, begin_ns, time_ns, waited_ns, transfer);
   if (status == PLIM_OK) {

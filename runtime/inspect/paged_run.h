@@ -15,7 +15,7 @@ PLIM_MUST_USE plim_status plim_paged_run_spaces(const plim_graph *graph, const p
 
 /* A copy as it was planned, and as it was measured in one training step. */
 typedef struct plim_transfer {
-  int32_t step, storage, from, to;          /* the command, what it copies, spaces */
+  int32_t command, storage, from, to;       /* the command, what it copies, spaces */
   int64_t bytes;                            /* of the storage */
   int64_t planned_begin_ns, planned_end_ns; /* by the simulator */
   int64_t begin_ns, end_ns;                 /* measured */
@@ -24,7 +24,7 @@ typedef struct plim_transfer {
 } plim_transfer;
 
 /* The transfers of a plan, in the order of commands.
- *   begin_ns, time_ns, waited_ns  [n_steps]  in   of one training step (plim_exec_last_timeline)
+ *   begin_ns, time_ns, waited_ns  [n_commands]  in   of one training step (plim_exec_last_timeline)
  *   out                           [*n]       out  plim_release with *n frees it; NULL without copies
  * A run that waited did so for the copy among its waits that ended last. O(commands + waits). */
 PLIM_MUST_USE plim_status plim_paged_run_transfers(const plim_graph *graph, const plim_plan *plan,

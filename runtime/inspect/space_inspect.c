@@ -40,10 +40,10 @@ plim_status plim_space_inspect_open(plim_context *ctx, const plim_graph *graph, 
   for (int32_t o = 0; o < graph->n_ops; o++) in.run_of[o] = -1;
   set_live(&in);
   for (int32_t c = 0; c < plan->n_commands; c++) {
-    const plim_command *m = &plan->command[c];
+    const plim_space_command *m = &plan->command[c];
     in.before[c] = last[m->queue] - 1;
     last[m->queue] = c + 1;
-    if (m->kind == PLIM_COMMAND_RUN && in.run_of[m->op] < 0) in.run_of[m->op] = c;
+    if (m->kind == PLIM_SPACE_COMMAND_RUN && in.run_of[m->op] < 0) in.run_of[m->op] = c;
   }
 done:
   plim_release(ctx, last, plan->n_queues, sizeof *last);
@@ -66,7 +66,7 @@ void plim_space_inspect_close(plim_space_inspect *in) {
 /* ---- queues ---- */
 
 int32_t plim_space_inspect_cause(const plim_space_inspect *in, int32_t c, int64_t *idle_ns) {
-  const plim_command *m = &in->plan->command[c];
+  const plim_space_command *m = &in->plan->command[c];
   int64_t free_ns = in->before[c] >= 0 ? in->end_ns[in->before[c]] : 0;
   int32_t cause = -1;
   if (idle_ns) *idle_ns = in->begin_ns[c] - free_ns;
@@ -108,15 +108,15 @@ static int has(const int32_t *id, int32_t n, int32_t wanted) {
 }
 
 int plim_space_inspect_reads(const plim_space_inspect *in, int32_t c, int32_t storage, int32_t space) {
-  const plim_command *m = &in->plan->command[c];
-  if (m->kind == PLIM_COMMAND_COPY) return m->from == space && has(m->storage, m->n_storages, storage);
+  const plim_space_command *m = &in->plan->command[c];
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) return m->from == space && has(m->storage, m->n_storages, storage);
   const plim_op *op = &in->graph->op[m->op];
   return in->plan->device[m->device].space == space && has(op->reads, op->n_reads, storage);
 }
 
 static int fills(const plim_space_inspect *in, int32_t c, int32_t storage, int32_t space) {
-  const plim_command *m = &in->plan->command[c];
-  if (m->kind == PLIM_COMMAND_COPY) return m->to == space && has(m->storage, m->n_storages, storage);
+  const plim_space_command *m = &in->plan->command[c];
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) return m->to == space && has(m->storage, m->n_storages, storage);
   const plim_op *op = &in->graph->op[m->op];
   return in->plan->device[m->device].space == space && has(op->writes, op->n_writes, storage);
 }
@@ -152,7 +152,7 @@ plim_status plim_space_inspect_gaps(const plim_space_inspect *in, plim_space_gap
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const plim_buffer *b = &p->buffer[i];
     if (before[i] < 0) continue;
-    int paged = p->command[b->begin].kind == PLIM_COMMAND_COPY;
+    int paged = p->command[b->begin].kind == PLIM_SPACE_COMMAND_COPY;
     gap[(*n_out)++] = (plim_space_gap){b->storage, b->space, p->buffer[before[i]].end, b->begin, paged};
   }
   *out = gap;
@@ -171,7 +171,7 @@ static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *
   while (n > 0 && w->can_recompute && w->recompute_runs < MOST_RUNS) {
     int32_t o = stack[--n];
     const plim_op *op = &in->graph->op[o];
-    const plim_command *run = &in->plan->command[in->run_of[o]];
+    const plim_space_command *run = &in->plan->command[in->run_of[o]];
     w->can_recompute = op->cls != PLIM_OP_ONCE && op->cls != PLIM_OP_EFFECT;
     w->recompute_runs++;
     w->recompute_ns += run->time_ns;
@@ -197,10 +197,10 @@ static int64_t overlap(int64_t begin, int64_t end, int64_t from, int64_t to) {
 
 static void weigh_link(const plim_space_inspect *in, const plim_space_gap *g, int64_t from_ns, plim_space_why *w) {
   const plim_space_plan *p = in->plan;
-  const plim_command *back = &p->command[g->until];
+  const plim_space_command *back = &p->command[g->until];
   for (int32_t c = 0; c < g->until; c++) {
-    const plim_command *m = &p->command[c];
-    int away = m->kind == PLIM_COMMAND_COPY && m->from == g->space && m->to == back->from;
+    const plim_space_command *m = &p->command[c];
+    int away = m->kind == PLIM_SPACE_COMMAND_COPY && m->from == g->space && m->to == back->from;
     if (away && has(m->storage, m->n_storages, g->storage)) w->out = c;
   }
   w->copy_ns = back->time_ns + (w->out >= 0 ? p->command[w->out].time_ns : 0);
@@ -221,7 +221,7 @@ static void weigh_gap(const plim_space_inspect *in, const plim_space_gap *g, pli
   }
   w->with_it_bytes = w->worst >= 0 ? most + in->graph->storage[g->storage].bytes : 0;
   for (int32_t c = 0; c < g->from; c++) {
-    if (in->plan->command[c].kind != PLIM_COMMAND_RUN || in->end_ns[c] < from_ns) continue;
+    if (in->plan->command[c].kind != PLIM_SPACE_COMMAND_RUN || in->end_ns[c] < from_ns) continue;
     if (plim_space_inspect_reads(in, c, g->storage, g->space) || fills(in, c, g->storage, g->space)) {
       from_ns = in->end_ns[c];
     }

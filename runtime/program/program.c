@@ -35,8 +35,8 @@ plim_status plim_program_begin(plim_device *device, const plim_net *net, const p
   PLIM_CHECK(plim_net_train_graph(net, &p->graph[PLIM_PROGRAM_TRAIN]));
   PLIM_CHECK(plim_net_eval_graph(net, &p->graph[PLIM_PROGRAM_EVAL]));
   PLIM_CHECK(math_suits(device, p->graph[PLIM_PROGRAM_TRAIN]));
-  p->n_steps = PLANNED_STEPS;
-  for (int32_t i = 0; i < p->n_steps; i++) PLIM_CHECK(profile_step(device, profiler, p, i));
+  p->n_graphs = PLANNED_STEPS;
+  for (int32_t i = 0; i < p->n_graphs; i++) PLIM_CHECK(profile_step(device, profiler, p, i));
   *out = p;
   p = NULL;
 done:
@@ -46,7 +46,7 @@ done:
 
 void plim_program_free(plim_program *program) {
   if (!program) return;
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
     plim_plan_free(program->plan[i]);
     plim_profile_free(program->profile[i]);
     plim_graph_free(program->graph[i]);
@@ -66,7 +66,7 @@ plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
 int plim_program_has_homes(const plim_graph *graph, const plim_plan *plan) {
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
     const plim_plan_buffer *b = &plan->buffer[i];
-    if (b->space != 1 || b->storage < 0 || b->end != plan->n_steps) continue;
+    if (b->space != 1 || b->storage < 0 || b->end != plan->n_commands) continue;
     if (graph->storage[b->storage].producer < 0) return 1;
   }
   return 0;
@@ -101,7 +101,7 @@ static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
     plim_plan_free(eval);
     return status;
   }
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(p->plan[i]);
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(p->plan[i]);
   p->plan[PLIM_PROGRAM_TRAIN] = train;
   p->plan[PLIM_PROGRAM_EVAL] = eval;
   p->plan[PLIM_PROGRAM_LAST] = NULL;
@@ -114,7 +114,7 @@ plim_status plim_program_add_last(plim_program *program, plim_device *device, co
                                   const plim_profiler_options *profiler) {
   PLIM_TRY(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_LAST]));
   PLIM_TRY(profile_step(device, profiler, program, PLIM_PROGRAM_LAST));
-  program->n_steps = PLIM_PROGRAM_STEPS;
+  program->n_graphs = PLIM_PROGRAM_GRAPHS;
   return PLIM_OK;
 }
 
@@ -278,7 +278,7 @@ plim_status plim_program_fits(const plim_program *program, const plim_plan_optio
 
 int64_t plim_program_arena_bytes(const plim_program *program) {
   int64_t most = 0;
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
     if (program->plan[i] && program->plan[i]->arena_bytes > most) most = program->plan[i]->arena_bytes;
   }
   return most;

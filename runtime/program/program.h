@@ -18,15 +18,15 @@
 extern "C" {
 #endif
 
-enum { PLIM_PROGRAM_TRAIN, PLIM_PROGRAM_EVAL, PLIM_PROGRAM_LAST, PLIM_PROGRAM_STEPS };
+enum { PLIM_PROGRAM_TRAIN, PLIM_PROGRAM_EVAL, PLIM_PROGRAM_LAST, PLIM_PROGRAM_GRAPHS };
 
 typedef struct plim_program {
   plim_context *ctx;
-  int32_t n_steps;                           /* 2, or 3 with a last batch */
-  plim_graph *graph[PLIM_PROGRAM_STEPS];     /* [n_steps] */
-  plim_profile *profile[PLIM_PROGRAM_STEPS]; /* [n_steps] */
-  plim_plan *plan[PLIM_PROGRAM_STEPS];       /* [n_steps] NULL until plim_program_plan or plim_program_adopt */
-  int32_t from_front;                        /* 1: the training step's plan was in the plan front */
+  int32_t n_graphs;                           /* 2, or 3 with a last batch */
+  plim_graph *graph[PLIM_PROGRAM_GRAPHS];     /* [n_graphs] */
+  plim_profile *profile[PLIM_PROGRAM_GRAPHS]; /* [n_graphs] */
+  plim_plan *plan[PLIM_PROGRAM_GRAPHS];       /* [n_graphs] NULL until plim_program_plan or plim_program_adopt */
+  int32_t from_front;                         /* 1: the training step's plan was in the plan front */
 } plim_program;
 
 /* ---- a program and its plans ---- */
@@ -113,9 +113,9 @@ typedef struct plim_replan_options {
 plim_replan_options plim_replan_options_default(void);
 
 /* Plan every step for another budget, with the numerics keys that it has now.
- *   as            [program->n_steps] in   the plans now; NULL: that step is not planned
+ *   as            [program->n_graphs] in   the plans now; NULL: that step is not planned
  *   budget_bytes                     in
- *   plan          [program->n_steps] out  free with plim_plan_free; NULL for steps that are not planned, and on failure
+ *   plan          [program->n_graphs] out  free with plim_plan_free; NULL for steps not planned, and on failure
  * With options->planning.front_folder, plans come from the plan front too. PLIM_ENOFIT when a step does not fit.
  * The program is only read. */
 PLIM_MUST_USE plim_status plim_program_replan(const plim_program *program, const plim_plan *const *as,

@@ -49,15 +49,15 @@ static plim_status plan_evaluation(const plim_program *p, const plim_replan_opti
 plim_status plim_program_replan(const plim_program *program, const plim_plan *const *as,
                                 const plim_replan_options *options, int64_t budget_bytes, plim_plan **plan) {
   plim_status status = PLIM_OK;
-  for (int32_t i = 0; i < program->n_steps; i++) plan[i] = NULL;
+  for (int32_t i = 0; i < program->n_graphs; i++) plan[i] = NULL;
   PLIM_TRY(plim_check_options(program->ctx, "plim_replan_options", options->struct_bytes, sizeof *options));
-  for (int32_t i = 0; i < program->n_steps && status == PLIM_OK; i++) {
+  for (int32_t i = 0; i < program->n_graphs && status == PLIM_OK; i++) {
     if (!as[i]) continue;
     status = i == PLIM_PROGRAM_EVAL
                  ? plan_evaluation(program, options, budget_bytes, plan[PLIM_PROGRAM_TRAIN], &plan[i])
                  : plan_training(program, i, as[i], options, budget_bytes, &plan[i]);
   }
-  for (int32_t i = 0; i < program->n_steps && status != PLIM_OK; i++) {
+  for (int32_t i = 0; i < program->n_graphs && status != PLIM_OK; i++) {
     plim_plan_free(plan[i]);
     plan[i] = NULL;
   }

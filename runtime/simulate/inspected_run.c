@@ -43,7 +43,7 @@ static int names_a_plan(const char *path) {
 }
 
 static plim_status take_medians(plim_inspected_run *t) {
-  int32_t steps = t->plan->n_steps;
+  int32_t steps = t->plan->n_commands;
   int64_t *sample = NULL;
   PLIM_TRY(plim_allocate(t->ctx, steps, sizeof *t->measured_ns, &t->measured_ns));
   t->runs = t->trace ? t->trace->n_rows / steps : 0;
@@ -73,8 +73,8 @@ static plim_status make_order(plim_inspected_run *t) {
   PLIM_CHECK(plim_allocate(t->ctx, n + 1, sizeof *first, &first));
   PLIM_CHECK(plim_allocate(t->ctx, n, sizeof *variant, &variant));
   for (int32_t o = 0; o < n; o++) first[o + 1] = o + 1;
-  for (int32_t j = plan->n_steps - 1; j >= 0; j--) {
-    variant[plan->step[j].op] = plan->variant[plan->step[j].variant].variant;
+  for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
+    variant[plan->command[j].op] = plan->variant[plan->command[j].variant].variant;
   }
   PLIM_CHECK(plim_profile_make(t->graph, &plan->numerics.machine, 1, first, variant, &profile));
   PLIM_CHECK(plim_plan_keep_all(t->ctx, t->graph, profile, &options, &t->order));
@@ -154,7 +154,7 @@ plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, co
 }
 
 void plim_inspected_run_close(plim_inspected_run *run) {
-  if (run->plan) plim_release(run->ctx, run->measured_ns, run->plan->n_steps, sizeof *run->measured_ns);
+  if (run->plan) plim_release(run->ctx, run->measured_ns, run->plan->n_commands, sizeof *run->measured_ns);
   plim_inspect_free(run->inspect);
   plim_decision_log_free(run->decisions);
   plim_plan_free(run->order);

@@ -24,7 +24,7 @@ typedef struct plim_inspected_run {
   plim_graph *graph;
   plim_inspect *inspect;
   int64_t runs;                 /* training steps that were measured */
-  int64_t *measured_ns;         /* [n_steps] median over them, 0 without any */
+  int64_t *measured_ns;         /* [n_commands] median over them, 0 without any */
   plim_plan *order;             /* of the online run: program order with its variants */
   plim_decision_log *decisions; /* NULL: a plan's run, or one that cannot be simulated again */
   int32_t unlike_step;          /* the first step at which the second simulation was not the run; -1 */

@@ -195,7 +195,7 @@ static plim_status simulate_planned(const plim_simulation *s, const plim_plan_op
   } else {
     PLIM_TRY(take_plan(s, status, 0, out));
   }
-  if (out->plan) out->recomputes = out->plan->n_steps - s->graph->n_ops;
+  if (out->plan) out->recomputes = out->plan->n_commands - s->graph->n_ops;
   return PLIM_OK;
 }
 

@@ -31,7 +31,7 @@ static plim_status before_command(void *user, int32_t plan_index, int32_t step, 
                                   plim_plan_switch *plan_switch) {
   plim_trainer *t = user;
   plim_limiting *l = &t->limiting;
-  if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(t, step >= plan->n_steps / 2);
+  if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(t, step >= plan->n_commands / 2);
   int64_t wanted = atomic_load(&l->wanted) / PLIM_ALIGN * PLIM_ALIGN;
   if (wanted == 0 || wanted >= plan_switch->arena_bytes || step < l->next_try) return PLIM_OK;
   plim_status status = plim_arena_continue(t->ctx, t->program->graph[plan_index], plan, t->program->profile[plan_index],
@@ -61,7 +61,7 @@ void plim_limiting_close(plim_trainer *t) {
 
 static int64_t arena_of(const plim_plan *const *plan) {
   int64_t most = 0;
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
     if (plan[i] && plan[i]->arena_bytes > most) most = plan[i]->arena_bytes;
   }
   return most;
@@ -69,10 +69,10 @@ static int64_t arena_of(const plim_plan *const *plan) {
 
 plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refused) {
   plim_limiting *l = &t->limiting;
-  const plim_plan *now[PLIM_PROGRAM_STEPS] = {NULL};
+  const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
   plim_status status =
-      plim_array_reserve(t->ctx, &l->own, &l->own_capacity, l->n_own + PLIM_PROGRAM_STEPS, sizeof(void *));
-  for (int32_t i = 0; i < t->program->n_steps; i++) {
+      plim_array_reserve(t->ctx, &l->own, &l->own_capacity, l->n_own + PLIM_PROGRAM_GRAPHS, sizeof(void *));
+  for (int32_t i = 0; i < t->program->n_graphs; i++) {
     if (status == PLIM_OK && plan[i]) {
       l->own[l->n_own++] = plan[i];
     } else {
@@ -81,7 +81,7 @@ plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refuse
     if (status == PLIM_OK) now[i] = plan[i];
   }
   if (status == PLIM_OK) status = plim_exec_replace(t->exec, now, arena_of(now));
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS && status == PLIM_OK; i++) t->plan[i] = now[i];
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS && status == PLIM_OK; i++) t->plan[i] = now[i];
   *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && t->options.exec.failures->n > 0;
   return *refused ? plim_program_drop(t->program, t->device, t->options.exec.failures) : status;
 }
@@ -90,7 +90,7 @@ plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refuse
 static plim_status take_plans(plim_trainer *t, int64_t bytes) {
   int refused = 1;
   while (refused) {
-    plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
+    plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
     PLIM_TRY(plim_program_replan(t->program, t->plan, t->options.replan, bytes, plan));
     PLIM_TRY(plim_limiting_install(t, plan, &refused));
   }

@@ -175,12 +175,12 @@ static plim_status rehearse(const preparing *w, int *again) {
 
 /* The plans go to the plan front, where the run finds them; without a front the run plans when it needs them. */
 static plim_status plan_ahead(const preparing *w, const plim_limit *limit) {
-  const plim_plan *now[PLIM_PROGRAM_STEPS];
-  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
+  const plim_plan *now[PLIM_PROGRAM_GRAPHS];
+  plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
   int64_t first = plim_program_arena_bytes(w->program), bytes = limit->bytes < first ? limit->bytes : first;
-  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) now[i] = w->program->plan[i];
+  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) now[i] = w->program->plan[i];
   plim_status status = plim_program_replan(w->program, now, &w->p->replan, bytes, plan);
-  for (int i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(plan[i]);
+  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(plan[i]);
   return status;
 }
 

@@ -6,14 +6,14 @@
 #include "runtime/profile/profile_drop.h"
 
 plim_status plim_program_rehearse(const plim_program *program, plim_device *device, plim_exec_failures *failures) {
-  const plim_graph *graph[PLIM_PROGRAM_STEPS];
-  const plim_plan *plan[PLIM_PROGRAM_STEPS];
+  const plim_graph *graph[PLIM_PROGRAM_GRAPHS];
+  const plim_plan *plan[PLIM_PROGRAM_GRAPHS];
   plim_exec_options options = plim_exec_options_default();
   plim_exec *exec = NULL;
   int32_t n = 0;
   failures->n = 0;
   if (!device->api->rehearse) return PLIM_OK;
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
     if (!program->plan[i]) continue;
     graph[n] = program->graph[i];
     plan[n++] = program->plan[i];
@@ -34,7 +34,7 @@ plim_status plim_rehearse_for_plans(const plim_program *program, plim_device *de
 static plim_status drop(plim_program *program, plim_device *device, const plim_exec_failure *failure) {
   plim_op_desc desc;
   plim_desc_of(failure->graph, failure->op, &desc);
-  for (int32_t i = 0; i < program->n_steps; i++) {
+  for (int32_t i = 0; i < program->n_graphs; i++) {
     PLIM_TRY(plim_profile_drop_variant(program->graph[i], &program->profile[i], &desc, failure->variant, failure->why));
   }
   return plim_profile_cache_drop(device, &desc, failure->variant, failure->why);

@@ -1,7 +1,8 @@
 /* Times in place. Once a plan has run a few training steps, the next ones are timed op by op, where every operand lies
  * and is as warm as it is in a step; then the same budget is planned again with the times found. The other
- * variants of an op have not run: theirs keep their ratio to the one that has. Copies are timed too, and each link takes
- * as much more or less as its copies did; what copies take from the ops beside them is in the times of these ops. */
+ * variants of an op have not run: theirs keep their ratio to the one that has. Copies are timed too, and each link
+ * takes as much more or less as its copies did; what copies take from the ops beside them is in the times of these ops.
+ * */
 #include <string.h>
 
 #include "runtime/base/integers.h"
@@ -29,7 +30,7 @@ plim_status plim_retiming_open(plim_trainer *t) {
 }
 
 static int64_t room(const plim_trainer *t, const plim_plan *plan) {
-  return (int64_t)t->options.retime_steps * plan->n_steps;
+  return (int64_t)t->options.retime_steps * plan->n_commands;
 }
 
 /* Begin anew with the plan that runs now. */
@@ -47,18 +48,18 @@ void plim_retiming_close(plim_trainer *t) {
   if (r->plan) plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
 }
 
-/* Of step j of the plan, over the training steps. */
+/* Of command j of the plan, over the training steps. */
 static int64_t median(const plim_trainer *t, int32_t j, int64_t *scratch) {
   const plim_retiming *r = &t->retiming;
   int32_t n = t->options.retime_steps;
-  for (int32_t i = 0; i < n; i++) scratch[i] = r->sample[(int64_t)i * r->plan->n_steps + j];
+  for (int32_t i = 0; i < n; i++) scratch[i] = r->sample[(int64_t)i * r->plan->n_commands + j];
   plim_integers_sort(scratch, n);
   return scratch[n / 2];
 }
 
 /* What was found: of a plan's commands, over the training steps. */
 typedef struct found {
-  int64_t *time_ns;    /* [n_steps] medians */
+  int64_t *time_ns;    /* [n_commands] medians */
   int64_t *variant_ns; /* [n_variants] mean over the runs of a step; -1: it does not run */
 } found;
 
@@ -67,15 +68,15 @@ static plim_status find_times(const plim_trainer *t, found *f) {
   int64_t *scratch = NULL;
   int32_t *runs = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(t->ctx, plan->n_steps, sizeof *f->time_ns, &f->time_ns));
+  PLIM_CHECK(plim_allocate(t->ctx, plan->n_commands, sizeof *f->time_ns, &f->time_ns));
   PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *f->variant_ns, &f->variant_ns));
   PLIM_CHECK(plim_allocate(t->ctx, t->options.retime_steps, sizeof *scratch, &scratch));
   PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *runs, &runs));
-  for (int32_t j = 0; j < plan->n_steps; j++) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
     f->time_ns[j] = median(t, j, scratch);
-    if (plan->step[j].kind == PLIM_STEP_COPY) continue;
-    f->variant_ns[plan->step[j].variant] += f->time_ns[j];
-    runs[plan->step[j].variant]++;
+    if (plan->command[j].kind == PLIM_COMMAND_COPY) continue;
+    f->variant_ns[plan->command[j].variant] += f->time_ns[j];
+    runs[plan->command[j].variant]++;
   }
   for (int32_t v = 0; v < plan->n_variants; v++) f->variant_ns[v] = runs[v] > 0 ? f->variant_ns[v] / runs[v] : -1;
 done:
@@ -86,34 +87,34 @@ done:
 
 static void free_found(const plim_trainer *t, found *f) {
   plim_release(t->ctx, f->variant_ns, t->retiming.plan->n_variants, sizeof *f->variant_ns);
-  plim_release(t->ctx, f->time_ns, t->retiming.plan->n_steps, sizeof *f->time_ns);
+  plim_release(t->ctx, f->time_ns, t->retiming.plan->n_commands, sizeof *f->time_ns);
 }
 
 /* What the plan takes by the times found: of commands on several queues the makespan. */
 static plim_status predict(const plim_trainer *t, const found *f, int64_t *out) {
   const plim_plan *plan = t->retiming.plan;
   plim_plan draft = *plan, *timed = NULL;
-  plim_step *step = NULL;
+  plim_command *command = NULL;
   plim_plan_variant *variant = NULL;
   plim_status status;
-  PLIM_CHECK(plim_allocate(t->ctx, plan->n_steps, sizeof *step, &step));
+  PLIM_CHECK(plim_allocate(t->ctx, plan->n_commands, sizeof *command, &command));
   PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *variant, &variant));
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    step[j] = plan->step[j];
-    if (step[j].kind == PLIM_STEP_COPY) step[j].time_ns = f->time_ns[j];
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    command[j] = plan->command[j];
+    if (command[j].kind == PLIM_COMMAND_COPY) command[j].time_ns = f->time_ns[j];
   }
   for (int32_t v = 0; v < plan->n_variants; v++) {
     variant[v] = plan->variant[v];
     if (f->variant_ns[v] >= 0) variant[v].variant.time_ns = f->variant_ns[v];
   }
-  draft.step = step;
+  draft.command = command;
   draft.variant = variant;
   PLIM_CHECK(plim_plan_from_parts(t->program->graph[PLIM_PROGRAM_TRAIN], &draft, &timed));
   *out = timed->time_ns;
 done:
   plim_plan_free(timed);
   plim_release(t->ctx, variant, plan->n_variants, sizeof *variant);
-  plim_release(t->ctx, step, plan->n_steps, sizeof *step);
+  plim_release(t->ctx, command, plan->n_commands, sizeof *command);
   return status;
 }
 
@@ -127,9 +128,9 @@ static void take_links(const plim_plan *plan, const found *f, plim_paging *pagin
   double planned_ns[LINKS] = {0}, found_ns[LINKS] = {0};
   int64_t *const latency_ns[LINKS] = {&paging->latency_ns[0], &paging->latency_ns[1], &paging->device_latency_ns};
   double *const rate[LINKS] = {&paging->bytes_per_ns[0], &paging->bytes_per_ns[1], &paging->device_bytes_per_ns};
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_step *s = &plan->step[j];
-    if (s->kind != PLIM_STEP_COPY) continue;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *s = &plan->command[j];
+    if (s->kind != PLIM_COMMAND_COPY) continue;
     const int link = !computes(plan, s->to) ? OUT : !computes(plan, s->from) ? IN : DEVICE;
     planned_ns[link] += (double)s->time_ns;
     found_ns[link] += (double)f->time_ns[j];
@@ -180,7 +181,7 @@ static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *tim
   plim_program program = *t->program;
   plim_replan_options options = *t->options.replan;
   plim_paging paging;
-  plim_plan *plan[PLIM_PROGRAM_STEPS] = {NULL};
+  plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
   int64_t budget = t->retiming.plan->budget_bytes, first = plim_exec_first_bytes(t->exec);
   program.profile[PLIM_PROGRAM_TRAIN] = timed;
   options.planning.front_folder = NULL; /* these times are this run's own */
@@ -201,7 +202,7 @@ static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *tim
     if (refused) report->taken = 0;
     return installed;
   }
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) plim_plan_free(plan[i]);
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(plan[i]);
   return PLIM_OK;
 }
 
@@ -236,7 +237,7 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   int32_t timed = r->seen++ - warm;
   if (timed >= 0) { /* there are times: timing began with the sample */
     const int64_t *time_ns = plim_exec_times(t->exec, which);
-    memcpy(r->sample + (int64_t)timed * plan->n_steps, time_ns, (size_t)plan->n_steps * sizeof *time_ns);
+    memcpy(r->sample + (int64_t)timed * plan->n_commands, time_ns, (size_t)plan->n_commands * sizeof *time_ns);
   }
   if (timed == -1) {
     PLIM_TRY(plim_allocate(t->ctx, room(t, plan), sizeof *r->sample, &r->sample));

@@ -81,13 +81,13 @@ static plim_status check_last(const plim_trainer *t) {
 
 static plim_status open_exec(plim_trainer *t, plim_device *device) {
   const plim_program *p = t->program;
-  const plim_graph *graph[PLIM_PROGRAM_STEPS];
-  const plim_plan *plan[PLIM_PROGRAM_STEPS];
-  for (int32_t i = 0; i < PLIM_PROGRAM_STEPS; i++) {
+  const plim_graph *graph[PLIM_PROGRAM_GRAPHS];
+  const plim_plan *plan[PLIM_PROGRAM_GRAPHS];
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
     graph[i] = p->graph[i];
     plan[i] = t->plan[i] = p->plan[i];
   }
-  int32_t n = has_last(p) ? PLIM_PROGRAM_STEPS : PLIM_PROGRAM_LAST;
+  int32_t n = has_last(p) ? PLIM_PROGRAM_GRAPHS : PLIM_PROGRAM_LAST;
   return plim_exec_open(t->ctx, device, &t->options.exec, n, graph, plan, &t->exec);
 }
 
@@ -123,7 +123,7 @@ static plim_status find_staging(plim_trainer *t, int32_t image, int32_t label) {
 
 /* Ask the executor to copy each step's loss and hits to the host when the step ends. */
 static plim_status take_results(plim_trainer *t) {
-  for (int32_t i = 0; i < t->program->n_steps; i++) {
+  for (int32_t i = 0; i < t->program->n_graphs; i++) {
     if (!t->plan[i]) continue;
     const plim_exec_result result[] = {{&t->numbers->loss, sizeof t->numbers->loss, t->port[i].loss},
                                        {t->numbers->hits, sizeof t->numbers->hits, t->port[i].hits}};
@@ -173,7 +173,7 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   t->options = *options;
   if (!t->options.exec.failures) t->options.exec.failures = &t->failures;
   t->requested = -1;
-  for (int32_t i = 0; i < program->n_steps; i++) {
+  for (int32_t i = 0; i < program->n_graphs; i++) {
     PLIM_CHECK(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &t->port[i]));
   }
   if (t->options.seed > INT64_MAX) {

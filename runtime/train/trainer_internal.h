@@ -32,7 +32,7 @@ typedef struct plim_limiting {
 typedef struct plim_retiming {
   int32_t on, seen;      /* training steps of this plan since it began */
   const plim_plan *plan; /* NULL: none yet */
-  int64_t *sample;       /* [retime_steps][plan->n_steps] ns; NULL while the plan is warming up; times are taken while
+  int64_t *sample; /* [retime_steps][plan->n_commands] ns; NULL while the plan is warming up; times are taken while
                           * it is there */
 } plim_retiming;
 
@@ -55,10 +55,10 @@ struct plim_trainer {
   plim_context *ctx;
   const plim_dataset *dataset;
   plim_program *program;
-  const plim_plan *plan[PLIM_PROGRAM_STEPS]; /* that run now */
+  const plim_plan *plan[PLIM_PROGRAM_GRAPHS]; /* that run now */
   plim_device *device;
   plim_trainer_options options;
-  plim_ports port[PLIM_PROGRAM_STEPS];
+  plim_ports port[PLIM_PROGRAM_GRAPHS];
   plim_exec *exec;
   plim_exec_failures failures; /* where options.exec has no other place for them */
   plim_sampler *sampler;

@@ -51,8 +51,8 @@ static void write_results(const plim_run_call *call, uint64_t hash) {
 static uint64_t fault_before(hash_kernels *kernels, const plim_run_call *call) {
   if (kernels->fault == HASH_READS_WORKSPACE) return *(const unsigned char *)call->args.workspace;
   if (kernels->fault != HASH_COUNTS_CALLS) return 0;
-  if (kernels->last_step != call->step) kernels->runs++;
-  kernels->last_step = call->step;
+  if (kernels->last_step != call->command) kernels->runs++;
+  kernels->last_step = call->command;
   return (uint64_t)kernels->runs;
 }
 
@@ -145,7 +145,7 @@ void hash_reference_step(hash_reference *reference, uint64_t seed, int64_t step)
     point(reference, op->n_in, op->in, in);
     point(reference, op->n_out, op->out, out);
     point(reference, op->n_upd, op->upd, upd);
-    plim_run_call call = {.graph = graph, .step = i, .op = i};
+    plim_run_call call = {.graph = graph, .command = i, .op = i};
     call.args = (plim_kernel_args){.in = in, .out = out, .upd = upd, .seed = seed, .step = step, .op = i};
     (void)hash_run(&kernels, &call);
   }

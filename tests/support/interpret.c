@@ -62,9 +62,9 @@ static void operands_apart(const plim_graph *graph, const plim_op *op, unsigned 
 }
 
 static const char *first_label(const plim_plan *plan, int32_t op) {
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    int32_t variant = plan->step[j].variant;
-    if (plan->step[j].op == op && variant >= 0 && variant < plan->n_variants) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    int32_t variant = plan->command[j].variant;
+    if (plan->command[j].op == op && variant >= 0 && variant < plan->n_variants) {
       return plan->variant[variant].variant.label;
     }
   }
@@ -114,17 +114,18 @@ static unsigned char *value_place(const machine *m, int32_t value, int32_t j, in
   return at ? at + v->offset : NULL;
 }
 
-static int step_legible(const machine *m, const plim_step *step) {
-  if (step->kind != PLIM_STEP_RUN || step->queue != 0 || step->op < 0 || step->op >= m->graph->n_ops) return 0;
-  if (step->variant < 0 || step->variant >= m->plan->n_variants) return 0;
-  if (m->plan->variant[step->variant].op != step->op) return 0;
-  return step->n_pairs >= 0 && step->n_pairs <= PLIM_OP_MAX_OUT;
+static int step_legible(const machine *m, const plim_command *command) {
+  if (command->kind != PLIM_COMMAND_RUN || command->queue != 0 || command->op < 0 || command->op >= m->graph->n_ops)
+    return 0;
+  if (command->variant < 0 || command->variant >= m->plan->n_variants) return 0;
+  if (m->plan->variant[command->variant].op != command->op) return 0;
+  return command->n_pairs >= 0 && command->n_pairs <= PLIM_OP_MAX_OUT;
 }
 
 /* Pairs that the op allows and whose places agree; 0 when one does not. over [n_in]: the operand is overwritten. */
-static int follow_pairs(const plim_op *op, const plim_step *step, operands *at, int *over) {
-  for (int32_t k = 0; k < step->n_pairs; k++) {
-    plim_pair pair = step->pair[k];
+static int follow_pairs(const plim_op *op, const plim_command *command, operands *at, int *over) {
+  for (int32_t k = 0; k < command->n_pairs; k++) {
+    plim_pair pair = command->pair[k];
     int allowed = 0;
     for (int32_t i = 0; i < op->n_pairs; i++) {
       allowed |= op->pair[i].out == pair.out && op->pair[i].in == pair.in;
@@ -137,10 +138,10 @@ static int follow_pairs(const plim_op *op, const plim_step *step, operands *at, 
 }
 
 static int operands_in_arena(const machine *m, int32_t j, operands *at) {
-  const plim_step *step = &m->plan->step[j];
-  const plim_op *op = &m->graph->op[step->op];
+  const plim_command *command = &m->plan->command[j];
+  const plim_op *op = &m->graph->op[command->op];
   int over[MOST_IN] = {0};
-  if (!follow_pairs(op, step, at, over)) return 0;
+  if (!follow_pairs(op, command, at, over)) return 0;
   for (int32_t i = 0; i < op->n_in; i++) {
     at->in[i] = value_place(m, op->in[i], j, over[i]);
     if (!at->in[i]) return 0;
@@ -153,10 +154,10 @@ static int operands_in_arena(const machine *m, int32_t j, operands *at) {
     at->upd[i] = value_place(m, op->upd[i], j, 0);
     if (!at->upd[i]) return 0;
   }
-  for (int32_t k = 0; k < step->n_pairs; k++) {
-    if (at->out[step->pair[k].out] != at->in[step->pair[k].in]) return 0;
+  for (int32_t k = 0; k < command->n_pairs; k++) {
+    if (at->out[command->pair[k].out] != at->in[command->pair[k].in]) return 0;
   }
-  at->workspace_bytes = m->plan->variant[step->variant].variant.workspace_bytes;
+  at->workspace_bytes = m->plan->variant[command->variant].variant.workspace_bytes;
   if (at->workspace_bytes > 0) at->workspace = place_of(m, -1, j, 0, at->workspace_bytes);
   return at->workspace_bytes == 0 || at->workspace != NULL;
 }
@@ -171,12 +172,12 @@ static void load_sources(const machine *m) {
 }
 
 static int run_steps(const machine *m) {
-  for (int32_t j = 0; j < m->plan->n_steps; j++) {
-    if (!step_legible(m, &m->plan->step[j])) return 0;
+  for (int32_t j = 0; j < m->plan->n_commands; j++) {
+    if (!step_legible(m, &m->plan->command[j])) return 0;
     operands at = {.workspace = NULL};
     if (!operands_in_arena(m, j, &at)) return 0;
-    const plim_step *step = &m->plan->step[j];
-    run_op(m->graph, step->op, m->plan->variant[step->variant].variant.label, &at, 1000 + (uint64_t)j);
+    const plim_command *command = &m->plan->command[j];
+    run_op(m->graph, command->op, m->plan->variant[command->variant].variant.label, &at, 1000 + (uint64_t)j);
   }
   return 1;
 }
@@ -185,7 +186,7 @@ static int same_contents(const machine *m, unsigned char *const *storage) {
   for (int32_t s = 0; s < m->graph->n_storages; s++) {
     const plim_storage *st = &m->graph->storage[s];
     if (!plim_role_persistent(st->role) && st->role != PLIM_ROLE_OUTPUT) continue;
-    const unsigned char *at = place_of(m, s, m->plan->n_steps - 1, 0, st->bytes);
+    const unsigned char *at = place_of(m, s, m->plan->n_commands - 1, 0, st->bytes);
     if (!at || !storage[s] || memcmp(at, storage[s], (size_t)st->bytes) != 0) return 0;
   }
   return 1;
@@ -196,7 +197,7 @@ int interpret_equals_program_order(const plim_graph *graph, const plim_plan *pla
   for (int32_t op = 0; op < graph->n_ops; op++) {
     if (graph->op[op].n_in > MOST_IN) return 0;
   }
-  if (plan->n_steps < 1 || plan->packed != 1 || plan->arena_bytes < 0 || plan->arena_bytes > MOST_BYTES) return 0;
+  if (plan->n_commands < 1 || plan->packed != 1 || plan->arena_bytes < 0 || plan->arena_bytes > MOST_BYTES) return 0;
   int64_t bytes = 1;
   for (int32_t s = 0; s < graph->n_storages; s++) bytes += graph->storage[s].bytes;
   machine m = {graph, plan, malloc((size_t)plan->arena_bytes + 1)};

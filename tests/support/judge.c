@@ -15,20 +15,22 @@
 
 /* Everything that the figures follow is in range. */
 static int legible(const plim_graph *graph, const plim_plan *plan) {
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    const plim_step *step = &plan->step[j];
-    if (step->kind != PLIM_STEP_RUN || step->queue != 0 || step->n_wait != 0) return 0;
-    if (step->op < 0 || step->op >= graph->n_ops || step->variant < 0 || step->variant >= plan->n_variants) return 0;
-    if (plan->variant[step->variant].op != step->op) return 0;
-    if (step->n_pairs < 0 || step->n_pairs > PLIM_OP_MAX_OUT) return 0;
-    for (int32_t k = 0; k < step->n_pairs; k++) {
-      const plim_pair *p = &step->pair[k];
-      if (p->in < 0 || p->in >= graph->op[step->op].n_in || p->out < 0 || p->out >= graph->op[step->op].n_out) return 0;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *command = &plan->command[j];
+    if (command->kind != PLIM_COMMAND_RUN || command->queue != 0 || command->n_wait != 0) return 0;
+    if (command->op < 0 || command->op >= graph->n_ops || command->variant < 0 || command->variant >= plan->n_variants)
+      return 0;
+    if (plan->variant[command->variant].op != command->op) return 0;
+    if (command->n_pairs < 0 || command->n_pairs > PLIM_OP_MAX_OUT) return 0;
+    for (int32_t k = 0; k < command->n_pairs; k++) {
+      const plim_pair *p = &command->pair[k];
+      if (p->in < 0 || p->in >= graph->op[command->op].n_in || p->out < 0 || p->out >= graph->op[command->op].n_out)
+        return 0;
     }
   }
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
-    if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > plan->n_steps || buffer->space != 0)
+    if (buffer->begin < 0 || buffer->begin >= buffer->end || buffer->end > plan->n_commands || buffer->space != 0)
       return 0;
     if (buffer->bytes <= 0 || buffer->bytes > INT64_MAX >> 12 || buffer->storage < -1) return 0;
     if (buffer->storage >= graph->n_storages || (buffer->storage < 0 && buffer->end != buffer->begin + 1)) return 0;
@@ -51,11 +53,11 @@ static void give_addresses(const plim_graph *graph, plan_draft *d) {
     d->buffer[i].offset = top;
     top += (d->buffer[i].bytes + PLIM_ALIGN - 1) / PLIM_ALIGN * PLIM_ALIGN;
   }
-  for (int32_t j = 0; j < d->plan.n_steps; j++) {
-    const plim_op *op = &graph->op[d->step[j].op];
-    for (int32_t k = 0; k < d->step[j].n_pairs; k++) {
-      plim_plan_buffer *in = find_buffer(d, graph->value[op->in[d->step[j].pair[k].in]].storage, j, 1);
-      plim_plan_buffer *out = find_buffer(d, graph->value[op->out[d->step[j].pair[k].out]].storage, j, 0);
+  for (int32_t j = 0; j < d->plan.n_commands; j++) {
+    const plim_op *op = &graph->op[d->command[j].op];
+    for (int32_t k = 0; k < d->command[j].n_pairs; k++) {
+      plim_plan_buffer *in = find_buffer(d, graph->value[op->in[d->command[j].pair[k].in]].storage, j, 1);
+      plim_plan_buffer *out = find_buffer(d, graph->value[op->out[d->command[j].pair[k].out]].storage, j, 0);
       if (in && out) out->offset = in->offset;
     }
   }
@@ -74,9 +76,10 @@ static int leaves_program_order(const plim_graph *graph, const plim_plan *plan) 
 
 /* A label that changes between runs of an op changes its results, also where the interpreter sees a single one. */
 static int labels_stay(const plim_plan *plan) {
-  for (int32_t j = 0; j < plan->n_steps; j++) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
     for (int32_t i = 0; i < j; i++) {
-      const plim_plan_variant *a = &plan->variant[plan->step[i].variant], *b = &plan->variant[plan->step[j].variant];
+      const plim_plan_variant *a = &plan->variant[plan->command[i].variant],
+                              *b = &plan->variant[plan->command[j].variant];
       if (a->op == b->op && strcmp(a->variant.label, b->variant.label) != 0) return 0;
     }
   }
@@ -86,9 +89,9 @@ static int labels_stay(const plim_plan *plan) {
 /* In all classes but free, an op runs first when all ops before it in program order have run. */
 static int class_is_true(const plim_plan *plan) {
   int32_t next = 0;
-  for (int32_t j = 0; j < plan->n_steps && plan->plan_class != PLIM_CLASS_FREE; j++) {
-    if (plan->step[j].op > next) return 0;
-    next += plan->step[j].op == next;
+  for (int32_t j = 0; j < plan->n_commands && plan->plan_class != PLIM_CLASS_FREE; j++) {
+    if (plan->command[j].op > next) return 0;
+    next += plan->command[j].op == next;
   }
   return 1;
 }
@@ -97,7 +100,7 @@ static int class_is_true(const plim_plan *plan) {
 
 static int bytes_are_true(const plim_plan *plan) {
   int64_t peak = 0, top = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
     int64_t live = 0;
     for (int32_t i = 0; i < plan->n_buffers; i++) {
       if (plan->buffer[i].begin <= j && j < plan->buffer[i].end) live += plan->buffer[i].bytes;
@@ -116,10 +119,10 @@ static int times_are_true(const plim_graph *graph, const plim_plan *plan) {
   int64_t time = 0, once = 0;
   for (int32_t op = 0; op < graph->n_ops; op++) {
     int64_t least = INT64_MAX;
-    for (int32_t j = 0; j < plan->n_steps; j++) {
-      int64_t ns = plan->variant[plan->step[j].variant].variant.time_ns;
+    for (int32_t j = 0; j < plan->n_commands; j++) {
+      int64_t ns = plan->variant[plan->command[j].variant].variant.time_ns;
       if (ns < 0 || ns > INT64_MAX >> 16) return 0;
-      if (plan->step[j].op != op) continue;
+      if (plan->command[j].op != op) continue;
       time += ns;
       if (ns < least) least = ns;
     }
@@ -138,9 +141,9 @@ static int hash_is_true(const plim_graph *graph, const plim_plan *plan) {
   plim_text_format(&t, "isa %s\nlibrary %s\nbuild %s\nthreads %d\n", m->isa, m->library, m->build, m->threads);
   for (int32_t op = 0; op < graph->n_ops; op++) {
     int32_t j = 0;
-    while (j < plan->n_steps && plan->step[j].op != op) j++;
-    if (j == plan->n_steps) continue;
-    plim_text_format(&t, "%d %s\n", op, plan->variant[plan->step[j].variant].variant.label);
+    while (j < plan->n_commands && plan->command[j].op != op) j++;
+    if (j == plan->n_commands) continue;
+    plim_text_format(&t, "%d %s\n", op, plan->variant[plan->command[j].variant].variant.label);
   }
   cr_assert_eq(t.status, PLIM_OK);
   plim_sha256_hex(t.chars, (size_t)t.length, hex);
@@ -149,7 +152,7 @@ static int hash_is_true(const plim_graph *graph, const plim_plan *plan) {
 }
 
 const char *judge_plan(const plim_graph *graph, const plim_plan *plan) {
-  if (plan->n_steps < 1 || !legible(graph, plan)) return "form";
+  if (plan->n_commands < 1 || !legible(graph, plan)) return "form";
   if (!leaves_program_order(graph, plan)) return "results";
   if (!labels_stay(plan)) return "labels";
   if (!class_is_true(plan)) return "class";

@@ -12,8 +12,8 @@ static plim_plan_buffer *any_buffer(mutant *m) {
   return &m->d.buffer[draw(m, 0, m->d.plan.n_buffers - 1)];
 }
 
-static plim_step *any_step(mutant *m) {
-  return &m->d.step[draw(m, 0, m->d.plan.n_steps - 1)];
+static plim_command *any_step(mutant *m) {
+  return &m->d.command[draw(m, 0, m->d.plan.n_commands - 1)];
 }
 
 static plim_plan_buffer *workspace_of(mutant *m, int32_t j) {
@@ -29,9 +29,9 @@ static void remove_buffer(mutant *m, plim_plan_buffer *buffer) {
 
 static void swap_steps(mutant *m, int32_t i, int32_t j) {
   plim_plan_buffer *a = workspace_of(m, i), *b = workspace_of(m, j);
-  plim_step kept = m->d.step[i];
-  m->d.step[i] = m->d.step[j];
-  m->d.step[j] = kept;
+  plim_command kept = m->d.command[i];
+  m->d.command[i] = m->d.command[j];
+  m->d.command[j] = kept;
   if (a) a->begin = j, a->end = j + 1;
   if (b) b->begin = i, b->end = i + 1;
 }
@@ -39,8 +39,8 @@ static void swap_steps(mutant *m, int32_t i, int32_t j) {
 /* Buffers that ran over the step continue over what comes in its place. */
 static void remove_step(mutant *m, int32_t at) {
   plim_plan *p = &m->d.plan;
-  memmove(&m->d.step[at], &m->d.step[at + 1], (size_t)(p->n_steps - at - 1) * sizeof *m->d.step);
-  p->n_steps--;
+  memmove(&m->d.command[at], &m->d.command[at + 1], (size_t)(p->n_commands - at - 1) * sizeof *m->d.command);
+  p->n_commands--;
   for (int32_t i = p->n_buffers - 1; i >= 0; i--) {
     plim_plan_buffer *buffer = &m->d.buffer[i];
     int workspace = buffer->storage < 0 && buffer->begin == at;
@@ -50,12 +50,12 @@ static void remove_step(mutant *m, int32_t at) {
   }
 }
 
-static void insert_step(mutant *m, int32_t at, plim_step step, plim_plan_buffer workspace) {
+static void insert_step(mutant *m, int32_t at, plim_command command, plim_plan_buffer workspace) {
   plim_plan *p = &m->d.plan;
-  int32_t last = p->n_steps;
-  memmove(&m->d.step[at + 1], &m->d.step[at], (size_t)(p->n_steps - at) * sizeof *m->d.step);
-  m->d.step[at] = step;
-  p->n_steps++;
+  int32_t last = p->n_commands;
+  memmove(&m->d.command[at + 1], &m->d.command[at], (size_t)(p->n_commands - at) * sizeof *m->d.command);
+  m->d.command[at] = command;
+  p->n_commands++;
   for (int32_t i = 0; i < p->n_buffers; i++) {
     m->d.buffer[i].begin += m->d.buffer[i].begin >= at;
     m->d.buffer[i].end += m->d.buffer[i].end > at || m->d.buffer[i].end == last;
@@ -72,16 +72,16 @@ static plim_plan_buffer copy_of_workspace(mutant *m, int32_t j) {
 }
 
 static void move_step(mutant *m, int32_t from, int32_t to) {
-  plim_step step = m->d.step[from];
+  plim_command command = m->d.command[from];
   plim_plan_buffer workspace = copy_of_workspace(m, from);
   remove_step(m, from);
-  insert_step(m, to < m->d.plan.n_steps ? to : m->d.plan.n_steps, step, workspace);
+  insert_step(m, to < m->d.plan.n_commands ? to : m->d.plan.n_commands, command, workspace);
 }
 
 /* A step that satisfies what is asked, from a random one on; -1: none. */
 typedef int asked(const mutant *m, int32_t j);
 static int32_t find_step(mutant *m, asked *wanted) {
-  int32_t n = m->d.plan.n_steps, from = draw(m, 0, n - 1);
+  int32_t n = m->d.plan.n_commands, from = draw(m, 0, n - 1);
   for (int32_t i = 0; i < n; i++) {
     if (wanted(m, (from + i) % n)) return (from + i) % n;
   }
@@ -90,59 +90,59 @@ static int32_t find_step(mutant *m, asked *wanted) {
 
 static int is_repeat(const mutant *m, int32_t j) {
   for (int32_t i = 0; i < j; i++) {
-    if (m->d.step[i].op == m->d.step[j].op) return 1;
+    if (m->d.command[i].op == m->d.command[j].op) return 1;
   }
   return 0;
 }
 static int is_effect(const mutant *m, int32_t j) {
-  return m->graph->op[m->d.step[j].op].cls == PLIM_OP_EFFECT;
+  return m->graph->op[m->d.command[j].op].cls == PLIM_OP_EFFECT;
 }
 static int has_pair(const mutant *m, int32_t j) {
-  return m->d.step[j].n_pairs > 0;
+  return m->d.command[j].n_pairs > 0;
 }
 static int may_pair(const mutant *m, int32_t j) {
-  return m->d.step[j].n_pairs == 0 && m->graph->op[m->d.step[j].op].n_pairs > 0;
+  return m->d.command[j].n_pairs == 0 && m->graph->op[m->d.command[j].op].n_pairs > 0;
 }
 static int has_workspace(const mutant *m, int32_t j) {
-  return m->d.plan.variant[m->d.step[j].variant].variant.workspace_bytes > 0;
+  return m->d.plan.variant[m->d.command[j].variant].variant.workspace_bytes > 0;
 }
 
 static int swap_neighbours(mutant *m) {
-  if (m->d.plan.n_steps < 2) return 0;
-  int32_t j = draw(m, 0, m->d.plan.n_steps - 2);
+  if (m->d.plan.n_commands < 2) return 0;
+  int32_t j = draw(m, 0, m->d.plan.n_commands - 2);
   swap_steps(m, j, j + 1);
   return 1;
 }
 
 static int swap_far(mutant *m) {
-  swap_steps(m, draw(m, 0, m->d.plan.n_steps - 1), draw(m, 0, m->d.plan.n_steps - 1));
+  swap_steps(m, draw(m, 0, m->d.plan.n_commands - 1), draw(m, 0, m->d.plan.n_commands - 1));
   return 1;
 }
 
 static int move_any_step(mutant *m) {
-  move_step(m, draw(m, 0, m->d.plan.n_steps - 1), draw(m, 0, m->d.plan.n_steps - 1));
+  move_step(m, draw(m, 0, m->d.plan.n_commands - 1), draw(m, 0, m->d.plan.n_commands - 1));
   return 1;
 }
 
 static int drop_step(mutant *m) {
-  if (m->d.plan.n_steps < 2) return 0;
-  remove_step(m, draw(m, 0, m->d.plan.n_steps - 1));
+  if (m->d.plan.n_commands < 2) return 0;
+  remove_step(m, draw(m, 0, m->d.plan.n_commands - 1));
   return 1;
 }
 
 static int repeat_step(mutant *m) {
-  int32_t j = draw(m, 0, m->d.plan.n_steps - 1);
-  plim_step step = m->d.step[j];
-  step.n_pairs = 0;
-  insert_step(m, draw(m, j + 1, m->d.plan.n_steps), step, copy_of_workspace(m, j));
+  int32_t j = draw(m, 0, m->d.plan.n_commands - 1);
+  plim_command command = m->d.command[j];
+  command.n_pairs = 0;
+  insert_step(m, draw(m, j + 1, m->d.plan.n_commands), command, copy_of_workspace(m, j));
   return 1;
 }
 
 static int run_another_op(mutant *m) {
-  plim_step *step = any_step(m);
-  const plim_step *other = any_step(m);
-  step->op = other->op;
-  step->variant = other->variant;
+  plim_command *command = any_step(m);
+  const plim_command *other = any_step(m);
+  command->op = other->op;
+  command->variant = other->variant;
   return 1;
 }
 
@@ -150,7 +150,7 @@ static int run_another_op(mutant *m) {
 static int drop_recompute(mutant *m) {
   int32_t j = find_step(m, is_repeat);
   if (j < 0) return 0;
-  const plim_op *op = &m->graph->op[m->d.step[j].op];
+  const plim_op *op = &m->graph->op[m->d.command[j].op];
   for (int32_t o = 0; o < op->n_out; o++) {
     int32_t storage = m->graph->value[op->out[o]].storage;
     plim_plan_buffer *again = NULL, *before = NULL;
@@ -170,7 +170,7 @@ static int drop_recompute(mutant *m) {
 static int move_update(mutant *m) {
   int32_t j = find_step(m, is_effect);
   if (j < 0) return 0;
-  move_step(m, j, draw(m, 0, m->d.plan.n_steps - 1));
+  move_step(m, j, draw(m, 0, m->d.plan.n_commands - 1));
   return 1;
 }
 
@@ -184,7 +184,7 @@ static int swap_updates(mutant *m) {
 static int repeat_update(mutant *m) {
   int32_t j = find_step(m, is_effect);
   if (j < 0) return 0;
-  insert_step(m, draw(m, j + 1, m->d.plan.n_steps), m->d.step[j], copy_of_workspace(m, j));
+  insert_step(m, draw(m, j + 1, m->d.plan.n_commands), m->d.command[j], copy_of_workspace(m, j));
   return 1;
 }
 
@@ -196,10 +196,10 @@ static int change_variant(mutant *m) {
 static int relabel_repeat(mutant *m) {
   int32_t j = find_step(m, is_repeat), row = m->d.plan.n_variants;
   if (j < 0) return 0;
-  m->d.variant[row] = m->d.variant[m->d.step[j].variant];
+  m->d.variant[row] = m->d.variant[m->d.command[j].variant];
   m->d.variant[row].variant.name[0] ^= 1;
   m->d.variant[row].variant.label[0] ^= 1;
-  m->d.step[j].variant = row;
+  m->d.command[j].variant = row;
   m->d.plan.n_variants++;
   return 1;
 }
@@ -310,7 +310,7 @@ static int change_bytes(mutant *m) {
 static int drop_pair(mutant *m) {
   int32_t j = find_step(m, has_pair);
   if (j < 0) return 0;
-  m->d.step[j].n_pairs--;
+  m->d.command[j].n_pairs--;
   return 1;
 }
 
@@ -318,12 +318,12 @@ static int drop_pair(mutant *m) {
 static int add_pair(mutant *m) {
   int32_t j = find_step(m, may_pair);
   if (j < 0) return 0;
-  plim_step *step = &m->d.step[j];
-  const plim_op *op = &m->graph->op[step->op];
-  step->n_pairs = 1;
-  step->pair[0] = op->pair[draw(m, 0, op->n_pairs - 1)];
-  int32_t in = m->graph->value[op->in[step->pair[0].in]].storage;
-  int32_t out = m->graph->value[op->out[step->pair[0].out]].storage;
+  plim_command *command = &m->d.command[j];
+  const plim_op *op = &m->graph->op[command->op];
+  command->n_pairs = 1;
+  command->pair[0] = op->pair[draw(m, 0, op->n_pairs - 1)];
+  int32_t in = m->graph->value[op->in[command->pair[0].in]].storage;
+  int32_t out = m->graph->value[op->out[command->pair[0].out]].storage;
   plim_plan_buffer *a = NULL, *b = NULL;
   for (int32_t i = 0; i < m->d.plan.n_buffers; i++) {
     plim_plan_buffer *buffer = &m->d.buffer[i];
@@ -337,9 +337,9 @@ static int add_pair(mutant *m) {
 }
 
 static int change_pair(mutant *m) {
-  plim_step *step = any_step(m);
-  step->n_pairs = 1;
-  step->pair[0] = (plim_pair){draw(m, -1, PLIM_OP_MAX_OUT), draw(m, -1, PLIM_OP_MAX_IN)};
+  plim_command *command = any_step(m);
+  command->n_pairs = 1;
+  command->pair[0] = (plim_pair){draw(m, -1, PLIM_OP_MAX_OUT), draw(m, -1, PLIM_OP_MAX_IN)};
   return 1;
 }
 
@@ -383,19 +383,19 @@ static int change_identity(mutant *m) {
 }
 
 static int leave_the_format(mutant *m) {
-  plim_step *step = any_step(m);
+  plim_command *command = any_step(m);
   switch (draw(m, 0, 4)) {
     case 0:
       any_buffer(m)->space = draw(m, -1, 2);
       break;
     case 1:
-      step->queue = draw(m, -1, 2);
+      command->queue = draw(m, -1, 2);
       break;
     case 2:
-      step->kind = PLIM_STEP_COPY;
+      command->kind = PLIM_COMMAND_COPY;
       break;
     case 3:
-      step->op = draw(m, -2, m->graph->n_ops + 1);
+      command->op = draw(m, -2, m->graph->n_ops + 1);
       break;
     default:
       any_buffer(m)->storage = draw(m, -2, m->graph->n_storages + 1);

@@ -14,14 +14,14 @@ static void *copy(const void *from, int32_t count, size_t size) {
 
 plan_draft plan_draft_make(const plim_plan *plan) {
   plan_draft draft = {.plan = *plan};
-  draft.plan.step = draft.step = copy(plan->step, plan->n_steps, sizeof *plan->step);
+  draft.plan.command = draft.command = copy(plan->command, plan->n_commands, sizeof *plan->command);
   draft.plan.buffer = draft.buffer = copy(plan->buffer, plan->n_buffers, sizeof *plan->buffer);
   draft.plan.variant = draft.variant = copy(plan->variant, plan->n_variants, sizeof *plan->variant);
   return draft;
 }
 
 void plan_draft_free(plan_draft *draft) {
-  free(draft->step);
+  free(draft->command);
   free(draft->buffer);
   free(draft->variant);
 }

@@ -6,7 +6,7 @@
 
 typedef struct plan_draft {
   plim_plan plan; /* points to the arrays below, which have room for one more each */
-  plim_step *step;
+  plim_command *command;
   plim_plan_buffer *buffer;
   plim_plan_variant *variant;
 } plan_draft;

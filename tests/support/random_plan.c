@@ -15,7 +15,7 @@ typedef struct plan_maker {
   random_plan_options options;
   uint64_t random;
   int32_t n_steps, n_buffers, n_variants, max_steps, max_buffers;
-  plim_step *step;          /* [max_steps] */
+  plim_command *command;    /* [max_steps] */
   plim_plan_buffer *buffer; /* [max_buffers] */
   int32_t *over;            /* [max_buffers] buffer whose address it takes, NONE: none */
   int32_t *latest;          /* [n_storages] buffer begun last */
@@ -70,7 +70,7 @@ static void add_step(plan_maker *m, int32_t op) {
   if (!same && !(m->options.lawless && test_random_chance(&m->random, 20))) {
     variant = m->chosen[op];
   }
-  m->step[m->n_steps++] = (plim_step){.kind = PLIM_STEP_RUN, .op = op, .variant = variant};
+  m->command[m->n_steps++] = (plim_command){.kind = PLIM_COMMAND_RUN, .op = op, .variant = variant};
   m->done[op] = 1;
 }
 
@@ -134,7 +134,7 @@ static void add_source_buffers(plan_maker *m) {
  */
 static void follow_sequence(plan_maker *m, int32_t *read_buffer, int32_t *write_buffer) {
   for (int32_t j = 0; j < m->n_steps; j++) {
-    const plim_op *op = &m->graph->op[m->step[j].op];
+    const plim_op *op = &m->graph->op[m->command[j].op];
     for (int32_t i = 0; i < op->n_in; i++) {
       int32_t s = m->graph->value[op->in[i]].storage;
       if (!plim_role_persistent(m->graph->storage[s].role)) read_storage(m, j, s);
@@ -144,7 +144,7 @@ static void follow_sequence(plan_maker *m, int32_t *read_buffer, int32_t *write_
     for (int32_t i = 0; i < op->n_out; i++) {
       write_buffer[j * PLIM_OP_MAX_OUT + i] = m->latest[m->graph->value[op->out[i]].storage];
     }
-    int64_t workspace = m->profile->variant[m->step[j].variant].workspace_bytes;
+    int64_t workspace = m->profile->variant[m->command[j].variant].workspace_bytes;
     if (workspace > 0) (void)add_buffer(m, NONE, j, workspace);
   }
   for (int32_t s = 0; s < m->graph->n_storages; s++) {
@@ -154,15 +154,15 @@ static void follow_sequence(plan_maker *m, int32_t *read_buffer, int32_t *write_
 
 /* Use the pair when the input's buffer has no use behind this step and the output's lifetime begins here. */
 static void draw_pair(plan_maker *m, int32_t j, plim_pair pair, int32_t in, int32_t out) {
-  plim_step *step = &m->step[j];
-  for (int32_t i = 0; i < step->n_pairs; i++) {
-    if (step->pair[i].out == pair.out || step->pair[i].in == pair.in) return;
+  plim_command *command = &m->command[j];
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    if (command->pair[i].out == pair.out || command->pair[i].in == pair.in) return;
   }
   if (m->buffer[in].end != j + 1 || m->buffer[in].begin >= j || m->buffer[out].begin != j) return;
   if (!test_random_chance(&m->random, m->options.pair_percent)) return;
   m->buffer[in].end = j;
   m->over[out] = in;
-  step->pair[step->n_pairs++] = pair;
+  command->pair[command->n_pairs++] = pair;
 }
 
 static plim_status draw_buffers(plan_maker *m) {
@@ -172,7 +172,7 @@ static plim_status draw_buffers(plan_maker *m) {
     add_source_buffers(m);
     follow_sequence(m, read_buffer, write_buffer);
     for (int32_t j = 0; j < m->n_steps; j++) {
-      const plim_op *op = &m->graph->op[m->step[j].op];
+      const plim_op *op = &m->graph->op[m->command[j].op];
       for (int32_t i = 0; i < op->n_pairs; i++) {
         draw_pair(m, j, op->pair[i], read_buffer[j * PLIM_OP_MAX_IN + op->pair[i].in],
                   write_buffer[j * PLIM_OP_MAX_OUT + op->pair[i].out]);
@@ -245,8 +245,8 @@ static void take_used_variants(plan_maker *m) {
     for (int32_t i = m->profile->first[op]; i < m->profile->first[op + 1]; i++) {
       int used = 0;
       for (int32_t j = 0; j < m->n_steps; j++) {
-        if (m->step[j].op != op || m->step[j].variant != i || m->numbered[j]) continue;
-        m->step[j].variant = m->n_variants;
+        if (m->command[j].op != op || m->command[j].variant != i || m->numbered[j]) continue;
+        m->command[j].variant = m->n_variants;
         m->numbered[j] = 1;
         used = 1;
       }
@@ -271,10 +271,10 @@ static plim_status finish(plan_maker *m, plim_plan **out) {
   plim_plan draft = {.numerics.machine = profile->machine,
                      .planner = "random",
                      .packed = m->options.packed,
-                     .n_steps = m->n_steps,
+                     .n_commands = m->n_steps,
                      .n_buffers = m->n_buffers,
                      .n_variants = m->n_variants,
-                     .step = m->step,
+                     .command = m->command,
                      .buffer = m->buffer,
                      .variant = m->variant,
                      .budget_bytes = INT64_MAX};
@@ -287,7 +287,7 @@ static int allocate(plan_maker *m) {
   size_t n_ops = (size_t)m->graph->n_ops, n_storages = (size_t)m->graph->n_storages;
   m->max_steps = 4 * m->graph->n_ops;
   m->max_buffers = m->max_steps * (PLIM_OP_MAX_OUT + 1) + m->graph->n_storages;
-  m->step = calloc((size_t)m->max_steps, sizeof *m->step);
+  m->command = calloc((size_t)m->max_steps, sizeof *m->command);
   m->buffer = calloc((size_t)m->max_buffers, sizeof *m->buffer);
   m->over = calloc((size_t)m->max_buffers, sizeof *m->over);
   m->latest = calloc(n_storages + 1, sizeof *m->latest);
@@ -295,7 +295,7 @@ static int allocate(plan_maker *m) {
   m->numbered = calloc((size_t)m->max_steps, 1);
   m->chosen = calloc(n_ops, sizeof *m->chosen);
   m->variant = calloc((size_t)m->profile->first[m->profile->n_ops], sizeof *m->variant);
-  return m->step && m->buffer && m->over && m->latest && m->done && m->numbered && m->chosen && m->variant;
+  return m->command && m->buffer && m->over && m->latest && m->done && m->numbered && m->chosen && m->variant;
 }
 
 plim_status random_plan_make(const plim_graph *graph, const plim_profile *profile, const random_plan_options *options,
@@ -308,7 +308,7 @@ plim_status random_plan_make(const plim_graph *graph, const plim_profile *profil
     if (status == PLIM_OK && options->packed) status = place(&m);
     if (status == PLIM_OK) status = finish(&m, out);
   }
-  free(m.step);
+  free(m.command);
   free(m.buffer);
   free(m.over);
   free(m.latest);

@@ -129,14 +129,14 @@ static plim_plan_buffer keep_buffer(const plim_graph *g, int32_t s) {
 }
 
 plim_plan *plim_test_small_plan(const plim_graph *graph) {
-  plim_step step[SMALL_OPS];
+  plim_command command[SMALL_OPS];
   plim_plan_variant variant[SMALL_OPS];
   plim_plan_buffer buffer[SMALL_VALUES];
   int64_t top = 0, time = 0;
-  memset(step, 0, sizeof step);
+  memset(command, 0, sizeof command);
   memset(variant, 0, sizeof variant);
   for (int o = 0; o < SMALL_OPS; o++) {
-    step[o].op = step[o].variant = variant[o].op = o;
+    command[o].op = command[o].variant = variant[o].op = o;
     variant[o].variant = (plim_variant){.name = "given", .label = "given", .time_ns = graph->op[o].time_ns};
     time += graph->op[o].time_ns;
   }
@@ -148,10 +148,10 @@ plim_plan *plim_test_small_plan(const plim_graph *graph) {
   plim_plan draft = {.planner = "by hand",
                      .plan_class = PLIM_CLASS_FREE,
                      .packed = 1,
-                     .n_steps = SMALL_OPS,
+                     .n_commands = SMALL_OPS,
                      .n_buffers = SMALL_VALUES,
                      .n_variants = SMALL_OPS,
-                     .step = step,
+                     .command = command,
                      .buffer = buffer,
                      .variant = variant,
                      .budget_bytes = INT64_MAX,

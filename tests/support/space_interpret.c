@@ -20,15 +20,15 @@ typedef struct run {
   int base[MOST];                 /* of buffers: updates that what fills it has seen */
 } run;
 
-static int32_t space_of(const plim_space_plan *p, const plim_command *c) {
-  return c->kind == PLIM_COMMAND_RUN ? p->device[c->device].space : c->from;
+static int32_t space_of(const plim_space_plan *p, const plim_space_command *c) {
+  return c->kind == PLIM_SPACE_COMMAND_RUN ? p->device[c->device].space : c->from;
 }
 
 /* There from the start: no op writes the storage, and no copy fills it. */
 static int is_initial(const plim_graph *g, const plim_space_plan *p, const plim_buffer *b) {
-  const plim_command *m = &p->command[0];
+  const plim_space_command *m = &p->command[0];
   if (b->storage < 0 || b->begin > 0 || g->storage[b->storage].producer >= 0) return 0;
-  for (int i = 0; m->kind == PLIM_COMMAND_COPY && m->to == b->space && i < m->n_storages; i++) {
+  for (int i = 0; m->kind == PLIM_SPACE_COMMAND_COPY && m->to == b->space && i < m->n_storages; i++) {
     if (m->storage[i] == b->storage) return 0;
   }
   return 1;
@@ -54,7 +54,7 @@ static void draw_times(run *r, uint64_t *random) {
   const plim_space_plan *p = r->plan;
   static const int64_t length[] = {1, 1, 2, 5, 40, 400};
   for (int c = 0; c < p->n_commands; c++) {
-    const plim_command *m = &p->command[c];
+    const plim_space_command *m = &p->command[c];
     r->begin[c] = 0;
     for (int k = 0; k < c; k++) {
       int follows = p->command[k].queue == m->queue;
@@ -66,7 +66,7 @@ static void draw_times(run *r, uint64_t *random) {
 }
 
 static const char *read_one(run *r, int c, int32_t storage) {
-  const plim_command *m = &r->plan->command[c];
+  const plim_space_command *m = &r->plan->command[c];
   int b = find(r, storage, space_of(r->plan, m), c, 0);
   if (b < 0) return "a command reads what is not there";
   if (!is_initial(r->graph, r->plan, &r->plan->buffer[b]) && r->end[r->plan->buffer[b].begin] > r->begin[c])
@@ -83,8 +83,8 @@ static const char *write_one(run *r, int c, int32_t storage, int32_t space) {
 }
 
 static int updates(const run *r, int c, int32_t storage) {
-  const plim_command *m = &r->plan->command[c];
-  if (m->kind != PLIM_COMMAND_RUN || m->op >= r->graph->n_ops) return 0;
+  const plim_space_command *m = &r->plan->command[c];
+  if (m->kind != PLIM_SPACE_COMMAND_RUN || m->op >= r->graph->n_ops) return 0;
   const plim_op *op = &r->graph->op[m->op];
   for (int i = 0; i < op->n_upd; i++) {
     if (r->graph->value[op->upd[i]].storage == storage) return 1;
@@ -109,7 +109,7 @@ static int version_of(const run *r, int c, int b) {
 }
 
 static const char *look_at_version(const run *r, int c, int32_t storage) {
-  const plim_command *m = &r->plan->command[c];
+  const plim_space_command *m = &r->plan->command[c];
   int wanted = 0;
   for (int o = 0; o < m->op; o++) {
     for (int i = 0; i < r->graph->op[o].n_upd; i++) {
@@ -121,9 +121,9 @@ static const char *look_at_version(const run *r, int c, int32_t storage) {
 }
 
 static const char *run_command(run *r, int c) {
-  const plim_command *m = &r->plan->command[c];
+  const plim_space_command *m = &r->plan->command[c];
   const char *wrong = NULL;
-  if (m->kind == PLIM_COMMAND_COPY) {
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) {
     for (int i = 0; i < m->n_storages && !wrong; i++) {
       if (m->storage[i] >= r->graph->n_storages) return "a copy of a storage that is none";
       wrong = read_one(r, c, m->storage[i]);
@@ -168,28 +168,28 @@ static const char *look_at_form(const plim_graph *g, const plim_space_plan *p) {
   int ran[MOST] = {0};
   for (int i = 0; i < p->n_buffers; i++) {
     const plim_buffer *b = &p->buffer[i];
-    const plim_command *m = &p->command[b->begin];
+    const plim_space_command *m = &p->command[b->begin];
     if (b->storage < 0) {
-      int of_run = m->kind == PLIM_COMMAND_RUN && m->op < g->n_ops && space_of(p, m) == b->space;
+      int of_run = m->kind == PLIM_SPACE_COMMAND_RUN && m->op < g->n_ops && space_of(p, m) == b->space;
       if (!of_run || workspace_of(g, m->op) != b->bytes) return "a workspace that is none of its run";
       if (b->end != b->begin + 1) return "a workspace that outlives its run";
       continue;
     }
     if (b->storage >= g->n_storages || b->bytes != g->storage[b->storage].bytes) return "a buffer of the wrong size";
     if (is_initial(g, p, b)) continue;
-    int filled = m->kind == PLIM_COMMAND_COPY && m->to == b->space;
+    int filled = m->kind == PLIM_SPACE_COMMAND_COPY && m->to == b->space;
     for (int k = 0; filled && k < m->n_storages; k++) {
       if (m->storage[k] == b->storage) break;
       if (k + 1 == m->n_storages) filled = 0;
     }
-    if (m->kind == PLIM_COMMAND_RUN && m->op < g->n_ops) {
+    if (m->kind == PLIM_SPACE_COMMAND_RUN && m->op < g->n_ops) {
       filled =
           g->op[m->op].n_out > 0 && g->value[g->op[m->op].out[0]].storage == b->storage && space_of(p, m) == b->space;
     }
     if (!filled) return "a buffer that nothing fills";
   }
   for (int c = 0; c < p->n_commands; c++) {
-    if (p->command[c].kind == PLIM_COMMAND_RUN && p->command[c].op < g->n_ops) ran[p->command[c].op]++;
+    if (p->command[c].kind == PLIM_SPACE_COMMAND_RUN && p->command[c].op < g->n_ops) ran[p->command[c].op]++;
   }
   for (int o = 0; o < g->n_ops; o++) {
     if (!ran[o]) return "an op that never runs";

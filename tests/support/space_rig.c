@@ -148,13 +148,13 @@ static void begin_updates(space_rig *r) {
 static const plim_space_device two_devices[] = {{"d0", 0, 0}, {"d1", 1, 0}};
 static const plim_queue four_queues[] = {{"d0", 0}, {"d1", 1}, {"d0>d1", -1}, {"d1>d0", -1}};
 static const int32_t only_w[] = {W}, only_p[] = {P}, wait_1[] = {1}, wait_2_3[] = {2, 3}, wait_5[] = {5};
-static const plim_command update_commands[] = {
+static const plim_space_command update_commands[] = {
     {.op = MAKE, .time_ns = 10},
-    {.kind = PLIM_COMMAND_COPY, .n_storages = 1, .storage = only_w, .to = 1, .queue = 2, .time_ns = 10},
+    {.kind = PLIM_SPACE_COMMAND_COPY, .n_storages = 1, .storage = only_w, .to = 1, .queue = 2, .time_ns = 10},
     {.op = PROBE, .device = 1, .queue = 1, .n_wait = 1, .wait = wait_1, .time_ns = 10},
     {.op = LOSS, .time_ns = 10},
     {.op = UPDATE, .n_wait = 1, .wait = wait_1, .time_ns = 10},
-    {.kind = PLIM_COMMAND_COPY,
+    {.kind = PLIM_SPACE_COMMAND_COPY,
      .n_storages = 1,
      .storage = only_p,
      .from = 1,

@@ -86,8 +86,8 @@ static plim_status set_budget(graph_plan *g) {
 
 /* One op a line: the id of the imported file, else the op's place in program order. */
 static void print_sequence(const graph_plan *g) {
-  for (int32_t j = 0; j < g->made.plan->n_steps; j++) {
-    int32_t op = g->made.plan->step[j].op;
+  for (int32_t j = 0; j < g->made.plan->n_commands; j++) {
+    int32_t op = g->made.plan->command[j].op;
     int64_t id = g->graph->op[op].id;
     printf("%lld\n", (long long)(id >= 0 ? id : op));
   }
@@ -127,7 +127,7 @@ static void print_figures(const graph_plan *g, double seconds) {
   figures_text(&f, 0, "class", NULL, plim_plan_class_name(plan->plan_class));
   figures_flag(&f, 0, "proved", NULL, plan->proved);
   figures_count(&f, 0, "time", "duration", plan->time_ns);
-  figures_count(&f, 0, "plan_steps", "plan", plan->n_steps);
+  figures_count(&f, 0, "plan_steps", "plan", plan->n_commands);
   figures_note(&f, 0, " steps, by %s%s", plan->planner, g->made.from_front ? ", kept from an earlier run" : "");
   figures_flag(&f, 0, "from_curve", NULL, g->made.from_front);
   figures_text(&f, 0, "planner", NULL, plan->planner);

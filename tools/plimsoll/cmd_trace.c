@@ -38,9 +38,9 @@ static plim_status step(session *s, const traced *t, const traced *other) {
   const options *o = s->o;
   if (o->find) return (o->json ? trace_json_value : trace_view_value)(t, o->find, stdout);
   if (o->at < 0) return step_by_hand(s, t, other);
-  if (o->at >= t->plan->n_steps) {
+  if (o->at >= t->plan->n_commands) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the steps of this plan are 0 to %d", (long long)o->at,
-                     (int)t->plan->n_steps - 1);
+                     (int)t->plan->n_commands - 1);
   }
   if (o->json) return trace_json_step(t, (int32_t)o->at, stdout);
   PLIM_TRY(trace_view_step(t, (int32_t)o->at, stdout));
@@ -92,9 +92,9 @@ static plim_status what_if(session *s, const traced *t, const traced *other) {
   int64_t at = o->at;
   (void)other;
   if (o->memory_at.count > 0) PLIM_TRY(read_memory_at(s, &at, &memory));
-  if (at < 0 || at >= t->plan->n_steps) {
+  if (at < 0 || at >= t->plan->n_commands) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "trace what-if requires --at N, 0 to %d, or --memory-at N=SIZE",
-                     (int)t->plan->n_steps - 1);
+                     (int)t->plan->n_commands - 1);
   }
   return trace_what_if(t, (int32_t)at, o->policy, memory, o->json, stdout);
 }

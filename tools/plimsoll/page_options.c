@@ -112,9 +112,9 @@ plim_status paging_choose(session *s) {
 static int64_t copied_bytes(const plim_graph *graph, const plim_plan *plan, int *copies) {
   int64_t bytes = 0;
   *copies = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    if (plan->step[j].kind != PLIM_STEP_COPY) continue;
-    bytes += graph->storage[plan->step[j].storage].bytes;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].kind != PLIM_COMMAND_COPY) continue;
+    bytes += graph->storage[plan->command[j].storage].bytes;
     ++*copies;
   }
   return bytes;
@@ -143,7 +143,7 @@ json_t *paging_transfers_json(const plim_graph *graph, const plim_plan *plan, co
   char words[SPACE_WORDS];
   for (int32_t i = 0; i < n; i++) {
     const plim_transfer *x = &transfer[i];
-    json_t *o = json_pack("{s:i, s:s, s:s, s:s, s:I}", "command", (int)x->step, "storage",
+    json_t *o = json_pack("{s:i, s:s, s:s, s:s, s:I}", "command", (int)x->command, "storage",
                           space_storage_words(graph, x->storage, words), "from", space_name(plan, x->from), "to",
                           space_name(plan, x->to), "bytes", (json_int_t)x->bytes);
     (void)json_object_set_new(o, "planned_begin_ns", json_integer(x->planned_begin_ns));

@@ -66,16 +66,16 @@ static double mib_of(int64_t bytes) {
 
 plim_status curve_live_bytes(plim_context *ctx, const plim_plan *plan, int64_t *bytes) {
   int64_t *change = NULL, live = 0;
-  PLIM_TRY(plim_allocate(ctx, plan->n_steps + 1, sizeof *change, &change));
+  PLIM_TRY(plim_allocate(ctx, plan->n_commands + 1, sizeof *change, &change));
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     change[plan->buffer[i].begin] += plan->buffer[i].bytes;
     change[plan->buffer[i].end] -= plan->buffer[i].bytes;
   }
-  for (int32_t j = 0; j < plan->n_steps; j++) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
     live += change[j];
     bytes[j] = live;
   }
-  plim_release(ctx, change, plan->n_steps + 1, sizeof *change);
+  plim_release(ctx, change, plan->n_commands + 1, sizeof *change);
   return PLIM_OK;
 }
 
@@ -92,11 +92,11 @@ static void draw_axes(plim_text *t, const frame *f) {
     (void)snprintf(label, sizeof label, "%g", mib);
     draw_text(t, LEFT - 10, y_of(f, mib) + 5, "end", "", label);
   }
-  for (int32_t step = 0; step <= f->steps; step += f->step_tick) {
-    plim_text_format(t, "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", x_of(f, step),
-                     x_of(f, step), HEIGHT - BOTTOM, HEIGHT - BOTTOM + 5);
-    (void)snprintf(label, sizeof label, "%d", step);
-    draw_text(t, x_of(f, step), HEIGHT - BOTTOM + 22, "middle", "", label);
+  for (int32_t command = 0; command <= f->steps; command += f->step_tick) {
+    plim_text_format(t, "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", x_of(f, command),
+                     x_of(f, command), HEIGHT - BOTTOM, HEIGHT - BOTTOM + 5);
+    (void)snprintf(label, sizeof label, "%d", command);
+    draw_text(t, x_of(f, command), HEIGHT - BOTTOM + 22, "middle", "", label);
   }
   plim_text_format(t, "<path class=\"axis\" d=\"M%d %dV%dH%d\" fill=\"none\"/>\n", LEFT, TOP, HEIGHT - BOTTOM,
                    WIDTH - RIGHT);
@@ -106,16 +106,16 @@ static void draw_axes(plim_text *t, const frame *f) {
 
 static plim_status draw_curve(plim_text *t, const frame *f, const plim_plan *plan, const char *class) {
   int64_t *bytes = NULL;
-  PLIM_TRY(plim_allocate(plan->ctx, plan->n_steps, sizeof *bytes, &bytes));
+  PLIM_TRY(plim_allocate(plan->ctx, plan->n_commands, sizeof *bytes, &bytes));
   plim_status status = curve_live_bytes(plan->ctx, plan, bytes);
   if (status == PLIM_OK) {
     plim_text_format(t, "<path class=\"%s\" d=\"M%.1f %d", class, x_of(f, 0), HEIGHT - BOTTOM);
-    for (int32_t j = 0; j < plan->n_steps; j++) {
+    for (int32_t j = 0; j < plan->n_commands; j++) {
       plim_text_format(t, "V%.1fH%.1f", y_of(f, mib_of(bytes[j])), x_of(f, j + 1));
     }
     plim_text_format(t, "V%d\"/>\n", HEIGHT - BOTTOM);
   }
-  plim_release(plan->ctx, bytes, plan->n_steps, sizeof *bytes);
+  plim_release(plan->ctx, bytes, plan->n_commands, sizeof *bytes);
   return status;
 }
 
@@ -126,9 +126,9 @@ static plim_status draw_repeats(plim_text *t, const frame *f, const plim_graph *
   *repeats = 0;
   PLIM_TRY(plim_allocate(graph->ctx, graph->n_ops, 1, &ran));
   plim_text_add(t, "<path class=\"repeat\" d=\"");
-  for (int32_t j = 0; j < plan->n_steps; j++) {
-    int32_t op = plan->step[j].op;
-    if (plan->step[j].kind != PLIM_STEP_RUN) continue;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    int32_t op = plan->command[j].op;
+    if (plan->command[j].kind != PLIM_COMMAND_RUN) continue;
     if (ran[op]) plim_text_format(t, "M%.1f %dv6", x_of(f, j + 0.5), HEIGHT - BOTTOM - 6);
     *repeats += ran[op];
     ran[op] = 1;
@@ -174,7 +174,7 @@ static const char style[] =
 static frame frame_of(const plim_plan *keep_all, const plim_plan *plan) {
   int64_t most = keep_all->peak_bytes > plan->peak_bytes ? keep_all->peak_bytes : plan->peak_bytes;
   if (plan->budget_bytes < INT64_MAX && plan->budget_bytes > most) most = plan->budget_bytes;
-  frame f = {.steps = keep_all->n_steps > plan->n_steps ? keep_all->n_steps : plan->n_steps};
+  frame f = {.steps = keep_all->n_commands > plan->n_commands ? keep_all->n_commands : plan->n_commands};
   f.mib_tick = svg_tick(mib_of(most), MOST_TICKS);
   f.mib = ceil(mib_of(most) * 1.02 / f.mib_tick) * f.mib_tick;
   double tick = svg_tick(f.steps, MOST_TICKS);

@@ -20,7 +20,7 @@ double svg_tick(double range, int most);
 
 /* The picture of one iteration: live bytes over its steps. */
 
-/* Sum of live bytes at every step. bytes [plan->n_steps] out. */
+/* Sum of live bytes at every step. bytes [plan->n_commands] out. */
 plim_status curve_live_bytes(plim_context *ctx, const plim_plan *plan, int64_t *bytes);
 
 /* Write an SVG: `plan` and `keep_all` (both of this graph) as curves, the plan's budget as a line, repeats as marks.

@@ -38,25 +38,25 @@ typedef struct explained {
   int32_t n_gaps;
 } explained;
 
-static int copies_storage(const plim_command *c, int32_t storage) {
-  for (int32_t i = 0; c->kind == PLIM_COMMAND_COPY && i < c->n_storages; i++) {
+static int copies_storage(const plim_space_command *c, int32_t storage) {
+  for (int32_t i = 0; c->kind == PLIM_SPACE_COMMAND_COPY && i < c->n_storages; i++) {
     if (c->storage[i] == storage) return 1;
   }
   return 0;
 }
 
 /* The share of a command that is the storage's: of a copy by bytes; storages without bytes share alike. */
-static double share_of(const plim_graph *g, const plim_command *c, int32_t storage) {
+static double share_of(const plim_graph *g, const plim_space_command *c, int32_t storage) {
   double whole = 0;
-  if (c->kind != PLIM_COMMAND_COPY || c->n_storages == 1) return 1;
+  if (c->kind != PLIM_SPACE_COMMAND_COPY || c->n_storages == 1) return 1;
   for (int32_t i = 0; i < c->n_storages; i++) whole += (double)g->storage[c->storage[i]].bytes;
   return whole > 0 ? (double)g->storage[storage].bytes / whole : 1.0 / c->n_storages;
 }
 
 static void count(const plim_graph *g, const plim_space_plan *p, row *r) {
   for (int32_t c = 0; c < p->n_commands; c++) {
-    const plim_command *m = &p->command[c];
-    int run = m->kind == PLIM_COMMAND_RUN && m->op == r->op, copy = copies_storage(m, r->storage);
+    const plim_space_command *m = &p->command[c];
+    int run = m->kind == PLIM_SPACE_COMMAND_RUN && m->op == r->op, copy = copies_storage(m, r->storage);
     if (run && r->runs++ == 0) {
       r->device = m->device;
       continue;
@@ -297,8 +297,8 @@ static void add_spaces(figures *f, const plim_space_plan *p) {
 static void add_commands(figures *f, const plim_graph *graph, const plim_space_plan *p) {
   int64_t runs = 0, copies = 0;
   for (int32_t c = 0; c < p->n_commands; c++) {
-    runs += p->command[c].kind == PLIM_COMMAND_RUN;
-    copies += p->command[c].kind == PLIM_COMMAND_COPY;
+    runs += p->command[c].kind == PLIM_SPACE_COMMAND_RUN;
+    copies += p->command[c].kind == PLIM_SPACE_COMMAND_COPY;
   }
   figures_count(f, 0, "plan_commands", "commands", p->n_commands);
   figures_note(f, 0, ": %lld runs of %d ops, %lld copies", (long long)runs, graph->n_ops, (long long)copies);

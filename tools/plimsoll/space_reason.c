@@ -33,9 +33,9 @@ const char *space_storage_words(const plim_graph *g, int32_t storage, char *text
 }
 
 const char *space_command_words(const plim_graph *g, const plim_space_plan *p, int32_t c, char *text) {
-  const plim_command *m = &p->command[c];
+  const plim_space_command *m = &p->command[c];
   char name[SPACE_WORDS];
-  if (m->kind == PLIM_COMMAND_RUN) {
+  if (m->kind == PLIM_SPACE_COMMAND_RUN) {
     (void)snprintf(text, SPACE_WORDS, "run %.400s", g->op[m->op].name);
   } else if (m->n_storages == 1) {
     (void)snprintf(text, SPACE_WORDS, "copy %.400s", space_storage_words(g, m->storage[0], name));

@@ -15,12 +15,13 @@
 
 static int32_t runs_of(const plim_plan *plan, int32_t op) {
   int32_t n = 0;
-  for (int32_t j = 0; j < plan->n_steps; j++) n += plan->step[j].kind == PLIM_STEP_RUN && plan->step[j].op == op;
+  for (int32_t j = 0; j < plan->n_commands; j++)
+    n += plan->command[j].kind == PLIM_COMMAND_RUN && plan->command[j].op == op;
   return n;
 }
 
-static const char *name_at(const traced *t, int32_t step) {
-  return step < t->plan->n_steps ? traced_op_name(t, step) : "the end";
+static const char *name_at(const traced *t, int32_t command) {
+  return command < t->plan->n_commands ? traced_op_name(t, command) : "the end";
 }
 
 /* ---- as text ---- */
@@ -34,7 +35,7 @@ static void print_pair(FILE *to, const char *what, const char *format, double a,
 
 static void print_figures(const traced *a, const traced *b, FILE *to) {
   fprintf(to, "%-14s%14.14s%14.14s\n", "by", a->plan->planner, b->plan->planner);
-  print_pair(to, "steps", "%14.0f", a->plan->n_steps, b->plan->n_steps);
+  print_pair(to, "steps", "%14.0f", a->plan->n_commands, b->plan->n_commands);
   print_pair(to, "peak bytes", "%14.0f", (double)a->plan->peak_bytes, (double)b->plan->peak_bytes);
   if (a->plan->packed && b->plan->packed) {
     print_pair(to, "arena bytes", "%14.0f", (double)a->plan->arena_bytes, (double)b->plan->arena_bytes);
@@ -66,7 +67,7 @@ static void print_diff(const traced *a, const traced *b, const trace_parting *di
 
 static json_t *figures_json(const traced *t) {
   const plim_plan *p = t->plan;
-  return json_pack("{s:s, s:i, s:I, s:o, s:I, s:o}", "by", p->planner, "steps", (int)p->n_steps, "peak_bytes",
+  return json_pack("{s:s, s:i, s:I, s:o, s:I, s:o}", "by", p->planner, "steps", (int)p->n_commands, "peak_bytes",
                    (json_int_t)p->peak_bytes, "arena_bytes", p->packed ? json_integer(p->arena_bytes) : json_null(),
                    "planned_ns", (json_int_t)p->time_ns, "measured_ns",
                    t->runs > 0 ? json_integer(traced_measured_ns(t)) : json_null());
@@ -83,8 +84,8 @@ static json_t *other_runs_json(const traced *a, const traced *b) {
   return list;
 }
 
-static json_t *op_at(const traced *t, int32_t step) {
-  return step >= 0 && step < t->plan->n_steps ? json_string(traced_op_name(t, step)) : json_null();
+static json_t *op_at(const traced *t, int32_t command) {
+  return command >= 0 && command < t->plan->n_commands ? json_string(traced_op_name(t, command)) : json_null();
 }
 
 static json_t *diff_json(const traced *a, const traced *b, const trace_parting *differ) {
@@ -154,12 +155,12 @@ static plim_status find_bytes(const traced *t, const char *memory, int64_t *byte
 
 static ending of_this_run(const question *q) {
   const traced *t = q->t;
-  ending e = {.end = traced_end(t), .step = t->plan->n_steps - 1};
-  e.again = t->plan->n_steps - t->graph->n_ops - q->again_before;
+  ending e = {.end = traced_end(t), .step = t->plan->n_commands - 1};
+  e.again = t->plan->n_commands - t->graph->n_ops - q->again_before;
   if (e.end == PLIM_ONLINE_OK) {
     e.plan = t->plan;
   } else {
-    e.op = t->plan->step[e.step].op;
+    e.op = t->plan->command[e.step].op;
     e.error = plim_decision_log_failure(t->decisions);
   }
   return e;
@@ -168,7 +169,7 @@ static ending of_this_run(const question *q) {
 static ending of_the_other(const question *q, const plim_plan *plan, const plim_replay_counts *counts) {
   ending e = {.plan = plan, .step = counts->steps, .op = counts->op};
   if (plan) {
-    e.again = plan->n_steps - q->t->graph->n_ops - q->again_before;
+    e.again = plan->n_commands - q->t->graph->n_ops - q->again_before;
   } else {
     e.end = counts->thrashed ? PLIM_ONLINE_THRASH : PLIM_ONLINE_OOM;
     e.error = plim_context_error(q->t->ctx);
@@ -238,16 +239,16 @@ static void print_json(const question *q, const ending *other, const plim_replay
                    to);
 }
 
-plim_status trace_what_if(const traced *t, int32_t step, const char *policy, const char *memory, int as_json,
+plim_status trace_what_if(const traced *t, int32_t command, const char *policy, const char *memory, int as_json,
                           FILE *to) {
-  question q = {.t = t, .step = step};
+  question q = {.t = t, .step = command};
   plim_replay_counts counts = {.op = -1};
   plim_plan *plan = NULL;
   PLIM_TRY(find_policy(t, policy, &q.policy));
   PLIM_TRY(find_bytes(t, memory ? memory : "100%", &q.bytes));
-  plim_status status = traced_what_if(t, q.policy, step, q.bytes, &counts, &plan);
+  plim_status status = traced_what_if(t, q.policy, command, q.bytes, &counts, &plan);
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  for (int32_t j = 0; j < step; j++) q.again_before += plim_inspect_is_repeat(t->inspect, j);
+  for (int32_t j = 0; j < command; j++) q.again_before += plim_inspect_is_repeat(t->inspect, j);
   ending other = of_the_other(&q, plan, &counts);
   if (as_json) {
     print_json(&q, &other, &counts, to);

@@ -21,6 +21,7 @@ plim_status trace_diff(const traced *a, const traced *b, int as_json, FILE *to, 
 /* The steps before `step` stay as they were; from there on an online policy (NULL: best) decides within `memory`
  * ("96MiB", or "80%" of this run's arena; NULL: all of it). Prints both runs beside each other, with where they end
  * that find no way on. PLIM_EUSAGE when there is no such policy or size. */
-plim_status trace_what_if(const traced *t, int32_t step, const char *policy, const char *memory, int as_json, FILE *to);
+plim_status trace_what_if(const traced *t, int32_t command, const char *policy, const char *memory, int as_json,
+                          FILE *to);
 
 #endif

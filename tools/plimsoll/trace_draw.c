@@ -91,7 +91,7 @@ static void put_title(const screen *s) {
   int budget = s->t->plan->budget_bytes < INT64_MAX;
   (void)snprintf(text, sizeof text, " %s, by %s%s%s", s->t->graph->name, s->t->plan->planner, budget ? ", budget " : "",
                  budget ? plim_size_print(s->t->plan->budget_bytes, cap) : "");
-  (void)snprintf(step, sizeof step, "step %d of %d ", (int)s->step, (int)s->t->plan->n_steps);
+  (void)snprintf(step, sizeof step, "step %d of %d ", (int)s->step, (int)s->t->plan->n_commands);
   (void)attron(A_REVERSE);
   (void)mvhline(ROW_TITLE, 0, ' ', COLS);
   put_cut(ROW_TITLE, 0, COLS - (int)strlen(step), text);
@@ -101,12 +101,12 @@ static void put_title(const screen *s) {
 
 static void put_step(const screen *s) {
   const traced *t = s->t;
-  const plim_step *step = &t->plan->step[s->step];
+  const plim_command *command = &t->plan->command[s->step];
   char text[TEXT], live[PLIM_SIZE_TEXT_BYTES], size[PLIM_SIZE_TEXT_BYTES];
   int64_t again_ns, clock_ns = traced_clock_ns(t, s->step, &again_ns);
   int n = snprintf(text, sizeof text, "%s%s, %s: planned %.1f us", traced_op_name(t, s->step),
                    plim_inspect_is_repeat(t->inspect, s->step) ? ", again" : "",
-                   step->kind == PLIM_STEP_RUN ? t->plan->variant[step->variant].variant.name : "copy",
+                   command->kind == PLIM_COMMAND_RUN ? t->plan->variant[command->variant].variant.name : "copy",
                    (double)traced_planned_ns(t, s->step) / 1e3);
   if (t->runs > 0 && n < (int)sizeof text) {
     (void)snprintf(text + n, sizeof text - (size_t)n, ", measured %.1f us", (double)t->measured_ns[s->step] / 1e3);

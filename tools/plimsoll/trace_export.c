@@ -20,7 +20,7 @@ enum { EVENT = 1024 };
 /* Names go through the JSON library, for its escapes. */
 static plim_status write_event(const traced *t, plim_file *file, const plim_trace_row *row, int64_t begin_ns) {
   char line[EVENT];
-  int again = plim_inspect_is_repeat(t->inspect, row->step);
+  int again = plim_inspect_is_repeat(t->inspect, row->command);
   json_t *name = json_string(row->op < 0 ? "copy" : row->name);
   char *quoted = name ? json_dumps(name, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
   json_decref(name);
@@ -31,7 +31,7 @@ static plim_status write_event(const traced *t, plim_file *file, const plim_trac
                         "\"tid\": 1, \"args\": {\"step\": %d, \"planned_us\": %.3f}},\n"
                         "{\"name\": \"live bytes\", \"ph\": \"C\", \"ts\": %.3f, \"pid\": 1, \"args\": {\"bytes\": "
                         "%" PRId64 "}}",
-                        quoted, again ? "again" : "first", start, (double)row->time_ns / 1e3, (int)row->step,
+                        quoted, again ? "again" : "first", start, (double)row->time_ns / 1e3, (int)row->command,
                         (double)row->planned_ns / 1e3, start, row->live_bytes);
   free(quoted);
   if (length < 0 || length >= EVENT) return plim_fail(t->ctx, PLIM_EDATA, "the name of op %d is too long", row->op);
@@ -39,14 +39,14 @@ static plim_status write_event(const traced *t, plim_file *file, const plim_trac
 }
 
 /* Where nothing was measured, what was planned. */
-static plim_trace_row planned_row(const traced *t, int32_t step) {
-  int64_t time_ns = traced_planned_ns(t, step);
-  return (plim_trace_row){.step = step,
-                          .op = t->plan->step[step].kind == PLIM_STEP_RUN ? t->plan->step[step].op : -1,
-                          .name = traced_op_name(t, step),
+static plim_trace_row planned_row(const traced *t, int32_t command) {
+  int64_t time_ns = traced_planned_ns(t, command);
+  return (plim_trace_row){.command = command,
+                          .op = t->plan->command[command].kind == PLIM_COMMAND_RUN ? t->plan->command[command].op : -1,
+                          .name = traced_op_name(t, command),
                           .time_ns = time_ns,
                           .planned_ns = time_ns,
-                          .live_bytes = plim_inspect_live_bytes(t->inspect, step)};
+                          .live_bytes = plim_inspect_live_bytes(t->inspect, command)};
 }
 
 static plim_status write_text(plim_file *file, const char *text) {
@@ -63,9 +63,9 @@ static plim_status write_events(const traced *t, plim_file *file) {
   for (int64_t r = 0; r < measured; r++) {
     const plim_trace_row *row = &t->trace->row[r];
     PLIM_TRY(write_event(t, file, row, begin));
-    if (row->step + 1 == t->trace->n_steps) begin += row->start_ns + row->time_ns;
+    if (row->command + 1 == t->trace->n_commands) begin += row->start_ns + row->time_ns;
   }
-  for (int32_t j = 0; measured == 0 && j < t->plan->n_steps; j++) {
+  for (int32_t j = 0; measured == 0 && j < t->plan->n_commands; j++) {
     plim_trace_row row = planned_row(t, j);
     PLIM_TRY(write_event(t, file, &row, begin));
     begin += row.time_ns;
@@ -104,7 +104,7 @@ static json_t *storages_json(const traced *t, int roles) {
 
 static json_t *steps_json(const traced *t) {
   json_t *list = json_array();
-  for (int32_t j = 0; j < t->plan->n_steps; j++) {
+  for (int32_t j = 0; j < t->plan->n_commands; j++) {
     json_t *measured = t->runs > 0 ? json_real((double)t->measured_ns[j] / 1e3) : json_null();
     (void)json_array_append_new(list,
                                 json_pack("[s, b, f, o]", traced_op_name(t, j), plim_inspect_is_repeat(t->inspect, j),
@@ -142,11 +142,11 @@ static plim_status add_text(const traced *t, view *print, int32_t id, json_t *ob
 /* Of a planned run the decisions are its drops. */
 static plim_status add_drops(const traced *t, json_t *object) {
   const trace_jump *drop = trace_jump_find('d');
-  int32_t step = -1;
+  int32_t command = -1;
   for (int32_t i = 0; i < MOST_TEXTS; i++) {
-    PLIM_TRY(trace_jump_to(drop, t, step, &step));
-    if (step < 0) break;
-    PLIM_TRY(add_text(t, trace_view_drops, step, object));
+    PLIM_TRY(trace_jump_to(drop, t, command, &command));
+    if (command < 0) break;
+    PLIM_TRY(add_text(t, trace_view_drops, command, object));
   }
   return PLIM_OK;
 }
@@ -156,8 +156,8 @@ static plim_status add_reasons(const traced *t, json_t *object) {
   const plim_decision *choice = NULL;
   int32_t n = plim_decision_log_decisions(t->decisions, &choice);
   for (int32_t i = 0; i < n && i < MOST_TEXTS; i++) {
-    if (i > 0 && choice[i].step == choice[i - 1].step) continue;
-    PLIM_TRY(add_text(t, trace_view_reasons, choice[i].step, object));
+    if (i > 0 && choice[i].command == choice[i - 1].command) continue;
+    PLIM_TRY(add_text(t, trace_view_reasons, choice[i].command, object));
   }
   return PLIM_OK;
 }
@@ -172,7 +172,7 @@ static plim_status add_histories(const traced *t, json_t *object) {
   for (int32_t i = 0; i < t->plan->n_buffers && texts < MOST_TEXTS; i++) {
     const plim_plan_buffer *buffer = &t->plan->buffer[i];
     int32_t maker = buffer->storage < 0 ? -1 : t->graph->storage[buffer->storage].producer;
-    if (maker < 0 || !plim_inspect_is_repeat(t->inspect, buffer->begin) || t->plan->step[buffer->begin].op != maker)
+    if (maker < 0 || !plim_inspect_is_repeat(t->inspect, buffer->begin) || t->plan->command[buffer->begin].op != maker)
       continue;
     PLIM_TRY(add_text(t, print_history, buffer->storage, object));
     texts++;

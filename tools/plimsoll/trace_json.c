@@ -26,8 +26,8 @@ static void add(json_t *object, const char *key, json_t *value) {
   (void)json_object_set_new(object, key, value);
 }
 
-static json_t *step_or_null(int32_t step) {
-  return step < 0 ? json_null() : json_integer(step);
+static json_t *step_or_null(int32_t command) {
+  return command < 0 ? json_null() : json_integer(command);
 }
 
 static json_t *bytes_or_null(int64_t bytes) {
@@ -48,8 +48,8 @@ static json_t *absence_json(const traced *t, int32_t storage, const plim_absence
   const plim_decision *by = traced_eviction(t, storage, a);
   json_t *o = json_pack("{s:o, s:i, s:i, s:s}", "value", trace_json_storage(t, storage), "gone", (int)a->gone, "back",
                         (int)a->back, "breaks", breaks[a->breaks]);
-  add(o, "full_step", step_or_null(a->full_step));
-  add(o, "full_op", a->full_step < 0 ? json_null() : json_string(traced_op_name(t, a->full_step)));
+  add(o, "full_step", step_or_null(a->full_command));
+  add(o, "full_op", a->full_command < 0 ? json_null() : json_string(traced_op_name(t, a->full_command)));
   add(o, "over_bytes", json_integer(a->over_bytes));
   add(o, "free_address", bytes_or_null(a->free_offset));
   add(o, "taker", trace_json_storage(t, a->taker));
@@ -58,16 +58,16 @@ static json_t *absence_json(const traced *t, int32_t storage, const plim_absence
   add(o, "again_depth", json_integer(a->again_depth));
   add(o, "along", trace_json_storage(t, a->along));
   add(o, "instead", instead_json(t, a));
-  add(o, "evicted_at", by ? json_integer(by->step) : json_null());
+  add(o, "evicted_at", by ? json_integer(by->command) : json_null());
   add(o, "evicted_for_op", by ? trace_json_op(t, by->request.op) : json_null());
   add(o, "evicted_for", by ? trace_json_storage(t, by->request.storage) : json_null());
   return o;
 }
 
-static plim_status absences_json(const traced *t, int32_t step, json_t *list) {
+static plim_status absences_json(const traced *t, int32_t command, json_t *list) {
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
     plim_absence a;
-    PLIM_TRY(plim_inspect_absence(t->inspect, s, step, &a));
+    PLIM_TRY(plim_inspect_absence(t->inspect, s, command, &a));
     if (a.kind == PLIM_ABSENT_DROPPED) (void)json_array_append_new(list, absence_json(t, s, &a));
   }
   return PLIM_OK;
@@ -88,64 +88,64 @@ static json_t *resident_json(const traced *t, const plim_resident *r) {
   return o;
 }
 
-static plim_status residents_json(const traced *t, int32_t step, json_t *list) {
+static plim_status residents_json(const traced *t, int32_t command, json_t *list) {
   plim_resident *row = NULL;
-  int32_t n = plim_inspect_residents(t->inspect, step, NULL, 0);
+  int32_t n = plim_inspect_residents(t->inspect, command, NULL, 0);
   PLIM_TRY(plim_allocate(t->ctx, n, sizeof *row, &row));
-  (void)plim_inspect_residents(t->inspect, step, row, n);
+  (void)plim_inspect_residents(t->inspect, command, row, n);
   for (int32_t i = 0; i < n; i++) (void)json_array_append_new(list, resident_json(t, &row[i]));
   plim_release(t->ctx, row, n, sizeof *row);
   return PLIM_OK;
 }
 
 /* Values that begin (ends 0) at the step, or are used last there (ends 1). */
-static json_t *changes_json(const traced *t, int32_t step, int ends) {
+static json_t *changes_json(const traced *t, int32_t command, int ends) {
   json_t *list = json_array();
   for (int32_t i = 0; i < t->plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &t->plan->buffer[i];
     if (buffer->storage < 0 || plim_role_persistent(t->graph->storage[buffer->storage].role)) continue;
-    int here =
-        ends ? buffer->end == step + 1 && buffer->begin != step && !traced_fails_at(t, step) : buffer->begin == step;
+    int here = ends ? buffer->end == command + 1 && buffer->begin != command && !traced_fails_at(t, command)
+                    : buffer->begin == command;
     if (here) (void)json_array_append_new(list, trace_json_storage(t, buffer->storage));
   }
   return list;
 }
 
-static json_t *clock_json(const traced *t, int32_t step) {
-  int64_t again_ns, clock_ns = traced_clock_ns(t, step, &again_ns), all_ns = t->plan->keep_all_ns;
+static json_t *clock_json(const traced *t, int32_t command) {
+  int64_t again_ns, clock_ns = traced_clock_ns(t, command, &again_ns), all_ns = t->plan->keep_all_ns;
   return json_pack("{s:I, s:I, s:f}", "time_ns", (json_int_t)clock_ns, "again_ns", (json_int_t)again_ns,
                    "again_percent", all_ns > 0 ? (double)again_ns * 100 / (double)all_ns : 0.0);
 }
 
-static json_t *step_json(const traced *t, int32_t step) {
+static json_t *step_json(const traced *t, int32_t command) {
   const plim_plan *plan = t->plan;
-  const plim_step *s = &plan->step[step];
+  const plim_command *s = &plan->command[command];
   int64_t cap = plan->budget_bytes < INT64_MAX ? plan->budget_bytes : -1;
-  json_t *o =
-      json_pack("{s:i, s:i, s:s}", "step", (int)step, "steps", (int)plan->n_steps, "op", traced_op_name(t, step));
-  add(o, "variant", json_string(s->kind == PLIM_STEP_RUN ? plan->variant[s->variant].variant.name : ""));
-  add(o, "again", json_boolean(plim_inspect_is_repeat(t->inspect, step)));
-  add(o, "status", json_string(plim_online_end_name(traced_fails_at(t, step) ? traced_end(t) : PLIM_ONLINE_OK)));
-  add(o, "planned_ns", json_integer(traced_planned_ns(t, step)));
-  add(o, "measured_ns", t->runs > 0 ? json_integer(t->measured_ns[step]) : json_null());
-  add(o, "live_bytes", json_integer(plim_inspect_live_bytes(t->inspect, step)));
+  json_t *o = json_pack("{s:i, s:i, s:s}", "step", (int)command, "steps", (int)plan->n_commands, "op",
+                        traced_op_name(t, command));
+  add(o, "variant", json_string(s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.name : ""));
+  add(o, "again", json_boolean(plim_inspect_is_repeat(t->inspect, command)));
+  add(o, "status", json_string(plim_online_end_name(traced_fails_at(t, command) ? traced_end(t) : PLIM_ONLINE_OK)));
+  add(o, "planned_ns", json_integer(traced_planned_ns(t, command)));
+  add(o, "measured_ns", t->runs > 0 ? json_integer(t->measured_ns[command]) : json_null());
+  add(o, "live_bytes", json_integer(plim_inspect_live_bytes(t->inspect, command)));
   add(o, "budget_bytes", bytes_or_null(cap));
   add(o, "arena_bytes", bytes_or_null(plan->packed ? plan->arena_bytes : -1));
-  add(o, "before", clock_json(t, step));
-  add(o, "made", changes_json(t, step, 0));
-  add(o, "last_used", changes_json(t, step, 1));
+  add(o, "before", clock_json(t, command));
+  add(o, "made", changes_json(t, command, 0));
+  add(o, "last_used", changes_json(t, command, 1));
   return o;
 }
 
-plim_status trace_json_step(const traced *t, int32_t step, FILE *to) {
-  json_t *o = step_json(t, step), *residents = json_array(), *absent = json_array(), *decisions = NULL;
-  plim_status status = residents_json(t, step, residents);
-  if (status == PLIM_OK) status = absences_json(t, step, absent);
-  if (status == PLIM_OK) status = trace_json_decisions(t, step, &decisions);
+plim_status trace_json_step(const traced *t, int32_t command, FILE *to) {
+  json_t *o = step_json(t, command), *residents = json_array(), *absent = json_array(), *decisions = NULL;
+  plim_status status = residents_json(t, command, residents);
+  if (status == PLIM_OK) status = absences_json(t, command, absent);
+  if (status == PLIM_OK) status = trace_json_decisions(t, command, &decisions);
   add(o, "residents", residents);
   add(o, "absent", absent);
   add(o, "decisions", decisions ? decisions : json_array());
-  add(o, "tree", trace_json_tree(t, step));
+  add(o, "tree", trace_json_tree(t, command));
   if (status == PLIM_OK) {
     trace_json_print(o, to);
   } else {
@@ -283,9 +283,9 @@ static plim_status add_decision(const traced *t, const plim_decision *c, int32_t
   return c->n_evicted == 0 ? add_way_out(t, why, o) : PLIM_OK;
 }
 
-plim_status trace_json_decisions(const traced *t, int32_t step, json_t **out) {
+plim_status trace_json_decisions(const traced *t, int32_t command, json_t **out) {
   const plim_decision *choice;
-  int32_t first, n = traced_choices(t, step, &choice, &first);
+  int32_t first, n = traced_choices(t, command, &choice, &first);
   json_t *list = json_array();
   plim_status status = PLIM_OK;
   for (int32_t i = 0; i < n && status == PLIM_OK; i++) status = add_decision(t, &choice[i], first + i, list);
@@ -299,8 +299,8 @@ plim_status trace_json_decisions(const traced *t, int32_t step, json_t **out) {
 
 /* ---- the tree ---- */
 
-json_t *trace_json_tree(const traced *t, int32_t step) {
-  int32_t begin, root = traced_tree(t, step, &begin);
+json_t *trace_json_tree(const traced *t, int32_t command) {
+  int32_t begin, root = traced_tree(t, command, &begin);
   json_t *runs = json_array();
   int64_t sum_ns = 0;
   if (begin == root) {

@@ -39,16 +39,16 @@ static double weight(const plim_plan_buffer *buffer, int operand, int64_t whole,
   return high - low + (operand ? unit : 0);
 }
 
-plim_status trace_strip(const traced *t, int32_t step, int32_t columns, char *cell) {
+plim_status trace_strip(const traced *t, int32_t command, int32_t columns, char *cell) {
   int64_t whole = trace_strip_bytes(t);
   double *most = NULL;
   memset(cell, '.', (size_t)columns);
   if (!t->plan->packed || whole <= 0) return PLIM_OK;
   PLIM_TRY(plim_allocate(t->ctx, columns, sizeof *most, &most));
-  for (int32_t i = 0; i < t->plan->n_buffers && t->plan->buffer[i].begin <= step; i++) {
+  for (int32_t i = 0; i < t->plan->n_buffers && t->plan->buffer[i].begin <= command; i++) {
     const plim_plan_buffer *buffer = &t->plan->buffer[i];
-    if (buffer->end <= step) continue;
-    int operand = buffer->storage < 0 || plim_op_touches(&t->graph->op[t->plan->step[step].op], buffer->storage);
+    if (buffer->end <= command) continue;
+    int operand = buffer->storage < 0 || plim_op_touches(&t->graph->op[t->plan->command[command].op], buffer->storage);
     char letter = trace_strip_letter(t, buffer->storage);
     int32_t last = column_of(buffer->offset + buffer->bytes - 1, whole, columns);
     for (int32_t c = column_of(buffer->offset, whole, columns); c <= last; c++) {
@@ -93,12 +93,12 @@ void trace_strip_windows(const traced *t, const plim_decision_reasons *why, int3
 enum { ROWS = 20, COLUMNS = 76 };
 
 int32_t trace_map_step(const traced *t, int32_t columns, int32_t column) {
-  return (int32_t)((int64_t)column * t->plan->n_steps / columns);
+  return (int32_t)((int64_t)column * t->plan->n_commands / columns);
 }
 
-int32_t trace_map_column(const traced *t, int32_t columns, int32_t step) {
-  int32_t column = (int32_t)((int64_t)step * columns / t->plan->n_steps);
-  while (column + 1 < columns && trace_map_step(t, columns, column + 1) <= step) column++;
+int32_t trace_map_column(const traced *t, int32_t columns, int32_t command) {
+  int32_t column = (int32_t)((int64_t)command * columns / t->plan->n_commands);
+  while (column + 1 < columns && trace_map_step(t, columns, column + 1) <= command) column++;
   return column;
 }
 
@@ -106,10 +106,10 @@ int64_t trace_map_address(const traced *t, int32_t rows, int32_t row) {
   return (int64_t)((double)trace_strip_bytes(t) * (rows - row - 0.5) / rows);
 }
 
-int32_t trace_map_buffer(const traced *t, int32_t step, int64_t address) {
-  for (int32_t i = 0; i < t->plan->n_buffers && t->plan->buffer[i].begin <= step; i++) {
+int32_t trace_map_buffer(const traced *t, int32_t command, int64_t address) {
+  for (int32_t i = 0; i < t->plan->n_buffers && t->plan->buffer[i].begin <= command; i++) {
     const plim_plan_buffer *buffer = &t->plan->buffer[i];
-    if (buffer->end > step && buffer->offset <= address && address < buffer->offset + buffer->bytes) return i;
+    if (buffer->end > command && buffer->offset <= address && address < buffer->offset + buffer->bytes) return i;
   }
   return -1;
 }
@@ -120,9 +120,9 @@ static void draw_buffer(const traced *t, const plim_plan_buffer *buffer, int32_t
     int64_t address = trace_map_address(t, rows, row);
     if (address < buffer->offset || address >= buffer->offset + buffer->bytes) continue;
     for (int32_t c = trace_map_column(t, columns, buffer->begin); c < columns; c++) {
-      int32_t step = trace_map_step(t, columns, c);
-      if (step >= buffer->end) break;
-      if (step >= buffer->begin) cell[row * columns + c] = letter;
+      int32_t command = trace_map_step(t, columns, c);
+      if (command >= buffer->end) break;
+      if (command >= buffer->begin) cell[row * columns + c] = letter;
     }
   }
 }
@@ -133,12 +133,12 @@ void trace_map(const traced *t, int32_t rows, int32_t columns, char *cell) {
   for (int32_t i = 0; i < t->plan->n_buffers; i++) draw_buffer(t, &t->plan->buffer[i], rows, columns, cell);
 }
 
-plim_status trace_map_print(const traced *t, int32_t step, FILE *to) {
+plim_status trace_map_print(const traced *t, int32_t command, FILE *to) {
   char cell[ROWS * COLUMNS], size[PLIM_SIZE_TEXT_BYTES];
-  int32_t at = trace_map_column(t, COLUMNS, step);
+  int32_t at = trace_map_column(t, COLUMNS, command);
   trace_map(t, ROWS, COLUMNS, cell);
   fprintf(to, "address up to %s, upwards; steps 0 to %d, to the right; ^ is step %d\n",
-          plim_size_print(trace_strip_bytes(t), size), (int)t->plan->n_steps - 1, (int)step);
+          plim_size_print(trace_strip_bytes(t), size), (int)t->plan->n_commands - 1, (int)command);
   for (int32_t row = 0; row < ROWS; row++) fprintf(to, "  %.*s\n", COLUMNS, cell + (size_t)row * COLUMNS);
   fprintf(to, "  %*s^\n  %s\n", (int)at, "", trace_strip_legend);
   return PLIM_OK;

@@ -16,7 +16,7 @@
 /* '.' free; p param, s state or staged batch, i input, a activation, g gradient, o output, w workspace; a capital where
  * the step reads or writes it. Of the storages in a cell the largest there is shown, operands before others.
  *   cell  [columns]  out */
-plim_status trace_strip(const traced *t, int32_t step, int32_t columns, char *cell);
+plim_status trace_strip(const traced *t, int32_t command, int32_t columns, char *cell);
 
 /* '[' '=' ']' what was taken, '(' '-' ')' the runner-up, a blank elsewhere. */
 void trace_strip_windows(const traced *t, const plim_decision_reasons *why, int32_t columns, char *cell);
@@ -40,14 +40,14 @@ void trace_map(const traced *t, int32_t rows, int32_t columns, char *cell);
 
 /* The first step of a column; the column that shows a step. */
 int32_t trace_map_step(const traced *t, int32_t columns, int32_t column);
-int32_t trace_map_column(const traced *t, int32_t columns, int32_t step);
+int32_t trace_map_column(const traced *t, int32_t columns, int32_t command);
 
 /* The address in the middle of a row; the buffer that holds it at a step, -1: it is free. */
 int64_t trace_map_address(const traced *t, int32_t rows, int32_t row);
-int32_t trace_map_buffer(const traced *t, int32_t step, int64_t address);
+int32_t trace_map_buffer(const traced *t, int32_t command, int64_t address);
 
 /* The map as text, the step's column marked. */
-plim_status trace_map_print(const traced *t, int32_t step, FILE *to);
+plim_status trace_map_print(const traced *t, int32_t command, FILE *to);
 
 /* ==== panes ==== */
 

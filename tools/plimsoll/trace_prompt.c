@@ -14,40 +14,40 @@
 
 /* A row each; what happens at a step is asked step by step. */
 
-static plim_status always(const traced *t, int32_t step, int *yes) {
-  (void)t, (void)step;
+static plim_status always(const traced *t, int32_t command, int *yes) {
+  (void)t, (void)command;
   *yes = 1;
   return PLIM_OK;
 }
 
-static plim_status runs_again(const traced *t, int32_t step, int *yes) {
-  *yes = plim_inspect_is_repeat(t->inspect, step);
+static plim_status runs_again(const traced *t, int32_t command, int *yes) {
+  *yes = plim_inspect_is_repeat(t->inspect, command);
   return PLIM_OK;
 }
 
-static plim_status fails(const traced *t, int32_t step, int *yes) {
-  *yes = traced_fails_at(t, step);
+static plim_status fails(const traced *t, int32_t command, int *yes) {
+  *yes = traced_fails_at(t, command);
   return PLIM_OK;
 }
 
-static plim_status ends_buffer(const traced *t, int32_t step, int *yes) {
+static plim_status ends_buffer(const traced *t, int32_t command, int *yes) {
   *yes = 0;
   for (int32_t i = 0; i < t->plan->n_buffers && !*yes; i++) {
-    *yes = t->plan->buffer[i].storage >= 0 && t->plan->buffer[i].end == step + 1;
+    *yes = t->plan->buffer[i].storage >= 0 && t->plan->buffer[i].end == command + 1;
   }
   return PLIM_OK;
 }
 
 /* Online: room is made before the step. Planned: what ends after the step is recomputed later. */
-static plim_status evicts(const traced *t, int32_t step, int *yes) {
+static plim_status evicts(const traced *t, int32_t command, int *yes) {
   const plim_decision *choice;
   int32_t first;
-  *yes = traced_choices(t, step, &choice, &first) > 0;
+  *yes = traced_choices(t, command, &choice, &first) > 0;
   if (t->decisions) return PLIM_OK;
   for (int32_t i = 0; i < t->plan->n_buffers && !*yes; i++) {
     const plim_plan_buffer *buffer = &t->plan->buffer[i];
     plim_absence a;
-    if (buffer->storage < 0 || buffer->end != step + 1 || buffer->end >= t->plan->n_steps) continue;
+    if (buffer->storage < 0 || buffer->end != command + 1 || buffer->end >= t->plan->n_commands) continue;
     PLIM_TRY(plim_inspect_absence(t->inspect, buffer->storage, buffer->end, &a));
     *yes = a.kind == PLIM_ABSENT_DROPPED;
   }
@@ -78,12 +78,12 @@ const trace_jump *trace_jump_find(char key) {
   return NULL;
 }
 
-plim_status trace_jump_to(const trace_jump *jump, const traced *t, int32_t from, int32_t *step) {
-  *step = -1;
-  for (int32_t j = from + jump->direction; j >= 0 && j < t->plan->n_steps && *step < 0; j += jump->direction) {
+plim_status trace_jump_to(const trace_jump *jump, const traced *t, int32_t from, int32_t *command) {
+  *command = -1;
+  for (int32_t j = from + jump->direction; j >= 0 && j < t->plan->n_commands && *command < 0; j += jump->direction) {
     int yes;
     PLIM_TRY(jump->happens(t, j, &yes));
-    if (yes) *step = j;
+    if (yes) *command = j;
   }
   return PLIM_OK;
 }
@@ -91,14 +91,14 @@ plim_status trace_jump_to(const trace_jump *jump, const traced *t, int32_t from,
 /* ---- two runs ---- */
 
 static int same_run(const traced *a, const traced *b, int32_t j) {
-  const plim_step *x = &a->plan->step[j], *y = &b->plan->step[j];
+  const plim_command *x = &a->plan->command[j], *y = &b->plan->command[j];
   if (x->kind != y->kind || x->op != y->op) return 0;
   return strcmp(a->plan->variant[x->variant].variant.name, b->plan->variant[y->variant].variant.name) == 0;
 }
 
 /* The first step at which a lifetime begins, ends or lies elsewhere in the other plan. Buffers are sorted by begin. */
-static int32_t first_other_buffer(const plim_plan *a, const plim_plan *b, int32_t n_steps) {
-  int32_t least = n_steps;
+static int32_t first_other_buffer(const plim_plan *a, const plim_plan *b, int32_t n_commands) {
+  int32_t least = n_commands;
   for (int32_t i = 0; i < a->n_buffers && i < b->n_buffers; i++) {
     const plim_plan_buffer *x = &a->buffer[i], *y = &b->buffer[i];
     int32_t begin = x->begin < y->begin ? x->begin : y->begin, end = x->end < y->end ? x->end : y->end;
@@ -114,19 +114,19 @@ plim_status trace_divergence(const traced *a, const traced *b, trace_parting *ou
     return plim_fail(a->ctx, PLIM_EDATA, "these are runs of different graphs: %s, %.12s, and %s, %.12s", a->graph->name,
                      a->graph->fingerprint, b->graph->name, b->graph->fingerprint);
   }
-  int32_t n = a->plan->n_steps < b->plan->n_steps ? a->plan->n_steps : b->plan->n_steps, run = n, place = n;
+  int32_t n = a->plan->n_commands < b->plan->n_commands ? a->plan->n_commands : b->plan->n_commands, run = n, place = n;
   for (int32_t j = 0; j < n && run == n; j++) {
     if (!same_run(a, b, j)) run = j;
   }
   if (a->plan->packed && b->plan->packed) place = first_other_buffer(a->plan, b->plan, n);
-  int equal_length = a->plan->n_steps == b->plan->n_steps;
+  int equal_length = a->plan->n_commands == b->plan->n_commands;
   *out = (trace_parting){run == n && equal_length ? -1 : run, place == n && equal_length ? -1 : place};
   return PLIM_OK;
 }
 
 int32_t trace_parting_step(const traced *a, const trace_parting *parting) {
-  int32_t step = parting->run >= 0 ? parting->run : parting->place;
-  return step < a->plan->n_steps ? step : -1;
+  int32_t command = parting->run >= 0 ? parting->run : parting->place;
+  return command < a->plan->n_commands ? command : -1;
 }
 
 void trace_parting_say(const traced *a, const traced *b, const trace_parting *parting, char *text, size_t size) {
@@ -137,11 +137,11 @@ void trace_parting_say(const traced *a, const traced *b, const trace_parting *pa
     (void)snprintf(text, size,
                    "the same steps; the other run has something elsewhere, or for another time, from here on");
   } else {
-    const char *op = run < b->plan->n_steps ? traced_op_name(b, run) : "its end";
-    int n = snprintf(
-        text, size,
-        run < a->plan->n_steps ? "the other run has %s here" : "equal as far as this run goes; the other has %s then",
-        op);
+    const char *op = run < b->plan->n_commands ? traced_op_name(b, run) : "its end";
+    int n = snprintf(text, size,
+                     run < a->plan->n_commands ? "the other run has %s here"
+                                               : "equal as far as this run goes; the other has %s then",
+                     op);
     int also = place >= 0 && place < run && n > 0 && (size_t)n < size;
     if (also) (void)snprintf(text + n, size - (size_t)n, "; places differ from step %d on", (int)place);
   }
@@ -163,13 +163,13 @@ typedef struct prompt_state {
 /* What a command does; `word` is what stands after it, "" for nothing. */
 typedef plim_status prompt_command(prompt_state *p, const char *word);
 
-static plim_status go(prompt_state *p, int32_t step) {
-  if (step < 0 || step >= p->t->plan->n_steps) {
-    fprintf(p->to, "there is no such step: they are 0 to %d\n", (int)p->t->plan->n_steps - 1);
+static plim_status go(prompt_state *p, int32_t command) {
+  if (command < 0 || command >= p->t->plan->n_commands) {
+    fprintf(p->to, "there is no such step: they are 0 to %d\n", (int)p->t->plan->n_commands - 1);
     return PLIM_OK;
   }
-  p->step = step;
-  return trace_view_step(p->t, step, p->to);
+  p->step = command;
+  return trace_view_step(p->t, command, p->to);
 }
 
 static plim_status to_step(prompt_state *p, const char *word) {
@@ -183,9 +183,9 @@ static plim_status to_step(prompt_state *p, const char *word) {
 }
 
 static plim_status jump(prompt_state *p, const trace_jump *by) {
-  int32_t step;
-  PLIM_TRY(trace_jump_to(by, p->t, p->step, &step));
-  if (step >= 0) return go(p, step);
+  int32_t command;
+  PLIM_TRY(trace_jump_to(by, p->t, p->step, &command));
+  if (command >= 0) return go(p, command);
   fprintf(p->to, "there is no %s %s step %d\n", by->none, by->direction > 0 ? "after" : "before", (int)p->step);
   return PLIM_OK;
 }
@@ -199,10 +199,10 @@ static plim_status to_parting(prompt_state *p, const char *word) {
     return PLIM_OK;
   }
   PLIM_TRY(trace_divergence(p->t, p->other, &parting));
-  int32_t step = trace_parting_step(p->t, &parting);
+  int32_t command = trace_parting_step(p->t, &parting);
   trace_parting_say(p->t, p->other, &parting, text, sizeof text);
   fprintf(p->to, "%s\n", text);
-  return step < 0 ? PLIM_OK : go(p, step);
+  return command < 0 ? PLIM_OK : go(p, command);
 }
 
 static plim_status show_map(prompt_state *p, const char *word) {

@@ -16,7 +16,7 @@ typedef struct trace_jump {
   const char *none; /* as in "there is no ... after step 12" */
   int32_t direction;
   /* Does it happen at the step? */
-  plim_status (*happens)(const traced *t, int32_t step, int *yes);
+  plim_status (*happens)(const traced *t, int32_t command, int *yes);
 } trace_jump;
 
 /* Row i of the table, NULL after the last; the row of a key, NULL when there is none. */
@@ -24,7 +24,7 @@ const trace_jump *trace_jump_at(int32_t i);
 const trace_jump *trace_jump_find(char key);
 
 /* The first step after `from` (or before it) at which it happens; -1: none. */
-plim_status trace_jump_to(const trace_jump *jump, const traced *t, int32_t from, int32_t *step);
+plim_status trace_jump_to(const trace_jump *jump, const traced *t, int32_t from, int32_t *command);
 
 /* Where two runs part: the first step at which the other runs another op or variant; the first at which something
  * buffers elsewhere or for another time. The length of the shorter run when there is none before; -1: they are

@@ -161,9 +161,9 @@ static plim_status print_choice(const traced *t, const plim_decision *c, int32_t
   return PLIM_OK;
 }
 
-plim_status trace_reasons(const traced *t, int32_t step, FILE *to) {
+plim_status trace_reasons(const traced *t, int32_t command, FILE *to) {
   const plim_decision *choice;
-  int32_t first, n = traced_choices(t, step, &choice, &first);
+  int32_t first, n = traced_choices(t, command, &choice, &first);
   for (int32_t i = 0; i < n; i++) {
     if (i >= DECISIONS && i + 1 < n) continue; /* the last one made the room, or did not */
     if (i + 1 == n && n > DECISIONS + 1) fprintf(to, "and %d decisions more, then\n", (int)(n - DECISIONS - 1));
@@ -174,8 +174,8 @@ plim_status trace_reasons(const traced *t, int32_t step, FILE *to) {
 
 /* ---- the tree ---- */
 
-void trace_tree(const traced *t, int32_t step, FILE *to) {
-  int32_t begin, root = traced_tree(t, step, &begin), depth = 0, least = INT32_MAX;
+void trace_tree(const traced *t, int32_t command, FILE *to) {
+  int32_t begin, root = traced_tree(t, command, &begin), depth = 0, least = INT32_MAX;
   int64_t sum_ns = 0;
   if (begin == root) return;
   for (int32_t j = begin; j < root; j++) {
@@ -189,7 +189,7 @@ void trace_tree(const traced *t, int32_t step, FILE *to) {
   for (int32_t j = root; j >= begin; j--) {
     int32_t indent = j == root ? 0 : 2 * (plim_decision_log_depth(t->decisions, j) - least + 1);
     if (indent > MARGIN / 2) indent = MARGIN / 2;
-    fprintf(to, "%s%*sstep %d  %s, %.1f us\n", j == step ? ">" : " ", (int)indent, "", (int)j, traced_op_name(t, j),
+    fprintf(to, "%s%*sstep %d  %s, %.1f us\n", j == command ? ">" : " ", (int)indent, "", (int)j, traced_op_name(t, j),
             us(traced_planned_ns(t, j)));
   }
 }

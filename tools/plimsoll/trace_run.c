@@ -45,7 +45,7 @@ static int by_length(const void *a, const void *b) {
 }
 
 static plim_status choose_step(traced_spaces *t) {
-  int32_t steps = t->paged->n_steps;
+  int32_t steps = t->paged->n_commands;
   int64_t runs = t->trace->n_rows / steps;
   candidate *c = NULL;
   if (runs == 0) return PLIM_OK;
@@ -64,7 +64,7 @@ static plim_status choose_step(traced_spaces *t) {
 }
 
 static plim_status take_transfers(traced_spaces *t) {
-  int64_t *ns = NULL, n = t->paged->n_steps;
+  int64_t *ns = NULL, n = t->paged->n_commands;
   if (!t->row) return PLIM_OK;
   PLIM_TRY(plim_allocate(t->ctx, 3 * n, sizeof *ns, &ns));
   for (int64_t j = 0; j < n; j++) {
@@ -175,7 +175,7 @@ plim_status trace_run_bytes(const traced_spaces *t, int32_t space, trace_moment 
 
 static const plim_transfer *transfer_of(const traced_spaces *t, int32_t c) {
   for (int32_t i = 0; i < t->n_transfers; i++) {
-    if (t->transfer[i].step == c) return &t->transfer[i];
+    if (t->transfer[i].command == c) return &t->transfer[i];
   }
   return NULL;
 }
@@ -208,8 +208,8 @@ void trace_run_transfers(const traced_spaces *t, FILE *to) {
   for (int32_t i = 0; i < t->n_transfers; i++) {
     const plim_transfer *x = &t->transfer[i];
     double taken_ns = (double)(x->end_ns - x->begin_ns);
-    fprintf(to, "%7d %-26.26s %-11.11s %8.2f %9.3f %9.3f %8.3f %8.3f %7.2f\n", (int)x->step,
-            space_storage_words(t->graph, x->storage, words), t->plan->queue[t->plan->command[x->step].queue].name,
+    fprintf(to, "%7d %-26.26s %-11.11s %8.2f %9.3f %9.3f %8.3f %8.3f %7.2f\n", (int)x->command,
+            space_storage_words(t->graph, x->storage, words), t->plan->queue[t->plan->command[x->command].queue].name,
             (double)x->bytes / (1 << 20), (double)x->planned_end_ns / 1e6, (double)x->end_ns / 1e6,
             (double)(x->end_ns - x->planned_end_ns) / 1e6, (double)x->waited_ns / 1e6,
             taken_ns > 0 ? (double)x->bytes / taken_ns : 0);

@@ -69,20 +69,20 @@ static plim_status list_residents(screen *s) {
   return PLIM_OK;
 }
 
-static plim_status go(screen *s, int32_t step) {
-  if (step < 0 || step >= s->t->plan->n_steps) {
-    (void)snprintf(s->message, sizeof s->message, "the steps are 0 to %d", (int)s->t->plan->n_steps - 1);
+static plim_status go(screen *s, int32_t command) {
+  if (command < 0 || command >= s->t->plan->n_commands) {
+    (void)snprintf(s->message, sizeof s->message, "the steps are 0 to %d", (int)s->t->plan->n_commands - 1);
     return PLIM_OK;
   }
-  s->step = step;
+  s->step = command;
   PLIM_TRY(list_residents(s));
   return fill_pane(s, s->view == SCREEN_ABSENT ? SCREEN_ABSENT : SCREEN_WHY);
 }
 
 static plim_status jump(screen *s, const trace_jump *by) {
-  int32_t step;
-  PLIM_TRY(trace_jump_to(by, s->t, s->step, &step));
-  if (step >= 0) return go(s, step);
+  int32_t command;
+  PLIM_TRY(trace_jump_to(by, s->t, s->step, &command));
+  if (command >= 0) return go(s, command);
   (void)snprintf(s->message, sizeof s->message, "there is no %s %s step %d", by->none,
                  by->direction > 0 ? "after" : "before", (int)s->step);
   return PLIM_OK;
@@ -183,8 +183,8 @@ static plim_status to_parting(screen *s) {
     return PLIM_OK;
   }
   PLIM_TRY(trace_divergence(s->t, s->other, &parting));
-  int32_t step = trace_parting_step(s->t, &parting);
-  if (step >= 0) PLIM_TRY(go(s, step));
+  int32_t command = trace_parting_step(s->t, &parting);
+  if (command >= 0) PLIM_TRY(go(s, command));
   trace_parting_say(s->t, s->other, &parting, s->message, sizeof s->message);
   return PLIM_OK;
 }
@@ -230,7 +230,7 @@ static plim_status first(screen *s) {
   return go(s, 0);
 }
 static plim_status last(screen *s) {
-  return go(s, s->t->plan->n_steps - 1);
+  return go(s, s->t->plan->n_commands - 1);
 }
 static plim_status why(screen *s) {
   s->mapped = 0;

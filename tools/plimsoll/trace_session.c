@@ -11,48 +11,48 @@ const char *traced_address(int64_t address, char text[TRACED_ADDRESS_BYTES]) {
   return text;
 }
 
-const char *traced_op_name(const traced *t, int32_t step) {
-  const plim_step *s = &t->plan->step[step];
-  return s->kind == PLIM_STEP_RUN ? t->graph->op[s->op].name : "copy";
+const char *traced_op_name(const traced *t, int32_t command) {
+  const plim_command *s = &t->plan->command[command];
+  return s->kind == PLIM_COMMAND_RUN ? t->graph->op[s->op].name : "copy";
 }
 
 const char *traced_op(const traced *t, int32_t op) {
   return op >= 0 ? t->graph->op[op].name : "the end of the step";
 }
 
-int64_t traced_planned_ns(const traced *t, int32_t step) {
-  const plim_step *s = &t->plan->step[step];
-  return s->kind == PLIM_STEP_RUN ? t->plan->variant[s->variant].variant.time_ns : s->time_ns;
+int64_t traced_planned_ns(const traced *t, int32_t command) {
+  const plim_command *s = &t->plan->command[command];
+  return s->kind == PLIM_COMMAND_RUN ? t->plan->variant[s->variant].variant.time_ns : s->time_ns;
 }
 
 int64_t traced_measured_ns(const traced *t) {
   int64_t sum = 0;
-  for (int32_t j = 0; j < t->plan->n_steps; j++) sum += t->measured_ns[j];
+  for (int32_t j = 0; j < t->plan->n_commands; j++) sum += t->measured_ns[j];
   return sum;
 }
 
-int64_t traced_clock_ns(const traced *t, int32_t step, int64_t *again_ns) {
+int64_t traced_clock_ns(const traced *t, int32_t command, int64_t *again_ns) {
   int64_t clock_ns = 0;
   *again_ns = 0;
-  for (int32_t j = 0; j < step; j++) {
+  for (int32_t j = 0; j < command; j++) {
     clock_ns += traced_planned_ns(t, j);
     if (plim_inspect_is_repeat(t->inspect, j)) *again_ns += traced_planned_ns(t, j);
   }
   return clock_ns;
 }
 
-int32_t traced_choices(const traced *t, int32_t step, const plim_decision **out, int32_t *first) {
+int32_t traced_choices(const traced *t, int32_t command, const plim_decision **out, int32_t *first) {
   const plim_decision *all = NULL;
   int32_t n = t->decisions ? plim_decision_log_decisions(t->decisions, &all) : 0, begin = 0, end;
-  while (begin < n && all[begin].step < step) begin++;
-  for (end = begin; end < n && all[end].step == step;) end++;
+  while (begin < n && all[begin].command < command) begin++;
+  for (end = begin; end < n && all[end].command == command;) end++;
   *out = n > 0 ? all + begin : NULL;
   *first = begin;
   return end - begin;
 }
 
-int traced_fails_at(const traced *t, int32_t step) {
-  return t->decisions && plim_decision_log_failure(t->decisions) && step == t->plan->n_steps - 1;
+int traced_fails_at(const traced *t, int32_t command) {
+  return t->decisions && plim_decision_log_failure(t->decisions) && command == t->plan->n_commands - 1;
 }
 
 plim_online_end traced_end(const traced *t) {
@@ -117,7 +117,7 @@ const plim_decision *traced_eviction(const traced *t, int32_t storage, const pli
   const plim_decision *choice = NULL;
   int32_t n = t->decisions ? plim_decision_log_decisions(t->decisions, &choice) : 0;
   for (int32_t i = n - 1; i >= 0; i--) {
-    if (choice[i].step < a->gone || choice[i].step > a->back) continue;
+    if (choice[i].command < a->gone || choice[i].command > a->back) continue;
     for (int32_t k = 0; k < choice[i].n_evicted; k++) {
       if (choice[i].evicted[k] == storage) return &choice[i];
     }
@@ -125,21 +125,21 @@ const plim_decision *traced_eviction(const traced *t, int32_t storage, const pli
   return NULL;
 }
 
-int32_t traced_tree(const traced *t, int32_t step, int32_t *begin) {
-  int32_t root = step;
-  *begin = step;
+int32_t traced_tree(const traced *t, int32_t command, int32_t *begin) {
+  int32_t root = command;
+  *begin = command;
   if (!t->decisions) return root;
-  while (root + 1 < t->plan->n_steps && plim_decision_log_depth(t->decisions, root) > 0) root++;
+  while (root + 1 < t->plan->n_commands && plim_decision_log_depth(t->decisions, root) > 0) root++;
   *begin = root;
   while (*begin > 0 && plim_decision_log_depth(t->decisions, *begin - 1) > 0) (*begin)--;
   return root;
 }
 
-plim_status traced_what_if(const traced *t, const plim_policy *policy, int32_t step, int64_t bytes,
+plim_status traced_what_if(const traced *t, const plim_policy *policy, int32_t command, int64_t bytes,
                            plim_replay_counts *counts, plim_plan **out) {
   if (!t->plan->packed) {
     return plim_fail(t->ctx, PLIM_EUSAGE, "what-if goes on from runs that have addresses, and this plan has none");
   }
-  if (t->decisions) return plim_decision_log_what_if(t->decisions, policy, step, bytes, counts, out);
-  return plim_arena_what_if(t->ctx, t->graph, t->plan, policy, step, bytes, 0, counts, out);
+  if (t->decisions) return plim_decision_log_what_if(t->decisions, policy, command, bytes, counts, out);
+  return plim_arena_what_if(t->ctx, t->graph, t->plan, policy, command, bytes, 0, counts, out);
 }

@@ -14,8 +14,8 @@ enum { TRACED_ADDRESS_BYTES = 24 };
 const char *traced_address(int64_t address, char text[TRACED_ADDRESS_BYTES]);
 
 /* Name of the op of a step, planned time. */
-const char *traced_op_name(const traced *t, int32_t step);
-int64_t traced_planned_ns(const traced *t, int32_t step);
+const char *traced_op_name(const traced *t, int32_t command);
+int64_t traced_planned_ns(const traced *t, int32_t command);
 
 /* Sum of the medians; 0 without any. */
 int64_t traced_measured_ns(const traced *t);
@@ -24,14 +24,14 @@ int64_t traced_measured_ns(const traced *t);
 const char *traced_op(const traced *t, int32_t op);
 
 /* Time of the plan before a step, and how much of it was spent on running ops again. */
-int64_t traced_clock_ns(const traced *t, int32_t step, int64_t *again_ns);
+int64_t traced_clock_ns(const traced *t, int32_t command, int64_t *again_ns);
 
 /* The decisions of the online run before a step: the first, and how many there are. */
-int32_t traced_choices(const traced *t, int32_t step, const plim_decision **out, int32_t *first);
+int32_t traced_choices(const traced *t, int32_t command, const plim_decision **out, int32_t *first);
 
 /* How the online run ended; of others ok. Did it end badly at this step, its last? In what words? */
 plim_online_end traced_end(const traced *t);
-int traced_fails_at(const traced *t, int32_t step);
+int traced_fails_at(const traced *t, int32_t command);
 const char *traced_end_title(const traced *t);
 
 /* PLIM_EUSAGE, with the nearest name, when no value has that name. */
@@ -42,10 +42,10 @@ const plim_decision *traced_eviction(const traced *t, int32_t storage, const pli
 
 /* The step of the program for which a step was recomputed, and the first that was for it; without a decision log, and
  * where nothing was, both are `step`. */
-int32_t traced_tree(const traced *t, int32_t step, int32_t *begin);
+int32_t traced_tree(const traced *t, int32_t command, int32_t *begin);
 
 /* Another policy from a step on within so many bytes (plim_arena_what_if). */
-plim_status traced_what_if(const traced *t, const plim_policy *policy, int32_t step, int64_t bytes,
+plim_status traced_what_if(const traced *t, const plim_policy *policy, int32_t command, int64_t bytes,
                            plim_replay_counts *counts, plim_plan **out);
 
 #endif

@@ -56,7 +56,7 @@ static int is_any(const traced_spaces *t, int32_t c) {
 }
 
 static int is_copy(const traced_spaces *t, int32_t c) {
-  return t->plan->command[c].kind == PLIM_COMMAND_COPY;
+  return t->plan->command[c].kind == PLIM_SPACE_COMMAND_COPY;
 }
 
 static int is_waiting(const traced_spaces *t, int32_t c) {
@@ -64,8 +64,8 @@ static int is_waiting(const traced_spaces *t, int32_t c) {
 }
 
 static int is_repeat(const traced_spaces *t, int32_t c) {
-  const plim_command *m = &t->plan->command[c];
-  return m->kind == PLIM_COMMAND_RUN && t->in.run_of[m->op] != c;
+  const plim_space_command *m = &t->plan->command[c];
+  return m->kind == PLIM_SPACE_COMMAND_RUN && t->in.run_of[m->op] != c;
 }
 
 static const struct {

@@ -43,20 +43,20 @@ static void add_event(const traced_spaces *t, int32_t c, int process, int64_t be
   char words[SPACE_WORDS];
   int64_t idle;
   int32_t cause = plim_space_inspect_cause(&t->in, c, &idle);
-  const plim_command *m = &t->plan->command[c];
+  const plim_space_command *m = &t->plan->command[c];
   plim_text_add(text, ",\n{\"name\": ");
   plim_text_quote(text, space_command_words(t->graph, t->plan, c, words));
   plim_text_format(text,
                    ", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": %d, \"tid\": %d, "
                    "\"args\": {\"command\": %d, \"idle_before_us\": %.3f, \"waited_for\": %d}}",
-                   m->kind == PLIM_COMMAND_RUN ? "run" : "copy", (double)begin_ns / 1e3,
+                   m->kind == PLIM_SPACE_COMMAND_RUN ? "run" : "copy", (double)begin_ns / 1e3,
                    (double)(end_ns - begin_ns) / 1e3, process, (int)m->queue + 1, (int)c, (double)idle / 1e3,
                    (int)cause);
 }
 
 /* Bytes a microsecond of a copy, as a counter of its queue. */
 static void add_link(const traced_spaces *t, int32_t c, plim_text *text) {
-  const plim_command *m = &t->plan->command[c];
+  const plim_space_command *m = &t->plan->command[c];
   double taken_us = (double)(trace_run_end(t, c) - trace_run_begin(t, c)) / 1e3, bytes = 0;
   for (int32_t i = 0; i < m->n_storages; i++) bytes += (double)t->graph->storage[m->storage[i]].bytes;
   for (int ends = 0; ends < 2; ends++) {
@@ -75,7 +75,7 @@ static plim_status add_events(const traced_spaces *t, plim_text *text) {
   for (int32_t c = 0; c < t->plan->n_commands; c++) {
     add_event(t, c, MEASURED, trace_run_begin(t, c), trace_run_end(t, c), text);
     if (t->row) add_event(t, c, PLANNED, t->in.begin_ns[c], t->in.end_ns[c], text);
-    if (t->plan->command[c].kind == PLIM_COMMAND_COPY) add_link(t, c, text);
+    if (t->plan->command[c].kind == PLIM_SPACE_COMMAND_COPY) add_link(t, c, text);
   }
   for (int32_t s = 0; s < t->plan->n_spaces; s++) PLIM_TRY(add_counters(t, s, text));
   plim_text_add(text, "\n]}\n");
@@ -95,10 +95,10 @@ static void add_transfers(const traced_spaces *t, plim_text *text) {
   for (int32_t i = 0; i < t->n_transfers; i++) {
     const plim_transfer *x = &t->transfer[i];
     (void)snprintf(waiter, sizeof waiter, "%d", (int)x->waiter);
-    plim_text_format(text, "<tr><td>%d</td><td>", (int)x->step);
+    plim_text_format(text, "<tr><td>%d</td><td>", (int)x->command);
     svg_add(text, space_storage_words(t->graph, x->storage, name), 60);
     plim_text_add(text, "</td><td>");
-    svg_add(text, t->plan->queue[t->plan->command[x->step].queue].name, 40);
+    svg_add(text, t->plan->queue[t->plan->command[x->command].queue].name, 40);
     plim_text_format(text, "</td><td>%.2f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%s</td></tr>\n",
                      (double)x->bytes / (1 << 20), (double)x->planned_end_ns / 1e6, (double)x->end_ns / 1e6,
                      (double)(x->end_ns - x->planned_end_ns) / 1e6, (double)x->waited_ns / 1e6,

@@ -17,9 +17,9 @@ static json_t *command_json(const traced_spaces *t, int32_t c) {
   cause = plim_space_inspect_cause(&t->in, c, &idle);
   return json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "command", (int)c, "does",
                    space_command_words(t->graph, p, c, words), "kind",
-                   p->command[c].kind == PLIM_COMMAND_RUN ? "run" : "copy", "queue", p->queue[p->command[c].queue].name,
-                   "begin_ns", (json_int_t)t->in.begin_ns[c], "end_ns", (json_int_t)t->in.end_ns[c], "idle_ns",
-                   (json_int_t)idle, "waited_for", number_or_null(cause));
+                   p->command[c].kind == PLIM_SPACE_COMMAND_RUN ? "run" : "copy", "queue",
+                   p->queue[p->command[c].queue].name, "begin_ns", (json_int_t)t->in.begin_ns[c], "end_ns",
+                   (json_int_t)t->in.end_ns[c], "idle_ns", (json_int_t)idle, "waited_for", number_or_null(cause));
 }
 
 static json_t *queues_json(const traced_spaces *t, int64_t now) {

@@ -34,8 +34,8 @@ static const char *time_words(const picture *p, int64_t time, char *text) {
 /* ---- queues ---- */
 
 static const char *colour(const picture *p, int32_t c) {
-  const plim_command *m = &p->t->plan->command[c];
-  if (m->kind == PLIM_COMMAND_COPY) return COPY;
+  const plim_space_command *m = &p->t->plan->command[c];
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) return COPY;
   return p->t->in.run_of[m->op] == c ? FIRST_RUN : RECOMPUTE;
 }
 
@@ -106,7 +106,7 @@ static void add_queue(const picture *p, int32_t q, double y, int planned) {
 /* ---- links ---- */
 
 static double rate_of(const traced_spaces *t, int32_t c) {
-  const plim_command *m = &t->plan->command[c];
+  const plim_space_command *m = &t->plan->command[c];
   double bytes = 0, taken_ns = (double)(trace_run_end(t, c) - trace_run_begin(t, c));
   for (int32_t i = 0; i < m->n_storages; i++) bytes += (double)t->graph->storage[m->storage[i]].bytes;
   return taken_ns > 0 ? bytes / taken_ns : 0;

@@ -32,10 +32,10 @@ static void print_head(const traced_spaces *t, int32_t c, FILE *to) {
 
 static void print_now(const traced_spaces *t, int32_t c, int64_t now, char *text, size_t size) {
   char words[SPACE_WORDS];
-  const plim_command *m = &t->plan->command[c];
+  const plim_space_command *m = &t->plan->command[c];
   int64_t done = m->time_ns > 0 ? 100 * (now - t->in.begin_ns[c]) / m->time_ns : 0;
   int at = snprintf(text, size, "%d %.60s", (int)c, space_command_words(t->graph, t->plan, c, words));
-  if (m->kind == PLIM_COMMAND_COPY && at > 0 && (size_t)at < size) {
+  if (m->kind == PLIM_SPACE_COMMAND_COPY && at > 0 && (size_t)at < size) {
     (void)snprintf(text + at, size - (size_t)at, ", %d %%", (int)done);
   }
 }

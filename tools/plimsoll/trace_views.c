@@ -17,8 +17,8 @@ static const char *size_text(int64_t bytes, char *text) {
   return plim_size_print(bytes, text);
 }
 
-static void print_times(const traced *t, int32_t step, FILE *to) {
-  int64_t planned = traced_planned_ns(t, step), measured = t->measured_ns[step];
+static void print_times(const traced *t, int32_t command, FILE *to) {
+  int64_t planned = traced_planned_ns(t, command), measured = t->measured_ns[command];
   fprintf(to, "planned %.1f us", (double)planned / 1e3);
   if (t->runs == 0) return;
   fprintf(to, ", measured %.1f us", (double)measured / 1e3);
@@ -33,13 +33,13 @@ static int is_persistent(const traced *t, int32_t storage) {
 
 /* Two rows: what is where; below it, when room was made before the step, the windows of the first decision, with
  * which the reasons begin. */
-static plim_status print_strip(const traced *t, int32_t step, FILE *to) {
+static plim_status print_strip(const traced *t, int32_t command, FILE *to) {
   char cell[STRIP + 1], size[PLIM_SIZE_TEXT_BYTES];
   const plim_decision *choice;
   const plim_decision_reasons *why;
-  int32_t first, n = traced_choices(t, step, &choice, &first);
+  int32_t first, n = traced_choices(t, command, &choice, &first);
   cell[STRIP] = 0;
-  PLIM_TRY(trace_strip(t, step, STRIP, cell));
+  PLIM_TRY(trace_strip(t, command, STRIP, cell));
   fprintf(to, "  |%s| %s\n", cell, size_text(trace_strip_bytes(t), size));
   if (n > 0) {
     PLIM_TRY(plim_decision_log_explain(t->decisions, first, &why));
@@ -52,9 +52,9 @@ static plim_status print_strip(const traced *t, int32_t step, FILE *to) {
   return PLIM_OK;
 }
 
-static int is_evicted(const traced *t, int32_t step, int32_t storage) {
+static int is_evicted(const traced *t, int32_t command, int32_t storage) {
   const plim_decision *choice;
-  int32_t first, n = traced_choices(t, step, &choice, &first);
+  int32_t first, n = traced_choices(t, command, &choice, &first);
   for (int32_t i = 0; i < n; i++) {
     for (int32_t k = 0; k < choice[i].n_evicted; k++) {
       if (choice[i].evicted[k] == storage) return 1;
@@ -63,20 +63,20 @@ static int is_evicted(const traced *t, int32_t step, int32_t storage) {
   return 0;
 }
 
-static void print_changes(const traced *t, int32_t step, FILE *to) {
+static void print_changes(const traced *t, int32_t command, FILE *to) {
   char size[PLIM_SIZE_TEXT_BYTES];
   for (int32_t i = 0; i < t->plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &t->plan->buffer[i];
     if (buffer->storage < 0 || is_persistent(t, buffer->storage)) continue;
-    int ends = buffer->end == step + 1 && !traced_fails_at(t, step);
-    const char *what = buffer->begin == step ? "made" : ends ? "last used" : NULL;
+    int ends = buffer->end == command + 1 && !traced_fails_at(t, command);
+    const char *what = buffer->begin == command ? "made" : ends ? "last used" : NULL;
     if (!what) continue;
     fprintf(to, "  %-9s %s, %s\n", what, plim_inspect_name(t->inspect, buffer->storage),
             size_text(buffer->bytes, size));
   }
   int32_t evicted = 0;
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
-    if (!is_evicted(t, step, s) || evicted++ >= LIST) continue;
+    if (!is_evicted(t, command, s) || evicted++ >= LIST) continue;
     fprintf(to, "  evicted   %s, %s\n", plim_inspect_name(t->inspect, s),
             size_text(plim_align_up(t->graph->storage[s].bytes, PLIM_ALIGN), size));
   }
@@ -84,35 +84,35 @@ static void print_changes(const traced *t, int32_t step, FILE *to) {
 }
 
 /* Time so far, and how much of it was spent again. */
-static void print_clock(const traced *t, int32_t step, FILE *to) {
-  int64_t again_ns, clock_ns = traced_clock_ns(t, step, &again_ns);
+static void print_clock(const traced *t, int32_t command, FILE *to) {
+  int64_t again_ns, clock_ns = traced_clock_ns(t, command, &again_ns);
   fprintf(to, "  clock %.3f ms, %.3f ms recomputed", (double)clock_ns / 1e6, (double)again_ns / 1e6);
   if (t->plan->keep_all_ns > 0) fprintf(to, ": %.2f %%", (double)again_ns * 100 / (double)t->plan->keep_all_ns);
   fprintf(to, " of a step with everything kept\n");
 }
 
-static plim_status residents_of(const traced *t, int32_t step, plim_resident **row, int32_t *n) {
-  *n = plim_inspect_residents(t->inspect, step, NULL, 0);
+static plim_status residents_of(const traced *t, int32_t command, plim_resident **row, int32_t *n) {
+  *n = plim_inspect_residents(t->inspect, command, NULL, 0);
   PLIM_TRY(plim_allocate(t->ctx, *n, sizeof **row, row));
-  (void)plim_inspect_residents(t->inspect, step, *row, *n);
+  (void)plim_inspect_residents(t->inspect, command, *row, *n);
   return PLIM_OK;
 }
 
-plim_status trace_view_step(const traced *t, int32_t step, FILE *to) {
+plim_status trace_view_step(const traced *t, int32_t command, FILE *to) {
   const plim_plan *plan = t->plan;
-  const plim_step *s = &plan->step[step];
+  const plim_command *s = &plan->command[command];
   char live[PLIM_SIZE_TEXT_BYTES], cap[PLIM_SIZE_TEXT_BYTES];
-  fprintf(to, "step %d of %d  %s%s, %s\n  ", (int)step, (int)plan->n_steps, traced_op_name(t, step),
-          plim_inspect_is_repeat(t->inspect, step) ? ", again" : "",
-          s->kind == PLIM_STEP_RUN ? plan->variant[s->variant].variant.name : "");
-  print_times(t, step, to);
-  fprintf(to, "\n  live %s", size_text(plim_inspect_live_bytes(t->inspect, step), live));
+  fprintf(to, "step %d of %d  %s%s, %s\n  ", (int)command, (int)plan->n_commands, traced_op_name(t, command),
+          plim_inspect_is_repeat(t->inspect, command) ? ", again" : "",
+          s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.name : "");
+  print_times(t, command, to);
+  fprintf(to, "\n  live %s", size_text(plim_inspect_live_bytes(t->inspect, command), live));
   if (plan->budget_bytes < INT64_MAX) fprintf(to, " of a budget of %s", size_text(plan->budget_bytes, cap));
   fprintf(to, "\n");
-  print_clock(t, step, to);
-  if (traced_fails_at(t, step)) fprintf(to, "  %s: the run ends with this step\n", traced_end_title(t));
-  if (plan->packed) PLIM_TRY(print_strip(t, step, to));
-  print_changes(t, step, to);
+  print_clock(t, command, to);
+  if (traced_fails_at(t, command)) fprintf(to, "  %s: the run ends with this step\n", traced_end_title(t));
+  if (plan->packed) PLIM_TRY(print_strip(t, command, to));
+  print_changes(t, command, to);
   return PLIM_OK;
 }
 
@@ -129,11 +129,11 @@ static void print_persistent(const traced *t, const plim_resident *row, int32_t 
   if (count > 0) fprintf(to, "%12s  %10s  %d persistent values\n", "", size_text(bytes, size), (int)count);
 }
 
-plim_status trace_view_residents(const traced *t, int32_t step, FILE *to) {
+plim_status trace_view_residents(const traced *t, int32_t command, FILE *to) {
   char size[PLIM_SIZE_TEXT_BYTES], address[TRACED_ADDRESS_BYTES];
   plim_resident *row = NULL;
   int32_t n;
-  PLIM_TRY(residents_of(t, step, &row, &n));
+  PLIM_TRY(residents_of(t, command, &row, &n));
   fprintf(to, "%12s  %10s  %-28s  %s\n", "address", "bytes", "value", "next use");
   print_persistent(t, row, n, to);
   for (int32_t i = 0; i < n; i++) {
@@ -158,7 +158,7 @@ static void print_gap(const traced *t, int32_t storage, const plim_absence *a, F
   const plim_decision *by = traced_eviction(t, storage, a);
   if (by) {
     fprintf(to, "  %s was evicted in front of step %d, when %s needed room for %s; it is recomputed at step %d\n", name,
-            (int)by->step, traced_op(t, by->request.op),
+            (int)by->command, traced_op(t, by->request.op),
             by->request.storage >= 0 ? plim_inspect_name(t->inspect, by->request.storage) : "its workspace",
             (int)a->back);
   } else {
@@ -174,14 +174,15 @@ static void print_break(const traced *t, const plim_absence *a, FILE *to) {
     fprintf(to, "    keeping it would exceed no budget: %s\n", t->decisions ? "the policy could not know" : why);
     return;
   }
-  const char *op = traced_op_name(t, a->full_step);
+  const char *op = traced_op_name(t, a->full_command);
   (void)size_text(a->over_bytes, over);
   if (a->breaks == PLIM_BREAKS_LOAD) {
-    fprintf(to, "    keeping it would exceed the budget first at step %d (%s), by %s\n", (int)a->full_step, op, over);
+    fprintf(to, "    keeping it would exceed the budget first at step %d (%s), by %s\n", (int)a->full_command, op,
+            over);
     return;
   }
   fprintf(to, "    its bytes would fit, but from step %d (%s) on no range of addresses is free for it:\n",
-          (int)a->full_step, op);
+          (int)a->full_command, op);
   if (a->free_offset >= 0) {
     fprintf(to, "    the last one, at %lld, goes to %s%s; ", (long long)a->free_offset, a->taker < 0 ? "the " : "",
             plim_inspect_name(t->inspect, a->taker));
@@ -205,38 +206,38 @@ static void print_absence(const traced *t, int32_t storage, const plim_absence *
           size_text(a->instead_bytes, bytes), (double)a->instead_ns / 1e3);
 }
 
-plim_status trace_view_drops(const traced *t, int32_t step, FILE *to) {
+plim_status trace_view_drops(const traced *t, int32_t command, FILE *to) {
   for (int32_t i = 0; i < t->plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &t->plan->buffer[i];
     plim_absence a;
-    if (buffer->storage < 0 || buffer->end != step + 1 || buffer->end >= t->plan->n_steps) continue;
+    if (buffer->storage < 0 || buffer->end != command + 1 || buffer->end >= t->plan->n_commands) continue;
     PLIM_TRY(plim_inspect_absence(t->inspect, buffer->storage, buffer->end, &a));
     if (a.kind == PLIM_ABSENT_DROPPED) print_absence(t, buffer->storage, &a, to);
   }
   return PLIM_OK;
 }
 
-plim_status trace_view_absences(const traced *t, int32_t step, FILE *to) {
+plim_status trace_view_absences(const traced *t, int32_t command, FILE *to) {
   int32_t n = 0;
   for (int32_t s = 0; s < t->graph->n_storages; s++) {
     plim_absence a;
-    PLIM_TRY(plim_inspect_absence(t->inspect, s, step, &a));
+    PLIM_TRY(plim_inspect_absence(t->inspect, s, command, &a));
     if (a.kind != PLIM_ABSENT_DROPPED) continue;
     print_absence(t, s, &a, to);
     n++;
   }
-  if (n == 0) fprintf(to, "  nothing that is needed again is absent at step %d\n", (int)step);
+  if (n == 0) fprintf(to, "  nothing that is needed again is absent at step %d\n", (int)command);
   return PLIM_OK;
 }
 
-plim_status trace_view_reasons(const traced *t, int32_t step, FILE *to) {
+plim_status trace_view_reasons(const traced *t, int32_t command, FILE *to) {
   const plim_decision *choice;
   int32_t first;
-  if (!t->decisions) return trace_view_absences(t, step, to);
-  if (traced_fails_at(t, step)) fprintf(to, "%s\n", plim_decision_log_failure(t->decisions));
-  if (traced_choices(t, step, &choice, &first) == 0) fprintf(to, "nothing had to go for this step\n");
-  PLIM_TRY(trace_reasons(t, step, to));
-  trace_tree(t, step, to);
+  if (!t->decisions) return trace_view_absences(t, command, to);
+  if (traced_fails_at(t, command)) fprintf(to, "%s\n", plim_decision_log_failure(t->decisions));
+  if (traced_choices(t, command, &choice, &first) == 0) fprintf(to, "nothing had to go for this step\n");
+  PLIM_TRY(trace_reasons(t, command, to));
+  trace_tree(t, command, to);
   return PLIM_OK;
 }
 
@@ -298,10 +299,10 @@ static plim_status count_repeats(const traced *t, costly **out) {
   costly *row = NULL;
   PLIM_TRY(plim_allocate(t->ctx, t->graph->n_ops, sizeof *row, &row));
   for (int32_t op = 0; op < t->graph->n_ops; op++) row[op].op = op;
-  for (int32_t j = 0; j < t->plan->n_steps; j++) {
+  for (int32_t j = 0; j < t->plan->n_commands; j++) {
     if (!plim_inspect_is_repeat(t->inspect, j)) continue;
-    row[t->plan->step[j].op].ns += traced_planned_ns(t, j);
-    row[t->plan->step[j].op].runs++;
+    row[t->plan->command[j].op].ns += traced_planned_ns(t, j);
+    row[t->plan->command[j].op].runs++;
   }
   qsort(row, (size_t)t->graph->n_ops, sizeof *row, by_cost);
   *out = row;
@@ -320,7 +321,7 @@ static json_t *repeats_json(const traced *t, const costly *row) {
 /* A run that did not end has no overhead: how far it came, and why not further. */
 static void add_end(const traced *t, figures *f) {
   plim_online_end end = traced_end(t);
-  int32_t last = t->plan->n_steps - 1;
+  int32_t last = t->plan->n_commands - 1;
   figures_text(f, 0, "status", end == PLIM_ONLINE_OK ? NULL : "status", plim_online_end_name(end));
   if (end == PLIM_ONLINE_OK) return;
   figures_note(f, 0, " at step %d, %s", (int)last, traced_op_name(t, last));
@@ -335,7 +336,7 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
   costly *row = NULL;
   figures f;
   PLIM_TRY(count_repeats(t, &row));
-  for (int32_t j = 0; j < plan->n_steps; j++) repeats += plim_inspect_is_repeat(t->inspect, j);
+  for (int32_t j = 0; j < plan->n_commands; j++) repeats += plim_inspect_is_repeat(t->inspect, j);
   figures_begin(&f, 1, NULL, NULL);
   figures_text(&f, 0, "graph", "graph", t->graph->name);
   figures_note(&f, 0, ", %d ops; by %s", t->graph->n_ops, plan->planner);
@@ -345,7 +346,7 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
   if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "budget", plan->budget_bytes);
   if (plan->packed) figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
   figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
-  figures_count(&f, 0, "plan_steps", "steps", plan->n_steps);
+  figures_count(&f, 0, "plan_steps", "steps", plan->n_commands);
   figures_count(&f, 0, "repeats", NULL, repeats);
   figures_note(&f, 0, ", %d of them repeats", (int)repeats);
   figures_count(&f, 0, "training_steps", "training steps", t->runs);

@@ -7,20 +7,20 @@
 #include "tools/plimsoll/trace_session.h"
 
 /* One step: the op, times, live bytes, the arena as a strip, what begins and ends. */
-plim_status trace_view_step(const traced *t, int32_t step, FILE *to);
+plim_status trace_view_step(const traced *t, int32_t command, FILE *to);
 
 /* What is resident at a step, by address, with the next use of each. */
-plim_status trace_view_residents(const traced *t, int32_t step, FILE *to);
+plim_status trace_view_residents(const traced *t, int32_t command, FILE *to);
 
 /* What a planned run drops after a step and recomputes later, with the reason for each; nothing when there is none. */
-plim_status trace_view_drops(const traced *t, int32_t step, FILE *to);
+plim_status trace_view_drops(const traced *t, int32_t command, FILE *to);
 
 /* What is absent at a step and comes back, with the reason for each. */
-plim_status trace_view_absences(const traced *t, int32_t step, FILE *to);
+plim_status trace_view_absences(const traced *t, int32_t command, FILE *to);
 
 /* Why: the room that was made before a step and what is recomputed for whom; of a planned run what is absent.
  */
-plim_status trace_view_reasons(const traced *t, int32_t step, FILE *to);
+plim_status trace_view_reasons(const traced *t, int32_t command, FILE *to);
 
 /* The history of a value: its buffers, its uses, why it was absent between. PLIM_EUSAGE, with the nearest name, when
  * there is none of that name. */
@@ -32,9 +32,9 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to);
 /* ---- why (trace_reasons.c) ---- */
 
 /* Every decision before a step; of a run that found no room, also what would do. Nothing for a planned run. */
-plim_status trace_reasons(const traced *t, int32_t step, FILE *to);
+plim_status trace_reasons(const traced *t, int32_t command, FILE *to);
 
 /* The runs that a step of the program waited for, or the tree that this step belongs to. */
-void trace_tree(const traced *t, int32_t step, FILE *to);
+void trace_tree(const traced *t, int32_t command, FILE *to);
 
 #endif

@@ -55,11 +55,11 @@ _STRUCTS = {
         ("time_limit_ns", _I64),
     ],
     "plim_plan_floor": [("smallest_bytes", _I64), ("bound_bytes", _I64), ("op", _I32)],
-    "plim_step": [("op", _I32)],
+    "plim_command": [("op", _I32)],
     "plim_plan": [
         ("planner", _text(32)),
-        ("n_steps", _I32),
-        ("step", c.c_void_p),
+        ("n_commands", _I32),
+        ("command", c.c_void_p),
         ("peak_bytes", _I64),
         ("time_ns", _I64),
         ("keep_all_ns", _I64),
@@ -167,14 +167,14 @@ def _load():
 library, _structs = _load()
 Shape, OpSpec, Variant = _structs["plim_shape"], _structs["plim_op_spec"], _structs["plim_variant"]
 Machine, Options, Floor = _structs["plim_machine"], _structs["plim_plan_options"], _structs["plim_plan_floor"]
-_Step, _Plan, _Progress = _structs["plim_step"], _structs["plim_plan"], _structs["plim_progress"]
+_Command, _Plan, _Progress = _structs["plim_command"], _structs["plim_plan"], _structs["plim_progress"]
 
 
 def plan_of(handle: c.c_void_p):
     """The plan behind a pointer, and the op of each of its commands."""
     plan = _Plan.from_address(handle.value)
-    steps = (_Step * plan.n_steps).from_address(plan.step)
-    return plan, [step.op for step in steps]
+    commands = (_Command * plan.n_commands).from_address(plan.command)
+    return plan, [command.op for command in commands]
 
 
 def progress_of(address: int):

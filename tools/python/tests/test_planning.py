@@ -123,11 +123,11 @@ class Planning(unittest.TestCase):
     def test_a_struct_that_has_grown_is_read_where_its_fields_are_now(self):
         from plimsoll import _library
 
-        grown = {("plim_step", ""): (0, 24), ("plim_step", "op"): (12, 4)}
-        struct = _library._structure("plim_step", grown)
+        grown = {("plim_command", ""): (0, 24), ("plim_command", "op"): (12, 4)}
+        struct = _library._structure("plim_command", grown)
         self.assertEqual((struct.op.offset, struct.op.size), (12, 4))
-        for wrong in ({("plim_step", ""): (0, 24)}, {**grown, ("plim_step", "op"): (16, 8)}):
-            self.assertRaises(ImportError, _library._structure, "plim_step", wrong)
+        for wrong in ({("plim_command", ""): (0, 24)}, {**grown, ("plim_command", "op"): (16, 8)}):
+            self.assertRaises(ImportError, _library._structure, "plim_command", wrong)
 
     def test_a_trace_of_a_plan_is_written_for_the_program(self):
         graph = chain()

@@ -1,6 +1,6 @@
-/* What the check device does around a step: fill what holds nothing, run, compare with the snapshot, run again over
+/* What the check device does around a command: fill what holds nothing, run, compare with the snapshot, run again over
  * other bytes, compare the results. */
-#include "runtime/device/check_step.h"
+#include "runtime/device/check_command.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@ enum { PATTERN_FIRST = 0xA5, PATTERN_SECOND = 0x5A };
 
 /* ---- memory of a plan ---- */
 
-/* Room for the results of the step with the largest. Each begins at a multiple of PLIM_ALIGN, as kernels expect. */
+/* Room for the results of the command with the largest. Each begins at a multiple of PLIM_ALIGN, as kernels expect. */
 static int64_t largest_results(const plim_graph *graph) {
   int64_t largest = 0;
   for (int32_t i = 0; i < graph->n_ops; i++) {
@@ -53,7 +53,7 @@ plim_status plim_device_check_begin(plim_device *device, const plim_graph *graph
   return PLIM_OK;
 }
 
-/* ---- what a step may read and change ---- */
+/* ---- what a command may read and change ---- */
 
 static int lists(const plim_graph *graph, const int32_t *value, int32_t n, int32_t storage) {
   for (int32_t i = 0; i < n; i++) {
@@ -62,21 +62,21 @@ static int lists(const plim_graph *graph, const int32_t *value, int32_t n, int32
   return 0;
 }
 
-/* Does the step write over this storage through a pair? */
+/* Does the command write over this storage through a pair? */
 static int is_overwritten(const plim_device_check *check, int32_t j, int32_t storage) {
-  const plim_step *step = &check->plan->step[j];
-  const plim_op *op = &check->graph->op[step->op];
-  for (int32_t i = 0; i < step->n_pairs; i++) {
-    if (check->graph->value[op->in[step->pair[i].in]].storage == storage) return 1;
+  const plim_command *command = &check->plan->command[j];
+  const plim_op *op = &check->graph->op[command->op];
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    if (check->graph->value[op->in[command->pair[i].in]].storage == storage) return 1;
   }
   return 0;
 }
 
-/* Does the buffer hold something that step j may read? Its own outputs do not yet. */
+/* Does the buffer hold something that command j may read? Its own outputs do not yet. */
 static int holds_something(const plim_device_check *check, int32_t j, const plim_plan_buffer *buffer) {
   if (buffer->storage < 0 || buffer->begin > j) return 0;
   if (buffer->end == j) return is_overwritten(check, j, buffer->storage);
-  const plim_op *op = &check->graph->op[check->plan->step[j].op];
+  const plim_op *op = &check->graph->op[check->plan->command[j].op];
   return buffer->end > j && !lists(check->graph, op->out, op->n_out, buffer->storage);
 }
 
@@ -121,7 +121,7 @@ static plim_status fail_outside(plim_device *device, int64_t at) {
     const plim_range *range = &check->holds[i];
     if (at < range->begin || at >= range->end) continue;
     const plim_plan_buffer *buffer = &check->plan->buffer[range->buffer];
-    return plim_fail(device->ctx, PLIM_EDIFF, "it changed byte %lld of the arena, which holds \"%s\" until step %d",
+    return plim_fail(device->ctx, PLIM_EDIFF, "it changed byte %lld of the arena, which holds \"%s\" until command %d",
                      (long long)at, plim_graph_storage_name(check->graph, buffer->storage, "workspace"),
                      (int)buffer->end);
   }
@@ -153,14 +153,14 @@ static plim_status check_outside(plim_device *device, const plim_run_call *call)
   return found < 0 ? PLIM_OK : fail_outside(device, found);
 }
 
-/* No buffer that others still hold has changed, even where the step's own results or workspace lie over it. */
+/* No buffer that others still hold has changed, even where the command's own results or workspace lie over it. */
 static plim_status check_overlap(plim_device *device, const plim_run_call *call) {
   const plim_device_check *check = device->state;
   const plim_op *op = &check->graph->op[call->op];
   for (int32_t i = 0; i < check->n_holds; i++) {
     const plim_range *range = &check->holds[i];
     const plim_plan_buffer *buffer = &check->plan->buffer[range->buffer];
-    if (buffer->end == call->step || lists(check->graph, op->upd, op->n_upd, buffer->storage)) continue;
+    if (buffer->end == call->command || lists(check->graph, op->upd, op->n_upd, buffer->storage)) continue;
     int64_t found = plim_differs(check->arena, check->snapshot, range->begin, range->end);
     if (found >= 0) return fail_outside(device, found);
   }
@@ -169,7 +169,7 @@ static plim_status check_overlap(plim_device *device, const plim_run_call *call)
 
 /* ---- the second run ---- */
 
-/* The buffer that holds the operand for step j, NULL when there is none: it reads after the end of a buffer. */
+/* The buffer that holds the operand for command j, NULL when there is none: it reads after the end of a buffer. */
 static const plim_plan_buffer *holder(const plim_device_check *check, int32_t value) {
   for (int32_t i = 0; i < check->n_holds; i++) {
     const plim_plan_buffer *buffer = &check->plan->buffer[check->holds[i].buffer];
@@ -187,12 +187,12 @@ static void restore_operand(plim_device_check *check, int32_t value, const void 
 /* Put outputs of pairs beside the arena, over the complement of what the first run found there: their inputs stay
  * whole, and a byte that is not written differs. */
 static void place_beside(plim_device_check *check, const plim_run_call *call, void **out) {
-  const plim_step *step = &check->plan->step[call->step];
-  for (int32_t i = 0; i < step->n_pairs; i++) {
-    plim_check_result *r = &check->results[step->pair[i].out];
+  const plim_command *command = &check->plan->command[call->command];
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    plim_check_result *r = &check->results[command->pair[i].out];
     r->second = check->beside + r->saved;
     for (int64_t k = 0; k < r->bytes; k++) r->second[k] = (char)~check->snapshot[r->at + k];
-    out[step->pair[i].out] = r->second;
+    out[command->pair[i].out] = r->second;
   }
 }
 
@@ -227,7 +227,7 @@ static plim_status fail_results(plim_device *device, const plim_run_call *call, 
   if (!yes) {
     return plim_fail(device->ctx, PLIM_EDIFF,
                      "two runs over equal bytes differ in \"%s\": the kernel keeps something between runs, or draws "
-                     "without seed, step and op. An op of class %s may not",
+                     "without seed, command and op. An op of class %s may not",
                      check->graph->value[r->value].name, plim_op_class_name(op->cls));
   }
   for (int32_t i = 0; i < op->n_in; i++) {
@@ -259,20 +259,20 @@ static plim_status compare_first(plim_device *device, const plim_run_call *call)
   plim_check_first *first = &check->first[call->op];
   for (int32_t i = 0; i < op->n_out; i++) {
     uint64_t hash = plim_bytes_hash(check->saved + check->results[i].saved, check->results[i].bytes);
-    if (first->step > 0 && hash != first->hash[i]) {
-      return plim_fail(device->ctx, PLIM_EDIFF, "this recompute of \"%s\" differs from its first run at step %d",
-                       check->graph->value[op->out[i]].name, (int)first->step - 1);
+    if (first->command > 0 && hash != first->hash[i]) {
+      return plim_fail(device->ctx, PLIM_EDIFF, "this recompute of \"%s\" differs from its first run at command %d",
+                       check->graph->value[op->out[i]].name, (int)first->command - 1);
     }
     first->hash[i] = hash;
   }
-  if (first->step == 0) first->step = call->step + 1;
+  if (first->command == 0) first->command = call->command + 1;
   return PLIM_OK;
 }
 
-plim_status plim_device_check_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
+plim_status plim_device_check_command(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
   plim_device_check *check = device->state;
   size_t bytes = (size_t)check->arena_bytes;
-  collect_holds(check, call->step);
+  collect_holds(check, call->command);
   PLIM_TRY(collect_results(device, call));
   plim_fill_outside(check->arena, check->arena_bytes, check->holds, check->n_holds, PATTERN_FIRST);
   memcpy(check->snapshot, check->arena, bytes);
