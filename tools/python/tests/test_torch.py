@@ -402,6 +402,8 @@ class Fused(unittest.TestCase):
         self.assertLessEqual(peaks[1], peaks[0])
 
     def test_the_scheduler_is_asked_until_a_plan_keeps_the_budget_and_nothing_else_is_compiled(self):
+        from torch._inductor import config
+
         from plimsoll.torch import rehearsal, step
 
         layers = [torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.LayerNorm(64)) for _ in range(3)]
@@ -418,7 +420,8 @@ class Fused(unittest.TestCase):
             return whole if len(asked) < 3 else 0  # the first plans are too large, whatever they are
 
         def stop(shaped, joint, split):
-            raise Planned(plan_piece(shaped, joint, split), shaped.apart)
+            plan_piece(shaped, joint, split)
+            raise Planned(config.cpp.max_horizontal_fusion_size)  # as the kernels would be compiled
 
         plan_piece = step._Shaped.plan_piece
         with (
@@ -429,6 +432,8 @@ class Fused(unittest.TestCase):
             with self.assertRaises(torch._dynamo.exc.BackendCompilerFailed) as ended:
                 pt.compile(model, budget=int(0.95 * whole), backend="inductor")(*batch)
         self.assertIsInstance(ended.exception.inner_exception, Planned)
+        self.assertEqual(ended.exception.inner_exception.args, (0,))
+        self.assertNotEqual(config.cpp.max_horizontal_fusion_size, 0)
         self.assertEqual([apart for _, apart in asked], [True, True, True])
         peaks = [n_bytes for n_bytes, _ in asked]  # of the kernels that the scheduler makes
         self.assertTrue(all(0 < n_bytes < whole for n_bytes in peaks), (peaks, whole))

@@ -134,11 +134,10 @@ def compiled(call, backend: str, partition, whole: bool, compiler=boxed_nop):
     return torch.compile(call, backend=ops, dynamic=False, fullgraph=whole)
 
 
-def settings(backend: str, partition, key: str | None = None, apart: bool = False):
-    """The context in which what compiled() returned runs for the first time. key: names the plan in caches; apart: see
-    inductor.py."""
+def settings(backend: str, partition, key: str | None = None):
+    """The context in which what compiled() returned runs for the first time. key: names the plan in caches."""
     if backend != "inductor":
         return contextlib.nullcontext()
     from . import inductor
 
-    return inductor.settings(partition, key, apart)
+    return inductor.settings(partition, key)

@@ -14,6 +14,7 @@ import tempfile
 from ..planning import Graph
 
 MOST_ROWS = 50
+FORM = 2  # of the file's rows: in those of form 1 `apart` was not always what was compiled
 
 
 @dataclasses.dataclass
@@ -31,7 +32,7 @@ class Front:
         self.graph = graph
         # times and workspaces are measured, and may differ in another run; the order of a plan fits all the same
         ops = [(op.name, op.reads, op.writes, op.cls) for op in graph.ops]
-        text = json.dumps([about, graph.storages, ops])
+        text = json.dumps([FORM, about, graph.storages, ops])
         self.path = folder / f"torch-plans-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
         self.rows = self._read()
 

@@ -32,20 +32,25 @@ class Partitioner(CustomPartitionerFn):
         return self.key
 
 
-def fusions(apart: bool):
-    """apart: kernels are not fused where the peak would rise by it, and those that read the same not side by side: a repeat
-    would run as early as the first of them."""
-    apart_settings = {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0}
-    return inductor_config.patch(apart_settings if apart else {})
+_usual: dict = {}  # the user's settings, while settings() holds
+APART = {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0}
+
+
+def set_apart(apart: bool):
+    """Until settings() ends. apart: kernels are not fused where the peak would rise by it, and those that read the same not
+    side by side: a repeat would run as early as the first of them."""
+    for name, value in (APART if apart else _usual).items():
+        setattr(inductor_config, name, value)
 
 
 @contextlib.contextmanager
-def settings(partition, key: str | None = None, apart: bool = False):
-    """While a step is compiled. The cache of whole steps is off: it would serve one without asking for a plan. That of
-    single graphs is on, since what a plan changes is in the graph. apart: see fusions()."""
+def settings(partition, key: str | None = None):
+    """While a step is compiled; the partition function may call set_apart(). The cache of whole steps is off: it would serve
+    one without asking for a plan. That of single graphs is on, since what a plan changes is in the graph."""
+    copy = inductor_config.get_config_copy()
+    _usual.update({name: copy[name] for name in APART})
     with (
-        inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key)}),
-        fusions(apart),
+        inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **_usual}),
         functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),
     ):
         yield

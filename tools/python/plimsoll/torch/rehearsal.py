@@ -47,9 +47,10 @@ def _peak(module: fx.GraphModule, backward: bool) -> int:
 
 
 def forecast(forward: fx.GraphModule, backward: fx.GraphModule, apart: bool) -> int | None:
-    """Peak of forward and backward beyond the primals; None: the compiler cannot be asked. apart: see inductor.py."""
+    """Peak of forward and backward beyond the primals; None: the compiler cannot be asked. Within
+    inductor.settings(); apart: as set_apart() there."""
     try:
-        with inductor.fusions(apart):
-            return max(_peak(forward, False), _peak(backward, True))
+        inductor.set_apart(apart)
+        return max(_peak(forward, False), _peak(backward, True))
     except Exception:  # pylint: disable=broad-except
         return None

@@ -21,7 +21,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._ordered_set import OrderedSet
 
 from ..planning import DoesNotFit, Error, Graph, Plan, format_bytes, parse_bytes
-from . import capture, rehearsal
+from . import capture
 from .costs import Costs
 from .front import Front
 from .joint import Joint, Rebuilt
@@ -160,9 +160,8 @@ class _Shaped:
         self.front: Front | None = None
         self.refusal: DoesNotFit | None = None
         self.apart = False  # compile without fusing kernels side by side
-        self.rehearse = False  # ask the compiler's scheduler before it compiles
-        self.forecast_bytes: int | None = None  # its answer for the plan of this round
-        self.beyond = 0  # what was measured beyond such an answer
+        self.forecast_bytes: int | None = None  # of the compiler's scheduler, for the plan of this round
+        self.beyond = 0  # what was measured beyond such a forecast
         self.settled = False  # a measured plan is taken, where there is one within the budget
         leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
         self.resident = resident_bytes(step.model.parameters(), step.model.buffers(), leaves)
@@ -185,12 +184,16 @@ class _Shaped:
             found = self._plan_fused(graph, joint.planner_graph(costs, extra, in_place=True), budget, split)
         else:
             found = self._plan(graph, budget)
+        if step.backend == "inductor":
+            from . import inductor
+
+            inductor.set_apart(self.apart)
         self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all.peak_bytes)))
         return found.order
 
     def _plan_fused(self, graph: Graph, in_place: Graph, budget_bytes: int, split) -> Plan:
         """A plan of a graph whose kernels are fused: a measured one where none is faster, else one that keeps the budget by
-        the forecast of the compiler's scheduler. That is asked where repeats are many, or a measured step was too large."""
+        the forecast of the compiler's scheduler."""
         if self.front is None:
             about = f"{torch.__version__} {self.step.costs.path.name} {self.step.device}"
             self.front = Front(self.step.costs.path.parent, graph, about)
@@ -200,7 +203,7 @@ class _Shaped:
         known = self._known(found)
         if known:
             return known
-        if self.rehearse or self.apart:
+        if len(found.order) > len(graph.ops):
             found = self._rehearsed(graph, in_place, found, split)
             return self._known(found) or found
         return found
@@ -255,12 +258,14 @@ class _Shaped:
         return found
 
     def _rehearsal(self, found: Plan, split) -> int | None:
-        """The forecast of a whole step's peak; where the plan was measured before, at least that."""
+        """The peak of a whole step: as measured before, or forecast. None: unknown."""
+        from . import rehearsal  # not for steps whose ops run one by one: it imports the compiler
+
+        for row in self.front.rows:
+            if row.order == found.order and row.apart == self.apart:
+                return row.measured_bytes
         most = rehearsal.forecast(*split(found.order), self.apart)
-        if most is None:
-            return None
-        same = [row for row in self.front.rows if row.order == found.order and row.apart == self.apart]
-        return max([self.resident + most + self.beyond, *(row.measured_bytes for row in same)])
+        return None if most is None else self.resident + most + self.beyond
 
     def _less(self, graph: Graph, in_place: Graph, found: Plan, over: int) -> tuple[Plan, bool]:
         """(a plan for fewer bytes, whether it is that of the smallest budget)"""
@@ -336,7 +341,7 @@ class _Shaped:
             before = dict(counters["graph_break"])
             self._compile()
             try:
-                with quiet(), capture.settings(self.step.backend, self.partition, self.step.key(), self.apart):
+                with quiet(), capture.settings(self.step.backend, self.partition, self.step.key()):
                     self._run_once()
             except torch._dynamo.exc.BackendCompilerFailed as failure:
                 raise capture.inner_error(failure).with_traceback(None) from None
@@ -410,13 +415,15 @@ class _Shaped:
             if self.step.backend == "eager":
                 self.set_aside += max(0, over)
                 continue
-            if over > 0 and self.refusal and self.rehearse:
+            if over > 0 and self.refusal:
                 break
-            self.rehearse = True
             if over <= 0:  # another plan may use what is left
                 self.set_aside = self.budget_bytes - plan.peak_bytes + over
             elif self.forecast_bytes is not None:
-                self.beyond = max(self.beyond, self.beyond + measured - self.forecast_bytes)
+                self.beyond += max(0, measured - self.forecast_bytes)
+            else:  # nothing was recomputed, or there are several graphs
+                self.apart |= len(self.pieces) > 1
+                self.set_aside += over
         if self.front and self.front.fastest(self.budget_bytes):  # found in an earlier round
             self.settled = True
             measured = self._round()
