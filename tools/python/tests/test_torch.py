@@ -115,6 +115,28 @@ class Compile(unittest.TestCase):
     def test_dropout_draws_what_eager_training_draws(self):
         self.assertTrue(self.check(lambda: transformer(0.2), "75%").planned.recomputed())
 
+    def test_random_numbers_are_drawn_in_the_order_of_the_program(self):
+        class Depths(torch.nn.Module):  # blocks are left out at random; no draw needs a result of the step
+            def __init__(self):
+                super().__init__()
+                self.layers = torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(4))
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = x + torch.empty(len(x), 1).bernoulli_(0.7) * torch.tanh(layer(x))
+                return x
+
+        from plimsoll.torch import capture
+        from plimsoll.torch.costs import Costs
+
+        batch = shared_weights()[1]
+        self.assertTrue(self.check(lambda: (Depths(), batch), "85%").planned.recomputed())
+        joint = capture.trace(WithLoss(Depths()), batch)
+        draws = [op for op in joint.planner_graph(Costs().of(joint, False), 0).ops if op.name.startswith("bernoulli")]
+        self.assertEqual(len(draws), 4)
+        for one, other in zip(draws, draws[1:]):
+            self.assertIn(one.writes[-1], other.reads)
+
     def test_shared_weights(self):
         self.assertTrue(self.check(shared_weights, "70%").planned.recomputed())
 

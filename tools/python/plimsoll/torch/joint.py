@@ -207,7 +207,7 @@ class Joint:
         """The graph of the whole step. costs: of each node. extra_bytes: what is there all the time beside the primals.
         in_place: count on it that fused kernels write over what nothing reads later, wherever they may.
         Op i of the graph is nodes[i] before the boundary, then the boundary, then nodes[i - 1]."""
-        graph, number, made = Graph("joint"), {}, {}
+        graph, number, made, drawn = Graph("joint"), {}, {}, None
         for key, storage in self.storage.items():
             if storage.node in self.inlined:
                 continue
@@ -229,8 +229,12 @@ class Joint:
             reads = list(dict.fromkeys(number[k] for k in self.reads(node)))
             out = self._write(graph, writes, number, "gradient" if phase == "backward" else "activation")
             cls = self.class_of(node, writes)
-            if cls == "once" and phase == "forward":  # no bytes: the boundary reads it, and so runs later
-                out.append(graph.add_storage("activation", 0))
+            draws = is_rng_op(node)
+            if cls == "once" and (phase == "forward" or draws):  # no bytes: the boundary reads it, and so runs later
+                out.append(graph.add_storage("activation" if phase == "forward" else "gradient", 0))
+            if draws:  # the next draw reads it: numbers are drawn in the order of the program
+                reads += [drawn] if drawn is not None else []
+                drawn = out[-1]
             pairs = [(out[0], number[k]) for k in self._overwritten(node, writes)] if in_place else []
             graph.add_op(
                 node.name, reads, out, costs[i].time_ns, costs[i].workspace_bytes, cls=cls, phase=phase, in_place=pairs
