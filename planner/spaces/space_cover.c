@@ -1,7 +1,10 @@
 /* Greedy covering. At the item that is most short of bytes every buffer that is not touched there may go between its
  * two touches: its node runs again before the second, with what that reads, or it is paged out and in. Of all these
  * the one with the least cost by what it relieves is taken, and the sequence looked at anew. A buffer that nothing read
- * before the gap loses its first filler, so that "again" then means "later". */
+ * before the gap loses its first filler, so that "again" then means "later".
+ *
+ * A copy out holds what it reads. Where it is to take place beside runs, the page leaves that much later, and its copy
+ * in stands that much earlier: what else is there meanwhile then has room. */
 #include "planner/spaces/space_cover.h"
 
 #include <math.h>
@@ -106,11 +109,11 @@ static double power(double x, double exponent) {
   return exponent == 0 ? 1 : pow(x, exponent);
 }
 
-/* What a decision relieves: its bytes, as far as they are short, over the items that are. */
-static double relief(const cover *k, int32_t filler) {
+/* What a decision relieves: its bytes, as far as they are short, over the items from `from` to `to` that are. */
+static double relief(const cover *k, int32_t filler, int32_t from, int32_t to) {
   int64_t bytes = k->problem->node[k->sequence->item[filler].node].bytes;
   int64_t excess = plim_space_live(k->sequence, k->space)[k->at] - k->rules->budget[k->space];
-  int64_t items = k->short_before[k->next[filler]] - k->short_before[k->previous[filler] + 1];
+  int64_t items = k->short_before[to] - k->short_before[from];
   return power((double)(bytes < excess ? bytes : excess), k->weights->by_bytes) *
          power((double)items, k->weights->by_time);
 }
@@ -147,11 +150,31 @@ static void weigh_recompute(cover *k, int32_t filler, double relieved, double cr
   k->out_at = -1;
 }
 
+static double run_ns(const cover *k, int32_t e) {
+  const plim_space_event *v = &k->sequence->item[e];
+  return v->kind == PLIM_SPACE_RUN ? (double)plim_space_run_ns(k->problem, v->node, v->at) : 0;
+}
+
+/* The item from `from` on, `at` at the latest, before which runs hide the share of a copy out. */
+static int32_t leave_at(const cover *k, int32_t from, int64_t copy_ns) {
+  double left = k->weights->beside * (double)copy_ns;
+  while (left > 0 && from < k->at) left -= run_ns(k, from++);
+  return from;
+}
+
+/* The item up to `to`, after `at`, from which on runs hide the share of a copy in. */
+static int32_t return_at(const cover *k, int32_t to, int64_t copy_ns) {
+  double left = k->weights->beside * (double)copy_ns;
+  while (left > 0 && to > k->at + 1) left -= run_ns(k, --to);
+  return to;
+}
+
 /* Out along link l and in along its opposite; or in alone where the other space has it. */
-static void weigh_page(cover *k, int32_t filler, int32_t l, double relieved, double credit) {
+static void weigh_page(cover *k, int32_t filler, int32_t l, double credit) {
   const plim_platform *platform = k->problem->platform;
   const plim_space_sequence *s = k->sequence;
-  int32_t node = s->item[filler].node, u = k->next[filler], there = platform->link[l].to;
+  int32_t node = s->item[filler].node, u = k->next[filler], there = platform->link[l].to,
+          from = k->previous[filler] + 1;
   int32_t back = plim_platform_find_link(platform, there, k->space), out_at = -1;
   double score, cost;
   if (!plim_space_copy_allowed(k->problem, k->rules, node, l) || back < 0 ||
@@ -161,12 +184,13 @@ static void weigh_page(cover *k, int32_t filler, int32_t l, double relieved, dou
   cost = plim_space_copy_cost(k->problem, k->weights, node, back);
   int from_there = s->item[filler].kind == PLIM_SPACE_COPY && s->item[filler].at == back;
   if (!from_there) credit = 0;
+  u = return_at(k, u, plim_space_copy_ns(k->problem, node, back));
   if (stored < 0 || !stays(k, stored, u)) {
-    out_at = k->previous[filler] + 1;
+    out_at = from = leave_at(k, from, plim_space_copy_ns(k->problem, node, l));
     cost += plim_space_copy_cost(k->problem, k->weights, node, l);
     if (!plim_space_sequence_fits(s, there, out_at, u, k->problem->node[node].bytes, k->rules->budget[there])) return;
   }
-  if (!is_better(k, cost - credit, relieved, &score)) return;
+  if (!is_better(k, cost - credit, relief(k, filler, from, u), &score)) return;
   k->best = score;
   k->chosen[0] = (plim_space_event){PLIM_SPACE_COPY, node, back};
   k->n_chosen = 1;
@@ -177,7 +201,7 @@ static void weigh_page(cover *k, int32_t filler, int32_t l, double relieved, dou
 
 static void weigh(cover *k, int32_t filler) {
   const plim_platform *platform = k->problem->platform;
-  double relieved = relief(k, filler);
+  double relieved = relief(k, filler, k->previous[filler] + 1, k->next[filler]);
   /* nothing read it before the gap: its filler is no longer needed */
   double credit = k->previous[filler] == filler ? item_cost(k, &k->sequence->item[filler]) : 0;
   if (k->weights->stay && k->sequence->item[filler].kind == PLIM_SPACE_RUN) credit = 0;
@@ -185,7 +209,7 @@ static void weigh(cover *k, int32_t filler) {
   k->going = filler;
   k->extended = 0;
   for (int32_t l = 0; l < platform->n_links; l++) {
-    if (platform->link[l].from == k->space) weigh_page(k, filler, l, relieved, credit);
+    if (platform->link[l].from == k->space) weigh_page(k, filler, l, credit);
   }
   weigh_recompute(k, filler, relieved, credit);
 }

@@ -24,6 +24,7 @@ typedef struct searching {
   const plim_space_search_options *o;
   plim_space_rules rules;
   uint8_t *link_taken; /* [n_links] */
+  int32_t pages;       /* 1: a link may be taken to or from a space where no device computes */
   int32_t *device;     /* [nodes] of a start */
   int32_t *order;      /* [nodes] of a start */
   int32_t *waiting;    /* [2][nodes] inputs that have not run, readers that have not */
@@ -69,6 +70,7 @@ static void set_rules(searching *k) {
   for (int32_t l = 0; l < p->n_links; l++) {
     int places = is_home(p, p->link[l].from, p->n_devices) && is_home(p, p->link[l].to, p->n_devices);
     k->link_taken[l] = (uint8_t)(places ? k->o->place : k->o->page);
+    k->pages |= !places && k->o->page;
   }
 }
 
@@ -87,10 +89,12 @@ static plim_space_weights weights_of(const searching *k, double copies) {
 
 static plim_space_weights draw_weights(searching *k) {
   static const double copies[] = {0.02, 0.2, 0.5, 1}, powers[] = {0, 0.5, 1}, price[] = {1, 1, 1, 0.5, 2, 0.1, 10};
+  static const double beside[] = {0, 0, 0.5, 1};
   plim_space_weights w = weights_of(k, copies[plim_random_below(&k->random, 4)]);
   w.copy_joule *= price[plim_random_below(&k->random, 7)]; /* so that some rounds would rather page, some recompute */
   w.by_bytes = powers[1 + plim_random_below(&k->random, 2)];
   w.by_time = powers[plim_random_below(&k->random, 3)];
+  w.beside = k->pages ? beside[plim_random_below(&k->random, 4)] : 0;
   w.noise = plim_random_percent(&k->random, 50) ? 1.5 * plim_random_unit(&k->random) : 0;
   w.first = plim_random_percent(&k->random, 30);
   w.stay = plim_random_percent(&k->random, 30);
