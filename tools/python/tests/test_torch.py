@@ -437,8 +437,8 @@ class Fused(unittest.TestCase):
         class Planned(Exception):
             pass
 
-        def forecast(forward, backward, apart):
-            asked.append((ask(forward, backward, apart), apart))
+        def forecast(forward, backward, apart, room):
+            asked.append((ask(forward, backward, apart, room), apart))
             return whole if len(asked) < 3 else 0  # the first plans are too large, whatever they are
 
         def stop(shaped, joint, split):
@@ -460,6 +460,20 @@ class Fused(unittest.TestCase):
         peaks = [n_bytes for n_bytes, _ in asked]  # of the kernels that the scheduler makes
         self.assertTrue(all(0 < n_bytes < whole for n_bytes in peaks), (peaks, whole))
         self.assertLess(peaks[2], peaks[0])
+
+    def test_running_statistics_of_a_fused_step_are_updated_once(self):
+        layers = [torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten()]
+        model = WithLoss(torch.nn.Sequential(*layers, torch.nn.Linear(8 * 36, 10)))
+        batch = (torch.randn(16, 3, 8, 8), torch.randint(0, 10, (16,)))
+        reference = copy.deepcopy(model)
+        reference(*batch).backward()
+        step = pt.compile(model, budget="90%", backend="inductor")
+        _, gradients = step(*batch)
+        self.assertLessEqual(step.report().measured_bytes, step.report().budget_bytes)
+        for (name, ours), theirs in zip(model.named_buffers(), reference.buffers(), strict=True):
+            self.assertLess((ours - theirs).abs().max(), 1e-5, name)
+        for name, parameter in reference.named_parameters():
+            self.assertLess((gradients[name] - parameter.grad).abs().max(), 1e-4, name)
 
     def test_fused_values_have_no_bytes(self):
         net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 10))

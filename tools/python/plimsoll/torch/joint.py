@@ -46,6 +46,11 @@ def storage_bytes(tensor: torch.Tensor) -> int:
     raise Unsupported("a tensor has a size that is not known yet (a dynamic shape); compile for one shape at a time")
 
 
+def _is_update(node: fx.Node) -> bool:
+    """Inductor's graphs write new values of primals; elsewhere the forward returns them."""
+    return node.target is aten.copy_.default and node.args[0].op == "placeholder" and not node.users
+
+
 @dataclasses.dataclass
 class Storage:
     n_bytes: int
@@ -72,6 +77,7 @@ class Joint:
         self.forward_outputs, self.backward_outputs = list(forward), list(backward)
         self.storage: dict[int, Storage] = {}
         self.nodes: list[fx.Node] = []
+        self.updates: set[fx.Node] = set()  # nodes that write a new value of a primal, as a running mean
         self._keep = []  # storages are compared by address: their tensors must live
         for node in self.graph.nodes:
             self._add(node)
@@ -97,6 +103,10 @@ class Joint:
         elif node.op == "call_function":
             new = [tensor for tensor in found if storage_of(tensor) not in self.storage]
             schema = getattr(node.target, "_schema", None)
+            if _is_update(node):
+                self.updates.add(node)
+                self.nodes.append(node)
+                return
             if schema is not None and schema.is_mutable:
                 raise Unsupported(f"'{node.name}' ({node.target}) writes over its input inside the step")
             if isinstance(node.target, torch._ops.HigherOrderOperator):
@@ -128,7 +138,7 @@ class Joint:
         for node in self.graph.nodes:
             if node.op == "placeholder":
                 by_place[repr(node.meta.get("desc"))] = node
-        mutated = set()
+        mutated = {storage_of(node.args[0].meta["val"]) for node in self.updates}
         for description in output.meta.get("desc", ()):
             if type(description).__name__ == "InputMutationAOTOutput":
                 node = by_place.get(repr(description.mutated_input))
@@ -208,6 +218,7 @@ class Joint:
         in_place: count on it that fused kernels write over what nothing reads later, wherever they may.
         Op i of the graph is nodes[i] before the boundary, then the boundary, then nodes[i - 1]."""
         graph, number, made, drawn = Graph("joint"), {}, {}, None
+        readers: dict[int, list[int]] = {}  # of primals that are updated: what has to run before
         for key, storage in self.storage.items():
             if storage.node in self.inlined:
                 continue
@@ -235,6 +246,9 @@ class Joint:
             if draws:  # the next draw reads it: numbers are drawn in the order of the program
                 reads += [drawn] if drawn is not None else []
                 drawn = out[-1]
+            for key in self.mutated.intersection(self.reads(node)) if phase == "forward" else ():
+                reads += readers.get(key, []) if node in self.updates else []
+                readers.setdefault(key, []).append(out[-1])
             pairs = [(out[0], number[k]) for k in self._overwritten(node, writes)] if in_place else []
             graph.add_op(
                 node.name, reads, out, costs[i].time_ns, costs[i].workspace_bytes, cls=cls, phase=phase, in_place=pairs

@@ -46,11 +46,12 @@ def _peak(module: fx.GraphModule, backward: bool) -> int:
     return 0  # a graph without kernels
 
 
-def forecast(forward: fx.GraphModule, backward: fx.GraphModule, apart: bool) -> int | None:
-    """Peak of forward and backward beyond the primals; None: the compiler cannot be asked. Within
-    inductor.settings(); apart: as set_apart() there."""
+def forecast(forward: fx.GraphModule, backward: fx.GraphModule, apart: bool, room: int) -> int | None:
+    """Peak of forward and backward beyond the primals; of the backward alone where that is above `room`. None: the compiler
+    cannot be asked. Within inductor.settings(); apart: as set_apart() there."""
     try:
         inductor.set_apart(apart)
-        return max(_peak(forward, False), _peak(backward, True))
-    except Exception:  # pylint: disable=broad-except
+        most = _peak(backward, True)
+        return most if most > room else max(most, _peak(forward, False))
+    except Exception:  # what is private in PyTorch may change: then the measured peak alone decides
         return None

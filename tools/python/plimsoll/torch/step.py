@@ -264,8 +264,9 @@ class _Shaped:
         for row in self.front.rows:
             if row.order == found.order and row.apart == self.apart:
                 return row.measured_bytes
-        most = rehearsal.forecast(*split(found.order), self.apart)
-        return None if most is None else self.resident + most + self.beyond
+        beside = self.resident + self.beyond
+        most = rehearsal.forecast(*split(found.order), self.apart, self.budget_bytes - beside)
+        return None if most is None else beside + most
 
     def _less(self, graph: Graph, in_place: Graph, found: Plan, over: int) -> tuple[Plan, bool]:
         """(a plan for fewer bytes, whether it is that of the smallest budget)"""
