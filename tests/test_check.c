@@ -1,6 +1,6 @@
 /* The checker on a plan by hand that has everything: a repeat of a pure and of a random op, in-place pairs, a storage
  * that stays resident through a repeat, a workspace, an update. Each fault is that plan with one thing broken. */
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "tests/support/folder.h"
 #include "tests/support/plan_draft.h"
 #include "tests/support/test_context.h"

@@ -1,6 +1,6 @@
 /* The checker against an interpreter, on random plans of random graphs: every plan that it accepts leaves what program
  * order leaves, whatever was done to it. */
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

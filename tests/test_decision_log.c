@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "planner/planner.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/inspect/inspect.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"

@@ -13,7 +13,7 @@
 #include "planner/pack/solve.h"
 #include "planner/pack/units.h"
 #include "planner/planner.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/graph/profile.h"
 #include "runtime/import/generate.h"
 #include "runtime/import/import.h"

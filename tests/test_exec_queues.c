@@ -9,7 +9,7 @@
 
 #include "planner/paging/page_graph.h"
 #include "runtime/exec/exec.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/graph/trace.h"
 #include "runtime/inspect/paged_run.h"
 #include "tests/support/folder.h"

@@ -7,7 +7,7 @@
 
 #include "planner/paging/command_list.h"
 #include "runtime/exec/exec.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "tests/support/hash_kernels.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_context.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "planner/pack/buffers_csv.h"
-#include "runtime/graph/check.h"
-#include "runtime/graph/platform.h"
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/check/check.h"
+#include "runtime/graph/space/platform.h"
+#include "runtime/graph/space/space_plan.h"
 #include "runtime/graph/trace.h"
 #include "runtime/import/import.h"
 #include "tests/support/folder.h"

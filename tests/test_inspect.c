@@ -8,7 +8,7 @@
 #include "planner/planner.h"
 #include "runtime/arena/replay.h"
 #include "runtime/base/size.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/net/net.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "tests/support/judge.h"
 #include "tests/support/mutants.h"
 #include "tests/support/test_context.h"

@@ -8,7 +8,7 @@
 #include "runtime/arena/replay.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/import/import.h"
 #include "tests/support/folder.h"
 #include "tests/support/plan_oracle.h"

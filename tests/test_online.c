@@ -6,7 +6,7 @@
 
 #include "planner/planner.h"
 #include "runtime/arena/replay.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/interpret.h"

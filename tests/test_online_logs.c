@@ -3,7 +3,7 @@
 
 #include "planner/planner.h"
 #include "runtime/arena/replay.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "tests/support/random_log.h"
 #include "tests/support/test_seed.h"
 

@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "tests/support/small_graph.h"
 
 /* A costly workspace buys 1 %: keep-all leaves it, because times so near count as equal; the policy runs the fastest.

@@ -5,7 +5,7 @@
 
 #include "planner/planner.h"
 #include "runtime/exec/page_link.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/import/generate.h"
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"

@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_random.h"
 #include "tests/support/test_seed.h"

@@ -9,7 +9,7 @@
 #include "planner/core/core.h"
 #include "planner/solvers/solver.h"
 #include "planner/strategies/strategy.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/import/import.h"
 #include "tests/support/dag_cases.h"
 #include "tests/support/failing_memory.h"

@@ -1,5 +1,5 @@
 /* Platforms: the built-in ones, JSON and XEngine's device files, a sentence for everything wrong; budgets by space. */
-#include "runtime/graph/platform.h"
+#include "runtime/graph/space/platform.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "planner/planner.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/net/net.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/interpret.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/arena/replay.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/interpret.h"
 #include "tests/support/random_graph.h"

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_log.h"

@@ -7,7 +7,7 @@
 
 #include "planner/planner.h"
 #include "runtime/arena/residency.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/inspect/decision_log.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"

@@ -1,4 +1,4 @@
-/* runtime/graph/space_check.c: times and energies that the graph gives, updates and versions. Mutants of whole plans:
+/* runtime/graph/space/space_check.c: times and energies that the graph gives, updates and versions. Mutants of whole plans:
  * test_space_mutants.c. */
 #include <criterion/criterion.h>
 #include <string.h>

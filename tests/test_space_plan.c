@@ -1,7 +1,7 @@
-/* runtime/graph/space_plan*.c: the document of plans over spaces, and figures of a small plan by hand. */
+/* runtime/graph/space/space_plan*.c: the document of plans over spaces, and figures of a small plan by hand. */
 #include <criterion/criterion.h>
 
-#include "runtime/graph/space_plan_text.h"
+#include "runtime/graph/space/space_plan_text.h"
 #include "tests/support/documents.h"
 #include "tests/support/space_rig.h"
 

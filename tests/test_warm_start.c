@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "tests/support/documents.h"
 #include "tests/support/folder.h"
 #include "tests/support/planner_case.h"

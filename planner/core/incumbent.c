@@ -11,7 +11,7 @@
 #include "planner/core/core.h"
 #include "planner/core/core_tuning.h"
 #include "runtime/base/effort.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 
 plim_status plim_incumbent_begin(const plim_problem *problem, const plim_plan_options *options, plim_incumbent **out) {
   plim_context *ctx = problem->ctx;

@@ -12,7 +12,7 @@
 #include "planner/paging/home_plan.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 
 enum { QUEUE_OUT = 1, QUEUE_IN = 2, SPACES = 2 };
 

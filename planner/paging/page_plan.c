@@ -15,7 +15,7 @@
 #include "planner/paging/queue_search.h"
 #include "planner/plan_base.h"
 #include "runtime/base/effort.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 
 /* One graph. */
 typedef struct paging {

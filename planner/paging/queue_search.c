@@ -10,7 +10,7 @@
 #include "planner/paging/paging_tuning.h"
 #include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 
 typedef struct searching {
   plim_context *ctx;

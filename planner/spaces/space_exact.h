@@ -9,8 +9,8 @@
 #ifndef PLIM_PLANNER_EXACT_SPACE_EXACT_H
 #define PLIM_PLANNER_EXACT_SPACE_EXACT_H
 
-#include "runtime/graph/platform.h"
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/space/platform.h"
+#include "runtime/graph/space/space_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

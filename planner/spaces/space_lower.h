@@ -4,7 +4,7 @@
 #define PLIM_PLANNER_SPACES_SPACE_LOWER_H
 
 #include "planner/spaces/space_problem.h"
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/space/space_plan.h"
 
 /* JOIN: a copy by the same command as the COPY or JOIN right before it, along the same link. */
 typedef enum plim_space_event_kind {

@@ -4,7 +4,7 @@
 #define PLIM_PLANNER_SPACES_SPACE_PROBLEM_H
 
 #include "runtime/graph/graph.h"
-#include "runtime/graph/platform.h"
+#include "runtime/graph/space/platform.h"
 
 typedef struct plim_space_node {
   int32_t storage;

@@ -9,7 +9,7 @@
 #include "runtime/arena/limit_workspace.h"
 #include "runtime/arena/one_replay.h"
 #include "runtime/base/effort.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 
 /* All combinations. The usual best stand first, so that the others are given up early. The first HELD hold inputs. The
  * first ENDS hold all pins too, and differ in the ends alone: so few are tried with each row of the table below. */

@@ -6,7 +6,7 @@
 #define PLIM_RUNTIME_DEVICE_DEVICE_SIM_H
 
 #include "runtime/device/device.h"
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/space/space_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,7 +8,7 @@
 #include "runtime/device/guarded.h"
 #include "runtime/exec/exec_internal.h"
 #include "runtime/exec/exec_unchecked.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/profile/known_parts.h"
 
 static plim_status differs(plim_context *ctx, int32_t plan_index, const char *field, const char *plan,

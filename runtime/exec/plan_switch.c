@@ -9,7 +9,7 @@
 
 #include "runtime/device/guarded.h"
 #include "runtime/exec/exec_internal.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 
 void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_command, void *user) {
   exec->before_command = before_command;

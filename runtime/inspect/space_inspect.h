@@ -5,7 +5,7 @@
 #define PLIM_RUNTIME_INSPECT_SPACE_INSPECT_H
 
 #include "runtime/graph/graph.h"
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/space/space_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

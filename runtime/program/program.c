@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/program/program_internal.h"
 
 enum { PLANNED_STEPS = PLIM_PROGRAM_EVAL + 1 };

@@ -6,7 +6,7 @@
 
 #include "planner/planner.h"
 #include "runtime/base/integers.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/graph/sibling_path.h"
 #include "runtime/inspect/decision_log.h"
 #include "runtime/simulate/simulation.h"

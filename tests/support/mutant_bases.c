@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "planner/planner.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/import/generate.h"
 #include "tests/support/judge.h"
 #include "tests/support/mutants.h"

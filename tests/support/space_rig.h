@@ -4,7 +4,7 @@
 #define PLIM_TESTS_SUPPORT_SPACE_RIG_H
 
 #include "planner/spaces/space_lower.h"
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/space/space_plan.h"
 #include "tests/support/space_cases.h"
 
 typedef struct space_rig {

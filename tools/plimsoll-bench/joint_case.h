@@ -4,7 +4,7 @@
 #define PLIM_TOOLS_PLIMSOLL_BENCH_JOINT_CASE_H
 
 #include "runtime/graph/graph.h"
-#include "runtime/graph/platform.h"
+#include "runtime/graph/space/platform.h"
 
 enum { JOINT_OPS = 13, JOINT_SPACES = 2 };
 

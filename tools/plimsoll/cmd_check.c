@@ -1,7 +1,7 @@
 /* plimsoll check: prove that a plan computes its graph within its budget. */
 #include <stdio.h>
 
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/plan_spaces.h"

@@ -7,7 +7,7 @@
 #include "planner/pack/solve.h"
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"

@@ -3,7 +3,7 @@
 #define PLIM_TOOLS_PLIMSOLL_PLAN_SPACES_H
 
 #include "planner/spaces/space_exact.h"
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/space/space_plan.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/session.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/space_reason.h"
 #include "tools/plimsoll/trace_spaces.h"

@@ -12,7 +12,7 @@
 #include "runtime/base/context.h"
 #include "runtime/base/size.h"
 #include "runtime/base/status.h"
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 #include "runtime/graph/costs.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/handles.h"

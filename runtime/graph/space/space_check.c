@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/check_internal.h"
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/space/space_plan.h"
 
 /* A buffer, sorted by storage, space, begin. */
 typedef struct track {

@@ -1,7 +1,7 @@
 /* A platform: devices that compute, the memory spaces beside them, and links that copy between spaces, with what
  * computing and copying cost there in time and energy. */
-#ifndef PLIM_RUNTIME_GRAPH_PLATFORM_H
-#define PLIM_RUNTIME_GRAPH_PLATFORM_H
+#ifndef PLIM_RUNTIME_GRAPH_SPACE_PLATFORM_H
+#define PLIM_RUNTIME_GRAPH_SPACE_PLATFORM_H
 
 #include "runtime/graph/costs.h"
 

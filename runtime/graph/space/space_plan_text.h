@@ -1,9 +1,9 @@
 /* The text of a plan over spaces: version 2 of the plan document. */
-#ifndef PLIM_RUNTIME_GRAPH_SPACE_PLAN_TEXT_H
-#define PLIM_RUNTIME_GRAPH_SPACE_PLAN_TEXT_H
+#ifndef PLIM_RUNTIME_GRAPH_SPACE_SPACE_PLAN_TEXT_H
+#define PLIM_RUNTIME_GRAPH_SPACE_SPACE_PLAN_TEXT_H
 
 #include "runtime/base/text.h"
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/space/space_plan.h"
 
 void plim_space_plan_write(plim_text *text, const plim_space_plan *plan);
 PLIM_MUST_USE plim_status plim_space_plan_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,

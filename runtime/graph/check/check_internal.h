@@ -1,9 +1,8 @@
 /* Parts of the checker, in the order in which they run: each relies on what the parts before it have proved. */
-#ifndef PLIM_RUNTIME_GRAPH_CHECK_INTERNAL_H
-#define PLIM_RUNTIME_GRAPH_CHECK_INTERNAL_H
+#ifndef PLIM_RUNTIME_GRAPH_CHECK_CHECK_INTERNAL_H
+#define PLIM_RUNTIME_GRAPH_CHECK_CHECK_INTERNAL_H
 
 #include "runtime/graph/plan.h"
-#include "runtime/graph/space_plan.h"
 
 typedef struct plim_checker {
   plim_context *ctx;
@@ -49,11 +48,5 @@ const char *plim_check_storage_name(const plim_checker *check, int32_t storage);
 /* Bytes that a buffer must have: rounded up when the plan is packed; -1 on overflow. storage -1: the workspace of the
  * command. */
 int64_t plim_check_buffer_bytes(const plim_checker *check, int32_t storage, int32_t command);
-
-/* ==== plans over spaces ==== */
-
-/* Times that the graph gives, and all figures, keep_all included, are as stated. The order must have been checked. */
-PLIM_MUST_USE plim_status plim_space_plan_check_figures(plim_context *ctx, const plim_graph *graph,
-                                                        const plim_space_plan *plan);
 
 #endif

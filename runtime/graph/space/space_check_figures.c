@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/integers.h"
-#include "runtime/graph/check_internal.h"
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/space/space_plan.h"
 
 static plim_status compare(const plim_space_plan *p, const plim_space_figures *f) {
   plim_context *ctx = p->ctx;

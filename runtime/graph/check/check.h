@@ -2,8 +2,8 @@
  *
  * It only reads graph and plan, so several threads may check the same ones, each with its own context. The result is
  * deterministic. Every function may return PLIM_ENOMEM. */
-#ifndef PLIM_RUNTIME_GRAPH_CHECK_H
-#define PLIM_RUNTIME_GRAPH_CHECK_H
+#ifndef PLIM_RUNTIME_GRAPH_CHECK_CHECK_H
+#define PLIM_RUNTIME_GRAPH_CHECK_CHECK_H
 
 #include "runtime/graph/plan.h"
 

@@ -1,5 +1,5 @@
 /* The memory of a plan over spaces, what must hold for it to be read at all, and its simulator. */
-#include "runtime/graph/space_plan.h"
+#include "runtime/graph/space/space_plan.h"
 
 #include <math.h>
 #include <stdlib.h>

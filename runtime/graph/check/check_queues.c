@@ -5,7 +5,7 @@
  * clock [n_commands][queues]: how many commands of each queue have ended before a command starts, so that "a before b"
  * is one comparison. Of each buffer the walk keeps its last writer and, by queue, the last command that touches it. A
  * command that begins a buffer must follow all that touch the buffers that had its bytes before. */
-#include "runtime/graph/check_internal.h"
+#include "runtime/graph/check/check_internal.h"
 
 typedef struct walk {
   const plim_checker *check;

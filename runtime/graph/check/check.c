@@ -1,12 +1,12 @@
 /* plim_plan_check: the parts in their order, and what they share. Written from "What a plan means" in docs/formats.md;
  * nothing here calls a planner, the timeline or plim_plan_from_parts. */
-#include "runtime/graph/check.h"
+#include "runtime/graph/check/check.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/graph/check_internal.h"
+#include "runtime/graph/check/check_internal.h"
 
 plim_status plim_check_fault(const plim_checker *check, int32_t command, const char *format, ...) {
   char text[512];

@@ -5,7 +5,7 @@
  * above its offset. O(n log n) for n buffers, no recursion, whatever the plan looks like. */
 #include <stdlib.h>
 
-#include "runtime/graph/check_internal.h"
+#include "runtime/graph/check/check_internal.h"
 
 typedef struct placed {
   int64_t offset;

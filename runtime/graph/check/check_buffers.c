@@ -3,7 +3,7 @@
  *
  * At command j a storage is readable in the buffer that contains j; an input that the command's pair writes over is
  * found in the lifetime that ends at j, where the output's lifetime begins at the same address. */
-#include "runtime/graph/check_internal.h"
+#include "runtime/graph/check/check_internal.h"
 
 typedef struct walk {
   const plim_checker *check;

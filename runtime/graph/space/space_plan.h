@@ -3,8 +3,8 @@
  * Commands, in an order in which they could run one after another, each on a queue. A command starts when the one
  * before it on its queue and all of `wait` have ended; nothing else orders two commands. Buffers live [begin, end) in
  * commands: command `begin` fills the buffer, later ones up to end - 1 may read it. */
-#ifndef PLIM_RUNTIME_GRAPH_SPACE_PLAN_H
-#define PLIM_RUNTIME_GRAPH_SPACE_PLAN_H
+#ifndef PLIM_RUNTIME_GRAPH_SPACE_SPACE_PLAN_H
+#define PLIM_RUNTIME_GRAPH_SPACE_SPACE_PLAN_H
 
 #include "runtime/graph/plan.h"
 
@@ -135,6 +135,11 @@ double plim_space_plan_joule(const plim_space_plan *plan, int64_t makespan_ns);
  * when the plan is of another graph. O(commands x queues + buffers log). */
 PLIM_MUST_USE plim_status plim_space_plan_check(plim_context *ctx, const plim_graph *graph,
                                                 const plim_space_plan *plan);
+
+/* The last part of plim_space_plan_check: times that the graph gives, and all figures, keep_all included, are as
+ * stated. The order must have been checked. */
+PLIM_MUST_USE plim_status plim_space_plan_check_figures(plim_context *ctx, const plim_graph *graph,
+                                                        const plim_space_plan *plan);
 
 PLIM_MUST_USE plim_status plim_space_plan_save(const plim_space_plan *plan, const char *path);
 

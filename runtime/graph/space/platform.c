@@ -2,7 +2,7 @@
  *
  * Figures of the built-in ones: POET's code (Patil et al., ICML 2022): rates as measured there, from which FLOP per
  * joule and per second follow; energy of a copy is its time times the power of the memory. */
-#include "runtime/graph/platform.h"
+#include "runtime/graph/space/platform.h"
 
 #include <assert.h>
 #include <stdio.h>

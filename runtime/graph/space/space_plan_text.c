@@ -1,6 +1,6 @@
 /* Writes and reads plans over spaces. What is read are types and ranges; plim_space_plan_from_parts sees that indices
  * lead somewhere, plim_space_plan_check what the plan computes. */
-#include "runtime/graph/space_plan_text.h"
+#include "runtime/graph/space/space_plan_text.h"
 
 #include <string.h>
 

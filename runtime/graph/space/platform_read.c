@@ -6,7 +6,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/json.h"
 #include "runtime/graph/document.h"
-#include "runtime/graph/platform.h"
+#include "runtime/graph/space/platform.h"
 
 enum { MOST_BYTES = 1 << 20 };
 static const double most_rate = 1e30;

@@ -4,7 +4,7 @@
 
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
-#include "runtime/graph/check_internal.h"
+#include "runtime/graph/check/check_internal.h"
 
 static plim_status check_times(const plim_checker *check) {
   const plim_plan *plan = check->plan;

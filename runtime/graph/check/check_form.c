@@ -2,7 +2,7 @@
  * index is followed before it was compared with its count. */
 #include <string.h>
 
-#include "runtime/graph/check_internal.h"
+#include "runtime/graph/check/check_internal.h"
 
 static int is_text(const char *text, size_t size) {
   return text[0] != 0 && memchr(text, 0, size) != NULL;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/check.h"
-#include "runtime/graph/check_internal.h"
+#include "runtime/graph/check/check.h"
+#include "runtime/graph/check/check_internal.h"
 
 typedef struct persistent {
   const char *name; /* of the storage's first value; "" when it has none */

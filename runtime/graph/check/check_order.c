@@ -3,7 +3,7 @@
  * other storages have one content only: what their producer computes from operands of the right versions. */
 #include <string.h>
 
-#include "runtime/graph/check_internal.h"
+#include "runtime/graph/check/check_internal.h"
 
 typedef struct walk {
   const plim_checker *check;
