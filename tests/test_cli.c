@@ -102,6 +102,9 @@ Test(cli, describes_itself_and_every_command) {
 
 /* A wrong value is answered with all that would do: help has each of them. */
 Test(cli, help_names_every_value_that_an_option_takes) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   const program_run *run = plim_test_shell(
       "for o in model data planner addresses online last-batch precision layout; do "
       "names=$($PLIMSOLL train --$o=qqqq 2>&1 | sed 's/\"qqqq\"//' | grep -o '\"[^\"]*\"' | tr -d '\"'); "
@@ -163,6 +166,9 @@ Test(cli, completes_commands_options_names_and_files_in_bash) {
 }
 
 Test(cli, completion_and_man_page_name_every_option_that_help_names) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   static const char *const texts[] = {"completion bash", "completion zsh", "completion fish", "help --man"};
   char line[512];
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

@@ -77,6 +77,9 @@ static double overhead(const char *way, const char *memory) {
 }
 
 Test(cli_logs, plan_placed_by_the_arena_is_never_worse_than_a_policy_in_it) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   static const char *const ways[] = {"--online best", "--online coop", "--online dtr", "--online msps"};
   static const char *const caps[] = {"80%", "55%", "40%"};
   write_log(RANDOM_LOG_RESIDUAL, 5);
@@ -91,6 +94,9 @@ Test(cli_logs, plan_placed_by_the_arena_is_never_worse_than_a_policy_in_it) {
 }
 
 Test(cli_logs, more_bytes_are_never_slower_from_command_to_command) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   double before = -1;
   write_log(RANDOM_LOG_TANGLE, 3);
   for (int percent = 50; percent <= 90; percent += 10) {
@@ -106,6 +112,9 @@ Test(cli_logs, more_bytes_are_never_slower_from_command_to_command) {
 }
 
 Test(cli_logs, sweep_of_budgets_finds_no_inversion_of_plans) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   write_log(RANDOM_LOG_UNET, 2);
   (void)plim_test_program("bench online --data . --sweep 30%%:70%%:4%% --iterations 50 --planners search,dtr --json");
   plim_test_expect(0, "");

@@ -69,6 +69,9 @@ Test(cli_numerics, are_the_first_line_exactly_where_they_are_not_those_of_the_un
 }
 
 Test(cli_numerics, by_default_a_cap_may_give_other_bits_and_with_the_fastest_it_gives_the_same) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   (void)passes("train " NETWORK "--numerics fastest --steps 3 --save whole.ckpt");
   (void)passes("train " NETWORK "--numerics fastest --memory 80% --steps 3 --save capped.ckpt");
   cr_assert_eq(files_differ("whole.ckpt", "capped.ckpt"), 0);
@@ -80,6 +83,9 @@ Test(cli_numerics, by_default_a_cap_may_give_other_bits_and_with_the_fastest_it_
 }
 
 Test(cli_numerics, a_resumed_run_keeps_them) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   (void)passes("train " MLP "--memory 99% --steps 6 --save whole.ckpt");
   (void)passes("train " MLP "--memory 99% --steps 3 --total-steps 6 --save half.ckpt");
   const program_run *run = passes("train " MLP "--load half.ckpt --steps 6 --total-steps 6 --save both.ckpt");
@@ -88,6 +94,9 @@ Test(cli_numerics, a_resumed_run_keeps_them) {
 }
 
 Test(cli_numerics, a_resumed_run_that_cannot_keep_them_is_refused_with_the_smallest_budget_that_can) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   require_choice();
   (void)passes("train " MLP "--steps 3 --save half.ckpt");
   const program_run *run = plim_test_program("train " MLP "--load half.ckpt --steps 6 --memory 99%%");

@@ -197,6 +197,9 @@ Test(cli_online, trains_without_a_plan_and_leaves_one_that_can_be_replayed) {
 }
 
 Test(cli_online, weights_are_those_of_ordinary_training_under_every_policy) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   static const char *const policies[] = {"coop", "dtr", "msps"};
   for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
     (void)plim_test_program("verify " NETWORK "--online %s --memory 80%% --steps 2", policies[i]);

@@ -260,6 +260,9 @@ Test(cli_spaces, a_budget_without_a_plan_is_refused_with_those_that_have_one) {
 
 /* A deadline shorter than any time is too small like every other. */
 Test(cli_spaces, a_deadline_of_less_than_a_nanosecond_is_refused_by_programs_and_search) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   plan("--graph paged.json --platform m4 --planner poet --deadline 2x");
   (void)plim_test_program("plan --graph paged.json --platform m4 --planner poet --memory 2500 --deadline 1e-12x -q");
   plim_test_expect(4, "the earliest deadline that has a plan is");

@@ -20,7 +20,7 @@ function(plim_own target)
     -ffp-contract=off -fno-semantic-interposition)
   if(plim_sanitizers)
     target_compile_options(${target} PRIVATE -fsanitize=${plim_sanitizers} -fno-sanitize-recover=all
-      -fno-omit-frame-pointer -g)
+      -fno-omit-frame-pointer -g1)
     target_link_options(${target} PRIVATE -fsanitize=${plim_sanitizers})
     target_compile_definitions(${target} PRIVATE PLIM_SANITIZED PLIM_SANITIZE_NAME="${plim_sanitizers}")
   endif()
