@@ -7,6 +7,11 @@
 #include "planner/planner.h"
 #include "runtime/import/generate.h"
 
+#ifdef PLIM_SANITIZED
+enum { ITERATIONS = 1000 };
+#else
+enum { ITERATIONS = 1500 };
+#endif
 enum { FAR_TOO_MANY = 4096 };
 
 static plim_context *ctx;
@@ -25,7 +30,7 @@ static void make_graph(void) {
   options = plim_plan_options_default();
   cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &keep_all), PLIM_OK);
   options.budget_bytes = keep_all->arena_bytes * 75 / 100;
-  options.iterations = 1500;
+  options.iterations = ITERATIONS;
   plim_plan_free(keep_all);
 }
 
