@@ -208,6 +208,7 @@ Test(cli, prints_one_object_with_the_figures_of_a_run) {
   cr_assert_eq(integer(o, "parameters"), 272474);
   cr_assert(number(o, "overhead_percent") > 0 && number(o, "bound_percent") <= number(o, "overhead_percent"));
   cr_assert(number(o, "seconds") > 0 && number(o, "images_per_second") > 0 && number(o, "loss") > 0);
+  cr_assert(number(o, "step_cpu_ms") > 0 && number(o, "images_per_cpu_second") > 0);
   cr_assert(json_is_boolean(json_object_get(o, "proved")));
   cr_assert_str_eq(json_string_value(json_object_get(o, "class")), "free");
   json_decref(o);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/file.h"
@@ -143,6 +144,14 @@ void interrupt_breaks_reads(int yes) {
 
 int interrupt_exit_status(void) {
   return EXIT_SIGNAL + (asked ? (int)asked : SIGINT);
+}
+
+/* ==== processor time ==== */
+
+int64_t process_cpu_ns(void) {
+  struct timespec used = {0};
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return (int64_t)used.tv_sec * 1000000000 + (int64_t)used.tv_nsec;
 }
 
 /* ==== threads that wait ==== */

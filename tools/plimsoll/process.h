@@ -45,6 +45,11 @@ void interrupt_breaks_reads(int yes);
 /* Exit status of a program that was interrupted: 130 by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP. */
 int interrupt_exit_status(void);
 
+/* ==== processor time ==== */
+
+/* What all threads of the process have used of processors, those that waited by spinning included; 0: unknown. */
+int64_t process_cpu_ns(void);
+
 /* ==== threads that wait ==== */
 
 /* How long threads without work spin before they sleep. */

@@ -49,16 +49,8 @@ static void measure_peak(run *r) {
   if (bytes > r->peak_bytes) r->peak_bytes = bytes;
 }
 
-static void on_step(void *user, const plim_step_report *report) {
-  run *r = user;
+static void show_step(run *r, const plim_step_report *report) {
   char left[HUMAN_BYTES], text[LINE];
-  times_add(&r->times, report->time_ns);
-  count_hidden(r, report->step);
-  measure_peak(r);
-  if (r->trace) trace_step(r, report);
-  if (r->times.count == 1) r->first_loss = report->loss;
-  r->last_loss = report->loss;
-  r->loss = r->times.count == 1 ? (double)report->loss : 0.95 * r->loss + 0.05 * (double)report->loss;
   if (!r->s->bar.on) return;
   double seconds = (double)(plim_now_ns() - r->begin_ns) / 1e9;
   double rest = seconds / (double)r->times.count * (double)(r->total - r->times.count);
@@ -67,9 +59,24 @@ static void on_step(void *user, const plim_step_report *report) {
   progress_draw(&r->s->bar, "train", r->times.count, r->total, text);
 }
 
+static void on_step(void *user, const plim_step_report *report) {
+  run *r = user;
+  times_add(&r->times, report->time_ns);
+  times_add(&r->cpu_times, process_cpu_ns() - r->cpu_ns);
+  count_hidden(r, report->step);
+  measure_peak(r);
+  if (r->trace) trace_step(r, report);
+  if (r->times.count == 1) r->first_loss = report->loss;
+  r->last_loss = report->loss;
+  r->loss = r->times.count == 1 ? (double)report->loss : 0.95 * r->loss + 0.05 * (double)report->loss;
+  show_step(r, report);
+  r->cpu_ns = process_cpu_ns();
+}
+
 plim_status run_steps(run *r, int64_t steps) {
   if (r->begin_ns == 0) r->begin_ns = plim_now_ns();
   r->allocated_ever = heap_thread_allocated();
+  r->cpu_ns = process_cpu_ns();
   return plim_trainer_run(r->trainer, steps, on_step, r);
 }
 
@@ -201,6 +208,14 @@ static void add_allocations(figures *f, int column, const run *r, int64_t own) {
   figures_count(f, column, "hidden_bytes", NULL, r->hidden_bytes);
 }
 
+/* Of the median step, by all threads: a busy machine changes it less than the time that passes. */
+static void add_processor_time(figures *f, int column, const run *r) {
+  const int64_t median = times_percentile(&r->cpu_times, 50);
+  if (median <= 0) return;
+  figures_real(f, column, "step_cpu_ms", NULL, "%.2f", (double)median / 1e6);
+  figures_real(f, column, "images_per_cpu_second", NULL, "%.2f", (double)r->s->o->batch * 1e9 / (double)median);
+}
+
 void run_figures_measured(figures *f, int column, const run *r) {
   plim_exec_use use = plim_exec_measured(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN);
   int64_t median = times_percentile(&r->times, 50);
@@ -215,6 +230,7 @@ void run_figures_measured(figures *f, int column, const run *r) {
   const int32_t context = r->s->source.net.context;
   figures_real(f, column, "images_per_second", context > 0 ? "sequences/s" : "images/s", "%.0f",
                run_images_per_second(r));
+  add_processor_time(f, column, r);
   if (context > 0) figures_real(f, column, "tokens_per_second", "tokens/s", "%.0f", run_images_per_second(r) * context);
   if (!session_computes(r->s)) return;
   figures_real(f, column, "loss", "loss", "%.4f", (double)r->last_loss); /* of the last step */

@@ -15,7 +15,8 @@ typedef struct run {
   int64_t begin_ns;         /* of the steps */
   double loss;              /* smoothed */
   float first_loss, last_loss;
-  times times;
+  times times, cpu_times; /* of steps */
+  int64_t cpu_ns;         /* of the process, when the last step ended */
   int64_t allocated_ever; /* by this thread, when the last step ended */
   int64_t hidden_bytes;   /* most that libraries allocated and freed inside one step, the first aside, and those at
                            * which the budget changed; -1: unknown */

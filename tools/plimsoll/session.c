@@ -4,7 +4,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/base/file.h"
 #include "runtime/base/nearest.h"
@@ -91,9 +90,7 @@ static plim_status check_outputs(const session *s) {
 
 /* When the process began, as far as it knows: it has worked since then and waited little. */
 static int64_t process_begin(void) {
-  struct timespec used = {0};
-  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return plim_now_ns() - (int64_t)used.tv_sec * 1000000000 - (int64_t)used.tv_nsec;
+  return plim_now_ns() - process_cpu_ns();
 }
 
 void session_reserve(session *s) {
