@@ -16,50 +16,11 @@ import sys
 
 try:
     import torch
-    from torch import nn
-    from torch.nn import functional as F
 except ImportError:
     print("bench_gpt_loss: PyTorch is not there", file=sys.stderr)
     sys.exit(77)
 
-
-class Block(nn.Module):
-    def __init__(self, width, heads, layers):
-        super().__init__()
-        self.heads = heads
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.project = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-        for linear in (self.qkv, self.project, self.up, self.down):
-            nn.init.normal_(linear.weight, std=0.02)
-            nn.init.zeros_(linear.bias)
-        for linear in (self.project, self.down):
-            nn.init.normal_(linear.weight, std=0.02 / math.sqrt(2 * layers))
-
-    def forward(self, x):
-        batch, context, width = x.shape
-        q, k, v = self.qkv(self.norm1(x)).view(batch, context, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.project(y.transpose(1, 2).reshape(batch, context, width))
-        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
-
-
-class GPT(nn.Module):
-    """Pre-norm, learned positions, the table of words is the output's, too."""
-
-    def __init__(self, args):
-        super().__init__()
-        self.words = nn.Parameter(0.02 * torch.randn(256, args.width))
-        self.positions = nn.Parameter(0.02 * torch.randn(args.context, args.width))
-        self.blocks = nn.ModuleList(Block(args.width, args.heads, args.layers) for _ in range(args.layers))
-        self.norm = nn.LayerNorm(args.width)
-
-    def forward(self, tokens, labels):
-        x = self.words[tokens] + self.positions
-        for block in self.blocks:
-            x = block(x)
-        logits = self.norm(x) @ self.words.T
-        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=-1, reduction="sum")
+from bench_pytorch_models import GPT, adamw
 
 
 def rate_at(step, args):
@@ -86,11 +47,8 @@ def train_torch(args, seed):
     with open(args.text, "rb") as file:
         text = torch.frombuffer(bytearray(file.read()), dtype=torch.uint8).long()
     train, test = text[: len(text) - len(text) // 10], text[len(text) - len(text) // 10 :]
-    model = GPT(args)
-    decays = [p for p in model.parameters() if p.dim() > 1]
-    others = [p for p in model.parameters() if p.dim() == 1]
-    groups = [{"params": decays, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=args.rate, betas=(0.9, 0.95), eps=1e-8)
+    model = GPT(args.layers, args.width, args.heads, args.context)
+    optimizer = adamw(model, args.rate)
     order, shift, loss = [], 0, torch.zeros(())
     for step in range(args.steps):
         if len(order) < args.batch:

@@ -11,7 +11,8 @@ by no build and no test:
 Every way of running (a "mode") lives in a process of its own; the modes, and with --ours a command of ours, take turns
 in chunks of a few steps, so that noise of the machine hits all alike. Peak bytes are those of tensors. On the CPU: what
 is alive before a step (parameters, statistics, momentum, the batch) plus the highest running sum of the allocations and
-releases that the profiler of PyTorch reports during one step; on a GPU what its allocator reports.
+releases that the profiler of PyTorch reports during one step; on a GPU what its allocator reports. CPU seconds are those
+of all threads, which a busy machine changes less than seconds do; OMP_WAIT_POLICY=passive keeps waiting out of them.
 
 With --device cuda every mode but those that end in "-any" may only use deterministic algorithms, as we do; --math bf16
 is autocast over float weights. Data stay on the GPU, and the host waits for a turn alone. Rows that end in "+copies" are
@@ -47,6 +48,9 @@ MODES = {
     "compile-max": Mode(budget=1.0, compiler="max-autotune"),  # with captured graphs, on a GPU
     "compile-max-any": Mode(budget=1.0, compiler="max-autotune", any=True),
 }
+MODELS = ("resnet20", "resnet18", "resnet34", "resnet50", "vgg16", "mobilenet", "densenet121", "unet", "gpt")
+GPT_SIZES = {"layers": 6, "width": 384, "heads": 6, "context": 256}
+
 DEFAULT_MODES = {"cpu": "eager-nchw,eager-nhwc,eager-nhwc-tuned,checkpoint,compile,compile-0.8",
                  "cuda": "eager-nhwc,compile-max,compile,compile-max-any"}
 
@@ -64,11 +68,13 @@ class Failed(Exception):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", choices=["resnet20", "resnet18", "resnet50"], default="resnet20")
+    parser.add_argument("--model", choices=MODELS, default="resnet20")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--math", choices=["fp32", "tf32", "bf16"], default="fp32")
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--shape", default="3x32x32", help="channels x height x width (default: %(default)s)")
+    for name, size in GPT_SIZES.items():
+        parser.add_argument("--" + name, type=int, default=size, help="of gpt (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--modes", help="comma-separated, or all: " + ", ".join(MODES) + " (default on the CPU: "
                         + DEFAULT_MODES["cpu"] + "; on a GPU: " + DEFAULT_MODES["cuda"] + ")")
@@ -105,51 +111,6 @@ def arguments():
     return args
 
 
-# ---- the models ----
-
-def make_model(name, channels, checkpointed):
-    """resnet20: the CIFAR form with 1x1 projections; resnet18: its first layer is 3x3, for small images; resnet50: for
-    large ones, the stride in the 3x3 convolution of a block."""
-    import torch
-    from torch import nn
-    from torch.utils.checkpoint import checkpoint
-
-    def conv_bn(inputs, outputs, kernel, stride):
-        return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False),
-                             nn.BatchNorm2d(outputs))
-
-    class Block(nn.Module):
-        """Convolutions with batch norm and ReLU, and a shortcut around them."""
-        def __init__(self, inputs, outputs, stride, bottleneck):
-            super().__init__()
-            inner = outputs // 4
-            self.convs = nn.Sequential(
-                conv_bn(inputs, inner, 1, 1), nn.ReLU(), conv_bn(inner, inner, 3, stride), nn.ReLU(),
-                conv_bn(inner, outputs, 1, 1)) if bottleneck else nn.Sequential(
-                conv_bn(inputs, outputs, 3, stride), nn.ReLU(), conv_bn(outputs, outputs, 3, 1))
-            changes = stride != 1 or inputs != outputs
-            self.shortcut = conv_bn(inputs, outputs, 1, stride) if changes else nn.Identity()
-
-        def body(self, x):
-            return torch.relu(self.convs(x) + self.shortcut(x))
-
-        def forward(self, x):
-            return checkpoint(self.body, x, use_reentrant=False) if checkpointed else self.body(x)
-
-    widths, depths = {"resnet20": ((16, 32, 64), (3, 3, 3)), "resnet18": ((64, 128, 256, 512), (2, 2, 2, 2)),
-                      "resnet50": ((256, 512, 1024, 2048), (3, 4, 6, 3))}[name]
-    large = name == "resnet50"
-    inputs = 64 if large else widths[0]
-    layers = [conv_bn(channels, inputs, 7 if large else 3, 2 if large else 1), nn.ReLU()]
-    if large:
-        layers.append(nn.MaxPool2d(3, 2, 1))
-    for stage, (width, depth) in enumerate(zip(widths, depths)):
-        for block in range(depth):
-            layers.append(Block(inputs, width, 2 if stage and not block else 1, large))
-            inputs = width
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, 10))
-
-
 # ---- a worker: one mode in a process of its own ----
 
 class Worker:
@@ -164,22 +125,45 @@ class Worker:
         mode = MODES[args.worker]
         if self.on_gpu:
             self.choose_arithmetic(args.math, mode.any)
-        layout = torch.channels_last if mode.channels_last else torch.contiguous_format
-        self.model = make_model(args.model, args.shape[0], mode.checkpointed).to(args.device, memory_format=layout)
-        self.images = torch.randn(args.batch, *args.shape).to(args.device, memory_format=layout)
-        self.labels = torch.randint(0, 10, (args.batch,)).to(args.device)
+        if args.model == "gpt":
+            self.make_gpt(args, mode)
+        else:
+            self.make_image_model(args, mode)
         self.host_images, self.host_labels = self.images.cpu().clone(), self.labels.cpu().clone()
         if self.on_gpu:
             self.host_images, self.host_labels = self.host_images.pin_memory(), self.host_labels.pin_memory()
         self.cast = (torch.autocast(args.device, dtype=torch.bfloat16) if args.math == "bf16"
                      else contextlib.nullcontext())
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4,
-                                         fused=True)
         self.call = self.model
         if mode.budget is not None:
             import torch._functorch.config as functorch
             functorch.activation_memory_budget = mode.budget
             self.call = torch.compile(self.model, mode=mode.compiler)
+
+    def make_image_model(self, args, mode):
+        from bench_pytorch_models import CLASSES, image_model
+        torch = self.torch
+        layout = torch.channels_last if mode.channels_last else torch.contiguous_format
+        self.model = image_model(args.model, args.shape[0], args.shape[1:], mode.checkpointed)
+        self.model.to(args.device, memory_format=layout)
+        self.images = torch.randn(args.batch, *args.shape).to(args.device, memory_format=layout)
+        self.labels = torch.randint(0, CLASSES, (args.batch,)).to(args.device)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4,
+                                         fused=True)
+
+    def make_gpt(self, args, mode):
+        """Images are sequences here."""
+        from bench_pytorch_models import GPT, adamw
+        torch = self.torch
+        self.model = GPT(args.layers, args.width, args.heads, args.context, mode.checkpointed).to(args.device)
+        tokens = torch.randint(0, 256, (args.batch, args.context + 1)).to(args.device)
+        self.images, self.labels = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+        self.optimizer = adamw(self.model, 1e-3, fused=True)
+
+    def loss(self):
+        if self.labels.dim() > 1:
+            return self.call(self.images, self.labels) / self.labels.numel()
+        return self.torch.nn.functional.cross_entropy(self.call(self.images), self.labels)
 
     def choose_arithmetic(self, math, any_algorithm):
         torch = self.torch
@@ -192,7 +176,7 @@ class Worker:
             self.images.copy_(self.host_images, non_blocking=True)
             self.labels.copy_(self.host_labels, non_blocking=True)
         with self.cast:
-            loss = self.torch.nn.functional.cross_entropy(self.call(self.images), self.labels)
+            loss = self.loss()
         loss.backward()
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
@@ -200,16 +184,17 @@ class Worker:
             loss.item()
 
     def times(self, count, copied=False):
-        """Of single steps on the CPU; a GPU works through all of them, and each counts as their mean."""
-        seconds = []
+        """Seconds and CPU seconds of single steps on the CPU; a GPU works through all of them, and each counts as
+        their mean."""
+        pairs, together = [], count if self.on_gpu else 1
         for _ in range(1 if self.on_gpu else count):
-            begin = time.perf_counter()
-            for _ in range(count if self.on_gpu else 1):
+            begin, used = time.perf_counter(), time.process_time()
+            for _ in range(together):
                 self.step(copied)
             if self.on_gpu:
                 self.torch.cuda.synchronize()
-            seconds.append((time.perf_counter() - begin) / (count if self.on_gpu else 1))
-        return seconds
+            pairs.append(((time.perf_counter() - begin) / together, (time.process_time() - used) / together))
+        return pairs
 
     def resting_bytes(self):
         momentum = [value for state in self.optimizer.state.values() for value in state.values()]
@@ -248,9 +233,11 @@ class Peer:
         command = [sys.executable, os.path.abspath(__file__), "--worker", mode, "--model", args.model,
                    "--batch", str(args.batch), "--shape", "x".join(map(str, args.shape)),
                    "--threads", str(args.threads), "--device", args.device, "--math", args.math]
+        for name in GPT_SIZES:
+            command += ["--" + name, str(getattr(args, name))]
         environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
                        **(TUNED if MODES[mode].tuned else {})}
-        self.seconds, self.copied_seconds, self.deadline = [], [], deadline
+        self.pairs, self.copied_pairs, self.deadline = [], [], deadline
         self.error = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.error, start_new_session=True)
@@ -281,9 +268,11 @@ class Peer:
         lines = [line for line in text.split("\n") if line.strip()]
         return f"the worker ended with status {status}: {lines[-1].strip() if lines else 'no word'}"
 
-    def result(self, batch, seconds):
+    def result(self, batch, pairs):
+        seconds = [second for second, _ in pairs]
         median = statistics.median(seconds)
         return {"images_per_second": batch / median, "best_images_per_second": batch / min(seconds),
+                "images_per_cpu_second": batch / statistics.median(used for _, used in pairs),
                 "step_seconds_median": median, "step_seconds_min": min(seconds),
                 "peak_bytes": self.peak_bytes, "first_seconds": self.first_seconds, "steps": len(seconds)}
 
@@ -312,14 +301,17 @@ def run_ours(command, seconds):
         raise Failed(f"exit status {run.returncode}: {words}")
     try:
         answer = json.loads(run.stdout)
-        return {key: answer[key] for key in ("images_per_second", "arena_bytes")}
+        found = {key: answer[key] for key in ("images_per_second", "arena_bytes")}
+        return {**found, "images_per_cpu_second": answer.get("images_per_cpu_second")}
     except (ValueError, KeyError, TypeError):
         raise Failed("prints no JSON object with images_per_second and arena_bytes") from None
 
 
 def ours_result(answers):
     speeds = [answer["images_per_second"] for answer in answers]
+    used = [answer["images_per_cpu_second"] for answer in answers if answer["images_per_cpu_second"]]
     return {"images_per_second": statistics.median(speeds), "best_images_per_second": max(speeds),
+            "images_per_cpu_second": statistics.median(used) if used else None,
             "peak_bytes": answers[-1]["arena_bytes"], "turns": len(answers)}
 
 
@@ -363,9 +355,9 @@ class Bench:
     def turn(self):
         for name, mode in list(self.modes.items()):
             try:
-                mode.seconds += mode.ask(f"steps {self.args.steps}")
+                mode.pairs += mode.ask(f"steps {self.args.steps}")
                 if self.args.copies:
-                    mode.copied_seconds += mode.ask(f"copied {self.args.steps}")
+                    mode.copied_pairs += mode.ask(f"copied {self.args.steps}")
             except Failed as words:
                 self.fail(name, words)
                 self.modes.pop(name).close()
@@ -379,10 +371,10 @@ class Bench:
     def results(self):
         results = {}
         for name, mode in self.modes.items():
-            if mode.seconds:
-                results[name] = mode.result(self.args.batch, mode.seconds)
-            if mode.copied_seconds:
-                results[name + "+copies"] = mode.result(self.args.batch, mode.copied_seconds)
+            if mode.pairs:
+                results[name] = mode.result(self.args.batch, mode.pairs)
+            if mode.copied_pairs:
+                results[name + "+copies"] = mode.result(self.args.batch, mode.copied_pairs)
         results.update({name: ours_result(answers) for name, answers in self.answers.items() if answers})
         return results
 
@@ -392,10 +384,10 @@ class Bench:
 
 
 def show(results):
-    print(f"{'mode':24} {'images/s':>9} {'best':>9} {'peak MiB':>9}")
+    print(f"{'mode':24} {'images/s':>9} {'best':>9} {'a CPU s':>9} {'peak MiB':>9}")
     for name, row in results.items():
         print(f"{name:24} {row['images_per_second']:9.1f} {row['best_images_per_second']:9.1f} "
-              f"{row['peak_bytes'] / 2**20:9.1f}")
+              f"{row['images_per_cpu_second'] or 0:9.1f} {row['peak_bytes'] / 2**20:9.1f}")
 
 
 def write(args, bench):
