@@ -1,6 +1,14 @@
 /* The plan document: which op runs when, with which variant and in-place pairs, and where every buffer is placed.
  *
- * Its commands stand under the key "steps" in the document. Lifetimes are half-open [begin, end) in commands. At
+ * This is the plan that the executor runs (runtime/exec): every buffer has an address, every run names the variant of
+ * its op, and a hash states which bits come out. It is for the machine at hand. Beside the arena it may have a few spaces
+ * that this machine has: memory of the host, a page file, the arena of a second device like the first.
+ *
+ * A plan over spaces (space/space_plan.h) is another document, which the executor does not run. It is for a platform
+ * that is only described: any number of devices, spaces and links, with times and energies but without addresses and
+ * variants. There are two documents because neither has what the other one needs. check/ proves this one.
+ *
+ * The commands stand under the key "steps" in the document. Lifetimes are half-open [begin, end) in commands. At
  * command j, a run reads a storage in the buffer of its space whose lifetime contains j. When an in-place pair of the
  * command overwrites it, it lies in the buffer whose lifetime ends at j. A workspace has the lifetime [j, j + 1). A
  * buffer ends with its lifetime: no command says so. The variants in use are copied into the plan. graph.h says what
