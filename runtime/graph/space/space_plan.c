@@ -1,4 +1,4 @@
-/* The memory of a plan over spaces, what must hold for it to be read at all, and its simulator. */
+/* The memory of a plan over spaces, and what must hold for it to be read at all. */
 #include "runtime/graph/space/space_plan.h"
 
 #include <math.h>
@@ -186,75 +186,4 @@ plim_status plim_space_plan_from_parts(plim_context *ctx, const plim_space_plan 
 void plim_space_plan_free(plim_space_plan *plan) {
   own_plan *own = (own_plan *)plan;
   if (own) plim_release(own->plan.ctx, own, own->block_bytes, 1);
-}
-
-/* ---- the simulator ---- */
-
-double plim_space_plan_joule(const plim_space_plan *p, int64_t makespan_ns) {
-  double joule = 0;
-  if (!p->has_energy) return 0;
-  for (int32_t c = 0; c < p->n_commands; c++) joule += p->command[c].joule;
-  for (int32_t d = 0; d < p->n_devices; d++) joule += p->device[d].idle_watt * ((double)makespan_ns * 1e-9);
-  return joule;
-}
-
-static plim_status simulate_times(const plim_space_plan *p, int64_t *free_ns, plim_space_figures *out) {
-  out->makespan_ns = out->serial_ns = 0;
-  for (int32_t c = 0; c < p->n_commands; c++) {
-    const plim_space_command *m = &p->command[c];
-    int64_t begin = free_ns[m->queue];
-    for (int32_t w = 0; w < m->n_wait; w++) {
-      if (out->end_ns[m->wait[w]] > begin) begin = out->end_ns[m->wait[w]];
-    }
-    int64_t end = plim_add_bytes(begin, m->time_ns);
-    out->serial_ns = plim_add_bytes(out->serial_ns, m->time_ns);
-    if (end < 0 || out->serial_ns < 0) {
-      return plim_fail(p->ctx, PLIM_EOVERFLOW, "command %d: the times add up to more than 63 bits hold", c);
-    }
-    out->begin_ns[c] = begin;
-    out->end_ns[c] = free_ns[m->queue] = end;
-    if (end > out->makespan_ns) out->makespan_ns = end;
-  }
-  out->energy_joule = plim_space_plan_joule(p, out->makespan_ns);
-  return PLIM_OK;
-}
-
-/* Sums by command: what begins there, less what ends there. ended [n_spaces][n_commands + 1] zeroed. */
-static plim_status simulate_peaks(const plim_space_plan *p, int64_t *change, int64_t *peak) {
-  int64_t n = (int64_t)p->n_commands + 1;
-  for (int32_t i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
-    int64_t *at = change + b->space * n;
-    if (b->bytes > INT64_MAX / 4 || at[b->begin] > INT64_MAX / 4 || at[b->end] < -(INT64_MAX / 4)) {
-      return plim_fail(p->ctx, PLIM_EOVERFLOW, "buffer %d: the bytes add up to more than 62 bits hold", i);
-    }
-    at[b->begin] += b->bytes;
-    at[b->end] -= b->bytes;
-  }
-  for (int32_t s = 0; s < p->n_spaces; s++) {
-    int64_t live = 0;
-    peak[s] = 0;
-    for (int64_t c = 0; c < n; c++) {
-      if (change[s * n + c] > 0 && live > INT64_MAX / 4) {
-        return plim_fail(p->ctx, PLIM_EOVERFLOW, "space %s: the bytes add up to more than 61 bits hold",
-                         p->space[s].name);
-      }
-      live += change[s * n + c];
-      if (live > peak[s]) peak[s] = live;
-    }
-  }
-  return PLIM_OK;
-}
-
-plim_status plim_space_plan_simulate(const plim_space_plan *p, plim_space_figures *out) {
-  int64_t *free_ns = NULL, *change = NULL, n = p->n_spaces * ((int64_t)p->n_commands + 1);
-  plim_status status;
-  PLIM_CHECK(plim_allocate(p->ctx, p->n_queues, sizeof *free_ns, &free_ns));
-  PLIM_CHECK(plim_allocate(p->ctx, n, sizeof *change, &change));
-  PLIM_CHECK(simulate_times(p, free_ns, out));
-  PLIM_CHECK(simulate_peaks(p, change, out->peak_bytes));
-done:
-  plim_release(p->ctx, change, n, sizeof *change);
-  plim_release(p->ctx, free_ns, p->n_queues, sizeof *free_ns);
-  return status;
 }
