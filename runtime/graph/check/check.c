@@ -75,7 +75,7 @@ plim_status plim_plan_check(plim_context *ctx, const plim_graph *graph, const pl
   PLIM_TRY(plim_plan_check_form(ctx, graph, plan));
   PLIM_TRY(plim_check_buffers(&check));
   PLIM_TRY(plim_check_order(&check));
-  PLIM_TRY(plim_check_space(&check));
+  PLIM_TRY(plim_check_overlap(&check));
   PLIM_TRY(plim_check_queues(&check));
   return plim_check_figures(&check);
 }

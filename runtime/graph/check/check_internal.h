@@ -23,7 +23,7 @@ PLIM_MUST_USE plim_status plim_check_order(const plim_checker *check);
 
 /* No two buffers of a space overlap in time and space; peak and arena bytes of every space are as stated and within its
  * budget. */
-PLIM_MUST_USE plim_status plim_check_space(const plim_checker *check);
+PLIM_MUST_USE plim_status plim_check_overlap(const plim_checker *check);
 
 /* Commands of different queues that use the same bytes, one of them to write, are ordered by queues and waits as they
  * are in the list. So every execution computes what the list computes. */

@@ -1,4 +1,4 @@
-/* Space: no two buffers of a space share a byte at one time.
+/* Overlap: no two buffers of a space share a byte at one time.
  *
  * Sweep over the addresses from low to high; a segment tree over the commands keeps, for every command, the buffer that
  * reaches highest so far. A buffer overlaps an earlier one exactly when something that is alive in its commands reaches
@@ -169,7 +169,7 @@ static plim_status check_arena(const plim_checker *check, int32_t space, const p
   return PLIM_OK;
 }
 
-plim_status plim_check_space(const plim_checker *check) {
+plim_status plim_check_overlap(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   plim_page_space arena = {
       .budget_bytes = plan->budget_bytes, .peak_bytes = plan->peak_bytes, .arena_bytes = plan->arena_bytes};
