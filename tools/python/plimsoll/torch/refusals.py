@@ -34,7 +34,9 @@ def device_of(model: torch.nn.Module) -> torch.device:
     found = {tensor.device: name for name, tensor in [*model.named_buffers(), *model.named_parameters()]}
     if len(found) > 1:
         where = ", ".join(f"'{name}' on {device}" for device, name in found.items())
-        raise Error(f"the model lies on {len(found)} devices ({where}), a step is planned for one: move it with model.to(...)")
+        raise Error(
+            f"the model lies on {len(found)} devices ({where}), a step is planned for one: move it with model.to(...)"
+        )
     return next(iter(found), torch.device("cpu"))
 
 
@@ -42,8 +44,8 @@ def check_model_has_numbers(model: torch.nn.Module):
     """A step runs; a model on the device meta can only be planned."""
     if device_of(model).type == "meta":
         raise Error(
-            "the model lies on the device meta, where tensors have no numbers: plimsoll.torch.plan() plans its step; to run it, "
-            "fill it with model.to_empty(device='cpu') and load weights"
+            "the model lies on the device meta, where tensors have no numbers: plimsoll.torch.plan() plans its step; to run "
+            "it, fill it with model.to_empty(device='cpu') and load weights"
         )
 
 
