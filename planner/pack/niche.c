@@ -28,65 +28,19 @@
 
 #include "planner/pack/exact.h"
 #include "planner/pack/exact_internal.h"
+#include "planner/pack/niche_internal.h"
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/sections.h"
 #include "planner/pack/units.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
-#include "runtime/base/random.h"
 
-enum { RAISE = -1, WALL = INT32_MAX, DEPTH_FACTOR = 4, KEYS = 4 };
+enum { RAISE = -1, WALL = INT32_MAX, DEPTH_FACTOR = 4 };
 
-/* Which section is decided: that with the fewest answers, with the fewest by weight, or in the lowest niche. */
-typedef enum policy { BY_WEIGHT, BY_ANSWERS, LOWEST_FIRST, POLICIES } policy;
-
-/* An unplaced compound: one box, or several. */
-typedef struct item {
-  int32_t low; /* lowest offset that the box can have */
-  int16_t box;
-  int16_t witness; /* a section in which something ends at `low` */
-} item;
-
-typedef struct shape {
-  int32_t first, last, size; /* sections; units */
-} shape;
-
-/* A node. */
-typedef struct frame {
-  item *item;       /* [n_items] unplaced boxes by `low` */
-  int16_t *option;  /* [n_options] boxes for the floor, or RAISE */
-  uint64_t *reason; /* [words] sections whose boxes cannot be packed at their lows */
-  uint64_t hash;
-  int32_t n_items, n_options, at; /* at: options tried */
-  int32_t section, floor, level;  /* the decision; where RAISE raises the floor to */
-} frame;
-
-struct plim_niche {
-  const plim_units *units;
-  plim_sections sections;
-  int32_t n, m, words, depth_most;
-  int32_t capacity;
-  shape *shape;   /* [n] */
-  int32_t *owner; /* [n] the compound that a box is in, and where */
-  int32_t *up;
-  uint64_t *code;         /* [n] random numbers for hashes */
-  double *key;            /* [n] larger: tried earlier */
-  double *weight;         /* [m] */
-  frame *frame;           /* [depth_most] */
-  item *items;            /* [depth_most][n] */
-  int16_t *options;       /* [depth_most][n + 1] */
-  uint64_t *node_reasons; /* [depth_most][words] */
-  /* [m + 1] of the node under way: floors; stacked tops; capacity less floor and boxes to come; boxes that can lie on
-   * the floor; boxes that span the border to the next section */
-  int32_t *floor, *top, *slack, *count, *crossing;
-  uint64_t *failed;       /* [n_memo] hashes */
-  uint64_t *memo_reasons; /* [n_memo][words] */
-  int64_t n_memo;
-  int64_t nodes, recognised;
-  policy policy;
-  plim_block block;
-};
+typedef plim_niche_item item;
+typedef plim_niche_shape shape;
+typedef plim_niche_frame frame;
 
 /* ---- making ---- */
 
@@ -235,8 +189,8 @@ static niche choose(const plim_niche *e, int32_t *section) {
     for (int32_t s = v.first; s < v.last; s++) {
       int32_t slack = e->slack[s], answers = e->count[s] + (slack > 0);
       double score = answers * (1 + tuning.niche.slack * slack / e->capacity);
-      if (e->policy == BY_WEIGHT) score /= e->weight[s];
-      if (e->policy == LOWEST_FIRST) score += (double)e->floor[s] * e->n;
+      if (e->policy == PLIM_BY_WEIGHT) score /= e->weight[s];
+      if (e->policy == PLIM_LOWEST_FIRST) score += (double)e->floor[s] * e->n;
       if (answers <= 1) score = 0;
       if (score >= least) continue;
       least = score;
@@ -425,113 +379,21 @@ static plim_pack_outcome search(plim_niche *e, int64_t nodes, int64_t deadline_n
   return PLIM_PACK_FOUND;
 }
 
-/* ---- restarts ---- */
-
-/* What a restart tries; the first ones take turns without noise. */
-typedef struct trial {
-  policy policy;
-  int32_t key, stacked, following; /* percent of compounds that are made where they can be */
-  double noise;
-} trial;
-
-static trial draw(int32_t restart, plim_random *random) {
-  static const int32_t percent[][2] = {{0, 0}, {100, 0}, {100, 100}, {50, 50}};
-  enum { ROWS = sizeof percent / sizeof *percent };
-  int32_t row = restart == 0 ? 0 : plim_random_below(random, ROWS);
-  return (trial){.policy = (policy)(restart % POLICIES),
-                 .key = restart == 0 ? 0 : plim_random_below(random, KEYS),
-                 .stacked = percent[row][0],
-                 .following = percent[row][1],
-                 .noise = restart < tuning.niche.quiet_restarts ? 0 : tuning.niche.noise * plim_random_unit(random)};
-}
-
-static void set_keys(plim_niche *e, const trial *t, plim_random *random) {
-  for (int32_t x = 0; x < e->n; x++) {
-    double length = (double)(e->shape[x].last - e->shape[x].first), size = (double)e->shape[x].size;
-    const double key[KEYS] = {length * size, length, size, length * length * size};
-    e->key[x] = key[t->key] * (1 + t->noise * plim_random_unit(random));
-  }
-}
-
-/* Put what compound `from` has into compound `to`, `up` units above its bottom. */
-static void join(plim_niche *e, int32_t to, int32_t from, int32_t up) {
-  for (int32_t x = 0; x < e->n; x++) {
-    if (e->owner[x] != from) continue;
-    e->owner[x] = to;
-    e->up[x] += up;
-  }
-  e->shape[from].size = 0;
-}
-
-/* Join two compounds if they can be and chance allows it. */
-static int join_pair(plim_niche *e, int32_t x, int32_t y, const trial *t, plim_random *random) {
-  shape *a = &e->shape[x];
-  const shape *b = &e->shape[y];
-  int32_t up = 0;
-  if (x == y || b->size == 0) return 0;
-  if (a->first == b->first && a->last == b->last && a->size <= e->capacity - b->size &&
-      plim_random_percent(random, t->stacked)) {
-    up = a->size;
-    a->size += b->size;
-  } else if (a->last == b->first && a->size == b->size && plim_random_percent(random, t->following)) {
-    a->last = b->last;
-  } else {
-    return 0;
-  }
-  join(e, x, y, up);
-  return 1;
-}
-
-/* A compound of each box, then compounds of compounds, until nothing changes. By chance they are made in one pass. */
-static void make_compounds(plim_niche *e, const trial *t, plim_random *random) {
-  for (int32_t x = 0; x < e->n; x++) {
-    const plim_span *span = &e->sections.span[e->sections.span_first[x]];
-    e->shape[x] = (shape){span->first, span->last, (int32_t)e->units->size[x]};
-    e->owner[x] = x;
-    e->up[x] = 0;
-  }
-  for (int changed = t->stacked > 0; changed;) {
-    changed = 0;
-    for (int32_t x = 0; x < e->n; x++) {
-      int32_t start = plim_random_below(random, e->n);
-      for (int32_t k = 0; k < e->n && e->shape[x].size > 0; k++) {
-        changed |= join_pair(e, x, (start + k) % e->n, t, random);
-      }
-    }
-    changed = changed && t->stacked == 100;
-  }
-  for (int32_t x = 0; x < e->n; x++) { /* equal compounds have equal codes */
-    const shape *b = &e->shape[x];
-    plim_random code = {(uint64_t)b->first << 48 ^ (uint64_t)b->last << 32 ^ (uint64_t)b->size};
-    e->code[x] = plim_random_next(&code);
-  }
-}
-
 plim_pack_outcome plim_niche_run(plim_niche *e, int64_t capacity, int32_t restart, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes) {
-  plim_random random = {(uint64_t)restart};
-  trial t = draw(restart, &random);
-  frame *root = &e->frame[0];
   *nodes = e->nodes = 0;
   if (capacity >= PLIM_EXACT_UNITS) return PLIM_PACK_LIMIT;
   for (int32_t x = 0; x < e->n; x++) {
     if (e->units->size[x] > capacity) return PLIM_PACK_IMPOSSIBLE;
   }
   e->capacity = (int32_t)capacity;
-  e->policy = t.policy;
-  for (int32_t s = 0; s < e->m; s++) e->weight[s] = 1 + fmax(e->weight[s] - 1, 0) * tuning.niche.kept_weight;
-  make_compounds(e, &t, &random);
-  set_keys(e, &t, &random);
-  root->n_items = 0;
-  for (int32_t x = 0; x < e->n; x++) {
-    if (e->shape[x].size > 0) root->item[root->n_items++] = (item){0, (int16_t)x, 0};
-  }
+  int proves = plim_niche_prepare(e, restart);
   plim_pack_outcome outcome = search(e, limits->nodes, limits->deadline_ns, offset);
   *nodes = e->nodes;
   for (int32_t x = 0; x < e->n && outcome == PLIM_PACK_FOUND; x++) {
     if (e->owner[x] != x) offset[x] = offset[e->owner[x]] + e->up[x];
   }
-  return outcome == PLIM_PACK_IMPOSSIBLE && t.stacked > 0 ? PLIM_PACK_LIMIT : outcome;
+  return outcome == PLIM_PACK_IMPOSSIBLE && !proves ? PLIM_PACK_LIMIT : outcome;
 }
 
 int64_t plim_niche_recognised(const plim_niche *e) {
