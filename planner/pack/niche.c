@@ -13,6 +13,7 @@
  * Reason: sections whose boxes, with the lows that they have, made a node fail. A decision is to blame when it lies in
  *   one of them, or when it gave one of their boxes its low. No other answer of a decision that is not to blame is
  *   tried (conflict-directed backjumping, Prosser, 1993).
+ * Borders: sums of sizes bound how low a box can lie that spans a border of sections (niche_border.c).
  * Memo: equal boxes with equal lows have failed before, with that reason. A 64-bit hash recognises them. A reason says
  *   nothing of the decisions that gave the lows: other decisions may lead to the same ones.
  * Restarts: with other orders of boxes, other choices of sections, and weights of the sections in which nodes failed
@@ -36,7 +37,7 @@
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 
-enum { RAISE = -1, WALL = INT32_MAX, DEPTH_FACTOR = 4 };
+enum { RAISE = -1, WALL = PLIM_NICHE_WALL, DEPTH_FACTOR = 4 };
 
 typedef plim_niche_item item;
 typedef plim_niche_shape shape;
@@ -61,12 +62,17 @@ static void carve(plim_niche *e, plim_block *b) {
   e->frame = plim_block_take(b, depth, sizeof *e->frame);
   e->items = plim_block_take(b, depth * n, sizeof *e->items);
   e->options = plim_block_take(b, depth * (n + 1), sizeof *e->options);
-  e->node_reasons = plim_block_take(b, depth * e->words, sizeof *e->node_reasons);
+  e->node_reasons = plim_block_take(b, 2 * depth * e->words, sizeof *e->node_reasons);
   e->floor = plim_block_take(b, m, sizeof *e->floor);
   e->top = plim_block_take(b, m, sizeof *e->top);
   e->slack = plim_block_take(b, m, sizeof *e->slack);
   e->count = plim_block_take(b, m, sizeof *e->count);
   e->crossing = plim_block_take(b, m, sizeof *e->crossing);
+  e->span_low = plim_block_take(b, m, sizeof *e->span_low);
+  e->ending = plim_block_take(b, m, sizeof *e->ending);
+  e->beginning = plim_block_take(b, m, sizeof *e->beginning);
+  e->next_ending = plim_block_take(b, n, sizeof *e->next_ending);
+  e->next_beginning = plim_block_take(b, n, sizeof *e->next_beginning);
   e->failed = plim_block_take(b, e->n_memo, sizeof *e->failed);
   e->memo_reasons = plim_block_take(b, e->n_memo * e->words, sizeof *e->memo_reasons);
 }
@@ -87,7 +93,8 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   for (int32_t d = 0; d < e->depth_most; d++) {
     e->frame[d] = (frame){.item = e->items + (int64_t)d * e->n,
                           .option = e->options + (int64_t)d * (e->n + 1),
-                          .reason = e->node_reasons + (int64_t)d * e->words};
+                          .reason = e->node_reasons + 2 * (int64_t)d * e->words,
+                          .raised = e->node_reasons + (2 * (int64_t)d + 1) * e->words};
   }
   *out = e;
 done:
@@ -104,10 +111,6 @@ void plim_niche_free(plim_niche *e) {
 }
 
 /* ---- sections of a node ---- */
-
-static void set_bit(uint64_t *set, int32_t s) {
-  set[s / PLIM_WORD] |= (uint64_t)1 << (s % PLIM_WORD);
-}
 
 /* Set what a node knows of its sections. */
 static void look(plim_niche *e, const frame *f) {
@@ -249,20 +252,47 @@ static void blame_floor(const plim_niche *e, frame *f, niche v) {
     if (b && b->first < first) first = b->first;
     if (b && b->last > last) last = b->last;
   }
-  for (int32_t s = first; s < last; s++) set_bit(f->reason, s);
+  for (int32_t s = first; s < last; s++) plim_niche_add_section(f->reason, s);
+}
+
+static int has_any(const uint64_t *set, int32_t first, int32_t last) {
+  int any = 0;
+  for (int32_t s = first; s < last && !any; s++) any = (int)(set[s / PLIM_WORD] >> (s % PLIM_WORD) & 1);
+  return any;
+}
+
+/* The reason names lows that borders raised: then what is beside these borders is to blame as well. */
+static void blame_borders(const plim_niche *e, frame *f) {
+  int blamed = 0;
+  for (int32_t i = 0; i < f->n_items && !blamed; i++) {
+    const shape *b = &e->shape[f->item[i].box];
+    blamed = f->item[i].is_raised && has_any(f->reason, b->first, b->last);
+  }
+  for (int32_t w = 0; w < e->words && blamed; w++) f->reason[w] |= f->raised[w];
+}
+
+/* Look, and raise boxes, until nothing changes. Returns 0 when the node fails. */
+static int look_at_all(plim_niche *e, frame *f) {
+  for (int32_t raised = 1; raised != 0;) {
+    look(e, f);
+    int32_t overfull = find_overfull(e);
+    if (overfull >= 0) {
+      e->weight[overfull] += 1;
+      plim_niche_add_section(f->reason, overfull);
+    }
+    raised = overfull >= 0 ? -1 : plim_niche_match_borders(e, f);
+    if (raised < 0) {
+      blame_borders(e, f);
+      return 0;
+    }
+  }
+  return 1;
 }
 
 /* Prepare a node whose items are set. */
 static answer enter(plim_niche *e, frame *f) {
-  memset(f->reason, 0, (size_t)e->words * sizeof *f->reason);
+  memset(f->reason, 0, 2 * (size_t)e->words * sizeof *f->reason); /* and `raised` */
   if (f->n_items == 0) return SOLVED;
-  look(e, f);
-  int32_t overfull = find_overfull(e);
-  if (overfull >= 0) {
-    e->weight[overfull] += 1;
-    set_bit(f->reason, overfull);
-    return FAILED;
-  }
   f->hash = hash_of(e, f);
   int64_t at = (int64_t)(f->hash >> 20) & (e->n_memo - 1);
   if (e->failed[at] == f->hash) {
@@ -270,10 +300,16 @@ static answer enter(plim_niche *e, frame *f) {
     memcpy(f->reason, e->memo_reasons + at * e->words, (size_t)e->words * sizeof *f->reason);
     return FAILED;
   }
+  if (!look_at_all(e, f)) return FAILED;
   niche v = choose(e, &f->section);
   list_options(e, f, v);
   blame_floor(e, f, v);
   return OPEN;
+}
+
+/* An item of a child. */
+static item inherit(const item *from) {
+  return (item){from->low, from->box, from->is_raised ? -1 : from->witness, 0};
 }
 
 /* Make the items of a child: `without` is placed, and boxes in sections [first, last) lie at `low` or above. */
@@ -282,7 +318,7 @@ static void make_child(const plim_niche *e, const frame *f, frame *to, int32_t w
   item raised[PLIM_NICHE_MOST];
   int32_t n_raised = 0;
   for (; i < f->n_items && f->item[i].low < low; i++) {
-    item it = f->item[i];
+    item it = inherit(&f->item[i]);
     const shape *b = &e->shape[it.box];
     if (it.box == without) continue;
     if (b->first < where.last && where.first < b->last) {
@@ -296,7 +332,7 @@ static void make_child(const plim_niche *e, const frame *f, frame *to, int32_t w
   memcpy(to->item + n, raised, (size_t)n_raised * sizeof *raised);
   n += n_raised;
   for (; i < f->n_items; i++) {
-    if (f->item[i].box != without) to->item[n++] = f->item[i];
+    if (f->item[i].box != without) to->item[n++] = inherit(&f->item[i]);
   }
   to->n_items = n;
 }
@@ -320,12 +356,6 @@ static answer try_next(plim_niche *e, frame *f, frame *child, int64_t *offset) {
   return enter(e, child);
 }
 
-static int has_any(const uint64_t *set, int32_t first, int32_t last) {
-  int any = 0;
-  for (int32_t s = first; s < last && !any; s++) any = (int)(set[s / PLIM_WORD] >> (s % PLIM_WORD) & 1);
-  return any;
-}
-
 /* Is a decision in sections `span` to blame for what failed under it? */
 static int is_to_blame(const plim_niche *e, const frame *failed, plim_span span) {
   int blamed = has_any(failed->reason, span.first, span.last);
@@ -345,7 +375,8 @@ static void take_reason(const plim_niche *e, frame *f, const frame *child) {
   if (!blamed) f->at = f->n_options;
 }
 
-static void remember(plim_niche *e, const frame *f) {
+static void remember(plim_niche *e, frame *f) {
+  blame_borders(e, f);
   int64_t at = (int64_t)(f->hash >> 20) & (e->n_memo - 1);
   e->failed[at] = f->hash;
   memcpy(e->memo_reasons + at * e->words, f->reason, (size_t)e->words * sizeof *f->reason);

@@ -2,6 +2,7 @@
 #ifndef PLIM_PLANNER_PACK_NICHE_INTERNAL_H
 #define PLIM_PLANNER_PACK_NICHE_INTERNAL_H
 
+#include "planner/pack/exact_internal.h"
 #include "planner/pack/niche.h"
 #include "planner/pack/sections.h"
 #include "planner/pack/units.h"
@@ -14,7 +15,8 @@ typedef enum plim_niche_policy { PLIM_BY_WEIGHT, PLIM_BY_ANSWERS, PLIM_LOWEST_FI
 typedef struct plim_niche_item {
   int32_t low; /* lowest offset that the box can have */
   int16_t box;
-  int16_t witness; /* a section in which something ends at `low` */
+  int16_t witness; /* a section in which something ends at `low`, as placed boxes have it; -1: borders have raised it */
+  int16_t is_raised; /* 1: borders raised it at this node */
 } plim_niche_item;
 
 typedef struct plim_niche_shape {
@@ -26,6 +28,7 @@ typedef struct plim_niche_frame {
   plim_niche_item *item; /* [n_items] unplaced boxes by `low` */
   int16_t *option;       /* [n_options] boxes for the floor, or -1: the floor rises */
   uint64_t *reason;      /* [words] sections whose boxes cannot be packed at their lows */
+  uint64_t *raised;      /* [words] sections beside the borders that raised items at this node */
   uint64_t hash;
   int32_t n_items, n_options, at; /* at: options tried */
   int32_t section, floor, level;  /* the decision; where the floor rises to */
@@ -49,6 +52,9 @@ struct plim_niche {
   /* [m + 1] of the node under way: floors; stacked tops; capacity less floor and boxes to come; boxes that can lie on
    * the floor; boxes that span the border to the next section */
   int32_t *floor, *top, *slack, *count, *crossing;
+  /* [m + 1] of the node under way: the least low of the boxes that span the border after a section; the first of the
+   * items that end and of those that begin there, -1: none. [n] the next of them */
+  int32_t *span_low, *ending, *beginning, *next_ending, *next_beginning;
   uint64_t *failed;       /* [n_memo] hashes */
   uint64_t *memo_reasons; /* [n_memo][words] */
   int64_t n_memo;
@@ -60,5 +66,16 @@ struct plim_niche {
 /* Prepare a restart: the weights of sections, the compounds, the order of boxes, and the items of the first node.
  * Returns 1 when a search that finds nothing is a proof: no compound has more than one box. */
 int plim_niche_prepare(plim_niche *niche, int32_t restart);
+
+/* Raise the lows of items that span a border to where it can be matched (niche_border.c). Uses floors, slacks and
+ * crossings of the node. Returns how many items were raised; -1: some border cannot be matched, and the sections beside
+ * it are added to the node's reason. */
+int32_t plim_niche_match_borders(plim_niche *niche, plim_niche_frame *node);
+
+enum { PLIM_NICHE_WALL = INT32_MAX }; /* the floor of a section without boxes */
+
+static inline void plim_niche_add_section(uint64_t *set, int32_t s) {
+  set[s / PLIM_WORD] |= (uint64_t)1 << (s % PLIM_WORD);
+}
 
 #endif

@@ -99,7 +99,7 @@ int plim_niche_prepare(plim_niche *e, int32_t restart) {
   set_keys(e, &t, &random);
   root->n_items = 0;
   for (int32_t x = 0; x < e->n; x++) {
-    if (e->shape[x].size > 0) root->item[root->n_items++] = (plim_niche_item){0, (int16_t)x, 0};
+    if (e->shape[x].size > 0) root->item[root->n_items++] = (plim_niche_item){0, (int16_t)x, 0, 0};
   }
   return t.stacked == 0;
 }

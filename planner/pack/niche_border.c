@@ -1,0 +1,109 @@
+/* Borders of niche search. A box that spans the border between two sections lies at one offset on both sides. Below the
+ * lowest of them lie on one side only boxes that end at the border, on the other only boxes that begin there, and on
+ * each side at most the slack stays empty. So this offset is reached on both sides by sums of their sizes. Where little
+ * may stay empty and few boxes begin or end, few offsets are. */
+#include <string.h>
+
+#include "planner/pack/niche_internal.h"
+
+enum { MOST_SUMS = 64 };
+
+typedef plim_niche_item item;
+typedef plim_niche_shape shape;
+typedef plim_niche_frame frame;
+
+static void list_borders(plim_niche *e, const frame *f) {
+  for (int32_t s = 0; s <= e->m; s++) e->ending[s] = e->beginning[s] = -1;
+  for (int32_t i = f->n_items - 1; i >= 0; i--) {
+    const shape *b = &e->shape[f->item[i].box];
+    for (int32_t s = b->first; s + 1 < b->last; s++) e->span_low[s] = f->item[i].low;
+    e->next_ending[i] = e->ending[b->last - 1];
+    e->ending[b->last - 1] = i;
+    if (b->first == 0) continue;
+    e->next_beginning[i] = e->beginning[b->first - 1];
+    e->beginning[b->first - 1] = i;
+  }
+}
+
+/* The distinct sums of sizes of listed items, in ascending order; 0: more than MOST_SUMS. */
+static int32_t list_sums(const plim_niche *e, const frame *f, int32_t at, const int32_t *next, int32_t *sum) {
+  int32_t n = 1, merged[2 * MOST_SUMS];
+  sum[0] = 0;
+  for (; at >= 0; at = next[at]) {
+    int32_t size = e->shape[f->item[at].box].size, n_merged = 0;
+    for (int32_t i = 0, k = 0; k < n;) {
+      int32_t least = i < n && sum[i] < sum[k] + size ? sum[i] : sum[k] + size;
+      i += i < n && sum[i] == least;
+      k += sum[k] + size == least;
+      merged[n_merged++] = least;
+    }
+    if (n_merged > MOST_SUMS) return 0;
+    n = n_merged;
+    memcpy(sum, merged, (size_t)n * sizeof *sum);
+  }
+  return n;
+}
+
+/* The least offset from `from` on that is at most `slack` above a sum; PLIM_NICHE_WALL: none. */
+static int32_t next_reached(const int32_t *sum, int32_t n, int32_t slack, int32_t from) {
+  for (int32_t i = 0; i < n; i++) {
+    if (sum[i] + slack >= from) return sum[i] > from ? sum[i] : from;
+  }
+  return PLIM_NICHE_WALL;
+}
+
+/* The lowest box that spans the border after section s lies at one offset on both sides. Below it lie only boxes that
+ * end there, on the other side only boxes that begin there, and on each side at most the slack stays empty. The least
+ * such offset; PLIM_NICHE_WALL: there is none. */
+static int32_t least_match(const plim_niche *e, const frame *f, int32_t s) {
+  int32_t low = e->span_low[s], sum[MOST_SUMS], sum_after[MOST_SUMS];
+  if (low - e->floor[s] <= e->slack[s] && low - e->floor[s + 1] <= e->slack[s + 1]) return low;
+  int32_t n = list_sums(e, f, e->ending[s], e->next_ending, sum);
+  int32_t n_after = list_sums(e, f, e->beginning[s], e->next_beginning, sum_after);
+  if (n == 0 || n_after == 0) return low;
+  for (int changed = 1; changed && low < PLIM_NICHE_WALL;) {
+    int32_t from = low, above = low - e->floor[s];
+    low = next_reached(sum, n, e->slack[s], above);
+    if (low < PLIM_NICHE_WALL)
+      low = next_reached(sum_after, n_after, e->slack[s + 1], low + e->floor[s] - e->floor[s + 1]);
+    if (low < PLIM_NICHE_WALL) low += e->floor[s + 1];
+    changed = low != from;
+  }
+  return low;
+}
+
+/* Put the items in order of `low` again. */
+static void sort_items(frame *f) {
+  for (int32_t i = 1; i < f->n_items; i++) {
+    item it = f->item[i];
+    int32_t at = i;
+    for (; at > 0 && f->item[at - 1].low > it.low; at--) f->item[at] = f->item[at - 1];
+    f->item[at] = it;
+  }
+}
+
+/* Raise boxes that span a border to where it can be matched. Returns how many were raised; -1: some border, then in the
+ * node's reason, cannot be matched. */
+int32_t plim_niche_match_borders(plim_niche *e, frame *f) {
+  int32_t n = 0;
+  list_borders(e, f);
+  for (int32_t s = 0; s + 1 < e->m; s++) {
+    if (e->crossing[s] == 0) continue;
+    int32_t low = least_match(e, f, s);
+    if (low == e->span_low[s]) continue;
+    plim_niche_add_section(low == PLIM_NICHE_WALL ? f->reason : f->raised, s);
+    plim_niche_add_section(low == PLIM_NICHE_WALL ? f->reason : f->raised, s + 1);
+    e->weight[s] += low == PLIM_NICHE_WALL;
+    if (low == PLIM_NICHE_WALL) return -1;
+    for (int32_t i = 0; i < f->n_items; i++) {
+      item *it = &f->item[i];
+      const shape *b = &e->shape[it->box];
+      if (b->first > s || b->last <= s + 1 || it->low >= low) continue;
+      it->low = low;
+      it->is_raised = 1;
+      n++;
+    }
+  }
+  sort_items(f);
+  return n;
+}
