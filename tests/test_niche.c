@@ -209,7 +209,7 @@ Test(niche, states_that_it_recognises_never_prove_too_much) {
     plim_niche *niche = NULL;
     cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
     cr_assert_eq(plim_niche_new(&units, &niche), PLIM_OK);
-    for (int32_t restart = 0; restart < 24; restart++) {
+    for (int32_t restart = 0; restart < 48; restart++) {
       plim_pack_outcome outcome = plim_niche_run(niche, height, restart, &limits, offset, &used);
       cr_assert_neq(outcome, PLIM_PACK_IMPOSSIBLE, "seed %llu, restart %d", (unsigned long long)seed, restart);
       if (outcome == PLIM_PACK_FOUND) check_packing(boxes.n, box, height, offset);

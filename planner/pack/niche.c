@@ -58,6 +58,7 @@ static void carve(plim_niche *e, plim_block *b) {
   e->up = plim_block_take(b, n, sizeof *e->up);
   e->code = plim_block_take(b, n, sizeof *e->code);
   e->key = plim_block_take(b, n, sizeof *e->key);
+  e->rank = plim_block_take(b, n, sizeof *e->rank);
   e->weight = plim_block_take(b, m, sizeof *e->weight);
   e->frame = plim_block_take(b, depth, sizeof *e->frame);
   e->items = plim_block_take(b, depth * n, sizeof *e->items);
@@ -208,6 +209,15 @@ static int is_twin(const shape *a, const shape *b) {
   return a->first == b->first && a->last == b->last && a->size == b->size;
 }
 
+/* How well a box fits on the floor of a niche: at how many of its sides it lies against a wall, and at how many of these
+ * it is as high as the wall. */
+static int32_t count_fits(const plim_niche *e, niche v, const shape *b) {
+  int32_t fits = 0, top = e->floor[v.first] + b->size;
+  if (b->first == v.first) fits += 1 + (v.first == 0 || e->floor[v.first - 1] == top);
+  if (b->last == v.last) fits += 1 + (v.last == e->m || e->floor[v.last] == top);
+  return fits;
+}
+
 /* Boxes that may lie on the floor, the likeliest first. Of equal ones only the first. */
 static void list_options(plim_niche *e, frame *f, niche v) {
   int32_t s = f->section, n = 0;
@@ -217,9 +227,10 @@ static void list_options(plim_niche *e, frame *f, niche v) {
     int fits = f->item[i].low == f->floor && b->first <= s && s < b->last;
     for (int32_t k = 0; k < n && fits; k++) fits = !is_twin(&e->shape[f->option[k]], b);
     if (!fits) continue;
-    int32_t at = n++;
-    for (; at > 0 && e->key[f->option[at - 1]] < e->key[f->item[i].box]; at--) f->option[at] = f->option[at - 1];
-    f->option[at] = f->item[i].box;
+    int32_t x = f->item[i].box, at = n++;
+    e->rank[x] = e->key[x] * (1 + tuning.niche.fitting * count_fits(e, v, b));
+    for (; at > 0 && e->rank[f->option[at - 1]] < e->rank[x]; at--) f->option[at] = f->option[at - 1];
+    f->option[at] = (int16_t)x;
   }
   f->level = e->slack[s] > 0 ? next_level(e, f, v, s) : WALL;
   if (f->level != WALL && f->level - f->floor <= e->slack[s]) f->option[n++] = RAISE;

@@ -44,6 +44,7 @@ struct plim_niche {
   int32_t *up;
   uint64_t *code;          /* [n] random numbers for hashes */
   double *key;             /* [n] larger: tried earlier */
+  double *rank;            /* [n] of the boxes that may lie on a floor: the key, more where they fit */
   double *weight;          /* [m] */
   plim_niche_frame *frame; /* [depth_most] */
   plim_niche_item *items;  /* [depth_most][n] */

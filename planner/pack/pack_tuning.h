@@ -39,7 +39,7 @@ static const struct plim_pack_tuning {
   } pairs;
   struct {
     int32_t memo, nodes_a_look, box_ns, nodes_a_restart, nodes_a_search, quiet_restarts;
-    double slack, noise, kept_weight;
+    double slack, noise, kept_weight, fitting;
   } niche;
 } tuning = {
     .pack =
@@ -111,6 +111,8 @@ static const struct plim_pack_tuning {
             .slack = 16,            /* sections with slack are decided later: answers count 1 + this x its share */
             .noise = 1,             /* keys of boxes are multiplied by up to 1 + this */
             .kept_weight = 0.5,     /* of a section's weight, from restart to restart */
+            .fitting = 8,           /* the key of a box times 1 + this for each wall that it fits against. Measured:
+                                       the row of 2026-11-23 on walls */
         },
 };
 
