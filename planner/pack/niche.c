@@ -19,7 +19,8 @@
  * Restarts: with other orders of boxes, other choices of sections, and weights of the sections in which nodes failed
  *   (Boussemart et al., 2004).
  * Compounds: in some restarts boxes of one lifetime are stacked, and boxes of one size that follow each other share
- *   an offset. That undoes guillotine cuts. Such a restart proves nothing.
+ *   an offset. That undoes guillotine cuts. In others, boxes join whose joint area stays empty only in part, as long as
+ *   the slack of their sections allows it (loose compounds). Such a restart proves nothing.
  *
  * Invariant: the low of an unplaced box is at or above the tops of all placed boxes that overlap it in time. */
 #include "planner/pack/niche.h"
@@ -60,6 +61,7 @@ static void carve(plim_niche *e, plim_block *b) {
   e->key = plim_block_take(b, n, sizeof *e->key);
   e->rank = plim_block_take(b, n, sizeof *e->rank);
   e->weight = plim_block_take(b, m, sizeof *e->weight);
+  e->spare = plim_block_take(b, m, sizeof *e->spare);
   e->frame = plim_block_take(b, depth, sizeof *e->frame);
   e->items = plim_block_take(b, depth * n, sizeof *e->items);
   e->options = plim_block_take(b, depth * (n + 1), sizeof *e->options);

@@ -46,6 +46,7 @@ struct plim_niche {
   double *key;             /* [n] larger: tried earlier */
   double *rank;            /* [n] of the boxes that may lie on a floor: the key, more where they fit */
   double *weight;          /* [m] */
+  int32_t *spare;          /* [m] units that loose compounds may leave empty */
   plim_niche_frame *frame; /* [depth_most] */
   plim_niche_item *items;  /* [depth_most][n] */
   int16_t *options;        /* [depth_most][n + 1] */
@@ -66,12 +67,12 @@ struct plim_niche {
 
 /* Prepare a restart: the weights of sections, the compounds, the order of boxes, and the items of the first node.
  * Returns 1 when a search that finds nothing is a proof: no compound has more than one box. */
-int plim_niche_prepare(plim_niche *niche, int32_t restart);
+int plim_niche_prepare(plim_niche *e, int32_t restart);
 
 /* Raise the lows of items that span a border to where it can be matched (niche_border.c). Uses floors, slacks and
  * crossings of the node. Returns how many items were raised; -1: some border cannot be matched, and the sections beside
  * it are added to the node's reason. */
-int32_t plim_niche_match_borders(plim_niche *niche, plim_niche_frame *node);
+int32_t plim_niche_match_borders(plim_niche *e, plim_niche_frame *f);
 
 enum { PLIM_NICHE_WALL = INT32_MAX }; /* the floor of a section without boxes */
 

@@ -14,14 +14,18 @@ typedef struct trial {
   plim_niche_policy policy;
   int32_t key, stacked, following; /* percent of compounds that are made where they can be */
   double noise;
+  double waste, spare; /* of a loose compound, what may stay empty; of the slack of a section, what they may take */
 } trial;
 
 static trial draw(int32_t restart, plim_random *random) {
   static const int32_t percent[][2] = {{0, 0}, {100, 0}, {100, 100}, {50, 50}};
   enum { ROWS = sizeof percent / sizeof *percent };
   int32_t row = restart == 0 ? 0 : plim_random_below(random, ROWS);
+  int loosely = restart > 0 && plim_random_percent(random, 50);
   return (trial){.policy = (plim_niche_policy)(restart % PLIM_POLICIES),
                  .key = restart == 0 ? 0 : plim_random_below(random, KEYS),
+                 .waste = loosely ? tuning.niche.waste * plim_random_unit(random) : 0,
+                 .spare = loosely ? tuning.niche.spare * plim_random_unit(random) : 0,
                  .stacked = percent[row][0],
                  .following = percent[row][1],
                  .noise = restart < tuning.niche.quiet_restarts ? 0 : tuning.niche.noise * plim_random_unit(random)};
@@ -33,6 +37,10 @@ static void set_keys(plim_niche *e, const trial *t, plim_random *random) {
     const double key[KEYS] = {length * size, length, size, length * length * size};
     e->key[x] = key[t->key] * (1 + t->noise * plim_random_unit(random));
   }
+}
+
+static double extent(const shape *b) {
+  return (double)(b->last - b->first) * b->size;
 }
 
 /* Put what compound `from` has into compound `to`, `up` units above its bottom. */
@@ -64,6 +72,51 @@ static int join_pair(plim_niche *e, int32_t x, int32_t y, const trial *t, plim_r
   return 1;
 }
 
+static int32_t size_at(const shape *b, int32_t s) {
+  return b->first <= s && s < b->last ? b->size : 0;
+}
+
+/* Join two compounds if little stays empty in the new one, and in no section more than may stay empty. Those that overlap
+ * in time are stacked; of others the size is the larger. */
+static int join_loosely(plim_niche *e, int32_t x, int32_t y, double waste) {
+  shape *a = &e->shape[x];
+  const shape b = e->shape[y];
+  if (x == y || b.size == 0) return 0;
+  int stacked = a->first < b.last && b.first < a->last;
+  shape both = {a->first < b.first ? a->first : b.first, a->last > b.last ? a->last : b.last,
+                stacked            ? a->size + b.size
+                : a->size > b.size ? a->size
+                                   : b.size};
+  double whole = extent(&both);
+  if (both.size > e->capacity || whole - extent(a) - extent(&b) > waste * whole) return 0;
+  for (int32_t s = both.first; s < both.last; s++) {
+    if (both.size - size_at(a, s) - size_at(&b, s) > e->spare[s]) return 0;
+  }
+  for (int32_t s = both.first; s < both.last; s++) e->spare[s] -= both.size - size_at(a, s) - size_at(&b, s);
+  join(e, x, y, stacked ? a->size : 0);
+  *a = both;
+  return 1;
+}
+
+static void make_loose_compounds(plim_niche *e, const trial *t, plim_random *random) {
+  for (int32_t s = 0; s < e->m; s++) e->spare[s] = e->capacity;
+  for (int32_t x = 0; x < e->n; x++) {
+    for (int32_t s = e->shape[x].first; s < e->shape[x].last; s++) e->spare[s] -= e->shape[x].size;
+  }
+  for (int32_t s = 0; s < e->m; s++) e->spare[s] = (int32_t)(e->spare[s] * t->spare);
+  for (double waste = t->waste / 4; waste > 0 && waste <= t->waste; waste *= 2) {
+    for (int changed = 1; changed;) {
+      changed = 0;
+      for (int32_t x = 0; x < e->n; x++) {
+        int32_t start = plim_random_below(random, e->n);
+        for (int32_t k = 0; k < e->n && e->shape[x].size > 0; k++) {
+          changed |= join_loosely(e, x, (start + k) % e->n, waste);
+        }
+      }
+    }
+  }
+}
+
 /* A compound of each box, then compounds of compounds, until nothing changes. By chance they are made in one pass. */
 static void make_compounds(plim_niche *e, const trial *t, plim_random *random) {
   for (int32_t x = 0; x < e->n; x++) {
@@ -82,6 +135,7 @@ static void make_compounds(plim_niche *e, const trial *t, plim_random *random) {
     }
     changed = changed && t->stacked == 100;
   }
+  make_loose_compounds(e, t, random);
   for (int32_t x = 0; x < e->n; x++) { /* equal compounds have equal codes */
     const shape *b = &e->shape[x];
     plim_random code = {(uint64_t)b->first << 48 ^ (uint64_t)b->last << 32 ^ (uint64_t)b->size};
@@ -101,5 +155,5 @@ int plim_niche_prepare(plim_niche *e, int32_t restart) {
   for (int32_t x = 0; x < e->n; x++) {
     if (e->shape[x].size > 0) root->item[root->n_items++] = (plim_niche_item){0, (int16_t)x, 0, 0};
   }
-  return t.stacked == 0;
+  return t.stacked == 0 && t.waste <= 0;
 }

@@ -39,7 +39,7 @@ static const struct plim_pack_tuning {
   } pairs;
   struct {
     int32_t memo, nodes_a_look, box_ns, nodes_a_restart, nodes_a_search, quiet_restarts;
-    double slack, noise, kept_weight, fitting;
+    double slack, noise, kept_weight, fitting, waste, spare;
   } niche;
 } tuning = {
     .pack =
@@ -113,6 +113,9 @@ static const struct plim_pack_tuning {
             .kept_weight = 0.5,     /* of a section's weight, from restart to restart */
             .fitting = 8,           /* the key of a box times 1 + this for each wall that it fits against. Measured:
                                        the row of 2026-11-23 on walls */
+            .waste = 0.3,           /* of a loose compound, at most, what stays empty */
+            .spare = 0.2, /* of the slack of a section, at most, what loose compounds take. Measured: the row of
+                                       2026-11-23 on loose compounds */
         },
 };
 
