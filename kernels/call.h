@@ -44,10 +44,13 @@ enum {
   X(softmax_row, 4, 1) X(softmax_bwd, 4, 1) X(im2col, 4, 1) X(col2im, 4, 1) \
   X(max_pool, 4, 1) X(max_pool_bwd, 4, 1) X(avg_pool, 4, 1) X(avg_pool_bwd, 4, 1) \
   X(layer_norm, 4, 8) X(rms_norm, 4, 8) X(layer_norm_bwd, 2, 64) X(rms_norm_bwd, 2, 64) \
+  X(row_softmax, 4, 8) X(row_softmax_bwd, 4, 8) \
   X(embedding, 4, 8) X(embedding_bwd, 4, 16) X(position_bwd, 4, 1) \
   X(linear_xent, 2, 16) X(linear_xent_bwd, 2, 16) X(linear_xent_bwd_words, 2, 64) \
   /* queries of a head; heads of a sequence */ \
   X(attention, 2, 16) X(attention_bwd, 2, 1) \
+  /* blocks of products */ \
+  X(matmul, 2, 1) \
   /* positions of an image */ \
   X(image, 4, 1024) \
   /* depthwise: taps; rows of an image in one group of channels; pieces of planes; images; channels */ \
@@ -81,6 +84,12 @@ typedef struct k_view {
   int64_t height, width;          /* spatial = height * width */
 } k_view;
 
+/* Matrices of many products in memory: elements from row to row, from column to column, and from one product to the
+ * next. Product p is number p / groups of the outer size and p % groups of the inner one, groups being those of y. */
+typedef struct k_matrix {
+  int64_t row, column, inner, outer;
+} k_matrix;
+
 typedef struct k_call {
   /* Operands in the order of the op's kind (kernels/op.h). A kernel that is a part of one with a library has in[0] and
    * out[0] alone, which that kernel chooses; n_in, n_out and n_upd stay the op's. */
@@ -98,12 +107,13 @@ typedef struct k_call {
   /* positions of a tile; reductions: of a partial result; depthwise: images of one, or rows of a part of a plane */
   int64_t chunk;
   /* tiles of an image; reductions: partial results of a channel from one image, from all; depthwise: columns of a piece
-   * of a plane; planes of a tile, or partial results */
+   * of a plane; planes of a tile, or partial results; matmul: blocks of rows, of columns */
   int64_t parts, chunks;
   /* concat, split: elements of a row of the whole before part i; [n_in or n_out] is all of it */
   int64_t part_at[PLIM_OP_MAX_IN + 1];
-  k_view x; /* of x and dx; bias_bwd: of dy; bias_add: of y; loss: of logits and prob */
-  k_view y; /* of y and dy: windows, products, image */
+  k_view x;      /* of x and dx; bias_bwd: of dy; bias_add: of y; loss: of logits and prob */
+  k_view y;      /* of y and dy: windows, products, image */
+  k_matrix a, b; /* matmul: of the factors, which may be strided */
   plim_attrs attrs;
 } k_call;
 

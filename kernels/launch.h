@@ -52,6 +52,7 @@ k_launch_fn k_launch_linear_xent, k_launch_linear_xent_bwd, k_launch_adam, k_lau
 k_launch_fn k_launch_accumulate, k_launch_mean_loss;
 k_launch_fn k_launch_concat, k_launch_split, k_launch_depthwise_conv2d, k_launch_depthwise_conv2d_bwd_data;
 k_launch_fn k_launch_depthwise_conv2d_bwd_weights;
+k_launch_fn k_launch_softmax, k_launch_softmax_bwd, k_launch_matmul;
 
 /* ---- for those functions ---- */
 

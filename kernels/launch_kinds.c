@@ -58,6 +58,11 @@ static const struct {
     {PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA, k_launch_depthwise_conv2d_bwd_data},
     {PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS, k_launch_depthwise_conv2d_bwd_weights},
     {PLIM_OP_CONV_TRANSPOSE2D, k_launch_conv2d_bwd_data}, /* the same arithmetic, by other roles */
+    {PLIM_OP_SOFTMAX, k_launch_softmax},
+    {PLIM_OP_SOFTMAX_BWD, k_launch_softmax_bwd},
+    {PLIM_OP_MATMUL, k_launch_matmul},
+    {PLIM_OP_MATMUL_NT, k_launch_matmul},
+    {PLIM_OP_MATMUL_TN, k_launch_matmul},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

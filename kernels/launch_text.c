@@ -1,4 +1,4 @@
-/* Launches of the ops of transformers: tables, norms, activations, attention, the loss over a vocabulary. */
+/* Launches of the ops of transformers: tables, norms, softmax, activations, attention, the loss over a vocabulary. */
 #include "kernels/launch.h"
 
 enum { EXP_ELEMENTS = 2, PRODUCT_ELEMENTS = 8 };
@@ -93,6 +93,24 @@ int k_launch_rms_norm(const plim_op_desc *op, k_launch *launch) {
 }
 int k_launch_rms_norm_bwd(const plim_op_desc *op, k_launch *launch) {
   return norm_bwd(op, K_BODY_rms_norm_bwd, K_BODY_rms_norm_combine, 1, launch);
+}
+
+/* ---- softmax ---- */
+
+/* Rows of the last size; operands have been compared with the kind's rules. */
+static int softmax(const plim_op_desc *op, k_body body, k_launch *launch) {
+  const plim_shape *x = &op->in[0];
+  const int64_t elements = plim_shape_elements(x), columns = x->dim[x->rank - 1];
+  launch->call.x = (k_view){elements / columns, columns, 1, 1, columns, 1, 1};
+  k_launch_add_phase(launch, body, k_tiles(launch->call.x.n, body), EXP_ELEMENTS * (double)elements);
+  return 1;
+}
+
+int k_launch_softmax(const plim_op_desc *op, k_launch *launch) {
+  return softmax(op, K_BODY_row_softmax, launch);
+}
+int k_launch_softmax_bwd(const plim_op_desc *op, k_launch *launch) {
+  return softmax(op, K_BODY_row_softmax_bwd, launch);
 }
 
 /* ---- tables ---- */

@@ -111,7 +111,12 @@ typedef enum plim_op_class { PLIM_OP_CLASSES(PLIM_X) PLIM_OP_CLASS_COUNT } plim_
   X(DEPTHWISE_CONV2D) \
   X(DEPTHWISE_CONV2D_BWD_DATA) \
   X(DEPTHWISE_CONV2D_BWD_WEIGHTS) \
-  X(CONV_TRANSPOSE2D)
+  X(CONV_TRANSPOSE2D) \
+  X(SOFTMAX) \
+  X(SOFTMAX_BWD) \
+  X(MATMUL) \
+  X(MATMUL_NT) \
+  X(MATMUL_TN)
 /* clang-format on */
 
 #define PLIM_X(id) PLIM_OP_##id,
@@ -123,14 +128,14 @@ typedef struct plim_attrs {
   int32_t kernel[2], stride[2], pad[2]; /* convolution and pooling: rows, columns */
   int32_t relu;                         /* bn_apply, bn_bwd_*, add: 1 = a ReLU is fused */
   int32_t add;                          /* bn_apply: 1 = the residual input is present */
-  int32_t tf32;                         /* conv2d*, linear*: 1 = factors may be rounded to 11 significant bits */
-  float eps;                            /* bn_apply, bn_bwd_* */
-  float momentum;                       /* bn_running */
-  float drop;                           /* dropout: probability of a zero, [0, 1) */
-  int64_t count;                        /* bn_running: elements after one statistic, N * H * W. accumulate: addends */
-  float scale[4], shift[4];             /* image: by channel */
-  int32_t decay;                        /* adam, adamw: 1 = the parameter decays */
-  int64_t own_int[4];                   /* of a program's own kinds, whose rows name them */
+  int32_t tf32;             /* conv2d*, linear*, matmul*: 1 = factors may be rounded to 11 significant bits */
+  float eps;                /* bn_apply, bn_bwd_* */
+  float momentum;           /* bn_running */
+  float drop;               /* dropout: probability of a zero, [0, 1) */
+  int64_t count;            /* bn_running: elements after one statistic, N * H * W. accumulate: addends */
+  float scale[4], shift[4]; /* image: by channel */
+  int32_t decay;            /* adam, adamw: 1 = the parameter decays */
+  int64_t own_int[4];       /* of a program's own kinds, whose rows name them */
   float own_float[4];
 } plim_attrs;
 
@@ -214,7 +219,8 @@ typedef struct plim_op_row {
   plim_attr own[PLIM_ROW_OWN]; /* further ones of a program's own kind, in attrs.own_int and attrs.own_float */
   int32_t n_pairs;
   plim_pair pair[PLIM_ROW_PAIRS]; /* the kernels read an element before they write it, at the same place */
-  const char *flops; /* a product of numbers and sizes: "2 N O I". NULL: 4 for each of the largest operand */
+  const char *
+      flops; /* a product of numbers and sizes: "2 N O I", "...": all of its sizes. NULL: 4 for each of the largest operand */
   int (*check)(const plim_op_desc *op); /* 1: sizes and attributes suit each other, beyond the rules; NULL: always */
   plim_op_gradient gradient[PLIM_ROW_GRADIENTS];
   const char *doc; /* a line: what it computes */

@@ -41,6 +41,10 @@ const plim_attr plim_builtin_attrs[] = {
   { OPERAND(n, t, s), .contents = (c) }
 #define ONES(n, t, s) WITH(n, t, s, PLIM_CONTENTS_ONES)
 #define WEIGHTS(n, s) WITH(n, 't', s, PLIM_CONTENTS_WEIGHTS)
+#define STRIDED(n, s) \
+  { OPERAND(n, 't', s), .strided = 1 }
+#define STRIDED_WEIGHTS(n, s) \
+  { OPERAND(n, 't', s), .strided = 1, .contents = PLIM_CONTENTS_WEIGHTS }
 #define POSITIONS(n, s) WITH(n, 'u', s, PLIM_CONTENTS_POSITIONS)
 #define INDICES(n, s, size) \
   { OPERAND(n, 'i', s), .contents = PLIM_CONTENTS_INDICES, .below = (size) }
@@ -95,6 +99,14 @@ static int depthwise_backward(const plim_op_desc *op) {
 }
 static int depthwise_weights(const plim_op_desc *op) {
   return windows_weights(op) && filter_fits(&op->attrs, &op->out[0]);
+}
+
+/* Rows lie one after the other in flat layouts alone. */
+static int all_flat(const plim_op_desc *op) {
+  int flat = 1;
+  for (int32_t i = 0; i < op->n_in; i++) flat &= op->in[i].layout == PLIM_FLAT;
+  for (int32_t i = 0; i < op->n_out; i++) flat &= op->out[i].layout == PLIM_FLAT;
+  return flat;
 }
 
 /* ---- the kinds ---- */
@@ -678,5 +690,64 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 .gradient = {{"w", PLIM_OP_CONV2D_BWD_WEIGHTS, "x dy"}, {"x", PLIM_OP_CONV2D, "dy w"}},
                 .doc = "transposed convolution: what the gradient of a convolution by its input computes from dy, here "
                        "from x",
+            },
+
+        [PLIM_OP_SOFTMAX] =
+            {
+                NEW_ROW("softmax"),
+                .in = {TENSOR("x", 't', "... C")},
+                .out = {TENSOR("y", 't', "... C")},
+                .check = all_flat,
+                .n_pairs = 1,
+                .pair = {{0, 0}},
+                .gradient = {{"x", PLIM_OP_SOFTMAX_BWD, "dy y"}},
+                .doc = "y = exp(x) / sum of exp(x), by row of the last size",
+            },
+
+        [PLIM_OP_SOFTMAX_BWD] =
+            {
+                NEW_ROW("softmax_bwd"),
+                .in = {TENSOR("dy", 't', "... C"), TENSOR("y", 't', "... C")},
+                .out = {TENSOR("dx", 't', "... C")},
+                .check = all_flat,
+                .n_pairs = 2,
+                .pair = {{0, 0}, {0, 1}},
+                .doc = "dx = y * (dy - sum of dy * y), by row; the gradient of softmax",
+            },
+
+        [PLIM_OP_MATMUL] =
+            {
+                NEW_ROW("matmul"),
+                .in = {STRIDED("a", "... M K"), STRIDED_WEIGHTS("b", "... K N")},
+                .out = {TENSOR("y", 't', "... M N")},
+                .attrs = "tf32",
+                .flops = "2 ... M N K",
+                .check = all_flat,
+                .gradient = {{"b", PLIM_OP_MATMUL_TN, "a dy"}, {"a", PLIM_OP_MATMUL_NT, "dy b"}},
+                .doc = "y = a times b, a product for each index of the sizes before the last two",
+            },
+
+        [PLIM_OP_MATMUL_NT] =
+            {
+                NEW_ROW("matmul_nt"),
+                .in = {STRIDED("a", "... M K"), STRIDED_WEIGHTS("b", "... N K")},
+                .out = {TENSOR("y", 't', "... M N")},
+                .attrs = "tf32",
+                .flops = "2 ... M N K",
+                .check = all_flat,
+                .gradient = {{"b", PLIM_OP_MATMUL_TN, "dy a"}, {"a", PLIM_OP_MATMUL, "dy b"}},
+                .doc = "y = a times b transposed, as matmul",
+            },
+
+        [PLIM_OP_MATMUL_TN] =
+            {
+                NEW_ROW("matmul_tn"),
+                .in = {STRIDED("a", "... K M"), STRIDED_WEIGHTS("b", "... K N")},
+                .out = {TENSOR("y", 't', "... M N")},
+                .attrs = "tf32",
+                .flops = "2 ... M N K",
+                .check = all_flat,
+                .gradient = {{"b", PLIM_OP_MATMUL, "a dy"}, {"a", PLIM_OP_MATMUL_NT, "b dy"}},
+                .doc = "y = a transposed times b, as matmul",
             },
 };

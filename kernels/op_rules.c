@@ -232,6 +232,11 @@ int plim_op_has_gradient(const plim_op_row *row, const char *name) {
   return 0;
 }
 
+static int64_t multiply_all(int64_t product, const int64_t *size, int32_t n) {
+  for (int32_t i = 0; i < n; i++) product = product > INT64_MAX / size[i] ? INT64_MAX : product * size[i];
+  return product;
+}
+
 int64_t plim_op_product(const plim_op_sizes *sizes, const char *product) {
   int64_t result = 1;
   for (size_t length; (length = plim_word_next(&product)) > 0; product += length) {
@@ -239,6 +244,10 @@ int64_t plim_op_product(const plim_op_sizes *sizes, const char *product) {
     int64_t factor = factor_of(product, length, &name);
     const size_t rest = length - (size_t)(name - product);
     const int i = rest > 0 ? find_size(sizes, name, rest) : -1;
+    if (is_rest(product, length) && sizes->n_rest >= 0) {
+      result = multiply_all(result, sizes->rest, sizes->n_rest);
+      continue;
+    }
     if (rest > 0 && i < 0) return -1;
     if (i >= 0 && sizes->size[i] <= 0) return 0;
     if (i >= 0) factor = factor > INT64_MAX / sizes->size[i] ? INT64_MAX : factor * sizes->size[i];

@@ -46,6 +46,40 @@ static void check_modes(const plim_op_desc *op, int least) {
   check_op(&other, least);
 }
 
+/* Heads of queries or keys where they lie beside values, [B][T][3][H][D] read as [B][H][T][D]. */
+static plim_shape heads_of(int64_t batch, int64_t heads, int64_t tokens, int64_t depth) {
+  plim_shape shape = kernel_shape(PLIM_F32, 4, batch, heads, tokens, depth);
+  const int64_t token = 3 * heads * depth, stride[] = {tokens * token, depth, token, 1};
+  memcpy(shape.stride, stride, sizeof stride);
+  return shape;
+}
+
+Test(cuda_gemm, products_of_matrices_agree_with_the_reference_where_their_rows_or_columns_lie_beside_each_other) {
+  static const plim_op_kind kinds[] = {PLIM_OP_MATMUL, PLIM_OP_MATMUL_NT, PLIM_OP_MATMUL_TN};
+  for (int k = 0; k < 3; k++) {
+    plim_op_desc op = kernel_sample(kinds[k], PLIM_FLAT);
+    check_modes(&op, 1);
+  }
+  plim_op_desc scores = kernel_op(PLIM_OP_MATMUL_NT, 2, 1, heads_of(2, 3, 9, 8), kernel_shape(PLIM_F32, 4, 2, 3, 9, 9));
+  scores.in[1] = scores.in[0];
+  check_modes(&scores, 1);
+  scores.in[0] = scores.in[1] = heads_of(5, 2, 9, 8);
+  scores.out[0] = kernel_shape(PLIM_F32, 4, 5, 2, 9, 9);
+  check_modes(&scores, 1);
+}
+
+Test(cuda_gemm, products_of_matrices_with_steps_in_both_directions_are_left_to_our_own_kernel) {
+  plim_op_desc op =
+      kernel_op(PLIM_OP_MATMUL, 2, 1, kernel_shape(PLIM_F32, 2, 5, 4, 1, 1), kernel_shape(PLIM_F32, 2, 5, 6, 1, 1));
+  op.in[1] = kernel_shape(PLIM_F32, 2, 4, 6, 1, 1);
+  plim_kernel_info info[4];
+  cr_assert_geq(device->api->variants(device, &op, info, 4), 2);
+  op.in[0].stride[0] = 12;
+  op.in[0].stride[1] = 2;
+  cr_assert_eq(device->api->variants(device, &op, info, 4), 1);
+  variant_check(device, &op, &info[0]);
+}
+
 /* Row of a table: a convolution, and whether a chunk can be smaller than the batch. */
 static const struct {
   variant_window window;

@@ -115,6 +115,8 @@ static const struct {
     {K_BODY_col2im, 16, 16},
     {K_BODY_bias_rows, 0, 16},
     {K_BODY_bias_add, 16, 16},
+    {K_BODY_row_softmax, 16, 16},
+    {K_BODY_row_softmax_bwd, 16, 16},
     {K_BODY_concat, 16, 16},
     {K_BODY_split, 16, 16},
     {K_BODY_depthwise, 16, 16},
@@ -192,8 +194,8 @@ Test(kernels_ptx, every_body_keeps_to_its_registers_on_every_architecture_and_sp
 
 /* Kernels that keep vectors of four arrays, or stand in for libraries of attention, products and convolutions. */
 static int may_have_fewer_blocks(const char *name) {
-  static const char *const prefix[] = {"bn_",          "adam",     "attention", "linear_xent", "layer_norm_bwd",
-                                       "rms_norm_bwd", "depthwise"};
+  static const char *const prefix[] = {"bn_",          "adam",      "attention", "linear_xent", "layer_norm_bwd",
+                                       "rms_norm_bwd", "depthwise", "matmul"};
   for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++) {
     if (strncmp(name, prefix[i], strlen(prefix[i])) == 0) return 1;
   }

@@ -211,10 +211,19 @@ const plim_kernel_type *plim_onednn_types(int *count) {
 #define ROW(kind) \
   { sizeof(plim_kernel_type), kind, "onednn", onednn_list, onednn_make, onednn_run, onednn_free }
   static const plim_kernel_type types[] = {
-      ROW(PLIM_OP_CONV2D),           ROW(PLIM_OP_CONV2D_BWD_DATA),           ROW(PLIM_OP_CONV2D_BWD_WEIGHTS),
-      ROW(PLIM_OP_LINEAR),           ROW(PLIM_OP_LINEAR_BWD_DATA),           ROW(PLIM_OP_LINEAR_BWD_WEIGHTS),
-      ROW(PLIM_OP_DEPTHWISE_CONV2D), ROW(PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA), ROW(PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS),
+      ROW(PLIM_OP_CONV2D),
+      ROW(PLIM_OP_CONV2D_BWD_DATA),
+      ROW(PLIM_OP_CONV2D_BWD_WEIGHTS),
+      ROW(PLIM_OP_LINEAR),
+      ROW(PLIM_OP_LINEAR_BWD_DATA),
+      ROW(PLIM_OP_LINEAR_BWD_WEIGHTS),
+      ROW(PLIM_OP_DEPTHWISE_CONV2D),
+      ROW(PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA),
+      ROW(PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS),
       ROW(PLIM_OP_CONV_TRANSPOSE2D),
+      ROW(PLIM_OP_MATMUL),
+      ROW(PLIM_OP_MATMUL_NT),
+      ROW(PLIM_OP_MATMUL_TN),
   };
 #undef ROW
   *count = sizeof types / sizeof *types;

@@ -19,6 +19,9 @@ typedef const_dnnl_memory_desc_t plim_dnnl_const_md;
 /* A dense tensor of `rank` dimensions in the order of `tag`. Free it with plim_dnnl_md_free, also when it is zeroed. */
 dnnl_status_t plim_dnnl_md_new(int rank, const dnnl_dims_t dim, dnnl_data_type_t type, dnnl_format_tag_t tag,
                                plim_dnnl_md *out);
+/* The same with elements `stride` apart along each dimension. */
+dnnl_status_t plim_dnnl_md_new_strided(int rank, const dnnl_dims_t dim, dnnl_data_type_t type, const dnnl_dims_t stride,
+                                       plim_dnnl_md *out);
 void plim_dnnl_md_free(plim_dnnl_md md);
 
 /* Convolution weights [O][I][KH][KW] as an implementation wants them, of groups [O][1][1][KH][KW]; 0 when they are

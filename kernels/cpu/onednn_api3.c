@@ -8,6 +8,11 @@ dnnl_status_t plim_dnnl_md_new(int rank, const dnnl_dims_t dim, dnnl_data_type_t
   return dnnl_memory_desc_create_with_tag(out, rank, dim, type, tag);
 }
 
+dnnl_status_t plim_dnnl_md_new_strided(int rank, const dnnl_dims_t dim, dnnl_data_type_t type, const dnnl_dims_t stride,
+                                       plim_dnnl_md *out) {
+  return dnnl_memory_desc_create_with_strides(out, rank, dim, type, stride);
+}
+
 void plim_dnnl_md_free(plim_dnnl_md md) {
   if (md) dnnl_memory_desc_destroy(md);
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/launch.h"
+
 /* ---- which operand of an op is which argument of the primitive ---- */
 
 #define READ(arg, position) \
@@ -30,6 +32,9 @@ static const plim_onednn_family families[] = {
     {PLIM_OP_LINEAR, dnnl_prop_kind_undef, {READ(SRC, 0), READ_TRANSPOSED(WEIGHTS, 1), WRITE(DST), READ(BIAS, 2)}},
     {PLIM_OP_LINEAR_BWD_DATA, dnnl_prop_kind_undef, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
     {PLIM_OP_LINEAR_BWD_WEIGHTS, dnnl_prop_kind_undef, {READ_TRANSPOSED(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
+    {PLIM_OP_MATMUL, dnnl_prop_kind_undef, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
+    {PLIM_OP_MATMUL_NT, dnnl_prop_kind_undef, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
+    {PLIM_OP_MATMUL_TN, dnnl_prop_kind_undef, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -85,12 +90,32 @@ static dnnl_status_t describe_bias(const plim_onednn_family *f, const plim_shape
   return plim_dnnl_md_new(matrix ? 2 : 1, dim, dnnl_f32, matrix ? dnnl_ab : dnnl_a, out);
 }
 
+static int is_matmul(const plim_onednn_family *f) {
+  return f->kind >= PLIM_OP_MATMUL && f->kind <= PLIM_OP_MATMUL_TN;
+}
+
+/* An operand of many products, as the kernels see it: [outer][inner][rows][columns], without sizes of one outside. */
+static dnnl_status_t describe_matrices(const plim_op_desc *op, int operand, plim_dnnl_md *out) {
+  k_launch launch;
+  if (!k_launch_make(op, &launch)) return dnnl_unimplemented;
+  const k_call *c = &launch.call;
+  const int64_t rows = c->y.spatial, columns = c->y.channels, depth = c->x.channels, inner = c->y.groups;
+  const k_matrix y = {columns, 1, rows * columns, inner * rows * columns};
+  const k_matrix *m = operand == PLIM_ONEDNN_SRC ? &c->a : operand == PLIM_ONEDNN_WEIGHTS ? &c->b : &y;
+  const dnnl_dims_t dim = {c->y.n / inner, inner, operand == PLIM_ONEDNN_WEIGHTS ? depth : rows,
+                           operand == PLIM_ONEDNN_SRC ? depth : columns};
+  const dnnl_dims_t stride = {m->outer, m->inner, m->row, m->column};
+  const int skipped = dim[0] > 1 ? 0 : dim[1] > 1 ? 1 : 2;
+  return plim_dnnl_md_new_strided(4 - skipped, dim + skipped, type_of(op->in[0].dtype), stride + skipped, out);
+}
+
 static dnnl_status_t describe_operands(const plim_onednn_family *f, const plim_op_desc *op, int n, plim_dnnl_md *md) {
   for (int i = 0; i < n; i++) {
     const plim_onednn_operand *o = &f->operand[i];
     const plim_shape *shape = o->from == PLIM_ONEDNN_IN ? &op->in[o->position] : &op->out[o->position];
     dnnl_status_t status = i == PLIM_ONEDNN_BIAS                         ? describe_bias(f, shape, &md[i])
                            : i == PLIM_ONEDNN_WEIGHTS && is_depthwise(f) ? describe_filters(shape, &md[i])
+                           : is_matmul(f)                                ? describe_matrices(op, i, &md[i])
                                                                          : describe(shape, o->transposed, &md[i]);
     if (status != dnnl_success) return status;
   }

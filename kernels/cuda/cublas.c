@@ -78,7 +78,8 @@ static int multiply(const cublas *library, const plim_cuda_product *p, const voi
   const float one = 1;
   const int op_a = p->b_transposed ? OP_T : OP_N, op_b = p->a_transposed ? OP_T : OP_N;
   const int m = (int)p->n, n = (int)p->m, k = (int)p->k;
-  const int lda = p->b_transposed ? k : m, ldb = p->a_transposed ? n : k;
+  const int lda = p->b_row > 0 ? (int)p->b_row : p->b_transposed ? k : m;
+  const int ldb = p->a_row > 0 ? (int)p->a_row : p->a_transposed ? n : k;
   const int type = p->precision == PLIM_PRECISION_BF16 ? TYPE_BF16 : TYPE_F32, type_c = p->c_is_f32 ? TYPE_F32 : type;
   const int sums = p->precision == PLIM_PRECISION_TF32 ? SUMS_TF32 : SUMS_F32;
   if (p->batches > 1) {

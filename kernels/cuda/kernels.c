@@ -31,6 +31,10 @@ static int list_flat(const plim_cuda_engine *engine, const plim_op_desc *op, pli
   return plim_cuda_flat_list(op, info, capacity);
 }
 
+static int list_matmul(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  return has_products(engine, op) ? plim_cuda_matmul_list(op, engine->blas_bytes, info, capacity) : 0;
+}
+
 static int list_launch(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   (void)engine;
   return plim_single_source_list(op, info, capacity);
@@ -50,6 +54,12 @@ static int make_flat(const plim_cuda_engine *engine, const plim_op_desc *op, con
                      plim_cuda_kernel *kernel) {
   if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
   return plim_cuda_flat_make(op, variant, kernel);
+}
+
+static int make_matmul(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                       plim_cuda_kernel *kernel) {
+  if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
+  return plim_cuda_matmul_make(op, engine->blas_bytes, variant, kernel);
 }
 
 static int make_launch(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
@@ -77,7 +87,8 @@ static const struct family {
   int (*make)(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
 } families[] = {{list_direct, make_gemm},   {plim_cuda_conv_list, plim_cuda_conv_make},
                 {list_gemm, make_gemm},     {list_flat, make_flat},
-                {list_launch, make_launch}, {list_own, make_own}};
+                {list_matmul, make_matmul}, {list_launch, make_launch},
+                {list_own, make_own}};
 enum { FAMILIES = sizeof families / sizeof *families };
 
 /* What the libraries know a transposed convolution as: the gradient of a convolution by its input. */

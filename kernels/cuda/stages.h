@@ -84,6 +84,10 @@ int plim_cuda_gemm_make(const plim_op_desc *op, int64_t blas_bytes, const char *
 int plim_cuda_flat_list(const plim_op_desc *op, plim_kernel_info *info, int capacity);
 int plim_cuda_flat_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
 
+/* ---- products of matrices (matmul.c), in the same form ---- */
+int plim_cuda_matmul_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
+int plim_cuda_matmul_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel);
+
 /* ---- convolutions by cuDNN (conv.c), in the same form ---- */
 int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);
 void plim_cuda_conv_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info, int n);

@@ -29,16 +29,32 @@ static double element(const void *memory, int floats, int64_t e) {
   return floats ? (double)((const float *)memory)[e] : reference_of_bf16(((const uint16_t *)memory)[e]);
 }
 
+/* Elements from a stored row of a factor to the next, and those from its first element to its last, both counted. */
+static int64_t row_of(int64_t row, int64_t columns) {
+  return row > 0 ? row : columns;
+}
+static int64_t reach_of(int64_t row, int64_t rows, int64_t columns) {
+  return (rows - 1) * row_of(row, columns) + columns;
+}
+static int64_t reach_of_a(const plim_cuda_product *p) {
+  return p->a_transposed ? reach_of(p->a_row, p->k, p->m) : reach_of(p->a_row, p->m, p->k);
+}
+static int64_t reach_of_b(const plim_cuda_product *p) {
+  return p->b_transposed ? reach_of(p->b_row, p->n, p->k) : reach_of(p->b_row, p->k, p->n);
+}
+
 /* One matrix of a batch, or the only one. */
 static void multiply_one(const plim_cuda_product *p, const void *a, const void *b, void *to) {
   const int floats = p->precision != PLIM_PRECISION_BF16, c_is_f32 = floats || p->c_is_f32;
+  const int64_t a_row = row_of(p->a_row, p->a_transposed ? p->m : p->k);
+  const int64_t b_row = row_of(p->b_row, p->b_transposed ? p->k : p->n);
   for (int64_t i = 0; i < p->m; i++) {
     for (int64_t j = 0; j < p->n; j++) {
       const int64_t at = i * p->n + j;
       double sum = p->beta == 0 ? 0 : (double)p->beta * element(to, c_is_f32, at);
       for (int64_t l = 0; l < p->k; l++) {
-        sum += element(a, floats, p->a_transposed ? l * p->m + i : i * p->k + l) *
-               element(b, floats, p->b_transposed ? j * p->k + l : l * p->n + j);
+        sum += element(a, floats, p->a_transposed ? l * a_row + i : i * a_row + l) *
+               element(b, floats, p->b_transposed ? j * b_row + l : l * b_row + j);
       }
       const float result = (float)sum;
       if (c_is_f32) {
@@ -56,8 +72,8 @@ static void multiply_now(const fake_cuda_work *w) {
   const plim_cuda_product *p = &w->product;
   const int64_t size = p->precision == PLIM_PRECISION_BF16 ? 2 : 4, size_c = p->c_is_f32 ? 4 : size;
   const int64_t last = p->batches > 1 ? p->batches - 1 : 0;
-  const char *a = fake_cuda_stored(w->a, (last * p->a_step + p->m * p->k) * size);
-  const char *b = fake_cuda_stored(w->b, (last * p->b_step + p->k * p->n) * size);
+  const char *a = fake_cuda_stored(w->a, (last * p->a_step + reach_of_a(p)) * size);
+  const char *b = fake_cuda_stored(w->b, (last * p->b_step + reach_of_b(p)) * size);
   char *to = fake_cuda_stored(w->to, (last * p->c_step + p->m * p->n) * size_c);
   if (!a || !b || !to || fake_gpu.options.hollow) return;
   for (int64_t i = 0; i <= last; i++) {

@@ -107,7 +107,8 @@ static int64_t indices_from(const plim_op_desc *op) {
 }
 
 static void fill_random(const plim_op_desc *op, int operand, const plim_shape *shape, void *memory, uint64_t *state) {
-  const int64_t bytes = plim_shape_bytes(shape), n = plim_shape_elements(shape);
+  const int64_t bytes = plim_shape_bytes(shape), dense = plim_shape_elements(shape);
+  const int64_t n = plim_shape_is_strided(shape) ? bytes / (shape->dtype == PLIM_BF16 ? 2 : 4) : dense;
   unsigned char *byte = memory;
   int32_t *word = memory;
   uint16_t *half = memory;

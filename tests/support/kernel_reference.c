@@ -7,8 +7,18 @@
 #include "tests/support/kernel_reference_text.h"
 #include "tests/support/kernel_reference_window.h"
 
+static int64_t strided_address(const plim_shape *shape, int64_t i) {
+  int64_t at = 0;
+  for (int32_t d = shape->rank - 1; d >= 0; d--) {
+    at += i % shape->dim[d] * shape->stride[d];
+    i /= shape->dim[d];
+  }
+  return at;
+}
+
 int64_t reference_address(const plim_shape *shape, int64_t i) {
   const int64_t channels = shape->dim[1], height = shape->dim[2], width = shape->dim[3];
+  if (plim_shape_is_strided(shape)) return strided_address(shape, i);
   if (shape->layout == PLIM_FLAT) return i;
   const int64_t w = i % width, h = i / width % height, c = i / width / height % channels,
                 n = i / width / height / channels;

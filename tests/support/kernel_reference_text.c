@@ -93,6 +93,44 @@ static void norm_bwd(const plim_op_desc *op, void *const *in, double *dx, double
   }
 }
 
+/* ---- softmax ---- */
+
+static void softmax(const plim_op_desc *op, void *const *in, double *y) {
+  const int64_t n = plim_shape_elements(&op->in[0]), c = op->in[0].dim[op->in[0].rank - 1];
+  for (int64_t row = 0; row < n; row += c) {
+    double most = -INFINITY, sum = 0;
+    for (int64_t i = row; i < row + c; i++) most = fmax(most, in_at(op, in, 0, i));
+    for (int64_t i = row; i < row + c; i++) sum += exp(in_at(op, in, 0, i) - most);
+    for (int64_t i = row; i < row + c; i++) y[i] = exp(in_at(op, in, 0, i) - most) / sum;
+  }
+}
+
+static void softmax_bwd(const plim_op_desc *op, void *const *in, double *dx) {
+  const int64_t n = plim_shape_elements(&op->in[0]), c = op->in[0].dim[op->in[0].rank - 1];
+  for (int64_t row = 0; row < n; row += c) {
+    double along = 0;
+    for (int64_t i = row; i < row + c; i++) along += in_at(op, in, 0, i) * in_at(op, in, 1, i);
+    for (int64_t i = row; i < row + c; i++) dx[i] = in_at(op, in, 1, i) * (in_at(op, in, 0, i) - along);
+  }
+}
+
+/* ---- products of matrices ---- */
+
+static void matmul(const plim_op_desc *op, void *const *in, double *y) {
+  const plim_shape *a = &op->in[0], *result = &op->out[0];
+  const int tn = op->kind == PLIM_OP_MATMUL_TN, nt = op->kind == PLIM_OP_MATMUL_NT;
+  const int64_t m = result->dim[result->rank - 2], n = result->dim[result->rank - 1];
+  const int64_t depth = a->dim[tn ? a->rank - 2 : a->rank - 1], products = plim_shape_elements(result) / (m * n);
+  for (int64_t e = 0; e < products * m * n; e++) {
+    const int64_t product = e / (m * n), row = e / n % m, column = e % n;
+    y[e] = 0;
+    for (int64_t k = 0; k < depth; k++) {
+      const int64_t at_a = tn ? k * m + row : row * depth + k, at_b = nt ? column * depth + k : k * n + column;
+      y[e] += in_at(op, in, 0, product * m * depth + at_a) * in_at(op, in, 1, product * n * depth + at_b);
+    }
+  }
+}
+
 /* ---- tables ---- */
 
 static void embedding(const plim_op_desc *op, void *const *in, double *y) {
@@ -294,6 +332,17 @@ int reference_run_text(const plim_op_desc *op, void *const *in, void *const *upd
     case PLIM_OP_LAYER_NORM_BWD:
     case PLIM_OP_RMS_NORM_BWD:
       norm_bwd(op, in, out[0], out[1]);
+      return 1;
+    case PLIM_OP_SOFTMAX:
+      softmax(op, in, out[0]);
+      return 1;
+    case PLIM_OP_SOFTMAX_BWD:
+      softmax_bwd(op, in, out[0]);
+      return 1;
+    case PLIM_OP_MATMUL:
+    case PLIM_OP_MATMUL_NT:
+    case PLIM_OP_MATMUL_TN:
+      matmul(op, in, out[0]);
       return 1;
     case PLIM_OP_EMBEDDING:
       embedding(op, in, out[0]);

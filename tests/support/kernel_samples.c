@@ -214,6 +214,24 @@ static plim_op_desc sum(plim_op_kind kind, plim_shape x) {
   return op;
 }
 
+/* Two sizes of products, more than a block of each size of one. */
+static plim_op_desc products(plim_op_kind kind) {
+  enum { OUTER = 2, INNER = 3, ROWS = 33, COLUMNS = 67, DEPTH = 70 };
+  const int tn = kind == PLIM_OP_MATMUL_TN, nt = kind == PLIM_OP_MATMUL_NT;
+  const plim_shape y = kernel_shape(PLIM_F32, 4, OUTER, INNER, ROWS, COLUMNS);
+  const plim_shape a = kernel_shape(PLIM_F32, 4, OUTER, INNER, tn ? DEPTH : ROWS, tn ? ROWS : DEPTH);
+  plim_op_desc op = kernel_op(kind, 2, 1, a, y);
+  op.in[1] = kernel_shape(PLIM_F32, 4, OUTER, INNER, nt ? COLUMNS : DEPTH, nt ? DEPTH : COLUMNS);
+  return op;
+}
+
+static plim_op_desc rows_of_softmax(plim_op_kind kind) {
+  const plim_shape x = kernel_shape(PLIM_F32, 3, 3, 7, 37, 1);
+  plim_op_desc op = kernel_op(kind, kind == PLIM_OP_SOFTMAX_BWD ? 2 : 1, 1, x, x);
+  op.in[1] = x;
+  return op;
+}
+
 static plim_op_desc sample_of_text(plim_op_kind kind, plim_shape x) {
   switch (kind) {
     case PLIM_OP_GELU:
@@ -224,6 +242,13 @@ static plim_op_desc sample_of_text(plim_op_kind kind, plim_shape x) {
     case PLIM_OP_RMS_NORM:
     case PLIM_OP_RMS_NORM_BWD:
       return norm(kind);
+    case PLIM_OP_SOFTMAX:
+    case PLIM_OP_SOFTMAX_BWD:
+      return rows_of_softmax(kind);
+    case PLIM_OP_MATMUL:
+    case PLIM_OP_MATMUL_NT:
+    case PLIM_OP_MATMUL_TN:
+      return products(kind);
     case PLIM_OP_EMBEDDING:
     case PLIM_OP_EMBEDDING_BWD:
       return table_of_words(kind);

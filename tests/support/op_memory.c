@@ -62,7 +62,7 @@ void op_memory_free(op_memory *m) {
 static void randomize(const plim_shape *shape, void *x, uint64_t seed) {
   if (shape->dtype != PLIM_F32 && shape->dtype != PLIM_BF16) return;
   const int64_t scale = 1 << 20;
-  int64_t n = plim_shape_elements(shape);
+  int64_t n = plim_shape_bytes(shape) / (shape->dtype == PLIM_BF16 ? 2 : 4);
   for (int64_t i = 0; i < n; i++) {
     float value = (float)test_random_between(&seed, -scale, scale) / (float)scale;
     uint32_t bits;

@@ -20,9 +20,15 @@ static const conv_shape depthwise[] = {
     {3, 32, 14, 14, 32, 3, 1, 1}, {2, 64, 9, 7, 64, 3, 2, 1}, {2, 16, 8, 8, 16, 5, 1, 2}};
 static const int64_t linears[][3] = {{9, 64, 10}, {1, 16, 16}, {32, 100, 48}}; /* images, inputs, units */
 
+/* Products: outer and inner number, rows, columns, depth. */
+static const int64_t matmuls[][5] = {{1, 1, 9, 20, 33}, {1, 5, 32, 48, 16}, {2, 3, 17, 24, 64}};
+
 enum {
   CONVS = sizeof convs / sizeof *convs,
   LINEARS = sizeof linears / sizeof *linears,
+  MATMULS = sizeof matmuls / sizeof *matmuls,
+  MATMUL_FORMS =
+      4, /* of matrices, the second transposed, the first; of heads beside each other, the second transposed */
   DEPTHWISE = sizeof depthwise / sizeof *depthwise,
   DEPTHWISE_FORMS = 4, /* forward, backward data, backward weights; a transposed convolution of the same sizes */
   FORMS = 4            /* forward, forward with bias, backward data, backward weights */
@@ -70,6 +76,25 @@ static void linear_case(const int64_t *s, int form, plim_op_desc *d) {
   finish(d, kinds, form, x, w, y);
 }
 
+/* Heads of tokens, each of `depth` of the 3 heads depth elements of a token. */
+static plim_shape heads(const int64_t *s, int64_t tokens) {
+  plim_shape shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 4, (int64_t[]){s[0], s[1], tokens, s[4]});
+  const int64_t token = 3 * s[1] * s[4], stride[] = {tokens * token, s[4], token, 1};
+  memcpy(shape.stride, stride, sizeof stride);
+  return shape;
+}
+
+static void matmul_case(const int64_t *s, int form, plim_op_desc *d) {
+  static const plim_op_kind kinds[] = {PLIM_OP_MATMUL, PLIM_OP_MATMUL_NT, PLIM_OP_MATMUL_TN, PLIM_OP_MATMUL_NT};
+  const int tn = form == 2, nt = form == 1;
+  const int64_t a[] = {s[0], s[1], tn ? s[4] : s[2], tn ? s[2] : s[4]};
+  const int64_t b[] = {s[0], s[1], nt ? s[3] : s[4], nt ? s[4] : s[3]}, y[] = {s[0], s[1], s[2], s[3]};
+  *d = (plim_op_desc){.kind = kinds[form], .n_in = 2, .n_out = 1};
+  d->in[0] = form == 3 ? heads(s, s[2]) : plim_shape_make(PLIM_F32, PLIM_FLAT, 4, a);
+  d->in[1] = form == 3 ? heads(s, s[3]) : plim_shape_make(PLIM_F32, PLIM_FLAT, 4, b);
+  d->out[0] = plim_shape_make(PLIM_F32, PLIM_FLAT, 4, y);
+}
+
 static int float_case(int index, plim_op_desc *out) {
   const int per_layout = CONVS * FORMS;
   if (index < PLIM_LAYOUT_COUNT * per_layout) {
@@ -84,16 +109,22 @@ static int float_case(int index, plim_op_desc *out) {
   }
   index -= LINEARS * FORMS;
   const int of_layout = DEPTHWISE * DEPTHWISE_FORMS;
-  if (index >= PLIM_LAYOUT_COUNT * of_layout) return 0;
-  depthwise_case(&depthwise[index % of_layout / DEPTHWISE_FORMS], (plim_layout)(index / of_layout),
-                 index % DEPTHWISE_FORMS, out);
+  if (index < PLIM_LAYOUT_COUNT * of_layout) {
+    depthwise_case(&depthwise[index % of_layout / DEPTHWISE_FORMS], (plim_layout)(index / of_layout),
+                   index % DEPTHWISE_FORMS, out);
+    return 1;
+  }
+  index -= PLIM_LAYOUT_COUNT * of_layout;
+  if (index >= MATMULS * MATMUL_FORMS) return 0;
+  matmul_case(matmuls[index / MATMUL_FORMS], index % MATMUL_FORMS, out);
   return 1;
 }
 
 /* Of floats all cases, of bf16 the forms of every third shape: what their kernels have in common is tried enough. */
 int product_case(int index, plim_op_desc *out) {
   const int depthwise_cases = PLIM_LAYOUT_COUNT * DEPTHWISE * DEPTHWISE_FORMS;
-  const int cases = PLIM_LAYOUT_COUNT * CONVS * FORMS + LINEARS * FORMS + depthwise_cases, half = index - cases;
+  const int cases = PLIM_LAYOUT_COUNT * CONVS * FORMS + LINEARS * FORMS + depthwise_cases + MATMULS * MATMUL_FORMS;
+  const int half = index - cases;
   memset(out, 0, sizeof *out);
   if (half < 0) return float_case(index, out);
   if (!float_case(half / FORMS * 3 * FORMS + half % FORMS, out)) return 0;

@@ -92,6 +92,21 @@ static void matrix_product(const plim_op_desc *d, float *const *in, double *out)
   }
 }
 
+/* The same for each index of the sizes before the last two; operands may be strided. */
+static void matrix_products(const plim_op_desc *d, float *const *in, double *out) {
+  const plim_shape *a = &d->in[0], *b = &d->in[1], *y = &d->out[0];
+  const int tn = d->kind == PLIM_OP_MATMUL_TN, nt = d->kind == PLIM_OP_MATMUL_NT;
+  const int64_t rows = y->dim[2], columns = y->dim[3], depth = a->dim[tn ? 2 : 3];
+  for (int64_t e = 0; e < plim_shape_elements(y); e++) {
+    const int64_t product = e / (rows * columns), i = e / columns % rows, j = e % columns;
+    for (int64_t k = 0; k < depth; k++) {
+      const int64_t at_a = product * rows * depth + (tn ? k * rows + i : i * depth + k);
+      const int64_t at_b = product * columns * depth + (nt ? j * depth + k : k * columns + j);
+      out[e] += (double)in[0][reference_address(a, at_a)] * in[1][reference_address(b, at_b)];
+    }
+  }
+}
+
 /* Element e in order of memory. */
 static float element(const plim_shape *shape, const void *memory, int64_t e) {
   return shape->dtype == PLIM_BF16 ? (float)reference_of_bf16(((const uint16_t *)memory)[e])
@@ -116,6 +131,11 @@ static void run(const plim_op_desc *d, float *const *in, double *out) {
     case PLIM_OP_CONV2D_BWD_WEIGHTS:
       visit_all(&(conv){&d->in[1], &d->out[0], &d->in[0], &d->attrs, add_w, &s, depthwise});
       return;
+    case PLIM_OP_MATMUL:
+    case PLIM_OP_MATMUL_NT:
+    case PLIM_OP_MATMUL_TN:
+      matrix_products(d, in, out);
+      return;
     default:
       matrix_product(d, in, out);
   }
@@ -123,7 +143,7 @@ static void run(const plim_op_desc *d, float *const *in, double *out) {
 
 /* An operand as floats, in its order of memory. */
 static float *widened(const plim_shape *shape, const void *memory) {
-  const int64_t n = plim_shape_elements(shape);
+  const int64_t n = plim_shape_bytes(shape) / (shape->dtype == PLIM_BF16 ? 2 : 4);
   float *wide = calloc((size_t)n, sizeof *wide);
   if (!wide) abort();
   for (int64_t e = 0; e < n; e++) wide[e] = element(shape, memory, e);

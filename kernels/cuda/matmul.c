@@ -1,0 +1,98 @@
+/* Products of matrices by cuBLAS: those along the longer of the two sizes of products are one strided batch, and each
+ * index of the other size is a call. A factor whose columns or whose rows lie beside each other is read where it lies;
+ * the library does not serve any other strides.
+ *
+ *   workspace = the library's */
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/cuda/batch_shares.h"
+#include "kernels/cuda/stages.h"
+
+enum { MIB = 1 << 20, LEAST_BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES, MOST_CALLS = 256 };
+
+typedef struct matmul {
+  plim_cuda_product product; /* of one call */
+  int64_t calls;
+  int64_t a_step, b_step, c_step; /* elements from call to call */
+} matmul;
+
+/* How the library reads [rows][columns]: 0 when it cannot. `row` is 0 where nothing but the first row is there. */
+static int place_factor(const k_matrix *m, int64_t rows, int64_t columns, int32_t *transposed, int64_t *row) {
+  *transposed = !(m->column == 1 || columns == 1);
+  if (*transposed && m->row != 1 && rows != 1) return 0;
+  const int64_t lines = *transposed ? columns : rows, length = *transposed ? rows : columns;
+  *row = lines == 1 ? 0 : *transposed ? m->column : m->row;
+  return lines == 1 || (*row >= length && *row < INT32_MAX);
+}
+
+/* 0 when the op is none of these, or lies otherwise. */
+static int describe(const plim_op_desc *op, matmul *m) {
+  k_launch launch;
+  if (op->kind < PLIM_OP_MATMUL || op->kind > PLIM_OP_MATMUL_TN || !k_launch_make(op, &launch)) return 0;
+  const k_call *c = &launch.call;
+  const int64_t inner = c->y.groups, outer = c->y.n / inner, part = c->y.spatial * c->y.channels;
+  plim_cuda_product *p = &m->product;
+  *p = (plim_cuda_product){.m = c->y.spatial, .n = c->y.channels, .k = c->x.channels, .precision = plim_op_math(op)};
+  if (p->m >= INT32_MAX || p->n >= INT32_MAX || p->k >= INT32_MAX || c->y.n >= INT32_MAX) return 0;
+  if (!place_factor(&c->a, p->m, p->k, &p->a_transposed, &p->a_row)) return 0;
+  if (!place_factor(&c->b, p->k, p->n, &p->b_transposed, &p->b_row)) return 0;
+  const int by_inner = inner >= outer;
+  p->batches = by_inner ? inner : outer;
+  p->a_step = by_inner ? c->a.inner : c->a.outer;
+  p->b_step = by_inner ? c->b.inner : c->b.outer;
+  p->c_step = by_inner ? part : inner * part;
+  m->calls = by_inner ? outer : inner;
+  m->a_step = by_inner ? c->a.outer : c->a.inner;
+  m->b_step = by_inner ? c->b.outer : c->b.inner;
+  m->c_step = by_inner ? inner * part : part;
+  return m->calls <= MOST_CALLS;
+}
+
+static void name_variant(const void *op, const plim_batch_choice *choice, char name[32]) {
+  const matmul *m = op;
+  const char *mode = m->product.precision == PLIM_PRECISION_TF32 ? "-tf32" : "";
+  char room[16] = "";
+  if (choice->blas_bytes > LEAST_BLAS_BYTES) {
+    (void)snprintf(room, sizeof room, "-%dm", (int)(choice->blas_bytes / MIB));
+  }
+  (void)snprintf(name, 32, "cublas%s%s", mode, room);
+}
+
+static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
+  (void)op;
+  return choice->blas_bytes;
+}
+
+static plim_batch_choices choices_of(const matmul *m, int64_t blas_bytes) {
+  plim_batch_choices choices = {.op = m, .name = name_variant, .workspace_bytes = workspace_of};
+  plim_batch_choices_add(&choices, m->product.batches, LEAST_BLAS_BYTES);
+  if (blas_bytes > LEAST_BLAS_BYTES) plim_batch_choices_add(&choices, m->product.batches, blas_bytes);
+  return choices;
+}
+
+int plim_cuda_matmul_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity) {
+  matmul m;
+  if (!describe(op, &m)) return 0;
+  const plim_batch_choices choices = choices_of(&m, blas_bytes);
+  return plim_batch_choices_list(&choices, info, capacity);
+}
+
+int plim_cuda_matmul_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel) {
+  matmul m;
+  if (!describe(op, &m)) return PLIM_KERNEL_UNSUPPORTED;
+  const plim_batch_choices choices = choices_of(&m, blas_bytes);
+  const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
+  const int64_t element = m.product.precision == PLIM_PRECISION_BF16 ? 2 : 4;
+  if (!choice) return PLIM_KERNEL_UNSUPPORTED;
+  if (!plim_cuda_stages_make(kernel, m.calls)) return PLIM_KERNEL_NOMEM;
+  kernel->blas_bytes = kernel->workspace_bytes = choice->blas_bytes;
+  for (int64_t i = 0; i < m.calls; i++) {
+    kernel->stage[kernel->n++] = (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT,
+                                                   .a = {0, i * m.a_step * element},
+                                                   .b = {1, i * m.b_step * element},
+                                                   .c = {PLIM_PLACE_OUT, i * m.c_step * element},
+                                                   .product = m.product};
+  }
+  return PLIM_KERNEL_OK;
+}
