@@ -117,6 +117,9 @@ typedef struct k_call {
   plim_attrs attrs;
 } k_call;
 
+#ifndef __cplusplus /* every GPU takes so much as arguments of a kernel */
+_Static_assert(sizeof(k_call) <= 4000, "a kernel's argument fits");
+#endif
 typedef void k_tile_fn(const k_call *call, int64_t tile);
 
 /* The kernels compiled for one instruction set and type. */

@@ -103,8 +103,7 @@ int plim_op_class_once(plim_op_class cls) {
 
 /* ---- operands ---- */
 
-enum { LIST = PLIM_OP_MAX_IN }; /* operands that a list has at most */
-_Static_assert(PLIM_OP_MAX_IN == PLIM_OP_MAX_OUT && PLIM_OP_MAX_IN == PLIM_OP_MAX_UPD, "lists have equal room");
+enum { LIST = PLIM_ROW_OPERANDS };
 
 const plim_op_operand *plim_op_operand_at(const plim_op_operand *list, int32_t i) {
   for (int32_t k = 0; k < LIST && list[k].name; k++) {

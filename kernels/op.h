@@ -12,7 +12,9 @@
 extern "C" {
 #endif
 
-enum { PLIM_MAX_RANK = 8, PLIM_OP_MAX_IN = 8, PLIM_OP_MAX_OUT = 8, PLIM_OP_MAX_UPD = 8, PLIM_OP_MAX_PAIRS = 8 };
+enum { PLIM_MAX_RANK = 8 };
+/* Operands of one op. Kernels get all of them as one argument, of which a GPU takes at most 4 KiB. */
+enum { PLIM_OP_MAX_IN = 32, PLIM_OP_MAX_OUT = 32, PLIM_OP_MAX_UPD = 8, PLIM_OP_MAX_PAIRS = 8 };
 
 /* Element types. BITS is a mask: one bit an element, element e (in memory order of the layout it
  * masks) is bit e % 8 of byte e / 8; the last byte is padded with zero bits. BF16 is the upper half of an F32, rounded
@@ -206,7 +208,7 @@ typedef struct plim_op_gradient {
   const char *from;  /* its inputs, in order */
 } plim_op_gradient;
 
-enum { PLIM_ROW_OWN = 8, PLIM_ROW_PAIRS = 4, PLIM_ROW_GRADIENTS = 4, PLIM_OWN_KIND_VERSION = 5 };
+enum { PLIM_ROW_OPERANDS = 8, PLIM_ROW_OWN = 8, PLIM_ROW_PAIRS = 4, PLIM_ROW_GRADIENTS = 4, PLIM_OWN_KIND_VERSION = 5 };
 
 /* A kind of op. All that is not set is none. Rows are never freed. */
 typedef struct plim_op_row {
@@ -214,7 +216,7 @@ typedef struct plim_op_row {
   const char *name;    /* unique; of a program's own kind with a dot in it: "mine.scale" */
   plim_op_class cls;
   int32_t version; /* of the graph format that has it; own kinds: PLIM_OWN_KIND_VERSION */
-  plim_op_operand in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT], upd[PLIM_OP_MAX_UPD];
+  plim_op_operand in[PLIM_ROW_OPERANDS], out[PLIM_ROW_OPERANDS], upd[PLIM_ROW_OPERANDS];
   const char *attrs;           /* names of built-in attributes that it has, with blanks between */
   plim_attr own[PLIM_ROW_OWN]; /* further ones of a program's own kind, in attrs.own_int and attrs.own_float */
   int32_t n_pairs;

@@ -284,7 +284,8 @@ static const char *rule_fault(const char *rule) {
   return NULL;
 }
 
-static const char *list_fault(const plim_op_operand *list, int most) {
+static const char *list_fault(const plim_op_operand *list) {
+  const int most = PLIM_ROW_OPERANDS;
   int optional = 0;
   for (int i = 0; i < most && list[i].name; i++) {
     if (!list[i].type || !strchr("thfiub*", list[i].type)) return "an operand has a type that is none of thfiub*";
@@ -322,11 +323,11 @@ static const char *attrs_fault(const plim_op_row *row) {
 }
 
 static const char *operands_fault(const plim_op_row *row) {
-  const char *fault = list_fault(row->in, PLIM_OP_MAX_IN);
-  if (!fault) fault = list_fault(row->out, PLIM_OP_MAX_OUT);
-  if (!fault) fault = list_fault(row->upd, PLIM_OP_MAX_UPD);
+  const char *fault = list_fault(row->in);
+  if (!fault) fault = list_fault(row->out);
+  if (!fault) fault = list_fault(row->upd);
   if (fault) return fault;
-  for (int i = 0; i < PLIM_OP_MAX_OUT; i++) {
+  for (int i = 0; i < PLIM_ROW_OPERANDS; i++) {
     if ((row->out[i].name && row->out[i].strided) || (row->upd[i].name && row->upd[i].strided))
       return "only inputs may have strides";
   }

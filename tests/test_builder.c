@@ -78,7 +78,7 @@ typedef struct op_fault {
 static const op_fault op_faults[] = {
     {"op 'relu': kind 999 is none", SMALL_RELU, {{AT(kind), 999}}, NULL, 0, 0},
     {"op 'relu': phase 9 is none", SMALL_RELU, {{AT(phase), 9}}, NULL, 0, 0},
-    {"op 'relu': 9 values in 'in', at most 8", SMALL_RELU, {{AT(n_in), PLIM_OP_MAX_IN + 1}}, NULL, 0, 0},
+    {"op 'relu': 33 values in 'in', at most 32", SMALL_RELU, {{AT(n_in), PLIM_OP_MAX_IN + 1}}, NULL, 0, 0},
     {"op 'relu': in[0] = 15 is none of the 15 values", SMALL_RELU, {{AT(in[0]), SMALL_VALUES}}, NULL, 0, 0},
     {"op 'relu': out[1] = -1 is none", SMALL_RELU, {{AT(out[1]), -1}}, NULL, 0, 0},
     {"op 'relu': a pure op has outputs (2 given) and updates nothing (1 given)",

@@ -157,6 +157,36 @@ Test(op_layers, an_operand_of_many_tensors_hands_a_gradient_to_each) {
   plim_test_context_end(ctx);
 }
 
+Test(op_layers, as_many_tensors_as_an_op_may_have_are_joined_and_each_gets_its_gradient) {
+  ctx = plim_test_context();
+  plim_net *net = begin_net(PLIM_PRECISION_FP32);
+  plim_tensor all[PLIM_OP_MAX_IN + 1];
+  plim_graph *train = NULL;
+  char name[16];
+  all[0] = linear(net, "b", plim_net_flatten(net, "a", plim_net_image(net)), PIXELS, WIDTH);
+  for (int i = 1; i <= PLIM_OP_MAX_IN; i++) {
+    (void)snprintf(name, sizeof name, "r%d", i);
+    all[i] = plim_net_op(net, name, PLIM_OP_RELU, NULL, 1, &all[i - 1], 0, NULL);
+  }
+  const plim_tensor y = plim_net_op(net, "y", PLIM_OP_CONCAT, NULL, PLIM_OP_MAX_IN, all + 1, 0, NULL);
+  plim_net_softmax_xent(net, linear(net, "d", y, (int64_t)PLIM_OP_MAX_IN * WIDTH, CLASSES));
+  well(plim_net_train_graph(net, &train));
+  const plim_op *concat = &train->op[plim_graph_find_op(train, "y")];
+  const plim_op *split = &train->op[plim_graph_find_op(train, "y.bwd_x")];
+  cr_assert_eq(concat->n_in, PLIM_OP_MAX_IN);
+  cr_assert_eq(split->n_out, PLIM_OP_MAX_IN);
+  plim_graph_free(train);
+  plim_net_free(net);
+  net = begin_net(PLIM_PRECISION_FP32);
+  all[0] = plim_net_flatten(net, "a", plim_net_image(net));
+  for (int i = 1; i <= PLIM_OP_MAX_IN; i++) all[i] = all[0];
+  plim_net_softmax_xent(net, plim_net_op(net, "y", PLIM_OP_CONCAT, NULL, PLIM_OP_MAX_IN + 1, all, 0, NULL));
+  cr_assert_eq(plim_net_train_graph(net, &train), PLIM_EUSAGE);
+  cr_assert(strstr(plim_context_error(ctx), "layer 'y': 1 to 32 operands"), "%s", plim_context_error(ctx));
+  plim_net_free(net);
+  plim_test_context_end(ctx);
+}
+
 static void expect_refused(plim_net *net, const char *sentence) {
   plim_graph *graph = NULL;
   cr_assert_eq(plim_net_train_graph(net, &graph), PLIM_EUSAGE);

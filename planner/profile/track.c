@@ -12,6 +12,7 @@ enum { JOURNAL_ROOM = 512, STEP_RUNS = 16, STEP_CHANGES = 24 };
 static void carve(plim_track *t, plim_block *b) {
   const plim_problem *p = t->problem;
   t->run = plim_block_take(b, t->room, sizeof *t->run);
+  t->end = plim_block_take(b, (int64_t)t->room * t->outputs, sizeof *t->end);
   t->run_at = plim_block_take(b, t->memory_profile->n_slots, sizeof *t->run_at);
   t->first = plim_block_take(b, p->n_ops, sizeof *t->first);
   t->last = plim_block_take(b, p->n_ops, sizeof *t->last);
@@ -33,6 +34,9 @@ plim_status plim_track_new(const plim_problem *p, int32_t room, plim_track **out
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *t, &t));
   t->problem = p;
   t->room = room;
+  for (int32_t o = 0; o < p->n_ops; o++) {
+    if (p->graph->op[o].n_out > t->outputs) t->outputs = p->graph->op[o].n_out;
+  }
   t->room_journal = JOURNAL_ROOM;
   PLIM_CHECK(plim_memory_profile_new(ctx, 2 * room, &t->memory_profile));
   carve(t, &t->block);

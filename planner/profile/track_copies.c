@@ -37,7 +37,7 @@ int32_t plim_track_next_reader(const plim_track *t, int32_t item, int32_t from_s
 
 int32_t plim_track_end(const plim_track *t, int32_t item, int32_t run) {
   const plim_item *it = &t->problem->item[item];
-  return it->producer < 0 ? t->input_end[item] : t->run[run].end[it->write_index];
+  return it->producer < 0 ? t->input_end[item] : t->end[(int64_t)run * t->outputs + it->write_index];
 }
 
 static int is_over(const plim_track *t, int32_t item, int32_t run) {
@@ -69,7 +69,7 @@ static void write_over(plim_track *t, int32_t item, int32_t run, int over) {
     t->input_over[item] = (uint8_t)over;
   } else {
     uint32_t bit = 1U << it->write_index, rest = t->run[run].over & ~bit;
-    t->run[run].over = (uint8_t)(over ? rest | bit : rest);
+    t->run[run].over = over ? rest | bit : rest;
   }
 }
 
@@ -78,7 +78,7 @@ static void write_end(plim_track *t, int32_t item, int32_t run, int32_t end) {
   if (it->producer < 0) {
     t->input_end[item] = end;
   } else {
-    t->run[run].end[it->write_index] = end;
+    t->end[(int64_t)run * t->outputs + it->write_index] = end;
   }
 }
 

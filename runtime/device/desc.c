@@ -44,21 +44,34 @@ void plim_desc_of(const plim_graph *graph, int32_t op, plim_op_desc *out) {
 }
 
 /* FNV-1a over words of 4 bytes. */
-uint64_t plim_desc_hash(const plim_op_desc *desc) {
-  const unsigned char *bytes = (const unsigned char *)desc;
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (size_t i = 0; i < sizeof *desc; i += 4) {
+static uint64_t hash_words(uint64_t hash, const void *from, size_t n) {
+  const unsigned char *bytes = from;
+  for (size_t i = 0; i < n; i += 4) {
     uint32_t word;
     memcpy(&word, bytes + i, sizeof word);
     hash = (hash ^ word) * 0x100000001b3u;
   }
+  return hash;
+}
+_Static_assert(offsetof(plim_op_desc, in) % 4 == 0 && sizeof(plim_shape) % 4 == 0, "hashed in words of 4 bytes");
+
+uint64_t plim_desc_hash(const plim_op_desc *desc) {
+  uint64_t hash = hash_words(0xcbf29ce484222325u, desc, offsetof(plim_op_desc, in));
+  hash = hash_words(hash, desc->in, (size_t)desc->n_in * sizeof *desc->in);
+  hash = hash_words(hash, desc->out, (size_t)desc->n_out * sizeof *desc->out);
+  hash = hash_words(hash, desc->upd, (size_t)desc->n_upd * sizeof *desc->upd);
   return hash ^ (hash >> 29);
 }
-_Static_assert(sizeof(plim_op_desc) % 4 == 0, "hashed in words of 4 bytes");
 
+static int equal_shapes(const plim_shape *a, const plim_shape *b, int32_t n) {
+  return memcmp((const unsigned char *)a, (const unsigned char *)b, (size_t)n * sizeof *a) == 0;
+}
+
+/* Canonical ones: padding is zero. */
 int plim_desc_equal(const plim_op_desc *a, const plim_op_desc *b) {
-  const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b; /* canonical: padding is zero */
-  return memcmp(x, y, sizeof *a) == 0;
+  const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b;
+  return memcmp(x, y, offsetof(plim_op_desc, in)) == 0 && equal_shapes(a->in, b->in, a->n_in) &&
+         equal_shapes(a->out, b->out, a->n_out) && equal_shapes(a->upd, b->upd, a->n_upd);
 }
 
 /* Text under construction; `used` stops at the end of the buffer. */

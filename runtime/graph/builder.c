@@ -50,7 +50,7 @@ void plim_graph_builder_free(plim_graph_builder *b) {
   plim_release(b->ctx, b->storage, b->cap_storages, sizeof *b->storage);
   plim_release(b->ctx, b->value, b->cap_values, sizeof *b->value);
   plim_release(b->ctx, b->op, b->cap_ops, sizeof *b->op);
-  plim_release(b->ctx, b->input, b->cap_inputs, sizeof *b->input);
+  plim_release(b->ctx, b->operand, b->cap_operands, sizeof *b->operand);
   plim_release(b->ctx, b, 1, sizeof *b);
 }
 
@@ -297,6 +297,12 @@ static void take_kind_pairs(const plim_graph_builder *b, plim_op_spec *s) {
   }
 }
 
+/* After those of the op before; there is room. */
+static void add_operands(plim_graph_builder *b, int32_t n, const int32_t *value) {
+  if (n > 0) memcpy(b->operand + b->n_operands, value, (size_t)n * sizeof *value);
+  b->n_operands += n;
+}
+
 plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, int32_t *out) {
   plim_op_spec s = *spec;
   if (s.kind != PLIM_OP_CUSTOM) s.cls = plim_op_kind_class(s.kind);
@@ -307,17 +313,28 @@ plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, i
   } else {
     take_kind_pairs(b, &s);
   }
-  int64_t at = 0, in = b->n_inputs;
+  const int64_t n = (int64_t)s.n_in + s.n_out + s.n_upd;
+  int64_t at = 0;
   PLIM_TRY(add_row(b, "ops", &b->op, &b->cap_ops, b->n_ops, sizeof *b->op));
-  PLIM_TRY(plim_array_reserve(b->ctx, &b->input, &b->cap_inputs, in + s.n_in, sizeof *b->input));
+  PLIM_TRY(plim_array_reserve(b->ctx, &b->operand, &b->cap_operands, b->n_operands + n, sizeof *b->operand));
   PLIM_TRY(add_name(b, "op", s.name, &at));
-  if (s.n_in > 0) memcpy(b->input + in, inputs_of(&s), (size_t)s.n_in * sizeof *b->input);
-  b->n_inputs += s.n_in;
-  int64_t id = s.id ? *s.id : -1;
-  s.name = NULL;
-  s.many_in = NULL;
-  s.id = NULL;
-  b->op[b->n_ops] = (plim_draft_op){s, at, in, id};
+  plim_draft_op *op = &b->op[b->n_ops];
+  *op = (plim_draft_op){.kind = s.kind,
+                        .cls = s.cls,
+                        .phase = s.phase,
+                        .attrs = s.attrs,
+                        .n_in = s.n_in,
+                        .n_out = s.n_out,
+                        .n_upd = s.n_upd,
+                        .n_pairs = s.n_pairs,
+                        .time_ns = s.time_ns,
+                        .id = s.id ? *s.id : -1,
+                        .name = at,
+                        .operands = b->n_operands};
+  memcpy(op->pair, s.pair, sizeof op->pair);
+  add_operands(b, s.n_in, inputs_of(&s));
+  add_operands(b, s.n_out, s.out);
+  add_operands(b, s.n_upd, s.upd);
   *out = (int32_t)b->n_ops++;
   return PLIM_OK;
 }

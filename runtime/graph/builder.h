@@ -11,9 +11,14 @@ typedef struct plim_draft_value {
 } plim_draft_value;
 
 typedef struct plim_draft_op {
-  plim_op_spec spec; /* name, in, many_in and id not set; pairs final */
-  int64_t name, in;  /* offsets into chars and inputs */
-  int64_t id;
+  plim_op_kind kind;
+  plim_op_class cls;
+  plim_phase phase;
+  plim_attrs attrs;
+  int32_t n_in, n_out, n_upd, n_pairs;
+  plim_pair pair[PLIM_OP_MAX_PAIRS]; /* those that it may have */
+  int64_t time_ns, id;
+  int64_t name, operands; /* offsets into chars and operand, where inputs, outputs and updates follow each other */
 } plim_draft_op;
 
 struct plim_graph_builder {
@@ -25,9 +30,9 @@ struct plim_graph_builder {
   plim_storage *storage;
   plim_draft_value *value;
   plim_draft_op *op;
-  int32_t *input; /* of every op, one after the other */
-  int64_t n_chars, n_storages, n_values, n_ops, n_inputs;
-  int64_t cap_chars, cap_storages, cap_values, cap_ops, cap_inputs;
+  int32_t *operand; /* of every op, one after the other */
+  int64_t n_chars, n_storages, n_values, n_ops, n_operands;
+  int64_t cap_chars, cap_storages, cap_values, cap_ops, cap_operands;
 };
 
 #endif

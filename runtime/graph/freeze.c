@@ -15,7 +15,7 @@ typedef struct counts {
 static counts count_lists(const plim_graph_builder *b) {
   counts c = {0, 0};
   for (int64_t o = 0; o < b->n_ops; o++) {
-    const plim_op_spec *s = &b->op[o].spec;
+    const plim_draft_op *s = &b->op[o];
     c.operands += s->n_in + s->n_out + s->n_upd;
     c.pairs += s->n_pairs;
   }
@@ -55,22 +55,22 @@ static void copy_ops(const plim_graph_builder *b, plim_own_graph *own) {
   int32_t *next = own->operand;
   plim_pair *pair = own->pair;
   for (int64_t o = 0; o < b->n_ops; o++) {
-    const plim_op_spec *s = &b->op[o].spec;
+    const plim_draft_op *s = &b->op[o];
     plim_op *op = &own->op[o];
-    op->name = own->chars + b->op[o].name;
+    op->name = own->chars + s->name;
     op->kind = s->kind;
     op->cls = s->cls;
     op->phase = s->phase;
     op->attrs = s->attrs;
     op->time_ns = s->time_ns;
-    op->id = b->op[o].id;
+    op->id = s->id;
     op->n_in = s->n_in;
     op->n_out = s->n_out;
     op->n_upd = s->n_upd;
     op->n_pairs = s->n_pairs;
-    op->in = plim_ids_copy(&next, b->input + b->op[o].in, s->n_in);
-    op->out = plim_ids_copy(&next, s->out, s->n_out);
-    op->upd = plim_ids_copy(&next, s->upd, s->n_upd);
+    op->in = plim_ids_copy(&next, b->operand + s->operands, s->n_in);
+    op->out = plim_ids_copy(&next, b->operand + s->operands + s->n_in, s->n_out);
+    op->upd = plim_ids_copy(&next, b->operand + s->operands + s->n_in + s->n_out, s->n_upd);
     op->pair = pair;
     memcpy(pair, s->pair, (size_t)s->n_pairs * sizeof *pair);
     pair += s->n_pairs;

@@ -142,7 +142,7 @@ static void read_op(plim_json_at *at, int version, inputs *in, int64_t *id, plim
   s->time_ns = plim_json_int_or_null(at, "time_ns", 0, INT64_MAX, -1);
 }
 
-static int equal_pairs(const plim_op_spec *a, const plim_op_spec *b) {
+static int equal_pairs(const plim_draft_op *a, const plim_op_spec *b) {
   int equal = a->n_pairs == b->n_pairs;
   for (int32_t i = 0; equal && i < a->n_pairs; i++) {
     equal = a->pair[i].out == b->pair[i].out && a->pair[i].in == b->pair[i].in;
@@ -158,7 +158,7 @@ static void add_op(plim_json_at *at, plim_graph_builder *b, const plim_op_spec *
     plim_json_take(at, status);
     return;
   }
-  const plim_op_spec *added = &b->op[id].spec;
+  const plim_draft_op *added = &b->op[id];
   if (added->cls != s->cls) {
     plim_json_fail(at, "class", "a %s is %s, not %s", plim_op_kind_name(s->kind), plim_op_class_name(added->cls),
                    plim_op_class_name(s->cls));

@@ -82,12 +82,13 @@ static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) 
 /* What versions before the fifth have no words for: kinds and attributes that are newer, more sizes, strides, updates.
  */
 static int is_fifth(const plim_graph *g) {
-  enum { OLD_RANK = 4, OLD_UPDATES = 2 };
+  enum { OLD_RANK = 4, OLD_OUTPUTS = 8, OLD_UPDATES = 2 };
   for (int32_t v = 0; v < g->n_values; v++) {
     if (g->value[v].shape.rank > OLD_RANK || plim_shape_is_strided(&g->value[v].shape)) return 1;
   }
   for (int32_t o = 0; o < g->n_ops; o++) {
-    if (plim_op_kind_row(g->op[o].kind)->version >= 5 || g->op[o].n_upd > OLD_UPDATES) return 1;
+    if (plim_op_kind_row(g->op[o].kind)->version >= 5 || g->op[o].n_upd > OLD_UPDATES || g->op[o].n_out > OLD_OUTPUTS)
+      return 1;
   }
   return 0;
 }
@@ -96,9 +97,10 @@ int plim_graph_version(const plim_graph *g) {
   if (is_fifth(g)) return 5;
   if (has_costs(g)) return 4;
   if (plim_graph_precision(g) != PLIM_PRECISION_FP32) return 3;
+  enum { OLD_INPUTS = 8 };
   int second = g->unpacked || g->handles;
   for (int32_t s = 0; s < g->n_storages && !second; s++) second = g->storage[s].bytes == 0;
-  for (int32_t o = 0; o < g->n_ops && !second; o++) second = g->op[o].id >= 0 || g->op[o].n_in > PLIM_OP_MAX_IN;
+  for (int32_t o = 0; o < g->n_ops && !second; o++) second = g->op[o].id >= 0 || g->op[o].n_in > OLD_INPUTS;
   return second ? 2 : 1;
 }
 

@@ -48,7 +48,7 @@ typedef struct plim_command {
   int32_t space;   /* RUN: whose buffers it uses: 0, or a space that computes */
   int32_t queue;   /* RUN in space 0: 0; else 1 to PLIM_PLAN_QUEUES - 1 */
   int32_t n_pairs;
-  plim_pair pair[PLIM_OP_MAX_OUT]; /* RUN: in-place pairs used here */
+  plim_pair pair[PLIM_OP_MAX_PAIRS]; /* RUN: in-place pairs used here */
   int32_t n_wait;
   const int32_t *wait;       /* [n_wait] earlier commands of other queues that must have finished */
   int32_t storage, from, to; /* COPY: what is copied, from which space to which other one; RUN: not read */

@@ -40,8 +40,8 @@ static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
   if (s->space < 0 || s->space > p->n_pages) {
     return plim_fail(ctx, PLIM_EDATA, "command %d: space %d is none of %d", j, s->space, p->n_pages + 1);
   }
-  if (s->n_pairs < 0 || s->n_pairs > PLIM_OP_MAX_OUT) {
-    return plim_fail(ctx, PLIM_EDATA, "command %d: %d pairs, at most %d are allowed", j, s->n_pairs, PLIM_OP_MAX_OUT);
+  if (s->n_pairs < 0 || s->n_pairs > PLIM_OP_MAX_PAIRS) {
+    return plim_fail(ctx, PLIM_EDATA, "command %d: %d pairs, at most %d are allowed", j, s->n_pairs, PLIM_OP_MAX_PAIRS);
   }
   for (int32_t i = 0; i < s->n_pairs; i++) {
     if (s->pair[i].out < 0 || s->pair[i].out >= PLIM_OP_MAX_OUT || s->pair[i].in < 0 ||

@@ -102,7 +102,7 @@ static void read_step(plim_json_at *at, lists *l, plim_command *s) {
     s->kind = PLIM_COMMAND_RUN;
     s->op = (int32_t)plim_json_int(at, "run", 0, INT32_MAX - 1);
     s->variant = (int32_t)plim_json_int(at, "variant", 0, INT32_MAX);
-    s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_OUT);
+    s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_PAIRS);
     if (plim_json_has(at, "space")) s->space = (int32_t)plim_json_int(at, "space", 1, PLIM_PAGE_SPACES);
   }
   read_waits(at, l, s);

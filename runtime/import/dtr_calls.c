@@ -7,6 +7,8 @@
 #include "runtime/graph/names.h"
 #include "runtime/import/dtr_import.h"
 
+enum { MOST_OPERANDS = 8 }; /* of a call: results after it share a storage, pairs of inputs after it are none */
+
 static plim_status list_add(plim_dtr_import *im, plim_dtr_list *l, int32_t id) {
   PLIM_TRY(plim_array_reserve(im->ctx, &l->id, &l->capacity, l->count + 1, sizeof *l->id));
   l->id[l->count++] = id;
@@ -38,7 +40,7 @@ static plim_status collect_inputs(plim_dtr_import *im) {
 }
 
 static plim_status add_output(plim_dtr_import *im, plim_op_spec *spec, int32_t value) {
-  if (spec->n_out == PLIM_OP_MAX_OUT)
+  if (spec->n_out == MOST_OPERANDS)
     return plim_dtr_fail(im, "'%.255s' has more results than an op may have", spec->name);
   spec->out[spec->n_out++] = value;
   return PLIM_OK;
@@ -68,7 +70,7 @@ static void add_pair(const plim_dtr_import *im, plim_op_spec *spec, int32_t muta
   if (plim_role_persistent(im->graph->storage[storage].role)) return;
   while (im->values.id[in] != im->value[mutated]) in++;
   while (spec->out[out] != im->value[result]) out++;
-  if (in < PLIM_OP_MAX_IN) spec->pair[spec->n_pairs++] = (plim_pair){out, in};
+  if (in < MOST_OPERANDS) spec->pair[spec->n_pairs++] = (plim_pair){out, in};
 }
 
 /* The op of the call in hand, when it has a result that is no view; the event. mutated [n]: tensors that results
@@ -148,7 +150,7 @@ static plim_status add_result(plim_dtr_import *im, const char *name, int64_t byt
   }
   PLIM_TRY(plim_dtr_add_fresh(im, name, role, bytes, tensor));
   im->n_fresh_results += bytes > 0;
-  if (im->n_fresh_results == PLIM_OP_MAX_OUT && bytes > 0) im->shared_result = *tensor;
+  if (im->n_fresh_results == MOST_OPERANDS && bytes > 0) im->shared_result = *tensor;
   return PLIM_OK;
 }
 

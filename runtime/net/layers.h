@@ -45,7 +45,7 @@ typedef struct plim_net_layer {
   /* PLIM_NET_OP: its operands are the tensors, then the parameters; the outputs after the first */
   plim_op_kind op;
   int32_t n_params, n_out;
-  plim_shape param[PLIM_NET_PARAMS], more[PLIM_OP_MAX_OUT - 1];
+  plim_shape param[PLIM_NET_PARAMS], more[PLIM_ROW_OPERANDS - 1];
 } plim_net_layer;
 
 struct plim_net {

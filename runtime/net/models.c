@@ -104,7 +104,7 @@ static void build_vgg(plim_net *net, const model_row *row) {
 
 /* ---- densely connected ---- */
 
-enum { GROWTH = 32, PARTS = PLIM_OP_MAX_IN };
+enum { GROWTH = 32, PARTS = 8 };
 
 /* What a dense stage has so far: all features beside each other are the inputs of its next layer. A concatenation has
  * at most PARTS inputs, so every PARTS - 1 layers the last one takes the place of what it is made of. */

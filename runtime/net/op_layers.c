@@ -48,7 +48,10 @@ plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, cons
   if (!row || kind == PLIM_OP_CUSTOM) return refuse(net, name, "no kind of op with a row has that number");
   if (row->cls != PLIM_OP_PURE) return refuse(net, name, "only ops of class pure are layers");
   if (n_in < 1 || n_params < 0 || n_params > PLIM_NET_PARAMS || n_in + n_params > PLIM_OP_MAX_IN) {
-    return refuse(net, name, "1 to 8 operands, of them the first a tensor and at most 3 parameters, are allowed");
+    return plim_net_fail(
+        net, PLIM_EUSAGE,
+        "layer '%s': 1 to %d operands, of them the first a tensor and at most %d parameters, are allowed", name,
+        PLIM_OP_MAX_IN, PLIM_NET_PARAMS);
   }
   plim_net_layer layer = {.kind = PLIM_NET_OP, .op = kind, .n_in = n_in, .n_params = n_params};
   if (attrs) layer.attrs = *attrs;

@@ -3,21 +3,27 @@
 
 #include <string.h>
 
+#include "runtime/base/array.h"
 #include "runtime/device/desc.h"
 #include "runtime/device/guarded.h"
 #include "runtime/profile/profile_cache.h"
 
-static int32_t find_group(plim_profile_set *set, int32_t *slot, int64_t n_slots, int32_t op) {
+static plim_status find_group(plim_profile_set *set, int32_t *slot, int64_t n_slots, int32_t op) {
   plim_op_desc desc;
   plim_desc_of(set->graph, op, &desc);
   uint64_t hash = plim_desc_hash(&desc), mask = (uint64_t)n_slots - 1, i = hash & mask;
   for (; slot[i] >= 0; i = (i + 1) & mask) {
     const plim_profile_group *g = &set->group[slot[i]];
-    if (g->hash == hash && plim_desc_equal(&g->desc, &desc)) return slot[i];
+    if (g->hash == hash && plim_desc_equal(&g->desc, &desc)) {
+      set->group_of[op] = slot[i];
+      return PLIM_OK;
+    }
   }
-  slot[i] = set->n_groups;
-  set->group[set->n_groups] = (plim_profile_group){.desc = desc, .hash = hash, .op = op};
-  return set->n_groups++;
+  PLIM_TRY(plim_array_reserve(set->device->ctx, &set->group, &set->room_groups, (int64_t)set->n_groups + 1,
+                              sizeof *set->group));
+  set->group_of[op] = slot[i] = set->n_groups;
+  set->group[set->n_groups++] = (plim_profile_group){.desc = desc, .hash = hash, .op = op};
+  return PLIM_OK;
 }
 
 static plim_status find_groups(plim_profile_set *set) {
@@ -27,9 +33,10 @@ static plim_status find_groups(plim_profile_set *set) {
   while (n_slots < 2 * (int64_t)set->graph->n_ops) n_slots *= 2;
   PLIM_TRY(plim_allocate(ctx, n_slots, sizeof *slot, &slot));
   memset(slot, -1, (size_t)n_slots * sizeof *slot);
-  for (int32_t op = 0; op < set->graph->n_ops; op++) set->group_of[op] = find_group(set, slot, n_slots, op);
+  plim_status status = PLIM_OK;
+  for (int32_t op = 0; op < set->graph->n_ops && status == PLIM_OK; op++) status = find_group(set, slot, n_slots, op);
   plim_release(ctx, slot, n_slots, sizeof *slot);
-  return PLIM_OK;
+  return status;
 }
 
 /* The device's variants of a group; *n of them, with what each needs. */
@@ -87,7 +94,6 @@ plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, 
   plim_status status;
   *out = (plim_profile_set){.device = device, .graph = graph};
   PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *out->group_of, &out->group_of));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *out->group, &out->group));
   PLIM_CHECK(plim_allocate(ctx, 0, sizeof *out->cases, &out->cases));
   PLIM_CHECK(find_groups(out));
   PLIM_CHECK(plim_profile_set_watch(out));
@@ -105,7 +111,7 @@ void plim_profile_set_free(plim_profile_set *set) {
     if (set->cases[i].kernel) set->device->api->unprepare(set->device, set->cases[i].kernel);
   }
   plim_release(ctx, set->cases, set->n_cases, sizeof *set->cases);
-  plim_release(ctx, set->group, set->graph->n_ops, sizeof *set->group);
+  plim_release(ctx, set->group, set->room_groups, sizeof *set->group);
   plim_release(ctx, set->group_of, set->graph->n_ops, sizeof *set->group_of);
   *set = (plim_profile_set){0};
 }

@@ -38,8 +38,9 @@ typedef struct plim_profile_set {
   plim_device *device;
   const plim_graph *graph;
   int32_t n_groups, n_cases;
+  int64_t room_groups;
   int32_t *group_of;         /* [n_ops] */
-  plim_profile_group *group; /* [n_ops] n_groups used, in the order of their first ops */
+  plim_profile_group *group; /* [room_groups] n_groups used, in the order of their first ops */
   plim_profile_case *cases;  /* [n_cases] */
 } plim_profile_set;
 

@@ -119,7 +119,7 @@ static int step_legible(const machine *m, const plim_command *command) {
     return 0;
   if (command->variant < 0 || command->variant >= m->plan->n_variants) return 0;
   if (m->plan->variant[command->variant].op != command->op) return 0;
-  return command->n_pairs >= 0 && command->n_pairs <= PLIM_OP_MAX_OUT;
+  return command->n_pairs >= 0 && command->n_pairs <= PLIM_OP_MAX_PAIRS;
 }
 
 /* Pairs that the op allows and whose places agree; 0 when one does not. over [n_in]: the operand is overwritten. */

@@ -21,7 +21,7 @@ static int legible(const plim_graph *graph, const plim_plan *plan) {
     if (command->op < 0 || command->op >= graph->n_ops || command->variant < 0 || command->variant >= plan->n_variants)
       return 0;
     if (plan->variant[command->variant].op != command->op) return 0;
-    if (command->n_pairs < 0 || command->n_pairs > PLIM_OP_MAX_OUT) return 0;
+    if (command->n_pairs < 0 || command->n_pairs > PLIM_OP_MAX_PAIRS) return 0;
     for (int32_t k = 0; k < command->n_pairs; k++) {
       const plim_pair *p = &command->pair[k];
       if (p->in < 0 || p->in >= graph->op[command->op].n_in || p->out < 0 || p->out >= graph->op[command->op].n_out)

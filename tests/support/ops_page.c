@@ -51,7 +51,7 @@ static void write_pairs(FILE *to, const plim_op_row *row, int output) {
 }
 
 static void write_list(FILE *to, const plim_op_row *row, const char *what, const plim_op_operand *list, int outputs) {
-  for (int i = 0; i < PLIM_OP_MAX_IN && list[i].name; i++) {
+  for (int i = 0; i < PLIM_ROW_OPERANDS && list[i].name; i++) {
     const plim_op_operand *o = &list[i];
     const char *open = o->optional ? "[" : "", *close = o->optional ? "]" : "";
     (void)fprintf(to, "| %s | %s%s%s | %s | %s%s%s | ", what, open, o->name, close, type_name(o->type),

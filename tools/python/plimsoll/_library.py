@@ -16,7 +16,7 @@ NO_BUDGET = 2**63 - 1
 ROLES = ("input", "param", "state", "staging", "activation", "gradient", "output")
 PHASES = ("forward", "backward", "update")
 CLASSES = ("pure", "random", "effect", "once")
-MOST_OUTPUTS = MOST_PAIRS = 8
+MOST_OUTPUTS, MOST_PAIRS = 32, 8
 U8, FLAT, CUSTOM = 2, 0, 0
 
 
