@@ -1,7 +1,7 @@
 /* The table of op kinds: everything that is to be said of a kind, in one place. docs/ops.md shows it.
  *
  * Operands without a fixed type are f32 or bf16. Sums, statistics, parameters and gradients of parameters are always
- * f32. Sizes: N images, C channels; I inputs and O outputs of a product; H W of the larger image, P Q of the smaller
+ * f32. Of updates that type is the states', which are rounded on their way to memory alone. Sizes: N images, C channels; I inputs and O outputs of a product; H W of the larger image, P Q of the smaller
  * one (of a transposed convolution that is x); R S of a window; K classes; B sequences of T tokens, H heads, V words.
  * In-place pairs stand only where the kernels read an element before they write it. */
 #include "kernels/op_rows.h"
@@ -409,7 +409,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 ROW("sgd"),
                 .cls = PLIM_OP_EFFECT,
                 .in = {TENSOR("grad", 'f', "..."), TYPICAL("hyper", "4", sgd_hyper)},
-                .upd = {TENSOR("param", 'f', "..."), TENSOR("velocity", 'f', "...")},
+                .upd = {TENSOR("param", 'f', "..."), TENSOR("velocity", 't', "...")},
                 .doc = "velocity = momentum * velocity + (grad + decay * param); param -= rate * velocity; hyper "
                        "has rate, momentum, "
                        "decay, 0",
@@ -581,7 +581,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 NEW_ROW("adam"),
                 .cls = PLIM_OP_EFFECT,
                 .in = {TENSOR("grad", 'f', "..."), TYPICAL("hyper", "8", adam_hyper), MAYBE("squares", 'f', "1")},
-                .upd = {TENSOR("param", 'f', "..."), TENSOR("first", 'f', "..."), TENSOR("second", 'f', "...")},
+                .upd = {TENSOR("param", 'f', "..."), TENSOR("first", 't', "..."), TENSOR("second", 't', "...")},
                 .attrs = "decay",
                 .doc = "Adam: param -= rate * mean / (sqrt(mean of squares) + epsilon) of grad + decay * param; hyper "
                        "has rate, beta1, decay, beta2, epsilon, 1 - beta1^t, 1 - beta2^t, largest norm. With squares, "
@@ -593,7 +593,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 NEW_ROW("adamw"),
                 .cls = PLIM_OP_EFFECT,
                 .in = {TENSOR("grad", 'f', "..."), TYPICAL("hyper", "8", adam_hyper), MAYBE("squares", 'f', "1")},
-                .upd = {TENSOR("param", 'f', "..."), TENSOR("first", 'f', "..."), TENSOR("second", 'f', "...")},
+                .upd = {TENSOR("param", 'f', "..."), TENSOR("first", 't', "..."), TENSOR("second", 't', "...")},
                 .attrs = "decay",
                 .doc = "as adam, but param shrinks by rate * decay, and decay does not go through the means",
             },

@@ -181,6 +181,53 @@ Test(kernels_text, updates_match_the_reference_with_and_without_decay_and_clippi
   }
 }
 
+/* The parameter moves by what was computed, and only the states are rounded. */
+Test(kernels_text, updates_with_states_in_bf16_match_the_reference) {
+  static const plim_op_kind kinds[] = {PLIM_OP_ADAM, PLIM_OP_ADAMW, PLIM_OP_SGD};
+  static const int64_t sizes[] = {1, 31, 9001};
+  for (int i = 0; i < 3 * 3; i++) {
+    plim_op_desc op = kernel_sample(kinds[i / 3], PLIM_FLAT);
+    op.in[0] = op.upd[0] = op.upd[1] = op.upd[2] = kernel_shape(PLIM_F32, 1, sizes[i % 3], 1, 1, 1);
+    kernel_to_bf16(&op);
+    cr_assert_eq(op.upd[1].dtype, PLIM_BF16);
+    cr_assert_eq(op.upd[0].dtype, PLIM_F32);
+    kernel_check(&op, (uint64_t)i, 1e-5);
+  }
+}
+
+static float number_of(uint16_t half) {
+  const uint32_t bits = (uint32_t)half << 16;
+  float number;
+  memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+Test(kernels_text, a_velocity_in_bf16_is_rounded_to_nearest_with_ties_to_even_after_the_parameter_has_moved) {
+  static const struct {
+    float grad;
+    uint16_t stored;
+  } rows[] = {{1 + 1.0F / 256, 0x3f80}, {1 + 3.0F / 256, 0x3f82}, {1 + 1.5F / 256, 0x3f81}, {-1 - 1.0F / 256, 0xbf80}};
+  plim_op_desc op = kernel_sample(PLIM_OP_SGD, PLIM_FLAT);
+  op.in[0] = op.upd[0] = op.upd[1] = kernel_shape(PLIM_F32, 1, 1, 1, 1, 1);
+  kernel_to_bf16(&op);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const float hyper[4] = {1, 0.5F, 0, 0}, zero = 0;
+    kernel_operands o;
+    kernel_operands_make(&op, 1, 0, &o);
+    memcpy(o.in[0], &rows[i].grad, sizeof(float));
+    memcpy(o.in[1], hyper, sizeof hyper);
+    memcpy(o.upd[0], &zero, sizeof zero);
+    memset(o.upd[1], 0, sizeof(uint16_t));
+    kernel_run_once(&op, NULL, "single-source", 1, 0, &o);
+    cr_assert_eq(*(const uint16_t *)o.upd[1], rows[i].stored, "%04x", *(const uint16_t *)o.upd[1]);
+    cr_assert_eq(*(const float *)o.upd[0], -rows[i].grad);
+    kernel_run_once(&op, NULL, "single-source", 1, 0, &o);
+    const float next = 0.5F * number_of(rows[i].stored) + rows[i].grad;
+    cr_assert_eq(*(const float *)o.upd[0], -rows[i].grad - next, "the next update begins with the rounded one");
+    kernel_operands_free(&op, &o);
+  }
+}
+
 /* ---- gradients against central differences, in double ---- */
 
 enum { MOST = 4096 };

@@ -246,3 +246,33 @@ Test(net, survives_the_failure_of_any_allocation) {
   int64_t requests = plim_test_each_allocation(make_all, NULL);
   cr_assert_gt(requests, 10, "only %lld allocations were seen", (long long)requests);
 }
+
+Test(net, states_in_bf16_have_half_the_bytes_begin_at_zero_and_are_no_precision) {
+  plim_context *ctx = plim_test_context();
+  plim_net_options options = small_options();
+  plim_net *net = NULL;
+  plim_graph *wide = NULL, *half = NULL;
+  uint16_t start[64];
+  for (int i = 0; i < 2; i++) {
+    options.states = i ? PLIM_BF16 : PLIM_F32;
+    cr_assert_eq(plim_model_make(ctx, "tinyres", &options, &net), PLIM_OK);
+    cr_assert_eq(plim_net_train_graph(net, i ? &half : &wide), PLIM_OK, "%s", plim_context_error(ctx));
+    plim_net_free(net);
+  }
+  const int32_t bias = plim_graph_find_value(half, "fc.bias.velocity");
+  const plim_value *state = &half->value[bias];
+  cr_assert_eq(state->shape.dtype, PLIM_BF16);
+  cr_assert_eq(2 * state->bytes, wide->value[plim_graph_find_value(wide, "fc.bias.velocity")].bytes);
+  cr_assert_eq(half->value[plim_graph_find_value(half, "fc.bias")].shape.dtype, PLIM_F32);
+  cr_assert_eq(plim_graph_precision(half), PLIM_PRECISION_FP32);
+  memset(start, 0xff, sizeof start);
+  cr_assert_leq((size_t)state->bytes, sizeof start);
+  cr_assert_eq(plim_net_init(half, bias, 1, start), PLIM_OK, "%s", plim_context_error(ctx));
+  for (int64_t i = 0; i < state->bytes / 2; i++) cr_assert_eq(start[i], 0);
+  plim_graph_free(half);
+  plim_graph_free(wide);
+  options.states = PLIM_U8;
+  cr_assert_eq(plim_net_begin(ctx, "test", &options, &net), PLIM_EUSAGE);
+  cr_assert(strstr(plim_context_error(ctx), "f32 and bf16 are allowed"), "%s", plim_context_error(ctx));
+  plim_context_free(ctx);
+}

@@ -4,8 +4,10 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "runtime/train/checkpoint.h"
 #include "runtime/train/preparation.h"
 #include "tests/support/device_under_test.h"
+#include "tests/support/folder.h"
 #include "tests/support/test_context.h"
 
 enum { BATCH = 8, LAST = 3, SIDE = 16, STEPS = 6 };
@@ -21,8 +23,11 @@ typedef struct rig {
   plim_trainer *trainer;
 } rig;
 
+static const char *model = "resnet20";
+static plim_dtype states = PLIM_F32;
+
 static plim_status make_net(void *user, const plim_net_options *net, plim_net **out) {
-  return plim_model_make(user, "resnet20", net, out);
+  return plim_model_make(user, model, net, out);
 }
 
 static void ok(const rig *r, plim_status status) {
@@ -45,6 +50,7 @@ static rig rig_open(void) {
   r.source.make = make_net;
   r.source.user = r.ctx;
   r.source.net.batch = BATCH;
+  r.source.net.states = states;
   r.source.net.height = r.source.net.width = SIDE;
   ok(&r, plim_program_make(r.device, &r.source, &r.program));
   ok(&r, plim_program_make_last(r.program, r.device, &r.source, LAST));
@@ -107,6 +113,27 @@ Test(verification, a_budget_changes_no_bit_of_two_epochs_with_their_last_batches
   cr_assert_eq(plim_verify(r.trainer, r.unlimited, 1, NULL, NULL, &difference), PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "at step 6"), "%s", plim_context_error(r.ctx));
   rig_close(&r);
+}
+
+Test(verification, a_budget_changes_no_bit_of_states_in_bf16_and_a_checkpoint_keeps_them) {
+  plim_state_difference difference;
+  model = "tinyres";
+  states = PLIM_BF16;
+  rig r = rig_open();
+  (void)plim_test_folder();
+  open_trainer(&r);
+  ok(&r, plim_verify(r.trainer, r.unlimited, STEPS, NULL, NULL, &difference));
+  cr_assert_eq(difference.different, 0, "%s differs", difference.name);
+  ok(&r, plim_checkpoint_save(r.trainer, plim_test_path("half")));
+  ok(&r, plim_checkpoint_load(r.trainer, plim_test_path("half")));
+  rig_close(&r);
+  states = PLIM_F32;
+  r = rig_open();
+  open_trainer(&r);
+  cr_assert_eq(plim_checkpoint_load(r.trainer, plim_test_path("half")), PLIM_EDATA);
+  cr_assert(strstr(plim_context_error(r.ctx), "\"dtype\": \"bf16\""), "%s", plim_context_error(r.ctx));
+  rig_close(&r);
+  plim_test_folder_remove();
 }
 
 /* A net that sees other pixels. */

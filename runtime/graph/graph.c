@@ -56,7 +56,9 @@ void plim_graph_free(plim_graph *graph) {
 
 plim_precision plim_graph_precision(const plim_graph *graph) {
   for (int32_t v = 0; v < graph->n_values; v++) {
-    if (graph->value[v].shape.dtype == PLIM_BF16) return PLIM_PRECISION_BF16;
+    const plim_value *value = &graph->value[v];
+    if (value->shape.dtype != PLIM_BF16 || graph->storage[value->storage].role == PLIM_ROLE_STATE) continue;
+    return PLIM_PRECISION_BF16;
   }
   for (int32_t o = 0; o < graph->n_ops; o++) {
     if (graph->op[o].attrs.tf32) return PLIM_PRECISION_TF32;

@@ -84,7 +84,10 @@ static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) 
 static int is_fifth(const plim_graph *g) {
   enum { OLD_RANK = 4, OLD_OUTPUTS = 8, OLD_UPDATES = 2 };
   for (int32_t v = 0; v < g->n_values; v++) {
-    if (g->value[v].shape.rank > OLD_RANK || plim_shape_is_strided(&g->value[v].shape)) return 1;
+    const plim_value *value = &g->value[v];
+    const int is_state = g->storage[value->storage].role == PLIM_ROLE_STATE;
+    if (value->shape.rank > OLD_RANK || plim_shape_is_strided(&value->shape)) return 1;
+    if (is_state && value->shape.dtype == PLIM_BF16) return 1;
   }
   for (int32_t o = 0; o < g->n_ops; o++) {
     if (plim_op_kind_row(g->op[o].kind)->version >= 5 || g->op[o].n_upd > OLD_UPDATES || g->op[o].n_out > OLD_OUTPUTS)

@@ -89,9 +89,10 @@ plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *x) {
 plim_net_param plim_net_emit_param(plim_net_emit *e, const char *layer, const char *suffix, const plim_shape *shape) {
   char name[EMIT_NAME_BYTES];
   const plim_net_optimizer *optimizer = plim_net_optimizer_of(e->net);
+  const plim_shape state = plim_net_emit_typed(shape, e->net->options.states);
   plim_net_param param = {.value = plim_net_emit_value(e, layer, suffix, PLIM_ROLE_PARAM, shape), .shape = *shape};
   for (int i = 0; i < optimizer->states; i++) {
-    param.state[i] = plim_net_emit_value(e, layer, join(name, suffix, optimizer->state[i]), PLIM_ROLE_STATE, shape);
+    param.state[i] = plim_net_emit_value(e, layer, join(name, suffix, optimizer->state[i]), PLIM_ROLE_STATE, &state);
   }
   return param;
 }

@@ -115,15 +115,16 @@ typedef struct init_rule {
   const char *suffix;
   plim_role role;
   int rank_min; /* of the value's shape */
+  int any_type; /* 1: it is not always f32 */
   void (*fill)(const plim_graph *graph, int32_t value, uint64_t seed, float *x);
 } init_rule;
 
 static const init_rule rules[] = {
-    {".weight", PLIM_ROLE_PARAM, 2, fill_weight},    {".bias", PLIM_ROLE_PARAM, 1, fill_zero},
-    {".affine", PLIM_ROLE_PARAM, 2, fill_affine},    {".running", PLIM_ROLE_STATE, 2, fill_running},
-    {".velocity", PLIM_ROLE_STATE, 1, fill_zero},    {".first", PLIM_ROLE_STATE, 1, fill_zero},
-    {".second", PLIM_ROLE_STATE, 1, fill_zero},      {".words", PLIM_ROLE_PARAM, 2, fill_weight},
-    {".positions", PLIM_ROLE_PARAM, 2, fill_weight}, {".scale", PLIM_ROLE_PARAM, 1, fill_ones},
+    {".weight", PLIM_ROLE_PARAM, 2, 0, fill_weight},    {".bias", PLIM_ROLE_PARAM, 1, 0, fill_zero},
+    {".affine", PLIM_ROLE_PARAM, 2, 0, fill_affine},    {".running", PLIM_ROLE_STATE, 2, 0, fill_running},
+    {".velocity", PLIM_ROLE_STATE, 1, 1, fill_zero},    {".first", PLIM_ROLE_STATE, 1, 1, fill_zero},
+    {".second", PLIM_ROLE_STATE, 1, 1, fill_zero},      {".words", PLIM_ROLE_PARAM, 2, 0, fill_weight},
+    {".positions", PLIM_ROLE_PARAM, 2, 0, fill_weight}, {".scale", PLIM_ROLE_PARAM, 1, 0, fill_ones},
 };
 
 static int ends_with(const char *name, const char *suffix) {
@@ -167,7 +168,8 @@ plim_status plim_net_init(const plim_graph *graph, int32_t value, uint64_t seed,
   plim_role role = graph->storage[v->storage].role;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
     const init_rule *rule = &rules[i];
-    if (role != rule->role || v->shape.dtype != PLIM_F32 || v->shape.rank < rule->rank_min) continue;
+    if (role != rule->role || v->shape.rank < rule->rank_min) continue;
+    if (v->shape.dtype != PLIM_F32 && !rule->any_type) continue;
     if (!ends_with(v->name, rule->suffix)) continue;
     rule->fill(graph, value, seed, host);
     return PLIM_OK;

@@ -89,6 +89,9 @@ static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
   if (o->classes < 2) return plim_fail(ctx, PLIM_EUSAGE, "%d classes; at least 2 are needed", o->classes);
   if (!plim_layout_name(o->layout)) return plim_fail(ctx, PLIM_EUSAGE, "layout %d is none", (int)o->layout);
   if (!plim_precision_name(o->math)) return plim_fail(ctx, PLIM_EUSAGE, "precision %d is none", (int)o->math);
+  if (o->states != PLIM_F32 && o->states != PLIM_BF16) {
+    return plim_fail(ctx, PLIM_EUSAGE, "states of type %d; f32 and bf16 are allowed", (int)o->states);
+  }
   return check_updates(ctx, o);
 }
 

@@ -43,6 +43,7 @@ typedef struct plim_net_options {
   /* A step is so many micro-batches of batch / accumulate each, 1 to PLIM_ACCUMULATE_MOST, and one update by the mean
    * of their gradients. "loss" is the mean over the batch. Statistics of a batch norm are of a micro-batch. */
   int32_t accumulate;
+  plim_dtype states; /* of updates: f32, or bf16, rounded to nearest, ties to even, when it is stored */
 } plim_net_options;
 enum { PLIM_ACCUMULATE_MOST = 1024 };
 plim_net_options plim_net_options_default(void);

@@ -350,6 +350,7 @@ void kernel_to_bf16(plim_op_desc *op) {
   const plim_op_row *row = plim_op_kind_row(op->kind);
   to_bf16(row->in, op->in, op->n_in);
   to_bf16(row->out, op->out, op->n_out);
+  to_bf16(row->upd, op->upd, op->n_upd);
 }
 
 plim_op_desc kernel_sample_bf16(plim_op_kind kind, plim_layout layout) {

@@ -245,6 +245,10 @@ static const option_row rows[] = {
      GROUP_RUN, 0, COUNT, AT(accumulate), 1, PLIM_ACCUMULATE_MOST},
     {"optimizer", "NAME", "sgd, with momentum (default); adam; adamw (default of gpt)", BUILDS, GROUP_RUN, 0, TEXT,
      AT(optimizer), 0, 0},
+    {"states", "TYPE",
+     "of velocities and means of the optimizer: f32 (default), or bf16, which takes half the bytes and is rounded to "
+     "nearest after each update",
+     BUILDS, GROUP_RUN, 0, TEXT, AT(states), 0, 0},
     {"clip", "X", "with adam and adamw: bound on the norm of all gradients together (default: none)", BUILDS, GROUP_RUN,
      0, REAL, AT(clip), 1e-9, 1e9},
     {"warm-up", "N",
@@ -377,6 +381,7 @@ NAMES(switch_name, "on", "off")
 NAMES(last_batch_name, "drop", "online")
 NAMES(device_name, "cpu", "cuda:0", "sim", "check")
 NAMES(numerics_name, "auto", "fastest", "small")
+NAMES(states_name, "f32", "bf16")
 
 static const char *layout_name(int32_t row) {
   return row == 0 ? "auto" : row <= PLIM_LAYOUT_COUNT ? plim_layout_name((plim_layout)(row - 1)) : NULL;
@@ -420,6 +425,7 @@ static const option_values_row value_rows[] = {
     {BUILDS, "model", "model", plim_model_name},
     {BUILDS, "data", NULL, plim_dataset_name},
     {BUILDS, "optimizer", "optimizer", plim_optimizer_name},
+    {BUILDS, "states", "type of states", states_name},
     {PLANS & ~(unsigned)COMMAND_PLAN, "planner", "planner", plim_planner_name},
     {RUNS, "addresses", "way to give addresses", addresses_name},
     {COMMAND_PLAN | COMMAND_GEN, "addresses", "kind of plan addresses", packing_name},

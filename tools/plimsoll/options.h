@@ -41,7 +41,7 @@ typedef struct options {
   const char *page_space, *page_memory; /* of --memory cpu=SIZE,host=SIZE: the second name and size; NULL: none */
   const char *device_memory;            /* of --memory cpu:0=SIZE,cpu:1=SIZE: the second size; NULL: one device */
   const char *file, *second;            /* the arguments without a dash, when the command takes them */
-  const char *optimizer;
+  const char *optimizer, *states;
   int64_t layers, model_width, heads, context, vocab, warmup;
   double clip, beta2;
   int64_t batch, accumulate, epochs, steps, total_steps, seed, threads, iterations, repeats, ops, points, copies, at,
