@@ -1,10 +1,12 @@
-/* Backward and update ops, layer by layer from the loss. A layer takes the gradient of its tensor, which its
+/* Backward and update ops, layer by layer from the loss. Which op computes a gradient, and from what, is in the row of the
+ * layer's op (row_gradient.c); what is here is the order of ops, names, and what no row says: masks that sum gradients,
+ * views, and the words of an embedding, which have two readers. A layer takes the gradient of its tensor, which its
  * readers have handed back, and hands gradients to its inputs; a sum of more than one is made as soon as two are there
  * and somebody needs one. An update follows at once on the last op that reads the old parameter, so that the gradient
  * dies there: weights first, then data (which still reads the weights), then the update. */
 #include <stdio.h>
 
-#include "runtime/net/emit.h"
+#include "runtime/net/row_gradient.h"
 
 /* Replace the two waiting gradients of a tensor by their sum. */
 static void sum_gradients(plim_net_emit *e, int32_t tensor) {
@@ -58,49 +60,49 @@ static plim_net_ref emit_to_input(plim_net_emit *e, int32_t i, const char *op_su
   return dx;
 }
 
-/* The common case: that gradient is all that goes back. */
-static void backward_to_input(plim_net_emit *e, int32_t i, const char *op_suffix, plim_op_spec spec) {
+/* The common case: the gradient of the first operand is all that goes back. */
+static void backward_by_row(plim_net_emit *e, int32_t i, const char *op_suffix, plim_net_ref dy) {
+  plim_op_spec spec;
+  plim_net_gradient_of_operand(e, i, plim_op_kind_row(e->at[i].kind)->in[0].name, dy, &spec);
   const plim_net_ref dx = emit_to_input(e, i, op_suffix, spec);
   plim_net_hand_back(e, e->net->layer[i].in[0], dx);
 }
 
-static void backward_bias(plim_net_emit *e, int32_t i, plim_net_ref dy) {
+/* Layers without parameters. */
+static void backward_plain(plim_net_emit *e, int32_t i) {
+  backward_by_row(e, i, ".bwd", plim_net_gradient_of(e, i));
+}
+
+static void backward_loss(plim_net_emit *e, int32_t i) {
+  backward_by_row(e, i, ".bwd", (plim_net_ref){-1, -1});
+}
+
+/* An op computes the gradient of one parameter; the gradient's value. */
+static plim_net_ref emit_to_parameter(plim_net_emit *e, int32_t i, const char *operand, const char *suffix,
+                                      const char *op_suffix, const plim_shape *shape, plim_net_ref dy) {
   const plim_net_layer *layer = &e->net->layer[i];
-  plim_shape shape = plim_net_emit_vector(PLIM_F32, layer->out.dim[1]);
-  plim_net_ref gradient = plim_net_emit_value(e, layer->name, ".bias.grad", PLIM_ROLE_GRADIENT, &shape);
-  plim_op_spec spec = {.kind = PLIM_OP_BIAS_BWD,
-                       .phase = PLIM_PHASE_BACKWARD,
-                       .n_in = 1,
-                       .in = {dy.value},
-                       .n_out = 1,
-                       .out = {gradient.value}};
-  plim_net_emit_op(e, layer->name, ".bwd_bias", &spec);
-  plim_net_emit_update(e, layer->name, ".bias", &e->at[i].bias, gradient, 0);
+  const plim_net_ref gradient = plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, shape);
+  plim_op_spec spec;
+  plim_net_gradient_of_operand(e, i, operand, dy, &spec);
+  spec.n_out = 1;
+  spec.out[0] = gradient.value;
+  plim_net_emit_op(e, layer->name, op_suffix, &spec);
+  return gradient;
 }
 
 /* Convolutions and linear. */
 static void backward_product(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   const plim_net_emitted *at = &e->at[i];
-  const plim_net_product *product = plim_net_product_of(layer);
-  plim_net_ref dy = plim_net_gradient_of(e, i), x = e->at[layer->in[0]].y;
-  if (layer->bias) backward_bias(e, i, dy);
-  plim_shape shape = plim_net_weight_shape(e->net, layer);
-  plim_net_ref gradient = plim_net_emit_value(e, layer->name, ".weight.grad", PLIM_ROLE_GRADIENT, &shape);
-  plim_op_spec weights = {.kind = product->bwd_weights,
-                          .phase = PLIM_PHASE_BACKWARD,
-                          .attrs = layer->attrs,
-                          .n_in = 2,
-                          .in = {product->transposed ? x.value : dy.value, product->transposed ? dy.value : x.value},
-                          .n_out = 1,
-                          .out = {gradient.value}};
-  plim_net_emit_op(e, layer->name, ".bwd_weights", &weights);
-  if (input_trains(e, i)) {
-    backward_to_input(
-        e, i, ".bwd_data",
-        (plim_op_spec){
-            .kind = product->bwd_data, .attrs = layer->attrs, .n_in = 2, .in = {dy.value, at->factor.value}});
+  const plim_net_ref dy = plim_net_gradient_of(e, i);
+  if (layer->bias) {
+    const plim_shape bias = plim_net_emit_vector(PLIM_F32, layer->out.dim[1]);
+    const plim_net_ref gradient = emit_to_parameter(e, i, "bias", ".bias.grad", ".bwd_bias", &bias, dy);
+    plim_net_emit_update(e, layer->name, ".bias", &at->bias, gradient, 0);
   }
+  const plim_shape weight = plim_net_weight_shape(e->net, layer);
+  const plim_net_ref gradient = emit_to_parameter(e, i, "w", ".weight.grad", ".bwd_weights", &weight, dy);
+  if (input_trains(e, i)) backward_by_row(e, i, ".bwd_data", dy);
   plim_net_emit_update(e, layer->name, ".weight", &at->weight, gradient, 1);
 }
 
@@ -119,39 +121,35 @@ static plim_net_ref backward_masked_sum(plim_net_emit *e, int32_t i, const char 
   return sum;
 }
 
+/* With an addition the mask is applied before, so that the gradients do not read it. */
 static void backward_batch_norm(plim_net_emit *e, int32_t i) {
+  enum { AFFINE = 2 /* among the operands */ };
   const plim_net_layer *layer = &e->net->layer[i];
-  const plim_net_emitted *at = &e->at[i];
-  int masked = layer->attrs.relu && !layer->attrs.add; /* with an addition the mask is applied before */
-  plim_attrs attrs = {.relu = masked, .eps = layer->attrs.eps};
-  int32_t x = e->at[layer->in[0]].y.value;
-  plim_net_ref dy;
+  plim_net_emitted *at = &e->at[i];
+  const int masked = layer->attrs.relu && !layer->attrs.add;
+  const plim_shape shape = plim_net_emit_statistics(layer);
+  plim_net_ref dy, dx = {0};
+  plim_op_spec spec;
   if (layer->attrs.add) {
     dy = backward_masked_sum(e, i, ".bwd_relu");
     plim_net_hand_back(e, layer->in[1], dy);
+    at->n_results = 1;
   } else {
     dy = plim_net_gradient_of(e, i);
   }
-  plim_shape shape = plim_net_emit_statistics(layer);
-  plim_net_ref gradient = plim_net_emit_value(e, layer->name, ".affine.grad", PLIM_ROLE_GRADIENT, &shape);
-  plim_op_spec reduce = {.kind = PLIM_OP_BN_BWD_REDUCE,
-                         .phase = PLIM_PHASE_BACKWARD,
-                         .attrs = attrs,
-                         .n_in = 3 + masked,
-                         .in = {dy.value, x, at->stats.value, at->saved.value},
-                         .n_out = 1,
-                         .out = {gradient.value}};
-  plim_net_emit_op(e, layer->name, ".bwd_reduce", &reduce);
-  plim_net_ref dx = {0};
+  at->gradient[AFFINE] = plim_net_emit_value(e, layer->name, ".affine.grad", PLIM_ROLE_GRADIENT, &shape);
+  at->has_gradient[AFFINE] = 1;
+  plim_net_gradient_of_operand(e, i, "affine", dy, &spec);
+  spec.attrs.relu = masked;
+  spec.n_out = 1;
+  spec.out[0] = at->gradient[AFFINE].value;
+  plim_net_emit_op(e, layer->name, ".bwd_reduce", &spec);
   if (input_trains(e, i)) {
-    dx = emit_to_input(
-        e, i, ".bwd_apply",
-        (plim_op_spec){.kind = PLIM_OP_BN_BWD_APPLY,
-                       .attrs = attrs,
-                       .n_in = 5 + masked,
-                       .in = {dy.value, x, at->stats.value, at->affine.value.value, gradient.value, at->saved.value}});
+    plim_net_gradient_of_operand(e, i, "x", dy, &spec);
+    spec.attrs.relu = masked;
+    dx = emit_to_input(e, i, ".bwd_apply", spec);
   }
-  plim_net_emit_update(e, layer->name, ".affine", &at->affine, gradient, 0);
+  plim_net_emit_update(e, layer->name, ".affine", &at->affine, at->gradient[AFFINE], 0);
   if (input_trains(e, i)) plim_net_hand_back(e, layer->in[0], dx); /* which may sum gradients: the update comes first */
 }
 
@@ -162,45 +160,11 @@ static void backward_elementwise(plim_net_emit *e, int32_t i) {
   for (int32_t k = 0; k < layer->n_in; k++) plim_net_hand_back(e, layer->in[k], dx);
 }
 
-static void backward_pool(plim_net_emit *e, int32_t i) {
-  static const plim_op_kind kind_of[PLIM_NET_KIND_COUNT] = {[PLIM_NET_MAX_POOL] = PLIM_OP_MAX_POOL_BWD,
-                                                            [PLIM_NET_AVG_POOL] = PLIM_OP_AVG_POOL_BWD,
-                                                            [PLIM_NET_GLOBAL_AVG_POOL] = PLIM_OP_GLOBAL_AVG_POOL_BWD};
-  const plim_net_layer *layer = &e->net->layer[i];
-  backward_to_input(e, i, ".bwd",
-                    (plim_op_spec){.kind = kind_of[layer->kind],
-                                   .attrs = layer->attrs,
-                                   .n_in = layer->kind == PLIM_NET_MAX_POOL ? 2 : 1,
-                                   .in = {plim_net_gradient_of(e, i).value, e->at[i].saved.value}});
-}
-
 static void backward_flatten(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   plim_net_hand_back(
       e, layer->in[0],
       plim_net_emit_view(e, layer->name, ".dx", plim_net_gradient_of(e, i), &e->net->layer[layer->in[0]].out));
-}
-
-static void backward_dropout(plim_net_emit *e, int32_t i) {
-  backward_to_input(e, i, ".bwd",
-                    (plim_op_spec){.kind = PLIM_OP_DROPOUT_BWD,
-                                   .attrs = e->net->layer[i].attrs,
-                                   .n_in = 2,
-                                   .in = {plim_net_gradient_of(e, i).value, e->at[i].saved.value}});
-}
-
-static void backward_loss(plim_net_emit *e, int32_t i) {
-  backward_to_input(
-      e, i, ".bwd",
-      (plim_op_spec){.kind = PLIM_OP_SOFTMAX_XENT_BWD, .n_in = 2, .in = {e->at[i].saved.value, e->label.value}});
-}
-
-static void backward_activation(plim_net_emit *e, int32_t i) {
-  const plim_net_layer *layer = &e->net->layer[i];
-  backward_to_input(e, i, ".bwd",
-                    (plim_op_spec){.kind = layer->kind == PLIM_NET_GELU ? PLIM_OP_GELU_BWD : PLIM_OP_SILU_BWD,
-                                   .n_in = 2,
-                                   .in = {plim_net_gradient_of(e, i).value, e->at[layer->in[0]].y.value}});
 }
 
 /* Layer norm and RMS norm: one op makes both gradients. */
@@ -212,13 +176,11 @@ static void backward_norm(plim_net_emit *e, int32_t i) {
   plim_shape shape = plim_net_emit_norm(layer);
   plim_net_ref gradient =
       plim_net_emit_value(e, layer->name, centred ? ".affine.grad" : ".scale.grad", PLIM_ROLE_GRADIENT, &shape);
-  plim_op_spec spec = {.kind = centred ? PLIM_OP_LAYER_NORM_BWD : PLIM_OP_RMS_NORM_BWD,
-                       .phase = PLIM_PHASE_BACKWARD,
-                       .attrs = layer->attrs,
-                       .n_in = 3,
-                       .in = {dy.value, e->at[layer->in[0]].y.value, e->at[i].affine.value.value},
-                       .n_out = 2,
-                       .out = {dx.value, gradient.value}};
+  plim_op_spec spec;
+  plim_net_gradient_of_operand(e, i, "x", dy, &spec);
+  spec.n_out = 2;
+  spec.out[0] = dx.value;
+  spec.out[1] = gradient.value;
   plim_net_emit_op(e, layer->name, ".bwd", &spec);
   plim_net_emit_update(e, layer->name, suffix, &e->at[i].affine, gradient, 0);
   plim_net_hand_back(e, layer->in[0], dx);
@@ -226,18 +188,15 @@ static void backward_norm(plim_net_emit *e, int32_t i) {
 
 static void backward_attention(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
-  const plim_net_emitted *at = &e->at[i];
   plim_shape y = plim_net_emit_sequences(e->net, &layer->out);
   plim_shape x = plim_net_emit_sequences(e->net, &e->net->layer[layer->in[0]].out);
   plim_net_ref dy = plim_net_emit_view(e, layer->name, ".dy", plim_net_gradient_of(e, i), &y);
   plim_net_ref dx = input_gradient(e, i, ".dx");
   plim_net_ref dqkv = plim_net_emit_view(e, layer->name, ".dqkv", dx, &x);
-  plim_op_spec spec = {.kind = PLIM_OP_ATTENTION_BWD,
-                       .phase = PLIM_PHASE_BACKWARD,
-                       .n_in = 4,
-                       .in = {dy.value, at->in3.value, at->out3.value, at->saved.value},
-                       .n_out = 1,
-                       .out = {dqkv.value}};
+  plim_op_spec spec;
+  plim_net_gradient_of_operand(e, i, "qkv", dy, &spec);
+  spec.n_out = 1;
+  spec.out[0] = dqkv.value;
   plim_net_emit_op(e, layer->name, ".bwd", &spec);
   plim_net_hand_back(e, layer->in[0], dx);
 }
@@ -253,12 +212,12 @@ static void backward_embedding(plim_net_emit *e, int32_t i) {
   plim_net_ref dy = plim_net_emit_view(e, layer->name, ".dy", plim_net_gradient_of(e, i), &y);
   plim_net_ref dwords = plim_net_emit_value(e, layer->name, ".words.grad", PLIM_ROLE_GRADIENT, &words);
   plim_net_ref dpositions = plim_net_emit_value(e, layer->name, ".positions.grad", PLIM_ROLE_GRADIENT, &positions);
-  plim_op_spec spec = {.kind = PLIM_OP_EMBEDDING_BWD,
-                       .phase = PLIM_PHASE_BACKWARD,
-                       .n_in = at->tied.value < 0 ? 2 : 3,
-                       .in = {dy.value, e->image.value, at->tied.value},
-                       .n_out = 2,
-                       .out = {dwords.value, dpositions.value}};
+  plim_op_spec spec;
+  plim_net_gradient_of_operand(e, i, "words", dy, &spec);
+  if (at->tied.value >= 0) spec.in[spec.n_in++] = at->tied.value;
+  spec.n_out = 2;
+  spec.out[0] = dwords.value;
+  spec.out[1] = dpositions.value;
   plim_net_emit_op(e, layer->name, ".bwd", &spec);
   plim_net_emit_update(e, layer->name, ".words", &at->weight, dwords, 1);
   plim_net_emit_update(e, layer->name, ".positions", &at->positions, dpositions, 1);
@@ -270,12 +229,11 @@ static void backward_tied_loss(plim_net_emit *e, int32_t i) {
   plim_shape words = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){e->net->options.classes, layer->out.dim[1]});
   plim_net_ref dx = input_gradient(e, i, ".dx");
   table->tied = plim_net_emit_value(e, layer->name, ".words.grad", PLIM_ROLE_GRADIENT, &words);
-  plim_op_spec spec = {.kind = PLIM_OP_LINEAR_XENT_BWD,
-                       .phase = PLIM_PHASE_BACKWARD,
-                       .n_in = 4,
-                       .in = {e->at[layer->in[0]].y.value, e->label.value, e->at[i].factor.value, e->at[i].saved.value},
-                       .n_out = 2,
-                       .out = {dx.value, table->tied.value}};
+  plim_op_spec spec;
+  plim_net_gradient_of_operand(e, i, "x", (plim_net_ref){-1, -1}, &spec);
+  spec.n_out = 2;
+  spec.out[0] = dx.value;
+  spec.out[1] = table->tied.value;
   plim_net_emit_op(e, layer->name, ".bwd", &spec);
   plim_net_hand_back(e, layer->in[0], dx);
 }
@@ -287,18 +245,18 @@ static void (*const backward_of[PLIM_NET_KIND_COUNT])(plim_net_emit *, int32_t) 
     [PLIM_NET_BATCH_NORM] = backward_batch_norm,
     [PLIM_NET_RELU] = backward_elementwise,
     [PLIM_NET_ADD] = backward_elementwise,
-    [PLIM_NET_MAX_POOL] = backward_pool,
-    [PLIM_NET_AVG_POOL] = backward_pool,
-    [PLIM_NET_GLOBAL_AVG_POOL] = backward_pool,
+    [PLIM_NET_MAX_POOL] = backward_plain,
+    [PLIM_NET_AVG_POOL] = backward_plain,
+    [PLIM_NET_GLOBAL_AVG_POOL] = backward_plain,
     [PLIM_NET_FLATTEN] = backward_flatten,
     [PLIM_NET_LINEAR] = backward_product,
-    [PLIM_NET_DROPOUT] = backward_dropout,
+    [PLIM_NET_DROPOUT] = backward_plain,
     [PLIM_NET_SOFTMAX_XENT] = backward_loss,
     [PLIM_NET_EMBEDDING] = backward_embedding,
     [PLIM_NET_LAYER_NORM] = backward_norm,
     [PLIM_NET_RMS_NORM] = backward_norm,
-    [PLIM_NET_GELU] = backward_activation,
-    [PLIM_NET_SILU] = backward_activation,
+    [PLIM_NET_GELU] = backward_plain,
+    [PLIM_NET_SILU] = backward_plain,
     [PLIM_NET_ATTENTION] = backward_attention,
     [PLIM_NET_TIED_XENT] = backward_tied_loss,
     [PLIM_NET_OP] = plim_net_emit_op_backward};

@@ -112,7 +112,7 @@ static void persistent_of_embedding(plim_net_emit *e, int32_t i) {
 static void persistent_of_layer(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   plim_net_emitted *at = &e->at[i];
-  if (plim_net_product_of(layer)) {
+  if (plim_net_product_of(layer) != PLIM_OP_CUSTOM) {
     plim_shape weight = plim_net_weight_shape(e->net, layer);
     plim_shape bias = plim_net_emit_vector(PLIM_F32, layer->out.dim[1]);
     at->weight = plim_net_emit_param(e, layer->name, ".weight", &weight);

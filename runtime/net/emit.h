@@ -51,21 +51,21 @@ typedef struct plim_net_emitted {
   int32_t trains;              /* 1: a parameter sits in it or below it, so a gradient goes through it */
   plim_net_ref y;              /* its tensor */
   plim_net_ref saved;          /* kept for its backward op: ReLU or dropout mask, max pool's index, probabilities */
-  plim_net_ref factor;         /* the weights as the products read them: the parameter, or its cast */
   plim_net_ref stats, running; /* batch norm */
-  plim_net_ref in3, out3;      /* attention: its input and output by sequence, [batch][context][columns] */
   plim_net_param weight, bias, affine; /* those that the kind has; an embedding has its words in `weight` */
   plim_net_param positions;            /* of an embedding */
   plim_net_ref tied;                   /* of an embedding: the gradient of the words that the loss has handed back */
   int32_t n_grads;                     /* gradients of y handed back so far and not summed yet */
   plim_net_ref grad[2];
   int32_t n_sums; /* additions emitted for y's gradient */
-  /* PLIM_NET_OP: parameters; operands and outputs of the forward op; gradients of its operands, and whether they were
-   * handed on or used for an update */
+  /* the forward op: its kind, operands and results; gradients of its operands that are there */
+  plim_op_kind kind;
+  int32_t n_operands, n_results, has_gradient[PLIM_OP_MAX_IN];
+  plim_net_ref operand[PLIM_OP_MAX_IN], result[PLIM_OP_MAX_OUT], gradient[PLIM_OP_MAX_IN];
+  /* PLIM_NET_OP: parameters; 1 for operands whose gradient was handed on or used for an update */
   plim_net_param param[PLIM_NET_PARAMS];
   char suffix[PLIM_NET_PARAMS][PLIM_NET_SUFFIX_BYTES]; /* of their names */
-  plim_net_ref operand[PLIM_OP_MAX_IN], result[PLIM_OP_MAX_OUT], gradient[PLIM_OP_MAX_IN];
-  int32_t n_results, has_gradient[PLIM_OP_MAX_IN], is_used[PLIM_OP_MAX_IN];
+  int32_t is_used[PLIM_OP_MAX_IN];
 } plim_net_emitted;
 
 typedef struct plim_net_emit {

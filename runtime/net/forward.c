@@ -1,7 +1,7 @@
 /* Forward ops of each layer. Training adds what backward needs: masks, batch statistics and their running averages. */
 #include <stdio.h>
 
-#include "runtime/net/emit.h"
+#include "runtime/net/row_gradient.h"
 
 enum { SUFFIX_BYTES = 32 };
 
@@ -38,7 +38,7 @@ static void forward_image(plim_net_emit *e, int32_t i) {
                        .in = {e->image.value},
                        .n_out = 1,
                        .out = {e->at[i].y.value}};
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 plim_net_ref plim_net_emit_factor(plim_net_emit *e, const char *layer, const char *suffix, plim_net_ref weight,
@@ -58,14 +58,14 @@ plim_net_ref plim_net_emit_factor(plim_net_emit *e, const char *layer, const cha
 static void forward_product(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   plim_shape shape = plim_net_weight_shape(e->net, layer);
-  e->at[i].factor = plim_net_emit_factor(e, layer->name, ".weight", e->at[i].weight.value, &shape);
-  plim_op_spec spec = {.kind = plim_net_product_of(layer)->forward,
+  const plim_net_ref factor = plim_net_emit_factor(e, layer->name, ".weight", e->at[i].weight.value, &shape);
+  plim_op_spec spec = {.kind = plim_net_product_of(layer),
                        .attrs = layer->attrs,
                        .n_in = 2 + layer->bias,
-                       .in = {input_of(e, i, 0).value, e->at[i].factor.value, e->at[i].bias.value.value},
+                       .in = {input_of(e, i, 0).value, factor.value, e->at[i].bias.value.value},
                        .n_out = 1,
                        .out = {output_of(e, i).value}};
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 /* Batch statistics, and their running averages as soon as they are there. */
@@ -97,7 +97,7 @@ static void forward_batch_norm(plim_net_emit *e, int32_t i) {
                        .out = {output_of(e, i).value}};
   if (layer->attrs.add) spec.in[spec.n_in++] = input_of(e, i, 1).value;
   if (layer->attrs.relu && e->training) save_output(e, i, ".mask", PLIM_BITS, &spec);
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 /* ReLU and addition, which may have one fused: [a, b] -> y [, mask]. */
@@ -110,7 +110,7 @@ static void forward_elementwise(plim_net_emit *e, int32_t i) {
                        .out = {output_of(e, i).value}};
   for (int32_t k = 0; k < layer->n_in; k++) spec.in[k] = input_of(e, i, k).value;
   if (layer->attrs.relu && goes_back(e, i)) save_output(e, i, ".mask", PLIM_BITS, &spec);
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 static void forward_max_pool(plim_net_emit *e, int32_t i) {
@@ -122,7 +122,7 @@ static void forward_max_pool(plim_net_emit *e, int32_t i) {
                        .n_out = 1,
                        .out = {output_of(e, i).value}};
   save_output(e, i, ".index", PLIM_U8, &spec);
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 static void forward_mean_pool(plim_net_emit *e, int32_t i) {
@@ -133,7 +133,7 @@ static void forward_mean_pool(plim_net_emit *e, int32_t i) {
                        .in = {input_of(e, i, 0).value},
                        .n_out = 1,
                        .out = {output_of(e, i).value}};
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 static void forward_flatten(plim_net_emit *e, int32_t i) {
@@ -154,11 +154,10 @@ static void forward_dropout(plim_net_emit *e, int32_t i) {
                        .n_out = 1,
                        .out = {output_of(e, i).value}};
   save_output(e, i, ".mask", PLIM_BITS, &spec);
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 static void forward_loss(plim_net_emit *e, int32_t i) {
-  const plim_net_layer *layer = &e->net->layer[i];
   plim_net_sum loss;
   plim_net_emit_loss(e, &loss);
   plim_op_spec spec = {.kind = PLIM_OP_SOFTMAX_XENT,
@@ -167,7 +166,7 @@ static void forward_loss(plim_net_emit *e, int32_t i) {
                        .n_out = 2,
                        .out = {loss.value.value, loss.hits.value}};
   save_output(e, i, ".prob", PLIM_F32, &spec);
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 /* Ops of one input and one output, whose backward op reads the input. */
@@ -184,7 +183,7 @@ static void forward_rows(plim_net_emit *e, int32_t i) {
                        .in = {input_of(e, i, 0).value, e->at[i].affine.value.value},
                        .n_out = 1,
                        .out = {output_of(e, i).value}};
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 /* The layer's tensor by sequence. */
@@ -200,23 +199,20 @@ static void forward_embedding(plim_net_emit *e, int32_t i) {
                        .in = {e->image.value, e->at[i].weight.value.value, e->at[i].positions.value.value},
                        .n_out = 1,
                        .out = {output_by_sequence(e, i).value}};
-  plim_net_emit_op(e, e->net->layer[i].name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 static void forward_attention(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   plim_net_emitted *at = &e->at[i];
   plim_shape in = plim_net_emit_sequences(e->net, &e->net->layer[layer->in[0]].out);
-  at->in3 = plim_net_emit_view(e, layer->name, ".qkv", input_of(e, i, 0), &in);
-  at->out3 = output_by_sequence(e, i);
+  const plim_net_ref qkv = plim_net_emit_view(e, layer->name, ".qkv", input_of(e, i, 0), &in);
+  const plim_net_ref y = output_by_sequence(e, i);
   plim_shape lse = plim_shape_make(PLIM_F32, PLIM_FLAT, 3, (int64_t[]){in.dim[0], in.dim[1], layer->heads});
   at->saved = plim_net_emit_value(e, layer->name, ".lse", PLIM_ROLE_ACTIVATION, &lse);
-  plim_op_spec spec = {.kind = PLIM_OP_ATTENTION,
-                       .n_in = 1,
-                       .in = {at->in3.value},
-                       .n_out = 2,
-                       .out = {at->out3.value, at->saved.value}};
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_op_spec spec = {
+      .kind = PLIM_OP_ATTENTION, .n_in = 1, .in = {qkv.value}, .n_out = 2, .out = {y.value, at->saved.value}};
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 static void forward_tied_loss(plim_net_emit *e, int32_t i) {
@@ -225,16 +221,16 @@ static void forward_tied_loss(plim_net_emit *e, int32_t i) {
   const plim_net_ref words = e->at[layer->in[1]].weight.value;
   plim_shape table = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){e->net->options.classes, layer->out.dim[1]});
   plim_shape lse_shape = plim_net_emit_vector(PLIM_F32, layer->out.dim[0]);
-  at->factor = plim_net_emit_factor(e, e->net->layer[layer->in[1]].name, ".words", words, &table);
+  const plim_net_ref factor = plim_net_emit_factor(e, e->net->layer[layer->in[1]].name, ".words", words, &table);
   plim_net_sum loss;
   plim_net_emit_loss(e, &loss);
   at->saved = plim_net_emit_value(e, layer->name, ".lse", PLIM_ROLE_ACTIVATION, &lse_shape);
   plim_op_spec spec = {.kind = PLIM_OP_LINEAR_XENT,
                        .n_in = 3,
-                       .in = {input_of(e, i, 0).value, e->label.value, at->factor.value},
+                       .in = {input_of(e, i, 0).value, e->label.value, factor.value},
                        .n_out = 3,
                        .out = {loss.value.value, loss.hits.value, at->saved.value}};
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 static void (*const forward_of[PLIM_NET_KIND_COUNT])(plim_net_emit *, int32_t) = {

@@ -70,14 +70,8 @@ const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor 
 /* Is it the loss, which ends a net and makes no tensor? */
 int plim_net_is_loss(const plim_net_layer *layer);
 
-/* A layer that multiplies by weights: its ops. A transposed convolution's gradients are those of the convolution that
- * goes the other way: by the weights, of x and dy; by x, a convolution of dy. */
-typedef struct plim_net_product {
-  plim_op_kind forward, bwd_weights, bwd_data;
-  int32_t transposed;
-} plim_net_product;
-/* NULL: the layer is none. */
-const plim_net_product *plim_net_product_of(const plim_net_layer *layer);
+/* The op of a layer that multiplies by weights; PLIM_OP_CUSTOM: the layer is none. */
+plim_op_kind plim_net_product_of(const plim_net_layer *layer);
 
 /* Weights of a convolution [O][I][KH][KW], of a depthwise one [C][1][KH][KW], of a transposed one [I][O][KH][KW], or of
  * a linear layer [O][I]. */

@@ -158,15 +158,12 @@ static int name_reserved(const char *name) {
   return 0;
 }
 
-const plim_net_product *plim_net_product_of(const plim_net_layer *layer) {
-  static const plim_net_product products[PLIM_NET_KIND_COUNT] = {
-      [PLIM_NET_CONV2D] = {PLIM_OP_CONV2D, PLIM_OP_CONV2D_BWD_WEIGHTS, PLIM_OP_CONV2D_BWD_DATA, 0},
-      [PLIM_NET_DEPTHWISE_CONV2D] = {PLIM_OP_DEPTHWISE_CONV2D, PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS,
-                                     PLIM_OP_DEPTHWISE_CONV2D_BWD_DATA, 0},
-      [PLIM_NET_CONV_TRANSPOSE2D] = {PLIM_OP_CONV_TRANSPOSE2D, PLIM_OP_CONV2D_BWD_WEIGHTS, PLIM_OP_CONV2D, 1},
-      [PLIM_NET_LINEAR] = {PLIM_OP_LINEAR, PLIM_OP_LINEAR_BWD_WEIGHTS, PLIM_OP_LINEAR_BWD_DATA, 0}};
-  const plim_net_product *product = &products[layer->kind];
-  return product->forward == PLIM_OP_CUSTOM ? NULL : product;
+plim_op_kind plim_net_product_of(const plim_net_layer *layer) {
+  static const plim_op_kind products[PLIM_NET_KIND_COUNT] = {[PLIM_NET_CONV2D] = PLIM_OP_CONV2D,
+                                                             [PLIM_NET_DEPTHWISE_CONV2D] = PLIM_OP_DEPTHWISE_CONV2D,
+                                                             [PLIM_NET_CONV_TRANSPOSE2D] = PLIM_OP_CONV_TRANSPOSE2D,
+                                                             [PLIM_NET_LINEAR] = PLIM_OP_LINEAR};
+  return products[layer->kind];
 }
 
 plim_shape plim_net_weight_shape(const plim_net *net, const plim_net_layer *layer) {
@@ -181,7 +178,7 @@ plim_shape plim_net_weight_shape(const plim_net *net, const plim_net_layer *laye
 }
 
 static int64_t weight_bytes(const plim_net *net, const plim_net_layer *layer) {
-  if (!plim_net_product_of(layer)) return 0;
+  if (plim_net_product_of(layer) == PLIM_OP_CUSTOM) return 0;
   plim_shape shape = plim_net_weight_shape(net, layer);
   return plim_shape_bytes(&shape);
 }

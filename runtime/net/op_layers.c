@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/net/emit.h"
+#include "runtime/net/row_gradient.h"
 
 enum { SUFFIX_BYTES = PLIM_NET_SUFFIX_BYTES, WHY_BYTES = 192 };
 
@@ -101,87 +101,20 @@ void plim_net_emit_op_forward(plim_net_emit *e, int32_t i) {
   char suffix[SUFFIX_BYTES];
   plim_op_spec spec = {.kind = layer->op, .attrs = layer->attrs, .n_in = layer->n_in + layer->n_params};
   for (int32_t k = 0; k < spec.n_in; k++) {
-    at->operand[k] = k < layer->n_in ? e->at[layer->in[k]].y : factor_of(e, i, k - layer->n_in);
-    spec.in[k] = at->operand[k].value;
+    spec.in[k] = (k < layer->n_in ? e->at[layer->in[k]].y : factor_of(e, i, k - layer->n_in)).value;
   }
   spec.n_out = e->training && at->trains ? layer->n_out : plim_op_operands_least(row->out);
   for (int32_t k = 0; k < spec.n_out; k++) {
     suffix_of(suffix, k ? "." : "", k ? row->out[k].name : "", "");
-    at->result[k] =
+    const plim_net_ref result =
         plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_ACTIVATION, k ? &layer->more[k - 1] : &layer->out);
-    spec.out[k] = at->result[k].value;
+    spec.out[k] = result.value;
+    if (k == 0) at->y = result;
   }
-  at->n_results = spec.n_out;
-  at->y = at->result[0];
-  plim_net_emit_op(e, layer->name, "", &spec);
+  plim_net_emit_layer_op(e, i, &spec);
 }
 
 /* ---- backward ---- */
-
-typedef struct word {
-  const char *text;
-  int length;
-} word;
-
-static int next_word(const char **at, word *w) {
-  *at += strspn(*at, " ");
-  *w = (word){*at, (int)strcspn(*at, " ")};
-  *at += w->length;
-  return w->length > 0;
-}
-
-static int is_word(const word *w, const char *name) {
-  return (int)strlen(name) == w->length && strncmp(w->text, name, (size_t)w->length) == 0;
-}
-
-static int32_t find_operand(const plim_op_operand *list, int32_t n, const word *w) {
-  for (int32_t k = 0; k < n; k++) {
-    if (is_word(w, plim_op_operand_at(list, k)->name)) return k;
-  }
-  return -1;
-}
-
-/* An input of a backward op: an operand of the forward op, or "d" and the name of an output or of an input whose
- * gradient is there already. */
-static plim_net_ref find_read(plim_net_emit *e, int32_t i, word w) {
-  const plim_net_layer *layer = &e->net->layer[i];
-  const plim_op_row *row = plim_op_kind_row(layer->op);
-  const plim_net_emitted *at = &e->at[i];
-  const word rest = {w.text + 1, w.length - 1};
-  const int optional = w.text[w.length - 1] == '?';
-  w.length -= optional;
-  int32_t k = find_operand(row->in, layer->n_in + layer->n_params, &w);
-  if (k >= 0) return at->operand[k];
-  k = find_operand(row->out, at->n_results, &w);
-  if (k >= 0) return at->result[k];
-  if (w.text[0] == 'd' && is_word(&rest, row->out[0].name)) return plim_net_gradient_of(e, i);
-  k = w.text[0] == 'd' ? find_operand(row->in, layer->n_in + layer->n_params, &rest) : -1;
-  if (k >= 0 && at->has_gradient[k]) return at->gradient[k];
-  if (!optional && e->status == PLIM_OK) {
-    e->status = plim_fail(e->net->ctx, PLIM_EUSAGE, "layer '%s': the gradients of %s read '%.*s', which is not there",
-                          layer->name, row->name, w.length, w.text);
-  }
-  return (plim_net_ref){-1, -1};
-}
-
-/* The attributes that both kinds have, by name. */
-static plim_attrs shared_attrs(const plim_net_layer *layer, plim_op_kind to) {
-  plim_attrs attrs = {.eps = 0};
-  const plim_attr *a, *b;
-  for (int i = 0; (a = plim_op_kind_attr(to, i)) != NULL; i++) {
-    for (int j = 0; (b = plim_op_kind_attr(layer->op, j)) != NULL; j++) {
-      if (strcmp(a->name, b->name) != 0 || a->type != b->type || a->count != b->count) continue;
-      for (int k = 0; k < a->count; k++) {
-        if (a->type == PLIM_ATTR_FLOAT) {
-          plim_attr_set_float(a, &attrs, k, plim_attr_float(b, &layer->attrs, k));
-        } else {
-          plim_attr_set_int(a, &attrs, k, plim_attr_int(b, &layer->attrs, k));
-        }
-      }
-    }
-  }
-  return attrs;
-}
 
 static int is_wanted(const plim_net_emit *e, int32_t i, int32_t k) {
   const plim_net_layer *layer = &e->net->layer[i];
@@ -197,9 +130,9 @@ static int any_wanted(const plim_net_emit *e, int32_t i, const plim_op_gradient 
   const plim_net_layer *layer = &e->net->layer[i];
   const char *of = g->of;
   int any = 0;
-  for (word w; next_word(&of, &w);) {
+  for (plim_word w; plim_word_read(&of, &w);) {
     for (int32_t k = 0; k < layer->n_in + layer->n_params; k++) {
-      any |= is_word(&w, operand_name(layer, k)) && is_wanted(e, i, k);
+      any |= plim_word_is(&w, operand_name(layer, k)) && is_wanted(e, i, k);
     }
   }
   return any;
@@ -220,19 +153,16 @@ static void new_gradient(plim_net_emit *e, int32_t i, int32_t k, plim_op_spec *s
   spec->out[spec->n_out++] = e->at[i].gradient[k].value;
 }
 
-static void emit_gradient(plim_net_emit *e, int32_t i, const plim_op_gradient *g) {
+static void emit_gradient(plim_net_emit *e, int32_t i, const plim_op_gradient *g, plim_net_ref dy) {
   const plim_net_layer *layer = &e->net->layer[i];
-  plim_op_spec spec = {.kind = g->kind, .phase = PLIM_PHASE_BACKWARD, .attrs = shared_attrs(layer, g->kind)};
-  const char *of = g->of, *from = g->from;
+  plim_op_spec spec;
+  const char *of = g->of;
   char suffix[SUFFIX_BYTES];
-  word first = {g->of, (int)strcspn(g->of, " ")};
-  for (word w; next_word(&from, &w);) {
-    const plim_net_ref read = find_read(e, i, w);
-    if (read.value >= 0 && spec.n_in < PLIM_OP_MAX_IN) spec.in[spec.n_in++] = read.value;
-  }
-  for (word w; next_word(&of, &w) && e->status == PLIM_OK;) {
+  const plim_word first = {g->of, (int)strcspn(g->of, " ")};
+  plim_net_gradient_begin(e, i, g, dy, &spec);
+  for (plim_word w; plim_word_read(&of, &w) && e->status == PLIM_OK;) {
     for (int32_t k = 0; k < layer->n_in + layer->n_params && spec.n_out < PLIM_OP_MAX_OUT; k++) {
-      if (is_word(&w, operand_name(layer, k))) new_gradient(e, i, k, &spec);
+      if (plim_word_is(&w, operand_name(layer, k))) new_gradient(e, i, k, &spec);
     }
   }
   (void)snprintf(suffix, sizeof suffix, ".bwd_%.*s", first.length > 20 ? 20 : first.length, first.text);
@@ -245,8 +175,8 @@ static int is_read_later(const plim_net_emit *e, int32_t i, int from, const char
   for (int g = from + 1; g < PLIM_ROW_GRADIENTS && row->gradient[g].of; g++) {
     const char *reads = row->gradient[g].from;
     if (!any_wanted(e, i, &row->gradient[g])) continue;
-    for (word w; next_word(&reads, &w);) {
-      if (is_word(&w, name)) return 1;
+    for (plim_word w; plim_word_read(&reads, &w);) {
+      if (plim_word_is(&w, name)) return 1;
     }
   }
   return 0;
@@ -272,23 +202,28 @@ static void use_gradients(plim_net_emit *e, int32_t i, int g) {
   }
 }
 
-static int32_t operand_of(const plim_net_layer *layer, const char *name) {
-  const word w = {name, (int)strlen(name)};
-  return find_operand(plim_op_kind_row(layer->op)->in, layer->n_in + layer->n_params, &w);
+/* The gradient of an input is another value itself. */
+static void hand_on(plim_net_emit *e, int32_t i, const plim_op_gradient *g, plim_net_ref dy) {
+  const plim_net_layer *layer = &e->net->layer[i];
+  const plim_word of = {g->of, (int)strlen(g->of)}, from = {g->from, (int)strlen(g->from)};
+  for (int32_t k = 0; k < layer->n_in; k++) {
+    if (!plim_word_is(&of, operand_name(layer, k))) continue;
+    plim_net_hand_back(e, layer->in[k], plim_net_gradient_read(e, i, from, dy));
+    return;
+  }
 }
 
 void plim_net_emit_op_backward(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   const plim_op_row *row = plim_op_kind_row(layer->op);
+  const plim_net_ref dy = plim_net_gradient_of(e, i);
   for (int g = 0; g < PLIM_ROW_GRADIENTS && row->gradient[g].of; g++) {
     const plim_op_gradient *gradient = &row->gradient[g];
     if (!any_wanted(e, i, gradient)) continue;
     if (gradient->kind == PLIM_OP_CUSTOM) {
-      const int32_t k = operand_of(layer, gradient->of);
-      const word from = {gradient->from, (int)strlen(gradient->from)};
-      if (k >= 0 && k < layer->n_in) plim_net_hand_back(e, layer->in[k], find_read(e, i, from));
+      hand_on(e, i, gradient, dy);
     } else {
-      emit_gradient(e, i, gradient);
+      emit_gradient(e, i, gradient, dy);
     }
     use_gradients(e, i, g);
   }
