@@ -14,12 +14,15 @@
 extern "C" {
 #endif
 
-enum { PLIM_ARENA_BLOCK_FREE = -1 };
+enum {
+  PLIM_ARENA_NO_BLOCK = -1,  /* as a block: there is none */
+  PLIM_ARENA_BLOCK_FREE = -1 /* as an owner: nothing holds the block */
+};
 
 typedef struct plim_arena_block {
   int64_t offset, bytes; /* bytes 0: an id that is not in use */
   int32_t owner;         /* PLIM_ARENA_BLOCK_FREE, or what the caller gave */
-  int32_t prev, next;    /* neighbours in address order, -1: none */
+  int32_t prev, next;    /* neighbours in address order, PLIM_ARENA_NO_BLOCK: none */
 } plim_arena_block;
 
 /* Which end of a free block a request is cut from. */
@@ -55,8 +58,8 @@ plim_side plim_arena_blocks_side(const plim_arena_blocks *blocks, int32_t block)
 void plim_arena_blocks_free(plim_arena_blocks *blocks); /* NULL is legal */
 
 /* Best fit on one side of the wall: the smallest free block that is large enough, of equal ones the lowest (low end) or
- * highest (high end), cut at that end. `bytes` > 0 is rounded up, owner >= 0. *out is the block, -1 when none is large
- * enough. O(log n). */
+ * highest (high end), cut at that end. `bytes` > 0 is rounded up, owner >= 0. *out is the block, PLIM_ARENA_NO_BLOCK
+ * when none is large enough. O(log n). */
 PLIM_MUST_USE plim_status plim_arena_blocks_take(plim_arena_blocks *blocks, int64_t bytes, int32_t owner,
                                                  plim_side side, plim_end end, int32_t *out);
 

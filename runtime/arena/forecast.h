@@ -9,9 +9,10 @@
 extern "C" {
 #endif
 
+/* Positions are indices of the schedule's commands, 0 .. n - 1; n is its end. PLIM_NEVER, as a position: there is none.
+ */
 enum { PLIM_NEVER = -1 };
 
-/* Positions are steps of the schedule, 0 .. n - 1; n is its end. */
 typedef struct plim_forecast {
   plim_context *ctx;
   const plim_graph *graph;

@@ -31,12 +31,12 @@
 #include "runtime/arena/walk_bounds.h"
 #include "runtime/arena/watch.h"
 
-enum { PLIM_NO_ARENA_BLOCK = -2 };
+enum { PLIM_ARENA_BLOCK_EMPTY = -2 /* of a storage of 0 bytes */, PLIM_NO_BUFFER = -1 };
 
 typedef struct plim_holder {
-  int32_t block;     /* PLIM_NEVER: not resident; PLIM_NO_ARENA_BLOCK: resident, of 0 bytes, which need no block and no
-                        buffer */
-  int32_t buffer;    /* index of its latest buffer */
+  int32_t block;     /* PLIM_ARENA_NO_BLOCK: not resident; PLIM_ARENA_BLOCK_EMPTY: resident, of 0 bytes, which need no
+                        block and no buffer */
+  int32_t buffer;    /* index of its latest buffer, PLIM_NO_BUFFER: it had none yet */
   int32_t pins;      /* runs that need it resident, now or after its recomputation */
   int32_t next_read; /* position that reads it next, PLIM_NEVER: none; persistent storages and inputs: not used */
   int32_t last_read; /* last position that reads it before it is written again */
@@ -123,10 +123,10 @@ int plim_residency_holds(const plim_residency *residency, int32_t storage);
 int plim_residency_wanted(const plim_residency *residency, int32_t storage);
 
 /* Give a block and a buffer to a storage that is not resident, or to the workspace of an op.
- *   op       in   that asks; PLIM_NEVER: none does
- *   storage  in   -1: the workspace
+ *   op       in   that asks; PLIM_ARENA_NO_OP: none does
+ *   storage  in   PLIM_ARENA_WORKSPACE: the workspace of the op
  *   bytes    in   of the storage, or of the workspace
- *   block    out  PLIM_NO_ARENA_BLOCK for a storage of 0 bytes, which gets neither block nor buffer
+ *   block    out  PLIM_ARENA_BLOCK_EMPTY for a storage of 0 bytes, which gets neither block nor buffer
  * Evicts the cheapest storages when no free block is large enough. PLIM_ENOFIT, naming the op: there is no room.
  * O(log n), or an eviction. */
 PLIM_MUST_USE plim_status plim_residency_place(plim_residency *residency, int32_t op, int32_t storage, int64_t bytes,
@@ -187,7 +187,7 @@ int64_t plim_residency_distance(const plim_residency *residency, int32_t storage
 int64_t plim_residency_window_cost(plim_residency *residency, int32_t storage);
 
 /* Evict by the policy until there is a free block for the request.
- *   hole  out  that block; -1: nothing more can be evicted
+ *   hole  out  that block; PLIM_ARENA_NO_BLOCK: nothing more can be evicted
  * The watcher's status, where it ends the replay. A window: n costs and a window search. One after another: n costs for
  * each storage that is evicted. Sources: Coop, NeurIPS 2023 (windows); DTR, ICLR 2021 (one after another). */
 PLIM_MUST_USE plim_status plim_residency_evict(plim_residency *residency, const plim_arena_request *request,

@@ -22,7 +22,7 @@ static int may_join(const plim_residency *res, const plim_arena_block *block) {
 
 int plim_residency_can_make_room(const plim_residency *res, int64_t bytes) {
   int64_t run = 0;
-  for (int32_t id = res->blocks->first; id != PLIM_NEVER; id = res->blocks->block[id].next) {
+  for (int32_t id = res->blocks->first; id != PLIM_ARENA_NO_BLOCK; id = res->blocks->block[id].next) {
     if (plim_arena_blocks_side(res->blocks, id) == PLIM_SIDE_SMALL) return 0;
     run = may_join(res, &res->blocks->block[id]) ? run + res->blocks->block[id].bytes : 0;
     if (run >= bytes) return 1;
@@ -80,7 +80,7 @@ static plim_status reserve_rows(plim_residency *res, int64_t count) {
 /* The rows of the window search: the blocks below the wall. */
 static void fill_rows(plim_residency *res) {
   int32_t n = 0;
-  for (int32_t id = res->blocks->first; id != PLIM_NEVER; id = res->blocks->block[id].next, n++) {
+  for (int32_t id = res->blocks->first; id != PLIM_ARENA_NO_BLOCK; id = res->blocks->block[id].next, n++) {
     const plim_arena_block *block = &res->blocks->block[id];
     if (plim_arena_blocks_side(res->blocks, id) == PLIM_SIDE_SMALL) break;
     res->rows.block[n] = id;
@@ -140,8 +140,8 @@ static plim_status choose_and_evict(plim_residency *res, const plim_arena_reques
     if (score[i] < score[best]) best = i;
   }
   if (count > 0) best = perturbation_from(res, best, count);
-  PLIM_TRY(
-      plim_residency_notify(res, request, &(plim_arena_choice){count, best, window, joint ? score : NULL, PLIM_NEVER}));
+  PLIM_TRY(plim_residency_notify(
+      res, request, &(plim_arena_choice){count, best, window, joint ? score : NULL, PLIM_ARENA_NO_STORAGE}));
   if (count == 0) return PLIM_OK;
   int32_t n = held_storages(res, &window[best], storage);
   assert(n > 0);
@@ -166,7 +166,7 @@ plim_status plim_residency_notify(plim_residency *res, const plim_arena_request 
 
 plim_status plim_residency_evict(plim_residency *res, const plim_arena_request *request, int32_t *hole) {
   int64_t begin_ns = plim_now_ns();
-  *hole = PLIM_NEVER;
+  *hole = PLIM_ARENA_NO_BLOCK;
   res->counts->searches++;
   res->counts->fragmentation_bytes += res->blocks->free_bytes;
   plim_status status = res->policy->search == PLIM_SEARCH_WINDOW ? evict_window(res, request, hole)

@@ -13,7 +13,7 @@ static plim_status pass_step(plim_residency *res, int32_t j) {
   for (int32_t k = 0; k < op->n_reads; k++) plim_residency_use(res, op->reads[k], j);
   for (int32_t k = 0; k < op->n_writes; k++) {
     plim_residency_use(res, op->writes[k], j);
-    if (plim_residency_empty(res, op->writes[k])) res->holder[op->writes[k]].block = PLIM_NO_ARENA_BLOCK;
+    if (plim_residency_empty(res, op->writes[k])) res->holder[op->writes[k]].block = PLIM_ARENA_BLOCK_EMPTY;
   }
   plim_residency_pass(res);
   return PLIM_OK;
@@ -38,7 +38,7 @@ static plim_status move(plim_residency *res, int32_t i) {
     return plim_fail(res->ctx, PLIM_ENOFIT, "what persists ends at %lld, beyond an arena of %lld bytes",
                      (long long)top_of(&res->plan.buffer[i]), (long long)res->blocks->bytes);
   }
-  PLIM_TRY(plim_residency_place(res, PLIM_NEVER, storage, res->plan.buffer[i].bytes, &block));
+  PLIM_TRY(plim_residency_place(res, PLIM_ARENA_NO_OP, storage, res->plan.buffer[i].bytes, &block));
   res->plan.n_buffers--; /* the new buffer, for it is the old one */
   res->holder[storage].buffer = i;
   res->plan.buffer[i].offset = res->blocks->block[block].offset;
@@ -55,7 +55,7 @@ static plim_status move_or_evict(plim_residency *res, int32_t i) {
 }
 
 /* A buffer that begins below the arena's end and ends above it keeps its block until all others have moved, because
- * nothing may overwrite a buffer that has not moved yet. *block is -1 when there is no such buffer. */
+ * nothing may overwrite a buffer that has not moved yet. *block stays as it is when there is no such buffer. */
 static plim_status block_straddler(plim_residency *res, const plim_plan_buffer *buffer, int32_t *block) {
   int64_t end = res->blocks->bytes;
   if (buffer->offset >= end) return PLIM_OK;
@@ -66,7 +66,8 @@ static plim_status block_straddler(plim_residency *res, const plim_plan_buffer *
 static plim_status check_absent(const plim_residency *res) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     const plim_holder *holder = &res->holder[s];
-    if (res->graph->storage[s].producer < 0 || holder->block != PLIM_NEVER || holder->next_read == PLIM_NEVER) continue;
+    if (res->graph->storage[s].producer < 0 || holder->block != PLIM_ARENA_NO_BLOCK || holder->next_read == PLIM_NEVER)
+      continue;
     if (holder->last_read <= res->forecast->deadline[s]) continue;
     return plim_fail(res->ctx, PLIM_ENOFIT, "\"%s\" is gone, is read last at %d, and cannot be recomputed after %d",
                      plim_graph_storage_name(res->graph, s, ""), (int)holder->last_read,
@@ -79,7 +80,8 @@ static plim_status check_absent(const plim_residency *res) {
 static plim_status lose_absent(plim_residency *res, const plim_plan *plan, int32_t from) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     const plim_holder *holder = &res->holder[s];
-    if (holder->buffer < 0 || holder->block != PLIM_NEVER || goes_on(res, &plan->buffer[holder->buffer], from))
+    if (holder->buffer == PLIM_NO_BUFFER || holder->block != PLIM_ARENA_NO_BLOCK ||
+        goes_on(res, &plan->buffer[holder->buffer], from))
       continue;
     PLIM_TRY(plim_residency_go_missing(res, s));
   }
@@ -89,7 +91,7 @@ static plim_status lose_absent(plim_residency *res, const plim_plan *plan, int32
 /* n: buffers of the plan that have begun. */
 static plim_status settle_residents(plim_residency *res, const plim_plan *plan, int32_t n, int32_t from) {
   int64_t end = res->blocks->bytes;
-  int32_t blocked = PLIM_NEVER;
+  int32_t blocked = PLIM_ARENA_NO_BLOCK;
   for (int32_t i = 0; i < n; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
     if (!goes_on(res, buffer, from)) continue;

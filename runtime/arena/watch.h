@@ -8,17 +8,24 @@
 
 struct plim_residency;
 
-/* Room that an op asks for: a storage, or its workspace (storage -1). Bytes are rounded. */
+enum {
+  PLIM_ARENA_NO_OP = -1,     /* no op asks: storages are placed before the first command, or kept after the last one */
+  PLIM_ARENA_WORKSPACE = -1, /* as the storage of a request: the workspace of its op */
+  PLIM_ARENA_NO_STORAGE = -1 /* as the storage that is chosen: there is none */
+};
+
+/* Room that an op asks for. */
 typedef struct plim_arena_request {
-  int32_t op, storage;
-  int64_t bytes;
+  int32_t op;      /* PLIM_ARENA_NO_OP: none */
+  int32_t storage; /* PLIM_ARENA_WORKSPACE: its workspace */
+  int64_t bytes;   /* rounded */
 } plim_arena_request;
 
 /* The eviction that is about to be made for a request.
  *   by windows         window[chosen] of `window` [n], best first by the search; score [n] of each as a whole, NULL:
  *                      they were not priced again
  *   one after another  `storage`
- * n 0 and storage -1: nothing more can be evicted. */
+ * n 0 and PLIM_ARENA_NO_STORAGE: nothing more can be evicted. */
 typedef struct plim_arena_choice {
   int32_t n, chosen;
   const plim_window *window;

@@ -9,6 +9,9 @@
  * (runtime/arena/residency_evict.c). */
 enum { FRACTION_BITS = PLIM_SCORE_FRACTION_BITS };
 
+/* No op, no storage, no row of the reasons: each is -1 in the header. */
+enum { NONE = -1 };
+
 static double from_fixed(plim_wide x) {
   return ldexp((double)x.high, 64 - FRACTION_BITS) + ldexp((double)x.low, -FRACTION_BITS);
 }
@@ -34,7 +37,7 @@ static int32_t pinned_by(plim_residency *res, int32_t storage, int32_t asking) {
       res->price.stack[depth++] = maker;
     }
   }
-  return PLIM_NEVER;
+  return NONE;
 }
 
 /* The param or state that its op reads and that has been updated when the storage is read last. */
@@ -51,7 +54,7 @@ static int32_t updated_before(const plim_residency *res, int32_t storage) {
       }
     }
   }
-  return PLIM_NEVER;
+  return NONE;
 }
 
 static void find_bar(plim_residency *res, int32_t asking, plim_decision_block *p) {
@@ -89,11 +92,10 @@ static plim_status add_blocks(plim_decision_log *decisions, plim_residency *res,
   r->n_blocks = 0;
   PLIM_TRY(plim_array_reserve(decisions->ctx, &r->block, &decisions->block_capacity, res->blocks->n_blocks,
                               sizeof *r->block));
-  for (int32_t id = res->blocks->first; id != PLIM_NEVER; id = res->blocks->block[id].next) {
+  for (int32_t id = res->blocks->first; id != PLIM_ARENA_NO_BLOCK; id = res->blocks->block[id].next) {
     const plim_arena_block *block = &res->blocks->block[id];
     plim_decision_block *p = &r->block[r->n_blocks++];
-    *p = (plim_decision_block){
-        .offset = block->offset, .bytes = block->bytes, .storage = block->owner, .by = PLIM_NEVER};
+    *p = (plim_decision_block){.offset = block->offset, .bytes = block->bytes, .storage = block->owner, .by = NONE};
     if (block->owner == PLIM_ARENA_BLOCK_FREE) {
       p->state = PLIM_ARENA_BLOCK_UNUSED;
     } else if (plim_residency_evictable(res, block->owner)) {
@@ -172,7 +174,7 @@ static plim_status on_choice(void *user, plim_residency *res, const plim_arena_r
   plim_decision_reasons *r = &at->decisions->reasons;
   if (at->left-- > 0) return PLIM_OK;
   r->n_windows = 0;
-  r->taken = r->runner_up = PLIM_NEVER;
+  r->taken = r->runner_up = NONE;
   PLIM_TRY(add_blocks(at->decisions, res, request->op));
   if (res->policy->search == PLIM_SEARCH_WINDOW) {
     add_windows(res, request, choice, r);
