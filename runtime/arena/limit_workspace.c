@@ -37,7 +37,7 @@ static void add_step(plim_limited_plan *n, const plim_plan *plan, int32_t j, int
   n->plan.time_ns += n->variant[command->variant].variant.time_ns;
 }
 
-/* first [n_ops] is scratch: the step that runs each op first. */
+/* first [n_ops] is scratch: the command that runs each op first. */
 static void fill_steps(plim_limited_plan *n, const plim_plan *plan, int32_t from, int64_t limit, int own_order,
                        int32_t *first) {
   n->plan.n_commands = 0;

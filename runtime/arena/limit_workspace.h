@@ -5,7 +5,8 @@
 #include "runtime/graph/plan.h"
 
 typedef struct plim_limited_plan {
-  plim_plan plan; /* borrows all but steps and variants; a schedule: its buffers fit the steps before `from` only */
+  /* Borrows all but commands and variants. A schedule: its buffers fit the commands before `from` only. */
+  plim_plan plan;
   int32_t n_ops, n_rows, n_room;
   int32_t *again;             /* [n_ops] the row of plan.variant that runs when the op is recomputed */
   plim_command *command;      /* [n_room], plan.n_commands of them in use */

@@ -108,7 +108,7 @@ static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth)
   PLIM_TRY(take_over(r, &command, depth == 0));
   PLIM_TRY(place_outputs(r, id));
   if (workspace_bytes > 0) PLIM_TRY(plim_residency_place(res, id, PLIM_ARENA_WORKSPACE, workspace_bytes, &workspace));
-  PLIM_TRY(plim_residency_add_step(res, &command));
+  PLIM_TRY(plim_residency_add_command(res, &command));
   if (workspace >= 0) (void)plim_arena_blocks_give(res->blocks, workspace);
   if (res->watch) PLIM_TRY(res->watch->ran(res->watch->user, res, depth));
   return settle(r, op, now, depth == 0);
@@ -173,7 +173,7 @@ static plim_status count_again(replay *r, int32_t op) {
   counts->op = op;
   if (watch) PLIM_TRY(watch->gave_up(watch->user, &r->res, op));
   return plim_fail(r->res.ctx, PLIM_ENOFIT,
-                   "an arena of %lld bytes computes %s: %d steps for the first %d of %d, %lld ns of them again",
+                   "an arena of %lld bytes computes %s: %d commands for the first %d of %d, %lld ns of them again",
                    (long long)r->res.blocks->bytes,
                    counts->recomputed_ns > r->limit_ns ? "again for longer than the limit" : "the same again and again",
                    r->res.plan.n_commands, r->res.position, n, (long long)counts->recomputed_ns);
@@ -256,7 +256,7 @@ static plim_status make_plan(const plim_residency *res, int64_t budget_bytes, pl
 /* From position `from` on in an arena of `arena_bytes`. */
 static plim_status simulate(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from,
                             int64_t arena_bytes, const plim_arena_watch *watch, plim_replay_counts *counts) {
-  *counts = (plim_replay_counts){.config = r->config, .steps = from, .op = PLIM_ARENA_NO_OP};
+  *counts = (plim_replay_counts){.config = r->config, .n_commands = from, .op = PLIM_ARENA_NO_OP};
   PLIM_TRY(plim_residency_open(ctx, forecast, from, arena_bytes, &r->config, counts, &r->res));
   r->res.watch = watch;
   r->res.perturbation = r->config.perturbation;
@@ -264,7 +264,7 @@ static plim_status simulate(replay *r, plim_context *ctx, const plim_forecast *f
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->walk, &r->walk));
   PLIM_TRY(plim_allocate(ctx, forecast->graph->n_ops, sizeof *r->mark, &r->mark));
   plim_status status = run_schedule(r);
-  counts->steps = r->res.plan.n_commands;
+  counts->n_commands = r->res.plan.n_commands;
   if (status == PLIM_OK) end_buffers(&r->res);
   return status;
 }

@@ -42,7 +42,7 @@ typedef struct search {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan *schedule;
-  int32_t from;         /* of the schedule's steps the first that is simulated */
+  int32_t from;         /* of the schedule's commands the first that is simulated */
   const int32_t *again; /* [n_ops] row of schedule->variant of what is recomputed; NULL: that of the first run */
   int64_t budget_bytes, limit_ns;
   int64_t area_bytes;        /* from the middle on, of the area for small requests; 0: there is none */

@@ -42,7 +42,7 @@ typedef struct plim_replay_config {
 typedef struct plim_replay_counts {
   plim_replay_config config;                   /* its configuration; policy NULL: none was tried */
   int32_t thrashed;                            /* 1: given up because recomputing took too long */
-  int32_t steps;                               /* commands that were run */
+  int32_t n_commands;                          /* that were run */
   int32_t op;                                  /* of the last command, or of the one that found no room; -1: none */
   int64_t evictions;                           /* storages that were evicted to make room */
   int64_t recomputes, recomputed_ns;           /* commands that ran an op again, and their time */

@@ -36,7 +36,7 @@ plim_status plim_residency_add_buffer(plim_residency *res, const plim_plan_buffe
   return PLIM_OK;
 }
 
-/* A buffer in that block from the next step on. */
+/* A buffer in that block from the next command on. */
 static plim_status add_buffer(plim_residency *res, int32_t storage, int32_t block) {
   const plim_arena_block *held = &res->blocks->block[block];
   plim_plan_buffer buffer = {
@@ -154,7 +154,7 @@ plim_status plim_residency_drop_unwanted(plim_residency *res, int32_t storage) {
   return plim_residency_wanted(res, storage) ? PLIM_OK : plim_residency_drop(res, storage, NULL);
 }
 
-plim_status plim_residency_add_step(plim_residency *res, const plim_command *command) {
+plim_status plim_residency_add_command(plim_residency *res, const plim_command *command) {
   PLIM_TRY(plim_array_reserve(res->ctx, &res->plan.command, &res->plan.command_capacity, res->plan.n_commands + 1,
                               sizeof *res->plan.command));
   res->plan.command[res->plan.n_commands++] = *command;
@@ -162,9 +162,9 @@ plim_status plim_residency_add_step(plim_residency *res, const plim_command *com
   return PLIM_OK;
 }
 
-void plim_residency_use(plim_residency *res, int32_t storage, int32_t step) {
+void plim_residency_use(plim_residency *res, int32_t storage, int32_t command) {
   if (plim_residency_empty(res, storage)) return;
-  res->plan.buffer[res->holder[storage].buffer].end = step + 1;
+  res->plan.buffer[res->holder[storage].buffer].end = command + 1;
   res->holder[storage].last_ns = res->clock_ns;
 }
 

@@ -145,10 +145,10 @@ PLIM_MUST_USE plim_status plim_residency_drop_unwanted(plim_residency *residency
 /* ---- residency.c: the plan so far ---- */
 
 /* Append a command, whose number is residency->plan.n_commands; its variant's time passes. O(1) on average. */
-PLIM_MUST_USE plim_status plim_residency_add_step(plim_residency *residency, const plim_command *command);
+PLIM_MUST_USE plim_status plim_residency_add_command(plim_residency *residency, const plim_command *command);
 
-/* The latest buffer of the storage is used by command `step`. */
-void plim_residency_use(plim_residency *residency, int32_t storage, int32_t step);
+/* The latest buffer of the storage is used by command `command`. */
+void plim_residency_use(plim_residency *residency, int32_t storage, int32_t command);
 
 /* The command at `position` of the schedule is over: its operands continue to their next reads, and the position to the
  * next command. O(operands). */

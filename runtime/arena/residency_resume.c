@@ -6,10 +6,10 @@
 #include "runtime/arena/residency.h"
 
 /* Apply command j to the state: uses of buffers, and next reads. */
-static plim_status pass_step(plim_residency *res, int32_t j) {
+static plim_status pass_command(plim_residency *res, int32_t j) {
   const plim_command *command = &res->forecast->schedule->command[j];
   const plim_op *op = &res->graph->op[command->op];
-  PLIM_TRY(plim_residency_add_step(res, command));
+  PLIM_TRY(plim_residency_add_command(res, command));
   for (int32_t k = 0; k < op->n_reads; k++) plim_residency_use(res, op->reads[k], j);
   for (int32_t k = 0; k < op->n_writes; k++) {
     plim_residency_use(res, op->writes[k], j);
@@ -117,7 +117,7 @@ plim_status plim_residency_resume(plim_residency *res, int32_t from) {
     for (; next < plan->n_buffers && plan->buffer[next].begin == j; next++) {
       PLIM_TRY(plim_residency_add_buffer(res, &plan->buffer[next]));
     }
-    PLIM_TRY(pass_step(res, j));
+    PLIM_TRY(pass_command(res, j));
   }
   for (int32_t i = 0; i < next; i++) {
     if (plan->buffer[i].end < from) res->plan.buffer[i].end = plan->buffer[i].end; /* it may have been written over */

@@ -38,7 +38,7 @@ typedef struct plim_arena_watch {
   void *user;
   plim_status (*chose)(void *user, struct plim_residency *residency, const plim_arena_request *request,
                        const plim_arena_choice *choice);
-  /* After each step. depth 0: a step of the schedule; else how many runs wait for this one. */
+  /* After each command. depth 0: a command of the schedule; else how many runs wait for this one. */
   plim_status (*ran)(void *user, const struct plim_residency *residency, int32_t depth);
   /* Recomputing has taken too long, and the replay ends: `op` was next. */
   plim_status (*gave_up)(void *user, const struct plim_residency *residency, int32_t op);

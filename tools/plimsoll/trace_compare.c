@@ -167,7 +167,7 @@ static ending of_this_run(const question *q) {
 }
 
 static ending of_the_other(const question *q, const plim_plan *plan, const plim_replay_counts *counts) {
-  ending e = {.plan = plan, .step = counts->steps, .op = counts->op};
+  ending e = {.plan = plan, .step = counts->n_commands, .op = counts->op};
   if (plan) {
     e.again = plan->n_commands - q->t->graph->n_ops - q->again_before;
   } else {
