@@ -184,6 +184,45 @@ Test(space_search, plans_that_are_known_keep_larger_budgets_and_faster_links_fro
   plim_test_context_end(ctx);
 }
 
+/* The budget of one space grows, those of the others stay: each plan fits its own, and none is worse than one before. */
+static void expect_front(plim_context *ctx, const joint_case *c, int32_t space, uint64_t seed) {
+  enum { POINTS = 6 };
+  plim_space_plan *plan[POINTS];
+  plim_space_options options = plim_space_options_default();
+  int64_t whole = plim_space_keep_all_bytes(c->graph), budget[POINTS];
+  double last = -1;
+  for (int i = 0; i < POINTS; i++) budget[i] = whole / 10 * (4 + i);
+  options.budget = c->budget;
+  options.iterations = 4;
+  cr_assert_eq(plim_space_plan_front(ctx, c->graph, c->platform, &options, space, POINTS, budget, plan), PLIM_OK, "%s",
+               plim_context_error(ctx));
+  for (int i = 0; i < POINTS; i++) {
+    cr_expect(last < 0 || plan[i], "seed %d: no plan for a larger budget", (int)seed);
+    if (!plan[i]) continue;
+    cr_assert_eq(plim_space_plan_check(ctx, c->graph, plan[i]), PLIM_OK, "%s", plim_context_error(ctx));
+    for (int32_t s = 0; s < plan[i]->n_spaces; s++) {
+      cr_expect_leq(plan[i]->space[s].peak_bytes, s == space ? budget[i] : c->budget[s]);
+    }
+    double value = plim_space_plan_value(plan[i]);
+    cr_expect(last < 0 || value <= last, "seed %d, space %d, point %d: %g after %g", (int)seed, (int)space, i, value,
+              last);
+    last = value;
+    plim_space_plan_free(plan[i]);
+  }
+}
+
+Test(space_search, the_front_over_one_space_never_rises) {
+  plim_context *ctx = plim_test_context();
+  for (uint64_t seed = test_seed(1), end = seed + 16; test_seed_at(seed) < end; seed++) {
+    joint_case c;
+    cr_assert_eq(joint_case_make(ctx, seed, JOINT_OPS, &c), PLIM_OK, "%s", plim_context_error(ctx));
+    expect_front(ctx, &c, 0, seed);
+    if (c.platform->n_devices == 2) expect_front(ctx, &c, 1, seed);
+    joint_case_free(&c);
+  }
+  plim_test_context_end(ctx);
+}
+
 Test(space_search, thousands_of_ops_have_a_plan_at_a_tenth_of_their_bytes) {
   plim_context *ctx = plim_test_context();
   plim_graph *graph = space_chain(ctx, 1000);

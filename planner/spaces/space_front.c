@@ -1,0 +1,120 @@
+/* Plans for growing budgets of one space: each search knows the plans before it, and a later plan that fits an earlier
+ * budget is taken there too. */
+#include "planner/spaces/space_exact.h"
+#include "runtime/base/effort.h"
+
+typedef struct front {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_platform *platform;
+  plim_space_options options;    /* of the plan in hand */
+  int64_t *budget;               /* [n_spaces] of the plan in hand */
+  const plim_space_plan **known; /* [room] those of the caller, then those made here */
+  int32_t n_known, room, space;
+  int64_t last_ns; /* when the time is over; INT64_MAX: never */
+} front;
+
+/* A plan for one budget of the space; NULL: none was found. `parts` budgets share the time that is left. */
+static plim_status plan_one(front *f, int64_t budget, int32_t parts, plim_space_plan **out) {
+  f->budget[f->space] = budget;
+  f->options.known = f->known;
+  f->options.n_known = f->n_known;
+  if (f->last_ns < INT64_MAX) {
+    int64_t left = f->last_ns - plim_now_ns();
+    f->options.time_limit_ns = left > parts ? left / parts : 1;
+  }
+  plim_status status = plim_space_plan_make(f->ctx, f->graph, f->platform, &f->options, NULL, out);
+  return status == PLIM_ENOFIT ? PLIM_OK : status;
+}
+
+static plim_status plan_all(front *f, int32_t n, const int64_t *budget, plim_space_plan **plan) {
+  for (int32_t i = 0; i < n; i++) {
+    plim_status status = plan_one(f, budget[i], n - i, &plan[i]);
+    if (status == PLIM_ECANCEL) return PLIM_OK; /* the others get what is known */
+    PLIM_TRY(status);
+    if (plan[i]) f->known[f->n_known++] = plan[i];
+  }
+  return PLIM_OK;
+}
+
+/* The best of the plans of larger budgets that fits into budget i; NULL: none is better than its own. */
+static const plim_space_plan *better_of_larger(const front *f, int32_t i, int32_t n, const int64_t *budget,
+                                               plim_space_plan *const *plan) {
+  const plim_space_plan *best = plan[i];
+  for (int32_t j = i + 1; j < n; j++) {
+    if (!plan[j] || plan[j]->space[f->space].peak_bytes > budget[i]) continue;
+    if (!best || plim_space_plan_value(plan[j]) < plim_space_plan_value(best)) best = plan[j];
+  }
+  return best == plan[i] ? NULL : best;
+}
+
+/* Plan i becomes that of a known one, with a round of search, where that is better. */
+static plim_status take(front *f, int32_t i, const plim_space_plan *known, const int64_t *budget,
+                        plim_space_plan **plan) {
+  plim_space_plan *own = NULL;
+  f->known[0] = known;
+  f->n_known = 1;
+  plim_status status = plan_one(f, budget[i], 1, &own);
+  if (status != PLIM_OK) return status == PLIM_ECANCEL ? PLIM_OK : status;
+  int better = own && (!plan[i] || plim_space_plan_value(own) < plim_space_plan_value(plan[i]));
+  plim_space_plan_free(better ? plan[i] : own);
+  if (better) plan[i] = own;
+  return PLIM_OK;
+}
+
+/* From the last budget to the first, what fits of larger ones; then back, what that found for smaller ones. */
+static plim_status share(front *f, int32_t n, const int64_t *budget, plim_space_plan **plan) {
+  f->options.iterations = 1;
+  f->options.time_limit_ns = 0;
+  f->last_ns = INT64_MAX;
+  for (int32_t i = n - 1; i >= 0; i--) {
+    const plim_space_plan *better = better_of_larger(f, i, n, budget, plan);
+    if (better) PLIM_TRY(take(f, i, better, budget, plan));
+  }
+  for (int32_t i = 1; i < n; i++) {
+    if (!plan[i - 1] || (plan[i] && plim_space_plan_value(plan[i]) <= plim_space_plan_value(plan[i - 1]))) continue;
+    PLIM_TRY(take(f, i, plan[i - 1], budget, plan));
+  }
+  return PLIM_OK;
+}
+
+static plim_status run(front *f, int32_t n, const int64_t *budget, plim_space_plan **plan) {
+  for (int32_t i = 1; i < n; i++) {
+    if (budget[i] >= budget[i - 1]) continue;
+    return plim_fail(f->ctx, PLIM_EUSAGE, "budget %d of the front, %lld bytes, is below the one before it", i,
+                     (long long)budget[i]);
+  }
+  if (f->space < 0 || f->space >= f->platform->n_spaces) {
+    return plim_fail(f->ctx, PLIM_EUSAGE, "platform %s has no space %d", f->platform->name, f->space);
+  }
+  PLIM_TRY(plan_all(f, n, budget, plan));
+  return share(f, n, budget, plan);
+}
+
+plim_status plim_space_plan_front(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
+                                  const plim_space_options *options, int32_t space, int32_t n, const int64_t *budget,
+                                  plim_space_plan **plan) {
+  front f = {.ctx = ctx, .graph = graph, .platform = platform, .space = space, .last_ns = INT64_MAX};
+  plim_status status;
+  for (int32_t i = 0; i < n; i++) plan[i] = NULL;
+  PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
+  f.options = *options;
+  f.room = options->n_known + n + 1;
+  if (options->time_limit_ns > 0) f.last_ns = plim_now_ns() + options->time_limit_ns;
+  PLIM_CHECK(plim_allocate(ctx, f.room, sizeof(const plim_space_plan *), &f.known));
+  PLIM_CHECK(plim_allocate(ctx, platform->n_spaces, sizeof *f.budget, &f.budget));
+  for (int32_t s = 0; s < platform->n_spaces; s++) {
+    f.budget[s] = options->budget ? options->budget[s] : platform->space[s].budget_bytes;
+  }
+  f.options.budget = f.budget;
+  for (int32_t i = 0; i < options->n_known; i++) f.known[f.n_known++] = options->known[i];
+  status = run(&f, n, budget, plan);
+done:
+  for (int32_t i = 0; i < n && status != PLIM_OK; i++) {
+    plim_space_plan_free(plan[i]);
+    plan[i] = NULL;
+  }
+  plim_release(ctx, f.known, f.room, sizeof(const plim_space_plan *));
+  plim_release(ctx, f.budget, platform->n_spaces, sizeof *f.budget);
+  return status;
+}
