@@ -1,6 +1,7 @@
 /* plimsoll plan and check over spaces and queues: figures, documents, exit status. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
@@ -75,6 +76,15 @@ Test(cli_spaces, places_checks_and_tells_bytes_by_space) {
   plim_test_expect(1, "makespan and serial time are 5000 and 5000 ns, not 4000 and 5000");
 }
 
+/* The energy of a front never rises, and its last plan has the least. */
+Test(cli_spaces, a_front_goes_over_the_budgets_of_the_first_device) {
+  const program_run *run = plim_test_shell(
+      "$PLIMSOLL plan --graph paged.json --platform m4 --objective energy --memory sd=4000 --front --points 5 "
+      "--iterations 20 -q -o c.csv && tail -n +2 c.csv | cut -d, -f4 | sort -gr -c && wc -l <c.csv");
+  cr_expect_eq(run->status, 0, "%s", run->error);
+  cr_expect_gt(atoi(run->out), 2, "%s", run->out);
+}
+
 Test(cli_spaces, every_switch_switches) {
   plan("--graph paged.json --platform m4 --planner poet --memory 2500");
   json_t *o = plim_test_json();
@@ -132,7 +142,8 @@ static const struct {
     {"--graph placed.json --deadline 3s", 2, "nor a number, in the unit of the graph's times"},
     {"--graph placed.json --deadline 0", 2, "nor a number, in the unit of the graph's times"},
     {"--graph paged.json --platform m0 --page maybe", 2, "no switch is called \"maybe\""},
-    {"--graph paged.json --platform m0 --front", 2, "--front and --platform cannot be combined"},
+    {"--graph paged.json --platform m0 --front --explain", 2, "--front and --explain cannot be combined"},
+    {"--graph paged.json --platform m0 --front -o c.svg", 2, "--front over spaces has no picture"},
     {"--graph placed.json --planner poet --memory d0=5000000", 3, "op '#0' has no energy on device d0"},
     {"--graph placed.json --planner xengine --memory d0=1,d0=2", 2, "space d0 has two budgets"},
     {"--graph paged.json --platform m0 --planner xengine --objective energy", 2,

@@ -17,6 +17,7 @@
 #include "runtime/graph/sibling_path.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
+#include "tools/plimsoll/space_curve.h"
 #include "tools/plimsoll/space_reason.h"
 
 /* ==== why ==== */
@@ -385,6 +386,7 @@ static plim_status run(space_work *w) {
   PLIM_TRY(load_platform(w));
   PLIM_TRY(set_options(w));
   interrupt_at_once(0); /* the best plan so far is kept */
+  if (w->s->o->curve) return space_curve_run(w->s, w->graph, w->platform, &w->options);
   PLIM_TRY(plim_space_plan_make(w->s->ctx, w->graph, w->platform, &w->options, &w->outcome, &w->plan));
   progress_clear(&w->s->bar);
   PLIM_TRY(save(w));
