@@ -71,7 +71,7 @@ static const struct plim_spaces_tuning {
         {
             .columns = 4000000,     /* larger programs are not given to a solver */
             .rounds = 4,            /* of a program, whose limit falls where the plan does not fit */
-            .items_alone = 1000000, /* items that the rounds of one search look at, without a program */
+            .items_alone = 750000,  /* items that the rounds of one search look at, without a program */
             .items_before = 200000, /* and before one */
             .bound_parts = 8,       /* one part in so many of a time limit is for the bound */
         },
