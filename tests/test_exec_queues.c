@@ -282,6 +282,45 @@ Test(exec_queues, begins_and_ends_of_a_step_keep_the_order_of_queues_and_waits_a
   plim_test_folder_remove();
 }
 
+/* The first run that waits for a copy and for no other command; -1: none. */
+static int32_t waits_for_copy(const plim_plan *plan, int32_t *copy) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *s = &plan->command[j];
+    if (s->kind != PLIM_COMMAND_RUN || s->n_wait != 1 || plan->command[s->wait[0]].kind != PLIM_COMMAND_COPY) continue;
+    *copy = s->wait[0];
+    return j;
+  }
+  return -1;
+}
+
+Test(exec_queues, a_copy_is_not_hidden_for_as_long_as_a_run_waits_while_it_runs) {
+  static int64_t begin_ns[1000], time_ns[1000], waited_ns[1000];
+  int seen = 0;
+  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+    rig r = {0};
+    int32_t copy, run = make_plan(&r, seed, 100, "host") ? waits_for_copy(r.plan, &copy) : -1;
+    if (run >= 0) {
+      cr_assert_lt(r.plan->n_commands, 1000);
+      memset(begin_ns, 0, sizeof begin_ns);
+      memset(time_ns, 0, sizeof time_ns);
+      memset(waited_ns, 0, sizeof waited_ns);
+      begin_ns[run] = 1000;
+      waited_ns[run] = 300; /* from 700 on, at first for something that is no copy */
+      begin_ns[copy] = 940;
+      time_ns[copy] = 60;
+      cr_assert_eq(plim_paged_run_exposed(r.plan, begin_ns, time_ns, waited_ns), 60);
+      begin_ns[copy] = 640;
+      time_ns[copy] = 360;
+      cr_assert_eq(plim_paged_run_exposed(r.plan, begin_ns, time_ns, waited_ns), 300);
+      waited_ns[run] = 0;
+      cr_assert_eq(plim_paged_run_exposed(r.plan, begin_ns, time_ns, waited_ns), 0);
+      seen++;
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(seen, 10);
+}
+
 /* ---- a wait that is not there ---- */
 
 static int is_needed(const rig *r, int32_t j, int32_t w) {

@@ -149,3 +149,16 @@ Test(space_inspect, a_gap_tells_what_was_missing_what_a_recompute_costs_and_what
   plim_release(h.ctx, gap, n, sizeof *gap);
   close_hand(&h);
 }
+
+Test(space_inspect, a_recompute_copies_what_it_reads_and_another_space_has) {
+  hand h;
+  plim_space_why why;
+  open_hand(&h);
+  const plim_space_gap of_b = {.storage = storage(&h, 1), .space = 0, .from = C, .until = C}; /* a is paged out then */
+  cr_assert_eq(plim_space_inspect_why(&h.in, &of_b, &why), PLIM_OK);
+  cr_expect_eq(why.can_recompute, 1);
+  cr_expect_eq(why.recompute_runs, 1);
+  cr_expect_eq(why.recompute_copies, 1);
+  cr_expect_eq(why.recompute_ns, 25); /* 5 of them for the copy */
+  close_hand(&h);
+}

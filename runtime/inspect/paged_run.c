@@ -183,3 +183,32 @@ plim_status plim_paged_run_transfers(const plim_graph *graph, const plim_plan *p
   }
   return status;
 }
+
+/* ---- what was not hidden ---- */
+
+/* Of the wait of the run at j: while copy c ran, or one before it on its queue. */
+static int64_t exposed_by(const plim_plan *plan, int32_t j, int32_t c, const int64_t *begin_ns, const int64_t *time_ns,
+                          int64_t waited_ns) {
+  const int64_t from_ns = begin_ns[j] - waited_ns;
+  int64_t sum_ns = 0;
+  for (int32_t k = c; k >= 0; k--) {
+    if (plan->command[k].kind != PLIM_COMMAND_COPY || plan->command[k].queue != plan->command[c].queue) continue;
+    const int64_t end_ns = begin_ns[k] + time_ns[k];
+    if (end_ns <= from_ns) break;
+    const int64_t begin = begin_ns[k] > from_ns ? begin_ns[k] : from_ns;
+    const int64_t end = end_ns < begin_ns[j] ? end_ns : begin_ns[j];
+    if (end > begin) sum_ns += end - begin;
+  }
+  return sum_ns;
+}
+
+int64_t plim_paged_run_exposed(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns,
+                               const int64_t *waited_ns) {
+  int64_t sum_ns = 0;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    if (plan->command[j].kind == PLIM_COMMAND_COPY || waited_ns[j] <= 0) continue;
+    const int32_t c = waited_for(plan, j, begin_ns, time_ns);
+    if (c >= 0) sum_ns += exposed_by(plan, j, c, begin_ns, time_ns, waited_ns[j]);
+  }
+  return sum_ns;
+}

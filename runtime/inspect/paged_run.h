@@ -31,6 +31,11 @@ PLIM_MUST_USE plim_status plim_paged_run_transfers(const plim_graph *graph, cons
                                                    const int64_t *begin_ns, const int64_t *time_ns,
                                                    const int64_t *waited_ns, plim_transfer **out, int32_t *n);
 
+/* Time of copies that compute did not hide in that step: runs waited while these copies ran, or others before them on
+ * their queue. What a run waits for beside, as for a run of another device, is not in it. O(commands x copies). */
+int64_t plim_paged_run_exposed(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns,
+                               const int64_t *waited_ns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,8 +1,9 @@
 /* Each answer walks the plan. What a recompute would cost is found as a planner would: at the command that fills the
- * storage again, its op runs with every input that is not in the space run before it, each once. */
+ * storage again, its op runs. What it reads and another space has is copied; what no space has is run before it, once. */
 #include "runtime/inspect/space_inspect.h"
 
 #include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 
 enum { MOST_RUNS = 2000 }; /* of a recompute: beyond it the cost is a lower bound */
 
@@ -162,6 +163,25 @@ done:
   return status;
 }
 
+/* What a copy of the storage to the gap's space takes from another space that has it when the gap ends: as the plan
+ * copies it later, else in proportion to the bytes of the gap's own copy. -1: no space has it, or no copy is known. */
+static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *g, int32_t storage) {
+  const plim_space_plan *p = in->plan;
+  const plim_space_command *back = &p->command[g->until];
+  const int64_t bytes = in->graph->storage[storage].bytes, own_bytes = in->graph->storage[g->storage].bytes;
+  for (int32_t k = 0; k < p->n_spaces; k++) {
+    if (k == g->space || !is_there(in, storage, k, g->until)) continue;
+    for (int32_t c = g->until; c < p->n_commands; c++) {
+      const plim_space_command *m = &p->command[c];
+      if (m->kind != PLIM_SPACE_COMMAND_COPY || m->from != k || m->to != g->space) continue;
+      if (has(m->storage, m->n_storages, storage)) return m->time_ns;
+    }
+    if (!g->paged || back->from != k || own_bytes <= 0) continue;
+    return plim_integers_from_real((double)back->time_ns * ((double)bytes / (double)own_bytes));
+  }
+  return -1;
+}
+
 /* What running the op of the gap's storage again takes. stack, seen [n_ops]. */
 static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *g, int32_t *stack, uint8_t *seen,
                             plim_space_why *w) {
@@ -179,13 +199,19 @@ static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *
     for (int32_t i = 0; i < op->n_reads && w->can_recompute; i++) {
       int32_t producer = in->graph->storage[op->reads[i]].producer;
       if (is_there(in, op->reads[i], g->space, g->until)) continue;
+      const int64_t copy_ns = fetch_ns(in, g, op->reads[i]);
+      if (copy_ns >= 0) {
+        w->recompute_copies++;
+        w->recompute_ns += copy_ns;
+        continue;
+      }
       if (producer < 0) w->can_recompute = 0;
       if (producer < 0 || seen[producer]) continue;
       seen[stack[n++] = producer] = 1;
     }
   }
   if (w->can_recompute) return;
-  w->recompute_runs = 0;
+  w->recompute_runs = w->recompute_copies = 0;
   w->recompute_ns = 0;
   w->recompute_joule = 0;
 }

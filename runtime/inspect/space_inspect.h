@@ -67,17 +67,18 @@ PLIM_MUST_USE plim_status plim_space_inspect_gaps(const plim_space_inspect *insp
 
 /* The bytes that were missing in a gap, and what the return of the storage costs. */
 typedef struct plim_space_why {
-  int32_t out;            /* the copy that took it to where it came from; -1: none */
-  int32_t next_use;       /* the command that reads it after `until`; -1: none */
-  int32_t worst;          /* the command of the gap with most bytes in the space; -1: none is between */
-  int64_t with_it_bytes;  /* the bytes there, and its own */
-  int64_t copy_ns;        /* of both copies */
-  int64_t window_ns;      /* from its last use before the gap to the next one */
-  int64_t link_free_ns;   /* of the window: the queue of the copy is not taken by others; -1: it was not paged */
-  int32_t can_recompute;  /* 0: an op of class once or effect is in the way, or a storage that no op writes */
-  int32_t recompute_runs; /* runs that a recompute at `until` takes, with those of what is not there; at most 2,000 */
-  int64_t recompute_ns;   /* their times */
-  double recompute_joule; /* their energies, where the plan has them */
+  int32_t out;              /* the copy that took it to where it came from; -1: none */
+  int32_t next_use;         /* the command that reads it after `until`; -1: none */
+  int32_t worst;            /* the command of the gap with most bytes in the space; -1: none is between */
+  int64_t with_it_bytes;    /* the bytes there, and its own */
+  int64_t copy_ns;          /* of both copies */
+  int64_t window_ns;        /* from its last use before the gap to the next one */
+  int64_t link_free_ns;     /* of the window: the queue of the copy is not taken by others; -1: it was not paged */
+  int32_t can_recompute;    /* 0: an op of class once or effect is in the way, or a storage that no op writes */
+  int32_t recompute_runs;   /* runs that a recompute at `until` takes, with those of what is nowhere; at most 2,000 */
+  int32_t recompute_copies; /* copies of what these runs read and another space has */
+  int64_t recompute_ns;     /* the times of both */
+  double recompute_joule;   /* their energies, where the plan has them */
 } plim_space_why;
 
 /* O(commands + runs of a recompute x buffers). */

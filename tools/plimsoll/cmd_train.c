@@ -96,6 +96,7 @@ static void print_table(const run *r) {
   run_figures_last(&f, s);
   limits_figures(&f, &s->limits);
   retime_figures(&f, s->o, &s->retime);
+  run_figures_retimed(&f, r);
   if (s->prep.room_bytes > 0) {
     figures_bytes(&f, 0, "arena_room_bytes", "room for the arena", s->prep.room_bytes);
     figures_note(&f, 0, " more than planned for, since it moves nothing");

@@ -62,6 +62,7 @@ static void show_step(run *r, const plim_step_report *report) {
 static void on_step(void *user, const plim_step_report *report) {
   run *r = user;
   times_add(&r->times, report->time_ns);
+  if (r->s->retime.reported) times_add(&r->retimed, report->time_ns);
   times_add(&r->cpu_times, process_cpu_ns() - r->cpu_ns);
   count_hidden(r, report->step);
   measure_peak(r);
@@ -185,6 +186,7 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   paging_figures_plan(f, column, program->graph[PLIM_PROGRAM_TRAIN], plan);
   figures_bytes(f, column, "keep_all_bytes", f->columns == 1 ? "keep-all" : NULL, s->prep.keep_all->arena_bytes);
   figures_real(f, column, "overhead_percent", "overhead, predicted", "%.2f %%", overhead);
+  paging_figures_overhead(f, column, s, plan);
   figures_real(f, column, "bound_percent", "lower bound", "%.2f %%", bound);
   figures_note(f, column, ", gap %.2f, class %s%s", overhead - bound, plim_plan_class_name(plan->plan_class),
                plan->proved ? ", proved" : "");
@@ -253,6 +255,15 @@ void run_figures_last(figures *f, const session *s) {
                plim_plan_overhead_percent(plan), (long long)s->prep.last.evictions);
   figures_count(f, 0, "last_arena_bytes", NULL, plan->arena_bytes);
   figures_real(f, 0, "last_overhead_percent", NULL, "%.2f", plim_plan_overhead_percent(plan));
+}
+
+void run_figures_retimed(figures *f, const run *r) {
+  const plim_retime_report *p = &r->s->retime.report;
+  const int64_t median = times_percentile(&r->retimed, 50), predicted = p->taken ? p->again_ns : p->measured_ns;
+  if (median == 0 || predicted <= 0) return;
+  figures_real(f, 0, "retimed_step_ms", "median step since then", "%.2f ms", (double)median / 1e6);
+  figures_note(f, 0, ", %+.1f %% of what these times predict", 100 * ((double)median / (double)predicted - 1));
+  figures_real(f, 0, "retimed_predicted_ms", NULL, "%.3f", (double)predicted / 1e6);
 }
 
 outside run_outside(const session *s, int64_t arena_bytes) {

@@ -17,6 +17,7 @@ typedef struct run {
   float first_loss, last_loss;
   times times, cpu_times; /* of steps */
   int64_t cpu_ns;         /* of the process, when the last step ended */
+  times retimed;          /* of the steps since the ops were timed in place */
   int64_t allocated_ever; /* by this thread, when the last step ended */
   int64_t hidden_bytes;   /* most that libraries allocated and freed inside one step, the first aside, and those at
                            * which the budget changed; -1: unknown */
@@ -24,6 +25,9 @@ typedef struct run {
   plim_evaluation test;
   int tested;
 } run;
+
+/* The prediction by the times found in place beside the steps that followed; nothing without such steps. */
+void run_figures_retimed(figures *f, const run *r);
 
 /* A trace holds ten steps, after two that warm up. */
 enum { RUN_TRACE_FROM = 2, RUN_TRACE_STEPS = 10 };

@@ -75,6 +75,8 @@ static void add_recompute(const plim_space_inspect *in, const plim_space_gap *ga
   }
   add(text, ", a recompute %s in %s", time_words(in, w->recompute_ns, time),
       human_items(w->recompute_runs, "run", runs));
+  if (w->recompute_copies == 1) add(text, " and 1 copy of what it reads");
+  if (w->recompute_copies > 1) add(text, " and %d copies of what they read", (int)w->recompute_copies);
   if (in->plan->has_energy) add(text, " and %.4g J", w->recompute_joule);
   if (other <= 0) add(text, ", on the device instead of the link");
 }

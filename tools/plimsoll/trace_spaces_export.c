@@ -85,24 +85,24 @@ static plim_status add_events(const traced_spaces *t, plim_text *text) {
 /* ---- the page ---- */
 
 static void add_transfers(const traced_spaces *t, plim_text *text) {
-  char name[SPACE_WORDS], waiter[32];
+  char name[SPACE_WORDS], waiter[96];
   if (!t->row) return;
-  plim_text_format(text,
-                   "<h2>Transfers of training step %lld</h2>\n<table><tr><th>command</th><th>storage</th><th>link</th>"
-                   "<th>MiB</th><th>planned end, ms</th><th>ended</th><th>late</th><th>waited for</th><th>by command"
-                   "</th></tr>\n",
-                   (long long)t->row[0].training_step);
+  plim_text_format(
+      text,
+      "<h2>Transfers of training step %lld</h2>\n<p>Times are in ms from the begin of the step.</p>\n<table "
+      "class=\"transfers\"><tr><th>command</th><th>storage</th><th>link</th><th>MiB</th><th>planned end"
+      "</th><th>ended</th><th>late</th><th>waited for</th><th>by command</th></tr>\n",
+      (long long)t->row[0].training_step);
   for (int32_t i = 0; i < t->n_transfers; i++) {
     const plim_transfer *x = &t->transfer[i];
-    (void)snprintf(waiter, sizeof waiter, "%d", (int)x->waiter);
+    (void)snprintf(waiter, sizeof waiter, "<td>%.3f</td><td>%d</td>", (double)x->waited_ns / 1e6, (int)x->waiter);
     plim_text_format(text, "<tr><td>%d</td><td>", (int)x->command);
     svg_add(text, space_storage_words(t->graph, x->storage, name), 60);
     plim_text_add(text, "</td><td>");
     svg_add(text, t->plan->queue[t->plan->command[x->command].queue].name, 40);
-    plim_text_format(text, "</td><td>%.2f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%s</td></tr>\n",
+    plim_text_format(text, "</td><td>%.2f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>%s</tr>\n",
                      (double)x->bytes / (1 << 20), (double)x->planned_end_ns / 1e6, (double)x->end_ns / 1e6,
-                     (double)(x->end_ns - x->planned_end_ns) / 1e6, (double)x->waited_ns / 1e6,
-                     x->waiter >= 0 ? waiter : "");
+                     (double)(x->end_ns - x->planned_end_ns) / 1e6, x->waiter >= 0 ? waiter : "<td></td><td></td>");
   }
   plim_text_add(text, "</table>\n");
 }
@@ -115,6 +115,8 @@ static plim_status add_page(const traced_spaces *t, plim_text *text) {
       text,
       "</title><style>body{font-family:sans-serif;margin:1em}table{border-collapse:collapse}td,th{padding:2px "
       "8px;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}svg{max-width:100%;height:auto}"
+      ".transfers td,.transfers th{text-align:right;font-variant-numeric:tabular-nums}"
+      ".transfers :is(td,th):is(:nth-child(2),:nth-child(3)){text-align:left}"
       "</style></head><body>\n");
   PLIM_TRY(trace_spaces_picture(t, text));
   add_transfers(t, text);

@@ -71,6 +71,7 @@ static json_t *gap_json(const traced_spaces *t, const plim_space_gap *g) {
   (void)json_object_set_new(o, "link_free_ns", w.link_free_ns >= 0 ? json_integer(w.link_free_ns) : json_null());
   (void)json_object_set_new(o, "recompute_ns", w.can_recompute ? json_integer(w.recompute_ns) : json_null());
   (void)json_object_set_new(o, "recompute_runs", json_integer(w.recompute_runs));
+  (void)json_object_set_new(o, "recompute_copies", json_integer(w.recompute_copies));
   (void)json_object_set_new(o, "recompute_joule",
                             w.can_recompute && t->plan->has_energy ? json_real(w.recompute_joule) : json_null());
   (void)json_object_set_new(o, "reason", json_string(space_reason_words(&t->in, g, &w, reason)));
