@@ -189,13 +189,13 @@ Test(cli_pages, a_budget_that_changes_pages_more_or_less_with_equal_weights) {
 #endif
   static const char *const spaces[] = {"cpu=8MiB,disk=64MiB", "cpu:0=8MiB,cpu:1=8MiB"};
   for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
-    const program_run *run =
-        plim_test_program("verify " RESNET "--steps 6 --memory %s --memory-at 1=7.5MiB --memory-at 3=8MiB", spaces[i]);
+    const program_run *run = plim_test_program(
+        "verify " RESNET "--numerics small --steps 6 --memory %s --memory-at 1=7MiB --memory-at 3=8MiB", spaces[i]);
     expect_output(run, "changes of budget    2");
     expect_output(run, "weights identical    yes");
   }
-  (void)plim_test_program("train " RESNET "--steps 6 --memory cpu=8MiB,host=64MiB --memory-at 1=3MiB");
-  plim_test_expect(4, "--memory-at, step 1: no plan was found within 3145728 bytes of the arena and ");
+  (void)plim_test_program("train " RESNET "--steps 6 --memory cpu=8MiB,host=64MiB --memory-at 1=256KiB");
+  plim_test_expect(4, "--memory-at, step 1: no plan was found within 262144 bytes of the arena and ");
 }
 
 Test(cli_pages, a_last_batch_is_decided_online_beside_a_plan_that_pages) {

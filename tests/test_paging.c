@@ -454,7 +454,7 @@ Test(paging, a_link_is_measured_once_and_again_where_its_file_is_damaged) {
     }
     cr_assert_eq(memcmp(first.beside_bytes_per_ns, again.beside_bytes_per_ns, sizeof first.beside_bytes_per_ns), 0);
     cr_assert_eq(memcmp(first.charge, again.charge, sizeof first.charge), 0);
-    (void)plim_test_shell("for f in link-*; do echo plimsoll link 3 5 -3 1 1 1 1 1 0 0 0 >$f; done");
+    (void)plim_test_shell("for f in link-*; do echo plimsoll link 4 5 -3 1 1 1 1 1 0 0 0 >$f; done");
     cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, folder, &third), PLIM_OK);
     cr_assert_gt(third.latency_ns[1], 0);
   }

@@ -1,18 +1,22 @@
 /* Work in regions like those of ops: each thread has an equal share, and all wait for the last one. A share is half
  * arithmetic in the first cache, half reading of memory. A number of regions is timed alone and beside copies in turns;
- * the median over the rounds counts. When they take T alone and T' beside copies that never pause, copies of a time T'
- * have delayed the work by T' - T: their charge is 1 - T / T'. */
+ * the median over the rounds counts. After each copy its thread sleeps for twice its time, since copies of a plan begin
+ * on threads that slept, and a scheduler treats those otherwise than threads that never pause. When the regions take T
+ * alone and T' beside copies of a time C, the charge is (T' - T) / C. Where T itself varies, other programs run, and
+ * the difference says nothing: then the charge is the share of a processor that the copies take. */
 #include "runtime/exec/page_beside.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
 #include "runtime/device/guarded.h"
 #include "runtime/device/threads.h"
 
+enum { PAUSES = 2 /* of the time of a copy */ };
+static const double steady = 1.1; /* most of a time of the work alone by the least of all rounds */
 enum { ROUNDS = 5, REGIONS = 8, FLOATS = 4096, PASSES = 400, READ_BYTES = 4 << 20, CASES = 3, WAYS = 2 };
 
 /* ---- work ---- */
@@ -55,27 +59,52 @@ typedef struct copier {
   int in, slots;
   int64_t slot_bytes;
   _Atomic int *stop;
-  int64_t bytes, time_ns; /* of all copies so far */
+  int64_t bytes, time_ns, processor_ns; /* of all copies so far */
   int error;
   pthread_t thread;
 } copier;
+
+static void pause_for(int64_t ns, _Atomic int *stop) {
+  enum { MOST_NS = 20000000 };
+  for (; ns > 0 && !atomic_load(stop); ns -= MOST_NS) {
+    const struct timespec time = {.tv_nsec = (long)(ns < MOST_NS ? ns : MOST_NS)};
+    (void)nanosleep(&time, NULL);
+  }
+}
+
+/* Time that this thread has spent on a processor. */
+static int64_t processor_ns(void) {
+  struct timespec t = {0};
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 /* Out takes the even slots, in the odd ones. */
 static void *copy(void *user) {
   copier *c = user;
   for (int slot = c->in; !atomic_load(c->stop) && c->error == 0; slot = slot + 2 < c->slots ? slot + 2 : c->in) {
     char *paged = c->page->base + slot * c->slot_bytes, *own = c->memory + slot * c->slot_bytes;
-    const int64_t begin_ns = plim_now_ns();
+    const int64_t begin_ns = plim_now_ns(), first_ns = processor_ns();
     c->error = c->in ? plim_page_read(c->page, c->ring, own, paged, c->slot_bytes)
                      : plim_page_write(c->page, c->ring, paged, own, c->slot_bytes);
-    c->time_ns += plim_now_ns() - begin_ns;
+    const int64_t time_ns = plim_now_ns() - begin_ns;
+    c->time_ns += time_ns;
+    c->processor_ns += processor_ns() - first_ns;
     c->bytes += c->slot_bytes;
+    pause_for(PAUSES * time_ns, c->stop);
   }
   return NULL;
 }
 
-/* The work beside the copies of a case: 0: out; 1: in; 2: both. */
-static int work_beside(copier way[WAYS], int number, const char *memory, int32_t threads, int64_t *time_ns) {
+static int64_t copied_ns(const copier way[WAYS]) {
+  return way[0].time_ns + way[1].time_ns;
+}
+
+/* The work beside the copies of a case: 0: out; 1: in; 2: both. *charge: where the work alone takes alone_ns. */
+static int work_beside(copier way[WAYS], int number, const char *memory, int32_t threads, int64_t alone_ns,
+                       double *charge) {
+  const int64_t before_ns = copied_ns(way);
+  int64_t time_ns = 0;
   _Atomic int stop = 0;
   int started[WAYS] = {0}, error = 0;
   for (int in = 0; in < WAYS && error == 0; in++) {
@@ -84,12 +113,14 @@ static int work_beside(copier way[WAYS], int number, const char *memory, int32_t
     error = pthread_create(&way[in].thread, NULL, copy, &way[in]);
     started[in] = error == 0;
   }
-  if (error == 0) *time_ns = work(memory, threads);
+  if (error == 0) time_ns = work(memory, threads);
   atomic_store(&stop, 1);
   for (int in = 0; in < WAYS; in++) {
     if (started[in]) (void)pthread_join(way[in].thread, NULL);
     if (error == 0) error = way[in].error;
   }
+  const int64_t copies_ns = copied_ns(way) - before_ns;
+  *charge = copies_ns > 0 ? (double)(time_ns - alone_ns) / (double)copies_ns : 0;
   return error;
 }
 
@@ -105,34 +136,40 @@ static double median(double *of) {
   return of[ROUNDS / 2];
 }
 
-/* Of both at once a unit of work's time has two of copies. */
-static void set_figures(copier way[CASES][WAYS], double charge[CASES][ROUNDS], plim_page_link *link) {
+static double within_one(double x) {
+  return x < 0 ? 0 : x > 1 ? 1 : x;
+}
+
+/* charge NULL: the work alone was not steady. */
+static void set_figures(copier way[CASES][WAYS], double (*charge)[ROUNDS], plim_page_link *link) {
   for (int i = 0; i < CASES; i++) {
-    double bytes = 0, time_ns = 0, found = median(charge[i]) / (i == 2 ? 2 : 1);
+    double bytes = 0, time_ns = 0, busy_ns = 0;
     for (int in = 0; in < WAYS; in++) {
       bytes += (double)way[i][in].bytes;
       time_ns += (double)way[i][in].time_ns;
+      busy_ns += (double)way[i][in].processor_ns;
     }
     const double alone = i < 2 ? link->bytes_per_ns[i] : (link->bytes_per_ns[0] + link->bytes_per_ns[1]) / 2;
     link->beside_bytes_per_ns[i] = bytes > 0 && time_ns > 0 ? bytes / time_ns : alone;
-    link->charge[i] = found > 0 ? found : 0;
+    const double busy = time_ns > 0 ? busy_ns / time_ns : way[i][0].page->fd < 0 ? 1 : 0; /* memory needs one */
+    link->charge[i] = within_one(charge && time_ns > 0 ? median(charge[i]) : busy);
   }
 }
 
 static int measure(copier way[CASES][WAYS], const char *memory, plim_page_link *link) {
   const int32_t threads = plim_threads_now();
-  double charge[CASES][ROUNDS];
+  double charge[CASES][ROUNDS], least_ns = 0, most_ns = 0;
   (void)work(memory, threads); /* starts the threads */
   for (int round = 0; round < ROUNDS; round++) {
     const int64_t alone_ns = work(memory, threads);
+    if (round == 0 || (double)alone_ns < least_ns) least_ns = (double)alone_ns;
+    if ((double)alone_ns > most_ns) most_ns = (double)alone_ns;
     for (int i = 0; i < CASES; i++) {
-      int64_t beside_ns = 1;
-      int error = work_beside(way[i], i, memory, threads, &beside_ns);
+      int error = work_beside(way[i], i, memory, threads, alone_ns, &charge[i][round]);
       if (error != 0) return error;
-      charge[i][round] = 1 - (double)alone_ns / (double)(beside_ns > 0 ? beside_ns : 1);
     }
   }
-  set_figures(way, charge, link);
+  set_figures(way, most_ns <= steady * least_ns ? charge : NULL, link);
   return 0;
 }
 

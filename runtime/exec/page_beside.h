@@ -5,7 +5,7 @@
 #include "runtime/exec/page_link.h"
 #include "runtime/exec/page_memory.h"
 
-/* Copies run without a pause beside work of as many threads as parallel regions of the caller have: out, in, and both.
+/* Copies run beside work of as many threads as parallel regions of the caller have: out, in, and both.
  *   page    [1]    in  of `slots` x slot_bytes
  *   memory  [1]    in  of as many bytes, aligned as the page
  *   link    [1]    in/out  beside_bytes_per_ns and charge are set; bytes_per_ns stands in where no copy ended

@@ -117,7 +117,7 @@ static int is_link(const plim_page_link *link) {
 
 /* 0: nothing that can be used is kept. */
 static int load(const char *path, plim_page_link *out) {
-  static const char head[] = "plimsoll link 3 ";
+  static const char head[] = "plimsoll link 4 ";
   char line[512] = "", *at = line + sizeof head - 1;
   FILE *file = path[0] ? fopen(path, "re") : NULL;
   if (!file) return 0;
@@ -137,7 +137,7 @@ static int load(const char *path, plim_page_link *out) {
 static void keep(plim_context *ctx, const char *path, const plim_page_link *link) {
   plim_text text = {.ctx = ctx};
   if (!path[0]) return;
-  plim_text_format(&text, "plimsoll link 3 %lld %lld %.17g %.17g", (long long)link->latency_ns[0],
+  plim_text_format(&text, "plimsoll link 4 %lld %lld %.17g %.17g", (long long)link->latency_ns[0],
                    (long long)link->latency_ns[1], link->bytes_per_ns[0], link->bytes_per_ns[1]);
   for (int i = 0; i < 3; i++) plim_text_format(&text, " %.17g", link->beside_bytes_per_ns[i]);
   for (int i = 0; i < 3; i++) plim_text_format(&text, " %.17g", link->charge[i]);
