@@ -33,8 +33,8 @@ plim_status plim_cuda_check(const plim_device *device, int code, const char *wha
   return plim_fail(device->ctx, status, "%s: %s (%s)", what, words, why);
 }
 
-/* Another device may have been used since, or this is another thread: what the driver does from here on, it does on
- * this device. Not while a step is recorded, which is one thread's in one go. */
+/* Make the GPU of `device` the current one of this thread: another device may have been used since the last call, or
+ * another thread calls. While a step is recorded nothing is done: one thread records it without a break. */
 plim_status plim_cuda_enter(const plim_device *device) {
   const plim_cuda_state *s = device->state;
   return s->recording ? PLIM_OK : plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU");
@@ -77,7 +77,8 @@ static plim_status use_gpu(plim_device *device) {
   const char *what = NULL;
   int64_t total;
   int code = s->driver->use(device->index, &facts);
-  if (facts.major > 0 && facts.major * 10 + facts.minor < LEAST_CAPABILITY) { /* whatever it said of the context */
+  /* Asked before `code`: of two reasons this one is the clearer. */
+  if (facts.major > 0 && facts.major * 10 + facts.minor < LEAST_CAPABILITY) {
     return plim_fail(device->ctx, PLIM_EDEVICE, "cuda:%d is a %s of compute capability %d.%d; the least is %d.%d",
                      (int)device->index, facts.name, (int)facts.major, (int)facts.minor, LEAST_CAPABILITY / 10,
                      LEAST_CAPABILITY % 10);
@@ -209,8 +210,9 @@ static void cuda_unprepare(plim_device *device, void *kernel) {
   plim_cuda_kernel_free(kernel);
 }
 
-/* Let the device see seed and step number. There is one place for them on the device, which the kernels of one queue
- * read in their order; the host's place is another each time, until something has waited. */
+/* Copy seed and step number to the device. The device has one place for them: copies and kernels of one queue come in
+ * order. Each copy has a place of its own in host memory, because it may still be pending when the next one is queued;
+ * once a wait has ended all copies, the places are used again. */
 plim_status plim_cuda_set_now(plim_device *device, int32_t queue, const plim_kernel_args *args) {
   plim_cuda_state *s = device->state;
   if (s->now_used == PLIM_CUDA_NOWS || queue != s->now_queue) {

@@ -24,7 +24,7 @@ static int align(plim_device *device, int64_t bytes, void **ptr) {
   return 0;
 }
 
-/* Where the allocation begins; it is to be given back. */
+/* The start of the allocation, which must be freed by this address. */
 static void *base_of(plim_cuda_state *s, void *ptr) {
   for (int64_t i = 0; i < s->n_moved; i++) {
     if (s->moved[i].given != ptr) continue;

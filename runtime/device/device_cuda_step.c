@@ -16,7 +16,7 @@ void plim_cuda_forget_once(plim_cuda_state *s) {
   s->once = NULL;
 }
 
-/* Give up the step in hand, a recording of it included. */
+/* Give up the step that is being queued, and its recording if there is one. */
 void plim_cuda_forget(plim_cuda_state *s) {
   void *ignored = NULL;
   if (s->recording && s->driver->capture_end(s->stream[0], &ignored) == 0) (void)s->driver->captured_free(ignored);
@@ -61,7 +61,7 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   return plim_cuda_reserve_timing_events(device, timing_events_of(s));
 }
 
-/* Do the ends of the step in hand become timing events? */
+/* Are there timing events at the two ends of the current step? */
 static int has_ends(const plim_cuda_step *step) {
   return step->mode == PLIM_CUDA_RECORD && !step->timed && step->row->has_timing_event;
 }
@@ -82,14 +82,14 @@ static plim_status put_command(plim_device *device, const plim_run_call *call, p
   return step->timed ? plim_cuda_record_timing_event(device, call->command + 1) : PLIM_OK;
 }
 
-/* What fails ends the recording: until then nothing can be given back. */
+/* A failure ends the recording first: while the driver records, no memory can be freed. */
 static plim_status cuda_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
   plim_status status = put_command(device, call, run, user);
   if (status != PLIM_OK) plim_cuda_forget(device->state);
   return status;
 }
 
-/* Launch what is recorded, once a step. */
+/* Launch the recorded step. Called once a step. */
 plim_status plim_cuda_finish_step(plim_device *device) {
   plim_cuda_state *s = device->state;
   plim_cuda_step *step = &s->step;
@@ -101,7 +101,7 @@ plim_status plim_cuda_finish_step(plim_device *device) {
   return plim_cuda_check(device, s->driver->captured_launch(captured, plim_cuda_stream(s, 0)), "launching the step");
 }
 
-/* What lies beside the arenas now is all that this plan needs there. */
+/* The device memory in use beside the arenas now is all that this plan needs there. */
 static plim_status settle(plim_device *device) {
   plim_cuda_state *s = device->state;
   plim_cuda_memory now = {.outside_bytes = 0};
@@ -110,7 +110,7 @@ static plim_status settle(plim_device *device) {
   return PLIM_OK;
 }
 
-/* What fails inside a captured step fails for all of its kernels at once, and what fails while the GPU works through a
+/* A failure inside a captured step is one for all of its kernels at once, and what fails while the GPU works through a
  * queue is told at the end of it. */
 static plim_status name_step(const plim_device *device, plim_status failed) {
   const plim_cuda_state *s = device->state;
@@ -123,7 +123,7 @@ static plim_status name_step(const plim_device *device, plim_status failed) {
       graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));
 }
 
-/* The step in hand failed, and is over. */
+/* The step that was being queued failed: end it. */
 plim_status plim_cuda_fail_step(plim_device *device, plim_status failed) {
   plim_cuda_state *s = device->state;
   if (s->step.row && s->step.row->arena) failed = name_step(device, failed);
@@ -131,7 +131,7 @@ plim_status plim_cuda_fail_step(plim_device *device, plim_status failed) {
   return failed;
 }
 
-/* Has the last command of the step in hand been put? */
+/* Has the last command of the current step been queued? */
 int plim_cuda_step_is_complete(const plim_cuda_step *step) {
   return step->row && step->last + 1 == step->row->plan->n_commands;
 }

@@ -82,7 +82,7 @@ plim_status plim_cuda_measure(plim_device *device, void *kernel, const plim_kern
   return PLIM_OK;
 }
 
-/* In a capture as in a step; what was captured is given up. */
+/* Run the kernel inside a capture, as a step does; then discard what was captured. */
 static plim_status rehearse_capture(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args) {
   plim_cuda_state *s = device->state;
   PLIM_TRY(plim_cuda_begin_recording(device));

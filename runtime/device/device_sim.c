@@ -109,7 +109,7 @@ static void sim_unprepare(plim_device *device, void *kernel) {
 
 /* ---- queues ---- */
 
-/* Clocks that were not there begin at 0. */
+/* Clocks of new queues begin at 0. */
 static plim_status reserve_clocks(plim_device *device, int64_t **clock, int64_t *room, int64_t n) {
   int64_t before = *room;
   PLIM_TRY(plim_array_reserve(device->ctx, clock, room, n, sizeof **clock));
@@ -131,7 +131,7 @@ int64_t plim_sim_queue_ns(plim_device *device, int32_t queue) {
   return queue < sim->room_queues ? sim->queue_ns[queue] : 0;
 }
 
-/* What a run or copy takes. */
+/* The time of a run or copy, ns. */
 static plim_status pass_time(plim_device *device, int32_t queue) {
   sim_state *sim = device->state;
   if (sim->take_ns == 0) return PLIM_OK;

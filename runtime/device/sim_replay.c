@@ -33,7 +33,7 @@ static void end_meter(plim_device *sim, meter *m) {
   plim_release(sim->ctx, m->after, m->plan->n_buffers, sizeof *m->after);
 }
 
-/* Buffers that end before command c leave, those that it fills come. */
+/* Take the buffers that end before command c off the meter, and put those that it fills on it. */
 static plim_status count_buffers(plim_device *sim, meter *m, int32_t c) {
   const plim_space_plan *p = m->plan;
   for (int32_t i = m->first[c]; i > 0; i = m->after[i - 1]) m->live[p->buffer[i - 1].space] -= p->buffer[i - 1].bytes;

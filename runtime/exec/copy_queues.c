@@ -56,7 +56,7 @@ static int reached(plim_copy_queues *q, const int32_t *need) {
   return 1;
 }
 
-/* 0: the step has been stopped. */
+/* Returns 0 when the step has been stopped. */
 static int wait_for(plim_copy_queues *q, const int32_t *need) {
   for (int i = 0; i < SPINS; i++) {
     if (atomic_load(&q->stop)) return 0;
@@ -215,7 +215,7 @@ void plim_copy_queues_failed(plim_copy_queues *q, int32_t j, plim_status status)
   fail(q, j, status, plim_context_error(q->ctx));
 }
 
-/* What failed, for the sentence: "command 4 (copy of "x", which op "f" writes, to disk, page file p)". */
+/* Words for the command that failed: "command 4 (copy of "x", which op "f" writes, to disk, page file p)". */
 static plim_status fail_copy(plim_copy_queues *q, int64_t training_step, plim_status failed) {
   const plim_graph *graph = q->bound->graph;
   const plim_command *command = &q->bound->plan->command[q->failed_command];

@@ -73,7 +73,7 @@ static plim_status fail_step(plim_exec *exec, const plim_bound *bound, int32_t j
                    bound->graph->op[command->op].name, command->variant, plim_context_error(exec->ctx));
 }
 
-/* Does the device tell at the end what each command took? */
+/* Does the device report the time of each command when the step ends? */
 static int device_times(const plim_exec *exec) {
   return exec->timing > 0 && exec->arena && exec->device && exec->device->api->watch && exec->device->api->watch->times;
 }

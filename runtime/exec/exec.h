@@ -27,8 +27,8 @@ typedef struct plim_exec plim_exec;
 /* Where buffers lie: at the offsets of the plan in one arena; or each in an allocation of its own. */
 typedef enum plim_exec_addresses { PLIM_ADDRESSES_PLANNED, PLIM_ADDRESSES_EACH } plim_exec_addresses;
 
-/* A variant of a plan that the device refused to prepare or to run, and that cost nothing else: the device continues,
- * and no storage that persists has changed. */
+/* A variant of a plan that the device refused to prepare or to run. The refusal did no other harm: the device works on,
+ * and no persistent storage has changed. */
 typedef struct plim_exec_failure {
   const plim_graph *graph;
   int32_t op; /* of the graph */

@@ -127,7 +127,7 @@ static plim_status read_args(plim_dtr_import *im) {
   return im->lines.doc.status;
 }
 
-/* The storage of a result of the call in hand grows, and with it whatever shares it. */
+/* Enlarge the storage of a result of the current call, and every tensor that shares it. */
 static plim_status grow(plim_dtr_import *im, int32_t tensor, int64_t bytes) {
   plim_value *value = &im->graph->value[im->value[tensor]].value;
   PLIM_TRY(plim_dtr_count_bytes(im, bytes));

@@ -48,7 +48,7 @@ static plim_status read_copy_from(plim_dtr_import *im) {
   return plim_dtr_add_event(im, PLIM_EVENT_GET, target->tensor);
 }
 
-/* Names that were never defined are let go: the logger releases some from before START. */
+/* A release of a name that was never defined is ignored: the logger releases tensors that it made before START. */
 static plim_status read_release(plim_dtr_import *im) {
   plim_dtr_handle *h = NULL;
   const char *name = plim_dtr_text(&im->lines, "NAME");
@@ -97,7 +97,7 @@ static reader *const readers[PLIM_DTR_KIND_COUNT] = {
 
 /* ---- the log ---- */
 
-/* Everything before START is left alone. */
+/* Lines before START are skipped. */
 static plim_status skip_to_start(plim_dtr_import *im) {
   int more = 1;
   while (more) {
@@ -123,7 +123,7 @@ static plim_status keep_held(plim_dtr_import *im) {
   return PLIM_OK;
 }
 
-/* The graph is called as the file, without its folder and what follows the first point. */
+/* The name of the graph is that of the file, without its folder and without what follows the first point. */
 static plim_status begin_graph(plim_dtr_import *im) {
   char name[PLIM_NAME_MAX + 1];
   const char *slash = strrchr(im->lines.file, '/'), *base = slash ? slash + 1 : im->lines.file;

@@ -148,7 +148,7 @@ static int by_place(const void *a, const void *b) {
   return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Keep the first of parallel links. */
+/* Of several links between the same two nodes, keep the first. */
 static void drop_repeats(draft *d) {
   int32_t kept = 0;
   qsort(d->link, (size_t)d->n_links, sizeof *d->link, by_ends);
@@ -195,7 +195,8 @@ static void group_links(draft *d, int by_target) {
 
 /* ---- order ---- */
 
-/* Nodes whose degree is left have one before them whose degree is left: going back often enough ends on a cycle. */
+/* A node whose degree is not 0 has a predecessor whose degree is not 0. Following such predecessors n times ends on a
+ * cycle. */
 static void refuse_cycle(draft *d, const plim_json_at *root) {
   int32_t v = 0;
   group_links(d, 1);
@@ -208,7 +209,7 @@ static void refuse_cycle(draft *d, const plim_json_at *root) {
   plim_json_fail(root, NULL, "the links have a cycle through the node with id %lld", (long long)d->node[v].id);
 }
 
-/* Level by level; a level is the nodes that the one before made free, in the order in which it did. */
+/* Topological order, breadth first: a node joins the order when the last of its predecessors is taken from it. */
 static void level_order(draft *d, const plim_json_at *root) {
   int32_t n = 0;
   group_links(d, 0);

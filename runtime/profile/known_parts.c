@@ -1,4 +1,4 @@
-/* A list: a network has some tens of such variants. */
+/* A list is searched from end to end: a network has some tens of such variants. */
 #include "runtime/profile/known_parts.h"
 
 #include <stdio.h>

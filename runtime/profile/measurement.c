@@ -45,7 +45,7 @@ static plim_status put_special(const plim_measurement *m, const plim_op_desc *de
   return device->api->sync(device); /* the next one is made in the same place */
 }
 
-/* Write what must be warm, and what must not be arbitrary. */
+/* Write the operands that must be in the caches, and those whose contents must be defined. */
 static plim_status prepare_operands(const plim_measurement *m, const plim_profile_group *group,
                                     const plim_operand_plan *plan, void *const *operand) {
   const plim_op_desc *desc = &group->desc;

@@ -34,7 +34,7 @@ static int compare(const char *op, const char *variant, const plim_profile_row *
   return order != 0 ? order : strcmp(variant, row->variant);
 }
 
-/* Where the row is, or where it would have to go. */
+/* The place of the row in the sorted list, or the place where it must be inserted. */
 static int32_t find(const plim_profile_cache *cache, const char *op, const char *variant) {
   int32_t low = 0, high = cache->n;
   while (low < high) {

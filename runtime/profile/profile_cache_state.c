@@ -22,7 +22,7 @@ static void touch(watch *w, int32_t n, const int32_t *storage) {
   for (int32_t i = 0; i < n; i++) w->touched[storage[i]] = w->came_in;
 }
 
-/* In program order nothing reads the storage behind this op. */
+/* In program order no op after this one reads the storage. */
 static int is_last_reader(const plim_graph *graph, int32_t op, int32_t storage) {
   int32_t end = graph->reader_first[storage + 1];
   return end > graph->reader_first[storage] && graph->reader[end - 1] == op;

@@ -57,7 +57,7 @@ static plim_status copy_rows(const plim_graph *graph, const plim_profile *profil
   return PLIM_OK;
 }
 
-/* The notes that there are, and one more. */
+/* Append one note to the notes of the profile. */
 static plim_status copy_notes(const plim_profile *from, int32_t op, const char *name, const char *why,
                               plim_profile **to) {
   plim_dropped *note = NULL;

@@ -108,7 +108,7 @@ void plim_operand_fill_random(const plim_shape *shape, uint64_t seed, void *to) 
 
 /* ---- operands that need more ---- */
 
-/* What the kind's row says of input k; NULL: nothing but normal numbers. */
+/* How the op table says that input k must be filled; NULL: with normal numbers. */
 static const plim_op_operand *special_operand(const plim_op_desc *desc, int32_t k) {
   const plim_op_operand *operand = k < desc->n_in ? plim_op_operand_at(plim_op_kind_row(desc->kind)->in, k) : NULL;
   return operand && operand->contents != PLIM_CONTENTS_NORMAL ? operand : NULL;

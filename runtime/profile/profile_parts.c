@@ -132,7 +132,7 @@ static plim_status visit(plim_profile_set *set, const plim_profile_group *group,
 
 /* ---- times ---- */
 
-/* Kept, and its time not known. */
+/* Is the case kept, and its time not known yet? */
 static int wants_time(const plim_profile_case *c) {
   return !c->dropped && c->variant.time_ns < 0;
 }

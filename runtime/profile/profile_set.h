@@ -16,7 +16,7 @@ typedef struct plim_profile_case {
   void *kernel;                     /* prepared while it is measured */
   int32_t dropped;                  /* 1 keeps it out of the profile */
   int32_t builds;                   /* as in plim_kernel_info */
-  int32_t round;                    /* when it is measured; -1: not, its time is none */
+  int32_t round;                    /* in which it is measured; -1: it is not measured and has no time */
   int64_t left_out_ns;              /* > 0: dropped for lack of time, which was so much */
   int32_t samples;                  /* times that it was measured */
   char how[PLIM_PROFILE_HOW_BYTES]; /* as in plim_kernel_info */

@@ -13,7 +13,8 @@
 
 enum { DEFAULT_PASSES = 9, MOST_PASSES = 1000, LEAST_PASSES = 2, SLOW = 3 };
 
-/* Where no limit is given. A plan of cuDNN takes 50 to 500 ms where it is compiled; a step of ResNet-50 needs 32. */
+/* Limits where the caller gives none. A plan of cuDNN takes 50 to 500 ms where it is compiled; a step of ResNet-50
+ * needs 32. */
 enum { DEFAULT_SECONDS = 60, DEFAULT_BUILDS = 48 };
 
 typedef struct pass_times {
@@ -57,7 +58,7 @@ static plim_status run_case(pass_times *p, const plim_profile_group *group, int3
   return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, of, status);
 }
 
-/* What the single-source kernel computes, once for all rounds. */
+/* Compute the reference result with the single-source kernel, once for all rounds. */
 static plim_status fill_reference(pass_times *p, int32_t g) {
   const plim_profile_group *group = &p->set->group[g];
   const int32_t of = plim_profile_reference_case(p->set, group);
@@ -113,7 +114,7 @@ static void take_medians(pass_times *p) {
 
 /* ---- rounds ---- */
 
-/* The last refusal is in the context's sentence. */
+/* The sentence in the context is that of the last refusal. */
 static plim_status has_cases(const plim_profile_set *set, const plim_profile_group *group) {
   for (int32_t i = group->first; i < group->first + group->n; i++) {
     if (!set->cases[i].dropped) return PLIM_OK;
@@ -199,7 +200,7 @@ static plim_status run_rounds(pass_times *p) {
   return PLIM_OK;
 }
 
-/* What all cases together need whose time is not known; 0 when there is none. */
+/* Memory that measuring the cases without a known time needs; 0 when there is none. */
 static plim_measure_needs needs_of(const plim_profile_set *set) {
   plim_measure_needs most = {0};
   for (int32_t g = 0; g < set->n_groups; g++) {

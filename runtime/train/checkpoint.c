@@ -200,7 +200,7 @@ static int64_t header_int(const loaded *l, const char *key) {
   return json_is_integer(node) ? json_integer_value(node) : -1;
 }
 
-/* model NULL: any. */
+/* Read the header. model: the name that it must state, NULL: any. */
 static plim_status parse_header(loaded *l, const char *model) {
   PLIM_TRY(plim_json_parse(l->ctx, l->path, 0, l->data + PREFIX_BYTES, l->at - PREFIX_BYTES, &l->header));
   int64_t version = header_int(l, "version");

@@ -86,7 +86,8 @@ plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refuse
   return *refused ? plim_program_drop(t->program, t->device, t->options.exec.failures) : status;
 }
 
-/* Each time that one is refused there is a variant less; those of the plans that run are left. */
+/* Plan again whenever the device refuses a variant, without that variant. The loop ends: each round has one variant
+ * less, and the variants of the running plans always remain. */
 static plim_status take_plans(plim_trainer *t, int64_t bytes) {
   int refused = 1;
   while (refused) {
@@ -97,7 +98,7 @@ static plim_status take_plans(plim_trainer *t, int64_t bytes) {
   return PLIM_OK;
 }
 
-/* As before the request: the arena may have given back what the plans need. */
+/* Return to the state before the request: the arena may have been cut below what the plans need. */
 static plim_status take_back(plim_trainer *t) {
   return plim_exec_replace(t->exec, t->plan, arena_of(t->plan));
 }

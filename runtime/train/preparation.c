@@ -89,7 +89,7 @@ static plim_status plan_training(const preparing *w) {
   return plim_program_replay(w->program, w->options->plan ? NULL : &w->p->planning, &w->p->replay, &w->p->room_bytes);
 }
 
-/* Numerics keys that are given belong to the whole batch. */
+/* Given numerics keys are those of the graph of a whole batch. */
 static plim_status decide_last(const preparing *w) {
   const plim_graph *graph = w->program->graph[PLIM_PROGRAM_LAST];
   plim_online_plan_options wanted = online_options(w);
@@ -209,7 +209,8 @@ static plim_status plan_within(const preparing *w, int64_t budget_bytes) {
   return plan_limits(w);
 }
 
-/* What is not fixed by a plan or a policy is planned for less at first, if that fits. */
+/* Where the caller gives neither a plan nor a policy, plan for a smaller budget first, and for all of it where that has
+ * no plan. */
 static plim_status plan_first(const preparing *w, int64_t bytes) {
   plim_status status = PLIM_ENOFIT;
   int again = !w->options->plan && !w->options->policy;

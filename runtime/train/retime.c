@@ -48,7 +48,7 @@ void plim_retiming_close(plim_trainer *t) {
   if (r->plan) plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
 }
 
-/* Of command j of the plan, over the training steps. */
+/* The median time of command j of the plan over the timed training steps. */
 static int64_t median(const plim_trainer *t, int32_t j, int64_t *scratch) {
   const plim_retiming *r = &t->retiming;
   int32_t n = t->options.retime_steps;
@@ -57,7 +57,7 @@ static int64_t median(const plim_trainer *t, int32_t j, int64_t *scratch) {
   return scratch[n / 2];
 }
 
-/* What was found: of a plan's commands, over the training steps. */
+/* Times that were measured: of each command of a plan, over the training steps. */
 typedef struct found {
   int64_t *time_ns;    /* [n_commands] medians */
   int64_t *variant_ns; /* [n_variants] mean over the runs of a step; -1: it does not run */
@@ -122,7 +122,7 @@ static int computes(const plim_plan *plan, int32_t space) {
   return space == 0 || plan->page[space - 1].computes;
 }
 
-/* Each link takes as much more or less as its copies did. */
+/* Scale the time of each link by the ratio of its measured copies to their predictions. */
 static void take_links(const plim_plan *plan, const found *f, plim_paging *paging) {
   enum { OUT, IN, DEVICE, LINKS };
   double planned_ns[LINKS] = {0}, found_ns[LINKS] = {0};

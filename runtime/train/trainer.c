@@ -224,7 +224,7 @@ static plim_status hand_over(plim_trainer *t, int32_t which) {
   return plim_exec_write_queued(t->exec, which, port->label, from->label, value[port->label].bytes);
 }
 
-/* A batch that failed is asked for again by the next call. */
+/* After a failure the next call asks the reader for the same batch again. */
 static plim_status wait_for_batch(plim_trainer *t) {
   const plim_status status = plim_reader_wait(t->reader);
   if (status != PLIM_OK) t->requested = -1;

@@ -59,7 +59,7 @@ plim_status plim_program_unlimited(const plim_program *program, plim_device *dev
   return PLIM_OK;
 }
 
-/* Planned addresses and a budget that stays, whatever the trainer has. */
+/* The options of the trainer, but with planned addresses and a fixed budget. */
 static plim_status open_unlimited(const plim_trainer *trainer, plim_program *unlimited, plim_trainer **out) {
   const plim_trainer_options *as = plim_trainer_given(trainer);
   plim_trainer_options options = plim_trainer_options_default();

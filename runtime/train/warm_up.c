@@ -1,11 +1,11 @@
-/* What is captured is given back with the trainer's arena: the difference says what it took. */
+/* Captured steps are freed together with the trainer's arena: the difference in free memory is what they took. */
 #include "runtime/train/warm_up.h"
 
 #include "runtime/device/device_cuda.h"
 
 enum { WARM_STEPS = 3 /* queued, captured, replayed */, CAPTURED_AT = 2 };
 
-/* Evaluate until the plan of that was captured, which takes two batches. */
+/* Evaluate until the evaluation plan has been captured, which takes two batches. */
 static plim_status evaluate(plim_trainer *trainer, const plim_dataset *dataset, const plim_program *program) {
   const int32_t batch = program->graph[PLIM_PROGRAM_EVAL]->batch;
   plim_evaluation evaluation;
