@@ -33,12 +33,16 @@ class Partitioner(CustomPartitionerFn):
 
 
 _usual: dict = {}  # the user's settings, while settings() holds
-APART = {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0}
+APART = {
+    "cpp.max_horizontal_fusion_size": 0,
+    "fusion_memory_timeline_peak_memory_increase_gb": 0.0,
+    "layout_optimization": False,
+}
 
 
 def set_apart(apart: bool):
     """Until settings() ends. apart: kernels are not fused where the peak would rise by it, and those that read the same not
-    side by side: a repeat would run as early as the first of them."""
+    side by side: a repeat would run as early as the first of them. Nor are filters and images copied into another layout."""
     for name, value in (APART if apart else _usual).items():
         setattr(inductor_config, name, value)
 

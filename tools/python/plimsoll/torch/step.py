@@ -416,7 +416,7 @@ class _Shaped:
             if self.step.backend == "eager":
                 self.set_aside += max(0, over)
                 continue
-            if over > 0 and self.refusal:
+            if over > 0 and self.refusal and self.apart:
                 break
             if over <= 0:  # another plan may use what is left
                 self.set_aside = self.budget_bytes - plan.peak_bytes + over
