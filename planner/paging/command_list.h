@@ -10,6 +10,9 @@
  * lifetime follows from the order of the commands. So a copy that moves in the order changes lifetimes alone, which are
  * packed again, space by space. Waits follow from order and addresses. */
 
+/* Queues of copies to the page space and from it, where there is one device. */
+enum { PLIM_LIST_QUEUE_OUT = 1, PLIM_LIST_QUEUE_IN = 2 };
+
 typedef struct plim_list_buffer {
   int32_t storage, space; /* storage -1: a workspace */
   int32_t begin;          /* command; -1: there from the start */

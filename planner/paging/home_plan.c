@@ -14,7 +14,7 @@
 #include "planner/paging/paging_tuning.h"
 #include "runtime/graph/check/check.h"
 
-enum { QUEUE_OUT = 1, QUEUE_IN = 2, SPACES = 2 };
+enum { SPACES = 2 };
 
 /* ---- from its plan to one of the graph ---- */
 
@@ -44,8 +44,11 @@ static void add_homes(homing *h) {
 /* in 1: a copy from its home begins the storage's buffer at `offset`; 0: one to its home. */
 static void add_home_copy(homing *h, int32_t s, int in, int64_t offset) {
   const int64_t bytes = plim_align_up(h->g->storage[s].bytes, PLIM_ALIGN);
-  plim_command command = {
-      .kind = PLIM_COMMAND_COPY, .queue = in ? QUEUE_IN : QUEUE_OUT, .storage = s, .from = in, .to = !in};
+  plim_command command = {.kind = PLIM_COMMAND_COPY,
+                          .queue = in ? PLIM_LIST_QUEUE_IN : PLIM_LIST_QUEUE_OUT,
+                          .storage = s,
+                          .from = in,
+                          .to = !in};
   if (in) h->now[0][s] = plim_list_add_buffer(&h->list, s, 0, h->list.n, bytes, offset);
   plim_list_add_use(&h->list, in ? h->home[s] : h->now[0][s], 0);
   plim_list_add_use(&h->list, in ? h->now[0][s] : h->home[s], 1);

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { QUEUE_OUT = 1, QUEUE_IN = 2 };
-
 typedef struct lowering {
   const plim_page_graph *p;
   const plim_plan *plan;
@@ -103,8 +101,11 @@ static plim_status add_run(lowering *l, int32_t j, int32_t begin, int32_t end) {
 
 static void add_copy(lowering *l, int32_t choice, int in) {
   const plim_page_choice *c = &l->p->choice[choice];
-  const plim_command command = {
-      .kind = PLIM_COMMAND_COPY, .queue = in ? QUEUE_IN : QUEUE_OUT, .storage = c->storage, .from = in, .to = !in};
+  const plim_command command = {.kind = PLIM_COMMAND_COPY,
+                                .queue = in ? PLIM_LIST_QUEUE_IN : PLIM_LIST_QUEUE_OUT,
+                                .storage = c->storage,
+                                .from = in,
+                                .to = !in};
   (void)plim_list_add(&l->list, &command, in ? c->in_ns : c->out_ns);
 }
 
