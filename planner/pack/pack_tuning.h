@@ -2,8 +2,8 @@
  *
  * Each row states the unit and what a larger value does. "Measured" cites the row of docs/experiments.md that set the
  * value; the others were set by trial on MiniMalloc's instances, on plans, and those of niche search on the families of
- * plimsoll bench tight. A change of a value that plim_pack reads changes plans. Sizes of arrays are enumerators beside
- * the array. */
+ * plimsoll bench tight, and then changed one by one (f69dcba). A change of a value that plim_pack reads changes plans.
+ * Sizes of arrays are enumerators beside the array. */
 #ifndef PLIM_PLANNER_PACK_PACK_TUNING_H
 #define PLIM_PLANNER_PACK_PACK_TUNING_H
 
@@ -111,11 +111,9 @@ static const struct plim_pack_tuning {
             .slack = 16,            /* sections with slack are decided later: answers count 1 + this x its share */
             .noise = 1,             /* keys of boxes are multiplied by up to 1 + this */
             .kept_weight = 0.5,     /* of a section's weight, from restart to restart */
-            .fitting = 8,           /* the key of a box times 1 + this for each wall that it fits against. Measured:
-                                       the row of 2026-11-23 on walls */
+            .fitting = 8,           /* keys count 1 + this for each wall that a box fits against. Measured: 096c2a4 */
             .waste = 0.3,           /* of a loose compound, at most, what stays empty */
-            .spare = 0.2, /* of the slack of a section, at most, what loose compounds take. Measured: the row of
-                                       2026-11-23 on loose compounds */
+            .spare = 0.2,           /* of the slack of a section, at most, what those take. Measured: f69dcba */
         },
 };
 
