@@ -162,7 +162,7 @@ static void check_row(const plim_op_desc *op, int which) {
   while (strcmp(row->in[of].name, gradient->of) != 0) of++;
   kernel_operands_make(op, 5, 0, &o);
   kernel_run_once(op, NULL, "single-source", 1, 0, &o);
-  float *dy = malloc((size_t)plim_shape_bytes(&op->out[0]));
+  float *dy = calloc((size_t)plim_shape_elements(&op->out[0]), sizeof *dy);
   for (int64_t i = 0; i < plim_shape_elements(&op->out[0]); i++) dy[i] = (float)(i * 7 % 11) / 11 - 0.5F;
   for (int i = 0; i < 2; i++, word += strcspn(word, " "), word += strspn(word, " ")) {
     from[i] = find_word(row, &o, dy, word, strcspn(word, " "), op, &back.in[i]);
