@@ -189,29 +189,16 @@ static plim_status check_frame(loaded *l) {
   return PLIM_OK;
 }
 
-/* A text of the header; "" when it is not there. */
-static const char *header_text(const loaded *l, const char *key) {
-  const char *text = json_string_value(json_object_get(l->header.root, key));
-  return text ? text : "";
-}
-
-static int64_t header_int(const loaded *l, const char *key) {
-  const json_t *node = json_object_get(l->header.root, key);
-  return json_is_integer(node) ? json_integer_value(node) : -1;
-}
-
-/* Read the header. model: the name that it must state, NULL: any. */
+/* Read the header. model: the name that it must state, NULL: any. Fields that it does not know are left alone, as
+ * docs/formats.md promises. */
 static plim_status parse_header(loaded *l, const char *model) {
   PLIM_TRY(plim_json_parse(l->ctx, l->path, 0, l->data + PREFIX_BYTES, l->at - PREFIX_BYTES, &l->header));
-  int64_t version = header_int(l, "version");
-  if (strcmp(header_text(l, "plimsoll"), "checkpoint") != 0 || version < 0) return wrong(l, "not a checkpoint");
-  if (version != PLIM_CHECKPOINT_VERSION) {
-    return plim_fail(l->ctx, PLIM_EDATA, "%s: format version %lld, this program reads %d", l->path, (long long)version,
-                     PLIM_CHECKPOINT_VERSION);
-  }
-  const char *found = header_text(l, "model");
-  l->step = header_int(l, "step");
-  if (!found[0] || l->step < 0) return wrong(l, "its header lacks model or step");
+  plim_json_at root = plim_json_root(&l->header);
+  (void)plim_document_read_version(&root, "checkpoint", PLIM_CHECKPOINT_VERSION);
+  const char *found = plim_json_text(&root, "model");
+  l->step = plim_json_int(&root, "step", 0, INT64_MAX);
+  PLIM_TRY(l->header.status);
+  if (!found[0]) return wrong(l, "its header names no model");
   if (l->step > most_steps) {
     return plim_fail(l->ctx, PLIM_EDATA, "%s: says step %lld; no run has more than %lld", l->path, (long long)l->step,
                      (long long)most_steps);
@@ -247,16 +234,18 @@ static plim_status check_row(const loaded *l, const json_t *row, const plim_grap
   return status;
 }
 
-static plim_status check_values(const loaded *l, const plim_graph *graph) {
-  const json_t *rows = json_object_get(l->header.root, "values");
-  size_t row = 0;
+static plim_status check_values(loaded *l, const plim_graph *graph) {
+  plim_json_at root = plim_json_root(&l->header);
+  int32_t n_rows = 0, row = 0;
   int64_t bytes = 0;
+  plim_json_at rows = plim_json_list(&root, "values", &n_rows);
+  PLIM_TRY(l->header.status);
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (!plim_state_has(graph, v)) continue;
-    PLIM_TRY(check_row(l, json_array_get(rows, row++), graph, v));
+    PLIM_TRY(check_row(l, json_array_get(rows.node, (size_t)row++), graph, v));
     bytes += graph->value[v].bytes;
   }
-  if (row != json_array_size(rows)) return wrong(l, "holds more values than this model has");
+  if (row != n_rows) return wrong(l, "holds more values than this model has");
   if (l->at + bytes + PLIM_SHA256_BYTES != l->bytes) {
     return plim_fail(l->ctx, PLIM_EDATA, "%s: has %lld bytes of values, expected %lld", l->path,
                      (long long)(l->bytes - l->at - PLIM_SHA256_BYTES), (long long)bytes);
@@ -293,77 +282,59 @@ done:
 
 /* ---- what a checkpoint says of its run ---- */
 
-/* A list of n labels and one of places in it. */
-static plim_status read_labels(const loaded *l, const json_t *labels, const json_t *ops, plim_checkpoint_info *info) {
-  size_t n_labels = json_array_size(labels), n_ops = json_array_size(ops);
-  if (n_labels == 0 && n_ops == 0) return PLIM_OK; /* of no op: it says nothing */
-  if (n_labels == 0 || n_ops == 0 || n_labels > n_ops || n_ops > INT32_MAX) return wrong(l, "its numerics are empty");
-  PLIM_TRY(plim_allocate(l->ctx, (int64_t)n_labels, sizeof *info->label, &info->label));
-  info->n_labels = (int32_t)n_labels;
-  PLIM_TRY(plim_allocate(l->ctx, (int64_t)n_ops, sizeof *info->label_of_op, &info->label_of_op));
-  info->n_ops = (int32_t)n_ops;
-  for (size_t i = 0; i < n_labels; i++) {
-    const char *text = json_string_value(json_array_get(labels, i));
-    if (!text || strlen(text) >= sizeof info->label[i]) return wrong(l, "its numerics have a label that is none");
-    memcpy(info->label[i], text, strlen(text) + 1);
-  }
-  for (size_t i = 0; i < n_ops; i++) {
-    const json_t *place = json_array_get(ops, i);
-    json_int_t at = json_integer_value(place);
-    if (!json_is_integer(place) || at < 0 || at >= (json_int_t)n_labels) {
-      return wrong(l, "its numerics name a label that is not in their list");
+/* The list of labels, and for each op the place of its label in that list. */
+static plim_status read_labels(plim_json_at *numerics, plim_checkpoint_info *info) {
+  plim_json *doc = numerics->doc;
+  int32_t n_labels = 0, n_ops = 0;
+  plim_json_at labels = plim_json_list(numerics, "labels", &n_labels), ops = plim_json_list(numerics, "ops", &n_ops);
+  if (n_labels > n_ops) plim_json_fail(&labels, NULL, "has %d labels for %d ops", n_labels, n_ops);
+  PLIM_TRY(doc->status);
+  PLIM_TRY(plim_allocate(doc->ctx, n_labels, sizeof *info->label, &info->label));
+  info->n_labels = n_labels;
+  PLIM_TRY(plim_allocate(doc->ctx, n_ops, sizeof *info->label_of_op, &info->label_of_op));
+  info->n_ops = n_ops;
+  for (int32_t i = 0; i < n_labels && doc->status == PLIM_OK; i++) {
+    const char *text = plim_json_text_item(&labels, i);
+    const size_t length = strlen(text);
+    if (length < sizeof info->label[i]) {
+      memcpy(info->label[i], text, length + 1);
+    } else {
+      plim_json_fail(&labels, NULL, "label %d has %zu characters, at most %zu are allowed", i, length,
+                     sizeof info->label[i] - 1);
     }
-    info->label_of_op[i] = (int32_t)at;
   }
-  return PLIM_OK;
-}
-
-static int copy_text(const json_t *object, const char *key, char *to, size_t bytes) {
-  const char *text = json_string_value(json_object_get(object, key));
-  if (!text || strlen(text) >= bytes) return 0;
-  memcpy(to, text, strlen(text) + 1);
-  return 1;
-}
-
-static plim_status read_numerics(const loaded *l, plim_checkpoint_info *info) {
-  const json_t *numerics = json_object_get(l->header.root, "numerics"), *machine = json_object_get(numerics, "machine");
-  plim_machine *m = &info->machine;
-  if (!numerics) return PLIM_OK;
-  if (!copy_text(numerics, "graph", info->graph, sizeof info->graph) ||
-      !copy_text(machine, "device", m->device, sizeof m->device) || !copy_text(machine, "cpu", m->cpu, sizeof m->cpu) ||
-      !copy_text(machine, "isa", m->isa, sizeof m->isa) ||
-      !copy_text(machine, "library", m->library, sizeof m->library) ||
-      !copy_text(machine, "build", m->build, sizeof m->build)) {
-    return wrong(l, "its numerics lack a graph or a machine");
+  for (int32_t i = 0; i < n_ops; i++) {
+    info->label_of_op[i] = (int32_t)plim_json_int_item(&ops, i, 0, (int64_t)n_labels - 1);
   }
-  m->threads = (int32_t)json_integer_value(json_object_get(machine, "threads"));
-  return read_labels(l, json_object_get(numerics, "labels"), json_object_get(numerics, "ops"), info);
+  return doc->status;
 }
 
-/* The member of that name; *all becomes 0 when it is not there or no number. */
-static double number_of(const json_t *object, const char *key, int *all) {
-  const json_t *node = json_object_get(object, key);
-  *all &= json_is_number(node);
-  return json_number_value(node);
+static plim_status read_numerics(plim_json_at *root, plim_checkpoint_info *info) {
+  if (!plim_json_has(root, "numerics")) return root->doc->status;
+  plim_json_at numerics = plim_json_object(root, "numerics"), machine = plim_json_object(&numerics, "machine");
+  plim_json_copy(&numerics, "graph", info->graph, sizeof info->graph);
+  plim_document_read_machine(&machine, &info->machine);
+  return read_labels(&numerics, info);
 }
 
-static void read_training(const loaded *l, plim_checkpoint_info *info) {
-  const json_t *training = json_object_get(l->header.root, "training");
-  int all = 1;
-  info->rate = (float)number_of(training, "rate", &all);
-  info->momentum = (float)number_of(training, "momentum", &all);
-  info->weight_decay = (float)number_of(training, "weight_decay", &all);
-  info->seed = (uint64_t)json_integer_value(json_object_get(training, "seed"));
-  info->total_steps = json_integer_value(json_object_get(training, "total_steps"));
-  info->has_training = all;
+static void read_training(plim_json_at *root, plim_checkpoint_info *info) {
+  if (!plim_json_has(root, "training")) return;
+  plim_json_at training = plim_json_object(root, "training");
+  info->rate = plim_json_float(&training, "rate");
+  info->momentum = plim_json_float(&training, "momentum");
+  info->weight_decay = plim_json_float(&training, "weight_decay");
+  info->seed = (uint64_t)plim_json_int(&training, "seed", 0, INT64_MAX);
+  info->total_steps = plim_json_int(&training, "total_steps", INT64_MIN, INT64_MAX);
+  info->has_training = 1;
 }
 
-static plim_status read_info(const loaded *l, plim_checkpoint_info *info) {
+static plim_status read_info(loaded *l, plim_checkpoint_info *info) {
+  plim_json_at root = plim_json_root(&l->header);
   info->step = l->step;
-  info->batch = (int32_t)header_int(l, "batch");
-  (void)copy_text(l->header.root, "arithmetic", info->numerics, sizeof info->numerics);
-  read_training(l, info);
-  return read_numerics(l, info);
+  info->batch = plim_json_has(&root, "batch") ? (int32_t)plim_json_int(&root, "batch", 0, INT32_MAX) : -1;
+  if (plim_json_has(&root, "arithmetic")) plim_json_copy(&root, "arithmetic", info->numerics, sizeof info->numerics);
+  read_training(&root, info);
+  return read_numerics(&root, info);
 }
 
 plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_checkpoint_info **out) {
