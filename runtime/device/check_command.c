@@ -62,20 +62,10 @@ static int lists(const plim_graph *graph, const int32_t *value, int32_t n, int32
   return 0;
 }
 
-/* Does the command write over this storage through a pair? */
-static int is_overwritten(const plim_device_check *check, int32_t j, int32_t storage) {
-  const plim_command *command = &check->plan->command[j];
-  const plim_op *op = &check->graph->op[command->op];
-  for (int32_t i = 0; i < command->n_pairs; i++) {
-    if (check->graph->value[op->in[command->pair[i].in]].storage == storage) return 1;
-  }
-  return 0;
-}
-
 /* Does the buffer hold something that command j may read? Its own outputs do not yet. */
 static int holds_something(const plim_device_check *check, int32_t j, const plim_plan_buffer *buffer) {
   if (buffer->storage < 0 || buffer->begin > j) return 0;
-  if (buffer->end == j) return is_overwritten(check, j, buffer->storage);
+  if (buffer->end == j) return plim_command_result_over(check->graph, &check->plan->command[j], buffer->storage) >= 0;
   const plim_op *op = &check->graph->op[check->plan->command[j].op];
   return buffer->end > j && !lists(check->graph, op->out, op->n_out, buffer->storage);
 }

@@ -81,7 +81,6 @@ typedef struct plim_device_watch {
  * that it decorates, and waits after each kernel. cuda has queues 0 to 3. Plans use queue 0. In a step that cuda
  * captures or replays, kernels begin with the sync. */
 typedef struct plim_device_api {
-  size_t struct_bytes;
   const char *name;
   int32_t host_visible; /* 1: the host may read and write what alloc gives, while no command uses it */
   plim_status (*open)(plim_context *ctx, const plim_device_options *options, plim_device *device);

@@ -72,7 +72,6 @@ static const plim_device_watch check_watch = {
     .begin = plim_device_check_begin, .command = plim_device_check_command, .sees_writes = 1};
 
 static const plim_device_api check_api = {
-    .struct_bytes = sizeof(plim_device_api),
     .name = "check",
     .host_visible = 1,
     .open = NULL, /* plim_device_check_open: it needs a device to decorate */

@@ -107,7 +107,6 @@ static int64_t cpu_clock(plim_device *device) {
 }
 
 const plim_device_api plim_device_cpu = {
-    .struct_bytes = sizeof(plim_device_api),
     .name = "cpu",
     .host_visible = 1,
     .open = cpu_open,

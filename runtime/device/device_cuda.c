@@ -319,7 +319,6 @@ static int64_t cuda_clock(plim_device *device) {
 }
 
 const plim_device_api plim_device_cuda = {
-    .struct_bytes = sizeof(plim_device_api),
     .name = "cuda",
     .open = cuda_open,
     .close = cuda_close,

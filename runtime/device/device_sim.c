@@ -217,7 +217,6 @@ static plim_status sim_step(plim_device *device, const plim_run_call *call, plim
 static const plim_device_watch sim_watch = {.begin = sim_begin, .command = sim_step};
 
 const plim_device_api plim_device_sim = {
-    .struct_bytes = sizeof(plim_device_api),
     .name = "sim",
     .host_visible = 1,
     .open = sim_open,

@@ -120,9 +120,9 @@ static int copy(plim_copy_queues *q, plim_page_ring *ring, plim_bound *bound, in
       return 0;
     }
   }
-  int error = to_file(q, command) ? plim_page_write(&q->page[command->to - 1], ring, call.to, call.from, call.bytes)
-              : command->from > 0 ? plim_page_read(&q->page[command->from - 1], ring, call.to, call.from, call.bytes)
-                                  : plim_page_write(&q->page[command->to - 1], ring, call.to, call.from, call.bytes);
+  const int writes = command->from == 0 || to_file(q, command);
+  int error = writes ? plim_page_write(&q->page[command->to - 1], ring, call.to, call.from, call.bytes)
+                     : plim_page_read(&q->page[command->from - 1], ring, call.to, call.from, call.bytes);
   if (error == 0) return 1;
   if (strerror_r(error, why, sizeof why) != 0) why[0] = '\0';
   fail(q, j, PLIM_EIO, why);

@@ -39,14 +39,9 @@ static int same_beginning(const plim_plan *a, const plim_plan *b, int32_t comman
 static int32_t successor_of(const plim_graph *graph, const plim_plan *plan, int32_t i) {
   const plim_plan_buffer *buffer = &plan->buffer[i];
   if (buffer->storage < 0 || buffer->end >= plan->n_commands) return -1;
-  const plim_command *command = &plan->command[buffer->end];
-  const plim_op *op = &graph->op[command->op];
-  for (int32_t k = 0; k < command->n_pairs; k++) {
-    if (graph->value[op->in[command->pair[k].in]].storage != buffer->storage) continue;
-    int32_t out = graph->value[op->out[command->pair[k].out]].storage;
-    for (int32_t h = i + 1; h < plan->n_buffers; h++) {
-      if (plan->buffer[h].begin >= buffer->end && plan->buffer[h].storage == out) return h;
-    }
+  const int32_t out = plim_command_result_over(graph, &plan->command[buffer->end], buffer->storage);
+  for (int32_t h = i + 1; h < plan->n_buffers && out >= 0; h++) {
+    if (plan->buffer[h].begin >= buffer->end && plan->buffer[h].storage == out) return h;
   }
   return -1;
 }

@@ -23,6 +23,15 @@ int plim_plan_class_find(const char *name) {
   return -1;
 }
 
+int32_t plim_command_result_over(const plim_graph *graph, const plim_command *command, int32_t storage) {
+  const plim_op *op = &graph->op[command->op];
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    if (graph->value[op->in[command->pair[i].in]].storage != storage) continue;
+    return graph->value[op->out[command->pair[i].out]].storage;
+  }
+  return -1;
+}
+
 /* ---- order ---- */
 
 static int compare(int64_t a, int64_t b) {

@@ -110,6 +110,10 @@ typedef struct plim_plan {
 const char *plim_plan_class_name(plim_plan_class plan_class);
 int plim_plan_class_find(const char *name);
 
+/* The storage of the result that the command writes over this storage by an in-place pair; -1: there is no such pair.
+ * The checker has a copy of its own. */
+int32_t plim_command_result_over(const plim_graph *graph, const plim_command *command, int32_t storage);
+
 /* A plan from its parts, which are copied. Does not check whether it is valid: plim_plan_check does.
  *   draft  [1] in   read: planner, plan_class, packed, commands, buffers, variants, budget_bytes, keep_all_ns,
  *                   bound_ns, proved, numerics.machine, names and budgets of pages. Every index in it must be in range

@@ -86,7 +86,6 @@ static int64_t fake_clock(plim_device *device) {
 }
 
 static const plim_device_api fake_api = {
-    .struct_bytes = sizeof(plim_device_api),
     .name = "fake",
     .host_visible = 1,
     .alloc = fake_alloc,
