@@ -10,7 +10,7 @@ typedef struct plim_word {
   int length;
 } plim_word;
 
-/* The next word from *at on, which moves behind it; 0 after the last. */
+/* The next word from *at on, which moves past it; 0 after the last. */
 int plim_word_read(const char **at, plim_word *word);
 /* 1 when the word is that name, or the name with a '?'. */
 int plim_word_is(const plim_word *word, const char *name);
