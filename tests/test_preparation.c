@@ -110,7 +110,7 @@ Test(preparation, the_arena_decides_addresses_where_it_is_asked_to) {
   rig r = rig_open(0);
   r.options.replay = 1;
   ok(&r);
-  cr_assert_gt(r.p.replay.steps, 0);
+  cr_assert_gt(r.p.replay.n_commands, 0);
   cr_assert_geq(r.p.room_bytes, 0);
   cr_assert_leq(plim_program_arena_bytes(r.program), r.options.planning.budget_bytes);
   rig_close(&r);
