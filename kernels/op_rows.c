@@ -1,9 +1,10 @@
 /* The table of op kinds: everything that is to be said of a kind, in one place. docs/ops.md shows it.
  *
  * Operands without a fixed type are f32 or bf16. Sums, statistics, parameters and gradients of parameters are always
- * f32. Of updates that type is the states', which are rounded on their way to memory alone. Sizes: N images, C channels; I inputs and O outputs of a product; H W of the larger image, P Q of the smaller
- * one (of a transposed convolution that is x); R S of a window; K classes; B sequences of T tokens, H heads, V words.
- * In-place pairs stand only where the kernels read an element before they write it. */
+ * f32. Of updates that type is the states', which are rounded on their way to memory alone. Sizes: N images, C
+ * channels; I inputs and O outputs of a product; H W of the larger image, P Q of the smaller one (of a transposed
+ * convolution that is x); R S of a window; K classes; B sequences of T tokens, H heads, V words. In-place pairs stand
+ * only where the kernels read an element before they write it. */
 #include "kernels/op_rows.h"
 
 #include <stddef.h>

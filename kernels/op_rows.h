@@ -11,8 +11,8 @@ extern const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT]; /* by kind */
  * to its start. */
 size_t plim_word_next(const char **at);
 
-/* A product of numbers and names of sizes ("...": all of them), saturated at INT64_MAX. -1 when a name is none of the sizes; 0
- * when a size is 0. */
+/* A product of numbers and names of sizes ("...": all of them), saturated at INT64_MAX. -1 when a name is none of the
+ * sizes; 0 when a size is 0. */
 int64_t plim_op_product(const plim_op_sizes *sizes, const char *product);
 
 /* NULL, or what is wrong with a row. */

@@ -1,5 +1,5 @@
-/* runtime/graph/space/space_check.c: times and energies that the graph gives, updates and versions. Mutants of whole plans:
- * test_space_mutants.c. */
+/* runtime/graph/space/space_check.c: times and energies that the graph gives, updates and versions. Mutants of whole
+ * plans: test_space_mutants.c. */
 #include <criterion/criterion.h>
 #include <string.h>
 

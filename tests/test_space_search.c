@@ -184,7 +184,8 @@ Test(space_search, plans_that_are_known_keep_larger_budgets_and_faster_links_fro
   plim_test_context_end(ctx);
 }
 
-/* The budget of one space grows, those of the others stay: each plan fits its own, and none is worse than one before. */
+/* The budget of one space grows, those of the others stay: each plan fits its own, and none is worse than one before.
+ * */
 static void expect_front(plim_context *ctx, const joint_case *c, int32_t space, uint64_t seed) {
   enum { POINTS = 6 };
   plim_space_plan *plan[POINTS];

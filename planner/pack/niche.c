@@ -211,8 +211,8 @@ static int is_twin(const shape *a, const shape *b) {
   return a->first == b->first && a->last == b->last && a->size == b->size;
 }
 
-/* How well a box fits on the floor of a niche: at how many of its sides it lies against a wall, and at how many of these
- * it is as high as the wall. */
+/* How well a box fits on the floor of a niche: at how many of its sides it lies against a wall, and at how many of
+ * these it is as high as the wall. */
 static int32_t count_fits(const plim_niche *e, niche v, const shape *b) {
   int32_t fits = 0, top = e->floor[v.first] + b->size;
   if (b->first == v.first) fits += 1 + (v.first == 0 || e->floor[v.first - 1] == top);

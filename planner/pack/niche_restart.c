@@ -76,8 +76,8 @@ static int32_t size_at(const shape *b, int32_t s) {
   return b->first <= s && s < b->last ? b->size : 0;
 }
 
-/* Join two compounds if little stays empty in the new one, and in no section more than may stay empty. Those that overlap
- * in time are stacked; of others the size is the larger. */
+/* Join two compounds if little stays empty in the new one, and in no section more than may stay empty. Those that
+ * overlap in time are stacked; of others the size is the larger. */
 static int join_loosely(plim_niche *e, int32_t x, int32_t y, double waste) {
   shape *a = &e->shape[x];
   const shape b = e->shape[y];

@@ -29,7 +29,7 @@ static int32_t row_of(plim_limited_plan *n, const plim_plan *plan, int32_t op, c
   return n->plan.n_variants++;
 }
 
-static void add_step(plim_limited_plan *n, const plim_plan *plan, int32_t j, int32_t from, int64_t limit) {
+static void add_command(plim_limited_plan *n, const plim_plan *plan, int32_t j, int32_t from, int64_t limit) {
   plim_command *command = &n->command[n->plan.n_commands++];
   *command = plan->command[j];
   int limit_workspace = plan->variant[command->variant].variant.workspace_bytes > limit;
@@ -43,9 +43,9 @@ static void fill_steps(plim_limited_plan *n, const plim_plan *plan, int32_t from
   n->plan.n_commands = 0;
   n->plan.time_ns = 0;
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) first[plan->command[j].op] = j;
-  for (int32_t j = 0; j < (own_order ? plan->n_commands : from); j++) add_step(n, plan, j, from, limit);
+  for (int32_t j = 0; j < (own_order ? plan->n_commands : from); j++) add_command(n, plan, j, from, limit);
   for (int32_t o = 0; o < n->n_ops && !own_order; o++) {
-    if (first[o] >= from) add_step(n, plan, first[o], from, limit);
+    if (first[o] >= from) add_command(n, plan, first[o], from, limit);
   }
 }
 

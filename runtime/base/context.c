@@ -1,4 +1,4 @@
-/* Memory hook with counters, the last failure's sentence, progress, cancellation, size arithmetic. */
+/* Memory hook with counters, the last failure's sentence, progress, cancellation. */
 #include "runtime/base/context.h"
 
 #include <stdarg.h>

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* Room for the longest text: all operands, each of at most 356 characters (role, dtype, layout, eight sizes and eight strides
- * of 20), the kind, 64, and the attributes, each a name and four numbers of 24. */
+/* Room for the longest text: all operands, each of at most 356 characters (role, dtype, layout, eight sizes and eight
+ * strides of 20), the kind, 64, and the attributes, each a name and four numbers of 24. */
 enum { PLIM_DESC_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
 enum { PLIM_DESC_TEXT_BYTES = PLIM_DESC_OPERANDS * 356 + 64 + 24 * 160 };
 

@@ -45,9 +45,9 @@ typedef struct plim_run_call {
 typedef plim_status plim_run(void *user, const plim_run_call *call);
 
 /* For devices that must see whole steps (check, sim, cuda). The executor calls `begin` with the plan and its arena; the
- * arena is NULL and arena_bytes 0 when each buffer has its own allocation. Then it passes each call to `step`, with the
- * function that computes it, in the order of the plan. Then it calls the device's sync, which ends the step. Where it
- * times commands by the clock, it also syncs after each. */
+ * arena is NULL and arena_bytes 0 when each buffer has its own allocation. Then it passes each call to `command`, with
+ * the function that computes it, in the order of the plan. Then it calls the device's sync, which ends the step. Where
+ * it times commands by the clock, it also syncs after each. */
 typedef struct plim_device_watch {
   /* timed: 1 when the executor wants the time of each command */
   plim_status (*begin)(plim_device *device, const plim_graph *graph, const plim_plan *plan, void *arena,

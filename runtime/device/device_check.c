@@ -1,4 +1,4 @@
-/* The check device as a decorator: steps are checked (check_step.c), everything else is the inner device's. */
+/* The check device as a decorator: steps are checked (check_command.c), everything else is the inner device's. */
 #include "runtime/device/device_check.h"
 
 #include <string.h>

@@ -60,7 +60,7 @@ static plim_status bind_copy(binder *b, int32_t j) {
   return PLIM_OK;
 }
 
-static plim_status bind_step(binder *b, int32_t j, void *kernel, int64_t workspace_bytes) {
+static plim_status bind_command(binder *b, int32_t j, void *kernel, int64_t workspace_bytes) {
   const plim_plan *plan = b->bound->plan;
   const plim_command *command = &plan->command[j];
   const plim_op *op = &b->bound->graph->op[command->op];
@@ -211,7 +211,7 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
       PLIM_CHECK(bind_copy(&b, j));
     } else {
       void *own = kernel[(int64_t)plan->command[j].space * plan->n_variants + variant];
-      PLIM_CHECK(bind_step(&b, j, own, workspace_bytes[variant]));
+      PLIM_CHECK(bind_command(&b, j, own, workspace_bytes[variant]));
     }
   }
   bound->command[plan->n_commands].first = b.n_operands;

@@ -110,7 +110,7 @@ static void point_overwritten(plim_exec_plan *p, int32_t j) {
 /* The address of operands that have no bytes: they have no allocation. */
 static _Alignas(PLIM_ALIGN) char no_bytes[PLIM_ALIGN];
 
-plim_status plim_each_step(plim_exec *exec, plim_exec_plan *p, int32_t j) {
+plim_status plim_each_command(plim_exec *exec, plim_exec_plan *p, int32_t j) {
   plim_bound *bound = &p->bound;
   hand_over(p, j);
   for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) free_buffer(exec, p, bound->ending[i]);

@@ -1,4 +1,4 @@
-/* Runs a step (run_steps): one walk over flat arrays of bound pointers.
+/* Runs a step (run_commands): one walk over flat arrays of bound pointers.
  *
  * All that can be decided was decided at open, but for an arena that shrinks under way: plim_plan_switch_ask. A step
  * assembles a call from the arrays, lets the memory meter see its arguments and hands it to the device, to the device's
@@ -32,7 +32,7 @@ static plim_status run_callers(void *user, const plim_run_call *call) {
   return plim_fail(t->ctx, status, "the caller's kernel returned \"%s\"", plim_status_name(status));
 }
 
-static plim_status run_step(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
+static plim_status run_command(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
   const plim_bound_command *command = &bound->command[j];
   plim_run_call call = {.graph = bound->graph,
                         .command = j,
@@ -60,7 +60,7 @@ static int64_t clock_ns(plim_exec *exec) {
 
 static plim_status run_timed(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
   int64_t start = clock_ns(exec);
-  PLIM_TRY(run_step(exec, bound, j, run, user));
+  PLIM_TRY(run_command(exec, bound, j, run, user));
   PLIM_TRY(sync_device(exec));
   bound->time_ns[j] = clock_ns(exec) - start;
   return PLIM_OK;
@@ -88,7 +88,7 @@ typedef struct queued_step {
 
 static plim_status run_beside(void *user, int32_t j) {
   const queued_step *s = user;
-  plim_status status = run_step(s->exec, s->bound, j, s->run, s->user);
+  plim_status status = run_command(s->exec, s->bound, j, s->run, s->user);
   return status == PLIM_OK ? PLIM_OK : fail_step(s->exec, s->bound, j, status);
 }
 
@@ -103,12 +103,12 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
   queued_step beside = {exec, bound, run, user};
   plim_copy_queues_begin(exec->queues, bound, run_beside, &beside);
   for (int32_t j = 0; j < bound->plan->n_commands && goes; j++) {
-    plim_memory_meter_step(meter, bound, j);
+    plim_memory_meter_command(meter, bound, j);
     if (bound->plan->command[j].queue != 0) continue;
     goes = plim_copy_queues_wait(exec->queues, j);
     if (!goes) continue;
     bound->begin_ns[j] = plim_copy_queues_clock(exec->queues);
-    plim_status status = run_step(exec, bound, j, run, user); /* complete when it returns: the device is the cpu */
+    plim_status status = run_command(exec, bound, j, run, user); /* complete when it returns: the device is the cpu */
     bound->time_ns[j] = plim_copy_queues_clock(exec->queues) - bound->begin_ns[j];
     if (status == PLIM_OK) {
       plim_copy_queues_ran(exec->queues);
@@ -123,7 +123,8 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
 }
 
 /* The loop over the commands of a plan. The meter sees each command before it runs; *meter is complete on success. */
-static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run, void *user) {
+static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run,
+                                void *user) {
   plim_bound *bound = &p->bound;
   if (bound->wait) return run_queued(exec, p, meter, run, user);
   const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
@@ -133,10 +134,10 @@ static plim_status run_steps(plim_exec *exec, plim_exec_plan *p, plim_memory_met
   char *base[] = {exec->arena};
   plim_memory_meter_begin(meter, bound, base);
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
-    if (!exec->arena) PLIM_TRY(plim_each_step(exec, p, j));
+    if (!exec->arena) PLIM_TRY(plim_each_command(exec, p, j));
     if (j > 0 && asks) PLIM_TRY(plim_plan_switch_ask(exec, p, j, meter));
-    plim_memory_meter_step(meter, bound, j);
-    plim_status status = waits ? run_timed(exec, bound, j, run, user) : run_step(exec, bound, j, run, user);
+    plim_memory_meter_command(meter, bound, j);
+    plim_status status = waits ? run_timed(exec, bound, j, run, user) : run_command(exec, bound, j, run, user);
     if (status != PLIM_OK) return fail_step(exec, bound, j, status);
   }
   PLIM_TRY(plim_exec_queue_results(exec, p));
@@ -173,7 +174,7 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
   memset(p->written, 0, (size_t)p->bound.graph->n_storages);
   int64_t before = plim_context_memory(exec->ctx).allocations;
   plim_memory_meter meter;
-  plim_status status = run_steps(exec, p, &meter, run, user);
+  plim_status status = run_commands(exec, p, &meter, run, user);
   if (status == PLIM_OK) {
     p->use = (plim_exec_use){.peak_bytes = meter.space[0].peak_bytes,
                              .packed_bytes = meter.space[0].packed_bytes,

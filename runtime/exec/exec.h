@@ -217,8 +217,8 @@ typedef struct plim_plan_switch {
  *   plan         in   the plan that runs, borrowed for the call
  *   plan_switch  out  set .plan (owned by the executor then) and .arena_bytes; left as it is: nothing changes
  * Any status but PLIM_OK ends the step with that status. Not called on devices that watch whole steps (sim, check,
- * cuda), nor with PLIM_ADDRESSES_EACH. plim_exec_step returns PLIM_EPLAN for a plan that does not begin as what has
- * run, that does not pass the check or that needs more than its arena_bytes. */
+ * cuda), nor for plans with copies, nor with PLIM_ADDRESSES_EACH. plim_exec_step returns PLIM_EPLAN for a plan that
+ * does not begin as what has run, that does not pass the check or that needs more than its arena_bytes. */
 typedef plim_status plim_before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                         plim_plan_switch *plan_switch);
 /* The hook and its `user`, from the next step on; NULL: none. */

@@ -119,7 +119,7 @@ PLIM_MUST_USE plim_status plim_each_open(plim_exec *exec);
 void plim_each_close(plim_exec *exec);
 /* Before command j: pairs hand their allocation over, ended buffers are freed, buffers that begin are allocated, and
  * the command's operands are pointed at them. */
-PLIM_MUST_USE plim_status plim_each_step(plim_exec *exec, plim_exec_plan *p, int32_t j);
+PLIM_MUST_USE plim_status plim_each_command(plim_exec *exec, plim_exec_plan *p, int32_t j);
 /* An input is about to be written: it needs its allocation. */
 PLIM_MUST_USE plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t buffer);
 /* Free what the last step of the plan left: outputs, inputs, buffers of a step that failed. */

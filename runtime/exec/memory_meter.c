@@ -29,7 +29,7 @@ void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, char *
   }
 }
 
-void plim_memory_meter_step(plim_memory_meter *meter, plim_bound *bound, int32_t j) {
+void plim_memory_meter_command(plim_memory_meter *meter, plim_bound *bound, int32_t j) {
   for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) {
     plim_bound_buffer *buffer = &bound->buffer[bound->ending[i]];
     meter->space[bound->plan->buffer[bound->ending[i]].space].live_bytes -= buffer->held;

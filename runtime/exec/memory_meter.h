@@ -17,7 +17,7 @@ void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, char *
 
 /* Step j is about to run with the pointers in `bound`: take off what has ended, add what its arguments show for the
  * first time. O(operands + buffers that end here). */
-void plim_memory_meter_step(plim_memory_meter *meter, plim_bound *bound, int32_t j);
+void plim_memory_meter_command(plim_memory_meter *meter, plim_bound *bound, int32_t j);
 
 /* PLIM_EDIFF when peak or arena size of a space differ from the plan's; the sentence has all numbers. */
 PLIM_MUST_USE plim_status plim_memory_meter_compare(const plim_memory_meter *meter, const plim_bound *bound);

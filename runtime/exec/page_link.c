@@ -1,5 +1,5 @@
-/* Two sizes give a line: the slope is the bandwidth, the rest the latency. The space is larger than a cache of the last
- * level seldom is, where it has room, and each copy takes other bytes, as in a step. */
+/* Two sizes give a line: the slope is the bandwidth, the rest the latency. Each copy takes other bytes, as in a
+ * step. Where there is room, all of them together take more than most caches hold. */
 #include "runtime/exec/page_link.h"
 
 #include <errno.h>

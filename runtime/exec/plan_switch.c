@@ -227,7 +227,7 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
   plim_exec_bases(exec, base);
   plim_bind_arena(&p->bound, base);
   plim_memory_meter_begin(meter, &p->bound, base);
-  for (int32_t j = 0; j < command; j++) plim_memory_meter_step(meter, &p->bound, j);
+  for (int32_t j = 0; j < command; j++) plim_memory_meter_command(meter, &p->bound, j);
   return PLIM_OK;
 }
 

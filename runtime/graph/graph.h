@@ -156,8 +156,8 @@ PLIM_MUST_USE plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out
 void plim_graph_builder_free(plim_graph_builder *b); /* abandon; NULL is legal */
 void plim_graph_free(plim_graph *graph);             /* NULL is legal */
 
-/* The precision that the graph was made for: bf16 when a value is that is no state, tf32 when a product may round its factors, else
- * fp32. O(n). */
+/* The precision that the graph was made for: bf16 when a value is that is no state, tf32 when a product may round its
+ * factors, else fp32. O(n). */
 plim_precision plim_graph_precision(const plim_graph *graph);
 
 /* The op with the shapes of its operands; `op` must be in range. Of a custom op with more than PLIM_OP_MAX_IN inputs,

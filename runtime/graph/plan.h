@@ -1,8 +1,8 @@
 /* The plan document: which op runs when, with which variant and in-place pairs, and where every buffer is placed.
  *
  * This is the plan that the executor runs (runtime/exec): every buffer has an address, every run names the variant of
- * its op, and a hash states which bits come out. It is for the machine at hand. Beside the arena it may have a few spaces
- * that this machine has: memory of the host, a page file, the arena of a second device like the first.
+ * its op, and a hash states which bits come out. It is for the machine at hand. Beside the arena it may have a few
+ * spaces that this machine has: memory of the host, a page file, the arena of a second device like the first.
  *
  * A plan over spaces (space/space_plan.h) is another document, which the executor does not run. It is for a platform
  * that is only described: any number of devices, spaces and links, with times and energies but without addresses and

@@ -53,7 +53,7 @@ static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
   return PLIM_OK;
 }
 
-static plim_status check_step(plim_context *ctx, const plim_plan *p, int32_t j) {
+static plim_status check_command(plim_context *ctx, const plim_plan *p, int32_t j) {
   const plim_command *s = &p->command[j];
   PLIM_TRY(check_waits(ctx, p, j));
   if (s->kind == PLIM_COMMAND_RUN) return check_run(ctx, p, j);
@@ -125,7 +125,7 @@ static plim_status check_parts(plim_context *ctx, const plim_plan *p, int64_t *n
   *n_wait = 0;
   for (int32_t i = 0; i < p->n_variants; i++) PLIM_TRY(check_variant(ctx, p, i));
   for (int32_t j = 0; j < p->n_commands; j++) {
-    PLIM_TRY(check_step(ctx, p, j));
+    PLIM_TRY(check_command(ctx, p, j));
     *n_wait += p->command[j].n_wait;
   }
   for (int32_t i = 0; i < p->n_buffers; i++) PLIM_TRY(check_buffer(ctx, p, i));

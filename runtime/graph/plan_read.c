@@ -91,7 +91,7 @@ static void read_waits(plim_json_at *at, lists *l, plim_command *s) {
   s->n_wait = n;
 }
 
-static void read_step(plim_json_at *at, lists *l, plim_command *s) {
+static void read_command(plim_json_at *at, lists *l, plim_command *s) {
   if (plim_json_has(at, "copy")) {
     s->kind = PLIM_COMMAND_COPY;
     s->storage = (int32_t)plim_json_int(at, "copy", 0, INT32_MAX);
@@ -109,14 +109,14 @@ static void read_step(plim_json_at *at, lists *l, plim_command *s) {
   plim_json_end(at);
 }
 
-static void read_steps(plim_json_at *root, lists *l) {
+static void read_commands(plim_json_at *root, lists *l) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(root, "steps", &n);
   plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->command, &l->command));
   l->plan.n_commands = n;
   for (int32_t j = 0; j < n && root->doc->status == PLIM_OK; j++) {
     plim_json_at at = plim_json_item(&list, j);
-    read_step(&at, l, &l->command[j]);
+    read_command(&at, l, &l->command[j]);
   }
   const int32_t *wait = l->wait;
   for (int32_t j = 0; j < n && root->doc->status == PLIM_OK; j++) {
@@ -156,7 +156,7 @@ void plim_plan_read(plim_json_at *at, plim_plan **out) {
   read_head(at, &l.plan);
   read_pages(at, &l);
   read_variants(at, &l);
-  read_steps(at, &l);
+  read_commands(at, &l);
   read_buffers(at, &l);
   plim_json_end(at);
   if (at->doc->status == PLIM_OK) {

@@ -8,7 +8,7 @@ static void write_waits(plim_text *t, const plim_command *s) {
   plim_text_add(t, "]}");
 }
 
-static void write_step(plim_text *t, const plim_command *s) {
+static void write_command(plim_text *t, const plim_command *s) {
   if (s->kind == PLIM_COMMAND_RUN) {
     plim_text_format(t, "{\"run\": %d, \"variant\": %d, \"pairs\": ", s->op, s->variant);
     plim_document_write_pairs(t, s->pair, s->n_pairs);
@@ -79,7 +79,7 @@ void plim_plan_write(plim_text *t, const plim_plan *p) {
   plim_text_add(t, "\n  ],\n  \"steps\": [");
   for (int32_t j = 0; j < p->n_commands; j++) {
     plim_text_add(t, j > 0 ? ",\n    " : "\n    ");
-    write_step(t, &p->command[j]);
+    write_command(t, &p->command[j]);
   }
   plim_text_add(t, "\n  ],\n  \"lives\": [");
   for (int32_t i = 0; i < p->n_buffers; i++) {

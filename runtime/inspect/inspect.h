@@ -69,15 +69,15 @@ typedef struct plim_absence {
                           which no range within the budget has stayed free since `gone` */
   int64_t over_bytes; /* LOAD: by how many bytes, at that command. ADDRESSES: by how many bytes the lowest range that is
                           free in all of [gone, back) ends above the budget */
-  int64_t free_offset; /* ADDRESSES: of the lowest range that is free until full_step; -1: none is free at `gone` */
-  int32_t taker;       /* ADDRESSES: the storage that uses bytes of that range at full_step; -1: the workspace */
+  int64_t free_offset; /* ADDRESSES: of the lowest range that is free until full_command; -1: none is free at `gone` */
+  int32_t taker;       /* ADDRESSES: the storage that uses bytes of that range at full_command; -1: the workspace */
   int64_t again_ns;    /* time to recompute it: its run at `back`, and the repeats that are there for it alone */
   int32_t again_runs;  /* number of these runs */
   int32_t again_depth; /* longest chain of them; 1: its inputs were resident */
   int32_t along;       /* another storage that the run at `back` writes and that is read later; -1: none */
   /* The cheapest alternative: a storage that could have been evicted in its place, -1: none. It can be recomputed for
-   * its next read, in the least time of all. LOAD: it is resident and not used at full_step, and has enough bytes.
-   * ADDRESSES: it is resident from `gone` on and not read until full_step; without it a range would stay free. */
+   * its next read, in the least time of all. LOAD: it is resident and not used at full_command, and has enough bytes.
+   * ADDRESSES: it is resident from `gone` on and not read until full_command; without it a range would stay free. */
   int32_t instead;
   int64_t instead_ns, instead_bytes; /* its time to recompute, and its bytes */
 } plim_absence;

@@ -24,7 +24,7 @@ int64_t plim_inspect_time(const plim_inspect *inspect, int32_t command);
  * -1. */
 int32_t plim_inspect_buffer_at(const plim_inspect *inspect, int32_t storage, int32_t command);
 
-/* Would keeping the storage in [gone, back) break the budget? Sets breaks, full_step, over_bytes, free_offset and
+/* Would keeping the storage in [gone, back) break the budget? Sets breaks, full_command, over_bytes, free_offset and
  * taker.
  */
 void plim_inspect_room(const plim_inspect *inspect, int32_t storage, plim_absence *absence);

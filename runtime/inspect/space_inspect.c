@@ -1,5 +1,6 @@
 /* Each answer walks the plan. What a recompute would cost is found as a planner would: at the command that fills the
- * storage again, its op runs. What it reads and another space has is copied; what no space has is run before it, once. */
+ * storage again, its op runs. What it reads and another space has is copied; what no space has is run before it, once.
+ * */
 #include "runtime/inspect/space_inspect.h"
 
 #include "runtime/base/array.h"

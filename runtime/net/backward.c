@@ -1,9 +1,9 @@
-/* Backward and update ops, layer by layer from the loss. Which op computes a gradient, and from what, is in the row of the
- * layer's op (row_gradient.c); what is here is the order of ops, names, and what no row says: masks that sum gradients,
- * views, and the words of an embedding, which have two readers. A layer takes the gradient of its tensor, which its
- * readers have handed back, and hands gradients to its inputs; a sum of more than one is made as soon as two are there
- * and somebody needs one. An update follows at once on the last op that reads the old parameter, so that the gradient
- * dies there: weights first, then data (which still reads the weights), then the update. */
+/* Backward and update ops, layer by layer from the loss. Which op computes a gradient, and from what, is in the row of
+ * the layer's op (row_gradient.c); what is here is the order of ops, names, and what no row says: masks that sum
+ * gradients, views, and the words of an embedding, which have two readers. A layer takes the gradient of its tensor,
+ * which its readers have handed back, and hands gradients to its inputs; a sum of more than one is made as soon as two
+ * are there and somebody needs one. An update follows at once on the last op that reads the old parameter, so that the
+ * gradient dies there: weights first, then data (which still reads the weights), then the update. */
 #include <stdio.h>
 
 #include "runtime/net/row_gradient.h"

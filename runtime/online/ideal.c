@@ -2,13 +2,13 @@
  *
  * Events are taken in the program's order. A call makes room for its results: as long as they do not fit beside what is
  * resident, the storage in the pool with the smallest score is evicted (choose). An argument that was evicted is
- * recomputed by the call that made it, which may need others first. Calls that wait for arguments are an explicit stack,
- * so that a chain may be as long as the program. A storage whose last handle is released is evicted at once. At the end,
- * tensors that the program keeps are recomputed.
+ * recomputed by the call that made it, which may need others first. Calls that wait for arguments are an explicit
+ * stack, so that a chain may be as long as the program. A storage whose last handle is released is evicted at once. At
+ * the end, tensors that the program keeps are recomputed.
  *
- * Invariants: between calls, used_bytes is the sum of the resident storages. What is in the pool is resident, not pinned,
- * and holds no argument of a waiting call. A tensor is there when its storage is resident, in the buffer in which the
- * tensor was computed last: an evicted storage comes back without its views.
+ * Invariants: between calls, used_bytes is the sum of the resident storages. What is in the pool is resident, not
+ * pinned, and holds no argument of a waiting call. A tensor is there when its storage is resident, in the buffer in
+ * which the tensor was computed last: an evicted storage comes back without its views.
  *
  * Source: the simulator of the DTR prototype (Kirisame et al., ICLR 2021). Scores: ideal_score.c. */
 #include "runtime/online/ideal.h"

@@ -1,6 +1,6 @@
-/* Build likely candidates first. Building the kernels of a library takes most of a start, so that a start may end before
- * all of them are built: what is measured until then should be what a plan would choose. A library's own order is its
- * estimate of times. A small budget asks for the variant with the least workspace. */
+/* Build likely candidates first. Building the kernels of a library takes most of a start, so that a start may end
+ * before all of them are built: what is measured until then should be what a plan would choose. A library's own order
+ * is its estimate of times. A small budget asks for the variant with the least workspace. */
 #include "runtime/profile/profile_set.h"
 
 #include <stddef.h>

@@ -76,7 +76,7 @@ enum { PLIM_PROFILE_ROUNDS = PLIM_PROFILE_VARIANTS + 2 };
 void plim_profile_set_rounds(plim_profile_set *set);
 
 /* Leave only what is likely: the cases of the first round; and of convolutions only the n with most FLOPs: each other
- * one keeps one case of 1 ns.. */
+ * one keeps one case of 1 ns. */
 void plim_profile_set_sample(plim_profile_set *set, int32_t n);
 
 /* A profile of the graph from the cases' figures: those that are dropped become notes. Free it with plim_profile_free.

@@ -17,7 +17,7 @@ static plim_status profile_step(plim_device *device, const plim_profiler_options
                    plim_context_error(p->ctx));
 }
 
-/* fp32 stands where tf32 was asked for would be a surprise, and no faster. */
+/* A device without tf32 is refused: to compute in fp32 instead would be a surprise, and no faster. */
 static plim_status math_suits(const plim_device *device, const plim_graph *graph) {
   if (plim_graph_precision(graph) != PLIM_PRECISION_TF32 || device->tf32) return PLIM_OK;
   return plim_fail(device->ctx, PLIM_EUSAGE,

@@ -27,22 +27,22 @@ static void note_foreseen(plim_trainer *t, int middle) {
   }
 }
 
-static plim_status before_command(void *user, int32_t plan_index, int32_t step, const plim_plan *plan,
+static plim_status before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                   plim_plan_switch *plan_switch) {
   plim_trainer *t = user;
   plim_limiting *l = &t->limiting;
-  if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(t, step >= plan->n_commands / 2);
+  if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(t, command >= plan->n_commands / 2);
   int64_t wanted = atomic_load(&l->wanted) / PLIM_ALIGN * PLIM_ALIGN;
-  if (wanted == 0 || wanted >= plan_switch->arena_bytes || step < l->next_try) return PLIM_OK;
+  if (wanted == 0 || wanted >= plan_switch->arena_bytes || command < l->next_try) return PLIM_OK;
   plim_status status = plim_arena_continue(t->ctx, t->program->graph[plan_index], plan, t->program->profile[plan_index],
-                                           step, wanted, NULL, &plan_switch->plan);
+                                           command, wanted, NULL, &plan_switch->plan);
   if (status == PLIM_ENOFIT) {
-    l->next_try = step + (1 << l->tries++); /* later, ever less often: each try takes some milliseconds */
+    l->next_try = command + (1 << l->tries++); /* later, ever less often: each try takes some milliseconds */
     return PLIM_OK;
   }
   PLIM_TRY(status);
   plan_switch->arena_bytes = l->switched_bytes = wanted;
-  l->switched_at = step;
+  l->switched_at = command;
   l->switched_percent = plim_plan_overhead_percent(plan_switch->plan);
   return PLIM_OK;
 }

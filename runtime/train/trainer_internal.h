@@ -20,9 +20,9 @@ typedef struct plim_limiting {
   int32_t n_noted;        /* of options.limit: asked for so far */
   /* of the step in flight: */
   int64_t switched_bytes; /* in which it continues; 0: as it began */
-  int32_t switched_at;    /* plan step */
+  int32_t switched_at;    /* command of the plan */
   double switched_percent;
-  int32_t tries, next_try; /* that failed; plan step of the next one */
+  int32_t tries, next_try; /* that failed; command before which the next one is */
   /* plans made since open, which the executor may still know: [n_own] */
   plim_plan **own;
   int64_t n_own, own_capacity;

@@ -125,7 +125,7 @@ static plim_status check_copy(const plim_checker *check, int32_t j) {
                    command->queue, (long long)command->time_ns, PLIM_PLAN_QUEUES - 1);
 }
 
-static plim_status check_step(const plim_checker *check, int32_t j) {
+static plim_status check_command(const plim_checker *check, int32_t j) {
   const plim_command *command = &check->plan->command[j];
   PLIM_TRY(check_waits(check, j));
   if (command->kind == PLIM_COMMAND_COPY) return check_copy(check, j);
@@ -232,7 +232,7 @@ static plim_status check_queue_use(const plim_checker *check) {
 plim_status plim_check_form(const plim_checker *check) {
   PLIM_TRY(check_counts(check));
   PLIM_TRY(check_variants(check));
-  for (int32_t j = 0; j < check->plan->n_commands; j++) PLIM_TRY(check_step(check, j));
+  for (int32_t j = 0; j < check->plan->n_commands; j++) PLIM_TRY(check_command(check, j));
   PLIM_TRY(check_queue_use(check));
   for (int32_t i = 0; i < check->plan->n_buffers; i++) PLIM_TRY(check_buffer(check, i));
   return PLIM_OK;

@@ -4,9 +4,9 @@
  * This document is for comparing planners on a platform that is only described (platform.h), as papers publish them:
  * several devices and memory spaces, links between them, and what computing and copying cost in time and energy. A plan
  * of it is made, proved, simulated and drawn. It has what plim_plan lacks: energy, deadlines, any number of devices and
- * spaces, copies of several storages. It lacks what running needs: addresses, variants of ops, in-place pairs, a hash of
- * what decides bits. For that reason there are two documents, each with a checker and a simulator of its own. The spaces
- * of plim_plan are those that the machine at hand can page to, or run ops in.
+ * spaces, copies of several storages. It lacks what running needs: addresses, variants of ops, in-place pairs, a hash
+ * of what decides bits. For that reason there are two documents, each with a checker and a simulator of its own. The
+ * spaces of plim_plan are those that the machine at hand can page to, or run ops in.
  *
  * Commands stand in an order in which they could run one after another, each on a queue. A command starts when the one
  * before it on its queue and all of `wait` have ended; nothing else orders two commands. Buffers live [begin, end) in
