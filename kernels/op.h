@@ -221,8 +221,8 @@ typedef struct plim_op_row {
   plim_attr own[PLIM_ROW_OWN]; /* further ones of a program's own kind, in attrs.own_int and attrs.own_float */
   int32_t n_pairs;
   plim_pair pair[PLIM_ROW_PAIRS]; /* the kernels read an element before they write it, at the same place */
-  const char *
-      flops; /* a product of numbers and sizes: "2 N O I", "...": all of its sizes. NULL: 4 for each of the largest operand */
+  const char *flops; /* a product of numbers and sizes: "2 N O I", "...": all sizes. NULL: 4 for each of the largest
+                        operand */
   int (*check)(const plim_op_desc *op); /* 1: sizes and attributes suit each other, beyond the rules; NULL: always */
   plim_op_gradient gradient[PLIM_ROW_GRADIENTS];
   const char *doc; /* a line: what it computes */
