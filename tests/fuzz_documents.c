@@ -88,7 +88,7 @@ static plim_status trace(plim_context *ctx, const char *text, int64_t bytes, pli
   if (made) {
     plim_trace_write_head(again, made);
     for (int64_t i = 0; i < made->n_rows; i++) plim_trace_write_row(again, made, &made->row[i]);
-    plim_trace_write_end(again, made->n_rows / made->n_steps);
+    plim_trace_write_end(again, made->n_rows / made->n_commands);
   }
   plim_trace_free(made);
   return status;

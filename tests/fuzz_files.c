@@ -160,7 +160,7 @@ static void open_trainer(plim_context *ctx) {
   require(plim_graph_load(ctx, PLIM_SOURCE_DIR "/tests/golden/graph.json", &program.graph[PLIM_PROGRAM_TRAIN]) ==
           PLIM_OK);
   program.ctx = ctx;
-  program.n_steps = 2;
+  program.n_graphs = 2;
   program.plan[PLIM_PROGRAM_TRAIN] = &plan;
   seeked = 0;
 }

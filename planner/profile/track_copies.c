@@ -42,7 +42,7 @@ int32_t plim_track_end(const plim_track *t, int32_t item, int32_t run) {
 
 static int is_over(const plim_track *t, int32_t item, int32_t run) {
   const plim_item *it = &t->problem->item[item];
-  return it->producer < 0 ? t->input_over[item] : t->run[run].over >> it->write_index & 1;
+  return it->producer < 0 ? t->input_over[item] : (int)(t->run[run].over >> it->write_index & 1);
 }
 
 void plim_track_touch(plim_track *t, int32_t run) {

@@ -78,8 +78,9 @@ typedef struct plim_device_watch {
  * A wait for an event without a mark does nothing. Events are numbers from 0; cuda has 2^20 of them (PLIM_EUSAGE).
  * cpu has one queue: a command is complete when its call returns, and mark, wait and sync do nothing. sim does the
  * same, and has a virtual clock for each of any number of queues (device_sim.h). check has the queues of the device
- * that it decorates, and waits after each kernel. cuda has queues 0 to 3. Plans use queue 0. In a step that cuda
- * captures or replays, kernels begin with the sync. */
+ * that it decorates, and waits after each kernel. cuda has queues 0 to 3. The executor runs
+ * the commands of space 0 on queue 0, those of another space that computes on the queue of the plan. In a step that
+ * cuda captures or replays, kernels begin with the sync. */
 typedef struct plim_device_api {
   const char *name;
   int32_t host_visible; /* 1: the host may read and write what alloc gives, while no command uses it */

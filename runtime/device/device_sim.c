@@ -193,7 +193,7 @@ static plim_status sim_sync(plim_device *device) {
   return PLIM_OK;
 }
 
-/* Steps of plans in one arena, and the queues, one after the other. */
+/* The time of the steps of plans in one arena, plus that of the queues: neither runs beside the other. */
 static int64_t sim_clock(plim_device *device) {
   const sim_state *sim = device->state;
   return sim->clock_ns + latest_queue(sim);

@@ -22,8 +22,8 @@ PLIM_MUST_USE plim_status plim_guarded_alloc(plim_context *ctx, int64_t bytes, i
  * that went, negative when they came back. */
 PLIM_MUST_USE plim_status plim_guarded_resize(plim_context *ctx, void *ptr, int64_t from_bytes, int64_t to_bytes,
                                               int resident, int64_t *returned);
-/* Before a library is called that does not look whether it gets memory, so that a signal would end the process: has the
- * system some MiB left? More than listing or compiling one kernel takes. PLIM_ENOMEM when it has not. */
+/* PLIM_ENOMEM when the system has less than some MiB left, which is more than listing or compiling one kernel takes.
+ * Called before libraries that do not check what they allocate: without memory, a signal would end the process. */
 PLIM_MUST_USE plim_status plim_guarded_room(plim_context *ctx);
 void plim_guarded_free(void *ptr, int64_t bytes); /* NULL is legal; `bytes` as allocated */
 

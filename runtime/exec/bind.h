@@ -25,8 +25,8 @@ typedef struct plim_bound_operand {
 typedef struct plim_bound_buffer {
   int64_t bytes; /* rounded up, from the graph's storage or the device's workspace */
   int64_t held;  /* counted as live at the moment: bytes or 0 */
-  int32_t
-      end; /* after the last command that binds it; the command that writes over it; persistent and outputs: the last */
+  int32_t end;   /* after the last command that binds it, or the command that writes over it. Persistent storages and
+                    outputs: the number of commands */
 } plim_bound_buffer;
 
 /* How many commands of each queue must have ended before a command begins. */

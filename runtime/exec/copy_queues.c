@@ -215,7 +215,7 @@ void plim_copy_queues_failed(plim_copy_queues *q, int32_t j, plim_status status)
   fail(q, j, status, plim_context_error(q->ctx));
 }
 
-/* Words for the command that failed: "command 4 (copy of "x", which op "f" writes, to disk, page file p)". */
+/* Words for the command that failed: "training step 2, command 4 (copy of "x" of op "f" to disk, page file p): why". */
 static plim_status fail_copy(plim_copy_queues *q, int64_t training_step, plim_status failed) {
   const plim_graph *graph = q->bound->graph;
   const plim_command *command = &q->bound->plan->command[q->failed_command];

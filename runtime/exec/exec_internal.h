@@ -1,5 +1,5 @@
 /* State of an executor, shared by open.c, exec_spaces.c (page spaces and queues), exec.c (a step), plan_switch.c (other
- * plans, another arena size), values.c (values between steps), rehearse.c and each.c (an allocation for each buffer).
+ * plans, another arena size), values.c (values between steps), rehearse.c, and each.c (each buffer is an allocation).
  * */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 #define PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
@@ -13,8 +13,8 @@ enum { PLIM_PAGE_SAID_BYTES = PLIM_PAGE_HOW_BYTES + 24 };
 
 typedef struct plim_exec_plan {
   plim_bound bound;
-  plim_bound planned;    /* while another plan has taken over: the bound of the program's own */
-  plim_plan *taken_over; /* that other plan, owned; NULL: none has */
+  plim_bound planned;    /* after a plan switch: the program's own plan, which `bound` holds no more */
+  plim_plan *taken_over; /* the plan that a switch put in its place, owned; NULL: no switch has happened */
   plim_exec_use use;
   uint8_t *written;                           /* [n_storages] inputs: written since the plan's last step */
   void **own;                                 /* [n_buffers] each: the buffer's allocation, NULL when it has none now */

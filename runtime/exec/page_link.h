@@ -12,8 +12,8 @@ extern "C" {
 typedef struct plim_page_link {
   int64_t latency_ns[2];
   double bytes_per_ns[2]; /* of a copy alone */
-  /* While the caller's threads compute: bandwidth, and by what share of its time a copy delays them, at most 1. [2]:
-   * each of two copies that run at once, one out and one in. */
+  /* While the caller's threads compute: the bandwidth, and the share of a copy's time by which it delays them, at most
+   * 1. [0] out, [1] in, [2] of each of two copies that run at once, one out and one in. */
   double beside_bytes_per_ns[3], charge[3];
 } plim_page_link;
 

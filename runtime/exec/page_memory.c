@@ -127,7 +127,7 @@ static plim_status take_addresses(plim_context *ctx, int64_t bytes, char **out) 
   return PLIM_OK;
 }
 
-/* What it has of blocks goes back: a file with a name is empty for the next run. */
+/* Give the file's blocks back to its file system, so that a file that has a name is empty for the next run. */
 static void close_file(int fd) {
   (void)!ftruncate(fd, 0);
   (void)close(fd);

@@ -29,16 +29,16 @@ void plim_prepared_free(plim_prepared *prepared); /* a zeroed one is legal */
 
 /* The kernel of a variant of a plan, prepared when there is none of its kind yet; *label is the numerics key that the
  * device gives it (in parts: its whole), "" when the device does not list it, borrowed until the next call. The graph
- * must outlive the set.
- */
+ * must outlive the set. */
 PLIM_MUST_USE plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph,
                                             const plim_plan_variant *variant, void **kernel, const char **label);
 
-/* Was the kernel of the variant, which is there, rehearsed? It is from now on. */
+/* 1 when the variant's kernel, which must be prepared, was rehearsed before this call. The call marks it as rehearsed.
+ * */
 int plim_prepared_rehearsed(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant);
 
-/* Free the kernels that no plan needs any more: between begin and end every plan that does is kept. Allocates nothing.
- */
+/* Free the kernels that no plan needs any more: between begin and end every plan that does is kept. Allocates
+ * nothing. */
 void plim_prepared_sweep_begin(plim_prepared *prepared);
 void plim_prepared_keep(plim_prepared *prepared, const plim_graph *graph, const plim_plan *plan);
 void plim_prepared_sweep_end(plim_prepared *prepared);

@@ -29,10 +29,11 @@ extern "C" {
  *   staging       persistent; no op uses it (the next batch)
  *   activation, gradient  written by an op; the plan places, evicts and recomputes it
  *   output        written by an op; live from its last run to the end of the step */
-#define PLIM_ROLES(X) \
-  X(INPUT, "input")   \
-  X(PARAM, "param")   \
-  X(STATE, "state") X(STAGING, "staging") X(ACTIVATION, "activation") X(GRADIENT, "gradient") X(OUTPUT, "output")
+/* clang-format off */
+#define PLIM_ROLES(X)                                                                      \
+  X(INPUT, "input") X(PARAM, "param") X(STATE, "state") X(STAGING, "staging")              \
+  X(ACTIVATION, "activation") X(GRADIENT, "gradient") X(OUTPUT, "output")
+/* clang-format on */
 #define PLIM_X(id, name) PLIM_ROLE_##id,
 typedef enum plim_role { PLIM_ROLES(PLIM_X) PLIM_ROLE_COUNT } plim_role;
 #undef PLIM_X

@@ -179,8 +179,8 @@ done:
   return status;
 }
 
-/* A variant that runs here is one that keep-all could take: keep_all_ns is at most the sum of the fastest, an op each.
- * A bound that is keep-all's time stays that. After sort_variants: rows are sorted by op, and every one runs. */
+/* Keep-all could run each op by the fastest variant that this plan has of it, so keep_all_ns is at most their sum. A
+ * bound that equals keep_all_ns is lowered with it. Called after sort_variants: rows are sorted by op, and all run. */
 static void lower_keep_all(plim_plan *plan) {
   int64_t sum = 0;
   for (int32_t i = 0, next; i < plan->n_variants; i = next) {

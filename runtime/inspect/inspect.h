@@ -64,9 +64,8 @@ typedef struct plim_absence {
   int32_t gone, back; /* absent in [gone, back) */
   /* the rest: of DROPPED */
   plim_break breaks;
-  int32_t
-      full_command; /* LOAD: the first command at which live bytes would exceed the budget. ADDRESSES: the first one by
-                          which no range within the budget has stayed free since `gone` */
+  int32_t full_command; /* LOAD: the first command at which live bytes would exceed the budget. ADDRESSES: the first
+                           one by which no range within the budget has stayed free since `gone` */
   int64_t over_bytes; /* LOAD: by how many bytes, at that command. ADDRESSES: by how many bytes the lowest range that is
                           free in all of [gone, back) ends above the budget */
   int64_t free_offset; /* ADDRESSES: of the lowest range that is free until full_command; -1: none is free at `gone` */

@@ -8,10 +8,10 @@
 
 enum { PLANNED_STEPS = PLIM_PROGRAM_EVAL + 1 };
 
-static plim_status profile_step(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
-                                int32_t step) {
-  if (!profiler) return plim_profile_roofline(device, p->graph[step], &p->profile[step]);
-  plim_status status = plim_profile_measure(device, p->graph[step], profiler, &p->profile[step]);
+static plim_status profile_part(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
+                                int32_t part) {
+  if (!profiler) return plim_profile_roofline(device, p->graph[part], &p->profile[part]);
+  plim_status status = plim_profile_measure(device, p->graph[part], profiler, &p->profile[part]);
   if (status != PLIM_ENOFIT) return status;
   return plim_fail(p->ctx, status, "measuring operations: %s; modelled costs (--model-costs) need no room",
                    plim_context_error(p->ctx));
@@ -36,7 +36,7 @@ plim_status plim_program_begin(plim_device *device, const plim_net *net, const p
   PLIM_CHECK(plim_net_eval_graph(net, &p->graph[PLIM_PROGRAM_EVAL]));
   PLIM_CHECK(math_suits(device, p->graph[PLIM_PROGRAM_TRAIN]));
   p->n_graphs = PLANNED_STEPS;
-  for (int32_t i = 0; i < p->n_graphs; i++) PLIM_CHECK(profile_step(device, profiler, p, i));
+  for (int32_t i = 0; i < p->n_graphs; i++) PLIM_CHECK(profile_part(device, profiler, p, i));
   *out = p;
   p = NULL;
 done:
@@ -86,8 +86,8 @@ int plim_program_eval_homes(const plim_graph *graph, const plim_plan *plan, plim
   return 1;
 }
 
-static plim_status plan_step(const plim_program *p, int32_t step, const plim_plan_options *options, plim_plan **out) {
-  return plim_plan_make(p->ctx, p->graph[step], p->profile[step], options, out);
+static plim_status plan_part(const plim_program *p, int32_t part, const plim_plan_options *options, plim_plan **out) {
+  return plim_plan_make(p->ctx, p->graph[part], p->profile[part], options, out);
 }
 
 /* Check both plans together, then install them. The last batch's plan was made beside the former ones, so it is
@@ -113,7 +113,7 @@ static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
 plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
                                   const plim_profiler_options *profiler) {
   PLIM_TRY(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_LAST]));
-  PLIM_TRY(profile_step(device, profiler, program, PLIM_PROGRAM_LAST));
+  PLIM_TRY(profile_part(device, profiler, program, PLIM_PROGRAM_LAST));
   program->n_graphs = PLIM_PROGRAM_GRAPHS;
   return PLIM_OK;
 }
@@ -179,7 +179,7 @@ plim_status plim_program_decide_last(plim_program *program, const plim_online_pl
 
 plim_status plim_program_plan_last(plim_program *program, const plim_plan_options *options) {
   plim_plan *last = NULL;
-  PLIM_TRY(plan_step(program, PLIM_PROGRAM_LAST, options, &last));
+  PLIM_TRY(plan_part(program, PLIM_PROGRAM_LAST, options, &last));
   return install_last(program, last);
 }
 
@@ -193,7 +193,7 @@ plim_status plim_program_plan(plim_program *program, const plim_plan_options *op
   plim_paging homes;
   PLIM_TRY(plim_plan_search(program->ctx, graph, program->profile[PLIM_PROGRAM_TRAIN], options, &train));
   if (plim_program_eval_homes(graph, train.plan, &homes)) eval_wanted.paging = &homes;
-  plim_status status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
+  plim_status status = plan_part(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
   if (status != PLIM_OK) {
     plim_plan_free(train.plan);
     return status;
@@ -232,7 +232,7 @@ plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
   plim_status status = plan_suits(program, plan);
   const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
   if (status == PLIM_OK && plim_program_eval_homes(graph, plan, &homes)) eval_wanted.paging = &homes;
-  if (status == PLIM_OK) status = plan_step(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
+  if (status == PLIM_OK) status = plan_part(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;
@@ -250,7 +250,7 @@ plim_status plim_program_keep_all(const plim_program *program, plim_plan **out) 
 }
 
 plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,
-                               int32_t *step) {
+                               int32_t *part) {
   plim_plan_options eval_wanted = plim_program_eval_options(options);
   const plim_plan_options *wanted[] = {options, &eval_wanted};
   plim_plan_floor floor[PLANNED_STEPS];
@@ -262,7 +262,7 @@ plim_status plim_program_floor(const plim_program *program, const plim_plan_opti
                        : PLIM_PROGRAM_TRAIN;
   *out = floor[larger];
   out->keep_all_bytes = floor[PLIM_PROGRAM_TRAIN].keep_all_bytes;
-  *step = larger;
+  *part = larger;
   return PLIM_OK;
 }
 

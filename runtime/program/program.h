@@ -18,7 +18,14 @@
 extern "C" {
 #endif
 
-enum { PLIM_PROGRAM_TRAIN, PLIM_PROGRAM_EVAL, PLIM_PROGRAM_LAST, PLIM_PROGRAM_GRAPHS };
+/* Parts of a program: the training step, the evaluation step, the training step of a short last batch. Each has a
+ * graph, a profile and a plan under its number. */
+typedef enum plim_program_part {
+  PLIM_PROGRAM_TRAIN,
+  PLIM_PROGRAM_EVAL,
+  PLIM_PROGRAM_LAST,
+  PLIM_PROGRAM_GRAPHS
+} plim_program_part;
 
 typedef struct plim_program {
   plim_context *ctx;
@@ -67,9 +74,9 @@ PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, pli
 
 /* The smallest budget with which plim_program_plan was found to succeed (plim_plan_smallest).
  *   out   [1] out  the figures of the step that needs more; keep_all_bytes is that of the training step
- *   step  [1] out  that step, PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_EVAL */
+ *   part  [1] out  that step, PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_EVAL */
 PLIM_MUST_USE plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options,
-                                             plim_plan_floor *out, int32_t *step);
+                                             plim_plan_floor *out, int32_t *part);
 
 /* The options under which the evaluation step is planned when the training step is planned under `options`. */
 plim_plan_options plim_program_eval_options(const plim_plan_options *options);

@@ -8,9 +8,9 @@ plim_replan_options plim_replan_options_default(void) {
 }
 
 /* The training step, or that of the last batch, with the labels of `as`. */
-static plim_status plan_training(const plim_program *p, int32_t step, const plim_plan *as,
+static plim_status plan_training(const plim_program *p, int32_t part, const plim_plan *as,
                                  const plim_replan_options *options, int64_t budget_bytes, plim_plan **out) {
-  const plim_graph *graph = p->graph[step];
+  const plim_graph *graph = p->graph[part];
   const char **label = NULL;
   plim_paging paging;
   plim_online_plan_options wanted = plim_online_plan_options_default();
@@ -29,9 +29,9 @@ static plim_status plan_training(const plim_program *p, int32_t step, const plim
     paging.beside_graph = graph;
     wanted.planning.paging = &paging;
   }
-  int online = options->policy || step == PLIM_PROGRAM_LAST;
-  plim_status status = online ? plim_online_plan_make(p->ctx, graph, p->profile[step], &wanted, NULL, out)
-                              : plim_plan_make(p->ctx, graph, p->profile[step], &wanted.planning, out);
+  int online = options->policy || part == PLIM_PROGRAM_LAST;
+  plim_status status = online ? plim_online_plan_make(p->ctx, graph, p->profile[part], &wanted, NULL, out)
+                              : plim_plan_make(p->ctx, graph, p->profile[part], &wanted.planning, out);
   plim_release(p->ctx, label, graph->n_ops, sizeof *label);
   return status;
 }

@@ -1,8 +1,7 @@
 /* Times in place. Once a plan has run a few training steps, the next ones are timed op by op, where every operand lies
  * and is as warm as it is in a step; then the same budget is planned again with the times found. The other
  * variants of an op have not run: theirs keep their ratio to the one that has. Copies are timed too, and each link
- * takes as much more or less as its copies did; what copies take from the ops beside them is in the times of these ops.
- * */
+ * takes as much more or less as its copies did; the times of ops have in them what copies beside them take away. */
 #include <string.h>
 
 #include "runtime/base/integers.h"
@@ -10,8 +9,7 @@
 
 enum { WARM_STEPS = 2, MOST_STEPS = 1000 };
 
-/* Where a device replays steps, one more: its time is that of all its operations together, and the first launch of what
- * was recorded may load something. */
+/* A device that replays recorded steps warms up for one step more, because its first replay may load modules. */
 enum { WARM_REPLAYS = 1 };
 
 static plim_status check_options(const plim_trainer *t) {

@@ -1,7 +1,7 @@
 /* The training loop.
  *
  * A step boundary hands the staged batch over (staging buffers -> "image" and "label"), asks the reader for the next
- * one and runs the step. Nothing here allocates between open and close. */
+ * one and runs the step. A step of an unchanged plan allocates nothing; plans that are made anew between steps do. */
 #include <math.h>
 
 #include "runtime/train/trainer_internal.h"

@@ -41,7 +41,7 @@ typedef struct plim_platform {
   plim_platform_link *link;     /* [n_links] no two alike in from and to */
 } plim_platform;
 
-/* Name of built-in platform i, NULL after the last. */
+/* Name of a built-in platform by its row, NULL after the last. */
 const char *plim_platform_name(int32_t row);
 
 /* A built-in platform. PLIM_EUSAGE with the nearest name; PLIM_EDATA, with what to give, for one whose figures are
