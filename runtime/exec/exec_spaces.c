@@ -58,9 +58,10 @@ static int32_t queues_of(const plim_exec *exec, const plim_plan *const *plan) {
 }
 
 static void say_how(plim_exec *exec, int32_t k, int rings) {
+  char how[sizeof exec->page_how[k]];
   if (exec->page[k].fd < 0) return;
-  (void)snprintf(exec->page_how[k], sizeof exec->page_how[k], "%s, %s", rings ? "io_uring" : "pread and pwrite",
-                 exec->page[k].how);
+  (void)snprintf(how, sizeof how, "%s, %s", rings ? "io_uring" : "pread and pwrite", exec->page[k].how);
+  memcpy(exec->page_how[k], how, sizeof how);
 }
 
 /* Threads are started anew where there are more queues, or a page file for which they have no ring. */
