@@ -1,5 +1,5 @@
-/* Lists, finds and prepares a program's own kernels. An empty label becomes the variant's name with a mark before it,
- * so that it is no label of a built-in family. */
+/* Lists, finds and prepares a program's own kernels. An empty numerics key becomes the variant's name with a mark
+ * before it, so that it is no key of a built-in family. */
 #include "kernels/own.h"
 
 #include <stdio.h>
@@ -44,7 +44,8 @@ static int list_one(const plim_own_kernel *kernel, const plim_op_desc *op, plim_
   }
   for (int i = 0; i < listed && i < LISTED_MAX; i++) {
     if (!is_name(info[i].name)) continue;
-    if (!info[i].label[0]) (void)snprintf(info[i].label, sizeof info[i].label, "own:%.27s", info[i].name);
+    if (!info[i].numerics_key[0])
+      (void)snprintf(info[i].numerics_key, sizeof info[i].numerics_key, "own:%.27s", info[i].name);
     if (n < i) info[n] = info[i];
     n++;
   }

@@ -118,7 +118,7 @@ static int list_one(const plim_kernel_table *table, const plim_op_desc *op, int 
   int64_t kernel_bytes = part_workspace(table, &p, whole->name, threads);
   if (kernel_bytes < 0) return 0;
   place_gathered(&p, kernel_bytes);
-  memcpy(out->label, out->name, sizeof out->label);
+  memcpy(out->numerics_key, out->name, sizeof out->numerics_key);
   out->workspace_bytes = p.workspace_bytes;
   return out->workspace_bytes < whole->workspace_bytes;
 }

@@ -3,7 +3,7 @@
  * "onednn-winograd" over four parts of the channels, "@n2" over two parts of the batch.
  *
  * Whether the parts give the bits of the whole is not known here: a library may sum in another order when a shape is
- * smaller. Each variant in parts has a label of its own, its name; the profiler compares results. */
+ * smaller. Each variant in parts has a numerics key of its own, its name; the profiler compares results. */
 #ifndef PLIM_KERNELS_PARTS_H
 #define PLIM_KERNELS_PARTS_H
 

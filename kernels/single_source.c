@@ -16,7 +16,7 @@ int plim_single_source_list(const plim_op_desc *op, plim_kernel_info *info, int 
   if (!k_launch_make(op, &launch)) return 0;
   if (capacity > 0) {
     *info = (plim_kernel_info){
-        .name = PLIM_SINGLE_SOURCE, .label = PLIM_SINGLE_SOURCE, .workspace_bytes = launch.workspace_bytes};
+        .name = PLIM_SINGLE_SOURCE, .numerics_key = PLIM_SINGLE_SOURCE, .workspace_bytes = launch.workspace_bytes};
   }
   return 1;
 }

@@ -30,8 +30,8 @@ const plim_kernel_memory *plim_kernel_malloc(void); /* malloc, realloc and free 
 enum { PLIM_KERNEL_OK = 0, PLIM_KERNEL_UNSUPPORTED = -1, PLIM_KERNEL_NOMEM = -2, PLIM_KERNEL_FAILED = -3 };
 
 typedef struct plim_kernel_info {
-  char name[32];  /* unique among the op's variants: "onednn-direct-jit", "single-source" */
-  char label[32]; /* numerics key: equal labels, equal bits (on one machine, one thread count) */
+  char name[32];         /* unique among the op's variants: "onednn-direct-jit", "single-source" */
+  char numerics_key[32]; /* equal keys, equal bits (on one machine, one thread count) */
   int64_t workspace_bytes;
   char how[160];  /* how it is prepared without a search, as the device writes it; "": there is nothing to search */
   int32_t builds; /* 1: preparing it may take a good part of a second, because a library compiles it */
@@ -53,7 +53,8 @@ typedef struct plim_kernel_args {
  *   name     the only variant, without workspace, where `list` is NULL. A kernel that gives other bits than before
  *            needs another name: measured times are kept by it
  *   list     writes at most `capacity` variants (zeroed before) and returns how many it has for the op, at most 16; 0
- *            when it does not serve it. An empty label means that no other variant has these bits. Variants after the
+ *            when it does not serve it. An empty numerics key means that no other variant has these bits. Variants
+ * after the
  *            16th are left out, and so are those whose name is empty or has an '@', which names kernels in parts
  *   prepare  what `run` needs for a variant of an op; NULL: *state is `user`
  *   run      cpu: computes, `queue` is NULL. cuda: puts its work on `queue`, a cudaStream_t that may be capturing, and

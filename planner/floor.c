@@ -37,7 +37,7 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   floor.cut_short = plim_incumbent_over(inc);
   plim_incumbent_lower_budget(inc);
   floor.smallest_bytes = inc->budget_bytes;
-  floor.bound_bytes = plim_bound_bytes(problem, &floor.op);
+  plim_bound_floor(problem, &floor);
   if (wanted_bytes >= floor.bound_bytes && wanted_bytes < floor.smallest_bytes) {
     PLIM_CHECK(plim_refusal_conflict(inc, &inc->best, floor.smallest_bytes, wanted_bytes, floor.conflict));
   }
@@ -102,7 +102,7 @@ plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const pl
   plim_problem *problem = NULL;
   PLIM_TRY(begin(ctx, graph, profile, options, &strategy, &problem));
   *out = (plim_plan_floor){.smallest_bytes = INT64_MAX, .fixed_numerics = problem->fixed_numerics};
-  out->bound_bytes = plim_bound_bytes(problem, &out->op);
+  plim_bound_floor(problem, out);
   plim_problem_free(problem);
   return PLIM_OK;
 }

@@ -81,7 +81,7 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
 static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, plim_plan_result *out) {
   plim_plan_result made = {.plan = NULL};
-  plim_status status = plim_paging_make(ctx, graph, profile, options, &made.plan);
+  plim_status status = plim_paging_make_kept(ctx, graph, profile, options, &made.plan, &made.from_front);
   if (status == PLIM_OK || status == PLIM_ENOFIT) *out = made;
   return status;
 }

@@ -13,7 +13,7 @@
  *   Threads    one call at a time on a context. Several contexts may plan at once. Where they share a graph, the memory
  *              hook of graph->ctx must be safe to call from several threads.
  *   Progress   the context's callback is told the stage, the best overhead and the bound.
- *   PLIM_EUSAGE        options of another size, an unknown planner, an order that the planner does not give, or a label
+ *   PLIM_EUSAGE        options of another size, an unknown planner, an order that the planner does not give, or a key
  *                      that an op does not have.
  *   PLIM_EDATA         the profile is of another graph.
  *   PLIM_EOVERFLOW     bytes or times are too large to add up.
@@ -32,7 +32,7 @@ extern "C" {
  *   fastest  for each op, the key of its fastest variant. Of variants within 3 % of the least time, the one with the
  *            least workspace counts as fastest, then the one with the lower index.
  *   small    for each op, the key of the variant with the least workspace
- *   given    for each op, the key in plim_plan_options.label */
+ *   given    for each op, the key in plim_plan_options.numerics_key */
 typedef enum plim_numerics_choice {
   PLIM_NUMERICS_AUTO,
   PLIM_NUMERICS_FASTEST,
@@ -57,14 +57,14 @@ typedef enum plim_homes {
 /* A space to which a plan may page, and the link to it; a second device, equal to the first, with an arena of its own.
  * Persistent storages are at home in the arena. */
 typedef struct plim_paging {
-  const char *space;     /* "host" or "disk": how the executor makes it; NULL: none */
-  int64_t budget_bytes;  /* of the space */
-  int64_t latency_ns[2]; /* of a copy out and in: it takes latency + bytes / bandwidth */
-  double bytes_per_ns[2];
-  double charge;        /* share of a copy's time by which it delays the runs beside it: 0 where nothing is shared */
-  int32_t recompute;    /* 0: ops run once, and what does not fit is paged */
-  const char *device;   /* name of the second device's arena, "cpu:1"; NULL: one device */
-  int64_t device_bytes; /* its budget */
+  const char *space;                        /* "host" or "disk": how the executor makes it; NULL: none */
+  int64_t budget_bytes;                     /* of the space */
+  int64_t latency_ns[PLIM_LINK_DIRECTIONS]; /* of a copy out and in: it takes latency + bytes / bandwidth */
+  double bytes_per_ns[PLIM_LINK_DIRECTIONS];
+  double charge;             /* times a copy's time by which it delays the runs beside it: 0 where nothing is shared */
+  int32_t recompute;         /* 0: ops run once, and what does not fit is paged */
+  const char *device;        /* name of the second device's arena, "cpu:1"; NULL: one device */
+  int64_t device_bytes;      /* its budget */
   int64_t device_latency_ns; /* of a copy from one arena to the other */
   double device_bytes_per_ns;
   plim_homes homes;
@@ -81,9 +81,9 @@ typedef struct plim_plan_options {
   int32_t unpacked;      /* 1: the budget bounds peak_bytes without rounding, no addresses (published instances) */
   int32_t threads;       /* of the planner itself; 0 and 1: one. With more, they call the memory hook at once */
   int32_t copies;        /* class copies: most computations of an op; 0: PLIM_COPIES_DEFAULT */
-  plim_numerics_choice labels;
-  const char *const *label; /* [n_ops] numerics keys, read with PLIM_NUMERICS_GIVEN only */
-  uint64_t seed;            /* of all random choices */
+  plim_numerics_choice numerics;
+  const char *const *numerics_key; /* [n_ops] numerics keys, read with PLIM_NUMERICS_GIVEN only */
+  uint64_t seed;                   /* of all random choices */
   /* > 0: stop after so many moves. A move of a solver is a node of its tree; a move of a relaxation is a pivot. The
    * result does not depend on the speed of the machine. The first node of a solver is not limited. */
   int64_t iterations;
@@ -108,7 +108,8 @@ enum { PLIM_CONFLICT_BYTES = 512 };
 /* The smallest budget for which a checked plan was found, and what is proven. */
 typedef struct plim_plan_floor {
   int64_t smallest_bytes; /* a plan with this budget was found and checked; INT64_MAX: none is known */
-  int64_t bound_bytes;    /* proven: no plan exists below this: largest working set of one op + persistent bytes */
+  int64_t bound_bytes;    /* proven: no plan exists below this: persistent bytes, the working set of one op, and: */
+  int64_t outputs_bytes;  /* outputs of the graph that other ops have written by its last run; 0: not counted */
   int32_t op;             /* the op that sets bound_bytes */
   int64_t keep_all_bytes; /* smallest arena found at overhead 0; 0: not searched */
   int32_t fixed_numerics; /* 1: all figures are for the numerics that the options fixed; others may need less */
@@ -140,7 +141,7 @@ PLIM_MUST_USE plim_status plim_plan_make(plim_context *ctx, const plim_graph *gr
 /* A plan, or why there is none. */
 typedef struct plim_plan_result {
   plim_plan *plan;       /* NULL: there is none */
-  int32_t from_front;    /* 1: the plan was in the plan front; always 0 with options->paging */
+  int32_t from_front;    /* 1: the plan was in the plan front, or with options->paging kept in its folder */
   plim_plan_floor floor; /* without a plan: what is proven, as plim_plan_bound has it, and the conflict */
 } plim_plan_result;
 
@@ -156,8 +157,8 @@ PLIM_MUST_USE plim_status plim_plan_search(plim_context *ctx, const plim_graph *
  * options->iterations is for each budget, options->time_limit_ns for all of them. Where the time is short, evenly
  * spread budgets are searched, and the last one. options->budget_bytes is not read.
  * A cancel is no failure: the budgets that are left get the fastest plan known. Nor is a budget without a plan.
- * With options->paging the budgets are of the arena, and what pages may take stays. A plan's cost never rises with the
- * budget: its time, and `charge` times the time of copies to and from the page space. No front is read or written.
+ * With options->paging the budgets are of the arena, and what pages may take stays. A plan's time, with
+ * what copies take from runs, never rises with the budget.
  * Deterministic as plim_plan_make. */
 PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, int32_t n, const int64_t *budget,

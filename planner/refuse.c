@@ -83,6 +83,10 @@ void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *fl
   say_operands(&w, graph, &graph->op[floor->op]);
   say(&w, " at once");
   if (persistent > 0) say(&w, ", beside %lld bytes that stay all the time", (long long)persistent);
+  if (floor->outputs_bytes > 0) {
+    say(&w, "%s%lld bytes of outputs that other ops have written", persistent > 0 ? " and " : ", beside ",
+        (long long)floor->outputs_bytes);
+  }
   if (floor->conflict[0]) say(&w, "; %s", floor->conflict);
 }
 
@@ -150,7 +154,7 @@ plim_status plim_refuse(plim_incumbent *inc, const char *strategy, plim_plan_flo
   plim_plan_floor floor = {.smallest_bytes = INT64_MAX, .fixed_numerics = p->fixed_numerics}; /* no one looked for it */
   char text[WORDS];
   words w = {text, 0, sizeof text};
-  floor.bound_bytes = plim_bound_bytes(p, &floor.op);
+  plim_bound_floor(p, &floor);
   if (inc->budget_bytes >= floor.bound_bytes && inc->conflict_bytes < INT64_MAX) {
     PLIM_TRY(plim_refusal_conflict(inc, &inc->conflict, inc->conflict_bytes, inc->budget_bytes, floor.conflict));
   }

@@ -194,8 +194,8 @@ void fuzz_checkpoint(plim_context *ctx, const char *folder, const uint8_t *data,
   plim_checkpoint_info *info = NULL;
   plim_status status = plim_checkpoint_read(ctx, path, &info);
   for (int32_t i = 0; info && i < info->n_ops; i++) {
-    require(info->label_of_op[i] >= 0 && info->label_of_op[i] < info->n_labels);
-    require(memchr(info->label[info->label_of_op[i]], 0, sizeof *info->label) != NULL);
+    require(info->key_of_op[i] >= 0 && info->key_of_op[i] < info->n_keys);
+    require(memchr(info->numerics_key[info->key_of_op[i]], 0, sizeof *info->numerics_key) != NULL);
   }
   plim_checkpoint_info_free(info);
   status = plim_checkpoint_load(NULL, path);

@@ -124,7 +124,7 @@ FAULT(packed_two, d->plan.packed = 2)
 FAULT(class_unknown, d->plan.plan_class = PLIM_PLAN_CLASS_COUNT)
 FAULT(variant_op_out_of_range, d->variant[2].op = OPS)
 FAULT(variant_without_name, d->variant[2].variant.name[0] = 0)
-FAULT(variant_label_without_end, memset(d->variant[2].variant.label, 'x', PLIM_VARIANT_NAME_BYTES))
+FAULT(variant_key_without_end, memset(d->variant[2].variant.numerics_key, 'x', PLIM_VARIANT_NAME_BYTES))
 FAULT(variant_time_negative, d->variant[2].variant.time_ns = -1)
 FAULT(variant_workspace_negative, d->variant[2].variant.workspace_bytes = INT64_MIN)
 FAULT(copy_step, d->command[3].kind = PLIM_COMMAND_COPY)
@@ -177,7 +177,7 @@ FAULT(pair_without_end, buffer_at(d, A, 3)->end = 5)
 FAULT(pair_on_resident_output, buffer_at(d, B, 1)->end = 5; drop_buffer(d, B, 4))
 FAULT(pair_at_two_addresses, buffer_at(d, B, 4)->offset = 6144)
 FAULT(pair_not_declared, d->command[4].n_pairs = 0)
-FAULT(label_changes, strcpy(d->variant[2].variant.label, "mt19937"))
+FAULT(key_changes, strcpy(d->variant[2].variant.numerics_key, "mt19937"))
 FAULT(reads_before_it_is_made, d->command[0] = d->command[1])
 FAULT(overlap, buffer_at(d, G, 5)->offset = 4096)
 FAULT(overlap_of_workspace, buffer_at(d, -1, 5)->offset = 3072)
@@ -192,7 +192,7 @@ FAULT(overhead_and_proof_are_lies, d->plan.keep_all_ns = d->plan.bound_ns = d->p
 FAULT(proof_is_a_lie, d->plan.proved = 1)
 FAULT(machine_changes, d->plan.numerics.machine.threads = 2)
 FAULT(hash_is_a_lie, d->plan.numerics.hash[5] ^= 1)
-FAULT(label_of_the_op_changes, strcpy(d->variant[0].variant.label, "winograd"))
+FAULT(key_of_the_op_changes, strcpy(d->variant[0].variant.numerics_key, "winograd"))
 FAULT(variant_unused, d->command[4].variant = 1)
 FAULT(other_graph, d->plan.fingerprint[0] ^= 1)
 
@@ -232,7 +232,7 @@ static const struct {
     {class_unknown, PLIM_EPLAN, "class"},
     {variant_op_out_of_range, PLIM_EPLAN, "variant 2 is of op 5; the graph has 5 ops"},
     {variant_without_name, PLIM_EPLAN, "variant 2 of op \"drop\""},
-    {variant_label_without_end, PLIM_EPLAN, "variant 2 of op \"drop\""},
+    {variant_key_without_end, PLIM_EPLAN, "variant 2 of op \"drop\""},
     {variant_time_negative, PLIM_EPLAN, "-1 ns"},
     {variant_workspace_negative, PLIM_EPLAN, "-9223372036854775808 bytes"},
     {copy_step, PLIM_EPLAN, "command 3 copies from space 0 to space 0 of 1"},
@@ -292,7 +292,7 @@ static const struct {
     {repeat_after_update, PLIM_EPLAN,
      "command 7 (op \"make\"): reads \"w\" after 1 updates; in program order it sees 0"},
     {no_update, PLIM_EPLAN, "op 4 (\"update\") runs in none of the 6 commands"},
-    {label_changes, PLIM_EPLAN, "command 4 (op \"drop\"): runs again with numerics key \"mt19937\""},
+    {key_changes, PLIM_EPLAN, "command 4 (op \"drop\"): runs again with numerics key \"mt19937\""},
     {reads_before_it_is_made, PLIM_EPLAN, "command 0 (op \"drop\"): "},
     {overlap, PLIM_EPLAN, "command 5 (op \"back\"): \"workspace\" at [4096, 5120) overlaps \"g\" at [4096, 5120)"},
     {overlap_of_workspace, PLIM_EPLAN, "command 5 (op \"back\"): \"workspace\" at [3072, 4096) overlaps \"db\""},
@@ -307,7 +307,7 @@ static const struct {
     {proof_is_a_lie, PLIM_EPLAN, "proved is 1"},
     {machine_changes, PLIM_EPLAN, "numerics"},
     {hash_is_a_lie, PLIM_EPLAN, "numerics"},
-    {label_of_the_op_changes, PLIM_EPLAN, "numerics"},
+    {key_of_the_op_changes, PLIM_EPLAN, "numerics"},
     {variant_unused, PLIM_EPLAN, "no command runs variant 2, \"slow\" of op \"drop\""},
     {other_graph, PLIM_EDATA, "is for graph"},
 };

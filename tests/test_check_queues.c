@@ -34,8 +34,14 @@ static plim_graph *build_graph(plim_context *ctx) {
   return graph;
 }
 
+static const plim_plan_buffer buffer[] = {
+    {W, 0, 9, 0, 0, 512},     {X, 0, 1, 0, 512, 512}, {A, 0, 5, 0, 1024, 512}, {Y, 4, 9, 0, 512, 512},
+    {W, 1, 8, 1, 0, 512},     {A, 2, 6, 1, 512, 512}, {V, 3, 9, 1, 1024, 512}, {G, 5, 7, 1, 1536, 512},
+    {-1, 5, 6, 1, 2048, 512}, {V, 0, 9, 2, 0, 512},
+};
+
 /* Spaces: 0 the arena, 1 "cpu:1" that computes, 2 "host". */
-static plim_plan *build_plan(const plim_graph *graph) {
+static plim_plan *build_delayed(const plim_graph *graph, int32_t delay_permille) {
   static const int32_t wait[] = {0, 2, 3, 6, 6};
   static const plim_command command[] = {
       {.op = FORWARD, .variant = FORWARD},
@@ -69,17 +75,12 @@ static plim_plan *build_plan(const plim_graph *graph) {
        .n_wait = 1,
        .wait = wait + 4},
   };
-  static const plim_plan_buffer buffer[] = {
-      {W, 0, 9, 0, 0, 512},     {X, 0, 1, 0, 512, 512}, {A, 0, 5, 0, 1024, 512}, {Y, 4, 9, 0, 512, 512},
-      {W, 1, 8, 1, 0, 512},     {A, 2, 6, 1, 512, 512}, {V, 3, 9, 1, 1024, 512}, {G, 5, 7, 1, 1536, 512},
-      {-1, 5, 6, 1, 2048, 512}, {V, 0, 9, 2, 0, 512},
-  };
   static const plim_plan_variant variant[OPS] = {{FORWARD, {"direct", "direct", 10, 0}},
                                                  {LOSS, {"direct", "direct", 10, 0}},
                                                  {BACK, {"direct", "direct", 10, 100}},
                                                  {UPDATE, {"direct", "direct", 10, 0}}};
-  static const plim_page_space page[] = {{.name = "cpu:1", .budget_bytes = 2560, .computes = 1},
-                                         {.name = "host", .budget_bytes = INT64_MAX}};
+  const plim_page_space page[] = {{.name = "cpu:1", .budget_bytes = 2560, .computes = 1},
+                                  {.name = "host", .budget_bytes = INT64_MAX, .delay_permille = delay_permille}};
   const plim_plan draft = {.numerics.machine = {.device = "sim", .threads = 1},
                            .planner = "hand",
                            .packed = 1,
@@ -99,6 +100,10 @@ static plim_plan *build_plan(const plim_graph *graph) {
   return plan;
 }
 
+static plim_plan *build_plan(const plim_graph *graph) {
+  return build_delayed(graph, 0);
+}
+
 Test(check_queues, accepts_two_devices_with_a_state_at_home_in_a_page_space) {
   plim_context *ctx = plim_test_context();
   plim_graph *graph = build_graph(ctx);
@@ -113,11 +118,30 @@ Test(check_queues, accepts_two_devices_with_a_state_at_home_in_a_page_space) {
   plim_context_free(ctx);
 }
 
+/* v comes from host at 0 to 30, and leaves for it at the end. */
+Test(check_queues, runs_beside_copies_of_a_space_with_a_delay_take_longer) {
+  static const struct {
+    int32_t delay_permille;
+    int64_t time_ns;
+  } rows[] = {{0, 45}, {500, 53}, {2000, 100}}; /* 500: back has half its pace until 30. 2000: nothing ends before 30 */
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = build_graph(ctx);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    plim_plan *plan = build_delayed(graph, rows[i].delay_permille);
+    cr_expect_eq(plan->time_ns, rows[i].time_ns, "%lld ns with %d permille", (long long)plan->time_ns,
+                 rows[i].delay_permille);
+    cr_expect_eq(plim_plan_check(ctx, graph, plan), PLIM_OK, "%s", plim_context_error(ctx));
+    plim_plan_free(plan);
+  }
+  plim_graph_free(graph);
+  plim_context_free(ctx);
+}
+
 Test(check_queues, runs_and_spaces_of_devices_are_saved_and_read_again) {
   char path[512];
   plim_context *ctx = plim_test_context();
   plim_graph *graph = build_graph(ctx);
-  plim_plan *plan = build_plan(graph), *again = NULL;
+  plim_plan *plan = build_delayed(graph, 250), *again = NULL;
   (void)snprintf(path, sizeof path, "%s/plan.json", plim_test_folder());
   cr_assert_eq(plim_plan_save(plan, path), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(plim_plan_load(ctx, path, &again), PLIM_OK, "%s", plim_context_error(ctx));
@@ -125,6 +149,7 @@ Test(check_queues, runs_and_spaces_of_devices_are_saved_and_read_again) {
   cr_assert_eq(again->command[5].space, 1);
   cr_assert_eq(again->page[0].computes, 1);
   cr_assert_eq(again->page[1].computes, 0);
+  cr_assert_eq(again->page[1].delay_permille, 250);
   plim_plan_free(again);
   plim_plan_free(plan);
   plim_graph_free(graph);
@@ -143,12 +168,17 @@ static plim_plan_buffer *buffer_in(plan_draft *d, int32_t storage, int32_t space
 }
 
 /* The draft's page spaces, with names and uses of the test. */
+static plim_page_space page[2];
 static void set_pages(plan_draft *d, const char *first, const char *second) {
-  static plim_page_space page[2];
   memcpy(page, d->plan.page, sizeof page);
   (void)snprintf(page[0].name, sizeof page[0].name, "%s", first);
   (void)snprintf(page[1].name, sizeof page[1].name, "%s", second);
   d->plan.page = page;
+}
+
+static void set_delay(plan_draft *d, int32_t permille) {
+  set_pages(d, "cpu:1", "host");
+  page[1].delay_permille = permille;
 }
 
 #define FAULT(name, ...)            \
@@ -176,6 +206,9 @@ FAULT(update_does_not_wait_to_be_copied, d->command[8].n_wait = 0)
 FAULT(device_in_a_page_file, set_pages(d, "disk", "host"))
 FAULT(two_spaces_of_one_name, set_pages(d, "host", "host"))
 FAULT(space_without_a_name, set_pages(d, "cpu:1", ""))
+FAULT(delay_that_the_time_does_not_have, set_delay(d, 500))
+FAULT(delay_below_0, set_delay(d, -1))
+FAULT(delay_too_long, set_delay(d, PLIM_PAGE_DELAY_PERMILLE + 1))
 
 static const struct {
   void (*apply)(plan_draft *d);
@@ -201,6 +234,9 @@ static const struct {
     {device_in_a_page_file, "space 1 is \"disk\", a file: no device computes in it"},
     {two_spaces_of_one_name, "spaces 1 and 2 are both named \"host\""},
     {space_without_a_name, "space 2 has no name"},
+    {delay_that_the_time_does_not_have, "the plan says 45 ns, its commands take 53 ns"},
+    {delay_below_0, "copies of space 2 delay runs by -1 thousandths of their time; 0 to 10000 do"},
+    {delay_too_long, "copies of space 2 delay runs by 10001 thousandths"},
 };
 
 Test(check_queues, refuses_each_fault_of_a_plan_on_two_devices) {

@@ -100,7 +100,7 @@ Test(check_random, accepts_random_valid_plans_without_addresses) {
   }
 }
 
-Test(check_random, accepts_no_plan_with_stray_updates_repeats_or_labels_that_leaves_anything_else) {
+Test(check_random, accepts_no_plan_with_stray_updates_repeats_or_keys_that_leaves_anything_else) {
   int accepted = 0, refused = 0;
   random_plan_options lawless = packed;
   lawless.lawless = 1;
@@ -214,7 +214,7 @@ static void mutate(uint64_t *random, plan_draft *m) {
   } else {
     plim_variant *v = &m->variant[test_random_between(random, 0, m->plan.n_variants - 1)].variant;
     v->workspace_bytes = near_or_wild(random, v->workspace_bytes, 300);
-    if (test_random_chance(random, 30)) v->label[0]++;
+    if (test_random_chance(random, 30)) v->numerics_key[0]++;
   }
 }
 

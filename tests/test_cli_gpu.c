@@ -54,6 +54,39 @@ static void skip_where_it_takes_minutes(void) {
 
 /* ---- what works ---- */
 
+/* A trial runs what was rehearsed, so a variant that the device refuses is dropped before it, and not the run's end. */
+Test(cli_gpu, a_trial_comes_after_the_rehearsal) {
+  skip_where_it_takes_minutes();
+  const program_run *run =
+      on_gpu("dnn=1,hollow=1,refuse_run=40",
+             "train --model resnet20 --data synthetic --image 16x16x3 --batch 16 --layout flat --model-costs "
+             "--iterations 50 --steps 3 --no-progress --no-cache --memory cuda:0=60%,host=1GiB --trial 2");
+  cr_expect_eq(run->status, 0, "%s", run->error);
+}
+
+#define PAGED "--data synthetic --model resnet20 --image 16x16x3 --batch 4 --model-costs --no-cache -q --recompute off "
+
+Test(cli_gpu, pages_to_host_memory_and_changes_no_bit) {
+  skip_where_it_takes_minutes();
+  const program_run *run = on_gpu("dnn=0", "verify " PAGED "--memory cuda:0=60%,host=1GiB --steps 3");
+  cr_expect_eq(run->status, 0, "%s", run->error);
+  cr_expect_not_null(strstr(run->out, "weights identical    yes"), "%s", run->out);
+  static const char *const refused[][2] = {
+      {"--memory cuda:0=60%,disk=1GiB", "a GPU pages to host"},
+      {"--memory cuda:0=60%,cpu:1=1GiB", "the other device is a GPU"},
+      {"--memory cuda:0=60%,host=1GiB --retime 2", "--retime and plans that page"},
+      {"--memory cuda:0=60%,host=1GiB --trace t.jsonl", "--trace and plans that page"},
+      {"--memory cuda:0=60%,host=1GiB --device cuda:1", "is not of --device cuda:1"},
+  };
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    char line[256];
+    (void)snprintf(line, sizeof line, "train " PAGED "--steps 1 %s", refused[i][0]);
+    run = on_gpu("dnn=0", line);
+    cr_expect_eq(run->status, 2, "%s: %s", refused[i][0], run->error);
+    cr_expect_not_null(strstr(run->error, refused[i][1]), "%s", run->error);
+  }
+}
+
 Test(cli_gpu, trains_within_a_cap_on_the_arena) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");

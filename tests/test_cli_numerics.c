@@ -60,7 +60,7 @@ Test(cli_numerics, are_the_first_line_exactly_where_they_are_not_those_of_the_un
     (void)snprintf(line, sizeof line, "plan " MLP "%s", budgets[i]);
     const program_run *run = passes(line);
     int told = strncmp(run->out, first_line, strlen(first_line)) == 0;
-    cr_assert_eq(told, changed > 0, "%s: %d labels changed: %.80s", budgets[i], (int)changed, run->out);
+    cr_assert_eq(told, changed > 0, "%s: %d numerics keys changed: %.80s", budgets[i], (int)changed, run->out);
     cr_assert_eq(strstr(run->out, first_line) != NULL, told, "it is the first line or none");
     differing += changed > 0;
   }

@@ -149,6 +149,8 @@ static const struct {
     {"--graph paged.json --platform m0 --planner xengine --objective energy", 2,
      "planner xengine does not take the objective energy; its own is serial"},
     {"--platform m0", 2, "--platform requires --graph"},
+    {"--model mlp --objective energy", 2, "--objective requires --graph: plans of models minimize time; no energy of "},
+    {"--model mlp --deadline 2x", 2, "--deadline requires --graph: plans of models minimize time"},
 };
 
 Test(cli_spaces, answers_bad_input_with_one_sentence_and_the_right_status) {

@@ -113,11 +113,11 @@ Test(cuda_gemm, convolutions_of_one_tap_are_products_of_images_as_they_lie_in_fl
     op[3].in[2] = kernel_shape(PLIM_F32, 1, flat_windows[i].filters, 1, 1, 1);
     for (int k = 0; k < 4; k++) check_modes(&op[k], 1);
     cr_assert_eq(device->api->variants(device, &op[0], info, 8), 2);
-    cr_assert_str_eq(info[0].label, "cublas-flat");
+    cr_assert_str_eq(info[0].numerics_key, "cublas-flat");
   }
 }
 
-/* Each number of images that are summed together has a label of its own, and parts take the workspace. */
+/* Each number of images that are summed together has a numerics key of its own, and parts take the workspace. */
 Test(cuda_gemm, gradients_of_weights_in_flat_layout_are_sums_of_parts_of_a_chunk_of_images) {
   static const char *const names[] = {"cublas-flat-19", "cublas-flat-5", "cublas-flat-2"};
   static const int64_t images[] = {19, 5, 2};
@@ -127,7 +127,7 @@ Test(cuda_gemm, gradients_of_weights_in_flat_layout_are_sums_of_parts_of_a_chunk
   cr_assert_eq(device->api->variants(device, &op[2], info, 8), 4);
   for (int i = 0; i < 3; i++) {
     cr_assert_str_eq(info[i].name, names[i]);
-    cr_assert_str_eq(info[i].label, names[i]);
+    cr_assert_str_eq(info[i].numerics_key, names[i]);
     cr_assert_eq(info[i].workspace_bytes, (4 << 20) + (images[i] * 6 * 4 * 4 + 511) / 512 * 512);
   }
 }
@@ -187,12 +187,12 @@ Test(cuda_gemm, the_library_is_offered_the_workspace_that_is_recommended_for_the
     for (int v = 0; v < n; v++) variant_check(device, &op, &info[v]);
     if (!workspaces[i].direct) continue;
     cr_assert_str_eq(info[1].name, workspaces[i].direct);
-    cr_assert_str_eq(info[1].label, workspaces[i].direct); /* another algorithm may be taken: other bits */
+    cr_assert_str_eq(info[1].numerics_key, workspaces[i].direct); /* another algorithm may be taken: other bits */
     cr_assert_eq(info[1].workspace_bytes - info[0].workspace_bytes, workspaces[i].more_bytes);
   }
 }
 
-Test(cuda_gemm, products_that_may_round_their_factors_have_labels_of_their_own) {
+Test(cuda_gemm, products_that_may_round_their_factors_have_keys_of_their_own) {
   const plim_shape x = kernel_shape(PLIM_F32, 2, 7, 12, 1, 1), y = kernel_shape(PLIM_F32, 2, 7, 5, 1, 1);
   plim_op_desc op = kernel_op(PLIM_OP_LINEAR, 2, 1, x, y);
   plim_kernel_info strict[8], rounded[8];
@@ -201,9 +201,9 @@ Test(cuda_gemm, products_that_may_round_their_factors_have_labels_of_their_own) 
   op.attrs.tf32 = 1;
   cr_assert_eq(device->api->variants(device, &op, rounded, 8), n);
   for (int i = 0; i + 1 < n; i++) {
-    for (int j = 0; j + 1 < n; j++) cr_assert_str_neq(strict[i].label, rounded[j].label);
+    for (int j = 0; j + 1 < n; j++) cr_assert_str_neq(strict[i].numerics_key, rounded[j].numerics_key);
   }
-  cr_assert_str_eq(strict[n - 1].label, rounded[n - 1].label); /* the bodies do not round */
+  cr_assert_str_eq(strict[n - 1].numerics_key, rounded[n - 1].numerics_key); /* the bodies do not round */
 }
 
 Test(cuda_gemm, blocked_layouts_and_other_kinds_are_left_to_the_bodies) {

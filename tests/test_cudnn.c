@@ -76,14 +76,15 @@ Test(cudnn, offers_engines_that_are_exact_and_repeatable_the_fastest_first_and_f
   int n = device->api->variants(device, &op[0], info, VARIANTS);
   cr_assert_eq(n, 9);
   for (int i = 0; i < 8; i++) {
-    char name[16], label[24];
+    char name[16], numerics_key[24];
     (void)snprintf(name, sizeof name, "cudnn-%s", engine[i]);
-    (void)snprintf(label, sizeof label, "cudnn9.28.0-%s", engine[i]);
+    (void)snprintf(numerics_key, sizeof numerics_key, "cudnn9.28.0-%s", engine[i]);
     cr_assert_eq(strncmp(info[i].name, name, strlen(name)), 0, "%d: %s", i, info[i].name);
-    cr_assert_eq(strncmp(info[i].label, label, strlen(label)), 0, "%d: %s", i, info[i].label);
+    cr_assert_eq(strncmp(info[i].numerics_key, numerics_key, strlen(numerics_key)), 0, "%d: %s", i,
+                 info[i].numerics_key);
     cr_assert_eq(info[i].workspace_bytes, workspace[i]);
   }
-  cr_assert_str_neq(info[0].label, info[1].label); /* other knobs */
+  cr_assert_str_neq(info[0].numerics_key, info[1].numerics_key); /* other knobs */
   cr_assert_str_eq(info[8].name, "single-source");
   expect_clean();
 }
@@ -347,7 +348,7 @@ Test(cudnn, a_bias_in_bf16_is_added_to_floats_and_the_sum_is_rounded_once) {
   expect_clean();
 }
 
-Test(cudnn, with_a_bias_engines_workspace_and_plans_are_those_without_and_labels_are_not) {
+Test(cudnn, with_a_bias_engines_workspace_and_plans_are_those_without_and_keys_are_not) {
   plim_op_desc plain[3];
   const plim_op_desc op = biased(&windows[0], PLIM_NHWC);
   plim_kernel_info with[VARIANTS], without[VARIANTS];
@@ -357,10 +358,10 @@ Test(cudnn, with_a_bias_engines_workspace_and_plans_are_those_without_and_labels
   cr_assert_eq(device->api->variants(device, &op, with, VARIANTS), n);
   cr_assert_eq(fake_cudnn_count().plans, plans);
   for (int i = 0; i < n - 1; i++) { /* the last is the single-source kernel */
-    char label[sizeof without->label + 2];
-    (void)snprintf(label, sizeof label, "%s+b", without[i].label);
+    char numerics_key[sizeof without->numerics_key + 2];
+    (void)snprintf(numerics_key, sizeof numerics_key, "%s+b", without[i].numerics_key);
     cr_assert_str_eq(with[i].name, without[i].name);
-    cr_assert_str_eq(with[i].label, label);
+    cr_assert_str_eq(with[i].numerics_key, numerics_key);
     cr_assert_eq(with[i].workspace_bytes, without[i].workspace_bytes);
   }
 }
@@ -377,7 +378,7 @@ Test(cudnn, blocked_layouts_and_other_kinds_are_left_to_others) {
 Test(cudnn, training_under_a_budget_is_captured_and_gives_the_bits_of_keep_all) {
   gpu_rig tight = {.ctx = ctx, .device = device, .family = "cudnn-e40"}, all = tight;
   gpu_rig_ok(&tight, gpu_rig_train(&tight, 90, 4));
-  cr_assert_eq(strncmp(tight.label[1], "cudnn9.28.0-e40-", 16), 0, "%s", tight.label[1]);
+  cr_assert_eq(strncmp(tight.numerics_key[1], "cudnn9.28.0-e40-", 16), 0, "%s", tight.numerics_key[1]);
   cr_assert_eq(fake_cuda_count().captures, 3); /* two engines by themselves in their rehearsal, the step */
   int64_t calls = fake_cudnn_count().calls;
   gpu_rig_ok(&tight, plim_trainer_run(tight.trainer, 2, NULL, NULL));

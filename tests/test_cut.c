@@ -39,7 +39,7 @@ static int64_t bound_at(const plim_graph *graph, const plim_profile *profile, in
   plim_cut_answer answer;
   const plim_cut_limits limits = {.work = 1000000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX};
   options.unpacked = 1;
-  options.labels = PLIM_NUMERICS_FASTEST;
+  options.numerics = PLIM_NUMERICS_FASTEST;
   plim_plan_class plan_class = fixed ? PLIM_CLASS_FIXED : PLIM_CLASS_FREE;
   cr_assert_eq(plim_problem_make(ctx, graph, profile, &options, plan_class, &problem), PLIM_OK);
   cr_assert_eq(plim_cut_model_make(problem, fixed, &model), PLIM_OK);
@@ -67,7 +67,7 @@ typedef struct tally {
   int cases, equal, costlier, none; /* costlier: the optimum takes more than every op once */
 } tally;
 
-/* Up to three variants an op, with one label: a faster one has more workspace. */
+/* Up to three variants an op, with one numerics key: a faster one has more workspace. */
 static plim_profile *small_profile(const plim_graph *graph, uint64_t seed) {
   plim_profile *profile = NULL;
   plim_variant variant[24];
@@ -77,7 +77,7 @@ static plim_profile *small_profile(const plim_graph *graph, uint64_t seed) {
     int32_t n = seed % 2 ? (int32_t)test_random_between(&random, 1, 3) : 1;
     for (int32_t i = 0; i < n; i++) {
       variant[first[op] + i] = (plim_variant){.name = {(char)('a' + i)},
-                                              .label = "bits",
+                                              .numerics_key = "bits",
                                               .time_ns = 100 * (3 - i) + test_random_between(&random, 0, 20),
                                               .workspace_bytes = 700 * i};
     }
@@ -117,7 +117,7 @@ static void compare_budgets(const plim_graph *graph, const plim_profile *profile
   plim_plan *plan = NULL;
   options.unpacked = 1;
   options.order = PLIM_ORDER_FIXED;
-  options.labels = PLIM_NUMERICS_FASTEST;
+  options.numerics = PLIM_NUMERICS_FASTEST;
   cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
   int64_t low = least_bytes(graph, profile, &options);
   for (int64_t k = 0; k < 3; k++) {
@@ -202,7 +202,7 @@ static void compare_warm(const plim_graph *graph, int32_t fixed, int64_t high, u
   const plim_cut_limits limits = {.work = 1000000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX};
   plim_plan_class plan_class = fixed ? PLIM_CLASS_FIXED : PLIM_CLASS_FREE;
   options.unpacked = 1;
-  options.labels = PLIM_NUMERICS_FASTEST;
+  options.numerics = PLIM_NUMERICS_FASTEST;
   cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
   cr_assert_eq(plim_problem_make(ctx, graph, profile, &options, plan_class, &problem), PLIM_OK);
   cr_assert_eq(plim_cut_model_make(problem, fixed, &model), PLIM_OK);

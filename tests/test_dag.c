@@ -138,7 +138,8 @@ Test(dag, the_choice_is_the_fastest_that_fits_beside_its_operands) {
   plim_machine machine = {.device = "sim", .threads = 1};
   plim_problem *problem = NULL;
   plim_dag *dag = NULL;
-  for (int32_t i = 0; i < 7; i++) variant[i] = (plim_variant){.name = {(char)('a' + i)}, .label = "x", .time_ns = 100};
+  for (int32_t i = 0; i < 7; i++)
+    variant[i] = (plim_variant){.name = {(char)('a' + i)}, .numerics_key = "x", .time_ns = 100};
   variant[6].time_ns = 50;
   variant[6].workspace_bytes = 100;
   plim_profile_free(c.profile);

@@ -35,7 +35,7 @@ static const struct {
               {"resnet20", 2, 8, PLIM_PRECISION_BF16}};
 enum { MODELS = sizeof models / sizeof models[0] };
 
-/* The device's first variant of each op: with one label an op, every plan has the same numerics. */
+/* The device's first variant of each op: with one numerics key an op, every plan has the same numerics. */
 static plim_profile *first_variants(const rig *r) {
   plim_profile *all = NULL, *first = NULL;
   cr_assert_eq(plim_profile_roofline(r->device, r->graph, &all), PLIM_OK, "%s", plim_context_error(r->ctx));

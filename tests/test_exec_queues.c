@@ -1,6 +1,7 @@
 /* runtime/exec with copy queues: random plans that page do what program order does, whatever the queues' speed, and
  * what they use in every space is what the plan says. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,6 +320,42 @@ Test(exec_queues, a_copy_is_not_hidden_for_as_long_as_a_run_waits_while_it_runs)
     free_rig(&r);
   }
   cr_assert_gt(seen, 10);
+}
+
+/* Runs take 1.5 times their plan, and 0.7 of the time of copies beside them more. */
+Test(exec_queues, the_delay_by_copies_is_found_from_the_times_of_runs_beside_and_without_them) {
+  static plim_timed timed[2 * 1000];
+  static int64_t begin_ns[1000], end_ns[1000], beside_ns[1000];
+  int seen = 0;
+  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+    rig r = {0};
+    int paged = make_plan(&r, seed, 100, "host") > 0;
+    const int32_t n = paged ? r.plan->n_commands : 0;
+    int64_t sum_ns = 0, alone_ns = 0, makespan_ns;
+    cr_assert_lt(n, 1000);
+    if (paged) {
+      plim_plan_simulate(r.plan, begin_ns, end_ns, &makespan_ns);
+      for (int32_t j = 0; j < n; j++) end_ns[j] -= begin_ns[j];
+      plim_paged_run_beside(r.plan, begin_ns, end_ns, beside_ns);
+    }
+    for (int32_t j = 0; j < n; j++) {
+      const plim_command *s = &r.plan->command[j];
+      const int64_t own_ns = s->kind == PLIM_COMMAND_RUN ? r.plan->variant[s->variant].variant.time_ns : 0;
+      cr_assert(s->kind == PLIM_COMMAND_RUN || beside_ns[j] == 0);
+      cr_assert_leq(beside_ns[j], 2 * own_ns); /* two queues of copies at most */
+      sum_ns += beside_ns[j];
+      if (beside_ns[j] == 0) alone_ns += own_ns;
+      timed[j] = timed[n + j] =
+          (plim_timed){(int64_t)(1000 * (1.5 * (double)own_ns + 0.7 * (double)beside_ns[j])), 1000 * beside_ns[j]};
+    }
+    if (sum_ns > 0 && alone_ns > 0) { /* ns are counted in thousandths: r is 1500 */
+      const double delay = plim_paged_run_delay(r.plan, 2, timed);
+      cr_assert(fabs(delay - 0.7) < 0.01, "seed %llu: %g", (unsigned long long)seed, delay);
+      seen++;
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(seen, 10, "%d", seen);
 }
 
 /* ---- a wait that is not there ---- */

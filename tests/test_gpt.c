@@ -50,7 +50,7 @@ static rig rig_open(plim_precision precision, int clip) {
   write_text(name, sizeof name);
   data.context = CONTEXT;
   ok(&r, plim_dataset_load(r.ctx, name, &data, &r.dataset));
-  ok(&r, plim_net_options_of_data(r.ctx, "gpt", name, NULL, net));
+  ok(&r, plim_preparation_net_options(r.ctx, "gpt", name, NULL, net));
   net->batch = BATCH;
   net->context = CONTEXT;
   net->layers = 2;

@@ -106,8 +106,8 @@ static void check_parameter(reference_trainer *t, const plim_graph *g, int32_t p
 }
 
 /* The numerics key of the last variant of each op: single-source, where there is a library too. */
-static const char **last_labels(const plim_graph *g, plim_kernel_info *info /* [n_ops] */) {
-  const char **label = calloc((size_t)g->n_ops, sizeof *label);
+static const char **last_keys(const plim_graph *g, plim_kernel_info *info /* [n_ops] */) {
+  const char **numerics_key = calloc((size_t)g->n_ops, sizeof *numerics_key);
   plim_kernel_table *table = NULL;
   cr_assert_eq(plim_kernel_table_new(NULL, NULL, &table), PLIM_KERNEL_OK);
   for (int32_t i = 0; i < g->n_ops; i++) {
@@ -117,27 +117,27 @@ static const char **last_labels(const plim_graph *g, plim_kernel_info *info /* [
     int count = plim_kernel_list(table, &desc, 2, all, 32);
     cr_assert(count > 0 && count <= 32, "op '%s' has %d variants", g->op[i].name, count);
     info[i] = all[count - 1];
-    label[i] = info[i].label;
+    numerics_key[i] = info[i].numerics_key;
   }
   plim_kernel_table_free(table);
-  return label;
+  return numerics_key;
 }
 
 static void check_layout(plim_layout layout, int last) {
   plim_context *ctx = plim_test_context();
   plim_graph *g = every_layer(ctx, layout, PLIM_PRECISION_FP32, 0.25f);
   plim_kernel_info *info = calloc((size_t)g->n_ops, sizeof *info);
-  const char **label = last ? last_labels(g, info) : NULL;
+  const char **numerics_key = last ? last_keys(g, info) : NULL;
   reference_trainer *t = NULL;
   uint64_t state = test_seed(5);
-  cr_assert_eq(reference_open(g, 2, NULL, label, &t), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(reference_open(g, 2, NULL, numerics_key, &t), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(reference_init(t, 1), PLIM_OK);
   fill_inputs(t, g, &state);
   for (int32_t v = 0; v < g->n_values; v++) {
     if (g->storage[g->value[v].storage].role == PLIM_ROLE_PARAM) check_parameter(t, g, v, &state);
   }
   reference_close(t);
-  free((void *)label);
+  free((void *)numerics_key);
   free(info);
   plim_graph_free(g);
   plim_context_free(ctx);

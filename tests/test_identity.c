@@ -135,17 +135,18 @@ static void expectation_free(expectation *e) {
   free((void *)e->value);
 }
 
-static const char **labels_of(const bench *b, const plim_plan *plan) {
-  const char **label = calloc((size_t)b->graph->n_ops, sizeof *label);
-  for (int32_t i = 0; i < plan->n_variants; i++) label[plan->variant[i].op] = plan->variant[i].variant.label;
-  return label;
+static const char **keys_of(const bench *b, const plim_plan *plan) {
+  const char **numerics_key = calloc((size_t)b->graph->n_ops, sizeof *numerics_key);
+  for (int32_t i = 0; i < plan->n_variants; i++)
+    numerics_key[plan->variant[i].op] = plan->variant[i].variant.numerics_key;
+  return numerics_key;
 }
 
 /* The steps of the reference trainer. */
-static void run_reference(const bench *b, const char *const *label, const expectation *e) {
+static void run_reference(const bench *b, const char *const *numerics_key, const expectation *e) {
   const plim_graph *g = b->graph;
   reference_trainer *t = NULL;
-  plim_status status = reference_open(g, b->device->machine.threads, b->device->machine.isa, label, &t);
+  plim_status status = reference_open(g, b->device->machine.threads, b->device->machine.isa, numerics_key, &t);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(b->ctx));
   cr_assert_eq(reference_init(t, SEED), PLIM_OK);
   for (int64_t step = 0; step < b->model->steps; step++) {
@@ -223,25 +224,25 @@ static void run_plan(const bench *b, const plim_plan *plan, const expectation *e
   expectation_free(&left);
 }
 
-/* What every plan with the labels of this one has to leave: what the reference trainer leaves on the CPU, and what
- * keep-all in program order leaves on another device. */
+/* What every plan with the numerics keys of this one has to leave: what the reference trainer leaves on the CPU, and
+ * what keep-all in program order leaves on another device. */
 static expectation expect(const bench *b, const plim_plan *plan) {
   expectation e = expectation_make(b->graph);
-  const char **label = labels_of(b, plan);
+  const char **numerics_key = keys_of(b, plan);
   plim_plan_options options = plim_plan_options_default();
   plim_plan *in_order = NULL;
   if (plim_test_on_cpu()) {
-    run_reference(b, label, &e);
+    run_reference(b, numerics_key, &e);
   } else {
-    options.labels = PLIM_NUMERICS_GIVEN;
-    options.label = label;
+    options.numerics = PLIM_NUMERICS_GIVEN;
+    options.numerics_key = numerics_key;
     options.order = PLIM_ORDER_FIXED;
     cr_assert_eq(plim_plan_keep_all(b->ctx, b->graph, b->profile, &options, &in_order), PLIM_OK, "%s",
                  plim_context_error(b->ctx));
     run_exec(b, in_order, &e);
     plim_plan_free(in_order);
   }
-  free((void *)label);
+  free((void *)numerics_key);
   return e;
 }
 
@@ -260,9 +261,9 @@ static int count_repeats(bench *b, const plim_plan *plan) {
   return repeats;
 }
 
-static plim_plan_options plan_options(plim_numerics_choice labels) {
+static plim_plan_options plan_options(plim_numerics_choice numerics) {
   plim_plan_options options = plim_plan_options_default();
-  options.labels = labels;
+  options.numerics = numerics;
   options.iterations = 3000;
   return options;
 }
@@ -356,25 +357,26 @@ Test(identity, of_a_deep_mlp_with_dropout_with_the_reference_at_every_budget) {
   identical_at_every_budget(&cases[DEEP_MLP]);
 }
 
-static int count_other_labels(const plim_plan *a, const plim_plan *b) {
+static int count_other_keys(const plim_plan *a, const plim_plan *b) {
   int count = 0;
   for (int32_t i = 0, j = 0; i < a->n_variants && j < b->n_variants;) {
     const plim_plan_variant *x = &a->variant[i], *y = &b->variant[j];
-    count += x->op == y->op && strcmp(x->variant.label, y->variant.label) != 0;
+    count += x->op == y->op && strcmp(x->variant.numerics_key, y->variant.numerics_key) != 0;
     i += x->op <= y->op;
     j += y->op <= x->op;
   }
   return count;
 }
 
-/* The workspaces that make other labels worth their time are Winograd's: of oneDNN 2, on blocks of 16 channels, which
- * are for AVX-512. With oneDNN 3 keep-all's labels are the best at every cap. */
+/* The workspaces that make other numerics keys worth their time are Winograd's: of oneDNN 2, on blocks of 16 channels,
+ * which are for AVX-512. With oneDNN 3 keep-all's keys are the best at every cap. */
 static int has_winograd(const plim_machine *machine) {
   return strcmp(machine->isa, "x86-64-v4") == 0 && strncmp(machine->library, "onednn 2.", 9) == 0;
 }
 
-/* Where the planner may choose labels it takes others under a cap than keep-all; the reference follows its choice. */
-Test(identity, holds_under_the_labels_that_the_planner_chose_for_a_cap) {
+/* Where the planner may choose numerics keys it takes others under a cap than keep-all; the reference follows its
+ * choice. */
+Test(identity, holds_under_the_keys_that_the_planner_chose_for_a_cap) {
   plim_plan_options options = plan_options(PLIM_NUMERICS_AUTO);
   plim_plan *keep_all = NULL, *plan = NULL;
   bench b;
@@ -383,7 +385,7 @@ Test(identity, holds_under_the_labels_that_the_planner_chose_for_a_cap) {
   cr_assert_eq(plim_plan_keep_all(b.ctx, b.graph, b.profile, &options, &keep_all), PLIM_OK);
   options.budget_bytes = keep_all->arena_bytes / 10 * 6;
   cr_assert_eq(plim_plan_make(b.ctx, b.graph, b.profile, &options, &plan), PLIM_OK, "%s", plim_context_error(b.ctx));
-  if (has_winograd(&b.device->machine)) cr_assert_gt(count_other_labels(keep_all, plan), 0);
+  if (has_winograd(&b.device->machine)) cr_assert_gt(count_other_keys(keep_all, plan), 0);
   expectation expected = expect(&b, plan);
   run_plan(&b, plan, &expected);
   expectation_free(&expected);

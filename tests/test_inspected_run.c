@@ -7,7 +7,7 @@
 #include "planner/planner.h"
 #include "runtime/arena/replay.h"
 #include "runtime/base/file.h"
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "runtime/inspect/decision_log.h"
 #include "runtime/simulate/simulation.h"
 #include "tests/support/failing_memory.h"
@@ -66,7 +66,7 @@ Test(inspected_run, a_trace_has_its_plan_its_graph_and_the_median_of_each_step) 
   const char *path = plim_test_path("t.jsonl");
   plim_inspected_run run;
   write_trace(&r, path);
-  cr_assert_eq(plim_beside_save_trace(r.graph, r.made.plan, path), PLIM_OK);
+  cr_assert_eq(plim_sibling_save_trace(r.graph, r.made.plan, path), PLIM_OK);
   cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_eq(run.runs, RUNS);
   cr_assert_eq(run.plan->n_commands, r.made.plan->n_commands);
@@ -84,7 +84,7 @@ Test(inspected_run, a_plan_alone_has_no_measured_times) {
   rig r = rig_open(NULL, "70%");
   const char *path = plim_test_path("p.json");
   plim_inspected_run run;
-  cr_assert_eq(plim_beside_save(r.graph, r.made.plan, path), PLIM_OK);
+  cr_assert_eq(plim_sibling_save(r.graph, r.made.plan, path), PLIM_OK);
   cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_eq(run.runs, 0);
   cr_assert_null(run.trace);
@@ -99,7 +99,7 @@ Test(inspected_run, files_that_do_not_belong_together_are_refused) {
   plim_inspected_run run = {.runs = -7};
   write_trace(&r, path);
   cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_ENOFILE);
-  cr_assert_eq(plim_beside_save_trace(r.graph, r.sim.order, path), PLIM_OK);
+  cr_assert_eq(plim_sibling_save_trace(r.graph, r.sim.order, path), PLIM_OK);
   cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_EDATA);
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "a trace of plan"), "%s", plim_context_error(r.ctx));
   cr_assert_eq(run.runs, -7, "a failure wrote its output");
@@ -112,7 +112,7 @@ Test(inspected_run, an_online_run_is_simulated_again_and_has_its_decisions) {
   const plim_decision *decision = NULL;
   plim_inspected_run run;
   cr_assert_gt(r.made.evictions, 0);
-  cr_assert_eq(plim_beside_save(r.graph, r.made.plan, path), PLIM_OK);
+  cr_assert_eq(plim_sibling_save(r.graph, r.made.plan, path), PLIM_OK);
   cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_eq(run.unlike_step, -1);
   cr_assert_not_null(run.decisions);
@@ -128,7 +128,7 @@ Test(inspected_run, an_online_run_that_cannot_be_simulated_again_says_from_which
   char *text = NULL;
   int64_t bytes = 0;
   plim_inspected_run run;
-  cr_assert_eq(plim_beside_save(r.graph, r.made.plan, path), PLIM_OK);
+  cr_assert_eq(plim_sibling_save(r.graph, r.made.plan, path), PLIM_OK);
   cr_assert_eq(plim_file_read(r.ctx, path, 1 << 20, &text, &bytes), PLIM_OK);
   char *name = strstr(text, "online lru");
   cr_assert_not_null(name);
@@ -171,10 +171,10 @@ static plim_status open_once(plim_context *ctx, void *user) {
 
 Test(inspected_run, every_refused_allocation_is_a_failure_that_leaves_nothing) {
   rig r = rig_open("lru", "85%");
-  static char path[PLIM_BESIDE_PATH_BYTES];
+  static char path[PLIM_SIBLING_PATH_BYTES];
   (void)strcpy(path, plim_test_path("t.jsonl"));
   write_trace(&r, path);
-  cr_assert_eq(plim_beside_save_trace(r.graph, r.made.plan, path), PLIM_OK);
+  cr_assert_eq(plim_sibling_save_trace(r.graph, r.made.plan, path), PLIM_OK);
   cr_assert_gt(plim_test_each_allocation(open_once, path), 10);
   rig_close(&r);
 }

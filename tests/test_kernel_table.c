@@ -110,7 +110,7 @@ static int own_list(const plim_op_desc *op, int threads, plim_kernel_info *info,
   for (int i = 0; i < 2 && i < capacity; i++) {
     info[i] = (plim_kernel_info){.workspace_bytes = 100 * i};
     (void)snprintf(info[i].name, sizeof info[i].name, "%s", i ? "own-big" : "own-small");
-    (void)snprintf(info[i].label, sizeof info[i].label, "own");
+    (void)snprintf(info[i].numerics_key, sizeof info[i].numerics_key, "own");
   }
   return 2;
 }

@@ -227,22 +227,22 @@ static void count_unprepare(plim_device *d, void *kernel) {
 static plim_plan *slow_plan(void) {
   const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
   const plim_profile *profile = program->profile[PLIM_PROGRAM_TRAIN];
-  const char **label = NULL;
+  const char **numerics_key = NULL;
   plim_plan_options options = planning(INT64_MAX);
   plim_plan *plan = NULL;
-  cr_assert_eq(plim_allocate(ctx, graph->n_ops, sizeof *label, &label), PLIM_OK);
+  cr_assert_eq(plim_allocate(ctx, graph->n_ops, sizeof *numerics_key, &numerics_key), PLIM_OK);
   for (int32_t op = 0; op < graph->n_ops; op++) {
     const plim_variant *slowest = &profile->variant[profile->first[op]];
     for (int32_t i = profile->first[op]; i < profile->first[op + 1]; i++) {
       if (profile->variant[i].time_ns > slowest->time_ns) slowest = &profile->variant[i];
     }
-    label[op] = slowest->label;
+    numerics_key[op] = slowest->numerics_key;
   }
   options.planner = "keep-all";
-  options.labels = PLIM_NUMERICS_GIVEN;
-  options.label = label;
+  options.numerics = PLIM_NUMERICS_GIVEN;
+  options.numerics_key = numerics_key;
   cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
-  plim_release(ctx, label, graph->n_ops, sizeof *label);
+  plim_release(ctx, numerics_key, graph->n_ops, sizeof *numerics_key);
   return plan;
 }
 

@@ -4,7 +4,7 @@
 #include "planner/pack/exact.h"
 #include "planner/pack/niche.h"
 #include "planner/pack/units.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"

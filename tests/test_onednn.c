@@ -218,7 +218,7 @@ Test(onednn, the_layouts_of_this_processor_are_served_in_all_directions) {
   }
 }
 
-Test(onednn, three_by_three_convolutions_in_blocks_of_sixteen_have_winograd_under_a_label_of_its_own) {
+Test(onednn, three_by_three_convolutions_in_blocks_of_sixteen_have_winograd_under_a_key_of_its_own) {
   if (!plim_isa_supported(PLIM_ISA_V4)) cr_skip_test("needs AVX-512");
   if (is_version_3()) cr_skip_test("oneDNN 3 has no Winograd convolutions");
   plim_op_desc desc;
@@ -231,10 +231,52 @@ Test(onednn, three_by_three_convolutions_in_blocks_of_sixteen_have_winograd_unde
       if (strcmp(info[v].name, "onednn-winograd") != 0) continue;
       found++;
       for (int other = 0; other < count; other++)
-        cr_assert((other == v) == (strcmp(info[v].label, info[other].label) == 0));
+        cr_assert((other == v) == (strcmp(info[v].numerics_key, info[other].numerics_key) == 0));
     }
   }
   cr_assert_gt(found, 5);
+}
+
+/* Is there a variant whose name begins so? */
+static int has_variant(const plim_op_desc *op, const char *name) {
+  plim_kernel_info info[VARIANTS];
+  const int count = type_of(op->kind)->list(op, threads, info, VARIANTS);
+  for (int v = 0; v < count; v++) {
+    if (strncmp(info[v].name, name, strlen(name)) == 0) return 1;
+  }
+  return 0;
+}
+
+/* The same variants of products as rows of positions have: brgemm, where the processor has what it takes. */
+Test(onednn, a_convolution_of_one_position_is_also_a_product_where_channels_lie_beside_each_other) {
+  const plim_layout layouts[] = {PLIM_NHWC, PLIM_FLAT};
+  plim_op_desc linear = {.kind = PLIM_OP_LINEAR, .n_in = 2, .n_out = 1};
+  linear.in[0] = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){2 * 49, 64});
+  linear.in[1] = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){32, 64});
+  linear.out[0] = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){2 * 49, 32});
+  const char *name = "onednn-matmul-brg";
+  const int there = has_variant(&linear, name);
+  for (int i = 0; i < 2; i++) {
+    plim_op_desc conv = {.kind = PLIM_OP_CONV2D, .n_in = 2, .n_out = 1};
+    conv.attrs = (plim_attrs){.kernel = {1, 1}, .stride = {1, 1}};
+    conv.in[0] = plim_shape_make(PLIM_F32, layouts[i], 4, (int64_t[]){2, 64, 7, 7});
+    conv.in[1] = plim_shape_make(PLIM_F32, PLIM_FLAT, 4, (int64_t[]){32, 64, 1, 1});
+    conv.out[0] = plim_shape_make(PLIM_F32, layouts[i], 4, (int64_t[]){2, 32, 7, 7});
+    plim_op_desc data = conv, weights = conv;
+    data.kind = PLIM_OP_CONV2D_BWD_DATA;
+    data.in[0] = conv.out[0];
+    data.out[0] = conv.in[0];
+    weights.kind = PLIM_OP_CONV2D_BWD_WEIGHTS;
+    weights.in[0] = conv.out[0];
+    weights.in[1] = conv.in[0];
+    weights.out[0] = conv.in[1];
+    cr_expect_eq(has_variant(&conv, name), there && layouts[i] == PLIM_NHWC);
+    cr_expect_eq(has_variant(&data, name), there && layouts[i] == PLIM_NHWC);
+    cr_expect_eq(has_variant(&weights, name), there && layouts[i] == PLIM_NHWC);
+    conv.attrs.stride[0] = conv.attrs.stride[1] = 2;
+    conv.out[0] = plim_shape_make(PLIM_F32, layouts[i], 4, (int64_t[]){2, 32, 4, 4});
+    cr_expect_eq(has_variant(&conv, name), 0);
+  }
 }
 
 Test(onednn, what_it_cannot_do_gets_no_variants) {

@@ -17,8 +17,9 @@ Test(online_plan, a_variant_that_is_hardly_faster_makes_no_plan_that_beats_keep_
   int32_t first[SMALL_OPS + 1] = {0};
   plim_machine machine = {.device = "cpu", .threads = 1};
   for (int32_t o = 0; o < graph->n_ops; o++) {
-    variant[2 * o] = (plim_variant){.name = "lean", .label = "same", .time_ns = 1000};
-    variant[2 * o + 1] = (plim_variant){.name = "quick", .label = "same", .time_ns = 990, .workspace_bytes = 1024};
+    variant[2 * o] = (plim_variant){.name = "lean", .numerics_key = "same", .time_ns = 1000};
+    variant[2 * o + 1] =
+        (plim_variant){.name = "quick", .numerics_key = "same", .time_ns = 990, .workspace_bytes = 1024};
     first[o + 1] = 2 * (o + 1);
   }
   cr_assert_eq(plim_profile_make(graph, &machine, 1, first, variant, &profile), PLIM_OK, "%s", plim_context_error(ctx));

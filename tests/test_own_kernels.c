@@ -282,7 +282,7 @@ static int two_variants(void *user, const plim_op_desc *op, plim_kernel_info *in
   if (capacity > 0) (void)snprintf(info[0].name, sizeof info[0].name, "large");
   if (capacity > 0) info[0].workspace_bytes = 4096;
   if (capacity > 1) (void)snprintf(info[1].name, sizeof info[1].name, "small");
-  if (capacity > 1) (void)snprintf(info[1].label, sizeof info[1].label, "%s", "own:large");
+  if (capacity > 1) (void)snprintf(info[1].numerics_key, sizeof info[1].numerics_key, "%s", "own:large");
   return 2;
 }
 
@@ -297,10 +297,10 @@ Test(own_kernels, variants_have_workspace_and_numerics_keys) {
   const plim_variant *v = profile->variant + profile->first[0];
   cr_assert_eq(profile->first[1] - profile->first[0], 2);
   cr_assert_str_eq(v[0].name, "large");
-  cr_assert_str_eq(v[0].label, "own:large");
+  cr_assert_str_eq(v[0].numerics_key, "own:large");
   cr_assert_eq(v[0].workspace_bytes, 4096);
   cr_assert_str_eq(v[1].name, "small");
-  cr_assert_str_eq(v[1].label, v[0].label);
+  cr_assert_str_eq(v[1].numerics_key, v[0].numerics_key);
   cr_assert_geq(v[0].time_ns, 0);
   plim_plan *plan = make_plan(100);
   static float states[3 * N];

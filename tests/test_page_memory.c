@@ -1,7 +1,7 @@
-/* runtime/exec/page_memory.c and page_ring.c: what is paged out comes back, by io_uring and without, and a file that
+/* runtime/device/page_memory.c and page_ring.c: what is paged out comes back, by io_uring and without, and a file that
  * fails is an errno. */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include "runtime/exec/page_memory.h"
+#include "runtime/device/page_memory.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>

@@ -1,12 +1,13 @@
 /* planner/paging: plans that page fit where nothing else does, are no slower than without, and run. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "planner/planner.h"
-#include "runtime/exec/page_link.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/import/generate.h"
+#include "runtime/profile/page_link.h"
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_graph.h"
@@ -27,10 +28,10 @@ typedef struct rig {
 } rig;
 
 /* A training chain with a link that copies all of keep-all's arena in a tenth of its time. */
-static void make_rig(rig *r, uint64_t seed) {
+static void make_rig_of(rig *r, int32_t length, uint64_t seed) {
   plim_plan *keep_all = NULL;
   cr_assert_eq(plim_context_new(NULL, NULL, &r->ctx), PLIM_OK);
-  cr_assert_eq(random_chain_make(r->ctx, 8, seed, &r->graph), PLIM_OK);
+  cr_assert_eq(random_chain_make(r->ctx, length, seed, &r->graph), PLIM_OK);
   cr_assert_eq(random_profile_make(r->graph, seed, 1, &r->profile), PLIM_OK);
   r->options = plim_plan_options_default();
   r->options.iterations = 100;
@@ -45,6 +46,10 @@ static void make_rig(rig *r, uint64_t seed) {
   int64_t persistent = plim_graph_persistent_bytes(r->graph);
   r->options.budget_bytes = persistent + (keep_all->arena_bytes - persistent) * 3 / 4;
   plim_plan_free(keep_all);
+}
+
+static void make_rig(rig *r, uint64_t seed) {
+  make_rig_of(r, 8, seed);
 }
 
 static void free_rig(rig *r) {
@@ -147,6 +152,56 @@ Test(paging, more_bytes_of_the_arena_never_make_the_plan_of_a_front_slower) {
     }
     free_rig(&r);
   }
+}
+
+/* Time of the plan that a call of its own makes with a folder of kept plans. */
+static int64_t make_alone(rig *r, int64_t budget_bytes, uint64_t seed, const char *folder, int32_t *was_kept) {
+  plim_plan_result made = {.plan = NULL};
+  r->options.paging = &r->paging;
+  r->options.front_folder = folder;
+  r->options.budget_bytes = budget_bytes;
+  r->options.seed = seed;
+  plim_status status = plim_plan_search(r->ctx, r->graph, r->profile, &r->options, &made);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r->ctx));
+  *was_kept = made.from_front;
+  if (!made.plan) return INT64_MAX;
+  const int64_t time_ns = made.plan->time_ns;
+  cr_assert_eq(plim_plan_check(r->ctx, r->graph, made.plan), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(made.plan->budget_bytes, budget_bytes);
+  plim_plan_free(made.plan);
+  return time_ns;
+}
+
+/* Searches with other random choices find other plans, some of them slower in more bytes. */
+Test(paging, a_later_call_for_more_bytes_is_never_slower_where_plans_are_kept) {
+  enum { CALLS = 4 };
+  const char *folder = plim_test_folder();
+  int32_t kept = 0, was_kept = 0;
+  for (uint64_t seed = 1; seed <= 6; seed += 5) { /* of 6 the second search finds a slower plan */
+    rig r = {0};
+    int64_t before_ns = INT64_MAX;
+    make_rig_of(&r, 16, seed);
+    const int64_t first_bytes = r.options.budget_bytes;
+    for (int i = 0; i < CALLS; i++) {
+      const int64_t time_ns = make_alone(&r, first_bytes + 512 * i, (uint64_t)i + 1, folder, &was_kept);
+      cr_assert_leq(time_ns, before_ns, "seed %d, call %d", (int)seed, i);
+      before_ns = time_ns;
+      kept += was_kept;
+    }
+    r.paging.charge = 0.2; /* other copies: other plans */
+    (void)make_alone(&r, first_bytes, 1, folder, &was_kept);
+    cr_assert_eq(was_kept, 0);
+    free_rig(&r);
+  }
+  cr_assert_gt(kept, 0, "no plan was slower alone");
+  const program_run *run = plim_test_shell("for f in paged-*.json; do echo '{' >$f; done; ls paged-*.json | wc -l");
+  cr_assert_gt(atoi(run->out), 0);
+  rig r = {0};
+  make_rig(&r, 1);
+  cr_assert_lt(make_alone(&r, r.options.budget_bytes, 1, folder, &was_kept), INT64_MAX);
+  cr_assert_eq(was_kept, 0);
+  free_rig(&r);
+  plim_test_folder_remove();
 }
 
 /* Seed 6 has ops that update nothing but a state. */
@@ -526,6 +581,7 @@ Test(paging_program, two_devices_close_half_of_the_gap_of_a_model) {
 
 Test(paging_program, bad_spaces_are_refused) {
   expect(VERIFY "--memory cpu=60%,nvme=1GiB", 2, "", "there is no space nvme; there are cpu, or cpu:0 and cpu:1,");
+  expect(VERIFY "--memory cuda:0=60%,cuda:1=60%", 2, "", "cpu or cuda:0, and one space to page to");
   expect(VERIFY "--memory host=1GiB", 2, "", "the arena needs a size too");
   expect(VERIFY "--memory cpu=60%,host=1GiB,disk=1GiB", 2, "", "one space to page to");
   expect(VERIFY "--memory cpu=60%,host=1GiB --device check", 2, "", "--device and plans that page");

@@ -106,7 +106,7 @@ Test(parts, listed_ones_need_less_than_the_whole_and_exactly_what_they_say) {
         char whole[NAME_BYTES];
         cr_assert(plim_parts_whole(part[p].name, whole));
         cr_assert_str_eq(whole, info[v].name);
-        cr_assert_str_eq(part[p].label, part[p].name, "equality is not assumed");
+        cr_assert_str_eq(part[p].numerics_key, part[p].name, "equality is not assumed");
         cr_assert_lt(part[p].workspace_bytes, info[v].workspace_bytes);
         cr_assert_eq(plim_kernel_make(table, &desc, part[p].name, THREADS, &kernel), PLIM_KERNEL_OK);
         cr_assert_eq(plim_kernel_workspace(kernel), part[p].workspace_bytes);
@@ -184,7 +184,7 @@ static uint64_t bits_of(const plim_op_desc *desc, const plim_variant *v) {
   return hash;
 }
 
-/* Every part in the profile has the label of its whole, and its bits; how many parts there are. */
+/* Every part in the profile has the numerics key of its whole, and its bits; how many parts there are. */
 static int check_parts(const plim_graph *graph, const plim_profile *profile) {
   int found = 0;
   for (int32_t op = 0; op < graph->n_ops; op++) {
@@ -198,7 +198,7 @@ static int check_parts(const plim_graph *graph, const plim_profile *profile) {
       if (!plim_parts_whole(v[i].name, whole)) continue;
       while (w < n && strcmp(v[w].name, whole) != 0) w++;
       cr_assert_lt(w, n, "%s without its whole", v[i].name);
-      cr_assert_str_eq(v[i].label, v[w].label);
+      cr_assert_str_eq(v[i].numerics_key, v[w].numerics_key);
       cr_assert_lt(v[i].workspace_bytes, v[w].workspace_bytes);
       cr_assert_eq(bits_of(&desc, &v[i]), bits_of(&desc, &v[w]), "%s differs from %s", v[i].name, whole);
       found++;
@@ -211,7 +211,7 @@ static void expect_equal(const plim_profile *a, const plim_profile *b) {
   cr_assert_eq(a->first[a->n_ops], b->first[b->n_ops]);
   for (int32_t i = 0; i < a->first[a->n_ops]; i++) {
     cr_assert_str_eq(a->variant[i].name, b->variant[i].name);
-    cr_assert_str_eq(a->variant[i].label, b->variant[i].label);
+    cr_assert_str_eq(a->variant[i].numerics_key, b->variant[i].numerics_key);
     cr_assert_eq(a->variant[i].time_ns, b->variant[i].time_ns);
     cr_assert_eq(a->variant[i].workspace_bytes, b->variant[i].workspace_bytes);
   }
@@ -252,7 +252,7 @@ static int own_list(const char *name, const plim_op_desc *op, plim_kernel_info *
   if (capacity < 1) return 1;
   memset(info, 0, sizeof *info);
   (void)snprintf(info->name, sizeof info->name, "%s", name);
-  (void)snprintf(info->label, sizeof info->label, "%s", name);
+  (void)snprintf(info->numerics_key, sizeof info->numerics_key, "%s", name);
   info->workspace_bytes = op->in[0].dim[0] << 20;
   return 1;
 }
@@ -334,7 +334,7 @@ static void expect_own_parts(int (*list)(const plim_op_desc *, int, plim_kernel_
   plim_graph_free(graph);
 }
 
-Test(parts_found, parts_whose_images_are_computed_alike_are_in_the_profile_under_the_label_of_the_whole) {
+Test(parts_found, parts_whose_images_are_computed_alike_are_in_the_profile_under_the_key_of_the_whole) {
   expect_own_parts(honest_list, "honest", 2);
 }
 
@@ -355,15 +355,15 @@ Test(parts_found, a_modelled_profile_has_none_since_nothing_was_compared) {
 
 /* ---- what the executor believes of a plan ---- */
 
-/* A plan of the convolution that runs two parts of our own kernel and says that they have the label. */
-static plim_plan *plan_of_parts(const plim_graph *graph, const char *name, const char *label) {
+/* A plan of the convolution that runs two parts of our own kernel and says that they have the numerics key. */
+static plim_plan *plan_of_parts(const plim_graph *graph, const char *name, const char *numerics_key) {
   plim_plan_options options = plim_plan_options_default();
   plim_variant variant = {.time_ns = 1000, .workspace_bytes = 2 << 20};
   const int32_t first[] = {0, 1};
   plim_profile *profile = NULL;
   plim_plan *plan = NULL;
   (void)snprintf(variant.name, sizeof variant.name, "%s@n2", name);
-  (void)snprintf(variant.label, sizeof variant.label, "%s", label);
+  (void)snprintf(variant.numerics_key, sizeof variant.numerics_key, "%s", numerics_key);
   cr_assert_eq(plim_profile_make(graph, &device->machine, 1, first, &variant, &profile), PLIM_OK);
   cr_assert_eq(plim_plan_keep_all(ctx, graph, profile, &options, &plan), PLIM_OK, "%s", plim_context_error(ctx));
   plim_profile_free(profile);
@@ -371,11 +371,11 @@ static plim_plan *plan_of_parts(const plim_graph *graph, const char *name, const
 }
 
 static plim_status open_plan_of_parts(int (*list)(const plim_op_desc *, int, plim_kernel_info *, int), const char *name,
-                                      const char *label) {
+                                      const char *numerics_key) {
   plim_kernel_type type = {sizeof type, PLIM_OP_CONV2D, "own", list, own_make, own_run, own_free};
   plim_graph *graph = make_convolution();
   cr_assert_eq(plim_kernel_table_add(device->state, &type), PLIM_KERNEL_OK);
-  plim_plan *plan = plan_of_parts(graph, name, label);
+  plim_plan *plan = plan_of_parts(graph, name, numerics_key);
   const plim_graph *graphs[] = {graph};
   const plim_plan *plans[] = {plan};
   plim_exec *exec = NULL;
@@ -396,13 +396,13 @@ Test(parts_found, a_plan_whose_parts_give_the_bits_that_it_says_is_opened) {
   cr_assert_gt(own_runs, 0, "they were compared");
 }
 
-Test(parts_found, a_plan_that_gives_its_parts_the_label_of_other_bits_is_refused) {
+Test(parts_found, a_plan_that_gives_its_parts_the_key_of_other_bits_is_refused) {
   cr_assert_eq(open_plan_of_parts(counting_list, "counting", "counting"), PLIM_EPLAN);
   cr_assert_not_null(strstr(plim_context_error(ctx), "its bits are those of \"counting\""), "%s",
                      plim_context_error(ctx));
 }
 
-Test(parts_found, a_plan_whose_parts_have_a_label_of_their_own_is_opened_and_nothing_compared) {
+Test(parts_found, a_plan_whose_parts_have_a_key_of_their_own_is_opened_and_nothing_compared) {
   cr_assert_eq(open_plan_of_parts(counting_list, "counting", "counting@n2"), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(own_runs, 0);
 }

@@ -166,16 +166,16 @@ Test(plan, arithmetic_hash_is_that_of_the_documented_text) {
   plim_plan_free(plan);
 }
 
-Test(plan, arithmetic_hash_takes_the_label_of_the_first_run) {
+Test(plan, arithmetic_hash_takes_the_key_of_the_first_run) {
   parts p;
   plim_plan *plan = NULL, *other = NULL;
   fill(&p);
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &plan), PLIM_OK);
-  strcpy(p.variant[3].variant.label, "later"); /* of the repeat */
+  strcpy(p.variant[3].variant.numerics_key, "later"); /* of the repeat */
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &other), PLIM_OK);
   cr_assert_str_eq(plan->numerics.hash, other->numerics.hash);
   plim_plan_free(other);
-  strcpy(p.variant[1].variant.label, "first");
+  strcpy(p.variant[1].variant.numerics_key, "first");
   cr_assert_eq(plim_plan_from_parts(graph, &p.draft, &other), PLIM_OK);
   cr_assert_str_neq(plan->numerics.hash, other->numerics.hash);
   plim_plan_free(other);

@@ -193,23 +193,23 @@ Test(planner, equal_iterations_give_equal_plans) {
   }
 }
 
-Test(planner, labels_restrict_what_a_plan_may_use) {
+Test(planner, keys_restrict_what_a_plan_may_use) {
   for (uint64_t seed = test_seed(1), end = seed + 30; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, 30);
-    const char *label[64];
+    const char *numerics_key[64];
     for (int32_t op = 0; op < c.graph->n_ops; op++) {
-      label[op] = c.profile->variant[c.profile->first[op + 1] - 1].label; /* that of the last variant */
+      numerics_key[op] = c.profile->variant[c.profile->first[op + 1] - 1].numerics_key; /* that of the last variant */
     }
-    c.options.label = label;
-    c.options.labels = PLIM_NUMERICS_GIVEN;
+    c.options.numerics_key = numerics_key;
+    c.options.numerics = PLIM_NUMERICS_GIVEN;
     c.options.iterations = 3000;
     plim_plan *plan = planner_case_plan(&c, PLIM_OK);
     check(&c, plan, seed);
     for (int32_t j = 0; j < plan->n_commands; j++) {
-      cr_assert_str_eq(plan->variant[plan->command[j].variant].variant.label, label[plan->command[j].op]);
+      cr_assert_str_eq(plan->variant[plan->command[j].variant].variant.numerics_key, numerics_key[plan->command[j].op]);
     }
     plim_plan_free(plan);
-    label[0] = "no such label";
+    numerics_key[0] = "no such key";
     (void)planner_case_plan(&c, PLIM_EUSAGE);
     planner_case_free(&c);
   }
@@ -412,13 +412,13 @@ Test(planner, options_of_another_size_are_refused_before_they_are_read) {
   planner_case_free(&c);
 }
 
-Test(planner, labels_that_are_not_given_are_refused) {
+Test(planner, keys_that_are_not_given_are_refused) {
   planner_case c = planner_case_random(2, 12);
-  const char *label[12] = {NULL};
+  const char *numerics_key[12] = {NULL};
   plim_plan *plan = NULL;
-  c.options.labels = PLIM_NUMERICS_GIVEN;
+  c.options.numerics = PLIM_NUMERICS_GIVEN;
   expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), "PLIM_NUMERICS_GIVEN asks for");
-  c.options.label = label;
-  expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), "label[0] is NULL");
+  c.options.numerics_key = numerics_key;
+  expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan), "numerics_key[0] is NULL");
   planner_case_free(&c);
 }

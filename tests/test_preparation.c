@@ -27,6 +27,7 @@ static plim_program *program_on(plim_device *device, int32_t last) {
   source.user = device->ctx;
   source.net.batch = BATCH;
   source.net.height = source.net.width = SIDE;
+  plim_dataset_pixels("synthetic", source.net.pixel_scale, source.net.pixel_shift);
   cr_assert_eq(plim_program_make(device, &source, &program), PLIM_OK, "%s", plim_context_error(device->ctx));
   if (last) cr_assert_eq(plim_program_make_last(program, device, &source, last), PLIM_OK);
   return program;
@@ -168,21 +169,54 @@ Test(preparation, a_run_finds_the_plans_that_were_made_ahead) {
   for (int i = 0; i < r.program->n_graphs; i++) now[i] = r.program->plan[i];
   plim_plan_result ahead;
   const plim_graph *graph = r.program->graph[PLIM_PROGRAM_TRAIN];
-  const char **label = calloc((size_t)graph->n_ops, sizeof *label);
+  const char **numerics_key = calloc((size_t)graph->n_ops, sizeof *numerics_key);
   plim_plan_options wanted = r.p.replan.planning;
-  plim_plan_labels(now[PLIM_PROGRAM_TRAIN], label);
-  wanted.labels = PLIM_NUMERICS_GIVEN;
-  wanted.label = label;
+  plim_plan_numerics_keys(now[PLIM_PROGRAM_TRAIN], numerics_key);
+  wanted.numerics = PLIM_NUMERICS_GIVEN;
+  wanted.numerics_key = numerics_key;
   wanted.budget_bytes = limit.bytes;
   cr_assert_eq(plim_plan_search(graph->ctx, graph, r.program->profile[PLIM_PROGRAM_TRAIN], &wanted, &ahead), PLIM_OK);
   cr_assert_eq(ahead.from_front, 1);
   cr_assert_eq(plim_program_replan(r.program, now, &r.p.replan, limit.bytes, plan), PLIM_OK);
   cr_assert_eq(ahead.plan->time_ns, plan[PLIM_PROGRAM_TRAIN]->time_ns);
   plim_plan_free(ahead.plan);
-  free(label);
+  free(numerics_key);
   cr_assert_eq(plim_plan_numerics_differ(plan[PLIM_PROGRAM_TRAIN], now[PLIM_PROGRAM_TRAIN]), 0);
   for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(plan[i]);
   plim_test_folder_remove();
+  rig_close(&r);
+}
+
+/* Which one is faster the clock of this machine decides: the program has the one that the figures name. */
+Test(preparation, a_plan_that_pages_runs_beside_one_that_does_not_and_the_faster_stays) {
+  rig r = rig_open(LAST);
+  plim_dataset_options images = plim_dataset_options_default();
+  plim_dataset *data = NULL;
+  images.height = images.width = SIDE;
+  images.train_count = 2 * BATCH + LAST;
+  images.test_count = BATCH;
+  cr_assert_eq(plim_dataset_load(r.ctx, "synthetic", &images, &data), PLIM_OK);
+  plim_paging paging = {.space = "host",
+                        .budget_bytes = 1 << 28,
+                        .latency_ns = {1, 1},
+                        .bytes_per_ns = {1000, 1000},
+                        .recompute = 1,
+                        .homes = PLIM_HOMES_NEVER};
+  plim_trainer_options training = plim_trainer_options_default();
+  r.options.planning.paging = &paging;
+  ok(&r);
+  cr_assert_gt(r.program->plan[PLIM_PROGRAM_TRAIN]->n_pages, 0);
+  cr_assert_eq(r.p.trial.paged_ns, 0);
+  r.options.trial_steps = 2;
+  fails(&r, PLIM_EUSAGE, PLIM_PREPARE_LIMIT, "a data set");
+  r.options.dataset = data;
+  r.options.training = &training;
+  ok(&r);
+  cr_assert_gt(r.p.trial.paged_ns, 0);
+  cr_assert_gt(r.p.trial.unpaged_ns, 0);
+  cr_assert_eq(r.program->plan[PLIM_PROGRAM_TRAIN]->n_pages > 0, r.p.trial.paged_ns <= r.p.trial.unpaged_ns);
+  cr_assert_not_null(r.program->plan[PLIM_PROGRAM_LAST]);
+  plim_dataset_free(data);
   rig_close(&r);
 }
 
@@ -272,14 +306,14 @@ Test(preparation, a_refused_variant_is_planned_around_unless_its_numerics_are_as
   options.blas = options.dnn = 1;
   options.refuse_run = 40;
   gpu_rig r = gpu_open(&options, &p);
-  const char *label[64] = {NULL};
+  const char *numerics_key[64] = {NULL};
   plim_plan *asked = NULL;
   r.family = "cudnn-e40-";
   gpu_rig_ok(&r, gpu_rig_planning(&r, 100, &wanted.planning));
   gpu_rig_ok(&r, plim_plan_keep_all(r.ctx, r.program->graph[PLIM_PROGRAM_TRAIN], r.program->profile[PLIM_PROGRAM_TRAIN],
                                     &wanted.planning, &asked));
-  plim_plan_labels(asked, label); /* the profiles change */
-  wanted.planning.label = label;
+  plim_plan_numerics_keys(asked, numerics_key); /* the profiles change */
+  wanted.planning.numerics_key = numerics_key;
   plim_status refused = plim_preparation_run(&p, &wanted);
   cr_assert_eq(refused, PLIM_EDEVICE, "%d: %s", (int)refused, plim_context_error(r.ctx));
   cr_assert_eq(p.stage, PLIM_PREPARE_REHEARSAL);
@@ -287,7 +321,7 @@ Test(preparation, a_refused_variant_is_planned_around_unless_its_numerics_are_as
                      plim_context_error(r.ctx));
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "engine 40 refuses to run"), "%s", plim_context_error(r.ctx));
   cr_assert_eq(r.program->profile[PLIM_PROGRAM_TRAIN]->n_dropped, 2);
-  wanted.planning.labels = PLIM_NUMERICS_AUTO;
+  wanted.planning.numerics = PLIM_NUMERICS_AUTO;
   gpu_rig_ok(&r, plim_preparation_run(&p, &wanted));
   plim_plan_free(asked);
   plim_preparation_end(&p);
@@ -341,27 +375,27 @@ Test(preparation, a_net_has_the_size_and_the_pixels_of_its_data_set_or_the_usual
   static const int32_t image[] = {9, 8, 2};
   plim_context *ctx = plim_test_context();
   plim_net_options net, pixels = {.batch = 0};
-  cr_assert_eq(plim_net_options_of_data(ctx, "resnet20", "fashion-mnist", NULL, &net), PLIM_OK);
+  cr_assert_eq(plim_preparation_net_options(ctx, "resnet20", "fashion-mnist", NULL, &net), PLIM_OK);
   cr_assert(net.height == 28 && net.width == 28 && net.channels == 1);
   plim_dataset_pixels("fashion-mnist", pixels.pixel_scale, pixels.pixel_shift);
   cr_assert_eq(net.pixel_scale[0], pixels.pixel_scale[0]);
   cr_assert_eq(net.pixel_shift[0], pixels.pixel_shift[0]);
-  cr_assert_eq(plim_net_options_of_data(ctx, "gpt", "text:none", NULL, &net), PLIM_OK);
+  cr_assert_eq(plim_preparation_net_options(ctx, "gpt", "text:none", NULL, &net), PLIM_OK);
   cr_assert(net.context == 256 && net.classes == 256);
-  cr_assert_eq(plim_net_options_of_data(ctx, "gpt", "synthetic", NULL, &net), PLIM_EUSAGE);
-  cr_assert_eq(plim_net_options_of_data(ctx, "mlp", "text:none", NULL, &net), PLIM_EUSAGE);
-  cr_assert_eq(plim_net_options_of_data(ctx, "mlp", "synthetic", NULL, &net), PLIM_OK);
+  cr_assert_eq(plim_preparation_net_options(ctx, "gpt", "synthetic", NULL, &net), PLIM_EUSAGE);
+  cr_assert_eq(plim_preparation_net_options(ctx, "mlp", "text:none", NULL, &net), PLIM_EUSAGE);
+  cr_assert_eq(plim_preparation_net_options(ctx, "mlp", "synthetic", NULL, &net), PLIM_OK);
   cr_assert(net.height == 28 && net.width == 28 && net.channels == 1);
-  cr_assert_eq(plim_net_options_of_data(ctx, "resnet50", "synthetic", NULL, &net), PLIM_OK);
+  cr_assert_eq(plim_preparation_net_options(ctx, "resnet50", "synthetic", NULL, &net), PLIM_OK);
   cr_assert(net.height == 224 && net.width == 224 && net.channels == 3);
-  cr_assert_eq(plim_net_options_of_data(ctx, NULL, "synthetic", NULL, &net), PLIM_OK);
+  cr_assert_eq(plim_preparation_net_options(ctx, NULL, "synthetic", NULL, &net), PLIM_OK);
   cr_assert(net.height == 32 && net.width == 32 && net.channels == 3 && net.classes == 10);
-  cr_assert_eq(plim_net_options_of_data(ctx, NULL, "synthetic", image, &net), PLIM_OK);
+  cr_assert_eq(plim_preparation_net_options(ctx, NULL, "synthetic", image, &net), PLIM_OK);
   cr_assert(net.height == 9 && net.width == 8 && net.channels == 2);
   net.height = -7;
-  cr_assert_eq(plim_net_options_of_data(ctx, NULL, "cifar10", image, &net), PLIM_EUSAGE);
+  cr_assert_eq(plim_preparation_net_options(ctx, NULL, "cifar10", image, &net), PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(ctx), "whose images are 32x32x3"), "%s", plim_context_error(ctx));
-  cr_assert_eq(plim_net_options_of_data(ctx, NULL, "cifar", NULL, &net), PLIM_EUSAGE);
+  cr_assert_eq(plim_preparation_net_options(ctx, NULL, "cifar", NULL, &net), PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(ctx), "cifar10"), "%s", plim_context_error(ctx));
   cr_assert_eq(net.height, -7, "a failure wrote its output");
   plim_test_context_end(ctx);

@@ -50,7 +50,7 @@ Test(profile, every_wrong_field_is_named_with_its_path) {
       {"\"op\": 2", "\"op\": 3", "variants[3].op: 3 after 1"},
       {"\"op\": 2", "\"op\": 0", "variants[3].op: 0 after 1"},
       {"\"direct-small\"", "\"direct\"", "op 1 has two variants 'direct'"},
-      {"\"label\": \"a b\"", "\"label\": \"\"", "a variant's name or label is empty"},
+      {"\"label\": \"a b\"", "\"label\": \"\"", "a variant's name or numerics key is empty"},
       {"\"time_ns\": 100", "\"time_ns\": -1", "variants[0].time_ns: -1 is not in"},
       {"\"workspace_bytes\": 1000", "\"workspace_bytes\": 9223372036854775807", "is not a size"},
   };
@@ -108,7 +108,7 @@ Test(profile, rows_that_no_graph_has_are_refused) {
   for (int o = 0; o < SMALL_OPS; o++) {
     first[o] = o;
     strcpy(variant[o].name, "v");
-    strcpy(variant[o].label, "v");
+    strcpy(variant[o].numerics_key, "v");
   }
   first[SMALL_OPS] = SMALL_OPS - 1;
   cr_assert_eq(plim_profile_make(g, &machine, 1, first, variant, &p), PLIM_EDATA);

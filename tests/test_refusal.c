@@ -136,6 +136,49 @@ Test(refusal, the_floor_is_described_with_the_operands_of_its_op) {
   planner_case_free(&c);
 }
 
+/* One op makes what three others read; each of these writes an output. The last of them runs beside two outputs. */
+static plim_graph *three_outputs(plim_context *ctx) {
+  plim_graph_builder *b = NULL;
+  plim_graph *graph = NULL;
+  int32_t made, out, op;
+  plim_shape shape = {.dtype = PLIM_U8, .rank = 1, .dim = {1000}};
+  cr_assert_eq(plim_graph_begin(ctx, "outputs", 1, &b), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "made", PLIM_ROLE_ACTIVATION, &shape, &made), PLIM_OK);
+  plim_op_spec maker = {.name = "maker", .kind = PLIM_OP_CUSTOM, .n_out = 1, .out = {made}, .time_ns = 1};
+  cr_assert_eq(plim_graph_add_op(b, &maker, &op), PLIM_OK, "%s", plim_context_error(ctx));
+  for (int32_t i = 1; i <= 3; i++) {
+    char name[16], op_name[32];
+    (void)snprintf(name, sizeof name, "out%d", (int)i);
+    (void)snprintf(op_name, sizeof op_name, "reader%d", (int)i);
+    shape.dim[0] = 100 * (int64_t)i;
+    cr_assert_eq(plim_graph_add(b, name, PLIM_ROLE_OUTPUT, &shape, &out), PLIM_OK);
+    plim_op_spec spec = {.name = op_name, .kind = PLIM_OP_CUSTOM, .n_in = 1, .in = {made}, .n_out = 1, .time_ns = 1};
+    spec.out[0] = out;
+    cr_assert_eq(plim_graph_add_op(b, &spec, &op), PLIM_OK, "%s", plim_context_error(ctx));
+  }
+  cr_assert_eq(plim_graph_end(b, &graph), PLIM_OK, "%s", plim_context_error(ctx));
+  return graph;
+}
+
+Test(refusal, outputs_that_stay_are_part_of_what_is_proven) {
+  plim_plan_options options = plim_plan_options_default();
+  plim_context *ctx = NULL;
+  plim_plan_floor floor;
+  options.unpacked = 1;
+  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  planner_case c = planner_case_make(ctx, three_outputs(ctx), NULL, &options);
+  cr_assert_eq(plim_plan_smallest(ctx, c.graph, c.profile, &options, &floor, NULL), PLIM_OK);
+  cr_assert_eq(floor.smallest_bytes, 1600);
+  cr_assert_eq(floor.bound_bytes, 1600);
+  cr_assert_eq(floor.outputs_bytes, 300);
+  c.options.budget_bytes = 1599;
+  (void)planner_case_plan(&c, PLIM_ENOFIT);
+  const char *text = plim_context_error(ctx);
+  cr_assert_not_null(strstr(text, "where op 'reader3' needs"), "%s", text);
+  cr_assert_not_null(strstr(text, "at once, beside 300 bytes of outputs that other ops have written"), "%s", text);
+  planner_case_free(&c);
+}
+
 static void expect_begin(const planner_case *c, plim_plan_floor floor, const char *words) {
   char text[1024], begin[256];
   plim_plan_floor_describe(c->graph, &floor, text, sizeof text);

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/train/preparation.h"
+#include "runtime/train/rehearsal.h"
 #include "tests/support/fake_cudnn.h"
 #include "tests/support/gpu_rig.h"
 
@@ -56,18 +56,18 @@ Test(rehearsal, a_variant_that_is_refused_after_the_profile_leaves_it_and_the_ot
     gpu_rig_ok(&r, gpu_rig_prepare(&r));
     plan(&r);
     cr_assert_eq(engines(r.program->plan[PLIM_PROGRAM_TRAIN]), 2);
-    const plim_status status = plim_program_rehearse(r.program, r.device, &failures);
+    const plim_status status = plim_rehearsal_run(r.program, r.device, &failures);
     cr_assert(status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED);
     cr_assert_eq(failures.n, 2, "%d", failures.n); /* forward and the gradient of weights, each told once */
     cr_assert_not_null(strstr(failures.row[1].why, refusals[i].words), "%s", failures.row[1].why);
-    gpu_rig_ok(&r, plim_program_drop(r.program, r.device, &failures));
+    gpu_rig_ok(&r, plim_rehearsal_drop(r.program, r.device, &failures));
     const plim_profile *profile = r.program->profile[PLIM_PROGRAM_TRAIN];
     cr_assert_eq(profile->n_dropped, 2);
     cr_assert_not_null(strstr(profile->dropped[0].why, refusals[i].words), "%s", profile->dropped[0].why);
     plan(&r);
     cr_assert_eq(engines(r.program->plan[PLIM_PROGRAM_TRAIN]), 0);
     cr_assert_eq(engines(r.program->plan[PLIM_PROGRAM_EVAL]), 0);
-    gpu_rig_ok(&r, plim_program_rehearse(r.program, r.device, &failures));
+    gpu_rig_ok(&r, plim_rehearsal_run(r.program, r.device, &failures));
     train(&r, 4);
     gpu_rig_same(&cpu, &r); /* nothing of the refused variants is left in the weights */
     cr_assert_str_eq(fake_cudnn_misuse(), "");
@@ -104,7 +104,7 @@ Test(rehearsal, an_engine_that_only_a_capture_forbids_serves_queued_steps) {
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 1));
   gpu_rig_ok(&r, gpu_rig_prepare(&r));
   plan(&r);
-  gpu_rig_ok(&r, plim_program_rehearse(r.program, r.device, &failures));
+  gpu_rig_ok(&r, plim_rehearsal_run(r.program, r.device, &failures));
   train(&r, 3);
   gpu_rig_close(&r);
 }
@@ -118,7 +118,7 @@ Test(rehearsal, an_illegal_address_is_no_variant_s_failure_and_stays) {
   gpu_rig_ok(&r, gpu_rig_prepare(&r));
   plan(&r);
   for (int i = 0; i < 2; i++) {
-    cr_assert_eq(plim_program_rehearse(r.program, r.device, &failures), PLIM_EDEVICE);
+    cr_assert_eq(plim_rehearsal_run(r.program, r.device, &failures), PLIM_EDEVICE);
     cr_assert_eq(failures.n, 0);
     cr_assert_not_null(strstr(plim_context_error(r.ctx), "an illegal memory access was encountered (CUDA error 700)"),
                        "%s", plim_context_error(r.ctx));
@@ -185,15 +185,15 @@ static void on_retime(void *user, const plim_retime_report *report) {
 
 /* The evaluation of all ops by our own kernels: engine 40 comes only with plans that are made anew. */
 static void plan_without_engines(gpu_rig *r, plim_plan_options *planning) {
-  const char *label[64];
+  const char *numerics_key[64];
   const plim_graph *graph = r->program->graph[PLIM_PROGRAM_EVAL];
   gpu_rig_ok(r, gpu_rig_planning(r, 97, planning));
   planning->planner = "greedy"; /* which the search that follows improves on */
   gpu_rig_ok(r, plim_program_plan(r->program, planning));
   plim_plan_options eval = plim_program_eval_options(planning);
-  for (int32_t i = 0; i < graph->n_ops; i++) label[i] = "single-source";
-  eval.labels = PLIM_NUMERICS_GIVEN;
-  eval.label = label;
+  for (int32_t i = 0; i < graph->n_ops; i++) numerics_key[i] = "single-source";
+  eval.numerics = PLIM_NUMERICS_GIVEN;
+  eval.numerics_key = numerics_key;
   plim_plan **plan = &r->program->plan[PLIM_PROGRAM_EVAL];
   cr_assert_gt(engines(*plan), 0);
   plim_plan_free(*plan);

@@ -49,7 +49,7 @@ static void make_documents(run *r, const char *model, int batch, int side) {
   r->ctx = plim_test_context();
   net.batch = batch;
   net.height = net.width = side;
-  options.labels = PLIM_NUMERICS_SMALL;
+  options.numerics = PLIM_NUMERICS_SMALL;
   cr_assert_eq(plim_device_open(r->ctx, "cpu", &device, &r->device), PLIM_OK, "%s", plim_context_error(r->ctx));
   plim_status status = model ? plim_model_make(r->ctx, model, &net, &r->net) : make_deep_net(r->ctx, &net, &r->net);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
@@ -68,29 +68,30 @@ static void replay_tight(run *r) {
   cr_assert_not_null(r->plan);
 }
 
-/* The label of every op of the plan, in an array that the caller frees. */
-static const char **labels_of(const run *r) {
-  const char **label = calloc((size_t)r->graph->n_ops, sizeof *label);
-  cr_assert_not_null(label);
+/* The numerics key of every op of the plan, in an array that the caller frees. */
+static const char **keys_of(const run *r) {
+  const char **numerics_key = calloc((size_t)r->graph->n_ops, sizeof *numerics_key);
+  cr_assert_not_null(numerics_key);
   for (int32_t j = 0; j < r->plan->n_commands; j++) {
-    label[r->plan->command[j].op] = r->plan->variant[r->plan->command[j].variant].variant.label;
+    numerics_key[r->plan->command[j].op] = r->plan->variant[r->plan->command[j].variant].variant.numerics_key;
   }
-  return label;
+  return numerics_key;
 }
 
 static void open_both(run *r) {
   const plim_graph *graph = r->graph;
   const plim_plan *plan = r->plan;
-  const char **label = labels_of(r);
+  const char **numerics_key = keys_of(r);
   cr_assert_eq(plim_exec_open(r->ctx, r->device, NULL, 1, &graph, &plan, &r->exec), PLIM_OK, "%s",
                plim_context_error(r->ctx));
-  cr_assert_eq(reference_open(graph, THREADS, NULL, label, &r->reference), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(reference_open(graph, THREADS, NULL, numerics_key, &r->reference), PLIM_OK, "%s",
+               plim_context_error(r->ctx));
   cr_assert_eq(reference_init(r->reference, SEED), PLIM_OK);
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (!plim_role_persistent(graph->storage[graph->value[v].storage].role)) continue;
     cr_assert_eq(plim_exec_write(r->exec, 0, v, reference_value(r->reference, v), graph->value[v].bytes), PLIM_OK);
   }
-  free(label);
+  free(numerics_key);
 }
 
 /* The same inputs for both: pixels, labels below 10, a learning rate, momentum and decay. */
@@ -103,8 +104,8 @@ static void write_inputs(run *r, uint64_t *random) {
       bytes[i] = (unsigned char)test_random_between(random, 0, 255);
     }
     for (int64_t i = 0; i < value->bytes / 4 && value->shape.dtype == PLIM_I32; i++) {
-      int32_t label = (int32_t)test_random_between(random, 0, 9);
-      memcpy(bytes + 4 * i, &label, sizeof label);
+      int32_t numerics_key = (int32_t)test_random_between(random, 0, 9);
+      memcpy(bytes + 4 * i, &numerics_key, sizeof numerics_key);
     }
     const float hyper[4] = {0.05f, 0.9f, 1e-4f, 0};
     if (value->shape.dtype == PLIM_F32) memcpy(bytes, hyper, sizeof hyper);

@@ -180,7 +180,7 @@ static void expect_equal_rows(const plim_profile *a, const plim_profile *b) {
   cr_assert_eq(a->first[a->n_ops], b->first[b->n_ops]);
   for (int32_t v = 0; v < a->first[a->n_ops]; v++) {
     cr_assert_str_eq(a->variant[v].name, b->variant[v].name); /* in the same order: ties are decided by it */
-    cr_assert_str_eq(a->variant[v].label, b->variant[v].label);
+    cr_assert_str_eq(a->variant[v].numerics_key, b->variant[v].numerics_key);
     cr_assert_eq(a->variant[v].workspace_bytes, b->variant[v].workspace_bytes);
   }
 }

@@ -26,7 +26,7 @@ TestSuite(search_oracle, .init = make_context, .fini = free_context);
 static plim_plan_options options_for(int64_t budget) {
   plim_plan_options options = plim_plan_options_default();
   options.unpacked = 1;
-  options.labels = PLIM_NUMERICS_FASTEST;
+  options.numerics = PLIM_NUMERICS_FASTEST;
   options.budget_bytes = budget;
   options.iterations = 20000;
   return options;
@@ -65,7 +65,7 @@ static void compare_budgets(const plim_graph *graph, const plim_profile *profile
   cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_ENOFIT);
 }
 
-/* One variant an op, or up to three with one label. */
+/* One variant an op, or up to three with one numerics key. */
 static plim_profile *profile_of(const plim_graph *graph, uint64_t seed) {
   plim_profile *profile = NULL;
   if (seed % 2 == 0) {
@@ -80,7 +80,7 @@ static plim_profile *profile_of(const plim_graph *graph, uint64_t seed) {
     for (int32_t i = 0; i < n; i++) {
       /* a faster one has more workspace, and none is within 3 % of another */
       variant[first[op] + i] = (plim_variant){.name = {(char)('a' + i)},
-                                              .label = "bits",
+                                              .numerics_key = "bits",
                                               .time_ns = 100 * (3 - i) + test_random_between(&random, 0, 20),
                                               .workspace_bytes = 700 * i};
     }

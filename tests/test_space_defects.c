@@ -91,7 +91,7 @@ Test(space_defects, no_buffer_outlives_its_last_reader) {
   skip_without_solver();
   plim_space_plan *plan = place(&inner, PLIM_OBJECTIVE_SERIAL, budget);
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    const plim_buffer *b = &plan->buffer[i];
+    const plim_space_buffer *b = &plan->buffer[i];
     const plim_space_command *last = &plan->command[b->end - 1];
     int reads = 0;
     for (int32_t e = 0; e < inner.n_edges; e++) reads |= inner.edge[e][0] == b->storage && inner.edge[e][1] == last->op;

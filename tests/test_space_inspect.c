@@ -33,9 +33,9 @@ static int32_t storage(const hand *h, int32_t op) {
 /* Copies take 5 ns each: out [10, 15), in [60, 65). d begins at 65 and waits 5 for it. */
 static void open_hand(hand *h) {
   static const plim_space_device device[] = {{.name = "d", .space = 0}};
-  static const plim_queue queue[] = {{.name = "d", .device = 0}, {.name = "d>s", .device = -1}};
+  static const plim_space_queue queue[] = {{.name = "d", .device = 0}, {.name = "d>s", .device = -1}};
   static const int32_t after_a[] = {A}, after_c[] = {OUT, C}, after_in[] = {IN};
-  const plim_space space[] = {{.name = "d", .budget_bytes = 180}, {.name = "s", .budget_bytes = INT64_MAX}};
+  const plim_space_memory space[] = {{.name = "d", .budget_bytes = 180}, {.name = "s", .budget_bytes = INT64_MAX}};
   h->ctx = plim_test_context();
   cr_assert_eq(plim_import_nx(h->ctx, "hand.json", text, (int64_t)sizeof text - 1, &h->graph), PLIM_OK, "%s",
                plim_context_error(h->ctx));
@@ -62,8 +62,8 @@ static void open_hand(hand *h) {
               .wait = after_c + 1,
               .time_ns = 5},
       [D] = {.kind = PLIM_SPACE_COMMAND_RUN, .op = 3, .n_wait = 1, .wait = after_in, .time_ns = 40}};
-  const plim_buffer buffer[] = {{a, 0, A, C, 100},    {a, 1, OUT, IN + 1, 100}, {b, 0, B, C + 1, 50},
-                                {c, 0, C, D + 1, 50}, {a, 0, IN, D + 1, 100},   {d, 0, D, D + 1, 10}};
+  const plim_space_buffer buffer[] = {{a, 0, A, C, 100},    {a, 1, OUT, IN + 1, 100}, {b, 0, B, C + 1, 50},
+                                      {c, 0, C, D + 1, 50}, {a, 0, IN, D + 1, 100},   {d, 0, D, D + 1, 10}};
   plim_space_plan draft = {.planner = "hand",
                            .n_devices = 1,
                            .n_spaces = 2,

@@ -16,7 +16,7 @@ static void shorten(space_draft *d) {
   if (p->n_commands < 2) return;
   p->n_commands--;
   for (int32_t i = p->n_buffers - 1; i >= 0; i--) {
-    plim_buffer *b = &d->buffer[i];
+    plim_space_buffer *b = &d->buffer[i];
     if (b->begin >= p->n_commands) *b = d->buffer[--p->n_buffers];
     if (i < p->n_buffers && b->end > p->n_commands) b->end = p->n_commands;
   }
@@ -63,7 +63,7 @@ static void mutate_command(space_draft *d, uint64_t *random) {
 static void mutate_buffer(space_draft *d, uint64_t *random) {
   plim_space_plan *p = &d->plan;
   int32_t i = (int32_t)test_random_between(random, 0, p->n_buffers - 1);
-  plim_buffer *b = &d->buffer[i];
+  plim_space_buffer *b = &d->buffer[i];
   switch (test_random_between(random, 0, 4)) {
     case 0:
       b->end += (int32_t)test_random_between(random, -2, 2);

@@ -28,7 +28,7 @@ Test(space_workspace, the_peak_of_a_small_plan_is_that_by_hand) {
 }
 
 /* The plan with one buffer changed; buffer NULL: without it. */
-static void expect_refused(const space_rig *r, int32_t i, const plim_buffer *buffer, const char *words) {
+static void expect_refused(const space_rig *r, int32_t i, const plim_space_buffer *buffer, const char *words) {
   static space_draft d;
   uint64_t random = test_seed(1);
   space_draft_copy(&d, r->plan);
@@ -47,7 +47,7 @@ Test(space_workspace, a_workspace_that_is_missing_or_not_that_of_its_run_is_refu
   space_rig_begin(&r, &space_rig_workspaces);
   space_rig_lower(&r, space_rig_sequence, SPACE_RIG_SEQUENCE, 9, 9);
   while (r.plan->buffer[i].storage >= 0) i++;
-  plim_buffer b = r.plan->buffer[i];
+  plim_space_buffer b = r.plan->buffer[i];
   expect_refused(&r, i, NULL, "its workspace has no buffer");
   b.bytes--;
   expect_refused(&r, i, &b, "is not that of a run");

@@ -333,8 +333,8 @@ Test(trainer, says_what_checkpoint_is_missing) {
   plim_program_free(program);
 }
 
-/* The hash is made of the labels, so that a plan with other ones looks as if it gave other bits than it does. */
-Test(trainer, a_plan_whose_labels_are_not_those_of_its_kernels_is_refused) {
+/* The hash is made of the numerics keys, so that a plan with other ones looks as if it gave other bits than it does. */
+Test(trainer, a_plan_whose_keys_are_not_those_of_its_kernels_is_refused) {
   plim_program *program = make_program(BATCH);
   const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
   plim_plan draft = *program->plan[PLIM_PROGRAM_TRAIN], *forged = NULL;
@@ -344,7 +344,7 @@ Test(trainer, a_plan_whose_labels_are_not_those_of_its_kernels_is_refused) {
   cr_assert_eq(plim_allocate(ctx, draft.n_variants, sizeof *variant, &variant), PLIM_OK);
   memcpy(variant, draft.variant, (size_t)draft.n_variants * sizeof *variant);
   for (int32_t i = 0; i < draft.n_variants; i++) {
-    (void)snprintf(variant[i].variant.label, sizeof variant[i].variant.label, "forged");
+    (void)snprintf(variant[i].variant.numerics_key, sizeof variant[i].variant.numerics_key, "forged");
   }
   draft.variant = variant;
   cr_assert_eq(plim_plan_from_parts(graph, &draft, &forged), PLIM_OK);
@@ -416,7 +416,7 @@ Test(trainer, a_checkpoint_says_which_kernels_and_which_training_made_it) {
   cr_assert_eq(memcmp(&info->machine, &plan->numerics.machine, sizeof info->machine), 0);
   cr_assert_eq(info->n_ops, graph->n_ops);
   for (int32_t i = 0; i < plan->n_variants; i++) {
-    cr_assert_str_eq(info->label[info->label_of_op[plan->variant[i].op]], plan->variant[i].variant.label);
+    cr_assert_str_eq(info->numerics_key[info->key_of_op[plan->variant[i].op]], plan->variant[i].variant.numerics_key);
   }
   cr_assert_eq(info->has_training, 1);
   cr_assert_eq(info->rate, 0.05f);

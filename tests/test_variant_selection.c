@@ -17,7 +17,8 @@ static void draw_sequence(const planner_case *c, uint64_t seed, plim_timeline *t
   cr_assert_eq(plim_timeline_evaluate(t, out), PLIM_OK);
 }
 
-/* Least time of all runs of an op within the limit, by trying all combinations of choices of one label; -1: none. */
+/* Least time of all runs of an op within the limit, by trying all combinations of choices of one numerics key; -1:
+ * none. */
 static int64_t least_time(const plim_timeline *t, const plim_schedule *s, int32_t op, int64_t limit) {
   const plim_planned_op *v = &t->problem->op[op];
   int32_t run[MOST_RUNS], n = 0, combinations = 1;
@@ -34,7 +35,7 @@ static int64_t least_time(const plim_timeline *t, const plim_schedule *s, int32_
     for (int32_t i = 0, rest = k; i < n; i++, rest /= v->n_choices) {
       const plim_choice *c = &v->choice[rest % v->n_choices];
       int64_t beside = t->level[run[i]] - v->choice[s->choice[run[i]]].workspace_bytes;
-      right &= beside + c->workspace_bytes <= limit && c->label == v->choice[k % v->n_choices].label;
+      right &= beside + c->workspace_bytes <= limit && c->numerics_key == v->choice[k % v->n_choices].numerics_key;
       time_ns += c->time_ns;
     }
     if (right && (least < 0 || time_ns < least)) least = time_ns;

@@ -114,7 +114,7 @@ Test(kept, other_options_have_other_curves) {
   c.options.order = PLIM_ORDER_FIXED;
   plim_plan_free(plan_at(&c, whole * 90 / 100));
   cr_assert_eq(from_front, 0);
-  c.options.labels = PLIM_NUMERICS_FASTEST;
+  c.options.numerics = PLIM_NUMERICS_FASTEST;
   plim_plan_free(plan_at(&c, whole * 90 / 100));
   cr_assert_eq(from_front, 0);
   planner_case_free(&c);

@@ -35,14 +35,17 @@ import sys
 import tempfile
 import time
 
-Mode = collections.namedtuple("Mode", "channels_last tuned budget checkpointed compiler any",
-                              defaults=(True, True, None, False, "default", False))
-# tuned: the allocator; budget: torch.compile with this share of the activations; any: nondeterministic algorithms too
+Mode = collections.namedtuple("Mode", "channels_last tuned budget checkpointed compiler any saved",
+                              defaults=(True, True, None, False, "default", False, None))
+# tuned: the allocator; budget: torch.compile with this share of the activations; any: nondeterministic algorithms too;
+# saved: where tensors that the backward pass needs are kept meanwhile
 MODES = {
     "eager-nchw": Mode(channels_last=False, tuned=False),
     "eager-nhwc": Mode(tuned=False),
     "eager-nhwc-tuned": Mode(),
     "checkpoint": Mode(checkpointed=True),
+    "save-on-cpu": Mode(saved="cpu"),
+    "save-to-file": Mode(saved="file"),
     "compile": Mode(budget=1.0),
     **{f"compile-{b:.1f}": Mode(budget=b) for b in (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)},
     "compile-max": Mode(budget=1.0, compiler="max-autotune"),  # with captured graphs, on a GPU
@@ -113,6 +116,39 @@ def arguments():
 
 # ---- a worker: one mode in a process of its own ----
 
+class SavedToFiles:
+    """Hooks that keep what the backward pass needs in files of the temporary folder. Parameters stay in memory."""
+    def __init__(self, torch):
+        self.torch = torch
+        self.folder = tempfile.TemporaryDirectory()
+        self.count = 0
+
+    def pack(self, tensor):
+        if tensor.is_leaf and tensor.requires_grad or tensor.numel() == 0:
+            return tensor
+        self.count += 1
+        path = os.path.join(self.folder.name, str(self.count))
+        dense = tensor.permute(sorted(range(tensor.dim()), key=lambda d: -tensor.stride(d)))
+        if not dense.is_contiguous():
+            return tensor
+        dense.detach().numpy().tofile(path)
+        return path, tensor.dtype, tensor.shape, tensor.stride()
+
+    def unpack(self, packed):
+        if isinstance(packed, self.torch.Tensor):
+            return packed
+        path, dtype, shape, stride = packed
+        flat = self.torch.empty(shape.numel(), dtype=dtype)
+        with open(path, "rb") as file:
+            file.readinto(memoryview(flat.numpy()).cast("B"))
+        os.unlink(path)
+        return flat.as_strided(shape, stride)
+
+    def hooks(self):
+        return self.torch.autograd.graph.saved_tensors_hooks(self.pack, self.unpack)
+
+
+
 class Worker:
     def __init__(self, args):
         self.answers = os.fdopen(os.dup(1), "w")
@@ -134,6 +170,8 @@ class Worker:
             self.host_images, self.host_labels = self.host_images.pin_memory(), self.host_labels.pin_memory()
         self.cast = (torch.autocast(args.device, dtype=torch.bfloat16) if args.math == "bf16"
                      else contextlib.nullcontext())
+        self.saved = {None: contextlib.nullcontext, "cpu": torch.autograd.graph.save_on_cpu,
+                      "file": SavedToFiles(torch).hooks}[mode.saved]
         self.call = self.model
         if mode.budget is not None:
             import torch._functorch.config as functorch
@@ -175,7 +213,7 @@ class Worker:
         if copied:
             self.images.copy_(self.host_images, non_blocking=True)
             self.labels.copy_(self.host_labels, non_blocking=True)
-        with self.cast:
+        with self.cast, self.saved():
             loss = self.loss()
         loss.backward()
         self.optimizer.step()

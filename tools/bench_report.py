@@ -35,6 +35,7 @@ def mib(count):
 # Name of a mode of the peer, as the documents write it.
 PEER = {"eager-nhwc-tuned": "PyTorch eager, channels last, allocator keeps its memory",
         "checkpoint": "PyTorch checkpoint on every block", "compile": "torch.compile",
+        "save-on-cpu": "PyTorch save_on_cpu", "save-to-file": "PyTorch, saved tensors in files by hooks",
         "compile-0.8": "torch.compile, activation_memory_budget 0.8",
         "compile-0.5": "torch.compile, activation_memory_budget 0.5"}
 
@@ -270,7 +271,7 @@ def replace(path, tables):
     os.replace(path + ".new", path)
 
 
-MAKERS = {"peer20": peer_table, "peer18": peer_table, "overhead": compare_table, "online": online_table,
+MAKERS = {"peer20": peer_table, "peer18": peer_table, "paging": peer_table, "overhead": compare_table, "online": online_table,
           "addresses": address_table, "accuracy": accuracy_table, "ops": ops_table, "planners": planners_table,
           "packing": packing_table, "large": large_table}
 

@@ -81,7 +81,7 @@ static int onednn_list(const plim_op_desc *op, int threads, plim_kernel_info *in
       if (count < capacity) {
         memset(&info[count], 0, sizeof info[count]);
         memcpy(info[count].name, name, strlen(name));
-        memcpy(info[count].label, name, strlen(name));
+        memcpy(info[count].numerics_key, name, strlen(name));
         info[count].workspace_bytes = needed.workspace_bytes;
       }
       count++;

@@ -179,9 +179,43 @@ static int walk_next_algorithm(plim_onednn_walk *w) {
   return 0;
 }
 
+/* A window of one position, over every position of images whose channels lie beside each other: a position is a row of
+ * a matrix. */
+static int is_of_positions(const plim_op_desc *op) {
+  const plim_attrs *a = &op->attrs;
+  const plim_shape *x = op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? &op->in[1] : &op->in[0];
+  const plim_shape *y = op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? &op->in[0] : &op->out[0];
+  if (x->layout != PLIM_NHWC || y->layout != PLIM_NHWC) return 0;
+  return a->kernel[0] == 1 && a->kernel[1] == 1 && a->stride[0] == 1 && a->stride[1] == 1 && !a->pad[0] && !a->pad[1];
+}
+
+static plim_shape rows_of(const plim_shape *s) {
+  return s->rank == 4
+             ? plim_shape_make(s->dtype, PLIM_FLAT, 2, (int64_t[]){s->dim[0] * s->dim[2] * s->dim[3], s->dim[1]})
+             : *s;
+}
+
+/* After its algorithms a convolution of positions is the product that it also is: 1, or 0 when it is none. */
+static int walk_as_product(plim_onednn_walk *w) {
+  const plim_op_kind kind = w->op->kind == PLIM_OP_CONV2D               ? PLIM_OP_LINEAR
+                            : w->op->kind == PLIM_OP_CONV2D_BWD_DATA    ? PLIM_OP_LINEAR_BWD_DATA
+                            : w->op->kind == PLIM_OP_CONV2D_BWD_WEIGHTS ? PLIM_OP_LINEAR_BWD_WEIGHTS
+                                                                        : w->op->kind;
+  if (kind == w->op->kind || w->family->kind == kind || !is_of_positions(w->op)) return 0;
+  plim_op_desc product = *w->op;
+  product.kind = kind;
+  product.out[0] = rows_of(&w->op->out[0]);
+  for (int i = 0; i < w->op->n_in; i++) product.in[i] = rows_of(&w->op->in[i]);
+  for (int i = 0; i < PLIM_ONEDNN_OPERANDS; i++) plim_dnnl_md_free(w->md[i]);
+  memset(w->md, 0, sizeof w->md);
+  w->family = family_find(kind);
+  w->algorithm = -1;
+  return describe_operands(w->family, &product, w->n_operands, w->md) == dnnl_success;
+}
+
 /* The next implementation as oneDNN offers it; 0 at the end. */
 static int walk_next_offer(plim_onednn_walk *w) {
-  return plim_dnnl_offers_next(&w->offers) || walk_next_algorithm(w);
+  return plim_dnnl_offers_next(&w->offers) || walk_next_algorithm(w) || (walk_as_product(w) && walk_next_algorithm(w));
 }
 
 /* ---- implementations that are no variants ---- */

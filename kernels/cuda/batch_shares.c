@@ -25,7 +25,7 @@ int plim_batch_choices_list(const plim_batch_choices *choices, plim_kernel_info 
     const plim_batch_choice *choice = &choices->choice[i];
     memset(&info[i], 0, sizeof info[i]);
     choices->name(choices->op, choice, info[i].name);
-    memcpy(info[i].label, info[i].name, sizeof info[i].label);
+    memcpy(info[i].numerics_key, info[i].name, sizeof info[i].numerics_key);
     info[i].workspace_bytes = choices->workspace_bytes(choices->op, choice);
   }
   return choices->n;

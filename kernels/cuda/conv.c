@@ -2,8 +2,8 @@
  * activations have their channels last the weights are copied into that order before the convolution, or their
  * gradient out of it after. The gradient of weights is of the activations' type inside the library, because few
  * engines write floats from bf16, and is widened on its way out. A bias is added after the convolution by a body of
- * ours, which every engine goes with; the label says so. In bf16 the engine writes its sums as floats then, and they
- * are rounded once, after the bias.
+ * ours, which every engine goes with; the numerics key says so. In bf16 the engine writes its sums as floats then, and
+ * they are rounded once, after the bias.
  *
  *   workspace = weights or gradient as the library has them (where the graph's are not so), sums that a bias is added
  * to (where y is no floats), then what the engine needs
@@ -85,7 +85,7 @@ int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, 
   for (int i = 0; i < n && i < capacity; i++) {
     memset(&info[i], 0, sizeof info[i]);
     memcpy(info[i].name, config[i].name, sizeof info[i].name);
-    (void)snprintf(info[i].label, sizeof info[i].label, "cudnn%s%s%s", plim_dnn_version(engine->dnn),
+    (void)snprintf(info[i].numerics_key, sizeof info[i].numerics_key, "cudnn%s%s%s", plim_dnn_version(engine->dnn),
                    config[i].name + strlen("cudnn"), c.bias ? "+b" : "");
     info[i].workspace_bytes = c.copy_bytes + c.sums_bytes + k_workspace_part(config[i].workspace_bytes);
     info[i].builds = 1;

@@ -1,6 +1,13 @@
 /* A lower bound on the peak of every plan. While an op runs, these bytes are alive: all that it reads and writes, the
  * workspace of one of its variants, and persistent storages. An output may be written over an input, which saves bytes.
- * The largest sum over all ops is the bound. */
+ * The largest sum over all ops is one bound.
+ *
+ * The other one counts outputs of the graph, which stay from the last run of their producer on. Order the producers by
+ * their last runs: each of these runs has beside it the outputs of all producers before it. Over all orders the
+ * largest sum is least where what a run needs beyond what it leaves falls from one to the next, as an exchange of two
+ * neighbours shows. */
+#include <stdlib.h>
+
 #include "planner/core/core.h"
 
 /* Most bytes that writing over inputs can save: at most all outputs that have such a pair, and at most all inputs that
@@ -35,6 +42,48 @@ int64_t plim_bound_beside(const plim_problem *p, int32_t op) {
   return bytes + plim_problem_bytes_written(p, op);
 }
 
+/* The last run of an op that writes outputs of the graph. */
+typedef struct last_run {
+  int64_t needed_bytes; /* while it runs, without outputs of other ops */
+  int64_t left_bytes;   /* its outputs of the graph */
+  int32_t op;
+} last_run;
+
+static int most_passing_first(const void *a, const void *b) {
+  const last_run *x = a, *y = b;
+  int64_t of_x = x->needed_bytes - x->left_bytes, of_y = y->needed_bytes - y->left_bytes;
+  return of_x != of_y ? (of_x < of_y) - (of_x > of_y) : (x->op > y->op) - (x->op < y->op);
+}
+
+static int64_t bytes_kept(const plim_problem *p, const plim_list *items) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < items->n; i++) bytes += p->item[items->at[i]].kept ? p->item[items->at[i]].bytes : 0;
+  return bytes;
+}
+
+plim_status plim_bound_outputs(plim_problem *p) {
+  last_run *run = NULL;
+  int32_t n = 0;
+  int64_t there = 0; /* outputs of the runs before */
+  p->outputs_bound = (plim_outputs_bound){.bytes = -1};
+  PLIM_TRY(plim_allocate(p->ctx, p->n_ops, sizeof *run, &run));
+  for (int32_t v = 0; v < p->n_ops; v++) {
+    int64_t left = bytes_kept(p, &p->op[v].writes);
+    if (left == 0) continue;
+    int64_t needed = plim_bound_beside(p, v) + least_workspace(&p->op[v]) - bytes_kept(p, &p->op[v].reads);
+    run[n++] = (last_run){needed, left, v};
+  }
+  if (n > 0) qsort(run, (size_t)n, sizeof *run, most_passing_first);
+  for (int32_t i = 0; i < n; i++) {
+    if (run[i].needed_bytes + there > p->outputs_bound.bytes) {
+      p->outputs_bound = (plim_outputs_bound){run[i].needed_bytes + there, there, run[i].op};
+    }
+    there += run[i].left_bytes;
+  }
+  plim_release(p->ctx, run, p->n_ops, sizeof *run);
+  return PLIM_OK;
+}
+
 int64_t plim_bound_bytes(const plim_problem *p, int32_t *op) {
   int64_t most = -1;
   for (int32_t v = 0; v < p->n_ops; v++) {
@@ -43,5 +92,14 @@ int64_t plim_bound_bytes(const plim_problem *p, int32_t *op) {
     most = bytes;
     *op = v;
   }
-  return most;
+  if (p->outputs_bound.bytes <= most) return most;
+  *op = p->outputs_bound.op;
+  return p->outputs_bound.bytes;
+}
+
+void plim_bound_floor(const plim_problem *p, plim_plan_floor *floor) {
+  floor->bound_bytes = plim_bound_bytes(p, &floor->op);
+  floor->outputs_bytes = floor->bound_bytes == p->outputs_bound.bytes && floor->op == p->outputs_bound.op
+                             ? p->outputs_bound.outputs_bytes
+                             : 0;
 }

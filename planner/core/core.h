@@ -33,7 +33,7 @@
 typedef struct plim_choice {
   int64_t time_ns;
   int64_t workspace_bytes; /* a multiple of the problem's `align` */
-  int32_t label;           /* number of its numerics key; equal within one op where the keys are equal */
+  int32_t numerics_key;    /* number of its numerics key; equal within one op where the keys are equal */
   int32_t variant;         /* index among the op's variants in the profile */
 } plim_choice;
 
@@ -71,6 +71,13 @@ typedef struct plim_item {
  * seconds to look at each op of it once. (docs/experiments.md) */
 enum { PLIM_LONG_OPS = 3000 };
 
+/* Bytes below which no plan has room for the outputs of the graph, which stay (planner/core/bound.c). */
+typedef struct plim_outputs_bound {
+  int64_t bytes;         /* -1: the graph has no outputs */
+  int64_t outputs_bytes; /* of these: outputs that other ops have written */
+  int32_t op;            /* that runs beside them */
+} plim_outputs_bound;
+
 typedef struct plim_problem {
   plim_context *ctx;
   const plim_graph *graph;     /* borrowed */
@@ -84,6 +91,7 @@ typedef struct plim_problem {
   const plim_planned_op *op; /* [n_ops] */
   const plim_item *item;     /* [n_items] */
   int32_t fixed_numerics;    /* 1: the options say which numerics keys may be used */
+  plim_outputs_bound outputs_bound;
   /* Memory of the above. A searcher on another thread has a copy of the problem, which borrows all of it. */
   plim_planned_op *own_op;
   plim_item *own_item;
@@ -94,7 +102,7 @@ typedef struct plim_problem {
 } plim_problem;
 
 /* Make the problem of a graph. Graph and profile must outlive it.
- * PLIM_EDATA: the profile is of another graph. PLIM_EUSAGE: no variant has a label that the options give.
+ * PLIM_EDATA: the profile is of another graph. PLIM_EUSAGE: no variant has a numerics key that the options give.
  * PLIM_EUNSUPPORTED: an op of class once has outputs. PLIM_EOVERFLOW: bytes do not fit in 61 bits, or times cannot be
  * added up. O(graph). Deterministic. */
 PLIM_MUST_USE plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -108,14 +116,18 @@ int64_t plim_problem_bytes_written(const plim_problem *problem, int32_t op);
 /* ==== choices ==== */
 
 /* Fill in the choices of every op and `keep_all_ns`; a part of plim_problem_make. PLIM_EUSAGE: no variant of an op has
- * the label given. O(variants^2) an op. */
+ * the numerics key given. O(variants^2) an op. */
 PLIM_MUST_USE plim_status plim_choices_make(plim_problem *problem, const plim_plan_options *options);
 
 /* ==== bound on bytes ==== */
 
-/* Largest working set of one op plus persistent bytes: no plan of any class has a lower peak. *op is that op. O(graph).
- */
+/* Persistent bytes and the largest working set of one op, or one and the outputs of the graph that are there by its
+ * last run: no plan of any class has a lower peak. *op is that op. O(graph). */
 int64_t plim_bound_bytes(const plim_problem *problem, int32_t *op);
+/* The same into a floor, with what of it are outputs of other ops. */
+void plim_bound_floor(const plim_problem *problem, plim_plan_floor *floor);
+/* Fill in `outputs_bound`; a part of plim_problem_make. O(graph + ops log ops). */
+PLIM_MUST_USE plim_status plim_bound_outputs(plim_problem *problem);
 
 /* The same for one given op, without its workspace. */
 int64_t plim_bound_beside(const plim_problem *problem, int32_t op);
@@ -193,8 +205,8 @@ PLIM_MUST_USE plim_status plim_timeline_evaluate(plim_timeline *timeline, const 
 typedef struct plim_variant_selection {
   const plim_problem *problem;
   int32_t useful; /* 0: no op has a choice with less workspace than its fastest, so nothing can be gained */
-  int32_t *first; /* [n_ops + 1] where the sums of an op begin in `label` */
-  struct plim_selection_key *label; /* scratch: sums by op and numerics key */
+  int32_t *first; /* [n_ops + 1] where the sums of an op begin in `key_sum` */
+  struct plim_selection_key *key_sum; /* scratch: sums by op and numerics key */
 } plim_variant_selection;
 
 PLIM_MUST_USE plim_status plim_variant_selection_make(const plim_problem *problem, plim_variant_selection *out);

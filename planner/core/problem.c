@@ -252,7 +252,8 @@ static plim_status build(builder *b, const plim_plan_options *options) {
   number_writes(p);
   PLIM_TRY(list_rules(b));
   PLIM_TRY(list_overwrites(b));
-  return plim_choices_make(p, options);
+  PLIM_TRY(plim_choices_make(p, options));
+  return plim_bound_outputs(p);
 }
 
 plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

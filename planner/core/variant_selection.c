@@ -10,12 +10,12 @@
 typedef struct plim_selection_key {
   int64_t missing_bytes; /* largest excess over the limit of one run; <= 0: all fit */
   int64_t time_ns;       /* of all runs */
-} label_sum;
+} key_sum;
 
 /* The first choice with the numerics key of this choice. */
-static int32_t row_of_label(const plim_planned_op *op, int32_t choice) {
+static int32_t row_of_key(const plim_planned_op *op, int32_t choice) {
   int32_t k = 0;
-  while (op->choice[k].label != op->choice[choice].label) k++;
+  while (op->choice[k].numerics_key != op->choice[choice].numerics_key) k++;
   return k;
 }
 
@@ -34,7 +34,7 @@ plim_status plim_variant_selection_make(const plim_problem *p, plim_variant_sele
   if (!out->useful) return PLIM_OK;
   PLIM_CHECK(plim_allocate(p->ctx, (int64_t)p->n_ops + 1, sizeof *out->first, &out->first));
   for (int32_t v = 0; v < p->n_ops; v++) out->first[v + 1] = out->first[v] + p->op[v].n_choices;
-  PLIM_CHECK(plim_allocate(p->ctx, out->first[p->n_ops], sizeof *out->label, &out->label));
+  PLIM_CHECK(plim_allocate(p->ctx, out->first[p->n_ops], sizeof *out->key_sum, &out->key_sum));
 done:
   if (status != PLIM_OK) plim_variant_selection_free(out);
   return status;
@@ -42,7 +42,8 @@ done:
 
 void plim_variant_selection_free(plim_variant_selection *selection) {
   const plim_problem *p = selection->problem;
-  if (selection->label) plim_release(p->ctx, selection->label, selection->first[p->n_ops], sizeof *selection->label);
+  if (selection->key_sum)
+    plim_release(p->ctx, selection->key_sum, selection->first[p->n_ops], sizeof *selection->key_sum);
   if (selection->first) plim_release(p->ctx, selection->first, (int64_t)p->n_ops + 1, sizeof *selection->first);
   *selection = (plim_variant_selection){0};
 }
@@ -71,12 +72,13 @@ static int64_t room_at(const plim_timeline *t, const plim_schedule *s, int32_t j
   return limit - (bytes <= limit ? bytes : plim_bound_beside(t->problem, s->op[j]));
 }
 
-/* The fastest choice of the label whose workspace is within `room`; where none is, the one with the least workspace. */
-static int32_t choose(const plim_planned_op *op, int32_t label, int64_t room) {
+/* The fastest choice of the numerics key whose workspace is within `room`; where none is, the one with the least
+ * workspace. */
+static int32_t choose(const plim_planned_op *op, int32_t numerics_key, int64_t room) {
   int32_t best = -1;
   for (int32_t k = 0; k < op->n_choices; k++) {
     const plim_choice *a = &op->choice[k], *b = best >= 0 ? &op->choice[best] : NULL;
-    if (a->label != label) continue;
+    if (a->numerics_key != numerics_key) continue;
     int fits = a->workspace_bytes <= room, best_fits = b && b->workspace_bytes <= room;
     if (!b || fits > best_fits || (fits && best_fits && a->time_ns < b->time_ns) ||
         (!fits && !best_fits && a->workspace_bytes < b->workspace_bytes)) {
@@ -90,35 +92,35 @@ static int32_t choose(const plim_planned_op *op, int32_t label, int64_t room) {
 static void add_run(plim_variant_selection *sel, int32_t v, int64_t room) {
   const plim_planned_op *op = &sel->problem->op[v];
   for (int32_t row = 0; row < op->n_choices; row++) {
-    if (row_of_label(op, row) != row) continue;
-    label_sum *sum = &sel->label[sel->first[v] + row];
-    const plim_choice *c = &op->choice[choose(op, op->choice[row].label, room)];
+    if (row_of_key(op, row) != row) continue;
+    key_sum *sum = &sel->key_sum[sel->first[v] + row];
+    const plim_choice *c = &op->choice[choose(op, op->choice[row].numerics_key, room)];
     int64_t missing = c->workspace_bytes - room;
     if (missing > sum->missing_bytes) sum->missing_bytes = missing;
     sum->time_ns += c->time_ns;
   }
 }
 
-static int32_t best_label(const plim_variant_selection *sel, int32_t v) {
+static int32_t best_key(const plim_variant_selection *sel, int32_t v) {
   const plim_planned_op *op = &sel->problem->op[v];
-  const label_sum *sum = &sel->label[sel->first[v]];
+  const key_sum *sum = &sel->key_sum[sel->first[v]];
   int32_t best = 0;
   for (int32_t row = 1; row < op->n_choices; row++) {
-    if (row_of_label(op, row) != row) continue;
+    if (row_of_key(op, row) != row) continue;
     if (sum[row].missing_bytes > sum[best].missing_bytes) continue;
     if (sum[row].missing_bytes < sum[best].missing_bytes || sum[row].time_ns < sum[best].time_ns) best = row;
   }
-  return op->choice[best].label;
+  return op->choice[best].numerics_key;
 }
 
 int plim_variant_selection_run(plim_variant_selection *sel, const plim_timeline *t, plim_schedule *s, int64_t limit) {
   int changed = 0;
   if (!sel->useful) return 0;
-  for (int32_t i = 0; i < sel->first[sel->problem->n_ops]; i++) sel->label[i] = (label_sum){0};
+  for (int32_t i = 0; i < sel->first[sel->problem->n_ops]; i++) sel->key_sum[i] = (key_sum){0};
   for (int32_t j = 0; j < s->n; j++) add_run(sel, s->op[j], room_at(t, s, j, limit));
   for (int32_t j = 0; j < s->n; j++) {
     int32_t v = s->op[j];
-    int32_t choice = choose(&sel->problem->op[v], best_label(sel, v), room_at(t, s, j, limit));
+    int32_t choice = choose(&sel->problem->op[v], best_key(sel, v), room_at(t, s, j, limit));
     changed |= choice != s->choice[j];
     s->choice[j] = choice;
   }

@@ -1,4 +1,4 @@
-/* What copies and plans with copies take. */
+/* What copies take, and of two plans the faster one. */
 #include "planner/paging/paging.h"
 #include "runtime/base/integers.h"
 
@@ -10,24 +10,14 @@ int64_t plim_paging_link_ns(const plim_paging *paging, int in, int64_t bytes) {
   return plim_paging_copy_ns(paging->latency_ns[in], paging->bytes_per_ns[in], bytes);
 }
 
-static int computes(const plim_plan *plan, int32_t space) {
-  return space == 0 || plan->page[space - 1].computes;
+int32_t plim_paging_delay_permille(const plim_paging *paging) {
+  const double permille = 1000 * paging->charge;
+  return permille < PLIM_PAGE_DELAY_PERMILLE ? (int32_t)(permille + 0.5) : PLIM_PAGE_DELAY_PERMILLE;
 }
 
-int64_t plim_paging_cost_ns(const plim_paging *paging, const plim_plan *plan) {
-  double copies_ns = 0;
-  for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *s = &plan->command[j];
-    if (s->kind != PLIM_COMMAND_COPY || (computes(plan, s->from) && computes(plan, s->to))) continue;
-    copies_ns += (double)s->time_ns;
-  }
-  double cost = (double)plan->time_ns + paging->charge * copies_ns;
-  return cost < 0x1p62 ? (int64_t)cost : INT64_C(1) << 62;
-}
-
-void plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan) {
+void plim_paging_keep_better(plim_plan **best, plim_plan *plan) {
   if (!plan) return;
-  if (*best && plim_paging_cost_ns(paging, *best) <= plim_paging_cost_ns(paging, plan)) {
+  if (*best && (*best)->time_ns <= plan->time_ns) {
     plim_plan_free(plan);
   } else {
     plim_plan_free(*best);

@@ -161,7 +161,7 @@ static void add_variants(reducer *r, int32_t id, int32_t op, int32_t storage) {
     int64_t ns = plim_paging_link_ns(r->o, 1, r->h->whole->storage[storage].bytes);
     *row = (plim_variant){.time_ns = (int64_t)(r->o->charge * (double)ns)};
     memcpy(row->name, "home", sizeof "home");
-    memcpy(row->label, "home", sizeof "home");
+    memcpy(row->numerics_key, "home", sizeof "home");
   }
   int64_t away = op < 0 ? 0 : plim_home_away_bytes(r->h, op);
   for (int32_t j = op < 0 ? 0 : r->profile->first[op]; op >= 0 && j < r->profile->first[op + 1]; j++) {

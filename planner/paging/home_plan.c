@@ -156,7 +156,7 @@ static plim_status add_commands(homing *h) {
 
 static plim_status draft_plan(const homing *h, int64_t budget_bytes, int64_t keep_all_ns, plim_plan **out) {
   const plim_plan *plan = h->plan;
-  plim_page_space page = {.budget_bytes = h->o->budget_bytes};
+  plim_page_space page = {.budget_bytes = h->o->budget_bytes, .delay_permille = plim_paging_delay_permille(h->o)};
   plim_plan draft = *plan;
   plim_plan_variant *variant = NULL;
   PLIM_TRY(plim_allocate(plan->ctx, plan->n_variants, sizeof *variant, &variant));
@@ -230,8 +230,8 @@ done:
 }
 
 /* Keys of the graph without, where the options give those of the graph. */
-static void set_labels(const plim_home_graph *h, const char *const *of, const char **label) {
-  for (int32_t o = 0; o < h->graph->n_ops; o++) label[o] = h->op[o] < 0 ? "home" : of[h->op[o]];
+static void set_keys(const plim_home_graph *h, const char *const *of, const char **numerics_key) {
+  for (int32_t o = 0; o < h->graph->n_ops; o++) numerics_key[o] = h->op[o] < 0 ? "home" : of[h->op[o]];
 }
 
 plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_profile *profile,
@@ -241,8 +241,8 @@ plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_pr
   plim_plan_options inner = *options;
   plim_home_graph *without = NULL;
   plim_plan *plan = NULL, *lowered = NULL;
-  const char **label = NULL;
-  int64_t labels = (int64_t)g->n_ops + g->n_storages, bytes = plim_home_bytes(options->paging, g, params);
+  const char **numerics_key = NULL;
+  int64_t n_keys = (int64_t)g->n_ops + g->n_storages, bytes = plim_home_bytes(options->paging, g, params);
   plim_status status;
   rest.budget_bytes -= bytes;
   if (rest.budget_bytes < 0) {
@@ -250,17 +250,17 @@ plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_pr
                      (long long)bytes);
   }
   inner.paging = rest.homes >= PLIM_HOMES_ALWAYS ? NULL : &rest;
-  PLIM_CHECK(plim_allocate(ctx, labels, sizeof *label, &label));
+  PLIM_CHECK(plim_allocate(ctx, n_keys, sizeof *numerics_key, &numerics_key));
   PLIM_CHECK(plim_home_graph_make(ctx, options->paging, g, profile, params, &without));
-  if (options->labels == PLIM_NUMERICS_GIVEN) set_labels(without, options->label, label);
-  inner.label = label;
+  if (options->numerics == PLIM_NUMERICS_GIVEN) set_keys(without, options->numerics_key, numerics_key);
+  inner.numerics_key = numerics_key;
   PLIM_CHECK(make(ctx, without->graph, without->profile, &inner, known_ns, &plan));
   PLIM_CHECK(lower(without, plan, options->paging, options->budget_bytes, keep_all_ns, &lowered));
   PLIM_CHECK(plim_plan_check(ctx, g, lowered));
   *out = lowered;
   lowered = NULL;
 done:
-  plim_release(ctx, label, labels, sizeof *label);
+  plim_release(ctx, numerics_key, n_keys, sizeof *numerics_key);
   plim_plan_free(lowered);
   plim_plan_free(plan);
   plim_home_graph_free(without);

@@ -93,7 +93,7 @@ static void add_variants(maker *m, int32_t id, int32_t op, int64_t charge_ns) {
     plim_variant *row = &m->variant[m->n_variants++];
     *row = (plim_variant){.time_ns = charge_ns};
     memcpy(row->name, "page", sizeof "page");
-    memcpy(row->label, "page", sizeof "page");
+    memcpy(row->numerics_key, "page", sizeof "page");
   } else {
     for (int32_t i = m->profile->first[op]; i < m->profile->first[op + 1]; i++) {
       m->variant[m->n_variants++] = m->profile->variant[i];

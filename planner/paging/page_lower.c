@@ -160,7 +160,8 @@ static plim_status add_commands(lowering *l) {
 /* ---- the plan ---- */
 
 static plim_status make_plan(const lowering *l, plim_plan **out) {
-  plim_page_space page = {.budget_bytes = l->o->paging->budget_bytes};
+  plim_page_space page = {.budget_bytes = l->o->paging->budget_bytes,
+                          .delay_permille = plim_paging_delay_permille(l->o->paging)};
   plim_plan draft = *l->plan;
   (void)snprintf(page.name, sizeof page.name, "%s", l->o->paging->space);
   (void)snprintf(draft.planner, sizeof draft.planner, "%.24s, paged", l->plan->planner);
@@ -191,7 +192,7 @@ static plim_status try_order(lowering *l, int64_t limit_bytes, plim_plan **best)
   if (fits) PLIM_TRY(plim_list_pack(&l->list, 1, l->o->paging->budget_bytes, l->o->effort, &fits));
   if (!fits) return PLIM_OK;
   PLIM_TRY(make_plan(l, &plan));
-  plim_paging_keep_better(l->o->paging, best, plan);
+  plim_paging_keep_better(best, plan);
   return PLIM_OK;
 }
 

@@ -3,7 +3,7 @@
  * Plans that run every op once come first: from all variants, and from those with less and less workspace. Then
  * recomputation beside paging, at several levels of what pages. Each plan of the graph with paging (page_graph.c) is
  * lowered to queues; beside it, runs without paging get devices and copies (queue_search.c). Optimizer state may be at
- * home in the page space (home_plan.c). The plan of least cost is taken; one without paging counts too. Keep-all's plan
+ * home in the page space (home_plan.c). The fastest plan is taken; one without paging counts too. Keep-all's plan
  * is made once for each graph and set of variants, with no more packing than the budget asks for. */
 #include <stdio.h>
 #include <string.h>
@@ -23,10 +23,10 @@ typedef struct paging {
   const plim_graph *graph;
   const plim_plan_options *options;
   const plim_paging *o;
-  int64_t keep_all_ns; /* with all variants */
-  int64_t known_ns;    /* cost of a plan that is known; INT64_MAX: none is */
-  const char **label;  /* [room_labels] with PLIM_NUMERICS_GIVEN, those of a graph with paging */
-  int64_t room_labels;
+  int64_t keep_all_ns;       /* with all variants */
+  int64_t known_ns;          /* time of a plan that is known; INT64_MAX: none is */
+  const char **numerics_key; /* [room_keys] with PLIM_NUMERICS_GIVEN, those of a graph with paging */
+  int64_t room_keys;
   int64_t smallest_bytes; /* arena of the smallest plan met */
   plim_plan *best;
 } paging;
@@ -54,7 +54,7 @@ static int is_failure(plim_context *ctx, plim_status status) {
 /* One device takes no less than keep-all; and what was found counts when the time is over. */
 static int is_enough(const paging *p) {
   if (!p->best) return 0;
-  int best = !p->o->device && plim_paging_cost_ns(p->o, p->best) <= p->keep_all_ns;
+  int best = !p->o->device && p->best->time_ns <= p->keep_all_ns;
   return best || plim_effort_over(p->ctx, PLIM_EFFORT_LOOK);
 }
 
@@ -77,7 +77,7 @@ static plim_plan_options base_options(const paging *p, int64_t parts) {
 
 /* What a plan has to beat. */
 static int64_t known_ns(const paging *p) {
-  int64_t best = p->best ? plim_paging_cost_ns(p->o, p->best) : INT64_MAX;
+  int64_t best = p->best ? p->best->time_ns : INT64_MAX;
   return best < p->known_ns ? best : p->known_ns;
 }
 
@@ -86,10 +86,10 @@ static int64_t known_ns(const paging *p) {
 static plim_status plan_paged(const attempt *a, const plim_page_graph *paged, plim_plan **out) {
   paging *p = a->p;
   plim_plan_options inner = base_options(p, tuning.plan.part_of_time);
-  for (int32_t o = 0; inner.labels == PLIM_NUMERICS_GIVEN && o < paged->paged->n_ops; o++) {
-    p->label[o] = paged->op[o] < 0 ? "page" : p->options->label[paged->op[o]];
+  for (int32_t o = 0; inner.numerics == PLIM_NUMERICS_GIVEN && o < paged->paged->n_ops; o++) {
+    p->numerics_key[o] = paged->op[o] < 0 ? "page" : p->options->numerics_key[paged->op[o]];
   }
-  inner.label = p->label;
+  inner.numerics_key = p->numerics_key;
   return a->o.recompute ? plim_plan_faster(p->ctx, paged->paged, paged->profile, &inner, known_ns(p), out)
                         : plim_plan_once(p->ctx, paged->paged, paged->profile, &inner, out);
 }
@@ -112,7 +112,7 @@ static plim_status try_level(const attempt *a, const plim_page_candidates *candi
   if (plan->arena_bytes < p->smallest_bytes) p->smallest_bytes = plan->arena_bytes;
   PLIM_CHECK(plim_page_lower(paged, plan, &lower, &lowered));
   PLIM_CHECK(plim_plan_check(p->ctx, p->graph, lowered));
-  plim_paging_keep_better(p->o, &p->best, lowered);
+  plim_paging_keep_better(&p->best, lowered);
   lowered = NULL;
 done:
   plim_plan_free(lowered);
@@ -187,7 +187,7 @@ static plim_status try_one_arena(const attempt *a) {
   plim_status status = plim_plan_faster(p->ctx, p->graph, a->profile, &plain, known, &plan);
   if (status != PLIM_OK) return is_failure(p->ctx, status) ? status : PLIM_OK;
   if (a->o.device) status = search_from(a, plan);
-  plim_paging_keep_better(p->o, &p->best, plan);
+  plim_paging_keep_better(&p->best, plan);
   return status;
 }
 
@@ -220,7 +220,7 @@ static plim_status try_profile(paging *p, const plim_profile *profile, const pli
 static plim_status try_once(paging *p, const plim_profile *profile, const plim_plan *keep_all) {
   int32_t variants = profile->first[p->graph->n_ops];
   PLIM_TRY(try_profile(p, profile, keep_all, 0));
-  for (int32_t i = 0; p->options->labels == PLIM_NUMERICS_AUTO && i < PLIM_PAGING_LEAN; i++) {
+  for (int32_t i = 0; p->options->numerics == PLIM_NUMERICS_AUTO && i < PLIM_PAGING_LEAN; i++) {
     plim_profile *lean = NULL;
     if (is_enough(p)) break;
     PLIM_TRY(plim_lean_profile_make(p->ctx, p->graph, profile, p->options->budget_bytes, tuning.plan.lean[i], &lean));
@@ -273,11 +273,11 @@ static plim_status make_from(plim_context *ctx, const plim_graph *graph, const p
               .o = options->paging,
               .keep_all_ns = keep_all->keep_all_ns,
               .known_ns = known,
-              .room_labels = graph->n_ops + 2 * (int64_t)graph->reader_first[graph->n_storages],
+              .room_keys = graph->n_ops + 2 * (int64_t)graph->reader_first[graph->n_storages],
               .smallest_bytes = INT64_MAX};
-  PLIM_TRY(plim_allocate(ctx, p.room_labels, sizeof *p.label, &p.label));
+  PLIM_TRY(plim_allocate(ctx, p.room_keys, sizeof *p.numerics_key, &p.numerics_key));
   plim_status status = search(&p, profile, keep_all);
-  plim_release(ctx, p.label, p.room_labels, sizeof *p.label);
+  plim_release(ctx, p.numerics_key, p.room_keys, sizeof *p.numerics_key);
   if (status == PLIM_OK) {
     *out = p.best;
   } else {
@@ -340,12 +340,13 @@ static plim_status make_homed(plim_context *ctx, const plim_graph *graph, const 
   int64_t bytes = plim_home_bytes(o, graph, params), known = INT64_MAX;
   if (bytes == 0 || (params && bytes == plim_home_bytes(o, graph, 0))) return PLIM_OK;
   double charge = o->homes >= PLIM_HOMES_ALWAYS ? 0 : o->charge;
-  double copies_ns = charge * ((double)bytes / o->bytes_per_ns[0] + (double)bytes / o->bytes_per_ns[1]);
+  double copies_ns =
+      charge * ((double)bytes / o->bytes_per_ns[PLIM_LINK_OUT] + (double)bytes / o->bytes_per_ns[PLIM_LINK_IN]);
   if (*best && !homes_pay(keep_all, *best, options->budget_bytes, bytes, copies_ns)) return PLIM_OK;
-  if (*best) known = plim_paging_cost_ns(o, *best);
+  if (*best) known = (*best)->time_ns;
   plim_status status = plim_home_make(ctx, graph, profile, options, keep_all->keep_all_ns, known, params,
                                       o->homes >= PLIM_HOMES_ALWAYS ? make_unpaged : make_paged, &plan);
-  if (status == PLIM_OK) plim_paging_keep_better(o, best, plan);
+  if (status == PLIM_OK) plim_paging_keep_better(best, plan);
   return is_failure(ctx, status) ? status : PLIM_OK;
 }
 

@@ -12,11 +12,11 @@ int64_t plim_paging_copy_ns(int64_t latency_ns, double bytes_per_ns, int64_t byt
 /* That of one to the page space (in 0), or from it (in 1). */
 int64_t plim_paging_link_ns(const plim_paging *paging, int in, int64_t bytes);
 
-/* What a plan takes: its makespan, and what copies to and from page spaces take from the runs beside them. */
-int64_t plim_paging_cost_ns(const plim_paging *paging, const plim_plan *plan);
+/* The charge in thousandths, as spaces of a plan have it. */
+int32_t plim_paging_delay_permille(const plim_paging *paging);
 
-/* *best becomes the one of less cost of both, and the other is freed. plan: NULL is legal. */
-void plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan);
+/* *best becomes the faster one of both, and the other is freed. plan: NULL is legal. */
+void plim_paging_keep_better(plim_plan **best, plim_plan *plan);
 
 /* ==== plan ==== */
 
@@ -28,5 +28,9 @@ PLIM_MUST_USE plim_status plim_paging_front(plim_context *ctx, const plim_graph 
 /* plim_plan_make with options->paging, which must not be NULL. */
 PLIM_MUST_USE plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                            const plim_plan_options *options, plim_plan **out);
+
+/* The same, through the plans that are kept in options->front_folder. *was_kept 1: an earlier call made the plan. */
+PLIM_MUST_USE plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                                const plim_plan_options *options, plim_plan **out, int32_t *was_kept);
 
 #endif

@@ -180,25 +180,28 @@ static int by_begin(const void *a, const void *b) {
 static plim_status place_all(ordering *k, int32_t *order, int32_t *space) {
   plim_context *ctx = k->r->ctx;
   int32_t storages = k->r->graph->n_storages;
+  plim_status status = PLIM_OK;
   placed *row = NULL;
   PLIM_TRY(plim_allocate(ctx, k->r->n, sizeof *row, &row));
   for (int64_t i = 0; i < (int64_t)storages * k->spaces->n; i++) k->ready_ns[i] = i < storages ? 0 : INT64_MAX;
   for (int32_t j = 0; j < k->r->n; j++) {
     if (k->waiting[j] == 0) k->ready[k->n_ready++] = j;
   }
-  for (int32_t j = 0; j < k->r->n; j++) {
+  for (int32_t j = 0; j < k->r->n && status == PLIM_OK; j++) {
     int32_t to = 0;
     int64_t begin = 0;
     int32_t at = choose(k, &to, &begin), run = k->ready[at];
-    (void)plim_effort_over(ctx, 20 * (int64_t)k->n_ready);
+    if (plim_effort_over(ctx, 20 * (int64_t)k->n_ready)) status = PLIM_ECANCEL;
     space[run] = to;
     row[j] = (placed){begin, j, run};
     place(k, at, to, begin);
   }
-  qsort(row, (size_t)k->r->n, sizeof *row, by_begin);
-  for (int32_t j = 0; j < k->r->n; j++) order[j] = row[j].run;
+  if (status == PLIM_OK) {
+    qsort(row, (size_t)k->r->n, sizeof *row, by_begin);
+    for (int32_t j = 0; j < k->r->n; j++) order[j] = row[j].run;
+  }
   plim_release(ctx, row, k->r->n, sizeof *row);
-  return PLIM_OK;
+  return status;
 }
 
 plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_spaces *spaces, const uint8_t *fixed,

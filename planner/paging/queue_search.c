@@ -42,7 +42,9 @@ static int32_t add_space(searching *k, const char *name, int64_t budget_bytes, i
   int32_t id = k->spaces.n++;
   k->spaces.budget_bytes[id] = budget_bytes;
   k->spaces.computes[id] = computes;
-  k->page[id - 1] = (plim_page_space){.budget_bytes = budget_bytes, .computes = computes};
+  k->page[id - 1] = (plim_page_space){.budget_bytes = budget_bytes,
+                                      .computes = computes,
+                                      .delay_permille = computes ? 0 : plim_paging_delay_permille(k->o)};
   (void)snprintf(k->page[id - 1].name, sizeof k->page[id - 1].name, "%s", name);
   return id;
 }
@@ -60,8 +62,8 @@ static void make_spaces(searching *k) {
   if (k->o->space && k->o->budget_bytes > 0) {
     int32_t page = add_space(k, k->o->space, k->o->budget_bytes, 0);
     for (int32_t d = 0; d < page; d++) {
-      set_link(s, d, page, k->o->latency_ns[0], k->o->bytes_per_ns[0]);
-      set_link(s, page, d, k->o->latency_ns[1], k->o->bytes_per_ns[1]);
+      set_link(s, d, page, k->o->latency_ns[PLIM_LINK_OUT], k->o->bytes_per_ns[PLIM_LINK_OUT]);
+      set_link(s, page, d, k->o->latency_ns[PLIM_LINK_IN], k->o->bytes_per_ns[PLIM_LINK_IN]);
     }
   }
   for (int32_t from = 0; from < s->n; from++) {
@@ -99,7 +101,7 @@ static int64_t simulate(const plim_space_command_list *l, int64_t *ended) {
   return last_ns;
 }
 
-/* What copies to and from the page space take from runs, as plim_paging_cost_ns. */
+/* What copies to and from the page space take from runs, if all of them run beside runs. */
 static int64_t charge_of(const searching *k, const plim_space_command_list *l) {
   double copies_ns = 0;
   for (int32_t c = 0; c < l->n; c++) {
@@ -184,7 +186,7 @@ static plim_status lower(const searching *k, plim_space_command_list *list, int 
   }
   if (!*fits) return PLIM_OK;
   PLIM_TRY(make_plan(k, list, &plan));
-  plim_paging_keep_better(k->o, k->best, plan);
+  plim_paging_keep_better(k->best, plan);
   return PLIM_OK;
 }
 
@@ -208,7 +210,7 @@ static plim_status try_candidate(searching *k, const int32_t *space, double nois
     int64_t now_ns = INT64_MAX;
     plim_status status = decode(k, space, 1 - tuning.queue.tighter * i, noise, &list, &now_ns);
     if (i == 0) *time_ns = now_ns;
-    if (status == PLIM_OK && now_ns < INT64_MAX && (!*k->best || now_ns < plim_paging_cost_ns(k->o, *k->best))) {
+    if (status == PLIM_OK && now_ns < INT64_MAX && (!*k->best || now_ns < (*k->best)->time_ns)) {
       status = lower(k, &list, &fits);
     } else {
       fits = 1;
@@ -315,6 +317,8 @@ static plim_status try_order(searching *k, int64_t *time_ns) {
     status = set_runs(k, base);
   }
 done:
+  if (status == PLIM_ECANCEL && !plim_context_cancelled(k->ctx))
+    status = PLIM_OK; /* out of time: the base order holds */
   plim_release(k->ctx, order, n, sizeof *order);
   plim_release(k->ctx, space, n, sizeof *space);
   return status;

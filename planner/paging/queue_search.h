@@ -58,7 +58,7 @@ PLIM_MUST_USE plim_status plim_queue_decode(const plim_queue_runs *runs, const p
  *   fixed  [n]  in   1: the run is in space 0
  *   order  [n]  out  runs, by when they would begin; a run comes after all that it depends on
  *   space  [n]  out  where each run is
- * O(runs x those that are ready at once x operands). Deterministic. */
+ * O(runs x those that are ready at once x operands). Deterministic. PLIM_ECANCEL: the effort is over. */
 PLIM_MUST_USE plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_spaces *spaces,
                                            const uint8_t *fixed, int32_t *order, int32_t *space);
 

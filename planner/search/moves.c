@@ -175,7 +175,7 @@ static int change_choice(plim_mover *m) {
   if (op->n_choices < 2) return 0;
   int32_t choice = plim_random_below(&m->random, op->n_choices);
   if (choice == t->run[r].choice) return 0;
-  if (op->choice[choice].label == op->choice[t->run[r].choice].label) {
+  if (op->choice[choice].numerics_key == op->choice[t->run[r].choice].numerics_key) {
     plim_track_set_choice(t, r, choice);
     return 1;
   }

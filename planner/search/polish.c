@@ -62,8 +62,8 @@ static int improve_choices(plim_track *t, int64_t limit) {
     const plim_planned_op *op = &t->problem->op[t->run[r].op];
     for (int32_t c = 0; c < op->n_choices; c++) {
       const plim_choice *now = &op->choice[t->run[r].choice];
-      int other_label = op->choice[c].label != now->label;
-      if (op->choice[c].time_ns >= now->time_ns || (other_label && t->n_of[t->run[r].op] > 1)) continue;
+      int other_key = op->choice[c].numerics_key != now->numerics_key;
+      if (op->choice[c].time_ns >= now->time_ns || (other_key && t->n_of[t->run[r].op] > 1)) continue;
       plim_track_set_choice(t, r, c);
       improved += settle_within(t, limit);
     }

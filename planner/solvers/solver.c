@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "planner/solvers/solvers_internal.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 
 const plim_back_end *const plim_back_ends[] = {&plim_highs, &plim_cbc, NULL};
 enum { BACK_ENDS = sizeof plim_back_ends / sizeof plim_back_ends[0] - 1 };

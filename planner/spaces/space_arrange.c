@@ -1,13 +1,17 @@
 /* A copy that fills a buffer waits for what the list has before it, so that it continues beside compute only where it
  * stands early in the list and its bytes are there so early. Copies are taken from the last to the first: each ends
  * before its reader and before the next copy of its link begin, and moves up by its own time. What a copy reads ends
- * with the copy, not before: it is held for as long as the runs after it take less than the copy. */
+ * with the copy, not before: it is held for as long as the runs after it take less than the copy.
+ *
+ * Totals are found in one pass: a wait of the plan is for the end of what fills a buffer that is read, or of what
+ * touched a buffer that ended in the space that is filled, and waits that follow from others change no time. */
 #include "planner/spaces/space_arrange.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/array.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 
 enum { WORK = 500 }; /* ns that a copy takes, about */
 
@@ -15,14 +19,20 @@ typedef struct arranging {
   plim_space_sequence *s;
   const plim_space_problem *p;
   const int64_t *budget;
-  int64_t *begin_ns; /* [n + 1] time of the runs before an item */
-  int64_t *link_ns;  /* [n_links] forward: free from; backward: busy from */
-  int32_t *key;      /* [n] position before which the item is to stand */
-  int32_t *end;      /* [n] item after which its buffer is dropped */
-  int32_t *order;    /* [n + 1] heads of lists of buffers by end */
-  int32_t *follower; /* [n] */
-  int32_t *touch;    /* [n] the first touch of the item's buffer after it; the item itself: none */
-  int32_t room;
+  int64_t *begin_ns;       /* [n + 1] time of the runs before an item */
+  int64_t *link_ns;        /* [n_links] forward: free from; backward: busy from */
+  int32_t *key;            /* [n] position before which the item is to stand */
+  int32_t *end;            /* [n] item after which its buffer is dropped */
+  int32_t *order;          /* [n + 1] heads of lists of buffers by end */
+  int32_t *follower;       /* [n] */
+  int32_t *touch;          /* [n] the first touch of the item's buffer after it; the item itself: none */
+  int32_t *clock;          /* [n_links] links that share a queue have one: that of the first */
+  int64_t *free_ns;        /* [n_devices + n_links] each queue is free from */
+  int64_t *open_ns;        /* [n_spaces] what ended there is no longer touched from */
+  int64_t *end_ns;         /* [n] of the item's command */
+  int64_t *left_ns;        /* [n] the last command that touches the item's buffer ends */
+  plim_space_event *items; /* [n] scratch */
+  plim_block block;        /* memory of the arrays above */
 } arranging;
 
 static void set_times(arranging *a) {
@@ -30,13 +40,8 @@ static void set_times(arranging *a) {
   for (int32_t e = 0; e < a->s->n; e++) {
     const plim_space_event *v = &a->s->item[e];
     int64_t ns = v->kind == PLIM_SPACE_RUN ? plim_space_run_ns(a->p, v->node, v->at) : 0;
-    a->begin_ns[e + 1] = a->begin_ns[e] + ns;
+    a->begin_ns[e + 1] = plim_integers_add_capped(a->begin_ns[e], ns);
   }
-}
-
-/* Links that share a queue have one clock: that of the first. */
-static int32_t clock_of(const arranging *a, int32_t l) {
-  return plim_platform_queue_link(a->p->platform, l);
 }
 
 static void find_touches(arranging *a) {
@@ -51,7 +56,7 @@ static void move_up(arranging *a, int32_t e) {
   const plim_space_sequence *s = a->s;
   const plim_space_event *v = &s->item[e];
   int32_t space = a->p->platform->link[v->at].to, source = s->read[s->first_read[e]], q = e;
-  int64_t *busy = &a->link_ns[clock_of(a, v->at)], ns = plim_space_copy_ns(a->p, v->node, v->at);
+  int64_t *busy = &a->link_ns[a->clock[v->at]], ns = plim_space_copy_ns(a->p, v->node, v->at);
   int64_t by = a->begin_ns[a->touch[e]], bytes = a->p->node[v->node].bytes;
   int32_t least = source;
   if (s->before[e] >= 0 && s->last[s->before[e]] > least) least = s->last[s->before[e]];
@@ -66,37 +71,26 @@ static void move_up(arranging *a, int32_t e) {
   a->key[e] = q;
 }
 
-static int by_key(const void *x, const void *y) {
-  const int64_t *a = x, *b = y;
-  return (*a > *b) - (*a < *b);
-}
-
 /* Copies before the items at whose positions they are to stand. */
 static plim_status move_copies(arranging *a) {
   plim_space_sequence *s = a->s;
-  int64_t *sorted = NULL, n = s->n;
-  plim_space_event *items = NULL;
-  plim_status status;
+  int32_t n = 0, *head = a->order, *next = a->follower;
   find_touches(a);
   for (int32_t l = 0; l < a->p->platform->n_links; l++) a->link_ns[l] = INT64_MAX;
+  for (int32_t e = 0; e < s->n; e++) head[e] = -1;
   for (int32_t e = s->n - 1; e >= 0; e--) {
     a->key[e] = e;
     if (s->item[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->p->ctx, WORK)) move_up(a, e);
+    if (a->key[e] == e) continue;
+    next[e] = head[a->key[e]];
+    head[a->key[e]] = e;
   }
-  PLIM_CHECK(plim_allocate(a->p->ctx, n, sizeof *sorted, &sorted));
-  PLIM_CHECK(plim_allocate(a->p->ctx, n, sizeof *items, &items));
-  for (int32_t e = 0; e < s->n; e++) {
-    int moved = a->key[e] < e;
-    sorted[e] = (2 * (int64_t)a->key[e] + !moved) * (INT64_C(1) << 30) + e;
+  for (int32_t q = 0; q < s->n; q++) {
+    for (int32_t e = head[q]; e >= 0; e = next[e]) a->items[n++] = s->item[e];
+    if (a->key[q] == q) a->items[n++] = s->item[q];
   }
-  qsort(sorted, (size_t)n, sizeof *sorted, by_key);
-  for (int32_t e = 0; e < s->n; e++) items[e] = s->item[sorted[e] % (INT64_C(1) << 30)];
-  memcpy(s->item, items, (size_t)n * sizeof *items);
-  status = plim_space_sequence_analyse(s);
-done:
-  plim_release(a->p->ctx, sorted, n, sizeof *sorted);
-  plim_release(a->p->ctx, items, n, sizeof *items);
-  return status;
+  memcpy(s->item, a->items, (size_t)n * sizeof *a->items);
+  return plim_space_sequence_analyse(s);
 }
 
 /* Hold what copy e reads, and nothing reads after it, while the copy takes its time. */
@@ -104,7 +98,7 @@ static void hold(arranging *a, int32_t e) {
   const plim_space_sequence *s = a->s;
   const plim_space_event *v = &s->item[e];
   int32_t source = s->read[s->first_read[e]], space = a->p->platform->link[v->at].from, h = e;
-  int64_t *free_ns = &a->link_ns[clock_of(a, v->at)], bytes = a->p->node[v->node].bytes;
+  int64_t *free_ns = &a->link_ns[a->clock[v->at]], bytes = a->p->node[v->node].bytes;
   int64_t begin = *free_ns > a->begin_ns[e] ? *free_ns : a->begin_ns[e];
   const int64_t *live = plim_space_live(s, space);
   *free_ns = begin + plim_space_copy_ns(a->p, v->node, v->at);
@@ -130,13 +124,18 @@ static void hold_sources(arranging *a) {
   }
 }
 
-static void emit(arranging *a, plim_space_events *out) {
+/* The buffers that end after each item. */
+static void list_ends(arranging *a) {
   const plim_space_sequence *s = a->s;
-  for (int32_t e = 0; e <= s->n; e++) a->order[e] = -1;
+  for (int32_t e = 0; e < s->n; e++) a->order[e] = -1;
   for (int32_t e = 0; e < s->n; e++) {
     a->follower[e] = a->order[a->end[e]];
     a->order[a->end[e]] = e;
   }
+}
+
+static void emit(const arranging *a, plim_space_events *out) {
+  const plim_space_sequence *s = a->s;
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_events_add(out, s->item[e].kind, s->item[e].node, s->item[e].at);
     for (int32_t b = a->order[e]; b >= 0; b = a->follower[b]) {
@@ -145,32 +144,89 @@ static void emit(arranging *a, plim_space_events *out) {
   }
 }
 
-plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, int spread, plim_space_events *out) {
+/* ---- totals ---- */
+
+static int64_t later(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* Item e is a command that begins when its queue is free, what it reads is filled, and nothing touches what ended. */
+static void add_command(arranging *a, int32_t e, plim_space_totals *t) {
+  const plim_space_sequence *s = a->s;
+  const plim_space_event *v = &s->item[e];
+  int run = v->kind == PLIM_SPACE_RUN;
+  int32_t space = plim_space_item_space(a->p, v);
+  int64_t *queue = run ? &a->free_ns[v->at] : &a->free_ns[a->p->platform->n_devices + a->clock[v->at]];
+  int64_t ns = run ? plim_space_run_ns(a->p, v->node, v->at) : plim_space_copy_ns(a->p, v->node, v->at);
+  int64_t begin = later(*queue, a->open_ns[space]);
+  for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) begin = later(begin, a->end_ns[s->read[i]]);
+  int64_t end = plim_integers_add_capped(begin, ns);
+  for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
+    a->left_ns[s->read[i]] = later(a->left_ns[s->read[i]], end);
+  }
+  *queue = a->end_ns[e] = a->left_ns[e] = end;
+  if (run && a->p->node[v->node].workspace > 0) a->open_ns[space] = later(a->open_ns[space], end);
+  t->makespan_ns = later(t->makespan_ns, end);
+  t->serial_ns = plim_integers_add_capped(t->serial_ns, ns);
+  if (!a->p->has_energy) return;
+  t->energy_joule += run ? plim_space_run_joule(a->p, v->node, v->at) : plim_space_copy_joule(a->p, v->node, v->at);
+}
+
+static void add_up(arranging *a, plim_space_totals *t) {
+  const plim_space_sequence *s = a->s;
+  const plim_platform *p = a->p->platform;
+  *t = (plim_space_totals){.makespan_ns = 0};
+  memset(a->free_ns, 0, (size_t)(p->n_devices + p->n_links) * sizeof *a->free_ns);
+  memset(a->open_ns, 0, (size_t)p->n_spaces * sizeof *a->open_ns);
+  for (int32_t e = 0; e < s->n; e++) {
+    add_command(a, e, t);
+    for (int32_t b = a->order[e]; b >= 0; b = a->follower[b]) {
+      int64_t *open = &a->open_ns[plim_space_item_space(a->p, &s->item[b])];
+      *open = later(*open, a->left_ns[b]);
+    }
+  }
+  for (int32_t d = 0; d < p->n_devices && a->p->has_energy; d++) {
+    t->energy_joule += p->device[d].idle_watt * ((double)t->makespan_ns * 1e-9);
+  }
+}
+
+static void carve(arranging *a, plim_block *b) {
+  const plim_platform *p = a->p->platform;
+  int64_t n = a->s->n;
+  a->begin_ns = plim_block_take(b, n + 1, sizeof *a->begin_ns);
+  a->link_ns = plim_block_take(b, p->n_links, sizeof *a->link_ns);
+  a->key = plim_block_take(b, n, sizeof *a->key);
+  a->end = plim_block_take(b, n, sizeof *a->end);
+  a->order = plim_block_take(b, n, sizeof *a->order);
+  a->follower = plim_block_take(b, n, sizeof *a->follower);
+  a->touch = plim_block_take(b, n, sizeof *a->touch);
+  a->clock = plim_block_take(b, p->n_links, sizeof *a->clock);
+  a->free_ns = plim_block_take(b, (int64_t)p->n_devices + p->n_links, sizeof *a->free_ns);
+  a->open_ns = plim_block_take(b, p->n_spaces, sizeof *a->open_ns);
+  a->end_ns = plim_block_take(b, n, sizeof *a->end_ns);
+  a->left_ns = plim_block_take(b, n, sizeof *a->left_ns);
+  a->items = plim_block_take(b, n, sizeof *a->items);
+}
+
+plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, int spread, plim_space_totals *totals,
+                               plim_space_events *out) {
   plim_context *ctx = s->problem->ctx;
-  arranging a = {.s = s, .p = s->problem, .budget = budget, .room = s->n};
-  int64_t n = s->n, links = s->problem->platform->n_links;
+  arranging a = {.s = s, .p = s->problem, .budget = budget};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *a.begin_ns, &a.begin_ns));
-  PLIM_CHECK(plim_allocate(ctx, links, sizeof *a.link_ns, &a.link_ns));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *a.key, &a.key));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *a.end, &a.end));
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *a.order, &a.order));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *a.follower, &a.follower));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *a.touch, &a.touch));
+  carve(&a, &a.block);
+  PLIM_TRY(plim_block_allocate(ctx, &a.block));
+  carve(&a, &a.block);
+  for (int32_t l = 0; l < a.p->platform->n_links; l++) a.clock[l] = plim_platform_queue_link(a.p->platform, l);
   set_times(&a);
   if (spread) PLIM_CHECK(move_copies(&a));
   set_times(&a);
   memcpy(a.end, s->last, (size_t)s->n * sizeof *a.end);
   if (spread) hold_sources(&a);
+  list_ends(&a);
   emit(&a, out);
+  add_up(&a, totals);
   status = out->status;
 done:
-  plim_release(ctx, a.begin_ns, n + 1, sizeof *a.begin_ns);
-  plim_release(ctx, a.link_ns, links, sizeof *a.link_ns);
-  plim_release(ctx, a.key, n, sizeof *a.key);
-  plim_release(ctx, a.end, n, sizeof *a.end);
-  plim_release(ctx, a.order, n + 1, sizeof *a.order);
-  plim_release(ctx, a.follower, n, sizeof *a.follower);
-  plim_release(ctx, a.touch, n, sizeof *a.touch);
+  plim_block_release(ctx, &a.block);
   return status;
 }

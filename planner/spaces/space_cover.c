@@ -286,6 +286,7 @@ static plim_status decide(cover *k) {
     PLIM_TRY(plim_space_sequence_extend(k->sequence, k->chosen_at + out, k->n_chosen, k->chosen, &done));
   int used = !out || (there && k->sequence->valid &&
                       k->sequence->last[k->out_at] > k->out_at); /* no later copy out is nearer */
+  if (done && used) plim_space_sequence_trim(k->sequence);
   if (done && k->sequence->valid && used) return PLIM_OK;
   if (!done) PLIM_TRY(plim_space_sequence_insert(k->sequence, k->chosen_at + there, k->n_chosen, k->chosen));
   if (out && !there) PLIM_TRY(plim_space_sequence_insert(k->sequence, k->out_at, 1, &k->out));

@@ -18,7 +18,7 @@
 #include "planner/spaces/space_smallest.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 
 typedef struct planner {
   const char *name, *source;

@@ -66,7 +66,7 @@ static void read_commands(const knowing *k, const plim_space_plan *plan, int32_t
   }
   for (int32_t c = 0; c < plan->n_commands && *allowed; c++) {
     for (int32_t b = first[c]; b >= 0; b = next[b]) {
-      const plim_buffer *v = &plan->buffer[b];
+      const plim_space_buffer *v = &plan->buffer[b];
       if (v->storage >= 0) plim_space_events_add(out, PLIM_SPACE_DROP, g->storage[v->storage].producer, v->space);
     }
     runs += plan->command[c].kind == PLIM_SPACE_COMMAND_RUN;

@@ -40,10 +40,10 @@ typedef struct lowering {
   int32_t *command_of;  /* [n_events + 1] commands before the event */
   plim_space_plan plan; /* being made */
   plim_space_device *device;
-  plim_space *space;
-  plim_queue *queue;
+  plim_space_memory *space;
+  plim_space_queue *queue;
   plim_space_command *command; /* [n_events] */
-  plim_buffer *row;            /* [n_buffers] */
+  plim_space_buffer *row;      /* [n_buffers] */
   int32_t *storage;            /* [n_events] of all copies */
   int64_t n_storages;
   int32_t *wait;                                               /* [n_events][n_queues] */
@@ -175,7 +175,7 @@ static void mark_needed(lowering *l) {
 /* ---- places ---- */
 
 static void name_queue(lowering *l, const char *from, const char *to, int32_t device) {
-  plim_queue *q = &l->queue[l->n_queues++];
+  plim_space_queue *q = &l->queue[l->n_queues++];
   (void)snprintf(q->name, sizeof q->name, "%s%s%s", from, to[0] ? ">" : "", to);
   q->device = device;
 }
@@ -378,9 +378,9 @@ static plim_status emit_order(lowering *l) {
   plim_status status = emit_commands(l, end, n);
   for (int64_t i = 0; i < n && status == PLIM_OK; i++) {
     const open_buffer *b = &l->buffer[end[i].buffer];
-    plim_buffer *row = &l->row[l->plan.n_buffers++];
+    plim_space_buffer *row = &l->row[l->plan.n_buffers++];
     const plim_space_node *node = &l->problem->node[b->node];
-    *row = (plim_buffer){.storage = b->workspace ? PLIM_SPACE_WORKSPACE : node->storage, .space = b->space};
+    *row = (plim_space_buffer){.storage = b->workspace ? PLIM_SPACE_WORKSPACE : node->storage, .space = b->space};
     row->bytes = b->workspace ? node->workspace : node->bytes;
     row->begin = l->command_of[b->filler];
     row->end = l->command_of[end[i].event + (end[i].event == b->last)];

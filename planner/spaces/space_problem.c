@@ -295,3 +295,15 @@ int64_t plim_space_keep_all_bytes(const plim_graph *graph) {
   }
   return peak;
 }
+
+int64_t plim_space_least_bytes(const plim_graph *graph) {
+  int64_t least = 0;
+  for (int32_t o = 0; o < graph->n_ops; o++) {
+    const plim_op *op = &graph->op[o];
+    int64_t bytes = graph->costs ? graph->costs->workspace[o] : 0;
+    for (int32_t i = 0; i < op->n_writes; i++) bytes += graph->storage[op->writes[i]].bytes;
+    for (int32_t i = 0; i < op->n_reads; i++) bytes += graph->storage[op->reads[i]].bytes;
+    if (bytes > least) least = bytes;
+  }
+  return least;
+}

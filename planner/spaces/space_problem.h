@@ -42,6 +42,8 @@ PLIM_MUST_USE plim_status plim_space_problem_make(const plim_graph *graph, const
                                                   int needs_energy, plim_space_problem **out);
 /* Peak of program order: what percentages of a budget are of. An output that nothing reads stays, as in the models. */
 int64_t plim_space_keep_all_bytes(const plim_graph *graph);
+/* The most that one op needs: what it reads and writes, and its workspace. No budget is smaller. O(operands). */
+int64_t plim_space_least_bytes(const plim_graph *graph);
 
 void plim_space_problem_free(plim_space_problem *problem); /* NULL is legal */
 

@@ -1,7 +1,7 @@
 /* Starts differ in devices and weights; each is repaired (copies where another device reads) and covered. A round of
  * local search takes some repeats and copies out, moves a run or changes devices, repairs, covers with drawn weights,
  * prunes, and keeps what is hardly worse than before. The objective is that of the plan: where it is no sum over
- * commands, sequences are lowered and simulated. */
+ * commands, sequences are arranged and simulated. */
 #include "planner/spaces/space_search.h"
 
 #include <math.h>
@@ -117,13 +117,17 @@ static int is_sum(const searching *k) {
   return objective_is_sum(k) && (k->o->deadline_ns == INT64_MAX || k->o->deadline_on_runs);
 }
 
-static plim_status lower(searching *k, const plim_space_sequence *s, plim_space_plan **out) {
-  const plim_space_plan draft = {.planner = "search", .objective = k->o->objective, .deadline_ns = k->o->deadline_ns};
+/* The plan of the sequence, as events, and what it takes. */
+static plim_status arrange(searching *k, const plim_space_sequence *s, plim_space_totals *totals) {
   PLIM_TRY(plim_space_sequence_copy(&k->arranged, s));
   PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
   k->events.n = 0;
-  PLIM_TRY(plim_space_arrange(&k->arranged, k->o->budget, 1, &k->events));
-  return plim_space_lower(k->p, &k->events, &draft, k->o->budget, 0, out);
+  return plim_space_arrange(&k->arranged, k->o->budget, 1, totals, &k->events);
+}
+
+static double value_of(const searching *k, const plim_space_totals *t) {
+  if (k->o->objective == PLIM_OBJECTIVE_ENERGY) return t->energy_joule;
+  return (double)(k->o->objective == PLIM_OBJECTIVE_SERIAL ? t->serial_ns : t->makespan_ns);
 }
 
 /* What the items of a sequence come to, one by one. */
@@ -166,16 +170,15 @@ static worth least_worth(const searching *k, const sums *sum, int *exact) {
 
 /* *out: the worth of the sequence's plan, or where that cannot be below `most`, what it is not below. */
 static plim_status weigh(searching *k, const plim_space_sequence *s, const worth *most, worth *out) {
-  plim_space_plan *plan = NULL;
+  plim_space_totals totals;
   int exact;
   const sums sum = add_up(k, s);
   *out = least_worth(k, &sum, &exact);
   k->events.n = 0;
   if (exact || (most && !is_late_first(*out, *most))) return PLIM_OK;
-  PLIM_TRY(lower(k, s, &plan));
-  out->value = plim_space_plan_value(plan);
-  if (!k->o->deadline_on_runs) out->late = lateness(k, (double)plan->makespan_ns);
-  plim_space_plan_free(plan);
+  PLIM_TRY(arrange(k, s, &totals));
+  out->value = value_of(k, &totals);
+  if (!k->o->deadline_on_runs) out->late = lateness(k, (double)totals.makespan_ns);
   return PLIM_OK;
 }
 
@@ -375,16 +378,19 @@ static void take_out(searching *k) {
   drop_marked_items(s);
 }
 
-/* Some nodes next to each other run elsewhere. */
+/* Some nodes next to each other run elsewhere: all on one device, or each as many devices on, so that nodes of two
+ * devices change places. */
 static void change_devices(searching *k) {
   plim_space_sequence *s = &k->next;
-  int32_t n = k->p->n, first = plim_random_below(&k->random, n), to = plim_random_below(&k->random, k->rules.devices);
+  int32_t n = k->p->n, devices = k->rules.devices, first = plim_random_below(&k->random, n);
+  int32_t to = plim_random_below(&k->random, devices), turn = plim_random_percent(&k->random, 30);
   int32_t width = plim_random_percent(&k->random, 50) ? 1 : 1 + plim_random_below(&k->random, n < 12 ? n : 12);
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_event *v = &s->item[e];
     if (v->node < first || v->node >= first + width) continue;
+    int32_t device = turn ? (v->at + to) % devices : to;
     if (v->kind == PLIM_SPACE_COPY) v->kind = PLIM_SPACE_DROP;
-    if (v->kind == PLIM_SPACE_RUN && plim_space_has_room(k->p, k->o->budget, v->node, to)) v->at = to;
+    if (v->kind == PLIM_SPACE_RUN && plim_space_has_room(k->p, k->o->budget, v->node, device)) v->at = device;
   }
   drop_marked_items(s);
 }
@@ -440,6 +446,18 @@ static plim_status back_to_best(searching *k) {
   return plim_space_sequence_analyse(&k->now);
 }
 
+/* Another start in place of the best sequence, where one fits: what lies around the best is searched already. */
+static plim_status begin_anew(searching *k) {
+  plim_space_weights w = draw_weights(k);
+  int32_t devices = k->rules.devices, fits, first = devices > 1 ? plim_random_below(&k->random, devices + 2) - 2 : 0;
+  choose_order(k, plim_random_percent(&k->random, 50));
+  PLIM_TRY(begin_start(k, &w, first, 1, &fits));
+  if (fits) PLIM_TRY(plim_space_cover(&k->now, &k->rules, &w, &k->random, &fits));
+  if (!fits) return back_to_best(k);
+  PLIM_TRY(plim_space_prune(&k->now, &k->rules));
+  return weigh(k, &k->now, NULL, &k->now_worth);
+}
+
 /* A round takes what is better than this: hardly worse than before, by a drawn share of what lies above the bound. */
 static worth worst_taken(searching *k, int64_t round) {
   double share = tuning.search.slack * plim_random_unit(&k->random) * (1 - (double)round / (double)k->o->rounds);
@@ -450,6 +468,8 @@ static worth worst_taken(searching *k, int64_t round) {
 
 static plim_status search_rounds(searching *k) {
   int64_t stale = 0;
+  int small = k->o->rounds >= tuning.search.rounds_anew * ((int64_t)k->p->n + 10);
+  int32_t patience = small ? tuning.search.patience_anew : tuning.search.patience;
   PLIM_TRY(back_to_best(k));
   for (int64_t round = 0; round < k->o->rounds && !is_done(k); round++) {
     int32_t fits;
@@ -467,9 +487,9 @@ static plim_status search_rounds(searching *k) {
       k->now_worth = found;
       swap_sequences(k);
     }
-    if (stale < tuning.search.patience) continue;
+    if (stale < patience) continue;
     stale = 0;
-    PLIM_TRY(back_to_best(k));
+    PLIM_TRY(small && plim_random_percent(&k->random, tuning.search.anew) ? begin_anew(k) : back_to_best(k));
   }
   return PLIM_OK;
 }
@@ -485,6 +505,7 @@ static plim_status need_sums(const plim_space_problem *p) {
 }
 
 static plim_status search(searching *k, plim_space_found *found, plim_space_events *out) {
+  plim_space_totals totals;
   PLIM_TRY(need_sums(k->p));
   PLIM_TRY(plim_space_sequence_init(&k->now, k->p));
   PLIM_TRY(plim_space_sequence_init(&k->next, k->p));
@@ -507,7 +528,7 @@ static plim_status search(searching *k, plim_space_found *found, plim_space_even
   }
   PLIM_TRY(plim_space_sequence_copy(&k->arranged, &k->best));
   PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
-  return plim_space_arrange(&k->arranged, k->o->budget, !is_sum(k), out);
+  return plim_space_arrange(&k->arranged, k->o->budget, !is_sum(k), &totals, out);
 }
 
 plim_status plim_space_search(const plim_space_problem *problem, const plim_space_search_options *options,

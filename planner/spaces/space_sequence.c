@@ -12,6 +12,7 @@ static int64_t spans(int64_t room) {
 plim_status plim_space_sequence_init(plim_space_sequence *s, const plim_space_problem *problem) {
   int64_t cells = (int64_t)problem->platform->n_spaces * problem->n;
   *s = (plim_space_sequence){.problem = problem};
+  PLIM_TRY(plim_allocate(problem->ctx, problem->n, sizeof *s->runs, &s->runs));
   return plim_allocate(problem->ctx, cells, sizeof *s->latest, &s->latest);
 }
 
@@ -22,6 +23,7 @@ static void free_items(plim_space_sequence *s) {
   plim_release(ctx, s->last, s->room, sizeof *s->last);
   plim_release(ctx, s->before, s->room, sizeof *s->before);
   plim_release(ctx, s->first_read, (int64_t)s->room + 1, sizeof *s->first_read);
+  plim_release(ctx, s->map, s->room, sizeof *s->map);
   plim_release(ctx, s->live, n_spaces * s->room, sizeof *s->live);
   plim_release(ctx, s->top, n_spaces * spans(s->room), sizeof *s->top);
 }
@@ -32,6 +34,7 @@ void plim_space_sequence_free(plim_space_sequence *s) {
   free_items(s);
   plim_release(ctx, s->read, s->room_read, sizeof *s->read);
   plim_release(ctx, s->latest, (int64_t)s->problem->platform->n_spaces * s->problem->n, sizeof *s->latest);
+  plim_release(ctx, s->runs, s->problem->n, sizeof *s->runs);
   *s = (plim_space_sequence){.problem = NULL};
 }
 
@@ -47,6 +50,7 @@ plim_status plim_space_sequence_reserve(plim_space_sequence *s, int64_t n) {
   PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.last, &to.last));
   PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.before, &to.before));
   PLIM_CHECK(plim_allocate(ctx, room + 1, sizeof *to.first_read, &to.first_read));
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.map, &to.map));
   PLIM_CHECK(plim_allocate(ctx, n_spaces * room, sizeof *to.live, &to.live));
   PLIM_CHECK(plim_allocate(ctx, n_spaces * spans(room), sizeof *to.top, &to.top));
   if (s->n > 0) memcpy(to.item, s->item, (size_t)s->n * sizeof *s->item);
@@ -54,6 +58,7 @@ plim_status plim_space_sequence_reserve(plim_space_sequence *s, int64_t n) {
   to.read = s->read;
   to.room_read = s->room_read;
   to.latest = s->latest;
+  to.runs = s->runs;
   free_items(s);
   *s = to;
   return PLIM_OK;
@@ -119,9 +124,9 @@ static int find_reads(plim_space_sequence *s) {
 }
 
 /* Mark in last [n] what is needed: -1 not, else the last item that touches the buffer. A run that nothing reads is
- * needed where the node has no other that is. runs [nodes] scratch. */
-static int32_t mark_needed(plim_space_sequence *s, int32_t *runs) {
-  int32_t removed = 0;
+ * needed where the node has no other that is. */
+static int32_t mark_needed(plim_space_sequence *s) {
+  int32_t removed = 0, *runs = s->runs;
   memset(runs, 0, (size_t)s->problem->n * sizeof *runs);
   for (int32_t e = 0; e < s->n; e++) {
     s->last[e] = -1;
@@ -142,12 +147,28 @@ static int32_t mark_needed(plim_space_sequence *s, int32_t *runs) {
   return removed;
 }
 
+static int32_t mapped(const plim_space_sequence *s, int32_t e) {
+  return e < 0 ? -1 : s->map[e];
+}
+
+/* Leave out what is not needed. What is needed reads nothing else, so that indices alone change. */
 static void compact(plim_space_sequence *s) {
-  int32_t n = 0;
+  int32_t n = 0, reads = 0;
   for (int32_t e = 0; e < s->n; e++) {
-    if (s->last[e] >= 0) s->item[n++] = s->item[e];
+    int32_t from = s->first_read[e], to = s->first_read[e + 1], before = mapped(s, s->before[e]);
+    s->map[e] = s->last[e] < 0 ? before : n;
+    if (s->last[e] < 0) continue;
+    s->item[n] = s->item[e];
+    s->last[n] = s->last[e];
+    s->before[n] = before;
+    s->first_read[n++] = reads;
+    for (int32_t i = from; i < to; i++) s->read[reads++] = s->map[s->read[i]];
   }
+  s->first_read[n] = reads;
   s->n = n;
+  for (int32_t e = 0; e < n; e++) s->last[e] = s->map[s->last[e]];
+  int64_t cells = (int64_t)s->problem->platform->n_spaces * s->problem->n;
+  for (int64_t i = 0; i < cells; i++) s->latest[i] = mapped(s, s->latest[i]);
 }
 
 /* ---- bytes ---- */
@@ -185,17 +206,10 @@ static void find_bytes(plim_space_sequence *s) {
 }
 
 plim_status plim_space_sequence_analyse(plim_space_sequence *s) {
-  int32_t *runs = NULL, removed = 1;
-  s->valid = 0;
+  s->valid = s->n_idle = 0;
   PLIM_TRY(reserve_reads(s));
-  PLIM_TRY(plim_allocate(s->problem->ctx, s->problem->n, sizeof *runs, &runs));
-  for (int32_t pass = 0; removed > 0; pass++) {
-    if (!find_reads(s)) break;
-    removed = mark_needed(s, runs);
-    if (removed > 0) compact(s);
-  }
-  plim_release(s->problem->ctx, runs, s->problem->n, sizeof *runs);
-  if (removed > 0) return PLIM_OK;
+  if (!find_reads(s)) return PLIM_OK;
+  if (mark_needed(s) > 0) compact(s);
   find_bytes(s);
   s->valid = 1;
   return PLIM_OK;
@@ -229,6 +243,7 @@ static void shift(plim_space_sequence *s, int32_t at, int32_t by, int32_t reads)
   shift_indices(s->before, n, at, by);
   shift_indices(s->read, all, at, by);
   shift_indices(s->latest, (int64_t)p->platform->n_spaces * p->n, at, by);
+  shift_indices(s->idle, s->n_idle, at, by);
   open_gap(s->last, n, at, by);
   open_gap(s->before, n, at, by);
   open_gap(s->first_read, n + 1, at, by);
@@ -262,9 +277,26 @@ static int read_one(plim_space_sequence *s, int32_t e, int32_t node, int32_t spa
   return 1;
 }
 
-/* Item e fills its buffer: what is read from `end` on of the buffer before it is now read of this one. 0: nothing reads
- * that one any more. */
-static int take_readers(plim_space_sequence *s, int32_t e, int32_t end) {
+/* Item e is without a reader. */
+static void note_idle(plim_space_sequence *s, int32_t e) {
+  for (int32_t i = 0; i < s->n_idle; i++) {
+    if (s->idle[i] == e) return;
+  }
+  if (s->n_idle == PLIM_SPACE_IDLE) s->valid = 0;
+  if (s->n_idle < PLIM_SPACE_IDLE) s->idle[s->n_idle++] = e;
+}
+
+/* The buffer of item e is read before item `end` alone: find the last that does, and take its bytes away after it. */
+static void end_before(plim_space_sequence *s, int32_t e, int32_t end) {
+  int32_t stays = end - 1;
+  while (stays > e && !reads_it(s, stays, e)) stays--;
+  add_live(s, e, stays + 1, s->last[e] + 1, -1);
+  s->last[e] = stays;
+  if (stays == e) note_idle(s, e);
+}
+
+/* Item e fills its buffer: what is read from `end` on of the buffer before it is now read of this one. */
+static void take_readers(plim_space_sequence *s, int32_t e, int32_t end) {
   int32_t old = s->before[e], last = old < 0 ? -1 : s->last[old];
   s->last[e] = e;
   for (int32_t u = end; u <= last; u++) {
@@ -279,12 +311,7 @@ static int take_readers(plim_space_sequence *s, int32_t e, int32_t end) {
   if (s->item[e].kind == PLIM_SPACE_RUN) {
     plim_space_live(s, plim_space_item_space(s->problem, &s->item[e]))[e] += v->workspace;
   }
-  if (s->last[e] == e) return 1;
-  int32_t stays = e - 1;
-  while (stays > old && !reads_it(s, stays, old)) stays--;
-  add_live(s, old, stays + 1, last + 1, -1);
-  s->last[old] = stays;
-  return stays > old;
+  if (s->last[e] > e) end_before(s, old, e);
 }
 
 /* Item e takes its place among those that fill its node and space. */
@@ -319,11 +346,79 @@ plim_status plim_space_sequence_extend(plim_space_sequence *s, int32_t at, int32
     }
     s->first_read[e + 1] = next;
     link_filler(s, e);
-    whole = whole && take_readers(s, e, at + n);
+    if (whole) take_readers(s, e, at + n);
   }
-  s->valid = whole;
+  s->valid = s->valid && whole;
   for (int32_t space = 0; space < p->platform->n_spaces; space++) set_top(s, space, 0, s->n);
   return PLIM_OK;
+}
+
+/* ---- removals ---- */
+
+/* Does another item run the node? */
+static int has_other_run(const plim_space_sequence *s, int32_t e) {
+  for (int32_t space = 0; space < s->problem->platform->n_spaces; space++) {
+    for (int32_t u = *latest_of(s, space, s->item[e].node); u >= 0; u = s->before[u]) {
+      if (u != e && s->item[u].kind == PLIM_SPACE_RUN) return 1;
+    }
+  }
+  return 0;
+}
+
+static void close_gap(int32_t *x, int32_t n, int32_t at, int32_t by) {
+  memmove(x + at, x + at + by, (size_t)(n - at - by) * sizeof *x);
+}
+
+/* Indices of items after `at` fall. */
+static void lower_indices(int32_t *index, int64_t n, int32_t at) {
+  for (int64_t i = 0; i < n; i++) index[i] -= index[i] > at;
+}
+
+/* Nothing reads the buffer of item e: take it out of the arrays. */
+static void remove_item(plim_space_sequence *s, int32_t e) {
+  const plim_space_problem *p = s->problem;
+  int32_t n = s->n, from = s->first_read[e], reads = s->first_read[e + 1] - from, all = s->first_read[n];
+  int32_t *later = latest_of(s, plim_space_item_space(p, &s->item[e]), s->item[e].node);
+  while (*later != e) later = &s->before[*later];
+  *later = s->before[e];
+  for (int32_t space = 0; space < p->platform->n_spaces; space++) {
+    int64_t *live = plim_space_live(s, space);
+    memmove(live + e, live + e + 1, (size_t)(n - e - 1) * sizeof *live);
+  }
+  close_gap(s->last, n, e, 1);
+  close_gap(s->before, n, e, 1);
+  close_gap(s->read, all, from, reads);
+  close_gap(s->first_read, n + 1, e, 1);
+  for (int32_t i = e; i < n; i++) s->first_read[i] -= reads;
+  memmove(s->item + e, s->item + e + 1, (size_t)(n - e - 1) * sizeof *s->item);
+  s->n = n - 1;
+  lower_indices(s->last, n - 1, e);
+  lower_indices(s->before, n - 1, e);
+  lower_indices(s->read, all - reads, e);
+  lower_indices(s->latest, (int64_t)p->platform->n_spaces * p->n, e);
+  lower_indices(s->idle, s->n_idle, e);
+}
+
+/* The last of the items that are noted, which is no longer. */
+static int32_t take_idle(plim_space_sequence *s) {
+  int32_t best = 0;
+  for (int32_t i = 1; i < s->n_idle; i++) best = s->idle[i] > s->idle[best] ? i : best;
+  int32_t e = s->idle[best];
+  s->idle[best] = s->idle[--s->n_idle];
+  return e;
+}
+
+void plim_space_sequence_trim(plim_space_sequence *s) {
+  int removed = s->n_idle > 0;
+  while (s->valid && s->n_idle > 0) {
+    int32_t e = take_idle(s);
+    if (s->last[e] > e || (s->item[e].kind == PLIM_SPACE_RUN && !has_other_run(s, e))) continue;
+    for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
+      if (s->last[s->read[i]] == e) end_before(s, s->read[i], e);
+    }
+    remove_item(s, e);
+  }
+  for (int32_t space = 0; space < s->problem->platform->n_spaces && removed; space++) set_top(s, space, 0, s->n);
 }
 
 int32_t plim_space_sequence_find(const plim_space_sequence *s, int32_t node, int32_t space, int32_t at) {

@@ -5,6 +5,8 @@
 
 #include "planner/spaces/space_lower.h"
 
+enum { PLIM_SPACE_SPAN = 64, PLIM_SPACE_IDLE = 64 };
+
 typedef struct plim_space_sequence {
   const plim_space_problem *problem;
   plim_space_event *item; /* [n] RUN and COPY */
@@ -17,11 +19,13 @@ typedef struct plim_space_sequence {
   int32_t *first_read; /* [n + 1] into read */
   int32_t *read;       /* items whose buffers are read */
   int64_t room_read;
-  int64_t *live; /* [n_spaces][room] bytes of all buffers at an item */
-  int64_t *top;  /* [n_spaces][room / PLIM_SPACE_SPAN + 1] the most of each span */
+  int32_t *map;                  /* [room] scratch */
+  int32_t *runs;                 /* [nodes] scratch */
+  int64_t *live;                 /* [n_spaces][room] bytes of all buffers at an item */
+  int64_t *top;                  /* [n_spaces][room / PLIM_SPACE_SPAN + 1] the most of each span */
+  int32_t idle[PLIM_SPACE_IDLE]; /* [n_idle] items that insertions left without a reader */
+  int32_t n_idle;
 } plim_space_sequence;
-
-enum { PLIM_SPACE_SPAN = 64 };
 
 PLIM_MUST_USE plim_status plim_space_sequence_init(plim_space_sequence *sequence, const plim_space_problem *problem);
 void plim_space_sequence_free(plim_space_sequence *sequence);
@@ -39,12 +43,16 @@ PLIM_MUST_USE plim_status plim_space_sequence_insert(plim_space_sequence *sequen
                                                      const plim_space_event *item);
 
 /* Insert `n` items before position `at` of an analysed sequence, where it is not empty. What they fill is read by one
- * of them or by items after them. The sequence stays analysed, without plim_space_sequence_analyse, unless an item that
- * was there is then not needed: `valid` is 0.
+ * of them or by items after them. The sequence stays analysed, without plim_space_sequence_analyse, but for items that
+ * nothing reads any more: plim_space_sequence_trim takes them out. `valid` is 0 where they are too many.
  *   done  [1]  out  0: there is no room for them, and nothing was inserted
  * O(items), in plain loops over the arrays. */
 PLIM_MUST_USE plim_status plim_space_sequence_extend(plim_space_sequence *sequence, int32_t at, int32_t n,
                                                      const plim_space_event *item, int32_t *done);
+
+/* Take out what insertions left without a reader, and what is then without one: the sequence is analysed. O(items) for
+ * each, in plain loops over the arrays. */
+void plim_space_sequence_trim(plim_space_sequence *sequence);
 
 /* Leave out what is not needed, and find buffers and bytes. O(items + their reads). */
 PLIM_MUST_USE plim_status plim_space_sequence_analyse(plim_space_sequence *sequence);

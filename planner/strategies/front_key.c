@@ -24,12 +24,12 @@ static plim_status make_key(const plim_problem *p, const plim_plan_options *o, c
   plim_text text = {.ctx = p->ctx};
   plim_text_format(&text, "plimsoll curve 2\nbuild %s\ngraph %s\nprofile %s\nplanner %s\nclass %s\n", PLIM_PLANNER_HASH,
                    p->graph->fingerprint, profile, planner, plim_plan_class_name(p->plan_class));
-  plim_text_format(&text, "unpacked %d\nlabels %d\n", o->unpacked, (int)o->labels);
+  plim_text_format(&text, "unpacked %d\nlabels %d\n", o->unpacked, (int)o->numerics);
   if (p->plan_class == PLIM_CLASS_COPIES) {
     plim_text_format(&text, "copies %d\n", o->copies > 0 ? o->copies : PLIM_COPIES_DEFAULT);
   }
-  for (int32_t op = 0; o->labels == PLIM_NUMERICS_GIVEN && op < p->n_ops; op++) {
-    plim_text_format(&text, "%s\n", o->label[op]);
+  for (int32_t op = 0; o->numerics == PLIM_NUMERICS_GIVEN && op < p->n_ops; op++) {
+    plim_text_format(&text, "%s\n", o->numerics_key[op]);
   }
   plim_status status = text.status;
   if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, key);

@@ -3,7 +3,7 @@
 #include "planner/strategies/strategy.h"
 
 #include "planner/search/searches.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 
 /* Options that change what a strategy does. */
 enum {

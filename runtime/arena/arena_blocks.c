@@ -1,12 +1,14 @@
-/* Blocks are rows of one array, linked in address order; ids of merged blocks are used again. */
+/* Blocks are rows of one array, linked in address order. Ids of merged blocks are reused. */
 #include "runtime/arena/arena_blocks.h"
 
 #include <assert.h>
 
-enum { FIRST_CAPACITY = 64, WALKED = 32, WALKED_OF = 32 };
+enum { FIRST_CAPACITY = 64 };
 
-/* Sanitizer builds check all invariants after each of the first changes, then after some of them only: local search
- * makes millions of changes. */
+/* Sanitizer builds check all invariants after each of the first WALKED changes, then after one in WALKED_OF: local
+ * search makes millions of changes. */
+enum { WALKED = 32, WALKED_OF = 32 };
+
 static void walk(plim_arena_blocks *blocks) {
 #ifdef PLIM_SANITIZED
   if (blocks->changes < WALKED || blocks->changes % WALKED_OF == 0) assert(plim_arena_blocks_valid(blocks));
@@ -14,7 +16,7 @@ static void walk(plim_arena_blocks *blocks) {
   blocks->changes++;
 }
 
-/* Link the ids from `from` on as spare. */
+/* Link the ids from `from` on into the list of spare ids. */
 static void link_spare(plim_arena_blocks *blocks, int64_t from) {
   for (int64_t id = blocks->capacity - 1; id >= from; id--) {
     blocks->block[id] =
@@ -23,7 +25,7 @@ static void link_spare(plim_arena_blocks *blocks, int64_t from) {
   }
 }
 
-/* At least one spare id. */
+/* Make sure that there is at least one spare id. */
 static plim_status reserve(plim_arena_blocks *blocks) {
   if (blocks->spare != PLIM_ARENA_NO_BLOCK) return PLIM_OK;
   int64_t capacity = blocks->capacity > 0 ? 2 * blocks->capacity : FIRST_CAPACITY;
@@ -242,7 +244,7 @@ int64_t plim_arena_blocks_largest_free(const plim_arena_blocks *blocks) {
   return plim_free_set_largest(&blocks->free[PLIM_SIDE_MAIN]);
 }
 
-/* Is the block right, after `prev`? */
+/* Do the invariants hold for a block that follows `prev` and must begin at `offset`? */
 static int block_valid(const plim_arena_blocks *blocks, int32_t id, int32_t prev, int64_t offset) {
   const plim_arena_block *block = &blocks->block[id];
   plim_side side = plim_arena_blocks_side(blocks, id);

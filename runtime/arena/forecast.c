@@ -1,10 +1,13 @@
-/* One walk backward over the schedule finds the reads after each use; one walk forward over the graph finds how long
+/* One walk backward over the schedule finds the reads after each use. One walk forward over the graph finds how long
  * each storage can be recomputed.
  *
  * Between its last read and its next write nothing needs a storage. A storage can be recomputed before position r when
- * everything that its producer reads is available there: a param or state until its first update, an input as long as
- * it is held, a storage that can be recomputed itself, and a storage that cannot: it is never evicted before its last
- * read. The outputs of an op of class once cannot be recomputed. */
+ * every operand that its producer reads is available there:
+ *   a param or state until its first update
+ *   an input as long as it is held
+ *   a storage that can be recomputed itself before r
+ *   a storage that cannot: it is not evicted, and so resident until its last read
+ * The outputs of an op of class once cannot be recomputed. */
 #include "runtime/arena/forecast.h"
 
 #include <stdlib.h>
@@ -54,15 +57,16 @@ static void find_reads(plim_forecast *f, int32_t *next, int32_t *last) {
   }
 }
 
-/* First position that updates each param or state; last [n_storages]: last position of all that reads each storage, n
- * for outputs; writes [n_storages]: how often it is written; held [n_storages]: inputs that can be held. */
+/* Scratch of a forecast, [n_storages] each. */
 typedef struct facts {
-  int32_t *update, *last, *writes, *held;
+  int32_t *update; /* of params and states: first position that updates it; INT32_MAX: none */
+  int32_t *last;   /* last position of the schedule that reads it; the schedule's length for outputs */
+  int32_t *writes; /* how often it is written */
+  int32_t *held;   /* of inputs: 1: it can be held */
 } facts;
 
-/* From position 0 on all inputs can be held, from a later one those that the schedule, which has buffers, has not
- * ended.
- */
+/* Find the inputs that can be held: all from position 0 on; from a later position those whose buffer in the schedule
+ * has not ended. */
 static void find_held(const plim_forecast *f, facts *at, int32_t from) {
   const plim_plan *schedule = f->schedule;
   for (int32_t s = 0; s < f->graph->n_storages; s++) at->held[s] = from == 0;
@@ -86,7 +90,7 @@ static void find_facts(const plim_forecast *f, facts *at) {
   }
 }
 
-/* Last position before which a reader of the storage can run again. */
+/* Last position before which the storage is available to an op that runs again. */
 static int32_t available(const plim_forecast *f, const facts *at, int32_t s) {
   plim_role role = f->graph->storage[s].role;
   if (plim_role_persistent(role)) return at->update[s];
@@ -107,7 +111,7 @@ static void find_deadlines(plim_forecast *f, const facts *at) {
   }
 }
 
-/* An input is held until the last read of anything that may be recomputed from it. from [n_storages] is scratch. */
+/* Hold an input until the last read of any storage that may be recomputed from it. from [n_storages] is scratch. */
 static void find_hold(plim_forecast *f, int32_t input, const int32_t *last, int32_t *from) {
   for (int32_t s = 0; s < f->graph->n_storages; s++) from[s] = s == input;
   for (int32_t o = 0; o < f->graph->n_ops; o++) {
@@ -133,7 +137,7 @@ static int by_density(const void *a, const void *b) {
   return (x->storage > y->storage) - (x->storage < y->storage);
 }
 
-/* rank [n_storages] is scratch. */
+/* Mark the storages whose time a byte is at least the byte-weighted median. rank [n_storages] is scratch. */
 static void find_costly(plim_forecast *f, ranked *rank) {
   int32_t n = 0;
   double total = 0, below = 0;

@@ -23,7 +23,7 @@ plim_status plim_free_set_reserve(plim_free_set *set, int64_t count) {
   return PLIM_OK;
 }
 
-/* Levels of a node: one, and another with probability 1/4 each time. */
+/* Number of levels of a node: one, and each further level with probability 1/4. */
 static int height_of(int32_t id) {
   uint64_t hash = ((uint64_t)id + 1) * 0x9e3779b97f4a7c15u;
   hash = (hash ^ (hash >> 31)) * 0x94d049bb133111ebu;
@@ -48,7 +48,8 @@ static void set_next(plim_free_set *set, int32_t id, int level, int32_t next) {
   }
 }
 
-/* The last node before the key on each level; NONE is the head. Returns how many nodes were compared with it. */
+/* Find the last node before the key on each level; NONE is the head. Returns how many nodes were compared with the key.
+ */
 static int64_t find_before(const plim_free_set *set, int64_t bytes, int64_t offset, int32_t *found) {
   int32_t at = NONE;
   int64_t compared = 0;

@@ -14,12 +14,12 @@ static const plim_variant *choose(const plim_profile *profile, int32_t op, const
   const plim_variant *best = own;
   for (int32_t i = profile ? profile->first[op] : 0; profile && i < profile->first[op + 1]; i++) {
     const plim_variant *v = &profile->variant[i];
-    if (strcmp(v->label, own->label) == 0 && better(v, best, limit)) best = v;
+    if (strcmp(v->numerics_key, own->numerics_key) == 0 && better(v, best, limit)) best = v;
   }
   return best;
 }
 
-/* The row of the op's variant of that name, a new one when there is none. */
+/* The row of the op's variant of that name; a new row when there is none. */
 static int32_t row_of(plim_limited_plan *n, const plim_plan *plan, int32_t op, const plim_variant *variant) {
   for (int32_t i = 0; i < plan->n_variants; i++) {
     const plim_plan_variant *own = &plan->variant[i];
@@ -53,7 +53,7 @@ static void fill_variants(plim_limited_plan *n, const plim_plan *plan, const pli
   memcpy(n->variant, plan->variant, (size_t)plan->n_variants * sizeof *plan->variant);
   for (int32_t i = 0; i < plan->n_variants; i++) {
     int32_t op = plan->variant[i].op;
-    if (i > 0 && plan->variant[i - 1].op == op) continue; /* of an op that has several the first one counts */
+    if (i > 0 && plan->variant[i - 1].op == op) continue; /* the first of several variants of an op decides */
     n->again[op] = row_of(n, plan, op, choose(profile, op, &plan->variant[i].variant, limit));
   }
 }
@@ -72,7 +72,7 @@ plim_status plim_limit_workspace(plim_context *ctx, const plim_graph *graph, con
   fill_variants(out, plan, profile, limit);
   fill_steps(out, plan, from, limit, own_order, first);
   plim_release(ctx, first, n_ops, sizeof *first);
-  /* among nearly equal times plans take the least workspace: what runs here may be a little faster */
+  /* A plan prefers the least workspace among nearly equal times, so the variants chosen here may be a little faster. */
   if (out->plan.time_ns < out->plan.keep_all_ns) out->plan.keep_all_ns = out->plan.time_ns;
   out->plan.command = out->command;
   out->plan.variant = out->variant;

@@ -1,4 +1,4 @@
-/* Path halving; the smaller index is the root, so that runs repeat.
+/* Union-find with path halving. The smaller index becomes the root, so that results are the same in every run.
  * Source: Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021, appendix C.2, with the root's sum kept. */
 #include "runtime/arena/missing.h"
 

@@ -1,8 +1,9 @@
-/* Classes of missing storages: storages that were dropped or evicted and may have to be recomputed, in groups that
- * would be recomputed together. The price of evicting a storage is its own time and that of the classes next to it.
+/* Classes of missing storages. A missing storage was dropped or evicted, and may have to be recomputed. A class holds
+ * storages that would be recomputed together. The price of evicting a storage is its own time and that of the classes
+ * next to it.
  *
- * On the thread of the context. Storages are 0 .. n_storages - 1. Only init and add fail, with PLIM_ENOMEM. Costs are
- * those of union-find with path compression: nearly O(1). Source: DTR, ICLR 2021, section 4. */
+ * Functions run on the thread of the context. Storages are 0 .. n_storages - 1. Only init and add fail, with
+ * PLIM_ENOMEM. Costs are those of union-find with path halving: nearly O(1). Source: DTR, ICLR 2021, section 4. */
 #ifndef PLIM_RUNTIME_ARENA_MISSING_H
 #define PLIM_RUNTIME_ARENA_MISSING_H
 
@@ -18,34 +19,34 @@ typedef struct plim_missing {
   plim_context *ctx;
   int32_t n_storages, n_nodes;
   int32_t *node_of; /* [n_storages] -1: not missing */
-  int64_t *own_ns;  /* [n_storages] time it brought */
+  int64_t *own_ns;  /* [n_storages] time with which the storage was added */
   struct plim_missing_node {
     int32_t parent;
     int64_t sum_ns;  /* of the class, at its root */
-    int64_t counted; /* stamp of the last sum that took this root in */
+    int64_t counted; /* stamp of the last sum that counted the class, at its root */
   } * node;          /* [capacity] */
   int64_t capacity, stamp;
 } plim_missing;
 
-/* No storage is missing. After a failure, too, release is legal. O(n_storages). */
+/* Begin with no missing storage. *missing is untouched on failure; release is legal for a zeroed one. O(n_storages). */
 PLIM_MUST_USE plim_status plim_missing_init(plim_missing *missing, plim_context *ctx, int32_t n_storages);
 void plim_missing_release(plim_missing *missing);
 
 /* 1: the storage is missing. O(1). */
 int plim_missing_has(const plim_missing *missing, int32_t storage);
 
-/* The storage goes missing, in a class of its own with time_ns >= 0; it must not be missing already. After a failure
+/* Add a missing storage in a class of its own with time_ns >= 0; it must not be missing already. After a failure
  * nothing has changed. */
 PLIM_MUST_USE plim_status plim_missing_add(plim_missing *missing, int32_t storage, int64_t time_ns);
-/* The classes of two missing storages become one. */
+/* Join the classes of two missing storages. */
 void plim_missing_join(plim_missing *missing, int32_t a, int32_t b);
-/* The storage is resident again; does nothing when it was not missing. */
+/* Remove a storage that is resident again, and its own time from its class. Does nothing when it was not missing. */
 void plim_missing_remove(plim_missing *missing, int32_t storage);
-/* The same, but subtract `time_ns` from its class instead of its own time. */
+/* Like plim_missing_remove, but subtracts `time_ns` from the class. */
 void plim_missing_remove_time(plim_missing *missing, int32_t storage, int64_t time_ns);
 
-/* A sum over distinct classes, ns: begin, then the class of each neighbour; 0 when the storage is not missing or its
- * class was counted since begin. */
+/* Sum the times of distinct classes, ns. Call begin, then sum_class for each neighbour, and add the results. sum_class
+ * returns 0 when the storage is not missing or its class was counted since begin. */
 void plim_missing_sum_begin(plim_missing *missing);
 int64_t plim_missing_sum_class(plim_missing *missing, int32_t storage);
 

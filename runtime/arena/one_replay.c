@@ -13,13 +13,14 @@
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 
-/* A replay is given up when it runs more commands than this many times its schedule: it recomputes the same storages
+/* A replay is given up when it has run this many times the commands of its schedule: it recomputes the same storages
  * over and over. */
 enum { MOST_GROWTH = 16 };
 
-/* A run that waits for its operands: op, or -1 for the wish for one storage at the end of the schedule. */
+/* A run that waits for its operands. */
 typedef struct frame {
-  int32_t op, n_reads;
+  int32_t op; /* PLIM_ARENA_NO_OP: no op; an output must be resident after the last command */
+  int32_t n_reads;
   const int32_t *reads;
   int64_t first_flag; /* flags [n_reads]: the read is pinned by this frame */
 } frame;
@@ -27,8 +28,8 @@ typedef struct frame {
 typedef struct replay {
   plim_residency res;
   plim_replay_config config;
-  int64_t limit_ns; /* on time spent recomputing */
-  int may_stop;     /* 1: ends when the effort is over; 0: a step under way waits for it */
+  int64_t limit_ns; /* of the time of all recomputations */
+  int may_stop;     /* 1: ends when the effort is over; 0: does not, because a running step waits for the result */
   int64_t stack_capacity, flag_capacity, n_flags;
   frame *stack;
   char *pinned;       /* flags of all frames */
@@ -39,7 +40,7 @@ typedef struct replay {
 
 /* ---- one run ---- */
 
-/* May the run overwrite the storage? Yes, when neither the schedule nor a waiting chain reads it again. */
+/* May the run overwrite the storage? It may when neither the schedule nor a waiting chain reads it again. */
 static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
   const plim_residency *res = &r->res;
   const plim_holder *holder = &res->holder[storage];
@@ -52,7 +53,7 @@ static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
   return res->forecast->next_read[res->forecast->first_use[res->position] + k] == PLIM_NEVER;
 }
 
-/* Use every in-place pair that is possible. */
+/* Use every in-place pair of the op that is possible. */
 static plim_status take_over(replay *r, plim_command *command, int scheduled) {
   plim_residency *res = &r->res;
   const plim_op *op = &res->graph->op[command->op];
@@ -67,7 +68,7 @@ static plim_status take_over(replay *r, plim_command *command, int scheduled) {
   return PLIM_OK;
 }
 
-/* Each output is pinned as soon as it has a block, so that room for the other outputs is not made by evicting it. */
+/* Place the outputs of an op. All are pinned first, so that room for one is not made by evicting another. */
 static plim_status place_outputs(replay *r, int32_t id) {
   plim_residency *res = &r->res;
   const plim_op *op = &res->graph->op[id];
@@ -79,8 +80,9 @@ static plim_status place_outputs(replay *r, int32_t id) {
   return PLIM_OK;
 }
 
-/* Uses, pins and drops after a run at command `now`. A storage that was overwritten has no block any more. */
-static plim_status settle(replay *r, const plim_op *op, int32_t now, int scheduled) {
+/* After a run at command `now`: note the uses, remove the pins, and drop storages that are not wanted. An operand that
+ * was overwritten has no block any more. */
+static plim_status after_run(replay *r, const plim_op *op, int32_t now, int scheduled) {
   plim_residency *res = &r->res;
   for (int32_t k = 0; k < op->n_reads; k++) {
     if (plim_residency_holds(res, op->reads[k])) plim_residency_use(res, op->reads[k], now);
@@ -96,8 +98,8 @@ static plim_status settle(replay *r, const plim_op *op, int32_t now, int schedul
   return PLIM_OK;
 }
 
-/* Run an op whose reads are resident and pinned once by this run; unpins them. depth 0: a command of the schedule; else
- * the number of runs that wait for this one. */
+/* Run an op whose reads are resident and pinned once by this run; unpins them.
+ *   depth  in  0: a command of the schedule; > 0: a recomputation for which so many runs wait */
 static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth) {
   plim_residency *res = &r->res;
   const plim_op *op = &res->graph->op[id];
@@ -111,12 +113,12 @@ static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth)
   PLIM_TRY(plim_residency_add_command(res, &command));
   if (workspace >= 0) (void)plim_arena_blocks_give(res->blocks, workspace);
   if (res->watch) PLIM_TRY(res->watch->ran(res->watch->user, res, depth));
-  return settle(r, op, now, depth == 0);
+  return after_run(r, op, now, depth == 0);
 }
 
 /* ---- chains ---- */
 
-/* A frame for the op; its reads are pinned already when the whole chain is. */
+/* Push a frame for the op. With frontier pins its reads are pinned already. */
 static plim_status push(replay *r, int32_t *depth, int32_t op, int32_t n_reads, const int32_t *reads) {
   PLIM_TRY(plim_array_reserve(r->res.ctx, &r->stack, &r->stack_capacity, *depth + 1, sizeof *r->stack));
   PLIM_TRY(plim_array_reserve(r->res.ctx, &r->pinned, &r->flag_capacity, r->n_flags + n_reads, 1));
@@ -127,7 +129,7 @@ static plim_status push(replay *r, int32_t *depth, int32_t op, int32_t n_reads, 
   return PLIM_OK;
 }
 
-/* Frontier: pin the reads of every op that the chain below these reads will run, resident or not. */
+/* Frontier pins: pin the reads of every op that the chain for these reads will run, resident or not. */
 static void pin_chain(replay *r, int32_t n_reads, const int32_t *reads) {
   plim_residency *res = &r->res;
   int32_t n = 0;
@@ -161,7 +163,7 @@ static int32_t missing_read(const replay *r, const frame *f) {
   return k;
 }
 
-/* Count a run that was there before, unless recomputing has cost too much. */
+/* Count a recomputation. PLIM_ENOFIT when recomputing has taken too long. */
 static plim_status count_again(replay *r, int32_t op) {
   plim_replay_counts *counts = r->res.counts;
   int32_t n = r->res.forecast->schedule->n_commands;
@@ -253,7 +255,7 @@ static plim_status make_plan(const plim_residency *res, int64_t budget_bytes, pl
   return plim_plan_from_parts(res->graph, &draft, out);
 }
 
-/* From position `from` on in an arena of `arena_bytes`. */
+/* Simulate the schedule from position `from` on in an arena of `arena_bytes`. */
 static plim_status simulate(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from,
                             int64_t arena_bytes, const plim_arena_watch *watch, plim_replay_counts *counts) {
   *counts = (plim_replay_counts){.config = r->config, .n_commands = from, .op = PLIM_ARENA_NO_OP};

@@ -40,7 +40,7 @@ double plim_policy_staleness(const plim_policy *policy, int64_t stale_ns) {
   return policy->stale == PLIM_STALE_NOT ? 1 : policy->stale == PLIM_STALE_ROOT ? sqrt(stale) : stale;
 }
 
-/* NAN or 0: the score is infinite. */
+/* Product of the two divisors of the score. NAN or 0: the score is infinite. */
 static double divisor(const plim_policy *policy, int64_t bytes, int64_t stale_ns) {
   double below = 1;
   if (policy->size != PLIM_PER_NOTHING) below *= (double)bytes;

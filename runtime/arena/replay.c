@@ -1,7 +1,7 @@
-/* Chooses the configurations that are tried. None is best at every budget, and each is cheap to replay. So the rows of
- * a table are replayed, each with and without an area for small requests, and the fastest plan is kept. A replay whose
- * plan would be slower than the best so far is given up. Then local search improves the fastest configurations. What is
- * tried depends on the length of the program alone. */
+/* Chooses the configurations that are tried. None is best at every budget, and each is cheap to replay. So all rows of
+ * a table are replayed, with and without an area for small requests, and the fastest plan is kept. A replay whose plan
+ * would be slower than the best so far is given up. Then local search improves the fastest configurations. The number
+ * of replays depends on the length of the program, not on time. */
 #include "runtime/arena/replay.h"
 
 #include <stdio.h>
@@ -11,8 +11,9 @@
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 
-/* All combinations. The usual best stand first, so that the others are given up early. The first HELD hold inputs. The
- * first ENDS hold all pins too, and differ in the ends alone: so few are tried with each row of the table below. */
+/* All combinations of the switches. The combinations that are usually best come first, so that the others are given up
+ * early. The first HELD ones hold inputs. The first ENDS ones also have frontier pins, and differ only in two_ends;
+ * they alone are tried with each row of the table below. */
 static const struct {
   int32_t two_ends, frontier, hold_inputs;
 } switches[] = {{1, 1, 1}, {0, 1, 1}, {1, 0, 1}, {0, 0, 1}, {1, 1, 0}, {0, 1, 0}, {1, 0, 0}, {0, 0, 0}};
@@ -33,33 +34,35 @@ static const plim_policy windows[] = {
 #undef ROW
 enum { WINDOWS = sizeof windows / sizeof windows[0] };
 
-enum { WORKSPACE_LIMITS = 4 /* of the remaining commands: all of the arena, a quarter, a sixteenth, none */ };
+/* Workspace limits of the remaining commands, tried in turn: all of the arena, a quarter, a sixteenth, none. */
+enum { WORKSPACE_LIMITS = 4 };
 
-/* Effort, in simulated commands: rows of windows, and trials of local search. Long programs get fewer. */
+/* Effort of the rows above and of the trials of local search, in simulated commands. Long programs get fewer of both.
+ */
 enum { ROW_STEPS = 50000, TRIAL_STEPS = 150000, MOST_TRIALS = 160, LOCAL_SEARCHES = 2 };
 
 typedef struct search {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan *schedule;
-  int32_t from;         /* of the schedule's commands the first that is simulated */
-  const int32_t *again; /* [n_ops] row of schedule->variant of what is recomputed; NULL: that of the first run */
+  int32_t from;         /* first command of the schedule that is simulated */
+  const int32_t *again; /* [n_ops] row of schedule->variant for recomputations; NULL: that of the first run */
   int64_t budget_bytes, limit_ns;
-  int64_t area_bytes;        /* from the middle on, of the area for small requests; 0: there is none */
-  int32_t any;               /* 1: any plan will do, it need not be fast */
+  int64_t area_bytes;        /* with from > 0, of the area for small requests; 0: there is none */
+  int32_t any;               /* 1: stop at the first plan */
   plim_replay_counts counts; /* of the plan */
   plim_plan *plan;           /* NULL: none yet */
-  /* Without and with an area for small requests. A configuration is given up when it is slower than the best with its
-   * own choice, not than the best of all: local search may make the slower choice the faster one. */
+  /* Without [0] and with [1] an area for small requests. A configuration is given up when it is slower than the best
+   * with the same choice, not than the best of all: local search may make the slower choice the faster one. */
   struct area_choice {
     int64_t best_ns; /* of a plan; 0: none yet */
     int32_t n_local_searches;
-    struct local_search { /* by windows: the fastest configurations of different policies, fastest first */
+    struct local_search { /* the fastest configurations of different window policies, fastest first */
       plim_replay_config config;
       int64_t time_ns, searches;
     } local_search[LOCAL_SEARCHES];
   } by_area[2];
-  plim_forecast forecast[2]; /* by whether inputs are held; made when first used */
+  plim_forecast forecast[2]; /* [hold_inputs] made when first used */
 } search;
 
 static int done(const search *s) {
@@ -76,8 +79,8 @@ static void release_forecasts(search *s) {
   for (int i = 0; i < 2; i++) plim_forecast_release(&s->forecast[i]);
 }
 
-/* Simulate one configuration, and keep its plan when it is the fastest. *time_ns out: of the plan; INT64_MAX: there was
- * no room, or recomputing took more than limit_ns. */
+/* Simulate one configuration, and keep its plan when it is the fastest.
+ *   time_ns  out  time of the plan; INT64_MAX: there was no room, or recomputing took more than limit_ns */
 static plim_status simulate(search *s, const plim_replay_config *config, int64_t limit_ns, plim_replay_counts *counts,
                             int64_t *time_ns) {
   plim_forecast *forecast = &s->forecast[config->hold_inputs];
@@ -114,7 +117,7 @@ static void remember(struct area_choice *h, const plim_replay_config *config, in
   h->local_search[at] = fresh;
 }
 
-/* Try one configuration; it is given up when it takes longer than the best one with the same choice of small_area. */
+/* Try one configuration. It is given up when it takes longer than the best one with the same choice of small_area. */
 static plim_status try_one(search *s, plim_replay_config config) {
   struct area_choice *choice = &s->by_area[config.small_area];
   plim_replay_counts counts;
@@ -132,7 +135,7 @@ static plim_status try_one(search *s, plim_replay_config config) {
 }
 
 /* Try a configuration without and with an area for small requests: neither is always better. A replay from the middle
- * of a plan has to take the arena as it is. */
+ * of a plan uses the area that the arena has. */
 static plim_status try_config(search *s, plim_replay_config config) {
   config.area_bytes = s->area_bytes;
   config.small_area = s->area_bytes > 0;
@@ -173,7 +176,7 @@ static plim_status try_windows(search *s) {
   return PLIM_OK;
 }
 
-/* The configuration with one perturbation more, or with one replaced: another window at a search drawn at random. */
+/* Add or replace one perturbation of the configuration: a window drawn at random for a search drawn at random. */
 static void perturbation(struct local_search *c, uint64_t *random, plim_replay_config *out) {
   *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
   plim_perturbation fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)c->searches), (int32_t)(*random >> 29 & 7)};
@@ -185,8 +188,8 @@ static void perturbation(struct local_search *c, uint64_t *random, plim_replay_c
   out->perturbation[at] = fresh;
 }
 
-/* Local search: the effect of another window is found by simulating to the end. A trial that has cost more than the
- * configuration that it starts from is given up. */
+/* Local search: simulate each perturbed configuration to its end. A trial that takes longer than the configuration that
+ * it starts from is given up. */
 static plim_status look_ahead(search *s, struct local_search *c) {
   int64_t n = TRIAL_STEPS / s->schedule->n_commands;
   uint64_t random = 1;
@@ -214,7 +217,7 @@ static plim_status try_everything(search *s, const plim_policy *policy) {
   return PLIM_OK;
 }
 
-/* When no configuration yields a plan, the first is simulated once more, so that sentence and counts are of one run. */
+/* When no configuration yields a plan, the first is simulated once more, so that sentence and counts agree. */
 static plim_status try_policy(search *s, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
@@ -263,8 +266,8 @@ plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, 
   return status == PLIM_ENOFIT ? PLIM_OK : status;
 }
 
-/* Replay the rest of the plan with variants of at most `limit` bytes of workspace: in its own order, with its repeats,
- * or in program order. */
+/* Replay the rest of the plan with variants of at most `limit` bytes of workspace.
+ *   own_order  in  1: the plan's order, with its recomputations; 0: program order */
 static plim_status continue_within(search *s, const plim_plan *plan, const plim_profile *profile, int64_t limit,
                                    int own_order) {
   plim_limited_plan limited;

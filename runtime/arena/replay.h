@@ -1,11 +1,11 @@
 /* Arena replay: a schedule without addresses, placed by the online arena while it runs (in the manner of Coop).
  *
- * The arena's decisions depend on graph, schedule and profiled times alone. So the replay is made before the run, and
- * yields a plan: with recomputations where an eviction was needed, proven by the checker, run by the executor.
+ * The arena's decisions depend on graph, schedule and profiled times alone. So the replay happens before the run. It
+ * yields a plan with recomputations where evictions were needed, which the checker proves and the executor runs.
  *
  * Functions belong to the thread of their context, and only read graphs, plans and profiles. On failure outputs are
- * untouched, but for *counts. PLIM_ENOMEM is possible everywhere. All are deterministic, search_ns aside. Reports no
- * progress; a cancel ends them with the best plan so far, or with PLIM_ECANCEL. */
+ * untouched, except *counts. Any function may return PLIM_ENOMEM. All are deterministic, except for search_ns. They
+ * report no progress. A cancel ends them with the best plan so far, or with PLIM_ECANCEL when there is none. */
 #ifndef PLIM_RUNTIME_ARENA_REPLAY_H
 #define PLIM_RUNTIME_ARENA_REPLAY_H
 
@@ -34,30 +34,30 @@ typedef struct plim_replay_config {
    * room in the rest of the arena. When a larger request finds no room in the rest, the area becomes a part of it */
   int32_t small_area;
   int32_t n_perturbations;
-  int64_t area_bytes; /* of that area, where a replay continues from the middle; 0: as much as it needs */
+  int64_t area_bytes; /* of that area, for a replay that begins in the middle of a plan; else not read */
   plim_perturbation perturbation[PLIM_MOST_PERTURBATIONS]; /* [n_perturbations] that local search found to gain time */
 } plim_replay_config;
 
-/* Of the replay whose plan was kept; of the first one when none was. */
+/* Counts of the replay whose plan was kept, or of the first replay when no plan was found. */
 typedef struct plim_replay_counts {
   plim_replay_config config;                   /* its configuration; policy NULL: none was tried */
   int32_t thrashed;                            /* 1: given up because recomputing took too long */
-  int32_t n_commands;                          /* that were run */
-  int32_t op;                                  /* of the last command, or of the one that found no room; -1: none */
+  int32_t n_commands;                          /* commands in the plan so far */
+  int32_t op;                                  /* op of the last command, or the op that found no room; -1: none */
   int64_t evictions;                           /* storages that were evicted to make room */
   int64_t recomputes, recomputed_ns;           /* commands that ran an op again, and their time */
-  int64_t small_area_bytes, spills;            /* area for small requests; how many of these found it full */
+  int64_t small_area_bytes, spills;            /* area for small requests; number of these that found it full */
   int64_t depth;                               /* longest chain of recomputations that wait for each other */
-  int64_t searches, blocks_scanned, search_ns; /* for room */
-  int64_t fragmentation_bytes; /* bytes that were free in blocks too small or not in reach, summed over the searches */
+  int64_t searches, blocks_scanned, search_ns; /* searches for storages to evict; blocks read by them; their time */
+  int64_t fragmentation_bytes; /* free bytes at each search, summed: they were in blocks too small for the request */
 } plim_replay_counts;
 
 /* Replay the commands of `schedule` in an arena of `budget_bytes`: best fit from two ends, sliding-window eviction when
- * no block fits, recomputation of an evicted storage before its next read. Of the schedule only the order of the runs
- * and their variants are read, not addresses, buffers and pairs.
+ * no block fits, recomputation of an evicted storage before its next read. Reads the order of the schedule's runs and
+ * their variants, but not its addresses, buffers and pairs.
  *   counts  [1]  out  may be NULL; also set on PLIM_ENOFIT
  *   out     [1]  out  free with plim_plan_free
- * Several configurations are replayed. The fastest plan is kept; of equal ones the first. The plan passes
+ * Several configurations are replayed. The fastest plan is kept, and of equally fast ones the first. The plan passes
  * plim_plan_check; persistent storages are at the low end in graph order.
  * PLIM_EPLAN: the schedule does not pass the check. PLIM_ENOFIT: an op finds no room in any configuration.
  * O(commands x operands + evictions x blocks) for each configuration.
@@ -65,10 +65,10 @@ typedef struct plim_replay_counts {
 PLIM_MUST_USE plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                                             int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out);
 
-/* Run the program under one online policy, with and without an area for small requests. A policy that knows the
+/* Simulate the program under one online policy, with and without an area for small requests. A policy that knows the
  * program's order tries the configurations of all others too. The fastest plan is kept.
  *   order          in       any plan of the graph: the order of its first runs, and its variants. No addresses are read
- *   limit_ns       in       most time of recomputations
+ *   limit_ns       in       limit of the time of all recomputations
  *   counts, out    [1] out  as above
  * PLIM_ENOFIT: an op finds no room, or recomputing takes more than limit_ns; counts->thrashed says which.
  * The plan's planner is "online" and the policy's name. With the variants, that is enough to repeat the simulation.
@@ -77,8 +77,10 @@ PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph 
                                             const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
                                             plim_replay_counts *counts, plim_plan **out);
 
-/* Does plim_arena_online find a plan there? *yes out: 1 or 0. Tries the same configurations, up to the first that
- * yields a plan. */
+/* Does plim_arena_online find a plan with these arguments?
+ *   yes  [1]  out  1 or 0
+ * Tries the same configurations, and stops at the first that yields a plan. Errors as plim_arena_online, without
+ * PLIM_ENOFIT. */
 PLIM_MUST_USE plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                                                   const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
                                                   int *yes);
@@ -89,20 +91,20 @@ PLIM_MUST_USE plim_status plim_arena_gets_through(plim_context *ctx, const plim_
  *                     commands may run these
  *   out      [1] out  one plan: the commands of `plan` that have run, then the rest of its schedule, simulated within
  *                     arena_bytes from what is resident. Its budget is that of `plan`
- * Buffers that have begun come first and in the same order in both plans, at equal offsets. Exceptions are buffers that
- * stay live and lay beyond arena_bytes. They are moved before command `from` to ranges below it, none of which
- * overlaps a buffer that moves. When nothing moves the plan passes the check.
- * PLIM_ENOFIT: an op, or a storage that cannot be recomputed, finds no room. One command later there may be a plan.
- * Takes milliseconds. */
+ * Buffers that have begun come first and in the same order in both plans, at equal offsets. The exceptions are buffers
+ * that stay live and end beyond arena_bytes. Before command `from` they move below arena_bytes, to ranges that overlap
+ * no buffer that moves. When nothing moves the plan passes the check.
+ * PLIM_ENOFIT: an op, or a storage that cannot be recomputed, finds no room. There may still be a plan from a later
+ * command on. Takes milliseconds. */
 PLIM_MUST_USE plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                               const plim_profile *profile, int32_t from, int64_t arena_bytes,
                                               plim_replay_counts *counts, plim_plan **out);
 
 /* Simulate another policy from command `from` of a checked plan on. The commands before it stay as they are. The ops
  * that have not run by then run once, in program order, and the policy decides what stays.
- *   arena_bytes  in  of the arena from that command on
- *   area_bytes   in  the last bytes of it are an area for small requests; 0: there is none
- * Resident before the command is what has a lifetime that ends at the command or later. Buffers may move before it as
+ *   arena_bytes  in  size of the arena from that command on
+ *   area_bytes   in  size of the area for small requests at its high end; 0: there is none
+ * A storage is resident before the command when its buffer ends there or later. Buffers may move before the command as
  * in plim_arena_continue. Errors as plim_arena_continue. */
 PLIM_MUST_USE plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                              const plim_policy *policy, int32_t from, int64_t arena_bytes,

@@ -22,7 +22,7 @@ int plim_residency_wanted(const plim_residency *res, int32_t storage) {
                                  : res->holder[storage].next_read != PLIM_NEVER;
 }
 
-/* Who holds the block of a workspace: an id that is no storage. */
+/* The owner of a workspace's block: an id that is no storage. */
 static int32_t workspace_owner(const plim_residency *res) {
   return res->graph->n_storages;
 }
@@ -36,7 +36,7 @@ plim_status plim_residency_add_buffer(plim_residency *res, const plim_plan_buffe
   return PLIM_OK;
 }
 
-/* A buffer in that block from the next command on. */
+/* Append a buffer in that block, which begins with the next command. */
 static plim_status add_buffer(plim_residency *res, int32_t storage, int32_t block) {
   const plim_arena_block *held = &res->blocks->block[block];
   plim_plan_buffer buffer = {
@@ -135,7 +135,7 @@ plim_status plim_residency_hand_over(plim_residency *res, int32_t in, int32_t ou
   int32_t block = res->holder[in].block;
   plim_arena_blocks_hand_over(res->blocks, block, out);
   res->plan.buffer[res->holder[in].buffer].end = res->plan.n_commands;
-  if (plim_missing_has(&res->missing, out)) plim_residency_found(res, out); /* what it reads is still there */
+  if (plim_missing_has(&res->missing, out)) plim_residency_found(res, out); /* its op's reads are still resident */
   PLIM_TRY(plim_residency_go_missing(res, in));
   res->holder[out].block = block;
   plim_missing_remove(&res->missing, out);
@@ -175,7 +175,7 @@ void plim_residency_pass(plim_residency *res) {
   for (int32_t k = 0; k < op->n_reads; k++) {
     int32_t s = op->reads[k];
     res->holder[s].next_read = f->next_read[use + k];
-    if (plim_missing_has(&res->missing, s)) plim_residency_uncertain(res, s); /* it was written over */
+    if (plim_missing_has(&res->missing, s)) plim_residency_uncertain(res, s); /* it was overwritten in place */
   }
   for (int32_t k = 0; k < op->n_writes; k++) {
     res->holder[op->writes[k]].next_read = f->next_read[use + op->n_reads + k];
@@ -184,7 +184,7 @@ void plim_residency_pass(plim_residency *res) {
   res->position++;
 }
 
-/* Constants first, in graph order, then inputs: both at the low end of an empty arena. */
+/* Place persistent storages in graph order, then inputs: both at the low end of an empty arena. */
 static plim_status place_sources(plim_residency *res) {
   for (int32_t inputs = 0; inputs < 2; inputs++) {
     for (int32_t s = 0; s < res->graph->n_storages; s++) {

@@ -1,25 +1,28 @@
-/* The arena while a schedule is replayed in it: one state, and the plan that comes out of it, written as it happens.
+/* The arena while a schedule is replayed in it: its state, and the plan that the replay writes command by command.
  *
  *   offset 0                                                                      arena size
  *   |  param, state, staging  | inputs |  costly storages ->   free   <- cheap ones  | small area |
  *   |  never evicted, in graph order   |  pinned while a run needs them            | few bytes  |
  *
- * Each storage is in one of three states. A request that finds no free block evicts a window of neighbours:
+ * Each storage is unwritten, resident, missing or over. A request that finds no free block evicts a window of blocks:
  *
  *              place                    drop                      place, when it is read next
  *   unwritten --------> resident, pinned ----> missing: recomputed ------------------------> resident
  *                          (in a block)   |        (in a class that shares its price)
  *                                         +--> over: nothing reads it again
  *
- * Five parts work on this state: blocks and the plan so far (residency.c); which window is evicted (residency_evict.c,
- * and residency_evict_single.c for one storage at a time); what an eviction costs (residency_price.c), with the runs
- * that bring a storage back (residency_walk.c); and a state that begins in the middle of a plan (residency_resume.c).
+ * Five parts work on this state:
+ *   residency.c           blocks, and the plan so far
+ *   residency_evict.c     which window to evict; residency_evict_single.c: which storage, one after another
+ *   residency_price.c     the cost of an eviction
+ *   residency_walk.c      the times of missing storages around a storage, which are a part of that cost
+ *   residency_resume.c    a state that begins in the middle of a plan
  *
- * One thread at a time, that of the context; a state shares nothing with another. Deterministic, but for
- * counts->search_ns. Functions return PLIM_ENOMEM, and what they say beside it. After any failure the state is half
- * changed: only plim_residency_close may be called. A `hole` or `block` out is an id of res->blocks, which owns it; it
- * is valid until the next call that places, drops or evicts. In costs, n is the number of blocks; where none stands it
- * is O(1). */
+ * A state belongs to the thread of its context, and shares nothing with another state. Functions are deterministic,
+ * except for counts->search_ns. Any function may return PLIM_ENOMEM. After any failure the state is half changed: only
+ * plim_residency_close may be called. A `hole` or `block` out is an id of res->blocks, which owns it. The id is valid
+ * until the next call that places, drops or evicts. In costs, n is the number of blocks; a function without a stated
+ * cost is O(1). */
 #ifndef PLIM_RUNTIME_ARENA_RESIDENCY_H
 #define PLIM_RUNTIME_ARENA_RESIDENCY_H
 
@@ -34,8 +37,8 @@
 enum { PLIM_ARENA_BLOCK_EMPTY = -2 /* of a storage of 0 bytes */, PLIM_NO_BUFFER = -1 };
 
 typedef struct plim_holder {
-  int32_t block;     /* PLIM_ARENA_NO_BLOCK: not resident; PLIM_ARENA_BLOCK_EMPTY: resident, of 0 bytes, which need no
-                        block and no buffer */
+  int32_t block;     /* PLIM_ARENA_NO_BLOCK: not resident; PLIM_ARENA_BLOCK_EMPTY: resident with 0 bytes, which need
+                        neither a block nor a buffer */
   int32_t buffer;    /* index of its latest buffer, PLIM_NO_BUFFER: it had none yet */
   int32_t pins;      /* runs that need it resident, now or after its recomputation */
   int32_t next_read; /* position that reads it next, PLIM_NEVER: none; persistent storages and inputs: not used */
@@ -51,7 +54,7 @@ typedef struct plim_plan_so_far {
   plim_plan_buffer *buffer; /* [n_buffers] */
 } plim_plan_so_far;
 
-/* Rows of the window search, a block each: those of the search at hand or, after it, of the last. */
+/* Rows of the window search, one for each block: of the current search, or of the last one. */
 typedef struct plim_residency_rows {
   int32_t n;
   int64_t capacity;
@@ -59,10 +62,10 @@ typedef struct plim_residency_rows {
   int32_t *block;       /* [n] id of the block */
 } plim_residency_rows;
 
-/* Scratch of a price: the ops met, each once. */
+/* Scratch of a price: marks by which it counts each op once. */
 typedef struct plim_price_scratch {
-  int64_t stamp;  /* of the price at hand */
-  int64_t *mark;  /* [n_ops] stamp of the price that met the op last */
+  int64_t stamp;  /* of the current price */
+  int64_t *mark;  /* [n_ops] stamp of the last price that counted the op */
   int32_t *stack; /* [n_ops] */
 } plim_price_scratch;
 
@@ -74,25 +77,25 @@ typedef struct plim_lost_storages {
 } plim_lost_storages;
 
 typedef struct plim_residency {
-  /* what it was opened with, all borrowed */
+  /* the arguments of the opening, all borrowed */
   plim_context *ctx;
   const plim_graph *graph;
   const plim_forecast *forecast;
   const plim_policy *policy;
   plim_replay_counts *counts;
-  const plim_arena_watch *watch; /* NULL: no one watches; set after the opening, which evicts nothing */
+  const plim_arena_watch *watch; /* NULL: none. Set after the opening, whose evictions are not watched */
   int32_t n_perturbations;
   const plim_perturbation *perturbation; /* of the configuration; set with the watch */
   int32_t two_ends; /* 1: cheap storages at the high end, costly ones at the low end; 0: all at the low end */
   /* the arena now */
   int32_t position;    /* of the schedule: the command that is next */
   int64_t clock_ns;    /* time of all commands so far, + 1 */
-  int64_t small_bytes; /* largest request for the area of small ones; 0: there is none, or none any more */
+  int64_t small_bytes; /* largest request that uses the small area; 0: there is no such area, or it was joined */
   plim_arena_blocks *blocks;
   plim_holder *holder; /* [n_storages] */
   plim_missing missing;
   plim_plan_so_far plan;
-  /* what evictions compute with */
+  /* scratch and caches of evictions */
   plim_residency_rows rows;
   plim_price_scratch price;
   plim_walks walks; /* sums of the times of missing storages around each storage */
@@ -101,11 +104,11 @@ typedef struct plim_residency {
 
 /* Open the state of an arena of `bytes`.
  *   forecast, config->policy, counts  in   must outlive the state
- *   from    in   0: only persistent storages and inputs are resident. Else the state after the commands of the
- *                schedule, which has addresses, before command `from` (residency_resume.c)
+ *   from    in   0: only persistent storages and inputs are resident. > 0: the state before command `from` of the
+ *                schedule, which then must have addresses (residency_resume.c)
  *   out     out  close it with plim_residency_close; after a failure it holds nothing and needs no close
- * PLIM_ENOFIT: no room for persistent storages and inputs or, from > 0, for storages that cannot be recomputed.
- * O(storages + ops + from x operands), with the evictions that `from` > 0 needs. */
+ * PLIM_ENOFIT: no room for persistent storages and inputs, or, with from > 0, for storages that cannot be recomputed.
+ * O(storages + ops + from x operands), and the evictions that `from` > 0 needs. */
 PLIM_MUST_USE plim_status plim_residency_open(plim_context *ctx, const plim_forecast *forecast, int32_t from,
                                               int64_t bytes, const plim_replay_config *config,
                                               plim_replay_counts *counts, plim_residency *out);
@@ -113,13 +116,13 @@ void plim_residency_close(plim_residency *residency);
 
 /* ---- residency.c: who is resident ---- */
 
-/* Has the storage 0 bytes? Once it is written it stays resident, and nothing can evict it. */
+/* Has the storage 0 bytes? Such a storage stays resident once it is written, and is never evicted. */
 int plim_residency_empty(const plim_residency *residency, int32_t storage);
 
 /* Is the storage resident? */
 int plim_residency_holds(const plim_residency *residency, int32_t storage);
 
-/* Does a later position need the storage (for inputs: or may)? */
+/* Does a later position need the storage? Of an input: may one need it? */
 int plim_residency_wanted(const plim_residency *residency, int32_t storage);
 
 /* Give a block and a buffer to a storage that is not resident, or to the workspace of an op.
@@ -132,108 +135,118 @@ int plim_residency_wanted(const plim_residency *residency, int32_t storage);
 PLIM_MUST_USE plim_status plim_residency_place(plim_residency *residency, int32_t op, int32_t storage, int64_t bytes,
                                                int32_t *block);
 
-/* In place: `out` takes the block of `in`, whose lifetime ends with the next command. `in` goes missing. */
+/* Give the block of `in` to `out`, which the next command writes in place. The buffer of `in` ends before that command,
+ * and `in` goes missing. Cost as plim_residency_go_missing. */
 PLIM_MUST_USE plim_status plim_residency_hand_over(plim_residency *residency, int32_t in, int32_t out);
 
-/* Free the block of a resident storage, which goes missing. *hole out, may be NULL: the free block that contains it
- * then. O(log n + its op's operands and its readers' outputs). */
+/* Free the block of a resident storage, which goes missing.
+ *   hole  out  may be NULL: the free block that contains the freed range
+ * O(log n), and the cost of plim_residency_go_missing. */
 PLIM_MUST_USE plim_status plim_residency_drop(plim_residency *residency, int32_t storage, int32_t *hole);
 
-/* Drop it when it is resident, not pinned and not wanted. */
+/* Drop the storage when it is resident, neither pinned nor wanted, and has bytes. */
 PLIM_MUST_USE plim_status plim_residency_drop_unwanted(plim_residency *residency, int32_t storage);
 
 /* ---- residency.c: the plan so far ---- */
 
-/* Append a command, whose number is residency->plan.n_commands; its variant's time passes. O(1) on average. */
+/* Append a command, whose index is residency->plan.n_commands. Advances the clock by the time of its variant. O(1) on
+ * average. */
 PLIM_MUST_USE plim_status plim_residency_add_command(plim_residency *residency, const plim_command *command);
 
-/* The latest buffer of the storage is used by command `command`. */
+/* Extend the latest buffer of the storage to its use by command `command`. */
 void plim_residency_use(plim_residency *residency, int32_t storage, int32_t command);
 
-/* The command at `position` of the schedule is over: its operands continue to their next reads, and the position to the
- * next command. O(operands). */
+/* End the command at `position` of the schedule: set the next reads of its operands, and advance the position.
+ * O(operands). */
 void plim_residency_pass(plim_residency *residency);
 
-/* Append a buffer that begins with the next command; its end follows its uses. O(1) on average. */
+/* Append a buffer that begins with the next command; plim_residency_use moves its end. O(1) on average. */
 PLIM_MUST_USE plim_status plim_residency_add_buffer(plim_residency *residency, const plim_plan_buffer *buffer);
 
-/* The storage loses its block, which the caller has freed or handed over. If it can be recomputed, it joins the classes
- * of its missing inputs and of missing wanted outputs of its readers. O(those). */
+/* Mark a storage as missing whose block the caller has freed or handed over. If an op computes it, it joins the classes
+ * of the missing inputs of that op, and of the missing outputs of its readers that count (plim_residency_counts).
+ * O(those inputs and outputs). */
 PLIM_MUST_USE plim_status plim_residency_go_missing(plim_residency *residency, int32_t storage);
 
 /* ---- residency_resume.c ---- */
 
-/* Bring the state of an empty arena to that after the commands of the schedule before `from`. PLIM_ENOFIT as
+/* Set the state of an empty arena to the state after the first `from` commands of the schedule. PLIM_ENOFIT as
  * plim_residency_open. */
 PLIM_MUST_USE plim_status plim_residency_resume(plim_residency *residency, int32_t from);
 
 /* ---- residency_evict.c ---- */
 
-/* Scores of the window search are fixed-point numbers with so many bits after the point. */
+/* Number of bits after the point in the scores of the window search, which are fixed-point numbers. */
 enum { PLIM_SCORE_FRACTION_BITS = 16 };
 
-/* May the storage be evicted: it is not pinned, and it can still be recomputed at its last read? */
+/* May the storage be evicted? It may when an op computes it, no run pins it, it is not in the small area, and it can
+ * still be recomputed for its last read. */
 int plim_residency_evictable(const plim_residency *residency, int32_t storage);
 
-/* Can so many bytes become one free block outside the area of small requests, where nothing is evicted? O(n). */
+/* Can evictions make one free block of so many bytes outside the small area? O(n). */
 int plim_residency_can_make_room(const plim_residency *residency, int64_t bytes);
 
-/* The staleness of the storage, ns: the time to its next read where the policy knows the program's order, else the time
- * since its last use. */
+/* The staleness of the storage, ns. For a policy that knows the program's order it is the time to the next read, for
+ * others the time since the last use. */
 int64_t plim_residency_distance(const plim_residency *residency, int32_t storage);
 
-/* What the window search takes as the cost of a block that holds the storage: its cost over its staleness, fixed point.
- * As plim_residency_cost. */
+/* The cost of a block that holds the storage, for the window search: the storage's cost over its staleness, in fixed
+ * point. Takes as long as plim_residency_cost. */
 int64_t plim_residency_window_cost(plim_residency *residency, int32_t storage);
 
 /* Evict by the policy until there is a free block for the request.
  *   hole  out  that block; PLIM_ARENA_NO_BLOCK: nothing more can be evicted
- * The watcher's status, where it ends the replay. A window: n costs and a window search. One after another: n costs for
- * each storage that is evicted. Sources: Coop, NeurIPS 2023 (windows); DTR, ICLR 2021 (one after another). */
+ * Returns the watcher's status when the watcher ends the replay. A window takes n calls of plim_residency_cost and a
+ * window search. One after another takes n such calls for each storage that is evicted.
+ * Sources: Coop, NeurIPS 2023 (windows); DTR, ICLR 2021 (one after another). */
 PLIM_MUST_USE plim_status plim_residency_evict(plim_residency *residency, const plim_arena_request *request,
                                                int32_t *hole);
 
-/* The same, one storage after another, whatever the policy says (residency_evict_single.c). */
+/* Like plim_residency_evict, but always one storage after another (residency_evict_single.c). */
 PLIM_MUST_USE plim_status plim_residency_evict_single(plim_residency *residency, const plim_arena_request *request,
                                                       int32_t *hole);
 
-/* Score of a block that may be evicted, where one is evicted after another: the smallest is evicted first. Of a score
- * above `most`, any number above it. As plim_residency_cost. */
+/* Score of a block that may be evicted, for evictions one after another: the block with the smallest score is first.
+ * When the score exceeds `most`, the result is any number above `most`. Takes as long as plim_residency_cost. */
 double plim_residency_score(plim_residency *residency, const plim_arena_block *block, double most);
 
-/* Call the watcher, if there is one, with what is about to be evicted. */
+/* Tell the watcher, if there is one, what is about to be evicted. */
 PLIM_MUST_USE plim_status plim_residency_notify(plim_residency *residency, const plim_arena_request *request,
                                                 const plim_arena_choice *choice);
 
 /* ---- residency_price.c ---- */
 
-/* Does a missing storage count in the cost of its neighbours? For a policy that knows the program's order: only when it
- * is read again. */
+/* Is the storage missing, and does its time count in the cost of its neighbours? For a policy that knows the program's
+ * order it counts only when it is wanted. */
 int plim_residency_counts(const plim_residency *residency, int32_t storage);
 
-/* What the policy takes as the cost of evicting one storage, in ns for policies that price by time; of a cost above
- * `most`, any number above it. O(1), a price or a walk: the policy decides. */
+/* The policy's cost of evicting one storage, in ns for policies that price by time. When the cost exceeds `most`, the
+ * result is any number above `most`. O(1), or the cost of plim_residency_price or plim_residency_walk, as the policy
+ * decides. */
 int64_t plim_residency_cost(plim_residency *residency, int32_t storage, int64_t most);
 
-/* The cost of evicting one more storage, ns: its own time, and that of the classes of missing inputs of its op and of
- * missing wanted outputs of its readers. O(those), nearly: union-find. Source: DTR, ICLR 2021, section 4. */
+/* The cost of evicting one more storage, ns: the time of its op, and the times of the classes of missing inputs of the
+ * op and of missing outputs of its readers that count. Nearly O(those inputs and outputs), by union-find.
+ * Source: DTR, ICLR 2021, section 4. */
 int64_t plim_residency_price(plim_residency *residency, int32_t storage);
 
-/* Time of the distinct ops that would recompute all of `storage` [n], evicted together, ns. O(their operands). */
+/* Time of the distinct ops that would recompute all of `storage` [n] after they were evicted together, ns. O(operands
+ * of these ops). */
 int64_t plim_residency_price_together(plim_residency *residency, int32_t n, const int32_t *storage);
 
 /* ---- residency_walk.c ---- */
 
-/* Room for the walks of an empty state. After a failure, too, plim_residency_close is legal. */
+/* Allocate the walks of an empty state. plim_residency_close is legal even after a failure. */
 PLIM_MUST_USE plim_status plim_residency_open_walks(plim_residency *residency);
 
-/* Sum of the times of missing storages that the policy's cost counts, ns: those that the storage is computed from,
- * through missing ones, and those that are computed from it. When it exceeds `most`, any number above `most`. Cost as
- * plim_walks_sum, after the update of what was lost. Source: DTR, ICLR 2021. */
+/* Sum of the times of missing storages around `storage` that count, ns. A walk over missing storages meets those that
+ * it is computed from and, for PLIM_COST_NEIGHBOURHOOD, those that are computed from it. When the sum exceeds `most`,
+ * the result is any number above `most`. Cost as plim_walks_sum, after the update of lost storages.
+ * Source: DTR, ICLR 2021. */
 int64_t plim_residency_walk(plim_residency *residency, int32_t storage, int64_t most);
 
-/* Update the sums of walks. lost: the storage has gone missing. found: it becomes resident, while all inputs of its op
- * are. uncertain: it is missing, and may start or cease to count. */
+/* Update the sums of walks. lost: the storage has gone missing. found: it becomes resident while all inputs of its op
+ * are resident. uncertain: it is missing, and may begin or cease to count. */
 void plim_residency_lost(plim_residency *residency, int32_t storage);
 void plim_residency_found(plim_residency *residency, int32_t storage);
 void plim_residency_uncertain(plim_residency *residency, int32_t storage);

@@ -1,6 +1,6 @@
-/* Chooses the window to evict. Each storage is priced alone: its cost to recompute, over the distance of its next read.
- * Where the program's order is known, the search returns the few best windows, and each of these is priced as a whole:
- * storages of one window may share the ops that recompute them, or need each other. */
+/* Chooses the window to evict. Each storage is priced alone: its cost to recompute over its staleness. A policy that
+ * knows the program's order then prices each of the few best windows as a whole: storages of one window may share the
+ * ops that recompute them, or need each other. */
 #include <assert.h>
 
 #include "runtime/arena/residency.h"
@@ -14,7 +14,7 @@ int plim_residency_evictable(const plim_residency *res, int32_t storage) {
   return holder->last_read <= res->forecast->deadline[storage];
 }
 
-/* Is the block free, or held by what may be evicted? */
+/* May the block be in a window: is it free, or does it hold a storage that may be evicted? */
 static int may_join(const plim_residency *res, const plim_arena_block *block) {
   if (block->owner == PLIM_ARENA_BLOCK_FREE) return 1;
   return block->owner < res->graph->n_storages && plim_residency_evictable(res, block->owner);
@@ -40,7 +40,7 @@ static int64_t per_distance(int64_t cost_ns, int64_t distance_ns) {
   return (whole << PLIM_SCORE_FRACTION_BITS) + (rest << PLIM_SCORE_FRACTION_BITS) / distance_ns;
 }
 
-/* A distance as the policy divides by it. */
+/* The policy's divisor for a distance. */
 static int64_t divisor(const plim_policy *policy, int64_t distance_ns) {
   if (policy->stale == PLIM_STALE_PLAIN) return distance_ns;
   return (int64_t)plim_policy_staleness(policy, distance_ns < 1 ? 1 : distance_ns);
@@ -49,7 +49,7 @@ static int64_t divisor(const plim_policy *policy, int64_t distance_ns) {
 int64_t plim_residency_distance(const plim_residency *res, int32_t storage) {
   if (!res->policy->forecast) return res->clock_ns - res->holder[storage].last_ns;
   int32_t next = res->holder[storage].next_read;
-  if (next == PLIM_NEVER) next = res->forecast->schedule->n_commands; /* resident still, in the middle of a plan */
+  if (next == PLIM_NEVER) next = res->forecast->schedule->n_commands; /* resident although nothing reads it again */
   return res->forecast->start_ns[next] - res->forecast->start_ns[res->position];
 }
 
@@ -77,7 +77,7 @@ static plim_status reserve_rows(plim_residency *res, int64_t count) {
   return PLIM_OK;
 }
 
-/* The rows of the window search: the blocks below the wall. */
+/* Fill the rows of the window search with the blocks below the wall. */
 static void fill_rows(plim_residency *res) {
   int32_t n = 0;
   for (int32_t id = res->blocks->first; id != PLIM_ARENA_NO_BLOCK; id = res->blocks->block[id].next, n++) {
@@ -104,8 +104,8 @@ static int32_t held_storages(const plim_residency *res, const plim_window *windo
   return n;
 }
 
-/* The window as a whole: its price together over the distance of its first read. storage [blocks] is scratch. Where
- * bytes count, for each MiB. */
+/* Score of a window as a whole: the price of all its storages together over the distance of the nearest read. A policy
+ * that divides by bytes gets the score of one MiB. storage [blocks] is scratch. */
 static int64_t score_window(plim_residency *res, const plim_window *window, int32_t *storage) {
   int32_t n = held_storages(res, window, storage);
   int64_t nearest = INT64_MAX;
@@ -118,7 +118,7 @@ static int64_t score_window(plim_residency *res, const plim_window *window, int3
   return a_mebibyte < 9e18 ? (int64_t)a_mebibyte : INT64_MAX;
 }
 
-/* The window that a perturbation takes at this search, else `own`. */
+/* The window that a perturbation takes at this search; `own` when there is no perturbation. */
 static int32_t perturbation_from(const plim_residency *res, int32_t own, int32_t count) {
   for (int32_t i = 0; i < res->n_perturbations; i++) {
     if (res->perturbation[i].search == res->counts->searches) return res->perturbation[i].take % count;

@@ -16,7 +16,8 @@ double plim_residency_score(plim_residency *res, const plim_arena_block *block, 
   return plim_policy_score(res->policy, plim_residency_cost(res, block->owner, most_cost), bytes, stale_ns);
 }
 
-/* Of equal scores the lowest address. PLIM_ARENA_NO_STORAGE: nothing can be evicted. */
+/* The storage with the smallest score, of equal scores that with the lowest address. PLIM_ARENA_NO_STORAGE: nothing can
+ * be evicted. */
 static int32_t choose(plim_residency *res) {
   double best = INFINITY;
   int32_t chosen = PLIM_ARENA_NO_STORAGE;

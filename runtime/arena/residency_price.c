@@ -1,5 +1,5 @@
-/* What an eviction costs, as the policies count it: the storage's own time, with that of missing neighbours by class or
- * by a walk (residency_walk.c); and what a whole window costs. */
+/* The cost of an eviction, as the policies count it: the time of the storage's op, and the times of missing neighbours
+ * by class or by a walk (residency_walk.c). Also the cost of a whole window. */
 #include "runtime/arena/residency.h"
 
 int plim_residency_counts(const plim_residency *res, int32_t storage) {
@@ -45,7 +45,7 @@ static int64_t price_stack(plim_residency *res, int32_t depth) {
 int64_t plim_residency_price_together(plim_residency *res, int32_t n, const int32_t *storage) {
   int32_t depth = 0;
   res->price.stamp++;
-  for (int32_t i = 0; i < n; i++) { /* they are still resident, so the walk below would not find their ops */
+  for (int32_t i = 0; i < n; i++) { /* these storages are still resident, so price_stack would not find their ops */
     int32_t producer = res->graph->storage[storage[i]].producer;
     if (res->price.mark[producer] == res->price.stamp) continue;
     res->price.mark[producer] = res->price.stamp;

@@ -1,8 +1,9 @@
-/* The state of the arena in the middle of a plan, as if the commands before had been simulated.
+/* Sets the state of the arena in the middle of a plan, as if the commands before had been simulated.
  *
  * Commands and buffers of the prefix are the plan's own; buffers end with their uses so far. The arena may be smaller
- * now. A live buffer that lies within it keeps its offset. One that lies beyond its end moves into a free block. Where
- * there is none it is evicted, or, when it cannot be recomputed, others are evicted to make room for it. */
+ * than the plan's. A live buffer that lies within it keeps its offset. A live buffer that ends beyond it moves into a
+ * free block. When no block is large enough, the buffer is evicted. When it cannot be recomputed, others are evicted
+ * to make room for it. */
 #include "runtime/arena/residency.h"
 
 /* Apply command j to the state: uses of buffers, and next reads. */
@@ -19,9 +20,9 @@ static plim_status pass_command(plim_residency *res, int32_t j) {
   return PLIM_OK;
 }
 
-/* Is the buffer of the plan live before command `from`, and needed? One that ends there is, when command `from`
- * overwrites it. */
-static int goes_on(const plim_residency *res, const plim_plan_buffer *buffer, int32_t from) {
+/* Is the buffer of the plan live before command `from`, and needed? A buffer that ends at `from` is needed when the
+ * storage is wanted: command `from` overwrites it in place. */
+static int continues(const plim_residency *res, const plim_plan_buffer *buffer, int32_t from) {
   if (buffer->storage < 0 || buffer->begin >= from || buffer->end < from) return 0;
   return buffer->end > from || plim_residency_wanted(res, buffer->storage);
 }
@@ -30,8 +31,7 @@ static int64_t top_of(const plim_plan_buffer *buffer) {
   return buffer->offset + buffer->bytes;
 }
 
-/* The storage of the plan's buffer i gets a block of the arena, by evicting others if need be; its buffer continues
- * there. */
+/* Move buffer i of the plan into another block of the arena. Evicts others when there is no free block. */
 static plim_status move(plim_residency *res, int32_t i) {
   int32_t block, storage = res->plan.buffer[i].storage;
   if (plim_role_persistent(res->graph->storage[storage].role)) {
@@ -39,7 +39,7 @@ static plim_status move(plim_residency *res, int32_t i) {
                      (long long)top_of(&res->plan.buffer[i]), (long long)res->blocks->bytes);
   }
   PLIM_TRY(plim_residency_place(res, PLIM_ARENA_NO_OP, storage, res->plan.buffer[i].bytes, &block));
-  res->plan.n_buffers--; /* the new buffer, for it is the old one */
+  res->plan.n_buffers--; /* remove the buffer that plim_residency_place appended: the old one continues */
   res->holder[storage].buffer = i;
   res->plan.buffer[i].offset = res->blocks->block[block].offset;
   return PLIM_OK;
@@ -54,8 +54,8 @@ static plim_status move_or_evict(plim_residency *res, int32_t i) {
   return plim_residency_go_missing(res, storage);
 }
 
-/* A buffer that begins below the arena's end and ends above it keeps its block until all others have moved, because
- * nothing may overwrite a buffer that has not moved yet. *block stays as it is when there is no such buffer. */
+/* Block the range of a buffer that begins below the arena's end and ends above it, until all buffers have moved: none
+ * may overwrite a buffer that has not moved yet. *block is unchanged for other buffers. */
 static plim_status block_straddler(plim_residency *res, const plim_plan_buffer *buffer, int32_t *block) {
   int64_t end = res->blocks->bytes;
   if (buffer->offset >= end) return PLIM_OK;
@@ -76,25 +76,26 @@ static plim_status check_absent(const plim_residency *res) {
   return PLIM_OK;
 }
 
-/* Storages that were computed and are not resident are missing, for the prices of evictions. */
+/* Mark the storages that were computed and are not resident as missing: the prices of evictions count them. */
 static plim_status lose_absent(plim_residency *res, const plim_plan *plan, int32_t from) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     const plim_holder *holder = &res->holder[s];
     if (holder->buffer == PLIM_NO_BUFFER || holder->block != PLIM_ARENA_NO_BLOCK ||
-        goes_on(res, &plan->buffer[holder->buffer], from))
+        continues(res, &plan->buffer[holder->buffer], from))
       continue;
     PLIM_TRY(plim_residency_go_missing(res, s));
   }
   return PLIM_OK;
 }
 
-/* n: buffers of the plan that have begun. */
-static plim_status settle_residents(plim_residency *res, const plim_plan *plan, int32_t n, int32_t from) {
+/* Give blocks to the storages that are live before command `from`.
+ *   n  in  number of the plan's buffers that have begun */
+static plim_status place_residents(plim_residency *res, const plim_plan *plan, int32_t n, int32_t from) {
   int64_t end = res->blocks->bytes;
   int32_t blocked = PLIM_ARENA_NO_BLOCK;
   for (int32_t i = 0; i < n; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
-    if (!goes_on(res, buffer, from)) continue;
+    if (!continues(res, buffer, from)) continue;
     if (top_of(buffer) > end) {
       PLIM_TRY(block_straddler(res, buffer, &blocked));
     } else {
@@ -104,7 +105,7 @@ static plim_status settle_residents(plim_residency *res, const plim_plan *plan, 
   }
   PLIM_TRY(lose_absent(res, plan, from));
   for (int32_t i = 0; i < n; i++) {
-    if (goes_on(res, &plan->buffer[i], from) && top_of(&plan->buffer[i]) > end) PLIM_TRY(move_or_evict(res, i));
+    if (continues(res, &plan->buffer[i], from) && top_of(&plan->buffer[i]) > end) PLIM_TRY(move_or_evict(res, i));
   }
   if (blocked >= 0) (void)plim_arena_blocks_give(res->blocks, blocked);
   return check_absent(res);
@@ -120,7 +121,7 @@ plim_status plim_residency_resume(plim_residency *res, int32_t from) {
     PLIM_TRY(pass_command(res, j));
   }
   for (int32_t i = 0; i < next; i++) {
-    if (plan->buffer[i].end < from) res->plan.buffer[i].end = plan->buffer[i].end; /* it may have been written over */
+    if (plan->buffer[i].end < from) res->plan.buffer[i].end = plan->buffer[i].end; /* it may be overwritten in place */
   }
-  return settle_residents(res, plan, next, from);
+  return place_residents(res, plan, next, from);
 }

@@ -1,9 +1,9 @@
 /* Sums of the times of missing storages around a storage of the arena, kept by walk_bounds.c.
  *
- * A storage that is recomputed has all its producer's inputs resident: walks towards inputs lose this storage alone,
- * and walks towards readers reach it only from those inputs. Windows are sums of costs: they need exact sums, so for
- * them every change ends the exactness of what it may touch. Changes by storages that went missing are applied
- * together, when a sum is asked for. */
+ * When a storage is recomputed, all inputs of its op are resident. So walks towards inputs lose this storage alone, and
+ * walks towards readers reach it only from those inputs. The window search adds costs, and needs exact sums: for it
+ * every change resets the sums that it may touch. Changes by storages that went missing are applied together, before
+ * the next sum is computed. */
 #include "runtime/arena/residency.h"
 
 static int32_t neighbours(const void *user, int32_t storage, plim_walk_way way, int32_t i, const int32_t **list) {
@@ -44,8 +44,8 @@ void plim_residency_lost(plim_residency *res, int32_t storage) {
   res->lost.storage[res->lost.n++] = storage;
 }
 
-/* Apply all changes since the last update at once: storages that went missing; for windows also those that became
- * resident. */
+/* Apply all changes since the last update at once: storages that went missing, and for the window search also storages
+ * that became resident. */
 static void apply_lost(plim_residency *res) {
   int64_t lost_ns = res->policy->search == PLIM_SEARCH_WINDOW ? INT64_MAX : 0;
   if (res->lost.n == 0) return;

@@ -1,8 +1,9 @@
-/* Small storages are the smallest ones that have together at most 1/1024 of all bytes that ops write: half of a
- * network's storages (statistics, losses, gradients of biases), and nearly nothing of its memory. Storages of equal
- * size are all small or none is. Nothing small is ever evicted, so the area for them is as large as their peak. Source
- * of the share: OneFlow's Coop keeps 10 MiB for requests of at most 10 KiB, in arenas of some GiB; fixed sizes would
- * not suit smaller arenas. */
+/* The small storages are the smallest ones that together have at most 1/1024 of all bytes that ops write. They are half
+ * of a network's storages (statistics, losses, gradients of biases), and use hardly any of its memory. Of storages of
+ * equal size either all are small or none is. Nothing in the small area is evicted, so it is as large as their peak.
+ *
+ * Source of the share: OneFlow's Coop keeps 10 MiB for requests of at most 10 KiB, in arenas of several GiB. Fixed
+ * sizes would not suit smaller arenas. */
 #include "runtime/arena/small.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static int64_t rounded_bytes(const plim_forecast *f, int32_t storage) {
   return plim_align_up(f->graph->storage[storage].bytes, PLIM_ALIGN);
 }
 
-/* bytes [n_storages] is scratch. */
+/* The size of the largest small storage; 0: none is small. bytes [n_storages] is scratch. */
 static int64_t find_limit(const plim_forecast *f, int64_t *bytes) {
   int32_t n = 0;
   int64_t limit = 0;
@@ -37,7 +38,7 @@ static int64_t find_limit(const plim_forecast *f, int64_t *bytes) {
   return limit;
 }
 
-/* change [n_commands + 1] is scratch, zeros. */
+/* The peak of the bytes of small storages when nothing is evicted. change [n_commands + 1] is scratch, zeros. */
 static int64_t find_load(const plim_forecast *f, int64_t *change) {
   int32_t n = f->schedule->n_commands;
   int64_t load = 0, most = 0;

@@ -1,11 +1,11 @@
-/* Which storages are small, and how many bytes they need: the size of the area that an arena may have for them. */
+/* Finds which storages are small, and the size of the area that an arena may have for them. */
 #ifndef PLIM_RUNTIME_ARENA_SMALL_H
 #define PLIM_RUNTIME_ARENA_SMALL_H
 
 #include "runtime/arena/forecast.h"
 
-/* Sets small_bytes and small_load_bytes of a forecast whose reads have been found. Inputs and persistent storages do
- * not count. O(storages x log storages + uses). Deterministic. */
+/* Set small_bytes and small_load_bytes of a forecast whose reads have been found. Inputs and persistent storages do
+ * not count. PLIM_ENOMEM. O(storages x log storages + uses). Deterministic. */
 PLIM_MUST_USE plim_status plim_forecast_find_small(plim_forecast *forecast);
 
 #endif

@@ -44,7 +44,7 @@ static int64_t walk(plim_walks *w, int32_t storage, plim_walk_way way, int64_t m
   return sum_ns;
 }
 
-/* A walk that is cut goes on to 2 x most, so that it is not repeated for every larger `most`. */
+/* A walk continues up to a sum of 2 x most, so that it is not repeated for every larger `most`. */
 int64_t plim_walks_sum(plim_walks *w, int32_t storage, plim_walk_way way, int64_t most) {
   plim_walk_sum *known = &w->sum[way][storage];
 #ifdef PLIM_SANITIZED

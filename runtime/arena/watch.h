@@ -1,5 +1,5 @@
-/* Watching a replay: a watcher is called for every request that found no free block, with what was chosen for it, and
- * for every run. It reads the state of a decision from the residency itself, so nothing is stored for watchers. */
+/* Watching a replay. A watcher is called for every eviction, with the request and the choice, and for every run. It
+ * reads the state of the arena from the residency, so nothing is stored for watchers. */
 #ifndef PLIM_RUNTIME_ARENA_WATCH_H
 #define PLIM_RUNTIME_ARENA_WATCH_H
 
@@ -9,21 +9,21 @@
 struct plim_residency;
 
 enum {
-  PLIM_ARENA_NO_OP = -1,     /* no op asks: storages are placed before the first command, or kept after the last one */
+  PLIM_ARENA_NO_OP = -1,     /* no op: a storage is placed before the first command, or needed after the last one */
   PLIM_ARENA_WORKSPACE = -1, /* as the storage of a request: the workspace of its op */
-  PLIM_ARENA_NO_STORAGE = -1 /* as the storage that is chosen: there is none */
+  PLIM_ARENA_NO_STORAGE = -1 /* as the chosen storage: there is none */
 };
 
-/* Room that an op asks for. */
+/* A request for room. */
 typedef struct plim_arena_request {
-  int32_t op;      /* PLIM_ARENA_NO_OP: none */
-  int32_t storage; /* PLIM_ARENA_WORKSPACE: its workspace */
-  int64_t bytes;   /* rounded */
+  int32_t op;      /* that needs the room; PLIM_ARENA_NO_OP: none */
+  int32_t storage; /* PLIM_ARENA_WORKSPACE: the workspace of the op */
+  int64_t bytes;   /* rounded up to PLIM_ALIGN */
 } plim_arena_request;
 
-/* The eviction that is about to be made for a request.
- *   by windows         window[chosen] of `window` [n], best first by the search; score [n] of each as a whole, NULL:
- *                      they were not priced again
+/* The eviction that is chosen for a request.
+ *   by windows         window[chosen] of `window` [n], which are in the order of the search, best first. score [n]: of
+ *                      each window as a whole; NULL: windows were not priced as wholes
  *   one after another  `storage`
  * n 0 and PLIM_ARENA_NO_STORAGE: nothing more can be evicted. */
 typedef struct plim_arena_choice {
@@ -33,14 +33,15 @@ typedef struct plim_arena_choice {
   int32_t storage;
 } plim_arena_choice;
 
-/* Another status than PLIM_OK ends the replay with it. */
+/* The functions of a watcher. Any status but PLIM_OK ends the replay with that status. */
 typedef struct plim_arena_watch {
   void *user;
+  /* Before each eviction. */
   plim_status (*chose)(void *user, struct plim_residency *residency, const plim_arena_request *request,
                        const plim_arena_choice *choice);
-  /* After each command. depth 0: a command of the schedule; else how many runs wait for this one. */
+  /* After each command. depth 0: a command of the schedule; > 0: a recomputation for which so many runs wait. */
   plim_status (*ran)(void *user, const struct plim_residency *residency, int32_t depth);
-  /* Recomputing has taken too long, and the replay ends: `op` was next. */
+  /* When recomputing has taken too long and the replay ends; `op` was next. */
   plim_status (*gave_up)(void *user, const struct plim_residency *residency, int32_t op);
 } plim_arena_watch;
 

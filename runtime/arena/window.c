@@ -35,7 +35,8 @@ static int better(const plim_window *a, const plim_window *b, int per_byte) {
   return a->begin < b->begin;
 }
 
-/* Insert into the sorted list of the best, which holds `count` of at most `capacity`. Returns the new count. */
+/* Insert a window into the sorted list of the best, which has `count` of at most `capacity` entries. Returns the new
+ * count. */
 static int32_t keep_best(const plim_window *window, int per_byte, int32_t count, int32_t capacity, plim_window *out) {
   int32_t at = count;
   while (at > 0 && better(window, &out[at - 1], per_byte)) at--;

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* A row is a block: it must stay (breaker), holds a storage that may be evicted at a cost, or is free. */
+/* A row is a block. It must stay (breaker), holds a storage that may be evicted at a cost, or is free. */
 typedef enum plim_row_state { PLIM_ROW_BREAKER, PLIM_ROW_HELD, PLIM_ROW_FREE } plim_row_state;
 
 typedef struct plim_window_row {
@@ -26,18 +26,22 @@ int plim_wide_compare(plim_wide a, plim_wide b); /* < 0, 0, > 0 */
 
 typedef struct plim_window {
   int32_t begin, end;    /* rows [begin, end) */
-  int64_t bytes;         /* of all its rows, >= need */
-  int64_t evicted_bytes; /* of its held rows */
+  int64_t bytes;         /* sum over all its rows, >= need */
+  int64_t evicted_bytes; /* sum over its held rows */
   plim_wide cost;        /* sum over its held rows */
 } plim_window;
 
-/* The best windows of `row` [n], which is in address order: no breaker inside, at least `need` bytes (> 0), and neither
- * end row can be left out. Order: least cost (per_byte 1: for each evicted byte), then fewest evicted bytes, then
- * lowest address.
- *   out  [capacity]  out  best first; out[1] is the second best
- * Returns how many were written. Every run of rows that is large enough contains such a window of no more cost, so with
- * per_byte 0 out[0] is the cheapest of all runs. O(n x capacity). Source: Coop, NeurIPS 2023, section 3.1, repaired:
- * the window shrinks at the last block too, and sums are exact. */
+/* Find the best windows of rows. A window contains no breaker, has at least `need` bytes, and would have fewer without
+ * its first or its last row.
+ *   row       [n]         in   in address order
+ *   need                  in   > 0
+ *   per_byte              in   0: least cost first; 1: least cost of an evicted byte first
+ *   out       [capacity]  out  best first
+ * Of equal costs the window with the fewest evicted bytes is first, then that with the lowest address. Returns how many
+ * were written. Every large enough sequence of rows without a breaker contains such a window of no more cost. So with
+ * per_byte 0 out[0] is the cheapest of all. O(n x capacity). Deterministic, safe from any thread.
+ * Source: Coop, NeurIPS 2023, section 3.1, with two corrections: the window also shrinks at the last block, and sums
+ * are exact. */
 int32_t plim_window_find(int32_t n, const plim_window_row *row, int64_t need, int per_byte, int32_t capacity,
                          plim_window *out);
 

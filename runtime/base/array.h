@@ -14,8 +14,8 @@ extern "C" {
 PLIM_MUST_USE plim_status plim_array_reserve(plim_context *ctx, void *array /* T ** */, int64_t *capacity,
                                              int64_t count, size_t size);
 
-/* A block is carved twice by the same calls: first with base NULL, which only adds up `bytes` (-1 when a size
- * overflows), then, after plim_block_allocate, for the places. */
+/* A block is carved twice by the same calls. The first time `base` is NULL, and the calls only add up `bytes` (-1 when
+ * a size overflows). The second time, after plim_block_allocate, they return the arrays. */
 typedef struct plim_block {
   char *base;
   int64_t bytes;
@@ -24,13 +24,13 @@ typedef struct plim_block {
 /* The next `count` elements of `size` bytes, aligned to 16; NULL while measuring. */
 void *plim_block_take(plim_block *block, int64_t count, size_t size);
 
-/* Zeroed memory of the measured bytes, to be carved. */
+/* Allocate the measured bytes, zeroed, and make the block ready to be carved. PLIM_ENOMEM, PLIM_EOVERFLOW. */
 PLIM_MUST_USE plim_status plim_block_allocate(plim_context *ctx, plim_block *block);
 
-/* Give the memory of a carved block back. Legal where nothing was allocated. */
+/* Release the memory of a carved block. Legal when nothing was allocated. */
 void plim_block_release(plim_context *ctx, plim_block *block);
 
-/* Copy n ids to *next, which moves after them, and return the copy. */
+/* Copy n ids to *next, and move *next past them. Returns the copy. */
 const int32_t *plim_ids_copy(int32_t **next, const int32_t *from, int32_t n);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* A few tasks side by side, one a thread. */
+/* Runs a few tasks at the same time, one on each thread. */
 #ifndef PLIM_RUNTIME_BASE_BATCH_H
 #define PLIM_RUNTIME_BASE_BATCH_H
 
@@ -13,7 +13,7 @@ enum { PLIM_BATCH_MOST = 64 };
 typedef void plim_task(void *user, int32_t i);
 
 /* Run task(user, i) for each i in [0, n), n <= PLIM_BATCH_MOST, and return when all are done. Task 0 runs on the
- * calling thread, and so do those for which no thread can be started, one after the other. */
+ * calling thread. So do the tasks for which no thread can be started, one after another. */
 void plim_batch_run(plim_task *task, void *user, int32_t n);
 
 #ifdef __cplusplus

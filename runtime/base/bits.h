@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Number of the lowest (highest) bit of x that is 1, from 0; x is not 0. */
+/* Number of the lowest bit of x that is 1, or of the highest one, counted from 0. x is not 0. */
 static inline int plim_bits_lowest(uint64_t x) {
 #if defined(__GNUC__)
   return __builtin_ctzll(x);

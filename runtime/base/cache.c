@@ -1,4 +1,4 @@
-/* Cache files: their folder, and which of them go when there are too many. */
+/* Cache files: their folder, and the choice of those to remove when there are too many. */
 #include "runtime/base/cache.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ void plim_cache_path(const char *folder, const char *name, char *path) {
   if (length <= 0 || length >= PLIM_CACHE_PATH_BYTES) path[0] = '\0';
 }
 
-/* What cannot be made shows when the file is written. */
+/* Create the folders of a path. Failures are ignored here: writing the file then fails. */
 static void make_folders(const char *path) {
   char folder[PLIM_CACHE_PATH_BYTES];
   (void)snprintf(folder, sizeof folder, "%s", path);

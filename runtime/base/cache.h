@@ -1,4 +1,4 @@
-/* The user's cache folder: where files lie that can be recomputed. */
+/* The user's cache folder, for files that can be recomputed. */
 #ifndef PLIM_RUNTIME_BASE_CACHE_H
 #define PLIM_RUNTIME_BASE_CACHE_H
 
@@ -10,19 +10,21 @@ extern "C" {
 
 enum { PLIM_CACHE_PATH_BYTES = 4096 };
 
-/* Path of a file in `folder` (NULL: XDG_CACHE_HOME/plimsoll, else ~/.cache/plimsoll); path [PLIM_CACHE_PATH_BYTES] out,
- * "" when `folder` is "", when there is no such folder, or when the path is too long: no cache. */
+/* Path of a cache file.
+ *   folder  in                           NULL: XDG_CACHE_HOME/plimsoll, else ~/.cache/plimsoll
+ *   path    [PLIM_CACHE_PATH_BYTES] out  "" when there is no cache: `folder` is "", the user has no such folder, or the
+ *                                        path is too long */
 void plim_cache_path(const char *folder, const char *name, char *path);
 
-/* Make the folders that are missing, write the text to `path`, free it. Whatever has the name is replaced, a link or
- * pipe too. PLIM_EIO when that is not possible, which no caller needs to tell: a cache can be done without. */
+/* Create the missing folders, write the text to `path`, and free the text. The name itself is replaced, even if it is a
+ * link or a pipe. PLIM_EIO: this is not possible. Callers may ignore that, since work can go on without a cache. */
 PLIM_MUST_USE plim_status plim_cache_save(plim_text *text, const char *path);
 
-/* The file was used just now. */
+/* Mark the file as used now, for plim_cache_trim. */
 void plim_cache_touch(const char *path);
 
-/* Of the files beside `path` whose names begin with `prefix`, remove the least recently used until the others have at
- * most `most_bytes`; `path` itself stays. What cannot be read or removed is left alone. */
+/* Limit the files in the folder of `path` whose names begin with `prefix` to `most_bytes`. Removes the least recently
+ * used ones first; `path` itself stays. Files that cannot be read or removed are skipped. PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *prefix, int64_t most_bytes);
 
 #ifdef __cplusplus

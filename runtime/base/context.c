@@ -65,7 +65,7 @@ int plim_context_cancelled(const plim_context *ctx) {
   return atomic_load(&ctx->cancelled);
 }
 
-/* Where failures of one context on this thread write their sentence. */
+/* The text that failures of one context on this thread write their sentence to, instead of the context's own. */
 static _Thread_local struct {
   const plim_context *ctx;
   char *text;
@@ -95,7 +95,7 @@ plim_memory_use plim_context_memory(const plim_context *ctx) {
   return (plim_memory_use){atomic_load(&ctx->allocations), atomic_load(&ctx->bytes), atomic_load(&ctx->bytes_peak)};
 }
 
-/* One call of the hook, counted. */
+/* Call the hook once, and count the call. */
 static void *hook(plim_context *ctx, void *ptr, size_t old_bytes, size_t new_bytes) {
   ctx = root(ctx);
   void *result = ctx->resize(ctx->user, ptr, old_bytes, new_bytes);

@@ -24,7 +24,7 @@ typedef struct plim_context plim_context;
  * forked, or an option asks for more than one thread. */
 typedef void *plim_resize(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
 
-/* What long work reports. Unknown figures are -1. */
+/* The progress that long work reports. Unknown figures are -1. */
 typedef struct plim_progress {
   const char *stage;   /* "profile", "search", ... */
   int64_t done, total; /* work units; total -1 when unknown */
@@ -36,20 +36,20 @@ typedef struct plim_progress {
  * the context, and must not make another call with it. */
 typedef void plim_on_progress(void *user, const plim_progress *progress);
 
-/* A context; `resize` NULL: malloc, realloc and free. PLIM_ENOMEM: the hook returned NULL; `out` is untouched. */
+/* Make a context. `resize` NULL: malloc, realloc and free. PLIM_ENOMEM: the hook returned NULL; `out` is untouched. */
 PLIM_MUST_USE plim_status plim_context_new(plim_resize *resize, void *user, plim_context **out);
 void plim_context_free(plim_context *ctx); /* NULL is legal */
 
-/* A context for another thread that works for this one. Memory, its counters, cancellation and the deadline at this
- * moment are the parent's. The sentence is its own, and it reports no progress. The caller is the parent's thread. Free
- * the fork before the parent. PLIM_ENOMEM: the sentence is the parent's. */
+/* Make a context for another thread that works for the calling one, which owns the parent. The fork shares the parent's
+ * memory hook, counters and cancellation, and copies its deadline. It has its own sentence and reports no progress.
+ * Free the fork before the parent. PLIM_ENOMEM: the sentence is in the parent. */
 PLIM_MUST_USE plim_status plim_context_fork(plim_context *parent, plim_context **out);
 
-/* NULL: no progress, as after plim_context_new. */
+/* Set the progress callback. NULL: none, as after plim_context_new. */
 void plim_context_set_progress(plim_context *ctx, plim_on_progress *on_progress, void *user);
 
-/* Ask the work of a context and of all its forks to stop soon. All three are safe from a signal handler and from any
- * thread. It holds for later calls too, until plim_context_resume. */
+/* Cancel: ask the work of a context and of all its forks to stop soon. Later calls stop too, until
+ * plim_context_resume. All three functions are safe from a signal handler and from any thread. */
 void plim_context_cancel(plim_context *ctx);
 void plim_context_resume(plim_context *ctx);
 int plim_context_cancelled(const plim_context *ctx);
@@ -73,22 +73,23 @@ plim_memory_use plim_context_memory(const plim_context *ctx);
  * sentence before: plim_fail(ctx, status, "%s: %s", what, plim_context_error(ctx)). */
 plim_status plim_fail(plim_context *ctx, plim_status status, const char *format, ...) PLIM_PRINTF(3, 4);
 
-/* Does the caller's option struct have the size that this library knows? PLIM_EUSAGE, with the function that fills it,
- * where it has another: it was not filled, or belongs to another version. */
+/* Check that the caller's option struct has the size that this library knows. PLIM_EUSAGE: it has another size, because
+ * it was not filled or belongs to another version. The sentence names the function that fills it. */
 PLIM_MUST_USE plim_status plim_check_options(plim_context *ctx, const char *type, size_t struct_bytes, size_t known);
 
-/* Call the progress callback, where there is one. */
+/* Call the progress callback, if there is one. */
 void plim_context_report(plim_context *ctx, const plim_progress *progress);
 
-/* [count] elements of `size` bytes each, zeroed; a count of 0 gives a valid pointer. plim_release takes the same count
- * and size; NULL is legal. PLIM_ENOMEM, PLIM_EOVERFLOW with a sentence. */
+/* Allocate [count] elements of `size` bytes each, zeroed; a count of 0 gives a valid pointer. PLIM_ENOMEM,
+ * PLIM_EOVERFLOW with a sentence. Release them with plim_release and the same count and size; NULL is legal. */
 PLIM_MUST_USE plim_status plim_allocate(plim_context *ctx, int64_t count, size_t size, void *out /* T** */);
 void plim_release(plim_context *ctx, void *ptr, int64_t count, size_t size);
-/* Grow or shrink to `new_count` elements; new ones are zeroed; on failure *ptr is kept. */
+/* Grow or shrink an array to `new_count` elements. New elements are zeroed. On failure *ptr is kept. */
 PLIM_MUST_USE plim_status plim_resize_array(plim_context *ctx, void *ptr /* T** */, int64_t old_count,
                                             int64_t new_count, size_t size);
 
-/* The hook itself, counted, with the context as `user`: for code that has no context. As thread-safe as the hook. */
+/* A memory hook that calls and counts the context's hook, with the context as `user`. It is for code that takes a hook
+ * and no context. As thread-safe as the context's hook. */
 plim_resize plim_context_resize;
 
 /* Monotonic clock, nanoseconds. */

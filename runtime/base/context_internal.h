@@ -1,4 +1,4 @@
-/* What a context holds, for context.c and effort.c, and what threads that share one need. */
+/* The fields of a context, for context.c and effort.c, and a function for threads that share a context. */
 #ifndef PLIM_RUNTIME_BASE_CONTEXT_INTERNAL_H
 #define PLIM_RUNTIME_BASE_CONTEXT_INTERNAL_H
 
@@ -6,7 +6,7 @@
 
 #include "runtime/base/effort.h"
 
-/* Threads that share a context only add to `unseen` and `late`; a sum that is lost among them does no harm. */
+/* The deadline of a context. Threads that share it only add to `unseen` and `late`; a lost addition does no harm. */
 typedef struct plim_effort {
   atomic_llong deadline_ns; /* INT64_MAX: none */
   atomic_llong unseen;      /* work since the clock was read */
@@ -28,8 +28,8 @@ struct plim_context {
   char error[PLIM_ERROR_BYTES];
 };
 
-/* From now on the calling thread's failures of ctx write to text [PLIM_ERROR_BYTES], and plim_context_error reads it
- * there, since another thread may fail at the same time. NULL, NULL: the context's own sentence again. */
+/* Make the calling thread's failures of ctx write their sentence to text [PLIM_ERROR_BYTES], and plim_context_error of
+ * this thread read it there. It is needed when another thread may fail at the same time. NULL, NULL: end this. */
 void plim_context_fail_beside(const plim_context *ctx, char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* The deadline of a context. The clock is read once in PLIM_EFFORT_LOOK of work; that the deadline is over stays known
- * until the deadline changes. */
+/* The deadline of a context. The clock is read once in PLIM_EFFORT_LOOK of work. Once the deadline is over, `over`
+ * stays 1 until the deadline changes. */
 #include "runtime/base/effort.h"
 
 #include "runtime/base/context_internal.h"
@@ -18,7 +18,7 @@ static int64_t effort_now(const plim_effort *e) {
 
 static void set_deadline(plim_effort *e, int64_t deadline_ns) {
   store(&e->deadline_ns, deadline_ns);
-  store(&e->unseen, PLIM_EFFORT_LOOK); /* look at once */
+  store(&e->unseen, PLIM_EFFORT_LOOK); /* the next call reads the clock */
   atomic_store(&e->over, 0);
 }
 
@@ -39,7 +39,7 @@ plim_status plim_effort_end(plim_context *ctx, int64_t outer_ns, plim_status sta
   return status == PLIM_ECANCEL && !plim_effort_over(ctx, 0) ? PLIM_OK : status;
 }
 
-/* The clock says whether the deadline is over, and that it is stays known. */
+/* Read the clock, and set `over` when the deadline is over. */
 static int look(plim_effort *e) {
   store(&e->unseen, 0);
   if (effort_now(e) < load(&e->deadline_ns)) return 0;

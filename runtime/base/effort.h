@@ -1,9 +1,9 @@
-/* The effort that work on a context may still use: a deadline beside the context's cancel. Every long loop of the
- * planner and of the packer asks plim_effort_over; after that it returns PLIM_ECANCEL, or what it has so far. Without a
- * deadline and a cancel the answer is always 0, so that results stay deterministic.
+/* A deadline for the work on a context, beside the context's cancel. Every long loop of the planner and of the packer
+ * calls plim_effort_over. When the result is 1, the loop ends with PLIM_ECANCEL, or with its best result so far.
+ * Without a deadline and a cancel the result is always 0, so that the work stays deterministic.
  *
- * Deadlines nest: a part of the work gets a share of the time, and nothing inside can have more than what is outside.
- */
+ * Deadlines nest: a part of the work may get a share of the time, within the deadline of the work around it. Only
+ * plim_effort_begin_last goes beyond that. */
 #ifndef PLIM_RUNTIME_BASE_EFFORT_H
 #define PLIM_RUNTIME_BASE_EFFORT_H
 
@@ -13,21 +13,21 @@
 extern "C" {
 #endif
 
-/* Let work on the context end soon after `deadline_ns` (by plim_now_ns; INT64_MAX: no change); a deadline that holds
- * already stays when it is earlier. Returns the deadline before, for plim_effort_end. A fork has the deadline that its
- * parent had when it was made. */
+/* Make work on the context end soon after `deadline_ns` (by plim_now_ns; INT64_MAX: no change). A present deadline that
+ * is earlier stays. Returns the present deadline, for plim_effort_end. A fork has the deadline that its parent had when
+ * the fork was made. */
 PLIM_MUST_USE int64_t plim_effort_begin(plim_context *ctx, int64_t deadline_ns);
 
-/* The same for a last piece of work that is done even where a deadline is over: it may begin and has until
- * `deadline_ns`, if that is later than the deadline that holds. */
+/* The same for the last part of the work, which is done even after the present deadline: the deadline becomes
+ * `deadline_ns`, if that is later. */
 PLIM_MUST_USE int64_t plim_effort_begin_last(plim_context *ctx, int64_t deadline_ns);
 
-/* Restore the deadline. `status` is that of the work: PLIM_ECANCEL becomes PLIM_OK when only the deadline ended it, as
- * its best so far is kept, and when the outer deadline is not over. */
+/* Restore the outer deadline. Returns `status`, that of the work. Exception: PLIM_ECANCEL becomes PLIM_OK when only the
+ * inner deadline ended the work, whose best result is then kept. */
 PLIM_MUST_USE plim_status plim_effort_end(plim_context *ctx, int64_t outer_ns, plim_status status);
 
-/* 1: cancelled, or after the deadline: end now. `work` is about how many nanoseconds the caller worked since it asked
- * last; the clock is read every PLIM_EFFORT_LOOK of them. Thread-safe, a few nanoseconds. */
+/* Whether the work must end now: it is cancelled, or the deadline is over. `work` is the caller's work since its last
+ * call, in nanoseconds, roughly. The clock is read once in PLIM_EFFORT_LOOK of work. Thread-safe, a few nanoseconds. */
 enum { PLIM_EFFORT_LOOK = 10000 };
 int plim_effort_over(plim_context *ctx, int64_t work);
 
@@ -41,7 +41,7 @@ int64_t plim_effort_left_ns(const plim_context *ctx);
 typedef int64_t plim_effort_clock(void *user);
 void plim_effort_set_clock(plim_context *ctx, plim_effort_clock *clock, void *user);
 
-/* The work that was told to plim_effort_over after the answer was 1. */
+/* The work that callers reported to plim_effort_over after its result was 1. */
 int64_t plim_effort_late(const plim_context *ctx);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Whole files: read within a limit, and replaced whole, so that no one ever finds half a file.
+/* Reads whole files within a limit, and replaces whole files, so that a reader never finds half a file.
  *
  * Functions run on the thread of their context, and one plim_file belongs to one thread; several threads with contexts
  * of their own may read and write at once. After a failure the context's sentence begins with the path. Outputs are
@@ -14,23 +14,24 @@
 extern "C" {
 #endif
 
-/* Paths that name an open descriptor, /dev/stdin, /dev/stdout and /dev/fd/N, are read and written through it, whatever
- * is after it: a file from where it stands, a pipe to its end. */
+/* Paths that name an open descriptor (/dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N) are read and written through it.
+ * A file is read from the descriptor's position, a pipe to its end. */
 
 /* Read a regular file, or a pipe or socket named as above to its end.
  *   limit  in   most bytes; INT64_MAX: none
  *   data   out  [*bytes + 1] with a NUL after the last byte; free it with plim_file_release
  *   bytes  out  without that NUL
- * PLIM_ENOFILE: it is not there. PLIM_EDATA: it has more than `limit` bytes, or is a folder or a device. PLIM_ECANCEL:
- * cancelled while a pipe had nothing. PLIM_ENOMEM. PLIM_EIO: anything else, also a file that became shorter meanwhile.
- * O(bytes); a file is held once, what comes through a pipe up to three times while its buffer grows. */
+ * PLIM_ENOFILE: there is no such file. PLIM_EDATA: it has more than `limit` bytes, or is a folder or a device.
+ * PLIM_ECANCEL: cancelled while waiting for a pipe. PLIM_ENOMEM. PLIM_EIO: any other failure, also when the file became
+ * shorter meanwhile. O(bytes). Holds a file once in memory, and the data of a pipe up to three times while the buffer
+ * grows. */
 PLIM_MUST_USE plim_status plim_file_read(plim_context *ctx, const char *path, int64_t limit, char **data,
                                          int64_t *bytes);
-/* bytes: as plim_file_read gave them. NULL is legal. */
+/* Release the data of plim_file_read, with the same number of bytes. NULL is legal. */
 void plim_file_release(plim_context *ctx, char *data, int64_t bytes);
 
-/* The same file as a stream, for what is read in parts; the caller closes it. Statuses as plim_file_read, but
- * PLIM_EDATA for a pipe or device, which could wait for ever. O(1). */
+/* Open a file as a stream, to be read in parts; the caller closes it. Errors are those of plim_file_read, except that a
+ * pipe or device, which could wait for ever, gives PLIM_EDATA. O(1). */
 PLIM_MUST_USE plim_status plim_file_open(plim_context *ctx, const char *path, FILE **out);
 
 /* A file being written under a temporary name in the folder of `path`. Commit writes what is left, syncs, renames it to
@@ -47,30 +48,34 @@ PLIM_MUST_USE plim_status plim_file_open(plim_context *ctx, const char *path, FI
  * a fifth of a second, with PLIM_ECANCEL. */
 typedef struct plim_file plim_file;
 
-/* PLIM_EIO: the folder is not there, `path` is a folder or a circle of links, or nothing can be written there.
- * PLIM_ECANCEL, PLIM_ENOMEM. Looks at up to 10,000 names of the folder, for temporaries of dead writers. */
+/* Begin to write a file. PLIM_EIO: the folder is missing, `path` is a folder or a circle of links, or the folder cannot
+ * be written to. PLIM_ECANCEL, PLIM_ENOMEM. Reads up to 10,000 names of the folder, to find temporaries of dead
+ * writers. */
 PLIM_MUST_USE plim_status plim_file_begin(plim_context *ctx, const char *path, plim_file **out);
 /* Append [bytes]. Buffered, 64 KiB at a time; allocates nothing. The first failure (PLIM_EIO, PLIM_ECANCEL) is kept and
  * returned by every later call. */
 plim_status plim_file_write(plim_file *file, const void *data, int64_t bytes);
-/* PLIM_OK: the file has its name, and both are on the disk. Waits for the disk twice, milliseconds. */
+/* End the writing and free the writer. PLIM_OK: the file has its name, and both are on the disk. Waits for the disk
+ * twice, for milliseconds. */
 PLIM_MUST_USE plim_status plim_file_commit(plim_file *file);
 void plim_file_abandon(plim_file *file); /* NULL is legal */
 
-/* Could a file be written there? To be asked before long work; leaves nothing after. Statuses as plim_file_begin. */
+/* Check that a file could be written to `path`, for use before long work. It leaves no file. Errors are those of
+ * plim_file_begin. */
 PLIM_MUST_USE plim_status plim_file_try(plim_context *ctx, const char *path);
 
 /* 1: a device, pipe or open descriptor, which is written directly. */
 int plim_file_is_direct(const char *path);
 
-/* 1: some file of this process has a temporary name now, which ending the process would leave. For signal handlers. */
+/* Whether a file of this process has a temporary name now, which would stay if the process ended. For signal handlers.
+ */
 int plim_file_is_writing(void);
 
 /* Begin, write and commit at once: replace the file by data [bytes]. */
 PLIM_MUST_USE plim_status plim_file_save(plim_context *ctx, const char *path, const void *data, int64_t bytes);
 
-/* The same for a file that no user named, such as one of a cache: the name itself is replaced, whether a file, a link
- * or a pipe has it, and the new file has the permissions that the umask leaves. Never waits for a reader. */
+/* The same for a file that no user named, such as one of a cache. The name itself is replaced, whether it is a file, a
+ * link or a pipe. The new file has the permissions that the umask leaves. Never waits for a reader. */
 PLIM_MUST_USE plim_status plim_file_replace(plim_context *ctx, const char *path, const void *data, int64_t bytes);
 
 #ifdef __cplusplus

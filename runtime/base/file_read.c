@@ -1,4 +1,4 @@
-/* Reading whole files, and pipes to their end. A reader of a pipe looks at the context's cancel while it waits. */
+/* Reads whole files, and pipes to their end. While it waits for a pipe, it checks the context's cancel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,7 +26,8 @@ static plim_status read_exactly(plim_context *ctx, const char *path, int fd, cha
   return PLIM_OK;
 }
 
-/* Wait until there is something to read, or the end. A signal ends the waiting for one look at the context. */
+/* Wait until there are bytes to read, or the end. A signal interrupts the wait, so that the caller checks the context.
+ */
 static plim_status wait_for_writer(plim_context *ctx, const char *path, int fd) {
   struct pollfd look = {.fd = fd, .events = POLLIN};
   while (poll(&look, 1, PLIM_FILE_LOOK_MS) <= 0) {
@@ -36,7 +37,7 @@ static plim_status wait_for_writer(plim_context *ctx, const char *path, int fd) 
   return PLIM_OK;
 }
 
-/* Read to the end what has no size. `limit` bounds what is held. */
+/* Read a pipe or socket, whose size is unknown, to its end. `limit` bounds the memory held. */
 static plim_status read_stream(plim_context *ctx, const char *path, int fd, int64_t limit, char **data,
                                int64_t *bytes) {
   char *held = NULL;

@@ -1,4 +1,4 @@
-/* Replacing whole files: temporary name, sync, rename, sync of the folder. Devices and pipes are written directly. */
+/* Replaces whole files: temporary name, sync, rename, sync of the folder. Devices and pipes are written directly. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,13 +14,13 @@
 #include "runtime/base/temporary.h"
 
 enum { BUFFER_BYTES = 1 << 16, PATH_BYTES = 4096, MOST_LINKS = 40 };
-enum { PATIENCE_NS = 200000000 }; /* for a pipe's reader, after a cancel */
+enum { PATIENCE_NS = 200000000 }; /* time to wait for a pipe's reader after a cancel */
 
 struct plim_file {
   plim_context *ctx;
   int fd;
   int direct; /* written in place: a device, pipe or open descriptor */
-  int named;  /* an open descriptor: the caller's, so that it stays one that waits */
+  int named;  /* an open descriptor of the caller, which must stay in blocking mode */
   plim_status status;
   int64_t cancel_ns;                         /* when a cancel was first seen while waiting for a reader; 0: not yet */
   char path[PATH_BYTES], target[PATH_BYTES]; /* as the caller named it, and without links */
@@ -39,7 +39,7 @@ int plim_file_is_direct(const char *path) {
   return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* The name that a link in `path` stands for, put in its place; the file need not be there. 0: it is no link. */
+/* Replace `path`, if it is a link, by the name that the link holds; the file need not exist. 0: it is no link. */
 static int follow_link(char *path) {
   char to[PATH_BYTES];
   ssize_t length = readlink(path, to, sizeof to - 1);
@@ -67,7 +67,7 @@ static plim_status name_target(plim_file *file, const char *path, int follows) {
   return PLIM_OK;
 }
 
-/* Between two looks at a pipe that has no reader, or none that reads. */
+/* Wait a moment for a pipe's reader to appear or to read. PLIM_ECANCEL: the context was cancelled PATIENCE_NS ago. */
 static plim_status wait_for_reader(plim_file *file) {
   struct pollfd look = {.fd = file->fd, .events = POLLOUT};
   (void)poll(&look, file->fd >= 0, PLIM_FILE_LOOK_MS); /* PLIM_FILE_LOOK_MS as well when it is not open yet */
@@ -90,8 +90,8 @@ static plim_status open_direct(plim_file *file) {
   }
 }
 
-/* Permissions, and owner and group where the system allows it. A group that it does not allow is not given what the
- * other group had. */
+/* Copy the permissions, and owner and group where the system allows it. If the group cannot be kept, the new group only
+ * gets those of the old group's permissions that all others have. */
 static void take_rights(int fd, const struct stat *from) {
   mode_t mode = from->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
   struct stat own;
@@ -103,13 +103,13 @@ static void take_rights(int fd, const struct stat *from) {
   (void)fchmod(fd, mode);
 }
 
-static atomic_int temporaries; /* of this process that have no final name yet */
+static atomic_int temporaries; /* number of this process's files that have a temporary name */
 
 int plim_file_is_writing(void) {
   return atomic_load(&temporaries) > 0;
 }
 
-/* follows: keep a link and the rights of a file that is replaced. */
+/* follows 1: keep a link, and the permissions of the file that is replaced. */
 static plim_status open_temporary(plim_file *file, int follows) {
   struct stat st;
   int is_there = follows ? stat(file->target, &st) == 0 : lstat(file->target, &st) == 0;
@@ -164,7 +164,7 @@ static int takes_now(int fd) {
   return poll(&look, 1, 0) > 0;
 }
 
-/* A pipe that waits takes PIPE_BUF bytes without waiting when it takes any. */
+/* Write all bytes. A blocking pipe that can take any bytes takes PIPE_BUF bytes without blocking. */
 static void write_all(plim_file *file, const char *data, int64_t bytes) {
   for (int64_t done = 0; done < bytes && file->status == PLIM_OK;) {
     int64_t most = file->named && bytes - done > PIPE_BUF ? PIPE_BUF : bytes - done;
@@ -200,7 +200,7 @@ plim_status plim_file_write(plim_file *file, const void *data, int64_t bytes) {
   return file->status;
 }
 
-/* The rename itself must survive a crash, so the folder is synced too; file systems that cannot do that say EINVAL. */
+/* Sync the folder, so that the rename survives a crash. File systems that cannot do this give EINVAL. */
 static plim_status sync_folder(plim_file *file) {
   char *slash = strrchr(file->temporary, '/');
   const char *folder = slash == file->temporary ? "/" : slash ? file->temporary : ".";
@@ -213,7 +213,7 @@ static plim_status sync_folder(plim_file *file) {
   return status;
 }
 
-/* The lock of the temporary is held until it has its name. */
+/* The lock on the temporary file is held until the file has its final name. */
 static void finish(plim_file *file) {
   if (!file->direct && file->status == PLIM_OK && fsync(file->fd) != 0) {
     file->status = plim_file_fail_errno(file->ctx, file->path, "sync");

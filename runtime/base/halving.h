@@ -1,4 +1,5 @@
-/* The smallest number of bytes found with which something gets through that is not monotone in them. */
+/* Searches by halving for a small number of bytes with which a trial succeeds. The trial need not be monotone: it may
+ * succeed with some bytes and fail with more. */
 #ifndef PLIM_RUNTIME_BASE_HALVING_H
 #define PLIM_RUNTIME_BASE_HALVING_H
 
@@ -8,12 +9,14 @@
 extern "C" {
 #endif
 
-/* *yes: does it get through with so many bytes? */
+/* Try with so many bytes. *yes out: 1: it succeeds. */
 typedef plim_status plim_gets_through(void *user, int64_t bytes, int *yes);
 
-/* Halve the range between failing_bytes, with which it does not, and most_bytes, which are tried first, at most
- * `halvings` times or until they are one `unit` apart. *bytes out: a multiple of the unit that was tried and works; -1
- * when not even the most do. Fewer may work as well. At most halvings + 1 trials. */
+/* Search between failing_bytes, with which the trial fails, and most_bytes, which are tried first. The range is halved
+ * at most `halvings` times, or until its ends are one `unit` apart.
+ *   bytes  [1]  out  a multiple of the unit with which the trial succeeded; -1: it failed even with the most. Fewer
+ *                    bytes may succeed as well
+ * Calls the trial at most halvings + 1 times. Errors are those of the trial. */
 PLIM_MUST_USE plim_status plim_halve_bytes(plim_gets_through *gets_through, void *user, int64_t failing_bytes,
                                            int64_t most_bytes, int64_t unit, int32_t halvings, int64_t *bytes);
 

@@ -1,4 +1,4 @@
-/* Cursors over jansson's tree; the first failure wins and carries the path. */
+/* Cursors over jansson's tree. The first failure is kept, with its path. */
 #include "runtime/base/json.h"
 
 #include <assert.h>
@@ -77,7 +77,7 @@ static int depth_of(const json_t *node, int left) {
   return deepest + 1;
 }
 
-/* What is wrong, in words that need no grammar of JSON; NULL: the parser's own are as good. */
+/* The error in words that need no knowledge of JSON's grammar; NULL: the parser's own words are as good. */
 static const char *sentence_of(enum json_error_code code) {
   switch (code) {
     case json_error_premature_end_of_input:
@@ -126,7 +126,7 @@ static const char *type_name(const json_t *node) {
   return names[json_typeof(node)];
 }
 
-/* The field, remembered as asked for; NULL after a failure. */
+/* The field, noted as read; NULL after a failure. */
 static const json_t *field_of(plim_json_at *at, const char *key) {
   if (at->doc->status != PLIM_OK || !at->node) return NULL;
   assert(at->n_asked < PLIM_JSON_MAX_FIELDS);
@@ -140,7 +140,7 @@ static const json_t *item_of(const plim_json_at *list, int32_t i) {
   return list->doc->status == PLIM_OK && list->node ? json_array_get(list->node, (size_t)i) : NULL;
 }
 
-/* Is the node there and of the type? If not, the failure is recorded. */
+/* Check that the node is present and of the type; if not, record the failure and return 0. */
 static int is_type(const plim_json_at *at, const json_t *node, json_type type, const char *wanted) {
   if (!node) return 0;
   if (json_typeof(node) == type) return 1;

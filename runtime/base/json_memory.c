@@ -1,4 +1,4 @@
-/* Blocks follow one another in a chunk. Values of a document end together, so that no block needs a head or a list. */
+/* Blocks follow one another in a chunk. All values of a document are released together, so blocks need no header. */
 #include "runtime/base/json_memory.h"
 
 #include <assert.h>
@@ -17,12 +17,12 @@ typedef struct plim_json_chunk {
 
 static _Thread_local plim_json_memory *current; /* NULL: this thread parses nothing */
 
-/* The functions before, kept after the last document too: another thread may be about to call ours. */
+/* The previous functions. They stay set after the last document, since another thread may be about to call ours. */
 static _Atomic(json_malloc_t) malloc_before = malloc;
 static _Atomic(json_free_t) free_before = free;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int parsing; /* threads; under the lock */
+static int parsing; /* number of threads that parse; under the lock */
 
 static chunk *add_chunk(plim_json_memory *m, int64_t block_bytes) {
   chunk *fresh = NULL;

@@ -1,4 +1,4 @@
-/* The stream of a name is its hash. */
+/* Hashes the names of streams. */
 #include "runtime/base/philox_stream.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* 64 bits that stand for a name: a stream of its own. */
+/* The stream of a name: 64 bits, a hash of the name. */
 uint64_t plim_philox_stream(const char *name);
 
 #ifdef __cplusplus

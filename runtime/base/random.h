@@ -1,10 +1,10 @@
-/* Random numbers of searches and of operands that are profiled: small, fast, equal everywhere. */
+/* Random numbers for searches and for the operands of measurements: small, fast, equal on every machine. */
 #ifndef PLIM_RUNTIME_BASE_RANDOM_H
 #define PLIM_RUNTIME_BASE_RANDOM_H
 
 #include <stdint.h>
 
-/* What a number drawn adds to the state. */
+/* The number that each draw adds to the state. */
 #define PLIM_RANDOM_STEP UINT64_C(0x9e3779b97f4a7c15)
 
 typedef struct plim_random {

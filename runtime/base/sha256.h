@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4): the fingerprints of documents. */
+/* SHA-256 (FIPS 180-4), for the fingerprints of documents. */
 #ifndef PLIM_RUNTIME_BASE_SHA256_H
 #define PLIM_RUNTIME_BASE_SHA256_H
 
@@ -13,8 +13,8 @@ enum { PLIM_SHA256_BYTES = 32, PLIM_SHA256_HEX_BYTES = 65 };
 
 typedef struct plim_sha256 {
   uint32_t state[8];
-  uint64_t bytes;    /* taken in so far */
-  uint8_t block[64]; /* its last bytes % 64 are waiting */
+  uint64_t bytes;    /* bytes added so far */
+  uint8_t block[64]; /* the first bytes % 64 hold data that are not yet hashed */
 } plim_sha256;
 
 void plim_sha256_begin(plim_sha256 *sha);
@@ -25,7 +25,7 @@ void plim_sha256_end(plim_sha256 *sha, uint8_t *digest);
 /* Digest of a text as 64 lower-case hexadecimal digits and a NUL; hex [65]. */
 void plim_sha256_hex(const void *data, size_t bytes, char *hex);
 
-/* Is `hex` 64 lower-case hexadecimal digits and a NUL? */
+/* Whether `hex` is 64 lower-case hexadecimal digits and a NUL. */
 int plim_sha256_is_hex(const char *hex);
 
 #ifdef __cplusplus

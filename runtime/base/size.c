@@ -49,7 +49,7 @@ static int is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/* The text after the number, NULL when there is no number or it has too many digits. */
+/* Read a number. Returns the text after it; NULL when there is no number or it has too many digits. */
 static const char *read_decimal(const char *text, decimal *out) {
   decimal d = {0, 1, 0};
   int seen = 0, point = 0;

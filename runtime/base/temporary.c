@@ -1,6 +1,6 @@
-/* Names and locks of temporary files. The writer creates its file, then locks it; a sweeper locks a file, then removes
- * it. Between the two steps of the one the other may come: so the writer looks whether its file still has a name, and
- * the sweeper whether the name still means the file that it locked. */
+/* Names and locks of temporary files. The writer creates its file, then locks it. A sweeper locks a file, then removes
+ * it. Each may act between the two steps of the other. So after locking, the writer checks that its file still has a
+ * name, and the sweeper that the name still means the file that it locked. */
 #include "runtime/base/temporary.h"
 
 #include <dirent.h>
@@ -21,14 +21,15 @@ enum { TRIES = 1000, NAMES_AT_MOST = 10000, FOLDER_BYTES = 4096, HOST_DIGITS = 8
 static const time_t foreign_seconds = 24 * 60 * 60; /* age from which a file of another host is a leftover */
 static const char mark[] = ".tmp-";
 
-/* Of the host's name: two hosts that share a folder should have different ones. */
+/* A hash of the host's name, so that hosts that share a folder have different temporary names. */
 static uint32_t host_hash(void) {
   char name[256] = "";
   (void)gethostname(name, sizeof name - 1);
   return plim_fnv32(PLIM_FNV32, name, strlen(name));
 }
 
-/* 0: a sweeper has it, or had it. Where locks are not supported the file stays unlocked, and no sweeper removes it. */
+/* Lock the file. 0: a sweeper has locked or removed it. If locks are not supported, the file stays unlocked, and no
+ * sweeper removes it. */
 static int lock(int fd) {
   struct stat st;
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
@@ -51,7 +52,8 @@ int plim_temporary_open(const char *target, mode_t mode, char *path, size_t byte
 
 /* ---- sweeping ---- */
 
-/* Does the name end with .tmp-HOST-PID-NUMBER? An earlier version wrote .tmp-PID-NUMBER: no host's. */
+/* Whether the name ends with .tmp-HOST-PID-NUMBER. Names of an earlier version, .tmp-PID-NUMBER, count as those of
+ * another host. */
 static int is_temporary(const char *name, int *is_ours) {
   const char *end = NULL;
   char host[HOST_DIGITS + 1];

@@ -1,4 +1,4 @@
-/* Temporary files beside the file that they will replace, and the removal of those that a killed writer left. */
+/* Creates temporary files beside the file that they will replace, and removes those that a killed writer left. */
 #ifndef PLIM_RUNTIME_BASE_TEMPORARY_H
 #define PLIM_RUNTIME_BASE_TEMPORARY_H
 
@@ -19,8 +19,8 @@ int plim_temporary_open(const char *target, mode_t mode, char *path, size_t byte
 
 /* Remove the temporaries in the folder of `target` whose writers are dead. A file is removed when its name has that
  * form, it belongs to this user, and its lock is free. The lock is free when the writer was killed, also by SIGKILL.
- * Locks may not reach other machines (NFS), so a file of another host must also be a day old. Where a folder cannot
- * lock at all, nothing is removed. At most 10,000 names are looked at. */
+ * Locks may not reach other machines (NFS), so a file of another host must also be a day old. If the folder does not
+ * support locks, nothing is removed. Reads at most 10,000 names. */
 void plim_temporary_sweep(const char *target);
 
 #ifdef __cplusplus

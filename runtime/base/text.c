@@ -16,7 +16,7 @@ void plim_text_free(plim_text *text) {
   *text = (plim_text){text->ctx, NULL, 0, 0, PLIM_OK};
 }
 
-/* Room for `more` characters and a NUL; NULL after a failure. */
+/* Make room for `more` characters and a NUL. NULL after a failure. */
 static char *room(plim_text *text, int64_t more) {
   if (text->status != PLIM_OK) return NULL;
   text->status = plim_array_reserve(text->ctx, &text->chars, &text->capacity, text->length + more + 1, 1);

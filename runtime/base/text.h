@@ -1,4 +1,4 @@
-/* A text that grows: what canonical documents are written into. */
+/* A text that grows, into which canonical documents are written. */
 #ifndef PLIM_RUNTIME_BASE_TEXT_H
 #define PLIM_RUNTIME_BASE_TEXT_H
 
@@ -15,7 +15,7 @@ typedef struct plim_text {
   plim_status status; /* first failure; later additions do nothing */
 } plim_text;
 
-/* An empty text is plim_text t = {ctx, NULL, 0, 0, PLIM_OK}; free it whatever happened. */
+/* An empty text is plim_text t = {ctx, NULL, 0, 0, PLIM_OK}. Free it, also after a failure. */
 void plim_text_free(plim_text *text);
 
 void plim_text_add(plim_text *text, const char *chars);

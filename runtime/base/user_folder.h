@@ -13,7 +13,8 @@ extern "C" {
  *   path [bytes]  out  "" when HOME holds no absolute path either, or when the path is too long */
 void plim_user_folder(const char *variable, const char *below_home, const char *name, char *path, size_t bytes);
 
-/* Does one of the two variables hold a relative path, which is ignored? Its name, or NULL. */
+/* The name of the variable, `variable` or else HOME, whose relative path plim_user_folder ignores; NULL: it ignores
+ * none. */
 const char *plim_user_folder_ignored(const char *variable);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* A program's own data: batches come from a function. What it writes is checked, because kernels take labels and tokens
- * as they are. */
+/* Batches from a program's own function. The labels and tokens that it writes are checked, because kernels do not check
+ * them. */
 #include "runtime/data/data_source.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ static const char *part_of(const plim_data_batch *batch) {
   return batch->test ? "test" : "training";
 }
 
-/* The first of n numbers that is not least .. most - 1; n: there is none. */
+/* Index of the first of n numbers outside least .. most - 1; n: there is none. */
 static int64_t find_outside(const int32_t *number, int64_t n, int32_t least, int32_t most) {
   int64_t i = 0;
   while (i < n && number[i] >= least && number[i] < most) i++;

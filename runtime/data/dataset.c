@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "runtime/base/philox_stream.h"
 #include "runtime/data/cifar.h"
 #include "runtime/data/idx.h"
@@ -56,7 +56,7 @@ static void split_free(plim_dataset *d, plim_split *split) {
   plim_release(d->ctx, (void *)split->label, split->count, 1);
 }
 
-/* A missing file is a missing data set: say what to do about it. */
+/* Replace the sentence about a missing file by one that says how to get the data set. */
 static plim_status with_remedy(plim_context *ctx, const dataset_source *source, plim_status status) {
   if (status != PLIM_ENOFILE) return status;
   return plim_fail(ctx, status, "the data set %s is not there (%s); %s", source->constants.name,

@@ -1,4 +1,4 @@
-/* The file is read whole and inflated into an array that doubles. */
+/* Reads the file whole and inflates it into an array that doubles. */
 #include "runtime/data/gzip.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct inflated {
   int64_t bytes, capacity, limit;
 } inflated;
 
-/* Names the line that was reached: what is read here are logs. */
+/* Fail with a sentence that names the line of the text that was reached, since the texts are logs. */
 static plim_status fail(const inflated *to, const char *what) {
   int64_t line = 1; /* of the last byte */
   for (int64_t i = 0; i + 1 < to->bytes; i++) line += to->data[i] == '\n';
@@ -24,7 +24,7 @@ static plim_status fail(const inflated *to, const char *what) {
   return PLIM_EDATA;
 }
 
-/* Room for one byte more at least; one is kept for the NUL. */
+/* Make room for at least one more byte, besides the one for the NUL. */
 static plim_status grow(inflated *to) {
   if (to->bytes + 1 < to->capacity) return PLIM_OK;
   if (to->bytes >= to->limit) return fail(to, "is larger than allowed");
@@ -35,7 +35,8 @@ static plim_status grow(inflated *to) {
   return PLIM_OK;
 }
 
-/* A file is one or more members (RFC 1952, section 2.2). 1: another begins here, and the stream is ready for it. */
+/* Find whether another member begins here: a file is one or more members (RFC 1952, section 2.2). 1: it does, and the
+ * stream is ready for it. */
 static int next_member(z_stream *z) {
   return z->avail_in >= 2 && z->next_in[0] == 0x1f && z->next_in[1] == 0x8b && inflateReset(z) == Z_OK;
 }

@@ -1,4 +1,4 @@
-/* Whole gzip files of text in memory, read strictly. */
+/* Inflates whole gzip files of text in memory, strictly. */
 #ifndef PLIM_RUNTIME_DATA_GZIP_H
 #define PLIM_RUNTIME_DATA_GZIP_H
 
@@ -8,14 +8,16 @@
 extern "C" {
 #endif
 
-/* Inflate a gzip file of at most `limit` inflated bytes. *data has a NUL after its last byte; give it back with
- * plim_file_release. PLIM_ENOFILE when it is not there; PLIM_EDATA when it is larger, corrupt, cut, or continues after
- * its members with what is none; the sentence names the line that was reached. */
+/* Read and inflate a gzip file of at most `limit` bytes, before and after.
+ *   data   [1]  out  the text, with a NUL after its last byte; release it with plim_file_release
+ *   bytes  [1]  out  bytes of the text, without the NUL
+ * PLIM_EDATA: the data are too large, corrupt or truncated, or bytes follow after the last member. The sentence then
+ * names the line of the text that was reached. PLIM_ENOMEM; other errors are those of plim_file_read. O(bytes). */
 PLIM_MUST_USE plim_status plim_gzip_read(plim_context *ctx, const char *path, int64_t limit, char **data,
                                          int64_t *bytes);
 
-/* The same of bytes that were read already, from `path` as the sentence says. PLIM_OK with *data NULL: they are not
- * gzip's. */
+/* Inflate bytes that were read already; `path` names the file in sentences. PLIM_OK with *data NULL: the bytes are not
+ * those of a gzip file, or are 4 GiB or more. Errors are those of inflating in plim_gzip_read. */
 PLIM_MUST_USE plim_status plim_gzip_inflate(plim_context *ctx, const char *path, char *packed, int64_t packed_bytes,
                                             int64_t limit, char **data, int64_t *bytes);
 

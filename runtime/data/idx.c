@@ -1,7 +1,7 @@
 /* Gzipped IDX files, read strictly.
  *
- * The file is inflated straight into its destination. zlib's gzread would pass plain files through and ignore
- * bytes after the compressed stream; both are errors here, so the stream is driven by hand. */
+ * The file is inflated straight into its destination. zlib's gzread passes plain files through and ignores bytes after
+ * the compressed stream. Both are errors here, so this file calls inflate itself. */
 #include "runtime/data/idx.h"
 
 #include <stdio.h>
@@ -72,7 +72,7 @@ static plim_status source_read(source *s, uint8_t *to, int64_t want) {
   return PLIM_OK;
 }
 
-/* The stream must end here, and the file with it. */
+/* Check that the stream ends here, and the file with it. */
 static plim_status source_end(source *s) {
   uint8_t extra;
   while (!s->ended) {
@@ -100,7 +100,7 @@ static uint32_t big_endian(const uint8_t *b) {
   return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | (uint32_t)b[3];
 }
 
-/* Magic number and sizes. *product is the number of data bytes. */
+/* Read the magic number and the sizes. *product is the number of data bytes. */
 static plim_status read_header(source *s, int32_t rank, int32_t *dim, int64_t *product) {
   uint8_t header[4 + 4 * PLIM_IDX_MAX_RANK] = {0};
   PLIM_TRY(source_read(s, header, 4 + 4 * (int64_t)rank));
@@ -123,7 +123,8 @@ static plim_status read_header(source *s, int32_t rank, int32_t *dim, int64_t *p
   return PLIM_OK;
 }
 
-/* Refuse sizes that the file cannot hold before memory is asked for them: deflate makes at most 1032 bytes of one. */
+/* Refuse sizes that the file cannot hold, before memory is allocated for them. A byte of deflate's format makes at most
+ * 1032 bytes. */
 static plim_status check_claim(source *s, int64_t product) {
   const int64_t most_from_one = 1032;
   struct stat st;

@@ -1,4 +1,5 @@
-/* One thread, one request at a time, handed over under a mutex: whoever holds the request owns the destination. */
+/* One thread serves one request at a time, which is handed over under a mutex. The thread owns the destination while a
+ * request is open; otherwise the caller does. */
 #include "runtime/data/reader.h"
 
 #include <pthread.h>
@@ -82,7 +83,7 @@ void plim_reader_close(plim_reader *reader) {
   plim_release(reader->ctx, reader, 1, sizeof *reader);
 }
 
-/* With the mutex held. */
+/* Wait until no request is open. The caller holds the mutex. */
 static void wait_ready(plim_reader *r) {
   while (r->state == REQUESTED) (void)pthread_cond_wait(&r->changed, &r->mutex);
 }

@@ -12,23 +12,25 @@ typedef struct plim_reader plim_reader;
 
 typedef enum plim_reader_part { PLIM_READ_TRAIN, PLIM_READ_TEST } plim_reader_part;
 
-/* Start the thread. It writes batches to image [batch][H][W][C] and label [batch] (the staging buffers of the arena)
- * and to nothing else; it allocates nothing. PLIM_ENOMEM when the thread cannot be started. */
+/* Start the thread. The sampler and the destination must outlive the reader.
+ *   image  [batch][H][W][C], or tokens i32 [batch][context]  out  the arena's staging buffer
+ *   label  [batch], or [batch][context]                      out  likewise
+ * The thread writes nothing else and allocates nothing. PLIM_ENOMEM when the thread cannot be started. */
 PLIM_MUST_USE plim_status plim_reader_open(plim_context *ctx, plim_sampler *sampler, uint8_t *image, int32_t *label,
                                            plim_reader **out);
 
-/* Stop after the batch in hand and join; NULL is legal. */
+/* End the thread, after the batch that it is writing, and free the reader. NULL is legal. */
 void plim_reader_close(plim_reader *reader);
 
-/* Ask for a batch by number (plim_sampler_train, plim_sampler_test). One request at a time: waits for the former one
- * first, whose batch is then overwritten. */
+/* Request a batch by number (plim_sampler_train, plim_sampler_test), and return. Only one request is served at a time:
+ * the call waits for the previous one, whose batch the new one overwrites. */
 void plim_reader_request(plim_reader *reader, plim_reader_part part, int64_t number);
 
-/* Batches that are asked for from now on go there. Waits for the former request. */
+/* Change the memory that later requests write to. Waits for the previous request. */
 void plim_reader_set_target(plim_reader *reader, uint8_t *image, int32_t *label);
 
-/* Block until the batch asked for last lies in image and label; it stays there until the next request. Returns at
- * once when it is there already. PLIM_EIO, PLIM_EDATA: a program's own source has none (plim_dataset_from_source). */
+/* Wait until the batch of the last request is written; it stays until the next request. PLIM_EIO, PLIM_EDATA: the
+ * program's own source failed (plim_dataset_from_source). */
 PLIM_MUST_USE plim_status plim_reader_wait(plim_reader *reader);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* Batches by number. The permutation of an epoch is made from nothing but (seed, epoch), so any batch can be recomputed
- * without its predecessors. */
+/* Batches by number. The permutation of an epoch depends on (seed, epoch) alone, so any batch can be made without its
+ * predecessors. */
 #include "runtime/data/sampler.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ static void shuffle(plim_sampler *s, int64_t epoch) {
   s->epoch = epoch;
 }
 
-/* How far the sequences of an epoch are shifted. */
+/* The number of tokens by which the sequences of an epoch are shifted. */
 static int64_t text_shift(const plim_sampler *s, int64_t epoch) {
   const uint64_t shifts = (uint64_t)plim_text_data_shifts(s->dataset) + 1;
   if (!s->options.augment) return 0;
@@ -88,7 +88,7 @@ const plim_data_fault *plim_sampler_fault(const plim_sampler *sampler) {
   return &sampler->fault;
 }
 
-/* From the program's own source. */
+/* Get a batch from the program's own source. */
 static int fill(plim_sampler *s, plim_data_batch batch, uint8_t *image, int32_t *label) {
   const int text = s->dataset->context > 0;
   batch.image = text ? NULL : image;
@@ -124,7 +124,7 @@ int plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int3
   return 1;
 }
 
-/* The places after the last example. */
+/* Fill the places from `from` on with zeros and label -1. */
 static void fill_rest(const plim_dataset *d, int64_t from, int64_t batch, uint8_t *image, int32_t *label) {
   const int64_t labels = d->context > 0 ? d->context : 1;
   const int64_t bytes = d->context > 0 ? d->context * (int64_t)sizeof(int32_t) : image_bytes(d);

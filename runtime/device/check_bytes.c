@@ -1,5 +1,4 @@
-/* Sorted ranges and what lies between them. Ranges may overlap (a bad plan's do), so the walk keeps the furthest end.
- */
+/* Sorted ranges and the gaps between them. The ranges of a bad plan may overlap, so a walk keeps the furthest end. */
 #include "runtime/device/check_bytes.h"
 
 #include <stdlib.h>
@@ -14,7 +13,8 @@ void plim_ranges_sort(plim_range *range, int32_t n) {
   qsort(range, (size_t)n, sizeof *range, by_begin);
 }
 
-/* The next gap at or after *at: [*at, return value), and *i moves on; *at = bytes when there is none left. */
+/* Find the next gap at or after *at: [*at, return value). Advances *i, the first range that was not passed. *at is
+ * `bytes` or more when there is no gap left. */
 static int64_t next_gap(const plim_range *range, int32_t n, int64_t bytes, int32_t *i, int64_t *at) {
   while (*i < n && range[*i].begin <= *at) {
     if (range[*i].end > *at) *at = range[*i].end;

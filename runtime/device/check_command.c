@@ -1,5 +1,5 @@
-/* What the check device does around a command: fill what holds nothing, run, compare with the snapshot, run again over
- * other bytes, compare the results. */
+/* Checks one command: fills the bytes that hold nothing, runs, compares with the snapshot, runs again over other bytes,
+ * and compares the results. */
 #include "runtime/device/check_command.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ enum { PATTERN_FIRST = 0xA5, PATTERN_SECOND = 0x5A };
 
 /* ---- memory of a plan ---- */
 
-/* Room for the results of the command with the largest. Each begins at a multiple of PLIM_ALIGN, as kernels expect. */
+/* Bytes of the largest results of one op. Each result begins at a multiple of PLIM_ALIGN, as kernels expect. */
 static int64_t largest_results(const plim_graph *graph) {
   int64_t largest = 0;
   for (int32_t i = 0; i < graph->n_ops; i++) {
@@ -62,7 +62,7 @@ static int lists(const plim_graph *graph, const int32_t *value, int32_t n, int32
   return 0;
 }
 
-/* Does the buffer hold something that command j may read? Its own outputs do not yet. */
+/* Does the buffer hold contents that command j may read? The command's own outputs do not yet. */
 static int holds_something(const plim_device_check *check, int32_t j, const plim_plan_buffer *buffer) {
   if (buffer->storage < 0 || buffer->begin > j) return 0;
   if (buffer->end == j) return plim_command_result_over(check->graph, &check->plan->command[j], buffer->storage) >= 0;
@@ -120,7 +120,7 @@ static plim_status fail_outside(plim_device *device, int64_t at) {
                    (long long)at);
 }
 
-/* Nothing outside results and workspace has changed. */
+/* Check that nothing outside results and workspace has changed. */
 static plim_status check_outside(plim_device *device, const plim_run_call *call) {
   const plim_device_check *check = device->state;
   plim_range may[PLIM_CHECK_MAX_RESULTS + 1];
@@ -143,7 +143,7 @@ static plim_status check_outside(plim_device *device, const plim_run_call *call)
   return found < 0 ? PLIM_OK : fail_outside(device, found);
 }
 
-/* No buffer that others still hold has changed, even where the command's own results or workspace lie over it. */
+/* Check that no live buffer has changed, even where the command's own results or workspace overlap it. */
 static plim_status check_overlap(plim_device *device, const plim_run_call *call) {
   const plim_device_check *check = device->state;
   const plim_op *op = &check->graph->op[call->op];
@@ -159,7 +159,7 @@ static plim_status check_overlap(plim_device *device, const plim_run_call *call)
 
 /* ---- the second run ---- */
 
-/* The buffer that holds the operand for command j, NULL when there is none: it reads after the end of a buffer. */
+/* The live buffer of an operand; NULL when the operand is read after the end of its buffer. */
 static const plim_plan_buffer *holder(const plim_device_check *check, int32_t value) {
   for (int32_t i = 0; i < check->n_holds; i++) {
     const plim_plan_buffer *buffer = &check->plan->buffer[check->holds[i].buffer];
@@ -174,8 +174,8 @@ static void restore_operand(plim_device_check *check, int32_t value, const void 
   memcpy(check->arena + at, check->snapshot + at, (size_t)check->graph->value[value].bytes);
 }
 
-/* Put outputs of pairs beside the arena, over the complement of what the first run found there: their inputs stay
- * whole, and a byte that is not written differs. */
+/* Put in-place outputs beside the arena, so that their inputs stay whole. There they overwrite the complement of the
+ * bytes that the first run found, so that a byte that is not written differs. */
 static void place_beside(plim_device_check *check, const plim_run_call *call, void **out) {
   const plim_command *command = &check->plan->command[call->command];
   for (int32_t i = 0; i < command->n_pairs; i++) {
@@ -199,7 +199,7 @@ static plim_status run_again(plim_device_check *check, const plim_run_call *call
   return run(user, &again);
 }
 
-/* Run once more over the very bytes of the first run: does it give its result? */
+/* Does another run over the same bytes as the first give the same result? */
 static plim_status repeats(plim_device_check *check, const plim_run_call *call, plim_run *run, void *user,
                            const plim_check_result *r, int *yes) {
   memcpy(check->arena, check->snapshot, (size_t)check->arena_bytes);

@@ -1,5 +1,5 @@
-/* By prefix, because the libraries document only some of their variables (CUBLAS_WORKSPACE_CONFIG,
- * CUBLAS_EMULATION_STRATEGY) and know more (CUBLAS_EMULATE_SINGLE_PRECISION, CUDNN_FORCE_KERNEL_INIT). */
+/* Variables are found by prefix, because the libraries document only some of them (CUBLAS_WORKSPACE_CONFIG,
+ * CUBLAS_EMULATION_STRATEGY) and read more (CUBLAS_EMULATE_SINGLE_PRECISION, CUDNN_FORCE_KERNEL_INIT). */
 #include "runtime/device/cuda_environment.h"
 
 #include <string.h>

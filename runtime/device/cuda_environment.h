@@ -4,8 +4,10 @@
 
 #include <stdint.h>
 
-/* A hash of all of them with their values, whatever their order; 0: none is set. Those are NVIDIA_TF32_OVERRIDE and
- * what begins with CUBLAS_, CUBLASLT_ or CUDNN_, but for variables of logs. */
+/* A hash of these variables with their values, independent of their order; 0: none is set. The variables are
+ * NVIDIA_TF32_OVERRIDE, and those that begin with CUBLAS_, CUBLASLT_ or CUDNN_, except variables of logs.
+ *   environment  in  ends with NULL
+ * Safe from any thread; deterministic. */
 uint32_t plim_cuda_environment_hash(char *const *environment);
 
 #endif

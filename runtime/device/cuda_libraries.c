@@ -1,4 +1,4 @@
-/* cuBLAS and cuDNN, each where it is found. */
+/* Opens cuBLAS and cuDNN, if they are found, and describes them. */
 #include "runtime/device/cuda_libraries.h"
 
 #include <stdio.h>
@@ -9,9 +9,9 @@
 
 extern char **environ; /* POSIX; no header of C11 has it */
 
-enum { NATIVE_BF16 = 8 /* major compute capability */ };
+enum { NATIVE_BF16 = 8 /* least major compute capability with instructions for bf16 */ };
 
-/* Every library that decides times or bits, and a hash of the variables that decide what these do. */
+/* Write every library that decides times or bits, and a hash of the variables of the environment that they read. */
 static void describe(plim_cuda_libraries *l, const plim_cuda_engine *engine, int32_t runtime) {
   const size_t room = sizeof l->found;
   int n = snprintf(l->found, room, "cuda %d.%d", (int)(runtime / 1000), (int)(runtime % 1000 / 10));
@@ -24,7 +24,7 @@ static void describe(plim_cuda_libraries *l, const plim_cuda_engine *engine, int
   if (environment != 0) (void)snprintf(l->found + n, room - (size_t)n, ", environment %08x", (unsigned)environment);
 }
 
-/* GPUs below 8.0 have no instructions for bf16; one product shows whether the library emulates them. */
+/* Find out by one product whether cuBLAS emulates bf16: GPUs below 8.0 have no instructions for it. */
 static int ask_for_bf16(plim_cuda_libraries *l, plim_cuda_engine *engine, void *stream) {
   enum { SIDE = 16, MATRIX_BYTES = SIDE * SIDE * 2, WORKSPACE_BYTES = 1 << 20 };
   const plim_cuda_product product = {.m = SIDE, .n = SIDE, .k = SIDE, .precision = PLIM_PRECISION_BF16};

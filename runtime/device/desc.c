@@ -1,4 +1,5 @@
-/* Canonical op descriptions: fields copied one by one into zeroed bytes, because padding of structs is not defined. */
+/* Canonical op descriptions. Fields are copied one by one into zeroed bytes, because the padding of structs is
+ * undefined. */
 #include "runtime/device/desc.h"
 
 #include <stdarg.h>
@@ -67,7 +68,7 @@ static int equal_shapes(const plim_shape *a, const plim_shape *b, int32_t n) {
   return memcmp((const unsigned char *)a, (const unsigned char *)b, (size_t)n * sizeof *a) == 0;
 }
 
-/* Canonical ones: padding is zero. */
+/* Compares bytes: the padding of canonical descriptions is zero. */
 int plim_desc_equal(const plim_op_desc *a, const plim_op_desc *b) {
   const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b;
   return memcmp(x, y, offsetof(plim_op_desc, in)) == 0 && equal_shapes(a->in, b->in, a->n_in) &&

@@ -1,5 +1,5 @@
 /* Op descriptions as keys: canonical bytes, hash, equality, a text for files. Ops of equal description share one
- * prepared kernel and one measurement. */
+ * prepared kernel and one measurement. Functions are safe from any thread, and deterministic. */
 #ifndef PLIM_RUNTIME_DEVICE_DESC_H
 #define PLIM_RUNTIME_DEVICE_DESC_H
 
@@ -16,16 +16,17 @@ extern "C" {
 enum { PLIM_DESC_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
 enum { PLIM_DESC_TEXT_BYTES = PLIM_DESC_OPERANDS * 356 + 64 + 24 * 160 };
 
-/* The description of an op with every unused byte (padding, operands that it does not have) zero: two are equal when
- * their bytes are. */
+/* The canonical description of an op. Every unused byte (padding, operands that it does not have) is zero, so two
+ * descriptions are equal when their bytes are. */
 void plim_desc_of(const plim_graph *graph, int32_t op, plim_op_desc *out);
 
-/* Of canonical descriptions. */
+/* Hash and equality of canonical descriptions. */
 uint64_t plim_desc_hash(const plim_op_desc *desc);
 int plim_desc_equal(const plim_op_desc *a, const plim_op_desc *b);
 
-/* One line that says everything the description does, exactly (floats in hexadecimal): equal texts, equal
- * descriptions. At most PLIM_DESC_TEXT_BYTES with the NUL, which is never too few. */
+/* Write the whole description as one line, exactly (floats in hexadecimal), so that equal texts mean equal
+ * descriptions.
+ *   text  [size]  out  PLIM_DESC_TEXT_BYTES are enough; a longer text is cut */
 void plim_desc_text(const plim_op_desc *desc, char *text, size_t size);
 
 #ifdef __cplusplus

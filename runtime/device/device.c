@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/device/devices.h"
+#include "runtime/device/device_internal.h"
 
 static const plim_device_api *const devices[] = {&plim_device_cpu, &plim_device_sim, &plim_device_cuda};
 enum { DEVICE_COUNT = sizeof devices / sizeof devices[0] };
 
-/* The device of a name, and the number after a colon, which only a GPU has. */
+/* Find the device of a name, and the number after a colon, which only a GPU may have. NULL: there is none. */
 static const plim_device_api *find(const char *name, int32_t *index) {
   size_t length = strcspn(name, ":");
   *index = 0;
@@ -18,7 +18,7 @@ static const plim_device_api *find(const char *name, int32_t *index) {
     if (name[length] == 0) return devices[i];
     const char *digit = name + length + 1;
     size_t digits = strspn(digit, "0123456789");
-    if (devices[i]->host_visible || digits == 0 || digits > 3 || digit[digits] != 0) return NULL;
+    if (!devices[i]->numbered || digits == 0 || digits > 3 || digit[digits] != 0) return NULL;
     while (digits-- > 0) *index = *index * 10 + (*digit++ - '0');
     return devices[i];
   }
@@ -71,7 +71,7 @@ plim_status plim_device_add_kernel(plim_device *device, plim_op_kind kind, const
   if (!device->api->add_kernel) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s takes no kernels of a program", device->api->name);
   }
-  return plim_kernel_status(ctx, device->api->add_kernel(device, kind, kernel), name);
+  return plim_device_kernel_status(ctx, device->api->add_kernel(device, kind, kernel), name);
 }
 
 plim_kernel_memory plim_device_kernel_memory(plim_context *ctx) {
@@ -82,13 +82,13 @@ plim_status plim_device_table(plim_context *ctx, const plim_device_options *opti
   const plim_kernel_memory memory = plim_device_kernel_memory(ctx);
   int result = plim_kernel_table_new(options->isa, &memory, out);
   if (result == PLIM_KERNEL_OK) return PLIM_OK;
-  if (result == PLIM_KERNEL_NOMEM) return plim_kernel_status(ctx, result, "the op table");
+  if (result == PLIM_KERNEL_NOMEM) return plim_device_kernel_status(ctx, result, "the op table");
   return plim_fail(ctx, PLIM_EUNSUPPORTED,
                    "the instruction set '%s' is unknown, or this CPU lacks it; leave it away to get the best there is",
                    options->isa ? options->isa : "of PLIM_ISA");
 }
 
-plim_status plim_kernel_status(plim_context *ctx, int result, const char *what) {
+plim_status plim_device_kernel_status(plim_context *ctx, int result, const char *what) {
   switch (result) {
     case PLIM_KERNEL_OK:
       return PLIM_OK;
@@ -101,14 +101,14 @@ plim_status plim_kernel_status(plim_context *ctx, int result, const char *what) 
   }
 }
 
-/* An error that stays (an illegal address, a lost device) shows when the device is waited for. */
+/* An error of the device itself (an illegal address, a lost device) appears again when `recover` waits for it. */
 plim_status plim_device_outlives(plim_device *device, plim_status failed, const char *op, const char *variant,
                                  char *why, size_t why_bytes) {
   plim_context *ctx = device->ctx;
   const int of_kernel = failed == PLIM_EDEVICE || failed == PLIM_EUNSUPPORTED;
   char before[PLIM_ERROR_BYTES / 2], after[PLIM_ERROR_BYTES / 2];
   (void)snprintf(before, sizeof before, "%s", plim_context_error(ctx));
-  plim_status recovered = failed == PLIM_EUNSUPPORTED ? PLIM_OK : failed; /* the device has not been asked yet */
+  plim_status recovered = failed == PLIM_EUNSUPPORTED ? PLIM_OK : failed; /* for a device without `recover` */
   if (of_kernel && device->api->recover) recovered = device->api->recover(device);
   if (recovered == PLIM_OK) {
     (void)snprintf(why, why_bytes, "%s", before);

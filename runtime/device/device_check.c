@@ -74,6 +74,7 @@ static const plim_device_watch check_watch = {
 static const plim_device_api check_api = {
     .name = "check",
     .host_visible = 1,
+    .computes = 1,
     .open = NULL, /* plim_device_check_open: it needs a device to decorate */
     .close = check_close,
     .alloc = check_alloc,

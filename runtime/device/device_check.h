@@ -1,5 +1,5 @@
 /* The check device: a decorator that finds plans and kernels that write outside of their outputs, or do not write all
- * of them. It compares bytes, and trusts no pointer.
+ * of them. It compares bytes, and does not rely on the pointers of a call.
  *
  * Around each command of a plan it
  *  1. fills every byte of the arena that holds nothing with a pattern: ended buffers, ranges between buffers, outputs
@@ -11,8 +11,8 @@
  *     was not written, or was computed from bytes that no command wrote (an ended buffer, an unset workspace);
  *  4. keeps a hash of the first result of every output, and fails when a recomputation gives another.
  *
- * So every kernel, also a caller's own, is called twice for each command. Each command costs some passes over the
- * arena. Memory: a copy of the arena, and twice the largest outputs of one op. */
+ * So every kernel, also a caller's own, is called twice for each command. Each command costs several passes over the
+ * arena. Memory: a copy of the arena, and twice the largest results of one op. */
 #ifndef PLIM_RUNTIME_DEVICE_DEVICE_CHECK_H
 #define PLIM_RUNTIME_DEVICE_DEVICE_CHECK_H
 

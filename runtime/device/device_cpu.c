@@ -1,7 +1,7 @@
 /* The cpu device: kernels of the op table, one queue, every call complete when it returns. */
 #include <string.h>
 
-#include "runtime/device/devices.h"
+#include "runtime/device/device_internal.h"
 #include "runtime/device/guarded.h"
 #include "runtime/device/machine.h"
 #include "runtime/device/threads.h"
@@ -52,7 +52,7 @@ static plim_status cpu_prepare(plim_device *device, const plim_op_desc *op, cons
   PLIM_TRY(plim_guarded_room(device->ctx));
   int result = plim_kernel_make(device->state, op, variant, device->machine.threads, &made);
   if (result == PLIM_KERNEL_OK) *kernel = made;
-  return plim_kernel_status(device->ctx, result, variant);
+  return plim_device_kernel_status(device->ctx, result, variant);
 }
 
 static int64_t cpu_workspace(plim_device *device, const void *kernel) {
@@ -75,7 +75,7 @@ static plim_status cpu_run(plim_device *device, int32_t queue, void *kernel, con
                      (int)now, (int)device->machine.threads);
   }
   int result = plim_kernel_run(kernel, args);
-  return result == PLIM_KERNEL_OK ? PLIM_OK : plim_kernel_status(device->ctx, result, "run");
+  return result == PLIM_KERNEL_OK ? PLIM_OK : plim_device_kernel_status(device->ctx, result, "run");
 }
 
 static plim_status cpu_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
@@ -90,7 +90,7 @@ static plim_status cpu_fill(plim_device *device, int32_t queue, void *to, int by
   return PLIM_OK;
 }
 
-/* One queue whose calls are complete when they return: events and waiting have nothing to do. */
+/* Mark and wait: they do nothing, because every call is complete when it returns. */
 static plim_status cpu_event(plim_device *device, int32_t queue, int32_t event) {
   (void)device, (void)queue, (void)event;
   return PLIM_OK;
@@ -109,6 +109,7 @@ static int64_t cpu_clock(plim_device *device) {
 const plim_device_api plim_device_cpu = {
     .name = "cpu",
     .host_visible = 1,
+    .computes = 1,
     .open = cpu_open,
     .close = cpu_close,
     .alloc = cpu_alloc,

@@ -9,15 +9,15 @@
 #include "kernels/cuda/dnn.h"
 #include "runtime/base/array.h"
 #include "runtime/device/device_cuda_internal.h"
-#include "runtime/device/devices.h"
+#include "runtime/device/device_internal.h"
 #include "runtime/device/machine.h"
 
 enum { MOST_EVENTS = 1 << 20, NOW_BYTES = 2 * sizeof(uint64_t), LEAST_CAPABILITY = 75, TF32_MAJOR = 8 };
 
-/* Libraries' codes begin after those of the runtime. */
+/* Codes of libraries begin after those of the CUDA runtime; codes of a caller's own kernels are negative. */
 plim_status plim_cuda_check(const plim_device *device, int code, const char *what) {
   if (code == 0) return PLIM_OK;
-  if (code < 0) return plim_kernel_status(device->ctx, code, what); /* of a program's own kernel */
+  if (code < 0) return plim_device_kernel_status(device->ctx, code, what);
   const plim_cuda_state *s = device->state;
   s->driver->clear();
   const plim_status status = code == PLIM_CUDA_NO_MEMORY ? PLIM_ENOMEM : PLIM_EDEVICE;
@@ -33,14 +33,11 @@ plim_status plim_cuda_check(const plim_device *device, int code, const char *wha
   return plim_fail(device->ctx, status, "%s: %s (%s)", what, words, why);
 }
 
-/* Make the GPU of `device` the current one of this thread: another device may have been used since the last call, or
- * another thread calls. While a step is recorded nothing is done: one thread records it without a break. */
 plim_status plim_cuda_enter(const plim_device *device) {
   const plim_cuda_state *s = device->state;
   return s->recording ? PLIM_OK : plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU");
 }
 
-/* The stream of a queue that something is about to be put on. */
 void *plim_cuda_stream(plim_cuda_state *s, int32_t queue) {
   s->busy |= 1U << queue;
   return s->stream[queue];
@@ -77,7 +74,7 @@ static plim_status use_gpu(plim_device *device) {
   const char *what = NULL;
   int64_t total;
   int code = s->driver->use(device->index, &facts);
-  /* Asked before `code`: of two reasons this one is the clearer. */
+  /* Checked before `code`, because this reason is clearer than the driver's. */
   if (facts.major > 0 && facts.major * 10 + facts.minor < LEAST_CAPABILITY) {
     return plim_fail(device->ctx, PLIM_EDEVICE, "cuda:%d is a %s of compute capability %d.%d; the least is %d.%d",
                      (int)device->index, facts.name, (int)facts.major, (int)facts.minor, LEAST_CAPABILITY / 10,
@@ -89,7 +86,7 @@ static plim_status use_gpu(plim_device *device) {
   s->free_before = facts.context_bytes < 0 ? total : s->free_before + facts.context_bytes;
   device->cache_bytes = facts.cache_bytes;
   device->tf32 = facts.major >= TF32_MAJOR;
-  device->n_layouts = 2; /* of the libraries; blocks of channels are for the registers of a CPU */
+  device->n_layouts = 2; /* those of the libraries; layouts with blocks of channels suit only the registers of a CPU */
   device->layout[0] = PLIM_NHWC;
   device->layout[1] = PLIM_FLAT;
   PLIM_TRY(make_queues(device));
@@ -102,7 +99,7 @@ static plim_status use_gpu(plim_device *device) {
 static void cuda_close(plim_device *device) {
   plim_cuda_state *s = device->state;
   if (s->driver) {
-    (void)s->driver->current(device->index); /* what is given back now is this device's */
+    (void)s->driver->current(device->index); /* the calls below free memory of this GPU */
     plim_cuda_forget(s);
     plim_cuda_wait_for_copies(s);
     plim_cuda_graph_cache_invalidate_all(&s->graphs, s->driver);
@@ -168,9 +165,9 @@ const char *plim_device_cuda_missing(const plim_device *device) {
 
 static int cuda_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   const plim_cuda_state *s = device->state;
-  (void)s->driver->current(device->index); /* libraries are asked, who look at it */
+  (void)s->driver->current(device->index); /* libraries use the current GPU */
   const int n = plim_cuda_kernel_list(&s->engine, op, info, capacity);
-  s->driver->clear(); /* what a library refused is no offer, and no one else's failure */
+  s->driver->clear(); /* a variant that a library refuses must not leave an error for a later call */
   return n;
 }
 
@@ -195,7 +192,7 @@ static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, con
   if (s->engine.dnn) device->built += plim_dnn_built(s->engine.dnn) - built;
   if (result != PLIM_KERNEL_OK) s->driver->clear();
   if (result != PLIM_KERNEL_OK && s->engine.dnn) plim_dnn_why(s->engine.dnn, why, sizeof why);
-  if (!why[0]) return plim_kernel_status(device->ctx, result, variant);
+  if (!why[0]) return plim_device_kernel_status(device->ctx, result, variant);
   const plim_status status = result == PLIM_KERNEL_UNSUPPORTED ? PLIM_EUNSUPPORTED : PLIM_EDEVICE;
   return plim_fail(device->ctx, status, "preparing %s: %s", variant, why);
 }
@@ -210,9 +207,9 @@ static void cuda_unprepare(plim_device *device, void *kernel) {
   plim_cuda_kernel_free(kernel);
 }
 
-/* Copy seed and step number to the device. The device has one place for them: copies and kernels of one queue come in
- * order. Each copy has a place of its own in host memory, because it may still be pending when the next one is queued;
- * once a wait has ended all copies, the places are used again. */
+/* The device has one address for seed and step number, because copies and kernels of one queue are in order. Each copy
+ * has a row of its own in host memory, because it may still be pending when the next one is queued. After a wait the
+ * rows are used again. */
 plim_status plim_cuda_set_now(plim_device *device, int32_t queue, const plim_kernel_args *args) {
   plim_cuda_state *s = device->state;
   if (s->now_used == PLIM_CUDA_NOWS || queue != s->now_queue) {
@@ -235,7 +232,7 @@ plim_status plim_cuda_launch(plim_device *device, int32_t queue, plim_cuda_kerne
                          "launching a kernel");
 }
 
-/* A run outside of a step (profiling) brings its own seed and number. */
+/* A run outside of a step (profiling) sets its own seed and step number. */
 static plim_status cuda_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
   const plim_cuda_state *s = device->state;
   PLIM_TRY(plim_cuda_enter(device));
@@ -256,7 +253,7 @@ plim_status plim_cuda_end_recording(plim_device *device, void **captured) {
   return plim_cuda_check(device, s->driver->capture_end(s->stream[0], captured), "capturing");
 }
 
-/* A kernel that failed may have left a recording, and the error that it was told. */
+/* A kernel that failed may have left a recording, and an error in the driver. */
 static plim_status cuda_recover(plim_device *device) {
   plim_cuda_state *s = device->state;
   plim_cuda_forget(s);
@@ -270,7 +267,7 @@ static plim_status cuda_recover(plim_device *device) {
 
 /* ---- queues ---- */
 
-/* What follows the last command of a step is queued after it, and belongs to it. */
+/* A copy after the last command of a step belongs to the step, and is queued after its kernels. */
 static plim_status cuda_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
   plim_cuda_state *s = device->state;
   const int ends_step = plim_cuda_step_is_complete(&s->step);
@@ -288,7 +285,8 @@ static plim_status cuda_fill(plim_device *device, int32_t queue, void *to, int b
   return plim_cuda_check(device, s->driver->fill(to, byte, bytes, plim_cuda_stream(s, queue)), "filling");
 }
 
-/* Each event has a CUDA event of its own as long as the device lives: two that are pending must not be one. */
+/* Check an event's number, and make its CUDA event when it is new. Each event has its own until the device closes,
+ * because several may be pending. */
 static plim_status reach_event(plim_device *device, int32_t event) {
   plim_cuda_state *s = device->state;
   if (event < 0 || event >= MOST_EVENTS) {
@@ -320,11 +318,15 @@ static int64_t cuda_clock(plim_device *device) {
 
 const plim_device_api plim_device_cuda = {
     .name = "cuda",
+    .computes = 1,
+    .queues = PLIM_CUDA_QUEUES,
+    .numbered = 1,
     .open = cuda_open,
     .close = cuda_close,
     .alloc = plim_cuda_alloc,
     .release = plim_cuda_release,
-    .pinned = plim_cuda_pinned,
+    .alloc_pinned = plim_cuda_alloc_pinned,
+    .release_pinned = plim_cuda_release_pinned,
     .variants = cuda_variants,
     .add_kernel = cuda_add_kernel,
     .recall = cuda_recall,

@@ -1,11 +1,11 @@
-/* The cuda device: memory. Arenas and other device memory, pinned host memory, and what the GPU has free. */
+/* The cuda device: memory. Arenas and other device memory, pinned host memory, and the free bytes of the GPU. */
 #include <string.h>
 
 #include "runtime/base/array.h"
 #include "runtime/device/device_cuda_internal.h"
 
-/* The library promises less than PLIM_ALIGN, and gives it nearly always. Where it does not, a larger allocation has
- * room for it. */
+/* Align an allocation to PLIM_ALIGN. The driver promises less, but nearly always gives it. When it does not, replace
+ * the allocation by a larger one, and use an aligned address in it. */
 static int align(plim_device *device, int64_t bytes, void **ptr) {
   plim_cuda_state *s = device->state;
   const uintptr_t off = (uintptr_t)*ptr % PLIM_ALIGN;
@@ -24,7 +24,7 @@ static int align(plim_device *device, int64_t bytes, void **ptr) {
   return 0;
 }
 
-/* The start of the allocation, which must be freed by this address. */
+/* The start of the allocation, by which it must be freed. */
 static void *base_of(plim_cuda_state *s, void *ptr) {
   for (int64_t i = 0; i < s->n_moved; i++) {
     if (s->moved[i].given != ptr) continue;
@@ -68,16 +68,19 @@ void plim_cuda_wait_for_copies(const plim_cuda_state *s) {
   if (!well) s->driver->clear();
 }
 
-plim_status plim_cuda_pinned(plim_device *device, int64_t bytes, void **ptr) {
-  const plim_cuda_state *s = device->state;
-  if (*ptr) { /* also of a device that is lost: what was said of that stands */
-    (void)s->driver->current(device->index);
-    plim_cuda_wait_for_copies(s);
-    if (s->driver->pinned_release(*ptr) != 0) s->driver->clear();
-    return PLIM_OK;
-  }
+plim_status plim_cuda_alloc_pinned(plim_device *device, int64_t bytes, void **out) {
+  plim_cuda_state *s = device->state;
   PLIM_TRY(plim_cuda_enter(device));
-  return plim_cuda_check(device, s->driver->pinned_alloc(ptr, bytes > 0 ? bytes : 1), "pinning host memory");
+  return plim_cuda_check(device, s->driver->pinned_alloc(out, bytes > 0 ? bytes : 1), "pinning host memory");
+}
+
+/* Works on a lost device too, and keeps the sentence of its failure. */
+void plim_cuda_release_pinned(plim_device *device, void *ptr) {
+  const plim_cuda_state *s = device->state;
+  if (!ptr) return;
+  (void)s->driver->current(device->index);
+  plim_cuda_wait_for_copies(s);
+  if (s->driver->pinned_release(ptr) != 0) s->driver->clear();
 }
 
 plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out) {

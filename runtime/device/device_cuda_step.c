@@ -1,42 +1,46 @@
 /* The cuda device: steps.
  *
- * A step arrives as begin, one call a command, sync. It takes one of three ways (plim_cuda_step has their states).
- * *Queue* hands every kernel to the stream: in the first run of a plan, so that modules are loaded, and where the
- * executor syncs after each command. *Record* does the same between the two ends of a capture, and launches what came
- * of it. *Replay* launches that again, and lets the calls pass. Seed and step number are copied to device memory before
- * all three, by the first call. A step that is timed is queued or recorded anew, with timing events between its calls,
- * and what was recorded is launched once. A failure on any way forgets the plan's capture. */
+ * A step arrives as begin, one call for each command, and sync. It runs in one of three modes (plim_cuda_step has their
+ * states). QUEUE puts every kernel on the stream: in the first run of a plan, so that modules are loaded, and when the
+ * executor syncs after each command. RECORD puts the kernels into a capture, and launches the captured step. REPLAY
+ * launches the captured step, and ignores the calls. In all modes the first call copies seed and step number to device
+ * memory. A timed step is queued, or recorded with timing events between its calls; that capture is launched only once.
+ * A failure in any mode frees the plan's captured step. */
 #include "kernels/cuda/dnn.h"
 #include "runtime/device/device_cuda_internal.h"
 
-enum { SETTLING = 2 /* runs of a plan that load or capture something: queued, then recorded */ };
+enum { SETTLING = 2 /* number of runs of a plan that load or capture something: queued, then recorded */ };
 
 void plim_cuda_forget_once(plim_cuda_state *s) {
   if (s->once) (void)s->driver->captured_free(s->once);
   s->once = NULL;
 }
 
-/* Give up the step that is being queued, and its recording if there is one. */
 void plim_cuda_forget(plim_cuda_state *s) {
   void *ignored = NULL;
-  if (s->recording && s->driver->capture_end(s->stream[0], &ignored) == 0) (void)s->driver->captured_free(ignored);
+  if (s->recording) {
+    if (s->driver->capture_end(s->stream[0], &ignored) == 0) {
+      (void)s->driver->captured_free(ignored);
+    } else {
+      s->driver->clear(); /* a queue that was not joined yet */
+    }
+  }
   s->recording = 0;
   plim_cuda_forget_once(s);
-  if (s->step.row)
-    plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, s->step.row->arena); /* without one: no one else's */
+  if (s->step.row) plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, s->step.row->arena);
   s->step.row = NULL;
 }
 
-/* Queued the first time, so that every module is loaded; captured the second; replayed from then on. A step that is
- * timed is captured anew. */
+/* The mode of the current step: queued the first time, so that every module is loaded; captured the second time; then
+ * replayed. A timed step is captured again. */
 static plim_cuda_mode choose_mode(const plim_cuda_state *s) {
   const plim_cuda_step *step = &s->step;
   if (s->eager || !step->row->arena || step->row->runs == 0) return PLIM_CUDA_QUEUE;
   return step->row->captured && !step->timed ? PLIM_CUDA_REPLAY : PLIM_CUDA_RECORD;
 }
 
-/* Around each command of a timed step; at both ends of a captured one. Its first run makes them, though it is queued.
- * */
+/* Number of timing events that the current step needs: around each command of a timed step, or at both ends of a
+ * captured step. The first run, which is queued, makes the events of the capture. */
 static int32_t timing_events_of(const plim_cuda_state *s) {
   if (s->step.timed) return s->step.row->plan->n_commands + 1;
   return s->eager || !s->step.row->arena ? 0 : 2;
@@ -48,12 +52,12 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   plim_cuda_step *step = &s->step;
   (void)arena_bytes;
   plim_status entered = plim_cuda_check(device, s->driver->current(device->index), "choosing the GPU");
-  plim_cuda_forget(s); /* a step that failed half way */
+  plim_cuda_forget(s); /* an earlier step may have failed before its end */
   PLIM_TRY(entered);
   if (timed && arena) PLIM_TRY(plim_cuda_find_timing_event_cost(device));
   *step = (plim_cuda_step){.graph = graph, .last = -1, .timed = timed && arena};
   step->row = plim_cuda_graph_cache_find(&s->graphs, s->driver, plan, arena);
-  if (step->row->runs == 0) plim_dnn_trim(s->engine.dnn); /* plans of what was only looked at */
+  if (step->row->runs == 0) plim_dnn_trim(s->engine.dnn); /* frees cuDNN's plans of variants that were not chosen */
   step->mode = choose_mode(s);
   if (step->timed) plim_cuda_graph_row_uncapture(step->row, s->driver); /* one captured step a plan at a time */
   step->whole_ns = step->row->time_ns;
@@ -74,22 +78,24 @@ static plim_status put_command(plim_device *device, const plim_run_call *call, p
     if (step->mode == PLIM_CUDA_RECORD) PLIM_TRY(plim_cuda_begin_recording(device));
     if (step->timed || has_ends(step)) PLIM_TRY(plim_cuda_record_timing_event(device, 0));
   }
-  step->last = call->command;
+  if (step->mode != PLIM_CUDA_REPLAY) PLIM_TRY(run(user, call));
+  step->last = call->command; /* now: a copy that is the last command would else end the step before itself */
   if (step->mode == PLIM_CUDA_REPLAY) return PLIM_OK;
-  PLIM_TRY(run(user, call));
   if (has_ends(step) && call->command + 1 == step->row->plan->n_commands)
     return plim_cuda_record_timing_event(device, 1);
   return step->timed ? plim_cuda_record_timing_event(device, call->command + 1) : PLIM_OK;
 }
 
-/* A failure ends the recording first: while the driver records, no memory can be freed. */
+/* After a failure the recording ends at once: the driver frees no memory while it records. */
 static plim_status cuda_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
   plim_status status = put_command(device, call, run, user);
-  if (status != PLIM_OK) plim_cuda_forget(device->state);
+  if (status != PLIM_OK) {
+    plim_cuda_forget(device->state);
+    plim_cuda_wait_for_copies(device->state); /* other queues may still use the arena */
+  }
   return status;
 }
 
-/* Launch the recorded step. Called once a step. */
 plim_status plim_cuda_finish_step(plim_device *device) {
   plim_cuda_state *s = device->state;
   plim_cuda_step *step = &s->step;
@@ -101,7 +107,7 @@ plim_status plim_cuda_finish_step(plim_device *device) {
   return plim_cuda_check(device, s->driver->captured_launch(captured, plim_cuda_stream(s, 0)), "launching the step");
 }
 
-/* The device memory in use beside the arenas now is all that this plan needs there. */
+/* Note the device memory outside the arenas: the plan that has just run needs no more. */
 static plim_status settle(plim_device *device) {
   plim_cuda_state *s = device->state;
   plim_cuda_memory now = {.outside_bytes = 0};
@@ -110,8 +116,8 @@ static plim_status settle(plim_device *device) {
   return PLIM_OK;
 }
 
-/* A failure inside a captured step is one for all of its kernels at once, and what fails while the GPU works through a
- * queue is told at the end of it. */
+/* Name the step that failed, with its first and last op. The driver does not say which kernel failed: a captured step
+ * fails as a whole, and a failure in a queue is reported at its end. */
 static plim_status name_step(const plim_device *device, plim_status failed) {
   const plim_cuda_state *s = device->state;
   const plim_graph *graph = s->step.graph;
@@ -123,7 +129,6 @@ static plim_status name_step(const plim_device *device, plim_status failed) {
       graph->op[graph->n_ops - 1].name, plim_context_error(device->ctx));
 }
 
-/* The step that was being queued failed: end it. */
 plim_status plim_cuda_fail_step(plim_device *device, plim_status failed) {
   plim_cuda_state *s = device->state;
   if (s->step.row && s->step.row->arena) failed = name_step(device, failed);
@@ -131,12 +136,12 @@ plim_status plim_cuda_fail_step(plim_device *device, plim_status failed) {
   return failed;
 }
 
-/* Has the last command of the current step been queued? */
 int plim_cuda_step_is_complete(const plim_cuda_step *step) {
   return step->row && step->last + 1 == step->row->plan->n_commands;
 }
 
-/* The end of a step, unless the executor waits for each command: then the step continues with the next. */
+/* Wait for all queues. Ends the current step when its last command has been put: an executor that times commands also
+ * syncs before that. */
 plim_status plim_cuda_sync(plim_device *device) {
   plim_cuda_state *s = device->state;
   plim_status status = plim_cuda_enter(device);
@@ -160,7 +165,7 @@ plim_status plim_cuda_sync(plim_device *device) {
   return status;
 }
 
-/* A captured step holds kernels and addresses of its plan. */
+/* Free the captured steps of an arena: they hold kernels and addresses of their plans. */
 static void cuda_replace(plim_device *device, const void *arena) {
   plim_cuda_state *s = device->state;
   (void)s->driver->current(device->index);

@@ -23,7 +23,7 @@ static plim_status launch_between_events(plim_device *device, plim_cuda_kernel *
   return plim_cuda_record_timing_event(device, 1);
 }
 
-/* n runs of a kernel, as they are in a captured step: between timing events of a graph of their own. */
+/* Time n runs of a kernel in a capture of their own, between two timing events, since a step runs it captured too. */
 static plim_status time_runs(plim_device *device, plim_cuda_kernel *kernel, const plim_kernel_args *args, int32_t n,
                              int64_t *time_ns) {
   plim_cuda_state *s = device->state;
@@ -40,7 +40,7 @@ static plim_status time_runs(plim_device *device, plim_cuda_kernel *kernel, cons
   return status;
 }
 
-/* What a timing event costs: the time between two with nothing in between. */
+/* The cost of a timing event is the time between two events with nothing in between. */
 plim_status plim_cuda_find_timing_event_cost(plim_device *device) {
   enum { TIMES = 9 };
   plim_cuda_state *s = device->state;
@@ -56,7 +56,7 @@ int64_t plim_device_cuda_timing_event_ns(const plim_device *device) {
   return ((const plim_cuda_state *)device->state)->timing_event_ns;
 }
 
-/* Runs that take long enough together for the steps of the GPU's clock, 0.5 us and more, not to matter. */
+/* Number of runs to time together, so that the resolution of the GPU's clock, 0.5 us or more, does not matter. */
 static int32_t batch_for(int64_t time_ns) {
   enum { SMALL_NS = 20000, TOGETHER_NS = 50000, MOST_RUNS = 32 };
   if (time_ns >= SMALL_NS) return 1;
@@ -69,7 +69,7 @@ plim_status plim_cuda_measure(plim_device *device, void *kernel, const plim_kern
   PLIM_TRY(plim_cuda_enter(device));
   PLIM_TRY(plim_cuda_find_timing_event_cost(device));
   PLIM_TRY(plim_cuda_set_now(device, 0, args));
-  if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(plim_cuda_launch(device, 0, kernel, args)); /* loads what it needs */
+  if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(plim_cuda_launch(device, 0, kernel, args)); /* loads its modules */
   int32_t batch = plim_cuda_kernel_batch(kernel);
   if (batch == 0) {
     PLIM_TRY(time_runs(device, kernel, args, 1, time_ns));
@@ -98,7 +98,7 @@ plim_status plim_cuda_rehearse(plim_device *device, void *kernel, const plim_ker
   PLIM_TRY(plim_cuda_check(device, s->driver->stream_sync(s->stream[0]), "waiting for the GPU"));
   plim_status status = s->eager ? PLIM_OK : rehearse_capture(device, kernel, args);
   if (status == PLIM_OK) plim_cuda_forget_once(s);
-  return status; /* a failure is recovered from, which gives up what was recorded */
+  return status; /* after a failure the caller calls `recover`, which frees the recording */
 }
 
 plim_status plim_cuda_times(plim_device *device, int64_t *time_ns) {
@@ -113,7 +113,7 @@ plim_status plim_cuda_times(plim_device *device, int64_t *time_ns) {
   return PLIM_OK;
 }
 
-/* A captured step yields its time without timing events between its calls. Its first launch may load something. */
+/* Takes the least time over all launches of a captured step, since the first launch may load something. */
 plim_status plim_cuda_read_step_time(plim_device *device) {
   const plim_cuda_state *s = device->state;
   plim_cuda_graph_row *step = s->step.row;

@@ -5,20 +5,20 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
-#include "runtime/device/devices.h"
+#include "runtime/device/device_internal.h"
 #include "runtime/device/guarded.h"
 #include "runtime/device/machine.h"
 #include "runtime/device/threads.h"
 
 typedef struct sim_state {
-  plim_kernel_table *table; /* whose variants it pretends to have */
-  const plim_plan *plan;    /* whose times move the clock */
-  int64_t clock_ns;
-  int64_t take_ns;   /* of the next run or copy on a queue */
-  int64_t *queue_ns; /* [room_queues] clocks */
-  int64_t *event_ns; /* [room_events] when what a mark covers has ended */
+  plim_kernel_table *table; /* of the cpu, whose variants it lists */
+  const plim_plan *plan;    /* of the current step: the times of its variants advance the clock */
+  int64_t clock_ns;         /* time of all steps of plans */
+  int64_t take_ns;          /* time of the next run or copy on a queue */
+  int64_t *queue_ns;        /* [room_queues] clocks of the queues */
+  int64_t *event_ns;        /* [room_events] time of the last mark of each event */
   int64_t room_queues, room_events;
-  int64_t calls_left; /* before an injected failure; -1: none */
+  int64_t calls_left; /* calls before an injected failure; -1: none fails */
 } sim_state;
 
 static plim_status spend_call(plim_device *device) {
@@ -74,7 +74,7 @@ static void sim_release(plim_device *device, void *ptr, int64_t bytes) {
   plim_guarded_free(ptr, bytes);
 }
 
-/* The real variants of ops that the table serves; one of its own for all others. */
+/* Lists the cpu's variants of an op; one variant "sim" of an op for which the cpu has none. */
 static int sim_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   const sim_state *sim = device->state;
   int count = plim_kernel_list(sim->table, op, device->machine.threads, info, capacity);
@@ -82,7 +82,7 @@ static int sim_variants(plim_device *device, const plim_op_desc *op, plim_kernel
   if (capacity > 0) {
     memset(&info[0], 0, sizeof info[0]);
     (void)snprintf(info[0].name, sizeof info[0].name, "sim");
-    (void)snprintf(info[0].label, sizeof info[0].label, "sim");
+    (void)snprintf(info[0].numerics_key, sizeof info[0].numerics_key, "sim");
   }
   return 1;
 }
@@ -109,7 +109,7 @@ static void sim_unprepare(plim_device *device, void *kernel) {
 
 /* ---- queues ---- */
 
-/* Clocks of new queues begin at 0. */
+/* Make room for n clocks. New clocks begin at 0. */
 static plim_status reserve_clocks(plim_device *device, int64_t **clock, int64_t *room, int64_t n) {
   int64_t before = *room;
   PLIM_TRY(plim_array_reserve(device->ctx, clock, room, n, sizeof **clock));
@@ -131,7 +131,7 @@ int64_t plim_sim_queue_ns(plim_device *device, int32_t queue) {
   return queue < sim->room_queues ? sim->queue_ns[queue] : 0;
 }
 
-/* The time of a run or copy, ns. */
+/* Advance the clock of a queue by the time of a run or copy. */
 static plim_status pass_time(plim_device *device, int32_t queue) {
   sim_state *sim = device->state;
   if (sim->take_ns == 0) return PLIM_OK;
@@ -193,7 +193,7 @@ static plim_status sim_sync(plim_device *device) {
   return PLIM_OK;
 }
 
-/* The time of the steps of plans in one arena, plus that of the queues: neither runs beside the other. */
+/* Time of the steps of plans in one arena, plus the latest time of the queues: the two never run at the same time. */
 static int64_t sim_clock(plim_device *device) {
   const sim_state *sim = device->state;
   return sim->clock_ns + latest_queue(sim);

@@ -1,4 +1,5 @@
-/* Memory between inaccessible pages: what the cpu and sim devices allocate arenas from. */
+/* Memory between inaccessible pages: the arenas of the cpu and sim devices. Functions are safe from any thread that may
+ * use the context. */
 #ifndef PLIM_RUNTIME_DEVICE_GUARDED_H
 #define PLIM_RUNTIME_DEVICE_GUARDED_H
 
@@ -8,22 +9,25 @@
 extern "C" {
 #endif
 
-/* `bytes` > 0 of zeroed memory, aligned to PLIM_ALIGN, with an inaccessible page before and after.
- *
- * The end is flush: when `bytes` is a multiple of PLIM_ALIGN (arenas are), the first byte after the memory is already
- * on the inaccessible page; otherwise up to PLIM_ALIGN - 1 bytes lie between. Before the memory up to one page minus
- * PLIM_ALIGN may be accessible: a write after the end is the common fault, and the check device sees the other.
- * `resident` 1: every page is brought in now, so that a step never waits for one, and huge pages are asked for;
- * 0: pages come when touched, and more than the machine has may be asked for.
- * PLIM_ENOMEM with the number of bytes. */
+/* Allocate `bytes` > 0 of zeroed memory, aligned to PLIM_ALIGN, with an inaccessible page before and after.
+ *   resident  in   1: the system provides every page now, huge pages if it can, so that a step never waits for a page;
+ *                  0: it provides a page when it is touched, and `bytes` may exceed the machine's memory
+ *   out       out  free with plim_guarded_free
+ * When `bytes` is a multiple of PLIM_ALIGN, as for arenas, the first byte after the memory is on the inaccessible page.
+ * Otherwise up to PLIM_ALIGN - 1 bytes lie between. Before the memory up to one page minus PLIM_ALIGN may be
+ * accessible: a write after the end is the common fault, and the check device finds the other.
+ * PLIM_ENOMEM, with the number of bytes. PLIM_EUSAGE, PLIM_EOVERFLOW: `bytes` is not positive, or too large. */
 PLIM_MUST_USE plim_status plim_guarded_alloc(plim_context *ctx, int64_t bytes, int resident, void **out);
-/* Keep the first to_bytes accessible of from_bytes: whole pages after them go back to the system and become
- * inaccessible. Or the other way round, up to the bytes allocated; `resident` as above. *returned: bytes of the pages
- * that went, negative when they came back. */
+/* Change the accessible bytes of an allocation from its first from_bytes to its first to_bytes, at most the bytes
+ * allocated. When it shrinks, whole pages after to_bytes return to the system and become inaccessible. When it grows,
+ * they become accessible again; `resident` as for plim_guarded_alloc.
+ *   returned  out  bytes of the pages returned, negative when pages came back
+ * PLIM_ENOMEM: the system refuses. */
 PLIM_MUST_USE plim_status plim_guarded_resize(plim_context *ctx, void *ptr, int64_t from_bytes, int64_t to_bytes,
                                               int resident, int64_t *returned);
-/* PLIM_ENOMEM when the system has less than some MiB left, which is more than listing or compiling one kernel takes.
- * Called before libraries that do not check what they allocate: without memory, a signal would end the process. */
+/* PLIM_ENOMEM when the system has less than 8 MiB of addresses left, which is more than listing or compiling one kernel
+ * needs. Call it before libraries that do not check their allocations: without memory a signal would end the process.
+ */
 PLIM_MUST_USE plim_status plim_guarded_room(plim_context *ctx);
 void plim_guarded_free(void *ptr, int64_t bytes); /* NULL is legal; `bytes` as allocated */
 

@@ -6,7 +6,7 @@
 
 #include "kernels_hash.h" /* generated: PLIM_KERNELS_HASH */
 
-/* Everything after the colon of the first line that begins with `field`, without the line's end. */
+/* Copy the text after the colon of the first line that begins with `field`. */
 static void cpuinfo_field(const char *field, char *out, size_t size) {
   FILE *file = fopen("/proc/cpuinfo", "r");
   char line[256];

@@ -1,4 +1,4 @@
-/* What this machine and build are: the strings that profiles, plans and checkpoints record. */
+/* Describes this machine and build by the strings that profiles, plans and checkpoints record. */
 #ifndef PLIM_RUNTIME_DEVICE_MACHINE_H
 #define PLIM_RUNTIME_DEVICE_MACHINE_H
 
@@ -14,12 +14,12 @@ extern "C" {
  * version and content hash of our kernels. */
 void plim_machine_describe(const char *device, const plim_kernel_table *table, int32_t threads, plim_machine *out);
 
-/* The same for a GPU: its name for the CPU's, its compute capability for the instruction set ("sm_90"), the libraries
- * that were found ("cuda 13.0, cudnn 9.28.0"); one thread. */
+/* Fill every field for a GPU: its name as the CPU model, its compute capability as the instruction set ("sm_90"), the
+ * libraries that were found ("cuda 13.0, cudnn 9.28.0"), and one thread. */
 void plim_machine_describe_gpu(const char *name, int32_t major, int32_t minor, const char *libraries,
                                plim_machine *out);
 
-/* The layouts of a device whose kernels are a CPU's: channels last, and blocks as wide as a vector register. */
+/* Set the layouts of a device with kernels for a CPU: channels last, and blocks as wide as a vector register. */
 void plim_machine_layouts(plim_device *device);
 
 #ifdef __cplusplus

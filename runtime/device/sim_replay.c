@@ -1,5 +1,5 @@
-/* A plan over spaces on the queues of the sim device. Times come from its clocks, bytes from a meter that counts a
- * buffer from the command that fills it until it ends; neither reads a figure of the plan. */
+/* Replays a plan over spaces on the queues of the sim device. Times come from the device's clocks. Bytes come from a
+ * meter that counts a buffer from its first command to its end. Neither reads a figure of the plan. */
 #include <string.h>
 
 #include "runtime/base/array.h"
@@ -8,9 +8,9 @@
 typedef struct meter {
   const plim_space_plan *plan;
   int64_t *live;  /* [n_spaces] */
-  int32_t *first; /* [n_commands + 1] heads of lists of buffers by end: index + 1 */
-  int32_t *after; /* [n_buffers] */
-  int32_t next;   /* of the buffers, by begin */
+  int32_t *first; /* [n_commands + 1] for each command the first buffer that ends there, as index + 1; 0: none */
+  int32_t *after; /* [n_buffers] the next buffer with the same end, as index + 1; 0: none */
+  int32_t next;   /* first buffer, by begin, that has not been counted */
   int64_t *peak;  /* [n_spaces] */
 } meter;
 
@@ -33,12 +33,12 @@ static void end_meter(plim_device *sim, meter *m) {
   plim_release(sim->ctx, m->after, m->plan->n_buffers, sizeof *m->after);
 }
 
-/* Take the buffers that end before command c off the meter, and put those that it fills on it. */
+/* Subtract the buffers that end at command c, and add those that begin there. */
 static plim_status count_buffers(plim_device *sim, meter *m, int32_t c) {
   const plim_space_plan *p = m->plan;
   for (int32_t i = m->first[c]; i > 0; i = m->after[i - 1]) m->live[p->buffer[i - 1].space] -= p->buffer[i - 1].bytes;
   for (; m->next < p->n_buffers && p->buffer[m->next].begin == c; m->next++) {
-    const plim_buffer *b = &p->buffer[m->next];
+    const plim_space_buffer *b = &p->buffer[m->next];
     int64_t live = plim_add_bytes(m->live[b->space], b->bytes);
     if (live < 0) {
       return plim_fail(sim->ctx, PLIM_EOVERFLOW, "space %s: the bytes need more than 63 bits", p->space[b->space].name);
@@ -49,7 +49,7 @@ static plim_status count_buffers(plim_device *sim, meter *m, int32_t c) {
   return PLIM_OK;
 }
 
-/* Put a command on its queue; its begin is that of the queue's clock after the waits. */
+/* Put a command on its queue. It begins at the time of the queue's clock after the waits. */
 static plim_status put(plim_device *sim, const plim_space_plan *p, int32_t c, plim_space_figures *out) {
   const plim_space_command *m = &p->command[c];
   for (int32_t w = 0; w < m->n_wait; w++) PLIM_TRY(sim->api->wait(sim, m->queue, m->wait[w]));

@@ -1,4 +1,5 @@
-/* Thread count: the affinity mask by default, fixed through OpenMP, verified by counting inside a parallel region. */
+/* The number of threads: by default that of the affinity mask, set through OpenMP, checked by counting inside a
+ * parallel region. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "runtime/device/threads.h"
 
@@ -16,7 +17,7 @@ int32_t plim_threads_default(void) {
   return count < 1 ? 1 : count > PLIM_THREADS_MAX ? PLIM_THREADS_MAX : count;
 }
 
-/* Every thread adds one: what the region really got, not what OpenMP says that it will get. */
+/* Count the threads that a region really gets: each adds one. OpenMP reports only the number that it intends to use. */
 static int32_t count_in_region(void) {
   int32_t count = 0;
 #pragma omp parallel
@@ -33,8 +34,8 @@ static void *pass(void *gate) {
   return NULL;
 }
 
-/* libgomp ends the process when it cannot start a thread: as many are started here first, all at once. The C library
- * keeps their stacks for those of libgomp. */
+/* Start n threads at once, and end them. libgomp ends the process when it cannot start a thread, so this is tried
+ * first. The C library keeps the stacks for the threads of libgomp. */
 static plim_status try_threads(plim_context *ctx, int32_t n) {
   static atomic_int most_tried;
   pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

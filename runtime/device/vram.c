@@ -1,5 +1,5 @@
-/* The GPU hands memory out in pages of 2 MiB. An arena of whole pages takes no more than it says, so that what the
- * budget leaves is rounded down to them. */
+/* The GPU provides memory in pages of 2 MiB. The bytes that the budget leaves are rounded down to whole pages, so that
+ * an arena takes no more than its own bytes. */
 #include "runtime/device/vram.h"
 
 #include "runtime/base/size.h"

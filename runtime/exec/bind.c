@@ -104,7 +104,7 @@ int plim_bound_is_home(const plim_bound *bound, int32_t buffer) {
   return command->kind != PLIM_COMMAND_COPY || command->storage != b->storage || command->to != b->space;
 }
 
-/* The end of each buffer, found from the operands that are bound to it. */
+/* Find the end of each buffer from the operands that are bound to it. */
 static void fill_ends(binder *b) {
   plim_bound *bound = b->bound;
   const plim_plan *plan = bound->plan;
@@ -129,7 +129,7 @@ static void fill_ends(binder *b) {
   }
 }
 
-/* The buffers by the command at which they end: a counting sort. */
+/* Sort the buffers by the command at which they end: a counting sort. */
 static void sort_by_end(plim_bound *bound) {
   int32_t *first = bound->ending_first, n_commands = bound->plan->n_commands, n_buffers = bound->plan->n_buffers;
   for (int32_t i = 0; i < n_buffers; i++) first[bound->buffer[i].end + 1]++;
@@ -171,28 +171,36 @@ static plim_status allocate(plim_bound *bound) {
   return plim_allocate(bound->ctx, n_commands, sizeof *bound->time_ns, &bound->time_ns);
 }
 
-/* Commands by queue, in their order, and what each command waits for as counts of ended commands. place [n_commands] is
- * scratch. */
-static void lower_queues(plim_bound *bound, int32_t *place) {
+/* List the commands of each queue in their order. Turn what each command waits for into counts of ended commands.
+ * PLIM_ENOMEM. */
+static plim_status lower_queues(plim_bound *bound) {
   const plim_plan *plan = bound->plan;
-  int32_t count[PLIM_PLAN_QUEUES] = {0}, n = 0;
+  int32_t *place = NULL, count[PLIM_PLAN_QUEUES] = {0}, n = 0; /* place [n_commands] in the command's queue, from 1 */
+  PLIM_TRY(plim_allocate(bound->ctx, plan->n_commands, sizeof *place, &place));
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];
     place[j] = ++count[command->queue];
     for (int32_t w = 0; w < command->n_wait; w++) {
       int32_t *need = &bound->wait[j].need[plan->command[command->wait[w]].queue];
-      if (plan->command[command->wait[w]].queue == command->queue) continue; /* the order of the queue has it */
+      if (plan->command[command->wait[w]].queue == command->queue) continue; /* the queue's order implies the wait */
       if (place[command->wait[w]] > *need) *need = place[command->wait[w]];
       bound->wait[j].any = 1;
     }
   }
-  bound->queue_first[1] = 0;
-  for (int32_t q = 1; q < PLIM_PLAN_QUEUES; q++) {
+  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
     for (int32_t j = 0; j < plan->n_commands; j++) {
       if (plan->command[j].queue == q) bound->queue_command[n++] = j;
     }
     bound->queue_first[q + 1] = n;
   }
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
+      const int32_t need = bound->wait[j].need[q];
+      if (need > 0) bound->wait[bound->queue_command[bound->queue_first[q] + need - 1]].awaited = 1;
+    }
+  }
+  plim_release(bound->ctx, place, plan->n_commands, sizeof *place);
+  return PLIM_OK;
 }
 
 plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, void *const *kernel,
@@ -216,10 +224,7 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
   }
   bound->command[plan->n_commands].first = b.n_operands;
   fill_ends(&b);
-  if (bound->wait) {
-    lower_queues(bound, bound->ending_first); /* as scratch */
-    memset(bound->ending_first, 0, (size_t)(plan->n_commands + 2) * sizeof *bound->ending_first);
-  }
+  if (bound->wait) PLIM_CHECK(lower_queues(bound));
   sort_by_end(bound);
   status = PLIM_OK;
 done:

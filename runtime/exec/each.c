@@ -1,9 +1,7 @@
-/* Each buffer gets an allocation of its own: what an ordinary allocator would do with the same schedule. A buffer is
- * freed at the start of the command after its last, so that an in-place pair can give the allocation of its input to
- * its output. */
-#include "runtime/exec/exec_internal.h"
-
-#include "runtime/device/guarded.h"
+/* Each buffer gets an allocation of its own, as from an ordinary allocator with the same schedule. A buffer is freed at
+ * the start of the command after its last, so that an in-place pair can give the allocation of its input to its
+ * output. */
+#include "runtime/exec/exec_memory.h"
 
 static plim_status buffer_alloc(plim_exec *exec, int64_t bytes, void **out) {
   if (exec->options.buffer_alloc) {
@@ -12,22 +10,19 @@ static plim_status buffer_alloc(plim_exec *exec, int64_t bytes, void **out) {
     *out = ptr;
     return PLIM_OK;
   }
-  return exec->device ? exec->device->api->alloc(exec->device, bytes, out)
-                      : plim_guarded_alloc(exec->ctx, bytes, 0, out);
+  return plim_exec_memory_alloc(exec, bytes, 0, out);
 }
 
 static void buffer_free(plim_exec *exec, void *ptr, int64_t bytes) {
   if (!ptr) return;
   if (exec->options.buffer_free) {
     exec->options.buffer_free(exec->options.user, ptr, bytes);
-  } else if (exec->device) {
-    exec->device->api->release(exec->device, ptr, bytes);
   } else {
-    plim_guarded_free(ptr, bytes);
+    plim_exec_memory_release(exec, ptr, bytes);
   }
 }
 
-/* Bytes of a buffer, not rounded. A workspace's come from the command that it serves. */
+/* Bytes of a buffer, not rounded. Those of a workspace are stored with the command that uses it. */
 static int64_t buffer_bytes(const plim_bound *bound, int32_t buffer) {
   int32_t storage = bound->plan->buffer[buffer].storage;
   return storage >= 0 ? bound->graph->storage[storage].bytes
@@ -39,7 +34,7 @@ static int is_persistent(const plim_bound *bound, int32_t buffer) {
   return storage >= 0 && plim_role_persistent(bound->graph->storage[storage].role);
 }
 
-/* The allocation that an earlier plan has at this offset; persistent buffers are alike in all plans. */
+/* The first plan's allocation of the persistent buffer at this offset. Persistent buffers are equal in all plans. */
 static void *persistent_of_first(const plim_exec *exec, int64_t offset) {
   const plim_exec_plan *first = &exec->plan[0];
   for (int32_t i = 0; i < first->bound.plan->n_buffers && first->bound.plan->buffer[i].begin == 0; i++) {
@@ -100,14 +95,14 @@ static void hand_over(plim_exec_plan *p, int32_t j) {
   }
 }
 
-/* An operand that a pair overwrites is found in the output's allocation. */
+/* Point each operand that a pair overwrites at the output's allocation, which was its own. */
 static void point_overwritten(plim_exec_plan *p, int32_t j) {
   const plim_command *command = &p->bound.plan->command[j];
   void **in = p->bound.pointer + p->bound.command[j].first, **out = in + p->bound.command[j].n_in;
   for (int32_t i = 0; i < command->n_pairs; i++) in[command->pair[i].in] = out[command->pair[i].out];
 }
 
-/* The address of operands that have no bytes: they have no allocation. */
+/* The address of operands of 0 bytes, which have no allocation. */
 static _Alignas(PLIM_ALIGN) char no_bytes[PLIM_ALIGN];
 
 plim_status plim_each_command(plim_exec *exec, plim_exec_plan *p, int32_t j) {

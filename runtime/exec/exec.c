@@ -1,18 +1,22 @@
 /* Runs a step (run_commands): one walk over flat arrays of bound pointers.
  *
- * All that can be decided was decided at open, but for an arena that shrinks under way: plim_plan_switch_ask. A step
- * assembles a call from the arrays, lets the memory meter see its arguments and hands it to the device, to the device's
- * watcher, or to the caller. Of a plan with copies this walk is that of queue 0; those of the copy queues are in
- * copy_queues.c. */
+ * Everything is decided at open, except that the arena may shrink during a step (plim_plan_switch_ask). For each
+ * command the memory meter sees the arguments. Then the device, the device's watcher or the caller gets a call that is
+ * assembled from the arrays. In a plan with copies this walk runs queue 0, and queues.c the others; on a GPU
+ * it puts every command on its queue (streams.c). */
 #include "runtime/exec/exec.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/exec/exec_internal.h"
+#include "runtime/exec/exec_memory.h"
+#include "runtime/exec/streams.h"
 
-/* What computes a command: the device with a prepared kernel, or the caller's function. Watchers take both alike. */
+/* What computes a command: the device with a prepared kernel, or the caller's function. A watcher cannot tell them
+ * apart. */
 typedef struct target {
+  const plim_exec *exec;
+  const plim_bound *bound;
   plim_context *ctx;
   plim_device *device;
   void *kernel;
@@ -32,6 +36,19 @@ static plim_status run_callers(void *user, const plim_run_call *call) {
   return plim_fail(t->ctx, status, "the caller's kernel returned \"%s\"", plim_status_name(status));
 }
 
+/* A command of a plan with copies, on a device that has queues of its own. */
+static plim_status run_on_stream(void *user, const plim_run_call *call) {
+  const target *t = user;
+  const int32_t j = call->command;
+  PLIM_TRY(plim_streams_before(t->exec, t->bound, j));
+  if (t->bound->plan->command[j].kind == PLIM_COMMAND_COPY) {
+    PLIM_TRY(plim_streams_copy(t->exec, t->bound, j));
+  } else {
+    PLIM_TRY(t->run ? run_callers(user, call) : run_prepared(user, call));
+  }
+  return plim_streams_after(t->exec, t->bound, j);
+}
+
 static plim_status run_command(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
   const plim_bound_command *command = &bound->command[j];
   plim_run_call call = {.graph = bound->graph,
@@ -43,42 +60,41 @@ static plim_status run_command(plim_exec *exec, const plim_bound *bound, int32_t
                         .workspace_bytes = command->workspace_bytes};
   call.args.seed = exec->seed;
   call.args.step = exec->step;
-  assert(run || exec->device); /* plim_exec_step has refused the rest */
-  target t = {exec->ctx, exec->device, command->kernel, run, user};
+  assert(run || exec->device); /* plim_exec_step refuses a step with neither */
+  target t = {exec, bound, exec->ctx, exec->device, command->kernel, run, user};
   plim_run *compute = run ? run_callers : run_prepared;
-  const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
+  if (bound->wait && plim_streams_has(exec)) compute = run_on_stream;
+  const plim_device_watch *watch = plim_exec_watch(exec);
   return watch ? watch->command(exec->device, &call, compute, &t) : compute(&t, &call);
 }
 
-static plim_status sync_device(plim_exec *exec) {
-  return exec->device ? exec->device->api->sync(exec->device) : PLIM_OK;
-}
-
-static int64_t clock_ns(plim_exec *exec) {
-  return exec->device ? exec->device->api->clock(exec->device) : plim_now_ns();
-}
-
 static plim_status run_timed(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
-  int64_t start = clock_ns(exec);
+  int64_t start = plim_exec_clock(exec);
   PLIM_TRY(run_command(exec, bound, j, run, user));
-  PLIM_TRY(sync_device(exec));
-  bound->time_ns[j] = clock_ns(exec) - start;
+  PLIM_TRY(plim_exec_sync(exec));
+  bound->time_ns[j] = plim_exec_clock(exec) - start;
   return PLIM_OK;
 }
 
-/* Name command, op and variant before what went wrong. */
-static plim_status fail_step(plim_exec *exec, const plim_bound *bound, int32_t j, plim_status failed) {
+/* Fail with a sentence that begins with command, op and variant, and ends with the context's sentence. */
+static plim_status fail_command(plim_exec *exec, const plim_bound *bound, int32_t j, plim_status failed) {
   const plim_bound_command *command = &bound->command[j];
+  if (command->op < 0) {
+    return plim_fail(exec->ctx, failed, "command %d (copy of \"%s\"): %s", (int)j,
+                     plim_graph_storage_name(bound->graph, bound->plan->command[j].storage, ""),
+                     plim_context_error(exec->ctx));
+  }
   return plim_fail(exec->ctx, failed, "command %d (op \"%s\", variant \"%s\"): %s", (int)j,
                    bound->graph->op[command->op].name, command->variant, plim_context_error(exec->ctx));
 }
 
 /* Does the device report the time of each command when the step ends? */
 static int device_times(const plim_exec *exec) {
-  return exec->timing > 0 && exec->arena && exec->device && exec->device->api->watch && exec->device->api->watch->times;
+  const plim_device_watch *watch = plim_exec_watch(exec);
+  return exec->timing > 0 && exec->arena && watch && watch->times;
 }
 
-/* A run on another thread. */
+/* What a run on another thread needs. */
 typedef struct queued_step {
   plim_exec *exec;
   const plim_bound *bound;
@@ -89,63 +105,65 @@ typedef struct queued_step {
 static plim_status run_beside(void *user, int32_t j) {
   const queued_step *s = user;
   plim_status status = run_command(s->exec, s->bound, j, s->run, s->user);
-  return status == PLIM_OK ? PLIM_OK : fail_step(s->exec, s->bound, j, status);
+  return status == PLIM_OK ? PLIM_OK : fail_command(s->exec, s->bound, j, status);
 }
 
-/* The loop over the commands of a plan with copies: the runs of queue 0, each after what it waits for. The meter counts
- * the commands of all queues in the order of the list. */
+/* The loop over the commands of a plan with copies. It runs the commands of queue 0, each after the commands that it
+ * waits for. The meter counts the commands of all queues in the order of the plan. */
 static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run, void *user) {
   plim_bound *bound = &p->bound;
-  int goes = 1;
+  int running = 1;
   char *base[PLIM_PAGE_SPACES + 1];
   plim_exec_bases(exec, base);
   plim_memory_meter_begin(meter, bound, base);
   queued_step beside = {exec, bound, run, user};
-  plim_copy_queues_begin(exec->queues, bound, run_beside, &beside);
-  for (int32_t j = 0; j < bound->plan->n_commands && goes; j++) {
+  plim_queues_begin(exec->queues, bound, run_beside, &beside);
+  for (int32_t j = 0; j < bound->plan->n_commands && running; j++) {
     plim_memory_meter_command(meter, bound, j);
     if (bound->plan->command[j].queue != 0) continue;
-    goes = plim_copy_queues_wait(exec->queues, j);
-    if (!goes) continue;
-    bound->begin_ns[j] = plim_copy_queues_clock(exec->queues);
+    running = plim_queues_wait(exec->queues, j);
+    if (!running) continue;
+    bound->begin_ns[j] = plim_queues_clock(exec->queues);
     plim_status status = run_command(exec, bound, j, run, user); /* complete when it returns: the device is the cpu */
-    bound->time_ns[j] = plim_copy_queues_clock(exec->queues) - bound->begin_ns[j];
+    bound->time_ns[j] = plim_queues_clock(exec->queues) - bound->begin_ns[j];
     if (status == PLIM_OK) {
-      plim_copy_queues_ran(exec->queues);
+      plim_queues_ran(exec->queues);
     } else {
-      plim_copy_queues_failed(exec->queues, j, fail_step(exec, bound, j, status));
-      goes = 0;
+      plim_queues_failed(exec->queues, j, fail_command(exec, bound, j, status));
+      running = 0;
     }
   }
-  PLIM_TRY(plim_copy_queues_end(exec->queues, goes, exec->step));
+  PLIM_TRY(plim_queues_end(exec->queues, running, exec->step));
   PLIM_TRY(plim_exec_queue_results(exec, p));
-  return sync_device(exec);
+  return plim_exec_sync(exec);
 }
 
 /* The loop over the commands of a plan. The meter sees each command before it runs; *meter is complete on success. */
 static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run,
                                 void *user) {
   plim_bound *bound = &p->bound;
-  if (bound->wait) return run_queued(exec, p, meter, run, user);
-  const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
-  if (watch)
-    PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, exec->timing > 0));
-  int waits = exec->timing > 0 && !device_times(exec), asks = exec->before_command && exec->arena && !watch;
-  char *base[] = {exec->arena};
+  if (bound->wait && !plim_streams_has(exec)) return run_queued(exec, p, meter, run, user);
+  const plim_device_watch *watch = plim_exec_watch(exec);
+  const int timed = exec->timing > 0 && !bound->wait; /* commands of several queues are not timed on such a device */
+  if (watch) PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, timed));
+  int syncs = timed && !device_times(exec), calls_hook = exec->before_command && exec->arena && !watch;
+  char *base[PLIM_PAGE_SPACES + 1];
+  plim_exec_bases(exec, base);
   plim_memory_meter_begin(meter, bound, base);
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
     if (!exec->arena) PLIM_TRY(plim_each_command(exec, p, j));
-    if (j > 0 && asks) PLIM_TRY(plim_plan_switch_ask(exec, p, j, meter));
+    if (j > 0 && calls_hook) PLIM_TRY(plim_plan_switch_ask(exec, p, j, meter));
     plim_memory_meter_command(meter, bound, j);
-    plim_status status = waits ? run_timed(exec, bound, j, run, user) : run_command(exec, bound, j, run, user);
-    if (status != PLIM_OK) return fail_step(exec, bound, j, status);
+    plim_status status = syncs ? run_timed(exec, bound, j, run, user) : run_command(exec, bound, j, run, user);
+    if (status != PLIM_OK) return fail_command(exec, bound, j, status);
   }
   PLIM_TRY(plim_exec_queue_results(exec, p));
-  PLIM_TRY(sync_device(exec));
-  return watch && device_times(exec) ? watch->times(exec->device, bound->time_ns) : PLIM_OK;
+  PLIM_TRY(plim_exec_sync(exec));
+  return watch && timed && device_times(exec) ? watch->times(exec->device, bound->time_ns) : PLIM_OK;
 }
 
-/* Every input that the plan reads must have been written since its last step, which reused its bytes. */
+/* Every input that the plan reads must have been written since its last step, because a step reuses the bytes of
+ * inputs. */
 static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
   const plim_bound *bound = &exec->plan[plan_index].bound;
   const plim_plan *plan = bound->plan;
@@ -170,7 +188,7 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
   plim_exec_plan *p = &exec->plan[plan_index];
   plim_exec_claim(exec, plan_index);
   PLIM_TRY(plim_exec_fits(exec, plan_index));
-  exec->inputs_of = -1; /* the step uses them up */
+  exec->inputs_of = -1; /* the step reuses their bytes */
   memset(p->written, 0, (size_t)p->bound.graph->n_storages);
   int64_t before = plim_context_memory(exec->ctx).allocations;
   plim_memory_meter meter;
@@ -212,12 +230,13 @@ void plim_exec_timing_end(plim_exec *exec) {
 }
 
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t plan_index) {
-  return exec->timing > 0 ? exec->plan[plan_index].bound.time_ns : NULL;
+  const plim_bound *bound = &exec->plan[plan_index].bound;
+  return exec->timing > 0 && !(bound->wait && plim_streams_has(exec)) ? bound->time_ns : NULL;
 }
 
 plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_index) {
   const plim_bound *bound = &exec->plan[plan_index].bound;
-  if (!bound->wait) return (plim_exec_timeline){NULL, NULL, NULL};
+  if (!bound->wait || plim_streams_has(exec)) return (plim_exec_timeline){NULL, NULL, NULL};
   return (plim_exec_timeline){bound->begin_ns, bound->time_ns, bound->waited_ns};
 }
 

@@ -1,9 +1,9 @@
-/* The executor: replays checked plans from one arena a memory space. It never decides.
+/* The executor: replays checked plans from one arena a memory space. It takes no decision of its own.
  *
- * Runs of the arena are on the calling thread. Each other queue of a plan has a thread of its own, for copies or for
- * the runs of another space that computes; commands of different queues wait for each other as the plan says. A page
- * space is memory of the process, or, where its name is "disk", a page file. A persistent storage is read and written
- * at its home, in whatever space.
+ * Runs of queue 0 are on the calling thread. Each other queue of a plan has a thread of its own, for copies or for the
+ * runs of another space that computes. On a GPU every command is put on its queue there, and no thread is started.
+ * Commands of different queues wait for each other as the plan says. A page space is memory of the process, or a page
+ * file where its name is "disk". A persistent storage is read and written at its home, which may be in any space.
  *
  * An executor belongs to the thread that uses its context and its device: one call at a time. Plans and graphs are only
  * read, so several executors may share them. For equal plans, contents, seed and step number the results are equal bit
@@ -24,11 +24,12 @@ typedef struct plim_exec plim_exec;
 
 /* ---- open and close ---- */
 
-/* Where buffers lie: at the offsets of the plan in one arena; or each in an allocation of its own. */
+/* Where buffers lie. PLANNED: at the offsets of the plan in one arena. EACH: every buffer in an allocation of its own.
+ */
 typedef enum plim_exec_addresses { PLIM_ADDRESSES_PLANNED, PLIM_ADDRESSES_EACH } plim_exec_addresses;
 
-/* A variant of a plan that the device refused to prepare or to run. The refusal did no other harm: the device works on,
- * and no persistent storage has changed. */
+/* A variant of a plan that the device refused to prepare or to run. The device still works after the refusal, and no
+ * persistent storage has changed. */
 typedef struct plim_exec_failure {
   const plim_graph *graph;
   int32_t op; /* of the graph */
@@ -43,9 +44,9 @@ typedef struct plim_exec_failures {
   plim_exec_failure row[PLIM_EXEC_FAILURES];
 } plim_exec_failures;
 
-/* One copy of a plan, about to begin. */
+/* A copy command that is about to begin. */
 typedef struct plim_copy_call {
-  int32_t command, storage; /* the command, and what it copies */
+  int32_t command, storage; /* index of the command; the storage that it copies */
   int32_t from_space, to_space;
   const void *from; /* addresses; those of a page file cannot be read */
   void *to;
@@ -54,21 +55,21 @@ typedef struct plim_copy_call {
 
 typedef struct plim_exec_options {
   size_t struct_bytes;           /* sizeof(plim_exec_options) */
-  plim_exec_addresses addresses; /* each: the executor allocates every buffer when its lifetime begins */
-  /* each: host memory aligned to PLIM_ALIGN, NULL when none is left. Give both functions, or neither: then the device
-   * allocates. PLIM_EUSAGE on a device that is not host_visible */
+  plim_exec_addresses addresses; /* EACH: the executor allocates every buffer when its lifetime begins */
+  /* Allocator for EACH: buffer_alloc returns host memory aligned to PLIM_ALIGN, or NULL when none is left. Set both
+   * functions or neither; without them the device allocates. PLIM_EUSAGE on a device that is not host_visible */
   void *(*buffer_alloc)(void *user, int64_t bytes);
   void (*buffer_free)(void *user, void *ptr, int64_t bytes);
   void *user;
   int32_t own_kernels;          /* 1: nothing is prepared on the device, and plim_exec_step needs a `run` */
   plim_exec_failures *failures; /* set by open, replace and plan switches; outlives the executor. NULL: not wanted */
-  const char *page_file;        /* of space "disk": created, or emptied. NULL: one without a name, in TMPDIR or /tmp */
-  /* Called with `user` before every copy, on the thread of its queue: another status than PLIM_OK fails the copy, and
-   * the step. NULL: not wanted */
+  const char *page_file;        /* of space "disk": created, or empty. NULL: one without a name, in TMPDIR or /tmp */
+  /* Called with `user` before every copy, on the thread of its queue; on a GPU not at all. Any status but PLIM_OK fails
+   * the copy and the step. NULL: not wanted */
   plim_status (*before_copy)(void *user, const plim_copy_call *call);
 } plim_exec_options;
 
-/* Planned addresses, the device's kernels. */
+/* Planned addresses and the device's kernels. */
 plim_exec_options plim_exec_options_default(void);
 
 /* Check the program, allocate the arena between inaccessible pages, and prepare every op and variant.
@@ -79,13 +80,14 @@ plim_exec_options plim_exec_options_default(void);
  *   out      [1] out  free with plim_exec_close
  * The arena has the largest arena_bytes of the plans. On devices whose libraries may refuse a kernel, every such kernel
  * runs once in the arena (plim_device_api.rehearse).
- * PLIM_EUSAGE: options that are not allowed, or neither device nor own_kernels.
+ * PLIM_EUSAGE: options are not allowed, or there is neither a device nor own_kernels.
  * PLIM_EPLAN: plim_program_check refuses the plans, or a variant has another numerics key here than in its plan.
- * PLIM_EDATA: a plan is of another graph, or was made for another machine; the sentence has the field and both values.
- * PLIM_EDIFF: a kernel needs another workspace than its plan gives it.
+ * PLIM_EDATA: a plan is of another graph, or was made for another machine. The sentence has the field and both values.
+ * PLIM_EDIFF: a kernel needs a workspace of another size than its plan gives it.
  * PLIM_EDEVICE, PLIM_EUNSUPPORTED: the device refused variants, which options->failures lists; or the device failed.
- * PLIM_EUNSUPPORTED: a plan has copies, and the device is not the cpu, or buffers have allocations of their own.
- * PLIM_EIO, PLIM_ENOFIT: the page file cannot be opened, or its file system has no room.
+ * PLIM_EUNSUPPORTED: a plan has copies, and the device is sim or check, or every buffer has its own allocation; or a
+ * GPU is to page to anything but "host".
+ * PLIM_EIO: the page file cannot be opened, or holds data. PLIM_ENOFIT: its file system has no room.
  * PLIM_ENOMEM, PLIM_ENOFIT (a GPU): the arena cannot be allocated.
  * Cost: the check and the preparation of each distinct variant; a library may take long to build one. */
 PLIM_MUST_USE plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options,
@@ -100,28 +102,28 @@ void plim_exec_close(plim_exec *exec);
 void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step);
 
 /* Run plan `plan_index` once, and wait for the device.
- *   run, user  in  computes each run; NULL: the device's kernels. Runs of different spaces call it at once, on several
- *                  threads
+ *   run, user  in  computes each run; NULL: the device's kernels. Runs of different spaces may call it on several
+ *                  threads at once
  * Every input that the plan reads must have been written since its last step. On success the outputs can be read.
  * PLIM_EUSAGE: no such plan, an input that was not written, own_kernels without `run`, or an arena that has become
  * smaller than the plan needs. PLIM_EDIFF: the step used other bytes than planned (plim_exec_measured). PLIM_EDEVICE: a
  * kernel or the device failed. PLIM_EIO: a copy failed; the sentence names training step, command, storage, op and
- * file. Else the status that `run` or the before-command hook returned. A failure of a command names command, op and
- * variant; what the step has updated so far stays updated. The executor's own cost is below 1 us a command. With
- * planned addresses it allocates nothing, unless a plan switch comes in. */
+ * file. Otherwise the status that `run` or the before-command hook returned. The sentence of a failed run names
+ * command, op and variant. What the step has updated before a failure stays updated. The executor's own cost is below
+ * 1 us a command. With planned addresses a step allocates nothing, unless a plan switch happens. */
 PLIM_MUST_USE plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, void *user);
 
 /* ---- values between steps ---- */
 
-/* Copy a value from or to host memory, between two steps, and wait for the copy.
+/* Copy a value from host memory (write) or to host memory (read), between two steps, and wait for the copy.
  *   value     in            of the plan's graph
  *   bytes     in            must be the value's
  *   from, to  in, out       [bytes]
  * Persistent storages can be written and read at any time between steps. Inputs can be written before a step, and read
  * until it. Outputs can be read after their step, until an input is written, a step begins or plans are replaced.
  * Writing an input of one plan makes the inputs of all others unwritten.
- * PLIM_EUSAGE: no such plan or value, another number of bytes, or a value that holds nothing now. PLIM_EDEVICE: the
- * copy failed. O(bytes). */
+ * PLIM_EUSAGE: no such plan or value, another number of bytes, or a value that holds nothing now. PLIM_EDEVICE,
+ * PLIM_EIO (a page file): the copy failed. PLIM_ENOMEM: an input with its own allocation has no memory. O(bytes). */
 PLIM_MUST_USE plim_status plim_exec_write(plim_exec *exec, int32_t plan_index, int32_t value, const void *from,
                                           int64_t bytes);
 PLIM_MUST_USE plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, void *to, int64_t bytes);
@@ -129,11 +131,11 @@ PLIM_MUST_USE plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, in
 PLIM_MUST_USE plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t value, const void *from,
                                                  int64_t bytes);
 
-/* Outputs that every later step of plan `plan_index` copies to host memory as it ends: as plim_exec_read after the step
- * does, without a second wait.
- *   result  [n]  in  `to` [bytes] is written by each step, and undefined after one that failed
- * Replaces what was set before. PLIM_EUSAGE: no such plan, more than PLIM_EXEC_RESULTS, a value that is no output, or
- * another number of bytes. */
+/* Set the outputs that every later step of plan `plan_index` copies to host memory at its end. This saves the second
+ * wait of plim_exec_read.
+ *   result  [n]  in  each step writes `to` [bytes]; after a failed step its contents are undefined
+ * Replaces the results that were set before. PLIM_EUSAGE: no such plan, more than PLIM_EXEC_RESULTS, a value that is no
+ * output, or another number of bytes. */
 enum { PLIM_EXEC_RESULTS = 4 };
 typedef struct plim_exec_result {
   void *to;
@@ -149,13 +151,14 @@ void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value
 
 /* ---- figures ---- */
 
-/* The functions of this part allocate nothing; `plan_index` must be in range. O(1), but plim_exec_copied walks the
- * commands of the plan. */
+/* The functions of this part allocate nothing; `plan_index` must be in range. All are O(1), except plim_exec_copied,
+ * which walks the commands of the plan. */
 
-/* What the last step of a plan that ran to its end really used, in bytes. The memory meter counts it while the step
- * runs, from the addresses bound to kernel arguments, the storages of the graph and the workspaces that the device
- * asked for: the largest sum of live bytes, and the largest offset + bytes. plim_exec_step returns PLIM_EDIFF when they
- * are not the plan's. packed_bytes is 0 with PLIM_ADDRESSES_EACH. A copy binds its source and its target. */
+/* Bytes that a plan's last complete step really used: the largest sum of live bytes, and the largest offset + bytes.
+ * The memory meter counts them while the step runs. It reads the addresses bound to kernel arguments, the storages of
+ * the graph, and the workspaces that the device asked for. A copy counts as a use of its source and its target.
+ * plim_exec_step returns PLIM_EDIFF when these bytes differ from the plan's. packed_bytes is 0 with
+ * PLIM_ADDRESSES_EACH. */
 typedef struct plim_exec_use {
   int64_t peak_bytes, packed_bytes;
   int64_t own_allocations; /* by the memory hook, during that step */
@@ -172,40 +175,40 @@ int64_t plim_exec_arena_bytes(const plim_exec *exec);
 /* Bytes of the arena at open; 0 with PLIM_ADDRESSES_EACH. */
 int64_t plim_exec_first_bytes(const plim_exec *exec);
 
-/* Between begin and end every command is timed. Several users may ask for times at once: each begin needs its own end,
- * and times are taken until the last end. Where the device cannot time commands itself, the executor waits after each.
- */
+/* Between begin and end every command is timed, but those of plans with copies on a GPU. Several users may ask for
+ * times at once: each begin needs its own end, and times are taken until the last end. Where the device cannot time
+ * commands itself, the executor waits after each command. */
 void plim_exec_timing_begin(plim_exec *exec);
 void plim_exec_timing_end(plim_exec *exec);
 /* Times of a plan's commands in its last step: [n_commands], ns. Borrowed until the next step or replacement of plans.
  * NULL outside of timing_begin and timing_end. */
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t plan_index);
 
-/* What the copies of a plan cost in its last step: time on their threads, and time for which runs waited. Both 0 for
- * plans without copies. */
+/* What the copies of a plan cost in its last step. All fields are 0 for plans without copies; on a GPU all but n. */
 typedef struct plim_exec_copies {
-  int32_t n, late; /* copies; runs that waited */
-  int64_t copy_ns, waited_ns;
+  int32_t n, late;   /* number of copies; number of runs that waited for another queue */
+  int64_t copy_ns;   /* sum of the times of all copies, on their own threads */
+  int64_t waited_ns; /* sum of the times for which runs waited */
 } plim_exec_copies;
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index);
-/* When each command of that plan began in its last step, how long it took, and how long a run waited for other queues
- * before it began (0 for copies): [n_commands], ns from the start of the step. Borrowed until the next step. NULL for
- * plans without copies. */
+/* Times of the commands of a plan in its last step, [n_commands] each: when the command began, in ns from the start of
+ * the step; how long it took; how long a run waited for other queues before it began, 0 for copies. Borrowed until the
+ * next step. NULL for plans without copies, and on a GPU. */
 typedef struct plim_exec_timeline {
   const int64_t *begin_ns, *time_ns, *waited_ns;
 } plim_exec_timeline;
 plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_index);
 
-/* How page space `page` (from 0) is read and written: "" for memory, else as in "io_uring, direct I/O", or why direct
- * I/O is not used. Borrowed. */
+/* How page space `page` (from 0) is read and written. "" for memory. For a page file the interface, then "direct I/O"
+ * or the reason why it is not used, as in "io_uring, direct I/O". Borrowed. */
 const char *plim_exec_page_how(const plim_exec *exec, int32_t page);
 
 /* ---- switching: other plans, and an arena that shrinks ---- */
 
 /* A plan switch in the middle of a step: another plan that begins with the commands that have run, and the bytes that
- * the arena keeps. The executor checks both, and owns the plan from then on, also when it refuses it. Buffers that
- * continue at another offset are copied there. The plan serves this step alone: after it the program's plan runs
- * again. */
+ * the arena keeps. The executor checks both. It owns the plan from then on, even when it refuses the plan. Buffers that
+ * continue at another offset are copied there. The plan serves this step alone: the next step runs the program's own
+ * plan. */
 typedef struct plim_plan_switch {
   plim_plan *plan; /* NULL: nothing changes */
   int64_t arena_bytes;
@@ -213,12 +216,12 @@ typedef struct plim_plan_switch {
 
 /* The before-command hook: called before every command but the first.
  *   plan_index   in   of the plan that the step began with
- *   command      in   the one that is next
+ *   command      in   index of the command that is next
  *   plan         in   the plan that runs, borrowed for the call
  *   plan_switch  out  set .plan (owned by the executor then) and .arena_bytes; left as it is: nothing changes
  * Any status but PLIM_OK ends the step with that status. Not called on devices that watch whole steps (sim, check,
  * cuda), nor for plans with copies, nor with PLIM_ADDRESSES_EACH. plim_exec_step returns PLIM_EPLAN for a plan that
- * does not begin as what has run, that does not pass the check or that needs more than its arena_bytes. */
+ * does not begin with the commands that have run, fails the check, or needs more than its arena_bytes. */
 typedef plim_status plim_before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                         plim_plan_switch *plan_switch);
 /* The hook and its `user`, from the next step on; NULL: none. */
@@ -227,22 +230,22 @@ void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_c
 /* Between two steps: run other plans from now on, in an arena of another size.
  *   plan         [n of open] in  of the graphs of open; must outlive the executor
  *   arena_bytes  in              at most what the arena had at open
- * Persistent storages keep their contents, and must have the same homes and places in the new plans. Page spaces and
+ * Persistent storages keep their contents, and must have the same homes and offsets in the new plans. Page spaces and
  * queues are opened where there were none, and grow where the plans need more; they never shrink. Inputs and outputs
- * are gone, also on failure; else on failure the former plans and the former arena stay.
+ * lose their contents, even on failure. Otherwise a failure leaves the former plans and the former arena in use.
  * PLIM_EUSAGE: a plan needs more than arena_bytes, the arena had less at open, or there is no arena
- * (PLIM_ADDRESSES_EACH). Else as plim_exec_open: PLIM_EPLAN, PLIM_EDATA, PLIM_EDIFF, PLIM_EDEVICE, PLIM_EUNSUPPORTED.
+ * (PLIM_ADDRESSES_EACH). The other errors are those of plim_exec_open.
  * Cost: the checks, and the preparation of variants that are new. */
 PLIM_MUST_USE plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes);
 
-/* The plan that runs, or ran last, under that number, plan switches included. Borrowed; `plan_index` must be in range.
- */
+/* The plan that runs, or ran last, as `plan_index`: after a plan switch the plan that took over, until the next step or
+ * write of an input. Borrowed; `plan_index` must be in range. */
 const plim_plan *plim_exec_plan_of(const plim_exec *exec, int32_t plan_index);
 
-/* Bytes of the arena that the system has back now, in whole pages; 0 on devices that cannot return a part. */
+/* Bytes of the arena that are returned to the system now, in whole pages; 0 on devices that cannot return a part. */
 int64_t plim_exec_returned_bytes(const plim_exec *exec);
 
-/* Bytes that plan switches have copied within the arena since open. Plans themselves move nothing. */
+/* Bytes that plan switches have copied within the arena since open. */
 int64_t plim_exec_moved_bytes(const plim_exec *exec);
 
 #ifdef __cplusplus

@@ -1,24 +1,26 @@
 /* State of an executor, shared by open.c, exec_spaces.c (page spaces and queues), exec.c (a step), plan_switch.c (other
- * plans, another arena size), values.c (values between steps), rehearse.c, and each.c (each buffer is an allocation).
- * */
+ * plans, another arena size), values.c (values between steps), rehearse.c (kernels that a library may refuse), and
+ * each.c (each buffer is an allocation). Parts with headers of their own: bind.h (a plan as flat arrays), prepare.h
+ * (kernels), memory_meter.h, queues.h (threads), streams.h (queues of a GPU), exec_memory.h (memory and copies). */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 #define PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 
-#include "runtime/exec/copy_queues.h"
 #include "runtime/exec/exec.h"
 #include "runtime/exec/memory_meter.h"
 #include "runtime/exec/prepare.h"
+#include "runtime/exec/queues.h"
 
-enum { PLIM_PAGE_SAID_BYTES = PLIM_PAGE_HOW_BYTES + 24 };
+enum { PLIM_PAGE_SAID_BYTES = PLIM_PAGE_HOW_BYTES + 24 /* of "pread and pwrite, " before it */ };
 
+/* One plan of the program, with what its steps need. */
 typedef struct plim_exec_plan {
-  plim_bound bound;
-  plim_bound planned;    /* after a plan switch: the program's own plan, which `bound` holds no more */
-  plim_plan *taken_over; /* the plan that a switch put in its place, owned; NULL: no switch has happened */
+  plim_bound bound;      /* the plan that runs */
+  plim_bound planned;    /* the program's own plan while a plan switch has replaced it in `bound` */
+  plim_plan *taken_over; /* plan of the last plan switch, which `bound` holds; owned; NULL: no switch in this step */
   plim_exec_use use;
   uint8_t *written;                           /* [n_storages] inputs: written since the plan's last step */
-  void **own;                                 /* [n_buffers] each: the buffer's allocation, NULL when it has none now */
-  plim_exec_result result[PLIM_EXEC_RESULTS]; /* [n_results] that its steps copy to the host */
+  void **own;                                 /* [n_buffers] with EACH: allocation of the buffer; NULL: none now */
+  plim_exec_result result[PLIM_EXEC_RESULTS]; /* [n_results] outputs that its steps copy to the host */
   int32_t n_results;
 } plim_exec_plan;
 
@@ -28,14 +30,14 @@ struct plim_exec {
   plim_exec_options options;
   int32_t n;
   plim_exec_plan *plan;                             /* [n] */
-  plim_prepared prepared, placed[PLIM_PAGE_SPACES]; /* placed: of the page spaces that compute */
+  plim_prepared prepared, placed[PLIM_PAGE_SPACES]; /* kernels of the arena; those of page spaces that compute */
   void *arena;                                      /* NULL: each buffer has its own allocation */
   int32_t n_pages;                                  /* the most that a plan has */
   plim_page_memory page[PLIM_PAGE_SPACES];
   char page_name[PLIM_PAGE_SPACES][PLIM_PAGE_NAME_BYTES]; /* in the plans; "": not open */
   char page_how[PLIM_PAGE_SPACES][PLIM_PAGE_SAID_BYTES];  /* plim_exec_page_how */
-  plim_copy_queues *queues;                               /* NULL: no plan has copies */
-  int32_t n_queues;                                       /* of `queues`, with that of the caller */
+  plim_queues *queues;                                    /* NULL: no plan has copies, or the device has queues */
+  int32_t n_queues;                                       /* of the plans, with queue 0; 0: no plan has copies */
   int64_t arena_bytes, first_bytes;                       /* now, and as allocated */
   int64_t returned_bytes, moved_bytes;
   plim_before_command *before_command; /* NULL: none */
@@ -46,7 +48,7 @@ struct plim_exec {
   int32_t outputs_of; /* plan whose outputs can be read, -1: none */
   int32_t inputs_of;  /* plan whose inputs have been written, -1: none */
   plim_exec_failures failures;
-  plim_status refused_with; /* what the first of them failed with */
+  plim_status refused_with; /* status of the first of these failures */
 };
 
 /* ---- open.c ---- */
@@ -60,26 +62,28 @@ PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                                          plim_bound *out);
 
-/* Where the spaces begin: base [PLIM_PAGE_SPACES + 1] out. */
+/* The first address of each space: base [PLIM_PAGE_SPACES + 1] out. */
 void plim_exec_bases(const plim_exec *exec, char **base);
 
 /* ---- exec_spaces.c ---- */
 
-/* Room for the kernels of spaces that compute, as the plans [exec->n] need. */
+/* Open a set of kernels for every page space in which the plans [exec->n] compute. */
 PLIM_MUST_USE plim_status plim_exec_fit_kernels(plim_exec *exec, const plim_plan *const *plan);
 
-/* Page spaces and queues as the plans [exec->n] need: opened or enlarged, and never smaller. Contents stay. Bases of
- * spaces may change, also on failure: then bind every plan to the arena again.
- * PLIM_EUNSUPPORTED: a plan has copies, and the executor cannot. PLIM_EPLAN: a space has two names. Else as open. */
+/* Open or enlarge page spaces and queues as the plans [exec->n] need. None becomes smaller, and contents stay. Bases of
+ * spaces may change, even on failure: call plim_bind_arena for every plan afterwards.
+ * PLIM_EUNSUPPORTED: a plan has copies, which this executor cannot make. PLIM_EPLAN: a space has two names. The other
+ * errors are those of plim_exec_open. */
 PLIM_MUST_USE plim_status plim_exec_fit_spaces(plim_exec *exec, const plim_plan *const *plan);
 
 /* ---- rehearse.c ---- */
 
 /* Forget the refused variants. */
 void plim_exec_refuse_none(plim_exec *exec);
-/* Handle the failure of preparing or rehearsing a variant: `failed`, with the context's sentence. PLIM_OK when only the
- * variant failed: it is added to the refused ones, and the caller may go on. Else the device's failure, with op and
- * variant. */
+/* Handle a variant that could not be prepared or rehearsed.
+ *   failed  in  the status; the context has the sentence
+ * PLIM_OK: only the variant failed. It is added to the refused ones, and the caller may continue. Otherwise the device
+ * failed: its status, with a sentence that names op and variant. */
 PLIM_MUST_USE plim_status plim_exec_refuse(plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                            plim_status failed);
 /* Was this variant refused, or the same variant of an equal op? */
@@ -88,7 +92,7 @@ int plim_exec_has_refused(const plim_exec *exec, const plim_graph *graph, const 
 PLIM_MUST_USE plim_status plim_exec_refused(plim_exec *exec);
 
 /* Run every kernel of a bound plan that a library may refuse and that never ran, at its addresses in the arena.
- * Persistent storages keep their contents; everything else in the arena is lost. */
+ * Persistent storages keep their contents; all other contents of the arena are lost. */
 PLIM_MUST_USE plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound);
 
 /* ---- plan_switch.c ---- */
@@ -96,16 +100,16 @@ PLIM_MUST_USE plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *
 /* Call the before-command hook, and switch to the plan that it gives. */
 PLIM_MUST_USE plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t command,
                                                plim_memory_meter *meter);
-/* Switch back to the program's own plan. */
+/* Switch back to the program's own plan; does nothing when there was no switch. */
 void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p);
 
 /* ---- values.c ---- */
 
-/* Give the arena to plan `plan_index` (-1: none). Outputs of the last step, inputs written for other plans and the plan
- * of a switch are dropped. */
+/* Give the arena to plan `plan_index` (-1: none). Drops the outputs of the last step, the inputs written for another
+ * plan, and plans of plan switches. */
 void plim_exec_claim(plim_exec *exec, int32_t plan_index);
 
-/* After the last command of a step, before the wait: queue the copies of its results. */
+/* Queue the copies of a step's results. Called after its last command, before the wait for the device. */
 PLIM_MUST_USE plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p);
 
 /* PLIM_EUSAGE when the arena has shrunk below what the plan needs. */
@@ -113,16 +117,16 @@ PLIM_MUST_USE plim_status plim_exec_fits(const plim_exec *exec, int32_t plan_ind
 
 /* ---- each.c ---- */
 
-/* Allocate the persistent storages, once for all plans (they sit at equal offsets in each). */
+/* Allocate the persistent storages once for all plans: they have equal offsets in each plan. */
 PLIM_MUST_USE plim_status plim_each_open(plim_exec *exec);
 /* Free every remaining allocation. */
 void plim_each_close(plim_exec *exec);
-/* Before command j: pairs hand their allocation over, ended buffers are freed, buffers that begin are allocated, and
- * the command's operands are pointed at them. */
+/* Prepare command j: hand over the allocations of in-place pairs, free buffers that have ended, allocate buffers that
+ * begin, and point the command's operands at them. */
 PLIM_MUST_USE plim_status plim_each_command(plim_exec *exec, plim_exec_plan *p, int32_t j);
-/* An input is about to be written: it needs its allocation. */
+/* Allocate the buffer of an input that is about to be written, unless it has an allocation. */
 PLIM_MUST_USE plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t buffer);
-/* Free what the last step of the plan left: outputs, inputs, buffers of a step that failed. */
+/* Free all buffers of the plan but those of persistent storages: outputs, inputs, buffers of a step that failed. */
 void plim_each_settle(plim_exec *exec, plim_exec_plan *p);
 
 #endif

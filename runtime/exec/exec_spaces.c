@@ -1,19 +1,21 @@
 /* Page spaces and queues of an executor: opened for its plans, and enlarged for the plans that replace them.
  *
- * A page space has the most that a plan needs of it, and one name in all plans. It never shrinks: what persists may be
- * at home in it. */
+ * A page space has as many bytes as the plan that needs most of it, and the same name in all plans. It never shrinks,
+ * because persistent storages may have their home in it. */
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/exec/exec_internal.h"
+#include "runtime/exec/exec_memory.h"
+#include "runtime/exec/streams.h"
 
 static plim_status check_can_page(const plim_exec *exec) {
-  if (exec->options.addresses != PLIM_ADDRESSES_EACH && !(exec->device && exec->device->api->watch)) return PLIM_OK;
+  const int watched = plim_exec_watch(exec) && !plim_streams_has(exec);
+  if (exec->options.addresses != PLIM_ADDRESSES_EACH && !watched) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EUNSUPPORTED,
-                   "a plan has copies: it needs addresses in one arena, and the cpu device, which this is not");
+                   "a plan has copies: it needs addresses in one arena, and the device cpu or cuda, which this is not");
 }
 
-/* Bytes that the plans need of page space k, and its name; 0: none has it. */
+/* Find the bytes that the plans need of page space k, and its name. Bytes 0: no plan has the space. */
 static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, int32_t k, int64_t *bytes,
                            const char **name) {
   *bytes = 0;
@@ -32,15 +34,28 @@ static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, 
   return PLIM_OK;
 }
 
+/* The device copies by itself between its memory and page-locked memory of the host. */
+static plim_status fit_pinned(const plim_exec *exec, const char *name, int64_t bytes, plim_page_memory *page) {
+  if (strcmp(name, "host") != 0) {
+    return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "device %s pages to host alone, and the plan has space \"%s\"",
+                     exec->device->api->name, name);
+  }
+  return plim_streams_fit_page(exec, page, bytes);
+}
+
+static plim_status open_page(const plim_exec *exec, const char *name, int64_t bytes, plim_page_memory *page) {
+  if (page->bytes > 0) return plim_page_memory_grow(exec->ctx, page, bytes);
+  return strcmp(name, "disk") == 0 ? plim_page_file_open(exec->ctx, exec->options.page_file, bytes, page)
+                                   : plim_page_memory_open(exec->ctx, bytes, page);
+}
+
 static plim_status fit_page(plim_exec *exec, const plim_plan *const *plan, int32_t k) {
   const char *name;
   int64_t bytes;
   PLIM_TRY(need_of(exec, plan, k, &bytes, &name));
   plim_page_memory *page = &exec->page[k];
   if (!name || bytes <= page->bytes) return PLIM_OK;
-  if (page->bytes > 0) return plim_page_memory_grow(exec->ctx, page, bytes);
-  PLIM_TRY(strcmp(name, "disk") == 0 ? plim_page_file_open(exec->ctx, exec->options.page_file, bytes, page)
-                                     : plim_page_memory_open(exec->ctx, bytes, page));
+  PLIM_TRY(plim_streams_has(exec) ? fit_pinned(exec, name, bytes, page) : open_page(exec, name, bytes, page));
   (void)snprintf(exec->page_name[k], sizeof exec->page_name[k], "%s", name);
   return PLIM_OK;
 }
@@ -64,17 +79,27 @@ static void say_how(plim_exec *exec, int32_t k, int rings) {
   memcpy(exec->page_how[k], how, sizeof how);
 }
 
-/* Threads are started anew where there are more queues, or a page file for which they have no ring. */
+static plim_status fail_streams(const plim_exec *exec, int32_t n) {
+  return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan has %d queues, and device %s has %d", (int)n,
+                   exec->device->api->name, (int)exec->device->api->queues);
+}
+
+/* Start new threads when the plans need more queues, or when a page space was opened for which there are no rings. */
 static plim_status fit_queues(plim_exec *exec, const plim_plan *const *plan, int opened) {
   int32_t n = queues_of(exec, plan);
-  plim_copy_queues *queues = NULL;
+  plim_queues *queues = NULL;
+  if (plim_streams_has(exec)) {
+    if (n > exec->device->api->queues) return fail_streams(exec, n);
+    exec->n_queues = n;
+    return PLIM_OK;
+  }
   if (exec->queues && n == exec->n_queues && !opened) return PLIM_OK;
   const int32_t threads = exec->device ? exec->device->machine.threads : 1;
-  PLIM_TRY(plim_copy_queues_open(exec->ctx, n, exec->page, &exec->options, threads, &queues));
-  plim_copy_queues_close(exec->queues);
+  PLIM_TRY(plim_queues_open(exec->ctx, n, exec->page, &exec->options, threads, &queues));
+  plim_queues_close(exec->queues);
   exec->queues = queues;
   exec->n_queues = n;
-  for (int32_t k = 0; k < exec->n_pages; k++) say_how(exec, k, plim_copy_queues_have_rings(queues));
+  for (int32_t k = 0; k < exec->n_pages; k++) say_how(exec, k, plim_queues_have_rings(queues));
   return PLIM_OK;
 }
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "kernels/parts.h"
-#include "runtime/device/guarded.h"
-#include "runtime/exec/exec_internal.h"
+#include "runtime/exec/exec_memory.h"
 #include "runtime/exec/exec_unchecked.h"
+#include "runtime/exec/streams.h"
 #include "runtime/graph/check/check.h"
-#include "runtime/profile/known_parts.h"
+#include "runtime/profile/equal_parts.h"
 
 static plim_status differs(plim_context *ctx, int32_t plan_index, const char *field, const char *plan,
                            const char *device) {
@@ -21,7 +21,7 @@ static plim_status differs(plim_context *ctx, int32_t plan_index, const char *fi
 plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, const plim_plan *of) {
   if (exec->options.own_kernels || !exec->device) return PLIM_OK;
   const plim_machine *plan = &of->numerics.machine, *here = &exec->device->machine;
-  if (strcmp(here->device, "sim") == 0) return PLIM_OK; /* the simulator replays any plan */
+  if (!exec->device->api->computes) return PLIM_OK; /* it replays any plan */
   PLIM_TRY(differs(exec->ctx, plan_index, "the device", plan->device, here->device));
   PLIM_TRY(differs(exec->ctx, plan_index, "the CPU", plan->cpu, here->cpu));
   PLIM_TRY(differs(exec->ctx, plan_index, "the instruction set", plan->isa, here->isa));
@@ -32,11 +32,11 @@ plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, c
                    (int)plan->threads, (int)here->threads);
 }
 
-/* A plan claims that a variant that runs in parts gives the bits of the whole variant. */
+/* Check a plan's claim that a variant in parts gives the bits of the whole variant. */
 static plim_status check_parts(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                const char *whole) {
   int equal;
-  PLIM_TRY(plim_parts_equal(exec->device, graph, variant->op, whole, variant->variant.name, &equal));
+  PLIM_TRY(plim_equal_parts_compare(exec->device, graph, variant->op, whole, variant->variant.name, &equal));
   if (equal) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EPLAN,
                    "op \"%s\", variant \"%s\": the plan says that its bits are those of \"%s\", and on this device "
@@ -44,33 +44,36 @@ static plim_status check_parts(const plim_exec *exec, const plim_graph *graph, c
                    graph->op[variant->op].name, variant->variant.name, whole);
 }
 
-/* The hash of a plan's numerics is computed from its labels, so they must be those of the kernels that run. */
-static plim_status check_label(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
-                               const char *label) {
+/* The hash of a plan's numerics is computed from its numerics keys, so they must be those of the kernels that run. */
+static plim_status check_key(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
+                             const char *numerics_key) {
   char whole[PLIM_VARIANT_NAME_BYTES];
-  if (strcmp(exec->device->machine.device, "sim") == 0) return PLIM_OK;
+  if (!exec->device->api->computes) return PLIM_OK;
   int in_parts = plim_parts_whole(variant->variant.name, whole);
-  if (in_parts && strcmp(variant->variant.label, variant->variant.name) == 0) return PLIM_OK; /* a label of its own */
-  if (in_parts && strcmp(variant->variant.label, label) == 0) return check_parts(exec, graph, variant, whole);
-  if (!in_parts && (label[0] == '\0' || strcmp(variant->variant.label, label) == 0)) return PLIM_OK;
+  if (in_parts && strcmp(variant->variant.numerics_key, variant->variant.name) == 0)
+    return PLIM_OK; /* a key of its own */
+  if (in_parts && strcmp(variant->variant.numerics_key, numerics_key) == 0)
+    return check_parts(exec, graph, variant, whole);
+  if (!in_parts && (numerics_key[0] == '\0' || strcmp(variant->variant.numerics_key, numerics_key) == 0))
+    return PLIM_OK;
   return plim_fail(
       exec->ctx, PLIM_EPLAN,
       "op \"%s\", variant \"%s\": the plan says numerics key \"%s\", this device gives \"%s\": plan again here",
-      graph->op[variant->op].name, variant->variant.name, variant->variant.label, label);
+      graph->op[variant->op].name, variant->variant.name, variant->variant.numerics_key, numerics_key);
 }
 
-/* Kernel and workspace of one variant of a plan: as the device declares them, or without a device as the variant does.
- */
+/* Find kernel and workspace of one variant of a plan. The device states both; without a device the workspace is that of
+ * the plan, and there is no kernel. */
 static plim_status prepare_variant(plim_exec *exec, plim_prepared *prepared, const plim_graph *graph,
                                    const plim_plan_variant *variant, int checked, void **kernel,
                                    int64_t *workspace_bytes) {
-  const char *label = "";
+  const char *numerics_key = "";
   *workspace_bytes = variant->variant.workspace_bytes;
   if (exec->options.own_kernels) return PLIM_OK;
   if (plim_exec_has_refused(exec, graph, variant)) return PLIM_OK;
-  plim_status status = plim_prepared_get(prepared, graph, variant, kernel, &label);
+  plim_status status = plim_prepared_get(prepared, graph, variant, kernel, &numerics_key);
   if (status != PLIM_OK) return plim_exec_refuse(exec, graph, variant, status);
-  if (checked) PLIM_TRY(check_label(exec, graph, variant, label));
+  if (checked) PLIM_TRY(check_key(exec, graph, variant, numerics_key));
   int64_t asked = exec->device->api->workspace(exec->device, *kernel);
   if (asked < 0) return PLIM_OK;
   if (checked && plim_align_up(asked, PLIM_ALIGN) != plim_align_up(*workspace_bytes, PLIM_ALIGN)) {
@@ -91,7 +94,7 @@ static int runs_in(const plim_plan *plan, int32_t variant, int32_t space) {
   return 0;
 }
 
-/* Each space that computes has kernels of its own, since two may run at once. */
+/* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
 static plim_prepared *prepared_of(plim_exec *exec, int32_t space) {
   return space == 0 ? &exec->prepared : &exec->placed[space - 1];
 }
@@ -143,8 +146,7 @@ static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
     if (bytes > exec->arena_bytes) exec->arena_bytes = bytes;
   }
   exec->first_bytes = exec->arena_bytes;
-  PLIM_TRY(exec->device ? exec->device->api->alloc(exec->device, exec->arena_bytes, &exec->arena)
-                        : plim_guarded_alloc(exec->ctx, exec->arena_bytes, 1, &exec->arena));
+  PLIM_TRY(plim_exec_memory_alloc(exec, exec->arena_bytes, 1, &exec->arena));
   char *base[PLIM_PAGE_SPACES + 1];
   plim_exec_bases(exec, base);
   for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, base);
@@ -223,14 +225,16 @@ plim_status plim_exec_open_unchecked(plim_context *ctx, plim_device *device, con
 void plim_exec_close(plim_exec *exec) {
   if (!exec) return;
   plim_context *ctx = exec->ctx;
-  plim_copy_queues_close(exec->queues);
-  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) plim_page_memory_close(&exec->page[k]);
-  if (exec->plan) plim_each_close(exec);
-  if (exec->arena && exec->device) {
-    exec->device->api->release(exec->device, exec->arena, exec->first_bytes);
-  } else {
-    plim_guarded_free(exec->arena, exec->first_bytes);
+  plim_queues_close(exec->queues);
+  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) {
+    if (plim_streams_has(exec)) {
+      plim_streams_close_page(exec, &exec->page[k]);
+    } else {
+      plim_page_memory_close(&exec->page[k]);
+    }
   }
+  if (exec->plan) plim_each_close(exec);
+  plim_exec_memory_release(exec, exec->arena, exec->first_bytes);
   plim_prepared_free(&exec->prepared);
   for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) plim_prepared_free(&exec->placed[k]);
   for (int32_t i = 0; exec->plan && i < exec->n; i++) {

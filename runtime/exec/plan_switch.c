@@ -7,8 +7,7 @@
  * A storage that stays live may have another offset in it: the storage is copied there. */
 #include <string.h>
 
-#include "runtime/device/guarded.h"
-#include "runtime/exec/exec_internal.h"
+#include "runtime/exec/exec_memory.h"
 #include "runtime/graph/check/check.h"
 
 void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_command, void *user) {
@@ -16,7 +15,7 @@ void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_c
   exec->before_command_user = user;
 }
 
-/* Does command j run the same op in the same variant? What it overwrites shows in the buffers. */
+/* Does command j run the same op in the same variant? In-place pairs need no comparison: they show in the buffers. */
 static int same_run(const plim_plan *a, const plim_plan *b, int32_t j) {
   const plim_command *x = &a->command[j], *y = &b->command[j];
   return x->op == y->op && strcmp(a->variant[x->variant].variant.name, b->variant[y->variant].variant.name) == 0;
@@ -35,7 +34,7 @@ static int same_beginning(const plim_plan *a, const plim_plan *b, int32_t comman
   return j == command && (i == b->n_buffers || b->buffer[i].begin >= command);
 }
 
-/* The buffer that is written over buffer i at its end, -1: none. */
+/* The buffer that overwrites buffer i in place at its end, -1: none. */
 static int32_t successor_of(const plim_graph *graph, const plim_plan *plan, int32_t i) {
   const plim_plan_buffer *buffer = &plan->buffer[i];
   if (buffer->storage < 0 || buffer->end >= plan->n_commands) return -1;
@@ -47,7 +46,7 @@ static int32_t successor_of(const plim_graph *graph, const plim_plan *plan, int3
 }
 
 /* Does buffer i, which has begun, continue at `command`? */
-static int goes_on(const plim_graph *graph, const plim_plan *plan, int32_t i, int32_t command) {
+static int continues(const plim_graph *graph, const plim_plan *plan, int32_t i, int32_t command) {
   int32_t end = plan->buffer[i].end;
   return end > command || (end == command && successor_of(graph, plan, i) >= 0);
 }
@@ -60,7 +59,7 @@ typedef struct takeover {
 } takeover;
 
 static int moved(const takeover *o, int32_t i) {
-  return o->from->buffer[i].offset != o->to->buffer[i].offset && goes_on(o->graph, o->to, i, o->command);
+  return o->from->buffer[i].offset != o->to->buffer[i].offset && continues(o->graph, o->to, i, o->command);
 }
 
 static int overlap(const plim_plan_buffer *x, const plim_plan_buffer *y) {
@@ -90,11 +89,7 @@ static int64_t bytes_from(const plim_plan *plan, int32_t j) {
 static plim_status resize(plim_exec *exec, int64_t bytes) {
   int64_t returned = 0;
   if (bytes == exec->arena_bytes) return PLIM_OK;
-  if (!exec->device) {
-    PLIM_TRY(plim_guarded_resize(exec->ctx, exec->arena, exec->arena_bytes, bytes, 1, &returned));
-  } else if (exec->device->api->resize) {
-    PLIM_TRY(exec->device->api->resize(exec->device, exec->arena, exec->arena_bytes, bytes, &returned));
-  }
+  PLIM_TRY(plim_exec_memory_resize(exec, bytes, &returned));
   exec->arena_bytes = bytes;
   exec->returned_bytes += returned;
   return PLIM_OK;
@@ -124,7 +119,7 @@ static plim_status check_apart(const plim_exec *exec, const takeover *o) {
   PLIM_TRY(plim_allocate(exec->ctx, n_buffers, sizeof *buffer, &buffer));
   memcpy(buffer, draft.buffer, (size_t)n_buffers * sizeof *buffer);
   for (int32_t i = o->n - 1; i >= 0; i--) {
-    if (goes_on(o->graph, o->to, i, o->command)) continue;
+    if (continues(o->graph, o->to, i, o->command)) continue;
     int32_t successor = successor_of(o->graph, o->to, i);
     buffer[i].offset = successor >= 0 ? buffer[successor].offset : top;
     if (successor < 0) top = plim_add_bytes(top, buffer[i].bytes); /* -1 where there is no such place: refused below */
@@ -169,13 +164,9 @@ static plim_status move_buffers(plim_exec *exec, const takeover *o) {
     char *to = base + o->to->buffer[i].offset;
     if (!moved(o, i)) continue;
     exec->moved_bytes += old->bytes;
-    if (!exec->device) {
-      memcpy(to, base + old->offset, (size_t)old->bytes);
-    } else {
-      PLIM_TRY(exec->device->api->copy(exec->device, 0, to, base + old->offset, old->bytes));
-    }
+    PLIM_TRY(plim_exec_memory_copy(exec, to, base + old->offset, old->bytes));
   }
-  return exec->device ? exec->device->api->sync(exec->device) : PLIM_OK;
+  return plim_exec_sync(exec);
 }
 
 static void sweep(const plim_exec *exec, plim_prepared *prepared) {
@@ -197,7 +188,8 @@ static void free_kernels(plim_exec *exec) {
   }
 }
 
-/* Keep the plan's own binding for later; free that of an earlier plan switch in this step. */
+/* Put the plan of a switch in place. Keep the binding of the program's plan for later; free that of an earlier plan
+ * switch in this step. */
 static void install(plim_exec_plan *p, const plim_bound *fresh, plim_plan *plan) {
   if (p->taken_over) {
     plim_bound_free(&p->bound);
@@ -271,19 +263,20 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
   return PLIM_OK;
 }
 
-/* The plans that run now see where their spaces are, also where those of new ones could not be had. */
+/* Make the device drop the steps that it captured of the old plans. They name kernels that are freed afterwards. */
+static void forget_steps(const plim_exec *exec) {
+  const plim_device_watch *watch = plim_exec_watch(exec);
+  if (watch && watch->replace) watch->replace(exec->device, exec->arena);
+}
+
+/* Fit the spaces to the new plans. Bases may have moved, even on failure: bind the plans that run now again. */
 static plim_status fit_spaces(plim_exec *exec, const plim_plan *const *plan) {
   char *base[PLIM_PAGE_SPACES + 1];
+  forget_steps(exec); /* they have the old bases */
   plim_status status = plim_exec_fit_spaces(exec, plan);
   plim_exec_bases(exec, base);
   for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, base);
   return status;
-}
-
-/* Make the device drop what it captured of the old plans. That names their kernels, which are freed afterwards. */
-static void forget_steps(const plim_exec *exec) {
-  const plim_device_watch *watch = exec->device ? exec->device->api->watch : NULL;
-  if (watch && watch->replace) watch->replace(exec->device, exec->arena);
 }
 
 plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
@@ -313,7 +306,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   }
 done:
   for (int32_t i = 0; i < exec->n; i++) plim_bound_free(&fresh[i]);
-  free_kernels(exec); /* of the old plans; on failure, of the new ones */
+  free_kernels(exec); /* of the old plans; on failure of the new ones */
   plim_release(exec->ctx, fresh, exec->n, sizeof *fresh);
   return status;
 }

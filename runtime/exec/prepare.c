@@ -8,7 +8,7 @@
 #include "runtime/device/desc.h"
 #include "runtime/profile/profile_set.h"
 
-_Static_assert(sizeof(((plim_kernel_info *)0)->label) == PLIM_VARIANT_NAME_BYTES, "labels are copied whole");
+_Static_assert(sizeof(((plim_kernel_info *)0)->numerics_key) == PLIM_VARIANT_NAME_BYTES, "keys are copied whole");
 
 plim_status plim_prepared_new(plim_context *ctx, plim_device *device, int64_t capacity, plim_prepared *out) {
   int64_t rows = 16;
@@ -34,7 +34,7 @@ static int is_row_of(const plim_prepared_row *row, uint64_t hash, const plim_op_
   return plim_desc_equal(desc, &other);
 }
 
-/* The row of the key, or the empty one where it belongs. */
+/* The row of the key, or the empty row where the key belongs. */
 static plim_prepared_row *find(const plim_prepared *prepared, uint64_t hash, const plim_op_desc *desc,
                                const char *variant) {
   uint64_t mask = (uint64_t)prepared->n_rows - 1, i = hash & mask;
@@ -42,7 +42,7 @@ static plim_prepared_row *find(const plim_prepared *prepared, uint64_t hash, con
   return &prepared->row[i];
 }
 
-/* Room for one more: at most half of the rows are used. */
+/* Make room for one more row: at most half of the rows are used. */
 static plim_status reserve(plim_prepared *prepared) {
   if (2 * (prepared->n_used + 1) <= prepared->n_rows) return PLIM_OK;
   plim_prepared larger = *prepared;
@@ -60,19 +60,20 @@ static plim_status reserve(plim_prepared *prepared) {
   return PLIM_OK;
 }
 
-/* The label that the device gives the variant; of one in parts, that of the whole, whose bits it may have. */
-static void find_label(plim_device *device, const plim_op_desc *desc, const char *variant, char *label) {
+/* Find the numerics key that the device gives the variant. For a variant in parts it is the key of its whole
+ * variant, whose bits the parts may have. */
+static void find_key(plim_device *device, const plim_op_desc *desc, const char *variant, char *numerics_key) {
   plim_kernel_info info[PLIM_PROFILE_VARIANTS];
   char whole[PLIM_VARIANT_NAME_BYTES];
   int n = device->api->variants(device, desc, info, PLIM_PROFILE_VARIANTS);
   if (plim_parts_whole(variant, whole)) variant = whole;
   for (int i = 0; i < n && i < PLIM_PROFILE_VARIANTS; i++) {
-    if (strcmp(info[i].name, variant) == 0) memcpy(label, info[i].label, sizeof info[i].label);
+    if (strcmp(info[i].name, variant) == 0) memcpy(numerics_key, info[i].numerics_key, sizeof info[i].numerics_key);
   }
 }
 
 plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant,
-                              void **kernel, const char **label) {
+                              void **kernel, const char **numerics_key) {
   plim_op_desc desc;
   plim_desc_of(graph, variant->op, &desc);
   uint64_t hash = plim_desc_hash(&desc);
@@ -83,15 +84,15 @@ plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, 
     PLIM_TRY(prepared->device->api->prepare(prepared->device, &desc, variant->variant.name, &made));
     *row = (plim_prepared_row){.hash = hash, .graph = graph, .op = variant->op, .kernel = made};
     memcpy(row->variant, variant->variant.name, sizeof row->variant);
-    find_label(prepared->device, &desc, row->variant, row->label);
+    find_key(prepared->device, &desc, row->variant, row->numerics_key);
     prepared->n_used++;
   }
   *kernel = row->kernel;
-  *label = row->label;
+  *numerics_key = row->numerics_key;
   return PLIM_OK;
 }
 
-int plim_prepared_rehearsed(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant) {
+int plim_prepared_mark_rehearsed(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant) {
   plim_op_desc desc;
   plim_desc_of(graph, variant->op, &desc);
   plim_prepared_row *row = find(prepared, plim_desc_hash(&desc), &desc, variant->variant.name);
@@ -134,6 +135,6 @@ void plim_prepared_sweep_end(plim_prepared *prepared) {
       continue;
     }
     prepared->device->api->unprepare(prepared->device, row->kernel);
-    erase(prepared, (uint64_t)i); /* another row may be here now */
+    erase(prepared, (uint64_t)i); /* erase may have moved another row to index i */
   }
 }

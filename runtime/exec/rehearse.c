@@ -52,7 +52,7 @@ static int is_persistent(const plim_graph *graph, int32_t value) {
   return plim_role_persistent(graph->storage[graph->value[value].storage].role);
 }
 
-/* Does the op leave everything that persists as it is? */
+/* Does the op leave all persistent storages as they are? */
 static int is_harmless(const plim_graph *graph, const plim_op *op) {
   if (op->n_upd > 0) return 0;
   for (int32_t i = 0; i < op->n_out; i++) {
@@ -69,7 +69,7 @@ plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound) {
     if (command->op < 0) continue; /* a copy */
     const plim_plan_variant *variant = &bound->plan->variant[bound->plan->command[j].variant];
     if (!is_harmless(bound->graph, &bound->graph->op[command->op])) continue;
-    if (plim_prepared_rehearsed(&exec->prepared, bound->graph, variant)) continue;
+    if (plim_prepared_mark_rehearsed(&exec->prepared, bound->graph, variant)) continue;
     const plim_kernel_args args = plim_bound_args(bound, j);
     plim_status status = device->api->rehearse(device, command->kernel, &args);
     if (status != PLIM_OK) PLIM_TRY(plim_exec_refuse(exec, bound->graph, variant, status));

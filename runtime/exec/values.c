@@ -3,7 +3,7 @@
  * input may use the same bytes. */
 #include <string.h>
 
-#include "runtime/exec/exec_internal.h"
+#include "runtime/exec/exec_memory.h"
 
 static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_t value, int64_t bytes) {
   if (plan_index < 0 || plan_index >= exec->n) {
@@ -18,29 +18,19 @@ static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_
                    (long long)graph->value[value].bytes, (long long)bytes);
 }
 
-/* The page file that has the buffer; NULL: memory has it. */
+/* The page file that holds the buffer; NULL: it is in memory. */
 static const plim_page_memory *file_of(const plim_exec *exec, const plim_exec_plan *p, int32_t buffer) {
   int32_t space = p->bound.plan->buffer[buffer].space;
   return space > 0 && exec->page[space - 1].fd >= 0 ? &exec->page[space - 1] : NULL;
 }
 
-/* Where a value lies in its buffer; NULL while the buffer has no allocation of its own. */
+/* Address of a value in its buffer; NULL: the buffer has no allocation now. */
 static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t value, int32_t buffer) {
   const plim_plan_buffer *b = &p->bound.plan->buffer[buffer];
   int64_t offset = p->bound.graph->value[value].offset;
   if (!exec->arena) return p->own[buffer] ? (char *)p->own[buffer] + offset : NULL;
   char *base = b->space == 0 ? exec->arena : exec->page[b->space - 1].base;
   return base + b->offset + offset;
-}
-
-static plim_status queue_copy(plim_exec *exec, void *to, const void *from, int64_t bytes) {
-  if (exec->device) return exec->device->api->copy(exec->device, 0, to, from, bytes);
-  memcpy(to, from, (size_t)bytes);
-  return PLIM_OK;
-}
-
-static plim_status wait_for_copies(plim_exec *exec) {
-  return exec->device ? exec->device->api->sync(exec->device) : PLIM_OK;
 }
 
 static plim_role role_of(const plim_exec_plan *p, int32_t value) {
@@ -88,12 +78,12 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
   const plim_page_memory *file = file_of(exec, p, buffer);
   char *to = address(exec, p, value, buffer);
   if (file) return plim_page_put(exec->ctx, file, to, from, bytes);
-  return queue_copy(exec, to, from, bytes);
+  return plim_exec_memory_copy(exec, to, from, bytes);
 }
 
 plim_status plim_exec_write(plim_exec *exec, int32_t plan_index, int32_t value, const void *from, int64_t bytes) {
   PLIM_TRY(plim_exec_write_queued(exec, plan_index, value, from, bytes));
-  return wait_for_copies(exec);
+  return plim_exec_sync(exec);
 }
 
 /* Does the value's storage hold its contents now? */
@@ -116,8 +106,8 @@ plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, v
   }
   const plim_page_memory *file = file_of(exec, p, buffer);
   if (file) return plim_page_get(exec->ctx, file, to, address(exec, p, value, buffer), bytes);
-  PLIM_TRY(queue_copy(exec, to, address(exec, p, value, buffer), bytes));
-  return wait_for_copies(exec);
+  PLIM_TRY(plim_exec_memory_copy(exec, to, address(exec, p, value, buffer), bytes));
+  return plim_exec_sync(exec);
 }
 
 plim_status plim_exec_set_results(plim_exec *exec, int32_t plan_index, const plim_exec_result *result, int32_t n) {
@@ -146,7 +136,7 @@ plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p) {
     const int32_t storage = p->bound.graph->value[r->value].storage;
     const int32_t buffer = plim_bound_find_buffer(&p->bound, storage, p->bound.plan->n_commands);
     if (buffer < 0) continue; /* an output that no op writes */
-    PLIM_TRY(queue_copy(exec, r->to, address(exec, p, r->value, buffer), r->bytes));
+    PLIM_TRY(plim_exec_memory_copy(exec, r->to, address(exec, p, r->value, buffer), r->bytes));
   }
   return PLIM_OK;
 }

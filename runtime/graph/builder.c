@@ -1,16 +1,16 @@
-/* Building a graph: begin, add storages, values and ops. What one row can tell is checked when it is added; what
- * takes the whole graph is checked when it is frozen. */
+/* Builds a graph: begin, add storages, values and ops. Rules about one row are checked when the row is added. Rules
+ * about the whole graph are checked in freeze.c. */
 #include "runtime/graph/builder.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "runtime/base/array.h"
-#include "runtime/graph/names.h"
 #include "runtime/graph/operands.h"
+#include "runtime/graph/printable.h"
 
 static plim_status add_name(plim_graph_builder *b, const char *what, const char *name, int64_t *out) {
-  PLIM_TRY(plim_name_check(b->ctx, what, name));
+  PLIM_TRY(plim_printable_name(b->ctx, what, name));
   int64_t bytes = (int64_t)strlen(name) + 1;
   PLIM_TRY(plim_array_reserve(b->ctx, &b->chars, &b->cap_chars, b->n_chars + bytes, 1));
   memcpy(b->chars + b->n_chars, name, (size_t)bytes);
@@ -19,7 +19,7 @@ static plim_status add_name(plim_graph_builder *b, const char *what, const char 
   return PLIM_OK;
 }
 
-/* One more row of an array whose ids are int32_t. */
+/* Make room for one more row of an array whose ids are int32_t. */
 static plim_status add_row(plim_graph_builder *b, const char *what, void *array, int64_t *capacity, int64_t count,
                            size_t size) {
   if (count >= INT32_MAX) return plim_fail(b->ctx, PLIM_EOVERFLOW, "a graph has at most %d %s", INT32_MAX, what);
@@ -101,7 +101,7 @@ static plim_status check_shape(const plim_graph_builder *b, const char *name, co
 
 plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_t storage, int64_t offset,
                                  const plim_shape *shape, int32_t *out) {
-  PLIM_TRY(plim_name_check(b->ctx, "value", name));
+  PLIM_TRY(plim_printable_name(b->ctx, "value", name));
   if (storage < 0 || storage >= b->n_storages) {
     return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': storage %d is none of the %lld storages", name, storage,
                      (long long)b->n_storages);
@@ -131,7 +131,7 @@ plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_
 plim_status plim_graph_add(plim_graph_builder *b, const char *name, plim_role role, const plim_shape *shape,
                            int32_t *out_value) {
   int32_t storage = -1;
-  PLIM_TRY(plim_name_check(b->ctx, "value", name));
+  PLIM_TRY(plim_printable_name(b->ctx, "value", name));
   PLIM_TRY(check_shape(b, name, shape));
   PLIM_TRY(plim_graph_add_storage(b, role, value_bytes(shape), &storage));
   plim_status status = plim_graph_add_value(b, name, storage, 0, shape, out_value);
@@ -153,8 +153,8 @@ static plim_status check_attr(plim_context *ctx, const plim_op_spec *s, const pl
   return PLIM_OK;
 }
 
-/* The attributes of the kind, and nothing in any other; as documents can hold them: -0 becomes 0, so that "zero" means
- * one thing. */
+/* Check the attributes: those of the kind are in range, and all others are zero. -0 becomes 0, so that documents, which
+ * leave out attributes that are zero, have one form. */
 static plim_status take_attrs(plim_context *ctx, plim_op_spec *s) {
   const plim_attr *attr;
   const plim_attrs zero = {0};
@@ -198,7 +198,7 @@ static const int32_t *inputs_of(const plim_op_spec *s) {
   return s->many_in ? s->many_in : s->in;
 }
 
-/* Results are dense: what lies between strides would be written by no one, or by two. */
+/* Check that results have no strides: bytes between strides would be written by no op, or by two. */
 static plim_status check_dense(const plim_graph_builder *b, const plim_op_spec *s, const int32_t *value, int32_t n) {
   for (int32_t i = 0; i < n; i++) {
     if (!plim_shape_is_strided(&b->value[value[i]].value.shape)) continue;
@@ -254,7 +254,7 @@ static int spans_storage(const plim_graph_builder *b, const plim_value *v) {
   return v->offset == 0 && v->bytes == b->storage[v->storage].bytes;
 }
 
-/* NULL when the op may write output over input in place, else the reason why not. */
+/* The reason why the op may not write the pair's output over its input; NULL: it may. */
 static const char *pair_fault(const plim_graph_builder *b, const plim_op_spec *s, plim_pair pair) {
   if (pair.out < 0 || pair.out >= s->n_out || pair.in < 0 || pair.in >= s->n_in) return "is not of its operands";
   const plim_value *out = &b->value[s->out[pair.out]].value, *in = &b->value[inputs_of(s)[pair.in]].value;
@@ -287,7 +287,7 @@ static plim_status check_pairs(const plim_graph_builder *b, const plim_op_spec *
   return PLIM_OK;
 }
 
-/* The pairs of the kind that these operands allow. */
+/* Set the pairs of the kind that these operands allow. */
 static void take_kind_pairs(const plim_graph_builder *b, plim_op_spec *s) {
   const plim_pair *pair = NULL;
   int count = plim_op_kind_pairs(s->kind, &pair);
@@ -297,7 +297,7 @@ static void take_kind_pairs(const plim_graph_builder *b, plim_op_spec *s) {
   }
 }
 
-/* After those of the op before; there is room. */
+/* Append operands after those of the op before. The caller has made room. */
 static void add_operands(plim_graph_builder *b, int32_t n, const int32_t *value) {
   if (n > 0) memcpy(b->operand + b->n_operands, value, (size_t)n * sizeof *value);
   b->n_operands += n;
@@ -306,7 +306,7 @@ static void add_operands(plim_graph_builder *b, int32_t n, const int32_t *value)
 plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, int32_t *out) {
   plim_op_spec s = *spec;
   if (s.kind != PLIM_OP_CUSTOM) s.cls = plim_op_kind_class(s.kind);
-  PLIM_TRY(plim_name_check(b->ctx, "op", s.name));
+  PLIM_TRY(plim_printable_name(b->ctx, "op", s.name));
   PLIM_TRY(check_spec(b, &s));
   if (s.kind == PLIM_OP_CUSTOM) {
     PLIM_TRY(check_pairs(b, &s));

@@ -1,10 +1,10 @@
-/* The graph builder's inside, shared by the functions that add (builder.c) and those that freeze (freeze.c). */
+/* State of the graph builder, shared by builder.c, which adds rows, and freeze.c, which makes the graph. */
 #ifndef PLIM_RUNTIME_GRAPH_BUILDER_H
 #define PLIM_RUNTIME_GRAPH_BUILDER_H
 
 #include "runtime/graph/graph.h"
 
-/* Names are offsets into `chars` while the builder grows: the text may move. */
+/* While the builder grows, names are offsets into `chars`, because the text may move. */
 typedef struct plim_draft_value {
   plim_value value; /* name not set */
   int64_t name;
@@ -16,7 +16,7 @@ typedef struct plim_draft_op {
   plim_phase phase;
   plim_attrs attrs;
   int32_t n_in, n_out, n_upd, n_pairs;
-  plim_pair pair[PLIM_OP_MAX_PAIRS]; /* those that it may have */
+  plim_pair pair[PLIM_OP_MAX_PAIRS]; /* [n_pairs] in-place pairs that its operands allow */
   int64_t time_ns, id;
   int64_t name, operands; /* offsets into chars and operand, where inputs, outputs and updates follow each other */
 } plim_draft_op;

@@ -1,4 +1,4 @@
-/* One allocation an array; every number is there from the start, -1 (a workspace: 0) where there is none. */
+/* Each array is one allocation. Every number is set at the start: to -1, and workspaces to 0. */
 #include "runtime/graph/costs.h"
 
 #include <string.h>
@@ -93,7 +93,7 @@ plim_status plim_costs_name_device(plim_costs *c, int32_t device, const char *na
   return PLIM_OK;
 }
 
-/* The sum of those that are there, at every stride-th place; -1 when it is too large. */
+/* The sum of the known numbers at every stride-th index; -1 when it is too large. */
 static int64_t sum(const int64_t *number, int64_t n, int64_t stride) {
   int64_t total = 0;
   for (int64_t i = 0; i < n && total >= 0; i += stride) {

@@ -1,4 +1,4 @@
-/* Rows of numbers, null where there is none; a list without any number is left out. */
+/* Rows of numbers, with null for an unknown one. A list without any number is left out. */
 #include "runtime/graph/costs_text.h"
 
 #include "runtime/graph/document.h"
@@ -60,7 +60,7 @@ void plim_costs_write_op(plim_text *t, const plim_costs *c, int32_t op) {
   }
 }
 
-/* A row of as many numbers as there are devices; at[self] must be null. */
+/* Read a row of n numbers, one for each device; the number at index `self` must be null. */
 static void read_row(const plim_json_at *row, int32_t given, int32_t n, int32_t self, int64_t *to) {
   if (given != n) plim_json_fail(row, NULL, "has %d numbers for %d devices", given, n);
   for (int32_t i = 0; i < n && row->doc->status == PLIM_OK; i++) {

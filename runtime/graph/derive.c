@@ -1,8 +1,8 @@
-/* Tables that follow from a graph's operand lists: storages an op reads, writes and updates (without repeats), and
- * for each storage its producer, its readers and its updaters in program order. */
+/* Derives tables from a graph's operand lists: the storages that each op reads, writes and updates, without repeats;
+ * and for each storage its producer, its readers and its updaters in program order. */
 #include "runtime/graph/graph_internal.h"
 
-/* Which list each storage was added to last. */
+/* The list to which each storage was added last, by number. */
 typedef struct marks {
   int64_t *list; /* [n_storages] */
   int64_t n_lists;

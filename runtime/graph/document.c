@@ -1,4 +1,4 @@
-/* Heads, machines and variants are written and read in one place, because several documents have them. */
+/* Writes and reads heads, machines and variants in one place, because several documents have them. */
 #include "runtime/graph/document.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ plim_status plim_document_load(plim_context *ctx, const char *path, plim_documen
   return status;
 }
 
-/* Another program's file gets a sentence that says so, whatever else there is about it. */
+/* Refuse a file of another program with a sentence that says so, before other mistakes in it. */
 static void need_document(const plim_json_at *root) {
   if (root->doc->status != PLIM_OK || plim_json_has(root, "plimsoll")) return;
   plim_json_fail(root, NULL,
@@ -101,7 +101,7 @@ void plim_document_read_machine(plim_json_at *at, plim_machine *machine) {
 void plim_document_write_variant(plim_text *text, int32_t op, const plim_variant *variant) {
   plim_text_format(text, "{\"op\": %d, ", op);
   write_text_field(text, "name", variant->name);
-  write_text_field(text, "label", variant->label);
+  write_text_field(text, "label", variant->numerics_key);
   plim_text_format(text, "\"time_ns\": %lld, \"workspace_bytes\": %lld}", (long long)variant->time_ns,
                    (long long)variant->workspace_bytes);
 }
@@ -109,7 +109,7 @@ void plim_document_write_variant(plim_text *text, int32_t op, const plim_variant
 void plim_document_read_variant(plim_json_at *at, int32_t *op, plim_variant *variant) {
   *op = (int32_t)plim_json_int(at, "op", 0, INT32_MAX - 1);
   plim_json_copy(at, "name", variant->name, sizeof variant->name);
-  plim_json_copy(at, "label", variant->label, sizeof variant->label);
+  plim_json_copy(at, "label", variant->numerics_key, sizeof variant->numerics_key);
   variant->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
   variant->workspace_bytes = plim_json_int(at, "workspace_bytes", 0, INT64_MAX);
   plim_json_end(at);

@@ -1,5 +1,5 @@
-/* Freezing a graph: the builder's rows move into one block, the derived tables are filled, the rules that take the
- * whole graph are checked, and the fingerprint is taken from the canonical text. */
+/* Makes a graph from its builder: copies the rows into one block, fills the derived tables, checks the rules about the
+ * whole graph, and hashes the canonical text for the fingerprint. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static counts count_lists(const plim_graph_builder *b) {
   return c;
 }
 
-/* Give each array of `own` its place in the block; returns the place of the whole. */
+/* Give each array of `own` its address in the block. Returns the address of the whole. */
 static plim_own_graph *carve(const plim_graph_builder *b, counts c, plim_block *block, plim_own_graph *own) {
   plim_own_graph *place = plim_block_take(block, 1, sizeof *own);
   own->storage = plim_block_take(block, b->n_storages, sizeof *own->storage);
@@ -101,7 +101,7 @@ static void copy_rows(const plim_graph_builder *b, plim_own_graph *own) {
                             .updater = own->updater};
 }
 
-/* ---- the rules that take the whole graph ---- */
+/* ---- the rules about the whole graph ---- */
 
 static int by_text(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -158,7 +158,7 @@ static plim_status check_storage(const plim_graph *g, int32_t s) {
   return PLIM_OK;
 }
 
-/* Every reader comes after the producer and before the first update. */
+/* Check that every reader comes after the producer and before the first update. */
 static plim_status check_order(const plim_graph *g, int32_t s) {
   int32_t producer = g->storage[s].producer;
   int32_t update = g->updater_first[s] < g->updater_first[s + 1] ? g->updater[g->updater_first[s]] : g->n_ops;
@@ -176,7 +176,7 @@ static plim_status check_order(const plim_graph *g, int32_t s) {
   return PLIM_OK;
 }
 
-/* Outputs of one op that share a storage must lie apart; a storage is updated through one operand. */
+/* Check that outputs of one op do not overlap, and that it updates each storage through one operand. */
 static plim_status check_apart(const plim_graph *g, const plim_op *op) {
   for (int32_t i = 0; i < op->n_out; i++) {
     for (int32_t j = 0; j < i; j++) {

@@ -1,4 +1,4 @@
-/* Questions to a graph: names of its enumerations, operand shapes, ids by name, persistent bytes. */
+/* Reads facts from a graph: names of its enumerations, operand shapes, ids by name, persistent bytes. */
 #include "runtime/graph/graph.h"
 
 #include <string.h>

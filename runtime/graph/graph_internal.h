@@ -1,5 +1,5 @@
-/* The graph's memory: one block that holds the document and every array it points to, still writable. For the files
- * that make and free graphs only. */
+/* The memory of a graph: one block with the document and all its arrays, through writable pointers. Only files that
+ * make or free graphs include it. */
 #ifndef PLIM_RUNTIME_GRAPH_GRAPH_INTERNAL_H
 #define PLIM_RUNTIME_GRAPH_GRAPH_INTERNAL_H
 
@@ -24,8 +24,8 @@ typedef struct plim_own_graph {
   int32_t *updater;
 } plim_own_graph;
 
-/* Fill the derived tables: reads, writes and updates of each op, producer, readers and updaters of each storage.
- * PLIM_EDATA when a storage is written by two ops. */
+/* Fill the derived tables: reads, writes and updates of each op; producer, readers and updaters of each storage.
+ * PLIM_EDATA: two ops write a storage. */
 PLIM_MUST_USE plim_status plim_graph_derive(plim_own_graph *own);
 
 #endif

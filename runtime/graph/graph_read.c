@@ -1,5 +1,5 @@
-/* Reads a graph: every row goes through the builder, so that a loaded graph has passed the same checks as a built one,
- * and its fingerprint, taken anew, must be the one that the document states. */
+/* Reads a graph. Every row is added to a builder, so that a loaded graph passes the same checks as a built one. Its
+ * fingerprint must be the one that the document states. */
 #include <string.h>
 
 #include "runtime/base/array.h"
@@ -62,7 +62,7 @@ static void read_values(plim_json_at *root, int version, plim_graph_builder *b) 
   }
 }
 
-/* ---- attributes: optional, and never zero when they are there ---- */
+/* ---- attributes: those that are zero are left out ---- */
 
 static void read_number(const plim_json_at *list, int k, const plim_attr *attr, plim_attrs *a) {
   if (attr->type == PLIM_ATTR_FLOAT) {
@@ -109,7 +109,7 @@ static int32_t read_ids(plim_json_at *op, const char *key, int32_t *id, int32_t 
   return n;
 }
 
-/* All the inputs of an op, however many, in an array that grows. */
+/* The inputs of an op, any number of them, in an array that grows. */
 typedef struct inputs {
   plim_context *ctx;
   int32_t *id;
@@ -150,7 +150,7 @@ static int equal_pairs(const plim_draft_op *a, const plim_op_spec *b) {
   return equal;
 }
 
-/* Class and pairs follow from a built-in kind; what the document says must be the same. */
+/* Add an op. Class and pairs follow from a built-in kind; the document must state the same. */
 static void add_op(plim_json_at *at, plim_graph_builder *b, const plim_op_spec *s) {
   int32_t id = 0;
   plim_status status = plim_graph_add_op(b, s, &id);

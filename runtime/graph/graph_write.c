@@ -1,4 +1,4 @@
-/* Writes a graph in canonical form: fixed order of fields, one row a line. */
+/* Writes a graph in canonical form: a fixed order of fields, and one row on each line. */
 #include "runtime/graph/costs_text.h"
 #include "runtime/graph/document.h"
 #include "runtime/graph/graph_text.h"
@@ -79,8 +79,8 @@ static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) 
   plim_text_add(t, "}");
 }
 
-/* What versions before the fifth have no words for: kinds and attributes that are newer, more sizes, strides, updates.
- */
+/* Does the graph need version 5? Earlier versions have no newer kinds, no strides, no states in bf16, and fewer sizes,
+ * outputs and updates. */
 static int is_fifth(const plim_graph *g) {
   enum { OLD_RANK = 4, OLD_OUTPUTS = 8, OLD_UPDATES = 2 };
   for (int32_t v = 0; v < g->n_values; v++) {

@@ -1,4 +1,4 @@
-/* Copying and checking. The check simulates the events once, with the number of handles of each tensor. */
+/* Copies and checks handle programs. The check simulates the events once, and counts the handles of each tensor. */
 #include "runtime/graph/handles.h"
 
 #include "runtime/base/array.h"
@@ -50,7 +50,7 @@ static plim_status copy(plim_context *ctx, const plim_handles *draft, plim_handl
   return PLIM_OK;
 }
 
-/* ---- the check; held [n_tensors]: handles, UNDEFINED before the tensor is defined ---- */
+/* ---- the check; held [n_tensors]: number of handles, UNDEFINED before the tensor is defined ---- */
 
 static plim_status check_tensors(const plim_handles *h) {
   for (int32_t t = 0; t < h->n_tensors; t++) {

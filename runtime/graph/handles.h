@@ -1,9 +1,9 @@
-/* The handle program: which tensors the program that a graph was imported from held, and when.
+/* The handle program: which tensors the imported program held, and when.
  *
- * A plan does not need it: a buffer ends with its lifetime. A runtime without a plan sees calls, views and handles
- * instead. It may free a storage for good only when no handle on any of its tensors is held. A handle stands for a
- * tensor. Views of a storage are tensors of their own, defined by calls of their own. The ops of the graph are the
- * calls with a result that is no view, in order. Planner and executor read those alone. graph.h says what holds for
+ * A plan does not need it, since a buffer ends with its lifetime. A runtime without a plan sees calls, views and
+ * handles instead. It may free a storage for good only when no handle on any of its tensors is held. A handle stands
+ * for a tensor. Views of a storage are tensors of their own, defined by their own calls. The ops of the graph are the
+ * calls with a result that is no view, in order. Planner and executor read only these ops. graph.h has the rules for
  * every document.
  * Source: traces of the DTR prototype (Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021). */
 #ifndef PLIM_RUNTIME_GRAPH_HANDLES_H
@@ -16,13 +16,16 @@ extern "C" {
 #endif
 
 typedef struct plim_handle_tensor {
-  int32_t base;    /* tensor whose storage it views; itself when it has one of its own */
-  int32_t storage; /* of the graph; -1: no bytes */
+  int32_t base;    /* tensor whose storage it views; its own id when it is no view */
+  int32_t storage; /* of the graph; -1: it has no bytes */
   int64_t bytes;   /* of the storage, >= 0 */
 } plim_handle_tensor;
 
-/* constant: a tensor from outside, with one handle, that stays. call: makes its results, with one handle each. get: one
- * more handle. release: one less. */
+/* Events of the program.
+ *   constant  defines a tensor from outside, with one handle
+ *   call      defines its results, with one handle each
+ *   get       adds a handle
+ *   release   removes a handle */
 #define PLIM_EVENT_KINDS(X) X(CONSTANT, "constant") X(CALL, "call") X(GET, "get") X(RELEASE, "release")
 #define PLIM_X(id, name) PLIM_EVENT_##id,
 typedef enum plim_event_kind { PLIM_EVENT_KINDS(PLIM_X) PLIM_EVENT_KIND_COUNT } plim_event_kind;
@@ -43,7 +46,7 @@ typedef struct plim_handles {
   int32_t n_tensors, n_events, n_kept;
   const plim_handle_tensor *tensor;
   const plim_event *event;
-  const int32_t *kept; /* tensors that must be there when the program ends, in this order */
+  const int32_t *kept; /* tensors that must be held when the program ends, in this order */
 } plim_handles;
 
 struct plim_graph;
@@ -51,18 +54,20 @@ struct plim_graph;
 /* Sum of the times of all calls, ns. O(events). */
 int64_t plim_handles_total_ns(const plim_handles *handles);
 
-/* Most bytes held when each storage is freed after its last release.
- *   in_arena  in       0: bytes as they are. 1: rounded up to PLIM_ALIGN, and constants stay
+/* The largest number of bytes held at a time, when each storage is freed after its last release.
+ *   in_arena  in       0: bytes are not rounded; 1: they are rounded up to PLIM_ALIGN, and constants are never freed
  *   peak      [1] out  bytes
  * PLIM_EOVERFLOW: the sum does not fit in 63 bits. O(events). */
 PLIM_MUST_USE plim_status plim_handles_peak(const plim_handles *handles, int in_arena, int64_t *peak);
 
-/* A copy of `draft` in one allocation, checked: ids in range, each tensor defined once and before its use, no view of a
- * view, counts of handles never below 0, and kept tensors held. PLIM_EDATA with a sentence that names the row. */
+/* Make a checked copy of `draft` in one allocation; free it with plim_handles_free. The rules: ids are in range; each
+ * tensor is defined once, before its use; no tensor is a view of a view; no count of handles is negative; kept tensors
+ * are held. PLIM_EDATA; the sentence names the row. */
 PLIM_MUST_USE plim_status plim_handles_make(plim_context *ctx, const plim_handles *draft, plim_handles **out);
 void plim_handles_free(plim_handles *handles); /* NULL is legal */
 
-/* Does it describe this graph: storages with equal bytes, every op in order with its time? PLIM_EDATA if not. */
+/* Check that the handle program describes this graph: its storages have equal bytes, and its calls are the ops in
+ * order, with their times. PLIM_EDATA. */
 PLIM_MUST_USE plim_status plim_handles_match(const plim_handles *handles, const struct plim_graph *graph);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* The operands of all calls lie in one list that may move while it grows; events get their pointers at the end. */
+/* The operands of all calls are in one list, which may move while it grows. Events get their pointers at the end. */
 #include "runtime/graph/handles_build.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
-/* Building a handle program row by row, for those that read one. */
+/* Builds a handle program row by row, for the functions that read one. */
 #ifndef PLIM_RUNTIME_GRAPH_HANDLES_BUILD_H
 #define PLIM_RUNTIME_GRAPH_HANDLES_BUILD_H
 
 #include "runtime/graph/handles.h"
 
-/* Empty: plim_handles_builder b = {.ctx = ctx}. Release it whatever happened. */
+/* Begin with plim_handles_builder b = {.ctx = ctx}. Release it also after a failure. */
 typedef struct plim_handles_builder {
   plim_context *ctx;
   plim_handle_tensor *tensor;
@@ -17,14 +17,16 @@ typedef struct plim_handles_builder {
 
 void plim_handles_builder_release(plim_handles_builder *b);
 
-/* base -1: the tensor has a storage of its own. */
+/* Add a tensor; *out is its id. base -1: it is no view. PLIM_EOVERFLOW: too many rows, also below. */
 PLIM_MUST_USE plim_status plim_handles_add_tensor(plim_handles_builder *b, int32_t base, int32_t storage, int64_t bytes,
                                                   int32_t *out);
 
-/* Lists of a call are copied. */
+/* Add an event; the lists of a call are copied. */
 PLIM_MUST_USE plim_status plim_handles_add_event(plim_handles_builder *b, const plim_event *event);
+/* Add a tensor that must be held when the program ends. */
 PLIM_MUST_USE plim_status plim_handles_add_kept(plim_handles_builder *b, int32_t tensor);
 
+/* Make the handle program, as plim_handles_make does. */
 PLIM_MUST_USE plim_status plim_handles_build(plim_handles_builder *b, plim_handles **out);
 
 #endif

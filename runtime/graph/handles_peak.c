@@ -1,4 +1,4 @@
-/* What a handle program costs and holds when nothing is ever evicted. */
+/* The time of a handle program, and the bytes that it holds when nothing is evicted. */
 #include "runtime/graph/handles.h"
 
 int64_t plim_handles_total_ns(const plim_handles *h) {

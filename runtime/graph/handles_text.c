@@ -1,4 +1,4 @@
-/* One tensor or event a line; the first field of an event says what it is. */
+/* Each line is one tensor or event. The name of an event's first field is its kind. */
 #include "runtime/graph/handles_text.h"
 
 #include "runtime/base/array.h"
@@ -57,7 +57,7 @@ static void read_tensors(plim_json_at *at, plim_handles_builder *b) {
   }
 }
 
-/* Append a list of ids to scratch [*capacity], which holds *count. Returns how many. */
+/* Append a list of ids to scratch [*capacity], which has *count elements. Returns the number of ids. */
 static int32_t read_list(plim_json_at *at, const char *key, int32_t **scratch, int64_t *capacity, int64_t *count) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(at, key, &n);

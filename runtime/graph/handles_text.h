@@ -1,4 +1,4 @@
-/* The field "handles" of a graph document; docs/formats.md. */
+/* Writes and reads the field "handles" of a graph document (docs/formats.md). */
 #ifndef PLIM_RUNTIME_GRAPH_HANDLES_TEXT_H
 #define PLIM_RUNTIME_GRAPH_HANDLES_TEXT_H
 
@@ -9,7 +9,7 @@
 /* The object, from its opening brace to its closing one. */
 void plim_handles_write(plim_text *text, const plim_handles *handles);
 
-/* The field of the root, which has it. *out is made when the document's status is PLIM_OK after it. */
+/* Read the field of the root, which must have it. *out is set when the document's status is PLIM_OK afterwards. */
 void plim_handles_read(plim_json_at *root, plim_handles **out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Operand counts, types and shapes by kind, as the rows of kinds give them. */
+/* Checks operand counts, types and shapes against the rows of kinds. */
 #include "runtime/graph/operands.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 enum { TYPES_TEXT = 256, RULES_TEXT = 384 };
 
-/* A custom op has what its program says; the general limits are checked elsewhere. */
+/* A custom op may have any operands within the general limits, which builder.c checks. */
 plim_status plim_operands_check(plim_context *ctx, const plim_op_spec *s) {
   const plim_op_row *row = plim_op_kind_row(s->kind);
   const int in_most = plim_op_operands_most(row->in), in_least = plim_op_operands_least(row->in);
@@ -31,7 +31,7 @@ static int append_types(char *text, int used, const char *list, const plim_shape
   return used;
 }
 
-/* Kinds of older formats are not held to their rules: documents may have shapes that no kernel takes. */
+/* Check the shape rules. Kinds of older versions are exempt: documents may have shapes that no kernel takes. */
 static plim_status check_rules(plim_context *ctx, const char *name, const plim_op_desc *op) {
   char why[RULES_TEXT];
   if (plim_op_kind_row(op->kind)->version < PLIM_OWN_KIND_VERSION || plim_op_fits(op, NULL, why, sizeof why)) {

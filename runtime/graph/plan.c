@@ -1,4 +1,5 @@
-/* A plan from its parts: sorting, peak and packed size of every space, makespan and numerics hash. */
+/* Makes a plan from its parts: sorts them, and finds peak and packed size of every space, makespan and numerics hash.
+ */
 #include "runtime/graph/plan.h"
 
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static int variant_order(const void *a, const void *b) {
   return plim_plan_variant_compare(&((const ranked_variant *)a)->row, &((const ranked_variant *)b)->row);
 }
 
-/* now [n_variants]: -1 for a variant that no command runs, else 0. */
+/* Find the variants that no command runs. now [n_variants] out: -1 for such a variant, 0 for others. */
 static void find_unused(const plim_own_plan *own, int32_t *now) {
   for (int32_t i = 0; i < own->plan.n_variants; i++) now[i] = -1;
   for (int32_t j = 0; j < own->plan.n_commands; j++) {
@@ -74,7 +75,7 @@ static void find_unused(const plim_own_plan *own, int32_t *now) {
   }
 }
 
-/* Drop unused variants, sort the others and renumber those of the commands. */
+/* Drop unused variants, sort the others, and renumber the variants of commands. */
 static plim_status sort_variants(plim_own_plan *own) {
   plim_context *ctx = own->plan.ctx;
   int32_t n_draft = own->plan.n_variants, n = 0, *now = NULL;
@@ -108,7 +109,7 @@ done:
 
 /* ---- figures ---- */
 
-/* Largest sum of live bytes of a space over the commands: what buffers begin adds up, what they end is taken off. */
+/* Find the largest sum of live bytes of a space over the commands. */
 static plim_status take_peak(const plim_plan *plan, int32_t space, int64_t *out) {
   int64_t n = (int64_t)plan->n_commands + 1, *change = NULL, total = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) total = plim_add_bytes(total, plan->buffer[i].bytes);
@@ -148,22 +149,6 @@ static plim_status take_spaces(plim_own_plan *own) {
   return PLIM_OK;
 }
 
-void plim_plan_simulate(const plim_plan *plan, int64_t *begin_ns, int64_t *end_ns, int64_t *makespan_ns) {
-  int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
-  *makespan_ns = 0;
-  for (int32_t j = 0; j < plan->n_commands && *makespan_ns >= 0; j++) {
-    const plim_command *s = &plan->command[j];
-    int64_t begin = free_ns[s->queue];
-    for (int32_t w = 0; w < s->n_wait; w++) {
-      if (end_ns[s->wait[w]] > begin) begin = end_ns[s->wait[w]];
-    }
-    int64_t time = s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.time_ns : s->time_ns;
-    begin_ns[j] = begin;
-    end_ns[j] = free_ns[s->queue] = plim_add_bytes(begin, time);
-    if (end_ns[j] < 0 || end_ns[j] > *makespan_ns) *makespan_ns = end_ns[j];
-  }
-}
-
 static plim_status take_time(plim_plan *plan) {
   int64_t *begin_ns = NULL, *end_ns = NULL, n = plan->n_commands;
   plim_status status;
@@ -189,7 +174,7 @@ static void lower_keep_all(plim_plan *plan) {
       if (plan->variant[next].variant.time_ns < least) least = plan->variant[next].variant.time_ns;
     }
     sum = plim_add_bytes(sum, least);
-    if (sum < 0) return; /* runs of several devices: more than 63 bits */
+    if (sum < 0) return; /* more than 63 bits, which the makespan of several devices need not exceed */
   }
   if (sum >= plan->keep_all_ns) return;
   if (plan->bound_ns == plan->keep_all_ns) plan->bound_ns = sum;
@@ -198,7 +183,7 @@ static void lower_keep_all(plim_plan *plan) {
 
 /* ---- numerics ---- */
 
-/* first [n_variants]: the first command that runs each variant, n_commands where none does. */
+/* Find the first command that runs each variant. first [n_variants] out: n_commands when none does. */
 static void find_first_runs(const plim_plan *plan, int32_t *first) {
   for (int32_t i = 0; i < plan->n_variants; i++) first[i] = plan->n_commands;
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
@@ -206,14 +191,14 @@ static void find_first_runs(const plim_plan *plan, int32_t *first) {
   }
 }
 
-static void write_labels(plim_text *text, const plim_plan *plan, const int32_t *first) {
+static void write_keys(plim_text *text, const plim_plan *plan, const int32_t *first) {
   for (int32_t i = 0, next; i < plan->n_variants; i = next) {
     int32_t op = plan->variant[i].op, earliest = i;
     for (next = i + 1; next < plan->n_variants && plan->variant[next].op == op; next++) {
       if (first[next] < first[earliest]) earliest = next;
     }
     if (first[earliest] < plan->n_commands) {
-      plim_text_format(text, "%d %s\n", op, plan->variant[earliest].variant.label);
+      plim_text_format(text, "%d %s\n", op, plan->variant[earliest].variant.numerics_key);
     }
   }
 }
@@ -227,7 +212,7 @@ plim_status plim_plan_hash(const plim_plan *plan, char *hash) {
   plim_text_format(&text, "plimsoll arithmetic 1\ngraph %s\ndevice %s\ncpu %s\nisa %s\nlibrary %s\nbuild %s\n",
                    plan->fingerprint, m->device, m->cpu, m->isa, m->library, m->build);
   plim_text_format(&text, "threads %d\n", m->threads);
-  write_labels(&text, plan, first);
+  write_keys(&text, plan, first);
   plim_release(plan->ctx, first, plan->n_variants, sizeof *first);
   plim_status status = text.status;
   if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
@@ -265,8 +250,9 @@ double plim_plan_bound_percent(const plim_plan *plan) {
   return percent_over(plan->bound_ns, plan->keep_all_ns);
 }
 
-void plim_plan_labels(const plim_plan *plan, const char **label) {
-  for (int32_t i = 0; i < plan->n_variants; i++) label[plan->variant[i].op] = plan->variant[i].variant.label;
+void plim_plan_numerics_keys(const plim_plan *plan, const char **numerics_key) {
+  for (int32_t i = 0; i < plan->n_variants; i++)
+    numerics_key[plan->variant[i].op] = plan->variant[i].variant.numerics_key;
 }
 
 int32_t plim_plan_numerics_differ(const plim_plan *plan, const plim_plan *other) {
@@ -276,7 +262,7 @@ int32_t plim_plan_numerics_differ(const plim_plan *plan, const plim_plan *other)
     if (i > 0 && plan->variant[i - 1].op == v->op) continue; /* variants of one op share a key */
     for (int32_t k = 0; k < other->n_variants; k++) {
       if (other->variant[k].op == v->op) {
-        differ += strcmp(other->variant[k].variant.label, v->variant.label) != 0;
+        differ += strcmp(other->variant[k].variant.numerics_key, v->variant.numerics_key) != 0;
         break;
       }
     }

@@ -1,11 +1,12 @@
-/* A plan's memory, and the checks that need nothing but the plan: what is refused here could not even be read. */
+/* Copies a plan into memory of its own, after the checks that need only the plan. A plan that is refused here could not
+ * be read safely. */
 #include <string.h>
 
 #include "runtime/base/array.h"
 #include "runtime/graph/plan_internal.h"
 #include "runtime/graph/profile_internal.h"
 
-/* Give each array of `own` its place in the block; returns the place of the whole. */
+/* Give each array of `own` its address in the block. Returns the address of the whole. */
 static plim_own_plan *carve(const plim_plan *draft, int64_t n_wait, plim_block *block, plim_own_plan *own) {
   plim_own_plan *place = plim_block_take(block, 1, sizeof *own);
   own->command = plim_block_take(block, draft->n_commands, sizeof *own->command);
@@ -91,7 +92,7 @@ static plim_status check_variant(plim_context *ctx, const plim_plan *p, int32_t 
 
 static plim_status check_head(plim_context *ctx, const plim_plan *p) {
   PLIM_TRY(plim_machine_check(ctx, &p->numerics.machine));
-  PLIM_TRY(plim_text_check(ctx, "planner", p->planner, sizeof p->planner));
+  PLIM_TRY(plim_printable_text(ctx, "planner", p->planner, sizeof p->planner));
   if (!plim_plan_class_name(p->plan_class)) {
     return plim_fail(ctx, PLIM_EDATA, "plan class %d is none", (int)p->plan_class);
   }
@@ -112,9 +113,12 @@ static plim_status check_pages(plim_context *ctx, const plim_plan *p) {
                      PLIM_PAGE_SPACES);
   }
   for (int32_t k = 0; k < p->n_pages; k++) {
-    PLIM_TRY(plim_text_check(ctx, "page space", p->page[k].name, sizeof p->page[k].name));
-    if (p->page[k].budget_bytes >= 0) continue;
-    return plim_fail(ctx, PLIM_EDATA, "space %d has a budget of %lld bytes", k + 1, (long long)p->page[k].budget_bytes);
+    PLIM_TRY(plim_printable_text(ctx, "page space", p->page[k].name, sizeof p->page[k].name));
+    const plim_page_space *page = &p->page[k];
+    const int delays = page->delay_permille >= 0 && page->delay_permille <= PLIM_PAGE_DELAY_PERMILLE;
+    if (page->budget_bytes >= 0 && delays) continue;
+    return plim_fail(ctx, PLIM_EDATA, "space %d has a budget of %lld bytes, and a delay of %d permille", k + 1,
+                     (long long)page->budget_bytes, page->delay_permille);
   }
   return PLIM_OK;
 }

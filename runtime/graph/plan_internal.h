@@ -1,4 +1,4 @@
-/* What makes plans and what reads them share: a plan copied from its parts with the figures that they state. */
+/* Functions that making a plan and reading a plan share: a copy of its parts with the figures that they state. */
 #ifndef PLIM_RUNTIME_GRAPH_PLAN_INTERNAL_H
 #define PLIM_RUNTIME_GRAPH_PLAN_INTERNAL_H
 
@@ -14,15 +14,15 @@ typedef struct plim_own_plan {
   int32_t *wait; /* of every command */
 } plim_own_plan;
 
-/* Check what the parts alone can tell (indices into the plan's own lists, half-open buffers, sizes, text) and copy
- * everything, stated figures included. PLIM_EDATA names the first bad command, buffer or variant. */
+/* Check what can be checked without the graph (indices into the plan's own lists, lifetimes, sizes, text), and copy
+ * everything, including the stated figures. PLIM_EDATA; the sentence names the first bad command, buffer or variant. */
 PLIM_MUST_USE plim_status plim_plan_copy(plim_context *ctx, const plim_plan *draft, plim_own_plan **out);
 
-/* Order of buffers and variants in a document: < 0, 0 or > 0. */
+/* Compare two buffers, or two variants, by their order in a document: < 0, 0 or > 0. */
 int plim_plan_buffer_compare(const plim_plan_buffer *a, const plim_plan_buffer *b);
 int plim_plan_variant_compare(const plim_plan_variant *a, const plim_plan_variant *b);
 
-/* SHA-256 over graph, machine and labels as docs/formats.md says; hash [PLIM_FINGERPRINT_BYTES]. */
+/* SHA-256 over graph, machine and numerics keys as docs/formats.md says; hash [PLIM_FINGERPRINT_BYTES]. */
 PLIM_MUST_USE plim_status plim_plan_hash(const plim_plan *plan, char *hash);
 
 #endif

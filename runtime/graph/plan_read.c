@@ -1,4 +1,4 @@
-/* Reads a plan: types and ranges here, what the parts must satisfy in plan_copy.c, what they mean in check.c. */
+/* Reads a plan. It checks types and ranges; plan_copy.c checks the parts, and check/ what they compute. */
 #include "runtime/base/array.h"
 #include "runtime/graph/plan_internal.h"
 #include "runtime/graph/plan_text.h"
@@ -61,6 +61,9 @@ static void read_pages(plim_json_at *root, lists *l) {
     l->page[k].budget_bytes = plim_json_int_or_null(&at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
     l->page[k].peak_bytes = plim_json_int(&at, "peak_bytes", 0, INT64_MAX);
     l->page[k].arena_bytes = plim_json_int_or_null(&at, "arena_bytes", 0, INT64_MAX, -1);
+    if (plim_json_has(&at, "delay_permille")) {
+      l->page[k].delay_permille = (int32_t)plim_json_int(&at, "delay_permille", 1, PLIM_PAGE_DELAY_PERMILLE);
+    }
     if (plim_json_has(&at, "computes")) l->page[k].computes = plim_json_bool(&at, "computes");
     plim_json_end(&at);
   }

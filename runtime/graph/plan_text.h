@@ -1,17 +1,18 @@
-/* The canonical text of a plan document; docs/formats.md. */
+/* Writes and reads the canonical text of a plan document (docs/formats.md). */
 #ifndef PLIM_RUNTIME_GRAPH_PLAN_TEXT_H
 #define PLIM_RUNTIME_GRAPH_PLAN_TEXT_H
 
 #include "runtime/graph/document.h"
 #include "runtime/graph/plan.h"
 
+/* Append the document. */
 void plim_plan_write(plim_text *text, const plim_plan *plan);
 
-/* The plan that is the object at the cursor; a failure is left in its document. Stated figures are kept as they
+/* Read the plan that is the object at the cursor; a failure is left in its document. Stated figures are kept as they
  * are: plim_plan_check compares them. */
 void plim_plan_read(plim_json_at *at, plim_plan **out);
 
-/* A plan from a document's text; `file` names it in sentences. */
+/* Make a plan from a document's text; `file` names it in sentences. PLIM_EDATA. */
 PLIM_MUST_USE plim_status plim_plan_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,
                                           plim_plan **out);
 

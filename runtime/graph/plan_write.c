@@ -1,4 +1,4 @@
-/* Writes a plan in canonical form: fixed order of fields, one row a line. */
+/* Writes a plan in canonical form: a fixed order of fields, and one row on each line. */
 #include "runtime/base/sha256.h"
 #include "runtime/graph/plan_text.h"
 
@@ -35,7 +35,7 @@ static void write_figure(plim_text *t, const char *key, int64_t x, int64_t none)
   plim_text_add(t, ",\n");
 }
 
-/* Spaces beside the arena: a field that plans without copies do not have. */
+/* Write the spaces beside the arena, a field that plans without such spaces do not have. */
 static void write_pages(plim_text *t, const plim_plan *p) {
   if (p->n_pages == 0) return;
   plim_text_add(t, "  \"pages\": [");
@@ -46,6 +46,7 @@ static void write_pages(plim_text *t, const plim_plan *p) {
     plim_document_write_int(t, p->page[k].budget_bytes, INT64_MAX);
     plim_text_format(t, ", \"peak_bytes\": %lld, \"arena_bytes\": ", (long long)p->page[k].peak_bytes);
     plim_document_write_int(t, p->page[k].arena_bytes, -1);
+    if (p->page[k].delay_permille > 0) plim_text_format(t, ", \"delay_permille\": %d", p->page[k].delay_permille);
     plim_text_add(t, p->page[k].computes ? ", \"computes\": true}" : "}");
   }
   plim_text_add(t, "\n  ],\n");

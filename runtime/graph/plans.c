@@ -1,11 +1,11 @@
-/* Program documents: plan documents, as they are, in a list with names. */
+/* Writes and reads program documents: plan documents in a list, each with a name. */
 #include "runtime/graph/plans.h"
 
 #include <string.h>
 
-#include "runtime/graph/names.h"
 #include "runtime/graph/plan_text.h"
 #include "runtime/graph/plans_text.h"
+#include "runtime/graph/printable.h"
 
 void plim_plans_free(plim_plans *plans) {
   if (!plans) return;
@@ -23,7 +23,7 @@ const plim_plan *plim_plans_find(const plim_plans *plans, const char *name) {
 /* ---- writing ---- */
 
 static plim_status check_name(plim_context *ctx, const char *name, const char *const *before, int32_t n) {
-  PLIM_TRY(plim_name_check(ctx, "plan", name));
+  PLIM_TRY(plim_printable_name(ctx, "plan", name));
   if (strlen(name) >= PLIM_PLANS_NAME_BYTES) {
     return plim_fail(ctx, PLIM_EDATA, "plan '%s': the name has more than %d characters", name,
                      PLIM_PLANS_NAME_BYTES - 1);

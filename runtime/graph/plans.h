@@ -1,5 +1,5 @@
-/* The program document: the plans that one run needs (training step, evaluation, other shapes), each by name, in one
- * file. What makes them fit together is proved by plim_program_check. */
+/* The program document: the plans that one run needs (training step, evaluation, other shapes) in one file, each with a
+ * name. plim_program_check proves that they fit together. graph.h has the rules for every document. */
 #ifndef PLIM_RUNTIME_GRAPH_PLANS_H
 #define PLIM_RUNTIME_GRAPH_PLANS_H
 
@@ -18,7 +18,9 @@ typedef struct plim_plans {
   plim_plan *plan[PLIM_PLANS_MAX];                  /* owned */
 } plim_plans;
 
-/* PLIM_EDATA when there are none or too many, or a name is empty, too long or there twice. */
+/* Write and read a program document, with the errors of plim_graph_save and plim_graph_load.
+ *   name, plan  [n]  in
+ * PLIM_EDATA also when there are no plans or too many, or a name is empty, too long or used twice. */
 PLIM_MUST_USE plim_status plim_plans_save(plim_context *ctx, int32_t n, const char *const *name,
                                           const plim_plan *const *plan, const char *path);
 PLIM_MUST_USE plim_status plim_plans_load(plim_context *ctx, const char *path, plim_plans **out);

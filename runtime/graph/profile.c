@@ -1,4 +1,4 @@
-/* Profiles from rows, from a graph's own costs, and from a roofline. */
+/* Makes profiles from rows, from a graph's own costs, and from a roofline. */
 #include "runtime/graph/profile.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ typedef struct own_profile {
   plim_dropped *dropped;
 } own_profile;
 
-/* Give each array of `own` its place in the block; returns the place of the whole. */
+/* Give each array of `own` its address in the block. Returns the address of the whole. */
 static own_profile *carve(int32_t n_ops, int32_t n_variants, int32_t n_dropped, plim_block *block, own_profile *own) {
   own_profile *place = plim_block_take(block, 1, sizeof *own);
   own->first = plim_block_take(block, (int64_t)n_ops + 1, sizeof *own->first);
@@ -27,19 +27,20 @@ static own_profile *carve(int32_t n_ops, int32_t n_variants, int32_t n_dropped, 
 }
 
 plim_status plim_machine_check(plim_context *ctx, const plim_machine *m) {
-  PLIM_TRY(plim_text_check(ctx, "device", m->device, sizeof m->device));
-  PLIM_TRY(plim_text_check(ctx, "cpu", m->cpu, sizeof m->cpu));
-  PLIM_TRY(plim_text_check(ctx, "isa", m->isa, sizeof m->isa));
-  PLIM_TRY(plim_text_check(ctx, "library", m->library, sizeof m->library));
-  PLIM_TRY(plim_text_check(ctx, "build", m->build, sizeof m->build));
+  PLIM_TRY(plim_printable_text(ctx, "device", m->device, sizeof m->device));
+  PLIM_TRY(plim_printable_text(ctx, "cpu", m->cpu, sizeof m->cpu));
+  PLIM_TRY(plim_printable_text(ctx, "isa", m->isa, sizeof m->isa));
+  PLIM_TRY(plim_printable_text(ctx, "library", m->library, sizeof m->library));
+  PLIM_TRY(plim_printable_text(ctx, "build", m->build, sizeof m->build));
   if (m->threads < 0) return plim_fail(ctx, PLIM_EDATA, "threads: %d is negative", m->threads);
   return PLIM_OK;
 }
 
 plim_status plim_variant_check(plim_context *ctx, const plim_variant *v) {
-  PLIM_TRY(plim_text_check(ctx, "a variant's name", v->name, sizeof v->name));
-  PLIM_TRY(plim_text_check(ctx, "a variant's label", v->label, sizeof v->label));
-  if (!v->name[0] || !v->label[0]) return plim_fail(ctx, PLIM_EDATA, "a variant's name or label is empty");
+  PLIM_TRY(plim_printable_text(ctx, "a variant's name", v->name, sizeof v->name));
+  PLIM_TRY(plim_printable_text(ctx, "a variant's numerics key", v->numerics_key, sizeof v->numerics_key));
+  if (!v->name[0] || !v->numerics_key[0])
+    return plim_fail(ctx, PLIM_EDATA, "a variant's name or numerics key is empty");
   if (v->time_ns < 0) {
     return plim_fail(ctx, PLIM_EDATA, "variant '%s': time_ns %lld is negative", v->name, (long long)v->time_ns);
   }
@@ -63,7 +64,7 @@ static plim_status check_op(plim_context *ctx, int32_t op, const plim_variant *v
   return PLIM_OK;
 }
 
-/* A profile of its own from one whose arrays are somebody else's. */
+/* Make a profile with memory of its own from one with borrowed arrays. */
 static plim_status copy(const plim_profile *from, plim_profile **out) {
   const int32_t n_ops = from->n_ops, n_variants = from->first[n_ops];
   own_profile own = {.block_bytes = 0};
@@ -102,8 +103,8 @@ plim_status plim_profile_from_rows(plim_context *ctx, const char *fingerprint, i
 static plim_status check_dropped(plim_context *ctx, int32_t n_ops, const plim_dropped *d) {
   if (d->op < 0 || d->op >= n_ops)
     return plim_fail(ctx, PLIM_EDATA, "a variant of op %d of %d is dropped", d->op, n_ops);
-  PLIM_TRY(plim_text_check(ctx, "a dropped variant's name", d->name, sizeof d->name));
-  return plim_text_check(ctx, "why a variant is dropped", d->why, sizeof d->why);
+  PLIM_TRY(plim_printable_text(ctx, "a dropped variant's name", d->name, sizeof d->name));
+  return plim_printable_text(ctx, "why a variant is dropped", d->why, sizeof d->why);
 }
 
 plim_status plim_profile_note_dropped(plim_profile **profile, int32_t n, const plim_dropped *dropped) {
@@ -134,20 +135,22 @@ int plim_variant_ties(int64_t time_ns, int64_t fastest_ns) {
   return time_ns - fastest_ns <= fastest_ns / 100 * 3 + fastest_ns % 100 * 3 / 100;
 }
 
-int32_t plim_variants_fastest(const plim_variant *v, int32_t n, const char *label) {
+int32_t plim_variants_fastest(const plim_variant *v, int32_t n, const char *numerics_key) {
   int64_t least_ns = INT64_MAX;
   int32_t best = -1;
   for (int32_t i = 0; i < n; i++) {
-    if ((!label || strcmp(v[i].label, label) == 0) && v[i].time_ns < least_ns) least_ns = v[i].time_ns;
+    if ((!numerics_key || strcmp(v[i].numerics_key, numerics_key) == 0) && v[i].time_ns < least_ns)
+      least_ns = v[i].time_ns;
   }
   for (int32_t i = 0; i < n; i++) {
-    if ((label && strcmp(v[i].label, label) != 0) || !plim_variant_ties(v[i].time_ns, least_ns)) continue;
+    if ((numerics_key && strcmp(v[i].numerics_key, numerics_key) != 0) || !plim_variant_ties(v[i].time_ns, least_ns))
+      continue;
     if (best < 0 || v[i].workspace_bytes < v[best].workspace_bytes) best = i;
   }
   return best;
 }
 
-/* ---- one variant an op, its time from a function ---- */
+/* ---- one variant for each op, with its time from a function ---- */
 
 typedef int64_t time_of(const plim_graph *graph, int32_t op, const plim_roofline *roofline);
 
@@ -164,7 +167,7 @@ static plim_status make_single(const plim_graph *graph, const char *name, time_o
   for (int32_t o = 0; o < n; o++) {
     first[o + 1] = o + 1;
     (void)snprintf(variant[o].name, sizeof variant[o].name, "%s", name);
-    (void)snprintf(variant[o].label, sizeof variant[o].label, "%s", name);
+    (void)snprintf(variant[o].numerics_key, sizeof variant[o].numerics_key, "%s", name);
     variant[o].time_ns = of(graph, o, roofline);
     variant[o].workspace_bytes = graph->costs ? graph->costs->workspace[o] : 0;
   }

@@ -1,7 +1,7 @@
-/* The profile document: what each op of one graph costs, by variant.
+/* The profile document: the costs of each variant of each op of one graph.
  *
- * Variants are here and not in the graph, because they depend on device, instruction set and library. Variants of
- * one op with equal numerics keys give equal bits. graph.h says what holds for every document. */
+ * Variants are in this document and not in the graph, because they depend on device, instruction set and library.
+ * Variants of one op with equal numerics keys give equal bits. graph.h has the rules for every document. */
 #ifndef PLIM_RUNTIME_GRAPH_PROFILE_H
 #define PLIM_RUNTIME_GRAPH_PROFILE_H
 
@@ -14,28 +14,28 @@ extern "C" {
 enum { PLIM_VARIANT_NAME_BYTES = 32 };
 
 typedef struct plim_variant {
-  char name[PLIM_VARIANT_NAME_BYTES];  /* "onednn-direct-jit", "single-source", ... unique in its op */
-  char label[PLIM_VARIANT_NAME_BYTES]; /* numerics key */
-  int64_t time_ns;                     /* median; >= 0 */
-  int64_t workspace_bytes;             /* not rounded; >= 0 */
+  char name[PLIM_VARIANT_NAME_BYTES];         /* "onednn-direct-jit", "single-source", ... unique in its op */
+  char numerics_key[PLIM_VARIANT_NAME_BYTES]; /* numerics key */
+  int64_t time_ns;                            /* median; >= 0 */
+  int64_t workspace_bytes;                    /* not rounded; >= 0 */
 } plim_variant;
 
-/* A variant that the device listed and that the profile leaves out: it failed, or its result was wrong. */
+/* A variant that the device lists and the profile leaves out, because it failed or its result was wrong. */
 enum { PLIM_DROPPED_WHY_BYTES = 160 };
 typedef struct plim_dropped {
   int32_t op; /* the first op with that description */
   char name[PLIM_VARIANT_NAME_BYTES];
-  char why[PLIM_DROPPED_WHY_BYTES]; /* one sentence, the device's own words included */
+  char why[PLIM_DROPPED_WHY_BYTES]; /* one sentence, which includes the device's message */
 } plim_dropped;
 
-/* 1 when a time counts as equal to the least one: it is at most 3 % above it. ns, both >= 0. */
+/* Does a time count as equal to the least one? It does when it is at most 3 % above. Both are ns, >= 0. */
 int plim_variant_ties(int64_t time_ns, int64_t fastest_ns);
 
-/* Index of the variant that counts as fastest among v [n] with the numerics key `label` (NULL: any). Of those that tie
+/* Index of the variant that counts as fastest among v [n] with this numerics key (NULL: any). Of those that tie
  * with the least time it has the least workspace, then the lower index. -1 when there is none. O(n). */
-int32_t plim_variants_fastest(const plim_variant *v, int32_t n, const char *label);
+int32_t plim_variants_fastest(const plim_variant *v, int32_t n, const char *numerics_key);
 
-/* Where the figures come from; part of the numerics. Unknown strings are "". */
+/* The machine on which the figures were measured, a part of the numerics. Unknown strings are "". */
 typedef struct plim_machine {
   char device[32];  /* "cpu", "sim", ... */
   char cpu[96];     /* model name */
@@ -57,25 +57,28 @@ typedef struct plim_profile {
   const plim_dropped *dropped; /* [n_dropped] */
 } plim_profile;
 
-/* A profile from rows, which are copied.
+/* Make a profile from rows, which are copied. Free it with plim_profile_free.
  *   measured  in                  1: measured, 0: modelled or imported
  *   first     [n_ops + 1] in      ascending, from 0; at least one variant an op
  *   variant   [first[n_ops]] in   names unique in an op, times and workspaces >= 0
- * PLIM_EDATA when counts, names or figures are not allowed. O(rows). */
+ * PLIM_EDATA: a count, name or figure is not allowed. O(rows). */
 PLIM_MUST_USE plim_status plim_profile_make(const plim_graph *graph, const plim_machine *machine, int measured,
                                             const int32_t *first, const plim_variant *variant, plim_profile **out);
 
-/* Set the notes of the variants that were left out: dropped [n] in, copied, in place of former notes. *profile in, out:
- * freed and replaced by a new one; kept on failure. PLIM_EDATA: a note that is not allowed. */
+/* Replace the notes about variants that were left out.
+ *   profile       in/out  freed and replaced by a new profile; kept on failure
+ *   dropped  [n]  in      copied
+ * PLIM_EDATA: a note is not allowed. */
 PLIM_MUST_USE plim_status plim_profile_note_dropped(plim_profile **profile, int32_t n, const plim_dropped *dropped);
 
-/* One variant "given" an op, with the time that the graph has (plim_op.time_ns; none: 1 ns) and no workspace. O(ops).
- */
+/* Make a profile with one variant "given" for each op. Time and workspace are the graph's: plim_op.time_ns, or 1 ns
+ * when there is none; the workspace of plim_graph.costs, or 0. O(ops). */
 PLIM_MUST_USE plim_status plim_profile_from_graph(const plim_graph *graph, plim_profile **out);
 
-/* Roofline (Williams et al., CACM 2009), one variant "model" an op, without workspace:
+/* Make a profile with one variant "model" for each op by a roofline (Williams et al., CACM 2009):
  *   time = ceil(max(FLOPs / flops_per_ns, traffic / bytes_per_ns)) + launch_ns, in ns, at most 2^53.
- * PLIM_EUSAGE: a rate that is not positive, or a negative launch_ns. O(ops). */
+ * The workspace is as in plim_profile_from_graph. PLIM_EUSAGE: a rate is not positive, or launch_ns is negative.
+ * O(ops). */
 typedef struct plim_roofline {
   double flops_per_ns, bytes_per_ns;
   int64_t launch_ns;

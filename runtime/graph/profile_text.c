@@ -1,4 +1,4 @@
-/* The profile document; docs/formats.md. */
+/* Writes and reads the profile document (docs/formats.md). */
 #include "runtime/graph/document.h"
 #include "runtime/graph/profile_internal.h"
 
@@ -39,7 +39,7 @@ plim_status plim_profile_save(const plim_profile *profile, const char *path) {
   return plim_document_save(&text, path);
 }
 
-/* first [n_ops + 1], variant [n]; rows must be sorted by op. */
+/* Read n rows, which must be sorted by op, into first [n_ops + 1] and variant [n]. */
 static void read_rows(const plim_json_at *list, int32_t n, int32_t n_ops, int32_t *first, plim_variant *variant) {
   int32_t last = -1;
   for (int32_t i = 0; i < n && list->doc->status == PLIM_OK; i++) {
@@ -56,7 +56,7 @@ static void read_rows(const plim_json_at *list, int32_t n, int32_t n_ops, int32_
   if (last + 1 < n_ops) plim_json_fail(list, NULL, "op %d has no row", last + 1);
 }
 
-/* Into a profile that has none. */
+/* Read the notes about dropped variants into a profile without such notes. */
 static void read_dropped(const plim_json_at *list, int32_t n, plim_profile **profile) {
   plim_context *ctx = list->doc->ctx;
   plim_dropped *dropped = NULL;

@@ -1,10 +1,10 @@
-/* Reads a trace line by line. Names and offsets are collected while the rows are, and get their place in one block at
- * the end, when their number is known. */
+/* Reads a trace line by line. Rows, names and offsets are collected in arrays that grow. At the end, when their number
+ * is known, they are copied into one block. */
 #include <string.h>
 
 #include "runtime/base/array.h"
 #include "runtime/graph/document.h"
-#include "runtime/graph/names.h"
+#include "runtime/graph/printable.h"
 #include "runtime/graph/trace_text.h"
 
 typedef struct own_trace {
@@ -15,7 +15,7 @@ typedef struct own_trace {
   int64_t *out;
 } own_trace;
 
-/* A row whose texts are positions in `chars`; its offsets follow those of the row before. */
+/* A row whose texts are indices into `chars`. Its arena offsets follow those of the row before in `out`. */
 typedef struct draft_row {
   plim_trace_row row;
   int64_t name, variant;
@@ -46,7 +46,7 @@ static int64_t read_text(plim_json_at *at, draft *d, const char *key) {
   const char *text = plim_json_text(at, key);
   int64_t start = d->n_chars, bytes = (int64_t)strlen(text) + 1;
   if (at->doc->status != PLIM_OK) return 0;
-  plim_json_take(at, plim_text_check(d->ctx, key, text, PLIM_NAME_MAX + 1));
+  plim_json_take(at, plim_printable_text(d->ctx, key, text, PLIM_PRINTABLE_NAME_MAX + 1));
   if (at->doc->status != PLIM_OK) return 0;
   plim_json_take(at, plim_array_reserve(d->ctx, &d->chars, &d->cap_chars, start + bytes, 1));
   if (at->doc->status != PLIM_OK) return 0;
@@ -84,7 +84,7 @@ static void read_out(plim_json_at *at, draft *d, plim_trace_row *row) {
   }
 }
 
-/* Rows come in whole training steps, each with the plan's commands in order. */
+/* Check that rows form whole training steps, each with the plan's commands in order. */
 static void check_place(const plim_json_at *at, const draft *d, const plim_trace_row *row) {
   if (d->head.n_commands == 0) {
     plim_json_fail(at, NULL, "is a row of a plan without commands");
@@ -101,8 +101,8 @@ static void check_place(const plim_json_at *at, const draft *d, const plim_trace
   }
 }
 
-/* A row begins where the one before it in its training step ends; with queues, not before the one on its queue ends.
- * Readers add up the times of all rows. */
+/* Check that a row begins when the row before it in its training step ends. With queues it begins no earlier than the
+ * row before it on its queue ends. The sum of all times must fit into 63 bits, because readers compute it. */
 static void check_times(const plim_json_at *at, draft *d, const plim_trace_row *row) {
   if (row->command == 0) memset(d->free_ns, 0, sizeof d->free_ns);
   int64_t *free_ns = &d->free_ns[row->queue];
@@ -176,7 +176,7 @@ static plim_status read_line(draft *d, const char *line, int64_t bytes) {
 
 /* ---- the document ---- */
 
-/* Give each array of `own` its place in the block; returns the place of the whole. */
+/* Give each array of `own` its address in the block. Returns the address of the whole. */
 static own_trace *carve(const draft *d, plim_block *block, own_trace *own) {
   own_trace *place = plim_block_take(block, 1, sizeof *own);
   own->row = plim_block_take(block, d->n_rows, sizeof *own->row);

@@ -1,4 +1,4 @@
-/* Writes a trace: all lines of a training step are composed in one text, whose room is reserved at the begin. */
+/* Writes a trace. All lines of a training step are composed in one text, which is allocated at the begin. */
 #include <string.h>
 
 #include "runtime/base/file.h"
@@ -62,9 +62,9 @@ struct plim_trace_writer {
   const plim_plan *plan;
   plim_file *file;
   plim_text text;      /* the lines of one training step */
-  plim_trace head;     /* has_queues alone, after the begin */
+  plim_trace head;     /* only has_queues is set */
   int64_t *live_bytes; /* [n_commands + 1] */
-  int64_t *home;       /* [n_storages] offset of the buffer that each storage has, or had last, at a command */
+  int64_t *home;       /* [n_storages] arena offset of the storage's present or last buffer */
   int64_t n_training_steps, last_training_step;
   plim_status status;
 };
@@ -101,7 +101,7 @@ static void add_head(plim_trace_writer *w) {
   if (w->status == PLIM_OK) plim_trace_write_head(&w->text, &head);
 }
 
-/* Room for the longest lines that a training step can have, so that no later step allocates. */
+/* Make room for the longest lines that a training step can have, so that no step allocates. */
 static plim_status reserve_lines(plim_trace_writer *w) {
   enum { LINE_BYTES = 400 }; /* keys and numbers of a row */
   int64_t bytes = w->text.length + LINE_BYTES;
@@ -109,7 +109,7 @@ static plim_status reserve_lines(plim_trace_writer *w) {
     const plim_command *command = &w->plan->command[j];
     bytes += LINE_BYTES;
     if (command->kind != PLIM_COMMAND_RUN) continue;
-    bytes += 2 * (int64_t)strlen(w->graph->op[command->op].name); /* quotes take two characters */
+    bytes += 2 * (int64_t)strlen(w->graph->op[command->op].name); /* a quote in a name takes two characters */
     bytes += 2 * (int64_t)strlen(w->plan->variant[command->variant].variant.name);
   }
   return plim_array_reserve(w->ctx, &w->text.chars, &w->text.capacity, bytes, 1);
@@ -157,7 +157,7 @@ done:
   return status;
 }
 
-/* The line of command row.command, whose times are set. */
+/* Add the line of command row.command. Only its training step, command and times are set. */
 static void add_line(plim_trace_writer *w, plim_trace_row row) {
   const plim_command *command = &w->plan->command[row.command];
   int64_t out[PLIM_OP_MAX_OUT];
@@ -180,7 +180,7 @@ static void add_line(plim_trace_writer *w, plim_trace_row row) {
   plim_trace_write_row(&w->text, &w->head, &row);
 }
 
-/* begin_ns NULL: each command begins where the one before it ends. */
+/* Add the lines of a training step. begin_ns NULL: each command begins when the one before it ends. */
 static plim_status add_step(plim_trace_writer *w, int64_t training_step, const int64_t *begin_ns,
                             const int64_t *time_ns, const int64_t *waited_ns) {
   plim_trace_row row = {.training_step = training_step};

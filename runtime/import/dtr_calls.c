@@ -1,13 +1,13 @@
-/* Calls of a DTR log: arguments, results with the lines that follow, and what becomes of them: an op of the graph when
- * a result is no view, and an event of the handle program. */
+/* Calls of a DTR log: their arguments, and their results with the lines that follow. A call becomes an event of the
+ * handle program and, when a result is no view, an op of the graph. */
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/array.h"
-#include "runtime/graph/names.h"
+#include "runtime/graph/printable.h"
 #include "runtime/import/dtr_import.h"
 
-enum { MOST_OPERANDS = 8 }; /* of a call: results after it share a storage, pairs of inputs after it are none */
+enum { MOST_OPERANDS = 8 }; /* further results share the last one's storage; further inputs are in no in-place pair */
 
 static plim_status list_add(plim_dtr_import *im, plim_dtr_list *l, int32_t id) {
   PLIM_TRY(plim_array_reserve(im->ctx, &l->id, &l->capacity, l->count + 1, sizeof *l->id));
@@ -15,7 +15,8 @@ static plim_status list_add(plim_dtr_import *im, plim_dtr_list *l, int32_t id) {
   return PLIM_OK;
 }
 
-/* A draw at random has to be the same again: such ops are tagged. Names as the logger writes them. */
+/* Whether the op, by its name in the log, draws at random. Such ops are tagged, since a recomputation has to draw the
+ * same. */
 static int draws_at_random(const char *op) {
   static const char *const parts[] = {"dropout", "droupout", "rand", "bernoulli", "normal_", "uniform_", "multinomial"};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -24,7 +25,7 @@ static int draws_at_random(const char *op) {
   return 0;
 }
 
-/* The values of the arguments, each storage once. */
+/* Collect the values of the arguments, each storage once. */
 static plim_status collect_inputs(plim_dtr_import *im) {
   im->values.count = 0;
   im->n_calls++;
@@ -46,7 +47,7 @@ static plim_status add_output(plim_dtr_import *im, plim_op_spec *spec, int32_t v
   return PLIM_OK;
 }
 
-/* Results that are no views and have bytes. When there are none, one byte stands for them. */
+/* Collect the results that are no views and have bytes. When there are none, a value of one byte replaces them. */
 static plim_status collect_outputs(plim_dtr_import *im, plim_op_spec *spec) {
   int32_t value;
   for (int64_t i = 0; i < im->results.count; i++) {
@@ -55,14 +56,14 @@ static plim_status collect_outputs(plim_dtr_import *im, plim_op_spec *spec) {
     PLIM_TRY(add_output(im, spec, im->value[tensor]));
   }
   if (spec->n_out > 0) return PLIM_OK;
-  char name[PLIM_NAME_MAX + 1];
+  char name[PLIM_PRINTABLE_NAME_MAX + 1];
   (void)snprintf(name, sizeof name, "nothing@%lld", (long long)im->lines.number);
   plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &(int64_t){1});
   PLIM_TRY(plim_dtr_at_line(im, plim_graph_add(im->graph, name, PLIM_ROLE_ACTIVATION, &shape, &value)));
   return add_output(im, spec, value);
 }
 
-/* The result of a mutation may be written over what it mutates, unless that is a constant. */
+/* Add the in-place pair of a mutated tensor: the result may be written over it, unless it is a constant. */
 static void add_pair(const plim_dtr_import *im, plim_op_spec *spec, int32_t mutated, int32_t result) {
   int32_t in = 0, out = 0;
   if (im->value[mutated] == PLIM_DTR_NO_VALUE || spec->n_pairs == PLIM_OP_MAX_PAIRS) return;
@@ -73,16 +74,16 @@ static void add_pair(const plim_dtr_import *im, plim_op_spec *spec, int32_t muta
   if (in < MOST_OPERANDS) spec->pair[spec->n_pairs++] = (plim_pair){out, in};
 }
 
-/* The op of the call in hand, when it has a result that is no view; the event. mutated [n]: tensors that results
+/* Add the op of the current call, if it has a result that is no view, and the event. mutated [n]: tensors that results
  * 0 .. n-1 replace. */
 static plim_status add_call(plim_dtr_import *im, const char *op, int64_t time_ns, const int32_t *mutated, int32_t n) {
-  char name[PLIM_NAME_MAX + 1];
+  char name[PLIM_PRINTABLE_NAME_MAX + 1];
   int fresh = 0;
   int32_t id = -1;
   for (int64_t i = 0; i < im->results.count; i++)
     fresh |= im->program.tensor[im->results.id[i]].base == im->results.id[i];
   if (fresh) {
-    PLIM_TRY(plim_dtr_at_line(im, plim_name_check(im->ctx, "op", op)));
+    PLIM_TRY(plim_dtr_at_line(im, plim_printable_name(im->ctx, "op", op)));
     (void)snprintf(name, sizeof name, "%.230s.%lld", op, (long long)im->graph->n_ops);
     PLIM_TRY(collect_inputs(im));
     plim_op_spec spec = {.name = name,
@@ -140,8 +141,9 @@ static plim_status grow(plim_dtr_import *im, int32_t tensor, int64_t bytes) {
   return PLIM_OK;
 }
 
-/* A result with a storage of its own. Of more than an op may have (gradients of a list of weights), the last place
- * takes all that are left: they come together, and go when the last of them does. */
+/* Add a result with a storage of its own. When a call has more results than an op may have outputs (the gradients of a
+ * list of weights), the rest share the storage of the last output. They are made together, and freed when the last of
+ * them is released. */
 static plim_status add_result(plim_dtr_import *im, const char *name, int64_t bytes, int32_t *tensor) {
   plim_role role = im->phase == PLIM_PHASE_FORWARD ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_GRADIENT;
   if (bytes > 0 && im->shared_result != PLIM_DTR_NO_TENSOR) {
@@ -154,7 +156,7 @@ static plim_status add_result(plim_dtr_import *im, const char *name, int64_t byt
   return PLIM_OK;
 }
 
-/* A result's MEMORY and ALIAS lines, and its tensor. */
+/* Read a result's MEMORY and ALIAS lines, and add its tensor. */
 static plim_status read_result(plim_dtr_import *im, const char *name) {
   int64_t bytes = 0;
   int32_t tensor;
@@ -172,10 +174,9 @@ static plim_status read_result(plim_dtr_import *im, const char *name) {
   return plim_dtr_add_handle(im, name, tensor);
 }
 
-/* Names of results are read from lines that plim_dtr_follow, so the call's own fields are copied out of its line first.
- * */
+/* Reading the lines of the results replaces the current line, so the call's own fields are copied first. */
 plim_status plim_dtr_read_call(plim_dtr_import *im) {
-  char op[PLIM_NAME_MAX + 1], *name = NULL;
+  char op[PLIM_PRINTABLE_NAME_MAX + 1], *name = NULL;
   int64_t time_ns = 0, bytes = 0;
   int32_t n = 0;
   plim_json_copy(&im->lines.root, "NAME", op, sizeof op);
@@ -184,27 +185,27 @@ plim_status plim_dtr_read_call(plim_dtr_import *im) {
   plim_json_at results = plim_json_list(&im->lines.root, "RESULT", &n);
   PLIM_TRY(im->lines.doc.status);
   if (n == 0) return plim_dtr_fail(im, "'%.255s' has no result", op);
-  bytes = plim_mul_bytes(n, PLIM_NAME_MAX + 1);
+  bytes = plim_mul_bytes(n, PLIM_PRINTABLE_NAME_MAX + 1);
   PLIM_TRY(plim_allocate(im->ctx, bytes, 1, &name));
   plim_status status = PLIM_OK;
   for (int32_t i = 0; i < n; i++) {
     const char *text = plim_json_text_item(&results, i);
     PLIM_CHECK(im->lines.doc.status);
-    PLIM_CHECK(plim_dtr_at_line(im, plim_name_check(im->ctx, "result", text)));
-    (void)snprintf(name + (int64_t)i * (PLIM_NAME_MAX + 1), PLIM_NAME_MAX + 1, "%s", text);
+    PLIM_CHECK(plim_dtr_at_line(im, plim_printable_name(im->ctx, "result", text)));
+    (void)snprintf(name + (int64_t)i * (PLIM_PRINTABLE_NAME_MAX + 1), PLIM_PRINTABLE_NAME_MAX + 1, "%s", text);
   }
   im->results.count = im->n_fresh_results = 0;
   im->shared_result = PLIM_DTR_NO_TENSOR;
-  for (int32_t i = 0; i < n; i++) PLIM_CHECK(read_result(im, name + (int64_t)i * (PLIM_NAME_MAX + 1)));
+  for (int32_t i = 0; i < n; i++) PLIM_CHECK(read_result(im, name + (int64_t)i * (PLIM_PRINTABLE_NAME_MAX + 1)));
   PLIM_CHECK(add_call(im, op, time_ns, NULL, 0));
 done:
   plim_release(im->ctx, name, bytes, 1);
   return status;
 }
 
-/* A new version for one argument: its handle goes over to a fresh storage as large as the old one. */
+/* Give one argument a new version: its handle then stands for a new storage, as large as the old one. */
 static plim_status mutate(plim_dtr_import *im, int64_t index, const char *handle_name, plim_dtr_list *mutated) {
-  char name[PLIM_NAME_MAX + 1];
+  char name[PLIM_PRINTABLE_NAME_MAX + 1];
   plim_dtr_handle *h = NULL;
   int32_t tensor;
   if (index < 0 || index >= im->args.count) return plim_dtr_fail(im, "MUTATE names an argument that is not there");

@@ -1,5 +1,5 @@
-/* Every line is parsed strictly by itself, so that a failure names it. Fields may come in any order; fields that
- * no one asked for are left alone: loggers add their own. */
+/* Every line is parsed strictly by itself, so that a failure names it. Fields may come in any order. Unknown fields are
+ * ignored, since loggers add their own. */
 #include "runtime/import/dtr_lines.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Names of a DTR log, the tensors that they stand for, and the lines that say their sizes. Names that are defined
- * twice, used before they are defined or after their release are refused. */
+/* Names of a DTR log, the tensors that they stand for, and the lines with their sizes. A name is refused when it is
+ * defined twice, or used before its definition or after its release. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

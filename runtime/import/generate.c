@@ -1,4 +1,4 @@
-/* The table of shapes, and from a draft to a graph: links without repeats, the name from the options. */
+/* The table of shapes. Makes a graph of a draft: removes repeated links, and makes the name from the options. */
 #include "runtime/import/generate.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "kernels/philox.h"
 #include "runtime/base/array.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "runtime/import/generate_draft.h"
 
 enum { LEAST_OPS = 8, MOST_OPS = 1000000 };

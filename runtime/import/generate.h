@@ -13,7 +13,7 @@ extern "C" {
 typedef struct plim_generate_options {
   size_t struct_bytes; /* sizeof(plim_generate_options) */
   const char *shape;   /* plim_generate_name of a row */
-  int32_t n;           /* ops, 8 to 1,000,000. "layered": exactly so many; else as many whole blocks as fit */
+  int32_t n;           /* ops, 8 to 1,000,000. "layered": exactly n; others: as many whole blocks as fit in n */
   uint64_t seed;
   int32_t packed; /* 1: plans have addresses; 0: none, like those of published instances (plim_graph.unpacked) */
   /* read for "layered" only */
@@ -27,8 +27,8 @@ typedef struct plim_generate_options {
  * 0.2, 0.14. `shape` is borrowed. */
 plim_generate_options plim_generate_options_default(const char *shape);
 
-/* Shapes, in order of the table: name of row i (0, 1, ...), and what it is. Static strings; NULL for a row that is not
- * there. Safe from any thread. */
+/* Name of row i (0, 1, ...) of the table of shapes, and a description of it. Static strings; NULL after the last row.
+ * Safe from any thread. */
 const char *plim_generate_name(int32_t row);
 const char *plim_generate_about(int32_t row);
 

@@ -1,4 +1,4 @@
-/* A graph while it is generated: nodes and links that grow, and the random numbers of its seed. Equal options give
+/* A graph while it is generated: its nodes and links so far, and the random numbers of its seed. Equal options give
  * equal graphs on every machine. On the thread of the context. */
 #ifndef PLIM_RUNTIME_IMPORT_GENERATE_DRAFT_H
 #define PLIM_RUNTIME_IMPORT_GENERATE_DRAFT_H
@@ -10,21 +10,22 @@ typedef struct plim_generated {
   plim_context *ctx;
   const plim_generate_options *options;
   plim_status status; /* first failure; later additions do nothing */
-  uint64_t draws;
+  uint64_t draws;     /* random numbers drawn so far */
   int64_t n, n_links, room, room_links;
   plim_node *node;
   plim_link *link;
 } plim_generated;
 
-/* The next draw of the seed, uniform in [0, below), below > 0, and in [0, 1). */
+/* Draw the next random number, uniform in [0, below) with below > 0; uniform in [0, 1). */
 int64_t plim_generated_below(plim_generated *g, int64_t below);
 double plim_generated_unit(plim_generated *g);
 
-/* A node; its number. Its id is the number. */
+/* Add a node; returns its number, which is also its id. */
 int32_t plim_generated_node(plim_generated *g, const char *name, plim_phase phase, int64_t bytes, int64_t time_ns);
+/* Add a link: node `to` reads node `from`. */
 void plim_generated_link(plim_generated *g, int32_t from, int32_t to);
 
-/* ---- the shapes ---- */
+/* ---- the shapes: each adds all nodes and links ---- */
 typedef void plim_generator(plim_generated *g);
 void plim_generate_layered(plim_generated *g);
 void plim_generate_chain(plim_generated *g);

@@ -8,7 +8,7 @@
 
 enum { SIZE_SPREAD = 2500, SIZE_UNIT = 10, MOST_TIME = 1000 };
 
-/* Half a normal distribution by the sum of twelve uniform draws. */
+/* A draw from half a normal distribution, by the sum of twelve uniform draws. */
 static int64_t draw_size(plim_generated *g) {
   double sum = -6;
   for (int i = 0; i < 12; i++) sum += plim_generated_unit(g);
@@ -28,7 +28,7 @@ static int64_t draw_layer(plim_generated *g, int64_t left) {
   return size < left ? size : left;
 }
 
-/* Every node of a layer reads one of the layer before, and every one of that is read. */
+/* Make every node of a layer read a node of the previous layer, and every node of that layer be read. */
 static void link_layers(plim_generated *g, int32_t before, int32_t n_before, int32_t first, int32_t n) {
   for (int32_t v = 0; v < n; v++) {
     plim_generated_link(g, before + (int32_t)plim_generated_below(g, n_before), first + v);
@@ -41,7 +41,7 @@ static void link_layers(plim_generated *g, int32_t before, int32_t n_before, int
   }
 }
 
-/* Links from a layer to one that is not its neighbour: a share of all links. */
+/* Add links from a layer to one that is not its neighbour; they are a share of all links. */
 static void skip_layers(plim_generated *g, const int32_t *layer_of) {
   double share = g->options->skips < 0.9 ? g->options->skips : 0.9;
   int64_t wanted = (int64_t)((double)g->n_links * share / (1 - share)), tries = 20 * wanted;

@@ -1,7 +1,7 @@
-/* Training steps of common networks, unrolled: a forward part made of blocks, a loss, and for each forward op, from the
- * last to the first, the gradient of its output. That gradient reads the gradients of the op's readers and, of the
- * forward values, what their derivatives take: a convolution or a product its inputs, an activation or a softmax its
- * output, a sum or a concatenation nothing.
+/* Training steps of common networks, unrolled. A step has a forward part made of blocks, a loss, and for each forward
+ * op, from the last to the first, the gradient of its output. That gradient reads the gradients of the op's readers,
+ * and the forward values that their derivatives need. A convolution or product needs its inputs, an activation or
+ * softmax its output, a sum or concatenation nothing.
  *
  * Backward takes twice as long as forward where there are weights. Sizes and times vary by a quarter around what the
  * shape of a layer gives. */
@@ -10,7 +10,7 @@
 
 typedef enum op_kind { CONV, ACT, SUM, PRODUCT, SOFTMAX, LOSS } op_kind;
 
-/* What the derivative of a kind reads, and its time in percent of forward's. */
+/* The forward values that the derivative of a kind reads, and its time in percent of the forward op's. */
 static const struct {
   const char *name;
   int inputs, output, percent;
@@ -34,7 +34,7 @@ static int64_t vary(plim_generated *g, int64_t x) {
   return x * (75 + plim_generated_below(g, 51)) / 100 + 1;
 }
 
-/* A forward op over up to three earlier ones (-1: none); its node. */
+/* Add a forward op that reads up to three earlier ones (-1: none); returns its node. */
 static int32_t add(network *w, op_kind kind, int64_t bytes, int64_t time_ns, int32_t a, int32_t b, int32_t c) {
   plim_generated *g = w->g;
   const int32_t in[3] = {a, b, c};
@@ -53,7 +53,7 @@ static int32_t add(network *w, op_kind kind, int64_t bytes, int64_t time_ns, int
   return v;
 }
 
-/* The derivative of reader `w` with respect to one of its inputs: what the gradient `d` of that input reads. */
+/* Add the links of the derivative of reader `w` with respect to one of its inputs, whose gradient is `d`. */
 static void read_derivative(const network *w, int32_t reader, int32_t gradient_of_reader, int32_t d) {
   const op *o = &w->op[reader];
   plim_generated_link(w->g, gradient_of_reader, d);
@@ -61,7 +61,8 @@ static void read_derivative(const network *w, int32_t reader, int32_t gradient_o
   for (int32_t i = 0; i < o->n_in && kinds[o->kind].inputs; i++) plim_generated_link(w->g, o->in[i], d);
 }
 
-/* For each forward op but the loss, from the last to the first, the gradient of its output: node 2 forward - 2 - v. */
+/* Add the gradient of the output of each forward op v but the loss, from the last to the first. Its node is
+ * 2 forward - 2 - v. */
 static void add_backward(network *w) {
   plim_generated *g = w->g;
   int32_t forward = (int32_t)g->n;
@@ -83,12 +84,13 @@ static void finish(network *w, int32_t last) {
   plim_release(w->g->ctx, w->op, w->room, sizeof *w->op);
 }
 
-/* Is there room for another block of that many forward ops, the loss and backward? */
+/* Whether another block of that many forward ops fits, with the loss and the backward ops. */
 static int another(const plim_generated *g, int64_t ops) {
   return g->status == PLIM_OK && 2 * (g->n + ops) + 1 <= g->options->n;
 }
 
-/* Bytes and time of a layer at a depth: every `stage` blocks resolution halves and channels double, so bytes halve. */
+/* Bytes and time of a layer at a depth. After every `stage` blocks resolution halves and channels double, so bytes
+ * halve. */
 static int64_t stage_bytes(int32_t block, int32_t stage) {
   int32_t level = block / stage < 5 ? block / stage : 5;
   return (INT64_C(64) << 20) >> level;

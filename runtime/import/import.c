@@ -2,7 +2,7 @@
 #include "runtime/import/import.h"
 
 #include "runtime/base/file.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "runtime/import/importers.h"
 
 static const struct {
@@ -41,7 +41,7 @@ plim_status plim_graph_import(plim_context *ctx, const char *format, const char 
   int32_t row;
   char *text = NULL;
   int64_t bytes = 0;
-  PLIM_TRY(find_format(ctx, format, &row)); /* before a file is read for nothing */
+  PLIM_TRY(find_format(ctx, format, &row)); /* first, so that an unknown format costs no reading */
   PLIM_TRY(plim_file_read(ctx, path, PLIM_IMPORT_MAX_BYTES, &text, &bytes));
   plim_status status = formats[row].run(ctx, path, text, bytes, out);
   plim_file_release(ctx, text, bytes);

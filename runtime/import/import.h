@@ -10,7 +10,8 @@ extern "C" {
 
 enum { PLIM_IMPORT_MAX_BYTES = 1 << 30 };
 
-/* Formats in order of the table: name of row i and what it is, or NULL. */
+/* Name of row i (0, 1, ...) of the table of formats, and a description of it. Static strings; NULL after the last row.
+ */
 const char *plim_import_name(int32_t row);
 const char *plim_import_about(int32_t row);
 

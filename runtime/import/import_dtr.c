@@ -1,18 +1,18 @@
-/* One walk over the lines keeps, for each name, the tensor that it is a handle on; rows go to the builders of graph and
- * handle program as they come. What is not assumed of foreign logs: names used again, used before they are defined,
- * released twice, and results whose sizes and aliases are missing are refused with the number of their line.
+/* One walk over the lines keeps, for each name, the tensor that it stands for. Ops and events go to the builders of
+ * graph and handle program as they come. Refused, with the number of the line, are: names defined twice, used before
+ * their definition or released twice, and results whose sizes or aliases are missing.
  * Source: the logger of the DTR prototype (ICLR 2021). */
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/graph/names.h"
+#include "runtime/graph/printable.h"
 #include "runtime/import/dtr_import.h"
 #include "runtime/import/importers.h"
 
-/* ---- instructions but calls ---- */
+/* ---- instructions other than calls ---- */
 
 static plim_status read_constant(plim_dtr_import *im) {
-  char name[PLIM_NAME_MAX + 1];
+  char name[PLIM_PRINTABLE_NAME_MAX + 1];
   int64_t bytes = 0;
   int32_t tensor;
   plim_json_copy(&im->lines.root, "NAME", name, sizeof name);
@@ -111,7 +111,8 @@ static plim_status skip_to_start(plim_dtr_import *im) {
                    (long long)im->lines.number);
 }
 
-/* Tensors with a handle stay to the end, in the order of their handles' names; what they are of becomes an output. */
+/* Tensors that still have a handle stay to the end, in the order of the handles' names. Their storages become outputs.
+ */
 static plim_status keep_held(plim_dtr_import *im) {
   for (int32_t i = 0; i < im->names.count; i++) {
     int32_t tensor = im->handle[i].tensor;
@@ -123,9 +124,9 @@ static plim_status keep_held(plim_dtr_import *im) {
   return PLIM_OK;
 }
 
-/* The name of the graph is that of the file, without its folder and without what follows the first point. */
+/* The name of the graph is that of the file, without the folder and without the part from the first point on. */
 static plim_status begin_graph(plim_dtr_import *im) {
-  char name[PLIM_NAME_MAX + 1];
+  char name[PLIM_PRINTABLE_NAME_MAX + 1];
   const char *slash = strrchr(im->lines.file, '/'), *base = slash ? slash + 1 : im->lines.file;
   size_t length = strcspn(base, ".");
   (void)snprintf(name, sizeof name, "%.*s", length > 0 && length < 200 ? (int)length : 3, length > 0 ? base : "log");

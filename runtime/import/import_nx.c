@@ -2,13 +2,14 @@
  *
  * Two dialects. Networks: nodes have `id`, `name` (a text), `cost_ram`, `cost_cpu`, links `source` and `target`.
  * Random layered graphs: `out_cost`, `duration`, an id only in `name` (a number) or by place in the list, links the
- * keys "0" and "1", and the input order in `graph.order`. What tells them apart is which fields are there, one by one.
+ * keys "0" and "1", and the input order in `graph.order`. For each field, the reader takes the one that the file has.
  * A node may carry `flops` or `durations` by device in place of one time, and `copies` by "from>to"; `graph.devices`
  * names the devices, and a node may carry a `workspace` (import_nx_costs.c).
  *
- * Program order is the file's `order`, else the order of networkx.topological_sort: level by level, a level scanned in
- * order, its successors in the order of the links. Where a node carries costs of its own kind and every link leads to a
- * larger id, it is that of the ids. Every op makes one value; parallel links count once. */
+ * Program order is the file's `order`, if there is one. Else, when a node has `flops` or `durations` and every link
+ * leads to a larger id, it is the order of the ids. Else it is that of networkx.topological_sort: level by level, the
+ * nodes of a level in order, their successors in the order of the links. Every op makes one value; parallel links count
+ * once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +77,7 @@ static int by_id(const void *a, const void *b) {
   return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Sizes and times must add up, and each id must name one node. */
+/* Check that the sums of sizes and times do not overflow, and that each id names one node. */
 static void check_nodes(draft *d, const plim_json_at *list) {
   int64_t bytes = 0, time_ns = 0;
   for (int32_t i = 0; i < d->n; i++) {
@@ -131,7 +132,7 @@ static int32_t find_node(draft *d, const plim_json_at *at, const char *key, int6
 
 static int32_t read_end(draft *d, plim_json_at *at, const char *network, const char *layered) {
   const char *key = plim_json_has(at, network) ? network : layered;
-  if (!plim_json_has(at, key)) key = network; /* the one that is missing */
+  if (!plim_json_has(at, key)) key = network; /* so that the failure names this field as missing */
   int64_t id = plim_json_int(at, key, INT64_MIN, INT64_MAX);
   return d->doc->status == PLIM_OK ? find_node(d, at, key, id) : -1;
 }
@@ -175,7 +176,7 @@ static plim_status read_links(draft *d, plim_json_at *root) {
   return d->doc->status;
 }
 
-/* first [n + 1]: links of node v are first[v] .. first[v + 1] of the list sorted by that end; the sort is stable. */
+/* Sort the links by one end, stably. first [n + 1] out: links of node v are first[v] .. first[v + 1]. */
 static int by_from(const void *a, const void *b) {
   const link *x = a, *y = b;
   return x->from != y->from ? (x->from < y->from ? -1 : 1) : by_place(a, b);
@@ -209,7 +210,7 @@ static void refuse_cycle(draft *d, const plim_json_at *root) {
   plim_json_fail(root, NULL, "the links have a cycle through the node with id %lld", (long long)d->node[v].id);
 }
 
-/* Topological order, breadth first: a node joins the order when the last of its predecessors is taken from it. */
+/* Topological order, breadth first: a node is appended once the last of its predecessors has been visited. */
 static void level_order(draft *d, const plim_json_at *root) {
   int32_t n = 0;
   group_links(d, 0);
@@ -245,7 +246,7 @@ static void read_order(draft *d, plim_json_at *graph) {
   }
 }
 
-/* The nodes by id, if every link leads to a larger one. */
+/* Take the order of the ids, if every link leads to a larger id. */
 static void id_order(draft *d) {
   for (int32_t i = 0; i < d->n_links; i++) {
     if (d->node[d->link[i].from].id > d->node[d->link[i].to].id) return;
@@ -269,7 +270,7 @@ static plim_status make_order(draft *d, plim_json_at *root) {
   return d->doc->status;
 }
 
-/* The costs by device, once the order is known. */
+/* Read the costs by device, which are by op, once the order is known. */
 static plim_status read_costs(draft *d, plim_json_at *root) {
   if (!plim_nx_has_costs(root, d->by_device || d->has_workspace)) return PLIM_OK;
   PLIM_TRY(plim_nx_costs_begin(root, d->n, &d->costs));

@@ -1,4 +1,4 @@
-/* The objects are walked by their own keys: there may be more of them than a cursor remembers. */
+/* Walks the objects by their own keys, since they may have more fields than a cursor remembers. */
 #include "runtime/import/import_nx_costs.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ plim_status plim_nx_costs_begin(plim_json_at *root, int32_t n_ops, plim_costs **
   return doc->status;
 }
 
-/* The device whose name is text[0 .. length), -1: none. */
+/* The device whose name is text[0 .. length); -1: there is none. */
 static int32_t find_device(const plim_costs *c, const char *text, size_t length) {
   char name[PLIM_COSTS_NAME_BYTES];
   if (length >= sizeof name) return -1;
@@ -36,7 +36,7 @@ static int32_t find_device(const plim_costs *c, const char *text, size_t length)
   return plim_costs_find_device(c, name);
 }
 
-/* The number under that key, which names the fields of one object one after another. */
+/* Read the number under that key. A cursor of its own does it, so that any number of fields can be read. */
 static int64_t read_time(const plim_json_at *object, const char *key) {
   plim_json_at again = *object;
   again.n_asked = 0;

@@ -1,4 +1,4 @@
-/* From a DAG to a graph: links grouped by the node that reads, ops added in program order. */
+/* Makes a graph of a DAG: groups the links by the node that reads, and adds the ops in program order. */
 #include "runtime/import/node_link.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@ typedef struct maker {
   int32_t *input; /* [n] scratch: inputs of one op */
 } maker;
 
-/* Printable ASCII of at most SHOWN_NAME characters; text [SHOWN_NAME + 1] */
+/* Copy at most SHOWN_NAME characters, with a question mark for each that is not printable ASCII. text [SHOWN_NAME + 1]
+ */
 static const char *clean_name(const char *name, char *text) {
   size_t n = 0;
   for (; name && name[n] && n < SHOWN_NAME; n++) text[n] = name[n] >= 0x20 && name[n] <= 0x7e ? name[n] : '?';

@@ -1,5 +1,5 @@
-/* Graphs as publications know them: a DAG of ops with one output each, sizes and times, nothing else. What importers
- * and generators make, as a graph. */
+/* Makes a graph of a DAG as publications describe it: ops with one output each, their sizes and times. Importers and
+ * generators use it. */
 #ifndef PLIM_RUNTIME_IMPORT_NODE_LINK_H
 #define PLIM_RUNTIME_IMPORT_NODE_LINK_H
 
@@ -23,11 +23,11 @@ typedef struct plim_node_link {
   const plim_node *node; /* [n] */
   const plim_link *link; /* [n_links] no two alike; those of one node in the order of its inputs */
   const int32_t *order;  /* [n] nodes in program order; NULL: as they are */
-  plim_costs **costs;    /* of the ops, handed over (set to NULL); NULL or a NULL there: none */
+  plim_costs **costs;    /* of the ops; the graph becomes their owner, and *costs NULL; NULL or *costs NULL: none */
 } plim_node_link;
 
-/* Each node becomes a custom op of class pure called NAME#ID (place in the list instead of no id) with one activation.
- * What a name has that documents have not becomes a question mark.
+/* Make the graph. Each node becomes a custom op of class pure with one activation, called NAME#ID. A node without an id
+ * has its place in the list instead. Characters of a name that documents do not allow become question marks.
  *   nodes  in   borrowed for the call, but for the costs
  *   out    out  free with plim_graph_free
  * PLIM_EDATA: plim_graph_end refuses the graph, as where a link goes against the order. PLIM_ENOMEM.

@@ -17,7 +17,7 @@ void plim_symbols_release(plim_symbols *s) {
   *s = (plim_symbols){.ctx = s->ctx};
 }
 
-/* The slot of the text, or the free one where it belongs. */
+/* The slot of the text, or the free slot that it would take. */
 static int64_t probe(const plim_symbols *s, const char *text) {
   int64_t mask = s->slots - 1, at = (int64_t)(plim_fnv64(PLIM_FNV64, text, strlen(text)) & (uint64_t)mask);
   while (s->slot[at] > 0 && strcmp(s->chars + s->start[s->slot[at] - 1], text) != 0) at = (at + 1) & mask;

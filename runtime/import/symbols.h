@@ -1,11 +1,11 @@
-/* Texts and their numbers: each distinct text gets the next one, from 0. An open hash table: find and add take O(length
- * of the text) on average. On the thread of the context. */
+/* Numbers texts: each distinct text gets the next number, from 0. A hash table with open addressing: find and add take
+ * O(length of the text) on average. On the thread of the context. */
 #ifndef PLIM_RUNTIME_IMPORT_SYMBOLS_H
 #define PLIM_RUNTIME_IMPORT_SYMBOLS_H
 
 #include "runtime/base/context.h"
 
-/* Empty: plim_symbols s = {.ctx = ctx}. Release it whatever happened. */
+/* An empty table is plim_symbols s = {.ctx = ctx}. Release it, also after a failure. */
 typedef struct plim_symbols {
   plim_context *ctx;
   char *chars;    /* NUL-terminated, one after the other */
@@ -19,7 +19,8 @@ void plim_symbols_release(plim_symbols *symbols);
 
 /* The text's number; -1: it was not added. */
 int32_t plim_symbols_find(const plim_symbols *symbols, const char *text);
-/* Add a text that is not there, copied; *out is its number. PLIM_ENOMEM, PLIM_EOVERFLOW: the table is as it was. */
+/* Add a copy of a text that is not in the table; *out is its number. PLIM_ENOMEM, PLIM_EOVERFLOW: the table is
+ * unchanged. */
 PLIM_MUST_USE plim_status plim_symbols_add(plim_symbols *symbols, const char *text, int32_t *out);
 
 #endif

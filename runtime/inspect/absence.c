@@ -1,8 +1,8 @@
-/* Why a storage is absent: when, and what its recomputation costs. The plan is compared with one in which the storage
- * had stayed; absence_room.c says where that one exceeds the budget.
+/* Explains why a storage is absent: when, and what its recomputation costs. The plan is compared with one in which the
+ * storage had stayed; absence_room.c finds where that plan exceeds the budget.
  *
- * The cost is that of a tree of runs: the run that recomputes the storage, and the repeats that serve this run alone. A
- * repeat belongs to the tree when everything that it writes is read, in that buffer, by runs of the tree alone. */
+ * The cost is that of a tree of runs: the run that recomputes the storage, and the repeats that serve only this run. A
+ * repeat belongs to the tree when only runs of the tree read what it writes, until those buffers end. */
 #include <string.h>
 
 #include "runtime/inspect/inspect_internal.h"
@@ -44,7 +44,7 @@ static void find_gap(const plim_inspect *in, int32_t storage, int32_t command, p
 typedef struct tree {
   const plim_inspect *in;
   int32_t gone, root;
-  unsigned char *depth; /* [n_commands] 0: not in the tree; 255: that or more */
+  unsigned char *depth; /* [n_commands] 0: not in the tree; 255: 255 or more */
 } tree;
 
 /* Are all commands that read the outputs of command j, until their lifetimes end, in the tree? */
@@ -76,7 +76,7 @@ static int reader_depth(const tree *t, int32_t j) {
   return deepest;
 }
 
-/* From the last repeat to the first, so that all readers of a command are known before it. */
+/* Add up the cost of the tree, from the last run to the first, so that all readers of a command are known before it. */
 static void add_cost(tree *t, plim_absence *a) {
   const plim_inspect *in = t->in;
   t->depth[t->root] = 1;
@@ -103,10 +103,10 @@ static int32_t made_along(const plim_inspect *in, int32_t storage, int32_t back)
   return -1;
 }
 
-/* ---- what else could have gone ---- */
+/* ---- another storage that could have been evicted ---- */
 
-/* Could the op that ran at command `made` run again at `command`? Yes, when nothing that it reads is updated between.
- * */
+/* Could the op that ran at command `made` run again at `command`? It could when no storage that it reads is updated
+ * between. */
 static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, int32_t command) {
   for (int32_t j = made; j < command; j++) {
     const plim_op *by = plim_inspect_op(in, j);
@@ -128,7 +128,7 @@ static int64_t first_time(const plim_inspect *in, int32_t op) {
 }
 
 /* Consider a buffer whose eviction would leave enough room. It must not be read while it is evicted, and be cheaper
- * than the best so far. For live bytes it is evicted at the full command alone: until then there is room. For addresses
+ * than the best so far. For live bytes it is evicted at the full command, since there is room until then. For addresses
  * it is evicted from `gone` on. */
 static void consider(const plim_inspect *in, const plim_plan_buffer *buffer, plim_absence *a) {
   int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_command : a->gone;
@@ -145,7 +145,8 @@ static void consider(const plim_inspect *in, const plim_plan_buffer *buffer, pli
   a->instead_bytes = buffer->bytes;
 }
 
-/* For live bytes: any buffer that is large enough. For addresses: one without which a range is large enough. */
+/* Find the cheapest storage to evict instead. For live bytes any buffer that is large enough is considered; for
+ * addresses any buffer without which a range is large enough. */
 static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *a) {
   const plim_plan *plan = in->plan;
   plim_room_walk walk = {.last = -1};

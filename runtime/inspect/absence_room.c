@@ -1,6 +1,6 @@
-/* Is there room for a storage that stays? First by live bytes: their sum. Then, in packed plans, by addresses: the
- * buffers that are live in a window of commands leave gaps, which a walk over the buffers by offset finds. A longer
- * window has fewer gaps, so bisection finds the first command by which none is left. */
+/* Finds whether there is room for a storage that stays: first by the sum of live bytes, then, in packed plans, by
+ * addresses. The buffers that are live in a window of commands leave gaps, which a walk over the buffers by offset
+ * finds. A longer window has fewer gaps, so bisection finds the first command by which none is left. */
 #include "runtime/inspect/inspect_internal.h"
 
 static int64_t bytes_of(const plim_inspect *in, int32_t storage) {
@@ -30,7 +30,7 @@ static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin,
   return at;
 }
 
-/* The buffer that uses bytes of the range [offset, offset + bytes) at the command. */
+/* The storage that uses bytes of the range [offset, offset + bytes) at the command; -1: a workspace. */
 static int32_t taker_of(const plim_inspect *in, int64_t offset, int64_t bytes, int32_t command) {
   for (int32_t i = 0; i < in->plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &in->plan->buffer[i];
@@ -67,7 +67,7 @@ void plim_inspect_room(const plim_inspect *in, int32_t storage, plim_absence *a)
   if (a->breaks == PLIM_BREAKS_NOTHING && in->plan->packed) find_addresses(in, bytes, a);
 }
 
-/* Without a buffer, the range from the end of all buffers below it to the next one above it is free. */
+/* Without a buffer, the range is free from the end of all buffers below it to the next buffer above it. */
 int32_t plim_inspect_makes_room(const plim_inspect *in, int32_t storage, const plim_absence *a, plim_room_walk *walk) {
   const plim_plan *plan = in->plan;
   int64_t bytes = bytes_of(in, storage);

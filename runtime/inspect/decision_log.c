@@ -21,9 +21,10 @@ plim_status plim_decision_log_simulate(const plim_decision_log *decisions, const
                                    limit_of(decisions), watch, &counts, out);
 }
 
-/* ---- the end of a run that did not end well ---- */
+/* ---- a run that ended early ---- */
 
-/* The plan of a run that failed ends with the command that could not run, during which what is resident stays live. */
+/* Make the plan of a run that ended early. Its last command is the one that could not run; all resident storages stay
+ * live during it. */
 static plim_status draw_failure(plim_decision_log *decisions, const plim_residency *res, int32_t op) {
   const plim_plan *order = decisions->options.order;
   int32_t n_commands = res->plan.n_commands + 1;
@@ -55,7 +56,7 @@ done:
   return status;
 }
 
-/* ---- listening ---- */
+/* ---- the watcher ---- */
 
 static plim_status add_evicted(plim_decision_log *decisions, int32_t storage) {
   PLIM_TRY(plim_array_reserve(decisions->ctx, &decisions->evicted, &decisions->evicted_capacity,
@@ -104,8 +105,8 @@ static plim_status keep_failure(plim_decision_log *decisions) {
   return PLIM_OK;
 }
 
-/* The configuration that a policy uses: that of the plan it keeps, or the first one that it tried when it finds no
- * plan. */
+/* Find the configuration that the policy uses: that of the plan that it keeps, or the first one that it tries when it
+ * finds no plan. */
 static plim_status find_config(plim_decision_log *decisions) {
   const plim_decision_log_options *o = &decisions->options;
   plim_replay_counts counts = {.thrashed = 0};
@@ -190,7 +191,7 @@ int32_t plim_decision_log_decisions(const plim_decision_log *decisions, const pl
   return decisions->n_choices;
 }
 
-/* Is command j the same, pairs included? */
+/* Is command j the same in both plans, including in-place pairs? */
 static int same_command(const plim_plan *a, const plim_plan *b, int32_t j) {
   const plim_command *x = &a->command[j], *y = &b->command[j];
   if (x->kind != y->kind || x->op != y->op || x->n_pairs != y->n_pairs) return 0;
@@ -223,9 +224,9 @@ int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan
   return same;
 }
 
-/* ---- how much would do ---- */
+/* ---- a budget in which the policy ends ---- */
 
-enum { TO_THE_UNIT = 64 /* halvings of any range */ };
+enum { TO_THE_UNIT = 64 /* enough halvings to reach one unit in any range */ };
 
 static plim_status ends_within(void *user, int64_t bytes, int *yes) {
   const plim_decision_log *decisions = user;

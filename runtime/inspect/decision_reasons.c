@@ -1,25 +1,24 @@
-/* The reasons of a decision. The simulation is repeated up to it, and the state of the arena is recorded: every block
- * with its score, or with the reason why it must stay, and the windows that were compared. */
+/* Finds the reasons of a decision. The simulation is repeated up to the decision, and the state of the arena is
+ * recorded: every block with its score, or with the reason why it must stay, and the windows that were compared. */
 #include <math.h>
 
 #include "runtime/base/array.h"
 #include "runtime/inspect/decision_log_internal.h"
 
-/* Costs of the window search are fixed-point numbers with so many bits after the point
- * (runtime/arena/residency_evict.c). */
+/* Number of bits after the point in the costs of the window search (runtime/arena/residency_evict.c). */
 enum { FRACTION_BITS = PLIM_SCORE_FRACTION_BITS };
 
-/* No op, no storage, no row of the reasons: each is -1 in the header. */
+/* No op, no storage, or no block. */
 enum { NONE = -1 };
 
 static double from_fixed(plim_wide x) {
   return ldexp((double)x.high, 64 - FRACTION_BITS) + ldexp((double)x.low, -FRACTION_BITS);
 }
 
-/* ---- what keeps a block ---- */
+/* ---- why a block must stay ---- */
 
-/* The op that pinned a storage: the one that asks for room, or one of the chain that runs for the next command of the
- * program. */
+/* The op that pinned a storage: the op that needs room, or one of the chain of recomputations for the next command of
+ * the program. */
 static int32_t pinned_by(plim_residency *res, int32_t storage, int32_t asking) {
   const plim_graph *g = res->graph;
   const plim_plan *order = res->forecast->schedule;
@@ -40,7 +39,7 @@ static int32_t pinned_by(plim_residency *res, int32_t storage, int32_t asking) {
   return NONE;
 }
 
-/* The param or state that its op reads and that has been updated when the storage is read last. */
+/* A param or state that the storage's op reads, and that is updated before the storage's last read; NONE: none is. */
 static int32_t updated_before(const plim_residency *res, int32_t storage) {
   const plim_graph *g = res->graph;
   const plim_plan *order = res->forecast->schedule;
@@ -118,7 +117,7 @@ static plim_decision_window reason_window(const plim_window *w, const int64_t *s
                                 w->evicted_bytes, sum,    score ? from_fixed((plim_wide){0, (uint64_t)*score}) : sum};
 }
 
-/* First the window that was taken, which local search may rank after others; then the others by score. */
+/* Add the window that was taken, which local search may rank after others; then the other windows by score. */
 static void add_windows(const plim_residency *res, const plim_arena_request *request, const plim_arena_choice *choice,
                         plim_decision_reasons *r) {
   plim_window found[PLIM_DECISION_WINDOWS];
@@ -141,7 +140,7 @@ static void add_windows(const plim_residency *res, const plim_arena_request *req
   }
 }
 
-/* Eviction of one storage after another: the smallest score was taken; find the next one. */
+/* For eviction of one storage after another: find the block that was taken, and the block with the next score. */
 static void add_single(plim_decision_reasons *r, int32_t storage) {
   for (int32_t i = 0; i < r->n_blocks; i++) {
     const plim_decision_block *p = &r->block[i];
@@ -154,7 +153,7 @@ static void add_single(plim_decision_reasons *r, int32_t storage) {
   }
 }
 
-/* Room at the end of the arena joins the blocks before it that are free or may be evicted. */
+/* Bytes by which a larger arena would have room: they would join the last blocks that are free or may be evicted. */
 static int64_t extra_bytes(const plim_decision_reasons *r, int64_t need) {
   int32_t i = r->n_blocks - 1;
   for (; i >= 0 && r->block[i].state <= PLIM_ARENA_BLOCK_EVICTABLE; i--) need -= r->block[i].bytes;
@@ -165,7 +164,7 @@ static int64_t extra_bytes(const plim_decision_reasons *r, int64_t need) {
 
 typedef struct stop {
   plim_decision_log *decisions;
-  int32_t left; /* decisions before the one that is wanted */
+  int32_t left; /* number of decisions before the one to explain */
 } stop;
 
 static plim_status on_choice(void *user, plim_residency *res, const plim_arena_request *request,

@@ -1,28 +1,28 @@
-/* Another policy from the middle of a decision log on. In a plan a buffer ends with its last use, but in the arena its
- * storage stays until it is evicted. So a further simulation, stopped at the command, says what is resident there, and
- * the buffers of these storages continue.
+/* Continues a decision log from its middle with another policy. In a plan a buffer ends with its last use, but in the
+ * arena its storage stays until it is evicted. So another simulation, which stops at the command, finds the storages
+ * that are resident there, and their buffers are extended.
  *
- * A decision log that ended early is completed first: the ops that it did not reach are appended, once, in program
- * order and with the variants of the order. The policy decides the rest. */
+ * A decision log that ended early is completed first: the ops that it did not reach are appended once, in program order
+ * and with the variants of the order. */
 #include <string.h>
 
 #include "runtime/inspect/decision_log_internal.h"
 
 typedef struct whole {
-  plim_plan plan; /* borrowed but for its commands and buffers */
-  plim_command *command;
+  plim_plan plan;        /* borrowed, except its commands and buffers */
+  plim_command *command; /* [n_room] NULL: those of the log's plan */
   plim_plan_buffer *buffer;
-  int64_t n_room, area_bytes; /* area_bytes: for small requests, before the step */
+  int64_t n_room, area_bytes; /* area_bytes: of the area for small requests at the command */
 } whole;
 
-/* ---- what is there ---- */
+/* ---- storages that are resident ---- */
 
 typedef struct stop {
   whole *whole;
   int32_t from;
 } stop;
 
-/* Extend the buffers whose storages are resident at the command up to it. */
+/* Extend the buffers of storages that are resident at the command up to it, and stop there. */
 static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
   const stop *at = user;
   (void)depth;
@@ -58,9 +58,10 @@ static plim_status prolong_buffers(const plim_decision_log *decisions, int32_t f
   return status == PLIM_OK ? plim_fail(decisions->ctx, PLIM_EDIFF, "a second simulation took fewer commands") : status;
 }
 
-/* ---- what is to come ---- */
+/* ---- commands that are left ---- */
 
-/* Rows of variants are those of the order, of which the decision log runs no others. row [n_ops] is scratch. */
+/* Fill in the commands: those that ran, then the ops that did not, once. Variants are rows of the order, since the
+ * decision log runs no others. row [n_ops] is scratch. */
 static void fill(const plim_decision_log *decisions, int32_t *row, whole *w) {
   const plim_plan *order = decisions->options.order;
   int32_t n_ran = decisions->plan->n_commands - 1, n = n_ran; /* the last command was not run */

@@ -1,4 +1,4 @@
-/* The index: buffers and uses by storage, in the order of commands, as two compressed tables. */
+/* The index: two compressed tables of the buffers and the reads of each storage, in the order of commands. */
 #include "runtime/inspect/inspect.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ int64_t plim_inspect_time(const plim_inspect *in, int32_t command) {
   return s->kind == PLIM_COMMAND_RUN ? in->plan->variant[s->variant].variant.time_ns : s->time_ns;
 }
 
-/* From counts at [s + 1] to first places. */
+/* Turn counts at [s + 1] into first indices. */
 static void sum_up(int32_t *first, int32_t n) {
   for (int32_t s = 0; s < n; s++) first[s + 1] += first[s];
 }
@@ -55,7 +55,7 @@ static void index_uses(plim_inspect *in) {
   shift_back(in->use_first, n);
 }
 
-/* Sorting by offset: the keys stand beside the ids. */
+/* A row for sorting buffers by offset. */
 typedef struct place {
   int64_t offset;
   int32_t buffer;
@@ -80,7 +80,7 @@ static plim_status index_offsets(plim_inspect *in) {
   return PLIM_OK;
 }
 
-/* Live bytes of each command: a running sum of the buffers that begin, less those that end. */
+/* Find the live bytes of each command: the running sum of buffers that begin minus buffers that end. */
 static void add_live_bytes(plim_inspect *in) {
   const plim_plan *plan = in->plan;
   int64_t live = 0;
@@ -199,7 +199,7 @@ int32_t plim_inspect_residents(const plim_inspect *in, int32_t command, plim_res
     n++;
     if (written == capacity) continue;
     int32_t next = buffer->storage < 0 ? command : plim_inspect_next_use(in, buffer->storage, command), at = written++;
-    /* by insertion: hundreds at most */
+    /* insertion sort: there are a few hundred residents at most */
     for (; at > 0 && plan->buffer[out[at - 1].buffer].offset > buffer->offset; at--) out[at] = out[at - 1];
     out[at] = (plim_resident){i, buffer->storage, next < 0 || next > buffer->end ? -1 : next};
   }

@@ -1,8 +1,8 @@
-/* Reading a plan: what is resident at a command and at which offset, when it is next used, and why a storage is absent.
- * It needs graph and plan alone: nothing is recorded for it while planning or running.
+/* Inspects a plan: which storages are resident at a command, at which offset, when each is read next, and why a storage
+ * is absent. It needs only graph and plan: nothing is recorded for it while planning or running.
  *
- * Commands are numbers of the plan; arguments must be in range. An index is only read after plim_inspect_new: the
- * functions that return no status are safe from any thread. All are deterministic.
+ * Commands are indices of the plan; arguments must be in range. Nothing changes the index after plim_inspect_new, so
+ * the functions that return no status are safe from any thread. All are deterministic.
  *
  * A storage is *absent* from the end of one of its buffers to the begin of the next. */
 #ifndef PLIM_RUNTIME_INSPECT_INSPECT_H
@@ -16,21 +16,22 @@ extern "C" {
 
 typedef struct plim_inspect plim_inspect;
 
-/* Index a checked plan (plim_plan_check). Graph and plan must outlive the index. *out: free with plim_inspect_free.
- * PLIM_EDATA: the plan is of another graph. PLIM_ENOMEM. O(commands x operands + buffers log buffers). */
+/* Make the index of a plan that has passed plim_plan_check. Graph and plan must outlive the index. *out: free with
+ * plim_inspect_free. PLIM_EDATA: the plan is of another graph. PLIM_ENOMEM.
+ * O(commands x operands + buffers log buffers). */
 PLIM_MUST_USE plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, plim_inspect **out);
 void plim_inspect_free(plim_inspect *inspect); /* NULL is legal */
 
 /* Sum of the live bytes during a command. O(1). */
 int64_t plim_inspect_live_bytes(const plim_inspect *inspect, int32_t command);
 
-/* 1 when an earlier command ran the same op, else 0. O(1). */
+/* Did an earlier command run the same op? O(1). */
 int plim_inspect_is_repeat(const plim_inspect *inspect, int32_t command);
 
-/* Name of a storage: that of its first value; "workspace" for -1. Borrowed from the graph. */
+/* The name of a storage: that of its first value; "workspace" for -1. Borrowed from the graph. O(values). */
 const char *plim_inspect_name(const plim_inspect *inspect, int32_t storage);
 
-/* The first command at or after `command` that reads the storage; -1: there is none. */
+/* The first command at or after `command` that reads the storage; -1: there is none. O(log uses). */
 int32_t plim_inspect_next_use(const plim_inspect *inspect, int32_t storage, int32_t command);
 
 typedef struct plim_resident {
@@ -39,30 +40,30 @@ typedef struct plim_resident {
   int32_t next_use; /* first command from this one on that reads it, before its lifetime ends; -1: none */
 } plim_resident;
 
-/* The buffers whose lifetimes contain a command, by ascending offset.
+/* List the buffers whose lifetimes contain a command, by ascending offset.
  *   out  [capacity]  out
- * Writes at most `capacity` of them, and returns how many there are. O(buffers). */
+ * Writes at most `capacity` of them, and returns how many there are. O(buffers + residents x capacity). */
 int32_t plim_inspect_residents(const plim_inspect *inspect, int32_t command, plim_resident *out, int32_t capacity);
 
 typedef enum plim_absence_kind {
-  PLIM_ABSENT_NOT,     /* resident at that command */
+  PLIM_ABSENT_NOT,     /* the storage is resident at that command */
   PLIM_ABSENT_UNMADE,  /* its op has not run yet */
   PLIM_ABSENT_DONE,    /* nothing reads it again */
-  PLIM_ABSENT_DROPPED, /* recomputed later */
+  PLIM_ABSENT_DROPPED, /* it is recomputed later */
 } plim_absence_kind;
 
-/* What would break if a storage had stayed while it is absent, and everything else were as planned. */
+/* The limit that would be exceeded if a storage had stayed while it is absent, and everything else were as planned. */
 typedef enum plim_break {
-  PLIM_BREAKS_NOTHING,   /* a range of the arena is free for it during all of that time */
-  PLIM_BREAKS_LOAD,      /* its bytes and all live bytes would exceed the budget */
-  PLIM_BREAKS_ADDRESSES, /* they would not, but no range of the arena stays free for it (packed plans) */
+  PLIM_BREAKS_NOTHING,   /* none: a range of the arena is free for it during all of that time */
+  PLIM_BREAKS_LOAD,      /* the budget, by the sum of its bytes and all live bytes */
+  PLIM_BREAKS_ADDRESSES, /* the budget, by addresses: no range of the arena stays free for it (packed plans) */
 } plim_break;
 
-/* Why a storage is absent; commands are -1 where they have no meaning. */
+/* Why a storage is absent. A command that has no meaning is -1. */
 typedef struct plim_absence {
   plim_absence_kind kind;
   int32_t gone, back; /* absent in [gone, back) */
-  /* the rest: of DROPPED */
+  /* the other fields are set for DROPPED */
   plim_break breaks;
   int32_t full_command; /* LOAD: the first command at which live bytes would exceed the budget. ADDRESSES: the first
                            one by which no range within the budget has stayed free since `gone` */
@@ -70,13 +71,14 @@ typedef struct plim_absence {
                           free in all of [gone, back) ends above the budget */
   int64_t free_offset; /* ADDRESSES: of the lowest range that is free until full_command; -1: none is free at `gone` */
   int32_t taker;       /* ADDRESSES: the storage that uses bytes of that range at full_command; -1: the workspace */
-  int64_t again_ns;    /* time to recompute it: its run at `back`, and the repeats that are there for it alone */
+  int64_t again_ns;    /* time to recompute it: its run at `back`, and the repeats that serve only this run */
   int32_t again_runs;  /* number of these runs */
-  int32_t again_depth; /* longest chain of them; 1: its inputs were resident */
+  int32_t again_depth; /* longest chain of these runs; 1: its inputs were resident */
   int32_t along;       /* another storage that the run at `back` writes and that is read later; -1: none */
   /* The cheapest alternative: a storage that could have been evicted in its place, -1: none. It can be recomputed for
-   * its next read, in the least time of all. LOAD: it is resident and not used at full_command, and has enough bytes.
-   * ADDRESSES: it is resident from `gone` on and not read until full_command; without it a range would stay free. */
+   * its next read, in less time than any other. LOAD: it is resident and not read at full_command, and has enough
+   * bytes. ADDRESSES: it is resident from `gone` on and not read until full_command; without it a range would stay
+   * free. */
   int32_t instead;
   int64_t instead_ns, instead_bytes; /* its time to recompute, and its bytes */
 } plim_absence;

@@ -1,4 +1,4 @@
-/* The index after inspect.h; for this folder. */
+/* The index of inspect.h, for the files of this folder. */
 #ifndef PLIM_RUNTIME_INSPECT_INSPECT_INTERNAL_H
 #define PLIM_RUNTIME_INSPECT_INSPECT_INTERNAL_H
 
@@ -17,23 +17,26 @@ struct plim_inspect {
   int32_t *use, n_use;   /* [n_use] */
 };
 
-const plim_op *plim_inspect_op(const plim_inspect *inspect, int32_t command); /* NULL: the command is a copy */
+/* The op that a command runs; NULL: the command is a copy. */
+const plim_op *plim_inspect_op(const plim_inspect *inspect, int32_t command);
+/* The predicted time of a command, ns. */
 int64_t plim_inspect_time(const plim_inspect *inspect, int32_t command);
 
-/* The buffer of a storage that a command can read: it contains the command, or ends there because it is written over;
- * -1. */
+/* The buffer in which a command can read a storage, -1: none. Its lifetime contains the command, or ends there because
+ * the command overwrites it in place. */
 int32_t plim_inspect_buffer_at(const plim_inspect *inspect, int32_t storage, int32_t command);
 
-/* Would keeping the storage in [gone, back) break the budget? Sets breaks, full_command, over_bytes, free_offset and
- * taker.
- */
+/* Find whether keeping the storage in [gone, back) would exceed the budget. Sets breaks, full_command, over_bytes,
+ * free_offset and taker. */
 void plim_inspect_room(const plim_inspect *inspect, int32_t storage, plim_absence *absence);
 
-/* Buffers without one of which a range would be free for the storage from `gone` up to the absence's full command, by
- * offset, one after another: start with {.last = -1}; -1 at the end. O(buffers) for all of them. */
+/* A walk over certain buffers, by offset. Without each of them, a range would be free for the storage from `gone` up to
+ * the absence's full command. Start with {.last = -1}; each call returns the next such buffer, -1 at the end. All calls
+ * together take O(buffers). */
 typedef struct plim_room_walk {
-  int32_t next, last; /* rows of by_offset; the buffer that is looked at */
-  int64_t below;      /* where those below it end */
+  int32_t next;  /* next row of by_offset */
+  int32_t last;  /* the buffer that the next call decides, -1: none */
+  int64_t below; /* end of the buffers below `last` */
 } plim_room_walk;
 
 int32_t plim_inspect_makes_room(const plim_inspect *inspect, int32_t storage, const plim_absence *absence,

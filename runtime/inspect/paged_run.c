@@ -1,4 +1,4 @@
-/* The plan over spaces has the same commands at the same places, so that numbers of commands mean the same in both. */
+/* The plan over spaces has the same commands in the same order, so that indices of commands mean the same in both. */
 #include "runtime/inspect/paged_run.h"
 
 #include <stdio.h>
@@ -8,16 +8,16 @@ static const char *space_name(const plim_plan *plan, int32_t space) {
   return space == 0 ? "cpu" : plan->page[space - 1].name;
 }
 
-static void set_spaces(const plim_plan *plan, plim_space *space) {
+static void set_spaces(const plim_plan *plan, plim_space_memory *space) {
   for (int32_t s = 0; s <= plan->n_pages; s++) {
     const plim_page_space *page = s == 0 ? NULL : &plan->page[s - 1];
-    space[s] = (plim_space){.budget_bytes = page ? page->budget_bytes : plan->budget_bytes,
-                            .peak_bytes = page ? page->peak_bytes : plan->peak_bytes};
+    space[s] = (plim_space_memory){.budget_bytes = page ? page->budget_bytes : plan->budget_bytes,
+                                   .peak_bytes = page ? page->peak_bytes : plan->peak_bytes};
     (void)snprintf(space[s].name, sizeof space[s].name, "%s", space_name(plan, s));
   }
 }
 
-/* The device of each space that computes. */
+/* Set a device for each space that computes. Returns the number of devices. */
 static int32_t set_devices(const plim_plan *plan, plim_space_device *device, int32_t *of_space) {
   int32_t n = 0;
   for (int32_t s = 0; s <= plan->n_pages; s++) {
@@ -29,11 +29,12 @@ static int32_t set_devices(const plim_plan *plan, plim_space_device *device, int
   return n;
 }
 
-/* A queue of copies is named after the first of them, one of runs after its device. */
-static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_queue *queue) {
+/* Set the queues. A queue of copies is named after its first copy, a queue of runs after its device. Returns the number
+ * of queues. */
+static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_space_queue *queue) {
   int32_t n = 1;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) queue[q].device = -1;
-  queue[0] = (plim_queue){.name = "cpu", .device = 0};
+  queue[0] = (plim_space_queue){.name = "cpu", .device = 0};
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
     const plim_command *s = &plan->command[j];
     if (s->queue >= n) n = s->queue + 1;
@@ -51,8 +52,9 @@ static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_
   return n;
 }
 
-static void set_commands(const plim_plan *plan, const int32_t *device_of, plim_space_command *command,
-                         plim_space_plan *draft) {
+/* Times are those from begin to end: a run that copies delay takes longer than its variant. */
+static void set_commands(const plim_plan *plan, const int32_t *device_of, const int64_t *begin_ns,
+                         const int64_t *end_ns, plim_space_command *command, plim_space_plan *draft) {
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *s = &plan->command[j];
     int runs = s->kind == PLIM_COMMAND_RUN;
@@ -61,7 +63,7 @@ static void set_commands(const plim_plan *plan, const int32_t *device_of, plim_s
                                       .queue = s->queue,
                                       .n_wait = s->n_wait,
                                       .wait = s->wait,
-                                      .time_ns = runs ? plan->variant[s->variant].variant.time_ns : s->time_ns};
+                                      .time_ns = end_ns[j] - begin_ns[j]};
     draft->serial_ns += command[j].time_ns;
     if (runs) command[j].device = device_of[s->space];
     if (runs) continue;
@@ -72,21 +74,21 @@ static void set_commands(const plim_plan *plan, const int32_t *device_of, plim_s
   }
 }
 
-static void set_buffers(const plim_plan *plan, plim_buffer *buffer) {
+static void set_buffers(const plim_plan *plan, plim_space_buffer *buffer) {
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const plim_plan_buffer *b = &plan->buffer[i];
     int32_t storage = b->storage < 0 ? PLIM_SPACE_WORKSPACE : b->storage;
-    buffer[i] = (plim_buffer){storage, b->space, b->begin, b->end, b->bytes};
+    buffer[i] = (plim_space_buffer){storage, b->space, b->begin, b->end, b->bytes};
   }
 }
 
 plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan, plim_space_plan **out) {
-  plim_space space[PLIM_PAGE_SPACES + 1];
-  plim_queue queue[PLIM_PLAN_QUEUES] = {{.name = ""}};
+  plim_space_memory space[PLIM_PAGE_SPACES + 1];
+  plim_space_queue queue[PLIM_PLAN_QUEUES] = {{.name = ""}};
   plim_space_device device[PLIM_PAGE_SPACES + 1];
   int32_t device_of[PLIM_PAGE_SPACES + 1] = {0};
   plim_space_command *command = NULL;
-  plim_buffer *buffer = NULL;
+  plim_space_buffer *buffer = NULL;
   plim_space_plan draft = {.plan_class = PLIM_SPACE_PLAN_ALL,
                            .objective = PLIM_OBJECTIVE_TIME,
                            .n_devices = set_devices(plan, device, device_of),
@@ -96,32 +98,35 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
                            .queue = queue,
                            .n_commands = plan->n_commands,
                            .deadline_ns = INT64_MAX,
-                           .makespan_ns = plan->time_ns,
                            .keep_all = (double)plan->keep_all_ns,
                            .bound = (double)plan->bound_ns,
                            .proved = plan->proved};
+  int64_t *begin_ns = NULL, commands = plan->n_commands;
   plim_status status;
   memcpy(draft.fingerprint, graph->fingerprint, sizeof draft.fingerprint);
   memcpy(draft.planner, plan->planner, sizeof draft.planner);
-  PLIM_CHECK(plim_allocate(plan->ctx, plan->n_commands, sizeof *command, &command));
+  PLIM_CHECK(plim_allocate(plan->ctx, commands, sizeof *command, &command));
+  PLIM_CHECK(plim_allocate(plan->ctx, 2 * commands, sizeof *begin_ns, &begin_ns));
   PLIM_CHECK(plim_allocate(plan->ctx, plan->n_buffers, sizeof *buffer, &buffer));
+  plim_plan_simulate(plan, begin_ns, begin_ns + commands, &draft.makespan_ns);
   set_spaces(plan, space);
   draft.n_queues = set_queues(plan, device_of, queue);
-  set_commands(plan, device_of, command, &draft);
+  set_commands(plan, device_of, begin_ns, begin_ns + commands, command, &draft);
   draft.command = command;
   set_buffers(plan, buffer);
   draft.n_buffers = plan->n_buffers;
   draft.buffer = buffer;
   PLIM_CHECK(plim_space_plan_from_parts(plan->ctx, &draft, out));
 done:
-  plim_release(plan->ctx, command, plan->n_commands, sizeof *command);
+  plim_release(plan->ctx, command, commands, sizeof *command);
+  plim_release(plan->ctx, begin_ns, 2 * commands, sizeof *begin_ns);
   plim_release(plan->ctx, buffer, plan->n_buffers, sizeof *buffer);
   return status;
 }
 
 /* ---- transfers ---- */
 
-/* The copy for which the run at j waited: of its waits the one that ended last; -1: none is a copy. */
+/* The copy for which the run at j waited: the one among its waits that ended last; -1: none is a copy. */
 static int32_t waited_for(const plim_plan *plan, int32_t j, const int64_t *begin_ns, const int64_t *time_ns) {
   const plim_command *s = &plan->command[j];
   int32_t last = -1;
@@ -184,9 +189,9 @@ plim_status plim_paged_run_transfers(const plim_graph *graph, const plim_plan *p
   return status;
 }
 
-/* ---- what was not hidden ---- */
+/* ---- time that was not hidden ---- */
 
-/* Of the wait of the run at j: while copy c ran, or one before it on its queue. */
+/* The part of the waiting time of the run at j during which copy c ran, or an earlier copy on the queue of c. */
 static int64_t exposed_by(const plim_plan *plan, int32_t j, int32_t c, const int64_t *begin_ns, const int64_t *time_ns,
                           int64_t waited_ns) {
   const int64_t from_ns = begin_ns[j] - waited_ns;
@@ -211,4 +216,41 @@ int64_t plim_paged_run_exposed(const plim_plan *plan, const int64_t *begin_ns, c
     if (c >= 0) sum_ns += exposed_by(plan, j, c, begin_ns, time_ns, waited_ns[j]);
   }
   return sum_ns;
+}
+
+/* ---- what ran beside ---- */
+
+static int is_paging(const plim_plan *plan, const plim_command *s) {
+  if (s->kind != PLIM_COMMAND_COPY) return 0;
+  return (s->from > 0 && !plan->page[s->from - 1].computes) || (s->to > 0 && !plan->page[s->to - 1].computes);
+}
+
+void plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *beside_ns) {
+  memset(beside_ns, 0, (size_t)plan->n_commands * sizeof *beside_ns);
+  for (int32_t c = 0; c < plan->n_commands; c++) {
+    if (!is_paging(plan, &plan->command[c])) continue;
+    const int64_t begin = begin_ns[c], end = begin + time_ns[c];
+    for (int32_t j = 0; j < plan->n_commands; j++) {
+      if (plan->command[j].kind == PLIM_COMMAND_COPY) continue;
+      const int64_t from = begin_ns[j] > begin ? begin_ns[j] : begin;
+      const int64_t to = begin_ns[j] + time_ns[j] < end ? begin_ns[j] + time_ns[j] : end;
+      if (to > from) beside_ns[j] += to - from;
+    }
+  }
+}
+
+double plim_paged_run_delay(const plim_plan *plan, int32_t steps, const plim_timed *timed) {
+  double alone_ns = 0, planned_alone_ns = 0, late_ns = 0, planned_late_ns = 0, beside_ns = 0;
+  for (int64_t i = 0; i < (int64_t)steps * plan->n_commands; i++) {
+    const plim_command *s = &plan->command[i % plan->n_commands];
+    if (s->kind == PLIM_COMMAND_COPY) continue;
+    const double planned_ns = (double)plan->variant[s->variant].variant.time_ns;
+    beside_ns += (double)timed[i].beside_ns;
+    *(timed[i].beside_ns > 0 ? &late_ns : &alone_ns) += (double)timed[i].time_ns;
+    *(timed[i].beside_ns > 0 ? &planned_late_ns : &planned_alone_ns) += planned_ns;
+  }
+  if (beside_ns <= 0 || planned_alone_ns <= 0) return 0;
+  const double delay = (late_ns - planned_late_ns * alone_ns / planned_alone_ns) / beside_ns;
+  const double most = (double)PLIM_PAGE_DELAY_PERMILLE / 1000;
+  return delay < 0 ? 0 : delay > most ? most : delay;
 }

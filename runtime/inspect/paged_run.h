@@ -1,5 +1,5 @@
-/* Runs of plans with copies, to look at: such a plan as a plan over spaces, and its transfers beside what was planned.
- */
+/* Inspects runs of plans with copies: converts such a plan to a plan over spaces, and compares its transfers with the
+ * prediction. Functions run on the thread of the plan's context, and are deterministic. */
 #ifndef PLIM_RUNTIME_INSPECT_PAGED_RUN_H
 #define PLIM_RUNTIME_INSPECT_PAGED_RUN_H
 
@@ -9,32 +9,50 @@
 extern "C" {
 #endif
 
-/* A checked plan with copies as a plan over spaces, for plim_space_inspect: the arena, then its page spaces; queues
- * with names as in "cpu>disk". O(plan). */
+/* Convert a checked plan with copies to a plan over spaces, for plim_space_inspect. Its spaces are the arena and the
+ * page spaces; its queues have names as "cpu>disk". *out: free with plim_space_plan_free. PLIM_ENOMEM. O(plan). */
 PLIM_MUST_USE plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan, plim_space_plan **out);
 
-/* A copy as it was planned, and as it was measured in one training step. */
+/* A copy as it was predicted, and as it was measured in one training step. */
 typedef struct plim_transfer {
-  int32_t command, storage, from, to;       /* the command, what it copies, spaces */
+  int32_t command, storage, from, to;       /* the command, its storage, source space and target space */
   int64_t bytes;                            /* of the storage */
   int64_t planned_begin_ns, planned_end_ns; /* by the simulator */
   int64_t begin_ns, end_ns;                 /* measured */
-  int32_t waiter;    /* the first run that began when this copy had ended, and waited for it; -1 */
-  int64_t waited_ns; /* by all such runs */
+  int32_t waiter;                           /* the first run that waited for this copy; -1: none */
+  int64_t waited_ns;                        /* sum of the waiting times of all such runs */
 } plim_transfer;
 
-/* The transfers of a plan, in the order of commands.
+/* List the transfers of a plan, in the order of commands.
  *   begin_ns, time_ns, waited_ns  [n_commands]  in   of one training step (plim_exec_last_timeline)
- *   out                           [*n]       out  plim_release with *n frees it; NULL without copies
- * A run that waited did so for the copy among its waits that ended last. O(commands + waits). */
+ *   out                           [*n]       out  free with plim_release and *n; NULL without copies
+ * A run waits for the copy among its waits that ends last. PLIM_ENOMEM. O(commands + waits). */
 PLIM_MUST_USE plim_status plim_paged_run_transfers(const plim_graph *graph, const plim_plan *plan,
                                                    const int64_t *begin_ns, const int64_t *time_ns,
                                                    const int64_t *waited_ns, plim_transfer **out, int32_t *n);
 
-/* Time of copies that compute did not hide in that step: runs waited while these copies ran, or others before them on
- * their queue. What a run waits for beside, as for a run of another device, is not in it. O(commands x copies). */
+/* Time of copies that computation did not hide in that step: the time for which runs waited while their copies, or
+ * earlier copies on the same queues, ran. Other waiting times, as for a run of another device, do not count.
+ * O(commands x copies). */
 int64_t plim_paged_run_exposed(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns,
                                const int64_t *waited_ns);
+
+/* Time of each run in that step during which copies to and from page spaces ran beside it, summed over these copies; 0
+ * for copies.
+ *   beside_ns  [n_commands]  out
+ * O(runs x copies). */
+void plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *beside_ns);
+
+/* One command of a timed step. */
+typedef struct plim_timed {
+  int64_t time_ns, beside_ns; /* of the command; of the copies beside it */
+} plim_timed;
+
+/* The delay by copies in some steps, as a multiple of the time of copies beside a run: 0 to PLIM_PAGE_DELAY_PERMILLE /
+ * 1000. Let runs without copies beside them take r times their planned times. What the other runs take beyond r times
+ * theirs is the delay. 0 where no copy ran beside a run, or one ran beside each.
+ *   timed  [steps][n_commands]  in */
+double plim_paged_run_delay(const plim_plan *plan, int32_t steps, const plim_timed *timed);
 
 #ifdef __cplusplus
 }

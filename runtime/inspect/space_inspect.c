@@ -1,17 +1,17 @@
-/* Each answer walks the plan. What a recompute would cost is found as a planner would: at the command that fills the
- * storage again, its op runs. What it reads and another space has is copied; what no space has is run before it, once.
- * */
+/* Each function walks the plan. The cost of a recompute is found as a planner would find it. The op of the storage runs
+ * at the command that fills the storage again. Operands in another space are copied. Operands in no space are computed
+ * before it, once. */
 #include "runtime/inspect/space_inspect.h"
 
 #include "runtime/base/array.h"
 #include "runtime/base/integers.h"
 
-enum { MOST_RUNS = 2000 }; /* of a recompute: beyond it the cost is a lower bound */
+enum { MOST_RUNS = 2000 }; /* of a recompute; with so many runs the cost is a lower bound */
 
 static void set_live(const plim_space_inspect *in) {
   const plim_space_plan *p = in->plan;
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
+    const plim_space_buffer *b = &p->buffer[i];
     int64_t *live = in->live + (int64_t)b->space * p->n_commands;
     live[b->begin] += b->bytes;
     if (b->end < p->n_commands) live[b->end] -= b->bytes;
@@ -96,7 +96,7 @@ plim_space_queue_state plim_space_inspect_queue(const plim_space_inspect *in, in
 
 static int is_there(const plim_space_inspect *in, int32_t storage, int32_t space, int32_t c) {
   for (int32_t i = 0; i < in->plan->n_buffers && in->plan->buffer[i].begin <= c; i++) {
-    const plim_buffer *b = &in->plan->buffer[i];
+    const plim_space_buffer *b = &in->plan->buffer[i];
     if (b->storage == storage && b->space == space && c < b->end) return 1;
   }
   return 0;
@@ -152,7 +152,7 @@ plim_status plim_space_inspect_gaps(const plim_space_inspect *in, plim_space_gap
   }
   PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *gap, &gap));
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
+    const plim_space_buffer *b = &p->buffer[i];
     if (before[i] < 0) continue;
     int paged = p->command[b->begin].kind == PLIM_SPACE_COMMAND_COPY;
     gap[(*n_out)++] = (plim_space_gap){b->storage, b->space, p->buffer[before[i]].end, b->begin, paged};
@@ -164,8 +164,9 @@ done:
   return status;
 }
 
-/* What a copy of the storage to the gap's space takes from another space that has it when the gap ends: as the plan
- * copies it later, else in proportion to the bytes of the gap's own copy. -1: no space has it, or no copy is known. */
+/* Time of a copy of the storage to the gap's space from another space that has it when the gap ends. It is the time of
+ * a later copy of it in the plan, or in proportion to the bytes of the gap's own copy. -1: no space has it, or no copy
+ * is known. */
 static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *g, int32_t storage) {
   const plim_space_plan *p = in->plan;
   const plim_space_command *back = &p->command[g->until];
@@ -183,7 +184,7 @@ static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *g, i
   return -1;
 }
 
-/* What running the op of the gap's storage again takes. stack, seen [n_ops]. */
+/* Find the cost of recomputing the gap's storage. stack, seen [n_ops] are scratch. */
 static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *g, int32_t *stack, uint8_t *seen,
                             plim_space_why *w) {
   int32_t n = 0, first = in->graph->storage[g->storage].producer;

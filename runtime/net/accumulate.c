@@ -1,7 +1,8 @@
 /* A step of several micro-batches. Each is emitted with its own forward and backward ops, over its part of the inputs.
- * Gradients of a parameter are summed by one binary tree, whose shape follows from the micro-batches' numbers alone:
- * number i joins the sum of 2^k before it where the k lowest bits of i are 1, as a counter carries. What is left after
- * the last one is summed from the right. The root of the tree gives the mean. Losses are summed by the same tree. */
+ * The gradients of a parameter are summed by one binary tree. Its shape follows from the micro-batches' numbers alone,
+ * as a binary counter carries: when bit k of a number and all lower bits are 1, its sum is added to the one that waits
+ * at level k. After the last micro-batch, the sums that still wait are added from the right. The root of the tree gives
+ * the mean. Losses are summed by the same tree. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,6 @@ static plim_net_ref part_of(plim_net_emit *e, const char *name, plim_net_ref who
   return plim_net_emit_part(e, name, whole, e->micro * plim_shape_bytes(part), part);
 }
 
-/* The inputs of the micro-batch, and what is known of each layer before its forward op. */
 void plim_net_emit_micro_batch(plim_net_emit *e, const plim_net_emitted *before, int32_t micro) {
   const plim_net_options *o = &e->net->options;
   e->micro = o->accumulate > 1 ? micro : -1;
@@ -32,10 +32,11 @@ void plim_net_emit_micro_batch(plim_net_emit *e, const plim_net_emitted *before,
 
 /* ---- the tree ---- */
 
-/* The sum of two neighbours at a level of the tree: what is summed, its values, the op, its outputs. */
+/* Emit the sum of two neighbours at a level of the tree. The sum replaces *right.
+ *   what  the parameter; NULL for losses */
 typedef void add_fn(plim_net_emit *e, const void *what, int32_t level, plim_net_sum *left, plim_net_sum *right);
 
-/* Add what the micro-batch has to the sums before it. 1: *sum is complete. */
+/* Add the micro-batch's gradient or losses to the sums that wait. 1: *sum is the sum of all micro-batches. */
 static int add_to_tree(plim_net_emit *e, const void *what, plim_net_sum *part /* [LEVELS] */, plim_net_sum *sum,
                        add_fn *add) {
   const int is_last = e->micro + 1 == e->net->options.accumulate;
@@ -49,7 +50,7 @@ static int add_to_tree(plim_net_emit *e, const void *what, plim_net_sum *part /*
   return is_last;
 }
 
-/* Is it the root of the tree, which has the sum of all? */
+/* Whether the sum at this level is the root of the tree, the sum of all micro-batches. */
 static int is_root(const plim_net_emit *e, int32_t level) {
   return e->micro + 1 == e->net->options.accumulate && e->micro >> level == 1;
 }

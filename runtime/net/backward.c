@@ -1,9 +1,10 @@
-/* Backward and update ops, layer by layer from the loss. Which op computes a gradient, and from what, is in the row of
- * the layer's op (row_gradient.c); what is here is the order of ops, names, and what no row says: masks that sum
- * gradients, views, and the words of an embedding, which have two readers. A layer takes the gradient of its tensor,
- * which its readers have handed back, and hands gradients to its inputs; a sum of more than one is made as soon as two
- * are there and somebody needs one. An update follows at once on the last op that reads the old parameter, so that the
- * gradient dies there: weights first, then data (which still reads the weights), then the update. */
+/* Backward and update ops, layer by layer from the loss. The row of the layer's op says which op computes a gradient,
+ * and from which values (row_gradient.c). This file has the order and names of the ops, and the cases that no row
+ * covers: masks that sum gradients, views, and the words of an embedding, which have two readers.
+ *
+ * The readers of a tensor give its layer gradients of it. The layer emits the gradients of its inputs from their sum.
+ * An update follows right after the last op that reads the old parameter, so that the gradient dies there. The order
+ * is: gradient of the weights, gradient of the data (which still reads the weights), update. */
 #include <stdio.h>
 
 #include "runtime/net/row_gradient.h"
@@ -27,7 +28,7 @@ static void sum_gradients(plim_net_emit *e, int32_t tensor) {
   at->n_sums++;
 }
 
-/* At most two gradients wait at a tensor, so a third makes the sum of the first two. */
+/* At most two gradients wait at a tensor: a third one makes the first two be summed. */
 void plim_net_hand_back(plim_net_emit *e, int32_t tensor, plim_net_ref gradient) {
   plim_net_emitted *at = &e->at[tensor];
   if (!at->trains) return;
@@ -44,13 +45,13 @@ static int input_trains(const plim_net_emit *e, int32_t i) {
   return e->at[e->net->layer[i].in[0]].trains;
 }
 
-/* A new value for the gradient of the layer's first input. */
+/* Add a value for the gradient of the layer's first input. */
 static plim_net_ref input_gradient(plim_net_emit *e, int32_t i, const char *suffix) {
   const plim_net_layer *layer = &e->net->layer[i];
   return plim_net_emit_value(e, layer->name, suffix, PLIM_ROLE_GRADIENT, &e->net->layer[layer->in[0]].out);
 }
 
-/* An op makes the gradient of the first input from `spec`'s operands. */
+/* Emit the op that makes the gradient of the first input from `spec`'s operands; returns the gradient. */
 static plim_net_ref emit_to_input(plim_net_emit *e, int32_t i, const char *op_suffix, plim_op_spec spec) {
   plim_net_ref dx = input_gradient(e, i, ".dx");
   spec.phase = PLIM_PHASE_BACKWARD;
@@ -60,7 +61,7 @@ static plim_net_ref emit_to_input(plim_net_emit *e, int32_t i, const char *op_su
   return dx;
 }
 
-/* The common case: the gradient of the first operand is all that goes back. */
+/* The common case: only the first operand gets a gradient. */
 static void backward_by_row(plim_net_emit *e, int32_t i, const char *op_suffix, plim_net_ref dy) {
   plim_op_spec spec;
   plim_net_gradient_of_operand(e, i, plim_op_kind_row(e->at[i].kind)->in[0].name, dy, &spec);
@@ -77,7 +78,7 @@ static void backward_loss(plim_net_emit *e, int32_t i) {
   backward_by_row(e, i, ".bwd", (plim_net_ref){-1, -1});
 }
 
-/* An op computes the gradient of one parameter; the gradient's value. */
+/* Emit the op that computes the gradient of one parameter; returns the gradient. */
 static plim_net_ref emit_to_parameter(plim_net_emit *e, int32_t i, const char *operand, const char *suffix,
                                       const char *op_suffix, const plim_shape *shape, plim_net_ref dy) {
   const plim_net_layer *layer = &e->net->layer[i];
@@ -106,7 +107,8 @@ static void backward_product(plim_net_emit *e, int32_t i) {
   plim_net_emit_update(e, layer->name, ".weight", &at->weight, gradient, 1);
 }
 
-/* A ReLU, alone or after an addition: one op sums what came back and masks it. Both addends get that value. */
+/* A ReLU, alone or after an addition: one op sums the gradients that wait, and masks the sum. Both addends get that
+ * value. */
 static plim_net_ref backward_masked_sum(plim_net_emit *e, int32_t i, const char *op_suffix) {
   const plim_net_layer *layer = &e->net->layer[i];
   const plim_net_emitted *at = &e->at[i];

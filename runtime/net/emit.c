@@ -178,7 +178,7 @@ static plim_status net_complete(const plim_net *net) {
   return PLIM_OK;
 }
 
-/* Every micro-batch, and after the last one the updates that wait. */
+/* Emit every micro-batch, and after the last one the updates that wait for the norm. */
 static void emit_step(plim_net_emit *e, plim_net_emitted *before) {
   plim_net_emit_persistent(e);
   memcpy(before, e->at, (size_t)e->net->n_layers * sizeof *before);

@@ -15,8 +15,8 @@ static plim_net_ref input_of(const plim_net_emit *e, int32_t i, int k) {
   return e->at[e->net->layer[i].in[k]].y;
 }
 
-/* Does a backward op of layer i exist? */
-static int goes_back(const plim_net_emit *e, int32_t i) {
+/* Whether layer i has a backward op. */
+static int has_backward(const plim_net_emit *e, int32_t i) {
   return e->training && e->at[i].trains;
 }
 
@@ -68,7 +68,7 @@ static void forward_product(plim_net_emit *e, int32_t i) {
   plim_net_emit_layer_op(e, i, &spec);
 }
 
-/* Batch statistics, and their running averages as soon as they are there. */
+/* Batch statistics, and right after them the update of their running averages. */
 static void batch_statistics(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   plim_shape shape = plim_net_emit_statistics(layer);
@@ -109,7 +109,7 @@ static void forward_elementwise(plim_net_emit *e, int32_t i) {
                        .n_out = 1,
                        .out = {output_of(e, i).value}};
   for (int32_t k = 0; k < layer->n_in; k++) spec.in[k] = input_of(e, i, k).value;
-  if (layer->attrs.relu && goes_back(e, i)) save_output(e, i, ".mask", PLIM_BITS, &spec);
+  if (layer->attrs.relu && has_backward(e, i)) save_output(e, i, ".mask", PLIM_BITS, &spec);
   plim_net_emit_layer_op(e, i, &spec);
 }
 
@@ -186,7 +186,7 @@ static void forward_rows(plim_net_emit *e, int32_t i) {
   plim_net_emit_layer_op(e, i, &spec);
 }
 
-/* The layer's tensor by sequence. */
+/* A view of the layer's tensor by sequence. */
 static plim_net_ref output_by_sequence(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   plim_shape shape = plim_net_emit_sequences(e->net, &layer->out);

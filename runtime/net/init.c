@@ -1,7 +1,7 @@
 /* Starting contents of persistent values, by the last part of their names. A weight's element is a function of seed,
- * name and position in logical order: layout, batch and other layers do not matter.
- * Source of the weights' scale: He et al., Delving Deep into Rectifiers, ICCV 2015; of nets over tokens: Radford et
- * al., Language Models are Unsupervised Multitask Learners, 2019, section 2.3. */
+ * name and position in logical order; layout, batch and other layers do not matter.
+ * Sources of the weights' deviation: He et al., Delving Deep into Rectifiers, ICCV 2015; for nets over tokens, Radford
+ * et al., Language Models are Unsupervised Multitask Learners, 2019, section 2.3. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,8 @@ static const double classifier_deviation = 0.01;
 static const double two_pi = 6.283185307179586;
 static const double token_deviation = 0.02; /* of all weights of a net over tokens */
 
-/* Is the value the weights of the linear layer that feeds the loss, or what they are cast from? */
+/* Whether the value is the weights of the linear layer that feeds the loss, or the parameter from which they are cast.
+ */
 static int feeds_loss(const plim_graph *graph, int32_t value) {
   for (int32_t i = 0; i < graph->n_ops; i++) {
     const plim_op *product = &graph->op[i];
@@ -32,7 +33,8 @@ static int reads_tokens(const plim_graph *graph) {
   return 0;
 }
 
-/* Is the value the weights of a product, or what they are cast from, whose result an addition reads next? */
+/* Whether the value is the weights of a product whose result the next op adds, or the parameter from which they are
+ * cast. */
 static int ends_branch(const plim_graph *graph, int32_t value) {
   for (int32_t i = 0; i + 1 < graph->n_ops; i++) {
     const plim_op *product = &graph->op[i];
@@ -47,8 +49,8 @@ static int is_loss(const plim_op *op) {
   return op->kind == PLIM_OP_SOFTMAX_XENT || op->kind == PLIM_OP_LINEAR_XENT;
 }
 
-/* Branches of a micro-batch are added to one stream: the ends of n of them begin so much smaller that their sum keeps
- * its size. */
+/* The deviation of weights in a net over tokens. All branches are added to one stream. So the last weights of each of n
+ * branches start smaller by sqrt(n), which keeps the size of the sum. */
 static double deviation_of_tokens(const plim_graph *graph, int32_t value) {
   int32_t branches = 0;
   if (!ends_branch(graph, value)) return token_deviation;
@@ -58,7 +60,7 @@ static double deviation_of_tokens(const plim_graph *graph, int32_t value) {
   return token_deviation / sqrt((double)branches);
 }
 
-/* In (0, 1]: the logarithm of a draw is finite. */
+/* A number in (0, 1], so that its logarithm is finite. */
 static double uniform(uint32_t word) {
   return ((double)word + 1.0) / 4294967296.0;
 }
@@ -132,7 +134,7 @@ static int ends_with(const char *name, const char *suffix) {
   return n > m && strcmp(name + n - m, suffix) == 0;
 }
 
-/* The operand that the value is of the first op that reads it, or its cast; NULL when none does. */
+/* The row's operand as which the first reader of the value, or of its cast, reads it; NULL: nothing reads the value. */
 static const plim_op_operand *operand_of(const plim_graph *graph, int32_t value) {
   for (int32_t o = 0; o < graph->n_ops; o++) {
     const plim_op *op = &graph->op[o];
@@ -145,7 +147,7 @@ static const plim_op_operand *operand_of(const plim_graph *graph, int32_t value)
   return NULL;
 }
 
-/* A parameter of a layer that is an op by its row. */
+/* Fill a parameter of a layer of kind PLIM_NET_OP, as the row's contents say. */
 static int fill_by_row(const plim_graph *graph, int32_t value, uint64_t seed, float *x) {
   const plim_value *v = &graph->value[value];
   const plim_op_operand *operand = operand_of(graph, value);

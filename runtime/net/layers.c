@@ -1,4 +1,4 @@
-/* What each layer makes: shape inference and the checks on its arguments. */
+/* The shape of each layer's tensor, and the checks on the layer's arguments. */
 #include "runtime/net/layers.h"
 
 static const float bn_epsilon = 1e-5f;
@@ -28,7 +28,7 @@ static int shapes_equal(const plim_shape *a, const plim_shape *b) {
   return 1;
 }
 
-/* Are both operands of an addition there, and of equal shape? */
+/* Whether both operands of an addition are tensors of equal shape; if not, the net has failed. */
 static int addends_fit(plim_net *net, const char *name, plim_tensor a, plim_tensor b) {
   const plim_shape *left = net->status == PLIM_OK ? plim_net_shape(net, name, a) : NULL;
   const plim_shape *right = left ? plim_net_shape(net, name, b) : NULL;
@@ -41,7 +41,7 @@ static int addends_fit(plim_net *net, const char *name, plim_tensor a, plim_tens
   return 0;
 }
 
-/* Places that a window of `kernel` takes along `size`; 0 when it takes none. */
+/* Number of places of a window of `kernel` along `size`; 0: it does not fit. */
 static int64_t window_count(int64_t size, int kernel, int stride, int pad) {
   int64_t room = size + 2 * (int64_t)pad - kernel;
   return room < 0 ? 0 : room / stride + 1;
@@ -71,7 +71,8 @@ static plim_attrs window_attrs(int kernel, int stride, int pad) {
   return (plim_attrs){.kernel = {kernel, kernel}, .stride = {stride, stride}, .pad = {pad, pad}};
 }
 
-/* The few channels of an image suit no block; convolutions from planes into blocks are the ones that libraries have. */
+/* The image is flat where activations are blocked: its few channels do not fill a block, and libraries have
+ * convolutions from planes into blocks. */
 plim_tensor plim_net_image(plim_net *net) {
   const plim_net_options *o = &net->options;
   plim_layout layout = o->layout == PLIM_NHWC ? PLIM_NHWC : PLIM_FLAT;

@@ -1,5 +1,5 @@
-/* The net as a list of layers; shared by the files of runtime/net. A tensor handle is the index of the layer
- * that makes it. */
+/* The net as a list of layers, shared by the files of runtime/net. A tensor's handle is the index of the layer that
+ * makes it. */
 #ifndef PLIM_RUNTIME_NET_LAYERS_H
 #define PLIM_RUNTIME_NET_LAYERS_H
 
@@ -33,19 +33,20 @@ typedef enum plim_net_kind {
   PLIM_NET_KIND_COUNT
 } plim_net_kind;
 
+/* A layer: its inputs, what the caller chose, and the shape of the tensor that it makes. */
 typedef struct plim_net_layer {
   plim_net_kind kind;
   char name[PLIM_NET_NAME_BYTES];
   int32_t n_in;
   plim_tensor in[PLIM_OP_MAX_IN]; /* batch norm with attrs.add: x, shortcut */
   plim_attrs attrs;
-  int32_t bias;   /* conv2d, linear: 1 = a bias is added */
+  int32_t bias;   /* conv2d, linear: 1: a bias is added */
   int32_t heads;  /* attention */
-  plim_shape out; /* of the tensor it makes; softmax_xent: of the logits */
-  /* PLIM_NET_OP: its operands are the tensors, then the parameters; the outputs after the first */
+  plim_shape out; /* shape of the tensor that the layer makes; softmax_xent: of the logits */
+  /* PLIM_NET_OP: the op's operands are the tensors, then the parameters */
   plim_op_kind op;
   int32_t n_params, n_out;
-  plim_shape param[PLIM_NET_PARAMS], more[PLIM_ROW_OPERANDS - 1];
+  plim_shape param[PLIM_NET_PARAMS], more[PLIM_ROW_OPERANDS - 1]; /* more: outputs after the first */
 } plim_net_layer;
 
 struct plim_net {
@@ -54,36 +55,38 @@ struct plim_net {
   plim_net_options options;
   int32_t n_layers, capacity;
   plim_net_layer *layer; /* [n_layers], every input before its reader */
-  plim_status status;    /* the first failure ... */
-  char error[256];       /* ... and its sentence */
+  plim_status status;    /* the first failure */
+  char error[256];       /* the first failure's sentence */
 };
 
-/* Keep the first failure of the net; the tensor handle that says so. */
+/* Record a failure, if it is the net's first. Returns -1, the handle of no tensor. */
 plim_tensor plim_net_fail(plim_net *net, plim_status status, const char *format, ...) PLIM_PRINTF(3, 4);
 
-/* Append a layer: checks name, inputs and the size of what it makes. -1 when the net has failed. */
+/* Append a layer, after checking its name, its inputs and the size of its tensor. Returns its handle; -1 when the net
+ * has failed. */
 plim_tensor plim_net_append(plim_net *net, const char *name, const plim_net_layer *layer);
 
-/* Shape of a tensor, NULL (and the net has failed) when the handle is none. */
+/* Shape of a tensor. NULL when x is no tensor's handle; the net has then failed, with a sentence that names the layer
+ * `reader`. */
 const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor x);
 
-/* Is it the loss, which ends a net and makes no tensor? */
+/* Whether the layer is a loss, which ends a net and makes no tensor. */
 int plim_net_is_loss(const plim_net_layer *layer);
 
-/* The op of a layer that multiplies by weights; PLIM_OP_CUSTOM: the layer is none. */
+/* The op of a layer that multiplies by weights; PLIM_OP_CUSTOM: the layer does not. */
 plim_op_kind plim_net_product_of(const plim_net_layer *layer);
 
-/* Weights of a convolution [O][I][KH][KW], of a depthwise one [C][1][KH][KW], of a transposed one [I][O][KH][KW], or of
- * a linear layer [O][I]. */
+/* Shape of a layer's weights: [O][I][KH][KW] of a convolution, [C][1][KH][KW] of a depthwise one, [I][O][KH][KW] of a
+ * transposed one, [O][I] of a linear layer. */
 plim_shape plim_net_weight_shape(const plim_net *net, const plim_net_layer *layer);
 
-/* Images or sequences of a micro-batch. */
+/* Number of images or sequences of a micro-batch. */
 int32_t plim_net_micro_batch(const plim_net *net);
 
 /* The element type of activations and their gradients. */
 plim_dtype plim_net_dtype(const plim_net *net);
 
-/* The layout of rank-4 activations of that many channels. */
+/* The layout of rank-4 activations with so many channels. */
 plim_layout plim_net_layout(const plim_net_options *options, int64_t channels);
 
 #endif

@@ -1,4 +1,4 @@
-/* What each layer over tokens makes: shape inference and the checks on its arguments. */
+/* The shape of each tensor of a layer over tokens, and the checks on the layer's arguments. */
 #include "runtime/net/layers.h"
 
 static const float norm_epsilon = 1e-5f;

@@ -1,7 +1,7 @@
 /* The built-in models, a row each. Residual networks (He et al., Deep Residual Learning for Image Recognition, CVPR
  * 2016) for small images have a 3x3 stem and no max-pool: three stages in the CIFAR form, four as ResNet-18. ResNet-50
- * has the ImageNet stem, 7x7 by steps of two and a max-pool, and bottleneck blocks, whose 3x3 convolution takes the
- * step. Where the width or the size changes, the shortcut is a 1x1 convolution with batch norm.
+ * has the ImageNet stem, 7x7 with stride two and a max-pool, and bottleneck blocks, whose 3x3 convolution has the
+ * stride. Where the width or the size changes, the shortcut is a 1x1 convolution with batch norm.
  * vgg16: Simonyan and Zisserman, Very Deep Convolutional Networks, ICLR 2015, with batch norm. tinyres: seven
  * convolutions, for trials. densenet121: Huang et al., Densely Connected Convolutional Networks, CVPR 2017, with a 3x3
  * stem and no max-pool. mobilenet: Howard et al., MobileNets, 2017, whose first step is 1 for images of at most 64
@@ -10,7 +10,7 @@
  * gpt: Radford et al., Language Models are Unsupervised Multitask Learners, 2019. */
 #include <stdio.h>
 
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "runtime/net/layers.h"
 
 enum { MODEL_MAX_STAGES = 5, MODEL_NAME_BYTES = 48, GPT_MOST_UNITS = 65536 };
@@ -106,8 +106,8 @@ static void build_vgg(plim_net *net, const model_row *row) {
 
 enum { GROWTH = 32, PARTS = 8 };
 
-/* What a dense stage has so far: all features beside each other are the inputs of its next layer. A concatenation has
- * at most PARTS inputs, so every PARTS - 1 layers the last one takes the place of what it is made of. */
+/* The features of a dense stage so far; their concatenation is the input of its next layer. A concatenation has at most
+ * PARTS inputs. So when all parts are full, their concatenation replaces them as the first part. */
 typedef struct dense_stage {
   int32_t n;
   plim_tensor part[PARTS];

@@ -1,5 +1,5 @@
-/* The layer list: options, growth, and the first failure, which is kept until a graph is asked for. So a model can be
- * written down layer by layer without a check after each. */
+/* The list of layers: options, growth, and the first failure, which is kept until a graph is made. So a model can be
+ * written layer by layer without a check after each. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static plim_status check_updates(plim_context *ctx, const plim_net_options *o) {
   return plim_fail(ctx, PLIM_EUSAGE, "the norm of gradients is bounded with adam and adamw, not with sgd");
 }
 
-/* The nearest numbers of equal micro-batches, below and above. */
+/* The nearest numbers of micro-batches that divide the batch, below and above. */
 static plim_status check_micro_batches(plim_context *ctx, const plim_net_options *o) {
   int32_t less = o->accumulate, more = o->accumulate;
   if (o->accumulate < 1 || o->accumulate > PLIM_ACCUMULATE_MOST) {

@@ -1,5 +1,5 @@
-/* Layers of any kind of op: what a layer makes, reads and hands back follows from the row of its kind. The shape rules
- * give the outputs, operands after the tensors are parameters, and the row's gradients are the backward ops.
+/* Layers of any kind of op. The row of the kind says everything: its shape rules give the outputs, its operands after
+ * the tensors are parameters, and its gradients are the backward ops.
  *
  * Names: operand o of layer L is the value "L.o", the first output "L". The gradient of a parameter is "L.o.grad", that
  * of a tensor "L.do", and of the second of many tensors "L.do2". A parameter is updated as soon as no later gradient of
@@ -20,7 +20,7 @@ static plim_shape operand_shape(const plim_net *net, const plim_op_row *row, int
   return shape;
 }
 
-/* The op of a layer with the shapes of its inputs, as it reads them. */
+/* The layer's op, with the shapes of its inputs as it reads them. */
 static int describe(plim_net *net, const char *name, const plim_net_layer *layer, plim_op_desc *op) {
   const plim_op_row *row = plim_op_kind_row(layer->op);
   *op = (plim_op_desc){.kind = layer->op, .attrs = layer->attrs, .n_in = layer->n_in + layer->n_params};
@@ -93,7 +93,7 @@ static plim_net_ref factor_of(plim_net_emit *e, int32_t i, int32_t k) {
   return plim_net_emit_factor(e, layer->name, e->at[i].suffix[k], param, &layer->param[k]);
 }
 
-/* An evaluation has no outputs that only backward ops read. */
+/* An op without backward ops omits the outputs that only those read. */
 void plim_net_emit_op_forward(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   const plim_op_row *row = plim_op_kind_row(layer->op);
@@ -125,7 +125,7 @@ static const char *operand_name(const plim_net_layer *layer, int32_t k) {
   return plim_op_operand_at(plim_op_kind_row(layer->op)->in, k)->name;
 }
 
-/* Is an input among those that the gradient is of, and wanted? */
+/* Whether the gradient is that of an operand whose gradient is needed. */
 static int any_wanted(const plim_net_emit *e, int32_t i, const plim_op_gradient *g) {
   const plim_net_layer *layer = &e->net->layer[i];
   const char *of = g->of;
@@ -169,7 +169,7 @@ static void emit_gradient(plim_net_emit *e, int32_t i, const plim_op_gradient *g
   plim_net_emit_op(e, layer->name, suffix, &spec);
 }
 
-/* Does a gradient after the one at `from` read the parameter? */
+/* Whether a gradient after the one at `from` reads the parameter. */
 static int is_read_later(const plim_net_emit *e, int32_t i, int from, const char *name) {
   const plim_op_row *row = plim_op_kind_row(e->net->layer[i].op);
   for (int g = from + 1; g < PLIM_ROW_GRADIENTS && row->gradient[g].of; g++) {
@@ -182,7 +182,7 @@ static int is_read_later(const plim_net_emit *e, int32_t i, int from, const char
   return 0;
 }
 
-/* Hand gradients of tensors on, and update the parameters whose last reader has been emitted. */
+/* Give the gradients of tensors to their layers, and update the parameters whose last reader has been emitted. */
 static void use_gradients(plim_net_emit *e, int32_t i, int g) {
   const plim_net_layer *layer = &e->net->layer[i];
   const plim_op_row *row = plim_op_kind_row(layer->op);
@@ -202,7 +202,7 @@ static void use_gradients(plim_net_emit *e, int32_t i, int g) {
   }
 }
 
-/* The gradient of an input is another value itself. */
+/* Give an input's layer its gradient when that is a value that exists already. */
 static void hand_on(plim_net_emit *e, int32_t i, const plim_op_gradient *g, plim_net_ref dy) {
   const plim_net_layer *layer = &e->net->layer[i];
   const plim_word of = {g->of, (int)strlen(g->of)}, from = {g->from, (int)strlen(g->from)};

@@ -1,4 +1,4 @@
-/* Gradients by rows: words of a row's gradient become values of the graph. */
+/* Translates the words of a row's gradient to values of the graph. */
 #include "runtime/net/row_gradient.h"
 
 #include <string.h>
@@ -69,7 +69,7 @@ static void copy_attr(const plim_attr *to_attr, plim_attrs *to, const plim_attr 
   }
 }
 
-/* Those that the rows of both kinds name. */
+/* The attributes that the rows of both kinds name. */
 static plim_attrs shared_attrs(plim_op_kind from, const plim_attrs *given, plim_op_kind to) {
   const plim_op_row *from_row = plim_op_kind_row(from), *to_row = plim_op_kind_row(to);
   plim_attrs attrs = {.eps = 0};

@@ -1,5 +1,5 @@
-/* Updates: one op a parameter, of the kind of the optimizer. Where gradients are clipped, their squares are summed one
- * gradient after the other, as soon as each is there, and all updates wait for the last sum. */
+/* Updates: one op a parameter, of the optimizer's kind. With clipped gradients, each gradient's squares are added to a
+ * sum as soon as it is emitted, and all updates wait for the last sum. */
 #include <stdio.h>
 
 #include "runtime/net/emit.h"

@@ -1,14 +1,14 @@
-/* Runs a handle program in memory without addresses, and counts what is evicted and recomputed.
+/* Simulates a handle program in memory without addresses, and counts evictions and recomputations.
  *
- * Events are taken in the program's order. A call makes room for its results: as long as they do not fit beside what is
- * resident, the storage in the pool with the smallest score is evicted (choose). An argument that was evicted is
- * recomputed by the call that made it, which may need others first. Calls that wait for arguments are an explicit
- * stack, so that a chain may be as long as the program. A storage whose last handle is released is evicted at once. At
- * the end, tensors that the program keeps are recomputed.
+ * Events run in the program's order. A call makes room for its results: as long as they do not fit, the storage in the
+ * pool with the smallest score is evicted (choose). An argument that was evicted is recomputed by the call that defines
+ * it, which may need others first. Calls that wait for arguments are on an explicit stack, so that a chain may be as
+ * long as the program. A storage whose last handle is released is evicted at once. At the end, tensors that the program
+ * keeps are recomputed.
  *
- * Invariants: between calls, used_bytes is the sum of the resident storages. What is in the pool is resident, not
- * pinned, and holds no argument of a waiting call. A tensor is there when its storage is resident, in the buffer in
- * which the tensor was computed last: an evicted storage comes back without its views.
+ * Invariants: between calls, used_bytes is the sum of the resident storages. A storage in the pool is resident, not
+ * pinned, and holds no argument of a waiting call. A tensor is defined when its storage is resident and was not evicted
+ * since the tensor was computed: an evicted storage becomes resident without its views.
  *
  * Source: the simulator of the DTR prototype (Kirisame et al., ICLR 2021). Scores: ideal_score.c. */
 #include "runtime/online/ideal.h"
@@ -29,19 +29,19 @@ const char *plim_online_end_name(plim_online_end end) {
   return end_names[end];
 }
 
-/* A call that waits for its arguments. Those that are there are locked first, then each missing one is recomputed. */
+/* A call that waits for its arguments. Defined arguments are locked first; then each other one is recomputed. */
 typedef struct waiting_call {
   int32_t event;      /* the call */
-  int32_t tensor;     /* result that is wanted */
-  int32_t arg;        /* arguments before this one are there and locked */
+  int32_t tensor;     /* result that is needed */
+  int32_t arg;        /* arguments before this one are defined and locked */
   int32_t again;      /* 1: the call has run before */
-  int64_t first_flag; /* of its arguments, into was_defined */
+  int64_t first_flag; /* index into was_defined of its first argument */
 } waiting_call;
 
 /* The calls that wait, each for the next one. */
 typedef struct waiting_calls {
   waiting_call *call; /* [depth] */
-  char *was_defined;  /* [n_flags] 1: the argument was there when its call began to wait */
+  char *was_defined;  /* [n_flags] 1: the argument was defined when its call began to wait */
   int64_t depth, n_flags;
   int64_t call_capacity, flag_capacity;
 } waiting_calls;
@@ -107,8 +107,8 @@ static plim_status evict(plim_ideal *sim, int32_t s) {
   return PLIM_OK;
 }
 
-/* The storage of the smallest score: of equal scores the last in the pool, but of scores of 0 the first, which cannot
- * be beaten. NONE: the pool is empty. */
+/* The storage with the smallest score; of equal scores the last in the pool, but the first with a score of 0, which is
+ * the least. NONE: the pool is empty. */
 static int32_t choose(plim_ideal *sim) {
   double best = INFINITY;
   int32_t chosen = NONE;
@@ -142,7 +142,7 @@ static int32_t storage_of(const plim_ideal *sim, int32_t tensor) {
   return sim->handles->tensor[tensor].base;
 }
 
-/* A storage that is recomputed has none of its views: each has to be recomputed too. */
+/* Is the tensor defined? The views of a storage that was recomputed are not, until they are recomputed too. */
 static int is_defined(const plim_ideal *sim, int32_t tensor) {
   const plim_ideal_storage *row = &sim->storage[storage_of(sim, tensor)];
   return row->resident && sim->defined[tensor] == row->buffer;
@@ -170,7 +170,7 @@ static plim_status run_call(plim_ideal *sim, const waiting_call *call) {
   for (int32_t i = 0; i < event->n_out; i++) {
     int32_t t = event->out[i], own = storage_of(sim, t) == t;
     if (t == call->tensor) continue;
-    if (is_defined(sim, t) && own) sim->used_bytes -= sim->handles->tensor[t].bytes; /* it was there already */
+    if (is_defined(sim, t) && own) sim->used_bytes -= sim->handles->tensor[t].bytes; /* it was resident already */
     if (!is_defined(sim, t)) set_defined(sim, t);
   }
   set_defined(sim, call->tensor);
@@ -182,7 +182,7 @@ static plim_status run_call(plim_ideal *sim, const waiting_call *call) {
   return PLIM_OK;
 }
 
-/* Mark the arguments of a call as accessed, and lock those that are resident. */
+/* Push a call that waits. Marks its arguments as accessed, and locks those that are defined. */
 static plim_status push(plim_ideal *sim, waiting_calls *waiting, int32_t tensor, int again) {
   const plim_event *event = &sim->handles->event[sim->maker[tensor]];
   PLIM_TRY(
@@ -203,7 +203,8 @@ static plim_status push(plim_ideal *sim, waiting_calls *waiting, int32_t tensor,
   return PLIM_OK;
 }
 
-/* The next argument of the call that must be recomputed, after locking those that are resident by now; n_in: none. */
+/* The next argument of the call that must be recomputed; n_in: none. Locks the arguments before it that are defined by
+ * now. */
 static int32_t next_missing(plim_ideal *sim, const waiting_calls *waiting, waiting_call *call) {
   const plim_event *event = &sim->handles->event[call->event];
   for (; call->arg < event->n_in; call->arg++) {
@@ -234,8 +235,8 @@ static plim_status materialise(plim_ideal *sim, waiting_calls *waiting, int32_t 
 
 /* ---- the events ---- */
 
-/* Link a storage with its parent, in both lists at once. The lists have room for every pair of an argument and a result
- * of any call. */
+/* Link a storage with the arguments of its call, in the lists of both. The lists have room for every pair of an
+ * argument and a result of any call. */
 static void link_neighbours(plim_ideal *sim, const plim_event *event, int32_t s) {
   plim_ideal_storage *to = &sim->storage[s];
   int32_t *parent = sim->parent + to->first_parent;
@@ -326,7 +327,7 @@ static plim_status simulate_events(plim_ideal *sim, waiting_calls *waiting) {
 
 /* ---- opening ---- */
 
-/* Room for the neighbours of each storage: every pair of an argument and a result. */
+/* Count the room for the neighbours of each storage: every pair of an argument and a result. */
 static plim_status count_neighbours(plim_ideal *sim) {
   const plim_handles *handles = sim->handles;
   for (int32_t i = 0; i < handles->n_events; i++) {

@@ -1,6 +1,6 @@
-/* Simulation of a handle program in memory without addresses: a storage fits when the sum of bytes does. Papers publish
- * the figures of their policies for such a memory. Source: the simulator of the DTR prototype (Kirisame et al., ICLR
- * 2021). */
+/* Simulates a handle program in memory without addresses: a storage fits when the sum of bytes fits. Papers publish the
+ * figures of their policies for such a memory. Source: the simulator of the DTR prototype (Kirisame et al., ICLR 2021).
+ */
 #ifndef PLIM_RUNTIME_ONLINE_IDEAL_H
 #define PLIM_RUNTIME_ONLINE_IDEAL_H
 
@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* How a simulation ends. ok: the program ran. oom: nothing is left to evict. thrash: recomputing has cost more than the
- * limit. */
+/* How a simulation ends. ok: the program ran to its end. oom: nothing more can be evicted. thrash: recomputing took
+ * longer than the limit. */
 #define PLIM_ONLINE_ENDS(X) X(OK, "ok") X(OOM, "oom") X(THRASH, "thrash")
 #define PLIM_X(id, name) PLIM_ONLINE_##id,
 typedef enum plim_online_end { PLIM_ONLINE_ENDS(PLIM_X) PLIM_ONLINE_END_COUNT } plim_online_end;
@@ -23,17 +23,17 @@ const char *plim_online_end_name(plim_online_end end);
 
 typedef struct plim_online_result {
   plim_online_end end;
-  int64_t total_ns;              /* of every call once */
-  int64_t recomputed_ns;         /* of the calls that ran again */
-  int64_t evictions, recomputes; /* storages evicted, calls that ran again */
-  int64_t scores;                /* that were computed */
+  int64_t total_ns;              /* time of every call once */
+  int64_t recomputed_ns;         /* time of the calls that were recomputed */
+  int64_t evictions, recomputes; /* number of storages evicted; number of calls recomputed */
+  int64_t scores;                /* number of scores computed */
   int64_t depth;                 /* longest chain of calls that wait for each other */
 } plim_online_result;
 
-/* Simulate the program within `budget_bytes`; it ends as thrash when recomputed_ns > limit_ns.
- *   out  [1]  out  also for oom and thrash, which are no failures
+/* Simulate the program within `budget_bytes`. It ends as thrash when recomputed_ns > limit_ns.
+ *   out  [1]  out  also set for oom and thrash, which are no failures
  * PLIM_EOVERFLOW: the calls have more than PLIM_IDEAL_PAIRS pairs of an argument and a result. PLIM_ECANCEL,
- * PLIM_ENOMEM. O(evictions x storages x what the policy's cost walks over); memory: 8 bytes for every such pair.
+ * PLIM_ENOMEM. O(evictions x storages x cost of the policy's score); memory: 8 bytes for every such pair.
  * Deterministic. On the thread of the context; `handles` is only read. */
 enum { PLIM_IDEAL_PAIRS = 1 << 27 };
 PLIM_MUST_USE plim_status plim_ideal_run(plim_context *ctx, const plim_handles *handles, const plim_policy *policy,

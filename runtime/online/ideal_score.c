@@ -1,6 +1,6 @@
 /* Costs of policies in memory without addresses. Storages that exist but were never computed count as missing: they are
- * outputs of the call in flight. walk_bounds.c keeps the sums of walks, as lower bounds: an eviction only increases
- * them, and is not applied. */
+ * results of the running call. walk_bounds.c keeps lower bounds of the sums of walks. An eviction is not applied to
+ * them, since it only increases the sums. */
 #include "runtime/online/ideal_state.h"
 
 static int32_t neighbours(const void *user, int32_t storage, plim_walk_way way, int32_t i, const int32_t **list) {
@@ -21,7 +21,7 @@ plim_status plim_ideal_open_walks(plim_ideal *sim) {
                          &sim->walks);
 }
 
-/* A view may have other inputs, and other storages computed from it may be missing: then the bounds become 0. */
+/* When other neighbours of the storage are missing, the bounds become 0. Views may have added neighbours. */
 void plim_ideal_comes_back(plim_ideal *sim, int32_t s) {
   if (sim->policy->cost != PLIM_COST_ANCESTORS && sim->policy->cost != PLIM_COST_NEIGHBOURHOOD) return;
   for (plim_walk_way way = 0; way < PLIM_WALK_WAYS; way++) {
@@ -42,7 +42,7 @@ static int64_t classes(plim_ideal *sim, int32_t s) {
   return sum;
 }
 
-/* Walks end above `most`. */
+/* The policy's cost of a storage. Walks end when the cost exceeds `most`. */
 static int64_t cost(plim_ideal *sim, int32_t s, int64_t most) {
   const plim_ideal_storage *row = &sim->storage[s];
   int64_t sum = row->cost_ns;

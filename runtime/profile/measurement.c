@@ -1,19 +1,19 @@
-/* Memory for measurements and one run in it.
+/* Memory for measurements, and one run in it.
  *
- * In a step an op finds some operands in cache and others outside. Here too: warm operands lie in a ring of memory that
- * caches hold, and are written right before each run; cold ones lie in a larger ring, where no one has been for a
- * while. */
+ * In a step an op finds some operands in cache and others outside. A measurement reproduces this. Warm operands are in
+ * a ring that fits into caches, and are written right before each run. Cold operands are in a larger ring, in addresses
+ * that were not used for a while. */
 #include "runtime/profile/measurement.h"
 
 #include <string.h>
 
 #include "runtime/base/integers.h"
 
-/* Fits into the caches of a machine that runs more than this program; is more than they hold, where the device does not
- * tell how much that is. */
+/* WARM_BYTES fit into the caches of a machine that also runs other programs. COLD_BYTES are more than caches hold, for
+ * a device that does not state the size of its cache. */
 enum { WARM_BYTES = 16 << 20, COLD_BYTES = 64 << 20 };
 
-/* The next place for so many bytes: after the last one, from the start again at the end. */
+/* The next address for so many bytes in the ring: after the last bytes, or at the start when they do not fit there. */
 static char *next_place(plim_ring *r, int64_t bytes) {
   if (r->cursor + bytes > r->bytes) r->cursor = 0;
   char *place = r->base + r->cursor;
@@ -42,7 +42,7 @@ static plim_status put_special(const plim_measurement *m, const plim_op_desc *de
   plim_operand_fill_special(desc, k, m->normal, visible ? to : m->host);
   if (visible) return PLIM_OK;
   PLIM_TRY(device->api->copy(device, 0, to, m->host, plim_shape_bytes(&desc->in[k])));
-  return device->api->sync(device); /* the next one is made in the same place */
+  return device->api->sync(device); /* the next operand is made in the same host memory */
 }
 
 /* Write the operands that must be in the caches, and those whose contents must be defined. */
@@ -82,7 +82,7 @@ plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *grou
   return plim_device_time(device, c->kernel, &args, time_ns);
 }
 
-/* Outputs and workspace hold NaNs before the run: what a kernel forgets to write is no result. */
+/* Outputs and workspace hold NaNs before the run, so that a result that the kernel does not write is found. */
 plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
                                 int64_t *time_ns, const void **out) {
   const plim_op_desc *desc = &group->desc;
@@ -104,7 +104,8 @@ plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *g
   return plim_device_time(m->set->device, c->kernel, &args, time_ns);
 }
 
-/* Normal numbers that repeat after a prime number of floats: no two rows or images of an operand are alike. */
+/* Write normal numbers that repeat after a prime number of floats, so that no two rows or images of an operand are
+ * equal. */
 static plim_status put_varied(const plim_measurement *m, char *to, int64_t bytes) {
   enum { PERIOD_BYTES = 16381 * sizeof(float) };
   _Static_assert((int)PERIOD_BYTES <= (int)NORMALS_BYTES, "there are as many");
@@ -174,8 +175,8 @@ int64_t plim_measure_step_bytes(const plim_graph *graph) {
   return all < 0 ? INT64_MAX / 4 : all;
 }
 
-/* Set the sizes of the rings and which of them serve; returns the memory for both. A small step finds more of its cold
- * operands in cache, so its rings are small as well. `limit` is the most that may be taken, 0: any. */
+/* Set the sizes of the rings, and which ring each block uses. Returns the bytes of both. A small step finds more of its
+ * cold operands in cache, so its rings are small too. limit: as for plim_measure_begin. */
 static int64_t choose_rings(plim_measurement *m, const plim_measure_needs *most, int64_t limit) {
   int64_t all = plim_measure_step_bytes(m->set->graph);
   int64_t cold = plim_integers_larger(COLD_BYTES, 2 * m->set->device->cache_bytes);

@@ -1,5 +1,5 @@
-/* The profile cache: a document like the others ("plimsoll": "profile cache"), read with the same strictness, but a
- * faulty file is ignored and never reported. Rows are sorted, so that equal contents are equal bytes. */
+/* The profile cache is a document like the others ("plimsoll": "profile cache"), and read as strictly. But a wrong file
+ * is ignored and not reported. Rows are sorted, so that equal contents give equal bytes. */
 #include "runtime/profile/profile_cache.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "runtime/base/sha256.h"
 #include "runtime/device/desc.h"
 #include "runtime/graph/document.h"
-#include "runtime/profile/known.h"
+#include "runtime/profile/device_memo.h"
 
 static const char kind[] = "profile cache";
 
@@ -34,7 +34,7 @@ static int compare(const char *op, const char *variant, const plim_profile_row *
   return order != 0 ? order : strcmp(variant, row->variant);
 }
 
-/* The place of the row in the sorted list, or the place where it must be inserted. */
+/* The index of the row in the sorted list, or the index where it must be inserted. */
 static int32_t find(const plim_profile_cache *cache, const char *op, const char *variant) {
   int32_t low = 0, high = cache->n;
   while (low < high) {
@@ -69,7 +69,7 @@ static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, 
   return PLIM_OK;
 }
 
-/* The row of an op and variant, made where there is none. */
+/* Find the row of an op and variant, or insert it. */
 static plim_status reach(plim_profile_cache *cache, const char *op, const char *variant, plim_profile_row **row) {
   int32_t i = find(cache, op, variant);
   if (!is_at(cache, i, op, variant)) PLIM_TRY(insert(cache, i, op, variant));
@@ -106,7 +106,7 @@ static void read_cache(plim_json *doc, plim_profile_cache *cache) {
     plim_profile_row read = {.time_ns = -1}, *row = NULL;
     const char *op = plim_json_text(&at, "op");
     plim_json_copy(&at, "variant", read.variant, sizeof read.variant);
-    if (plim_json_has(&at, "label")) plim_json_copy(&at, "label", read.label, sizeof read.label);
+    if (plim_json_has(&at, "label")) plim_json_copy(&at, "label", read.numerics_key, sizeof read.numerics_key);
     if (plim_json_has(&at, "how")) plim_json_copy(&at, "how", read.how, sizeof read.how);
     if (plim_json_has(&at, "why")) plim_json_copy(&at, "why", read.why, sizeof read.why);
     if (plim_json_has(&at, "left_out_ns")) {
@@ -156,7 +156,7 @@ void plim_profile_cache_close(plim_profile_cache *cache) {
 
 static void apply(const plim_profile_cache *cache, const char *op, int parts, int64_t limit_ns, plim_profile_case *c) {
   int32_t i = find(cache, op, c->variant.name);
-  if (!is_at(cache, i, op, c->variant.name) || (parts && !cache->row[i].label[0])) return;
+  if (!is_at(cache, i, op, c->variant.name) || (parts && !cache->row[i].numerics_key[0])) return;
   const plim_profile_row *row = &cache->row[i];
   if (row->left_out_ns >= limit_ns) {
     c->left_out_ns = row->left_out_ns;
@@ -165,7 +165,7 @@ static void apply(const plim_profile_cache *cache, const char *op, int parts, in
   }
   if (row->left_out_ns > 0) return;
   c->variant.time_ns = row->time_ns;
-  if (parts) memcpy(c->variant.label, row->label, sizeof c->variant.label);
+  if (parts) memcpy(c->variant.numerics_key, row->numerics_key, sizeof c->variant.numerics_key);
 }
 
 void plim_profile_cache_apply(const plim_profile_cache *cache, int64_t limit_ns, plim_profile_set *set) {
@@ -190,8 +190,8 @@ static plim_status write_file(const plim_profile_cache *cache) {
     plim_text_quote(&text, row->op);
     plim_text_add(&text, ", \"variant\": ");
     plim_text_quote(&text, row->variant);
-    if (row->label[0]) plim_text_add(&text, ", \"label\": ");
-    if (row->label[0]) plim_text_quote(&text, row->label);
+    if (row->numerics_key[0]) plim_text_add(&text, ", \"label\": ");
+    if (row->numerics_key[0]) plim_text_quote(&text, row->numerics_key);
     if (row->how[0]) plim_text_add(&text, ", \"how\": ");
     if (row->how[0]) plim_text_quote(&text, row->how);
     if (row->why[0]) plim_text_add(&text, ", \"why\": ");
@@ -205,7 +205,7 @@ static plim_status write_file(const plim_profile_cache *cache) {
 }
 
 void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc) {
-  const plim_profile_cache *cache = plim_known_of(device).variants;
+  const plim_profile_cache *cache = plim_device_memo_of(device).variants;
   plim_kernel_info info[PLIM_PROFILE_VARIANTS];
   char op[PLIM_DESC_TEXT_BYTES];
   int n = 0;
@@ -238,7 +238,7 @@ plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profi
       row->time_ns = c->variant.time_ns;
       row->left_out_ns = c->variant.time_ns < 0 ? c->left_out_ns : 0;
       (void)snprintf(row->why, sizeof row->why, "%s", row->left_out_ns > 0 ? c->why : "");
-      (void)snprintf(row->label, sizeof row->label, "%s", parts ? c->variant.label : "");
+      (void)snprintf(row->numerics_key, sizeof row->numerics_key, "%s", parts ? c->variant.numerics_key : "");
     }
   }
   plim_status status = write_file(cache);
@@ -251,7 +251,7 @@ plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_des
   plim_profile_cache cache = {.ctx = device->ctx, .machine = device->machine};
   plim_profile_row *row = NULL;
   plim_status status;
-  const plim_profile_cache *known = plim_known_of(device).variants;
+  const plim_profile_cache *known = plim_device_memo_of(device).variants;
   if (!known || !known->path[0]) return PLIM_OK;
   memcpy(cache.path, known->path, sizeof cache.path); /* its rows may be older than the file's */
   plim_desc_text(desc, op, sizeof op);

@@ -1,4 +1,5 @@
-/* An error that stays ends the run: nothing that follows would succeed. Any other is one kernel's. */
+/* A failure of the device itself ends the run, because no later call would succeed. A failure of one kernel drops its
+ * variant. */
 #include "runtime/profile/profile_drop.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@ plim_status plim_profile_drop(plim_profile_set *set, const plim_profile_group *g
   if (c->kernel) set->device->api->unprepare(set->device, c->kernel);
   c->kernel = NULL;
   c->dropped = 1;
-  c->left_out_ns = INT64_MAX; /* no start has more time than that */
+  c->left_out_ns = INT64_MAX; /* so that no later start tries it with more time */
   c->variant.time_ns = -1;
   (void)snprintf(c->why, sizeof c->why, "%s", why);
   for (char *at = c->why; *at; at++) *at = *at < 0x20 || *at > 0x7e ? '?' : *at; /* what a document may hold */
@@ -29,7 +30,7 @@ plim_status plim_profile_drop_failed(plim_profile_set *set, const plim_profile_g
   return plim_profile_drop(set, group, c, why);
 }
 
-/* ---- out of a profile that is made ---- */
+/* ---- removing a variant from a profile ---- */
 
 static int is_of(const plim_graph *graph, int32_t op, const plim_op_desc *desc) {
   plim_op_desc other;
@@ -37,7 +38,7 @@ static int is_of(const plim_graph *graph, int32_t op, const plim_op_desc *desc) 
   return plim_desc_equal(desc, &other);
 }
 
-/* The rows without those of the variant; *found is the first op that had one, or -1. */
+/* Copy the rows without those of the variant. *found is the first op that had one, -1: none had. */
 static plim_status copy_rows(const plim_graph *graph, const plim_profile *profile, const plim_op_desc *desc,
                              const char *name, int32_t *first, plim_variant *row, int32_t *found) {
   *found = -1;
@@ -57,7 +58,7 @@ static plim_status copy_rows(const plim_graph *graph, const plim_profile *profil
   return PLIM_OK;
 }
 
-/* Append one note to the notes of the profile. */
+/* Copy the notes of the profile, and append one. */
 static plim_status copy_notes(const plim_profile *from, int32_t op, const char *name, const char *why,
                               plim_profile **to) {
   plim_dropped *note = NULL;

@@ -1,20 +1,22 @@
-/* Variants that fail or compute something else leave the profile, with a note. */
+/* Removes variants that fail, or whose numbers are wrong, from a profile, with a note that says why. */
 #ifndef PLIM_RUNTIME_PROFILE_PROFILE_DROP_H
 #define PLIM_RUNTIME_PROFILE_PROFILE_DROP_H
 
 #include "runtime/profile/profile_set.h"
 
-/* Leave the case out and say why. PLIM_EDEVICE when its op has no other. */
+/* Leave the case out of the profile, with the reason `why`. PLIM_EDEVICE: its op has no other case. */
 PLIM_MUST_USE plim_status plim_profile_drop(plim_profile_set *set, const plim_profile_group *group,
                                             plim_profile_case *c, const char *why);
 
-/* Prepare, run or capture of the case failed with `failed`, the context says how. Where that was the kernel's failure
- * and the device continues, drop the case; else return the failure, its sentence with op and variant. */
+/* Handle a failure of preparing, running or capturing the case.
+ *   failed  in  the status; the context has the sentence
+ * When only the kernel failed, and the device can continue, the case is dropped. Otherwise returns the failure, with a
+ * sentence that names op and variant. */
 PLIM_MUST_USE plim_status plim_profile_drop_failed(plim_profile_set *set, const plim_profile_group *group,
                                                    plim_profile_case *c, plim_status failed);
 
-/* Replace a profile of the graph by one without the variant in all ops of the description, with a note that says why;
- * where none has it nothing changes. PLIM_EDEVICE when an op has no other; then the profile stays as it is. */
+/* Replace a profile of the graph by one in which no op of the description has the variant, with a note that says why.
+ * Does nothing when no such op has it. PLIM_EDEVICE: an op has no other variant; the profile stays as it is. */
 PLIM_MUST_USE plim_status plim_profile_drop_variant(const plim_graph *graph, plim_profile **profile,
                                                     const plim_op_desc *desc, const char *name, const char *why);
 

@@ -1,6 +1,6 @@
-/* Measurements need operands that look like those of a step: floats of ordinary size (a denormal or a NaN can cost a
- * hundred times a normal number), labels and window positions in range. Most of the arena simply holds normal numbers
- * everywhere, so that an operand can lie anywhere; the few that need more are listed in a table. */
+/* Fills memory with operands like those of a step, for measurements. Floats have ordinary sizes, since a denormal or a
+ * NaN can take a hundred times as long. Labels and window positions are in range. The memory holds normal numbers
+ * everywhere, so that an operand can have any address. The op table says which operands need other contents. */
 #include "runtime/profile/profile_operands.h"
 
 #include <math.h>
@@ -14,7 +14,8 @@ const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k) {
   return k < desc->n_out ? &desc->out[k] : &desc->upd[k - desc->n_out];
 }
 
-/* Updates are what was updated a step ago; workspaces lie where something has just died. */
+/* The cache state of operand k. Updates were used a step ago, and are cold. A workspace is placed where a buffer has
+ * just ended, and is warm. */
 static plim_cache_state meeting_of(const plim_op_desc *desc, const plim_cache_states *cache_states, int32_t k) {
   if (k < desc->n_in) return cache_states->in[k];
   k -= desc->n_in;
@@ -43,7 +44,7 @@ plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_cache
 
 /* ---- normal numbers ---- */
 
-/* Sum of 12 uniform numbers: mean 0, variance 1, tails at 6. Of 24 bits each, so never denormal. */
+/* The sum of 12 uniform numbers: mean 0, variance 1, at most 6. Each has 24 bits, so the sum is never denormal. */
 static float draw_normal(uint64_t *state) {
   double sum = -6;
   for (int k = 0; k < 12; k++) {
@@ -53,7 +54,7 @@ static float draw_normal(uint64_t *state) {
   return (float)sum;
 }
 
-/* A float whose halves are both bf16 of ordinary size: the lower one is too small to matter to the float. */
+/* Both halves of each float are bf16 numbers of ordinary size. The lower half is too small to matter to the float. */
 void plim_normals_make(float *normal) {
   uint64_t state = 0x9e3779b97f4a7c15U;
   for (int i = 0; i < PLIM_NORMALS; i++) {
@@ -65,7 +66,7 @@ void plim_normals_make(float *normal) {
   }
 }
 
-/* By ordinary stores, each half by the thread that will read it: memcpy may bypass the caches. */
+/* Uses ordinary stores, by the thread that will read the memory: memcpy may bypass the caches. */
 void plim_normals_fill(const float *normal, void *to, int64_t bytes) {
   enum { PIECE = 1024 };
   const int64_t n = bytes / (int64_t)sizeof *normal;
@@ -79,14 +80,14 @@ void plim_normals_fill(const float *normal, void *to, int64_t bytes) {
   memcpy(out + n, normal, (size_t)(bytes % (int64_t)sizeof *normal));
 }
 
-/* 24 bits of a hash of seed and place. */
+/* A number from 24 bits of a hash of seed and index. */
 static float random_at(uint64_t seed, int64_t i) {
   plim_random random = {(seed << 40) + ((uint64_t)i - 1) * PLIM_RANDOM_STEP};
   return (float)((double)(plim_random_next(&random) >> 40) / (double)(1 << 22) - 2);
 }
 
-/* Numbers that fill the operand: f32, or bf16 where it has them. A strided one reaches from its first element to its
- * last, which may be more or less than its elements. */
+/* How many numbers fill the operand. A strided operand extends from its first element to its last, which may be more or
+ * fewer than its elements. */
 static int64_t float_room(const plim_shape *shape) {
   return plim_shape_bytes(shape) / (int64_t)(shape->dtype == PLIM_BF16 ? sizeof(uint16_t) : sizeof(float));
 }
@@ -128,7 +129,7 @@ static void fill_positions(uint8_t *to, int64_t n, int64_t positions) {
   for (int64_t i = 0; i < n; i++) to[i] = (uint8_t)(i % positions);
 }
 
-/* As He initialisation has them: outputs keep the size of the inputs. */
+/* Fill weights by He initialisation, so that outputs have the magnitude of inputs. */
 static void fill_weights(const plim_shape *shape, const float *normal, void *to) {
   const int64_t n = float_room(shape);
   const float scale = (float)sqrt(2.0 * (double)shape->dim[0] / (double)plim_shape_elements(shape));

@@ -1,4 +1,5 @@
-/* Operands for measurements: how they lie in the profiler's memory and what they hold. */
+/* Operands for measurements: their addresses in the profiler's memory, and their contents. All functions but the fills
+ * only read; they are safe from any thread and deterministic. */
 #ifndef PLIM_RUNTIME_PROFILE_PROFILE_OPERANDS_H
 #define PLIM_RUNTIME_PROFILE_PROFILE_OPERANDS_H
 
@@ -6,43 +7,44 @@
 
 enum { PLIM_OP_MAX_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
 
-/* Cache state of an operand in a step. Warm: used few bytes ago, or placed where a buffer has just ended. Cold: not in
- * cache. In place: the output overwrites an input whose lifetime ends. */
+/* Cache state of an operand in a step. WARM: few bytes were used since its last use, or it is placed where a buffer has
+ * just ended. COLD: not in cache. IN_PLACE: the output overwrites an input whose lifetime ends. */
 typedef enum plim_cache_state { PLIM_CACHE_WARM, PLIM_CACHE_COLD, PLIM_CACHE_IN_PLACE } plim_cache_state;
 
 typedef struct plim_cache_states {
   plim_cache_state in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT];
-  int32_t over[PLIM_OP_MAX_OUT]; /* the input, where out is PLIM_CACHE_IN_PLACE */
+  int32_t over[PLIM_OP_MAX_OUT]; /* the input that is overwritten, when out is PLIM_CACHE_IN_PLACE */
 } plim_cache_states;
 
-/* The operands of one description in two blocks, a warm and a cold one. */
+/* The layout of the operands of one description in a warm and a cold block. */
 typedef struct plim_operand_plan {
   int32_t n;                               /* inputs, outputs, updates; the workspace is operand n */
   int32_t block[PLIM_OP_MAX_OPERANDS + 1]; /* PLIM_CACHE_WARM or PLIM_CACHE_COLD */
-  int64_t at[PLIM_OP_MAX_OPERANDS + 1];    /* in the block, multiples of PLIM_ALIGN */
+  int64_t at[PLIM_OP_MAX_OPERANDS + 1];    /* offsets in the block, multiples of PLIM_ALIGN */
   int64_t bytes[2];                        /* of the blocks, rounded up; -1 when a size overflows */
 } plim_operand_plan;
 
+/* Lay out the operands and the workspace of an op by their cache states. */
 plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_cache_states *cache_states,
                                       int64_t workspace_bytes);
 
 /* Shape of operand k: inputs, then outputs, then updates. */
 const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k);
 
-/* Normal numbers (mean 0, variance 1; none of them denormal), always the same. */
+/* Make normal numbers (mean 0, variance 1), none of them denormal; the same in every call. */
 enum { PLIM_NORMALS = 1 << 14 };
 void plim_normals_make(float *normal /* [PLIM_NORMALS] */);
-/* Fill memory with them, repeated. */
+/* Fill memory with these numbers, repeated. */
 void plim_normals_fill(const float *normal, void *to, int64_t bytes);
 
-/* Fill an operand, f32 or bf16, with numbers below 2 in magnitude that repeat nowhere in it; another seed gives others.
- */
+/* Fill an operand, f32 or bf16, with random numbers below 2 in magnitude without a period. Another seed gives other
+ * numbers. */
 void plim_operand_fill_random(const plim_shape *shape, uint64_t seed, void *to);
 
 /* Does input k need other contents than arbitrary normal floats: labels in range, positions in a window, positive
  * variances and probabilities, small weights? */
 int plim_operand_is_special(const plim_op_desc *desc, int32_t k);
-/* Those contents. */
+/* Fill input k with such contents. */
 void plim_operand_fill_special(const plim_op_desc *desc, int32_t k, const float *normal, void *to);
 
 #endif

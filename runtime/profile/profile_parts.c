@@ -1,16 +1,17 @@
-/* Parts of the groups' fastest variants: which are worth a look, which give the bits of the whole, what they cost.
+/* Variants that run the groups' fastest variants in parts: which are useful, which give the bits of the whole, and what
+ * they cost.
  *
- * Equality is found, never assumed: whole and part run on the same random operands and every byte is compared. Random,
- * because operands that repeat themselves would hide a sum in another order. Parts are visited by falling workspace;
- * one that saves less than a fifth of the last equal one is not worth its time. Times are taken in turns with the
- * whole and scaled by what the whole took meanwhile, so that a machine that has become slower favours neither. */
+ * Equality is measured: whole and parts run on the same random operands, and every byte is compared. The operands are
+ * random because sums of repeated numbers may be equal in any order. Parts are visited by descending workspace. One
+ * that saves less than a fifth of the last equal one is skipped. Whole and parts are timed in turns, and the times of
+ * parts are scaled by the time of the whole. So a change of the machine's speed favours neither. */
 #include <string.h>
 
 #include "runtime/base/integers.h"
-#include "runtime/profile/known_parts.h"
+#include "runtime/profile/equal_parts.h"
 #include "runtime/profile/measurement.h"
 
-/* A workspace is worth dividing from 1/SHARE of the bytes of a step on. */
+/* A workspace is divided when it has at least 1/SHARE of the bytes of a step. */
 enum { SHARE = 64, PART_PASSES = 3 };
 
 static int saves(int64_t bytes, int64_t than_bytes) {
@@ -45,7 +46,7 @@ static plim_status add_parts(plim_profile_set *set, plim_profile_group *group, i
     plim_profile_case *c = &set->cases[set->n_cases++];
     *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes}, .dropped = 1};
     memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
-    memcpy(c->variant.label, info[i].label, sizeof c->variant.label);
+    memcpy(c->variant.numerics_key, info[i].numerics_key, sizeof c->variant.numerics_key);
   }
   group->n_parts = n;
   return PLIM_OK;
@@ -84,7 +85,7 @@ static plim_status compare(comparison *k, const plim_profile_group *group, plim_
   }
   PLIM_TRY(plim_measure_result(&k->memory, group, c, &time_ns, &out));
   if (memcmp(k->result, out, (size_t)plim_shape_bytes(&group->desc.out[0])) == 0) {
-    memcpy(c->variant.label, whole->variant.label, sizeof c->variant.label);
+    memcpy(c->variant.numerics_key, whole->variant.numerics_key, sizeof c->variant.numerics_key);
   } else {
     c->variant.time_ns = time_ns; /* known: not to be run again */
   }
@@ -93,10 +94,10 @@ static plim_status compare(comparison *k, const plim_profile_group *group, plim_
 }
 
 static int is_equal(const plim_profile_set *set, const plim_profile_group *group, const plim_profile_case *c) {
-  return strcmp(c->variant.label, set->cases[group->whole].variant.label) == 0;
+  return strcmp(c->variant.numerics_key, set->cases[group->whole].variant.numerics_key) == 0;
 }
 
-/* The next part to look at from *at on; NULL after the last. last_bytes: workspace of the equal one before. */
+/* The next part to compare from *at on; NULL after the last. last_bytes: workspace of the last equal part. */
 static plim_profile_case *next_part(plim_profile_set *set, const plim_profile_group *group, int64_t last_bytes,
                                     int32_t *at) {
   for (; *at < group->n_parts; ++*at) {
@@ -106,7 +107,8 @@ static plim_profile_case *next_part(plim_profile_set *set, const plim_profile_gr
   return NULL;
 }
 
-/* k NULL: look only. Keeps the equal ones; *unknown becomes 1 at one that was never run, where a look ends. */
+/* Visit the parts of a group, and keep those that give the bits of the whole. k NULL: nothing runs, and the visit ends
+ * at the first part that was never compared; *unknown becomes 1 there. */
 static plim_status visit(plim_profile_set *set, const plim_profile_group *group, comparison *k, int *unknown) {
   int64_t last_bytes = set->cases[group->whole].variant.workspace_bytes;
   plim_context *ctx = set->device->ctx;
@@ -125,7 +127,7 @@ static plim_status visit(plim_profile_set *set, const plim_profile_group *group,
     c->dropped = !is_equal(set, group, c);
     if (c->dropped) continue;
     last_bytes = c->variant.workspace_bytes;
-    PLIM_TRY(plim_known_parts_add(set->device, &group->desc, c->variant.name));
+    PLIM_TRY(plim_equal_parts_add(set->device, &group->desc, c->variant.name));
   }
   return PLIM_OK;
 }
@@ -137,7 +139,7 @@ static int wants_time(const plim_profile_case *c) {
   return !c->dropped && c->variant.time_ns < 0;
 }
 
-/* In every pass the whole runs once, then each part. */
+/* Time the kept parts of a group. In every pass the whole runs once, then each part. */
 static plim_status time_parts(comparison *k, const plim_profile_group *group, int32_t passes) {
   plim_profile_case *part = &k->set->cases[group->first_part];
   const plim_profile_case *whole = &k->set->cases[group->whole];
@@ -170,7 +172,7 @@ static plim_status measure_group(comparison *k, const plim_profile_group *group,
   return wanted ? time_parts(k, group, passes) : PLIM_OK;
 }
 
-/* Prepare the wholes of the groups that have something to measure; needs are 0 when none has. */
+/* Prepare the whole of each group with parts to measure. *most out: the needs of all, 0 when there is none. */
 static plim_status prepare_wholes(comparison *k, plim_measure_needs *most) {
   *most = (plim_measure_needs){0};
   for (int32_t g = 0; g < k->set->n_groups; g++) {

@@ -1,11 +1,11 @@
-/* Build likely candidates first. Building the kernels of a library takes most of a start, so that a start may end
- * before all of them are built: what is measured until then should be what a plan would choose. A library's own order
- * is its estimate of times. A small budget asks for the variant with the least workspace. */
+/* Orders the cases so that those which a plan would choose are measured first. Building the kernels of a library takes
+ * most of the measuring time, and a time limit may end it before all are built. A library lists its kernels by
+ * estimated time. A plan within a small budget uses the variant with the least workspace. */
 #include "runtime/profile/profile_set.h"
 
 #include <stddef.h>
 
-/* Of the group's cases that are built, the one with the least workspace; -1: the first case needs as little. */
+/* The case with the least workspace of the group's cases that a library builds; -1: the first case needs no more. */
 static int32_t smallest(const plim_profile_set *set, const plim_profile_group *group) {
   int64_t least_bytes = set->cases[group->first].variant.workspace_bytes;
   int32_t found = -1;

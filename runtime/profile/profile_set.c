@@ -1,4 +1,4 @@
-/* Groups are found by a hash table over canonical descriptions. */
+/* A hash table over canonical descriptions finds the groups. */
 #include "runtime/profile/profile_set.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static plim_status find_groups(plim_profile_set *set) {
   return status;
 }
 
-/* The device's variants of a group; *n of them, with what each needs. */
+/* List the device's variants of a group: *n of them, and the bytes that each needs. */
 static plim_status list_variants(const plim_profile_set *set, const plim_profile_group *group, plim_kernel_info *info,
                                  int64_t *bytes, int *n) {
   plim_context *ctx = set->device->ctx;
@@ -61,7 +61,7 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
   return PLIM_OK;
 }
 
-/* The variants of one group that fit, or the smallest, appended to the cases. */
+/* Append the variants of a group that fit to the cases, or the smallest when none fits. */
 static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, int64_t arena_bytes) {
   plim_kernel_info info[PLIM_PROFILE_VARIANTS];
   int64_t bytes[PLIM_PROFILE_VARIANTS] = {0}, allowed = arena_bytes > 0 ? arena_bytes : INT64_MAX;
@@ -83,7 +83,7 @@ static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, i
                              .builds = info[i].builds};
     memcpy(c->how, info[i].how, sizeof c->how);
     memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
-    memcpy(c->variant.label, info[i].label, sizeof c->variant.label);
+    memcpy(c->variant.numerics_key, info[i].numerics_key, sizeof c->variant.numerics_key);
   }
   return PLIM_OK;
 }
@@ -96,7 +96,7 @@ plim_status plim_profile_set_make(plim_device *device, const plim_graph *graph, 
   PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *out->group_of, &out->group_of));
   PLIM_CHECK(plim_allocate(ctx, 0, sizeof *out->cases, &out->cases));
   PLIM_CHECK(find_groups(out));
-  PLIM_CHECK(plim_profile_set_watch(out));
+  PLIM_CHECK(plim_profile_set_find_cache_states(out));
   for (int32_t g = 0; g < out->n_groups; g++) PLIM_CHECK(add_cases(out, &out->group[g], arena_bytes));
   plim_profile_set_rounds(out);
 done:
@@ -116,7 +116,7 @@ void plim_profile_set_free(plim_profile_set *set) {
   *set = (plim_profile_set){0};
 }
 
-/* The cases [from, from + n) that are not dropped, after the *rows rows that there are. */
+/* Append the cases [from, from + n) that are not dropped to the *rows rows. */
 static void take_rows(const plim_profile_set *set, int32_t from, int32_t n, plim_variant *variant, int32_t *rows) {
   for (int32_t i = from; i < from + n; i++) {
     if (!set->cases[i].dropped) variant[(*rows)++] = set->cases[i].variant;

@@ -1,8 +1,9 @@
-/* Operands lie in a line from the start of the memory, the workspace last, so that every case of a group finds the same
- * numbers at the same places. The result holds NaNs before the run: what a kernel forgets to write is no result.
+/* Operands are one after another from the start of the memory, with the workspace last. So every case of a group reads
+ * the same numbers at the same addresses. The result holds NaNs before the run, so that missing results are found.
  *
- * A result may differ by what its precision allows: sums of floats in another order, by a share of the largest element;
- * factors rounded to tf32, by a larger share; a result in bf16, or handed over in bf16, by two roundings besides. */
+ * The allowed difference depends on the precision. Sums of floats in another order may differ by a share of the largest
+ * element. With factors rounded to tf32 the share is larger. A result in bf16, also between kernels, may differ by two
+ * more roundings. */
 #include "runtime/profile/profile_verify.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ int32_t plim_profile_reference_case(const plim_profile_set *set, const plim_prof
 
 /* ---- results ---- */
 
-/* Copy parts of the result to the host, as floats; returns how many elements through *n. */
+/* Copy parts of the result to the host, as floats; *n out: number of elements. */
 static plim_status read_result(plim_measurement *m, const plim_shape *shape, const void *result, float *out,
                                int32_t *n) {
   const plim_device_api *api = m->set->device->api;
@@ -56,7 +57,7 @@ static double allowed(const plim_op_desc *desc, double expected, double largest)
   return largest * 3e-4 + (math == PLIM_PRECISION_BF16 ? fabs(expected) / 128 : 0);
 }
 
-/* Where the reference itself is no number there is nothing to compare with. */
+/* Compare a result with the reference. Elements where the reference is NaN are skipped. */
 static void compare(const plim_op_desc *desc, const plim_profile_reference *r, const float *got,
                     char why[PLIM_DROPPED_WHY_BYTES]) {
   int32_t worst = -1;

@@ -1,20 +1,20 @@
-/* Measuring: every pass runs all cases of a round once, in program order; passes follow each other, so that a slow
- * moment of the machine hits all cases alike. Median over the passes. Rounds follow each other (profile_rounds.c) until
- * the time is over. */
+/* Measures variants. A pass runs all cases of a round once, in program order, so that a slow moment of the machine
+ * affects all cases. The time of a case is the median over the passes. Rounds (profile_rounds.c) follow each other
+ * until the time is over. */
 #include "runtime/profile/profiler.h"
 
 #include <string.h>
 
 #include "runtime/base/integers.h"
-#include "runtime/profile/known.h"
+#include "runtime/profile/device_memo.h"
 #include "runtime/profile/profile_cache.h"
 #include "runtime/profile/profile_drop.h"
 #include "runtime/profile/profile_verify.h"
 
 enum { DEFAULT_PASSES = 9, MOST_PASSES = 1000, LEAST_PASSES = 2, SLOW = 3 };
 
-/* Limits where the caller gives none. A plan of cuDNN takes 50 to 500 ms where it is compiled; a step of ResNet-50
- * needs 32. */
+/* Limits when the caller gives none. Compiling a plan of cuDNN takes 50 to 500 ms; a step of ResNet-50 needs 32 plans.
+ */
 enum { DEFAULT_SECONDS = 60, DEFAULT_BUILDS = 48 };
 
 typedef struct pass_times {
@@ -37,7 +37,7 @@ static int64_t least(const int64_t *sample, int32_t n) {
   return best;
 }
 
-/* A case whose best time so far is SLOW times that of another variant will not win, and is not run again. */
+/* Is the case run again? A case whose best time so far is SLOW times that of another variant cannot be the fastest. */
 static int is_worth_repeating(const pass_times *p, const plim_profile_group *group, int32_t c, int32_t pass) {
   if (pass < 2) return 1;
   int64_t own = least(&p->sample[(int64_t)c * p->n], pass);
@@ -67,7 +67,7 @@ static plim_status fill_reference(pass_times *p, int32_t g) {
   return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, &p->set->cases[of], status);
 }
 
-/* The run that warms a variant up also shows whether its numbers are right. */
+/* The first run of a variant, which warms it up, also compares its numbers with the reference. */
 static plim_status verify_case(pass_times *p, int32_t g, int32_t c) {
   const plim_profile_group *group = &p->set->group[g];
   plim_profile_case *of = &p->set->cases[c];
@@ -101,7 +101,7 @@ static plim_status run_pass(pass_times *p, int32_t pass) {
   return PLIM_OK;
 }
 
-/* The median of all passes but the first, which warms up. */
+/* Set the time of each case to the median of all passes but the first, which warms up. */
 static void take_medians(pass_times *p) {
   for (int32_t c = 0; c < p->set->n_cases; c++) {
     plim_profile_case *of = &p->set->cases[c];
@@ -114,7 +114,7 @@ static void take_medians(pass_times *p) {
 
 /* ---- rounds ---- */
 
-/* The sentence in the context is that of the last refusal. */
+/* Check that the group has a case left. The sentence of a failure is that of the last refusal. */
 static plim_status has_cases(const plim_profile_set *set, const plim_profile_group *group) {
   for (int32_t i = group->first; i < group->first + group->n; i++) {
     if (!set->cases[i].dropped) return PLIM_OK;
@@ -127,7 +127,7 @@ static int is_over(const pass_times *p) {
   return plim_now_ns() - p->begin_ns >= p->limit_ns;
 }
 
-/* Is there no time to build this one? An op keeps its first case where all have to be built. */
+/* Is there no time to build this case? The first case of an op is always built when all of its cases must be. */
 static int is_too_late(const pass_times *p, const plim_profile_group *group, const plim_profile_case *c) {
   if (!c->builds) return 0;
   if (c->round > 0 && !p->given && p->set->device->built >= DEFAULT_BUILDS) return 1;
@@ -152,7 +152,7 @@ static plim_status prepare_case(pass_times *p, const plim_profile_group *group, 
   return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, c, status);
 }
 
-/* New variants are compared with the single-source kernel also where its time is known. */
+/* Prepare the single-source kernel as the reference, even when its time is known. */
 static plim_status prepare_reference(const pass_times *p, const plim_profile_group *group) {
   const int32_t of = plim_profile_reference_case(p->set, group);
   if (!p->reference || of < 0 || p->set->cases[of].kernel || p->set->cases[of].dropped) return PLIM_OK;
@@ -160,7 +160,7 @@ static plim_status prepare_reference(const pass_times *p, const plim_profile_gro
   return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, &p->set->cases[of], status);
 }
 
-/* Prepare the cases of the round whose time is not known; *n of them. */
+/* Prepare the cases of the round whose time is not known; *n out: their number. */
 static plim_status prepare_round(pass_times *p, int32_t *n) {
   *n = 0;
   for (int32_t g = 0; g < p->set->n_groups; g++) {
@@ -200,7 +200,7 @@ static plim_status run_rounds(pass_times *p) {
   return PLIM_OK;
 }
 
-/* Memory that measuring the cases without a known time needs; 0 when there is none. */
+/* The memory for measuring the cases without a known time; 0 when there are none. */
 static plim_measure_needs needs_of(const plim_profile_set *set) {
   plim_measure_needs most = {0};
   for (int32_t g = 0; g < set->n_groups; g++) {
@@ -223,7 +223,7 @@ static void count_left_out(const plim_profile_set *set, plim_profiler_report *re
   }
 }
 
-/* Measure every case whose time is not known, while there is time; *measured is 0 when there is none. */
+/* Measure every case whose time is not known, while there is time. *measured is 0 when there are no such cases. */
 static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler_options *options, int64_t bytes,
                            int32_t *measured) {
   plim_context *ctx = set->device->ctx;
@@ -235,7 +235,7 @@ static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler
   const plim_measure_needs most = needs_of(set);
   int64_t samples = (int64_t)set->n_cases * p.n;
   plim_status status = PLIM_OK;
-  if (most.bytes == 0) return PLIM_OK; /* all known */
+  if (most.bytes == 0) return PLIM_OK; /* all times are known */
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *p.sample, &p.sample));
   if (set->device->api->recover) PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *p.reference, &p.reference));
   PLIM_CHECK(plim_measure_begin(set, &most, bytes, &p.memory));
@@ -259,14 +259,14 @@ static plim_status check_options(plim_context *ctx, const plim_profiler_options 
 }
 
 plim_status plim_profile_remember(plim_device *device, const char *cache_dir) {
-  plim_known *known = NULL;
+  plim_device_memo *memo = NULL;
   plim_profile_cache *variants = NULL;
-  if (plim_known_of(device).variants || !device->api->recall) return PLIM_OK;
-  PLIM_TRY(plim_known_attach(device, &known));
+  if (plim_device_memo_of(device).variants || !device->api->recall) return PLIM_OK;
+  PLIM_TRY(plim_device_memo_attach(device, &memo));
   PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *variants, &variants));
   plim_status status = plim_profile_cache_open(device->ctx, cache_dir, &device->machine, variants);
   if (status == PLIM_OK) {
-    known->variants = variants;
+    memo->variants = variants;
   } else {
     plim_release(device->ctx, variants, 1, sizeof *variants);
   }
@@ -279,8 +279,9 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   plim_profile_set set;
   if (!options) options = &defaults;
   PLIM_TRY(check_options(device->ctx, options));
-  if (strcmp(device->machine.device, "sim") == 0) {
-    return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "sim computes nothing that could be measured: model the costs");
+  if (!device->api->computes) {
+    return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "%s computes nothing that could be measured: model the costs",
+                     device->api->name);
   }
   plim_profile_cache cache = {0};
   plim_status status;

@@ -1,5 +1,6 @@
-/* Modelled costs of the device's real variants: the slower of arithmetic and traffic, plus a launch. The rates are
- * those of one thread of an AVX-512 server core of 2024, as measured with this library; only ratios matter to plans. */
+/* Models the costs of the device's real variants: the larger of the times of arithmetic and of traffic, plus a launch.
+ * The rates are those of one thread of an AVX-512 server core of 2024, measured with this library. Only their ratios
+ * matter to plans. */
 #include <string.h>
 
 #include "runtime/profile/profile_set.h"
@@ -8,8 +9,8 @@
 static const double BYTES_PER_NS = 16;
 enum { LAUNCH_NS = 3000 };
 
-/* Operations a ns by precision, and by the beginning of the variant's name; the first match counts. oneDNN uses the
- * instructions for bf16, our bodies compute in floats whatever is stored, and no CPU has tf32. */
+/* Operations in a ns by precision, for variants whose names begin so; the first match counts. oneDNN uses instructions
+ * for bf16, our own kernels compute in floats for every type, and no CPU has tf32. */
 static const struct {
   const char *prefix;
   double flops_per_ns[PLIM_PRECISION_COUNT]; /* fp32, tf32, bf16 */

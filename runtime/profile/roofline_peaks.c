@@ -1,4 +1,4 @@
-/* A probe is one op; its rate is that of its fastest variant. */
+/* Measures each peak by one op, the probe. The rate is that of its fastest variant. */
 #include "runtime/profile/roofline_peaks.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static plim_op_desc probe(plim_op_kind kind, plim_precision math, int64_t rows, 
   return op;
 }
 
-/* *best_ns becomes less when this variant is faster. A variant much slower is not run again. */
+/* Reduce *best_ns to the time of this variant when it is faster. A variant that is much slower is not run again. */
 static plim_status time_variant(plim_device *device, const plim_op_desc *op, const plim_kernel_info *info,
                                 void *const *operand, int64_t *best_ns) {
   plim_kernel_args args = {.in = (void **)operand, .out = (void **)operand + op->n_in};
@@ -59,8 +59,8 @@ done:
   return status;
 }
 
-/* Of a product of square matrices, twice as large each time until one run takes long: where no library has the mode,
- * the largest would take seconds and be no faster. */
+/* Measure the rate of products of square matrices. The side doubles until one run takes long: without a library for
+ * this precision the largest product would take seconds, at no higher rate. */
 static plim_status time_products(plim_device *device, plim_precision math, double *flops_per_ns) {
   int64_t time_ns = 0;
   for (int64_t side = LEAST_SIDE; side <= MOST_SIDE && time_ns < LONG_NS; side *= 2) {
@@ -75,7 +75,7 @@ plim_status plim_roofline_peaks_measure(plim_device *device, plim_roofline_peaks
   const plim_op_desc sum = probe(PLIM_OP_ADD, PLIM_PRECISION_FP32, SUM_ELEMENTS / SUM_COLUMNS, SUM_COLUMNS);
   plim_roofline_peaks measured = {0};
   int64_t time_ns;
-  if (strcmp(device->machine.device, "sim") == 0) {
+  if (!device->api->computes) {
     return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "sim computes nothing that could be measured");
   }
   PLIM_TRY(time_op(device, &sum, &time_ns));

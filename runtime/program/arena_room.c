@@ -1,6 +1,6 @@
-/* A plan's schedule with addresses that the arena decides. The arena moves nothing, so a schedule that was packed into
- * the last byte may find no block that is large enough. It is tried again with more room each time: under a budget the
- * plan is made for less, without one the arena grows. */
+/* Replays a plan's schedule in the online arena, which decides the addresses. The arena moves no buffer, so a schedule
+ * that was packed into the last byte may find no block that is large enough. It is tried again with more room each
+ * time. Under a budget the plan is made for fewer bytes; without one the arena grows. */
 #include "runtime/base/size.h"
 #include "runtime/program/program.h"
 
@@ -10,7 +10,7 @@ enum { ROOMS = sizeof room_percent / sizeof room_percent[0] };
 typedef struct room {
   plim_program *program;
   plim_replay_counts *counts;
-  int64_t bytes; /* of the room that was given last */
+  int64_t bytes; /* the room in the last try */
 } room;
 
 static plim_status replay(const room *r, int64_t bytes, plim_plan **out) {
@@ -35,7 +35,7 @@ static plim_status replay_within(room *r, const plim_plan_options *planning, int
   return status;
 }
 
-/* Give the arena more than was planned for. */
+/* Give the arena more bytes than were planned for. */
 static plim_status replay_beyond(room *r, int64_t bytes, plim_plan **out) {
   plim_status status = replay(r, bytes, out);
   for (int i = 0; i < ROOMS && status == PLIM_ENOFIT; i++) {

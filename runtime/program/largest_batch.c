@@ -1,12 +1,12 @@
-/* The largest batch, by guesses, in images of a micro-batch: the number of micro-batches stays. The smallest budget
- * grows nearly linearly with the batch, from the persistent bytes on. Guesses begin a little below that line, because
- * planning tells a batch that fits much sooner than one that does not, and close in on it. Costs are modelled: what
- * fits depends on sizes, not on times. */
+/* Finds the largest batch by guesses. They count images of a micro-batch, whose number stays. The smallest budget grows
+ * nearly linearly with the batch, from the persistent bytes on. Guesses begin a little below that line, because
+ * planning is much faster for a batch that fits than for one that does not. Then they approach the line. Costs are
+ * modelled, since sizes, not times, decide which batch fits. */
 #include "runtime/program/program.h"
 
 enum { GUESSES = 4 };
 
-/* Is a plan for that micro-batch found? A net that cannot be built for it does not fit. */
+/* Is there a plan for that micro-batch? A micro-batch for which no net can be made does not fit. */
 static plim_status fits(plim_device *device, const plim_batch_search *search, int32_t batch,
                         const plim_plan_options *planning, int *yes) {
   plim_program_source source = *search->source;
@@ -23,9 +23,10 @@ static plim_status fits(plim_device *device, const plim_batch_search *search, in
 plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
                                        const plim_plan_options *options, int32_t *out) {
   plim_plan_options planning = *options;
-  if (planning.labels == PLIM_NUMERICS_GIVEN) planning.labels = PLIM_NUMERICS_AUTO; /* they belong to the other batch */
-  planning.label = NULL;
-  planning.front_folder = NULL; /* of batches that no one asked for */
+  if (planning.numerics == PLIM_NUMERICS_GIVEN)
+    planning.numerics = PLIM_NUMERICS_AUTO; /* keys are of the other batch */
+  planning.numerics_key = NULL;
+  planning.front_folder = NULL; /* no one will ask for the plans of these batches again */
   int64_t room = options->budget_bytes - search->fixed_bytes;
   const int32_t micro_batches = search->source->net.accumulate;
   int32_t fitting = 0, failing = search->source->net.batch / micro_batches;

@@ -1,5 +1,6 @@
-/* A plan by an online policy. Its decisions depend on graph and profile alone, so they are made before the step runs.
- * Variants are chosen by reducing the profile to one variant an op; the policy is simulated on program order. */
+/* Makes a plan by an online policy. The policy's decisions depend on graph and profile alone, so they are made before
+ * the step runs. To choose variants, the profile is reduced to one variant of each op. The policy is simulated on
+ * program order. */
 #include "runtime/program/online_plan.h"
 
 #include <string.h>
@@ -12,18 +13,19 @@ typedef struct decision {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_online_plan_options *options;
-  int64_t keep_all_ns; /* every op once, fastest variant of any label */
+  int64_t keep_all_ns; /* time of every op once, with its fastest variant of any numerics key */
   plim_replay_counts counts;
   plim_plan *best; /* NULL: none yet */
 } decision;
 
-/* For each op the fastest variant with at most `limit` bytes of workspace; the one with the least when there is none.
- * Of the label (NULL: any); of any when none has it, which planning will say. */
-static const plim_variant *choose_variant(const plim_profile *p, int32_t op, int64_t limit, const char *label) {
+/* The op's fastest variant with at most `limit` bytes of workspace, or that with the least workspace when there is
+ * none.
+ *   numerics_key  in  that it must have; NULL: any. When no variant has it, the first variant: planning refuses it */
+static const plim_variant *choose_variant(const plim_profile *p, int32_t op, int64_t limit, const char *numerics_key) {
   const plim_variant *best = NULL;
   for (int32_t i = p->first[op]; i < p->first[op + 1]; i++) {
     const plim_variant *v = &p->variant[i];
-    if (label && strcmp(v->label, label) != 0) continue;
+    if (numerics_key && strcmp(v->numerics_key, numerics_key) != 0) continue;
     if (!best) best = v;
     int fits = v->workspace_bytes <= limit, best_fits = best->workspace_bytes <= limit;
     int faster = v->time_ns < best->time_ns, smaller = v->workspace_bytes < best->workspace_bytes;
@@ -34,7 +36,7 @@ static const plim_variant *choose_variant(const plim_profile *p, int32_t op, int
 
 static plim_status profile_within(const decision *d, const plim_profile *from, int64_t limit, plim_profile **out) {
   const plim_plan_options *planning = &d->options->planning;
-  const char *const *label = planning->labels == PLIM_NUMERICS_GIVEN ? planning->label : NULL;
+  const char *const *numerics_key = planning->numerics == PLIM_NUMERICS_GIVEN ? planning->numerics_key : NULL;
   const plim_graph *graph = d->graph;
   plim_context *ctx = d->ctx;
   int64_t n = graph->n_ops;
@@ -45,7 +47,7 @@ static plim_status profile_within(const decision *d, const plim_profile *from, i
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *variant, &variant));
   for (int32_t o = 0; o < graph->n_ops; o++) {
     first[o + 1] = o + 1;
-    variant[o] = *choose_variant(from, o, limit, label ? label[o] : NULL);
+    variant[o] = *choose_variant(from, o, limit, numerics_key ? numerics_key[o] : NULL);
   }
   PLIM_CHECK(plim_profile_make(graph, &from->machine, from->measured, first, variant, out));
 done:
@@ -54,7 +56,7 @@ done:
   return status;
 }
 
-/* Program order under a profile, without addresses. */
+/* Make a plan of program order under a profile, without addresses. */
 static plim_status program_order(const decision *d, const plim_profile *profile, plim_plan **out) {
   plim_plan_options wanted = d->options->planning;
   wanted.paging = NULL; /* a policy decides in one arena */
@@ -66,12 +68,12 @@ static plim_status program_order(const decision *d, const plim_profile *profile,
   return plim_plan_make(d->ctx, d->graph, profile, &wanted, out);
 }
 
-/* The same with its overhead against what all variants could do. */
+/* Make a plan of program order whose overhead is relative to the fastest variants of all limits. */
 static plim_status compared_order(const decision *d, const plim_profile *profile, plim_plan **out) {
   plim_plan *order = NULL;
   PLIM_TRY(program_order(d, profile, &order));
   plim_plan draft = *order;
-  /* among nearly equal times keep-all takes the least workspace: it may be a little slower than what is run here */
+  /* Keep-all prefers the least workspace among nearly equal times, so it may be a little slower than this order. */
   draft.keep_all_ns = draft.bound_ns = d->keep_all_ns < order->time_ns ? d->keep_all_ns : order->time_ns;
   draft.proved = 0;
   plim_status status = plim_plan_from_parts(d->graph, &draft, out);
@@ -79,7 +81,7 @@ static plim_status compared_order(const decision *d, const plim_profile *profile
   return status;
 }
 
-/* Keep the faster of the best and what the policy makes of the order. */
+/* Simulate the policy on an order. Keep its plan when it is faster than the best so far. */
 static plim_status try_order(decision *d, const plim_plan *order) {
   const plim_online_plan_options *o = d->options;
   double limit = o->thrash * (double)d->keep_all_ns;
@@ -105,7 +107,7 @@ static plim_status try_profile(decision *d, const plim_profile *profile) {
   return status;
 }
 
-/* PLIM_ENOFIT when nothing fits under any limit; the sentence is that of the last. */
+/* Try all limits on workspace. PLIM_ENOFIT when no limit yields a plan; the sentence is that of the last limit. */
 static plim_status try_limits(decision *d, const plim_profile *all) {
   int64_t limit = d->options->planning.budget_bytes;
   for (int i = 0; i < WORKSPACE_LIMITS; i++, limit /= 2) {
@@ -142,7 +144,7 @@ plim_status plim_online_plan_make(plim_context *ctx, const plim_graph *graph, co
     return plim_fail(ctx, PLIM_EUSAGE, "an online policy needs a budget: without one everything stays");
   }
   PLIM_TRY(find_keep_all_ns(&d, profile));
-  int choice = options->planning.labels == PLIM_NUMERICS_AUTO || options->planning.labels == PLIM_NUMERICS_GIVEN;
+  int choice = options->planning.numerics == PLIM_NUMERICS_AUTO || options->planning.numerics == PLIM_NUMERICS_GIVEN;
   plim_status status = choice ? try_limits(&d, profile) : try_profile(&d, profile);
   if (status != PLIM_OK) {
     plim_plan_free(d.best);

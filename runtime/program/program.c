@@ -17,7 +17,7 @@ static plim_status profile_part(plim_device *device, const plim_profiler_options
                    plim_context_error(p->ctx));
 }
 
-/* A device without tf32 is refused: to compute in fp32 instead would be a surprise, and no faster. */
+/* Refuse a device without tf32: computing in fp32 instead would surprise the user, and be no faster. */
 static plim_status math_suits(const plim_device *device, const plim_graph *graph) {
   if (plim_graph_precision(graph) != PLIM_PRECISION_TF32 || device->tf32) return PLIM_OK;
   return plim_fail(device->ctx, PLIM_EUSAGE,
@@ -57,8 +57,8 @@ void plim_program_free(plim_program *program) {
 plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
   plim_plan_options eval = *options;
   eval.planner = NULL;
-  eval.labels = PLIM_NUMERICS_SMALL;
-  eval.label = NULL;
+  eval.numerics = PLIM_NUMERICS_SMALL;
+  eval.numerics_key = NULL;
   eval.paging = NULL;
   return eval;
 }
@@ -90,7 +90,7 @@ static plim_status plan_part(const plim_program *p, int32_t part, const plim_pla
   return plim_plan_make(p->ctx, p->graph[part], p->profile[part], options, out);
 }
 
-/* Check both plans together, then install them. The last batch's plan was made beside the former ones, so it is
+/* Check both plans together, then install them. The last batch's plan was checked with the former plans, so it is
  * dropped. Frees `train` and `eval` on failure. */
 static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
   const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_EVAL]};
@@ -118,7 +118,7 @@ plim_status plim_program_add_last(plim_program *program, plim_device *device, co
   return PLIM_OK;
 }
 
-/* Frees `last` on failure. */
+/* Check the last batch's plan with that of the training step, then install it. Frees `last` on failure. */
 static plim_status install_last(plim_program *p, plim_plan *last) {
   const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_LAST]};
   const plim_plan *const plan[] = {p->plan[PLIM_PROGRAM_TRAIN], last};
@@ -140,8 +140,8 @@ static plim_status decide_within(const plim_program *p, const plim_online_plan_o
                                out);
 }
 
-/* The bytes for the last batch's step, where the arena that the other plans need is too small: the budget, or, without
- * one, the bytes in which the policy finds a way. */
+/* Find the bytes for the last batch when the arena of the other plans is too small: the budget, or, without a budget,
+ * the bytes in which the policy finds a plan. */
 static plim_status more_for_last(const plim_program *p, const plim_online_plan_options *options, int64_t arena_bytes,
                                  int64_t *out) {
   plim_online_plan_options wanted = *options;
@@ -152,7 +152,7 @@ static plim_status more_for_last(const plim_program *p, const plim_online_plan_o
                                    2 * arena_bytes, out);
 }
 
-/* A policy decides in one arena. */
+/* Refuse a plan with homes in a page space: a policy decides in one arena. */
 static plim_status check_no_homes(const plim_program *p) {
   const plim_plan *train = p->plan[PLIM_PROGRAM_TRAIN];
   if (!plim_program_has_homes(p->graph[PLIM_PROGRAM_TRAIN], train)) return PLIM_OK;
@@ -244,7 +244,7 @@ plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
 
 plim_status plim_program_keep_all(const plim_program *program, plim_plan **out) {
   plim_plan_options unlimited = plim_plan_options_default();
-  unlimited.labels = PLIM_NUMERICS_FASTEST;
+  unlimited.numerics = PLIM_NUMERICS_FASTEST;
   return plim_plan_keep_all(program->ctx, program->graph[PLIM_PROGRAM_TRAIN], program->profile[PLIM_PROGRAM_TRAIN],
                             &unlimited, out);
 }
@@ -276,10 +276,14 @@ plim_status plim_program_fits(const plim_program *program, const plim_plan_optio
   return PLIM_OK;
 }
 
-int64_t plim_program_arena_bytes(const plim_program *program) {
+int64_t plim_program_plans_bytes(const plim_plan *const *plan) {
   int64_t most = 0;
   for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
-    if (program->plan[i] && program->plan[i]->arena_bytes > most) most = program->plan[i]->arena_bytes;
+    if (plan[i] && plan[i]->arena_bytes > most) most = plan[i]->arena_bytes;
   }
   return most;
+}
+
+int64_t plim_program_arena_bytes(const plim_program *program) {
+  return plim_program_plans_bytes((const plim_plan *const *)program->plan);
 }

@@ -1,10 +1,10 @@
-/* A program: the plans that one run needs (the training step, the evaluation step and, where it is wanted, the training
- * step of an epoch's short last batch), with their graphs and profiles. Persistent storages lie at equal offsets in all
- * plans. The arena is as large as the largest plan needs.
+/* A program: the plans that one run needs, with their graphs and profiles. They are the training step, the evaluation
+ * step and, if it is wanted, the training step of an epoch's short last batch. Persistent storages lie at equal offsets
+ * in all plans. The arena is as large as the largest plan needs.
  *
- * A program belongs to the thread of its context, that of the device. Device and net may not change during a call. On
- * failure a program keeps its plans, unless a comment says otherwise. Functions that plan return what plim_plan_make
- * returns, and are deterministic as it is. */
+ * A program belongs to the thread of its context, which is that of the device. Device and net may not change during a
+ * call. On failure a program keeps its plans, unless a comment says otherwise. Functions that plan have the errors and
+ * the determinism of plim_plan_make. */
 #ifndef PLIM_RUNTIME_PROGRAM_PROGRAM_H
 #define PLIM_RUNTIME_PROGRAM_PROGRAM_H
 
@@ -38,41 +38,43 @@ typedef struct plim_program {
 
 /* ---- a program and its plans ---- */
 
-/* Graphs and profiles of a net on a device, without plans. `profiler` NULL: modelled costs, and nothing runs; else
- * every variant is measured, which takes seconds to minutes. The device's context must outlive the program.
- * PLIM_EUSAGE: a net that is not complete, or a precision that the device does not have. */
+/* Make the graphs and profiles of a net on a device, without plans.
+ *   profiler  in   NULL: costs are modelled, and nothing runs; else every variant is measured
+ *   out       out  free with plim_program_free; the device's context must outlive it
+ * PLIM_EUSAGE: the net is not complete, or the device does not have its precision. PLIM_ENOFIT: there is no room to
+ * measure. Otherwise the errors of plim_profile_measure, which takes seconds to minutes. */
 PLIM_MUST_USE plim_status plim_program_begin(plim_device *device, const plim_net *net,
                                              const plim_profiler_options *profiler, plim_program **out);
 void plim_program_free(plim_program *program); /* NULL is legal */
 
 /* Plan training and evaluation step within options->budget_bytes, check them together, and replace all former plans. A
- * plan of the last step is dropped. The evaluation step runs the variants of least workspace, so that its figures do
- * not depend on the budget. PLIM_ENOFIT when either does not fit. */
+ * plan of the last batch is dropped. The evaluation step runs the variants with the least workspace, so that its bits
+ * do not depend on the budget. PLIM_ENOFIT when either step does not fit. */
 PLIM_MUST_USE plim_status plim_program_plan(plim_program *program, const plim_plan_options *options);
 
-/* Use a plan that was made before for the training step. The program owns it from now on, also on failure: then it is
- * freed. The evaluation step is planned within the plan's budget. A plan of the last step is dropped.
+/* Use a given plan for the training step. The program owns it from now on, and frees it on failure. The evaluation step
+ * is planned within the plan's budget. A plan of the last batch is dropped.
  * PLIM_EDATA: the plan is of another graph or number of threads. PLIM_EUSAGE: it is of another device, instruction set,
  * library or build. PLIM_EPLAN: the checker refuses it. */
 PLIM_MUST_USE plim_status plim_program_adopt(plim_program *program, plim_plan *plan);
 
 /* Replace the addresses of the training step's plan by those that the online arena decides while the schedule runs.
- *   planning    [1] in   options to plan again with, for up to a quarter less, where the arena finds no room; NULL: the
+ *   planning    [1] in   options to plan again for up to a quarter less when the arena finds no room; NULL: the
  *                        schedule stays as it is
  *   counts      [1] out  of the replay; may be NULL
- *   room_bytes  [1] out  bytes that the arena has above what was planned for
+ *   room_bytes  [1] out  bytes of the arena minus bytes that were planned for
  * The arena has the plan's budget. For a plan without a budget it has its arena_bytes, and up to a quarter more.
- * PLIM_ENOFIT when that is not enough; the sentence has the bytes in which the arena finds room. */
+ * PLIM_ENOFIT when that is not enough; the sentence says in how many bytes the arena finds room. */
 PLIM_MUST_USE plim_status plim_program_replay(plim_program *program, const plim_plan_options *planning,
                                               plim_replay_counts *counts, int64_t *room_bytes);
 
 /* ---- figures: the program is only read ---- */
 
-/* The keep-all plan of the training step with the numerics keys of the fastest variants; its arena_bytes are the
- * keep-all bytes. The program's own plans stay. Free it with plim_plan_free. */
+/* Make the keep-all plan of the training step with the fastest variants. Its arena_bytes are the keep-all bytes. Free
+ * it with plim_plan_free. */
 PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, plim_plan **out);
 
-/* The smallest budget with which plim_program_plan was found to succeed (plim_plan_smallest).
+/* Find the smallest budget with which plim_program_plan succeeds, as plim_plan_smallest does.
  *   out   [1] out  the figures of the step that needs more; keep_all_bytes is that of the training step
  *   part  [1] out  that step, PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_EVAL */
 PLIM_MUST_USE plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options,
@@ -86,6 +88,8 @@ PLIM_MUST_USE plim_status plim_program_fits(const plim_program *program, const p
 
 /* Bytes of the arena that the program needs: the largest arena_bytes of its plans; 0 without plans. */
 int64_t plim_program_arena_bytes(const plim_program *program);
+/* The same of other plans for a program: [PLIM_PROGRAM_GRAPHS], NULL where there is none. */
+int64_t plim_program_plans_bytes(const plim_plan *const *plan);
 
 /* ---- the short last batch of an epoch ---- */
 
@@ -94,36 +98,37 @@ int64_t plim_program_arena_bytes(const plim_program *program);
 PLIM_MUST_USE plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
                                                 const plim_profiler_options *profiler);
 
-/* Plan the last step by an online policy, within the arena that the other plans need. Where the policy needs more, it
- * gets options->planning.budget_bytes, or what it needs when that is INT64_MAX. Replaces a former plan of that step.
- * Call it again when the others were planned again.
- *   counts  [1] out  of the run; may be NULL
- * PLIM_ENOFIT when the policy finds no way. */
+/* Plan the last batch by an online policy, within the arena that the other plans need. When the policy needs more, it
+ * gets options->planning.budget_bytes, or the bytes that it needs when that is INT64_MAX. Replaces a former plan of the
+ * last batch. Call it again after the other steps were planned again.
+ *   counts  [1] out  of the simulation; may be NULL
+ * PLIM_ENOFIT: the policy finds no plan. PLIM_EUSAGE: the training step's plan has persistent storages at home in a
+ * page space. */
 PLIM_MUST_USE plim_status plim_program_decide_last(plim_program *program, const plim_online_plan_options *options,
                                                    plim_replay_counts *counts);
 
-/* Plan the last step as plim_plan_make does, and check it with the training step. Needs a planned program. */
+/* Plan the last batch as plim_plan_make does, and check it with the training step. Needs a planned program. */
 PLIM_MUST_USE plim_status plim_program_plan_last(plim_program *program, const plim_plan_options *options);
 
 /* ---- plans for another budget, whose results are equal bit for bit ---- */
 
 typedef struct plim_replan_options {
   size_t struct_bytes;        /* sizeof(plim_replan_options) */
-  plim_plan_options planning; /* read: all but budget_bytes, labels and label */
-  /* Decides the training step in place of a planner; NULL: the planner does. A last step is always decided online, by
-   * this policy or, where it is NULL, by the first of the table. */
+  plim_plan_options planning; /* all fields are read, except budget_bytes, numerics and numerics_key */
+  /* Decides the training step; NULL: a planner does. A last batch is always decided online, by this policy or, when it
+   * is NULL, by the first policy of the table. */
   const plim_policy *policy;
-  double thrash; /* of the policy: limit on the time of recomputing, as a multiple of the keep-all time */
+  double thrash; /* of the policy: limit of the time of recomputations, as a multiple of the keep-all time */
 } plim_replan_options;
 
-/* Planning as plim_plan_options_default has it, no policy. */
+/* Planning as in plim_plan_options_default, no policy. */
 plim_replan_options plim_replan_options_default(void);
 
-/* Plan every step for another budget, with the numerics keys that it has now.
- *   as            [program->n_graphs] in   the plans now; NULL: that step is not planned
- *   budget_bytes                     in
+/* Plan every step for another budget, with the numerics keys of its present plan.
+ *   as            [program->n_graphs] in   the present plans; NULL: the step is not planned
+ *   budget_bytes                      in
  *   plan          [program->n_graphs] out  free with plim_plan_free; NULL for steps not planned, and on failure
- * With options->planning.front_folder, plans come from the plan front too. PLIM_ENOFIT when a step does not fit.
+ * With options->planning.front_folder, plans may come from the plan front. PLIM_ENOFIT when a step does not fit.
  * The program is only read. */
 PLIM_MUST_USE plim_status plim_program_replan(const plim_program *program, const plim_plan *const *as,
                                               const plim_replan_options *options, int64_t budget_bytes,
@@ -131,50 +136,51 @@ PLIM_MUST_USE plim_status plim_program_replan(const plim_program *program, const
 
 /* ---- from a net that can be made for other batches ---- */
 
-/* What a run's programs are made from: how its net is made, and how ops are measured. */
+/* The source of a run's programs: a function that makes its net, and how ops are measured. */
 typedef struct plim_program_source {
   size_t struct_bytes; /* sizeof(plim_program_source) */
   /* Make the net that `net` describes. PLIM_EUSAGE: there is none for that batch. */
   plim_status (*make)(void *user, const plim_net_options *net, plim_net **out);
   void *user;
-  plim_net_options net; /* of the run; from call to call batch, staging_batch and layout change alone */
+  plim_net_options net;                  /* of the run; only batch, staging_batch and layout differ from call to call */
   const plim_profiler_options *profiler; /* wanted_bytes is not read; NULL: modelled costs, and nothing runs */
-  plim_size budget;                      /* of the run's arena: measuring takes no more; 100 %: none */
-  int64_t vram_bytes;                    /* of all that the run may hold on the GPU (runtime/device/vram.h); 0: none */
+  plim_size budget;                      /* of the run's arena, and of the memory that measuring takes; 100 %: none */
+  int64_t vram_bytes; /* budget for all memory of the run on a GPU (runtime/device/vram.h); 0: none */
 } plim_program_source;
 
-/* No function, default nets, modelled costs, no budget. */
+/* No function, default net options, modelled costs, no budget. */
 plim_program_source plim_program_source_default(void);
 
 /* plim_program_begin with the source's net. Measuring takes at most the budget, or the keep-all bytes of modelled costs
- * in program order: so the budget changes where operands lie, but not what is measured. */
+ * in program order. So the budget changes the addresses of operands, but not which ops are measured. */
 PLIM_MUST_USE plim_status plim_program_make(plim_device *device, const plim_program_source *source, plim_program **out);
 
-/* The same in the layout in which the training step takes least time: every op once, with its fastest variant.
- * Differences under 3 % are ties, and the first layout wins.
- *   source  [1]  in/out  net.layout becomes the one that was chosen
- *   layout  [n]  in      to choose from; NULL: those that the device's kernels are made for
- * Every layout is profiled, which the profile cache makes free the second time. Where a library builds the kernels of
- * convolutions, which takes most of a start, the heaviest convolutions decide, and all are measured in the layout that
- * wins. Deterministic for equal profiles. */
+/* plim_program_make in the layout in which the training step takes the least time, when every op runs once with its
+ * fastest variant. Differences under 3 % are ties, which the earlier layout wins.
+ *   source  [1]  in/out  net.layout becomes the chosen layout
+ *   layout  [n]  in      to choose from; NULL: the layouts for which the device has kernels
+ * Every layout is profiled; the profile cache makes this free the second time. When a library builds the kernels of
+ * convolutions, which takes most of the time, only the heaviest convolutions are measured in every layout. All ops are
+ * then measured in the chosen layout. Deterministic for equal profiles. */
 PLIM_MUST_USE plim_status plim_program_choose_layout(plim_device *device, plim_program_source *source, int32_t n,
                                                      const plim_layout *layout, plim_program **out);
 
-/* plim_program_add_last for a last batch of so many images. */
+/* plim_program_add_last for a last batch of `images` images. */
 PLIM_MUST_USE plim_status plim_program_make_last(plim_program *program, plim_device *device,
                                                  const plim_program_source *source, int32_t images);
 
-/* A batch that does not fit: the one of source->net. */
+/* A batch that does not fit: that of source->net. */
 typedef struct plim_batch_search {
   const plim_program_source *source; /* its profiler is not read */
-  int64_t failing_bytes;             /* the smallest budget that has a plan for it */
-  int64_t fixed_bytes;               /* what does not depend on the batch: the persistent bytes */
+  int64_t failing_bytes;             /* the smallest budget that has a plan for this batch */
+  int64_t fixed_bytes;               /* the persistent bytes, which do not depend on the batch */
 } plim_batch_search;
 
-/* The largest batch below that of the source that was found to have a plan within options->budget_bytes; *out 0: none.
+/* Find the largest batch, below that of the source, that has a plan within options->budget_bytes.
+ *   out  [1]  out  0: none was found
  * Tries a few batches with plim_program_fits, at most PLIM_BATCH_GUESSES until one fits, each within
- * options->time_limit_ns. Costs are modelled. Numerics keys that the options give are not read. Deterministic without a
- * time limit. Fails as source->make does. */
+ * options->time_limit_ns. Costs are modelled. Numerics keys in the options are not read. Deterministic without a time
+ * limit. Errors as those of source->make, except PLIM_EUSAGE, which stands for a batch that does not fit. */
 enum { PLIM_BATCH_GUESSES = 6 };
 PLIM_MUST_USE plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
                                                      const plim_plan_options *options, int32_t *out);

@@ -1,5 +1,5 @@
-/* Plans again with equal bits. Labels decide bits, so every op keeps its label. What may change is the variant of the
- * label, the schedule, the addresses, and what pages. What persists keeps its home. */
+/* Plans again with equal bits. Every op keeps its numerics key, and so its bits. Its variant may change within the
+ * key, and so may the schedule, the addresses and paging. Persistent storages keep their homes. */
 #include "runtime/program/program_internal.h"
 
 plim_replan_options plim_replan_options_default(void) {
@@ -7,21 +7,21 @@ plim_replan_options plim_replan_options_default(void) {
       .struct_bytes = sizeof(plim_replan_options), .planning = plim_plan_options_default(), .thrash = 1};
 }
 
-/* The training step, or that of the last batch, with the labels of `as`. */
+/* Plan the training step, or that of the last batch, with the numerics keys of `as`. */
 static plim_status plan_training(const plim_program *p, int32_t part, const plim_plan *as,
                                  const plim_replan_options *options, int64_t budget_bytes, plim_plan **out) {
   const plim_graph *graph = p->graph[part];
-  const char **label = NULL;
+  const char **numerics_key = NULL;
   plim_paging paging;
   plim_online_plan_options wanted = plim_online_plan_options_default();
   if (options->policy) wanted.policy = options->policy;
   wanted.planning = options->planning;
   wanted.thrash = options->thrash;
-  PLIM_TRY(plim_allocate(p->ctx, graph->n_ops, sizeof *label, &label));
-  plim_plan_labels(as, label);
+  PLIM_TRY(plim_allocate(p->ctx, graph->n_ops, sizeof *numerics_key, &numerics_key));
+  plim_plan_numerics_keys(as, numerics_key);
   wanted.planning.budget_bytes = budget_bytes;
-  wanted.planning.labels = PLIM_NUMERICS_GIVEN;
-  wanted.planning.label = label;
+  wanted.planning.numerics = PLIM_NUMERICS_GIVEN;
+  wanted.planning.numerics_key = numerics_key;
   if (options->planning.paging) {
     paging = *options->planning.paging;
     paging.homes = PLIM_HOMES_AS_BESIDE;
@@ -32,11 +32,11 @@ static plim_status plan_training(const plim_program *p, int32_t part, const plim
   int online = options->policy || part == PLIM_PROGRAM_LAST;
   plim_status status = online ? plim_online_plan_make(p->ctx, graph, p->profile[part], &wanted, NULL, out)
                               : plim_plan_make(p->ctx, graph, p->profile[part], &wanted.planning, out);
-  plim_release(p->ctx, label, graph->n_ops, sizeof *label);
+  plim_release(p->ctx, numerics_key, graph->n_ops, sizeof *numerics_key);
   return status;
 }
 
-/* Beside the plan of the training step. */
+/* Plan the evaluation step with the homes of the training step's new plan. */
 static plim_status plan_evaluation(const plim_program *p, const plim_replan_options *options, int64_t budget_bytes,
                                    const plim_plan *train, plim_plan **out) {
   plim_plan_options wanted = plim_program_eval_options(&options->planning);

@@ -1,5 +1,5 @@
-/* Programs from a source: the net is made for a batch and a layout, and its ops are measured within what the run may
- * take, so that measuring needs no more memory than training. */
+/* Makes programs from a source: makes the net for a batch and a layout, and measures its ops within the run's budget,
+ * so that measuring needs no more memory than training. */
 #include "runtime/device/vram.h"
 #include "runtime/program/program.h"
 
@@ -9,7 +9,7 @@ plim_program_source plim_program_source_default(void) {
                                .budget = {.bytes = -1, .percent = 100, .scale = 1}};
 }
 
-/* No more than the budget of the whole GPU leaves now. */
+/* Reduce *bytes to the bytes that the budget of the whole GPU leaves now. */
 static plim_status within_vram(plim_device *device, int64_t vram_bytes, int64_t *bytes) {
   int64_t left = 0;
   PLIM_TRY(plim_vram_left(device, vram_bytes, 0, &left));
@@ -17,9 +17,9 @@ static plim_status within_vram(plim_device *device, int64_t vram_bytes, int64_t 
   return PLIM_OK;
 }
 
-/* The most that measuring may take: the budget, or keep-all bytes. Those are of modelled costs and program order here,
- * for lack of better ones, whatever the budget: so that the budget changes where operands lie, but not what is
- * measured. */
+/* Find the bytes that measuring may take: the budget, or the keep-all bytes. The keep-all bytes are those of modelled
+ * costs in program order, because nothing has been measured yet. They do not depend on the budget, so the budget
+ * changes the addresses of operands, but not which ops are measured. */
 static plim_status measuring_bytes(plim_device *device, const plim_program_source *source, const plim_net *net,
                                    int64_t *out) {
   plim_plan_options planning = plim_plan_options_default();
@@ -39,7 +39,7 @@ done:
   return status;
 }
 
-/* *measured: how to measure, in *out; 0: not at all. */
+/* Find how to measure the source's ops: options in *out; *measured 0: costs are modelled. */
 static plim_status profiler_of(plim_device *device, const plim_program_source *source, const plim_net *net,
                                plim_profiler_options *out, int *measured) {
   *measured = source->profiler != NULL;
@@ -93,7 +93,7 @@ plim_status plim_program_make_last(plim_program *program, plim_device *device, c
 
 enum { SAMPLE = 6 /* convolutions, of the 2 to 3 x 23 of ResNet-50 */ };
 
-/* Every op of the training step once, with its fastest variant. */
+/* Time of the training step when every op runs once with its fastest variant. */
 static int64_t fastest_ns(const plim_profile *profile) {
   int64_t sum = 0;
   for (int32_t op = 0; op < profile->n_ops; op++) {
@@ -106,12 +106,12 @@ static int64_t fastest_ns(const plim_profile *profile) {
   return sum;
 }
 
-/* Which of two layouts: the earlier one unless the later one is faster by more than a tie. */
+/* Is the later of two layouts faster by more than a tie? */
 static int is_faster(int64_t later_ns, int64_t earlier_ns) {
   return later_ns < earlier_ns && !plim_variant_ties(earlier_ns, later_ns);
 }
 
-/* The training step's time in the source's layout, of convolutions only the heaviest measured. */
+/* Time of the training step in the source's layout, for which only the heaviest convolutions are measured. */
 static plim_status sample_ns(plim_device *device, const plim_program_source *source, int64_t *ns) {
   plim_profiler_options profiler;
   plim_profile *sample = NULL;
@@ -133,7 +133,7 @@ done:
   return status;
 }
 
-/* Sets the source's layout. */
+/* Choose the layout by samples, and set it in the source. */
 static plim_status decide_by_sample(plim_device *device, plim_program_source *source, int32_t n,
                                     const plim_layout *layout) {
   int64_t best_ns = 0, ns = 0;

@@ -1,4 +1,5 @@
-/* Files beside a trace, medians of its times, and second simulations of online runs. */
+/* Opens inspected runs: reads the files beside a trace, finds the medians of its times, and simulates online runs
+ * again. */
 #include "runtime/simulate/inspected_run.h"
 
 #include <stdio.h>
@@ -7,15 +8,15 @@
 #include "planner/planner.h"
 #include "runtime/base/integers.h"
 #include "runtime/graph/check/check.h"
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "runtime/inspect/decision_log.h"
 #include "runtime/simulate/simulation.h"
 
 /* ---- files ---- */
 
 static plim_status load_plan(plim_inspected_run *t, const char *path) {
-  char of_graph[PLIM_BESIDE_PATH_BYTES], sentence[PLIM_ERROR_BYTES];
-  PLIM_TRY(plim_beside_graph_path(t->ctx, path, of_graph));
+  char of_graph[PLIM_SIBLING_PATH_BYTES], sentence[PLIM_ERROR_BYTES];
+  PLIM_TRY(plim_sibling_graph_path(t->ctx, path, of_graph));
   PLIM_TRY(plim_plan_load(t->ctx, path, &t->read_plan));
   PLIM_TRY(plim_graph_load(t->ctx, of_graph, &t->graph));
   t->plan = t->read_plan;
@@ -26,9 +27,9 @@ static plim_status load_plan(plim_inspected_run *t, const char *path) {
 }
 
 static plim_status load_trace(plim_inspected_run *t, const char *path) {
-  char of_plan[PLIM_BESIDE_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
+  char of_plan[PLIM_SIBLING_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
   PLIM_TRY(plim_trace_load(t->ctx, path, &t->trace));
-  PLIM_TRY(plim_beside_plan_path(t->ctx, path, of_plan));
+  PLIM_TRY(plim_sibling_plan_path(t->ctx, path, of_plan));
   PLIM_TRY(load_plan(t, of_plan));
   PLIM_TRY(plim_plan_fingerprint(t->plan, print));
   if (strcmp(print, t->trace->plan) == 0) return PLIM_OK;
@@ -36,7 +37,7 @@ static plim_status load_trace(plim_inspected_run *t, const char *path) {
                    print);
 }
 
-/* A plan's name ends as documents' do; a trace's in .jsonl, or as its owner likes. */
+/* Does the path end as the name of a plan? All other names are of traces. */
 static int names_a_plan(const char *path) {
   size_t n = strlen(path);
   return n > 5 && strcmp(path + n - 5, ".json") == 0;
@@ -59,7 +60,7 @@ static plim_status take_medians(plim_inspected_run *t) {
 
 /* ---- second simulations ---- */
 
-/* Program order with the variants that the plan runs. */
+/* Make the plan of program order with the variants that the plan runs. */
 static plim_status make_order(plim_inspected_run *t) {
   const plim_plan *plan = t->plan;
   int64_t n = t->graph->n_ops;
@@ -85,7 +86,7 @@ done:
   return status;
 }
 
-/* An online run is simulated again; when that gives something else (another version decided it), its reasons are not
+/* Simulate an online run again. When the result differs, because another version decided the run, its reasons are not
  * known. */
 static plim_status simulate_again(plim_inspected_run *t) {
   static const char prefix[] = "online ";

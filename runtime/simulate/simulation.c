@@ -1,5 +1,5 @@
-/* A policy is simulated by the arena or, without addresses, by sums of bytes; a plan by the planner itself. Both yield
- * the same figures, so that they can be compared. */
+/* Simulates a policy with the arena, or, without addresses, by sums of bytes. A plan's figures come from the planner
+ * itself. Both give the same figures, so that they can be compared. */
 #include "runtime/simulate/simulation.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "runtime/base/halving.h"
 #include "runtime/base/size.h"
 
-/* Of twice what everything takes: to a two-thousandth of that, or to a sixtieth where each trial simulates many ways.
- */
+/* Halvings of a range of at most twice the whole. The result is exact to a two-thousandth of the whole, or to a
+ * sixtieth with a policy that forecasts, since each of its trials simulates many policies. */
 enum { HALVINGS = 12, HALVINGS_OF_MANY = 7 };
 
 plim_status plim_simulation_open(plim_context *ctx, const plim_graph *graph, double thrash, plim_simulation *out) {
@@ -78,7 +78,8 @@ static double percent(int64_t part, int64_t whole) {
   return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-/* A policy that knows the program is the cheapest of all that do not: without addresses nothing else sets it apart. */
+/* Whether the result of `row` counts as one of `policy`. Without addresses, a policy with a forecast takes the best
+ * result of all policies without one: nothing else sets it apart. */
 static int stands_for(const plim_policy *policy, const plim_policy *row) {
   return row == policy || (policy->forecast && !row->forecast);
 }
@@ -119,7 +120,7 @@ static void take_counts(const plim_replay_counts *counts, plim_simulated *out) {
   }
 }
 
-/* A plan or its failure as a result. */
+/* Turn a plan, or the status of its failure, into a result. */
 static plim_status take_plan(const plim_simulation *s, plim_status status, int thrashed, plim_simulated *out) {
   if (status == PLIM_ENOFIT) {
     out->end = thrashed ? PLIM_ONLINE_THRASH : PLIM_ONLINE_OOM;
@@ -156,8 +157,8 @@ static plim_status simulate_online(const plim_simulation *s, const plim_policy *
 
 /* ---- plans ---- */
 
-/* A plan's schedule, its addresses given up, placed by the arena; and what every online policy simulates in it: a plan
- * is not worse than any of them. `status` is that of the plan. */
+/* Replay the plan's schedule in the arena, without the plan's addresses, then simulate the policies. Take the faster
+ * result, so that a plan is not worse than any policy. `status` is that of making the plan. */
 static plim_status replay_in_arena(const plim_simulation *s, plim_status status, plim_simulated *out) {
   plim_replay_counts counts = {.thrashed = 0}, online = {.thrashed = 0};
   plim_plan *schedule = out->plan, *simulated = NULL;

@@ -1,7 +1,7 @@
 /* Checkpoints: one header, then the values' bytes in graph order, then a checksum over everything before it.
  *
- * Values are stored in graph order, which does not depend on batch, layout or budget, so a reader can insist on finding
- * exactly its own list. */
+ * Values are stored in graph order, which does not depend on batch, layout or budget. So a reader accepts only exactly
+ * its own list. */
 #include "runtime/train/checkpoint.h"
 
 #include <string.h>
@@ -35,17 +35,18 @@ static void add_value(plim_text *text, const plim_value *v, const char *role) {
   plim_text_add(text, "]}");
 }
 
-/* Rows of plan->variant are by op; variants of one op share a label. */
-static int32_t first_with_label(const plim_plan *plan, int32_t i) {
+/* The first row of plan->variant with the numerics key of row i. */
+static int32_t first_with_key(const plim_plan *plan, int32_t i) {
   int32_t k = 0;
-  while (strcmp(plan->variant[k].variant.label, plan->variant[i].variant.label) != 0) k++;
+  while (strcmp(plan->variant[k].variant.numerics_key, plan->variant[i].variant.numerics_key) != 0) k++;
   return k;
 }
 
-/* The numerics keys of the plan that ran: a list of the different ones, and for each op its place in the list. */
+/* Add the numerics keys of the plan: the list of different keys, and for each op the index of its key. Rows of
+ * plan->variant are sorted by op, and the variants of one op share a key. */
 static void add_numerics(plim_text *text, const plim_graph *graph, const plim_plan *plan) {
   const char *separator = "";
-  int32_t *place = NULL, n_labels = 0; /* [n_variants] in the list */
+  int32_t *place = NULL, n_keys = 0; /* [n_variants] in the list */
   text->status =
       text->status == PLIM_OK ? plim_allocate(graph->ctx, plan->n_variants, sizeof *place, &place) : text->status;
   if (text->status != PLIM_OK) return;
@@ -53,11 +54,11 @@ static void add_numerics(plim_text *text, const plim_graph *graph, const plim_pl
   plim_document_write_machine(text, &plan->numerics.machine);
   plim_text_add(text, "}, \"labels\": [");
   for (int32_t i = 0; i < plan->n_variants; i++) {
-    int32_t k = first_with_label(plan, i);
-    place[i] = k < i ? place[k] : n_labels++;
+    int32_t k = first_with_key(plan, i);
+    place[i] = k < i ? place[k] : n_keys++;
     if (k < i) continue;
     plim_text_add(text, separator);
-    plim_text_quote(text, plan->variant[i].variant.label);
+    plim_text_quote(text, plan->variant[i].variant.numerics_key);
     separator = ", ";
   }
   plim_text_add(text, "], \"ops\": [");
@@ -100,7 +101,7 @@ static void add_header(plim_text *text, const plim_trainer *trainer) {
   plim_text_add(text, "]}\n");
 }
 
-/* A file and the checksum of what went into it. */
+/* A file and the checksum of the bytes written to it. */
 typedef struct summed_file {
   plim_file *file;
   plim_sha256 sha;
@@ -167,7 +168,7 @@ static plim_status wrong(const loaded *l, const char *what) {
   return plim_fail(l->ctx, PLIM_EDATA, "%s: %s", l->path, what);
 }
 
-/* Frame and checksum: after this every byte is as it was written. */
+/* Check frame and checksum. Afterwards every byte is known to be as it was written. */
 static plim_status check_frame(loaded *l) {
   uint8_t digest[PLIM_SHA256_BYTES];
   uint32_t length = 0;
@@ -189,8 +190,9 @@ static plim_status check_frame(loaded *l) {
   return PLIM_OK;
 }
 
-/* Read the header. model: the name that it must state, NULL: any. Fields that it does not know are left alone, as
- * docs/formats.md promises. */
+/* Read the header.
+ *   model  in  name that the header must state; NULL: any
+ * Unknown fields are ignored, as docs/formats.md promises. */
 static plim_status parse_header(loaded *l, const char *model) {
   PLIM_TRY(plim_json_parse(l->ctx, l->path, 0, l->data + PREFIX_BYTES, l->at - PREFIX_BYTES, &l->header));
   plim_json_at root = plim_json_root(&l->header);
@@ -282,29 +284,29 @@ done:
 
 /* ---- what a checkpoint says of its run ---- */
 
-/* The list of labels, and for each op the place of its label in that list. */
-static plim_status read_labels(plim_json_at *numerics, plim_checkpoint_info *info) {
+/* Read the list of numerics keys, and for each op the index of its numerics key. */
+static plim_status read_keys(plim_json_at *numerics, plim_checkpoint_info *info) {
   plim_json *doc = numerics->doc;
-  int32_t n_labels = 0, n_ops = 0;
-  plim_json_at labels = plim_json_list(numerics, "labels", &n_labels), ops = plim_json_list(numerics, "ops", &n_ops);
-  if (n_labels > n_ops) plim_json_fail(&labels, NULL, "has %d labels for %d ops", n_labels, n_ops);
+  int32_t n_keys = 0, n_ops = 0;
+  plim_json_at keys = plim_json_list(numerics, "labels", &n_keys), ops = plim_json_list(numerics, "ops", &n_ops);
+  if (n_keys > n_ops) plim_json_fail(&keys, NULL, "has %d numerics keys for %d ops", n_keys, n_ops);
   PLIM_TRY(doc->status);
-  PLIM_TRY(plim_allocate(doc->ctx, n_labels, sizeof *info->label, &info->label));
-  info->n_labels = n_labels;
-  PLIM_TRY(plim_allocate(doc->ctx, n_ops, sizeof *info->label_of_op, &info->label_of_op));
+  PLIM_TRY(plim_allocate(doc->ctx, n_keys, sizeof *info->numerics_key, &info->numerics_key));
+  info->n_keys = n_keys;
+  PLIM_TRY(plim_allocate(doc->ctx, n_ops, sizeof *info->key_of_op, &info->key_of_op));
   info->n_ops = n_ops;
-  for (int32_t i = 0; i < n_labels && doc->status == PLIM_OK; i++) {
-    const char *text = plim_json_text_item(&labels, i);
+  for (int32_t i = 0; i < n_keys && doc->status == PLIM_OK; i++) {
+    const char *text = plim_json_text_item(&keys, i);
     const size_t length = strlen(text);
-    if (length < sizeof info->label[i]) {
-      memcpy(info->label[i], text, length + 1);
+    if (length < sizeof info->numerics_key[i]) {
+      memcpy(info->numerics_key[i], text, length + 1);
     } else {
-      plim_json_fail(&labels, NULL, "label %d has %zu characters, at most %zu are allowed", i, length,
-                     sizeof info->label[i] - 1);
+      plim_json_fail(&keys, NULL, "label %d has %zu characters, at most %zu are allowed", i, length,
+                     sizeof info->numerics_key[i] - 1);
     }
   }
   for (int32_t i = 0; i < n_ops; i++) {
-    info->label_of_op[i] = (int32_t)plim_json_int_item(&ops, i, 0, (int64_t)n_labels - 1);
+    info->key_of_op[i] = (int32_t)plim_json_int_item(&ops, i, 0, (int64_t)n_keys - 1);
   }
   return doc->status;
 }
@@ -314,7 +316,7 @@ static plim_status read_numerics(plim_json_at *root, plim_checkpoint_info *info)
   plim_json_at numerics = plim_json_object(root, "numerics"), machine = plim_json_object(&numerics, "machine");
   plim_json_copy(&numerics, "graph", info->graph, sizeof info->graph);
   plim_document_read_machine(&machine, &info->machine);
-  return read_labels(&numerics, info);
+  return read_keys(&numerics, info);
 }
 
 static void read_training(plim_json_at *root, plim_checkpoint_info *info) {
@@ -358,8 +360,8 @@ done:
 
 void plim_checkpoint_info_free(plim_checkpoint_info *info) {
   if (!info) return;
-  plim_release(info->ctx, info->label_of_op, info->n_ops, sizeof *info->label_of_op);
-  plim_release(info->ctx, info->label, info->n_labels, sizeof *info->label);
+  plim_release(info->ctx, info->key_of_op, info->n_ops, sizeof *info->key_of_op);
+  plim_release(info->ctx, info->numerics_key, info->n_keys, sizeof *info->numerics_key);
   plim_release(info->ctx, info, 1, sizeof *info);
 }
 

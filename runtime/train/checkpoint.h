@@ -1,8 +1,8 @@
 /* Saved training state: parameters, running statistics and momentum, with the numerics that made them.
  *
  * The file: the 8 bytes "PLIMCKPT", the header's length in bytes (32 bits, little-endian), the header (JSON on one
- * line: version, model, batch, step, arithmetic, values), the values' bytes in the header's order, and the SHA-256 of
- * everything before it. docs/formats.md has the details.
+ * line: version, model, batch, step, arithmetic, numerics, training, values), the values' bytes in the header's order,
+ * and the SHA-256 of everything before it. docs/formats.md has the details.
  *
  * Functions with a trainer belong to the trainer's thread, between two steps. The others belong to the thread of the
  * context. Equal states give equal files. Reading takes memory for the whole file, which may have 2^36 bytes. */
@@ -28,33 +28,34 @@ PLIM_MUST_USE plim_status plim_checkpoint_save(const plim_trainer *trainer, cons
  * hold a part of the values. O(file). */
 PLIM_MUST_USE plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path);
 
-/* What a checkpoint says of the run that made it, without its values. */
+/* The header of a checkpoint: what it says about the run that made it. */
 typedef struct plim_checkpoint_info {
   plim_context *ctx;
   int64_t step;                          /* training steps that are done */
   int32_t batch;                         /* images a step; -1: the file does not say */
   char numerics[PLIM_FINGERPRINT_BYTES]; /* hash of its numerics; "": the file does not say */
-  /* Its numerics; n_ops 0: the file, of an earlier version, does not say. */
+  /* Numerics of the run; n_ops 0: the file does not say, because an earlier version wrote it. */
   char graph[PLIM_FINGERPRINT_BYTES]; /* fingerprint of the training step's graph */
   plim_machine machine;
-  int32_t n_ops, n_labels;
-  int32_t *label_of_op;                   /* [n_ops] index into `label` */
-  char (*label)[PLIM_VARIANT_NAME_BYTES]; /* [n_labels] the different numerics keys */
-  /* Its training; has_training 0: the file does not say. */
+  int32_t n_ops, n_keys;
+  int32_t *key_of_op;                            /* [n_ops] index into `numerics_key` */
+  char (*numerics_key)[PLIM_VARIANT_NAME_BYTES]; /* [n_keys] the different numerics keys */
+  /* Options of the training; has_training 0: the file does not say. */
   int32_t has_training;
   float rate, momentum, weight_decay; /* of its plim_rate_schedule */
   uint64_t seed;
   int64_t total_steps; /* of its plim_rate_schedule */
 } plim_checkpoint_info;
 
-/* Read what a checkpoint says of its run. *out: free with plim_checkpoint_info_free.
- * PLIM_EDATA: the file is damaged or of another version. PLIM_ENOFILE, PLIM_EIO, PLIM_ENOMEM. O(file): the checksum is
- * compared. */
+/* Read the header of a checkpoint.
+ *   out  [1]  out  free with plim_checkpoint_info_free
+ * PLIM_EDATA: the file is damaged or of another version. PLIM_ENOFILE, PLIM_EIO, PLIM_ENOMEM. O(file), since the
+ * checksum is compared. */
 PLIM_MUST_USE plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_checkpoint_info **out);
 void plim_checkpoint_info_free(plim_checkpoint_info *info); /* NULL is legal */
 
-/* Does the file begin as checkpoints do? *yes out: 1 or 0. PLIM_ENOFILE, PLIM_EIO; PLIM_EDATA: a pipe or a
- * device, which could wait for ever. O(1). */
+/* Does the file begin with the 8 bytes of a checkpoint? *yes out: 1 or 0. PLIM_ENOFILE, PLIM_EIO. PLIM_EDATA: the path
+ * is a pipe or a device, whose reader might wait for ever. O(1). */
 PLIM_MUST_USE plim_status plim_checkpoint_is(plim_context *ctx, const char *path, int *yes);
 
 #ifdef __cplusplus

@@ -1,12 +1,12 @@
 /* A budget that changes during a run.
  *
- * A request is one atomic number. While a step runs the executor asks us between its ops: as soon as there is a way to
- * finish in the new bytes, the step continues by a plan that is decided there and then, and the arena gives its tail
- * back. At the next boundary the plans for the new budget take over; they give the same bits, since labels stay. What
- * no plan fits into is reported, and the run continues as before. */
+ * A request is one atomic number. While a step runs, the executor calls before_command. As soon as the rest of the step
+ * can run in the new bytes, a new plan for it takes over, and the tail of the arena returns to the system. Before the
+ * next step plans for the new budget take over. They give the same bits, since their numerics keys are equal. A budget
+ * without a plan is reported, and the run continues as before. */
 #include "runtime/arena/replay.h"
 #include "runtime/base/array.h"
-#include "runtime/train/preparation.h"
+#include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer_internal.h"
 
 void plim_trainer_limit(plim_trainer *trainer, int64_t bytes) {
@@ -15,7 +15,8 @@ void plim_trainer_limit(plim_trainer *trainer, int64_t bytes) {
 
 /* ---- in the middle of a step ---- */
 
-/* Requests that the options foresee: in the middle of their step, or after it where no one is asked in between. */
+/* Make requests of the rows of options.limit whose time has come: in the middle of their step, or after it on a device
+ * that never calls before_command. */
 static void note_foreseen(plim_trainer *t, int middle) {
   const plim_trainer_options *o = &t->options;
   plim_limiting *l = &t->limiting;
@@ -37,7 +38,7 @@ static plim_status before_command(void *user, int32_t plan_index, int32_t comman
   plim_status status = plim_arena_continue(t->ctx, t->program->graph[plan_index], plan, t->program->profile[plan_index],
                                            command, wanted, NULL, &plan_switch->plan);
   if (status == PLIM_ENOFIT) {
-    l->next_try = command + (1 << l->tries++); /* later, ever less often: each try takes some milliseconds */
+    l->next_try = command + (1 << l->tries++); /* tries become rarer, since each takes some milliseconds */
     return PLIM_OK;
   }
   PLIM_TRY(status);
@@ -59,14 +60,6 @@ void plim_limiting_close(plim_trainer *t) {
 
 /* ---- between two steps ---- */
 
-static int64_t arena_of(const plim_plan *const *plan) {
-  int64_t most = 0;
-  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
-    if (plan[i] && plan[i]->arena_bytes > most) most = plan[i]->arena_bytes;
-  }
-  return most;
-}
-
 plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refused) {
   plim_limiting *l = &t->limiting;
   const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
@@ -80,10 +73,10 @@ plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refuse
     }
     if (status == PLIM_OK) now[i] = plan[i];
   }
-  if (status == PLIM_OK) status = plim_exec_replace(t->exec, now, arena_of(now));
+  if (status == PLIM_OK) status = plim_exec_replace(t->exec, now, plim_program_plans_bytes(now));
   for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS && status == PLIM_OK; i++) t->plan[i] = now[i];
   *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && t->options.exec.failures->n > 0;
-  return *refused ? plim_program_drop(t->program, t->device, t->options.exec.failures) : status;
+  return *refused ? plim_rehearsal_drop(t->program, t->device, t->options.exec.failures) : status;
 }
 
 /* Plan again whenever the device refuses a variant, without that variant. The loop ends: each round has one variant
@@ -98,23 +91,23 @@ static plim_status take_plans(plim_trainer *t, int64_t bytes) {
   return PLIM_OK;
 }
 
-/* Return to the state before the request: the arena may have been cut below what the plans need. */
-static plim_status take_back(plim_trainer *t) {
-  return plim_exec_replace(t->exec, t->plan, arena_of(t->plan));
+/* Return to the plans and the arena before the request: a plan switch may have made the arena too small for them. */
+static plim_status restore_plans(plim_trainer *t) {
+  return plim_exec_replace(t->exec, t->plan, plim_program_plans_bytes(t->plan));
 }
 
 static void forget_step(plim_limiting *l) {
   l->switched_bytes = l->tries = l->next_try = 0;
 }
 
-plim_status plim_limiting_settle(plim_trainer *t) {
+plim_status plim_limiting_serve(plim_trainer *t) {
   plim_limiting *l = &t->limiting;
   note_foreseen(t, 0);
   int64_t wanted = atomic_exchange(&l->wanted, 0), begin_ns = plim_now_ns(), first = plim_exec_first_bytes(t->exec);
   if (wanted == 0) return PLIM_OK;
   plim_limit_report report = {.step = t->step,
                               .wanted_bytes = wanted,
-                              .arena_before = arena_of(t->plan),
+                              .arena_before = plim_program_plans_bytes(t->plan),
                               .switched_at = l->switched_bytes > 0 ? l->switched_at : -1,
                               .switched_percent = l->switched_percent};
   if (!t->options.replan || first == 0) {
@@ -123,7 +116,7 @@ plim_status plim_limiting_settle(plim_trainer *t) {
                      (long long)wanted);
   }
   report.status = take_plans(t, wanted < first ? wanted : first);
-  if (report.status == PLIM_ENOFIT && l->switched_bytes > 0) PLIM_TRY(take_back(t));
+  if (report.status == PLIM_ENOFIT && l->switched_bytes > 0) PLIM_TRY(restore_plans(t));
   if (report.status != PLIM_OK && report.status != PLIM_ENOFIT) return report.status;
   report.arena_after = plim_exec_arena_bytes(t->exec);
   report.returned_bytes = plim_exec_returned_bytes(t->exec);

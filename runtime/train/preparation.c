@@ -1,8 +1,10 @@
-/* Nothing has been computed while a program is prepared, so a plan may choose other kernels as if the profile had never
- * had the ones that the device refuses. Which kernels run, and so what they load on a GPU, follows from the plan, and
- * the plan from the arena's bytes. So within a budget of the whole GPU a first plan is made for somewhat less than what
- * is left when nothing has run, and run until everything is loaded and captured; the real one gets all that is left
- * then. */
+/* Nothing is computed before training begins. So a new plan may use other kernels when the device refuses one, as if
+ * the profile had never had it.
+ *
+ * On a GPU the arena is smaller by the bytes that kernels and libraries load. These bytes depend on the plan, and the
+ * plan depends on the arena's bytes. So within a budget of the whole GPU a first plan is made for somewhat less than
+ * the bytes that are left when nothing has run. It runs until everything is loaded and captured. The final plan gets
+ * all bytes that are left then. */
 #include "runtime/train/preparation.h"
 
 #include <stdio.h>
@@ -11,9 +13,12 @@
 #include "runtime/base/integers.h"
 #include "runtime/device/vram.h"
 #include "runtime/train/rehearsal.h"
+#include "runtime/train/trial.h"
 #include "runtime/train/warm_up.h"
 
-enum { HEADROOM = 8 /* the first plan on a GPU leaves one part in so many to what it loads */ };
+/* The first plan on a GPU leaves one part in HEADROOM for the bytes that it loads. The plan without paging of a trial
+ * gets one part in TRIAL_PART of a time limit. */
+enum { HEADROOM = 8, TRIAL_PART = 4 };
 
 typedef struct preparing {
   plim_preparation *p;
@@ -38,8 +43,9 @@ plim_status plim_preparation_begin(plim_device *device, plim_program *program, p
 }
 
 void plim_preparation_end(plim_preparation *p) {
-  if (p->label) {
-    plim_release(p->device->ctx, p->label, p->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *p->label);
+  if (p->numerics_key) {
+    plim_release(p->device->ctx, p->numerics_key, p->program->graph[PLIM_PROGRAM_TRAIN]->n_ops,
+                 sizeof *p->numerics_key);
   }
   plim_plan_free(p->keep_all);
   *p = (plim_preparation){.device = NULL};
@@ -70,7 +76,7 @@ static plim_online_plan_options online_options(const preparing *w) {
   return wanted;
 }
 
-/* A policy needs a budget: without one, that of keep-all. */
+/* Let the policy decide the training step. A policy needs a budget: the default is the arena of keep-all. */
 static plim_status decide(const preparing *w) {
   plim_online_plan_options wanted = online_options(w);
   plim_plan *plan = NULL;
@@ -80,23 +86,59 @@ static plim_status decide(const preparing *w) {
   return plim_program_adopt(w->program, plan);
 }
 
+/* May a trial follow, when the plan pages? */
+static int tries(const preparing *w) {
+  const plim_preparation_options *o = w->options;
+  const plim_paging *paging = w->p->planning.paging;
+  return o->trial_steps > 0 && !o->plan && !o->policy && !o->replay && paging && paging->space && paging->recompute;
+}
+
+/* A quarter of a time limit is for the plan that does not page. */
+static plim_status plan_within_limit(const preparing *w) {
+  plim_plan_options planning = w->p->planning;
+  if (tries(w)) planning.time_limit_ns -= planning.time_limit_ns / TRIAL_PART;
+  return plim_program_plan(w->program, &planning);
+}
+
 static plim_status plan_training(const preparing *w) {
   w->p->stage = w->options->policy ? PLIM_PREPARE_POLICY : PLIM_PREPARE_PLAN;
   if (w->options->policy) return decide(w);
-  PLIM_TRY(w->options->plan ? load_plan(w) : plim_program_plan(w->program, &w->p->planning));
+  PLIM_TRY(w->options->plan ? load_plan(w) : plan_within_limit(w));
   if (!w->options->replay) return PLIM_OK;
   w->p->stage = PLIM_PREPARE_ADDRESSES;
   return plim_program_replay(w->program, w->options->plan ? NULL : &w->p->planning, &w->p->replay, &w->p->room_bytes);
 }
 
-/* Given numerics keys are those of the graph of a whole batch. */
+/* Does the plan copy storages to a space that does not compute? */
+static int pages(const plim_plan *plan) {
+  for (int32_t k = 0; k < plan->n_pages; k++) {
+    if (!plan->page[k].computes) return 1;
+  }
+  return 0;
+}
+
+/* Run a trial when the plan pages. Only a run shows how much copies and ops delay each other on this machine. */
+static plim_status try_without_pages(const preparing *w, int *taken) {
+  const plim_preparation_options *o = w->options;
+  plim_plan_options planning = w->p->planning;
+  *taken = 0;
+  w->p->trial = (plim_trial){0, 0};
+  if (!tries(w) || !pages(w->program->plan[PLIM_PROGRAM_TRAIN])) return PLIM_OK;
+  w->p->stage = PLIM_PREPARE_TRIAL;
+  planning.time_limit_ns /= TRIAL_PART;
+  PLIM_TRY(plim_trial_run(w->p->device, o->dataset, w->program, &planning, o->training, o->trial_steps, &w->p->trial));
+  *taken = w->p->trial.unpaged_ns < w->p->trial.paged_ns;
+  return PLIM_OK;
+}
+
+/* Decide the last batch online. Given numerics keys are of the training graph, and cannot be used for its graph. */
 static plim_status decide_last(const preparing *w) {
   const plim_graph *graph = w->program->graph[PLIM_PROGRAM_LAST];
   plim_online_plan_options wanted = online_options(w);
   char what[64];
   if (!graph) return PLIM_OK;
   w->p->stage = PLIM_PREPARE_LAST;
-  if (wanted.planning.labels == PLIM_NUMERICS_GIVEN) wanted.planning.labels = PLIM_NUMERICS_AUTO;
+  if (wanted.planning.numerics == PLIM_NUMERICS_GIVEN) wanted.planning.numerics = PLIM_NUMERICS_AUTO;
   plim_status status = plim_program_decide_last(w->program, &wanted, &w->p->last);
   if (status != PLIM_ENOFIT) return status;
   (void)snprintf(what, sizeof what, "the last batch of %d images", (int)graph->batch);
@@ -105,33 +147,34 @@ static plim_status decide_last(const preparing *w) {
 
 /* ---- variants that the device refuses ---- */
 
-static int has_label(const plim_profile *profile, int32_t op, const char *label) {
+static int has_key(const plim_profile *profile, int32_t op, const char *numerics_key) {
   for (int32_t v = profile->first[op]; v < profile->first[op + 1]; v++) {
-    if (strcmp(profile->variant[v].label, label) == 0) return 1;
+    if (strcmp(profile->variant[v].numerics_key, numerics_key) == 0) return 1;
   }
   return 0;
 }
 
-/* The first that was refused and whose op has no other variant of the numerics key that is given; NULL: there is none.
- */
+/* The first refused variant whose op has no other variant with the numerics key that was asked for; NULL: none. */
 static const plim_exec_failure *needed(const preparing *w, const plim_exec_failures *failures) {
   const plim_plan_options *planning = &w->p->planning;
-  for (int32_t i = 0; i < failures->n && planning->labels == PLIM_NUMERICS_GIVEN; i++) {
+  for (int32_t i = 0; i < failures->n && planning->numerics == PLIM_NUMERICS_GIVEN; i++) {
     const plim_exec_failure *row = &failures->row[i];
-    const char *label = row->graph == w->program->graph[PLIM_PROGRAM_TRAIN] ? planning->label[row->op] : NULL;
-    if (label && !has_label(w->program->profile[PLIM_PROGRAM_TRAIN], row->op, label)) return row;
+    const char *numerics_key =
+        row->graph == w->program->graph[PLIM_PROGRAM_TRAIN] ? planning->numerics_key[row->op] : NULL;
+    if (numerics_key && !has_key(w->program->profile[PLIM_PROGRAM_TRAIN], row->op, numerics_key)) return row;
   }
   return NULL;
 }
 
-/* The fastest variants stay those that were fastest when numerics were chosen. */
+/* Fix the numerics of PLIM_NUMERICS_FASTEST to those that were fastest before the device refused a variant. */
 static plim_status fix_numerics(const preparing *w) {
   plim_preparation *p = w->p;
-  if (p->planning.labels != PLIM_NUMERICS_FASTEST) return PLIM_OK;
-  PLIM_TRY(plim_allocate(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *p->label, &p->label));
-  plim_plan_labels(p->keep_all, p->label);
-  p->planning.labels = PLIM_NUMERICS_GIVEN;
-  p->planning.label = p->label;
+  if (p->planning.numerics != PLIM_NUMERICS_FASTEST) return PLIM_OK;
+  PLIM_TRY(
+      plim_allocate(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *p->numerics_key, &p->numerics_key));
+  plim_plan_numerics_keys(p->keep_all, p->numerics_key);
+  p->planning.numerics = PLIM_NUMERICS_GIVEN;
+  p->planning.numerics_key = p->numerics_key;
   return PLIM_OK;
 }
 
@@ -154,26 +197,27 @@ static plim_status drop(const preparing *w, const plim_exec_failures *failures) 
     return plim_fail(w->ctx, PLIM_EDEVICE, "%s: the device refuses variant \"%s\" of op \"%s\" (%s): plan again here",
                      w->options->plan, first->variant, first->graph->op[first->op].name, first->why);
   }
-  PLIM_TRY(plim_program_drop(w->program, p->device, failures));
+  PLIM_TRY(plim_rehearsal_drop(w->program, p->device, failures));
   PLIM_TRY(keep_numerics(w, failures));
-  if (p->planning.labels == PLIM_NUMERICS_GIVEN) return PLIM_OK; /* keep_all may own them */
+  if (p->planning.numerics == PLIM_NUMERICS_GIVEN) return PLIM_OK; /* keep_all may own the keys */
   PLIM_TRY(plim_program_keep_all(w->program, &keep_all));
   plim_plan_free(p->keep_all);
   p->keep_all = keep_all;
   return PLIM_OK;
 }
 
-/* *again: a variant was refused, and is left out from now on. */
+/* Rehearse the plans. *again 1: a variant was refused, and has left the profiles. */
 static plim_status rehearse(const preparing *w, int *again) {
   plim_exec_failures failures;
   w->p->stage = PLIM_PREPARE_REHEARSAL;
-  PLIM_TRY(plim_rehearse_for_plans(w->program, w->p->device, &failures, again));
+  PLIM_TRY(plim_rehearsal_for_plans(w->program, w->p->device, &failures, again));
   return *again ? drop(w, &failures) : PLIM_OK;
 }
 
 /* ---- budgets that are foreseen ---- */
 
-/* The plans go to the plan front, where the run finds them; without a front the run plans when it needs them. */
+/* Plan for a budget that is foreseen. The plan front keeps the plans for the run; without a front the run plans again.
+ */
 static plim_status plan_ahead(const preparing *w, const plim_limit *limit) {
   const plim_plan *now[PLIM_PROGRAM_GRAPHS];
   plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
@@ -198,19 +242,32 @@ static plim_status plan_limits(const preparing *w) {
 
 /* ---- all of it ---- */
 
-static plim_status plan_within(const preparing *w, int64_t budget_bytes) {
+static plim_status plan_and_rehearse(const preparing *w) {
   int again = 1;
-  w->p->planning.budget_bytes = budget_bytes;
   while (again) {
     PLIM_TRY(plan_training(w));
     PLIM_TRY(decide_last(w));
     PLIM_TRY(rehearse(w, &again));
   }
+  return PLIM_OK;
+}
+
+static plim_status plan_within(const preparing *w, int64_t budget_bytes) {
+  int taken = 0, again = 0;
+  w->p->planning.budget_bytes = budget_bytes;
+  PLIM_TRY(plan_and_rehearse(w));
+  PLIM_TRY(try_without_pages(w, &taken));
+  if (taken) PLIM_TRY(decide_last(w));
+  if (taken) PLIM_TRY(rehearse(w, &again));
+  if (again) { /* a variant of the plan that was taken is refused: back to paging, without it */
+    w->p->trial = (plim_trial){0, 0};
+    PLIM_TRY(plan_and_rehearse(w));
+  }
   return plan_limits(w);
 }
 
-/* Where the caller gives neither a plan nor a policy, plan for a smaller budget first, and for all of it where that has
- * no plan. */
+/* Make the first plan on a GPU. It is for a smaller budget, or, when there is none or the caller gives a plan or a
+ * policy, for all bytes. */
 static plim_status plan_first(const preparing *w, int64_t bytes) {
   plim_status status = PLIM_ENOFIT;
   int again = !w->options->plan && !w->options->policy;
@@ -245,6 +302,10 @@ plim_status plim_preparation_run(plim_preparation *p, const plim_preparation_opt
   }
   if (options->vram_bytes > 0 && (!options->dataset || !options->training)) {
     return plim_fail(w.ctx, PLIM_EUSAGE, "a budget of the whole GPU needs a data set and options to warm up with");
+  }
+  if (options->trial_steps != 0 && (options->trial_steps < 0 || !options->dataset || !options->training)) {
+    return plim_fail(w.ctx, PLIM_EUSAGE,
+                     "a trial needs a number of steps above 0, a data set and options to train with");
   }
   p->planning = options->planning;
   p->stage = PLIM_PREPARE_OUTSIDE;

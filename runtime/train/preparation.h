@@ -1,5 +1,5 @@
-/* From a program without plans to one that can train: plans for every step within a budget, which the device runs, and
- * plans for the budgets that are foreseen. On a GPU, also within a budget of all its memory.
+/* Makes a program without plans ready to train: plans every step within a budget, rehearses the plans on the device,
+ * and plans for the budgets that are foreseen. On a GPU the budget may be for all memory of the device.
  *
  * A preparation belongs to the thread of its device. */
 #ifndef PLIM_RUNTIME_TRAIN_PREPARATION_H
@@ -11,94 +11,90 @@
 extern "C" {
 #endif
 
-/* The options of a net for the images of a data set: their size, classes, and the constants of their pixels; for a text
- * sequences of 256 tokens and 256 classes; else as plim_net_options_default has it.
- *   model  in   a built-in model's name, for its usual image size; NULL: another net
- *   data   in   a data set's name
+/* The options of a net for a data set. For images: their size, classes and the constants of their pixels. For a text:
+ * context and number of words as in plim_dataset_options_default. Other options as in plim_net_options_default.
+ *   model  in   name of a built-in model, whose usual image size is used for noise; NULL: another net
+ *   data   in   name of the data set
  *   image  in   [3] = height, width, channels of noise; NULL: the usual size of the model
- * PLIM_EUSAGE: no data set is called so, one with images of its own was given an image size, or the model does not read
- * such data. */
-PLIM_MUST_USE plim_status plim_net_options_of_data(plim_context *ctx, const char *model, const char *data,
-                                                   const int32_t *image, plim_net_options *out);
+ * PLIM_EUSAGE: there is no such data set, an image size was given for a data set that has images of its own or a text,
+ * or the model does not read such data. */
+PLIM_MUST_USE plim_status plim_preparation_net_options(plim_context *ctx, const char *model, const char *data,
+                                                       const int32_t *image, plim_net_options *out);
 
 typedef struct plim_preparation_options {
   size_t struct_bytes;        /* sizeof(plim_preparation_options) */
-  plim_plan_options planning; /* budget and numerics of the training step; keys that are given must not be borrowed from
+  plim_plan_options planning; /* budget and numerics of the training step; given numerics keys must not be borrowed from
                                * the program's profiles, which may change */
-  const char *plan;           /* file of a plan that was made before, taken as it is; NULL: one is made */
+  const char *plan;           /* file of a plan to use as it is; NULL: a plan is made */
   const plim_policy *policy;  /* decides the training step online; NULL: a planner does. Never with `plan` */
-  double thrash;              /* of policies: limit on the time of recomputing, as a multiple of the keep-all time */
+  double thrash;              /* of policies: limit of the time of recomputations, as a multiple of the keep-all time */
   int32_t replay;             /* 1: the online arena decides the plan's addresses (plim_program_replay) */
   const plim_limit *limit;    /* [n_limits] budgets of a run that are foreseen, ascending by step */
   int32_t n_limits;
-  int64_t vram_bytes;                   /* > 0: of all that the run holds on a GPU; needs the two below */
-  const plim_dataset *dataset;          /* to warm up with */
-  const plim_trainer_options *training; /* to warm up with */
+  int64_t vram_bytes;                   /* > 0: budget for all memory of the run on a GPU; needs the two below */
+  int32_t trial_steps;                  /* > 0: steps of a trial when the plan pages; needs the two below */
+  const plim_dataset *dataset;          /* for the warm-up and the trial */
+  const plim_trainer_options *training; /* for the warm-up and the trial */
 } plim_preparation_options;
 
-/* Planning as plim_plan_options_default has it, planned addresses, thrash 1, budgets that stay. */
+/* Planning as in plim_plan_options_default, planned addresses, thrash 1, a fixed budget, no trial. */
 plim_preparation_options plim_preparation_options_default(void);
 
-/* What is done, and where it failed: the outside of the arena, the plan of the training step, the policy's run in place
- * of it, addresses that the arena decides, the last batch, the rehearsal, a budget that is foreseen. */
+/* The stages of a preparation; after a failure the one that failed. */
 typedef enum plim_preparation_stage {
-  PLIM_PREPARE_OUTSIDE,
-  PLIM_PREPARE_PLAN,
-  PLIM_PREPARE_POLICY,
-  PLIM_PREPARE_ADDRESSES,
-  PLIM_PREPARE_LAST,
-  PLIM_PREPARE_REHEARSAL,
-  PLIM_PREPARE_LIMIT
+  PLIM_PREPARE_OUTSIDE,   /* measure the memory outside the arena */
+  PLIM_PREPARE_PLAN,      /* plan the training step */
+  PLIM_PREPARE_POLICY,    /* let a policy decide the training step online */
+  PLIM_PREPARE_ADDRESSES, /* let the arena decide the addresses of the plan */
+  PLIM_PREPARE_TRIAL,     /* compare the plan that pages with a plan that does not */
+  PLIM_PREPARE_LAST,      /* plan the last batch of an epoch */
+  PLIM_PREPARE_REHEARSAL, /* rehearse the plans */
+  PLIM_PREPARE_LIMIT      /* plan for a budget that is foreseen */
 } plim_preparation_stage;
+
+/* Times of a training step in the trial: with the plan that pages, and with a plan for the same arena that does not.
+ * Both are 0 when there was no trial. */
+typedef struct plim_trial {
+  int64_t paged_ns, unpaged_ns; /* least median of the turns */
+} plim_trial;
 
 typedef struct plim_preparation {
   plim_device *device;
   plim_program *program; /* borrowed, as the device is */
-  plim_plan *keep_all;   /* its arena_bytes are what percentages of a budget are of */
-  /* As they were used last: the budget is the arena's; numerics become those of keep_all (PLIM_NUMERICS_GIVEN) where
-   * PLIM_NUMERICS_FASTEST was asked for and the device refused a variant. */
+  plim_plan *keep_all;   /* its arena_bytes are 100 % of a budget given as a percentage */
+  /* The options of the last planning. The budget is that of the arena. Numerics become those of keep_all
+   * (PLIM_NUMERICS_GIVEN) when PLIM_NUMERICS_FASTEST was asked for and the device refused a variant. */
   plim_plan_options planning;
   plim_replan_options replan; /* for plans of other budgets with equal numerics; for plim_trainer_options.replan */
-  plim_replay_counts replay;  /* of the policy, or of the arena's addresses */
+  plim_replay_counts replay;  /* of the policy, or of the arena that decides addresses */
   plim_replay_counts last;    /* of the last batch */
-  int64_t room_bytes;         /* that the arena got above what was planned for, where it decides addresses */
+  plim_trial trial;
+  int64_t room_bytes; /* bytes by which an arena that decides addresses exceeds the planned arena */
   plim_preparation_stage stage;
-  int32_t failed_limit; /* at stage PLIM_PREPARE_LIMIT */
-  const char **label;   /* of planning, where the device changed it */
+  int32_t failed_limit;      /* at stage PLIM_PREPARE_LIMIT: index of the row of `limit` */
+  const char **numerics_key; /* numerics keys of `planning` after the device refused a variant */
 } plim_preparation;
 
-/* Begin with a program that has no plans. Device and program must outlive it. End it also after a failure of
- * plim_preparation_run. */
+/* Begin with a program that has no plans. Device and program must outlive the preparation. End it also after a failure
+ * of plim_preparation_run. PLIM_ENOMEM, or the errors of plim_program_keep_all. */
 PLIM_MUST_USE plim_status plim_preparation_begin(plim_device *device, plim_program *program, plim_preparation *out);
-void plim_preparation_end(plim_preparation *preparation); /* twice is legal, and one that is all zero */
+/* Free the preparation. Legal for one that was ended before. */
+void plim_preparation_end(plim_preparation *preparation);
 
 /* Make the plans of the program, as `options` say.
- *   1. The training step is planned, decided by the policy, or loaded; the evaluation step is planned beside it.
- *   2. A last batch, where the program has one, is decided online in the same arena.
- *   3. The plans are rehearsed. A variant that the device refuses leaves the profiles, and 1 begins again.
- *   4. A plan is made for every budget that is foreseen, so that a budget that does not fit is refused before anything
- *      runs. With planning.front_folder the run finds these plans again.
- * With vram_bytes the program is first planned for seven eighths of what a budget of the GPU leaves now and warmed up,
- * so that everything is loaded and captured. Then it is planned for what is left.
- * PLIM_ENOFIT: preparation->stage says what did not fit, and planning.budget_bytes within which arena. PLIM_EDEVICE:
- * the numerics that are asked for, or the plan that is given, need a variant that the device refuses. PLIM_EUSAGE:
- * options of another size, a plan and a policy, or vram_bytes on a device that is no GPU. */
+ *   1. Plan the training step, or let the policy decide it, or load its plan. Plan the evaluation step with it.
+ *      With trial_steps, a plan that pages runs in turns with one that does not, and the faster one stays.
+ *   2. If the program has a last batch, decide it online in the same arena.
+ *   3. Rehearse the plans. When the device refuses a variant, it leaves the profiles, and step 1 begins again.
+ *   4. Plan for every budget that is foreseen, so that a budget that does not fit is refused before anything runs. With
+ *      planning.front_folder the run finds these plans again.
+ * With vram_bytes the program is planned twice. The first plan is for seven eighths of the bytes that the budget leaves
+ * now; it is warmed up, so that everything is loaded and captured. The second plan is for the bytes that are left then.
+ * PLIM_ENOFIT: preparation->stage says what did not fit, planning.budget_bytes into which arena. PLIM_EDEVICE: the
+ * numerics that are asked for, or the plan that is given, need a variant that the device refuses. PLIM_EUSAGE: options
+ * of another size, a plan and a policy, vram_bytes on a device that is no GPU, or vram_bytes or trial_steps without a
+ * data set and training options. */
 PLIM_MUST_USE plim_status plim_preparation_run(plim_preparation *preparation, const plim_preparation_options *options);
-
-/* ---- its parts: the variants that a device refuses before the first step ---- */
-
-/* Open an executor over the program's plans, and close it. On devices whose libraries may refuse a kernel, each such
- * kernel runs once in each way that a step runs it.
- *   failures  [1]  out  the variants that were refused; then call plim_program_drop, and plan again
- * The errors and the cost of plim_exec_open. */
-PLIM_MUST_USE plim_status plim_program_rehearse(const plim_program *program, plim_device *device,
-                                                plim_exec_failures *failures);
-
-/* Leave the variants that failed out of the program's profiles, with notes that say why, and store that in the profile
- * cache. The program's plans stay as they are until the caller plans again. PLIM_EDEVICE: an op has no variant left.
- * PLIM_ENOMEM. O(profiles). */
-PLIM_MUST_USE plim_status plim_program_drop(plim_program *program, plim_device *device,
-                                            const plim_exec_failures *failures);
 
 #ifdef __cplusplus
 }

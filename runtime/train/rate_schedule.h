@@ -1,7 +1,8 @@
-/* Learning rate over the steps of a run: linear warm-up, then half a cosine down to 0. It reaches the step as an input
- * value ("hyper"), so that no plan depends on it. Both functions read their arguments alone: they are safe from any
- * thread, deterministic and O(1). Source: Loshchilov and Hutter, SGDR, ICLR 2017, section 3, without restarts; warm-up:
- * Goyal et al. 2017, section 2.2. */
+/* Learning rate over the steps of a run: linear warm-up, then half a cosine down to 0. A step reads it from an input
+ * ("hyper"), so that no plan depends on it. Both functions read only their arguments: they are safe from any thread,
+ * deterministic and O(1).
+ * Sources: Loshchilov and Hutter, SGDR, ICLR 2017, section 3, without restarts; warm-up: Goyal et al. 2017, section
+ * 2.2. */
 #ifndef PLIM_RUNTIME_TRAIN_RATE_SCHEDULE_H
 #define PLIM_RUNTIME_TRAIN_RATE_SCHEDULE_H
 
@@ -17,7 +18,7 @@ typedef struct plim_rate_schedule {
   int64_t warmup_steps;         /* >= 0; 0: no warm-up */
   int64_t total_steps;          /* of the run, warm-up included */
   float beta2, epsilon;         /* of adam and adamw, whose beta1 is `momentum` */
-  float most_norm;              /* of all gradients together, where they are clipped; 0: any */
+  float most_norm;              /* largest norm of all gradients together, above which they are scaled; 0: no limit */
 } plim_rate_schedule;
 
 /* Learning rate of `step` >= 0.
@@ -26,9 +27,9 @@ typedef struct plim_rate_schedule {
  *   else                  0 */
 float plim_rate_schedule_rate(const plim_rate_schedule *schedule, int64_t step);
 
-enum { PLIM_HYPERS = 8 }; /* numbers of "hyper" at most */
+enum { PLIM_HYPERS = 8 }; /* largest number of elements of "hyper" */
 
-/* The "hyper" input of `step` >= 0; sgd has the first four.
+/* The "hyper" input of `step` >= 0. The input of sgd has the first four elements.
  *   hyper  [PLIM_HYPERS]  out  learning rate, momentum or beta1, weight decay, beta2, epsilon, 1 - beta1^t,
  *                              1 - beta2^t with t = step + 1, most_norm */
 void plim_rate_schedule_hyper(const plim_rate_schedule *schedule, int64_t step, float *hyper);

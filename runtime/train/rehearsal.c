@@ -1,11 +1,12 @@
-/* A variant that was measured may still fail later: its time came from the cache, or from a model. */
+/* Finds variants that the device refuses although the profile has their times: a time may come from the cache or from a
+ * model. */
 #include "runtime/train/rehearsal.h"
 
 #include "runtime/device/desc.h"
 #include "runtime/profile/profile_cache.h"
 #include "runtime/profile/profile_drop.h"
 
-plim_status plim_program_rehearse(const plim_program *program, plim_device *device, plim_exec_failures *failures) {
+plim_status plim_rehearsal_run(const plim_program *program, plim_device *device, plim_exec_failures *failures) {
   const plim_graph *graph[PLIM_PROGRAM_GRAPHS];
   const plim_plan *plan[PLIM_PROGRAM_GRAPHS];
   plim_exec_options options = plim_exec_options_default();
@@ -24,9 +25,9 @@ plim_status plim_program_rehearse(const plim_program *program, plim_device *devi
   return status;
 }
 
-plim_status plim_rehearse_for_plans(const plim_program *program, plim_device *device, plim_exec_failures *failures,
-                                    int *again) {
-  plim_status status = plim_program_rehearse(program, device, failures);
+plim_status plim_rehearsal_for_plans(const plim_program *program, plim_device *device, plim_exec_failures *failures,
+                                     int *again) {
+  plim_status status = plim_rehearsal_run(program, device, failures);
   *again = failures->n > 0;
   return *again || status == PLIM_ENOFIT ? PLIM_OK : status;
 }
@@ -40,7 +41,7 @@ static plim_status drop(plim_program *program, plim_device *device, const plim_e
   return plim_profile_cache_drop(device, &desc, failure->variant, failure->why);
 }
 
-plim_status plim_program_drop(plim_program *program, plim_device *device, const plim_exec_failures *failures) {
+plim_status plim_rehearsal_drop(plim_program *program, plim_device *device, const plim_exec_failures *failures) {
   for (int32_t i = 0; i < failures->n; i++) PLIM_TRY(drop(program, device, &failures->row[i]));
   return PLIM_OK;
 }

@@ -1,13 +1,19 @@
-/* Times in place. Once a plan has run a few training steps, the next ones are timed op by op, where every operand lies
- * and is as warm as it is in a step; then the same budget is planned again with the times found. The other
- * variants of an op have not run: theirs keep their ratio to the one that has. Copies are timed too, and each link
- * takes as much more or less as its copies did; the times of ops have in them what copies beside them take away. */
+/* Times measured in training steps. Once a plan has run a few training steps, the next ones are timed op by op. So
+ * every operand has the address and the cache state that it has in training. Then the same budget is planned again with
+ * the measured times.
+ *
+ * Other variants of an op have not run: their times keep their ratio to the time of the one that ran. Copies are timed
+ * too, and the times of each link are scaled by the ratio of its copies.
+ *
+ * The delay by copies is found from the same steps. Let ops without copies beside them take r times their planned
+ * times. What the other ops take beyond r times theirs is the delay; it is divided by the time of the copies beside
+ * them. The times that the budget is planned again with are without the delay. */
 #include <string.h>
 
 #include "runtime/base/integers.h"
 #include "runtime/train/trainer_internal.h"
 
-enum { WARM_STEPS = 2, MOST_STEPS = 1000 };
+enum { WARM_STEPS = 2, MOST_STEPS = 1000, MOST_DELAYED = 4 /* times its own time, that a run is taken to last */ };
 
 /* A device that replays recorded steps warms up for one step more, because its first replay may load modules. */
 enum { WARM_REPLAYS = 1 };
@@ -16,6 +22,11 @@ static plim_status check_options(const plim_trainer *t) {
   const plim_trainer_options *o = &t->options;
   if (o->retime_steps < 0 || o->retime_steps > MOST_STEPS) {
     return plim_fail(t->ctx, PLIM_EUSAGE, "%d steps to time: 0 to %d", (int)o->retime_steps, (int)MOST_STEPS);
+  }
+  const plim_plan *plan = t->program->plan[PLIM_PROGRAM_TRAIN];
+  if (o->retime_steps > 0 && plan->n_pages > 0 && t->device->api->queues > 0) {
+    return plim_fail(t->ctx, PLIM_EUNSUPPORTED, "commands on several queues of device %s are not timed: no retiming",
+                     t->device->api->name);
   }
   if (o->retime_steps == 0 || (o->replan && !o->replan->policy)) return PLIM_OK;
   return plim_fail(t->ctx, PLIM_EUSAGE, "a trainer that times its steps needs to know how plans are made");
@@ -47,18 +58,23 @@ void plim_retiming_close(plim_trainer *t) {
 }
 
 /* The median time of command j of the plan over the timed training steps. */
-static int64_t median(const plim_trainer *t, int32_t j, int64_t *scratch) {
+static int64_t median(const plim_trainer *t, int32_t j, double delay, int64_t *scratch) {
   const plim_retiming *r = &t->retiming;
   int32_t n = t->options.retime_steps;
-  for (int32_t i = 0; i < n; i++) scratch[i] = r->sample[(int64_t)i * r->plan->n_commands + j];
+  for (int32_t i = 0; i < n; i++) {
+    const plim_timed *s = &r->sample[(int64_t)i * r->plan->n_commands + j];
+    const int64_t own_ns = s->time_ns - plim_integers_from_real(delay * (double)s->beside_ns);
+    scratch[i] = own_ns > s->time_ns / MOST_DELAYED ? own_ns : s->time_ns / MOST_DELAYED;
+  }
   plim_integers_sort(scratch, n);
   return scratch[n / 2];
 }
 
-/* Times that were measured: of each command of a plan, over the training steps. */
+/* The measured times of a plan. */
 typedef struct found {
-  int64_t *time_ns;    /* [n_commands] medians */
-  int64_t *variant_ns; /* [n_variants] mean over the runs of a step; -1: it does not run */
+  double delay;        /* by which a run took longer, as a multiple of the time of copies beside it */
+  int64_t *time_ns;    /* [n_commands] median over the timed steps */
+  int64_t *variant_ns; /* [n_variants] mean over the runs of the variant in a step; -1: no command runs it */
 } found;
 
 static plim_status find_times(const plim_trainer *t, found *f) {
@@ -70,8 +86,9 @@ static plim_status find_times(const plim_trainer *t, found *f) {
   PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *f->variant_ns, &f->variant_ns));
   PLIM_CHECK(plim_allocate(t->ctx, t->options.retime_steps, sizeof *scratch, &scratch));
   PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *runs, &runs));
+  f->delay = plim_paged_run_delay(plan, t->options.retime_steps, t->retiming.sample);
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    f->time_ns[j] = median(t, j, scratch);
+    f->time_ns[j] = median(t, j, f->delay, scratch);
     if (plan->command[j].kind == PLIM_COMMAND_COPY) continue;
     f->variant_ns[plan->command[j].variant] += f->time_ns[j];
     runs[plan->command[j].variant]++;
@@ -88,10 +105,11 @@ static void free_found(const plim_trainer *t, found *f) {
   plim_release(t->ctx, f->time_ns, t->retiming.plan->n_commands, sizeof *f->time_ns);
 }
 
-/* What the plan takes by the times found: of commands on several queues the makespan. */
+/* Predict the time of the plan with the measured times: the makespan of its queues. */
 static plim_status predict(const plim_trainer *t, const found *f, int64_t *out) {
   const plim_plan *plan = t->retiming.plan;
   plim_plan draft = *plan, *timed = NULL;
+  plim_page_space page[PLIM_PAGE_SPACES];
   plim_command *command = NULL;
   plim_plan_variant *variant = NULL;
   plim_status status;
@@ -105,6 +123,11 @@ static plim_status predict(const plim_trainer *t, const found *f, int64_t *out) 
     variant[v] = plan->variant[v];
     if (f->variant_ns[v] >= 0) variant[v].variant.time_ns = f->variant_ns[v];
   }
+  for (int32_t k = 0; k < plan->n_pages; k++) {
+    page[k] = plan->page[k];
+    if (!page[k].computes) page[k].delay_permille = (int32_t)(1000 * f->delay);
+  }
+  draft.page = page;
   draft.command = command;
   draft.variant = variant;
   PLIM_CHECK(plim_plan_from_parts(t->program->graph[PLIM_PROGRAM_TRAIN], &draft, &timed));
@@ -124,8 +147,10 @@ static int computes(const plim_plan *plan, int32_t space) {
 static void take_links(const plim_plan *plan, const found *f, plim_paging *paging) {
   enum { OUT, IN, DEVICE, LINKS };
   double planned_ns[LINKS] = {0}, found_ns[LINKS] = {0};
-  int64_t *const latency_ns[LINKS] = {&paging->latency_ns[0], &paging->latency_ns[1], &paging->device_latency_ns};
-  double *const rate[LINKS] = {&paging->bytes_per_ns[0], &paging->bytes_per_ns[1], &paging->device_bytes_per_ns};
+  int64_t *const latency_ns[LINKS] = {&paging->latency_ns[PLIM_LINK_OUT], &paging->latency_ns[PLIM_LINK_IN],
+                                      &paging->device_latency_ns};
+  double *const rate[LINKS] = {&paging->bytes_per_ns[PLIM_LINK_OUT], &paging->bytes_per_ns[PLIM_LINK_IN],
+                               &paging->device_bytes_per_ns};
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *s = &plan->command[j];
     if (s->kind != PLIM_COMMAND_COPY) continue;
@@ -145,7 +170,8 @@ static int64_t scaled(int64_t time_ns, int64_t measured_ns, int64_t profiled_ns)
   return (int64_t)((double)time_ns * (double)measured_ns / (double)(profiled_ns > 0 ? profiled_ns : 1));
 }
 
-/* Times of the plan's variants into a copy of the profile's rows. */
+/* Write the measured times of the plan's variants into a copy of the profile's rows, and scale those of the other
+ * variants of their ops. */
 static void take_times(const plim_plan *plan, const plim_profile *profile, const int64_t *time_ns, plim_variant *row) {
   for (int32_t v = 0; v < plan->n_variants; v++) {
     int32_t op = plan->variant[v].op, own = profile->first[op];
@@ -160,7 +186,7 @@ static void take_times(const plim_plan *plan, const plim_profile *profile, const
   }
 }
 
-/* The profile with the times found. */
+/* Make a copy of the profile with the measured times. */
 static plim_status timed_profile(const plim_trainer *t, const found *f, plim_profile **out) {
   const plim_profile *profile = t->program->profile[PLIM_PROGRAM_TRAIN];
   int32_t n = profile->first[profile->n_ops];
@@ -174,7 +200,7 @@ static plim_status timed_profile(const plim_trainer *t, const found *f, plim_pro
   return status;
 }
 
-/* Plan for the budget that holds now; taken when it is faster by the times found. */
+/* Plan for the present budget with the measured times. The plan runs from now on if it is faster by these times. */
 static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *timed, plim_retime_report *report) {
   plim_program program = *t->program;
   plim_replan_options options = *t->options.replan;
@@ -182,10 +208,11 @@ static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *tim
   plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
   int64_t budget = t->retiming.plan->budget_bytes, first = plim_exec_first_bytes(t->exec);
   program.profile[PLIM_PROGRAM_TRAIN] = timed;
-  options.planning.front_folder = NULL; /* these times are this run's own */
+  options.planning.front_folder = NULL; /* the measured times hold for this run only */
   if (options.planning.paging) {
     paging = *options.planning.paging;
     take_links(t->retiming.plan, f, &paging);
+    if (t->retiming.plan->n_pages > 0) paging.charge = f->delay;
     options.planning.paging = &paging;
   }
   plim_status status = plim_program_replan(&program, t->plan, &options, budget < first ? budget : first, plan);
@@ -207,7 +234,7 @@ static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *tim
 static plim_status finish(plim_trainer *t) {
   plim_retime_report report = {.step = t->step, .predicted_ns = t->retiming.plan->time_ns};
   plim_profile *timed = NULL;
-  found f = {NULL, NULL};
+  found f = {.time_ns = NULL};
   int64_t begin_ns = plim_now_ns();
   plim_status status;
   PLIM_CHECK(find_times(t, &f));
@@ -225,6 +252,19 @@ done:
   return PLIM_OK;
 }
 
+/* The times of the step that has ended. */
+static plim_status take_sample(const plim_trainer *t, int32_t which, plim_timed *sample) {
+  const plim_plan *plan = t->retiming.plan;
+  const int64_t *time_ns = plim_exec_times(t->exec, which);
+  const plim_exec_timeline line = plim_exec_last_timeline(t->exec, which);
+  int64_t *beside_ns = NULL;
+  PLIM_TRY(plim_allocate(t->ctx, plan->n_commands, sizeof *beside_ns, &beside_ns));
+  if (line.begin_ns) plim_paged_run_beside(plan, line.begin_ns, line.time_ns, beside_ns);
+  for (int32_t j = 0; j < plan->n_commands; j++) sample[j] = (plim_timed){time_ns[j], beside_ns[j]};
+  plim_release(t->ctx, beside_ns, plan->n_commands, sizeof *beside_ns);
+  return PLIM_OK;
+}
+
 plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   plim_retiming *r = &t->retiming;
   const plim_plan *plan = t->plan[PLIM_PROGRAM_TRAIN];
@@ -233,9 +273,8 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   const plim_device_watch *watch = t->device->api->watch;
   const int32_t warm = WARM_STEPS + (watch && watch->times ? WARM_REPLAYS : 0);
   int32_t timed = r->seen++ - warm;
-  if (timed >= 0) { /* there are times: timing began with the sample */
-    const int64_t *time_ns = plim_exec_times(t->exec, which);
-    memcpy(r->sample + (int64_t)timed * plan->n_commands, time_ns, (size_t)plan->n_commands * sizeof *time_ns);
+  if (timed >= 0) { /* the step was timed: timing began when the sample was allocated */
+    PLIM_TRY(take_sample(t, which, r->sample + (int64_t)timed * plan->n_commands));
   }
   if (timed == -1) {
     PLIM_TRY(plim_allocate(t->ctx, room(t, plan), sizeof *r->sample, &r->sample));

@@ -1,4 +1,4 @@
-/* Comparing what two runs have learnt, value by value through the executors. */
+/* Compares the states of two trainers, value by value, through their executors. */
 #include "runtime/train/state.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The training state: everything that training changes, which is parameters, running statistics and momentum. */
+/* The training state: everything that training changes, namely parameters, running statistics and momentum. */
 #ifndef PLIM_RUNTIME_TRAIN_STATE_H
 #define PLIM_RUNTIME_TRAIN_STATE_H
 

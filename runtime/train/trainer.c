@@ -1,7 +1,7 @@
 /* The training loop.
  *
- * A step boundary hands the staged batch over (staging buffers -> "image" and "label"), asks the reader for the next
- * one and runs the step. A step of an unchanged plan allocates nothing; plans that are made anew between steps do. */
+ * Each turn copies the staged batch to the inputs "image" and "label", requests the next batch from the reader, and
+ * runs the step. Only planning for another budget, between two steps, allocates memory. */
 #include <math.h>
 
 #include "runtime/train/trainer_internal.h"
@@ -44,7 +44,7 @@ static plim_status cancelled(const plim_trainer *t) {
   return plim_fail(t->ctx, PLIM_ECANCEL, "stopped after %lld step%s", (long long)t->step, t->step == 1 ? "" : "s");
 }
 
-/* Starting contents of every param and state. */
+/* Write the starting contents of every param and state. */
 static plim_status write_start(plim_trainer *t) {
   const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
   int64_t largest = 0;
@@ -93,7 +93,7 @@ static plim_status open_exec(plim_trainer *t, plim_device *device) {
 
 /* Allocate host memory that copies to and from the device use. */
 static plim_status pin(plim_trainer *t, int64_t bytes, void **out) {
-  PLIM_TRY(t->device->api->pinned(t->device, bytes, &t->pinned[t->n_pinned]));
+  PLIM_TRY(t->device->api->alloc_pinned(t->device, bytes, &t->pinned[t->n_pinned]));
   *out = t->pinned[t->n_pinned++];
   return PLIM_OK;
 }
@@ -107,7 +107,7 @@ static plim_status find_staging(plim_trainer *t, int32_t image, int32_t label) {
   t->n_staging = 1;
   *first = (plim_staging){there[0], there[1]};
   if (there[0] && there[1]) return PLIM_OK;
-  if (!t->device->api->pinned) {
+  if (!t->device->api->alloc_pinned) {
     return plim_fail(t->ctx, PLIM_EUNSUPPORTED,
                      "the plan has the staged batch at home in a page file: memory is needed");
   }
@@ -199,15 +199,15 @@ void plim_trainer_close(plim_trainer *trainer) {
   plim_reader_close(trainer->reader);
   plim_sampler_free(trainer->sampler);
   for (int32_t i = 0; i < trainer->n_pinned; i++) {
-    (void)(trainer->device->api->pinned(trainer->device, 0, &trainer->pinned[i]) == PLIM_OK);
+    trainer->device->api->release_pinned(trainer->device, trainer->pinned[i]);
   }
   plim_exec_close(trainer->exec);
-  plim_retiming_close(trainer); /* knows a plan that limiting may own */
+  plim_retiming_close(trainer); /* before limiting, which may own the plan that it reads */
   plim_limiting_close(trainer);
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
 
-/* Names the step in which a device failed while a batch was copied: the executor names only its own ops. */
+/* Name the step in which a device failed while a batch was copied: the executor names only its own ops. */
 static plim_status name_step(const plim_trainer *t, int32_t which, plim_status failed) {
   const plim_graph *graph = t->program->graph[which];
   if (failed != PLIM_EDEVICE) return failed;
@@ -215,7 +215,7 @@ static plim_status name_step(const plim_trainer *t, int32_t which, plim_status f
                    plim_context_error(t->ctx));
 }
 
-/* Copy the staged batch, or as much of it as step `which` reads, into its inputs. */
+/* Copy as much of the staged batch as plan `which` reads into its inputs. */
 static plim_status hand_over(plim_trainer *t, int32_t which) {
   const plim_value *value = t->program->graph[which]->value;
   const plim_ports *port = &t->port[which];
@@ -224,24 +224,24 @@ static plim_status hand_over(plim_trainer *t, int32_t which) {
   return plim_exec_write_queued(t->exec, which, port->label, from->label, value[port->label].bytes);
 }
 
-/* After a failure the next call asks the reader for the same batch again. */
+/* Wait for the requested batch. After a failure the next step requests the same batch again. */
 static plim_status wait_for_batch(plim_trainer *t) {
   const plim_status status = plim_reader_wait(t->reader);
   if (status != PLIM_OK) t->requested = -1;
   return status;
 }
 
-/* The reader prepares the next batch while the device computes. Where the device watches writes to the arena, the
- * batch is complete before the step begins. */
+/* Let the reader prepare the next batch while the device computes. When the device watches writes to the arena, wait
+ * until the batch is complete, so that the reader writes nothing during the step. */
 static void request_ahead(plim_trainer *t, plim_reader_part part, int64_t number) {
   t->filled = (t->filled + 1) % t->n_staging;
   plim_reader_set_target(t->reader, t->staging[t->filled].image, t->staging[t->filled].label);
   plim_reader_request(t->reader, part, number);
   const plim_device_watch *watch = t->device->api->watch;
-  if (watch && watch->sees_writes) (void)(plim_reader_wait(t->reader) == PLIM_OK); /* the step that needs it fails */
+  if (watch && watch->sees_writes) (void)(plim_reader_wait(t->reader) == PLIM_OK); /* the next step reports it */
 }
 
-/* The plan for the next training step. */
+/* Index of the plan for the next training step. */
 static int32_t next_plan(const plim_trainer *t) {
   int64_t epoch = plim_sampler_train_batches(t->sampler);
   return has_last(t->program) && t->step % epoch == epoch - 1 ? PLIM_PROGRAM_LAST : PLIM_PROGRAM_TRAIN;
@@ -283,9 +283,9 @@ plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step 
   for (int64_t i = 0; i < steps; i++) {
     plim_step_report report = {0};
     PLIM_TRY(cancelled(trainer));
-    PLIM_TRY(plim_limiting_settle(trainer));
+    PLIM_TRY(plim_limiting_serve(trainer));
     PLIM_TRY(train_step(trainer, &report));
-    if (on_step) on_step(user, &report); /* while the plan that ran is still the executor's */
+    if (on_step) on_step(user, &report); /* before plim_retiming_note, which may replace the plan that ran */
     PLIM_TRY(plim_retiming_note(trainer, report.which));
   }
   return PLIM_OK;
@@ -295,8 +295,8 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
   plim_trainer *t = trainer;
   int64_t batches = plim_sampler_test_batches(t->sampler), begin = plim_now_ns();
   plim_evaluation sum = {0};
-  PLIM_TRY(plim_limiting_settle(t));
-  t->requested = -1; /* the staging loses the training batch it may hold */
+  PLIM_TRY(plim_limiting_serve(t));
+  t->requested = -1; /* test batches overwrite the staged training batch */
   plim_reader_request(t->reader, PLIM_READ_TEST, 0);
   for (int64_t i = 0; i < batches; i++) {
     const plim_step_numbers *numbers = t->numbers;

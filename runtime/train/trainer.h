@@ -1,4 +1,4 @@
-/* Training: a program, a data set and a device; steps, evaluation, cancellation.
+/* The training loop: runs the steps of a program on a device with the data of a data set, and evaluates.
  *
  * A trainer belongs to the thread of its device; only plim_trainer_limit may be called from others. For equal options,
  * data set and numerics the losses and parameters are equal bit for bit, whatever the budgets and plans are. */
@@ -18,34 +18,34 @@ typedef struct plim_trainer plim_trainer;
 
 /* A change of the budget in the middle of a training step. */
 typedef struct plim_limit {
-  int64_t step;  /* the training step in which it comes, from 0 */
+  int64_t step;  /* the training step, from 0, in whose middle the budget changes; on a GPU at its end */
   int64_t bytes; /* the new budget */
 } plim_limit;
 
 /* The result of a change of the budget. */
 typedef struct plim_limit_report {
-  int64_t step; /* the training step that begins now: the first one with the new plans */
-  int64_t wanted_bytes;
+  int64_t step;                      /* the training step that begins now: the first one with the new plans */
+  int64_t wanted_bytes;              /* the budget that was asked for */
   plim_status status;                /* PLIM_ENOFIT: the run continues under the old budget; the context says why */
-  int64_t arena_before, arena_after; /* of the plans of the former step, and now */
-  int64_t returned_bytes;            /* of the arena at open that the system has got back so far */
-  int64_t moved_bytes;               /* copied within the arena by plan switches so far */
-  int32_t switched_at;               /* command at which the step in flight continued online in the wanted bytes; -1:
-                                      * no step was in flight, or it found no plan and kept its bytes to its end */
+  int64_t arena_before, arena_after; /* arena bytes of the plans of the former step, and arena bytes now */
+  int64_t returned_bytes;            /* bytes of the arena at open that are returned to the system now */
+  int64_t moved_bytes;               /* bytes copied within the arena by plan switches so far */
+  int32_t switched_at;               /* command at which the running step continued online in the wanted bytes; -1: no
+                                      * step was running, or it found no plan and kept its bytes to its end */
   double switched_percent;           /* overhead of that step */
-  double overhead_percent;           /* predicted, of the training steps from now on */
-  int64_t time_ns;                   /* between the steps, for new plans */
+  double overhead_percent;           /* predicted for the training steps from now on */
+  int64_t time_ns;                   /* spent between the steps on new plans */
 } plim_limit_report;
 typedef void plim_on_limit(void *user, const plim_limit_report *report);
 
 /* The result of timing the ops of some training steps in place. */
 typedef struct plim_retime_report {
   int64_t step;                      /* the training step that begins now */
-  int64_t predicted_ns, measured_ns; /* of a training step's commands, by the plan that ran */
-  int64_t again_ns;                  /* of the plan made with the measured times, by those times; 0: none was found */
-  int32_t taken;                     /* 1: that plan is faster, and runs from now on */
-  double overhead_percent;           /* of that plan */
-  int64_t time_ns;                   /* of planning, between two steps */
+  int64_t predicted_ns, measured_ns; /* time of the plan that ran: as predicted, and with the measured times */
+  int64_t again_ns;                  /* time of the plan made with the measured times; 0: none was found */
+  int32_t taken;                     /* 1: the new plan is faster, and runs from now on */
+  double overhead_percent;           /* of the new plan */
+  int64_t time_ns;                   /* spent between two steps on planning */
 } plim_retime_report;
 typedef void plim_on_retime(void *user, const plim_retime_report *report);
 
@@ -56,32 +56,33 @@ typedef struct plim_trainer_options {
   int32_t augment;
   plim_exec_options exec;
   const plim_replan_options *replan; /* for plans of other budgets; NULL: the budget cannot change. Borrowed */
-  const plim_limit *limit;           /* [n_limits] changes that are known before, in order of steps. Borrowed */
+  const plim_limit *limit;           /* [n_limits] changes that are known in advance, ascending by step. Borrowed */
   int32_t n_limits;
   plim_on_limit *on_limit; /* NULL: none */
   void *on_limit_user;
-  int32_t retime_steps;      /* > 0: time so many steps op by op once the plan runs, then plan once more with these
-                              * times, for the same bits; needs `replan` without a policy */
+  int32_t retime_steps;      /* > 0: time so many steps op by op, then plan once more with these times and equal
+                              * numerics keys; needs `replan` without a policy */
   plim_on_retime *on_retime; /* NULL: none */
   void *on_retime_user;
 } plim_trainer_options;
 
-/* Seed 1, no learning rate (set `schedule`), no augmentation, planned addresses, a budget that stays. */
+/* Seed 1, learning rate 0 (set `schedule`), no augmentation, planned addresses, a fixed budget. */
 plim_trainer_options plim_trainer_options_default(void);
 
-/* What a finished step reports. */
+/* The report of a finished step. */
 typedef struct plim_step_report {
   int64_t step;             /* from 0 */
   int32_t which;            /* plan of the program: PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_LAST */
   float loss;               /* mean over the batch, before the update */
-  int32_t correct, counted; /* images */
-  int64_t time_ns;          /* the whole step: hand-over of the batch, ops, reading the loss */
+  int32_t correct, counted; /* right predictions, and all predictions: of images, or of tokens */
+  int64_t time_ns;          /* of the whole step: wait for the batch, copy it, run the ops, read the loss */
 } plim_step_report;
 typedef void plim_on_step(void *user, const plim_step_report *report);
 
+/* The result of an evaluation. */
 typedef struct plim_evaluation {
-  double loss; /* mean over the test images */
-  int64_t correct, counted;
+  double loss;              /* mean over all test predictions */
+  int64_t correct, counted; /* as in plim_step_report */
   int64_t time_ns;
 } plim_evaluation;
 
@@ -91,33 +92,34 @@ typedef struct plim_evaluation {
  *   options                   in       copied; what it points to is borrowed. Must not be NULL
  *   out                       [1] out  close with plim_trainer_close
  * A program with a plan for a last batch trains the last images of an epoch with it; without one they are not trained.
- * A variant that the device refuses is reported as by plim_exec_open. One that is refused later, when a run plans
- * again, is left out of the program's profiles, and the run continues.
- * PLIM_EUSAGE: options that are not allowed, or the program's images are not those of the data set, or its last batch
- * is not what is left of an epoch. Else the errors and the cost of plim_exec_open. */
+ * A variant that the device refuses is reported as by plim_exec_open. When the device refuses a variant of a plan that
+ * is made later, the variant leaves the program's profiles, and the run continues.
+ * PLIM_EUSAGE: options are not allowed, the program's images are not those of the data set, or its last batch has
+ * another size than the last images of an epoch. Otherwise the errors and the cost of plim_exec_open. */
 PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, plim_program *program,
                                             const plim_trainer_options *options, plim_trainer **out);
 void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
 
 /* Run `steps` more training steps.
  *   on_step, user  in  called after each step, on this thread; NULL: not wanted
- * PLIM_ECANCEL: the context was cancelled; the step that ran is complete. PLIM_ENOTFINITE: the loss of a step is not
- * finite; its weights are updated already. Else the errors of plim_exec_step. */
+ * PLIM_ECANCEL: the context was cancelled; the last step is complete. PLIM_ENOTFINITE: the loss of a step is not
+ * finite; its weights are updated already. PLIM_EDATA: the data set has a wrong token. Otherwise the errors of
+ * plim_exec_step, or of planning for another budget. */
 PLIM_MUST_USE plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step *on_step, void *user);
 
-/* Change the budget: from now on the arena may have at most `bytes`, less or more than before, up to what it had at
- * open. Safe from any thread and from signal handlers, also while a step runs. That step continues online in the new
- * bytes, from the first command at which that is possible, and the system gets the arena's tail back at once. Before
- * the next step plans for the new budget take over, with the same bits. Then options.on_limit is called. A later
- * request replaces one that is not yet served. */
+/* Change the budget: from now on the arena may have at most `bytes`. They may be less or more than before, up to the
+ * bytes at open. Safe from any thread and from signal handlers, also while a step runs. A running step continues online
+ * in the new bytes from one of its next commands at which that is possible (tries become rarer), and the tail of the
+ * arena returns to the system at once. Before the next step plans for the new budget take over, with the same bits, and
+ * options.on_limit is called. A later request replaces one that has not been served. */
 void plim_trainer_limit(plim_trainer *trainer, int64_t bytes);
 
 /* Run the evaluation step over all test images.
  *   out  [1]  out
- * PLIM_ECANCEL: the context was cancelled. Else the errors of plim_exec_step. */
+ * PLIM_ECANCEL: the context was cancelled. Otherwise the errors of plim_trainer_run. */
 PLIM_MUST_USE plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out);
 
-/* Training steps that are done, and steps of an epoch. */
+/* Number of training steps that are done. Number of training steps of an epoch. */
 int64_t plim_trainer_steps(const plim_trainer *trainer);
 int64_t plim_trainer_epoch_steps(const plim_trainer *trainer);
 

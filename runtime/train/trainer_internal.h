@@ -1,5 +1,5 @@
-/* The trainer's insides, shared by trainer.c (the loop), limit.c (a budget that changes) and retime.c (times in place).
- */
+/* State of a trainer, shared by trainer.c (the loop), limit.c (a budget that changes) and retime.c (times measured in
+ * steps). */
 #ifndef PLIM_RUNTIME_TRAIN_TRAINER_INTERNAL_H
 #define PLIM_RUNTIME_TRAIN_TRAINER_INTERNAL_H
 
@@ -7,43 +7,45 @@
 
 #include "runtime/data/reader.h"
 #include "runtime/data/sampler.h"
+#include "runtime/inspect/paged_run.h"
 #include "runtime/train/trainer.h"
 
-/* The named values of one graph that the loop touches. */
+/* Ids of the named values of one graph that the loop reads or writes. */
 typedef struct plim_ports {
   int32_t image, label, hyper, loss, hits; /* image: or tokens; hyper: -1 in the evaluation step */
 } plim_ports;
 
-/* A budget that is asked for: while a step runs it may continue in less; the next boundary settles it. */
+/* A requested budget. A running step may continue in fewer bytes; new plans take over before the next step. */
 typedef struct plim_limiting {
-  _Atomic int64_t wanted; /* bytes; 0: nothing is asked for. Written by any thread */
-  int32_t n_noted;        /* of options.limit: asked for so far */
-  /* of the step in flight: */
-  int64_t switched_bytes; /* in which it continues; 0: as it began */
-  int32_t switched_at;    /* command of the plan */
-  double switched_percent;
-  int32_t tries, next_try; /* that failed; command before which the next one is */
-  /* plans made since open, which the executor may still know: [n_own] */
+  _Atomic int64_t wanted; /* bytes; 0: no request. Written by any thread */
+  int32_t n_noted;        /* number of rows of options.limit that have become requests */
+  /* of the running step: */
+  int64_t switched_bytes;  /* bytes in which it continues; 0: there was no plan switch */
+  int32_t switched_at;     /* command of the plan switch */
+  double switched_percent; /* overhead of the plan that took over */
+  int32_t tries, next_try; /* number of failed tries; first command before which the next try may be */
+  /* plans made since open, which the executor may still use: [n_own] */
   plim_plan **own;
   int64_t n_own, own_capacity;
 } plim_limiting;
 
-/* Steps that are timed op by op, before the budget is planned again. */
+/* Training steps that are timed op by op, before the budget is planned again. */
 typedef struct plim_retiming {
-  int32_t on, seen;      /* training steps of this plan since it began */
+  int32_t on;            /* 1: steps are to be timed */
+  int32_t seen;          /* training steps of `plan` since it began */
   const plim_plan *plan; /* NULL: none yet */
-  int64_t *sample; /* [retime_steps][plan->n_commands] ns; NULL while the plan is warming up; times are taken while
-                          * it is there */
+  plim_timed *sample;    /* [retime_steps][plan->n_commands]. Not NULL: the executor times commands; NULL: the plan
+                          * is warming up */
 } plim_retiming;
 
-/* A batch on its way: where the reader writes it, and the copies to the device begin. */
+/* Memory of a staged batch: the reader writes it, and the copy to the device reads it. */
 typedef struct plim_staging {
-  uint8_t *image; /* [batch][H][W][C], or tokens i32 [batch][context], in the arena; in pinned memory where the host
+  uint8_t *image; /* [batch][H][W][C], or tokens i32 [batch][context]. In the arena, or in pinned memory when the host
                    * does not see the arena */
-  int32_t *label; /* [batch], or [batch][context], there too */
+  int32_t *label; /* [batch], or [batch][context], in the same memory */
 } plim_staging;
 
-/* What a step takes from the host besides, and gives back. */
+/* Small numbers of a step: `hyper` is read from the host, the others are written to it. */
 typedef struct plim_step_numbers {
   float hyper[PLIM_HYPERS], loss;
   int32_t hits[2];
@@ -55,43 +57,46 @@ struct plim_trainer {
   plim_context *ctx;
   const plim_dataset *dataset;
   plim_program *program;
-  const plim_plan *plan[PLIM_PROGRAM_GRAPHS]; /* that run now */
+  const plim_plan *plan[PLIM_PROGRAM_GRAPHS]; /* the plans that run now */
   plim_device *device;
   plim_trainer_options options;
   plim_ports port[PLIM_PROGRAM_GRAPHS];
   plim_exec *exec;
-  plim_exec_failures failures; /* where options.exec has no other place for them */
+  plim_exec_failures failures; /* used when options.exec.failures is NULL */
   plim_sampler *sampler;
   plim_reader *reader;
-  /* One in the arena: a copy of it is complete when it returns. Else two in turns: the reader fills one while the
-   * device may still copy from the other. */
+  /* One staging in the arena: its copy is complete when the copy call returns. Otherwise two that alternate: the reader
+   * fills one while the device may still copy from the other. */
   plim_staging staging[PLIM_STAGINGS];
-  int32_t n_staging, filled;  /* filled: of the batch asked for last */
+  int32_t n_staging, filled;  /* filled: index of the staging of the batch requested last */
   plim_step_numbers *numbers; /* own_numbers, or in pinned memory */
   plim_step_numbers own_numbers;
-  void *pinned[PLIM_PINNED]; /* [n_pinned] what the device gave */
+  void *pinned[PLIM_PINNED]; /* [n_pinned] allocations of pinned memory */
   int32_t n_pinned;
-  int64_t step;      /* next to run */
-  int64_t requested; /* training batch asked for last; -1: the staging holds something else */
+  int64_t step;      /* the training step that is next */
+  int64_t requested; /* training batch requested last; -1: the staging holds no training batch */
   plim_limiting limiting;
   plim_retiming retiming;
 };
 
-/* Give the executor the function by which it asks, before a command, whether the budget has changed. */
+/* Set the executor's before-command hook, which tells it of a change of the budget. */
 void plim_limiting_open(plim_trainer *t);
-/* After the executor's close. */
+/* Free the plans made since open. Call it after the executor was closed. */
 void plim_limiting_close(plim_trainer *t);
 
-/* Between two steps: take the plans for what was asked for since the last time. A budget that does not fit is reported
- * and is no failure. */
-PLIM_MUST_USE plim_status plim_limiting_settle(plim_trainer *t);
-/* Between two steps: these plans run from now on; the trainer owns them, also on failure. A variant that the device
- * refuses leaves the program's profiles, and the former plans stay: *refused is 1 then, and that is no failure. */
+/* Serve the last request, if there is one: plan for the requested budget, and run these plans from now on. Called
+ * between two steps. A budget that does not fit is reported and is no failure. */
+PLIM_MUST_USE plim_status plim_limiting_serve(plim_trainer *t);
+/* Run other plans from now on. Called between two steps.
+ *   plan     [PLIM_PROGRAM_GRAPHS]  in   the trainer owns them, also on failure
+ *   refused  [1]                    out  1: the device refused a variant, which has left the program's profiles. The
+ *                                        former plans stay, and PLIM_OK is returned */
 PLIM_MUST_USE plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refused);
 
+/* Check the options for timing steps, and begin. PLIM_EUSAGE. */
 PLIM_MUST_USE plim_status plim_retiming_open(plim_trainer *t);
-void plim_retiming_close(plim_trainer *t); /* after the executor's close */
-/* After a training step by plan `which`. */
+void plim_retiming_close(plim_trainer *t); /* call it after the executor was closed */
+/* Note a training step by plan `which`: record its times and, after the last step to be timed, plan again. */
 PLIM_MUST_USE plim_status plim_retiming_note(plim_trainer *t, int32_t which);
 
 #endif

@@ -1,36 +1,37 @@
-/* Two trainers from the same start, a step each in turn. The executor checks each plan by itself; this shows that their
- * results are equal. */
+/* Runs two trainers from the same start, step by step, and compares their states. The executor checks each plan alone;
+ * only this shows that two plans give equal results. */
 #include "runtime/train/verification.h"
 
 #include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer_internal.h"
 
-/* Keep-all with the numerics keys of a plan, which `label` [n_ops] gets. */
-static plim_plan_options keep_all_as(const plim_plan *plan, const char **label) {
+/* Options for keep-all with the numerics keys of a plan.
+ *   numerics_key  [n_ops]  out  these keys, which the options borrow */
+static plim_plan_options keep_all_as(const plim_plan *plan, const char **numerics_key) {
   plim_plan_options keep_all = plim_plan_options_default();
-  plim_plan_labels(plan, label);
+  plim_plan_numerics_keys(plan, numerics_key);
   keep_all.planner = "keep-all";
-  keep_all.labels = PLIM_NUMERICS_GIVEN;
-  keep_all.label = label;
+  keep_all.numerics = PLIM_NUMERICS_GIVEN;
+  keep_all.numerics_key = numerics_key;
   return keep_all;
 }
 
 static plim_status plan_step(const plim_program *as, plim_program *program, int32_t step) {
   const int64_t n_ops = as->graph[step]->n_ops;
-  const char **label = NULL;
-  PLIM_TRY(plim_allocate(as->ctx, n_ops, sizeof *label, &label));
-  const plim_plan_options keep_all = keep_all_as(as->plan[step], label);
+  const char **numerics_key = NULL;
+  PLIM_TRY(plim_allocate(as->ctx, n_ops, sizeof *numerics_key, &numerics_key));
+  const plim_plan_options keep_all = keep_all_as(as->plan[step], numerics_key);
   plim_status status =
       step == PLIM_PROGRAM_LAST ? plim_program_plan_last(program, &keep_all) : plim_program_plan(program, &keep_all);
-  plim_release(as->ctx, label, n_ops, sizeof *label);
+  plim_release(as->ctx, numerics_key, n_ops, sizeof *numerics_key);
   return status;
 }
 
-/* *again: a variant was refused, and is left out from now on. */
+/* Rehearse the plans. *again 1: a variant was refused, and has left the profiles. */
 static plim_status rehearse(plim_program *program, plim_device *device, int *again) {
   plim_exec_failures failures;
-  PLIM_TRY(plim_rehearse_for_plans(program, device, &failures, again));
-  return *again ? plim_program_drop(program, device, &failures) : PLIM_OK;
+  PLIM_TRY(plim_rehearsal_for_plans(program, device, &failures, again));
+  return *again ? plim_rehearsal_drop(program, device, &failures) : PLIM_OK;
 }
 
 static plim_status plan_unlimited(const plim_program *as, plim_device *device, plim_program *program) {

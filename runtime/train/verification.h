@@ -11,9 +11,9 @@ extern "C" {
 
 /* The result of a comparison. */
 typedef struct plim_state_difference {
-  int64_t values, bytes; /* that were compared */
-  int64_t different;     /* values with a byte that differs */
-  const char *name;      /* of the first such value in graph order, borrowed from a's graph; NULL: there is none */
+  int64_t values, bytes; /* number of values and bytes that were compared */
+  int64_t different;     /* number of values with a byte that differs */
+  const char *name;      /* name of the first such value in graph order, borrowed from a's graph; NULL: none */
   int64_t first_byte;    /* index of the first byte that differs in that value */
 } plim_state_difference;
 
@@ -24,26 +24,27 @@ typedef struct plim_state_difference {
  * value. On the thread of both trainers. */
 PLIM_MUST_USE plim_status plim_state_compare(const plim_trainer *a, const plim_trainer *b, plim_state_difference *out);
 
-/* A program of the same source, planned as keep-all with the numerics of a program's plans: what an unlimited run with
- * equal numerics computes.
- *   program  in   planned; its last batch is planned too, where it has a plan
- *   source   in   of which `program` was made
+/* Make the unlimited program to compare with: of the same source, planned as keep-all with the numerics keys of
+ * `program`.
+ *   program  in   planned; the last batch is included when it has a plan
+ *   source   in   from which `program` was made
  *   out      out  free with plim_program_free
- * It is rehearsed: a variant that the device refuses leaves its profiles, and another of the same numerics key runs.
- * PLIM_EUSAGE where there is no other. */
+ * The program is rehearsed: a variant that the device refuses leaves its profiles, and another with the same numerics
+ * key takes its place. PLIM_EUSAGE when there is no other. Otherwise the errors and the cost of planning. */
 PLIM_MUST_USE plim_status plim_program_unlimited(const plim_program *program, plim_device *device,
                                                  const plim_program_source *source, plim_program **out);
 
-/* Called before each step. */
+/* Called before each step, when `done` of `steps` steps are done. */
 typedef void plim_on_verify(void *user, int64_t done, int64_t steps);
 
-/* Run the trainer's first `steps` steps, and the same steps of an unlimited program with equal training options, a step
- * each in turn. Then compare parameters, running statistics and momentum.
+/* Run the trainer's first `steps` steps and the same steps of an unlimited program with equal training options,
+ * alternately. Then compare parameters, running statistics and momentum.
  *   trainer    in/out  that has run no step (PLIM_EUSAGE); its data set and device are used for both
  *   unlimited  in      of plim_program_unlimited; must outlive the call
  *   on_step    in      may be NULL
  *   out        out     the names in it are borrowed from the trainer's program
- * A difference in bits is not a failure. PLIM_ENOFIT when there is no room for the unlimited run. */
+ * A difference in bits is not a failure. PLIM_ENOFIT: there is no room for the unlimited run. Otherwise the errors of
+ * plim_trainer_open, plim_trainer_run and plim_state_compare. */
 PLIM_MUST_USE plim_status plim_verify(plim_trainer *trainer, plim_program *unlimited, int64_t steps,
                                       plim_on_verify *on_step, void *user, plim_state_difference *out);
 

@@ -1,4 +1,5 @@
-/* Captured steps are freed together with the trainer's arena: the difference in free memory is what they took. */
+/* Captured steps are freed when the trainer closes. So their bytes are the difference of the bytes outside the arena
+ * before and after the close. */
 #include "runtime/train/warm_up.h"
 
 #include "runtime/device/device_cuda.h"

@@ -156,7 +156,7 @@ static int handle_new(void **handle) {
   int code = fake_cuda_enter();
   if (code != 0) return code;
   fake_cuda_handle *made = malloc(sizeof *made);
-  *made = (fake_cuda_handle){fake_gpu_thread.device, -1};
+  *made = (fake_cuda_handle){fake_gpu_thread.device, -1, NULL};
   fake_gpu.counts.open_handles++;
   *handle = made;
   return 0;
@@ -182,12 +182,6 @@ static int event_record(void *event, void *stream) {
   if (((fake_cuda_handle *)event)->passed_ns < 0) fake_gpu.counts.events_recorded++;
   int code = fake_cuda_foreign(event);
   return code != 0 ? code : fake_cuda_put(&(fake_cuda_work){.kind = FAKE_CUDA_MARK, .to = event}, stream);
-}
-
-static int event_wait(void *event, void *stream) {
-  int code = fake_cuda_enter();
-  (void)event; /* one of another device may be waited for */
-  return code != 0 ? code : fake_cuda_foreign(stream);
 }
 
 static int timing_event_record(void *handle, void *stream) {
@@ -246,7 +240,7 @@ static int blas_open(const plim_kernel_memory *memory, void **blas, int32_t *ver
   }
   fake_gpu.counts.open_handles++;
   *blas = malloc(sizeof(fake_cuda_handle));
-  *(fake_cuda_handle *)*blas = (fake_cuda_handle){fake_gpu_thread.device, -1};
+  *(fake_cuda_handle *)*blas = (fake_cuda_handle){fake_gpu_thread.device, -1, NULL};
   *version = 130100;
   fake_gpu.beside_bytes[fake_gpu_thread.device] += fake_gpu.options.blas_bytes;
   return 0;
@@ -314,7 +308,9 @@ static const char *error(int code) {
               {FAKE_CUDA_INVALID_VALUE, "invalid argument"},
               {FAKE_CUDA_RESOURCES, "too many resources requested for launch"},
               {FAKE_CUDA_IN_CAPTURE, "operation not permitted when stream is capturing"},
-              {FAKE_CUDA_INVALIDATED, "operation failed due to a previous error during capture"}};
+              {FAKE_CUDA_INVALIDATED, "operation failed due to a previous error during capture"},
+              {FAKE_CUDA_UNJOINED, "capturing stream has unjoined work"},
+              {FAKE_CUDA_ISOLATION, "dependency created on uncaptured work in another stream"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i].code == code) return rows[i].words;
   }
@@ -340,7 +336,7 @@ static const plim_cuda_driver driver = {
     .event_new = handle_new,
     .event_free = handle_free,
     .event_record = event_record,
-    .event_wait = event_wait,
+    .event_wait = fake_cuda_event_wait,
     .timing_event_new = handle_new,
     .timing_event_free = handle_free,
     .timing_event_record = timing_event_record,

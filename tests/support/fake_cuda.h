@@ -1,8 +1,9 @@
 /* A GPU for the host side's tests, stricter than hardware. Device memory has addresses of its own, which the host
  * cannot touch and which are refused where host memory is meant, and the other way round. What is queued runs when it
  * is waited for. Kernels are the bodies compiled for the CPU; the first launch of one loads it, which a capture
- * forbids, as it does allocations and waits. A captured graph is a list. An illegal address is an error that stays.
- * Calls are counted; any of them can be made to fail. */
+ * forbids, as it does allocations and waits. A captured graph is a list; streams that wait for its events become a part
+ * of it, and must be joined at its end. An illegal address is an error that stays. Calls are counted; any of them can
+ * be made to fail. */
 #ifndef PLIM_TESTS_SUPPORT_FAKE_CUDA_H
 #define PLIM_TESTS_SUPPORT_FAKE_CUDA_H
 
@@ -13,10 +14,16 @@ enum {
   FAKE_CUDA_ILLEGAL_ADDRESS = 700,
   FAKE_CUDA_IN_CAPTURE = 900,
   FAKE_CUDA_INVALIDATED = 901,
+  FAKE_CUDA_UNJOINED = 904,
+  FAKE_CUDA_ISOLATION = 905,
   FAKE_CUDA_RESOURCES = 701,
   FAKE_CUDA_INVALID_VALUE = 1
 };
 enum { FAKE_CUDA_TILE_NS = 100 /* what a tile of a kernel, or a library's, takes by the GPU's clock */ };
+
+/* In which order queued work of several streams runs. The last two are the extremes that hardware may come to: what a
+ * wait does not order runs in another order than it was queued. */
+typedef enum fake_cuda_order { FAKE_CUDA_AS_QUEUED, FAKE_CUDA_EARLY_FIRST, FAKE_CUDA_LATE_FIRST } fake_cuda_order;
 
 typedef struct fake_cuda_options {
   int32_t devices;       /* GPUs there are */
@@ -34,6 +41,7 @@ typedef struct fake_cuda_options {
   int64_t alignment;     /* of allocations, and no more; 256 is what the library promises */
   /* Timing events: what one takes of the GPU's time, how far its clock is off at most, the clock's steps */
   int64_t timing_event_ns, jitter_ns, timing_event_step_ns;
+  fake_cuda_order order;
   int report_calls; /* 1: the program says on its standard error how many calls it made when it ends */
   /* Engines of cuDNN with a fault, by index; 0: none. They refuse a plan, an execution, an execution in a capture
    * (they allocate); compute wrong numbers; touch an illegal address. */

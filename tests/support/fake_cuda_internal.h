@@ -8,12 +8,13 @@
 #include "tests/support/fake_cuda.h"
 #include "tests/support/fake_memory.h"
 
-enum { FAKE_CUDA_DEVICES = FAKE_MEMORY_DEVICES, FAKE_CUDA_PRODUCTS = 4096 };
+enum { FAKE_CUDA_DEVICES = FAKE_MEMORY_DEVICES, FAKE_CUDA_PRODUCTS = 4096, FAKE_CUDA_STREAMS = 8 };
 
 /* Streams, events and timing events belong to a device. */
 typedef struct fake_cuda_handle {
   int32_t device;
-  int64_t passed_ns; /* of an event; -1: not yet */
+  int64_t passed_ns;   /* of an event; -1: not yet */
+  const void *capture; /* of an event: the capture in which it was marked last; NULL: in none */
 } fake_cuda_handle;
 
 typedef enum fake_cuda_kind {
@@ -23,6 +24,7 @@ typedef enum fake_cuda_kind {
   FAKE_CUDA_MULTIPLY,
   FAKE_CUDA_TIMING_EVENT,
   FAKE_CUDA_MARK,
+  FAKE_CUDA_WAIT,
   FAKE_CUDA_CALL,
   FAKE_CUDA_ILLEGAL
 } fake_cuda_kind;
@@ -31,7 +33,10 @@ typedef enum fake_cuda_kind {
 typedef struct fake_cuda_work {
   fake_cuda_kind kind;
   int32_t device;
-  void *to;
+  const void *stream;
+  int64_t launch; /* of a captured graph; 0: none. Streams of two launches have no order, but the one of the launch */
+  int done;
+  void *to; /* of marks and waits: the event */
   const void *from;
   int byte;
   int64_t bytes, tiles;
@@ -46,7 +51,8 @@ typedef struct fake_cuda_work {
 /* A list of it: a captured graph, or what waits to run. */
 typedef struct fake_cuda_list {
   int n, room, launchable, invalidated;
-  const void *stream; /* the one that is captured */
+  const void *stream[FAKE_CUDA_STREAMS]; /* [n_streams] that are captured: the first, and those that waited for it */
+  int n_streams;
   fake_cuda_work *item;
 } fake_cuda_list;
 
@@ -85,9 +91,11 @@ int fake_cuda_refuse_in_capture(void);
 
 /* ---- fake_cuda_queue.c ---- */
 
+/* Row of the driver's table: a stream waits for the last mark of an event. In a capture it becomes a part of it. */
+int fake_cuda_event_wait(void *event, void *stream);
 /* Append a copy of the work to the capture of the stream, or to what waits. */
 int fake_cuda_put(fake_cuda_work *w, const void *stream);
-/* Run all that waits, in the order in which it was queued. */
+/* Run all that waits: in the order in which it was queued, or as fake_cuda_options.order says. */
 void fake_cuda_run_waiting(void);
 /* Rows of the driver's table. */
 int fake_cuda_capture_begin(void *stream);

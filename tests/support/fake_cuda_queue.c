@@ -139,9 +139,45 @@ static void append(fake_cuda_list *list, const fake_cuda_work *w) {
   list->item[list->n++] = *w;
 }
 
+static int same_stream(const fake_cuda_work *a, const fake_cuda_work *b) {
+  return a->stream == b->stream && a->launch == b->launch;
+}
+
+/* May item i run? Streams keep their order; a wait comes after the last mark of its event that was queued before it. */
+static int is_ready(const fake_cuda_list *list, int i) {
+  const fake_cuda_work *w = &list->item[i];
+  int marked = w->kind != FAKE_CUDA_WAIT;
+  for (int k = i - 1; k >= 0; k--) {
+    const fake_cuda_work *before = &list->item[k];
+    if (before->device == w->device && same_stream(before, w) && !before->done) return 0;
+    if (marked || before->kind != FAKE_CUDA_MARK || before->to != w->to) continue;
+    if (!before->done) return 0;
+    marked = 1;
+  }
+  return 1;
+}
+
+/* The next to run: of those that may, the one whose stream was queued on last, or first. -1: none is left. */
+static int choose(const fake_cuda_list *list) {
+  int chosen = -1;
+  for (int i = 0; i < list->n; i++) {
+    if (list->item[i].done || !is_ready(list, i)) continue;
+    if (fake_gpu.options.order == FAKE_CUDA_LATE_FIRST || chosen < 0) chosen = i;
+  }
+  return chosen;
+}
+
 void fake_cuda_run_waiting(void) {
-  for (int i = 0; i < fake_gpu.waiting.n; i++) perform(&fake_gpu.waiting.item[i]);
-  fake_gpu.waiting.n = 0;
+  fake_cuda_list *list = &fake_gpu.waiting;
+  if (fake_gpu.options.order == FAKE_CUDA_AS_QUEUED) {
+    for (int i = 0; i < list->n; i++) perform(&list->item[i]);
+  } else {
+    for (int i = choose(list); i >= 0; i = choose(list)) {
+      list->item[i].done = 1;
+      perform(&list->item[i]);
+    }
+  }
+  list->n = 0;
 }
 
 /* ---- queueing ---- */
@@ -167,14 +203,24 @@ static int load(const fake_cuda_work *w) {
   return 0;
 }
 
+static int captures(const void *stream) {
+  const fake_cuda_list *c = fake_gpu.recording;
+  for (int i = 0; c && i < c->n_streams; i++) {
+    if (c->stream[i] == stream) return 1;
+  }
+  return 0;
+}
+
 int fake_cuda_put(fake_cuda_work *w, const void *stream) {
   int code = fake_cuda_enter();
   if (code == 0) code = fake_cuda_foreign(stream);
-  fake_cuda_list *c = fake_gpu.recording && stream == fake_gpu.recording->stream ? fake_gpu.recording : NULL;
+  fake_cuda_list *c = captures(stream) ? fake_gpu.recording : NULL;
   if (code == 0 && c && c->invalidated) code = fake_cuda_told(FAKE_CUDA_INVALIDATED);
   if (code == 0) code = load(w);
   if (code != 0) return code;
   w->device = fake_gpu_thread.device;
+  w->stream = stream;
+  if (w->kind == FAKE_CUDA_MARK) ((fake_cuda_handle *)w->to)->capture = c;
   if (w->kind == FAKE_CUDA_LAUNCH || w->kind == FAKE_CUDA_CALL) {
     fake_gpu.counts.kernels_queued++;
     if (!fake_gpu.any_loaded[fake_gpu_thread.device])
@@ -185,6 +231,20 @@ int fake_cuda_put(fake_cuda_work *w, const void *stream) {
   return 0;
 }
 
+int fake_cuda_event_wait(void *event, void *stream) {
+  fake_cuda_list *c = fake_gpu.recording;
+  int code = fake_cuda_enter();
+  if (code == 0) code = fake_cuda_foreign(stream); /* the event may be of another device */
+  if (code != 0) return code;
+  const int inside = c && ((fake_cuda_handle *)event)->capture == c;
+  if (captures(stream) && !inside) {
+    c->invalidated = 1;
+    return fake_cuda_told(FAKE_CUDA_ISOLATION);
+  }
+  if (inside && !captures(stream) && c->n_streams < FAKE_CUDA_STREAMS) c->stream[c->n_streams++] = stream;
+  return fake_cuda_put(&(fake_cuda_work){.kind = FAKE_CUDA_WAIT, .to = event}, stream);
+}
+
 /* ---- captures ---- */
 
 int fake_cuda_capture_begin(void *stream) {
@@ -192,7 +252,8 @@ int fake_cuda_capture_begin(void *stream) {
   if (code == 0) code = fake_cuda_foreign(stream);
   if (code != 0 || fake_gpu.recording) return code != 0 ? code : 900;
   fake_gpu.recording = calloc(1, sizeof *fake_gpu.recording);
-  fake_gpu.recording->stream = stream;
+  fake_gpu.recording->stream[0] = stream;
+  fake_gpu.recording->n_streams = 1;
   fake_gpu_thread.captures = 1;
   fake_gpu.counts.open_handles++;
   return 0;
@@ -208,6 +269,25 @@ int fake_cuda_captured_free(void *handle) {
   return fake_cuda_leave();
 }
 
+/* Does the first stream wait for all that the others did? */
+static int is_joined(const fake_cuda_list *c) {
+  for (int s = 1; s < c->n_streams; s++) {
+    const fake_cuda_work *last = NULL;
+    int waited = 0;
+    for (int i = 0; i < c->n; i++) {
+      const fake_cuda_work *w = &c->item[i];
+      if (w->stream == c->stream[s]) {
+        last = w;
+        waited = 0;
+      }
+      waited |= last && last->kind == FAKE_CUDA_MARK && w->kind == FAKE_CUDA_WAIT && w->to == last->to &&
+                w->stream == c->stream[0];
+    }
+    if (!waited) return 0;
+  }
+  return 1;
+}
+
 int fake_cuda_capture_end(void *stream, void **out) {
   int code = fake_cuda_enter();
   fake_cuda_list *c = fake_gpu.recording;
@@ -216,6 +296,7 @@ int fake_cuda_capture_end(void *stream, void **out) {
   fake_gpu.recording = NULL;
   fake_gpu_thread.captures = 0;
   if (code == 0 && c->invalidated) code = fake_cuda_told(FAKE_CUDA_INVALIDATED);
+  if (code == 0 && !is_joined(c)) code = fake_cuda_told(FAKE_CUDA_UNJOINED);
   if (code != 0) {
     (void)fake_cuda_captured_free(c);
     return code;
@@ -234,6 +315,14 @@ int fake_cuda_captured_launch(void *handle, void *stream) {
   if (code != 0) return code;
   fake_gpu.counts.launches++;
   fake_gpu.beside_bytes[fake_gpu_thread.device] += fake_gpu.options.leak_bytes;
-  for (int i = 0; i < c->n; i++) append(&fake_gpu.waiting, &c->item[i]);
+  for (int i = 0; i < c->n; i++) {
+    fake_cuda_work w = c->item[i];
+    if (w.stream == c->stream[0]) {
+      w.stream = stream;
+    } else {
+      w.launch = fake_gpu.counts.launches;
+    }
+    append(&fake_gpu.waiting, &w);
+  }
   return 0;
 }

@@ -35,7 +35,7 @@ static int fake_variants(plim_device *device, const plim_op_desc *op, plim_kerne
   for (int v = 0; v < 2 && v < capacity; v++) {
     info[v] = (plim_kernel_info){.workspace_bytes = fake->workspace_bytes[v]};
     (void)snprintf(info[v].name, sizeof info[v].name, "%s", names[v]);
-    (void)snprintf(info[v].label, sizeof info[v].label, "%s", names[v]);
+    (void)snprintf(info[v].numerics_key, sizeof info[v].numerics_key, "%s", names[v]);
   }
   return 2;
 }
@@ -88,6 +88,7 @@ static int64_t fake_clock(plim_device *device) {
 static const plim_device_api fake_api = {
     .name = "fake",
     .host_visible = 1,
+    .computes = 1,
     .alloc = fake_alloc,
     .release = fake_release,
     .variants = fake_variants,

@@ -1,4 +1,4 @@
-/* Plans are of given labels, so that two devices can be asked for the same bits. */
+/* Plans are of given numerics keys, so that two devices can be asked for the same bits. */
 #include "tests/support/gpu_rig.h"
 
 #include <criterion/criterion.h>
@@ -63,10 +63,10 @@ plim_status gpu_rig_prepare(gpu_rig *r) {
   return status == PLIM_OK ? plim_dataset_load(r->ctx, "synthetic", &options, &r->dataset) : status;
 }
 
-/* The label of the op's first variant of the family. */
-static const char *label_of(const gpu_rig *r, const plim_profile *profile, int32_t op) {
+/* The numerics key of the op's first variant of the family. */
+static const char *key_of(const gpu_rig *r, const plim_profile *profile, int32_t op) {
   for (int32_t v = profile->first[op]; r->family && v < profile->first[op + 1]; v++) {
-    if (strncmp(profile->variant[v].name, r->family, strlen(r->family)) == 0) return profile->variant[v].label;
+    if (strncmp(profile->variant[v].name, r->family, strlen(r->family)) == 0) return profile->variant[v].numerics_key;
   }
   return "single-source";
 }
@@ -75,10 +75,10 @@ plim_status gpu_rig_planning(gpu_rig *r, int32_t percent, plim_plan_options *out
   const plim_graph *graph = r->program->graph[PLIM_PROGRAM_TRAIN];
   const plim_profile *profile = r->program->profile[PLIM_PROGRAM_TRAIN];
   plim_plan *keep_all = NULL;
-  for (int32_t i = 0; i < graph->n_ops; i++) r->label[i] = label_of(r, profile, i);
+  for (int32_t i = 0; i < graph->n_ops; i++) r->numerics_key[i] = key_of(r, profile, i);
   *out = plim_plan_options_default();
-  out->labels = PLIM_NUMERICS_GIVEN;
-  out->label = r->label;
+  out->numerics = PLIM_NUMERICS_GIVEN;
+  out->numerics_key = r->numerics_key;
   out->iterations = 2000;
   PLIM_TRY(plim_plan_keep_all(r->ctx, graph, profile, out, &keep_all));
   if (percent < 100) out->budget_bytes = keep_all->arena_bytes * percent / 100;

@@ -14,9 +14,9 @@ typedef struct gpu_rig {
   plim_dataset *dataset;
   plim_program *program;
   plim_trainer *trainer;
-  int32_t flat;          /* 1: activations in FLAT, not NHWC; read by gpu_rig_prepare */
-  const char *family;    /* variants whose names begin so, where an op has them; NULL: single-source, as elsewhere */
-  const char *label[64]; /* by op of the training step */
+  int32_t flat;       /* 1: activations in FLAT, not NHWC; read by gpu_rig_prepare */
+  const char *family; /* variants whose names begin so, where an op has them; NULL: single-source, as elsewhere */
+  const char *numerics_key[64]; /* by op of the training step */
 } gpu_rig;
 
 /* A convolution, batch norm, two dropouts, a gradient that two branches add to. */

@@ -33,13 +33,14 @@ static int64_t value_bytes(const plim_graph *graph, int32_t value) {
   return graph->value[value].bytes;
 }
 
-static void run_op(const plim_graph *graph, int32_t id, const char *label, const operands *at, uint64_t scribble) {
+static void run_op(const plim_graph *graph, int32_t id, const char *numerics_key, const operands *at,
+                   uint64_t scribble) {
   const plim_op *op = &graph->op[id];
   if (at->workspace) fill(at->workspace, at->workspace_bytes, scribble);
   for (int32_t i = 0; i < op->n_out; i++) {
     if (!at->in_place[i]) fill(at->out[i], value_bytes(graph, op->out[i]), scribble + 1);
   }
-  uint64_t hash = hash_bytes((uint64_t)id, (const unsigned char *)label, (int64_t)strlen(label));
+  uint64_t hash = hash_bytes((uint64_t)id, (const unsigned char *)numerics_key, (int64_t)strlen(numerics_key));
   for (int32_t i = 0; i < op->n_in; i++) hash = hash_bytes(hash, at->in[i], value_bytes(graph, op->in[i]));
   for (int32_t i = 0; i < op->n_upd; i++) hash = hash_bytes(hash, at->upd[i], value_bytes(graph, op->upd[i]));
   for (int32_t i = 0; i < op->n_out; i++) fill(at->out[i], value_bytes(graph, op->out[i]), scribble + 2);
@@ -61,11 +62,11 @@ static void operands_apart(const plim_graph *graph, const plim_op *op, unsigned 
   for (int32_t i = 0; i < op->n_upd; i++) at->upd[i] = storage[v[op->upd[i]].storage] + v[op->upd[i]].offset;
 }
 
-static const char *first_label(const plim_plan *plan, int32_t op) {
+static const char *first_key(const plim_plan *plan, int32_t op) {
   for (int32_t j = 0; j < plan->n_commands; j++) {
     int32_t variant = plan->command[j].variant;
     if (plan->command[j].op == op && variant >= 0 && variant < plan->n_variants) {
-      return plan->variant[variant].variant.label;
+      return plan->variant[variant].variant.numerics_key;
     }
   }
   return "";
@@ -76,7 +77,7 @@ static void run_program_order(const plim_graph *graph, const plim_plan *plan, un
   for (int32_t op = 0; op < graph->n_ops; op++) {
     operands at = {.workspace = NULL};
     operands_apart(graph, &graph->op[op], storage, &at);
-    run_op(graph, op, first_label(plan, op), &at, 77);
+    run_op(graph, op, first_key(plan, op), &at, 77);
   }
 }
 
@@ -177,7 +178,7 @@ static int run_steps(const machine *m) {
     operands at = {.workspace = NULL};
     if (!operands_in_arena(m, j, &at)) return 0;
     const plim_command *command = &m->plan->command[j];
-    run_op(m->graph, command->op, m->plan->variant[command->variant].variant.label, &at, 1000 + (uint64_t)j);
+    run_op(m->graph, command->op, m->plan->variant[command->variant].variant.numerics_key, &at, 1000 + (uint64_t)j);
   }
   return 1;
 }

@@ -74,13 +74,14 @@ static int leaves_program_order(const plim_graph *graph, const plim_plan *plan) 
   return equal;
 }
 
-/* A label that changes between runs of an op changes its results, also where the interpreter sees a single one. */
-static int labels_stay(const plim_plan *plan) {
+/* A numerics key that changes between runs of an op changes its results, also where the interpreter sees a single one.
+ * */
+static int keys_stay(const plim_plan *plan) {
   for (int32_t j = 0; j < plan->n_commands; j++) {
     for (int32_t i = 0; i < j; i++) {
       const plim_plan_variant *a = &plan->variant[plan->command[i].variant],
                               *b = &plan->variant[plan->command[j].variant];
-      if (a->op == b->op && strcmp(a->variant.label, b->variant.label) != 0) return 0;
+      if (a->op == b->op && strcmp(a->variant.numerics_key, b->variant.numerics_key) != 0) return 0;
     }
   }
   return 1;
@@ -143,7 +144,7 @@ static int hash_is_true(const plim_graph *graph, const plim_plan *plan) {
     int32_t j = 0;
     while (j < plan->n_commands && plan->command[j].op != op) j++;
     if (j == plan->n_commands) continue;
-    plim_text_format(&t, "%d %s\n", op, plan->variant[plan->command[j].variant].variant.label);
+    plim_text_format(&t, "%d %s\n", op, plan->variant[plan->command[j].variant].variant.numerics_key);
   }
   cr_assert_eq(t.status, PLIM_OK);
   plim_sha256_hex(t.chars, (size_t)t.length, hex);
@@ -154,7 +155,7 @@ static int hash_is_true(const plim_graph *graph, const plim_plan *plan) {
 const char *judge_plan(const plim_graph *graph, const plim_plan *plan) {
   if (plan->n_commands < 1 || !legible(graph, plan)) return "form";
   if (!leaves_program_order(graph, plan)) return "results";
-  if (!labels_stay(plan)) return "labels";
+  if (!keys_stay(plan)) return "numerics keys";
   if (!class_is_true(plan)) return "class";
   if (!bytes_are_true(plan)) return "bytes";
   if (!times_are_true(graph, plan)) return "times";

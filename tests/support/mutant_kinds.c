@@ -193,12 +193,12 @@ static int change_variant(mutant *m) {
   return 1;
 }
 
-static int relabel_repeat(mutant *m) {
+static int rekey_repeat(mutant *m) {
   int32_t j = find_step(m, is_repeat), row = m->d.plan.n_variants;
   if (j < 0) return 0;
   m->d.variant[row] = m->d.variant[m->d.command[j].variant];
   m->d.variant[row].variant.name[0] ^= 1;
-  m->d.variant[row].variant.label[0] ^= 1;
+  m->d.variant[row].variant.numerics_key[0] ^= 1;
   m->d.command[j].variant = row;
   m->d.plan.n_variants++;
   return 1;
@@ -377,7 +377,7 @@ static int claim(mutant *m) {
 
 static int change_identity(mutant *m) {
   char *const at[] = {m->d.plan.fingerprint, m->d.plan.numerics.hash, m->d.plan.numerics.machine.cpu,
-                      m->d.variant[draw(m, 0, m->d.plan.n_variants - 1)].variant.label};
+                      m->d.variant[draw(m, 0, m->d.plan.n_variants - 1)].variant.numerics_key};
   at[draw(m, 0, 3)][0] ^= 1;
   return 1;
 }
@@ -415,7 +415,7 @@ static const mutant_kind kinds[] = {
     {"swap updates", swap_updates, 1},
     {"repeat update", repeat_update, 1},
     {"change variant", change_variant, 1},
-    {"relabel repeat", relabel_repeat, 1},
+    {"another key in a repeat", rekey_repeat, 1},
     {"more workspace", need_more_workspace, 1},
     {"drop workspace", drop_workspace, 1},
     {"move offset", move_offset, 1},

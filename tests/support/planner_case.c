@@ -68,12 +68,12 @@ static void move_first(plim_track *t, uint64_t *random, int32_t run) {
   (void)plim_track_insert(t, op, choice, to);
 }
 
-/* A random choice that runs of this op may have: all runs of an op have one label. */
+/* A random choice that runs of this op may have: all runs of an op have one numerics key. */
 static int32_t any_choice(const plim_track *t, uint64_t *random, int32_t op, int alone) {
   const plim_planned_op *v = &t->problem->op[op];
   int32_t now = t->run[t->first[op]].choice;
   int32_t drawn = (int32_t)test_random_between(random, 0, v->n_choices - 1);
-  return alone || v->choice[drawn].label == v->choice[now].label ? drawn : now;
+  return alone || v->choice[drawn].numerics_key == v->choice[now].numerics_key ? drawn : now;
 }
 
 void planner_case_change(plim_track *t, uint64_t *random) {

@@ -344,7 +344,7 @@ plim_status random_profile_make(const plim_graph *graph, uint64_t seed, int32_t 
     for (int32_t i = 0; i < count; i++) {
       plim_variant *v = &variant[first[op] + i];
       (void)snprintf(v->name, sizeof v->name, "variant-%d", i);
-      (void)snprintf(v->label, sizeof v->label, "bits-%d", (int)test_random_between(&random, 0, 2));
+      (void)snprintf(v->numerics_key, sizeof v->numerics_key, "bits-%d", (int)test_random_between(&random, 0, 2));
       v->time_ns = test_random_between(&random, 1, 1000);
       if (test_random_chance(&random, 40)) v->workspace_bytes = test_random_between(&random, 1, 3000);
     }

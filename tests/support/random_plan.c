@@ -66,7 +66,7 @@ static void add_step(plan_maker *m, int32_t op) {
   int32_t first = m->profile->first[op], n = m->profile->first[op + 1] - first;
   if (!m->done[op]) m->chosen[op] = first + (int32_t)test_random_between(&m->random, 0, n - 1);
   int32_t variant = first + (int32_t)test_random_between(&m->random, 0, n - 1);
-  int same = strcmp(m->profile->variant[variant].label, m->profile->variant[m->chosen[op]].label) == 0;
+  int same = strcmp(m->profile->variant[variant].numerics_key, m->profile->variant[m->chosen[op]].numerics_key) == 0;
   if (!same && !(m->options.lawless && test_random_chance(&m->random, 20))) {
     variant = m->chosen[op];
   }

@@ -12,7 +12,8 @@ typedef struct random_plan_options {
   int32_t pair_percent;    /* chance that an allowed in-place pair is used where it may be */
   int32_t merge_percent;   /* chance that a storage stays resident until its next write */
   int32_t packed;
-  int32_t lawless; /* 1: buffers are right, but updates come anywhere, effects and labels may repeat: seldom valid */
+  int32_t
+      lawless; /* 1: buffers are right, but updates come anywhere, effects and numerics keys may repeat: seldom valid */
 } random_plan_options;
 
 random_plan_options random_plan_options_default(uint64_t seed);

@@ -21,23 +21,23 @@ struct reference_trainer {
   void *workspace;      /* of the op that needs most, aligned to PLIM_ALIGN */
 };
 
-/* Index of the first variant of a label (NULL: of any), -1 when there is none. */
-static int find_variant(const plim_kernel_info *info, int count, const char *label) {
+/* Index of the first variant of a numerics key (NULL: of any), -1 when there is none. */
+static int find_variant(const plim_kernel_info *info, int count, const char *numerics_key) {
   for (int i = 0; i < count; i++) {
-    if (!label || strcmp(info[i].label, label) == 0) return i;
+    if (!numerics_key || strcmp(info[i].numerics_key, numerics_key) == 0) return i;
   }
   return -1;
 }
 
-static plim_status prepare(reference_trainer *t, int32_t op, const char *label) {
+static plim_status prepare(reference_trainer *t, int32_t op, const char *numerics_key) {
   plim_kernel_info info[REFERENCE_VARIANTS];
   plim_op_desc desc;
   plim_graph_describe(t->graph, op, &desc);
   int count = plim_kernel_list(t->table, &desc, t->threads, info, REFERENCE_VARIANTS);
-  int i = find_variant(info, count < REFERENCE_VARIANTS ? count : REFERENCE_VARIANTS, label);
+  int i = find_variant(info, count < REFERENCE_VARIANTS ? count : REFERENCE_VARIANTS, numerics_key);
   if (i < 0) {
-    return plim_fail(t->graph->ctx, PLIM_EUNSUPPORTED, "op '%s' has no variant of label '%s' among %d",
-                     t->graph->op[op].name, label ? label : "(any)", count);
+    return plim_fail(t->graph->ctx, PLIM_EUNSUPPORTED, "op '%s' has no variant of numerics key '%s' among %d",
+                     t->graph->op[op].name, numerics_key ? numerics_key : "(any)", count);
   }
   int result = plim_kernel_make(t->table, &desc, info[i].name, t->threads, &t->kernel[op]);
   if (result == PLIM_KERNEL_OK) return PLIM_OK;
@@ -52,7 +52,7 @@ static void *bytes_aligned(int64_t bytes) {
   return ptr;
 }
 
-static plim_status open_parts(reference_trainer *t, const char *isa, const char *const *label) {
+static plim_status open_parts(reference_trainer *t, const char *isa, const char *const *numerics_key) {
   const plim_graph *g = t->graph;
   int64_t workspace = 0;
   t->storage = calloc((size_t)g->n_storages, sizeof *t->storage);
@@ -66,7 +66,7 @@ static plim_status open_parts(reference_trainer *t, const char *isa, const char 
     if (!t->storage[s]) return PLIM_ENOMEM;
   }
   for (int32_t i = 0; i < g->n_ops; i++) {
-    PLIM_TRY(prepare(t, i, label ? label[i] : NULL));
+    PLIM_TRY(prepare(t, i, numerics_key ? numerics_key[i] : NULL));
     int64_t bytes = plim_kernel_workspace(t->kernel[i]);
     if (bytes > workspace) workspace = bytes;
   }
@@ -74,13 +74,13 @@ static plim_status open_parts(reference_trainer *t, const char *isa, const char 
   return t->workspace ? PLIM_OK : PLIM_ENOMEM;
 }
 
-plim_status reference_open(const plim_graph *graph, int32_t threads, const char *isa, const char *const *label,
+plim_status reference_open(const plim_graph *graph, int32_t threads, const char *isa, const char *const *numerics_key,
                            reference_trainer **out) {
   reference_trainer *t = calloc(1, sizeof *t);
   if (!t) return PLIM_ENOMEM;
   t->graph = graph;
   plim_status status = plim_threads_fix(graph->ctx, threads, &t->threads);
-  if (status == PLIM_OK) status = open_parts(t, isa, label);
+  if (status == PLIM_OK) status = open_parts(t, isa, numerics_key);
   if (status != PLIM_OK) {
     reference_close(t);
     return status;

@@ -9,10 +9,10 @@ typedef struct reference_trainer reference_trainer;
 
 /*   threads  0: the CPUs of the affinity mask
  *   isa      NULL: the table's choice
- *   label    [n_ops] numerics key of each op, its first variant of that label runs; NULL: everywhere the first variant
- * The graph must outlive the trainer. PLIM_EUNSUPPORTED when an op has no variant of that label. */
+ *   numerics_key  [n_ops] of each op, its first variant of that key runs; NULL: everywhere the first variant
+ * The graph must outlive the trainer. PLIM_EUNSUPPORTED when an op has no variant of that key. */
 PLIM_MUST_USE plim_status reference_open(const plim_graph *graph, int32_t threads, const char *isa,
-                                         const char *const *label, reference_trainer **out);
+                                         const char *const *numerics_key, reference_trainer **out);
 void reference_close(reference_trainer *trainer); /* NULL is legal */
 
 /* plim_net_init of every parameter and state, 0 elsewhere. */

@@ -137,7 +137,7 @@ plim_plan *plim_test_small_plan(const plim_graph *graph) {
   memset(variant, 0, sizeof variant);
   for (int o = 0; o < SMALL_OPS; o++) {
     command[o].op = command[o].variant = variant[o].op = o;
-    variant[o].variant = (plim_variant){.name = "given", .label = "given", .time_ns = graph->op[o].time_ns};
+    variant[o].variant = (plim_variant){.name = "given", .numerics_key = "given", .time_ns = graph->op[o].time_ns};
     time += graph->op[o].time_ns;
   }
   for (int s = 0; s < SMALL_VALUES; s++) {

@@ -25,7 +25,7 @@ static int32_t space_of(const plim_space_plan *p, const plim_space_command *c) {
 }
 
 /* There from the start: no op writes the storage, and no copy fills it. */
-static int is_initial(const plim_graph *g, const plim_space_plan *p, const plim_buffer *b) {
+static int is_initial(const plim_graph *g, const plim_space_plan *p, const plim_space_buffer *b) {
   const plim_space_command *m = &p->command[0];
   if (b->storage < 0 || b->begin > 0 || g->storage[b->storage].producer >= 0) return 0;
   for (int i = 0; m->kind == PLIM_SPACE_COMMAND_COPY && m->to == b->space && i < m->n_storages; i++) {
@@ -42,7 +42,7 @@ static int64_t workspace_of(const plim_graph *g, int32_t op) {
 static int find(const run *r, int32_t storage, int32_t space, int32_t at, int first) {
   const plim_space_plan *p = r->plan;
   for (int i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
+    const plim_space_buffer *b = &p->buffer[i];
     if (b->storage != storage || b->space != space) continue;
     int initial = is_initial(r->graph, p, b);
     if (first ? b->begin == at && !initial : b->begin < at + initial && at < b->end) return i;
@@ -167,7 +167,7 @@ static const char *look_at_bytes(const run *r) {
 static const char *look_at_form(const plim_graph *g, const plim_space_plan *p) {
   int ran[MOST] = {0};
   for (int i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
+    const plim_space_buffer *b = &p->buffer[i];
     const plim_space_command *m = &p->command[b->begin];
     if (b->storage < 0) {
       int of_run = m->kind == PLIM_SPACE_COMMAND_RUN && m->op < g->n_ops && space_of(p, m) == b->space;

@@ -146,7 +146,7 @@ static void begin_updates(space_rig *r) {
 }
 
 static const plim_space_device two_devices[] = {{"d0", 0, 0}, {"d1", 1, 0}};
-static const plim_queue four_queues[] = {{"d0", 0}, {"d1", 1}, {"d0>d1", -1}, {"d1>d0", -1}};
+static const plim_space_queue four_queues[] = {{"d0", 0}, {"d1", 1}, {"d0>d1", -1}, {"d1>d0", -1}};
 static const int32_t only_w[] = {W}, only_p[] = {P}, wait_1[] = {1}, wait_2_3[] = {2, 3}, wait_5[] = {5};
 static const plim_space_command update_commands[] = {
     {.op = MAKE, .time_ns = 10},
@@ -164,12 +164,13 @@ static const plim_space_command update_commands[] = {
      .time_ns = 10},
     {.op = UPDATE_AGAIN, .n_wait = 1, .wait = wait_5, .time_ns = 10},
 };
-static const plim_buffer update_buffers[] = {{X, 0, 0, 1, 10}, {W, 0, 0, 7, 10}, {A, 0, 0, 4, 10}, {W, 1, 1, 3, 10},
-                                             {P, 1, 2, 6, 10}, {G, 0, 3, 7, 10}, {P, 0, 5, 7, 10}};
+static const plim_space_buffer update_buffers[] = {{X, 0, 0, 1, 10}, {W, 0, 0, 7, 10}, {A, 0, 0, 4, 10},
+                                                   {W, 1, 1, 3, 10}, {P, 1, 2, 6, 10}, {G, 0, 3, 7, 10},
+                                                   {P, 0, 5, 7, 10}};
 
 void space_rig_updates(space_rig *r) {
   static space_draft d;
-  const plim_space spaces[] = {{"d0", 1000, 0}, {"d1", 1000, 0}};
+  const plim_space_memory spaces[] = {{"d0", 1000, 0}, {"d1", 1000, 0}};
   plim_space_plan plan = {.planner = "test",
                           .n_devices = 2,
                           .n_spaces = 2,

@@ -46,8 +46,8 @@ enum { SPACE_DRAFT_ROWS = 128, SPACE_DRAFT_IDS = 8 };
 typedef struct space_draft {
   plim_space_plan plan;
   plim_space_command command[SPACE_DRAFT_ROWS];
-  plim_buffer buffer[SPACE_DRAFT_ROWS];
-  plim_space space[4];
+  plim_space_buffer buffer[SPACE_DRAFT_ROWS];
+  plim_space_memory space[4];
   int32_t ids[SPACE_DRAFT_ROWS][2][SPACE_DRAFT_IDS]; /* storages and waits of a command */
 } space_draft;
 

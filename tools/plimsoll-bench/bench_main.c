@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "planner/spaces/space_exact.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "tools/plimsoll-bench/bench.h"
 #include "tools/plimsoll-bench/peers.h"
 #include "tools/plimsoll/commands.h"

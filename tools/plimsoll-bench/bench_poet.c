@@ -9,7 +9,7 @@
 
 #include "planner/spaces/space_exact.h"
 #include "planner/spaces/space_problem.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "runtime/device/device_sim.h"
 #include "runtime/import/import.h"
 #include "tools/plimsoll-bench/bench.h"
@@ -41,6 +41,10 @@ typedef struct table {
   result search, recompute, page, program[PROGRAMS];
   double known;
   int32_t cases, above;
+  struct {
+    int32_t cases, good;
+    double ratio, seconds, most_seconds; /* the largest, the sum, the largest */
+  } board_sums;                          /* of the network and the board under way */
 } table;
 
 /* ---- one plan ---- */
@@ -144,6 +148,11 @@ static void end_row(table *t) {
   char name[BENCH_NAME], key[2 * BENCH_NAME];
   t->cases++;
   t->above += !is_good(t);
+  t->board_sums.cases++;
+  t->board_sums.good += is_good(t);
+  t->board_sums.ratio = fmax(t->board_sums.ratio, ratio(t));
+  t->board_sums.seconds += t->search.seconds;
+  t->board_sums.most_seconds = fmax(t->board_sums.most_seconds, t->search.seconds);
   if (!t->s->o->json) {
     printf("%-10s %-11s %10lld", t->network, t->board, (long long)t->budget);
     print_cell(excess(t, t->known));
@@ -224,16 +233,25 @@ static plim_status measure(table *t) {
   return PLIM_OK;
 }
 
+static void print_sums(const table *t) {
+  if (t->s->o->json || t->board_sums.cases == 0) return;
+  printf("%s on %s: %d of %d as good as asked for, ratio at most %.4f, CPU time of a plan %.2f s, at most %.2f s\n",
+         t->network, t->board, t->board_sums.good, t->board_sums.cases, t->board_sums.ratio,
+         t->board_sums.seconds / t->board_sums.cases, t->board_sums.most_seconds);
+}
+
 static plim_status run_board(table *t) {
   plim_platform *platform = NULL;
+  memset(&t->board_sums, 0, sizeof t->board_sums);
   PLIM_TRY(plim_platform_built_in(t->s->ctx, t->board, &platform));
   t->platform = platform;
   plim_status status = measure(t);
-  int64_t least = joint_case_least_bytes(t->graph), whole = plim_space_keep_all_bytes(t->graph);
+  int64_t least = plim_space_least_bytes(t->graph), whole = plim_space_keep_all_bytes(t->graph);
   for (int i = 0; i < BUDGETS && status == PLIM_OK; i++) {
     t->budget = least + (whole - least) / BUDGETS * i;
     status = run_case(t);
   }
+  if (status == PLIM_OK) print_sums(t);
   plim_platform_free(platform);
   return status;
 }

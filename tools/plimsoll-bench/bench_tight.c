@@ -5,7 +5,7 @@
 
 #include "planner/pack/buffers_csv.h"
 #include "runtime/base/file.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "tools/plimsoll-bench/bench.h"
 #include "tools/plimsoll-bench/tight_boxes.h"
 

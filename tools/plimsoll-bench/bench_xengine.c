@@ -36,7 +36,7 @@ static plim_status make_net(void *user, const plim_net_options *net, plim_net **
 
 static plim_status make_program(table *t) {
   plim_program_source source = plim_program_source_default();
-  PLIM_TRY(plim_net_options_of_data(t->s->ctx, t->network, "synthetic", image, &source.net));
+  PLIM_TRY(plim_preparation_net_options(t->s->ctx, t->network, "synthetic", image, &source.net));
   source.net.batch = BATCH;
   source.make = make_net;
   source.user = t;

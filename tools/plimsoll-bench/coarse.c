@@ -218,7 +218,7 @@ static plim_status build_graph(maker *m) {
 /* Time of the members one after the other, and the most that they hold besides what the group reads and writes. */
 static plim_variant cost_of(const plim_coarse *c, int32_t v) {
   const plim_problem *p = c->fine;
-  plim_variant cost = {.name = "group", .label = "group"};
+  plim_variant cost = {.name = "group", .numerics_key = "group"};
   int64_t hidden = 0;
   for (int32_t k = 0; k < c->groups.n_members[v]; k++) {
     int32_t a = c->groups.member[v][k];

@@ -66,16 +66,6 @@ static plim_status make_platform(plim_context *ctx, plim_random *random, int two
   return status;
 }
 
-int64_t joint_case_least_bytes(const plim_graph *graph) {
-  int64_t least = 0;
-  for (int32_t o = 0; o < graph->n_ops; o++) {
-    int64_t bytes = graph->storage[graph->op[o].writes[0]].bytes;
-    for (int32_t i = 0; i < graph->op[o].n_reads; i++) bytes += graph->storage[graph->op[o].reads[i]].bytes;
-    if (bytes > least) least = bytes;
-  }
-  return least;
-}
-
 plim_status joint_case_make(plim_context *ctx, uint64_t seed, int32_t most_ops, joint_case *out) {
   plim_random random = {seed + 1};
   int two = (int)(seed & 1U);
@@ -87,7 +77,7 @@ plim_status joint_case_make(plim_context *ctx, uint64_t seed, int32_t most_ops, 
   plim_status status = make_graph(ctx, &random, n, &out->graph);
   if (status == PLIM_OK) status = make_platform(ctx, &random, two, &out->platform);
   if (status == PLIM_OK) {
-    int64_t least = joint_case_least_bytes(out->graph), more = plim_space_keep_all_bytes(out->graph) - least;
+    int64_t least = plim_space_least_bytes(out->graph), more = plim_space_keep_all_bytes(out->graph) - least;
     out->budget[0] = least + more * plim_random_below(&random, 91) / 100;
     out->budget[1] = two ? least + more * plim_random_below(&random, 91) / 100 : INT64_MAX;
   }

@@ -20,7 +20,4 @@ typedef struct joint_case {
 PLIM_MUST_USE plim_status joint_case_make(plim_context *ctx, uint64_t seed, int32_t most_ops, joint_case *out);
 void joint_case_free(joint_case *c);
 
-/* The most that one op of a graph needs: its inputs and its output. No budget is smaller. O(reads). */
-int64_t joint_case_least_bytes(const plim_graph *graph);
-
 #endif

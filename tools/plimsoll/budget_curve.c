@@ -8,14 +8,13 @@
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/base/text.h"
+#include "tools/plimsoll/curve_forms.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/pictures.h"
 
 /* ==== plans ==== */
 
 /* A range of budgets, from the smallest one with a plan to the one that costs nothing. */
-
-enum { DEFAULT_POINTS = 41 };
 
 static int64_t bytes_of(const plim_plan *plan) {
   return plan->packed ? plan->arena_bytes : plan->peak_bytes;
@@ -27,7 +26,8 @@ static double percent_of_whole(const budget_curve *c, int64_t bytes) {
 
 /* ---- forms ---- */
 
-static void write_json(plim_text *t, const budget_curve *c) {
+static void write_json(plim_text *t, const void *opaque) {
+  const budget_curve *c = opaque;
   const char *comma = "";
   plim_text_add(t, "{\n  \"graph\": ");
   plim_text_quote(t, c->request->graph->name);
@@ -50,7 +50,8 @@ static void write_json(plim_text *t, const budget_curve *c) {
   plim_text_add(t, "\n  ]\n}\n");
 }
 
-static void write_csv(plim_text *t, const budget_curve *c) {
+static void write_csv(plim_text *t, const void *opaque) {
+  const budget_curve *c = opaque;
   plim_text_add(t, "budget_bytes,budget_percent,bytes,time_ns,overhead_percent,bound_percent,class,proved\n");
   for (int32_t i = 0; i < c->n; i++) {
     const plim_plan *p = c->plan[i];
@@ -62,32 +63,11 @@ static void write_csv(plim_text *t, const budget_curve *c) {
   }
 }
 
-static int ends_with(const char *path, const char *ending) {
-  size_t length = strlen(path), tail = strlen(ending);
-  return length >= tail && strcmp(path + length - tail, ending) == 0;
-}
-
-static plim_status save(session *s, const budget_curve *c) {
-  const char *path = s->o->output;
-  plim_text t = {.ctx = s->ctx};
-  if (path && ends_with(path, ".svg")) return budget_curve_draw(s->ctx, c, path);
-  if (path && ends_with(path, ".csv")) {
-    write_csv(&t, c);
-  } else {
-    write_json(&t, c);
-  }
-  plim_status status = t.status;
-  if (status == PLIM_OK && path) status = plim_file_save(s->ctx, path, t.chars, t.length);
-  if (status == PLIM_OK && !path) (void)fputs(t.chars, stdout);
-  plim_text_free(&t);
-  return status;
-}
-
 /* ---- planning ---- */
 
 static plim_status plan_points(session *s, budget_curve *c) {
   const budget_request *r = c->request;
-  c->n = s->o->points > 0 ? (int32_t)s->o->points : DEFAULT_POINTS;
+  c->n = curve_points(s->o);
   PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof *c->budget, &c->budget));
   PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof(plim_plan *), &c->plan));
   return plim_plan_range(s->ctx, r->graph, r->profile, r->options, r->whole_bytes, c->n, c->budget, &c->floor, c->plan);
@@ -123,7 +103,11 @@ plim_status budget_curve_run(session *s, const budget_request *request) {
   plim_status status;
   PLIM_CHECK(plan_points(s, &c));
   progress_clear(&s->bar);
-  PLIM_CHECK(save(s, &c));
+  if (curve_ends_in(s->o->output, ".svg")) {
+    PLIM_CHECK(budget_curve_draw(s->ctx, &c, s->o->output));
+  } else {
+    PLIM_CHECK(curve_write_form(s, write_json, write_csv, &c));
+  }
   print_summary(s, &c, (double)(plim_now_ns() - begin) / 1e9);
 done:
   for (int32_t i = 0; i < c.n && c.plan; i++) plim_plan_free(c.plan[i]);

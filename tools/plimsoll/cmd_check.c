@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "runtime/graph/check/check.h"
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/process.h"
@@ -45,13 +45,13 @@ static void print_spaces(const session *s, const plim_graph *graph, const plim_s
 }
 
 static plim_status check(session *s) {
-  char beside[PLIM_BESIDE_PATH_BYTES];
+  char beside[PLIM_SIBLING_PATH_BYTES];
   const char *graph_path = s->o->graph ? s->o->graph : beside;
   plim_graph *graph = NULL;
   plim_plan *plan = NULL;
   plim_space_plan *space_plan = NULL;
   plim_status status = PLIM_OK;
-  PLIM_TRY(plim_beside_graph_path(s->ctx, s->o->file, beside));
+  PLIM_TRY(plim_sibling_graph_path(s->ctx, s->o->file, beside));
   int64_t begin = plim_now_ns();
   interrupt_at_once(1);
   PLIM_CHECK(plim_space_plan_load_any(s->ctx, s->o->file, &plan, &space_plan));

@@ -8,7 +8,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/graph/check/check.h"
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
@@ -108,11 +108,11 @@ done:
 }
 
 static plim_status load_plan(const session *s, plim_buffer_list **buffers) {
-  char beside[PLIM_BESIDE_PATH_BYTES];
+  char beside[PLIM_SIBLING_PATH_BYTES];
   plim_graph *graph = NULL;
   plim_plan *plan = NULL;
   plim_status status;
-  PLIM_CHECK(plim_beside_graph_path(s->ctx, s->o->file, beside));
+  PLIM_CHECK(plim_sibling_graph_path(s->ctx, s->o->file, beside));
   PLIM_CHECK(plim_plan_load(s->ctx, s->o->file, &plan));
   PLIM_CHECK(plim_graph_load(s->ctx, s->o->graph ? s->o->graph : beside, &graph));
   PLIM_CHECK(plim_plan_check(s->ctx, graph, plan));

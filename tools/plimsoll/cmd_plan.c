@@ -4,7 +4,7 @@
 
 #include "planner/spaces/space_exact.h"
 #include "runtime/base/size.h"
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
@@ -159,7 +159,7 @@ static plim_status run_graph(graph_plan *g) {
   if (status != PLIM_OK) return status;
   double seconds = (double)(plim_now_ns() - begin) / 1e9;
   progress_clear(&g->s->bar);
-  if (g->s->o->output) PLIM_TRY(plim_beside_save(g->graph, g->made.plan, g->s->o->output));
+  if (g->s->o->output) PLIM_TRY(plim_sibling_save(g->graph, g->made.plan, g->s->o->output));
   if (g->s->o->svg) PLIM_TRY(curve_save(g->graph, g->whole, g->made.plan, g->s->o->svg));
   if (g->s->o->print_sequence) print_sequence(g);
   print_figures(g, seconds);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "runtime/simulate/simulation.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
@@ -120,7 +120,8 @@ static plim_status simulate_graph(session *s, const plim_simulation *sim) {
   PLIM_TRY(plim_simulation_budget(sim, s->o->memory, addresses, &wanted.budget_bytes));
   PLIM_TRY(plim_simulate(sim, &wanted, &r));
   progress_clear(&s->bar);
-  if (s->o->output && r.plan && r.end == PLIM_ONLINE_OK) PLIM_CHECK(plim_beside_save(sim->graph, r.plan, s->o->output));
+  if (s->o->output && r.plan && r.end == PLIM_ONLINE_OK)
+    PLIM_CHECK(plim_sibling_save(sim->graph, r.plan, s->o->output));
   seconds = (double)(plim_now_ns() - begin_ns) / 1e9;
   if (r.end != PLIM_ONLINE_OK) status = refuse(s, sim, policy, &r);
   progress_clear(&s->bar);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/base/file.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"

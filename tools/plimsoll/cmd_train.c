@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/device/vram.h"
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "runtime/train/checkpoint.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/numerics.h"
@@ -89,6 +89,7 @@ static void print_table(const run *r) {
   figures_begin(&f, 1, NULL, NULL);
   run_figures_setting(&f, s);
   run_figures_plan(&f, 0, s, s->program);
+  paging_figures_trial(&f, &s->prep.trial);
   run_figures_measured(&f, 0, r);
   if (r->times.count == 0) add_nothing(&f, r);
   if (s->o->online) figures_text(&f, 0, "online", "online policy", s->o->online);
@@ -119,7 +120,7 @@ static plim_status end_trace(run *r, plim_status status) {
   plim_status ended = plim_trace_end(r->trace);
   r->trace = NULL;
   if (ended == PLIM_OK) {
-    ended = plim_beside_save_trace(p->graph[PLIM_PROGRAM_TRAIN], p->plan[PLIM_PROGRAM_TRAIN], r->s->o->trace);
+    ended = plim_sibling_save_trace(p->graph[PLIM_PROGRAM_TRAIN], p->plan[PLIM_PROGRAM_TRAIN], r->s->o->trace);
   }
   return status == PLIM_OK ? ended : status;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "tools/plimsoll/options.h"
 
 extern const command command_train, command_compare, command_verify, command_profile, command_plan, command_check,

@@ -1,4 +1,4 @@
-/* Numerics by name, by a plan's labels or by a checkpoint's. */
+/* Numerics by name, by the keys of a plan or of a checkpoint. */
 #include "tools/plimsoll/numerics.h"
 
 #include <stdio.h>
@@ -8,28 +8,28 @@ static const plim_graph *graph_of(const session *s) {
   return s->program->graph[PLIM_PROGRAM_TRAIN];
 }
 
-/* The session's array of labels, all NULL at first. */
-static plim_status labels_begin(session *s, plim_plan_options *planning) {
-  if (!s->label) PLIM_TRY(plim_allocate(s->ctx, graph_of(s)->n_ops, sizeof *s->label, &s->label));
-  planning->labels = PLIM_NUMERICS_GIVEN;
-  planning->label = s->label;
+/* The session's array of numerics keys, all NULL at first. */
+static plim_status keys_begin(session *s, plim_plan_options *planning) {
+  if (!s->numerics_key) PLIM_TRY(plim_allocate(s->ctx, graph_of(s)->n_ops, sizeof *s->numerics_key, &s->numerics_key));
+  planning->numerics = PLIM_NUMERICS_GIVEN;
+  planning->numerics_key = s->numerics_key;
   return PLIM_OK;
 }
 
 plim_status numerics_of_plan(session *s, const plim_plan *plan, plim_plan_options *planning) {
-  PLIM_TRY(labels_begin(s, planning));
-  plim_plan_labels(plan, s->label);
+  PLIM_TRY(keys_begin(s, planning));
+  plim_plan_numerics_keys(plan, s->numerics_key);
   return PLIM_OK;
 }
 
 static plim_status numerics_of_file_plan(session *s) {
   const plim_graph *graph = graph_of(s);
-  PLIM_TRY(plim_plan_load(s->ctx, s->o->numerics, &s->label_plan));
-  if (strcmp(s->label_plan->fingerprint, graph->fingerprint) != 0) {
+  PLIM_TRY(plim_plan_load(s->ctx, s->o->numerics, &s->numerics_plan));
+  if (strcmp(s->numerics_plan->fingerprint, graph->fingerprint) != 0) {
     return plim_fail(s->ctx, PLIM_EDATA, "%s: made for graph %.12s, this is %s, batch %d: graph %.12s", s->o->numerics,
-                     s->label_plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
+                     s->numerics_plan->fingerprint, graph->name, graph->batch, graph->fingerprint);
   }
-  return numerics_of_plan(s, s->label_plan, &s->planning);
+  return numerics_of_plan(s, s->numerics_plan, &s->planning);
 }
 
 /* ---- of a checkpoint ---- */
@@ -39,7 +39,7 @@ static int same_machine(const plim_machine *a, const plim_machine *b) {
          strcmp(a->build, b->build) == 0 && a->threads == b->threads;
 }
 
-/* Why the labels of a checkpoint say nothing about this run; NULL: they do. */
+/* Why the numerics keys of a checkpoint say nothing about this run; NULL: they do. */
 static const char *saved_unfit(const session *s, const plim_checkpoint_info *saved) {
   if (saved->n_ops == 0) return "it does not say which kernels made it";
   if (saved->n_ops != graph_of(s)->n_ops) return "it is of a network with other ops";
@@ -49,15 +49,15 @@ static const char *saved_unfit(const session *s, const plim_checkpoint_info *sav
 }
 
 static plim_status numerics_of_saved(session *s, const plim_checkpoint_info *saved) {
-  PLIM_TRY(labels_begin(s, &s->planning));
-  for (int32_t op = 0; op < saved->n_ops; op++) s->label[op] = saved->label[saved->label_of_op[op]];
+  PLIM_TRY(keys_begin(s, &s->planning));
+  for (int32_t op = 0; op < saved->n_ops; op++) s->numerics_key[op] = saved->numerics_key[saved->key_of_op[op]];
   return PLIM_OK;
 }
 
 static plim_status numerics_of_checkpoint(session *s) {
-  PLIM_TRY(plim_checkpoint_read(s->ctx, s->o->numerics, &s->label_file));
-  const char *why = saved_unfit(s, s->label_file);
-  if (!why) return numerics_of_saved(s, s->label_file);
+  PLIM_TRY(plim_checkpoint_read(s->ctx, s->o->numerics, &s->numerics_file));
+  const char *why = saved_unfit(s, s->numerics_file);
+  if (!why) return numerics_of_saved(s, s->numerics_file);
   return plim_fail(s->ctx, PLIM_EDATA, "--numerics %s: %s", s->o->numerics, why);
 }
 
@@ -79,21 +79,21 @@ plim_status numerics_choose(session *s) {
   if (!name) return s->saved && !s->o->plan && !saved_unfit(s, s->saved) ? numerics_of_saved(s, s->saved) : PLIM_OK;
   if (strcmp(name, "auto") == 0) return PLIM_OK;
   if (strcmp(name, "fastest") != 0 && strcmp(name, "small") != 0) return numerics_of_file(s);
-  s->planning.labels = name[0] == 'f' ? PLIM_NUMERICS_FASTEST : PLIM_NUMERICS_SMALL;
+  s->planning.numerics = name[0] == 'f' ? PLIM_NUMERICS_FASTEST : PLIM_NUMERICS_SMALL;
   return PLIM_OK;
 }
 
 void numerics_close(session *s) {
-  if (s->label) plim_release(s->ctx, s->label, graph_of(s)->n_ops, sizeof *s->label);
-  plim_plan_free(s->label_plan);
-  plim_checkpoint_info_free(s->label_file);
+  if (s->numerics_key) plim_release(s->ctx, s->numerics_key, graph_of(s)->n_ops, sizeof *s->numerics_key);
+  plim_plan_free(s->numerics_plan);
+  plim_checkpoint_info_free(s->numerics_file);
   plim_checkpoint_info_free(s->saved);
 }
 
 /* ---- what is told ---- */
 
 const char *numerics_fixed_by(const session *s) {
-  switch (s->planning.labels) {
+  switch (s->planning.numerics) {
     case PLIM_NUMERICS_FASTEST:
       return " and the kernels of the unlimited run";
     case PLIM_NUMERICS_SMALL:
@@ -107,7 +107,7 @@ const char *numerics_fixed_by(const session *s) {
 }
 
 const char *numerics_remedy(const session *s) {
-  if (s->planning.labels == PLIM_NUMERICS_SMALL) return "--numerics auto";
+  if (s->planning.numerics == PLIM_NUMERICS_SMALL) return "--numerics auto";
   return s->program->plan[PLIM_PROGRAM_TRAIN] ? "--numerics small, or the lowest budget from the start"
                                               : "--numerics auto";
 }
@@ -126,14 +126,14 @@ void numerics_tell(const session *s, const plim_plan *plan) {
   (void)fflush(stdout);
 }
 
-/* Ops whose label is not the checkpoint's. */
+/* Ops whose numerics key is not the checkpoint's. */
 static int changed_since(const session *s) {
   const plim_plan *plan = s->program->plan[PLIM_PROGRAM_TRAIN];
   int changed = 0;
   for (int32_t i = 0; i < plan->n_variants; i++) {
     const plim_plan_variant *v = &plan->variant[i];
     if (i > 0 && plan->variant[i - 1].op == v->op) continue;
-    changed += strcmp(s->saved->label[s->saved->label_of_op[v->op]], v->variant.label) != 0;
+    changed += strcmp(s->saved->numerics_key[s->saved->key_of_op[v->op]], v->variant.numerics_key) != 0;
   }
   return changed;
 }

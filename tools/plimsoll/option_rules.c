@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "runtime/base/text.h"
 #include "tools/plimsoll/commands.h"
 
@@ -36,6 +36,7 @@ typedef struct rule {
 #define OVER_SPACES "platform objective deadline page recompute place planner=poet planner=xengine"
 static const char over_spaces[] = "plans over spaces have none",
                   from_files[] = "a trace cannot be - or a device: its plan and graph are read from files beside it";
+static const char of_models[] = "plans of models minimize time; no energy of their ops is known";
 static const rule rules[] = {
     {COMMAND_PLAN, EXCLUDES, "graph",
      "model batch accumulate image data numerics precision layout device model-costs profile-time", NULL},
@@ -66,8 +67,8 @@ static const rule rules[] = {
 
     {COMMAND_PLAN, REQUIRES, "profile", "graph", NULL},
     {COMMAND_PLAN, REQUIRES, "platform", "graph", NULL},
-    {COMMAND_PLAN, REQUIRES, "objective", "graph", NULL},
-    {COMMAND_PLAN, REQUIRES, "deadline", "graph", NULL},
+    {COMMAND_PLAN, REQUIRES, "objective", "graph", of_models},
+    {COMMAND_PLAN, REQUIRES, "deadline", "graph", of_models},
     {COMMAND_PLAN, REQUIRES, "page", "graph", NULL},
     {COMMAND_PLAN, REQUIRES, "recompute", "graph", NULL},
     {COMMAND_PLAN, REQUIRES, "place", "graph", NULL},

@@ -85,7 +85,7 @@ static const option_row rows[] = {
     {"memory", "SIZE",
      "budget of the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none); cpu=48MiB,host=1GiB also "
      "pages "
-     "to memory outside of it, cpu=48MiB,disk=4GiB to a file",
+     "to memory outside of it, cpu=48MiB,disk=4GiB to a file, cuda:0=2GiB,host=8GiB from a GPU",
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"page-file", "FILE", "the file of space disk (default: one without a name, in TMPDIR or /tmp)",
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(page_file), 0, 0},
@@ -107,6 +107,11 @@ static const option_row rows[] = {
      "time the operations of N steps in place, then make the plan again with the times found (default: 8 on a GPU, "
      "else 0: not)",
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, COUNT, AT(retime), 0, 1000},
+    {"trial", "N",
+     "where the plan pages, time N steps of it, and of a plan for the same arena that does not page, in turns, and "
+     "train "
+     "with the faster one (default: 8, with --model-costs 0: not)",
+     COMMAND_TRAIN, GROUP_MEMORY, 0, COUNT, AT(trial), 0, 1000},
     {"memory-at", "STEP=SIZE",
      "in the middle of training step STEP, counted from 0, the budget becomes SIZE: the step finishes online and the "
      "system gets the arena's tail back; may be given several times",

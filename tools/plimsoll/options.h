@@ -45,7 +45,7 @@ typedef struct options {
   int64_t layers, model_width, heads, context, vocab, warmup;
   double clip, beta2;
   int64_t batch, accumulate, epochs, steps, total_steps, seed, threads, iterations, repeats, ops, points, copies, at,
-      retime;
+      retime, trial;
   double rate, momentum, weight_decay, time_limit, profile_time, minutes, thrash;
   double width, spread, edges, skips; /* of random layers */
   int plain, explain, no_augment, model_costs, roofline_peaks, no_cache, no_graph, curve, print_sequence, json,

@@ -178,6 +178,10 @@ static void take_long(parsing *p, const char *word) {
   for (int i = 0; i < EVERY; i++) {
     if (strcmp(every[i], whole) == 0) answer(p, whole);
   }
+  for (int i = 0; command_at(i); i++) {
+    if (!option_row_find(command_at(i)->mask, name)) continue;
+    refuse(p, "%s has no option --%s; plimsoll %s has it", p->wanted->name, name, command_at(i)->name);
+  }
   const char *near = plim_name_near(option_name, name);
   if (near) refuse(p, "%s has no option --%s; did you mean --%s?", p->wanted->name, name, near);
   refuse(p, "%s has no option --%s; plimsoll %s --help lists them", p->wanted->name, name, p->wanted->name);
@@ -282,7 +286,14 @@ static void take_streams(parsing *p) {
 /* ---- spaces ---- */
 
 /* "cpu=48MiB,host=1GiB": the arena's size stays --memory, the other becomes the page space's.
- * "cpu:0=32MiB,cpu:1=32MiB": the arenas of two devices. */
+ * "cpu:0=32MiB,cpu:1=32MiB": the arenas of two devices. "cuda:0=2GiB,host=8GiB": that of a GPU, as with --device. */
+static void take_gpu(parsing *p, const char *name, const char *given) {
+  options *o = p->o;
+  const int same = strcmp(o->device, name) == 0 || (strcmp(o->device, "cuda") == 0 && strcmp(name, "cuda:0") == 0);
+  if (options_given(o, "device") && !same) refuse(p, "--memory %s is not of --device %s", given, o->device);
+  o->device = name;
+}
+
 static void take_space(parsing *p, char *name, char *size, const char *given) {
   static const char *const pages[] = {"host", "disk"};
   options *o = p->o;
@@ -290,18 +301,21 @@ static void take_space(parsing *p, char *name, char *size, const char *given) {
   for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
     if (strcmp(name, pages[i]) == 0) page = pages[i];
   }
-  int first = strcmp(name, "cpu") == 0 || strcmp(name, "cpu:0") == 0;
+  const int gpu = strncmp(name, "cuda", 4) == 0;
+  const int first = strcmp(name, "cpu") == 0 || strcmp(name, "cpu:0") == 0 || gpu;
   if (first && !o->memory) {
     o->memory = size;
+    if (gpu) take_gpu(p, name, given);
   } else if (strcmp(name, "cpu:1") == 0 && !o->device_memory) {
     o->device_memory = size;
   } else if (page && !o->page_space) {
     o->page_space = page;
     o->page_memory = size;
   } else if (page || first || strcmp(name, "cpu:1") == 0) {
-    refuse(p, "--memory %s: give the arena, cpu, and one space to page to, host or disk", given);
+    refuse(p, "--memory %s: give the arena, cpu or cuda:0, and one space to page to, host or disk", given);
   } else {
-    refuse(p, "--memory %s: there is no space %s; there are cpu, or cpu:0 and cpu:1, and host and disk", given, name);
+    refuse(p, "--memory %s: there is no space %s; there are cpu, or cpu:0 and cpu:1, or cuda:0, and host and disk",
+           given, name);
   }
 }
 
@@ -331,6 +345,7 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
   *o = (options){.command = c->mask,
                  .thrash = 1,
                  .retime = -1,
+                 .trial = -1,
                  .model = "resnet20",
                  .data = "fashion-mnist",
                  .device = "cpu",

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "runtime/exec/page_link.h"
+#include "runtime/profile/device_link.h"
 #include "tools/plimsoll/space_reason.h"
 
 /* Options that plans with copies do not have, and why. */
@@ -13,9 +13,18 @@ typedef struct unfit {
   const char *option, *why;
 } unfit;
 
+static int on_gpu(const options *o) {
+  return strncmp(o->device, "cuda", 4) == 0;
+}
+
 /* *out.option NULL: none is given. */
 static unfit find_unfit(const options *o) {
-  if (strcmp(o->device, "cpu") != 0) return (unfit){"--device", "only the device cpu copies beside its ops"};
+  const int gpu = on_gpu(o);
+  if (strcmp(o->device, "cpu") != 0 && !gpu) return (unfit){"--device", "only cpu and cuda copy beside their ops"};
+  if (gpu && o->device_memory) return (unfit){"cpu:1", "the other device is a GPU"};
+  if (gpu && o->page_space && strcmp(o->page_space, "disk") == 0) return (unfit){"disk", "a GPU pages to host"};
+  if (gpu && o->retime > 0) return (unfit){"--retime", "commands on several queues of a GPU are not timed"};
+  if (gpu && o->trace) return (unfit){"--trace", "commands on several queues of a GPU are not timed"};
   if (strcmp(o->addresses, "planned") != 0) return (unfit){"--addresses", "copies need the addresses of a plan"};
   if (o->online) return (unfit){"--online", "a policy decides in one arena"};
   return (unfit){NULL, NULL};
@@ -50,21 +59,22 @@ static plim_status set_device(session *s, int64_t bytes) {
   PLIM_TRY(plim_page_link_measure(s->ctx, "host", NULL, s->o->no_cache ? "" : NULL, &link));
   s->paging.device = "cpu:1";
   s->paging.device_bytes = bytes;
-  s->paging.device_latency_ns = link.latency_ns[0];
-  s->paging.device_bytes_per_ns = link.beside_bytes_per_ns[0];
+  s->paging.device_latency_ns = link.latency_ns[PLIM_LINK_OUT];
+  s->paging.device_bytes_per_ns = link.beside_bytes_per_ns[PLIM_LINK_OUT];
   return PLIM_OK;
 }
 
 static plim_status set_space(session *s, const char *space, int64_t bytes) {
   plim_page_link link;
-  PLIM_TRY(plim_page_link_measure(s->ctx, space, s->o->page_file, s->o->no_cache ? "" : NULL, &link));
+  PLIM_TRY(on_gpu(s->o) ? plim_device_link_measure(s->device, &link)
+                        : plim_page_link_measure(s->ctx, space, s->o->page_file, s->o->no_cache ? "" : NULL, &link));
   s->paging.space = space;
   s->paging.budget_bytes = bytes;
   for (int in = 0; in < 2; in++) {
     s->paging.latency_ns[in] = link.latency_ns[in];
     s->paging.bytes_per_ns[in] = link.beside_bytes_per_ns[in];
   }
-  s->paging.charge = (link.charge[0] + link.charge[1]) / 2;
+  s->paging.charge = (link.charge[PLIM_LINK_OUT] + link.charge[PLIM_LINK_IN]) / 2;
   return PLIM_OK;
 }
 
@@ -133,23 +143,31 @@ void paging_figures_plan(figures *f, int column, const plim_graph *graph, const 
   }
 }
 
-static int computes(const plim_plan *plan, int32_t space) {
-  return space == 0 || plan->page[space - 1].computes;
+void paging_figures_overhead(figures *f, int column, const plim_plan *plan) {
+  plim_page_space page[PLIM_PAGE_SPACES];
+  plim_plan alone = *plan;
+  int64_t *begin_ns = NULL, n = plan->n_commands, delays = 0;
+  for (int32_t k = 0; k < plan->n_pages; k++) {
+    delays += plan->page[k].delay_permille;
+    page[k] = plan->page[k];
+    page[k].delay_permille = 0;
+  }
+  if (delays == 0 || plan->keep_all_ns <= 0) return;
+  if (plim_allocate(plan->ctx, 2 * n, sizeof *begin_ns, &begin_ns) != PLIM_OK) return; /* no memory for a figure */
+  alone.page = page;
+  plim_plan_simulate(&alone, begin_ns, begin_ns + n, &alone.time_ns);
+  plim_release(plan->ctx, begin_ns, 2 * n, sizeof *begin_ns);
+  const double percent = 100 * (double)(plan->time_ns - alone.time_ns) / (double)plan->keep_all_ns;
+  figures_real(f, column, "delayed_by_copies_percent", NULL, "%.3f", percent);
+  figures_note(f, column, ", %.2f of it since copies delay the ops beside them", percent);
 }
 
-void paging_figures_overhead(figures *f, int column, const session *s, const plim_plan *plan) {
-  double copies_ns = 0;
-  if (!s->planning.paging || plan->keep_all_ns <= 0) return;
-  for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *c = &plan->command[j];
-    if (c->kind != PLIM_COMMAND_COPY || (computes(plan, c->from) && computes(plan, c->to))) continue;
-    copies_ns += (double)c->time_ns;
-  }
-  if (copies_ns == 0) return;
-  const double delay_ns = s->planning.paging->charge * copies_ns;
-  const double percent = 100 * (((double)plan->time_ns + delay_ns) / (double)plan->keep_all_ns - 1);
-  figures_real(f, column, "overhead_beside_copies_percent", NULL, "%.3f", percent);
-  figures_note(f, column, ", %.2f where copies delay ops as measured", percent);
+void paging_figures_trial(figures *f, const plim_trial *trial) {
+  if (trial->paged_ns == 0) return;
+  figures_real(f, 0, "trial_paged_ms", "trial", "%.2f ms a step with paging", (double)trial->paged_ns / 1e6);
+  figures_note(f, 0, ", %.2f without: %s", (double)trial->unpaged_ns / 1e6,
+               trial->unpaged_ns < trial->paged_ns ? "no paging" : "paging");
+  figures_real(f, 0, "trial_unpaged_ms", NULL, "%.3f", (double)trial->unpaged_ns / 1e6);
 }
 
 static const char *space_name(const plim_plan *plan, int32_t space) {
@@ -242,7 +260,8 @@ void paging_figures_measured(figures *f, int column, const plim_graph *graph, co
     if (how[0]) figures_text(f, column, "page_file", "page file", how);
   }
   plim_exec_copies copied = plim_exec_copied(exec, PLIM_PROGRAM_TRAIN);
-  if (copied.n == 0) return;
+  figures_count(f, column, "copies", NULL, copied.n);
+  if (copied.copy_ns == 0) return; /* there are none, or the device does not time them */
   const plim_exec_timeline line = plim_exec_last_timeline(exec, PLIM_PROGRAM_TRAIN);
   const int64_t exposed_ns = plim_paged_run_exposed(plan, line.begin_ns, line.time_ns, line.waited_ns);
   double hidden = copied.copy_ns > exposed_ns ? 1 - (double)exposed_ns / (double)copied.copy_ns : 0;
@@ -251,7 +270,6 @@ void paging_figures_measured(figures *f, int column, const plim_graph *graph, co
                (double)copied.copy_ns / 1e6, (int)copied.late, (double)copied.waited_ns / 1e6,
                (double)exposed_ns / 1e6);
   figures_real(f, column, "copy_exposed_ms", NULL, "%.3f", (double)exposed_ns / 1e6);
-  figures_count(f, column, "copies", NULL, copied.n);
   figures_real(f, column, "copy_ms", NULL, "%.3f", (double)copied.copy_ns / 1e6);
   figures_real(f, column, "copy_waited_ms", NULL, "%.3f", (double)copied.waited_ns / 1e6);
   add_lateness(f, column, graph, plan, exec);

@@ -18,9 +18,11 @@ plim_status paging_check(const session *s);
 void paging_figures_plan(figures *f, int column, const plim_graph *graph, const plim_plan *plan);
 void paging_figures_measured(figures *f, int column, const plim_graph *graph, const plim_exec *exec);
 
-/* The overhead of a plan with what its copies take from ops beside them, which the plan's own does not have: a note to
- * the row before. Nothing where the link was not measured. */
-void paging_figures_overhead(figures *f, int column, const session *s, const plim_plan *plan);
+/* How much of the overhead of a plan its copies cause by delaying ops: a note to the row before. */
+void paging_figures_overhead(figures *f, int column, const plim_plan *plan);
+
+/* What the trial of a plan that pages found; no row where there was none. */
+void paging_figures_trial(figures *f, const plim_trial *trial);
 
 /* What the process holds at its most, beside the budgets of the plan's spaces; no row without page spaces.
  *   outside_bytes  in  of outside_measure */

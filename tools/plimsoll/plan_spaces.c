@@ -12,9 +12,9 @@
 #include "planner/spaces/space_budget.h"
 #include "planner/spaces/space_problem.h"
 #include "runtime/base/file.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "runtime/base/size.h"
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/space_curve.h"
@@ -285,7 +285,7 @@ static void add_spaces(figures *f, const plim_space_plan *p) {
   (void)json_object_set_new(f->object, "budget_bytes", by_space(p, 0));
   (void)json_object_set_new(f->object, "peak_bytes", by_space(p, 1));
   for (int32_t s = 0; s < p->n_spaces; s++) {
-    const plim_space *space = &p->space[s];
+    const plim_space_memory *space = &p->space[s];
     figures_text(f, 0, NULL, space->name, plim_size_print(space->peak_bytes, peak));
     figures_note(f, 0, " (%lld bytes)", (long long)space->peak_bytes);
     if (space->budget_bytes < INT64_MAX) {
@@ -371,11 +371,11 @@ static plim_status print(const space_work *w, double seconds) {
 }
 
 static plim_status save(const space_work *w) {
-  char of_graph[PLIM_BESIDE_PATH_BYTES];
+  char of_graph[PLIM_SIBLING_PATH_BYTES];
   const char *path = w->s->o->output;
   if (!path) return PLIM_OK;
   if (!plim_file_is_direct(path)) {
-    PLIM_TRY(plim_beside_graph_path(w->s->ctx, path, of_graph));
+    PLIM_TRY(plim_sibling_graph_path(w->s->ctx, path, of_graph));
     PLIM_TRY(plim_graph_save(w->graph, of_graph));
   }
   return plim_space_plan_save(w->plan, path);

@@ -57,9 +57,9 @@ static plim_status free_numerics(session *s, const plim_plan_options *wanted, in
   plim_plan_floor floor;
   int32_t step;
   words[0] = 0;
-  if (planning.labels == PLIM_NUMERICS_AUTO) return PLIM_OK;
-  planning.labels = PLIM_NUMERICS_AUTO;
-  planning.label = NULL;
+  if (planning.numerics == PLIM_NUMERICS_AUTO) return PLIM_OK;
+  planning.numerics = PLIM_NUMERICS_AUTO;
+  planning.numerics_key = NULL;
   PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));
   s->refusal.smallest_auto_bytes = floor.smallest_bytes;
   if (floor.smallest_bytes >= fixed_bytes) return PLIM_OK;
@@ -75,7 +75,7 @@ plim_status refusal_explain(session *s) {
   char budget[PLIM_SIZE_TEXT_BYTES];
   int64_t budget_bytes = s->planning.budget_bytes;
   plim_plan_floor floor;
-  int fixed = s->planning.labels != PLIM_NUMERICS_AUTO;
+  int fixed = s->planning.numerics != PLIM_NUMERICS_AUTO;
   plim_plan_options planning = hurried(&s->planning, fixed ? 2 * FLOOR_PARTS : FLOOR_PARTS);
   int32_t step, largest;
   PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "runtime/base/size.h"
 #include "runtime/device/device_check.h"
 #include "runtime/device/threads.h"
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
@@ -195,7 +195,7 @@ static plim_status set_net(session *s) {
   int32_t image[3];
   char sentence[PLIM_ERROR_BYTES];
   if (o->image) PLIM_TRY(read_image(s, image));
-  plim_status status = plim_net_options_of_data(s->ctx, o->model, o->data, o->image ? image : NULL, net);
+  plim_status status = plim_preparation_net_options(s->ctx, o->model, o->data, o->image ? image : NULL, net);
   if (status != PLIM_OK && o->image) {
     (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
     return plim_fail(s->ctx, status, "--image %s: %s", o->image, sentence);
@@ -305,6 +305,13 @@ plim_status session_planning(session *s) {
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", o->memory);
 }
 
+static int32_t trial_steps(const session *s) {
+  enum { USUAL = 8 };
+  const options *o = s->o;
+  if (o->command != COMMAND_TRAIN || !session_computes(s)) return 0;
+  return o->trial >= 0 ? (int32_t)o->trial : o->model_costs ? 0 : USUAL;
+}
+
 /* Budgets by step are planned before the run begins, so that one that does not fit is refused before anything runs, as
  * --memory is, and no step has to wait for a search. */
 plim_status session_plan(session *s) {
@@ -319,9 +326,10 @@ plim_status session_plan(session *s) {
   wanted.replay = !o->online && strcmp(o->addresses, "arena") == 0;
   wanted.limit = s->limits.row;
   wanted.n_limits = limits_reached(s);
-  if (s->vram_bytes > 0) {
+  wanted.trial_steps = trial_steps(s);
+  wanted.vram_bytes = s->vram_bytes;
+  if (s->dataset) {
     training = session_trainer_options(s, session_total_steps(s));
-    wanted.vram_bytes = s->vram_bytes;
     wanted.dataset = s->dataset;
     wanted.training = &training;
   }
@@ -335,11 +343,11 @@ plim_status session_plan(session *s) {
 }
 
 plim_status session_save_plan(const session *s) {
-  return plim_beside_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
+  return plim_sibling_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->program->plan[PLIM_PROGRAM_TRAIN], s->o->output);
 }
 
 int session_computes(const session *s) {
-  return strcmp(s->device->machine.device, "sim") != 0;
+  return s->device->api->computes;
 }
 
 /* ---- the end ---- */

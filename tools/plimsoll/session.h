@@ -24,16 +24,16 @@ typedef struct session {
   int64_t vram_bytes;   /* of --vram; 0: not given */
   plim_dataset *dataset;
   plim_program *program;
-  plim_preparation prep;            /* of the program; its keep-all plan is the measure of percentages */
-  plim_program_source source;       /* of all programs of this session; its net has the layout */
-  plim_profiler_options profiler;   /* of the source */
-  plim_profiler_report profiling;   /* of all measuring but that of samples */
-  plim_paging paging;               /* of --memory cpu=SIZE,host=SIZE */
-  plim_plan_options planning;       /* budget and numerics as the options say */
-  const char **label;               /* [n_ops] when numerics are given op by op */
-  plim_plan *label_plan;            /* what --numerics FILE names, a plan or */
-  plim_checkpoint_info *label_file; /* a checkpoint: it holds the labels */
-  plim_checkpoint_info *saved;      /* what --load names */
+  plim_preparation prep;               /* of the program; its keep-all plan is the measure of percentages */
+  plim_program_source source;          /* of all programs of this session; its net has the layout */
+  plim_profiler_options profiler;      /* of the source */
+  plim_profiler_report profiling;      /* of all measuring but that of samples */
+  plim_paging paging;                  /* of --memory cpu=SIZE,host=SIZE */
+  plim_plan_options planning;          /* budget and numerics as the options say */
+  const char **numerics_key;           /* [n_ops] when numerics are given op by op */
+  plim_plan *numerics_plan;            /* what --numerics FILE names, a plan or */
+  plim_checkpoint_info *numerics_file; /* a checkpoint: it holds the numerics keys */
+  plim_checkpoint_info *saved;         /* what --load names */
   int32_t answered; /* 1: the object that --json asks for has been printed, also if the command fails then */
   refusal refusal;  /* set when the budget is too small */
   heap_arena heap;  /* of --addresses jemalloc */

@@ -1,15 +1,10 @@
 /* The front over the budgets of one space, and its forms. */
 #include "tools/plimsoll/space_curve.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "planner/spaces/space_problem.h"
-#include "runtime/base/file.h"
 #include "runtime/base/text.h"
+#include "tools/plimsoll/curve_forms.h"
 #include "tools/plimsoll/progress.h"
-
-enum { DEFAULT_POINTS = 41 };
 
 typedef struct curve {
   const plim_graph *graph;
@@ -19,24 +14,12 @@ typedef struct curve {
   plim_space_plan **plan; /* [n] NULL: none was found */
 } curve;
 
-/* Output, inputs and workspace of the largest op. */
-static int64_t least_bytes(const plim_graph *g) {
-  int64_t least = 0;
-  for (int32_t o = 0; o < g->n_ops; o++) {
-    const plim_op *op = &g->op[o];
-    int64_t bytes = g->costs ? g->costs->workspace[o] : 0;
-    for (int32_t i = 0; i < op->n_writes; i++) bytes += g->storage[op->writes[i]].bytes;
-    for (int32_t i = 0; i < op->n_reads; i++) bytes += g->storage[op->reads[i]].bytes;
-    if (bytes > least) least = bytes;
-  }
-  return least;
-}
-
 static double percent(double x, double of) {
   return of > 0 ? 100 * (x - of) / of : 0;
 }
 
-static void write_json(plim_text *t, const curve *c) {
+static void write_json(plim_text *t, const void *opaque) {
+  const curve *c = opaque;
   const char *comma = "";
   plim_text_add(t, "{\n  \"graph\": ");
   plim_text_quote(t, c->graph->name);
@@ -56,7 +39,8 @@ static void write_json(plim_text *t, const curve *c) {
   plim_text_add(t, "\n  ]\n}\n");
 }
 
-static void write_csv(plim_text *t, const curve *c) {
+static void write_csv(plim_text *t, const void *opaque) {
+  const curve *c = opaque;
   plim_text_add(t, "budget_bytes,peak_bytes,makespan_ns,energy_joule,overhead_percent,bound_percent,proved\n");
   for (int32_t i = 0; i < c->n; i++) {
     const plim_space_plan *p = c->plan[i];
@@ -69,28 +53,8 @@ static void write_csv(plim_text *t, const curve *c) {
   }
 }
 
-static int ends_with(const char *path, const char *ending) {
-  size_t length = strlen(path), tail = strlen(ending);
-  return length >= tail && strcmp(path + length - tail, ending) == 0;
-}
-
-static plim_status save(session *s, const curve *c) {
-  const char *path = s->o->output;
-  plim_text t = {.ctx = s->ctx};
-  if (path && ends_with(path, ".csv")) {
-    write_csv(&t, c);
-  } else {
-    write_json(&t, c);
-  }
-  plim_status status = t.status;
-  if (status == PLIM_OK && path) status = plim_file_save(s->ctx, path, t.chars, t.length);
-  if (status == PLIM_OK && !path) (void)fputs(t.chars, stdout);
-  plim_text_free(&t);
-  return status;
-}
-
 static void set_budgets(const curve *c, int64_t own) {
-  int64_t low = least_bytes(c->graph), high = plim_space_keep_all_bytes(c->graph);
+  int64_t low = plim_space_least_bytes(c->graph), high = plim_space_keep_all_bytes(c->graph);
   if (own < high) high = own;
   if (low > high) low = high;
   for (int32_t i = 0; i < c->n; i++) c->budget[i] = low + (int64_t)((double)(high - low) * i / (c->n - 1) + 0.5);
@@ -100,16 +64,16 @@ plim_status space_curve_run(session *s, const plim_graph *graph, const plim_plat
                             const plim_space_options *wanted) {
   curve c = {.graph = graph, .platform = platform, .space = platform->device[0].space};
   plim_status status;
-  if (s->o->output && ends_with(s->o->output, ".svg")) {
+  if (curve_ends_in(s->o->output, ".svg")) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--front over spaces has no picture: -o ends in .json or .csv");
   }
-  c.n = s->o->points > 0 ? (int32_t)s->o->points : DEFAULT_POINTS;
+  c.n = curve_points(s->o);
   PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof *c.budget, &c.budget));
   PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof(plim_space_plan *), &c.plan));
   set_budgets(&c, wanted->budget[c.space]);
   PLIM_CHECK(plim_space_plan_front(s->ctx, graph, platform, wanted, c.space, c.n, c.budget, c.plan));
   progress_clear(&s->bar);
-  status = save(s, &c);
+  status = curve_write_form(s, write_json, write_csv, &c);
 done:
   for (int32_t i = 0; i < c.n && c.plan; i++) plim_space_plan_free(c.plan[i]);
   plim_release(s->ctx, c.plan, c.n, sizeof(plim_space_plan *));

@@ -3,7 +3,7 @@
 
 #include <jansson.h>
 
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 #include "runtime/base/size.h"
 #include "tools/plimsoll/trace_json.h"
 #include "tools/plimsoll/trace_panes.h"

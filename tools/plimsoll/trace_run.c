@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/graph/check/check.h"
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "tools/plimsoll/space_reason.h"
 #include "tools/plimsoll/trace_spaces.h"
 
@@ -26,8 +26,8 @@ static plim_plan *load_paged(plim_context *ctx, const char *path) {
 }
 
 static plim_status load_graph(traced_spaces *t, const char *plan) {
-  char path[PLIM_BESIDE_PATH_BYTES];
-  PLIM_TRY(plim_beside_graph_path(t->ctx, plan, path));
+  char path[PLIM_SIBLING_PATH_BYTES];
+  PLIM_TRY(plim_sibling_graph_path(t->ctx, plan, path));
   PLIM_TRY(plim_graph_load(t->ctx, path, &t->graph));
   return plim_plan_check(t->ctx, t->graph, t->paged);
 }
@@ -91,11 +91,11 @@ static plim_status load_trace(traced_spaces *t, const char *path, const char *pl
 }
 
 plim_status trace_run_open(traced_spaces *t, const char *path, int *is) {
-  char beside[PLIM_BESIDE_PATH_BYTES];
+  char beside[PLIM_SIBLING_PATH_BYTES];
   size_t n = strlen(path);
   int is_plan = n > 5 && strcmp(path + n - 5, ".json") == 0;
   *is = 0;
-  if (!is_plan && plim_beside_plan_path(t->ctx, path, beside) != PLIM_OK) return PLIM_OK;
+  if (!is_plan && plim_sibling_plan_path(t->ctx, path, beside) != PLIM_OK) return PLIM_OK;
   t->paged = load_paged(t->ctx, is_plan ? path : beside);
   if (!t->paged) return PLIM_OK;
   *is = 1;
@@ -149,7 +149,7 @@ plim_status trace_run_bytes(const traced_spaces *t, int32_t space, trace_moment 
   trace_moment *m = NULL;
   PLIM_TRY(plim_allocate(t->ctx, room, sizeof *m, &m));
   for (int32_t i = 0; i < t->plan->n_buffers; i++) {
-    const plim_buffer *b = &t->plan->buffer[i];
+    const plim_space_buffer *b = &t->plan->buffer[i];
     if (b->space != space) continue;
     add_buffer(t, b->begin, b->end, b->bytes, m + events);
     events += 2;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/graph/sibling_path.h"
+#include "runtime/graph/sibling.h"
 #include "tools/plimsoll/page_options.h"
 #include "tools/plimsoll/plan_spaces.h"
 #include "tools/plimsoll/process.h"
@@ -29,9 +29,9 @@ static int names_a_plan(const char *path) {
 }
 
 static plim_status open_space_plan(traced_spaces *t, const char *path) {
-  char beside[PLIM_BESIDE_PATH_BYTES];
+  char beside[PLIM_SIBLING_PATH_BYTES];
   plim_plan *other = NULL;
-  PLIM_TRY(plim_beside_graph_path(t->ctx, path, beside));
+  PLIM_TRY(plim_sibling_graph_path(t->ctx, path, beside));
   PLIM_TRY(plim_space_plan_load_any(t->ctx, path, &other, &t->plan));
   plim_plan_free(other);
   if (!t->plan) return PLIM_OK;

@@ -40,7 +40,7 @@ static json_t *spaces_json(const traced_spaces *t, int32_t c) {
     json_t *residents = json_array();
     int64_t budget = p->space[s].budget_bytes;
     for (int32_t i = 0; i < p->n_buffers && p->buffer[i].begin <= c; i++) {
-      const plim_buffer *b = &p->buffer[i];
+      const plim_space_buffer *b = &p->buffer[i];
       if (b->space != s || c >= b->end) continue;
       int32_t use = plim_space_inspect_next_use(&t->in, b->storage, s, c);
       (void)json_array_append_new(
@@ -104,7 +104,7 @@ plim_status trace_spaces_storage_json(const traced_spaces *t, const char *name, 
   if (s < 0) return plim_fail(t->ctx, PLIM_EUSAGE, "the graph has no op or tensor '%s'", name);
   json_t *buffers = json_array(), *gaps = json_array();
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
+    const plim_space_buffer *b = &p->buffer[i];
     if (b->storage != s) continue;
     (void)json_array_append_new(buffers, json_pack("{s:s, s:i, s:i}", "space", p->space[b->space].name, "begin",
                                                    (int)b->begin, "end", (int)b->end));

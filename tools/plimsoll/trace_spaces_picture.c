@@ -135,7 +135,7 @@ static void add_link(const picture *p, int32_t q, double y) {
 /* ---- spaces ---- */
 
 static void add_space_name(const picture *p, int32_t s, double y) {
-  const plim_space *space = &p->t->plan->space[s];
+  const plim_space_memory *space = &p->t->plan->space[s];
   char text[HUMAN_BYTES];
   plim_text_format(p->text, "<text x=\"4\" y=\"%.1f\">", y + 24);
   svg_add(p->text, space->name, 16);

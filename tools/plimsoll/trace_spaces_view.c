@@ -54,7 +54,7 @@ static void print_queue(const traced_spaces *t, int32_t q, int64_t now, FILE *to
 }
 
 static void print_bar(const traced_spaces *t, int32_t space, int32_t c, FILE *to) {
-  const plim_space *s = &t->plan->space[space];
+  const plim_space_memory *s = &t->plan->space[space];
   char a[HUMAN_BYTES], b[HUMAN_BYTES], bar[BAR + 1];
   int64_t live = plim_space_inspect_live(&t->in, space, c);
   int64_t of = s->budget_bytes < INT64_MAX ? s->budget_bytes : t->in.peak_bytes[space];
@@ -67,7 +67,7 @@ static void print_bar(const traced_spaces *t, int32_t space, int32_t c, FILE *to
 }
 
 static int by_bytes(const void *a, const void *b) {
-  const plim_buffer *x = a, *y = b;
+  const plim_space_buffer *x = a, *y = b;
   if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
   return (x->storage > y->storage) - (x->storage < y->storage);
 }
@@ -77,7 +77,7 @@ static plim_status print_residents(const traced_spaces *t, int32_t space, int32_
   const plim_space_plan *p = t->plan;
   char words[SPACE_WORDS], bytes[HUMAN_BYTES];
   int32_t n = 0, shown = 0;
-  plim_buffer *row = NULL;
+  plim_space_buffer *row = NULL;
   PLIM_TRY(plim_allocate(t->ctx, p->n_buffers, sizeof *row, &row));
   for (int32_t i = 0; i < p->n_buffers && p->buffer[i].begin <= c; i++) {
     if (p->buffer[i].space == space && c < p->buffer[i].end) row[n++] = p->buffer[i];
@@ -148,7 +148,7 @@ plim_status trace_spaces_storage(const traced_spaces *t, const char *name, FILE 
   if (s < 0) return plim_fail(t->ctx, PLIM_EUSAGE, "the graph has no op or tensor '%s'", name);
   fprintf(to, "%s: %s bytes\n", name, human_count(t->graph->storage[s].bytes, bytes));
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
+    const plim_space_buffer *b = &p->buffer[i];
     if (b->storage != s) continue;
     char words[SPACE_WORDS];
     fprintf(to, "  in %s from command %d (%.40s) to %d\n", p->space[b->space].name, (int)b->begin,

@@ -171,7 +171,8 @@ static void on_retime(void *user, const plim_retime_report *report) {
 }
 
 plim_status retime_set(session *s, plim_trainer_options *wanted) {
-  int can = !s->o->online && strcmp(s->o->addresses, "planned") == 0;
+  const plim_plan *plan = s->program->plan[PLIM_PROGRAM_TRAIN];
+  int can = !s->o->online && strcmp(s->o->addresses, "planned") == 0 && !(plan && plan->n_pages > 0);
   int64_t steps = s->o->retime;
   if (steps < 0) steps = can && strcmp(s->device->machine.device, "cuda") == 0 ? GPU_STEPS : 0;
   if (steps == 0) return PLIM_OK;
@@ -266,12 +267,12 @@ plim_trainer_options session_trainer_options(const session *s, int64_t steps) {
   wanted.seed = (uint64_t)o->seed;
   wanted.schedule = schedule_of(s, steps);
   wanted.augment = !o->no_augment;
+  wanted.exec.page_file = o->page_file;
   return wanted;
 }
 
 plim_status session_trainer(session *s, plim_program *program, int64_t steps, plim_trainer **out) {
   plim_trainer_options wanted = session_trainer_options(s, steps);
-  wanted.exec.page_file = s->o->page_file;
   if (session_uses_heap(s) && program == s->program) {
     PLIM_TRY(heap_arena_open(s->ctx, &s->heap));
     wanted.exec.addresses = PLIM_ADDRESSES_EACH;

@@ -1,5 +1,5 @@
-/* plim_plan_check: the parts in their order, and what they share. Written from "What a plan means" in docs/formats.md;
- * nothing here calls a planner, the timeline or plim_plan_from_parts. */
+/* plim_plan_check: runs the parts in their order, and holds the functions that they share. Written from "What a plan
+ * means" in docs/formats.md. It calls no planner and no function that makes plans. */
 #include "runtime/graph/check/check.h"
 
 #include <stdarg.h>
@@ -40,7 +40,8 @@ int plim_check_computes(const plim_checker *check) {
   return 0;
 }
 
-/* A buffer that begins at command 0 is there before, unless that command copies to it. */
+/* Does the buffer hold its storage before the first command? It does when it begins at command 0, no op writes it, and
+ * that command does not copy to it. */
 static int is_given(const plim_checker *check, const plim_plan_buffer *buffer) {
   const plim_command *command = &check->plan->command[0];
   if (buffer->storage < 0 || buffer->begin > 0 || check->graph->storage[buffer->storage].producer >= 0) return 0;

@@ -1,6 +1,7 @@
-/* The independent checker. Written from docs/formats.md; shares no code with any planner and assumes nothing.
+/* The independent checker of plans. It is written from docs/formats.md, and shares no code with a planner or with the
+ * functions that make plans.
  *
- * It only reads graph and plan, so several threads may check the same ones, each with its own context. The result is
+ * It only reads graph and plan, so several threads may check the same plan, each with its own context. Results are
  * deterministic. Every function may return PLIM_ENOMEM. */
 #ifndef PLIM_RUNTIME_GRAPH_CHECK_CHECK_H
 #define PLIM_RUNTIME_GRAPH_CHECK_CHECK_H
@@ -17,18 +18,22 @@ extern "C" {
  *   Only pure and random ops are repeated, with the numerics key of their first run.
  *   First runs are in program order, unless the class is free.
  *   No two buffers overlap in time and space, and offsets are multiples of PLIM_ALIGN.
- *   Persistent storages are live over the whole plan, outputs at its end. Workspaces are there.
+ *   Commands of different queues that use the same bytes are ordered by queues and waits.
+ *   Persistent storages are live over the whole plan, outputs at its end. Every run has the workspace that it needs.
  *   Peak, arena, time and numerics hash are what the plan states; arena_bytes <= budget_bytes.
- * PLIM_EPLAN with a sentence that names command, op and storage. PLIM_EDATA: the plan is of another graph.
+ * The bound cannot be proved from a plan: only its order against the times is checked.
+ * PLIM_EPLAN: a rule is broken; the sentence names command, op and storage. PLIM_EDATA: the plan is of another graph.
  * O((commands x operands + buffers) log buffers). */
 PLIM_MUST_USE plim_status plim_plan_check(plim_context *ctx, const plim_graph *graph, const plim_plan *plan);
 
-/* The first part of plim_plan_check alone: the plan is of this graph, and every index in it is in range, so that it can
- * be read. It says nothing about what the plan computes. The same errors. */
+/* Only the first part of plim_plan_check: the plan is of this graph, and every index in it is in range, so that it can
+ * be read. Does not check what the plan computes. Errors as plim_plan_check. O(plan). */
 PLIM_MUST_USE plim_status plim_plan_check_form(plim_context *ctx, const plim_graph *graph, const plim_plan *plan);
 
-/* Check the plans of one run: each alone, and together. graph [n], plan [n] in. Persistent storages, matched by the
- * name of their first value, have equal offsets, bytes and roles in all of them. PLIM_EPLAN, PLIM_EDATA as above. */
+/* Check the plans of one run, each alone, and together.
+ *   graph, plan  [n]  in
+ * Together: all plans have addresses, and persistent storages have equal homes, offsets, bytes and roles in all plans.
+ * They are matched by the name of their first value. PLIM_EPLAN, PLIM_EDATA as plim_plan_check. */
 PLIM_MUST_USE plim_status plim_program_check(plim_context *ctx, int32_t n, const plim_graph *const *graph,
                                              const plim_plan *const *plan);
 

@@ -1,8 +1,8 @@
-/* Residency: follows the commands once and keeps, for each storage and space, the buffer that began last. Two buffers
- * of a storage in one space never overlap in time, so that one is the only one that can hold the storage there now.
+/* Residency. The walk follows the commands once and keeps, for each storage and space, the buffer that began last. Two
+ * buffers of a storage in one space never overlap in time, so no other buffer can hold the storage there now.
  *
- * At command j a storage is readable in the buffer that contains j; an input that the command's pair writes over is
- * found in the lifetime that ends at j, where the output's lifetime begins at the same address. */
+ * At command j a storage can be read in the buffer whose lifetime contains j. An input that the command overwrites in
+ * place is in the buffer that ends at j; the output's buffer begins at j at the same address. */
 #include "runtime/graph/check/check_internal.h"
 
 typedef struct walk {
@@ -10,8 +10,8 @@ typedef struct walk {
   int32_t *begin_first; /* [n_commands + 1]; buffers that begin at j are begin[begin_first[j] .. begin_first[j + 1]) */
   int32_t *begin;       /* [n_buffers] */
   int32_t *latest;      /* [spaces][n_storages] buffer that began last, -1 before the first */
-  int32_t *tight_end;   /* [spaces][n_storages] where that buffer must end, as its uses so far have it */
-  int32_t *home;        /* [n_storages] space where it is before the first command, -1: none */
+  int32_t *tight_end;   /* [spaces][n_storages] where that buffer must end, by its uses so far */
+  int32_t *home;        /* [n_storages] space of the storage before the first command, -1: none */
 } walk;
 
 static int64_t key_at(const walk *w, int32_t storage, int32_t space) {
@@ -27,20 +27,20 @@ static int is_home(const walk *w, int32_t storage, int32_t space) {
   return w->home[storage] == space && plim_role_persistent(w->check->graph->storage[storage].role);
 }
 
-/* Counting sort of the buffers by their begin. */
+/* Sort the buffers by their begin: a counting sort. */
 static void sort_by_begin(walk *w) {
   const plim_plan *plan = w->check->plan;
   for (int32_t i = 0; i < plan->n_buffers; i++) w->begin_first[plan->buffer[i].begin + 1]++;
   for (int32_t j = 0; j < plan->n_commands; j++) w->begin_first[j + 1] += w->begin_first[j];
   for (int32_t i = plan->n_buffers - 1; i >= 0; i--) {
-    /* begin_first[j + 1] is the end of group j; filled from after, it becomes the group's start */
+    /* begin_first[j + 1] is the end of group j; the group is filled from its end, so that this becomes its start */
     w->begin[--w->begin_first[plan->buffer[i].begin + 1]] = i;
   }
   for (int32_t j = 0; j < plan->n_commands; j++) w->begin_first[j] = w->begin_first[j + 1];
   w->begin_first[plan->n_commands] = plan->n_buffers;
 }
 
-/* Buffers are tight: the storage's latest lifetime ends right after its last use, or where it is written over. */
+/* Check that the storage's latest buffer is tight: it ends right after its last use, or where it is overwritten. */
 static plim_status check_tight(const walk *w, int32_t storage, int32_t space) {
   const plim_plan_buffer *buffer = buffer_in(w, storage, space);
   if (!buffer || buffer->end == w->tight_end[key_at(w, storage, space)]) return PLIM_OK;
@@ -49,8 +49,9 @@ static plim_status check_tight(const walk *w, int32_t storage, int32_t space) {
                           w->tight_end[key_at(w, storage, space)]);
 }
 
-/* What a command may begin: a run what it writes, in its space; a copy its storage, where it copies to. What comes from
- * outside begins where it is before the first command, or at a copy. */
+/* Check that command j may begin the buffer. A run begins buffers of storages that it writes, in its space. A copy
+ * begins a buffer of its storage in its target space. A storage that is written from outside begins a buffer in its
+ * home at command 0, or at a copy. */
 static plim_status check_writer(const walk *w, int32_t j, int32_t storage, int32_t space) {
   const plim_checker *check = w->check;
   const plim_command *command = &check->plan->command[j];
@@ -116,7 +117,8 @@ static int pair_over(const walk *w, int32_t j, int32_t storage) {
   return 0;
 }
 
-/* Graphs guarantee that operands of a pair are whole storages of equal bytes and that the input is read once. */
+/* Check an in-place pair. The graph guarantees that its operands are whole storages of equal bytes, and that the op
+ * reads the input once. */
 static plim_status check_pair(const walk *w, int32_t j, plim_pair pair) {
   const plim_graph *graph = w->check->graph;
   const plim_op *op = &graph->op[w->check->plan->command[j].op];
@@ -139,12 +141,12 @@ static plim_status check_pair(const walk *w, int32_t j, plim_pair pair) {
   return PLIM_OK;
 }
 
-/* A storage without bytes has no buffers: it can be read as soon as it was written. */
+/* Has the storage no bytes? Then it has no buffers, and can be read as soon as it was written. */
 static int is_empty(const walk *w, int32_t storage) {
   return w->check->graph->storage[storage].bytes == 0;
 }
 
-/* Read, write or update: the storage's latest buffer in the space of the run contains the command. */
+/* Check a read, write or update: the storage's latest buffer in the space of the run contains the command. */
 static plim_status use(walk *w, int32_t j, int32_t storage, const char *verb) {
   int32_t space = w->check->plan->command[j].space;
   const plim_plan_buffer *buffer = buffer_in(w, storage, space);
@@ -159,7 +161,7 @@ static plim_status use(walk *w, int32_t j, int32_t storage, const char *verb) {
                           plim_check_storage_name(w->check, storage));
 }
 
-/* The source was filled before, and the copy begins the buffer that it fills, or writes the storage's home. */
+/* Check a copy: its source was filled before, and it begins its target buffer or overwrites the storage's home. */
 static plim_status use_copy(walk *w, int32_t j) {
   const plim_command *command = &w->check->plan->command[j];
   const plim_plan_buffer *from = buffer_in(w, command->storage, command->from),
@@ -194,7 +196,7 @@ static plim_status use_operands(walk *w, int32_t j) {
   return PLIM_OK;
 }
 
-/* Called after the last command: what is alive to the end, and no longer. */
+/* After the last command: check which storages are live at the end, and that all other buffers are tight. */
 static plim_status check_end(walk *w) {
   const plim_checker *check = w->check;
   int32_t n_commands = check->plan->n_commands;

@@ -1,12 +1,12 @@
-/* Figures that follow from the commands: predicted time, what keep-all takes at most, the order of both against the
- * bound, numerics hash. The bound itself does not follow from a plan: it is believed. */
+/* Checks figures that follow from the commands: predicted time, an upper limit of the keep-all time, the order of both
+ * and the bound, and the numerics hash. The bound itself does not follow from a plan, and is not checked. */
 #include <string.h>
 
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
 #include "runtime/graph/check/check_internal.h"
 
-/* When the last command ends; -1: after more than 63 bits of ns. end_ns [n_commands] out. */
+/* The end of the last command, where no copy delays a run; -1: it exceeds 63 bits of ns. end_ns [n_commands] out. */
 static int64_t find_makespan(const plim_plan *plan, int64_t *end_ns) {
   int64_t makespan_ns = 0;
   int32_t before[PLIM_PLAN_QUEUES]; /* the latest command of each queue, -1: none */
@@ -31,7 +31,8 @@ static plim_status check_times(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   int64_t *end_ns = NULL;
   PLIM_TRY(plim_allocate(check->ctx, plan->n_commands, sizeof *end_ns, &end_ns));
-  const int64_t time_ns = find_makespan(plan, end_ns);
+  const int64_t time_ns =
+      plim_check_has_delays(plan) ? plim_check_delayed_makespan(plan, end_ns) : find_makespan(plan, end_ns);
   plim_release(check->ctx, end_ns, plan->n_commands, sizeof *end_ns);
   if (time_ns < 0 || time_ns != plan->time_ns) {
     return plim_fail(check->ctx, PLIM_EPLAN, "the plan says %lld ns, its commands %s %lld ns", (long long)plan->time_ns,
@@ -50,8 +51,8 @@ static plim_status check_times(const plim_checker *check) {
   return PLIM_OK;
 }
 
-/* Keep-all runs every op once with its fastest variant: it takes no longer than the fastest that the commands use.
- * Every op runs, which the parts before have seen. */
+/* Keep-all runs every op once with its fastest variant. So it takes no longer than the fastest variants that the
+ * commands use. The parts before have proved that every op runs. */
 static plim_status check_keep_all(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   int64_t *least = NULL, sum = 0;
@@ -81,14 +82,14 @@ static void write_machine(plim_text *text, const plim_plan *plan) {
   plim_text_format(text, "threads %d\n", m->threads);
 }
 
-/* The label of every op: that of any run, since all runs of an op have the same. run [n_ops] is scratch. */
-static void write_labels(plim_text *text, const plim_checker *check, int32_t *run) {
+/* Write the numerics key of every op. Any run of the op has it, since all have the same. run [n_ops] is scratch. */
+static void write_keys(plim_text *text, const plim_checker *check, int32_t *run) {
   for (int32_t j = 0; j < check->plan->n_commands; j++) {
     if (check->plan->command[j].kind == PLIM_COMMAND_RUN) run[check->plan->command[j].op] = j;
   }
   for (int32_t op = 0; op < check->graph->n_ops; op++) {
     int32_t variant = check->plan->command[run[op]].variant;
-    plim_text_format(text, "%d %s\n", op, check->plan->variant[variant].variant.label);
+    plim_text_format(text, "%d %s\n", op, check->plan->variant[variant].variant.numerics_key);
   }
 }
 
@@ -99,7 +100,7 @@ static plim_status check_hash(const plim_checker *check) {
   plim_status status = plim_allocate(check->ctx, check->graph->n_ops, sizeof *run, &run);
   if (status == PLIM_OK) {
     write_machine(&text, check->plan);
-    write_labels(&text, check, run);
+    write_keys(&text, check, run);
     status = text.status;
   }
   if (status == PLIM_OK) {

@@ -1,5 +1,5 @@
-/* The form of a plan: everything that can be seen without following the commands. The plan may come from anybody: no
- * index is followed before it was compared with its count. */
+/* The form of a plan: everything that can be checked without following the commands. The plan may be of any origin, so
+ * no index is followed before it was compared with its count. */
 #include <string.h>
 
 #include "runtime/graph/check/check_internal.h"
@@ -8,7 +8,7 @@ static int is_text(const char *text, size_t size) {
   return text[0] != 0 && memchr(text, 0, size) != NULL;
 }
 
-/* A name says what memory a space has: it has one, and of "disk" it is a file, which no device reads. */
+/* Check a page space: it has a name of its own, and no device computes in "disk", which is a file. */
 static plim_status check_page(const plim_checker *check, int32_t k) {
   const plim_page_space *page = check->plan->page;
   if (!is_text(page[k].name, sizeof page[k].name)) {
@@ -17,6 +17,11 @@ static plim_status check_page(const plim_checker *check, int32_t k) {
   for (int32_t i = 0; i < k; i++) {
     if (strcmp(page[i].name, page[k].name) != 0) continue;
     return plim_fail(check->ctx, PLIM_EPLAN, "spaces %d and %d are both named \"%s\"", i + 1, k + 1, page[k].name);
+  }
+  if (page[k].delay_permille < 0 || page[k].delay_permille > PLIM_PAGE_DELAY_PERMILLE) {
+    return plim_fail(check->ctx, PLIM_EPLAN,
+                     "copies of space %d delay runs by %d thousandths of their time; 0 to %d do", k + 1,
+                     page[k].delay_permille, PLIM_PAGE_DELAY_PERMILLE);
   }
   if (!page[k].computes || strcmp(page[k].name, "disk") != 0) return PLIM_OK;
   return plim_fail(check->ctx, PLIM_EPLAN, "space %d is \"disk\", a file: no device computes in it", k + 1);
@@ -49,8 +54,9 @@ static plim_status check_variants(const plim_checker *check) {
       return plim_fail(check->ctx, PLIM_EPLAN, "variant %d is of op %d; the graph has %d ops", i, v->op,
                        check->graph->n_ops);
     }
-    if (!is_text(v->variant.name, sizeof v->variant.name) || !is_text(v->variant.label, sizeof v->variant.label)) {
-      return plim_fail(check->ctx, PLIM_EPLAN, "variant %d of op \"%s\" has no name or no label", i,
+    if (!is_text(v->variant.name, sizeof v->variant.name) ||
+        !is_text(v->variant.numerics_key, sizeof v->variant.numerics_key)) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "variant %d of op \"%s\" has no name or no numerics key", i,
                        check->graph->op[v->op].name);
     }
     if (v->variant.time_ns < 0 || v->variant.workspace_bytes < 0) {
@@ -210,7 +216,7 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
   return check_place(check, i);
 }
 
-/* A queue takes copies, or the runs of one space; a space has one queue of runs. */
+/* Check that each queue takes only copies, or only the runs of one space, and that each space has one queue of runs. */
 static plim_status check_queue_use(const plim_checker *check) {
   int32_t space_of[PLIM_PLAN_QUEUES], queue_of[PLIM_PAGE_SPACES + 1]; /* -1: not known yet, -2: copies */
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) space_of[q] = -1;

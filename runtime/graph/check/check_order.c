@@ -1,6 +1,6 @@
-/* Versions: a param or state has one version more after each of its updates. Program order gives every operand of
- * every op the version that it must see; the walk counts the updates that the plan has run so far and compares. All
- * other storages have one content only: what their producer computes from operands of the right versions. */
+/* Versions. Each update of a param or state makes a new version. Program order defines the version that every operand
+ * of every op must have. The walk counts the updates that the plan has run so far, and compares. All other storages
+ * have only one content: that which their producer computes from operands of the right versions. */
 #include <string.h>
 
 #include "runtime/graph/check/check_internal.h"
@@ -8,11 +8,11 @@
 typedef struct walk {
   const plim_checker *check;
   int32_t *first_variant; /* [n_ops] variant of the op's first run, -1 before it */
-  int32_t *updates;       /* [spaces][n_storages] updates that the storage's latest buffer there has seen */
-  char *used;             /* [n_variants] a command runs it */
+  int32_t *updates;       /* [spaces][n_storages] number of updates in the storage's latest buffer there */
+  char *used;             /* [n_variants] 1: a command runs it */
 } walk;
 
-/* Updates of the storage before the op in program order: the version the op must see. */
+/* Number of updates of the storage before the op in program order: the version that the op must read. */
 static int32_t version_expected(const plim_graph *graph, int32_t op, int32_t storage) {
   int32_t n = 0;
   for (int32_t i = graph->updater_first[storage]; i < graph->updater_first[storage + 1]; i++) {
@@ -33,7 +33,7 @@ static plim_status check_version(const walk *w, int32_t j, int32_t storage, cons
                           plim_check_storage_name(w->check, storage), seen, expected);
 }
 
-/* In every class but free, first runs come in program order: the op before has run. */
+/* Check that in every class but free the op before has run: first runs are in program order. */
 static plim_status check_class(const walk *w, int32_t j) {
   const plim_plan *plan = w->check->plan;
   int32_t before = plan->command[j].op - 1;
@@ -42,7 +42,7 @@ static plim_status check_class(const walk *w, int32_t j) {
                           w->check->graph->op[before].name, plim_plan_class_name(plan->plan_class));
 }
 
-/* First runs are recorded; repeats must be allowed and give the same bits. */
+/* Record the first run of an op. A later run must be allowed, and have the same numerics key. */
 static plim_status check_repeat(const walk *w, int32_t j) {
   const plim_plan *plan = w->check->plan;
   const plim_command *command = &plan->command[j];
@@ -58,15 +58,15 @@ static plim_status check_repeat(const walk *w, int32_t j) {
   if (w->check->graph->op[command->op].cls == PLIM_OP_ONCE) {
     return plim_check_fault(w->check, j, "an op of class once runs a second time");
   }
-  const char *was = plan->variant[first].variant.label;
-  const char *now = plan->variant[command->variant].variant.label;
+  const char *was = plan->variant[first].variant.numerics_key;
+  const char *now = plan->variant[command->variant].variant.numerics_key;
   if (strcmp(was, now) != 0) {
     return plim_check_fault(w->check, j, "runs again with numerics key \"%s\"; its first run had \"%s\"", now, was);
   }
   return PLIM_OK;
 }
 
-/* A copy has the version that it copies. */
+/* Check a command. A copy gives its target the version of its source. */
 static plim_status check_run(const walk *w, int32_t j) {
   const plim_command *command = &w->check->plan->command[j];
   if (command->kind == PLIM_COMMAND_COPY) {
@@ -99,7 +99,7 @@ static plim_status check_all_used(const walk *w) {
   return PLIM_OK;
 }
 
-/* At the end each persistent storage has its last version at home, where the next step finds it. */
+/* Check that at the end each persistent storage has its last version at home, where the next step reads it. */
 static plim_status check_last_versions(const walk *w) {
   const plim_graph *graph = w->check->graph;
   int32_t *home = NULL;

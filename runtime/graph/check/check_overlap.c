@@ -1,8 +1,8 @@
-/* Overlap: no two buffers of a space share a byte at one time.
+/* Overlap: no two buffers of a space share a byte at the same time.
  *
- * Sweep over the addresses from low to high; a segment tree over the commands keeps, for every command, the buffer that
- * reaches highest so far. A buffer overlaps an earlier one exactly when something that is alive in its commands reaches
- * above its offset. O(n log n) for n buffers, no recursion, whatever the plan looks like. */
+ * The sweep takes the buffers by ascending offset. A segment tree over the commands keeps, for every command, the
+ * buffer with the highest end so far. A buffer overlaps an earlier one exactly when an earlier one is live in one of
+ * its commands and ends above its offset. O(n log n) for n buffers, without recursion, for any plan. */
 #include <stdlib.h>
 
 #include "runtime/graph/check/check_internal.h"
@@ -40,7 +40,7 @@ static void refresh_parents(tree *t, int64_t node) {
   }
 }
 
-/* The buffer is in the tree for all of its commands. */
+/* Enter the buffer into the tree for all of its commands. */
 static void tree_set(tree *t, int32_t buffer) {
   int64_t first = t->n + t->check->plan->buffer[buffer].begin, last = t->n + t->check->plan->buffer[buffer].end - 1;
   for (int64_t low = first, high = last + 1; low < high; low /= 2, high /= 2) {
@@ -56,7 +56,7 @@ static int32_t cover_above(const tree *t, int64_t node, int32_t best) {
   return best;
 }
 
-/* The buffer that reaches highest in the commands of `life`, -1: none. */
+/* The buffer in the tree with the highest end in the commands of `buffer`, -1: none. */
 static int32_t tree_most(const tree *t, int32_t buffer) {
   int64_t first = t->n + t->check->plan->buffer[buffer].begin, last = t->n + t->check->plan->buffer[buffer].end - 1;
   int32_t best = cover_above(t, last, cover_above(t, first, -1));
@@ -114,7 +114,8 @@ done:
   return status;
 }
 
-/* Largest sum of live bytes, from the bytes that begin and end at each command; PLIM_EPLAN when a sum overflows. */
+/* Find the largest sum of live bytes of a space. begin, end [n_commands + 1], zeroed scratch: bytes that begin and end
+ * at each command. PLIM_EPLAN: a sum overflows. */
 static plim_status find_peak(const plim_checker *check, int32_t space, int64_t *begin, int64_t *end, int64_t *peak) {
   const plim_plan *plan = check->plan;
   int64_t live = 0, most = 0;

@@ -1,5 +1,5 @@
-/* Programs: plans that share the arenas of one run. Persistent storages keep their contents from plan to plan, so that
- * every plan must have all of them at home at the same addresses. */
+/* Checks programs: plans that share the arenas of one run. Persistent storages keep their contents from plan to plan,
+ * so every plan must have all of them in the same homes at the same offsets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,10 @@ static int32_t persistent_count(const plim_graph *graph) {
   return n;
 }
 
-/* row [persistent_count], by name. The plan has passed the check: each has one home. name_of, home [n_storages]. */
+/* List the persistent storages of a plan that has passed the check, so that each has one home.
+ *   name_of  [n_storages]        scratch
+ *   home     [n_storages]        in
+ *   row      [persistent_count]  out  sorted by name */
 static void persistents(const plim_graph *graph, const plim_plan *plan, const char **name_of, const int32_t *home,
                         persistent *row) {
   int32_t n = 0;
@@ -61,7 +64,7 @@ static plim_status compare_rows(plim_context *ctx, int32_t n, int32_t plan, cons
   return PLIM_OK;
 }
 
-/* Rows of one graph and plan, allocated [persistent_count]. */
+/* Make the rows of one graph and plan. *row [persistent_count] out: the caller frees it, also after a failure. */
 static plim_status make_rows(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, persistent **row) {
   const plim_checker check = {ctx, graph, plan};
   const char **name_of = NULL;

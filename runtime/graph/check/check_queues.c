@@ -1,20 +1,20 @@
 /* Queues: commands that use the same bytes, one of them to write, must be ordered by queues and waits as in the list.
- * The parts before have proved that the list, run one after another, computes the graph. With this order every
- * execution gives each command the bytes that the list gives it.
+ * The parts before have proved that the list computes the graph when its commands run one after another. With this
+ * order every execution gives each command the same bytes as the list.
  *
- * clock [n_commands][queues]: how many commands of each queue have ended before a command starts, so that "a before b"
- * is one comparison. Of each buffer the walk keeps its last writer and, by queue, the last command that touches it. A
- * command that begins a buffer must follow all that touch the buffers that had its bytes before. */
+ * clock [n_commands][queues] says how many commands of each queue have ended before a command starts, so that "a before
+ * b" is one comparison. The walk keeps for each buffer its last writer and, by queue, the last command that uses it. A
+ * command that begins a buffer must follow all commands that use earlier buffers with the same bytes. */
 #include "runtime/graph/check/check_internal.h"
 
 typedef struct walk {
   const plim_checker *check;
   int32_t (*clock)[PLIM_PLAN_QUEUES];   /* [n_commands] */
-  int32_t (*touched)[PLIM_PLAN_QUEUES]; /* [n_buffers] place of the last command that touches it; 0: none */
-  int32_t *place;                       /* [n_commands] in its queue, from 1 */
-  int32_t *writer;                      /* [n_buffers] the last command that wrote it, -1: it was there */
+  int32_t (*touched)[PLIM_PLAN_QUEUES]; /* [n_buffers] place of the last command that uses it; 0: none */
+  int32_t *place;                       /* [n_commands] index in its queue, from 1 */
+  int32_t *writer;                      /* [n_buffers] the last command that wrote it, -1: it was filled before */
   int32_t *latest;                      /* [spaces][n_storages] buffer that began last */
-  int32_t next;                         /* first buffer that has not begun; they are sorted by begin */
+  int32_t next;                         /* first buffer, by begin, that has not begun */
 } walk;
 
 static int32_t *latest_of(const walk *w, int32_t storage, int32_t space) {
@@ -40,8 +40,7 @@ static void set_clocks(const walk *w) {
   }
 }
 
-/* Has everything that touched the buffer ended whenever command j starts? What command j itself touches does not count.
- * */
+/* Have all commands that use the buffer ended whenever command j starts? Those of its own queue have. */
 static int all_ended(const walk *w, int32_t buffer, int32_t j) {
   int32_t own = w->check->plan->command[j].queue;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
@@ -59,7 +58,7 @@ static plim_status touch(const walk *w, int32_t j, int32_t buffer, int writes) {
                             plim_check_storage_name(w->check, plan->buffer[buffer].storage), writer);
   }
   if (writes && !all_ended(w, buffer, j)) {
-    return plim_check_fault(w->check, j, "writes \"%s\", and a copy of it need not have ended",
+    return plim_check_fault(w->check, j, "writes \"%s\", and a command that uses it need not have ended",
                             plim_check_storage_name(w->check, plan->buffer[buffer].storage));
   }
   if (writes) w->writer[buffer] = j;
@@ -71,7 +70,7 @@ static int overlap(const plim_plan_buffer *a, const plim_plan_buffer *b) {
   return a->space == b->space && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
-/* Buffers that begin at j take bytes over from those that have ended. */
+/* Begin the buffers of command j. Their bytes may be those of earlier buffers, whose commands must have ended. */
 static plim_status begin_buffers(walk *w, int32_t j) {
   const plim_plan *plan = w->check->plan;
   for (; w->next < plan->n_buffers && plan->buffer[w->next].begin <= j; w->next++) {

@@ -1,14 +1,14 @@
-/* Platforms that are built in, and those of a graph's own costs.
+/* Makes built-in platforms, and platforms of a graph's own costs.
  *
- * Figures of the built-in ones: POET's code (Patil et al., ICML 2022): rates as measured there, from which FLOP per
- * joule and per second follow; energy of a copy is its time times the power of the memory. */
+ * Figures of the built-in platforms are from POET's code (Patil et al., ICML 2022). FLOP per joule and per second
+ * follow from the rates measured there. The energy of a copy is its time multiplied by the power of the memory. */
 #include "runtime/graph/space/platform.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/nearest.h"
+#include "runtime/base/name.h"
 
 typedef struct built_in {
   const char *name, *what;

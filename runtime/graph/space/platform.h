@@ -1,5 +1,5 @@
-/* A platform: devices that compute, the memory spaces beside them, and links that copy between spaces, with what
- * computing and copying cost there in time and energy. */
+/* A platform: devices that compute, memory spaces, and links that copy between spaces, with the costs of computing and
+ * copying in time and energy. graph.h has the rules for every document. */
 #ifndef PLIM_RUNTIME_GRAPH_SPACE_PLATFORM_H
 #define PLIM_RUNTIME_GRAPH_SPACE_PLATFORM_H
 
@@ -15,20 +15,19 @@ typedef struct plim_platform_device {
   char name[PLIM_COSTS_NAME_BYTES];
   double flop_per_second, flop_per_joule; /* 0: not known */
   double idle_watt;                       /* drawn during the whole makespan */
-  int32_t space;                          /* where it computes; the others that the file lists are reached by links */
+  int32_t space;                          /* where it computes; links lead to its other spaces in the file */
 } plim_platform_device;
 
 typedef struct plim_platform_space {
   char name[PLIM_COSTS_NAME_BYTES];
-  int64_t budget_bytes; /* that the platform's file gives; INT64_MAX: none */
+  int64_t budget_bytes; /* from the platform's file; INT64_MAX: none */
 } plim_platform_space;
 
-/* A copy takes latency_s + bytes / bytes_per_second and draws `watt` meanwhile. The link's times come from the graph
- * where `given` is 1. */
+/* A link. A copy takes latency_s + bytes / bytes_per_second, and draws `watt` for this time. */
 typedef struct plim_platform_link {
   int32_t from, to; /* spaces */
-  int32_t duplex;   /* 1: copies at once with the link of the opposite direction; 0: one after the other */
-  int32_t given;
+  int32_t duplex;   /* 1: it and the opposite link copy at the same time; 0: only one of them does */
+  int32_t given;    /* 1: times of copies come from the graph, and latency and bandwidth are not read */
   double latency_s, bytes_per_second, watt;
 } plim_platform_link;
 
@@ -41,40 +40,42 @@ typedef struct plim_platform {
   plim_platform_link *link;     /* [n_links] no two alike in from and to */
 } plim_platform;
 
-/* Name of a built-in platform by its row, NULL after the last. */
+/* The name of built-in platform `row`, NULL after the last. */
 const char *plim_platform_name(int32_t row);
 
-/* A built-in platform. PLIM_EUSAGE with the nearest name; PLIM_EDATA, with what to give, for one whose figures are
- * incomplete. */
+/* Make a built-in platform. Free it with plim_platform_free, also below. PLIM_EUSAGE: there is none of that name; the
+ * sentence has the nearest. PLIM_EDATA: its published figures are incomplete; the sentence says which are missing. */
 PLIM_MUST_USE plim_status plim_platform_built_in(plim_context *ctx, const char *name, plim_platform **out);
 
-/* The platform that a graph's costs describe: a device and a space of each name, and a link wherever an op has a copy.
- * PLIM_EDATA when they name no device. */
+/* Make the platform that a graph's costs describe: a device and a space for each name, and a link for each pair of
+ * devices between which an op has a copy. PLIM_EDATA: they name no device. */
 PLIM_MUST_USE plim_status plim_platform_from_costs(const plim_costs *costs, plim_platform **out);
 
-/* Read a file: JSON (docs/formats.md), or the device file of XEngine, `name;cpu|gpu;number;streams;budget` a line. */
+/* Read a platform file: JSON (docs/formats.md), or the device file of XEngine, each of whose lines is
+ * `name;cpu|gpu;number;streams;budget`. PLIM_ENOFILE, PLIM_EIO, PLIM_EDATA. */
 PLIM_MUST_USE plim_status plim_platform_load(plim_context *ctx, const char *path, plim_platform **out);
 
-/* The same for a text; `file` names it in sentences. */
+/* Make a platform from the text of such a file; `file` names it in sentences. PLIM_EDATA. */
 PLIM_MUST_USE plim_status plim_platform_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,
                                               plim_platform **out);
 
 void plim_platform_free(plim_platform *platform); /* NULL is legal */
 
-/* By name, -1: none. */
+/* The index of the device, or of the space, of that name; -1: none. */
 int32_t plim_platform_find_device(const plim_platform *platform, const char *name);
 int32_t plim_platform_find_space(const plim_platform *platform, const char *name);
 /* The link from a space to another, -1: none. */
 int32_t plim_platform_find_link(const plim_platform *platform, int32_t from, int32_t to);
-/* The link whose queue the copies of a link take: the link itself, or the one of the opposite direction where that
- * comes before it and not both are duplex. */
+/* The link on whose queue the copies of a link run: the link itself, or the opposite link when that has a lower index
+ * and the two are not both duplex. */
 int32_t plim_platform_queue_link(const plim_platform *platform, int32_t link);
 
-/* 1 when the graph names a device of the platform: its times are then in the unit of the graph's file, which no one
- * names. Else 0: times are nanoseconds. costs NULL is legal. */
+/* Are times in the unit of the graph's file, which is not stated? They are when the costs name a device of the
+ * platform; otherwise times are nanoseconds. costs NULL is legal. */
 int plim_platform_has_own_times(const plim_platform *platform, const plim_costs *costs);
 
-/* ---- for those who make platforms ---- */
+/* Make a platform for the caller to fill in: every field is zero, except budgets, which are INT64_MAX. PLIM_EDATA: more
+ * than the largest numbers above. */
 PLIM_MUST_USE plim_status plim_platform_new(plim_context *ctx, int32_t n_devices, int32_t n_spaces, int32_t n_links,
                                             plim_platform **out);
 

@@ -1,5 +1,5 @@
-/* Platform files. JSON: strict, spaces are those that the devices list, in order of first mention. XEngine's device
- * file: devices with a space of the same name each; what they cost stands in the graph. */
+/* Reads platform files. JSON is read strictly; the spaces are those that the devices list, in order of first mention.
+ * In XEngine's device file each device has a space of the same name; the costs of the devices are in the graph. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +13,10 @@ static const double most_rate = 1e30;
 
 typedef struct reader {
   plim_json *doc;
-  plim_platform *platform; /* with room for all the spaces that the devices could name */
+  plim_platform *platform; /* with room for as many spaces as the devices list, repeats included */
 } reader;
 
-/* A name for a device or a space, as costs have them. */
+/* Copy a name of a device or a space, if it is one that costs may have. */
 static void copy_name(plim_json_at *at, const char *key, const char *name, char *to) {
   if (!plim_costs_is_name(name)) {
     plim_json_fail(at, key, "'%.80s' is not 1 to 31 printable characters without blank, =, comma, > and ;", name);
@@ -25,7 +25,7 @@ static void copy_name(plim_json_at *at, const char *key, const char *name, char 
   memcpy(to, name, strlen(name) + 1);
 }
 
-/* The space of that name, added when it is new. */
+/* The space of that name; adds a new one. */
 static int32_t space_of(reader *r, plim_json_at *list, const char *name) {
   plim_platform *p = r->platform;
   char clean[PLIM_COSTS_NAME_BYTES] = "";
@@ -79,12 +79,12 @@ static void read_link(reader *r, plim_json_at *at, int32_t i) {
   plim_json_end(at);
   if (r->doc->status != PLIM_OK) return;
   if (l.from == l.to) plim_json_fail(at, "to", "a link leads from a space to another");
-  r->platform->n_links = i; /* those before */
+  r->platform->n_links = i; /* so that only the links before are searched */
   if (plim_platform_find_link(r->platform, l.from, l.to) >= 0) plim_json_fail(at, NULL, "is there twice");
   r->platform->link[i] = l;
 }
 
-/* Spaces that the devices list, repeats included; 0 after a failure. */
+/* Number of spaces that the devices list, repeats included; at most one above the largest number allowed. */
 static int32_t count_spaces(const plim_json_at *devices, int32_t n) {
   size_t most = 0;
   for (int32_t i = 0; i < n; i++) {
@@ -218,7 +218,7 @@ static plim_status read_lines(plim_context *ctx, const char *file, const char *t
   return status;
 }
 
-/* JSON begins with a brace. */
+/* Does the text begin as JSON, with a brace or a bracket? An empty text counts as JSON. */
 static int is_json(const char *text, int64_t bytes) {
   int64_t i = 0;
   while (i < bytes && strchr(" \t\r\n", text[i]) && text[i]) i++;

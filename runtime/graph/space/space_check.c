@@ -1,9 +1,9 @@
-/* The checker of plans over spaces: what the partial order of queues and waits proves.
+/* The checker of plans over spaces: it proves the rules on the partial order of queues and waits.
  *
- * clock [n_commands][n_queues]: how many commands of each queue have ended before command c starts, so that "a before
- * b" is one comparison. A buffer remembers who wrote it last and, by queue, the last command that touches it. Walking
- * the commands in the order of the document, each rule is asked where it could break. Written from docs/formats.md.
- * Times and figures: space_check_figures.c. */
+ * clock [n_commands][n_queues] says how many commands of each queue have ended before command c starts, so that "a
+ * before b" is one comparison. For each buffer the walk keeps the last writer and, by queue, the last command that uses
+ * it. The walk follows the commands in the order of the document, and checks each rule where it could be broken.
+ * Written from docs/formats.md. Times and figures are in space_check_figures.c. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +12,10 @@
 
 /* A buffer, sorted by storage, space, begin. */
 typedef struct track {
-  const plim_buffer *buffer;
-  int32_t writer;  /* command that wrote it last, -1: it was there from the start */
-  int32_t version; /* updates that its contents have seen */
-  int32_t initial; /* 1: there from the start */
+  const plim_space_buffer *buffer;
+  int32_t writer;  /* command that wrote it last, -1: none so far */
+  int32_t version; /* number of updates in its contents */
+  int32_t initial; /* 1: it is filled before the first command */
 } track;
 
 typedef struct checker {
@@ -25,13 +25,13 @@ typedef struct checker {
   int32_t n_queues;
   int64_t n_commands, n_buffers;
   int32_t *clock;    /* [n_commands][n_queues] */
-  int32_t *place;    /* [n_commands] in its queue, from 1 */
+  int32_t *place;    /* [n_commands] index in its queue, from 1 */
   track *track;      /* [n_buffers] */
-  int32_t *touched;  /* [n_buffers][n_queues] place of the last command that touches it; 0: none */
+  int32_t *touched;  /* [n_buffers][n_queues] place of the last command that uses it; 0: none */
   int32_t *by_end;   /* [n_buffers] tracks by the end of their buffers */
-  int64_t next_end;  /* into by_end: those before have ended */
-  int32_t *released; /* [n_spaces][n_queues] what a command must follow to use bytes of the space */
-  int32_t *runs;     /* [n_ops] */
+  int64_t next_end;  /* index into by_end: tracks before it have ended */
+  int32_t *released; /* [n_spaces][n_queues] places of the commands that one must follow to use bytes of the space */
+  int32_t *runs;     /* [n_ops] number of runs so far */
 } checker;
 
 static plim_status refuse(const checker *k, int32_t c, int32_t storage, const char *what) {
@@ -50,18 +50,18 @@ static int before(const checker *k, int32_t a, int32_t b) {
   return a < 0 || clock_of(k, b)[k->plan->command[a].queue] >= k->place[a];
 }
 
-/* ---- what there is ---- */
+/* ---- buffers ---- */
 
 static int by_key(const void *a, const void *b) {
-  const plim_buffer *x = ((const track *)a)->buffer, *y = ((const track *)b)->buffer;
+  const plim_space_buffer *x = ((const track *)a)->buffer, *y = ((const track *)b)->buffer;
   if (x->storage != y->storage) return x->storage < y->storage ? -1 : 1;
   if (x->space != y->space) return x->space < y->space ? -1 : 1;
   return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* The buffer of a storage in a space that is alive at command c; NULL: none. */
+/* The buffer of a storage in a space that is live at command c; NULL: none. */
 static track *find(const checker *k, int32_t storage, int32_t space, int32_t c) {
-  plim_buffer wanted = {.storage = storage, .space = space, .begin = c};
+  plim_space_buffer wanted = {.storage = storage, .space = space, .begin = c};
   track key = {.buffer = &wanted}, *found = NULL;
   int64_t low = 0, high = k->n_buffers;
   while (low < high) {
@@ -77,8 +77,9 @@ static track *find(const checker *k, int32_t storage, int32_t space, int32_t c) 
   return found->buffer->end > c ? found : NULL;
 }
 
-/* What command 0 copies in is filled by it; everything else that no op writes and that begins at 0 is there already. */
-static int is_initial(const checker *k, const plim_buffer *b) {
+/* Is the buffer filled before the first command? It is when no op writes the storage, it begins at 0, and command 0
+ * does not copy to it. */
+static int is_initial(const checker *k, const plim_space_buffer *b) {
   const plim_space_command *first = k->plan->command;
   if (b->storage < 0 || k->graph->storage[b->storage].producer >= 0 || b->begin > 0) return 0;
   if (first->kind != PLIM_SPACE_COMMAND_COPY || first->to != b->space) return 1;
@@ -88,13 +89,13 @@ static int is_initial(const checker *k, const plim_buffer *b) {
   return 1;
 }
 
-/* Bytes that a run of the op has beside inputs and outputs. */
+/* Bytes of the workspace of a run of the op. */
 static int64_t workspace_of(const plim_graph *g, int32_t op) {
   return g->costs ? g->costs->workspace[op] : 0;
 }
 
-/* A workspace belongs to the run at its begin, and lives no longer. */
-static plim_status check_workspace(const checker *k, const plim_buffer *b) {
+/* Check a workspace: it belongs to the run at its begin, and ends with it. */
+static plim_status check_workspace(const checker *k, const plim_space_buffer *b) {
   const plim_space_command *m = &k->plan->command[b->begin];
   if (m->kind == PLIM_SPACE_COMMAND_RUN && m->op < k->graph->n_ops && workspace_of(k->graph, m->op) == b->bytes &&
       b->bytes > 0 && k->plan->device[m->device].space == b->space && b->end == b->begin + 1) {
@@ -109,7 +110,7 @@ static plim_status check_buffers(checker *k) {
   for (int64_t i = 0; i < k->n_buffers; i++) k->track[i] = (track){.buffer = &p->buffer[i], .writer = -1};
   qsort(k->track, (size_t)k->n_buffers, sizeof *k->track, by_key);
   for (int64_t i = 0; i < k->n_buffers; i++) {
-    const plim_buffer *b = k->track[i].buffer, *last = i > 0 ? k->track[i - 1].buffer : NULL;
+    const plim_space_buffer *b = k->track[i].buffer, *last = i > 0 ? k->track[i - 1].buffer : NULL;
     if (b->storage < 0) PLIM_TRY(check_workspace(k, b));
     if (b->storage >= k->graph->n_storages) {
       return plim_fail(k->ctx, PLIM_EPLAN, "a buffer is of storage %d, the graph has %d", b->storage,
@@ -128,7 +129,7 @@ static plim_status check_buffers(checker *k) {
   return PLIM_OK;
 }
 
-/* Tracks by end: a counting sort. */
+/* Sort the tracks by end: a counting sort. */
 static plim_status sort_ends(checker *k) {
   int32_t *first = NULL;
   int64_t n = k->n_commands + 2;
@@ -140,11 +141,12 @@ static plim_status sort_ends(checker *k) {
   return PLIM_OK;
 }
 
-/* What is there from the start: each storage that no op writes has one such buffer, and persistent ones keep it. */
+/* Check the buffers that are filled before the first command: a storage has at most one, and that of a persistent
+ * storage ends with the plan. */
 static plim_status check_initial(const checker *k) {
   const plim_graph *g = k->graph;
   for (int64_t i = 0; i < k->n_buffers; i++) {
-    const plim_buffer *b = k->track[i].buffer;
+    const plim_space_buffer *b = k->track[i].buffer;
     if (!k->track[i].initial) continue;
     if (plim_role_persistent(g->storage[b->storage].role) && b->end < k->n_commands) {
       return plim_fail(k->ctx, PLIM_EPLAN, "storage %d is persistent, and its buffer ends at command %d", b->storage,
@@ -197,7 +199,7 @@ static void touch(checker *k, track *t, int32_t c) {
   touched_of(k, t)[k->plan->command[c].queue] = k->place[c];
 }
 
-/* The buffer that command c reads a storage from. */
+/* Check that command c may read a storage in a space; *out: its buffer. */
 static plim_status read_storage(checker *k, int32_t c, int32_t storage, int32_t space, track **out) {
   track *t = find(k, storage, space, c);
   if (!t || (t->buffer->begin == c && !t->initial)) return refuse(k, c, storage, "no buffer has it where it is read");
@@ -207,7 +209,7 @@ static plim_status read_storage(checker *k, int32_t c, int32_t storage, int32_t 
   return PLIM_OK;
 }
 
-/* The buffer that begins at command c, which fills it: everything that used its bytes before must have ended. */
+/* Check that command c may fill the buffer that begins there: all commands that used its bytes before have ended. */
 static plim_status fill_storage(checker *k, int32_t c, int32_t storage, int32_t space, int32_t version) {
   track *t = find(k, storage, space, c);
   const int32_t *released = k->released + (int64_t)space * k->n_queues;
@@ -222,7 +224,7 @@ static plim_status fill_storage(checker *k, int32_t c, int32_t storage, int32_t 
   return PLIM_OK;
 }
 
-/* Updates of a storage by ops before `op` in program order. */
+/* Number of updates of a storage by ops before `op` in program order. */
 static int32_t updates_before(const checker *k, int32_t storage, int32_t op) {
   const plim_graph *g = k->graph;
   int32_t n = 0;
@@ -282,7 +284,8 @@ static plim_status check_copy(checker *k, int32_t c) {
   return PLIM_OK;
 }
 
-/* Buffers that end at or before command c: who fills bytes of their space from now on follows all that touched them. */
+/* Release the buffers that end at or before command c: commands that fill bytes of their space from now on must follow
+ * all commands that used them. */
 static void release_ended(checker *k, int32_t c) {
   while (k->next_end < k->n_buffers && k->track[k->by_end[k->next_end]].buffer->end <= c) {
     const track *t = &k->track[k->by_end[k->next_end++]];

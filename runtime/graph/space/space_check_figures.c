@@ -1,5 +1,5 @@
-/* Figures of plans over spaces: times are the graph's where it gives them, everything else is the simulator's, and
- * keep_all is what the plan's own times come to. */
+/* Checks the figures of plans over spaces. Times are those of the graph when it gives them. All other figures are those
+ * of the simulator. keep_all agrees with the times of graph and plan. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static plim_status compare(const plim_space_plan *p, const plim_space_figures *f
                      (long long)f->end_ns[c]);
   }
   for (int32_t s = 0; s < p->n_spaces; s++) {
-    const plim_space *space = &p->space[s];
+    const plim_space_memory *space = &p->space[s];
     if (space->peak_bytes != f->peak_bytes[s]) {
       return plim_fail(ctx, PLIM_EPLAN, "space %s: peak_bytes is %lld, the buffers have %lld", space->name,
                        (long long)space->peak_bytes, (long long)f->peak_bytes[s]);
@@ -36,7 +36,8 @@ static plim_status compare(const plim_space_plan *p, const plim_space_figures *f
   return PLIM_OK;
 }
 
-/* A deadline bounds the makespan; of planner poet, as it was published, the sum of the times of all runs. */
+/* Check deadline and bound. A deadline limits the makespan. For planner poet, as published, it limits the sum of the
+ * times of all runs. */
 static plim_status check_promises(plim_context *ctx, const plim_space_plan *p) {
   int64_t time_ns = p->makespan_ns;
   if (strcmp(p->planner, "poet") == 0) {
@@ -60,14 +61,15 @@ static plim_status check_promises(plim_context *ctx, const plim_space_plan *p) {
 
 enum { NOWHERE = -1, UNKNOWN = -2 };
 
-/* What every op once on the fastest device takes: in time between two limits, equal where no time is missing. */
+/* The time of every op once on the fastest device. Two limits of it are found; they are equal when no time is unknown.
+ */
 typedef struct keep_all {
   const plim_graph *graph;
   const plim_space_plan *plan;
   int32_t *run;    /* [n_devices][n_ops] 1 + the first command that runs an op on a device, 0: none */
-  int64_t *least;  /* [n_ops] the shortest time anywhere; unknown ones count as 0; -1: it runs nowhere */
-  int32_t missing; /* 1: some time is unknown */
-  int32_t device;  /* the fastest of those known to run every op, -1: none */
+  int64_t *least;  /* [n_ops] the shortest time on any device; an unknown time counts as 0; -1: it runs nowhere */
+  int32_t missing; /* 1: a time is unknown */
+  int32_t device;  /* the fastest device that is known to run every op, -1: none */
   int64_t device_ns;
 } keep_all;
 
@@ -81,7 +83,8 @@ static const plim_space_command *run_of(const keep_all *k, int32_t device, int32
   return run > 0 ? &k->plan->command[run - 1] : NULL;
 }
 
-/* The time of an op on a device, whose number among those that the graph names is `named`. */
+/* The time of an op on a device, or UNKNOWN or NOWHERE. `named`: index of the device among those that the graph names,
+ * -1: it is none of these. */
 static int64_t time_there(const keep_all *k, int32_t device, int32_t named, int32_t op) {
   const plim_costs *costs = k->graph->costs;
   const plim_space_command *run = run_of(k, device, op);
@@ -112,7 +115,7 @@ static void add_device(keep_all *k, int32_t device) {
   k->device_ns = sum;
 }
 
-/* The energy is known where the fastest device runs every op in this plan. */
+/* Find limits of the energy of every op once. It is known only when the fastest device runs every op in this plan. */
 static void find_energy(const keep_all *k, double *low, double *high) {
   double joule = 0, watt = 0;
   *low = 0;
@@ -186,7 +189,7 @@ done:
   return status;
 }
 
-/* A copy takes the sum of the times that the graph gives for its storages, where it gives one for each. */
+/* Check a copy's time: when the graph gives a time for each of its storages, it is their sum. */
 static plim_status check_given_copy(plim_context *ctx, const plim_graph *g, const plim_space_plan *p, int32_t c) {
   const plim_space_command *m = &p->command[c];
   const char *from = p->space[m->from].name, *to = p->space[m->to].name;
@@ -206,7 +209,7 @@ static plim_status check_given_copy(plim_context *ctx, const plim_graph *g, cons
                    (long long)m->time_ns, (long long)total);
 }
 
-/* The times that the graph itself gives for the plan's devices. */
+/* Check the times of commands against the times that the graph gives for the plan's devices. */
 static plim_status check_given(plim_context *ctx, const plim_graph *g, const plim_space_plan *p) {
   const plim_costs *costs = g->costs;
   for (int32_t c = 0; costs && c < p->n_commands; c++) {

@@ -1,4 +1,4 @@
-/* The memory of a plan over spaces, and what must hold for it to be read at all. */
+/* Copies a plan over spaces into memory of its own, after the checks without which it could not be read safely. */
 #include "runtime/graph/space/space_plan.h"
 
 #include <math.h>
@@ -11,10 +11,10 @@ typedef struct own_plan {
   plim_space_plan plan; /* first */
   int64_t block_bytes;
   plim_space_device *device;
-  plim_space *space;
-  plim_queue *queue;
+  plim_space_memory *space;
+  plim_space_queue *queue;
   plim_space_command *command;
-  plim_buffer *buffer;
+  plim_space_buffer *buffer;
   int32_t *ids; /* storages and waits of every command */
 } own_plan;
 
@@ -115,7 +115,7 @@ static plim_status check_form(plim_context *ctx, const plim_space_plan *p) {
   }
   for (int32_t c = 0; c < p->n_commands; c++) PLIM_TRY(check_command(ctx, p, c));
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
+    const plim_space_buffer *b = &p->buffer[i];
     if (b->storage >= PLIM_SPACE_WORKSPACE && b->space >= 0 && b->space < p->n_spaces && b->begin >= 0 &&
         b->begin < b->end && b->end <= p->n_commands && b->bytes >= 0) {
       continue;
@@ -140,7 +140,7 @@ static own_plan *carve(const plim_space_plan *d, int64_t n_ids, plim_block *bloc
 }
 
 static int by_begin(const void *a, const void *b) {
-  const plim_buffer *x = a, *y = b;
+  const plim_space_buffer *x = a, *y = b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
   if (x->storage != y->storage) return (uint32_t)x->storage < (uint32_t)y->storage ? -1 : 1;
   return (x->space > y->space) - (x->space < y->space);

@@ -1,5 +1,5 @@
-/* Writes and reads plans over spaces. What is read are types and ranges; plim_space_plan_from_parts sees that indices
- * lead somewhere, plim_space_plan_check what the plan computes. */
+/* Writes and reads plans over spaces. Reading checks types and ranges; plim_space_plan_from_parts checks indices, and
+ * plim_space_plan_check what the plan computes. */
 #include "runtime/graph/space/space_plan_text.h"
 
 #include <string.h>
@@ -102,7 +102,7 @@ void plim_space_plan_write(plim_text *t, const plim_space_plan *p) {
   }
   plim_text_add(t, "\n  ],\n  \"buffers\": [");
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
+    const plim_space_buffer *b = &p->buffer[i];
     begin_row(t, i);
     write_int(t, "storage", b->storage, PLIM_SPACE_WORKSPACE);
     plim_text_format(t, ", \"space\": %d, \"begin\": %d, \"end\": %d, \"offset\": null, \"bytes\": %lld}", b->space,
@@ -123,10 +123,10 @@ typedef struct lists {
   plim_json *doc;
   plim_space_plan plan;
   plim_space_device *device;
-  plim_space *space;
-  plim_queue *queue;
+  plim_space_memory *space;
+  plim_space_queue *queue;
   plim_space_command *command;
-  plim_buffer *buffer;
+  plim_space_buffer *buffer;
   int32_t *ids; /* storages and waits of every command; it moves while it grows */
   int64_t n_ids, cap_ids;
 } lists;
@@ -140,7 +140,7 @@ static void free_lists(plim_context *ctx, lists *l) {
   plim_release(ctx, l->ids, l->cap_ids, sizeof *l->ids);
 }
 
-/* A list of rows and an array for them. The count is set only once the array is there. */
+/* Begin a list of rows, and allocate an array for them. *count is set only after the allocation. */
 static plim_json_at begin_list(plim_json_at *root, const char *key, int32_t *count, void *array, size_t size) {
   int32_t n = 0;
   plim_json_at list = plim_json_list(root, key, &n);
@@ -230,7 +230,7 @@ static void read_commands(plim_json_at *root, lists *l) {
   }
 }
 
-static int sorted(const plim_buffer *a, const plim_buffer *b) {
+static int sorted(const plim_space_buffer *a, const plim_space_buffer *b) {
   if (a->begin != b->begin) return a->begin < b->begin;
   return a->storage != b->storage ? (uint32_t)a->storage < (uint32_t)b->storage : a->space < b->space;
 }
@@ -239,7 +239,7 @@ static void read_buffers(plim_json_at *root, lists *l) {
   plim_json_at list = begin_list(root, "buffers", &l->plan.n_buffers, &l->buffer, sizeof *l->buffer);
   for (int32_t i = 0; i < l->plan.n_buffers && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    plim_buffer *b = &l->buffer[i];
+    plim_space_buffer *b = &l->buffer[i];
     b->storage = (int32_t)plim_json_int_or_null(&at, "storage", 0, INT32_MAX, PLIM_SPACE_WORKSPACE);
     b->space = (int32_t)plim_json_int(&at, "space", 0, INT32_MAX);
     b->begin = (int32_t)plim_json_int(&at, "begin", 0, INT32_MAX);
@@ -308,8 +308,7 @@ typedef struct either {
   plim_space_plan **space_plan;
 } either;
 
-/* Is it a plan that says version 2, or one that no one knows? Whatever else is wrong with a document, the reader of
- * version 1 tells. */
+/* Is it a plan of version 2 or of a newer version? The reader of version 1 reports all other mistakes of a document. */
 static int is_over_spaces(plim_context *ctx, const char *file, const char *text, int64_t bytes) {
   plim_json doc;
   int yes = 0;

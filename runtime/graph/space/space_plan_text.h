@@ -1,4 +1,4 @@
-/* The text of a plan over spaces: version 2 of the plan document. */
+/* Writes and reads the text of a plan over spaces: version 2 of the plan document. `file` names it in sentences. */
 #ifndef PLIM_RUNTIME_GRAPH_SPACE_SPACE_PLAN_TEXT_H
 #define PLIM_RUNTIME_GRAPH_SPACE_SPACE_PLAN_TEXT_H
 

@@ -30,11 +30,12 @@ static plim_status simulate_times(const plim_space_plan *p, int64_t *free_ns, pl
   return PLIM_OK;
 }
 
-/* Sums by command: what begins there, less what ends there. ended [n_spaces][n_commands + 1] zeroed. */
+/* Find the peak of each space. change [n_spaces][n_commands + 1], zeroed scratch: bytes that begin at each command
+ * minus bytes that end there. */
 static plim_status simulate_peaks(const plim_space_plan *p, int64_t *change, int64_t *peak) {
   int64_t n = (int64_t)p->n_commands + 1;
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    const plim_buffer *b = &p->buffer[i];
+    const plim_space_buffer *b = &p->buffer[i];
     int64_t *at = change + b->space * n;
     if (b->bytes > INT64_MAX / 4 || at[b->begin] > INT64_MAX / 4 || at[b->end] < -(INT64_MAX / 4)) {
       return plim_fail(p->ctx, PLIM_EOVERFLOW, "buffer %d: the bytes add up to more than 62 bits hold", i);

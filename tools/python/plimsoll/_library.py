@@ -43,7 +43,7 @@ _STRUCTS = {
         ("pair", _I32 * (2 * MOST_PAIRS)),
         ("time_ns", _I64),
     ],
-    "plim_variant": [("name", _text(32)), ("label", _text(32)), ("time_ns", _I64), ("workspace_bytes", _I64)],
+    "plim_variant": [("name", _text(32)), ("numerics_key", _text(32)), ("time_ns", _I64), ("workspace_bytes", _I64)],
     "plim_machine": [("device", _text(32)), ("library", _text(96)), ("threads", _I32)],
     "plim_plan_options": [
         ("struct_bytes", c.c_size_t),
@@ -54,7 +54,7 @@ _STRUCTS = {
         ("iterations", _I64),
         ("time_limit_ns", _I64),
     ],
-    "plim_plan_floor": [("smallest_bytes", _I64), ("bound_bytes", _I64), ("op", _I32)],
+    "plim_plan_floor": [("smallest_bytes", _I64), ("bound_bytes", _I64), ("outputs_bytes", _I64), ("op", _I32)],
     "plim_command": [("op", _I32)],
     "plim_plan": [
         ("planner", _text(32)),

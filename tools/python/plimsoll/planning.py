@@ -335,7 +335,7 @@ class Graph:
         first = (c.c_int32 * (len(self.ops) + 1))(*range(len(self.ops) + 1))
         rows = (_library.Variant * len(self.ops))()
         for row, op in zip(rows, self.ops):
-            row.name = row.label = b"torch"
+            row.name = row.numerics_key = b"torch"
             row.time_ns, row.workspace_bytes = op.time_ns, op.workspace_bytes
         machine = _library.Machine(device=b"torch", threads=1)
         made = lib.plim_profile_make(
@@ -415,10 +415,11 @@ class Graph:
         if context.check(status) != _library.OK:
             raise Error(sentence)
         name = self.ops[floor.op].name
+        beside = f" beside {format_bytes(floor.outputs_bytes)} of results that stay" if floor.outputs_bytes else ""
         raise DoesNotFit(
             f"no plan was found within {format_bytes(options.budget_bytes)} ({options.budget_bytes} bytes): the smallest "
             f"budget with a plan is {format_bytes(floor.smallest_bytes)} ({floor.smallest_bytes} bytes); none exists "
-            f"below {format_bytes(floor.bound_bytes)} ({floor.bound_bytes} bytes), which '{name}' needs",
+            f"below {format_bytes(floor.bound_bytes)} ({floor.bound_bytes} bytes), which '{name}' needs{beside}",
             floor.smallest_bytes,
             floor.bound_bytes,
             name,

@@ -437,8 +437,8 @@ class Fused(unittest.TestCase):
         class Planned(Exception):
             pass
 
-        def forecast(forward, backward, apart, room):
-            asked.append((ask(forward, backward, apart, room), apart))
+        def forecast(forward, backward, level, room):
+            asked.append((ask(forward, backward, level, room), level))
             return whole if len(asked) < 3 else 0  # the first plans are too large, whatever they are
 
         def stop(shaped, joint, split):
@@ -456,7 +456,7 @@ class Fused(unittest.TestCase):
         self.assertIsInstance(ended.exception.inner_exception, Planned)
         self.assertEqual(ended.exception.inner_exception.args, (0,))
         self.assertNotEqual(config.cpp.max_horizontal_fusion_size, 0)
-        self.assertEqual([apart for _, apart in asked], [True, True, True])
+        self.assertEqual([level for _, level in asked], [1, 1, 1])
         peaks = [n_bytes for n_bytes, _ in asked]  # of the kernels that the scheduler makes
         self.assertTrue(all(0 < n_bytes < whole for n_bytes in peaks), (peaks, whole))
         self.assertLess(peaks[2], peaks[0])
@@ -474,6 +474,32 @@ class Fused(unittest.TestCase):
             self.assertLess((ours - theirs).abs().max(), 1e-5, name)
         for name, parameter in reference.named_parameters():
             self.assertLess((gradients[name] - parameter.grad).abs().max(), 1e-4, name)
+
+    def test_a_forecast_counts_what_convolutions_take_for_themselves(self):
+        from plimsoll.torch import rehearsal
+
+        layers, wide = [], 3
+        for width in (64, 128, 128):
+            layers += [torch.nn.Conv2d(wide, width, 3, padding=1), torch.nn.ReLU()]
+            wide = width
+        layers += [torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(wide, 10)]
+        model, batch = WithLoss(torch.nn.Sequential(*layers)), (torch.randn(8, 3, 16, 16), torch.randint(0, 10, (8,)))
+        asked, ask = [], rehearsal.forecast
+
+        def forecast(*plan):
+            with unittest.mock.patch.object(rehearsal, "_workspace", lambda node: 0):
+                alone = ask(*copy.deepcopy(plan[:2]), *plan[2:])
+            asked.append((ask(*plan), alone))
+            return asked[-1][0]
+
+        with unittest.mock.patch.object(rehearsal, "forecast", forecast):
+            step = pt.compile(model, budget="95%", backend="inductor")
+            step(*batch)
+        report = step.report()
+        self.assertLessEqual(report.measured_bytes, report.budget_bytes)
+        self.assertTrue(all(whole > alone for whole, alone in asked), asked)
+        whole = step._last.forecast_bytes
+        self.assertLess(abs(whole - report.measured_bytes), 0.05 * report.measured_bytes)
 
     def test_fused_values_have_no_bytes(self):
         net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 10))

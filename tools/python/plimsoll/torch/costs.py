@@ -25,6 +25,7 @@ from .fusion import is_fusible
 from .joint import Joint, storage_of, tensors
 from .memory import peak_bytes
 
+aten = torch.ops.aten
 MOST_RUNS, ENOUGH_NS = 10, 50_000_000  # the least of so many runs, or of those in so much time
 FLOPS_PER_NS, BYTES_PER_NS, CALL_NS = 50.0, 10.0, 2000  # of the model: a few cores of a server
 
@@ -69,10 +70,23 @@ def _synchronize(device: str):
         torch.cuda.synchronize()
 
 
-def _measure(node: fx.Node) -> Cost:
+def _channels_last(value):
+    return value.contiguous(memory_format=torch.channels_last) if value.dim() == 4 else value
+
+
+def is_image_convolution(node: fx.Node) -> bool:
+    """Inductor may copy what it reads into the layout channels last."""
+    if node.target not in (aten.convolution.default, aten.convolution_backward.default):
+        return False
+    return node.args[1].meta["val"].dim() == 4
+
+
+def _measure(node: fx.Node, channels_last: bool = False) -> Cost:
     arguments, keywords = pytree.tree_map(
         lambda leaf: _made_up(leaf.meta["val"]) if isinstance(leaf, fx.Node) else leaf, (node.args, node.kwargs)
     )
+    if channels_last:
+        arguments = pytree.tree_map_only(torch.Tensor, _channels_last, arguments)
     device = next((t.device.type for t in tensors((arguments, keywords))), "cpu")
     most, result = peak_bytes(lambda: node.target(*arguments, **keywords), device)
     outputs = _new_bytes(result, (arguments, keywords))
@@ -167,20 +181,28 @@ class Costs:
         """The cost of each op of a joint graph. measure False: modelled, nothing runs."""
         if not measure:
             return [_modelled(joint, node) for node in joint.nodes]
+        return self._all(lambda: [self._one(joint, node) for node in joint.nodes])
+
+    def of_channels_last(self, joint: Joint) -> dict[fx.Node, Cost]:
+        """Of the convolutions of images, where all that they read has the layout channels last."""
+        nodes = [node for node in joint.nodes if is_image_convolution(node)]
+        return self._all(lambda: {node: self._one(joint, node, True) for node in nodes})
+
+    def _all(self, measure):
         before = self.measured
         with unset_fake_temporarily(), _disable_current_modes(), torch.no_grad(), torch.random.fork_rng(devices=[]):
-            rows = [self._one(joint, node) for node in joint.nodes]
+            rows = measure()
         if self.measured > before:
             self._write()
         return rows
 
-    def _one(self, joint: Joint, node: fx.Node) -> Cost:
+    def _one(self, joint: Joint, node: fx.Node, channels_last: bool = False) -> Cost:
         if joint.fused and is_fusible(node):
             return _modelled(joint, node, self._bytes_per_ns())
-        key = key_of(node)
+        key = key_of(node) + (" channels last" if channels_last else "")
         if key not in self.known:
             try:
-                cost = _measure(node)
+                cost = _measure(node, channels_last)
             except (RuntimeError, NotImplementedError):  # an op that Inductor alone can run
                 return _modelled(joint, node)
             self.known[key] = [cost.time_ns, cost.workspace_bytes, *cost.outputs]

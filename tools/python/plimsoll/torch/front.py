@@ -14,7 +14,7 @@ import tempfile
 from ..planning import Graph
 
 MOST_ROWS = 50
-FORM = 2  # of the file's rows: in those of form 1 `apart` was not always what was compiled
+FORM = 3  # of the file's rows: in those of form 1 the level was not always what was compiled, in form 2 there were two
 
 
 @dataclasses.dataclass
@@ -22,7 +22,7 @@ class Row:
     order: list[int]
     planned_bytes: int
     measured_bytes: int
-    apart: bool = False  # compiled without fusing kernels side by side
+    level: int = 0  # of inductor.set_level(), at which it was compiled
 
 
 class Front:
@@ -40,7 +40,7 @@ class Front:
         try:
             rows = json.loads(self.path.read_text(encoding="utf-8"))
             found = [
-                Row([int(op) for op in r["order"]], int(r["planned"]), int(r["measured"]), bool(r["apart"])) for r in rows
+                Row([int(op) for op in r["order"]], int(r["planned"]), int(r["measured"]), int(r["level"])) for r in rows
             ]
         except (OSError, ValueError, KeyError, TypeError):
             return []
@@ -48,7 +48,7 @@ class Front:
 
     def _write(self):
         rows = [
-            {"order": r.order, "planned": r.planned_bytes, "measured": r.measured_bytes, "apart": r.apart}
+            {"order": r.order, "planned": r.planned_bytes, "measured": r.measured_bytes, "level": r.level}
             for r in self.rows
         ]
         try:
@@ -62,15 +62,15 @@ class Front:
     def time_ns(self, order: list[int]) -> int:
         return sum(self.graph.ops[op].time_ns for op in order)
 
-    def add(self, order: list[int], planned_bytes: int, measured_bytes: int, apart: bool):
+    def add(self, order: list[int], planned_bytes: int, measured_bytes: int, level: int):
         """The highest measurement of an order counts."""
-        same = [row for row in self.rows if row.order == order and row.apart == apart]
+        same = [row for row in self.rows if row.order == order and row.level == level]
         most = max([measured_bytes, *(row.measured_bytes for row in same)])
         self.rows = [row for row in self.rows if row not in same][-MOST_ROWS + 1 :]
-        self.rows.append(Row(order, planned_bytes, most, apart))
+        self.rows.append(Row(order, planned_bytes, most, level))
         self._write()
 
     def fastest(self, budget_bytes: int) -> Row | None:
-        """Of those within the budget; of equally fast ones one with all fusions, then that with the lowest peak."""
+        """Of those within the budget; of equally fast ones one at the lowest level, then that with the lowest peak."""
         rows = [row for row in self.rows if row.measured_bytes <= budget_bytes]
-        return min(rows, key=lambda row: (self.time_ns(row.order), row.apart, row.measured_bytes, row.order), default=None)
+        return min(rows, key=lambda row: (self.time_ns(row.order), row.level, row.measured_bytes, row.order), default=None)

@@ -6,6 +6,7 @@ import contextlib
 
 import torch._functorch.config as functorch_config
 import torch._inductor.config as inductor_config
+from torch._inductor import memory
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 
@@ -32,29 +33,47 @@ class Partitioner(CustomPartitionerFn):
         return self.key
 
 
+WORKSPACES = "plimsoll_workspaces"  # in a node's meta: bytes that its op takes for itself, by level
+ALL, APART, PLAIN = range(3)  # levels: how much the compiler may do that takes memory
 _usual: dict = {}  # the user's settings, while settings() holds
-APART = {
-    "cpp.max_horizontal_fusion_size": 0,
-    "fusion_memory_timeline_peak_memory_increase_gb": 0.0,
-    "layout_optimization": False,
-}
+_level = ALL
+_OFF = (
+    {},
+    {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0},
+    {"layout_optimization": False},
+)
 
 
-def set_apart(apart: bool):
-    """Until settings() ends. apart: kernels are not fused where the peak would rise by it, and those that read the same not
-    side by side: a repeat would run as early as the first of them. Nor are filters and images copied into another layout."""
-    for name, value in (APART if apart else _usual).items():
+def set_level(level: int):
+    """Until settings() ends. APART: kernels are not fused where the peak would rise by it, and those that read the same not
+    side by side: a repeat would run as early as the first of them. PLAIN: nor are filters and images copied into another
+    layout."""
+    global _level
+    _level = level
+    off = {name: value for row in _OFF[: level + 1] for name, value in row.items()}
+    for name, value in {**_usual, **off}.items():
         setattr(inductor_config, name, value)
+
+
+def level() -> int:
+    return _level
 
 
 @contextlib.contextmanager
 def settings(partition, key: str | None = None):
-    """While a step is compiled; the partition function may call set_apart(). The cache of whole steps is off: it would serve
-    one without asking for a plan. That of single graphs is on, since what a plan changes is in the graph."""
+    """While a step is compiled; the partition function may call set_level(). The cache of whole steps is off: it would serve
+    one without asking for a plan. That of single graphs is on, since what a plan changes is in the graph. The compiler's
+    estimate of a peak, by which it chooses an order, counts what ops take for themselves."""
+    from . import rehearsal  # it imports the compiler
+
     copy = inductor_config.get_config_copy()
-    _usual.update({name: copy[name] for name in APART})
-    with (
-        inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **_usual}),
-        functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),
-    ):
-        yield
+    _usual.update({name: copy[name] for row in _OFF for name in row})
+    was, memory.estimate_peak_memory = memory.estimate_peak_memory, rehearsal.estimate_with_workspaces
+    try:
+        with (
+            inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **_usual}),
+            functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),
+        ):
+            yield
+    finally:
+        memory.estimate_peak_memory = was

@@ -75,6 +75,7 @@ class Joint:
         self.module, self.graph = module, module.graph
         forward, backward, *_ = _extract_fwd_bwd_outputs(module, num_fwd_outputs=n_forward_outputs)
         self.forward_outputs, self.backward_outputs = list(forward), list(backward)
+        self.workspaces: dict[fx.Node, tuple[int, ...]] = {}  # by level of inductor.set_level(), where they are known
         self.storage: dict[int, Storage] = {}
         self.nodes: list[fx.Node] = []
         self.updates: set[fx.Node] = set()  # nodes that write a new value of a primal, as a running mean
@@ -289,7 +290,8 @@ class Joint:
 class Rebuilt:
     """A plan of a joint graph as a new joint graph: nodes in the order of the plan, repeats as nodes of their own.
 
-    module  the new joint graph; meta["plimsoll_step"] of a node is the place of its run in the order
+    module  the new joint graph; meta["plimsoll_step"] of a node is the place of its run in the order, and
+            meta["plimsoll_workspaces"] what it takes for itself
     saved   its nodes that the forward makes, or is given, and that the backward reads
     """
 
@@ -331,7 +333,7 @@ class Rebuilt:
             copy = self.graph.node_copy(node, self._newest)
         if node.target is aten.native_batch_norm_backward.default:
             self._forget_statistics(node, copy)
-        copy.meta = {**copy.meta, "plimsoll_step": step}
+        copy.meta = {**copy.meta, "plimsoll_step": step, "plimsoll_workspaces": self.joint.workspaces.get(node, ())}
         self._place(node, copy)
         for user in node.users:
             if user.target is operator.getitem and not (repeat and user.args[1] > 2):

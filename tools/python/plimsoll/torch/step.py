@@ -22,7 +22,7 @@ from torch.utils._ordered_set import OrderedSet
 
 from ..planning import DoesNotFit, Error, Graph, Plan, format_bytes, parse_bytes
 from . import capture
-from .costs import Costs
+from .costs import Cost, Costs
 from .front import Front
 from .joint import Joint, Rebuilt
 from .memory import Metered, peak_bytes, resident_bytes, step_figures
@@ -31,6 +31,7 @@ from .refusals import check_call, check_gradients_are_on, check_model_has_number
 
 ROUNDS = 3
 TIGHT_PERCENT = 5  # overhead from which kernels are compiled apart at once: repeats cost more than that does
+AMPLE = 2  # times keep-all: from such a budget on no forecast is asked for where nothing is recomputed
 REHEARSALS = 5  # plans whose forecast the compiler's scheduler is asked for in one round
 MOST_STEP = 0.03  # of the budget: by how much less the next of them is planned at most
 LOOSE = 0.05  # of the budget: what a fused step may leave free without another round
@@ -159,7 +160,7 @@ class _Shaped:
         self.times: list[int] = []  # by step of the plan, as metered
         self.front: Front | None = None
         self.refusal: DoesNotFit | None = None
-        self.apart = False  # compile without fusing kernels side by side
+        self.level = self.top = 0  # of inductor.set_level(): at which to compile, and the highest that differs
         self.forecast_bytes: int | None = None  # of the compiler's scheduler, for the plan of this round
         self.beyond = 0  # what was measured beyond such a forecast
         self.settled = False  # a measured plan is taken, where there is one within the budget
@@ -180,6 +181,8 @@ class _Shaped:
         if self.budget_bytes is None:
             self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
         budget = max(1, (self.shares[index] if self.shares else self.budget_bytes) - self.set_aside)
+        if step.backend == "inductor":
+            self._note_workspaces(joint, costs)
         if step.backend == "inductor" and self.shares is None:
             found = self._plan_fused(graph, joint.planner_graph(costs, extra, in_place=True), budget, split)
         else:
@@ -187,38 +190,53 @@ class _Shaped:
         if step.backend == "inductor":
             from . import inductor
 
-            inductor.set_apart(self.apart)
+            inductor.set_level(self.level)
         self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all.peak_bytes)))
         return found.order
+
+    def _note_workspaces(self, joint: Joint, costs: list[Cost]):
+        """What ops take for themselves at each level, for the forecast; convolutions take other bytes in other layouts."""
+        from . import inductor
+
+        last = self.step.costs.of_channels_last(joint)
+        self.top = inductor.PLAIN if last else max(self.top, inductor.APART)
+        for node, cost in zip(joint.nodes, costs):
+            other = last.get(node, cost).workspace_bytes
+            joint.workspaces[node] = (other, other, cost.workspace_bytes)
 
     def _plan_fused(self, graph: Graph, in_place: Graph, budget_bytes: int, split) -> Plan:
         """A plan of a graph whose kernels are fused: a measured one where none is faster, else one that keeps the budget by
         the forecast of the compiler's scheduler."""
+        from . import inductor
+
         if self.front is None:
             about = f"{torch.__version__} {self.step.costs.path.name} {self.step.device}"
             self.front = Front(self.step.costs.path.parent, graph, about)
         self.forecast_bytes = None
         found = self._forecast(graph, in_place, budget_bytes)
-        self.apart |= found.overhead_percent > TIGHT_PERCENT
+        if found.overhead_percent > TIGHT_PERCENT:
+            self.level = max(self.level, inductor.APART)
         known = self._known(found)
         if known:
             return known
-        if len(found.order) > len(graph.ops):
+        if len(found.order) > len(graph.ops) or self.budget_bytes < AMPLE * found.peak_bytes:
             found = self._rehearsed(graph, in_place, found, split)
             return self._known(found) or found
         return found
 
     def _known(self, found: Plan) -> Plan | None:
-        """The fastest measured plan within the budget, where `found` is not faster, or was measured above the budget."""
+        """The fastest measured plan within the budget, where `found` is not faster, or was measured above the budget. The
+        level comes first: a plan is not taken at a higher one before its forecast at the lower one was too large."""
         row = self.front.fastest(self.budget_bytes)
         if not row:
             return None
         above = [old for old in self.front.rows if old.order == found.order and old.measured_bytes > self.budget_bytes]
-        tried = any(old.apart == self.apart for old in above)
+        tried = any(old.level == self.level for old in above)
         tried |= self.forecast_bytes is not None and self.forecast_bytes > self.budget_bytes
-        if not (self.settled or tried or self.front.time_ns(row.order) <= found.time_ns):
+        as_fast = row.level <= self.level and self.front.time_ns(row.order) <= found.time_ns
+        if not (self.settled or tried or as_fast):
             return None
-        self.apart = row.apart
+        self.level = row.level
         return dataclasses.replace(
             found,
             order=row.order,
@@ -246,15 +264,15 @@ class _Shaped:
             now = self._rehearsal(found, split)
             if now is None:
                 return found
-            rows.append((now, found, self.apart))
+            rows.append((now, found, self.level))
             over = now - self.budget_bytes
-            if over <= 0 or (smallest and self.apart):
+            if over <= 0 or (smallest and self.level == self.top):
                 break
-            if not self.apart:
-                self.apart = True  # the same plan: most of what is above comes of kernels that were fused side by side
+            if self.level < self.top:
+                self.level += 1  # the same plan: most of what is above comes of what the compiler does beyond it
             else:
                 found, smallest = self._less(graph, in_place, found, over)
-        self.forecast_bytes, found, self.apart = min(rows, key=lambda row: row[0])
+        self.forecast_bytes, found, self.level = min(rows, key=lambda row: row[0])
         return found
 
     def _rehearsal(self, found: Plan, split) -> int | None:
@@ -262,10 +280,10 @@ class _Shaped:
         from . import rehearsal  # not for steps whose ops run one by one: it imports the compiler
 
         for row in self.front.rows:
-            if row.order == found.order and row.apart == self.apart:
+            if row.order == found.order and row.level == self.level:
                 return row.measured_bytes
         beside = self.resident + self.beyond
-        most = rehearsal.forecast(*split(found.order), self.apart, self.budget_bytes - beside)
+        most = rehearsal.forecast(*split(found.order), self.level, self.budget_bytes - beside)
         return None if most is None else beside + most
 
     def _less(self, graph: Graph, in_place: Graph, found: Plan, over: int) -> tuple[Plan, bool]:
@@ -398,7 +416,7 @@ class _Shaped:
             measured = self._measure()
         if self.front and len(self.pieces) == 1:
             plan = self.pieces[0].planned.plan
-            self.front.add(plan.order, plan.peak_bytes, measured, self.apart)
+            self.front.add(plan.order, plan.peak_bytes, measured, self.level)
         return measured
 
     def _report(self, measured: int, rounds: int) -> Report:
@@ -416,14 +434,14 @@ class _Shaped:
             if self.step.backend == "eager":
                 self.set_aside += max(0, over)
                 continue
-            if over > 0 and self.refusal and self.apart:
+            if over > 0 and self.refusal and self.level == self.top:
                 break
             if over <= 0:  # another plan may use what is left
                 self.set_aside = self.budget_bytes - plan.peak_bytes + over
             elif self.forecast_bytes is not None:
                 self.beyond += max(0, measured - self.forecast_bytes)
             else:  # nothing was recomputed, or there are several graphs
-                self.apart |= len(self.pieces) > 1
+                self.level = min(self.top, self.level + (len(self.pieces) > 1))
                 self.set_aside += over
         if self.front and self.front.fastest(self.budget_bytes):  # found in an earlier round
             self.settled = True

@@ -1,0 +1,268 @@
+/* Page spaces. The page file is locked, and all its blocks are allocated at open. It is read and written at offsets, so
+ * that threads share nothing but the file. Opening tries once whether direct I/O works with blocks of PLIM_ALIGN
+ * bytes. */
+#define _GNU_SOURCE /* O_TMPFILE, O_DIRECT, MAP_ANONYMOUS */
+#include "runtime/device/page_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "runtime/device/guarded.h"
+
+enum { PATH_BYTES = 4096 };
+
+plim_status plim_page_memory_open(plim_context *ctx, int64_t bytes, plim_page_memory *out) {
+  void *base = NULL;
+  PLIM_TRY(plim_guarded_alloc(ctx, bytes, 1, &base));
+  *out = (plim_page_memory){.base = base, .bytes = bytes, .fd = -1};
+  return PLIM_OK;
+}
+
+/* Open a file without a name. The system removes it when the process ends, even after a crash. */
+static int open_unnamed(const char *folder) {
+  char path[PATH_BYTES];
+  int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0) return fd;
+  (void)snprintf(path, sizeof path, "%s/plimsoll-pages-XXXXXX", folder);
+  fd = mkostemp(path, O_CLOEXEC);
+  if (fd >= 0) (void)unlink(path);
+  return fd;
+}
+
+static plim_status open_file(plim_context *ctx, const char *path, int *out) {
+  const char *folder = getenv("TMPDIR");
+  if (!folder || folder[0] == '\0') folder = "/tmp";
+  int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : open_unnamed(folder);
+  if (fd < 0) {
+    return plim_fail(ctx, PLIM_EIO, "the page file %s%s cannot be opened: %s", path ? "" : "in ", path ? path : folder,
+                     strerror(errno));
+  }
+  if (path && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    (void)close(fd);
+    return plim_fail(ctx, PLIM_EIO, "the page file %s is in use by another run", path);
+  }
+  struct stat about = {0};
+  if (path && fstat(fd, &about) == 0 && about.st_size > 0) {
+    (void)close(fd);
+    return plim_fail(ctx, PLIM_EIO,
+                     "the page file %s holds %lld bytes, which paging would write over: remove it, or name another",
+                     path, (long long)about.st_size);
+  }
+  *out = fd;
+  return PLIM_OK;
+}
+
+static plim_status give_blocks(plim_context *ctx, const char *path, int fd, int64_t bytes) {
+  int error;
+  do {
+    error = posix_fallocate(fd, 0, (off_t)bytes);
+  } while (error == EINTR);
+  if (error == 0) return PLIM_OK;
+  const char *name = path ? path : "in the temporary folder";
+  if (error == ENOSPC || error == EFBIG) {
+    return plim_fail(ctx, PLIM_ENOFIT, "the page file %s needs %lld bytes, which its file system does not have: %s",
+                     name, (long long)bytes, strerror(error));
+  }
+  return plim_fail(ctx, PLIM_EIO, "the page file %s cannot have %lld bytes: %s", name, (long long)bytes,
+                   strerror(error));
+}
+
+/* ---- direct I/O ---- */
+
+/* File systems that are memory, by the types of statfs(2). */
+static const struct {
+  long type;
+  const char *name;
+} memory_systems[] = {{0x01021994, "tmpfs"}, {0x858458f6L, "ramfs"}};
+
+static const char *memory_system(int fd) {
+  struct statfs about;
+  if (fstatfs(fd, &about) != 0) return NULL;
+  for (size_t i = 0; i < sizeof memory_systems / sizeof *memory_systems; i++) {
+    if ((long)about.f_type == memory_systems[i].type) return memory_systems[i].name;
+  }
+  return NULL;
+}
+
+/* Write and read one block. Its address and offset are multiples of PLIM_ALIGN, but not of 2 x PLIM_ALIGN. */
+static int try_block(const plim_page_memory *page) {
+  _Alignas(2 * PLIM_ALIGN) char block[2 * PLIM_ALIGN] = {0};
+  off_t offset = page->bytes >= 2 * PLIM_ALIGN ? PLIM_ALIGN : 0;
+  return pwrite(page->fd, block + PLIM_ALIGN, PLIM_ALIGN, offset) == PLIM_ALIGN &&
+         pread(page->fd, block + PLIM_ALIGN, PLIM_ALIGN, offset) == PLIM_ALIGN;
+}
+
+static void choose_direct(plim_page_memory *page) {
+  const char *system = memory_system(page->fd);
+  int flags = fcntl(page->fd, F_GETFL);
+  if (system) {
+    (void)snprintf(page->how, sizeof page->how, "no direct I/O: its file system, %s, is memory", system);
+  } else if (fcntl(page->fd, F_SETFL, flags | O_DIRECT) != 0) {
+    (void)snprintf(page->how, sizeof page->how, "no direct I/O: its file system has none");
+  } else if (page->bytes % PLIM_ALIGN != 0 || !try_block(page)) {
+    (void)fcntl(page->fd, F_SETFL, flags);
+    (void)snprintf(page->how, sizeof page->how, "no direct I/O: its file system needs blocks of more than %d bytes",
+                   PLIM_ALIGN);
+  } else {
+    page->direct = 1;
+    (void)snprintf(page->how, sizeof page->how, "direct I/O");
+  }
+}
+
+/* Reserve addresses that cannot be read: they only stand for offsets in the file. */
+static plim_status take_addresses(plim_context *ctx, int64_t bytes, char **out) {
+  void *base = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) {
+    return plim_fail(ctx, PLIM_ENOMEM, "addresses for a page file of %lld bytes were refused", (long long)bytes);
+  }
+  *out = base;
+  return PLIM_OK;
+}
+
+/* Give the file's blocks back to its file system, so that a file that has a name is empty for the next run. */
+static void close_file(int fd) {
+  (void)!ftruncate(fd, 0);
+  (void)close(fd);
+}
+
+plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t bytes, plim_page_memory *out) {
+  int fd = -1;
+  PLIM_TRY(open_file(ctx, path, &fd));
+  plim_status status = give_blocks(ctx, path, fd, bytes);
+  char *base = NULL;
+  if (status == PLIM_OK) status = take_addresses(ctx, bytes, &base);
+  if (status != PLIM_OK) {
+    close_file(fd);
+    return status;
+  }
+  *out = (plim_page_memory){.base = base, .bytes = bytes, .fd = fd};
+  (void)snprintf(out->name, sizeof out->name, "%s", path ? path : "in the temporary folder");
+  choose_direct(out);
+  return PLIM_OK;
+}
+
+void plim_page_memory_close(plim_page_memory *page) {
+  if (page->bytes == 0) return;
+  if (page->fd < 0) {
+    plim_guarded_free(page->base, page->bytes);
+  } else {
+    (void)munmap(page->base, (size_t)page->bytes);
+    close_file(page->fd);
+  }
+  *page = (plim_page_memory){.fd = -1};
+}
+
+/* ---- more bytes ---- */
+
+static plim_status grow_memory(plim_context *ctx, plim_page_memory *page, int64_t bytes) {
+  void *base = NULL;
+  PLIM_TRY(plim_guarded_alloc(ctx, bytes, 1, &base));
+  memcpy(base, page->base, (size_t)page->bytes);
+  plim_guarded_free(page->base, page->bytes);
+  page->base = base;
+  return PLIM_OK;
+}
+
+static plim_status grow_file(plim_context *ctx, plim_page_memory *page, int64_t bytes) {
+  char *base = NULL;
+  PLIM_TRY(give_blocks(ctx, page->name, page->fd, bytes));
+  PLIM_TRY(take_addresses(ctx, bytes, &base));
+  (void)munmap(page->base, (size_t)page->bytes);
+  page->base = base;
+  return PLIM_OK;
+}
+
+plim_status plim_page_memory_grow(plim_context *ctx, plim_page_memory *page, int64_t bytes) {
+  PLIM_TRY(page->fd < 0 ? grow_memory(ctx, page, bytes) : grow_file(ctx, page, bytes));
+  page->bytes = bytes;
+  return PLIM_OK;
+}
+
+/* ---- copies ---- */
+
+/* Bytes that a copy really moves. */
+static int64_t moved_bytes(const plim_page_memory *page, int64_t bytes) {
+  return page->direct ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
+}
+
+static int write_file(int fd, const char *from, int64_t bytes, int64_t offset) {
+  for (int64_t done = 0; done < bytes;) {
+    ssize_t n = pwrite(fd, from + done, (size_t)(bytes - done), (off_t)(offset + done));
+    if (n > 0) {
+      done += n;
+    } else if (n == 0 || errno != EINTR) {
+      return n == 0 ? ENOSPC : errno;
+    }
+  }
+  return 0;
+}
+
+static int read_file(int fd, char *to, int64_t bytes, int64_t offset) {
+  for (int64_t done = 0; done < bytes;) {
+    ssize_t n = pread(fd, to + done, (size_t)(bytes - done), (off_t)(offset + done));
+    if (n > 0) {
+      done += n;
+    } else if (n == 0 || errno != EINTR) {
+      return n == 0 ? ENODATA : errno;
+    }
+  }
+  return 0;
+}
+
+int plim_page_write(const plim_page_memory *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
+  if (page->fd < 0) {
+    memcpy(to, from, (size_t)bytes);
+    return 0;
+  }
+  int64_t offset = (char *)to - page->base, moved = moved_bytes(page, bytes);
+  void *memory = (void *)(uintptr_t)from; /* the ring takes one for both directions */
+  return ring && plim_page_ring_works(ring) ? plim_page_ring_copy(ring, page->fd, 1, memory, moved, offset)
+                                            : write_file(page->fd, from, moved, offset);
+}
+
+int plim_page_read(const plim_page_memory *page, plim_page_ring *ring, void *to, const void *from, int64_t bytes) {
+  if (page->fd < 0) {
+    memcpy(to, from, (size_t)bytes);
+    return 0;
+  }
+  int64_t offset = (const char *)from - page->base, moved = moved_bytes(page, bytes);
+  return ring && plim_page_ring_works(ring) ? plim_page_ring_copy(ring, page->fd, 0, to, moved, offset)
+                                            : read_file(page->fd, to, moved, offset);
+}
+
+/* ---- between two steps ---- */
+
+static plim_status exchange(plim_context *ctx, const plim_page_memory *page, int writes, char *host, char *paged,
+                            int64_t bytes) {
+  int64_t at = paged - page->base, begin = at / PLIM_ALIGN * PLIM_ALIGN;
+  int64_t whole = plim_align_up(at + bytes, PLIM_ALIGN) - begin;
+  void *block = NULL;
+  PLIM_TRY(plim_guarded_alloc(ctx, whole, 0, &block));
+  int error = read_file(page->fd, block, whole, begin);
+  if (error == 0 && writes) {
+    memcpy((char *)block + (at - begin), host, (size_t)bytes);
+    error = write_file(page->fd, block, whole, begin);
+  } else if (error == 0) {
+    memcpy(host, (char *)block + (at - begin), (size_t)bytes);
+  }
+  plim_guarded_free(block, whole);
+  if (error == 0) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EIO, "the page file %s: %s", page->name, strerror(error));
+}
+
+plim_status plim_page_put(plim_context *ctx, const plim_page_memory *page, char *to, const void *from, int64_t bytes) {
+  return bytes > 0 ? exchange(ctx, page, 1, (char *)(uintptr_t)from, to, bytes) : PLIM_OK;
+}
+
+plim_status plim_page_get(plim_context *ctx, const plim_page_memory *page, void *to, const char *from, int64_t bytes) {
+  return bytes > 0 ? exchange(ctx, page, 0, to, (char *)(uintptr_t)from, bytes) : PLIM_OK;
+}

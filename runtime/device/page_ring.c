@@ -1,0 +1,217 @@
+/* A copy is cut into parts, of which up to DEPTH are in flight. When a part ends early, its rest is submitted again.
+ * The copy returns when no part is in flight, also after a failure, since the kernel may write to its memory until
+ * then. Rings are those of io_uring(7): the kernel moves the head of submissions and the tail of completions. */
+#define _GNU_SOURCE /* syscall */
+#include "runtime/device/page_ring.h"
+
+#include <errno.h>
+
+#if defined(__linux__) && defined(__has_include)
+#if __has_include(<linux/io_uring.h>)
+#define HAVE_IO_URING
+#endif
+#endif
+
+#ifndef HAVE_IO_URING
+
+plim_page_ring *plim_page_ring_open(plim_context *ctx) {
+  (void)ctx;
+  return NULL;
+}
+
+void plim_page_ring_close(plim_page_ring *ring) {
+  (void)ring;
+}
+
+int plim_page_ring_copy(plim_page_ring *ring, int fd, int writes, void *memory, int64_t bytes, int64_t offset) {
+  (void)ring, (void)fd, (void)writes, (void)memory, (void)bytes, (void)offset;
+  return ENOSYS;
+}
+
+int plim_page_ring_works(const plim_page_ring *ring) {
+  (void)ring;
+  return 0;
+}
+
+#else
+
+#include <linux/io_uring.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DEPTH = 8, PART_BYTES = 1 << 20 };
+
+/* After a failure of the kernel: how often to look for completions, and the pause between two looks. */
+enum { LOOKS = 30000, LOOK_NS = 1000000 };
+
+typedef struct part {
+  char *memory;
+  int64_t bytes, offset; /* bytes 0: not in use */
+} part;
+
+struct plim_page_ring {
+  plim_context *ctx;
+  int fd, dead; /* dead: the kernel has failed, and the ring cannot be used */
+  size_t ring_bytes, entry_bytes;
+  char *rings; /* the rings of submissions and of completions, in one mapping */
+  struct io_uring_sqe *entry;
+  _Atomic uint32_t *submit_tail, *done_head, *done_tail;
+  uint32_t submit_mask, done_mask, *submit_array;
+  uint32_t n_submitted; /* entries that are filled and not yet given to the kernel */
+  struct io_uring_cqe *done;
+  part part[DEPTH];
+};
+
+static int map_rings(plim_page_ring *r, const struct io_uring_params *p) {
+  size_t submit = p->sq_off.array + p->sq_entries * sizeof(uint32_t);
+  size_t done = p->cq_off.cqes + p->cq_entries * sizeof(struct io_uring_cqe);
+  r->ring_bytes = submit > done ? submit : done;
+  r->entry_bytes = p->sq_entries * sizeof(struct io_uring_sqe);
+  void *rings = mmap(NULL, r->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, IORING_OFF_SQ_RING);
+  if (rings == MAP_FAILED) return 0;
+  r->rings = rings;
+  void *entries = mmap(NULL, r->entry_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, IORING_OFF_SQES);
+  if (entries == MAP_FAILED) return 0;
+  r->entry = entries;
+  r->submit_tail = (_Atomic uint32_t *)(void *)(r->rings + p->sq_off.tail);
+  r->submit_mask = *(uint32_t *)(void *)(r->rings + p->sq_off.ring_mask);
+  r->submit_array = (uint32_t *)(void *)(r->rings + p->sq_off.array);
+  r->done_head = (_Atomic uint32_t *)(void *)(r->rings + p->cq_off.head);
+  r->done_tail = (_Atomic uint32_t *)(void *)(r->rings + p->cq_off.tail);
+  r->done_mask = *(uint32_t *)(void *)(r->rings + p->cq_off.ring_mask);
+  r->done = (struct io_uring_cqe *)(void *)(r->rings + p->cq_off.cqes);
+  return 1;
+}
+
+plim_page_ring *plim_page_ring_open(plim_context *ctx) {
+  plim_page_ring *r = NULL;
+  struct io_uring_params p = {.flags = 0};
+  if (plim_allocate(ctx, 1, sizeof *r, &r) != PLIM_OK) return NULL;
+  r->ctx = ctx;
+  r->fd = (int)syscall(SYS_io_uring_setup, DEPTH, &p);
+  /* a kernel with RW_CUR_POS also has IORING_OP_READ and IORING_OP_WRITE */
+  if (r->fd >= 0 && (p.features & IORING_FEAT_SINGLE_MMAP) && (p.features & IORING_FEAT_RW_CUR_POS) &&
+      map_rings(r, &p)) {
+    return r;
+  }
+  plim_page_ring_close(r);
+  return NULL;
+}
+
+void plim_page_ring_close(plim_page_ring *r) {
+  if (!r) return;
+  if (r->entry) (void)munmap(r->entry, r->entry_bytes);
+  if (r->rings) (void)munmap(r->rings, r->ring_bytes);
+  if (r->fd >= 0) (void)close(r->fd);
+  plim_release(r->ctx, r, 1, sizeof *r);
+}
+
+static void submit(plim_page_ring *r, int fd, int writes, int slot) {
+  uint32_t tail = atomic_load_explicit(r->submit_tail, memory_order_relaxed), at = tail & r->submit_mask;
+  const part *p = &r->part[slot];
+  r->entry[at] = (struct io_uring_sqe){.opcode = writes ? IORING_OP_WRITE : IORING_OP_READ,
+                                       .fd = fd,
+                                       .addr = (uint64_t)(uintptr_t)p->memory,
+                                       .len = (uint32_t)p->bytes,
+                                       .off = (uint64_t)p->offset,
+                                       .user_data = (unsigned)slot};
+  r->submit_array[at] = at;
+  atomic_store_explicit(r->submit_tail, tail + 1, memory_order_release);
+  r->n_submitted++;
+}
+
+/* Give the filled entries to the kernel, and wait for one completion. Returns 0 or an errno. */
+static int enter(plim_page_ring *r) {
+  long n = syscall(SYS_io_uring_enter, r->fd, r->n_submitted, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+  if (n >= 0) r->n_submitted -= (uint32_t)n;
+  return n >= 0 || errno == EINTR || errno == EAGAIN || errno == EBUSY ? 0 : errno;
+}
+
+/* Read one completion: its slot, and its *result. Returns 0 when there is none. */
+static int take_done(plim_page_ring *r, int *slot, int32_t *result) {
+  uint32_t head = atomic_load_explicit(r->done_head, memory_order_relaxed);
+  if (head == atomic_load_explicit(r->done_tail, memory_order_acquire)) return 0;
+  const struct io_uring_cqe *done = &r->done[head & r->done_mask];
+  *slot = (int)done->user_data;
+  *result = done->res;
+  atomic_store_explicit(r->done_head, head + 1, memory_order_release);
+  return 1;
+}
+
+/* Reduce a part to its rest after `result`; sets *error, the error of the copy. Returns 1 when the rest must be
+ * submitted again. */
+static int has_rest(part *p, int32_t result, int writes, int *error) {
+  int again = result == -EINTR || result == -EAGAIN;
+  if (result > 0) {
+    p->memory += result;
+    p->offset += result;
+    p->bytes -= result;
+  } else if (!again && *error == 0) {
+    *error = result < 0 ? -result : writes ? ENOSPC : ENODATA;
+  }
+  if (*error != 0) p->bytes = 0;
+  return p->bytes > 0;
+}
+
+/* After a failure of the kernel: mark the ring dead, withdraw the entries that the kernel has not read, and wait for
+ * those that it has. When the kernel cannot wait either, look for completions in turns: they arrive without a call. */
+static void settle(plim_page_ring *r, int under_way) {
+  const struct timespec pause = {.tv_nsec = LOOK_NS};
+  int slot, waits = 1;
+  int32_t result;
+  uint32_t tail = atomic_load_explicit(r->submit_tail, memory_order_relaxed);
+  atomic_store_explicit(r->submit_tail, tail - r->n_submitted, memory_order_release);
+  under_way -= (int)r->n_submitted;
+  r->n_submitted = 0;
+  r->dead = 1;
+  while (take_done(r, &slot, &result)) under_way--;
+  for (int looks = 0; under_way > 0 && looks < LOOKS;) {
+    if (waits) {
+      waits = enter(r) == 0;
+    } else {
+      (void)nanosleep(&pause, NULL);
+      looks++;
+    }
+    while (take_done(r, &slot, &result)) under_way--;
+  }
+}
+
+int plim_page_ring_works(const plim_page_ring *r) {
+  return !r->dead;
+}
+
+int plim_page_ring_copy(plim_page_ring *r, int fd, int writes, void *memory, int64_t bytes, int64_t offset) {
+  int64_t next = 0;
+  int under_way = 0, error = 0, slot;
+  int32_t result;
+  memset(r->part, 0, sizeof r->part);
+  while (under_way > 0 || (next < bytes && error == 0)) {
+    for (slot = 0; slot < DEPTH && next < bytes && error == 0; slot++) {
+      if (r->part[slot].bytes > 0) continue;
+      int64_t n = bytes - next < PART_BYTES ? bytes - next : PART_BYTES;
+      r->part[slot] = (part){(char *)memory + next, n, offset + next};
+      submit(r, fd, writes, slot);
+      under_way++;
+      next += n;
+    }
+    int failed = enter(r);
+    if (failed != 0) {
+      settle(r, under_way);
+      return error != 0 ? error : failed;
+    }
+    while (take_done(r, &slot, &result)) {
+      if (has_rest(&r->part[slot], result, writes, &error)) {
+        submit(r, fd, writes, slot);
+      } else {
+        under_way--;
+      }
+    }
+  }
+  return error;
+}
+
+#endif

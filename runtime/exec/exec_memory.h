@@ -1,0 +1,27 @@
+/* Memory of an executor, and copies in it: the device's, or that of the host where there is no device. The arguments
+ * and errors are those of plim_device_api and of guarded.h. */
+#ifndef PLIM_RUNTIME_EXEC_EXEC_MEMORY_H
+#define PLIM_RUNTIME_EXEC_EXEC_MEMORY_H
+
+#include "runtime/exec/exec_internal.h"
+
+/* Allocate `bytes` > 0.
+ *   resident  in  1: host memory without a device is resident when the call returns */
+PLIM_MUST_USE plim_status plim_exec_memory_alloc(const plim_exec *exec, int64_t bytes, int resident, void **out);
+void plim_exec_memory_release(const plim_exec *exec, void *ptr, int64_t bytes); /* NULL is legal */
+
+/* Change the accessible bytes of the arena; *returned out, untouched where the device cannot return a part. */
+PLIM_MUST_USE plim_status plim_exec_memory_resize(const plim_exec *exec, int64_t to_bytes, int64_t *returned);
+
+/* Copy on queue 0, complete after the next sync. */
+PLIM_MUST_USE plim_status plim_exec_memory_copy(const plim_exec *exec, void *to, const void *from, int64_t bytes);
+
+/* Wait until all commands and copies are complete. */
+PLIM_MUST_USE plim_status plim_exec_sync(const plim_exec *exec);
+
+int64_t plim_exec_clock(const plim_exec *exec); /* ns of the device's clock */
+
+/* The device's functions that see whole steps; NULL: there are none. */
+const plim_device_watch *plim_exec_watch(const plim_exec *exec);
+
+#endif

@@ -1,0 +1,66 @@
+/* The medians of several copies count. Two sizes give a line: the slope is the bandwidth, the rest the latency. */
+#include "runtime/profile/device_link.h"
+
+#include "runtime/base/integers.h"
+
+enum { REPEATS = 7 };
+static const int64_t small_bytes = (int64_t)64 << 10, large_bytes = (int64_t)32 << 20;
+
+typedef struct buffers {
+  plim_device *device;
+  void *arena, *host[2]; /* halves of `arena` go with one of `host` each */
+} buffers;
+
+static plim_status put(const buffers *b, int32_t queue, int in, int64_t bytes) {
+  char *own = (char *)b->arena + (in ? large_bytes : 0);
+  void *paged = b->host[in ? 1 : 0];
+  return b->device->api->copy(b->device, queue, in ? (void *)own : paged, in ? paged : (void *)own, bytes);
+}
+
+/* Median time of one copy, or of two at once. */
+static plim_status time_copies(const buffers *b, int out, int in, int64_t bytes, int64_t *median_ns) {
+  int64_t time_ns[REPEATS];
+  for (int i = 0; i < REPEATS; i++) {
+    const int64_t begin_ns = plim_now_ns();
+    if (out) PLIM_TRY(put(b, 1, 0, bytes));
+    if (in) PLIM_TRY(put(b, 2, 1, bytes));
+    PLIM_TRY(b->device->api->sync(b->device));
+    time_ns[i] = plim_now_ns() - begin_ns;
+  }
+  plim_integers_sort(time_ns, REPEATS);
+  *median_ns = time_ns[REPEATS / 2] > 0 ? time_ns[REPEATS / 2] : 1;
+  return PLIM_OK;
+}
+
+static plim_status measure(const buffers *b, plim_page_link *link) {
+  int64_t both_ns = 0;
+  for (int in = 0; in < 2; in++) {
+    int64_t small_ns = 0, large_ns = 0;
+    PLIM_TRY(time_copies(b, !in, in, large_bytes, &large_ns));
+    PLIM_TRY(time_copies(b, !in, in, small_bytes, &small_ns));
+    int64_t slope_ns = large_ns - small_ns;
+    if (slope_ns < large_ns / 2) slope_ns = large_ns / 2 + 1; /* a small copy may have been disturbed */
+    link->bytes_per_ns[in] = (double)(large_bytes - small_bytes) / (double)slope_ns;
+    const int64_t rest_ns = small_ns - (int64_t)((double)small_bytes / link->bytes_per_ns[in]);
+    link->latency_ns[in] = rest_ns > 0 ? rest_ns : 1;
+    link->beside_bytes_per_ns[in] = link->bytes_per_ns[in];
+  }
+  PLIM_TRY(time_copies(b, 1, 1, large_bytes, &both_ns));
+  link->beside_bytes_per_ns[PLIM_LINK_BOTH] = (double)large_bytes / (double)both_ns;
+  return PLIM_OK;
+}
+
+plim_status plim_device_link_measure(plim_device *device, plim_page_link *out) {
+  buffers b = {.device = device};
+  plim_page_link link = {.latency_ns = {0}};
+  plim_status status;
+  PLIM_CHECK(device->api->alloc(device, 2 * large_bytes, &b.arena));
+  PLIM_CHECK(device->api->alloc_pinned(device, large_bytes, &b.host[0]));
+  PLIM_CHECK(device->api->alloc_pinned(device, large_bytes, &b.host[1]));
+  PLIM_CHECK(measure(&b, &link));
+  *out = link;
+done:
+  for (int i = 0; i < 2; i++) device->api->release_pinned(device, b.host[i]);
+  if (b.arena) device->api->release(device, b.arena, 2 * large_bytes);
+  return status;
+}

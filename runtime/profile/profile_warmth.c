@@ -1,0 +1,91 @@
+/* Finds from the graph which operands are in cache when an op of a step begins. An input is warm when few other bytes
+ * have come into the caches since its last use. An output overwrites an input that is not needed any more, if a pair
+ * allows it. Otherwise an output of the forward part is cold, and one of the backward part is placed where a buffer has
+ * just ended, and is warm. The cache state of a group is that of most of its ops. */
+#include "runtime/profile/profile_set.h"
+
+/* Most bytes that may come into the caches between two uses of a value that is still warm: a part of an L3 cache. */
+enum { WARM_BYTES = 24 << 20 };
+
+typedef struct votes {
+  int32_t warm_in[PLIM_OP_MAX_IN], cold_out[PLIM_OP_MAX_OUT], over_out[PLIM_OP_MAX_OUT];
+} votes;
+
+typedef struct warmth {
+  plim_profile_set *set;
+  votes *votes;     /* [n_groups] > 0: more ops for than against */
+  int64_t came_in;  /* bytes that the ops so far have brought into the caches */
+  int64_t *touched; /* [n_storages] value of came_in at the last use */
+} warmth;
+
+static void touch(warmth *w, int32_t n, const int32_t *storage) {
+  for (int32_t i = 0; i < n; i++) w->touched[storage[i]] = w->came_in;
+}
+
+/* Is the op the last in program order that reads the storage? */
+static int is_last_reader(const plim_graph *graph, int32_t op, int32_t storage) {
+  int32_t end = graph->reader_first[storage + 1];
+  return end > graph->reader_first[storage] && graph->reader[end - 1] == op;
+}
+
+/* The input that output k can be written over, -1 when there is none. */
+static int32_t overwritable(const plim_graph *graph, int32_t id, int32_t k) {
+  const plim_op *op = &graph->op[id];
+  for (int32_t i = 0; i < op->n_pairs; i++) {
+    plim_pair pair = op->pair[i];
+    if (pair.out == k && is_last_reader(graph, id, graph->value[op->in[pair.in]].storage)) return pair.in;
+  }
+  return -1;
+}
+
+static void vote(warmth *w, int32_t id) {
+  const plim_graph *graph = w->set->graph;
+  const plim_op *op = &graph->op[id];
+  plim_profile_group *group = &w->set->group[w->set->group_of[id]];
+  votes *v = &w->votes[w->set->group_of[id]];
+  int64_t came_in = 0;
+  for (int32_t k = 0; k < op->n_in; k++) {
+    int warm = w->came_in - w->touched[graph->value[op->in[k]].storage] < WARM_BYTES;
+    v->warm_in[k] += warm ? 1 : -1;
+    if (!warm) came_in += graph->value[op->in[k]].bytes;
+  }
+  for (int32_t k = 0; k < op->n_out; k++) {
+    int32_t over = overwritable(graph, id, k);
+    int cold = op->phase == PLIM_PHASE_FORWARD;
+    v->over_out[k] += over >= 0 ? 1 : -1;
+    v->cold_out[k] += cold ? 1 : -1;
+    if (over >= 0) group->cache_states.over[k] = over;
+    if (over < 0 && cold) came_in += graph->value[op->out[k]].bytes;
+  }
+  w->came_in += came_in;
+  touch(w, op->n_reads, op->reads);
+  touch(w, op->n_writes, op->writes);
+  touch(w, op->n_updates, op->updates);
+}
+
+static void count_votes(const votes *v, plim_profile_group *group) {
+  for (int32_t k = 0; k < group->desc.n_in; k++) {
+    group->cache_states.in[k] = v->warm_in[k] > 0 ? PLIM_CACHE_WARM : PLIM_CACHE_COLD;
+  }
+  for (int32_t k = 0; k < group->desc.n_out; k++) {
+    group->cache_states.out[k] = v->over_out[k] > 0   ? PLIM_CACHE_IN_PLACE
+                                 : v->cold_out[k] > 0 ? PLIM_CACHE_COLD
+                                                      : PLIM_CACHE_WARM;
+  }
+}
+
+plim_status plim_profile_set_find_cache_states(plim_profile_set *set) {
+  const plim_graph *graph = set->graph;
+  plim_context *ctx = set->device->ctx;
+  warmth w = {.set = set};
+  plim_status status;
+  PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *w.votes, &w.votes));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w.touched, &w.touched));
+  for (int32_t s = 0; s < graph->n_storages; s++) w.touched[s] = INT64_MIN / 2; /* cold */
+  for (int32_t op = 0; op < graph->n_ops; op++) vote(&w, op);
+  for (int32_t g = 0; g < set->n_groups; g++) count_votes(&w.votes[g], &set->group[g]);
+done:
+  plim_release(ctx, w.touched, graph->n_storages, sizeof *w.touched);
+  plim_release(ctx, w.votes, set->n_groups, sizeof *w.votes);
+  return status;
+}

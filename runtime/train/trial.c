@@ -1,0 +1,105 @@
+/* Runs a trial of two plans. The least median over the turns counts, since other programs make a step longer, never
+ * shorter. */
+#include "runtime/train/trial.h"
+
+#include <string.h>
+
+#include "runtime/base/integers.h"
+
+enum { WARM_STEPS = 2, MOST_TURNS = 3 };
+static const int64_t enough_ns = 2000000000; /* no turn begins later than this after the first */
+
+typedef struct plans {
+  plim_plan *of[PLIM_PROGRAM_GRAPHS];
+} plans;
+
+/* Put other plans into the program. Returns its former plans. */
+static plans exchange(plim_program *program, const plans *in) {
+  plans out;
+  memcpy(out.of, program->plan, sizeof out.of);
+  memcpy(program->plan, in->of, sizeof in->of);
+  return out;
+}
+
+static void free_plans(plans *p) {
+  for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(p->of[i]);
+}
+
+/* ---- one turn ---- */
+
+typedef struct turn {
+  int64_t *time_ns; /* [steps] */
+  int32_t steps, done;
+} turn;
+
+static void on_step(void *user, const plim_step_report *report) {
+  turn *t = user;
+  int32_t i = t->done++ - WARM_STEPS;
+  if (i >= 0 && i < t->steps) t->time_ns[i] = report->time_ns;
+}
+
+/* Run one turn, and reduce *least to the median time of its steps. */
+static plim_status run_turn(plim_device *device, const plim_dataset *dataset, plim_program *program,
+                            const plim_trainer_options *training, turn *t, int64_t *least) {
+  plim_trainer *trainer = NULL;
+  t->done = 0;
+  PLIM_TRY(plim_trainer_open(device, dataset, program, training, &trainer));
+  plim_status status = plim_trainer_run(trainer, WARM_STEPS + t->steps, on_step, t);
+  plim_trainer_close(trainer);
+  if (status != PLIM_OK) return status;
+  plim_integers_sort(t->time_ns, t->steps);
+  const int64_t median_ns = t->time_ns[t->steps / 2];
+  if (*least == 0 || median_ns < *least) *least = median_ns;
+  return PLIM_OK;
+}
+
+/* ---- all turns ---- */
+
+/* Run all turns. The program has the plans that page before and after. */
+static plim_status take_turns(plim_device *device, const plim_dataset *dataset, plim_program *program, plans *other,
+                              const plim_trainer_options *training, turn *t, plim_trial *out) {
+  const int64_t begin_ns = plim_now_ns();
+  plim_status status = PLIM_OK;
+  for (int i = 0; i < MOST_TURNS && status == PLIM_OK; i++) {
+    if (i > 0 && plim_now_ns() - begin_ns > enough_ns) break;
+    status = run_turn(device, dataset, program, training, t, &out->paged_ns);
+    if (status != PLIM_OK) break;
+    *other = exchange(program, other);
+    status = run_turn(device, dataset, program, training, t, &out->unpaged_ns);
+    *other = exchange(program, other);
+  }
+  return status;
+}
+
+/* Plan the program, which has no plans, without the page space. After a failure it still has none. */
+static plim_status plan_other(plim_program *program, const plim_plan_options *planning) {
+  plim_paging paging = *planning->paging;
+  plim_plan_options options = *planning;
+  paging.space = NULL;
+  paging.budget_bytes = 0;
+  options.paging = paging.device ? &paging : NULL;
+  return plim_program_plan(program, &options);
+}
+
+plim_status plim_trial_run(plim_device *device, const plim_dataset *dataset, plim_program *program,
+                           const plim_plan_options *planning, const plim_trainer_options *training, int32_t steps,
+                           plim_trial *out) {
+  const plans none = {{NULL}};
+  plim_trainer_options alone = *training;
+  turn t = {.steps = steps};
+  plim_trial found = {0, 0};
+  alone.limit = NULL;
+  alone.n_limits = alone.retime_steps = 0;
+  plans paged = exchange(program, &none);
+  plim_status status = plan_other(program, planning);
+  plans other = exchange(program, &paged);
+  if (status == PLIM_OK) status = plim_allocate(program->ctx, steps, sizeof *t.time_ns, &t.time_ns);
+  if (status == PLIM_OK) status = take_turns(device, dataset, program, &other, &alone, &t, &found);
+  if (status == PLIM_OK && found.unpaged_ns < found.paged_ns) other = exchange(program, &other);
+  plim_release(program->ctx, t.time_ns, steps, sizeof *t.time_ns);
+  free_plans(&other);
+  if (status == PLIM_OK) *out = found;
+  const int other_refused =
+      (status == PLIM_EUNSUPPORTED || status == PLIM_EDEVICE) && found.paged_ns > 0 && found.unpaged_ns == 0;
+  return status == PLIM_ENOFIT || status == PLIM_ENOTFINITE || other_refused ? PLIM_OK : status;
+}
