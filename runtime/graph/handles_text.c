@@ -93,7 +93,7 @@ static void read_event(plim_json_at *row, plim_handles_builder *b, scratch *s) {
     e.n_in = read_list(row, "in", &s->id, &s->capacity, &count);
     e.n_out = read_list(row, "out", &s->id, &s->capacity, &count);
     e.in = s->id;
-    e.out = s->id + e.n_in;
+    e.out = s->id ? s->id + e.n_in : NULL;
   } else {
     e.tensor = (int32_t)plim_json_int(row, event_names[e.kind], 0, INT32_MAX);
   }
