@@ -86,6 +86,40 @@ Test(cuda_paging, a_gpu_pages_to_host_alone) {
   cr_expect_eq(fake_cuda_count().open_handles, 0);
 }
 
+static void count_retimes(void *user, const plim_retime_report *report) {
+  (void)report;
+  ++*(int *)user;
+}
+
+/* The run begins without copies, whose steps are timed; at half the timed steps the budget falls, and the plan copies. */
+Test(cuda_paging, a_plan_that_begins_to_copy_while_steps_are_timed_is_not_timed) {
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_trainer_options training = gpu_rig_training();
+  plim_replan_options replan = {.struct_bytes = sizeof replan};
+  plim_plan_options planning;
+  int retimes = 0;
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  gpu_rig_ok(&r, gpu_rig_prepare(&r));
+  gpu_rig_ok(&r, gpu_rig_planning(&r, 100, &planning));
+  gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
+  gpu_rig_ok(&r, gpu_rig_planning(&r, 80, &replan.planning));
+  replan.planning.paging = &host;
+  const plim_limit falls = {5, replan.planning.budget_bytes};
+  training.replan = &replan;
+  training.limit = &falls;
+  training.n_limits = 1;
+  training.retime_steps = 4;
+  training.on_retime = count_retimes;
+  training.on_retime_user = &retimes;
+  gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer));
+  gpu_rig_ok(&r, plim_trainer_run(r.trainer, 12, NULL, NULL));
+  cr_expect_gt(plim_exec_copied(plim_trainer_exec(r.trainer), PLIM_PROGRAM_TRAIN).n, 1);
+  cr_expect_eq(retimes, 0);
+  gpu_rig_close(&r);
+  cr_expect_eq(fake_cuda_count().open_handles, 0);
+}
+
 /* ---- the fake itself: what it would find ---- */
 
 /* Two copies, of a first value to x and of x to y, on two queues: the second without a wait, or with one. */

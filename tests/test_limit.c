@@ -289,6 +289,39 @@ Test(limit, kernels_of_plans_that_were_replaced_are_given_back) {
   device->api = own_api;
 }
 
+/* ---- evaluation ---- */
+
+static plim_trainer *evaluating;
+static int32_t runs_until_request;
+
+static plim_status ask_in_run(plim_device *d, int32_t queue, void *kernel, const plim_kernel_args *args) {
+  if (runs_until_request-- == 0) plim_trainer_limit(evaluating, part(60));
+  return own_api->run(d, queue, kernel, args);
+}
+
+Test(limit, a_request_in_the_middle_of_an_evaluation_is_served_before_its_next_batch) {
+  plim_device_api asking = *device->api;
+  plim_evaluation without, with;
+  own_api = device->api;
+  asking.run = ask_in_run;
+  device->api = &asking;
+  runs_until_request = -1;
+  plim_trainer *t = open_trainer(0, NULL, 1);
+  evaluating = t;
+  run(t, 2);
+  cr_assert_eq(plim_trainer_evaluate(t, &without), PLIM_OK);
+  cr_assert_gt(without.counted, BATCH, "one batch alone: this test would see nothing");
+  runs_until_request = 3;
+  cr_assert_eq(plim_trainer_evaluate(t, &with), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_expect_eq(n_reports, 1);
+  cr_expect_leq(plim_exec_arena_bytes(plim_trainer_exec(t)), part(60));
+  cr_expect_eq(with.loss, without.loss);
+  cr_expect_eq(with.counted, without.counted);
+  run(t, 2);
+  expect_same_bits(t);
+  device->api = own_api;
+}
+
 /* ---- memory ---- */
 
 static int64_t resident_bytes(void) {

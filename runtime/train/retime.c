@@ -18,13 +18,18 @@ enum { WARM_STEPS = 2, MOST_STEPS = 1000, MOST_DELAYED = 4 /* times its own time
 /* A device that replays recorded steps warms up for one step more, because its first replay may load modules. */
 enum { WARM_REPLAYS = 1 };
 
+/* Does no clock measure the commands of the plan one by one? */
+static int untimed(const plim_trainer *t, const plim_plan *plan) {
+  return plan->n_pages > 0 && t->device->api->queues > 0;
+}
+
 static plim_status check_options(const plim_trainer *t) {
   const plim_trainer_options *o = &t->options;
   if (o->retime_steps < 0 || o->retime_steps > MOST_STEPS) {
     return plim_fail(t->ctx, PLIM_EUSAGE, "%d steps to time: 0 to %d", (int)o->retime_steps, (int)MOST_STEPS);
   }
   const plim_plan *plan = t->program->plan[PLIM_PROGRAM_TRAIN];
-  if (o->retime_steps > 0 && plan->n_pages > 0 && t->device->api->queues > 0) {
+  if (o->retime_steps > 0 && untimed(t, plan)) {
     return plim_fail(t->ctx, PLIM_EUNSUPPORTED, "commands on several queues of device %s are not timed: no retiming",
                      t->device->api->name);
   }
@@ -269,6 +274,10 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   plim_retiming *r = &t->retiming;
   const plim_plan *plan = t->plan[PLIM_PROGRAM_TRAIN];
   if (!r->on || which != PLIM_PROGRAM_TRAIN) return PLIM_OK;
+  if (untimed(t, plan)) { /* a budget that changed brought it: another change may bring one that is timed */
+    restart(t, NULL);
+    return PLIM_OK;
+  }
   if (r->plan != plan || t->limiting.switched_bytes > 0) restart(t, plan);
   const plim_device_watch *watch = t->device->api->watch;
   const int32_t warm = WARM_STEPS + (watch && watch->times ? WARM_REPLAYS : 0);

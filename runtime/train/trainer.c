@@ -295,13 +295,13 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
   plim_trainer *t = trainer;
   int64_t batches = plim_sampler_test_batches(t->sampler), begin = plim_now_ns();
   plim_evaluation sum = {0};
-  PLIM_TRY(plim_limiting_serve(t));
   t->requested = -1; /* test batches overwrite the staged training batch */
   plim_reader_request(t->reader, PLIM_READ_TEST, 0);
   for (int64_t i = 0; i < batches; i++) {
     const plim_step_numbers *numbers = t->numbers;
     PLIM_TRY(wait_for_batch(t));
     PLIM_TRY(cancelled(t));
+    PLIM_TRY(plim_limiting_serve(t)); /* a request may have shrunk the arena in the middle of the last batch */
     plim_status status = hand_over(t, PLIM_PROGRAM_EVAL);
     if (status != PLIM_OK) return name_step(t, PLIM_PROGRAM_EVAL, status);
     if (i + 1 < batches) request_ahead(t, PLIM_READ_TEST, i + 1);
