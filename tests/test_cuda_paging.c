@@ -91,7 +91,7 @@ static void count_retimes(void *user, const plim_retime_report *report) {
   ++*(int *)user;
 }
 
-/* The run begins without copies, whose steps are timed; at half the timed steps the budget falls, and the plan copies. */
+/* The run begins without copies, and its steps are timed. Before the last of them the budget falls: the plan copies. */
 Test(cuda_paging, a_plan_that_begins_to_copy_while_steps_are_timed_is_not_timed) {
   fake_cuda_options options = fake_cuda_options_default();
   plim_trainer_options training = gpu_rig_training();
