@@ -347,6 +347,136 @@ class Uses(unittest.TestCase):
         self.refuses("none of the model's 4 parameters", pt.Unsupported, pt.compile, WithLoss(net), "1GiB")
         self.refuses("none of the model's 4 parameters", pt.Unsupported, pt.plan, WithLoss(net), (x, y))
 
+    def test_options_of_a_search_and_a_backend_are_checked_at_once(self):
+        net, batch = shared_weights()
+        wrong = [("time_limit", "1"), ("time_limit", -1), ("time_limit", float("nan")), ("effort", "1"), ("effort", -1)]
+        for name, value in wrong:
+            self.refuses(f"not {value!r}", ValueError, pt.compile, WithLoss(net), "1GiB", **{name: value})
+        self.refuses("time_limit is", ValueError, pt.plan, WithLoss(net), batch, time_limit=0)
+        self.refuses("'none' is none", ValueError, pt.plan, WithLoss(net), batch, backend="none")
+        self.refuses("points is", ValueError, pt.sweep, WithLoss(net), batch, points="3")
+
+    def test_a_plan_is_for_a_loss_too(self):
+        class Rows(WithLoss):
+            def forward(self, x, y):
+                return F.cross_entropy(self.net(x), y, reduction="none")
+
+        class Both(WithLoss):
+            def forward(self, x, y):
+                logits = self.net(x)
+                return F.cross_entropy(logits, y), logits
+
+        class Turned(WithLoss):
+            def forward(self, x, y):
+                return super().forward(x, y) * 1j
+
+        net, batch = shared_weights()
+        self.refuses("shape (256,)", plimsoll.Error, pt.plan, Rows(net), batch)
+        self.refuses("2 tensors", plimsoll.Error, pt.plan, Both(net), batch)
+        self.refuses("complex64", plimsoll.Error, pt.plan, Turned(net), batch)
+        self.refuses("complex64", plimsoll.Error, pt.compile(Turned(net), "100%"), *batch)
+        self.refuses("no elements", plimsoll.Error, pt.plan, WithLoss(net), (batch[0][:0], batch[1][:0]))
+
+    def test_what_has_no_plan_yet_is_refused_with_a_sentence(self):
+        class Words(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.words = torch.nn.Embedding(50, 10, sparse=True)
+
+            def forward(self, x, y):
+                return F.cross_entropy(self.words(x), y)
+
+        words = (torch.randint(0, 50, (64,)), torch.randint(0, 10, (64,)))
+        self.refuses("layout sparse_coo", pt.Unsupported, pt.compile(Words(), "1GiB"), *words)
+        lazy = WithLoss(torch.nn.Sequential(torch.nn.LazyLinear(10)))
+        self.refuses("'net.0.weight' has no shape", plimsoll.Error, pt.compile, lazy, "1GiB")
+        net, (x, y) = shared_weights()
+        step = pt.compile(WithLoss(net), "1GiB")
+        self.refuses("torch.from_numpy", plimsoll.Error, step, x.numpy(), y)
+        self.refuses("holds a set", plimsoll.Error, step, x, y, {1})
+
+    def test_a_model_that_changes_after_planning_is_planned_anew(self):
+        net, batch = shared_weights()
+        model = WithLoss(net)
+        step = pt.compile(model, budget="90%")
+        step(*batch)
+        before = step.report()
+        net[5] = torch.nn.Sequential(torch.nn.Linear(64, 512), torch.nn.Tanh(), torch.nn.Linear(512, 64))
+        reference = copy.deepcopy(model)
+        loss, _ = step(*batch)
+        expected = reference(*batch)
+        expected.backward()
+        self.assertTrue(torch.equal(loss, expected))
+        for ours, theirs in zip(model.parameters(), reference.parameters(), strict=True):
+            self.assertTrue(torch.equal(ours.grad, theirs.grad))
+        after = step.report()
+        self.assertGreater(after.planned.keep_all_bytes, before.planned.keep_all_bytes)
+        self.assertLessEqual(after.measured_bytes, after.budget_bytes)
+        torch._dynamo.reset()  # what was compiled is gone
+        self.assertTrue(torch.equal(step(*batch)[0], expected))
+
+    def test_autocast_and_the_mode_of_one_module_have_plans_of_their_own(self):
+        layers = [torch.nn.Linear(64, 64), torch.nn.BatchNorm1d(64), torch.nn.Dropout(0.5), torch.nn.Linear(64, 10)]
+        model, batch = WithLoss(torch.nn.Sequential(*layers)), shared_weights()[1]
+        step, reference = pt.compile(model, budget="100%"), copy.deepcopy(model)
+        for cast, mode in ((False, True), (True, True), (False, False)):
+            model.net[1].train(mode), reference.net[1].train(mode)
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=cast):
+                torch.manual_seed(3)
+                loss, _ = step(*batch)
+                torch.manual_seed(3)
+                self.assertTrue(torch.equal(loss, reference(*batch)))
+            self.assertLessEqual(step.report().measured_bytes, step.report().budget_bytes)
+        self.assertEqual(len(step._shaped), 3)
+
+    def test_a_forward_that_is_another_one_at_each_call_is_refused(self):
+        class Counts(WithLoss):
+            calls = 0
+
+            def forward(self, x, y):
+                self.calls += 1
+                return super().forward(x, y) * self.calls
+
+        net, batch = shared_weights()
+        self.refuses("model.calls", pt.Unsupported, pt.compile(Counts(net), "100%"), *batch)
+
+    def test_planning_changes_neither_the_batch_nor_its_gradient(self):
+        class Doubles(WithLoss):
+            def forward(self, x, y):
+                with torch.no_grad():
+                    y.add_(1)
+                return super().forward(x, y - 1)
+
+        net, (x, y) = shared_weights()
+        once, x = y + 1, x.requires_grad_()
+        model = Doubles(net)
+        reference, alone = copy.deepcopy(model), x.detach().clone().requires_grad_()
+        reference(alone, y.clone()).backward()
+        pt.compile(model, budget="100%")(x, y)
+        self.assertTrue(torch.equal(y, once))
+        self.assertTrue(torch.equal(x.grad, alone.grad))
+
+    def test_a_step_that_is_interrupted_leaves_no_gradients_and_goes_on(self):
+        from plimsoll.torch import step as steps
+
+        net, batch = convolutions()
+        model = WithLoss(net)
+        reference, step = copy.deepcopy(model), pt.compile(model, budget="90%")
+        with unittest.mock.patch.object(steps._Shaped, "_measure", side_effect=KeyboardInterrupt):
+            self.assertRaises(KeyboardInterrupt, step, *batch)
+        self.assertTrue(all(p.grad is None for p in model.parameters()))
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(model.buffers(), reference.buffers(), strict=True)))
+        self.assertTrue(torch.equal(step(*batch)[0], reference(*batch)))
+
+    def test_a_copy_of_a_step_has_a_model_of_its_own(self):
+        net, batch = shared_weights()
+        step = pt.compile(WithLoss(net), budget="90%")
+        loss, gradients = step(*batch)
+        other = copy.deepcopy(step)
+        self.assertTrue(torch.equal(other(*batch)[0], loss))
+        self.assertIsNot(other.model, step.model)
+        self.assertIs(next(step.model.parameters()).grad, next(iter(gradients.values())))
+
     def test_a_parameter_that_no_longer_trains_has_a_plan_of_its_own(self):
         net, batch = shared_weights()
         model = WithLoss(net)
@@ -541,6 +671,39 @@ class Fused(unittest.TestCase):
         self.assertEqual(again.fastest(90).order, [0, 1])
         self.assertIsNone(again.fastest(59))
         self.assertEqual(Front(pathlib.Path(self.folder.name), graph, "there").rows, [])
+
+
+class OnGpu(unittest.TestCase):
+    """The counts of a GPU's allocator, without one."""
+
+    def test_a_peak_is_that_of_the_device_beyond_what_was_there(self):
+        from plimsoll.torch import memory
+
+        names = ("synchronize", "reset_peak_memory_stats", "memory_allocated", "max_memory_allocated")
+        with unittest.mock.patch.multiple(torch.cuda, **{name: unittest.mock.DEFAULT for name in names}) as fake:
+            fake["memory_allocated"].return_value, fake["max_memory_allocated"].return_value = 1000, 1700
+            self.assertEqual(memory.peak_bytes(lambda: "result", torch.device("cuda:1")), (700, "result"))
+            for name in names:
+                self.assertTrue(all(call.args == (torch.device("cuda:1"),) for call in fake[name].mock_calls), name)
+
+    def test_storages_take_whole_grains_of_the_allocator(self):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        from plimsoll.torch import joint, memory
+
+        with FakeTensorMode():
+            value, other = torch.empty(129, device="cuda"), torch.empty(129)
+        self.assertEqual([joint.storage_bytes(value), joint.storage_bytes(other)], [1024, 516])
+        self.assertEqual(memory.resident_bytes([value, value], [other]), 1540)
+
+    def test_a_report_has_the_reserved_bytes(self):
+        net, batch = shared_weights()
+        step = pt.compile(WithLoss(net), budget="100%")
+        step(*batch)
+        report = step.report()
+        self.assertNotIn("reserved", str(report))
+        report.reserved_bytes = 1 << 21
+        self.assertIn("2.0 MiB (2097152 bytes)", str(report))
 
 
 class Knapsack(unittest.TestCase):

@@ -9,6 +9,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.debugging import boxed_nop
 from torch._guards import detect_fake_mode
+from torch import fx
 from torch.utils import _pytree as pytree
 
 from ..planning import Error
@@ -19,6 +20,11 @@ from .refusals import device_of, forward_failure, quiet
 
 BACKENDS = ("eager", "inductor")
 _WRAPPERS = ("DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule", "DataParallel")
+
+
+def check_backend(backend):
+    if backend not in BACKENDS:
+        raise ValueError(f"backend {backend!r} is none; there are {' and '.join(map(repr, BACKENDS))}")
 
 
 def check_model(model):
@@ -32,6 +38,12 @@ def check_model(model):
                 raise Unsupported(
                     f"{where} is a {kind.__name__}, whose collectives run inside the step; plan the module inside it"
                 )
+    for name, parameter in model.named_parameters():
+        if torch.nn.parameter.is_lazy(parameter):
+            raise Error(
+                f"'{name}' has no shape before the model's first forward, which gives it one: call model(*batch) once, "
+                "outside the step"
+            )
     if not any(parameter.requires_grad for parameter in model.parameters()):
         count = sum(1 for _ in model.parameters())
         raise Unsupported(
@@ -47,18 +59,36 @@ def _loss_of(output):
 
 
 def check_loss(loss):
-    if isinstance(loss, torch.Tensor) and loss.numel() == 1:
+    if isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.is_floating_point():
         if not loss.requires_grad:
             raise Error(
                 "the loss that the model returned needs no gradient: none of its parameters takes part in it; compute it from "
                 "them, outside torch.no_grad() and without detach()"
             )
         return
-    what = f"a tensor of shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else f"a {type(loss).__name__}"
-    raise Error(
+    what = f"a {type(loss).__name__}"
+    if isinstance(loss, torch.Tensor):
+        what = f"a tensor of shape {tuple(loss.shape)} and type {str(loss.dtype).removeprefix('torch.')}"
+    raise _no_loss(what)
+
+
+def _no_loss(what: str) -> Error:
+    return Error(
         f"the model's forward must return the loss, one number, or a result with a field `loss`; it returned {what}; wrap the "
         "model and its loss in a module"
     )
+
+
+def _check_outputs(module: fx.GraphModule, n_forward_outputs: int):
+    """As check_loss, of a joint graph: what the forward returns beside new values of primals."""
+    output = next(node for node in module.graph.nodes if node.op == "output")
+    rows = zip(pytree.arg_tree_leaves(*output.args)[:n_forward_outputs], output.meta.get("desc", ()))
+    returned = [node for node, about in rows if type(about).__name__ == "PlainAOTOutput"]
+    values = [node.meta.get("val") for node in returned if isinstance(node, fx.Node)]
+    if len(values) > 1:
+        raise _no_loss(f"{len(values)} tensors")
+    if values and not (values[0].numel() == 1 and values[0].is_floating_point()):
+        check_loss(values[0])
 
 
 def fresh_call(model: torch.nn.Module):
@@ -74,7 +104,7 @@ def fresh_call(model: torch.nn.Module):
 def inner_error(failure: BaseException) -> BaseException:
     """What a backend raised, without the words of the compiler around it."""
     inner = getattr(failure, "inner_exception", None)
-    return inner if isinstance(inner, (Error, ValueError)) else failure
+    return inner if isinstance(inner, (Error, ValueError, Changed)) else failure
 
 
 def joint_of(module, n_forward_outputs: int, backend: str) -> Joint:
@@ -98,8 +128,10 @@ def trace(model: torch.nn.Module, batch: tuple, backend: str = "eager") -> Joint
     Where the compiler would break the graph, Unsupported says why: a plan without a run is for one graph.
     """
     check_model(model)
+    check_backend(backend)
 
     def stop(module, joint_inputs, *, num_fwd_outputs, **_):
+        _check_outputs(module, num_fwd_outputs)
         raise _Traced(joint_of(module, num_fwd_outputs, backend))
 
     leaves = [*model.parameters(), *model.buffers(), *pytree.tree_leaves(batch)]
@@ -123,15 +155,35 @@ def first_line(failure) -> str:
     return str(failure).strip().splitlines()[0].strip()
 
 
-def compiled(call, backend: str, partition, whole: bool, compiler=boxed_nop):
+class Changed(Exception):
+    """The compiler takes a step that is planned for another one, since something that its forward reads has changed."""
+
+
+def change() -> str:
+    """Why the compiler compiles again, in its words."""
+    with contextlib.suppress(AttributeError):  # private to PyTorch
+        reason = torch._dynamo.utils.get_metrics_context()._metrics.get("recompile_reason")
+        if reason:
+            return "the compiler says " + " ".join(reason.split("  #")[0].split())
+    return "the compiler does not say why"
+
+
+def compiled(call, backend: str, partition, whole: bool, compiler=boxed_nop, check=lambda: None):
     """The call, to be compiled at its first run, under settings(); whole: graph breaks are errors.
 
     compiler  of graphs of the backend "eager"
+    check     is called before a graph is compiled, and may raise an exception
     """
     if backend == "inductor":
-        return torch.compile(call, dynamic=False, fullgraph=whole)
-    ops = aot_autograd(fw_compiler=compiler, bw_compiler=compiler, partition_fn=partition)
-    return torch.compile(call, backend=ops, dynamic=False, fullgraph=whole)
+        from torch._inductor.compile_fx import compile_fx as compile_graph
+    else:
+        compile_graph = aot_autograd(fw_compiler=compiler, bw_compiler=compiler, partition_fn=partition)
+
+    def checked(module, inputs, **options):
+        check()
+        return compile_graph(module, inputs, **options)
+
+    return torch.compile(call, backend=checked, dynamic=False, fullgraph=whole)
 
 
 def settings(backend: str, partition, key: str | None = None):

@@ -22,7 +22,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .fusion import is_fusible
-from .joint import Joint, storage_of, tensors
+from .joint import Joint, storage_bytes, storage_of, tensors
 from .memory import peak_bytes
 
 aten = torch.ops.aten
@@ -61,13 +61,13 @@ def _made_up(value):
 
 def _new_bytes(result, inputs) -> tuple[int, ...]:
     old = {storage_of(t) for t in tensors(inputs)}
-    new = {storage_of(t): t.untyped_storage().nbytes() for t in tensors(result) if storage_of(t) not in old}
+    new = {storage_of(t): storage_bytes(t) for t in tensors(result) if storage_of(t) not in old}
     return tuple(new.values())
 
 
-def _synchronize(device: str):
-    if device == "cuda":
-        torch.cuda.synchronize()
+def _synchronize(device: torch.device):
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
 
 
 def _channels_last(value):
@@ -87,7 +87,7 @@ def _measure(node: fx.Node, channels_last: bool = False) -> Cost:
     )
     if channels_last:
         arguments = pytree.tree_map_only(torch.Tensor, _channels_last, arguments)
-    device = next((t.device.type for t in tensors((arguments, keywords))), "cpu")
+    device = next((t.device for t in tensors((arguments, keywords))), torch.device("cpu"))
     most, result = peak_bytes(lambda: node.target(*arguments, **keywords), device)
     outputs = _new_bytes(result, (arguments, keywords))
     workspace = max(0, most - sum(outputs))
@@ -95,7 +95,7 @@ def _measure(node: fx.Node, channels_last: bool = False) -> Cost:
     return Cost(_time(lambda: node.target(*arguments, **keywords), device), workspace, outputs)
 
 
-def _time(run, device: str) -> int:
+def _time(run, device: torch.device) -> int:
     times: list[int] = []
     while len(times) < MOST_RUNS and (len(times) < 2 or sum(times) < ENOUGH_NS):
         _synchronize(device)
@@ -198,7 +198,8 @@ class Costs:
 
     def _one(self, joint: Joint, node: fx.Node, channels_last: bool = False) -> Cost:
         if joint.fused and is_fusible(node):
-            return _modelled(joint, node, self._bytes_per_ns())
+            value = next(iter(tensors(node.meta.get("val"))), None)
+            return _modelled(joint, node, self._bytes_per_ns(torch.device("cpu") if value is None else value.device))
         key = key_of(node) + (" channels last" if channels_last else "")
         if key not in self.known:
             try:
@@ -210,13 +211,13 @@ class Costs:
         time_ns, workspace, *outputs = self.known[key]
         return Cost(time_ns, workspace, tuple(outputs))
 
-    def _bytes_per_ns(self) -> float:
+    def _bytes_per_ns(self, device: torch.device) -> float:
         """Of a kernel that reads and writes memory and does little else."""
-        key, n_bytes = "copy", 1 << 24
+        key, n_bytes = "copy" + (f" {device.type}" if device.type != "cpu" else ""), 1 << 24
         if key not in self.known:
-            source = torch.ones(n_bytes // 4)
+            source = torch.ones(n_bytes // 4, device=device)
             target = torch.empty_like(source)
-            self.known[key] = [min(_time(lambda: target.copy_(source), "cpu") for _ in range(3)), 2 * n_bytes]
+            self.known[key] = [min(_time(lambda: target.copy_(source), device) for _ in range(3)), 2 * n_bytes]
             self.measured += 1
         return self.known[key][1] / max(1, self.known[key][0])
 

@@ -64,9 +64,11 @@ def keep_layouts(module: fx.GraphModule, n_forward_outputs: int):
         if not isinstance(node, fx.Node) or parameter is None or _is_tangent(parameter):
             continue
         value, like = node.meta["val"], parameter.meta["val"]
+        if value.layout != torch.strided:
+            continue
         shared = node in seen or storage_of(value) in given
         seen.add(node)
-        if value.layout == torch.strided and (shared or not _is_kept(value, like)):
+        if shared or not _is_kept(value, like):
             results[place] = _copy(graph, node, _outermost_first(like))
     output.args = (tuple(results),)
     module.recompile()

@@ -18,6 +18,7 @@ from torch._functorch.partitioners import _extract_fwd_bwd_outputs, _is_tangent,
 from torch.utils import _pytree as pytree
 
 from ..planning import Error, Graph, _library
+from .memory import rounded
 
 if typing.TYPE_CHECKING:
     from .costs import Cost
@@ -42,7 +43,7 @@ def storage_of(tensor: torch.Tensor) -> int:
 def storage_bytes(tensor: torch.Tensor) -> int:
     n_bytes = tensor.untyped_storage().nbytes()
     if isinstance(n_bytes, int):
-        return n_bytes
+        return rounded(n_bytes, tensor.device)
     raise Unsupported("a tensor has a size that is not known yet (a dynamic shape); compile for one shape at a time")
 
 
@@ -96,6 +97,10 @@ class Joint:
 
     def _add(self, node: fx.Node):
         found = tensors(node.meta.get("val"))
+        for tensor in found:
+            if tensor.layout != torch.strided:
+                layout = str(tensor.layout).removeprefix("torch.")
+                raise Unsupported(f"'{node.name}' makes a tensor of the layout {layout}; a plan is for dense tensors")
         self._keep.append(found)
         if node.op in ("placeholder", "get_attr"):
             for tensor in found:

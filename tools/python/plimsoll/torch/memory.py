@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import torch
 from torch import fx
 
@@ -18,15 +20,25 @@ def _profile(run):
     return memory, events, result
 
 
-def peak_bytes(run, device: str = "cpu"):
+GRAIN = {"cuda": 512}  # bytes: the allocator of a GPU rounds up to them
+
+
+def rounded(n_bytes: int, device: torch.device) -> int:
+    """Bytes that a storage takes, as its device's allocator counts them."""
+    grain = GRAIN.get(device.type, 1)
+    return -(-n_bytes // grain) * grain
+
+
+def peak_bytes(run, device: str | torch.device = "cpu"):
     """(most bytes that run() had allocated at a time beyond what was there before, its result)."""
-    if device == "cuda":
-        torch.cuda.synchronize()
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
+    device = torch.device(device)
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
         result = run()
-        torch.cuda.synchronize()
-        return torch.cuda.max_memory_allocated() - before, result
+        torch.cuda.synchronize(device)
+        return torch.cuda.max_memory_allocated(device) - before, result
     memory, _, result = _profile(run)
     now = most = 0
     for event in memory:
@@ -37,14 +49,16 @@ def peak_bytes(run, device: str = "cpu"):
 
 def resident_bytes(*groups) -> int:
     """Bytes of the storages of tensors, each storage once."""
-    found = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for group in groups for t in group}
+    found = {
+        t.untyped_storage()._cdata: rounded(t.untyped_storage().nbytes(), t.device) for group in groups for t in group
+    }
     return sum(found.values())
 
 
 class Metered(fx.Interpreter):
     """Runs a graph node by node. Nodes with a step of the plan leave a mark in the profiler's events."""
 
-    def __init__(self, module: fx.GraphModule, device: str, rows: dict):
+    def __init__(self, module: fx.GraphModule, device: torch.device, rows: dict):
         super().__init__(module)
         self.device, self.rows = device, rows
 
@@ -52,9 +66,10 @@ class Metered(fx.Interpreter):
         step = node.meta.get("plimsoll_step")
         if step is None:
             return super().run_node(node)
-        if self.device == "cuda":
-            peak, result = peak_bytes(lambda: fx.Interpreter.run_node(self, node), "cuda")
-            self.rows[step] = (0, max(0, peak), _result_bytes(result))
+        if self.device.type == "cuda":
+            begin = time.perf_counter_ns()
+            peak, result = peak_bytes(lambda: fx.Interpreter.run_node(self, node), self.device)
+            self.rows[step] = (time.perf_counter_ns() - begin, max(0, peak), _result_bytes(result))
             return result
         with torch.profiler.record_function(f"{_MARK}{step}"):
             return super().run_node(node)

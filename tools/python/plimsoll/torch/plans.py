@@ -12,6 +12,7 @@ from .capture import trace
 from .costs import Costs
 from .joint import Joint
 from .memory import resident_bytes
+from .refusals import check_call, check_search
 
 
 @dataclasses.dataclass
@@ -106,6 +107,7 @@ def _graph(model: torch.nn.Module, batch: tuple, measure: bool, backend: str) ->
     if not isinstance(batch, (tuple, list)):
         raise TypeError(f"example_inputs is a tuple of what the model's forward takes, as (x, y), not {type(batch).__name__}")
     batch = tuple(batch)
+    check_call(model, batch, {})
     joint = trace(model, batch, backend)
     return joint.planner_graph(Costs().of(joint, measure), bytes_beside(model, batch, [joint]))
 
@@ -129,6 +131,7 @@ def plan(
     save        folder for graph.json, profile.json and plan.json, which the program `plimsoll` reads
     DoesNotFit: there is no plan, with the smallest budget. Unsupported: the step has what cannot be planned yet.
     """
+    check_search(time_limit, 0)
     graph = _graph(model, example_inputs, measure, backend)
     options = {"time_limit": time_limit, "measured": measure, "save": save}
     keep_all = graph.plan(None, **{**options, "time_limit": None})
@@ -201,8 +204,9 @@ def sweep(
 
     time_limit  seconds for each search
     """
-    if points < 2:
-        raise ValueError(f"a sweep has at least 2 points, not {points}")
+    if type(points) is not int or points < 2:
+        raise ValueError(f"points is a whole number, at least 2, not {points!r}")
+    check_search(time_limit, 0)
     graph = _graph(model, example_inputs, measure, backend)
     high = graph.plan(None, measured=measure).peak_bytes
     low = high

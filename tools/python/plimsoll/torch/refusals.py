@@ -49,6 +49,25 @@ def check_model_has_numbers(model: torch.nn.Module):
         )
 
 
+def check_search(time_limit, effort):
+    """Options of a search."""
+    if time_limit is not None and (type(time_limit) not in (int, float) or not 0 < time_limit < 1e9):
+        raise ValueError(f"time_limit is a number of seconds above 0, or None, not {time_limit!r}")
+    if type(effort) is not int or not 0 <= effort < 2**63:
+        raise ValueError(f"effort is a whole number of moves, or 0, not {effort!r}")
+
+
+def check_leaves(leaves):
+    """What a batch holds beside tensors tells calls apart, so it must have a hash."""
+    for leaf in leaves:
+        try:
+            hash(leaf)
+        except TypeError:
+            kind = type(leaf).__name__
+            remedy = "make it a tensor: torch.from_numpy(...)" if kind == "ndarray" else "give tensors, numbers and texts"
+            raise Error(f"the batch holds a {kind}, by which calls cannot be told apart; {remedy}") from None
+
+
 def check_call(model: torch.nn.Module, batch, named):
     """Refuses a call that could not train."""
     found = _tensors((batch, named))

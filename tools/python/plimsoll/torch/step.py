@@ -12,6 +12,7 @@ import contextlib
 import copy
 import dataclasses
 import hashlib
+import threading
 
 import torch
 from torch._dynamo.backends.debugging import boxed_nop
@@ -27,8 +28,12 @@ from .front import Front
 from .joint import Joint, Rebuilt
 from .memory import Metered, peak_bytes, resident_bytes, step_figures
 from .plans import StepPlan, largest_batch
-from .refusals import check_call, check_gradients_are_on, check_model_has_numbers, failed, forward_failure, quiet
+from .refusals import (
+    check_call, check_gradients_are_on, check_leaves, check_model_has_numbers, check_search, device_of, failed,
+    forward_failure, quiet,
+)  # fmt: skip
 
+_PLANNING = threading.RLock()  # the compiler's settings and the profiler are the process's
 ROUNDS = 3
 TIGHT_PERCENT = 5  # overhead from which kernels are compiled apart at once: repeats cost more than that does
 AMPLE = 2  # times keep-all: from such a budget on no forecast is asked for where nothing is recomputed
@@ -49,6 +54,8 @@ class Report:
     rounds          plans that were made until the measured peak was within the budget
     pieces          the plans of a step in several graphs, which share the budget
     breaks          why the compiler broke the graph
+    reserved_bytes  on a GPU: most that the allocator of PyTorch took from the device meanwhile, all tensors of the process
+                    and what lies unused between them included; elsewhere None
     """
 
     planned: StepPlan
@@ -57,6 +64,7 @@ class Report:
     rounds: int
     pieces: list[StepPlan] = dataclasses.field(default_factory=list)
     breaks: list[str] = dataclasses.field(default_factory=list)
+    reserved_bytes: int | None = None
 
     def __str__(self) -> str:
         p = self.planned.plan
@@ -65,6 +73,8 @@ class Report:
         lines.append(
             f"{'peak, measured':<20} {format_bytes(self.measured_bytes)} ({self.measured_bytes} bytes){beside}"
         )
+        if self.reserved_bytes is not None:
+            lines.append(f"{'reserved, measured':<20} {format_bytes(self.reserved_bytes)} ({self.reserved_bytes} bytes)")
         if self.budget_bytes != p.budget_bytes:
             lines.append(f"{'budget, asked for':<20} {format_bytes(self.budget_bytes)} ({self.budget_bytes} bytes)")
         lines.append(f"{'rounds':<20} {self.rounds}")
@@ -124,7 +134,7 @@ class _Compiler:
         def run(arguments):
             if self.shaped.rows is None:
                 return fast(arguments)
-            return Metered(module, self.shaped.step.device, self.shaped.rows).boxed_run(arguments)
+            return Metered(module, self.shaped.device, self.shaped.rows).boxed_run(arguments)
 
         run._boxed_call = True
         return run
@@ -164,7 +174,10 @@ class _Shaped:
         self.forecast_bytes: int | None = None  # of the compiler's scheduler, for the plan of this round
         self.beyond = 0  # what was measured beyond such a forecast
         self.settled = False  # a measured plan is taken, where there is one within the budget
+        self.compiling = False  # the compiler may be asked
+        self.reserved: int | None = None  # of the GPU, as Report.reserved_bytes
         leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
+        self.device = device_of(step.model)
         self.resident = resident_bytes(step.model.parameters(), step.model.buffers(), leaves)
         self.budget_bytes = step.budget_bytes
         self.report = self._prepare()
@@ -210,7 +223,7 @@ class _Shaped:
         from . import inductor
 
         if self.front is None:
-            about = f"{torch.__version__} {self.step.costs.path.name} {self.step.device}"
+            about = f"{torch.__version__} {self.step.costs.path.name} {self.device.type}"
             self.front = Front(self.step.costs.path.parent, graph, about)
         self.forecast_bytes = None
         found = self._forecast(graph, in_place, budget_bytes)
@@ -327,28 +340,47 @@ class _Shaped:
         step = self.step
         self.partition = _Partition(self)
         call = capture.fresh_call(step.model)
-        self.compiled = capture.compiled(call, step.backend, self.partition, False, _Compiler(self))
+        compiler = _Compiler(self)
+        self.compiled = capture.compiled(call, step.backend, self.partition, False, compiler, self._may_compile)
+
+    def _may_compile(self):
+        """Only while the step is planned: what the compiler made later would have no plan."""
+        if not self.compiling:
+            raise capture.Changed(capture.change())
 
     def run(self, batch, named):
         for parameter in self.step.model.parameters():
             parameter.grad = None
-        loss = self.compiled(*batch, **named)
+        try:
+            loss = self.compiled(*batch, **named)
+        except torch._dynamo.exc.BackendCompilerFailed as failure:
+            if self.compiling or not isinstance(capture.inner_error(failure), capture.Changed):
+                raise
+            raise capture.inner_error(failure).with_traceback(None) from None
         capture.check_loss(loss)
         loss.backward()
         return loss.detach()
 
     @contextlib.contextmanager
     def _unchanged(self):
-        """Buffers and random state are afterwards what they were before."""
-        buffers = [(b, b.detach().clone()) for b in self.step.model.buffers()]
-        devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
-        with torch.random.fork_rng(devices=devices):
+        """Batch, buffers and random state are afterwards what they were before."""
+        batch = [x for x in pytree.tree_leaves((self.batch, self.named)) if isinstance(x, torch.Tensor)]
+        gradients = [(x, x.grad) for x in batch if x.is_leaf and x.requires_grad]
+        others = [x for m in self.step.model.modules() for x in vars(m).values() if isinstance(x, torch.Tensor)]
+        kept = [x for x in [*batch, *self.step.model.buffers(), *others] if not x.is_inference()]
+        kept = [(x, x._version, x.detach().clone()) for x in kept]
+        for x, _ in gradients:
+            x.grad = None
+        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             try:
                 yield
             finally:
                 with torch.no_grad():
-                    for buffer, was in buffers:
-                        buffer.copy_(was)
+                    for x, version, was in kept:
+                        if x._version != version:
+                            x.detach().copy_(was)
+                for x, gradient in gradients:
+                    x.grad = gradient
 
     def _run_once(self):
         return self.run(self.batch, self.named)
@@ -359,8 +391,9 @@ class _Shaped:
         for _ in range(2):
             before = dict(counters["graph_break"])
             self._compile()
+            self.compiling = True
             try:
-                with quiet(), capture.settings(self.step.backend, self.partition, self.step.key()):
+                with quiet(), self._unchanged(), capture.settings(self.step.backend, self.partition, self.step.key()):
                     self._run_once()
             except torch._dynamo.exc.BackendCompilerFailed as failure:
                 raise capture.inner_error(failure).with_traceback(None) from None
@@ -369,6 +402,8 @@ class _Shaped:
                 if sentence is None and isinstance(failure, torch._dynamo.exc.TorchDynamoException):
                     raise
                 raise sentence or failed(self.batch, self.named, failure) from failure
+            finally:
+                self.compiling = False
             if not self.pieces:
                 raise capture.Unsupported("the compiler found no graph with a backward in the step")
             if len(self.pieces) == 1 or self.shares:
@@ -405,14 +440,19 @@ class _Shaped:
     def _measure(self) -> int:
         for parameter in self.step.model.parameters():
             parameter.grad = None
-        most, _ = peak_bytes(self._run_once, self.step.device)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()  # what the allocator keeps of earlier runs is none of this step's
+        most, _ = peak_bytes(self._run_once, self.device)
+        if self.device.type == "cuda":
+            self.reserved = torch.cuda.max_memory_reserved(self.device)
         return self.resident + most
 
     def _round(self) -> int:
-        with self._unchanged():
-            self._first_run()
-            if self.step.backend == "eager" and len(self.pieces) == 1:
+        self._first_run()
+        if self.step.backend == "eager" and len(self.pieces) == 1:
+            with self._unchanged():
                 self._meter()
+        with self._unchanged():
             measured = self._measure()
         if self.front and len(self.pieces) == 1:
             plan = self.pieces[0].planned.plan
@@ -421,7 +461,7 @@ class _Shaped:
 
     def _report(self, measured: int, rounds: int) -> Report:
         plans = [piece.planned for piece in self.pieces]
-        return Report(plans[0], self.budget_bytes, measured, rounds, plans, self.breaks)
+        return Report(plans[0], self.budget_bytes, measured, rounds, plans, self.breaks, self.reserved)
 
     def _prepare(self) -> Report:
         """Plan, compile and measure, until a step's measured peak is within the budget, and the plan is close to it."""
@@ -486,7 +526,6 @@ class Step:
     def __init__(self, model: torch.nn.Module, budget, backend: str, time_limit: float | None, effort: int):
         self.model, self.budget, self.backend = model, budget, backend
         self.time_limit, self.effort = time_limit, effort
-        self.device = next((t.device.type for t in model.parameters()), "cpu")
         self.budget_bytes: int | None = None
         self.costs = Costs()
         self._shaped: dict[tuple, _Shaped] = {}
@@ -505,24 +544,55 @@ class Step:
         return hashlib.sha256(f"plimsoll {__version__} {self.budget} {self.effort}".encode()).hexdigest()
 
     def __call__(self, *batch, **named):
-        leaves, form = pytree.tree_flatten((batch, named))
-        shapes = tuple(
-            (tuple(x.shape), x.stride(), x.dtype, x.device) if isinstance(x, torch.Tensor) else x for x in leaves
-        )
         check_gradients_are_on()
-        trained = tuple(parameter.requires_grad for parameter in self.model.parameters())
-        key = (form, shapes, self.model.training, trained)
+        key = self._key_of(batch, named)
         if key not in self._shaped:
             check_model_has_numbers(self.model)
             check_call(self.model, batch, named)
-            try:
-                self._shaped[key] = _Shaped(self, batch, named)
-            except DoesNotFit as refusal:
-                raise self._with_batch(refusal, batch) from None
-        self._last = self._shaped[key]
-        loss = self._last.run(batch, named)
+        try:
+            loss = self._run(key, batch, named)
+        except BaseException:
+            for parameter in self.model.parameters():
+                parameter.grad = None
+            raise
         gradients = {name: p.grad for name, p in self.model.named_parameters() if p.grad is not None}
         return _Finished.apply(loss, *(p for p in self.model.parameters() if p.requires_grad)), gradients
+
+    def _key_of(self, batch, named) -> tuple:
+        """Equal for calls that have a plan in common. Other changes are the compiler's to find."""
+        leaves, form = pytree.tree_flatten((batch, named))
+        shapes = tuple(
+            (tuple(x.shape), x.stride(), x.dtype, x.device, x.requires_grad) if isinstance(x, torch.Tensor) else x
+            for x in leaves
+        )
+        try:
+            hash(shapes)
+        except TypeError:
+            check_leaves(leaves)
+        trained = tuple(parameter.requires_grad for parameter in self.model.parameters())
+        modes = tuple(module.training for module in self.model.modules())
+        kinds = {"cpu", *(x.device.type for x in leaves if isinstance(x, torch.Tensor))}
+        cast = [(k, torch.get_autocast_dtype(k)) for k in sorted(kinds) if k != "meta" and torch.is_autocast_enabled(k)]
+        return form, shapes, modes, trained, tuple(cast)
+
+    def _run(self, key: tuple, batch, named):
+        """The loss. The step is planned where it is not, and once more where the compiler takes it for another one."""
+        for last in (False, True):
+            try:
+                with _PLANNING:
+                    if key not in self._shaped:
+                        self._shaped[key] = _Shaped(self, batch, named)
+                    self._last = self._shaped[key]
+                return self._last.run(batch, named)
+            except DoesNotFit as refusal:
+                raise self._with_batch(refusal, batch) from None
+            except capture.Changed as change:
+                self._shaped.pop(key, None)
+                if last:
+                    raise capture.Unsupported(
+                        f"the step is another one whenever it runs, so that no plan is of use: {change}; take from its "
+                        "forward what changes Python's numbers and lists, or give it tensors"
+                    ) from None
 
     def _with_batch(self, refusal: DoesNotFit, batch) -> DoesNotFit:
         budget = self.budget_bytes
@@ -531,6 +601,10 @@ class Step:
             return refusal
         sentence = f"{refusal}; a batch of {fits} fits"
         return DoesNotFit(sentence, refusal.smallest_bytes, refusal.bound_bytes, refusal.op)
+
+    def __getstate__(self):
+        """A copy has no plans yet: its model is another one."""
+        return {**vars(self), "_shaped": {}, "_last": None}
 
     def report(self) -> Report:
         """What was planned and measured for the shape of the last batch. Error: no step has run yet."""
@@ -561,9 +635,11 @@ def compile(
     backend     "eager": ops run one by one, with the bits of a step without a budget; "inductor": fused kernels
     time_limit  seconds for the search; the default is a number of moves, which gives equal plans in every run
     effort      moves of the search instead; 0: the default
-    The first call may raise DoesNotFit (with the smallest budget) or Unsupported.
+    The first call with a batch of a new shape runs the forward several times; batch, buffers and random state are then as
+    before. It may raise DoesNotFit (with the smallest budget) or Unsupported. A call that ends with an exception leaves no
+    gradients.
     """
-    if backend not in capture.BACKENDS:
-        raise ValueError(f"backend '{backend}' is none; there are {' and '.join(capture.BACKENDS)}")
+    capture.check_backend(backend)
+    check_search(time_limit, effort)
     capture.check_model(model)
     return Step(model, budget, backend, time_limit, effort)
