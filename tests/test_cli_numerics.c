@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/isa.h"
 #include "kernels/table.h"
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
@@ -24,9 +25,11 @@ TestSuite(cli_numerics, .init = setup, .fini = teardown);
   "--threads 2 --no-progress "
 static const char first_line[] = "numerics: ";
 
-/* Kernels of one library differ; without it there is but one for each op. */
+/* The library has a second kernel for products of matrices, with a workspace, on some processors alone. Without it there
+ * is but one for each op. */
 static void require_choice(void) {
   if (strcmp(plim_kernel_library(), "none") == 0) cr_skip_test("built without oneDNN");
+  if (!plim_isa_supported(PLIM_ISA_V4)) cr_skip_test("needs AVX-512");
 }
 
 static int64_t labels_changed(void) {
@@ -49,6 +52,7 @@ static const program_run *passes(const char *arguments) {
 }
 
 Test(cli_numerics, are_the_first_line_exactly_where_they_are_not_those_of_the_unlimited_run) {
+  require_choice();
   static const char *const budgets[] = {"", "--memory 99% ", "--memory 98.5% ", "--memory 99% --numerics small ",
                                         "--numerics fastest "};
   int differing = 0;
@@ -69,6 +73,7 @@ Test(cli_numerics, are_the_first_line_exactly_where_they_are_not_those_of_the_un
 }
 
 Test(cli_numerics, by_default_a_cap_may_give_other_bits_and_with_the_fastest_it_gives_the_same) {
+  require_choice();
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
@@ -83,6 +88,7 @@ Test(cli_numerics, by_default_a_cap_may_give_other_bits_and_with_the_fastest_it_
 }
 
 Test(cli_numerics, a_resumed_run_keeps_them) {
+  require_choice();
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
@@ -94,6 +100,7 @@ Test(cli_numerics, a_resumed_run_keeps_them) {
 }
 
 Test(cli_numerics, a_resumed_run_that_cannot_keep_them_is_refused_with_the_smallest_budget_that_can) {
+  require_choice();
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
@@ -117,6 +124,7 @@ Test(cli_numerics, what_a_resumed_run_changes_is_said) {
 }
 
 Test(cli_numerics, of_a_plan_or_a_checkpoint_are_used_again) {
+  require_choice();
   (void)passes("plan " MLP "--memory 99% -o plan.json");
   (void)passes("train " MLP "--memory 99% --steps 2 --save a.ckpt");
   (void)passes("train " MLP "--numerics plan.json --steps 2 --save b.ckpt");
@@ -128,6 +136,7 @@ Test(cli_numerics, of_a_plan_or_a_checkpoint_are_used_again) {
 }
 
 Test(cli_numerics, compare_runs_both_sides_with_equal_ones_and_compares_the_runs_shown) {
+  require_choice();
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif

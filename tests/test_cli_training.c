@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/isa.h"
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
 
@@ -105,6 +106,7 @@ Test(cli_training, a_part_of_an_epoch_is_called_one) {
 
 /* The bits of a run stay, and so do kernels that a larger cap would not need. */
 Test(cli_training, a_cap_that_grows_says_which_kernels_it_does_not_change) {
+  if (!plim_isa_supported(PLIM_ISA_V4)) cr_skip_test("needs AVX-512"); /* elsewhere its ops have one kernel each */
   const program_run *run = plim_test_program(
       "train --model mlp --batch 128 --device sim --model-costs --data synthetic --no-progress --steps 4 --memory 98%% "
       "--memory-at 1=100%%");

@@ -26,7 +26,7 @@ static plim_op_desc relu(void) {
   return op;
 }
 
-static int prepared;
+static int prepared; /* variants, in the last call of use_cpu; on a GPU, in all calls */
 
 /* Every variant of an op, prepared and freed one by one. */
 static plim_status prepare_all(plim_device *device, plim_op_desc op) {
@@ -45,6 +45,7 @@ static plim_status use_cpu(plim_context *ctx, void *user) {
   plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
   plim_device *device = NULL;
   (void)user;
+  prepared = 0;
   PLIM_TRY(plim_device_open(ctx, "cpu", &options, &device));
   plim_status status = prepare_all(device, relu());
   if (status == PLIM_OK) status = prepare_all(device, convolution());
@@ -54,8 +55,9 @@ static plim_status use_cpu(plim_context *ctx, void *user) {
 
 Test(kernel_memory, kernels_of_the_cpu_are_allocated_by_the_hook_and_fail_cleanly) {
   const int64_t requests = plim_test_each_allocation(use_cpu, NULL);
-  cr_assert_geq(requests, 2 * 3 + 3, "%lld requests: a device, a table, its rows, two a kernel", (long long)requests);
-  cr_assert_geq(prepared, 3, "%d variants", prepared);
+  cr_assert_geq(requests, 3 + 2 * prepared, "%lld requests: a device, a table, its rows, two a kernel %d",
+                (long long)requests, prepared);
+  cr_assert_geq(prepared, 2, "%d variants", prepared);
 }
 
 static plim_status use_gpu(plim_context *ctx, void *user) {
