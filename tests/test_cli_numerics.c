@@ -25,8 +25,8 @@ TestSuite(cli_numerics, .init = setup, .fini = teardown);
   "--threads 2 --no-progress "
 static const char first_line[] = "numerics: ";
 
-/* The library has a second kernel for products of matrices, with a workspace, on some processors alone. Without it there
- * is but one for each op. */
+/* On some processors the library has a second kernel for products of matrices, with a workspace. Elsewhere an op has
+ * one kernel. */
 static void require_choice(void) {
   if (strcmp(plim_kernel_library(), "none") == 0) cr_skip_test("built without oneDNN");
   if (!plim_isa_supported(PLIM_ISA_V4)) cr_skip_test("needs AVX-512");
