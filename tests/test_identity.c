@@ -327,8 +327,8 @@ Test(identity, of_resnet20_with_the_reference_at_every_budget) {
   identical_at_every_budget(&cases[RESNET20]);
 }
 
-/* Planning these, or running their products where the instrumented kernels are all there is, takes minutes in a sanitizer
- * build; what it would find there, ResNet-20 and the deep MLP in bf16 find. */
+/* Planning these, or running their products where the instrumented kernels are all there is, takes minutes in a
+ * sanitizer build; what it would find there, ResNet-20 and the deep MLP in bf16 find. */
 static void skip_when_sanitized(void) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
