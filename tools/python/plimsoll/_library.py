@@ -78,7 +78,7 @@ def _places(library) -> dict[tuple[str, str], tuple[int, int]]:
     struct, field, offset, n_bytes = _TEXT(), _TEXT(), c.c_size_t(), c.c_size_t()
     found, row = {}, 0
     while named(row, c.byref(struct), c.byref(field), c.byref(offset), c.byref(n_bytes)):
-        found[struct.value.decode(), field.value.decode()] = (offset.value, n_bytes.value)
+        found[(struct.value or b"").decode(), (field.value or b"").decode()] = (offset.value, n_bytes.value)
         row += 1
     return found
 

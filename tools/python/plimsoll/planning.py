@@ -7,6 +7,7 @@ import dataclasses
 import re
 import sys
 import time
+import typing
 import weakref
 
 from . import _library
@@ -95,8 +96,8 @@ class Plan:
     documents: _Documents | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def save(self, folder: str):
-        """graph.json, profile.json and plan.json in the folder: what the program `plimsoll` reads."""
-        self.documents.save(folder)
+        """graph.json, profile.json and plan.json in the folder: what the program `plimsoll` reads. Error: as _own()."""
+        self._own().save(folder)
 
     def write_trace(self, path: str, times_ns: list[int]):
         """The trace of one run of the plan, with plan and graph beside it, for `plimsoll trace ACTION path`.
@@ -105,7 +106,13 @@ class Plan:
         """
         if len(times_ns) != len(self.order):
             raise ValueError(f"{len(times_ns)} times for a plan of {len(self.order)} runs")
-        self.documents.write_trace(path, times_ns)
+        self._own().write_trace(path, times_ns)
+
+    def _own(self) -> _Documents:
+        """Error: the order was measured in an earlier run and taken from there, so the library has no plan of it."""
+        if self.documents is None:
+            raise Error("this plan was not made now but measured before, and has no documents; plimsoll.torch.plan() makes some")
+        return self.documents
 
     @property
     def overhead_percent(self) -> float:
@@ -236,7 +243,7 @@ class Graph:
         workspace_bytes: int = 0,
         cls: str = "pure",
         phase: str = "forward",
-        in_place: list[tuple[int, int]] = (),
+        in_place: typing.Sequence[tuple[int, int]] = (),
     ) -> int:
         """An op at the end of the program; returns its number. cls: "pure", "random" (may run again) or "once".
 

@@ -85,11 +85,11 @@ class _Lives:
         row = [len(self.rows), begin, -1, -1, n_bytes]
         self.rows.append(row)
         self.labels.append(_label(entry))
-        self.roles.append(ROLES.get(entry.get("category"), "unknown"))
+        self.roles.append(ROLES.get(str(entry.get("category")), "unknown"))
         return row
 
     def most_bytes(self, events: int) -> int:
-        change = collections.Counter()
+        change: collections.Counter[int] = collections.Counter()
         for _, begin, end, _, n_bytes in self.rows:
             change[begin] += n_bytes
             change[end] -= n_bytes

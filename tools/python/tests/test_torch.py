@@ -645,6 +645,27 @@ class Fused(unittest.TestCase):
         forward = [op.name for op in whole if op.phase == "forward"]
         self.assertEqual(len(forward), 2, forward)  # the product and the GELU; its derivative is computed from the product
 
+    def test_a_batch_norm_in_training_stays_one_op(self):
+        net, batch = convolutions()
+
+        def norms():
+            names, begins = pt.plan(WithLoss(net), batch, backend="inductor").ops, ("_native_batch", "native_batch")
+            return [sum(name.startswith(begin) for name in names) for begin in begins]
+
+        self.assertEqual(norms(), [3, 3])
+        net.eval()
+        self.assertEqual(norms(), [0, 0])
+
+    def test_filters_that_the_layout_channels_last_copies_are_counted(self):
+        from plimsoll.torch import capture
+        from plimsoll.torch.costs import copied_filters_bytes
+
+        net, batch = convolutions()
+        joint = capture.trace(WithLoss(net), batch, "inductor")
+        self.assertEqual(copied_filters_bytes(joint), 4 * 9 * (8 * 3 + 16 * 8 + 16 * 16))
+        joint = capture.trace(WithLoss(net.to(memory_format=torch.channels_last)), batch, "inductor")
+        self.assertEqual(copied_filters_bytes(joint), 0)
+
     def test_a_key_for_caches_names_budget_and_effort(self):
         from plimsoll.torch.inductor import Partitioner
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import types
+import typing
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
@@ -84,7 +85,7 @@ def _check_outputs(module: fx.GraphModule, n_forward_outputs: int):
     output = next(node for node in module.graph.nodes if node.op == "output")
     rows = zip(pytree.arg_tree_leaves(*output.args)[:n_forward_outputs], output.meta.get("desc", ()))
     returned = [node for node, about in rows if type(about).__name__ == "PlainAOTOutput"]
-    values = [node.meta.get("val") for node in returned if isinstance(node, fx.Node)]
+    values: list[typing.Any] = [node.meta.get("val") for node in returned if isinstance(node, fx.Node)]
     if len(values) > 1:
         raise _no_loss(f"{len(values)} tensors")
     if values and not (values[0].numel() == 1 and values[0].is_floating_point()):
@@ -164,7 +165,7 @@ def change() -> str:
     with contextlib.suppress(AttributeError):  # private to PyTorch
         reason = torch._dynamo.utils.get_metrics_context()._metrics.get("recompile_reason")
         if reason:
-            return "the compiler says " + " ".join(reason.split("  #")[0].split())
+            return "the compiler says " + " ".join(str(reason).split("  #")[0].split())
     return "the compiler does not say why"
 
 
@@ -174,8 +175,11 @@ def compiled(call, backend: str, partition, whole: bool, compiler=boxed_nop, che
     compiler  of graphs of the backend "eager"
     check     is called before a graph is compiled, and may raise an exception
     """
+    compile_graph: typing.Any
     if backend == "inductor":
-        from torch._inductor.compile_fx import compile_fx as compile_graph
+        from torch._inductor.compile_fx import compile_fx
+
+        compile_graph = compile_fx
     else:
         compile_graph = aot_autograd(fw_compiler=compiler, bw_compiler=compiler, partition_fn=partition)
 

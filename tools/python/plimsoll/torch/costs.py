@@ -22,7 +22,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .fusion import is_fusible
-from .joint import Joint, storage_bytes, storage_of, tensors
+from .joint import Joint, argument, storage_bytes, storage_of, tensors
 from .memory import peak_bytes
 
 aten = torch.ops.aten
@@ -78,7 +78,18 @@ def is_image_convolution(node: fx.Node) -> bool:
     """Inductor may copy what it reads into the layout channels last."""
     if node.target not in (aten.convolution.default, aten.convolution_backward.default):
         return False
-    return node.args[1].meta["val"].dim() == 4
+    return argument(node, 1).meta["val"].dim() == 4
+
+
+def copied_filters_bytes(joint: Joint) -> int:
+    """Bytes of the filters that a forward in the layout channels last copies into it and keeps for the backward."""
+    found: dict[int, int] = {}
+    for node in joint.nodes:
+        if is_image_convolution(node) and node.target is aten.convolution_backward.default:
+            kernel = argument(node, 2).meta["val"]
+            if not kernel.is_contiguous(memory_format=torch.channels_last):
+                found[storage_of(kernel)] = storage_bytes(kernel)
+    return sum(found.values())
 
 
 def _measure(node: fx.Node, channels_last: bool = False) -> Cost:
@@ -88,11 +99,12 @@ def _measure(node: fx.Node, channels_last: bool = False) -> Cost:
     if channels_last:
         arguments = pytree.tree_map_only(torch.Tensor, _channels_last, arguments)
     device = next((t.device for t in tensors((arguments, keywords))), torch.device("cpu"))
-    most, result = peak_bytes(lambda: node.target(*arguments, **keywords), device)
+    op: typing.Any = node.target
+    most, result = peak_bytes(lambda: op(*arguments, **keywords), device)
     outputs = _new_bytes(result, (arguments, keywords))
     workspace = max(0, most - sum(outputs))
     del result
-    return Cost(_time(lambda: node.target(*arguments, **keywords), device), workspace, outputs)
+    return Cost(_time(lambda: op(*arguments, **keywords), device), workspace, outputs)
 
 
 def _time(run, device: torch.device) -> int:
@@ -187,6 +199,14 @@ class Costs:
         """Of the convolutions of images, where all that they read has the layout channels last."""
         nodes = [node for node in joint.nodes if is_image_convolution(node)]
         return self._all(lambda: {node: self._one(joint, node, True) for node in nodes})
+
+    def channels_last_ns(self, joint: Joint, costs: list[Cost], last: dict[fx.Node, Cost]) -> int:
+        """By how much a step takes longer where its convolutions run in the layout channels last: what they take themselves,
+        copies of filters into it and of their gradients out of it. last: of of_channels_last()."""
+        own = sum(last[node].time_ns - cost.time_ns for node, cost in zip(joint.nodes, costs) if node in last)
+        device = next((argument(node, 1).meta["val"].device for node in last), torch.device("cpu"))
+        moved = 4 * copied_filters_bytes(joint)  # a filter and its gradient, each read and written
+        return own + int(moved / self._all(lambda: self._bytes_per_ns(device)))
 
     def _all(self, measure):
         before = self.measured

@@ -26,10 +26,11 @@ class Row:
 
 
 class Front:
-    """folder: where the file lies. about: what the measured bytes depend on beside the graph."""
+    """folder: where the file lies. about: what the measured bytes depend on beside the graph. level_ns: by how much a step
+    takes longer at a level."""
 
-    def __init__(self, folder: pathlib.Path, graph: Graph, about: str):
-        self.graph = graph
+    def __init__(self, folder: pathlib.Path, graph: Graph, about: str, level_ns: tuple[int, ...] = (0, 0, 0)):
+        self.graph, self.level_ns = graph, level_ns
         # times and workspaces are measured, and may differ in another run; the order of a plan fits all the same
         ops = [(op.name, op.reads, op.writes, op.cls) for op in graph.ops]
         text = json.dumps([FORM, about, graph.storages, ops])
@@ -59,8 +60,9 @@ class Front:
         except OSError:
             pass
 
-    def time_ns(self, order: list[int]) -> int:
-        return sum(self.graph.ops[op].time_ns for op in order)
+    def time_ns(self, order: list[int], level: int | None = None) -> int:
+        """Of the ops; with a level, what a step takes longer at it too."""
+        return sum(self.graph.ops[op].time_ns for op in order) + (self.level_ns[level] if level is not None else 0)
 
     def add(self, order: list[int], planned_bytes: int, measured_bytes: int, level: int):
         """The highest measurement of an order counts."""
@@ -73,4 +75,4 @@ class Front:
     def fastest(self, budget_bytes: int) -> Row | None:
         """Of those within the budget; of equally fast ones one at the lowest level, then that with the lowest peak."""
         rows = [row for row in self.rows if row.measured_bytes <= budget_bytes]
-        return min(rows, key=lambda row: (self.time_ns(row.order), row.level, row.measured_bytes, row.order), default=None)
+        return min(rows, key=lambda row: (self.time_ns(row.order, row.level), row.level, row.measured_bytes, row.order), default=None)

@@ -15,6 +15,7 @@ import torch
 from torch import fx
 from torch._functorch.partitioners import get_aten_target, get_default_op_list, is_rng_op
 
+from . import native
 from .joint import storage_of, tensors
 
 if typing.TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _is_reduction(node: fx.Node) -> bool:
 
 
 def _is_pointwise(node: fx.Node) -> bool:
-    if node.op != "call_function" or _is_reduction(node) or is_rng_op(node):
+    if node.op != "call_function" or node.target in native.OPS or _is_reduction(node) or is_rng_op(node):
         return False
     if torch.Tag.pointwise in getattr(node.target, "tags", ()) or get_aten_target(node) in POINTWISE:
         return True

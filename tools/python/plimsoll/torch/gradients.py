@@ -8,6 +8,8 @@ counts it, and the one that is not kept ends there.
 
 from __future__ import annotations
 
+import typing
+
 import torch
 from torch import fx
 from torch._functorch.partitioners import _is_tangent
@@ -38,6 +40,7 @@ def _outermost_first(parameter: torch.Tensor) -> list[int]:
 def _copy(graph: fx.Graph, node: fx.Node, order: list[int]) -> fx.Node:
     """Nodes behind `node` that copy it, with the dimension order[0] outermost in memory."""
     back = [order.index(d) for d in range(len(order))]
+    steps: list[tuple[typing.Any, typing.Any, typing.Any]]
     steps = [(aten.permute.default, (order,), {}), (aten.clone.default, (), {"memory_format": torch.contiguous_format}),
              (aten.permute.default, (back,), {})]  # fmt: skip
     if order == sorted(order):

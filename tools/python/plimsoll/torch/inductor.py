@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import typing
 
 import torch._functorch.config as functorch_config
 import torch._inductor.config as inductor_config
 from torch._inductor import memory
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
+
+from . import native
 
 
 class Partitioner(CustomPartitionerFn):
@@ -37,7 +40,7 @@ WORKSPACES = "plimsoll_workspaces"  # in a node's meta: bytes that its op takes 
 ALL, APART, PLAIN = range(3)  # levels: how much the compiler may do that takes memory
 _usual: dict = {}  # the user's settings, while settings() holds
 _level = ALL
-_OFF = (
+_OFF: tuple[dict[str, typing.Any], ...] = (
     {},
     {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0},
     {"layout_optimization": False},
@@ -60,20 +63,32 @@ def level() -> int:
 
 
 @contextlib.contextmanager
+def replaced(owner: typing.Any, name: str, value: typing.Any):
+    """owner.name is `value` meanwhile."""
+    was = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, was)
+
+
+@contextlib.contextmanager
 def settings(partition, key: str | None = None):
     """While a step is compiled; the partition function may call set_level(). The cache of whole steps is off: it would serve
     one without asking for a plan. That of single graphs is on, since what a plan changes is in the graph. The compiler's
-    estimate of a peak, by which it chooses an order, counts what ops take for themselves."""
-    from . import rehearsal  # it imports the compiler
+    estimate of a peak, by which it chooses an order, counts what ops take for themselves. Ops of native.py stay whole."""
+    from torch._inductor import compile_fx  # it imports the compiler
+
+    from . import rehearsal
 
     copy = inductor_config.get_config_copy()
     _usual.update({name: copy[name] for row in _OFF for name in row})
-    was, memory.estimate_peak_memory = memory.estimate_peak_memory, rehearsal.estimate_with_workspaces
-    try:
-        with (
-            inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **_usual}),
-            functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),
-        ):
-            yield
-    finally:
-        memory.estimate_peak_memory = was
+    native.let_inductor_call()
+    with (
+        replaced(memory, "estimate_peak_memory", rehearsal.estimate_with_workspaces),
+        replaced(compile_fx, "select_decomp_table", native.decompositions),
+        inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **_usual}),
+        functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),
+    ):
+        yield

@@ -31,6 +31,11 @@ class Unsupported(Error):
     """The step has something that cannot be planned yet."""
 
 
+def argument(node: fx.Node, place: int) -> typing.Any:
+    """What the node reads at this place of its arguments: a node, or a number, a text or a list of them."""
+    return node.args[place]
+
+
 def tensors(value) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
@@ -49,7 +54,7 @@ def storage_bytes(tensor: torch.Tensor) -> int:
 
 def _is_update(node: fx.Node) -> bool:
     """Inductor's graphs write new values of primals; elsewhere the forward returns them."""
-    return node.target is aten.copy_.default and node.args[0].op == "placeholder" and not node.users
+    return node.target is aten.copy_.default and argument(node, 0).op == "placeholder" and not node.users
 
 
 @dataclasses.dataclass
@@ -80,7 +85,7 @@ class Joint:
         self.storage: dict[int, Storage] = {}
         self.nodes: list[fx.Node] = []
         self.updates: set[fx.Node] = set()  # nodes that write a new value of a primal, as a running mean
-        self._keep = []  # storages are compared by address: their tensors must live
+        self._keep: list[list[torch.Tensor]] = []  # storages are compared by address: their tensors must live
         for node in self.graph.nodes:
             self._add(node)
         self.is_backward = self._reached_by_tangents()
@@ -144,7 +149,7 @@ class Joint:
         for node in self.graph.nodes:
             if node.op == "placeholder":
                 by_place[repr(node.meta.get("desc"))] = node
-        mutated = {storage_of(node.args[0].meta["val"]) for node in self.updates}
+        mutated = {storage_of(argument(node, 0).meta["val"]) for node in self.updates}
         for description in output.meta.get("desc", ()):
             if type(description).__name__ == "InputMutationAOTOutput":
                 node = by_place.get(repr(description.mutated_input))
@@ -223,7 +228,8 @@ class Joint:
         """The graph of the whole step. costs: of each node. extra_bytes: what is there all the time beside the primals.
         in_place: count on it that fused kernels write over what nothing reads later, wherever they may.
         Op i of the graph is nodes[i] before the boundary, then the boundary, then nodes[i - 1]."""
-        graph, number, made, drawn = Graph("joint"), {}, {}, None
+        graph, number, drawn = Graph("joint"), {}, None
+        made: dict[fx.Node, list[int]] = {}
         readers: dict[int, list[int]] = {}  # of primals that are updated: what has to run before
         for key, storage in self.storage.items():
             if storage.node in self.inlined:
@@ -281,7 +287,7 @@ class Joint:
     def _add_boundary(self, graph: Graph, number: dict[int, int]):
         """Reads what the forward returns, and the last output of each op that only the forward may run. Autograd holds
         the tangents until the backward has returned."""
-        reads = {}
+        reads: dict[int, None] = {}
         for node in self.forward_outputs:
             for tensor in tensors(node.meta.get("val")) if isinstance(node, fx.Node) else []:
                 reads[number[storage_of(tensor)]] = None
@@ -341,7 +347,7 @@ class Rebuilt:
         copy.meta = {**copy.meta, "plimsoll_step": step, "plimsoll_workspaces": self.joint.workspaces.get(node, ())}
         self._place(node, copy)
         for user in node.users:
-            if user.target is operator.getitem and not (repeat and user.args[1] > 2):
+            if user.target is operator.getitem and not (repeat and argument(user, 1) > 2):
                 self._place(user, self.graph.node_copy(user, lambda source: self.now[source]))
 
     def _place(self, node: fx.Node, copy: fx.Node):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
 
 import torch
 from torch.utils import _pytree as pytree
@@ -133,7 +134,7 @@ def plan(
     """
     check_search(time_limit, 0)
     graph = _graph(model, example_inputs, measure, backend)
-    options = {"time_limit": time_limit, "measured": measure, "save": save}
+    options: dict[str, typing.Any] = {"time_limit": time_limit, "measured": measure, "save": save}
     keep_all = graph.plan(None, **{**options, "time_limit": None})
     found = keep_all
     if budget is not None:

@@ -86,14 +86,12 @@ def _peak(module: fx.GraphModule, saved: dict[str, tuple] | None = None) -> tupl
             node._rename(f"copy_of_{node.name}")
             node.target = node.name
     names = _outputs(module)
-    was, Scheduler.codegen = Scheduler.codegen, _stop
+    off = torch._inductor.config.patch(fx_graph_cache=False, fx_graph_remote_cache=False)
     try:
-        with torch._inductor.config.patch(fx_graph_cache=False, fx_graph_remote_cache=False):
+        with inductor.replaced(Scheduler, "codegen", _stop), off:
             compile_fx_inner(module, inputs, is_backward=saved is not None, graph_id=0)
     except _Scheduled as end:
         return end.n_bytes, dict(zip(names, end.strides))
-    finally:
-        Scheduler.codegen = was
     return 0, {}  # a graph without kernels
 
 

@@ -23,7 +23,7 @@ from torch.utils._ordered_set import OrderedSet
 
 from ..planning import DoesNotFit, Error, Graph, Plan, format_bytes, parse_bytes
 from . import capture
-from .costs import Cost, Costs
+from .costs import Cost, Costs, copied_filters_bytes
 from .front import Front
 from .joint import Joint, Rebuilt
 from .memory import Metered, peak_bytes, resident_bytes, step_figures
@@ -37,6 +37,7 @@ _PLANNING = threading.RLock()  # the compiler's settings and the profiler are th
 ROUNDS = 3
 TIGHT_PERCENT = 5  # overhead from which kernels are compiled apart at once: repeats cost more than that does
 AMPLE = 2  # times keep-all: from such a budget on no forecast is asked for where nothing is recomputed
+AMPLE_PLAIN = 1.1  # the same at the highest level, where the plan itself is within a percent of the measured peak
 REHEARSALS = 5  # plans whose forecast the compiler's scheduler is asked for in one round
 MOST_STEP = 0.03  # of the budget: by how much less the next of them is planned at most
 LOOSE = 0.05  # of the budget: what a fused step may leave free without another round
@@ -79,7 +80,7 @@ class Report:
             lines.append(f"{'budget, asked for':<20} {format_bytes(self.budget_bytes)} ({self.budget_bytes} bytes)")
         lines.append(f"{'rounds':<20} {self.rounds}")
         if len(self.pieces) > 1:
-            shares = ", ".join(format_bytes(piece.plan.budget_bytes) for piece in self.pieces)
+            shares = ", ".join(format_bytes(piece.plan.budget_bytes or 0) for piece in self.pieces)
             lines.append(f"{'graphs':<20} {len(self.pieces)}, which share the budget: {shares}, parameters in each")
             lines += [f"{'graph break':<20} {reason}" for reason in self.breaks]
         for piece in self.pieces:
@@ -173,13 +174,15 @@ class _Shaped:
         self.level = self.top = 0  # of inductor.set_level(): at which to compile, and the highest that differs
         self.forecast_bytes: int | None = None  # of the compiler's scheduler, for the plan of this round
         self.beyond = 0  # what was measured beyond such a forecast
+        self.level_ns = (0, 0, 0)  # by how much a step takes longer at a level
+        self.copied_bytes = 0  # of filters in another layout, which the forward keeps for the backward below level PLAIN
         self.settled = False  # a measured plan is taken, where there is one within the budget
         self.compiling = False  # the compiler may be asked
         self.reserved: int | None = None  # of the GPU, as Report.reserved_bytes
         leaves = [leaf for leaf in pytree.tree_leaves((batch, named)) if isinstance(leaf, torch.Tensor)]
         self.device = device_of(step.model)
         self.resident = resident_bytes(step.model.parameters(), step.model.buffers(), leaves)
-        self.budget_bytes = step.budget_bytes
+        self.budget_bytes: int = step.budget_bytes or 0  # 0: a share of what is known when the step is planned
         self.report = self._prepare()
         self.batch = self.named = None
 
@@ -191,7 +194,7 @@ class _Shaped:
         costs, extra = step.costs.of(joint, True), max(0, self.resident - joint.primal_bytes())
         graph = joint.planner_graph(costs, extra)
         keep_all = graph.plan(None, measured=True)
-        if self.budget_bytes is None:
+        if not self.budget_bytes:
             self.budget_bytes = parse_bytes(step.budget, keep_all.peak_bytes)
         budget = max(1, (self.shares[index] if self.shares else self.budget_bytes) - self.set_aside)
         if step.backend == "inductor":
@@ -213,6 +216,11 @@ class _Shaped:
 
         last = self.step.costs.of_channels_last(joint)
         self.top = inductor.PLAIN if last else max(self.top, inductor.APART)
+        self.copied_bytes = copied_filters_bytes(joint)
+        longer = self.step.costs.channels_last_ns(joint, costs, last) if last and self.device.type == "cpu" else 0
+        self.level_ns = (max(0, longer), max(0, longer), 0)
+        if longer > 0:
+            self.level = self.top
         for node, cost in zip(joint.nodes, costs):
             other = last.get(node, cost).workspace_bytes
             joint.workspaces[node] = (other, other, cost.workspace_bytes)
@@ -224,7 +232,7 @@ class _Shaped:
 
         if self.front is None:
             about = f"{torch.__version__} {self.step.costs.path.name} {self.device.type}"
-            self.front = Front(self.step.costs.path.parent, graph, about)
+            self.front = Front(self.step.costs.path.parent, graph, about, self.level_ns)
         self.forecast_bytes = None
         found = self._forecast(graph, in_place, budget_bytes)
         if found.overhead_percent > TIGHT_PERCENT:
@@ -232,7 +240,8 @@ class _Shaped:
         known = self._known(found)
         if known:
             return known
-        if len(found.order) > len(graph.ops) or self.budget_bytes < AMPLE * found.peak_bytes:
+        ample = AMPLE_PLAIN if self.level == inductor.PLAIN else AMPLE
+        if len(found.order) > len(graph.ops) or self.budget_bytes < ample * found.peak_bytes:
             found = self._rehearsed(graph, in_place, found, split)
             return self._known(found) or found
         return found
@@ -240,13 +249,15 @@ class _Shaped:
     def _known(self, found: Plan) -> Plan | None:
         """The fastest measured plan within the budget, where `found` is not faster, or was measured above the budget. The
         level comes first: a plan is not taken at a higher one before its forecast at the lower one was too large."""
+        assert self.front
         row = self.front.fastest(self.budget_bytes)
         if not row:
             return None
         above = [old for old in self.front.rows if old.order == found.order and old.measured_bytes > self.budget_bytes]
         tried = any(old.level == self.level for old in above)
         tried |= self.forecast_bytes is not None and self.forecast_bytes > self.budget_bytes
-        as_fast = row.level <= self.level and self.front.time_ns(row.order) <= found.time_ns
+        now_ns = self.front.time_ns(found.order, self.level)
+        as_fast = row.level <= self.level and self.front.time_ns(row.order, row.level) <= now_ns
         if not (self.settled or tried or as_fast):
             return None
         self.level = row.level
@@ -273,6 +284,8 @@ class _Shaped:
     def _rehearsed(self, graph: Graph, in_place: Graph, found: Plan, split) -> Plan:
         """Plans for less and less, until the scheduler's forecast is within the budget; else that of the least forecast."""
         rows, smallest = [], False
+        if self.copied_bytes and self._between(graph, found.order) + self.copied_bytes > self.budget_bytes:
+            self.level = self.top  # whatever the forecast says
         for _ in range(REHEARSALS):
             now = self._rehearsal(found, split)
             if now is None:
@@ -288,15 +301,22 @@ class _Shaped:
         self.forecast_bytes, found, self.level = min(rows, key=lambda row: row[0])
         return found
 
+    @staticmethod
+    def _between(graph: Graph, order: list[int]) -> int:
+        """Bytes that are there between forward and backward."""
+        boundary = next(place for place, op in enumerate(graph.ops) if op.name == "boundary")
+        return graph.live_bytes(order)[0][order.index(boundary)]
+
     def _rehearsal(self, found: Plan, split) -> int | None:
         """The peak of a whole step: as measured before, or forecast. None: unknown."""
         from . import rehearsal  # not for steps whose ops run one by one: it imports the compiler
 
-        for row in self.front.rows:
+        for row in self.front.rows if self.front else ():
             if row.order == found.order and row.level == self.level:
                 return row.measured_bytes
         beside = self.resident + self.beyond
-        most = rehearsal.forecast(*split(found.order), self.level, self.budget_bytes - beside)
+        forward, backward = split(found.order)
+        most = rehearsal.forecast(forward, backward, self.level, self.budget_bytes - beside)
         return None if most is None else beside + most
 
     def _less(self, graph: Graph, in_place: Graph, found: Plan, over: int) -> tuple[Plan, bool]:
@@ -615,10 +635,10 @@ class Step:
     def trace(self, path: str):
         """The trace of the step that was metered when the last batch's shape was planned; `plimsoll trace ACTION path`
         and its page show it. Plan and graph are written beside it. Error: there is no such step."""
-        report = self.report()
-        if not self._last.times:
+        report, last = self.report(), self._last
+        if last is None or not last.times:
             raise Error("a trace has the time of each op: backend='eager', and a step that is one graph")
-        report.planned.plan.write_trace(path, self._last.times)
+        report.planned.plan.write_trace(path, last.times)
 
 
 def compile(
