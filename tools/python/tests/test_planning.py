@@ -1,5 +1,6 @@
 """plimsoll.Graph against the library: layouts of structs, plans, refusals, sizes. Needs no PyTorch."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -142,6 +143,12 @@ class Planning(unittest.TestCase):
             self.assertEqual(max(row["live_bytes"] for row in lines[1:-1]), plan.peak_bytes)
             self.assertTrue(pathlib.Path(folder, "t.plan.graph.json").exists())
         self.assertRaises(ValueError, plan.write_trace, "t.jsonl", [1])
+
+    def test_a_plan_without_documents_says_so(self):
+        plan = dataclasses.replace(chain().plan(), documents=None)
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertRaises(plimsoll.Error, plan.save, folder)
+            self.assertRaises(plimsoll.Error, plan.write_trace, f"{folder}/t.jsonl", [1] * len(plan.order))
 
     def test_live_bytes_are_those_of_the_plan(self):
         graph = chain()

@@ -656,6 +656,31 @@ class Fused(unittest.TestCase):
         net.eval()
         self.assertEqual(norms(), [0, 0])
 
+    def test_convolutions_run_in_the_layout_in_which_they_are_faster(self):
+        from torch._inductor import config
+
+        from plimsoll.torch import costs, step
+
+        net, batch = convolutions()
+
+        class Planned(Exception):
+            pass
+
+        def stop(shaped, joint, split):
+            plan_piece(shaped, joint, split)
+            raise Planned(config.layout_optimization)
+
+        plan_piece = step._Shaped.plan_piece
+        for longer_ns, expected in ((1, False), (-1, True)):
+            with (
+                unittest.mock.patch.object(costs.Costs, "channels_last_ns", lambda *_, now=longer_ns: now),
+                unittest.mock.patch.object(step._Shaped, "plan_piece", stop),
+                self.assertRaises(torch._dynamo.exc.BackendCompilerFailed) as ended,
+            ):
+                pt.compile(WithLoss(net), budget="300%", backend="inductor")(*batch)
+            self.assertEqual(ended.exception.inner_exception.args, (expected,))
+        self.assertTrue(config.layout_optimization)
+
     def test_filters_that_the_layout_channels_last_copies_are_counted(self):
         from plimsoll.torch import capture
         from plimsoll.torch.costs import copied_filters_bytes
@@ -692,6 +717,8 @@ class Fused(unittest.TestCase):
         self.assertEqual(again.fastest(90).order, [0, 1])
         self.assertIsNone(again.fastest(59))
         self.assertEqual(Front(pathlib.Path(self.folder.name), graph, "there").rows, [])
+        slow = Front(pathlib.Path(self.folder.name), graph, "here", (10, 0, 0))  # by so much at its lowest level
+        self.assertEqual(slow.fastest(95).order, [0, 0, 1])
 
 
 class OnGpu(unittest.TestCase):

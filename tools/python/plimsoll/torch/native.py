@@ -1,8 +1,9 @@
 """Ops that a fused step leaves to PyTorch's own kernels: batch norms of a training step on a CPU.
 
-Inductor writes three kernels for one, of which the first finds mean and variance by Welford's method with a division for
-each number. PyTorch's kernels take about half of their time (docs/results/pytorch.md). On a GPU, in other types than
-float32, and where a norm takes running statistics for constants, Inductor fuses it with its neighbours.
+Inductor writes three loops for one, and chooses the layout of what they write by its own rules: where that is not the
+layout of the convolution that reads it, PyTorch copies it there. PyTorch's own norm keeps the layout (times in
+docs/results/pytorch.md). On a GPU, in other types than float32, and where a norm takes running statistics for constants,
+Inductor fuses it with its neighbours.
 """
 
 from __future__ import annotations
