@@ -43,7 +43,7 @@ static const layer layers[] = {
     {"planner/spaces/", {GRAPH, "planner/solvers/", "planner/spaces/"}},
     {"planner/paging/",
      {GRAPH, "planner/planner.h", "planner/plan_base.h", "planner_hash.h" /* generated */, "planner/pack/",
-      "planner/paging/"}},
+      "planner/spaces/", "planner/paging/"}},
     {"planner/exact/", {CORE, "planner/solvers/", "planner/exact/"}},
     {"planner/strategies/",
      {CORE, "planner_hash.h" /* generated */, "runtime/arena/", "planner/profile/", "planner/bound/", "planner/chain/",

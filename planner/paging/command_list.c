@@ -289,6 +289,19 @@ static plim_status find_peak(const plim_space_command_list *l, int32_t n, const 
   return PLIM_OK;
 }
 
+plim_status plim_list_peak(const plim_space_command_list *l, int32_t space, int64_t *peak_bytes) {
+  plim_box *box = NULL;
+  int32_t *box_at = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(l->ctx, l->n_buffers, sizeof *box, &box));
+  PLIM_CHECK(plim_allocate(l->ctx, l->n_buffers, sizeof *box_at, &box_at));
+  PLIM_CHECK(find_peak(l, make_boxes(l, space, box, box_at), box, peak_bytes));
+done:
+  plim_release(l->ctx, box, l->n_buffers, sizeof *box);
+  plim_release(l->ctx, box_at, l->n_buffers, sizeof *box_at);
+  return status;
+}
+
 plim_status plim_list_pack(plim_space_command_list *l, int32_t space, int64_t budget_bytes, int32_t effort, int *fits) {
   plim_box *box = NULL;
   int32_t *box_at = NULL;

@@ -72,6 +72,9 @@ PLIM_MUST_USE plim_status plim_list_begin(plim_space_command_list *list);
 PLIM_MUST_USE plim_status plim_list_spread(plim_space_command_list *list, int32_t n_spaces, const int32_t *computes,
                                            const int64_t *limit_bytes);
 
+/* Most live bytes of a space, in the order in hand. */
+PLIM_MUST_USE plim_status plim_list_peak(const plim_space_command_list *list, int32_t space, int64_t *peak_bytes);
+
 /* Offsets of the buffers of a space. *fits 0: not within the budget, or the effort is over. Nothing is packed where the
  * live bytes alone exceed the budget. */
 PLIM_MUST_USE plim_status plim_list_pack(plim_space_command_list *list, int32_t space, int64_t budget_bytes,

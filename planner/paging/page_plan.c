@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "planner/paging/home_plan.h"
+#include "planner/paging/joint_problem.h"
 #include "planner/paging/page_graph.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
@@ -252,6 +253,14 @@ static plim_status refuse(const paging *p) {
                    o->recompute ? "with recomputation" : "without recomputation", smallest);
 }
 
+/* All decisions together, from the best plan so far. What was found before a cancel counts. */
+static plim_status try_joint(paging *p, const plim_profile *profile, const plim_plan *keep_all) {
+  if (p->options->order == PLIM_ORDER_FIXED || is_enough(p)) return PLIM_OK;
+  plim_status status =
+      plim_joint_search(p->ctx, p->graph, profile, p->options, p->best ? p->best : keep_all, p->keep_all_ns, &p->best);
+  return status == PLIM_ECANCEL && p->best ? PLIM_OK : status;
+}
+
 static plim_status search(paging *p, const plim_profile *profile, const plim_plan *keep_all) {
   int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
   if (limit_ns > 0) {
@@ -260,6 +269,7 @@ static plim_status search(paging *p, const plim_profile *profile, const plim_pla
   plim_status status = try_once(p, profile, keep_all);
   if (limit_ns > 0) status = plim_effort_end(p->ctx, outer_ns, status);
   if (status == PLIM_OK && p->o->recompute && !is_enough(p)) status = try_profile(p, profile, keep_all, 1);
+  if (status == PLIM_OK) status = try_joint(p, profile, keep_all);
   if (status == PLIM_ECANCEL && p->best) status = PLIM_OK;
   return status == PLIM_OK && !p->best ? refuse(p) : status;
 }

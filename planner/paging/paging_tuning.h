@@ -22,6 +22,10 @@ static const struct plim_paging_tuning {
     int32_t effort, tightenings, window, most_rounds, round_work, draws, many_runs, ordered_runs, part_of_time;
     double share[PLIM_QUEUE_SPREADS], tighter, noise, slack, rest_weight;
   } queue;
+  struct {
+    int64_t items;
+    int32_t searches, tighter_part;
+  } joint;
 } tuning = {
     .plan =
         {
@@ -56,6 +60,12 @@ static const struct plim_paging_tuning {
             .slack = 0.002,              /* by which a move may be slower, at first */
             .rest_weight = 0.01,         /* of the time until the next read, against that of copies */
             .part_of_time = 3,           /* of the time left is for one search */
+        },
+    .joint =
+        {
+            .items = 100000,    /* that the rounds of one search look at */
+            .searches = 6,      /* each begins with the best plan */
+            .tighter_part = 30, /* one part in so many of the bytes is taken away where a plan does not pack */
         },
 };
 

@@ -1,5 +1,4 @@
 /* Runs of a plan of one arena, and who reads and writes what in them. */
-#include "planner/paging/paging.h"
 #include "planner/paging/queue_search.h"
 
 static void count_accesses(const plim_op *op, int32_t *count) {
@@ -61,8 +60,4 @@ void plim_queue_runs_free(plim_queue_runs *r) {
   plim_release(r->ctx, r->first, (int64_t)r->graph->n_storages + 1, sizeof *r->first);
   plim_release(r->ctx, r->access, r->n_accesses, sizeof *r->access);
   *r = (plim_queue_runs){.ctx = NULL};
-}
-
-int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t bytes) {
-  return plim_paging_copy_ns(spaces->latency_ns[from][to], spaces->bytes_per_ns[from][to], bytes);
 }

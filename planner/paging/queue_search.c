@@ -3,14 +3,12 @@
  * which the search goes on where it is faster. Moves put some neighbouring runs on another device. A candidate
  * is weighed by a simulation of its list, in which no command waits for bytes; what is better than the best plan by
  * that is lowered, packed and simulated as a plan. Without a second device the candidates differ in what is paged. */
-#include <stdio.h>
 #include <string.h>
 
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
-#include "runtime/graph/check/check.h"
 
 typedef struct searching {
   plim_context *ctx;
@@ -18,7 +16,6 @@ typedef struct searching {
   const plim_plan_options *options;
   const plim_paging *o;
   plim_queue_spaces spaces;
-  plim_page_space page[PLIM_PAGE_SPACES];
   plim_queue_runs runs;
   plim_plan ordered;     /* the base plan with its runs in another order */
   plim_command *command; /* [runs] of it */
@@ -30,49 +27,6 @@ typedef struct searching {
   int64_t started_ns;
   plim_plan **best;
 } searching;
-
-/* ---- spaces ---- */
-
-static void set_link(plim_queue_spaces *s, int32_t from, int32_t to, int64_t latency_ns, double bytes_per_ns) {
-  s->latency_ns[from][to] = latency_ns;
-  s->bytes_per_ns[from][to] = bytes_per_ns;
-}
-
-static int32_t add_space(searching *k, const char *name, int64_t budget_bytes, int32_t computes) {
-  int32_t id = k->spaces.n++;
-  k->spaces.budget_bytes[id] = budget_bytes;
-  k->spaces.computes[id] = computes;
-  k->page[id - 1] = (plim_page_space){.budget_bytes = budget_bytes,
-                                      .computes = computes,
-                                      .delay_permille = computes ? 0 : plim_paging_delay_permille(k->o)};
-  (void)snprintf(k->page[id - 1].name, sizeof k->page[id - 1].name, "%s", name);
-  return id;
-}
-
-/* The link to a page space is the same for all devices. Queues: a device each, then a link each. */
-static void make_spaces(searching *k) {
-  plim_queue_spaces *s = &k->spaces;
-  int32_t queue = 1;
-  *s = (plim_queue_spaces){.n = 1, .computes = {1}, .budget_bytes = {k->options->budget_bytes}};
-  if (k->o->device) {
-    int32_t device = add_space(k, k->o->device, k->o->device_bytes, 1);
-    set_link(s, 0, device, k->o->device_latency_ns, k->o->device_bytes_per_ns);
-    set_link(s, device, 0, k->o->device_latency_ns, k->o->device_bytes_per_ns);
-  }
-  if (k->o->space && k->o->budget_bytes > 0) {
-    int32_t page = add_space(k, k->o->space, k->o->budget_bytes, 0);
-    for (int32_t d = 0; d < page; d++) {
-      set_link(s, d, page, k->o->latency_ns[PLIM_LINK_OUT], k->o->bytes_per_ns[PLIM_LINK_OUT]);
-      set_link(s, page, d, k->o->latency_ns[PLIM_LINK_IN], k->o->bytes_per_ns[PLIM_LINK_IN]);
-    }
-  }
-  for (int32_t from = 0; from < s->n; from++) {
-    if (from > 0 && s->computes[from]) s->run_queue[from] = queue++;
-    for (int32_t to = 0; to < s->n; to++) {
-      if (s->bytes_per_ns[from][to] > 0) s->copy_queue[from][to] = queue++;
-    }
-  }
-}
 
 /* ---- weighing ---- */
 
@@ -137,55 +91,17 @@ static plim_status decode(searching *k, const int32_t *space, double share, doub
   return weigh(k, list, fits, time_ns);
 }
 
-/* ---- lowering ---- */
-
-static plim_status make_plan(const searching *k, const plim_space_command_list *list, plim_plan **out) {
-  plim_plan draft = *k->runs.plan, *plan = NULL;
-  (void)snprintf(draft.planner, sizeof draft.planner, "%.20s, %s", k->runs.plan->planner,
-                 k->o->device ? "placed" : "paged");
-  draft.plan_class = PLIM_CLASS_FREE;
-  draft.budget_bytes = k->spaces.budget_bytes[0];
-  draft.keep_all_ns = k->keep_all_ns;
-  draft.bound_ns = k->bound_ns;
-  draft.proved = 0;
-  draft.n_pages = k->spaces.n - 1;
-  draft.page = k->page;
-  PLIM_TRY(plim_list_plan(list, &draft, &plan));
-  plim_status status = plim_plan_check(k->ctx, k->graph, plan);
-  if (status == PLIM_OK) {
-    *out = plan;
-  } else {
-    plim_plan_free(plan);
-  }
-  return status;
-}
-
-static plim_status pack(const searching *k, plim_space_command_list *list, int *fits) {
-  *fits = 1;
-  for (int32_t s = 0; s < k->spaces.n && *fits; s++) {
-    PLIM_TRY(plim_list_pack(list, s, k->spaces.budget_bytes[s], tuning.queue.effort, fits));
-  }
-  return PLIM_OK;
-}
-
-/* Copies spread in all the bytes, or in fewer where packing fails, or not at all. */
+/* The plan of a candidate, where it is faster than the best. */
 static plim_status lower(const searching *k, plim_space_command_list *list, int *fits) {
-  const double *shares = tuning.queue.share;
-  int64_t limit[PLIM_PAGE_SPACES + 1];
+  const plim_queue_lowering lowering = {.spaces = &k->spaces,
+                                        .base = k->runs.plan,
+                                        .name = k->runs.plan->planner,
+                                        .how = k->o->device ? "placed" : "paged",
+                                        .keep_all_ns = k->keep_all_ns,
+                                        .bound_ns = k->bound_ns,
+                                        .unspread = k->o->device != NULL};
   plim_plan *plan = NULL;
-  *fits = 0;
-  for (int32_t i = 0; i < PLIM_QUEUE_SPREADS && !*fits; i++) {
-    PLIM_TRY(plim_list_begin(list));
-    for (int32_t s = 0; s < k->spaces.n; s++) {
-      int64_t budget = k->spaces.budget_bytes[s];
-      limit[s] = budget < INT64_MAX ? (int64_t)((double)budget * shares[i]) : INT64_MAX;
-    }
-    if (shares[i] > 0) PLIM_TRY(plim_list_spread(list, k->spaces.n, k->spaces.computes, limit));
-    PLIM_TRY(pack(k, list, fits));
-    if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) break;
-  }
-  if (!*fits) return PLIM_OK;
-  PLIM_TRY(make_plan(k, list, &plan));
+  PLIM_TRY(plim_queue_lower(&lowering, list, fits, &plan));
   plim_paging_keep_better(k->best, plan);
   return PLIM_OK;
 }
@@ -381,37 +297,10 @@ static plim_status search_rounds(searching *k, int64_t time_ns) {
   return PLIM_OK;
 }
 
-/* ---- bound ---- */
-
-/* No plan is faster than the longest chain of ops that read each other's outputs, nor than an even share of all. */
-static plim_status set_bound(searching *k, const plim_profile *profile) {
-  const plim_graph *g = k->graph;
-  int64_t *end_ns = NULL, longest_ns = 0, sum_ns = 0;
-  k->bound_ns = k->keep_all_ns;
-  if (!k->o->device) return PLIM_OK;
-  PLIM_TRY(plim_allocate(k->ctx, g->n_storages, sizeof *end_ns, &end_ns));
-  for (int32_t o = 0; o < g->n_ops; o++) {
-    const plim_op *op = &g->op[o];
-    int64_t least = INT64_MAX, begin_ns = 0;
-    for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
-      if (profile->variant[i].time_ns < least) least = profile->variant[i].time_ns;
-    }
-    for (int32_t i = 0; i < op->n_reads; i++) {
-      if (end_ns[op->reads[i]] > begin_ns) begin_ns = end_ns[op->reads[i]];
-    }
-    for (int32_t i = 0; i < op->n_writes; i++) end_ns[op->writes[i]] = begin_ns + least;
-    if (begin_ns + least > longest_ns) longest_ns = begin_ns + least;
-    sum_ns += least;
-  }
-  plim_release(k->ctx, end_ns, g->n_storages, sizeof *end_ns);
-  k->bound_ns = longest_ns > (sum_ns + 1) / 2 ? longest_ns : (sum_ns + 1) / 2;
-  return PLIM_OK;
-}
-
 static plim_status search(searching *k, const plim_profile *profile) {
   int64_t time_ns = INT64_MAX;
-  make_spaces(k);
-  PLIM_TRY(set_bound(k, profile));
+  plim_queue_spaces_make(k->options, &k->spaces);
+  PLIM_TRY(plim_queue_bound(k->graph, profile, k->o, k->keep_all_ns, &k->bound_ns));
   set_fixed(k);
   PLIM_TRY(try_starts(k, &time_ns));
   return k->o->device ? search_rounds(k, time_ns) : PLIM_OK;

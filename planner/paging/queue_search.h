@@ -19,7 +19,11 @@ typedef struct plim_queue_spaces {
   int32_t copy_queue[PLIM_PAGE_SPACES + 1][PLIM_PAGE_SPACES + 1];
   int64_t latency_ns[PLIM_PAGE_SPACES + 1][PLIM_PAGE_SPACES + 1];
   double bytes_per_ns[PLIM_PAGE_SPACES + 1][PLIM_PAGE_SPACES + 1]; /* 0: no link */
+  plim_page_space page[PLIM_PAGE_SPACES];                          /* [n - 1] as the plan has them */
 } plim_queue_spaces;
+
+/* Those of options->paging: the arena, that of the second device, the page space, as far as they are there. */
+void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces *out);
 
 /* Runs of a plan of one arena, and who reads and writes what in them. */
 typedef struct plim_queue_runs {
@@ -61,6 +65,26 @@ PLIM_MUST_USE plim_status plim_queue_decode(const plim_queue_runs *runs, const p
  * O(runs x those that are ready at once x operands). Deterministic. PLIM_ECANCEL: the effort is over. */
 PLIM_MUST_USE plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_spaces *spaces,
                                            const uint8_t *fixed, int32_t *order, int32_t *space);
+
+/* ==== lowering ==== */
+
+/* No plan takes less: keep-all's time, or on two devices the longest chain of ops or half of all, if that is longer. */
+PLIM_MUST_USE plim_status plim_queue_bound(const plim_graph *graph, const plim_profile *profile,
+                                           const plim_paging *paging, int64_t keep_all_ns, int64_t *bound_ns);
+
+typedef struct plim_queue_lowering {
+  const plim_queue_spaces *spaces;
+  const plim_plan *base;  /* its variants, and what else plim_plan_from_parts reads of a draft */
+  const char *name, *how; /* of the plan: its planner is both */
+  int64_t keep_all_ns, bound_ns;
+  int32_t unspread; /* 1: the order of the list itself is tried too, and the faster plan taken */
+} plim_queue_lowering;
+
+/* The plan of a command list, checked, with copies spread as far as every space then packs.
+ *   fits  out  0: no packing was found, and no plan is made
+ *   out   out  untouched where it does not fit */
+PLIM_MUST_USE plim_status plim_queue_lower(const plim_queue_lowering *lowering, plim_space_command_list *list,
+                                           int *fits, plim_plan **out);
 
 /* ==== search ==== */
 

@@ -23,15 +23,16 @@ typedef struct searching {
   const plim_space_problem *p;
   const plim_space_search_options *o;
   plim_space_rules rules;
-  uint8_t *link_taken; /* [n_links] */
-  int32_t pages;       /* 1: a link may be taken to or from a space where no device computes */
-  int32_t *device;     /* [nodes] of a start */
-  int32_t *order;      /* [nodes] of a start */
-  int32_t *waiting;    /* [2][nodes] inputs that have not run, readers that have not */
-  uint8_t *marked;     /* [nodes] */
-  double *load_ns;     /* [n_devices + n_links] scratch */
-  double joule_per_ns; /* of keep-all: what lateness is weighed with */
-  double haste;        /* weight of time where a deadline is missed */
+  uint8_t *link_taken;  /* [n_links] */
+  uint8_t *link_places; /* [n_links] 1: between spaces where devices compute */
+  int32_t pages;        /* 1: a link may be taken to or from a space where no device computes */
+  int32_t *device;      /* [nodes] of a start */
+  int32_t *order;       /* [nodes] of a start */
+  int32_t *waiting;     /* [2][nodes] inputs that have not run, readers that have not */
+  uint8_t *marked;      /* [nodes] */
+  double *load_ns;      /* [n_devices + n_links] scratch */
+  double joule_per_ns;  /* of keep-all: what lateness is weighed with */
+  double haste;         /* weight of time where a deadline is missed */
   plim_random random;
   plim_space_sequence now, next, best, arranged;
   worth now_worth, best_worth;
@@ -69,6 +70,7 @@ static void set_rules(searching *k) {
                                 .devices = k->o->place ? p->n_devices : 1};
   for (int32_t l = 0; l < p->n_links; l++) {
     int places = is_home(p, p->link[l].from, p->n_devices) && is_home(p, p->link[l].to, p->n_devices);
+    k->link_places[l] = (uint8_t)places;
     k->link_taken[l] = (uint8_t)(places ? k->o->place : k->o->page);
     k->pages |= !places && k->o->page;
   }
@@ -134,11 +136,12 @@ static double value_of(const searching *k, const plim_space_totals *t) {
 typedef struct sums {
   double joule, run_ns, serial_ns;
   double longest_ns; /* of all items of one device or link: the makespan is no shorter */
+  double charge_ns;  /* of copies to and from pages */
 } sums;
 
 static sums add_up(const searching *k, const plim_space_sequence *s) {
   const int32_t devices = k->p->platform->n_devices;
-  sums sum = {0, 0, 0, 0};
+  sums sum = {0, 0, 0, 0, 0};
   memset(k->load_ns, 0, (size_t)(devices + k->p->platform->n_links) * sizeof *k->load_ns);
   for (int32_t e = 0; e < s->n; e++) {
     const plim_space_event *v = &s->item[e];
@@ -148,6 +151,7 @@ static sums add_up(const searching *k, const plim_space_sequence *s) {
     sum.joule += run ? plim_space_run_joule(k->p, v->node, v->at) : plim_space_copy_joule(k->p, v->node, v->at);
     sum.serial_ns += (double)ns;
     sum.run_ns += run ? (double)ns : 0;
+    sum.charge_ns += run || k->link_places[v->at] ? 0 : k->o->page_charge * (double)ns;
     *load += (double)ns;
     if (*load > sum.longest_ns) sum.longest_ns = *load;
   }
@@ -164,7 +168,7 @@ static worth least_worth(const searching *k, const sums *sum, int *exact) {
   worth least = {lateness(k, k->o->deadline_on_runs ? sum->run_ns : sum->longest_ns), sum->joule};
   *exact = is_sum(k) || (objective_is_sum(k) && !(lateness(k, sum->serial_ns) > 0));
   if (k->o->objective == PLIM_OBJECTIVE_SERIAL) least.value = sum->serial_ns;
-  if (k->o->objective == PLIM_OBJECTIVE_TIME) least.value = sum->longest_ns;
+  if (k->o->objective == PLIM_OBJECTIVE_TIME) least.value = sum->longest_ns + sum->charge_ns;
   return least;
 }
 
@@ -177,7 +181,7 @@ static plim_status weigh(searching *k, const plim_space_sequence *s, const worth
   k->events.n = 0;
   if (exact || (most && !is_late_first(*out, *most))) return PLIM_OK;
   PLIM_TRY(arrange(k, s, &totals));
-  out->value = value_of(k, &totals);
+  out->value = value_of(k, &totals) + (k->o->objective == PLIM_OBJECTIVE_TIME ? sum.charge_ns : 0);
   if (!k->o->deadline_on_runs) out->late = lateness(k, (double)totals.makespan_ns);
   return PLIM_OK;
 }
@@ -534,11 +538,13 @@ static plim_status search(searching *k, plim_space_found *found, plim_space_even
 plim_status plim_space_search(const plim_space_problem *problem, const plim_space_search_options *options,
                               plim_space_found *found, plim_space_events *out) {
   plim_context *ctx = problem->ctx;
-  searching k = {.p = problem, .o = options, .random = {1}, .events = {.ctx = ctx}, .best_events = {.ctx = ctx}};
+  searching k = {
+      .p = problem, .o = options, .random = {1 + options->seed}, .events = {.ctx = ctx}, .best_events = {.ctx = ctx}};
   int64_t loads = (int64_t)problem->platform->n_devices + problem->platform->n_links;
   plim_status status;
   *found = (plim_space_found){.fits = 0};
   PLIM_CHECK(plim_allocate(ctx, problem->platform->n_links, sizeof *k.link_taken, &k.link_taken));
+  PLIM_CHECK(plim_allocate(ctx, problem->platform->n_links, sizeof *k.link_places, &k.link_places));
   PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *k.device, &k.device));
   PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *k.order, &k.order));
   PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)problem->n, sizeof *k.waiting, &k.waiting));
@@ -553,6 +559,7 @@ done:
   plim_space_events_free(&k.events);
   plim_space_events_free(&k.best_events);
   plim_release(ctx, k.link_taken, problem->platform->n_links, sizeof *k.link_taken);
+  plim_release(ctx, k.link_places, problem->platform->n_links, sizeof *k.link_places);
   plim_release(ctx, k.device, problem->n, sizeof *k.device);
   plim_release(ctx, k.order, problem->n, sizeof *k.order);
   plim_release(ctx, k.waiting, 2 * (int64_t)problem->n, sizeof *k.waiting);

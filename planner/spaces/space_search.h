@@ -17,6 +17,8 @@ typedef struct plim_space_search_options {
   int32_t n_starts;
   const plim_space_events *const *start; /* [n_starts] sequences to begin with */
   int64_t rounds;                        /* of local search; 0: starts alone, and the first that fits is taken */
+  uint64_t seed;                         /* of all random choices, beside the fixed one */
+  double page_charge; /* objective time: share of the time of copies to and from pages that is added to the makespan */
 } plim_space_search_options;
 
 typedef struct plim_space_found {

@@ -1,0 +1,367 @@
+/* Between plans of a step and sequences of its problem over spaces.
+ *
+ * A sequence knows nodes, a list knows storages. So first each event gets the storages that it reads and fills: a
+ * version is a storage in a space from the event that fills it. Then what nothing reads is found, from the last event
+ * to the first. At last the events become commands. */
+#include "planner/paging/joint_problem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/array.h"
+
+/* ---- from a plan ---- */
+
+static int32_t device_of(const plim_joint_problem *j, int32_t space) {
+  for (int32_t d = 0; d < j->platform->n_devices; d++) {
+    if (j->platform->device[d].space == space) return d;
+  }
+  return -1;
+}
+
+static int has_spaces(const plim_joint_problem *j, const plim_plan *plan) {
+  for (int32_t i = 0; i < plan->n_pages; i++) {
+    const plim_page_space *page = &plan->page[i];
+    if (i + 1 >= j->spaces->n || page->computes != j->spaces->computes[i + 1]) return 0;
+    if (strcmp(page->name, j->spaces->page[i].name) != 0) return 0;
+  }
+  return 1;
+}
+
+plim_status plim_joint_events(const plim_joint_problem *j, const plim_plan *plan, plim_space_events *out, int *known) {
+  *known = has_spaces(j, plan);
+  for (int32_t v = 0; v < j->n_given; v++) plim_space_events_add(out, PLIM_SPACE_RUN, v, 0);
+  for (int32_t c = 0; c < plan->n_commands && *known; c++) {
+    const plim_command *command = &plan->command[c];
+    if (command->kind == PLIM_COMMAND_RUN) {
+      plim_space_events_add(out, PLIM_SPACE_RUN, j->n_given + command->op, device_of(j, command->space));
+      continue;
+    }
+    int32_t node = j->node[command->storage], link = plim_platform_find_link(j->platform, command->from, command->to);
+    *known = node >= 0 && link >= 0 && plim_space_copy_ns(j->problem, node, link) >= 0;
+    if (*known) plim_space_events_add(out, PLIM_SPACE_COPY, node, link);
+  }
+  return out->status;
+}
+
+/* ---- versions ---- */
+
+typedef struct version {
+  int32_t storage, space, filler; /* event; -1: it is there from the start */
+  int32_t source;                 /* of a copy: the version that it reads; -1: a run fills it */
+  int32_t last;                   /* event that reads it last; -1: none does; n: it stays to the end */
+  int32_t buffer;                 /* of the list; -1: none */
+} version;
+
+typedef struct listing {
+  const plim_joint_problem *j;
+  const plim_graph *g;
+  const plim_plan *base;
+  plim_space_command_list *list;
+  int32_t n;               /* events */
+  plim_space_event *event; /* [n] RUN and COPY */
+  int32_t *latest;         /* [spaces][n_storages] version; -1: it is not there */
+  version *version;        /* [n_versions] */
+  int64_t n_versions, room_versions;
+  int32_t *read; /* [n_reads] versions that the events read */
+  int64_t n_reads, room_reads;
+  int64_t *first_read, *first_version; /* [n + 1] of each event; versions there from the start are before those of 0 */
+} listing;
+
+static int32_t *latest_of(const listing *l, int32_t storage, int32_t space) {
+  return &l->latest[(int64_t)space * l->g->n_storages + storage];
+}
+
+static plim_status add_version(listing *l, int32_t storage, int32_t space, int32_t filler, int32_t source) {
+  PLIM_TRY(plim_array_reserve(l->j->ctx, &l->version, &l->room_versions, l->n_versions + 1, sizeof *l->version));
+  l->version[l->n_versions] = (version){storage, space, filler, source, -1, -1};
+  *latest_of(l, storage, space) = (int32_t)l->n_versions++;
+  return PLIM_OK;
+}
+
+static plim_status add_read(listing *l, int32_t at) {
+  PLIM_TRY(plim_array_reserve(l->j->ctx, &l->read, &l->room_reads, l->n_reads + 1, sizeof *l->read));
+  l->read[l->n_reads++] = at;
+  return PLIM_OK;
+}
+
+static int32_t space_of_run(const listing *l, const plim_space_event *v) {
+  return l->j->platform->device[v->at].space;
+}
+
+static plim_status walk_run(listing *l, int32_t e, int *fits) {
+  const plim_space_event *v = &l->event[e];
+  int32_t o = plim_joint_op(l->j, v->node), space = space_of_run(l, v);
+  if (o < 0) return PLIM_OK;
+  const plim_op *op = &l->g->op[o];
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    if (l->g->storage[op->reads[i]].bytes == 0) continue;
+    *fits &= *latest_of(l, op->reads[i], space) >= 0;
+    if (!*fits) return PLIM_OK;
+    PLIM_TRY(add_read(l, *latest_of(l, op->reads[i], space)));
+  }
+  for (int32_t i = 0; i < op->n_writes; i++) {
+    if (l->g->storage[op->writes[i]].bytes > 0) PLIM_TRY(add_version(l, op->writes[i], space, e, -1));
+  }
+  return PLIM_OK;
+}
+
+static plim_status walk_copy_of(listing *l, int32_t e, int32_t storage, int32_t from, int32_t to) {
+  int32_t source = *latest_of(l, storage, from);
+  if (source < 0 || l->g->storage[storage].bytes == 0) return PLIM_OK;
+  PLIM_TRY(add_read(l, source));
+  return add_version(l, storage, to, e, source);
+}
+
+static plim_status walk_copy(listing *l, int32_t e) {
+  const plim_space_event *v = &l->event[e];
+  const plim_platform_link *link = &l->j->platform->link[v->at];
+  int32_t o = plim_joint_op(l->j, v->node);
+  if (o < 0) return walk_copy_of(l, e, l->j->given[v->node], link->from, link->to);
+  for (int32_t i = 0; i < l->g->op[o].n_writes; i++) {
+    PLIM_TRY(walk_copy_of(l, e, l->g->op[o].writes[i], link->from, link->to));
+  }
+  return PLIM_OK;
+}
+
+static plim_status walk_events(listing *l, int *fits) {
+  memset(l->latest, -1, (size_t)l->g->n_storages * (size_t)l->j->spaces->n * sizeof *l->latest);
+  for (int32_t s = 0; s < l->g->n_storages; s++) {
+    if (l->g->storage[s].producer < 0 && l->g->storage[s].bytes > 0) PLIM_TRY(add_version(l, s, 0, -1, -1));
+  }
+  for (int32_t e = 0; e < l->n && *fits; e++) {
+    l->first_read[e] = l->n_reads;
+    l->first_version[e] = l->n_versions;
+    if (l->event[e].kind == PLIM_SPACE_RUN) PLIM_TRY(walk_run(l, e, fits));
+    if (l->event[e].kind == PLIM_SPACE_COPY) PLIM_TRY(walk_copy(l, e));
+    if (l->n_reads > INT32_MAX / 2 || l->n_versions > INT32_MAX / 2) {
+      return plim_fail(l->j->ctx, PLIM_EOVERFLOW, "the sequence has too many reads");
+    }
+  }
+  l->first_read[l->n] = l->n_reads;
+  l->first_version[l->n] = l->n_versions;
+  return PLIM_OK;
+}
+
+/* Versions that are read; a copy that fills none of them reads nothing. An output of the graph has to be in space 0 at
+ * the end. */
+static void find_last_reads(listing *l, int *fits) {
+  for (int32_t s = 0; s < l->g->n_storages; s++) {
+    int32_t at = *latest_of(l, s, 0);
+    if (l->g->storage[s].role != PLIM_ROLE_OUTPUT || l->g->storage[s].bytes == 0) continue;
+    *fits &= at >= 0;
+    if (at >= 0) l->version[at].last = l->n;
+  }
+  for (int32_t e = l->n - 1; e >= 0; e--) {
+    if (l->event[e].kind == PLIM_SPACE_RUN) {
+      for (int64_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
+        version *v = &l->version[l->read[i]];
+        if (v->last < e) v->last = e;
+      }
+      continue;
+    }
+    for (int64_t i = l->first_version[e]; i < l->first_version[e + 1]; i++) {
+      version *source = &l->version[l->version[i].source];
+      if (l->version[i].last >= 0 && source->last < e) source->last = e;
+    }
+  }
+}
+
+/* ---- commands ---- */
+
+static plim_status begin_given(listing *l) {
+  for (int32_t i = 0; i < l->base->n_buffers; i++) {
+    const plim_plan_buffer *b = &l->base->buffer[i];
+    if (b->storage < 0 || b->space != 0 || l->g->storage[b->storage].producer >= 0) continue;
+    for (int64_t v = 0; v < l->n_versions; v++) {
+      if (l->version[v].storage != b->storage || l->version[v].filler >= 0) continue;
+      l->version[v].buffer = plim_list_add_buffer(l->list, b->storage, 0, -1, b->bytes, b->offset);
+      PLIM_TRY(l->list->status);
+      l->list->buffer[l->version[v].buffer].stays = plim_role_persistent(l->g->storage[b->storage].role);
+      break;
+    }
+  }
+  return PLIM_OK;
+}
+
+static int32_t add_buffer(listing *l, version *v) {
+  int64_t bytes = plim_align_up(l->g->storage[v->storage].bytes, PLIM_ALIGN);
+  v->buffer = plim_list_add_buffer(l->list, v->storage, v->space, l->list->n, bytes, -1);
+  if (l->list->status == PLIM_OK) l->list->buffer[v->buffer].stays = v->last == l->n;
+  return v->buffer;
+}
+
+/* The version of the storage that event e reads; -1: none. */
+static int32_t version_read(const listing *l, int32_t e, int32_t storage) {
+  for (int64_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
+    if (l->version[l->read[i]].storage == storage) return l->read[i];
+  }
+  return -1;
+}
+
+/* The buffer that the output is written over: of an input that nothing reads after event e; -1: none. The pair is noted
+ * in the command. */
+static int32_t take_pair(const listing *l, int32_t e, const plim_op *op, int32_t output, plim_command *command) {
+  const plim_graph *g = l->g;
+  for (int32_t i = 0; i < op->n_pairs; i++) {
+    plim_pair pair = op->pair[i];
+    int32_t in = g->value[op->in[pair.in]].storage, taken = 0;
+    if (g->value[op->out[pair.out]].storage != output || g->storage[in].producer < 0) continue;
+    if (g->storage[in].role == PLIM_ROLE_OUTPUT) continue;
+    for (int32_t k = 0; k < command->n_pairs; k++) taken |= command->pair[k].in == pair.in;
+    int32_t at = version_read(l, e, in);
+    if (taken || at < 0 || l->version[at].last != e) continue;
+    if (l->list->buffer[l->version[at].buffer].over >= 0) continue;
+    command->pair[command->n_pairs++] = pair;
+    return l->version[at].buffer;
+  }
+  return -1;
+}
+
+static plim_status add_run(listing *l, int32_t e) {
+  const plim_space_event *v = &l->event[e];
+  int32_t o = plim_joint_op(l->j, v->node), space = space_of_run(l, v);
+  if (o < 0) return PLIM_OK;
+  const plim_op *op = &l->g->op[o];
+  const plim_variant *variant = &l->base->variant[l->j->variant[o]].variant;
+  int64_t workspace_bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
+  plim_command command = {.kind = PLIM_COMMAND_RUN,
+                          .op = o,
+                          .variant = l->j->variant[o],
+                          .space = space,
+                          .queue = l->j->spaces->run_queue[space]};
+  for (int64_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
+    plim_list_add_use(l->list, l->version[l->read[i]].buffer, 0);
+  }
+  for (int64_t i = l->first_version[e]; i < l->first_version[e + 1]; i++) {
+    int32_t over = take_pair(l, e, op, l->version[i].storage, &command), fresh = add_buffer(l, &l->version[i]);
+    PLIM_TRY(l->list->status);
+    if (over >= 0) plim_list_overwrite(l->list, over, fresh);
+    plim_list_add_use(l->list, fresh, 1);
+  }
+  for (int32_t i = 0; i < op->n_updates; i++) {
+    int32_t at = *latest_of(l, op->updates[i], 0);
+    if (at >= 0) plim_list_add_use(l->list, l->version[at].buffer, 1);
+  }
+  if (workspace_bytes > 0) {
+    plim_list_add_use(l->list, plim_list_add_buffer(l->list, -1, space, l->list->n, workspace_bytes, -1), 1);
+  }
+  (void)plim_list_add(l->list, &command, variant->time_ns);
+  return l->list->status;
+}
+
+static plim_status add_copies(listing *l, int32_t e) {
+  for (int64_t i = l->first_version[e]; i < l->first_version[e + 1]; i++) {
+    version *to = &l->version[i];
+    const version *from = &l->version[to->source];
+    if (to->last < 0) continue;
+    const plim_command command = {.kind = PLIM_COMMAND_COPY,
+                                  .queue = l->j->spaces->copy_queue[from->space][to->space],
+                                  .storage = to->storage,
+                                  .from = from->space,
+                                  .to = to->space};
+    int64_t bytes = l->g->storage[to->storage].bytes;
+    plim_list_add_use(l->list, from->buffer, 0);
+    plim_list_add_use(l->list, add_buffer(l, to), 1);
+    (void)plim_list_add(l->list, &command, plim_queue_copy_ns(l->j->spaces, from->space, to->space, bytes));
+    PLIM_TRY(l->list->status);
+  }
+  return PLIM_OK;
+}
+
+static plim_status add_commands(listing *l) {
+  PLIM_TRY(begin_given(l));
+  for (int32_t e = 0; e < l->n; e++) {
+    PLIM_TRY(l->event[e].kind == PLIM_SPACE_RUN ? add_run(l, e) : add_copies(l, e));
+  }
+  return PLIM_OK;
+}
+
+/* ---- order ---- */
+
+typedef struct keyed {
+  int64_t key;
+  int32_t at; /* before it moves */
+  plim_space_event event;
+} keyed;
+
+static int by_key(const void *a, const void *b) {
+  const keyed *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Keys are 2 e for event e, and for an update that runs too early one more than that of the last run before it. last
+ * [n_storages] scratch: 1 + the last event that reads a given storage before its update. */
+static void set_keys(const listing *l, int32_t *last, keyed *row) {
+  memset(last, 0, (size_t)l->g->n_storages * sizeof *last);
+  for (int32_t e = 0; e < l->n; e++) {
+    int32_t o = l->event[e].kind == PLIM_SPACE_RUN ? plim_joint_op(l->j, l->event[e].node) : -1;
+    row[e] = (keyed){2 * (int64_t)e, e, l->event[e]};
+    for (int32_t i = 0; o >= 0 && l->g->op[o].n_updates == 0 && i < l->g->op[o].n_reads; i++) {
+      last[l->g->op[o].reads[i]] = e + 1;
+    }
+  }
+  for (int32_t e = 0; e < l->n; e++) {
+    int32_t o = l->event[e].kind == PLIM_SPACE_RUN ? plim_joint_op(l->j, l->event[e].node) : -1;
+    for (int32_t i = 0; o >= 0 && i < l->g->op[o].n_updates; i++) {
+      int64_t key = 2 * (int64_t)last[l->g->op[o].updates[i]] - 1;
+      if (key > row[e].key) row[e].key = key;
+    }
+  }
+}
+
+/* Updates that run before a reader of the old version move after it. */
+static plim_status delay_updates(listing *l) {
+  int32_t *last = NULL;
+  keyed *row = NULL;
+  plim_status status;
+  PLIM_CHECK(plim_allocate(l->j->ctx, l->g->n_storages, sizeof *last, &last));
+  PLIM_CHECK(plim_allocate(l->j->ctx, l->n, sizeof *row, &row));
+  set_keys(l, last, row);
+  qsort(row, (size_t)l->n, sizeof *row, by_key);
+  for (int32_t e = 0; e < l->n; e++) l->event[e] = row[e].event;
+done:
+  plim_release(l->j->ctx, last, l->g->n_storages, sizeof *last);
+  plim_release(l->j->ctx, row, l->n, sizeof *row);
+  return status;
+}
+
+/* ---- all of it ---- */
+
+static plim_status make(listing *l, int *fits) {
+  *fits = 1;
+  PLIM_TRY(delay_updates(l));
+  PLIM_TRY(walk_events(l, fits));
+  if (!*fits) return PLIM_OK;
+  find_last_reads(l, fits);
+  return *fits ? add_commands(l) : PLIM_OK;
+}
+
+plim_status plim_joint_list(const plim_joint_problem *j, const plim_space_events *events, const plim_plan *base,
+                            plim_space_command_list *list, int *fits) {
+  plim_context *ctx = j->ctx;
+  listing l = {.j = j, .g = j->graph, .base = base, .list = list};
+  int64_t cells = (int64_t)j->graph->n_storages * j->spaces->n;
+  plim_status status;
+  if (events->n >= INT32_MAX) return plim_fail(ctx, PLIM_EOVERFLOW, "the sequence has too many events");
+  PLIM_CHECK(plim_allocate(ctx, events->n, sizeof *l.event, &l.event));
+  PLIM_CHECK(plim_allocate(ctx, events->n + 1, sizeof *l.first_read, &l.first_read));
+  PLIM_CHECK(plim_allocate(ctx, events->n + 1, sizeof *l.first_version, &l.first_version));
+  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *l.latest, &l.latest));
+  for (int64_t e = 0; e < events->n; e++) {
+    plim_space_event v = events->event[e];
+    if (v.kind == PLIM_SPACE_DROP) continue;
+    if (v.kind == PLIM_SPACE_JOIN) v.kind = PLIM_SPACE_COPY;
+    l.event[l.n++] = v;
+  }
+  PLIM_CHECK(make(&l, fits));
+done:
+  plim_release(ctx, l.event, events->n, sizeof *l.event);
+  plim_release(ctx, l.first_read, events->n + 1, sizeof *l.first_read);
+  plim_release(ctx, l.first_version, events->n + 1, sizeof *l.first_version);
+  plim_release(ctx, l.latest, cells, sizeof *l.latest);
+  plim_release(ctx, l.version, l.room_versions, sizeof *l.version);
+  plim_release(ctx, l.read, l.room_reads, sizeof *l.read);
+  return status;
+}

@@ -1,0 +1,223 @@
+/* Nodes, costs and links of a training step. */
+#include "planner/paging/joint_problem.h"
+
+#include <string.h>
+
+#include "runtime/base/integers.h"
+
+void plim_joint_problem_free(plim_joint_problem *j) {
+  if (!j) return;
+  plim_space_problem_free(j->problem);
+  plim_platform_free(j->platform);
+  plim_release(j->ctx, j->given, j->graph->n_storages, sizeof *j->given);
+  plim_release(j->ctx, j->node, j->graph->n_storages, sizeof *j->node);
+  plim_release(j->ctx, j->variant, j->graph->n_ops, sizeof *j->variant);
+  plim_release(j->ctx, j, 1, sizeof *j);
+}
+
+/* ---- platform ---- */
+
+static void count_places(const plim_queue_spaces *s, int32_t *devices, int32_t *links) {
+  *devices = *links = 0;
+  for (int32_t from = 0; from < s->n; from++) {
+    *devices += s->computes[from] != 0;
+    for (int32_t to = 0; to < s->n; to++) *links += s->bytes_per_ns[from][to] > 0;
+  }
+}
+
+/* The problem has the times of copies, so that its links have none. */
+static plim_status make_platform(plim_joint_problem *j) {
+  const plim_queue_spaces *s = j->spaces;
+  int32_t devices, links, d = 0, l = 0;
+  count_places(s, &devices, &links);
+  PLIM_TRY(plim_platform_new(j->ctx, devices, s->n, links, &j->platform));
+  for (int32_t from = 0; from < s->n; from++) {
+    if (s->computes[from]) j->platform->device[d++].space = from;
+    for (int32_t to = 0; to < s->n; to++) {
+      if (s->bytes_per_ns[from][to] <= 0) continue;
+      j->platform->link[l++] = (plim_platform_link){.from = from, .to = to, .duplex = 1, .given = 1};
+    }
+  }
+  return PLIM_OK;
+}
+
+/* ---- nodes ---- */
+
+static int is_output(const plim_joint_problem *j, int32_t storage) {
+  return j->graph->storage[storage].role == PLIM_ROLE_OUTPUT;
+}
+
+/* Given storages that an op reads are nodes where a second device may read them. */
+static plim_status find_nodes(plim_joint_problem *j) {
+  const plim_graph *g = j->graph;
+  int64_t constant = 0;
+  for (int32_t s = 0; s < g->n_storages; s++) {
+    int64_t bytes = plim_align_up(g->storage[s].bytes, PLIM_ALIGN);
+    int is_node =
+        j->platform->n_devices > 1 && g->storage[s].producer < 0 && g->reader_first[s + 1] > g->reader_first[s];
+    j->node[s] = -1;
+    if (is_node) {
+      j->node[s] = j->n_given;
+      j->given[j->n_given++] = s;
+    }
+    if (g->storage[s].producer < 0 || is_output(j, s)) {
+      constant = plim_add_bytes(constant, bytes);
+      if (constant < 0) return plim_fail(j->ctx, PLIM_EOVERFLOW, "the bytes of the graph exceed 63 bits");
+    }
+  }
+  for (int32_t o = 0; o < g->n_ops; o++) {
+    for (int32_t i = 0; i < g->op[o].n_writes; i++) j->node[g->op[o].writes[i]] = j->n_given + o;
+  }
+  j->constant_bytes = constant;
+  return PLIM_OK;
+}
+
+/* The nodes that op o reads, ascending, each once. */
+static int32_t find_preds(const plim_joint_problem *j, int32_t o, int32_t *pred) {
+  const plim_op *op = &j->graph->op[o];
+  int32_t n = 0;
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    int32_t node = j->node[op->reads[i]], at = n;
+    while (at > 0 && pred[at - 1] > node) at--;
+    if (node < 0 || (at > 0 && pred[at - 1] == node)) continue;
+    memmove(pred + at + 1, pred + at, (size_t)(n - at) * sizeof *pred);
+    pred[at] = node;
+    n++;
+  }
+  return n;
+}
+
+static void link_nodes(plim_joint_problem *j) {
+  plim_space_problem *p = j->problem;
+  int32_t *next = p->ids;
+  for (int32_t v = 0; v < p->n; v++) {
+    p->node[v].pred = next;
+    if (plim_joint_op(j, v) >= 0) p->node[v].n_preds = find_preds(j, plim_joint_op(j, v), next);
+    next += p->node[v].n_preds;
+    p->n_edges += p->node[v].n_preds;
+    for (int32_t i = 0; i < p->node[v].n_preds; i++) p->node[p->node[v].pred[i]].n_succs++;
+  }
+  for (int32_t v = 0; v < p->n; v++) {
+    p->node[v].succ = next;
+    next += p->node[v].n_succs;
+    p->node[v].n_succs = 0;
+  }
+  for (int32_t v = 0; v < p->n; v++) {
+    for (int32_t i = 0; i < p->node[v].n_preds; i++) {
+      plim_space_node *u = &p->node[p->node[v].pred[i]];
+      p->ids[u->succ - p->ids + u->n_succs++] = v;
+    }
+  }
+}
+
+static void set_node(plim_joint_problem *j, int32_t v, const plim_plan *base) {
+  const plim_graph *g = j->graph;
+  plim_space_node *node = &j->problem->node[v];
+  int32_t o = plim_joint_op(j, v);
+  *node = (plim_space_node){.storage = o < 0 ? j->given[v] : -1, .once = 1};
+  if (o >= 0) {
+    const plim_op *op = &g->op[o];
+    node->once = op->cls == PLIM_OP_ONCE || op->cls == PLIM_OP_EFFECT;
+    node->workspace = plim_align_up(base->variant[j->variant[o]].variant.workspace_bytes, PLIM_ALIGN);
+    for (int32_t i = 0; i < op->n_writes; i++) {
+      if (is_output(j, op->writes[i])) continue;
+      node->storage = op->writes[i];
+      node->bytes += plim_align_up(g->storage[op->writes[i]].bytes, PLIM_ALIGN);
+    }
+  }
+  j->problem->bytes_unit = plim_integers_gcd(plim_integers_gcd(j->problem->bytes_unit, node->bytes), node->workspace);
+}
+
+/* ---- costs ---- */
+
+static void set_runs(plim_joint_problem *j, int32_t v, const plim_plan *base) {
+  plim_space_problem *p = j->problem;
+  int32_t o = plim_joint_op(j, v), devices = j->platform->n_devices;
+  int anywhere = o >= 0 && j->graph->op[o].n_updates == 0;
+  for (int32_t i = 0; anywhere && i < j->graph->op[o].n_writes; i++)
+    anywhere = !is_output(j, j->graph->op[o].writes[i]);
+  int64_t ns = o < 0 ? 0 : base->variant[j->variant[o]].variant.time_ns;
+  for (int32_t d = 0; d < devices; d++) p->run_ns[(int64_t)v * devices + d] = d == 0 || anywhere ? ns : -1;
+  p->fastest_ns = plim_integers_add_capped(p->fastest_ns, ns);
+}
+
+static int64_t node_copy_ns(const plim_joint_problem *j, int32_t v, const plim_platform_link *link) {
+  int32_t o = plim_joint_op(j, v);
+  int64_t ns = 0;
+  if (o < 0) {
+    /* what stays in the arena is not paged out of it */
+    if (!j->spaces->computes[link->to] || link->to == 0) return -1;
+    return plim_queue_copy_ns(j->spaces, link->from, link->to, j->graph->storage[j->given[v]].bytes);
+  }
+  const plim_op *op = &j->graph->op[o];
+  for (int32_t i = 0; i < op->n_writes; i++) {
+    int64_t bytes = j->graph->storage[op->writes[i]].bytes;
+    if (bytes > 0) {
+      ns = plim_integers_add_capped(ns, plim_queue_copy_ns(j->spaces, link->from, link->to, bytes));
+    }
+  }
+  return ns;
+}
+
+static void set_costs(plim_joint_problem *j, const plim_plan *base) {
+  plim_space_problem *p = j->problem;
+  for (int32_t v = 0; v < p->n; v++) {
+    set_runs(j, v, base);
+    for (int32_t l = 0; l < j->platform->n_links; l++) {
+      p->copy_ns[(int64_t)v * j->platform->n_links + l] = node_copy_ns(j, v, &j->platform->link[l]);
+    }
+  }
+  p->device_ns = p->fastest_ns;
+}
+
+/* ---- all of it ---- */
+
+static plim_status allocate(plim_joint_problem *j) {
+  const plim_graph *g = j->graph;
+  plim_space_problem *p;
+  PLIM_TRY(plim_allocate(j->ctx, 1, sizeof *p, &p));
+  *p = (plim_space_problem){.ctx = j->ctx, .graph = g, .platform = j->platform, .n = j->n_given + g->n_ops};
+  j->problem = p;
+  int64_t runs = (int64_t)p->n * j->platform->n_devices, copies = (int64_t)p->n * j->platform->n_links;
+  for (int32_t o = 0; o < g->n_ops; o++) p->n_ids += 2 * (int64_t)g->op[o].n_reads;
+  PLIM_TRY(plim_allocate(j->ctx, p->n, sizeof *p->node, &p->node));
+  PLIM_TRY(plim_allocate(j->ctx, runs, sizeof *p->run_ns, &p->run_ns));
+  PLIM_TRY(plim_allocate(j->ctx, runs, sizeof *p->run_joule, &p->run_joule));
+  PLIM_TRY(plim_allocate(j->ctx, copies, sizeof *p->copy_ns, &p->copy_ns));
+  PLIM_TRY(plim_allocate(j->ctx, copies, sizeof *p->copy_joule, &p->copy_joule));
+  return plim_allocate(j->ctx, p->n_ids, sizeof *p->ids, &p->ids);
+}
+
+static plim_status make(plim_joint_problem *j, const plim_plan *base) {
+  const plim_graph *g = j->graph;
+  PLIM_TRY(plim_allocate(j->ctx, g->n_storages, sizeof *j->given, &j->given));
+  PLIM_TRY(plim_allocate(j->ctx, g->n_storages, sizeof *j->node, &j->node));
+  PLIM_TRY(plim_allocate(j->ctx, g->n_ops, sizeof *j->variant, &j->variant));
+  for (int32_t c = base->n_commands - 1; c >= 0; c--) {
+    const plim_command *command = &base->command[c];
+    if (command->kind == PLIM_COMMAND_RUN) j->variant[command->op] = command->variant;
+  }
+  PLIM_TRY(make_platform(j));
+  PLIM_TRY(find_nodes(j));
+  PLIM_TRY(allocate(j));
+  for (int32_t v = 0; v < j->problem->n; v++) set_node(j, v, base);
+  if (j->problem->bytes_unit == 0) j->problem->bytes_unit = 1;
+  link_nodes(j);
+  set_costs(j, base);
+  if (j->problem->fastest_ns < INT64_MAX / 4) return PLIM_OK;
+  return plim_fail(j->ctx, PLIM_EOVERFLOW, "the times of all ops add up to more than 61 bits hold");
+}
+
+plim_status plim_joint_problem_make(const plim_graph *graph, const plim_queue_spaces *spaces, const plim_plan *base,
+                                    plim_joint_problem **out) {
+  plim_joint_problem *j = NULL;
+  PLIM_TRY(plim_allocate(graph->ctx, 1, sizeof *j, &j));
+  *j = (plim_joint_problem){.ctx = graph->ctx, .graph = graph, .spaces = spaces};
+  plim_status status = make(j, base);
+  if (status != PLIM_OK) {
+    plim_joint_problem_free(j);
+    return status;
+  }
+  *out = j;
+  return PLIM_OK;
+}

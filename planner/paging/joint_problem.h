@@ -1,0 +1,65 @@
+/* A training step as a problem over spaces, and the way back: sequences of that problem as command lists. */
+#ifndef PLIM_PLANNER_PAGING_JOINT_PROBLEM_H
+#define PLIM_PLANNER_PAGING_JOINT_PROBLEM_H
+
+#include "planner/paging/queue_search.h"
+#include "planner/spaces/space_lower.h"
+#include "planner/spaces/space_problem.h"
+
+/* The problem is on the safe side of the step. An op is a node whose bytes are those of all its outputs; no output is
+ * written over an input. What is there from the start stays in the arena, and so do outputs of the graph. With a second
+ * device each given storage that ops read is a node of its own, without time: copies bring it to the other arena. Ops
+ * that update run on the first device, once, and so do those with an output of the graph. Not in the problem: that an update comes after every run that reads the version
+ * before it. plim_joint_list takes care of that.
+ *
+ * A space of the problem has the index of the same space in plim_queue_spaces. */
+typedef struct plim_joint_problem {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_queue_spaces *spaces;
+  plim_platform *platform;
+  plim_space_problem *problem;
+  int32_t n_given;        /* nodes before those of ops */
+  int32_t *given;         /* [n_given] their storages */
+  int32_t *node;          /* [n_storages] that has it; -1: none */
+  int32_t *variant;       /* [n_ops] index into the base plan's variants */
+  int64_t constant_bytes; /* in the arena, beside all nodes */
+} plim_joint_problem;
+
+/*   spaces  in  borrowed, as are graph and base
+ *   base    in  a plan of the graph, which runs every op: the variant of an op is that of its first run
+ * PLIM_EOVERFLOW. O(graph + base). */
+PLIM_MUST_USE plim_status plim_joint_problem_make(const plim_graph *graph, const plim_queue_spaces *spaces,
+                                                  const plim_plan *base, plim_joint_problem **out);
+void plim_joint_problem_free(plim_joint_problem *joint); /* NULL is legal */
+
+/* The op of a node; -1: it is a given storage. */
+static inline int32_t plim_joint_op(const plim_joint_problem *joint, int32_t node) {
+  return node < joint->n_given ? -1 : node - joint->n_given;
+}
+
+/* The runs and copies of a plan as a sequence. *known 0: the plan has other spaces, and `out` is not complete. */
+PLIM_MUST_USE plim_status plim_joint_events(const plim_joint_problem *joint, const plim_plan *plan,
+                                            plim_space_events *out, int *known);
+
+/* The commands of a sequence. Of a copy of a node those storages are copied that something reads; a result is written
+ * over an input that nothing reads any more; an update waits for the last run that reads what it updates.
+ *   base  in   as above: its variants, and its offsets of what is there from the start
+ *   list  out  empty before
+ *   fits  out  0: the sequence reads what is not there; the list is then incomplete
+ * O(sequence). */
+PLIM_MUST_USE plim_status plim_joint_list(const plim_joint_problem *joint, const plim_space_events *events,
+                                          const plim_plan *base, plim_space_command_list *list, int *fits);
+
+/* ==== search ==== */
+
+/* The best checked plan that a joint search over keep, recompute, page, place and order finds.
+ *   options  in      budget_bytes, iterations and paging are read
+ *   base     in      variants, and offsets of what persists
+ *   best     in out  where it is there, the search begins with it; replaced (and freed) where a faster one is found
+ * A plan that is not found is no failure. Deterministic without a deadline of the context. */
+PLIM_MUST_USE plim_status plim_joint_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                            const plim_plan_options *options, const plim_plan *base,
+                                            int64_t keep_all_ns, plim_plan **best);
+
+#endif

@@ -1,0 +1,75 @@
+/* The spaces of a plan with copies, their queues and links, and what no plan over them is faster than. */
+#include <stdio.h>
+
+#include "planner/paging/paging.h"
+#include "planner/paging/queue_search.h"
+
+static void set_link(plim_queue_spaces *s, int32_t from, int32_t to, int64_t latency_ns, double bytes_per_ns) {
+  s->latency_ns[from][to] = latency_ns;
+  s->bytes_per_ns[from][to] = bytes_per_ns;
+}
+
+static int32_t add_space(plim_queue_spaces *s, const char *name, int64_t budget_bytes, int32_t computes,
+                         int32_t delay_permille) {
+  int32_t id = s->n++;
+  s->budget_bytes[id] = budget_bytes;
+  s->computes[id] = computes;
+  s->page[id - 1] =
+      (plim_page_space){.budget_bytes = budget_bytes, .computes = computes, .delay_permille = delay_permille};
+  (void)snprintf(s->page[id - 1].name, sizeof s->page[id - 1].name, "%s", name);
+  return id;
+}
+
+/* The link to a page space is the same for all devices. Queues: a device each, then a link each. */
+void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces *s) {
+  const plim_paging *o = options->paging;
+  int32_t queue = 1;
+  *s = (plim_queue_spaces){.n = 1, .computes = {1}, .budget_bytes = {options->budget_bytes}};
+  if (o->device) {
+    int32_t device = add_space(s, o->device, o->device_bytes, 1, 0);
+    set_link(s, 0, device, o->device_latency_ns, o->device_bytes_per_ns);
+    set_link(s, device, 0, o->device_latency_ns, o->device_bytes_per_ns);
+  }
+  if (o->space && o->budget_bytes > 0) {
+    int32_t page = add_space(s, o->space, o->budget_bytes, 0, plim_paging_delay_permille(o));
+    for (int32_t d = 0; d < page; d++) {
+      set_link(s, d, page, o->latency_ns[PLIM_LINK_OUT], o->bytes_per_ns[PLIM_LINK_OUT]);
+      set_link(s, page, d, o->latency_ns[PLIM_LINK_IN], o->bytes_per_ns[PLIM_LINK_IN]);
+    }
+  }
+  for (int32_t from = 0; from < s->n; from++) {
+    if (from > 0 && s->computes[from]) s->run_queue[from] = queue++;
+    for (int32_t to = 0; to < s->n; to++) {
+      if (s->bytes_per_ns[from][to] > 0) s->copy_queue[from][to] = queue++;
+    }
+  }
+}
+
+int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t bytes) {
+  return plim_paging_copy_ns(spaces->latency_ns[from][to], spaces->bytes_per_ns[from][to], bytes);
+}
+
+/* The longest chain of ops that read each other's outputs, or an even share of all. */
+plim_status plim_queue_bound(const plim_graph *g, const plim_profile *profile, const plim_paging *paging,
+                             int64_t keep_all_ns, int64_t *bound_ns) {
+  int64_t *end_ns = NULL, longest_ns = 0, sum_ns = 0;
+  *bound_ns = keep_all_ns;
+  if (!paging->device) return PLIM_OK;
+  PLIM_TRY(plim_allocate(g->ctx, g->n_storages, sizeof *end_ns, &end_ns));
+  for (int32_t o = 0; o < g->n_ops; o++) {
+    const plim_op *op = &g->op[o];
+    int64_t least = INT64_MAX, begin_ns = 0;
+    for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
+      if (profile->variant[i].time_ns < least) least = profile->variant[i].time_ns;
+    }
+    for (int32_t i = 0; i < op->n_reads; i++) {
+      if (end_ns[op->reads[i]] > begin_ns) begin_ns = end_ns[op->reads[i]];
+    }
+    for (int32_t i = 0; i < op->n_writes; i++) end_ns[op->writes[i]] = begin_ns + least;
+    if (begin_ns + least > longest_ns) longest_ns = begin_ns + least;
+    sum_ns += least;
+  }
+  plim_release(g->ctx, end_ns, g->n_storages, sizeof *end_ns);
+  *bound_ns = longest_ns > (sum_ns + 1) / 2 ? longest_ns : (sum_ns + 1) / 2;
+  return PLIM_OK;
+}

@@ -1,0 +1,212 @@
+/* planner/paging/joint_*.c: training steps as problems over spaces, and sequences as plans. */
+#include <criterion/criterion.h>
+
+#include "planner/paging/joint_problem.h"
+#include "planner/spaces/space_sequence.h"
+#include "runtime/graph/check/check.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/test_context.h"
+
+enum { CHAIN = 8, SEEDS = 4 };
+
+typedef struct rig {
+  plim_context *ctx;
+  plim_graph *graph;
+  plim_profile *profile;
+  plim_plan *keep_all;
+  plim_paging paging;
+  plim_plan_options options;
+  plim_queue_spaces spaces;
+  plim_joint_problem *joint;
+  plim_space_events events;
+  plim_space_command_list list;
+} rig;
+
+static void make_rig(rig *r, uint64_t seed, int devices) {
+  *r = (rig){.ctx = plim_test_context(), .options = plim_plan_options_default()};
+  cr_assert_eq(random_chain_make(r->ctx, CHAIN, seed, &r->graph), PLIM_OK);
+  cr_assert_eq(random_profile_make(r->graph, seed, 1, &r->profile), PLIM_OK);
+  cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &r->keep_all), PLIM_OK);
+  double bytes_per_ns = 4 * (double)r->keep_all->arena_bytes / (double)(r->keep_all->time_ns + 1);
+  r->paging = (plim_paging){.space = "host",
+                            .budget_bytes = 4 * r->keep_all->arena_bytes,
+                            .latency_ns = {1, 1},
+                            .bytes_per_ns = {bytes_per_ns, bytes_per_ns},
+                            .recompute = 1,
+                            .device = devices > 1 ? "cpu:1" : NULL,
+                            .device_bytes = r->keep_all->arena_bytes,
+                            .device_latency_ns = 1,
+                            .device_bytes_per_ns = 10 * bytes_per_ns};
+  r->options.budget_bytes = r->keep_all->arena_bytes;
+  r->options.paging = &r->paging;
+  plim_queue_spaces_make(&r->options, &r->spaces);
+  cr_assert_eq(plim_joint_problem_make(r->graph, &r->spaces, r->keep_all, &r->joint), PLIM_OK);
+  r->events = (plim_space_events){.ctx = r->ctx};
+  r->list = (plim_space_command_list){.ctx = r->ctx, .graph = r->graph};
+}
+
+static void free_rig(rig *r) {
+  plim_list_free(&r->list);
+  plim_space_events_free(&r->events);
+  plim_joint_problem_free(r->joint);
+  plim_plan_free(r->keep_all);
+  plim_profile_free(r->profile);
+  plim_graph_free(r->graph);
+  plim_context_free(r->ctx);
+}
+
+/* The plan of the events, without limits on bytes. */
+static plim_plan *plan_of(rig *r) {
+  plim_plan *plan = NULL;
+  int fits;
+  for (int32_t s = 0; s < r->spaces.n; s++) r->spaces.budget_bytes[s] = r->spaces.page[0].budget_bytes;
+  const plim_queue_lowering lowering = {.spaces = &r->spaces,
+                                        .base = r->keep_all,
+                                        .name = "test",
+                                        .how = "paged",
+                                        .keep_all_ns = r->keep_all->time_ns,
+                                        .bound_ns = r->keep_all->time_ns};
+  cr_assert_eq(plim_joint_list(r->joint, &r->events, r->keep_all, &r->list, &fits), PLIM_OK);
+  cr_assert(fits);
+  cr_assert_eq(plim_queue_lower(&lowering, &r->list, &fits, &plan), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert(fits);
+  return plan;
+}
+
+static int32_t count_runs(const plim_plan *plan, int32_t op) {
+  int32_t n = 0;
+  for (int32_t c = 0; c < plan->n_commands; c++) {
+    n += plan->command[c].kind == PLIM_COMMAND_RUN && plan->command[c].op == op;
+  }
+  return n;
+}
+
+Test(joint_paging, the_problem_needs_at_least_the_bytes_of_the_plan_that_it_is_made_of) {
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r;
+    int known;
+    int64_t peak = 0;
+    make_rig(&r, seed, 1);
+    cr_assert_eq(plim_joint_events(r.joint, r.keep_all, &r.events, &known), PLIM_OK);
+    cr_assert(known);
+    plim_space_sequence s;
+    cr_assert_eq(plim_space_sequence_init(&s, r.joint->problem), PLIM_OK);
+    cr_assert_eq(plim_space_sequence_insert(&s, 0, (int32_t)r.events.n, r.events.event), PLIM_OK);
+    cr_assert_eq(plim_space_sequence_analyse(&s), PLIM_OK);
+    cr_assert(s.valid);
+    for (int32_t e = 0; e < s.n; e++) peak = plim_space_live(&s, 0)[e] > peak ? plim_space_live(&s, 0)[e] : peak;
+    cr_assert_geq(peak + r.joint->constant_bytes, r.keep_all->peak_bytes, "seed %llu", (unsigned long long)seed);
+    plim_space_sequence_free(&s);
+    free_rig(&r);
+  }
+}
+
+Test(joint_paging, the_sequence_of_a_plan_becomes_that_plan_again) {
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r;
+    int known;
+    make_rig(&r, seed, 1);
+    cr_assert_eq(plim_joint_events(r.joint, r.keep_all, &r.events, &known), PLIM_OK);
+    plim_plan *plan = plan_of(&r);
+    cr_assert_eq(plan->n_commands, r.keep_all->n_commands);
+    cr_assert_eq(plan->time_ns, r.keep_all->time_ns);
+    cr_assert_leq(plan->peak_bytes, r.keep_all->peak_bytes);
+    for (int32_t c = 0; c < plan->n_commands; c++) cr_assert_eq(plan->command[c].op, r.keep_all->command[c].op);
+    plim_plan_free(plan);
+    free_rig(&r);
+  }
+}
+
+/* The first op that may run again, reads a given storage that an op updates, and writes something; its update. */
+static int32_t find_updated_reader(const plim_graph *g, int32_t *update) {
+  for (int32_t o = 0; o < g->n_ops; o++) {
+    if (g->op[o].cls == PLIM_OP_EFFECT || g->op[o].cls == PLIM_OP_ONCE || g->op[o].n_writes == 0) continue;
+    for (int32_t i = 0; i < g->op[o].n_reads; i++) {
+      int32_t s = g->op[o].reads[i];
+      if (g->updater_first[s + 1] == g->updater_first[s]) continue;
+      *update = g->updater[g->updater_first[s]];
+      return o;
+    }
+  }
+  return -1;
+}
+
+Test(joint_paging, an_update_waits_for_the_last_run_that_reads_the_version_before_it) {
+  int tried = 0;
+  for (uint64_t seed = 1; seed <= 4 * SEEDS && tried < 2; seed++) {
+    rig r;
+    int32_t update = -1;
+    make_rig(&r, seed, 1);
+    const int32_t again = find_updated_reader(r.graph, &update);
+    int there = again >= 0;
+    for (int32_t i = 0; there && i < r.graph->op[again].n_reads; i++) {
+      there = r.graph->storage[r.graph->op[again].reads[i]].producer < 0; /* so that it can run again at any time */
+    }
+    for (int32_t o = 0; there && o < r.graph->n_ops; o++) {
+      plim_space_events_add(&r.events, PLIM_SPACE_RUN, o, 0);
+      if (o == update) plim_space_events_add(&r.events, PLIM_SPACE_RUN, again, 0);
+    }
+    if (there) {
+      plim_plan *plan = plan_of(&r); /* the checker refuses a run that reads a later version */
+      cr_assert_eq(count_runs(plan, again), 2);
+      plim_plan_free(plan);
+      tried++;
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(tried, 0);
+}
+
+Test(joint_paging, a_sequence_that_reads_what_is_not_there_has_no_list) {
+  rig r;
+  int fits;
+  make_rig(&r, 1, 1);
+  for (int32_t o = r.graph->n_ops - 1; o >= 0; o--) plim_space_events_add(&r.events, PLIM_SPACE_RUN, o, 0);
+  cr_assert_eq(plim_joint_list(r.joint, &r.events, r.keep_all, &r.list, &fits), PLIM_OK);
+  cr_assert_not(fits);
+  free_rig(&r);
+}
+
+/* Time of the best plan of queue_search.c alone, and of the joint search that begins with it. */
+static void search_both(rig *r, int64_t *alone_ns, int64_t *joint_ns) {
+  plim_plan *best = NULL;
+  r->options.iterations = 60;
+  *alone_ns = *joint_ns = INT64_MAX;
+  cr_assert_eq(plim_queue_search(r->ctx, r->graph, r->profile, &r->options, r->keep_all, r->keep_all->time_ns, &best),
+               PLIM_OK);
+  if (!best) return;
+  *alone_ns = best->time_ns;
+  cr_assert_eq(plim_joint_search(r->ctx, r->graph, r->profile, &r->options, r->keep_all, r->keep_all->time_ns, &best),
+               PLIM_OK, "%s", plim_context_error(r->ctx));
+  *joint_ns = best->time_ns;
+  cr_assert_eq(plim_plan_check(r->ctx, r->graph, best), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_leq(best->arena_bytes, r->options.budget_bytes);
+  for (int32_t s = 0; s < best->n_pages; s++) cr_assert_leq(best->page[s].arena_bytes, r->spaces.budget_bytes[s + 1]);
+  plim_plan_free(best);
+}
+
+static void compare_searches(int devices) {
+  int faster = 0, found = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r;
+    int64_t alone_ns, joint_ns, persistent;
+    make_rig(&r, seed, devices);
+    persistent = plim_graph_persistent_bytes(r.graph);
+    r.options.budget_bytes = persistent + (r.keep_all->arena_bytes - persistent) * 6 / 10;
+    search_both(&r, &alone_ns, &joint_ns);
+    cr_assert_leq(joint_ns, alone_ns);
+    faster += joint_ns < alone_ns;
+    found += alone_ns < INT64_MAX;
+    free_rig(&r);
+  }
+  cr_assert_gt(found, 1);
+  cr_assert_gt(faster, 0, "on %d devices none of %d plans is faster", devices, found);
+}
+
+Test(joint_paging, what_begins_with_a_plan_that_pages_is_never_slower_and_mostly_faster) {
+  compare_searches(1);
+}
+
+Test(joint_paging, what_begins_with_a_plan_on_two_devices_is_never_slower_and_mostly_faster) {
+  compare_searches(2);
+}
