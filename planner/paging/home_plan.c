@@ -229,6 +229,21 @@ done:
   return status;
 }
 
+/* The faster one of *best and the lowered plan, checked. `plan` NULL: nothing to do. */
+static plim_status lower_better(const plim_home_graph *without, const plim_plan *plan, const plim_plan_options *o,
+                                int64_t keep_all_ns, plim_plan **best) {
+  plim_plan *lowered = NULL;
+  if (!plan) return PLIM_OK;
+  PLIM_TRY(lower(without, plan, o->paging, o->budget_bytes, keep_all_ns, &lowered));
+  plim_status status = plim_plan_check(without->ctx, without->whole, lowered);
+  if (status == PLIM_OK) {
+    plim_paging_keep_better(best, lowered);
+  } else {
+    plim_plan_free(lowered);
+  }
+  return status;
+}
+
 /* Keys of the graph without, where the options give those of the graph. */
 static void set_keys(const plim_home_graph *h, const char *const *of, const char **numerics_key) {
   for (int32_t o = 0; o < h->graph->n_ops; o++) numerics_key[o] = h->op[o] < 0 ? "home" : of[h->op[o]];
@@ -240,7 +255,7 @@ plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_pr
   plim_paging rest = *options->paging;
   plim_plan_options inner = *options;
   plim_home_graph *without = NULL;
-  plim_plan *plan = NULL, *lowered = NULL;
+  plim_plan *plan = NULL, *plain = NULL, *lowered = NULL;
   const char **numerics_key = NULL;
   int64_t n_keys = (int64_t)g->n_ops + g->n_storages, bytes = plim_home_bytes(options->paging, g, params);
   plim_status status;
@@ -254,14 +269,18 @@ plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_pr
   PLIM_CHECK(plim_home_graph_make(ctx, options->paging, g, profile, params, &without));
   if (options->numerics == PLIM_NUMERICS_GIVEN) set_keys(without, options->numerics_key, numerics_key);
   inner.numerics_key = numerics_key;
-  PLIM_CHECK(make(ctx, without->graph, without->profile, &inner, known_ns, &plan));
-  PLIM_CHECK(lower(without, plan, options->paging, options->budget_bytes, keep_all_ns, &lowered));
-  PLIM_CHECK(plim_plan_check(ctx, g, lowered));
+  PLIM_CHECK(make(ctx, without->graph, without->profile, &inner, known_ns, &plain, &plan));
+  status = lower_better(without, plain, options, keep_all_ns, &lowered);
+  if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
+  status = lower_better(without, plan, options, keep_all_ns, &lowered);
+  if (status == PLIM_ENOFIT && lowered) status = PLIM_OK;
+  if (status != PLIM_OK) goto done;
   *out = lowered;
   lowered = NULL;
 done:
   plim_release(ctx, numerics_key, n_keys, sizeof *numerics_key);
   plim_plan_free(lowered);
+  plim_plan_free(plain);
   plim_plan_free(plan);
   plim_home_graph_free(without);
   return status;

@@ -33,9 +33,11 @@ int64_t plim_home_away_bytes(const plim_home_graph *graph, int32_t op);
 /* Bytes that they take in the page space. */
 int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *graph, int params);
 
-/* known_ns: the cost of a plan that is known already; one that costs as much is of no use. */
+/* known_ns  in   the cost of a plan that is known already; one that costs as much is of no use
+ * plain     out  another plan, which may be faster once the copies of homes are beside it; NULL: none */
 typedef plim_status plim_plan_maker(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                    const plim_plan_options *options, int64_t known_ns, plim_plan **out);
+                                    const plim_plan_options *options, int64_t known_ns, plim_plan **plain,
+                                    plim_plan **out);
 
 /* A plan in which they are at home in options->paging's space, copied in before what reads or updates them, and out
  * after the update. `make` plans the rest; with paging->homes ALWAYS or PARAMS without paging.

@@ -28,8 +28,8 @@ typedef struct paging {
   int64_t known_ns;          /* time of a plan that is known; INT64_MAX: none is */
   const char **numerics_key; /* [room_keys] with PLIM_NUMERICS_GIVEN, those of a graph with paging */
   int64_t room_keys;
-  int64_t smallest_bytes; /* arena of the smallest plan met */
-  plim_plan *best;
+  int64_t smallest_bytes;  /* arena of the smallest plan met */
+  plim_plan *best, *plain; /* plain: the best plan before the joint search; NULL: none */
 } paging;
 
 /* One set of variants. */
@@ -255,6 +255,7 @@ static plim_status refuse(const paging *p) {
 
 /* All decisions together, from the best plan so far. What was found before a cancel counts. */
 static plim_status try_joint(paging *p, const plim_profile *profile, const plim_plan *keep_all) {
+  if (p->best) PLIM_TRY(plim_plan_from_parts(p->graph, p->best, &p->plain));
   if (p->options->order == PLIM_ORDER_FIXED || is_enough(p)) return PLIM_OK;
   plim_status status =
       plim_joint_search(p->ctx, p->graph, profile, p->options, p->best ? p->best : keep_all, p->keep_all_ns, &p->best);
@@ -274,9 +275,10 @@ static plim_status search(paging *p, const plim_profile *profile, const plim_pla
   return status == PLIM_OK && !p->best ? refuse(p) : status;
 }
 
+/* plain: the best plan before the joint search; NULL: there was none. */
 static plim_status make_from(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, const plim_plan *keep_all, int64_t known,
-                             plim_plan **out) {
+                             plim_plan **plain, plim_plan **out) {
   paging p = {.ctx = ctx,
               .graph = graph,
               .options = options,
@@ -289,8 +291,10 @@ static plim_status make_from(plim_context *ctx, const plim_graph *graph, const p
   plim_status status = search(&p, profile, keep_all);
   plim_release(ctx, p.numerics_key, p.room_keys, sizeof *p.numerics_key);
   if (status == PLIM_OK) {
+    *plain = p.plain;
     *out = p.best;
   } else {
+    plim_plan_free(p.plain);
     plim_plan_free(p.best);
   }
   return status;
@@ -298,18 +302,19 @@ static plim_status make_from(plim_context *ctx, const plim_graph *graph, const p
 
 /* Of a graph whose keep-all is not known: plim_plan_maker. */
 static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                              const plim_plan_options *options, int64_t known, plim_plan **out) {
+                              const plim_plan_options *options, int64_t known, plim_plan **plain, plim_plan **out) {
   plim_plan *keep_all = NULL;
   PLIM_TRY(plim_plan_once(ctx, graph, profile, options, &keep_all));
-  plim_status status = make_from(ctx, graph, profile, options, keep_all, known, out);
+  plim_status status = make_from(ctx, graph, profile, options, keep_all, known, plain, out);
   plim_plan_free(keep_all);
   return status;
 }
 
 /* Of one arena: plim_plan_maker. */
 static plim_status make_unpaged(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                const plim_plan_options *options, int64_t known, plim_plan **out) {
+                                const plim_plan_options *options, int64_t known, plim_plan **plain, plim_plan **out) {
   (void)known;
+  *plain = NULL;
   return plim_plan_make(ctx, graph, profile, options, out);
 }
 
@@ -333,40 +338,42 @@ static plim_status check_paging(const plim_plan_options *options, plim_context *
 
 /* May state at home be worth its copies? Its bytes are taken to save what the best plan loses for as many of the
  * missing bytes. */
-static int homes_pay(const plim_plan *keep_all, const plim_plan *best, int64_t budget, int64_t bytes,
-                     double copies_ns) {
-  double missing = (double)(keep_all->peak_bytes - budget) + 1,
-         loss_ns = (double)(best->time_ns - keep_all->keep_all_ns);
+static int homes_pay(const plim_plan *keep_all, int64_t best_ns, int64_t budget, int64_t bytes, double copies_ns) {
+  double missing = (double)(keep_all->peak_bytes - budget) + 1, loss_ns = (double)(best_ns - keep_all->keep_all_ns);
   double share = missing > 0 ? (double)bytes / missing : 1;
   return loss_ns * (share < 1 ? share : 1) > copies_ns;
 }
 
-/* With state, and with `params` parameters, at home in the page space: where nothing else fits, or where it may pay. */
+/* With state, and with `params` parameters, at home in the page space: where nothing else fits, or where it may pay.
+ * plain_ns [1] in out: what decides that, the time of the best plan but that of the joint search without homes;
+ * INT64_MAX: there is none. So the joint search takes no candidate away. */
 static plim_status make_homed(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, const plim_plan *keep_all, int params,
-                              plim_plan **best) {
+                              int64_t *plain_ns, plim_plan **best) {
   const plim_paging *o = options->paging;
   plim_plan *plan = NULL;
-  int64_t bytes = plim_home_bytes(o, graph, params), known = INT64_MAX;
+  int64_t bytes = plim_home_bytes(o, graph, params);
   if (bytes == 0 || (params && bytes == plim_home_bytes(o, graph, 0))) return PLIM_OK;
   double charge = o->homes >= PLIM_HOMES_ALWAYS ? 0 : o->charge;
   double copies_ns =
       charge * ((double)bytes / o->bytes_per_ns[PLIM_LINK_OUT] + (double)bytes / o->bytes_per_ns[PLIM_LINK_IN]);
-  if (*best && !homes_pay(keep_all, *best, options->budget_bytes, bytes, copies_ns)) return PLIM_OK;
-  if (*best) known = (*best)->time_ns;
-  plim_status status = plim_home_make(ctx, graph, profile, options, keep_all->keep_all_ns, known, params,
+  int there = *plain_ns < INT64_MAX;
+  if (there && !homes_pay(keep_all, *plain_ns, options->budget_bytes, bytes, copies_ns)) return PLIM_OK;
+  plim_status status = plim_home_make(ctx, graph, profile, options, keep_all->keep_all_ns, *plain_ns, params,
                                       o->homes >= PLIM_HOMES_ALWAYS ? make_unpaged : make_paged, &plan);
+  if (status == PLIM_OK && plan->time_ns < *plain_ns) *plain_ns = plan->time_ns;
   if (status == PLIM_OK) plim_paging_keep_better(best, plan);
   return is_failure(ctx, status) ? status : PLIM_OK;
 }
 
 static plim_status try_homes(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, const plim_plan *keep_all, plim_plan **best) {
+                             const plim_plan_options *options, const plim_plan *keep_all, int64_t plain_ns,
+                             plim_plan **best) {
   const plim_paging *o = options->paging;
   if (o->homes == PLIM_HOMES_NEVER || !o->space || o->device) return PLIM_OK;
-  if (o->homes != PLIM_HOMES_PARAMS) PLIM_TRY(make_homed(ctx, graph, profile, options, keep_all, 0, best));
+  if (o->homes != PLIM_HOMES_PARAMS) PLIM_TRY(make_homed(ctx, graph, profile, options, keep_all, 0, &plain_ns, best));
   if (o->homes == PLIM_HOMES_ALWAYS || o->homes == PLIM_HOMES_AS_BESIDE) return PLIM_OK;
-  return make_homed(ctx, graph, profile, options, keep_all, 1, best);
+  return make_homed(ctx, graph, profile, options, keep_all, 1, &plain_ns, best);
 }
 
 /* May everything that persists be at home in the arena? */
@@ -378,12 +385,15 @@ static int may_have_no_homes(const plim_paging *o, const plim_graph *graph) {
 static plim_status make_best(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, const plim_plan *keep_all, plim_plan **best) {
   char sentence[PLIM_ERROR_BYTES];
+  plim_plan *plain = NULL;
   plim_status status = PLIM_ENOFIT;
   const int without = may_have_no_homes(options->paging, graph);
-  if (without) status = make_from(ctx, graph, profile, options, keep_all, INT64_MAX, best);
+  if (without) status = make_from(ctx, graph, profile, options, keep_all, INT64_MAX, &plain, best);
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
-  PLIM_TRY(try_homes(ctx, graph, profile, options, keep_all, best));
+  const int64_t plain_ns = plain ? plain->time_ns : INT64_MAX;
+  plim_plan_free(plain);
+  PLIM_TRY(try_homes(ctx, graph, profile, options, keep_all, plain_ns, best));
   if (*best) return PLIM_OK;
   return without ? plim_fail(ctx, PLIM_ENOFIT, "%s", sentence) : PLIM_ENOFIT; /* with the sentence of the homes */
 }
