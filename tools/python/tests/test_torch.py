@@ -818,6 +818,9 @@ class Plans(unittest.TestCase):
             import xml.etree.ElementTree as xml
 
             self.assertTrue(xml.parse(f"{folder}/front.svg").getroot().tag.endswith("svg"))
+            with self.assertRaises(plimsoll.Error) as refused:
+                sweep.plot(f"{folder}/none/front.svg")
+            self.assertIn("none/front.svg: the folder is not there", str(refused.exception))
         self.assertRaises(ValueError, pt.sweep, WithLoss(net), batch, points=1)
 
 

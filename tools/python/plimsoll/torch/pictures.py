@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 
-from ..planning import format_bytes
+from ..planning import Error, format_bytes
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 360, 60, 20, 40, 50
 
@@ -16,9 +16,12 @@ def _ticks(high: float) -> list[float]:
 
 
 def write_sweep(sweep, path: str):
-    """ValueError: the sweep has no plans. The file is replaced whole."""
+    """ValueError: the sweep has no plans. Error: its folder is not there. The file is replaced whole."""
     if not sweep.plans:
         raise ValueError("the sweep has no plans")
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise Error(f"{path}: the folder is not there")
     low, high = sweep.plans[0].budget_bytes, max(sweep.plans[-1].budget_bytes, sweep.plans[0].budget_bytes + 1)
     most = max(1.0, *(p.overhead_percent for p in sweep.plans)) * 1.05
 
@@ -48,7 +51,6 @@ def write_sweep(sweep, path: str):
     parts.append(line([(p.budget_bytes, p.bound_percent) for p in sweep.plans], "#888", ' stroke-dasharray="4 3"'))
     parts.append(line([(p.budget_bytes, p.overhead_percent) for p in sweep.plans], "#1f6fb4"))
     parts.append("</svg>\n")
-    folder = os.path.dirname(os.path.abspath(path))
     with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
         file.write("\n".join(parts))
     os.chmod(file.name, 0o666 & ~_umask())
