@@ -42,7 +42,7 @@ Test(cli_trace, summary_counts_steps_and_repeats) {
 Test(cli_trace, a_step_is_shown_with_its_arena_its_residents_and_what_is_absent) {
   last_run = plim_test_program("trace step t.jsonl --at 20");
   plim_test_expect(0, "");
-  expect_words("step 20 of ");
+  expect_words("command 20 of ");
   expect_words("  |p");
   expect_words("a activation");
   expect_words(" persistent values");
@@ -69,8 +69,8 @@ Test(cli_trace, a_value_is_followed_through_its_buffers) {
   last_run = plim_test_program("trace step t.jsonl --find stem.conv");
   plim_test_expect(0, "");
   expect_words("stem.conv: activation, ");
-  expect_words("buffer 1: steps 1 to ");
-  expect_words("read at step 2 by stem.bn.stats");
+  expect_words("buffer 1: commands 1 to ");
+  expect_words("read at command 2 by stem.bn.stats");
   last_run = plim_test_program("trace step t.jsonl --find stem.con");
   plim_test_expect(2, "did you mean \"stem.conv\"?");
 }
@@ -81,10 +81,10 @@ Test(cli_trace, the_prompt_obeys_and_survives_nonsense) {
       "nothing\\nwhat\\nq\\nn\\n' | "
       "$PLIMSOLL trace step t.jsonl");
   plim_test_expect(0, "");
-  expect_words("step 1 of ");
-  expect_words("step 7 of ");
-  expect_words("there is no such step: they are 0 to ");
-  expect_words("g needs the number of a step");
+  expect_words("command 1 of ");
+  expect_words("command 7 of ");
+  expect_words("there is no such command: they are 0 to ");
+  expect_words("g needs the number of a command");
   expect_words("\"what\" is no command; h lists them");
   expect_words("no value is called \"nothing\"");
 }
@@ -142,9 +142,9 @@ Test(cli_trace, a_page_of_a_planned_run_has_the_history_of_what_is_recomputed) {
       "$PLIMSOLL plan --graph t.plan.graph.json --memory 60% --iterations 3000 -o k.json >k.txt && "
       "$PLIMSOLL trace export k.json -o run.html");
   plim_test_expect(0, "");
-  cr_assert_eq(plim_test_shell("grep -q 'was dropped after step [0-9]* and is recomputed' run.html")->status, 0);
+  cr_assert_eq(plim_test_shell("grep -q 'was dropped after command [0-9]* and is recomputed' run.html")->status, 0);
   /* its drops are the decisions that a key goes to */
-  cr_assert_eq(plim_test_shell("grep -q '\"why\":{\"[0-9]*\":\"[^\"]*was dropped after step' run.html")->status, 0);
+  cr_assert_eq(plim_test_shell("grep -q '\"why\":{\"[0-9]*\":\"[^\"]*was dropped after command' run.html")->status, 0);
 }
 
 Test(cli_trace, a_plan_alone_is_exported_as_it_was_planned) {
@@ -176,10 +176,10 @@ Test(cli_trace, two_runs_are_compared_step_by_step) {
   plim_test_expect(0, "");
   last_run = plim_test_program("trace diff t.jsonl --with u.jsonl");
   plim_test_expect(1, "the two runs differ");
-  expect_words("first difference at step ");
+  expect_words("first difference at command ");
   last_run = plim_test_program("trace diff t.jsonl --with t.jsonl");
   plim_test_expect(0, "");
-  expect_words("the same steps");
+  expect_words("the same commands");
 }
 
 /* Row of a table: shell commands, exit status, words. */
@@ -194,7 +194,7 @@ static const struct {
     {"$PLIMSOLL trace look t.jsonl", 2, "trace has no action \"look\"; there are \"summary\""},
     {"$PLIMSOLL trace step", 2, "FILE is missing"},
     {"$PLIMSOLL trace step none.jsonl", 3, "none.jsonl"},
-    {"$PLIMSOLL trace step t.jsonl --at 100000", 2, "the steps of this plan are 0 to "},
+    {"$PLIMSOLL trace step t.jsonl --at 100000", 2, "the commands of this plan are 0 to "},
     {"$PLIMSOLL trace export t.jsonl", 2, "requires -o FILE"},
     {"$PLIMSOLL trace diff t.jsonl", 2, "requires --with FILE"},
     {"$PLIMSOLL trace step t.jsonl --at 1 --memory 5MiB", 2, "--memory does not apply to trace step"},

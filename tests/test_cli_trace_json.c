@@ -63,13 +63,13 @@ Test(cli_trace_json, a_step_has_residents_that_add_up_and_the_absences_that_the_
   cr_assert_gt(json_array_size(json_object_get(o, "absent")), 0);
   json_array_foreach(json_object_get(o, "absent"), i, r) {
     cr_assert(integer_of(r, "gone") <= 60 && 60 < integer_of(r, "back"));
-    (void)snprintf(line, sizeof line, "recomputed at step %d", (int)integer_of(r, "back"));
+    (void)snprintf(line, sizeof line, "recomputed at command %d", (int)integer_of(r, "back"));
     expect_in_text(line);
     int nothing = strcmp(text_of(r, "breaks"), "nothing") == 0;
     cr_assert_eq(json_is_null(json_object_get(r, "full_step")), nothing);
     cr_assert_eq(integer_of(r, "over_bytes") == 0, nothing);
   }
-  (void)snprintf(line, sizeof line, "step 60 of %d  %s", (int)integer_of(o, "steps"), text_of(o, "op"));
+  (void)snprintf(line, sizeof line, "command 60 of %d  %s", (int)integer_of(o, "steps"), text_of(o, "op"));
   expect_in_text(line);
   json_decref(o);
 }
@@ -77,9 +77,9 @@ Test(cli_trace_json, a_step_has_residents_that_add_up_and_the_absences_that_the_
 /* The step of the first decision, as the prompt finds it. */
 static int first_decision(void) {
   const program_run *run =
-      plim_test_shell("printf 'd\\n' | $PLIMSOLL trace step o.jsonl | grep -o '^step [0-9]*' | tail -1");
+      plim_test_shell("printf 'd\\n' | $PLIMSOLL trace step o.jsonl | grep -o '^command [0-9]*' | tail -1");
   int step = -1;
-  cr_assert_eq(sscanf(run->out, "step %d", &step), 1, "%s", run->out);
+  cr_assert_eq(sscanf(run->out, "command %d", &step), 1, "%s", run->out);
   return step;
 }
 
@@ -236,11 +236,11 @@ static const struct {
 } wrong[] = {
     {"step o.jsonl --json", 2, "--json requires --at N or --find VALUE"},
     {"step o.jsonl --find stem.con --json", 2, "did you mean \"stem.conv\"?"},
-    {"step o.jsonl --at 99999 --json", 2, "the steps of this plan are 0 to"},
+    {"step o.jsonl --at 99999 --json", 2, "the commands of this plan are 0 to"},
     {"what-if o.jsonl --json", 2, "requires --at N, 0 to"},
     {"what-if o.jsonl --at 99999", 2, "requires --at N, 0 to"},
-    {"what-if o.jsonl --at 60 --memory-at 61=80%", 2, "--at 60 and --memory-at 61=80% name different steps"},
-    {"what-if o.jsonl --memory-at x=80%", 2, "--memory-at x=80% is not STEP=SIZE"},
+    {"what-if o.jsonl --at 60 --memory-at 61=80%", 2, "--at 60 and --memory-at 61=80% name different commands"},
+    {"what-if o.jsonl --memory-at x=80%", 2, "--memory-at x=80% is not N=SIZE"},
     {"what-if o.jsonl --memory-at 99999=80%", 2, "requires --at N, 0 to"},
     {"summary o.jsonl --memory-at 6=80%", 2, "--memory-at does not apply to trace summary"},
     {"what-if o.jsonl --at 60 --online coop", 2, "--online requires --graph"},

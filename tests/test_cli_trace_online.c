@@ -37,8 +37,8 @@ Test(cli_trace_online, evictions_of_an_online_run_have_their_windows_scores_and_
   expect_words("  pinned for ");
   expect_words("[=] taken (-) runner-up");
   expect_words(" again, ");
-  expect_words(" was evicted in front of step ");
-  expect_words("there is no request without room after step ");
+  expect_words(" was evicted in front of command ");
+  expect_words("there is no request without room after command ");
 }
 
 /* Of a step with several evictions the row below the strip shows the one with which the reasons begin. */
@@ -75,8 +75,8 @@ Test(cli_trace_online, a_run_that_cannot_be_simulated_again_says_so_and_is_shown
   last_run = plim_test_shell(
       "sed 's/online coop/online size/' o.plan.json >c.json; cp o.plan.graph.json c.graph.json; "
       "$PLIMSOLL trace step c.json --at 3");
-  plim_test_expect(0, "online size, simulated again, differs from step ");
-  expect_words("step 3 of ");
+  plim_test_expect(0, "online size, simulated again, differs from command ");
+  expect_words("command 3 of ");
 }
 
 Test(cli_trace_online, a_graph_is_simulated_up_to_where_memory_ends_with_the_bytes_that_would_do) {
@@ -89,7 +89,7 @@ Test(cli_trace_online, a_graph_is_simulated_up_to_where_memory_ends_with_the_byt
   last_run =
       plim_test_program("trace step --graph o.plan.graph.json --online dtr --memory 40%% --find stem.conv.weight.grad");
   plim_test_expect(0, "");
-  expect_words("  is there at no step of this run\n");
+  expect_words("  is there at no command of this run\n");
   last_run = plim_test_program("trace step --graph o.plan.graph.json --online dtr --memory 4KiB");
   plim_test_expect(4, "finds no room");
   last_run = plim_test_program("trace step o.jsonl --graph o.plan.graph.json");

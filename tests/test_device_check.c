@@ -180,7 +180,7 @@ Test(device_check, an_overlap_of_two_buffers_is_found) {
 
 /* ---- bad kernels ---- */
 
-/* Step of the plan that runs the op again; -1: none does. */
+/* Command of the plan that runs the op again; -1: none does. */
 static int32_t repeat_of(int32_t op) {
   int32_t runs = 0;
   for (int32_t j = 0; j < plan->n_commands; j++) {

@@ -135,7 +135,7 @@ static void close_run(run *r) {
   plim_context_free(r->ctx);
 }
 
-/* `model` NULL: the deep net. Returns how many steps of the plan compute something again. */
+/* `model` NULL: the deep net. Returns how many commands of the plan run an op again. */
 static int32_t train(const char *model, int batch, int side) {
   run r = {.ctx = NULL};
   uint64_t random = SEED;

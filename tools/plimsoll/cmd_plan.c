@@ -128,7 +128,7 @@ static void print_figures(const graph_plan *g, double seconds) {
   figures_flag(&f, 0, "proved", NULL, plan->proved);
   figures_count(&f, 0, "time", "duration", plan->time_ns);
   figures_count(&f, 0, "plan_steps", "plan", plan->n_commands);
-  figures_note(&f, 0, " steps, by %s%s", plan->planner, g->made.from_front ? ", kept from an earlier run" : "");
+  figures_note(&f, 0, " commands, by %s%s", plan->planner, g->made.from_front ? ", kept from an earlier run" : "");
   figures_flag(&f, 0, "from_curve", NULL, g->made.from_front);
   figures_text(&f, 0, "planner", NULL, plan->planner);
   effort_figures(&f, 0, g->s->o);

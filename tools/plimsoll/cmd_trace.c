@@ -39,7 +39,7 @@ static plim_status step(session *s, const traced *t, const traced *other) {
   if (o->find) return (o->json ? trace_json_value : trace_view_value)(t, o->find, stdout);
   if (o->at < 0) return step_by_hand(s, t, other);
   if (o->at >= t->plan->n_commands) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the steps of this plan are 0 to %d", (long long)o->at,
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the commands of this plan are 0 to %d", (long long)o->at,
                      (int)t->plan->n_commands - 1);
   }
   if (o->json) return trace_json_step(t, (int32_t)o->at, stdout);
@@ -69,7 +69,7 @@ static plim_status diff(session *s, const traced *t, const traced *other) {
   return same ? PLIM_OK : plim_fail(s->ctx, PLIM_EDIFF, "the two runs differ");
 }
 
-/* "STEP=SIZE"; a size alone, as earlier versions had it, is from --at on. */
+/* "N=SIZE"; a size alone, as earlier versions had it, is from --at on. */
 static plim_status read_memory_at(session *s, int64_t *at, const char **memory) {
   const char *text = s->o->memory_at.at[0], *size = strchr(text, '=');
   char *end = NULL;
@@ -80,10 +80,10 @@ static plim_status read_memory_at(session *s, int64_t *at, const char **memory) 
   *at = strtoll(text, &end, 10);
   if (end == size && end != text && errno == 0 && *at >= 0 && (s->o->at < 0 || s->o->at == *at)) return PLIM_OK;
   if (end == size && end != text && errno == 0 && *at >= 0) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld and --memory-at %s name different steps", (long long)s->o->at,
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld and --memory-at %s name different commands", (long long)s->o->at,
                      text);
   }
-  return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s is not STEP=SIZE, as in 120=48MiB or 120=80%%", text);
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s is not N=SIZE, as in 120=48MiB or 120=80%%", text);
 }
 
 static plim_status what_if(session *s, const traced *t, const traced *other) {
@@ -129,7 +129,8 @@ static plim_status act_on(session *s, action *run) {
   if (status == PLIM_OK && s->o->with) status = plim_inspected_run_open(s->ctx, s->o->with, &other);
   interrupt_at_once(0);
   if (status == PLIM_OK && t.unlike_step >= 0 && !s->o->quiet) {
-    (void)fprintf(stderr, "plimsoll: %s, simulated again, differs from step %d on: only a plan's reasons are known\n",
+    (void)fprintf(stderr,
+                  "plimsoll: %s, simulated again, differs from command %d on: only a plan's reasons are known\n",
                   t.plan->planner, (int)t.unlike_step);
   }
   if (status == PLIM_OK) status = run(s, &t, s->o->with ? &other : NULL);
@@ -166,18 +167,21 @@ const command command_trace = {
         "Look at a run: at a trace that train --trace wrote (FILE.jsonl), at a plan alone (FILE.json), or, with "
         "--graph, at what an online policy makes of a graph, up to where memory ends.\n\n"
         "summary: the run as a whole and the repeats that cost most.\n\n"
-        "step: go through its steps by hand, on a screen where there is a terminal (? lists the keys), else by lines "
-        "(h lists the commands); --at or --find print one view instead. For every value that is absent and comes back: "
-        "the first step at which keeping it would exceed the budget and by how many bytes, what recomputing it costs, "
+        "step: go through its commands by hand, on a screen where there is a terminal (? lists the keys), else by "
+        "lines "
+        "(h lists what can be typed); --at or --find print one view instead. For every value that is absent and comes "
+        "back: "
+        "the first command at which keeping it would exceed the budget and by how many bytes, what recomputing it "
+        "costs, "
         "and "
         "what could have gone instead. For every eviction of an online run: who needed room, the windows that were "
         "compared with the terms of their scores, what kept the other pieces, and the tree of what is recomputed; "
         "where memory ends, how many bytes more would have done.\n\n"
-        "what-if: what would have come of another policy (--policy, default best) from step --at on, or of another "
-        "budget (--memory-at STEP=SIZE, default that of the run), also of a run that did not end.\n\n"
+        "what-if: what would have come of another policy (--policy, default best) from command --at on, or of another "
+        "budget (--memory-at N=SIZE, default that of the run), also of a run that did not end.\n\n"
         "diff: where two runs of one graph part ways; exit status 1 when they do.\n\n"
         "export: to a file whose name ends in .json, events for Chrome's trace viewer and Perfetto, one track for "
-        "compute and a counter of live bytes; in .html, a page with the map of addresses over steps.\n\n"
+        "compute and a counter of live bytes; in .html, a page with the map of addresses over commands.\n\n"
         "A plan over spaces (FILE.json), and a run or a plan that pages, have the actions summary, step and export: "
         "queues side by side, what each waits for, what is resident in every space, and why a storage was paged and "
         "not "

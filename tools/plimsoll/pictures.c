@@ -1,4 +1,4 @@
-/* Pictures as SVG: words and marks, and live bytes over the steps of one iteration. */
+/* Pictures as SVG: words and marks, and live bytes over the commands of one step. */
 #include "tools/plimsoll/pictures.h"
 
 #include <math.h>
@@ -42,20 +42,20 @@ double svg_tick(double range, int most) {
 
 /* ==== live chart ==== */
 
-/* Live bytes over the steps of one iteration, drawn as SVG by hand: two step curves, the budget, axes, a legend. */
+/* Live bytes over the commands of one step, drawn as SVG by hand: two step curves, the budget, axes, a legend. */
 
 enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 64, BOTTOM = 72, MOST_TICKS = 12, MOST_NAME = 50 };
 
 /* Data to pixels. */
 typedef struct frame {
-  int32_t steps;   /* at the right edge */
-  double mib;      /* at the top edge */
-  double mib_tick; /* between two marks */
-  int32_t step_tick;
+  int32_t commands; /* at the right edge */
+  double mib;       /* at the top edge */
+  double mib_tick;  /* between two marks */
+  int32_t command_tick;
 } frame;
 
-static double x_of(const frame *f, double step) {
-  return LEFT + step * (WIDTH - LEFT - RIGHT) / f->steps;
+static double x_of(const frame *f, double command) {
+  return LEFT + command * (WIDTH - LEFT - RIGHT) / f->commands;
 }
 static double y_of(const frame *f, double mib) {
   return HEIGHT - BOTTOM - mib * (HEIGHT - TOP - BOTTOM) / f->mib;
@@ -92,7 +92,7 @@ static void draw_axes(plim_text *t, const frame *f) {
     (void)snprintf(label, sizeof label, "%g", mib);
     draw_text(t, LEFT - 10, y_of(f, mib) + 5, "end", "", label);
   }
-  for (int32_t command = 0; command <= f->steps; command += f->step_tick) {
+  for (int32_t command = 0; command <= f->commands; command += f->command_tick) {
     plim_text_format(t, "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", x_of(f, command),
                      x_of(f, command), HEIGHT - BOTTOM, HEIGHT - BOTTOM + 5);
     (void)snprintf(label, sizeof label, "%d", command);
@@ -100,7 +100,7 @@ static void draw_axes(plim_text *t, const frame *f) {
   }
   plim_text_format(t, "<path class=\"axis\" d=\"M%d %dV%dH%d\" fill=\"none\"/>\n", LEFT, TOP, HEIGHT - BOTTOM,
                    WIDTH - RIGHT);
-  draw_text(t, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - BOTTOM + 48, "middle", "", "step of one iteration");
+  draw_text(t, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - BOTTOM + 48, "middle", "", "command of one step");
   draw_text(t, 0, 0, "middle", " transform=\"translate(24 250) rotate(-90)\"", "live bytes, MiB");
 }
 
@@ -119,7 +119,7 @@ static plim_status draw_curve(plim_text *t, const frame *f, const plim_plan *pla
   return status;
 }
 
-/* A mark below the axis for every step that runs an op again. */
+/* A mark below the axis for every command that runs an op again. */
 static plim_status draw_repeats(plim_text *t, const frame *f, const plim_graph *graph, const plim_plan *plan,
                                 int32_t *repeats) {
   uint8_t *ran = NULL;
@@ -161,7 +161,7 @@ static void draw_legend(plim_text *t, const plim_plan *keep_all, const plim_plan
   (void)snprintf(words, sizeof words, "plan, peak %s, +%.1f %% time", plim_size_print(plan->peak_bytes, size),
                  plim_plan_overhead_percent(plan));
   x = draw_key(t, x, "plan", words);
-  (void)snprintf(words, sizeof words, "%d steps run again", repeats);
+  (void)snprintf(words, sizeof words, "%d commands run an op again", repeats);
   (void)draw_key(t, x, "again", words);
 }
 
@@ -174,11 +174,11 @@ static const char style[] =
 static frame frame_of(const plim_plan *keep_all, const plim_plan *plan) {
   int64_t most = keep_all->peak_bytes > plan->peak_bytes ? keep_all->peak_bytes : plan->peak_bytes;
   if (plan->budget_bytes < INT64_MAX && plan->budget_bytes > most) most = plan->budget_bytes;
-  frame f = {.steps = keep_all->n_commands > plan->n_commands ? keep_all->n_commands : plan->n_commands};
+  frame f = {.commands = keep_all->n_commands > plan->n_commands ? keep_all->n_commands : plan->n_commands};
   f.mib_tick = svg_tick(mib_of(most), MOST_TICKS);
   f.mib = ceil(mib_of(most) * 1.02 / f.mib_tick) * f.mib_tick;
-  double tick = svg_tick(f.steps, MOST_TICKS);
-  f.step_tick = tick < 1 ? 1 : (int32_t)tick;
+  double tick = svg_tick(f.commands, MOST_TICKS);
+  f.command_tick = tick < 1 ? 1 : (int32_t)tick;
   return f;
 }
 

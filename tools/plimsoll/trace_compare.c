@@ -35,7 +35,7 @@ static void print_pair(FILE *to, const char *what, const char *format, double a,
 
 static void print_figures(const traced *a, const traced *b, FILE *to) {
   fprintf(to, "%-14s%14.14s%14.14s\n", "by", a->plan->planner, b->plan->planner);
-  print_pair(to, "steps", "%14.0f", a->plan->n_commands, b->plan->n_commands);
+  print_pair(to, "commands", "%14.0f", a->plan->n_commands, b->plan->n_commands);
   print_pair(to, "peak bytes", "%14.0f", (double)a->plan->peak_bytes, (double)b->plan->peak_bytes);
   if (a->plan->packed && b->plan->packed) {
     print_pair(to, "arena bytes", "%14.0f", (double)a->plan->arena_bytes, (double)b->plan->arena_bytes);
@@ -48,12 +48,12 @@ static void print_figures(const traced *a, const traced *b, FILE *to) {
 static void print_diff(const traced *a, const traced *b, const trace_parting *differ, FILE *to) {
   print_figures(a, b, to);
   if (differ->run >= 0) {
-    fprintf(to, "first difference at step %d: %s, %s\n", (int)differ->run, name_at(a, differ->run),
+    fprintf(to, "first difference at command %d: %s, %s\n", (int)differ->run, name_at(a, differ->run),
             name_at(b, differ->run));
   } else {
-    fprintf(to, "the same steps\n");
+    fprintf(to, "the same commands\n");
   }
-  if (differ->place >= 0) fprintf(to, "first other address or buffer at step %d\n", (int)differ->place);
+  if (differ->place >= 0) fprintf(to, "first other address or buffer at command %d\n", (int)differ->place);
   for (int32_t op = 0; op < a->graph->n_ops; op++) {
     int32_t of_a = runs_of(a->plan, op), of_b = runs_of(b->plan, op);
     if (of_a != of_b) {
@@ -193,7 +193,7 @@ static void print_ending(const question *q, const char *whose, const ending *e, 
   } else if (e->op < 0) {
     fprintf(to, "  %-14s no way on: %s\n", whose, e->error);
   } else {
-    fprintf(to, "  %-14s no way on at step %d, %s: %s\n", whose, (int)e->step, traced_op(q->t, e->op), e->error);
+    fprintf(to, "  %-14s no way on at command %d, %s: %s\n", whose, (int)e->step, traced_op(q->t, e->op), e->error);
   }
 }
 
@@ -201,7 +201,7 @@ static void print_answer(const question *q, const ending *other, const plim_repl
   char size[PLIM_SIZE_TEXT_BYTES], base[PLIM_SIZE_TEXT_BYTES];
   const int64_t own_bytes = trace_strip_bytes(q->t);
   ending own = of_this_run(q);
-  fprintf(to, "what if %s had %s, %.2f %% of this run's own %s, from step %d on\n", q->policy->name,
+  fprintf(to, "what if %s had %s, %.2f %% of this run's own %s, from command %d on\n", q->policy->name,
           plim_size_print(q->bytes, size), own_bytes > 0 ? 100.0 * (double)q->bytes / (double)own_bytes : 0,
           plim_size_print(own_bytes, base), (int)q->step);
   print_ending(q, "it would have", other, to);

@@ -22,7 +22,7 @@ enum {
 enum { CELLS = 1024 /* most columns that are drawn */, MAP_CELLS = 1 << 16, TEXT = 512 };
 
 static const char ellipsis[] = "...";
-static const char keys[] = "n p step  d D evict  r R recompute  g go  / find  m map  w what-if  ?  q quit";
+static const char keys[] = "n p command  d D evict  r R recompute  g go  / find  m map  w what-if  ? q quit";
 
 /* ---- colours ---- */
 
@@ -91,7 +91,7 @@ static void put_title(const screen *s) {
   int budget = s->t->plan->budget_bytes < INT64_MAX;
   (void)snprintf(text, sizeof text, " %s, by %s%s%s", s->t->graph->name, s->t->plan->planner, budget ? ", budget " : "",
                  budget ? plim_size_print(s->t->plan->budget_bytes, cap) : "");
-  (void)snprintf(step, sizeof step, "step %d of %d ", (int)s->step, (int)s->t->plan->n_commands);
+  (void)snprintf(step, sizeof step, "command %d of %d ", (int)s->step, (int)s->t->plan->n_commands);
   (void)attron(A_REVERSE);
   (void)mvhline(ROW_TITLE, 0, ' ', COLS);
   put_cut(ROW_TITLE, 0, COLS - (int)strlen(step), text);
@@ -252,9 +252,10 @@ static void put_cursor(screen *s, int rows, int columns) {
   (void)mvchgat(ROW_BODY + s->map_row, MARGIN + column, 1, A_REVERSE | A_BOLD, 0, NULL);
   if (s->message[0]) return; /* an answer comes first */
   if (!buffer) {
-    (void)snprintf(s->message, sizeof s->message, "address %lld is free at step %d", (long long)address, (int)s->step);
+    (void)snprintf(s->message, sizeof s->message, "address %lld is free at command %d", (long long)address,
+                   (int)s->step);
   } else {
-    (void)snprintf(s->message, sizeof s->message, "%s, %s, steps %d to %d, address %lld",
+    (void)snprintf(s->message, sizeof s->message, "%s, %s, commands %d to %d, address %lld",
                    plim_inspect_name(s->t->inspect, buffer->storage), plim_size_print(buffer->bytes, size),
                    (int)buffer->begin, (int)buffer->end - 1, (long long)buffer->offset);
   }
@@ -267,7 +268,7 @@ static void put_map(screen *s) {
   if (rows < 1) return;
   if (s->map_row >= rows) s->map_row = rows - 1;
   put_pane_title(MARGIN, COLS - MARGIN, 1,
-                 "addresses upwards over steps to the right; Left Right Up Down, Enter: history");
+                 "addresses upwards over commands to the right; Left Right Up Down, Enter: history");
   trace_map(s->t, rows, columns, cell);
   for (int row = 0; row < rows; row++) put_cells(ROW_BODY + row, MARGIN, cell + row * columns, columns, A_NORMAL);
   put_cursor(s, rows, columns);

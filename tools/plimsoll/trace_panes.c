@@ -137,7 +137,7 @@ plim_status trace_map_print(const traced *t, int32_t command, FILE *to) {
   char cell[ROWS * COLUMNS], size[PLIM_SIZE_TEXT_BYTES];
   int32_t at = trace_map_column(t, COLUMNS, command);
   trace_map(t, ROWS, COLUMNS, cell);
-  fprintf(to, "address up to %s, upwards; steps 0 to %d, to the right; ^ is step %d\n",
+  fprintf(to, "address up to %s, upwards; commands 0 to %d, to the right; ^ is command %d\n",
           plim_size_print(trace_strip_bytes(t), size), (int)t->plan->n_commands - 1, (int)command);
   for (int32_t row = 0; row < ROWS; row++) fprintf(to, "  %.*s\n", COLUMNS, cell + (size_t)row * COLUMNS);
   fprintf(to, "  %*s^\n  %s\n", (int)at, "", trace_strip_legend);

@@ -55,15 +55,15 @@ static plim_status evicts(const traced *t, int32_t command, int *yes) {
 }
 
 static const trace_jump jumps[] = {
-    {'n', "next step", "step", 1, always},
-    {'p', "previous step", "step", -1, always},
-    {'r', "next step that runs an op again", "op run again", 1, runs_again},
-    {'R', "previous such step", "op run again", -1, runs_again},
-    {'d', "next step with an eviction, or a drop of what is needed again", "eviction or drop", 1, evicts},
-    {'D', "previous such step", "eviction or drop", -1, evicts},
-    {'e', "next step at which a lifetime ends", "end of a buffer", 1, ends_buffer},
-    {'E', "previous such step", "end of a buffer", -1, ends_buffer},
-    {'o', "the step that runs out of memory, or is given up", "request without room", 1, fails},
+    {'n', "next command", "command", 1, always},
+    {'p', "previous command", "command", -1, always},
+    {'r', "next command that runs an op again", "op run again", 1, runs_again},
+    {'R', "previous such command", "op run again", -1, runs_again},
+    {'d', "next command with an eviction, or a drop of what is needed again", "eviction or drop", 1, evicts},
+    {'D', "previous such command", "eviction or drop", -1, evicts},
+    {'e', "next command at which a lifetime ends", "end of a buffer", 1, ends_buffer},
+    {'E', "previous such command", "end of a buffer", -1, ends_buffer},
+    {'o', "the command that runs out of memory, or is given up", "request without room", 1, fails},
 };
 enum { JUMPS = sizeof jumps / sizeof *jumps };
 
@@ -135,7 +135,7 @@ void trace_parting_say(const traced *a, const traced *b, const trace_parting *pa
     (void)snprintf(text, size, "the two runs are equal");
   } else if (run < 0) {
     (void)snprintf(text, size,
-                   "the same steps; the other run has something elsewhere, or for another time, from here on");
+                   "the same commands; the other run has something elsewhere, or for another time, from here on");
   } else {
     const char *op = run < b->plan->n_commands ? traced_op_name(b, run) : "its end";
     int n = snprintf(text, size,
@@ -143,7 +143,7 @@ void trace_parting_say(const traced *a, const traced *b, const trace_parting *pa
                                                : "equal as far as this run goes; the other has %s then",
                      op);
     int also = place >= 0 && place < run && n > 0 && (size_t)n < size;
-    if (also) (void)snprintf(text + n, size - (size_t)n, "; places differ from step %d on", (int)place);
+    if (also) (void)snprintf(text + n, size - (size_t)n, "; places differ from command %d on", (int)place);
   }
 }
 
@@ -165,7 +165,7 @@ typedef plim_status prompt_command(prompt_state *p, const char *word);
 
 static plim_status go(prompt_state *p, int32_t command) {
   if (command < 0 || command >= p->t->plan->n_commands) {
-    fprintf(p->to, "there is no such step: they are 0 to %d\n", (int)p->t->plan->n_commands - 1);
+    fprintf(p->to, "there is no such command: they are 0 to %d\n", (int)p->t->plan->n_commands - 1);
     return PLIM_OK;
   }
   p->step = command;
@@ -176,7 +176,7 @@ static plim_status to_step(prompt_state *p, const char *word) {
   char *end;
   long step = strtol(word, &end, 10);
   if (end == word || *end || step < 0 || step > INT32_MAX) {
-    fprintf(p->to, "g needs the number of a step, as in g 12\n");
+    fprintf(p->to, "g needs the number of a command, as in g 12\n");
     return PLIM_OK;
   }
   return go(p, (int32_t)step);
@@ -186,7 +186,7 @@ static plim_status jump(prompt_state *p, const trace_jump *by) {
   int32_t command;
   PLIM_TRY(trace_jump_to(by, p->t, p->step, &command));
   if (command >= 0) return go(p, command);
-  fprintf(p->to, "there is no %s %s step %d\n", by->none, by->direction > 0 ? "after" : "before", (int)p->step);
+  fprintf(p->to, "there is no %s %s command %d\n", by->none, by->direction > 0 ? "after" : "before", (int)p->step);
   return PLIM_OK;
 }
 
@@ -263,17 +263,17 @@ static const struct {
   const char *name, *argument, *what;
   prompt_command *run;
 } commands[] = {
-    {"g", " N", "go to step N", to_step},
-    {"f", "", "go to the first step at which the run of --with FILE differs", to_parting},
-    {"m", "", "map of addresses over steps", show_map},
-    {"y", "", "why: the room that was made for this step, and what is recomputed for whom", show_reasons},
+    {"g", " N", "go to command N", to_step},
+    {"f", "", "go to the first command at which the run of --with FILE differs", to_parting},
+    {"m", "", "map of addresses over commands", show_map},
+    {"y", "", "why: the room that was made for this command, and what is recomputed for whom", show_reasons},
     {"l", "", "what is resident, by address", show_residents},
     {"a", "", "what is absent and comes back, and why", show_absences},
     {"v", " VALUE", "the history of a value", show_value},
     {"/", " VALUE", "the same", show_value},
     {"w", " P M", "what if policy P had memory M from here on, as in w dtr 80%", what_if},
     {"s", "", "summary", show_summary},
-    {"h", "", "these commands", help},
+    {"h", "", "this list", help},
     {"?", "", "the same", help},
     {"q", "", "quit", quit},
 };
@@ -309,7 +309,7 @@ plim_status trace_prompt(const traced *t, const traced *other, FILE *from, FILE 
   char line[LINE];
   PLIM_TRY(trace_view_step(t, 0, to));
   while (!p.ended && !plim_context_cancelled(t->ctx)) {
-    if (prompt) fprintf(to, "step %d> ", (int)p.step);
+    if (prompt) fprintf(to, "command %d> ", (int)p.step);
     (void)fflush(to);
     interrupt_breaks_reads(1);
     const char *got = fgets(line, sizeof line, from);

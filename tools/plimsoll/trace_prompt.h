@@ -12,8 +12,8 @@
 
 typedef struct trace_jump {
   char key;
-  const char *what; /* as in "next step that ..." */
-  const char *none; /* as in "there is no ... after step 12" */
+  const char *what; /* as in "next command that ..." */
+  const char *none; /* as in "there is no ... after command 12" */
   int32_t direction;
   /* Does it happen at the step? */
   plim_status (*happens)(const traced *t, int32_t command, int *yes);

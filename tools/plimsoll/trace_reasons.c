@@ -184,7 +184,7 @@ void trace_tree(const traced *t, int32_t command, FILE *to) {
     if (here > depth) depth = here;
     if (here < least) least = here;
   }
-  fprintf(to, "for step %d, %s: %d run%s again, %.1f us, %d deep\n", (int)root, traced_op_name(t, root),
+  fprintf(to, "for command %d, %s: %d run%s again, %.1f us, %d deep\n", (int)root, traced_op_name(t, root),
           (int)(root - begin), root - begin == 1 ? "" : "s", us(sum_ns), (int)depth);
   for (int32_t j = root; j >= begin; j--) {
     int32_t indent = j == root ? 0 : 2 * (plim_decision_log_depth(t->decisions, j) - least + 1);

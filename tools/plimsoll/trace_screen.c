@@ -71,7 +71,7 @@ static plim_status list_residents(screen *s) {
 
 static plim_status go(screen *s, int32_t command) {
   if (command < 0 || command >= s->t->plan->n_commands) {
-    (void)snprintf(s->message, sizeof s->message, "the steps are 0 to %d", (int)s->t->plan->n_commands - 1);
+    (void)snprintf(s->message, sizeof s->message, "the commands are 0 to %d", (int)s->t->plan->n_commands - 1);
     return PLIM_OK;
   }
   s->step = command;
@@ -83,7 +83,7 @@ static plim_status jump(screen *s, const trace_jump *by) {
   int32_t command;
   PLIM_TRY(trace_jump_to(by, s->t, s->step, &command));
   if (command >= 0) return go(s, command);
-  (void)snprintf(s->message, sizeof s->message, "there is no %s %s step %d", by->none,
+  (void)snprintf(s->message, sizeof s->message, "there is no %s %s command %d", by->none,
                  by->direction > 0 ? "after" : "before", (int)s->step);
   return PLIM_OK;
 }
@@ -140,7 +140,7 @@ static plim_status say_usage(screen *s, plim_status status) {
 
 static plim_status ask_step(screen *s) {
   char answer[ANSWER], *end;
-  ask(s, "to step:", answer);
+  ask(s, "to command:", answer);
   long step = strtol(answer, &end, 10);
   if (!*answer) return PLIM_OK;
   if (*end || step < 0 || step > INT32_MAX) step = INT32_MAX;
@@ -287,12 +287,12 @@ static const struct {
   const char *name, *what;
   plim_status (*run)(screen *s);
 } rows[] = {
-    {KEY_RIGHT, "Right", "next step", forward},
+    {KEY_RIGHT, "Right", "next command", forward},
     {' ', NULL, NULL, forward},
-    {KEY_LEFT, "Left", "previous step", back},
-    {KEY_HOME, "Home", "first step", first},
-    {KEY_END, "End", "last step", last},
-    {'g', "g", "go to a step by its number", ask_step},
+    {KEY_LEFT, "Left", "previous command", back},
+    {KEY_HOME, "Home", "first command", first},
+    {KEY_END, "End", "last command", last},
+    {'g', "g", "go to a command by its number", ask_step},
     {'f', "f", "where the run of --with FILE differs first", to_parting},
     {KEY_UP, "Up", "up: in the list, the text or the map", up},
     {KEY_DOWN, "Down", "down", down},
@@ -306,10 +306,10 @@ static const struct {
     {'l', "l", "the list of what is resident", list},
     {'s', "s", "summary of the run", summary},
     {'w', "w", "what if another policy or budget came from here on", ask_what_if},
-    {'y', "y", "why: the room made for this step", why},
+    {'y', "y", "why: the room made for this command", why},
     {KEY_ESCAPE, NULL, NULL, why},
     {'a', "a", "what is absent and recomputed, and why", absent},
-    {'m', "m", "map of addresses over steps, and back", show_map},
+    {'m', "m", "map of addresses over commands, and back", show_map},
     {'z', "z", "the text alone, and back", zoom},
     {'?', "?", "these keys", help},
     {'h', NULL, NULL, help},

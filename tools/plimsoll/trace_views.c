@@ -102,7 +102,7 @@ plim_status trace_view_step(const traced *t, int32_t command, FILE *to) {
   const plim_plan *plan = t->plan;
   const plim_command *s = &plan->command[command];
   char live[PLIM_SIZE_TEXT_BYTES], cap[PLIM_SIZE_TEXT_BYTES];
-  fprintf(to, "step %d of %d  %s%s, %s\n  ", (int)command, (int)plan->n_commands, traced_op_name(t, command),
+  fprintf(to, "command %d of %d  %s%s, %s\n  ", (int)command, (int)plan->n_commands, traced_op_name(t, command),
           plim_inspect_is_repeat(t->inspect, command) ? ", again" : "",
           s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.name : "");
   print_times(t, command, to);
@@ -110,7 +110,7 @@ plim_status trace_view_step(const traced *t, int32_t command, FILE *to) {
   if (plan->budget_bytes < INT64_MAX) fprintf(to, " of a budget of %s", size_text(plan->budget_bytes, cap));
   fprintf(to, "\n");
   print_clock(t, command, to);
-  if (traced_fails_at(t, command)) fprintf(to, "  %s: the run ends with this step\n", traced_end_title(t));
+  if (traced_fails_at(t, command)) fprintf(to, "  %s: the run ends with this command\n", traced_end_title(t));
   if (plan->packed) PLIM_TRY(print_strip(t, command, to));
   print_changes(t, command, to);
   return PLIM_OK;
@@ -144,7 +144,7 @@ plim_status trace_view_residents(const traced *t, int32_t command, FILE *to) {
     if (row[i].next_use < 0) {
       fprintf(to, "-\n");
     } else {
-      fprintf(to, "step %d, %s\n", (int)row[i].next_use, traced_op_name(t, row[i].next_use));
+      fprintf(to, "command %d, %s\n", (int)row[i].next_use, traced_op_name(t, row[i].next_use));
     }
   }
   plim_release(t->ctx, row, n, sizeof *row);
@@ -157,12 +157,13 @@ static void print_gap(const traced *t, int32_t storage, const plim_absence *a, F
   const char *name = plim_inspect_name(t->inspect, storage);
   const plim_decision *by = traced_eviction(t, storage, a);
   if (by) {
-    fprintf(to, "  %s was evicted in front of step %d, when %s needed room for %s; it is recomputed at step %d\n", name,
-            (int)by->command, traced_op(t, by->request.op),
+    fprintf(to, "  %s was evicted in front of command %d, when %s needed room for %s; it is recomputed at command %d\n",
+            name, (int)by->command, traced_op(t, by->request.op),
             by->request.storage >= 0 ? plim_inspect_name(t->inspect, by->request.storage) : "its workspace",
             (int)a->back);
   } else {
-    fprintf(to, "  %s was dropped after step %d and is recomputed at step %d\n", name, (int)a->gone - 1, (int)a->back);
+    fprintf(to, "  %s was dropped after command %d and is recomputed at command %d\n", name, (int)a->gone - 1,
+            (int)a->back);
   }
 }
 
@@ -177,11 +178,11 @@ static void print_break(const traced *t, const plim_absence *a, FILE *to) {
   const char *op = traced_op_name(t, a->full_command);
   (void)size_text(a->over_bytes, over);
   if (a->breaks == PLIM_BREAKS_LOAD) {
-    fprintf(to, "    keeping it would exceed the budget first at step %d (%s), by %s\n", (int)a->full_command, op,
+    fprintf(to, "    keeping it would exceed the budget first at command %d (%s), by %s\n", (int)a->full_command, op,
             over);
     return;
   }
-  fprintf(to, "    its bytes would fit, but from step %d (%s) on no range of addresses is free for it:\n",
+  fprintf(to, "    its bytes would fit, but from command %d (%s) on no range of addresses is free for it:\n",
           (int)a->full_command, op);
   if (a->free_offset >= 0) {
     fprintf(to, "    the last one, at %lld, goes to %s%s; ", (long long)a->free_offset, a->taker < 0 ? "the " : "",
@@ -226,7 +227,7 @@ plim_status trace_view_absences(const traced *t, int32_t command, FILE *to) {
     print_absence(t, s, &a, to);
     n++;
   }
-  if (n == 0) fprintf(to, "  nothing that is needed again is absent at step %d\n", (int)command);
+  if (n == 0) fprintf(to, "  nothing that is needed again is absent at command %d\n", (int)command);
   return PLIM_OK;
 }
 
@@ -235,7 +236,7 @@ plim_status trace_view_reasons(const traced *t, int32_t command, FILE *to) {
   int32_t first;
   if (!t->decisions) return trace_view_absences(t, command, to);
   if (traced_fails_at(t, command)) fprintf(to, "%s\n", plim_decision_log_failure(t->decisions));
-  if (traced_choices(t, command, &choice, &first) == 0) fprintf(to, "nothing had to go for this step\n");
+  if (traced_choices(t, command, &choice, &first) == 0) fprintf(to, "nothing had to go for this command\n");
   PLIM_TRY(trace_reasons(t, command, to));
   trace_tree(t, command, to);
   return PLIM_OK;
@@ -248,7 +249,7 @@ static void print_uses(const traced *t, int32_t storage, const plim_plan_buffer 
   for (int32_t u = plim_inspect_next_use(t->inspect, storage, buffer->begin); u >= 0 && u <= buffer->end;
        u = plim_inspect_next_use(t->inspect, storage, u + 1)) {
     if (shown++ == LIST) break;
-    fprintf(to, "    read at step %d by %s%s\n", (int)u, traced_op_name(t, u),
+    fprintf(to, "    read at command %d by %s%s\n", (int)u, traced_op_name(t, u),
             plim_inspect_is_repeat(t->inspect, u) ? ", again" : "");
   }
 }
@@ -269,11 +270,11 @@ plim_status trace_view_value(const traced *t, const char *name, FILE *to) {
       PLIM_TRY(plim_inspect_absence(t->inspect, storage, buffer->begin - 1, &a));
       if (a.kind == PLIM_ABSENT_DROPPED) print_absence(t, storage, &a, to);
     }
-    fprintf(to, "  buffer %d: steps %d to %d, address %s\n", (int)n, (int)buffer->begin, (int)buffer->end - 1,
+    fprintf(to, "  buffer %d: commands %d to %d, address %s\n", (int)n, (int)buffer->begin, (int)buffer->end - 1,
             traced_address(buffer->offset, address));
     print_uses(t, storage, buffer, to);
   }
-  if (n == 0) fprintf(to, "  is there at no step of this run\n"); /* which ends before, out of memory */
+  if (n == 0) fprintf(to, "  is there at no command of this run\n"); /* which ends before, out of memory */
   return PLIM_OK;
 }
 
@@ -324,7 +325,7 @@ static void add_end(const traced *t, figures *f) {
   int32_t last = t->plan->n_commands - 1;
   figures_text(f, 0, "status", end == PLIM_ONLINE_OK ? NULL : "status", plim_online_end_name(end));
   if (end == PLIM_ONLINE_OK) return;
-  figures_note(f, 0, " at step %d, %s", (int)last, traced_op_name(t, last));
+  figures_note(f, 0, " at command %d, %s", (int)last, traced_op_name(t, last));
   figures_count(f, 0, "end_step", NULL, last);
   figures_text(f, 0, "end_op", NULL, traced_op_name(t, last));
   figures_text(f, 0, "error", NULL, plim_decision_log_failure(t->decisions));
@@ -346,7 +347,7 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
   if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "budget", plan->budget_bytes);
   if (plan->packed) figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
   figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
-  figures_count(&f, 0, "plan_steps", "steps", plan->n_commands);
+  figures_count(&f, 0, "plan_steps", "commands", plan->n_commands);
   figures_count(&f, 0, "repeats", NULL, repeats);
   figures_note(&f, 0, ", %d of them repeats", (int)repeats);
   figures_count(&f, 0, "training_steps", "training steps", t->runs);
