@@ -42,8 +42,8 @@ static plim_status step(session *s, const traced *t, const traced *other) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--at %lld: the commands of this plan are 0 to %d", (long long)o->at,
                      (int)t->plan->n_commands - 1);
   }
-  if (o->json) return trace_json_step(t, (int32_t)o->at, stdout);
-  PLIM_TRY(trace_view_step(t, (int32_t)o->at, stdout));
+  if (o->json) return trace_json_command(t, (int32_t)o->at, stdout);
+  PLIM_TRY(trace_view_command(t, (int32_t)o->at, stdout));
   if (t->decisions) PLIM_TRY(trace_view_reasons(t, (int32_t)o->at, stdout));
   PLIM_TRY(trace_view_residents(t, (int32_t)o->at, stdout));
   return trace_view_absences(t, (int32_t)o->at, stdout);

@@ -112,21 +112,21 @@ plim_status trace_diff(const traced *a, const traced *b, int as_json, FILE *to, 
 
 /* ==== what if ==== */
 
-/* The arena continues from the middle of the run; what comes out is a plan, or the step at which there was no way on,
- * whose figures stand beside those of the run. */
+/* The arena continues from the middle of the run. The result is a plan, or the command at which there was no way on. Its
+ * figures stand beside those of the run. */
 
 /* How one of the two runs continues. */
 typedef struct ending {
   plim_online_end end;
   const plim_plan *plan; /* NULL: it does not come to an end */
-  int32_t again;         /* runs again from the step on */
-  int32_t step, op;      /* where it ends otherwise; op -1: before anything ran */
+  int32_t again;         /* runs again from the command on */
+  int32_t command, op;   /* where it ends otherwise; op -1: before anything ran */
   const char *error;
 } ending;
 
 typedef struct question {
   const traced *t;
-  int32_t step, again_before; /* runs again before the step */
+  int32_t command, again_before; /* runs again before the command */
   const plim_policy *policy;
   int64_t bytes;
 } question;
@@ -155,19 +155,19 @@ static plim_status find_bytes(const traced *t, const char *memory, int64_t *byte
 
 static ending of_this_run(const question *q) {
   const traced *t = q->t;
-  ending e = {.end = traced_end(t), .step = t->plan->n_commands - 1};
+  ending e = {.end = traced_end(t), .command = t->plan->n_commands - 1};
   e.again = t->plan->n_commands - t->graph->n_ops - q->again_before;
   if (e.end == PLIM_ONLINE_OK) {
     e.plan = t->plan;
   } else {
-    e.op = t->plan->command[e.step].op;
+    e.op = t->plan->command[e.command].op;
     e.error = plim_decision_log_failure(t->decisions);
   }
   return e;
 }
 
 static ending of_the_other(const question *q, const plim_plan *plan, const plim_replay_counts *counts) {
-  ending e = {.plan = plan, .step = counts->n_commands, .op = counts->op};
+  ending e = {.plan = plan, .command = counts->n_commands, .op = counts->op};
   if (plan) {
     e.again = plan->n_commands - q->t->graph->n_ops - q->again_before;
   } else {
@@ -193,7 +193,7 @@ static void print_ending(const question *q, const char *whose, const ending *e, 
   } else if (e->op < 0) {
     fprintf(to, "  %-14s no way on: %s\n", whose, e->error);
   } else {
-    fprintf(to, "  %-14s no way on at command %d, %s: %s\n", whose, (int)e->step, traced_op(q->t, e->op), e->error);
+    fprintf(to, "  %-14s no way on at command %d, %s: %s\n", whose, (int)e->command, traced_op(q->t, e->op), e->error);
   }
 }
 
@@ -203,7 +203,7 @@ static void print_answer(const question *q, const ending *other, const plim_repl
   ending own = of_this_run(q);
   fprintf(to, "what if %s had %s, %.2f %% of this run's own %s, from command %d on\n", q->policy->name,
           plim_size_print(q->bytes, size), own_bytes > 0 ? 100.0 * (double)q->bytes / (double)own_bytes : 0,
-          plim_size_print(own_bytes, base), (int)q->step);
+          plim_size_print(own_bytes, base), (int)q->command);
   print_ending(q, "it would have", other, to);
   if (other->plan) {
     fprintf(to, "  %-14s %5lld evictions, the longest chain %lld deep\n", "", (long long)counts->evictions,
@@ -219,7 +219,7 @@ static json_t *ending_json(const question *q, const ending *e) {
     (void)json_object_set_new(o, "time_ns", json_integer(e->plan->time_ns));
     (void)json_object_set_new(o, "overhead_percent", json_real(overhead_percent(q, e)));
   } else {
-    (void)json_object_set_new(o, "end_step", json_integer(e->step));
+    (void)json_object_set_new(o, "end_step", json_integer(e->command));
     (void)json_object_set_new(o, "end_op", e->op < 0 ? json_null() : json_string(traced_op(q->t, e->op)));
     (void)json_object_set_new(o, "error", json_string(e->error));
   }
@@ -233,7 +233,7 @@ static void print_json(const question *q, const ending *other, const plim_replay
     (void)json_object_set_new(a, "evictions", json_integer(counts->evictions));
     (void)json_object_set_new(a, "depth", json_integer(counts->depth));
   }
-  trace_json_print(json_pack("{s:i, s:s, s:I, s:I, s:o, s:o}", "step", (int)q->step, "policy", q->policy->name,
+  trace_json_print(json_pack("{s:i, s:s, s:I, s:I, s:o, s:o}", "step", (int)q->command, "policy", q->policy->name,
                              "memory_bytes", (json_int_t)q->bytes, "run_memory_bytes",
                              (json_int_t)trace_strip_bytes(q->t), "what_if", a, "run", ending_json(q, &own)),
                    to);
@@ -241,7 +241,7 @@ static void print_json(const question *q, const ending *other, const plim_replay
 
 plim_status trace_what_if(const traced *t, int32_t command, const char *policy, const char *memory, int as_json,
                           FILE *to) {
-  question q = {.t = t, .step = command};
+  question q = {.t = t, .command = command};
   plim_replay_counts counts = {.op = -1};
   plim_plan *plan = NULL;
   PLIM_TRY(find_policy(t, policy, &q.policy));

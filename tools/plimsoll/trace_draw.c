@@ -1,5 +1,5 @@
-/* From top to bottom: title, the step, the arena as a strip with the windows of the last decision, panes or the map, a
- * line for answers, the keys. */
+/* From top to bottom: title, the command, the arena as a strip with the windows of the last decision, panes or the map,
+ * a line for answers, the keys. */
 #include "tools/plimsoll/trace_screen.h"
 
 #include <ctype.h>
@@ -87,36 +87,36 @@ static void put_cells(int row, int column, const char *cell, int n, attr_t look)
 }
 
 static void put_title(const screen *s) {
-  char text[TEXT], cap[PLIM_SIZE_TEXT_BYTES], step[64];
+  char text[TEXT], cap[PLIM_SIZE_TEXT_BYTES], command[64];
   int budget = s->t->plan->budget_bytes < INT64_MAX;
   (void)snprintf(text, sizeof text, " %s, by %s%s%s", s->t->graph->name, s->t->plan->planner, budget ? ", budget " : "",
                  budget ? plim_size_print(s->t->plan->budget_bytes, cap) : "");
-  (void)snprintf(step, sizeof step, "command %d of %d ", (int)s->step, (int)s->t->plan->n_commands);
+  (void)snprintf(command, sizeof command, "command %d of %d ", (int)s->command, (int)s->t->plan->n_commands);
   (void)attron(A_REVERSE);
   (void)mvhline(ROW_TITLE, 0, ' ', COLS);
-  put_cut(ROW_TITLE, 0, COLS - (int)strlen(step), text);
-  put(ROW_TITLE, COLS - (int)strlen(step), (int)strlen(step), step);
+  put_cut(ROW_TITLE, 0, COLS - (int)strlen(command), text);
+  put(ROW_TITLE, COLS - (int)strlen(command), (int)strlen(command), command);
   (void)attroff(A_REVERSE);
 }
 
-static void put_step(const screen *s) {
+static void put_command(const screen *s) {
   const traced *t = s->t;
-  const plim_command *command = &t->plan->command[s->step];
+  const plim_command *command = &t->plan->command[s->command];
   char text[TEXT], live[PLIM_SIZE_TEXT_BYTES], size[PLIM_SIZE_TEXT_BYTES];
-  int64_t again_ns, clock_ns = traced_clock_ns(t, s->step, &again_ns);
-  int n = snprintf(text, sizeof text, "%s%s, %s: planned %.1f us", traced_op_name(t, s->step),
-                   plim_inspect_is_repeat(t->inspect, s->step) ? ", again" : "",
+  int64_t again_ns, clock_ns = traced_clock_ns(t, s->command, &again_ns);
+  int n = snprintf(text, sizeof text, "%s%s, %s: planned %.1f us", traced_op_name(t, s->command),
+                   plim_inspect_is_repeat(t->inspect, s->command) ? ", again" : "",
                    command->kind == PLIM_COMMAND_RUN ? t->plan->variant[command->variant].variant.name : "copy",
-                   (double)traced_planned_ns(t, s->step) / 1e3);
+                   (double)traced_planned_ns(t, s->command) / 1e3);
   if (t->runs > 0 && n < (int)sizeof text) {
-    (void)snprintf(text + n, sizeof text - (size_t)n, ", measured %.1f us", (double)t->measured_ns[s->step] / 1e3);
+    (void)snprintf(text + n, sizeof text - (size_t)n, ", measured %.1f us", (double)t->measured_ns[s->command] / 1e3);
   }
   (void)attron(A_BOLD);
   put(ROW_OP, MARGIN, COLS - MARGIN, text);
   (void)attroff(A_BOLD);
   (void)snprintf(text, sizeof text, "%s%slive %s of %s, clock %.3f ms, %.3f ms recomputed",
-                 traced_fails_at(t, s->step) ? traced_end_title(t) : "", traced_fails_at(t, s->step) ? "; " : "",
-                 plim_size_print(plim_inspect_live_bytes(t->inspect, s->step), live),
+                 traced_fails_at(t, s->command) ? traced_end_title(t) : "", traced_fails_at(t, s->command) ? "; " : "",
+                 plim_size_print(plim_inspect_live_bytes(t->inspect, s->command), live),
                  plim_size_print(trace_strip_bytes(t), size), (double)clock_ns / 1e6, (double)again_ns / 1e6);
   put(ROW_BYTES, MARGIN, COLS - MARGIN, text);
 }
@@ -133,8 +133,8 @@ static plim_status put_strip(const screen *s) {
   const plim_decision *choice;
   const plim_decision_reasons *why;
   int columns = columns_drawn();
-  int32_t first, n = traced_choices(s->t, s->step, &choice, &first);
-  PLIM_TRY(trace_strip(s->t, s->step, columns, cell));
+  int32_t first, n = traced_choices(s->t, s->command, &choice, &first);
+  PLIM_TRY(trace_strip(s->t, s->command, columns, cell));
   put_cells(ROW_STRIP, MARGIN, cell, columns, A_NORMAL);
   if (n > 0) {
     PLIM_TRY(plim_decision_log_explain(s->t->decisions, first, &why)); /* with which the reasons begin, too */
@@ -247,13 +247,13 @@ static void put_right(screen *s, int column) {
 static void put_cursor(screen *s, int rows, int columns) {
   char size[PLIM_SIZE_TEXT_BYTES];
   int64_t address = trace_map_address(s->t, rows, s->map_row);
-  int32_t id = trace_map_buffer(s->t, s->step, address), column = trace_map_column(s->t, columns, s->step);
+  int32_t id = trace_map_buffer(s->t, s->command, address), column = trace_map_column(s->t, columns, s->command);
   const plim_plan_buffer *buffer = id >= 0 ? &s->t->plan->buffer[id] : NULL;
   (void)mvchgat(ROW_BODY + s->map_row, MARGIN + column, 1, A_REVERSE | A_BOLD, 0, NULL);
   if (s->message[0]) return; /* an answer comes first */
   if (!buffer) {
     (void)snprintf(s->message, sizeof s->message, "address %lld is free at command %d", (long long)address,
-                   (int)s->step);
+                   (int)s->command);
   } else {
     (void)snprintf(s->message, sizeof s->message, "%s, %s, commands %d to %d, address %lld",
                    plim_inspect_name(s->t->inspect, buffer->storage), plim_size_print(buffer->bytes, size),
@@ -285,7 +285,7 @@ plim_status trace_draw(screen *s) {
   (void)erase();
   say_too_small(s);
   put_title(s);
-  put_step(s);
+  put_command(s);
   PLIM_TRY(put_strip(s));
   if (s->mapped) {
     put_map(s);

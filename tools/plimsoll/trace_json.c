@@ -1,9 +1,9 @@
-/* Answers as objects: steps, values, decisions, trees of what is recomputed. */
+/* Answers as objects: commands, values, decisions, trees of what is recomputed. */
 #include "tools/plimsoll/trace_json.h"
 
 #include "runtime/base/size.h"
 
-/* ==== steps and values ==== */
+/* ==== commands and values ==== */
 
 /* Steps and values as objects. */
 
@@ -73,7 +73,7 @@ static plim_status absences_json(const traced *t, int32_t command, json_t *list)
   return PLIM_OK;
 }
 
-/* ---- a step ---- */
+/* ---- a command ---- */
 
 static json_t *resident_json(const traced *t, const plim_resident *r) {
   const plim_plan_buffer *buffer = &t->plan->buffer[r->buffer];
@@ -98,7 +98,7 @@ static plim_status residents_json(const traced *t, int32_t command, json_t *list
   return PLIM_OK;
 }
 
-/* Values that begin (ends 0) at the step, or are used last there (ends 1). */
+/* Values that begin (ends 0) at the command, or are used last there (ends 1). */
 static json_t *changes_json(const traced *t, int32_t command, int ends) {
   json_t *list = json_array();
   for (int32_t i = 0; i < t->plan->n_buffers; i++) {
@@ -137,7 +137,7 @@ static json_t *step_json(const traced *t, int32_t command) {
   return o;
 }
 
-plim_status trace_json_step(const traced *t, int32_t command, FILE *to) {
+plim_status trace_json_command(const traced *t, int32_t command, FILE *to) {
   json_t *o = step_json(t, command), *residents = json_array(), *absent = json_array(), *decisions = NULL;
   plim_status status = residents_json(t, command, residents);
   if (status == PLIM_OK) status = absences_json(t, command, absent);

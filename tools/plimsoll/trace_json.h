@@ -7,13 +7,13 @@
 
 #include "tools/plimsoll/trace_session.h"
 
-/* One step: times, bytes, what begins, ends and is evicted, residents, absences, decisions, and the tree. */
-plim_status trace_json_step(const traced *t, int32_t command, FILE *to);
+/* One command: times, bytes, what begins, ends and is evicted, residents, absences, decisions, and the tree. */
+plim_status trace_json_command(const traced *t, int32_t command, FILE *to);
 
 /* The history of a value. PLIM_EUSAGE, with the nearest name, when there is none of that name. */
 plim_status trace_json_value(const traced *t, const char *name, FILE *to);
 
-/* The decisions before a step, a list, and what was recomputed for whom; null: nothing. */
+/* The decisions before a command, a list, and what was recomputed for whom; null: nothing. */
 plim_status trace_json_decisions(const traced *t, int32_t command, json_t **out);
 json_t *trace_json_tree(const traced *t, int32_t command);
 

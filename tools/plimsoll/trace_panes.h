@@ -11,10 +11,10 @@
 
 /* ==== the strip ==== */
 
-/* The arena at a step as a row of letters, and the windows of a decision as a row of brackets below it. */
+/* The arena at a command as a row of letters, and the windows of a decision as a row of brackets below it. */
 
 /* '.' free; p param, s state or staged batch, i input, a activation, g gradient, o output, w workspace; a capital where
- * the step reads or writes it. Of the storages in a cell the largest there is shown, operands before others.
+ * the command reads or writes it. Of the storages in a cell the largest there is shown, operands before others.
  *   cell  [columns]  out */
 plim_status trace_strip(const traced *t, int32_t command, int32_t columns, char *cell);
 
@@ -32,21 +32,21 @@ extern const char trace_strip_legend[];
 
 /* ==== the map ==== */
 
-/* Addresses over time: a grid whose columns are steps and whose rows are ranges of the arena, the highest first. */
+/* Addresses over time: a grid whose columns are commands and whose rows are ranges of the arena, the highest first. */
 
-/* Letters as of trace_strip: what lies at the middle of each row's range at the first step of each column.
+/* Letters as of trace_strip: what lies at the middle of each row's range at the first command of each column.
  *   cell  [rows * columns]  out  row by row */
 void trace_map(const traced *t, int32_t rows, int32_t columns, char *cell);
 
-/* The first step of a column; the column that shows a step. */
-int32_t trace_map_step(const traced *t, int32_t columns, int32_t column);
+/* The first command of a column; the column that shows a command. */
+int32_t trace_map_command(const traced *t, int32_t columns, int32_t column);
 int32_t trace_map_column(const traced *t, int32_t columns, int32_t command);
 
-/* The address in the middle of a row; the buffer that holds it at a step, -1: it is free. */
+/* The address in the middle of a row; the buffer that holds it at a command, -1: it is free. */
 int64_t trace_map_address(const traced *t, int32_t rows, int32_t row);
 int32_t trace_map_buffer(const traced *t, int32_t command, int64_t address);
 
-/* The map as text, the step's column marked. */
+/* The map as text, the command's column marked. */
 plim_status trace_map_print(const traced *t, int32_t command, FILE *to);
 
 /* ==== panes ==== */

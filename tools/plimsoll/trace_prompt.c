@@ -1,4 +1,4 @@
-/* Stepping by lines: where one can go, and a table of commands. */
+/* Stepping by lines: where one can go, and a table of the lines. */
 #include "tools/plimsoll/trace_prompt.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 /* ==== where to go ==== */
 
-/* A row each; what happens at a step is asked step by step. */
+/* A row a jump. Each asks command after command until it finds what it looks for. */
 
 static plim_status always(const traced *t, int32_t command, int *yes) {
   (void)t, (void)command;
@@ -38,7 +38,7 @@ static plim_status ends_buffer(const traced *t, int32_t command, int *yes) {
   return PLIM_OK;
 }
 
-/* Online: room is made before the step. Planned: what ends after the step is recomputed later. */
+/* Online: room is made before the command. Planned: what ends after the command is recomputed later. */
 static plim_status evicts(const traced *t, int32_t command, int *yes) {
   const plim_decision *choice;
   int32_t first;
@@ -96,7 +96,8 @@ static int same_run(const traced *a, const traced *b, int32_t j) {
   return strcmp(a->plan->variant[x->variant].variant.name, b->plan->variant[y->variant].variant.name) == 0;
 }
 
-/* The first step at which a lifetime begins, ends or lies elsewhere in the other plan. Buffers are sorted by begin. */
+/* The first command at which a lifetime begins, ends or lies elsewhere in the other plan. Buffers are sorted by begin.
+ */
 static int32_t first_other_buffer(const plim_plan *a, const plim_plan *b, int32_t n_commands) {
   int32_t least = n_commands;
   for (int32_t i = 0; i < a->n_buffers && i < b->n_buffers; i++) {
@@ -124,7 +125,7 @@ plim_status trace_divergence(const traced *a, const traced *b, trace_parting *ou
   return PLIM_OK;
 }
 
-int32_t trace_parting_step(const traced *a, const trace_parting *parting) {
+int32_t trace_parting_command(const traced *a, const trace_parting *parting) {
   int32_t command = parting->run >= 0 ? parting->run : parting->place;
   return command < a->plan->n_commands ? command : -1;
 }
@@ -149,44 +150,44 @@ void trace_parting_say(const traced *a, const traced *b, const trace_parting *pa
 
 /* ==== the lines ==== */
 
-/* A table of commands; each moves to a step or shows something about the one at hand. */
+/* What can be typed: each line moves to a command of the plan, or shows something about the current one. */
 
 enum { LINE = 512 };
 
 typedef struct prompt_state {
   const traced *t, *other; /* other NULL: none */
   FILE *to;
-  int32_t step;
+  int32_t command;
   int ended;
 } prompt_state;
 
-/* What a command does; `word` is what stands after it, "" for nothing. */
-typedef plim_status prompt_command(prompt_state *p, const char *word);
+/* What a line does; `word` is what stands after it, "" for nothing. */
+typedef plim_status prompt_action(prompt_state *p, const char *word);
 
 static plim_status go(prompt_state *p, int32_t command) {
   if (command < 0 || command >= p->t->plan->n_commands) {
     fprintf(p->to, "there is no such command: they are 0 to %d\n", (int)p->t->plan->n_commands - 1);
     return PLIM_OK;
   }
-  p->step = command;
-  return trace_view_step(p->t, command, p->to);
+  p->command = command;
+  return trace_view_command(p->t, command, p->to);
 }
 
-static plim_status to_step(prompt_state *p, const char *word) {
+static plim_status to_command(prompt_state *p, const char *word) {
   char *end;
-  long step = strtol(word, &end, 10);
-  if (end == word || *end || step < 0 || step > INT32_MAX) {
+  long command = strtol(word, &end, 10);
+  if (end == word || *end || command < 0 || command > INT32_MAX) {
     fprintf(p->to, "g needs the number of a command, as in g 12\n");
     return PLIM_OK;
   }
-  return go(p, (int32_t)step);
+  return go(p, (int32_t)command);
 }
 
 static plim_status jump(prompt_state *p, const trace_jump *by) {
   int32_t command;
-  PLIM_TRY(trace_jump_to(by, p->t, p->step, &command));
+  PLIM_TRY(trace_jump_to(by, p->t, p->command, &command));
   if (command >= 0) return go(p, command);
-  fprintf(p->to, "there is no %s %s command %d\n", by->none, by->direction > 0 ? "after" : "before", (int)p->step);
+  fprintf(p->to, "there is no %s %s command %d\n", by->none, by->direction > 0 ? "after" : "before", (int)p->command);
   return PLIM_OK;
 }
 
@@ -199,7 +200,7 @@ static plim_status to_parting(prompt_state *p, const char *word) {
     return PLIM_OK;
   }
   PLIM_TRY(trace_divergence(p->t, p->other, &parting));
-  int32_t command = trace_parting_step(p->t, &parting);
+  int32_t command = trace_parting_command(p->t, &parting);
   trace_parting_say(p->t, p->other, &parting, text, sizeof text);
   fprintf(p->to, "%s\n", text);
   return command < 0 ? PLIM_OK : go(p, command);
@@ -207,7 +208,7 @@ static plim_status to_parting(prompt_state *p, const char *word) {
 
 static plim_status show_map(prompt_state *p, const char *word) {
   (void)word;
-  return trace_map_print(p->t, p->step, p->to);
+  return trace_map_print(p->t, p->command, p->to);
 }
 
 /* After w: a policy and a size. */
@@ -217,7 +218,7 @@ static plim_status what_if(prompt_state *p, const char *word) {
     fprintf(p->to, "w needs a policy, and may have a size, as in w dtr 80%%\n");
     return PLIM_OK;
   }
-  plim_status status = trace_what_if(p->t, p->step, policy, memory, 0, p->to);
+  plim_status status = trace_what_if(p->t, p->command, policy, memory, 0, p->to);
   if (status != PLIM_EUSAGE) return status;
   fprintf(p->to, "%s\n", plim_context_error(p->t->ctx));
   return PLIM_OK;
@@ -225,17 +226,17 @@ static plim_status what_if(prompt_state *p, const char *word) {
 
 static plim_status show_reasons(prompt_state *p, const char *word) {
   (void)word;
-  return trace_view_reasons(p->t, p->step, p->to);
+  return trace_view_reasons(p->t, p->command, p->to);
 }
 
 static plim_status show_residents(prompt_state *p, const char *word) {
   (void)word;
-  return trace_view_residents(p->t, p->step, p->to);
+  return trace_view_residents(p->t, p->command, p->to);
 }
 
 static plim_status show_absences(prompt_state *p, const char *word) {
   (void)word;
-  return trace_view_absences(p->t, p->step, p->to);
+  return trace_view_absences(p->t, p->command, p->to);
 }
 
 /* A name that is none is no reason to end. */
@@ -261,9 +262,9 @@ static plim_status help(prompt_state *p, const char *word);
 
 static const struct {
   const char *name, *argument, *what;
-  prompt_command *run;
-} commands[] = {
-    {"g", " N", "go to command N", to_step},
+  prompt_action *run;
+} lines[] = {
+    {"g", " N", "go to command N", to_command},
     {"f", "", "go to the first command at which the run of --with FILE differs", to_parting},
     {"m", "", "map of addresses over commands", show_map},
     {"y", "", "why: the room that was made for this command, and what is recomputed for whom", show_reasons},
@@ -277,15 +278,15 @@ static const struct {
     {"?", "", "the same", help},
     {"q", "", "quit", quit},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { N_LINES = sizeof lines / sizeof *lines };
 
 static plim_status help(prompt_state *p, const char *word) {
   (void)word;
   for (int32_t i = 0; trace_jump_at(i); i++) {
     fprintf(p->to, "  %c       %s\n", trace_jump_at(i)->key, trace_jump_at(i)->what);
   }
-  for (int i = 0; i < COMMANDS; i++) {
-    fprintf(p->to, "  %s%-7s %s\n", commands[i].name, commands[i].argument, commands[i].what);
+  for (int i = 0; i < N_LINES; i++) {
+    fprintf(p->to, "  %s%-7s %s\n", lines[i].name, lines[i].argument, lines[i].what);
   }
   return PLIM_OK;
 }
@@ -297,8 +298,8 @@ static plim_status obey(prompt_state *p, char *line) {
   word += strspn(word, " ");
   const trace_jump *by = trace_jump_find(*line ? *line : 'n'); /* an empty line: on */
   if (by && (!*line || !line[1])) return jump(p, by);
-  for (int i = 0; i < COMMANDS; i++) {
-    if (strcmp(line, commands[i].name) == 0) return commands[i].run(p, word);
+  for (int i = 0; i < N_LINES; i++) {
+    if (strcmp(line, lines[i].name) == 0) return lines[i].run(p, word);
   }
   fprintf(p->to, "\"%s\" is no command; h lists them\n", line);
   return PLIM_OK;
@@ -307,9 +308,9 @@ static plim_status obey(prompt_state *p, char *line) {
 plim_status trace_prompt(const traced *t, const traced *other, FILE *from, FILE *to, int prompt) {
   prompt_state p = {.t = t, .other = other, .to = to};
   char line[LINE];
-  PLIM_TRY(trace_view_step(t, 0, to));
+  PLIM_TRY(trace_view_command(t, 0, to));
   while (!p.ended && !plim_context_cancelled(t->ctx)) {
-    if (prompt) fprintf(to, "command %d> ", (int)p.step);
+    if (prompt) fprintf(to, "command %d> ", (int)p.command);
     (void)fflush(to);
     interrupt_breaks_reads(1);
     const char *got = fgets(line, sizeof line, from);

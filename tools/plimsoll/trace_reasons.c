@@ -9,7 +9,7 @@ enum {
   WINDOWS = 3 /* shown */,
   BLOCKS = 8 /* of a window */,
   NAMES = 6 /* after one reason */,
-  DECISIONS = 3 /* of a step */,
+  DECISIONS = 3 /* of a command */,
   MARGIN = 76
 };
 

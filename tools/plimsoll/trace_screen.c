@@ -34,9 +34,9 @@ static plim_status fill_pane(screen *s, screen_view view) {
   if (trace_draw_one_pane() && view != SCREEN_WHY) s->on_right = 1;
   switch (view) {
     case SCREEN_WHY:
-      return trace_view_reasons(s->t, s->step, s->pane.to);
+      return trace_view_reasons(s->t, s->command, s->pane.to);
     case SCREEN_ABSENT:
-      return trace_view_absences(s->t, s->step, s->pane.to);
+      return trace_view_absences(s->t, s->command, s->pane.to);
     case SCREEN_VALUE:
       return trace_view_value(s->t, plim_inspect_name(s->t->inspect, s->storage), s->pane.to);
     case SCREEN_HELP:
@@ -50,12 +50,12 @@ static plim_status fill_pane(screen *s, screen_view view) {
 /* What is there all the time is left out of the list. */
 static plim_status list_residents(screen *s) {
   const traced *t = s->t;
-  int32_t n = plim_inspect_residents(t->inspect, s->step, NULL, 0), kept = 0;
+  int32_t n = plim_inspect_residents(t->inspect, s->command, NULL, 0), kept = 0;
   plim_release(t->ctx, s->resident, s->n_kept + s->n_residents, sizeof *s->resident);
   s->resident = NULL;
   s->n_kept = s->n_residents = 0;
   PLIM_TRY(plim_allocate(t->ctx, n, sizeof *s->resident, &s->resident));
-  (void)plim_inspect_residents(t->inspect, s->step, s->resident, n);
+  (void)plim_inspect_residents(t->inspect, s->command, s->resident, n);
   for (int32_t i = 0; i < n; i++) {
     int32_t storage = s->resident[i].storage;
     if (storage >= 0 && plim_role_persistent(t->graph->storage[storage].role)) {
@@ -74,17 +74,17 @@ static plim_status go(screen *s, int32_t command) {
     (void)snprintf(s->message, sizeof s->message, "the commands are 0 to %d", (int)s->t->plan->n_commands - 1);
     return PLIM_OK;
   }
-  s->step = command;
+  s->command = command;
   PLIM_TRY(list_residents(s));
   return fill_pane(s, s->view == SCREEN_ABSENT ? SCREEN_ABSENT : SCREEN_WHY);
 }
 
 static plim_status jump(screen *s, const trace_jump *by) {
   int32_t command;
-  PLIM_TRY(trace_jump_to(by, s->t, s->step, &command));
+  PLIM_TRY(trace_jump_to(by, s->t, s->command, &command));
   if (command >= 0) return go(s, command);
   (void)snprintf(s->message, sizeof s->message, "there is no %s %s command %d", by->none,
-                 by->direction > 0 ? "after" : "before", (int)s->step);
+                 by->direction > 0 ? "after" : "before", (int)s->command);
   return PLIM_OK;
 }
 
@@ -138,13 +138,13 @@ static plim_status say_usage(screen *s, plim_status status) {
   return PLIM_OK;
 }
 
-static plim_status ask_step(screen *s) {
+static plim_status ask_command(screen *s) {
   char answer[ANSWER], *end;
   ask(s, "to command:", answer);
-  long step = strtol(answer, &end, 10);
+  long command = strtol(answer, &end, 10);
   if (!*answer) return PLIM_OK;
-  if (*end || step < 0 || step > INT32_MAX) step = INT32_MAX;
-  return go(s, (int32_t)step);
+  if (*end || command < 0 || command > INT32_MAX) command = INT32_MAX;
+  return go(s, (int32_t)command);
 }
 
 static plim_status show_history(screen *s, int32_t storage) {
@@ -173,7 +173,7 @@ static plim_status ask_what_if(screen *s) {
   if (!*answer) return PLIM_OK;
   s->mapped = 0;
   PLIM_TRY(fill_pane(s, SCREEN_TEXT));
-  return say_usage(s, trace_what_if(s->t, s->step, answer, *memory ? memory : NULL, 0, s->pane.to));
+  return say_usage(s, trace_what_if(s->t, s->command, answer, *memory ? memory : NULL, 0, s->pane.to));
 }
 
 static plim_status to_parting(screen *s) {
@@ -183,7 +183,7 @@ static plim_status to_parting(screen *s) {
     return PLIM_OK;
   }
   PLIM_TRY(trace_divergence(s->t, s->other, &parting));
-  int32_t command = trace_parting_step(s->t, &parting);
+  int32_t command = trace_parting_command(s->t, &parting);
   if (command >= 0) PLIM_TRY(go(s, command));
   trace_parting_say(s->t, s->other, &parting, s->message, sizeof s->message);
   return PLIM_OK;
@@ -191,7 +191,7 @@ static plim_status to_parting(screen *s) {
 
 static plim_status open_selected(screen *s) {
   if (s->mapped) {
-    int32_t buffer = trace_map_buffer(s->t, s->step, trace_map_address(s->t, trace_draw_rows(), s->map_row));
+    int32_t buffer = trace_map_buffer(s->t, s->command, trace_map_address(s->t, trace_draw_rows(), s->map_row));
     s->mapped = 0;
     return buffer < 0 ? PLIM_OK : show_history(s, s->t->plan->buffer[buffer].storage);
   }
@@ -292,7 +292,7 @@ static const struct {
     {KEY_LEFT, "Left", "previous command", back},
     {KEY_HOME, "Home", "first command", first},
     {KEY_END, "End", "last command", last},
-    {'g', "g", "go to a command by its number", ask_step},
+    {'g', "g", "go to a command by its number", ask_command},
     {'f', "f", "where the run of --with FILE differs first", to_parting},
     {KEY_UP, "Up", "up: in the list, the text or the map", up},
     {KEY_DOWN, "Down", "down", down},

@@ -17,7 +17,7 @@ typedef enum screen_view { SCREEN_WHY, SCREEN_ABSENT, SCREEN_VALUE, SCREEN_HELP,
 
 typedef struct screen {
   const traced *t, *other; /* other NULL: none */
-  int32_t step;
+  int32_t command;
   screen_view view;
   int zoomed, mapped, ended;   /* zoomed: the right pane takes all columns; mapped: the map instead of the panes */
   int on_right;                /* keys up and down go to the right pane */

@@ -13,7 +13,7 @@ typedef plim_inspected_run traced; /* the short name of it in this folder */
 enum { TRACED_ADDRESS_BYTES = 24 };
 const char *traced_address(int64_t address, char text[TRACED_ADDRESS_BYTES]);
 
-/* Name of the op of a step, planned time. */
+/* Name of the op of a command, planned time. */
 const char *traced_op_name(const traced *t, int32_t command);
 int64_t traced_planned_ns(const traced *t, int32_t command);
 
@@ -23,13 +23,13 @@ int64_t traced_measured_ns(const traced *t);
 /* Name of an op, "the end of the step" for -1. */
 const char *traced_op(const traced *t, int32_t op);
 
-/* Time of the plan before a step, and how much of it was spent on running ops again. */
+/* Time of the plan before a command, and how much of it was spent on running ops again. */
 int64_t traced_clock_ns(const traced *t, int32_t command, int64_t *again_ns);
 
-/* The decisions of the online run before a step: the first, and how many there are. */
+/* The decisions of the online run before a command: the first, and how many there are. */
 int32_t traced_choices(const traced *t, int32_t command, const plim_decision **out, int32_t *first);
 
-/* How the online run ended; of others ok. Did it end badly at this step, its last? In what words? */
+/* How the online run ended; of others ok. Did it end badly at this command, its last? In what words? */
 plim_online_end traced_end(const traced *t);
 int traced_fails_at(const traced *t, int32_t command);
 const char *traced_end_title(const traced *t);
@@ -40,11 +40,11 @@ plim_status traced_find_value(const traced *t, const char *name, int32_t *value)
 /* The decision that evicted a storage which is absent; NULL: none, it was dropped or written over. */
 const plim_decision *traced_eviction(const traced *t, int32_t storage, const plim_absence *absence);
 
-/* The step of the program for which a step was recomputed, and the first that was for it; without a decision log, and
- * where nothing was, both are `step`. */
+/* The command that asked for the repeat at `command`, and the first repeat that it asked for. Without a decision log,
+ * and where `command` is no repeat, both are `command`. */
 int32_t traced_tree(const traced *t, int32_t command, int32_t *begin);
 
-/* Another policy from a step on within so many bytes (plim_arena_what_if). */
+/* Another policy from a command on within so many bytes (plim_arena_what_if). */
 plim_status traced_what_if(const traced *t, const plim_policy *policy, int32_t command, int64_t bytes,
                            plim_replay_counts *counts, plim_plan **out);
 

@@ -1,4 +1,4 @@
-/* Text views of a run: the whole of it, its steps, values, addresses. */
+/* Text views of a run: the whole of it, its commands, values, addresses. */
 #include "tools/plimsoll/trace_views.h"
 
 #include <stdlib.h>
@@ -29,9 +29,9 @@ static int is_persistent(const traced *t, int32_t storage) {
   return storage >= 0 && plim_role_persistent(t->graph->storage[storage].role);
 }
 
-/* ---- a step ---- */
+/* ---- a command ---- */
 
-/* Two rows: what is where; below it, when room was made before the step, the windows of the first decision, with
+/* Two rows: what is where; below it, when room was made before the command, the windows of the first decision, with
  * which the reasons begin. */
 static plim_status print_strip(const traced *t, int32_t command, FILE *to) {
   char cell[STRIP + 1], size[PLIM_SIZE_TEXT_BYTES];
@@ -98,7 +98,7 @@ static plim_status residents_of(const traced *t, int32_t command, plim_resident 
   return PLIM_OK;
 }
 
-plim_status trace_view_step(const traced *t, int32_t command, FILE *to) {
+plim_status trace_view_command(const traced *t, int32_t command, FILE *to) {
   const plim_plan *plan = t->plan;
   const plim_command *s = &plan->command[command];
   char live[PLIM_SIZE_TEXT_BYTES], cap[PLIM_SIZE_TEXT_BYTES];

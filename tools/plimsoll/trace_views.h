@@ -1,4 +1,4 @@
-/* The views of a trace as text: a step, a value, the whole. */
+/* The views of a trace as text: a command, a value, the whole. */
 #ifndef PLIM_TOOLS_PLIMSOLL_TRACE_VIEWS_H
 #define PLIM_TOOLS_PLIMSOLL_TRACE_VIEWS_H
 
@@ -6,19 +6,19 @@
 
 #include "tools/plimsoll/trace_session.h"
 
-/* One step: the op, times, live bytes, the arena as a strip, what begins and ends. */
-plim_status trace_view_step(const traced *t, int32_t command, FILE *to);
+/* One command: the op, times, live bytes, the arena as a strip, what begins and ends. */
+plim_status trace_view_command(const traced *t, int32_t command, FILE *to);
 
-/* What is resident at a step, by address, with the next use of each. */
+/* What is resident at a command, by address, with the next use of each. */
 plim_status trace_view_residents(const traced *t, int32_t command, FILE *to);
 
-/* What a planned run drops after a step and recomputes later, with the reason for each; nothing when there is none. */
+/* What a planned run drops after a command and recomputes later, with the reason for each; nothing: there is none. */
 plim_status trace_view_drops(const traced *t, int32_t command, FILE *to);
 
-/* What is absent at a step and comes back, with the reason for each. */
+/* What is absent at a command and comes back, with the reason for each. */
 plim_status trace_view_absences(const traced *t, int32_t command, FILE *to);
 
-/* Why: the room that was made before a step and what is recomputed for whom; of a planned run what is absent.
+/* Why: the room that was made before a command and what is recomputed for whom; of a planned run what is absent.
  */
 plim_status trace_view_reasons(const traced *t, int32_t command, FILE *to);
 
@@ -31,10 +31,10 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to);
 
 /* ---- why (trace_reasons.c) ---- */
 
-/* Every decision before a step; of a run that found no room, also what would do. Nothing for a planned run. */
+/* Every decision before a command; of a run that found no room, also what would do. Nothing for a planned run. */
 plim_status trace_reasons(const traced *t, int32_t command, FILE *to);
 
-/* The runs that a step of the program waited for, or the tree that this step belongs to. */
+/* The runs that a command of the program waited for, or the tree that this command belongs to. */
 void trace_tree(const traced *t, int32_t command, FILE *to);
 
 #endif
