@@ -9,7 +9,14 @@
  * read, so several executors may share them. For equal plans, contents, seed and step number the results are equal bit
  * for bit, on one machine with one number of threads. After a failure plim_context_error has the sentence.
  *
- * `plan_index` names a plan of the program: 0 .. n - 1 in the order that plim_exec_open got them in. */
+ * `plan_index` names a plan of the program: 0 .. n - 1 in the order that plim_exec_open got them in.
+ *
+ * Each part of this header has a file of its own. exec_internal.h has all files.
+ *   open and close         open.c
+ *   a step                 exec.c: run_commands is the loop over the commands of a plan
+ *   values between steps   values.c
+ *   figures                exec_figures.c
+ *   switching              plan_switch.c */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_H
 #define PLIM_RUNTIME_EXEC_EXEC_H
 

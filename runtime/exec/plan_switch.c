@@ -103,10 +103,6 @@ int64_t plim_exec_moved_bytes(const plim_exec *exec) {
   return exec->moved_bytes;
 }
 
-int64_t plim_exec_first_bytes(const plim_exec *exec) {
-  return exec->first_bytes;
-}
-
 /* ---- in the middle of a step ---- */
 
 /* Check the plan of a switch as one plan. A buffer that moved, now or at an earlier switch, has no single offset for

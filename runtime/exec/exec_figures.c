@@ -1,0 +1,56 @@
+/* What an executor measured, and the sizes of its memory. */
+#include <assert.h>
+
+#include "runtime/exec/exec_internal.h"
+#include "runtime/exec/streams.h"
+
+plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t plan_index) {
+  return exec->plan[plan_index].use;
+}
+
+void plim_exec_timing_begin(plim_exec *exec) {
+  exec->timing++;
+}
+
+void plim_exec_timing_end(plim_exec *exec) {
+  assert(exec->timing > 0);
+  exec->timing--;
+}
+
+const int64_t *plim_exec_times(const plim_exec *exec, int32_t plan_index) {
+  const plim_bound *bound = &exec->plan[plan_index].bound;
+  return exec->timing > 0 && !(bound->wait && plim_streams_has(exec)) ? bound->time_ns : NULL;
+}
+
+plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_index) {
+  const plim_bound *bound = &exec->plan[plan_index].bound;
+  if (!bound->wait || plim_streams_has(exec)) return (plim_exec_timeline){NULL, NULL, NULL};
+  return (plim_exec_timeline){bound->begin_ns, bound->time_ns, bound->waited_ns};
+}
+
+const char *plim_exec_page_how(const plim_exec *exec, int32_t page) {
+  return page >= 0 && page < exec->n_pages ? exec->page_how[page] : "";
+}
+
+plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {
+  const plim_bound *bound = &exec->plan[plan_index].bound;
+  plim_exec_copies sum = {.n = 0};
+  for (int32_t j = 0; bound->wait && j < bound->plan->n_commands; j++) {
+    if (bound->plan->command[j].kind == PLIM_COMMAND_COPY) {
+      sum.n++;
+      sum.copy_ns += bound->time_ns[j];
+    } else {
+      sum.late += bound->waited_ns[j] > 0;
+      sum.waited_ns += bound->waited_ns[j];
+    }
+  }
+  return sum;
+}
+
+int64_t plim_exec_arena_bytes(const plim_exec *exec) {
+  return exec->arena_bytes;
+}
+
+int64_t plim_exec_first_bytes(const plim_exec *exec) {
+  return exec->first_bytes;
+}
