@@ -60,7 +60,7 @@ static plim_status run_command(plim_exec *exec, const plim_bound *bound, int32_t
                         .workspace_bytes = command->workspace_bytes};
   call.args.seed = exec->seed;
   call.args.step = exec->step;
-  assert(run || exec->device); /* plim_exec_step refuses a step with neither */
+  assert(run || !exec->options.own_kernels); /* plim_exec_step refuses such a step */
   target t = {exec, bound, exec->ctx, exec->device, command->kernel, run, user};
   plim_run *compute = run ? run_callers : run_prepared;
   if (bound->wait && plim_streams_has(exec)) compute = run_on_stream;

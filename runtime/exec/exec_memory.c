@@ -1,4 +1,4 @@
-/* The only place that asks whether there is a device before it uses memory. */
+/* The only file that asks whether there is a device. Where own_kernels is 0 there is one: plim_exec_open checks it. */
 #include "runtime/exec/exec_memory.h"
 
 #include <string.h>
@@ -42,4 +42,16 @@ int64_t plim_exec_clock(const plim_exec *exec) {
 
 const plim_device_watch *plim_exec_watch(const plim_exec *exec) {
   return exec->device ? exec->device->api->watch : NULL;
+}
+
+int32_t plim_exec_device_queues(const plim_exec *exec) {
+  return exec->device ? exec->device->api->queues : 0;
+}
+
+int32_t plim_exec_threads(const plim_exec *exec) {
+  return exec->device ? exec->device->machine.threads : 1;
+}
+
+int plim_exec_host_visible(const plim_exec *exec) {
+  return !exec->device || exec->device->api->host_visible;
 }

@@ -1,5 +1,6 @@
-/* Memory of an executor, and copies in it: the device's, or that of the host where there is no device. The arguments
- * and errors are those of plim_device_api and of guarded.h. */
+/* What an executor asks of its device: memory, copies, the clock, what the device can do. Without a device (own_kernels)
+ * the host answers. No other file handles that case. The arguments and errors are those of plim_device_api and of
+ * guarded.h. */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_MEMORY_H
 #define PLIM_RUNTIME_EXEC_EXEC_MEMORY_H
 
@@ -23,5 +24,14 @@ int64_t plim_exec_clock(const plim_exec *exec); /* ns of the device's clock */
 
 /* The device's functions that see whole steps; NULL: there are none. */
 const plim_device_watch *plim_exec_watch(const plim_exec *exec);
+
+/* Number of queues that run beside the host. 0: there are none, and plim_queues has threads for the other queues. */
+int32_t plim_exec_device_queues(const plim_exec *exec);
+
+/* Number of threads of a parallel region; 1 without a device. */
+int32_t plim_exec_threads(const plim_exec *exec);
+
+/* May the host read and write the arena while no command uses it? */
+int plim_exec_host_visible(const plim_exec *exec);
 
 #endif

@@ -81,7 +81,7 @@ static void say_how(plim_exec *exec, int32_t k, int rings) {
 
 static plim_status fail_streams(const plim_exec *exec, int32_t n) {
   return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan has %d queues, and device %s has %d", (int)n,
-                   exec->device->api->name, (int)exec->device->api->queues);
+                   exec->device->api->name, (int)plim_exec_device_queues(exec));
 }
 
 /* Start new threads when the plans need more queues, or when a page space was opened for which there are no rings. */
@@ -89,13 +89,12 @@ static plim_status fit_queues(plim_exec *exec, const plim_plan *const *plan, int
   int32_t n = queues_of(exec, plan);
   plim_queues *queues = NULL;
   if (plim_streams_has(exec)) {
-    if (n > exec->device->api->queues) return fail_streams(exec, n);
+    if (n > plim_exec_device_queues(exec)) return fail_streams(exec, n);
     exec->n_queues = n;
     return PLIM_OK;
   }
   if (exec->queues && n == exec->n_queues && !opened) return PLIM_OK;
-  const int32_t threads = exec->device ? exec->device->machine.threads : 1;
-  PLIM_TRY(plim_queues_open(exec->ctx, n, exec->page, &exec->options, threads, &queues));
+  PLIM_TRY(plim_queues_open(exec->ctx, n, exec->page, &exec->options, plim_exec_threads(exec), &queues));
   plim_queues_close(exec->queues);
   exec->queues = queues;
   exec->n_queues = n;

@@ -19,7 +19,7 @@ static plim_status differs(plim_context *ctx, int32_t plan_index, const char *fi
 }
 
 plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, const plim_plan *of) {
-  if (exec->options.own_kernels || !exec->device) return PLIM_OK;
+  if (exec->options.own_kernels) return PLIM_OK;
   const plim_machine *plan = &of->numerics.machine, *here = &exec->device->machine;
   if (!exec->device->api->computes) return PLIM_OK; /* it replays any plan */
   PLIM_TRY(differs(exec->ctx, plan_index, "the device", plan->device, here->device));

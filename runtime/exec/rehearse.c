@@ -63,7 +63,7 @@ static int is_harmless(const plim_graph *graph, const plim_op *op) {
 
 plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound) {
   plim_device *device = exec->device;
-  if (!device || !device->api->rehearse || exec->options.own_kernels || !exec->arena) return PLIM_OK;
+  if (exec->options.own_kernels || !device->api->rehearse || !exec->arena) return PLIM_OK;
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
     const plim_bound_command *command = &bound->command[j];
     if (command->op < 0) continue; /* a copy */

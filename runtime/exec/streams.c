@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "runtime/exec/exec_memory.h"
+
 enum {
   BEGIN_EVENT,
   END_EVENT /* of queue 0, which has none; the others follow */,
@@ -11,7 +13,7 @@ enum {
 };
 
 int plim_streams_has(const plim_exec *exec) {
-  return exec->device && exec->device->api->queues > 0;
+  return plim_exec_device_queues(exec) > 0;
 }
 
 /* ---- commands ---- */

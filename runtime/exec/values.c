@@ -142,7 +142,7 @@ plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p) {
 }
 
 void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value) {
-  if (plan_index < 0 || plan_index >= exec->n || (exec->device && !exec->device->api->host_visible)) return NULL;
+  if (plan_index < 0 || plan_index >= exec->n || !plim_exec_host_visible(exec)) return NULL;
   const plim_exec_plan *p = &exec->plan[plan_index];
   if (value < 0 || value >= p->bound.graph->n_values || !plim_role_persistent(role_of(p, value))) return NULL;
   int32_t buffer = plim_bound_find_buffer(&p->bound, p->bound.graph->value[value].storage, 0);
