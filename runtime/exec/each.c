@@ -1,7 +1,7 @@
 /* Each buffer gets an allocation of its own, as from an ordinary allocator with the same schedule. A buffer is freed at
  * the start of the command after its last, so that an in-place pair can give the allocation of its input to its
  * output. */
-#include "runtime/exec/exec_memory.h"
+#include "runtime/exec/exec_device.h"
 
 static plim_status buffer_alloc(plim_exec *exec, int64_t bytes, void **out) {
   if (exec->options.buffer_alloc) {
@@ -10,7 +10,7 @@ static plim_status buffer_alloc(plim_exec *exec, int64_t bytes, void **out) {
     *out = ptr;
     return PLIM_OK;
   }
-  return plim_exec_memory_alloc(exec, bytes, 0, out);
+  return plim_exec_device_alloc(exec, bytes, 0, out);
 }
 
 static void buffer_free(plim_exec *exec, void *ptr, int64_t bytes) {
@@ -18,7 +18,7 @@ static void buffer_free(plim_exec *exec, void *ptr, int64_t bytes) {
   if (exec->options.buffer_free) {
     exec->options.buffer_free(exec->options.user, ptr, bytes);
   } else {
-    plim_exec_memory_release(exec, ptr, bytes);
+    plim_exec_device_release(exec, ptr, bytes);
   }
 }
 

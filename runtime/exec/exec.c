@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/exec/exec_memory.h"
+#include "runtime/exec/exec_device.h"
 #include "runtime/exec/streams.h"
 
 /* What computes a command: the device with a prepared kernel, or the caller's function. A watcher cannot tell them
@@ -64,15 +64,15 @@ static plim_status run_command(plim_exec *exec, const plim_bound *bound, int32_t
   target t = {exec, bound, exec->ctx, exec->device, command->kernel, run, user};
   plim_run *compute = run ? run_callers : run_prepared;
   if (bound->wait && plim_streams_has(exec)) compute = run_on_stream;
-  const plim_device_watch *watch = plim_exec_watch(exec);
+  const plim_device_watch *watch = plim_exec_device_watch(exec);
   return watch ? watch->command(exec->device, &call, compute, &t) : compute(&t, &call);
 }
 
 static plim_status run_timed(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
-  int64_t start = plim_exec_clock(exec);
+  int64_t start = plim_exec_device_clock(exec);
   PLIM_TRY(run_command(exec, bound, j, run, user));
-  PLIM_TRY(plim_exec_sync(exec));
-  bound->time_ns[j] = plim_exec_clock(exec) - start;
+  PLIM_TRY(plim_exec_device_sync(exec));
+  bound->time_ns[j] = plim_exec_device_clock(exec) - start;
   return PLIM_OK;
 }
 
@@ -90,7 +90,7 @@ static plim_status fail_command(plim_exec *exec, const plim_bound *bound, int32_
 
 /* Does the device report the time of each command when the step ends? */
 static int device_times(const plim_exec *exec) {
-  const plim_device_watch *watch = plim_exec_watch(exec);
+  const plim_device_watch *watch = plim_exec_device_watch(exec);
   return exec->timing > 0 && exec->arena && watch && watch->times;
 }
 
@@ -135,7 +135,7 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
   }
   PLIM_TRY(plim_queues_end(exec->queues, running, exec->step));
   PLIM_TRY(plim_exec_queue_results(exec, p));
-  return plim_exec_sync(exec);
+  return plim_exec_device_sync(exec);
 }
 
 /* The loop over the commands of a plan. The meter sees each command before it runs; *meter is complete on success. */
@@ -143,7 +143,7 @@ static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_
                                 void *user) {
   plim_bound *bound = &p->bound;
   if (bound->wait && !plim_streams_has(exec)) return run_queued(exec, p, meter, run, user);
-  const plim_device_watch *watch = plim_exec_watch(exec);
+  const plim_device_watch *watch = plim_exec_device_watch(exec);
   const int timed = exec->timing > 0 && !bound->wait; /* commands of several queues are not timed on such a device */
   if (watch) PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, timed));
   int syncs = timed && !device_times(exec), calls_hook = exec->before_command && exec->arena && !watch;
@@ -158,7 +158,7 @@ static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_
     if (status != PLIM_OK) return fail_command(exec, bound, j, status);
   }
   PLIM_TRY(plim_exec_queue_results(exec, p));
-  PLIM_TRY(plim_exec_sync(exec));
+  PLIM_TRY(plim_exec_device_sync(exec));
   return watch && timed && device_times(exec) ? watch->times(exec->device, bound->time_ns) : PLIM_OK;
 }
 

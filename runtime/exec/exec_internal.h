@@ -1,12 +1,12 @@
-/* State of an executor. The files of exec.h share it, and three more: exec_spaces.c (page spaces and queues), rehearse.c
- * (kernels that a library may refuse), each.c (each buffer is an allocation).
+/* State of an executor. The files of exec.h share it, and three more: exec_spaces.c (page spaces and queues),
+ * rehearse.c (kernels that a library may refuse), each.c (each buffer is an allocation).
  *
  * Parts with headers of their own, from the lowest to the highest:
  *   bind.h          a plan as flat arrays
  *   prepare.h       kernels, each prepared once
  *   memory_meter.h  bytes in use, measured while a step runs
  *   queues.h        the threads of the other queues
- *   exec_memory.h   memory and copies, of the device or of the host
+ *   exec_device.h   what is asked of the device, or of the host
  *   streams.h       the queues of a GPU */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H
 #define PLIM_RUNTIME_EXEC_EXEC_INTERNAL_H

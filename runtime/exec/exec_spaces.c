@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/exec/exec_memory.h"
+#include "runtime/exec/exec_device.h"
 #include "runtime/exec/streams.h"
 
 static plim_status check_can_page(const plim_exec *exec) {
-  const int watched = plim_exec_watch(exec) && !plim_streams_has(exec);
+  const int watched = plim_exec_device_watch(exec) && !plim_streams_has(exec);
   if (exec->options.addresses != PLIM_ADDRESSES_EACH && !watched) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EUNSUPPORTED,
                    "a plan has copies: it needs addresses in one arena, and the device cpu or cuda, which this is not");
@@ -94,7 +94,7 @@ static plim_status fit_queues(plim_exec *exec, const plim_plan *const *plan, int
     return PLIM_OK;
   }
   if (exec->queues && n == exec->n_queues && !opened) return PLIM_OK;
-  PLIM_TRY(plim_queues_open(exec->ctx, n, exec->page, &exec->options, plim_exec_threads(exec), &queues));
+  PLIM_TRY(plim_queues_open(exec->ctx, n, exec->page, &exec->options, plim_exec_device_threads(exec), &queues));
   plim_queues_close(exec->queues);
   exec->queues = queues;
   exec->n_queues = n;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/parts.h"
-#include "runtime/exec/exec_memory.h"
+#include "runtime/exec/exec_device.h"
 #include "runtime/exec/exec_unchecked.h"
 #include "runtime/exec/streams.h"
 #include "runtime/graph/check/check.h"
@@ -146,7 +146,7 @@ static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
     if (bytes > exec->arena_bytes) exec->arena_bytes = bytes;
   }
   exec->first_bytes = exec->arena_bytes;
-  PLIM_TRY(plim_exec_memory_alloc(exec, exec->arena_bytes, 1, &exec->arena));
+  PLIM_TRY(plim_exec_device_alloc(exec, exec->arena_bytes, 1, &exec->arena));
   char *base[PLIM_PAGE_SPACES + 1];
   plim_exec_bases(exec, base);
   for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, base);
@@ -234,7 +234,7 @@ void plim_exec_close(plim_exec *exec) {
     }
   }
   if (exec->plan) plim_each_close(exec);
-  plim_exec_memory_release(exec, exec->arena, exec->first_bytes);
+  plim_exec_device_release(exec, exec->arena, exec->first_bytes);
   plim_prepared_free(&exec->prepared);
   for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) plim_prepared_free(&exec->placed[k]);
   for (int32_t i = 0; exec->plan && i < exec->n; i++) {

@@ -7,7 +7,7 @@
  * A storage that stays live may have another offset in it: the storage is copied there. */
 #include <string.h>
 
-#include "runtime/exec/exec_memory.h"
+#include "runtime/exec/exec_device.h"
 #include "runtime/graph/check/check.h"
 
 void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_command, void *user) {
@@ -89,7 +89,7 @@ static int64_t bytes_from(const plim_plan *plan, int32_t j) {
 static plim_status resize(plim_exec *exec, int64_t bytes) {
   int64_t returned = 0;
   if (bytes == exec->arena_bytes) return PLIM_OK;
-  PLIM_TRY(plim_exec_memory_resize(exec, bytes, &returned));
+  PLIM_TRY(plim_exec_device_resize(exec, bytes, &returned));
   exec->arena_bytes = bytes;
   exec->returned_bytes += returned;
   return PLIM_OK;
@@ -160,9 +160,9 @@ static plim_status move_buffers(plim_exec *exec, const takeover *o) {
     char *to = base + o->to->buffer[i].offset;
     if (!moved(o, i)) continue;
     exec->moved_bytes += old->bytes;
-    PLIM_TRY(plim_exec_memory_copy(exec, to, base + old->offset, old->bytes));
+    PLIM_TRY(plim_exec_device_copy(exec, to, base + old->offset, old->bytes));
   }
-  return plim_exec_sync(exec);
+  return plim_exec_device_sync(exec);
 }
 
 static void sweep(const plim_exec *exec, plim_prepared *prepared) {
@@ -261,7 +261,7 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
 
 /* Make the device drop the steps that it captured of the old plans. They name kernels that are freed afterwards. */
 static void forget_steps(const plim_exec *exec) {
-  const plim_device_watch *watch = plim_exec_watch(exec);
+  const plim_device_watch *watch = plim_exec_device_watch(exec);
   if (watch && watch->replace) watch->replace(exec->device, exec->arena);
 }
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "runtime/exec/exec_memory.h"
+#include "runtime/exec/exec_device.h"
 
 enum {
   BEGIN_EVENT,

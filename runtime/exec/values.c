@@ -3,7 +3,7 @@
  * input may use the same bytes. */
 #include <string.h>
 
-#include "runtime/exec/exec_memory.h"
+#include "runtime/exec/exec_device.h"
 
 static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_t value, int64_t bytes) {
   if (plan_index < 0 || plan_index >= exec->n) {
@@ -78,12 +78,12 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
   const plim_page_memory *file = file_of(exec, p, buffer);
   char *to = address(exec, p, value, buffer);
   if (file) return plim_page_put(exec->ctx, file, to, from, bytes);
-  return plim_exec_memory_copy(exec, to, from, bytes);
+  return plim_exec_device_copy(exec, to, from, bytes);
 }
 
 plim_status plim_exec_write(plim_exec *exec, int32_t plan_index, int32_t value, const void *from, int64_t bytes) {
   PLIM_TRY(plim_exec_write_queued(exec, plan_index, value, from, bytes));
-  return plim_exec_sync(exec);
+  return plim_exec_device_sync(exec);
 }
 
 /* Does the value's storage hold its contents now? */
@@ -106,8 +106,8 @@ plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, v
   }
   const plim_page_memory *file = file_of(exec, p, buffer);
   if (file) return plim_page_get(exec->ctx, file, to, address(exec, p, value, buffer), bytes);
-  PLIM_TRY(plim_exec_memory_copy(exec, to, address(exec, p, value, buffer), bytes));
-  return plim_exec_sync(exec);
+  PLIM_TRY(plim_exec_device_copy(exec, to, address(exec, p, value, buffer), bytes));
+  return plim_exec_device_sync(exec);
 }
 
 plim_status plim_exec_set_results(plim_exec *exec, int32_t plan_index, const plim_exec_result *result, int32_t n) {
@@ -136,13 +136,13 @@ plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p) {
     const int32_t storage = p->bound.graph->value[r->value].storage;
     const int32_t buffer = plim_bound_find_buffer(&p->bound, storage, p->bound.plan->n_commands);
     if (buffer < 0) continue; /* an output that no op writes */
-    PLIM_TRY(plim_exec_memory_copy(exec, r->to, address(exec, p, r->value, buffer), r->bytes));
+    PLIM_TRY(plim_exec_device_copy(exec, r->to, address(exec, p, r->value, buffer), r->bytes));
   }
   return PLIM_OK;
 }
 
 void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value) {
-  if (plan_index < 0 || plan_index >= exec->n || !plim_exec_host_visible(exec)) return NULL;
+  if (plan_index < 0 || plan_index >= exec->n || !plim_exec_device_host_visible(exec)) return NULL;
   const plim_exec_plan *p = &exec->plan[plan_index];
   if (value < 0 || value >= p->bound.graph->n_values || !plim_role_persistent(role_of(p, value))) return NULL;
   int32_t buffer = plim_bound_find_buffer(&p->bound, p->bound.graph->value[value].storage, 0);

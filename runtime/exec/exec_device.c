@@ -1,16 +1,16 @@
 /* The only file that asks whether there is a device. Where own_kernels is 0 there is one: plim_exec_open checks it. */
-#include "runtime/exec/exec_memory.h"
+#include "runtime/exec/exec_device.h"
 
 #include <string.h>
 
 #include "runtime/device/guarded.h"
 
-plim_status plim_exec_memory_alloc(const plim_exec *exec, int64_t bytes, int resident, void **out) {
+plim_status plim_exec_device_alloc(const plim_exec *exec, int64_t bytes, int resident, void **out) {
   return exec->device ? exec->device->api->alloc(exec->device, bytes, out)
                       : plim_guarded_alloc(exec->ctx, bytes, resident, out);
 }
 
-void plim_exec_memory_release(const plim_exec *exec, void *ptr, int64_t bytes) {
+void plim_exec_device_release(const plim_exec *exec, void *ptr, int64_t bytes) {
   if (!ptr) return;
   if (exec->device) {
     exec->device->api->release(exec->device, ptr, bytes);
@@ -19,28 +19,28 @@ void plim_exec_memory_release(const plim_exec *exec, void *ptr, int64_t bytes) {
   }
 }
 
-plim_status plim_exec_memory_resize(const plim_exec *exec, int64_t to_bytes, int64_t *returned) {
+plim_status plim_exec_device_resize(const plim_exec *exec, int64_t to_bytes, int64_t *returned) {
   plim_device *device = exec->device;
   if (!device) return plim_guarded_resize(exec->ctx, exec->arena, exec->arena_bytes, to_bytes, 1, returned);
   if (!device->api->resize) return PLIM_OK;
   return device->api->resize(device, exec->arena, exec->arena_bytes, to_bytes, returned);
 }
 
-plim_status plim_exec_memory_copy(const plim_exec *exec, void *to, const void *from, int64_t bytes) {
+plim_status plim_exec_device_copy(const plim_exec *exec, void *to, const void *from, int64_t bytes) {
   if (exec->device) return exec->device->api->copy(exec->device, 0, to, from, bytes);
   memcpy(to, from, (size_t)bytes);
   return PLIM_OK;
 }
 
-plim_status plim_exec_sync(const plim_exec *exec) {
+plim_status plim_exec_device_sync(const plim_exec *exec) {
   return exec->device ? exec->device->api->sync(exec->device) : PLIM_OK;
 }
 
-int64_t plim_exec_clock(const plim_exec *exec) {
+int64_t plim_exec_device_clock(const plim_exec *exec) {
   return exec->device ? exec->device->api->clock(exec->device) : plim_now_ns();
 }
 
-const plim_device_watch *plim_exec_watch(const plim_exec *exec) {
+const plim_device_watch *plim_exec_device_watch(const plim_exec *exec) {
   return exec->device ? exec->device->api->watch : NULL;
 }
 
@@ -48,10 +48,10 @@ int32_t plim_exec_device_queues(const plim_exec *exec) {
   return exec->device ? exec->device->api->queues : 0;
 }
 
-int32_t plim_exec_threads(const plim_exec *exec) {
+int32_t plim_exec_device_threads(const plim_exec *exec) {
   return exec->device ? exec->device->machine.threads : 1;
 }
 
-int plim_exec_host_visible(const plim_exec *exec) {
+int plim_exec_device_host_visible(const plim_exec *exec) {
   return !exec->device || exec->device->api->host_visible;
 }
