@@ -11,25 +11,17 @@
 #include "runtime/graph/check/check.h"
 #include "runtime/profile/equal_parts.h"
 
-static plim_status differs(plim_context *ctx, int32_t plan_index, const char *field, const char *plan,
-                           const char *device) {
-  if (plan[0] == '\0' || strcmp(plan, device) == 0) return PLIM_OK; /* "": the profile did not know */
-  return plim_fail(ctx, PLIM_EDATA, "plan %d was made for %s \"%s\" and this device has \"%s\": plan again here",
-                   (int)plan_index, field, plan, device);
-}
-
-plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, const plim_plan *of) {
-  if (exec->options.own_kernels) return PLIM_OK;
-  const plim_machine *plan = &of->numerics.machine, *here = &exec->device->machine;
-  if (!exec->device->api->computes) return PLIM_OK; /* it replays any plan */
-  PLIM_TRY(differs(exec->ctx, plan_index, "the device", plan->device, here->device));
-  PLIM_TRY(differs(exec->ctx, plan_index, "the CPU", plan->cpu, here->cpu));
-  PLIM_TRY(differs(exec->ctx, plan_index, "the instruction set", plan->isa, here->isa));
-  PLIM_TRY(differs(exec->ctx, plan_index, "the library", plan->library, here->library));
-  PLIM_TRY(differs(exec->ctx, plan_index, "the build", plan->build, here->build));
-  if (plan->threads == 0 || plan->threads == here->threads) return PLIM_OK;
-  return plim_fail(exec->ctx, PLIM_EDATA, "plan %d was made for %d threads and this device has %d", (int)plan_index,
-                   (int)plan->threads, (int)here->threads);
+plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, const plim_plan *plan) {
+  plim_machine_difference first;
+  if (exec->options.own_kernels || !exec->device->api->computes) return PLIM_OK; /* such a device replays any plan */
+  const plim_machine *made_for = &plan->numerics.machine, *here = &exec->device->machine;
+  if (!plim_machine_differs(made_for, here, PLIM_MACHINE_HOLDS, &first)) return PLIM_OK;
+  if (!first.made_for[0]) { /* no text differs */
+    return plim_fail(exec->ctx, PLIM_EDATA, "plan %d was made for %d threads and this device has %d", (int)plan_index,
+                     (int)made_for->threads, (int)here->threads);
+  }
+  return plim_fail(exec->ctx, PLIM_EDATA, "plan %d was made for %s \"%s\" and this device has \"%s\": plan again here",
+                   (int)plan_index, first.field, first.made_for, first.here);
 }
 
 /* Check a plan's claim that a variant in parts gives the bits of the whole variant. */

@@ -36,6 +36,26 @@ plim_status plim_machine_check(plim_context *ctx, const plim_machine *m) {
   return PLIM_OK;
 }
 
+int plim_machine_differs(const plim_machine *made_for, const plim_machine *here, plim_machine_question question,
+                         plim_machine_difference *first) {
+  const plim_machine_difference text[] = {{"the device", made_for->device, here->device},
+                                          {"the CPU", made_for->cpu, here->cpu},
+                                          {"the instruction set", made_for->isa, here->isa},
+                                          {"the library", made_for->library, here->library},
+                                          {"the build", made_for->build, here->build}};
+  enum { CPU = 1, N_TEXTS = sizeof text / sizeof *text };
+  const int known_alone = question == PLIM_MACHINE_HOLDS;
+  for (int i = 0; i < N_TEXTS; i++) {
+    if (strcmp(text[i].made_for, text[i].here) == 0 || (known_alone && !text[i].made_for[0])) continue;
+    if (i == CPU && question == PLIM_MACHINE_BITS) continue;
+    if (first) *first = text[i];
+    return 1;
+  }
+  if (made_for->threads == here->threads || (known_alone && made_for->threads == 0)) return 0;
+  if (first) *first = (plim_machine_difference){"threads", "", ""};
+  return 1;
+}
+
 plim_status plim_variant_check(plim_context *ctx, const plim_variant *v) {
   PLIM_TRY(plim_printable_text(ctx, "a variant's name", v->name, sizeof v->name));
   PLIM_TRY(plim_printable_text(ctx, "a variant's numerics key", v->numerics_key, sizeof v->numerics_key));

@@ -45,6 +45,23 @@ typedef struct plim_machine {
   int32_t threads;
 } plim_machine;
 
+/* What is asked when two machines are compared.
+ *   same   are figures of one figures of the other? Every field must be equal
+ *   holds  does what was made for `made_for` hold on `here`? A field that `made_for` does not know is not compared
+ *   bits   do kernels give the same bits on both? The model of the CPU is not compared */
+typedef enum plim_machine_question { PLIM_MACHINE_SAME, PLIM_MACHINE_HOLDS, PLIM_MACHINE_BITS } plim_machine_question;
+
+/* The first field in which two machines differ. The texts are borrowed from the machines; "": not known, or threads. */
+typedef struct plim_machine_difference {
+  const char *field; /* for a sentence: "the instruction set" */
+  const char *made_for, *here;
+} plim_machine_difference;
+
+/* Compare two machines. Returns 1 when they differ.
+ *   first  out  may be NULL; untouched when they do not differ */
+int plim_machine_differs(const plim_machine *made_for, const plim_machine *here, plim_machine_question question,
+                         plim_machine_difference *first);
+
 typedef struct plim_profile {
   plim_context *ctx;
   char fingerprint[PLIM_FINGERPRINT_BYTES]; /* of the graph */

@@ -98,7 +98,7 @@ static void read_cache(plim_json *doc, plim_profile_cache *cache) {
   plim_json_end(&machine_at);
   plim_json_at list = plim_json_list(&root, "rows", &n);
   plim_json_end(&root);
-  if (doc->status == PLIM_OK && memcmp(&machine, &cache->machine, sizeof machine) != 0) {
+  if (doc->status == PLIM_OK && plim_machine_differs(&machine, &cache->machine, PLIM_MACHINE_SAME, NULL)) {
     plim_json_fail(&machine_at, NULL, "is another machine");
   }
   for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {

@@ -214,8 +214,7 @@ static plim_status plan_suits(const plim_program *p, const plim_plan *plan) {
   if (here->threads != there->threads) {
     return plim_fail(p->ctx, PLIM_EDATA, "the plan is for %d threads, this run has %d", there->threads, here->threads);
   }
-  if (strcmp(here->device, there->device) != 0 || strcmp(here->isa, there->isa) != 0 ||
-      strcmp(here->library, there->library) != 0 || strcmp(here->build, there->build) != 0) {
+  if (plim_machine_differs(there, here, PLIM_MACHINE_BITS, NULL)) {
     return plim_fail(p->ctx, PLIM_EUSAGE,
                      "the plan's numerics are those of %s %s %s (build %s), this is %s %s %s (build %s)", there->device,
                      there->isa, there->library, there->build, here->device, here->isa, here->library, here->build);

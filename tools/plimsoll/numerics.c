@@ -34,17 +34,14 @@ static plim_status numerics_of_file_plan(session *s) {
 
 /* ---- of a checkpoint ---- */
 
-static int same_machine(const plim_machine *a, const plim_machine *b) {
-  return strcmp(a->device, b->device) == 0 && strcmp(a->isa, b->isa) == 0 && strcmp(a->library, b->library) == 0 &&
-         strcmp(a->build, b->build) == 0 && a->threads == b->threads;
-}
-
 /* Why the numerics keys of a checkpoint say nothing about this run; NULL: they do. */
 static const char *saved_unfit(const session *s, const plim_checkpoint_info *saved) {
   if (saved->n_ops == 0) return "it does not say which kernels made it";
   if (saved->n_ops != graph_of(s)->n_ops) return "it is of a network with other ops";
   if (strcmp(saved->graph, graph_of(s)->fingerprint) != 0) return "it is of another batch, layout or precision";
-  if (!same_machine(&saved->machine, &s->device->machine)) return "other threads, instructions or libraries made it";
+  if (plim_machine_differs(&saved->machine, &s->device->machine, PLIM_MACHINE_BITS, NULL)) {
+    return "other threads, instructions or libraries made it";
+  }
   return NULL;
 }
 
