@@ -5,7 +5,15 @@
  *
  * Functions belong to the thread of their context, and only read graphs, plans and profiles. On failure outputs are
  * untouched, except *counts. Any function may return PLIM_ENOMEM. All are deterministic, except for search_ns. They
- * report no progress. A cancel ends them with the best plan so far, or with PLIM_ECANCEL when there is none. */
+ * report no progress. A cancel ends them with the best plan so far, or with PLIM_ECANCEL when there is none.
+ *
+ * From the highest file to the lowest:
+ *   replay.c             which configurations are replayed, and the plan that is kept
+ *   one_replay.h         one replay: the schedule, command by command
+ *   residency.h          the state of the arena while it runs, with a drawing; lists the files that work on it
+ *   arena_blocks.h       free and used blocks; free_set.h finds a free one, window.h the cheapest window
+ *   forecast.h           what the schedule says of the future; missing.h, walk_bounds.h: costs of what is missing
+ *   policy.h             the table of online policies */
 #ifndef PLIM_RUNTIME_ARENA_REPLAY_H
 #define PLIM_RUNTIME_ARENA_REPLAY_H
 

@@ -2,7 +2,9 @@
  *
  * Functions run on the thread of their context, and one plim_file belongs to one thread; several threads with contexts
  * of their own may read and write at once. After a failure the context's sentence begins with the path. Outputs are
- * then untouched. Paths may have 4,095 bytes. */
+ * then untouched. Paths may have 4,095 bytes.
+ *
+ * file_read.c reads, file_write.c replaces. */
 #ifndef PLIM_RUNTIME_BASE_FILE_H
 #define PLIM_RUNTIME_BASE_FILE_H
 

@@ -1,6 +1,8 @@
 /* The cuda device: a GPU that is used through a table of driver functions. A plan's step is queued kernel by kernel the
  * first time, captured the second time, and replayed from then on, because its addresses never change. Seed and step
- * number, which do change, lie in device memory. */
+ * number, which do change, lie in device memory.
+ *
+ * device_cuda_internal.h lists the files. */
 #ifndef PLIM_RUNTIME_DEVICE_DEVICE_CUDA_H
 #define PLIM_RUNTIME_DEVICE_DEVICE_CUDA_H
 

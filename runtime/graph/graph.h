@@ -10,7 +10,9 @@
  *   A function without a context parameter uses the document's context, for memory and for the sentence of a failure.
  *   Such a function belongs to the thread of that context.
  *   On failure outputs are untouched. Any function that returns a status may return PLIM_ENOMEM.
- *   Equal inputs give equal documents, and files that are equal byte for byte. */
+ *   Equal inputs give equal documents, and files that are equal byte for byte.
+ *
+ * The functions stand in builder.c and freeze.c (making a graph), graph_read.c, graph_write.c, and graph.c. */
 #ifndef PLIM_RUNTIME_GRAPH_GRAPH_H
 #define PLIM_RUNTIME_GRAPH_GRAPH_H
 

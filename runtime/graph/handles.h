@@ -5,7 +5,9 @@
  * for a tensor. Views of a storage are tensors of their own, defined by their own calls. The ops of the graph are the
  * calls with a result that is no view, in order. Planner and executor read only these ops. graph.h has the rules for
  * every document.
- * Source: traces of the DTR prototype (Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021). */
+ * Source: traces of the DTR prototype (Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021).
+ *
+ * handles_peak.c has the figures, handles.c the rest. handles_build.h makes a program, handles_text.h writes one. */
 #ifndef PLIM_RUNTIME_GRAPH_HANDLES_H
 #define PLIM_RUNTIME_GRAPH_HANDLES_H
 

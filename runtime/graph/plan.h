@@ -12,7 +12,9 @@
  * whose lifetime contains j. There is one exception: an input that the command overwrites in place is in the buffer
  * whose lifetime ends at j. A workspace has the lifetime [j, j + 1). A buffer ends with its lifetime, without a command
  * that says so. The variants in use are copied into the plan. In the file the commands are under the key "steps".
- * graph.h has the rules for every document. */
+ * graph.h has the rules for every document.
+ *
+ * The functions stand in plan_copy.c (the memory of a plan), plan_simulate.c, plan_read.c, plan_write.c, and plan.c. */
 #ifndef PLIM_RUNTIME_GRAPH_PLAN_H
 #define PLIM_RUNTIME_GRAPH_PLAN_H
 

@@ -1,7 +1,9 @@
 /* The profile document: the costs of each variant of each op of one graph.
  *
  * Variants are in this document and not in the graph, because they depend on device, instruction set and library.
- * Variants of one op with equal numerics keys give equal bits. graph.h has the rules for every document. */
+ * Variants of one op with equal numerics keys give equal bits. graph.h has the rules for every document.
+ *
+ * profile_text.c reads and writes the document, profile.c has the rest. */
 #ifndef PLIM_RUNTIME_GRAPH_PROFILE_H
 #define PLIM_RUNTIME_GRAPH_PROFILE_H
 

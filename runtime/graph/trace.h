@@ -1,5 +1,7 @@
 /* The trace document: measured and planned figures of a run of a plan, one line for each command. It is JSON Lines, so
- * that it can be written during the run. graph.h has the rules for every document. */
+ * that it can be written during the run. graph.h has the rules for every document.
+ *
+ * trace_write.c has the functions that write, trace_read.c those that read. */
 #ifndef PLIM_RUNTIME_GRAPH_TRACE_H
 #define PLIM_RUNTIME_GRAPH_TRACE_H
 

@@ -1,5 +1,7 @@
 /* A graph while it is generated: its nodes and links so far, and the random numbers of its seed. Equal options give
- * equal graphs on every machine. On the thread of the context. */
+ * equal graphs on every machine. On the thread of the context.
+ *
+ * generate.c has the functions of a draft; generate_layered.c and generate_networks.c have the shapes. */
 #ifndef PLIM_RUNTIME_IMPORT_GENERATE_DRAFT_H
 #define PLIM_RUNTIME_IMPORT_GENERATE_DRAFT_H
 

@@ -3,7 +3,9 @@
  *   text  in  [bytes]
  *   out   out          free with plim_graph_free
  * PLIM_EDATA: the text is not of that form; the sentence names the file and the place. PLIM_ENOMEM. O(bytes), and
- * the cost of plim_graph_end. Deterministic. On the thread of the context. */
+ * the cost of plim_graph_end. Deterministic. On the thread of the context.
+ *
+ * Each is in the file of its name, as plim_import_nx in import_nx.c. */
 #ifndef PLIM_RUNTIME_IMPORT_IMPORTERS_H
 #define PLIM_RUNTIME_IMPORT_IMPORTERS_H
 

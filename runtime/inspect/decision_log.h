@@ -1,7 +1,9 @@
 /* The decision log of an online run: which op needed bytes, which storages were evicted for it, which ops were
  * recomputed and for which op. The run does not store it. Policies are deterministic, so the log simulates the same
  * order under the same policy in an arena without memory. The reasons of a decision are read from the state of another
- * simulation, which stops at the decision. Functions run on the thread of the context, and are deterministic. */
+ * simulation, which stops at the decision. Functions run on the thread of the context, and are deterministic.
+ *
+ * decision_log.c makes the log; decision_reasons.c explains a decision; decision_what_if.c tries another one. */
 #ifndef PLIM_RUNTIME_INSPECT_DECISION_LOG_H
 #define PLIM_RUNTIME_INSPECT_DECISION_LOG_H
 

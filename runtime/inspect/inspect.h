@@ -4,7 +4,9 @@
  * Commands are indices of the plan; arguments must be in range. Nothing changes the index after plim_inspect_new, so
  * the functions that return no status are safe from any thread. All are deterministic.
  *
- * A storage is *absent* from the end of one of its buffers to the begin of the next. */
+ * A storage is *absent* from the end of one of its buffers to the begin of the next.
+ *
+ * inspect.c has the index and its questions; absence.c and absence_room.c say why a storage is absent. */
 #ifndef PLIM_RUNTIME_INSPECT_INSPECT_H
 #define PLIM_RUNTIME_INSPECT_INSPECT_H
 

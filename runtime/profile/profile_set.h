@@ -2,7 +2,13 @@
  * device.
  *
  * Functions run on the thread of the device; device and graph must outlive the set. Every function may return
- * PLIM_ENOMEM; the set can be freed after any failure. Only plim_profile_set_measure_parts runs kernels. */
+ * PLIM_ENOMEM; the set can be freed after any failure. Only plim_profile_set_measure_parts runs kernels.
+ *
+ * These files work on a set:
+ *   profile_set.c       its groups and variants; from a set to a profile
+ *   profile_rounds.c    which variants are measured how often
+ *   profile_warmth.c    where the operands of each op are when it begins: the cache states
+ *   profile_parts.c     variants in parts, and whether their bits are those of the whole */
 #ifndef PLIM_RUNTIME_PROFILE_PROFILE_SET_H
 #define PLIM_RUNTIME_PROFILE_PROFILE_SET_H
 

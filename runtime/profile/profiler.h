@@ -1,7 +1,10 @@
 /* Measures the time of each variant of each op of a graph on a device. A cache on disk keeps the times, with everything
  * that decides them as the key.
  *
- * All functions belong to the thread of the device. Measured times are not deterministic; modelled times are. */
+ * All functions belong to the thread of the device. Measured times are not deterministic; modelled times are.
+ *
+ * profiler.c measures, roofline.c models. profile_set.h has the state of a measurement and lists the files that work on
+ * it. */
 #ifndef PLIM_RUNTIME_PROFILE_PROFILER_H
 #define PLIM_RUNTIME_PROFILE_PROFILER_H
 

@@ -4,7 +4,10 @@
  *
  * A program belongs to the thread of its context, which is that of the device. Device and net may not change during a
  * call. On failure a program keeps its plans, unless a comment says otherwise. Functions that plan have the errors and
- * the determinism of plim_plan_make. */
+ * the determinism of plim_plan_make.
+ *
+ * Files: program.c (plans and figures), source.c (from a net), arena_room.c (plim_program_replay), replan.c,
+ * largest_batch.c; online_plan.h is for the last batch. */
 #ifndef PLIM_RUNTIME_PROGRAM_PROGRAM_H
 #define PLIM_RUNTIME_PROGRAM_PROGRAM_H
 

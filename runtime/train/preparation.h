@@ -1,7 +1,10 @@
 /* Makes a program without plans ready to train: plans every step within a budget, rehearses the plans on the device,
  * and plans for the budgets that are foreseen. On a GPU the budget may be for all memory of the device.
  *
- * A preparation belongs to the thread of its device. */
+ * A preparation belongs to the thread of its device.
+ *
+ * preparation_net.c makes the options of a net; preparation.c has the rest. Its steps are in warm_up.h, trial.h and
+ * rehearsal.h. */
 #ifndef PLIM_RUNTIME_TRAIN_PREPARATION_H
 #define PLIM_RUNTIME_TRAIN_PREPARATION_H
 

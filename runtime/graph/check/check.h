@@ -2,7 +2,9 @@
  * functions that make plans.
  *
  * It only reads graph and plan, so several threads may check the same plan, each with its own context. Results are
- * deterministic. Every function may return PLIM_ENOMEM. */
+ * deterministic. Every function may return PLIM_ENOMEM.
+ *
+ * check.c calls the parts of check_internal.h in their order; check_program.c checks several plans together. */
 #ifndef PLIM_RUNTIME_GRAPH_CHECK_CHECK_H
 #define PLIM_RUNTIME_GRAPH_CHECK_CHECK_H
 

@@ -1,5 +1,7 @@
 /* A platform: devices that compute, memory spaces, and links that copy between spaces, with the costs of computing and
- * copying in time and energy. graph.h has the rules for every document. */
+ * copying in time and energy. graph.h has the rules for every document.
+ *
+ * platform_read.c reads the document, platform.c has the rest. */
 #ifndef PLIM_RUNTIME_GRAPH_SPACE_PLATFORM_H
 #define PLIM_RUNTIME_GRAPH_SPACE_PLATFORM_H
 

@@ -10,7 +10,10 @@
  *
  * Commands are in an order in which they could run one after another, each on a queue. A command starts when the
  * command before it on its queue and all of `wait` have ended; nothing else orders two commands. The lifetime of a
- * buffer is [begin, end) in commands: command `begin` fills the buffer, and commands up to end - 1 may read it. */
+ * buffer is [begin, end) in commands: command `begin` fills the buffer, and commands up to end - 1 may read it.
+ *
+ * The functions stand in space_plan.c, space_plan_text.c (files), space_simulate.c, and space_check.c with
+ * space_check_figures.c. */
 #ifndef PLIM_RUNTIME_GRAPH_SPACE_SPACE_PLAN_H
 #define PLIM_RUNTIME_GRAPH_SPACE_SPACE_PLAN_H
 
