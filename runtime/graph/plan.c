@@ -33,6 +33,17 @@ int32_t plim_command_result_over(const plim_graph *graph, const plim_command *co
   return -1;
 }
 
+int32_t plim_command_delay(const plim_plan *plan, const plim_command *command) {
+  int32_t most = 0;
+  if (command->kind != PLIM_COMMAND_COPY) return 0;
+  const int32_t space[] = {command->from, command->to};
+  for (int i = 0; i < 2; i++) {
+    if (space[i] < 1 || space[i] > plan->n_pages) continue;
+    if (plan->page[space[i] - 1].delay_permille > most) most = plan->page[space[i] - 1].delay_permille;
+  }
+  return most;
+}
+
 /* ---- order ---- */
 
 static int compare(int64_t a, int64_t b) {

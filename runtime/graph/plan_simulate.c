@@ -18,17 +18,6 @@ static int64_t time_of(const plim_plan *plan, int32_t j) {
   return s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.time_ns : s->time_ns;
 }
 
-int32_t plim_command_delay(const plim_plan *plan, const plim_command *command) {
-  int32_t most = 0;
-  if (command->kind != PLIM_COMMAND_COPY) return 0;
-  const int32_t space[] = {command->from, command->to};
-  for (int i = 0; i < 2; i++) {
-    if (space[i] < 1 || space[i] > plan->n_pages) continue;
-    if (plan->page[space[i] - 1].delay_permille > most) most = plan->page[space[i] - 1].delay_permille;
-  }
-  return most;
-}
-
 /* ---- without delays ---- */
 
 static void simulate_order(const plim_plan *plan, int64_t *begin_ns, int64_t *end_ns, int64_t *makespan_ns) {
