@@ -418,6 +418,21 @@ Test(trainer, a_checkpoint_says_which_kernels_and_which_training_made_it) {
   for (int32_t i = 0; i < plan->n_variants; i++) {
     cr_assert_str_eq(info->numerics_key[info->key_of_op[plan->variant[i].op]], plan->variant[i].variant.numerics_key);
   }
+  const char *key[4096];
+  cr_assert_leq(graph->n_ops, 4096);
+  cr_assert_null(plim_checkpoint_numerics_keys(info, graph, &plan->numerics.machine, key));
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    cr_assert_str_eq(key[plan->variant[i].op], plan->variant[i].variant.numerics_key);
+  }
+  cr_assert_eq(plim_checkpoint_numerics_differ(info, plan), 0);
+  info->numerics_key[info->key_of_op[plan->variant[0].op]][0] ^= 1;
+  cr_assert_gt(plim_checkpoint_numerics_differ(info, plan), 0);
+  plim_machine other = plan->numerics.machine;
+  other.threads++;
+  cr_assert_str_eq(plim_checkpoint_numerics_keys(info, graph, &other, NULL),
+                   "other threads, instructions or libraries made it");
+  cr_assert_str_eq(plim_checkpoint_numerics_keys(info, program->graph[PLIM_PROGRAM_EVAL], &other, NULL),
+                   "it is of a network with other ops");
   cr_assert_eq(info->has_training, 1);
   cr_assert_eq(info->rate, 0.05f);
   cr_assert_eq(info->total_steps, plim_trainer_given(t)->schedule.total_steps);

@@ -301,7 +301,7 @@ static plim_status read_keys(plim_json_at *numerics, plim_checkpoint_info *info)
     if (length < sizeof info->numerics_key[i]) {
       memcpy(info->numerics_key[i], text, length + 1);
     } else {
-      plim_json_fail(&keys, NULL, "label %d has %zu characters, at most %zu are allowed", i, length,
+      plim_json_fail(&keys, NULL, "numerics key %d has %zu characters, at most %zu are allowed", i, length,
                      sizeof info->numerics_key[i] - 1);
     }
   }
@@ -363,6 +363,30 @@ void plim_checkpoint_info_free(plim_checkpoint_info *info) {
   plim_release(info->ctx, info->key_of_op, info->n_ops, sizeof *info->key_of_op);
   plim_release(info->ctx, info->numerics_key, info->n_keys, sizeof *info->numerics_key);
   plim_release(info->ctx, info, 1, sizeof *info);
+}
+
+const char *plim_checkpoint_numerics_keys(const plim_checkpoint_info *info, const plim_graph *graph,
+                                          const plim_machine *here, const char **numerics_key) {
+  if (info->n_ops == 0) return "it does not say which kernels made it";
+  if (info->n_ops != graph->n_ops) return "it is of a network with other ops";
+  if (strcmp(info->graph, graph->fingerprint) != 0) return "it is of another batch, layout or precision";
+  if (plim_machine_differs(&info->machine, here, PLIM_MACHINE_BITS, NULL)) {
+    return "other threads, instructions or libraries made it";
+  }
+  for (int32_t op = 0; op < info->n_ops && numerics_key; op++) {
+    numerics_key[op] = info->numerics_key[info->key_of_op[op]];
+  }
+  return NULL;
+}
+
+int32_t plim_checkpoint_numerics_differ(const plim_checkpoint_info *info, const plim_plan *plan) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    const plim_plan_variant *v = &plan->variant[i];
+    if (i > 0 && plan->variant[i - 1].op == v->op) continue; /* all variants of an op in a plan have one key */
+    n += strcmp(info->numerics_key[info->key_of_op[v->op]], v->variant.numerics_key) != 0;
+  }
+  return n;
 }
 
 plim_status plim_checkpoint_is(plim_context *ctx, const char *path, int *yes) {

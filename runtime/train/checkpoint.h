@@ -54,6 +54,18 @@ typedef struct plim_checkpoint_info {
 PLIM_MUST_USE plim_status plim_checkpoint_read(plim_context *ctx, const char *path, plim_checkpoint_info **out);
 void plim_checkpoint_info_free(plim_checkpoint_info *info); /* NULL is legal */
 
+/* Get the numerics keys with which a run gives the bits of a checkpoint's run (PLIM_NUMERICS_GIVEN).
+ *   graph, here   in                  of the run: its training step, and its device's machine
+ *   numerics_key  [graph->n_ops] out  borrowed from `info`; may be NULL; untouched when there are none
+ * Returns NULL, or why the checkpoint has no keys for this run: the static end of a sentence about it. O(ops). Reads
+ * only its arguments. */
+const char *plim_checkpoint_numerics_keys(const plim_checkpoint_info *info, const plim_graph *graph,
+                                          const plim_machine *here, const char **numerics_key);
+
+/* Number of ops that the plan runs with another numerics key than the checkpoint's run. plim_checkpoint_numerics_keys
+ * must have keys for the plan's graph and machine. O(variants). */
+int32_t plim_checkpoint_numerics_differ(const plim_checkpoint_info *info, const plim_plan *plan);
+
 /* Does the file begin with the 8 bytes of a checkpoint? *yes out: 1 or 0. PLIM_ENOFILE, PLIM_EIO. PLIM_EDATA: the path
  * is a pipe or a device, whose reader might wait for ever. O(1). */
 PLIM_MUST_USE plim_status plim_checkpoint_is(plim_context *ctx, const char *path, int *yes);

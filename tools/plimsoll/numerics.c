@@ -36,18 +36,12 @@ static plim_status numerics_of_file_plan(session *s) {
 
 /* Why the numerics keys of a checkpoint say nothing about this run; NULL: they do. */
 static const char *saved_unfit(const session *s, const plim_checkpoint_info *saved) {
-  if (saved->n_ops == 0) return "it does not say which kernels made it";
-  if (saved->n_ops != graph_of(s)->n_ops) return "it is of a network with other ops";
-  if (strcmp(saved->graph, graph_of(s)->fingerprint) != 0) return "it is of another batch, layout or precision";
-  if (plim_machine_differs(&saved->machine, &s->device->machine, PLIM_MACHINE_BITS, NULL)) {
-    return "other threads, instructions or libraries made it";
-  }
-  return NULL;
+  return plim_checkpoint_numerics_keys(saved, graph_of(s), &s->device->machine, NULL);
 }
 
 static plim_status numerics_of_saved(session *s, const plim_checkpoint_info *saved) {
   PLIM_TRY(keys_begin(s, &s->planning));
-  for (int32_t op = 0; op < saved->n_ops; op++) s->numerics_key[op] = saved->numerics_key[saved->key_of_op[op]];
+  (void)plim_checkpoint_numerics_keys(saved, graph_of(s), &s->device->machine, s->numerics_key);
   return PLIM_OK;
 }
 
@@ -123,26 +117,15 @@ void numerics_tell(const session *s, const plim_plan *plan) {
   (void)fflush(stdout);
 }
 
-/* Ops whose numerics key is not the checkpoint's. */
-static int changed_since(const session *s) {
-  const plim_plan *plan = s->program->plan[PLIM_PROGRAM_TRAIN];
-  int changed = 0;
-  for (int32_t i = 0; i < plan->n_variants; i++) {
-    const plim_plan_variant *v = &plan->variant[i];
-    if (i > 0 && plan->variant[i - 1].op == v->op) continue;
-    changed += strcmp(s->saved->numerics_key[s->saved->key_of_op[v->op]], v->variant.numerics_key) != 0;
-  }
-  return changed;
-}
-
 static void tell_numerics(const session *s) {
   const char *why = saved_unfit(s, s->saved);
   if (why) {
     printf("resumed: the bits of %s cannot be continued: %s\n", s->o->load, why);
-  } else if (changed_since(s) > 0) {
-    printf("resumed: %d of %d ops run other kernels than those that made %s\n", changed_since(s), graph_of(s)->n_ops,
-           s->o->load);
+    return;
   }
+  const int changed = plim_checkpoint_numerics_differ(s->saved, s->program->plan[PLIM_PROGRAM_TRAIN]);
+  if (changed == 0) return;
+  printf("resumed: %d of %d ops run other kernels than those that made %s\n", changed, graph_of(s)->n_ops, s->o->load);
 }
 
 /* Rates were rounded to floats. */
