@@ -1,11 +1,10 @@
-/* A link is measured in half a second, once a machine, file system and number of threads: copies run beside ops, so
- * that the figures beside compute are those that plans are made with. */
+/* Which options go together with plans that page, and the rows of such plans. */
 #include "tools/plimsoll/page_options.h"
 
 #include <string.h>
 
 #include "runtime/base/size.h"
-#include "runtime/profile/device_link.h"
+#include "runtime/program/program.h"
 #include "tools/plimsoll/space_reason.h"
 
 /* Options that plans with copies do not have, and why. */
@@ -53,48 +52,18 @@ static plim_status choose_bytes(const session *s, const char *space, const char 
   return PLIM_OK;
 }
 
-/* Arenas of two CPU devices are memory like that of page space host. */
-static plim_status set_device(session *s, int64_t bytes) {
-  plim_page_link link;
-  PLIM_TRY(plim_page_link_measure(s->ctx, "host", NULL, s->o->no_cache ? "" : NULL, &link));
-  s->paging.device = "cpu:1";
-  s->paging.device_bytes = bytes;
-  s->paging.device_latency_ns = link.latency_ns[PLIM_LINK_OUT];
-  s->paging.device_bytes_per_ns = link.beside_bytes_per_ns[PLIM_LINK_OUT];
-  return PLIM_OK;
-}
-
-static plim_status set_space(session *s, const char *space, int64_t bytes) {
-  plim_page_link link;
-  PLIM_TRY(on_gpu(s->o) ? plim_device_link_measure(s->device, &link)
-                        : plim_page_link_measure(s->ctx, space, s->o->page_file, s->o->no_cache ? "" : NULL, &link));
-  s->paging.space = space;
-  s->paging.budget_bytes = bytes;
-  for (int in = 0; in < 2; in++) {
-    s->paging.latency_ns[in] = link.latency_ns[in];
-    s->paging.bytes_per_ns[in] = link.beside_bytes_per_ns[in];
-  }
-  s->paging.charge = (link.charge[PLIM_LINK_OUT] + link.charge[PLIM_LINK_IN]) / 2;
-  return PLIM_OK;
-}
-
-static void begin(session *s, int recompute) {
-  s->paging = (plim_paging){.latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .recompute = recompute};
-  s->planning.paging = &s->paging;
+static plim_link_place place_of(const options *o) {
+  return (plim_link_place){.page_file = o->page_file, .cache_dir = o->no_cache ? "" : NULL};
 }
 
 /* A plan from a file that pages, and is planned again in the run: with the same spaces. */
 static plim_status choose_of_plan(session *s) {
+  const plim_link_place place = place_of(s->o);
   plim_plan *plan = NULL;
   if (!s->o->plan || (s->o->retime <= 0 && s->o->memory_at.count == 0)) return PLIM_OK;
   if (plim_plan_load(s->ctx, s->o->plan, &plan) != PLIM_OK) return PLIM_OK; /* refused where it is used */
-  plim_status status = PLIM_OK;
-  if (pages(plan)) begin(s, 1);
-  for (int32_t k = 0; k < plan->n_pages && status == PLIM_OK; k++) {
-    const plim_page_space *page = &plan->page[k];
-    const char *space = strcmp(page->name, "disk") == 0 ? "disk" : "host";
-    status = page->computes ? set_device(s, page->budget_bytes) : set_space(s, space, page->budget_bytes);
-  }
+  plim_status status = plim_paging_of_plan(s->device, &place, plan, &s->paging);
+  if (pages(plan)) s->planning.paging = &s->paging;
   plim_plan_free(plan);
   return status;
 }
@@ -102,19 +71,22 @@ static plim_status choose_of_plan(session *s) {
 plim_status paging_choose(session *s) {
   const options *o = s->o;
   const unfit u = find_unfit(o);
+  const plim_link_place place = place_of(o);
   int recompute = !o->recompute || strcmp(o->recompute, "off") != 0;
   int64_t bytes = 0;
   if (!o->page_space && !o->device_memory && recompute) return choose_of_plan(s);
   if (u.option) return refuse(s, &u);
   if (o->plan) return refuse(s, &(unfit){"--plan", "a plan has spaces of its own"});
-  begin(s, recompute);
+  s->paging = plim_paging_default();
+  s->paging.recompute = recompute;
+  s->planning.paging = &s->paging;
   if (o->device_memory) {
     PLIM_TRY(choose_bytes(s, "cpu:1", o->device_memory, &bytes));
-    PLIM_TRY(set_device(s, bytes));
+    PLIM_TRY(plim_paging_add_device(s->device, &place, bytes, &s->paging));
   }
   if (!o->page_space) return PLIM_OK; /* nothing can be paged */
   PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &bytes));
-  return set_space(s, o->page_space, bytes);
+  return plim_paging_add_space(s->device, &place, o->page_space, bytes, &s->paging);
 }
 
 /* ---- figures ---- */

@@ -1,0 +1,53 @@
+/* Copies run beside ops, so plans are made with the bandwidth that a copy has while the threads compute. */
+#include <string.h>
+
+#include "runtime/profile/device_link.h"
+#include "runtime/program/program.h"
+
+plim_paging plim_paging_default(void) {
+  return (plim_paging){.latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .recompute = 1};
+}
+
+/* A GPU has page-locked memory, and its copies take nothing from the processors of the host. */
+static plim_status measure(plim_device *device, const plim_link_place *place, const char *space, plim_page_link *link) {
+  if (device->api->alloc_pinned) return plim_device_link_measure(device, link);
+  return plim_page_link_measure(device->ctx, space, place->page_file, place->cache_dir, link);
+}
+
+plim_status plim_paging_add_space(plim_device *device, const plim_link_place *place, const char *space,
+                                  int64_t budget_bytes, plim_paging *paging) {
+  plim_page_link link;
+  PLIM_TRY(measure(device, place, space, &link));
+  paging->space = space;
+  paging->budget_bytes = budget_bytes;
+  for (int in = 0; in < PLIM_LINK_DIRECTIONS; in++) {
+    paging->latency_ns[in] = link.latency_ns[in];
+    paging->bytes_per_ns[in] = link.beside_bytes_per_ns[in];
+  }
+  paging->charge = (link.charge[PLIM_LINK_OUT] + link.charge[PLIM_LINK_IN]) / 2;
+  return PLIM_OK;
+}
+
+plim_status plim_paging_add_device(plim_device *device, const plim_link_place *place, int64_t budget_bytes,
+                                   plim_paging *paging) {
+  plim_page_link link;
+  PLIM_TRY(plim_page_link_measure(device->ctx, "host", NULL, place->cache_dir, &link));
+  paging->device = "cpu:1";
+  paging->device_bytes = budget_bytes;
+  paging->device_latency_ns = link.latency_ns[PLIM_LINK_OUT];
+  paging->device_bytes_per_ns = link.beside_bytes_per_ns[PLIM_LINK_OUT];
+  return PLIM_OK;
+}
+
+plim_status plim_paging_of_plan(plim_device *device, const plim_link_place *place, const plim_plan *plan,
+                                plim_paging *paging) {
+  plim_paging found = plim_paging_default();
+  for (int32_t k = 0; k < plan->n_pages; k++) {
+    const plim_page_space *page = &plan->page[k];
+    const char *space = strcmp(page->name, "disk") == 0 ? "disk" : "host"; /* static, as *paging outlives the plan */
+    PLIM_TRY(page->computes ? plim_paging_add_device(device, place, page->budget_bytes, &found)
+                            : plim_paging_add_space(device, place, space, page->budget_bytes, &found));
+  }
+  if (plan->n_pages > 0) *paging = found;
+  return PLIM_OK;
+}
