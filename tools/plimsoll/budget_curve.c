@@ -1,122 +1,55 @@
-/* plimsoll plan --front: plans for the whole range of budgets, and their picture. */
+/* plimsoll plan --front: plans for a range of budgets, of the arena or of one space, and the picture of the former. */
 #include "tools/plimsoll/budget_curve.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "planner/spaces/space_problem.h"
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/base/text.h"
-#include "tools/plimsoll/curve_forms.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/pictures.h"
 
-/* ==== plans ==== */
+/* ==== what all fronts share ==== */
 
-/* A range of budgets, from the smallest one with a plan to the one that costs nothing. */
+typedef void curve_writer(plim_text *text, const void *curve);
 
-static int64_t bytes_of(const plim_plan *plan) {
-  return plan->packed ? plan->arena_bytes : plan->peak_bytes;
+enum { DEFAULT_POINTS = 41 };
+
+/* --points, or the default. */
+static int32_t curve_points(const options *o) {
+  return o->points > 0 ? (int32_t)o->points : DEFAULT_POINTS;
 }
 
-static double percent_of_whole(const budget_curve *c, int64_t bytes) {
-  return 100.0 * (double)bytes / (double)c->request->whole_bytes;
+/* Does a path end so? 0 for NULL. */
+static int ends_in(const char *path, const char *ending) {
+  size_t length = path ? strlen(path) : 0, tail = strlen(ending);
+  return length >= tail && strcmp(path + length - tail, ending) == 0;
 }
 
-/* ---- forms ---- */
-
-static void write_json(plim_text *t, const void *opaque) {
-  const budget_curve *c = opaque;
-  const char *comma = "";
-  plim_text_add(t, "{\n  \"graph\": ");
-  plim_text_quote(t, c->request->graph->name);
-  plim_text_format(t,
-                   ",\n  \"fingerprint\": \"%s\",\n  \"whole_bytes\": %lld,\n  \"smallest_bytes\": %lld,\n"
-                   "  \"bound_bytes\": %lld,\n  \"points\": [",
-                   c->request->graph->fingerprint, (long long)c->request->whole_bytes,
-                   (long long)c->floor.smallest_bytes, (long long)c->floor.bound_bytes);
-  for (int32_t i = 0; i < c->n; i++) {
-    const plim_plan *p = c->plan[i];
-    if (!p) continue;
-    plim_text_format(
-        t, "%s\n    {\"budget_bytes\": %lld, \"budget_percent\": %.4f, \"bytes\": %lld, \"time_ns\": %lld, ", comma,
-        (long long)c->budget[i], percent_of_whole(c, c->budget[i]), (long long)bytes_of(p), (long long)p->time_ns);
-    plim_text_format(t, "\"overhead_percent\": %.6f, \"bound_percent\": %.6f, \"class\": \"%s\", \"proved\": %s}",
-                     plim_plan_overhead_percent(p), plim_plan_bound_percent(p), plim_plan_class_name(p->plan_class),
-                     p->proved ? "true" : "false");
-    comma = ",";
-  }
-  plim_text_add(t, "\n  ]\n}\n");
-}
-
-static void write_csv(plim_text *t, const void *opaque) {
-  const budget_curve *c = opaque;
-  plim_text_add(t, "budget_bytes,budget_percent,bytes,time_ns,overhead_percent,bound_percent,class,proved\n");
-  for (int32_t i = 0; i < c->n; i++) {
-    const plim_plan *p = c->plan[i];
-    if (!p) continue;
-    plim_text_format(t, "%lld,%.4f,%lld,%lld,%.6f,%.6f,%s,%d\n", (long long)c->budget[i],
-                     percent_of_whole(c, c->budget[i]), (long long)bytes_of(p), (long long)p->time_ns,
-                     plim_plan_overhead_percent(p), plim_plan_bound_percent(p), plim_plan_class_name(p->plan_class),
-                     p->proved);
-  }
-}
-
-/* ---- planning ---- */
-
-static plim_status plan_points(session *s, budget_curve *c) {
-  const budget_request *r = c->request;
-  c->n = curve_points(s->o);
-  PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof *c->budget, &c->budget));
-  PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof(plim_plan *), &c->plan));
-  return plim_plan_range(s->ctx, r->graph, r->profile, r->options, r->whole_bytes, c->n, c->budget, &c->floor, c->plan);
-}
-
-static void print_summary(const session *s, const budget_curve *c, double seconds) {
-  figures f;
-  const plim_plan *first = NULL;
-  int32_t found = 0, proved = 0;
-  for (int32_t i = 0; i < c->n; i++) {
-    if (!c->plan[i]) continue;
-    if (!first) first = c->plan[i];
-    found++;
-    proved += c->plan[i]->proved;
-  }
-  figures_begin(&f, 1, NULL, NULL);
-  figures_text(&f, 0, "graph", "graph", c->request->graph->name);
-  figures_bytes(&f, 0, "smallest_bytes", "smallest budget", c->floor.smallest_bytes);
-  figures_note(&f, 0, " (%.1f %%), none exists below %lld bytes", percent_of_whole(c, c->floor.smallest_bytes),
-               (long long)c->floor.bound_bytes);
-  figures_bytes(&f, 0, "whole_bytes", "everything", c->request->whole_bytes);
-  figures_count(&f, 0, "points", "budgets", found);
-  figures_note(&f, 0, ", %d of them proved", proved);
-  if (first) figures_real(&f, 0, "overhead_percent", "most overhead", "%.2f %%", plim_plan_overhead_percent(first));
-  figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
-  figures_print_to(&f, s->o->json, s->o->output ? stdout : stderr);
-  figures_end(&f);
-}
-
-plim_status budget_curve_run(session *s, const budget_request *request) {
-  budget_curve c = {.request = request};
-  int64_t begin = plim_now_ns();
-  plim_status status;
-  PLIM_CHECK(plan_points(s, &c));
-  progress_clear(&s->bar);
-  if (curve_ends_in(s->o->output, ".svg")) {
-    PLIM_CHECK(budget_curve_draw(s->ctx, &c, s->o->output));
-  } else {
-    PLIM_CHECK(curve_write_form(s, write_json, write_csv, &c));
-  }
-  print_summary(s, &c, (double)(plim_now_ns() - begin) / 1e9);
-done:
-  for (int32_t i = 0; i < c.n && c.plan; i++) plim_plan_free(c.plan[i]);
-  plim_release(s->ctx, c.plan, c.n, sizeof(plim_plan *));
-  plim_release(s->ctx, c.budget, c.n, sizeof(int64_t));
+/* Write the curve to --output, as CSV where its name ends in .csv, else as JSON; without --output print JSON. */
+static plim_status write_form(session *s, curve_writer *json, curve_writer *csv, const void *curve) {
+  const char *path = s->o->output;
+  plim_text t = {.ctx = s->ctx};
+  (ends_in(path, ".csv") ? csv : json)(&t, curve);
+  plim_status status = t.status;
+  if (status == PLIM_OK && path) status = plim_file_save(s->ctx, path, t.chars, t.length);
+  if (status == PLIM_OK && !path) (void)fputs(t.chars, stdout);
+  plim_text_free(&t);
   return status;
 }
 
-/* ==== the picture ==== */
+typedef struct budget_curve {
+  const budget_request *request;
+  plim_plan_floor floor;
+  int32_t n;
+  int64_t *budget;  /* [n] ascending */
+  plim_plan **plan; /* [n] fastest known; NULL: none found */
+} budget_curve;
+
+/* ==== the picture of the arena's budgets ==== */
 
 /* Overhead over the budget: the plans as a step curve (a plan serves every larger budget), the proven bound below (it
  * holds for every smaller one). */
@@ -212,7 +145,7 @@ static const char style[] =
     ".grid{stroke:#e4e4e4}.axis{stroke:#444}.plan{stroke:#1b5ea3;stroke-width:2.5}"
     ".bound{stroke:#c62828;stroke-width:1.5;stroke-dasharray:6 4}</style>\n";
 
-plim_status budget_curve_draw(plim_context *ctx, const budget_curve *c, const char *path) {
+static plim_status draw(plim_context *ctx, const budget_curve *c, const char *path) {
   plim_text t = {.ctx = ctx};
   frame f = frame_of(c);
   plim_text_format(&t,
@@ -230,5 +163,186 @@ plim_status budget_curve_draw(plim_context *ctx, const budget_curve *c, const ch
   plim_status status = t.status;
   if (status == PLIM_OK) status = plim_file_save(ctx, path, t.chars, t.length);
   plim_text_free(&t);
+  return status;
+}
+
+/* ==== budgets of the arena ==== */
+
+/* From the smallest budget with a plan to the one that costs nothing. */
+
+static int64_t bytes_of(const plim_plan *plan) {
+  return plan->packed ? plan->arena_bytes : plan->peak_bytes;
+}
+
+static double percent_of_whole(const budget_curve *c, int64_t bytes) {
+  return 100.0 * (double)bytes / (double)c->request->whole_bytes;
+}
+
+/* ---- forms ---- */
+
+static void write_json(plim_text *t, const void *opaque) {
+  const budget_curve *c = opaque;
+  const char *comma = "";
+  plim_text_add(t, "{\n  \"graph\": ");
+  plim_text_quote(t, c->request->graph->name);
+  plim_text_format(t,
+                   ",\n  \"fingerprint\": \"%s\",\n  \"whole_bytes\": %lld,\n  \"smallest_bytes\": %lld,\n"
+                   "  \"bound_bytes\": %lld,\n  \"points\": [",
+                   c->request->graph->fingerprint, (long long)c->request->whole_bytes,
+                   (long long)c->floor.smallest_bytes, (long long)c->floor.bound_bytes);
+  for (int32_t i = 0; i < c->n; i++) {
+    const plim_plan *p = c->plan[i];
+    if (!p) continue;
+    plim_text_format(
+        t, "%s\n    {\"budget_bytes\": %lld, \"budget_percent\": %.4f, \"bytes\": %lld, \"time_ns\": %lld, ", comma,
+        (long long)c->budget[i], percent_of_whole(c, c->budget[i]), (long long)bytes_of(p), (long long)p->time_ns);
+    plim_text_format(t, "\"overhead_percent\": %.6f, \"bound_percent\": %.6f, \"class\": \"%s\", \"proved\": %s}",
+                     plim_plan_overhead_percent(p), plim_plan_bound_percent(p), plim_plan_class_name(p->plan_class),
+                     p->proved ? "true" : "false");
+    comma = ",";
+  }
+  plim_text_add(t, "\n  ]\n}\n");
+}
+
+static void write_csv(plim_text *t, const void *opaque) {
+  const budget_curve *c = opaque;
+  plim_text_add(t, "budget_bytes,budget_percent,bytes,time_ns,overhead_percent,bound_percent,class,proved\n");
+  for (int32_t i = 0; i < c->n; i++) {
+    const plim_plan *p = c->plan[i];
+    if (!p) continue;
+    plim_text_format(t, "%lld,%.4f,%lld,%lld,%.6f,%.6f,%s,%d\n", (long long)c->budget[i],
+                     percent_of_whole(c, c->budget[i]), (long long)bytes_of(p), (long long)p->time_ns,
+                     plim_plan_overhead_percent(p), plim_plan_bound_percent(p), plim_plan_class_name(p->plan_class),
+                     p->proved);
+  }
+}
+
+/* ---- planning ---- */
+
+static plim_status plan_points(session *s, budget_curve *c) {
+  const budget_request *r = c->request;
+  c->n = curve_points(s->o);
+  PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof *c->budget, &c->budget));
+  PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof(plim_plan *), &c->plan));
+  return plim_plan_range(s->ctx, r->graph, r->profile, r->options, r->whole_bytes, c->n, c->budget, &c->floor, c->plan);
+}
+
+static void print_summary(const session *s, const budget_curve *c, double seconds) {
+  figures f;
+  const plim_plan *first = NULL;
+  int32_t found = 0, proved = 0;
+  for (int32_t i = 0; i < c->n; i++) {
+    if (!c->plan[i]) continue;
+    if (!first) first = c->plan[i];
+    found++;
+    proved += c->plan[i]->proved;
+  }
+  figures_begin(&f, 1, NULL, NULL);
+  figures_text(&f, 0, "graph", "graph", c->request->graph->name);
+  figures_bytes(&f, 0, "smallest_bytes", "smallest budget", c->floor.smallest_bytes);
+  figures_note(&f, 0, " (%.1f %%), none exists below %lld bytes", percent_of_whole(c, c->floor.smallest_bytes),
+               (long long)c->floor.bound_bytes);
+  figures_bytes(&f, 0, "whole_bytes", "everything", c->request->whole_bytes);
+  figures_count(&f, 0, "points", "budgets", found);
+  figures_note(&f, 0, ", %d of them proved", proved);
+  if (first) figures_real(&f, 0, "overhead_percent", "most overhead", "%.2f %%", plim_plan_overhead_percent(first));
+  figures_real(&f, 0, "seconds", "planned in", "%.2f s", seconds);
+  figures_print_to(&f, s->o->json, s->o->output ? stdout : stderr);
+  figures_end(&f);
+}
+
+plim_status budget_curve_run(session *s, const budget_request *request) {
+  budget_curve c = {.request = request};
+  int64_t begin = plim_now_ns();
+  plim_status status;
+  PLIM_CHECK(plan_points(s, &c));
+  progress_clear(&s->bar);
+  if (ends_in(s->o->output, ".svg")) {
+    PLIM_CHECK(draw(s->ctx, &c, s->o->output));
+  } else {
+    PLIM_CHECK(write_form(s, write_json, write_csv, &c));
+  }
+  print_summary(s, &c, (double)(plim_now_ns() - begin) / 1e9);
+done:
+  for (int32_t i = 0; i < c.n && c.plan; i++) plim_plan_free(c.plan[i]);
+  plim_release(s->ctx, c.plan, c.n, sizeof(plim_plan *));
+  plim_release(s->ctx, c.budget, c.n, sizeof(int64_t));
+  return status;
+}
+
+/* ==== budgets of one space ==== */
+
+typedef struct space_front {
+  const plim_graph *graph;
+  const plim_platform *platform;
+  int32_t space, n;
+  int64_t *budget;        /* [n] */
+  plim_space_plan **plan; /* [n] NULL: none was found */
+} space_front;
+
+static double percent(double x, double of) {
+  return of > 0 ? 100 * (x - of) / of : 0;
+}
+
+static void write_space_json(plim_text *t, const void *opaque) {
+  const space_front *c = opaque;
+  const char *comma = "";
+  plim_text_add(t, "{\n  \"graph\": ");
+  plim_text_quote(t, c->graph->name);
+  plim_text_format(t, ",\n  \"fingerprint\": \"%s\",\n  \"space\": \"%s\",\n  \"points\": [", c->graph->fingerprint,
+                   c->platform->space[c->space].name);
+  for (int32_t i = 0; i < c->n; i++) {
+    const plim_space_plan *p = c->plan[i];
+    if (!p) continue;
+    plim_text_format(t, "%s\n    {\"budget_bytes\": %lld, \"peak_bytes\": %lld, \"makespan_ns\": %lld, ", comma,
+                     (long long)c->budget[i], (long long)p->space[c->space].peak_bytes, (long long)p->makespan_ns);
+    if (p->has_energy) plim_text_format(t, "\"energy_joule\": %.9g, ", p->energy_joule);
+    plim_text_format(t, "\"overhead_percent\": %.6f, \"bound_percent\": %.6f, \"proved\": %s}",
+                     percent(plim_space_plan_value(p), p->keep_all), percent(p->bound, p->keep_all),
+                     p->proved ? "true" : "false");
+    comma = ",";
+  }
+  plim_text_add(t, "\n  ]\n}\n");
+}
+
+static void write_space_csv(plim_text *t, const void *opaque) {
+  const space_front *c = opaque;
+  plim_text_add(t, "budget_bytes,peak_bytes,makespan_ns,energy_joule,overhead_percent,bound_percent,proved\n");
+  for (int32_t i = 0; i < c->n; i++) {
+    const plim_space_plan *p = c->plan[i];
+    if (!p) continue;
+    plim_text_format(t, "%lld,%lld,%lld,", (long long)c->budget[i], (long long)p->space[c->space].peak_bytes,
+                     (long long)p->makespan_ns);
+    if (p->has_energy) plim_text_format(t, "%.9g", p->energy_joule);
+    plim_text_format(t, ",%.6f,%.6f,%d\n", percent(plim_space_plan_value(p), p->keep_all),
+                     percent(p->bound, p->keep_all), p->proved);
+  }
+}
+
+static void set_budgets(const space_front *c, int64_t own) {
+  int64_t low = plim_space_least_bytes(c->graph), high = plim_space_keep_all_bytes(c->graph);
+  if (own < high) high = own;
+  if (low > high) low = high;
+  for (int32_t i = 0; i < c->n; i++) c->budget[i] = low + (int64_t)((double)(high - low) * i / (c->n - 1) + 0.5);
+}
+
+plim_status space_curve_run(session *s, const plim_graph *graph, const plim_platform *platform,
+                            const plim_space_options *wanted) {
+  space_front c = {.graph = graph, .platform = platform, .space = platform->device[0].space};
+  plim_status status;
+  if (ends_in(s->o->output, ".svg")) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--front over spaces has no picture: -o ends in .json or .csv");
+  }
+  c.n = curve_points(s->o);
+  PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof *c.budget, &c.budget));
+  PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof(plim_space_plan *), &c.plan));
+  set_budgets(&c, wanted->budget[c.space]);
+  PLIM_CHECK(plim_space_plan_front(s->ctx, graph, platform, wanted, c.space, c.n, c.budget, c.plan));
+  progress_clear(&s->bar);
+  status = write_form(s, write_space_json, write_space_csv, &c);
+done:
+  for (int32_t i = 0; i < c.n && c.plan; i++) plim_space_plan_free(c.plan[i]);
+  plim_release(s->ctx, c.plan, c.n, sizeof(plim_space_plan *));
+  plim_release(s->ctx, c.budget, c.n, sizeof *c.budget);
   return status;
 }

@@ -1,7 +1,8 @@
-/* plimsoll plan --front: plans for the whole range of budgets, as JSON, CSV or SVG. */
+/* plimsoll plan --front: plans for a range of budgets, as JSON, CSV or SVG. */
 #ifndef PLIM_TOOLS_PLIMSOLL_BUDGET_CURVE_H
 #define PLIM_TOOLS_PLIMSOLL_BUDGET_CURVE_H
 
+#include "planner/spaces/space_exact.h"
 #include "tools/plimsoll/session.h"
 
 typedef struct budget_request {
@@ -11,18 +12,13 @@ typedef struct budget_request {
   int64_t whole_bytes;              /* what percentages are of: the largest budget */
 } budget_request;
 
-typedef struct budget_curve {
-  const budget_request *request;
-  plim_plan_floor floor;
-  int32_t n;
-  int64_t *budget;  /* [n] ascending */
-  plim_plan **plan; /* [n] fastest known; NULL: none found */
-} budget_curve;
-
 /* Plan, write o->output in the form that its ending asks for (or print JSON), print a summary. */
 plim_status budget_curve_run(session *s, const budget_request *request);
 
-/* The picture: overhead and its proven bound over the budget. */
-plim_status budget_curve_draw(plim_context *ctx, const budget_curve *curve, const char *path);
+/* Plans over spaces, for budgets of the first device's space in even steps: from the bytes that the largest op needs to
+ * keep-all bytes, or to the space's own budget where that is less. The other spaces have the budgets of `wanted`. Write
+ * o->output, or print JSON. */
+plim_status space_curve_run(session *s, const plim_graph *graph, const plim_platform *platform,
+                            const plim_space_options *wanted);
 
 #endif

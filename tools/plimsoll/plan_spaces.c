@@ -15,9 +15,9 @@
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"
 #include "runtime/graph/sibling.h"
+#include "tools/plimsoll/budget_curve.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
-#include "tools/plimsoll/space_curve.h"
 #include "tools/plimsoll/space_reason.h"
 
 /* ==== why ==== */
