@@ -17,6 +17,14 @@ static void teardown(void) {
 }
 TestSuite(progress, .init = setup, .fini = teardown);
 
+/* The line of progress was in the first row, and the table takes its place. */
+Test(progress, stands_where_the_table_begins) {
+  plim_test_terminal_open("$PLIMSOLL plan --graph g.json --memory 60% --time-limit 2s", "vt100", 24, 50);
+  cr_assert_eq(plim_test_terminal_expect("search  "), 0);
+  cr_assert_eq(plim_test_terminal_expect("graph  "), 0);
+  (void)plim_test_terminal_close();
+}
+
 /* What follows stands in the first row: no line of progress continued to a second one, or was left. */
 Test(progress, takes_one_row_of_any_terminal_and_leaves_it_empty) {
   static const char *const kind[] = {"vt100", "dumb"};
