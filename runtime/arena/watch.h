@@ -1,5 +1,5 @@
 /* Watching a replay. A watcher is called for every eviction, with the request and the choice, and for every run. It
- * reads the state of the arena from the residency, so nothing is stored for watchers. */
+ * reads the state of the arena from the residency, so nothing is stored for watchers. replay.c has the function. */
 #ifndef PLIM_RUNTIME_ARENA_WATCH_H
 #define PLIM_RUNTIME_ARENA_WATCH_H
 

@@ -2,7 +2,8 @@
  * time.
  *
  * Memory is real, but the system provides a page only when it is touched. So a plan that is larger than the machine's
- * memory can be replayed: no op writes its outputs. A caller's own kernels are not called either. */
+ * memory can be replayed: no op writes its outputs. A caller's own kernels are not called either.
+ * sim_replay.c replays plans over spaces, device_sim.c has the rest. */
 #ifndef PLIM_RUNTIME_DEVICE_DEVICE_SIM_H
 #define PLIM_RUNTIME_DEVICE_DEVICE_SIM_H
 

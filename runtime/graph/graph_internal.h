@@ -1,5 +1,6 @@
 /* The memory of a graph: one block with the document and all its arrays, through writable pointers. Only files that
- * make or free graphs include it. */
+ * make or free graphs include it.
+ * derive.c fills what follows from the ops. */
 #ifndef PLIM_RUNTIME_GRAPH_GRAPH_INTERNAL_H
 #define PLIM_RUNTIME_GRAPH_GRAPH_INTERNAL_H
 

@@ -1,4 +1,5 @@
-/* Writes and reads the canonical text of a graph document (docs/formats.md). */
+/* Writes and reads the canonical text of a graph document (docs/formats.md).
+ * graph_write.c writes, graph_read.c reads. */
 #ifndef PLIM_RUNTIME_GRAPH_GRAPH_TEXT_H
 #define PLIM_RUNTIME_GRAPH_GRAPH_TEXT_H
 

@@ -1,4 +1,5 @@
-/* Functions that making a plan and reading a plan share: a copy of its parts with the figures that they state. */
+/* Functions that making a plan and reading a plan share: a copy of its parts with the figures that they state.
+ * plan_copy.c has the copy, plan.c the rest. */
 #ifndef PLIM_RUNTIME_GRAPH_PLAN_INTERNAL_H
 #define PLIM_RUNTIME_GRAPH_PLAN_INTERNAL_H
 

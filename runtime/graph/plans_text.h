@@ -1,4 +1,4 @@
-/* Writes and reads the canonical text of a program document (docs/formats.md). */
+/* Writes and reads the canonical text of a program document (docs/formats.md). Both are in plans.c. */
 #ifndef PLIM_RUNTIME_GRAPH_PLANS_TEXT_H
 #define PLIM_RUNTIME_GRAPH_PLANS_TEXT_H
 

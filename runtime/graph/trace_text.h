@@ -1,4 +1,4 @@
-/* Writes and reads the lines of a trace document (docs/formats.md). */
+/* Writes and reads the lines of a trace document (docs/formats.md). trace_write.c writes, trace_read.c reads. */
 #ifndef PLIM_RUNTIME_GRAPH_TRACE_TEXT_H
 #define PLIM_RUNTIME_GRAPH_TRACE_TEXT_H
 

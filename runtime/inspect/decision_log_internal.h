@@ -1,4 +1,4 @@
-/* State of a decision log, for the files of this folder. */
+/* State of a decision log, for the files of this folder. decision_log.c has the function. */
 #ifndef PLIM_RUNTIME_INSPECT_DECISION_LOG_INTERNAL_H
 #define PLIM_RUNTIME_INSPECT_DECISION_LOG_INTERNAL_H
 

@@ -1,4 +1,5 @@
-/* The index of inspect.h, for the files of this folder. */
+/* The index of inspect.h, for the files of this folder.
+ * inspect.c has the index, absence_room.c the room for a storage that is absent. */
 #ifndef PLIM_RUNTIME_INSPECT_INSPECT_INTERNAL_H
 #define PLIM_RUNTIME_INSPECT_INSPECT_INTERNAL_H
 

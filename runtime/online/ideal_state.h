@@ -1,4 +1,4 @@
-/* The state of ideal.c, shared with the costs of its policies. */
+/* The state of ideal.c, shared with the costs of its policies. ideal_score.c has the costs, ideal.c the rest. */
 #ifndef PLIM_RUNTIME_ONLINE_IDEAL_STATE_H
 #define PLIM_RUNTIME_ONLINE_IDEAL_STATE_H
 

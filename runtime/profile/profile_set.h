@@ -6,7 +6,7 @@
  *
  * These files work on a set:
  *   profile_set.c       its groups and variants; from a set to a profile
- *   profile_rounds.c    which variants are measured how often
+ *   profile_rounds.c    in which round each variant is measured
  *   profile_warmth.c    where the operands of each op are when it begins: the cache states
  *   profile_parts.c     variants in parts, and whether their bits are those of the whole */
 #ifndef PLIM_RUNTIME_PROFILE_PROFILE_SET_H

@@ -4,6 +4,7 @@
  * runs the step. Only planning for another budget, between two steps, allocates memory. */
 #include <math.h>
 
+#include "runtime/train/state.h"
 #include "runtime/train/trainer_internal.h"
 
 static plim_status find_port(const plim_graph *graph, const char *name, int32_t *out) {
@@ -55,8 +56,7 @@ static plim_status write_start(plim_trainer *t) {
   }
   PLIM_TRY(plim_allocate(t->ctx, largest, 1, &host));
   for (int32_t v = 0; v < graph->n_values; v++) {
-    plim_role role = graph->storage[graph->value[v].storage].role;
-    if (role != PLIM_ROLE_PARAM && role != PLIM_ROLE_STATE) continue;
+    if (!plim_state_has(graph, v)) continue;
     PLIM_CHECK(cancelled(t));
     PLIM_CHECK(plim_net_init(graph, v, t->options.seed, host));
     PLIM_CHECK(plim_exec_write(t->exec, PLIM_PROGRAM_TRAIN, v, host, graph->value[v].bytes));
