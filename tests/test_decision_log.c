@@ -234,7 +234,8 @@ Test(decisions, another_plan_is_not_what_was_told) {
 static void check_what_if(const rig *r, const plim_plan *plan, const plim_policy *policy, int32_t from) {
   plim_plan *other = NULL;
   plim_replay_counts counts;
-  plim_status status = plim_arena_what_if(r->ctx, r->graph, plan, policy, from, plan->budget_bytes, 0, &counts, &other);
+  const plim_arena_change change = {.policy = policy, .from = from, .arena_bytes = plan->budget_bytes};
+  plim_status status = plim_arena_what_if(r->ctx, r->graph, plan, &change, &counts, &other);
   if (status == PLIM_ENOFIT) return;
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
   cr_assert_eq(plim_plan_check(r->ctx, r->graph, other), PLIM_OK, "%s from step %d: %s", policy->name, (int)from,

@@ -77,8 +77,8 @@ static int64_t simulate(const program *p, plim_replay_config config, int64_t byt
                         plim_replay_counts *counts) {
   const char *policy = config.policy->name;
   plim_plan *plan = NULL;
-  plim_status status =
-      plim_arena_replay_watched(ctx, p->graph, p->order, config, bytes, p->order->time_ns, watch, counts, &plan);
+  const plim_replay_limits limits = {bytes, p->order->time_ns};
+  plim_status status = plim_arena_replay_watched(ctx, p->graph, p->order, &config, &limits, watch, counts, &plan);
   if (status == PLIM_ENOFIT) return -1;
   cr_assert_eq(status, PLIM_OK, "%s: %s", policy, plim_context_error(ctx));
   cr_assert_eq(plim_plan_check(ctx, p->graph, plan), PLIM_OK, "%s: %s", policy, plim_context_error(ctx));
@@ -209,8 +209,8 @@ Test(small, none_is_where_all_are_of_one_size_and_then_there_is_no_area) {
   forecast_of(&p, &f);
   cr_expect_eq(f.small_bytes, 0);
   cr_expect_eq(f.small_load_bytes, 0);
-  cr_assert_eq(plim_arena_replay_watched(ctx, p.graph, p.order, config, 3 * UNIT, INT64_MAX, NULL, &counts, &plan),
-               PLIM_OK);
+  const plim_replay_limits limits = {3 * UNIT, INT64_MAX};
+  cr_assert_eq(plim_arena_replay_watched(ctx, p.graph, p.order, &config, &limits, NULL, &counts, &plan), PLIM_OK);
   cr_expect_eq(counts.small_area_bytes, 0);
   plim_plan_free(plan);
   plim_forecast_release(&f);
@@ -394,7 +394,8 @@ static plim_status run_case(plim_context *c, void *user) {
   plim_plan *plan = NULL;
   plim_graph graph = *p->graph;
   graph.ctx = c;
-  PLIM_TRY(plim_arena_replay_watched(c, &graph, p->order, config, 2 * BIG + UNIT, INT64_MAX, NULL, &counts, &plan));
+  const plim_replay_limits limits = {2 * BIG + UNIT, INT64_MAX};
+  PLIM_TRY(plim_arena_replay_watched(c, &graph, p->order, &config, &limits, NULL, &counts, &plan));
   plim_plan_free(plan);
   return PLIM_OK;
 }

@@ -281,20 +281,21 @@ static void release(replay *r) {
   plim_residency_close(&r->res);
 }
 
-plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, int64_t budget_bytes,
-                             plim_replay_config config, int64_t limit_ns, const plim_arena_watch *watch,
+plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, const plim_replay_limits *limits,
+                             const plim_replay_config *config, const plim_arena_watch *watch,
                              plim_replay_counts *counts, plim_plan **out) {
-  replay r = {.config = config, .limit_ns = limit_ns, .may_stop = 1};
-  plim_status status = simulate(&r, ctx, forecast, 0, budget_bytes, watch, counts);
-  if (status == PLIM_OK) status = make_plan(&r.res, budget_bytes, out);
+  replay r = {.config = *config, .limit_ns = limits->recomputed_ns, .may_stop = 1};
+  plim_status status = simulate(&r, ctx, forecast, 0, limits->arena_bytes, watch, counts);
+  if (status == PLIM_OK) status = make_plan(&r.res, limits->arena_bytes, out);
   release(&r);
   return status;
 }
 
-plim_status plim_replay_rest(plim_context *ctx, const plim_forecast *forecast, int32_t from, int64_t arena_bytes,
-                             plim_replay_config config, int64_t limit_ns, plim_replay_counts *counts, plim_plan **out) {
-  replay r = {.config = config, .limit_ns = limit_ns};
-  plim_status status = simulate(&r, ctx, forecast, from, arena_bytes, NULL, counts);
+plim_status plim_replay_rest(plim_context *ctx, const plim_forecast *forecast, int32_t from,
+                             const plim_replay_limits *limits, const plim_replay_config *config,
+                             plim_replay_counts *counts, plim_plan **out) {
+  replay r = {.config = *config, .limit_ns = limits->recomputed_ns};
+  plim_status status = simulate(&r, ctx, forecast, from, limits->arena_bytes, NULL, counts);
   if (status == PLIM_OK) status = make_plan(&r.res, forecast->schedule->budget_bytes, out);
   release(&r);
   return status;

@@ -83,13 +83,13 @@ static void release_forecasts(search *s) {
  *   time_ns  out  time of the plan; INT64_MAX: there was no room, or recomputing took more than limit_ns */
 static plim_status simulate(search *s, const plim_replay_config *config, int64_t limit_ns, plim_replay_counts *counts,
                             int64_t *time_ns) {
+  const plim_replay_limits limits = {.arena_bytes = s->budget_bytes, .recomputed_ns = limit_ns};
   plim_forecast *forecast = &s->forecast[config->hold_inputs];
   plim_plan *fresh = NULL;
   *time_ns = INT64_MAX;
   if (!forecast->graph) PLIM_TRY(make_forecast(s, config->hold_inputs, forecast));
-  plim_status status =
-      s->from > 0 ? plim_replay_rest(s->ctx, forecast, s->from, s->budget_bytes, *config, limit_ns, counts, &fresh)
-                  : plim_replay_once(s->ctx, forecast, s->budget_bytes, *config, limit_ns, NULL, counts, &fresh);
+  plim_status status = s->from > 0 ? plim_replay_rest(s->ctx, forecast, s->from, &limits, config, counts, &fresh)
+                                   : plim_replay_once(s->ctx, forecast, &limits, config, NULL, counts, &fresh);
   if (!s->plan && !s->counts.config.policy) s->counts = *counts;
   if (status == PLIM_ENOFIT) return PLIM_OK;             /* the sentence is that of the last configuration */
   if (status == PLIM_ECANCEL && s->plan) return PLIM_OK; /* the fastest so far */
@@ -298,26 +298,26 @@ plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, cons
 }
 
 plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
-                               const plim_policy *policy, int32_t from, int64_t arena_bytes, int64_t area_bytes,
-                               plim_replay_counts *counts, plim_plan **out) {
-  search s = {.ctx = ctx, .graph = graph, .from = from, .budget_bytes = arena_bytes, .limit_ns = INT64_MAX};
-  s.area_bytes = from > 0 ? area_bytes : 0;
+                               const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
+  const int32_t from = change->from;
+  search s = {.ctx = ctx, .graph = graph, .from = from, .budget_bytes = change->arena_bytes, .limit_ns = INT64_MAX};
+  s.area_bytes = from > 0 ? change->area_bytes : 0;
   plim_limited_plan limited;
-  plim_status status = plim_limit_workspace(ctx, graph, plan, NULL, from, arena_bytes, 0, &limited);
+  plim_status status = plim_limit_workspace(ctx, graph, plan, NULL, from, change->arena_bytes, 0, &limited);
   s.schedule = &limited.plan;
   s.again = limited.again;
-  if (status == PLIM_OK) status = try_policy(&s, policy);
+  if (status == PLIM_OK) status = try_policy(&s, change->policy);
   release_forecasts(&s);
   plim_limited_plan_release(&limited);
   return finish(&s, status, counts, out);
 }
 
 plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
-                                      plim_replay_config config, int64_t budget_bytes, int64_t limit_ns,
+                                      const plim_replay_config *config, const plim_replay_limits *limits,
                                       const plim_arena_watch *watch, plim_replay_counts *counts, plim_plan **out) {
   plim_forecast forecast;
-  PLIM_TRY(plim_forecast_make(ctx, graph, order, 0, config.hold_inputs, &forecast));
-  plim_status status = plim_replay_once(ctx, &forecast, budget_bytes, config, limit_ns, watch, counts, out);
+  PLIM_TRY(plim_forecast_make(ctx, graph, order, 0, config->hold_inputs, &forecast));
+  plim_status status = plim_replay_once(ctx, &forecast, limits, config, watch, counts, out);
   plim_forecast_release(&forecast);
   return status;
 }

@@ -108,15 +108,21 @@ PLIM_MUST_USE plim_status plim_arena_continue(plim_context *ctx, const plim_grap
                                               const plim_profile *profile, int32_t from, int64_t arena_bytes,
                                               plim_replay_counts *counts, plim_plan **out);
 
-/* Simulate another policy from command `from` of a checked plan on. The commands before it stay as they are. The ops
- * that have not run by then run once, in program order, and the policy decides what stays.
- *   arena_bytes  in  size of the arena from that command on
- *   area_bytes   in  size of the area for small requests at its high end; 0: there is none
+/* What another run does from one command of a plan on. */
+typedef struct plim_arena_change {
+  const plim_policy *policy; /* decides what stays */
+  int32_t from;              /* the command */
+  int64_t arena_bytes;       /* size of the arena from that command on */
+  int64_t area_bytes;        /* size of the area for small requests at its high end; 0: there is none */
+} plim_arena_change;
+
+/* Simulate a change in a checked plan. The commands before change->from stay as they are. The ops that have not run by
+ * then run once, in program order.
  * A storage is resident before the command when its buffer ends there or later. Buffers may move before the command as
  * in plim_arena_continue. Errors as plim_arena_continue. */
 PLIM_MUST_USE plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
-                                             const plim_policy *policy, int32_t from, int64_t arena_bytes,
-                                             int64_t area_bytes, plim_replay_counts *counts, plim_plan **out);
+                                             const plim_arena_change *change, plim_replay_counts *counts,
+                                             plim_plan **out);
 
 #ifdef __cplusplus
 }

@@ -17,8 +17,9 @@ plim_status plim_decision_log_simulate(const plim_decision_log *decisions, const
                                        plim_plan **out) {
   plim_replay_counts counts;
   const plim_decision_log_options *o = &decisions->options;
-  return plim_arena_replay_watched(decisions->ctx, o->graph, o->order, decisions->config, o->budget_bytes,
-                                   limit_of(decisions), watch, &counts, out);
+  const plim_replay_limits limits = {.arena_bytes = o->budget_bytes, .recomputed_ns = limit_of(decisions)};
+  return plim_arena_replay_watched(decisions->ctx, o->graph, o->order, &decisions->config, &limits, watch, &counts,
+                                   out);
 }
 
 /* ---- a run that ended early ---- */

@@ -141,5 +141,6 @@ plim_status traced_what_if(const traced *t, const plim_policy *policy, int32_t c
     return plim_fail(t->ctx, PLIM_EUSAGE, "what-if goes on from runs that have addresses, and this plan has none");
   }
   if (t->decisions) return plim_decision_log_what_if(t->decisions, policy, command, bytes, counts, out);
-  return plim_arena_what_if(t->ctx, t->graph, t->plan, policy, command, bytes, 0, counts, out);
+  const plim_arena_change change = {.policy = policy, .from = command, .arena_bytes = bytes};
+  return plim_arena_what_if(t->ctx, t->graph, t->plan, &change, counts, out);
 }
