@@ -17,9 +17,9 @@ typedef struct plim_sha256 {
   uint8_t block[64]; /* the first bytes % 64 hold data that are not yet hashed */
 } plim_sha256;
 
+/* Begin a digest; add bytes to it, in any parts; end it with digest [32] out. */
 void plim_sha256_begin(plim_sha256 *sha);
 void plim_sha256_add(plim_sha256 *sha, const void *data, size_t bytes);
-/* digest [32] */
 void plim_sha256_end(plim_sha256 *sha, uint8_t *digest);
 
 /* Digest of a text as 64 lower-case hexadecimal digits and a NUL; hex [65]. */

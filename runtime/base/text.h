@@ -18,10 +18,11 @@ typedef struct plim_text {
 /* An empty text is plim_text t = {ctx, NULL, 0, 0, PLIM_OK}. Free it, also after a failure. */
 void plim_text_free(plim_text *text);
 
+/* Append characters, or what printf would print. */
 void plim_text_add(plim_text *text, const char *chars);
 void plim_text_format(plim_text *text, const char *format, ...) PLIM_PRINTF(2, 3);
 
-/* A JSON string with its quotes; `chars` is UTF-8. */
+/* Append a JSON string with its quotes; `chars` is UTF-8. */
 void plim_text_quote(plim_text *text, const char *chars);
 
 /* The shortest decimal number that reads back as the same float or double, with a point whatever the locale; finite

@@ -15,6 +15,7 @@ typedef struct plim_handles_builder {
   int64_t cap_tensors, cap_events, cap_first, cap_operands, cap_kept;
 } plim_handles_builder;
 
+/* Free what was added. Legal for an empty builder, and after a failure. */
 void plim_handles_builder_release(plim_handles_builder *b);
 
 /* Add a tensor; *out is its id. base -1: it is no view. PLIM_EOVERFLOW: too many rows, also below. */

@@ -15,7 +15,7 @@ typedef struct plim_symbols {
   int32_t count;
 } plim_symbols;
 
-void plim_symbols_release(plim_symbols *symbols);
+void plim_symbols_release(plim_symbols *symbols); /* an empty table is legal */
 
 /* The text's number; -1: it was not added. */
 int32_t plim_symbols_find(const plim_symbols *symbols, const char *text);

@@ -5,6 +5,7 @@
 #include "runtime/base/text.h"
 #include "runtime/graph/space/space_plan.h"
 
+/* Append the canonical text. Make a plan of such a text: free it with plim_space_plan_free. PLIM_EDATA, PLIM_ENOMEM. */
 void plim_space_plan_write(plim_text *text, const plim_space_plan *plan);
 PLIM_MUST_USE plim_status plim_space_plan_parse(plim_context *ctx, const char *file, const char *text, int64_t bytes,
                                                 plim_space_plan **out);
