@@ -3,7 +3,9 @@
  *
  * A data set is immutable once it is made, and any number of threads may read it. Equal files, or equal options of
  * "synthetic", give equal data sets. The functions that take a name and no context only read static tables: they are
- * safe from any thread. */
+ * safe from any thread.
+ *
+ * data_source.c has the function that takes a source, dataset.c the rest. */
 #ifndef PLIM_RUNTIME_DATA_DATASET_H
 #define PLIM_RUNTIME_DATA_DATASET_H
 

@@ -2,7 +2,8 @@
  * first time, captured the second time, and replayed from then on, because its addresses never change. Seed and step
  * number, which do change, lie in device memory.
  *
- * device_cuda_internal.h lists the files. */
+ * device_cuda.c opens it, device_cuda_memory.c and device_cuda_times.c measure; device_cuda_internal.h has all files.
+ */
 #ifndef PLIM_RUNTIME_DEVICE_DEVICE_CUDA_H
 #define PLIM_RUNTIME_DEVICE_DEVICE_CUDA_H
 

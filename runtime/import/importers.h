@@ -5,7 +5,7 @@
  * PLIM_EDATA: the text is not of that form; the sentence names the file and the place. PLIM_ENOMEM. O(bytes), and
  * the cost of plim_graph_end. Deterministic. On the thread of the context.
  *
- * Each is in the file of its name, as plim_import_nx in import_nx.c. */
+ * They are in import_nx.c and import_dtr.c. */
 #ifndef PLIM_RUNTIME_IMPORT_IMPORTERS_H
 #define PLIM_RUNTIME_IMPORT_IMPORTERS_H
 

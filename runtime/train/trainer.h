@@ -1,6 +1,6 @@
 /* The training loop: runs the steps of a program on a device with the data of a data set, and evaluates.
  *
- * trainer_internal.h lists the files.
+ * trainer.c has the loop, limit.c a budget that changes; trainer_internal.h has all files.
  *
  * A trainer belongs to the thread of its device; only plim_trainer_limit may be called from others. For equal options,
  * data set and numerics the losses and parameters are equal bit for bit, whatever the budgets and plans are. */

@@ -1,7 +1,8 @@
 /* The parts of the checker, in the order in which they run. Each relies on what the parts before it have proved. All
  * return PLIM_EPLAN when their rule is broken.
  *
- * Each part is in the file of its name, as plim_check_form in check_form.c; what several parts need is in check.c. */
+ * In their order: check_form.c, check_buffers.c, check_order.c, check_overlap.c, check_queues.c, check_figures.c with
+ * check_delays.c. What several parts need is in check.c. */
 #ifndef PLIM_RUNTIME_GRAPH_CHECK_CHECK_INTERNAL_H
 #define PLIM_RUNTIME_GRAPH_CHECK_CHECK_INTERNAL_H
 
