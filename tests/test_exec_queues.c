@@ -19,6 +19,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { CASES = 150, STEPS = 3, MOST_CHOICES = 64, DELAY_NS = 60000, BYTES = 16384 };
 
@@ -179,7 +180,7 @@ static void run_and_compare(rig *r, uint64_t seed) {
 
 static void run_random(const char *space, uint64_t from, uint64_t to, int slack_percent) {
   int plans = 0, copies = 0;
-  for (uint64_t seed = from; seed < to; seed++) {
+  for (uint64_t seed = test_seed(from), end = seed + (to - from); test_seed_at(seed) < end; seed++) {
     rig r = {0};
     if (make_plan(&r, seed, slack_percent, space)) {
       run_and_compare(&r, seed);
@@ -264,7 +265,7 @@ static void expect_same_trace(const rig *r, plim_exec_timeline line, const char 
 Test(exec_queues, begins_and_ends_of_a_step_keep_the_order_of_queues_and_waits_and_are_traced) {
   int seen = 0;
   (void)plim_test_folder();
-  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     hash_kernels kernels = {.fault = HASH_RIGHT};
     if (make_plan(&r, seed, 100, "host") && r.plan->n_pages > 0) {
@@ -297,7 +298,7 @@ static int32_t waits_for_copy(const plim_plan *plan, int32_t *copy) {
 Test(exec_queues, a_copy_is_not_hidden_for_as_long_as_a_run_waits_while_it_runs) {
   static int64_t begin_ns[1000], time_ns[1000], waited_ns[1000];
   int seen = 0;
-  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     int32_t copy, run = make_plan(&r, seed, 100, "host") ? waits_for_copy(r.plan, &copy) : -1;
     if (run >= 0) {
@@ -327,7 +328,7 @@ Test(exec_queues, the_delay_by_copies_is_found_from_the_times_of_runs_beside_and
   static plim_timed timed[2 * 1000];
   static int64_t begin_ns[1000], end_ns[1000], beside_ns[1000];
   int seen = 0;
-  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     int paged = make_plan(&r, seed, 100, "host") > 0;
     const int32_t n = paged ? r.plan->n_commands : 0;
@@ -383,7 +384,7 @@ static int is_needed(const rig *r, int32_t j, int32_t w) {
 
 Test(exec_queues, the_checker_misses_a_wait_that_is_left_out) {
   int waits = 0, needed = 0;
-  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     if (make_plan(&r, seed, 100, "host")) {
       for (int32_t j = 0; j < r.plan->n_commands; j++) {
@@ -410,7 +411,7 @@ static plim_status fail_third(void *user, const plim_copy_call *call) {
 
 Test(exec_queues, a_copy_that_fails_ends_the_step_and_is_named) {
   int failed = 0;
-  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     hash_kernels kernels = {.fault = HASH_RIGHT};
     if (make_plan(&r, seed, 0, "host") && r.n_copies > 2) {
@@ -435,7 +436,7 @@ Test(exec_queues, a_copy_that_fails_ends_the_step_and_is_named) {
 }
 
 Test(exec_queues, a_kernel_that_fails_ends_the_step_while_copies_run) {
-  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     if (make_plan(&r, seed, 100, "host")) {
       hash_kernels kernels = {.fault = HASH_FAILS, .op = r.graph->n_ops / 2};
@@ -500,7 +501,7 @@ Test(exec_queues, a_file_that_holds_something_is_no_page_file_and_keeps_it) {
 
 Test(exec_queues, a_plan_that_pages_is_written_and_read_again) {
   int read = 0;
-  for (uint64_t seed = 1; seed < CASES / 5; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 5 - 1; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     if (make_plan(&r, seed, 0, "host")) {
       char path[] = "/tmp/plimsoll-test-XXXXXX", before[PLIM_FINGERPRINT_BYTES], after[PLIM_FINGERPRINT_BYTES];

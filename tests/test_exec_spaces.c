@@ -12,6 +12,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { CASES = 120, STEPS = 3, MOST_STORAGES = 400, MOST_OPS = 400, BYTES = 16384 };
 enum { FIRST, SECOND, PAGES, SPACES }; /* two that compute, one that pages */
@@ -228,7 +229,7 @@ static void run_and_compare(rig *r, uint64_t seed) {
 
 static void run_random(const char *space, uint64_t from, uint64_t to) {
   int away = 0;
-  for (uint64_t seed = from; seed < to; seed++) {
+  for (uint64_t seed = test_seed(from), end = seed + (to - from); test_seed_at(seed) < end; seed++) {
     rig r;
     make_plan(&r, seed, space);
     run_and_compare(&r, seed);
@@ -247,7 +248,7 @@ Test(exec_spaces, so_they_do_where_homes_are_in_a_page_file) {
 }
 
 Test(exec_spaces, a_kernel_that_fails_on_the_second_device_ends_the_step_and_is_named) {
-  for (uint64_t seed = 1; seed < CASES / 3; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
     rig r;
     make_plan(&r, seed, "host");
     open_exec(&r);
@@ -279,7 +280,7 @@ static plim_status fail_on_both(void *user, const plim_run_call *call) {
 
 Test(exec_spaces, of_two_devices_that_fail_in_one_step_the_status_and_the_sentence_are_of_one) {
   int32_t both_failed = 0;
-  for (uint64_t seed = 1; seed < 2 * CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + 2 * CASES - 1; test_seed_at(seed) < end; seed++) {
     rig r;
     both_fail both = {{0, 0}};
     make_plan(&r, seed, "host");

@@ -5,6 +5,7 @@
 #include "runtime/graph/check/check_internal.h"
 #include "runtime/graph/plan.h"
 #include "tests/support/test_random.h"
+#include "tests/support/test_seed.h"
 
 enum { CASES = 400, MOST = 14, LONGEST_NS = 12, QUEUES = 4, LAST_NS = 4000 };
 
@@ -101,7 +102,7 @@ static int64_t count_time(const drawn *d, counted *c) {
 
 Test(plan_simulate, runs_beside_copies_take_as_long_as_counting_says) {
   int later = 0;
-  for (uint64_t seed = 1; seed <= CASES; seed++) {
+  for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     drawn d;
     counted c;
     int64_t begin_ns[MOST], end_ns[MOST], checked_ns[MOST], makespan_ns, alone_ns;

@@ -8,6 +8,7 @@
 #include "runtime/device/device_sim.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
 
 static plim_device *open_sim(plim_context *ctx) {
   plim_device_options options = plim_device_options_default();
@@ -92,7 +93,7 @@ Test(sim_replay, plans_of_published_instances_take_what_is_predicted) {
 Test(sim_replay, plans_of_random_instances_take_what_is_predicted) {
   plim_context *ctx = plim_test_context();
   int plans = 0;
-  for (uint64_t seed = 0; seed < 150; seed++) {
+  for (uint64_t seed = test_seed(0), end = seed + 150; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     char name[32];
     space_case c;

@@ -3,6 +3,7 @@
 #include "criterion/criterion.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 
 enum { MOST = 64 };
 
@@ -15,12 +16,19 @@ static const plain_suite *suites[MOST];
 static plain_test tests[MOST];
 static int n_suites, n_tests;
 
+static void refuse_more(void) {
+  (void)fprintf(stderr, "more than %d tests or suites: raise MOST\n", (int)MOST);
+  exit(1);
+}
+
 void plain_add_suite(const plain_suite *suite) {
-  if (n_suites < MOST) suites[n_suites++] = suite;
+  if (n_suites == MOST) refuse_more();
+  suites[n_suites++] = suite;
 }
 
 void plain_add_test(const char *suite, const char *name, void (*run)(void)) {
-  if (n_tests < MOST) tests[n_tests++] = (plain_test){suite, name, run};
+  if (n_tests == MOST) refuse_more();
+  tests[n_tests++] = (plain_test){suite, name, run};
 }
 
 void plain_fail(const char *file, int line, const char *what, const char *format, ...) {
@@ -31,6 +39,16 @@ void plain_fail(const char *file, int line, const char *what, const char *format
   (void)fprintf(stderr, "\n");
   va_end(args);
   exit(1);
+}
+
+/* Seeds as in tests/support/test_seed.h; a failure does not name the seed here. */
+uint64_t test_seed(uint64_t usual) {
+  const char *text = getenv("PLIM_TEST_SEED");
+  return text ? strtoull(text, NULL, 10) : usual;
+}
+
+uint64_t test_seed_at(uint64_t seed) {
+  return seed;
 }
 
 static void run(const plain_test *test) {
