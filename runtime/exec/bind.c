@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct binder {
-  plim_bound *bound;
+  plim_bound_plan *bound;
   int32_t *latest;     /* [spaces][n_storages] buffer that began last, -1 before the first */
   int32_t next_buffer; /* first buffer that has not begun */
   int32_t workspace;   /* buffer of this command's workspace, -1: none */
@@ -90,14 +90,14 @@ static plim_status bind_command(binder *b, int32_t j, void *kernel, int64_t work
   return PLIM_OK;
 }
 
-static void fill_bytes(plim_bound *bound) {
+static void fill_bytes(plim_bound_plan *bound) {
   for (int32_t i = 0; i < bound->plan->n_buffers; i++) {
     int32_t storage = bound->plan->buffer[i].storage;
     if (storage >= 0) bound->buffer[i].bytes = plim_align_up(bound->graph->storage[storage].bytes, PLIM_ALIGN);
   }
 }
 
-int plim_bound_is_home(const plim_bound *bound, int32_t buffer) {
+int plim_bound_plan_is_home(const plim_bound_plan *bound, int32_t buffer) {
   const plim_plan_buffer *b = &bound->plan->buffer[buffer];
   const plim_command *command = &bound->plan->command[0];
   if (b->begin > 0 || b->storage < 0 || !plim_role_persistent(bound->graph->storage[b->storage].role)) return 0;
@@ -106,10 +106,10 @@ int plim_bound_is_home(const plim_bound *bound, int32_t buffer) {
 
 /* Find the end of each buffer from the operands that are bound to it. */
 static void fill_ends(binder *b) {
-  plim_bound *bound = b->bound;
+  plim_bound_plan *bound = b->bound;
   const plim_plan *plan = bound->plan;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    bound->buffer[i].end = plim_bound_is_home(bound, i) ? plan->n_commands : plan->buffer[i].begin + 1;
+    bound->buffer[i].end = plim_bound_plan_is_home(bound, i) ? plan->n_commands : plan->buffer[i].begin + 1;
   }
   for (int32_t s = 0; s < bound->graph->n_storages; s++) {
     int stays = bound->graph->storage[s].role == PLIM_ROLE_OUTPUT;
@@ -130,7 +130,7 @@ static void fill_ends(binder *b) {
 }
 
 /* Sort the buffers by the command at which they end: a counting sort. */
-static void sort_by_end(plim_bound *bound) {
+static void sort_by_end(plim_bound_plan *bound) {
   int32_t *first = bound->ending_first, n_commands = bound->plan->n_commands, n_buffers = bound->plan->n_buffers;
   for (int32_t i = 0; i < n_buffers; i++) first[bound->buffer[i].end + 1]++;
   for (int32_t j = 0; j <= n_commands; j++) first[j + 1] += first[j];
@@ -140,7 +140,7 @@ static void sort_by_end(plim_bound *bound) {
   first[n_commands + 1] = n_buffers;
 }
 
-static plim_status allocate(plim_bound *bound) {
+static plim_status allocate(plim_bound_plan *bound) {
   const plim_plan *plan = bound->plan;
   int64_t n_commands = plan->n_commands, operands = 0;
   for (int32_t j = 0; j < plan->n_commands; j++) {
@@ -173,7 +173,7 @@ static plim_status allocate(plim_bound *bound) {
 
 /* List the commands of each queue in their order. Turn what each command waits for into counts of ended commands.
  * PLIM_ENOMEM. */
-static plim_status lower_queues(plim_bound *bound) {
+static plim_status lower_queues(plim_bound_plan *bound) {
   const plim_plan *plan = bound->plan;
   int32_t *place = NULL, count[PLIM_PLAN_QUEUES] = {0}, n = 0; /* place [n_commands] in the command's queue, from 1 */
   PLIM_TRY(plim_allocate(bound->ctx, plan->n_commands, sizeof *place, &place));
@@ -204,11 +204,11 @@ static plim_status lower_queues(plim_bound *bound) {
 }
 
 plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, void *const *kernel,
-                      const int64_t *workspace_bytes, plim_bound *bound) {
+                      const int64_t *workspace_bytes, plim_bound_plan *bound) {
   binder b = {.bound = bound};
   int64_t keys = plim_mul_bytes(graph->n_storages, plan->n_pages + 1);
   plim_status status;
-  *bound = (plim_bound){.ctx = ctx, .graph = graph, .plan = plan};
+  *bound = (plim_bound_plan){.ctx = ctx, .graph = graph, .plan = plan};
   PLIM_TRY(allocate(bound));
   fill_bytes(bound);
   PLIM_TRY(plim_allocate(ctx, keys, sizeof *b.latest, &b.latest));
@@ -232,7 +232,7 @@ done:
   return status;
 }
 
-void plim_bound_free(plim_bound *bound) {
+void plim_bound_plan_free(plim_bound_plan *bound) {
   if (!bound->ctx) return;
   int64_t n_commands = bound->plan->n_commands, n_buffers = bound->plan->n_buffers;
   plim_release(bound->ctx, bound->command, n_commands + 1, sizeof *bound->command);
@@ -248,7 +248,7 @@ void plim_bound_free(plim_bound *bound) {
   plim_release(bound->ctx, bound->waited_ns, n_commands, sizeof *bound->waited_ns);
 }
 
-void plim_bind_arena(plim_bound *bound, char *const *base) {
+void plim_bind_arena(plim_bound_plan *bound, char *const *base) {
   int32_t used = bound->command[bound->plan->n_commands].first;
   for (int32_t k = 0; k < used; k++) {
     const plim_bound_operand *operand = &bound->operand[k];
@@ -257,7 +257,7 @@ void plim_bind_arena(plim_bound *bound, char *const *base) {
   }
 }
 
-plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j) {
+plim_kernel_args plim_bound_plan_args(const plim_bound_plan *bound, int32_t j) {
   const plim_bound_command *command = &bound->command[j];
   void **in = bound->pointer + command->first, **out = in + command->n_in, **upd = out + command->n_out;
   return (plim_kernel_args){.in = in,
@@ -267,10 +267,10 @@ plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j) {
                             .op = command->op};
 }
 
-int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j) {
+int32_t plim_bound_plan_find_buffer(const plim_bound_plan *bound, int32_t storage, int32_t j) {
   int32_t found = -1;
   for (int32_t i = 0; i < bound->plan->n_buffers && bound->plan->buffer[i].begin <= j; i++) {
-    if (bound->plan->buffer[i].storage == storage && plim_bound_is_home(bound, i)) return i;
+    if (bound->plan->buffer[i].storage == storage && plim_bound_plan_is_home(bound, i)) return i;
     if (bound->plan->buffer[i].storage == storage && bound->plan->buffer[i].space == 0) found = i;
   }
   return found;

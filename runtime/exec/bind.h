@@ -38,7 +38,7 @@ typedef struct plim_bound_wait {
   int32_t need[PLIM_PLAN_QUEUES];
 } plim_bound_wait;
 
-typedef struct plim_bound {
+typedef struct plim_bound_plan {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan *plan;
@@ -57,31 +57,31 @@ typedef struct plim_bound {
   int32_t queue_first[PLIM_PLAN_QUEUES + 1];
   int64_t *begin_ns;  /* [n_commands] when each began in the last step, from the begin of the step */
   int64_t *waited_ns; /* [n_commands] how long each run waited for other queues in the last step; 0 for copies */
-} plim_bound;
+} plim_bound_plan;
 
 /* Allocate for the plan and fill in commands, operands and buffers.
  *   kernel           [spaces][n_variants]  in   prepared for the plan's variants, in each space that computes
  *   workspace_bytes  [n_variants]          in   workspaces that the device asks for; >= 0
- *   bound            [1]                   out  call plim_bound_free also on failure
+ *   bound            [1]                   out  call plim_bound_plan_free also on failure
  * PLIM_EPLAN: an operand has no buffer. PLIM_EOVERFLOW: more than INT32_MAX operands. PLIM_ENOMEM.
  * O(operands + buffers + spaces x storages). */
 PLIM_MUST_USE plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
-                                    void *const *kernel, const int64_t *workspace_bytes, plim_bound *bound);
-void plim_bound_free(plim_bound *bound); /* a zeroed one is legal */
+                                    void *const *kernel, const int64_t *workspace_bytes, plim_bound_plan *bound);
+void plim_bound_plan_free(plim_bound_plan *bound); /* a zeroed one is legal */
 
 /* Set the pointer of every operand.
  *   base  [n_pages + 1]  in  first address of the arena, then of the page spaces
  * O(operands). */
-void plim_bind_arena(plim_bound *bound, char *const *base);
+void plim_bind_arena(plim_bound_plan *bound, char *const *base);
 
 /* Arguments of the kernel of command j: operands and workspace; seed and step are 0. O(1), allocates nothing. */
-plim_kernel_args plim_bound_args(const plim_bound *bound, int32_t j);
+plim_kernel_args plim_bound_plan_args(const plim_bound_plan *bound, int32_t j);
 
 /* Does the buffer hold a persistent storage at its home, where the storage is before the first command? */
-int plim_bound_is_home(const plim_bound *bound, int32_t buffer);
+int plim_bound_plan_is_home(const plim_bound_plan *bound, int32_t buffer);
 
 /* Find the storage's buffer in the arena that began last, at command j or before; -1: none did. For a persistent
  * storage find the buffer at its home, in any space. O(n_buffers). */
-int32_t plim_bound_find_buffer(const plim_bound *bound, int32_t storage, int32_t j);
+int32_t plim_bound_plan_find_buffer(const plim_bound_plan *bound, int32_t storage, int32_t j);
 
 #endif

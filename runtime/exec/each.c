@@ -23,13 +23,13 @@ static void buffer_free(plim_exec *exec, void *ptr, int64_t bytes) {
 }
 
 /* Bytes of a buffer, not rounded. Those of a workspace are stored with the command that uses it. */
-static int64_t buffer_bytes(const plim_bound *bound, int32_t buffer) {
+static int64_t buffer_bytes(const plim_bound_plan *bound, int32_t buffer) {
   int32_t storage = bound->plan->buffer[buffer].storage;
   return storage >= 0 ? bound->graph->storage[storage].bytes
                       : bound->command[bound->plan->buffer[buffer].begin].workspace_bytes;
 }
 
-static int is_persistent(const plim_bound *bound, int32_t buffer) {
+static int is_persistent(const plim_bound_plan *bound, int32_t buffer) {
   int32_t storage = bound->plan->buffer[buffer].storage;
   return storage >= 0 && plim_role_persistent(bound->graph->storage[storage].role);
 }
@@ -45,7 +45,7 @@ static void *persistent_of_first(const plim_exec *exec, int64_t offset) {
 
 plim_status plim_each_open(plim_exec *exec) {
   for (int32_t p = 0; p < exec->n; p++) {
-    const plim_bound *bound = &exec->plan[p].bound;
+    const plim_bound_plan *bound = &exec->plan[p].bound;
     for (int32_t i = 0; i < bound->plan->n_buffers && bound->plan->buffer[i].begin == 0; i++) {
       if (!is_persistent(bound, i)) continue;
       if (p > 0) {
@@ -106,7 +106,7 @@ static void point_overwritten(plim_exec_plan *p, int32_t j) {
 static _Alignas(PLIM_ALIGN) char no_bytes[PLIM_ALIGN];
 
 plim_status plim_each_command(plim_exec *exec, plim_exec_plan *p, int32_t j) {
-  plim_bound *bound = &p->bound;
+  plim_bound_plan *bound = &p->bound;
   hand_over(p, j);
   for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) free_buffer(exec, p, bound->ending[i]);
   for (int32_t k = bound->command[j].first; k < bound->command[j + 1].first; k++) {

@@ -16,7 +16,7 @@
  * apart. */
 typedef struct target {
   const plim_exec *exec;
-  const plim_bound *bound;
+  const plim_bound_plan *bound;
   plim_context *ctx;
   plim_device *device;
   void *kernel;
@@ -49,14 +49,14 @@ static plim_status run_on_stream(void *user, const plim_run_call *call) {
   return plim_streams_after(t->exec, t->bound, j);
 }
 
-static plim_status run_command(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
+static plim_status run_command(plim_exec *exec, const plim_bound_plan *bound, int32_t j, plim_run *run, void *user) {
   const plim_bound_command *command = &bound->command[j];
   plim_run_call call = {.graph = bound->graph,
                         .command = j,
                         .op = command->op,
                         .variant = command->variant,
                         .queue = command->queue,
-                        .args = plim_bound_args(bound, j),
+                        .args = plim_bound_plan_args(bound, j),
                         .workspace_bytes = command->workspace_bytes};
   call.args.seed = exec->seed;
   call.args.step = exec->step;
@@ -68,7 +68,7 @@ static plim_status run_command(plim_exec *exec, const plim_bound *bound, int32_t
   return watch ? watch->command(exec->device, &call, compute, &t) : compute(&t, &call);
 }
 
-static plim_status run_timed(plim_exec *exec, const plim_bound *bound, int32_t j, plim_run *run, void *user) {
+static plim_status run_timed(plim_exec *exec, const plim_bound_plan *bound, int32_t j, plim_run *run, void *user) {
   int64_t start = plim_exec_device_clock(exec);
   PLIM_TRY(run_command(exec, bound, j, run, user));
   PLIM_TRY(plim_exec_device_sync(exec));
@@ -77,7 +77,7 @@ static plim_status run_timed(plim_exec *exec, const plim_bound *bound, int32_t j
 }
 
 /* Fail with a sentence that begins with command, op and variant, and ends with the context's sentence. */
-static plim_status fail_command(plim_exec *exec, const plim_bound *bound, int32_t j, plim_status failed) {
+static plim_status fail_command(plim_exec *exec, const plim_bound_plan *bound, int32_t j, plim_status failed) {
   const plim_bound_command *command = &bound->command[j];
   if (command->op < 0) {
     return plim_fail(exec->ctx, failed, "command %d (copy of \"%s\"): %s", (int)j,
@@ -97,7 +97,7 @@ static int device_times(const plim_exec *exec) {
 /* What a run on another thread needs. */
 typedef struct queued_step {
   plim_exec *exec;
-  const plim_bound *bound;
+  const plim_bound_plan *bound;
   plim_run *run;
   void *user;
 } queued_step;
@@ -111,7 +111,7 @@ static plim_status run_beside(void *user, int32_t j) {
 /* The loop over the commands of a plan with copies. It runs the commands of queue 0, each after the commands that it
  * waits for. The meter counts the commands of all queues in the order of the plan. */
 static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run, void *user) {
-  plim_bound *bound = &p->bound;
+  plim_bound_plan *bound = &p->bound;
   int running = 1;
   char *base[PLIM_PAGE_SPACES + 1];
   plim_exec_bases(exec, base);
@@ -141,7 +141,7 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
 /* The loop over the commands of a plan. The meter sees each command before it runs; *meter is complete on success. */
 static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run,
                                 void *user) {
-  plim_bound *bound = &p->bound;
+  plim_bound_plan *bound = &p->bound;
   if (bound->wait && !plim_streams_has(exec)) return run_queued(exec, p, meter, run, user);
   const plim_device_watch *watch = plim_exec_device_watch(exec);
   const int timed = exec->timing > 0 && !bound->wait; /* commands of several queues are not timed on such a device */
@@ -165,7 +165,7 @@ static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_
 /* Every input that the plan reads must have been written since its last step, because a step reuses the bytes of
  * inputs. */
 static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
-  const plim_bound *bound = &exec->plan[plan_index].bound;
+  const plim_bound_plan *bound = &exec->plan[plan_index].bound;
   const plim_plan *plan = bound->plan;
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
     int32_t storage = plan->buffer[i].storage;

@@ -18,12 +18,12 @@ void plim_exec_timing_end(plim_exec *exec) {
 }
 
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t plan_index) {
-  const plim_bound *bound = &exec->plan[plan_index].bound;
+  const plim_bound_plan *bound = &exec->plan[plan_index].bound;
   return exec->timing > 0 && !(bound->wait && plim_streams_has(exec)) ? bound->time_ns : NULL;
 }
 
 plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_index) {
-  const plim_bound *bound = &exec->plan[plan_index].bound;
+  const plim_bound_plan *bound = &exec->plan[plan_index].bound;
   if (!bound->wait || plim_streams_has(exec)) return (plim_exec_timeline){NULL, NULL, NULL};
   return (plim_exec_timeline){bound->begin_ns, bound->time_ns, bound->waited_ns};
 }
@@ -33,7 +33,7 @@ const char *plim_exec_page_how(const plim_exec *exec, int32_t page) {
 }
 
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {
-  const plim_bound *bound = &exec->plan[plan_index].bound;
+  const plim_bound_plan *bound = &exec->plan[plan_index].bound;
   plim_exec_copies sum = {.n = 0};
   for (int32_t j = 0; bound->wait && j < bound->plan->n_commands; j++) {
     if (bound->plan->command[j].kind == PLIM_COMMAND_COPY) {

@@ -20,9 +20,9 @@ enum { PLIM_PAGE_SAID_BYTES = PLIM_PAGE_HOW_BYTES + 24 /* of "pread and pwrite, 
 
 /* One plan of the program, with what its steps need. */
 typedef struct plim_exec_plan {
-  plim_bound bound;      /* the plan that runs */
-  plim_bound planned;    /* the program's own plan while a plan switch has replaced it in `bound` */
-  plim_plan *taken_over; /* plan of the last plan switch, which `bound` holds; owned; NULL: no switch in this step */
+  plim_bound_plan bound;   /* the plan that runs */
+  plim_bound_plan planned; /* the program's own plan while a plan switch has replaced it in `bound` */
+  plim_plan *taken_over;   /* plan of the last plan switch, which `bound` holds; owned; NULL: no switch in this step */
   plim_exec_use use;
   uint8_t *written;                           /* [n_storages] inputs: written since the plan's last step */
   void **own;                                 /* [n_buffers] with EACH: allocation of the buffer; NULL: none now */
@@ -63,10 +63,10 @@ struct plim_exec {
  * not hold here. */
 PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t plan_index, const plim_plan *plan);
 
-/* Prepare the plan's variants and bind the plan, without the arena. Call plim_bound_free on *out also on failure.
+/* Prepare the plan's variants and bind the plan, without the arena. Call plim_bound_plan_free on *out also on failure.
  *   checked  in  1: PLIM_EDIFF when a kernel needs another workspace than the plan gives it */
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
-                                         plim_bound *out);
+                                         plim_bound_plan *out);
 
 /* The first address of each space: base [PLIM_PAGE_SPACES + 1] out. */
 void plim_exec_bases(const plim_exec *exec, char **base);
@@ -99,7 +99,7 @@ PLIM_MUST_USE plim_status plim_exec_refused(plim_exec *exec);
 
 /* Run every kernel of a bound plan that a library may refuse and that never ran, at its addresses in the arena.
  * Persistent storages keep their contents; all other contents of the arena are lost. */
-PLIM_MUST_USE plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound);
+PLIM_MUST_USE plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound_plan *bound);
 
 /* ---- plan_switch.c ---- */
 

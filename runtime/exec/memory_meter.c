@@ -15,7 +15,7 @@ static void count(struct plim_meter_space *space, plim_bound_buffer *buffer, con
   if (top > space->packed_bytes) space->packed_bytes = top;
 }
 
-void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, char *const *base) {
+void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, char *const *base) {
   const plim_plan *plan = bound->plan;
   *meter = (plim_memory_meter){.space[0].base = base[0]};
   for (int32_t k = 1; k <= plan->n_pages; k++) meter->space[k].base = base[k];
@@ -24,12 +24,12 @@ void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, char *
     int32_t storage = plan->buffer[i].storage;
     if (storage < 0 || bound->graph->storage[storage].producer >= 0) continue;
     int32_t space = plan->buffer[i].space;
-    if (space > 0 && !plim_bound_is_home(bound, i)) continue; /* a copy fills it */
+    if (space > 0 && !plim_bound_plan_is_home(bound, i)) continue; /* a copy fills it */
     count(&meter->space[space], &bound->buffer[i], base[space] ? base[space] + plan->buffer[i].offset : NULL);
   }
 }
 
-void plim_memory_meter_command(plim_memory_meter *meter, plim_bound *bound, int32_t j) {
+void plim_memory_meter_command(plim_memory_meter *meter, plim_bound_plan *bound, int32_t j) {
   for (int32_t i = bound->ending_first[j]; i < bound->ending_first[j + 1]; i++) {
     plim_bound_buffer *buffer = &bound->buffer[bound->ending[i]];
     meter->space[bound->plan->buffer[bound->ending[i]].space].live_bytes -= buffer->held;
@@ -62,7 +62,7 @@ static plim_status compare(plim_context *ctx, const struct plim_meter_space *spa
   return PLIM_OK;
 }
 
-plim_status plim_memory_meter_compare(const plim_memory_meter *meter, const plim_bound *bound) {
+plim_status plim_memory_meter_compare(const plim_memory_meter *meter, const plim_bound_plan *bound) {
   const plim_plan *plan = bound->plan;
   const plim_page_space arena = {.peak_bytes = plan->peak_bytes, .arena_bytes = plan->arena_bytes};
   PLIM_TRY(compare(bound->ctx, &meter->space[0], &arena));

@@ -15,13 +15,13 @@ typedef struct plim_memory_meter {
 /* Begin a step: count the buffers that hold bytes before the first command, those of persistent storages and inputs.
  *   base  [n_pages + 1]  in  first address of the arena, then of the page spaces; NULL: no arena size is measured
  * O(n_buffers). */
-void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound *bound, char *const *base);
+void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, char *const *base);
 
 /* Call before command j runs with the pointers in `bound`. Subtracts buffers that have ended, and adds buffers that its
  * arguments bind for the first time. O(operands + buffers that end here). */
-void plim_memory_meter_command(plim_memory_meter *meter, plim_bound *bound, int32_t j);
+void plim_memory_meter_command(plim_memory_meter *meter, plim_bound_plan *bound, int32_t j);
 
 /* PLIM_EDIFF when the peak or the arena size of a space differs from the plan's; the sentence has both numbers. */
-PLIM_MUST_USE plim_status plim_memory_meter_compare(const plim_memory_meter *meter, const plim_bound *bound);
+PLIM_MUST_USE plim_status plim_memory_meter_compare(const plim_memory_meter *meter, const plim_bound_plan *bound);
 
 #endif

@@ -92,7 +92,7 @@ static plim_prepared *prepared_of(plim_exec *exec, int32_t space) {
 }
 
 plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
-                           plim_bound *out) {
+                           plim_bound_plan *out) {
   void **kernel = NULL;
   int64_t *workspace_bytes = NULL, kernels = (int64_t)plan->n_variants * (plan->n_pages + 1);
   plim_status status;
@@ -235,7 +235,7 @@ void plim_exec_close(plim_exec *exec) {
     plim_plan_switch_end(exec, p);
     plim_release(ctx, p->written, p->bound.graph->n_storages, sizeof *p->written);
     plim_release(ctx, p->own, p->bound.plan->n_buffers, sizeof *p->own);
-    plim_bound_free(&p->bound);
+    plim_bound_plan_free(&p->bound);
   }
   plim_release(ctx, exec->plan, exec->n, sizeof *exec->plan);
   plim_release(ctx, exec, 1, sizeof *exec);

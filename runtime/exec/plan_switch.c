@@ -186,9 +186,9 @@ static void free_kernels(plim_exec *exec) {
 
 /* Put the plan of a switch in place. Keep the binding of the program's plan for later; free that of an earlier plan
  * switch in this step. */
-static void install(plim_exec_plan *p, const plim_bound *fresh, plim_plan *plan) {
+static void install(plim_exec_plan *p, const plim_bound_plan *fresh, plim_plan *plan) {
   if (p->taken_over) {
-    plim_bound_free(&p->bound);
+    plim_bound_plan_free(&p->bound);
     plim_plan_free(p->taken_over);
   } else {
     p->planned = p->bound;
@@ -199,7 +199,7 @@ static void install(plim_exec_plan *p, const plim_bound *fresh, plim_plan *plan)
 
 static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t command, const plim_plan_switch *plan_switch,
                                plim_memory_meter *meter) {
-  plim_bound fresh = {.ctx = NULL};
+  plim_bound_plan fresh = {.ctx = NULL};
   takeover o = {p->bound.graph, p->bound.plan, plan_switch->plan, command, 0};
   PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), &o, plan_switch->arena_bytes));
   plim_exec_refuse_none(exec);
@@ -207,7 +207,7 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
   if (status == PLIM_OK) status = move_buffers(exec, &o);
   if (status == PLIM_OK) status = resize(exec, plan_switch->arena_bytes);
   if (status != PLIM_OK) {
-    plim_bound_free(&fresh);
+    plim_bound_plan_free(&fresh);
     return status;
   }
   install(p, &fresh, plan_switch->plan);
@@ -231,7 +231,7 @@ plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t com
 
 void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p) {
   if (!p->taken_over) return;
-  plim_bound_free(&p->bound);
+  plim_bound_plan_free(&p->bound);
   plim_plan_free(p->taken_over);
   p->bound = p->planned;
   p->taken_over = NULL;
@@ -276,7 +276,7 @@ static plim_status fit_spaces(plim_exec *exec, const plim_plan *const *plan) {
 }
 
 plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
-  plim_bound *fresh = NULL;
+  plim_bound_plan *fresh = NULL;
   char *base[PLIM_PAGE_SPACES + 1];
   plim_status status = PLIM_OK;
   plim_exec_refuse_none(exec);
@@ -296,12 +296,12 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   PLIM_CHECK(resize(exec, arena_bytes));
   forget_steps(exec);
   for (int32_t i = 0; i < exec->n; i++) {
-    plim_bound old = exec->plan[i].bound;
+    plim_bound_plan old = exec->plan[i].bound;
     exec->plan[i].bound = fresh[i];
     fresh[i] = old;
   }
 done:
-  for (int32_t i = 0; i < exec->n; i++) plim_bound_free(&fresh[i]);
+  for (int32_t i = 0; i < exec->n; i++) plim_bound_plan_free(&fresh[i]);
   free_kernels(exec); /* of the old plans; on failure of the new ones */
   plim_release(exec->ctx, fresh, exec->n, sizeof *fresh);
   return status;

@@ -37,7 +37,7 @@ struct plim_queues {
   pthread_cond_t changed;
   /* Written only between steps. A thread takes the mutex before it begins the step, and so sees them. */
   int64_t begin_ns; /* when the last step began */
-  plim_bound *bound;
+  plim_bound_plan *bound;
   plim_queues_run *run;
   void *run_user;
   /* guarded by the mutex */
@@ -103,7 +103,7 @@ static int to_file(const plim_queues *q, const plim_command *command) {
   return command->to > 0 && q->page[command->to - 1].fd >= 0;
 }
 
-static int copy(plim_queues *q, plim_page_ring *ring, plim_bound *bound, int32_t j) {
+static int copy(plim_queues *q, plim_page_ring *ring, plim_bound_plan *bound, int32_t j) {
   const plim_command *command = &bound->plan->command[j];
   void *const *pointer = bound->pointer + bound->command[j].first;
   plim_copy_call call = {.command = j,
@@ -141,7 +141,7 @@ static int run(plim_queues *q, int32_t j) {
   return 0;
 }
 
-static void walk(const worker *w, plim_bound *bound) {
+static void walk(const worker *w, plim_bound_plan *bound) {
   plim_queues *q = w->queues;
   for (int32_t i = bound->queue_first[w->queue]; i < bound->queue_first[w->queue + 1]; i++) {
     int32_t j = bound->queue_command[i];
@@ -170,7 +170,7 @@ static void *worker_main(void *user) {
       continue;
     }
     step = q->step;
-    plim_bound *bound = q->bound;
+    plim_bound_plan *bound = q->bound;
     (void)pthread_mutex_unlock(&q->mutex);
     walk(w, bound);
     (void)pthread_mutex_lock(&q->mutex);
@@ -183,7 +183,7 @@ static void *worker_main(void *user) {
 
 /* ---- a step ---- */
 
-void plim_queues_begin(plim_queues *q, plim_bound *bound, plim_queues_run *compute, void *user) {
+void plim_queues_begin(plim_queues *q, plim_bound_plan *bound, plim_queues_run *compute, void *user) {
   (void)pthread_mutex_lock(&q->mutex);
   for (int32_t i = 0; i < PLIM_PLAN_QUEUES; i++) atomic_store(&q->done[i], 0);
   atomic_store(&q->stop, 0);

@@ -27,7 +27,7 @@ void plim_queues_close(plim_queues *queues); /* NULL is legal */
 
 /* Begin a step: the threads start to run their commands of `bound`, which they use until plim_queues_end.
  *   compute, user  in  computes the runs among them, on the threads of their queues */
-void plim_queues_begin(plim_queues *queues, plim_bound *bound, plim_queues_run *compute, void *user);
+void plim_queues_begin(plim_queues *queues, plim_bound_plan *bound, plim_queues_run *compute, void *user);
 
 /* Wait until command j of queue 0 may begin. 0: a command has failed, and the step must end. */
 int plim_queues_wait(plim_queues *queues, int32_t j);

@@ -61,7 +61,7 @@ static int is_harmless(const plim_graph *graph, const plim_op *op) {
   return 1;
 }
 
-plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound) {
+plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound_plan *bound) {
   plim_device *device = exec->device;
   if (exec->options.own_kernels || !device->api->rehearse || !exec->arena) return PLIM_OK;
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
@@ -70,7 +70,7 @@ plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound *bound) {
     const plim_plan_variant *variant = &bound->plan->variant[bound->plan->command[j].variant];
     if (!is_harmless(bound->graph, &bound->graph->op[command->op])) continue;
     if (plim_prepared_mark_rehearsed(&exec->prepared, bound->graph, variant)) continue;
-    const plim_kernel_args args = plim_bound_args(bound, j);
+    const plim_kernel_args args = plim_bound_plan_args(bound, j);
     plim_status status = device->api->rehearse(device, command->kernel, &args);
     if (status != PLIM_OK) PLIM_TRY(plim_exec_refuse(exec, bound->graph, variant, status));
   }

@@ -34,7 +34,7 @@ static plim_status end_queues(const plim_exec *exec) {
   return PLIM_OK;
 }
 
-plim_status plim_streams_before(const plim_exec *exec, const plim_bound *bound, int32_t j) {
+plim_status plim_streams_before(const plim_exec *exec, const plim_bound_plan *bound, int32_t j) {
   plim_device *device = exec->device;
   const plim_bound_wait *wait = &bound->wait[j];
   if (j == 0) PLIM_TRY(begin_queues(exec));
@@ -46,7 +46,7 @@ plim_status plim_streams_before(const plim_exec *exec, const plim_bound *bound, 
   return PLIM_OK;
 }
 
-plim_status plim_streams_after(const plim_exec *exec, const plim_bound *bound, int32_t j) {
+plim_status plim_streams_after(const plim_exec *exec, const plim_bound_plan *bound, int32_t j) {
   plim_device *device = exec->device;
   if (bound->wait[j].awaited) {
     PLIM_TRY(device->api->mark(device, bound->plan->command[j].queue, COMMAND_EVENT + j));
@@ -54,7 +54,7 @@ plim_status plim_streams_after(const plim_exec *exec, const plim_bound *bound, i
   return j + 1 == bound->plan->n_commands ? end_queues(exec) : PLIM_OK;
 }
 
-plim_status plim_streams_copy(const plim_exec *exec, const plim_bound *bound, int32_t j) {
+plim_status plim_streams_copy(const plim_exec *exec, const plim_bound_plan *bound, int32_t j) {
   const plim_command *command = &bound->plan->command[j];
   void *const *pointer = bound->pointer + bound->command[j].first;
   return exec->device->api->copy(exec->device, command->queue, pointer[1], pointer[0],

@@ -11,11 +11,11 @@ int plim_streams_has(const plim_exec *exec);
 
 /* Before command j is put, and after it. The first command begins the other queues after what queue 0 has, and queue 0
  * continues after the last command of all of them, so a step can be captured as a whole. The errors of the device. */
-PLIM_MUST_USE plim_status plim_streams_before(const plim_exec *exec, const plim_bound *bound, int32_t j);
-PLIM_MUST_USE plim_status plim_streams_after(const plim_exec *exec, const plim_bound *bound, int32_t j);
+PLIM_MUST_USE plim_status plim_streams_before(const plim_exec *exec, const plim_bound_plan *bound, int32_t j);
+PLIM_MUST_USE plim_status plim_streams_after(const plim_exec *exec, const plim_bound_plan *bound, int32_t j);
 
 /* Put the copy that command j is on its queue. The errors of the device. */
-PLIM_MUST_USE plim_status plim_streams_copy(const plim_exec *exec, const plim_bound *bound, int32_t j);
+PLIM_MUST_USE plim_status plim_streams_copy(const plim_exec *exec, const plim_bound_plan *bound, int32_t j);
 
 /* Allocate a page space of `bytes` > 0, page-locked and zeroed, or enlarge it; its contents stay. Free it. The device's
  * errors, with which the space is as it was. */
