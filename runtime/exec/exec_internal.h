@@ -85,7 +85,7 @@ PLIM_MUST_USE plim_status plim_exec_fit_spaces(plim_exec *exec, const plim_plan 
 /* ---- rehearse.c ---- */
 
 /* Forget the refused variants. */
-void plim_exec_refuse_none(plim_exec *exec);
+void plim_exec_forget_refused(plim_exec *exec);
 /* Handle a variant that could not be prepared or rehearsed.
  *   failed  in  the status; the context has the sentence
  * PLIM_OK: only the variant failed. It is added to the refused ones, and the caller may continue. Otherwise the device

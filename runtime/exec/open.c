@@ -192,7 +192,7 @@ static plim_status open_exec(plim_context *ctx, plim_device *device, const plim_
   exec->options = *options;
   exec->n = n;
   exec->outputs_of = exec->inputs_of = -1;
-  plim_exec_refuse_none(exec);
+  plim_exec_forget_refused(exec);
   plim_status status = fill_exec(exec, graph, plan, checked);
   if (status == PLIM_OK) {
     *out = exec;

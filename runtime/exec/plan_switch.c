@@ -202,7 +202,7 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
   plim_bound_plan fresh = {.ctx = NULL};
   takeover o = {p->bound.graph, p->bound.plan, plan_switch->plan, command, 0};
   PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), &o, plan_switch->arena_bytes));
-  plim_exec_refuse_none(exec);
+  plim_exec_forget_refused(exec);
   plim_status status = plim_exec_bind(exec, p->bound.graph, plan_switch->plan, 1, &fresh);
   if (status == PLIM_OK) status = move_buffers(exec, &o);
   if (status == PLIM_OK) status = resize(exec, plan_switch->arena_bytes);
@@ -279,7 +279,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   plim_bound_plan *fresh = NULL;
   char *base[PLIM_PAGE_SPACES + 1];
   plim_status status = PLIM_OK;
-  plim_exec_refuse_none(exec);
+  plim_exec_forget_refused(exec);
   plim_exec_claim(exec, -1);
   PLIM_TRY(check_plans(exec, plan, arena_bytes));
   PLIM_TRY(plim_exec_fit_kernels(exec, plan));

@@ -203,9 +203,9 @@ int plim_queues_wait(plim_queues *q, int32_t j) {
   q->bound->waited_ns[j] = 0;
   if (!wait->any || reached(q, wait->need)) return !atomic_load(&q->stop);
   int64_t begin_ns = plim_now_ns();
-  int goes = wait_for(q, wait->need);
+  int may_begin = wait_for(q, wait->need);
   q->bound->waited_ns[j] = plim_now_ns() - begin_ns;
-  return goes;
+  return may_begin;
 }
 
 void plim_queues_ran(plim_queues *q) {

@@ -7,7 +7,7 @@
 #include "runtime/device/desc.h"
 #include "runtime/exec/exec_internal.h"
 
-void plim_exec_refuse_none(plim_exec *exec) {
+void plim_exec_forget_refused(plim_exec *exec) {
   exec->failures.n = 0;
   if (exec->options.failures) exec->options.failures->n = 0;
 }
