@@ -68,6 +68,23 @@ Test(cache, least_recently_used_files_with_the_prefix_go_first) {
   plim_context_free(ctx);
 }
 
+Test(cache, the_files_with_the_prefix_are_found_from_the_most_recently_used_on) {
+  plim_context *ctx = plim_test_context();
+  char found[2][PLIM_CACHE_PATH_BYTES];
+  int32_t n = -1;
+  write_used(ctx, "c-1", 1, 10);
+  write_used(ctx, "c-2", 1, 30);
+  write_used(ctx, "c-3", 1, 20);
+  write_used(ctx, "other", 1, 40);
+  cr_assert_eq(plim_cache_recent(ctx, plim_test_path("c-mine"), "c-", 2, found, &n), PLIM_OK);
+  cr_expect_eq(n, 2);
+  cr_expect_str_eq(found[0], plim_test_path("c-2"));
+  cr_expect_str_eq(found[1], plim_test_path("c-3"));
+  cr_assert_eq(plim_cache_recent(ctx, plim_test_path("none/c-mine"), "c-", 2, found, &n), PLIM_OK);
+  cr_expect_eq(n, 0);
+  plim_test_context_end(ctx);
+}
+
 Test(cache, saving_makes_the_folders_and_replaces_what_has_the_name, .timeout = 10) {
   plim_context *ctx = plim_test_context();
   char path[PLIM_CACHE_PATH_BYTES];

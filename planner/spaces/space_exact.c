@@ -11,7 +11,9 @@
 
 #include "planner/solvers/solver.h"
 #include "planner/spaces/space_bound.h"
+#include "planner/spaces/space_first.h"
 #include "planner/spaces/space_gather.h"
+#include "planner/spaces/space_kept.h"
 #include "planner/spaces/space_known.h"
 #include "planner/spaces/space_model.h"
 #include "planner/spaces/space_portfolio.h"
@@ -89,10 +91,12 @@ typedef struct work {
   double cutoff; /* that the last program had */
   int32_t ended; /* 1: the last program has no point below its cutoff */
   plim_space_outcome outcome;
-  plim_space_portfolio portfolio; /* without a program */
-  plim_space_events known;        /* the best of the known plans that fits; none: empty */
-  double known_value;             /* INFINITY: none */
-  const plim_space_events *start; /* of searches: the known events */
+  plim_space_portfolio portfolio;    /* without a program */
+  plim_space_events known;           /* the best of the known plans that fits; none: empty */
+  double known_value;                /* INFINITY: none */
+  plim_space_events first;           /* the runs of a plan of one arena; none: empty */
+  const plim_space_events *start[2]; /* [n_starts] of searches: known and first events */
+  int32_t n_starts;
   plim_space_plan *plan;
 } work;
 
@@ -151,8 +155,7 @@ static plim_status begin(work *w, const plim_graph *graph, const plim_platform *
     w->budget[s] = w->limit[s] = o->budget ? o->budget[s] : platform->space[s].budget_bytes;
   }
   w->model.budget = w->limit;
-  w->known = (plim_space_events){.ctx = w->ctx};
-  w->start = &w->known;
+  w->known = w->first = (plim_space_events){.ctx = w->ctx};
   for (int i = 0; i < PLIM_SPACE_SEARCHES; i++) w->portfolio.events[i] = w->known;
   return set_deadline(w);
 }
@@ -376,15 +379,24 @@ static plim_space_search_options search_options(const work *w) {
                                      .deadline_on_runs = w->planner->model_class == PLIM_SPACE_POET,
                                      .bound = w->least,
                                      .keep_all = keep_all(w),
-                                     .n_starts = w->known_value < INFINITY,
-                                     .start = &w->start,
+                                     .n_starts = w->n_starts,
+                                     .start = w->start,
                                      .rounds = w->planner->searches && o->iterations > 0 ? o->iterations : rounds};
 }
 
 static plim_status try_known(work *w) {
   const plim_space_search_options asked = search_options(w);
-  return plim_space_known_best(w->problem, &asked, joins(w), w->options->n_known, w->options->known, &w->known_value,
-                               &w->known);
+  PLIM_TRY(plim_space_known_best(w->problem, &asked, joins(w), w->options->n_known, w->options->known, &w->known_value,
+                                 &w->known));
+  if (w->known_value < INFINITY) w->start[w->n_starts++] = &w->known;
+  return PLIM_OK;
+}
+
+static plim_status try_first(work *w) {
+  const plim_space_search_options asked = search_options(w);
+  if (w->planner->searches) PLIM_TRY(plim_space_first(w->problem, &asked, w->options, tuning.first.percent, &w->first));
+  if (w->first.n > 0) w->start[w->n_starts++] = &w->first;
+  return PLIM_OK;
 }
 
 static plim_status bound_all(work *w) {
@@ -401,11 +413,12 @@ static plim_status bound_all(work *w) {
  * where a program comes after it, and with all but a quarter otherwise, which
  * is for the refusal. */
 static plim_status search(work *w) {
-  const plim_space_search_options asked = search_options(w);
   int64_t limit = w->options->time_limit_ns, share = w->planner->searches ? limit - limit / 4 : limit / 5;
   int64_t outer = plim_effort_begin(w->ctx, share > 0 ? w->started_ns + share : INT64_MAX);
-  return plim_effort_end(w->ctx, outer,
-                         plim_space_portfolio_search(w->problem, &asked, least_of_all(w), &w->portfolio));
+  plim_status status = try_first(w);
+  const plim_space_search_options asked = search_options(w);
+  if (status == PLIM_OK) status = plim_space_portfolio_search(w->problem, &asked, least_of_all(w), &w->portfolio);
+  return plim_effort_end(w->ctx, outer, status);
 }
 
 /* The best plan of those found becomes the plan, unless the one that there is
@@ -491,15 +504,13 @@ static plim_status run(work *w) {
   return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
 }
 
-plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
-                                 const plim_space_options *options, plim_space_outcome *outcome,
-                                 plim_space_plan **out) {
+static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
+                        const plim_space_options *options, plim_space_outcome *outcome, plim_space_plan **out) {
   work w = {.ctx = ctx,
             .options = options,
             .bound = -INFINITY,
             .known_value = INFINITY,
             .outcome = {INFINITY, -INFINITY, 0, 0}};
-  PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
   plim_status status = begin(&w, graph, platform);
   if (status == PLIM_OK) status = run(&w);
   if (status == PLIM_OK) {
@@ -510,9 +521,30 @@ plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, con
   plim_space_plan_free(w.plan);
   plim_space_portfolio_free(&w.portfolio);
   plim_space_events_free(&w.known);
+  plim_space_events_free(&w.first);
   plim_solver_close(w.solver);
   plim_release(ctx, w.budget, platform->n_spaces, sizeof *w.budget);
   plim_release(ctx, w.limit, platform->n_spaces, sizeof *w.limit);
   plim_space_problem_free(w.problem);
+  return status;
+}
+
+plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
+                                 const plim_space_options *options, plim_space_outcome *outcome,
+                                 plim_space_plan **out) {
+  plim_space_options with_kept;
+  plim_space_kept kept;
+  plim_space_plan *plan = NULL;
+  PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
+  if (!options->front_folder) return make(ctx, graph, platform, options, outcome, out);
+  PLIM_TRY(plim_space_kept_open(graph, platform, options, &kept));
+  with_kept = *options;
+  with_kept.known = kept.known;
+  with_kept.n_known = kept.n_known;
+  plim_status status = make(ctx, graph, platform, &with_kept, outcome, &plan);
+  if (status == PLIM_OK) status = plim_space_kept_save(&kept, plan);
+  plim_space_kept_close(&kept);
+  if (status == PLIM_OK) *out = plan;
+  if (status != PLIM_OK) plim_space_plan_free(plan);
   return status;
 }

@@ -290,40 +290,54 @@ static int is_done(const searching *k) {
   return k->best_worth.value <= k->o->bound || k->o->rounds == 0;
 }
 
-static plim_status try_start(searching *k, const plim_space_weights *w, int32_t first, int on_demand) {
-  int32_t fits;
+static plim_status try_start(searching *k, const plim_space_weights *w, int32_t first, int on_demand, int32_t *fits) {
   worth found;
-  PLIM_TRY(begin_start(k, w, first, !on_demand, &fits));
-  if (fits && on_demand) PLIM_TRY(plim_space_demand(&k->now, &k->rules, w, &fits));
-  if (fits && !on_demand) PLIM_TRY(plim_space_cover(&k->now, &k->rules, w, &k->random, &fits));
-  if (!fits) return PLIM_OK;
+  PLIM_TRY(begin_start(k, w, first, !on_demand, fits));
+  if (*fits && on_demand) PLIM_TRY(plim_space_demand(&k->now, &k->rules, w, fits));
+  if (*fits && !on_demand) PLIM_TRY(plim_space_cover(&k->now, &k->rules, w, &k->random, fits));
+  if (!*fits) return PLIM_OK;
   PLIM_TRY(plim_space_prune(&k->now, &k->rules));
   PLIM_TRY(weigh(k, &k->now, k->has_best ? &k->best_worth : NULL, &found));
   return keep_best(k, &k->now, found);
 }
 
-/* In time that grows little faster than the graph; first with copies that cost next to nothing, as recomputes may need
- * others.
- */
+/* Starts on demand with copies that cost so much of what they do. *fits: there was one. */
+static plim_status try_demand(searching *k, double copies, int32_t *fits) {
+  const int32_t devices = k->rules.devices;
+  plim_space_weights w = weights_of(k, 1);
+  w.copy_ns = w.copy_ns > 0 ? copies * w.copy_ns : 0;
+  w.copy_joule *= copies;
+  *fits = 0;
+  for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
+    int32_t found;
+    PLIM_TRY(try_start(k, &w, first, 1, &found));
+    *fits |= found;
+    if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+  }
+  return PLIM_OK;
+}
+
+/* In time that grows little faster than the graph. First copies cost next to nothing, as recomputes may need others;
+ * then more and more, as long as there are plans. */
 static plim_status try_on_demand(searching *k) {
-  static const double copies[] = {1, 1, 0.02};
-  int32_t devices = k->rules.devices;
+  double copies = tuning.search.least_copies;
+  int32_t missed = 0, fits;
   choose_order(k, 0);
-  for (int32_t i = 0; i < 3 && k->p->n >= tuning.search.large_nodes; i++) {
-    plim_space_weights w = weights_of(k, copies[i]);
-    if (i == 0) w.copy_joule = w.copy_ns = 1e-12;
-    for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
-      PLIM_TRY(try_start(k, &w, first, 1));
-      if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
-    }
+  if (k->p->n < tuning.search.large_nodes) return PLIM_OK;
+  PLIM_TRY(try_demand(k, 1e-12, &fits));
+  for (; copies <= tuning.search.most_copies && missed < 2 && !is_done(k); copies *= tuning.search.more_copies) {
+    if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    PLIM_TRY(try_demand(k, copies, &fits));
+    missed = fits ? 0 : missed + 1;
   }
   return PLIM_OK;
 }
 
 static plim_status try_starts(searching *k) {
   static const double copies[] = {1, 0.2, 0.02}, by_time[] = {1, 0.5, 0};
-  int32_t devices = k->rules.devices;
-  for (int32_t i = 0; i < tuning.search.starts + (k->has_best ? 0 : tuning.search.drawn_starts) && !is_done(k); i++) {
+  int32_t devices = k->rules.devices, large = k->has_best && k->p->n >= tuning.search.large_nodes;
+  int32_t starts = large ? tuning.search.large_starts : tuning.search.starts;
+  for (int32_t i = 0; i < starts + (k->has_best ? 0 : tuning.search.drawn_starts) && !is_done(k); i++) {
     k->haste = i % 6 < 3 ? 0 : 1;
     plim_space_weights w = weights_of(k, copies[i % 3]);
     w.by_time = by_time[i / 6 % 3];
@@ -331,7 +345,8 @@ static plim_status try_starts(searching *k) {
     w.stay = i / 3 % 2;
     choose_order(k, i >= tuning.search.starts);
     for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
-      PLIM_TRY(try_start(k, &w, first, 0));
+      int32_t fits;
+      PLIM_TRY(try_start(k, &w, first, 0, &fits));
       if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     }
   }
@@ -353,6 +368,11 @@ static plim_status start_from(searching *k, const plim_space_events *events) {
   if (!k->now.valid || !plim_space_sequence_is_within(&k->now, k->o->budget)) return PLIM_OK;
   PLIM_TRY(weigh(k, &k->now, k->has_best ? &k->best_worth : NULL, &found));
   return keep_best(k, &k->now, found);
+}
+
+static plim_status try_known(searching *k) {
+  for (int32_t i = 0; i < k->o->n_starts; i++) PLIM_TRY(start_from(k, k->o->start[i]));
+  return PLIM_OK;
 }
 
 /* ---- rounds ---- */
@@ -518,9 +538,10 @@ static plim_status search(searching *k, plim_space_found *found, plim_space_even
   set_rules(k);
   if (k->p->device_ns > 0 && k->p->device_ns < INT64_MAX)
     k->joule_per_ns = k->p->device_joule / (double)k->p->device_ns;
-  PLIM_TRY(try_on_demand(k));
+  if (k->p->n >= tuning.search.large_nodes) PLIM_TRY(try_known(k));
+  if (!plim_context_cancelled(k->p->ctx)) PLIM_TRY(try_on_demand(k));
   if (!plim_context_cancelled(k->p->ctx)) PLIM_TRY(try_starts(k));
-  for (int32_t i = 0; i < k->o->n_starts; i++) PLIM_TRY(start_from(k, k->o->start[i]));
+  if (k->p->n < tuning.search.large_nodes) PLIM_TRY(try_known(k));
   if (k->has_best && k->o->rounds > 0) PLIM_TRY(search_rounds(k));
   found->fits = k->has_best && !(k->best_worth.late > 0);
   found->value = k->best_worth.value;

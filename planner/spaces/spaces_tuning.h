@@ -12,9 +12,12 @@ enum { PLIM_SPACE_BOUND_ROWS = 250, PLIM_SPACE_REFILLS = 400 /* insertions of on
 
 static const struct plim_spaces_tuning {
   struct {
-    int32_t patience, patience_anew, rounds_anew, anew, starts, drawn_starts, large_nodes, alone;
-    double slack;
+    int32_t patience, patience_anew, rounds_anew, anew, starts, drawn_starts, large_nodes, large_starts, alone;
+    double slack, least_copies, most_copies, more_copies;
   } search;
+  struct {
+    int32_t percent;
+  } first;
   struct {
     int32_t nodes, tries, iterations, patience;
   } bound;
@@ -43,10 +46,18 @@ static const struct plim_spaces_tuning {
             .starts = 18,        /* first sequences in program order */
             .drawn_starts = 60,  /* in drawn orders, where none of those fits */
             .large_nodes = 1000, /* graphs of so many nodes have starts on demand before them */
+            .large_starts = 2,   /* and so few in program order after them, each of which takes long */
             .alone = 4, /* one part in so many of the time is for a search without paging, as much without recompute */
             /* of what lies above the bound: what a round may lose, at most and at first; 0, 0.02, 0.1 and 0.3 gave the
              * same excess within 1 % on 12 cases of bench poet */
             .slack = 0.1,
+            .least_copies = 0x1p-15, /* shares of what copies cost that starts on demand count, from the least */
+            .most_copies = 1,        /* to the most */
+            .more_copies = 8,        /* each so many times the one before */
+        },
+    .first =
+        {
+            .percent = 70, /* of the time of the search is for a planner of one arena, which anneals too */
         },
     .bound =
         {

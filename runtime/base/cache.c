@@ -86,22 +86,48 @@ static int by_use(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
+/* The files beside `path`, but `except`. folder [PLIM_CACHE_PATH_BYTES]; the listing has none where it cannot be read. */
+static plim_status list_beside(listing *l, const char *path, const char *prefix, const char *except, char *folder) {
+  const char *slash = strrchr(path, '/');
+  if (!slash) return PLIM_OK;
+  (void)snprintf(folder, PLIM_CACHE_PATH_BYTES, "%.*s", (int)(slash - path), path);
+  l->folder = opendir(folder);
+  if (!l->folder) return PLIM_OK;
+  PLIM_TRY(list(l, prefix, except));
+  if (l->n > 0) qsort(l->entry, (size_t)l->n, sizeof *l->entry, by_use);
+  return PLIM_OK;
+}
+
+static void end_list(listing *l) {
+  plim_release(l->ctx, l->entry, l->room, sizeof *l->entry);
+  if (l->folder) (void)closedir(l->folder);
+}
+
 plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *prefix, int64_t most_bytes) {
   char folder[PLIM_CACHE_PATH_BYTES];
   const char *slash = strrchr(path, '/');
   struct stat about;
-  if (!slash) return PLIM_OK;
-  (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-  listing l = {.ctx = ctx, .folder = opendir(folder)};
-  if (!l.folder) return PLIM_OK;
-  plim_status status = list(&l, prefix, slash + 1);
+  listing l = {.ctx = ctx};
+  plim_status status = list_beside(&l, path, prefix, slash ? slash + 1 : "", folder);
   int64_t total = stat(path, &about) == 0 ? about.st_size : 0;
-  if (status == PLIM_OK && l.n > 0) qsort(l.entry, (size_t)l.n, sizeof *l.entry, by_use);
   for (int64_t i = 0; i < l.n && status == PLIM_OK; i++) {
     total += l.entry[i].bytes;
     if (total > most_bytes) (void)unlinkat(dirfd(l.folder), l.entry[i].name, 0);
   }
-  plim_release(ctx, l.entry, l.room, sizeof *l.entry);
-  (void)closedir(l.folder);
+  end_list(&l);
+  return status;
+}
+
+plim_status plim_cache_recent(plim_context *ctx, const char *path, const char *prefix, int32_t most,
+                              char (*out)[PLIM_CACHE_PATH_BYTES], int32_t *n) {
+  char folder[PLIM_CACHE_PATH_BYTES];
+  listing l = {.ctx = ctx};
+  *n = 0;
+  plim_status status = list_beside(&l, path, prefix, "", folder);
+  for (int64_t i = 0; i < l.n && *n < most && status == PLIM_OK; i++) {
+    int length = snprintf(out[*n], PLIM_CACHE_PATH_BYTES, "%s/%s", folder, l.entry[i].name);
+    if (length < PLIM_CACHE_PATH_BYTES) ++*n;
+  }
+  end_list(&l);
   return status;
 }

@@ -11,6 +11,7 @@
 #include "planner/planner.h"
 #include "planner/spaces/space_budget.h"
 #include "planner/spaces/space_problem.h"
+#include "planner/strategies/one_arena.h"
 #include "runtime/base/file.h"
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"
@@ -257,6 +258,8 @@ static plim_status set_options(space_work *w) {
   const options *o = w->s->o;
   w->options = plim_space_options_default();
   w->options.planner = o->planner;
+  w->options.one_arena = plim_one_arena_plan;
+  w->options.front_folder = o->no_cache ? NULL : "";
   if (o->objective) w->options.objective = plim_objective_find(o->objective);
   w->options.page = is_on(o->page);
   w->options.recompute = is_on(o->recompute);

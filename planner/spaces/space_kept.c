@@ -1,0 +1,132 @@
+/* A file for each plan. Its name has a hash of graph, devices, spaces and links, which plans share that may know each
+ * other, and one of all that was asked for. No plan is judged by its figures, as those are of other rates: whoever
+ * reads it lowers its commands for the rates in hand. So what a call had, every later one for no fewer bytes and no
+ * slower links has too. */
+#include "planner/spaces/space_kept.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/sha256.h"
+#include "runtime/base/text.h"
+#include "runtime/graph/space/space_plan_text.h"
+
+static const int64_t most_bytes = INT64_C(64) << 20; /* of all such files */
+enum { HASH = 24, PREFIX_BYTES = HASH + 16 };
+
+/* ---- names ---- */
+
+static void write_structure(plim_text *t, const plim_graph *graph, const plim_platform *p) {
+  plim_text_format(t, "plimsoll spaces 1\ngraph %s\n", graph->fingerprint);
+  for (int32_t d = 0; d < p->n_devices; d++)
+    plim_text_format(t, "device %s %d\n", p->device[d].name, p->device[d].space);
+  for (int32_t s = 0; s < p->n_spaces; s++) plim_text_format(t, "space %s\n", p->space[s].name);
+  for (int32_t l = 0; l < p->n_links; l++) plim_text_format(t, "link %d %d\n", p->link[l].from, p->link[l].to);
+}
+
+static void write_question(plim_text *t, const plim_platform *p, const plim_space_options *o) {
+  plim_text_format(t, "planner %s\nobjective %d\n%d %d %d %d\ndeadline %.17g %lld\n", o->planner ? o->planner : "",
+                   o->objective, o->page, o->recompute, o->place, o->together, o->deadline_factor,
+                   (long long)o->deadline_ns);
+  for (int32_t s = 0; s < p->n_spaces; s++) {
+    plim_text_format(t, "budget %lld\n", (long long)(o->budget ? o->budget[s] : p->space[s].budget_bytes));
+  }
+  for (int32_t d = 0; d < p->n_devices; d++) {
+    const plim_platform_device *v = &p->device[d];
+    plim_text_format(t, "device %.17g %.17g %.17g\n", v->flop_per_second, v->flop_per_joule, v->idle_watt);
+  }
+  for (int32_t l = 0; l < p->n_links; l++) {
+    const plim_platform_link *v = &p->link[l];
+    plim_text_format(t, "link %d %d %.17g %.17g %.17g\n", v->duplex, v->given, v->latency_s, v->bytes_per_second,
+                     v->watt);
+  }
+}
+
+static plim_status end_hash(plim_text *text, char *hash) {
+  plim_status status = text->status;
+  if (status == PLIM_OK) plim_sha256_hex(text->chars, (size_t)text->length, hash);
+  plim_text_free(text);
+  return status;
+}
+
+/* prefix [PREFIX_BYTES] */
+static plim_status find_names(const plim_graph *graph, const plim_platform *platform, const plim_space_options *o,
+                              char *prefix, char *path) {
+  char structure[PLIM_SHA256_HEX_BYTES], question[PLIM_SHA256_HEX_BYTES], name[2 * PREFIX_BYTES];
+  plim_text of_structure = {.ctx = graph->ctx}, of_question = {.ctx = graph->ctx};
+  write_structure(&of_structure, graph, platform);
+  PLIM_TRY(end_hash(&of_structure, structure));
+  write_question(&of_question, platform, o);
+  PLIM_TRY(end_hash(&of_question, question));
+  (void)snprintf(prefix, PREFIX_BYTES, "spaces-%.*s-", (int)HASH, structure);
+  (void)snprintf(name, sizeof name, "%s%.*s.json", prefix, (int)HASH, question);
+  plim_cache_path(o->front_folder[0] ? o->front_folder : NULL, name, path);
+  return PLIM_OK;
+}
+
+/* ---- reading ---- */
+
+/* The plan of a file; none where it is wrong. */
+static plim_status read_plan(plim_space_kept *k, const plim_graph *graph, const char *path) {
+  plim_plan *other = NULL;
+  plim_space_plan *plan = NULL;
+  plim_status status = plim_space_plan_load_any(k->ctx, path, &other, &plan);
+  plim_plan_free(other);
+  if (status == PLIM_OK && plan) status = plim_space_plan_check(k->ctx, graph, plan);
+  if (status == PLIM_OK && plan) {
+    k->plan[k->n++] = plan;
+    return PLIM_OK;
+  }
+  plim_space_plan_free(plan);
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}
+
+static plim_status read_all(plim_space_kept *k, const plim_graph *graph, const char *prefix) {
+  char(*path)[PLIM_CACHE_PATH_BYTES] = NULL;
+  plim_status status;
+  int32_t n = 0;
+  PLIM_CHECK(plim_allocate(k->ctx, PLIM_SPACE_KEPT, sizeof *path, &path));
+  PLIM_CHECK(plim_cache_recent(k->ctx, k->path, prefix, PLIM_SPACE_KEPT, path, &n));
+  for (int32_t i = 0; i < n; i++) PLIM_CHECK(read_plan(k, graph, path[i]));
+done:
+  plim_release(k->ctx, path, PLIM_SPACE_KEPT, sizeof *path);
+  return status;
+}
+
+static plim_status open_folder(const plim_graph *graph, const plim_platform *platform, const plim_space_options *o,
+                               plim_space_kept *k) {
+  char prefix[PREFIX_BYTES];
+  PLIM_TRY(find_names(graph, platform, o, prefix, k->path));
+  if (k->path[0]) PLIM_TRY(read_all(k, graph, prefix));
+  k->room_known = o->n_known + k->n;
+  PLIM_TRY(plim_allocate(k->ctx, k->room_known, sizeof(const plim_space_plan *), &k->known));
+  for (int32_t i = 0; i < o->n_known; i++) k->known[k->n_known++] = o->known[i];
+  for (int32_t i = 0; i < k->n; i++) k->known[k->n_known++] = k->plan[i];
+  return PLIM_OK;
+}
+
+plim_status plim_space_kept_open(const plim_graph *graph, const plim_platform *platform, const plim_space_options *o,
+                                 plim_space_kept *out) {
+  *out = (plim_space_kept){.ctx = graph->ctx};
+  if (!o->front_folder) return PLIM_OK;
+  plim_status status = open_folder(graph, platform, o, out);
+  if (status != PLIM_OK) plim_space_kept_close(out);
+  return status;
+}
+
+/* ---- the end ---- */
+
+plim_status plim_space_kept_save(const plim_space_kept *k, const plim_space_plan *plan) {
+  plim_text text = {.ctx = k->ctx};
+  if (!k->path[0]) return PLIM_OK;
+  plim_space_plan_write(&text, plan);
+  plim_status status = plim_cache_save(&text, k->path);
+  if (status == PLIM_ENOMEM) return status;
+  return status == PLIM_OK ? plim_cache_trim(k->ctx, k->path, "spaces-", most_bytes) : PLIM_OK;
+}
+
+void plim_space_kept_close(plim_space_kept *k) {
+  for (int32_t i = 0; i < k->n; i++) plim_space_plan_free(k->plan[i]);
+  plim_release(k->ctx, k->known, k->room_known, sizeof(const plim_space_plan *));
+  *k = (plim_space_kept){.ctx = NULL};
+}
