@@ -66,11 +66,9 @@ static void carve(plim_niche *e, plim_block *b) {
   e->items = plim_block_take(b, depth * n, sizeof *e->items);
   e->options = plim_block_take(b, depth * (n + 1), sizeof *e->options);
   e->node_reasons = plim_block_take(b, 2 * depth * e->words, sizeof *e->node_reasons);
-  e->floor = plim_block_take(b, m, sizeof *e->floor);
+  e->node_numbers = plim_block_take(b, 2 * depth * m, sizeof *e->node_numbers);
+  e->node_counts = plim_block_take(b, 2 * depth * m, sizeof *e->node_counts);
   e->top = plim_block_take(b, m, sizeof *e->top);
-  e->slack = plim_block_take(b, m, sizeof *e->slack);
-  e->count = plim_block_take(b, m, sizeof *e->count);
-  e->crossing = plim_block_take(b, m, sizeof *e->crossing);
   e->span_low = plim_block_take(b, m, sizeof *e->span_low);
   e->ending = plim_block_take(b, m, sizeof *e->ending);
   e->beginning = plim_block_take(b, m, sizeof *e->beginning);
@@ -93,11 +91,15 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   carve(e, &e->block);
   PLIM_CHECK(plim_block_allocate(ctx, &e->block));
   carve(e, &e->block);
-  for (int32_t d = 0; d < e->depth_most; d++) {
-    e->frame[d] = (frame){.item = e->items + (int64_t)d * e->n,
-                          .option = e->options + (int64_t)d * (e->n + 1),
-                          .reason = e->node_reasons + 2 * (int64_t)d * e->words,
-                          .raised = e->node_reasons + (2 * (int64_t)d + 1) * e->words};
+  for (int64_t d = 0, m = e->m + 1; d < e->depth_most; d++) {
+    e->frame[d] = (frame){.item = e->items + d * e->n,
+                          .option = e->options + d * (e->n + 1),
+                          .reason = e->node_reasons + 2 * d * e->words,
+                          .raised = e->node_reasons + (2 * d + 1) * e->words,
+                          .floors = e->node_numbers + 2 * d * m,
+                          .slacks = e->node_numbers + (2 * d + 1) * m,
+                          .counts = e->node_counts + 2 * d * m,
+                          .crossings = e->node_counts + (2 * d + 1) * m};
   }
   *out = e;
 done:
@@ -115,38 +117,62 @@ void plim_niche_free(plim_niche *e) {
 
 /* ---- sections of a node ---- */
 
-/* Set what a node knows of its sections. */
+/* Begin with what the parent knows of its sections; the root (NULL) knows nothing. */
+static void inherit_sections(plim_niche *e, const frame *parent, frame *f) {
+  size_t m = (size_t)e->m;
+  e->floor = f->floors;
+  e->slack = f->slacks;
+  e->count = f->counts;
+  e->crossing = f->crossings;
+  if (parent) {
+    memcpy(f->floors, parent->floors, m * sizeof *f->floors);
+    memcpy(f->slacks, parent->slacks, m * sizeof *f->slacks);
+    memcpy(f->counts, parent->counts, m * sizeof *f->counts);
+    memcpy(f->crossings, parent->crossings, m * sizeof *f->crossings);
+    if (f->placed < 0) return;
+    const shape *b = &e->shape[f->placed];
+    for (int32_t s = b->first; s + 1 < b->last; s++) f->crossings[s]--;
+  } else {
+    memset(f->crossings, 0, m * sizeof *f->crossings);
+    for (int32_t i = 0; i < f->n_items; i++) {
+      const shape *b = &e->shape[f->item[i].box];
+      for (int32_t s = b->first; s + 1 < b->last; s++) f->crossings[s]++;
+    }
+  }
+}
+
+/* Set what a node knows of its touched sections. */
 static void look(plim_niche *e, const frame *f) {
-  int32_t *restrict floor = e->floor, *restrict top = e->top, *restrict count = e->count, *restrict slack = e->slack;
-  for (int32_t s = 0; s <= e->m; s++) {
+  int32_t *restrict floor = e->floor, *restrict top = e->top, *restrict slack = e->slack;
+  int16_t *restrict count = e->count;
+  plim_span at = f->touched;
+  for (int32_t s = at.first; s < at.last; s++) {
     floor[s] = WALL;
-    top[s] = count[s] = slack[s] = e->crossing[s] = 0;
+    top[s] = slack[s] = 0;
+    count[s] = 0;
   }
   for (int32_t i = f->n_items - 1; i >= 0; i--) {
     const shape *b = &e->shape[f->item[i].box];
-    int32_t low = f->item[i].low;
-    for (int32_t s = b->first; s < b->last; s++) floor[s] = low;
-    e->crossing[b->first]++;
-    e->crossing[b->last - 1]--;
+    int32_t low = f->item[i].low, last = b->last < at.last ? b->last : at.last;
+    for (int32_t s = b->first > at.first ? b->first : at.first; s < last; s++) floor[s] = low;
   }
-  for (int32_t s = 1; s < e->m; s++) e->crossing[s] += e->crossing[s - 1];
   for (int32_t i = 0; i < f->n_items; i++) {
     const shape *b = &e->shape[f->item[i].box];
-    int32_t low = f->item[i].low, size = b->size;
-    for (int32_t s = b->first; s < b->last; s++) {
+    int32_t low = f->item[i].low, size = b->size, last = b->last < at.last ? b->last : at.last;
+    for (int32_t s = b->first > at.first ? b->first : at.first; s < last; s++) {
       int32_t old = top[s];
       top[s] = (old > low ? old : low) + size;
       slack[s] -= size;
-      count[s] += floor[s] == low;
+      count[s] = (int16_t)(count[s] + (floor[s] == low));
     }
   }
-  for (int32_t s = 0; s < e->m; s++) slack[s] += floor[s] < WALL ? e->capacity - floor[s] : 0;
+  for (int32_t s = at.first; s < at.last; s++) slack[s] += floor[s] < WALL ? e->capacity - floor[s] : 0;
 }
 
-/* The section over the capacity, of the largest weight; -1: none. */
-static int32_t find_overfull(const plim_niche *e) {
+/* The touched section over the capacity, of the largest weight; -1: none. */
+static int32_t find_overfull(const plim_niche *e, plim_span at) {
   int32_t worst = -1;
-  for (int32_t s = 0; s < e->m; s++) {
+  for (int32_t s = at.first; s < at.last; s++) {
     if (e->top[s] > e->capacity && (worst < 0 || e->weight[s] > e->weight[worst])) worst = s;
   }
   return worst;
@@ -288,7 +314,7 @@ static void blame_borders(const plim_niche *e, frame *f) {
 static int look_at_all(plim_niche *e, frame *f) {
   for (int32_t raised = 1; raised != 0;) {
     look(e, f);
-    int32_t overfull = find_overfull(e);
+    int32_t overfull = find_overfull(e, f->touched);
     if (overfull >= 0) {
       e->weight[overfull] += 1;
       plim_niche_add_section(f->reason, overfull);
@@ -302,8 +328,8 @@ static int look_at_all(plim_niche *e, frame *f) {
   return 1;
 }
 
-/* Prepare a node whose items are set. */
-static answer enter(plim_niche *e, frame *f) {
+/* Prepare a node whose items and touched sections are set. */
+static answer enter(plim_niche *e, const frame *parent, frame *f) {
   memset(f->reason, 0, 2 * (size_t)e->words * sizeof *f->reason); /* and `raised` */
   if (f->n_items == 0) return SOLVED;
   f->hash = hash_of(e, f);
@@ -313,6 +339,7 @@ static answer enter(plim_niche *e, frame *f) {
     memcpy(f->reason, e->memo_reasons + at * e->words, (size_t)e->words * sizeof *f->reason);
     return FAILED;
   }
+  inherit_sections(e, parent, f);
   if (!look_at_all(e, f)) return FAILED;
   niche v = choose(e, &f->section);
   list_options(e, f, v);
@@ -330,12 +357,16 @@ static void make_child(const plim_niche *e, const frame *f, frame *to, int32_t w
   int32_t n = 0, i = 0;
   item raised[PLIM_NICHE_MOST];
   int32_t n_raised = 0;
+  to->placed = without;
+  to->touched = (plim_span){e->m, 0};
+  if (without >= 0) plim_niche_touch(&to->touched, &e->shape[without]);
   for (; i < f->n_items && f->item[i].low < low; i++) {
     item it = inherit(&f->item[i]);
     const shape *b = &e->shape[it.box];
     if (it.box == without) continue;
     if (b->first < where.last && where.first < b->last) {
       it.low = low;
+      plim_niche_touch(&to->touched, b);
       it.witness = (int16_t)(b->first > where.first ? b->first : where.first);
       raised[n_raised++] = it;
     } else {
@@ -366,7 +397,7 @@ static answer try_next(plim_niche *e, frame *f, frame *child, int64_t *offset) {
     offset[x] = f->floor;
     make_child(e, f, child, x, span_of(e, f), f->floor + e->shape[x].size);
   }
-  return enter(e, child);
+  return enter(e, f, child);
 }
 
 /* Is a decision in sections `span` to blame for what failed under it? */
@@ -402,7 +433,7 @@ static int is_over(const plim_niche *e, int64_t deadline_ns) {
 
 static plim_pack_outcome search(plim_niche *e, int64_t nodes, int64_t deadline_ns, int64_t *offset) {
   int32_t depth = 0;
-  answer last = enter(e, &e->frame[0]);
+  answer last = enter(e, NULL, &e->frame[0]);
   while (last != SOLVED) {
     frame *f = &e->frame[depth];
     if (last == FAILED) {

@@ -1,5 +1,5 @@
 /* Niche search: exact search for tight problems (niche.c). IMPOSSIBLE is a proof but for hashes, as in exact.h. One
- * thread at a time. Memory: about 40 n^2 bytes. */
+ * thread at a time. Memory: up to about 110 n^2 bytes. */
 #ifndef PLIM_PLANNER_PACK_NICHE_H
 #define PLIM_PLANNER_PACK_NICHE_H
 

@@ -12,16 +12,26 @@ typedef plim_niche_item item;
 typedef plim_niche_shape shape;
 typedef plim_niche_frame frame;
 
-static void list_borders(plim_niche *e, const frame *f) {
-  for (int32_t s = 0; s <= e->m; s++) e->ending[s] = e->beginning[s] = -1;
+/* The borders after sections [first, last), which are those of the touched sections. */
+static plim_span borders_of(const plim_niche *e, const frame *f) {
+  return (plim_span){f->touched.first > 0 ? f->touched.first - 1 : 0,
+                     f->touched.last < e->m ? f->touched.last : e->m - 1};
+}
+
+static void list_borders(plim_niche *e, const frame *f, plim_span at) {
+  for (int32_t s = at.first; s < at.last; s++) e->ending[s] = e->beginning[s] = -1;
   for (int32_t i = f->n_items - 1; i >= 0; i--) {
     const shape *b = &e->shape[f->item[i].box];
-    for (int32_t s = b->first; s + 1 < b->last; s++) e->span_low[s] = f->item[i].low;
-    e->next_ending[i] = e->ending[b->last - 1];
-    e->ending[b->last - 1] = i;
-    if (b->first == 0) continue;
-    e->next_beginning[i] = e->beginning[b->first - 1];
-    e->beginning[b->first - 1] = i;
+    int32_t from = b->first > at.first ? b->first : at.first, to = b->last - 1 < at.last ? b->last - 1 : at.last;
+    for (int32_t s = from; s < to; s++) e->span_low[s] = f->item[i].low;
+    if (at.first < b->last && b->last <= at.last) {
+      e->next_ending[i] = e->ending[b->last - 1];
+      e->ending[b->last - 1] = i;
+    }
+    if (at.first < b->first && b->first <= at.last) {
+      e->next_beginning[i] = e->beginning[b->first - 1];
+      e->beginning[b->first - 1] = i;
+    }
   }
 }
 
@@ -86,8 +96,9 @@ static void sort_items(frame *f) {
  * node's reason, cannot be matched. */
 int32_t plim_niche_match_borders(plim_niche *e, frame *f) {
   int32_t n = 0;
-  list_borders(e, f);
-  for (int32_t s = 0; s + 1 < e->m; s++) {
+  plim_span at = borders_of(e, f), touched = {e->m, 0};
+  list_borders(e, f, at);
+  for (int32_t s = at.first; s < at.last; s++) {
     if (e->crossing[s] == 0) continue;
     int32_t low = least_match(e, f, s);
     if (low == e->span_low[s]) continue;
@@ -101,9 +112,11 @@ int32_t plim_niche_match_borders(plim_niche *e, frame *f) {
       if (b->first > s || b->last <= s + 1 || it->low >= low) continue;
       it->low = low;
       it->is_raised = 1;
+      plim_niche_touch(&touched, b);
       n++;
     }
   }
-  sort_items(f);
+  f->touched = touched;
+  if (n > 0) sort_items(f);
   return n;
 }

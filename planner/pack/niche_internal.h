@@ -25,10 +25,14 @@ typedef struct plim_niche_shape {
 
 /* A node. */
 typedef struct plim_niche_frame {
-  plim_niche_item *item; /* [n_items] unplaced boxes by `low` */
-  int16_t *option;       /* [n_options] boxes for the floor, or -1: the floor rises */
-  uint64_t *reason;      /* [words] sections whose boxes cannot be packed at their lows */
-  uint64_t *raised;      /* [words] sections beside the borders that raised items at this node */
+  plim_niche_item *item;       /* [n_items] unplaced boxes by `low` */
+  int16_t *option;             /* [n_options] boxes for the floor, or -1: the floor rises */
+  uint64_t *reason;            /* [words] sections whose boxes cannot be packed at their lows */
+  uint64_t *raised;            /* [words] sections beside the borders that raised items at this node */
+  int32_t *floors, *slacks;    /* [m] of sections: the floor; the capacity less it and the boxes to come */
+  int16_t *counts, *crossings; /* [m] boxes that can lie on the floor; that span the border to the next section */
+  plim_span touched;           /* sections in which lows, or the boxes to come, differ from those of its parent */
+  int32_t placed;              /* the box that its parent has placed for it; -1: none */
   uint64_t hash;
   int32_t n_items, n_options, at; /* at: options tried */
   int32_t section, floor, level;  /* the decision; where the floor rises to */
@@ -51,9 +55,11 @@ struct plim_niche {
   plim_niche_item *items;  /* [depth_most][n] */
   int16_t *options;        /* [depth_most][n + 1] */
   uint64_t *node_reasons;  /* [depth_most][words] */
-  /* [m + 1] of the node under way: floors; stacked tops; capacity less floor and boxes to come; boxes that can lie on
-   * the floor; boxes that span the border to the next section */
-  int32_t *floor, *top, *slack, *count, *crossing;
+  int32_t *node_numbers;   /* [depth_most][2][m + 1] */
+  int16_t *node_counts;    /* [depth_most][2][m + 1] */
+  int32_t *floor, *slack;  /* of the node under way */
+  int16_t *count, *crossing;
+  int32_t *top; /* [m + 1] stacked tops, where they were set last */
   /* [m + 1] of the node under way: the least low of the boxes that span the border after a section; the first of the
    * items that end and of those that begin there, -1: none. [n] the next of them */
   int32_t *span_low, *ending, *beginning, *next_ending, *next_beginning;
@@ -69,10 +75,15 @@ struct plim_niche {
  * Returns 1 when a search that finds nothing is a proof: no compound has more than one box. */
 int plim_niche_prepare(plim_niche *e, int32_t restart);
 
-/* Raise the lows of items that span a border to where it can be matched (niche_border.c). Uses floors, slacks and
- * crossings of the node. Returns how many items were raised; -1: some border cannot be matched, and the sections beside
- * it are added to the node's reason. */
+/* Raise the lows of items that span a border of the touched sections to where it can be matched (niche_border.c). Uses
+ * floors, slacks and crossings of the node. Returns how many items were raised; -1: some border cannot be matched, and
+ * the sections beside it are added to the node's reason. Then `touched` are the sections of the raised items. */
 int32_t plim_niche_match_borders(plim_niche *e, plim_niche_frame *f);
+
+static inline void plim_niche_touch(plim_span *touched, const plim_niche_shape *b) {
+  if (b->first < touched->first) touched->first = b->first;
+  if (b->last > touched->last) touched->last = b->last;
+}
 
 enum { PLIM_NICHE_WALL = INT32_MAX }; /* the floor of a section without boxes */
 

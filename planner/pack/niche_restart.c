@@ -152,6 +152,8 @@ int plim_niche_prepare(plim_niche *e, int32_t restart) {
   make_compounds(e, &t, &random);
   set_keys(e, &t, &random);
   root->n_items = 0;
+  root->placed = -1;
+  root->touched = (plim_span){0, e->m};
   for (int32_t x = 0; x < e->n; x++) {
     if (e->shape[x].size > 0) root->item[root->n_items++] = (plim_niche_item){0, (int16_t)x, 0, 0};
   }
