@@ -17,7 +17,8 @@
  * Memo: equal boxes with equal lows have failed before, with that reason. A 64-bit hash recognises them. A reason says
  *   nothing of the decisions that gave the lows: other decisions may lead to the same ones.
  * Restarts: with other orders of boxes, other choices of sections, and weights of the sections in which nodes failed
- *   (Boussemart et al., 2004).
+ *   (Boussemart et al., 2004). In some of them boxes are tried first where they lay at the deepest node of an earlier
+ *   one (phase saving, Pipatsrisawat and Darwiche, 2007).
  * Compounds: in some restarts boxes of one lifetime are stacked, and boxes of one size that follow each other share
  *   an offset. That undoes guillotine cuts. In others, boxes join whose joint area stays empty only in part, as long as
  *   the slack of their sections allows it (loose compounds). Such a restart proves nothing.
@@ -74,6 +75,8 @@ static void carve(plim_niche *e, plim_block *b) {
   e->beginning = plim_block_take(b, m, sizeof *e->beginning);
   e->next_ending = plim_block_take(b, n, sizeof *e->next_ending);
   e->next_beginning = plim_block_take(b, n, sizeof *e->next_beginning);
+  e->deepest = plim_block_take(b, n, sizeof *e->deepest);
+  e->saved = plim_block_take(b, n, sizeof *e->saved);
   e->failed = plim_block_take(b, e->n_memo, sizeof *e->failed);
   e->memo_reasons = plim_block_take(b, e->n_memo * e->words, sizeof *e->memo_reasons);
 }
@@ -83,7 +86,7 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   plim_niche *e = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *e, &e));
-  *e = (plim_niche){.units = units, .n = units->n, .n_memo = tuning.niche.memo};
+  *e = (plim_niche){.units = units, .n = units->n, .n_memo = tuning.niche.memo, .saved_open = INFINITY};
   PLIM_CHECK(plim_sections_make(units, &e->sections));
   e->m = e->sections.n_sections;
   e->words = (e->m + PLIM_WORD - 1) / PLIM_WORD;
@@ -257,6 +260,7 @@ static void list_options(plim_niche *e, frame *f, niche v) {
     if (!fits) continue;
     int32_t x = f->item[i].box, at = n++;
     e->rank[x] = e->key[x] * (1 + tuning.niche.fitting * count_fits(e, v, b));
+    if (e->use_saved && e->saved[x] == f->floor) e->rank[x] *= tuning.niche.saved;
     for (; at > 0 && e->rank[f->option[at - 1]] < e->rank[x]; at--) f->option[at] = f->option[at - 1];
     f->option[at] = (int16_t)x;
   }
@@ -449,6 +453,7 @@ static plim_pack_outcome search(plim_niche *e, int64_t nodes, int64_t deadline_n
     if (e->nodes >= nodes || depth + 2 >= e->depth_most) return PLIM_PACK_LIMIT;
     if (e->nodes % tuning.niche.nodes_a_look == 0 && is_over(e, deadline_ns)) return PLIM_PACK_LIMIT;
     last = try_next(e, f, f + 1, offset);
+    if (last == OPEN) plim_niche_keep(e, f + 1, offset);
     depth++;
   }
   return PLIM_PACK_FOUND;
@@ -465,6 +470,7 @@ plim_pack_outcome plim_niche_run(plim_niche *e, int64_t capacity, int32_t restar
   int proves = plim_niche_prepare(e, restart);
   plim_pack_outcome outcome = search(e, limits->nodes, limits->deadline_ns, offset);
   *nodes = e->nodes;
+  plim_niche_save(e);
   for (int32_t x = 0; x < e->n && outcome == PLIM_PACK_FOUND; x++) {
     if (e->owner[x] != x) offset[x] = offset[e->owner[x]] + e->up[x];
   }

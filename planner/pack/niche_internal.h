@@ -66,6 +66,12 @@ struct plim_niche {
   uint64_t *failed;       /* [n_memo] hashes */
   uint64_t *memo_reasons; /* [n_memo][words] */
   int64_t n_memo;
+  /* [n] by box: its offset in the node of fewest items of this restart, and in that of the last one that counts; -1: it
+   * was not placed there */
+  int32_t *deepest, *saved;
+  int32_t fewest;          /* items of the node of `deepest` */
+  int32_t use_saved;       /* boxes are tried first where they are saved */
+  double open, saved_open; /* area of the boxes that are -1 in `deepest` and in `saved` */
   int64_t nodes, recognised;
   plim_niche_policy policy;
   plim_block block;
@@ -74,6 +80,12 @@ struct plim_niche {
 /* Prepare a restart: the weights of sections, the compounds, the order of boxes, and the items of the first node.
  * Returns 1 when a search that finds nothing is a proof: no compound has more than one box. */
 int plim_niche_prepare(plim_niche *e, int32_t restart);
+
+/* Of a new node: keep the offsets of its placed boxes where it has the fewest items of the restart so far. */
+void plim_niche_keep(plim_niche *e, const plim_niche_frame *f, const int64_t *offset);
+
+/* The restart is over: save the offsets that it kept, unless the saved ones leave less open. */
+void plim_niche_save(plim_niche *e);
 
 /* Raise the lows of items that span a border of the touched sections to where it can be matched (niche_border.c). Uses
  * floors, slacks and crossings of the node. Returns how many items were raised; -1: some border cannot be matched, and

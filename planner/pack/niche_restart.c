@@ -1,5 +1,6 @@
 /* What a restart of niche search tries: a policy, an order of boxes, and compounds (niche.c). */
 #include <math.h>
+#include <string.h>
 
 #include "planner/pack/niche_internal.h"
 #include "planner/pack/pack_tuning.h"
@@ -143,6 +144,31 @@ static void make_compounds(plim_niche *e, const trial *t, plim_random *random) {
   }
 }
 
+void plim_niche_keep(plim_niche *e, const plim_niche_frame *f, const int64_t *offset) {
+  if (f->n_items >= e->fewest) return;
+  e->fewest = f->n_items;
+  e->open = 0;
+  for (int32_t x = 0; x < e->n; x++) e->deepest[x] = (int32_t)offset[e->owner[x]] + e->up[x];
+  for (int32_t i = 0; i < f->n_items; i++) {
+    int32_t y = f->item[i].box;
+    e->open += extent(&e->shape[y]);
+    e->deepest[y] = -1;
+  }
+  for (int32_t x = 0; x < e->n; x++) {
+    if (e->deepest[e->owner[x]] < 0) e->deepest[x] = -1;
+  }
+}
+
+void plim_niche_save(plim_niche *e) {
+  if (e->fewest == INT32_MAX) return;
+  if (e->open > e->saved_open) {
+    e->saved_open *= 1 + tuning.niche.forget;
+    return;
+  }
+  e->saved_open = e->open;
+  memcpy(e->saved, e->deepest, (size_t)e->n * sizeof *e->saved);
+}
+
 int plim_niche_prepare(plim_niche *e, int32_t restart) {
   plim_random random = {(uint64_t)restart};
   trial t = draw(restart, &random);
@@ -151,6 +177,8 @@ int plim_niche_prepare(plim_niche *e, int32_t restart) {
   for (int32_t s = 0; s < e->m; s++) e->weight[s] = 1 + fmax(e->weight[s] - 1, 0) * tuning.niche.kept_weight;
   make_compounds(e, &t, &random);
   set_keys(e, &t, &random);
+  e->fewest = INT32_MAX;
+  e->use_saved = e->saved_open < INFINITY && restart >= tuning.niche.quiet_restarts && restart % 4 >= 2;
   root->n_items = 0;
   root->placed = -1;
   root->touched = (plim_span){0, e->m};

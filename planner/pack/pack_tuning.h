@@ -39,7 +39,7 @@ static const struct plim_pack_tuning {
   } pairs;
   struct {
     int32_t memo, nodes_a_look, box_ns, nodes_a_restart, nodes_a_search, quiet_restarts;
-    double slack, noise, kept_weight, fitting, waste, spare;
+    double slack, noise, kept_weight, fitting, waste, spare, saved, forget;
   } niche;
 } tuning = {
     .pack =
@@ -114,6 +114,8 @@ static const struct plim_pack_tuning {
             .fitting = 8,           /* keys count 1 + this for each wall that a box fits against. Measured: 096c2a4 */
             .waste = 0.3,           /* of a loose compound, at most, what stays empty */
             .spare = 0.2,           /* of the slack of a section, at most, what those take. Measured: f69dcba */
+            .saved = 1e6,           /* keys of boxes where they are saved: times this, so that they are first */
+            .forget = 0.02,         /* saved offsets may leave so much more open, restart by restart */
         },
 };
 
