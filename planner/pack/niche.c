@@ -13,6 +13,7 @@
  * Reason: sections whose boxes, with the lows that they have, made a node fail. A decision is to blame when it lies in
  *   one of them, or when it gave one of their boxes its low. No other answer of a decision that is not to blame is
  *   tried (conflict-directed backjumping, Prosser, 1993).
+ * Covers: a box lies on a floor only if what is beside it in the niche can be covered too (niche_cover.c).
  * Borders: sums of sizes bound how low a box can lie that spans a border of sections (niche_border.c).
  * Memo: equal boxes with equal lows have failed before, with that reason. A 64-bit hash recognises them. A reason says
  *   nothing of the decisions that gave the lows: other decisions may lead to the same ones.
@@ -68,11 +69,16 @@ static void carve(plim_niche *e, plim_block *b) {
   e->options = plim_block_take(b, depth * (n + 1), sizeof *e->options);
   e->node_reasons = plim_block_take(b, 2 * depth * e->words, sizeof *e->node_reasons);
   e->node_numbers = plim_block_take(b, 2 * depth * m, sizeof *e->node_numbers);
-  e->node_counts = plim_block_take(b, 2 * depth * m, sizeof *e->node_counts);
+  e->node_counts = plim_block_take(b, depth * m, sizeof *e->node_counts);
   e->top = plim_block_take(b, m, sizeof *e->top);
   e->span_low = plim_block_take(b, m, sizeof *e->span_low);
   e->ending = plim_block_take(b, m, sizeof *e->ending);
   e->beginning = plim_block_take(b, m, sizeof *e->beginning);
+  e->starting = plim_block_take(b, m, sizeof *e->starting);
+  e->answers = plim_block_take(b, m, sizeof *e->answers);
+  e->from_left = plim_block_take(b, m, sizeof *e->from_left);
+  e->from_right = plim_block_take(b, m, sizeof *e->from_right);
+  e->next_starting = plim_block_take(b, n, sizeof *e->next_starting);
   e->next_ending = plim_block_take(b, n, sizeof *e->next_ending);
   e->next_beginning = plim_block_take(b, n, sizeof *e->next_beginning);
   e->deepest = plim_block_take(b, n, sizeof *e->deepest);
@@ -101,8 +107,7 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
                           .raised = e->node_reasons + (2 * d + 1) * e->words,
                           .floors = e->node_numbers + 2 * d * m,
                           .slacks = e->node_numbers + (2 * d + 1) * m,
-                          .counts = e->node_counts + 2 * d * m,
-                          .crossings = e->node_counts + (2 * d + 1) * m};
+                          .crossings = e->node_counts + d * m};
   }
   *out = e;
 done:
@@ -125,12 +130,10 @@ static void inherit_sections(plim_niche *e, const frame *parent, frame *f) {
   size_t m = (size_t)e->m;
   e->floor = f->floors;
   e->slack = f->slacks;
-  e->count = f->counts;
   e->crossing = f->crossings;
   if (parent) {
     memcpy(f->floors, parent->floors, m * sizeof *f->floors);
     memcpy(f->slacks, parent->slacks, m * sizeof *f->slacks);
-    memcpy(f->counts, parent->counts, m * sizeof *f->counts);
     memcpy(f->crossings, parent->crossings, m * sizeof *f->crossings);
     if (f->placed < 0) return;
     const shape *b = &e->shape[f->placed];
@@ -147,12 +150,10 @@ static void inherit_sections(plim_niche *e, const frame *parent, frame *f) {
 /* Set what a node knows of its touched sections. */
 static void look(plim_niche *e, const frame *f) {
   int32_t *restrict floor = e->floor, *restrict top = e->top, *restrict slack = e->slack;
-  int16_t *restrict count = e->count;
   plim_span at = f->touched;
   for (int32_t s = at.first; s < at.last; s++) {
     floor[s] = WALL;
     top[s] = slack[s] = 0;
-    count[s] = 0;
   }
   for (int32_t i = f->n_items - 1; i >= 0; i--) {
     const shape *b = &e->shape[f->item[i].box];
@@ -166,7 +167,6 @@ static void look(plim_niche *e, const frame *f) {
       int32_t old = top[s];
       top[s] = (old > low ? old : low) + size;
       slack[s] -= size;
-      count[s] = (int16_t)(count[s] + (floor[s] == low));
     }
   }
   for (int32_t s = at.first; s < at.last; s++) slack[s] += floor[s] < WALL ? e->capacity - floor[s] : 0;
@@ -181,9 +181,7 @@ static int32_t find_overfull(const plim_niche *e, plim_span at) {
   return worst;
 }
 
-typedef struct niche {
-  int32_t first, last;
-} niche;
+typedef plim_span niche;
 
 /* The next niche that begins at section s or later; first == m: none. */
 static niche next_niche(const plim_niche *e, int32_t s) {
@@ -216,13 +214,19 @@ static int32_t next_level(const plim_niche *e, const frame *f, niche v, int32_t 
   return level;
 }
 
-/* The section to decide: of all niches the one with the fewest answers, by weight. */
-static niche choose(const plim_niche *e, int32_t *section) {
+/* The section to decide: of all niches the one with the fewest answers, by weight. A niche that cannot be covered comes
+ * before all others; then *section is -1. */
+static niche choose(plim_niche *e, const frame *f, int32_t *section) {
   niche best = {e->m, e->m};
   double least = INFINITY;
+  plim_niche_list_candidates(e, f);
   for (niche v = next_niche(e, 0); v.first < e->m; v = next_niche(e, v.last)) {
+    if (!plim_niche_cover(e, f, v)) {
+      *section = -1;
+      return v;
+    }
     for (int32_t s = v.first; s < v.last; s++) {
-      int32_t slack = e->slack[s], answers = e->count[s] + (slack > 0);
+      int32_t slack = e->slack[s], answers = e->answers[s];
       double score = answers * (1 + tuning.niche.slack * slack / e->capacity);
       if (e->policy == PLIM_BY_WEIGHT) score /= e->weight[s];
       if (e->policy == PLIM_LOWEST_FIRST) score += (double)e->floor[s] * e->n;
@@ -249,15 +253,18 @@ static int32_t count_fits(const plim_niche *e, niche v, const shape *b) {
   return fits;
 }
 
-/* Boxes that may lie on the floor, the likeliest first. Of equal ones only the first. */
-static void list_options(plim_niche *e, frame *f, niche v) {
-  int32_t s = f->section, n = 0;
+/* Boxes that may lie on the floor, the likeliest first. Of equal ones only the first. Returns 1 when some were left out
+ * since they are in no cover of the niche. */
+static int list_options(plim_niche *e, frame *f, niche v) {
+  int32_t s = f->section, n = 0, left_out = 0;
+  (void)plim_niche_cover(e, f, v);
   f->floor = e->floor[s];
   for (int32_t i = 0; i < f->n_items && f->item[i].low <= f->floor; i++) {
     const shape *b = &e->shape[f->item[i].box];
     int fits = f->item[i].low == f->floor && b->first <= s && s < b->last;
     for (int32_t k = 0; k < n && fits; k++) fits = !is_twin(&e->shape[f->option[k]], b);
-    if (!fits) continue;
+    left_out |= fits && !plim_niche_can_cover(e, b);
+    if (!fits || !plim_niche_can_cover(e, b)) continue;
     int32_t x = f->item[i].box, at = n++;
     e->rank[x] = e->key[x] * (1 + tuning.niche.fitting * count_fits(e, v, b));
     if (e->use_saved && e->saved[x] == f->floor) e->rank[x] *= tuning.niche.saved;
@@ -265,9 +272,10 @@ static void list_options(plim_niche *e, frame *f, niche v) {
     f->option[at] = (int16_t)x;
   }
   f->level = e->slack[s] > 0 ? next_level(e, f, v, s) : WALL;
-  if (f->level != WALL && f->level - f->floor <= e->slack[s]) f->option[n++] = RAISE;
+  if (f->level != WALL && f->level - f->floor <= e->slack[s] && plim_niche_can_rise(e, s)) f->option[n++] = RAISE;
   f->n_options = n;
   f->at = 0;
+  return left_out || (e->slack[s] > 0 && !plim_niche_can_rise(e, s));
 }
 
 static uint64_t hash_of(const plim_niche *e, const frame *f) {
@@ -284,9 +292,9 @@ typedef enum answer { OPEN, SOLVED, FAILED } answer;
 
 /* Add where the boxes lie by which there are no more answers: none can come below the candidates, nor below what the
  * floor rises to. */
-static void blame_floor(const plim_niche *e, frame *f, niche v) {
+static void blame_floor(const plim_niche *e, frame *f, niche v, int left_out) {
   int32_t first = f->section, last = f->section + 1;
-  if (e->slack[f->section] > 0) {
+  if (e->slack[f->section] > 0 || left_out) {
     first = v.first;
     last = v.last;
   }
@@ -332,6 +340,15 @@ static int look_at_all(plim_niche *e, frame *f) {
   return 1;
 }
 
+/* A niche cannot be covered: of its sections, the last that can be filled from the left gets the weight. */
+static void fail_uncovered(plim_niche *e, frame *f, niche v) {
+  int32_t last = v.last;
+  while (!e->from_left[last]) last--;
+  e->weight[last] += 1;
+  for (int32_t s = v.first; s < v.last; s++) plim_niche_add_section(f->reason, s);
+  blame_borders(e, f);
+}
+
 /* Prepare a node whose items and touched sections are set. */
 static answer enter(plim_niche *e, const frame *parent, frame *f) {
   memset(f->reason, 0, 2 * (size_t)e->words * sizeof *f->reason); /* and `raised` */
@@ -345,9 +362,12 @@ static answer enter(plim_niche *e, const frame *parent, frame *f) {
   }
   inherit_sections(e, parent, f);
   if (!look_at_all(e, f)) return FAILED;
-  niche v = choose(e, &f->section);
-  list_options(e, f, v);
-  blame_floor(e, f, v);
+  niche v = choose(e, f, &f->section);
+  if (f->section < 0) {
+    fail_uncovered(e, f, v);
+    return FAILED;
+  }
+  blame_floor(e, f, v, list_options(e, f, v));
   return OPEN;
 }
 

@@ -25,14 +25,14 @@ typedef struct plim_niche_shape {
 
 /* A node. */
 typedef struct plim_niche_frame {
-  plim_niche_item *item;       /* [n_items] unplaced boxes by `low` */
-  int16_t *option;             /* [n_options] boxes for the floor, or -1: the floor rises */
-  uint64_t *reason;            /* [words] sections whose boxes cannot be packed at their lows */
-  uint64_t *raised;            /* [words] sections beside the borders that raised items at this node */
-  int32_t *floors, *slacks;    /* [m] of sections: the floor; the capacity less it and the boxes to come */
-  int16_t *counts, *crossings; /* [m] boxes that can lie on the floor; that span the border to the next section */
-  plim_span touched;           /* sections in which lows, or the boxes to come, differ from those of its parent */
-  int32_t placed;              /* the box that its parent has placed for it; -1: none */
+  plim_niche_item *item;    /* [n_items] unplaced boxes by `low` */
+  int16_t *option;          /* [n_options] boxes for the floor, or -1: the floor rises */
+  uint64_t *reason;         /* [words] sections whose boxes cannot be packed at their lows */
+  uint64_t *raised;         /* [words] sections beside the borders that raised items at this node */
+  int32_t *floors, *slacks; /* [m] of sections: the floor; the capacity less it and the boxes to come */
+  int16_t *crossings;       /* [m] boxes that span the border to the next section */
+  plim_span touched;        /* sections in which lows, or the boxes to come, differ from those of its parent */
+  int32_t placed;           /* the box that its parent has placed for it; -1: none */
   uint64_t hash;
   int32_t n_items, n_options, at; /* at: options tried */
   int32_t section, floor, level;  /* the decision; where the floor rises to */
@@ -56,13 +56,18 @@ struct plim_niche {
   int16_t *options;        /* [depth_most][n + 1] */
   uint64_t *node_reasons;  /* [depth_most][words] */
   int32_t *node_numbers;   /* [depth_most][2][m + 1] */
-  int16_t *node_counts;    /* [depth_most][2][m + 1] */
+  int16_t *node_counts;    /* [depth_most][m + 1] */
   int32_t *floor, *slack;  /* of the node under way */
-  int16_t *count, *crossing;
+  int16_t *crossing;
   int32_t *top; /* [m + 1] stacked tops, where they were set last */
   /* [m + 1] of the node under way: the least low of the boxes that span the border after a section; the first of the
    * items that end and of those that begin there, -1: none. [n] the next of them */
   int32_t *span_low, *ending, *beginning, *next_ending, *next_beginning;
+  /* Of the node under way: [m] the first of the items that lie on the floor of the section in which they begin; [n] the
+   * next of them; [m + 1] of the niche looked at last (niche_cover.c): what is before and after a border can be filled;
+   * [m] what a section can be covered by, and 1 when its floor can rise */
+  int32_t *starting, *next_starting, *answers;
+  uint8_t *from_left, *from_right;
   uint64_t *failed;       /* [n_memo] hashes */
   uint64_t *memo_reasons; /* [n_memo][words] */
   int64_t n_memo;
@@ -91,6 +96,21 @@ void plim_niche_save(plim_niche *e);
  * floors, slacks and crossings of the node. Returns how many items were raised; -1: some border cannot be matched, and
  * the sections beside it are added to the node's reason. Then `touched` are the sections of the raised items. */
 int32_t plim_niche_match_borders(plim_niche *e, plim_niche_frame *f);
+
+/* List the items that lie on floors. Before plim_niche_cover, once a node. */
+void plim_niche_list_candidates(plim_niche *e, const plim_niche_frame *f);
+
+/* Set the answers of the sections of niche v. Returns 0 when its floor cannot be covered. */
+int plim_niche_cover(plim_niche *e, const plim_niche_frame *f, plim_span v);
+
+/* Of the niche covered last: can a box that lies on its floor, can a section whose floor rises, be in a cover? */
+static inline int plim_niche_can_cover(const plim_niche *e, const plim_niche_shape *b) {
+  return e->from_left[b->first] && e->from_right[b->last];
+}
+
+static inline int plim_niche_can_rise(const plim_niche *e, int32_t s) {
+  return e->slack[s] > 0 && e->from_left[s] && e->from_right[s + 1];
+}
 
 static inline void plim_niche_touch(plim_span *touched, const plim_niche_shape *b) {
   if (b->first < touched->first) touched->first = b->first;

@@ -148,14 +148,15 @@ void plim_niche_keep(plim_niche *e, const plim_niche_frame *f, const int64_t *of
   if (f->n_items >= e->fewest) return;
   e->fewest = f->n_items;
   e->open = 0;
-  for (int32_t x = 0; x < e->n; x++) e->deepest[x] = (int32_t)offset[e->owner[x]] + e->up[x];
+  memset(e->deepest, 0, (size_t)e->n * sizeof *e->deepest);
   for (int32_t i = 0; i < f->n_items; i++) {
     int32_t y = f->item[i].box;
     e->open += extent(&e->shape[y]);
     e->deepest[y] = -1;
   }
   for (int32_t x = 0; x < e->n; x++) {
-    if (e->deepest[e->owner[x]] < 0) e->deepest[x] = -1;
+    int is_open = e->deepest[e->owner[x]] < 0;
+    e->deepest[x] = is_open ? -1 : (int32_t)offset[e->owner[x]] + e->up[x];
   }
 }
 

@@ -38,8 +38,8 @@ static const struct plim_pack_tuning {
     int32_t kept_bytes;
   } pairs;
   struct {
-    int32_t memo, nodes_a_look, box_ns, nodes_a_restart, nodes_a_search, quiet_restarts;
-    double slack, noise, kept_weight, fitting, waste, spare, saved, forget;
+    int32_t memo, nodes_a_look, box_ns, nodes_a_restart, quiet_restarts;
+    double nodes_a_search, slack, noise, kept_weight, fitting, waste, spare, saved, forget;
   } niche;
 } tuning = {
     .pack =
@@ -106,8 +106,8 @@ static const struct plim_pack_tuning {
             .nodes_a_look = 64,     /* nodes between two looks at the clock */
             .box_ns = 20,           /* time of a node for each box, by guess: for deadlines */
             .nodes_a_restart = 500, /* of the shortest restart */
-            .nodes_a_search = 2,    /* for each node of exact search. Measured: 7ad0859 */
             .quiet_restarts = 12,   /* restarts without noise in the order of boxes */
+            .nodes_a_search = 0.5,  /* for each node of exact search, of each thread: half of the time, about */
             .slack = 16,            /* sections with slack are decided later: answers count 1 + this x its share */
             .noise = 1,             /* keys of boxes are multiplied by up to 1 + this */
             .kept_weight = 0.5,     /* of a section's weight, from restart to restart */

@@ -31,6 +31,7 @@ typedef struct solver {
   plim_bottom_up *bottom_up; /* NULL: not possible */
   plim_niche *niche;         /* NULL: not possible */
   int32_t niche_turn;
+  double niche_nodes;    /* that niche search may use, for the nodes that exact search has used */
   int64_t *best, *trial; /* [n] offsets in bytes */
   int64_t started_ns, deadline_ns;
   plim_pack_solution found; /* packed size INT64_MAX: nothing yet */
@@ -102,7 +103,10 @@ static void take_result(solver *s, const plim_pack_restart *t) {
 
 static void run_batch(solver *s, plim_pack_restart *task, int32_t n) {
   s->status = plim_restarts_run(s->restarts, task, n);
-  for (int32_t i = 0; i < n; i++) take_result(s, &task[i]);
+  for (int32_t i = 0; i < n; i++) {
+    take_result(s, &task[i]);
+    s->niche_nodes += tuning.niche.nodes_a_search * (double)task[i].nodes / n;
+  }
   report(s);
 }
 
@@ -149,29 +153,29 @@ static int64_t niche_capacity(const solver *s) {
   }
 }
 
-/* Restarts beside a round of exact search for so many sizes. */
-static void search_niches(solver *s, int32_t round, int32_t sizes) {
-  int64_t share = plim_exact_share(s->chosen.boxes.n, round * tuning.solve.orders_a_size);
-  int64_t nodes = share * sizes * tuning.solve.orders_a_size * tuning.niche.nodes_a_search;
-  for (; s->niche && nodes > 0 && !is_done(s);) {
+/* Restarts beside a round of exact search: one at least, then as long as they take their share. */
+static void search_niches(solver *s) {
+  do {
+    if (!s->niche || is_done(s)) return;
     const plim_exact_limits limits = {plim_niche_share(s->niche_turn), s->deadline_ns};
     plim_pack_restart t = {.capacity = niche_capacity(s), .restart = s->niche_turn++, .offset = s->trial};
     t.outcome = plim_niche_run(s->niche, t.capacity, t.restart, &limits, t.offset, &t.nodes);
-    nodes -= t.nodes > 0 ? t.nodes : 1;
+    s->niche_nodes -= (double)(t.nodes > 0 ? t.nodes : 1);
     take_result(s, &t);
     if (t.outcome != PLIM_PACK_LIMIT) report(s);
-  }
+  } while (s->niche_nodes > 0);
 }
 
-/* Rounds for the capacity, and for a size below it in turn. */
+/* Rounds for the capacity, and for a size below it: in turn the bound, where a packing is easiest to find if there is
+ * one, and a size of the upper half. */
 static void reach_capacity(solver *s) {
   for (int32_t round = 0; !is_done(s); round++) {
     int64_t capacity = s->options->capacity / s->chosen.boxes.align, bound = s->found.bound / s->chosen.boxes.align;
-    int64_t lower = capacity - (capacity - bound) * (round * 7 % 16 + 1) / 32; /* of the upper half, mixed */
+    int64_t lower = round % 2 == 0 ? bound : capacity - (capacity - bound) * (round * 7 % 16 + 1) / 32; /* mixed */
     run_bottom_up_round(s);
     (void)ask(s, capacity, round);
     if (lower < capacity && !is_done(s)) (void)ask(s, lower, round);
-    search_niches(s, round, 2);
+    search_niches(s);
   }
 }
 
@@ -186,7 +190,7 @@ static void minimise(solver *s) {
       if (i > 0 && capacity == bound) continue;
       if (ask(s, capacity, round)) i = -1; /* bound or best is new: begin again */
     }
-    search_niches(s, round, PLIM_PACK_SIZES);
+    search_niches(s);
   }
 }
 
