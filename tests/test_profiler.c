@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/profile/measurement.h"
 #include "runtime/profile/profile_cache.h"
 #include "runtime/profile/profile_operands.h"
 #include "tests/support/device_under_test.h"
@@ -350,6 +351,31 @@ Test(profiler, special_operands_are_in_range_and_all_others_are_ordinary_numbers
   plim_graph_describe(graph, SMALL_SGD, &desc);
   plim_operand_fill_special(&desc, 1, normal, memory);
   cr_assert_lt(memory[0], 1, "a learning rate");
+}
+
+/* Labels, a mask and what an update leaves are no ordinary floats. */
+Test(profiler, memory_holds_ordinary_numbers_after_a_run_of_any_op) {
+  static const int32_t ops[] = {SMALL_RELU, SMALL_XENT, SMALL_SGD};
+  plim_profile_set set;
+  fake.scribbles = 1;
+  cr_assert_eq(plim_profile_set_make(&fake.device, graph, 0, &set), PLIM_OK);
+  for (int i = 0; i < 3; i++) {
+    const plim_profile_group *group = &set.group[set.group_of[ops[i]]];
+    plim_profile_case *c = &set.cases[group->first];
+    plim_measurement m;
+    plim_measure_needs needs = {0};
+    int64_t time_ns;
+    plim_measure_need(group, c, &needs);
+    cr_assert_eq(plim_measure_prepare(&set, group, c), PLIM_OK);
+    cr_assert_eq(plim_measure_begin(&set, &needs, 0, &m), PLIM_OK);
+    cr_assert_eq(plim_measure_run(&m, group, c, &time_ns), PLIM_OK);
+    const float *memory = m.arena;
+    for (int64_t e = 0; e < m.arena_bytes / 4; e++) {
+      cr_assert(memory[e] == 0 || isnormal(memory[e]), "op %d leaves %g", (int)ops[i], (double)memory[e]);
+    }
+    plim_measure_end(&m);
+  }
+  plim_profile_set_free(&set);
 }
 
 /* Rows that overlap: 100 x 100 elements in 199. */

@@ -63,6 +63,18 @@ static plim_status prepare_operands(const plim_measurement *m, const plim_profil
   return m->set->device->api->sync(m->set->device);
 }
 
+/* Write ordinary numbers where the run leaves others for the floats that come there next. Bytes of masks and of integers
+ * are denormal floats or NaNs. What is updated again and again, from numbers that no step has, may become anything. */
+static plim_status restore_operands(const plim_measurement *m, const plim_op_desc *desc, void *const *operand) {
+  for (int32_t k = 0; k < desc->n_in + desc->n_out + desc->n_upd; k++) {
+    const plim_shape *shape = plim_operand_shape(desc, k);
+    const int floats = shape->dtype == PLIM_F32 || shape->dtype == PLIM_BF16;
+    if (floats && k < desc->n_in + desc->n_out) continue;
+    PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(shape)));
+  }
+  return PLIM_OK;
+}
+
 plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
                              int64_t *time_ns) {
   plim_device *device = m->set->device;
@@ -79,7 +91,8 @@ plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *grou
                            .seed = 1,
                            .step = 1,
                            .op = group->op};
-  return plim_device_time(device, c->kernel, &args, time_ns);
+  PLIM_TRY(plim_device_time(device, c->kernel, &args, time_ns));
+  return restore_operands(m, &group->desc, operand);
 }
 
 /* Outputs and workspace hold NaNs before the run, so that a result that the kernel does not write is found. */

@@ -62,6 +62,14 @@ static void look_at(fake_device *fake, const void *operand, int64_t bytes) {
   if ((uintptr_t)operand % PLIM_ALIGN != 0 || at < 0 || at + bytes > fake->arena_bytes) fake->faults++;
 }
 
+static void scribble(const plim_op_desc *desc, const plim_kernel_args *args) {
+  for (int32_t i = 0; i < desc->n_out; i++) {
+    if (desc->out[i].dtype == PLIM_F32) continue;
+    memset(args->out[i], 0xff, (size_t)plim_shape_bytes(&desc->out[i]));
+  }
+  for (int32_t i = 0; i < desc->n_upd; i++) memset(args->upd[i], 0xff, (size_t)plim_shape_bytes(&desc->upd[i]));
+}
+
 static plim_status fake_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
   fake_device *fake = device->state;
   const fake_kernel *k = kernel;
@@ -72,6 +80,7 @@ static plim_status fake_run(plim_device *device, int32_t queue, void *kernel, co
   for (int32_t i = 0; i < k->desc.n_out; i++) look_at(fake, args->out[i], plim_shape_bytes(&k->desc.out[i]));
   for (int32_t i = 0; i < k->desc.n_upd; i++) look_at(fake, args->upd[i], plim_shape_bytes(&k->desc.upd[i]));
   if (fake->workspace_bytes[k->variant] > 0) look_at(fake, args->workspace, fake->workspace_bytes[k->variant]);
+  if (fake->scribbles) scribble(&k->desc, args);
   fake->clock_ns += fake->cost_ns[k->variant][fake->runs_of[k->variant]++ % fake->n_costs];
   return PLIM_OK;
 }
