@@ -17,8 +17,8 @@ PLIM_MUST_USE plim_status plim_replay_once(plim_context *ctx, const plim_forecas
                                            const plim_arena_watch *watch, plim_replay_counts *counts, plim_plan **out);
 
 /* Replay the rest of a schedule with addresses, from position `from` > 0 on, in an arena that may be smaller. Commands
- * before `from` stay as they are. Live buffers that end beyond limits->arena_bytes move or are evicted. The plan has both parts
- * and the schedule's budget. Errors as plim_replay_once, without PLIM_ECANCEL. */
+ * before `from` stay as they are. Live buffers that end beyond limits->arena_bytes move or are evicted. The plan has
+ * both parts and the schedule's budget. Errors as plim_replay_once, without PLIM_ECANCEL. */
 PLIM_MUST_USE plim_status plim_replay_rest(plim_context *ctx, const plim_forecast *forecast, int32_t from,
                                            const plim_replay_limits *limits, const plim_replay_config *config,
                                            plim_replay_counts *counts, plim_plan **out);

@@ -18,9 +18,9 @@ double svg_tick(double range, int most);
 
 /* ==== live chart ==== */
 
-/* The picture of one iteration: live bytes over its steps. */
+/* The picture of one step: live bytes over its commands. */
 
-/* Sum of live bytes at every step. bytes [plan->n_commands] out. */
+/* Sum of live bytes at every command. bytes [plan->n_commands] out. */
 plim_status curve_live_bytes(plim_context *ctx, const plim_plan *plan, int64_t *bytes);
 
 /* Write an SVG: `plan` and `keep_all` (both of this graph) as curves, the plan's budget as a line, repeats as marks.

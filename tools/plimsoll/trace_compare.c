@@ -1,11 +1,10 @@
 /* A run beside another: a trace with a second one, or with what would have come of it. */
-#include "tools/plimsoll/trace_compare.h"
+#include "tools/plimsoll/trace_views.h"
 
 #include <jansson.h>
 
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"
-#include "tools/plimsoll/trace_json.h"
 #include "tools/plimsoll/trace_panes.h"
 #include "tools/plimsoll/trace_prompt.h"
 
@@ -112,8 +111,8 @@ plim_status trace_diff(const traced *a, const traced *b, int as_json, FILE *to, 
 
 /* ==== what if ==== */
 
-/* The arena continues from the middle of the run. The result is a plan, or the command at which there was no way on. Its
- * figures stand beside those of the run. */
+/* The arena continues from the middle of the run. The result is a plan, or the command at which there was no way on.
+ * Its figures stand beside those of the run. */
 
 /* How one of the two runs continues. */
 typedef struct ending {

@@ -1,5 +1,5 @@
 /* A run for others to look at: events for trace viewers, and a page. */
-#include "tools/plimsoll/trace_export.h"
+#include "tools/plimsoll/trace_views.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -8,7 +8,6 @@
 #include "runtime/base/file.h"
 #include "tools/plimsoll/trace_panes.h"
 #include "tools/plimsoll/trace_prompt.h"
-#include "tools/plimsoll/trace_views.h"
 #include "trace_page.h"
 
 /* ==== events ==== */

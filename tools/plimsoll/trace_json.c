@@ -1,11 +1,9 @@
 /* Answers as objects: commands, values, decisions, trees of what is recomputed. */
-#include "tools/plimsoll/trace_json.h"
+#include "tools/plimsoll/trace_views.h"
 
 #include "runtime/base/size.h"
 
 /* ==== commands and values ==== */
-
-/* Steps and values as objects. */
 
 void trace_json_print(json_t *object, FILE *to) {
   (void)json_dumpf(object, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tools/plimsoll/process.h"
-#include "tools/plimsoll/trace_compare.h"
 #include "tools/plimsoll/trace_panes.h"
 #include "tools/plimsoll/trace_views.h"
 

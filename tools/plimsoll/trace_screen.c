@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/plimsoll/trace_compare.h"
 #include "tools/plimsoll/trace_panes.h"
 #include "tools/plimsoll/trace_prompt.h"
 #include "tools/plimsoll/trace_views.h"
