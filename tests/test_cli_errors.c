@@ -56,7 +56,13 @@ static const bad_input inputs[] = {
     {"train " SMALL "--data fashion_mnist", 2, "did you mean \"fashion-mnist\"?"},
     {"train --model gpt --data text:none", 3, "none: No such file"},
     {"train --model gpt --data text:empty.txt", 3, "empty.txt is empty"},
+    {"verify --model gpt --data text:short.txt", 3, "short.txt has 5 tokens"},
     {"train --model gpt --data tokens:empty.txt", 2, "requires --vocab"},
+    {"train --model gpt --data tokens:short.txt --vocab 100", 3, "short.txt has 5 bytes, an odd number"},
+    {"train --model gpt --context 8 --data tokens:words.txt --vocab 100", 3,
+     "token 28535 at byte 0 is not below the vocabulary, 100 words"},
+    {"train --model gpt --data tokens:words.txt --vocab 1", 2, "--vocab 1 is not a whole number from 2 to 65536"},
+    {"plan --model gpt --data text:words.txt --vocab 100", 2, "--vocab 100 is for --data tokens:FILE"},
     {"train --model gpt --data synthetic", 2,
      "model gpt reads tokens, as text:FILE or tokens:FILE: synthetic is images"},
     {"train --model mlp --data text:empty.txt", 2, "model mlp reads images: text:empty.txt is text"},
@@ -108,7 +114,7 @@ static const bad_input inputs[] = {
 };
 
 Test(cli_errors, answers_bad_arguments_with_one_sentence_and_the_right_status) {
-  (void)plim_test_shell(": >empty.txt");
+  (void)plim_test_shell(": >empty.txt; printf words >short.txt; yes words | head -c 600 >words.txt");
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
     const program_run *run = plim_test_program("%s", inputs[i].arguments);
     cr_assert_eq(run->status, inputs[i].status, "%s: exit status %d: %s", inputs[i].arguments, run->status, run->error);

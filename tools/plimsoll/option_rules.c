@@ -109,6 +109,8 @@ static const rule rules[] = {
     {COMMAND_TRACE, IGNORES, "ARG=summary|step|export|diff !graph", "memory", NULL},
     {RUNS, IGNORES, "data=synthetic", "data-dir", ", which has no files"},
 
+    {TIMED, REFUSES, "vocab !data=tokens:*", NULL,
+     "--vocab {vocab} is for --data tokens:FILE, and not for --data {data|fashion-mnist}"},
     {COMMAND_CHECK, REFUSES, "ARG=- !graph", NULL, "check - requires --graph: no graph stands beside standard input"},
     {COMMAND_TRACE, REFUSES, "FILE=-", NULL, from_files},
     {COMMAND_TRACE, REFUSES, "with=-", NULL, from_files},
