@@ -54,6 +54,18 @@ typedef enum plim_homes {
   PLIM_HOMES_PARAMS        /* always, and parameters too */
 } plim_homes;
 
+/* Watts that a step draws. A run draws those of its device for the time of its variant, a copy those of its link for
+ * its time, and idle_watt is drawn during the whole makespan. */
+typedef struct plim_powers {
+  double device_watt[2];                  /* of the first device, and of the second */
+  double idle_watt;                       /* of all devices */
+  double link_watt[PLIM_LINK_DIRECTIONS]; /* of copies to the page space and from it */
+  double device_link_watt;                /* of copies from one arena to the other */
+} plim_powers;
+
+/* Joules of the plan, predicted. O(commands). */
+double plim_plan_energy(const plim_plan *plan, const plim_powers *powers);
+
 /* A space to which a plan may page, and the link to it; a second device, equal to the first, with an arena of its own.
  * Persistent storages are at home in the arena. */
 typedef struct plim_paging {
@@ -71,6 +83,8 @@ typedef struct plim_paging {
   /* The plan and its graph, borrowed, that has the same storages at home, by name. NULL: every one that can be */
   const plim_plan *beside;
   const plim_graph *beside_graph;
+  const plim_powers *powers; /* NULL: the plan that takes the least time is wanted; else the least energy */
+  int64_t deadline_ns;       /* with powers: of the makespan; 0: none */
 } plim_paging;
 
 typedef struct plim_plan_options {
@@ -123,11 +137,12 @@ typedef struct plim_plan_floor {
 /* Make a plan within options->budget_bytes.
  *
  * With options->paging the plan may have copies on queues of their own, and with a second device runs on its queue. It
- * is never slower than a plan without copies that the same search found. Its bound is keep-all's time, or with two
+ * is never slower than a plan without copies that the same search found, or with powers it takes no more energy where
+ * both keep the deadline. Its bound is keep-all's time, or with two
  * devices the longer of the longest chain of ops and half of keep-all's time.
  *
- * PLIM_ENOFIT: no plan was found within the budget. The sentence has the lowest plan that this search or the plan front
- * knows, and what is proven. plim_plan_smallest looks for the smallest budget.
+ * PLIM_ENOFIT: no plan was found within the budget, or by the deadline. The sentence has the lowest plan that this
+ * search or the plan front knows, and what is proven. plim_plan_smallest looks for the smallest budget.
  * PLIM_ECANCEL: cancelled before a plan was found. After that, a cancel returns PLIM_OK with the best plan so far.
  *
  * Memory: O(graph + runs) for schedules. The cut model takes three bit matrices of ops x ops in the order asked for,

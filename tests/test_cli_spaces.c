@@ -149,9 +149,49 @@ static const struct {
     {"--graph paged.json --platform m0 --planner xengine --objective energy", 2,
      "planner xengine does not take the objective energy; its own is serial"},
     {"--platform m0", 2, "--platform requires --graph"},
-    {"--model mlp --objective energy", 2, "--objective requires --graph: plans of models minimize time; no energy of "},
-    {"--model mlp --deadline 2x", 2, "--deadline requires --graph: plans of models minimize time"},
+    {"--model mlp --objective energy", 2, "--objective energy requires --platform: no power of this machine is known"},
+    {"--model mlp --objective serial", 2, "--objective serial is of graphs: give time or energy"},
+    {"--model mlp --deadline 2x", 2, "--deadline requires --graph or --objective energy: the fastest plan is made"},
 };
+
+/* Files with the powers of links to host, and with that of the device or without. */
+static void write_powers(void) {
+  (void)plim_test_shell(
+      "for w in '\"watt\": 30,' ''; do echo \"{'devices': [{'name': 'cpu', $w 'idle_watt': 5, 'spaces': ['cpu', "
+      "'host']}], "
+      "'links': [{'from': 'cpu', 'to': 'host', 'latency_s': 0, 'bytes_per_second': 1e9, 'watt': 2, 'duplex': true},"
+      "{'from': 'host', 'to': 'cpu', 'latency_s': 0, 'bytes_per_second': 1e9, 'watt': 2, 'duplex': true}]}\" "
+      "| tr \"'\" '\"' >powers${#w}.json; done; mv powers0.json none.json; mv powers1*.json powers.json");
+}
+
+Test(cli_spaces, a_training_step_is_planned_for_energy_by_a_deadline) {
+  static const char command[] =
+      "plan -q --model mlp --batch 16 --data synthetic --model-costs --no-cache --iterations 10 "
+      "--objective energy";
+  write_powers();
+  const program_run *run =
+      plim_test_program("%s --platform powers.json --memory cpu=99%%,host=64MiB --deadline 3x --json", command);
+  cr_assert_eq(run->status, 0, "%s", run->error);
+  json_t *o = json_loads(run->out, 0, NULL);
+  cr_assert_not_null(o);
+  cr_assert_geq(json_number_value(json_object_get(o, "energy_joule")),
+                json_number_value(json_object_get(o, "keep_all_joule")));
+  cr_assert_gt(json_number_value(json_object_get(o, "keep_all_joule")), 0);
+  cr_assert_gt(json_integer_value(json_object_get(o, "deadline_ns")), 0);
+  json_decref(o);
+  run = plim_test_program("%s --platform powers.json --memory cpu=99%%", command);
+  cr_assert_eq(run->status, 2);
+  cr_assert_not_null(strstr(run->error, "--objective energy requires --memory of several spaces"), "%s", run->error);
+  run = plim_test_program("%s --platform none.json --memory cpu=99%%,host=64MiB", command);
+  cr_assert_eq(run->status, 3);
+  cr_assert_not_null(strstr(run->error, "no `watt` of device 'cpu': no power of it is known"), "%s", run->error);
+  run = plim_test_program("%s --platform powers.json --memory cpu=99%%,host=64MiB --deadline 7", command);
+  cr_assert_eq(run->status, 2);
+  cr_assert_not_null(strstr(run->error, "--deadline 7 is neither a factor of keep-all"), "%s", run->error);
+  run = plim_test_program("%s --platform powers.json --memory cpu=99%%,host=64MiB --deadline 0.5x", command);
+  cr_assert_eq(run->status, 4, "%s", run->error);
+  cr_assert_not_null(strstr(run->error, "that ends by the deadline of"), "%s", run->error);
+}
 
 Test(cli_spaces, answers_bad_input_with_one_sentence_and_the_right_status) {
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
@@ -179,7 +219,8 @@ static const struct {
     {"f.json",
      "{\"devices\": [{\"name\": \"c\", \"flop_per_second\": 1e6, \"idle_watt\": 0, \"spaces\": [\"r\"]}], "
      "\"links\": []}",
-     "--graph paged.json --platform f.json --objective energy", 3, "that takes `flop_per_joule` in the platform"},
+     "--graph paged.json --platform f.json --objective energy", 3,
+     "that takes `flop_per_joule` or `watt` in the platform"},
     {"f.json",
      "{\"devices\": [{\"name\": \"c\", \"flop_per_second\": 1e6, \"flop_per_joule\": 1, \"idle_watt\": 0, \"spaces\": "
      "[\"r\", \"s\"]}], \"links\": [{\"from\": \"r\", \"to\": \"s\", \"latency_s\": 0, \"watt\": 0, \"duplex\": "

@@ -40,7 +40,7 @@ static void make_rig(rig *r, uint64_t seed, int devices) {
   r->options.budget_bytes = r->keep_all->arena_bytes;
   r->options.paging = &r->paging;
   plim_queue_spaces_make(&r->options, &r->spaces);
-  cr_assert_eq(plim_joint_problem_make(r->graph, &r->spaces, r->keep_all, &r->joint), PLIM_OK);
+  cr_assert_eq(plim_joint_problem_make(r->graph, &r->spaces, r->keep_all, NULL, &r->joint), PLIM_OK);
   r->events = (plim_space_events){.ctx = r->ctx};
   r->list = (plim_space_command_list){.ctx = r->ctx, .graph = r->graph};
 }
@@ -60,7 +60,8 @@ static plim_plan *plan_of(rig *r) {
   plim_plan *plan = NULL;
   int fits;
   for (int32_t s = 0; s < r->spaces.n; s++) r->spaces.budget_bytes[s] = r->spaces.page[0].budget_bytes;
-  const plim_queue_lowering lowering = {.spaces = &r->spaces,
+  const plim_queue_lowering lowering = {.paging = &r->paging,
+                                        .spaces = &r->spaces,
                                         .base = r->keep_all,
                                         .name = "test",
                                         .how = "paged",
@@ -209,4 +210,47 @@ Test(joint_paging, what_begins_with_a_plan_that_pages_is_never_slower_and_mostly
 
 Test(joint_paging, what_begins_with_a_plan_on_two_devices_is_never_slower_and_mostly_faster) {
   compare_searches(2);
+}
+
+/* Runs draw much, copies little: what is paged and not recomputed saves energy. */
+static const plim_powers powers = {.device_watt = {50, 50}, .idle_watt = 0, .link_watt = {1, 1}};
+
+static plim_status plan_by_deadline(rig *r, const plim_powers *given, int64_t deadline_ns, plim_plan **out) {
+  r->paging.powers = given;
+  r->paging.deadline_ns = deadline_ns;
+  return plim_plan_make(r->ctx, r->graph, r->profile, &r->options, out);
+}
+
+Test(joint_paging, a_plan_for_energy_keeps_its_deadline_and_takes_no_more_energy_than_the_fastest) {
+  int less = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r;
+    plim_plan *fast = NULL, *frugal = NULL, *hasty = NULL;
+    make_rig(&r, seed, 1);
+    int64_t persistent = plim_graph_persistent_bytes(r.graph);
+    r.options.budget_bytes = persistent + (r.keep_all->arena_bytes - persistent) * 7 / 10;
+    r.options.iterations = 60;
+    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 8; /* so that copies take time */
+    if (plan_by_deadline(&r, NULL, 0, &fast) == PLIM_OK) {
+      const int64_t deadline_ns = fast->time_ns + fast->time_ns / 4;
+      cr_assert_eq(plan_by_deadline(&r, &powers, deadline_ns, &frugal), PLIM_OK, "%s", plim_context_error(r.ctx));
+      cr_assert_leq(frugal->time_ns, deadline_ns);
+      cr_assert_leq(plim_plan_energy(frugal, &powers), plim_plan_energy(fast, &powers));
+      less += plim_plan_energy(frugal, &powers) < plim_plan_energy(fast, &powers);
+      cr_assert_eq(plan_by_deadline(&r, &powers, r.keep_all->time_ns / 2, &hasty), PLIM_ENOFIT);
+    }
+    plim_plan_free(fast);
+    plim_plan_free(frugal);
+    free_rig(&r);
+  }
+  cr_assert_gt(less, 0);
+}
+
+Test(joint_paging, energy_is_that_of_runs_copies_and_idle_time) {
+  rig r;
+  make_rig(&r, 1, 1);
+  const plim_powers watts = {.device_watt = {3, 0}, .idle_watt = 2};
+  const double joule = plim_plan_energy(r.keep_all, &watts);
+  cr_assert_float_eq(joule, 5e-9 * (double)r.keep_all->time_ns, 1e-12 * joule);
+  free_rig(&r);
 }

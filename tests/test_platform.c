@@ -13,7 +13,8 @@ static const char json[] =
     "{\"name\": \"rpi\",\n"
     " \"devices\": [{\"name\": \"cpu\", \"flop_per_second\": 2e9, \"flop_per_joule\": 4e7, \"idle_watt\": 0.5, "
     "\"spaces\": [\"ram\", \"sd\"]},\n"
-    "             {\"name\": \"npu\", \"flop_per_second\": 1e10, \"flop_per_joule\": null, \"idle_watt\": 0, "
+    "             {\"name\": \"npu\", \"flop_per_second\": 1e10, \"flop_per_joule\": null, \"watt\": 7.5, "
+    "\"idle_watt\": 0, "
     "\"spaces\": "
     "[\"sram\"]}],\n"
     " \"links\": [{\"from\": \"ram\", \"to\": \"sd\", \"latency_s\": 1e-3, \"bytes_per_second\": 17e6, \"watt\": 0.15, "
@@ -46,6 +47,8 @@ Test(platform, json_gives_devices_spaces_in_order_and_links) {
   cr_assert_str_eq(p->space[1].name, "sd");
   cr_assert_eq(p->device[1].space, 2);
   cr_assert_eq(p->device[1].flop_per_joule, 0);
+  cr_assert_eq(p->device[0].watt, 0);
+  cr_assert_eq(p->device[1].watt, 7.5);
   cr_assert_eq(plim_platform_find_link(p, 1, 0), 1);
   cr_assert_eq(plim_platform_find_link(p, 0, 2), -1);
   cr_assert_eq(p->link[0].bytes_per_second, 17e6);

@@ -1,4 +1,4 @@
-/* What copies take, and of two plans the faster one. */
+/* What copies take, what plans draw, and the better one of two. */
 #include "planner/paging/paging.h"
 #include "runtime/base/integers.h"
 
@@ -15,12 +15,42 @@ int32_t plim_paging_delay_permille(const plim_paging *paging) {
   return permille < PLIM_PAGE_DELAY_PERMILLE ? (int32_t)(permille + 0.5) : PLIM_PAGE_DELAY_PERMILLE;
 }
 
-void plim_paging_keep_better(plim_plan **best, plim_plan *plan) {
+int64_t plim_paging_lateness(const plim_paging *o, const plim_plan *plan) {
+  return o->powers && o->deadline_ns > 0 && plan->time_ns > o->deadline_ns ? plan->time_ns - o->deadline_ns : 0;
+}
+
+static int is_better(const plim_paging *o, const plim_plan *a, const plim_plan *b) {
+  if (!o->powers) return a->time_ns < b->time_ns;
+  const int64_t late_a = plim_paging_lateness(o, a), late_b = plim_paging_lateness(o, b);
+  if (late_a != late_b) return late_a < late_b;
+  return plim_plan_energy(a, o->powers) < plim_plan_energy(b, o->powers);
+}
+
+void plim_paging_keep_better(const plim_paging *o, plim_plan **best, plim_plan *plan) {
   if (!plan) return;
-  if (*best && (*best)->time_ns <= plan->time_ns) {
+  if (*best && !is_better(o, plan, *best)) {
     plim_plan_free(plan);
   } else {
     plim_plan_free(*best);
     *best = plan;
   }
+}
+
+static int computes(const plim_plan *plan, int32_t space) {
+  return space == 0 || plan->page[space - 1].computes;
+}
+
+double plim_plan_energy(const plim_plan *plan, const plim_powers *powers) {
+  double joule = powers->idle_watt * (double)plan->time_ns;
+  for (int32_t c = 0; c < plan->n_commands; c++) {
+    const plim_command *m = &plan->command[c];
+    if (m->kind == PLIM_COMMAND_RUN) {
+      joule += powers->device_watt[m->space != 0] * (double)plan->variant[m->variant].variant.time_ns;
+    } else if (computes(plan, m->from) && computes(plan, m->to)) {
+      joule += powers->device_link_watt * (double)m->time_ns;
+    } else {
+      joule += powers->link_watt[computes(plan, m->from) ? PLIM_LINK_OUT : PLIM_LINK_IN] * (double)m->time_ns;
+    }
+  }
+  return joule * 1e-9;
 }

@@ -237,7 +237,7 @@ static plim_status lower_better(const plim_home_graph *without, const plim_plan 
   PLIM_TRY(lower(without, plan, o->paging, o->budget_bytes, keep_all_ns, &lowered));
   plim_status status = plim_plan_check(without->ctx, without->whole, lowered);
   if (status == PLIM_OK) {
-    plim_paging_keep_better(best, lowered);
+    plim_paging_keep_better(o->paging, best, lowered);
   } else {
     plim_plan_free(lowered);
   }

@@ -159,7 +159,26 @@ static int64_t node_copy_ns(const plim_joint_problem *j, int32_t v, const plim_p
   return ns;
 }
 
-static void set_costs(plim_joint_problem *j, const plim_plan *base) {
+static double link_watt(const plim_joint_problem *j, const plim_powers *powers, const plim_platform_link *link) {
+  if (j->spaces->computes[link->from] && j->spaces->computes[link->to]) return powers->device_link_watt;
+  return powers->link_watt[j->spaces->computes[link->from] ? PLIM_LINK_OUT : PLIM_LINK_IN];
+}
+
+/* What the runs and copies of a node draw for their times. */
+static void set_joules(plim_joint_problem *j, int32_t v, const plim_powers *powers) {
+  plim_space_problem *p = j->problem;
+  int32_t devices = j->platform->n_devices, links = j->platform->n_links;
+  for (int32_t d = 0; d < devices; d++) {
+    p->run_joule[(int64_t)v * devices + d] = powers->device_watt[d] * 1e-9 * (double)plim_space_run_ns(p, v, d);
+  }
+  for (int32_t l = 0; l < links; l++) {
+    const double watt = link_watt(j, powers, &j->platform->link[l]);
+    p->copy_joule[(int64_t)v * links + l] = watt * 1e-9 * (double)plim_space_copy_ns(p, v, l);
+  }
+  p->device_joule += plim_space_run_joule(p, v, 0);
+}
+
+static void set_costs(plim_joint_problem *j, const plim_plan *base, const plim_powers *powers) {
   plim_space_problem *p = j->problem;
   for (int32_t v = 0; v < p->n; v++) {
     set_runs(j, v, base);
@@ -168,6 +187,9 @@ static void set_costs(plim_joint_problem *j, const plim_plan *base) {
     }
   }
   p->device_ns = p->fastest_ns;
+  p->has_energy = powers != NULL;
+  for (int32_t v = 0; v < p->n && powers; v++) set_joules(j, v, powers);
+  if (powers) j->platform->device[0].idle_watt = powers->idle_watt;
 }
 
 /* ---- all of it ---- */
@@ -188,7 +210,7 @@ static plim_status allocate(plim_joint_problem *j) {
   return plim_allocate(j->ctx, p->n_ids, sizeof *p->ids, &p->ids);
 }
 
-static plim_status make(plim_joint_problem *j, const plim_plan *base) {
+static plim_status make(plim_joint_problem *j, const plim_plan *base, const plim_powers *powers) {
   const plim_graph *g = j->graph;
   PLIM_TRY(plim_allocate(j->ctx, g->n_storages, sizeof *j->given, &j->given));
   PLIM_TRY(plim_allocate(j->ctx, g->n_storages, sizeof *j->node, &j->node));
@@ -203,17 +225,17 @@ static plim_status make(plim_joint_problem *j, const plim_plan *base) {
   for (int32_t v = 0; v < j->problem->n; v++) set_node(j, v, base);
   if (j->problem->bytes_unit == 0) j->problem->bytes_unit = 1;
   link_nodes(j);
-  set_costs(j, base);
+  set_costs(j, base, powers);
   if (j->problem->fastest_ns < INT64_MAX / 4) return PLIM_OK;
   return plim_fail(j->ctx, PLIM_EOVERFLOW, "the times of all ops add up to more than 61 bits hold");
 }
 
 plim_status plim_joint_problem_make(const plim_graph *graph, const plim_queue_spaces *spaces, const plim_plan *base,
-                                    plim_joint_problem **out) {
+                                    const plim_powers *powers, plim_joint_problem **out) {
   plim_joint_problem *j = NULL;
   PLIM_TRY(plim_allocate(graph->ctx, 1, sizeof *j, &j));
   *j = (plim_joint_problem){.ctx = graph->ctx, .graph = graph, .spaces = spaces};
-  plim_status status = make(j, base);
+  plim_status status = make(j, base, powers);
   if (status != PLIM_OK) {
     plim_joint_problem_free(j);
     return status;

@@ -8,9 +8,9 @@
 
 /* The problem is on the safe side of the step. An op is a node whose bytes are those of all its outputs; no output is
  * written over an input. What is there from the start stays in the arena, and so do outputs of the graph. With a second
- * device each given storage that ops read is a node of its own, without time: copies bring it to the other arena. Ops
- * that update run on the first device, once, and so do those with an output of the graph. Not in the problem: that an update comes after every run that reads the version
- * before it. plim_joint_list takes care of that.
+ * device each given storage that ops read is a node of its own, without time and bytes: copies bring it to the other
+ * arena. Ops that update run on the first device, once, and those with an output of the graph run there too. Not in the
+ * problem: that an update comes after every run that reads the version before it. plim_joint_list takes care of that.
  *
  * A space of the problem has the index of the same space in plim_queue_spaces. */
 typedef struct plim_joint_problem {
@@ -28,9 +28,11 @@ typedef struct plim_joint_problem {
 
 /*   spaces  in  borrowed, as are graph and base
  *   base    in  a plan of the graph, which runs every op: the variant of an op is that of its first run
+ *   powers  in  NULL: not known, and the problem has no energies
  * PLIM_EOVERFLOW. O(graph + base). */
 PLIM_MUST_USE plim_status plim_joint_problem_make(const plim_graph *graph, const plim_queue_spaces *spaces,
-                                                  const plim_plan *base, plim_joint_problem **out);
+                                                  const plim_plan *base, const plim_powers *powers,
+                                                  plim_joint_problem **out);
 void plim_joint_problem_free(plim_joint_problem *joint); /* NULL is legal */
 
 /* The op of a node; -1: it is a given storage. */
@@ -53,10 +55,11 @@ PLIM_MUST_USE plim_status plim_joint_list(const plim_joint_problem *joint, const
 
 /* ==== search ==== */
 
-/* The best checked plan that a joint search over keep, recompute, page, place and order finds.
+/* The best checked plan that a joint search over keep, recompute, page, place and order finds: the fastest, or with
+ * powers that of least energy by the deadline.
  *   options  in      budget_bytes, iterations and paging are read
  *   base     in      variants, and offsets of what persists
- *   best     in out  where it is there, the search begins with it; replaced (and freed) where a faster one is found
+ *   best     in out  where it is there, the search begins with it; replaced (and freed) where a better one is found
  * A plan that is not found is no failure. Deterministic without a deadline of the context. */
 PLIM_MUST_USE plim_status plim_joint_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                             const plim_plan_options *options, const plim_plan *base,

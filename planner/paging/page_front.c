@@ -21,7 +21,7 @@ static plim_status make_one(plim_context *ctx, const plim_graph *graph, const pl
     plim_plan_free(plan);
     return status;
   }
-  plim_paging_keep_better(&plan, copy);
+  plim_paging_keep_better(options->paging, &plan, copy);
   *out = plan;
   return PLIM_OK;
 }

@@ -149,7 +149,7 @@ static plim_status widen(const kept *k, const plim_plan *plan, plim_plan **out) 
 
 static int may_keep(const plim_plan_options *o) {
   return o->struct_bytes == sizeof *o && o->front_folder && o->budget_bytes < INT64_MAX &&
-         o->numerics != PLIM_NUMERICS_GIVEN && !o->paging->beside;
+         o->numerics != PLIM_NUMERICS_GIVEN && !o->paging->beside && !o->paging->powers;
 }
 
 plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

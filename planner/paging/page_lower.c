@@ -192,7 +192,7 @@ static plim_status try_order(lowering *l, int64_t limit_bytes, plim_plan **best)
   if (fits) PLIM_TRY(plim_list_pack(&l->list, 1, l->o->paging->budget_bytes, l->o->effort, &fits));
   if (!fits) return PLIM_OK;
   PLIM_TRY(make_plan(l, &plan));
-  plim_paging_keep_better(best, plan);
+  plim_paging_keep_better(l->o->paging, best, plan);
   return PLIM_OK;
 }
 

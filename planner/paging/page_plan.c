@@ -113,7 +113,7 @@ static plim_status try_level(const attempt *a, const plim_page_candidates *candi
   if (plan->arena_bytes < p->smallest_bytes) p->smallest_bytes = plan->arena_bytes;
   PLIM_CHECK(plim_page_lower(paged, plan, &lower, &lowered));
   PLIM_CHECK(plim_plan_check(p->ctx, p->graph, lowered));
-  plim_paging_keep_better(&p->best, lowered);
+  plim_paging_keep_better(p->o, &p->best, lowered);
   lowered = NULL;
 done:
   plim_plan_free(lowered);
@@ -188,7 +188,7 @@ static plim_status try_one_arena(const attempt *a) {
   plim_status status = plim_plan_faster(p->ctx, p->graph, a->profile, &plain, known, &plan);
   if (status != PLIM_OK) return is_failure(p->ctx, status) ? status : PLIM_OK;
   if (a->o.device) status = search_from(a, plan);
-  plim_paging_keep_better(&p->best, plan);
+  plim_paging_keep_better(p->o, &p->best, plan);
   return status;
 }
 
@@ -362,7 +362,7 @@ static plim_status make_homed(plim_context *ctx, const plim_graph *graph, const 
   plim_status status = plim_home_make(ctx, graph, profile, options, keep_all->keep_all_ns, *plain_ns, params,
                                       o->homes >= PLIM_HOMES_ALWAYS ? make_unpaged : make_paged, &plan);
   if (status == PLIM_OK && plan->time_ns < *plain_ns) *plain_ns = plan->time_ns;
-  if (status == PLIM_OK) plim_paging_keep_better(best, plan);
+  if (status == PLIM_OK) plim_paging_keep_better(o, best, plan);
   return is_failure(ctx, status) ? status : PLIM_OK;
 }
 
@@ -398,12 +398,20 @@ static plim_status make_best(plim_context *ctx, const plim_graph *graph, const p
   return without ? plim_fail(ctx, PLIM_ENOFIT, "%s", sentence) : PLIM_ENOFIT; /* with the sentence of the homes */
 }
 
+static plim_status refuse_late(plim_context *ctx, const plim_plan_options *options, const plim_plan *best) {
+  return plim_fail(
+      ctx, PLIM_ENOFIT,
+      "no plan was found within %lld bytes that ends by the deadline of %.6g ms: the fastest takes %.6g ms",
+      (long long)options->budget_bytes, (double)options->paging->deadline_ns * 1e-6, (double)best->time_ns * 1e-6);
+}
+
 plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, plim_plan **out) {
   plim_plan *keep_all = NULL, *best = NULL;
   PLIM_TRY(check_paging(options, ctx));
   PLIM_TRY(plim_plan_once(ctx, graph, profile, options, &keep_all));
   plim_status status = make_best(ctx, graph, profile, options, keep_all, &best);
+  if (status == PLIM_OK && plim_paging_lateness(options->paging, best) > 0) status = refuse_late(ctx, options, best);
   plim_plan_free(keep_all);
   if (status == PLIM_OK) {
     *out = best;

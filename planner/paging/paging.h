@@ -15,8 +15,12 @@ int64_t plim_paging_link_ns(const plim_paging *paging, int in, int64_t bytes);
 /* The charge in thousandths, as spaces of a plan have it. */
 int32_t plim_paging_delay_permille(const plim_paging *paging);
 
-/* *best becomes the faster one of both, and the other is freed. plan: NULL is legal. */
-void plim_paging_keep_better(plim_plan **best, plim_plan *plan);
+/* *best becomes the better one of both, and the other is freed: the faster one, or with powers the one that is less
+ * late, then the one of less energy. plan: NULL is legal. */
+void plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan);
+
+/* By how much the plan misses the deadline; 0: there is none, or it keeps it. */
+int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan);
 
 /* ==== plan ==== */
 

@@ -53,7 +53,7 @@ static plim_status try_unspread(const plim_queue_lowering *k, plim_space_command
   int fits;
   PLIM_TRY(try_share(k, list, 0, &fits));
   if (fits) PLIM_TRY(make_plan(k, list, &plan));
-  plim_paging_keep_better(best, plan);
+  plim_paging_keep_better(k->paging, best, plan);
   return PLIM_OK;
 }
 

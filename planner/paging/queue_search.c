@@ -93,7 +93,8 @@ static plim_status decode(searching *k, const int32_t *space, double share, doub
 
 /* The plan of a candidate, where it is faster than the best. */
 static plim_status lower(const searching *k, plim_space_command_list *list, int *fits) {
-  const plim_queue_lowering lowering = {.spaces = &k->spaces,
+  const plim_queue_lowering lowering = {.paging = k->o,
+                                        .spaces = &k->spaces,
                                         .base = k->runs.plan,
                                         .name = k->runs.plan->planner,
                                         .how = k->o->device ? "placed" : "paged",
@@ -102,7 +103,7 @@ static plim_status lower(const searching *k, plim_space_command_list *list, int 
                                         .unspread = k->o->device != NULL};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_queue_lower(&lowering, list, fits, &plan));
-  plim_paging_keep_better(k->best, plan);
+  plim_paging_keep_better(k->o, k->best, plan);
   return PLIM_OK;
 }
 

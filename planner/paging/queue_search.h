@@ -73,6 +73,7 @@ PLIM_MUST_USE plim_status plim_queue_bound(const plim_graph *graph, const plim_p
                                            const plim_paging *paging, int64_t keep_all_ns, int64_t *bound_ns);
 
 typedef struct plim_queue_lowering {
+  const plim_paging *paging; /* what a better plan is */
   const plim_queue_spaces *spaces;
   const plim_plan *base;  /* its variants, and what else plim_plan_from_parts reads of a draft */
   const char *name, *how; /* of the plan: its planner is both */

@@ -33,7 +33,8 @@ static void write_question(plim_text *t, const plim_platform *p, const plim_spac
   }
   for (int32_t d = 0; d < p->n_devices; d++) {
     const plim_platform_device *v = &p->device[d];
-    plim_text_format(t, "device %.17g %.17g %.17g\n", v->flop_per_second, v->flop_per_joule, v->idle_watt);
+    plim_text_format(t, "device %.17g %.17g %.17g %.17g\n", v->flop_per_second, v->flop_per_joule, v->watt,
+                     v->idle_watt);
   }
   for (int32_t l = 0; l < p->n_links; l++) {
     const plim_platform_link *v = &p->link[l];

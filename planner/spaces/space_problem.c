@@ -92,19 +92,32 @@ static plim_status round_ns(plim_context *ctx, double seconds, int64_t *out) {
   return PLIM_OK;
 }
 
-static plim_status set_run(plim_space_problem *p, int32_t o, int32_t d) {
+static plim_status set_run_ns(plim_space_problem *p, int32_t o, int32_t d) {
   const plim_costs *c = p->graph->costs;
   const plim_platform_device *v = &p->platform->device[d];
   int64_t at = (int64_t)o * p->platform->n_devices + d, flops = c ? c->flops[o] : -1;
   int32_t named = c ? plim_costs_find_device(c, v->name) : -1;
   p->run_ns[at] = -1;
-  p->run_joule[at] = flops >= 0 && v->flop_per_joule > 0 ? (double)flops / v->flop_per_joule : -1;
   if (named >= 0) p->run_ns[at] = c->duration[plim_costs_duration_at(c, o, named)];
   if (p->run_ns[at] >= 0) return PLIM_OK;
   if (flops >= 0 && v->flop_per_second > 0) {
     return round_ns(p->ctx, (double)flops / v->flop_per_second, &p->run_ns[at]);
   }
   if (!c || (c->n_devices == 0 && flops < 0)) p->run_ns[at] = p->graph->op[o].time_ns;
+  return PLIM_OK;
+}
+
+/* Energy by FLOP where the platform knows that, else by time. */
+static plim_status set_run(plim_space_problem *p, int32_t o, int32_t d) {
+  const plim_platform_device *v = &p->platform->device[d];
+  int64_t at = (int64_t)o * p->platform->n_devices + d, flops = p->graph->costs ? p->graph->costs->flops[o] : -1;
+  PLIM_TRY(set_run_ns(p, o, d));
+  p->run_joule[at] = -1;
+  if (flops >= 0 && v->flop_per_joule > 0) {
+    p->run_joule[at] = (double)flops / v->flop_per_joule;
+  } else if (v->watt > 0 && p->run_ns[at] >= 0) {
+    p->run_joule[at] = v->watt * 1e-9 * (double)p->run_ns[at];
+  }
   return PLIM_OK;
 }
 
@@ -150,9 +163,9 @@ static plim_status need_run(const plim_space_problem *p, int32_t o, int needs_en
     if (plim_space_run_ns(p, o, d) < 0) continue;
     runs = 1;
     if (!needs_energy || plim_space_run_joule(p, o, d) >= 0) continue;
-    return plim_fail(p->ctx, PLIM_EDATA, "op '%s' has no energy on device %s: that takes %s", op->name,
-                     p->platform->device[d].name,
-                     flops < 0 ? "`flops` in the graph" : "`flop_per_joule` in the platform");
+    return plim_fail(
+        p->ctx, PLIM_EDATA, "op '%s' has no energy on device %s: that takes %s", op->name, p->platform->device[d].name,
+        flops < 0 ? "`flops` in the graph, or `watt` in the platform" : "`flop_per_joule` or `watt` in the platform");
   }
   if (runs) return PLIM_OK;
   return plim_fail(p->ctx, PLIM_EDATA, "op '%s' has no time on any device of platform %s: %s", op->name,

@@ -36,7 +36,8 @@ typedef struct rule {
 #define OVER_SPACES "platform objective deadline page recompute place planner=poet planner=xengine"
 static const char over_spaces[] = "plans over spaces have none",
                   from_files[] = "a trace cannot be - or a device: its plan and graph are read from files beside it";
-static const char of_models[] = "plans of models minimize time; no energy of their ops is known";
+static const char no_power[] = "no power of this machine is known", fastest[] = "the fastest plan is made";
+enum { OF_MODELS = COMMAND_TRAIN | COMMAND_VERIFY };
 static const rule rules[] = {
     {COMMAND_PLAN, EXCLUDES, "graph",
      "model batch accumulate image data numerics precision layout device model-costs profile-time", NULL},
@@ -66,9 +67,12 @@ static const rule rules[] = {
     {COMMAND_BENCH, EXCLUDES, "data-dir ARG=pack", "ops", "buffers are of files or made up"},
 
     {COMMAND_PLAN, REQUIRES, "profile", "graph", NULL},
-    {COMMAND_PLAN, REQUIRES, "platform", "graph", NULL},
-    {COMMAND_PLAN, REQUIRES, "objective", "graph", of_models},
-    {COMMAND_PLAN, REQUIRES, "deadline", "graph", of_models},
+    {COMMAND_PLAN, REQUIRES, "platform", "graph objective=energy", NULL},
+    {COMMAND_PLAN, REQUIRES, "objective=energy !graph", "platform", no_power},
+    {COMMAND_PLAN, REQUIRES, "deadline", "graph objective=energy", fastest},
+    {OF_MODELS, REQUIRES, "platform", "objective=energy", NULL},
+    {OF_MODELS, REQUIRES, "objective=energy", "platform", no_power},
+    {OF_MODELS, REQUIRES, "deadline", "objective=energy", fastest},
     {COMMAND_PLAN, REQUIRES, "page", "graph", NULL},
     {COMMAND_PLAN, REQUIRES, "recompute", "graph", NULL},
     {COMMAND_PLAN, REQUIRES, "place", "graph", NULL},
@@ -114,6 +118,8 @@ static const rule rules[] = {
     {COMMAND_CHECK, REFUSES, "ARG=- !graph", NULL, "check - requires --graph: no graph stands beside standard input"},
     {COMMAND_TRACE, REFUSES, "FILE=-", NULL, from_files},
     {COMMAND_TRACE, REFUSES, "with=-", NULL, from_files},
+    {COMMAND_PLAN, REFUSES, "objective=serial !graph", NULL, "--objective serial is of graphs: give time or energy"},
+    {OF_MODELS, REFUSES, "objective=serial", NULL, "--objective serial is of graphs: give time or energy"},
     {COMMAND_TRAIN, REFUSES, "trace=-", NULL,
      "--trace cannot be - or a device: plan and graph are written to files beside it"},
     {COMMAND_PLAN, REFUSES, "front output !output=-|*.json|*.csv|*.svg", NULL,

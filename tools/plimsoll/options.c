@@ -125,15 +125,22 @@ static const option_row rows[] = {
      "(default: "
      "the devices that the graph names)",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
+    {"platform", "FILE", "the powers that --objective energy needs: `watt` of devices and links in a platform's file",
+     COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
     {"platform", "NAMES", "poet: boards, with commas between them (default m0,m4,a72,a72nocache)", COMMAND_BENCH,
      GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
     {"objective", "KIND",
-     "over spaces: time, serial (the sum of all times) or energy (default: the planner's own, of search time)",
+     "over spaces: time, serial (the sum of all times) or energy (default: the planner's own, of search time); of a "
+     "model time or energy, which needs --platform FILE",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
+    {"objective", "KIND", "of a plan that pages: time, or energy, which needs --platform (default time)",
+     COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
     {"deadline", "F",
      "over spaces: 1.5x keep-all on the fastest device, or a time as in 90s or 20ms; a number alone is in the unit of "
      "the graph's own times; of poet it bounds compute",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
+    {"deadline", "F", "of --objective energy: 1.5x keep-all's time, or a time as in 20ms (default: none)",
+     COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
     {"page", "on|off", "over spaces: may storages be copied to another space and back? (default on)", COMMAND_PLAN,
      GROUP_MEMORY, 0, TEXT, AT(page), 0, 0},
     {"recompute", "on|off", "over spaces: may ops be recomputed? (default on)", COMMAND_PLAN, GROUP_MEMORY, 0, TEXT,
@@ -424,7 +431,7 @@ static const char *bench_planner_name(int32_t row) {
 static const option_values_row value_rows[] = {
     {COMMAND_PLAN, "planner", "planner", any_planner_name},
     {COMMAND_PLAN, "platform", NULL, plim_platform_name},
-    {COMMAND_PLAN, "objective", "objective", objective_name},
+    {COMMAND_PLAN | COMMAND_TRAIN | COMMAND_VERIFY, "objective", "objective", objective_name},
     {COMMAND_PLAN, "page", "switch", switch_name},
     {COMMAND_PLAN | COMMAND_TRAIN | COMMAND_VERIFY, "recompute", "switch", switch_name},
     {COMMAND_PLAN, "place", "switch", switch_name},

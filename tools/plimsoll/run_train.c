@@ -6,6 +6,7 @@
 
 #include "runtime/base/size.h"
 #include "runtime/device/device_cuda.h"
+#include "tools/plimsoll/energy_options.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/option_rules.h"
@@ -187,6 +188,7 @@ void run_figures_plan(figures *f, int column, const session *s, const plim_progr
   figures_bytes(f, column, "keep_all_bytes", f->columns == 1 ? "keep-all" : NULL, s->prep.keep_all->arena_bytes);
   figures_real(f, column, "overhead_percent", "overhead, predicted", "%.2f %%", overhead);
   paging_figures_overhead(f, column, plan);
+  energy_figures(f, column, s, plan);
   figures_real(f, column, "bound_percent", "lower bound", "%.2f %%", bound);
   figures_note(f, column, ", gap %.2f, class %s%s", overhead - bound, plim_plan_class_name(plan->plan_class),
                plan->proved ? ", proved" : "");

@@ -12,6 +12,7 @@
 #include "runtime/device/threads.h"
 #include "runtime/graph/sibling.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/energy_options.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/option_rules.h"
@@ -284,6 +285,11 @@ int32_t session_planner_threads(const options *o) {
   return o->time_limit > 0 && o->iterations == 0 ? plim_threads_default() : 1;
 }
 
+static plim_status choose_spaces(session *s) {
+  PLIM_TRY(paging_choose(s));
+  return energy_choose(s);
+}
+
 plim_status session_planning(session *s) {
   const options *o = s->o;
   s->planning = plim_plan_options_default();
@@ -297,11 +303,11 @@ plim_status session_planning(session *s) {
   if (o->order) s->planning.order = strcmp(o->order, "fixed") == 0 ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
   PLIM_TRY(plim_preparation_begin(s->device, s->program, &s->prep));
   PLIM_TRY(numerics_choose(s));
-  if (!o->memory) return paging_choose(s);
+  if (!o->memory) return choose_spaces(s);
   plim_size size;
   PLIM_TRY(plim_size_parse(s->ctx, o->memory, &size));
   s->planning.budget_bytes = plim_size_bytes(&size, s->prep.keep_all->arena_bytes);
-  if (s->planning.budget_bytes >= 0) return paging_choose(s);
+  if (s->planning.budget_bytes >= 0) return choose_spaces(s);
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s does not fit in 63 bits", o->memory);
 }
 
@@ -309,6 +315,7 @@ static int32_t trial_steps(const session *s) {
   enum { USUAL = 8 };
   const options *o = s->o;
   if (o->command != COMMAND_TRAIN || !session_computes(s)) return 0;
+  if (energy_wanted(o)) return 0; /* the faster of two plans is not asked for */
   return o->trial >= 0 ? (int32_t)o->trial : o->model_costs ? 0 : USUAL;
 }
 

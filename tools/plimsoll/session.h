@@ -29,6 +29,7 @@ typedef struct session {
   plim_profiler_options profiler;      /* of the source */
   plim_profiler_report profiling;      /* of all measuring but that of samples */
   plim_paging paging;                  /* of --memory cpu=SIZE,host=SIZE */
+  plim_powers powers;                  /* of --objective energy */
   plim_plan_options planning;          /* budget and numerics as the options say */
   const char **numerics_key;           /* [n_ops] when numerics are given op by op */
   plim_plan *numerics_plan;            /* what --numerics FILE names, a plan or */

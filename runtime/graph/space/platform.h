@@ -16,8 +16,9 @@ enum { PLIM_PLATFORM_DEVICES = PLIM_COSTS_MAX_DEVICES, PLIM_PLATFORM_SPACES = 12
 typedef struct plim_platform_device {
   char name[PLIM_COSTS_NAME_BYTES];
   double flop_per_second, flop_per_joule; /* 0: not known */
-  double idle_watt;                       /* drawn during the whole makespan */
-  int32_t space;                          /* where it computes; links lead to its other spaces in the file */
+  double watt;      /* drawn while it runs an op, where flop_per_joule is not known; 0: not known */
+  double idle_watt; /* drawn during the whole makespan */
+  int32_t space;    /* where it computes; links lead to its other spaces in the file */
 } plim_platform_device;
 
 typedef struct plim_platform_space {

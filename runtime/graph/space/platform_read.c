@@ -51,6 +51,7 @@ static void read_device(reader *r, plim_json_at *at, int32_t i) {
   if (plim_json_has(at, "flop_per_joule")) {
     d->flop_per_joule = plim_json_real_or_null(at, "flop_per_joule", 1e-9, most_rate, 0);
   }
+  if (plim_json_has(at, "watt")) d->watt = plim_json_real(at, "watt", 0, 1e9);
   d->idle_watt = plim_json_real(at, "idle_watt", 0, 1e9);
   plim_json_at list = plim_json_list(at, "spaces", &n);
   if (r->doc->status == PLIM_OK && n == 0) plim_json_fail(&list, NULL, "is empty: a device computes in a space");
