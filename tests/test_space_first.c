@@ -5,6 +5,7 @@
 
 #include "planner/spaces/space_problem.h"
 #include "planner/strategies/one_arena.h"
+#include "runtime/base/effort.h"
 #include "runtime/import/generate.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/test_context.h"
@@ -12,7 +13,7 @@
 
 enum { OPS = 1000 };
 
-static int calls;
+static int calls, limited;
 
 /* It finds nothing. */
 static plim_status count_call(const plim_graph *graph, const int64_t *cost, int64_t budget_bytes, int64_t time_limit_ns,
@@ -20,19 +21,20 @@ static plim_status count_call(const plim_graph *graph, const int64_t *cost, int6
   (void)budget_bytes;
   (void)threads;
   calls++;
-  cr_expect_eq(time_limit_ns, 0);
+  if (!limited) cr_expect_eq(time_limit_ns, 0);
+  if (limited) cr_expect_gt(time_limit_ns, 0);
   for (int32_t o = 0; o < graph->n_ops; o++) cr_assert_geq(cost[o], 0);
   *out = NULL;
   return PLIM_OK;
 }
 
 static int called(const plim_graph *graph, const plim_platform *platform, const int64_t *budget, int recompute,
-                  int place) {
+                  int page) {
   plim_space_problem *p = NULL;
   plim_space_options options = plim_space_options_default();
   plim_space_events events = {.ctx = graph->ctx};
   const plim_space_search_options asked = {
-      .objective = PLIM_OBJECTIVE_TIME, .recompute = recompute, .place = place, .budget = budget};
+      .objective = PLIM_OBJECTIVE_TIME, .recompute = recompute, .page = page, .place = 1, .budget = budget};
   options.one_arena = count_call;
   calls = 0;
   cr_assert_eq(plim_space_problem_make(graph, platform, 0, &p), PLIM_OK, "%s", plim_context_error(graph->ctx));
@@ -57,6 +59,14 @@ Test(space_first, one_arena_is_planned_for_large_graphs_on_one_device_that_may_r
     cr_expect_eq(called(small.graph, small.platform, small.budget, 1, 1), 0);
     joint_case_free(&small);
   }
+  limited = 1;
+  int64_t outer = plim_effort_begin(ctx, plim_now_ns() + 50 * INT64_C(1000000)); /* less than 200 us a node */
+  cr_expect_eq(called(large, m4, budget, 1, 1), 0, "starts on demand have no time left");
+  cr_expect_eq(plim_effort_end(ctx, outer, PLIM_OK), PLIM_OK);
+  outer = plim_effort_begin(ctx, plim_now_ns() + 3600 * INT64_C(1000000000));
+  cr_expect_eq(called(large, m4, budget, 1, 1), 1);
+  cr_expect_eq(called(large, m4, budget, 1, 0), 1);
+  cr_expect_eq(plim_effort_end(ctx, outer, PLIM_OK), PLIM_OK);
   plim_platform_free(m4);
   plim_graph_free(large);
   plim_test_context_end(ctx);

@@ -41,16 +41,24 @@ static plim_status add_runs(const plim_plan *plan, plim_space_events *out) {
   return out->status;
 }
 
+/* Where pages are allowed, starts on demand have their time. 0: there is no limit; -1: no time is left. */
+static int64_t limit_ns(const plim_space_problem *p, const plim_space_search_options *asked, int32_t percent) {
+  int64_t left = plim_effort_left_ns(p->ctx), reserve = asked->page ? tuning.first.reserve_ns_a_node * p->n : 0;
+  if (left == INT64_MAX) return 0;
+  return left > reserve ? (left - reserve) / 100 * percent + 1 : -1;
+}
+
 plim_status plim_space_first(const plim_space_problem *p, const plim_space_search_options *asked,
                              const plim_space_options *options, int32_t percent, plim_space_events *out) {
-  int64_t *cost = NULL, left = plim_effort_left_ns(p->ctx);
+  int64_t *cost = NULL;
+  const int64_t limit = limit_ns(p, asked, percent);
   plim_plan *plan = NULL;
   plim_status status;
-  if (!may_help(p, asked, options)) return PLIM_OK;
+  if (!may_help(p, asked, options) || limit < 0) return PLIM_OK;
   PLIM_CHECK(plim_allocate(p->ctx, p->n, sizeof *cost, &cost));
   set_costs(p, asked, cost);
-  PLIM_CHECK(options->one_arena(p->graph, cost, asked->budget[p->platform->device[0].space],
-                                left < INT64_MAX ? left / 100 * percent + 1 : 0, options->threads, &plan));
+  PLIM_CHECK(
+      options->one_arena(p->graph, cost, asked->budget[p->platform->device[0].space], limit, options->threads, &plan));
   if (plan) PLIM_CHECK(add_runs(plan, out));
 done:
   plim_plan_free(plan);

@@ -322,9 +322,13 @@ static plim_status try_demand(searching *k, double copies, int32_t *fits) {
 static plim_status try_on_demand(searching *k) {
   double copies = tuning.search.least_copies;
   int32_t missed = 0, fits;
+  const int32_t recompute = k->rules.recompute;
   choose_order(k, 0);
   if (k->p->n < tuning.search.large_nodes) return PLIM_OK;
+  k->rules.recompute = recompute && !k->pages; /* first pages alone: a plan of theirs is one where both are allowed */
   PLIM_TRY(try_demand(k, 1e-12, &fits));
+  k->rules.recompute = recompute;
+  if (recompute && k->pages) PLIM_TRY(try_demand(k, 1e-12, &fits));
   for (; copies <= tuning.search.most_copies && missed < 2 && !is_done(k); copies *= tuning.search.more_copies) {
     if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     PLIM_TRY(try_demand(k, copies, &fits));

@@ -17,6 +17,7 @@ static const struct plim_spaces_tuning {
   } search;
   struct {
     int32_t percent;
+    int64_t reserve_ns_a_node;
   } first;
   struct {
     int32_t nodes, tries, iterations, patience;
@@ -58,6 +59,7 @@ static const struct plim_spaces_tuning {
     .first =
         {
             .percent = 70, /* of the time of the search is for a planner of one arena, which anneals too */
+            .reserve_ns_a_node = 200000, /* where pages are allowed, so much of it is left for starts on demand */
         },
     .bound =
         {
