@@ -264,7 +264,7 @@ Test(accumulate, a_budget_changes_no_bit) {
     plim_state_difference difference;
     rig_open(&r, &settings[i], 3);
     plan_within(&r, percent[i]);
-    ok(&r, plim_program_unlimited(r.program, r.device, &r.source, &r.unlimited));
+    ok(&r, plim_verify_make_unlimited(r.program, r.device, &r.source, &r.unlimited));
     ok(&r, plim_verify(r.trainer, r.unlimited, STEPS, NULL, NULL, &difference));
     cr_assert_eq(difference.different, 0, "%s: %s differs", settings[i].model, difference.name);
     if (i == 0) cr_assert_gt(r.program->plan[0]->n_commands, r.program->graph[0]->n_ops);

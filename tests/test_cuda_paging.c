@@ -105,10 +105,10 @@ Test(cuda_paging, a_plan_that_begins_to_copy_while_steps_are_timed_is_not_timed)
   gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
   gpu_rig_ok(&r, gpu_rig_planning(&r, 80, &replan.planning));
   replan.planning.paging = &host;
-  const plim_limit falls = {5, replan.planning.budget_bytes};
+  const plim_budget_change falls = {5, replan.planning.budget_bytes};
   training.replan = &replan;
-  training.limit = &falls;
-  training.n_limits = 1;
+  training.budget_change = &falls;
+  training.n_budget_changes = 1;
   training.retime_steps = 4;
   training.on_retime = count_retimes;
   training.on_retime_user = &retimes;

@@ -134,7 +134,7 @@ Test(gpt, a_budget_changes_no_bit) {
     rig r = rig_open(clip ? PLIM_PRECISION_BF16 : PLIM_PRECISION_FP32, clip);
     plim_state_difference difference;
     plan_within(&r, 75);
-    ok(&r, plim_program_unlimited(r.program, r.device, &r.source, &r.unlimited));
+    ok(&r, plim_verify_make_unlimited(r.program, r.device, &r.source, &r.unlimited));
     cr_assert_gt(r.program->plan[PLIM_PROGRAM_TRAIN]->n_commands, r.program->graph[PLIM_PROGRAM_TRAIN]->n_ops);
     ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &r.training, &r.trainer));
     ok(&r, plim_verify(r.trainer, r.unlimited, 4, NULL, NULL, &difference));

@@ -284,7 +284,7 @@ Test(gpu, a_budget_on_everything_is_kept) {
   gpu_rig_ok(&r, gpu_rig_prepare(&r));
   gpu_rig_ok(&r, gpu_rig_planning(&r, 95, &planning));
   gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
-  gpu_rig_ok(&r, plim_vram_warm_up(r.device, r.dataset, r.program, &training, &captured));
+  gpu_rig_ok(&r, plim_warm_up_run(r.device, r.dataset, r.program, &training, &captured));
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
   const int64_t budget = now.outside_bytes + captured + 64 * MIB;
   gpu_rig_ok(&r, plim_vram_left(r.device, budget, captured, &left));

@@ -143,11 +143,11 @@ Test(preparation, a_foreseen_budget_that_does_not_fit_is_refused_before_anything
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
   rig r = rig_open(0);
-  plim_limit limit[] = {{2, r.options.planning.budget_bytes / 8 * 7}, {5, PLIM_ALIGN}};
-  r.options.limit = limit;
-  r.options.n_limits = 1;
+  plim_budget_change limit[] = {{2, r.options.planning.budget_bytes / 8 * 7}, {5, PLIM_ALIGN}};
+  r.options.budget_change = limit;
+  r.options.n_budget_changes = 1;
   ok(&r);
-  r.options.n_limits = 2;
+  r.options.n_budget_changes = 2;
   fails(&r, PLIM_ENOFIT, PLIM_PREPARE_LIMIT, "no plan");
   cr_assert_eq(r.p.failed_limit, 1);
   limit[1].bytes = INT64_MAX; /* a budget that grows beyond the arena needs no larger plan */
@@ -159,12 +159,12 @@ Test(preparation, a_foreseen_budget_that_does_not_fit_is_refused_before_anything
 Test(preparation, a_run_finds_the_plans_that_were_made_ahead) {
   rig r = rig_open(0);
   (void)plim_test_folder();
-  plim_limit limit = {2, r.options.planning.budget_bytes / 8 * 7};
+  plim_budget_change limit = {2, r.options.planning.budget_bytes / 8 * 7};
   plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
   const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
   r.options.planning.front_folder = plim_test_path(".");
-  r.options.limit = &limit;
-  r.options.n_limits = 1;
+  r.options.budget_change = &limit;
+  r.options.n_budget_changes = 1;
   ok(&r);
   for (int i = 0; i < r.program->n_graphs; i++) now[i] = r.program->plan[i];
   plim_plan_result ahead;

@@ -168,10 +168,10 @@ static const anew anews[] = {{90, 0}, {0, 2}};
 
 typedef struct reports {
   int limits, retimes, taken;
-  plim_limit_report limit;
+  plim_budget_report limit;
 } reports;
 
-static void on_limit(void *user, const plim_limit_report *report) {
+static void on_limit(void *user, const plim_budget_report *report) {
   reports *r = user;
   r->limits++;
   r->limit = *report;
@@ -210,15 +210,15 @@ static void train_anew(gpu_rig *r, const anew *how, reports *told) {
   plim_replan_options replan = plim_replan_options_default();
   replan.planning = planning;
   const int64_t arena_bytes = plim_program_arena_bytes(r->program);
-  const plim_limit limit = {2, arena_bytes * how->limit_percent / 100};
+  const plim_budget_change limit = {2, arena_bytes * how->limit_percent / 100};
   plim_trainer_options training = gpu_rig_training();
   training.replan = &replan;
-  training.limit = &limit;
-  training.n_limits = how->limit_percent > 0;
-  training.on_limit = on_limit;
+  training.budget_change = &limit;
+  training.n_budget_changes = how->limit_percent > 0;
+  training.on_budget_change = on_limit;
   training.retime_steps = how->retime_steps;
   training.on_retime = on_retime;
-  training.on_limit_user = training.on_retime_user = told;
+  training.on_budget_change_user = training.on_retime_user = told;
   gpu_rig_ok(r, plim_trainer_open(r->device, r->dataset, r->program, &training, &r->trainer));
   gpu_rig_ok(r, plim_trainer_run(r->trainer, 8, NULL, NULL));
 }

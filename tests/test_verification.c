@@ -58,7 +58,7 @@ static rig rig_open(void) {
   options.planning.iterations = 2000;
   options.planning.budget_bytes = r.p.keep_all->arena_bytes / 4 * 3;
   ok(&r, plim_preparation_run(&r.p, &options));
-  ok(&r, plim_program_unlimited(r.program, r.device, &r.source, &r.unlimited));
+  ok(&r, plim_verify_make_unlimited(r.program, r.device, &r.source, &r.unlimited));
   r.training = plim_trainer_options_default();
   r.training.schedule.rate = 0.05f;
   r.training.schedule.momentum = 0.9f;
@@ -142,7 +142,7 @@ Test(verification, a_run_that_differs_is_found_and_named) {
   plim_program *other = NULL;
   plim_state_difference difference;
   r.source.net.pixel_shift[0] += 1;
-  ok(&r, plim_program_unlimited(r.program, r.device, &r.source, &other));
+  ok(&r, plim_verify_make_unlimited(r.program, r.device, &r.source, &other));
   open_trainer(&r);
   ok(&r, plim_verify(r.trainer, other, 1, NULL, NULL, &difference));
   cr_assert_gt(difference.different, 0);

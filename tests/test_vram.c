@@ -85,7 +85,7 @@ Test(vram, after_a_warm_up_nothing_comes_to_lie_beside_the_arena) {
   gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
   gpu_rig_ok(&r, plim_vram_left(r.device, budget, 0, &before));
   cr_assert_eq(before, 22 * MIB);
-  gpu_rig_ok(&r, plim_vram_warm_up(r.device, r.dataset, r.program, &training, &captured));
+  gpu_rig_ok(&r, plim_warm_up_run(r.device, r.dataset, r.program, &training, &captured));
   gpu_rig_ok(&r, plim_vram_left(r.device, budget, captured, &after));
   cr_assert_eq(captured, 2 * GRAPH); /* of training and of evaluation */
   cr_assert_eq(after, 10 * MIB);     /* less modules and those, in whole pages */
@@ -115,10 +115,10 @@ Test(vram, plans_recomputed_leave_nothing_captured_after) {
   gpu_rig_ok(&r, gpu_rig_planning(&r, 90, &planning));
   gpu_rig_ok(&r, plim_program_plan(r.program, &planning));
   const plim_replan_options replan = {.struct_bytes = sizeof replan, .planning = planning};
-  const plim_limit same = {3, plim_program_arena_bytes(r.program)};
+  const plim_budget_change same = {3, plim_program_arena_bytes(r.program)};
   training.replan = &replan;
-  training.limit = &same;
-  training.n_limits = 1;
+  training.budget_change = &same;
+  training.n_budget_changes = 1;
   gpu_rig_ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer));
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 7, NULL, NULL));
   const plim_plan *plan = plim_exec_plan_of(plim_trainer_exec(r.trainer), PLIM_PROGRAM_TRAIN);

@@ -19,12 +19,12 @@ if(PLIM_SANITIZE STREQUAL "thread")
   # Criterion does not start under the thread sanitizer: the tests of our own threads, over a plain runner.
   set(test_kernels_block_support kernel_check kernel_reference kernel_reference_text kernel_reference_window kernel_samples test_random thread_block thread_block_float thread_block_bf16)
   list(TRANSFORM test_kernels_block_support REPLACE "(.+)" "tests/support/\\1.c")
-  set(test_limit_support tests/support/device_under_test.c)
-  set(test_limit_only another_thread) # the others have one thread
+  set(test_budget_change_support tests/support/device_under_test.c)
+  set(test_budget_change_only another_thread) # the others have one thread
   set(test_exec_queues_support folder hash_kernels plan_draft random_graph random_plan test_random)
   list(TRANSFORM test_exec_queues_support REPLACE "(.+)" "tests/support/\\1.c")
   add_custom_target(thread_tests)
-  foreach(name test_reader test_cancel test_portfolio test_limit test_kernels_block test_exec_queues)
+  foreach(name test_reader test_cancel test_portfolio test_budget_change test_kernels_block test_exec_queues)
     add_executable(${name} tests/${name}.c tests/plain/plain.c ${${name}_support})
     target_include_directories(${name} BEFORE PRIVATE tests/plain)
     plim_program(${name})
@@ -184,7 +184,7 @@ set_tests_properties(example_own_kernels PROPERTIES TIMEOUT 300 PASS_REGULAR_EXP
 
 # The tests that ask for the device they are for, in one program, which tools/gpu_check runs on a GPU; here over the
 # fake GPU, less what takes long there.
-set(device_tests gpu trainer exec_models limit profiler math identity)
+set(device_tests gpu trainer exec_models budget_change profiler math identity)
 list(TRANSFORM device_tests REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/tests/test_\\1.c")
 add_executable(test_on_device ${device_tests})
 plim_test_program(test_on_device)

@@ -63,6 +63,7 @@ typedef struct facts {
   int32_t *last;   /* last position of the schedule that reads it; the schedule's length for outputs */
   int32_t *writes; /* how often it is written */
   int32_t *held;   /* of inputs: 1: it can be held */
+  int32_t *a, *b;  /* of a single search */
 } facts;
 
 /* Find the inputs that can be held: all from position 0 on; from a later position those whose buffer in the schedule
@@ -170,13 +171,13 @@ static plim_status allocate(plim_forecast *f) {
 
 static void find_all(plim_forecast *f, facts *at, ranked *rank) {
   find_variants_and_starts(f);
-  find_reads(f, at->update, at->last);
+  find_reads(f, at->a, at->b);
   find_facts(f, at);
   find_deadlines(f, at);
   for (int32_t s = 0; s < f->graph->n_storages; s++) {
     int32_t read = f->graph->storage[s].role == PLIM_ROLE_INPUT && at->last[s] >= 0;
     f->hold[s] = read ? at->last[s] : PLIM_NEVER;
-    if (read && at->held[s]) find_hold(f, s, at->last, at->update);
+    if (read && at->held[s]) find_hold(f, s, at->last, at->a);
   }
   find_costly(f, rank);
 }
@@ -184,7 +185,7 @@ static void find_all(plim_forecast *f, facts *at, ranked *rank) {
 plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule, int32_t from,
                                int32_t hold_inputs, plim_forecast *out) {
   plim_forecast f = {.ctx = ctx, .graph = graph, .schedule = schedule};
-  facts at = {NULL, NULL, NULL, NULL};
+  facts at = {.update = NULL};
   ranked *rank = NULL;
   int64_t n = graph->n_storages;
   plim_status status = PLIM_OK;
@@ -193,6 +194,8 @@ plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.last, &at.last));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.writes, &at.writes));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.held, &at.held));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.a, &at.a));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *at.b, &at.b));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *rank, &rank));
   if (hold_inputs) find_held(&f, &at, from);
   find_all(&f, &at, rank);
@@ -202,6 +205,8 @@ done:
   plim_release(ctx, at.last, n, sizeof *at.last);
   plim_release(ctx, at.writes, n, sizeof *at.writes);
   plim_release(ctx, at.held, n, sizeof *at.held);
+  plim_release(ctx, at.a, n, sizeof *at.a);
+  plim_release(ctx, at.b, n, sizeof *at.b);
   plim_release(ctx, rank, n, sizeof *rank);
   if (status != PLIM_OK) {
     plim_forecast_release(&f);

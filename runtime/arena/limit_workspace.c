@@ -38,8 +38,8 @@ static void add_command(plim_limited_plan *n, const plim_plan *plan, int32_t j, 
 }
 
 /* first [n_ops] is scratch: the command that runs each op first. */
-static void fill_steps(plim_limited_plan *n, const plim_plan *plan, int32_t from, int64_t limit, int own_order,
-                       int32_t *first) {
+static void fill_commands(plim_limited_plan *n, const plim_plan *plan, int32_t from, int64_t limit, int own_order,
+                          int32_t *first) {
   n->plan.n_commands = 0;
   n->plan.time_ns = 0;
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) first[plan->command[j].op] = j;
@@ -70,7 +70,7 @@ plim_status plim_limit_workspace(plim_context *ctx, const plim_graph *graph, con
   PLIM_TRY(plim_allocate(ctx, out->n_rows, sizeof *out->variant, &out->variant));
   PLIM_TRY(plim_allocate(ctx, n_ops, sizeof *first, &first));
   fill_variants(out, plan, profile, limit);
-  fill_steps(out, plan, from, limit, own_order, first);
+  fill_commands(out, plan, from, limit, own_order, first);
   plim_release(ctx, first, n_ops, sizeof *first);
   /* A plan prefers the least workspace among nearly equal times, so the variants chosen here may be a little faster. */
   if (out->plan.time_ns < out->plan.keep_all_ns) out->plan.keep_all_ns = out->plan.time_ns;

@@ -39,7 +39,7 @@ enum { WORKSPACE_LIMITS = 4 };
 
 /* Effort of the rows above and of the trials of local search, in simulated commands. Long programs get fewer of both.
  */
-enum { ROW_STEPS = 50000, TRIAL_STEPS = 150000, MOST_TRIALS = 160, LOCAL_SEARCHES = 2 };
+enum { ROW_COMMANDS = 50000, TRIAL_COMMANDS = 150000, MOST_TRIALS = 160, LOCAL_SEARCHES = 2 };
 
 typedef struct search {
   plim_context *ctx;
@@ -170,7 +170,7 @@ static plim_status try_rivals(search *s) {
 }
 
 static plim_status try_windows(search *s) {
-  for (int64_t i = 0; i < WINDOWS && i * ENDS * s->schedule->n_commands < ROW_STEPS; i++) {
+  for (int64_t i = 0; i < WINDOWS && i * ENDS * s->schedule->n_commands < ROW_COMMANDS; i++) {
     PLIM_TRY(try_switches(s, &windows[i], ENDS));
   }
   return PLIM_OK;
@@ -190,8 +190,8 @@ static void perturbation(struct local_search *c, uint64_t *random, plim_replay_c
 
 /* Local search: simulate each perturbed configuration to its end. A trial that takes longer than the configuration that
  * it starts from is given up. */
-static plim_status look_ahead(search *s, struct local_search *c) {
-  int64_t n = TRIAL_STEPS / s->schedule->n_commands;
+static plim_status improve(search *s, struct local_search *c) {
+  int64_t n = TRIAL_COMMANDS / s->schedule->n_commands;
   uint64_t random = 1;
   for (int64_t i = 0; i < n && i < MOST_TRIALS && c->time_ns > s->schedule->time_ns && !done(s); i++) {
     plim_replay_counts counts;
@@ -211,8 +211,7 @@ static plim_status try_everything(search *s, const plim_policy *policy) {
   PLIM_TRY(try_rivals(s));
   for (int k = 0; k < 2 * LOCAL_SEARCHES && !done(s); k++) {
     struct area_choice *choice = &s->by_area[k / LOCAL_SEARCHES];
-    if (k % LOCAL_SEARCHES < choice->n_local_searches)
-      PLIM_TRY(look_ahead(s, &choice->local_search[k % LOCAL_SEARCHES]));
+    if (k % LOCAL_SEARCHES < choice->n_local_searches) PLIM_TRY(improve(s, &choice->local_search[k % LOCAL_SEARCHES]));
   }
   return PLIM_OK;
 }

@@ -102,7 +102,7 @@ plim_status plim_residency_place(plim_residency *res, int32_t op, int32_t storag
   }
   if (storage >= 0) {
     assert(!plim_residency_holds(res, storage));
-    if (plim_missing_has(&res->missing, storage)) plim_residency_found(res, storage);
+    if (plim_missing_has(&res->missing, storage)) plim_residency_note_found(res, storage);
     res->holder[storage].block = taken;
     plim_missing_remove(&res->missing, storage);
   }
@@ -124,10 +124,10 @@ plim_status plim_residency_go_missing(plim_residency *res, int32_t storage) {
     const plim_op *reader = &g->op[g->reader[i]];
     for (int32_t k = 0; k < reader->n_writes; k++) {
       int32_t s = reader->writes[k];
-      if (plim_residency_counts(res, s)) plim_missing_join(&res->missing, storage, s);
+      if (plim_residency_is_priced(res, s)) plim_missing_join(&res->missing, storage, s);
     }
   }
-  plim_residency_lost(res, storage);
+  plim_residency_note_lost(res, storage);
   return PLIM_OK;
 }
 
@@ -135,7 +135,7 @@ plim_status plim_residency_hand_over(plim_residency *res, int32_t in, int32_t ou
   int32_t block = res->holder[in].block;
   plim_arena_blocks_hand_over(res->blocks, block, out);
   res->plan.buffer[res->holder[in].buffer].end = res->plan.n_commands;
-  if (plim_missing_has(&res->missing, out)) plim_residency_found(res, out); /* its op's reads are still resident */
+  if (plim_missing_has(&res->missing, out)) plim_residency_note_found(res, out); /* its op's reads are still resident */
   PLIM_TRY(plim_residency_go_missing(res, in));
   res->holder[out].block = block;
   plim_missing_remove(&res->missing, out);
@@ -175,7 +175,7 @@ void plim_residency_pass(plim_residency *res) {
   for (int32_t k = 0; k < op->n_reads; k++) {
     int32_t s = op->reads[k];
     res->holder[s].next_read = f->next_read[use + k];
-    if (plim_missing_has(&res->missing, s)) plim_residency_uncertain(res, s); /* it was overwritten in place */
+    if (plim_missing_has(&res->missing, s)) plim_residency_note_uncertain(res, s); /* it was overwritten in place */
   }
   for (int32_t k = 0; k < op->n_writes; k++) {
     res->holder[op->writes[k]].next_read = f->next_read[use + op->n_reads + k];

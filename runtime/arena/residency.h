@@ -164,7 +164,7 @@ void plim_residency_pass(plim_residency *residency);
 PLIM_MUST_USE plim_status plim_residency_add_buffer(plim_residency *residency, const plim_plan_buffer *buffer);
 
 /* Mark a storage as missing whose block the caller has freed or handed over. If an op computes it, it joins the classes
- * of the missing inputs of that op, and of the missing outputs of its readers that count (plim_residency_counts).
+ * of the missing inputs of that op, and of the missing outputs of its readers that count (plim_residency_is_priced).
  * O(those inputs and outputs). */
 PLIM_MUST_USE plim_status plim_residency_go_missing(plim_residency *residency, int32_t storage);
 
@@ -218,7 +218,7 @@ PLIM_MUST_USE plim_status plim_residency_notify(plim_residency *residency, const
 
 /* Is the storage missing, and does its time count in the cost of its neighbours? For a policy that knows the program's
  * order it counts only when it is wanted. */
-int plim_residency_counts(const plim_residency *residency, int32_t storage);
+int plim_residency_is_priced(const plim_residency *residency, int32_t storage);
 
 /* The policy's cost of evicting one storage, in ns for policies that price by time. When the cost exceeds `most`, the
  * result is any number above `most`. O(1), or the cost of plim_residency_price or plim_residency_walk, as the policy
@@ -247,8 +247,8 @@ int64_t plim_residency_walk(plim_residency *residency, int32_t storage, int64_t 
 
 /* Update the sums of walks. lost: the storage has gone missing. found: it becomes resident while all inputs of its op
  * are resident. uncertain: it is missing, and may begin or cease to count. */
-void plim_residency_lost(plim_residency *residency, int32_t storage);
-void plim_residency_found(plim_residency *residency, int32_t storage);
-void plim_residency_uncertain(plim_residency *residency, int32_t storage);
+void plim_residency_note_lost(plim_residency *residency, int32_t storage);
+void plim_residency_note_found(plim_residency *residency, int32_t storage);
+void plim_residency_note_uncertain(plim_residency *residency, int32_t storage);
 
 #endif

@@ -2,7 +2,7 @@
  * by class or by a walk (residency_walk.c). Also the cost of a whole window. */
 #include "runtime/arena/residency.h"
 
-int plim_residency_counts(const plim_residency *res, int32_t storage) {
+int plim_residency_is_priced(const plim_residency *res, int32_t storage) {
   return plim_missing_has(&res->missing, storage) && (!res->policy->forecast || plim_residency_wanted(res, storage));
 }
 
@@ -17,7 +17,7 @@ int64_t plim_residency_price(plim_residency *res, int32_t storage) {
   for (int32_t i = g->reader_first[storage]; i < g->reader_first[storage + 1]; i++) {
     const plim_op *reader = &g->op[g->reader[i]];
     for (int32_t k = 0; k < reader->n_writes; k++) {
-      if (plim_residency_counts(res, reader->writes[k]))
+      if (plim_residency_is_priced(res, reader->writes[k]))
         sum += plim_missing_sum_class(&res->missing, reader->writes[k]);
     }
   }

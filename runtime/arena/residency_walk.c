@@ -22,7 +22,7 @@ static int32_t neighbours(const void *user, int32_t storage, plim_walk_way way, 
 
 static int64_t missing_ns(const void *user, int32_t storage) {
   const plim_residency *res = user;
-  if (!plim_residency_counts(res, storage)) return -1;
+  if (!plim_residency_is_priced(res, storage)) return -1;
   return res->forecast->op_ns[res->graph->storage[storage].producer];
 }
 
@@ -38,7 +38,7 @@ static int walks(const plim_residency *res, plim_walk_way way) {
   return cost == PLIM_COST_NEIGHBOURHOOD || (way == PLIM_WALK_TO_INPUTS && cost == PLIM_COST_ANCESTORS);
 }
 
-void plim_residency_lost(plim_residency *res, int32_t storage) {
+void plim_residency_note_lost(plim_residency *res, int32_t storage) {
   if (!walks(res, PLIM_WALK_TO_INPUTS) || res->lost.is_in[storage]) return;
   res->lost.is_in[storage] = 1;
   res->lost.storage[res->lost.n++] = storage;
@@ -58,10 +58,10 @@ static void apply_lost(plim_residency *res) {
   res->lost.n = 0;
 }
 
-void plim_residency_found(plim_residency *res, int32_t storage) {
+void plim_residency_note_found(plim_residency *res, int32_t storage) {
   int64_t own_ns = res->forecast->op_ns[res->graph->storage[storage].producer];
   if (res->policy->search == PLIM_SEARCH_WINDOW) {
-    plim_residency_lost(res, storage);
+    plim_residency_note_lost(res, storage);
     return;
   }
   for (plim_walk_way way = 0; way < PLIM_WALK_WAYS; way++) {
@@ -72,7 +72,7 @@ void plim_residency_found(plim_residency *res, int32_t storage) {
   }
 }
 
-void plim_residency_uncertain(plim_residency *res, int32_t storage) {
+void plim_residency_note_uncertain(plim_residency *res, int32_t storage) {
   for (plim_walk_way way = 0; way < PLIM_WALK_WAYS; way++) {
     if (walks(res, way)) plim_walks_lower(&res->walks, 1, &storage, way, INT64_MAX, 0);
   }

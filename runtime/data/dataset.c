@@ -12,12 +12,12 @@
 
 enum { PATH_BYTES = 4096, CIFAR_TRAIN_FILES = 5 };
 
-typedef struct dataset_source {
+typedef struct dataset_row {
   plim_dataset constants; /* name, sizes, mean, deviation, pad, flip */
   const char *dir;        /* where the system's package puts it, NULL: no package */
   const char *remedy;     /* what to do when it is not there */
-  plim_status (*load)(const struct dataset_source *source, const plim_dataset_options *options, plim_dataset *dataset);
-} dataset_source;
+  plim_status (*load)(const struct dataset_row *source, const plim_dataset_options *options, plim_dataset *dataset);
+} dataset_row;
 
 plim_dataset_options plim_dataset_options_default(void) {
   return (plim_dataset_options){.struct_bytes = sizeof(plim_dataset_options),
@@ -30,7 +30,7 @@ plim_dataset_options plim_dataset_options_default(void) {
                                 .words = 256};
 }
 
-static int64_t image_bytes(const plim_dataset *d) {
+int64_t plim_dataset_image_bytes(const plim_dataset *d) {
   return (int64_t)d->height * d->width * d->channels;
 }
 
@@ -40,10 +40,10 @@ static void split_set(plim_split *split, int32_t count, const uint8_t *image, co
 }
 
 static plim_status split_allocate(plim_dataset *d, plim_split *split, int32_t count, uint8_t **image, uint8_t **label) {
-  PLIM_TRY(plim_allocate(d->ctx, count, (size_t)image_bytes(d), image));
+  PLIM_TRY(plim_allocate(d->ctx, count, (size_t)plim_dataset_image_bytes(d), image));
   plim_status status = plim_allocate(d->ctx, count, 1, label);
   if (status != PLIM_OK) {
-    plim_release(d->ctx, *image, count, (size_t)image_bytes(d));
+    plim_release(d->ctx, *image, count, (size_t)plim_dataset_image_bytes(d));
     return status;
   }
   split_set(split, count, *image, *label);
@@ -52,12 +52,12 @@ static plim_status split_allocate(plim_dataset *d, plim_split *split, int32_t co
 
 static void split_free(plim_dataset *d, plim_split *split) {
   if (split->token || d->source.fill) return; /* both have one array, or none */
-  plim_release(d->ctx, (void *)split->image, split->count, (size_t)image_bytes(d));
+  plim_release(d->ctx, (void *)split->image, split->count, (size_t)plim_dataset_image_bytes(d));
   plim_release(d->ctx, (void *)split->label, split->count, 1);
 }
 
 /* Replace the sentence about a missing file by one that says how to get the data set. */
-static plim_status with_remedy(plim_context *ctx, const dataset_source *source, plim_status status) {
+static plim_status with_remedy(plim_context *ctx, const dataset_row *source, plim_status status) {
   if (status != PLIM_ENOFILE) return status;
   return plim_fail(ctx, status, "the data set %s is not there (%s); %s", source->constants.name,
                    plim_context_error(ctx), source->remedy);
@@ -111,7 +111,7 @@ done:
   return status;
 }
 
-static plim_status load_idx(const dataset_source *source, const plim_dataset_options *options, plim_dataset *d) {
+static plim_status load_idx(const dataset_row *source, const plim_dataset_options *options, plim_dataset *d) {
   const char *dir = options->dir ? options->dir : source->dir;
   PLIM_TRY(load_idx_split(d, dir, "train", &d->train));
   return load_idx_split(d, dir, "t10k", &d->test);
@@ -119,7 +119,7 @@ static plim_status load_idx(const dataset_source *source, const plim_dataset_opt
 
 /* ---- CIFAR-10 ---- */
 
-static plim_status load_cifar(const dataset_source *source, const plim_dataset_options *options, plim_dataset *d) {
+static plim_status load_cifar(const dataset_row *source, const plim_dataset_options *options, plim_dataset *d) {
   (void)source;
   char name[32], path[PATH_BYTES];
   uint8_t *image, *label;
@@ -150,13 +150,13 @@ static plim_status make_split(plim_dataset *d, plim_split *split, int32_t count,
   uint8_t *image, *label;
   PLIM_TRY(split_allocate(d, split, count, &image, &label));
   uint64_t stream = plim_philox_stream(name);
-  fill_noise(seed, stream, image, count * image_bytes(d));
+  fill_noise(seed, stream, image, count * plim_dataset_image_bytes(d));
   fill_noise(seed, stream + 1, label, count);
   for (int32_t i = 0; i < count; i++) label[i] = (uint8_t)(label[i] % d->classes);
   return PLIM_OK;
 }
 
-static plim_status make_noise(const dataset_source *source, const plim_dataset_options *options, plim_dataset *d) {
+static plim_status make_noise(const dataset_row *source, const plim_dataset_options *options, plim_dataset *d) {
   (void)source;
   if (options->height < 1 || options->width < 1 || options->channels < 1 || options->channels > 4) {
     return plim_fail(d->ctx, PLIM_EUSAGE, "synthetic images of %d x %d x %d: sizes are positive, channels at most 4",
@@ -175,7 +175,7 @@ static plim_status make_noise(const dataset_source *source, const plim_dataset_o
 
 /* ---- the table ---- */
 
-static const dataset_source sources[] = {
+static const dataset_row sources[] = {
     {.constants = {.name = "fashion-mnist",
                    .height = 28,
                    .width = 28,
@@ -212,7 +212,7 @@ static const dataset_source sources[] = {
 
 enum { SOURCE_COUNT = sizeof sources / sizeof *sources };
 
-static const dataset_source *source_find(const char *name) {
+static const dataset_row *source_find(const char *name) {
   for (int32_t i = 0; i < SOURCE_COUNT; i++) {
     if (strcmp(sources[i].constants.name, name) == 0) return &sources[i];
   }
@@ -224,7 +224,7 @@ const char *plim_dataset_name(int32_t row) {
 }
 
 int plim_dataset_size(const char *name, int32_t *size) {
-  const dataset_source *source = source_find(name);
+  const dataset_row *source = source_find(name);
   if (!source || source->constants.height == 0) return 0;
   size[0] = source->constants.height;
   size[1] = source->constants.width;
@@ -233,7 +233,7 @@ int plim_dataset_size(const char *name, int32_t *size) {
 }
 
 void plim_dataset_pixels(const char *name, float *scale, float *shift) {
-  const dataset_source *source = source_find(name);
+  const dataset_row *source = source_find(name);
   for (int c = 0; source && c < 4; c++) {
     int used = source->constants.deviation[c] > 0;
     scale[c] = used ? 1 / (255 * source->constants.deviation[c]) : 0;
@@ -275,7 +275,7 @@ done:
 
 plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_dataset_options *options,
                               plim_dataset **out) {
-  const dataset_source *source = source_find(name);
+  const dataset_row *source = source_find(name);
   char advice[PLIM_NAME_ADVICE_BYTES];
   plim_dataset *d = NULL;
   plim_status status = PLIM_OK;
@@ -309,5 +309,5 @@ int64_t plim_dataset_bytes(const plim_dataset *dataset) {
   const plim_split *train = &dataset->train, *test = &dataset->test;
   if (dataset->source.fill) return 0;
   if (train->token) return (train->n_tokens + test->n_tokens) * (int64_t)sizeof *train->token;
-  return ((int64_t)train->count + test->count) * (image_bytes(dataset) + 1);
+  return ((int64_t)train->count + test->count) * (plim_dataset_image_bytes(dataset) + 1);
 }

@@ -105,6 +105,9 @@ PLIM_MUST_USE plim_status plim_dataset_load(plim_context *ctx, const char *name,
                                             plim_dataset **out);
 void plim_dataset_free(plim_dataset *dataset); /* NULL is legal */
 
+/* Bytes of an image: height x width x channels. */
+int64_t plim_dataset_image_bytes(const plim_dataset *dataset);
+
 /* Name of row i of the table (0, 1, ...), a static string; NULL after the last row. */
 const char *plim_dataset_name(int32_t row);
 

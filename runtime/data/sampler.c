@@ -59,10 +59,6 @@ int64_t plim_sampler_test_batches(const plim_sampler *sampler) {
   return (sampler->dataset->test.count + batch - 1) / batch;
 }
 
-static int64_t image_bytes(const plim_dataset *d) {
-  return (int64_t)d->height * d->width * d->channels;
-}
-
 /* Fisher-Yates over the identity. */
 static void shuffle(plim_sampler *s, int64_t epoch) {
   int32_t n = s->dataset->train.count;
@@ -117,8 +113,8 @@ int plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int3
     }
     plim_crop crop = {0, 0, 0};
     if (sampler->options.augment) crop = plim_crop_draw(sampler->options.seed, epoch, which, d->pad, d->flip);
-    plim_crop_copy(&crop, d->height, d->width, d->channels, d->train.image + which * image_bytes(d),
-                   image + i * image_bytes(d));
+    plim_crop_copy(&crop, d->height, d->width, d->channels, d->train.image + which * plim_dataset_image_bytes(d),
+                   image + i * plim_dataset_image_bytes(d));
     label[i] = d->train.label[which];
   }
   return 1;
@@ -127,7 +123,7 @@ int plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int3
 /* Fill the places from `from` on with zeros and label -1. */
 static void fill_rest(const plim_dataset *d, int64_t from, int64_t batch, uint8_t *image, int32_t *label) {
   const int64_t labels = d->context > 0 ? d->context : 1;
-  const int64_t bytes = d->context > 0 ? d->context * (int64_t)sizeof(int32_t) : image_bytes(d);
+  const int64_t bytes = d->context > 0 ? d->context * (int64_t)sizeof(int32_t) : plim_dataset_image_bytes(d);
   memset(image + from * bytes, 0, (size_t)((batch - from) * bytes));
   for (int64_t i = from * labels; i < batch * labels; i++) label[i] = -1;
 }
@@ -145,7 +141,7 @@ int plim_sampler_test(plim_sampler *sampler, int64_t index, uint8_t *image, int3
     plim_text_data_sequence(d, &d->test, first + i, 0, token + i * d->context, label + i * d->context);
   }
   if (d->context > 0) return 1;
-  memcpy(image, d->test.image + first * image_bytes(d), (size_t)(count * image_bytes(d)));
+  memcpy(image, d->test.image + first * plim_dataset_image_bytes(d), (size_t)(count * plim_dataset_image_bytes(d)));
   fill_rest(d, count, batch, image, label);
   for (int64_t i = 0; i < count; i++) label[i] = d->test.label[first + i];
   return 1;

@@ -206,7 +206,7 @@ static plim_status sim_begin(plim_device *device, const plim_graph *graph, const
   return PLIM_OK;
 }
 
-static plim_status sim_step(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
+static plim_status sim_command(plim_device *device, const plim_run_call *call, plim_run *run, void *user) {
   (void)run, (void)user;
   sim_state *sim = device->state;
   PLIM_TRY(spend_call(device));
@@ -214,7 +214,7 @@ static plim_status sim_step(plim_device *device, const plim_run_call *call, plim
   return PLIM_OK;
 }
 
-static const plim_device_watch sim_watch = {.begin = sim_begin, .command = sim_step};
+static const plim_device_watch sim_watch = {.begin = sim_begin, .command = sim_command};
 
 const plim_device_api plim_device_sim = {
     .name = "sim",

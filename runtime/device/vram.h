@@ -14,7 +14,7 @@ extern "C" {
 
 /* Find the bytes that a budget leaves for the arena: the budget, minus the bytes outside of arenas now, minus the bytes
  * of steps that will be captured, rounded down to pages of 2 MiB.
- *   captured_bytes  in       from plim_vram_warm_up; 0: they are captured already, or never
+ *   captured_bytes  in       from plim_warm_up_run; 0: they are captured already, or never
  *   arena_bytes     [1] out  > 0
  * PLIM_ENOFIT: less than one page is left, or the GPU has fewer bytes free; the sentence has the numbers. O(1). */
 PLIM_MUST_USE plim_status plim_vram_left(plim_device *device, int64_t budget_bytes, int64_t captured_bytes,

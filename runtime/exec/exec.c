@@ -12,44 +12,50 @@
 #include "runtime/exec/exec_device.h"
 #include "runtime/exec/streams.h"
 
-/* What computes a command: the device with a prepared kernel, or the caller's function. A watcher cannot tell them
- * apart. */
-typedef struct target {
-  const plim_exec *exec;
-  const plim_bound_plan *bound;
-  plim_context *ctx;
-  plim_device *device;
-  void *kernel;
+/* A step that runs: its plan, and the function that computes its commands; `run` NULL: the device with prepared
+ * kernels. Threads of other queues read it. */
+typedef struct running_step {
+  plim_exec *exec;
+  plim_bound_plan *bound;
   plim_run *run;
   void *user;
+} running_step;
+
+/* What computes a command. A watcher cannot tell the device and the caller's function apart. */
+typedef struct target {
+  const running_step *step;
+  void *kernel;
 } target;
 
 static plim_status run_prepared(void *user, const plim_run_call *call) {
   const target *t = user;
-  return t->device->api->run(t->device, call->queue, t->kernel, &call->args);
+  plim_device *device = t->step->exec->device;
+  return device->api->run(device, call->queue, t->kernel, &call->args);
 }
 
 static plim_status run_callers(void *user, const plim_run_call *call) {
-  const target *t = user;
-  plim_status status = t->run(t->user, call);
+  const running_step *s = ((const target *)user)->step;
+  plim_status status = s->run(s->user, call);
   if (status == PLIM_OK) return PLIM_OK;
-  return plim_fail(t->ctx, status, "the caller's kernel returned \"%s\"", plim_status_name(status));
+  return plim_fail(s->exec->ctx, status, "the caller's kernel returned \"%s\"", plim_status_name(status));
 }
 
 /* A command of a plan with copies, on a device that has queues of its own. */
 static plim_status run_on_stream(void *user, const plim_run_call *call) {
-  const target *t = user;
+  const running_step *s = ((const target *)user)->step;
   const int32_t j = call->command;
-  PLIM_TRY(plim_streams_before(t->exec, t->bound, j));
-  if (t->bound->plan->command[j].kind == PLIM_COMMAND_COPY) {
-    PLIM_TRY(plim_streams_copy(t->exec, t->bound, j));
+  PLIM_TRY(plim_streams_before(s->exec, s->bound, j));
+  if (s->bound->plan->command[j].kind == PLIM_COMMAND_COPY) {
+    PLIM_TRY(plim_streams_copy(s->exec, s->bound, j));
   } else {
-    PLIM_TRY(t->run ? run_callers(user, call) : run_prepared(user, call));
+    PLIM_TRY(s->run ? run_callers(user, call) : run_prepared(user, call));
   }
-  return plim_streams_after(t->exec, t->bound, j);
+  return plim_streams_after(s->exec, s->bound, j);
 }
 
-static plim_status run_command(plim_exec *exec, const plim_bound_plan *bound, int32_t j, plim_run *run, void *user) {
+static plim_status run_command(const running_step *s, int32_t j) {
+  plim_exec *exec = s->exec;
+  const plim_bound_plan *bound = s->bound;
   const plim_bound_command *command = &bound->command[j];
   plim_run_call call = {.graph = bound->graph,
                         .command = j,
@@ -60,32 +66,34 @@ static plim_status run_command(plim_exec *exec, const plim_bound_plan *bound, in
                         .workspace_bytes = command->workspace_bytes};
   call.args.seed = exec->seed;
   call.args.step = exec->step;
-  assert(run || !exec->options.own_kernels); /* plim_exec_step refuses such a step */
-  target t = {exec, bound, exec->ctx, exec->device, command->kernel, run, user};
-  plim_run *compute = run ? run_callers : run_prepared;
+  assert(s->run || !exec->options.own_kernels); /* plim_exec_step refuses such a step */
+  target t = {s, command->kernel};
+  plim_run *compute = s->run ? run_callers : run_prepared;
   if (bound->wait && plim_streams_has(exec)) compute = run_on_stream;
   const plim_device_watch *watch = plim_exec_device_watch(exec);
   return watch ? watch->command(exec->device, &call, compute, &t) : compute(&t, &call);
 }
 
-static plim_status run_timed(plim_exec *exec, const plim_bound_plan *bound, int32_t j, plim_run *run, void *user) {
-  int64_t start = plim_exec_device_clock(exec);
-  PLIM_TRY(run_command(exec, bound, j, run, user));
-  PLIM_TRY(plim_exec_device_sync(exec));
-  bound->time_ns[j] = plim_exec_device_clock(exec) - start;
+static plim_status run_timed(const running_step *s, int32_t j) {
+  int64_t start = plim_exec_device_clock(s->exec);
+  PLIM_TRY(run_command(s, j));
+  PLIM_TRY(plim_exec_device_sync(s->exec));
+  s->bound->time_ns[j] = plim_exec_device_clock(s->exec) - start;
   return PLIM_OK;
 }
 
 /* Fail with a sentence that begins with command, op and variant, and ends with the context's sentence. */
-static plim_status fail_command(plim_exec *exec, const plim_bound_plan *bound, int32_t j, plim_status failed) {
+static plim_status fail_command(const running_step *s, int32_t j, plim_status failed) {
+  plim_context *ctx = s->exec->ctx;
+  const plim_bound_plan *bound = s->bound;
   const plim_bound_command *command = &bound->command[j];
   if (command->op < 0) {
-    return plim_fail(exec->ctx, failed, "command %d (copy of \"%s\"): %s", (int)j,
+    return plim_fail(ctx, failed, "command %d (copy of \"%s\"): %s", (int)j,
                      plim_graph_storage_name(bound->graph, bound->plan->command[j].storage, ""),
-                     plim_context_error(exec->ctx));
+                     plim_context_error(ctx));
   }
-  return plim_fail(exec->ctx, failed, "command %d (op \"%s\", variant \"%s\"): %s", (int)j,
-                   bound->graph->op[command->op].name, command->variant, plim_context_error(exec->ctx));
+  return plim_fail(ctx, failed, "command %d (op \"%s\", variant \"%s\"): %s", (int)j,
+                   bound->graph->op[command->op].name, command->variant, plim_context_error(ctx));
 }
 
 /* Does the device report the time of each command when the step ends? */
@@ -94,42 +102,35 @@ static int device_times(const plim_exec *exec) {
   return exec->timing > 0 && exec->arena && watch && watch->times;
 }
 
-/* What a run on another thread needs. */
-typedef struct queued_step {
-  plim_exec *exec;
-  const plim_bound_plan *bound;
-  plim_run *run;
-  void *user;
-} queued_step;
-
+/* A run on another thread. */
 static plim_status run_beside(void *user, int32_t j) {
-  const queued_step *s = user;
-  plim_status status = run_command(s->exec, s->bound, j, s->run, s->user);
-  return status == PLIM_OK ? PLIM_OK : fail_command(s->exec, s->bound, j, status);
+  const running_step *s = user;
+  plim_status status = run_command(s, j);
+  return status == PLIM_OK ? PLIM_OK : fail_command(s, j, status);
 }
 
 /* The loop over the commands of a plan with copies. It runs the commands of queue 0, each after the commands that it
  * waits for. The meter counts the commands of all queues in the order of the plan. */
-static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run, void *user) {
-  plim_bound_plan *bound = &p->bound;
+static plim_status run_queued(running_step *s, plim_exec_plan *p, plim_memory_meter *meter) {
+  plim_exec *exec = s->exec;
+  plim_bound_plan *bound = s->bound;
   int running = 1;
   char *base[PLIM_PAGE_SPACES + 1];
   plim_exec_bases(exec, base);
   plim_memory_meter_begin(meter, bound, base);
-  queued_step beside = {exec, bound, run, user};
-  plim_queues_begin(exec->queues, bound, run_beside, &beside);
+  plim_queues_begin(exec->queues, bound, run_beside, s);
   for (int32_t j = 0; j < bound->plan->n_commands && running; j++) {
     plim_memory_meter_command(meter, bound, j);
     if (bound->plan->command[j].queue != 0) continue;
     running = plim_queues_wait(exec->queues, j);
     if (!running) continue;
     bound->begin_ns[j] = plim_queues_clock(exec->queues);
-    plim_status status = run_command(exec, bound, j, run, user); /* complete when it returns: the device is the cpu */
+    plim_status status = run_command(s, j); /* complete when it returns: the device is the cpu */
     bound->time_ns[j] = plim_queues_clock(exec->queues) - bound->begin_ns[j];
     if (status == PLIM_OK) {
       plim_queues_ran(exec->queues);
     } else {
-      plim_queues_failed(exec->queues, j, fail_command(exec, bound, j, status));
+      plim_queues_failed(exec->queues, j, fail_command(s, j, status));
       running = 0;
     }
   }
@@ -142,7 +143,8 @@ static plim_status run_queued(plim_exec *exec, plim_exec_plan *p, plim_memory_me
 static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run,
                                 void *user) {
   plim_bound_plan *bound = &p->bound;
-  if (bound->wait && !plim_streams_has(exec)) return run_queued(exec, p, meter, run, user);
+  running_step step = {exec, bound, run, user};
+  if (bound->wait && !plim_streams_has(exec)) return run_queued(&step, p, meter);
   const plim_device_watch *watch = plim_exec_device_watch(exec);
   const int timed = exec->timing > 0 && !bound->wait; /* commands of several queues are not timed on such a device */
   if (watch) PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, timed));
@@ -154,8 +156,8 @@ static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_
     if (!exec->arena) PLIM_TRY(plim_each_command(exec, p, j));
     if (j > 0 && calls_hook) PLIM_TRY(plim_plan_switch_ask(exec, p, j, meter));
     plim_memory_meter_command(meter, bound, j);
-    plim_status status = syncs ? run_timed(exec, bound, j, run, user) : run_command(exec, bound, j, run, user);
-    if (status != PLIM_OK) return fail_command(exec, bound, j, status);
+    plim_status status = syncs ? run_timed(&step, j) : run_command(&step, j);
+    if (status != PLIM_OK) return fail_command(&step, j, status);
   }
   PLIM_TRY(plim_exec_queue_results(exec, p));
   PLIM_TRY(plim_exec_device_sync(exec));

@@ -1,4 +1,5 @@
-/* The only file that asks whether there is a device. Where own_kernels is 0 there is one: plim_exec_open checks it. */
+/* Each function asks the device, or answers for the host. Where own_kernels is 0 there is a device: plim_exec_open
+ * checks it. */
 #include "runtime/exec/exec_device.h"
 
 #include <string.h>

@@ -67,7 +67,7 @@ static int overlap(const plim_plan_buffer *x, const plim_plan_buffer *y) {
 }
 
 /* Does no buffer move onto the bytes of another one that moves? Then the order of the copies does not matter. */
-static int moves_apart(const takeover *o) {
+static int moves_do_not_collide(const takeover *o) {
   for (int32_t i = 0; i < o->n; i++) {
     for (int32_t k = 0; k < o->n && moved(o, i); k++) {
       if (moved(o, k) && overlap(&o->to->buffer[i], &o->from->buffer[k])) return 0;
@@ -108,8 +108,8 @@ int64_t plim_exec_moved_bytes(const plim_exec *exec) {
 /* Check the plan of a switch as one plan. A buffer that moved, now or at an earlier switch, has no single offset for
  * the whole step. So the buffers that ended before the next command, which were checked with their own plan, get
  * offsets above all others. The input of an in-place pair gets the offset of its output. */
-static plim_status check_apart(const plim_exec *exec, const takeover *o) {
-  plim_plan draft = *o->to, *apart = NULL;
+static plim_status check_as_one_plan(const plim_exec *exec, const takeover *o) {
+  plim_plan draft = *o->to, *whole = NULL;
   int64_t top = draft.arena_bytes, n_buffers = draft.n_buffers;
   plim_plan_buffer *buffer = NULL;
   PLIM_TRY(plim_allocate(exec->ctx, n_buffers, sizeof *buffer, &buffer));
@@ -122,10 +122,10 @@ static plim_status check_apart(const plim_exec *exec, const takeover *o) {
   }
   draft.buffer = buffer;
   draft.budget_bytes = INT64_MAX;
-  plim_status status = plim_plan_from_parts(o->graph, &draft, &apart);
+  plim_status status = plim_plan_from_parts(o->graph, &draft, &whole);
   plim_release(exec->ctx, buffer, n_buffers, sizeof *buffer);
-  if (status == PLIM_OK) status = plim_plan_check(exec->ctx, o->graph, apart);
-  plim_plan_free(apart);
+  if (status == PLIM_OK) status = plim_plan_check(exec->ctx, o->graph, whole);
+  plim_plan_free(whole);
   return status;
 }
 
@@ -140,11 +140,11 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
                      "a plan that takes over at command %d says an arena of %lld bytes; it has %lld", (int)command,
                      (long long)o->to->arena_bytes, (long long)bytes_from(o->to, 0));
   }
-  if (!same_beginning(o->from, o->to, command, &o->n) || !moves_apart(o)) {
+  if (!same_beginning(o->from, o->to, command, &o->n) || !moves_do_not_collide(o)) {
     return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d does not begin with what has run",
                      (int)command);
   }
-  PLIM_TRY(check_apart(exec, o));
+  PLIM_TRY(check_as_one_plan(exec, o));
   int64_t needed = bytes_from(o->to, command);
   if (needed <= arena_bytes && arena_bytes <= exec->arena_bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EPLAN,

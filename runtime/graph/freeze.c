@@ -177,7 +177,7 @@ static plim_status check_order(const plim_graph *g, int32_t s) {
 }
 
 /* Check that outputs of one op do not overlap, and that it updates each storage through one operand. */
-static plim_status check_apart(const plim_graph *g, const plim_op *op) {
+static plim_status check_results_disjoint(const plim_graph *g, const plim_op *op) {
   for (int32_t i = 0; i < op->n_out; i++) {
     for (int32_t j = 0; j < i; j++) {
       const plim_value *a = &g->value[op->out[i]], *b = &g->value[op->out[j]];
@@ -196,7 +196,7 @@ static plim_status check_apart(const plim_graph *g, const plim_op *op) {
 static plim_status check_whole(const plim_graph *g) {
   if (g->n_ops == 0) return plim_fail(g->ctx, PLIM_EDATA, "graph '%s' has no op", g->name);
   PLIM_TRY(check_names(g));
-  for (int32_t o = 0; o < g->n_ops; o++) PLIM_TRY(check_apart(g, &g->op[o]));
+  for (int32_t o = 0; o < g->n_ops; o++) PLIM_TRY(check_results_disjoint(g, &g->op[o]));
   for (int32_t s = 0; s < g->n_storages; s++) {
     PLIM_TRY(check_storage(g, s));
     PLIM_TRY(check_order(g, s));

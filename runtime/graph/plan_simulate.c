@@ -9,9 +9,10 @@
 
 enum { WHOLE = 1000 /* thousandths */ };
 
-/* The limit of the sum of all times, so that nothing overflows: the copies of each of seven queues may delay runs by
- * PLIM_PAGE_DELAY_PERMILLE. */
-static const int64_t most_ns = INT64_MAX / 160000;
+/* The limit of the sum of all times, so that no product of a time and a speed overflows. The copies of each queue may
+ * delay runs by PLIM_PAGE_DELAY_PERMILLE. The speed of runs then is between WHOLE and WHOLE less all these delays. */
+enum { SPEEDS = 2 * PLIM_PLAN_QUEUES * PLIM_PAGE_DELAY_PERMILLE }; /* twice the largest speed */
+static const int64_t most_ns = INT64_MAX / SPEEDS;
 
 static int64_t time_of(const plim_plan *plan, int32_t j) {
   const plim_command *s = &plan->command[j];
@@ -38,18 +39,18 @@ static void simulate_order(const plim_plan *plan, int64_t *begin_ns, int64_t *en
 /* ---- with delays ---- */
 
 /* The command of a queue that runs now, or is next. */
-typedef struct hand {
+typedef struct queue_now {
   int32_t command; /* n_commands: none is left */
   int32_t runs;    /* 1: it runs now */
   int32_t delay;   /* by which a copy that runs slows the runs, in thousandths */
   int64_t left;    /* remaining work, in thousandths of ns */
-} hand;
+} queue_now;
 
 typedef struct events {
   const plim_plan *plan;
   int64_t *begin_ns, *end_ns; /* end -1: it has not ended */
   int64_t now_ns;
-  hand hand[PLIM_PLAN_QUEUES];
+  queue_now queue[PLIM_PLAN_QUEUES];
 } events;
 
 static int32_t next_of(const plim_plan *plan, int32_t queue, int32_t from) {
@@ -69,38 +70,39 @@ static void begin_and_end(events *e) {
   for (int changes = 1; changes;) {
     changes = 0;
     for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
-      hand *h = &e->hand[q];
+      queue_now *h = &e->queue[q];
       if (h->command == e->plan->n_commands) continue;
       const plim_command *s = &e->plan->command[h->command];
       if (!h->runs && is_ready(e, s)) {
         e->begin_ns[h->command] = e->now_ns;
-        *h = (hand){h->command, 1, plim_command_delay(e->plan, s), time_of(e->plan, h->command) * WHOLE};
+        *h = (queue_now){h->command, 1, plim_command_delay(e->plan, s), time_of(e->plan, h->command) * WHOLE};
       }
       if (!h->runs || h->left > 0) continue;
       e->end_ns[h->command] = e->now_ns;
-      *h = (hand){.command = next_of(e->plan, q, h->command + 1)};
+      *h = (queue_now){.command = next_of(e->plan, q, h->command + 1)};
       changes = 1;
     }
   }
 }
 
-static int is_copy(const events *e, const hand *h) {
+static int is_copy(const events *e, const queue_now *h) {
   return e->plan->command[h->command].kind == PLIM_COMMAND_COPY;
 }
 
-/* Advance the time to the next end of a command, by the present speeds. 0: no command runs. */
+/* Advance the time to the next end of a command, by the present speeds. Below zero, the speed of runs adds to their work: copies
+ * delay them by more than the time that passes. 0: no command runs. */
 static int advance(events *e) {
   int64_t speed = WHOLE, step_ns = INT64_MAX;
-  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) speed -= e->hand[q].delay;
+  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) speed -= e->queue[q].delay;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
-    const hand *h = &e->hand[q];
+    const queue_now *h = &e->queue[q];
     if (!h->runs) continue;
     const int64_t rate = is_copy(e, h) ? WHOLE : speed;
     if (rate > 0 && (h->left + rate - 1) / rate < step_ns) step_ns = (h->left + rate - 1) / rate;
   }
   if (step_ns == INT64_MAX) return 0;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
-    hand *h = &e->hand[q];
+    queue_now *h = &e->queue[q];
     if (h->runs) h->left -= step_ns * (is_copy(e, h) ? WHOLE : speed);
   }
   e->now_ns += step_ns;
@@ -119,7 +121,7 @@ static void simulate_events(const plim_plan *plan, int64_t *begin_ns, int64_t *e
   *makespan_ns = -1;
   if (!is_countable(plan)) return;
   for (int32_t j = 0; j < plan->n_commands; j++) end_ns[j] = -1;
-  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) e.hand[q].command = next_of(plan, q, 0);
+  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) e.queue[q].command = next_of(plan, q, 0);
   do {
     begin_and_end(&e);
   } while (advance(&e));

@@ -4,7 +4,10 @@
  * Names: layer L makes the value "L"; its other values and ops are "L.<what>". The gradient of parameter p is "p.grad",
  * its cast to bf16 "p.bf16". The gradient that layer L gives its input is "L.dx". When several readers of a tensor T
  * give it a gradient, the sum is "T.grad". In a step of several micro-batches, the values of micro-batch m end in "@m".
- * A value of all micro-batches has the plain name. */
+ * A value of all micro-batches has the plain name.
+ *
+ * Functions stand in emit.c but for these: parameters, forward and backward in forward.c and backward.c, updates in
+ * update.c, sums over micro-batches in accumulate.c, layers of kind PLIM_NET_OP in op_layers.c. */
 #ifndef PLIM_RUNTIME_NET_EMIT_H
 #define PLIM_RUNTIME_NET_EMIT_H
 

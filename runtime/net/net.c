@@ -58,7 +58,7 @@ static plim_status check_updates(plim_context *ctx, const plim_net_options *o) {
   return plim_fail(ctx, PLIM_EUSAGE, "the norm of gradients is bounded with adam and adamw, not with sgd");
 }
 
-/* The nearest numbers of micro-batches that divide the batch, below and above. */
+/* Check the number of micro-batches. The sentence names the nearest numbers that divide the batch. */
 static plim_status check_micro_batches(plim_context *ctx, const plim_net_options *o) {
   int32_t less = o->accumulate, more = o->accumulate;
   if (o->accumulate < 1 || o->accumulate > PLIM_ACCUMULATE_MOST) {

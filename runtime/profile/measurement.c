@@ -9,9 +9,9 @@
 
 #include "runtime/base/integers.h"
 
-/* WARM_BYTES fit into the caches of a machine that also runs other programs. COLD_BYTES are more than caches hold, for
+/* WARM_RING_BYTES fit into the caches of a machine that also runs other programs. COLD_RING_BYTES are more than caches hold, for
  * a device that does not state the size of its cache. */
-enum { WARM_BYTES = 16 << 20, COLD_BYTES = 64 << 20 };
+enum { WARM_RING_BYTES = 16 << 20, COLD_RING_BYTES = 64 << 20 };
 
 /* The next address for so many bytes in the ring: after the last bytes, or at the start when they do not fit there. */
 static char *next_place(plim_ring *r, int64_t bytes) {
@@ -75,22 +75,27 @@ static plim_status restore_operands(const plim_measurement *m, const plim_op_des
   return PLIM_OK;
 }
 
+/* Arguments of a kernel: operand [inputs, outputs, updates]; workspace NULL: none. */
+static plim_kernel_args args_of(const plim_profile_group *group, void *const *operand, void *workspace) {
+  return (plim_kernel_args){.in = operand,
+                            .out = operand + group->desc.n_in,
+                            .upd = operand + group->desc.n_in + group->desc.n_out,
+                            .workspace = workspace,
+                            .seed = 1,
+                            .step = 1,
+                            .op = group->op};
+}
+
 plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *group, const plim_profile_case *c,
                              int64_t *time_ns) {
   plim_device *device = m->set->device;
   plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes);
   char *place[2];
   void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
-  for (int i = 0; i < 2; i++) place[i] = next_place(m->block[i], plan.bytes[i]);
+  for (int i = 0; i < 2; i++) place[i] = next_place(m->ring_of[i], plan.bytes[i]);
   for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
   PLIM_TRY(prepare_operands(m, group, &plan, operand));
-  plim_kernel_args args = {.in = operand,
-                           .out = operand + group->desc.n_in,
-                           .upd = operand + group->desc.n_in + group->desc.n_out,
-                           .workspace = c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL,
-                           .seed = 1,
-                           .step = 1,
-                           .op = group->op};
+  plim_kernel_args args = args_of(group, operand, c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL);
   PLIM_TRY(plim_device_time(device, c->kernel, &args, time_ns));
   return restore_operands(m, &group->desc, operand);
 }
@@ -101,18 +106,12 @@ plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *g
   const plim_op_desc *desc = &group->desc;
   plim_operand_plan plan = plim_operands_place(desc, &group->cache_states, c->variant.workspace_bytes);
   void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
-  for (int i = 0; i < 2; i++) m->rings[i].cursor = 0;
-  char *const place[2] = {next_place(m->block[0], plan.bytes[0]), next_place(m->block[1], plan.bytes[1])};
+  for (int i = 0; i < 2; i++) m->ring[i].cursor = 0;
+  char *const place[2] = {next_place(m->ring_of[0], plan.bytes[0]), next_place(m->ring_of[1], plan.bytes[1])};
   for (int i = 0; i < 2; i++) memset(place[i], 0xff, (size_t)plan.bytes[i]);
   for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
   for (int32_t k = 0; k < desc->n_in; k++) plim_operand_fill_random(&desc->in[k], (uint64_t)k + 1, operand[k]);
-  plim_kernel_args args = {.in = operand,
-                           .out = operand + desc->n_in,
-                           .upd = operand + desc->n_in + desc->n_out,
-                           .workspace = c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL,
-                           .seed = 1,
-                           .step = 1,
-                           .op = group->op};
+  plim_kernel_args args = args_of(group, operand, c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL);
   *out = operand[desc->n_in];
   return plim_device_time(m->set->device, c->kernel, &args, time_ns);
 }
@@ -152,14 +151,7 @@ plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *gro
     }
   }
   PLIM_TRY(device->api->fill(device, 0, operand[desc->n_in], 0xff, plim_shape_bytes(&desc->out[0])));
-  void *const *place = (void *const *)operand;
-  plim_kernel_args args = {.in = place,
-                           .out = place + desc->n_in,
-                           .upd = place + desc->n_in + desc->n_out,
-                           .workspace = c->variant.workspace_bytes > 0 ? operand[n] : NULL,
-                           .seed = 1,
-                           .step = 1,
-                           .op = group->op};
+  plim_kernel_args args = args_of(group, (void *const *)operand, c->variant.workspace_bytes > 0 ? operand[n] : NULL);
   PLIM_TRY(plim_device_time(device, c->kernel, &args, time_ns));
   *result = operand[desc->n_in];
   return PLIM_OK;
@@ -171,7 +163,7 @@ void plim_measure_need(const plim_profile_group *group, const plim_profile_case 
   most->bytes = plim_integers_larger(most->bytes, plan.bytes[0] + plan.bytes[1]);
 }
 
-plim_status plim_measure_go_on(const plim_profile_set *set) {
+plim_status plim_measure_check_cancelled(const plim_profile_set *set) {
   plim_context *ctx = set->device->ctx;
   return plim_context_cancelled(ctx) ? plim_fail(ctx, PLIM_ECANCEL, "cancelled while profiling") : PLIM_OK;
 }
@@ -192,17 +184,17 @@ int64_t plim_measure_step_bytes(const plim_graph *graph) {
  * cold operands in cache, so its rings are small too. limit: as for plim_measure_begin. */
 static int64_t choose_rings(plim_measurement *m, const plim_measure_needs *most, int64_t limit) {
   int64_t all = plim_measure_step_bytes(m->set->graph);
-  int64_t cold = plim_integers_larger(COLD_BYTES, 2 * m->set->device->cache_bytes);
-  int64_t warm = plim_integers_smaller(WARM_BYTES, all), total = warm + plim_integers_smaller(cold, all + warm);
+  int64_t cold = plim_integers_larger(COLD_RING_BYTES, 2 * m->set->device->cache_bytes);
+  int64_t warm = plim_integers_smaller(WARM_RING_BYTES, all), total = warm + plim_integers_smaller(cold, all + warm);
   if (limit > 0) total = plim_integers_smaller(total, limit);
   total = plim_integers_larger(total, most->bytes);
   warm = plim_integers_smaller(plim_integers_larger(warm, most->block[PLIM_CACHE_WARM]),
                                total - most->block[PLIM_CACHE_COLD]);
   int two = warm >= most->block[PLIM_CACHE_WARM];
-  m->rings[PLIM_CACHE_WARM].bytes = two ? warm : total;
-  m->rings[PLIM_CACHE_COLD].bytes = total - m->rings[PLIM_CACHE_WARM].bytes;
-  m->block[PLIM_CACHE_WARM] = &m->rings[PLIM_CACHE_WARM];
-  m->block[PLIM_CACHE_COLD] = &m->rings[two ? PLIM_CACHE_COLD : PLIM_CACHE_WARM];
+  m->ring[PLIM_CACHE_WARM].bytes = two ? warm : total;
+  m->ring[PLIM_CACHE_COLD].bytes = total - m->ring[PLIM_CACHE_WARM].bytes;
+  m->ring_of[PLIM_CACHE_WARM] = &m->ring[PLIM_CACHE_WARM];
+  m->ring_of[PLIM_CACHE_COLD] = &m->ring[two ? PLIM_CACHE_COLD : PLIM_CACHE_WARM];
   return total;
 }
 
@@ -218,8 +210,8 @@ plim_status plim_measure_begin(plim_profile_set *set, const plim_measure_needs *
   m->host_bytes = host_bytes;
   PLIM_TRY(device->api->alloc(device, m->arena_bytes, &m->arena));
   if (!device->api->host_visible) PLIM_TRY(device->api->alloc(device, NORMALS_BYTES, &m->source));
-  m->rings[PLIM_CACHE_WARM].base = m->arena;
-  m->rings[PLIM_CACHE_COLD].base = (char *)m->arena + m->rings[PLIM_CACHE_WARM].bytes;
+  m->ring[PLIM_CACHE_WARM].base = m->arena;
+  m->ring[PLIM_CACHE_COLD].base = (char *)m->arena + m->ring[PLIM_CACHE_WARM].bytes;
   plim_normals_make(m->normal);
   if (m->source) PLIM_TRY(device->api->copy(device, 0, m->source, m->normal, NORMALS_BYTES));
   return put_normals(m, m->arena, m->arena_bytes);

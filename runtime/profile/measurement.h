@@ -12,10 +12,10 @@ typedef struct plim_ring {
 
 typedef struct plim_measurement {
   plim_profile_set *set;
-  plim_ring rings[2];  /* of warm and of cold operands, by plim_cache_state */
-  plim_ring *block[2]; /* the ring of warm and of cold operands: both the first when there is no room for two */
-  float *normal;       /* [PLIM_NORMALS] */
-  void *host;          /* [host_bytes] an operand before its copy to a device whose memory the host does not see */
+  plim_ring ring[2];     /* of warm and of cold operands, by plim_cache_state */
+  plim_ring *ring_of[2]; /* the ring of warm and of cold operands: both the first when there is no room for two */
+  float *normal;         /* [PLIM_NORMALS] */
+  void *host;            /* [host_bytes] an operand before its copy to a device whose memory the host does not see */
   int64_t host_bytes;
   void *source; /* the normals in memory of such a device, from which copies are fast */
   void *arena;  /* [arena_bytes] both rings */
@@ -36,7 +36,7 @@ void plim_measure_need(const plim_profile_group *group, const plim_profile_case 
 
 /* PLIM_ECANCEL after a cancel. Called before each run and each build, which may take a tenth of a second; a pass over
  * all cases may take ten seconds. */
-PLIM_MUST_USE plim_status plim_measure_go_on(const plim_profile_set *set);
+PLIM_MUST_USE plim_status plim_measure_check_cancelled(const plim_profile_set *set);
 
 /* Prepare the kernel of a case of the group, unless it is prepared. The status of the device. */
 PLIM_MUST_USE plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group,

@@ -117,7 +117,7 @@ static plim_status visit(plim_profile_set *set, const plim_profile_group *group,
     if (c->variant.time_ns < 0) {
       *unknown = 1;
       if (!k) return PLIM_OK;
-      PLIM_TRY(plim_measure_go_on(set));
+      PLIM_TRY(plim_measure_check_cancelled(set));
       plim_status status = compare(k, group, c);
       if (status != PLIM_OK) {
         return plim_fail(ctx, status, "op \"%s\", variant \"%s\": %s", set->graph->op[group->op].name, c->variant.name,
@@ -146,12 +146,12 @@ static plim_status time_parts(comparison *k, const plim_profile_group *group, in
   int64_t part_ns[PLIM_PROFILE_VARIANTS], whole_ns = INT64_MAX, time_ns;
   for (int32_t i = 0; i < group->n_parts; i++) part_ns[i] = INT64_MAX;
   for (int32_t pass = 0; pass < passes; pass++) {
-    PLIM_TRY(plim_measure_go_on(k->set));
+    PLIM_TRY(plim_measure_check_cancelled(k->set));
     PLIM_TRY(plim_measure_run(&k->memory, group, whole, &time_ns));
     whole_ns = plim_integers_smaller(whole_ns, time_ns);
     for (int32_t i = 0; i < group->n_parts; i++) {
       if (!wants_time(&part[i])) continue;
-      PLIM_TRY(plim_measure_go_on(k->set));
+      PLIM_TRY(plim_measure_check_cancelled(k->set));
       PLIM_TRY(plim_measure_run(&k->memory, group, &part[i], &time_ns));
       part_ns[i] = plim_integers_smaller(part_ns[i], time_ns);
     }

@@ -5,7 +5,7 @@
 #include "runtime/profile/profile_set.h"
 
 /* Most bytes that may come into the caches between two uses of a value that is still warm: a part of an L3 cache. */
-enum { WARM_BYTES = 24 << 20 };
+enum { WARM_REUSE_BYTES = 24 << 20 };
 
 typedef struct votes {
   int32_t warm_in[PLIM_OP_MAX_IN], cold_out[PLIM_OP_MAX_OUT], over_out[PLIM_OP_MAX_OUT];
@@ -45,7 +45,7 @@ static void vote(warmth *w, int32_t id) {
   votes *v = &w->votes[w->set->group_of[id]];
   int64_t came_in = 0;
   for (int32_t k = 0; k < op->n_in; k++) {
-    int warm = w->came_in - w->touched[graph->value[op->in[k]].storage] < WARM_BYTES;
+    int warm = w->came_in - w->touched[graph->value[op->in[k]].storage] < WARM_REUSE_BYTES;
     v->warm_in[k] += warm ? 1 : -1;
     if (!warm) came_in += graph->value[op->in[k]].bytes;
   }

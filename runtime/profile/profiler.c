@@ -87,7 +87,7 @@ static plim_status run_pass(pass_times *p, int32_t pass) {
     for (int32_t c = group->first; c < group->first + group->n; c++) {
       int64_t *sample = &p->sample[(int64_t)c * p->n];
       if (!is_in_round(p, &set->cases[c])) continue;
-      PLIM_TRY(plim_measure_go_on(p->set));
+      PLIM_TRY(plim_measure_check_cancelled(p->set));
       if (pass == 0 && p->reference && p->reference[g].n > 0) {
         PLIM_TRY(verify_case(p, g, c));
       } else if (is_worth_repeating(p, group, c, pass)) {
@@ -168,7 +168,7 @@ static plim_status prepare_round(pass_times *p, int32_t *n) {
     for (int32_t i = group->first; i < group->first + group->n; i++) {
       plim_profile_case *c = &p->set->cases[i];
       if (c->round != p->round || !is_unknown(c)) continue;
-      PLIM_TRY(plim_measure_go_on(p->set));
+      PLIM_TRY(plim_measure_check_cancelled(p->set));
       PLIM_TRY(prepare_case(p, group, c));
       if (c->kernel) PLIM_TRY(prepare_reference(p, group));
       *n += c->kernel != NULL;

@@ -9,7 +9,7 @@
 enum { PLANNED_STEPS = PLIM_PROGRAM_EVAL + 1 };
 
 static plim_status profile_part(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
-                                int32_t part) {
+                                plim_program_part part) {
   if (!profiler) return plim_profile_roofline(device, p->graph[part], &p->profile[part]);
   plim_status status = plim_profile_measure(device, p->graph[part], profiler, &p->profile[part]);
   if (status != PLIM_ENOFIT) return status;
@@ -18,7 +18,7 @@ static plim_status profile_part(plim_device *device, const plim_profiler_options
 }
 
 /* Refuse a device without tf32: computing in fp32 instead would surprise the user, and be no faster. */
-static plim_status math_suits(const plim_device *device, const plim_graph *graph) {
+static plim_status check_precision(const plim_device *device, const plim_graph *graph) {
   if (plim_graph_precision(graph) != PLIM_PRECISION_TF32 || device->tf32) return PLIM_OK;
   return plim_fail(device->ctx, PLIM_EUSAGE,
                    "precision tf32 is for GPUs of compute capability 8.0 and up: device %s computes in fp32 or bf16",
@@ -34,9 +34,9 @@ plim_status plim_program_begin(plim_device *device, const plim_net *net, const p
   p->ctx = ctx;
   PLIM_CHECK(plim_net_train_graph(net, &p->graph[PLIM_PROGRAM_TRAIN]));
   PLIM_CHECK(plim_net_eval_graph(net, &p->graph[PLIM_PROGRAM_EVAL]));
-  PLIM_CHECK(math_suits(device, p->graph[PLIM_PROGRAM_TRAIN]));
+  PLIM_CHECK(check_precision(device, p->graph[PLIM_PROGRAM_TRAIN]));
   p->n_graphs = PLANNED_STEPS;
-  for (int32_t i = 0; i < p->n_graphs; i++) PLIM_CHECK(profile_part(device, profiler, p, i));
+  for (int32_t i = 0; i < p->n_graphs; i++) PLIM_CHECK(profile_part(device, profiler, p, (plim_program_part)i));
   *out = p;
   p = NULL;
 done:
@@ -86,7 +86,8 @@ int plim_program_eval_homes(const plim_graph *graph, const plim_plan *plan, plim
   return 1;
 }
 
-static plim_status plan_part(const plim_program *p, int32_t part, const plim_plan_options *options, plim_plan **out) {
+static plim_status plan_part(const plim_program *p, plim_program_part part, const plim_plan_options *options,
+                             plim_plan **out) {
   return plim_plan_make(p->ctx, p->graph[part], p->profile[part], options, out);
 }
 
@@ -204,7 +205,7 @@ plim_status plim_program_plan(plim_program *program, const plim_plan_options *op
 }
 
 /* A plan from elsewhere must be of this graph and this machine: other threads or instructions give other bits. */
-static plim_status plan_suits(const plim_program *p, const plim_plan *plan) {
+static plim_status check_plan_origin(const plim_program *p, const plim_plan *plan) {
   const plim_graph *graph = p->graph[PLIM_PROGRAM_TRAIN];
   const plim_machine *here = &p->profile[PLIM_PROGRAM_TRAIN]->machine, *there = &plan->numerics.machine;
   if (strcmp(plan->fingerprint, graph->fingerprint) != 0) {
@@ -228,7 +229,7 @@ plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
   options.budget_bytes = plan->budget_bytes;
   plim_plan_options eval_wanted = plim_program_eval_options(&options);
   plim_paging homes;
-  plim_status status = plan_suits(program, plan);
+  plim_status status = check_plan_origin(program, plan);
   const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
   if (status == PLIM_OK && plim_program_eval_homes(graph, plan, &homes)) eval_wanted.paging = &homes;
   if (status == PLIM_OK) status = plan_part(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);

@@ -218,7 +218,7 @@ static plim_status rehearse(const preparing *w, int *again) {
 
 /* Plan for a budget that is foreseen. The plan front keeps the plans for the run; without a front the run plans again.
  */
-static plim_status plan_ahead(const preparing *w, const plim_limit *limit) {
+static plim_status plan_ahead(const preparing *w, const plim_budget_change *limit) {
   const plim_plan *now[PLIM_PROGRAM_GRAPHS];
   plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
   int64_t first = plim_program_arena_bytes(w->program), bytes = limit->bytes < first ? limit->bytes : first;
@@ -234,8 +234,8 @@ static plim_status plan_limits(const preparing *w) {
   p->replan.policy = w->options->policy;
   p->replan.thrash = w->options->thrash;
   p->stage = PLIM_PREPARE_LIMIT;
-  for (p->failed_limit = 0; p->failed_limit < w->options->n_limits; p->failed_limit++) {
-    PLIM_TRY(plan_ahead(w, &w->options->limit[p->failed_limit]));
+  for (p->failed_limit = 0; p->failed_limit < w->options->n_budget_changes; p->failed_limit++) {
+    PLIM_TRY(plan_ahead(w, &w->options->budget_change[p->failed_limit]));
   }
   return PLIM_OK;
 }
@@ -289,7 +289,7 @@ static plim_status plan_on_gpu(const preparing *w) {
   PLIM_TRY(plim_vram_left(p->device, o->vram_bytes, 0, &left));
   PLIM_TRY(plan_first(w, plim_integers_smaller(o->planning.budget_bytes, left)));
   p->stage = PLIM_PREPARE_OUTSIDE;
-  PLIM_TRY(plim_vram_warm_up(p->device, o->dataset, w->program, o->training, &captured));
+  PLIM_TRY(plim_warm_up_run(p->device, o->dataset, w->program, o->training, &captured));
   PLIM_TRY(plim_vram_left(p->device, o->vram_bytes, captured, &left));
   return plan_within(w, plim_integers_smaller(o->planning.budget_bytes, left));
 }

@@ -32,8 +32,9 @@ typedef struct plim_preparation_options {
   const plim_policy *policy;  /* decides the training step online; NULL: a planner does. Never with `plan` */
   double thrash;              /* of policies: limit of the time of recomputations, as a multiple of the keep-all time */
   int32_t replay;             /* 1: the online arena decides the plan's addresses (plim_program_replay) */
-  const plim_limit *limit;    /* [n_limits] budgets of a run that are foreseen, ascending by step */
-  int32_t n_limits;
+  const plim_budget_change
+      *budget_change; /* [n_budget_changes] budgets of a run that are foreseen, ascending by step */
+  int32_t n_budget_changes;
   int64_t vram_bytes;                   /* > 0: budget for all memory of the run on a GPU; needs the two below */
   int32_t trial_steps;                  /* > 0: steps of a trial when the plan pages; needs the two below */
   const plim_dataset *dataset;          /* for the warm-up and the trial */

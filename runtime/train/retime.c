@@ -228,7 +228,7 @@ static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *tim
   report->overhead_percent = plim_plan_overhead_percent(plan[PLIM_PROGRAM_TRAIN]);
   if (report->taken) {
     int refused;
-    plim_status installed = plim_limiting_install(t, plan, &refused);
+    plim_status installed = plim_trainer_take_plans(t, plan, &refused);
     if (refused) report->taken = 0;
     return installed;
   }
@@ -278,7 +278,7 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
     restart(t, NULL);
     return PLIM_OK;
   }
-  if (r->plan != plan || t->limiting.switched_bytes > 0) restart(t, plan);
+  if (r->plan != plan || t->budget_changes.switched_bytes > 0) restart(t, plan);
   const plim_device_watch *watch = t->device->api->watch;
   const int32_t warm = WARM_STEPS + (watch && watch->times ? WARM_REPLAYS : 0);
   int32_t timed = r->seen++ - warm;

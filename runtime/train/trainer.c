@@ -183,7 +183,7 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   PLIM_CHECK(check_images(t));
   PLIM_CHECK(check_last(t));
   PLIM_CHECK(open_exec(t, device));
-  plim_limiting_open(t);
+  plim_budget_changes_open(t);
   PLIM_CHECK(plim_retiming_open(t));
   PLIM_CHECK(write_start(t));
   PLIM_CHECK(open_reader(t));
@@ -203,7 +203,7 @@ void plim_trainer_close(plim_trainer *trainer) {
   }
   plim_exec_close(trainer->exec);
   plim_retiming_close(trainer); /* before limiting, which may own the plan that it reads */
-  plim_limiting_close(trainer);
+  plim_budget_changes_close(trainer);
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
 
@@ -283,7 +283,7 @@ plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step 
   for (int64_t i = 0; i < steps; i++) {
     plim_step_report report = {0};
     PLIM_TRY(cancelled(trainer));
-    PLIM_TRY(plim_limiting_serve(trainer));
+    PLIM_TRY(plim_budget_changes_serve(trainer));
     PLIM_TRY(train_step(trainer, &report));
     if (on_step) on_step(user, &report); /* before plim_retiming_note, which may replace the plan that ran */
     PLIM_TRY(plim_retiming_note(trainer, report.which));
@@ -301,7 +301,7 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
     const plim_step_numbers *numbers = t->numbers;
     PLIM_TRY(wait_for_batch(t));
     PLIM_TRY(cancelled(t));
-    PLIM_TRY(plim_limiting_serve(t)); /* a request may have shrunk the arena in the middle of the last batch */
+    PLIM_TRY(plim_budget_changes_serve(t)); /* a request may have shrunk the arena in the middle of the last batch */
     plim_status status = hand_over(t, PLIM_PROGRAM_EVAL);
     if (status != PLIM_OK) return name_step(t, PLIM_PROGRAM_EVAL, status);
     if (i + 1 < batches) request_ahead(t, PLIM_READ_TEST, i + 1);

@@ -1,8 +1,8 @@
 /* The training loop: runs the steps of a program on a device with the data of a data set, and evaluates.
  *
- * trainer.c has the loop, limit.c a budget that changes; trainer_internal.h has all files.
+ * trainer.c has the loop, budget_change.c a budget that changes; trainer_internal.h has all files.
  *
- * A trainer belongs to the thread of its device; only plim_trainer_limit may be called from others. For equal options,
+ * A trainer belongs to the thread of its device; only plim_trainer_change_budget may be called from others. For equal options,
  * data set and numerics the losses and parameters are equal bit for bit, whatever the budgets and plans are. */
 #ifndef PLIM_RUNTIME_TRAIN_TRAINER_H
 #define PLIM_RUNTIME_TRAIN_TRAINER_H
@@ -19,13 +19,13 @@ extern "C" {
 typedef struct plim_trainer plim_trainer;
 
 /* A change of the budget in the middle of a training step. */
-typedef struct plim_limit {
+typedef struct plim_budget_change {
   int64_t step;  /* the training step, from 0, in whose middle the budget changes; on a GPU at its end */
   int64_t bytes; /* the new budget */
-} plim_limit;
+} plim_budget_change;
 
 /* The result of a change of the budget. */
-typedef struct plim_limit_report {
+typedef struct plim_budget_report {
   int64_t step;                      /* the training step that begins now: the first one with the new plans */
   int64_t wanted_bytes;              /* the budget that was asked for */
   plim_status status;                /* PLIM_ENOFIT: the run continues under the old budget; the context says why */
@@ -37,8 +37,8 @@ typedef struct plim_limit_report {
   double switched_percent;           /* overhead of that step */
   double overhead_percent;           /* predicted for the training steps from now on */
   int64_t time_ns;                   /* spent between the steps on new plans */
-} plim_limit_report;
-typedef void plim_on_limit(void *user, const plim_limit_report *report);
+} plim_budget_report;
+typedef void plim_on_budget_change(void *user, const plim_budget_report *report);
 
 /* The result of timing the ops of some training steps in place. */
 typedef struct plim_retime_report {
@@ -58,10 +58,11 @@ typedef struct plim_trainer_options {
   int32_t augment;
   plim_exec_options exec;
   const plim_replan_options *replan; /* for plans of other budgets; NULL: the budget cannot change. Borrowed */
-  const plim_limit *limit;           /* [n_limits] changes that are known in advance, ascending by step. Borrowed */
-  int32_t n_limits;
-  plim_on_limit *on_limit; /* NULL: none */
-  void *on_limit_user;
+  const plim_budget_change
+      *budget_change; /* [n_budget_changes] changes that are known in advance, ascending by step. Borrowed */
+  int32_t n_budget_changes;
+  plim_on_budget_change *on_budget_change; /* NULL: none */
+  void *on_budget_change_user;
   int32_t retime_steps;      /* > 0: time so many steps op by op, then plan once more with these times and equal
                               * numerics keys; needs `replan` without a policy */
   plim_on_retime *on_retime; /* NULL: none */
@@ -113,8 +114,8 @@ PLIM_MUST_USE plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps,
  * bytes at open. Safe from any thread and from signal handlers, also while a step runs. A running step continues online
  * in the new bytes from one of its next commands at which that is possible (tries become rarer), and the tail of the
  * arena returns to the system at once. Before the next step plans for the new budget take over, with the same bits, and
- * options.on_limit is called. A later request replaces one that has not been served. */
-void plim_trainer_limit(plim_trainer *trainer, int64_t bytes);
+ * options.on_budget_change is called. A later request replaces one that has not been served. */
+void plim_trainer_change_budget(plim_trainer *trainer, int64_t bytes);
 
 /* Run the evaluation step over all test images.
  *   out  [1]  out

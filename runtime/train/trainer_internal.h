@@ -1,4 +1,4 @@
-/* State of a trainer, shared by trainer.c (the loop), limit.c (a budget that changes) and retime.c (times measured in
+/* State of a trainer, shared by trainer.c (the loop), budget_change.c (a budget that changes) and retime.c (times measured in
  * steps). */
 #ifndef PLIM_RUNTIME_TRAIN_TRAINER_INTERNAL_H
 #define PLIM_RUNTIME_TRAIN_TRAINER_INTERNAL_H
@@ -16,9 +16,9 @@ typedef struct plim_ports {
 } plim_ports;
 
 /* A requested budget. A running step may continue in fewer bytes; new plans take over before the next step. */
-typedef struct plim_limiting {
+typedef struct plim_budget_changes {
   _Atomic int64_t wanted; /* bytes; 0: no request. Written by any thread */
-  int32_t n_noted;        /* number of rows of options.limit that have become requests */
+  int32_t n_noted;        /* number of rows of options.budget_change that have become requests */
   /* of the running step: */
   int64_t switched_bytes;  /* bytes in which it continues; 0: there was no plan switch */
   int32_t switched_at;     /* command of the plan switch */
@@ -27,7 +27,7 @@ typedef struct plim_limiting {
   /* plans made since open, which the executor may still use: [n_own] */
   plim_plan **own;
   int64_t n_own, own_capacity;
-} plim_limiting;
+} plim_budget_changes;
 
 /* Training steps that are timed op by op, before the budget is planned again. */
 typedef struct plim_retiming {
@@ -75,23 +75,23 @@ struct plim_trainer {
   int32_t n_pinned;
   int64_t step;      /* the training step that is next */
   int64_t requested; /* training batch requested last; -1: the staging holds no training batch */
-  plim_limiting limiting;
+  plim_budget_changes budget_changes;
   plim_retiming retiming;
 };
 
 /* Set the executor's before-command hook, which tells it of a change of the budget. */
-void plim_limiting_open(plim_trainer *t);
+void plim_budget_changes_open(plim_trainer *t);
 /* Free the plans made since open. Call it after the executor was closed. */
-void plim_limiting_close(plim_trainer *t);
+void plim_budget_changes_close(plim_trainer *t);
 
 /* Serve the last request, if there is one: plan for the requested budget, and run these plans from now on. Called
  * between two steps. A budget that does not fit is reported and is no failure. */
-PLIM_MUST_USE plim_status plim_limiting_serve(plim_trainer *t);
+PLIM_MUST_USE plim_status plim_budget_changes_serve(plim_trainer *t);
 /* Run other plans from now on. Called between two steps.
  *   plan     [PLIM_PROGRAM_GRAPHS]  in   the trainer owns them, also on failure
  *   refused  [1]                    out  1: the device refused a variant, which has left the program's profiles. The
  *                                        former plans stay, and PLIM_OK is returned */
-PLIM_MUST_USE plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refused);
+PLIM_MUST_USE plim_status plim_trainer_take_plans(plim_trainer *t, plim_plan **plan, int *refused);
 
 /* Check the options for timing steps, and begin. PLIM_EUSAGE. */
 PLIM_MUST_USE plim_status plim_retiming_open(plim_trainer *t);

@@ -88,8 +88,8 @@ plim_status plim_trial_run(plim_device *device, const plim_dataset *dataset, pli
   plim_trainer_options alone = *training;
   turn t = {.steps = steps};
   plim_trial found = {0, 0};
-  alone.limit = NULL;
-  alone.n_limits = alone.retime_steps = 0;
+  alone.budget_change = NULL;
+  alone.n_budget_changes = alone.retime_steps = 0;
   plans paged = exchange(program, &none);
   plim_status status = plan_other(program, planning);
   plans other = exchange(program, &paged);

@@ -117,8 +117,8 @@ static plim_status plan_unlimited(const plim_program *as, plim_device *device, p
   return PLIM_OK;
 }
 
-plim_status plim_program_unlimited(const plim_program *program, plim_device *device, const plim_program_source *source,
-                                   plim_program **out) {
+plim_status plim_verify_make_unlimited(const plim_program *program, plim_device *device,
+                                       const plim_program_source *source, plim_program **out) {
   plim_program *made = NULL;
   PLIM_TRY(plim_program_make(device, source, &made));
   plim_status status = PLIM_OK;

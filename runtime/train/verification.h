@@ -31,8 +31,8 @@ PLIM_MUST_USE plim_status plim_state_compare(const plim_trainer *a, const plim_t
  *   out      out  free with plim_program_free
  * The program is rehearsed: a variant that the device refuses leaves its profiles, and another with the same numerics
  * key takes its place. PLIM_EUSAGE when there is no other. Otherwise the errors and the cost of planning. */
-PLIM_MUST_USE plim_status plim_program_unlimited(const plim_program *program, plim_device *device,
-                                                 const plim_program_source *source, plim_program **out);
+PLIM_MUST_USE plim_status plim_verify_make_unlimited(const plim_program *program, plim_device *device,
+                                                     const plim_program_source *source, plim_program **out);
 
 /* Called before each step, when `done` of `steps` steps are done. */
 typedef void plim_on_verify(void *user, int64_t done, int64_t steps);
@@ -40,7 +40,7 @@ typedef void plim_on_verify(void *user, int64_t done, int64_t steps);
 /* Run the trainer's first `steps` steps and the same steps of an unlimited program with equal training options,
  * alternately. Then compare parameters, running statistics and momentum.
  *   trainer    in/out  that has run no step (PLIM_EUSAGE); its data set and device are used for both
- *   unlimited  in      of plim_program_unlimited; must outlive the call
+ *   unlimited  in      of plim_verify_make_unlimited; must outlive the call
  *   on_step    in      may be NULL
  *   out        out     the names in it are borrowed from the trainer's program
  * A difference in bits is not a failure. PLIM_ENOFIT: there is no room for the unlimited run. Otherwise the errors of

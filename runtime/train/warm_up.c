@@ -17,8 +17,8 @@ static plim_status evaluate(plim_trainer *trainer, const plim_dataset *dataset, 
   return PLIM_OK;
 }
 
-plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, plim_program *program,
-                              const plim_trainer_options *options, int64_t *captured_bytes) {
+plim_status plim_warm_up_run(plim_device *device, const plim_dataset *dataset, plim_program *program,
+                             const plim_trainer_options *options, int64_t *captured_bytes) {
   plim_trainer *trainer = NULL;
   plim_cuda_memory with = {.outside_bytes = 0}, without = {.outside_bytes = 0};
   PLIM_TRY(plim_trainer_open(device, dataset, program, options, &trainer));

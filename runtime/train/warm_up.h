@@ -11,7 +11,7 @@
  *   captured_bytes  [1] out  bytes of the captured steps. They are free now; training needs them again
  * The errors of plim_trainer_open, plim_trainer_run and plim_trainer_evaluate. Costs 3 steps and at least one
  * evaluation. */
-PLIM_MUST_USE plim_status plim_vram_warm_up(plim_device *device, const plim_dataset *dataset, plim_program *program,
-                                            const plim_trainer_options *options, int64_t *captured_bytes);
+PLIM_MUST_USE plim_status plim_warm_up_run(plim_device *device, const plim_dataset *dataset, plim_program *program,
+                                           const plim_trainer_options *options, int64_t *captured_bytes);
 
 #endif

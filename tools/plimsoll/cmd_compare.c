@@ -49,7 +49,7 @@ static plim_status prepare(comparison *c) {
   PLIM_TRY(session_planning(s));
   PLIM_TRY(session_plan(s));
   c->program[CAPPED] = s->program;
-  PLIM_TRY(plim_program_unlimited(s->program, s->device, &s->source, &c->program[FREE]));
+  PLIM_TRY(plim_verify_make_unlimited(s->program, s->device, &s->source, &c->program[FREE]));
   choose_steps(c);
   for (int i = 0; i < RUNS; i++) {
     c->run[i] = (run){.s = s, .total = c->steps};

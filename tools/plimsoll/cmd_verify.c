@@ -48,7 +48,7 @@ static void on_step(void *user, int64_t done, int64_t steps) {
 
 static plim_status run_both(session *s, verification *v) {
   plim_trainer *trainer = NULL;
-  PLIM_TRY(plim_program_unlimited(s->program, s->device, &s->source, &v->unlimited));
+  PLIM_TRY(plim_verify_make_unlimited(s->program, s->device, &s->source, &v->unlimited));
   PLIM_TRY(session_trainer(s, s->program, v->steps, &trainer));
   plim_status status = plim_verify(trainer, v->unlimited, v->steps, on_step, s, &v->difference);
   plim_trainer_close(trainer);

@@ -187,7 +187,7 @@ static plim_status refuse_online(session *s) {
 
 /* The refusal of --memory, by a plan or a policy, for this budget and the bits of the plan that there is. */
 static plim_status refuse_limit(session *s) {
-  const plim_limit *limit = &s->limits.row[s->prep.failed_limit];
+  const plim_budget_change *limit = &s->limits.row[s->prep.failed_limit];
   char sentence[PLIM_ERROR_BYTES];
   s->planning.budget_bytes = limit->bytes;
   PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));

@@ -331,8 +331,8 @@ plim_status session_plan(session *s) {
   wanted.policy = o->online ? plim_policy_find(o->online) : NULL;
   wanted.thrash = o->thrash;
   wanted.replay = !o->online && strcmp(o->addresses, "arena") == 0;
-  wanted.limit = s->limits.row;
-  wanted.n_limits = limits_reached(s);
+  wanted.budget_change = s->limits.row;
+  wanted.n_budget_changes = limits_reached(s);
   wanted.trial_steps = trial_steps(s);
   wanted.vram_bytes = s->vram_bytes;
   if (s->dataset) {

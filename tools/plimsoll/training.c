@@ -12,7 +12,7 @@
 
 /* ---- budgets by step ---- */
 
-static plim_status parse(session *s, const char *text, plim_limit *out) {
+static plim_status parse(session *s, const char *text, plim_budget_change *out) {
   plim_size size;
   char *end;
   errno = 0;
@@ -25,13 +25,13 @@ static plim_status parse(session *s, const char *text, plim_limit *out) {
     (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
     return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s: %s", text, sentence);
   }
-  *out = (plim_limit){step, plim_size_bytes(&size, s->prep.keep_all->arena_bytes)};
+  *out = (plim_budget_change){step, plim_size_bytes(&size, s->prep.keep_all->arena_bytes)};
   if (out->bytes > 0) return PLIM_OK;
   return plim_fail(s->ctx, PLIM_EUSAGE, "--memory-at %s: no such size is a budget", text);
 }
 
 static int by_step(const void *a, const void *b) {
-  const plim_limit *x = a, *y = b;
+  const plim_budget_change *x = a, *y = b;
   return (x->step > y->step) - (x->step < y->step);
 }
 
@@ -55,7 +55,7 @@ int32_t limits_reached(const session *s) {
   return n;
 }
 
-static void print_turn(const plim_limit_report *r) {
+static void print_turn(const plim_budget_report *r) {
   if (r->switched_at >= 0) {
     printf("; step %lld went on online after its operation %d, at %.2f %% overhead", (long long)r->step - 1,
            (int)r->switched_at, r->switched_percent);
@@ -65,7 +65,7 @@ static void print_turn(const plim_limit_report *r) {
 }
 
 /* A budget that grew could have faster kernels, if they gave the bits of the run's first plan. */
-static void print_kept_numerics(const session *s, const plim_limit_report *r) {
+static void print_kept_numerics(const session *s, const plim_budget_report *r) {
   const plim_plan *first = s->program->plan[PLIM_PROGRAM_TRAIN];
   int changed = numerics_changed(s, first);
   if (changed == 0 || r->wanted_bytes <= r->arena_before) return;
@@ -73,7 +73,7 @@ static void print_kept_numerics(const session *s, const plim_limit_report *r) {
          changed == 1 ? " keeps" : "s keep");
 }
 
-static void print_report(const session *s, const plim_limit_report *r) {
+static void print_report(const session *s, const plim_budget_report *r) {
   char wanted[PLIM_SIZE_TEXT_BYTES], before[PLIM_SIZE_TEXT_BYTES], after[PLIM_SIZE_TEXT_BYTES],
       returned[PLIM_SIZE_TEXT_BYTES], moved[PLIM_SIZE_TEXT_BYTES];
   printf("budget of %s", plim_size_print(r->wanted_bytes, wanted));
@@ -91,7 +91,7 @@ static void print_report(const session *s, const plim_limit_report *r) {
   (void)fflush(stdout);
 }
 
-static void on_limit(void *user, const plim_limit_report *report) {
+static void on_limit(void *user, const plim_budget_report *report) {
   session *s = user;
   limits *l = &s->limits;
   if (l->n_reports < OPTION_VALUES) l->report[l->n_reports++] = *report;
@@ -102,10 +102,10 @@ static void on_limit(void *user, const plim_limit_report *report) {
 void limits_set(session *s, plim_trainer_options *wanted) {
   if (s->limits.n == 0) return;
   wanted->replan = &s->prep.replan;
-  wanted->limit = s->limits.row;
-  wanted->n_limits = s->limits.n;
-  wanted->on_limit = on_limit;
-  wanted->on_limit_user = s;
+  wanted->budget_change = s->limits.row;
+  wanted->n_budget_changes = s->limits.n;
+  wanted->on_budget_change = on_limit;
+  wanted->on_budget_change_user = s;
 }
 
 int limits_plan_at(const limits *l, int64_t step) {
@@ -130,7 +130,7 @@ void limits_figures(figures *f, const limits *l) {
   if (l->n == 0) return;
   json_t *rows = json_array();
   for (int32_t i = 0; i < l->n_reports; i++) {
-    const plim_limit_report *r = &l->report[i];
+    const plim_budget_report *r = &l->report[i];
     (void)json_array_append_new(
         rows,
         json_pack("{s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:f}", "step", (json_int_t)r->step,
@@ -144,7 +144,7 @@ void limits_figures(figures *f, const limits *l) {
   figures_count(f, 0, NULL, "changes of budget", l->n_reports);
   note_missed(f, l);
   if (l->n_reports == 0) return;
-  const plim_limit_report *last = &l->report[l->n_reports - 1];
+  const plim_budget_report *last = &l->report[l->n_reports - 1];
   figures_bytes(f, 0, "arena_last_bytes", "arena, at the end", last->arena_after);
   figures_note(f, 0, " at %.2f %% overhead, predicted", last->overhead_percent);
 }

@@ -12,9 +12,9 @@ struct session;
 
 typedef struct limits {
   int32_t n;
-  plim_limit row[OPTION_VALUES]; /* by step */
+  plim_budget_change row[OPTION_VALUES]; /* by step */
   int32_t n_reports;
-  plim_limit_report report[OPTION_VALUES];
+  plim_budget_report report[OPTION_VALUES];
 } limits;
 
 /* Read the options. The session must know what percentages are of. */

@@ -5,8 +5,9 @@
 
 enum { IDLE = -1 };
 
-/* Of the sum of all times: seven copies at once, each of which takes 10,000 a nanosecond, overflow nothing. */
-static const int64_t largest_ns = INT64_MAX / 160000;
+/* Of the sum of all times: copies on all queues at once, each of which takes PLIM_PAGE_DELAY_PERMILLE a nanosecond,
+ * overflow nothing. */
+static const int64_t largest_ns = INT64_MAX / (2 * PLIM_PLAN_QUEUES * PLIM_PAGE_DELAY_PERMILLE);
 
 typedef struct account {
   const plim_plan *plan;

@@ -9,21 +9,21 @@
 #include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer_internal.h"
 
-void plim_trainer_limit(plim_trainer *trainer, int64_t bytes) {
-  atomic_store(&trainer->limiting.wanted, bytes > 0 ? bytes : 1);
+void plim_trainer_change_budget(plim_trainer *trainer, int64_t bytes) {
+  atomic_store(&trainer->budget_changes.wanted, bytes > 0 ? bytes : 1);
 }
 
 /* ---- in the middle of a step ---- */
 
-/* Make requests of the rows of options.limit whose time has come: in the middle of their step, or after it on a device
+/* Make requests of the rows of options.budget_change whose time has come: in the middle of their step, or after it on a device
  * that never calls before_command. */
 static void note_foreseen(plim_trainer *t, int middle) {
   const plim_trainer_options *o = &t->options;
-  plim_limiting *l = &t->limiting;
-  while (l->n_noted < o->n_limits) {
-    const plim_limit *next = &o->limit[l->n_noted];
+  plim_budget_changes *l = &t->budget_changes;
+  while (l->n_noted < o->n_budget_changes) {
+    const plim_budget_change *next = &o->budget_change[l->n_noted];
     if (next->step > t->step || (next->step == t->step && !middle)) return;
-    plim_trainer_limit(t, next->bytes);
+    plim_trainer_change_budget(t, next->bytes);
     l->n_noted++;
   }
 }
@@ -31,7 +31,7 @@ static void note_foreseen(plim_trainer *t, int middle) {
 static plim_status before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                   plim_plan_switch *plan_switch) {
   plim_trainer *t = user;
-  plim_limiting *l = &t->limiting;
+  plim_budget_changes *l = &t->budget_changes;
   if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(t, command >= plan->n_commands / 2);
   int64_t wanted = atomic_load(&l->wanted) / PLIM_ALIGN * PLIM_ALIGN;
   if (wanted == 0 || wanted >= plan_switch->arena_bytes || command < l->next_try) return PLIM_OK;
@@ -48,20 +48,20 @@ static plim_status before_command(void *user, int32_t plan_index, int32_t comman
   return PLIM_OK;
 }
 
-void plim_limiting_open(plim_trainer *t) {
+void plim_budget_changes_open(plim_trainer *t) {
   if (t->options.replan) plim_exec_set_before_command(t->exec, before_command, t);
 }
 
-void plim_limiting_close(plim_trainer *t) {
-  plim_limiting *l = &t->limiting;
+void plim_budget_changes_close(plim_trainer *t) {
+  plim_budget_changes *l = &t->budget_changes;
   for (int64_t i = 0; i < l->n_own; i++) plim_plan_free(l->own[i]);
   plim_release(t->ctx, l->own, l->own_capacity, sizeof(void *));
 }
 
 /* ---- between two steps ---- */
 
-plim_status plim_limiting_install(plim_trainer *t, plim_plan **plan, int *refused) {
-  plim_limiting *l = &t->limiting;
+plim_status plim_trainer_take_plans(plim_trainer *t, plim_plan **plan, int *refused) {
+  plim_budget_changes *l = &t->budget_changes;
   const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
   plim_status status =
       plim_array_reserve(t->ctx, &l->own, &l->own_capacity, l->n_own + PLIM_PROGRAM_GRAPHS, sizeof(void *));
@@ -86,7 +86,7 @@ static plim_status take_plans(plim_trainer *t, int64_t bytes) {
   while (refused) {
     plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
     PLIM_TRY(plim_program_replan(t->program, t->plan, t->options.replan, bytes, plan));
-    PLIM_TRY(plim_limiting_install(t, plan, &refused));
+    PLIM_TRY(plim_trainer_take_plans(t, plan, &refused));
   }
   return PLIM_OK;
 }
@@ -96,20 +96,20 @@ static plim_status restore_plans(plim_trainer *t) {
   return plim_exec_replace(t->exec, t->plan, plim_program_plans_bytes(t->plan));
 }
 
-static void forget_step(plim_limiting *l) {
+static void forget_step(plim_budget_changes *l) {
   l->switched_bytes = l->tries = l->next_try = 0;
 }
 
-plim_status plim_limiting_serve(plim_trainer *t) {
-  plim_limiting *l = &t->limiting;
+plim_status plim_budget_changes_serve(plim_trainer *t) {
+  plim_budget_changes *l = &t->budget_changes;
   note_foreseen(t, 0);
   int64_t wanted = atomic_exchange(&l->wanted, 0), begin_ns = plim_now_ns(), first = plim_exec_first_bytes(t->exec);
   if (wanted == 0) return PLIM_OK;
-  plim_limit_report report = {.step = t->step,
-                              .wanted_bytes = wanted,
-                              .arena_before = plim_program_plans_bytes(t->plan),
-                              .switched_at = l->switched_bytes > 0 ? l->switched_at : -1,
-                              .switched_percent = l->switched_percent};
+  plim_budget_report report = {.step = t->step,
+                               .wanted_bytes = wanted,
+                               .arena_before = plim_program_plans_bytes(t->plan),
+                               .switched_at = l->switched_bytes > 0 ? l->switched_at : -1,
+                               .switched_percent = l->switched_percent};
   if (!t->options.replan || first == 0) {
     return plim_fail(t->ctx, PLIM_EUSAGE,
                      "a budget of %lld bytes: this trainer was opened without plans for other budgets",
@@ -124,6 +124,6 @@ plim_status plim_limiting_serve(plim_trainer *t) {
   report.overhead_percent = plim_plan_overhead_percent(t->plan[PLIM_PROGRAM_TRAIN]);
   report.time_ns = plim_now_ns() - begin_ns;
   forget_step(l);
-  if (t->options.on_limit) t->options.on_limit(t->options.on_limit_user, &report);
+  if (t->options.on_budget_change) t->options.on_budget_change(t->options.on_budget_change_user, &report);
   return PLIM_OK;
 }

@@ -20,7 +20,7 @@ static plim_device *device;
 static plim_dataset *dataset;
 static plim_program *program;
 static plim_replan_options replan;
-static plim_limit_report report[REPORTS];
+static plim_budget_report report[REPORTS];
 static int n_reports;
 
 static plim_plan_options planning(int64_t budget_bytes) {
@@ -63,7 +63,7 @@ static void teardown(void) {
 }
 TestSuite(limit, .init = setup, .fini = teardown);
 
-static void keep_report(void *user, const plim_limit_report *r) {
+static void keep_report(void *user, const plim_budget_report *r) {
   (void)user;
   cr_assert_lt(n_reports, REPORTS);
   report[n_reports++] = *r;
@@ -73,7 +73,7 @@ static int64_t part(int percent) {
   return plim_program_arena_bytes(program) * percent / 100;
 }
 
-static plim_trainer *open_trainer(int32_t n, const plim_limit *foreseen, int limited) {
+static plim_trainer *open_trainer(int32_t n, const plim_budget_change *foreseen, int limited) {
   plim_trainer_options options = {
       .struct_bytes = sizeof options,
       .seed = 7,
@@ -81,9 +81,9 @@ static plim_trainer *open_trainer(int32_t n, const plim_limit *foreseen, int lim
       .augment = 1,
       .exec = {.struct_bytes = sizeof(plim_exec_options)},
       .replan = limited ? &replan : NULL,
-      .limit = foreseen,
-      .n_limits = n,
-      .on_limit = keep_report,
+      .budget_change = foreseen,
+      .n_budget_changes = n,
+      .on_budget_change = keep_report,
   };
   plim_trainer *t;
   cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_OK, "%s", plim_context_error(ctx));
@@ -110,7 +110,7 @@ Test(limit, step_in_flight_goes_on_online_and_gives_the_tail_back) {
   int online = 0;
   replan.policy = NULL; /* plans by search, as a run that began with one has them */
   for (int percent = 90; percent >= 70; percent -= 10) {
-    const plim_limit foreseen = {1, part(percent)};
+    const plim_budget_change foreseen = {1, part(percent)};
     plim_trainer *t = open_trainer(1, &foreseen, 1);
     n_reports = 0;
     run(t, 3);
@@ -129,7 +129,7 @@ Test(limit, step_in_flight_goes_on_online_and_gives_the_tail_back) {
 }
 
 Test(limit, cap_shrinks_again_and_grows_up_to_the_first_arena) {
-  const plim_limit foreseen[] = {{1, part(80)}, {2, part(60)}, {3, part(70)}, {4, part(300)}};
+  const plim_budget_change foreseen[] = {{1, part(80)}, {2, part(60)}, {3, part(70)}, {4, part(300)}};
   plim_trainer *t = open_trainer(4, foreseen, 1);
   plim_evaluation evaluation;
   for (int i = 0; i < 6; i++) {
@@ -148,7 +148,7 @@ Test(limit, cap_shrinks_again_and_grows_up_to_the_first_arena) {
 }
 
 Test(limit, cap_that_nothing_fits_into_is_reported_and_the_run_goes_on) {
-  const plim_limit foreseen = {1, part(100) / 20};
+  const plim_budget_change foreseen = {1, part(100) / 20};
   plim_trainer *t = open_trainer(1, &foreseen, 1);
   run(t, 4);
   cr_assert_eq(n_reports, 1);
@@ -161,7 +161,7 @@ Test(limit, cap_that_nothing_fits_into_is_reported_and_the_run_goes_on) {
 Test(limit, trainer_without_plans_for_other_caps_refuses) {
   plim_trainer *t = open_trainer(0, NULL, 0);
   run(t, 1);
-  plim_trainer_limit(t, part(80));
+  plim_trainer_change_budget(t, part(80));
   cr_assert_eq(plim_trainer_run(t, 1, NULL, NULL), PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(ctx), "opened without plans for other budgets"));
   plim_trainer_close(t);
@@ -176,7 +176,7 @@ static void *ask(void *user) {
   other_thread *o = user;
   for (int i = 0; i < 3; i++) {
     (void)nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
-    plim_trainer_limit(o->trainer, o->bytes[i]);
+    plim_trainer_change_budget(o->trainer, o->bytes[i]);
   }
   return NULL;
 }
@@ -295,7 +295,7 @@ static plim_trainer *evaluating;
 static int32_t runs_until_request;
 
 static plim_status ask_in_run(plim_device *d, int32_t queue, void *kernel, const plim_kernel_args *args) {
-  if (runs_until_request-- == 0) plim_trainer_limit(evaluating, part(60));
+  if (runs_until_request-- == 0) plim_trainer_change_budget(evaluating, part(60));
   return own_api->run(d, queue, kernel, args);
 }
 
