@@ -202,7 +202,7 @@ void plim_trainer_close(plim_trainer *trainer) {
     trainer->device->api->release_pinned(trainer->device, trainer->pinned[i]);
   }
   plim_exec_close(trainer->exec);
-  plim_retiming_close(trainer); /* before limiting, which may own the plan that it reads */
+  plim_retiming_close(trainer); /* before the budget changes, which may own the plan that it reads */
   plim_budget_changes_close(trainer);
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
