@@ -1,4 +1,5 @@
-/* planner/spaces/space_first.c and planner/strategies/one_arena.c: a planner of one arena gives large graphs a start. */
+/* planner/spaces/space_first.c and planner/strategies/one_arena.c: large graphs begin with a plan of one
+ * arena. */
 #include "planner/spaces/space_first.h"
 
 #include <criterion/criterion.h>

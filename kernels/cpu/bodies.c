@@ -2,8 +2,8 @@
  * exports. */
 #include "kernels/bodies/all.inc"
 
-/* Kernels whose time is arithmetic. With AVX-512 they get vectors of 512 bits; the others wait for memory, which is read
- * faster with 256 (kernels/kernels.cmake). Bits are the same. */
+/* Kernels whose time is arithmetic. With AVX-512 they get vectors of 512 bits; the others wait for memory, which is
+ * read faster with 256 (kernels/kernels.cmake). Bits are the same. */
 /* clang-format off */
 #define K_ARITHMETIC(X) \
   X(gelu) X(gelu_bwd) X(silu) X(silu_bwd) X(row_softmax) X(attention) X(attention_bwd) X(matmul) \

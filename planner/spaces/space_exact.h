@@ -16,9 +16,9 @@
 extern "C" {
 #endif
 
-/* A planner of one arena, which this folder does not see: a plan of the graph whose peak is within budget_bytes and whose
- * sum of costs is small, each run of an op at `cost` [n_ops]; plim_one_arena_plan (planner/strategies/one_arena.h). *out
- * NULL: it found none. */
+/* A planner of one arena, which this folder does not see: a plan of the graph whose peak is within budget_bytes and
+ * whose sum of costs is small, each run of an op at `cost` [n_ops]; plim_one_arena_plan
+ * (planner/strategies/one_arena.h). *out NULL: it found none. */
 typedef plim_status plim_space_one_arena(const plim_graph *graph, const int64_t *cost, int64_t budget_bytes,
                                          int64_t time_limit_ns, int32_t threads, plim_plan **out);
 
@@ -42,9 +42,10 @@ typedef struct plim_space_options {
   /* Its plan is a first one of planner search, where one device alone may be used and the graph has 1,000 ops or more.
    * NULL: none. */
   plim_space_one_arena *one_arena;
-  /* Folder of plans that are kept between runs. "": the user's cache folder. NULL: none. With a folder, earlier plans of
-   * the graph are known too, for devices, spaces and links of the same names, 32 at most: so no call for no fewer bytes
-   * and no slower links has a worse plan than one before it. A folder that cannot be read or written is no failure. */
+  /* Folder of plans that are kept between runs. "": the user's cache folder. NULL: none. With a folder, earlier plans
+   * of the graph are known too, for devices, spaces and links of the same names, 32 at most: so no call for no fewer
+   * bytes and no slower links has a worse plan than one before it. A folder that cannot be read or written is no
+   * failure. */
   const char *front_folder;
 } plim_space_options;
 

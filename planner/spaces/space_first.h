@@ -9,8 +9,8 @@
  * for graphs of fewer than tuning.search.large_nodes nodes none is made. Read of `asked`: objective, recompute, place,
  * budget.
  *   options  in   one_arena and threads
- *   percent  in   of the time that the context has left, for the call; where pages are allowed (asked->page), of what is
- *                 above tuning.first.reserve_ns_a_node for each node, and none is made where less is left
+ *   percent  in   of the time that the context has left, for the call; where pages are allowed (asked->page), of what
+ *                 is above tuning.first.reserve_ns_a_node for each node, and none is made where less is left
  *   out           its list is empty; and stays so where nothing was found */
 PLIM_MUST_USE plim_status plim_space_first(const plim_space_problem *problem, const plim_space_search_options *asked,
                                            const plim_space_options *options, int32_t percent, plim_space_events *out);

@@ -86,7 +86,8 @@ static int by_use(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
-/* The files beside `path`, but `except`. folder [PLIM_CACHE_PATH_BYTES]; the listing has none where it cannot be read. */
+/* The files beside `path`, but `except`. folder [PLIM_CACHE_PATH_BYTES]; where it cannot be read, the listing
+ * has none. */
 static plim_status list_beside(listing *l, const char *path, const char *prefix, const char *except, char *folder) {
   const char *slash = strrchr(path, '/');
   if (!slash) return PLIM_OK;

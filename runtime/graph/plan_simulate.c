@@ -89,8 +89,8 @@ static int is_copy(const events *e, const queue_now *h) {
   return e->plan->command[h->command].kind == PLIM_COMMAND_COPY;
 }
 
-/* Advance the time to the next end of a command, by the present speeds. Below zero, the speed of runs adds to their work: copies
- * delay them by more than the time that passes. 0: no command runs. */
+/* Advance the time to the next end of a command, by the present speeds. Below zero, the speed of runs adds to their
+ * work: copies delay them by more than the time that passes. 0: no command runs. */
 static int advance(events *e) {
   int64_t speed = WHOLE, step_ns = INT64_MAX;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) speed -= e->queue[q].delay;

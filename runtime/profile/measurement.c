@@ -9,8 +9,8 @@
 
 #include "runtime/base/integers.h"
 
-/* WARM_RING_BYTES fit into the caches of a machine that also runs other programs. COLD_RING_BYTES are more than caches hold, for
- * a device that does not state the size of its cache. */
+/* WARM_RING_BYTES fit into the caches of a machine that also runs other programs. COLD_RING_BYTES are more than caches
+ * hold, for a device that does not state the size of its cache. */
 enum { WARM_RING_BYTES = 16 << 20, COLD_RING_BYTES = 64 << 20 };
 
 /* The next address for so many bytes in the ring: after the last bytes, or at the start when they do not fit there. */
@@ -63,8 +63,9 @@ static plim_status prepare_operands(const plim_measurement *m, const plim_profil
   return m->set->device->api->sync(m->set->device);
 }
 
-/* Write ordinary numbers where the run leaves others for the floats that come there next. Bytes of masks and of integers
- * are denormal floats or NaNs. What is updated again and again, from numbers that no step has, may become anything. */
+/* Write ordinary numbers where the run leaves others for the floats that come there next. Bytes of masks and of
+ * integers are denormal floats or NaNs. What is updated again and again, from numbers that no step has, may become
+ * anything. */
 static plim_status restore_operands(const plim_measurement *m, const plim_op_desc *desc, void *const *operand) {
   for (int32_t k = 0; k < desc->n_in + desc->n_out + desc->n_upd; k++) {
     const plim_shape *shape = plim_operand_shape(desc, k);

@@ -15,8 +15,8 @@ void plim_trainer_change_budget(plim_trainer *trainer, int64_t bytes) {
 
 /* ---- in the middle of a step ---- */
 
-/* Make requests of the rows of options.budget_change whose time has come: in the middle of their step, or after it on a device
- * that never calls before_command. */
+/* Make requests of the rows of options.budget_change whose time has come: in the middle of their step, or after it on
+ * a device that never calls before_command. */
 static void note_foreseen(plim_trainer *t, int middle) {
   const plim_trainer_options *o = &t->options;
   plim_budget_changes *l = &t->budget_changes;

@@ -2,8 +2,9 @@
  *
  * trainer.c has the loop, budget_change.c a budget that changes; trainer_internal.h has all files.
  *
- * A trainer belongs to the thread of its device; only plim_trainer_change_budget may be called from others. For equal options,
- * data set and numerics the losses and parameters are equal bit for bit, whatever the budgets and plans are. */
+ * A trainer belongs to the thread of its device; only plim_trainer_change_budget may be called from others. For equal
+ * options, data set and numerics the losses and parameters are equal bit for bit, whatever the budgets and plans
+ * are. */
 #ifndef PLIM_RUNTIME_TRAIN_TRAINER_H
 #define PLIM_RUNTIME_TRAIN_TRAINER_H
 

@@ -1,5 +1,5 @@
-/* State of a trainer, shared by trainer.c (the loop), budget_change.c (a budget that changes) and retime.c (times measured in
- * steps). */
+/* State of a trainer, shared by trainer.c (the loop), budget_change.c (a budget that changes) and retime.c (times
+ * measured in steps). */
 #ifndef PLIM_RUNTIME_TRAIN_TRAINER_INTERNAL_H
 #define PLIM_RUNTIME_TRAIN_TRAINER_INTERNAL_H
 

@@ -12,7 +12,7 @@ typedef struct fake_device {
   int32_t n_costs;
   int64_t workspace_bytes[2]; /* of the variants "plain" and "roomy" */
   int64_t runs, runs_of[2];
-  int scribbles; /* 1: a run fills what it updates, and outputs that are no floats, with bytes that are NaNs as floats */
+  int scribbles;                       /* 1: a run fills what it updates, and outputs that are no floats, with NaNs */
   int64_t fail_at;                     /* the run that fails, 1 = the first; 0: none */
   int64_t cancel_at;                   /* the run that cancels the context */
   const unsigned char *arena;          /* the one allocation there is */

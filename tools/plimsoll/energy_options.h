@@ -8,7 +8,8 @@
 int energy_wanted(const options *o);
 
 /* Set powers and deadline of s->paging, where the options ask for it; after its spaces. PLIM_EUSAGE: no spaces to
- * choose between, or a deadline that is none. PLIM_EDATA: the platform has no power for a device or link of this run. */
+ * choose between, or a deadline that is none. PLIM_EDATA: the platform has no power for a device or link of this run.
+ * */
 plim_status energy_choose(session *s);
 
 /* Energy of the plan and of keep-all, and the deadline. No row where the objective is time. */
