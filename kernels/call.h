@@ -104,11 +104,13 @@ typedef struct k_call {
   int32_t n_in, n_out, n_upd;
   int32_t backward; /* convolution: from y to x */
   int64_t elements; /* E: of the main operand, where order in memory is all */
-  /* positions of a tile; reductions: of a partial result; depthwise: images of one, or rows of a part of a plane */
-  int64_t chunk;
-  /* tiles of an image; reductions: partial results of a channel from one image, from all; depthwise: columns of a piece
-   * of a plane; planes of a tile, or partial results; matmul: blocks of rows, of columns */
-  int64_t parts, chunks;
+  /* How the work is divided. Most kernels: `chunk` positions a tile, `parts` tiles an image. The others:
+   *              chunk                                   parts                        chunks
+   *   reductions positions of a partial result           partial results of an image  those of all images, by channel
+   *   depthwise  images of a tile, or rows of a part     columns of a piece of a      planes of a tile, or partial
+   *              of a plane                              plane                        results
+   *   matmul                                             blocks of rows               blocks of columns */
+  int64_t chunk, parts, chunks;
   /* concat, split: elements of a row of the whole before part i; [n_in or n_out] is all of it */
   int64_t part_at[PLIM_OP_MAX_IN + 1];
   k_view x;      /* of x and dx; bias_bwd: of dy; bias_add: of y; loss: of logits and prob */

@@ -54,8 +54,8 @@ typedef struct plim_kernel_args {
  *            needs another name: measured times are kept by it
  *   list     writes at most `capacity` variants (zeroed before) and returns how many it has for the op, at most 16; 0
  *            when it does not serve it. An empty numerics key means that no other variant has these bits. Variants
- * after the
- *            16th are left out, and so are those whose name is empty or has an '@', which names kernels in parts
+ *            after the 16th are left out, and so are those whose name is empty or has an '@', which names kernels in
+ *            parts
  *   prepare  what `run` needs for a variant of an op; NULL: *state is `user`
  *   run      cpu: computes, `queue` is NULL. cuda: puts its work on `queue`, a cudaStream_t that may be capturing, and
  *            does not wait. It allocates nothing, touches nothing but operands and workspace, and gives equal bits for

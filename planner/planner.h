@@ -73,7 +73,7 @@ typedef struct plim_paging {
   int64_t budget_bytes;                     /* of the space */
   int64_t latency_ns[PLIM_LINK_DIRECTIONS]; /* of a copy out and in: it takes latency + bytes / bandwidth */
   double bytes_per_ns[PLIM_LINK_DIRECTIONS];
-  double charge;             /* times a copy's time by which it delays the runs beside it: 0 where nothing is shared */
+  double delay_share;        /* times a copy's time by which it delays the runs beside it: 0 where nothing is shared */
   int32_t recompute;         /* 0: ops run once, and what does not fit is paged */
   const char *device;        /* name of the second device's arena, "cpu:1"; NULL: one device */
   int64_t device_bytes;      /* its budget */

@@ -67,13 +67,13 @@ static int make_plan(rig *r, uint64_t seed, int slack_percent, const char *space
   random_graph_options graph = random_graph_options_default(seed);
   random_plan_options plan = random_plan_options_default(seed);
   plim_page_choice choice[MOST_CHOICES];
-  int64_t charge_ns[2 * MOST_CHOICES] = {0};
+  int64_t delay_ns[2 * MOST_CHOICES] = {0};
   plim_plan *sequential = NULL;
   cr_assert_eq(plim_context_new(NULL, NULL, &r->ctx), PLIM_OK);
   cr_assert_eq(random_graph_make(r->ctx, &graph, &r->graph), PLIM_OK);
   cr_assert_eq(random_profile_make(r->graph, seed, 3, &r->profile), PLIM_OK);
   int32_t n = draw_choices(r->graph, seed, choice);
-  plim_status status = plim_page_graph_make(r->ctx, r->graph, r->profile, n, choice, charge_ns, &r->paged);
+  plim_status status = plim_page_graph_make(r->ctx, r->graph, r->profile, n, choice, delay_ns, &r->paged);
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
   status = random_plan_make(r->paged->paged, r->paged->profile, &plan, &sequential);
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));

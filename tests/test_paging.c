@@ -41,7 +41,7 @@ static void make_rig_of(rig *r, int32_t length, uint64_t seed) {
                             .budget_bytes = keep_all->arena_bytes * 4,
                             .latency_ns = {1, 1},
                             .bytes_per_ns = {10 * bytes_per_ns, 10 * bytes_per_ns},
-                            .charge = 0.1,
+                            .delay_share = 0.1,
                             .recompute = 1};
   int64_t persistent = plim_graph_persistent_bytes(r->graph);
   r->options.budget_bytes = persistent + (keep_all->arena_bytes - persistent) * 3 / 4;
@@ -142,7 +142,7 @@ Test(paging, more_bytes_of_the_arena_never_make_the_plan_of_a_front_slower) {
     rig r = {0};
     int64_t budget[BUDGETS], time_ns[BUDGETS];
     make_rig(&r, seed);
-    r.paging.charge = 0; /* cost is time */
+    r.paging.delay_share = 0; /* cost is time */
     make_budgets(&r, budget);
     make_front(&r, budget, time_ns);
     cr_assert_lt(time_ns[BUDGETS - 1], INT64_MAX);
@@ -188,7 +188,7 @@ Test(paging, a_later_call_for_more_bytes_is_never_slower_where_plans_are_kept) {
       before_ns = time_ns;
       kept += was_kept;
     }
-    r.paging.charge = 0.2; /* other copies: other plans */
+    r.paging.delay_share = 0.2; /* other copies: other plans */
     (void)make_alone(&r, first_bytes, 1, folder, &was_kept);
     cr_assert_eq(was_kept, 0);
     free_rig(&r);
@@ -489,7 +489,7 @@ Test(paging, links_are_measured) {
     for (int k = 0; k < 3; k++) {
       cr_assert_gt(link.beside_bytes_per_ns[k], 0.001);
       cr_assert_lt(link.beside_bytes_per_ns[k], 10000.0);
-      cr_assert(link.charge[k] >= 0 && link.charge[k] <= 1, "%g", link.charge[k]);
+      cr_assert(link.delay_share[k] >= 0 && link.delay_share[k] <= 1, "%g", link.delay_share[k]);
     }
   }
   plim_context_free(ctx);
@@ -508,7 +508,7 @@ Test(paging, a_link_is_measured_once_and_again_where_its_file_is_damaged) {
       cr_assert_eq(memcmp(&first.bytes_per_ns[in], &again.bytes_per_ns[in], sizeof(double)), 0);
     }
     cr_assert_eq(memcmp(first.beside_bytes_per_ns, again.beside_bytes_per_ns, sizeof first.beside_bytes_per_ns), 0);
-    cr_assert_eq(memcmp(first.charge, again.charge, sizeof first.charge), 0);
+    cr_assert_eq(memcmp(first.delay_share, again.delay_share, sizeof first.delay_share), 0);
     (void)plim_test_shell("for f in link-*; do echo plimsoll link 4 5 -3 1 1 1 1 1 0 0 0 >$f; done");
     cr_assert_eq(plim_page_link_measure(ctx, spaces[i], NULL, folder, &third), PLIM_OK);
     cr_assert_gt(third.latency_ns[1], 0);

@@ -36,7 +36,7 @@ static void rig_free(rig *r) {
 
 static int64_t excess(const plim_timeline *t, int64_t limit) {
   int64_t sum = 0;
-  for (int32_t j = 0; j < t->n_steps; j++) sum += t->level[j] > limit ? t->level[j] - limit : 0;
+  for (int32_t j = 0; j < t->n_runs; j++) sum += t->level[j] > limit ? t->level[j] - limit : 0;
   return sum;
 }
 

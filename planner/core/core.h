@@ -173,17 +173,17 @@ typedef struct plim_copy {
 
 typedef struct plim_timeline {
   const plim_problem *problem;
-  int32_t n_steps, n_copies; /* runs of the schedule; copies of all items */
-  const plim_copy *copy;     /* [n_copies] by ascending begin */
-  const int64_t *level;      /* [n_steps] live bytes at a position, with workspace and persistent bytes */
-  int64_t peak_bytes;        /* largest level */
-  int64_t time_ns;           /* sum over all runs */
+  int32_t n_runs, n_copies; /* runs of the schedule; copies of all items */
+  const plim_copy *copy;    /* [n_copies] by ascending begin */
+  const int64_t *level;     /* [n_runs] live bytes at a position, with workspace and persistent bytes */
+  int64_t peak_bytes;       /* largest level */
+  int64_t time_ns;          /* sum over all runs */
   /* memory, kept from one evaluation to the next */
   plim_copy *own_copy; /* [room_copies] */
-  int64_t *own_level;  /* [room_steps] */
+  int64_t *own_level;  /* [room_runs] */
   int32_t *latest;     /* [n_items] newest copy of an item while the runs are walked; -1: none yet */
   int32_t *ran;        /* [n_ops] 1: the op has run */
-  int32_t room_steps, room_copies;
+  int32_t room_runs, room_copies;
 } plim_timeline;
 
 /* A new timeline is empty. It can evaluate any number of schedules. */
@@ -232,11 +232,11 @@ typedef struct plim_placement {
   plim_context *ctx;
   int32_t n_boxes;
   int32_t *box_of_copy; /* [n_copies] -1: no bytes */
-  int32_t *box_of_step; /* [n_steps] box of the run's workspace; -1: none */
+  int32_t *box_of_run;  /* [n_runs] box of the run's workspace; -1: none */
   plim_box *box;        /* [n_boxes] lifetimes and sizes */
   int64_t *offset;      /* [n_boxes] bytes from the arena base */
   int64_t packed_bytes; /* arena size: largest offset + size, persistent bytes included */
-  int32_t room_boxes, room_copies, room_steps;
+  int32_t room_boxes, room_copies, room_runs;
 } plim_placement;
 
 /* Pack the copies and workspaces of an evaluated timeline.

@@ -66,7 +66,7 @@ static void write_buffers(writer *w) {
   }
   for (int32_t j = 0; j < w->schedule->n; j++) {
     int64_t bytes = p->op[w->schedule->op[j]].choice[w->schedule->choice[j]].workspace_bytes;
-    int64_t offset = bytes > 0 && w->placement ? offset_of(w, w->placement->box_of_step[j]) : -1;
+    int64_t offset = bytes > 0 && w->placement ? offset_of(w, w->placement->box_of_run[j]) : -1;
     if (bytes > 0) add_buffer(w, -1, j, j + 1, offset, bytes);
   }
 }

@@ -13,9 +13,9 @@ static plim_status grow(plim_context *ctx, void *array, int32_t *room, int32_t n
 }
 
 static plim_status reserve(plim_placement *pl, const plim_timeline *t) {
-  int32_t boxes = t->n_copies + t->n_steps, room = pl->room_boxes;
+  int32_t boxes = t->n_copies + t->n_runs, room = pl->room_boxes;
   PLIM_TRY(grow(pl->ctx, &pl->box_of_copy, &pl->room_copies, t->n_copies, sizeof *pl->box_of_copy));
-  PLIM_TRY(grow(pl->ctx, &pl->box_of_step, &pl->room_steps, t->n_steps, sizeof *pl->box_of_step));
+  PLIM_TRY(grow(pl->ctx, &pl->box_of_run, &pl->room_runs, t->n_runs, sizeof *pl->box_of_run));
   if (boxes <= room) return PLIM_OK;
   /* the two arrays share one room: grow the second only when the first has grown */
   plim_box *box = NULL;
@@ -51,7 +51,7 @@ static void make_boxes(plim_placement *pl, const plim_timeline *t, const plim_sc
   }
   for (int32_t j = 0; j < s->n; j++) {
     int64_t bytes = p->op[s->op[j]].choice[s->choice[j]].workspace_bytes;
-    pl->box_of_step[j] = bytes > 0 ? pl->n_boxes : -1;
+    pl->box_of_run[j] = bytes > 0 ? pl->n_boxes : -1;
     if (bytes > 0) pl->box[pl->n_boxes++] = (plim_box){j, j + 1, bytes, -1};
   }
 }
@@ -85,7 +85,7 @@ plim_status plim_place_at(plim_placement *pl, const plim_timeline *t, const plim
 
 void plim_placement_free(plim_placement *pl) {
   plim_release(pl->ctx, pl->box_of_copy, pl->room_copies, sizeof *pl->box_of_copy);
-  plim_release(pl->ctx, pl->box_of_step, pl->room_steps, sizeof *pl->box_of_step);
+  plim_release(pl->ctx, pl->box_of_run, pl->room_runs, sizeof *pl->box_of_run);
   plim_release(pl->ctx, pl->box, pl->room_boxes, sizeof *pl->box);
   plim_release(pl->ctx, pl->offset, pl->room_boxes, sizeof *pl->offset);
   *pl = (plim_placement){.ctx = pl->ctx};

@@ -30,7 +30,7 @@ void plim_timeline_free(plim_timeline *t) {
   plim_release(ctx, t->latest, t->problem->n_items, sizeof *t->latest);
   plim_release(ctx, t->ran, t->problem->n_ops, sizeof *t->ran);
   plim_release(ctx, t->own_copy, t->room_copies, sizeof *t->own_copy);
-  plim_release(ctx, t->own_level, t->room_steps, sizeof *t->own_level);
+  plim_release(ctx, t->own_level, t->room_runs, sizeof *t->own_level);
   plim_release(ctx, t, 1, sizeof *t);
 }
 
@@ -43,9 +43,9 @@ static plim_status reserve(plim_timeline *t, const plim_schedule *s) {
     PLIM_TRY(plim_resize_array(p->ctx, &t->own_copy, t->room_copies, copies, sizeof *t->own_copy));
     t->room_copies = (int32_t)copies;
   }
-  if (s->n + 1 > t->room_steps) {
-    PLIM_TRY(plim_resize_array(p->ctx, &t->own_level, t->room_steps, s->n + 1, sizeof *t->own_level));
-    t->room_steps = s->n + 1;
+  if (s->n + 1 > t->room_runs) {
+    PLIM_TRY(plim_resize_array(p->ctx, &t->own_level, t->room_runs, s->n + 1, sizeof *t->own_level));
+    t->room_runs = s->n + 1;
   }
   t->copy = t->own_copy;
   t->level = t->own_level;
@@ -163,7 +163,7 @@ static void add_up(plim_timeline *t, const plim_schedule *s) {
 
 plim_status plim_timeline_evaluate(plim_timeline *t, const plim_schedule *s) {
   PLIM_TRY(reserve(t, s));
-  t->n_steps = s->n;
+  t->n_runs = s->n;
   PLIM_TRY(walk(t, s));
   find_successors(t, s);
   add_up(t, s);

@@ -32,7 +32,7 @@ struct plim_page_candidates {
   int64_t *live;    /* [steps of keep_all] less what is taken */
   int64_t page_bytes;
   plim_page_choice *choice; /* [n] those taken */
-  int64_t *charge_ns;       /* [2n] */
+  int64_t *delay_ns;        /* [2n] */
 };
 
 /* ---- pauses ---- */
@@ -50,7 +50,7 @@ static void add_candidate(plim_page_candidates *candidates, int32_t s, int32_t l
   c.choice = (plim_page_choice){s, late, plim_paging_link_ns(candidates->o, 0, bytes),
                                 plim_paging_link_ns(candidates->o, 1, bytes)};
   int64_t both_ns = c.choice.out_ns + c.choice.in_ns, late_ns = both_ns > pause_ns ? both_ns - pause_ns : 0;
-  c.cost_ns = (int64_t)((double)both_ns * candidates->o->charge) + late_ns;
+  c.cost_ns = (int64_t)((double)both_ns * candidates->o->delay_share) + late_ns;
   c.again_ns = step_ns(candidates->keep_all, candidates->step_of[candidates->graph->storage[s].producer]);
   candidates->candidate[candidates->n++] = c;
 }
@@ -100,7 +100,7 @@ plim_status plim_page_candidates_make(plim_context *ctx, const plim_graph *graph
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *candidates->paged, &candidates->paged));
   PLIM_CHECK(plim_allocate(ctx, keep_all->n_commands, sizeof *candidates->live, &candidates->live));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *candidates->choice, &candidates->choice));
-  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *candidates->charge_ns, &candidates->charge_ns));
+  PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *candidates->delay_ns, &candidates->delay_ns));
   PLIM_CHECK(find_candidates(candidates));
   set_live(candidates);
   *out = candidates;
@@ -118,7 +118,7 @@ void plim_page_candidates_free(plim_page_candidates *candidates) {
   plim_release(ctx, candidates->paged, candidates->graph->n_storages, sizeof *candidates->paged);
   plim_release(ctx, candidates->live, candidates->keep_all->n_commands, sizeof *candidates->live);
   plim_release(ctx, candidates->choice, candidates->room, sizeof *candidates->choice);
-  plim_release(ctx, candidates->charge_ns, 2 * candidates->room, sizeof *candidates->charge_ns);
+  plim_release(ctx, candidates->delay_ns, 2 * candidates->room, sizeof *candidates->delay_ns);
   plim_release(ctx, candidates, 1, sizeof *candidates);
 }
 
@@ -186,18 +186,18 @@ int plim_page_candidates_cover(plim_page_candidates *candidates, int64_t target,
 }
 
 int32_t plim_page_candidates_taken(const plim_page_candidates *candidates, const plim_page_choice **choice,
-                                   const int64_t **charge_ns) {
+                                   const int64_t **delay_ns) {
   int32_t n = 0, i = 0;
   for (int32_t k = 0; k < candidates->n; k++) n += candidates->candidate[k].taken;
   for (int32_t k = 0; k < candidates->n; k++) {
     const candidate *c = &candidates->candidate[k];
     if (!c->taken) continue;
     candidates->choice[i] = c->choice;
-    candidates->charge_ns[i] = (int64_t)((double)c->choice.out_ns * candidates->o->charge);
-    candidates->charge_ns[n + i] = (int64_t)((double)c->choice.in_ns * candidates->o->charge);
+    candidates->delay_ns[i] = (int64_t)((double)c->choice.out_ns * candidates->o->delay_share);
+    candidates->delay_ns[n + i] = (int64_t)((double)c->choice.in_ns * candidates->o->delay_share);
     i++;
   }
   *choice = candidates->choice;
-  *charge_ns = candidates->charge_ns;
+  *delay_ns = candidates->delay_ns;
   return n;
 }

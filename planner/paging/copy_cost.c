@@ -11,7 +11,7 @@ int64_t plim_paging_link_ns(const plim_paging *paging, int in, int64_t bytes) {
 }
 
 int32_t plim_paging_delay_permille(const plim_paging *paging) {
-  const double permille = 1000 * paging->charge;
+  const double permille = 1000 * paging->delay_share;
   return permille < PLIM_PAGE_DELAY_PERMILLE ? (int32_t)(permille + 0.5) : PLIM_PAGE_DELAY_PERMILLE;
 }
 

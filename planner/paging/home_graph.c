@@ -159,7 +159,7 @@ static void add_variants(reducer *r, int32_t id, int32_t op, int32_t storage) {
   if (op < 0) {
     plim_variant *row = &r->variant[r->n_variants++];
     int64_t ns = plim_paging_link_ns(r->o, 1, r->h->whole->storage[storage].bytes);
-    *row = (plim_variant){.time_ns = (int64_t)(r->o->charge * (double)ns)};
+    *row = (plim_variant){.time_ns = (int64_t)(r->o->delay_share * (double)ns)};
     memcpy(row->name, "home", sizeof "home");
     memcpy(row->numerics_key, "home", sizeof "home");
   }

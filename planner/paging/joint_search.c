@@ -121,7 +121,7 @@ static plim_status search_once(joining *k, uint64_t seed) {
                                        .keep_all = powers ? 0 : (double)k->keep_all_ns,
                                        .n_starts = k->known,
                                        .start = start,
-                                       .page_charge = k->o->charge,
+                                       .page_delay_share = k->o->delay_share,
                                        .seed = seed};
   plim_space_events events = {.ctx = k->ctx};
   plim_space_found found;

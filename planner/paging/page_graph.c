@@ -9,7 +9,7 @@ enum { NAME_BYTES = 32 };
 typedef struct maker {
   plim_page_graph *p;
   const plim_profile *profile;
-  const int64_t *charge_ns;
+  const int64_t *delay_ns;
   plim_graph_builder *builder;
   int32_t *choice_of;    /* [n_storages] its first choice; -1: it stays */
   int32_t *last_early;   /* [n] last op that touches it before `late` */
@@ -87,11 +87,11 @@ static plim_status add_values(maker *m) {
 }
 
 /* `from`: its variants in the profile; NULL: one of an op of paging. */
-static void add_variants(maker *m, int32_t id, int32_t op, int64_t charge_ns) {
+static void add_variants(maker *m, int32_t id, int32_t op, int64_t delay_ns) {
   m->first[id] = (int32_t)m->n_variants;
   if (op < 0) {
     plim_variant *row = &m->variant[m->n_variants++];
-    *row = (plim_variant){.time_ns = charge_ns};
+    *row = (plim_variant){.time_ns = delay_ns};
     memcpy(row->name, "page", sizeof "page");
     memcpy(row->numerics_key, "page", sizeof "page");
   } else {
@@ -120,7 +120,7 @@ static plim_status add_page_op(maker *m, int32_t i, int in) {
   PLIM_TRY(plim_graph_add_op(m->builder, &spec, &id));
   p->op[id] = -1;
   p->copies[id] = in ? p->n + i : i;
-  add_variants(m, id, -1, m->charge_ns[in ? p->n + i : i]);
+  add_variants(m, id, -1, m->delay_ns[in ? p->n + i : i]);
   return PLIM_OK;
 }
 
@@ -206,8 +206,8 @@ static int64_t most_inputs(const plim_graph *g) {
 }
 
 plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile, int32_t n,
-                                 const plim_page_choice *choice, const int64_t *charge_ns, plim_page_graph **out) {
-  maker m = {.profile = profile, .charge_ns = charge_ns};
+                                 const plim_page_choice *choice, const int64_t *delay_ns, plim_page_graph **out) {
+  maker m = {.profile = profile, .delay_ns = delay_ns};
   int64_t ops = graph->n_ops + 2 * (int64_t)n, variants = profile->first[graph->n_ops] + 2 * (int64_t)n;
   int64_t inputs = most_inputs(graph);
   plim_page_graph *p = NULL;

@@ -35,10 +35,10 @@ typedef struct plim_page_graph {
 } plim_page_graph;
 
 /*   choice     [n] in   copied; sorted by storage, then late
- *   charge_ns  [2n] in  time of the ops out (first n) and in of each choice: what a copy costs the runs beside it
+ *   delay_ns  [2n] in  time of the ops out (first n) and in of each choice: what a copy costs the runs beside it
  * PLIM_EUSAGE: a choice that is not allowed. O(graph). */
 PLIM_MUST_USE plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                               int32_t n, const plim_page_choice *choice, const int64_t *charge_ns,
+                                               int32_t n, const plim_page_choice *choice, const int64_t *delay_ns,
                                                plim_page_graph **out);
 void plim_page_graph_free(plim_page_graph *paged); /* NULL is legal */
 
@@ -60,7 +60,7 @@ int plim_page_candidates_cover(plim_page_candidates *candidates, int64_t target,
 
 /* Those that page, for plim_page_graph_make. Valid until the next call. */
 int32_t plim_page_candidates_taken(const plim_page_candidates *candidates, const plim_page_choice **choice,
-                                   const int64_t **charge_ns);
+                                   const int64_t **delay_ns);
 
 /* ==== lean profile ==== */
 

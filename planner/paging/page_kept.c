@@ -33,8 +33,8 @@ static void write_paging(plim_text *t, const plim_paging *o) {
   for (int in = 0; in < 2; in++) {
     plim_text_format(t, "link %lld %.17g\n", (long long)o->latency_ns[in], o->bytes_per_ns[in]);
   }
-  plim_text_format(t, "link %lld %.17g\ncharge %.17g\n", (long long)o->device_latency_ns, o->device_bytes_per_ns,
-                   o->charge);
+  plim_text_format(t, "link %lld %.17g\ndelay %.17g\n", (long long)o->device_latency_ns, o->device_bytes_per_ns,
+                   o->delay_share);
   plim_text_format(t, "recompute %d\nhomes %d\n", o->recompute, (int)o->homes);
 }
 

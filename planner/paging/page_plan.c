@@ -105,10 +105,10 @@ static plim_status try_level(const attempt *a, const plim_page_candidates *candi
                                          .keep_all_ns = p->keep_all_ns,
                                          .effort = tuning.lower.effort};
   const plim_page_choice *choice;
-  const int64_t *charge_ns;
-  int32_t n = plim_page_candidates_taken(candidates, &choice, &charge_ns);
+  const int64_t *delay_ns;
+  int32_t n = plim_page_candidates_taken(candidates, &choice, &delay_ns);
   plim_status status;
-  PLIM_CHECK(plim_page_graph_make(p->ctx, p->graph, a->profile, n, choice, charge_ns, &paged));
+  PLIM_CHECK(plim_page_graph_make(p->ctx, p->graph, a->profile, n, choice, delay_ns, &paged));
   PLIM_CHECK(plan_paged(a, paged, &plan));
   if (plan->arena_bytes < p->smallest_bytes) p->smallest_bytes = plan->arena_bytes;
   PLIM_CHECK(plim_page_lower(paged, plan, &lower, &lowered));
@@ -329,9 +329,10 @@ static plim_status check_paging(const plim_plan_options *options, plim_context *
                      (long long)o->device_latency_ns, o->device_bytes_per_ns, (long long)o->device_bytes, o->device);
   }
   for (int in = 0; in < 2 && o->space; in++) {
-    if (o->latency_ns[in] >= 0 && o->bytes_per_ns[in] > 0 && o->charge >= 0 && o->budget_bytes >= 0) continue;
-    return plim_fail(ctx, PLIM_EUSAGE, "a link of %lld ns and %g bytes a ns, charged with %g, in %lld bytes",
-                     (long long)o->latency_ns[in], o->bytes_per_ns[in], o->charge, (long long)o->budget_bytes);
+    if (o->latency_ns[in] >= 0 && o->bytes_per_ns[in] > 0 && o->delay_share >= 0 && o->budget_bytes >= 0) continue;
+    return plim_fail(ctx, PLIM_EUSAGE,
+                     "a link of %lld ns and %g bytes a ns, delaying runs by %g of its time, in %lld bytes",
+                     (long long)o->latency_ns[in], o->bytes_per_ns[in], o->delay_share, (long long)o->budget_bytes);
   }
   return PLIM_OK;
 }
@@ -354,9 +355,9 @@ static plim_status make_homed(plim_context *ctx, const plim_graph *graph, const 
   plim_plan *plan = NULL;
   int64_t bytes = plim_home_bytes(o, graph, params);
   if (bytes == 0 || (params && bytes == plim_home_bytes(o, graph, 0))) return PLIM_OK;
-  double charge = o->homes >= PLIM_HOMES_ALWAYS ? 0 : o->charge;
+  double delay_share = o->homes >= PLIM_HOMES_ALWAYS ? 0 : o->delay_share;
   double copies_ns =
-      charge * ((double)bytes / o->bytes_per_ns[PLIM_LINK_OUT] + (double)bytes / o->bytes_per_ns[PLIM_LINK_IN]);
+      delay_share * ((double)bytes / o->bytes_per_ns[PLIM_LINK_OUT] + (double)bytes / o->bytes_per_ns[PLIM_LINK_IN]);
   int there = *plain_ns < INT64_MAX;
   if (there && !homes_pay(keep_all, *plain_ns, options->budget_bytes, bytes, copies_ns)) return PLIM_OK;
   plim_status status = plim_home_make(ctx, graph, profile, options, keep_all->keep_all_ns, *plain_ns, params,

@@ -12,7 +12,7 @@ int64_t plim_paging_copy_ns(int64_t latency_ns, double bytes_per_ns, int64_t byt
 /* That of one to the page space (in 0), or from it (in 1). */
 int64_t plim_paging_link_ns(const plim_paging *paging, int in, int64_t bytes);
 
-/* The charge in thousandths, as spaces of a plan have it. */
+/* The delay share in thousandths, as spaces of a plan have it. */
 int32_t plim_paging_delay_permille(const plim_paging *paging);
 
 /* *best becomes the better one of both, and the other is freed: the faster one, or with powers the one that is less

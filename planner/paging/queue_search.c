@@ -56,15 +56,15 @@ static int64_t simulate(const plim_space_command_list *l, int64_t *ended) {
 }
 
 /* What copies to and from the page space take from runs, if all of them run beside runs. */
-static int64_t charge_of(const searching *k, const plim_space_command_list *l) {
+static int64_t delay_of(const searching *k, const plim_space_command_list *l) {
   double copies_ns = 0;
   for (int32_t c = 0; c < l->n; c++) {
     const plim_command *s = &l->command[c];
     if (s->kind != PLIM_COMMAND_COPY || (k->spaces.computes[s->from] && k->spaces.computes[s->to])) continue;
     copies_ns += (double)l->time_ns[c];
   }
-  double charge = k->o->charge * copies_ns;
-  return charge < 0x1p61 ? (int64_t)charge : INT64_C(1) << 61;
+  double delay_ns = k->o->delay_share * copies_ns;
+  return delay_ns < 0x1p61 ? (int64_t)delay_ns : INT64_C(1) << 61;
 }
 
 /* *out: INT64_MAX where it does not fit. */
@@ -73,7 +73,7 @@ static plim_status weigh(const searching *k, const plim_space_command_list *l, i
   *out = INT64_MAX;
   if (!fits) return PLIM_OK;
   PLIM_TRY(plim_allocate(k->ctx, 2 * (int64_t)l->n_buffers, sizeof *ended, &ended));
-  int64_t cost_ns = plim_add_bytes(simulate(l, ended), charge_of(k, l));
+  int64_t cost_ns = plim_add_bytes(simulate(l, ended), delay_of(k, l));
   if (cost_ns >= 0) *out = cost_ns;
   plim_release(k->ctx, ended, 2 * (int64_t)l->n_buffers, sizeof *ended);
   return PLIM_OK;

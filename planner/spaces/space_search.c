@@ -136,7 +136,7 @@ static double value_of(const searching *k, const plim_space_totals *t) {
 typedef struct sums {
   double joule, run_ns, serial_ns;
   double longest_ns; /* of all items of one device or link: the makespan is no shorter */
-  double charge_ns;  /* of copies to and from pages */
+  double delay_ns;   /* of copies to and from pages */
 } sums;
 
 static sums add_up(const searching *k, const plim_space_sequence *s) {
@@ -151,7 +151,7 @@ static sums add_up(const searching *k, const plim_space_sequence *s) {
     sum.joule += run ? plim_space_run_joule(k->p, v->node, v->at) : plim_space_copy_joule(k->p, v->node, v->at);
     sum.serial_ns += (double)ns;
     sum.run_ns += run ? (double)ns : 0;
-    sum.charge_ns += run || k->link_places[v->at] ? 0 : k->o->page_charge * (double)ns;
+    sum.delay_ns += run || k->link_places[v->at] ? 0 : k->o->page_delay_share * (double)ns;
     *load += (double)ns;
     if (*load > sum.longest_ns) sum.longest_ns = *load;
   }
@@ -168,7 +168,7 @@ static worth least_worth(const searching *k, const sums *sum, int *exact) {
   worth least = {lateness(k, k->o->deadline_on_runs ? sum->run_ns : sum->longest_ns), sum->joule};
   *exact = is_sum(k) || (objective_is_sum(k) && !(lateness(k, sum->serial_ns) > 0));
   if (k->o->objective == PLIM_OBJECTIVE_SERIAL) least.value = sum->serial_ns;
-  if (k->o->objective == PLIM_OBJECTIVE_TIME) least.value = sum->longest_ns + sum->charge_ns;
+  if (k->o->objective == PLIM_OBJECTIVE_TIME) least.value = sum->longest_ns + sum->delay_ns;
   return least;
 }
 
@@ -181,7 +181,7 @@ static plim_status weigh(searching *k, const plim_space_sequence *s, const worth
   k->events.n = 0;
   if (exact || (most && !is_late_first(*out, *most))) return PLIM_OK;
   PLIM_TRY(arrange(k, s, &totals));
-  out->value = value_of(k, &totals) + (k->o->objective == PLIM_OBJECTIVE_TIME ? sum.charge_ns : 0);
+  out->value = value_of(k, &totals) + (k->o->objective == PLIM_OBJECTIVE_TIME ? sum.delay_ns : 0);
   if (!k->o->deadline_on_runs) out->late = lateness(k, (double)totals.makespan_ns);
   return PLIM_OK;
 }

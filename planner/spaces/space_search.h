@@ -18,7 +18,7 @@ typedef struct plim_space_search_options {
   const plim_space_events *const *start; /* [n_starts] sequences to begin with */
   int64_t rounds;                        /* of local search; 0: starts alone, and the first that fits is taken */
   uint64_t seed;                         /* of all random choices, beside the fixed one */
-  double page_charge; /* objective time: share of the time of copies to and from pages that is added to the makespan */
+  double page_delay_share;               /* objective time: times the time of page copies, added to the makespan */
 } plim_space_search_options;
 
 typedef struct plim_space_found {

@@ -41,8 +41,8 @@ static int take_offsets(const plim_timeline *t, const plim_plan *plan, plim_plac
     int32_t box = pl->box_of_copy[c], storage = t->problem->item[copy->item].storage;
     if (box >= 0 && !give(pl, box, find_offset(plan, storage, copy->begin, copy->end))) return 0;
   }
-  for (int32_t j = 0; j < t->n_steps; j++) {
-    int32_t box = pl->box_of_step[j];
+  for (int32_t j = 0; j < t->n_runs; j++) {
+    int32_t box = pl->box_of_run[j];
     if (box >= 0 && !give(pl, box, find_offset(plan, -1, j, j + 1))) return 0;
   }
   return 1;

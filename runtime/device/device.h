@@ -58,7 +58,7 @@ typedef struct plim_device_watch {
    * executor waits for each command and reads the clock. */
   plim_status (*times)(plim_device *device, int64_t *time_ns);
   /* Other plans replace the plans over this arena: forget their kernels and addresses. NULL: the device keeps none. */
-  void (*replace)(plim_device *device, const void *arena);
+  void (*forget_plans)(plim_device *device, const void *arena);
   int32_t sees_writes; /* 1: while a plan runs only its commands may write to the arena, even to bytes that nothing
                           reads yet */
 } plim_device_watch;

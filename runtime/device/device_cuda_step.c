@@ -166,11 +166,11 @@ plim_status plim_cuda_sync(plim_device *device) {
 }
 
 /* Free the captured steps of an arena: they hold kernels and addresses of their plans. */
-static void cuda_replace(plim_device *device, const void *arena) {
+static void cuda_forget_plans(plim_device *device, const void *arena) {
   plim_cuda_state *s = device->state;
   (void)s->driver->current(device->index);
   plim_cuda_graph_cache_invalidate(&s->graphs, s->driver, arena);
 }
 
 const plim_device_watch plim_cuda_watch = {
-    .begin = cuda_begin, .command = cuda_step, .times = plim_cuda_times, .replace = cuda_replace};
+    .begin = cuda_begin, .command = cuda_step, .times = plim_cuda_times, .forget_plans = cuda_forget_plans};

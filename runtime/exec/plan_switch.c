@@ -262,7 +262,7 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
 /* Make the device drop the steps that it captured of the old plans. They name kernels that are freed afterwards. */
 static void forget_steps(const plim_exec *exec) {
   const plim_device_watch *watch = plim_exec_device_watch(exec);
-  if (watch && watch->replace) watch->replace(exec->device, exec->arena);
+  if (watch && watch->forget_plans) watch->forget_plans(exec->device, exec->arena);
 }
 
 /* Fit the spaces to the new plans. Bases may have moved, even on failure: bind the plans that run now again. */

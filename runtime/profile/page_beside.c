@@ -5,8 +5,9 @@
  * After each copy its thread sleeps for twice the time of the copy. Copies of a plan also begin on threads that slept,
  * and a scheduler treats such threads unlike threads that never pause.
  *
- * When the regions take T alone and T' beside copies of total time C, the charge is (T' - T) / C. When T varies between
- * rounds, other programs disturb the measurement. Then the charge is the share of a processor that the copies take. */
+ * When the regions take T alone and T' beside copies of total time C, the delay share is (T' - T) / C. When T varies
+ * between rounds, other programs disturb the measurement. Then the delay share is the share of a processor that the
+ * copies take. */
 #include "runtime/profile/page_beside.h"
 
 #include <errno.h>
@@ -105,9 +106,9 @@ static int64_t copied_ns(const copier way[WAYS]) {
 
 /* Time the work beside the copies of case `number`: 0: out; 1: in; 2: both.
  *   alone_ns  in   time of the work alone
- *   charge    out  delay of the work over the time of the copies */
+ *   delay_share    out  delay of the work over the time of the copies */
 static int work_beside(copier way[WAYS], int number, const char *memory, int32_t threads, int64_t alone_ns,
-                       double *charge) {
+                       double *delay_share) {
   const int64_t before_ns = copied_ns(way);
   int64_t time_ns = 0;
   _Atomic int stop = 0;
@@ -125,7 +126,7 @@ static int work_beside(copier way[WAYS], int number, const char *memory, int32_t
     if (error == 0) error = way[in].error;
   }
   const int64_t copies_ns = copied_ns(way) - before_ns;
-  *charge = copies_ns > 0 ? (double)(time_ns - alone_ns) / (double)copies_ns : 0;
+  *delay_share = copies_ns > 0 ? (double)(time_ns - alone_ns) / (double)copies_ns : 0;
   return error;
 }
 
@@ -145,9 +146,9 @@ static double within_one(double x) {
   return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-/* Set the figures of the link from the copies and, unless `charge` is NULL, from the delays. charge NULL: the work
- * alone was not steady. */
-static void set_figures(copier way[CASES][WAYS], double (*charge)[ROUNDS], plim_page_link *link) {
+/* Set the figures of the link from the copies and, unless `delay_share` is NULL, from the delays. delay_share NULL:
+ * the work alone was not steady. */
+static void set_figures(copier way[CASES][WAYS], double (*delay_share)[ROUNDS], plim_page_link *link) {
   for (int i = 0; i < CASES; i++) {
     double bytes = 0, time_ns = 0, busy_ns = 0;
     for (int in = 0; in < WAYS; in++) {
@@ -160,24 +161,24 @@ static void set_figures(copier way[CASES][WAYS], double (*charge)[ROUNDS], plim_
                              : (link->bytes_per_ns[PLIM_LINK_OUT] + link->bytes_per_ns[PLIM_LINK_IN]) / 2;
     link->beside_bytes_per_ns[i] = bytes > 0 && time_ns > 0 ? bytes / time_ns : alone;
     const double busy = time_ns > 0 ? busy_ns / time_ns : way[i][0].page->fd < 0 ? 1 : 0; /* memcpy needs one */
-    link->charge[i] = within_one(charge && time_ns > 0 ? median(charge[i]) : busy);
+    link->delay_share[i] = within_one(delay_share && time_ns > 0 ? median(delay_share[i]) : busy);
   }
 }
 
 static int measure(copier way[CASES][WAYS], const char *memory, plim_page_link *link) {
   const int32_t threads = plim_threads_now();
-  double charge[CASES][ROUNDS], least_ns = 0, most_ns = 0;
+  double delay_share[CASES][ROUNDS], least_ns = 0, most_ns = 0;
   (void)work(memory, threads); /* starts the threads */
   for (int round = 0; round < ROUNDS; round++) {
     const int64_t alone_ns = work(memory, threads);
     if (round == 0 || (double)alone_ns < least_ns) least_ns = (double)alone_ns;
     if ((double)alone_ns > most_ns) most_ns = (double)alone_ns;
     for (int i = 0; i < CASES; i++) {
-      int error = work_beside(way[i], i, memory, threads, alone_ns, &charge[i][round]);
+      int error = work_beside(way[i], i, memory, threads, alone_ns, &delay_share[i][round]);
       if (error != 0) return error;
     }
   }
-  set_figures(way, most_ns <= steady * least_ns ? charge : NULL, link);
+  set_figures(way, most_ns <= steady * least_ns ? delay_share : NULL, link);
   return 0;
 }
 

@@ -106,7 +106,7 @@ static int is_link(const plim_page_link *link) {
   }
   for (int i = 0; i < PLIM_LINK_CASES; i++) {
     if (!(link->beside_bytes_per_ns[i] > 0) || link->beside_bytes_per_ns[i] > 1e6) return 0;
-    if (!(link->charge[i] >= 0 && link->charge[i] <= 1)) return 0;
+    if (!(link->delay_share[i] >= 0 && link->delay_share[i] <= 1)) return 0;
   }
   return 1;
 }
@@ -124,7 +124,7 @@ static int load(const char *path, plim_page_link *out) {
   for (int in = 0; in < 2; in++) link.latency_ns[in] = strtoll(at, &at, 10);
   for (int in = 0; in < 2; in++) link.bytes_per_ns[in] = strtod(at, &at);
   for (int i = 0; i < PLIM_LINK_CASES; i++) link.beside_bytes_per_ns[i] = strtod(at, &at);
-  for (int i = 0; i < PLIM_LINK_CASES; i++) link.charge[i] = strtod(at, &at);
+  for (int i = 0; i < PLIM_LINK_CASES; i++) link.delay_share[i] = strtod(at, &at);
   if (!is_link(&link) || *at != '\n') return 0;
   *out = link;
   return 1;
@@ -137,7 +137,7 @@ static void keep(plim_context *ctx, const char *path, const plim_page_link *link
                    (long long)link->latency_ns[PLIM_LINK_IN], link->bytes_per_ns[PLIM_LINK_OUT],
                    link->bytes_per_ns[PLIM_LINK_IN]);
   for (int i = 0; i < PLIM_LINK_CASES; i++) plim_text_format(&text, " %.17g", link->beside_bytes_per_ns[i]);
-  for (int i = 0; i < PLIM_LINK_CASES; i++) plim_text_format(&text, " %.17g", link->charge[i]);
+  for (int i = 0; i < PLIM_LINK_CASES; i++) plim_text_format(&text, " %.17g", link->delay_share[i]);
   plim_text_format(&text, "\n");
   (void)!plim_cache_save(&text, path); /* without the cache the next call measures again */
 }

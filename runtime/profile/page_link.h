@@ -15,7 +15,7 @@ typedef struct plim_page_link {
   double bytes_per_ns[PLIM_LINK_DIRECTIONS]; /* of a copy alone */
   /* While the caller's threads compute: the bandwidth, and the share of a copy's time by which it delays them, at most
    * 1. PLIM_LINK_BOTH: of each of two copies that run at once, one out and one in. */
-  double beside_bytes_per_ns[PLIM_LINK_CASES], charge[PLIM_LINK_CASES];
+  double beside_bytes_per_ns[PLIM_LINK_CASES], delay_share[PLIM_LINK_CASES];
 } plim_page_link;
 
 /* Measure a link in about half a second: medians of copies of two sizes on the calling thread, then copies while as

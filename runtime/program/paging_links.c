@@ -24,7 +24,7 @@ plim_status plim_paging_add_space(plim_device *device, const plim_link_place *pl
     paging->latency_ns[in] = link.latency_ns[in];
     paging->bytes_per_ns[in] = link.beside_bytes_per_ns[in];
   }
-  paging->charge = (link.charge[PLIM_LINK_OUT] + link.charge[PLIM_LINK_IN]) / 2;
+  paging->delay_share = (link.delay_share[PLIM_LINK_OUT] + link.delay_share[PLIM_LINK_IN]) / 2;
   return PLIM_OK;
 }
 

@@ -63,12 +63,12 @@ void plim_retiming_close(plim_trainer *t) {
 }
 
 /* The median time of command j of the plan over the timed training steps. */
-static int64_t median(const plim_trainer *t, int32_t j, double delay, int64_t *scratch) {
+static int64_t median(const plim_trainer *t, int32_t j, double delay_share, int64_t *scratch) {
   const plim_retiming *r = &t->retiming;
   int32_t n = t->options.retime_steps;
   for (int32_t i = 0; i < n; i++) {
     const plim_timed *s = &r->sample[(int64_t)i * r->plan->n_commands + j];
-    const int64_t own_ns = s->time_ns - plim_integers_from_real(delay * (double)s->beside_ns);
+    const int64_t own_ns = s->time_ns - plim_integers_from_real(delay_share * (double)s->beside_ns);
     scratch[i] = own_ns > s->time_ns / MOST_DELAYED ? own_ns : s->time_ns / MOST_DELAYED;
   }
   plim_integers_sort(scratch, n);
@@ -77,7 +77,7 @@ static int64_t median(const plim_trainer *t, int32_t j, double delay, int64_t *s
 
 /* The measured times of a plan. */
 typedef struct found {
-  double delay;        /* by which a run took longer, as a multiple of the time of copies beside it */
+  double delay_share;  /* by which a run took longer, as a multiple of the time of copies beside it */
   int64_t *time_ns;    /* [n_commands] median over the timed steps */
   int64_t *variant_ns; /* [n_variants] mean over the runs of the variant in a step; -1: no command runs it */
 } found;
@@ -91,9 +91,9 @@ static plim_status find_times(const plim_trainer *t, found *f) {
   PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *f->variant_ns, &f->variant_ns));
   PLIM_CHECK(plim_allocate(t->ctx, t->options.retime_steps, sizeof *scratch, &scratch));
   PLIM_CHECK(plim_allocate(t->ctx, plan->n_variants, sizeof *runs, &runs));
-  f->delay = plim_paged_run_delay(plan, t->options.retime_steps, t->retiming.sample);
+  f->delay_share = plim_paged_run_delay(plan, t->options.retime_steps, t->retiming.sample);
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    f->time_ns[j] = median(t, j, f->delay, scratch);
+    f->time_ns[j] = median(t, j, f->delay_share, scratch);
     if (plan->command[j].kind == PLIM_COMMAND_COPY) continue;
     f->variant_ns[plan->command[j].variant] += f->time_ns[j];
     runs[plan->command[j].variant]++;
@@ -130,7 +130,7 @@ static plim_status predict(const plim_trainer *t, const found *f, int64_t *out) 
   }
   for (int32_t k = 0; k < plan->n_pages; k++) {
     page[k] = plan->page[k];
-    if (!page[k].computes) page[k].delay_permille = (int32_t)(1000 * f->delay);
+    if (!page[k].computes) page[k].delay_permille = (int32_t)(1000 * f->delay_share);
   }
   draft.page = page;
   draft.command = command;
@@ -217,7 +217,7 @@ static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *tim
   if (options.planning.paging) {
     paging = *options.planning.paging;
     take_links(t->retiming.plan, f, &paging);
-    if (t->retiming.plan->n_pages > 0) paging.charge = f->delay;
+    if (t->retiming.plan->n_pages > 0) paging.delay_share = f->delay_share;
     options.planning.paging = &paging;
   }
   plim_status status = plim_program_replan(&program, t->plan, &options, budget < first ? budget : first, plan);
