@@ -28,7 +28,7 @@ typedef struct paging {
   int64_t known_ns;          /* time of a plan that is known; INT64_MAX: none is */
   const char **numerics_key; /* [room_keys] with PLIM_NUMERICS_GIVEN, those of a graph with paging */
   int64_t room_keys;
-  int64_t smallest_bytes;  /* arena of the smallest plan met */
+  int64_t smallest_bytes;  /* arena of the smallest plan met, without what copies hold while they run */
   plim_plan *best, *plain; /* plain: the best plan before the joint search; NULL: none */
 } paging;
 
@@ -245,7 +245,7 @@ static plim_status refuse(const paging *p) {
     (void)snprintf(beside + used, sizeof beside - used, " and %lld of %s", (long long)o->device_bytes, o->device);
   }
   if (p->smallest_bytes < INT64_MAX) {
-    (void)snprintf(smallest, sizeof smallest, "the smallest arena that was met has %lld bytes",
+    (void)snprintf(smallest, sizeof smallest, "the smallest that was met needs %lld bytes, and more while it copies",
                    (long long)p->smallest_bytes);
   }
   return plim_fail(p->ctx, PLIM_ENOFIT, "no plan was found within %lld bytes of the arena%s, %s: %s",
