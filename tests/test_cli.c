@@ -196,6 +196,20 @@ Test(cli, trains_and_prints_the_table) {
   expect_words(run->out, "outside the arena");
 }
 
+Test(cli, prints_the_energy_of_a_step_where_counters_can_be_read) {
+  (void)plim_test_shell(
+      "d=powercap/intel-rapl:0; mkdir -p $d; echo package-0 >$d/name; echo 5 >$d/energy_uj; "
+      "echo 262143328850 >$d/max_energy_range_uj; "
+      "PLIM_POWERCAP=powercap $PLIMSOLL train " SMALL "--steps 2 --json; rm -r powercap");
+  json_t *o = plim_test_json();
+  cr_assert_eq(number(o, "energy_measured_joule"), 0, "the counter stands still");
+  json_decref(o);
+  (void)plim_test_shell("PLIM_POWERCAP=powercap $PLIMSOLL train " SMALL "--steps 2 --json");
+  o = plim_test_json();
+  cr_assert_null(json_object_get(o, "energy_measured_joule"));
+  json_decref(o);
+}
+
 Test(cli, prints_one_object_with_the_figures_of_a_run) {
   (void)plim_test_program("train " NETWORK "--steps 4 --memory 80%% --json");
   plim_test_expect(0, "");

@@ -28,6 +28,8 @@ const char command_environment[] =
     "  NO_COLOR         set to anything: the stepper uses no colours\n"
     "  PLIM_ISA         instruction set of the kernels on a CPU, as in x86-64-v3\n"
     "                   (default: the best that the CPU has)\n"
+    "  PLIM_POWERCAP    folder of the processors' energy counters (default\n"
+    "                   /sys/class/powercap); train prints what they count\n"
     "  OMP_WAIT_POLICY, GOMP_SPINCOUNT  how threads wait; the program sets them itself\n"
     "                   unless one of them is given\n"
     "  PLIM_CUDA_LIBS, PLIM_CUDNN, PLIM_CUBLAS  see plimsoll help train\n"

@@ -60,6 +60,14 @@ static void show_step(run *r, const plim_step_report *report) {
   progress_draw(&r->s->bar, "train", r->times.count, r->total, text);
 }
 
+/* A counter goes through its range in minutes. */
+static const int64_t RAPL_NS = INT64_C(10000000000);
+
+static void add_energy(run *r) {
+  plim_rapl_add(&r->rapl);
+  r->rapl_ns = plim_now_ns();
+}
+
 static void on_step(void *user, const plim_step_report *report) {
   run *r = user;
   times_add(&r->times, report->time_ns);
@@ -72,14 +80,22 @@ static void on_step(void *user, const plim_step_report *report) {
   r->last_loss = report->loss;
   r->loss = r->times.count == 1 ? (double)report->loss : 0.95 * r->loss + 0.05 * (double)report->loss;
   show_step(r, report);
+  if (plim_now_ns() - r->rapl_ns > RAPL_NS) add_energy(r);
   r->cpu_ns = process_cpu_ns();
 }
 
 plim_status run_steps(run *r, int64_t steps) {
-  if (r->begin_ns == 0) r->begin_ns = plim_now_ns();
+  if (r->begin_ns == 0) {
+    r->begin_ns = plim_now_ns();
+    plim_rapl_open(NULL, &r->rapl);
+  }
   r->allocated_ever = heap_thread_allocated();
+  plim_rapl_start(&r->rapl);
+  r->rapl_ns = plim_now_ns();
   r->cpu_ns = process_cpu_ns();
-  return plim_trainer_run(r->trainer, steps, on_step, r);
+  plim_status status = plim_trainer_run(r->trainer, steps, on_step, r);
+  add_energy(r);
+  return status;
 }
 
 plim_status run_evaluate(run *r) {
@@ -220,6 +236,15 @@ static void add_processor_time(figures *f, int column, const run *r) {
   figures_real(f, column, "images_per_cpu_second", NULL, "%.2f", (double)r->s->o->batch * 1e9 / (double)median);
 }
 
+/* Of processor packages, where their counters can be read. */
+static void add_energy_row(figures *f, int column, const run *r) {
+  char packages[HUMAN_BYTES];
+  if (r->rapl.n == 0) return;
+  figures_real(f, column, "energy_measured_joule", "energy, measured", "%.4g J a step",
+               r->rapl.joule / (double)r->times.count);
+  figures_note(f, column, ", of %s with all that runs there", human_items(r->rapl.n, "processor package", packages));
+}
+
 void run_figures_measured(figures *f, int column, const run *r) {
   plim_exec_use use = plim_exec_measured(plim_trainer_exec(r->trainer), PLIM_PROGRAM_TRAIN);
   int64_t median = times_percentile(&r->times, 50);
@@ -235,6 +260,7 @@ void run_figures_measured(figures *f, int column, const run *r) {
   figures_real(f, column, "images_per_second", context > 0 ? "sequences/s" : "images/s", "%.0f",
                run_images_per_second(r));
   add_processor_time(f, column, r);
+  add_energy_row(f, column, r);
   if (context > 0) figures_real(f, column, "tokens_per_second", "tokens/s", "%.0f", run_images_per_second(r) * context);
   if (!session_computes(r->s)) return;
   figures_real(f, column, "loss", "loss", "%.4f", (double)r->last_loss); /* of the last step */

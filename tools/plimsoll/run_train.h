@@ -3,6 +3,7 @@
 #define PLIM_TOOLS_PLIMSOLL_RUN_TRAIN_H
 
 #include "runtime/graph/trace.h"
+#include "runtime/profile/rapl.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
@@ -21,6 +22,8 @@ typedef struct run {
   int64_t allocated_ever; /* by this thread, when the last step ended */
   int64_t hidden_bytes;   /* most that libraries allocated and freed inside one step, the first aside, and those at
                            * which the budget changed; -1: unknown */
+  plim_rapl rapl;         /* energy of the steps */
+  int64_t rapl_ns;        /* when it was read last */
   int64_t peak_bytes;     /* measured, most of all steps; their plans may change */
   plim_evaluation test;
   int tested;
