@@ -105,7 +105,7 @@ static const char *name_of(const plim_incumbent *inc, const plim_schedule *s, in
   }
   *what = "workspace of ";
   for (int32_t j = 0; j < s->n; j++) {
-    if (at->box_of_step[j] == box) return g->op[s->op[j]].name;
+    if (at->box_of_run[j] == box) return g->op[s->op[j]].name;
   }
   return "";
 }
