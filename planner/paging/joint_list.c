@@ -34,7 +34,9 @@ plim_status plim_joint_events(const plim_joint_problem *j, const plim_plan *plan
   for (int32_t c = 0; c < plan->n_commands && *known; c++) {
     const plim_command *command = &plan->command[c];
     if (command->kind == PLIM_COMMAND_RUN) {
-      plim_space_events_add(out, PLIM_SPACE_RUN, j->n_given + command->op, device_of(j, command->space));
+      int32_t node = j->n_given + command->op, device = device_of(j, command->space);
+      *known = device >= 0 && plim_space_run_ns(j->problem, node, device) >= 0;
+      if (*known) plim_space_events_add(out, PLIM_SPACE_RUN, node, device);
       continue;
     }
     int32_t node = j->node[command->storage], link = plim_platform_find_link(j->platform, command->from, command->to);

@@ -133,9 +133,7 @@ static void set_node(plim_joint_problem *j, int32_t v, const plim_plan *base) {
 static void set_runs(plim_joint_problem *j, int32_t v, const plim_plan *base) {
   plim_space_problem *p = j->problem;
   int32_t o = plim_joint_op(j, v), devices = j->platform->n_devices;
-  int anywhere = o >= 0 && j->graph->op[o].n_updates == 0;
-  for (int32_t i = 0; anywhere && i < j->graph->op[o].n_writes; i++)
-    anywhere = !is_output(j, j->graph->op[o].writes[i]);
+  int anywhere = o >= 0 && j->graph->op[o].n_updates == 0; /* what is updated stays in the arena */
   int64_t ns = o < 0 ? 0 : base->variant[j->variant[o]].variant.time_ns;
   for (int32_t d = 0; d < devices; d++) p->run_ns[(int64_t)v * devices + d] = d == 0 || anywhere ? ns : -1;
   p->fastest_ns = plim_integers_add_capped(p->fastest_ns, ns);

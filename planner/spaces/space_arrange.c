@@ -7,6 +7,7 @@
  * touched a buffer that ended in the space that is filled, and waits that follow from others change no time. */
 #include "planner/spaces/space_arrange.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "runtime/base/array.h"
@@ -40,6 +41,7 @@ static void set_times(arranging *a) {
   for (int32_t e = 0; e < a->s->n; e++) {
     const plim_space_event *v = &a->s->item[e];
     int64_t ns = v->kind == PLIM_SPACE_RUN ? plim_space_run_ns(a->p, v->node, v->at) : 0;
+    assert(ns >= 0); /* the node may run on the device */
     a->begin_ns[e + 1] = plim_integers_add_capped(a->begin_ns[e], ns);
   }
 }
