@@ -157,6 +157,9 @@ Test(exec_models, the_check_device_finds_nothing_and_repeats_change_no_bit) {
 }
 
 Test(exec_models, an_allocation_a_buffer_leaves_the_same_weights) {
+#ifdef PLIM_SANITIZED /* on the cpu it takes seconds */
+  if (!plim_test_on_cpu()) cr_skip_test("long under sanitizers; the release build runs it");
+#endif
   for (int m = 0; m < MODELS; m++) {
     rig r = make_rig(m, (uint64_t)m + 11);
     plim_exec *each = open_exec(&r, r.device, r.shuffled, PLIM_ADDRESSES_EACH);
