@@ -15,20 +15,22 @@ int32_t plim_paging_delay_permille(const plim_paging *paging) {
   return permille < PLIM_PAGE_DELAY_PERMILLE ? (int32_t)(permille + 0.5) : PLIM_PAGE_DELAY_PERMILLE;
 }
 
-int64_t plim_paging_lateness(const plim_paging *o, const plim_plan *plan) {
-  return o->powers && o->deadline_ns > 0 && plan->time_ns > o->deadline_ns ? plan->time_ns - o->deadline_ns : 0;
+int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan) {
+  return paging->powers && paging->deadline_ns > 0 && plan->time_ns > paging->deadline_ns
+             ? plan->time_ns - paging->deadline_ns
+             : 0;
 }
 
-static int is_better(const plim_paging *o, const plim_plan *a, const plim_plan *b) {
-  if (!o->powers) return a->time_ns < b->time_ns;
-  const int64_t late_a = plim_paging_lateness(o, a), late_b = plim_paging_lateness(o, b);
+static int is_better(const plim_paging *paging, const plim_plan *a, const plim_plan *b) {
+  if (!paging->powers) return a->time_ns < b->time_ns;
+  const int64_t late_a = plim_paging_lateness(paging, a), late_b = plim_paging_lateness(paging, b);
   if (late_a != late_b) return late_a < late_b;
-  return plim_plan_energy(a, o->powers) < plim_plan_energy(b, o->powers);
+  return plim_plan_energy(a, paging->powers) < plim_plan_energy(b, paging->powers);
 }
 
-void plim_paging_keep_better(const plim_paging *o, plim_plan **best, plim_plan *plan) {
+void plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan) {
   if (!plan) return;
-  if (*best && !is_better(o, plan, *best)) {
+  if (*best && !is_better(paging, plan, *best)) {
     plim_plan_free(plan);
   } else {
     plim_plan_free(*best);

@@ -412,7 +412,8 @@ plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const p
   PLIM_TRY(check_paging(options, ctx));
   PLIM_TRY(plim_plan_once(ctx, graph, profile, options, &keep_all));
   plim_status status = make_best(ctx, graph, profile, options, keep_all, &best);
-  if (status == PLIM_OK && plim_paging_lateness(options->paging, best) > 0) status = refuse_late(ctx, options, best);
+  if (best && status == PLIM_OK && plim_paging_lateness(options->paging, best) > 0)
+    status = refuse_late(ctx, options, best);
   plim_plan_free(keep_all);
   if (status == PLIM_OK) {
     *out = best;

@@ -23,7 +23,7 @@ typedef struct plim_queue_spaces {
 } plim_queue_spaces;
 
 /* Those of options->paging: the arena, that of the second device, the page space, as far as they are there. */
-void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces *out);
+void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces *s);
 
 /* Runs of a plan of one arena, and who reads and writes what in them. */
 typedef struct plim_queue_runs {
