@@ -113,7 +113,7 @@ Test(profile, machines_differ_by_what_is_asked_of_them) {
   cr_assert_str_eq(first.here, "a cpu");
   cr_assert_eq(plim_machine_differs(&other, &here, PLIM_MACHINE_BITS, NULL), 0, "its model decides no bit");
   other = here;
-  other.library[0] = '\0';
+  strcpy(other.library, "");
   other.threads = 0;
   cr_assert_eq(plim_machine_differs(&other, &here, PLIM_MACHINE_HOLDS, NULL), 0,
                "what is not known differs from nothing");

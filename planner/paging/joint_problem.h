@@ -9,8 +9,9 @@
 /* The problem is on the safe side of the step. An op is a node whose bytes are those of all its outputs; no output is
  * written over an input. What is there from the start stays in the arena, and so do outputs of the graph. With a second
  * device each given storage that ops read is a node of its own, without time and bytes: copies bring it to the other
- * arena. Ops that update run on the first device, once, and those with an output of the graph run there too. Not in the
- * problem: that an update comes after every run that reads the version before it. plim_joint_list takes care of that.
+ * arena. Ops that update run on the first device, once. Not in the problem: that an update comes after every run that
+ * reads the version before it, which plim_joint_list takes care of; and that an output of the graph ends in the arena,
+ * without which a sequence does not fit.
  *
  * A space of the problem has the index of the same space in plim_queue_spaces. */
 typedef struct plim_joint_problem {
@@ -40,7 +41,8 @@ static inline int32_t plim_joint_op(const plim_joint_problem *joint, int32_t nod
   return node < joint->n_given ? -1 : node - joint->n_given;
 }
 
-/* The runs and copies of a plan as a sequence. *known 0: the plan has other spaces, and `out` is not complete. */
+/* The runs and copies of a plan as a sequence. *known 0: the plan has other spaces, or a run
+ * or copy that the problem does not allow, and `out` is not complete. */
 PLIM_MUST_USE plim_status plim_joint_events(const plim_joint_problem *joint, const plim_plan *plan,
                                             plim_space_events *out, int *known);
 
@@ -48,7 +50,8 @@ PLIM_MUST_USE plim_status plim_joint_events(const plim_joint_problem *joint, con
  * over an input that nothing reads any more; an update waits for the last run that reads what it updates.
  *   base  in   as above: its variants, and its offsets of what is there from the start
  *   list  out  empty before
- *   fits  out  0: the sequence reads what is not there; the list is then incomplete
+ *   fits  out  0: the sequence reads what is not there, or an output of the graph is not in the arena at its end; the
+ *              list is then incomplete
  * O(sequence). */
 PLIM_MUST_USE plim_status plim_joint_list(const plim_joint_problem *joint, const plim_space_events *events,
                                           const plim_plan *base, plim_space_command_list *list, int *fits);
