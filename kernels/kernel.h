@@ -17,6 +17,7 @@
  *   K_EACH_PAIR(i, n, j, m)  the same for pairs, j = 0 .. m - 1 for each i
  *   K_ROWS(i, thread_row, n)   the iterations 0 .. n - 1 are shared by the rows of the thread block
  *                              (kernels/bodies/channel_vectors.inc)
+ *   K_AHEAD              before a loop whose turns read without waiting for each other: several are read at once
  *   K_VEC(j, width)      one thread runs j = 0 .. width - 1; independent, a vector instruction or two
  *   K_VEC_OR(j, w, bits) the same, collecting bits |= ...
  *   K_ROUNDS(i, n)        one thread runs i = 0 .. n - 1, with the registers of one turn at a time

@@ -9,6 +9,7 @@
 #define k_thread() ((int)threadIdx.x)
 #define k_sync() __syncthreads()
 #define K_UNROLL _Pragma("unroll")
+#define K_AHEAD _Pragma("unroll 8")
 #define K_ROLL _Pragma("unroll 1")
 #else
 #define K_SHARED static
@@ -18,6 +19,7 @@ void k_block_sync(void);
 #define k_thread() k_block_thread()
 #define k_sync() k_block_sync()
 #define K_UNROLL
+#define K_AHEAD
 #define K_ROLL
 #endif
 
@@ -52,6 +54,9 @@ void k_block_sync(void);
 #define K_READ_F32(v, p, e, width) \
   float v[K_VECTOR];               \
   k_read_f32((p) + (e), width, v)
+#define K_READ_F32_IF(condition, v, p, e, width) \
+  float v[K_VECTOR] = {0};                       \
+  if (condition) k_read_f32((p) + (e), width, v)
 #define K_GOT_F32(v, p, e, j) v[j]
 #define K_RESULT_F32(v) float v[K_VECTOR]
 #define K_PUT_F32(v, p, e, j, x) v[j] = (x)

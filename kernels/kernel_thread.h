@@ -10,6 +10,7 @@
 #define k_thread() 0
 #define k_sync() ((void)0)
 #define K_PRAGMA(text) _Pragma(#text)
+#define K_AHEAD
 #define K_EACH(i, n) for (int64_t i = 0; i < (n); i++)
 #define K_EACH_SIMD(i, n) K_PRAGMA(omp simd) for (int64_t i = 0; i < (n); i++)
 #define K_EACH_WIDE(e, width, n) for (int64_t e = 0, width = (n); e < (n); e = (n))
@@ -30,6 +31,7 @@
 #define K_PUT(v, p, e, j, x) k_store(p, (e) + (j), x)
 #define K_WRITE(v, p, e, width)
 #define K_READ_F32(v, p, e, width)
+#define K_READ_F32_IF(condition, v, p, e, width)
 #define K_GOT_F32(v, p, e, j) (p)[(e) + (j)]
 #define K_RESULT_F32(v)
 #define K_PUT_F32(v, p, e, j, x) (p)[(e) + (j)] = (x)
