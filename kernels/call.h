@@ -45,6 +45,8 @@ enum {
   X(max_pool, 4, 1) X(max_pool_bwd, 4, 1) X(avg_pool, 4, 1) X(avg_pool_bwd, 4, 1) \
   X(layer_norm, 4, 8) X(rms_norm, 4, 8) X(layer_norm_bwd, 2, 64) X(rms_norm_bwd, 2, 64) \
   X(row_softmax, 4, 8) X(row_softmax_bwd, 4, 8) \
+  X(attention_softmax, 4, 8) X(attention_weights, 4, 8) X(attention_delta, 4, 256) X(attention_scores_bwd, 4, 8) \
+  X(xent_rows, 4, 4) X(xent_rows_bwd, 4, 4) \
   X(embedding, 4, 8) X(embedding_bwd, 4, 16) X(position_bwd, 4, 1) \
   X(linear_xent, 2, 16) X(linear_xent_bwd, 2, 16) X(linear_xent_bwd_words, 2, 64) \
   /* queries of a head; heads of a sequence */ \
@@ -91,8 +93,8 @@ typedef struct k_matrix {
 } k_matrix;
 
 typedef struct k_call {
-  /* Operands in the order of the op's kind (kernels/op.h). A kernel that is a part of one with a library has in[0] and
-   * out[0] alone, which that kernel chooses; n_in, n_out and n_upd stay the op's. */
+  /* Operands in the order of the op's kind (kernels/op.h). A kernel that is a part of one with a library has an in[0], an
+   * out[0] and perhaps an in[1] that the other kernel chooses; n_in, n_out and n_upd stay the op's. */
   const void *in[PLIM_OP_MAX_IN]; /* [n_in] */
   void *out[PLIM_OP_MAX_OUT];     /* [n_out] */
   void *upd[PLIM_OP_MAX_UPD];     /* [n_upd] */
@@ -109,13 +111,14 @@ typedef struct k_call {
    *   reductions positions of a partial result           partial results of an image  those of all images, by channel
    *   depthwise  images of a tile, or rows of a part     columns of a piece of a      planes of a tile, or partial
    *              of a plane                              plane                        results
-   *   matmul                                             blocks of rows               blocks of columns */
+   *   matmul                                             blocks of rows               blocks of columns
+   *   xent_rows  the first row of those in in[0] */
   int64_t chunk, parts, chunks;
   /* concat, split: elements of a row of the whole before part i; [n_in or n_out] is all of it */
   int64_t part_at[PLIM_OP_MAX_IN + 1];
   k_view x;      /* of x and dx; bias_bwd: of dy; bias_add: of y; loss: of logits and prob */
   k_view y;      /* of y and dy: windows, products, image */
-  k_matrix a, b; /* matmul: of the factors, which may be strided */
+  k_matrix a, b; /* matmul: of the factors, which may be strided; rows of attention: of lse (a), of y (b) */
   plim_attrs attrs;
 } k_call;
 

@@ -29,6 +29,9 @@ typedef struct k_launch {
  * reads or writes lies outside the operands when this returned 1. */
 int k_launch_make(const plim_op_desc *op, k_launch *launch);
 
+/* Cut what tiles do row after row into more tiles, for a device of thousands of threads. Workspace and bits change. */
+void k_launch_divide_more(k_launch *launch);
+
 /* The launch's call with the operands of one run. */
 k_call k_launch_bind(const k_launch *launch, const plim_kernel_args *args, const uint64_t *now);
 

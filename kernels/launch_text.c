@@ -67,19 +67,32 @@ static int norm(const plim_op_desc *op, k_body body, int planes, k_launch *launc
   return 1;
 }
 
+/* Rows of a tile where thousands of threads wait for work; their sums over rows are one partial result. */
+enum { LEAST_NORM_ROWS = 8 };
+
+static void divide_norm_rows(k_launch *launch, int64_t rows) {
+  k_call *call = &launch->call;
+  call->chunk = rows;
+  call->chunks = launch->phase[0].tiles = k_parts(call->x.n, rows);
+  launch->workspace_bytes = call->chunks * 2 * call->x.channels * (int64_t)sizeof(float);
+}
+
 static int norm_bwd(const plim_op_desc *op, k_body body, k_body combine, int planes, k_launch *launch) {
   const plim_shape *dy = &op->in[0];
-  k_call *call = &launch->call;
+  const k_call *call = &launch->call;
   if (!counts(op, 3, 3, 2) || !rows_of(dy, launch) || !k_is_like(&op->in[1], dy) || !k_is_like(&op->out[0], dy))
     return 0;
   if (!is_affine(&op->in[2], dy->dim[1], planes) || !is_affine(&op->out[1], dy->dim[1], planes)) return 0;
-  call->chunk = k_tile(body);
-  call->chunks = k_tiles(dy->dim[0], body);
-  if (!fits(call->chunks, dy->dim[1])) return 0;
-  launch->workspace_bytes = call->chunks * 2 * dy->dim[1] * (int64_t)sizeof(float);
-  k_launch_add_phase(launch, body, call->chunks, k_view_elements(&call->x));
-  k_launch_add_phase(launch, combine, k_tiles(dy->dim[1], combine), (double)call->chunks * (double)dy->dim[1]);
+  if (!fits(k_parts(dy->dim[0], LEAST_NORM_ROWS), dy->dim[1])) return 0;
+  k_launch_add_phase(launch, body, 1, k_view_elements(&call->x));
+  k_launch_add_phase(launch, combine, k_tiles(dy->dim[1], combine), k_view_elements(&call->x));
+  divide_norm_rows(launch, k_tile(body));
   return 1;
+}
+
+void k_launch_divide_more(k_launch *launch) {
+  const k_body body = launch->phase[0].body;
+  if (body == K_BODY_layer_norm_bwd || body == K_BODY_rms_norm_bwd) divide_norm_rows(launch, LEAST_NORM_ROWS);
 }
 
 int k_launch_layer_norm(const plim_op_desc *op, k_launch *launch) {

@@ -3,26 +3,22 @@
 
 #include <string.h>
 
-#include "kernels/launch.h"
-
 typedef struct state {
   k_launch launch;
   const k_bodies *bodies;
   int threads;
 } state;
 
-int plim_single_source_list(const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  k_launch launch;
-  if (!k_launch_make(op, &launch)) return 0;
-  if (capacity > 0) {
-    *info = (plim_kernel_info){
-        .name = PLIM_SINGLE_SOURCE, .numerics_key = PLIM_SINGLE_SOURCE, .workspace_bytes = launch.workspace_bytes};
-  }
-  return 1;
+plim_kernel_info plim_single_source_info(const k_launch *launch) {
+  return (plim_kernel_info){
+      .name = PLIM_SINGLE_SOURCE, .numerics_key = PLIM_SINGLE_SOURCE, .workspace_bytes = launch->workspace_bytes};
 }
 
 static int list(const plim_op_desc *op, int threads, plim_kernel_info *info, int capacity) {
-  return threads < 1 ? 0 : plim_single_source_list(op, info, capacity);
+  k_launch launch;
+  if (threads < 1 || !k_launch_make(op, &launch)) return 0;
+  if (capacity > 0) *info = plim_single_source_info(&launch);
+  return 1;
 }
 
 static int make(const plim_op_desc *op, const char *variant, int threads, const k_bodies *const *of_type,

@@ -4,12 +4,12 @@
 #define PLIM_KERNELS_SINGLE_SOURCE_H
 
 #include "kernels/isa.h"
-#include "kernels/table.h"
+#include "kernels/launch.h"
 
 #define PLIM_SINGLE_SOURCE "single-source"
 
-/* The family's variant of an op, on any device: returns 1 and writes at most `capacity`; 0 when the op has none. */
-int plim_single_source_list(const plim_op_desc *op, plim_kernel_info *info, int capacity);
+/* The family's variant of an op with that launch, on any device. */
+plim_kernel_info plim_single_source_info(const k_launch *launch);
 
 /* Add the family's types for an instruction set to a table. */
 int plim_single_source_add(plim_kernel_table *table, plim_isa isa);

@@ -1,5 +1,6 @@
 /* kernels/cuda/gemm: convolutions and linear layers as stages around matrix products, over the fake GPU. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/device/device_cuda.h"
@@ -78,6 +79,74 @@ Test(cuda_gemm, products_of_matrices_with_steps_in_both_directions_are_left_to_o
   op.in[0].stride[1] = 2;
   cr_assert_eq(device->api->variants(device, &op, info, 4), 1);
   variant_check(device, &op, &info[0]);
+}
+
+/* B, T, H, D: more heads than sequences, fewer, one of each, and rows that are no vectors. */
+static const int64_t heads[][4] = {{2, 16, 3, 8}, {5, 20, 2, 16}, {1, 9, 1, 4}, {17, 7, 18, 5}};
+
+static plim_op_desc attention_of(plim_op_kind kind, const int64_t *size) {
+  const plim_shape y = kernel_shape(PLIM_F32, 3, size[0], size[1], size[2] * size[3], 1);
+  const plim_shape qkv = kernel_shape(PLIM_F32, 3, size[0], size[1], 3 * size[2] * size[3], 1);
+  const plim_shape lse = kernel_shape(PLIM_F32, 3, size[0], size[1], size[2], 1);
+  plim_op_desc op = kernel_sample(kind, PLIM_FLAT);
+  op.in[0] = kind == PLIM_OP_ATTENTION ? qkv : y;
+  op.in[1] = qkv;
+  op.in[2] = y;
+  op.in[3] = op.out[1] = lse;
+  op.out[0] = kind == PLIM_OP_ATTENTION ? y : qkv;
+  return op;
+}
+
+Test(cuda_gemm, attention_agrees_with_the_reference_in_both_directions) {
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+    const plim_op_desc forward = attention_of(PLIM_OP_ATTENTION, heads[i]);
+    const plim_op_desc backward = attention_of(PLIM_OP_ATTENTION_BWD, heads[i]);
+    check_modes(&forward, 1);
+    check_modes(&backward, 1);
+  }
+}
+
+Test(cuda_gemm, attention_has_a_variant_for_each_share_of_its_lines_and_says_what_it_needs) {
+  const int64_t size[] = {17, 7, 18, 5}, square = 18 * 7 * 7 * 4;
+  const plim_op_desc op = attention_of(PLIM_OP_ATTENTION, size);
+  static const int64_t lines[] = {17, 5, 2};
+  plim_kernel_info info[8];
+  cr_assert_eq(device->api->variants(device, &op, info, 8), 5);
+  for (int i = 0; i < 3; i++) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "cublas-%d", (int)lines[i]);
+    cr_assert_str_eq(info[i].name, name);
+    cr_assert_str_eq(info[i].numerics_key, name);
+    cr_assert_eq(info[i].workspace_bytes, (4 << 20) + (lines[i] * square + 511) / 512 * 512);
+  }
+}
+
+/* N, C, V */
+static const int64_t vocabularies[][3] = {{33, 12, 40}, {1, 4, 3}, {19, 7, 130}};
+
+static plim_op_desc loss_of(plim_op_kind kind, const int64_t *size) {
+  const plim_shape lse = kernel_shape(PLIM_F32, 1, size[0], 1, 1, 1);
+  plim_op_desc op = kernel_sample(kind, PLIM_FLAT);
+  op.in[0] = kernel_shape(PLIM_F32, 2, size[0], size[1], 1, 1);
+  op.in[1] = kernel_shape(PLIM_I32, 1, size[0], 1, 1, 1);
+  op.in[2] = kernel_shape(PLIM_F32, 2, size[2], size[1], 1, 1);
+  if (kind == PLIM_OP_LINEAR_XENT) {
+    op.out[2] = lse;
+  } else {
+    op.in[3] = lse;
+    op.out[0] = op.in[0];
+    op.out[1] = op.in[2];
+  }
+  return op;
+}
+
+Test(cuda_gemm, losses_over_a_vocabulary_agree_with_the_reference_in_both_directions) {
+  for (size_t i = 0; i < sizeof vocabularies / sizeof *vocabularies; i++) {
+    const plim_op_desc forward = loss_of(PLIM_OP_LINEAR_XENT, vocabularies[i]);
+    const plim_op_desc backward = loss_of(PLIM_OP_LINEAR_XENT_BWD, vocabularies[i]);
+    check_modes(&forward, 1);
+    check_modes(&backward, 1);
+  }
 }
 
 /* Row of a table: a convolution, and whether a chunk can be smaller than the batch. */

@@ -79,17 +79,18 @@ static int multiply(const cublas *library, const plim_cuda_product *p, const voi
   const int op_a = p->b_transposed ? OP_T : OP_N, op_b = p->a_transposed ? OP_T : OP_N;
   const int m = (int)p->n, n = (int)p->m, k = (int)p->k;
   const int lda = p->b_row > 0 ? (int)p->b_row : p->b_transposed ? k : m;
+  const int ldc = p->c_row > 0 ? (int)p->c_row : m;
   const int ldb = p->a_row > 0 ? (int)p->a_row : p->a_transposed ? n : k;
   const int type = p->precision == PLIM_PRECISION_BF16 ? TYPE_BF16 : TYPE_F32, type_c = p->c_is_f32 ? TYPE_F32 : type;
   const int sums = p->precision == PLIM_PRECISION_TF32 ? SUMS_TF32 : SUMS_F32;
   if (p->batches > 1) {
     return library->gemms(library->handle, op_a, op_b, m, n, k, &one, b, type, lda, p->b_step, a, type, ldb, p->a_step,
-                          &p->beta, c, type_c, m, p->c_step, (int)p->batches, sums, DEFAULT_ALGORITHM);
+                          &p->beta, c, type_c, ldc, p->c_step, (int)p->batches, sums, DEFAULT_ALGORITHM);
   }
   if (p->precision == PLIM_PRECISION_FP32) {
-    return library->sgemm(library->handle, op_a, op_b, m, n, k, &one, b, lda, a, ldb, &p->beta, c, m);
+    return library->sgemm(library->handle, op_a, op_b, m, n, k, &one, b, lda, a, ldb, &p->beta, c, ldc);
   }
-  return library->gemm(library->handle, op_a, op_b, m, n, k, &one, b, type, lda, a, type, ldb, &p->beta, c, type_c, m,
+  return library->gemm(library->handle, op_a, op_b, m, n, k, &one, b, type, lda, a, type, ldb, &p->beta, c, type_c, ldc,
                        sums, DEFAULT_ALGORITHM);
 }
 

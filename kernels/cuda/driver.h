@@ -36,8 +36,8 @@ typedef struct plim_cuda_product {
   /* More than 1: so many products of equal sizes, each a_step, b_step and c_step elements after the one before; 0 where
    * all share the matrix, which C is never. */
   int64_t batches, a_step, b_step, c_step;
-  /* Elements from a row of A or B, as it is stored, to the next, below 2^31; 0: rows lie one after the other. */
-  int64_t a_row, b_row;
+  /* Elements from a row of a matrix, as it is stored, to the next, below 2^31; 0: rows lie one after the other. */
+  int64_t a_row, b_row, c_row;
 } plim_cuda_product;
 
 struct plim_cudnn_api;

@@ -35,9 +35,27 @@ static int list_matmul(const plim_cuda_engine *engine, const plim_op_desc *op, p
   return has_products(engine, op) ? plim_cuda_matmul_list(op, engine->blas_bytes, info, capacity) : 0;
 }
 
+static int list_attention(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
+                          int capacity) {
+  return has_products(engine, op) ? plim_cuda_attention_list(op, engine->blas_bytes, info, capacity) : 0;
+}
+
+static int list_words(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  return has_products(engine, op) ? plim_cuda_words_list(op, engine->blas_bytes, info, capacity) : 0;
+}
+
+static int make_wide(const plim_op_desc *op, k_launch *launch) {
+  if (!k_launch_make(op, launch)) return 0;
+  k_launch_divide_more(launch);
+  return 1;
+}
+
 static int list_launch(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   (void)engine;
-  return plim_single_source_list(op, info, capacity);
+  k_launch launch;
+  if (!make_wide(op, &launch)) return 0;
+  if (capacity > 0) *info = plim_single_source_info(&launch);
+  return 1;
 }
 
 static int list_own(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
@@ -62,10 +80,22 @@ static int make_matmul(const plim_cuda_engine *engine, const plim_op_desc *op, c
   return plim_cuda_matmul_make(op, engine->blas_bytes, variant, kernel);
 }
 
+static int make_attention(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                          plim_cuda_kernel *kernel) {
+  if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
+  return plim_cuda_attention_make(op, engine->blas_bytes, variant, kernel);
+}
+
+static int make_words(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                      plim_cuda_kernel *kernel) {
+  if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
+  return plim_cuda_words_make(op, engine->blas_bytes, variant, kernel);
+}
+
 static int make_launch(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
                        plim_cuda_kernel *kernel) {
   (void)engine;
-  if (strcmp(variant, PLIM_SINGLE_SOURCE) != 0 || !k_launch_make(op, &kernel->launch)) return PLIM_KERNEL_UNSUPPORTED;
+  if (strcmp(variant, PLIM_SINGLE_SOURCE) != 0 || !make_wide(op, &kernel->launch)) return PLIM_KERNEL_UNSUPPORTED;
   kernel->kind = PLIM_CUDA_LAUNCH;
   kernel->workspace_bytes = kernel->launch.workspace_bytes;
   return PLIM_KERNEL_OK;
@@ -87,7 +117,8 @@ static const struct family {
   int (*make)(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
 } families[] = {{list_direct, make_gemm},   {plim_cuda_conv_list, plim_cuda_conv_make},
                 {list_gemm, make_gemm},     {list_flat, make_flat},
-                {list_matmul, make_matmul}, {list_launch, make_launch},
+                {list_matmul, make_matmul}, {list_attention, make_attention},
+                {list_words, make_words},   {list_launch, make_launch},
                 {list_own, make_own}};
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -150,6 +181,19 @@ int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel) {
   return kernel->workspace_bytes;
 }
 
+int plim_cuda_kernel_load(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
+                          const plim_kernel_args *args, const uint64_t *now) {
+  if (kernel->has_run) return 0;
+  if (kernel->kind != PLIM_CUDA_LAUNCH) return plim_cuda_kernel_run(kernel, engine, stream, args, now);
+  kernel->has_run = 1;
+  const k_call call = k_launch_bind(&kernel->launch, args, now);
+  for (int i = 0; i < kernel->launch.phases; i++) {
+    int code = engine->driver->launch(kernel->launch.phase[i].body, &call, 0, stream);
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
 static int run_launch(const plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                       const plim_kernel_args *args, const uint64_t *now) {
   const k_call call = k_launch_bind(&kernel->launch, args, now);
@@ -189,8 +233,11 @@ static int run_stage(const plim_cuda_kernel *kernel, const plim_cuda_stage *stag
                                     kernel->blas_bytes, stream);
   }
   k_call call = stage->call;
+  for (int i = 1; i < call.n_in; i++) call.in[i] = args->in[i];
+  for (int i = 1; i < call.n_out; i++) call.out[i] = args->out[i];
   call.in[0] = from;
   call.out[0] = to;
+  if (stage->has_second) call.in[1] = place(args, stage->b);
   if (stage->has_workspace) call.workspace = place(args, stage->workspace);
   return engine->driver->launch(stage->body, &call, stage->tiles, stream);
 }
@@ -205,10 +252,6 @@ void plim_cuda_kernel_set_batch(plim_cuda_kernel *kernel, int32_t runs) {
 
 int plim_cuda_kernel_has_stages(const plim_cuda_kernel *kernel) {
   return kernel->kind != PLIM_CUDA_LAUNCH;
-}
-
-int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel) {
-  return kernel->has_run;
 }
 
 int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,

@@ -1,6 +1,6 @@
 /* Kernels of the cuda device: an op in one of its variants, queued on a stream. Beside a program's own, three families:
- * convolutions by cuDNN, convolutions and linear layers by matrix products of cuBLAS, each where it is found, and the
- * single-source kernels. */
+ * convolutions by cuDNN; convolutions, linear layers, attention and the loss over a vocabulary by matrix products of
+ * cuBLAS; each where it is found; and the single-source kernels. */
 #ifndef PLIM_KERNELS_CUDA_KERNELS_H
 #define PLIM_KERNELS_CUDA_KERNELS_H
 
@@ -46,13 +46,15 @@ int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel);
  * fails PLIM_KERNEL_FAILED, or whatever it returned. */
 int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                          const plim_kernel_args *args, const uint64_t *now);
+/* Queue what loads all that it needs, which a capture forbids: kernels of ours over no tiles; what a library runs, once.
+ * Nothing where it has run. Returns as plim_cuda_kernel_run does. */
+int plim_cuda_kernel_load(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
+                          const plim_kernel_args *args, const uint64_t *now);
 /* Runs that one measurement takes together, kept for who measures; 0 at first. */
 int32_t plim_cuda_kernel_batch(const plim_cuda_kernel *kernel);
 void plim_cuda_kernel_set_batch(plim_cuda_kernel *kernel, int32_t runs);
 /* 1: calls of libraries are among what it queues. */
 int plim_cuda_kernel_has_stages(const plim_cuda_kernel *kernel);
-/* 1: it was queued before, so that everything it needs is loaded. */
-int plim_cuda_kernel_has_run(const plim_cuda_kernel *kernel);
 
 #ifdef __cplusplus
 }

@@ -15,21 +15,21 @@ typedef struct plim_cuda_place {
 } plim_cuda_place;
 
 typedef enum plim_cuda_stage_kind {
-  PLIM_STAGE_KERNEL,     /* our own: from a to c */
+  PLIM_STAGE_KERNEL,     /* our own: in[0] is a, out[0] is c, in[1] is b where has_second; the others are the op's */
   PLIM_STAGE_PRODUCT,    /* c = a b */
   PLIM_STAGE_CONVOLUTION /* x at a, weights at b, y at c, in the direction of `dnn` */
 } plim_cuda_stage_kind;
 
 typedef struct plim_cuda_stage {
   plim_cuda_stage_kind kind;
-  plim_cuda_place a, b, c;   /* b: products and convolutions only */
+  plim_cuda_place a, b, c;
   plim_cuda_place workspace; /* convolutions, and kernels where has_workspace */
   union {
     struct {
       k_body body;
-      int32_t has_workspace;
+      int32_t has_second, has_workspace;
       int64_t tiles;
-      k_call call; /* without operands */
+      k_call call;
     };
     plim_cuda_product product;
     plim_dnn_kernel *dnn; /* owned */
@@ -87,6 +87,14 @@ int plim_cuda_flat_make(const plim_op_desc *op, const char *variant, plim_cuda_k
 /* ---- products of matrices (matmul.c), in the same form ---- */
 int plim_cuda_matmul_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
 int plim_cuda_matmul_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel);
+
+/* ---- attention by products (attention.c), in the same form ---- */
+int plim_cuda_attention_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
+int plim_cuda_attention_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel);
+
+/* ---- the loss over a vocabulary by products (words.c), in the same form ---- */
+int plim_cuda_words_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
+int plim_cuda_words_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel);
 
 /* ---- convolutions by cuDNN (conv.c), in the same form ---- */
 int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);

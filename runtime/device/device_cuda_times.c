@@ -65,18 +65,20 @@ static int32_t batch_for(int64_t time_ns) {
 }
 
 plim_status plim_cuda_measure(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {
-  const plim_cuda_state *s = device->state;
+  plim_cuda_state *s = device->state;
   PLIM_TRY(plim_cuda_enter(device));
   PLIM_TRY(plim_cuda_find_timing_event_cost(device));
   PLIM_TRY(plim_cuda_set_now(device, 0, args));
-  if (!plim_cuda_kernel_has_run(kernel)) PLIM_TRY(plim_cuda_launch(device, 0, kernel, args)); /* loads its modules */
+  PLIM_TRY(plim_cuda_check(device, plim_cuda_kernel_load(kernel, &s->engine, plim_cuda_stream(s, 0), args, s->now),
+                           "launching a kernel"));
   int32_t batch = plim_cuda_kernel_batch(kernel);
-  if (batch == 0) {
+  const int first = batch == 0;
+  if (first) {
     PLIM_TRY(time_runs(device, kernel, args, 1, time_ns));
     batch = batch_for(plim_cuda_timing_events_less(*time_ns, s->timing_event_ns));
     plim_cuda_kernel_set_batch(kernel, batch);
   }
-  PLIM_TRY(time_runs(device, kernel, args, batch, time_ns));
+  if (!first || batch > 1) PLIM_TRY(time_runs(device, kernel, args, batch, time_ns));
   *time_ns = (plim_cuda_timing_events_less(*time_ns, s->timing_event_ns) + batch / 2) / batch;
   if (*time_ns < 1) *time_ns = 1;
   return PLIM_OK;

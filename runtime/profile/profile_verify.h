@@ -10,6 +10,7 @@ enum { PLIM_VERIFY_PARTS = 16, PLIM_VERIFY_PART = 512 /* elements */ };
 /* The result of the single-source kernel on the operands of a group. */
 typedef struct plim_profile_reference {
   int32_t n; /* elements; 0: not known */
+  int64_t time_ns;
   double largest;
   float expected[PLIM_VERIFY_PARTS * PLIM_VERIFY_PART];
 } plim_profile_reference;

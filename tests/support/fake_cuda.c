@@ -256,7 +256,8 @@ static int multiply(void *blas, const plim_cuda_product *product, const void *a,
   const void *space =
       fake_memory_is_device(workspace) ? fake_memory_stored(workspace, fake_gpu_thread.device, workspace_bytes) : NULL;
   if (!space || (uintptr_t)workspace % PRODUCT_ALIGNMENT != 0) return PLIM_CUBLAS_CODES + 7; /* invalid value */
-  if (product->batches > 1 && product->c_step < product->m * product->n) return PLIM_CUBLAS_CODES + 7;
+  if (product->batches > 1 && product->c_row == 0 && product->c_step < product->m * product->n)
+    return PLIM_CUBLAS_CODES + 7;
   if (((const fake_cuda_handle *)blas)->device != fake_gpu_thread.device)
     return PLIM_CUBLAS_CODES + 13; /* execution failed */
   if (fake_gpu.options.refuse_blas || (fake_gpu.options.no_bf16 && product->precision == PLIM_PRECISION_BF16)) {

@@ -50,7 +50,7 @@ static void multiply_one(const plim_cuda_product *p, const void *a, const void *
   const int64_t b_row = row_of(p->b_row, p->b_transposed ? p->k : p->n);
   for (int64_t i = 0; i < p->m; i++) {
     for (int64_t j = 0; j < p->n; j++) {
-      const int64_t at = i * p->n + j;
+      const int64_t at = i * row_of(p->c_row, p->n) + j;
       double sum = p->beta == 0 ? 0 : (double)p->beta * element(to, c_is_f32, at);
       for (int64_t l = 0; l < p->k; l++) {
         sum += element(a, floats, p->a_transposed ? l * a_row + i : i * a_row + l) *
@@ -74,7 +74,7 @@ static void multiply_now(const fake_cuda_work *w) {
   const int64_t last = p->batches > 1 ? p->batches - 1 : 0;
   const char *a = fake_cuda_stored(w->a, (last * p->a_step + reach_of_a(p)) * size);
   const char *b = fake_cuda_stored(w->b, (last * p->b_step + reach_of_b(p)) * size);
-  char *to = fake_cuda_stored(w->to, (last * p->c_step + p->m * p->n) * size_c);
+  char *to = fake_cuda_stored(w->to, (last * p->c_step + reach_of(p->c_row, p->m, p->n)) * size_c);
   if (!a || !b || !to || fake_gpu.options.hollow) return;
   for (int64_t i = 0; i <= last; i++) {
     multiply_one(p, a + i * p->a_step * size, b + i * p->b_step * size, to + i * p->c_step * size_c);

@@ -1,0 +1,161 @@
+/* The last product and the loss over a vocabulary, by matrix products of cuBLAS:
+ *   forward   L = X W', then the loss of each row of L, and their mean
+ *   backward  L again, G = its gradient, dX = G W, dW = G' X
+ * L and G of some rows at a time lie in the workspace: a variant for each of some numbers of rows, with a numerics key
+ * of its own, because the library may sum another size in another order.
+ *
+ *   workspace = the library's; [forward] what is known of each row, two floats, [backward] the weight of a label;
+ *               L and G, floats; in bf16 G rounded */
+#include <stdio.h>
+
+#include "kernels/cuda/batch_shares.h"
+#include "kernels/cuda/stages.h"
+#include "kernels/workspace.h"
+
+enum { MIB = 1 << 20, LEAST_BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES, SHARE_STAGES = 4 };
+
+typedef struct words {
+  k_call call; /* of the single-source launch */
+  plim_precision precision;
+  int64_t element;
+  int32_t backward;
+  int64_t rows, words, channels; /* N, V, C */
+} words;
+
+static int describe(const plim_op_desc *op, words *w) {
+  k_launch launch;
+  if ((op->kind != PLIM_OP_LINEAR_XENT && op->kind != PLIM_OP_LINEAR_XENT_BWD) || !k_launch_make(op, &launch)) return 0;
+  *w = (words){.call = launch.call,
+               .precision = plim_op_math(op),
+               .backward = op->kind == PLIM_OP_LINEAR_XENT_BWD,
+               .rows = launch.call.x.n,
+               .words = launch.call.x.channels,
+               .channels = launch.call.y.channels};
+  w->element = w->precision == PLIM_PRECISION_BF16 ? 2 : 4;
+  return w->rows < INT32_MAX && w->words < INT32_MAX && w->channels < INT32_MAX;
+}
+
+/* ---- the workspace ---- */
+
+/* Where its parts begin, in bytes. */
+typedef struct room {
+  int64_t known, logits, rounded, end;
+} room;
+
+static room room_of(const words *w, const plim_batch_choice *choice) {
+  const int64_t elements = choice->images * w->words;
+  room r = {.known = choice->blas_bytes};
+  r.logits = r.known + k_workspace_part((w->backward ? 1 : 2 * w->rows) * (int64_t)sizeof(float));
+  r.end = r.logits + k_workspace_part(elements * (int64_t)sizeof(float));
+  r.rounded = r.logits;
+  if (w->backward && w->element != 4) {
+    r.rounded = r.end;
+    r.end += k_workspace_part(elements * w->element);
+  }
+  return r;
+}
+
+static void name_variant(const void *op, const plim_batch_choice *choice, char name[32]) {
+  const words *w = op;
+  char more[16] = "";
+  if (choice->blas_bytes > LEAST_BLAS_BYTES) {
+    (void)snprintf(more, sizeof more, "-%dm", (int)(choice->blas_bytes / MIB));
+  }
+  (void)snprintf(name, 32, "cublas%s-%d%s", w->precision == PLIM_PRECISION_TF32 ? "-tf32" : "", (int)choice->images,
+                 more);
+}
+
+static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
+  return room_of(op, choice).end;
+}
+
+static plim_batch_choices choices_of(const words *w, int64_t blas_bytes) {
+  plim_batch_choices choices = {.op = w, .name = name_variant, .workspace_bytes = workspace_of};
+  plim_batch_choices_add_shares(&choices, w->rows, LEAST_BLAS_BYTES);
+  if (blas_bytes > LEAST_BLAS_BYTES) plim_batch_choices_add(&choices, w->rows, blas_bytes);
+  return choices;
+}
+
+int plim_cuda_words_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity) {
+  words w;
+  if (!describe(op, &w)) return 0;
+  const plim_batch_choices choices = choices_of(&w, blas_bytes);
+  return plim_batch_choices_list(&choices, info, capacity);
+}
+
+/* ---- stages ---- */
+
+static plim_cuda_place in(int32_t operand, int64_t offset) {
+  return (plim_cuda_place){operand, offset};
+}
+static plim_cuda_place work(int64_t offset) {
+  return (plim_cuda_place){PLIM_PLACE_WORKSPACE, offset};
+}
+
+static void add_product(plim_cuda_kernel *kernel, const words *w, plim_cuda_product product, plim_cuda_place a,
+                        plim_cuda_place b, plim_cuda_place c) {
+  product.precision = w->precision;
+  kernel->stage[kernel->n++] =
+      (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT, .a = a, .b = b, .c = c, .product = product};
+}
+
+static plim_cuda_stage *add_body(plim_cuda_kernel *kernel, const words *w, const room *r, k_body body, int64_t tiles) {
+  plim_cuda_stage *stage = &kernel->stage[kernel->n++];
+  *stage = (plim_cuda_stage){.a = in(0, 0),
+                             .c = in(PLIM_PLACE_OUT, 0),
+                             .body = body,
+                             .tiles = tiles,
+                             .call = w->call,
+                             .has_workspace = 1,
+                             .workspace = work(r->known)};
+  return stage;
+}
+
+/* The rows of a share: `first` and the `n` - 1 after it. */
+typedef struct share {
+  int64_t first, n;
+} share;
+
+static void add_rows(plim_cuda_kernel *kernel, const words *w, const room *r, share s, k_body body,
+                     plim_cuda_place to) {
+  const plim_cuda_product logits = {.m = s.n, .n = w->words, .k = w->channels, .b_transposed = 1, .c_is_f32 = 1};
+  add_product(kernel, w, logits, in(0, s.first * w->channels * w->element), in(2, 0), work(r->logits));
+  plim_cuda_stage *stage = add_body(kernel, w, r, body, k_tiles(s.n, body));
+  stage->a = work(r->logits);
+  stage->c = to;
+  stage->call.elements = s.n;
+  stage->call.chunk = s.first;
+}
+
+static void add_gradients(plim_cuda_kernel *kernel, const words *w, const room *r, share s) {
+  const int64_t row = s.first * w->channels * w->element;
+  const plim_cuda_product dx = {.m = s.n, .n = w->channels, .k = w->words};
+  const plim_cuda_product dw = {
+      .m = w->words, .n = w->channels, .k = s.n, .a_transposed = 1, .beta = s.first > 0 ? 1.0F : 0.0F, .c_is_f32 = 1};
+  add_product(kernel, w, dx, work(r->rounded), in(2, 0), in(PLIM_PLACE_OUT, row));
+  add_product(kernel, w, dw, work(r->rounded), in(0, row), in(PLIM_PLACE_OUT + 1, 0));
+}
+
+int plim_cuda_words_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel) {
+  words w;
+  if (!describe(op, &w)) return PLIM_KERNEL_UNSUPPORTED;
+  const plim_batch_choices choices = choices_of(&w, blas_bytes);
+  const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
+  if (!choice) return PLIM_KERNEL_UNSUPPORTED;
+  const room r = room_of(&w, choice);
+  if (!plim_cuda_stages_make(kernel, k_parts(w.rows, choice->images) * SHARE_STAGES + 1)) return PLIM_KERNEL_NOMEM;
+  kernel->blas_bytes = choice->blas_bytes;
+  kernel->workspace_bytes = r.end;
+  if (w.backward) add_body(kernel, &w, &r, K_BODY_softmax_count, 1);
+  for (share s = {0, choice->images}; s.first < w.rows; s.first += s.n) {
+    if (s.n > w.rows - s.first) s.n = w.rows - s.first;
+    if (w.backward) {
+      add_rows(kernel, &w, &r, s, K_BODY_xent_rows_bwd, work(r.rounded));
+      add_gradients(kernel, &w, &r, s);
+    } else {
+      add_rows(kernel, &w, &r, s, K_BODY_xent_rows, in(PLIM_PLACE_OUT, 0));
+    }
+  }
+  if (!w.backward) add_body(kernel, &w, &r, K_BODY_softmax_mean, 1);
+  return PLIM_KERNEL_OK;
+}
