@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "kernels/op_rows.h"
+
 /* What one thread does in a few microseconds, which is what it costs to wake another. */
 enum { SERIAL_ELEMENTS = 16384 };
 
@@ -80,12 +82,7 @@ int k_is_mask(const plim_shape *mask, const plim_shape *shape) {
 }
 
 int k_windows_fit(const plim_attrs *a, const plim_shape *x, const plim_shape *y) {
-  for (int i = 0; i < 2; i++) {
-    const int64_t kernel = a->kernel[i], stride = a->stride[i], pad = a->pad[i];
-    if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel || x->dim[2 + i] + 2 * pad < kernel) return 0;
-    if (y->dim[2 + i] != (x->dim[2 + i] + 2 * pad - kernel) / stride + 1) return 0;
-  }
-  return x->dim[0] == y->dim[0];
+  return x->dim[0] == y->dim[0] && plim_op_windows_fit(a, x, y);
 }
 
 int k_is_image(const plim_shape *shape) {

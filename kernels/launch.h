@@ -85,8 +85,7 @@ int k_is_mask(const plim_shape *mask, const plim_shape *shape);
 
 /* 1 for a valid shape of rank 4. */
 int k_is_image(const plim_shape *shape);
-/* 1 when the sizes of y follow from those of x [N][C][H][W] by kernel, stride and padding, and every window covers at
- * least one position of x. Channels are not looked at. */
+/* 1 when y has a place for each window of each image of x [N][C][H][W]. Channels are not looked at. */
 int k_windows_fit(const plim_attrs *attrs, const plim_shape *x, const plim_shape *y);
 
 /* The view of an activation: rank 4 in any layout, or [N][C]. 0 when it is none. */

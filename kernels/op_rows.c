@@ -68,8 +68,7 @@ static int heads_backward(const plim_op_desc *op) {
   return heads_divide(&op->in[2], &op->in[3]);
 }
 
-/* The smaller image has a place for each window, and each window covers at least one position of the larger one. */
-static int windows_fit(const plim_attrs *a, const plim_shape *larger, const plim_shape *smaller) {
+int plim_op_windows_fit(const plim_attrs *a, const plim_shape *larger, const plim_shape *smaller) {
   for (int i = 0; i < 2; i++) {
     const int64_t kernel = a->kernel[i], stride = a->stride[i], pad = a->pad[i];
     if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel || larger->dim[2 + i] + 2 * pad < kernel) return 0;
@@ -78,13 +77,13 @@ static int windows_fit(const plim_attrs *a, const plim_shape *larger, const plim
   return 1;
 }
 static int windows_forward(const plim_op_desc *op) {
-  return windows_fit(&op->attrs, &op->in[0], &op->out[0]);
+  return plim_op_windows_fit(&op->attrs, &op->in[0], &op->out[0]);
 }
 static int windows_backward(const plim_op_desc *op) {
-  return windows_fit(&op->attrs, &op->out[0], &op->in[0]);
+  return plim_op_windows_fit(&op->attrs, &op->out[0], &op->in[0]);
 }
 static int windows_weights(const plim_op_desc *op) {
-  return windows_fit(&op->attrs, &op->in[1], &op->in[0]);
+  return plim_op_windows_fit(&op->attrs, &op->in[1], &op->in[0]);
 }
 
 /* The same, with a filter of that size that is not too large for the kernels. */

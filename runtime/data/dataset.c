@@ -241,21 +241,24 @@ void plim_dataset_pixels(const char *name, float *scale, float *shift) {
   }
 }
 
-int plim_dataset_text(const char *name, const char **file) {
-  static const char *const prefix[] = {"text:", "tokens:"};
-  for (int i = 0; i < 2; i++) {
-    const size_t length = strlen(prefix[i]);
-    if (strncmp(name, prefix[i], length) != 0) continue;
+plim_text_kind plim_dataset_text(const char *name, const char **file) {
+  static const struct {
+    const char *prefix;
+    plim_text_kind kind;
+  } rows[] = {{"text:", PLIM_TEXT_BYTES}, {"tokens:", PLIM_TEXT_TOKENS}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const size_t length = strlen(rows[i].prefix);
+    if (strncmp(name, rows[i].prefix, length) != 0) continue;
     if (file) *file = name + length;
-    return i + 1;
+    return rows[i].kind;
   }
-  return 0;
+  return PLIM_TEXT_NONE;
 }
 
 static plim_status load_text(plim_context *ctx, const char *name, const plim_dataset_options *options,
                              plim_dataset **out) {
   const char *file = NULL;
-  const int bytes = plim_dataset_text(name, &file);
+  const int bytes = plim_dataset_text(name, &file) == PLIM_TEXT_BYTES ? 1 : 2; /* a token's */
   const int32_t words = bytes == 1 ? 256 : options->words;
   plim_dataset *d = NULL;
   plim_status status = PLIM_OK;
@@ -280,7 +283,7 @@ plim_status plim_dataset_load(plim_context *ctx, const char *name, const plim_da
   plim_dataset *d = NULL;
   plim_status status = PLIM_OK;
   PLIM_TRY(plim_check_options(ctx, "plim_dataset_options", options->struct_bytes, sizeof *options));
-  if (plim_dataset_text(name, NULL)) return load_text(ctx, name, options, out);
+  if (plim_dataset_text(name, NULL) != PLIM_TEXT_NONE) return load_text(ctx, name, options, out);
   if (!source) {
     return plim_fail(ctx, PLIM_EUSAGE, "no data set is called \"%s\"%s", name,
                      plim_name_advice(plim_dataset_name, name, advice));

@@ -111,10 +111,16 @@ int64_t plim_dataset_image_bytes(const plim_dataset *dataset);
 /* Name of row i of the table (0, 1, ...), a static string; NULL after the last row. */
 const char *plim_dataset_name(int32_t row);
 
-/* Find whether a name is that of a text, "text:FILE" or "tokens:FILE".
- *   file  [1]  out  the part of the name after the colon; may be NULL; untouched when the result is 0
- * Returns the bytes of a token, 1 for "text:" and 2 for "tokens:"; 0: the name is not that of a text. */
-int plim_dataset_text(const char *name, const char **file);
+/* What a name says of a text. */
+typedef enum plim_text_kind {
+  PLIM_TEXT_NONE,  /* it is not that of a text */
+  PLIM_TEXT_BYTES, /* "text:FILE": a token is a byte */
+  PLIM_TEXT_TOKENS /* "tokens:FILE": a token is two bytes, the lower first */
+} plim_text_kind;
+
+/* Find the kind of text that a name says.
+ *   file  [1]  out  the part of the name after the colon; may be NULL; untouched for PLIM_TEXT_NONE */
+plim_text_kind plim_dataset_text(const char *name, const char **file);
 
 /* Find the image size of a data set that has its own. For such a set, height, width and channels of the options are not
  * read.

@@ -187,11 +187,14 @@ static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, con
   char why[PLIM_DNN_WHY_BYTES] = "";
   PLIM_TRY(plim_cuda_enter(device));
   const int64_t built = s->engine.dnn ? plim_dnn_built(s->engine.dnn) : 0;
-  int result = plim_cuda_kernel_make(&s->engine, op, variant, &made);
-  if (result == PLIM_KERNEL_OK) *kernel = made;
+  const int result = plim_cuda_kernel_make(&s->engine, op, variant, &made);
   if (s->engine.dnn) device->built += plim_dnn_built(s->engine.dnn) - built;
-  if (result != PLIM_KERNEL_OK) s->driver->clear();
-  if (result != PLIM_KERNEL_OK && s->engine.dnn) plim_dnn_why(s->engine.dnn, why, sizeof why);
+  if (result == PLIM_KERNEL_OK) {
+    *kernel = made;
+    return PLIM_OK;
+  }
+  s->driver->clear();
+  if (s->engine.dnn) plim_dnn_why(s->engine.dnn, why, sizeof why);
   if (!why[0]) return plim_device_kernel_status(device->ctx, result, variant);
   const plim_status status = result == PLIM_KERNEL_UNSUPPORTED ? PLIM_EUNSUPPORTED : PLIM_EDEVICE;
   return plim_fail(device->ctx, status, "preparing %s: %s", variant, why);

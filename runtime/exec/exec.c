@@ -12,13 +12,15 @@
 #include "runtime/exec/exec_device.h"
 #include "runtime/exec/streams.h"
 
-/* A step that runs: its plan, and the function that computes its commands; `run` NULL: the device with prepared
- * kernels. Threads of other queues read it. */
+/* A step that runs: its plan, and what computes its commands, chosen once. Threads of other queues read it. */
 typedef struct running_step {
   plim_exec *exec;
+  plim_exec_plan *plan;
   plim_bound_plan *bound;
-  plim_run *run;
+  plim_run *run; /* the caller's; NULL: the device with prepared kernels */
   void *user;
+  plim_run *compute;              /* run_prepared, run_callers or run_on_stream */
+  const plim_device_watch *watch; /* NULL: nobody watches */
 } running_step;
 
 /* What computes a command. A watcher cannot tell the device and the caller's function apart. */
@@ -68,10 +70,7 @@ static plim_status run_command(const running_step *s, int32_t j) {
   call.args.step = exec->step;
   assert(s->run || !exec->options.own_kernels); /* plim_exec_step refuses such a step */
   target t = {s, command->kernel};
-  plim_run *compute = s->run ? run_callers : run_prepared;
-  if (bound->wait && plim_streams_has(exec)) compute = run_on_stream;
-  const plim_device_watch *watch = plim_exec_device_watch(exec);
-  return watch ? watch->command(exec->device, &call, compute, &t) : compute(&t, &call);
+  return s->watch ? s->watch->command(exec->device, &call, s->compute, &t) : s->compute(&t, &call);
 }
 
 static plim_status run_timed(const running_step *s, int32_t j) {
@@ -96,12 +95,6 @@ static plim_status fail_command(const running_step *s, int32_t j, plim_status fa
                    bound->graph->op[command->op].name, command->variant, plim_context_error(ctx));
 }
 
-/* Does the device report the time of each command when the step ends? */
-static int device_times(const plim_exec *exec) {
-  const plim_device_watch *watch = plim_exec_device_watch(exec);
-  return exec->timing > 0 && exec->arena && watch && watch->times;
-}
-
 /* A run on another thread. */
 static plim_status run_beside(void *user, int32_t j) {
   const running_step *s = user;
@@ -111,7 +104,7 @@ static plim_status run_beside(void *user, int32_t j) {
 
 /* The loop over the commands of a plan with copies. It runs the commands of queue 0, each after the commands that it
  * waits for. The meter counts the commands of all queues in the order of the plan. */
-static plim_status run_queued(running_step *s, plim_exec_plan *p, plim_memory_meter *meter) {
+static plim_status run_queued(running_step *s, plim_memory_meter *meter) {
   plim_exec *exec = s->exec;
   plim_bound_plan *bound = s->bound;
   int running = 1;
@@ -135,33 +128,62 @@ static plim_status run_queued(running_step *s, plim_exec_plan *p, plim_memory_me
     }
   }
   PLIM_TRY(plim_queues_end(exec->queues, running, exec->step));
-  PLIM_TRY(plim_exec_queue_results(exec, p));
+  PLIM_TRY(plim_exec_queue_results(exec, s->plan));
   return plim_exec_device_sync(exec);
 }
 
-/* The loop over the commands of a plan. The meter sees each command before it runs; *meter is complete on success. */
-static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run,
-                                void *user) {
-  plim_bound_plan *bound = &p->bound;
-  running_step step = {exec, bound, run, user};
-  if (bound->wait && !plim_streams_has(exec)) return run_queued(&step, p, meter);
-  const plim_device_watch *watch = plim_exec_device_watch(exec);
+/* What happens before a command of a plan without other threads. */
+typedef plim_status before_fn(const running_step *s, int32_t j, plim_memory_meter *meter);
+
+static plim_status nothing_before(const running_step *s, int32_t j, plim_memory_meter *meter) {
+  (void)s, (void)j, (void)meter;
+  return PLIM_OK;
+}
+static plim_status allocate_before(const running_step *s, int32_t j, plim_memory_meter *meter) {
+  (void)meter;
+  return plim_each_command(s->exec, s->plan, j);
+}
+static plim_status ask_before(const running_step *s, int32_t j, plim_memory_meter *meter) {
+  return j > 0 ? plim_plan_switch_ask(s->exec, s->plan, j, meter) : PLIM_OK;
+}
+
+static before_fn *before_of(const running_step *s) {
+  if (!s->exec->arena) return allocate_before;
+  return s->exec->before_command && !s->watch ? ask_before : nothing_before;
+}
+
+/* The loop over the commands of a plan without other threads. */
+static plim_status run_in_order(running_step *s, plim_memory_meter *meter) {
+  plim_exec *exec = s->exec;
+  plim_bound_plan *bound = s->bound;
   const int timed = exec->timing > 0 && !bound->wait; /* commands of several queues are not timed on such a device */
-  if (watch) PLIM_TRY(watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, timed));
-  int syncs = timed && !device_times(exec), calls_hook = exec->before_command && exec->arena && !watch;
+  const int by_device = timed && exec->arena && s->watch && s->watch->times;
+  plim_status (*const run_one)(const running_step *, int32_t) = timed && !by_device ? run_timed : run_command;
+  before_fn *const before = before_of(s);
   char *base[PLIM_PAGE_SPACES + 1];
+  if (s->watch) {
+    PLIM_TRY(s->watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, timed));
+  }
   plim_exec_bases(exec, base);
   plim_memory_meter_begin(meter, bound, base);
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
-    if (!exec->arena) PLIM_TRY(plim_each_command(exec, p, j));
-    if (j > 0 && calls_hook) PLIM_TRY(plim_plan_switch_ask(exec, p, j, meter));
+    PLIM_TRY(before(s, j, meter));
     plim_memory_meter_command(meter, bound, j);
-    plim_status status = syncs ? run_timed(&step, j) : run_command(&step, j);
-    if (status != PLIM_OK) return fail_command(&step, j, status);
+    const plim_status status = run_one(s, j);
+    if (status != PLIM_OK) return fail_command(s, j, status);
   }
-  PLIM_TRY(plim_exec_queue_results(exec, p));
+  PLIM_TRY(plim_exec_queue_results(exec, s->plan));
   PLIM_TRY(plim_exec_device_sync(exec));
-  return watch && timed && device_times(exec) ? watch->times(exec->device, bound->time_ns) : PLIM_OK;
+  return by_device ? s->watch->times(exec->device, bound->time_ns) : PLIM_OK;
+}
+
+/* The meter sees each command before it runs; *meter is complete on success. */
+static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run,
+                                void *user) {
+  const int streams = p->bound.wait && plim_streams_has(exec);
+  running_step step = {exec, p, &p->bound, run, user, run ? run_callers : run_prepared, plim_exec_device_watch(exec)};
+  if (streams) step.compute = run_on_stream;
+  return p->bound.wait && !streams ? run_queued(&step, meter) : run_in_order(&step, meter);
 }
 
 /* Every input that the plan reads must have been written since its last step, because a step reuses the bytes of

@@ -99,8 +99,10 @@ static void fail(plim_queues *q, int32_t j, plim_status status, const char *why)
 
 /* ---- copying ---- */
 
-static int to_file(const plim_queues *q, const plim_command *command) {
-  return command->to > 0 && q->page[command->to - 1].fd >= 0;
+/* Does the copy write to a page space, a file if there is one? Else it reads from one. */
+static int writes(const plim_queues *q, const plim_command *command) {
+  if (command->from == 0) return 1;
+  return command->to > 0 && q->page[plim_page_index(command->to)].fd >= 0;
 }
 
 static int copy(plim_queues *q, plim_page_ring *ring, plim_bound_plan *bound, int32_t j) {
@@ -121,9 +123,9 @@ static int copy(plim_queues *q, plim_page_ring *ring, plim_bound_plan *bound, in
       return 0;
     }
   }
-  const int writes = command->from == 0 || to_file(q, command);
-  int error = writes ? plim_page_write(&q->page[command->to - 1], ring, call.to, call.from, call.bytes)
-                     : plim_page_read(&q->page[command->from - 1], ring, call.to, call.from, call.bytes);
+  int error = writes(q, command)
+                  ? plim_page_write(&q->page[plim_page_index(command->to)], ring, call.to, call.from, call.bytes)
+                  : plim_page_read(&q->page[plim_page_index(command->from)], ring, call.to, call.from, call.bytes);
   if (error == 0) return 1;
   if (strerror_r(error, why, sizeof why) != 0) why[0] = '\0';
   fail(q, j, PLIM_EIO, why);
@@ -218,18 +220,21 @@ void plim_queues_failed(plim_queues *q, int32_t j, plim_status status) {
 
 /* Fail with a sentence for a copy: "training step 2, command 4 (copy of "x" of op "f" to disk, page file p): why". */
 static plim_status fail_copy(plim_queues *q, int64_t training_step, plim_status failed) {
+  enum { PART_BYTES = 512 }; /* longer names are cut */
   const plim_graph *graph = q->bound->graph;
   const plim_command *command = &q->bound->plan->command[q->failed_command];
-  const int32_t to = command->from == 0 || to_file(q, command), space = to ? command->to : command->from,
-                op = graph->storage[command->storage].producer;
-  const plim_page_memory *page = &q->page[space - 1];
-  return plim_fail(
-      q->ctx, failed,
-      "training step %lld, command %d (copy of \"%s\"%s%s%s %s %s%s%s): %s; what the training step has updated "
-      "stays updated: continue from a checkpoint",
-      (long long)training_step, (int)q->failed_command, plim_graph_storage_name(graph, command->storage, ""),
-      op < 0 ? "" : " of op \"", op < 0 ? "" : graph->op[op].name, op < 0 ? "" : "\"", command->to > 0 ? "to" : "from",
-      q->bound->plan->page[space - 1].name, page->fd < 0 ? "" : ", page file ", page->name, q->why);
+  const int32_t op = graph->storage[command->storage].producer,
+                space = writes(q, command) ? command->to : command->from;
+  const plim_page_memory *page = &q->page[plim_page_index(space)];
+  char of[PART_BYTES] = "", file[PART_BYTES] = "";
+  if (op >= 0) (void)snprintf(of, sizeof of, " of op \"%s\"", graph->op[op].name);
+  if (page->fd >= 0) (void)snprintf(file, sizeof file, ", page file %s", page->name);
+  return plim_fail(q->ctx, failed,
+                   "training step %lld, command %d (copy of \"%s\"%s %s %s%s): %s; what the training step has updated "
+                   "stays updated: continue from a checkpoint",
+                   (long long)training_step, (int)q->failed_command,
+                   plim_graph_storage_name(graph, command->storage, ""), of, command->to > 0 ? "to" : "from",
+                   q->bound->plan->page[plim_page_index(space)].name, file, q->why);
 }
 
 plim_status plim_queues_end(plim_queues *q, int whole, int64_t training_step) {

@@ -21,7 +21,7 @@ static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_
 /* The page file that holds the buffer; NULL: it is in memory. */
 static const plim_page_memory *file_of(const plim_exec *exec, const plim_exec_plan *p, int32_t buffer) {
   int32_t space = p->bound.plan->buffer[buffer].space;
-  return space > 0 && exec->page[space - 1].fd >= 0 ? &exec->page[space - 1] : NULL;
+  return space > 0 && exec->page[plim_page_index(space)].fd >= 0 ? &exec->page[plim_page_index(space)] : NULL;
 }
 
 /* Address of a value in its buffer; NULL: the buffer has no allocation now. */
@@ -29,7 +29,7 @@ static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t val
   const plim_plan_buffer *b = &p->bound.plan->buffer[buffer];
   int64_t offset = p->bound.graph->value[value].offset;
   if (!exec->arena) return p->own[buffer] ? (char *)p->own[buffer] + offset : NULL;
-  char *base = b->space == 0 ? exec->arena : exec->page[b->space - 1].base;
+  char *base = b->space == 0 ? exec->arena : exec->page[plim_page_index(b->space)].base;
   return base + b->offset + offset;
 }
 

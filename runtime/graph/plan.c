@@ -39,7 +39,8 @@ int32_t plim_command_delay(const plim_plan *plan, const plim_command *command) {
   const int32_t space[] = {command->from, command->to};
   for (int i = 0; i < 2; i++) {
     if (space[i] < 1 || space[i] > plan->n_pages) continue;
-    if (plan->page[space[i] - 1].delay_permille > most) most = plan->page[space[i] - 1].delay_permille;
+    if (plan->page[plim_page_index(space[i])].delay_permille > most)
+      most = plan->page[plim_page_index(space[i])].delay_permille;
   }
   return most;
 }

@@ -82,6 +82,12 @@ typedef struct plim_page_space {
   int32_t delay_permille;
 } plim_page_space;
 
+/* Where a space stands in a row of page spaces. Space 0 is the arena, which such a row does not have.
+ *   space  > 0 */
+static inline int32_t plim_page_index(int32_t space) {
+  return space - 1;
+}
+
 typedef struct plim_plan_variant {
   int32_t op;
   plim_variant variant;

@@ -5,12 +5,12 @@
 #include <string.h>
 
 static const char *space_name(const plim_plan *plan, int32_t space) {
-  return space == 0 ? "cpu" : plan->page[space - 1].name;
+  return space == 0 ? "cpu" : plan->page[plim_page_index(space)].name;
 }
 
 static void set_spaces(const plim_plan *plan, plim_space_memory *space) {
   for (int32_t s = 0; s <= plan->n_pages; s++) {
-    const plim_page_space *page = s == 0 ? NULL : &plan->page[s - 1];
+    const plim_page_space *page = s == 0 ? NULL : &plan->page[plim_page_index(s)];
     space[s] = (plim_space_memory){.budget_bytes = page ? page->budget_bytes : plan->budget_bytes,
                                    .peak_bytes = page ? page->peak_bytes : plan->peak_bytes};
     (void)snprintf(space[s].name, sizeof space[s].name, "%s", space_name(plan, s));
@@ -21,7 +21,7 @@ static void set_spaces(const plim_plan *plan, plim_space_memory *space) {
 static int32_t set_devices(const plim_plan *plan, plim_space_device *device, int32_t *of_space) {
   int32_t n = 0;
   for (int32_t s = 0; s <= plan->n_pages; s++) {
-    if (s > 0 && !plan->page[s - 1].computes) continue;
+    if (s > 0 && !plan->page[plim_page_index(s)].computes) continue;
     device[n] = (plim_space_device){.space = s};
     (void)snprintf(device[n].name, sizeof device[n].name, "%s", space_name(plan, s));
     of_space[s] = n++;
@@ -222,7 +222,8 @@ int64_t plim_paged_run_exposed(const plim_plan *plan, const int64_t *begin_ns, c
 
 static int is_paging(const plim_plan *plan, const plim_command *s) {
   if (s->kind != PLIM_COMMAND_COPY) return 0;
-  return (s->from > 0 && !plan->page[s->from - 1].computes) || (s->to > 0 && !plan->page[s->to - 1].computes);
+  return (s->from > 0 && !plan->page[plim_page_index(s->from)].computes) ||
+         (s->to > 0 && !plan->page[plim_page_index(s->to)].computes);
 }
 
 void plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *beside_ns) {

@@ -63,10 +63,12 @@ plim_plan_options plim_program_eval_options(const plim_plan_options *options) {
   return eval;
 }
 
+enum { FIRST_PAGE_SPACE = 1 }; /* the only one that may be a home */
+
 int plim_program_has_homes(const plim_graph *graph, const plim_plan *plan) {
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
     const plim_plan_buffer *b = &plan->buffer[i];
-    if (b->space != 1 || b->storage < 0 || b->end != plan->n_commands) continue;
+    if (b->space != FIRST_PAGE_SPACE || b->storage < 0 || b->end != plan->n_commands) continue;
     if (graph->storage[b->storage].producer < 0) return 1;
   }
   return 0;
@@ -74,7 +76,7 @@ int plim_program_has_homes(const plim_graph *graph, const plim_plan *plan) {
 
 int plim_program_eval_homes(const plim_graph *graph, const plim_plan *plan, plim_paging *paging) {
   if (!plim_program_has_homes(graph, plan)) return 0;
-  const plim_page_space *page = &plan->page[0];
+  const plim_page_space *page = &plan->page[plim_page_index(FIRST_PAGE_SPACE)];
   *paging = (plim_paging){.space = page->name,
                           .budget_bytes = page->budget_bytes,
                           .latency_ns = {1, 1},

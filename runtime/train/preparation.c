@@ -57,7 +57,7 @@ static plim_status fail_about(plim_context *ctx, plim_status status, const char 
 
 /* ---- the training step ---- */
 
-static plim_status load_plan(const preparing *w) {
+static plim_status load_plan(preparing *w) {
   const char *path = w->options->plan;
   plim_plan *plan = NULL;
   PLIM_TRY(plim_plan_load(w->ctx, path, &plan));
@@ -68,7 +68,7 @@ static plim_status load_plan(const preparing *w) {
                    (long long)arena, (long long)budget);
 }
 
-static plim_online_plan_options online_options(const preparing *w) {
+static plim_online_plan_options online_options(preparing *w) {
   plim_online_plan_options wanted = plim_online_plan_options_default();
   if (w->options->policy) wanted.policy = w->options->policy;
   wanted.planning = w->p->planning;
@@ -77,7 +77,7 @@ static plim_online_plan_options online_options(const preparing *w) {
 }
 
 /* Let the policy decide the training step. A policy needs a budget: the default is the arena of keep-all. */
-static plim_status decide(const preparing *w) {
+static plim_status decide(preparing *w) {
   plim_online_plan_options wanted = online_options(w);
   plim_plan *plan = NULL;
   if (wanted.planning.budget_bytes == INT64_MAX) wanted.planning.budget_bytes = w->p->keep_all->arena_bytes;
@@ -87,20 +87,20 @@ static plim_status decide(const preparing *w) {
 }
 
 /* May a trial follow, when the plan pages? */
-static int tries(const preparing *w) {
+static int may_try(preparing *w) {
   const plim_preparation_options *o = w->options;
   const plim_paging *paging = w->p->planning.paging;
   return o->trial_steps > 0 && !o->plan && !o->policy && !o->replay && paging && paging->space && paging->recompute;
 }
 
 /* A quarter of a time limit is for the plan that does not page. */
-static plim_status plan_within_limit(const preparing *w) {
+static plim_status plan_within_limit(preparing *w) {
   plim_plan_options planning = w->p->planning;
-  if (tries(w)) planning.time_limit_ns -= planning.time_limit_ns / TRIAL_PART;
+  if (may_try(w)) planning.time_limit_ns -= planning.time_limit_ns / TRIAL_PART;
   return plim_program_plan(w->program, &planning);
 }
 
-static plim_status plan_training(const preparing *w) {
+static plim_status plan_training(preparing *w) {
   w->p->stage = w->options->policy ? PLIM_PREPARE_POLICY : PLIM_PREPARE_PLAN;
   if (w->options->policy) return decide(w);
   PLIM_TRY(w->options->plan ? load_plan(w) : plan_within_limit(w));
@@ -110,7 +110,7 @@ static plim_status plan_training(const preparing *w) {
 }
 
 /* Does the plan copy storages to a space that does not compute? */
-static int pages(const plim_plan *plan) {
+static int copies_to_pages(const plim_plan *plan) {
   for (int32_t k = 0; k < plan->n_pages; k++) {
     if (!plan->page[k].computes) return 1;
   }
@@ -118,12 +118,12 @@ static int pages(const plim_plan *plan) {
 }
 
 /* Run a trial when the plan pages. Only a run shows how much copies and ops delay each other on this machine. */
-static plim_status try_without_pages(const preparing *w, int *taken) {
+static plim_status try_without_pages(preparing *w, int *taken) {
   const plim_preparation_options *o = w->options;
   plim_plan_options planning = w->p->planning;
   *taken = 0;
   w->p->trial = (plim_trial){0, 0};
-  if (!tries(w) || !pages(w->program->plan[PLIM_PROGRAM_TRAIN])) return PLIM_OK;
+  if (!may_try(w) || !copies_to_pages(w->program->plan[PLIM_PROGRAM_TRAIN])) return PLIM_OK;
   w->p->stage = PLIM_PREPARE_TRIAL;
   planning.time_limit_ns /= TRIAL_PART;
   PLIM_TRY(plim_trial_run(w->p->device, o->dataset, w->program, &planning, o->training, o->trial_steps, &w->p->trial));
@@ -132,7 +132,7 @@ static plim_status try_without_pages(const preparing *w, int *taken) {
 }
 
 /* Decide the last batch online. Given numerics keys are of the training graph, and cannot be used for its graph. */
-static plim_status decide_last(const preparing *w) {
+static plim_status decide_last(preparing *w) {
   const plim_graph *graph = w->program->graph[PLIM_PROGRAM_LAST];
   plim_online_plan_options wanted = online_options(w);
   char what[64];
@@ -155,7 +155,7 @@ static int has_key(const plim_profile *profile, int32_t op, const char *numerics
 }
 
 /* The first refused variant whose op has no other variant with the numerics key that was asked for; NULL: none. */
-static const plim_exec_failure *needed(const preparing *w, const plim_exec_failures *failures) {
+static const plim_exec_failure *refused_for_all(preparing *w, const plim_exec_failures *failures) {
   const plim_plan_options *planning = &w->p->planning;
   for (int32_t i = 0; i < failures->n && planning->numerics == PLIM_NUMERICS_GIVEN; i++) {
     const plim_exec_failure *row = &failures->row[i];
@@ -167,7 +167,7 @@ static const plim_exec_failure *needed(const preparing *w, const plim_exec_failu
 }
 
 /* Fix the numerics of PLIM_NUMERICS_FASTEST to those that were fastest before the device refused a variant. */
-static plim_status fix_numerics(const preparing *w) {
+static plim_status fix_numerics(preparing *w) {
   plim_preparation *p = w->p;
   if (p->planning.numerics != PLIM_NUMERICS_FASTEST) return PLIM_OK;
   PLIM_TRY(
@@ -178,9 +178,9 @@ static plim_status fix_numerics(const preparing *w) {
   return PLIM_OK;
 }
 
-static plim_status keep_numerics(const preparing *w, const plim_exec_failures *failures) {
+static plim_status keep_numerics(preparing *w, const plim_exec_failures *failures) {
   PLIM_TRY(fix_numerics(w));
-  const plim_exec_failure *row = needed(w, failures);
+  const plim_exec_failure *row = refused_for_all(w, failures);
   if (!row) return PLIM_OK;
   return plim_fail(
       w->ctx, PLIM_EDEVICE,
@@ -189,7 +189,7 @@ static plim_status keep_numerics(const preparing *w, const plim_exec_failures *f
       row->graph->op[row->op].name, row->variant, row->why);
 }
 
-static plim_status drop(const preparing *w, const plim_exec_failures *failures) {
+static plim_status drop_refused(preparing *w, const plim_exec_failures *failures) {
   const plim_exec_failure *first = &failures->row[0];
   plim_preparation *p = w->p;
   plim_plan *keep_all = NULL;
@@ -206,19 +206,28 @@ static plim_status drop(const preparing *w, const plim_exec_failures *failures) 
   return PLIM_OK;
 }
 
-/* Rehearse the plans. *again 1: a variant was refused, and has left the profiles. */
-static plim_status rehearse(const preparing *w, int *again) {
+/* Rehearse the plans. *refused 1: the device refused a variant, which has left the profiles. */
+static plim_status rehearse(preparing *w, int *refused) {
   plim_exec_failures failures;
   w->p->stage = PLIM_PREPARE_REHEARSAL;
-  PLIM_TRY(plim_rehearsal_for_plans(w->program, w->p->device, &failures, again));
-  return *again ? drop(w, &failures) : PLIM_OK;
+  PLIM_TRY(plim_rehearsal_for_plans(w->program, w->p->device, &failures, refused));
+  return *refused ? drop_refused(w, &failures) : PLIM_OK;
+}
+
+/* Plan, and rehearse the plan, until the device refuses nothing. */
+static plim_status plan_until_accepted(preparing *w, plim_status (*plan)(preparing *w)) {
+  for (int refused = 1; refused;) {
+    PLIM_TRY(plan(w));
+    PLIM_TRY(rehearse(w, &refused));
+  }
+  return PLIM_OK;
 }
 
 /* ---- budgets that are foreseen ---- */
 
 /* Plan for a budget that is foreseen. The plan front keeps the plans for the run; without a front the run plans again.
  */
-static plim_status plan_ahead(const preparing *w, const plim_budget_change *limit) {
+static plim_status plan_ahead(preparing *w, const plim_budget_change *limit) {
   const plim_plan *now[PLIM_PROGRAM_GRAPHS];
   plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
   int64_t first = plim_program_arena_bytes(w->program), bytes = limit->bytes < first ? limit->bytes : first;
@@ -228,7 +237,7 @@ static plim_status plan_ahead(const preparing *w, const plim_budget_change *limi
   return status;
 }
 
-static plim_status plan_limits(const preparing *w) {
+static plim_status plan_limits(preparing *w) {
   plim_preparation *p = w->p;
   p->replan.planning = p->planning;
   p->replan.policy = w->options->policy;
@@ -242,47 +251,40 @@ static plim_status plan_limits(const preparing *w) {
 
 /* ---- all of it ---- */
 
-static plim_status plan_and_rehearse(const preparing *w) {
-  int again = 1;
-  while (again) {
-    PLIM_TRY(plan_training(w));
-    PLIM_TRY(decide_last(w));
-    PLIM_TRY(rehearse(w, &again));
-  }
-  return PLIM_OK;
+static plim_status plan_all(preparing *w) {
+  PLIM_TRY(plan_training(w));
+  return decide_last(w);
 }
 
-static plim_status plan_within(const preparing *w, int64_t budget_bytes) {
-  int taken = 0, again = 0;
+static plim_status plan_within(preparing *w, int64_t budget_bytes) {
+  int taken = 0, refused = 0;
   w->p->planning.budget_bytes = budget_bytes;
-  PLIM_TRY(plan_and_rehearse(w));
+  PLIM_TRY(plan_until_accepted(w, plan_all));
   PLIM_TRY(try_without_pages(w, &taken));
   if (taken) PLIM_TRY(decide_last(w));
-  if (taken) PLIM_TRY(rehearse(w, &again));
-  if (again) { /* a variant of the plan that was taken is refused: back to paging, without it */
+  if (taken) PLIM_TRY(rehearse(w, &refused));
+  if (refused) { /* back to paging, without that variant */
     w->p->trial = (plim_trial){0, 0};
-    PLIM_TRY(plan_and_rehearse(w));
+    PLIM_TRY(plan_until_accepted(w, plan_all));
   }
   return plan_limits(w);
 }
 
+static plim_status plan_alone(preparing *w) {
+  w->p->stage = PLIM_PREPARE_PLAN;
+  return plim_program_plan(w->program, &w->p->planning);
+}
+
 /* Make the first plan on a GPU. It is for a smaller budget, or, when there is none or the caller gives a plan or a
  * policy, for all bytes. */
-static plim_status plan_first(const preparing *w, int64_t bytes) {
-  plim_status status = PLIM_ENOFIT;
-  int again = !w->options->plan && !w->options->policy;
+static plim_status plan_first(preparing *w, int64_t bytes) {
+  if (w->options->plan || w->options->policy) return plan_within(w, bytes);
   w->p->planning.budget_bytes = bytes - bytes / HEADROOM;
-  while (again) {
-    again = 0;
-    w->p->stage = PLIM_PREPARE_PLAN;
-    status = plim_program_plan(w->program, &w->p->planning);
-    if (status == PLIM_OK) status = rehearse(w, &again);
-    if (status != PLIM_OK) break;
-  }
+  const plim_status status = plan_until_accepted(w, plan_alone);
   return status == PLIM_ENOFIT ? plan_within(w, bytes) : status;
 }
 
-static plim_status plan_on_gpu(const preparing *w) {
+static plim_status plan_on_gpu(preparing *w) {
   const plim_preparation_options *o = w->options;
   plim_preparation *p = w->p;
   int64_t left = 0, captured = 0;
@@ -295,7 +297,7 @@ static plim_status plan_on_gpu(const preparing *w) {
 }
 
 plim_status plim_preparation_run(plim_preparation *p, const plim_preparation_options *options) {
-  const preparing w = {p, options, p->device->ctx, p->program};
+  preparing w = {p, options, p->device->ctx, p->program};
   PLIM_TRY(plim_check_options(w.ctx, "plim_preparation_options", options->struct_bytes, sizeof *options));
   if (options->plan && options->policy) {
     return plim_fail(w.ctx, PLIM_EUSAGE, "a step is planned or decided online: give a plan or a policy, not both");

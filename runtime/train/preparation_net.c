@@ -27,7 +27,7 @@ plim_status plim_preparation_net_options(plim_context *ctx, const char *model, c
                                          plim_net_options *out) {
   char advice[PLIM_NAME_ADVICE_BYTES];
   plim_net_options net = plim_net_options_default();
-  const int reads_text = model && strcmp(model, "gpt") == 0, text = plim_dataset_text(data, NULL);
+  const int reads_text = model && strcmp(model, "gpt") == 0, text = plim_dataset_text(data, NULL) != PLIM_TEXT_NONE;
   int32_t own[3];
   if (model && reads_text != (text > 0)) {
     return plim_fail(ctx, PLIM_EUSAGE, "model %s reads %s: %s is %s", model,

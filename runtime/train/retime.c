@@ -145,7 +145,7 @@ done:
 }
 
 static int computes(const plim_plan *plan, int32_t space) {
-  return space == 0 || plan->page[space - 1].computes;
+  return space == 0 || plan->page[plim_page_index(space)].computes;
 }
 
 /* Scale the time of each link by the ratio of its measured copies to their predictions. */
@@ -270,6 +270,12 @@ static plim_status take_sample(const plim_trainer *t, int32_t which, plim_timed 
   return PLIM_OK;
 }
 
+static plim_status begin_timing(plim_trainer *t, const plim_plan *plan) {
+  PLIM_TRY(plim_allocate(t->ctx, room(t, plan), sizeof *t->retiming.sample, &t->retiming.sample));
+  plim_exec_timing_begin(t->exec);
+  return PLIM_OK;
+}
+
 plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   plim_retiming *r = &t->retiming;
   const plim_plan *plan = t->plan[PLIM_PROGRAM_TRAIN];
@@ -281,14 +287,11 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   if (r->plan != plan || t->budget_changes.switched_bytes > 0) restart(t, plan);
   const plim_device_watch *watch = t->device->api->watch;
   const int32_t warm = WARM_STEPS + (watch && watch->times ? WARM_REPLAYS : 0);
-  int32_t timed = r->seen++ - warm;
-  if (timed >= 0) { /* the step was timed: timing began when the sample was allocated */
-    PLIM_TRY(take_sample(t, which, r->sample + (int64_t)timed * plan->n_commands));
-  }
-  if (timed == -1) {
-    PLIM_TRY(plim_allocate(t->ctx, room(t, plan), sizeof *r->sample, &r->sample));
-    plim_exec_timing_begin(t->exec);
-  }
-  if (timed + 1 < t->options.retime_steps) return PLIM_OK;
+  r->seen++;
+  if (r->seen < warm) return PLIM_OK;
+  if (r->seen == warm) return begin_timing(t, plan);
+  const int32_t n = r->seen - warm; /* timed training steps that have ended */
+  PLIM_TRY(take_sample(t, which, r->sample + (int64_t)(n - 1) * plan->n_commands));
+  if (n < t->options.retime_steps) return PLIM_OK;
   return finish(t);
 }

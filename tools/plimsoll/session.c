@@ -69,7 +69,7 @@ static plim_status check_device(session *s) {
 
 static plim_status check_data(session *s) {
   const option_values_row *values = option_values_find(s->o->command, "data");
-  if (!values || plim_dataset_text(s->o->data, NULL)) return PLIM_OK;
+  if (!values || plim_dataset_text(s->o->data, NULL) != PLIM_TEXT_NONE) return PLIM_OK;
   return check_name(s, "data set", s->o->data, values->at);
 }
 
@@ -170,7 +170,7 @@ static plim_status read_image(const session *s, int32_t image[3]) {
 static plim_status set_tokens(session *s) {
   const options *o = s->o;
   plim_net_options *net = &s->source.net;
-  const int of_two_bytes = plim_dataset_text(o->data, NULL) == 2;
+  const int of_two_bytes = plim_dataset_text(o->data, NULL) == PLIM_TEXT_TOKENS;
   if (of_two_bytes && o->vocab == 0) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--data %s requires --vocab: the number of words that its tokens are below",
                      o->data);
