@@ -67,6 +67,50 @@ Test(dropped, a_variant_that_fails_or_is_wrong_is_left_out_with_a_note_and_the_o
   }
 }
 
+/* One convolution of many images of many rows, each a tile of ours. */
+static plim_graph *convolution_graph(plim_context *ctx) {
+  enum { IMAGES = 16, SIDE = 32 };
+  const int64_t image[] = {IMAGES, 1, SIDE, SIDE}, filter[] = {1, 1, 3, 3};
+  const plim_shape x = plim_shape_make(PLIM_F32, PLIM_NHWC, 4, image),
+                   w = plim_shape_make(PLIM_F32, PLIM_FLAT, 4, filter);
+  plim_op_spec spec = {.name = "c", .kind = PLIM_OP_CONV2D, .n_in = 2, .in = {0, 1}, .n_out = 1, .out = {2}};
+  plim_graph_builder *builder = NULL;
+  plim_graph *graph = NULL;
+  int32_t at;
+  for (int i = 0; i < 2; i++) {
+    spec.attrs.kernel[i] = 3;
+    spec.attrs.stride[i] = spec.attrs.pad[i] = 1;
+  }
+  cr_assert_eq(plim_graph_begin(ctx, "convolution", 1, &builder), PLIM_OK);
+  cr_assert_eq(plim_graph_add(builder, "x", PLIM_ROLE_INPUT, &x, &at), PLIM_OK);
+  cr_assert_eq(plim_graph_add(builder, "w", PLIM_ROLE_INPUT, &w, &at), PLIM_OK);
+  cr_assert_eq(plim_graph_add(builder, "y", PLIM_ROLE_OUTPUT, &x, &at), PLIM_OK);
+  cr_assert_eq(plim_graph_add_op(builder, &spec, &at), PLIM_OK);
+  cr_assert_eq(plim_graph_end(builder, &graph), PLIM_OK);
+  return graph;
+}
+
+/* By the fake GPU's clock a call of a library takes as long as a tile of ours. */
+Test(dropped, a_kernel_of_ours_that_is_far_slower_than_a_library_s_is_run_once) {
+  const fake_cuda_options options = gpu();
+  plim_profiler_options profiler = plim_profiler_options_default();
+  plim_profile *profile = NULL;
+  gpu_rig r;
+  gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+  plim_graph *graph = convolution_graph(r.ctx);
+  profiler.cache_dir = "";
+  gpu_rig_ok(&r, plim_profile_measure(r.device, graph, &profiler, &profile));
+  const plim_variant *ours = &profile->variant[profile->first[1] - 1];
+  cr_assert_str_eq(ours->name, "single-source");
+  cr_assert_gt(ours->time_ns, 20 * profile->variant[0].time_ns, "%lld ns, %lld", (long long)ours->time_ns,
+               (long long)profile->variant[0].time_ns);
+  cr_assert_eq(fake_cuda_count().runs_of[K_BODY_conv], 1, "%lld runs",
+               (long long)fake_cuda_count().runs_of[K_BODY_conv]);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  gpu_rig_close(&r);
+}
+
 Test(dropped, notes_are_kept_in_the_document) {
   fake_cuda_options options = gpu();
   plim_profile *profile = NULL, *loaded = NULL;

@@ -9,11 +9,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/device/device_cuda.h"
 #include "runtime/profile/measurement.h"
 #include "runtime/profile/profile_cache.h"
 #include "runtime/profile/profile_operands.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/failing_memory.h"
+#include "tests/support/fake_cuda.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/folder.h"
 #include "tests/support/small_graph.h"
@@ -494,6 +496,19 @@ Test(profiler, modelled_products_of_bf16_are_faster_by_a_library_alone) {
   cr_assert_eq(halves[m - 1].time_ns, floats[n - 1].time_ns);
   if (n > 1 && m > 1) cr_assert_lt(halves[0].time_ns, floats[0].time_ns * 2 / 3);
   plim_device_close(cpu);
+}
+
+Test(profiler, modelled_products_of_a_gpu_are_far_faster_by_a_library) {
+  plim_variant variant[PLIM_PROFILE_VARIANTS];
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_device *gpu = NULL;
+  options.blas = 1;
+  cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &gpu), PLIM_OK);
+  const int n = model_product(gpu, PLIM_F32, variant);
+  cr_assert_str_eq(variant[0].name, "cublas");
+  cr_assert_str_eq(variant[n - 1].name, "single-source");
+  cr_assert_lt(variant[0].time_ns, variant[n - 1].time_ns / 20);
+  plim_device_close(gpu);
 }
 
 Test(profiler, the_real_kernels_of_a_step_can_be_measured) {

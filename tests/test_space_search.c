@@ -105,7 +105,7 @@ Test(space_search, what_may_page_and_recompute_is_never_above_either_alone) {
   plim_context *ctx = plim_test_context();
   plim_platform *platform = NULL;
   cr_assert_eq(plim_platform_built_in(ctx, "m4", &platform), PLIM_OK);
-  for (uint64_t seed = 0; seed < 12; seed++) {
+  for (uint64_t seed = test_seed(0), end = seed + 12; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed;
     space_case c;
     space_case_random(&random, SPACE_OPS, &c);

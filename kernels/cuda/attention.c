@@ -3,25 +3,17 @@
  *   backward  P again from the sums of e^S, dP = dY V', dS = P (dP - rows' sums of dY Y), dQ = dS K, dK = dS' Q,
  *             dV = P' dY
  * Queries, keys, values and results are read and written where they lie. The heads of a sequence lie D elements apart,
- * equal heads of sequences T rows apart: the more numerous of the two, "batches", are one strided batch, and each of the
- * other, a "line", is a call. A variant works on some lines at a time, which have their scores in the workspace
+ * equal heads of sequences T rows apart. The more numerous of the two, "batches", are one strided batch, and each of
+ * the other, a "line", is a call. A variant works on some lines at a time, which have their scores in the workspace
  * together; its numerics key is its name, because the library may sum another number of batches in another order.
  *
  *   workspace = the library's, scores or weights, [backward] their gradients, each [lines][batches][T][T] of floats,
  *               [backward] a float a row; in bf16 the rounded weights, [backward] the rounded gradients of scores */
-#include <stdio.h>
-
 #include "kernels/cuda/batch_shares.h"
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum {
-  MIB = 1 << 20,
-  LEAST_BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES,
-  MOST_LINES = 256,
-  LINE_STAGES = 5,
-  SHARE_STAGES = 3
-};
+enum { MOST_LINES = 256, LINE_STAGES = 5, SHARE_STAGES = 3 };
 
 typedef struct attention {
   k_call call; /* of the single-source launch */
@@ -83,24 +75,15 @@ static room room_of(const attention *t, const plim_batch_choice *choice) {
   return r;
 }
 
-static void name_variant(const void *op, const plim_batch_choice *choice, char name[32]) {
-  const attention *t = op;
-  char more[16] = "";
-  if (choice->blas_bytes > LEAST_BLAS_BYTES) {
-    (void)snprintf(more, sizeof more, "-%dm", (int)(choice->blas_bytes / MIB));
-  }
-  (void)snprintf(name, 32, "cublas%s-%d%s", t->precision == PLIM_PRECISION_TF32 ? "-tf32" : "", (int)choice->images,
-                 more);
-}
-
 static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
   return room_of(op, choice).end;
 }
 
 static plim_batch_choices choices_of(const attention *t, int64_t blas_bytes) {
-  plim_batch_choices choices = {.op = t, .name = name_variant, .workspace_bytes = workspace_of};
-  plim_batch_choices_add_shares(&choices, t->lines, LEAST_BLAS_BYTES);
-  if (blas_bytes > LEAST_BLAS_BYTES) plim_batch_choices_add(&choices, t->lines, blas_bytes);
+  plim_batch_choices choices = {
+      .family = "cublas", .precision = t->precision, .has_images = 1, .op = t, .workspace_bytes = workspace_of};
+  plim_batch_choices_add_shares(&choices, t->lines);
+  plim_batch_choices_add_room(&choices, t->lines, blas_bytes);
   return choices;
 }
 

@@ -1,6 +1,7 @@
-/* The shares of the batch that gemm.c and gemm_flat.c have variants for. */
+/* The shares of the batch that there are variants for, and their names. */
 #include "kernels/cuda/batch_shares.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/launch.h"
@@ -11,20 +12,34 @@ void plim_batch_choices_add(plim_batch_choices *choices, int64_t images, int64_t
   choices->choice[choices->n++] = (plim_batch_choice){images, blas_bytes};
 }
 
-void plim_batch_choices_add_shares(plim_batch_choices *choices, int64_t n, int64_t blas_bytes) {
+void plim_batch_choices_add_room(plim_batch_choices *choices, int64_t images, int64_t blas_bytes) {
+  if (blas_bytes > PLIM_CUDA_LEAST_BLAS_BYTES) plim_batch_choices_add(choices, images, blas_bytes);
+}
+
+void plim_batch_choices_add_shares(plim_batch_choices *choices, int64_t n) {
   int64_t last = 0;
   for (int i = 0; i < PLIM_BATCH_SHARES; i++) {
     const int64_t images = k_parts(n, shares[i]);
-    if (images != last) plim_batch_choices_add(choices, images, blas_bytes);
+    if (images != last) plim_batch_choices_add(choices, images, PLIM_CUDA_LEAST_BLAS_BYTES);
     last = images;
   }
+}
+
+static void name_choice(const plim_batch_choices *choices, const plim_batch_choice *choice, char name[32]) {
+  char images[16] = "", room[16] = "";
+  if (choices->has_images) (void)snprintf(images, sizeof images, "-%d", (int)choice->images);
+  if (choice->blas_bytes > PLIM_CUDA_LEAST_BLAS_BYTES) {
+    (void)snprintf(room, sizeof room, "-%dm", (int)(choice->blas_bytes >> 20));
+  }
+  (void)snprintf(name, 32, "%s%s%s%s", choices->family, choices->precision == PLIM_PRECISION_TF32 ? "-tf32" : "",
+                 images, room);
 }
 
 int plim_batch_choices_list(const plim_batch_choices *choices, plim_kernel_info *info, int capacity) {
   for (int i = 0; i < choices->n && i < capacity; i++) {
     const plim_batch_choice *choice = &choices->choice[i];
     memset(&info[i], 0, sizeof info[i]);
-    choices->name(choices->op, choice, info[i].name);
+    name_choice(choices, choice, info[i].name);
     memcpy(info[i].numerics_key, info[i].name, sizeof info[i].numerics_key);
     info[i].workspace_bytes = choices->workspace_bytes(choices->op, choice);
   }
@@ -34,7 +49,7 @@ int plim_batch_choices_list(const plim_batch_choices *choices, plim_kernel_info 
 const plim_batch_choice *plim_batch_choices_find(const plim_batch_choices *choices, const char *variant) {
   char name[32];
   for (int i = 0; i < choices->n; i++) {
-    choices->name(choices->op, &choices->choice[i], name);
+    name_choice(choices, &choices->choice[i], name);
     if (strcmp(name, variant) == 0) return &choices->choice[i];
   }
   return NULL;

@@ -6,25 +6,31 @@
 #include "kernels/table.h"
 
 enum { PLIM_BATCH_SHARES = 3, PLIM_MOST_BATCH_CHOICES = PLIM_BATCH_SHARES + 1 };
+enum { PLIM_CUDA_LEAST_BLAS_BYTES = 4 << 20 /* of workspace for the library of products, in every variant */ };
 
-/* Images that are worked on at a time, and the library's part of the workspace. */
+/* Images, lines or rows that are worked on at a time, and the library's part of the workspace. */
 typedef struct plim_batch_choice {
   int64_t images, blas_bytes;
 } plim_batch_choice;
 
-/* The variants of one op, the fastest by expectation first; `name` writes that of one, `workspace_bytes` says what it
- * needs. Both get `op`. */
+/* The variants of one op, the fastest by expectation first. A name is "cublas-tf32-16-32m": the family, the precision
+ * where it is tf32, images where has_images, and MiB of the library's workspace where they are more than the least. */
 typedef struct plim_batch_choices {
   int n;
   plim_batch_choice choice[PLIM_MOST_BATCH_CHOICES];
+  const char *family;
+  plim_precision precision;
+  int has_images;
   const void *op;
-  void (*name)(const void *op, const plim_batch_choice *choice, char name[32]);
   int64_t (*workspace_bytes)(const void *op, const plim_batch_choice *choice);
 } plim_batch_choices;
 
-/* Add the shares of a batch of n > 0 images: all, a quarter, a sixteenth, rounded up, each size once. */
-void plim_batch_choices_add_shares(plim_batch_choices *choices, int64_t n, int64_t blas_bytes);
+/* Add the shares of a batch of n > 0 images: all, a quarter, a sixteenth, rounded up, each size once, with the least
+ * workspace for the library. */
+void plim_batch_choices_add_shares(plim_batch_choices *choices, int64_t n);
 void plim_batch_choices_add(plim_batch_choices *choices, int64_t images, int64_t blas_bytes);
+/* Add one with so much workspace for the library, where that is more than the least. */
+void plim_batch_choices_add_room(plim_batch_choices *choices, int64_t images, int64_t blas_bytes);
 
 /* Writes at most `capacity` of them, numerics key and name being one. Returns how many there are. */
 int plim_batch_choices_list(const plim_batch_choices *choices, plim_kernel_info *info, int capacity);

@@ -8,7 +8,6 @@
  * by one, x and the weights are what they have to be already.
  * In bf16 the columns that the gradient of the data is summed from are floats: they are sums themselves. A bias is
  * added to sums that are floats, which are rounded once, on their way to y. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,29 +98,19 @@ static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
   return choice->blas_bytes + weights_bytes(g) + columns_bytes(g, choice->images) + sums_bytes(g, choice->images);
 }
 
-static void name_variant(const void *op, const plim_batch_choice *choice, char name[32]) {
-  const gemm *g = op;
-  const char *mode = g->precision == PLIM_PRECISION_TF32 ? "-tf32" : "";
-  char room[16] = "";
-  if (choice->blas_bytes > LEAST_BLAS_BYTES) {
-    (void)snprintf(room, sizeof room, "-%dm", (int)(choice->blas_bytes / MIB));
-  }
-  if (g->direct) {
-    (void)snprintf(name, 32, "cublas%s%s", mode, room);
-  } else {
-    (void)snprintf(name, 32, "im2col%s-%d%s", mode, (int32_t)choice->images, room);
-  }
-}
-
 /* blas_bytes: what the library is recommended to have; with more than the least there is a variant that gives it. */
 static plim_batch_choices choices_of(const gemm *g, int64_t blas_bytes) {
-  plim_batch_choices choices = {.op = g, .name = name_variant, .workspace_bytes = workspace_of};
+  plim_batch_choices choices = {.family = g->direct ? "cublas" : "im2col",
+                                .precision = g->precision,
+                                .has_images = !g->direct,
+                                .op = g,
+                                .workspace_bytes = workspace_of};
   if (g->direct) {
     plim_batch_choices_add(&choices, g->call.x.n, LEAST_BLAS_BYTES);
   } else {
-    plim_batch_choices_add_shares(&choices, g->call.x.n, LEAST_BLAS_BYTES);
+    plim_batch_choices_add_shares(&choices, g->call.x.n);
   }
-  if (blas_bytes > LEAST_BLAS_BYTES) plim_batch_choices_add(&choices, g->call.x.n, blas_bytes);
+  plim_batch_choices_add_room(&choices, g->call.x.n, blas_bytes);
   return choices;
 }
 

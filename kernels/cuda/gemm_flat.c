@@ -9,7 +9,6 @@
  *
  *   workspace = the library's, then y before it is rounded (forward with a bias, bf16), or
  *               parts [images][O][I] (weights) */
-#include <stdio.h>
 #include <string.h>
 
 #include "kernels/cuda/batch_shares.h"
@@ -69,26 +68,20 @@ static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
   return choice->blas_bytes + f->sum_bytes + parts_bytes;
 }
 
-static void name_variant(const void *op, const plim_batch_choice *choice, char name[32]) {
-  const flat *f = op;
-  const char *mode = f->precision == PLIM_PRECISION_TF32 ? "-tf32" : "";
-  if (f->kind == PLIM_OP_CONV2D_BWD_WEIGHTS) {
-    (void)snprintf(name, 32, "cublas-flat%s-%d", mode, (int)choice->images);
-  } else {
-    (void)snprintf(name, 32, "cublas-flat%s", mode);
-  }
-}
-
 /* Only gradients of weights are cut into chunks. Parts are summed in two halves of equal size: with an odd number of
  * elements there are no parts, and a chunk is one image. */
 static plim_batch_choices choices_of(const flat *f) {
-  plim_batch_choices choices = {.op = f, .name = name_variant, .workspace_bytes = workspace_of};
+  plim_batch_choices choices = {.family = "cublas-flat",
+                                .precision = f->precision,
+                                .has_images = f->kind == PLIM_OP_CONV2D_BWD_WEIGHTS,
+                                .op = f,
+                                .workspace_bytes = workspace_of};
   if (f->kind != PLIM_OP_CONV2D_BWD_WEIGHTS) {
     plim_batch_choices_add(&choices, f->n, BLAS_BYTES);
   } else if (f->results * f->inputs % 2 != 0) {
     plim_batch_choices_add(&choices, 1, BLAS_BYTES);
   } else {
-    plim_batch_choices_add_shares(&choices, f->n, BLAS_BYTES);
+    plim_batch_choices_add_shares(&choices, f->n);
   }
   return choices;
 }

@@ -3,13 +3,10 @@
  * the library does not serve any other strides.
  *
  *   workspace = the library's */
-#include <stdio.h>
-#include <string.h>
-
 #include "kernels/cuda/batch_shares.h"
 #include "kernels/cuda/stages.h"
 
-enum { MIB = 1 << 20, LEAST_BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES, MOST_CALLS = 256 };
+enum { MOST_CALLS = 256 };
 
 typedef struct matmul {
   plim_cuda_product product; /* of one call */
@@ -49,25 +46,16 @@ static int describe(const plim_op_desc *op, matmul *m) {
   return m->calls <= MOST_CALLS;
 }
 
-static void name_variant(const void *op, const plim_batch_choice *choice, char name[32]) {
-  const matmul *m = op;
-  const char *mode = m->product.precision == PLIM_PRECISION_TF32 ? "-tf32" : "";
-  char room[16] = "";
-  if (choice->blas_bytes > LEAST_BLAS_BYTES) {
-    (void)snprintf(room, sizeof room, "-%dm", (int)(choice->blas_bytes / MIB));
-  }
-  (void)snprintf(name, 32, "cublas%s%s", mode, room);
-}
-
 static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
   (void)op;
   return choice->blas_bytes;
 }
 
 static plim_batch_choices choices_of(const matmul *m, int64_t blas_bytes) {
-  plim_batch_choices choices = {.op = m, .name = name_variant, .workspace_bytes = workspace_of};
-  plim_batch_choices_add(&choices, m->product.batches, LEAST_BLAS_BYTES);
-  if (blas_bytes > LEAST_BLAS_BYTES) plim_batch_choices_add(&choices, m->product.batches, blas_bytes);
+  plim_batch_choices choices = {
+      .family = "cublas", .precision = m->product.precision, .has_images = 0, .op = m, .workspace_bytes = workspace_of};
+  plim_batch_choices_add(&choices, m->product.batches, PLIM_CUDA_LEAST_BLAS_BYTES);
+  plim_batch_choices_add_room(&choices, m->product.batches, blas_bytes);
   return choices;
 }
 

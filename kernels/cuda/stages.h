@@ -72,7 +72,6 @@ void plim_cuda_stages_add_bias(plim_cuda_kernel *kernel, const k_call *call, con
                                int rounded);
 
 /* ---- convolutions and linear layers by matrix products (gemm.c) ---- */
-enum { PLIM_CUDA_LEAST_BLAS_BYTES = 4 << 20 /* of workspace for the library, in every variant */ };
 /* blas_bytes: of the library's workspace, where a variant is to have more than the least. */
 int plim_cuda_gemm_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
 /* 1: the op is one product of its operands as they are: a linear layer, a convolution of one tap and stride 1. */

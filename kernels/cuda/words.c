@@ -6,13 +6,11 @@
  *
  *   workspace = the library's; [forward] what is known of each row, two floats, [backward] the weight of a label;
  *               L and G, floats; in bf16 G rounded */
-#include <stdio.h>
-
 #include "kernels/cuda/batch_shares.h"
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum { MIB = 1 << 20, LEAST_BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES, SHARE_STAGES = 4 };
+enum { SHARE_STAGES = 4 };
 
 typedef struct words {
   k_call call; /* of the single-source launch */
@@ -55,24 +53,15 @@ static room room_of(const words *w, const plim_batch_choice *choice) {
   return r;
 }
 
-static void name_variant(const void *op, const plim_batch_choice *choice, char name[32]) {
-  const words *w = op;
-  char more[16] = "";
-  if (choice->blas_bytes > LEAST_BLAS_BYTES) {
-    (void)snprintf(more, sizeof more, "-%dm", (int)(choice->blas_bytes / MIB));
-  }
-  (void)snprintf(name, 32, "cublas%s-%d%s", w->precision == PLIM_PRECISION_TF32 ? "-tf32" : "", (int)choice->images,
-                 more);
-}
-
 static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
   return room_of(op, choice).end;
 }
 
 static plim_batch_choices choices_of(const words *w, int64_t blas_bytes) {
-  plim_batch_choices choices = {.op = w, .name = name_variant, .workspace_bytes = workspace_of};
-  plim_batch_choices_add_shares(&choices, w->rows, LEAST_BLAS_BYTES);
-  if (blas_bytes > LEAST_BLAS_BYTES) plim_batch_choices_add(&choices, w->rows, blas_bytes);
+  plim_batch_choices choices = {
+      .family = "cublas", .precision = w->precision, .has_images = 1, .op = w, .workspace_bytes = workspace_of};
+  plim_batch_choices_add_shares(&choices, w->rows);
+  plim_batch_choices_add_room(&choices, w->rows, blas_bytes);
   return choices;
 }
 

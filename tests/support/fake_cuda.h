@@ -57,11 +57,12 @@ typedef struct fake_cuda_options {
 
 typedef struct fake_cuda_counts {
   int64_t calls, allocs, kernels_queued, kernels_run, captures, launches /* of captured graphs */;
-  int64_t failed_leaving;  /* calls that failed and that only give something back */
-  int64_t open_handles;    /* streams, events, graphs and allocations not given back */
-  int64_t foreign;         /* calls with a stream or an event of another device than the thread uses */
-  int64_t events_recorded; /* different ones */
-  int64_t waits;           /* of the host: for a stream, or for a copy of memory that is not pinned */
+  int64_t failed_leaving;        /* calls that failed and that only give something back */
+  int64_t open_handles;          /* streams, events, graphs and allocations not given back */
+  int64_t foreign;               /* calls with a stream or an event of another device than the thread uses */
+  int64_t events_recorded;       /* different ones */
+  int64_t waits;                 /* of the host: for a stream, or for a copy of memory that is not pinned */
+  int64_t runs_of[K_BODY_COUNT]; /* of each of our kernels, over one tile and more */
 } fake_cuda_counts;
 
 /* One GPU of capability 9.0 and 1 GiB; nothing fails. */

@@ -125,6 +125,7 @@ static void perform(const fake_cuda_work *w) {
   if (w->kind == FAKE_CUDA_TIMING_EVENT) ((fake_cuda_handle *)w->to)->passed_ns = noisy_clock();
   if (w->kind == FAKE_CUDA_MARK) ((fake_cuda_handle *)w->to)->passed_ns = fake_gpu.clock_ns;
   if (w->kind == FAKE_CUDA_LAUNCH || w->kind == FAKE_CUDA_CALL) fake_gpu.counts.kernels_run++;
+  if (w->kind == FAKE_CUDA_LAUNCH && w->tiles > 0) fake_gpu.counts.runs_of[w->body]++;
   if (w->kind == FAKE_CUDA_MULTIPLY || w->kind == FAKE_CUDA_CALL) fake_gpu.clock_ns += FAKE_CUDA_TILE_NS;
   if (w->kind == FAKE_CUDA_LAUNCH) launch_now(w);
 }
