@@ -93,8 +93,8 @@ typedef struct k_matrix {
 } k_matrix;
 
 typedef struct k_call {
-  /* Operands in the order of the op's kind (kernels/op.h). A kernel that is a part of one with a library has an in[0], an
-   * out[0] and perhaps an in[1] that the other kernel chooses; n_in, n_out and n_upd stay the op's. */
+  /* Operands in the order of the op's kind (kernels/op.h). A kernel that is a part of one with a library has an in[0],
+   * an out[0] and perhaps an in[1] that the other kernel chooses; n_in, n_out and n_upd stay the op's. */
   const void *in[PLIM_OP_MAX_IN]; /* [n_in] */
   void *out[PLIM_OP_MAX_OUT];     /* [n_out] */
   void *upd[PLIM_OP_MAX_UPD];     /* [n_upd] */

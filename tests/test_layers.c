@@ -374,6 +374,32 @@ Test(layers, no_two_source_files_have_one_name) {
   cr_assert_eq(n_same, 0);
 }
 
+/* The formatter breaks code at this width, and leaves comments as they are. */
+enum { MOST_COLUMNS = 120 };
+
+static int columns(const char *line) {
+  int n = 0;
+  for (; *line && *line != '\n'; line++) n += ((unsigned char)*line & 0xc0) != 0x80; /* no later byte of UTF-8 */
+  return n;
+}
+
+static void check_columns(const char *file) {
+  char path[4096], line[4096];
+  (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, file);
+  FILE *f = fopen(path, "r");
+  cr_assert(f, "cannot read %s", path);
+  files++;
+  for (int i = 1; fgets(line, sizeof line, f); i++) {
+    cr_expect_leq(columns(line), MOST_COLUMNS, "line %d of %s is %d columns wide", i, file, columns(line));
+  }
+  (void)fclose(f);
+}
+
+Test(layers, no_line_is_wider_than_the_formatter_makes_one) {
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) walk(folders[i], check_columns);
+  cr_assert_gt(files, 500);
+}
+
 /* A header holds one concept, so that a file includes what it uses. Longer than this, it holds several. */
 enum { MOST_HEADER_LINES = 280 };
 

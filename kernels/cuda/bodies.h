@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Queue a kernel's tiles, which may be 0, on a stream (cudaStream_t), compiled for one storage type. Returns a cudaError_t, 0 when the
- * launch was accepted. */
+/* Queue a kernel's tiles, which may be 0, on a stream (cudaStream_t), compiled for one storage type. Returns a
+ * cudaError_t, 0 when the launch was accepted. */
 int k_cuda_launch_float(k_body body, const k_call *call, int64_t tiles, void *stream);
 int k_cuda_launch_bf16(k_body body, const k_call *call, int64_t tiles, void *stream);
 

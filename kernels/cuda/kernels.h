@@ -46,8 +46,8 @@ int64_t plim_cuda_kernel_workspace(const plim_cuda_kernel *kernel);
  * fails PLIM_KERNEL_FAILED, or whatever it returned. */
 int plim_cuda_kernel_run(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                          const plim_kernel_args *args, const uint64_t *now);
-/* Queue what loads all that it needs, which a capture forbids: kernels of ours over no tiles; what a library runs, once.
- * Nothing where it has run. Returns as plim_cuda_kernel_run does. */
+/* Queue what loads all that it needs, which a capture forbids: kernels of ours over no tiles; what a library runs,
+ * once. Nothing where it has run. Returns as plim_cuda_kernel_run does. */
 int plim_cuda_kernel_load(plim_cuda_kernel *kernel, const plim_cuda_engine *engine, void *stream,
                           const plim_kernel_args *args, const uint64_t *now);
 /* Runs that one measurement takes together, kept for who measures; 0 at first. */
