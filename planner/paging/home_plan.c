@@ -249,15 +249,18 @@ static void set_keys(const plim_home_graph *h, const char *const *of, const char
   for (int32_t o = 0; o < h->graph->n_ops; o++) numerics_key[o] = h->op[o] < 0 ? "home" : of[h->op[o]];
 }
 
-plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_profile *profile,
-                           const plim_plan_options *options, int64_t keep_all_ns, int64_t known_ns, int params,
-                           plim_plan_maker *make, plim_plan **out) {
+plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int params, plim_plan_maker *make,
+                           plim_plan **out) {
+  plim_context *ctx = task->ctx;
+  const plim_plan_options *options = task->options;
+  const int64_t keep_all_ns = task->keep_all->keep_all_ns;
   plim_paging rest = *options->paging;
   plim_plan_options inner = *options;
   plim_home_graph *without = NULL;
   plim_plan *plan = NULL, *plain = NULL, *lowered = NULL;
   const char **numerics_key = NULL;
-  int64_t n_keys = (int64_t)g->n_ops + g->n_storages, bytes = plim_home_bytes(options->paging, g, params);
+  int64_t n_keys = (int64_t)task->graph->n_ops + task->graph->n_storages;
+  int64_t bytes = plim_home_bytes(options->paging, task->graph, params);
   plim_status status;
   rest.budget_bytes -= bytes;
   if (rest.budget_bytes < 0) {
@@ -266,10 +269,11 @@ plim_status plim_home_make(plim_context *ctx, const plim_graph *g, const plim_pr
   }
   inner.paging = rest.homes >= PLIM_HOMES_ALWAYS ? NULL : &rest;
   PLIM_CHECK(plim_allocate(ctx, n_keys, sizeof *numerics_key, &numerics_key));
-  PLIM_CHECK(plim_home_graph_make(ctx, options->paging, g, profile, params, &without));
+  PLIM_CHECK(plim_home_graph_make(ctx, options->paging, task->graph, task->profile, params, &without));
   if (options->numerics == PLIM_NUMERICS_GIVEN) set_keys(without, options->numerics_key, numerics_key);
   inner.numerics_key = numerics_key;
-  PLIM_CHECK(make(ctx, without->graph, without->profile, &inner, known_ns, &plain, &plan));
+  const plim_paging_task rest_task = {ctx, without->graph, without->profile, &inner, NULL};
+  PLIM_CHECK(make(&rest_task, known_ns, &plain, &plan));
   status = lower_better(without, plain, options, keep_all_ns, &lowered);
   if (status != PLIM_OK && status != PLIM_ENOFIT) goto done;
   status = lower_better(without, plan, options, keep_all_ns, &lowered);

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_PAGING_HOME_PLAN_H
 #define PLIM_PLANNER_PAGING_HOME_PLAN_H
 
-#include "planner/planner.h"
+#include "planner/paging/page_plan.h"
 
 /* Storages that are at home in the page space: optimizer state that its update alone touches, or nothing in a step that
  * updates nothing; and with `params` parameters, but small ones. With paging->beside: those that are at home there in
@@ -33,19 +33,12 @@ int64_t plim_home_away_bytes(const plim_home_graph *graph, int32_t op);
 /* Bytes that they take in the page space. */
 int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *graph, int params);
 
-/* known_ns  in   the cost of a plan that is known already; one that costs as much is of no use
- * plain     out  another plan, which may be faster once the copies of homes are beside it; NULL: none */
-typedef plim_status plim_plan_maker(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                    const plim_plan_options *options, int64_t known_ns, plim_plan **plain,
-                                    plim_plan **out);
-
 /* A plan in which they are at home in options->paging's space, copied in before what reads or updates them, and out
  * after the update. `make` plans the rest; with paging->homes ALWAYS or PARAMS without paging.
- *   keep_all_ns  in  of the plan; its bound is the same
- *   known_ns     in  for `make`
+ *   task      in  with a keep-all plan, whose time is that of the plan's, and whose bound is the same
+ *   known_ns  in  for `make`
  * PLIM_ENOFIT: none was found. Needs a space, and no second device. */
-PLIM_MUST_USE plim_status plim_home_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                         const plim_plan_options *options, int64_t keep_all_ns, int64_t known_ns,
-                                         int params, plim_plan_maker *make, plim_plan **out);
+PLIM_MUST_USE plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int params,
+                                         plim_plan_maker *make, plim_plan **out);
 
 #endif

@@ -1,14 +1,15 @@
-/* plim_plan_make with a space to page to, or a second device.
+/* Plans with everything that persists at home in the arena.
  *
  * Plans that run every op once come first: from all variants, and from those with less and less workspace. Then
  * recomputation beside paging, at several levels of what pages. Each plan of the graph with paging (page_graph.c) is
- * lowered to queues; beside it, runs without paging get devices and copies (queue_search.c). Optimizer state may be at
- * home in the page space (home_plan.c). The fastest plan is taken; one without paging counts too. Keep-all's plan
- * is made once for each graph and set of variants, with no more packing than the budget asks for. */
+ * lowered to queues; beside it, runs without paging get devices and copies (queue_search.c). The fastest plan is taken;
+ * one without paging counts too. Keep-all's plan is made once for each graph and set of variants, with no more packing
+ * than the budget asks for. */
+#include "planner/paging/page_plan.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/paging/home_plan.h"
 #include "planner/paging/joint_problem.h"
 #include "planner/paging/page_graph.h"
 #include "planner/paging/paging.h"
@@ -23,13 +24,14 @@ typedef struct paging {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan_options *options;
-  const plim_paging *o;
+  const plim_paging *wanted; /* the options' own */
   int64_t keep_all_ns;       /* with all variants */
   int64_t known_ns;          /* time of a plan that is known; INT64_MAX: none is */
   const char **numerics_key; /* [room_keys] with PLIM_NUMERICS_GIVEN, those of a graph with paging */
   int64_t room_keys;
-  int64_t smallest_bytes;  /* arena of the smallest plan met, without what copies hold while they run */
-  plim_plan *best, *plain; /* plain: the best plan before the joint search; NULL: none */
+  int64_t smallest_bytes; /* arena of the smallest plan met, without what copies hold while they run */
+  plim_plan *best;
+  plim_plan *plain; /* the best plan before the joint search; NULL: none */
 } paging;
 
 /* One set of variants. */
@@ -37,7 +39,7 @@ typedef struct attempt {
   paging *p;
   const plim_profile *profile;
   const plim_plan *keep_all;
-  plim_paging o; /* with or without recomputation */
+  plim_paging paging; /* as wanted, or without recomputation */
   plim_plan_options options;
 } attempt;
 
@@ -47,15 +49,14 @@ static int64_t part_of_time(const paging *p, int64_t parts) {
   return plim_effort_left_ns(p->ctx) / parts + 1;
 }
 
-/* A plan that was not found in time, or not at all, is no failure; a cancel is. */
-static int is_failure(plim_context *ctx, plim_status status) {
+int plim_paging_is_failure(plim_context *ctx, plim_status status) {
   return status != PLIM_OK && status != PLIM_ENOFIT && (status != PLIM_ECANCEL || plim_context_cancelled(ctx));
 }
 
 /* One device takes no less than keep-all; and what was found counts when the time is over. */
 static int is_enough(const paging *p) {
   if (!p->best) return 0;
-  int best = !p->o->device && p->best->time_ns <= p->keep_all_ns;
+  int best = !p->wanted->device && p->best->time_ns <= p->keep_all_ns;
   return best || plim_effort_over(p->ctx, PLIM_EFFORT_LOOK);
 }
 
@@ -87,12 +88,12 @@ static int64_t known_ns(const paging *p) {
 static plim_status plan_paged(const attempt *a, const plim_page_graph *paged, plim_plan **out) {
   paging *p = a->p;
   plim_plan_options inner = base_options(p, tuning.plan.part_of_time);
-  for (int32_t o = 0; inner.numerics == PLIM_NUMERICS_GIVEN && o < paged->paged->n_ops; o++) {
-    p->numerics_key[o] = paged->op[o] < 0 ? "page" : p->options->numerics_key[paged->op[o]];
+  for (int32_t i = 0; inner.numerics == PLIM_NUMERICS_GIVEN && i < paged->paged->n_ops; i++) {
+    p->numerics_key[i] = paged->op[i] < 0 ? "page" : p->options->numerics_key[paged->op[i]];
   }
   inner.numerics_key = p->numerics_key;
-  return a->o.recompute ? plim_plan_faster(p->ctx, paged->paged, paged->profile, &inner, known_ns(p), out)
-                        : plim_plan_once(p->ctx, paged->paged, paged->profile, &inner, out);
+  return a->paging.recompute ? plim_plan_faster(p->ctx, paged->paged, paged->profile, &inner, known_ns(p), out)
+                             : plim_plan_once(p->ctx, paged->paged, paged->profile, &inner, out);
 }
 
 /* The plan of what pages now; one that does not fit is no failure. */
@@ -100,7 +101,7 @@ static plim_status try_level(const attempt *a, const plim_page_candidates *candi
   paging *p = a->p;
   plim_page_graph *paged = NULL;
   plim_plan *plan = NULL, *lowered = NULL;
-  const plim_page_lower_options lower = {.paging = p->o,
+  const plim_page_lower_options lower = {.paging = p->wanted,
                                          .budget_bytes = p->options->budget_bytes,
                                          .keep_all_ns = p->keep_all_ns,
                                          .effort = tuning.lower.effort};
@@ -113,13 +114,13 @@ static plim_status try_level(const attempt *a, const plim_page_candidates *candi
   if (plan->arena_bytes < p->smallest_bytes) p->smallest_bytes = plan->arena_bytes;
   PLIM_CHECK(plim_page_lower(paged, plan, &lower, &lowered));
   PLIM_CHECK(plim_plan_check(p->ctx, p->graph, lowered));
-  plim_paging_keep_better(p->o, &p->best, lowered);
+  plim_paging_keep_better(p->wanted, &p->best, lowered);
   lowered = NULL;
 done:
   plim_plan_free(lowered);
   plim_plan_free(plan);
   plim_page_graph_free(paged);
-  return is_failure(p->ctx, status) ? status : PLIM_OK;
+  return plim_paging_is_failure(p->ctx, status) ? status : PLIM_OK;
 }
 
 /* From a level at which some bytes are paged to the one at which all that is missing is. Where that does not fit, what
@@ -129,7 +130,7 @@ static plim_status try_levels(const attempt *a, plim_page_candidates *candidates
   int64_t peak = a->keep_all->peak_bytes, budget = p->options->budget_bytes;
   int64_t missing = peak > budget ? peak - budget : 0;
   int32_t levels = tuning.plan.levels, taken;
-  for (int32_t level = a->o.recompute ? 1 : levels; level <= levels; level++) {
+  for (int32_t level = a->paging.recompute ? 1 : levels; level <= levels; level++) {
     (void)plim_page_candidates_cover(candidates, peak - missing / levels * level, &taken);
     if (is_enough(p)) return PLIM_OK;
     PLIM_TRY(try_level(a, candidates));
@@ -156,8 +157,8 @@ static plim_status search_from(const attempt *a, const plim_plan *base) {
 
 static plim_status try_pages(const attempt *a) {
   plim_page_candidates *candidates = NULL;
-  if (!a->o.space || a->o.budget_bytes <= 0) return PLIM_OK;
-  PLIM_TRY(plim_page_candidates_make(a->p->ctx, a->p->graph, &a->o, a->keep_all, &candidates));
+  if (!a->paging.space || a->paging.budget_bytes <= 0) return PLIM_OK;
+  PLIM_TRY(plim_page_candidates_make(a->p->ctx, a->p->graph, &a->paging, a->keep_all, &candidates));
   plim_status status = plim_page_candidates_count(candidates) > 0 ? try_levels(a, candidates) : PLIM_OK;
   plim_page_candidates_free(candidates);
   return status;
@@ -168,11 +169,11 @@ static plim_status try_both_arenas(const attempt *a) {
   const paging *p = a->p;
   plim_plan_options both = base_options(p, tuning.plan.both_part);
   plim_plan *plan = NULL;
-  if (!a->o.device || !a->o.recompute) return PLIM_OK;
-  both.budget_bytes = plim_add_bytes(both.budget_bytes, a->o.device_bytes);
+  if (!a->paging.device || !a->paging.recompute) return PLIM_OK;
+  both.budget_bytes = plim_add_bytes(both.budget_bytes, a->paging.device_bytes);
   if (both.budget_bytes < 0 || both.budget_bytes >= a->keep_all->arena_bytes) return PLIM_OK;
   plim_status status = plim_plan_make(p->ctx, p->graph, a->profile, &both, &plan);
-  if (status != PLIM_OK) return is_failure(p->ctx, status) ? status : PLIM_OK;
+  if (status != PLIM_OK) return plim_paging_is_failure(p->ctx, status) ? status : PLIM_OK;
   status = search_from(a, plan);
   plim_plan_free(plan);
   return status;
@@ -183,19 +184,19 @@ static plim_status try_one_arena(const attempt *a) {
   paging *p = a->p;
   plim_plan_options plain = inner_options(p, tuning.plan.last_part);
   plim_plan *plan = NULL;
-  if (!a->o.recompute) plain.planner = "keep-all";
-  int64_t known = a->o.device ? INT64_MAX : known_ns(p); /* with a second device its runs get faster */
+  if (!a->paging.recompute) plain.planner = "keep-all";
+  int64_t known = a->paging.device ? INT64_MAX : known_ns(p); /* with a second device its runs get faster */
   plim_status status = plim_plan_faster(p->ctx, p->graph, a->profile, &plain, known, &plan);
-  if (status != PLIM_OK) return is_failure(p->ctx, status) ? status : PLIM_OK;
-  if (a->o.device) status = search_from(a, plan);
-  plim_paging_keep_better(p->o, &p->best, plan);
+  if (status != PLIM_OK) return plim_paging_is_failure(p->ctx, status) ? status : PLIM_OK;
+  if (a->paging.device) status = search_from(a, plan);
+  plim_paging_keep_better(p->wanted, &p->best, plan);
   return status;
 }
 
 static plim_status try_variants(const attempt *a) {
   const paging *p = a->p;
   int fits = a->keep_all->arena_bytes <= p->options->budget_bytes;
-  if (!fits || a->o.device) PLIM_TRY(search_from(a, a->keep_all));
+  if (!fits || a->paging.device) PLIM_TRY(search_from(a, a->keep_all));
   if (is_enough(p)) return PLIM_OK;
   if (!fits) PLIM_TRY(try_pages(a));
   PLIM_TRY(try_both_arenas(a));
@@ -204,10 +205,10 @@ static plim_status try_variants(const attempt *a) {
 
 /* keep_all: NULL: it is made. What was found before a cancel counts. */
 static plim_status try_profile(paging *p, const plim_profile *profile, const plim_plan *keep_all, int recompute) {
-  attempt a = {.p = p, .profile = profile, .keep_all = keep_all, .o = *p->o, .options = *p->options};
+  attempt a = {.p = p, .profile = profile, .keep_all = keep_all, .paging = *p->wanted, .options = *p->options};
   plim_plan *own = NULL;
-  a.o.recompute = recompute;
-  a.options.paging = &a.o;
+  a.paging.recompute = recompute;
+  a.options.paging = &a.paging;
   plim_status status = keep_all ? PLIM_OK : plim_plan_once(p->ctx, p->graph, profile, p->options, &own);
   if (own) a.keep_all = own;
   if (status == PLIM_OK) status = try_variants(&a);
@@ -236,7 +237,7 @@ static plim_status try_once(paging *p, const plim_profile *profile, const plim_p
 
 static plim_status refuse(const paging *p) {
   char beside[128] = "", smallest[96] = "give more bytes of either";
-  const plim_paging *o = p->o;
+  const plim_paging *o = p->wanted;
   if (o->space) {
     (void)snprintf(beside, sizeof beside, " and %lld of %s", (long long)o->budget_bytes, o->space);
   }
@@ -269,27 +270,26 @@ static plim_status search(paging *p, const plim_profile *profile, const plim_pla
   }
   plim_status status = try_once(p, profile, keep_all);
   if (limit_ns > 0) status = plim_effort_end(p->ctx, outer_ns, status);
-  if (status == PLIM_OK && p->o->recompute && !is_enough(p)) status = try_profile(p, profile, keep_all, 1);
+  if (status == PLIM_OK && p->wanted->recompute && !is_enough(p)) status = try_profile(p, profile, keep_all, 1);
   if (status == PLIM_OK) status = try_joint(p, profile, keep_all);
   if (status == PLIM_ECANCEL && p->best) status = PLIM_OK;
   return status == PLIM_OK && !p->best ? refuse(p) : status;
 }
 
-/* plain: the best plan before the joint search; NULL: there was none. */
-static plim_status make_from(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, const plim_plan *keep_all, int64_t known,
+static plim_status make_from(const plim_paging_task *task, const plim_plan *keep_all, int64_t known_ns,
                              plim_plan **plain, plim_plan **out) {
-  paging p = {.ctx = ctx,
+  const plim_graph *graph = task->graph;
+  paging p = {.ctx = task->ctx,
               .graph = graph,
-              .options = options,
-              .o = options->paging,
+              .options = task->options,
+              .wanted = task->options->paging,
               .keep_all_ns = keep_all->keep_all_ns,
-              .known_ns = known,
+              .known_ns = known_ns,
               .room_keys = graph->n_ops + 2 * (int64_t)graph->reader_first[graph->n_storages],
               .smallest_bytes = INT64_MAX};
-  PLIM_TRY(plim_allocate(ctx, p.room_keys, sizeof *p.numerics_key, &p.numerics_key));
-  plim_status status = search(&p, profile, keep_all);
-  plim_release(ctx, p.numerics_key, p.room_keys, sizeof *p.numerics_key);
+  PLIM_TRY(plim_allocate(p.ctx, p.room_keys, sizeof *p.numerics_key, &p.numerics_key));
+  plim_status status = search(&p, task->profile, keep_all);
+  plim_release(p.ctx, p.numerics_key, p.room_keys, sizeof *p.numerics_key);
   if (status == PLIM_OK) {
     *plain = p.plain;
     *out = p.best;
@@ -300,125 +300,11 @@ static plim_status make_from(plim_context *ctx, const plim_graph *graph, const p
   return status;
 }
 
-/* Of a graph whose keep-all is not known: plim_plan_maker. */
-static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                              const plim_plan_options *options, int64_t known, plim_plan **plain, plim_plan **out) {
+plim_status plim_page_plan_make(const plim_paging_task *task, int64_t known_ns, plim_plan **plain, plim_plan **out) {
+  if (task->keep_all) return make_from(task, task->keep_all, known_ns, plain, out);
   plim_plan *keep_all = NULL;
-  PLIM_TRY(plim_plan_once(ctx, graph, profile, options, &keep_all));
-  plim_status status = make_from(ctx, graph, profile, options, keep_all, known, plain, out);
+  PLIM_TRY(plim_plan_once(task->ctx, task->graph, task->profile, task->options, &keep_all));
+  plim_status status = make_from(task, keep_all, known_ns, plain, out);
   plim_plan_free(keep_all);
-  return status;
-}
-
-/* Of one arena: plim_plan_maker. */
-static plim_status make_unpaged(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                const plim_plan_options *options, int64_t known, plim_plan **plain, plim_plan **out) {
-  (void)known;
-  *plain = NULL;
-  return plim_plan_make(ctx, graph, profile, options, out);
-}
-
-/* ---- the whole ---- */
-
-static plim_status check_paging(const plim_plan_options *options, plim_context *ctx) {
-  const plim_paging *o = options->paging;
-  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
-  if (options->unpacked) return plim_fail(ctx, PLIM_EUSAGE, "a plan without addresses cannot page");
-  if (o->device && (o->device_latency_ns < 0 || !(o->device_bytes_per_ns > 0) || o->device_bytes < 0)) {
-    return plim_fail(ctx, PLIM_EUSAGE, "a link of %lld ns and %g bytes a ns to %lld bytes of %s",
-                     (long long)o->device_latency_ns, o->device_bytes_per_ns, (long long)o->device_bytes, o->device);
-  }
-  for (int in = 0; in < 2 && o->space; in++) {
-    if (o->latency_ns[in] >= 0 && o->bytes_per_ns[in] > 0 && o->delay_share >= 0 && o->budget_bytes >= 0) continue;
-    return plim_fail(ctx, PLIM_EUSAGE,
-                     "a link of %lld ns and %g bytes a ns, delaying runs by %g of its time, in %lld bytes",
-                     (long long)o->latency_ns[in], o->bytes_per_ns[in], o->delay_share, (long long)o->budget_bytes);
-  }
-  return PLIM_OK;
-}
-
-/* May state at home be worth its copies? Its bytes are taken to save what the best plan loses for as many of the
- * missing bytes. */
-static int homes_pay(const plim_plan *keep_all, int64_t best_ns, int64_t budget, int64_t bytes, double copies_ns) {
-  double missing = (double)(keep_all->peak_bytes - budget) + 1, loss_ns = (double)(best_ns - keep_all->keep_all_ns);
-  double share = missing > 0 ? (double)bytes / missing : 1;
-  return loss_ns * (share < 1 ? share : 1) > copies_ns;
-}
-
-/* With state, and with `params` parameters, at home in the page space: where nothing else fits, or where it may pay.
- * plain_ns [1] in out: what decides that, the time of the best plan but that of the joint search without homes;
- * INT64_MAX: there is none. So the joint search takes no candidate away. */
-static plim_status make_homed(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                              const plim_plan_options *options, const plim_plan *keep_all, int params,
-                              int64_t *plain_ns, plim_plan **best) {
-  const plim_paging *o = options->paging;
-  plim_plan *plan = NULL;
-  int64_t bytes = plim_home_bytes(o, graph, params);
-  if (bytes == 0 || (params && bytes == plim_home_bytes(o, graph, 0))) return PLIM_OK;
-  double delay_share = o->homes >= PLIM_HOMES_ALWAYS ? 0 : o->delay_share;
-  double copies_ns =
-      delay_share * ((double)bytes / o->bytes_per_ns[PLIM_LINK_OUT] + (double)bytes / o->bytes_per_ns[PLIM_LINK_IN]);
-  int there = *plain_ns < INT64_MAX;
-  if (there && !homes_pay(keep_all, *plain_ns, options->budget_bytes, bytes, copies_ns)) return PLIM_OK;
-  plim_status status = plim_home_make(ctx, graph, profile, options, keep_all->keep_all_ns, *plain_ns, params,
-                                      o->homes >= PLIM_HOMES_ALWAYS ? make_unpaged : make_paged, &plan);
-  if (status == PLIM_OK && plan->time_ns < *plain_ns) *plain_ns = plan->time_ns;
-  if (status == PLIM_OK) plim_paging_keep_better(o, best, plan);
-  return is_failure(ctx, status) ? status : PLIM_OK;
-}
-
-static plim_status try_homes(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, const plim_plan *keep_all, int64_t plain_ns,
-                             plim_plan **best) {
-  const plim_paging *o = options->paging;
-  if (o->homes == PLIM_HOMES_NEVER || !o->space || o->device) return PLIM_OK;
-  if (o->homes != PLIM_HOMES_PARAMS) PLIM_TRY(make_homed(ctx, graph, profile, options, keep_all, 0, &plain_ns, best));
-  if (o->homes == PLIM_HOMES_ALWAYS || o->homes == PLIM_HOMES_AS_BESIDE) return PLIM_OK;
-  return make_homed(ctx, graph, profile, options, keep_all, 1, &plain_ns, best);
-}
-
-/* May everything that persists be at home in the arena? */
-static int may_have_no_homes(const plim_paging *o, const plim_graph *graph) {
-  if (o->homes == PLIM_HOMES_AS_BESIDE) return plim_home_bytes(o, graph, 0) == 0;
-  return o->homes < PLIM_HOMES_ALWAYS;
-}
-
-static plim_status make_best(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, const plim_plan *keep_all, plim_plan **best) {
-  char sentence[PLIM_ERROR_BYTES];
-  plim_plan *plain = NULL;
-  plim_status status = PLIM_ENOFIT;
-  const int without = may_have_no_homes(options->paging, graph);
-  if (without) status = make_from(ctx, graph, profile, options, keep_all, INT64_MAX, &plain, best);
-  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
-  const int64_t plain_ns = plain ? plain->time_ns : INT64_MAX;
-  plim_plan_free(plain);
-  PLIM_TRY(try_homes(ctx, graph, profile, options, keep_all, plain_ns, best));
-  if (*best) return PLIM_OK;
-  return without ? plim_fail(ctx, PLIM_ENOFIT, "%s", sentence) : PLIM_ENOFIT; /* with the sentence of the homes */
-}
-
-static plim_status refuse_late(plim_context *ctx, const plim_plan_options *options, const plim_plan *best) {
-  return plim_fail(
-      ctx, PLIM_ENOFIT,
-      "no plan was found within %lld bytes that ends by the deadline of %.6g ms: the fastest takes %.6g ms",
-      (long long)options->budget_bytes, (double)options->paging->deadline_ns * 1e-6, (double)best->time_ns * 1e-6);
-}
-
-plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, plim_plan **out) {
-  plim_plan *keep_all = NULL, *best = NULL;
-  PLIM_TRY(check_paging(options, ctx));
-  PLIM_TRY(plim_plan_once(ctx, graph, profile, options, &keep_all));
-  plim_status status = make_best(ctx, graph, profile, options, keep_all, &best);
-  if (best && status == PLIM_OK && plim_paging_lateness(options->paging, best) > 0)
-    status = refuse_late(ctx, options, best);
-  plim_plan_free(keep_all);
-  if (status == PLIM_OK) {
-    *out = best;
-  } else {
-    plim_plan_free(best);
-  }
   return status;
 }

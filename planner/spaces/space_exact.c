@@ -1,7 +1,6 @@
-/* The planners over spaces: a program of their class is built, solved with a
- * gap of zero, read as a sequence, lowered to commands and checked. A solver's
- * tolerances may let a point pass above a budget: then the program is solved
- * again for as much less; the bound is the first one's. */
+/* The planners over spaces: a program of their class is built, solved with a gap of zero, read as a sequence, lowered
+ * to commands and checked. A solver's tolerances may let a point pass above a budget: then the program is solved again
+ * for as much less; the bound is the first one's. */
 #include "planner/spaces/space_exact.h"
 
 #include <assert.h>
@@ -26,33 +25,24 @@ typedef struct planner {
   const char *name, *source;
   plim_space_plan_class plan_class;
   plim_space_class model_class;
-  unsigned objectives; /* bits by plim_objective; the first of the table's order
-                          that is set is its own */
+  unsigned objectives; /* bits by plim_objective */
   plim_objective own;
   int32_t recompute_alone; /* 1: cannot page */
   int32_t searches;        /* 1: without a program */
-  int32_t joins;           /* 1: a copy may carry several storages; 0: its class has none
-                    that does */
+  int32_t joins;           /* 1: a copy may carry several storages; 0: no copy of its class does */
 } planner;
 
 enum { TIME = 1U << PLIM_OBJECTIVE_TIME, SERIAL = 1U << PLIM_OBJECTIVE_SERIAL, ENERGY = 1U << PLIM_OBJECTIVE_ENERGY };
 
 static const planner planners[] = {
-    {"search",
-     "greedy covering and local search over runs, copies and devices, least "
-     "time, sum of times or energy",
+    {"search", "greedy covering and local search over runs, copies and devices, least time, sum of times or energy",
      PLIM_SPACE_PLAN_ALL, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 1, 1},
-    {"poet",
-     "Patil et al. 2022: recompute and paging by integer programming, least "
-     "energy",
-     PLIM_SPACE_PLAN_POET, PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0, 0, 0},
-    {"xengine",
-     "Schuler et al. 2022: placement and recompute by integer programming, "
-     "least sum of times or time",
+    {"poet", "Patil et al. 2022: recompute and paging by integer programming, least energy", PLIM_SPACE_PLAN_POET,
+     PLIM_SPACE_POET, ENERGY, PLIM_OBJECTIVE_ENERGY, 0, 0, 0},
+    {"xengine", "Schuler et al. 2022: placement and recompute by integer programming, least sum of times or time",
      PLIM_SPACE_PLAN_PLACED, PLIM_SPACE_XENGINE, TIME | SERIAL, PLIM_OBJECTIVE_SERIAL, 1, 0, 0},
     {"milp",
-     "stages with copies beside compute, by integer programming: recompute, "
-     "paging and placement, any objective",
+     "stages with copies beside compute, by integer programming: recompute, paging and placement, any objective",
      PLIM_SPACE_PLAN_FLUID, PLIM_SPACE_FLUID, TIME | SERIAL | ENERGY, PLIM_OBJECTIVE_TIME, 0, 0, 1},
 };
 enum { PLANNERS = sizeof planners / sizeof planners[0] };
@@ -123,9 +113,7 @@ static plim_status set_deadline(work *w) {
   w->model.deadline_ns = w->deadline_ns = o->deadline_ns;
   if (!(o->deadline_factor > 0)) return PLIM_OK;
   if (w->problem->device_ns == INT64_MAX) {
-    return plim_fail(w->ctx, PLIM_EDATA,
-                     "a deadline as a factor needs a device that runs every "
-                     "op; there is none");
+    return plim_fail(w->ctx, PLIM_EDATA, "a deadline as a factor needs a device that runs every op; there is none");
   }
   long double ns = floorl((long double)o->deadline_factor * (long double)w->problem->device_ns + 1e-6L);
   w->model.deadline_ns = w->deadline_ns = ns < 0x1p61 ? (int64_t)ns : INT64_MAX;
@@ -144,9 +132,7 @@ static plim_status begin(work *w, const plim_graph *graph, const plim_platform *
                                         .place = o->place};
   PLIM_TRY(plim_space_problem_make(graph, platform, w->model.objective == PLIM_OBJECTIVE_ENERGY, &w->problem));
   if (w->model.objective == PLIM_OBJECTIVE_ENERGY && !w->problem->has_energy) {
-    return plim_fail(w->ctx, PLIM_EDATA,
-                     "platform %s: its copies have no energy, as their times "
-                     "come from the graph",
+    return plim_fail(w->ctx, PLIM_EDATA, "platform %s: its copies have no energy, as their times come from the graph",
                      platform->name);
   }
   PLIM_TRY(plim_allocate(w->ctx, platform->n_spaces, sizeof *w->budget, &w->budget));
@@ -246,17 +232,15 @@ static int may_join(const work *w) {
   return may && joins(w);
 }
 
-/* Does the program's bound hold for plans of its class? Copies beside compute
- * need not wait for the end of a stage, so fluid stages prove nothing of the
- * makespan, nor of what idle devices draw meanwhile. */
+/* Does the program's bound hold for plans of its class? Copies beside compute need not wait for the end of a stage, so
+ * fluid stages prove nothing of the makespan, nor of what idle devices draw meanwhile. */
 static int proves(const work *w) {
   if (w->model.model_class != PLIM_SPACE_FLUID) return 1;
   if (w->model.objective == PLIM_OBJECTIVE_TIME || may_join(w)) return 0;
   return w->model.objective == PLIM_OBJECTIVE_SERIAL || !(idle_joule(w, 1) > 0);
 }
 
-/* What the program proves, for the plan's own objective, or what holds for
- * every plan. */
+/* What the program proves, for the plan's own objective, or what holds for every plan. */
 static double plan_bound(const work *w) {
   double bound = w->least;
   if (proves(w) && w->bound > bound) bound = w->bound;
@@ -288,8 +272,8 @@ static plim_status lower(work *w, const plim_space_model *m, const double *point
   return status;
 }
 
-/* Bytes by which the plan is above a budget, and time by which it misses a
- * deadline on the makespan: the program gets as much less. */
+/* Bytes by which the plan is above a budget, and time by which it misses a deadline on the makespan: the program gets
+ * as much less. */
 static int64_t tighten(work *w) {
   int64_t excess = 0;
   for (int32_t s = 0; s < w->plan->n_spaces; s++) {
@@ -314,9 +298,8 @@ static plim_status take(work *w, const plim_space_model *m, const plim_solution 
   return lower(w, m, point, proved);
 }
 
-/* The program's objective at the plan that the search found: points that are
- * not below it are of no interest. A fluid stage's time is not the plan's, and
- * idle power is not in a program. */
+/* The program's objective at the plan that the search found: points that are not below it are of no interest. A fluid
+ * stage's time is not the plan's, and idle power is not in a program. */
 static double cutoff(const work *w, const plim_space_model *m) {
   if (!w->portfolio.best.fits || !proves(w) || idle_joule(w, 1) > 0) return INFINITY;
   return w->portfolio.best.value * m->scale;
@@ -346,8 +329,7 @@ done:
   return status;
 }
 
-/* Every op once, in program order: where one device has room for that, nothing
- * is better. */
+/* Every op once, in program order: where one device has room for that, nothing is better. */
 static plim_status try_keep_all(work *w, int32_t *fits) {
   plim_space_events events = {.ctx = w->ctx};
   *fits = 0;
@@ -409,9 +391,8 @@ static plim_status bound_all(work *w) {
   return PLIM_OK;
 }
 
-/* Without a program: greedy covering and local search, with a share of the time
- * where a program comes after it, and with all but a quarter otherwise, which
- * is for the refusal. */
+/* Without a program: greedy covering and local search, with a share of the time where a program comes after it, and
+ * with all but a quarter otherwise, which is for the refusal. */
 static plim_status search(work *w) {
   int64_t limit = w->options->time_limit_ns, share = w->planner->searches ? limit - limit / 4 : limit / 5;
   int64_t outer = plim_effort_begin(w->ctx, share > 0 ? w->started_ns + share : INT64_MAX);
@@ -421,9 +402,8 @@ static plim_status search(work *w) {
   return plim_effort_end(w->ctx, outer, status);
 }
 
-/* The best plan of those found becomes the plan, unless the one that there is
- * takes no more. Copies that are joined may put one before another, so all of
- * them are lowered. */
+/* The best plan of those found becomes the plan, unless the one that there is takes no more. Copies that are joined may
+ * put one before another, so all of them are lowered. */
 static plim_status take_found(work *w, int32_t within) {
   const double bound = plan_bound(w);
   for (int32_t i = 0; i < PLIM_SPACE_SEARCHES; i++) {
@@ -442,8 +422,7 @@ static plim_status take_found(work *w, int32_t within) {
   return PLIM_OK;
 }
 
-/* The best known plan becomes the plan, unless the one that there is is as
- * good. */
+/* The best known plan becomes the plan, unless the one that there is is as good. */
 static plim_status take_known(work *w, int has_plan) {
   if (has_plan && plim_space_plan_value(w->plan) <= w->known_value) return PLIM_OK;
   return w->known_value < INFINITY ? lower_events(w, &w->known, plan_bound(w), w->bound >= w->known_value) : PLIM_OK;
@@ -467,14 +446,13 @@ static plim_status refuse(work *w) {
                            plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w)));
   }
   return plim_fail(w->ctx, PLIM_ENOFIT,
-                   "planner %s found no plan within the effort that it had, "
-                   "which does not say that there is none: "
+                   "planner %s found no plan within the effort that it had, which does not say that there is none: "
                    "raise --time-limit or --iterations",
                    w->planner->name);
 }
 
-/* The program, and again with less where its plan is above budgets or deadline.
- * *within: the last plan is not. */
+/* The program, and again with less where its plan is above budgets or deadline. *within 1:
+ * the last plan is not. */
 static plim_status solve(work *w, int32_t *within) {
   int32_t found = 1;
   *within = 0;
@@ -483,8 +461,7 @@ static plim_status solve(work *w, int32_t *within) {
     PLIM_TRY(solve_round(w, round, &found));
     *within = found && tighten(w) == 0;
     if (found || w->portfolio.best.fits || w->known_value < INFINITY) continue;
-    return round == 0 ? refuse(w) : refuse_by_search(w); /* of a point, whose plan is above
-                                                budgets or deadline */
+    return round == 0 ? refuse(w) : refuse_by_search(w); /* later rounds had a plan, above budgets or deadline */
   }
   return PLIM_OK;
 }

@@ -38,8 +38,8 @@ typedef struct searching {
   worth now_worth, best_worth;
   int32_t has_best;
   plim_progress progress;
-  plim_space_events events,
-      best_events; /* arranged, of the last that was weighed and of the best; where is_sum: empty */
+  plim_space_events events;      /* arranged, of the last that was weighed; where is_sum: empty */
+  plim_space_events best_events; /* of the best */
 } searching;
 
 static int is_late_first(worth a, worth b) {
@@ -216,9 +216,20 @@ static double arrival_cost(const searching *k, const plim_space_weights *w, int3
   return cost;
 }
 
-/* Devices of a start. first: the device that all run on as far as it can; -1: each where it is cheapest; -2: counting
- * the copies of its inputs. *complete: 0 where some op has no device with room. */
-static void choose_devices(searching *k, const plim_space_weights *w, int32_t first, int32_t *complete) {
+/* How a start places its runs: a device, on which all run that it has room for, or one of these. */
+enum {
+  PLACE_BY_COPIES = -2, /* each where it is cheapest with the copies of its inputs */
+  PLACE_CHEAPEST = -1   /* each where it is cheapest */
+};
+
+/* The first of them that is worth trying; the others follow, to the last device. */
+static int32_t first_placing(const searching *k) {
+  return k->rules.devices > 1 ? PLACE_BY_COPIES : 0;
+}
+
+/* Devices of a start. *complete: 0 where some op has no device with room. */
+static void choose_devices(searching *k, const plim_space_weights *w, int32_t placing, int32_t *complete) {
+  enum { BELOW_ALL = -1 }; /* no run costs less than 0 */
   *complete = 1;
   for (int32_t o = 0; o < k->p->n; o++) {
     int32_t best = -1;
@@ -226,8 +237,8 @@ static void choose_devices(searching *k, const plim_space_weights *w, int32_t fi
     for (int32_t d = 0; d < k->rules.devices; d++) {
       if (!plim_space_has_room(k->p, k->o->budget, o, d)) continue;
       double cost = plim_space_run_cost(k->p, w, o, d);
-      if (first == -2) cost += arrival_cost(k, w, o, k->p->platform->device[d].space);
-      if (d == first) cost = -1;
+      if (placing == PLACE_BY_COPIES) cost += arrival_cost(k, w, o, k->p->platform->device[d].space);
+      if (d == placing) cost = BELOW_ALL;
       if (cost < least) {
         least = cost;
         best = d;
@@ -274,8 +285,9 @@ static void choose_order(searching *k, int drawn) {
 }
 
 /* repaired: what the runs read is brought where they run. */
-static plim_status begin_start(searching *k, const plim_space_weights *w, int32_t first, int repaired, int32_t *legal) {
-  choose_devices(k, w, first, legal);
+static plim_status begin_start(searching *k, const plim_space_weights *w, int32_t placing, int repaired,
+                               int32_t *legal) {
+  choose_devices(k, w, placing, legal);
   if (!*legal) return PLIM_OK;
   PLIM_TRY(plim_space_sequence_reserve(&k->now, k->p->n));
   k->now.n = k->p->n;
@@ -290,9 +302,9 @@ static int is_done(const searching *k) {
   return k->best_worth.value <= k->o->bound || k->o->rounds == 0;
 }
 
-static plim_status try_start(searching *k, const plim_space_weights *w, int32_t first, int on_demand, int32_t *fits) {
+static plim_status try_start(searching *k, const plim_space_weights *w, int32_t placing, int on_demand, int32_t *fits) {
   worth found;
-  PLIM_TRY(begin_start(k, w, first, !on_demand, fits));
+  PLIM_TRY(begin_start(k, w, placing, !on_demand, fits));
   if (*fits && on_demand) PLIM_TRY(plim_space_demand(&k->now, &k->rules, w, fits));
   if (*fits && !on_demand) PLIM_TRY(plim_space_cover(&k->now, &k->rules, w, &k->random, fits));
   if (!*fits) return PLIM_OK;
@@ -308,9 +320,9 @@ static plim_status try_demand(searching *k, double copies, int32_t *fits) {
   w.copy_ns = w.copy_ns > 0 ? copies * w.copy_ns : 0;
   w.copy_joule *= copies;
   *fits = 0;
-  for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
+  for (int32_t placing = first_placing(k); placing < devices && !is_done(k); placing++) {
     int32_t found;
-    PLIM_TRY(try_start(k, &w, first, 1, &found));
+    PLIM_TRY(try_start(k, &w, placing, 1, &found));
     *fits |= found;
     if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
   }
@@ -348,9 +360,9 @@ static plim_status try_starts(searching *k) {
     w.first = i % 2;
     w.stay = i / 3 % 2;
     choose_order(k, i >= tuning.search.starts);
-    for (int32_t first = devices > 1 ? -2 : 0; first < devices && !is_done(k); first++) {
+    for (int32_t placing = first_placing(k); placing < devices && !is_done(k); placing++) {
       int32_t fits;
-      PLIM_TRY(try_start(k, &w, first, 0, &fits));
+      PLIM_TRY(try_start(k, &w, placing, 0, &fits));
       if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     }
   }

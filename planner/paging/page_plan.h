@@ -1,0 +1,32 @@
+/* What is planned where steps may page, and the plan in which all that persists is at home in the arena. */
+#ifndef PLIM_PLANNER_PAGING_PAGE_PLAN_H
+#define PLIM_PLANNER_PAGING_PAGE_PLAN_H
+
+#include "planner/planner.h"
+
+/* All are borrowed. */
+typedef struct plim_paging_task {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_profile *profile;
+  const plim_plan_options *options;
+  const plim_plan *keep_all; /* of graph and profile; NULL: who needs it makes it */
+} plim_paging_task;
+
+/* Makes a plan of a task.
+ *   known_ns  in   the cost of a plan that is known already; one that costs as much is of no use. INT64_MAX: none is
+ *   plain     out  another plan, which may be faster once copies of homes are beside it; NULL: none
+ *   out       out  the plan
+ * PLIM_ENOFIT: none was found. */
+typedef plim_status plim_plan_maker(const plim_paging_task *task, int64_t known_ns, plim_plan **plain, plim_plan **out);
+
+/* A plim_plan_maker whose options have a page space or a second device. *plain is the best plan before the joint
+ * search. What was found before a cancel counts. */
+PLIM_MUST_USE plim_status plim_page_plan_make(const plim_paging_task *task, int64_t known_ns, plim_plan **plain,
+                                              plim_plan **out);
+
+/* 1: who tries several plans goes no further. A plan that was not found in time, or not at all, is no failure; a cancel
+ * is. */
+int plim_paging_is_failure(plim_context *ctx, plim_status status);
+
+#endif

@@ -1,0 +1,123 @@
+/* plim_plan_make with a space to page to, or a second device: with everything that persists at home in the arena
+ * (page_plan.c), and with optimizer state, and parameters, at home in the page space (home_plan.c). The better plan is
+ * taken. */
+#include <stdio.h>
+
+#include "planner/paging/home_plan.h"
+#include "planner/paging/page_plan.h"
+#include "planner/paging/paging.h"
+#include "planner/plan_base.h"
+
+/* ---- options ---- */
+
+static plim_status check_paging(const plim_plan_options *options, plim_context *ctx) {
+  const plim_paging *o = options->paging;
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+  if (options->unpacked) return plim_fail(ctx, PLIM_EUSAGE, "a plan without addresses cannot page");
+  if (o->device && (o->device_latency_ns < 0 || !(o->device_bytes_per_ns > 0) || o->device_bytes < 0)) {
+    return plim_fail(ctx, PLIM_EUSAGE, "a link of %lld ns and %g bytes a ns to %lld bytes of %s",
+                     (long long)o->device_latency_ns, o->device_bytes_per_ns, (long long)o->device_bytes, o->device);
+  }
+  for (int in = 0; in < 2 && o->space; in++) {
+    if (o->latency_ns[in] >= 0 && o->bytes_per_ns[in] > 0 && o->delay_share >= 0 && o->budget_bytes >= 0) continue;
+    return plim_fail(ctx, PLIM_EUSAGE,
+                     "a link of %lld ns and %g bytes a ns, delaying runs by %g of its time, in %lld bytes",
+                     (long long)o->latency_ns[in], o->bytes_per_ns[in], o->delay_share, (long long)o->budget_bytes);
+  }
+  return PLIM_OK;
+}
+
+/* ---- homes ---- */
+
+/* May state at home be worth its copies? Its bytes are taken to save what the best plan loses for as many of the
+ * missing bytes. */
+static int homes_pay(const plim_paging_task *task, int64_t best_ns, int64_t bytes, double copies_ns) {
+  double missing = (double)(task->keep_all->peak_bytes - task->options->budget_bytes) + 1;
+  double loss_ns = (double)(best_ns - task->keep_all->keep_all_ns);
+  double share = missing > 0 ? (double)bytes / missing : 1;
+  return loss_ns * (share < 1 ? share : 1) > copies_ns;
+}
+
+/* A plim_plan_maker of one arena. */
+static plim_status make_unpaged(const plim_paging_task *task, int64_t known_ns, plim_plan **plain, plim_plan **out) {
+  (void)known_ns;
+  *plain = NULL;
+  return plim_plan_make(task->ctx, task->graph, task->profile, task->options, out);
+}
+
+/* With state, and with `params` parameters, at home in the page space: where nothing else fits, or where it may pay.
+ * plain_ns [1] in out: what decides that, the time of the best plan but that of the joint search without homes;
+ * INT64_MAX: there is none. So the joint search takes no candidate away. */
+static plim_status make_homed(const plim_paging_task *task, int params, int64_t *plain_ns, plim_plan **best) {
+  const plim_paging *o = task->options->paging;
+  plim_plan *plan = NULL;
+  int64_t bytes = plim_home_bytes(o, task->graph, params);
+  if (bytes == 0 || (params && bytes == plim_home_bytes(o, task->graph, 0))) return PLIM_OK;
+  double delay_share = o->homes >= PLIM_HOMES_ALWAYS ? 0 : o->delay_share;
+  double copies_ns =
+      delay_share * ((double)bytes / o->bytes_per_ns[PLIM_LINK_OUT] + (double)bytes / o->bytes_per_ns[PLIM_LINK_IN]);
+  int there = *plain_ns < INT64_MAX;
+  if (there && !homes_pay(task, *plain_ns, bytes, copies_ns)) return PLIM_OK;
+  plim_plan_maker *make = o->homes >= PLIM_HOMES_ALWAYS ? make_unpaged : plim_page_plan_make;
+  plim_status status = plim_home_make(task, *plain_ns, params, make, &plan);
+  if (status == PLIM_OK && plan->time_ns < *plain_ns) *plain_ns = plan->time_ns;
+  if (status == PLIM_OK) plim_paging_keep_better(o, best, plan);
+  return plim_paging_is_failure(task->ctx, status) ? status : PLIM_OK;
+}
+
+static plim_status try_homes(const plim_paging_task *task, int64_t plain_ns, plim_plan **best) {
+  const plim_paging *o = task->options->paging;
+  if (o->homes == PLIM_HOMES_NEVER || !o->space || o->device) return PLIM_OK;
+  if (o->homes != PLIM_HOMES_PARAMS) PLIM_TRY(make_homed(task, 0, &plain_ns, best));
+  if (o->homes == PLIM_HOMES_ALWAYS || o->homes == PLIM_HOMES_AS_BESIDE) return PLIM_OK;
+  return make_homed(task, 1, &plain_ns, best);
+}
+
+/* May everything that persists be at home in the arena? */
+static int may_have_no_homes(const plim_paging *o, const plim_graph *graph) {
+  if (o->homes == PLIM_HOMES_AS_BESIDE) return plim_home_bytes(o, graph, 0) == 0;
+  return o->homes < PLIM_HOMES_ALWAYS;
+}
+
+/* ---- the whole ---- */
+
+static plim_status make_best(const plim_paging_task *task, plim_plan **best) {
+  char sentence[PLIM_ERROR_BYTES];
+  plim_plan *plain = NULL;
+  plim_status status = PLIM_ENOFIT;
+  const int without = may_have_no_homes(task->options->paging, task->graph);
+  if (without) status = plim_page_plan_make(task, INT64_MAX, &plain, best);
+  if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(task->ctx));
+  const int64_t plain_ns = plain ? plain->time_ns : INT64_MAX;
+  plim_plan_free(plain);
+  PLIM_TRY(try_homes(task, plain_ns, best));
+  if (*best) return PLIM_OK;
+  return without ? plim_fail(task->ctx, PLIM_ENOFIT, "%s", sentence) : PLIM_ENOFIT; /* with the homes' sentence */
+}
+
+static plim_status refuse_late(plim_context *ctx, const plim_plan_options *options, const plim_plan *best) {
+  return plim_fail(
+      ctx, PLIM_ENOFIT,
+      "no plan was found within %lld bytes that ends by the deadline of %.6g ms: the fastest takes %.6g ms",
+      (long long)options->budget_bytes, (double)options->paging->deadline_ns * 1e-6, (double)best->time_ns * 1e-6);
+}
+
+plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, plim_plan **out) {
+  plim_plan *keep_all = NULL, *best = NULL;
+  PLIM_TRY(check_paging(options, ctx));
+  PLIM_TRY(plim_plan_once(ctx, graph, profile, options, &keep_all));
+  const plim_paging_task task = {ctx, graph, profile, options, keep_all};
+  plim_status status = make_best(&task, &best);
+  if (best && status == PLIM_OK && plim_paging_lateness(options->paging, best) > 0) {
+    status = refuse_late(ctx, options, best);
+  }
+  plim_plan_free(keep_all);
+  if (status == PLIM_OK) {
+    *out = best;
+  } else {
+    plim_plan_free(best);
+  }
+  return status;
+}
