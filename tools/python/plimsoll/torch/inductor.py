@@ -8,6 +8,7 @@ import typing
 import torch._functorch.config as functorch_config
 import torch._inductor.config as inductor_config
 from torch._inductor import memory
+from torch._inductor.codegen import cpp
 from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 from . import native
@@ -38,6 +39,7 @@ class Partitioner(CustomPartitionerFn):
 
 WORKSPACES = "plimsoll_workspaces"  # in a node's meta: bytes that its op takes for itself, by level
 ALL, APART, PLAIN = range(3)  # levels: how much the compiler may do that takes memory
+_MOST_ARGUMENTS = cpp.CppScheduling.MAX_FUSED_KERNEL_ARGS_NUM  # of a call that runs several kernels
 _usual: dict = {}  # the user's settings, while settings() holds
 _level = ALL
 _OFF: tuple[dict[str, typing.Any], ...] = (
@@ -49,13 +51,14 @@ _OFF: tuple[dict[str, typing.Any], ...] = (
 
 def set_level(level: int):
     """Until settings() ends. APART: kernels are not fused where the peak would rise by it, and those that read the same not
-    side by side: a repeat would run as early as the first of them. PLAIN: nor are filters and images copied into another
-    layout."""
+    side by side: a repeat would run as early as the first of them; they run in the planner's order, and on a CPU by a call
+    each. PLAIN: nor are filters and images copied into another layout."""
     global _level
     _level = level
     off = {name: value for row in _OFF[: level + 1] for name, value in row.items()}
     for name, value in {**_usual, **off}.items():
         setattr(inductor_config, name, value)
+    cpp.CppScheduling.MAX_FUSED_KERNEL_ARGS_NUM = _MOST_ARGUMENTS if level < APART else 0
 
 
 def level() -> int:
@@ -77,16 +80,18 @@ def replaced(owner: typing.Any, name: str, value: typing.Any):
 def settings(partition, key: str | None = None):
     """While a step is compiled; the partition function may call set_level(). The cache of whole steps is off: it would serve
     one without asking for a plan. That of single graphs is on, since what a plan changes is in the graph. The compiler's
-    estimate of a peak, by which it chooses an order, counts what ops take for themselves. Ops of native.py stay whole."""
+    estimate of a peak and its order of kernels are those of kernels.py. Ops of native.py stay whole."""
     from torch._inductor import compile_fx  # it imports the compiler
 
-    from . import rehearsal
+    from . import kernels
 
     copy = inductor_config.get_config_copy()
     _usual.update({name: copy[name] for row in _OFF for name in row})
     native.let_inductor_call()
     with (
-        replaced(memory, "estimate_peak_memory", rehearsal.estimate_with_workspaces),
+        replaced(memory, "estimate_peak_memory", kernels.estimate),
+        replaced(memory, "reorder_for_peak_memory", kernels.ordered),
+        replaced(cpp.CppScheduling, "MAX_FUSED_KERNEL_ARGS_NUM", _MOST_ARGUMENTS),
         replaced(compile_fx, "select_decomp_table", native.decompositions),
         inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **_usual}),
         functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),

@@ -1,15 +1,17 @@
 """What Inductor's own scheduler makes of a plan: the peak of the kernels that it would fuse, in the order in which they
 would run. Nothing is compiled by a C++ compiler, so this takes a tenth of a compilation.
 
-Inductor's own estimate counts a buffer that lives inside one kernel, and a kernel's result beside the operand that it
-writes over: most often it is exact or too high. What ops of PyTorch take for themselves it does not count; settings() adds
-what the plan knows of it, here and where the compiler chooses an order by its estimate. The measured peak corrects it.
+The peak is that of kernels.py, most often to the byte what the step then takes. The measured peak corrects it.
 """
 
 from __future__ import annotations
 
+import collections
+import typing
+
 import torch
 from torch import fx
+from torch._inductor import graph as compiled_graph
 from torch._inductor import ir, memory
 from torch._inductor.compile_fx import compile_fx_inner
 from torch._inductor.scheduler import Scheduler
@@ -17,7 +19,8 @@ from torch._inductor.virtualized import V
 from torch.utils import _pytree as pytree
 from torch.utils._ordered_set import OrderedSet
 
-from . import inductor
+from . import inductor, kernels
+from .joint import storage_of
 
 
 class _Scheduled(BaseException):
@@ -28,26 +31,6 @@ class _Scheduled(BaseException):
         self.n_bytes, self.strides = n_bytes, strides
 
 
-def _workspace(node) -> int:
-    """What the op of PyTorch that a scheduler's node calls takes for itself; 0 for kernels that the compiler writes."""
-    most = 0
-    for part in node.get_nodes():
-        if isinstance(part.node, ir.ExternKernel) and not isinstance(part.node, ir.MultiOutput):
-            rows = (origin.meta.get(inductor.WORKSPACES) for origin in part.node.origins)
-            most = max([most, *(row[inductor.level()] for row in rows if row)])
-    return most
-
-
-_estimate = memory.estimate_peak_memory
-
-
-def estimate_with_workspaces(nodes, inputs, outputs) -> tuple[int, list[int]]:
-    """As memory.estimate_peak_memory, in whose place it stands."""
-    _, live = _estimate(nodes, inputs, outputs)
-    live = [n_bytes + _workspace(node) for n_bytes, node in zip(live, nodes)] + live[len(nodes) :]
-    return max(live), live
-
-
 def _stop(scheduler: Scheduler):
     inputs = memory.get_freeable_input_buf(scheduler.nodes, OrderedSet(V.graph.graph_inputs.keys()))
     outputs = OrderedSet(V.graph.get_output_names())
@@ -55,7 +38,7 @@ def _stop(scheduler: Scheduler):
         tuple(int(n) for n in out.get_layout().stride) if isinstance(out, ir.IRNode) and out.has_tensor_output() else None
         for out in V.graph.graph_outputs
     ]
-    raise _Scheduled(estimate_with_workspaces(scheduler.nodes, inputs, outputs)[0], strides)
+    raise _Scheduled(kernels.estimate(scheduler.nodes, inputs, outputs)[0], strides)
 
 
 def _restrided(value, stride):
@@ -71,13 +54,26 @@ def _outputs(module: fx.GraphModule) -> list[str]:
     return [getattr(node, "name", "") for node in pytree.arg_tree_leaves(*output.args)]
 
 
-def _peak(module: fx.GraphModule, saved: dict[str, tuple] | None = None) -> tuple[int, dict[str, tuple]]:
+def _given_away(forward: fx.GraphModule) -> set[str]:
+    """Names of results whose storage nothing else has: the backward may write over those that it reads."""
+    output = next(node for node in forward.graph.nodes if node.op == "output")
+    results = [node for node in pytree.arg_tree_leaves(*output.args) if isinstance(node, fx.Node)]
+    holders = [node for node in forward.graph.nodes if node.op == "placeholder"] + results
+    keys = {node: storage_of(node.meta["val"]) for node in holders if isinstance(node.meta.get("val"), torch.Tensor)}
+    count = collections.Counter(keys[node] for node in holders if node in keys)
+    return {node.name for node in results if node in keys and count[keys[node]] == 1}
+
+
+def _peak(
+    module: fx.GraphModule, saved: dict[str, tuple] | None = None, given_away: typing.AbstractSet[str] = frozenset()
+) -> tuple[int, dict[str, tuple]]:
     """(the peak of one graph without the bytes of primals, strides of its results by name). The module is changed.
 
     Where convolutions get filters and images in another layout, the forward keeps these copies in place of the primals. In
     the backward they count until their last use, under a name that is not that of a primal.
 
-    saved  the strides in which the forward stores what the backward reads; None: this is the forward
+    saved       the strides in which the forward stores what the backward reads; None: this is the forward
+    given_away  names of inputs that it may write over
     """
     places = [node for node in module.graph.nodes if node.op == "placeholder"]
     inputs = [_restrided(node.meta["val"], (saved or {}).get(node.name)) for node in places]
@@ -86,21 +82,27 @@ def _peak(module: fx.GraphModule, saved: dict[str, tuple] | None = None) -> tupl
             node._rename(f"copy_of_{node.name}")
             node.target = node.name
     names = _outputs(module)
+    donated = [place for place, node in enumerate(places) if node.name in given_away]
     off = torch._inductor.config.patch(fx_graph_cache=False, fx_graph_remote_cache=False)
     try:
-        with inductor.replaced(Scheduler, "codegen", _stop), off:
+        with (
+            inductor.replaced(Scheduler, "codegen", _stop),
+            inductor.replaced(compiled_graph, "get_donated_idxs", lambda: donated),
+            off,
+        ):
             compile_fx_inner(module, inputs, is_backward=saved is not None, graph_id=0)
     except _Scheduled as end:
         return end.n_bytes, dict(zip(names, end.strides))
     return 0, {}  # a graph without kernels
 
 
-def forecast(forward: fx.GraphModule, backward: fx.GraphModule, level: int, room: int) -> int | None:
-    """Peak of forward and backward beyond the primals; of the forward alone where that is above `room`. None: the compiler
-    cannot be asked. Within inductor.settings(); level: as set_level() there."""
+def forecast(forward: fx.GraphModule, backward: fx.GraphModule, level: int) -> int | None:
+    """Peak of forward and backward beyond the primals. None: the compiler cannot be asked. Within inductor.settings();
+    level: as set_level() there."""
     try:
         inductor.set_level(level)
+        given_away = _given_away(forward)
         most, strides = _peak(forward)
-        return most if most > room else max(most, _peak(backward, strides)[0])
+        return max(most, _peak(backward, strides, given_away)[0])
     except Exception:  # what is private in PyTorch may change: then the measured peak alone decides
         return None

@@ -168,6 +168,7 @@ class _Shaped:
         self.pieces: list[_Piece] = []
         self.shares: list[int] | None = None
         self.set_aside = 0
+        self.seed = 1  # of the search
         self.times: list[int] = []  # by step of the plan, as metered
         self.front: Front | None = None
         self.refusal: DoesNotFit | None = None
@@ -279,7 +280,7 @@ class _Shaped:
             return self._plan(in_place, budget_bytes)
         except DoesNotFit as refusal:
             self.refusal = refusal
-            return in_place.plan_smallest(measured=True)[0]
+            return self._smallest(in_place)
 
     def _rehearsed(self, graph: Graph, in_place: Graph, found: Plan, split) -> Plan:
         """Plans for less and less, until the scheduler's forecast is within the budget; else that of the least forecast."""
@@ -292,10 +293,12 @@ class _Shaped:
                 return found
             rows.append((now, found, self.level))
             over = now - self.budget_bytes
-            if over <= 0 or (smallest and self.level == self.top):
+            if over <= 0:
                 break
             if self.level < self.top:
                 self.level += 1  # the same plan: most of what is above comes of what the compiler does beyond it
+            elif smallest:
+                found = self._smallest(in_place)  # another one, whose kernels may take less
             else:
                 found, smallest = self._less(graph, in_place, found, over)
         self.forecast_bytes, found, self.level = min(rows, key=lambda row: row[0])
@@ -316,7 +319,7 @@ class _Shaped:
                 return row.measured_bytes
         beside = self.resident + self.beyond
         forward, backward = split(found.order)
-        most = rehearsal.forecast(forward, backward, self.level, self.budget_bytes - beside)
+        most = rehearsal.forecast(forward, backward, self.level)
         return None if most is None else beside + most
 
     def _less(self, graph: Graph, in_place: Graph, found: Plan, over: int) -> tuple[Plan, bool]:
@@ -325,11 +328,18 @@ class _Shaped:
         for candidate in (graph, in_place):
             with contextlib.suppress(DoesNotFit):
                 return self._plan(candidate, target), False
-        return in_place.plan_smallest(measured=True)[0], True
+        return self._smallest(in_place), True
+
+    def _smallest(self, graph: Graph) -> Plan:
+        """A plan of the smallest budget that is found, each time by another search."""
+        self.seed += 1
+        return graph.plan_smallest(measured=True, seed=self.seed)[0]
 
     def _plan(self, graph: Graph, budget_bytes: int) -> Plan:
         step = self.step
-        return graph.plan(budget_bytes, measured=True, time_limit=step.time_limit, iterations=step.effort)
+        return graph.plan(
+            budget_bytes, measured=True, time_limit=step.time_limit, iterations=step.effort, seed=self.seed
+        )
 
     def _share(self):
         """Budgets of the graphs of one step. Each has the parameters and its own bytes, which add up to the budget."""
@@ -499,6 +509,7 @@ class _Shaped:
             if over <= 0:  # another plan may use what is left
                 self.set_aside = self.budget_bytes - plan.peak_bytes + over
             elif self.forecast_bytes is not None:
+                self.seed += 1
                 self.beyond += max(0, measured - self.forecast_bytes)
             else:  # nothing was recomputed, or there are several graphs
                 self.level = min(self.top, self.level + (len(self.pieces) > 1))
