@@ -1,14 +1,13 @@
 """The compiler's kernels as ops of the planner: what a schedule of them takes, and their order of the least peak.
 
 Inductor's own estimate counts a buffer that lives inside one kernel, a kernel's result beside the operand that it is written
-over, and nothing of what ops of PyTorch take for themselves. live_bytes() counts as the compiler allocates: buffers between the
-parts of one kernel have no bytes, results take the place of an operand that nothing reads later, and kernels that a CPU runs by
-one call are there together. It reads what the compiler decides by, and decides nothing itself.
+over, and nothing of what ops of PyTorch take for themselves. live_bytes() counts as the compiler allocates: a buffer inside one
+part of a kernel has no bytes, a result takes the place of an operand that nothing reads later, and what kernels of one call
+on a CPU read and write is there together. It reads what the compiler decides by, and decides nothing itself.
 """
 
 from __future__ import annotations
 
-import torch  # noqa: F401 - before what it holds
 from torch._inductor import ir, memory
 from torch._inductor.codegen.cpp import OuterLoopFusedSchedulerNode
 from torch._inductor.codegen.wrapper import can_match_buffer_size
