@@ -26,13 +26,14 @@ void plim_batch_choices_add_shares(plim_batch_choices *choices, int64_t n) {
 }
 
 static void name_choice(const plim_batch_choices *choices, const plim_batch_choice *choice, char name[32]) {
-  char images[16] = "", room[16] = "";
+  char images[16] = "", room[16] = "", whole[64];
   if (choices->has_images) (void)snprintf(images, sizeof images, "-%d", (int)choice->images);
   if (choice->blas_bytes > PLIM_CUDA_LEAST_BLAS_BYTES) {
     (void)snprintf(room, sizeof room, "-%dm", (int)(choice->blas_bytes >> 20));
   }
-  (void)snprintf(name, 32, "%s%s%s%s", choices->family, choices->precision == PLIM_PRECISION_TF32 ? "-tf32" : "",
-                 images, room);
+  (void)snprintf(whole, sizeof whole, "%.15s%s%s%s", choices->family,
+                 choices->precision == PLIM_PRECISION_TF32 ? "-tf32" : "", images, room);
+  (void)snprintf(name, 32, "%.31s", whole);
 }
 
 int plim_batch_choices_list(const plim_batch_choices *choices, plim_kernel_info *info, int capacity) {
