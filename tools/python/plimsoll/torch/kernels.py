@@ -56,24 +56,33 @@ def _has_memory(buffer) -> bool:
     return buffer.node is not None and not isinstance(buffer.node.get_output_spec(), _NO_MEMORY)
 
 
+def _operand(name: str, node, part):
+    """The buffer of this name, where a part of a kernel may write over it, if nothing reads it later: no other part of the
+    kernel reads it, and this one at one index."""
+    scheduler, names = node.scheduler, {row.get_name() for row in node.get_nodes()}
+    buffer = scheduler.name_to_donated_buffer.get(name) or scheduler.name_to_buf.get(name)
+    if buffer is None or not buffer.users or not _has_memory(buffer):
+        return None
+    users = [user for user in buffer.users if user.node.get_name() in names]
+    places = {place for place in part.read_writes.reads_and_writes() if place.name == name}
+    return buffer if len(users) == 1 and users[0].can_inplace and users[0].node is part and len(places) == 1 else None
+
+
 def _overwritten(node) -> list[tuple[str, str]]:
-    """Names of (result, operand) where the kernel may write the one over the other, if nothing reads that later: as the
-    compiler decides it, for an operand that one part of the kernel reads, at one index."""
+    """Names of (result, operand) where the kernel may write the one over the other, if nothing reads that later. The compiler
+    takes the first operand that it may; one that lives inside the kernel has no bytes to give."""
     found: list[tuple[str, str]] = []
     if not _is_written(node):
         return found
-    scheduler, names = node.scheduler, {part.get_name() for part in node.get_nodes()}
     for part in node.get_nodes():
         for result in filter(_has_memory, part.get_outputs()):
             for name in dict.fromkeys(read.name for read in part.read_writes.reads):
-                operand = scheduler.name_to_donated_buffer.get(name) or scheduler.name_to_buf.get(name)
-                if operand is None or not operand.users or not _has_memory(operand):
+                operand = _operand(name, node, part)
+                if operand is None or not can_match_buffer_size(operand.node, result.node):
                     continue
-                users = [user for user in operand.users if user.node.get_name() in names]
-                places = {place for place in part.read_writes.reads_and_writes() if place.name == name}
-                alone = len(users) == 1 and users[0].can_inplace and users[0].node is part and len(places) == 1
-                if alone and can_match_buffer_size(operand.node, result.node):
-                    found.append((result.get_name(), name))
+                if name in node.get_buffer_names() and _is_inner(operand, node):
+                    break
+                found.append((result.get_name(), name))
     return found
 
 

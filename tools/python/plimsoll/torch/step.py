@@ -40,6 +40,7 @@ AMPLE = 2  # times keep-all: from such a budget on no forecast is asked for wher
 AMPLE_PLAIN = 1.1  # the same at the highest level, where the plan itself is within a percent of the measured peak
 REHEARSALS = 5  # plans whose forecast the compiler's scheduler is asked for in one round
 MOST_STEP = 0.03  # of the budget: by how much less the next of them is planned at most
+FAR = 0.02  # of the budget: a step that is further above it, by a plan of the smallest budget, is not planned again
 LOOSE = 0.05  # of the budget: what a fused step may leave free without another round
 MOST_ROWS = 12  # of the report
 CLOSE = 0.001  # of the peak: what a plan may be above the measured step
@@ -169,6 +170,7 @@ class _Shaped:
         self.shares: list[int] | None = None
         self.set_aside = 0
         self.seed = 1  # of the search
+        self.at_smallest = False  # plans of the smallest budget were tried
         self.times: list[int] = []  # by step of the plan, as metered
         self.front: Front | None = None
         self.refusal: DoesNotFit | None = None
@@ -301,6 +303,7 @@ class _Shaped:
                 found = self._smallest(in_place)  # another one, whose kernels may take less
             else:
                 found, smallest = self._less(graph, in_place, found, over)
+        self.at_smallest = smallest
         self.forecast_bytes, found, self.level = min(rows, key=lambda row: row[0])
         return found
 
@@ -504,7 +507,8 @@ class _Shaped:
             if self.step.backend == "eager":
                 self.set_aside += max(0, over)
                 continue
-            if over > 0 and self.refusal and self.level == self.top:
+            hopeless = self.refusal or (self.at_smallest and over > FAR * self.budget_bytes)
+            if over > 0 and hopeless and self.level == self.top:
                 break
             if over <= 0:  # another plan may use what is left
                 self.set_aside = self.budget_bytes - plan.peak_bytes + over
