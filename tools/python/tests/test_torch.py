@@ -567,9 +567,9 @@ class Fused(unittest.TestCase):
         class Planned(Exception):
             pass
 
-        def forecast(forward, backward, level):
-            asked.append((ask(forward, backward, level), level))
-            return whole if len(asked) < 3 else 0  # the first plans are too large, whatever they are
+        def forecast(forward, backward, level, room, sides):
+            asked.append((ask(forward, backward, level, 2 * whole)[0], level))
+            return whole if len(asked) < 3 else 0, True  # the first plans are too large, whatever they are
 
         def stop(shaped, joint, split):
             plan_piece(shaped, joint, split)
@@ -612,12 +612,48 @@ class Fused(unittest.TestCase):
             pt.plan(model, batch, 1, backend="inductor", measure=True)
         budget = refused.exception.smallest_bytes
         with (
-            unittest.mock.patch.object(rehearsal, "forecast", lambda *_: 2 * budget),
+            unittest.mock.patch.object(rehearsal, "forecast", lambda *_: (2 * budget, True)),
             unittest.mock.patch.object(step._Shaped, "_measure", lambda _: 2 * budget),
             self.assertRaises(plimsoll.DoesNotFit) as ended,
         ):
             pt.compile(model, budget=budget, backend="inductor")(*batch)
         self.assertIn("after 1 plan ", str(ended.exception))
+
+    def test_the_planner_counts_kernels_as_the_forecast_does(self):
+        from torch._inductor import memory
+
+        from plimsoll.torch import inductor, kernels
+
+        net, batch = convolutions()
+        order, peaks = kernels.ordered, []
+
+        def ordered(nodes, *about):
+            best = order(nodes, *about)
+            _, inputs = memory.prepare_planning_info(best, *about[:4])
+            program = kernels.Program(best, inputs, about[3])
+            alone = list(range(len(program.graph.ops)))
+            live = kernels.live_bytes(program.nodes_of(alone), inputs, about[3])
+            if inductor.level() >= inductor.APART:  # below, one call runs many kernels
+                peaks.append((max(program.graph.live_bytes(alone)[0]), max(live)))
+            return best
+
+        with unittest.mock.patch.object(kernels, "ordered", ordered):
+            for budget in ("85%", "70%"):
+                pt.compile(WithLoss(net), budget=budget, backend="inductor")(*batch)
+        self.assertGreater(len(peaks), 1)
+        for planned, forecast in peaks:
+            self.assertEqual(planned, forecast)
+
+    def test_a_forecast_counts_the_whole_of_what_a_kernel_reads_in_parts(self):
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        from plimsoll.torch import inductor, rehearsal
+
+        images = torch.randn(16, 64, 2, 2)  # whose four pixels are four reads of a quarter
+        module = make_fx(lambda saved: (saved.mean((2, 3)),), tracing_mode="fake")(images)
+        with inductor.settings(unittest.mock.Mock(), None):
+            peak, _ = rehearsal._peak(module, {})
+        self.assertEqual(peak, 4 * (images.numel() + 16 * 64))
 
     def test_running_statistics_of_a_fused_step_are_updated_once(self):
         layers = [torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten()]
@@ -647,8 +683,9 @@ class Fused(unittest.TestCase):
         def forecast(*plan):
             with unittest.mock.patch.object(kernels, "_workspace", lambda node: 0):
                 alone = ask(*copy.deepcopy(plan[:2]), *plan[2:])
-            asked.append((ask(*plan), alone))
-            return asked[-1][0]
+            now = ask(*plan)
+            asked.append((now[0], alone[0]))
+            return now
 
         with unittest.mock.patch.object(rehearsal, "forecast", forecast):
             step = pt.compile(model, budget="95%", backend="inductor")
@@ -720,6 +757,7 @@ class Fused(unittest.TestCase):
         self.assertEqual(copied_filters_bytes(joint), 0)
 
     def test_a_key_for_caches_names_budget_and_effort(self):
+        from plimsoll.torch import inductor
         from plimsoll.torch.inductor import Partitioner
 
         net, _ = shared_weights()
@@ -728,6 +766,12 @@ class Fused(unittest.TestCase):
         self.assertIsNone(pt.compile(WithLoss(net), "1GiB", time_limit=1).key())
         partitioner = Partitioner(unittest.mock.Mock(), "key")  # what decides is the key; the rest cannot be pickled
         self.assertEqual(pickle.loads(pickle.dumps(partitioner)).uuid(), "key")
+        keys = set()
+        with inductor.settings(unittest.mock.Mock(), "key"):
+            for room in (1000, 2000):  # in which kernels may have another order
+                inductor.set_level(inductor.APART, room)
+                keys.add(partitioner.uuid())
+        self.assertEqual(len(keys), 2)
 
     def test_of_measured_plans_the_fastest_within_a_budget_is_taken(self):
         from plimsoll.torch.front import Front

@@ -34,7 +34,8 @@ class Partitioner(CustomPartitionerFn):
         return type(self), (None, self.key)
 
     def uuid(self) -> str | None:
-        return self.key
+        """Of graphs in caches: the order of their kernels depends on the room, too."""
+        return self.key if self.key is None or _room is None else f"{self.key} {_room}"
 
 
 WORKSPACES = "plimsoll_workspaces"  # in a node's meta: bytes that its op takes for itself, by level
@@ -42,6 +43,7 @@ ALL, APART, PLAIN = range(3)  # levels: how much the compiler may do that takes 
 _MOST_ARGUMENTS = cpp.CppScheduling.MAX_FUSED_KERNEL_ARGS_NUM  # of a call that runs several kernels
 _usual: dict = {}  # the user's settings, while settings() holds
 _level = ALL
+_room: int | None = None
 _OFF: tuple[dict[str, typing.Any], ...] = (
     {},
     {"cpp.max_horizontal_fusion_size": 0, "fusion_memory_timeline_peak_memory_increase_gb": 0.0},
@@ -49,12 +51,16 @@ _OFF: tuple[dict[str, typing.Any], ...] = (
 )
 
 
-def set_level(level: int):
+def set_level(level: int, room: int | None = None):
     """Until settings() ends. APART: kernels are not fused where the peak would rise by it, and those that read the same not
     side by side: a repeat would run as early as the first of them; they run in the planner's order, and on a CPU by a call
-    each. PLAIN: nor are filters and images copied into another layout."""
-    global _level
-    _level = level
+    each. PLAIN: nor are filters and images copied into another layout.
+
+    room  bytes that a graph may take beyond the primals: the compiler's order of kernels is taken where it has that room;
+          None: unknown
+    """
+    global _level, _room
+    _level, _room = level, room
     off = {name: value for row in _OFF[: level + 1] for name, value in row.items()}
     for name, value in {**_usual, **off}.items():
         setattr(inductor_config, name, value)
@@ -63,6 +69,10 @@ def set_level(level: int):
 
 def level() -> int:
     return _level
+
+
+def room() -> int | None:
+    return _room
 
 
 @contextlib.contextmanager
@@ -85,6 +95,7 @@ def settings(partition, key: str | None = None):
 
     from . import kernels
 
+    global _room
     copy = inductor_config.get_config_copy()
     _usual.update({name: copy[name] for row in _OFF for name in row})
     native.let_inductor_call()
@@ -96,4 +107,7 @@ def settings(partition, key: str | None = None):
         inductor_config.patch({"custom_partitioner_fn": Partitioner(partition, key), **_usual}),
         functorch_config.patch(enable_autograd_cache=False, force_non_lazy_backward_lowering=True),
     ):
-        yield
+        try:
+            yield
+        finally:
+            _room = None

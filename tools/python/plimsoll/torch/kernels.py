@@ -12,12 +12,13 @@ from torch._inductor import ir, memory
 from torch._inductor.codegen.cpp import OuterLoopFusedSchedulerNode
 from torch._inductor.codegen.wrapper import can_match_buffer_size
 from torch._inductor.scheduler import SchedulerNode
-from torch.utils._ordered_set import OrderedSet
+from torch._inductor.virtualized import V
 
 from ..planning import Graph, _library
 from . import inductor
 
 _estimate, _reorder = memory.estimate_peak_memory, memory.reorder_for_peak_memory
+SEARCHES = 4  # for the order of the least peak
 _NO_MEMORY = (ir.NoneLayout, ir.MultiOutputLayout, ir.MutationLayoutSHOULDREMOVE)
 
 
@@ -88,6 +89,15 @@ def _overwritten(node) -> list[tuple[str, str]]:
 
 # ---- what a schedule takes ----
 
+def _with_whole_sizes(inputs):
+    """Inputs with the bytes of their tensors: the compiler's are those of what one kernel reads of them, perhaps a part."""
+    for name, given in inputs.items():
+        tensor = V.graph.graph_inputs.get(name)
+        if isinstance(tensor, ir.IRNode) and tensor.has_tensor_output():
+            given.mpi_buffer.size_free = int(tensor.get_layout().storage_size()) * tensor.get_dtype().itemsize
+    return inputs
+
+
 def _calls(nodes) -> list[tuple[int, int]]:
     """By node: (first, last) of the nodes that run in its call. On a CPU a call runs all kernels between two ops of PyTorch,
     but from level APART on."""
@@ -107,7 +117,7 @@ def live_bytes(nodes, inputs, outputs) -> list[int]:
     """Bytes during each node of a schedule. Arguments as those of memory.estimate_peak_memory."""
     calls, change, inner = _calls(nodes), [0] * (len(nodes) + 1), set()
     ends: dict[str, int] = {}
-    for row in memory.compute_memory_timeline(nodes, inputs, outputs)[0]:
+    for row in memory.compute_memory_timeline(nodes, _with_whole_sizes(inputs), outputs)[0]:
         name, given = row.buffer.get_name(), isinstance(row.buffer, memory.FreeableInputBuffer)
         if not given and row.start_step == row.end_step and _is_inner(row.buffer, nodes[row.start_step]):
             inner.add(name)
@@ -142,65 +152,105 @@ def estimate(nodes, inputs, outputs) -> tuple[int, list[int]]:
 
 # ---- the order of the least peak ----
 
-class _Program:
-    """The kernels of one graph as a graph of the planner: each runs once, so that only the order is free."""
+def _groups(nodes) -> list[list]:
+    """Nodes that run one after the other: an op of several results, and those that name its results."""
+    group_of: dict = {}
+    found: list[list] = []
+    for node in nodes:
+        before = list(node.mpi_node.pred_nodes)
+        names_a_result = all(isinstance(part.node, ir.MultiOutput) for part in node.get_nodes())
+        if names_a_result and len(before) == 1 and before[0] in group_of:
+            group_of[node] = group_of[before[0]]
+            group_of[node].append(node)
+        else:
+            group_of[node] = [node]
+            found.append(group_of[node])
+    return found
+
+
+class Program:
+    """The kernels of one graph as a graph of the planner: each runs once, so that only the order is free.
+
+    nodes, inputs, outputs  as those of memory.estimate_peak_memory
+    """
 
     def __init__(self, nodes, inputs, outputs):
-        self.graph, self.nodes, self.outputs = Graph("kernels"), nodes, outputs
+        self.graph, self.groups, self.outputs = Graph("kernels"), _groups(nodes), outputs
+        self.place = {node: place for place, group in enumerate(self.groups) for node in group}
         self.storage: dict[str, int] = {}
-        self.reads: dict = {node: [] for node in nodes}
-        for name, given in inputs.items():
-            role = "param" if name in outputs else "input"
-            self._add(name, role, given.mpi_buffer.size_free, given.mpi_buffer.succ_nodes)
-        writes = {node: self._written(node) for node in nodes}
-        done = {node: self.graph.add_storage("activation", 0) for node in nodes}
-        for node in nodes:
-            reads = dict.fromkeys(self.reads[node] + [done[before] for before in node.mpi_node.pred_nodes])
-            written = writes[node] + [done[node]]
-            pairs = [(self.storage.get(a, -1), self.storage.get(b, -1)) for a, b in _overwritten(node)]
+        self.reads: list[list[int]] = [[] for _ in self.groups]
+        first = self._add_inputs(inputs, {operand for node in nodes for _, operand in _overwritten(node)})
+        self.n_first = len(self.graph.ops)
+        writes = [self._written(group) for group in self.groups]
+        done = [self.graph.add_storage("activation", 0) for _ in self.groups]
+        for place, group in enumerate(self.groups):
+            before = {self.place[other] for node in group for other in node.mpi_node.pred_nodes} - {place}
+            reads = list(dict.fromkeys(self.reads[place] + [done[other] for other in sorted(before)] + first))
+            written = writes[place] + [done[place]]
+            pairs = [(self.storage.get(a, -1), self.storage.get(b, -1)) for node in group for a, b in _overwritten(node)]
             pairs = [(a, b) for a, b in pairs if a in written and b in reads and self._may_overwrite(a, b)]
+            workspace = max(_workspace(node) for node in group)
             self.graph.add_op(
-                node.get_name(), list(reads), written, 1, _workspace(node), cls="once", in_place=pairs[: _library.MOST_PAIRS]
+                group[0].get_name(), reads, written, 1, workspace, cls="once", in_place=pairs[: _library.MOST_PAIRS]
             )
+
+    def best_order(self, room: int | None) -> list[int]:
+        """Of the least peak in a few searches, or the first within the room, or whose peak is proved to be the least."""
+        best, least = [], None
+        for seed in range(1, SEARCHES + 1):
+            found, bound, _ = self.graph.plan_smallest(seed=seed)
+            if least is None or found.peak_bytes < least:
+                best, least = found.order, found.peak_bytes
+            if least <= max(bound, room or 0):
+                break
+        return best
+
+    def nodes_of(self, order: list[int]) -> list:
+        return [node for op in order if op >= self.n_first for node in self.groups[op - self.n_first]]
+
+    def _add_inputs(self, inputs, overwritten: set[str]) -> list[int]:
+        """Inputs that a kernel may write over are results of ops that run before all others; returns what those read."""
+        given: list[int] = []
+        for name, row in _with_whole_sizes(inputs).items():
+            role = "param" if name in self.outputs else "activation" if name in overwritten else "input"
+            storage = self._add(name, role, row.mpi_buffer.size_free, row.mpi_buffer.succ_nodes)
+            given += [storage] if role == "activation" else []
+        last: list[int] = []
+        most = _library.MOST_OUTPUTS - 1
+        for begin in range(0, len(given), most):
+            done = self.graph.add_storage("activation", 0)
+            self.graph.add_op(f"given {begin}", last, [*given[begin : begin + most], done], 1, cls="once")
+            last = [done]
+        return last
 
     def _add(self, name: str, role: str, n_bytes: int, readers) -> int:
         self.storage[name] = self.graph.add_storage(role, n_bytes)
-        for reader in readers:
-            self.reads[reader].append(self.storage[name])
+        for place in sorted({self.place[reader] for reader in readers}):
+            self.reads[place].append(self.storage[name])
         return self.storage[name]
 
     def _may_overwrite(self, result: int, operand: int) -> bool:
         role, n_bytes = self.graph.storages[operand]
         return role == "activation" and n_bytes == self.graph.storages[result][1]
 
-    def _written(self, node) -> list[int]:
-        """Storages that a node writes. An op's several results are one; more than an op may write share the last."""
+    def _written(self, group) -> list[int]:
+        """Storages that a group writes; more than an op may write share the last."""
         rows = []
-        for buffer in node.get_outputs():
-            if buffer.mpi_buffer.size_alloc and not _is_inner(buffer, node):
-                readers, stays = self._readers(buffer)
-                readers.discard(node)
-                rows.append((buffer.get_name(), buffer.mpi_buffer.size_alloc, readers, stays))
+        for node in group:
+            for buffer in node.get_outputs():
+                if buffer.mpi_buffer.size_free and not _is_inner(buffer, node):
+                    readers = {reader for reader in buffer.mpi_buffer.succ_nodes if reader not in group}
+                    stays = buffer.get_name() in self.outputs
+                    rows.append((buffer.get_name(), buffer.mpi_buffer.size_free, readers, stays))
         rows.sort(key=lambda row: -row[1])
         most = _library.MOST_OUTPUTS - 1
         alone, rest = (rows, []) if len(rows) <= most else (rows[: most - 1], rows[most - 1 :])
         found = [self._add(name, "output" if stays else "activation", n, readers) for name, n, readers, stays in alone]
         if rest:
-            readers = OrderedSet(reader for row in rest for reader in row[2])
             role = "output" if any(row[3] for row in rest) else "activation"
-            found.append(self._add(f"rest of {node.get_name()}", role, sum(row[1] for row in rest), readers))
+            readers = {reader for row in rest for reader in row[2]}
+            found.append(self._add(f"rest of {group[0].get_name()}", role, sum(row[1] for row in rest), readers))
         return found
-
-    def _readers(self, buffer):
-        """(the nodes that read it, or one of the results that it holds, whether it stays to the end)."""
-        readers, stays = OrderedSet(buffer.mpi_buffer.succ_nodes), buffer.get_name() in self.outputs
-        if buffer.mpi_buffer.size_free == 0:
-            for part in list(readers):
-                for result in part.get_outputs():
-                    if result.mpi_buffer.size_alloc == 0 and result.mpi_buffer.size_free:
-                        readers |= result.mpi_buffer.succ_nodes
-                        stays |= result.get_name() in self.outputs
-        return readers, stays
 
 
 def _is_order(nodes) -> bool:
@@ -209,15 +259,19 @@ def _is_order(nodes) -> bool:
 
 
 def ordered(nodes, name_to_buf, name_to_fused_node, graph_inputs, graph_outputs, *rest):
-    """In place of memory.reorder_for_peak_memory. From level APART on the planner's order, where its peak is lower."""
+    """In place of memory.reorder_for_peak_memory. From level APART on the planner's order, where the compiler's has no
+    room and the planner's peak is lower."""
     theirs = _reorder(nodes, name_to_buf, name_to_fused_node, graph_inputs, graph_outputs, *rest)
     if inductor.level() < inductor.APART or len(nodes) < 2:
         return theirs
     try:
         _, inputs = memory.prepare_planning_info(theirs, name_to_buf, name_to_fused_node, graph_inputs, graph_outputs)
-        found, _, _ = _Program(theirs, inputs, graph_outputs).graph.plan_smallest()
-        ours = [theirs[op] for op in found.order]
-        lower = max(live_bytes(ours, inputs, graph_outputs)) < max(live_bytes(theirs, inputs, graph_outputs))
+        peak, room = max(live_bytes(theirs, inputs, graph_outputs)), inductor.room()
+        if room is not None and peak <= room:
+            return theirs
+        program = Program(theirs, inputs, graph_outputs)
+        ours = program.nodes_of(program.best_order(room))
+        lower = max(live_bytes(ours, inputs, graph_outputs)) < peak
     except Exception:  # what is private in PyTorch may change
         return theirs
     return ours if lower and _is_order(ours) else theirs

@@ -96,13 +96,21 @@ def _peak(
     return 0, {}  # a graph without kernels
 
 
-def forecast(forward: fx.GraphModule, backward: fx.GraphModule, level: int) -> int | None:
-    """Peak of forward and backward beyond the primals. None: the compiler cannot be asked. Within inductor.settings();
-    level: as set_level() there."""
+def forecast(
+    forward: fx.GraphModule, backward: fx.GraphModule, level: int, room: int, sides: tuple[bool, bool] = (True, True)
+) -> tuple[int, bool] | None:
+    """(peak of forward and backward beyond the primals, whether that is of both: the backward is not asked for where the
+    forward's is above the room). None: the compiler cannot be asked. Within inductor.settings(); level, room: as
+    set_level() there.
+
+    sides  False: a side's peak is known to be within the room. Without the forward results have the strides of the graph.
+    """
     try:
-        inductor.set_level(level)
+        inductor.set_level(level, room)
         given_away = _given_away(forward)
-        most, strides = _peak(forward)
-        return max(most, _peak(backward, strides, given_away)[0])
+        most, strides = _peak(forward) if sides[0] else (0, {})
+        if most > room:
+            return most, False
+        return max(most, _peak(backward, strides, given_away)[0] if sides[1] else 0), True
     except Exception:  # what is private in PyTorch may change: then the measured peak alone decides
         return None

@@ -203,13 +203,13 @@ class _Shaped:
         if step.backend == "inductor":
             self._note_workspaces(joint, costs)
         if step.backend == "inductor" and self.shares is None:
-            found = self._plan_fused(graph, joint.planner_graph(costs, extra, in_place=True), budget, split)
+            found = self._plan_fused(graph, joint, joint.planner_graph(costs, extra, in_place=True), budget, split)
         else:
             found = self._plan(graph, budget)
         if step.backend == "inductor":
             from . import inductor
 
-            inductor.set_level(self.level)
+            inductor.set_level(self.level, None if self.shares else self._room())
         self.pieces.append(_Piece(joint, graph, StepPlan(found, graph, keep_all.peak_bytes)))
         return found.order
 
@@ -228,7 +228,7 @@ class _Shaped:
             other = last.get(node, cost).workspace_bytes
             joint.workspaces[node] = (other, other, cost.workspace_bytes)
 
-    def _plan_fused(self, graph: Graph, in_place: Graph, budget_bytes: int, split) -> Plan:
+    def _plan_fused(self, graph: Graph, joint: Joint, in_place: Graph, budget_bytes: int, split) -> Plan:
         """A plan of a graph whose kernels are fused: a measured one where none is faster, else one that keeps the budget by
         the forecast of the compiler's scheduler."""
         from . import inductor
@@ -245,7 +245,7 @@ class _Shaped:
             return known
         ample = AMPLE_PLAIN if self.level == inductor.PLAIN else AMPLE
         if len(found.order) > len(graph.ops) or self.budget_bytes < ample * found.peak_bytes:
-            found = self._rehearsed(graph, in_place, found, split)
+            found = self._rehearsed(graph, in_place, joint, found, split)
             return self._known(found) or found
         return found
 
@@ -284,17 +284,20 @@ class _Shaped:
             self.refusal = refusal
             return self._smallest(in_place)
 
-    def _rehearsed(self, graph: Graph, in_place: Graph, found: Plan, split) -> Plan:
+    def _rehearsed(self, graph: Graph, in_place: Graph, joint: Joint, found: Plan, split) -> Plan:
         """Plans for less and less, until the scheduler's forecast is within the budget; else that of the least forecast."""
         rows, smallest = [], False
         if self.copied_bytes and self._between(graph, found.order) + self.copied_bytes > self.budget_bytes:
             self.level = self.top  # whatever the forecast says
         for _ in range(REHEARSALS):
-            now = self._rehearsal(found, split)
+            while self.level < self.top and self._is_hopeless(in_place, found.order, joint):
+                self.level += 1
+            now = self._rehearsal(in_place, joint, found, split)
             if now is None:
                 return found
-            rows.append((now, found, self.level))
-            over = now - self.budget_bytes
+            peak, whole = now
+            rows.append((not whole, peak, found, self.level))
+            over = peak - self.budget_bytes
             if over <= 0:
                 break
             if self.level < self.top:
@@ -304,7 +307,7 @@ class _Shaped:
             else:
                 found, smallest = self._less(graph, in_place, found, over)
         self.at_smallest = smallest
-        self.forecast_bytes, found, self.level = min(rows, key=lambda row: row[0])
+        _, self.forecast_bytes, found, self.level = min(rows, key=lambda row: row[:2])
         return found
 
     @staticmethod
@@ -313,17 +316,40 @@ class _Shaped:
         boundary = next(place for place, op in enumerate(graph.ops) if op.name == "boundary")
         return graph.live_bytes(order)[0][order.index(boundary)]
 
-    def _rehearsal(self, found: Plan, split) -> int | None:
-        """The peak of a whole step: as measured before, or forecast. None: unknown."""
+    def _planned(self, graph: Graph, order: list[int], joint: Joint) -> tuple[int, int]:
+        """Peaks of forward and backward by the plan, with what ops take for themselves at this level."""
+        live, boundary = graph.live_bytes(order)[0], joint.boundary
+        for step, op in enumerate(order):
+            if op != boundary:
+                at_level = joint.workspaces.get(joint.nodes[op - (op > boundary)])
+                live[step] += at_level[self.level] - graph.ops[op].workspace_bytes if at_level else 0
+        begin = order.index(boundary)
+        return max(live[: begin + 1]), max(live[begin:])
+
+    def _is_hopeless(self, graph: Graph, order: list[int], joint: Joint) -> bool:
+        """By what ops take for themselves at this level, far above the budget."""
+        return max(self._planned(graph, order, joint)) > AMPLE_PLAIN * self.budget_bytes
+
+    def _room(self) -> int:
+        """Bytes that a graph may take beyond the primals, by the forecast."""
+        return self.budget_bytes - self.resident - self.beyond
+
+    def _rehearsal(self, graph: Graph, joint: Joint, found: Plan, split) -> tuple[int, bool] | None:
+        """(the peak of a step: as measured before, or forecast; whether it is that of the whole step). None: unknown."""
         from . import rehearsal  # not for steps whose ops run one by one: it imports the compiler
 
         for row in self.front.rows if self.front else ():
             if row.order == found.order and row.level == self.level:
-                return row.measured_bytes
-        beside = self.resident + self.beyond
+                return row.measured_bytes, True
+        peaks = self._planned(graph, found.order, joint)
+        first, second = (self.level < self.top or AMPLE_PLAIN * peak > self.budget_bytes for peak in peaks)
+        near = first, second
         forward, backward = split(found.order)
-        most = rehearsal.forecast(forward, backward, self.level)
-        return None if most is None else beside + most
+        now = rehearsal.forecast(forward, backward, self.level, self._room(), near)
+        if now is None:
+            return None
+        planned = max((peak for peak, asked in zip(peaks, near) if not asked), default=0)
+        return max(planned, now[0] + self.resident + self.beyond), now[1]
 
     def _less(self, graph: Graph, in_place: Graph, found: Plan, over: int) -> tuple[Plan, bool]:
         """(a plan for fewer bytes, whether it is that of the smallest budget)"""
