@@ -191,6 +191,81 @@ Test(exec, a_plan_that_takes_over_is_checked_before_it_is_read) {
   }
 }
 
+enum { NO_STORAGE = -2 /* workspaces have -1 */ };
+
+/* A plan with `gap` free bytes at the low end of its arena; the buffers of storage `low`, if any, lie there. */
+static plim_plan *with_gap(const rig *r, const plim_plan *plan, int64_t gap, int32_t low) {
+  plim_plan draft = *plan, *made = NULL;
+  plim_plan_buffer *buffer = calloc((size_t)plan->n_buffers, sizeof *buffer);
+  draft.buffer = memcpy(buffer, plan->buffer, (size_t)plan->n_buffers * sizeof *buffer);
+  draft.budget_bytes = INT64_MAX;
+  draft.arena_bytes = 0;
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    buffer[i].offset = buffer[i].storage == low ? 0 : buffer[i].offset + gap;
+    int64_t top = buffer[i].offset + buffer[i].bytes;
+    if (top > draft.arena_bytes) draft.arena_bytes = top;
+  }
+  cr_assert_eq(plim_plan_from_parts(r->graph, &draft, &made), PLIM_OK, "%s", plim_context_error(r->ctx));
+  free(buffer);
+  return made;
+}
+
+/* The first persistent storage, -1: none. */
+static int32_t first_persistent(const plim_graph *graph) {
+  for (int32_t s = 0; s < graph->n_storages; s++) {
+    if (plim_role_persistent(graph->storage[s].role)) return s;
+  }
+  return -1;
+}
+
+typedef struct mover {
+  const rig *r;
+  const plim_plan *packed; /* that of the rig, without the gap */
+  int64_t gap;
+  int32_t storage;
+  int asked;
+} mover;
+
+static plim_status move_persistent(void *user, int32_t which, int32_t step, const plim_plan *plan,
+                                   plim_plan_switch *plan_switch) {
+  mover *m = user;
+  (void)which;
+  if (step != plan->n_commands / 2) return PLIM_OK;
+  plan_switch->plan = with_gap(m->r, m->packed, m->gap, m->storage);
+  plan_switch->arena_bytes = plan_switch->plan->arena_bytes;
+  m->asked = 1;
+  return PLIM_OK;
+}
+
+Test(exec, a_plan_that_takes_over_may_not_move_what_the_next_step_reads_at_its_old_place) {
+  int refused = 0;
+  for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
+    rig r = {0};
+    make_documents(&r, seed);
+    int32_t storage = first_persistent(r.graph);
+    if (storage >= 0 && r.plan->n_commands >= 2) {
+      mover m = {&r, r.plan, plim_align_up(r.graph->storage[storage].bytes, PLIM_ALIGN), storage, 0};
+      plim_plan *shifted = with_gap(&r, r.plan, m.gap, NO_STORAGE);
+      const plim_graph *graph = r.graph;
+      const plim_plan *plan = shifted;
+      plim_exec_options options = own_kernels(PLIM_ADDRESSES_PLANNED);
+      cr_assert_eq(plim_exec_open(r.ctx, NULL, &options, 1, &graph, &plan, &r.exec), PLIM_OK, "%s",
+                   plim_context_error(r.ctx));
+      hash_kernels kernels = {.fault = HASH_RIGHT};
+      hash_write_sources(r.exec, 0, r.graph, shifted, 1, 0);
+      hash_write_sources(r.exec, 0, r.graph, shifted, 0, 0);
+      plim_exec_set_before_command(r.exec, move_persistent, &m);
+      cr_expect_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_EPLAN, "seed %llu", (unsigned long long)seed);
+      refused += m.asked;
+      plim_exec_close(r.exec);
+      r.exec = NULL;
+      plim_plan_free(shifted);
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(refused, 0);
+}
+
 /* ---- an allocation a buffer ---- */
 
 typedef struct ledger {

@@ -214,8 +214,8 @@ const char *plim_exec_page_how(const plim_exec *exec, int32_t page);
 
 /* A plan switch in the middle of a step: another plan that begins with the commands that have run, and the bytes that
  * the arena keeps. The executor checks both. It owns the plan from then on, even when it refuses the plan. Buffers that
- * continue at another offset are copied there. The plan serves this step alone: the next step runs the program's own
- * plan. */
+ * continue at another offset are copied there; those of persistent storages may not. The plan serves this step alone:
+ * the next step runs the program's own plan. */
 typedef struct plim_plan_switch {
   plim_plan *plan; /* NULL: nothing changes */
   int64_t arena_bytes;
@@ -228,7 +228,8 @@ typedef struct plim_plan_switch {
  *   plan_switch  out  set .plan (owned by the executor then) and .arena_bytes; left as it is: nothing changes
  * Any status but PLIM_OK ends the step with that status. Not called on devices that watch whole steps (sim, check,
  * cuda), nor for plans with copies, nor with PLIM_ADDRESSES_EACH. plim_exec_step returns PLIM_EPLAN for a plan that
- * does not begin with the commands that have run, fails the check, or needs more than its arena_bytes. */
+ * does not begin with the commands that have run, moves a persistent storage, fails the check, or needs more than its
+ * arena_bytes. */
 typedef plim_status plim_before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                         plim_plan_switch *plan_switch);
 /* The hook and its `user`, from the next step on; NULL: none. */

@@ -129,6 +129,17 @@ static plim_status check_as_one_plan(const plim_exec *exec, const takeover *o) {
   return status;
 }
 
+/* The next step runs the program's own plan, which has the persistent storages at their old places. */
+static plim_status check_homes(const plim_exec *exec, const takeover *o) {
+  for (int32_t i = 0; i < o->n; i++) {
+    int32_t storage = o->to->buffer[i].storage;
+    if (storage < 0 || !plim_role_persistent(o->graph->storage[storage].role) || !moved(o, i)) continue;
+    return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d moves the %s \"%s\"", (int)o->command,
+                     plim_role_name(o->graph->storage[storage].role), plim_graph_storage_name(o->graph, storage, "?"));
+  }
+  return PLIM_OK;
+}
+
 /* The plan comes from the caller: its form is checked before anything else of it is read. */
 static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, takeover *o, int64_t arena_bytes) {
   int32_t command = o->command;
@@ -144,6 +155,7 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
     return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d does not begin with what has run",
                      (int)command);
   }
+  PLIM_TRY(check_homes(exec, o));
   PLIM_TRY(check_as_one_plan(exec, o));
   int64_t needed = bytes_from(o->to, command);
   if (needed <= arena_bytes && arena_bytes <= exec->arena_bytes) return PLIM_OK;
