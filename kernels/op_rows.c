@@ -69,6 +69,7 @@ static int heads_backward(const plim_op_desc *op) {
 }
 
 int plim_op_windows_fit(const plim_attrs *a, const plim_shape *larger, const plim_shape *smaller) {
+  if ((int64_t)a->kernel[0] * a->kernel[1] > PLIM_WINDOW_PLACES) return 0;
   for (int i = 0; i < 2; i++) {
     const int64_t kernel = a->kernel[i], stride = a->stride[i], pad = a->pad[i];
     if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel || larger->dim[2 + i] + 2 * pad < kernel) return 0;

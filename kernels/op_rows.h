@@ -16,7 +16,7 @@ size_t plim_word_next(const char **at);
 int64_t plim_op_product(const plim_op_sizes *sizes, const char *product);
 
 /* 1 when the smaller image has a place for each window of the larger one, and each window covers at least one position
- * of that. Numbers of images and channels are not looked at. */
+ * of that and has at most PLIM_WINDOW_PLACES. Numbers of images and channels are not looked at. */
 int plim_op_windows_fit(const plim_attrs *attrs, const plim_shape *larger, const plim_shape *smaller);
 
 /* NULL, or what is wrong with a row. */

@@ -285,6 +285,12 @@ Test(kernels_window, windows_that_do_not_fit_are_not_served) {
   op.attrs.stride[1] = 2;
   op.out[0].dim[3]++; /* a column too many */
   cr_assert_eq(plim_kernel_list(table, &op, 1, NULL, 0), 0);
+  op.in[0].dim[2] = op.in[0].dim[3] = op.out[0].dim[2] = op.out[0].dim[3] = 1;
+  for (int i = 0; i < 2; i++) { /* one window, whose area is no int */
+    op.attrs.kernel[i] = op.attrs.stride[i] = 65536;
+    op.attrs.pad[i] = 65535;
+  }
+  cr_assert_eq(plim_kernel_list(table, &op, 1, NULL, 0), 0);
   plim_kernel_table_free(table);
 }
 

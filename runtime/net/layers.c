@@ -55,6 +55,11 @@ static int window_fits(plim_net *net, const char *name, const plim_shape *in, in
         stride, pad);
     return 0;
   }
+  if ((int64_t)kernel * kernel > PLIM_WINDOW_PLACES) {
+    (void)plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a window of %d x %d has more than %d places", name, kernel,
+                        kernel, (int)PLIM_WINDOW_PLACES);
+    return 0;
+  }
   if (window_count(in->dim[2], kernel, stride, pad) < 1 || window_count(in->dim[3], kernel, stride, pad) < 1) {
     (void)plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a kernel of %d with padding %d does not fit into %lld x %lld",
                         name, kernel, pad, (long long)in->dim[2], (long long)in->dim[3]);
