@@ -280,6 +280,37 @@ Test(profiler, a_cache_that_was_cut_or_changed_anywhere_is_ignored_and_replaced)
   plim_profile_free(right);
 }
 
+/* `text` with every time replaced by the note that the variant failed. */
+static const char *all_left_out(const char *text) {
+  static char out[FILE_BYTES];
+  static const char key[] = "\"time_ns\": ", note[] = "\"left_out_ns\": 9223372036854775807";
+  size_t n = 0;
+  while (*text && n + sizeof note < sizeof out) {
+    if (strncmp(text, key, sizeof key - 1) != 0) {
+      out[n++] = *text++;
+      continue;
+    }
+    n += (size_t)snprintf(out + n, sizeof out - n, "%s", note);
+    text += sizeof key - 1 + strspn(text + sizeof key - 1, "0123456789");
+  }
+  out[n] = 0;
+  return out;
+}
+
+Test(profiler, a_cache_that_leaves_out_every_variant_of_an_op_is_an_error) {
+  plim_profiler_options options = options_in(plim_test_path("."));
+  plim_profile *profile = NULL;
+  size_t bytes;
+  plim_profile_free(measure(&fake, graph, &options));
+  char path[PLIM_CACHE_PATH_BYTES];
+  (void)snprintf(path, sizeof path, "%s", cache_path(&fake, options.cache_dir));
+  const char *text = all_left_out(read_whole(path, &bytes));
+  write_whole(path, text, strlen(text));
+  cr_assert_eq(plim_profile_measure(&fake.device, graph, &options, &profile), PLIM_EUNSUPPORTED);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "no variant"), "%s", plim_context_error(ctx));
+  cr_assert_null(profile);
+}
+
 Test(profiler, a_folder_that_cannot_be_written_costs_the_cache_and_nothing_else) {
   write_whole(plim_test_path("file"), "x", 1);
   char folder[600];

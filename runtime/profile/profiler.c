@@ -120,12 +120,25 @@ static void take_medians(pass_times *p) {
 /* ---- rounds ---- */
 
 /* Check that the group has a case left. The sentence of a failure is that of the last refusal. */
+/* Why a variant of the op was left out, now or by an earlier process. */
+static const char *why_of(const plim_profile_set *set, const plim_profile_group *group) {
+  for (int32_t i = group->first; i < group->first + group->n; i++) {
+    if (set->cases[i].why[0]) return set->cases[i].why;
+  }
+  return "the cache of profiles leaves all of them out";
+}
+
 static plim_status has_cases(const plim_profile_set *set, const plim_profile_group *group) {
   for (int32_t i = group->first; i < group->first + group->n; i++) {
     if (!set->cases[i].dropped) return PLIM_OK;
   }
   return plim_fail(set->device->ctx, PLIM_EUNSUPPORTED, "op \"%s\" has no variant that can be prepared: %s",
-                   set->graph->op[group->op].name, plim_context_error(set->device->ctx));
+                   set->graph->op[group->op].name, why_of(set, group));
+}
+
+static plim_status have_cases(const plim_profile_set *set) {
+  for (int32_t g = 0; g < set->n_groups; g++) PLIM_TRY(has_cases(set, &set->group[g]));
+  return PLIM_OK;
 }
 
 static int is_over(const pass_times *p) {
@@ -201,8 +214,7 @@ static plim_status run_rounds(pass_times *p) {
     PLIM_TRY(prepare_round(p, &n));
     if (n > 0) PLIM_TRY(run_passes(p));
   }
-  for (int32_t g = 0; g < p->set->n_groups; g++) PLIM_TRY(has_cases(p->set, &p->set->group[g]));
-  return PLIM_OK;
+  return have_cases(p->set);
 }
 
 /* The memory for measuring the cases without a known time; 0 when there are none. */
@@ -240,7 +252,7 @@ static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler
   const plim_measure_needs most = needs_of(set);
   int64_t samples = (int64_t)set->n_cases * p.n;
   plim_status status = PLIM_OK;
-  if (most.bytes == 0) return PLIM_OK; /* all times are known */
+  if (most.bytes == 0) return have_cases(set); /* all times are known */
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *p.sample, &p.sample));
   if (set->device->api->recover) PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *p.reference, &p.reference));
   PLIM_CHECK(plim_measure_begin(set, &most, bytes, &p.memory));
