@@ -111,13 +111,15 @@ static plim_status meets_budget(const plim_problem *problem, const plim_plan_opt
                                 const plim_strategy *strategy, int64_t budget, int *yes) {
   plim_incumbent *inc = NULL;
   int32_t op;
-  *yes = 0;
-  if (budget < plim_bound_bytes(problem, &op)) return PLIM_OK;
+  if (budget < plim_bound_bytes(problem, &op)) {
+    *yes = 0;
+    return PLIM_OK;
+  }
   PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
   plim_incumbent_seek_min_memory(inc, budget, 1);
   int64_t outer_ns = plim_effort_begin(problem->ctx, plim_incumbent_last_moment(options));
   plim_status status = plim_effort_end(problem->ctx, outer_ns, strategy->run_min_memory(inc));
-  *yes = inc->best_bytes <= budget;
+  if (status == PLIM_OK) *yes = inc->best_bytes <= budget;
   plim_incumbent_end(inc);
   return status;
 }

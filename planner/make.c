@@ -67,7 +67,6 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   plim_plan_class plan_class;
-  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   PLIM_TRY(plim_strategy_find(ctx, options->planner, &strategy));
   PLIM_TRY(plim_strategy_class(ctx, strategy, options->order, &plan_class));
   PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
@@ -88,6 +87,7 @@ static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const 
 
 plim_status plim_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, plim_plan_result *out) {
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status =
       options->paging ? make_paged(ctx, graph, profile, options, out) : make(ctx, graph, profile, options, out);

@@ -175,6 +175,7 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
 plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                             const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
   const range r = {.n = n, .budget = budget, .plan = plan};
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   if (options->paging) return plim_paging_front(ctx, graph, profile, options, n, budget, plan);
   return plan_range(ctx, graph, profile, options, &r);
 }

@@ -3,7 +3,9 @@
 #include "planner/planner.h"
 
 #include <criterion/criterion.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "planner/core/core.h"
@@ -409,6 +411,51 @@ Test(planner, options_of_another_size_are_refused_before_they_are_read) {
   expect_usage(&c, plim_plan_bound(c.ctx, c.graph, c.profile, &o, &floor), words);
   expect_usage(&c, plim_plan_fits(c.ctx, c.graph, c.profile, &o, &yes), words);
   cr_assert_null(plan);
+  planner_case_free(&c);
+}
+
+/* An older caller's struct ends before fields that were added at its end. */
+Test(planner, options_of_an_older_caller_are_not_read_beyond_their_end) {
+  planner_case c = planner_case_random(1, 10);
+  plim_plan_options options = plim_plan_options_default();
+  const size_t older = offsetof(plim_plan_options, paging);
+  int64_t budget = 1;
+  void *o = malloc(older);
+  plim_plan_result made = {.plan = NULL};
+  plim_plan *plan = NULL;
+  options.struct_bytes = (int64_t)older;
+  memcpy(o, &options, older);
+  cr_assert_eq(plim_plan_search(c.ctx, c.graph, c.profile, o, &made), PLIM_EUSAGE);
+  cr_assert_eq(plim_plan_front(c.ctx, c.graph, c.profile, o, 1, &budget, &plan), PLIM_EUSAGE);
+  free(o);
+  planner_case_free(&c);
+}
+
+Test(planner, a_time_limit_of_centuries_is_none) {
+  planner_case c = planner_case_random(1, 10);
+  plim_plan_options o = plim_plan_options_default();
+  plim_plan *plan = NULL, *limited = NULL;
+  o.budget_bytes = INT64_MAX;
+  cr_assert_eq(plim_plan_make(c.ctx, c.graph, c.profile, &o, &plan), PLIM_OK, "%s", plim_context_error(c.ctx));
+  o.budget_bytes = plan->peak_bytes / 10 * 8;
+  plim_status status = plim_plan_make(c.ctx, c.graph, c.profile, &o, &limited);
+  plim_plan_free(limited);
+  limited = NULL;
+  o.time_limit_ns = INT64_MAX;
+  cr_assert_eq(plim_plan_make(c.ctx, c.graph, c.profile, &o, &limited), status, "%s", plim_context_error(c.ctx));
+  plim_plan_free(limited);
+  plim_plan_free(plan);
+  planner_case_free(&c);
+}
+
+Test(planner, whether_a_plan_fits_is_said_only_when_it_is_known) {
+  planner_case c = planner_case_random(1, 10);
+  plim_plan_options o = plim_plan_options_default();
+  int yes = 7;
+  o.budget_bytes = 1 << 30;
+  plim_context_cancel(c.ctx);
+  cr_assert_eq(plim_plan_fits(c.ctx, c.graph, c.profile, &o, &yes), PLIM_ECANCEL);
+  cr_assert_eq(yes, 7);
   planner_case_free(&c);
 }
 

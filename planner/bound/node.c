@@ -101,7 +101,7 @@ static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound
     if (added < 0 && *branch < 0) give_up(s, bound);
     if (added == 0 && *branch < 0) {
       plim_cut_solution_take(s, s->trial);
-      *bound = plim_cut_solution_cost(s, s->trial);
+      if (*bound < s->cutoff) give_up(s, bound); /* the program's value is less sure than the certificate */
     }
     if (added <= 0) return PLIM_OK;
   }

@@ -125,12 +125,12 @@ plim_status plim_incumbent_join(plim_incumbent *inc, plim_incumbent *child, plim
 
 int64_t plim_incumbent_deadline(const plim_incumbent *inc, int32_t percent) {
   int64_t limit_ns = inc->options->time_limit_ns;
-  return limit_ns > 0 ? inc->started_ns + limit_ns / 100 * percent : INT64_MAX;
+  return plim_effort_deadline_of(inc->started_ns, limit_ns / 100 * percent);
 }
 
 int64_t plim_incumbent_last_moment(const plim_plan_options *options) {
-  int64_t limit_ns = options->time_limit_ns;
-  return limit_ns > 0 ? plim_now_ns() + limit_ns + limit_ns / tuning.grace_parts + tuning.grace_ns : INT64_MAX;
+  int64_t limit_ns = options->time_limit_ns, last_ns = plim_effort_deadline_of(plim_now_ns(), limit_ns);
+  return plim_effort_deadline_of(last_ns, limit_ns / tuning.grace_parts + tuning.grace_ns);
 }
 
 /* 0 without a time limit; else at least 1, since 0 would mean none. */
@@ -144,7 +144,7 @@ int64_t plim_incumbent_part_ns(const plim_incumbent *inc, int32_t parts) {
 }
 
 int64_t plim_incumbent_left_ns(const plim_incumbent *inc) {
-  return at_least_one(inc, inc->started_ns + inc->options->time_limit_ns - plim_now_ns());
+  return at_least_one(inc, inc->options->time_limit_ns - (plim_now_ns() - inc->started_ns));
 }
 
 int plim_incumbent_over(const plim_incumbent *inc) {

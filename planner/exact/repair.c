@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "planner/exact/dag.h"
+#include "runtime/base/effort.h"
 
 enum { MOST_TRIALS = 24 /* evictions tried in a round: those of the largest copies */ };
 
@@ -83,7 +84,7 @@ static plim_status try_change(repairer *r, const drop *d, uint8_t value) {
 /* Asked before every change: one is O(n^2). */
 static int is_over(const repairer *r) {
   int late = r->deadline_ns < INT64_MAX && plim_now_ns() > r->deadline_ns;
-  return late || plim_context_cancelled(r->stages->dag->ctx);
+  return late || plim_effort_over(r->stages->dag->ctx, PLIM_EFFORT_LOOK);
 }
 
 /* The drop that costs the least time for the excess it saves; -1: none saves any. */

@@ -24,6 +24,7 @@
 #include "planner/exact/exact_tuning.h"
 #include "planner/exact/lazy_clauses.h"
 #include "planner/exact/staged.h"
+#include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 #include "runtime/base/random.h"
 
@@ -46,7 +47,7 @@ typedef struct tree_search {
 
 static int may_go_on(tree_search *h) {
   plim_staged_search *s = h->search;
-  if (h->nodes >= s->nodes || plim_context_cancelled(s->dag->ctx)) h->stopped = 1;
+  if (h->nodes >= s->nodes || plim_effort_over(s->dag->ctx, PLIM_EFFORT_LOOK)) h->stopped = 1;
   if (s->deadline_ns < INT64_MAX && plim_now_ns() >= s->deadline_ns) h->stopped = 1;
   if (s->found && s->best_ns <= s->bound_ns) h->stopped = 1;
   return !h->stopped;

@@ -17,6 +17,7 @@
 #include "planner/pack/restarts.h"
 #include "planner/pack/selection.h"
 #include "planner/pack/units.h"
+#include "runtime/base/effort.h"
 #include "runtime/base/random.h"
 
 enum { MOST_THREADS = 64 };
@@ -298,7 +299,7 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
   PLIM_TRY(plim_check_options(ctx, "plim_pack_options", options->struct_bytes, sizeof *options));
   solver s = {.ctx = ctx, .given = boxes, .options = options, .started_ns = plim_now_ns()};
   s.found.packed_bytes = INT64_MAX;
-  s.deadline_ns = options->time_limit_ns > 0 ? s.started_ns + options->time_limit_ns : INT64_MAX;
+  s.deadline_ns = plim_effort_deadline_of(s.started_ns, options->time_limit_ns);
   plim_status status;
   PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &s.chosen));
   PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *s.trial, &s.trial));

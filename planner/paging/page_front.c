@@ -29,7 +29,7 @@ static plim_status make_one(plim_context *ctx, const plim_graph *graph, const pl
 plim_status plim_paging_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
   plim_plan_options own = *options;
-  int64_t end_ns = options->time_limit_ns > 0 ? plim_now_ns() + options->time_limit_ns : INT64_MAX;
+  int64_t end_ns = plim_effort_deadline_of(plim_now_ns(), options->time_limit_ns);
   for (int32_t i = 0; i < n; i++) plan[i] = NULL;
   for (int32_t i = 0; i < n; i++) {
     int64_t left_ns = end_ns < INT64_MAX ? end_ns - plim_now_ns() : 0;

@@ -152,7 +152,7 @@ static plim_status find_any(portfolio *p) {
   if (inc->found) return PLIM_OK;
   int64_t limit_ns = inc->options->time_limit_ns;
   plim_child how = {.min_memory = 1, .seed_step = p->min_memory_tries++ << 32};
-  if (limit_ns > 0) how.time_limit_ns = (limit_ns + plim_now_ns() - inc->started_ns) / 2;
+  if (limit_ns > 0) how.time_limit_ns = limit_ns / 2 + (plim_now_ns() - inc->started_ns) / 2;
   PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
   min_memory->started_ns = inc->started_ns;
   min_memory->keep_all = inc->keep_all;

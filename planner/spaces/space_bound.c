@@ -101,11 +101,13 @@ static int64_t demand_of(const bounding *b, int32_t v) {
   return bytes - b->home_bytes;
 }
 
-/* The next reader of u that descends from `reader` (-1: the first), of those that are counted apart; -1: none. */
-static int32_t next_reader(const bounding *b, int32_t u, int32_t reader) {
+/* The next reader of u that descends from `reader` (-1: the first), of those that are counted apart; -1: none. *at: how
+ * many readers were looked at, which come in program order. */
+static int32_t next_reader(const bounding *b, int32_t u, int32_t reader, int32_t *at) {
   const plim_space_node *node = &b->p->node[u];
-  for (int32_t i = 0; i < node->n_succs; i++) {
-    if (reader < 0 || is_ancestor(b, reader, node->succ[i])) return node->succ[i];
+  while (*at < node->n_succs) {
+    int32_t next = node->succ[(*at)++];
+    if (reader < 0 || is_ancestor(b, reader, next)) return next;
   }
   return -1;
 }
@@ -114,15 +116,16 @@ static void count_gaps(bounding *b) {
   b->n_gaps = 0;
   for (int32_t u = 0; u < b->n; u++) {
     b->first_gap[u] = b->n_gaps++;
-    for (int32_t r = next_reader(b, u, -1); r >= 0; r = next_reader(b, u, r)) b->n_gaps++;
+    int32_t at = 0;
+    for (int32_t r = next_reader(b, u, -1, &at); r >= 0; r = next_reader(b, u, r, &at)) b->n_gaps++;
   }
   b->first_gap[b->n] = b->n_gaps;
 }
 
 /* The gap of u in which the cut of v lies: after a reader that v descends from, before one that descends from v. */
 static int32_t gap_of(const bounding *b, int32_t u, int32_t v) {
-  int32_t gap = b->first_gap[u], r = next_reader(b, u, -1);
-  for (; r >= 0 && is_ancestor(b, r, v); r = next_reader(b, u, r)) gap++;
+  int32_t at = 0, gap = b->first_gap[u], r = next_reader(b, u, -1, &at);
+  for (; r >= 0 && is_ancestor(b, r, v); r = next_reader(b, u, r, &at)) gap++;
   return r >= 0 && is_ancestor(b, v, r) ? gap : -1;
 }
 
@@ -175,6 +178,10 @@ static plim_status choose_cuts(bounding *b) {
   for (int32_t r = 0; r < b->n_rows; r++) {
     int32_t v = b->cut[r];
     b->first_entry[r] = n;
+    if (plim_effort_over(b->p->ctx, v)) { /* fewer rows prove less */
+      b->n_rows = r;
+      break;
+    }
     for (int32_t u = 0; u < v; u++) {
       if (is_read_after(b, u, v) && is_ancestor(b, u, v) && is_needed(b, u, v))
         b->entry[n++] = (entry){u, gap_of(b, u, v)};

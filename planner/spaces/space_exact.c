@@ -151,7 +151,7 @@ static plim_status begin(work *w, const plim_graph *graph, const plim_platform *
 static double seconds_left(const work *w) {
   int64_t left = plim_effort_left_ns(w->ctx);
   if (w->options->time_limit_ns > 0) {
-    int64_t own = w->started_ns + w->options->time_limit_ns - plim_now_ns();
+    int64_t own = w->options->time_limit_ns - (plim_now_ns() - w->started_ns);
     if (own < left) left = own;
   }
   if (left == INT64_MAX) return 0;
@@ -384,8 +384,8 @@ static plim_status try_first(work *w) {
 static plim_status bound_all(work *w) {
   const plim_space_search_options asked = search_options(w);
   double bound = 0;
-  int64_t limit = w->options->time_limit_ns;
-  int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? plim_now_ns() + limit / tuning.program.bound_parts : INT64_MAX);
+  int64_t part = w->options->time_limit_ns / tuning.program.bound_parts;
+  int64_t outer = plim_effort_begin(w->ctx, plim_effort_deadline_of(plim_now_ns(), part));
   PLIM_TRY(plim_effort_end(w->ctx, outer, plim_space_bound(w->problem, &asked, &bound)));
   w->least = fmax(w->least, bound);
   return PLIM_OK;
@@ -395,7 +395,7 @@ static plim_status bound_all(work *w) {
  * with all but a quarter otherwise, which is for the refusal. */
 static plim_status search(work *w) {
   int64_t limit = w->options->time_limit_ns, share = w->planner->searches ? limit - limit / 4 : limit / 5;
-  int64_t outer = plim_effort_begin(w->ctx, share > 0 ? w->started_ns + share : INT64_MAX);
+  int64_t outer = plim_effort_begin(w->ctx, plim_effort_deadline_of(w->started_ns, share));
   plim_status status = try_first(w);
   const plim_space_search_options asked = search_options(w);
   if (status == PLIM_OK) status = plim_space_portfolio_search(w->problem, &asked, least_of_all(w), &w->portfolio);
@@ -431,8 +431,7 @@ static plim_status take_known(work *w, int has_plan) {
 /* What the search says of larger budgets and later deadlines. */
 static plim_status refuse_by_search(work *w) {
   const plim_space_search_options asked = search_options(w);
-  int64_t limit = w->options->time_limit_ns;
-  int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? w->started_ns + limit : INT64_MAX);
+  int64_t outer = plim_effort_begin(w->ctx, plim_effort_deadline_of(w->started_ns, w->options->time_limit_ns));
   return plim_effort_end(w->ctx, outer, plim_space_search_refuse(w->problem, &asked));
 }
 
@@ -440,8 +439,7 @@ static plim_status refuse(work *w) {
   if (plim_context_cancelled(w->ctx)) return plim_fail(w->ctx, PLIM_ECANCEL, "planning was cancelled");
   if (w->planner->searches) return refuse_by_search(w);
   if (w->ended) {
-    int64_t limit = w->options->time_limit_ns;
-    int64_t outer = plim_effort_begin(w->ctx, limit > 0 ? w->started_ns + limit : INT64_MAX);
+    int64_t outer = plim_effort_begin(w->ctx, plim_effort_deadline_of(w->started_ns, w->options->time_limit_ns));
     return plim_effort_end(w->ctx, outer,
                            plim_space_refuse(w->problem, w->solver, &w->model, w->budget, w->options, seconds_left(w)));
   }

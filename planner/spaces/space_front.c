@@ -94,13 +94,13 @@ static plim_status run(front *f, int32_t n, const int64_t *budget, plim_space_pl
 plim_status plim_space_plan_front(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
                                   const plim_space_options *options, int32_t space, int32_t n, const int64_t *budget,
                                   plim_space_plan **plan) {
-  front f = {.ctx = ctx, .graph = graph, .platform = platform, .space = space, .last_ns = INT64_MAX};
+  front f = {.ctx = ctx, .graph = graph, .platform = platform, .space = space};
   plim_status status;
   for (int32_t i = 0; i < n; i++) plan[i] = NULL;
   PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
   f.options = *options;
   f.room = options->n_known + n + 1;
-  if (options->time_limit_ns > 0) f.last_ns = plim_now_ns() + options->time_limit_ns;
+  f.last_ns = plim_effort_deadline_of(plim_now_ns(), options->time_limit_ns);
   PLIM_CHECK(plim_allocate(ctx, f.room, sizeof(const plim_space_plan *), &f.known));
   PLIM_CHECK(plim_allocate(ctx, platform->n_spaces, sizeof *f.budget, &f.budget));
   for (int32_t s = 0; s < platform->n_spaces; s++) {

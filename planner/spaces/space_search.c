@@ -267,7 +267,7 @@ static void choose_order(searching *k, int drawn) {
     k->waiting[o] = k->p->node[o].n_preds;
     k->waiting[n + o] = k->p->node[o].n_succs;
   }
-  for (int32_t at = 0; at < n && drawn; at++) {
+  for (int32_t at = 0; at < n && drawn && !plim_effort_over(k->p->ctx, n - at); at++) {
     int32_t best = -1, ready = 0, any = plim_random_percent(&k->random, percent);
     for (int32_t i = at; i < n; i++) {
       int32_t o = k->order[i];

@@ -59,6 +59,10 @@ int plim_effort_over(plim_context *ctx, int64_t work) {
   return load(&e->unseen) >= PLIM_EFFORT_LOOK && look(e);
 }
 
+int64_t plim_effort_deadline_of(int64_t start_ns, int64_t limit_ns) {
+  return limit_ns > 0 && limit_ns < INT64_MAX - start_ns ? start_ns + limit_ns : INT64_MAX;
+}
+
 int64_t plim_effort_deadline(const plim_context *ctx) {
   return load(&ctx->effort.deadline_ns);
 }

@@ -26,6 +26,9 @@ PLIM_MUST_USE int64_t plim_effort_begin_last(plim_context *ctx, int64_t deadline
  * inner deadline ended the work, whose best result is then kept. */
 PLIM_MUST_USE plim_status plim_effort_end(plim_context *ctx, int64_t outer_ns, plim_status status);
 
+/* The deadline of a time limit that runs from `start_ns`. INT64_MAX, none: a limit of 0 or less, or of centuries. */
+int64_t plim_effort_deadline_of(int64_t start_ns, int64_t limit_ns);
+
 /* Whether the work must end now: it is cancelled, or the deadline is over. `work` is the caller's work since its last
  * call, in nanoseconds, roughly. The clock is read once in PLIM_EFFORT_LOOK of work. Thread-safe, a few nanoseconds. */
 enum { PLIM_EFFORT_LOOK = 10000 };
