@@ -73,12 +73,8 @@ int k_is_matrix(const plim_shape *shape, int64_t rows, int64_t columns) {
   return shape->rank == 1 && rows == 1 && shape->dim[0] == columns;
 }
 
-int k_is_like(const plim_shape *shape, const plim_shape *main) {
-  return k_is_valid(shape) && k_same_shape(shape, main);
-}
-
-int k_is_mask(const plim_shape *mask, const plim_shape *shape) {
-  return k_is_like(mask, shape);
+int k_is_like(const plim_shape *shape, const plim_shape *other) {
+  return k_is_valid(shape) && k_same_shape(shape, other);
 }
 
 int k_windows_fit(const plim_attrs *a, const plim_shape *x, const plim_shape *y) {

@@ -76,12 +76,10 @@ int64_t k_parts(int64_t count, int64_t part); /* rounded up */
 int k_is_valid(const plim_shape *shape);
 /* 1 when both have the same sizes and layout. */
 int k_same_shape(const plim_shape *a, const plim_shape *b);
-/* 1 when the shape is valid, and as `main` in sizes and layout. */
-int k_is_like(const plim_shape *shape, const plim_shape *main);
+/* 1 when the shape is valid, and as `other` in sizes and layout. A mask has those of what it masks. */
+int k_is_like(const plim_shape *shape, const plim_shape *other);
 /* 1 for [rows][columns], or [columns] when rows is 1. */
 int k_is_matrix(const plim_shape *shape, int64_t rows, int64_t columns);
-/* 1 when the shape is a mask of `shape`. */
-int k_is_mask(const plim_shape *mask, const plim_shape *shape);
 
 /* 1 for a valid shape of rank 4. */
 int k_is_image(const plim_shape *shape);

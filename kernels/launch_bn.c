@@ -26,7 +26,7 @@ int k_launch_bn_apply(const plim_op_desc *op, k_launch *launch) {
   if (!k_is_valid(x) || !k_is_like(&op->out[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
   if (!k_is_matrix(&op->in[1], 2, x->dim[1]) || !k_is_matrix(&op->in[2], 2, x->dim[1])) return 0;
   if (op->attrs.add && !k_is_like(&op->in[3], x)) return 0;
-  if (op->n_out == 2 && !k_is_mask(&op->out[1], x)) return 0;
+  if (op->n_out == 2 && !k_is_like(&op->out[1], x)) return 0;
   return apply(launch, K_BODY_bn_apply_coefficients, K_BODY_bn_apply, 1);
 }
 
@@ -47,7 +47,7 @@ static int bwd_operands(const plim_op_desc *op, k_launch *launch, int plain) {
   for (int i = 2; i < plain; i++) {
     if (!k_is_matrix(&op->in[i], 2, x->dim[1])) return 0;
   }
-  return !op->attrs.relu || k_is_mask(&op->in[plain], x);
+  return !op->attrs.relu || k_is_like(&op->in[plain], x);
 }
 
 int k_launch_bn_bwd_reduce(const plim_op_desc *op, k_launch *launch) {

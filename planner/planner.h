@@ -146,7 +146,7 @@ typedef struct plim_plan_floor {
  * PLIM_ECANCEL: cancelled before a plan was found. After that, a cancel returns PLIM_OK with the best plan so far.
  *
  * Memory: O(graph + runs) for schedules. The cut model takes three bit matrices of ops x ops in the order asked for,
- * and three for program order: 300 MB for 20,000 ops. Larger graphs do without it. Packing takes O(overlaps). Exact
+ * and three for program order: 300 MB for 20,000 ops. Larger graphs do without it. Packing takes O(buffers). Exact
  * packing, of up to 4,096 buffers, takes up to 200 MB a thread.
  *
  * Deterministic for equal inputs and an equal number of threads, unless time_limit_ns > 0 or a plan front is used. */

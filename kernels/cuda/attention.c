@@ -191,7 +191,7 @@ static void add_forward(plim_cuda_kernel *kernel, const attention *t, const room
   for (int64_t i = 0; i < s.n; i++) add_product(kernel, t, rows, &weight, &value, &y, s.first + i, i);
 }
 
-/* Weights, and what their gradients have too much. */
+/* The weights again, and the sums over each row of dY x Y, which the gradient of the softmax subtracts. */
 static void add_weights(plim_cuda_kernel *kernel, const attention *t, const room *r, share s) {
   const matrices y = rows_of(t, 2), dy = rows_of(t, 0);
   const steps lse = steps_of(t, t->call.y.groups, 1);

@@ -19,7 +19,7 @@
 typedef struct plim_front_point {
   int64_t bytes, time_ns; /* what a budget bounds: packed size, or peak where nothing is packed */
   int32_t n_commands, n_offsets;
-  const int32_t *op, *choice; /* [n_runs] */
+  const int32_t *op, *choice; /* [n_commands] */
   const int64_t *offset;      /* [n_offsets] of the boxes of a placement; none where nothing is packed */
 } plim_front_point;
 

@@ -219,7 +219,7 @@ int64_t plim_variant_selection_least(const plim_timeline *timeline, const plim_s
  * the schedule before the call.
  * Where live bytes beside the workspace are above the limit already, only the operands of the op count: a search may
  * still recompute the rest. Where no variant comes within the limit, the one that comes nearest is taken.
- * O(runs x choices). */
+ * O(runs x choices^2). */
 int plim_variant_selection_run(plim_variant_selection *selection, const plim_timeline *timeline,
                                plim_schedule *schedule, int64_t limit);
 

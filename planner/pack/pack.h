@@ -1,4 +1,5 @@
-/* Packing: buffers with lifetimes to offsets in one arena, and a validator that shares no code with the packers.
+/* Packing: buffers with lifetimes to offsets in one arena, and a validator. The packers and the validator share one
+ * rule alone, which two boxes may lie together (plim_boxes_separation).
  *
  * Boxes are only read. One call at a time on a context; several contexts may pack the same boxes at once. On failure
  * outputs are untouched. PLIM_ENOMEM is possible everywhere. */
@@ -32,8 +33,8 @@ typedef struct plim_box {
  * A round packs from the bottom up, or repairs the best order where that is not possible. Then comes exact search in
  * proportion to `effort`; with a target all of it is for the target.
  * PLIM_EUSAGE: a box that is not allowed. PLIM_ECANCEL: cancelled.
- * First-fit takes O(n x overlaps) an order, bottom-up packing O(n x overlaps) each. The list of overlaps takes up to
- * O(n^2) bytes. Exact search takes up to O(effort) nodes of O(n) each. Deterministic.
+ * A first-fit order takes O(n^2), or O(n log n + pairs that overlap in time x log n) for many boxes; a packing from the
+ * bottom up O(n^2) at worst, exact search up to O(effort) nodes of O(n) each. O(n) bytes of memory. Deterministic.
  * Source of the first-fit orders and the exact search: Moffitt, MiniMalloc, ASPLOS 2023. */
 PLIM_MUST_USE plim_status plim_pack(plim_context *ctx, int32_t n, const plim_box *box, int64_t align, int64_t target,
                                     int32_t effort, int64_t *offset, int64_t *packed_bytes, int64_t *peak_bytes);

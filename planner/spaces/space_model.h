@@ -53,8 +53,7 @@ typedef struct plim_space_model {
   int32_t page_out, page_in; /* poet: links; -1: none */
 } plim_space_model;
 
-/* Build. PLIM_EDATA where the class has no use for such a platform; PLIM_EUNSUPPORTED where the program would be too
- * large. */
+/* Build. PLIM_EDATA where the class has no use for such a platform; PLIM_EUSAGE where the program would be too large. */
 PLIM_MUST_USE plim_status plim_space_model_make(const plim_space_problem *problem,
                                                 const plim_space_model_options *options, plim_space_model **out);
 void plim_space_model_free(plim_space_model *model); /* NULL is legal */

@@ -25,7 +25,7 @@ extern "C" {
  *   Peak, arena, time and numerics hash are what the plan states; arena_bytes <= budget_bytes.
  * The bound cannot be proved from a plan: only its order against the times is checked.
  * PLIM_EPLAN: a rule is broken; the sentence names command, op and storage. PLIM_EDATA: the plan is of another graph.
- * O((commands x operands + buffers) log buffers). */
+ * O((commands x operands + buffers) log buffers), and buffers^2 for plans with copies. */
 PLIM_MUST_USE plim_status plim_plan_check(plim_context *ctx, const plim_graph *graph, const plim_plan *plan);
 
 /* Only the first part of plim_plan_check: the plan is of this graph, and every index in it is in range, so that it can
