@@ -1,8 +1,8 @@
 /* What an op is: data types, layouts, shapes, and op kinds. A kind is one row of one table: operands with types and
  * shape rules, attributes, class, in-place pairs, FLOP formula, gradient. Reader, writer, builder, cache keys, profiler
  * and docs/ops.md follow from the row. Data only; every layer may include this header, and it includes none of ours.
- * Functions read the tables and their arguments alone: they are safe from any thread, and O(operands); finding a kind by
- * its name is O(kinds). plim_op_kind_add alone writes. */
+ * Functions read the tables and their arguments alone: they are safe from any thread, and O(operands). Finding a kind
+ * by its name is O(kinds). plim_op_kind_add alone writes. */
 #ifndef PLIM_KERNELS_OP_H
 #define PLIM_KERNELS_OP_H
 

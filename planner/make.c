@@ -4,9 +4,9 @@
  *   3. plim_incumbent_emit    (core/incumbent.c)        the best as a plan, which the checker accepts
  *   4. plim_refuse            (refuse.c)                in place of 3 where nothing fits
  * With options->front_folder, the plan front on disk is read before and written after. */
-#include "planner/make.h"
 #include "planner/paging/paging.h"
 #include "planner/plan_base.h"
+#include "planner/refuse.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 

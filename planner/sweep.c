@@ -3,7 +3,7 @@
  * them found within it. Where the range begins at the smallest budget with a plan, the search for that one leaves its
  * plan in the same plan front, so that no budget of the range is without. */
 #include "planner/bound/cut.h"
-#include "planner/make.h"
+#include "planner/floor.h"
 #include "planner/make_tuning.h"
 #include "planner/paging/paging.h"
 #include "runtime/base/effort.h"

@@ -10,7 +10,7 @@
 
 #include "kernels/op.h"
 #include "planner/solvers/solver.h"
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "planner/spaces/space_model.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "runtime/base/text.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/space_interpret.h"

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "planner/spaces/space_demand.h"
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "planner/spaces/space_problem.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"

@@ -1,6 +1,6 @@
 /* The searches: each submits schedules to an incumbent until it is done, the limit is over or the context cancelled. */
-#ifndef PLIM_PLANNER_SEARCHES_H
-#define PLIM_PLANNER_SEARCHES_H
+#ifndef PLIM_PLANNER_SEARCH_SEARCHES_H
+#define PLIM_PLANNER_SEARCH_SEARCHES_H
 
 #include "planner/core/incumbent.h"
 

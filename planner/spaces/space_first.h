@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_SPACES_SPACE_FIRST_H
 #define PLIM_PLANNER_SPACES_SPACE_FIRST_H
 
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "planner/spaces/space_search.h"
 
 /* The runs of a plan of one arena for the only device that may be used. Without recompute, with several devices, and

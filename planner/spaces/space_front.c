@@ -1,6 +1,6 @@
 /* Plans for growing budgets of one space: each search knows the plans before it, and a later plan that fits an earlier
  * budget is taken there too. */
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "runtime/base/effort.h"
 
 typedef struct front {

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_SPACES_SPACE_KEPT_H
 #define PLIM_PLANNER_SPACES_SPACE_KEPT_H
 
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "runtime/base/cache.h"
 
 enum { PLIM_SPACE_KEPT = 32 /* plans that a call reads, at most: those used last */ };

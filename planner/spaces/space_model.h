@@ -1,10 +1,10 @@
 /* Programs over several memory spaces, and why one has no answer. */
-#ifndef PLIM_PLANNER_EXACT_SPACE_MODEL_H
-#define PLIM_PLANNER_EXACT_SPACE_MODEL_H
+#ifndef PLIM_PLANNER_SPACES_SPACE_MODEL_H
+#define PLIM_PLANNER_SPACES_SPACE_MODEL_H
 
 #include "planner/solvers/solver.h"
-#include "planner/spaces/space_exact.h"
 #include "planner/spaces/space_lower.h"
+#include "planner/spaces/space_make.h"
 
 /* ==== space model ==== */
 
@@ -53,7 +53,8 @@ typedef struct plim_space_model {
   int32_t page_out, page_in; /* poet: links; -1: none */
 } plim_space_model;
 
-/* Build. PLIM_EDATA where the class has no use for such a platform; PLIM_EUSAGE where the program would be too large. */
+/* Build. PLIM_EDATA where the class has no use for such a platform; PLIM_EUSAGE where the program would be too
+ * large. */
 PLIM_MUST_USE plim_status plim_space_model_make(const plim_space_problem *problem,
                                                 const plim_space_model_options *options, plim_space_model **out);
 void plim_space_model_free(plim_space_model *model); /* NULL is legal */

@@ -14,7 +14,7 @@ extern "C" {
  *   time_limit_ns  in   > 0: a limit on the call; 0: none, and the plan depends on the inputs alone
  *   threads        in   of the planner; 0 and 1: one
  *   out     [1]    out  NULL: none was found, or the call was cancelled before one was
- * PLIM_EOVERFLOW: costs cannot be added up. It is a plim_space_one_arena (planner/spaces/space_exact.h). */
+ * PLIM_EOVERFLOW: costs cannot be added up. It is a plim_space_one_arena (planner/spaces/space_make.h). */
 PLIM_MUST_USE plim_status plim_one_arena_plan(const plim_graph *graph, const int64_t *cost, int64_t budget_bytes,
                                               int64_t time_limit_ns, int32_t threads, plim_plan **out);
 

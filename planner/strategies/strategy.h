@@ -2,8 +2,8 @@
  *
  * Only this folder combines bounds (planner/bound), chains, searches and exact models. None of those knows a strategy.
  */
-#ifndef PLIM_PLANNER_STRATEGY_H
-#define PLIM_PLANNER_STRATEGY_H
+#ifndef PLIM_PLANNER_STRATEGIES_STRATEGY_H
+#define PLIM_PLANNER_STRATEGIES_STRATEGY_H
 
 #include "planner/archive/front.h"
 #include "planner/core/incumbent.h"

@@ -2,7 +2,7 @@
 #ifndef PLIM_TESTS_SUPPORT_SPACE_CASES_H
 #define PLIM_TESTS_SUPPORT_SPACE_CASES_H
 
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "tests/support/test_random.h"
 
 /* An instance on two devices: time by op and device, copies by op and direction (d0 to d1, d1 to d0), links. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "tools/plimsoll-bench/bench.h"
 #include "tools/plimsoll-bench/joint_case.h"
 

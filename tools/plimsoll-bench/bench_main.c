@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "runtime/base/name.h"
 #include "tools/plimsoll-bench/bench.h"
 #include "tools/plimsoll-bench/peers.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "planner/spaces/space_problem.h"
 #include "runtime/base/name.h"
 #include "runtime/device/device_sim.h"

@@ -2,7 +2,7 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_BUDGET_CURVE_H
 #define PLIM_TOOLS_PLIMSOLL_BUDGET_CURVE_H
 
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "tools/plimsoll/session.h"
 
 typedef struct budget_request {

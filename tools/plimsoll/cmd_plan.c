@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "runtime/base/size.h"
 #include "runtime/graph/sibling.h"
 #include "tools/plimsoll/budget_curve.h"

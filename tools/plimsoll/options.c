@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "planner/planner.h"
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "runtime/arena/policy.h"
 #include "runtime/data/dataset.h"
 #include "runtime/device/threads.h"

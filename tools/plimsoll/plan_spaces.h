@@ -2,7 +2,7 @@
 #ifndef PLIM_TOOLS_PLIMSOLL_PLAN_SPACES_H
 #define PLIM_TOOLS_PLIMSOLL_PLAN_SPACES_H
 
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 #include "runtime/graph/space/space_plan.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/session.h"

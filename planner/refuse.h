@@ -1,13 +1,8 @@
-/* The smallest budget and refusals, for the functions of planner.h. */
-#ifndef PLIM_PLANNER_MAKE_H
-#define PLIM_PLANNER_MAKE_H
+/* Why there is no plan: the sentence of a refusal. Planner-internal; the words are plim_plan_floor_describe's. */
+#ifndef PLIM_PLANNER_REFUSE_H
+#define PLIM_PLANNER_REFUSE_H
 
 #include "planner/core/incumbent.h"
-#include "planner/strategies/strategy.h"
-
-/* ==== refusal ==== */
-
-/* Why there is no plan: the sentence of a refusal. Planner-internal; the words are plim_plan_floor_describe's. */
 
 /* PLIM_ENOFIT for an incumbent that found nothing by the strategy of that name: the budget, what is proven about it,
  * the smallest one met, and the conflict of the schedule whose peak fits and whose addresses miss least.
@@ -20,15 +15,5 @@ PLIM_MUST_USE plim_status plim_refuse(plim_incumbent *incumbent, const char *str
  * Deterministic; at most some tenths of a second of exact search. */
 PLIM_MUST_USE plim_status plim_refusal_conflict(plim_incumbent *incumbent, const plim_schedule *schedule,
                                                 int64_t packed_bytes, int64_t budget_bytes, char *text);
-
-/* ==== floor ==== */
-
-/* The smallest budget within a planning that already has a problem and a plan front. Planner-internal. */
-
-/* plim_plan_smallest through that plan front: takes what it knows and leaves there what it finds, the lowest plan
- * before all. PLIM_EPLAN: a kept plan was bad. PLIM_ECANCEL: cancelled; the plan front has what was found. */
-PLIM_MUST_USE plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options *options,
-                                          const plim_strategy *strategy, plim_front *front, plim_plan_floor *out,
-                                          plim_plan **plan);
 
 #endif

@@ -6,8 +6,8 @@
  *   xengine  least sum of times, recompute and placement on several devices, a budget each. Schuler et al., ACM TACO
  *            2022, with memory counted by device
  *   milp     least time or energy; recompute, paging and placement over any spaces, copies beside compute */
-#ifndef PLIM_PLANNER_EXACT_SPACE_EXACT_H
-#define PLIM_PLANNER_EXACT_SPACE_EXACT_H
+#ifndef PLIM_PLANNER_SPACES_SPACE_MAKE_H
+#define PLIM_PLANNER_SPACES_SPACE_MAKE_H
 
 #include "runtime/graph/space/platform.h"
 #include "runtime/graph/space/space_plan.h"

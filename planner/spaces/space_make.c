@@ -1,7 +1,7 @@
 /* The planners over spaces: a program of their class is built, solved with a gap of zero, read as a sequence, lowered
  * to commands and checked. A solver's tolerances may let a point pass above a budget: then the program is solved again
  * for as much less; the bound is the first one's. */
-#include "planner/spaces/space_exact.h"
+#include "planner/spaces/space_make.h"
 
 #include <assert.h>
 #include <math.h>

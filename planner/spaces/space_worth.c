@@ -1,0 +1,165 @@
+/* What local search over spaces may do, by which weights, and how good a sequence is. The objective is that of the
+ * plan: where it is no sum over commands, sequences are arranged and simulated. */
+#include <math.h>
+#include <string.h>
+
+#include "planner/spaces/space_searching.h"
+#include "planner/spaces/spaces_tuning.h"
+
+int plim_space_is_late_first(plim_space_worth a, plim_space_worth b) {
+  if (a.late > 0 || b.late > 0) return a.late < b.late || (a.late <= b.late && a.value < b.value);
+  return a.value < b.value;
+}
+
+/* ---- rules and weights ---- */
+
+static int is_home(const plim_platform *p, int32_t space, int32_t devices) {
+  for (int32_t d = 0; d < devices; d++) {
+    if (p->device[d].space == space) return 1;
+  }
+  return 0;
+}
+
+/* A link between spaces where devices compute places; every other one pages. */
+void plim_space_set_rules(plim_space_searching *k) {
+  const plim_platform *p = k->p->platform;
+  double bound = k->o->keep_all > 0 && k->o->bound > 0 ? fmax(0, 100 * (k->o->bound / k->o->keep_all - 1)) : -1;
+  k->progress = (plim_progress){
+      .stage = "search", .total = k->o->rounds > 0 ? k->o->rounds : -1, .best_percent = -1, .bound_percent = bound};
+  k->rules = (plim_space_rules){.budget = k->o->budget,
+                                .link_taken = k->link_taken,
+                                .recompute = k->o->recompute,
+                                .progress = &k->progress,
+                                .started_ns = plim_now_ns(),
+                                .devices = k->o->place ? p->n_devices : 1};
+  for (int32_t l = 0; l < p->n_links; l++) {
+    int places = is_home(p, p->link[l].from, p->n_devices) && is_home(p, p->link[l].to, p->n_devices);
+    k->link_places[l] = (uint8_t)places;
+    k->link_taken[l] = (uint8_t)(places ? k->o->place : k->o->page);
+    k->pages |= !places && k->o->page;
+  }
+}
+
+plim_space_weights plim_space_weights_of(const plim_space_searching *k, double copies) {
+  plim_space_weights w = {.by_bytes = 1, .by_time = 1};
+  if (k->o->objective == PLIM_OBJECTIVE_ENERGY) {
+    w.run_joule = w.copy_joule = 1;
+    w.run_ns = k->haste * k->joule_per_ns;
+    w.copy_ns = k->o->deadline_on_runs ? 0 : copies * w.run_ns;
+  } else {
+    w.run_ns = 1;
+    w.copy_ns = k->o->objective == PLIM_OBJECTIVE_SERIAL ? 1 : copies;
+  }
+  return w;
+}
+
+plim_space_weights plim_space_draw_weights(plim_space_searching *k) {
+  static const double copies[] = {0.02, 0.2, 0.5, 1}, powers[] = {0, 0.5, 1}, price[] = {1, 1, 1, 0.5, 2, 0.1, 10};
+  static const double beside[] = {0, 0, 0.5, 1};
+  plim_space_weights w = plim_space_weights_of(k, copies[plim_random_below(&k->random, 4)]);
+  w.copy_joule *= price[plim_random_below(&k->random, 7)]; /* so that some rounds would rather page, some recompute */
+  w.by_bytes = powers[1 + plim_random_below(&k->random, 2)];
+  w.by_time = powers[plim_random_below(&k->random, 3)];
+  w.beside = k->pages ? beside[plim_random_below(&k->random, 4)] : 0;
+  w.noise = plim_random_percent(&k->random, 50) ? 1.5 * plim_random_unit(&k->random) : 0;
+  w.first = plim_random_percent(&k->random, 30);
+  w.stay = plim_random_percent(&k->random, 30);
+  return w;
+}
+
+/* ---- worth ---- */
+
+/* Is the objective a sum over the commands? */
+static int objective_is_sum(const plim_space_searching *k) {
+  if (k->o->objective == PLIM_OBJECTIVE_TIME) return 0;
+  for (int32_t d = 0; d < k->p->platform->n_devices && k->o->objective == PLIM_OBJECTIVE_ENERGY; d++) {
+    if (k->p->platform->device[d].idle_watt > 0) return 0;
+  }
+  return 1;
+}
+
+/* Is the worth of every sequence one? */
+int plim_space_is_sum(const plim_space_searching *k) {
+  return objective_is_sum(k) && (k->o->deadline_ns == INT64_MAX || k->o->deadline_on_runs);
+}
+
+/* The plan of the sequence, as events, and what it takes. */
+static plim_status arrange(plim_space_searching *k, const plim_space_sequence *s, plim_space_totals *totals) {
+  PLIM_TRY(plim_space_sequence_copy(&k->arranged, s));
+  PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
+  k->events.n = 0;
+  return plim_space_arrange(&k->arranged, k->o->budget, 1, totals, &k->events);
+}
+
+static double value_of(const plim_space_searching *k, const plim_space_totals *t) {
+  if (k->o->objective == PLIM_OBJECTIVE_ENERGY) return t->energy_joule;
+  return (double)(k->o->objective == PLIM_OBJECTIVE_SERIAL ? t->serial_ns : t->makespan_ns);
+}
+
+/* What the items of a sequence come to, one by one. */
+typedef struct sums {
+  double joule, run_ns, serial_ns;
+  double longest_ns; /* of all items of one device or link: the makespan is no shorter */
+  double delay_ns;   /* of copies to and from pages */
+} sums;
+
+static sums add_up(const plim_space_searching *k, const plim_space_sequence *s) {
+  const int32_t devices = k->p->platform->n_devices;
+  sums sum = {0, 0, 0, 0, 0};
+  memset(k->load_ns, 0, (size_t)(devices + k->p->platform->n_links) * sizeof *k->load_ns);
+  for (int32_t e = 0; e < s->n; e++) {
+    const plim_space_event *v = &s->item[e];
+    int run = v->kind == PLIM_SPACE_RUN;
+    int64_t ns = run ? plim_space_run_ns(k->p, v->node, v->at) : plim_space_copy_ns(k->p, v->node, v->at);
+    double *load = &k->load_ns[run ? v->at : devices + v->at];
+    sum.joule += run ? plim_space_run_joule(k->p, v->node, v->at) : plim_space_copy_joule(k->p, v->node, v->at);
+    sum.serial_ns += (double)ns;
+    sum.run_ns += run ? (double)ns : 0;
+    sum.delay_ns += run || k->link_places[v->at] ? 0 : k->o->page_delay_share * (double)ns;
+    *load += (double)ns;
+    if (*load > sum.longest_ns) sum.longest_ns = *load;
+  }
+  return sum;
+}
+
+static double lateness(const plim_space_searching *k, double ns) {
+  return k->o->deadline_ns < INT64_MAX && ns > (double)k->o->deadline_ns ? ns - (double)k->o->deadline_ns : 0;
+}
+
+/* No plan of the sequence is better. *exact 1: its plan is that good: the objective is a sum, and so is the time that
+ * has a deadline, or the sum of all times keeps it. */
+static plim_space_worth least_worth(const plim_space_searching *k, const sums *sum, int *exact) {
+  plim_space_worth least = {lateness(k, k->o->deadline_on_runs ? sum->run_ns : sum->longest_ns), sum->joule};
+  *exact = plim_space_is_sum(k) || (objective_is_sum(k) && !(lateness(k, sum->serial_ns) > 0));
+  if (k->o->objective == PLIM_OBJECTIVE_SERIAL) least.value = sum->serial_ns;
+  if (k->o->objective == PLIM_OBJECTIVE_TIME) least.value = sum->longest_ns + sum->delay_ns;
+  return least;
+}
+
+/* *out: the worth of the sequence's plan, or where that cannot be below `most`, what it is not below. */
+plim_status plim_space_weigh(plim_space_searching *k, const plim_space_sequence *s, const plim_space_worth *most,
+                             plim_space_worth *out) {
+  plim_space_totals totals;
+  int exact;
+  const sums sum = add_up(k, s);
+  *out = least_worth(k, &sum, &exact);
+  k->events.n = 0;
+  if (exact || (most && !plim_space_is_late_first(*out, *most))) return PLIM_OK;
+  PLIM_TRY(arrange(k, s, &totals));
+  out->value = value_of(k, &totals) + (k->o->objective == PLIM_OBJECTIVE_TIME ? sum.delay_ns : 0);
+  if (!k->o->deadline_on_runs) out->late = lateness(k, (double)totals.makespan_ns);
+  return PLIM_OK;
+}
+
+/* Keep what was weighed last. */
+plim_status plim_space_keep_best(plim_space_searching *k, const plim_space_sequence *s, plim_space_worth w) {
+  plim_space_report(k->p->ctx, &k->rules);
+  if (k->has_best && !plim_space_is_late_first(w, k->best_worth)) return PLIM_OK;
+  if (k->o->keep_all > 0 && !(w.late > 0)) k->progress.best_percent = 100 * (w.value / k->o->keep_all - 1);
+  const plim_space_events events = k->events;
+  k->has_best = 1;
+  k->best_worth = w;
+  k->events = k->best_events;
+  k->best_events = events;
+  return plim_space_sequence_copy(&k->best, s);
+}
