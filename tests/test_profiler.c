@@ -137,6 +137,16 @@ Test(profiler, no_more_is_allocated_than_wanted_unless_one_variant_needs_it_and_
   plim_profile_free(profile);
 }
 
+/* Then warm and cold operands take turns in the same bytes. */
+Test(profiler, operands_lie_apart_where_one_op_takes_all_of_the_memory) {
+  plim_profiler_options options = options_in("");
+  for (int64_t bytes = 64; bytes < 1 << 17; bytes = bytes * 3 / 2) {
+    fake.workspace_bytes[1] = bytes;
+    options.wanted_bytes = 1;
+    plim_profile_free(measure(&fake, graph, &options));
+  }
+}
+
 Test(profiler, an_op_that_does_not_fit_at_all_keeps_its_smallest_variant) {
   plim_profiler_options options = options_in("");
   options.arena_bytes = 512;

@@ -21,6 +21,16 @@ static char *next_place(plim_ring *r, int64_t bytes) {
   return place;
 }
 
+/* The places of both blocks of a run. In one ring they lie together: the second must not come over the first. */
+static void next_places(plim_measurement *m, const int64_t *bytes, char **place) {
+  if (m->ring_of[0] == m->ring_of[1]) {
+    place[0] = next_place(m->ring_of[0], bytes[0] + bytes[1]);
+    place[1] = place[0] + bytes[0];
+    return;
+  }
+  for (int i = 0; i < 2; i++) place[i] = next_place(m->ring_of[i], bytes[i]);
+}
+
 enum { NORMALS_BYTES = PLIM_NORMALS * sizeof(float) };
 
 static plim_status put_normals(const plim_measurement *m, void *to, int64_t bytes) {
@@ -93,7 +103,7 @@ plim_status plim_measure_run(plim_measurement *m, const plim_profile_group *grou
   plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, c->variant.workspace_bytes);
   char *place[2];
   void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
-  for (int i = 0; i < 2; i++) place[i] = next_place(m->ring_of[i], plan.bytes[i]);
+  next_places(m, plan.bytes, place);
   for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
   PLIM_TRY(prepare_operands(m, group, &plan, operand));
   plim_kernel_args args = args_of(group, operand, c->variant.workspace_bytes > 0 ? operand[plan.n] : NULL);
@@ -108,7 +118,8 @@ plim_status plim_measure_result(plim_measurement *m, const plim_profile_group *g
   plim_operand_plan plan = plim_operands_place(desc, &group->cache_states, c->variant.workspace_bytes);
   void *operand[PLIM_OP_MAX_OPERANDS + 1] = {NULL};
   for (int i = 0; i < 2; i++) m->ring[i].cursor = 0;
-  char *const place[2] = {next_place(m->ring_of[0], plan.bytes[0]), next_place(m->ring_of[1], plan.bytes[1])};
+  char *place[2];
+  next_places(m, plan.bytes, place);
   for (int i = 0; i < 2; i++) memset(place[i], 0xff, (size_t)plan.bytes[i]);
   for (int32_t k = 0; k <= plan.n; k++) operand[k] = place[plan.block[k]] + plan.at[k];
   for (int32_t k = 0; k < desc->n_in; k++) plim_operand_fill_random(&desc->in[k], (uint64_t)k + 1, operand[k]);

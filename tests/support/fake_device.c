@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/device/guarded.h"
+#include "runtime/profile/profile_operands.h"
 
 typedef struct fake_kernel {
   plim_op_desc desc;
@@ -57,9 +58,19 @@ static void fake_unprepare(plim_device *device, void *kernel) {
   plim_release(device->ctx, kernel, 1, sizeof(fake_kernel));
 }
 
-static void look_at(fake_device *fake, const void *operand, int64_t bytes) {
-  int64_t at = (const unsigned char *)operand - fake->arena;
-  if ((uintptr_t)operand % PLIM_ALIGN != 0 || at < 0 || at + bytes > fake->arena_bytes) fake->faults++;
+/* What one run reads and writes. */
+typedef struct places {
+  int32_t n;
+  int64_t begin[PLIM_OP_MAX_OPERANDS + 1], end[PLIM_OP_MAX_OPERANDS + 1];
+} places;
+
+/* Operands may share all of their bytes, as in place, or none. */
+static void look_at(fake_device *fake, places *p, const void *operand, int64_t bytes) {
+  const int64_t begin = (const unsigned char *)operand - fake->arena, end = begin + bytes;
+  if ((uintptr_t)operand % PLIM_ALIGN != 0 || begin < 0 || end > fake->arena_bytes) fake->faults++;
+  for (int32_t i = 0; i < p->n; i++) fake->faults += begin != p->begin[i] && begin < p->end[i] && p->begin[i] < end;
+  p->begin[p->n] = begin;
+  p->end[p->n++] = end;
 }
 
 static void scribble(const plim_op_desc *desc, const plim_kernel_args *args) {
@@ -76,10 +87,11 @@ static plim_status fake_run(plim_device *device, int32_t queue, void *kernel, co
   (void)queue;
   if (++fake->runs == fake->fail_at) return plim_fail(device->ctx, PLIM_EDEVICE, "the fake failed");
   if (fake->runs == fake->cancel_at) plim_context_cancel(device->ctx);
-  for (int32_t i = 0; i < k->desc.n_in; i++) look_at(fake, args->in[i], plim_shape_bytes(&k->desc.in[i]));
-  for (int32_t i = 0; i < k->desc.n_out; i++) look_at(fake, args->out[i], plim_shape_bytes(&k->desc.out[i]));
-  for (int32_t i = 0; i < k->desc.n_upd; i++) look_at(fake, args->upd[i], plim_shape_bytes(&k->desc.upd[i]));
-  if (fake->workspace_bytes[k->variant] > 0) look_at(fake, args->workspace, fake->workspace_bytes[k->variant]);
+  places p = {.n = 0};
+  for (int32_t i = 0; i < k->desc.n_in; i++) look_at(fake, &p, args->in[i], plim_shape_bytes(&k->desc.in[i]));
+  for (int32_t i = 0; i < k->desc.n_out; i++) look_at(fake, &p, args->out[i], plim_shape_bytes(&k->desc.out[i]));
+  for (int32_t i = 0; i < k->desc.n_upd; i++) look_at(fake, &p, args->upd[i], plim_shape_bytes(&k->desc.upd[i]));
+  if (fake->workspace_bytes[k->variant] > 0) look_at(fake, &p, args->workspace, fake->workspace_bytes[k->variant]);
   if (fake->scribbles) scribble(&k->desc, args);
   fake->clock_ns += fake->cost_ns[k->variant][fake->runs_of[k->variant]++ % fake->n_costs];
   return PLIM_OK;

@@ -17,7 +17,7 @@ typedef struct fake_device {
   int64_t cancel_at;                   /* the run that cancels the context */
   const unsigned char *arena;          /* the one allocation there is */
   int64_t arena_bytes, allocated_most; /* now, and the most so far */
-  int64_t faults;                      /* operands that were not aligned or not in the arena */
+  int64_t faults;                      /* operands that were not aligned, not in the arena, or over a part of another */
 } fake_device;
 
 /* A device over `ctx`; its machine has the CPU model `cpu`. Nothing to close. */
