@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 enum { K_PHASES_MAX = 3 };
+enum { K_PRODUCT_ELEMENTS = 8 }; /* multiply-adds of a product that take as long as an elementwise op on one element */
 enum { K_MOST_CLASSES = 1 << 24 /* of a loss: kernels keep the number of a class in a float, which is exact so far */ };
 
 typedef struct k_phase {
@@ -25,7 +26,8 @@ typedef struct k_launch {
   int64_t workspace_bytes;
 } k_launch;
 
-/* Fill *launch for an op; 0 when its shapes or attributes are none that the kernels serve. Nothing that a later run
+/* Functions of this header are pure: any thread may call them, and they take O(operands).
+ * Fill *launch for an op; 0 when its shapes or attributes are none that the kernels serve. Nothing that a later run
  * reads or writes lies outside the operands when this returned 1. */
 int k_launch_make(const plim_op_desc *op, k_launch *launch);
 

@@ -1,7 +1,7 @@
 /* Launches of the loss. */
 #include "kernels/launch.h"
 
-enum { EXP_ELEMENTS = 8 }; /* an exponential takes as long as an elementwise op on so many elements */
+enum { EXP_ELEMENTS = 8 }; /* an exponential in double takes as long as an elementwise op on so many elements */
 
 /* logits (or prob) [N][K] and labels [N] */
 static int rows(const plim_op_desc *op, k_launch *launch) {

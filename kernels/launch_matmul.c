@@ -3,8 +3,6 @@
  * stride in all operands become one size, and at most two are left. */
 #include "kernels/launch.h"
 
-enum { BLOCK_ROWS = 32, BLOCK_COLUMNS = 64 /* kernels/bodies/matmul.inc */, PRODUCT_ELEMENTS = 8 };
-
 /* Elements from one to the next along a dimension of a shape. */
 static int64_t stride_of(const plim_shape *shape, int32_t d) {
   int64_t stride = 1;
@@ -69,10 +67,10 @@ int k_launch_matmul(const plim_op_desc *op, k_launch *launch) {
   call->x = (k_view){.channels = depth};
   call->y = (k_view){.channels = columns, .spatial = rows};
   if (!place_products(op, call)) return 0;
-  call->parts = k_parts(rows, BLOCK_ROWS);
-  call->chunks = k_parts(columns, BLOCK_COLUMNS);
+  call->parts = k_parts(rows, K_MATMUL_ROWS);
+  call->chunks = k_parts(columns, K_MATMUL_COLUMNS);
   if (call->parts > UINT32_MAX / call->chunks || call->y.n > UINT32_MAX / (call->parts * call->chunks)) return 0;
   k_launch_add_phase(launch, K_BODY_matmul, call->y.n * call->parts * call->chunks,
-                     (double)plim_shape_elements(y) * (double)depth / PRODUCT_ELEMENTS);
+                     (double)plim_shape_elements(y) * (double)depth / K_PRODUCT_ELEMENTS);
   return 1;
 }
