@@ -1,5 +1,6 @@
 /* planner/paging/joint_*.c: training steps as problems over spaces, and sequences as plans. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #include "planner/paging/joint_problem.h"
 #include "planner/spaces/space_sequence.h"
@@ -22,9 +23,8 @@ typedef struct rig {
   plim_space_command_list list;
 } rig;
 
-static void make_rig(rig *r, uint64_t seed, int devices) {
-  *r = (rig){.ctx = plim_test_context(), .options = plim_plan_options_default()};
-  cr_assert_eq(random_chain_make(r->ctx, CHAIN, seed, &r->graph), PLIM_OK);
+/* For the rig's own graph. */
+static void complete_rig(rig *r, uint64_t seed, int devices) {
   cr_assert_eq(random_profile_make(r->graph, seed, 1, &r->profile), PLIM_OK);
   cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &r->keep_all), PLIM_OK);
   double bytes_per_ns = 4 * (double)r->keep_all->arena_bytes / (double)(r->keep_all->time_ns + 1);
@@ -43,6 +43,12 @@ static void make_rig(rig *r, uint64_t seed, int devices) {
   cr_assert_eq(plim_joint_problem_make(r->graph, &r->spaces, r->keep_all, NULL, &r->joint), PLIM_OK);
   r->events = (plim_space_events){.ctx = r->ctx};
   r->list = (plim_space_command_list){.ctx = r->ctx, .graph = r->graph};
+}
+
+static void make_rig(rig *r, uint64_t seed, int devices) {
+  *r = (rig){.ctx = plim_test_context(), .options = plim_plan_options_default()};
+  cr_assert_eq(random_chain_make(r->ctx, CHAIN, seed, &r->graph), PLIM_OK);
+  complete_rig(r, seed, devices);
 }
 
 static void free_rig(rig *r) {
@@ -156,6 +162,60 @@ Test(joint_paging, an_update_waits_for_the_last_run_that_reads_the_version_befor
     free_rig(&r);
   }
   cr_assert_gt(tried, 0);
+}
+
+enum { UPDATES = 3 };
+
+/* UPDATES pure ops, each with an update of one state: ops 2 i and 2 i + 1. */
+static void make_updates_graph(rig *r) {
+  const int64_t dim = 64;
+  const plim_shape shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 1, &dim);
+  plim_graph_builder *b = NULL;
+  int32_t input, state, made, id;
+  *r = (rig){.ctx = plim_test_context(), .options = plim_plan_options_default()};
+  cr_assert_eq(plim_graph_begin(r->ctx, "updates", 1, &b), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "x", PLIM_ROLE_INPUT, &shape, &input), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "running", PLIM_ROLE_STATE, &shape, &state), PLIM_OK);
+  for (int i = 0; i < UPDATES; i++) {
+    char name[2][16];
+    (void)snprintf(name[0], sizeof name[0], "make%d", i);
+    (void)snprintf(name[1], sizeof name[1], "update%d", i);
+    cr_assert_eq(plim_graph_add(b, name[0], PLIM_ROLE_ACTIVATION, &shape, &made), PLIM_OK);
+    const plim_op_spec make = {.name = name[0],
+                               .kind = PLIM_OP_CUSTOM,
+                               .cls = PLIM_OP_PURE,
+                               .n_in = 1,
+                               .n_out = 1,
+                               .in = {input},
+                               .out = {made},
+                               .time_ns = 100};
+    const plim_op_spec update = {.name = name[1],
+                                 .kind = PLIM_OP_CUSTOM,
+                                 .cls = PLIM_OP_EFFECT,
+                                 .n_in = 1,
+                                 .n_upd = 1,
+                                 .in = {made},
+                                 .upd = {state},
+                                 .time_ns = 100};
+    cr_assert_eq(plim_graph_add_op(b, &make, &id), PLIM_OK);
+    cr_assert_eq(plim_graph_add_op(b, &update, &id), PLIM_OK);
+  }
+  cr_assert_eq(plim_graph_end(b, &r->graph), PLIM_OK, "%s", plim_context_error(r->ctx));
+  complete_rig(r, 1, 1);
+}
+
+Test(joint_paging, updates_of_one_state_keep_program_order) {
+  rig r;
+  make_updates_graph(&r);
+  for (int32_t i = UPDATES - 1; i >= 0; i--) {
+    plim_space_events_add(&r.events, PLIM_SPACE_RUN, 2 * i, 0);
+    plim_space_events_add(&r.events, PLIM_SPACE_RUN, 2 * i + 1, 0);
+  }
+  plim_plan *plan = plan_of(&r);
+  cr_assert_eq(plim_plan_check(r.ctx, r.graph, plan), PLIM_OK, "%s", plim_context_error(r.ctx));
+  cr_assert_eq(plan->command[0].op, 2 * (UPDATES - 1), "what updates nothing stays where it is");
+  plim_plan_free(plan);
+  free_rig(&r);
 }
 
 Test(joint_paging, a_sequence_that_reads_what_is_not_there_has_no_list) {

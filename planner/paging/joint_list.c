@@ -283,49 +283,66 @@ static plim_status add_commands(listing *l) {
 
 typedef struct keyed {
   int64_t key;
-  int32_t at; /* before it moves */
   plim_space_event event;
 } keyed;
 
+/* Several updates have one key where they wait for the same event: program order then, which nodes have. */
 static int by_key(const void *a, const void *b) {
   const keyed *x = a, *y = b;
   if (x->key != y->key) return x->key < y->key ? -1 : 1;
-  return (x->at > y->at) - (x->at < y->at);
+  return (x->event.node > y->event.node) - (x->event.node < y->event.node);
 }
 
-/* Keys are 2 e for event e, and for an update that runs too early one more than that of the last run before it. last
- * [n_storages] scratch: 1 + the last event that reads a given storage before its update. */
-static void set_keys(const listing *l, int32_t *last, keyed *row) {
-  memset(last, 0, (size_t)l->g->n_storages * sizeof *last);
+/* Event e has the key 2 e. An update that runs too early has the next odd key after what it waits for. */
+typedef struct keys {
+  keyed *row;       /* [events] */
+  int64_t *last;    /* [n_storages] greatest key of what touched a storage so far, in program order */
+  int32_t *effects; /* [n_ops] the event of an op that updates; -1: none */
+} keys;
+
+/* Keys of what updates nothing, which stays where it is. */
+static void set_own_keys(const listing *l, const keys *k) {
+  memset(k->last, 0, (size_t)l->g->n_storages * sizeof *k->last);
+  memset(k->effects, -1, (size_t)l->g->n_ops * sizeof *k->effects);
   for (int32_t e = 0; e < l->n; e++) {
     int32_t o = l->event[e].kind == PLIM_SPACE_RUN ? plim_joint_op(l->j, l->event[e].node) : -1;
-    row[e] = (keyed){2 * (int64_t)e, e, l->event[e]};
-    for (int32_t i = 0; o >= 0 && l->g->op[o].n_updates == 0 && i < l->g->op[o].n_reads; i++) {
-      last[l->g->op[o].reads[i]] = e + 1;
-    }
-  }
-  for (int32_t e = 0; e < l->n; e++) {
-    int32_t o = l->event[e].kind == PLIM_SPACE_RUN ? plim_joint_op(l->j, l->event[e].node) : -1;
-    for (int32_t i = 0; o >= 0 && i < l->g->op[o].n_updates; i++) {
-      int64_t key = 2 * (int64_t)last[l->g->op[o].updates[i]] - 1;
-      if (key > row[e].key) row[e].key = key;
+    k->row[e] = (keyed){2 * (int64_t)e, l->event[e]};
+    if (o >= 0 && l->g->op[o].n_updates > 0) {
+      k->effects[o] = e;
+    } else if (o >= 0) {
+      for (int32_t i = 0; i < l->g->op[o].n_reads; i++) k->last[l->g->op[o].reads[i]] = 2 * (int64_t)e;
     }
   }
 }
 
-/* Updates that run before a reader of the old version move after it. */
+/* An update follows all that read the version before it, and the update of that version. */
+static void set_update_key(const plim_op *op, const keys *k, int64_t *key) {
+  for (int32_t i = 0; i < op->n_updates; i++) {
+    if (k->last[op->updates[i]] > *key) *key = k->last[op->updates[i]] | 1;
+  }
+  for (int32_t i = 0; i < op->n_updates; i++) k->last[op->updates[i]] = *key;
+  for (int32_t i = 0; i < op->n_reads; i++) {
+    if (k->last[op->reads[i]] < *key) k->last[op->reads[i]] = *key;
+  }
+}
+
+/* Updates that run before a reader of the old version, or before an earlier update, move after it. */
 static plim_status delay_updates(listing *l) {
-  int32_t *last = NULL;
-  keyed *row = NULL;
+  keys k = {0};
   plim_status status;
-  PLIM_CHECK(plim_allocate(l->j->ctx, l->g->n_storages, sizeof *last, &last));
-  PLIM_CHECK(plim_allocate(l->j->ctx, l->n, sizeof *row, &row));
-  set_keys(l, last, row);
-  qsort(row, (size_t)l->n, sizeof *row, by_key);
-  for (int32_t e = 0; e < l->n; e++) l->event[e] = row[e].event;
+  PLIM_CHECK(plim_allocate(l->j->ctx, l->g->n_storages, sizeof *k.last, &k.last));
+  PLIM_CHECK(plim_allocate(l->j->ctx, l->g->n_ops, sizeof *k.effects, &k.effects));
+  PLIM_CHECK(plim_allocate(l->j->ctx, l->n, sizeof *k.row, &k.row));
+  set_own_keys(l, &k);
+  for (int32_t o = 0; o < l->g->n_ops; o++) {
+    if (k.effects[o] >= 0) set_update_key(&l->g->op[o], &k, &k.row[k.effects[o]].key);
+  }
+  qsort(k.row, (size_t)l->n, sizeof *k.row, by_key);
+  for (int32_t e = 0; e < l->n; e++) l->event[e] = k.row[e].event;
 done:
-  plim_release(l->j->ctx, last, l->g->n_storages, sizeof *last);
-  plim_release(l->j->ctx, row, l->n, sizeof *row);
+  plim_release(l->j->ctx, k.last, l->g->n_storages, sizeof *k.last);
+  plim_release(l->j->ctx, k.effects, l->g->n_ops, sizeof *k.effects);
+  plim_release(l->j->ctx, k.row, l->n, sizeof *k.row);
   return status;
 }
 
