@@ -63,7 +63,7 @@ static int32_t draw_choices(const plim_graph *g, uint64_t seed, plim_page_choice
 
 /* A plan with copies of a random graph; 0: none of the random plan, which may have a storage twice. `slack_percent` of
  * the arena of the plan without copies is the budget; 0: none. */
-static int make_plan(rig *r, uint64_t seed, int slack_percent, const char *space) {
+static int make_plan_beside(rig *r, uint64_t seed, int slack_percent, const char *space, const char *device) {
   random_graph_options graph = random_graph_options_default(seed);
   random_plan_options plan = random_plan_options_default(seed);
   plim_page_choice choice[MOST_CHOICES];
@@ -79,10 +79,17 @@ static int make_plan(rig *r, uint64_t seed, int slack_percent, const char *space
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
   status = plim_plan_check(r->ctx, r->paged->paged, sequential);
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
-  const plim_paging paging = {.space = space, .budget_bytes = INT64_MAX};
-  plim_page_lower_options options = {
-      .paging = &paging, .budget_bytes = INT64_MAX, .keep_all_ns = sequential->keep_all_ns, .effort = 20};
-  if (slack_percent > 0) options.budget_bytes = sequential->arena_bytes * slack_percent / 100;
+  const plim_paging paging = {.space = space,
+                              .budget_bytes = INT64_MAX,
+                              .bytes_per_ns = {1, 1},
+                              .device = device,
+                              .device_bytes = INT64_MAX,
+                              .device_bytes_per_ns = 1};
+  plim_plan_options plan_options = plim_plan_options_default();
+  plan_options.paging = &paging;
+  plan_options.budget_bytes = slack_percent > 0 ? sequential->arena_bytes * slack_percent / 100 : INT64_MAX;
+  const plim_page_lower_options options = {
+      .options = &plan_options, .keep_all_ns = sequential->keep_all_ns, .effort = 20};
   status = plim_page_lower(r->paged, sequential, &options, &r->plan);
   plim_plan_free(sequential);
   if (status == PLIM_ENOFIT) return 0;
@@ -91,6 +98,10 @@ static int make_plan(rig *r, uint64_t seed, int slack_percent, const char *space
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
   for (int32_t j = 0; j < r->plan->n_commands; j++) r->n_copies += r->plan->command[j].kind == PLIM_COMMAND_COPY;
   return 1;
+}
+
+static int make_plan(rig *r, uint64_t seed, int slack_percent, const char *space) {
+  return make_plan_beside(r, seed, slack_percent, space, NULL);
 }
 
 /* Queues at speeds that change with every command. */
@@ -260,6 +271,23 @@ static void expect_same_trace(const rig *r, plim_exec_timeline line, const char 
   cr_assert_eq(plim_trace_begin(r->graph, r->plan, path, &writer), PLIM_OK);
   cr_assert_eq(plim_trace_add(writer, 7, line.time_ns), PLIM_EUSAGE); /* commands that overlap have begins */
   plim_trace_abandon(writer);
+}
+
+Test(exec_queues, beside_a_second_device_a_plan_that_pages_has_all_spaces_in_one_order) {
+  int plans = 0;
+  for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
+    rig r = {0};
+    if (make_plan_beside(&r, seed, 100, "host", "cpu:1") && r.n_copies > 0) {
+      cr_assert_eq(r.plan->n_pages, 2);
+      cr_assert_str_eq(r.plan->page[0].name, "cpu:1");
+      cr_assert_str_eq(r.plan->page[1].name, "host");
+      cr_assert_eq(r.plan->page[0].arena_bytes, 0);
+      cr_assert_gt(r.plan->page[1].arena_bytes, 0);
+      plans++;
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(plans, 0);
 }
 
 Test(exec_queues, begins_and_ends_of_a_step_keep_the_order_of_queues_and_waits_and_are_traced) {

@@ -75,13 +75,13 @@ PLIM_MUST_USE plim_status plim_lean_profile_make(plim_context *ctx, const plim_g
 /* From a plan of a graph with paging to a plan with copies of the graph itself. */
 
 typedef struct plim_page_lower_options {
-  const plim_paging *paging; /* with a space */
-  int64_t budget_bytes;      /* of the arena */
-  int64_t keep_all_ns;       /* of the plan; its bound is the same */
-  int32_t effort;            /* of packing */
+  const plim_plan_options *options; /* budget_bytes, and paging with a space */
+  int64_t keep_all_ns;              /* of the plan; its bound is the same */
+  int32_t effort;                   /* of packing */
 } plim_page_lower_options;
 
-/* Ops of paging become copies: those out are on queue 1, those in on queue 2. Copies out end later and copies in begin
+/* Ops of paging become copies, on the queues of their links. The plan has all spaces of plim_queue_spaces_make, and
+ * leaves a second device empty. Copies out end later and copies in begin
  * earlier than in the schedule, as far as time asks for and bytes allow. All buffers are packed again, and each command
  * waits for what it must. Of several such plans the one of least cost is taken.
  *   plan  in  of paged->paged, with addresses

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "planner/paging/paging.h"
+#include "planner/paging/queue_search.h"
 #include "planner_hash.h"
 #include "runtime/base/cache.h"
 #include "runtime/base/sha256.h"
@@ -80,20 +81,21 @@ static int64_t copy_ns(const kept *k, const plim_plan *plan, const plim_command 
   return plim_paging_link_ns(o, !computes(plan, s->from), bytes);
 }
 
-static int has_spaces(const plim_paging *o, const plim_plan *plan) {
+/* All spaces in their order, or none. */
+static int has_spaces(const plim_plan_options *options, const plim_plan *plan) {
+  plim_queue_spaces spaces;
+  plim_queue_spaces_make(options, &spaces);
+  if (plan->n_pages > 0 && plan->n_pages != spaces.n - 1) return 0;
   for (int32_t i = 0; i < plan->n_pages; i++) {
-    const plim_page_space *page = &plan->page[i];
-    const char *name = page->computes ? o->device : o->space;
-    const int64_t budget_bytes = page->computes ? o->device_bytes : o->budget_bytes;
-    const int32_t delay = page->computes ? 0 : plim_paging_delay_permille(o);
-    if (!name || strcmp(name, page->name) != 0 || page->budget_bytes > budget_bytes) return 0;
-    if (page->delay_permille != delay) return 0;
+    const plim_page_space *page = &plan->page[i], *given = &spaces.page[i];
+    if (strcmp(given->name, page->name) != 0 || page->computes != given->computes) return 0;
+    if (page->budget_bytes > given->budget_bytes || page->delay_permille != given->delay_permille) return 0;
   }
   return 1;
 }
 
 static int is_sound(const kept *k, const plim_plan *plan) {
-  if (plim_plan_check(k->ctx, k->graph, plan) != PLIM_OK || !has_spaces(k->options->paging, plan)) return 0;
+  if (plim_plan_check(k->ctx, k->graph, plan) != PLIM_OK || !has_spaces(k->options, plan)) return 0;
   for (int32_t v = 0; v < plan->n_variants; v++) {
     if (!has_row(k->profile, &plan->variant[v])) return 0;
   }

@@ -4,6 +4,7 @@
 #include "planner/paging/page_graph.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
+#include "planner/paging/queue_search.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@ typedef struct lowering {
   const plim_page_graph *p;
   const plim_plan *plan;
   const plim_page_lower_options *o;
+  plim_queue_spaces spaces;
   plim_space_command_list list;
   int32_t merged;
   int32_t *buffer_of;         /* [plan->n_buffers] */
@@ -99,13 +101,19 @@ static plim_status add_run(lowering *l, int32_t j, int32_t begin, int32_t end) {
   return PLIM_OK;
 }
 
+/* The last one. */
+static int32_t page_space(const lowering *l) {
+  return l->spaces.n - 1;
+}
+
 static void add_copy(lowering *l, int32_t choice, int in) {
   const plim_page_choice *c = &l->p->choice[choice];
+  const int32_t page = page_space(l), from = in ? page : 0, to = in ? 0 : page;
   const plim_command command = {.kind = PLIM_COMMAND_COPY,
-                                .queue = in ? PLIM_LIST_QUEUE_IN : PLIM_LIST_QUEUE_OUT,
+                                .queue = l->spaces.copy_queue[from][to],
                                 .storage = c->storage,
-                                .from = in,
-                                .to = !in};
+                                .from = from,
+                                .to = to};
   (void)plim_list_add(&l->list, &command, in ? c->in_ns : c->out_ns);
 }
 
@@ -115,7 +123,7 @@ static void add_out(lowering *l, int32_t choice) {
   if (l->paged_out[choice] >= 0) return;
   int64_t bytes = plim_align_up(l->p->graph->storage[c->storage].bytes, PLIM_ALIGN);
   plim_list_add_use(&l->list, l->latest[c->storage], 0);
-  l->paged_out[choice] = plim_list_add_buffer(&l->list, c->storage, 1, l->list.n, bytes, -1);
+  l->paged_out[choice] = plim_list_add_buffer(&l->list, c->storage, page_space(l), l->list.n, bytes, -1);
   plim_list_add_use(&l->list, l->paged_out[choice], 1);
   add_copy(l, choice, 0);
 }
@@ -160,39 +168,39 @@ static plim_status add_commands(lowering *l) {
 /* ---- the plan ---- */
 
 static plim_status make_plan(const lowering *l, plim_plan **out) {
-  plim_page_space page = {.budget_bytes = l->o->paging->budget_bytes,
-                          .delay_permille = plim_paging_delay_permille(l->o->paging)};
   plim_plan draft = *l->plan;
-  (void)snprintf(page.name, sizeof page.name, "%s", l->o->paging->space);
   (void)snprintf(draft.planner, sizeof draft.planner, "%.24s, paged", l->plan->planner);
   draft.variant = l->variant;
   draft.plan_class = PLIM_CLASS_FREE;
-  draft.budget_bytes = l->o->budget_bytes;
+  draft.budget_bytes = l->spaces.budget_bytes[0];
   draft.keep_all_ns = draft.bound_ns = l->o->keep_all_ns;
   draft.proved = 0;
-  draft.n_pages = 1;
-  draft.page = &page;
+  draft.n_pages = l->spaces.n - 1;
+  draft.page = l->spaces.page;
   return plim_list_plan(&l->list, &draft, out);
 }
 
 /* One order: copies spread within limit_bytes of the arena (-1: not at all), packed; *best is replaced by a faster
  * plan. */
 static plim_status try_order(lowering *l, int64_t limit_bytes, plim_plan **best) {
-  const int64_t limit[] = {limit_bytes, INT64_MAX};
-  const int32_t computes[] = {1, 0};
+  const int64_t budget_bytes = l->spaces.budget_bytes[0];
+  int64_t limit[PLIM_PAGE_SPACES + 1];
   plim_plan *plan = NULL;
   int fits = 0;
   PLIM_TRY(plim_list_begin(&l->list));
-  if (limit_bytes >= 0) PLIM_TRY(plim_list_spread(&l->list, 2, computes, limit));
-  PLIM_TRY(plim_list_pack(&l->list, 0, l->o->budget_bytes, l->o->effort, &fits));
+  for (int32_t s = 0; s < l->spaces.n; s++) limit[s] = s == 0 ? limit_bytes : INT64_MAX;
+  if (limit_bytes >= 0) PLIM_TRY(plim_list_spread(&l->list, l->spaces.n, l->spaces.computes, limit));
+  PLIM_TRY(plim_list_pack(&l->list, 0, budget_bytes, l->o->effort, &fits));
   if (!fits && limit_bytes < 0 && !l->merged) { /* as the plan has it */
     PLIM_TRY(plim_list_begin(&l->list));
-    fits = l->plan->arena_bytes <= l->o->budget_bytes;
+    fits = l->plan->arena_bytes <= budget_bytes;
   }
-  if (fits) PLIM_TRY(plim_list_pack(&l->list, 1, l->o->paging->budget_bytes, l->o->effort, &fits));
+  for (int32_t s = 1; s < l->spaces.n && fits; s++) {
+    PLIM_TRY(plim_list_pack(&l->list, s, l->spaces.budget_bytes[s], l->o->effort, &fits));
+  }
   if (!fits) return PLIM_OK;
   PLIM_TRY(make_plan(l, &plan));
-  plim_paging_keep_better(l->o->paging, best, plan);
+  plim_paging_keep_better(l->o->options->paging, best, plan);
   return PLIM_OK;
 }
 
@@ -200,7 +208,8 @@ static plim_status try_order(lowering *l, int64_t limit_bytes, plim_plan **best)
 static plim_status try_orders(lowering *l, plim_plan **best) {
   const double *shares = tuning.lower.share;
   for (int32_t i = 0; i < PLIM_PAGING_SPREADS && !*best; i++) {
-    int64_t limit = l->o->budget_bytes < INT64_MAX ? (int64_t)((double)l->o->budget_bytes * shares[i]) : INT64_MAX / 2;
+    const int64_t budget_bytes = l->spaces.budget_bytes[0];
+    const int64_t limit = budget_bytes < INT64_MAX ? (int64_t)((double)budget_bytes * shares[i]) : INT64_MAX / 2;
     PLIM_TRY(try_order(l, limit, best));
   }
   return try_order(l, -1, best);
@@ -221,7 +230,7 @@ static plim_status lower(lowering *l, plim_plan **out) {
   plim_status status = try_orders(l, &best);
   if (status == PLIM_OK && !best) {
     status = plim_fail(l->p->ctx, PLIM_ENOFIT, "the buffers of a plan with copies do not fit into %lld bytes",
-                       (long long)l->o->budget_bytes);
+                       (long long)l->spaces.budget_bytes[0]);
   }
   if (status == PLIM_OK) {
     *out = best;
@@ -236,6 +245,7 @@ plim_status plim_page_lower(const plim_page_graph *p, const plim_plan *plan, con
   plim_context *ctx = p->ctx;
   lowering l = {.p = p, .plan = plan, .o = options, .list = {.ctx = ctx, .graph = p->graph}};
   plim_status status;
+  plim_queue_spaces_make(options->options, &l.spaces);
   PLIM_CHECK(plim_allocate(ctx, plan->n_buffers, sizeof *l.buffer_of, &l.buffer_of));
   PLIM_CHECK(plim_allocate(ctx, p->paged->n_storages, sizeof *l.latest, &l.latest));
   PLIM_CHECK(plim_allocate(ctx, p->graph->n_storages, sizeof *l.current, &l.current));

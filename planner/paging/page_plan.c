@@ -101,10 +101,8 @@ static plim_status try_level(const attempt *a, const plim_page_candidates *candi
   paging *p = a->p;
   plim_page_graph *paged = NULL;
   plim_plan *plan = NULL, *lowered = NULL;
-  const plim_page_lower_options lower = {.paging = p->wanted,
-                                         .budget_bytes = p->options->budget_bytes,
-                                         .keep_all_ns = p->keep_all_ns,
-                                         .effort = tuning.lower.effort};
+  const plim_page_lower_options lower = {
+      .options = p->options, .keep_all_ns = p->keep_all_ns, .effort = tuning.lower.effort};
   const plim_page_choice *choice;
   const int64_t *delay_ns;
   int32_t n = plim_page_candidates_taken(candidates, &choice, &delay_ns);
