@@ -85,6 +85,7 @@ typedef struct plim_paging {
   const plim_graph *beside_graph;
   const plim_powers *powers; /* NULL: the plan that takes the least time is wanted; else the least energy */
   int64_t deadline_ns;       /* with powers: of the makespan; 0: none */
+  int32_t first_plan;        /* 1: the first plan that fits will do, however slow: for the question whether one does */
 } plim_paging;
 
 typedef struct plim_plan_options {

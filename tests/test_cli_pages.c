@@ -1,6 +1,7 @@
 /* plimsoll train with a plan that pages: its trace, views and pictures of it, and page files that fail. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/child_program.h"
@@ -131,6 +132,50 @@ Test(cli_pages, a_checkpoint_has_the_state_from_its_home_and_brings_it_to_anothe
   cr_expect_neq(strncmp(run->out, run->out + 2 * line, line), 0, "%s", run->out);
 }
 
+#define TINY "--model tinyres --data synthetic --batch 8 --model-costs --no-cache --threads 1 -q "
+
+Test(cli_pages, modelled_plans_that_page_are_the_same_in_every_run) {
+  const program_run *run = plim_test_shell("for i in 1 2; do $PLIMSOLL plan " TINY
+                                           "--memory cpu=50%,host=1GiB -o $i.json || exit 1; done; cmp 1.json 2.json");
+  cr_expect_eq(run->status, 0, "%s%s", run->out, run->error);
+}
+
+Test(cli_pages, a_plan_of_two_devices_runs_from_its_file) {
+  (void)plim_test_program(
+      "plan --model tinyres --data synthetic --batch 8 --model-costs --no-cache -q --threads 2 "
+      "--memory cpu:0=50%%,cpu:1=50%% -o two.json");
+  plim_test_expect(0, "");
+  (void)plim_test_program(
+      "train --model tinyres --data synthetic --batch 8 --model-costs --no-cache -q --threads 2 "
+      "--steps 1 --plan two.json");
+  plim_test_expect(0, "");
+}
+
+Test(cli_pages, no_budget_above_one_that_has_a_plan_is_refused) {
+  static const char *const bytes[] = {"190000", "230000", "250000", "270000"};
+  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+    (void)plim_test_program("plan " TINY "--memory cpu=%s,host=1GiB", bytes[i]);
+    plim_test_expect(0, "");
+  }
+  const program_run *run = plim_test_program("verify " TINY "--steps 2 --memory cpu=250000,host=1GiB");
+  expect_output(run, "weights identical    yes"); /* the evaluation step pages as well */
+}
+
+Test(cli_pages, a_refusal_names_a_budget_that_has_a_plan_and_the_largest_batch) {
+#ifdef PLIM_SANITIZED
+  cr_skip_test("long under sanitizers; the release build runs it");
+#endif
+  const char words[] = "the smallest budget of cpu for which one was found is ";
+  const program_run *run = plim_test_program("plan " TINY "--memory cpu=10%%,host=1GiB");
+  cr_expect_eq(run->status, 4, "%s", run->error);
+  const char *at = strstr(run->error, words), *bytes = at ? strchr(at, '(') : NULL;
+  cr_assert_not_null(bytes, "%s", run->error);
+  cr_expect_not_null(strstr(run->error, " beside 1.0 GiB of host "), "%s", run->error);
+  cr_expect_not_null(strstr(run->error, "batch was found to fit"), "%s", run->error);
+  (void)plim_test_program("plan " TINY "--memory cpu=%lld,host=1GiB", strtoll(bytes + 1, NULL, 10));
+  plim_test_expect(0, "");
+}
+
 /* ---- what does not go together ---- */
 
 Test(cli_pages, options_that_two_queues_make_meaningless_are_refused_with_one_sentence) {
@@ -195,7 +240,7 @@ Test(cli_pages, a_budget_that_changes_pages_more_or_less_with_equal_weights) {
     expect_output(run, "weights identical    yes");
   }
   (void)plim_test_program("train " RESNET "--steps 6 --memory cpu=8MiB,host=64MiB --memory-at 1=256KiB");
-  plim_test_expect(4, "--memory-at, step 1: no plan was found within 262144 bytes of the arena and ");
+  plim_test_expect(4, "--memory-at, step 1: no plan of resnet20 with batch 4");
 }
 
 Test(cli_pages, a_last_batch_is_decided_online_beside_a_plan_that_pages) {
@@ -215,6 +260,7 @@ Test(cli_pages, a_page_file_without_room_is_refused_before_the_first_step) {
   const program_run *run = plim_test_shell("ulimit -f 64; $PLIMSOLL " TO_DISK "--steps 2 --page-file p");
   cr_expect_eq(run->status, 4, "%d: %s", run->status, run->error);
   cr_expect_not_null(strstr(run->error, "page file p needs "), "%s", run->error);
+  cr_expect_null(strstr(run->error, "a smaller one needs less"), "%s", run->error);
 }
 
 Test(cli_pages, a_file_system_with_room_for_the_plan_and_little_more_is_enough) {
@@ -251,8 +297,10 @@ Test(cli_pages, a_page_file_that_fails_while_its_link_is_measured_is_named) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
-  const program_run *run = plim_test_shell(
-      "LD_PRELOAD=" PLIM_BINARY_DIR "/libfailing_pages.so PLIM_FAIL_AT=1 $PLIMSOLL " TO_DISK "--steps 2 --page-file p");
+  const program_run *run =
+      plim_test_shell("LD_PRELOAD=" PLIM_BINARY_DIR
+                      "/libfailing_pages.so PLIM_FAIL_AT=1 $PLIMSOLL train --model mlp --data synthetic --image 8x8x1 "
+                      "--batch 32 --no-cache --threads 1 -q --steps 2 --memory cpu=90%,disk=64MiB --page-file p");
   cr_expect_eq(run->status, 5, "%d: %s", run->status, run->error);
   cr_expect_not_null(strstr(run->error, "page file p are measured: Input/output error"), "%s", run->error);
 }

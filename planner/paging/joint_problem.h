@@ -47,7 +47,8 @@ PLIM_MUST_USE plim_status plim_joint_events(const plim_joint_problem *joint, con
                                             plim_space_events *out, int *known);
 
 /* The commands of a sequence. Of a copy of a node those storages are copied that something reads; a result is written
- * over an input that nothing reads any more; an update waits for the last run that reads what it updates and for the updates before it.
+ * over an input that nothing reads any more; an update waits for the last run that reads what it updates, and for the
+ * updates before it.
  *   base  in   as above: its variants, and its offsets of what is there from the start
  *   list  out  empty before
  *   fits  out  0: the sequence reads what is not there, or an output of the graph is not in the arena at its end; the

@@ -29,7 +29,6 @@ typedef struct paging {
   int64_t known_ns;          /* time of a plan that is known; INT64_MAX: none is */
   const char **numerics_key; /* [room_keys] with PLIM_NUMERICS_GIVEN, those of a graph with paging */
   int64_t room_keys;
-  int64_t smallest_bytes; /* arena of the smallest plan met, without what copies hold while they run */
   plim_plan *best;
   plim_plan *plain; /* the best plan before the joint search; NULL: none */
 } paging;
@@ -53,9 +52,10 @@ int plim_paging_is_failure(plim_context *ctx, plim_status status) {
   return status != PLIM_OK && status != PLIM_ENOFIT && (status != PLIM_ECANCEL || plim_context_cancelled(ctx));
 }
 
-/* One device takes no less than keep-all; and what was found counts when the time is over. */
+/* One device takes no less than keep-all; and what was found counts when the time is over, or when any plan will do. */
 static int is_enough(const paging *p) {
   if (!p->best) return 0;
+  if (p->wanted->first_plan) return 1;
   int best = !p->wanted->device && p->best->time_ns <= p->keep_all_ns;
   return best || plim_effort_over(p->ctx, PLIM_EFFORT_LOOK);
 }
@@ -109,7 +109,6 @@ static plim_status try_level(const attempt *a, const plim_page_candidates *candi
   plim_status status;
   PLIM_CHECK(plim_page_graph_make(p->ctx, p->graph, a->profile, n, choice, delay_ns, &paged));
   PLIM_CHECK(plan_paged(a, paged, &plan));
-  if (plan->arena_bytes < p->smallest_bytes) p->smallest_bytes = plan->arena_bytes;
   PLIM_CHECK(plim_page_lower(paged, plan, &lower, &lowered));
   PLIM_CHECK(plim_plan_check(p->ctx, p->graph, lowered));
   plim_paging_keep_better(p->wanted, &p->best, lowered);
@@ -234,7 +233,7 @@ static plim_status try_once(paging *p, const plim_profile *profile, const plim_p
 }
 
 static plim_status refuse(const paging *p) {
-  char beside[128] = "", smallest[96] = "give more bytes of either";
+  char beside[128] = "";
   const plim_paging *o = p->wanted;
   if (o->space) {
     (void)snprintf(beside, sizeof beside, " and %lld of %s", (long long)o->budget_bytes, o->space);
@@ -243,13 +242,9 @@ static plim_status refuse(const paging *p) {
     size_t used = strlen(beside);
     (void)snprintf(beside + used, sizeof beside - used, " and %lld of %s", (long long)o->device_bytes, o->device);
   }
-  if (p->smallest_bytes < INT64_MAX) {
-    (void)snprintf(smallest, sizeof smallest, "the smallest that was met needs %lld bytes, and more while it copies",
-                   (long long)p->smallest_bytes);
-  }
-  return plim_fail(p->ctx, PLIM_ENOFIT, "no plan was found within %lld bytes of the arena%s, %s: %s",
+  return plim_fail(p->ctx, PLIM_ENOFIT, "no plan was found within %lld bytes of the arena%s, %s",
                    (long long)p->options->budget_bytes, beside,
-                   o->recompute ? "with recomputation" : "without recomputation", smallest);
+                   o->recompute ? "with recomputation" : "without recomputation");
 }
 
 /* All decisions together, from the best plan so far. What was found before a cancel counts. */
@@ -283,8 +278,7 @@ static plim_status make_from(const plim_paging_task *task, const plim_plan *keep
               .wanted = task->options->paging,
               .keep_all_ns = keep_all->keep_all_ns,
               .known_ns = known_ns,
-              .room_keys = graph->n_ops + 2 * (int64_t)graph->reader_first[graph->n_storages],
-              .smallest_bytes = INT64_MAX};
+              .room_keys = graph->n_ops + 2 * (int64_t)graph->reader_first[graph->n_storages]};
   PLIM_TRY(plim_allocate(p.ctx, p.room_keys, sizeof *p.numerics_key, &p.numerics_key));
   plim_status status = search(&p, task->profile, keep_all);
   plim_release(p.ctx, p.numerics_key, p.room_keys, sizeof *p.numerics_key);

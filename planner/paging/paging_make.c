@@ -67,7 +67,7 @@ static plim_status make_homed(const plim_paging_task *task, int params, int64_t 
 
 static plim_status try_homes(const plim_paging_task *task, int64_t plain_ns, plim_plan **best) {
   const plim_paging *o = task->options->paging;
-  if (o->homes == PLIM_HOMES_NEVER || !o->space || o->device) return PLIM_OK;
+  if (o->homes == PLIM_HOMES_NEVER || !o->space || o->device || (*best && o->first_plan)) return PLIM_OK;
   if (o->homes != PLIM_HOMES_PARAMS) PLIM_TRY(make_homed(task, 0, &plain_ns, best));
   if (o->homes == PLIM_HOMES_ALWAYS || o->homes == PLIM_HOMES_AS_BESIDE) return PLIM_OK;
   return make_homed(task, 1, &plain_ns, best);

@@ -60,7 +60,10 @@ static plim_status open_page(plim_context *ctx, const char *space, const char *p
   for (int i = 0; i < LARGE_SIZES && status == PLIM_ENOFIT; i++) {
     status = plim_page_file_open(ctx, page_file, REPEATS * large_sizes[i], page);
   }
-  return status;
+  if (status != PLIM_ENOFIT) return status;
+  char sentence[PLIM_ERROR_BYTES];
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(ctx));
+  return plim_fail(ctx, status, "copies to space disk are measured before anything is planned: %s", sentence);
 }
 
 static plim_status measure_link(plim_context *ctx, const char *space, const char *page_file, plim_page_link *out) {
@@ -83,6 +86,19 @@ static plim_status measure_link(plim_context *ctx, const char *space, const char
   plim_page_memory_close(&page);
   if (status == PLIM_OK) *out = link;
   return status;
+}
+
+/* Copies within memory take what they take from the ops beside them; a disk's controller copies by itself. */
+plim_page_link plim_page_link_model(const char *space) {
+  static const plim_page_link host = {.latency_ns = {20000, 20000},
+                                      .bytes_per_ns = {20, 20},
+                                      .beside_bytes_per_ns = {16, 16, 12},
+                                      .delay_share = {1, 1, 0.8}};
+  static const plim_page_link disk = {.latency_ns = {80000, 80000},
+                                      .bytes_per_ns = {2, 3},
+                                      .beside_bytes_per_ns = {2, 3, 1.5},
+                                      .delay_share = {0.05, 0.05, 0.05}};
+  return strcmp(space, "disk") == 0 ? disk : host;
 }
 
 /* ---- kept between runs ---- */

@@ -18,6 +18,9 @@ typedef struct plim_page_link {
   double beside_bytes_per_ns[PLIM_LINK_CASES], delay_share[PLIM_LINK_CASES];
 } plim_page_link;
 
+/* The link of a typical machine: the same figures everywhere. space: "host" or "disk". */
+plim_page_link plim_page_link_model(const char *space);
+
 /* Measure a link in about half a second: medians of copies of two sizes on the calling thread, then copies while as
  * many threads compute as the caller's parallel regions have.
  *   space      in   "host", or "disk": a page file

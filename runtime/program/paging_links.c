@@ -10,6 +10,10 @@ plim_paging plim_paging_default(void) {
 
 /* A GPU has page-locked memory, and its copies take nothing from the processors of the host. */
 static plim_status measure(plim_device *device, const plim_link_place *place, const char *space, plim_page_link *link) {
+  if (place->modelled) {
+    *link = plim_page_link_model(space);
+    return PLIM_OK;
+  }
   if (device->api->alloc_pinned) return plim_device_link_measure(device, link);
   return plim_page_link_measure(device->ctx, space, place->page_file, place->cache_dir, link);
 }
@@ -31,7 +35,7 @@ plim_status plim_paging_add_space(plim_device *device, const plim_link_place *pl
 plim_status plim_paging_add_device(plim_device *device, const plim_link_place *place, int64_t budget_bytes,
                                    plim_paging *paging) {
   plim_page_link link;
-  PLIM_TRY(plim_page_link_measure(device->ctx, "host", NULL, place->cache_dir, &link));
+  PLIM_TRY(measure(device, place, "host", &link));
   paging->device = "cpu:1";
   paging->device_bytes = budget_bytes;
   paging->device_latency_ns = link.latency_ns[PLIM_LINK_OUT];

@@ -6,8 +6,6 @@
 #include "runtime/graph/check/check.h"
 #include "runtime/program/program_internal.h"
 
-enum { PLANNED_STEPS = PLIM_PROGRAM_EVAL + 1 };
-
 static plim_status profile_part(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
                                 plim_program_part part) {
   if (!profiler) return plim_profile_roofline(device, p->graph[part], &p->profile[part]);
@@ -35,7 +33,7 @@ plim_status plim_program_begin(plim_device *device, const plim_net *net, const p
   PLIM_CHECK(plim_net_train_graph(net, &p->graph[PLIM_PROGRAM_TRAIN]));
   PLIM_CHECK(plim_net_eval_graph(net, &p->graph[PLIM_PROGRAM_EVAL]));
   PLIM_CHECK(check_precision(device, p->graph[PLIM_PROGRAM_TRAIN]));
-  p->n_graphs = PLANNED_STEPS;
+  p->n_graphs = PLIM_PROGRAM_PLANNED;
   for (int32_t i = 0; i < p->n_graphs; i++) PLIM_CHECK(profile_part(device, profiler, p, (plim_program_part)i));
   *out = p;
   p = NULL;
@@ -98,7 +96,7 @@ static plim_status plan_part(const plim_program *p, plim_program_part part, cons
 static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
   const plim_graph *const graph[] = {p->graph[PLIM_PROGRAM_TRAIN], p->graph[PLIM_PROGRAM_EVAL]};
   const plim_plan *const plan[] = {train, eval};
-  plim_status status = plim_program_check(p->ctx, PLANNED_STEPS, graph, plan);
+  plim_status status = plim_program_check(p->ctx, PLIM_PROGRAM_PLANNED, graph, plan);
   if (status != PLIM_OK) {
     plim_plan_free(train);
     plim_plan_free(eval);
@@ -188,19 +186,56 @@ plim_status plim_program_plan_last(plim_program *program, const plim_plan_option
 
 /* ---- plans ---- */
 
-plim_status plim_program_plan(plim_program *program, const plim_plan_options *options) {
-  plim_plan_options eval_wanted = plim_program_eval_options(options);
-  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
-  plim_plan_result train = {.plan = NULL};
-  plim_plan *eval = NULL;
-  plim_paging homes;
-  PLIM_TRY(plim_plan_search(program->ctx, graph, program->profile[PLIM_PROGRAM_TRAIN], options, &train));
-  if (plim_program_eval_homes(graph, train.plan, &homes)) eval_wanted.paging = &homes;
-  plim_status status = plan_part(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
-  if (status != PLIM_OK) {
-    plim_plan_free(train.plan);
-    return status;
+/* The spaces that the evaluation step may page to: those of the options, else those of the training step's plan, whose
+ * links are not known. 0: there are none. */
+static int eval_spaces(const plim_plan_options *options, const plim_plan *train, plim_paging *paging) {
+  if (!options->paging && (!train || train->n_pages == 0)) return 0;
+  *paging = options->paging
+                ? *options->paging
+                : (plim_paging){
+                      .latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .device_latency_ns = 1, .device_bytes_per_ns = 1};
+  for (int32_t k = 0; !options->paging && k < train->n_pages; k++) {
+    const plim_page_space *page = &train->page[k];
+    *(page->computes ? &paging->device : &paging->space) = page->name;
+    *(page->computes ? &paging->device_bytes : &paging->budget_bytes) = page->budget_bytes;
   }
+  paging->recompute = 1;
+  paging->homes = PLIM_HOMES_NEVER;
+  paging->beside = NULL;
+  paging->beside_graph = NULL;
+  paging->powers = NULL;
+  paging->deadline_ns = 0;
+  return 1;
+}
+
+/* With homes the evaluation step has those of the training step. It pages more only where the arena is not enough. */
+plim_status plim_program_plan_eval(const plim_program *program, const plim_plan_options *options,
+                                   const plim_plan *train, plim_plan **out) {
+  plim_plan_options wanted = plim_program_eval_options(options);
+  plim_paging paging;
+  const int homes = train && plim_program_eval_homes(program->graph[PLIM_PROGRAM_TRAIN], train, &paging);
+  if (homes) wanted.paging = &paging;
+  plim_status status = plan_part(program, PLIM_PROGRAM_EVAL, &wanted, out);
+  if (status != PLIM_ENOFIT || (!homes && !eval_spaces(options, train, &paging))) return status;
+  if (homes) paging.homes = PLIM_HOMES_AS_BESIDE;
+  wanted.paging = &paging;
+  return plan_part(program, PLIM_PROGRAM_EVAL, &wanted, out);
+}
+
+plim_status plim_program_make_plans(const plim_program *program, const plim_plan_options *options,
+                                    plim_plan_result *train, plim_plan **eval) {
+  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
+  *train = (plim_plan_result){.plan = NULL};
+  PLIM_TRY(plim_plan_search(program->ctx, graph, program->profile[PLIM_PROGRAM_TRAIN], options, train));
+  plim_status status = plim_program_plan_eval(program, options, train->plan, eval);
+  if (status != PLIM_OK) plim_plan_free(train->plan);
+  return status;
+}
+
+plim_status plim_program_plan(plim_program *program, const plim_plan_options *options) {
+  plim_plan_result train;
+  plim_plan *eval = NULL;
+  PLIM_TRY(plim_program_make_plans(program, options, &train, &eval));
   PLIM_TRY(install(program, train.plan, eval));
   program->from_front = train.from_front;
   return PLIM_OK;
@@ -229,12 +264,8 @@ plim_status plim_program_adopt(plim_program *program, plim_plan *plan) {
   plim_plan_options options = plim_plan_options_default();
   plim_plan *eval = NULL;
   options.budget_bytes = plan->budget_bytes;
-  plim_plan_options eval_wanted = plim_program_eval_options(&options);
-  plim_paging homes;
   plim_status status = check_plan_origin(program, plan);
-  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
-  if (status == PLIM_OK && plim_program_eval_homes(graph, plan, &homes)) eval_wanted.paging = &homes;
-  if (status == PLIM_OK) status = plan_part(program, PLIM_PROGRAM_EVAL, &eval_wanted, &eval);
+  if (status == PLIM_OK) status = plim_program_plan_eval(program, &options, plan, &eval);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;
@@ -249,33 +280,6 @@ plim_status plim_program_keep_all(const plim_program *program, plim_plan **out) 
   unlimited.numerics = PLIM_NUMERICS_FASTEST;
   return plim_plan_keep_all(program->ctx, program->graph[PLIM_PROGRAM_TRAIN], program->profile[PLIM_PROGRAM_TRAIN],
                             &unlimited, out);
-}
-
-plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,
-                               int32_t *part) {
-  plim_plan_options eval_wanted = plim_program_eval_options(options);
-  const plim_plan_options *wanted[] = {options, &eval_wanted};
-  plim_plan_floor floor[PLANNED_STEPS];
-  for (int32_t i = 0; i < PLANNED_STEPS; i++) {
-    PLIM_TRY(plim_plan_smallest(program->ctx, program->graph[i], program->profile[i], wanted[i], &floor[i], NULL));
-  }
-  int32_t larger = floor[PLIM_PROGRAM_EVAL].smallest_bytes > floor[PLIM_PROGRAM_TRAIN].smallest_bytes
-                       ? PLIM_PROGRAM_EVAL
-                       : PLIM_PROGRAM_TRAIN;
-  *out = floor[larger];
-  out->keep_all_bytes = floor[PLIM_PROGRAM_TRAIN].keep_all_bytes;
-  *part = larger;
-  return PLIM_OK;
-}
-
-plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes) {
-  plim_plan_options eval_wanted = plim_program_eval_options(options);
-  const plim_plan_options *wanted[] = {options, &eval_wanted};
-  *yes = 1;
-  for (int32_t i = 0; i < PLANNED_STEPS && *yes; i++) {
-    PLIM_TRY(plim_plan_fits(program->ctx, program->graph[i], program->profile[i], wanted[i], yes));
-  }
-  return PLIM_OK;
 }
 
 int64_t plim_program_plans_bytes(const plim_plan *const *plan) {

@@ -79,14 +79,17 @@ PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, pli
 
 /* Find the smallest budget with which plim_program_plan succeeds, as plim_plan_smallest does.
  *   out   [1] out  the figures of the step that needs more; keep_all_bytes is that of the training step
- *   part  [1] out  that step, PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_EVAL */
+ *   part  [1] out  that step, PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_EVAL
+ * With options->paging the bytes are those of the arena, beside the page space and the second device as they are. They
+ * are found by halving a few times, so smaller ones may do. bound_bytes is what one op needs at once; with a second
+ * device 0, since nothing is proven. */
 PLIM_MUST_USE plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options,
                                              plim_plan_floor *out, int32_t *part);
 
 /* The options under which the evaluation step is planned when the training step is planned under `options`. */
 plim_plan_options plim_program_eval_options(const plim_plan_options *options);
 
-/* plim_plan_fits for training and evaluation step: *yes is 1 when both fit. */
+/* plim_plan_fits for training and evaluation step: *yes is 1 when both fit. With options->paging plans are made. */
 PLIM_MUST_USE plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes);
 
 /* Bytes of the arena that the program needs: the largest arena_bytes of its plans; 0 without plans. */
@@ -146,6 +149,7 @@ PLIM_MUST_USE plim_status plim_program_replan(const plim_program *program, const
 typedef struct plim_link_place {
   const char *page_file; /* of space "disk", as in plim_exec_options */
   const char *cache_dir; /* NULL: the user's cache folder; "": no cache */
+  int32_t modelled;      /* 1: plim_page_link_model, with modelled costs of ops: nothing is measured */
 } plim_link_place;
 
 /* No page space and no second device: nothing can be paged. Ops may run again. */

@@ -39,11 +39,9 @@ static plim_status plan_training(const plim_program *p, int32_t part, const plim
 /* Plan the evaluation step with the homes of the training step's new plan. */
 static plim_status plan_evaluation(const plim_program *p, const plim_replan_options *options, int64_t budget_bytes,
                                    const plim_plan *train, plim_plan **out) {
-  plim_plan_options wanted = plim_program_eval_options(&options->planning);
-  plim_paging homes;
-  if (train && plim_program_eval_homes(p->graph[PLIM_PROGRAM_TRAIN], train, &homes)) wanted.paging = &homes;
+  plim_plan_options wanted = options->planning;
   wanted.budget_bytes = budget_bytes;
-  return plim_plan_make(p->ctx, p->graph[PLIM_PROGRAM_EVAL], p->profile[PLIM_PROGRAM_EVAL], &wanted, out);
+  return plim_program_plan_eval(p, &wanted, train, out);
 }
 
 plim_status plim_program_replan(const plim_program *program, const plim_plan *const *as,

@@ -54,6 +54,7 @@ static const rule rules[] = {
     {PLANS, EXCLUDES, "online", "planner plan", "a run is online, without a plan, or has one"},
     /* with these the budget is planned again in the middle of the run; on a GPU that is usual */
     {COMMAND_TRAIN | COMMAND_VERIFY, EXCLUDES, "plan !memory-at !retime !device", "planner numerics copies", NULL},
+    {COMMAND_TRAIN | COMMAND_VERIFY, EXCLUDES, "plan", "recompute", "the plan says what is recomputed"},
     {COMMAND_TRAIN | COMMAND_VERIFY, EXCLUDES, "memory-at", "addresses=arena addresses=jemalloc", NULL},
     {COMMAND_TRAIN | COMMAND_VERIFY, EXCLUDES, "retime !retime=0", "online addresses=arena addresses=jemalloc",
      "it makes a plan with addresses again"},
@@ -74,7 +75,6 @@ static const rule rules[] = {
     {OF_MODELS, REQUIRES, "objective=energy", "platform", no_power},
     {OF_MODELS, REQUIRES, "deadline", "objective=energy", fastest},
     {COMMAND_PLAN, REQUIRES, "page", "graph", NULL},
-    {COMMAND_PLAN, REQUIRES, "recompute", "graph", NULL},
     {COMMAND_PLAN, REQUIRES, "place", "graph", NULL},
     {COMMAND_PLAN, REQUIRES, "explain", OVER_SPACES, NULL},
     {COMMAND_PLAN, REQUIRES, "print-sequence", "graph", NULL},

@@ -53,7 +53,7 @@ static plim_status choose_bytes(const session *s, const char *space, const char 
 }
 
 static plim_link_place place_of(const options *o) {
-  return (plim_link_place){.page_file = o->page_file, .cache_dir = o->no_cache ? "" : NULL};
+  return (plim_link_place){.page_file = o->page_file, .cache_dir = o->no_cache ? "" : NULL, .modelled = o->model_costs};
 }
 
 /* A plan from a file that pages, and is planned again in the run: with the same spaces. */
@@ -74,6 +74,9 @@ plim_status paging_choose(session *s) {
   const plim_link_place place = place_of(o);
   int recompute = !o->recompute || strcmp(o->recompute, "off") != 0;
   int64_t bytes = 0;
+  if (o->page_file && !o->plan && (!o->page_space || strcmp(o->page_space, "disk") != 0)) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--page-file requires a space disk, as in --memory cpu=48MiB,disk=4GiB");
+  }
   if (!o->page_space && !o->device_memory && recompute) return choose_of_plan(s);
   if (u.option) return refuse(s, &u);
   if (o->plan) return refuse(s, &(unfit){"--plan", "a plan has spaces of its own"});

@@ -21,9 +21,9 @@ static plim_plan_options hurried(const plim_plan_options *planning, int64_t part
 
 static plim_status largest_batch(session *s, int64_t smallest_bytes, int32_t *out) {
   const plim_plan_options planning = hurried(&s->planning, GUESS_PARTS);
-  const plim_batch_search search = {.source = &s->source,
-                                    .failing_bytes = smallest_bytes,
-                                    .fixed_bytes = plim_graph_persistent_bytes(s->program->graph[PLIM_PROGRAM_TRAIN])};
+  const int64_t persistent = plim_graph_persistent_bytes(s->program->graph[PLIM_PROGRAM_TRAIN]);
+  const int64_t fixed_bytes = s->planning.paging ? 0 : persistent; /* what persists may be at home elsewhere */
+  const plim_batch_search search = {.source = &s->source, .failing_bytes = smallest_bytes, .fixed_bytes = fixed_bytes};
   return plim_program_largest_batch(s->device, &search, &planning, out);
 }
 
@@ -70,6 +70,38 @@ static plim_status free_numerics(session *s, const plim_plan_options *wanted, in
   return PLIM_OK;
 }
 
+/* " beside 1.0 GiB of host": what else the plans may take. */
+static const char *beside_words(const plim_paging *paging, char words[BATCH_WORDS]) {
+  char space[PLIM_SIZE_TEXT_BYTES] = "", device[PLIM_SIZE_TEXT_BYTES] = "";
+  const char *and = paging->space && paging->device ? " and " : "";
+  if (paging->space) (void)plim_size_print(paging->budget_bytes, space);
+  if (paging->device) (void)plim_size_print(paging->device_bytes, device);
+  (void)snprintf(words, BATCH_WORDS, " beside %s%s%.16s%s%s%s%.16s", space, paging->space ? " of " : "",
+                 paging->space ? paging->space : "", and, device, paging->device ? " of " : "",
+                 paging->device ? paging->device : "");
+  return words;
+}
+
+/* The same with paging. The smallest budget was found by halving. */
+static plim_status explain_paged(session *s, const char *what, const plim_plan_floor *floor, const char *batch) {
+  char budget[HUMAN_BYTES], smallest[PLIM_SIZE_TEXT_BYTES], beside[BATCH_WORDS], bound[NUMERICS_WORDS] = "";
+  refusal *r = &s->refusal;
+  r->budget_bytes = s->planning.budget_bytes;
+  r->smallest_bytes = floor->smallest_bytes;
+  r->bound_bytes = floor->bound_bytes;
+  if (floor->bound_bytes > 0) {
+    (void)snprintf(bound, sizeof bound, "; none exists below %lld bytes, which op '%.40s' needs at once",
+                   (long long)floor->bound_bytes, s->program->graph[PLIM_PROGRAM_TRAIN]->op[floor->op].name);
+  }
+  progress_clear(&s->bar);
+  return plim_fail(s->ctx, PLIM_ENOFIT,
+                   "no plan of %s within %s%s was found; the smallest budget of %s for which one was found is %s "
+                   "(%lld bytes)%s%s",
+                   what, human_bytes(r->budget_bytes, budget), beside_words(s->planning.paging, beside),
+                   s->planning.paging->device ? "cpu:0" : s->o->device,
+                   plim_size_print(floor->smallest_bytes, smallest), (long long)floor->smallest_bytes, bound, batch);
+}
+
 plim_status refusal_explain(session *s) {
   char what[BATCH_WORDS + NUMERICS_WORDS], end[BATCH_WORDS + NUMERICS_WORDS], others[NUMERICS_WORDS];
   char budget[PLIM_SIZE_TEXT_BYTES];
@@ -89,7 +121,8 @@ plim_status refusal_explain(session *s) {
   } else {
     (void)snprintf(end, sizeof end, "%s; into %s no batch was found to fit", others, budget);
   }
-  return explain(s, what, budget_bytes, s->program->graph[step], &floor, end);
+  return s->planning.paging ? explain_paged(s, what, &floor, end)
+                            : explain(s, what, budget_bytes, s->program->graph[step], &floor, end);
 }
 
 /* Every op once in program order is a plan of every class: a budget that works, where no smaller one is known. */
@@ -185,14 +218,19 @@ static plim_status refuse_online(session *s) {
   return status == PLIM_ENOFIT ? refusal_add_policy(s) : status;
 }
 
+/* Then the context says which of budget and deadline is not kept. */
+static int has_deadline(const session *s) {
+  return s->planning.paging && s->planning.paging->deadline_ns > 0;
+}
+
 /* The refusal of --memory, by a plan or a policy, for this budget and the bits of the plan that there is. */
 static plim_status refuse_limit(session *s) {
   const plim_budget_change *limit = &s->limits.row[s->prep.failed_limit];
   char sentence[PLIM_ERROR_BYTES];
   s->planning.budget_bytes = limit->bytes;
   PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
-  plim_status status = PLIM_ENOFIT; /* with paging the context says it */
-  if (!s->planning.paging) status = s->o->online ? refuse_online(s) : refusal_explain(s);
+  plim_status status = PLIM_ENOFIT;
+  if (!has_deadline(s)) status = s->o->online ? refuse_online(s) : refusal_explain(s);
   if (status != PLIM_ENOFIT) return status;
   return plim_fail(s->ctx, PLIM_ENOFIT, "--memory-at, step %lld: %s", (long long)limit->step,
                    keep_sentence(s, sentence));
@@ -201,7 +239,7 @@ static plim_status refuse_limit(session *s) {
 static plim_status refuse_stage(session *s) {
   switch (s->prep.stage) {
     case PLIM_PREPARE_PLAN:
-      return s->o->plan || s->planning.paging ? PLIM_ENOFIT : refusal_explain(s); /* with paging the context says it */
+      return s->o->plan || has_deadline(s) ? PLIM_ENOFIT : refusal_explain(s);
     case PLIM_PREPARE_POLICY:
       return refuse_online(s);
     case PLIM_PREPARE_LIMIT:
@@ -238,7 +276,9 @@ plim_status refusal_explain_room(const session *s, const plim_program *program) 
   if (!s->o->memory) {
     return plim_fail(s->ctx, PLIM_ENOFIT, "without --memory: %s; with it training needs less", sentence);
   }
-  return plim_fail(s->ctx, PLIM_ENOFIT, "under --memory %s: %s; a smaller one needs less", s->o->memory, sentence);
+  const plim_plan *plan = program->plan[PLIM_PROGRAM_TRAIN];
+  const char *remedy = plan && plan->n_pages > 0 ? "" : "; a smaller one needs less"; /* it pages more */
+  return plim_fail(s->ctx, PLIM_ENOFIT, "under --memory %s: %s%s", s->o->memory, sentence, remedy);
 }
 
 void refusal_json(const refusal *r, json_t *object) {

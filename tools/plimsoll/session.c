@@ -4,10 +4,12 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runtime/base/file.h"
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"
+#include "runtime/data/sampler.h"
 #include "runtime/device/device_check.h"
 #include "runtime/device/threads.h"
 #include "runtime/graph/sibling.h"
@@ -80,11 +82,24 @@ static plim_status check_names(session *s) {
   return check_sizes(s);
 }
 
+static int is_one_file(const char *a, const char *b) {
+  struct stat x, y;
+  if (strcmp(a, b) == 0) return 1;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* Work of hours must not end with a folder that is not there. */
 static plim_status check_outputs(const session *s) {
   const char *const path[] = {s->o->output, s->o->svg, s->o->save, s->o->trace};
-  for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+  const char *const name[] = {"output", "svg", "save", "trace"};
+  enum { PATHS = sizeof path / sizeof *path };
+  for (int i = 0; i < PATHS; i++) {
     if (path[i]) PLIM_TRY(plim_file_try(s->ctx, path[i]));
+    for (int k = 0; k < i && path[i] && !plim_file_is_direct(path[i]); k++) {
+      if (!path[k] || !is_one_file(path[k], path[i])) continue;
+      return plim_fail(s->ctx, PLIM_EUSAGE, "--%s and --%s are one file, %s: each needs a name of its own", name[k],
+                       name[i], path[i]);
+    }
   }
   return PLIM_OK;
 }
@@ -118,10 +133,22 @@ plim_status session_open(session *s, const options *o) {
   return check_outputs(s);
 }
 
+/* Is --plan the plan of two devices? One that cannot be read is refused where it is used; a stream is
+ * read there alone. */
+static int has_placed_plan(const session *s) {
+  plim_plan *plan = NULL;
+  int placed = 0;
+  if (s->o->command == COMMAND_PLAN || !s->o->plan || plim_file_is_direct(s->o->plan)) return 0;
+  if (plim_plan_load(s->ctx, s->o->plan, &plan) != PLIM_OK) return 0;
+  for (int32_t k = 0; k < plan->n_pages; k++) placed |= plan->page[k].computes;
+  plim_plan_free(plan);
+  return placed;
+}
+
 static plim_status open_device(session *s) {
   plim_device_options wanted = plim_device_options_default();
   wanted.threads = (int32_t)s->o->threads;
-  if (s->o->device_memory) { /* two devices have half of the threads each */
+  if (s->o->device_memory || has_placed_plan(s)) { /* two devices have half of the threads each */
     int32_t all = wanted.threads > 0 ? wanted.threads : plim_threads_default();
     wanted.threads = all > 1 ? all / 2 : 1;
   }
@@ -189,6 +216,25 @@ plim_optimizer session_optimizer(const session *s) {
   return (plim_optimizer)plim_name_find(plim_optimizer_name, o->optimizer);
 }
 
+/* Options that are of another model or optimizer, and betas at which Adam divides by zero. */
+static plim_status check_model_options(const session *s) {
+  static const char *const of_tokens[] = {"layers", "width", "heads", "context"};
+  const options *o = s->o;
+  const plim_optimizer optimizer = session_optimizer(s);
+  const char *name = plim_optimizer_name((int32_t)optimizer);
+  for (size_t i = 0; s->source.net.context == 0 && i < sizeof of_tokens / sizeof *of_tokens; i++) {
+    if (!options_given(o, of_tokens[i])) continue;
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--%s is of gpt, and does not apply to --model %s", of_tokens[i], o->model);
+  }
+  if (optimizer == PLIM_OPTIMIZER_SGD) {
+    if (!options_given(o, "beta2")) return PLIM_OK;
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--beta2 is of adam and adamw, and does not apply to --optimizer %s", name);
+  }
+  if ((float)o->momentum < 1 && (float)o->beta2 < 1) return PLIM_OK;
+  return plim_fail(s->ctx, PLIM_EUSAGE, "--%s 1: both betas of %s are below 1, since it divides by 1 - beta",
+                   (float)o->momentum < 1 ? "beta2" : "momentum", name);
+}
+
 /* The net of the options, without its layout. */
 static plim_status set_net(session *s) {
   const options *o = s->o;
@@ -203,6 +249,7 @@ static plim_status set_net(session *s) {
   }
   PLIM_TRY(status);
   if (net->context > 0) PLIM_TRY(set_tokens(s));
+  PLIM_TRY(check_model_options(s));
   net->optimizer = session_optimizer(s);
   net->states = o->states && strcmp(o->states, "bf16") == 0 ? PLIM_BF16 : PLIM_F32;
   net->clip = o->clip > 0;
@@ -212,7 +259,17 @@ static plim_status set_net(session *s) {
   return PLIM_OK;
 }
 
-plim_status session_data(session *s) {
+/* A batch that the data set cannot fill is refused before operations are measured. */
+static plim_status check_batch(const session *s) {
+  plim_sampler_options wanted = plim_sampler_options_default();
+  plim_sampler *sampler = NULL;
+  wanted.batch = (int32_t)s->o->batch;
+  PLIM_TRY(plim_sampler_new(s->dataset, &wanted, &sampler));
+  plim_sampler_free(sampler);
+  return PLIM_OK;
+}
+
+static plim_status load_data(session *s) {
   plim_dataset_options wanted = plim_dataset_options_default();
   const plim_net_options *net = &s->source.net;
   PLIM_TRY(set_net(s));
@@ -230,6 +287,11 @@ plim_status session_data(session *s) {
   if (most < wanted.train_count) wanted.train_count = (int32_t)most;
   if (most < wanted.test_count) wanted.test_count = (int32_t)most;
   return plim_dataset_load(s->ctx, s->o->data, &wanted, &s->dataset);
+}
+
+plim_status session_data(session *s) {
+  PLIM_TRY(load_data(s));
+  return check_batch(s);
 }
 
 static plim_status make_net(void *user, const plim_net_options *net, plim_net **out) {

@@ -1,0 +1,111 @@
+/* The smallest budget of a program, and whether a budget is enough.
+ *
+ * Without paging each step is asked alone. With paging the steps share their homes, so plans of both are made; the
+ * smallest budget is found by halving. */
+#include <math.h>
+
+#include "runtime/program/program_internal.h"
+
+enum { HALVINGS = 5 };
+
+/* ---- with paging ---- */
+
+/* Do first plans within the budget exist? */
+static plim_status find_first_plans(const plim_program *program, const plim_plan_options *options, int64_t budget_bytes,
+                                    int *yes) {
+  plim_plan_options wanted = *options;
+  plim_paging paging = *options->paging;
+  plim_plan_result train;
+  plim_plan *eval = NULL;
+  *yes = 0;
+  paging.first_plan = 1;
+  wanted.paging = &paging;
+  wanted.budget_bytes = budget_bytes;
+  wanted.front_folder = NULL; /* slow plans are not kept */
+  plim_status status = plim_program_make_plans(program, &wanted, &train, &eval);
+  if (status == PLIM_ENOFIT || (status == PLIM_ECANCEL && !plim_context_cancelled(program->ctx))) return PLIM_OK;
+  PLIM_TRY(status);
+  *yes = 1;
+  plim_plan_free(train.plan);
+  plim_plan_free(eval);
+  return PLIM_OK;
+}
+
+/* What op o needs at once, whatever pages: its operands, where outputs may lie over inputs, and the least workspace. */
+static int64_t op_bytes(const plim_graph *g, const plim_profile *profile, int32_t o) {
+  const plim_op *op = &g->op[o];
+  int64_t bytes = 0, workspace = INT64_MAX;
+  for (int32_t i = 0; i < op->n_reads; i++) bytes += g->storage[op->reads[i]].bytes;
+  for (int32_t i = 0; i < op->n_updates; i++) bytes += g->storage[op->updates[i]].bytes;
+  for (int32_t i = 0; i < op->n_writes; i++) bytes += g->storage[op->writes[i]].bytes;
+  for (int32_t i = 0; i < op->n_pairs; i++) bytes -= g->storage[g->value[op->out[op->pair[i].out]].storage].bytes;
+  for (int32_t i = profile->first[o]; i < profile->first[o + 1]; i++) {
+    if (profile->variant[i].workspace_bytes < workspace) workspace = profile->variant[i].workspace_bytes;
+  }
+  return bytes + workspace;
+}
+
+/* No plan on one device has fewer bytes. *op is the one that needs most. */
+static int64_t paged_bound(const plim_program *program, int32_t *op) {
+  const plim_graph *g = program->graph[PLIM_PROGRAM_TRAIN];
+  int64_t most = 0;
+  for (int32_t o = 0; o < g->n_ops; o++) {
+    const int64_t bytes = op_bytes(g, program->profile[PLIM_PROGRAM_TRAIN], o);
+    if (bytes > most) *op = o;
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+/* Keep-all fits into the bytes that the search begins with. */
+static plim_status find_paged(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out) {
+  plim_plan *keep_all = NULL;
+  plim_plan_options wanted = *options;
+  PLIM_TRY(plim_program_keep_all(program, &keep_all));
+  int64_t low = PLIM_ALIGN, high = keep_all->arena_bytes;
+  *out = (plim_plan_floor){.keep_all_bytes = high};
+  if (!options->paging->device) low = out->bound_bytes = paged_bound(program, &out->op);
+  plim_plan_free(keep_all);
+  if (options->time_limit_ns > 0) wanted.time_limit_ns = options->time_limit_ns / HALVINGS + 1;
+  for (int i = 0; i < HALVINGS && high - low > PLIM_ALIGN; i++) {
+    const int64_t middle = (int64_t)sqrt((double)low * (double)high);
+    int yes;
+    PLIM_TRY(find_first_plans(program, &wanted, middle, &yes));
+    *(yes ? &high : &low) = middle;
+  }
+  out->smallest_bytes = high;
+  out->cut_short = options->time_limit_ns > 0;
+  return PLIM_OK;
+}
+
+/* ---- without, and both ---- */
+
+plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,
+                               int32_t *part) {
+  plim_plan_options eval_wanted = plim_program_eval_options(options);
+  const plim_plan_options *wanted[] = {options, &eval_wanted};
+  plim_plan_floor floor[PLIM_PROGRAM_PLANNED];
+  *part = PLIM_PROGRAM_TRAIN;
+  if (options->paging) return find_paged(program, options, out);
+  for (int32_t i = 0; i < PLIM_PROGRAM_PLANNED; i++) {
+    PLIM_TRY(plim_plan_smallest(program->ctx, program->graph[i], program->profile[i], wanted[i], &floor[i], NULL));
+  }
+  int32_t larger = floor[PLIM_PROGRAM_EVAL].smallest_bytes > floor[PLIM_PROGRAM_TRAIN].smallest_bytes
+                       ? PLIM_PROGRAM_EVAL
+                       : PLIM_PROGRAM_TRAIN;
+  *out = floor[larger];
+  out->keep_all_bytes = floor[PLIM_PROGRAM_TRAIN].keep_all_bytes;
+  *part = larger;
+  return PLIM_OK;
+}
+
+plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes) {
+  plim_plan_options eval_wanted = plim_program_eval_options(options);
+  const plim_plan_options *wanted[] = {options, &eval_wanted};
+  if (options->paging) return find_first_plans(program, options, options->budget_bytes, yes);
+  *yes = 1;
+  for (int32_t i = 0; i < PLIM_PROGRAM_PLANNED && *yes; i++) {
+    PLIM_TRY(plim_plan_fits(program->ctx, program->graph[i], program->profile[i], wanted[i], yes));
+  }
+  return PLIM_OK;
+}
