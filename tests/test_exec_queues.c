@@ -312,6 +312,28 @@ Test(exec_queues, begins_and_ends_of_a_step_keep_the_order_of_queues_and_waits_a
   plim_test_folder_remove();
 }
 
+Test(exec_queues, a_command_lags_where_it_begins_later_than_what_it_follows_ends) {
+  enum { LATE_NS = 7 };
+  static int64_t begin_ns[1000], time_ns[1000], lag_ns[1000];
+  int seen = 0;
+  for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
+    rig r = {0};
+    if (make_plan(&r, seed, 100, "host") && r.plan->n_pages > 0) {
+      const int32_t n = r.plan->n_commands, last = n - 1;
+      int64_t makespan_ns;
+      cr_assert_lt(n, 1000);
+      plim_plan_simulate(r.plan, begin_ns, time_ns, &makespan_ns);
+      for (int32_t j = 0; j < n; j++) time_ns[j] -= begin_ns[j];
+      begin_ns[last] += LATE_NS; /* nothing follows it */
+      plim_paged_run_lag(r.plan, begin_ns, time_ns, lag_ns);
+      for (int32_t j = 0; j < n; j++) cr_assert_eq(lag_ns[j], j == last ? LATE_NS : 0, "command %d", (int)j);
+      seen++;
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(seen, 10);
+}
+
 /* The first run that waits for a copy and for no other command; -1: none. */
 static int32_t waits_for_copy(const plim_plan *plan, int32_t *copy) {
   for (int32_t j = 0; j < plan->n_commands; j++) {
@@ -375,7 +397,7 @@ Test(exec_queues, the_delay_by_copies_is_found_from_the_times_of_runs_beside_and
       sum_ns += beside_ns[j];
       if (beside_ns[j] == 0) alone_ns += own_ns;
       timed[j] = timed[n + j] =
-          (plim_timed){(int64_t)(1000 * (1.5 * (double)own_ns + 0.7 * (double)beside_ns[j])), 1000 * beside_ns[j]};
+          (plim_timed){(int64_t)(1000 * (1.5 * (double)own_ns + 0.7 * (double)beside_ns[j])), 1000 * beside_ns[j], 0};
     }
     if (sum_ns > 0 && alone_ns > 0) { /* ns are counted in thousandths: r is 1500 */
       const double delay = plim_paged_run_delay(r.plan, 2, timed);

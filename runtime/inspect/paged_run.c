@@ -240,6 +240,20 @@ void plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const
   }
 }
 
+void plim_paged_run_lag(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *lag_ns) {
+  int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *s = &plan->command[j];
+    int64_t ready_ns = free_ns[s->queue];
+    for (int32_t w = 0; w < s->n_wait; w++) {
+      const int64_t end_ns = begin_ns[s->wait[w]] + time_ns[s->wait[w]];
+      if (end_ns > ready_ns) ready_ns = end_ns;
+    }
+    lag_ns[j] = begin_ns[j] > ready_ns ? begin_ns[j] - ready_ns : 0;
+    free_ns[s->queue] = begin_ns[j] + time_ns[j];
+  }
+}
+
 double plim_paged_run_delay(const plim_plan *plan, int32_t steps, const plim_timed *timed) {
   double alone_ns = 0, planned_alone_ns = 0, late_ns = 0, planned_late_ns = 0, beside_ns = 0;
   for (int64_t i = 0; i < (int64_t)steps * plan->n_commands; i++) {

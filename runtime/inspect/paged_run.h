@@ -43,9 +43,15 @@ int64_t plim_paged_run_exposed(const plim_plan *plan, const int64_t *begin_ns, c
  * O(runs x copies). */
 void plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *beside_ns);
 
+/* The lag of each command in that step: from the end of the last command that it follows, on its queue or among its
+ * waits, to its begin. A thread that waited wakes in that time. No lag is below 0.
+ *   lag_ns  [n_commands]  out
+ * O(commands + waits). */
+void plim_paged_run_lag(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *lag_ns);
+
 /* One command of a timed step. */
 typedef struct plim_timed {
-  int64_t time_ns, beside_ns; /* of the command; of the copies beside it */
+  int64_t time_ns, beside_ns, lag_ns; /* of the command; of the copies beside it; before it */
 } plim_timed;
 
 /* The delay by copies in some steps, as a multiple of the time of copies beside a run: 0 to PLIM_PAGE_DELAY_PERMILLE /

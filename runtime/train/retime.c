@@ -62,14 +62,15 @@ void plim_retiming_close(plim_trainer *t) {
   if (r->plan) plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
 }
 
-/* The median time of command j of the plan over the timed training steps. */
+/* The median time of command j of the plan over the timed training steps, with its lag: threads that wait take time to
+ * wake, and the simulator knows none. */
 static int64_t median(const plim_trainer *t, int32_t j, double delay_share, int64_t *scratch) {
   const plim_retiming *r = &t->retiming;
   int32_t n = t->options.retime_steps;
   for (int32_t i = 0; i < n; i++) {
     const plim_timed *s = &r->sample[(int64_t)i * r->plan->n_commands + j];
     const int64_t own_ns = s->time_ns - plim_integers_from_real(delay_share * (double)s->beside_ns);
-    scratch[i] = own_ns > s->time_ns / MOST_DELAYED ? own_ns : s->time_ns / MOST_DELAYED;
+    scratch[i] = s->lag_ns + (own_ns > s->time_ns / MOST_DELAYED ? own_ns : s->time_ns / MOST_DELAYED);
   }
   plim_integers_sort(scratch, n);
   return scratch[n / 2];
@@ -262,11 +263,13 @@ static plim_status take_sample(const plim_trainer *t, int32_t which, plim_timed 
   const plim_plan *plan = t->retiming.plan;
   const int64_t *time_ns = plim_exec_times(t->exec, which);
   const plim_exec_timeline line = plim_exec_last_timeline(t->exec, which);
-  int64_t *beside_ns = NULL;
-  PLIM_TRY(plim_allocate(t->ctx, plan->n_commands, sizeof *beside_ns, &beside_ns));
+  int64_t *beside_ns = NULL, n = plan->n_commands;
+  PLIM_TRY(plim_allocate(t->ctx, 2 * n, sizeof *beside_ns, &beside_ns));
+  int64_t *lag_ns = beside_ns + n;
   if (line.begin_ns) plim_paged_run_beside(plan, line.begin_ns, line.time_ns, beside_ns);
-  for (int32_t j = 0; j < plan->n_commands; j++) sample[j] = (plim_timed){time_ns[j], beside_ns[j]};
-  plim_release(t->ctx, beside_ns, plan->n_commands, sizeof *beside_ns);
+  if (line.begin_ns) plim_paged_run_lag(plan, line.begin_ns, line.time_ns, lag_ns);
+  for (int32_t j = 0; j < plan->n_commands; j++) sample[j] = (plim_timed){time_ns[j], beside_ns[j], lag_ns[j]};
+  plim_release(t->ctx, beside_ns, 2 * n, sizeof *beside_ns);
   return PLIM_OK;
 }
 
