@@ -145,6 +145,42 @@ done:
   return status;
 }
 
+/* How long the commands of a timed step took together. end_ns [n_commands] scratch. */
+static int64_t makespan(const plim_plan *plan, const plim_timed *sample, int64_t *end_ns) {
+  int64_t free_ns[PLIM_PLAN_QUEUES] = {0}, last_ns = 0;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *s = &plan->command[j];
+    int64_t begin_ns = free_ns[s->queue];
+    for (int32_t w = 0; w < s->n_wait; w++) {
+      if (end_ns[s->wait[w]] > begin_ns) begin_ns = end_ns[s->wait[w]];
+    }
+    end_ns[j] = free_ns[s->queue] = begin_ns + sample[j].lag_ns + sample[j].time_ns;
+    if (end_ns[j] > last_ns) last_ns = end_ns[j];
+  }
+  return last_ns;
+}
+
+/* Where queues wait for each other, the later one of two times that vary counts: a step takes longer than the medians
+ * of its commands say. *ratio: of the median makespan to that of the medians, predicted_ns. */
+static plim_status find_variation(const plim_trainer *t, int64_t predicted_ns, double *ratio) {
+  const plim_plan *plan = t->retiming.plan;
+  const int32_t steps = t->options.retime_steps;
+  int64_t *makespan_ns = NULL, *end_ns = NULL;
+  plim_status status;
+  *ratio = 1;
+  PLIM_CHECK(plim_allocate(t->ctx, steps, sizeof *makespan_ns, &makespan_ns));
+  PLIM_CHECK(plim_allocate(t->ctx, plan->n_commands, sizeof *end_ns, &end_ns));
+  for (int32_t i = 0; i < steps; i++) {
+    makespan_ns[i] = makespan(plan, t->retiming.sample + (int64_t)i * plan->n_commands, end_ns);
+  }
+  plim_integers_sort(makespan_ns, steps);
+  if (predicted_ns > 0) *ratio = (double)makespan_ns[steps / 2] / (double)predicted_ns;
+done:
+  plim_release(t->ctx, makespan_ns, steps, sizeof *makespan_ns);
+  plim_release(t->ctx, end_ns, plan->n_commands, sizeof *end_ns);
+  return status;
+}
+
 static int computes(const plim_plan *plan, int32_t space) {
   return space == 0 || plan->page[plim_page_index(space)].computes;
 }
@@ -242,11 +278,15 @@ static plim_status finish(plim_trainer *t) {
   plim_profile *timed = NULL;
   found f = {.time_ns = NULL};
   int64_t begin_ns = plim_now_ns();
+  double variation;
   plim_status status;
   PLIM_CHECK(find_times(t, &f));
   PLIM_CHECK(predict(t, &f, &report.measured_ns));
+  PLIM_CHECK(find_variation(t, report.measured_ns, &variation));
   PLIM_CHECK(timed_profile(t, &f, &timed));
   PLIM_CHECK(plan_again(t, &f, timed, &report));
+  report.measured_ns = plim_integers_from_real(variation * (double)report.measured_ns);
+  report.again_ns = plim_integers_from_real(variation * (double)report.again_ns);
 done:
   plim_profile_free(timed);
   free_found(t, &f);

@@ -44,11 +44,13 @@ typedef void plim_on_budget_change(void *user, const plim_budget_report *report)
 /* The result of timing the ops of some training steps in place. */
 typedef struct plim_retime_report {
   int64_t step;                      /* the training step that begins now */
-  int64_t predicted_ns, measured_ns; /* time of the plan that ran: as predicted, and with the measured times */
-  int64_t again_ns;                  /* time of the plan made with the measured times; 0: none was found */
-  int32_t taken;                     /* 1: the new plan is faster, and runs from now on */
-  double overhead_percent;           /* of the new plan */
-  int64_t time_ns;                   /* spent between two steps on planning */
+  int64_t predicted_ns, measured_ns; /* time of the plan that ran: as predicted, and as the timed steps took */
+  /* Time of the plan made with the measured times; 0: none was found. It is longer in proportion where the timed steps
+   * took longer than the medians of their commands say. */
+  int64_t again_ns;
+  int32_t taken;           /* 1: the new plan is faster, and runs from now on */
+  double overhead_percent; /* of the new plan */
+  int64_t time_ns;         /* spent between two steps on planning */
 } plim_retime_report;
 typedef void plim_on_retime(void *user, const plim_retime_report *report);
 
