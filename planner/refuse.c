@@ -98,9 +98,9 @@ static const char *name_of(const plim_incumbent *inc, const plim_schedule *s, in
   const plim_problem *p = inc->problem;
   const plim_graph *g = p->graph;
   *what = "";
-  for (int32_t c = 0; c < inc->timeline->n_copies; c++) {
-    if (at->box_of_copy[c] != box) continue;
-    const char *name = plim_graph_storage_name(g, p->item[inc->timeline->copy[c].item].storage, NULL);
+  for (int32_t c = 0; c < inc->timeline->n_lifetimes; c++) {
+    if (at->box_of_lifetime[c] != box) continue;
+    const char *name = plim_graph_storage_name(g, p->item[inc->timeline->lifetime[c].item].storage, NULL);
     if (name) return name;
   }
   *what = "workspace of ";

@@ -63,7 +63,7 @@ typedef struct plim_item {
   int32_t storage;     /* of the graph */
   int32_t producer;    /* op; -1: an input */
   int32_t write_index; /* index among the producer's `writes` */
-  int32_t kept;        /* 1: an output of the graph; its last copy is alive to the end of the schedule */
+  int32_t kept;        /* 1: an output of the graph; its last lifetime ends with the schedule */
   plim_list readers;   /* ops */
 } plim_item;
 
@@ -153,37 +153,37 @@ PLIM_MUST_USE plim_status plim_schedule_program_order(const plim_problem *proble
 
 /* ==== timeline ==== */
 
-/* The timeline of a schedule: lifetimes of all copies of all items, live bytes at each position, peak and time. Every
+/* The timeline of a schedule: lifetimes of all items, live bytes at each position, peak and time. Every
  * peak that a plan states comes from here. The searches use an incremental form (planner/profile/track.h). Tests
  * compare the two.
  *
- * A run of an item's producer makes a new *copy* of the item. Rules for its lifetime:
- *   - It ends after its last reader before the next copy; without a reader it ends after its own run.
- *   - A copy of an input begins at position 0.
- *   - The last copy of an output of the graph is alive to the end.
- *   - Where an op may write over an input and no later run reads that copy, it does. The new copy is the *successor* of
- *     the old one: the old one ends one position earlier, and both share an offset. */
+ * A run of an item's producer begins a new *lifetime* of the item: that of the bytes it makes. Rules:
+ *   - It ends after its last reader before the next lifetime; without a reader it ends after its own run.
+ *   - That of an input begins at position 0.
+ *   - The last one of an output of the graph ends with the schedule.
+ *   - Where an op may write over an input and no later run reads those bytes, it does. The new lifetime is the
+ *     *successor* of the old one: the old one ends one position earlier, and both share an offset. */
 
-typedef struct plim_copy {
+typedef struct plim_lifetime {
   int32_t item;
   int32_t begin, end; /* lifetime [begin, end) in positions */
-  int32_t successor;  /* the copy that is written over this one, at position `end`; -1: none */
+  int32_t successor;  /* the lifetime whose bytes are written over these, at position `end`; -1: none */
   plim_pair pair;     /* operands of that op, where there is a successor */
-} plim_copy;
+} plim_lifetime;
 
 typedef struct plim_timeline {
   const plim_problem *problem;
-  int32_t n_runs, n_copies; /* runs of the schedule; copies of all items */
-  const plim_copy *copy;    /* [n_copies] by ascending begin */
-  const int64_t *level;     /* [n_runs] live bytes at a position, with workspace and persistent bytes */
-  int64_t peak_bytes;       /* largest level */
-  int64_t time_ns;          /* sum over all runs */
+  int32_t n_runs, n_lifetimes;   /* runs of the schedule; lifetimes of all items */
+  const plim_lifetime *lifetime; /* [n_lifetimes] by ascending begin */
+  const int64_t *level;          /* [n_runs] live bytes at a position, with workspace and persistent bytes */
+  int64_t peak_bytes;            /* largest level */
+  int64_t time_ns;               /* sum over all runs */
   /* memory, kept from one evaluation to the next */
-  plim_copy *own_copy; /* [room_copies] */
-  int64_t *own_level;  /* [room_runs] */
-  int32_t *latest;     /* [n_items] newest copy of an item while the runs are walked; -1: none yet */
-  int32_t *ran;        /* [n_ops] 1: the op has run */
-  int32_t room_runs, room_copies;
+  plim_lifetime *own_lifetime; /* [room_lifetimes] */
+  int64_t *own_level;          /* [room_runs] */
+  int32_t *latest;             /* [n_items] newest lifetime of an item while the runs are walked; -1: none yet */
+  int32_t *ran;                /* [n_ops] 1: the op has run */
+  int32_t room_runs, room_lifetimes;
 } plim_timeline;
 
 /* A new timeline is empty. It can evaluate any number of schedules. */
@@ -225,21 +225,21 @@ int plim_variant_selection_run(plim_variant_selection *selection, const plim_tim
 
 /* ==== placement ==== */
 
-/* The offsets of all copies and workspaces of a timeline. A copy and its successors share one box
+/* The offsets of all lifetimes and workspaces of a timeline. A lifetime and its successors share one box
  * (planner/pack/pack.h). Persistent storages lie below all boxes, in graph order. An empty placement is {.ctx = ctx}.
  */
 typedef struct plim_placement {
   plim_context *ctx;
   int32_t n_boxes;
-  int32_t *box_of_copy; /* [n_copies] -1: no bytes */
-  int32_t *box_of_run;  /* [n_runs] box of the run's workspace; -1: none */
-  plim_box *box;        /* [n_boxes] lifetimes and sizes */
-  int64_t *offset;      /* [n_boxes] bytes from the arena base */
-  int64_t packed_bytes; /* arena size: largest offset + size, persistent bytes included */
-  int32_t room_boxes, room_copies, room_runs;
+  int32_t *box_of_lifetime; /* [n_lifetimes] -1: no bytes */
+  int32_t *box_of_run;      /* [n_runs] box of the run's workspace; -1: none */
+  plim_box *box;            /* [n_boxes] lifetimes and sizes */
+  int64_t *offset;          /* [n_boxes] bytes from the arena base */
+  int64_t packed_bytes;     /* arena size: largest offset + size, persistent bytes included */
+  int32_t room_boxes, room_lifetimes, room_runs;
 } plim_placement;
 
-/* Pack the copies and workspaces of an evaluated timeline.
+/* Pack the lifetimes and workspaces of an evaluated timeline.
  *   target  in  arena size in bytes at which packing may stop; 0: as small as possible
  *   effort  in  rounds of packing, as for plim_pack; 0: first-fit once
  * The placement may be one of an earlier schedule; its memory is used again. Deterministic. */
@@ -266,7 +266,7 @@ typedef struct plim_emission {
 } plim_emission;
 
 /* Write a schedule, its timeline and its placement (NULL: a plan without addresses) as a plan. The plan is not checked
- * here. O(runs + copies). */
+ * here. O(runs + lifetimes). */
 PLIM_MUST_USE plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedule,
                                     const plim_placement *placement, const plim_emission *emission, plim_plan **out);
 

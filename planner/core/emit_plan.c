@@ -1,7 +1,6 @@
-/* Writes a plan document: a step for each run, with its variant and in-place pairs; a buffer for each persistent
- * storage, copy and workspace, with its offset; and the figures. Variants that the plan uses are numbered in order of
- * first use.
- */
+/* Writes a plan document: a command for each run, with its variant and in-place pairs; a buffer for each persistent
+ * storage, lifetime and workspace, with its offset; and the figures. Variants that the plan uses are numbered in the
+ * order of their first use. */
 #include "planner/core/core.h"
 
 #include <stdio.h>
@@ -31,11 +30,11 @@ static void write_steps(writer *w) {
     }
     w->command[j] = (plim_command){.kind = PLIM_COMMAND_RUN, .op = op, .variant = *at - 1};
   }
-  for (int32_t c = 0; c < w->timeline->n_copies; c++) {
-    const plim_copy *copy = &w->timeline->copy[c];
-    if (copy->successor < 0) continue;
-    plim_command *command = &w->command[copy->end];
-    command->pair[command->n_pairs++] = copy->pair;
+  for (int32_t c = 0; c < w->timeline->n_lifetimes; c++) {
+    const plim_lifetime *lifetime = &w->timeline->lifetime[c];
+    if (lifetime->successor < 0) continue;
+    plim_command *command = &w->command[lifetime->end];
+    command->pair[command->n_pairs++] = lifetime->pair;
   }
 }
 
@@ -58,11 +57,11 @@ static void write_buffers(writer *w) {
     if (bytes > 0) add_buffer(w, s, 0, w->schedule->n, w->placement ? below : -1, bytes);
     below += bytes;
   }
-  for (int32_t c = 0; c < w->timeline->n_copies; c++) {
-    const plim_copy *copy = &w->timeline->copy[c];
-    const plim_item *item = &p->item[copy->item];
-    int64_t offset = item->bytes > 0 && w->placement ? offset_of(w, w->placement->box_of_copy[c]) : -1;
-    if (item->bytes > 0) add_buffer(w, item->storage, copy->begin, copy->end, offset, item->bytes);
+  for (int32_t c = 0; c < w->timeline->n_lifetimes; c++) {
+    const plim_lifetime *lifetime = &w->timeline->lifetime[c];
+    const plim_item *item = &p->item[lifetime->item];
+    int64_t offset = item->bytes > 0 && w->placement ? offset_of(w, w->placement->box_of_lifetime[c]) : -1;
+    if (item->bytes > 0) add_buffer(w, item->storage, lifetime->begin, lifetime->end, offset, item->bytes);
   }
   for (int32_t j = 0; j < w->schedule->n; j++) {
     int64_t bytes = p->op[w->schedule->op[j]].choice[w->schedule->choice[j]].workspace_bytes;
@@ -95,7 +94,7 @@ plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedu
   const plim_problem *p = timeline->problem;
   plim_context *ctx = p->ctx;
   writer w = {.problem = p, .timeline = timeline, .schedule = schedule, .placement = placement};
-  w.room_buffers = timeline->n_copies + schedule->n + p->graph->n_storages;
+  w.room_buffers = timeline->n_lifetimes + schedule->n + p->graph->n_storages;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, schedule->n, sizeof *w.command, &w.command));
   PLIM_CHECK(plim_allocate(ctx, w.room_buffers, sizeof *w.buffer, &w.buffer));

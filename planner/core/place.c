@@ -1,7 +1,7 @@
-/* Assigns offsets: turns the copies and workspaces of a timeline into boxes, and packs the boxes (plim_pack).
+/* Assigns offsets: turns the lifetimes and workspaces of a timeline into boxes, and packs the boxes (plim_pack).
  *
  * Invariant: box b of a placement is always the same buffer for the same schedule, since boxes are made in order of
- * copies and then of runs. So offsets can be kept on disk by box (plim_place_at). The packer knows nothing of
+ * lifetimes and then of runs. So offsets can be kept on disk by box (plim_place_at). The packer knows nothing of
  * persistent bytes: they are added to every offset afterwards. */
 #include "planner/core/core.h"
 
@@ -13,8 +13,8 @@ static plim_status grow(plim_context *ctx, void *array, int32_t *room, int32_t n
 }
 
 static plim_status reserve(plim_placement *pl, const plim_timeline *t) {
-  int32_t boxes = t->n_copies + t->n_runs, room = pl->room_boxes;
-  PLIM_TRY(grow(pl->ctx, &pl->box_of_copy, &pl->room_copies, t->n_copies, sizeof *pl->box_of_copy));
+  int32_t boxes = t->n_lifetimes + t->n_runs, room = pl->room_boxes;
+  PLIM_TRY(grow(pl->ctx, &pl->box_of_lifetime, &pl->room_lifetimes, t->n_lifetimes, sizeof *pl->box_of_lifetime));
   PLIM_TRY(grow(pl->ctx, &pl->box_of_run, &pl->room_runs, t->n_runs, sizeof *pl->box_of_run));
   if (boxes <= room) return PLIM_OK;
   /* the two arrays share one room: grow the second only when the first has grown */
@@ -38,16 +38,16 @@ static plim_status reserve(plim_placement *pl, const plim_timeline *t) {
 static void make_boxes(plim_placement *pl, const plim_timeline *t, const plim_schedule *s) {
   const plim_problem *p = t->problem;
   pl->n_boxes = 0;
-  for (int32_t c = 0; c < t->n_copies; c++) pl->box_of_copy[c] = -1;
-  for (int32_t c = 0; c < t->n_copies; c++) { /* copies are ordered by begin: a successor follows its predecessor */
-    const plim_copy *copy = &t->copy[c];
-    if (p->item[copy->item].bytes == 0) continue;
-    if (pl->box_of_copy[c] < 0) {
-      pl->box_of_copy[c] = pl->n_boxes;
-      pl->box[pl->n_boxes++] = (plim_box){copy->begin, copy->end, p->item[copy->item].bytes, -1};
+  for (int32_t c = 0; c < t->n_lifetimes; c++) pl->box_of_lifetime[c] = -1;
+  for (int32_t c = 0; c < t->n_lifetimes; c++) { /* by begin: a successor follows its predecessor */
+    const plim_lifetime *lifetime = &t->lifetime[c];
+    if (p->item[lifetime->item].bytes == 0) continue;
+    if (pl->box_of_lifetime[c] < 0) {
+      pl->box_of_lifetime[c] = pl->n_boxes;
+      pl->box[pl->n_boxes++] = (plim_box){lifetime->begin, lifetime->end, p->item[lifetime->item].bytes, -1};
     }
-    pl->box[pl->box_of_copy[c]].end = copy->end;
-    if (copy->successor >= 0) pl->box_of_copy[copy->successor] = pl->box_of_copy[c];
+    pl->box[pl->box_of_lifetime[c]].end = lifetime->end;
+    if (lifetime->successor >= 0) pl->box_of_lifetime[lifetime->successor] = pl->box_of_lifetime[c];
   }
   for (int32_t j = 0; j < s->n; j++) {
     int64_t bytes = p->op[s->op[j]].choice[s->choice[j]].workspace_bytes;
@@ -84,7 +84,7 @@ plim_status plim_place_at(plim_placement *pl, const plim_timeline *t, const plim
 }
 
 void plim_placement_free(plim_placement *pl) {
-  plim_release(pl->ctx, pl->box_of_copy, pl->room_copies, sizeof *pl->box_of_copy);
+  plim_release(pl->ctx, pl->box_of_lifetime, pl->room_lifetimes, sizeof *pl->box_of_lifetime);
   plim_release(pl->ctx, pl->box_of_run, pl->room_runs, sizeof *pl->box_of_run);
   plim_release(pl->ctx, pl->box, pl->room_boxes, sizeof *pl->box);
   plim_release(pl->ctx, pl->offset, pl->room_boxes, sizeof *pl->offset);

@@ -1,5 +1,5 @@
 /* Evaluates a schedule from nothing, in three passes over its runs:
- *   walk             checks the rules, makes the copies, and moves the end of a copy to each of its readers
+ *   walk             checks the rules, begins the lifetimes, and moves the end of each to each of its readers
  *   find_successors  lets outputs be written over inputs that end at the same run
  *   add_up           adds up live bytes at each position
  * Cost: O(runs x operands).
@@ -29,25 +29,25 @@ void plim_timeline_free(plim_timeline *t) {
   plim_context *ctx = t->problem->ctx;
   plim_release(ctx, t->latest, t->problem->n_items, sizeof *t->latest);
   plim_release(ctx, t->ran, t->problem->n_ops, sizeof *t->ran);
-  plim_release(ctx, t->own_copy, t->room_copies, sizeof *t->own_copy);
+  plim_release(ctx, t->own_lifetime, t->room_lifetimes, sizeof *t->own_lifetime);
   plim_release(ctx, t->own_level, t->room_runs, sizeof *t->own_level);
   plim_release(ctx, t, 1, sizeof *t);
 }
 
 static plim_status reserve(plim_timeline *t, const plim_schedule *s) {
   const plim_problem *p = t->problem;
-  int64_t copies = p->n_items;
-  for (int32_t j = 0; j < s->n; j++) copies += p->op[s->op[j]].writes.n;
-  if (copies > INT32_MAX) return plim_fail(p->ctx, PLIM_EOVERFLOW, "a schedule of %d runs is too long", s->n);
-  if (copies > t->room_copies) {
-    PLIM_TRY(plim_resize_array(p->ctx, &t->own_copy, t->room_copies, copies, sizeof *t->own_copy));
-    t->room_copies = (int32_t)copies;
+  int64_t lifetimes = p->n_items;
+  for (int32_t j = 0; j < s->n; j++) lifetimes += p->op[s->op[j]].writes.n;
+  if (lifetimes > INT32_MAX) return plim_fail(p->ctx, PLIM_EOVERFLOW, "a schedule of %d runs is too long", s->n);
+  if (lifetimes > t->room_lifetimes) {
+    PLIM_TRY(plim_resize_array(p->ctx, &t->own_lifetime, t->room_lifetimes, lifetimes, sizeof *t->own_lifetime));
+    t->room_lifetimes = (int32_t)lifetimes;
   }
   if (s->n + 1 > t->room_runs) {
     PLIM_TRY(plim_resize_array(p->ctx, &t->own_level, t->room_runs, s->n + 1, sizeof *t->own_level));
     t->room_runs = s->n + 1;
   }
-  t->copy = t->own_copy;
+  t->lifetime = t->own_lifetime;
   t->level = t->own_level;
   return PLIM_OK;
 }
@@ -78,15 +78,15 @@ static plim_status check_run(const plim_timeline *t, int32_t v, int32_t step) {
   return PLIM_OK;
 }
 
-/* Inputs have their one copy before the first run. */
+/* Inputs have their one lifetime from the first run on. */
 static void begin_inputs(plim_timeline *t) {
   const plim_problem *p = t->problem;
-  t->n_copies = 0;
+  t->n_lifetimes = 0;
   for (int32_t i = 0; i < p->n_items; i++) {
     t->latest[i] = -1;
     if (p->item[i].producer >= 0) continue;
-    t->latest[i] = t->n_copies;
-    t->own_copy[t->n_copies++] = (plim_copy){.item = i, .begin = 0, .end = 1, .successor = -1};
+    t->latest[i] = t->n_lifetimes;
+    t->own_lifetime[t->n_lifetimes++] = (plim_lifetime){.item = i, .begin = 0, .end = 1, .successor = -1};
   }
 }
 
@@ -98,10 +98,11 @@ static plim_status walk(plim_timeline *t, const plim_schedule *s) {
   for (int32_t j = 0; j < s->n; j++) {
     const plim_planned_op *op = &p->op[s->op[j]];
     PLIM_TRY(check_run(t, s->op[j], j));
-    for (int32_t i = 0; i < op->reads.n; i++) t->own_copy[t->latest[op->reads.at[i]]].end = j + 1;
+    for (int32_t i = 0; i < op->reads.n; i++) t->own_lifetime[t->latest[op->reads.at[i]]].end = j + 1;
     for (int32_t i = 0; i < op->writes.n; i++) {
-      t->latest[op->writes.at[i]] = t->n_copies;
-      t->own_copy[t->n_copies++] = (plim_copy){.item = op->writes.at[i], .begin = j, .end = j + 1, .successor = -1};
+      t->latest[op->writes.at[i]] = t->n_lifetimes;
+      t->own_lifetime[t->n_lifetimes++] =
+          (plim_lifetime){.item = op->writes.at[i], .begin = j, .end = j + 1, .successor = -1};
     }
     t->ran[s->op[j]] = 1;
     t->time_ns += op->choice[s->choice[j]].time_ns;
@@ -110,18 +111,18 @@ static plim_status walk(plim_timeline *t, const plim_schedule *s) {
     if (!t->ran[v]) return plim_fail(p->ctx, PLIM_EPLAN, "op '%s' never runs", p->graph->op[v].name);
   }
   for (int32_t i = 0; i < p->n_items; i++) {
-    if (p->item[i].kept) t->own_copy[t->latest[i]].end = s->n;
+    if (p->item[i].kept) t->own_lifetime[t->latest[i]].end = s->n;
   }
   return PLIM_OK;
 }
 
-/* At position j, where `op` makes the copies from `made` on: let them be written over inputs whose last reader it is.
+/* At position j, where `op` begins the lifetimes from `made` on: they are written over inputs whose last reader it is.
  */
 static void overwrite_inputs(plim_timeline *t, const plim_planned_op *op, int32_t j, int32_t made) {
   uint32_t taken = 0; /* bit k: output k has its place */
   for (int32_t k = 0; k < op->n_overwrites; k++) {
     const plim_overwrite *w = &op->overwrite[k];
-    plim_copy *in = &t->own_copy[t->latest[w->in]];
+    plim_lifetime *in = &t->own_lifetime[t->latest[w->in]];
     if (taken >> w->out_index & 1U || in->successor >= 0 || in->end != j + 1 || in->begin == j) continue;
     in->successor = made + w->out_index;
     in->pair = w->pair;
@@ -129,7 +130,7 @@ static void overwrite_inputs(plim_timeline *t, const plim_planned_op *op, int32_
   }
 }
 
-/* t->latest is built once more, so that each run sees the copies that it reads. */
+/* t->latest is built once more, so that each run sees the lifetimes that it reads. */
 static void find_successors(plim_timeline *t, const plim_schedule *s) {
   const plim_problem *p = t->problem;
   int32_t made = 0;
@@ -141,16 +142,16 @@ static void find_successors(plim_timeline *t, const plim_schedule *s) {
     overwrite_inputs(t, op, j, made);
     for (int32_t i = 0; i < op->writes.n; i++) t->latest[op->writes.at[i]] = made++;
   }
-  for (int32_t c = 0; c < t->n_copies; c++) t->own_copy[c].end -= t->own_copy[c].successor >= 0;
+  for (int32_t c = 0; c < t->n_lifetimes; c++) t->own_lifetime[c].end -= t->own_lifetime[c].successor >= 0;
 }
 
 /* own_level first holds the change of live bytes at each position, then their sum. */
 static void add_up(plim_timeline *t, const plim_schedule *s) {
   const plim_problem *p = t->problem;
   memset(t->own_level, 0, (size_t)(s->n + 1) * sizeof *t->own_level);
-  for (int32_t c = 0; c < t->n_copies; c++) {
-    t->own_level[t->copy[c].begin] += p->item[t->copy[c].item].bytes;
-    t->own_level[t->copy[c].end] -= p->item[t->copy[c].item].bytes;
+  for (int32_t c = 0; c < t->n_lifetimes; c++) {
+    t->own_level[t->lifetime[c].begin] += p->item[t->lifetime[c].item].bytes;
+    t->own_level[t->lifetime[c].end] -= p->item[t->lifetime[c].item].bytes;
   }
   int64_t alive = p->persistent_bytes;
   t->peak_bytes = alive;

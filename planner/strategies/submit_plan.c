@@ -1,5 +1,5 @@
-/* Each copy of the timeline looks for the plan's buffer with the same storage, begin and end, and gives its box that
- * buffer's offset; a box whose copies lie at different places is none. So the placement is the plan's, in which the
+/* Each lifetime of the timeline looks for the plan's buffer with the same storage, begin and end, and gives its box the
+ * offset of that buffer; a box whose lifetimes lie at different places is none. So the placement is the plan's, in which the
  * checker found no overlap. */
 #include "planner/strategies/submit_plan.h"
 
@@ -36,10 +36,10 @@ static int give(plim_placement *pl, int32_t box, int64_t offset) {
 /* The plan's offsets for the boxes of the placement; 0 when it has other buffers. */
 static int take_offsets(const plim_timeline *t, const plim_plan *plan, plim_placement *pl) {
   for (int32_t b = 0; b < pl->n_boxes; b++) pl->offset[b] = NOWHERE;
-  for (int32_t c = 0; c < t->n_copies; c++) {
-    const plim_copy *copy = &t->copy[c];
-    int32_t box = pl->box_of_copy[c], storage = t->problem->item[copy->item].storage;
-    if (box >= 0 && !give(pl, box, find_offset(plan, storage, copy->begin, copy->end))) return 0;
+  for (int32_t c = 0; c < t->n_lifetimes; c++) {
+    const plim_lifetime *lifetime = &t->lifetime[c];
+    int32_t box = pl->box_of_lifetime[c], storage = t->problem->item[lifetime->item].storage;
+    if (box >= 0 && !give(pl, box, find_offset(plan, storage, lifetime->begin, lifetime->end))) return 0;
   }
   for (int32_t j = 0; j < t->n_runs; j++) {
     int32_t box = pl->box_of_run[j];
