@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "planner/core/core.h"
+#include "planner/core/place.h"
 #include "planner/make_tuning.h"
 #include "planner/pack/conflict.h"
 #include "runtime/base/size.h"

@@ -9,7 +9,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/core/core.h"
+#include "planner/core/problem.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_seed.h"

@@ -8,7 +8,7 @@
 #include "planner/bound/cut_solve.h"
 #include "planner/bound/lp.h"
 #include "planner/bound/rows.h"
-#include "planner/core/core.h"
+#include "planner/core/problem.h"
 #include "runtime/import/generate.h"
 #include "runtime/import/import.h"
 #include "tests/support/dag_cases.h"

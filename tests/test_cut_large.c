@@ -6,7 +6,7 @@
 #include "planner/bound/cut_solver.h"
 #include "planner/bound/cut_walk.h"
 #include "planner/bound/flow.h"
-#include "planner/core/core.h"
+#include "planner/core/timeline.h"
 #include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"
 

@@ -1,5 +1,5 @@
 /* Schedules as plans: whatever random changes make of a schedule, the checker accepts the plan and its figures. */
-#include "planner/core/core.h"
+#include "planner/core/emit_plan.h"
 
 #include <criterion/criterion.h>
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/core/core.h"
+#include "planner/core/problem.h"
 #include "planner/solvers/solver.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/graph/check/check.h"

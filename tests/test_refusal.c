@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/core/core.h"
+#include "planner/core/problem.h"
 #include "planner/planner.h"
 #include "runtime/import/import.h"
 #include "tests/support/planner_case.h"

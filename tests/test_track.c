@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-#include "planner/core/core.h"
+#include "planner/core/timeline.h"
 #include "tests/support/planner_case.h"
 #include "tests/support/test_random.h"
 #include "tests/support/test_seed.h"

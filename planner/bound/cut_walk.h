@@ -3,6 +3,7 @@
 #define PLIM_PLANNER_BOUND_CUT_WALK_H
 
 #include "planner/bound/flow.h"
+#include "planner/core/schedule.h"
 
 /* Walks program order. At each cut, what the solution recomputes after it is evicted; it is recomputed when it is read.
  * Each column of the solution gives at most one run more, so the time is at most the solution's. The peak may exceed

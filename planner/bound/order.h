@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_BOUND_ORDER_H
 #define PLIM_PLANNER_BOUND_ORDER_H
 
-#include "planner/core/core.h"
+#include "planner/core/problem.h"
 
 /* The most ops of a model. Its two bit matrices take 50 MB each at that size, and the matrix of needed items as much
  * for ops of one output. With a second model for program order this is 300 MB. */

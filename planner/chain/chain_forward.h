@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_CHAIN_CHAIN_FORWARD_H
 #define PLIM_PLANNER_CHAIN_CHAIN_FORWARD_H
 
-#include "planner/core/core.h"
+#include "planner/core/problem.h"
 
 /* The ops marked as forward, without effects. Where all ops are (a plain graph): the ops up to the one of program order
  * after which the most bytes are alive. */

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_CHAIN_DEMAND_H
 #define PLIM_PLANNER_CHAIN_DEMAND_H
 
-#include "planner/core/core.h"
+#include "planner/core/schedule.h"
 
 typedef struct plim_demand {
   const plim_problem *problem;

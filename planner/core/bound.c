@@ -8,7 +8,7 @@
  * neighbours shows. */
 #include <stdlib.h>
 
-#include "planner/core/core.h"
+#include "planner/core/problem.h"
 
 /* Most bytes that writing over inputs can save: at most all outputs that have such a pair, and at most all inputs that
  * have one. Both are upper bounds on what a matching of the pairs saves. */

@@ -3,7 +3,7 @@
  * Times that differ by less than 3 % are equal, since measurements are no better than that. Of the variants within 3 %
  * of the fastest, the one with the least workspace counts as the fastest, then the one with the lower index. The others
  * within 3 % are left out. So no choice takes less time than choice[0], and an overhead is never negative. */
-#include "planner/core/core.h"
+#include "planner/core/problem.h"
 
 #include <string.h>
 

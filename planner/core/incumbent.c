@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-#include "planner/core/core.h"
 #include "planner/core/core_tuning.h"
+#include "planner/core/emit_plan.h"
+#include "planner/core/variant_selection.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 

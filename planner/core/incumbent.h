@@ -15,7 +15,8 @@
 #define PLIM_PLANNER_CORE_INCUMBENT_H
 
 #include "planner/archive/front.h"
-#include "planner/core/core.h"
+#include "planner/core/place.h"
+#include "planner/core/variant_selection.h"
 
 typedef struct plim_incumbent {
   /* the task */

@@ -4,7 +4,7 @@
  * A list is made from edges (row, value). Edges are collected, sorted by row and then by value, and written without
  * duplicates into one pool of memory. All lists of one kind (the reads of all ops, say) are made at once.
  * Cost: O(graph). Deterministic. */
-#include "planner/core/core.h"
+#include "planner/core/problem.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Schedules: arrays of runs that grow. */
-#include "planner/core/core.h"
+#include "planner/core/schedule.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef PLIM_PLANNER_PROFILE_TRACK_H
 #define PLIM_PLANNER_PROFILE_TRACK_H
 
-#include "planner/core/core.h"
+#include "planner/core/schedule.h"
 #include "planner/profile/memory_profile.h"
 #include "runtime/base/array.h"
 

@@ -7,7 +7,7 @@
  * Deterministic without a time limit. */
 #include "planner/search/searches.h"
 
-#include "planner/core/core.h"
+#include "planner/core/schedule.h"
 #include "planner/search/anneal.h"
 #include "planner/search/moves.h"
 #include "planner/search/search_tuning.h"

@@ -10,7 +10,7 @@
  */
 #include "planner/search/searches.h"
 
-#include "planner/core/core.h"
+#include "planner/core/schedule.h"
 #include "planner/search/anneal.h"
 #include "planner/search/first_schedules.h"
 #include "planner/search/moves.h"

@@ -7,7 +7,7 @@
  * Bartan et al., "Moccasin: efficient tensor rematerialization for neural networks", ICML 2023. */
 #include "planner/strategies/strategy.h"
 
-#include "planner/core/core.h"
+#include "planner/core/schedule.h"
 #include "planner/exact/dag.h"
 #include "planner/exact/staged.h"
 #include "planner/exact/staged_search.h"

@@ -11,7 +11,7 @@
 #include "planner/strategies/strategy.h"
 
 #include "planner/bound/cut.h"
-#include "planner/core/core.h"
+#include "planner/core/schedule.h"
 #include "planner/search/first_schedules.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/seed_replay.h"

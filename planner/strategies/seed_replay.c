@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "planner/core/core.h"
+#include "planner/core/emit_plan.h"
 #include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/submit_plan.h"
 #include "runtime/arena/replay.h"

@@ -7,7 +7,7 @@
  * the determinism of plim_plan_make.
  *
  * Files: program.c (plans and figures), source.c (from a net), arena_room.c (plim_program_replay), replan.c,
- * largest_batch.c, paging_links.c. online_plan.h is for the last batch. */
+ * largest_batch.c, program_floor.c, paging_links.c. online_plan.h is for the last batch. */
 #ifndef PLIM_RUNTIME_PROGRAM_PROGRAM_H
 #define PLIM_RUNTIME_PROGRAM_PROGRAM_H
 

@@ -6,7 +6,7 @@
  * NeurIPS 2023. */
 #include <math.h>
 
-#include "planner/core/core.h"
+#include "planner/core/schedule.h"
 #include "planner/profile/track.h"
 #include "planner/search/searches.h"
 #include "runtime/base/random.h"

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "planner/core/core.h"
 #include "planner/core/incumbent.h"
+#include "planner/core/schedule.h"
 
 /* ==== groups ==== */
 

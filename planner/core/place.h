@@ -1,0 +1,37 @@
+/* The offsets of all lifetimes and workspaces of a timeline. A lifetime and its successors share one box
+ * (planner/pack/pack.h). Persistent storages lie below all boxes, in graph order. An empty placement is {.ctx = ctx}.
+ */
+#ifndef PLIM_PLANNER_CORE_PLACE_H
+#define PLIM_PLANNER_CORE_PLACE_H
+
+#include "planner/core/timeline.h"
+#include "planner/pack/pack.h"
+
+typedef struct plim_placement {
+  plim_context *ctx;
+  int32_t n_boxes;
+  int32_t *box_of_lifetime; /* [n_lifetimes] -1: no bytes */
+  int32_t *box_of_run;      /* [n_runs] box of the run's workspace; -1: none */
+  plim_box *box;            /* [n_boxes] lifetimes and sizes */
+  int64_t *offset;          /* [n_boxes] bytes from the arena base */
+  int64_t packed_bytes;     /* arena size: largest offset + size, persistent bytes included */
+  int32_t room_boxes, room_lifetimes, room_runs;
+} plim_placement;
+
+/* Pack the lifetimes and workspaces of an evaluated timeline.
+ *   target  in  arena size in bytes at which packing may stop; 0: as small as possible
+ *   effort  in  rounds of packing, as for plim_pack; 0: first-fit once
+ * The placement may be one of an earlier schedule; its memory is used again. Deterministic. */
+PLIM_MUST_USE plim_status plim_place(plim_placement *placement, const plim_timeline *timeline,
+                                     const plim_schedule *schedule, int64_t target, int32_t effort);
+
+/* Take over offsets that a placement of the same schedule had.
+ *   offset  [n_offsets] in  by box
+ *   fits    [1] out         0: the schedule has another number of boxes, and the placement is of no use
+ * Overlaps are not checked here; plim_plan_check finds them. */
+PLIM_MUST_USE plim_status plim_place_at(plim_placement *placement, const plim_timeline *timeline,
+                                        const plim_schedule *schedule, int32_t n_offsets, const int64_t *offset,
+                                        int32_t *fits);
+void plim_placement_free(plim_placement *placement); /* leaves it empty */
+
+#endif
