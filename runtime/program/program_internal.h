@@ -1,4 +1,5 @@
-/* What the files of a program share: planning both steps, and homes of persistent storages in a page space. */
+/* What the files of a program share, all in program.c: planning both steps, and homes of persistent storages in a page
+ * space. */
 #ifndef PLIM_RUNTIME_PROGRAM_PROGRAM_INTERNAL_H
 #define PLIM_RUNTIME_PROGRAM_PROGRAM_INTERNAL_H
 
