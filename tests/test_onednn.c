@@ -1,5 +1,6 @@
 /* The oneDNN family: right figures, the same bits every time, nothing outside operands and workspace. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,65 @@ static void compare(const plim_kernel_type *type, const plim_kernel_info *info, 
 
 Test(onednn, every_variant_agrees_with_the_reference_and_stays_in_its_memory) {
   each_variant(1, compare);
+}
+
+/* ---- softmax ---- */
+
+/* Of each row of c numbers, in double precision. */
+static void softmax_rows(const float *x, int64_t rows, int64_t c, double *y) {
+  for (int64_t r = 0; r < rows; r++) {
+    double most = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < c; i++) most = x[r * c + i] > most ? x[r * c + i] : most;
+    for (int64_t i = 0; i < c; i++) sum += y[r * c + i] = exp(x[r * c + i] - most);
+    for (int64_t i = 0; i < c; i++) y[r * c + i] /= sum;
+  }
+}
+
+/* The first numbers are large, the second of each row has no weight. */
+static void expect_softmax(const plim_op_desc *desc, const plim_kernel_info *info, int in_place) {
+  const int64_t n = plim_shape_elements(&desc->in[0]), c = desc->in[0].dim[desc->in[0].rank - 1];
+  double *expected = malloc((size_t)n * sizeof *expected);
+  const plim_kernel_type *type = type_of(PLIM_OP_SOFTMAX);
+  void *state = NULL;
+  op_memory m;
+  cr_assert_eq(type->make(desc, info->name, threads, plim_kernel_malloc(), &state), PLIM_KERNEL_OK);
+  op_memory_make(&m, desc, info->workspace_bytes);
+  op_memory_randomize(&m, 7);
+  float *x = m.args.in[0];
+  for (int64_t i = 0; i < n / 2; i++) x[i] *= 80;
+  for (int64_t i = 1; i < n; i += c) x[i] = -INFINITY;
+  softmax_rows(x, n / c, c, expected);
+  void *y_at[] = {in_place ? x : m.args.out[0]};
+  plim_kernel_args args = m.args;
+  args.out = y_at;
+  cr_assert_eq(type->run(state, &args), PLIM_KERNEL_OK);
+  const float *y = y_at[0];
+  for (int64_t i = 0; i < n; i++) cr_assert_lt(fabs(y[i] - expected[i]), 1e-6, "%lld: %g", (long long)i, y[i]);
+  cr_assert(op_memory_guards_intact(&m));
+  op_memory_free(&m);
+  type->free(plim_kernel_malloc(), state);
+  free(expected);
+}
+
+Test(onednn, softmax_agrees_with_the_reference_and_may_lie_over_its_input) {
+  const plim_shape shapes[] = {plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){7, 5}),
+                               plim_shape_make(PLIM_F32, PLIM_FLAT, 3, (int64_t[]){2, 3, 17}),
+                               plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){64, 1000})};
+  int variants = 0;
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    const plim_op_desc desc = {.kind = PLIM_OP_SOFTMAX, .n_in = 1, .n_out = 1, .in = {shapes[i]}, .out = {shapes[i]}};
+    plim_kernel_info info[VARIANTS];
+    const int count = type_of(PLIM_OP_SOFTMAX)->list(&desc, threads, info, VARIANTS);
+    for (int v = 0; v < count; v++) {
+      expect_softmax(&desc, &info[v], 0);
+      expect_softmax(&desc, &info[v], 1);
+    }
+    variants += count;
+  }
+  if (plim_isa_supported(PLIM_ISA_V4)) cr_assert_gt(variants, 0);
+  plim_op_desc image = {.kind = PLIM_OP_SOFTMAX, .n_in = 1, .n_out = 1};
+  image.in[0] = image.out[0] = plim_shape_make(PLIM_F32, PLIM_NHWC, 4, (int64_t[]){1, 4, 2, 2});
+  cr_assert_eq(type_of(PLIM_OP_SOFTMAX)->list(&image, threads, NULL, 0), 0);
 }
 
 /* Some kernels write after their scratchpad when a vector holds more channels than there are. */

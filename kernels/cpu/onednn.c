@@ -1,4 +1,4 @@
-/* Convolution and matrix products through oneDNN 2 or 3: variants are listed, prepared and run.
+/* Convolutions, matrix products and softmax through oneDNN 2 or 3: variants are listed, prepared and run.
  *
  * Every implementation that oneDNN offers for an op is a variant, named after the algorithm and the implementation and
  * carrying its own numerics key, except those that would break the promise about memory: `ref` (100x slower) and
@@ -224,6 +224,7 @@ const plim_kernel_type *plim_onednn_types(int *count) {
       ROW(PLIM_OP_MATMUL),
       ROW(PLIM_OP_MATMUL_NT),
       ROW(PLIM_OP_MATMUL_TN),
+      ROW(PLIM_OP_SOFTMAX),
   };
 #undef ROW
   *count = sizeof types / sizeof *types;

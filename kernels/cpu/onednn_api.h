@@ -28,11 +28,12 @@ void plim_dnnl_md_free(plim_dnnl_md md);
  * nothing that we can copy to. */
 int plim_dnnl_weights_order(plim_dnnl_const_md md, plim_weights_order *out);
 
-/* A product whose implementations are wanted. A convolution's weights may lie in any order. */
+/* A product, or a softmax of the rows of a matrix, whose implementations are wanted. A convolution's weights may lie in
+ * any order. */
 typedef struct plim_dnnl_op {
   dnnl_prop_kind_t prop;     /* undef: a matrix product */
   dnnl_alg_kind_t algorithm; /* of a convolution */
-  plim_dnnl_const_md src, weights, bias /* may be NULL */, dst;
+  plim_dnnl_const_md src, weights /* NULL: a softmax */, bias /* may be NULL */, dst;
   dnnl_dims_t stride, pad; /* [2] of a convolution; the padding is the same on both sides */
 } plim_dnnl_op;
 
@@ -44,6 +45,7 @@ typedef struct plim_dnnl_offers {
   union {
     dnnl_matmul_desc_t matmul;
     dnnl_convolution_desc_t conv;
+    dnnl_softmax_desc_t softmax;
   } desc;
 #endif
 } plim_dnnl_offers;

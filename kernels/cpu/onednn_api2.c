@@ -48,12 +48,16 @@ static int fetch(plim_dnnl_offers *offers) {
   return offers->pd != NULL;
 }
 
+static dnnl_status_t describe_op(const plim_dnnl_op *op, plim_dnnl_offers *offers) {
+  if (!op->weights) return dnnl_softmax_forward_desc_init(&offers->desc.softmax, op->prop, op->src, 1);
+  if (op->prop != dnnl_prop_kind_undef) return describe_conv(op, &offers->desc.conv);
+  return dnnl_matmul_desc_init(&offers->desc.matmul, op->src, op->weights, op->bias, op->dst);
+}
+
 int plim_dnnl_offers_first(plim_dnnl_offers *offers, const plim_dnnl_op *op, dnnl_engine_t engine,
                            const_dnnl_primitive_attr_t attr) {
   plim_dnnl_offers_end(offers);
-  dnnl_status_t status = op->prop == dnnl_prop_kind_undef
-                             ? dnnl_matmul_desc_init(&offers->desc.matmul, op->src, op->weights, op->bias, op->dst)
-                             : describe_conv(op, &offers->desc.conv);
+  dnnl_status_t status = describe_op(op, offers);
   if (status == dnnl_success) {
     status = dnnl_primitive_desc_iterator_create(&offers->iterator, &offers->desc, attr, engine, NULL);
   }

@@ -87,7 +87,10 @@ int plim_dnnl_offers_first(plim_dnnl_offers *offers, const plim_dnnl_op *op, dnn
                            const_dnnl_primitive_attr_t attr) {
   plim_dnnl_offers_end(offers);
   dnnl_status_t status;
-  if (op->prop == dnnl_prop_kind_undef) {
+  if (!op->weights) {
+    status = dnnl_softmax_forward_primitive_desc_create(&offers->pd, engine, op->prop, dnnl_softmax_accurate, op->src,
+                                                        op->dst, 1, attr);
+  } else if (op->prop == dnnl_prop_kind_undef) {
     status = dnnl_matmul_primitive_desc_create(&offers->pd, engine, op->src, op->weights, op->bias, op->dst, attr);
   } else {
     plim_dnnl_md weights = NULL;

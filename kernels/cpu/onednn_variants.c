@@ -35,6 +35,7 @@ static const plim_onednn_family families[] = {
     {PLIM_OP_MATMUL, dnnl_prop_kind_undef, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
     {PLIM_OP_MATMUL_NT, dnnl_prop_kind_undef, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
     {PLIM_OP_MATMUL_TN, dnnl_prop_kind_undef, {READ(SRC, 0), READ(WEIGHTS, 1), WRITE(DST)}},
+    {PLIM_OP_SOFTMAX, dnnl_forward_inference, {READ(SRC, 0), WRITE(DST)}},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -45,9 +46,13 @@ static const plim_onednn_family *family_find(plim_op_kind kind) {
   return NULL;
 }
 
+static int is_softmax(const plim_onednn_family *f) {
+  return f->kind == PLIM_OP_SOFTMAX;
+}
+
 /* Operands that the op really has: a bias may be absent. -1 when their number suits no form of the kind. */
 static int operand_count(const plim_onednn_family *f, const plim_op_desc *op) {
-  int least = 3, most = f->operand[PLIM_ONEDNN_BIAS].arg ? 4 : 3;
+  int least = is_softmax(f) ? 2 : 3, most = f->operand[PLIM_ONEDNN_BIAS].arg ? 4 : least;
   int n = op->n_in + op->n_out;
   return op->n_out == 1 && op->n_upd == 0 && n >= least && n <= most ? n : -1;
 }
@@ -109,6 +114,14 @@ static dnnl_status_t describe_matrices(const plim_op_desc *op, int operand, plim
   return plim_dnnl_md_new_strided(4 - skipped, dim + skipped, type_of(op->in[0].dtype), stride + skipped, out);
 }
 
+/* The operands of a softmax as the rows of a matrix. */
+static dnnl_status_t describe_rows(const plim_shape *shape, plim_dnnl_md *out) {
+  if (shape->dtype != PLIM_F32 || shape->layout != PLIM_FLAT || shape->rank < 1) return dnnl_unimplemented;
+  dnnl_dims_t dim = {1, shape->dim[shape->rank - 1]};
+  for (int i = 0; i < shape->rank - 1; i++) dim[0] *= shape->dim[i];
+  return plim_dnnl_md_new(2, dim, dnnl_f32, dnnl_ab, out);
+}
+
 static dnnl_status_t describe_operands(const plim_onednn_family *f, const plim_op_desc *op, int n, plim_dnnl_md *md) {
   for (int i = 0; i < n; i++) {
     const plim_onednn_operand *o = &f->operand[i];
@@ -116,6 +129,7 @@ static dnnl_status_t describe_operands(const plim_onednn_family *f, const plim_o
     dnnl_status_t status = i == PLIM_ONEDNN_BIAS                         ? describe_bias(f, shape, &md[i])
                            : i == PLIM_ONEDNN_WEIGHTS && is_depthwise(f) ? describe_filters(shape, &md[i])
                            : is_matmul(f)                                ? describe_matrices(op, i, &md[i])
+                           : is_softmax(f)                               ? describe_rows(shape, &md[i])
                                                                          : describe(shape, o->transposed, &md[i]);
     if (status != dnnl_success) return status;
   }
@@ -164,15 +178,16 @@ dnnl_status_t plim_onednn_walk_begin(plim_onednn_walk *w, const plim_op_desc *op
 /* The first implementation of the next algorithm that has any; 0 when there is none left. */
 static int walk_next_algorithm(plim_onednn_walk *w) {
   const plim_attrs *a = &w->op->attrs;
+  const int softmax = is_softmax(w->family);
   plim_dnnl_op op = {.prop = w->family->prop,
                      .src = w->md[PLIM_ONEDNN_SRC],
-                     .weights = w->md[PLIM_ONEDNN_WEIGHTS],
+                     .weights = softmax ? NULL : w->md[PLIM_ONEDNN_WEIGHTS],
                      .bias = w->n_operands > PLIM_ONEDNN_BIAS ? w->md[PLIM_ONEDNN_BIAS] : NULL,
-                     .dst = w->md[PLIM_ONEDNN_DST],
+                     .dst = w->md[softmax ? PLIM_ONEDNN_SOFTMAX_DST : PLIM_ONEDNN_DST],
                      .stride = {a->stride[0], a->stride[1]},
                      .pad = {a->pad[0], a->pad[1]}};
-  int matrix = op.prop == dnnl_prop_kind_undef;
-  while (++w->algorithm < (matrix ? 1 : ALGORITHMS)) {
+  const int matrix = op.prop == dnnl_prop_kind_undef;
+  while (++w->algorithm < (matrix || softmax ? 1 : ALGORITHMS)) {
     op.algorithm = algorithms[w->algorithm].kind;
     if (plim_dnnl_offers_first(&w->offers, &op, w->engine, w->attr)) return 1;
   }
@@ -276,7 +291,9 @@ static int is_refused(const plim_onednn_walk *w, const char *implementation) {
 /* "onednn-direct-jit_1x1" out of ("direct", "jit_1x1:avx512_core"); Winograd has one implementation. */
 static void variant_name(const plim_onednn_walk *w, const char *implementation, char *name, size_t size) {
   int length = (int)strcspn(implementation, ":");
-  if (w->family->prop == dnnl_prop_kind_undef) {
+  if (is_softmax(w->family)) {
+    snprintf(name, size, "onednn-softmax-%.*s", length, implementation);
+  } else if (w->family->prop == dnnl_prop_kind_undef) {
     snprintf(name, size, "onednn-matmul-%.*s", length, implementation);
   } else if (algorithms[w->algorithm].kind == dnnl_convolution_winograd) {
     snprintf(name, size, "onednn-%s", algorithms[w->algorithm].name);

@@ -20,8 +20,9 @@ typedef struct plim_onednn_operand {
   int transposed; /* read a matrix as its transpose */
 } plim_onednn_operand;
 
-/* Rows of plim_onednn_family.operand. */
+/* Rows of plim_onednn_family.operand. A softmax has no weights, and its result in their place. */
 enum { PLIM_ONEDNN_SRC, PLIM_ONEDNN_WEIGHTS, PLIM_ONEDNN_DST, PLIM_ONEDNN_BIAS };
+enum { PLIM_ONEDNN_SOFTMAX_DST = PLIM_ONEDNN_WEIGHTS };
 
 typedef struct plim_onednn_family {
   plim_op_kind kind;
