@@ -1,5 +1,5 @@
-/* The oneDNN family: convolutions, matrix products and softmax as kernel types. Every call of the library lies behind this
- * header; where the library is not found at build time, kernels/absent/absent_onednn.c answers instead. */
+/* The oneDNN family: convolutions, matrix products and softmax as kernel types. Every call of the library lies behind
+ * this header; where the library is not found at build time, kernels/absent/absent_onednn.c answers instead. */
 #ifndef PLIM_KERNELS_CPU_ONEDNN_H
 #define PLIM_KERNELS_CPU_ONEDNN_H
 
