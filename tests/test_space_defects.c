@@ -320,6 +320,7 @@ Test(space_defects, a_point_that_is_nearly_whole_is_read_as_whole) {
   plim_solver *solver = NULL;
   plim_solution solution;
   plim_space_events events[2] = {{.ctx = ctx}, {.ctx = ctx}};
+  const plim_solve_options effort = plim_space_effort(&options, 0);
   skip_without_solver();
   cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
   cr_assert_eq(plim_space_problem_make(graph, platform, 0, &problem), PLIM_OK);
@@ -327,7 +328,7 @@ Test(space_defects, a_point_that_is_nearly_whole_is_read_as_whole) {
   cr_assert_eq(plim_solver_open(ctx, NULL, &solver), PLIM_OK);
   double *point = calloc((size_t)model->linear.n_columns, sizeof *point);
   cr_assert_not_null(point);
-  cr_assert_eq(plim_space_solve(ctx, solver, model, 0, INFINITY, &options, NULL, NULL, &solution, point), PLIM_OK);
+  cr_assert_eq(plim_space_solve(ctx, solver, model, &effort, &solution, point), PLIM_OK);
   cr_assert(solution.found);
   for (int i = 0; i < 2; i++) {
     cr_assert_eq(plim_space_model_read(model, point, &events[i]), PLIM_OK);

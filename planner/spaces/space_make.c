@@ -171,17 +171,15 @@ static int on_progress(void *user, double objective, double bound) {
   return plim_effort_over(w->ctx, PLIM_EFFORT_LOOK);
 }
 
-plim_status plim_space_solve(plim_context *ctx, plim_solver *solver, const plim_space_model *m, double seconds,
-                             double cutoff, const plim_space_options *o, int (*watch)(void *, double, double),
-                             void *user, plim_solution *solution, double *point) {
-  plim_solve_options options = {.threads = o->threads,
-                                .seconds = seconds,
-                                .steps = o->iterations,
-                                .cutoff = cutoff,
-                                .on_progress = watch,
-                                .user = user};
+plim_solve_options plim_space_effort(const plim_space_options *options, double seconds) {
+  return (plim_solve_options){
+      .threads = options->threads, .seconds = seconds, .steps = options->iterations, .cutoff = INFINITY};
+}
+
+plim_status plim_space_solve(plim_context *ctx, plim_solver *solver, const plim_space_model *m,
+                             const plim_solve_options *effort, plim_solution *solution, double *point) {
   *solution = (plim_solution){.end = PLIM_SOLVE_STOPPED, .objective = INFINITY, .bound = -INFINITY};
-  if (seconds >= 0) PLIM_TRY(plim_solver_solve(solver, &m->linear, &options, solution, point));
+  if (effort->seconds >= 0) PLIM_TRY(plim_solver_solve(solver, &m->linear, effort, solution, point));
   if (plim_context_cancelled(ctx) && !solution->found) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
   return PLIM_OK;
 }
@@ -307,6 +305,7 @@ static double cutoff(const work *w, const plim_space_model *m) {
 
 static plim_status solve_round(work *w, int32_t round, int32_t *found) {
   plim_space_model *m = NULL;
+  plim_solve_options effort;
   plim_solution s;
   double *point = NULL;
   plim_status status;
@@ -316,7 +315,11 @@ static plim_status solve_round(work *w, int32_t round, int32_t *found) {
   columns = m->linear.n_columns;
   PLIM_CHECK(plim_allocate(w->ctx, columns, sizeof *point, &point));
   w->cutoff = cutoff(w, m);
-  PLIM_CHECK(plim_space_solve(w->ctx, w->solver, m, seconds_left(w), w->cutoff, w->options, on_progress, w, &s, point));
+  effort = plim_space_effort(w->options, seconds_left(w));
+  effort.cutoff = w->cutoff;
+  effort.on_progress = on_progress;
+  effort.user = w;
+  PLIM_CHECK(plim_space_solve(w->ctx, w->solver, m, &effort, &s, point));
   *found = s.found;
   w->ended = s.end == PLIM_SOLVE_INFEASIBLE;
   if (round == 0) w->outcome = (plim_space_outcome){INFINITY, s.bound / m->scale, columns, m->linear.n_rows};

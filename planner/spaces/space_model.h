@@ -118,11 +118,12 @@ void plim_space_page_budget(plim_space_model *model, int32_t space, int32_t t, i
 
 /* What is said of budgets that have no plan. */
 
-/* Solve a program of a class. seconds, cutoff: as for a solver; seconds < 0: no time is left. */
+/* The effort of `options` for a program: so many seconds, below 0 that no time is left, and no cutoff. */
+plim_solve_options plim_space_effort(const plim_space_options *options, double seconds);
+
+/* Solve a program of a class. */
 PLIM_MUST_USE plim_status plim_space_solve(plim_context *ctx, plim_solver *solver, const plim_space_model *model,
-                                           double seconds, double cutoff, const plim_space_options *options,
-                                           int (*watch)(void *, double, double), void *user, plim_solution *solution,
-                                           double *point);
+                                           const plim_solve_options *effort, plim_solution *solution, double *point);
 
 /* PLIM_ENOFIT with the smallest common factor on all budgets that has a plan, and for each space the smallest budget
  * with the others as they are; or the failure of that. */

@@ -37,6 +37,7 @@ static plim_status program_factor(const plim_space_problem *problem, plim_solver
                                   const plim_space_options *options, double seconds, double *out) {
   plim_context *ctx = problem->ctx;
   plim_space_model_options asked = *model;
+  const plim_solve_options effort = plim_space_effort(options, seconds);
   plim_space_model *m = NULL;
   plim_solution s;
   double *point = NULL;
@@ -47,7 +48,7 @@ static plim_status program_factor(const plim_space_problem *problem, plim_solver
   PLIM_TRY(plim_space_model_make(problem, &asked, &m));
   columns = m->linear.n_columns;
   PLIM_CHECK(plim_allocate(ctx, columns, sizeof *point, &point));
-  PLIM_CHECK(plim_space_solve(ctx, solver, m, seconds, INFINITY, options, NULL, NULL, &s, point));
+  PLIM_CHECK(plim_space_solve(ctx, solver, m, &effort, &s, point));
   if (s.end == PLIM_SOLVE_INFEASIBLE) *out = INFINITY;
   if (s.end == PLIM_SOLVE_OPTIMAL && s.found) *out = point[m->factor];
   if (s.end == PLIM_SOLVE_OPTIMAL && s.found && !is_loose(model)) {
@@ -135,6 +136,7 @@ static plim_status tell_deadline(const plim_space_problem *problem, plim_solver 
                                  double seconds, char words[WORDS]) {
   plim_context *ctx = problem->ctx;
   plim_space_model_options asked = *model;
+  const plim_solve_options effort = plim_space_effort(options, seconds);
   plim_space_model *m = NULL;
   plim_solution s;
   double *point = NULL;
@@ -146,7 +148,7 @@ static plim_status tell_deadline(const plim_space_problem *problem, plim_solver 
   PLIM_TRY(plim_space_model_make(problem, &asked, &m));
   columns = m->linear.n_columns;
   PLIM_CHECK(plim_allocate(ctx, columns, sizeof *point, &point));
-  PLIM_CHECK(plim_space_solve(ctx, solver, m, seconds, INFINITY, options, NULL, NULL, &s, point));
+  PLIM_CHECK(plim_space_solve(ctx, solver, m, &effort, &s, point));
   if (s.end == PLIM_SOLVE_OPTIMAL && s.found) {
     append(words, "; with these budgets ");
     (void)snprintf(text, sizeof text, deadline_words[model->model_class], ceil(s.objective / m->scale - 1e-3),
