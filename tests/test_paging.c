@@ -570,7 +570,8 @@ Test(paging_program, a_model_is_planned_on_two_devices) {
   expect(PLAN_TWO "--memory cpu:0=60%,cpu:1=60% -o two.json", 0, "placed", "");
   expect("$PLIMSOLL check two.json", 0, "valid                yes", "");
   expect(VERIFY_SMALL "--memory cpu:0=60%,cpu:1=60%", 0, "weights identical    yes", "");
-  expect(PLAN_TWO "--memory cpu:0=1MiB,cpu:1=1MiB", 4, "", "the smallest budget of cpu:0 for which one was found is ");
+  expect(PLAN_TWO "--time-limit 2 --memory cpu:0=1MiB,cpu:1=1MiB", 4, "",
+         "the smallest budget of cpu:0 for which one was found is ");
 }
 
 Test(paging_program, two_devices_close_half_of_the_gap_of_a_model) {
@@ -588,8 +589,8 @@ Test(paging_program, bad_spaces_are_refused) {
   expect(VERIFY "--memory cpu=60%,host=1GiB,disk=1GiB", 2, "", "one space to page to");
   expect(VERIFY "--memory cpu=60%,host=1GiB --device check", 2, "", "--device and plans that page");
 #ifndef PLIM_SANITIZED /* half a minute of planning */
-  expect(VERIFY "--memory cpu=1MiB,host=1GiB --recompute off", 4, "",
-         "no plan of resnet20 with batch 8 within 1.0 MiB (1048576 bytes) beside 1.0 GiB of host was found");
+  expect(VERIFY_SMALL "--time-limit 2 --memory cpu=64KiB,host=1GiB --recompute off", 4, "",
+         "no plan of tinyres with batch 8 within 64.0 KiB (65536 bytes) beside 1.0 GiB of host was found");
 #endif
-  expect(VERIFY "--memory cpu=60%,disk=1GiB --page-file no/folder", 5, "", "no/folder");
+  expect(VERIFY_SMALL "--memory cpu=60%,disk=1GiB --page-file no/folder", 5, "", "no/folder");
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/program/program.h"
 #include "tools/plimsoll/space_reason.h"
@@ -88,6 +89,7 @@ plim_status paging_choose(session *s) {
     PLIM_TRY(plim_paging_add_device(s->device, &place, bytes, &s->paging));
   }
   if (!o->page_space) return PLIM_OK; /* nothing can be paged */
+  if (o->page_file) PLIM_TRY(plim_file_try(s->ctx, o->page_file)); /* a plan may not page, and then not open it */
   PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &bytes));
   return plim_paging_add_space(s->device, &place, o->page_space, bytes, &s->paging);
 }
