@@ -15,6 +15,7 @@ typedef struct maker {
   int32_t *last_early;   /* [n] last op that touches it before `late` */
   int32_t *mark, *whole; /* [n] values of the ops of paging */
   int32_t *late_value;   /* [n] the first value of s'; those over s have their order there */
+  int32_t *place;        /* [n_values] among the values of its storage */
   int32_t *pool;         /* operands of the op in hand */
   int32_t *first;        /* [n_ops + 2 n + 1] of the profile */
   plim_variant *variant;
@@ -126,11 +127,10 @@ static plim_status add_page_op(maker *m, int32_t i, int in) {
 
 static int32_t late_value(const maker *m, int32_t op, int32_t value) {
   const plim_page_graph *p = m->p;
-  int32_t storage = p->graph->value[value].storage, choice = m->choice_of[storage], before = 0;
+  int32_t storage = p->graph->value[value].storage, choice = m->choice_of[storage];
   if (choice < 0 || op < p->choice[choice].late) return value;
   while (choice + 1 < p->n && p->choice[choice + 1].storage == storage && op >= p->choice[choice + 1].late) choice++;
-  for (int32_t v = 0; v < value; v++) before += p->graph->value[v].storage == storage;
-  return m->late_value[choice] + before;
+  return m->late_value[choice] + m->place[value];
 }
 
 static plim_status add_op(maker *m, int32_t o) {
@@ -172,9 +172,17 @@ static plim_status add_ops(maker *m) {
   return PLIM_OK;
 }
 
+/* n [n_storages] scratch. */
+static void set_places(const maker *m, int32_t *n) {
+  const plim_graph *g = m->p->graph;
+  for (int32_t s = 0; s < g->n_storages; s++) n[s] = 0;
+  for (int32_t v = 0; v < g->n_values; v++) m->place[v] = n[g->value[v].storage]++;
+}
+
 static plim_status fill(maker *m) {
   plim_page_graph *p = m->p;
   const plim_graph *g = p->graph;
+  set_places(m, m->choice_of);
   for (int32_t s = 0; s < g->n_storages; s++) m->choice_of[s] = -1;
   for (int64_t s = 0; s < (int64_t)g->n_storages + 2 * (int64_t)p->n; s++) p->storage[s] = -1;
   for (int32_t i = 0; i < p->n; i++) {
@@ -225,6 +233,7 @@ plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, con
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.mark, &m.mark));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.whole, &m.whole));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.late_value, &m.late_value));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_values, sizeof *m.place, &m.place));
   PLIM_CHECK(plim_allocate(ctx, inputs, sizeof *m.pool, &m.pool));
   PLIM_CHECK(plim_allocate(ctx, ops + 1, sizeof *m.first, &m.first));
   PLIM_CHECK(plim_allocate(ctx, variants, sizeof *m.variant, &m.variant));
@@ -239,6 +248,7 @@ done:
   plim_release(ctx, m.mark, n, sizeof *m.mark);
   plim_release(ctx, m.whole, n, sizeof *m.whole);
   plim_release(ctx, m.late_value, n, sizeof *m.late_value);
+  plim_release(ctx, m.place, graph->n_values, sizeof *m.place);
   plim_release(ctx, m.pool, inputs, sizeof *m.pool);
   plim_release(ctx, m.first, ops + 1, sizeof *m.first);
   plim_release(ctx, m.variant, variants, sizeof *m.variant);

@@ -36,7 +36,7 @@ typedef struct plim_page_graph {
 
 /*   choice     [n] in   copied; sorted by storage, then late
  *   delay_ns  [2n] in  time of the ops out (first n) and in of each choice: what a copy costs the runs beside it
- * PLIM_EUSAGE: a choice that is not allowed. O(graph + choices x (ops + values) + operands paged in x values). */
+ * PLIM_EUSAGE: a choice that is not allowed. O(graph + choices x (ops + values)). */
 PLIM_MUST_USE plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                                int32_t n, const plim_page_choice *choice, const int64_t *delay_ns,
                                                plim_page_graph **out);
