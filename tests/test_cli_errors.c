@@ -77,6 +77,7 @@ static const bad_input inputs[] = {
     {"train " SMALL "--beta2 0.9", 2, "--beta2 is of adam and adamw, and does not apply to --optimizer sgd"},
     {"train " SMALL "--layers 3", 2, "--layers is of gpt, and does not apply to --model mlp"},
     {"train " SMALL "--save s --trace s", 2, "--save and --trace are one file, s: each needs a name of its own"},
+    {"train " SMALL "--memory cpu=50%,host=0", 2, "--memory host=0: '0' is zero"},
     {"train " SMALL "--page-file p", 2, "--page-file requires a space disk"},
     {"train " SMALL "--plan p.json --recompute off", 2, "--plan and --recompute cannot be combined"},
     {"train " SMALL "--accumulate 0", 2, "--accumulate 0 is not a whole number from 1 to 1024"},

@@ -45,8 +45,12 @@ plim_status paging_check(const session *s) {
 }
 
 static plim_status choose_bytes(const session *s, const char *space, const char *text, int64_t *out) {
+  char sentence[PLIM_ERROR_BYTES];
   plim_size size;
-  PLIM_TRY(plim_size_parse(s->ctx, text, &size));
+  if (plim_size_parse(s->ctx, text, &size) != PLIM_OK) {
+    (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s=%s: %s", space, text, sentence);
+  }
   int64_t bytes = plim_size_bytes(&size, s->prep.keep_all->arena_bytes);
   if (bytes < 0) return plim_fail(s->ctx, PLIM_EUSAGE, "--memory %s=%s does not fit in 63 bits", space, text);
   *out = bytes;
@@ -88,7 +92,7 @@ plim_status paging_choose(session *s) {
     PLIM_TRY(choose_bytes(s, "cpu:1", o->device_memory, &bytes));
     PLIM_TRY(plim_paging_add_device(s->device, &place, bytes, &s->paging));
   }
-  if (!o->page_space) return PLIM_OK; /* nothing can be paged */
+  if (!o->page_space) return PLIM_OK;                              /* nothing can be paged */
   if (o->page_file) PLIM_TRY(plim_file_try(s->ctx, o->page_file)); /* a plan may not page, and then not open it */
   PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &bytes));
   return plim_paging_add_space(s->device, &place, o->page_space, bytes, &s->paging);
