@@ -177,7 +177,7 @@ static void make_updates_graph(rig *r) {
   cr_assert_eq(plim_graph_add(b, "x", PLIM_ROLE_INPUT, &shape, &input), PLIM_OK);
   cr_assert_eq(plim_graph_add(b, "running", PLIM_ROLE_STATE, &shape, &state), PLIM_OK);
   for (int i = 0; i < UPDATES; i++) {
-    char name[2][16];
+    char name[2][24];
     (void)snprintf(name[0], sizeof name[0], "make%d", i);
     (void)snprintf(name[1], sizeof name[1], "update%d", i);
     cr_assert_eq(plim_graph_add(b, name[0], PLIM_ROLE_ACTIVATION, &shape, &made), PLIM_OK);

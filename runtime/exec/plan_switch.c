@@ -52,13 +52,13 @@ static int continues(const plim_graph *graph, const plim_plan *plan, int32_t i, 
 }
 
 /* A plan switch from one plan to another that begins with the same commands. */
-typedef struct takeover {
+typedef struct switching {
   const plim_graph *graph;
   const plim_plan *from, *to;
   int32_t command, n; /* command: the next one; n: buffers that have begun */
-} takeover;
+} switching;
 
-static int moved(const takeover *o, int32_t i) {
+static int moved(const switching *o, int32_t i) {
   return o->from->buffer[i].offset != o->to->buffer[i].offset && continues(o->graph, o->to, i, o->command);
 }
 
@@ -67,7 +67,7 @@ static int overlap(const plim_plan_buffer *x, const plim_plan_buffer *y) {
 }
 
 /* Does no buffer move onto the bytes of another one that moves? Then the order of the copies does not matter. */
-static int moves_do_not_collide(const takeover *o) {
+static int moves_do_not_collide(const switching *o) {
   for (int32_t i = 0; i < o->n; i++) {
     for (int32_t k = 0; k < o->n && moved(o, i); k++) {
       if (moved(o, k) && overlap(&o->to->buffer[i], &o->from->buffer[k])) return 0;
@@ -108,7 +108,7 @@ int64_t plim_exec_moved_bytes(const plim_exec *exec) {
 /* Check the plan of a switch as one plan. A buffer that moved, now or at an earlier switch, has no single offset for
  * the whole step. So the buffers that ended before the next command, which were checked with their own plan, get
  * offsets above all others. The input of an in-place pair gets the offset of its output. */
-static plim_status check_as_one_plan(const plim_exec *exec, const takeover *o) {
+static plim_status check_as_one_plan(const plim_exec *exec, const switching *o) {
   plim_plan draft = *o->to, *whole = NULL;
   int64_t top = draft.arena_bytes, n_buffers = draft.n_buffers;
   plim_plan_buffer *buffer = NULL;
@@ -130,7 +130,7 @@ static plim_status check_as_one_plan(const plim_exec *exec, const takeover *o) {
 }
 
 /* The next step runs the program's own plan, which has the persistent storages at their old places. */
-static plim_status check_homes(const plim_exec *exec, const takeover *o) {
+static plim_status check_homes(const plim_exec *exec, const switching *o) {
   for (int32_t i = 0; i < o->n; i++) {
     int32_t storage = o->to->buffer[i].storage;
     if (storage < 0 || !plim_role_persistent(o->graph->storage[storage].role) || !moved(o, i)) continue;
@@ -141,7 +141,7 @@ static plim_status check_homes(const plim_exec *exec, const takeover *o) {
 }
 
 /* The plan comes from the caller: its form is checked before anything else of it is read. */
-static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, takeover *o, int64_t arena_bytes) {
+static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, switching *o, int64_t arena_bytes) {
   int32_t command = o->command;
   PLIM_TRY(plim_exec_check_machine(exec, plan_index, o->to));
   if (o->to->n_pages > 0) return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan with copies cannot take over");
@@ -165,7 +165,7 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
 }
 
 /* Copy each buffer that continues at another offset. */
-static plim_status move_buffers(plim_exec *exec, const takeover *o) {
+static plim_status move_buffers(plim_exec *exec, const switching *o) {
   char *base = exec->arena;
   for (int32_t i = 0; i < o->n; i++) {
     const plim_plan_buffer *old = &o->from->buffer[i];
@@ -212,7 +212,7 @@ static void install(plim_exec_plan *p, const plim_bound_plan *fresh, plim_plan *
 static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t command, const plim_plan_switch *plan_switch,
                                plim_memory_meter *meter) {
   plim_bound_plan fresh = {.ctx = NULL};
-  takeover o = {p->bound.graph, p->bound.plan, plan_switch->plan, command, 0};
+  switching o = {p->bound.graph, p->bound.plan, plan_switch->plan, command, 0};
   PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), &o, plan_switch->arena_bytes));
   plim_exec_forget_refused(exec);
   plim_status status = plim_exec_bind(exec, p->bound.graph, plan_switch->plan, 1, &fresh);

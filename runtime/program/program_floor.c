@@ -74,7 +74,6 @@ static plim_status find_paged(const plim_program *program, const plim_plan_optio
     *(yes ? &high : &low) = middle;
   }
   out->smallest_bytes = high;
-  out->cut_short = options->time_limit_ns > 0;
   return PLIM_OK;
 }
 

@@ -174,7 +174,8 @@ static plim_status find_variation(const plim_trainer *t, int64_t predicted_ns, d
     makespan_ns[i] = makespan(plan, t->retiming.sample + (int64_t)i * plan->n_commands, end_ns);
   }
   plim_integers_sort(makespan_ns, steps);
-  if (predicted_ns > 0) *ratio = (double)makespan_ns[steps / 2] / (double)predicted_ns;
+  const int64_t median_ns = makespan_ns[steps / 2];
+  if (predicted_ns > 0) *ratio = (double)median_ns / (double)predicted_ns;
 done:
   plim_release(t->ctx, makespan_ns, steps, sizeof *makespan_ns);
   plim_release(t->ctx, end_ns, plan->n_commands, sizeof *end_ns);
