@@ -54,7 +54,7 @@ struct plim_cut_solver {
   plim_block block;
 };
 
-/* Effort so far, of all parts. */
+/* Work so far, of all parts, as plim_cut_limits counts it. */
 int64_t plim_cut_solver_work(const plim_cut_solver *solver);
 
 /* Is the phase under way over? */

@@ -162,10 +162,9 @@ static plim_status add_update_edges(builder *b, int newer) {
   const plim_graph *g = b->problem->graph;
   for (int32_t s = 0; s < g->n_storages; s++) {
     const int32_t *updater = g->updater + g->updater_first[s];
-    int32_t n = g->updater_first[s + 1] - g->updater_first[s];
+    int32_t n = g->updater_first[s + 1] - g->updater_first[s], seen = 0; /* readers are in program order too */
     if (b->item_of[s] >= 0 || n == 0) continue;
     for (int32_t r = g->reader_first[s]; r < g->reader_first[s + 1]; r++) {
-      int32_t seen = 0;
       while (seen < n && updater[seen] < g->reader[r]) seen++;
       if (newer && seen < n && updater[seen] != g->reader[r]) PLIM_TRY(add_edge(b, g->reader[r], updater[seen]));
       if (!newer && seen > 0) PLIM_TRY(add_edge(b, g->reader[r], updater[seen - 1]));

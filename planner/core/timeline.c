@@ -53,26 +53,26 @@ static plim_status reserve(plim_timeline *t, const plim_schedule *s) {
 }
 
 /* May op v run at this position, after the runs marked in t->ran? */
-static plim_status check_run(const plim_timeline *t, int32_t v, int32_t step) {
+static plim_status check_run(const plim_timeline *t, int32_t v, int32_t position) {
   const plim_problem *p = t->problem;
   const plim_planned_op *op = &p->op[v];
   const plim_op *name = p->graph->op;
   if (op->once && t->ran[v]) {
-    return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' again, which runs once", step, name[v].name);
+    return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' again, which runs once", position, name[v].name);
   }
   for (int32_t i = 0; i < op->preds.n; i++) {
     int32_t a = op->preds.at[i];
     if (t->ran[a]) continue;
-    return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' before '%s'", step, name[v].name, name[a].name);
+    return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' before '%s'", position, name[v].name, name[a].name);
   }
   for (int32_t i = 0; i < op->closed_by.n; i++) {
     int32_t u = op->closed_by.at[i];
     if (!t->ran[u]) continue;
-    return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' after the update '%s'", step, name[v].name,
+    return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' after the update '%s'", position, name[v].name,
                      name[u].name);
   }
   if (p->fixed_order && !t->ran[v] && v > 0 && !t->ran[v - 1]) {
-    return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' for the first time before '%s'", step, name[v].name,
+    return plim_fail(p->ctx, PLIM_EPLAN, "position %d runs '%s' for the first time before '%s'", position, name[v].name,
                      name[v - 1].name);
   }
   return PLIM_OK;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/fnv.h"
+
 static int by_begin(const void *a, const void *b) {
   const plim_range *x = a, *y = b;
   return (x->begin > y->begin) - (x->begin < y->begin);
@@ -49,12 +51,12 @@ int64_t plim_differs_outside(const char *a, const char *b, int64_t bytes, const 
 }
 
 uint64_t plim_bytes_hash(const char *bytes, int64_t count) {
-  uint64_t hash = 0xcbf29ce484222325u, word = 0;
+  uint64_t hash = PLIM_FNV64, word = 0;
   for (int64_t i = 0; i < count; i += 8) {
     size_t left = (size_t)(count - i);
     word = 0;
     memcpy(&word, bytes + i, left < sizeof word ? left : sizeof word);
-    hash = (hash ^ word) * 0x100000001b3u;
+    hash = (hash ^ word) * PLIM_FNV64_PRIME;
     hash ^= hash >> 32;
   }
   return hash;

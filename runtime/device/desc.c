@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/fnv.h"
+
 static void copy_shapes(int32_t n, const plim_shape *from, plim_shape *to) {
   for (int32_t i = 0; i < n; i++) {
     to[i].dtype = from[i].dtype;
@@ -50,14 +52,14 @@ static uint64_t hash_words(uint64_t hash, const void *from, size_t n) {
   for (size_t i = 0; i < n; i += 4) {
     uint32_t word;
     memcpy(&word, bytes + i, sizeof word);
-    hash = (hash ^ word) * 0x100000001b3u;
+    hash = (hash ^ word) * PLIM_FNV64_PRIME;
   }
   return hash;
 }
 _Static_assert(offsetof(plim_op_desc, in) % 4 == 0 && sizeof(plim_shape) % 4 == 0, "hashed in words of 4 bytes");
 
 uint64_t plim_desc_hash(const plim_op_desc *desc) {
-  uint64_t hash = hash_words(0xcbf29ce484222325u, desc, offsetof(plim_op_desc, in));
+  uint64_t hash = hash_words(PLIM_FNV64, desc, offsetof(plim_op_desc, in));
   hash = hash_words(hash, desc->in, (size_t)desc->n_in * sizeof *desc->in);
   hash = hash_words(hash, desc->out, (size_t)desc->n_out * sizeof *desc->out);
   hash = hash_words(hash, desc->upd, (size_t)desc->n_upd * sizeof *desc->upd);
