@@ -222,3 +222,21 @@ Test(program, a_plan_that_pages_is_planned_again_with_its_spaces_and_links_that_
   cr_expect_null(paging.device);
   for (int in = 0; in < PLIM_LINK_DIRECTIONS; in++) cr_expect_gt(paging.bytes_per_ns[in], 0);
 }
+
+static plim_status no_pinned(plim_device *d, int64_t bytes, void **out) {
+  (void)d, (void)bytes, (void)out;
+  return PLIM_ENOMEM;
+}
+
+Test(program, copies_of_a_modelled_gpu_take_nothing_from_the_ops_beside_them) {
+  const plim_link_place place = {.cache_dir = "", .modelled = 1};
+  plim_device_api api = *device->api;
+  plim_device gpu = *device;
+  plim_paging cpu_link = plim_paging_default(), gpu_link = plim_paging_default();
+  gpu.api = &api;
+  api.alloc_pinned = no_pinned; /* what tells a GPU; nothing is measured, so nothing is allocated */
+  cr_assert_eq(plim_paging_add_space(device, &place, "host", 1 << 20, &cpu_link), PLIM_OK);
+  cr_assert_eq(plim_paging_add_space(&gpu, &place, "host", 1 << 20, &gpu_link), PLIM_OK);
+  cr_expect_gt(cpu_link.delay_share, 0, "a copy of a processor takes its time");
+  cr_expect_eq(gpu_link.delay_share, 0);
+}

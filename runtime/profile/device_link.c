@@ -64,3 +64,7 @@ done:
   if (b.arena) device->api->release(device, b.arena, 2 * large_bytes);
   return status;
 }
+
+plim_page_link plim_device_link_model(void) {
+  return (plim_page_link){.latency_ns = {10000, 10000}, .bytes_per_ns = {20, 20}, .beside_bytes_per_ns = {20, 20, 16}};
+}

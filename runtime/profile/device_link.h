@@ -13,4 +13,8 @@
  * The errors of the device. */
 PLIM_MUST_USE plim_status plim_device_link_measure(plim_device *device, plim_page_link *out);
 
+/* The link of a typical GPU to page-locked memory: the same figures everywhere. Copies take nothing from kernels beside
+ * them. */
+plim_page_link plim_device_link_model(void);
+
 #endif

@@ -11,7 +11,7 @@ plim_paging plim_paging_default(void) {
 /* A GPU has page-locked memory, and its copies take nothing from the processors of the host. */
 static plim_status measure(plim_device *device, const plim_link_place *place, const char *space, plim_page_link *link) {
   if (place->modelled) {
-    *link = plim_page_link_model(space);
+    *link = device->api->alloc_pinned ? plim_device_link_model() : plim_page_link_model(space);
     return PLIM_OK;
   }
   if (device->api->alloc_pinned) return plim_device_link_measure(device, link);

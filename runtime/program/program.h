@@ -149,7 +149,7 @@ PLIM_MUST_USE plim_status plim_program_replan(const plim_program *program, const
 typedef struct plim_link_place {
   const char *page_file; /* of space "disk", as in plim_exec_options */
   const char *cache_dir; /* NULL: the user's cache folder; "": no cache */
-  int32_t modelled;      /* 1: plim_page_link_model, with modelled costs of ops: nothing is measured */
+  int32_t modelled;      /* 1: with modelled costs of ops: a typical link, nothing is measured */
 } plim_link_place;
 
 /* No page space and no second device: nothing can be paged. Ops may run again. */
