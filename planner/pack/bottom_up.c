@@ -52,7 +52,7 @@ typedef struct waiting {
 /* Unplaced boxes that begin at about the same time. A placed box is replaced by the last one of its group. The sums let
  * a packing pass over most groups without a look at their boxes. */
 typedef struct group {
-  waiting *w; /* [n] */
+  waiting *waiting; /* [n] */
   int32_t n;
   int64_t begin, end;      /* first begin and last end */
   int64_t low;             /* least low; INT64_MAX: no boxes left */
@@ -135,9 +135,9 @@ static int64_t most(int64_t a, int64_t b) {
 
 /* Set the sums of a group. */
 static void sum_up(group *g) {
-  group sum = {g->w, g->n, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MAX, 0, -1};
+  group sum = {g->waiting, g->n, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MAX, 0, -1};
   for (int32_t i = 0; i < g->n; i++) {
-    const waiting *w = &g->w[i];
+    const waiting *w = &g->waiting[i];
     sum.begin = least(sum.begin, w->begin);
     sum.end = most(sum.end, w->end);
     sum.low = least(sum.low, w->low);
@@ -155,7 +155,7 @@ static void begin_packing(plim_bottom_up *up) {
   }
   for (int32_t k = 0; k < up->groups; k++) {
     int32_t from = k * GROUP, left = up->units->n - from;
-    up->group[k] = (group){.w = up->waiting + from, .n = left < GROUP ? left : GROUP};
+    up->group[k] = (group){.waiting = up->waiting + from, .n = left < GROUP ? left : GROUP};
     sum_up(&up->group[k]);
   }
 }
@@ -175,7 +175,7 @@ static waiting take_next(plim_bottom_up *up, int64_t limit) {
   double key = -1;
   for (group *g = up->group; g < up->group + up->groups; g++) {
     if (g->low > limit || g->key <= key) continue;
-    for (waiting *w = g->w; w < g->w + g->n; w++) {
+    for (waiting *w = g->waiting; w < g->waiting + g->n; w++) {
       if (w->low > limit || w->key <= key) continue;
       key = w->key;
       best = w;
@@ -184,7 +184,7 @@ static waiting take_next(plim_bottom_up *up, int64_t limit) {
   }
   assert(best);
   waiting taken = *best;
-  *best = from->w[--from->n];
+  *best = from->waiting[--from->n];
   sum_up(from);
   return taken;
 }
@@ -195,7 +195,7 @@ static int64_t lift(plim_bottom_up *up, const waiting *placed) {
   int64_t top = placed->low + placed->size, highest = top;
   for (group *g = up->group; g < up->group + up->groups; g++) {
     if (g->low >= top || g->begin >= placed->end || g->end <= placed->begin) continue;
-    for (waiting *w = g->w; w < g->w + g->n; w++) {
+    for (waiting *w = g->waiting; w < g->waiting + g->n; w++) {
       int over = (w->begin < placed->end) & (placed->begin < w->end) & (w->low < top);
       w->low = over ? top : w->low;
     }

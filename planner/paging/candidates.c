@@ -22,7 +22,7 @@ typedef struct candidate {
 struct plim_page_candidates {
   plim_context *ctx;
   const plim_graph *graph;
-  const plim_paging *o;
+  const plim_paging *paging;
   const plim_plan *keep_all;
   int64_t room;         /* of the arrays: pauses end with a reader */
   candidate *candidate; /* [n] by storage, then by late */
@@ -47,10 +47,10 @@ static void add_candidate(plim_page_candidates *candidates, int32_t s, int32_t l
                           int64_t pause_ns) {
   int64_t bytes = candidates->graph->storage[s].bytes;
   candidate c = {.bytes = plim_align_up(bytes, PLIM_ALIGN), .begin = begin, .end = end};
-  c.choice = (plim_page_choice){s, late, plim_paging_link_ns(candidates->o, 0, bytes),
-                                plim_paging_link_ns(candidates->o, 1, bytes)};
+  c.choice = (plim_page_choice){s, late, plim_paging_link_ns(candidates->paging, 0, bytes),
+                                plim_paging_link_ns(candidates->paging, 1, bytes)};
   int64_t both_ns = c.choice.out_ns + c.choice.in_ns, late_ns = both_ns > pause_ns ? both_ns - pause_ns : 0;
-  c.cost_ns = (int64_t)((double)both_ns * candidates->o->delay_share) + late_ns;
+  c.cost_ns = (int64_t)((double)both_ns * candidates->paging->delay_share) + late_ns;
   c.again_ns = step_ns(candidates->keep_all, candidates->step_of[candidates->graph->storage[s].producer]);
   candidates->candidate[candidates->n++] = c;
 }
@@ -94,7 +94,7 @@ plim_status plim_page_candidates_make(plim_context *ctx, const plim_graph *graph
   int64_t n = graph->reader_first[graph->n_storages];
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *candidates, &candidates));
-  *candidates = (plim_page_candidates){.ctx = ctx, .graph = graph, .o = paging, .keep_all = keep_all, .room = n};
+  *candidates = (plim_page_candidates){.ctx = ctx, .graph = graph, .paging = paging, .keep_all = keep_all, .room = n};
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *candidates->candidate, &candidates->candidate));
   PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *candidates->step_of, &candidates->step_of));
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *candidates->paged, &candidates->paged));
@@ -137,13 +137,13 @@ static double relief(const plim_page_candidates *candidates, const candidate *c,
     if (over > 0) sum += (double)(over < c->bytes ? over : c->bytes);
   }
   double cost = (double)c->cost_ns + 1;
-  if (candidates->o->recompute) cost = cost * cost / (cost + (double)c->again_ns);
+  if (candidates->paging->recompute) cost = cost * cost / (cost + (double)c->again_ns);
   return sum / cost;
 }
 
 /* Does the page space hold the candidate too? It does where another pause of its storage is paged. */
 static int has_page(const plim_page_candidates *candidates, const candidate *c) {
-  return candidates->paged[c->choice.storage] || candidates->page_bytes + c->bytes <= candidates->o->budget_bytes;
+  return candidates->paged[c->choice.storage] || candidates->page_bytes + c->bytes <= candidates->paging->budget_bytes;
 }
 
 /* The candidate that relieves most, -1: none. What each relieves only falls while others are taken, so that one whose
@@ -193,8 +193,8 @@ int32_t plim_page_candidates_taken(const plim_page_candidates *candidates, const
     const candidate *c = &candidates->candidate[k];
     if (!c->taken) continue;
     candidates->choice[i] = c->choice;
-    candidates->delay_ns[i] = (int64_t)((double)c->choice.out_ns * candidates->o->delay_share);
-    candidates->delay_ns[n + i] = (int64_t)((double)c->choice.in_ns * candidates->o->delay_share);
+    candidates->delay_ns[i] = (int64_t)((double)c->choice.out_ns * candidates->paging->delay_share);
+    candidates->delay_ns[n + i] = (int64_t)((double)c->choice.in_ns * candidates->paging->delay_share);
     i++;
   }
   *choice = candidates->choice;

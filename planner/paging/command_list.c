@@ -98,7 +98,7 @@ plim_status plim_list_begin(plim_space_command_list *l) {
 /* ---- order of copies ---- */
 
 typedef struct spreading {
-  plim_space_command_list *l;
+  plim_space_command_list *list;
   const int32_t *computes;
   const int64_t *limit_bytes;
   int64_t *live;     /* [n + 1] of a space */
@@ -107,7 +107,7 @@ typedef struct spreading {
 
 /* Live bytes of a space at each place of the order. */
 static void set_live(const spreading *k, int32_t space) {
-  const plim_space_command_list *l = k->l;
+  const plim_space_command_list *l = k->list;
   memset(k->live, 0, (size_t)(l->n + 1) * sizeof *k->live);
   for (int32_t i = 0; i < l->n_buffers; i++) {
     const plim_list_buffer *b = &l->buffer[i];
@@ -120,7 +120,7 @@ static void set_live(const spreading *k, int32_t space) {
 
 /* When each place of the order begins, if no run ever waits for another queue. */
 static void set_clock(const spreading *k) {
-  const plim_space_command_list *l = k->l;
+  const plim_space_command_list *l = k->list;
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
   k->clock_ns[0] = 0;
   for (int32_t i = 0; i < l->n; i++) {
@@ -185,13 +185,13 @@ static void move(plim_space_command_list *l, int32_t from, int32_t to) {
 }
 
 static int is_copy(const spreading *k, int32_t c, int computes) {
-  const plim_command *m = &k->l->command[c];
+  const plim_command *m = &k->list->command[c];
   return m->kind == PLIM_COMMAND_COPY && k->computes[m->to] == computes;
 }
 
 /* Copies out, in their order: each stands where it has ended, if its source may stay so long. */
 static void delay_outs(const spreading *k) {
-  plim_space_command_list *l = k->l;
+  plim_space_command_list *l = k->list;
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
   for (int32_t c = 0; c < l->n; c++) {
     int32_t source, target, low, high, from = l->at[c], to = from;
@@ -215,7 +215,7 @@ static void delay_outs(const spreading *k) {
 
 /* Copies in, from the last to the first: each begins as early as its reader asks for. */
 static void advance_ins(const spreading *k) {
-  plim_space_command_list *l = k->l;
+  plim_space_command_list *l = k->list;
   int64_t free_ns[PLIM_PLAN_QUEUES];
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) free_ns[q] = INT64_MAX;
   for (int32_t c = l->n - 1; c >= 0; c--) {
@@ -238,7 +238,7 @@ static void advance_ins(const spreading *k) {
 plim_status plim_list_spread(plim_space_command_list *l, int32_t n_spaces, const int32_t *computes,
                              const int64_t *limit_bytes) {
   int64_t most[PLIM_PAGE_SPACES + 1], places = (int64_t)l->n + 1;
-  spreading k = {.l = l, .computes = computes, .limit_bytes = most};
+  spreading k = {.list = l, .computes = computes, .limit_bytes = most};
   plim_status status;
   for (int32_t s = 0; s < n_spaces; s++) most[s] = limit_bytes[s] < INT64_MAX / 2 ? limit_bytes[s] : INT64_MAX / 2;
   PLIM_CHECK(plim_allocate(l->ctx, places, sizeof *k.live, &k.live));

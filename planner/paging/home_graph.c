@@ -98,7 +98,7 @@ int64_t plim_home_away_bytes(const plim_home_graph *h, int32_t op) {
 
 typedef struct reducer {
   plim_home_graph *h;
-  const plim_paging *o;
+  const plim_paging *paging;
   const plim_profile *profile;
   plim_graph_builder *builder;
   int32_t *value; /* [n_values] in the graph without; -1: not there */
@@ -158,8 +158,8 @@ static void add_variants(reducer *r, int32_t id, int32_t op, int32_t storage) {
   r->first[id] = (int32_t)r->n_variants;
   if (op < 0) {
     plim_variant *row = &r->variant[r->n_variants++];
-    int64_t ns = plim_paging_link_ns(r->o, 1, r->h->whole->storage[storage].bytes);
-    *row = (plim_variant){.time_ns = (int64_t)(r->o->delay_share * (double)ns)};
+    int64_t ns = plim_paging_link_ns(r->paging, 1, r->h->whole->storage[storage].bytes);
+    *row = (plim_variant){.time_ns = (int64_t)(r->paging->delay_share * (double)ns)};
     memcpy(row->name, "home", sizeof "home");
     memcpy(row->numerics_key, "home", sizeof "home");
   }
@@ -255,7 +255,7 @@ static int64_t most_ops(const plim_graph *g) {
 
 plim_status plim_home_graph_make(plim_context *ctx, const plim_paging *paging, const plim_graph *g,
                                  const plim_profile *profile, int params, plim_home_graph **out) {
-  reducer r = {.o = paging, .profile = profile};
+  reducer r = {.paging = paging, .profile = profile};
   int64_t inputs = 1, ops = most_ops(g), variants = profile->first[g->n_ops] + (int64_t)g->n_storages;
   int64_t least = least_param_bytes(g, params);
   plim_home_graph *h = NULL;

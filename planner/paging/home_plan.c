@@ -19,9 +19,9 @@ enum { SPACES = 2 };
 /* ---- from its plan to one of the graph ---- */
 
 typedef struct homing {
-  const plim_graph *g;
+  const plim_graph *graph;
   const plim_plan *plan; /* of the graph without */
-  const plim_paging *o;
+  const plim_paging *paging;
   plim_space_command_list list;
   const plim_home_graph *without;
   int32_t *now[SPACES]; /* [n_storages] buffer that began last */
@@ -31,10 +31,10 @@ typedef struct homing {
 /* Homes lie one after another from the start of the page space, in every step of a program. */
 static void add_homes(homing *h) {
   int64_t offset = 0;
-  for (int32_t s = 0; s < h->g->n_storages; s++) {
+  for (int32_t s = 0; s < h->graph->n_storages; s++) {
     h->now[0][s] = h->now[1][s] = h->home[s] = -1;
     if (h->without->home[s] == PLIM_HOME_ARENA) continue;
-    int64_t bytes = plim_align_up(h->g->storage[s].bytes, PLIM_ALIGN);
+    int64_t bytes = plim_align_up(h->graph->storage[s].bytes, PLIM_ALIGN);
     h->home[s] = plim_list_add_buffer(&h->list, s, 1, -1, bytes, offset);
     if (h->list.status == PLIM_OK) h->list.buffer[h->home[s]].stays = 1;
     offset += bytes;
@@ -43,7 +43,7 @@ static void add_homes(homing *h) {
 
 /* in 1: a copy from its home begins the storage's buffer at `offset`; 0: one to its home. */
 static void add_home_copy(homing *h, int32_t s, int in, int64_t offset) {
-  const int64_t bytes = plim_align_up(h->g->storage[s].bytes, PLIM_ALIGN);
+  const int64_t bytes = plim_align_up(h->graph->storage[s].bytes, PLIM_ALIGN);
   plim_command command = {.kind = PLIM_COMMAND_COPY,
                           .queue = in ? PLIM_LIST_QUEUE_IN : PLIM_LIST_QUEUE_OUT,
                           .storage = s,
@@ -52,7 +52,7 @@ static void add_home_copy(homing *h, int32_t s, int in, int64_t offset) {
   if (in) h->now[0][s] = plim_list_add_buffer(&h->list, s, 0, h->list.n, bytes, offset);
   plim_list_add_use(&h->list, in ? h->home[s] : h->now[0][s], 0);
   plim_list_add_use(&h->list, in ? h->now[0][s] : h->home[s], 1);
-  (void)plim_list_add(&h->list, &command, plim_paging_link_ns(h->o, in, h->g->storage[s].bytes));
+  (void)plim_list_add(&h->list, &command, plim_paging_link_ns(h->paging, in, h->graph->storage[s].bytes));
 }
 
 static int64_t workspace_offset(const plim_plan *plan, int32_t begin, int32_t end) {
@@ -75,19 +75,19 @@ static void begin_buffer(homing *h, int32_t i, int64_t away) {
   }
   int32_t s = h->without->storage[b->storage];
   if (s < 0 || h->home[s] >= 0) return; /* a mark; a copy from its home begins it */
-  int given = h->g->storage[s].producer < 0 && b->begin == 0 && b->space == 0;
+  int given = h->graph->storage[s].producer < 0 && b->begin == 0 && b->space == 0;
   int32_t id = plim_list_add_buffer(&h->list, s, b->space, given ? -1 : h->list.n, b->bytes, b->offset);
   if (h->list.status != PLIM_OK) return;
-  h->list.buffer[id].stays = b->end == h->plan->n_commands &&
-                             (plim_role_persistent(h->g->storage[s].role) || h->g->storage[s].role == PLIM_ROLE_OUTPUT);
+  h->list.buffer[id].stays = b->end == h->plan->n_commands && (plim_role_persistent(h->graph->storage[s].role) ||
+                                                               h->graph->storage[s].role == PLIM_ROLE_OUTPUT);
   h->now[b->space][s] = id;
 }
 
 /* Inputs that a run writes over end there, and their outputs have their boxes. */
 static void take_pairs(homing *h, const plim_command *command, const plim_op *op) {
   for (int32_t i = 0; i < command->n_pairs; i++) {
-    int32_t in = h->now[0][h->g->value[op->in[command->pair[i].in]].storage];
-    int32_t out = h->now[0][h->g->value[op->out[command->pair[i].out]].storage];
+    int32_t in = h->now[0][h->graph->value[op->in[command->pair[i].in]].storage];
+    int32_t out = h->now[0][h->graph->value[op->out[command->pair[i].out]].storage];
     if (in >= 0 && out >= 0) plim_list_overwrite(&h->list, in, out);
   }
 }
@@ -108,12 +108,12 @@ static void add_run(homing *h, const plim_command *command, int32_t begin, int32
     return;
   }
   run.op = h->without->op[command->op];
-  const plim_op *op = &h->g->op[run.op];
+  const plim_op *op = &h->graph->op[run.op];
   int64_t away = plim_home_away_bytes(h->without, run.op), offset = workspace_offset(h->plan, begin, end);
   for (int32_t i = 0; i < op->n_updates; i++) {
     if (h->without->home[op->updates[i]] != PLIM_HOME_STATE) continue;
     add_home_copy(h, op->updates[i], 1, offset);
-    offset += plim_align_up(h->g->storage[op->updates[i]].bytes, PLIM_ALIGN);
+    offset += plim_align_up(h->graph->storage[op->updates[i]].bytes, PLIM_ALIGN);
   }
   for (int32_t i = begin; i < end; i++) begin_buffer(h, i, away);
   plim_list_add_uses(&h->list, op->n_reads, op->reads, h->now[0], 0);
@@ -156,7 +156,8 @@ static plim_status add_commands(homing *h) {
 
 static plim_status draft_plan(const homing *h, int64_t budget_bytes, int64_t keep_all_ns, plim_plan **out) {
   const plim_plan *plan = h->plan;
-  plim_page_space page = {.budget_bytes = h->o->budget_bytes, .delay_permille = plim_paging_delay_permille(h->o)};
+  plim_page_space page = {.budget_bytes = h->paging->budget_bytes,
+                          .delay_permille = plim_paging_delay_permille(h->paging)};
   plim_plan draft = *plan;
   plim_plan_variant *variant = NULL;
   PLIM_TRY(plim_allocate(plan->ctx, plan->n_variants, sizeof *variant, &variant));
@@ -166,7 +167,7 @@ static plim_status draft_plan(const homing *h, int64_t budget_bytes, int64_t kee
     variant[i].op = op < 0 ? 0 : op; /* no command runs "home in" */
     if (op >= 0) variant[i].variant.workspace_bytes -= plim_home_away_bytes(h->without, op);
   }
-  (void)snprintf(page.name, sizeof page.name, "%s", h->o->space);
+  (void)snprintf(page.name, sizeof page.name, "%s", h->paging->space);
   if (!strstr(plan->planner, "paged"))
     (void)snprintf(draft.planner, sizeof draft.planner, "%.24s, paged", plan->planner);
   draft.variant = variant;
@@ -205,18 +206,18 @@ static plim_status finish(homing *h, int64_t budget_bytes, int64_t keep_all_ns, 
     } else {
       fits = 1;
     }
-    if (fits) PLIM_TRY(plim_list_pack(&h->list, 1, h->o->budget_bytes, tuning.lower.effort, &fits));
+    if (fits) PLIM_TRY(plim_list_pack(&h->list, 1, h->paging->budget_bytes, tuning.lower.effort, &fits));
   }
   if (fits) return draft_plan(h, budget_bytes, keep_all_ns, out);
   return plim_fail(h->list.ctx, PLIM_ENOFIT, "%s has less than the %lld bytes that are at home there, and what pages",
-                   h->o->space, (long long)home_bytes(h->without));
+                   h->paging->space, (long long)home_bytes(h->without));
 }
 
 static plim_status lower(const plim_home_graph *without, const plim_plan *plan, const plim_paging *o,
                          int64_t budget_bytes, int64_t keep_all_ns, plim_plan **out) {
   const plim_graph *g = without->whole;
   plim_context *ctx = without->ctx;
-  homing h = {.g = g, .plan = plan, .o = o, .without = without, .list = {.ctx = ctx, .graph = g}};
+  homing h = {.graph = g, .plan = plan, .paging = o, .without = without, .list = {.ctx = ctx, .graph = g}};
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *h.home, &h.home));
   for (int k = 0; k < SPACES; k++) PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *h.now[k], &h.now[k]));

@@ -56,8 +56,8 @@ typedef struct version {
 } version;
 
 typedef struct listing {
-  const plim_joint_problem *j;
-  const plim_graph *g;
+  const plim_joint_problem *joint;
+  const plim_graph *graph;
   const plim_plan *base;
   plim_space_command_list *list;
   int32_t n;               /* events */
@@ -71,65 +71,65 @@ typedef struct listing {
 } listing;
 
 static int32_t *latest_of(const listing *l, int32_t storage, int32_t space) {
-  return &l->latest[(int64_t)space * l->g->n_storages + storage];
+  return &l->latest[(int64_t)space * l->graph->n_storages + storage];
 }
 
 static plim_status add_version(listing *l, int32_t storage, int32_t space, int32_t filler, int32_t source) {
-  PLIM_TRY(plim_array_reserve(l->j->ctx, &l->version, &l->room_versions, l->n_versions + 1, sizeof *l->version));
+  PLIM_TRY(plim_array_reserve(l->joint->ctx, &l->version, &l->room_versions, l->n_versions + 1, sizeof *l->version));
   l->version[l->n_versions] = (version){storage, space, filler, source, -1, -1};
   *latest_of(l, storage, space) = (int32_t)l->n_versions++;
   return PLIM_OK;
 }
 
 static plim_status add_read(listing *l, int32_t at) {
-  PLIM_TRY(plim_array_reserve(l->j->ctx, &l->read, &l->room_reads, l->n_reads + 1, sizeof *l->read));
+  PLIM_TRY(plim_array_reserve(l->joint->ctx, &l->read, &l->room_reads, l->n_reads + 1, sizeof *l->read));
   l->read[l->n_reads++] = at;
   return PLIM_OK;
 }
 
 static int32_t space_of_run(const listing *l, const plim_space_event *v) {
-  return l->j->platform->device[v->at].space;
+  return l->joint->platform->device[v->at].space;
 }
 
 static plim_status walk_run(listing *l, int32_t e, int *fits) {
   const plim_space_event *v = &l->event[e];
-  int32_t o = plim_joint_op(l->j, v->node), space = space_of_run(l, v);
+  int32_t o = plim_joint_op(l->joint, v->node), space = space_of_run(l, v);
   if (o < 0) return PLIM_OK;
-  const plim_op *op = &l->g->op[o];
+  const plim_op *op = &l->graph->op[o];
   for (int32_t i = 0; i < op->n_reads; i++) {
-    if (l->g->storage[op->reads[i]].bytes == 0) continue;
+    if (l->graph->storage[op->reads[i]].bytes == 0) continue;
     *fits &= *latest_of(l, op->reads[i], space) >= 0;
     if (!*fits) return PLIM_OK;
     PLIM_TRY(add_read(l, *latest_of(l, op->reads[i], space)));
   }
   for (int32_t i = 0; i < op->n_writes; i++) {
-    if (l->g->storage[op->writes[i]].bytes > 0) PLIM_TRY(add_version(l, op->writes[i], space, e, -1));
+    if (l->graph->storage[op->writes[i]].bytes > 0) PLIM_TRY(add_version(l, op->writes[i], space, e, -1));
   }
   return PLIM_OK;
 }
 
 static plim_status walk_copy_of(listing *l, int32_t e, int32_t storage, int32_t from, int32_t to) {
   int32_t source = *latest_of(l, storage, from);
-  if (source < 0 || l->g->storage[storage].bytes == 0) return PLIM_OK;
+  if (source < 0 || l->graph->storage[storage].bytes == 0) return PLIM_OK;
   PLIM_TRY(add_read(l, source));
   return add_version(l, storage, to, e, source);
 }
 
 static plim_status walk_copy(listing *l, int32_t e) {
   const plim_space_event *v = &l->event[e];
-  const plim_platform_link *link = &l->j->platform->link[v->at];
-  int32_t o = plim_joint_op(l->j, v->node);
-  if (o < 0) return walk_copy_of(l, e, l->j->given[v->node], link->from, link->to);
-  for (int32_t i = 0; i < l->g->op[o].n_writes; i++) {
-    PLIM_TRY(walk_copy_of(l, e, l->g->op[o].writes[i], link->from, link->to));
+  const plim_platform_link *link = &l->joint->platform->link[v->at];
+  int32_t o = plim_joint_op(l->joint, v->node);
+  if (o < 0) return walk_copy_of(l, e, l->joint->given[v->node], link->from, link->to);
+  for (int32_t i = 0; i < l->graph->op[o].n_writes; i++) {
+    PLIM_TRY(walk_copy_of(l, e, l->graph->op[o].writes[i], link->from, link->to));
   }
   return PLIM_OK;
 }
 
 static plim_status walk_events(listing *l, int *fits) {
-  memset(l->latest, -1, (size_t)l->g->n_storages * (size_t)l->j->spaces->n * sizeof *l->latest);
-  for (int32_t s = 0; s < l->g->n_storages; s++) {
-    if (l->g->storage[s].producer < 0 && l->g->storage[s].bytes > 0) PLIM_TRY(add_version(l, s, 0, -1, -1));
+  memset(l->latest, -1, (size_t)l->graph->n_storages * (size_t)l->joint->spaces->n * sizeof *l->latest);
+  for (int32_t s = 0; s < l->graph->n_storages; s++) {
+    if (l->graph->storage[s].producer < 0 && l->graph->storage[s].bytes > 0) PLIM_TRY(add_version(l, s, 0, -1, -1));
   }
   for (int32_t e = 0; e < l->n && *fits; e++) {
     l->first_read[e] = l->n_reads;
@@ -137,7 +137,7 @@ static plim_status walk_events(listing *l, int *fits) {
     if (l->event[e].kind == PLIM_SPACE_RUN) PLIM_TRY(walk_run(l, e, fits));
     if (l->event[e].kind == PLIM_SPACE_COPY) PLIM_TRY(walk_copy(l, e));
     if (l->n_reads > INT32_MAX / 2 || l->n_versions > INT32_MAX / 2) {
-      return plim_fail(l->j->ctx, PLIM_EOVERFLOW, "the sequence has too many reads");
+      return plim_fail(l->joint->ctx, PLIM_EOVERFLOW, "the sequence has too many reads");
     }
   }
   l->first_read[l->n] = l->n_reads;
@@ -148,9 +148,9 @@ static plim_status walk_events(listing *l, int *fits) {
 /* Versions that are read; a copy that fills none of them reads nothing. An output of the graph has to be in space 0 at
  * the end. */
 static void find_last_reads(listing *l, int *fits) {
-  for (int32_t s = 0; s < l->g->n_storages; s++) {
+  for (int32_t s = 0; s < l->graph->n_storages; s++) {
     int32_t at = *latest_of(l, s, 0);
-    if (l->g->storage[s].role != PLIM_ROLE_OUTPUT || l->g->storage[s].bytes == 0) continue;
+    if (l->graph->storage[s].role != PLIM_ROLE_OUTPUT || l->graph->storage[s].bytes == 0) continue;
     *fits &= at >= 0;
     if (at >= 0) l->version[at].last = l->n;
   }
@@ -174,12 +174,12 @@ static void find_last_reads(listing *l, int *fits) {
 static plim_status begin_given(listing *l) {
   for (int32_t i = 0; i < l->base->n_buffers; i++) {
     const plim_plan_buffer *b = &l->base->buffer[i];
-    if (b->storage < 0 || b->space != 0 || l->g->storage[b->storage].producer >= 0) continue;
+    if (b->storage < 0 || b->space != 0 || l->graph->storage[b->storage].producer >= 0) continue;
     for (int64_t v = 0; v < l->n_versions; v++) {
       if (l->version[v].storage != b->storage || l->version[v].filler >= 0) continue;
       l->version[v].buffer = plim_list_add_buffer(l->list, b->storage, 0, -1, b->bytes, b->offset);
       PLIM_TRY(l->list->status);
-      l->list->buffer[l->version[v].buffer].stays = plim_role_persistent(l->g->storage[b->storage].role);
+      l->list->buffer[l->version[v].buffer].stays = plim_role_persistent(l->graph->storage[b->storage].role);
       break;
     }
   }
@@ -187,7 +187,7 @@ static plim_status begin_given(listing *l) {
 }
 
 static int32_t add_buffer(listing *l, version *v) {
-  int64_t bytes = plim_align_up(l->g->storage[v->storage].bytes, PLIM_ALIGN);
+  int64_t bytes = plim_align_up(l->graph->storage[v->storage].bytes, PLIM_ALIGN);
   v->buffer = plim_list_add_buffer(l->list, v->storage, v->space, l->list->n, bytes, -1);
   if (l->list->status == PLIM_OK) l->list->buffer[v->buffer].stays = v->last == l->n;
   return v->buffer;
@@ -204,7 +204,7 @@ static int32_t version_read(const listing *l, int32_t e, int32_t storage) {
 /* The buffer that the output is written over: of an input that nothing reads after event e; -1: none. The pair is noted
  * in the command. */
 static int32_t take_pair(const listing *l, int32_t e, const plim_op *op, int32_t output, plim_command *command) {
-  const plim_graph *g = l->g;
+  const plim_graph *g = l->graph;
   for (int32_t i = 0; i < op->n_pairs; i++) {
     plim_pair pair = op->pair[i];
     int32_t in = g->value[op->in[pair.in]].storage, taken = 0;
@@ -222,16 +222,16 @@ static int32_t take_pair(const listing *l, int32_t e, const plim_op *op, int32_t
 
 static plim_status add_run(listing *l, int32_t e) {
   const plim_space_event *v = &l->event[e];
-  int32_t o = plim_joint_op(l->j, v->node), space = space_of_run(l, v);
+  int32_t o = plim_joint_op(l->joint, v->node), space = space_of_run(l, v);
   if (o < 0) return PLIM_OK;
-  const plim_op *op = &l->g->op[o];
-  const plim_variant *variant = &l->base->variant[l->j->variant[o]].variant;
+  const plim_op *op = &l->graph->op[o];
+  const plim_variant *variant = &l->base->variant[l->joint->variant[o]].variant;
   int64_t workspace_bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
   plim_command command = {.kind = PLIM_COMMAND_RUN,
                           .op = o,
-                          .variant = l->j->variant[o],
+                          .variant = l->joint->variant[o],
                           .space = space,
-                          .queue = l->j->spaces->run_queue[space]};
+                          .queue = l->joint->spaces->run_queue[space]};
   for (int64_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
     plim_list_add_use(l->list, l->version[l->read[i]].buffer, 0);
   }
@@ -258,14 +258,14 @@ static plim_status add_copies(listing *l, int32_t e) {
     const version *from = &l->version[to->source];
     if (to->last < 0) continue;
     const plim_command command = {.kind = PLIM_COMMAND_COPY,
-                                  .queue = l->j->spaces->copy_queue[from->space][to->space],
+                                  .queue = l->joint->spaces->copy_queue[from->space][to->space],
                                   .storage = to->storage,
                                   .from = from->space,
                                   .to = to->space};
-    int64_t bytes = l->g->storage[to->storage].bytes;
+    int64_t bytes = l->graph->storage[to->storage].bytes;
     plim_list_add_use(l->list, from->buffer, 0);
     plim_list_add_use(l->list, add_buffer(l, to), 1);
-    (void)plim_list_add(l->list, &command, plim_queue_copy_ns(l->j->spaces, from->space, to->space, bytes));
+    (void)plim_list_add(l->list, &command, plim_queue_copy_ns(l->joint->spaces, from->space, to->space, bytes));
     PLIM_TRY(l->list->status);
   }
   return PLIM_OK;
@@ -302,15 +302,15 @@ typedef struct keys {
 
 /* Keys of what updates nothing, which stays where it is. */
 static void set_own_keys(const listing *l, const keys *k) {
-  memset(k->last, 0, (size_t)l->g->n_storages * sizeof *k->last);
-  memset(k->effects, -1, (size_t)l->g->n_ops * sizeof *k->effects);
+  memset(k->last, 0, (size_t)l->graph->n_storages * sizeof *k->last);
+  memset(k->effects, -1, (size_t)l->graph->n_ops * sizeof *k->effects);
   for (int32_t e = 0; e < l->n; e++) {
-    int32_t o = l->event[e].kind == PLIM_SPACE_RUN ? plim_joint_op(l->j, l->event[e].node) : -1;
+    int32_t o = l->event[e].kind == PLIM_SPACE_RUN ? plim_joint_op(l->joint, l->event[e].node) : -1;
     k->row[e] = (keyed){2 * (int64_t)e, l->event[e]};
-    if (o >= 0 && l->g->op[o].n_updates > 0) {
+    if (o >= 0 && l->graph->op[o].n_updates > 0) {
       k->effects[o] = e;
     } else if (o >= 0) {
-      for (int32_t i = 0; i < l->g->op[o].n_reads; i++) k->last[l->g->op[o].reads[i]] = 2 * (int64_t)e;
+      for (int32_t i = 0; i < l->graph->op[o].n_reads; i++) k->last[l->graph->op[o].reads[i]] = 2 * (int64_t)e;
     }
   }
 }
@@ -330,19 +330,19 @@ static void set_update_key(const plim_op *op, const keys *k, int64_t *key) {
 static plim_status delay_updates(listing *l) {
   keys k = {0};
   plim_status status;
-  PLIM_CHECK(plim_allocate(l->j->ctx, l->g->n_storages, sizeof *k.last, &k.last));
-  PLIM_CHECK(plim_allocate(l->j->ctx, l->g->n_ops, sizeof *k.effects, &k.effects));
-  PLIM_CHECK(plim_allocate(l->j->ctx, l->n, sizeof *k.row, &k.row));
+  PLIM_CHECK(plim_allocate(l->joint->ctx, l->graph->n_storages, sizeof *k.last, &k.last));
+  PLIM_CHECK(plim_allocate(l->joint->ctx, l->graph->n_ops, sizeof *k.effects, &k.effects));
+  PLIM_CHECK(plim_allocate(l->joint->ctx, l->n, sizeof *k.row, &k.row));
   set_own_keys(l, &k);
-  for (int32_t o = 0; o < l->g->n_ops; o++) {
-    if (k.effects[o] >= 0) set_update_key(&l->g->op[o], &k, &k.row[k.effects[o]].key);
+  for (int32_t o = 0; o < l->graph->n_ops; o++) {
+    if (k.effects[o] >= 0) set_update_key(&l->graph->op[o], &k, &k.row[k.effects[o]].key);
   }
   qsort(k.row, (size_t)l->n, sizeof *k.row, by_key);
   for (int32_t e = 0; e < l->n; e++) l->event[e] = k.row[e].event;
 done:
-  plim_release(l->j->ctx, k.last, l->g->n_storages, sizeof *k.last);
-  plim_release(l->j->ctx, k.effects, l->g->n_ops, sizeof *k.effects);
-  plim_release(l->j->ctx, k.row, l->n, sizeof *k.row);
+  plim_release(l->joint->ctx, k.last, l->graph->n_storages, sizeof *k.last);
+  plim_release(l->joint->ctx, k.effects, l->graph->n_ops, sizeof *k.effects);
+  plim_release(l->joint->ctx, k.row, l->n, sizeof *k.row);
   return status;
 }
 
@@ -360,7 +360,7 @@ static plim_status make(listing *l, int *fits) {
 plim_status plim_joint_list(const plim_joint_problem *j, const plim_space_events *events, const plim_plan *base,
                             plim_space_command_list *list, int *fits) {
   plim_context *ctx = j->ctx;
-  listing l = {.j = j, .g = j->graph, .base = base, .list = list};
+  listing l = {.joint = j, .graph = j->graph, .base = base, .list = list};
   int64_t cells = (int64_t)j->graph->n_storages * j->spaces->n;
   plim_status status;
   if (events->n >= INT32_MAX) return plim_fail(ctx, PLIM_EOVERFLOW, "the sequence has too many events");

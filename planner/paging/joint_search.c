@@ -16,7 +16,7 @@ typedef struct joining {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan_options *options;
-  const plim_paging *o;
+  const plim_paging *paging;
   const plim_plan *base;
   plim_queue_spaces spaces;
   plim_joint_problem *joint;
@@ -80,11 +80,11 @@ static plim_status compare_peaks(joining *k, plim_space_command_list *list, int 
 
 /* The plan of a sequence, where it is better than the best. Where it does not fit the problem gets fewer bytes. */
 static plim_status lower(joining *k, const plim_space_events *events) {
-  const plim_queue_lowering lowering = {.paging = k->o,
+  const plim_queue_lowering lowering = {.paging = k->paging,
                                         .spaces = &k->spaces,
                                         .base = k->base,
                                         .name = "joint",
-                                        .how = k->o->device ? "placed" : "paged",
+                                        .how = k->paging->device ? "placed" : "paged",
                                         .keep_all_ns = k->keep_all_ns,
                                         .bound_ns = k->bound_ns,
                                         .unspread = 1};
@@ -100,8 +100,8 @@ static plim_status lower(joining *k, const plim_space_events *events) {
   for (int32_t s = 0; s < k->spaces.n && !fits; s++) {
     if (k->budget[s] < INT64_MAX) k->budget[s] -= k->budget[s] / tuning.joint.tighter_part;
   }
-  if (plan && k->deadline_ns < INT64_MAX) k->deadline_ns -= plim_paging_lateness(k->o, plan);
-  plim_paging_keep_better(k->o, k->best, plan);
+  if (plan && k->deadline_ns < INT64_MAX) k->deadline_ns -= plim_paging_lateness(k->paging, plan);
+  plim_paging_keep_better(k->paging, k->best, plan);
 done:
   plim_list_free(&list);
   return status;
@@ -110,18 +110,18 @@ done:
 static plim_status search_once(joining *k, uint64_t seed) {
   const plim_space_events *const start[] = {&k->start};
   int64_t items = k->joint->problem->n + k->start.n;
-  const plim_powers *powers = k->o->powers;
+  const plim_powers *powers = k->paging->powers;
   plim_space_search_options options = {.objective = powers ? PLIM_OBJECTIVE_ENERGY : PLIM_OBJECTIVE_TIME,
-                                       .page = k->o->space != NULL,
-                                       .recompute = k->o->recompute,
-                                       .place = k->o->device != NULL,
+                                       .page = k->paging->space != NULL,
+                                       .recompute = k->paging->recompute,
+                                       .place = k->paging->device != NULL,
                                        .budget = k->budget,
                                        .deadline_ns = k->deadline_ns,
                                        .bound = powers ? 0 : (double)k->bound_ns,
                                        .keep_all = powers ? 0 : (double)k->keep_all_ns,
                                        .n_starts = k->known,
                                        .start = start,
-                                       .page_delay_share = k->o->delay_share,
+                                       .page_delay_share = k->paging->delay_share,
                                        .seed = seed};
   plim_space_events events = {.ctx = k->ctx};
   plim_space_found found;
@@ -136,13 +136,13 @@ static plim_status search_once(joining *k, uint64_t seed) {
 /* Searches, each from the best plan. */
 static plim_status search(joining *k, const plim_profile *profile) {
   plim_queue_spaces_make(k->options, &k->spaces);
-  PLIM_TRY(plim_queue_bound(k->graph, profile, k->o, k->keep_all_ns, &k->bound_ns));
-  PLIM_TRY(plim_joint_problem_make(k->graph, &k->spaces, k->base, k->o->powers, &k->joint));
+  PLIM_TRY(plim_queue_bound(k->graph, profile, k->paging, k->keep_all_ns, &k->bound_ns));
+  PLIM_TRY(plim_joint_problem_make(k->graph, &k->spaces, k->base, k->paging->powers, &k->joint));
   PLIM_TRY(begin_with_best(k));
   for (int32_t i = 0; i < tuning.joint.searches && k->budget[0] > 0; i++) {
     const plim_plan *best = *k->best;
     if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) break;
-    if (*k->best && !k->o->powers && (*k->best)->time_ns <= k->bound_ns) break;
+    if (*k->best && !k->paging->powers && (*k->best)->time_ns <= k->bound_ns) break;
     PLIM_TRY(search_once(k, k->options->seed + (uint64_t)i));
     if (*k->best != best) PLIM_TRY(begin_with_best(k));
   }
@@ -156,7 +156,7 @@ plim_status plim_joint_search(plim_context *ctx, const plim_graph *graph, const 
   joining k = {.ctx = ctx,
                .graph = graph,
                .options = options,
-               .o = options->paging,
+               .paging = options->paging,
                .keep_all_ns = keep_all_ns,
                .deadline_ns = options->paging->deadline_ns > 0 ? options->paging->deadline_ns : INT64_MAX,
                .start = {.ctx = ctx},

@@ -7,7 +7,7 @@
 enum { NAME_BYTES = 32 };
 
 typedef struct maker {
-  plim_page_graph *p;
+  plim_page_graph *pages;
   const plim_profile *profile;
   const int64_t *delay_ns;
   plim_graph_builder *builder;
@@ -46,7 +46,7 @@ static plim_shape bytes_shape(int64_t bytes) {
 
 /* A mark, and s' with a value over all of it and one for each value over s. */
 static plim_status add_page_values(maker *m, int32_t i) {
-  plim_page_graph *p = m->p;
+  plim_page_graph *p = m->pages;
   const plim_graph *g = p->graph;
   const plim_storage *s = &g->storage[p->choice[i].storage];
   const plim_shape empty = bytes_shape(0), all = bytes_shape(s->bytes);
@@ -73,17 +73,17 @@ static plim_status add_page_values(maker *m, int32_t i) {
 }
 
 static plim_status add_values(maker *m) {
-  const plim_graph *g = m->p->graph;
+  const plim_graph *g = m->pages->graph;
   int32_t id;
   for (int32_t s = 0; s < g->n_storages; s++) {
     PLIM_TRY(plim_graph_add_storage(m->builder, g->storage[s].role, g->storage[s].bytes, &id));
-    m->p->storage[id] = s;
+    m->pages->storage[id] = s;
   }
   for (int32_t v = 0; v < g->n_values; v++) {
     const plim_value *value = &g->value[v];
     PLIM_TRY(plim_graph_add_value(m->builder, value->name, value->storage, value->offset, &value->shape, &id));
   }
-  for (int32_t i = 0; i < m->p->n; i++) PLIM_TRY(add_page_values(m, i));
+  for (int32_t i = 0; i < m->pages->n; i++) PLIM_TRY(add_page_values(m, i));
   return PLIM_OK;
 }
 
@@ -104,7 +104,7 @@ static void add_variants(maker *m, int32_t id, int32_t op, int64_t delay_ns) {
 }
 
 static plim_status add_page_op(maker *m, int32_t i, int in) {
-  plim_page_graph *p = m->p;
+  plim_page_graph *p = m->pages;
   char name[NAME_BYTES];
   (void)snprintf(name, sizeof name, "page %s:%d", in ? "in" : "out", (int)i);
   int32_t v = 0, id;
@@ -126,7 +126,7 @@ static plim_status add_page_op(maker *m, int32_t i, int in) {
 }
 
 static int32_t late_value(const maker *m, int32_t op, int32_t value) {
-  const plim_page_graph *p = m->p;
+  const plim_page_graph *p = m->pages;
   int32_t storage = p->graph->value[value].storage, choice = m->choice_of[storage];
   if (choice < 0 || op < p->choice[choice].late) return value;
   while (choice + 1 < p->n && p->choice[choice + 1].storage == storage && op >= p->choice[choice + 1].late) choice++;
@@ -134,7 +134,7 @@ static int32_t late_value(const maker *m, int32_t op, int32_t value) {
 }
 
 static plim_status add_op(maker *m, int32_t o) {
-  const plim_op *op = &m->p->graph->op[o];
+  const plim_op *op = &m->pages->graph->op[o];
   int32_t id;
   plim_op_spec spec = {.name = op->name,
                        .kind = op->kind,
@@ -152,14 +152,14 @@ static plim_status add_op(maker *m, int32_t o) {
   for (int32_t i = 0; i < op->n_upd; i++) spec.upd[i] = op->upd[i];
   for (int32_t i = 0; i < op->n_pairs; i++) spec.pair[i] = op->pair[i];
   PLIM_TRY(plim_graph_add_op(m->builder, &spec, &id));
-  m->p->op[id] = o;
-  m->p->copies[id] = -1;
+  m->pages->op[id] = o;
+  m->pages->copies[id] = -1;
   add_variants(m, id, o, 0);
   return PLIM_OK;
 }
 
 static plim_status add_ops(maker *m) {
-  const plim_page_graph *p = m->p;
+  const plim_page_graph *p = m->pages;
   for (int32_t o = 0; o < p->graph->n_ops; o++) {
     for (int32_t i = 0; i < p->n; i++) {
       if (p->choice[i].late == o) PLIM_TRY(add_page_op(m, i, 1));
@@ -174,13 +174,13 @@ static plim_status add_ops(maker *m) {
 
 /* n [n_storages] scratch. */
 static void set_places(const maker *m, int32_t *n) {
-  const plim_graph *g = m->p->graph;
+  const plim_graph *g = m->pages->graph;
   for (int32_t s = 0; s < g->n_storages; s++) n[s] = 0;
   for (int32_t v = 0; v < g->n_values; v++) m->place[v] = n[g->value[v].storage]++;
 }
 
 static plim_status fill(maker *m) {
-  plim_page_graph *p = m->p;
+  plim_page_graph *p = m->pages;
   const plim_graph *g = p->graph;
   set_places(m, m->choice_of);
   for (int32_t s = 0; s < g->n_storages; s++) m->choice_of[s] = -1;
@@ -222,7 +222,7 @@ plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, con
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
   *p = (plim_page_graph){.ctx = ctx, .graph = graph, .n = n};
-  m.p = p;
+  m.pages = p;
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *p->choice, &p->choice));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *p->first, &p->first));
   PLIM_CHECK(plim_allocate(ctx, ops, sizeof *p->op, &p->op));

@@ -10,9 +10,9 @@
 #include <string.h>
 
 typedef struct lowering {
-  const plim_page_graph *p;
+  const plim_page_graph *pages;
   const plim_plan *plan;
-  const plim_page_lower_options *o;
+  const plim_page_lower_options *options;
   plim_queue_spaces spaces;
   plim_space_command_list list;
   int32_t merged;
@@ -26,20 +26,20 @@ typedef struct lowering {
 /* ---- commands and buffers ---- */
 
 static plim_status fail_twice(const lowering *l, int32_t storage) {
-  return plim_fail(l->p->ctx, PLIM_ENOFIT, "storage %d would be in the arena twice", storage);
+  return plim_fail(l->pages->ctx, PLIM_ENOFIT, "storage %d would be in the arena twice", storage);
 }
 
 /* Buffer i of the plan begins at its step j. *begun: 1 when a buffer begins, 0 when the storage is in the arena still.
  */
 static plim_status begin_buffer(lowering *l, int32_t i, int32_t j, int in_place, int32_t *begun) {
   const plim_plan_buffer *b = &l->plan->buffer[i];
-  const plim_graph *g = l->p->graph;
+  const plim_graph *g = l->pages->graph;
   *begun = 1;
   if (b->storage < 0) {
     l->buffer_of[i] = plim_list_add_buffer(&l->list, -1, 0, l->list.n, b->bytes, b->offset);
     return PLIM_OK;
   }
-  int32_t storage = l->p->storage[b->storage], before = l->current[storage];
+  int32_t storage = l->pages->storage[b->storage], before = l->current[storage];
   for (int32_t k = 0; before >= 0 && k < i; k++) {
     if (l->buffer_of[k] != before || l->plan->buffer[k].end <= j) continue;
     if (in_place) return fail_twice(l, storage);
@@ -58,11 +58,11 @@ static plim_status begin_buffer(lowering *l, int32_t i, int32_t j, int in_place,
 
 /* Inputs that the step writes over: they end here, and their outputs have their boxes. */
 static plim_status take_pairs(lowering *l, const plim_command *command, const plim_op *op, const int32_t *old) {
-  const plim_graph *g = l->p->paged;
+  const plim_graph *g = l->pages->paged;
   for (int32_t i = 0; i < command->n_pairs; i++) {
     int32_t in = old[i], out = l->latest[g->value[op->out[command->pair[i].out]].storage];
     if (in < 0 || out < 0 || l->list.buffer[in].over >= 0) {
-      return fail_twice(l, l->p->storage[g->value[op->in[command->pair[i].in]].storage]);
+      return fail_twice(l, l->pages->storage[g->value[op->in[command->pair[i].in]].storage]);
     }
     plim_list_overwrite(&l->list, in, out);
   }
@@ -78,14 +78,14 @@ static int is_pair_output(const plim_graph *g, const plim_command *command, cons
 
 static plim_status add_run(lowering *l, int32_t j, int32_t begin, int32_t end) {
   plim_command command = l->plan->command[j];
-  const plim_op *op = &l->p->paged->op[command.op];
+  const plim_op *op = &l->pages->paged->op[command.op];
   int32_t old[PLIM_OP_MAX_OUT] = {0}, begun;
   for (int32_t i = 0; i < command.n_pairs; i++) {
-    old[i] = l->latest[l->p->paged->value[op->in[command.pair[i].in]].storage];
+    old[i] = l->latest[l->pages->paged->value[op->in[command.pair[i].in]].storage];
   }
   plim_list_add_uses(&l->list, op->n_reads, op->reads, l->latest, 0);
   for (int32_t i = begin; i < end; i++) {
-    int in_place = is_pair_output(l->p->paged, &command, op, l->plan->buffer[i].storage);
+    int in_place = is_pair_output(l->pages->paged, &command, op, l->plan->buffer[i].storage);
     PLIM_TRY(begin_buffer(l, i, j, in_place, &begun));
     if (l->plan->buffer[i].storage < 0) plim_list_add_use(&l->list, l->buffer_of[i], 1);
   }
@@ -96,7 +96,7 @@ static plim_status add_run(lowering *l, int32_t j, int32_t begin, int32_t end) {
   plim_list_add_uses(&l->list, op->n_updates, op->updates, l->latest, 1);
   PLIM_TRY(l->list.status);
   PLIM_TRY(take_pairs(l, &command, op, old));
-  command.op = l->p->op[command.op];
+  command.op = l->pages->op[command.op];
   (void)plim_list_add(&l->list, &command, l->plan->variant[command.variant].variant.time_ns);
   return PLIM_OK;
 }
@@ -107,7 +107,7 @@ static int32_t page_space(const lowering *l) {
 }
 
 static void add_copy(lowering *l, int32_t choice, int in) {
-  const plim_page_choice *c = &l->p->choice[choice];
+  const plim_page_choice *c = &l->pages->choice[choice];
   const int32_t page = page_space(l), from = in ? page : 0, to = in ? 0 : page;
   const plim_command command = {.kind = PLIM_COMMAND_COPY,
                                 .queue = l->spaces.copy_queue[from][to],
@@ -119,9 +119,9 @@ static void add_copy(lowering *l, int32_t choice, int in) {
 
 /* The page space keeps what it was given: a second copy out is left out. */
 static void add_out(lowering *l, int32_t choice) {
-  const plim_page_choice *c = &l->p->choice[choice];
+  const plim_page_choice *c = &l->pages->choice[choice];
   if (l->paged_out[choice] >= 0) return;
-  int64_t bytes = plim_align_up(l->p->graph->storage[c->storage].bytes, PLIM_ALIGN);
+  int64_t bytes = plim_align_up(l->pages->graph->storage[c->storage].bytes, PLIM_ALIGN);
   plim_list_add_use(&l->list, l->latest[c->storage], 0);
   l->paged_out[choice] = plim_list_add_buffer(&l->list, c->storage, page_space(l), l->list.n, bytes, -1);
   plim_list_add_use(&l->list, l->paged_out[choice], 1);
@@ -132,7 +132,7 @@ static plim_status add_in(lowering *l, int32_t j, int32_t choice, int32_t begin,
   int32_t begun = 0;
   for (int32_t i = begin; i < end; i++) PLIM_TRY(begin_buffer(l, i, j, 0, &begun));
   if (!begun) return PLIM_OK; /* the arena has it still */
-  plim_list_add_use(&l->list, l->paged_out[l->p->first[choice]], 0);
+  plim_list_add_use(&l->list, l->paged_out[l->pages->first[choice]], 0);
   plim_list_add_use(&l->list, l->buffer_of[begin], 1);
   add_copy(l, choice, 1);
   return PLIM_OK;
@@ -140,16 +140,16 @@ static plim_status add_in(lowering *l, int32_t j, int32_t choice, int32_t begin,
 
 static plim_status add_commands(lowering *l) {
   const plim_plan *plan = l->plan;
-  const plim_graph *g = l->p->graph;
+  const plim_graph *g = l->pages->graph;
   for (int32_t j = 0, begin = 0, end = 0; j < plan->n_commands; j++, begin = end) {
-    int32_t copies = l->p->copies[plan->command[j].op];
+    int32_t copies = l->pages->copies[plan->command[j].op];
     while (end < plan->n_buffers && plan->buffer[end].begin == j) end++;
     if (copies < 0) {
       PLIM_TRY(add_run(l, j, begin, end));
-    } else if (copies < l->p->n) {
+    } else if (copies < l->pages->n) {
       add_out(l, copies);
     } else {
-      PLIM_TRY(add_in(l, j, copies - l->p->n, begin, end));
+      PLIM_TRY(add_in(l, j, copies - l->pages->n, begin, end));
     }
   }
   PLIM_TRY(l->list.status);
@@ -173,7 +173,7 @@ static plim_status make_plan(const lowering *l, plim_plan **out) {
   draft.variant = l->variant;
   draft.plan_class = PLIM_CLASS_FREE;
   draft.budget_bytes = l->spaces.budget_bytes[0];
-  draft.keep_all_ns = draft.bound_ns = l->o->keep_all_ns;
+  draft.keep_all_ns = draft.bound_ns = l->options->keep_all_ns;
   draft.proved = 0;
   draft.n_pages = l->spaces.n - 1;
   draft.page = l->spaces.page;
@@ -190,17 +190,17 @@ static plim_status try_order(lowering *l, int64_t limit_bytes, plim_plan **best)
   PLIM_TRY(plim_list_begin(&l->list));
   for (int32_t s = 0; s < l->spaces.n; s++) limit[s] = s == 0 ? limit_bytes : INT64_MAX;
   if (limit_bytes >= 0) PLIM_TRY(plim_list_spread(&l->list, l->spaces.n, l->spaces.computes, limit));
-  PLIM_TRY(plim_list_pack(&l->list, 0, budget_bytes, l->o->effort, &fits));
+  PLIM_TRY(plim_list_pack(&l->list, 0, budget_bytes, l->options->effort, &fits));
   if (!fits && limit_bytes < 0 && !l->merged) { /* as the plan has it */
     PLIM_TRY(plim_list_begin(&l->list));
     fits = l->plan->arena_bytes <= budget_bytes;
   }
   for (int32_t s = 1; s < l->spaces.n && fits; s++) {
-    PLIM_TRY(plim_list_pack(&l->list, s, l->spaces.budget_bytes[s], l->o->effort, &fits));
+    PLIM_TRY(plim_list_pack(&l->list, s, l->spaces.budget_bytes[s], l->options->effort, &fits));
   }
   if (!fits) return PLIM_OK;
   PLIM_TRY(make_plan(l, &plan));
-  plim_paging_keep_better(l->o->options->paging, best, plan);
+  plim_paging_keep_better(l->options->options->paging, best, plan);
   return PLIM_OK;
 }
 
@@ -217,19 +217,19 @@ static plim_status try_orders(lowering *l, plim_plan **best) {
 
 static plim_status lower(lowering *l, plim_plan **out) {
   plim_plan *best = NULL;
-  for (int32_t s = 0; s < l->p->paged->n_storages; s++) l->latest[s] = -1;
-  for (int32_t s = 0; s < l->p->graph->n_storages; s++) l->current[s] = -1;
-  for (int32_t i = 0; i < l->p->n; i++) l->paged_out[i] = -1;
+  for (int32_t s = 0; s < l->pages->paged->n_storages; s++) l->latest[s] = -1;
+  for (int32_t s = 0; s < l->pages->graph->n_storages; s++) l->current[s] = -1;
+  for (int32_t i = 0; i < l->pages->n; i++) l->paged_out[i] = -1;
   for (int32_t i = 0; i < l->plan->n_buffers; i++) l->buffer_of[i] = -1;
   for (int32_t i = 0; i < l->plan->n_variants; i++) {
     l->variant[i] = l->plan->variant[i];
-    int32_t op = l->p->op[l->variant[i].op];
+    int32_t op = l->pages->op[l->variant[i].op];
     l->variant[i].op = op < 0 ? 0 : op; /* those of paging are left out, since no command runs them */
   }
   PLIM_TRY(add_commands(l));
   plim_status status = try_orders(l, &best);
   if (status == PLIM_OK && !best) {
-    status = plim_fail(l->p->ctx, PLIM_ENOFIT, "the buffers of a plan with copies do not fit into %lld bytes",
+    status = plim_fail(l->pages->ctx, PLIM_ENOFIT, "the buffers of a plan with copies do not fit into %lld bytes",
                        (long long)l->spaces.budget_bytes[0]);
   }
   if (status == PLIM_OK) {
@@ -243,7 +243,7 @@ static plim_status lower(lowering *l, plim_plan **out) {
 plim_status plim_page_lower(const plim_page_graph *p, const plim_plan *plan, const plim_page_lower_options *options,
                             plim_plan **out) {
   plim_context *ctx = p->ctx;
-  lowering l = {.p = p, .plan = plan, .o = options, .list = {.ctx = ctx, .graph = p->graph}};
+  lowering l = {.pages = p, .plan = plan, .options = options, .list = {.ctx = ctx, .graph = p->graph}};
   plim_status status;
   plim_queue_spaces_make(options->options, &l.spaces);
   PLIM_CHECK(plim_allocate(ctx, plan->n_buffers, sizeof *l.buffer_of, &l.buffer_of));

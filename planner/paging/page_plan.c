@@ -35,7 +35,7 @@ typedef struct paging {
 
 /* One set of variants. */
 typedef struct attempt {
-  paging *p;
+  paging *whole;
   const plim_profile *profile;
   const plim_plan *keep_all;
   plim_paging paging; /* as wanted, or without recomputation */
@@ -86,7 +86,7 @@ static int64_t known_ns(const paging *p) {
 /* ---- one level ---- */
 
 static plim_status plan_paged(const attempt *a, const plim_page_graph *paged, plim_plan **out) {
-  paging *p = a->p;
+  paging *p = a->whole;
   plim_plan_options inner = base_options(p, tuning.plan.part_of_time);
   for (int32_t i = 0; inner.numerics == PLIM_NUMERICS_GIVEN && i < paged->paged->n_ops; i++) {
     p->numerics_key[i] = paged->op[i] < 0 ? "page" : p->options->numerics_key[paged->op[i]];
@@ -98,7 +98,7 @@ static plim_status plan_paged(const attempt *a, const plim_page_graph *paged, pl
 
 /* The plan of what pages now; one that does not fit is no failure. */
 static plim_status try_level(const attempt *a, const plim_page_candidates *candidates) {
-  paging *p = a->p;
+  paging *p = a->whole;
   plim_page_graph *paged = NULL;
   plim_plan *plan = NULL, *lowered = NULL;
   const plim_page_lower_options lower = {
@@ -123,7 +123,7 @@ done:
 /* From a level at which some bytes are paged to the one at which all that is missing is. Where that does not fit, what
  * copies hold while they run is missing too: more is paged, by and by everything that can be. */
 static plim_status try_levels(const attempt *a, plim_page_candidates *candidates) {
-  const paging *p = a->p;
+  const paging *p = a->whole;
   int64_t peak = a->keep_all->peak_bytes, budget = p->options->budget_bytes;
   int64_t missing = peak > budget ? peak - budget : 0;
   int32_t levels = tuning.plan.levels, taken;
@@ -145,7 +145,7 @@ static plim_status try_levels(const attempt *a, plim_page_candidates *candidates
 
 /* Devices and copies for the runs of a plan of one arena. */
 static plim_status search_from(const attempt *a, const plim_plan *base) {
-  paging *p = a->p;
+  paging *p = a->whole;
   int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
   if (limit_ns > 0) outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + part_of_time(p, tuning.queue.part_of_time));
   plim_status status = plim_queue_search(p->ctx, p->graph, a->profile, &a->options, base, p->keep_all_ns, &p->best);
@@ -155,7 +155,7 @@ static plim_status search_from(const attempt *a, const plim_plan *base) {
 static plim_status try_pages(const attempt *a) {
   plim_page_candidates *candidates = NULL;
   if (!a->paging.space || a->paging.budget_bytes <= 0) return PLIM_OK;
-  PLIM_TRY(plim_page_candidates_make(a->p->ctx, a->p->graph, &a->paging, a->keep_all, &candidates));
+  PLIM_TRY(plim_page_candidates_make(a->whole->ctx, a->whole->graph, &a->paging, a->keep_all, &candidates));
   plim_status status = plim_page_candidates_count(candidates) > 0 ? try_levels(a, candidates) : PLIM_OK;
   plim_page_candidates_free(candidates);
   return status;
@@ -163,7 +163,7 @@ static plim_status try_pages(const attempt *a) {
 
 /* With two devices, recompute what does not fit into both arenas together. */
 static plim_status try_both_arenas(const attempt *a) {
-  const paging *p = a->p;
+  const paging *p = a->whole;
   plim_plan_options both = base_options(p, tuning.plan.both_part);
   plim_plan *plan = NULL;
   if (!a->paging.device || !a->paging.recompute) return PLIM_OK;
@@ -178,7 +178,7 @@ static plim_status try_both_arenas(const attempt *a) {
 
 /* A plan of one arena, and devices for its runs. */
 static plim_status try_one_arena(const attempt *a) {
-  paging *p = a->p;
+  paging *p = a->whole;
   plim_plan_options plain = inner_options(p, tuning.plan.last_part);
   plim_plan *plan = NULL;
   if (!a->paging.recompute) plain.planner = "keep-all";
@@ -191,7 +191,7 @@ static plim_status try_one_arena(const attempt *a) {
 }
 
 static plim_status try_variants(const attempt *a) {
-  const paging *p = a->p;
+  const paging *p = a->whole;
   int fits = a->keep_all->arena_bytes <= p->options->budget_bytes;
   if (!fits || a->paging.device) PLIM_TRY(search_from(a, a->keep_all));
   if (is_enough(p)) return PLIM_OK;
@@ -202,7 +202,7 @@ static plim_status try_variants(const attempt *a) {
 
 /* keep_all: NULL: it is made. What was found before a cancel counts. */
 static plim_status try_profile(paging *p, const plim_profile *profile, const plim_plan *keep_all, int recompute) {
-  attempt a = {.p = p, .profile = profile, .keep_all = keep_all, .paging = *p->wanted, .options = *p->options};
+  attempt a = {.whole = p, .profile = profile, .keep_all = keep_all, .paging = *p->wanted, .options = *p->options};
   plim_plan *own = NULL;
   a.paging.recompute = recompute;
   a.options.paging = &a.paging;

@@ -21,7 +21,7 @@ static void close_unwanted(plim_decoder *d, int32_t n, const int32_t *storage) {
 
 /* Bring a storage to the space of the run. 0: no room, or it is nowhere. */
 static int bring(plim_decoder *d, int32_t storage, int32_t space) {
-  int64_t bytes = d->g->storage[storage].bytes;
+  int64_t bytes = d->graph->storage[storage].bytes;
   int32_t from = -1;
   if (bytes == 0 || *plim_decoder_buffer_of(d, storage, space) >= 0) return 1;
   if (!plim_decoder_make_room(d, space, plim_decoder_bytes_of(d, storage))) return 0;
@@ -42,7 +42,7 @@ static int bring(plim_decoder *d, int32_t storage, int32_t space) {
 /* Outputs that are written over an input which nothing wants afterwards; over [n_out]: the input's storage, or -1. */
 static void choose_pairs(const plim_decoder *d, const plim_op *op, int32_t space, plim_command *command,
                          int32_t *over) {
-  const plim_graph *g = d->g;
+  const plim_graph *g = d->graph;
   command->n_pairs = 0;
   for (int32_t i = 0; i < op->n_out; i++) over[i] = -1;
   for (int32_t i = 0; i < op->n_pairs; i++) {
@@ -67,25 +67,25 @@ static int32_t over_of(const plim_graph *g, const plim_op *op, const int32_t *ov
 
 /* The outputs get buffers; those of pairs have the boxes of their inputs, which end. */
 static void begin_outputs(plim_decoder *d, const plim_op *op, int32_t space, const int32_t *over) {
-  for (int32_t i = 0; i < op->n_writes && d->l->status == PLIM_OK; i++) {
-    int32_t s = op->writes[i], in = over_of(d->g, op, over, s), old = -1;
-    if (d->g->storage[s].bytes == 0) continue;
+  for (int32_t i = 0; i < op->n_writes && d->list->status == PLIM_OK; i++) {
+    int32_t s = op->writes[i], in = over_of(d->graph, op, over, s), old = -1;
+    if (d->graph->storage[s].bytes == 0) continue;
     if (*plim_decoder_buffer_of(d, s, space) < 0) {
-      int32_t fresh = plim_list_add_buffer(d->l, s, space, d->l->n, plim_decoder_bytes_of(d, s), -1);
-      if (d->l->status != PLIM_OK) return;
+      int32_t fresh = plim_list_add_buffer(d->list, s, space, d->list->n, plim_decoder_bytes_of(d, s), -1);
+      if (d->list->status != PLIM_OK) return;
       if (in >= 0) {
         old = *plim_decoder_buffer_of(d, in, space);
-        plim_list_overwrite(d->l, old, fresh);
+        plim_list_overwrite(d->list, old, fresh);
         plim_decoder_close_place(d, in, space);
       }
       plim_decoder_open_place(d, s, space, fresh);
     }
-    plim_list_add_use(d->l, *plim_decoder_buffer_of(d, s, space), 1);
+    plim_list_add_use(d->list, *plim_decoder_buffer_of(d, s, space), 1);
   }
 }
 
 static void use_storages(plim_decoder *d, int32_t n, const int32_t *storage, int32_t space, int32_t writes) {
-  plim_list_add_uses(d->l, n, storage, plim_decoder_buffer_of(d, 0, space), writes);
+  plim_list_add_uses(d->list, n, storage, plim_decoder_buffer_of(d, 0, space), writes);
   for (int32_t i = 0; i < n; i++) plim_decoder_place_of(d, storage[i], space)->last_use = d->now;
 }
 
@@ -97,7 +97,7 @@ static int64_t bytes_to_begin(const plim_decoder *d, const plim_op *op, int32_t 
   int64_t bytes = 0;
   for (int32_t i = 0; i < op->n_writes; i++) {
     int32_t s = op->writes[i];
-    if (*plim_decoder_buffer_of(d, s, space) < 0 && over_of(d->g, op, over, s) < 0)
+    if (*plim_decoder_buffer_of(d, s, space) < 0 && over_of(d->graph, op, over, s) < 0)
       bytes += plim_decoder_bytes_of(d, s);
   }
   return bytes;
@@ -113,9 +113,9 @@ static void close_stale(plim_decoder *d, const plim_op *op) {
 }
 
 static int add_run(plim_decoder *d) {
-  plim_command command = d->r->plan->command[d->now];
-  const plim_op *op = &d->g->op[command.op];
-  const plim_variant *variant = &d->r->plan->variant[command.variant].variant;
+  plim_command command = d->runs->plan->command[d->now];
+  const plim_op *op = &d->graph->op[command.op];
+  const plim_variant *variant = &d->runs->plan->variant[command.variant].variant;
   int64_t workspace_bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
   int32_t space = d->space[d->now], over[PLIM_OP_MAX_OUT];
   pin(d, op->n_reads, op->reads);
@@ -131,10 +131,10 @@ static int add_run(plim_decoder *d) {
   begin_outputs(d, op, space, over);
   use_storages(d, op->n_updates, op->updates, space, 1);
   for (int32_t i = 0; i < op->n_writes; i++) {
-    if (d->g->storage[op->writes[i]].bytes > 0) plim_decoder_place_of(d, op->writes[i], space)->last_use = d->now;
+    if (d->graph->storage[op->writes[i]].bytes > 0) plim_decoder_place_of(d, op->writes[i], space)->last_use = d->now;
   }
   if (workspace_bytes > 0) {
-    plim_list_add_use(d->l, plim_list_add_buffer(d->l, -1, space, d->l->n, workspace_bytes, -1), 1);
+    plim_list_add_use(d->list, plim_list_add_buffer(d->list, -1, space, d->list->n, workspace_bytes, -1), 1);
   }
   plim_decoder_add_command(d, &command, variant->time_ns, 4 * (int64_t)d->now + 2);
   for (int32_t k = 0; k < d->spaces->n; k++) d->most_bytes[k][d->now] = d->live_bytes[k];
@@ -151,30 +151,30 @@ static void advance_cursors(const plim_decoder *d, const plim_op *op) {
   for (int32_t i = 0; i < 3; i++) {
     for (int32_t k = 0; k < n[i]; k++) {
       int32_t s = list[i][k];
-      while (d->cursor[s] < d->r->first[s + 1] && d->r->access[d->cursor[s]].run <= d->now) d->cursor[s]++;
+      while (d->cursor[s] < d->runs->first[s + 1] && d->runs->access[d->cursor[s]].run <= d->now) d->cursor[s]++;
     }
   }
 }
 
 /* Persistent storages at the plan's offsets, and inputs, are there from the start. */
 static void begin_given(plim_decoder *d) {
-  const plim_plan *plan = d->r->plan;
-  for (int32_t i = 0; i < plan->n_buffers && d->l->status == PLIM_OK; i++) {
+  const plim_plan *plan = d->runs->plan;
+  for (int32_t i = 0; i < plan->n_buffers && d->list->status == PLIM_OK; i++) {
     const plim_plan_buffer *b = &plan->buffer[i];
-    if (b->storage < 0 || d->g->storage[b->storage].producer >= 0) continue;
-    int32_t id = plim_list_add_buffer(d->l, b->storage, 0, -1, b->bytes, b->offset);
-    if (d->l->status != PLIM_OK) return;
-    d->l->buffer[id].stays = plim_role_persistent(d->g->storage[b->storage].role);
+    if (b->storage < 0 || d->graph->storage[b->storage].producer >= 0) continue;
+    int32_t id = plim_list_add_buffer(d->list, b->storage, 0, -1, b->bytes, b->offset);
+    if (d->list->status != PLIM_OK) return;
+    d->list->buffer[id].stays = plim_role_persistent(d->graph->storage[b->storage].role);
     plim_decoder_open_place(d, b->storage, 0, id);
   }
 }
 
 /* Outputs end in space 0. */
 static int hand_over(plim_decoder *d) {
-  for (int32_t s = 0; s < d->g->n_storages; s++) {
-    if (d->g->storage[s].role != PLIM_ROLE_OUTPUT || d->g->storage[s].bytes == 0) continue;
+  for (int32_t s = 0; s < d->graph->n_storages; s++) {
+    if (d->graph->storage[s].role != PLIM_ROLE_OUTPUT || d->graph->storage[s].bytes == 0) continue;
     if (!bring(d, s, 0)) return 0;
-    if (d->l->status == PLIM_OK) d->l->buffer[*plim_decoder_buffer_of(d, s, 0)].stays = 1;
+    if (d->list->status == PLIM_OK) d->list->buffer[*plim_decoder_buffer_of(d, s, 0)].stays = 1;
   }
   return 1;
 }
@@ -183,18 +183,23 @@ static int hand_over(plim_decoder *d) {
 
 static int decode(plim_decoder *d) {
   begin_given(d);
-  for (d->now = 0; d->now < d->r->n && d->l->status == PLIM_OK; d->now++) {
+  for (d->now = 0; d->now < d->runs->n && d->list->status == PLIM_OK; d->now++) {
     if (!add_run(d)) return 0;
-    advance_cursors(d, &d->g->op[d->r->plan->command[d->now].op]);
+    advance_cursors(d, &d->graph->op[d->runs->plan->command[d->now].op]);
   }
-  return d->l->status == PLIM_OK && hand_over(d);
+  return d->list->status == PLIM_OK && hand_over(d);
 }
 
 plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spaces *spaces, const int32_t *space,
                               double noise, plim_random *random, plim_space_command_list *list, int32_t *fits) {
   plim_context *ctx = runs->ctx;
-  plim_decoder d = {
-      .r = runs, .g = runs->graph, .spaces = spaces, .space = space, .noise = noise, .random = random, .l = list};
+  plim_decoder d = {.runs = runs,
+                    .graph = runs->graph,
+                    .spaces = spaces,
+                    .space = space,
+                    .noise = noise,
+                    .random = random,
+                    .list = list};
   int32_t storages = runs->graph->n_storages;
   int64_t places = (int64_t)storages * spaces->n, ends = (int64_t)runs->n + 1;
   plim_status status;

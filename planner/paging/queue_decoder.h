@@ -14,13 +14,13 @@ typedef struct plim_queue_place {
 } plim_queue_place;
 
 typedef struct plim_decoder {
-  const plim_queue_runs *r;
-  const plim_graph *g;
+  const plim_queue_runs *runs;
+  const plim_graph *graph;
   const plim_queue_spaces *spaces;
   const int32_t *space;
   double noise;
   plim_random *random;
-  plim_space_command_list *l;
+  plim_space_command_list *list;
   int32_t now;                      /* run */
   plim_queue_place *place;          /* [spaces][n_storages] */
   int32_t *buffer;                  /* [spaces][n_storages] of the list; -1: it is not there */

@@ -18,7 +18,7 @@ typedef struct arrow {
 } arrow;
 
 typedef struct ordering {
-  const plim_queue_runs *r;
+  const plim_queue_runs *runs;
   const plim_queue_spaces *spaces;
   const uint8_t *fixed;
   arrow *arrow; /* [n_arrows], by `from` after sorting */
@@ -34,11 +34,11 @@ typedef struct ordering {
 } ordering;
 
 static int64_t time_of(const ordering *k, int32_t run) {
-  return k->r->plan->variant[k->r->plan->command[run].variant].variant.time_ns;
+  return k->runs->plan->variant[k->runs->plan->command[run].variant].variant.time_ns;
 }
 
 static const plim_op *op_of(const ordering *k, int32_t run) {
-  return &k->r->graph->op[k->r->plan->command[run].op];
+  return &k->runs->graph->op[k->runs->plan->command[run].op];
 }
 
 /* ---- what follows what ---- */
@@ -51,7 +51,7 @@ static void add_arrow(ordering *k, int32_t from, int32_t to) {
 
 /* At most two arrows an access: from the last writer, and to the next. */
 static void add_storage(ordering *k, int32_t storage) {
-  const plim_queue_runs *r = k->r;
+  const plim_queue_runs *r = k->runs;
   int32_t writer = -1, readers = r->first[storage];
   for (int32_t i = r->first[storage]; i < r->first[storage + 1]; i++) {
     const struct plim_run_access *a = &r->access[i];
@@ -67,21 +67,21 @@ static void add_storage(ordering *k, int32_t storage) {
 
 /* Arrows by the run that they leave: a counting sort. */
 static plim_status sort_arrows(ordering *k) {
-  plim_context *ctx = k->r->ctx;
+  plim_context *ctx = k->runs->ctx;
   arrow *sorted = NULL;
   PLIM_TRY(plim_allocate(ctx, k->room_arrows, sizeof *sorted, &sorted));
   for (int64_t i = 0; i < k->n_arrows; i++) k->first[k->arrow[i].from + 1]++;
-  for (int32_t j = 0; j < k->r->n; j++) k->first[j + 1] += k->first[j];
+  for (int32_t j = 0; j < k->runs->n; j++) k->first[j + 1] += k->first[j];
   for (int64_t i = k->n_arrows - 1; i >= 0; i--) sorted[--k->first[k->arrow[i].from + 1]] = k->arrow[i];
-  for (int32_t j = 0; j < k->r->n; j++) k->first[j] = k->first[j + 1];
-  k->first[k->r->n] = k->n_arrows;
+  for (int32_t j = 0; j < k->runs->n; j++) k->first[j] = k->first[j + 1];
+  k->first[k->runs->n] = k->n_arrows;
   plim_release(ctx, k->arrow, k->room_arrows, sizeof *k->arrow);
   k->arrow = sorted;
   return PLIM_OK;
 }
 
 static void find_chains(ordering *k) {
-  for (int32_t j = k->r->n - 1; j >= 0; j--) {
+  for (int32_t j = k->runs->n - 1; j >= 0; j--) {
     int64_t longest = 0;
     for (int64_t i = k->first[j]; i < k->first[j + 1]; i++) {
       if (k->chain_ns[k->arrow[i].to] > longest) longest = k->chain_ns[k->arrow[i].to];
@@ -93,7 +93,7 @@ static void find_chains(ordering *k) {
 /* ---- placing ---- */
 
 static int64_t *ready_of(const ordering *k, int32_t storage, int32_t space) {
-  return &k->ready_ns[(int64_t)space * k->r->graph->n_storages + storage];
+  return &k->ready_ns[(int64_t)space * k->runs->graph->n_storages + storage];
 }
 
 /* When a storage is in a space; *from: the space that it is copied from, -1: it is there. */
@@ -105,7 +105,7 @@ static int64_t arrival(const ordering *k, int32_t storage, int32_t space, int32_
     if (ns == INT64_MAX || k->spaces->bytes_per_ns[s][space] <= 0) continue;
     *from = s;
     least =
-        (ns > link_ns ? ns : link_ns) + plim_queue_copy_ns(k->spaces, s, space, k->r->graph->storage[storage].bytes);
+        (ns > link_ns ? ns : link_ns) + plim_queue_copy_ns(k->spaces, s, space, k->runs->graph->storage[storage].bytes);
   }
   return least;
 }
@@ -178,16 +178,16 @@ static int by_begin(const void *a, const void *b) {
 }
 
 static plim_status place_all(ordering *k, int32_t *order, int32_t *space) {
-  plim_context *ctx = k->r->ctx;
-  int32_t storages = k->r->graph->n_storages;
+  plim_context *ctx = k->runs->ctx;
+  int32_t storages = k->runs->graph->n_storages;
   plim_status status = PLIM_OK;
   placed *row = NULL;
-  PLIM_TRY(plim_allocate(ctx, k->r->n, sizeof *row, &row));
+  PLIM_TRY(plim_allocate(ctx, k->runs->n, sizeof *row, &row));
   for (int64_t i = 0; i < (int64_t)storages * k->spaces->n; i++) k->ready_ns[i] = i < storages ? 0 : INT64_MAX;
-  for (int32_t j = 0; j < k->r->n; j++) {
+  for (int32_t j = 0; j < k->runs->n; j++) {
     if (k->waiting[j] == 0) k->ready[k->n_ready++] = j;
   }
-  for (int32_t j = 0; j < k->r->n && status == PLIM_OK; j++) {
+  for (int32_t j = 0; j < k->runs->n && status == PLIM_OK; j++) {
     int32_t to = 0;
     int64_t begin = 0;
     int32_t at = choose(k, &to, &begin), run = k->ready[at];
@@ -197,10 +197,10 @@ static plim_status place_all(ordering *k, int32_t *order, int32_t *space) {
     place(k, at, to, begin);
   }
   if (status == PLIM_OK) {
-    qsort(row, (size_t)k->r->n, sizeof *row, by_begin);
-    for (int32_t j = 0; j < k->r->n; j++) order[j] = row[j].run;
+    qsort(row, (size_t)k->runs->n, sizeof *row, by_begin);
+    for (int32_t j = 0; j < k->runs->n; j++) order[j] = row[j].run;
   }
-  plim_release(ctx, row, k->r->n, sizeof *row);
+  plim_release(ctx, row, k->runs->n, sizeof *row);
   return status;
 }
 
@@ -208,7 +208,7 @@ plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_space
                              int32_t *order, int32_t *space) {
   plim_context *ctx = runs->ctx;
   int64_t n = runs->n, cells = (int64_t)runs->graph->n_storages * spaces->n;
-  ordering k = {.r = runs, .spaces = spaces, .fixed = fixed, .room_arrows = 2 * runs->n_accesses};
+  ordering k = {.runs = runs, .spaces = spaces, .fixed = fixed, .room_arrows = 2 * runs->n_accesses};
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, k.room_arrows, sizeof *k.arrow, &k.arrow));
   PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *k.first, &k.first));

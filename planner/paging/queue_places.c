@@ -2,25 +2,25 @@
 #include "planner/paging/queue_decoder.h"
 
 plim_queue_place *plim_decoder_place_of(const plim_decoder *d, int32_t storage, int32_t space) {
-  return &d->place[(int64_t)space * d->g->n_storages + storage];
+  return &d->place[(int64_t)space * d->graph->n_storages + storage];
 }
 
 int32_t *plim_decoder_buffer_of(const plim_decoder *d, int32_t storage, int32_t space) {
-  return &d->buffer[(int64_t)space * d->g->n_storages + storage];
+  return &d->buffer[(int64_t)space * d->graph->n_storages + storage];
 }
 
 int64_t plim_decoder_bytes_of(const plim_decoder *d, int32_t storage) {
-  return plim_align_up(d->g->storage[storage].bytes, PLIM_ALIGN);
+  return plim_align_up(d->graph->storage[storage].bytes, PLIM_ALIGN);
 }
 
 static int is_home(const plim_decoder *d, int32_t storage, int32_t space) {
-  return space == 0 && plim_role_persistent(d->g->storage[storage].role);
+  return space == 0 && plim_role_persistent(d->graph->storage[storage].role);
 }
 
 /* The next run after `run` that reads the storage with what it has now, in a space (-1: anywhere); INT32_MAX: none. */
 int32_t plim_decoder_next_read(const plim_decoder *d, int32_t storage, int32_t space, int32_t run) {
-  for (int32_t i = d->cursor[storage]; i < d->r->first[storage + 1]; i++) {
-    const struct plim_run_access *a = &d->r->access[i];
+  for (int32_t i = d->cursor[storage]; i < d->runs->first[storage + 1]; i++) {
+    const struct plim_run_access *a = &d->runs->access[i];
     if (a->run == INT32_MAX) break;
     if (a->run <= run) continue;
     if (a->reads && (space < 0 || d->space[a->run] == space)) return a->run;
@@ -38,9 +38,9 @@ int plim_decoder_is_elsewhere(const plim_decoder *d, int32_t storage, int32_t sp
 
 /* An output that no later run writes is to be in space 0 at the end. */
 int plim_decoder_is_last_output(const plim_decoder *d, int32_t storage, int32_t run) {
-  if (d->g->storage[storage].role != PLIM_ROLE_OUTPUT) return 0;
-  for (int32_t i = d->cursor[storage]; i < d->r->first[storage + 1]; i++) {
-    if (d->r->access[i].run != INT32_MAX && d->r->access[i].run > run && d->r->access[i].writes) return 0;
+  if (d->graph->storage[storage].role != PLIM_ROLE_OUTPUT) return 0;
+  for (int32_t i = d->cursor[storage]; i < d->runs->first[storage + 1]; i++) {
+    if (d->runs->access[i].run != INT32_MAX && d->runs->access[i].run > run && d->runs->access[i].writes) return 0;
   }
   return 1;
 }

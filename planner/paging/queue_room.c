@@ -10,7 +10,7 @@
 /* ---- copies ---- */
 
 void plim_decoder_add_command(plim_decoder *d, const plim_command *command, int64_t time_ns, int64_t key) {
-  plim_space_command_list *l = d->l;
+  plim_space_command_list *l = d->list;
   if (l->status == PLIM_OK)
     l->status = plim_array_reserve(l->ctx, &d->key, &d->room_keys, (int64_t)l->n + 1, sizeof *d->key);
   if (l->status == PLIM_OK) d->key[l->n] = key;
@@ -22,11 +22,11 @@ void plim_decoder_add_copy(plim_decoder *d, int32_t storage, int32_t from, int32
   int64_t bytes = plim_decoder_bytes_of(d, storage);
   const plim_command command = {
       .kind = PLIM_COMMAND_COPY, .queue = d->spaces->copy_queue[from][to], .storage = storage, .from = from, .to = to};
-  plim_list_add_use(d->l, *plim_decoder_buffer_of(d, storage, from), 0);
-  int32_t target = plim_list_add_buffer(d->l, storage, to, d->l->n, bytes, -1);
-  plim_list_add_use(d->l, target, 1);
-  plim_decoder_add_command(d, &command, plim_queue_copy_ns(d->spaces, from, to, d->g->storage[storage].bytes), key);
-  if (d->l->status != PLIM_OK) return;
+  plim_list_add_use(d->list, *plim_decoder_buffer_of(d, storage, from), 0);
+  int32_t target = plim_list_add_buffer(d->list, storage, to, d->list->n, bytes, -1);
+  plim_list_add_use(d->list, target, 1);
+  plim_decoder_add_command(d, &command, plim_queue_copy_ns(d->spaces, from, to, d->graph->storage[storage].bytes), key);
+  if (d->list->status != PLIM_OK) return;
   plim_decoder_open_place(d, storage, to, target);
   plim_decoder_place_of(d, storage, from)->last_use = plim_decoder_place_of(d, storage, to)->last_use = after;
   for (int32_t j = after < 0 ? 0 : after; j < d->now; j++) d->most_bytes[to][j] += bytes;
@@ -46,7 +46,7 @@ static int had_room(const plim_decoder *d, int32_t space, int32_t since, int64_t
 /* Where a buffer that leaves is copied to: the least time there and on to its next reader; -1: nowhere. room 0: whether
  * there is room or not. */
 static int32_t find_refuge(const plim_decoder *d, int32_t storage, int32_t space, int room, int64_t *cost_ns) {
-  int64_t bytes = d->g->storage[storage].bytes;
+  int64_t bytes = d->graph->storage[storage].bytes;
   int32_t reader = plim_decoder_next_read(d, storage, -1, d->now - 1), best = -1;
   int32_t to = reader < INT32_MAX ? d->space[reader] : 0;
   for (int32_t k = 0; k < d->spaces->n; k++) {
@@ -69,8 +69,8 @@ static double worth_of(const plim_decoder *d, int32_t storage, int32_t space) {
   int64_t cost_ns = 0;
   if (reader == INT32_MAX) reader = plim_decoder_next_read(d, storage, -1, d->now - 1);
   if (!plim_decoder_is_elsewhere(d, storage, space) && find_refuge(d, storage, space, 0, &cost_ns) < 0) return -1;
-  if (reader == INT32_MAX) reader = d->r->n;
-  double rest_ns = (double)(d->r->begin_ns[reader] - d->r->begin_ns[d->now]) + 1;
+  if (reader == INT32_MAX) reader = d->runs->n;
+  double rest_ns = (double)(d->runs->begin_ns[reader] - d->runs->begin_ns[d->now]) + 1;
   double worth =
       rest_ns * (double)plim_decoder_bytes_of(d, storage) / ((double)cost_ns + 1 + tuning.queue.rest_weight * rest_ns);
   return d->noise > 0 ? worth * exp(d->noise * (plim_random_unit(d->random) - 0.5)) : worth;
@@ -79,7 +79,7 @@ static double worth_of(const plim_decoder *d, int32_t storage, int32_t space) {
 static int may_leave(const plim_decoder *d, int32_t storage, int32_t space) {
   if (d->stuck[storage] == d->now + 1) return 0;
   if (d->pinned[storage] == d->now + 1 && d->spaces->computes[space]) return 0;
-  if (d->g->storage[storage].producer < 0 && space == 0) return 0; /* inputs and persistent storages */
+  if (d->graph->storage[storage].producer < 0 && space == 0) return 0; /* inputs and persistent storages */
   return !(space == 0 && plim_decoder_is_last_output(d, storage, d->now - 1));
 }
 
@@ -88,7 +88,7 @@ static int make_leave(plim_decoder *d, int32_t space) {
   int32_t storage = -1, to = -1;
   double most = -1;
   int64_t cost_ns;
-  if (plim_effort_over(d->l->ctx, 20 * (int64_t)d->n_open[space])) return 0;
+  if (plim_effort_over(d->list->ctx, 20 * (int64_t)d->n_open[space])) return 0;
   for (int32_t i = 0; i < d->n_open[space]; i++) {
     int32_t s = d->open[space][i];
     if (!may_leave(d, s, space)) continue;

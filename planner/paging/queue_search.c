@@ -14,7 +14,7 @@ typedef struct searching {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan_options *options;
-  const plim_paging *o;
+  const plim_paging *paging;
   plim_queue_spaces spaces;
   plim_queue_runs runs;
   plim_plan ordered;     /* the base plan with its runs in another order */
@@ -63,7 +63,7 @@ static int64_t delay_of(const searching *k, const plim_space_command_list *l) {
     if (s->kind != PLIM_COMMAND_COPY || (k->spaces.computes[s->from] && k->spaces.computes[s->to])) continue;
     copies_ns += (double)l->time_ns[c];
   }
-  double delay_ns = k->o->delay_share * copies_ns;
+  double delay_ns = k->paging->delay_share * copies_ns;
   return delay_ns < 0x1p61 ? (int64_t)delay_ns : INT64_C(1) << 61;
 }
 
@@ -93,17 +93,17 @@ static plim_status decode(searching *k, const int32_t *space, double share, doub
 
 /* The plan of a candidate, where it is faster than the best. */
 static plim_status lower(const searching *k, plim_space_command_list *list, int *fits) {
-  const plim_queue_lowering lowering = {.paging = k->o,
+  const plim_queue_lowering lowering = {.paging = k->paging,
                                         .spaces = &k->spaces,
                                         .base = k->runs.plan,
                                         .name = k->runs.plan->planner,
-                                        .how = k->o->device ? "placed" : "paged",
+                                        .how = k->paging->device ? "placed" : "paged",
                                         .keep_all_ns = k->keep_all_ns,
                                         .bound_ns = k->bound_ns,
-                                        .unspread = k->o->device != NULL};
+                                        .unspread = k->paging->device != NULL};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_queue_lower(&lowering, list, fits, &plan));
-  plim_paging_keep_better(k->o, k->best, plan);
+  plim_paging_keep_better(k->paging, k->best, plan);
   return PLIM_OK;
 }
 
@@ -247,12 +247,12 @@ static plim_status try_starts(searching *k, int64_t *time_ns) {
   PLIM_TRY(try_candidate(k, k->space, 0, &one_ns));
   *time_ns = one_ns;
   int32_t draws = k->runs.n <= tuning.queue.many_runs ? tuning.queue.draws : 0;
-  for (int32_t i = 0; i < draws && !k->o->device; i++) {
+  for (int32_t i = 0; i < draws && !k->paging->device; i++) {
     int64_t now_ns = INT64_MAX;
     PLIM_TRY(try_candidate(k, k->space, tuning.queue.noise * (i + 1), &now_ns));
     if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
   }
-  if (!k->o->device) return PLIM_OK;
+  if (!k->paging->device) return PLIM_OK;
   place_by_end(k);
   PLIM_TRY(try_candidate(k, k->space, 0, &two_ns));
   if (two_ns < one_ns) *time_ns = two_ns;
@@ -301,10 +301,10 @@ static plim_status search_rounds(searching *k, int64_t time_ns) {
 static plim_status search(searching *k, const plim_profile *profile) {
   int64_t time_ns = INT64_MAX;
   plim_queue_spaces_make(k->options, &k->spaces);
-  PLIM_TRY(plim_queue_bound(k->graph, profile, k->o, k->keep_all_ns, &k->bound_ns));
+  PLIM_TRY(plim_queue_bound(k->graph, profile, k->paging, k->keep_all_ns, &k->bound_ns));
   set_fixed(k);
   PLIM_TRY(try_starts(k, &time_ns));
-  return k->o->device ? search_rounds(k, time_ns) : PLIM_OK;
+  return k->paging->device ? search_rounds(k, time_ns) : PLIM_OK;
 }
 
 plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -313,7 +313,7 @@ plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const 
   searching k = {.ctx = ctx,
                  .graph = graph,
                  .options = options,
-                 .o = options->paging,
+                 .paging = options->paging,
                  .keep_all_ns = keep_all_ns,
                  .random = {options->seed},
                  .started_ns = plim_now_ns(),

@@ -17,8 +17,8 @@
 enum { WORK = 500 }; /* ns that a copy takes, about */
 
 typedef struct arranging {
-  plim_space_sequence *s;
-  const plim_space_problem *p;
+  plim_space_sequence *sequence;
+  const plim_space_problem *problem;
   const int64_t *budget;
   int64_t *begin_ns;       /* [n + 1] time of the runs before an item */
   int64_t *link_ns;        /* [n_links] forward: free from; backward: busy from */
@@ -38,16 +38,16 @@ typedef struct arranging {
 
 static void set_times(arranging *a) {
   a->begin_ns[0] = 0;
-  for (int32_t e = 0; e < a->s->n; e++) {
-    const plim_space_event *v = &a->s->item[e];
-    int64_t ns = v->kind == PLIM_SPACE_RUN ? plim_space_run_ns(a->p, v->node, v->at) : 0;
+  for (int32_t e = 0; e < a->sequence->n; e++) {
+    const plim_space_event *v = &a->sequence->item[e];
+    int64_t ns = v->kind == PLIM_SPACE_RUN ? plim_space_run_ns(a->problem, v->node, v->at) : 0;
     assert(ns >= 0); /* the node may run on the device */
     a->begin_ns[e + 1] = plim_integers_add_capped(a->begin_ns[e], ns);
   }
 }
 
 static void find_touches(arranging *a) {
-  const plim_space_sequence *s = a->s;
+  const plim_space_sequence *s = a->sequence;
   for (int32_t e = 0; e < s->n; e++) a->touch[e] = e;
   for (int32_t u = s->n - 1; u >= 0; u--) {
     for (int32_t i = s->first_read[u]; i < s->first_read[u + 1]; i++) a->touch[s->read[i]] = u;
@@ -55,11 +55,11 @@ static void find_touches(arranging *a) {
 }
 
 static void move_up(arranging *a, int32_t e) {
-  const plim_space_sequence *s = a->s;
+  const plim_space_sequence *s = a->sequence;
   const plim_space_event *v = &s->item[e];
-  int32_t space = a->p->platform->link[v->at].to, source = s->read[s->first_read[e]], q = e;
-  int64_t *busy = &a->link_ns[a->clock[v->at]], ns = plim_space_copy_ns(a->p, v->node, v->at);
-  int64_t by = a->begin_ns[a->touch[e]], bytes = a->p->node[v->node].bytes;
+  int32_t space = a->problem->platform->link[v->at].to, source = s->read[s->first_read[e]], q = e;
+  int64_t *busy = &a->link_ns[a->clock[v->at]], ns = plim_space_copy_ns(a->problem, v->node, v->at);
+  int64_t by = a->begin_ns[a->touch[e]], bytes = a->problem->node[v->node].bytes;
   int32_t least = source;
   if (s->before[e] >= 0 && s->last[s->before[e]] > least) least = s->last[s->before[e]];
   if (*busy < by) by = *busy;
@@ -69,20 +69,20 @@ static void move_up(arranging *a, int32_t e) {
     q--;
   }
   *busy = a->begin_ns[q] < by - ns ? a->begin_ns[q] : by - ns;
-  plim_space_sequence_add(a->s, space, q, e, bytes);
+  plim_space_sequence_add(a->sequence, space, q, e, bytes);
   a->key[e] = q;
 }
 
 /* Copies before the items at whose positions they are to stand. */
 static plim_status move_copies(arranging *a) {
-  plim_space_sequence *s = a->s;
+  plim_space_sequence *s = a->sequence;
   int32_t n = 0, *head = a->order, *next = a->follower;
   find_touches(a);
-  for (int32_t l = 0; l < a->p->platform->n_links; l++) a->link_ns[l] = INT64_MAX;
+  for (int32_t l = 0; l < a->problem->platform->n_links; l++) a->link_ns[l] = INT64_MAX;
   for (int32_t e = 0; e < s->n; e++) head[e] = -1;
   for (int32_t e = s->n - 1; e >= 0; e--) {
     a->key[e] = e;
-    if (s->item[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->p->ctx, WORK)) move_up(a, e);
+    if (s->item[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->problem->ctx, WORK)) move_up(a, e);
     if (a->key[e] == e) continue;
     next[e] = head[a->key[e]];
     head[a->key[e]] = e;
@@ -97,38 +97,38 @@ static plim_status move_copies(arranging *a) {
 
 /* Hold what copy e reads, and nothing reads after it, while the copy takes its time. */
 static void hold(arranging *a, int32_t e) {
-  const plim_space_sequence *s = a->s;
+  const plim_space_sequence *s = a->sequence;
   const plim_space_event *v = &s->item[e];
-  int32_t source = s->read[s->first_read[e]], space = a->p->platform->link[v->at].from, h = e;
-  int64_t *free_ns = &a->link_ns[a->clock[v->at]], bytes = a->p->node[v->node].bytes;
+  int32_t source = s->read[s->first_read[e]], space = a->problem->platform->link[v->at].from, h = e;
+  int64_t *free_ns = &a->link_ns[a->clock[v->at]], bytes = a->problem->node[v->node].bytes;
   int64_t begin = *free_ns > a->begin_ns[e] ? *free_ns : a->begin_ns[e];
   const int64_t *live = plim_space_live(s, space);
-  *free_ns = begin + plim_space_copy_ns(a->p, v->node, v->at);
+  *free_ns = begin + plim_space_copy_ns(a->problem, v->node, v->at);
   if (s->last[source] != e) return;
   int32_t most = a->follower[source] >= 0 ? a->follower[source] - 1 : s->n - 1;
   while (h < most && a->begin_ns[h + 1] < *free_ns) {
     if (a->budget[space] < INT64_MAX && live[h + 1] > a->budget[space] - bytes) break;
     h++;
   }
-  plim_space_sequence_add(a->s, space, e + 1, h + 1, bytes);
+  plim_space_sequence_add(a->sequence, space, e + 1, h + 1, bytes);
   a->end[source] = h;
 }
 
 static void hold_sources(arranging *a) {
-  const plim_space_sequence *s = a->s;
-  memset(a->link_ns, 0, (size_t)a->p->platform->n_links * sizeof *a->link_ns);
+  const plim_space_sequence *s = a->sequence;
+  memset(a->link_ns, 0, (size_t)a->problem->platform->n_links * sizeof *a->link_ns);
   for (int32_t e = 0; e < s->n; e++) a->follower[e] = -1;
   for (int32_t e = 0; e < s->n; e++) {
     if (s->before[e] >= 0) a->follower[s->before[e]] = e;
   }
   for (int32_t e = 0; e < s->n; e++) {
-    if (s->item[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->p->ctx, WORK)) hold(a, e);
+    if (s->item[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->problem->ctx, WORK)) hold(a, e);
   }
 }
 
 /* The buffers that end after each item. */
 static void list_ends(arranging *a) {
-  const plim_space_sequence *s = a->s;
+  const plim_space_sequence *s = a->sequence;
   for (int32_t e = 0; e < s->n; e++) a->order[e] = -1;
   for (int32_t e = 0; e < s->n; e++) {
     a->follower[e] = a->order[a->end[e]];
@@ -137,11 +137,11 @@ static void list_ends(arranging *a) {
 }
 
 static void emit(const arranging *a, plim_space_events *out) {
-  const plim_space_sequence *s = a->s;
+  const plim_space_sequence *s = a->sequence;
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_events_add(out, s->item[e].kind, s->item[e].node, s->item[e].at);
     for (int32_t b = a->order[e]; b >= 0; b = a->follower[b]) {
-      plim_space_events_add(out, PLIM_SPACE_DROP, s->item[b].node, plim_space_item_space(a->p, &s->item[b]));
+      plim_space_events_add(out, PLIM_SPACE_DROP, s->item[b].node, plim_space_item_space(a->problem, &s->item[b]));
     }
   }
 }
@@ -154,12 +154,12 @@ static int64_t later(int64_t a, int64_t b) {
 
 /* Item e is a command that begins when its queue is free, what it reads is filled, and nothing touches what ended. */
 static void add_command(arranging *a, int32_t e, plim_space_totals *t) {
-  const plim_space_sequence *s = a->s;
+  const plim_space_sequence *s = a->sequence;
   const plim_space_event *v = &s->item[e];
   int run = v->kind == PLIM_SPACE_RUN;
-  int32_t space = plim_space_item_space(a->p, v);
-  int64_t *queue = run ? &a->free_ns[v->at] : &a->free_ns[a->p->platform->n_devices + a->clock[v->at]];
-  int64_t ns = run ? plim_space_run_ns(a->p, v->node, v->at) : plim_space_copy_ns(a->p, v->node, v->at);
+  int32_t space = plim_space_item_space(a->problem, v);
+  int64_t *queue = run ? &a->free_ns[v->at] : &a->free_ns[a->problem->platform->n_devices + a->clock[v->at]];
+  int64_t ns = run ? plim_space_run_ns(a->problem, v->node, v->at) : plim_space_copy_ns(a->problem, v->node, v->at);
   int64_t begin = later(*queue, a->open_ns[space]);
   for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) begin = later(begin, a->end_ns[s->read[i]]);
   int64_t end = plim_integers_add_capped(begin, ns);
@@ -167,34 +167,35 @@ static void add_command(arranging *a, int32_t e, plim_space_totals *t) {
     a->left_ns[s->read[i]] = later(a->left_ns[s->read[i]], end);
   }
   *queue = a->end_ns[e] = a->left_ns[e] = end;
-  if (run && a->p->node[v->node].workspace > 0) a->open_ns[space] = later(a->open_ns[space], end);
+  if (run && a->problem->node[v->node].workspace > 0) a->open_ns[space] = later(a->open_ns[space], end);
   t->makespan_ns = later(t->makespan_ns, end);
   t->serial_ns = plim_integers_add_capped(t->serial_ns, ns);
-  if (!a->p->has_energy) return;
-  t->energy_joule += run ? plim_space_run_joule(a->p, v->node, v->at) : plim_space_copy_joule(a->p, v->node, v->at);
+  if (!a->problem->has_energy) return;
+  t->energy_joule +=
+      run ? plim_space_run_joule(a->problem, v->node, v->at) : plim_space_copy_joule(a->problem, v->node, v->at);
 }
 
 static void add_up(arranging *a, plim_space_totals *t) {
-  const plim_space_sequence *s = a->s;
-  const plim_platform *p = a->p->platform;
+  const plim_space_sequence *s = a->sequence;
+  const plim_platform *p = a->problem->platform;
   *t = (plim_space_totals){.makespan_ns = 0};
   memset(a->free_ns, 0, (size_t)(p->n_devices + p->n_links) * sizeof *a->free_ns);
   memset(a->open_ns, 0, (size_t)p->n_spaces * sizeof *a->open_ns);
   for (int32_t e = 0; e < s->n; e++) {
     add_command(a, e, t);
     for (int32_t b = a->order[e]; b >= 0; b = a->follower[b]) {
-      int64_t *open = &a->open_ns[plim_space_item_space(a->p, &s->item[b])];
+      int64_t *open = &a->open_ns[plim_space_item_space(a->problem, &s->item[b])];
       *open = later(*open, a->left_ns[b]);
     }
   }
-  for (int32_t d = 0; d < p->n_devices && a->p->has_energy; d++) {
+  for (int32_t d = 0; d < p->n_devices && a->problem->has_energy; d++) {
     t->energy_joule += p->device[d].idle_watt * ((double)t->makespan_ns * 1e-9);
   }
 }
 
 static void carve(arranging *a, plim_block *b) {
-  const plim_platform *p = a->p->platform;
-  int64_t n = a->s->n;
+  const plim_platform *p = a->problem->platform;
+  int64_t n = a->sequence->n;
   a->begin_ns = plim_block_take(b, n + 1, sizeof *a->begin_ns);
   a->link_ns = plim_block_take(b, p->n_links, sizeof *a->link_ns);
   a->key = plim_block_take(b, n, sizeof *a->key);
@@ -213,12 +214,13 @@ static void carve(arranging *a, plim_block *b) {
 plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, int spread, plim_space_totals *totals,
                                plim_space_events *out) {
   plim_context *ctx = s->problem->ctx;
-  arranging a = {.s = s, .p = s->problem, .budget = budget};
+  arranging a = {.sequence = s, .problem = s->problem, .budget = budget};
   plim_status status;
   carve(&a, &a.block);
   PLIM_TRY(plim_block_allocate(ctx, &a.block));
   carve(&a, &a.block);
-  for (int32_t l = 0; l < a.p->platform->n_links; l++) a.clock[l] = plim_platform_queue_link(a.p->platform, l);
+  for (int32_t l = 0; l < a.problem->platform->n_links; l++)
+    a.clock[l] = plim_platform_queue_link(a.problem->platform, l);
   set_times(&a);
   if (spread) PLIM_CHECK(move_copies(&a));
   set_times(&a);

@@ -30,8 +30,8 @@ typedef struct entry {
 } entry;
 
 typedef struct bounding {
-  const plim_space_problem *p;
-  const plim_space_search_options *o;
+  const plim_space_problem *problem;
+  const plim_space_search_options *options;
   int32_t n, n_words, devices, n_queues, n_gaps, n_rows;
   uint64_t *ancestors;  /* [n][n_words] */
   uint8_t *home;        /* [n_spaces] devices that may be used compute there */
@@ -63,8 +63,8 @@ static int is_ancestor(const bounding *b, int32_t u, int32_t v) {
 static int find_ancestors(bounding *b) {
   for (int32_t v = 0; v < b->n; v++) {
     uint64_t *mine = b->ancestors + (int64_t)v * b->n_words;
-    const plim_space_node *node = &b->p->node[v];
-    if (plim_effort_over(b->p->ctx, (int64_t)node->n_preds * (v / WORD + 1))) return 0;
+    const plim_space_node *node = &b->problem->node[v];
+    if (plim_effort_over(b->problem->ctx, (int64_t)node->n_preds * (v / WORD + 1))) return 0;
     for (int32_t i = 0; i < node->n_preds; i++) {
       int32_t u = node->pred[i];
       const uint64_t *its = b->ancestors + (int64_t)u * b->n_words;
@@ -76,12 +76,12 @@ static int find_ancestors(bounding *b) {
 }
 
 static int is_read_after(const bounding *b, int32_t u, int32_t v) {
-  const plim_space_node *node = &b->p->node[u];
+  const plim_space_node *node = &b->problem->node[u];
   return node->n_succs > 0 && node->succ[node->n_succs - 1] > v;
 }
 
 static int is_needed(const bounding *b, int32_t u, int32_t v) {
-  const plim_space_node *node = &b->p->node[u];
+  const plim_space_node *node = &b->problem->node[u];
   int needed = 0;
   for (int32_t i = 0; i < node->n_succs; i++) {
     if (node->succ[i] == v) return 0; /* an input: it is there */
@@ -92,11 +92,11 @@ static int is_needed(const bounding *b, int32_t u, int32_t v) {
 
 /* The bytes by which what is needed at the first run of v exceeds the budgets of H. */
 static int64_t demand_of(const bounding *b, int32_t v) {
-  const plim_space_node *node = &b->p->node[v];
+  const plim_space_node *node = &b->problem->node[v];
   int64_t bytes = node->bytes + node->workspace;
-  for (int32_t i = 0; i < node->n_preds; i++) bytes += b->p->node[node->pred[i]].bytes;
+  for (int32_t i = 0; i < node->n_preds; i++) bytes += b->problem->node[node->pred[i]].bytes;
   for (int32_t u = 0; u < v; u++) {
-    if (is_read_after(b, u, v) && is_ancestor(b, u, v) && is_needed(b, u, v)) bytes += b->p->node[u].bytes;
+    if (is_read_after(b, u, v) && is_ancestor(b, u, v) && is_needed(b, u, v)) bytes += b->problem->node[u].bytes;
   }
   return bytes - b->home_bytes;
 }
@@ -104,7 +104,7 @@ static int64_t demand_of(const bounding *b, int32_t v) {
 /* The next reader of u that descends from `reader` (-1: the first), of those that are counted apart; -1: none. *at: how
  * many readers were looked at, which come in program order. */
 static int32_t next_reader(const bounding *b, int32_t u, int32_t reader, int32_t *at) {
-  const plim_space_node *node = &b->p->node[u];
+  const plim_space_node *node = &b->problem->node[u];
   while (*at < node->n_succs) {
     int32_t next = node->succ[(*at)++];
     if (reader < 0 || is_ancestor(b, reader, next)) return next;
@@ -133,11 +133,11 @@ static int32_t gap_of(const bounding *b, int32_t u, int32_t v) {
 static void limit_demands(const bounding *b, int64_t *most) {
   int64_t live = 0;
   for (int32_t v = 0; v < b->n; v++) {
-    const plim_space_node *node = &b->p->node[v];
+    const plim_space_node *node = &b->problem->node[v];
     live += node->bytes;
     most[v] = live + node->workspace - b->home_bytes;
     for (int32_t i = 0; i < node->n_preds; i++) {
-      if (!is_read_after(b, node->pred[i], v)) live -= b->p->node[node->pred[i]].bytes;
+      if (!is_read_after(b, node->pred[i], v)) live -= b->problem->node[node->pred[i]].bytes;
     }
     if (node->n_succs == 0) live -= node->bytes;
   }
@@ -150,7 +150,7 @@ static void choose_cut(bounding *b, int32_t from, int32_t to, int64_t *limit) {
   for (int32_t t = 0; t < tuning.bound.tries; t++) {
     int32_t next = from;
     for (int32_t v = from + 1; v < to; v++) next = limit[v] > limit[next] ? v : next;
-    if (limit[next] <= most || plim_effort_over(b->p->ctx, next)) break;
+    if (limit[next] <= most || plim_effort_over(b->problem->ctx, next)) break;
     int64_t demand = demand_of(b, next);
     limit[next] = -1;
     if (demand <= most) continue;
@@ -165,20 +165,20 @@ static void choose_cut(bounding *b, int32_t from, int32_t to, int64_t *limit) {
 static plim_status choose_cuts(bounding *b) {
   int32_t stretch = b->n / PLIM_SPACE_BOUND_ROWS + 1;
   int64_t room = 0, *limit = NULL;
-  PLIM_TRY(plim_allocate(b->p->ctx, b->n, sizeof *limit, &limit));
+  PLIM_TRY(plim_allocate(b->problem->ctx, b->n, sizeof *limit, &limit));
   limit_demands(b, limit);
   for (int32_t from = 0; from < b->n; from += stretch) {
     choose_cut(b, from, from + stretch < b->n ? from + stretch : b->n, limit);
   }
-  plim_release(b->p->ctx, limit, b->n, sizeof *limit);
+  plim_release(b->problem->ctx, limit, b->n, sizeof *limit);
   for (int32_t r = 0; r < b->n_rows; r++) room += b->cut[r];
-  PLIM_TRY(plim_allocate(b->p->ctx, room, sizeof *b->entry, &b->entry));
+  PLIM_TRY(plim_allocate(b->problem->ctx, room, sizeof *b->entry, &b->entry));
   b->n_entries = room;
   int32_t n = 0;
   for (int32_t r = 0; r < b->n_rows; r++) {
     int32_t v = b->cut[r];
     b->first_entry[r] = n;
-    if (plim_effort_over(b->p->ctx, v)) { /* fewer rows prove less */
+    if (plim_effort_over(b->problem->ctx, v)) { /* fewer rows prove less */
       b->n_rows = r;
       break;
     }
@@ -198,18 +198,18 @@ static double queue_price(const bounding *b, int32_t queue) {
 }
 
 static double run_price(const bounding *b, int32_t node, int32_t d) {
-  double ns = (double)plim_space_run_ns(b->p, node, d), price = queue_price(b, d) * ns;
-  if (b->o->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
-  if (b->o->objective == PLIM_OBJECTIVE_ENERGY) price += plim_space_run_joule(b->p, node, d);
+  double ns = (double)plim_space_run_ns(b->problem, node, d), price = queue_price(b, d) * ns;
+  if (b->options->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
+  if (b->options->objective == PLIM_OBJECTIVE_ENERGY) price += plim_space_run_joule(b->problem, node, d);
   return price;
 }
 
 static double copy_price(const bounding *b, int32_t node, int32_t l) {
-  const plim_platform_link *link = &b->p->platform->link[l];
-  double ns = plim_space_least_copy_ns(b->p, node, l), price = queue_price(b, b->link_queue[l]) * ns;
-  if (b->o->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
-  if (b->o->objective == PLIM_OBJECTIVE_ENERGY) {
-    price += fmax(0, plim_space_copy_joule(b->p, node, l) - link->latency_s * link->watt);
+  const plim_platform_link *link = &b->problem->platform->link[l];
+  double ns = plim_space_least_copy_ns(b->problem, node, l), price = queue_price(b, b->link_queue[l]) * ns;
+  if (b->options->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
+  if (b->options->objective == PLIM_OBJECTIVE_ENERGY) {
+    price += fmax(0, plim_space_copy_joule(b->problem, node, l) - link->latency_s * link->watt);
   }
   return price;
 }
@@ -218,7 +218,8 @@ static int32_t cheapest_device(const bounding *b, int32_t node, double *price) {
   int32_t best = -1;
   *price = INFINITY;
   for (int32_t d = 0; d < b->devices; d++) {
-    if (plim_space_run_ns(b->p, node, d) < 0 || !plim_space_has_room(b->p, b->o->budget, node, d)) continue;
+    if (plim_space_run_ns(b->problem, node, d) < 0 || !plim_space_has_room(b->problem, b->options->budget, node, d))
+      continue;
     if (run_price(b, node, d) >= *price) continue;
     *price = run_price(b, node, d);
     best = d;
@@ -230,9 +231,9 @@ static int32_t cheapest_device(const bounding *b, int32_t node, double *price) {
 static int32_t cheapest_link(const bounding *b, int32_t node, int into, double *price) {
   int32_t best = -1;
   *price = INFINITY;
-  for (int32_t l = 0; l < b->p->platform->n_links && b->o->page; l++) {
-    const plim_platform_link *link = &b->p->platform->link[l];
-    if (b->link_queue[l] < 0 || b->home[link->to] != into || plim_space_copy_ns(b->p, node, l) < 0) continue;
+  for (int32_t l = 0; l < b->problem->platform->n_links && b->options->page; l++) {
+    const plim_platform_link *link = &b->problem->platform->link[l];
+    if (b->link_queue[l] < 0 || b->home[link->to] != into || plim_space_copy_ns(b->problem, node, l) < 0) continue;
     if (copy_price(b, node, l) >= *price) continue;
     *price = copy_price(b, node, l);
     best = l;
@@ -243,7 +244,7 @@ static int32_t cheapest_link(const bounding *b, int32_t node, int into, double *
 /* ---- the bound of some multipliers ---- */
 
 static double coefficient(const bounding *b, int32_t row, int32_t node) {
-  int64_t bytes = b->p->node[node].bytes, demand = b->demand[row];
+  int64_t bytes = b->problem->node[node].bytes, demand = b->demand[row];
   return bytes < demand ? (double)bytes / (double)demand : 1;
 }
 
@@ -271,19 +272,19 @@ static double bring(bounding *b, int32_t u) {
   double again, out, in;
   int32_t device = cheapest_device(b, u, &again);
   int32_t out_link = cheapest_link(b, u, 0, &out), in_link = cheapest_link(b, u, 1, &in);
-  if (!b->o->recompute || b->p->node[u].once) again = INFINITY;
+  if (!b->options->recompute || b->problem->node[u].once) again = INFINITY;
   double by_runs = positive_gain(b, u, again), by_copies = positive_gain(b, u, fmin(again, in)) - out;
   int copies = by_copies > by_runs;
   double price = copies ? fmin(again, in) : again;
   if (!(copies ? by_copies > 0 : by_runs > 0)) return 0;
-  if (copies) b->load[b->link_queue[out_link]] += plim_space_least_copy_ns(b->p, u, out_link);
+  if (copies) b->load[b->link_queue[out_link]] += plim_space_least_copy_ns(b->problem, u, out_link);
   for (int32_t g = b->first_gap[u]; g < b->first_gap[u + 1]; g++) {
     if (!(b->worth[g] + b->any[u] > price)) continue;
     b->brought[g] = 1;
     if (copies && in < again) {
-      b->load[b->link_queue[in_link]] += plim_space_least_copy_ns(b->p, u, in_link);
+      b->load[b->link_queue[in_link]] += plim_space_least_copy_ns(b->problem, u, in_link);
     } else {
-      b->load[device] += (double)plim_space_run_ns(b->p, u, device);
+      b->load[device] += (double)plim_space_run_ns(b->problem, u, device);
     }
   }
   return copies ? by_copies : by_runs;
@@ -315,12 +316,12 @@ static double evaluate(bounding *b) {
     int32_t device = cheapest_device(b, u, &price);
     if (device < 0) continue;
     value += price;
-    b->load[device] += (double)plim_space_run_ns(b->p, u, device);
+    b->load[device] += (double)plim_space_run_ns(b->problem, u, device);
     value -= bring(b, u);
   }
   for (int32_t q = 0; q < b->n_queues; q++) queues += queue_price(b, q);
-  if (queues > b->time_cost && b->o->deadline_ns < INT64_MAX) {
-    time_ns = (double)b->o->deadline_ns;
+  if (queues > b->time_cost && b->options->deadline_ns < INT64_MAX) {
+    time_ns = (double)b->options->deadline_ns;
     value -= (queues - b->time_cost) * time_ns;
   }
   set_slopes(b, time_ns);
@@ -333,8 +334,8 @@ static double evaluate(bounding *b) {
 static void project(bounding *b) {
   double *m = b->multiplier + b->n_rows, most = b->time_cost * b->whole_ns / b->whole, sum = 0;
   for (int32_t i = 0; i < b->n_rows + b->n_queues; i++) b->multiplier[i] = fmax(0, b->multiplier[i]);
-  for (int32_t q = b->devices; q < b->n_queues && b->o->deadline_on_runs; q++) m[q] = 0;
-  if (b->o->deadline_ns < INT64_MAX) return;
+  for (int32_t q = b->devices; q < b->n_queues && b->options->deadline_on_runs; q++) m[q] = 0;
+  if (b->options->deadline_ns < INT64_MAX) return;
   for (int32_t pass = 0; pass < 20; pass++) {
     int32_t positive = 0;
     sum = 0;
@@ -365,7 +366,7 @@ static double ascend(bounding *b) {
       best = value;
       memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
     }
-    if (plim_effort_over(b->p->ctx, 10 * b->n_entries)) break;
+    if (plim_effort_over(b->problem->ctx, 10 * b->n_entries)) break;
     if (stale > tuning.bound.patience) {
       stale = 0;
       above /= 2;
@@ -387,14 +388,15 @@ static double ascend(bounding *b) {
 /* ---- the whole ---- */
 
 static void set_home(bounding *b) {
-  const plim_platform *p = b->p->platform;
-  b->devices = b->o->place ? p->n_devices : 1;
+  const plim_platform *p = b->problem->platform;
+  b->devices = b->options->place ? p->n_devices : 1;
   b->n_queues = b->devices;
   for (int32_t d = 0; d < b->devices; d++) b->home[p->device[d].space] = 1;
   for (int32_t s = 0; s < p->n_spaces; s++) {
     if (!b->home[s]) continue;
-    if (b->o->budget[s] == INT64_MAX || b->home_bytes > INT64_MAX / 4) b->home_bytes = INT64_MAX;
-    if (b->home_bytes < INT64_MAX) b->home_bytes += b->o->budget[s] < INT64_MAX / 4 ? b->o->budget[s] : INT64_MAX / 4;
+    if (b->options->budget[s] == INT64_MAX || b->home_bytes > INT64_MAX / 4) b->home_bytes = INT64_MAX;
+    if (b->home_bytes < INT64_MAX)
+      b->home_bytes += b->options->budget[s] < INT64_MAX / 4 ? b->options->budget[s] : INT64_MAX / 4;
   }
   for (int32_t l = 0; l < p->n_links; l++) {
     int32_t first = plim_platform_queue_link(p, l);
@@ -405,11 +407,11 @@ static void set_home(bounding *b) {
 }
 
 static void set_scales(bounding *b) {
-  const plim_platform *p = b->p->platform;
-  b->whole_ns = fmax(1, (double)b->p->fastest_ns);
+  const plim_platform *p = b->problem->platform;
+  b->whole_ns = fmax(1, (double)b->problem->fastest_ns);
   b->whole = b->whole_ns;
-  b->time_cost = b->o->objective == PLIM_OBJECTIVE_TIME ? 1 : 0;
-  if (b->o->objective != PLIM_OBJECTIVE_ENERGY) return;
+  b->time_cost = b->options->objective == PLIM_OBJECTIVE_TIME ? 1 : 0;
+  if (b->options->objective != PLIM_OBJECTIVE_ENERGY) return;
   b->whole = 0;
   for (int32_t u = 0; u < b->n; u++) {
     double price;
@@ -420,8 +422,8 @@ static void set_scales(bounding *b) {
 }
 
 static plim_status allocate(bounding *b) {
-  plim_context *ctx = b->p->ctx;
-  const plim_platform *p = b->p->platform;
+  plim_context *ctx = b->problem->ctx;
+  const plim_platform *p = b->problem->platform;
   int64_t columns = (int64_t)PLIM_SPACE_BOUND_ROWS + p->n_devices + p->n_links;
   PLIM_TRY(plim_allocate(ctx, p->n_spaces, sizeof *b->home, &b->home));
   PLIM_TRY(plim_allocate(ctx, p->n_links, sizeof *b->link_queue, &b->link_queue));
@@ -438,8 +440,8 @@ static plim_status allocate(bounding *b) {
 }
 
 static void free_all(bounding *b) {
-  plim_context *ctx = b->p->ctx;
-  const plim_platform *p = b->p->platform;
+  plim_context *ctx = b->problem->ctx;
+  const plim_platform *p = b->problem->platform;
   int64_t columns = (int64_t)PLIM_SPACE_BOUND_ROWS + p->n_devices + p->n_links;
   plim_release(ctx, b->home, p->n_spaces, sizeof *b->home);
   plim_release(ctx, b->link_queue, p->n_links, sizeof *b->link_queue);
@@ -464,21 +466,21 @@ static plim_status find_bound(bounding *b, double *out) {
   set_scales(b);
   if (!find_ancestors(b)) return PLIM_OK;
   count_gaps(b);
-  PLIM_TRY(plim_allocate(b->p->ctx, b->n_gaps, sizeof *b->worth, &b->worth));
-  PLIM_TRY(plim_allocate(b->p->ctx, b->n_gaps, sizeof *b->brought, &b->brought));
+  PLIM_TRY(plim_allocate(b->problem->ctx, b->n_gaps, sizeof *b->worth, &b->worth));
+  PLIM_TRY(plim_allocate(b->problem->ctx, b->n_gaps, sizeof *b->brought, &b->brought));
   if (b->home_bytes < INT64_MAX / 4) PLIM_TRY(choose_cuts(b));
   for (int32_t d = 0; d < b->devices && b->time_cost > 0; d++) {
     b->multiplier[b->n_rows + d] = b->time_cost * b->whole_ns / b->whole / b->devices;
   }
   double value = ascend(b) * (1 - 1e-9);
-  PLIM_TRY(plim_space_bound_placement(b->p, b->o, &value));
-  if (b->o->objective != PLIM_OBJECTIVE_ENERGY) value = ceil(value - 1e-6 * fmax(1, value * 1e-6));
+  PLIM_TRY(plim_space_bound_placement(b->problem, b->options, &value));
+  if (b->options->objective != PLIM_OBJECTIVE_ENERGY) value = ceil(value - 1e-6 * fmax(1, value * 1e-6));
   *out = fmax(*out, value);
   return PLIM_OK;
 }
 
 plim_status plim_space_bound(const plim_space_problem *problem, const plim_space_search_options *options, double *out) {
-  bounding b = {.p = problem, .o = options, .n = problem->n, .n_words = problem->n / WORD + 1};
+  bounding b = {.problem = problem, .options = options, .n = problem->n, .n_words = problem->n / WORD + 1};
   *out = 0;
   if (problem->n > tuning.bound.nodes) return PLIM_OK;
   plim_status status = find_bound(&b, out);

@@ -7,8 +7,8 @@
 #include "runtime/base/effort.h"
 
 typedef struct placing {
-  const plim_space_problem *p;
-  const plim_space_search_options *o;
+  const plim_space_problem *problem;
+  const plim_space_search_options *options;
   int32_t n, devices; /* the first `devices` devices may be used */
 } placing;
 
@@ -21,9 +21,9 @@ double plim_space_least_copy_ns(const plim_space_problem *p, int32_t node, int32
 /* The least time of a copy of a node into a space, by one link of those that are there; INFINITY: there is none. */
 static double least_arrival_ns(const placing *b, int32_t node, int32_t space) {
   double least = INFINITY;
-  for (int32_t l = 0; l < b->p->platform->n_links; l++) {
-    if (b->p->platform->link[l].to != space || plim_space_copy_ns(b->p, node, l) < 0) continue;
-    least = fmin(least, plim_space_least_copy_ns(b->p, node, l));
+  for (int32_t l = 0; l < b->problem->platform->n_links; l++) {
+    if (b->problem->platform->link[l].to != space || plim_space_copy_ns(b->problem, node, l) < 0) continue;
+    least = fmin(least, plim_space_least_copy_ns(b->problem, node, l));
   }
   return least;
 }
@@ -31,11 +31,11 @@ static double least_arrival_ns(const placing *b, int32_t node, int32_t space) {
 /* What it costs at least that the output of a node that first ran on device d is also where device e computes: a copy,
  * or another run. */
 static double least_spread_ns(const placing *b, int32_t node, int32_t d, int32_t e) {
-  int32_t space = b->p->platform->device[e].space;
-  double again = (double)plim_space_run_ns(b->p, node, e), copy;
-  if (b->p->platform->device[d].space == space) return 0;
+  int32_t space = b->problem->platform->device[e].space;
+  double again = (double)plim_space_run_ns(b->problem, node, e), copy;
+  if (b->problem->platform->device[d].space == space) return 0;
   copy = least_arrival_ns(b, node, space);
-  return b->o->recompute && !b->p->node[node].once && again >= 0 ? fmin(again, copy) : copy;
+  return b->options->recompute && !b->problem->node[node].once && again >= 0 ? fmin(again, copy) : copy;
 }
 
 /* The longest path. end [n][devices]: no run of a node on a device ends earlier. What it reads was run there, or ran
@@ -43,24 +43,24 @@ static double least_spread_ns(const placing *b, int32_t node, int32_t d, int32_t
 static double longest_path(const placing *b, double *end) {
   double longest = 0;
   for (int32_t v = 0; v < b->n; v++) {
-    const plim_space_node *node = &b->p->node[v];
+    const plim_space_node *node = &b->problem->node[v];
     double least = INFINITY;
-    if (plim_effort_over(b->p->ctx, 5 * (int64_t)(node->n_preds + 1) * b->devices * b->devices)) return longest;
+    if (plim_effort_over(b->problem->ctx, 5 * (int64_t)(node->n_preds + 1) * b->devices * b->devices)) return longest;
     for (int32_t d = 0; d < b->devices; d++) {
-      double *mine = &end[(int64_t)v * b->devices + d], ns = (double)plim_space_run_ns(b->p, v, d), begin = 0;
+      double *mine = &end[(int64_t)v * b->devices + d], ns = (double)plim_space_run_ns(b->problem, v, d), begin = 0;
       for (int32_t i = 0; i < node->n_preds && ns >= 0; i++) {
-        int32_t u = node->pred[i], space = b->p->platform->device[d].space;
+        int32_t u = node->pred[i], space = b->problem->platform->device[d].space;
         const double *its = &end[(int64_t)u * b->devices];
         double there = its[d], copy = -1;
         for (int32_t e = 0; e < b->devices; e++) {
-          if (b->p->platform->device[e].space == space) there = fmin(there, its[e]);
+          if (b->problem->platform->device[e].space == space) there = fmin(there, its[e]);
           if (its[e] >= there) continue;
           if (copy < 0) copy = least_arrival_ns(b, u, space);
           there = fmin(there, its[e] + copy);
         }
         begin = fmax(begin, there);
       }
-      *mine = ns >= 0 && plim_space_has_room(b->p, b->o->budget, v, d) ? begin + ns : INFINITY;
+      *mine = ns >= 0 && plim_space_has_room(b->problem, b->options->budget, v, d) ? begin + ns : INFINITY;
       least = fmin(least, *mine);
     }
     if (least < INFINITY) longest = fmax(longest, least);
@@ -70,7 +70,7 @@ static double longest_path(const placing *b, double *end) {
 
 /* The input of a node that costs most where it is needed on two devices; -1: it has none. */
 static int32_t forest_parent(const placing *b, int32_t v) {
-  const plim_space_node *node = &b->p->node[v];
+  const plim_space_node *node = &b->problem->node[v];
   int32_t parent = -1;
   double most = -1;
   for (int32_t i = 0; i < node->n_preds; i++) {
@@ -94,20 +94,22 @@ static double forest_sum(const placing *b, double *sum) {
   for (int32_t v = 0; v < b->n; v++) {
     elsewhere[v] = 0;
     for (int32_t d = 0; d < b->devices; d++) {
-      double ns = (double)plim_space_run_ns(b->p, v, d);
-      sum[(int64_t)v * b->devices + d] = ns >= 0 && plim_space_has_room(b->p, b->o->budget, v, d) ? ns : INFINITY;
+      double ns = (double)plim_space_run_ns(b->problem, v, d);
+      sum[(int64_t)v * b->devices + d] =
+          ns >= 0 && plim_space_has_room(b->problem, b->options->budget, v, d) ? ns : INFINITY;
     }
   }
   for (int32_t v = b->n - 1; v >= 0; v--) { /* readers before what they read */
     double *mine = &sum[(int64_t)v * b->devices], least = INFINITY;
-    if (plim_effort_over(b->p->ctx, 20 * (int64_t)b->devices * b->devices)) return 0;
+    if (plim_effort_over(b->problem->ctx, 20 * (int64_t)b->devices * b->devices)) return 0;
     int32_t parent = forest_parent(b, v);
     for (int32_t d = 0; d < b->devices; d++) {
-      double ns = (double)plim_space_run_ns(b->p, v, d), spread = INFINITY;
+      double ns = (double)plim_space_run_ns(b->problem, v, d), spread = INFINITY;
       for (int32_t e = 0; e < b->devices; e++) {
         if (e != d) spread = fmin(spread, least_spread_ns(b, v, d, e));
       }
-      if (ns >= 0 && plim_space_has_room(b->p, b->o->budget, v, d)) mine[d] = fmin(mine[d], ns + elsewhere[v] + spread);
+      if (ns >= 0 && plim_space_has_room(b->problem, b->options->budget, v, d))
+        mine[d] = fmin(mine[d], ns + elsewhere[v] + spread);
       least = fmin(least, mine[d]);
     }
     if (parent < 0) {
@@ -122,8 +124,10 @@ static double forest_sum(const placing *b, double *sum) {
 
 plim_status plim_space_bound_placement(const plim_space_problem *problem, const plim_space_search_options *options,
                                        double *out) {
-  placing b = {
-      .p = problem, .o = options, .n = problem->n, .devices = options->place ? problem->platform->n_devices : 1};
+  placing b = {.problem = problem,
+               .options = options,
+               .n = problem->n,
+               .devices = options->place ? problem->platform->n_devices : 1};
   int64_t cells = (int64_t)b.n * (b.devices + 1);
   double *scratch = NULL, value = 0;
   PLIM_TRY(plim_allocate(problem->ctx, cells, sizeof *scratch, &scratch));

@@ -28,9 +28,9 @@ typedef struct candidate {
 
 typedef struct demanding {
   plim_context *ctx;
-  const plim_space_problem *p;
+  const plim_space_problem *problem;
   const plim_space_rules *rules;
-  const plim_space_weights *w;
+  const plim_space_weights *weights;
   plim_space_events to;
   int64_t *used;  /* [n_spaces] */
   int32_t *place; /* [n_spaces][nodes] index in live + 1; 0: not there */
@@ -49,7 +49,7 @@ typedef struct demanding {
 } demanding;
 
 static int64_t cell(const demanding *k, int32_t space, int32_t node) {
-  return (int64_t)space * k->p->n + node;
+  return (int64_t)space * k->problem->n + node;
 }
 
 static int is_there(const demanding *k, int32_t space, int32_t node) {
@@ -59,7 +59,7 @@ static int is_there(const demanding *k, int32_t space, int32_t node) {
 static void enter(demanding *k, int32_t space, int32_t node) {
   k->live[cell(k, space, k->n_live[space]++)] = node;
   k->place[cell(k, space, node)] = k->n_live[space];
-  k->used[space] += k->p->node[node].bytes;
+  k->used[space] += k->problem->node[node].bytes;
 }
 
 static void leave(demanding *k, int32_t space, int32_t node) {
@@ -67,18 +67,18 @@ static void leave(demanding *k, int32_t space, int32_t node) {
   k->live[cell(k, space, *place - 1)] = last;
   k->place[cell(k, space, last)] = *place;
   *place = 0;
-  k->used[space] -= k->p->node[node].bytes;
+  k->used[space] -= k->problem->node[node].bytes;
 }
 
 /* The next reader in program order, from the run in hand on; INT32_MAX: none. */
 static int32_t next_reader(demanding *k, int32_t node) {
-  const plim_space_node *v = &k->p->node[node];
+  const plim_space_node *v = &k->problem->node[node];
   while (k->next[node] < v->n_succs && v->succ[k->next[node]] < k->at) k->next[node]++;
   return k->next[node] < v->n_succs ? v->succ[k->next[node]] : INT32_MAX;
 }
 
 static void leave_everywhere(demanding *k, int32_t node) {
-  for (int32_t s = 0; s < k->p->platform->n_spaces; s++) {
+  for (int32_t s = 0; s < k->problem->platform->n_spaces; s++) {
     if (is_there(k, s, node)) leave(k, s, node);
   }
 }
@@ -86,7 +86,7 @@ static void leave_everywhere(demanding *k, int32_t node) {
 /* ---- eviction ---- */
 
 static int takes(const demanding *k, int32_t node, int32_t link) {
-  return k->rules->link_taken[link] && plim_space_copy_ns(k->p, node, link) >= 0;
+  return k->rules->link_taken[link] && plim_space_copy_ns(k->problem, node, link) >= 0;
 }
 
 static int has_bytes(const demanding *k, int32_t space, int64_t bytes) {
@@ -95,17 +95,17 @@ static int has_bytes(const demanding *k, int32_t space, int64_t bytes) {
 
 /* What the copy that brings a node back costs, and the one that takes it out before, *out (-1: none is needed). */
 static double reload_cost(const demanding *k, int32_t space, int32_t node, int32_t *out) {
-  const plim_platform *platform = k->p->platform;
+  const plim_platform *platform = k->problem->platform;
   double best = INFINITY;
   *out = -1;
   for (int32_t l = 0; l < platform->n_links; l++) {
     int32_t there = platform->link[l].from, away = -1;
     if (platform->link[l].to != space || !takes(k, node, l)) continue;
-    double cost = plim_space_copy_cost(k->p, k->w, node, l);
+    double cost = plim_space_copy_cost(k->problem, k->weights, node, l);
     if (!is_there(k, there, node)) {
       away = plim_platform_find_link(platform, space, there);
-      if (away < 0 || !takes(k, node, away) || !has_bytes(k, there, k->p->node[node].bytes)) continue;
-      cost += plim_space_copy_cost(k->p, k->w, node, away);
+      if (away < 0 || !takes(k, node, away) || !has_bytes(k, there, k->problem->node[node].bytes)) continue;
+      cost += plim_space_copy_cost(k->problem, k->weights, node, away);
     }
     if (cost >= best) continue;
     best = cost;
@@ -116,12 +116,12 @@ static double reload_cost(const demanding *k, int32_t space, int32_t node, int32
 
 /* What the return of a node to a space costs, once it is evicted. */
 static double return_cost(const demanding *k, int32_t space, int32_t node, int32_t *out) {
-  const plim_space_node *v = &k->p->node[node];
-  int32_t device = plim_space_cheapest_device(k->p, k->rules, k->w, node, space);
+  const plim_space_node *v = &k->problem->node[node];
+  int32_t device = plim_space_cheapest_device(k->problem, k->rules, k->weights, node, space);
   int32_t n = v->n_preds < MOST_PREDS ? v->n_preds : MOST_PREDS;
   double copies = reload_cost(k, space, node, out), again, missing = 0;
   if (device < 0 || !k->rules->recompute || v->once) return copies;
-  again = plim_space_run_cost(k->p, k->w, node, device);
+  again = plim_space_run_cost(k->problem, k->weights, node, device);
   if (again >= copies) return copies;
   for (int32_t i = 0; i < n; i++) missing += is_there(k, space, v->pred[i]) ? 0 : k->again[v->pred[i]];
   if (n > 0) again += missing * v->n_preds / n;
@@ -136,7 +136,7 @@ static candidate weigh(demanding *k, int32_t space, int32_t node) {
   int32_t reader = next_reader(k, node);
   if (k->pins[cell(k, space, node)] > 0) c.score = INFINITY;
   if (k->pins[cell(k, space, node)] > 0 || reader == INT32_MAX) return c;
-  double held = (double)k->p->node[node].bytes * ((double)(reader - k->at) + 1);
+  double held = (double)k->problem->node[node].bytes * ((double)(reader - k->at) + 1);
   c.cost = return_cost(k, space, node, &c.out);
   c.score = c.cost / (held > 1 ? held : 1);
   return c;
@@ -176,7 +176,7 @@ static int evict(demanding *k, int32_t space) {
   if (isinf(c.score)) return 0;
   if (c.out >= 0) {
     plim_space_events_add(&k->to, PLIM_SPACE_COPY, c.node, c.out);
-    enter(k, k->p->platform->link[c.out].to, c.node);
+    enter(k, k->problem->platform->link[c.out].to, c.node);
   }
   leave(k, space, c.node);
   k->again[c.node] = c.cost;
@@ -203,23 +203,25 @@ static plim_status push(demanding *k, int32_t node, int32_t device) {
 
 /* Copy the node to the space, or put its run on the stack; *able 0: neither. */
 static plim_status bring(demanding *k, int32_t node, int32_t space, int32_t *able) {
-  const plim_platform *platform = k->p->platform;
-  int32_t best = -1, device = plim_space_cheapest_device(k->p, k->rules, k->w, node, space);
+  const plim_platform *platform = k->problem->platform;
+  int32_t best = -1, device = plim_space_cheapest_device(k->problem, k->rules, k->weights, node, space);
   for (int32_t l = 0; l < platform->n_links; l++) {
     if (platform->link[l].to != space || !takes(k, node, l) || !is_there(k, platform->link[l].from, node)) continue;
-    if (best < 0 || plim_space_copy_cost(k->p, k->w, node, l) < plim_space_copy_cost(k->p, k->w, node, best)) best = l;
+    if (best < 0 || plim_space_copy_cost(k->problem, k->weights, node, l) <
+                        plim_space_copy_cost(k->problem, k->weights, node, best))
+      best = l;
   }
   if (best >= 0) {
     int32_t *pins = &k->pins[cell(k, platform->link[best].from, node)];
     ++*pins;
-    *able = make_room(k, space, k->p->node[node].bytes);
+    *able = make_room(k, space, k->problem->node[node].bytes);
     --*pins;
     if (!*able) return PLIM_OK;
     plim_space_events_add(&k->to, PLIM_SPACE_COPY, node, best);
     enter(k, space, node);
     return PLIM_OK;
   }
-  *able = device >= 0 && k->rules->recompute && !k->p->node[node].once;
+  *able = device >= 0 && k->rules->recompute && !k->problem->node[node].once;
   if (!*able) return PLIM_OK;
   if (!k->listed[node]) k->extra[k->n_extra++] = node;
   k->listed[node] = 1;
@@ -227,7 +229,7 @@ static plim_status bring(demanding *k, int32_t node, int32_t space, int32_t *abl
 }
 
 static void run(demanding *k, const frame *f, int32_t space) {
-  const plim_space_node *v = &k->p->node[f->node];
+  const plim_space_node *v = &k->problem->node[f->node];
   plim_space_events_add(&k->to, PLIM_SPACE_RUN, f->node, f->device);
   enter(k, space, f->node);
   for (int32_t i = 0; i < v->n_preds; i++) k->pins[cell(k, space, v->pred[i])]--;
@@ -237,8 +239,8 @@ static void run(demanding *k, const frame *f, int32_t space) {
 static plim_status run_stack(demanding *k, int32_t *able) {
   while (k->n_stack > 0 && *able) {
     frame *f = &k->stack[k->n_stack - 1];
-    const plim_space_node *v = &k->p->node[f->node];
-    int32_t space = k->p->platform->device[f->device].space;
+    const plim_space_node *v = &k->problem->node[f->node];
+    int32_t space = k->problem->platform->device[f->device].space;
     if (plim_effort_over(k->ctx, 200)) *able = 0;
     while (f->pred < v->n_preds && is_there(k, space, v->pred[f->pred])) {
       k->pins[cell(k, space, v->pred[f->pred++])]++;
@@ -247,7 +249,7 @@ static plim_status run_stack(demanding *k, int32_t *able) {
       PLIM_TRY(bring(k, v->pred[f->pred], space, able));
       continue;
     }
-    *able = *able && k->to.n < ITEMS_A_NODE * (int64_t)k->p->n && make_room(k, space, v->bytes + v->workspace);
+    *able = *able && k->to.n < ITEMS_A_NODE * (int64_t)k->problem->n && make_room(k, space, v->bytes + v->workspace);
     if (!*able) return PLIM_OK;
     run(k, f, space);
     k->n_stack--;
@@ -257,7 +259,7 @@ static plim_status run_stack(demanding *k, int32_t *able) {
 
 /* What no later run reads leaves. */
 static void release(demanding *k) {
-  const plim_space_node *v = &k->p->node[k->at];
+  const plim_space_node *v = &k->problem->node[k->at];
   int32_t last = k->at++;
   for (int32_t i = 0; i < v->n_preds; i++) {
     if (next_reader(k, v->pred[i]) == INT32_MAX) leave_everywhere(k, v->pred[i]);
@@ -273,30 +275,30 @@ static void release(demanding *k) {
 /* ---- the whole ---- */
 
 static plim_status allocate(demanding *k) {
-  int64_t spaces = k->p->platform->n_spaces, cells = spaces * k->p->n;
+  int64_t spaces = k->problem->platform->n_spaces, cells = spaces * k->problem->n;
   PLIM_TRY(plim_allocate(k->ctx, spaces, sizeof *k->used, &k->used));
   PLIM_TRY(plim_allocate(k->ctx, spaces, sizeof *k->n_live, &k->n_live));
   PLIM_TRY(plim_allocate(k->ctx, cells, sizeof *k->place, &k->place));
   PLIM_TRY(plim_allocate(k->ctx, cells, sizeof *k->pins, &k->pins));
   PLIM_TRY(plim_allocate(k->ctx, cells, sizeof *k->live, &k->live));
-  PLIM_TRY(plim_allocate(k->ctx, k->p->n, sizeof *k->again, &k->again));
-  PLIM_TRY(plim_allocate(k->ctx, k->p->n, sizeof *k->next, &k->next));
-  PLIM_TRY(plim_allocate(k->ctx, k->p->n, sizeof *k->listed, &k->listed));
-  return plim_allocate(k->ctx, k->p->n, sizeof *k->extra, &k->extra);
+  PLIM_TRY(plim_allocate(k->ctx, k->problem->n, sizeof *k->again, &k->again));
+  PLIM_TRY(plim_allocate(k->ctx, k->problem->n, sizeof *k->next, &k->next));
+  PLIM_TRY(plim_allocate(k->ctx, k->problem->n, sizeof *k->listed, &k->listed));
+  return plim_allocate(k->ctx, k->problem->n, sizeof *k->extra, &k->extra);
 }
 
 static void free_all(demanding *k) {
-  int64_t spaces = k->p->platform->n_spaces, cells = spaces * k->p->n;
+  int64_t spaces = k->problem->platform->n_spaces, cells = spaces * k->problem->n;
   plim_space_events_free(&k->to);
   plim_release(k->ctx, k->used, spaces, sizeof *k->used);
   plim_release(k->ctx, k->n_live, spaces, sizeof *k->n_live);
   plim_release(k->ctx, k->place, cells, sizeof *k->place);
   plim_release(k->ctx, k->pins, cells, sizeof *k->pins);
   plim_release(k->ctx, k->live, cells, sizeof *k->live);
-  plim_release(k->ctx, k->again, k->p->n, sizeof *k->again);
-  plim_release(k->ctx, k->next, k->p->n, sizeof *k->next);
-  plim_release(k->ctx, k->listed, k->p->n, sizeof *k->listed);
-  plim_release(k->ctx, k->extra, k->p->n, sizeof *k->extra);
+  plim_release(k->ctx, k->again, k->problem->n, sizeof *k->again);
+  plim_release(k->ctx, k->next, k->problem->n, sizeof *k->next);
+  plim_release(k->ctx, k->listed, k->problem->n, sizeof *k->listed);
+  plim_release(k->ctx, k->extra, k->problem->n, sizeof *k->extra);
   plim_release(k->ctx, k->stack, k->room_stack, sizeof *k->stack);
 }
 
@@ -313,7 +315,7 @@ static plim_status take(const demanding *k, plim_space_sequence *s, int32_t *fit
 plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *rules, const plim_space_weights *weights,
                               int32_t *fits) {
   const plim_space_problem *p = s->problem;
-  demanding k = {.ctx = p->ctx, .p = p, .rules = rules, .w = weights, .to = {.ctx = p->ctx}};
+  demanding k = {.ctx = p->ctx, .problem = p, .rules = rules, .weights = weights, .to = {.ctx = p->ctx}};
   int32_t able = 1;
   plim_status status;
   *fits = 0;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 typedef struct knowing {
-  const plim_space_problem *p;
-  const plim_space_search_options *o;
+  const plim_space_problem *problem;
+  const plim_space_search_options *options;
   int joins;
 } knowing;
 
@@ -16,36 +16,37 @@ typedef struct knowing {
 static int is_within(const knowing *k, const plim_space_plan *plan) {
   int64_t runs = 0;
   for (int32_t s = 0; s < plan->n_spaces; s++) {
-    if (plan->space[s].peak_bytes > k->o->budget[s]) return 0;
+    if (plan->space[s].peak_bytes > k->options->budget[s]) return 0;
   }
-  for (int32_t c = 0; c < plan->n_commands && k->o->deadline_on_runs; c++) {
+  for (int32_t c = 0; c < plan->n_commands && k->options->deadline_on_runs; c++) {
     runs += plan->command[c].kind == PLIM_SPACE_COMMAND_RUN ? plan->command[c].time_ns : 0;
   }
-  return (k->o->deadline_on_runs ? runs : plan->makespan_ns) <= k->o->deadline_ns;
+  return (k->options->deadline_on_runs ? runs : plan->makespan_ns) <= k->options->deadline_ns;
 }
 
 /* May a command stand in a plan of this platform, under what was asked for? */
 static int is_allowed(const knowing *k, const plim_space_command *c, int32_t link) {
-  const plim_platform *p = k->p->platform;
+  const plim_platform *p = k->problem->platform;
   int from = 0, to = 0;
   if (c->kind == PLIM_SPACE_COMMAND_RUN) {
-    return c->device < p->n_devices && (c->device == 0 || k->o->place) &&
-           plim_space_run_ns(k->p, c->op, c->device) >= 0;
+    return c->device < p->n_devices && (c->device == 0 || k->options->place) &&
+           plim_space_run_ns(k->problem, c->op, c->device) >= 0;
   }
   if (link < 0 || (c->n_storages > 1 && !k->joins)) return 0;
   for (int32_t d = 0; d < p->n_devices; d++) {
     from |= p->device[d].space == c->from;
     to |= p->device[d].space == c->to;
   }
-  return from && to ? k->o->place : k->o->page;
+  return from && to ? k->options->place : k->options->page;
 }
 
 /* ---- reading ---- */
 
 /* Add a command. *allowed 0: it may not stand in a plan here. */
 static void read_command(const knowing *k, const plim_space_command *c, plim_space_events *out, int *allowed) {
-  const plim_graph *g = k->p->graph;
-  int32_t link = c->kind == PLIM_SPACE_COMMAND_COPY ? plim_platform_find_link(k->p->platform, c->from, c->to) : -1;
+  const plim_graph *g = k->problem->graph;
+  int32_t link =
+      c->kind == PLIM_SPACE_COMMAND_COPY ? plim_platform_find_link(k->problem->platform, c->from, c->to) : -1;
   *allowed = is_allowed(k, c, link);
   if (c->kind == PLIM_SPACE_COMMAND_RUN) plim_space_events_add(out, PLIM_SPACE_RUN, c->op, c->device);
   for (int32_t i = 0; c->kind == PLIM_SPACE_COMMAND_COPY && i < c->n_storages; i++) {
@@ -57,7 +58,7 @@ static void read_command(const knowing *k, const plim_space_command *c, plim_spa
  * buffers by end. */
 static void read_commands(const knowing *k, const plim_space_plan *plan, int32_t *first, int32_t *next,
                           plim_space_events *out, int *allowed) {
-  const plim_graph *g = k->p->graph;
+  const plim_graph *g = k->problem->graph;
   int32_t runs = 0;
   for (int32_t c = 0; c <= plan->n_commands; c++) first[c] = -1;
   for (int32_t b = 0; b < plan->n_buffers; b++) {
@@ -72,15 +73,15 @@ static void read_commands(const knowing *k, const plim_space_plan *plan, int32_t
     runs += plan->command[c].kind == PLIM_SPACE_COMMAND_RUN;
     read_command(k, &plan->command[c], out, allowed);
   }
-  if (runs > k->p->n && !k->o->recompute) *allowed = 0;
+  if (runs > k->problem->n && !k->options->recompute) *allowed = 0;
 }
 
 static plim_status read_plan(const knowing *k, const plim_space_plan *plan, plim_space_events *out, int *allowed) {
-  plim_context *ctx = k->p->ctx;
+  plim_context *ctx = k->problem->ctx;
   int32_t *first = NULL, *next = NULL;
   plim_status status;
-  *allowed = plan->n_spaces == k->p->platform->n_spaces && plan->n_commands > 0 &&
-             memcmp(plan->fingerprint, k->p->graph->fingerprint, sizeof plan->fingerprint) == 0;
+  *allowed = plan->n_spaces == k->problem->platform->n_spaces && plan->n_commands > 0 &&
+             memcmp(plan->fingerprint, k->problem->graph->fingerprint, sizeof plan->fingerprint) == 0;
   if (!*allowed) return PLIM_OK;
   PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_commands + 1, sizeof *first, &first));
   PLIM_CHECK(plim_allocate(ctx, plan->n_buffers, sizeof *next, &next));
@@ -95,12 +96,14 @@ done:
 /* ---- the best ---- */
 
 static plim_status try_known(const knowing *k, const plim_space_plan *known, double *value, plim_space_events *out) {
-  const plim_space_plan draft = {.planner = "known", .objective = k->o->objective, .deadline_ns = k->o->deadline_ns};
-  plim_space_events events = {.ctx = k->p->ctx};
+  const plim_space_plan draft = {
+      .planner = "known", .objective = k->options->objective, .deadline_ns = k->options->deadline_ns};
+  plim_space_events events = {.ctx = k->problem->ctx};
   plim_space_plan *plan = NULL;
   int allowed = 0;
   plim_status status = read_plan(k, known, &events, &allowed);
-  if (status == PLIM_OK && allowed) status = plim_space_lower(k->p, &events, &draft, k->o->budget, 0, &plan);
+  if (status == PLIM_OK && allowed)
+    status = plim_space_lower(k->problem, &events, &draft, k->options->budget, 0, &plan);
   if (status == PLIM_EPLAN) status = PLIM_OK; /* copies that cannot be joined here */
   if (plan && is_within(k, plan) && plim_space_plan_value(plan) < *value) {
     const plim_space_events before = *out;
@@ -116,7 +119,7 @@ static plim_status try_known(const knowing *k, const plim_space_plan *known, dou
 plim_status plim_space_known_best(const plim_space_problem *problem, const plim_space_search_options *options,
                                   int joins, int32_t n, const plim_space_plan *const *known, double *value,
                                   plim_space_events *out) {
-  const knowing k = {.p = problem, .o = options, .joins = joins};
+  const knowing k = {.problem = problem, .options = options, .joins = joins};
   *value = INFINITY;
   for (int32_t i = 0; i < n; i++) {
     if (known[i]) PLIM_TRY(try_known(&k, known[i], value, out));

@@ -23,7 +23,7 @@ static void take_out(plim_space_searching *k) {
   plim_space_sequence *s = &k->next;
   int32_t width = 1 + plim_random_below(&k->random, s->n < 8 ? s->n : (s->n < 400 ? s->n / 2 : 200));
   int32_t from = plim_random_below(&k->random, s->n), percent = 20 + plim_random_below(&k->random, 81);
-  memset(k->marked, 0, (size_t)k->p->n);
+  memset(k->marked, 0, (size_t)k->problem->n);
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_event *v = &s->item[e];
     int repeat = v->kind == PLIM_SPACE_COPY || k->marked[v->node];
@@ -39,7 +39,7 @@ static void take_out(plim_space_searching *k) {
  * devices change places. */
 static void change_devices(plim_space_searching *k) {
   plim_space_sequence *s = &k->next;
-  int32_t n = k->p->n, devices = k->rules.devices, first = plim_random_below(&k->random, n);
+  int32_t n = k->problem->n, devices = k->rules.devices, first = plim_random_below(&k->random, n);
   int32_t to = plim_random_below(&k->random, devices), turn = plim_random_percent(&k->random, 30);
   int32_t width = plim_random_percent(&k->random, 50) ? 1 : 1 + plim_random_below(&k->random, n < 12 ? n : 12);
   for (int32_t e = 0; e < s->n; e++) {
@@ -47,7 +47,8 @@ static void change_devices(plim_space_searching *k) {
     if (v->node < first || v->node >= first + width) continue;
     int32_t device = turn ? (v->at + to) % devices : to;
     if (v->kind == PLIM_SPACE_COPY) v->kind = PLIM_SPACE_DROP;
-    if (v->kind == PLIM_SPACE_RUN && plim_space_has_room(k->p, k->o->budget, v->node, device)) v->at = device;
+    if (v->kind == PLIM_SPACE_RUN && plim_space_has_room(k->problem, k->options->budget, v->node, device))
+      v->at = device;
   }
   drop_marked_items(s);
 }
@@ -117,24 +118,25 @@ static plim_status begin_anew(plim_space_searching *k) {
 
 /* A round takes what is better than this: hardly worse than before, by a drawn share of what lies above the bound. */
 static plim_space_worth worst_taken(plim_space_searching *k, int64_t round) {
-  double share = tuning.search.slack * plim_random_unit(&k->random) * (1 - (double)round / (double)k->o->rounds);
+  double share = tuning.search.slack * plim_random_unit(&k->random) * (1 - (double)round / (double)k->options->rounds);
   plim_space_worth most = k->now_worth;
-  most.value += share * fmax(0, most.value - fmax(0, k->o->bound));
+  most.value += share * fmax(0, most.value - fmax(0, k->options->bound));
   return most;
 }
 
 static plim_status search_rounds(plim_space_searching *k) {
   int64_t stale = 0;
-  int small = k->o->rounds >= tuning.search.rounds_anew * ((int64_t)k->p->n + 10);
+  int small = k->options->rounds >= tuning.search.rounds_anew * ((int64_t)k->problem->n + 10);
   int32_t patience = small ? tuning.search.patience_anew : tuning.search.patience;
   PLIM_TRY(back_to_best(k));
-  for (int64_t round = 0; round < k->o->rounds && !plim_space_is_done(k); round++) {
+  for (int64_t round = 0; round < k->options->rounds && !plim_space_is_done(k); round++) {
     int32_t fits;
     plim_space_worth found;
-    if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) break;
+    if (plim_effort_over(k->problem->ctx, PLIM_EFFORT_LOOK)) break;
     k->progress.done = round;
     const plim_space_worth most = worst_taken(k, round);
-    k->haste = k->o->deadline_ns < INT64_MAX ? 2 * plim_random_unit(&k->random) * (k->best_worth.late > 0 ? 4 : 1) : 0;
+    k->haste =
+        k->options->deadline_ns < INT64_MAX ? 2 * plim_random_unit(&k->random) * (k->best_worth.late > 0 ? 4 : 1) : 0;
     PLIM_TRY(change(k, &fits));
     if (!fits) continue;
     PLIM_TRY(plim_space_weigh(k, &k->next, &most, &found));
@@ -163,37 +165,40 @@ static plim_status need_sums(const plim_space_problem *p) {
 
 static plim_status search(plim_space_searching *k, plim_space_found *found, plim_space_events *out) {
   plim_space_totals totals;
-  PLIM_TRY(need_sums(k->p));
-  PLIM_TRY(plim_space_sequence_init(&k->now, k->p));
-  PLIM_TRY(plim_space_sequence_init(&k->next, k->p));
-  PLIM_TRY(plim_space_sequence_init(&k->best, k->p));
-  PLIM_TRY(plim_space_sequence_init(&k->arranged, k->p));
+  PLIM_TRY(need_sums(k->problem));
+  PLIM_TRY(plim_space_sequence_init(&k->now, k->problem));
+  PLIM_TRY(plim_space_sequence_init(&k->next, k->problem));
+  PLIM_TRY(plim_space_sequence_init(&k->best, k->problem));
+  PLIM_TRY(plim_space_sequence_init(&k->arranged, k->problem));
   plim_space_set_rules(k);
-  if (k->p->device_ns > 0 && k->p->device_ns < INT64_MAX)
-    k->joule_per_ns = k->p->device_joule / (double)k->p->device_ns;
-  if (k->p->n >= tuning.search.large_nodes) PLIM_TRY(plim_space_try_known(k));
-  if (!plim_context_cancelled(k->p->ctx)) PLIM_TRY(plim_space_try_on_demand(k));
-  if (!plim_context_cancelled(k->p->ctx)) PLIM_TRY(plim_space_try_starts(k));
-  if (k->p->n < tuning.search.large_nodes) PLIM_TRY(plim_space_try_known(k));
-  if (k->has_best && k->o->rounds > 0) PLIM_TRY(search_rounds(k));
+  if (k->problem->device_ns > 0 && k->problem->device_ns < INT64_MAX)
+    k->joule_per_ns = k->problem->device_joule / (double)k->problem->device_ns;
+  if (k->problem->n >= tuning.search.large_nodes) PLIM_TRY(plim_space_try_known(k));
+  if (!plim_context_cancelled(k->problem->ctx)) PLIM_TRY(plim_space_try_on_demand(k));
+  if (!plim_context_cancelled(k->problem->ctx)) PLIM_TRY(plim_space_try_starts(k));
+  if (k->problem->n < tuning.search.large_nodes) PLIM_TRY(plim_space_try_known(k));
+  if (k->has_best && k->options->rounds > 0) PLIM_TRY(search_rounds(k));
   found->fits = k->has_best && !(k->best_worth.late > 0);
   found->value = k->best_worth.value;
   if (!found->fits) return PLIM_OK;
   if (k->best_events.n > 0) {
     *out = k->best_events;
-    k->best_events = (plim_space_events){.ctx = k->p->ctx};
+    k->best_events = (plim_space_events){.ctx = k->problem->ctx};
     return PLIM_OK;
   }
   PLIM_TRY(plim_space_sequence_copy(&k->arranged, &k->best));
   PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
-  return plim_space_arrange(&k->arranged, k->o->budget, !plim_space_is_sum(k), &totals, out);
+  return plim_space_arrange(&k->arranged, k->options->budget, !plim_space_is_sum(k), &totals, out);
 }
 
 plim_status plim_space_search(const plim_space_problem *problem, const plim_space_search_options *options,
                               plim_space_found *found, plim_space_events *out) {
   plim_context *ctx = problem->ctx;
-  plim_space_searching k = {
-      .p = problem, .o = options, .random = {1 + options->seed}, .events = {.ctx = ctx}, .best_events = {.ctx = ctx}};
+  plim_space_searching k = {.problem = problem,
+                            .options = options,
+                            .random = {1 + options->seed},
+                            .events = {.ctx = ctx},
+                            .best_events = {.ctx = ctx}};
   int64_t loads = (int64_t)problem->platform->n_devices + problem->platform->n_links;
   plim_status status;
   *found = (plim_space_found){.fits = 0};

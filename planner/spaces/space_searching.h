@@ -15,8 +15,8 @@ typedef struct plim_space_worth {
 } plim_space_worth;
 
 typedef struct plim_space_searching {
-  const plim_space_problem *p;
-  const plim_space_search_options *o;
+  const plim_space_problem *problem;
+  const plim_space_search_options *options;
   plim_space_rules rules;
   uint8_t *link_taken;  /* [n_links] */
   uint8_t *link_places; /* [n_links] 1: between spaces where devices compute */

@@ -10,15 +10,16 @@
 
 /* What bringing the inputs of a node to a space costs, from the devices of the start. */
 static double arrival_cost(const plim_space_searching *k, const plim_space_weights *w, int32_t node, int32_t space) {
-  const plim_space_node *v = &k->p->node[node];
-  const plim_platform *p = k->p->platform;
+  const plim_space_node *v = &k->problem->node[node];
+  const plim_platform *p = k->problem->platform;
   double cost = 0;
   for (int32_t i = 0; i < v->n_preds; i++) {
     int32_t from = p->device[k->device[v->pred[i]]].space;
     int32_t l = from == space ? -1 : plim_platform_find_link(p, from, space);
     if (from == space) continue;
-    cost += l >= 0 && plim_space_copy_ns(k->p, v->pred[i], l) >= 0 ? plim_space_copy_cost(k->p, w, v->pred[i], l)
-                                                                   : (double)INT64_MAX;
+    cost += l >= 0 && plim_space_copy_ns(k->problem, v->pred[i], l) >= 0
+                ? plim_space_copy_cost(k->problem, w, v->pred[i], l)
+                : (double)INT64_MAX;
   }
   return cost;
 }
@@ -38,13 +39,13 @@ static int32_t first_placing(const plim_space_searching *k) {
 static void choose_devices(plim_space_searching *k, const plim_space_weights *w, int32_t placing, int32_t *complete) {
   enum { BELOW_ALL = -1 }; /* no run costs less than 0 */
   *complete = 1;
-  for (int32_t o = 0; o < k->p->n; o++) {
+  for (int32_t o = 0; o < k->problem->n; o++) {
     int32_t best = -1;
     double least = INFINITY;
     for (int32_t d = 0; d < k->rules.devices; d++) {
-      if (!plim_space_has_room(k->p, k->o->budget, o, d)) continue;
-      double cost = plim_space_run_cost(k->p, w, o, d);
-      if (placing == PLACE_BY_COPIES) cost += arrival_cost(k, w, o, k->p->platform->device[d].space);
+      if (!plim_space_has_room(k->problem, k->options->budget, o, d)) continue;
+      double cost = plim_space_run_cost(k->problem, w, o, d);
+      if (placing == PLACE_BY_COPIES) cost += arrival_cost(k, w, o, k->problem->platform->device[d].space);
       if (d == placing) cost = BELOW_ALL;
       if (cost < least) {
         least = cost;
@@ -58,23 +59,23 @@ static void choose_devices(plim_space_searching *k, const plim_space_weights *w,
 
 /* What running a node now adds to the bytes in use: its output, less the inputs that it reads last. */
 static int64_t growth(const plim_space_searching *k, int32_t node) {
-  const plim_space_node *v = &k->p->node[node];
+  const plim_space_node *v = &k->problem->node[node];
   int64_t bytes = v->n_succs > 0 ? v->bytes : 0;
   for (int32_t i = 0; i < v->n_preds; i++) {
-    if (k->waiting[k->p->n + v->pred[i]] == 1) bytes -= k->p->node[v->pred[i]].bytes;
+    if (k->waiting[k->problem->n + v->pred[i]] == 1) bytes -= k->problem->node[v->pred[i]].bytes;
   }
   return bytes;
 }
 
 /* Program order, or (drawn) of the nodes that can run the one that adds least bytes, or now and then any. */
 void plim_space_choose_order(plim_space_searching *k, int drawn) {
-  int32_t n = k->p->n, percent = plim_random_below(&k->random, 60);
+  int32_t n = k->problem->n, percent = plim_random_below(&k->random, 60);
   for (int32_t o = 0; o < n; o++) {
     k->order[o] = o;
-    k->waiting[o] = k->p->node[o].n_preds;
-    k->waiting[n + o] = k->p->node[o].n_succs;
+    k->waiting[o] = k->problem->node[o].n_preds;
+    k->waiting[n + o] = k->problem->node[o].n_succs;
   }
-  for (int32_t at = 0; at < n && drawn && !plim_effort_over(k->p->ctx, n - at); at++) {
+  for (int32_t at = 0; at < n && drawn && !plim_effort_over(k->problem->ctx, n - at); at++) {
     int32_t best = -1, ready = 0, any = plim_random_percent(&k->random, percent);
     for (int32_t i = at; i < n; i++) {
       int32_t o = k->order[i];
@@ -86,8 +87,8 @@ void plim_space_choose_order(plim_space_searching *k, int drawn) {
     int32_t o = k->order[best];
     memmove(k->order + at + 1, k->order + at, (size_t)(best - at) * sizeof o); /* the rest stays in program order */
     k->order[at] = o;
-    for (int32_t i = 0; i < k->p->node[o].n_succs; i++) k->waiting[k->p->node[o].succ[i]]--;
-    for (int32_t i = 0; i < k->p->node[o].n_preds; i++) k->waiting[n + k->p->node[o].pred[i]]--;
+    for (int32_t i = 0; i < k->problem->node[o].n_succs; i++) k->waiting[k->problem->node[o].succ[i]]--;
+    for (int32_t i = 0; i < k->problem->node[o].n_preds; i++) k->waiting[n + k->problem->node[o].pred[i]]--;
   }
 }
 
@@ -96,9 +97,9 @@ plim_status plim_space_begin_start(plim_space_searching *k, const plim_space_wei
                                    int32_t *legal) {
   choose_devices(k, w, placing, legal);
   if (!*legal) return PLIM_OK;
-  PLIM_TRY(plim_space_sequence_reserve(&k->now, k->p->n));
-  k->now.n = k->p->n;
-  for (int32_t i = 0; i < k->p->n; i++) {
+  PLIM_TRY(plim_space_sequence_reserve(&k->now, k->problem->n));
+  k->now.n = k->problem->n;
+  for (int32_t i = 0; i < k->problem->n; i++) {
     k->now.item[i] = (plim_space_event){PLIM_SPACE_RUN, k->order[i], k->device[k->order[i]]};
   }
   return repaired ? plim_space_repair(&k->now, &k->rules, w, legal) : PLIM_OK;
@@ -106,7 +107,7 @@ plim_status plim_space_begin_start(plim_space_searching *k, const plim_space_wei
 
 int plim_space_is_done(const plim_space_searching *k) {
   if (!k->has_best || k->best_worth.late > 0) return 0;
-  return k->best_worth.value <= k->o->bound || k->o->rounds == 0;
+  return k->best_worth.value <= k->options->bound || k->options->rounds == 0;
 }
 
 static plim_status try_start(plim_space_searching *k, const plim_space_weights *w, int32_t placing, int on_demand,
@@ -132,7 +133,7 @@ static plim_status try_demand(plim_space_searching *k, double copies, int32_t *f
     int32_t found;
     PLIM_TRY(try_start(k, &w, placing, 1, &found));
     *fits |= found;
-    if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    if (plim_effort_over(k->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
   }
   return PLIM_OK;
 }
@@ -144,14 +145,14 @@ plim_status plim_space_try_on_demand(plim_space_searching *k) {
   int32_t missed = 0, fits;
   const int32_t recompute = k->rules.recompute;
   plim_space_choose_order(k, 0);
-  if (k->p->n < tuning.search.large_nodes) return PLIM_OK;
+  if (k->problem->n < tuning.search.large_nodes) return PLIM_OK;
   k->rules.recompute = recompute && !k->pages; /* first pages alone: a plan of theirs is one where both are allowed */
   PLIM_TRY(try_demand(k, 1e-12, &fits));
   k->rules.recompute = recompute;
   if (recompute && k->pages) PLIM_TRY(try_demand(k, 1e-12, &fits));
   for (; copies <= tuning.search.most_copies && missed < 2 && !plim_space_is_done(k);
        copies *= tuning.search.more_copies) {
-    if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    if (plim_effort_over(k->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     PLIM_TRY(try_demand(k, copies, &fits));
     missed = fits ? 0 : missed + 1;
   }
@@ -160,7 +161,7 @@ plim_status plim_space_try_on_demand(plim_space_searching *k) {
 
 plim_status plim_space_try_starts(plim_space_searching *k) {
   static const double copies[] = {1, 0.2, 0.02}, by_time[] = {1, 0.5, 0};
-  int32_t devices = k->rules.devices, large = k->has_best && k->p->n >= tuning.search.large_nodes;
+  int32_t devices = k->rules.devices, large = k->has_best && k->problem->n >= tuning.search.large_nodes;
   int32_t starts = large ? tuning.search.large_starts : tuning.search.starts;
   for (int32_t i = 0; i < starts + (k->has_best ? 0 : tuning.search.drawn_starts) && !plim_space_is_done(k); i++) {
     k->haste = i % 6 < 3 ? 0 : 1;
@@ -172,7 +173,7 @@ plim_status plim_space_try_starts(plim_space_searching *k) {
     for (int32_t placing = first_placing(k); placing < devices && !plim_space_is_done(k); placing++) {
       int32_t fits;
       PLIM_TRY(try_start(k, &w, placing, 0, &fits));
-      if (plim_effort_over(k->p->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+      if (plim_effort_over(k->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     }
   }
   return PLIM_OK;
@@ -190,12 +191,12 @@ static plim_status start_from(plim_space_searching *k, const plim_space_events *
     k->now.item[k->now.n++] = v;
   }
   PLIM_TRY(plim_space_sequence_analyse(&k->now));
-  if (!k->now.valid || !plim_space_sequence_is_within(&k->now, k->o->budget)) return PLIM_OK;
+  if (!k->now.valid || !plim_space_sequence_is_within(&k->now, k->options->budget)) return PLIM_OK;
   PLIM_TRY(plim_space_weigh(k, &k->now, k->has_best ? &k->best_worth : NULL, &found));
   return plim_space_keep_best(k, &k->now, found);
 }
 
 plim_status plim_space_try_known(plim_space_searching *k) {
-  for (int32_t i = 0; i < k->o->n_starts; i++) PLIM_TRY(start_from(k, k->o->start[i]));
+  for (int32_t i = 0; i < k->options->n_starts; i++) PLIM_TRY(start_from(k, k->options->start[i]));
   return PLIM_OK;
 }

@@ -22,33 +22,37 @@ static int is_home(const plim_platform *p, int32_t space, int32_t devices) {
 
 /* A link between spaces where devices compute places; every other one pages. */
 void plim_space_set_rules(plim_space_searching *k) {
-  const plim_platform *p = k->p->platform;
-  double bound = k->o->keep_all > 0 && k->o->bound > 0 ? fmax(0, 100 * (k->o->bound / k->o->keep_all - 1)) : -1;
-  k->progress = (plim_progress){
-      .stage = "search", .total = k->o->rounds > 0 ? k->o->rounds : -1, .best_percent = -1, .bound_percent = bound};
-  k->rules = (plim_space_rules){.budget = k->o->budget,
+  const plim_platform *p = k->problem->platform;
+  double bound = k->options->keep_all > 0 && k->options->bound > 0
+                     ? fmax(0, 100 * (k->options->bound / k->options->keep_all - 1))
+                     : -1;
+  k->progress = (plim_progress){.stage = "search",
+                                .total = k->options->rounds > 0 ? k->options->rounds : -1,
+                                .best_percent = -1,
+                                .bound_percent = bound};
+  k->rules = (plim_space_rules){.budget = k->options->budget,
                                 .link_taken = k->link_taken,
-                                .recompute = k->o->recompute,
+                                .recompute = k->options->recompute,
                                 .progress = &k->progress,
                                 .started_ns = plim_now_ns(),
-                                .devices = k->o->place ? p->n_devices : 1};
+                                .devices = k->options->place ? p->n_devices : 1};
   for (int32_t l = 0; l < p->n_links; l++) {
     int places = is_home(p, p->link[l].from, p->n_devices) && is_home(p, p->link[l].to, p->n_devices);
     k->link_places[l] = (uint8_t)places;
-    k->link_taken[l] = (uint8_t)(places ? k->o->place : k->o->page);
-    k->pages |= !places && k->o->page;
+    k->link_taken[l] = (uint8_t)(places ? k->options->place : k->options->page);
+    k->pages |= !places && k->options->page;
   }
 }
 
 plim_space_weights plim_space_weights_of(const plim_space_searching *k, double copies) {
   plim_space_weights w = {.by_bytes = 1, .by_time = 1};
-  if (k->o->objective == PLIM_OBJECTIVE_ENERGY) {
+  if (k->options->objective == PLIM_OBJECTIVE_ENERGY) {
     w.run_joule = w.copy_joule = 1;
     w.run_ns = k->haste * k->joule_per_ns;
-    w.copy_ns = k->o->deadline_on_runs ? 0 : copies * w.run_ns;
+    w.copy_ns = k->options->deadline_on_runs ? 0 : copies * w.run_ns;
   } else {
     w.run_ns = 1;
-    w.copy_ns = k->o->objective == PLIM_OBJECTIVE_SERIAL ? 1 : copies;
+    w.copy_ns = k->options->objective == PLIM_OBJECTIVE_SERIAL ? 1 : copies;
   }
   return w;
 }
@@ -71,16 +75,16 @@ plim_space_weights plim_space_draw_weights(plim_space_searching *k) {
 
 /* Is the objective a sum over the commands? */
 static int objective_is_sum(const plim_space_searching *k) {
-  if (k->o->objective == PLIM_OBJECTIVE_TIME) return 0;
-  for (int32_t d = 0; d < k->p->platform->n_devices && k->o->objective == PLIM_OBJECTIVE_ENERGY; d++) {
-    if (k->p->platform->device[d].idle_watt > 0) return 0;
+  if (k->options->objective == PLIM_OBJECTIVE_TIME) return 0;
+  for (int32_t d = 0; d < k->problem->platform->n_devices && k->options->objective == PLIM_OBJECTIVE_ENERGY; d++) {
+    if (k->problem->platform->device[d].idle_watt > 0) return 0;
   }
   return 1;
 }
 
 /* Is the worth of every sequence one? */
 int plim_space_is_sum(const plim_space_searching *k) {
-  return objective_is_sum(k) && (k->o->deadline_ns == INT64_MAX || k->o->deadline_on_runs);
+  return objective_is_sum(k) && (k->options->deadline_ns == INT64_MAX || k->options->deadline_on_runs);
 }
 
 /* The plan of the sequence, as events, and what it takes. */
@@ -88,12 +92,12 @@ static plim_status arrange(plim_space_searching *k, const plim_space_sequence *s
   PLIM_TRY(plim_space_sequence_copy(&k->arranged, s));
   PLIM_TRY(plim_space_sequence_analyse(&k->arranged));
   k->events.n = 0;
-  return plim_space_arrange(&k->arranged, k->o->budget, 1, totals, &k->events);
+  return plim_space_arrange(&k->arranged, k->options->budget, 1, totals, &k->events);
 }
 
 static double value_of(const plim_space_searching *k, const plim_space_totals *t) {
-  if (k->o->objective == PLIM_OBJECTIVE_ENERGY) return t->energy_joule;
-  return (double)(k->o->objective == PLIM_OBJECTIVE_SERIAL ? t->serial_ns : t->makespan_ns);
+  if (k->options->objective == PLIM_OBJECTIVE_ENERGY) return t->energy_joule;
+  return (double)(k->options->objective == PLIM_OBJECTIVE_SERIAL ? t->serial_ns : t->makespan_ns);
 }
 
 /* What the items of a sequence come to, one by one. */
@@ -104,18 +108,19 @@ typedef struct sums {
 } sums;
 
 static sums add_up(const plim_space_searching *k, const plim_space_sequence *s) {
-  const int32_t devices = k->p->platform->n_devices;
+  const int32_t devices = k->problem->platform->n_devices;
   sums sum = {0, 0, 0, 0, 0};
-  memset(k->load_ns, 0, (size_t)(devices + k->p->platform->n_links) * sizeof *k->load_ns);
+  memset(k->load_ns, 0, (size_t)(devices + k->problem->platform->n_links) * sizeof *k->load_ns);
   for (int32_t e = 0; e < s->n; e++) {
     const plim_space_event *v = &s->item[e];
     int run = v->kind == PLIM_SPACE_RUN;
-    int64_t ns = run ? plim_space_run_ns(k->p, v->node, v->at) : plim_space_copy_ns(k->p, v->node, v->at);
+    int64_t ns = run ? plim_space_run_ns(k->problem, v->node, v->at) : plim_space_copy_ns(k->problem, v->node, v->at);
     double *load = &k->load_ns[run ? v->at : devices + v->at];
-    sum.joule += run ? plim_space_run_joule(k->p, v->node, v->at) : plim_space_copy_joule(k->p, v->node, v->at);
+    sum.joule +=
+        run ? plim_space_run_joule(k->problem, v->node, v->at) : plim_space_copy_joule(k->problem, v->node, v->at);
     sum.serial_ns += (double)ns;
     sum.run_ns += run ? (double)ns : 0;
-    sum.delay_ns += run || k->link_places[v->at] ? 0 : k->o->page_delay_share * (double)ns;
+    sum.delay_ns += run || k->link_places[v->at] ? 0 : k->options->page_delay_share * (double)ns;
     *load += (double)ns;
     if (*load > sum.longest_ns) sum.longest_ns = *load;
   }
@@ -123,16 +128,18 @@ static sums add_up(const plim_space_searching *k, const plim_space_sequence *s) 
 }
 
 static double lateness(const plim_space_searching *k, double ns) {
-  return k->o->deadline_ns < INT64_MAX && ns > (double)k->o->deadline_ns ? ns - (double)k->o->deadline_ns : 0;
+  return k->options->deadline_ns < INT64_MAX && ns > (double)k->options->deadline_ns
+             ? ns - (double)k->options->deadline_ns
+             : 0;
 }
 
 /* No plan of the sequence is better. *exact 1: its plan is that good: the objective is a sum, and so is the time that
  * has a deadline, or the sum of all times keeps it. */
 static plim_space_worth least_worth(const plim_space_searching *k, const sums *sum, int *exact) {
-  plim_space_worth least = {lateness(k, k->o->deadline_on_runs ? sum->run_ns : sum->longest_ns), sum->joule};
+  plim_space_worth least = {lateness(k, k->options->deadline_on_runs ? sum->run_ns : sum->longest_ns), sum->joule};
   *exact = plim_space_is_sum(k) || (objective_is_sum(k) && !(lateness(k, sum->serial_ns) > 0));
-  if (k->o->objective == PLIM_OBJECTIVE_SERIAL) least.value = sum->serial_ns;
-  if (k->o->objective == PLIM_OBJECTIVE_TIME) least.value = sum->longest_ns + sum->delay_ns;
+  if (k->options->objective == PLIM_OBJECTIVE_SERIAL) least.value = sum->serial_ns;
+  if (k->options->objective == PLIM_OBJECTIVE_TIME) least.value = sum->longest_ns + sum->delay_ns;
   return least;
 }
 
@@ -146,16 +153,16 @@ plim_status plim_space_weigh(plim_space_searching *k, const plim_space_sequence 
   k->events.n = 0;
   if (exact || (most && !plim_space_is_late_first(*out, *most))) return PLIM_OK;
   PLIM_TRY(arrange(k, s, &totals));
-  out->value = value_of(k, &totals) + (k->o->objective == PLIM_OBJECTIVE_TIME ? sum.delay_ns : 0);
-  if (!k->o->deadline_on_runs) out->late = lateness(k, (double)totals.makespan_ns);
+  out->value = value_of(k, &totals) + (k->options->objective == PLIM_OBJECTIVE_TIME ? sum.delay_ns : 0);
+  if (!k->options->deadline_on_runs) out->late = lateness(k, (double)totals.makespan_ns);
   return PLIM_OK;
 }
 
 /* Keep what was weighed last. */
 plim_status plim_space_keep_best(plim_space_searching *k, const plim_space_sequence *s, plim_space_worth w) {
-  plim_space_report(k->p->ctx, &k->rules);
+  plim_space_report(k->problem->ctx, &k->rules);
   if (k->has_best && !plim_space_is_late_first(w, k->best_worth)) return PLIM_OK;
-  if (k->o->keep_all > 0 && !(w.late > 0)) k->progress.best_percent = 100 * (w.value / k->o->keep_all - 1);
+  if (k->options->keep_all > 0 && !(w.late > 0)) k->progress.best_percent = 100 * (w.value / k->options->keep_all - 1);
   const plim_space_events events = k->events;
   k->has_best = 1;
   k->best_worth = w;
