@@ -190,17 +190,21 @@ PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *g
 PLIM_MUST_USE plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
 
-/* The smallest budget, then plim_plan_front over n even steps from it to high_bytes.
- *   high_bytes  in       the largest budget; where the smallest is no less, all n budgets are the smallest
- *   budget      [n] out  the budgets, ascending
- *   floor       [1] out  as plim_plan_smallest; must not be NULL
- *   plan        [n] out  the fastest plan known within each budget
+/* Budgets in even steps from the smallest that has a plan, and what fits into them. */
+typedef struct plim_plan_span {
+  int32_t n;             /* in: how many budgets */
+  int64_t high_bytes;    /* in: the largest; where the smallest is no less, all n budgets are the smallest */
+  int64_t *budget;       /* [n] out: ascending */
+  plim_plan **plan;      /* [n] out: the fastest plan known within each budget */
+  plim_plan_floor floor; /* out: as of plim_plan_smallest */
+} plim_plan_span;
+
+/* The smallest budget, then plim_plan_front from there.
  * Every budget has a plan, however little time there is: at least that of the smallest budget. A time limit holds for
  * everything together; a quarter of it is for the smallest budget. PLIM_ECANCEL: cancelled before that was found;
  * `budget` and `floor` may have been written on a later failure. */
 PLIM_MUST_USE plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                          const plim_plan_options *options, int64_t high_bytes, int32_t n,
-                                          int64_t *budget, plim_plan_floor *floor, plim_plan **plan);
+                                          const plim_plan_options *options, plim_plan_span *span);
 
 /* Only what is proven: bound_bytes, op and fixed_numerics; smallest_bytes is INT64_MAX. No search: O(graph), and
  * deterministic. */

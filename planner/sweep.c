@@ -13,10 +13,7 @@ typedef struct range {
   int32_t n;
   const int64_t *budget; /* [n] */
   plim_plan **plan;      /* [n] */
-  /* NULL: the budgets are given. Else they are chosen, from the smallest with a plan, which is found first. */
-  plim_plan_floor *floor;
-  int64_t *chosen;    /* [n] the budgets again */
-  int64_t high_bytes; /* the largest of them */
+  plim_plan_span *span;  /* NULL: the budgets are given. Else they are chosen once the smallest is found */
 } range;
 
 typedef struct sweep {
@@ -116,16 +113,16 @@ static plim_status emit_all(const sweep *s, int32_t n, const int64_t *budget, pl
 }
 
 /* Budgets in even steps from the smallest with a plan, whose plan is in the plan front then. */
-static plim_status choose_budgets(const sweep *s, const range *r) {
+static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
   plim_plan_options options = *s->options;
   options.budget_bytes = INT64_MAX;
   if (options.time_limit_ns > 0) options.time_limit_ns = options.time_limit_ns / 100 * tuning.floor_percent + 1;
-  PLIM_TRY(plim_floor_find(s->problem, &options, s->strategy, s->front, r->floor, NULL));
-  int64_t low = r->floor->smallest_bytes, width = r->high_bytes > low ? r->high_bytes - low : 0;
-  int64_t steps = r->n > 1 ? r->n - 1 : 1;
-  for (int32_t i = 0; i < r->n; i++) {
+  PLIM_TRY(plim_floor_find(s->problem, &options, s->strategy, s->front, &span->floor, NULL));
+  int64_t low = span->floor.smallest_bytes, width = span->high_bytes > low ? span->high_bytes - low : 0;
+  int64_t steps = span->n > 1 ? span->n - 1 : 1;
+  for (int32_t i = 0; i < span->n; i++) {
     /* width / steps * i would lose what the division drops; the product of two ints and the rest cannot overflow */
-    r->chosen[i] = low + width / steps * i + width % steps * i / steps;
+    span->budget[i] = low + width / steps * i + width % steps * i / steps;
   }
   return PLIM_OK;
 }
@@ -133,7 +130,7 @@ static plim_status choose_budgets(const sweep *s, const range *r) {
 static plim_status run(const sweep *s, const range *r) {
   plim_front_file file;
   PLIM_TRY(plim_strategy_front(s->problem, s->options, s->strategy, &file, s->front));
-  if (r->floor) PLIM_TRY(choose_budgets(s, r));
+  if (r->span) PLIM_TRY(choose_budgets(s, r->span));
   PLIM_TRY(plan_all(s, r->n, r->budget));
   PLIM_TRY(plim_front_save(&file, s->front));
   return emit_all(s, r->n, r->budget, r->plan);
@@ -181,8 +178,7 @@ plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const pl
 }
 
 plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                            const plim_plan_options *options, int64_t high_bytes, int32_t n, int64_t *budget,
-                            plim_plan_floor *floor, plim_plan **plan) {
-  const range r = {.n = n, .budget = budget, .plan = plan, .chosen = budget, .high_bytes = high_bytes, .floor = floor};
+                            const plim_plan_options *options, plim_plan_span *span) {
+  const range r = {.n = span->n, .budget = span->budget, .plan = span->plan, .span = span};
   return plan_range(ctx, graph, profile, options, &r);
 }

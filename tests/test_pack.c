@@ -20,7 +20,9 @@ static int overlap(const plim_box *a, const plim_box *b) {
 static int64_t pack(int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t effort,
                     int64_t *peak_bytes) {
   int64_t offset[MOST], packed_bytes = -1, top = 0, lower;
-  cr_assert_eq(plim_pack(ctx, n, box, align, target, effort, offset, &packed_bytes, &lower), PLIM_OK);
+  const plim_boxes boxes = {.n = n, .align = align, .box = box};
+  const plim_pack_goal goal = {.target_bytes = target, .effort = effort};
+  cr_assert_eq(plim_pack(ctx, &boxes, goal, offset, &packed_bytes, &lower), PLIM_OK);
   for (int32_t i = 0; i < n; i++) {
     cr_assert(offset[i] >= 0 && offset[i] % align == 0);
     cr_assert(box[i].fixed < 0 || box[i].fixed == offset[i]);
@@ -105,7 +107,8 @@ Test(pack, refuses_boxes_without_lifetime_bytes_or_alignment) {
   const plim_box bad[] = {{3, 3, 8, -1}, {0, 1, 0, -1}, {0, 1, 8, 4}, {0, 1, 8, -2}};
   for (int32_t i = 0; i < 4; i++) {
     int64_t offset = -7, packed_bytes = -7;
-    cr_assert_eq(plim_pack(ctx, 1, &bad[i], 8, 0, 0, &offset, &packed_bytes, NULL), PLIM_EUSAGE);
+    const plim_boxes boxes = {.n = 1, .align = 8, .box = &bad[i]};
+    cr_assert_eq(plim_pack(ctx, &boxes, (plim_pack_goal){0}, &offset, &packed_bytes, NULL), PLIM_EUSAGE);
     cr_assert(offset == -7 && packed_bytes == -7);
   }
   plim_test_context_end(ctx);
@@ -189,7 +192,8 @@ static plim_status pack_some(plim_context *c, void *user) {
   const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
   int64_t offset[5], packed_bytes;
   (void)user;
-  return plim_pack(c, 5, box, 1, 0, 4, offset, &packed_bytes, NULL);
+  const plim_boxes boxes = {.n = 5, .align = 1, .box = box};
+  return plim_pack(c, &boxes, (plim_pack_goal){.effort = 4}, offset, &packed_bytes, NULL);
 }
 
 Test(pack, a_refused_allocation_leaves_nothing_after) {

@@ -400,13 +400,14 @@ Test(planner, options_of_another_size_are_refused_before_they_are_read) {
   plim_plan *plan = NULL;
   plim_plan_floor floor;
   int64_t budget = 1;
+  plim_plan_span span = {.n = 1, .high_bytes = 1, .budget = &budget, .plan = &plan};
   int yes;
   o.struct_bytes = 8;
   o.planner = "none like this";
   expect_usage(&c, plim_plan_make(c.ctx, c.graph, c.profile, &o, &plan), words);
   expect_usage(&c, plim_plan_keep_all(c.ctx, c.graph, c.profile, &o, &plan), words);
   expect_usage(&c, plim_plan_front(c.ctx, c.graph, c.profile, &o, 1, &budget, &plan), words);
-  expect_usage(&c, plim_plan_range(c.ctx, c.graph, c.profile, &o, 1, 1, &budget, &floor, &plan), words);
+  expect_usage(&c, plim_plan_range(c.ctx, c.graph, c.profile, &o, &span), words);
   expect_usage(&c, plim_plan_smallest(c.ctx, c.graph, c.profile, &o, &floor, &plan), words);
   expect_usage(&c, plim_plan_bound(c.ctx, c.graph, c.profile, &o, &floor), words);
   expect_usage(&c, plim_plan_fits(c.ctx, c.graph, c.profile, &o, &yes), words);

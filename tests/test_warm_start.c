@@ -170,16 +170,16 @@ Test(kept, range_begins_at_the_smallest_budget_and_has_a_plan_for_each_without_t
     planner_case c = make_case(4, unpacked);
     int64_t whole = 4 * whole_bytes(&c), budget[BUDGETS], last = INT64_MAX; /* keep-all packs worse without time */
     plim_plan *plan[BUDGETS];
-    plim_plan_floor floor;
+    plim_plan_span span = {.n = BUDGETS, .high_bytes = whole, .budget = budget, .plan = plan};
     int incumbents = 0;
     plim_context_set_progress(c.ctx, count_incumbents, &incumbents);
     c.options.front_folder = NULL;
     c.options.iterations = 0;
     c.options.time_limit_ns = 1;
     c.options.budget_bytes = INT64_MAX;
-    cr_assert_eq(plim_plan_range(c.ctx, c.graph, c.profile, &c.options, whole, BUDGETS, budget, &floor, plan), PLIM_OK);
-    cr_assert_eq(budget[0], floor.smallest_bytes);
-    cr_assert_eq(budget[BUDGETS - 1], floor.smallest_bytes > whole ? floor.smallest_bytes : whole);
+    cr_assert_eq(plim_plan_range(c.ctx, c.graph, c.profile, &c.options, &span), PLIM_OK);
+    cr_assert_eq(budget[0], span.floor.smallest_bytes);
+    cr_assert_eq(budget[BUDGETS - 1], span.floor.smallest_bytes > whole ? span.floor.smallest_bytes : whole);
     cr_assert_leq(incumbents, 3, "%d incumbents without time", incumbents);
     for (int32_t i = 0; i < BUDGETS; i++) {
       cr_assert_not_null(plan[i], "budget %d of %d has no plan", (int)i, BUDGETS);

@@ -61,8 +61,10 @@ plim_status plim_place(plim_placement *pl, const plim_timeline *t, const plim_sc
   const plim_problem *p = t->problem;
   PLIM_TRY(reserve(pl, t));
   make_boxes(pl, t, s);
-  int64_t above = target > p->persistent_bytes ? target - p->persistent_bytes : 0;
-  PLIM_TRY(plim_pack(p->ctx, pl->n_boxes, pl->box, p->align, above, effort, pl->offset, &pl->packed_bytes, NULL));
+  const plim_boxes boxes = {.n = pl->n_boxes, .align = p->align, .box = pl->box};
+  const plim_pack_goal goal = {.target_bytes = target > p->persistent_bytes ? target - p->persistent_bytes : 0,
+                               .effort = effort};
+  PLIM_TRY(plim_pack(p->ctx, &boxes, goal, pl->offset, &pl->packed_bytes, NULL));
   for (int32_t b = 0; b < pl->n_boxes; b++) pl->offset[b] += p->persistent_bytes;
   pl->packed_bytes += p->persistent_bytes;
   return PLIM_OK;

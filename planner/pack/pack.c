@@ -232,17 +232,18 @@ static void release(packer *k) {
   plim_units_free(&k->units);
 }
 
-plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t target, int32_t effort,
-                            int64_t deadline_ns, int64_t *offset, int64_t *packed_bytes, int64_t *peak_bytes) {
-  packer k = {.packed_bytes = INT64_MAX, .has_target = target > 0};
-  int64_t outer_ns = plim_effort_begin(ctx, deadline_ns);
+plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal goal, int64_t *offset,
+                      int64_t *packed_bytes, int64_t *peak_bytes) {
+  packer k = {.packed_bytes = INT64_MAX, .has_target = goal.target_bytes > 0};
+  int64_t outer_ns = plim_effort_begin(ctx, goal.deadline_ns > 0 ? goal.deadline_ns : INT64_MAX);
   int32_t n = boxes->n;
   plim_status status;
   PLIM_CHECK(plim_units_make(ctx, boxes, &k.units));
   PLIM_CHECK(plim_fit_new(&k.units, &k.fit));
   PLIM_CHECK(allocate(&k));
-  k.goal = target / boxes->align > k.units.peak_bytes ? target / boxes->align : k.units.peak_bytes;
-  status = solve(&k, effort);
+  k.goal =
+      goal.target_bytes / boxes->align > k.units.peak_bytes ? goal.target_bytes / boxes->align : k.units.peak_bytes;
+  status = solve(&k, goal.effort);
   if (status == PLIM_ECANCEL && k.packed_bytes < INT64_MAX && !plim_context_cancelled(ctx)) status = PLIM_OK;
   if (status != PLIM_OK) goto done;
   for (int32_t b = 0; b < n; b++) offset[b] = k.best[b] * boxes->align;
@@ -251,10 +252,4 @@ plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t 
 done:
   if (k.units.ctx) release(&k);
   return plim_effort_end(ctx, outer_ns, status);
-}
-
-plim_status plim_pack(plim_context *ctx, int32_t n, const plim_box *box, int64_t align, int64_t target, int32_t effort,
-                      int64_t *offset, int64_t *packed_bytes, int64_t *peak_bytes) {
-  plim_boxes boxes = {.n = n, .align = align, .box = box};
-  return plim_pack_boxes(ctx, &boxes, target, effort, INT64_MAX, offset, packed_bytes, peak_bytes);
 }

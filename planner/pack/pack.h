@@ -12,36 +12,13 @@
 extern "C" {
 #endif
 
-/* ==== pack ==== */
-
-/* Packing: buffers -> offsets. */
+/* ==== boxes ==== */
 
 typedef struct plim_box {
   int64_t begin, end; /* lifetime, half-open, in commands; begin < end */
   int64_t bytes;      /* > 0 */
   int64_t fixed;      /* the offset that it must have, a multiple of its alignment; -1: any */
 } plim_box;
-
-/* Assign arena offsets so that boxes whose lifetimes overlap never overlap in space.
- *   box           [n] in
- *   align             in   > 0; every offset is a multiple of it
- *   target            in   bytes; a packing of this size is good enough and ends the work; 0: as small as possible
- *   effort            in   rounds after the first-fit orders; 0: first-fit only
- *   offset        [n] out  bytes
- *   packed_bytes  [1] out  largest offset + bytes
- *   peak_bytes    [1] out  largest sum of live bytes, which no packing is below; may be NULL
- * A round packs from the bottom up, or repairs the best order where that is not possible. Then comes exact search in
- * proportion to `effort`; with a target all of it is for the target.
- * PLIM_EUSAGE: a box that is not allowed. PLIM_ECANCEL: cancelled.
- * A first-fit order takes O(n^2), or O(n log n + pairs that overlap in time x log n) for many boxes; a packing from the
- * bottom up O(n^2) at worst, exact search up to O(effort) nodes of O(n) each. O(n) bytes of memory. Deterministic.
- * Source of the first-fit orders and the exact search: Moffitt, MiniMalloc, ASPLOS 2023. */
-PLIM_MUST_USE plim_status plim_pack(plim_context *ctx, int32_t n, const plim_box *box, int64_t align, int64_t target,
-                                    int32_t effort, int64_t *offset, int64_t *packed_bytes, int64_t *peak_bytes);
-
-/* ==== boxes ==== */
-
-/* Boxes with everything that they may have: besides time, bytes and fixed offset also alignment, hint and gaps. */
 
 /* In commands [begin, end) a box occupies only [low, high) of its bytes; low == high: nothing. */
 typedef struct plim_pack_gap {
@@ -52,7 +29,7 @@ typedef struct plim_pack_gap {
 /* Sizes, alignments and fixed offsets together stay below 2^62. */
 typedef struct plim_boxes {
   int32_t n;
-  int64_t align;            /* every size is rounded up to a multiple, every offset is one */
+  int64_t align;            /* > 0; every size is rounded up to a multiple, every offset is one */
   const plim_box *box;      /* [n] */
   const int64_t *own_align; /* [n] offsets are multiples of these as well; NULL: none */
   const int64_t *hint;      /* [n] preferred offsets, -1: none; NULL: none */
@@ -69,11 +46,28 @@ int64_t plim_boxes_separation(const plim_boxes *boxes, int32_t below, int32_t ab
 /* Bytes of box b in use at a command; 0 outside of its lifetime. O(gaps of b). */
 int64_t plim_boxes_bytes_at(const plim_boxes *boxes, int32_t b, int64_t time);
 
-/* plim_pack for boxes with everything that they may have. No new order is tried after deadline_ns (by plim_now_ns;
- * INT64_MAX: none). Deterministic without a deadline. */
-PLIM_MUST_USE plim_status plim_pack_boxes(plim_context *ctx, const plim_boxes *boxes, int64_t target, int32_t effort,
-                                          int64_t deadline_ns, int64_t *offset, int64_t *packed_bytes,
-                                          int64_t *peak_bytes);
+/* ==== pack ==== */
+
+/* When a packing is good enough, and how much work it may take. All 0: the first-fit orders alone. */
+typedef struct plim_pack_goal {
+  int64_t target_bytes; /* a packing of this size ends the work; 0: as small as possible */
+  int32_t effort;       /* rounds after the first-fit orders */
+  int64_t deadline_ns;  /* by plim_now_ns: no new order is tried after it; 0: none */
+} plim_pack_goal;
+
+/* Assign arena offsets so that boxes whose lifetimes overlap never overlap in space.
+ *   offset        [n] out  bytes
+ *   packed_bytes  [1] out  largest offset + bytes
+ *   peak_bytes    [1] out  largest sum of live bytes, which no packing is below; may be NULL
+ * A round packs from the bottom up, or repairs the best order where that is not possible. Then comes exact search in
+ * proportion to the effort; with a target all of it is for the target.
+ * PLIM_EUSAGE: a box that is not allowed. PLIM_ECANCEL: cancelled.
+ * A first-fit order takes O(n^2), or O(n log n + pairs that overlap in time x log n) for many boxes; a packing from the
+ * bottom up O(n^2) at worst, exact search up to O(effort) nodes of O(n) each. O(n) bytes of memory. Deterministic
+ * without a deadline.
+ * Source of the first-fit orders and the exact search: Moffitt, MiniMalloc, ASPLOS 2023. */
+PLIM_MUST_USE plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal goal, int64_t *offset,
+                                    int64_t *packed_bytes, int64_t *peak_bytes);
 
 /* ==== validate ==== */
 

@@ -1,5 +1,5 @@
 /* plim_pack_solve: packing with all searches until it is done or the time is over.
- *   1. first-fit                (plim_pack_boxes with effort 0)
+ *   1. first-fit                (plim_pack with effort 0)
  *   2. rounds of bottom-up packings, exact search and niche search
  *        with a capacity        for the capacity and a size below it, until one is found or the capacity is refuted
  *        without one            for several sizes between bound and best, each round with more nodes
@@ -202,7 +202,8 @@ static plim_status repair(solver *s) {
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
   for (int32_t effort = tuning.solve.effort_first; !is_done(s) && effort < tuning.solve.effort_most; effort *= 2) {
     int64_t packed_bytes;
-    PLIM_TRY(plim_pack_boxes(s->ctx, &s->chosen.boxes, target, effort, s->deadline_ns, s->trial, &packed_bytes, NULL));
+    const plim_pack_goal goal = {target, effort, s->deadline_ns};
+    PLIM_TRY(plim_pack(s->ctx, &s->chosen.boxes, goal, s->trial, &packed_bytes, NULL));
     keep(s);
     report(s);
   }
@@ -269,10 +270,10 @@ static int64_t first_fit_deadline(const solver *s) {
 }
 
 static plim_status search(solver *s) {
-  int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
+  const plim_pack_goal goal = {.target_bytes = s->options->capacity < INT64_MAX ? s->options->capacity : 0,
+                               .deadline_ns = first_fit_deadline(s)};
   PLIM_TRY(plim_units_make(s->ctx, &s->chosen.boxes, &s->units));
-  PLIM_TRY(plim_pack_boxes(s->ctx, &s->chosen.boxes, target, 0, first_fit_deadline(s), s->trial, &s->found.first_fit,
-                           &s->found.peak_bytes));
+  PLIM_TRY(plim_pack(s->ctx, &s->chosen.boxes, goal, s->trial, &s->found.first_fit, &s->found.peak_bytes));
   s->found.bound = s->found.peak_bytes;
   keep(s);
   report(s);

@@ -305,16 +305,17 @@ done:
 plim_status plim_list_pack(plim_space_command_list *l, int32_t space, int64_t budget_bytes, int32_t effort, int *fits) {
   plim_box *box = NULL;
   int32_t *box_at = NULL;
-  int64_t *offset = NULL, packed_bytes = 0, peak_bytes, target = budget_bytes < INT64_MAX ? budget_bytes : 0;
+  int64_t *offset = NULL, packed_bytes = 0, peak_bytes;
+  const plim_pack_goal goal = {.target_bytes = budget_bytes < INT64_MAX ? budget_bytes : 0, .effort = effort};
   plim_status status;
   *fits = 0;
   PLIM_CHECK(plim_allocate(l->ctx, l->n_buffers, sizeof *box, &box));
   PLIM_CHECK(plim_allocate(l->ctx, l->n_buffers, sizeof *box_at, &box_at));
   PLIM_CHECK(plim_allocate(l->ctx, l->n_buffers, sizeof *offset, &offset));
-  int32_t n = make_boxes(l, space, box, box_at);
-  PLIM_CHECK(find_peak(l, n, box, &peak_bytes));
+  const plim_boxes boxes = {.n = make_boxes(l, space, box, box_at), .align = PLIM_ALIGN, .box = box};
+  PLIM_CHECK(find_peak(l, boxes.n, box, &peak_bytes));
   if (peak_bytes > budget_bytes) goto done;
-  if (n > 0) status = plim_pack(l->ctx, n, box, PLIM_ALIGN, target, effort, offset, &packed_bytes, NULL);
+  if (boxes.n > 0) status = plim_pack(l->ctx, &boxes, goal, offset, &packed_bytes, NULL);
   if (status == PLIM_ECANCEL && !plim_context_cancelled(l->ctx)) {
     status = PLIM_OK;
     goto done;

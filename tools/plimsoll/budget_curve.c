@@ -43,10 +43,7 @@ static plim_status write_form(session *s, curve_writer *json, curve_writer *csv,
 
 typedef struct budget_curve {
   const budget_request *request;
-  plim_plan_floor floor;
-  int32_t n;
-  int64_t *budget;  /* [n] ascending */
-  plim_plan **plan; /* [n] fastest known; NULL: none found */
+  plim_plan_span span; /* a plan is NULL where none was found */
 } budget_curve;
 
 /* ==== the picture of the arena's budgets ==== */
@@ -70,9 +67,9 @@ static double y_of(const frame *f, double overhead) {
 }
 
 static frame frame_of(const budget_curve *c) {
-  frame f = {.low = 100.0 * (double)c->budget[0] / (double)c->request->whole_bytes, .high = 100, .most = 0};
-  for (int32_t i = 0; i < c->n; i++) {
-    if (c->plan[i]) f.most = fmax(f.most, plim_plan_overhead_percent(c->plan[i]));
+  frame f = {.low = 100.0 * (double)c->span.budget[0] / (double)c->request->whole_bytes, .high = 100, .most = 0};
+  for (int32_t i = 0; i < c->span.n; i++) {
+    if (c->span.plan[i]) f.most = fmax(f.most, plim_plan_overhead_percent(c->span.plan[i]));
   }
   if (f.most <= 0) f.most = 1;
   f.most *= 1.05;
@@ -112,10 +109,10 @@ static void draw_steps(plim_text *t, const frame *f, const budget_curve *c, int 
   int drawn = 0;
   double first = 0;
   plim_text_format(t, "<path class=\"%s\" fill=\"none\" d=\"", bound ? "bound" : "plan");
-  for (int32_t i = 0; i < c->n; i++) {
-    if (!c->plan[i]) continue;
-    double x = x_of(f, 100.0 * (double)c->budget[i] / (double)c->request->whole_bytes);
-    double y = y_of(f, bound ? plim_plan_bound_percent(c->plan[i]) : plim_plan_overhead_percent(c->plan[i]));
+  for (int32_t i = 0; i < c->span.n; i++) {
+    if (!c->span.plan[i]) continue;
+    double x = x_of(f, 100.0 * (double)c->span.budget[i] / (double)c->request->whole_bytes);
+    double y = y_of(f, bound ? plim_plan_bound_percent(c->span.plan[i]) : plim_plan_overhead_percent(c->span.plan[i]));
     if (bound && drawn == 1) plim_text_format(t, "M%.1f %.1f", first, y); /* what the smallest budget proves is of it */
     if (!bound && drawn == 0) plim_text_format(t, "M%.1f %.1f", x, y);
     if (drawn++ == 0) {
@@ -189,13 +186,14 @@ static void write_json(plim_text *t, const void *opaque) {
                    ",\n  \"fingerprint\": \"%s\",\n  \"whole_bytes\": %lld,\n  \"smallest_bytes\": %lld,\n"
                    "  \"bound_bytes\": %lld,\n  \"points\": [",
                    c->request->graph->fingerprint, (long long)c->request->whole_bytes,
-                   (long long)c->floor.smallest_bytes, (long long)c->floor.bound_bytes);
-  for (int32_t i = 0; i < c->n; i++) {
-    const plim_plan *p = c->plan[i];
+                   (long long)c->span.floor.smallest_bytes, (long long)c->span.floor.bound_bytes);
+  for (int32_t i = 0; i < c->span.n; i++) {
+    const plim_plan *p = c->span.plan[i];
     if (!p) continue;
-    plim_text_format(
-        t, "%s\n    {\"budget_bytes\": %lld, \"budget_percent\": %.4f, \"bytes\": %lld, \"time_ns\": %lld, ", comma,
-        (long long)c->budget[i], percent_of_whole(c, c->budget[i]), (long long)bytes_of(p), (long long)p->time_ns);
+    plim_text_format(t,
+                     "%s\n    {\"budget_bytes\": %lld, \"budget_percent\": %.4f, \"bytes\": %lld, \"time_ns\": %lld, ",
+                     comma, (long long)c->span.budget[i], percent_of_whole(c, c->span.budget[i]),
+                     (long long)bytes_of(p), (long long)p->time_ns);
     plim_text_format(t, "\"overhead_percent\": %.6f, \"bound_percent\": %.6f, \"class\": \"%s\", \"proved\": %s}",
                      plim_plan_overhead_percent(p), plim_plan_bound_percent(p), plim_plan_class_name(p->plan_class),
                      p->proved ? "true" : "false");
@@ -207,11 +205,11 @@ static void write_json(plim_text *t, const void *opaque) {
 static void write_csv(plim_text *t, const void *opaque) {
   const budget_curve *c = opaque;
   plim_text_add(t, "budget_bytes,budget_percent,bytes,time_ns,overhead_percent,bound_percent,class,proved\n");
-  for (int32_t i = 0; i < c->n; i++) {
-    const plim_plan *p = c->plan[i];
+  for (int32_t i = 0; i < c->span.n; i++) {
+    const plim_plan *p = c->span.plan[i];
     if (!p) continue;
-    plim_text_format(t, "%lld,%.4f,%lld,%lld,%.6f,%.6f,%s,%d\n", (long long)c->budget[i],
-                     percent_of_whole(c, c->budget[i]), (long long)bytes_of(p), (long long)p->time_ns,
+    plim_text_format(t, "%lld,%.4f,%lld,%lld,%.6f,%.6f,%s,%d\n", (long long)c->span.budget[i],
+                     percent_of_whole(c, c->span.budget[i]), (long long)bytes_of(p), (long long)p->time_ns,
                      plim_plan_overhead_percent(p), plim_plan_bound_percent(p), plim_plan_class_name(p->plan_class),
                      p->proved);
   }
@@ -221,27 +219,28 @@ static void write_csv(plim_text *t, const void *opaque) {
 
 static plim_status plan_points(session *s, budget_curve *c) {
   const budget_request *r = c->request;
-  c->n = curve_points(s->o);
-  PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof *c->budget, &c->budget));
-  PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof(plim_plan *), &c->plan));
-  return plim_plan_range(s->ctx, r->graph, r->profile, r->options, r->whole_bytes, c->n, c->budget, &c->floor, c->plan);
+  c->span.n = curve_points(s->o);
+  PLIM_TRY(plim_allocate(s->ctx, c->span.n, sizeof *c->span.budget, &c->span.budget));
+  PLIM_TRY(plim_allocate(s->ctx, c->span.n, sizeof(plim_plan *), &c->span.plan));
+  c->span.high_bytes = r->whole_bytes;
+  return plim_plan_range(s->ctx, r->graph, r->profile, r->options, &c->span);
 }
 
 static void print_summary(const session *s, const budget_curve *c, double seconds) {
   figures f;
   const plim_plan *first = NULL;
   int32_t found = 0, proved = 0;
-  for (int32_t i = 0; i < c->n; i++) {
-    if (!c->plan[i]) continue;
-    if (!first) first = c->plan[i];
+  for (int32_t i = 0; i < c->span.n; i++) {
+    if (!c->span.plan[i]) continue;
+    if (!first) first = c->span.plan[i];
     found++;
-    proved += c->plan[i]->proved;
+    proved += c->span.plan[i]->proved;
   }
   figures_begin(&f, 1, NULL, NULL);
   figures_text(&f, 0, "graph", "graph", c->request->graph->name);
-  figures_bytes(&f, 0, "smallest_bytes", "smallest budget", c->floor.smallest_bytes);
-  figures_note(&f, 0, " (%.1f %%), none exists below %lld bytes", percent_of_whole(c, c->floor.smallest_bytes),
-               (long long)c->floor.bound_bytes);
+  figures_bytes(&f, 0, "smallest_bytes", "smallest budget", c->span.floor.smallest_bytes);
+  figures_note(&f, 0, " (%.1f %%), none exists below %lld bytes", percent_of_whole(c, c->span.floor.smallest_bytes),
+               (long long)c->span.floor.bound_bytes);
   figures_bytes(&f, 0, "whole_bytes", "everything", c->request->whole_bytes);
   figures_count(&f, 0, "points", "budgets", found);
   figures_note(&f, 0, ", %d of them proved", proved);
@@ -264,9 +263,9 @@ plim_status budget_curve_run(session *s, const budget_request *request) {
   }
   print_summary(s, &c, (double)(plim_now_ns() - begin) / 1e9);
 done:
-  for (int32_t i = 0; i < c.n && c.plan; i++) plim_plan_free(c.plan[i]);
-  plim_release(s->ctx, c.plan, c.n, sizeof(plim_plan *));
-  plim_release(s->ctx, c.budget, c.n, sizeof(int64_t));
+  for (int32_t i = 0; i < c.span.n && c.span.plan; i++) plim_plan_free(c.span.plan[i]);
+  plim_release(s->ctx, c.span.plan, c.span.n, sizeof(plim_plan *));
+  plim_release(s->ctx, c.span.budget, c.span.n, sizeof(int64_t));
   return status;
 }
 
