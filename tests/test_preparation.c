@@ -1,5 +1,6 @@
 /* runtime/train/preparation: plans for every step within a budget, for budgets that are foreseen, within the memory of
  * a whole GPU (the fake one), and without the variants that the device refuses. */
+#include "runtime/program/program_source.h"
 #include "runtime/train/preparation.h"
 
 #include <criterion/criterion.h>

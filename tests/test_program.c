@@ -2,7 +2,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/program/program.h"
+#include "runtime/program/paging_links.h"
+#include "runtime/program/program_source.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/test_context.h"

@@ -2,7 +2,7 @@
  * nearly linearly with the batch, from the persistent bytes on. Guesses begin a little below that line, because
  * planning is much faster for a batch that fits than for one that does not. Then they approach the line. Costs are
  * modelled, since sizes, not times, decide which batch fits. */
-#include "runtime/program/program.h"
+#include "runtime/program/program_source.h"
 
 enum { GUESSES = 4 };
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "runtime/profile/device_link.h"
-#include "runtime/program/program.h"
+#include "runtime/program/paging_links.h"
 
 plim_paging plim_paging_default(void) {
   return (plim_paging){.latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .recompute = 1};

@@ -6,13 +6,12 @@
  * call. On failure a program keeps its plans, unless a comment says otherwise. Functions that plan have the errors and
  * the determinism of plim_plan_make.
  *
- * Files: program.c (plans and figures), source.c (from a net), arena_room.c (plim_program_replay), replan.c,
- * largest_batch.c, program_floor.c, paging_links.c. online_plan.h is for the last batch. */
+ * Files: program.c (plans and figures), arena_room.c (plim_program_replay), replan.c, program_floor.c. online_plan.h is
+ * for the last batch, program_source.h for nets of other batches, paging_links.h for options of paging. */
 #ifndef PLIM_RUNTIME_PROGRAM_PROGRAM_H
 #define PLIM_RUNTIME_PROGRAM_PROGRAM_H
 
 #include "planner/planner.h"
-#include "runtime/base/size.h"
 #include "runtime/net/net.h"
 #include "runtime/profile/profiler.h"
 #include "runtime/program/online_plan.h"
@@ -139,89 +138,6 @@ plim_replan_options plim_replan_options_default(void);
 PLIM_MUST_USE plim_status plim_program_replan(const plim_program *program, const plim_plan *const *as,
                                               const plim_replan_options *options, int64_t budget_bytes,
                                               plim_plan **plan);
-
-/* ---- paging: the options of a plan (plim_plan_options.paging), with the links that are measured on this machine ----
- *
- * The functions have the errors and the cost of measuring a link: half a second, or no time when the cache has it. On
- * failure *paging is untouched. */
-
-/* Where a link is measured, and where its figures are kept. */
-typedef struct plim_link_place {
-  const char *page_file; /* of space "disk", as in plim_exec_options */
-  const char *cache_dir; /* NULL: the user's cache folder; "": no cache */
-  int32_t modelled;      /* 1: with modelled costs of ops: a typical link, nothing is measured */
-} plim_link_place;
-
-/* No page space and no second device: nothing can be paged. Ops may run again. */
-plim_paging plim_paging_default(void);
-
-/* Add a page space, and the link to it.
- *   space         in      "host" or "disk"; borrowed by *paging
- *   budget_bytes  in      of the space */
-PLIM_MUST_USE plim_status plim_paging_add_space(plim_device *device, const plim_link_place *place, const char *space,
-                                                int64_t budget_bytes, plim_paging *paging);
-
-/* Add a second device like this one, "cpu:1", and the link between the two arenas, which is that of space "host".
- *   budget_bytes  in  of its arena */
-PLIM_MUST_USE plim_status plim_paging_add_device(plim_device *device, const plim_link_place *place,
-                                                 int64_t budget_bytes, plim_paging *paging);
-
-/* Set the options with which a plan that pages is planned again: its spaces with their budgets.
- *   paging  out  untouched when the plan has no page space and no second device
- * Returns the first failure. */
-PLIM_MUST_USE plim_status plim_paging_of_plan(plim_device *device, const plim_link_place *place, const plim_plan *plan,
-                                              plim_paging *paging);
-
-/* ---- from a net that can be made for other batches ---- */
-
-/* The source of a run's programs: a function that makes its net, and how ops are measured. */
-typedef struct plim_program_source {
-  size_t struct_bytes; /* sizeof(plim_program_source) */
-  /* Make the net that `net` describes. PLIM_EUSAGE: there is none for that batch. */
-  plim_status (*make)(void *user, const plim_net_options *net, plim_net **out);
-  void *user;
-  plim_net_options net;                  /* of the run; only batch, staging_batch and layout differ from call to call */
-  const plim_profiler_options *profiler; /* wanted_bytes is not read; NULL: modelled costs, and nothing runs */
-  plim_size budget;                      /* of the run's arena, and of the memory that measuring takes; 100 %: none */
-  int64_t vram_bytes; /* budget for all memory of the run on a GPU (runtime/device/vram.h); 0: none */
-} plim_program_source;
-
-/* No function, default net options, modelled costs, no budget. */
-plim_program_source plim_program_source_default(void);
-
-/* plim_program_begin with the source's net. Measuring takes at most the budget, or the keep-all bytes of modelled costs
- * in program order. So the budget changes the addresses of operands, but not which ops are measured. */
-PLIM_MUST_USE plim_status plim_program_make(plim_device *device, const plim_program_source *source, plim_program **out);
-
-/* plim_program_make in the layout in which the training step takes the least time, when every op runs once with its
- * fastest variant. Differences under 3 % are ties, which the earlier layout wins.
- *   source  [1]  in/out  net.layout becomes the chosen layout
- *   layout  [n]  in      to choose from; NULL: the layouts for which the device has kernels
- * Every layout is profiled; the profile cache makes this free the second time. When a library builds the kernels of
- * convolutions, which takes most of the time, only the heaviest convolutions are measured in every layout. All ops are
- * then measured in the chosen layout. Deterministic for equal profiles. */
-PLIM_MUST_USE plim_status plim_program_choose_layout(plim_device *device, plim_program_source *source, int32_t n,
-                                                     const plim_layout *layout, plim_program **out);
-
-/* plim_program_add_last for a last batch of `images` images. */
-PLIM_MUST_USE plim_status plim_program_make_last(plim_program *program, plim_device *device,
-                                                 const plim_program_source *source, int32_t images);
-
-/* A batch that does not fit: that of source->net. */
-typedef struct plim_batch_search {
-  const plim_program_source *source; /* its profiler is not read */
-  int64_t failing_bytes;             /* the smallest budget that has a plan for this batch */
-  int64_t fixed_bytes;               /* the persistent bytes, which do not depend on the batch */
-} plim_batch_search;
-
-/* Find the largest batch, below that of the source, that has a plan within options->budget_bytes.
- *   out  [1]  out  0: none was found
- * Tries a few batches with plim_program_fits, at most PLIM_BATCH_GUESSES until one fits, each within
- * options->time_limit_ns. Costs are modelled. Numerics keys in the options are not read. Deterministic without a time
- * limit. Errors as those of source->make, except PLIM_EUSAGE, which stands for a batch that does not fit. */
-enum { PLIM_BATCH_GUESSES = 6 };
-PLIM_MUST_USE plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
-                                                     const plim_plan_options *options, int32_t *out);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* Makes programs from a source: makes the net for a batch and a layout, and measures its ops within the run's budget,
  * so that measuring needs no more memory than training. */
 #include "runtime/device/vram.h"
-#include "runtime/program/program.h"
+#include "runtime/program/program_source.h"
 
 plim_program_source plim_program_source_default(void) {
   return (plim_program_source){.struct_bytes = sizeof(plim_program_source),

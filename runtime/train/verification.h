@@ -3,6 +3,7 @@
 #ifndef PLIM_RUNTIME_TRAIN_VERIFICATION_H
 #define PLIM_RUNTIME_TRAIN_VERIFICATION_H
 
+#include "runtime/program/program_source.h"
 #include "runtime/train/trainer.h"
 
 #ifdef __cplusplus

@@ -13,5 +13,7 @@ set(plim_run_headers
   kernels/table.h
   runtime/device/device.h runtime/device/device_check.h runtime/device/vram.h runtime/profile/profiler.h runtime/profile/roofline_peaks.h
   runtime/exec/exec.h runtime/net/net.h
-  runtime/data/dataset.h runtime/program/program.h runtime/train/preparation.h runtime/train/rate_schedule.h
-  runtime/program/online_plan.h runtime/train/trainer.h runtime/train/checkpoint.h runtime/train/verification.h)
+  runtime/data/dataset.h
+  runtime/program/program.h runtime/program/program_source.h runtime/program/paging_links.h runtime/program/online_plan.h
+  runtime/train/preparation.h runtime/train/rate_schedule.h runtime/train/trainer.h runtime/train/checkpoint.h
+  runtime/train/verification.h)

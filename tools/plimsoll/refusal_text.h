@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "planner/planner.h"
-#include "runtime/program/program.h"
+#include "runtime/program/program_source.h"
 #include "tools/plimsoll/figures.h"
 
 struct session;

@@ -1,0 +1,45 @@
+/* Paging: the options of a plan (plim_plan_options.paging), with the links that are measured on this machine.
+ *
+ * The functions have the errors and the cost of measuring a link: half a second, or no time when the cache has it. On
+ * failure *paging is untouched. */
+#ifndef PLIM_RUNTIME_PROGRAM_PAGING_LINKS_H
+#define PLIM_RUNTIME_PROGRAM_PAGING_LINKS_H
+
+#include "planner/planner.h"
+#include "runtime/device/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where a link is measured, and where its figures are kept. */
+typedef struct plim_link_place {
+  const char *page_file; /* of space "disk", as in plim_exec_options */
+  const char *cache_dir; /* NULL: the user's cache folder; "": no cache */
+  int32_t modelled;      /* 1: with modelled costs of ops: a typical link, nothing is measured */
+} plim_link_place;
+
+/* No page space and no second device: nothing can be paged. Ops may run again. */
+plim_paging plim_paging_default(void);
+
+/* Add a page space, and the link to it.
+ *   space         in      "host" or "disk"; borrowed by *paging
+ *   budget_bytes  in      of the space */
+PLIM_MUST_USE plim_status plim_paging_add_space(plim_device *device, const plim_link_place *place, const char *space,
+                                                int64_t budget_bytes, plim_paging *paging);
+
+/* Add a second device like this one, "cpu:1", and the link between the two arenas, which is that of space "host".
+ *   budget_bytes  in  of its arena */
+PLIM_MUST_USE plim_status plim_paging_add_device(plim_device *device, const plim_link_place *place,
+                                                 int64_t budget_bytes, plim_paging *paging);
+
+/* Set the options with which a plan that pages is planned again: its spaces with their budgets.
+ *   paging  out  untouched when the plan has no page space and no second device
+ * Returns the first failure. */
+PLIM_MUST_USE plim_status plim_paging_of_plan(plim_device *device, const plim_link_place *place, const plim_plan *plan,
+                                              plim_paging *paging);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
