@@ -44,8 +44,8 @@ static plim_net *layers(void) {
   options.pixel_scale[0] = 1 / 64.0f, options.pixel_shift[0] = -1;
   plim_net *net;
   must(plim_net_begin(ctx, "bars", &options, &net));
-  plim_tensor x = plim_net_conv2d(net, "conv", plim_net_image(net), 8, 3, 1, 1, 1);
-  x = plim_net_max_pool(net, "pool", plim_net_relu(net, "relu", x), 4, 4, 0);
+  plim_tensor x = plim_net_conv2d(net, "conv", plim_net_image(net), 8, (plim_net_window){.kernel = 3, .pad = 1}, 1);
+  x = plim_net_max_pool(net, "pool", plim_net_relu(net, "relu", x), (plim_net_window){.kernel = 4, .stride = 4});
   x = plim_net_linear(net, "classes", plim_net_flatten(net, "flatten", x), 2);
   plim_net_softmax_xent(net, x);
   return net;

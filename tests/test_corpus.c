@@ -132,9 +132,9 @@ static plim_net *small_net(plim_context *ctx) {
   options.channels = 1;
   plim_dataset_pixels("synthetic", options.pixel_scale, options.pixel_shift);
   cr_assert_eq(plim_net_begin(ctx, "small", &options, &net), PLIM_OK, "%s", plim_context_error(ctx));
-  plim_tensor x = plim_net_conv2d(net, "conv", plim_net_image(net), 4, 3, 1, 1, 0);
+  plim_tensor x = plim_net_conv2d(net, "conv", plim_net_image(net), 4, (plim_net_window){.kernel = 3, .pad = 1}, 0);
   x = plim_net_batch_norm_relu(net, "norm", x);
-  x = plim_net_flatten(net, "flatten", plim_net_avg_pool(net, "pool", x, 2, 2, 0));
+  x = plim_net_flatten(net, "flatten", plim_net_avg_pool(net, "pool", x, (plim_net_window){.kernel = 2, .stride = 2}));
   plim_net_softmax_xent(net, plim_net_linear(net, "classes", x, 10));
   return net;
 }

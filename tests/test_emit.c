@@ -15,11 +15,11 @@ static plim_net *small_net(plim_context *ctx) {
   options.classes = 3;
   plim_net *net = NULL;
   cr_assert_eq(plim_net_begin(ctx, "small", &options, &net), PLIM_OK);
-  plim_tensor x = plim_net_conv2d(net, "c", plim_net_image(net), 4, 3, 1, 1, 1);
+  plim_tensor x = plim_net_conv2d(net, "c", plim_net_image(net), 4, (plim_net_window){.kernel = 3, .pad = 1}, 1);
   plim_tensor b = plim_net_batch_norm_relu(net, "b", x);
-  x = plim_net_conv2d(net, "d", b, 4, 3, 1, 1, 0);
+  x = plim_net_conv2d(net, "d", b, 4, (plim_net_window){.kernel = 3, .pad = 1}, 0);
   x = plim_net_batch_norm_add_relu(net, "e", x, b);
-  x = plim_net_flatten(net, "f", plim_net_max_pool(net, "p", x, 2, 2, 0));
+  x = plim_net_flatten(net, "f", plim_net_max_pool(net, "p", x, (plim_net_window){.kernel = 2, .stride = 2}));
   x = plim_net_dropout(net, "q", plim_net_relu(net, "r", plim_net_linear(net, "l", x, 3)), 0.5f);
   plim_net_softmax_xent(net, x);
   return net;

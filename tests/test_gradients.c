@@ -33,16 +33,18 @@ static plim_graph *every_layer(plim_context *ctx, plim_layout layout, plim_preci
   plim_net *net = NULL;
   plim_graph *graph = NULL;
   cr_assert_eq(plim_net_begin(ctx, "every", &options, &net), PLIM_OK);
-  plim_tensor x = plim_net_conv2d(net, "c1", plim_net_image(net), WIDTH, 3, 1, 1, 0);
+  plim_tensor x = plim_net_conv2d(net, "c1", plim_net_image(net), WIDTH, (plim_net_window){.kernel = 3, .pad = 1}, 0);
   plim_tensor block = plim_net_batch_norm_relu(net, "b1", x);
-  x = plim_net_conv2d(net, "c2", block, WIDTH, 3, 1, 1, 0);
+  x = plim_net_conv2d(net, "c2", block, WIDTH, (plim_net_window){.kernel = 3, .pad = 1}, 0);
   x = plim_net_batch_norm_add_relu(net, "b2", x, block);
-  plim_tensor pooled = plim_net_max_pool(net, "max", x, 3, 2, 1);
-  plim_tensor project = plim_net_batch_norm(net, "b3", plim_net_conv2d(net, "c3", pooled, WIDTH, 1, 1, 0, 0));
-  x = plim_net_add_relu(net, "sum", plim_net_conv2d(net, "c4", pooled, WIDTH, 3, 1, 1, 1), project);
+  plim_tensor pooled = plim_net_max_pool(net, "max", x, (plim_net_window){.kernel = 3, .stride = 2, .pad = 1});
+  plim_tensor project =
+      plim_net_batch_norm(net, "b3", plim_net_conv2d(net, "c3", pooled, WIDTH, (plim_net_window){.kernel = 1}, 0));
+  x = plim_net_add_relu(
+      net, "sum", plim_net_conv2d(net, "c4", pooled, WIDTH, (plim_net_window){.kernel = 3, .pad = 1}, 1), project);
   x = plim_net_add(net, "sum2", x, plim_net_relu(net, "r0", pooled));
   plim_tensor left = plim_net_linear(net, "l1", plim_net_global_avg_pool(net, "global", x), CLASSES);
-  x = plim_net_flatten(net, "flat", plim_net_avg_pool(net, "mean", x, 2, 1, 0));
+  x = plim_net_flatten(net, "flat", plim_net_avg_pool(net, "mean", x, (plim_net_window){.kernel = 2}));
   x = plim_net_dropout(net, "drop", plim_net_relu(net, "r1", plim_net_linear(net, "l2", x, 24)), drop);
   plim_net_softmax_xent(net, plim_net_add(net, "logits", left, plim_net_linear(net, "l3", x, CLASSES)));
   cr_assert_eq(plim_net_train_graph(net, &graph), PLIM_OK, "%s", plim_context_error(ctx));

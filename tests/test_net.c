@@ -37,16 +37,17 @@ Test(net, infers_the_shape_of_every_layer) {
   plim_net *net = begin(ctx, &options);
   plim_tensor image = plim_net_image(net);
   expect_shape(net, image, 4, 3, 9, 9);
-  plim_tensor conv = plim_net_conv2d(net, "conv", image, 5, 3, 2, 1, 1);
+  plim_tensor conv = plim_net_conv2d(net, "conv", image, 5, (plim_net_window){.kernel = 3, .stride = 2, .pad = 1}, 1);
   expect_shape(net, conv, 4, 5, 5, 5);
-  expect_shape(net, plim_net_conv2d(net, "even", image, 7, 4, 3, 0, 0), 4, 7, 2, 2);
+  expect_shape(net, plim_net_conv2d(net, "even", image, 7, (plim_net_window){.kernel = 4, .stride = 3}, 0), 4, 7, 2, 2);
   expect_shape(net, plim_net_batch_norm(net, "bn", conv), 4, 5, 5, 5);
   expect_shape(net, plim_net_batch_norm_relu(net, "bn_relu", conv), 4, 5, 5, 5);
   expect_shape(net, plim_net_batch_norm_add_relu(net, "bn_add", conv, conv), 4, 5, 5, 5);
   expect_shape(net, plim_net_add(net, "add", conv, conv), 4, 5, 5, 5);
   expect_shape(net, plim_net_add_relu(net, "add_relu", conv, conv), 4, 5, 5, 5);
-  expect_shape(net, plim_net_max_pool(net, "max", image, 3, 2, 1), 4, 3, 5, 5);
-  expect_shape(net, plim_net_avg_pool(net, "mean", image, 2, 2, 0), 4, 3, 4, 4);
+  expect_shape(net, plim_net_max_pool(net, "max", image, (plim_net_window){.kernel = 3, .stride = 2, .pad = 1}), 4, 3,
+               5, 5);
+  expect_shape(net, plim_net_avg_pool(net, "mean", image, (plim_net_window){.kernel = 2, .stride = 2}), 4, 3, 4, 4);
   expect_shape(net, plim_net_global_avg_pool(net, "global", conv), 2, 5, 1, 1);
   plim_tensor flat = plim_net_flatten(net, "flat", conv);
   expect_shape(net, flat, 2, 125, 1, 1);
@@ -63,8 +64,8 @@ Test(net, uses_the_layout_asked_for_where_channels_suit_it_and_nhwc_elsewhere) {
   options.layout = PLIM_NCHW16C;
   plim_net *net = begin(ctx, &options);
   plim_tensor image = plim_net_image(net);
-  plim_tensor wide = plim_net_conv2d(net, "wide", image, 32, 3, 1, 1, 0);
-  plim_tensor odd = plim_net_conv2d(net, "odd", wide, 24, 3, 1, 1, 0);
+  plim_tensor wide = plim_net_conv2d(net, "wide", image, 32, (plim_net_window){.kernel = 3, .pad = 1}, 0);
+  plim_tensor odd = plim_net_conv2d(net, "odd", wide, 24, (plim_net_window){.kernel = 3, .pad = 1}, 0);
   cr_assert_eq(net->layer[image].out.layout, PLIM_FLAT);
   cr_assert_eq(net->layer[wide].out.layout, PLIM_NCHW16C);
   cr_assert_eq(net->layer[odd].out.layout, PLIM_NHWC);
@@ -99,19 +100,19 @@ static void second_image(plim_net *net, plim_tensor x) {
   (void)plim_net_image(net);
 }
 static void no_filters(plim_net *net, plim_tensor x) {
-  (void)plim_net_conv2d(net, "a", x, 0, 3, 1, 1, 0);
+  (void)plim_net_conv2d(net, "a", x, 0, (plim_net_window){.kernel = 3, .pad = 1}, 0);
 }
 static void wide_kernel(plim_net *net, plim_tensor x) {
-  (void)plim_net_conv2d(net, "a", x, 4, 12, 1, 1, 0);
+  (void)plim_net_conv2d(net, "a", x, 4, (plim_net_window){.kernel = 12, .pad = 1}, 0);
 }
-static void no_stride(plim_net *net, plim_tensor x) {
-  (void)plim_net_max_pool(net, "a", x, 2, 0, 0);
+static void backward_stride(plim_net *net, plim_tensor x) {
+  (void)plim_net_max_pool(net, "a", x, (plim_net_window){.kernel = 2, .stride = -1});
 }
 static void wide_padding(plim_net *net, plim_tensor x) {
-  (void)plim_net_avg_pool(net, "a", x, 2, 2, 2);
+  (void)plim_net_avg_pool(net, "a", x, (plim_net_window){.kernel = 2, .stride = 2, .pad = 2});
 }
 static void wide_window(plim_net *net, plim_tensor x) {
-  (void)plim_net_max_pool(net, "a", x, 17, 1, 8);
+  (void)plim_net_max_pool(net, "a", x, (plim_net_window){.kernel = 17, .pad = 8});
 }
 static void linear_on_image(plim_net *net, plim_tensor x) {
   (void)plim_net_linear(net, "a", x, 10);
@@ -123,13 +124,14 @@ static void flatten_twice(plim_net *net, plim_tensor x) {
   (void)plim_net_flatten(net, "g", plim_net_flatten(net, "f", x));
 }
 static void unequal_addends(plim_net *net, plim_tensor x) {
-  (void)plim_net_add(net, "a", x, plim_net_conv2d(net, "c", x, 4, 1, 1, 0, 0));
+  (void)plim_net_add(net, "a", x, plim_net_conv2d(net, "c", x, 4, (plim_net_window){.kernel = 1}, 0));
 }
 static void certain_drop(plim_net *net, plim_tensor x) {
   (void)plim_net_dropout(net, "a", x, 1.0f);
 }
 static void huge_output(plim_net *net, plim_tensor x) {
-  plim_tensor y = plim_net_flatten(net, "f", plim_net_conv2d(net, "a", x, 2147483647, 1, 1, 0, 0));
+  plim_tensor y =
+      plim_net_flatten(net, "f", plim_net_conv2d(net, "a", x, 2147483647, (plim_net_window){.kernel = 1}, 0));
   for (int i = 0; i < 3; i++) y = plim_net_linear(net, i ? "h" : "g", y, 2147483647);
 }
 static void wrong_classes(plim_net *net, plim_tensor x) {
@@ -160,7 +162,7 @@ static const struct {
     {second_image, "there are two layers of the name 'image'"},
     {no_filters, "layer 'a': 0 filters; at least 1 is needed"},
     {wide_kernel, "layer 'a': a kernel of 12 with padding 1 does not fit into 9 x 9"},
-    {no_stride, "layer 'a': kernel 2, stride 0, padding 0; stride >= 1 and kernel > padding >= 0 are needed"},
+    {backward_stride, "layer 'a': kernel 2, stride -1, padding 0; stride >= 1 and kernel > padding >= 0 are needed"},
     {wide_padding, "layer 'a': kernel 2, stride 2, padding 2; stride >= 1 and kernel > padding >= 0 are needed"},
     {wide_window, "layer 'a': a window of 17 x 17 has more than the 256 places of one byte"},
     {linear_on_image, "layer 'a' reads 4 dimensions; 2 are needed"},

@@ -42,12 +42,19 @@ static int addends_fit(plim_net *net, const char *name, plim_tensor a, plim_tens
 }
 
 /* Number of places of a window of `kernel` along `size`; 0: it does not fit. */
-static int64_t window_count(int64_t size, int kernel, int stride, int pad) {
-  int64_t room = size + 2 * (int64_t)pad - kernel;
-  return room < 0 ? 0 : room / stride + 1;
+static int64_t window_count(int64_t size, plim_net_window w) {
+  int64_t room = size + 2 * (int64_t)w.pad - w.kernel;
+  return room < 0 ? 0 : room / w.stride + 1;
 }
 
-static int window_fits(plim_net *net, const char *name, const plim_shape *in, int kernel, int stride, int pad) {
+/* A stride of 0 stands for 1. */
+static plim_net_window with_stride(plim_net_window w) {
+  if (w.stride == 0) w.stride = 1;
+  return w;
+}
+
+static int window_fits(plim_net *net, const char *name, const plim_shape *in, plim_net_window w) {
+  const int kernel = w.kernel, stride = w.stride, pad = w.pad;
   if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel) {
     (void)plim_net_fail(
         net, PLIM_EUSAGE,
@@ -60,7 +67,7 @@ static int window_fits(plim_net *net, const char *name, const plim_shape *in, in
                         kernel, (int)PLIM_WINDOW_PLACES);
     return 0;
   }
-  if (window_count(in->dim[2], kernel, stride, pad) < 1 || window_count(in->dim[3], kernel, stride, pad) < 1) {
+  if (window_count(in->dim[2], w) < 1 || window_count(in->dim[3], w) < 1) {
     (void)plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a kernel of %d with padding %d does not fit into %lld x %lld",
                         name, kernel, pad, (long long)in->dim[2], (long long)in->dim[3]);
     return 0;
@@ -72,8 +79,8 @@ static int tf32_of(const plim_net *net) {
   return net->options.math == PLIM_PRECISION_TF32;
 }
 
-static plim_attrs window_attrs(int kernel, int stride, int pad) {
-  return (plim_attrs){.kernel = {kernel, kernel}, .stride = {stride, stride}, .pad = {pad, pad}};
+static plim_attrs window_attrs(plim_net_window w) {
+  return (plim_attrs){.kernel = {w.kernel, w.kernel}, .stride = {w.stride, w.stride}, .pad = {w.pad, w.pad}};
 }
 
 /* The image is flat where activations are blocked: its few channels do not fill a block, and libraries have
@@ -92,60 +99,63 @@ plim_tensor plim_net_image(plim_net *net) {
   return plim_net_append(net, "image", &layer);
 }
 
-plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel, int stride,
-                            int pad, int bias) {
+plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int filters, plim_net_window window,
+                            int bias) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
-  if (!in || !window_fits(net, name, in, kernel, stride, pad)) return -1;
+  const plim_net_window w = with_stride(window);
+  if (!in || !window_fits(net, name, in, w)) return -1;
   if (filters < 1)
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d filters; at least 1 is needed", name, filters);
-  int64_t rows = window_count(in->dim[2], kernel, stride, pad);
-  int64_t columns = window_count(in->dim[3], kernel, stride, pad);
+  int64_t rows = window_count(in->dim[2], w);
+  int64_t columns = window_count(in->dim[3], w);
   plim_net_layer layer = {.kind = PLIM_NET_CONV2D,
                           .n_in = 1,
                           .in = {x},
                           .bias = bias != 0,
-                          .attrs = window_attrs(kernel, stride, pad),
+                          .attrs = window_attrs(w),
                           .out = shape_rank4(net, in->dim[0], filters, rows, columns)};
   layer.attrs.tf32 = tf32_of(net);
   return plim_net_append(net, name, &layer);
 }
 
-plim_tensor plim_net_depthwise_conv2d(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad) {
+plim_tensor plim_net_depthwise_conv2d(plim_net *net, const char *name, plim_tensor x, plim_net_window window) {
   enum { KERNEL_MOST = 32 };
   const plim_shape *in = shape_of_rank(net, name, x, 4);
-  if (!in || !window_fits(net, name, in, kernel, stride, pad)) return -1;
-  if (kernel > KERNEL_MOST) {
-    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a filter of %d x %d; at most %d x %d is allowed", name, kernel,
-                         kernel, KERNEL_MOST, KERNEL_MOST);
+  const plim_net_window w = with_stride(window);
+  if (!in || !window_fits(net, name, in, w)) return -1;
+  if (w.kernel > KERNEL_MOST) {
+    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a filter of %d x %d; at most %d x %d is allowed", name,
+                         w.kernel, w.kernel, KERNEL_MOST, KERNEL_MOST);
   }
-  int64_t rows = window_count(in->dim[2], kernel, stride, pad);
-  int64_t columns = window_count(in->dim[3], kernel, stride, pad);
+  int64_t rows = window_count(in->dim[2], w);
+  int64_t columns = window_count(in->dim[3], w);
   plim_net_layer layer = {.kind = PLIM_NET_DEPTHWISE_CONV2D,
                           .n_in = 1,
                           .in = {x},
-                          .attrs = window_attrs(kernel, stride, pad),
+                          .attrs = window_attrs(w),
                           .out = shape_rank4(net, in->dim[0], in->dim[1], rows, columns)};
   return plim_net_append(net, name, &layer);
 }
 
-plim_tensor plim_net_conv_transpose2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel,
-                                      int stride, int pad) {
+plim_tensor plim_net_conv_transpose2d(plim_net *net, const char *name, plim_tensor x, int filters,
+                                      plim_net_window window) {
+  const plim_net_window w = with_stride(window);
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   if (!in) return -1;
   if (filters < 1)
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d filters; at least 1 is needed", name, filters);
   int64_t size[2];
-  for (int i = 0; i < 2; i++) size[i] = (in->dim[2 + i] - 1) * stride + kernel - 2 * (int64_t)pad;
-  if (kernel < 1 || stride < 1 || pad < 0 || pad >= kernel || size[0] < 1 || size[1] < 1) {
+  for (int i = 0; i < 2; i++) size[i] = (in->dim[2 + i] - 1) * w.stride + w.kernel - 2 * (int64_t)w.pad;
+  if (w.kernel < 1 || w.stride < 1 || w.pad < 0 || w.pad >= w.kernel || size[0] < 1 || size[1] < 1) {
     return plim_net_fail(net, PLIM_EUSAGE,
                          "layer '%s': kernel %d, stride %d, padding %d; stride >= 1 and kernel > padding >= 0 are "
                          "needed, and a result of at least one pixel",
-                         name, kernel, stride, pad);
+                         name, w.kernel, w.stride, w.pad);
   }
   plim_net_layer layer = {.kind = PLIM_NET_CONV_TRANSPOSE2D,
                           .n_in = 1,
                           .in = {x},
-                          .attrs = window_attrs(kernel, stride, pad),
+                          .attrs = window_attrs(w),
                           .out = shape_rank4(net, in->dim[0], filters, size[0], size[1])};
   layer.attrs.tf32 = tf32_of(net);
   return plim_net_append(net, name, &layer);
@@ -199,29 +209,29 @@ plim_tensor plim_net_add_relu(plim_net *net, const char *name, plim_tensor a, pl
   return addition(net, name, a, b, 1);
 }
 
-static plim_tensor pool(plim_net *net, const char *name, plim_net_kind kind, plim_tensor x, int kernel, int stride,
-                        int pad) {
+static plim_tensor pool(plim_net *net, const char *name, plim_net_kind kind, plim_tensor x, plim_net_window window) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
-  if (!in || !window_fits(net, name, in, kernel, stride, pad)) return -1;
-  if (kind == PLIM_NET_MAX_POOL && kernel > 16) {
+  const plim_net_window w = with_stride(window);
+  if (!in || !window_fits(net, name, in, w)) return -1;
+  if (kind == PLIM_NET_MAX_POOL && w.kernel > 16) {
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a window of %d x %d has more than the 256 places of one byte",
-                         name, kernel, kernel);
+                         name, w.kernel, w.kernel);
   }
-  int64_t rows = window_count(in->dim[2], kernel, stride, pad);
-  int64_t columns = window_count(in->dim[3], kernel, stride, pad);
+  int64_t rows = window_count(in->dim[2], w);
+  int64_t columns = window_count(in->dim[3], w);
   plim_net_layer layer = {.kind = kind,
                           .n_in = 1,
                           .in = {x},
-                          .attrs = window_attrs(kernel, stride, pad),
+                          .attrs = window_attrs(w),
                           .out = shape_rank4(net, in->dim[0], in->dim[1], rows, columns)};
   return plim_net_append(net, name, &layer);
 }
 
-plim_tensor plim_net_max_pool(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad) {
-  return pool(net, name, PLIM_NET_MAX_POOL, x, kernel, stride, pad);
+plim_tensor plim_net_max_pool(plim_net *net, const char *name, plim_tensor x, plim_net_window window) {
+  return pool(net, name, PLIM_NET_MAX_POOL, x, window);
 }
-plim_tensor plim_net_avg_pool(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad) {
-  return pool(net, name, PLIM_NET_AVG_POOL, x, kernel, stride, pad);
+plim_tensor plim_net_avg_pool(plim_net *net, const char *name, plim_tensor x, plim_net_window window) {
+  return pool(net, name, PLIM_NET_AVG_POOL, x, window);
 }
 
 plim_tensor plim_net_global_avg_pool(plim_net *net, const char *name, plim_tensor x) {

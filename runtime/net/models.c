@@ -13,6 +13,9 @@
 #include "runtime/base/name.h"
 #include "runtime/net/layers.h"
 
+static const plim_net_window of_1x1 = {.kernel = 1}, of_3x3 = {.kernel = 3, .pad = 1},
+                             halve = {.kernel = 2, .stride = 2};
+
 enum { MODEL_MAX_STAGES = 5, MODEL_NAME_BYTES = 48, GPT_MOST_UNITS = 65536 };
 
 typedef struct model_row {
@@ -38,17 +41,18 @@ typedef struct place {
 static plim_tensor shortcut_of(plim_net *net, plim_tensor x, const place *at, int width) {
   char name[MODEL_NAME_BYTES];
   if (!at->project) return x;
-  x = plim_net_conv2d(net, part_name(name, at->stage, at->block, "project"), x, width, 1, at->stride, 0, 0);
+  x = plim_net_conv2d(net, part_name(name, at->stage, at->block, "project"), x, width,
+                      (plim_net_window){.kernel = 1, .stride = at->stride}, 0);
   return plim_net_batch_norm(net, part_name(name, at->stage, at->block, "project_bn"), x);
 }
 
 /* conv-bn-relu-conv-bn-add-relu */
 static plim_tensor residual_block(plim_net *net, plim_tensor x, const place *at) {
   char name[MODEL_NAME_BYTES];
-  plim_tensor y =
-      plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv1"), x, at->width, 3, at->stride, 1, 0);
+  plim_tensor y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv1"), x, at->width,
+                                  (plim_net_window){.kernel = 3, .stride = at->stride, .pad = 1}, 0);
   y = plim_net_batch_norm_relu(net, part_name(name, at->stage, at->block, "bn1"), y);
-  y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv2"), y, at->width, 3, 1, 1, 0);
+  y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv2"), y, at->width, of_3x3, 0);
   plim_tensor shortcut = shortcut_of(net, x, at, at->width);
   return plim_net_batch_norm_add_relu(net, part_name(name, at->stage, at->block, "bn2"), y, shortcut);
 }
@@ -57,11 +61,12 @@ static plim_tensor residual_block(plim_net *net, plim_tensor x, const place *at)
 static plim_tensor bottleneck_block(plim_net *net, plim_tensor x, const place *at) {
   char name[MODEL_NAME_BYTES];
   int wide = 4 * at->width;
-  plim_tensor y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv1"), x, at->width, 1, 1, 0, 0);
+  plim_tensor y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv1"), x, at->width, of_1x1, 0);
   y = plim_net_batch_norm_relu(net, part_name(name, at->stage, at->block, "bn1"), y);
-  y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv2"), y, at->width, 3, at->stride, 1, 0);
+  y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv2"), y, at->width,
+                      (plim_net_window){.kernel = 3, .stride = at->stride, .pad = 1}, 0);
   y = plim_net_batch_norm_relu(net, part_name(name, at->stage, at->block, "bn2"), y);
-  y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv3"), y, wide, 1, 1, 0, 0);
+  y = plim_net_conv2d(net, part_name(name, at->stage, at->block, "conv3"), y, wide, of_1x1, 0);
   plim_tensor shortcut = shortcut_of(net, x, at, wide);
   return plim_net_batch_norm_add_relu(net, part_name(name, at->stage, at->block, "bn3"), y, shortcut);
 }
@@ -69,9 +74,10 @@ static plim_tensor bottleneck_block(plim_net *net, plim_tensor x, const place *a
 static plim_tensor stem(plim_net *net, const model_row *row) {
   int large = row->bottleneck;
   plim_tensor x = plim_net_image(net);
-  x = plim_net_conv2d(net, "stem.conv", x, row->width[0], large ? 7 : 3, large ? 2 : 1, large ? 3 : 1, 0);
+  x = plim_net_conv2d(net, "stem.conv", x, row->width[0],
+                      (plim_net_window){.kernel = large ? 7 : 3, .stride = large ? 2 : 1, .pad = large ? 3 : 1}, 0);
   x = plim_net_batch_norm_relu(net, "stem.bn", x);
-  return large ? plim_net_max_pool(net, "stem.pool", x, 3, 2, 1) : x;
+  return large ? plim_net_max_pool(net, "stem.pool", x, (plim_net_window){.kernel = 3, .stride = 2, .pad = 1}) : x;
 }
 
 static void build_resnet(plim_net *net, const model_row *row) {
@@ -93,11 +99,11 @@ static void build_vgg(plim_net *net, const model_row *row) {
   plim_tensor x = plim_net_image(net);
   for (int stage = 0; stage < row->stages; stage++) {
     for (int block = 0; block < row->blocks[stage]; block++) {
-      x = plim_net_conv2d(net, part_name(name, stage + 1, block, "conv"), x, row->width[stage], 3, 1, 1, 0);
+      x = plim_net_conv2d(net, part_name(name, stage + 1, block, "conv"), x, row->width[stage], of_3x3, 0);
       x = plim_net_batch_norm_relu(net, part_name(name, stage + 1, block, "bn"), x);
     }
     (void)snprintf(name, sizeof name, "stage%d.pool", stage + 1);
-    x = plim_net_max_pool(net, name, x, 2, 2, 0);
+    x = plim_net_max_pool(net, name, x, halve);
   }
   plim_net_softmax_xent(net, plim_net_linear(net, "fc", plim_net_flatten(net, "flatten", x), net->options.classes));
 }
@@ -128,15 +134,15 @@ static plim_tensor dense_concat(plim_net *net, dense_stage *s, int stage, int bl
 static plim_tensor dense_layer(plim_net *net, plim_tensor x, int stage, int block) {
   char name[MODEL_NAME_BYTES];
   plim_tensor y = plim_net_batch_norm_relu(net, part_name(name, stage, block, "bn1"), x);
-  y = plim_net_conv2d(net, part_name(name, stage, block, "conv1"), y, 4 * GROWTH, 1, 1, 0, 0);
+  y = plim_net_conv2d(net, part_name(name, stage, block, "conv1"), y, 4 * GROWTH, of_1x1, 0);
   y = plim_net_batch_norm_relu(net, part_name(name, stage, block, "bn2"), y);
-  return plim_net_conv2d(net, part_name(name, stage, block, "conv2"), y, GROWTH, 3, 1, 1, 0);
+  return plim_net_conv2d(net, part_name(name, stage, block, "conv2"), y, GROWTH, of_3x3, 0);
 }
 
 static void build_densenet(plim_net *net, const model_row *row) {
   char name[MODEL_NAME_BYTES];
   int channels = row->width[0];
-  plim_tensor x = plim_net_conv2d(net, "stem.conv", plim_net_image(net), channels, 3, 1, 1, 0);
+  plim_tensor x = plim_net_conv2d(net, "stem.conv", plim_net_image(net), channels, of_3x3, 0);
   for (int stage = 1; stage <= row->stages; stage++) {
     dense_stage s = {1, {x}};
     for (int block = 0; block < row->blocks[stage - 1]; block++) {
@@ -149,9 +155,9 @@ static void build_densenet(plim_net *net, const model_row *row) {
     if (stage == row->stages) break;
     channels /= 2; /* a transition */
     (void)snprintf(name, sizeof name, "stage%d.conv", stage);
-    x = plim_net_conv2d(net, name, x, channels, 1, 1, 0, 0);
+    x = plim_net_conv2d(net, name, x, channels, of_1x1, 0);
     (void)snprintf(name, sizeof name, "stage%d.pool", stage);
-    x = plim_net_avg_pool(net, name, x, 2, 2, 0);
+    x = plim_net_avg_pool(net, name, x, halve);
   }
   x = plim_net_global_avg_pool(net, "pool", x);
   plim_net_softmax_xent(net, plim_net_linear(net, "fc", x, net->options.classes));
@@ -165,14 +171,16 @@ static void build_mobilenet(plim_net *net, const model_row *row) {
   enum { STEM = 32, SMALL = 64 };
   char name[MODEL_NAME_BYTES];
   const int step = net->options.height > SMALL ? 2 : 1;
-  plim_tensor x = plim_net_conv2d(net, "stem.conv", plim_net_image(net), STEM, 3, step, 1, 0);
+  plim_tensor x = plim_net_conv2d(net, "stem.conv", plim_net_image(net), STEM,
+                                  (plim_net_window){.kernel = 3, .stride = step, .pad = 1}, 0);
   x = plim_net_batch_norm_relu(net, "stem.bn", x);
   for (int stage = 1; stage <= row->stages; stage++) {
     for (int block = 0; block < row->blocks[stage - 1]; block++) {
       const int stride = stage > 1 && block == 0 ? 2 : 1;
-      x = plim_net_depthwise_conv2d(net, part_name(name, stage, block, "depthwise"), x, 3, stride, 1);
+      x = plim_net_depthwise_conv2d(net, part_name(name, stage, block, "depthwise"), x,
+                                    (plim_net_window){.kernel = 3, .stride = stride, .pad = 1});
       x = plim_net_batch_norm_relu(net, part_name(name, stage, block, "bn1"), x);
-      x = plim_net_conv2d(net, part_name(name, stage, block, "conv"), x, row->width[stage - 1], 1, 1, 0, 0);
+      x = plim_net_conv2d(net, part_name(name, stage, block, "conv"), x, row->width[stage - 1], of_1x1, 0);
       x = plim_net_batch_norm_relu(net, part_name(name, stage, block, "bn2"), x);
     }
   }
@@ -187,7 +195,7 @@ static plim_tensor unet_convs(plim_net *net, plim_tensor x, const char *side, in
   char name[MODEL_NAME_BYTES];
   for (int i = 1; i <= 2; i++) {
     (void)snprintf(name, sizeof name, "%s%d.conv%d", side, level, i);
-    x = plim_net_conv2d(net, name, x, width, 3, 1, 1, 0);
+    x = plim_net_conv2d(net, name, x, width, of_3x3, 0);
     (void)snprintf(name, sizeof name, "%s%d.bn%d", side, level, i);
     x = plim_net_batch_norm_relu(net, name, x);
   }
@@ -200,12 +208,12 @@ static void build_unet(plim_net *net, const model_row *row) {
   for (int level = 1; level < row->stages; level++) {
     skip[level] = unet_convs(net, x, "down", level, row->width[level - 1]);
     (void)snprintf(name, sizeof name, "down%d.pool", level);
-    x = plim_net_max_pool(net, name, skip[level], 2, 2, 0);
+    x = plim_net_max_pool(net, name, skip[level], halve);
   }
   x = unet_convs(net, x, "bottom", row->stages, row->width[row->stages - 1]);
   for (int level = row->stages - 1; level > 0; level--) {
     (void)snprintf(name, sizeof name, "up%d", level);
-    x = plim_net_conv_transpose2d(net, name, x, row->width[level - 1], 2, 2, 0);
+    x = plim_net_conv_transpose2d(net, name, x, row->width[level - 1], halve);
     const plim_tensor both[] = {skip[level], x};
     (void)snprintf(name, sizeof name, "up%d.concat", level);
     x = plim_net_op(net, name, PLIM_OP_CONCAT, NULL, 2, both, 0, NULL);

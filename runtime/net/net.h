@@ -58,6 +58,13 @@ PLIM_MUST_USE plim_status plim_net_begin(plim_context *ctx, const char *name, co
                                          plim_net **out);
 void plim_net_free(plim_net *net); /* NULL is legal */
 
+/* A square window that moves over an image, in rows and columns. */
+typedef struct plim_net_window {
+  int kernel; /* side of the window */
+  int stride; /* from one place to the next; 0 stands for 1 */
+  int pad;    /* zeros around the image, fewer than the kernel has */
+} plim_net_window;
+
 /* Append a layer; returns the handle of its output. Names must be unique and are copied. The first failure is kept, and
  * returned when a graph is made. A net belongs to the thread of its context. Shapes of the outputs, with x
  * [N][C][H][W], N images of a micro-batch, and positive sizes:
@@ -70,11 +77,11 @@ void plim_net_free(plim_net *net); /* NULL is legal */
  *   batch_norm, relu, add, dropout  the shape of x; operands of add have equal shapes
  * `drop` is the probability of a zero, in [0, 1). */
 plim_tensor plim_net_image(plim_net *net); /* the input batch as f32 or bf16 */
-plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel, int stride,
-                            int pad, int bias);
-plim_tensor plim_net_depthwise_conv2d(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad);
-plim_tensor plim_net_conv_transpose2d(plim_net *net, const char *name, plim_tensor x, int filters, int kernel,
-                                      int stride, int pad);
+plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int filters, plim_net_window window,
+                            int bias);
+plim_tensor plim_net_depthwise_conv2d(plim_net *net, const char *name, plim_tensor x, plim_net_window window);
+plim_tensor plim_net_conv_transpose2d(plim_net *net, const char *name, plim_tensor x, int filters,
+                                      plim_net_window window);
 plim_tensor plim_net_batch_norm(plim_net *net, const char *name, plim_tensor x);
 plim_tensor plim_net_batch_norm_relu(plim_net *net, const char *name, plim_tensor x);
 /* relu(batch_norm(x) + shortcut) in one op */
@@ -82,8 +89,8 @@ plim_tensor plim_net_batch_norm_add_relu(plim_net *net, const char *name, plim_t
 plim_tensor plim_net_relu(plim_net *net, const char *name, plim_tensor x);
 plim_tensor plim_net_add(plim_net *net, const char *name, plim_tensor a, plim_tensor b);
 plim_tensor plim_net_add_relu(plim_net *net, const char *name, plim_tensor a, plim_tensor b);
-plim_tensor plim_net_max_pool(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad);
-plim_tensor plim_net_avg_pool(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad);
+plim_tensor plim_net_max_pool(plim_net *net, const char *name, plim_tensor x, plim_net_window window);
+plim_tensor plim_net_avg_pool(plim_net *net, const char *name, plim_tensor x, plim_net_window window);
 plim_tensor plim_net_global_avg_pool(plim_net *net, const char *name, plim_tensor x);
 plim_tensor plim_net_flatten(plim_net *net, const char *name, plim_tensor x); /* a view [N, C*H*W], memory order */
 plim_tensor plim_net_linear(plim_net *net, const char *name, plim_tensor x, int units);

@@ -22,7 +22,7 @@ plim_status gpu_rig_net(plim_context *ctx, plim_layout layout, plim_net **out) {
   options.classes = CLASSES;
   options.layout = layout;
   PLIM_TRY(plim_net_begin(ctx, "small", &options, &net));
-  plim_tensor x = plim_net_conv2d(net, "conv", plim_net_image(net), 16, 3, 1, 1, 0);
+  plim_tensor x = plim_net_conv2d(net, "conv", plim_net_image(net), 16, (plim_net_window){.kernel = 3, .pad = 1}, 0);
   x = plim_net_batch_norm_relu(net, "bn", x);
   plim_tensor y = plim_net_dropout(net, "drop", x, 0.2f);
   x = plim_net_add_relu(net, "sum", x, y);
