@@ -170,7 +170,8 @@ static void check_run(rig *r, const plim_policy *policy, int64_t bytes) {
   const plim_decision *choice;
   int32_t step;
   int64_t evicted = 0;
-  plim_status status = plim_arena_online(r->ctx, r->graph, r->order, policy, bytes, INT64_MAX, &counts, &plan);
+  plim_status status =
+      plim_arena_online(r->ctx, r->graph, r->order, policy, (plim_replay_limits){bytes, INT64_MAX}, &counts, &plan);
   cr_assert_eq(tell(r, policy->name, bytes), PLIM_OK, "%s", plim_context_error(r->ctx));
   cr_assert_eq(status == PLIM_ENOFIT, plim_decision_log_failure(r->decisions) != NULL);
   int32_t n = plim_decision_log_decisions(r->decisions, &choice);
@@ -208,9 +209,9 @@ Test(decisions, what_is_told_is_what_every_policy_did_step_by_step_and_address_b
 Test(decisions, a_plan_names_the_policy_that_it_can_be_told_from) {
   rig r = log_rig();
   plim_plan *plan = NULL;
-  cr_assert_eq(
-      plim_arena_online(r.ctx, r.graph, r.order, plim_policy_find("dtr-eq"), 12 * UNIT, INT64_MAX, NULL, &plan),
-      PLIM_OK);
+  cr_assert_eq(plim_arena_online(r.ctx, r.graph, r.order, plim_policy_find("dtr-eq"),
+                                 (plim_replay_limits){12 * UNIT, INT64_MAX}, NULL, &plan),
+               PLIM_OK);
   cr_expect_str_eq(plan->planner, "online dtr-eq");
   plim_plan_free(plan);
   free_rig(&r);
@@ -220,7 +221,8 @@ Test(decisions, another_plan_is_not_what_was_told) {
   rig r = log_rig();
   plim_plan *plan = NULL;
   int32_t step = -1;
-  cr_assert_eq(plim_arena_online(r.ctx, r.graph, r.order, plim_policy_find("size"), 12 * UNIT, INT64_MAX, NULL, &plan),
+  cr_assert_eq(plim_arena_online(r.ctx, r.graph, r.order, plim_policy_find("size"),
+                                 (plim_replay_limits){12 * UNIT, INT64_MAX}, NULL, &plan),
                PLIM_OK);
   cr_assert_eq(tell(&r, "coop", 10 * UNIT), PLIM_OK);
   cr_expect_not(plim_decision_log_equals(r.decisions, plan, &step));
@@ -250,8 +252,8 @@ Test(decisions, another_policy_goes_on_from_any_step_with_what_was_there) {
     plim_plan *plan = NULL;
     for (int64_t tenths = 6; !plan; tenths++) {
       int64_t bytes = r.order->peak_bytes * tenths / 10;
-      plim_status status =
-          plim_arena_online(r.ctx, r.graph, r.order, plim_policy_find("coop"), bytes, INT64_MAX, NULL, &plan);
+      plim_status status = plim_arena_online(r.ctx, r.graph, r.order, plim_policy_find("coop"),
+                                             (plim_replay_limits){bytes, INT64_MAX}, NULL, &plan);
       cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
     }
     for (int32_t from = 0; from < plan->n_commands; from += 5) {

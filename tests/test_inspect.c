@@ -275,7 +275,7 @@ static void make_capped(rig *r, int percent, int online) {
   in_order.order = PLIM_ORDER_FIXED;
   cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &in_order, &order), PLIM_OK);
   plim_status status = online ? plim_arena_online(r->ctx, r->graph, order, plim_policy_find("coop"),
-                                                  options.budget_bytes, INT64_MAX, NULL, &r->plan)
+                                                  (plim_replay_limits){options.budget_bytes, INT64_MAX}, NULL, &r->plan)
                               : plim_plan_make(r->ctx, r->graph, r->profile, &options, &r->plan);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
   plim_plan_free(order);

@@ -202,7 +202,8 @@ static int simulate(const plim_graph *graph, const plim_plan *order, const plim_
                     uint64_t seed) {
   plim_replay_counts counts;
   plim_plan *plan = NULL, *other = NULL;
-  plim_status status = plim_arena_online(ctx, graph, order, policy, bytes, INT64_MAX, &counts, &plan);
+  plim_status status =
+      plim_arena_online(ctx, graph, order, policy, (plim_replay_limits){bytes, INT64_MAX}, &counts, &plan);
   if (status == PLIM_ENOFIT) return 0;
   cr_assert_eq(status, PLIM_OK, "%s, seed %d: %s", policy->name, (int)seed, plim_context_error(ctx));
   cr_assert_eq(plim_plan_check(ctx, graph, plan), PLIM_OK, "%s, seed %d: %s", policy->name, (int)seed,

@@ -54,7 +54,8 @@ static plim_plan *order_of(const plim_graph *g) {
 static int64_t again_ns(const plim_graph *g, const char *policy, int64_t bytes, plim_replay_counts *counts) {
   plim_plan *order = order_of(g), *plan = NULL;
   int64_t ns = -1;
-  plim_status status = plim_arena_online(ctx, g, order, plim_policy_find(policy), bytes, order->time_ns, counts, &plan);
+  plim_status status = plim_arena_online(ctx, g, order, plim_policy_find(policy),
+                                         (plim_replay_limits){bytes, order->time_ns}, counts, &plan);
   cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
   if (plan) {
     cr_assert_eq(plim_plan_check(ctx, g, plan), PLIM_OK, "%s", plim_context_error(ctx));
@@ -71,7 +72,8 @@ static int64_t again_ns(const plim_graph *g, const char *policy, int64_t bytes, 
 static void check_policy(const plim_graph *g, const plim_plan *order, const plim_policy *policy, int64_t bytes) {
   plim_plan *plan = NULL;
   plim_replay_counts counts;
-  plim_status status = plim_arena_online(ctx, g, order, policy, bytes, 4 * order->time_ns, &counts, &plan);
+  plim_status status =
+      plim_arena_online(ctx, g, order, policy, (plim_replay_limits){bytes, 4 * order->time_ns}, &counts, &plan);
   if (status == PLIM_ENOFIT) return;
   cr_assert_eq(status, PLIM_OK, "%s: %s", policy->name, plim_context_error(ctx));
   cr_assert_eq(plim_plan_check(ctx, g, plan), PLIM_OK, "%s: %s", policy->name, plim_context_error(ctx));
@@ -159,8 +161,8 @@ Test(online, chain_of_any_length_is_recomputed_without_recursion) {
   plim_graph *g = chain(LENGTH);
   plim_plan *order = order_of(g), *plan = NULL;
   plim_replay_counts counts;
-  plim_status status =
-      plim_arena_online(ctx, g, order, plim_policy_find("lru"), 6 * UNIT, 2 * order->time_ns, &counts, &plan);
+  plim_status status = plim_arena_online(ctx, g, order, plim_policy_find("lru"),
+                                         (plim_replay_limits){6 * UNIT, 2 * order->time_ns}, &counts, &plan);
   cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(ctx));
   cr_expect_gt(counts.depth, LENGTH / 2, "depth %lld", (long long)counts.depth);
   plim_plan_free(plan);
@@ -174,7 +176,8 @@ static void check_chain(const plim_policy *policy, int32_t length) {
   plim_graph *g = chain(length);
   plim_plan *order = order_of(g), *plan = NULL;
   plim_replay_counts counts;
-  plim_status status = plim_arena_online(ctx, g, order, policy, 6 * UNIT, 2 * order->time_ns, &counts, &plan);
+  plim_status status =
+      plim_arena_online(ctx, g, order, policy, (plim_replay_limits){6 * UNIT, 2 * order->time_ns}, &counts, &plan);
   cr_expect(status == PLIM_OK || status == PLIM_ENOFIT, "%s: %s", policy->name, plim_context_error(ctx));
   cr_expect(status == PLIM_OK || counts.thrashed, "%s", policy->name);
   cr_expect_gt(counts.depth, 1, "%s", policy->name);
@@ -310,9 +313,12 @@ Test(online, limit_on_computing_again_ends_as_thrash_and_lack_of_room_does_not) 
   plim_graph *g = chain(40);
   plim_plan *order = order_of(g), *plan = NULL;
   plim_replay_counts counts;
-  cr_expect_eq(plim_arena_online(ctx, g, order, plim_policy_find("dtr"), 10 * UNIT, 0, &counts, &plan), PLIM_ENOFIT);
+  cr_expect_eq(
+      plim_arena_online(ctx, g, order, plim_policy_find("dtr"), (plim_replay_limits){10 * UNIT, 0}, &counts, &plan),
+      PLIM_ENOFIT);
   cr_expect_eq(counts.thrashed, 1);
-  cr_expect_eq(plim_arena_online(ctx, g, order, plim_policy_find("dtr"), 3 * UNIT, INT64_MAX, &counts, &plan),
+  cr_expect_eq(plim_arena_online(ctx, g, order, plim_policy_find("dtr"), (plim_replay_limits){3 * UNIT, INT64_MAX},
+                                 &counts, &plan),
                PLIM_ENOFIT);
   cr_expect_eq(counts.thrashed, 0);
   cr_expect_null(plan);
@@ -331,7 +337,7 @@ static plim_status run_case(plim_context *c, void *user) {
   plim_plan *plan = NULL;
   plim_graph graph = *a->graph; /* what is made of it allocates through its context */
   graph.ctx = c;
-  PLIM_TRY(plim_arena_online(c, &graph, a->order, a->policy, 12 * UNIT, INT64_MAX, NULL, &plan));
+  PLIM_TRY(plim_arena_online(c, &graph, a->order, a->policy, (plim_replay_limits){12 * UNIT, INT64_MAX}, NULL, &plan));
   plim_plan_free(plan);
   return PLIM_OK;
 }

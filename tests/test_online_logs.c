@@ -49,7 +49,8 @@ static int64_t time_of(const instance *i, plim_status status, plim_plan *plan, c
 
 static int64_t online(const instance *i, const plim_policy *policy, int64_t bytes, int64_t limit_ns) {
   plim_plan *plan = NULL;
-  plim_status status = plim_arena_online(i->ctx, i->graph, i->order, policy, bytes, limit_ns, NULL, &plan);
+  plim_status status =
+      plim_arena_online(i->ctx, i->graph, i->order, policy, (plim_replay_limits){bytes, limit_ns}, NULL, &plan);
   return time_of(i, status, plan, policy->name, bytes);
 }
 

@@ -58,7 +58,8 @@ Test(simulation, a_policy_with_addresses_is_the_arena_s_own_run) {
     plim_replay_counts counts = {.thrashed = 0};
     plim_plan *plan = NULL;
     plim_simulated r = simulated(&sim, &options);
-    plim_status status = plim_arena_online(ctx, graph, sim.order, policy, bytes, limit, &counts, &plan);
+    plim_status status =
+        plim_arena_online(ctx, graph, sim.order, policy, (plim_replay_limits){bytes, limit}, &counts, &plan);
     cr_assert_eq(r.end == PLIM_ONLINE_OK, status == PLIM_OK, "%s", policy->name);
     cr_assert_eq(r.evictions, counts.evictions, "%s", policy->name);
     if (plan) {

@@ -152,7 +152,8 @@ static int check_better_of_both(const program *p, const plim_policy *policy, int
   int64_t with = simulate(p, config_of(policy, 1), bytes, NULL, &counts);
   int64_t least = with < 0 || (without >= 0 && without < with) ? without : with;
   int area = counts.small_area_bytes > 0;
-  plim_status status = plim_arena_online(ctx, p->graph, p->order, policy, bytes, p->order->time_ns, &counts, &plan);
+  plim_status status = plim_arena_online(ctx, p->graph, p->order, policy,
+                                         (plim_replay_limits){bytes, p->order->time_ns}, &counts, &plan);
   cr_assert_eq(status, least < 0 ? PLIM_ENOFIT : PLIM_OK, "%s: %s", policy->name, plim_context_error(ctx));
   if (!plan) return area;
   cr_expect_eq(plan->time_ns - p->order->time_ns, least, "%s", policy->name);

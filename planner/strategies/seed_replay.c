@@ -47,9 +47,11 @@ static plim_status program_order(plim_incumbent *inc, plim_schedule *schedule, p
 static plim_status simulate(plim_incumbent *inc, const plim_plan *order, plim_plan **out) {
   const plim_problem *p = inc->problem;
   const plim_policy *best = plim_policy_at(0);
-  plim_status status = plim_arena_online(p->ctx, p->graph, order, best, inc->budget_bytes, order->time_ns, NULL, out);
+  plim_status status = plim_arena_online(p->ctx, p->graph, order, best,
+                                         (plim_replay_limits){inc->budget_bytes, order->time_ns}, NULL, out);
   if (status != PLIM_ENOFIT || !p->graph->handles) return status;
-  return plim_arena_online(p->ctx, p->graph, order, best, inc->budget_bytes, INT64_MAX, NULL, out);
+  return plim_arena_online(p->ctx, p->graph, order, best, (plim_replay_limits){inc->budget_bytes, INT64_MAX}, NULL,
+                           out);
 }
 
 /* The schedule of a replay within `bytes`; empty: there is none. Within the whole budget every online policy is

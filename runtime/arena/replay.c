@@ -47,7 +47,7 @@ typedef struct search {
   const plim_plan *schedule;
   int32_t from;         /* first command of the schedule that is simulated */
   const int32_t *again; /* [n_ops] row of schedule->variant for recomputations; NULL: that of the first run */
-  int64_t budget_bytes, limit_ns;
+  plim_replay_limits limits;
   int64_t area_bytes;        /* with from > 0, of the area for small requests; 0: there is none */
   int32_t any;               /* 1: stop at the first plan */
   plim_replay_counts counts; /* of the plan */
@@ -83,7 +83,7 @@ static void release_forecasts(search *s) {
  *   time_ns  out  time of the plan; INT64_MAX: there was no room, or recomputing took more than limit_ns */
 static plim_status simulate(search *s, const plim_replay_config *config, int64_t limit_ns, plim_replay_counts *counts,
                             int64_t *time_ns) {
-  const plim_replay_limits limits = {.arena_bytes = s->budget_bytes, .recomputed_ns = limit_ns};
+  const plim_replay_limits limits = {.arena_bytes = s->limits.arena_bytes, .recomputed_ns = limit_ns};
   plim_forecast *forecast = &s->forecast[config->hold_inputs];
   plim_plan *fresh = NULL;
   *time_ns = INT64_MAX;
@@ -121,7 +121,7 @@ static void remember(struct area_choice *h, const plim_replay_config *config, in
 static plim_status try_one(search *s, plim_replay_config config) {
   struct area_choice *choice = &s->by_area[config.small_area];
   plim_replay_counts counts;
-  int64_t time_ns, limit_ns = s->limit_ns;
+  int64_t time_ns, limit_ns = s->limits.recomputed_ns;
   if (done(s)) return PLIM_OK;
   if (s->from == 0 && plim_effort_over(s->ctx, 0))
     return plim_fail(s->ctx, PLIM_ECANCEL, "stopped before a plan was found");
@@ -221,7 +221,7 @@ static plim_status try_policy(search *s, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
   PLIM_TRY(policy->forecast ? try_everything(s, policy) : try_config(s, rival_config(policy)));
-  return s->plan ? PLIM_OK : simulate(s, &s->counts.config, s->limit_ns, &counts, &time_ns);
+  return s->plan ? PLIM_OK : simulate(s, &s->counts.config, s->limits.recomputed_ns, &counts, &time_ns);
 }
 
 static plim_status finish(search *s, plim_status status, plim_replay_counts *counts, plim_plan **out) {
@@ -238,15 +238,15 @@ static plim_status finish(search *s, plim_status status, plim_replay_counts *cou
 
 plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                               int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out) {
-  search s = {.ctx = ctx, .graph = graph, .schedule = schedule, .budget_bytes = budget_bytes, .limit_ns = INT64_MAX};
+  search s = {.ctx = ctx, .graph = graph, .schedule = schedule, .limits = {budget_bytes, INT64_MAX}};
   PLIM_TRY(plim_plan_check(ctx, graph, schedule));
   return finish(&s, try_switches(&s, plim_policy_at(0), SWITCHES), counts, out);
 }
 
 plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
-                              const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
-                              plim_replay_counts *counts, plim_plan **out) {
-  search s = {.ctx = ctx, .graph = graph, .schedule = order, .budget_bytes = budget_bytes, .limit_ns = limit_ns};
+                              const plim_policy *policy, plim_replay_limits limits, plim_replay_counts *counts,
+                              plim_plan **out) {
+  search s = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits};
   PLIM_TRY(plim_plan_check(ctx, graph, order));
   plim_status status = finish(&s, try_policy(&s, policy), counts, out);
   if (status == PLIM_OK) (void)snprintf((*out)->planner, sizeof(*out)->planner, "online %s", policy->name);
@@ -254,9 +254,8 @@ plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const 
 }
 
 plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
-                                    const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns, int *yes) {
-  search s = {
-      .ctx = ctx, .graph = graph, .schedule = order, .budget_bytes = budget_bytes, .limit_ns = limit_ns, .any = 1};
+                                    const plim_policy *policy, plim_replay_limits limits, int *yes) {
+  search s = {.ctx = ctx, .graph = graph, .schedule = order, .limits = limits, .any = 1};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_plan_check(ctx, graph, order));
   plim_status status = finish(&s, try_policy(&s, policy), NULL, &plan);
@@ -284,7 +283,7 @@ static plim_status continue_within(search *s, const plim_plan *plan, const plim_
 plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                 const plim_profile *profile, int32_t from, int64_t arena_bytes,
                                 plim_replay_counts *counts, plim_plan **out) {
-  search s = {.ctx = ctx, .graph = graph, .from = from, .budget_bytes = arena_bytes, .limit_ns = INT64_MAX};
+  search s = {.ctx = ctx, .graph = graph, .from = from, .limits = {arena_bytes, INT64_MAX}};
   int64_t limit = arena_bytes;
   plim_status status = PLIM_OK;
   for (int i = 0; i < WORKSPACE_LIMITS && status == PLIM_OK && !s.plan; i++, limit /= 4) {
@@ -299,7 +298,7 @@ plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, cons
 plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
   const int32_t from = change->from;
-  search s = {.ctx = ctx, .graph = graph, .from = from, .budget_bytes = change->arena_bytes, .limit_ns = INT64_MAX};
+  search s = {.ctx = ctx, .graph = graph, .from = from, .limits = {change->arena_bytes, INT64_MAX}};
   s.area_bytes = from > 0 ? change->area_bytes : 0;
   plim_limited_plan limited;
   plim_status status = plim_limit_workspace(ctx, graph, plan, NULL, from, change->arena_bytes, 0, &limited);

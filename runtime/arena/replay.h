@@ -60,6 +60,12 @@ typedef struct plim_replay_counts {
   int64_t fragmentation_bytes; /* free bytes at each search, summed: they were in blocks too small for the request */
 } plim_replay_counts;
 
+/* Within what one replay must stay. */
+typedef struct plim_replay_limits {
+  int64_t arena_bytes;
+  int64_t recomputed_ns; /* limit of the time of all recomputations; INT64_MAX: none */
+} plim_replay_limits;
+
 /* Replay the commands of `schedule` in an arena of `budget_bytes`: best fit from two ends, sliding-window eviction when
  * no block fits, recomputation of an evicted storage before its next read. Reads the order of the schedule's runs and
  * their variants, but not its addresses, buffers and pairs.
@@ -76,13 +82,12 @@ PLIM_MUST_USE plim_status plim_arena_replay(plim_context *ctx, const plim_graph 
 /* Simulate the program under one online policy, with and without an area for small requests. A policy that knows the
  * program's order tries the configurations of all others too. The fastest plan is kept.
  *   order          in       any plan of the graph: the order of its first runs, and its variants. No addresses are read
- *   limit_ns       in       limit of the time of all recomputations
  *   counts, out    [1] out  as above
- * PLIM_ENOFIT: an op finds no room, or recomputing takes more than limit_ns; counts->thrashed says which.
+ * PLIM_ENOFIT: an op finds no room, or recomputing takes longer than allowed; counts->thrashed says which.
  * The plan's planner is "online" and the policy's name. With the variants, that is enough to repeat the simulation.
  * Cost as above. */
 PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
-                                            const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
+                                            const plim_policy *policy, plim_replay_limits limits,
                                             plim_replay_counts *counts, plim_plan **out);
 
 /* Does plim_arena_online find a plan with these arguments?
@@ -90,8 +95,7 @@ PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph 
  * Tries the same configurations, and stops at the first that yields a plan. Errors as plim_arena_online, without
  * PLIM_ENOFIT. */
 PLIM_MUST_USE plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
-                                                  const plim_policy *policy, int64_t budget_bytes, int64_t limit_ns,
-                                                  int *yes);
+                                                  const plim_policy *policy, plim_replay_limits limits, int *yes);
 
 /* Finish a step online after its arena has shrunk to arena_bytes, while `plan` runs and its command `from` > 0 is next.
  *   plan     in       has passed the check

@@ -45,12 +45,6 @@ typedef struct plim_arena_watch {
   plim_status (*gave_up)(void *user, const struct plim_residency *residency, int32_t op);
 } plim_arena_watch;
 
-/* Within what one replay must stay. */
-typedef struct plim_replay_limits {
-  int64_t arena_bytes;
-  int64_t recomputed_ns; /* limit of the time of all recomputations; INT64_MAX: none */
-} plim_replay_limits;
-
 /* Replay `order`, which has passed plim_plan_check, in one configuration, watched. PLIM_ENOFIT: an op finds no room,
  * recomputing takes longer than allowed, or the replay recomputes the same storages over and over. */
 PLIM_MUST_USE plim_status plim_arena_replay_watched(plim_context *ctx, const plim_graph *graph, const plim_plan *order,

@@ -112,8 +112,8 @@ static plim_status find_config(plim_decision_log *decisions) {
   const plim_decision_log_options *o = &decisions->options;
   plim_replay_counts counts = {.thrashed = 0};
   plim_plan *plan = NULL;
-  plim_status status = plim_arena_online(decisions->ctx, o->graph, o->order, o->policy, o->budget_bytes,
-                                         limit_of(decisions), &counts, &plan);
+  plim_status status = plim_arena_online(decisions->ctx, o->graph, o->order, o->policy,
+                                         (plim_replay_limits){o->budget_bytes, limit_of(decisions)}, &counts, &plan);
   plim_plan_free(plan);
   decisions->config = counts.config;
   return status == PLIM_ENOFIT && decisions->config.policy ? PLIM_OK : status;
@@ -232,7 +232,8 @@ enum { TO_THE_UNIT = 64 /* enough halvings to reach one unit in any range */ };
 static plim_status ends_within(void *user, int64_t bytes, int *yes) {
   const plim_decision_log *decisions = user;
   const plim_decision_log_options *o = &decisions->options;
-  return plim_arena_gets_through(decisions->ctx, o->graph, o->order, o->policy, bytes, limit_of(decisions), yes);
+  return plim_arena_gets_through(decisions->ctx, o->graph, o->order, o->policy,
+                                 (plim_replay_limits){bytes, limit_of(decisions)}, yes);
 }
 
 plim_status plim_decision_log_enough(plim_decision_log *decisions, int64_t most_bytes, int64_t *bytes) {

@@ -87,8 +87,9 @@ static plim_status try_order(decision *d, const plim_plan *order) {
   double limit = o->thrash * (double)d->keep_all_ns;
   plim_replay_counts counts = {.thrashed = 0};
   plim_plan *plan = NULL;
-  PLIM_TRY(plim_arena_online(d->ctx, d->graph, order, o->policy, o->planning.budget_bytes,
-                             limit < 9e18 ? (int64_t)limit : INT64_MAX, &counts, &plan));
+  PLIM_TRY(plim_arena_online(d->ctx, d->graph, order, o->policy,
+                             (plim_replay_limits){o->planning.budget_bytes, limit < 9e18 ? (int64_t)limit : INT64_MAX},
+                             &counts, &plan));
   if (d->best && d->best->time_ns <= plan->time_ns) {
     plim_plan_free(plan);
     return PLIM_OK;

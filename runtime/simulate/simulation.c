@@ -149,7 +149,8 @@ static plim_status simulate_online(const plim_simulation *s, const plim_policy *
                      s->graph->name);
   }
   int64_t limit = plim_simulation_limit_ns(s, s->order->keep_all_ns);
-  plim_status status = plim_arena_online(s->ctx, s->graph, s->order, policy, budget_bytes, limit, &counts, &out->plan);
+  plim_status status = plim_arena_online(s->ctx, s->graph, s->order, policy, (plim_replay_limits){budget_bytes, limit},
+                                         &counts, &out->plan);
   if (status == PLIM_OK || status == PLIM_ENOFIT) take_counts(&counts, out);
   if (counts.config.policy) out->by = counts.config.policy->name;
   return take_plan(s, status, counts.thrashed, out);
@@ -169,8 +170,8 @@ static plim_status replay_in_arena(const plim_simulation *s, plim_status status,
   }
   plim_plan_free(schedule);
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
-  status =
-      plim_arena_online(s->ctx, s->graph, s->order, plim_policy_at(0), out->budget_bytes, limit, &online, &simulated);
+  status = plim_arena_online(s->ctx, s->graph, s->order, plim_policy_at(0),
+                             (plim_replay_limits){out->budget_bytes, limit}, &online, &simulated);
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   if (simulated && (!out->plan || simulated->time_ns < out->plan->time_ns)) {
     plim_plan_free(out->plan);
@@ -266,8 +267,8 @@ static plim_status gets_through(void *user, int64_t bytes, int *yes) {
   const trial *t = user;
   const plim_simulation *s = t->s;
   if (t->addresses == PLIM_SIMULATE_BYTES) return ideal_gets_through(t, bytes, yes);
-  return plim_arena_gets_through(s->ctx, s->graph, s->order, t->policy, bytes,
-                                 plim_simulation_limit_ns(s, s->order->keep_all_ns), yes);
+  return plim_arena_gets_through(s->ctx, s->graph, s->order, t->policy,
+                                 (plim_replay_limits){bytes, plim_simulation_limit_ns(s, s->order->keep_all_ns)}, yes);
 }
 
 plim_status plim_simulation_enough(const plim_simulation *s, const plim_policy *policy,
