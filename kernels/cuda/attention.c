@@ -87,10 +87,11 @@ static plim_batch_choices choices_of(const attention *t, int64_t blas_bytes) {
   return choices;
 }
 
-int plim_cuda_attention_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity) {
+int plim_cuda_attention_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
+                             int capacity) {
   attention t;
   if (!describe(op, &t)) return 0;
-  const plim_batch_choices choices = choices_of(&t, blas_bytes);
+  const plim_batch_choices choices = choices_of(&t, engine->blas_bytes);
   return plim_batch_choices_list(&choices, info, capacity);
 }
 
@@ -130,7 +131,6 @@ static void add_product(plim_cuda_kernel *kernel, const attention *t, plim_cuda_
   for (int i = 0; i < 3; i++) {
     place[i] = line_of(operand[i], operand[i]->at.operand == PLIM_PLACE_WORKSPACE ? at : line);
   }
-  sizes.precision = t->precision;
   sizes.batches = t->batches;
   sizes.a_step = a->step.batch;
   sizes.b_step = b->step.batch;
@@ -139,12 +139,7 @@ static void add_product(plim_cuda_kernel *kernel, const attention *t, plim_cuda_
   sizes.b_row = b->step.row;
   sizes.c_row = c->step.row;
   sizes.c_is_f32 = c->element == 4;
-  kernel->stage[kernel->n++] =
-      (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT, .a = place[0], .b = place[1], .c = place[2], .product = sizes};
-}
-
-static plim_cuda_place work(int64_t offset) {
-  return (plim_cuda_place){PLIM_PLACE_WORKSPACE, offset};
+  plim_cuda_add_product(kernel, t->precision, sizes, place[0], place[1], place[2]);
 }
 
 static plim_cuda_stage *add_rows(plim_cuda_kernel *kernel, const attention *t, k_body body, int64_t lines,
@@ -195,11 +190,12 @@ static void add_forward(plim_cuda_kernel *kernel, const attention *t, const room
 static void add_weights(plim_cuda_kernel *kernel, const attention *t, const room *r, share s) {
   const matrices y = rows_of(t, 2), dy = rows_of(t, 0);
   const steps lse = steps_of(t, t->call.y.groups, 1);
-  plim_cuda_stage *stage = add_rows(kernel, t, K_BODY_attention_weights, s.n, work(r->scores), work(r->weights));
+  plim_cuda_stage *stage =
+      add_rows(kernel, t, K_BODY_attention_weights, s.n, plim_cuda_work(r->scores), plim_cuda_work(r->weights));
   stage->call.a = matrix_of(lse);
   stage->has_second = 1;
   stage->b = sums_of(&lse, 3, s);
-  stage = add_rows(kernel, t, K_BODY_attention_delta, s.n, line_of(&dy, s.first), work(r->delta));
+  stage = add_rows(kernel, t, K_BODY_attention_delta, s.n, line_of(&dy, s.first), plim_cuda_work(r->delta));
   stage->call.b = matrix_of(y.step);
   stage->has_second = 1;
   stage->b = line_of(&y, s.first);
@@ -220,7 +216,7 @@ static void add_backward(plim_cuda_kernel *kernel, const attention *t, const roo
   plim_cuda_stage *stage = add_rows(kernel, t, K_BODY_attention_scores_bwd, s.n, dweight.at, dscore.at);
   stage->has_second = stage->has_workspace = 1;
   stage->b = weight.at;
-  stage->workspace = work(r->delta);
+  stage->workspace = plim_cuda_work(r->delta);
   for (int64_t i = 0; i < s.n; i++) {
     add_product(kernel, t, rows, &dscore, &key, &dquery, s.first + i, i);
     add_product(kernel, t, columns, &dscore, &query, &dkey, s.first + i, i);
@@ -228,11 +224,11 @@ static void add_backward(plim_cuda_kernel *kernel, const attention *t, const roo
   }
 }
 
-int plim_cuda_attention_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant,
+int plim_cuda_attention_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
                              plim_cuda_kernel *kernel) {
   attention t;
   if (!describe(op, &t)) return PLIM_KERNEL_UNSUPPORTED;
-  const plim_batch_choices choices = choices_of(&t, blas_bytes);
+  const plim_batch_choices choices = choices_of(&t, engine->blas_bytes);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
   const room r = room_of(&t, choice);

@@ -119,24 +119,24 @@ int plim_cuda_gemm_is_direct(const plim_op_desc *op) {
   return describe(op, &g) && g.direct;
 }
 
-int plim_cuda_gemm_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity) {
-  gemm g;
-  if (!describe(op, &g)) return 0;
-  const plim_batch_choices choices = choices_of(&g, blas_bytes);
+static int list(const gemm *g, int64_t blas_bytes, plim_kernel_info *info, int capacity) {
+  const plim_batch_choices choices = choices_of(g, blas_bytes);
   return plim_batch_choices_list(&choices, info, capacity);
 }
 
-/* ---- stages ---- */
+int plim_cuda_direct_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
+                          int capacity) {
+  gemm g;
+  return describe(op, &g) && g.direct ? list(&g, engine->blas_bytes, info, capacity) : 0;
+}
 
-static plim_cuda_place in(int32_t operand, int64_t offset) {
-  return (plim_cuda_place){operand, offset};
+int plim_cuda_columns_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
+                           int capacity) {
+  gemm g;
+  return describe(op, &g) && !g.direct ? list(&g, engine->blas_bytes, info, capacity) : 0;
 }
-static plim_cuda_place out(int64_t offset) {
-  return (plim_cuda_place){PLIM_PLACE_OUT, offset};
-}
-static plim_cuda_place work(int64_t offset) {
-  return (plim_cuda_place){PLIM_PLACE_WORKSPACE, offset};
-}
+
+/* ---- stages ---- */
 
 static plim_cuda_stage *add(plim_cuda_kernel *k) {
   return &k->stage[k->n++];
@@ -150,12 +150,6 @@ static void add_body(plim_cuda_kernel *k, const gemm *g, k_body body, int64_t im
   s->call.elements = images * g->positions * g->results;
 }
 
-static void add_product(plim_cuda_kernel *k, const gemm *g, plim_cuda_product product, plim_cuda_place a,
-                        plim_cuda_place b, plim_cuda_place c) {
-  product.precision = g->precision;
-  *add(k) = (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT, .a = a, .b = b, .c = c, .product = product};
-}
-
 /* One chunk: where its images begin in x and y, and its columns. */
 typedef struct chunk {
   int64_t images, x_offset, y_offset;
@@ -166,56 +160,58 @@ typedef struct chunk {
 /* What the product is added to. */
 static void add_bias(plim_cuda_kernel *k, const gemm *g, const chunk *c, plim_cuda_place to) {
   int64_t elements = c->images * g->positions * g->results;
-  add_body(k, g, K_BODY_bias_rows, c->images, k_tiles(elements, K_BODY_bias_rows), in(2, 0), to);
+  add_body(k, g, K_BODY_bias_rows, c->images, k_tiles(elements, K_BODY_bias_rows), plim_cuda_in(2, 0), to);
   if (sums_bytes(g, 1) > 0) k->stage[k->n - 1].call.type = K_TYPE_FLOAT;
 }
 
 static void add_forward(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   int64_t rows = c->images * g->positions;
   int rounded = sums_bytes(g, 1) > 0;
-  plim_cuda_place to = rounded ? c->sums : out(c->y_offset);
+  plim_cuda_place to = rounded ? c->sums : plim_cuda_out(0, c->y_offset);
   if (g->bias) add_bias(k, g, c, to);
   if (!g->direct) {
-    add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, in(0, c->x_offset), c->columns);
+    add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, plim_cuda_in(0, c->x_offset), c->columns);
   }
-  add_product(k, g,
-              (plim_cuda_product){.m = rows,
-                                  .n = g->results,
-                                  .k = g->depth,
-                                  .b_transposed = 1,
-                                  .beta = g->bias ? 1.0F : 0.0F,
-                                  .c_is_f32 = rounded},
-              g->direct ? in(0, c->x_offset) : c->columns, c->weights, to);
+  plim_cuda_add_product(k, g->precision,
+                        (plim_cuda_product){.m = rows,
+                                            .n = g->results,
+                                            .k = g->depth,
+                                            .b_transposed = 1,
+                                            .beta = g->bias ? 1.0F : 0.0F,
+                                            .c_is_f32 = rounded},
+                        g->direct ? plim_cuda_in(0, c->x_offset) : c->columns, c->weights, to);
   if (!rounded) return;
-  add_body(k, g, K_BODY_cast, c->images, k_tiles(rows * g->results, K_BODY_cast), to, out(c->y_offset));
+  add_body(k, g, K_BODY_cast, c->images, k_tiles(rows * g->results, K_BODY_cast), to, plim_cuda_out(0, c->y_offset));
 }
 
 static void add_data(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   int64_t rows = c->images * g->positions;
-  plim_cuda_place to = g->direct ? out(c->x_offset) : c->columns;
-  add_product(k, g, (plim_cuda_product){.m = rows, .n = g->depth, .k = g->results, .c_is_f32 = !g->direct},
-              in(0, c->y_offset), c->weights, to);
+  plim_cuda_place to = g->direct ? plim_cuda_out(0, c->x_offset) : c->columns;
+  plim_cuda_add_product(k, g->precision,
+                        (plim_cuda_product){.m = rows, .n = g->depth, .k = g->results, .c_is_f32 = !g->direct},
+                        plim_cuda_in(0, c->y_offset), c->weights, to);
   if (g->direct) return;
-  add_body(k, g, K_BODY_col2im, c->images, c->images * g->call.x.height, c->columns, out(c->x_offset));
+  add_body(k, g, K_BODY_col2im, c->images, c->images * g->call.x.height, c->columns, plim_cuda_out(0, c->x_offset));
 }
 
 static void add_weights(plim_cuda_kernel *k, const gemm *g, const chunk *c) {
   int64_t rows = c->images * g->positions;
   if (!g->direct) {
-    add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, in(1, c->x_offset), c->columns);
+    add_body(k, g, K_BODY_im2col, c->images, c->images * g->call.y.height, plim_cuda_in(1, c->x_offset), c->columns);
   }
-  add_product(
-      k, g,
+  plim_cuda_add_product(
+      k, g->precision,
       (plim_cuda_product){
           .m = g->results, .n = g->depth, .k = rows, .a_transposed = 1, .beta = c->first ? 0.0F : 1.0F, .c_is_f32 = 1},
-      in(0, c->y_offset), g->direct ? in(1, c->x_offset) : c->columns, g->taps == 1 ? out(0) : c->weights);
+      plim_cuda_in(0, c->y_offset), g->direct ? plim_cuda_in(1, c->x_offset) : c->columns,
+      g->taps == 1 ? plim_cuda_out(0, 0) : c->weights);
 }
 
 static void add_chunks(plim_cuda_kernel *k, const gemm *g, int64_t images) {
   const int64_t n = g->call.x.n;
-  chunk c = {.weights = g->taps == 1 ? in(1, 0) : work(g->blas_bytes),
-             .columns = work(g->blas_bytes + weights_bytes(g))};
-  c.sums = work(c.columns.offset + columns_bytes(g, images));
+  chunk c = {.weights = g->taps == 1 ? plim_cuda_in(1, 0) : plim_cuda_work(g->blas_bytes),
+             .columns = plim_cuda_work(g->blas_bytes + weights_bytes(g))};
+  c.sums = plim_cuda_work(c.columns.offset + columns_bytes(g, images));
   for (int64_t i = 0; i < n; i += images) {
     c.images = n - i < images ? n - i : images;
     c.x_offset = i * g->call.x.spatial * g->call.x.channels * g->element;
@@ -227,10 +223,11 @@ static void add_chunks(plim_cuda_kernel *k, const gemm *g, int64_t images) {
   }
 }
 
-int plim_cuda_gemm_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel) {
+int plim_cuda_gemm_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                        plim_cuda_kernel *kernel) {
   gemm g;
   if (!describe(op, &g)) return PLIM_KERNEL_UNSUPPORTED;
-  const plim_batch_choices choices = choices_of(&g, blas_bytes);
+  const plim_batch_choices choices = choices_of(&g, engine->blas_bytes);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
   if (!plim_cuda_stages_make(kernel, 2 + 4 * k_parts(g.call.x.n, choice->images))) return PLIM_KERNEL_NOMEM;
@@ -238,9 +235,10 @@ int plim_cuda_gemm_make(const plim_op_desc *op, int64_t blas_bytes, const char *
   kernel->blas_bytes = g.blas_bytes;
   kernel->workspace_bytes = workspace_of(&g, choice);
   int to_weights = g.kind == PLIM_OP_CONV2D_BWD_WEIGHTS;
-  const plim_cuda_place weights = work(g.blas_bytes);
-  if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_oihw_to_ohwi, 1, g.results, in(1, 0), weights);
+  const plim_cuda_place weights = plim_cuda_work(g.blas_bytes);
+  if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_oihw_to_ohwi, 1, g.results, plim_cuda_in(1, 0), weights);
   add_chunks(kernel, &g, choice->images);
-  if (g.taps > 1 && to_weights) add_body(kernel, &g, K_BODY_ohwi_to_oihw_f32, 1, g.results, weights, out(0));
+  if (g.taps > 1 && to_weights)
+    add_body(kernel, &g, K_BODY_ohwi_to_oihw_f32, 1, g.results, weights, plim_cuda_out(0, 0));
   return PLIM_KERNEL_OK;
 }

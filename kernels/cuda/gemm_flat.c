@@ -86,9 +86,10 @@ static plim_batch_choices choices_of(const flat *f) {
   return choices;
 }
 
-int plim_cuda_flat_list(const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+int plim_cuda_flat_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   flat f;
-  if (!describe(op, &f)) return 0;
+  (void)engine;
+  if (plim_cuda_gemm_is_direct(op) || !describe(op, &f)) return 0;
   const plim_batch_choices choices = choices_of(&f);
   return plim_batch_choices_list(&choices, info, capacity);
 }
@@ -97,37 +98,31 @@ int plim_cuda_flat_list(const plim_op_desc *op, plim_kernel_info *info, int capa
 
 static const plim_cuda_place after_blas = {PLIM_PLACE_WORKSPACE, BLAS_BYTES}, result = {PLIM_PLACE_OUT, 0};
 
-static void add_products(plim_cuda_kernel *k, const flat *f, plim_cuda_product product, plim_cuda_place a,
-                         plim_cuda_place b, plim_cuda_place c) {
-  product.precision = f->precision;
-  k->stage[k->n++] = (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT, .a = a, .b = b, .c = c, .product = product};
-}
-
 static void add_forward(plim_cuda_kernel *k, const flat *f) {
   const plim_cuda_place x = {0, 0}, weights = {1, 0}, sums = f->sum_bytes > 0 ? after_blas : result;
-  add_products(k, f,
-               (plim_cuda_product){.m = f->results,
-                                   .n = f->positions,
-                                   .k = f->inputs,
-                                   .c_is_f32 = f->sum_bytes > 0,
-                                   .batches = f->n,
-                                   .b_step = f->inputs * f->positions,
-                                   .c_step = f->results * f->positions},
-               weights, x, sums);
+  plim_cuda_add_product(k, f->precision,
+                        (plim_cuda_product){.m = f->results,
+                                            .n = f->positions,
+                                            .k = f->inputs,
+                                            .c_is_f32 = f->sum_bytes > 0,
+                                            .batches = f->n,
+                                            .b_step = f->inputs * f->positions,
+                                            .c_step = f->results * f->positions},
+                        weights, x, sums);
   if (f->bias) plim_cuda_stages_add_bias(k, &f->call, &f->y, sums, f->sum_bytes > 0);
 }
 
 static void add_data(plim_cuda_kernel *k, const flat *f) {
   const plim_cuda_place dy = {0, 0}, weights = {1, 0};
-  add_products(k, f,
-               (plim_cuda_product){.m = f->inputs,
-                                   .n = f->positions,
-                                   .k = f->results,
-                                   .a_transposed = 1,
-                                   .batches = f->n,
-                                   .b_step = f->results * f->positions,
-                                   .c_step = f->inputs * f->positions},
-               weights, dy, result);
+  plim_cuda_add_product(k, f->precision,
+                        (plim_cuda_product){.m = f->inputs,
+                                            .n = f->positions,
+                                            .k = f->results,
+                                            .a_transposed = 1,
+                                            .batches = f->n,
+                                            .b_step = f->results * f->positions,
+                                            .c_step = f->inputs * f->positions},
+                        weights, dy, result);
 }
 
 /* The kernel that combines biases' gradients adds up plane 0 of [chunks][2][C]. Of parts [images][O I] that is the
@@ -163,14 +158,16 @@ static void add_weights(plim_cuda_kernel *k, const flat *f, int64_t images) {
                                        .a_step = dy_step,
                                        .b_step = x_step,
                                        .c_step = part};
-    add_products(k, f, product, (plim_cuda_place){0, i * dy_step * element}, (plim_cuda_place){1, i * x_step * element},
-                 has_parts(f, images) ? after_blas : result);
+    plim_cuda_add_product(k, f->precision, product, (plim_cuda_place){0, i * dy_step * element},
+                          (plim_cuda_place){1, i * x_step * element}, has_parts(f, images) ? after_blas : result);
   }
   if (has_parts(f, images)) add_halves(k, f, images);
 }
 
-int plim_cuda_flat_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel) {
+int plim_cuda_flat_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                        plim_cuda_kernel *kernel) {
   flat f;
+  (void)engine;
   if (!describe(op, &f)) return PLIM_KERNEL_UNSUPPORTED;
   const plim_batch_choices choices = choices_of(&f);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);

@@ -13,37 +13,6 @@ static int has_products(const plim_cuda_engine *engine, const plim_op_desc *op) 
   return engine->blas && !(engine->blas_no_bf16 && plim_op_math(op) == PLIM_PRECISION_BF16);
 }
 
-static int is_direct(const plim_cuda_engine *engine, const plim_op_desc *op) {
-  return has_products(engine, op) && plim_cuda_gemm_is_direct(op);
-}
-
-static int list_direct(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  return is_direct(engine, op) ? plim_cuda_gemm_list(op, engine->blas_bytes, info, capacity) : 0;
-}
-
-static int list_gemm(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  if (!has_products(engine, op) || is_direct(engine, op)) return 0;
-  return plim_cuda_gemm_list(op, engine->blas_bytes, info, capacity);
-}
-
-static int list_flat(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  if (!has_products(engine, op) || is_direct(engine, op)) return 0;
-  return plim_cuda_flat_list(op, info, capacity);
-}
-
-static int list_matmul(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  return has_products(engine, op) ? plim_cuda_matmul_list(op, engine->blas_bytes, info, capacity) : 0;
-}
-
-static int list_attention(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
-                          int capacity) {
-  return has_products(engine, op) ? plim_cuda_attention_list(op, engine->blas_bytes, info, capacity) : 0;
-}
-
-static int list_words(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  return has_products(engine, op) ? plim_cuda_words_list(op, engine->blas_bytes, info, capacity) : 0;
-}
-
 static int make_wide(const plim_op_desc *op, k_launch *launch) {
   if (!k_launch_make(op, launch)) return 0;
   k_launch_divide_more(launch);
@@ -60,36 +29,6 @@ static int list_launch(const plim_cuda_engine *engine, const plim_op_desc *op, p
 
 static int list_own(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   return plim_own_list(&engine->own, op, info, capacity);
-}
-
-static int make_gemm(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
-                     plim_cuda_kernel *kernel) {
-  if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
-  return plim_cuda_gemm_make(op, engine->blas_bytes, variant, kernel);
-}
-
-static int make_flat(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
-                     plim_cuda_kernel *kernel) {
-  if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
-  return plim_cuda_flat_make(op, variant, kernel);
-}
-
-static int make_matmul(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
-                       plim_cuda_kernel *kernel) {
-  if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
-  return plim_cuda_matmul_make(op, engine->blas_bytes, variant, kernel);
-}
-
-static int make_attention(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
-                          plim_cuda_kernel *kernel) {
-  if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
-  return plim_cuda_attention_make(op, engine->blas_bytes, variant, kernel);
-}
-
-static int make_words(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
-                      plim_cuda_kernel *kernel) {
-  if (!has_products(engine, op)) return PLIM_KERNEL_UNSUPPORTED;
-  return plim_cuda_words_make(op, engine->blas_bytes, variant, kernel);
 }
 
 static int make_launch(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
@@ -112,14 +51,18 @@ static int make_own(const plim_cuda_engine *engine, const plim_op_desc *op, cons
 /* In the order in which their variants are listed: the fastest by expectation first. What is one product is expected of
  * the library of products first: it is no slower there, and nothing is built. */
 static const struct family {
-  int (*list)(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);
-  /* Fills an empty kernel. PLIM_KERNEL_UNSUPPORTED: the variant is not of this family. */
-  int (*make)(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
-} families[] = {{list_direct, make_gemm},   {plim_cuda_conv_list, plim_cuda_conv_make},
-                {list_gemm, make_gemm},     {list_flat, make_flat},
-                {list_matmul, make_matmul}, {list_attention, make_attention},
-                {list_words, make_words},   {list_launch, make_launch},
-                {list_own, make_own}};
+  plim_cuda_list *list;
+  plim_cuda_make *make;
+  int by_products; /* asked only where the engine has a library of products with the op's precision */
+} families[] = {{plim_cuda_direct_list, plim_cuda_gemm_make, 1},
+                {plim_cuda_conv_list, plim_cuda_conv_make, 0},
+                {plim_cuda_columns_list, plim_cuda_gemm_make, 1},
+                {plim_cuda_flat_list, plim_cuda_flat_make, 1},
+                {plim_cuda_matmul_list, plim_cuda_matmul_make, 1},
+                {plim_cuda_attention_list, plim_cuda_attention_make, 1},
+                {plim_cuda_words_list, plim_cuda_words_make, 1},
+                {list_launch, make_launch, 0},
+                {list_own, make_own, 0}};
 enum { FAMILIES = sizeof families / sizeof *families };
 
 /* What the libraries know a transposed convolution as: the gradient of a convolution by its input. */
@@ -133,7 +76,9 @@ int plim_cuda_kernel_list(const plim_cuda_engine *engine, const plim_op_desc *op
                           int capacity) {
   const plim_op_desc served = in_library(op);
   int n = 0;
+  const int products = has_products(engine, &served);
   for (int i = 0; i < FAMILIES; i++) {
+    if (families[i].by_products && !products) continue;
     const int written = n < capacity ? n : capacity;
     const plim_op_desc *of_family = families[i].list == list_own ? op : &served;
     n += families[i].list(engine, of_family, info + written, capacity - written);
@@ -152,7 +97,9 @@ int plim_cuda_kernel_make(const plim_cuda_engine *engine, const plim_op_desc *op
   const plim_op_desc served = in_library(op);
   plim_cuda_kernel *made = plim_kernel_allocate(&engine->memory, 1, sizeof *made);
   int result = made ? PLIM_KERNEL_UNSUPPORTED : PLIM_KERNEL_NOMEM;
+  const int products = has_products(engine, &served);
   for (int i = 0; i < FAMILIES && result == PLIM_KERNEL_UNSUPPORTED; i++) {
+    if (families[i].by_products && !products) continue;
     *made = (plim_cuda_kernel){.memory = engine->memory};
     result = families[i].make(engine, families[i].make == make_own ? op : &served, variant, made);
   }

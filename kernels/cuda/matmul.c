@@ -59,28 +59,27 @@ static plim_batch_choices choices_of(const matmul *m, int64_t blas_bytes) {
   return choices;
 }
 
-int plim_cuda_matmul_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity) {
+int plim_cuda_matmul_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
+                          int capacity) {
   matmul m;
   if (!describe(op, &m)) return 0;
-  const plim_batch_choices choices = choices_of(&m, blas_bytes);
+  const plim_batch_choices choices = choices_of(&m, engine->blas_bytes);
   return plim_batch_choices_list(&choices, info, capacity);
 }
 
-int plim_cuda_matmul_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel) {
+int plim_cuda_matmul_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                          plim_cuda_kernel *kernel) {
   matmul m;
   if (!describe(op, &m)) return PLIM_KERNEL_UNSUPPORTED;
-  const plim_batch_choices choices = choices_of(&m, blas_bytes);
+  const plim_batch_choices choices = choices_of(&m, engine->blas_bytes);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   const int64_t element = m.product.precision == PLIM_PRECISION_BF16 ? 2 : 4;
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
   if (!plim_cuda_stages_make(kernel, m.calls)) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = kernel->workspace_bytes = choice->blas_bytes;
   for (int64_t i = 0; i < m.calls; i++) {
-    kernel->stage[kernel->n++] = (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT,
-                                                   .a = {0, i * m.a_step * element},
-                                                   .b = {1, i * m.b_step * element},
-                                                   .c = {PLIM_PLACE_OUT, i * m.c_step * element},
-                                                   .product = m.product};
+    plim_cuda_add_product(kernel, m.product.precision, m.product, plim_cuda_in(0, i * m.a_step * element),
+                          plim_cuda_in(1, i * m.b_step * element), plim_cuda_out(0, i * m.c_step * element));
   }
   return PLIM_KERNEL_OK;
 }

@@ -66,39 +66,57 @@ static inline int plim_cuda_stages_make(plim_cuda_kernel *kernel, int64_t room) 
   return kernel->stage != NULL;
 }
 
+static inline plim_cuda_place plim_cuda_in(int32_t operand, int64_t offset) {
+  return (plim_cuda_place){operand, offset};
+}
+static inline plim_cuda_place plim_cuda_out(int32_t operand, int64_t offset) {
+  return (plim_cuda_place){PLIM_PLACE_OUT + operand, offset};
+}
+static inline plim_cuda_place plim_cuda_work(int64_t offset) {
+  return (plim_cuda_place){PLIM_PLACE_WORKSPACE, offset};
+}
+
+/* The next stage of the kernel, which has room for it: c = a b. */
+static inline void plim_cuda_add_product(plim_cuda_kernel *kernel, plim_precision precision, plim_cuda_product product,
+                                         plim_cuda_place a, plim_cuda_place b, plim_cuda_place c) {
+  product.precision = precision;
+  kernel->stage[kernel->n++] =
+      (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT, .a = a, .b = b, .c = c, .product = product};
+}
+
 /* Two stages at most (bias_stage.c): add the op's bias, in[2], to sums of y, a view of the op's result. The sums are y
  * itself, or floats that are rounded to y then. */
 void plim_cuda_stages_add_bias(plim_cuda_kernel *kernel, const k_call *call, const k_view *y, plim_cuda_place sums,
                                int rounded);
 
-/* ---- convolutions and linear layers by matrix products (gemm.c) ---- */
-/* blas_bytes: of the library's workspace, where a variant is to have more than the least. */
-int plim_cuda_gemm_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
-/* 1: the op is one product of its operands as they are: a linear layer, a convolution of one tap and stride 1. */
+/* ---- families of kernels ----
+ *
+ * list: writes the variants of an op, at most `capacity`, and returns how many there are; 0: the op is not of the
+ * family. make: fills an empty kernel, which owns its stages also when this fails; PLIM_KERNEL_UNSUPPORTED: the variant
+ * is not of the family. Those by products are asked only where the engine has a library with the op's precision. */
+typedef int plim_cuda_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info,
+                           int capacity);
+typedef int plim_cuda_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                           plim_cuda_kernel *kernel);
+
+/* gemm.c: what is one product of the operands as they are (a linear layer, a convolution of one tap and stride 1); and
+ * convolutions by products of columns. */
+plim_cuda_list plim_cuda_direct_list, plim_cuda_columns_list;
+plim_cuda_make plim_cuda_gemm_make;
 int plim_cuda_gemm_is_direct(const plim_op_desc *op);
-/* Fills an empty kernel; it owns its stages also when this fails. */
-int plim_cuda_gemm_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel);
 
-/* ---- convolutions of one tap by products of each image's matrix (gemm_flat.c), in the same form ---- */
-int plim_cuda_flat_list(const plim_op_desc *op, plim_kernel_info *info, int capacity);
-int plim_cuda_flat_make(const plim_op_desc *op, const char *variant, plim_cuda_kernel *kernel);
+/* gemm_flat.c: convolutions of one tap by products of each image's matrix. */
+plim_cuda_list plim_cuda_flat_list;
+plim_cuda_make plim_cuda_flat_make;
 
-/* ---- products of matrices (matmul.c), in the same form ---- */
-int plim_cuda_matmul_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
-int plim_cuda_matmul_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel);
+/* matmul.c: products of matrices. attention.c: attention by products. words.c: the loss over a vocabulary by products.
+ */
+plim_cuda_list plim_cuda_matmul_list, plim_cuda_attention_list, plim_cuda_words_list;
+plim_cuda_make plim_cuda_matmul_make, plim_cuda_attention_make, plim_cuda_words_make;
 
-/* ---- attention by products (attention.c), in the same form ---- */
-int plim_cuda_attention_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
-int plim_cuda_attention_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel);
-
-/* ---- the loss over a vocabulary by products (words.c), in the same form ---- */
-int plim_cuda_words_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity);
-int plim_cuda_words_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel);
-
-/* ---- convolutions by cuDNN (conv.c), in the same form ---- */
-int plim_cuda_conv_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity);
+/* conv.c: convolutions by cuDNN. recall: what an earlier run measured of these variants. */
+plim_cuda_list plim_cuda_conv_list;
+plim_cuda_make plim_cuda_conv_make;
 void plim_cuda_conv_recall(const plim_cuda_engine *engine, const plim_op_desc *op, const plim_kernel_info *info, int n);
-int plim_cuda_conv_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
-                        plim_cuda_kernel *kernel);
 
 #endif

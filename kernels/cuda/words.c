@@ -65,38 +65,24 @@ static plim_batch_choices choices_of(const words *w, int64_t blas_bytes) {
   return choices;
 }
 
-int plim_cuda_words_list(const plim_op_desc *op, int64_t blas_bytes, plim_kernel_info *info, int capacity) {
+int plim_cuda_words_list(const plim_cuda_engine *engine, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
   words w;
   if (!describe(op, &w)) return 0;
-  const plim_batch_choices choices = choices_of(&w, blas_bytes);
+  const plim_batch_choices choices = choices_of(&w, engine->blas_bytes);
   return plim_batch_choices_list(&choices, info, capacity);
 }
 
 /* ---- stages ---- */
 
-static plim_cuda_place in(int32_t operand, int64_t offset) {
-  return (plim_cuda_place){operand, offset};
-}
-static plim_cuda_place work(int64_t offset) {
-  return (plim_cuda_place){PLIM_PLACE_WORKSPACE, offset};
-}
-
-static void add_product(plim_cuda_kernel *kernel, const words *w, plim_cuda_product product, plim_cuda_place a,
-                        plim_cuda_place b, plim_cuda_place c) {
-  product.precision = w->precision;
-  kernel->stage[kernel->n++] =
-      (plim_cuda_stage){.kind = PLIM_STAGE_PRODUCT, .a = a, .b = b, .c = c, .product = product};
-}
-
 static plim_cuda_stage *add_body(plim_cuda_kernel *kernel, const words *w, const room *r, k_body body, int64_t tiles) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
-  *stage = (plim_cuda_stage){.a = in(0, 0),
-                             .c = in(PLIM_PLACE_OUT, 0),
+  *stage = (plim_cuda_stage){.a = plim_cuda_in(0, 0),
+                             .c = plim_cuda_out(0, 0),
                              .body = body,
                              .tiles = tiles,
                              .call = w->call,
                              .has_workspace = 1,
-                             .workspace = work(r->known)};
+                             .workspace = plim_cuda_work(r->known)};
   return stage;
 }
 
@@ -108,9 +94,10 @@ typedef struct share {
 static void add_rows(plim_cuda_kernel *kernel, const words *w, const room *r, share s, k_body body,
                      plim_cuda_place to) {
   const plim_cuda_product logits = {.m = s.n, .n = w->words, .k = w->channels, .b_transposed = 1, .c_is_f32 = 1};
-  add_product(kernel, w, logits, in(0, s.first * w->channels * w->element), in(2, 0), work(r->logits));
+  plim_cuda_add_product(kernel, w->precision, logits, plim_cuda_in(0, s.first * w->channels * w->element),
+                        plim_cuda_in(2, 0), plim_cuda_work(r->logits));
   plim_cuda_stage *stage = add_body(kernel, w, r, body, k_tiles(s.n, body));
-  stage->a = work(r->logits);
+  stage->a = plim_cuda_work(r->logits);
   stage->c = to;
   stage->call.elements = s.n;
   stage->call.chunk = s.first;
@@ -121,14 +108,17 @@ static void add_gradients(plim_cuda_kernel *kernel, const words *w, const room *
   const plim_cuda_product dx = {.m = s.n, .n = w->channels, .k = w->words};
   const plim_cuda_product dw = {
       .m = w->words, .n = w->channels, .k = s.n, .a_transposed = 1, .beta = s.first > 0 ? 1.0F : 0.0F, .c_is_f32 = 1};
-  add_product(kernel, w, dx, work(r->rounded), in(2, 0), in(PLIM_PLACE_OUT, row));
-  add_product(kernel, w, dw, work(r->rounded), in(0, row), in(PLIM_PLACE_OUT + 1, 0));
+  plim_cuda_add_product(kernel, w->precision, dx, plim_cuda_work(r->rounded), plim_cuda_in(2, 0),
+                        plim_cuda_out(0, row));
+  plim_cuda_add_product(kernel, w->precision, dw, plim_cuda_work(r->rounded), plim_cuda_in(0, row),
+                        plim_cuda_out(1, 0));
 }
 
-int plim_cuda_words_make(const plim_op_desc *op, int64_t blas_bytes, const char *variant, plim_cuda_kernel *kernel) {
+int plim_cuda_words_make(const plim_cuda_engine *engine, const plim_op_desc *op, const char *variant,
+                         plim_cuda_kernel *kernel) {
   words w;
   if (!describe(op, &w)) return PLIM_KERNEL_UNSUPPORTED;
-  const plim_batch_choices choices = choices_of(&w, blas_bytes);
+  const plim_batch_choices choices = choices_of(&w, engine->blas_bytes);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
   const room r = room_of(&w, choice);
@@ -139,10 +129,10 @@ int plim_cuda_words_make(const plim_op_desc *op, int64_t blas_bytes, const char 
   for (share s = {0, choice->images}; s.first < w.rows; s.first += s.n) {
     if (s.n > w.rows - s.first) s.n = w.rows - s.first;
     if (w.backward) {
-      add_rows(kernel, &w, &r, s, K_BODY_xent_rows_bwd, work(r.rounded));
+      add_rows(kernel, &w, &r, s, K_BODY_xent_rows_bwd, plim_cuda_work(r.rounded));
       add_gradients(kernel, &w, &r, s);
     } else {
-      add_rows(kernel, &w, &r, s, K_BODY_xent_rows, in(PLIM_PLACE_OUT, 0));
+      add_rows(kernel, &w, &r, s, K_BODY_xent_rows, plim_cuda_out(0, 0));
     }
   }
   if (!w.backward) add_body(kernel, &w, &r, K_BODY_softmax_mean, 1);
