@@ -11,7 +11,7 @@ set(plim_plan_headers
   runtime/simulate/inspected_run.h)
 set(plim_run_headers
   kernels/table.h
-  runtime/device/device.h runtime/device/device_check.h runtime/device/vram.h runtime/profile/profiler.h runtime/profile/roofline_peaks.h
+  runtime/device/device.h runtime/device/device_check.h runtime/profile/profiler.h
   runtime/exec/exec.h runtime/net/net.h
   runtime/data/dataset.h
   runtime/program/program.h runtime/program/program_source.h runtime/program/paging_links.h runtime/program/online_plan.h
