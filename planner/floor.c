@@ -71,21 +71,13 @@ done:
   return status;
 }
 
-static plim_status begin(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                         const plim_plan_options *options, const plim_strategy **strategy, plim_problem **problem) {
-  plim_plan_class plan_class;
-  PLIM_TRY(plim_strategy_find(ctx, options->planner, strategy));
-  PLIM_TRY(plim_strategy_class(ctx, *strategy, options->order, &plan_class));
-  return plim_problem_make(ctx, graph, profile, options, plan_class, problem);
-}
-
 plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   plim_plan_options wanted = *options;
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
-  PLIM_TRY(begin(ctx, graph, profile, options, &strategy, &problem));
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = find_smallest(problem, &wanted, strategy, out, plan);
   if (status == PLIM_EPLAN && wanted.front_folder) { /* a kept plan was bad */
@@ -101,7 +93,7 @@ plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const pl
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
-  PLIM_TRY(begin(ctx, graph, profile, options, &strategy, &problem));
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
   *out = (plim_plan_floor){.smallest_bytes = INT64_MAX, .fixed_numerics = problem->fixed_numerics};
   plim_bound_floor(problem, out);
   plim_problem_free(problem);
@@ -132,7 +124,7 @@ plim_status plim_plan_fits(plim_context *ctx, const plim_graph *graph, const pli
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   free_options.budget_bytes = INT64_MAX;
-  PLIM_TRY(begin(ctx, graph, profile, &free_options, &strategy, &problem));
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &free_options, &strategy, &problem));
   plim_status status = meets_budget(problem, &free_options, strategy, options->budget_bytes, yes);
   plim_problem_free(problem);
   return status;

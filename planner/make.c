@@ -66,10 +66,7 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
                         const plim_plan_options *options, plim_plan_result *out) {
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
-  plim_plan_class plan_class;
-  PLIM_TRY(plim_strategy_find(ctx, options->planner, &strategy));
-  PLIM_TRY(plim_strategy_class(ctx, strategy, options->order, &plan_class));
-  PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
   int through_front = options->front_folder && options->budget_bytes < INT64_MAX;
   plim_status status = through_front ? make_warm(problem, options, strategy, out)
                                      : make_plan(problem, options, strategy, NULL, NULL, out);
@@ -111,19 +108,16 @@ plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const
   return plim_plan_make(ctx, graph, profile, &keep, out);
 }
 
-/* A plan by a strategy of that name. `enough_bytes`, `known_ns`: of the incumbent. */
+/* A plan by the options' strategy. `enough_bytes`, `known_ns`: of the incumbent. */
 static plim_status make_base(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, const char *name, int64_t enough_bytes, int64_t known_ns,
+                             const plim_plan_options *options, int64_t enough_bytes, int64_t known_ns,
                              plim_plan **out) {
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   plim_incumbent *inc = NULL;
-  plim_plan_class plan_class;
   plim_status status;
   int32_t kept;
-  PLIM_CHECK(plim_strategy_find(ctx, name, &strategy));
-  PLIM_CHECK(plim_strategy_class(ctx, strategy, options->order, &plan_class));
-  PLIM_CHECK(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
+  PLIM_CHECK(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
   PLIM_CHECK(plim_incumbent_begin(problem, options, &inc));
   plim_incumbent_accept(inc, enough_bytes, known_ns);
   PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, strategy, NULL, &kept)));
@@ -144,13 +138,14 @@ plim_status plim_plan_once(plim_context *ctx, const plim_graph *graph, const pli
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   int64_t enough_bytes = options->budget_bytes < INT64_MAX ? options->budget_bytes : 0;
   once.budget_bytes = INT64_MAX;
-  plim_status status = make_base(ctx, graph, profile, &once, "keep-all", enough_bytes, INT64_MAX, out);
+  once.planner = "keep-all";
+  plim_status status = make_base(ctx, graph, profile, &once, enough_bytes, INT64_MAX, out);
   return plim_effort_end(ctx, outer_ns, status);
 }
 
 plim_status plim_plan_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, int64_t known_ns, plim_plan **out) {
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  plim_status status = make_base(ctx, graph, profile, options, options->planner, 0, known_ns, out);
+  plim_status status = make_base(ctx, graph, profile, options, 0, known_ns, out);
   return plim_effort_end(ctx, outer_ns, status);
 }

@@ -151,13 +151,10 @@ static plim_status run_warm(const sweep *s, const range *r) {
 static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, const range *r) {
   plim_problem *problem = NULL;
-  plim_plan_class plan_class;
   plim_front front = {.ctx = ctx};
   sweep s = {.options = options, .front = &front, .started_ns = plim_now_ns()};
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
-  PLIM_TRY(plim_strategy_find(ctx, options->planner, &s.strategy));
-  PLIM_TRY(plim_strategy_class(ctx, s.strategy, options->order, &plan_class));
-  PLIM_TRY(plim_problem_make(ctx, graph, profile, options, plan_class, &problem));
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &s.strategy, &problem));
   s.problem = problem;
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = plim_bound_cache_new(problem, &s.bound_cache);

@@ -24,7 +24,7 @@ typedef struct rig {
   plim_profile *profile;
   plim_plan *plan;
   plim_exec *exec;
-  plim_space_command_list list;
+  plim_command_list list;
   uint64_t seed;
   int32_t home[MOST_STORAGES];        /* space of a storage that is there from the start; -1: none */
   int32_t now[SPACES][MOST_STORAGES]; /* buffer with the latest contents; -1: none */
@@ -48,7 +48,7 @@ static void add_source(rig *r, int32_t s) {
   r->home[s] = persistent ? (int32_t)draw(r, SPACES) : FIRST;
   r->away += persistent && r->home[s] != FIRST;
   int64_t bytes = plim_align_up(storage->bytes, PLIM_ALIGN);
-  int32_t id = plim_list_add_buffer(&r->list, s, r->home[s], -1, bytes, -1);
+  int32_t id = plim_command_list_add_buffer(&r->list, s, r->home[s], -1, bytes, -1);
   r->list.buffer[id].stays = persistent;
   r->now[r->home[s]][s] = id;
 }
@@ -59,17 +59,17 @@ static void add_copy(rig *r, int32_t s, int32_t from, int32_t to) {
                           .storage = s,
                           .from = from,
                           .to = to};
-  plim_list_add_use(&r->list, r->now[from][s], 0);
+  plim_command_list_add_use(&r->list, r->now[from][s], 0);
   if (r->home[s] == to) { /* the buffer is there, with an earlier version */
     for (int32_t i = 0; i < r->list.n_buffers; i++) {
       if (r->list.buffer[i].storage == s && r->list.buffer[i].begin < 0) r->now[to][s] = i;
     }
   } else {
     int64_t bytes = plim_align_up(r->graph->storage[s].bytes, PLIM_ALIGN);
-    r->now[to][s] = plim_list_add_buffer(&r->list, s, to, r->list.n, bytes, -1);
+    r->now[to][s] = plim_command_list_add_buffer(&r->list, s, to, r->list.n, bytes, -1);
   }
-  plim_list_add_use(&r->list, r->now[to][s], 1);
-  (void)plim_list_add(&r->list, &command, (int64_t)draw(r, 1000));
+  plim_command_list_add_use(&r->list, r->now[to][s], 1);
+  (void)plim_command_list_add(&r->list, &command, (int64_t)draw(r, 1000));
 }
 
 /* A storage in a space, by a copy from a space that has it, drawn at random. */
@@ -87,24 +87,24 @@ static void add_run(rig *r, int32_t o, int32_t space) {
   for (int32_t i = 0; i < op->n_reads; i++) need(r, op->reads[i], space);
   for (int32_t i = 0; i < op->n_updates; i++) need(r, op->updates[i], space);
   for (int32_t i = 0; i < op->n_reads; i++) {
-    if (r->now[space][op->reads[i]] >= 0) plim_list_add_use(&r->list, r->now[space][op->reads[i]], 0);
+    if (r->now[space][op->reads[i]] >= 0) plim_command_list_add_use(&r->list, r->now[space][op->reads[i]], 0);
   }
   for (int32_t i = 0; i < op->n_writes; i++) {
     int32_t s = op->writes[i];
     if (r->graph->storage[s].bytes == 0) continue;
     int64_t bytes = plim_align_up(r->graph->storage[s].bytes, PLIM_ALIGN);
-    r->now[space][s] = plim_list_add_buffer(&r->list, s, space, r->list.n, bytes, -1);
-    plim_list_add_use(&r->list, r->now[space][s], 1);
+    r->now[space][s] = plim_command_list_add_buffer(&r->list, s, space, r->list.n, bytes, -1);
+    plim_command_list_add_use(&r->list, r->now[space][s], 1);
     if (r->graph->storage[s].role == PLIM_ROLE_OUTPUT) r->list.buffer[r->now[space][s]].stays = 1;
   }
   for (int32_t i = 0; i < op->n_updates; i++) {
-    if (r->now[space][op->updates[i]] >= 0) plim_list_add_use(&r->list, r->now[space][op->updates[i]], 1);
+    if (r->now[space][op->updates[i]] >= 0) plim_command_list_add_use(&r->list, r->now[space][op->updates[i]], 1);
   }
   if (variant->workspace_bytes > 0) {
     int64_t bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
-    plim_list_add_use(&r->list, plim_list_add_buffer(&r->list, -1, space, r->list.n, bytes, -1), 1);
+    plim_command_list_add_use(&r->list, plim_command_list_add_buffer(&r->list, -1, space, r->list.n, bytes, -1), 1);
   }
-  (void)plim_list_add(&r->list, &command, variant->time_ns);
+  (void)plim_command_list_add(&r->list, &command, variant->time_ns);
   for (int32_t i = 0; i < op->n_updates; i++) { /* at once back home; elsewhere the version is an earlier one */
     int32_t s = op->updates[i];
     for (int32_t k = 0; k < SPACES; k++) {
@@ -136,12 +136,12 @@ static void finish_plan(rig *r, const char *space) {
   for (int32_t o = 0; o < r->graph->n_ops; o++) {
     variant[o] = (plim_plan_variant){o, r->profile->variant[r->profile->first[o]]};
   }
-  cr_assert_eq(plim_list_begin(&r->list), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(plim_command_list_begin(&r->list), PLIM_OK, "%s", plim_context_error(r->ctx));
   for (int32_t k = 0; k < SPACES; k++) {
     int fits = 0;
-    cr_assert_eq(plim_list_pack(&r->list, k, INT64_MAX, 20, &fits), PLIM_OK, "%s", plim_context_error(r->ctx));
+    cr_assert_eq(plim_command_list_pack(&r->list, k, INT64_MAX, 20, &fits), PLIM_OK, "%s", plim_context_error(r->ctx));
   }
-  cr_assert_eq(plim_list_plan(&r->list, &draft, &r->plan), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(plim_command_list_plan(&r->list, &draft, &r->plan), PLIM_OK, "%s", plim_context_error(r->ctx));
   plim_status status = plim_plan_check(r->ctx, r->graph, r->plan);
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
 }
@@ -154,7 +154,7 @@ static void make_plan(rig *r, uint64_t seed, const char *space) {
   cr_assert_eq(random_profile_make(r->graph, seed, 1, &r->profile), PLIM_OK);
   cr_assert_leq(r->graph->n_storages, MOST_STORAGES);
   cr_assert_leq(r->graph->n_ops, MOST_OPS);
-  r->list = (plim_space_command_list){.ctx = r->ctx, .graph = r->graph};
+  r->list = (plim_command_list){.ctx = r->ctx, .graph = r->graph};
   for (int32_t s = 0; s < r->graph->n_storages; s++) add_source(r, s);
   for (int32_t o = 0; o < r->graph->n_ops; o++) {
     add_run(r, o, has_output(r->graph, &r->graph->op[o]) ? FIRST : (int32_t)draw(r, 2));
@@ -164,7 +164,7 @@ static void make_plan(rig *r, uint64_t seed, const char *space) {
 
 static void free_rig(rig *r) {
   plim_exec_close(r->exec);
-  plim_list_free(&r->list);
+  plim_command_list_free(&r->list);
   plim_plan_free(r->plan);
   plim_profile_free(r->profile);
   plim_graph_free(r->graph);

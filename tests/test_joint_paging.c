@@ -20,7 +20,7 @@ typedef struct rig {
   plim_queue_spaces spaces;
   plim_joint_problem *joint;
   plim_space_events events;
-  plim_space_command_list list;
+  plim_command_list list;
 } rig;
 
 /* For the rig's own graph. */
@@ -42,7 +42,7 @@ static void complete_rig(rig *r, uint64_t seed, int devices) {
   plim_queue_spaces_make(&r->options, &r->spaces);
   cr_assert_eq(plim_joint_problem_make(r->graph, &r->spaces, r->keep_all, NULL, &r->joint), PLIM_OK);
   r->events = (plim_space_events){.ctx = r->ctx};
-  r->list = (plim_space_command_list){.ctx = r->ctx, .graph = r->graph};
+  r->list = (plim_command_list){.ctx = r->ctx, .graph = r->graph};
 }
 
 static void make_rig(rig *r, uint64_t seed, int devices) {
@@ -52,7 +52,7 @@ static void make_rig(rig *r, uint64_t seed, int devices) {
 }
 
 static void free_rig(rig *r) {
-  plim_list_free(&r->list);
+  plim_command_list_free(&r->list);
   plim_space_events_free(&r->events);
   plim_joint_problem_free(r->joint);
   plim_plan_free(r->keep_all);

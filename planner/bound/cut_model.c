@@ -11,7 +11,8 @@
 #include "planner/bound/segments.h"
 #include "runtime/base/effort.h"
 
-int plim_cut_overwrites(const plim_problem *p, int32_t v, int32_t item) {
+/* May v write its output over the item? */
+static int overwrites(const plim_problem *p, int32_t v, int32_t item) {
   for (int32_t k = 0; k < p->op[v].n_overwrites; k++) {
     if (p->op[v].overwrite[k].in == item) return 1;
   }
@@ -35,7 +36,7 @@ static void find_needed(const plim_cut_model *m, int32_t item) {
   for (int64_t w = 0; w < o->words && it->producer >= 0; w++) row[w] &= o->after[it->producer * o->words + w];
   for (int32_t k = 0; k < it->readers.n; k++) {
     int32_t v = it->readers.at[k];
-    if (!plim_cut_overwrites(m->problem, v, item)) row[v / 64] &= ~((uint64_t)1 << (v % 64));
+    if (!overwrites(m->problem, v, item)) row[v / 64] &= ~((uint64_t)1 << (v % 64));
   }
 }
 

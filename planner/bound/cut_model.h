@@ -43,9 +43,6 @@ static inline int plim_cut_needed(const plim_cut_model *model, int32_t item, int
   return plim_cut_bit(&model->order, model->needed, item, v);
 }
 
-/* May v write its output over the item? */
-int plim_cut_overwrites(const plim_problem *problem, int32_t v, int32_t item);
-
 /* May the op run after the first run of v, when it certainly ran before? */
 int plim_cut_may_repeat(const plim_cut_model *model, int32_t op, int32_t v);
 

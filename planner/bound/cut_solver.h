@@ -103,8 +103,6 @@ PLIM_MUST_USE plim_status plim_cut_separate(plim_cut_solver *solver, const doubl
 
 /* Solutions of the model: choices of columns at which every cut fits. */
 
-int64_t plim_cut_solution_cost(const plim_cut_solver *solver, const uint8_t *chosen);
-
 /* Keep the solution if it is the cheapest. */
 void plim_cut_solution_take(plim_cut_solver *solver, const uint8_t *chosen);
 

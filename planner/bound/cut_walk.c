@@ -63,7 +63,7 @@ static void prepare(walker *w) {
 
 /* The producer of one of the op's inputs that is missing, -1. */
 static int32_t missing_input(const walker *w, int32_t op) {
-  const plim_list *reads = &w->problem->op[op].reads;
+  const plim_ids *reads = &w->problem->op[op].reads;
   for (int32_t i = 0; i < reads->n; i++) {
     int32_t a = w->problem->item[reads->at[i]].producer;
     if (a >= 0 && w->missing[a]) return a;
@@ -127,7 +127,7 @@ static int runs_again(const walker *w, int32_t op, int32_t v) {
 
 /* May anybody read what the op makes, from v's first run on? */
 static int wanted(const walker *w, int32_t op, int32_t v) {
-  const plim_list *writes = &w->problem->op[op].writes;
+  const plim_ids *writes = &w->problem->op[op].writes;
   for (int32_t i = 0; i < writes->n; i++) {
     const plim_item *item = &w->problem->item[writes->at[i]];
     if (item->kept) return 1;

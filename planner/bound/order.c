@@ -9,7 +9,7 @@ static void set(const plim_cut_order *o, uint64_t *rows, int32_t row, int32_t bi
 }
 
 /* Row `to` takes what row `from` has, and `from` itself. */
-static void inherit(const plim_cut_order *o, uint64_t *rows, int32_t to, const plim_list *from) {
+static void inherit(const plim_cut_order *o, uint64_t *rows, int32_t to, const plim_ids *from) {
   for (int32_t i = 0; i < from->n; i++) {
     int32_t u = from->at[i];
     uint64_t *a = &rows[to * o->words], *b = &rows[u * o->words];
@@ -33,7 +33,7 @@ plim_status plim_cut_order_make(const plim_problem *p, int32_t fixed, plim_cut_o
       plim_cut_order_free(&o);
       return PLIM_ECANCEL;
     }
-    const plim_list in_front = {v > 0, &(int32_t){v - 1}}, next = {w + 1 < o.n_ops, &(int32_t){w + 1}};
+    const plim_ids in_front = {v > 0, &(int32_t){v - 1}}, next = {w + 1 < o.n_ops, &(int32_t){w + 1}};
     inherit(&o, o.before, v, fixed ? &in_front : &p->op[v].preds);
     inherit(&o, o.before, v, &p->op[v].closes);
     inherit(&o, o.after, w, fixed ? &next : &p->op[w].succs);

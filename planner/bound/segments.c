@@ -23,12 +23,12 @@ static int reads_all(const plim_problem *p, int32_t op, int32_t v) {
 }
 
 /* The readers of the op's first output that has any: each reader of all outputs is among them. */
-static plim_list readers_of(const plim_problem *p, int32_t op) {
+static plim_ids readers_of(const plim_problem *p, int32_t op) {
   for (int32_t k = 0; k < p->op[op].writes.n; k++) {
     const plim_item *item = &p->item[p->op[op].writes.at[k]];
     if (item->readers.n > 0) return item->readers;
   }
-  return (plim_list){0};
+  return (plim_ids){0};
 }
 
 static plim_status add(plim_cut_segments *s, int32_t begins) {
@@ -38,7 +38,7 @@ static plim_status add(plim_cut_segments *s, int32_t begins) {
 }
 
 static plim_status add_op(const plim_problem *p, const plim_cut_order *order, int32_t op, plim_cut_segments *s) {
-  plim_list readers = readers_of(p, op);
+  plim_ids readers = readers_of(p, op);
   s->first[op] = s->n;
   PLIM_TRY(add(s, op));
   for (int32_t i = 0; i < readers.n; i++) {

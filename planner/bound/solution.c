@@ -12,14 +12,14 @@
 #include "planner/bound/rows.h"
 #include "planner/bound/segments.h"
 
-int64_t plim_cut_solution_cost(const plim_cut_solver *s, const uint8_t *chosen) {
+static int64_t cost_of(const plim_cut_solver *s, const uint8_t *chosen) {
   int64_t sum = 0;
   for (int32_t j = 0; j < s->n_columns; j++) sum += chosen[j] ? s->cost[j] : 0;
   return sum;
 }
 
 void plim_cut_solution_take(plim_cut_solver *s, const uint8_t *chosen) {
-  int64_t cost = plim_cut_solution_cost(s, chosen);
+  int64_t cost = cost_of(s, chosen);
   if (cost >= s->best_cost) return;
   memcpy(s->best, chosen, (size_t)s->n_columns);
   s->best_cost = cost;

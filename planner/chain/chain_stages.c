@@ -62,7 +62,7 @@ static plim_status list_states(plim_stages *s) {
 
 /* The lowest stage that an op of the tail goes back to. */
 static int32_t stage_needed(const plim_stages *s, int32_t v) {
-  const plim_list *reads = &s->problem->op[v].reads;
+  const plim_ids *reads = &s->problem->op[v].reads;
   int32_t lowest = s->n;
   for (int32_t i = 0; i < reads->n; i++) {
     int32_t item = reads->at[i];
@@ -103,7 +103,7 @@ done:
 }
 
 int plim_stages_is_handed_on(const plim_stages *s, int32_t item, int32_t i) {
-  const plim_list *readers = &s->problem->item[item].readers;
+  const plim_ids *readers = &s->problem->item[item].readers;
   if (s->made[item] < i || s->read[item] > s->made[item] || readers->n == 0) return 0;
   return readers->at[readers->n - 1] >= s->tail[i];
 }

@@ -17,7 +17,7 @@ typedef struct plim_stages {
                           out; tail[n] is the first op after the forward part, tail[0] is n_ops */
   int32_t *made;       /* [n_items] the stage that makes it, -1: none */
   int32_t *read;       /* [n_items] the last stage whose forward ops read it, or `made` */
-  plim_list *state;    /* [n + 1] items of state k */
+  plim_ids *state;     /* [n + 1] items of state k */
   int32_t *state_item; /* the lists */
   int64_t n_state_items;
 } plim_stages;

@@ -47,7 +47,9 @@ int32_t plim_checkpoints_every(plim_checkpoints *c, plim_checkpoint_kind kind, i
   return n;
 }
 
-int32_t plim_checkpoints_greedy(plim_checkpoints *c, plim_checkpoint_kind kind, int64_t bytes) {
+/* Walk the forward part and keep a candidate whenever the bytes written since the last one exceed `bytes`. Returns
+ * the number kept. Source: Chen, Xu, Zhang, Guestrin, 2016, greedy form. */
+static int32_t keep_greedily(plim_checkpoints *c, plim_checkpoint_kind kind, int64_t bytes) {
   const plim_problem *p = c->problem;
   int64_t written = 0;
   int32_t n = 0;
@@ -71,7 +73,7 @@ plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t steps, plim_chec
     int32_t last = -1;
     int64_t bytes = all;
     for (int32_t i = 0; i < tuning.sweep_range * steps && bytes >= 0; i++, bytes -= bytes / steps + 1) {
-      int32_t n = plim_checkpoints_greedy(c, (plim_checkpoint_kind)kind, bytes);
+      int32_t n = keep_greedily(c, (plim_checkpoint_kind)kind, bytes);
       if (n == last) continue;
       last = n;
       PLIM_TRY(visit(user, c));
@@ -85,7 +87,7 @@ plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t steps, plim_chec
 static void drop_intermediates(plim_checkpoints *c, int32_t v, int32_t from, const plim_schedule *out) {
   const plim_problem *p = c->problem;
   for (int32_t j = from; j < out->n; j++) {
-    const plim_list *writes = &p->op[out->op[j]].writes;
+    const plim_ids *writes = &p->op[out->op[j]].writes;
     for (int32_t i = 0; i < writes->n && out->op[j] != v && !c->kept[out->op[j]]; i++)
       c->demand.available[writes->at[i]] = 0;
   }
@@ -96,7 +98,7 @@ static void drop_intermediates(plim_checkpoints *c, int32_t v, int32_t from, con
 static void evict(plim_checkpoints *c, int32_t v, int32_t stays) {
   const plim_problem *p = c->problem;
   for (int32_t pass = 0; pass < 2; pass++) {
-    const plim_list *items = pass ? &p->op[v].writes : &p->op[v].reads;
+    const plim_ids *items = pass ? &p->op[v].writes : &p->op[v].reads;
     for (int32_t i = 0; i < items->n; i++) {
       int32_t item = items->at[i], producer = p->item[item].producer;
       if (producer < 0 || producer > stays || !c->forward.is_forward[producer] || c->kept[producer] ||

@@ -22,10 +22,6 @@ void plim_checkpoints_free(plim_checkpoints *checkpoints); /* NULL is legal */
 /* Keep every k-th candidate. Returns the number of candidates. Source: Chen, Xu, Zhang, Guestrin, 2016. */
 int32_t plim_checkpoints_every(plim_checkpoints *checkpoints, plim_checkpoint_kind kind, int32_t k);
 
-/* Walk the forward part and keep a candidate whenever the bytes written since the last one exceed `bytes`. Returns
- * the number kept. Source: the same, greedy form. */
-int32_t plim_checkpoints_greedy(plim_checkpoints *checkpoints, plim_checkpoint_kind kind, int64_t bytes);
-
 /* The schedule that follows from a set of checkpoints. It is program order; an item of the forward part that is no
  * checkpoint is evicted after its last reader there, and recomputed on demand when the rest of the step reads it.
  *   hold       in  1: what was recomputed stays, so a segment between checkpoints is recomputed once; the segment after

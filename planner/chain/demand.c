@@ -39,7 +39,7 @@ void plim_demand_begin(plim_demand *d, plim_schedule *out, int32_t most_runs) {
 }
 
 static plim_status run_op(plim_demand *d, int32_t v) {
-  const plim_list *writes = &d->problem->op[v].writes;
+  const plim_ids *writes = &d->problem->op[v].writes;
   for (int32_t i = 0; i < writes->n; i++) d->available[writes->at[i]] = 1;
   d->ran[v] = 1;
   return plim_schedule_add(d->out, v, 0);
@@ -57,7 +57,7 @@ static int may_repeat(const plim_demand *d, int32_t v) {
 /* The producer of an input that op v misses, where it may be recomputed; -1: v can run. *seen counts the reads known to
  * be available. They stay available until v runs, so an op costs O(reads). */
 static int32_t missing_producer(plim_demand *d, int32_t v, int32_t *seen) {
-  const plim_list *reads = &d->problem->op[v].reads;
+  const plim_ids *reads = &d->problem->op[v].reads;
   for (; *seen < reads->n; (*seen)++) {
     int32_t item = reads->at[*seen], producer = d->problem->item[item].producer;
     if (producer < 0 || d->available[item]) continue;

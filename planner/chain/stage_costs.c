@@ -97,7 +97,7 @@ static int64_t forward_peak(meter *m, int32_t option, int64_t *held) {
   *held = 0;
   memset(m->alive, 0, (size_t)m->problem->n_items);
   for (int32_t k = m->stages->first[m->stage]; k < m->stages->first[m->stage + 1]; k++) {
-    const plim_list *writes = &m->problem->op[m->stages->forward.op[k]].writes;
+    const plim_ids *writes = &m->problem->op[m->stages->forward.op[k]].writes;
     for (int32_t j = 0; j < writes->n; j++) {
       int32_t item = writes->at[j];
       m->demand.available[item] = (uint8_t)is_held(m, item, option);
@@ -152,7 +152,7 @@ static int by_worth(const void *a, const void *b) {
 }
 
 static int is_read_by_tail(const plim_stages *s, int32_t item) {
-  const plim_list *readers = &s->problem->item[item].readers;
+  const plim_ids *readers = &s->problem->item[item].readers;
   return readers->n > 0 && !s->forward.is_forward[readers->at[readers->n - 1]];
 }
 

@@ -67,7 +67,7 @@ static void evict(plim_stage_runner *r, int32_t item) {
 static void evict_stage(plim_stage_runner *r, int32_t i) {
   const plim_stages *s = r->stages;
   for (int32_t k = s->first[i]; k < s->first[i + 1]; k++) {
-    const plim_list *writes = &s->problem->op[s->forward.op[k]].writes;
+    const plim_ids *writes = &s->problem->op[s->forward.op[k]].writes;
     for (int32_t j = 0; j < writes->n; j++) {
       if (s->read[writes->at[j]] <= i) evict(r, writes->at[j]);
     }
@@ -86,12 +86,12 @@ plim_status plim_stage_advance(plim_stage_runner *r, int32_t i) {
 }
 
 void plim_stage_keep(plim_stage_runner *r, int32_t k) {
-  const plim_list *state = &r->stages->state[k];
+  const plim_ids *state = &r->stages->state[k];
   for (int32_t i = 0; i < state->n; i++) r->held[state->at[i]]++;
 }
 
 void plim_stage_release(plim_stage_runner *r, int32_t k) {
-  const plim_list *state = &r->stages->state[k];
+  const plim_ids *state = &r->stages->state[k];
   for (int32_t i = 0; i < state->n; i++) {
     r->held[state->at[i]]--;
     if (!r->linger) evict(r, state->at[i]);
@@ -107,7 +107,7 @@ plim_status plim_stage_tape(plim_stage_runner *r, int32_t i, int32_t option) {
   const plim_stages *s = r->stages;
   if (is_first_time(r, i)) PLIM_TRY(run_first_time(r, i));
   for (int32_t k = s->first[i]; k < s->first[i + 1]; k++) {
-    const plim_list *writes = &s->problem->op[s->forward.op[k]].writes;
+    const plim_ids *writes = &s->problem->op[s->forward.op[k]].writes;
     for (int32_t j = 0; j < writes->n; j++) {
       if (!is_taped(r, writes->at[j], i, option)) continue;
       PLIM_TRY(make_item(r, writes->at[j]));
@@ -121,7 +121,7 @@ plim_status plim_stage_tape(plim_stage_runner *r, int32_t i, int32_t option) {
 void plim_stage_untape(plim_stage_runner *r, int32_t i, int32_t option) {
   const plim_stages *s = r->stages;
   for (int32_t k = s->first[i]; k < s->first[i + 1]; k++) {
-    const plim_list *writes = &s->problem->op[s->forward.op[k]].writes;
+    const plim_ids *writes = &s->problem->op[s->forward.op[k]].writes;
     for (int32_t j = 0; j < writes->n; j++) r->held[writes->at[j]] -= is_taped(r, writes->at[j], i, option);
   }
 }
@@ -138,11 +138,11 @@ plim_status plim_stage_back(plim_stage_runner *r, int32_t i) {
   for (int32_t v = s->tail[i + 1]; v < s->tail[i]; v++) PLIM_TRY(plim_demand_run(&r->demand, v));
   for (int32_t j = from; j < r->schedule.n; j++) {
     int32_t v = r->schedule.op[j];
-    const plim_list *writes = &s->problem->op[v].writes;
+    const plim_ids *writes = &s->problem->op[v].writes;
     for (int32_t k = 0; k < writes->n && s->forward.is_forward[v]; k++) give_up_after(r, writes->at[k], i);
   }
   for (int32_t k = s->first[i]; k < s->first[i + 1]; k++) {
-    const plim_list *writes = &s->problem->op[s->forward.op[k]].writes;
+    const plim_ids *writes = &s->problem->op[s->forward.op[k]].writes;
     for (int32_t j = 0; j < writes->n; j++) give_up_after(r, writes->at[j], i);
   }
   return PLIM_OK;

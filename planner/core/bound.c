@@ -55,7 +55,7 @@ static int most_passing_first(const void *a, const void *b) {
   return of_x != of_y ? (of_x < of_y) - (of_x > of_y) : (x->op > y->op) - (x->op < y->op);
 }
 
-static int64_t bytes_kept(const plim_problem *p, const plim_list *items) {
+static int64_t bytes_kept(const plim_problem *p, const plim_ids *items) {
   int64_t bytes = 0;
   for (int32_t i = 0; i < items->n; i++) bytes += p->item[items->at[i]].kept ? p->item[items->at[i]].bytes : 0;
   return bytes;

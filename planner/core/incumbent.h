@@ -36,9 +36,9 @@ typedef struct plim_incumbent {
   /* the best so far */
   int32_t found;                 /* 1: there is a best, and it fits */
   plim_schedule best;            /* also without `found`: empty */
-  plim_placement best_placement; /* not that of `best` while `adopted` */
+  plim_placement best_placement; /* may not be that of `best` while `adopted` */
   int64_t best_ns, best_bytes;   /* INT64_MAX: none. Bytes: arena size, or peak where options->unpacked */
-  int32_t adopted;               /* 1: `best` comes from another incumbent, which has its placement */
+  int32_t adopted;               /* 1: another incumbent has `best`, with its placement: not merged again */
   /* for the sentence of a refusal */
   int64_t least_bytes;    /* fewest bytes of any schedule submitted; INT64_MAX: none was */
   plim_schedule conflict; /* of the schedules whose peak fits and whose offsets do not: the one that packs smallest */

@@ -60,18 +60,18 @@ done:
   return status;
 }
 
-/* Turn the collected edges into one list a row. The plim_list of row 0 is at `list`, each next one `stride` bytes
+/* Turn the collected edges into one list a row. The plim_ids of row 0 is at `list`, each next one `stride` bytes
  * further. The pool has room for all lists. Empties the collection. */
-static plim_status take_lists(builder *b, int32_t rows, plim_list *list, size_t stride) {
+static plim_status take_lists(builder *b, int32_t rows, plim_ids *list, size_t stride) {
   int64_t e = 0;
   PLIM_TRY(sort_edges(b));
   for (int32_t row = 0; row < rows; row++) {
-    plim_list *out = (plim_list *)((char *)list + (size_t)row * stride);
+    plim_ids *out = (plim_ids *)((char *)list + (size_t)row * stride);
     int32_t *at = b->problem->pool + b->problem->n_pool, n = 0;
     for (; e < b->n_edges && b->edges[e].row == row; e++) {
       if (n == 0 || at[n - 1] != b->edges[e].value) at[n++] = b->edges[e].value;
     }
-    *out = (plim_list){n, at};
+    *out = (plim_ids){n, at};
     b->problem->n_pool += n;
   }
   b->n_edges = 0;

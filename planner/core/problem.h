@@ -41,15 +41,15 @@ typedef struct plim_overwrite {
   plim_pair pair;    /* positions of both among the op's operands */
 } plim_overwrite;
 
-typedef struct plim_list {
+typedef struct plim_ids {
   int32_t n;
   const int32_t *at; /* [n] ascending, without duplicates */
-} plim_list;
+} plim_ids;
 
 typedef struct plim_planned_op {
-  plim_list reads, writes;                   /* items */
-  plim_list preds, closed_by, succs, closes; /* ops, see above */
-  int32_t once;                              /* 1: an effect op, which runs exactly once */
+  plim_ids reads, writes;                   /* items */
+  plim_ids preds, closed_by, succs, closes; /* ops, see above */
+  int32_t once;                             /* 1: runs exactly once: an op of class once or effect */
   int32_t n_overwrites, n_choices;
   const plim_overwrite *overwrite; /* [n_overwrites] */
   const plim_choice *choice;       /* [n_choices] choice[0] is the fastest; measured times within 3 % are equal */
@@ -61,7 +61,7 @@ typedef struct plim_item {
   int32_t producer;    /* op; -1: an input */
   int32_t write_index; /* index among the producer's `writes` */
   int32_t kept;        /* 1: an output of the graph; its last lifetime ends with the schedule */
-  plim_list readers;   /* ops */
+  plim_ids readers;    /* ops */
 } plim_item;
 
 /* A graph of more ops is long. In the usual number of moves, annealing changes little of it. The cut model needs
@@ -100,8 +100,7 @@ typedef struct plim_problem {
 
 /* Make the problem of a graph. Graph and profile must outlive it.
  * PLIM_EDATA: the profile is of another graph. PLIM_EUSAGE: no variant has a numerics key that the options give.
- * PLIM_EUNSUPPORTED: an op of class once has outputs. PLIM_EOVERFLOW: bytes do not fit in 61 bits, or times cannot be
- * added up. O(graph). Deterministic. */
+ * PLIM_EOVERFLOW: bytes do not fit in 61 bits, or times cannot be added up. O(graph). Deterministic. */
 PLIM_MUST_USE plim_status plim_problem_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                             const plim_plan_options *options, plim_plan_class plan_class,
                                             plim_problem **out);

@@ -57,7 +57,7 @@ static void list_preds(plim_dag *d) {
   for (int32_t o = 0; o < p->n_ops; o++) {
     int32_t *at = d->pool + d->n_edges, n = 0;
     for (int32_t i = 0; i < p->op[o].reads.n; i++) add_sorted(at, &n, d->item_node[p->op[o].reads.at[i]]);
-    d->own_node[d->n_inputs + o].preds = (plim_list){n, at};
+    d->own_node[d->n_inputs + o].preds = (plim_ids){n, at};
     d->n_edges += n;
   }
 }
@@ -74,7 +74,7 @@ static void list_succs(plim_dag *d) {
   }
   for (int32_t v = 0; v < d->n; v++) {
     for (int32_t i = 0; i < d->node[v].preds.n; i++) {
-      plim_list *succs = &d->own_node[d->node[v].preds.at[i]].succs;
+      plim_ids *succs = &d->own_node[d->node[v].preds.at[i]].succs;
       d->pool[succs->at - d->pool + succs->n++] = v;
     }
   }

@@ -19,7 +19,7 @@ typedef struct plim_dag_node {
   int64_t time_ns;
   int32_t last_stage; /* the node may run until the first run of this one (not after it), itself included */
   int32_t kept;       /* 1: its last copy is alive to the end */
-  plim_list preds, succs;
+  plim_ids preds, succs;
 } plim_dag_node;
 
 typedef struct plim_dag {

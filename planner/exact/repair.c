@@ -32,7 +32,7 @@ static double excess(const plim_stage_schedule *s, int64_t limit) {
 }
 
 static int reads(const plim_dag *d, int32_t node, int32_t operand) {
-  const plim_list *preds = &d->node[node].preds;
+  const plim_ids *preds = &d->node[node].preds;
   for (int32_t p = 0; p < preds->n; p++) {
     if (preds->at[p] == operand) return 1;
   }

@@ -64,7 +64,7 @@ static int may_run(const plim_stage_model *m, int32_t t, int32_t k) {
 
 static void add_releases(plim_stage_model *m, int32_t t) {
   for (int32_t i = 0; i <= t; i++) {
-    const plim_list *succs = &m->dag->node[i].succs;
+    const plim_ids *succs = &m->dag->node[i].succs;
     m->release[cell(m, t, i)] = m->linear.n_columns;
     for (int32_t k = 0; k < succs->n && t <= m->last_use[i]; k++) {
       if (may_run(m, t, succs->at[k])) (void)plim_model_column(&m->linear, 0, 0, 1, 0);
@@ -92,7 +92,7 @@ static void end_balance(plim_stage_model *m, int32_t t, int32_t i) {
 static void add_balances(plim_stage_model *m, int32_t t) {
   const plim_dag *d = m->dag;
   for (int32_t i = 0; i <= t; i++) {
-    const plim_list *succs = &d->node[i].succs;
+    const plim_ids *succs = &d->node[i].succs;
     int32_t first = m->release[cell(m, t, i)], n = 0;
     if (t > m->last_use[i]) continue;
     for (int32_t k = 0; k < succs->n; k++) {
@@ -115,7 +115,7 @@ static void add_balances(plim_stage_model *m, int32_t t) {
 
 /* Column of the release of node i after its reader k in stage t. */
 static int32_t release_after(const plim_stage_model *m, int32_t t, int32_t i, int32_t k) {
-  const plim_list *succs = &m->dag->node[i].succs;
+  const plim_ids *succs = &m->dag->node[i].succs;
   int32_t column = m->release[cell(m, t, i)];
   for (int32_t s = 0; succs->at[s] != k; s++) column += may_run(m, t, succs->at[s]);
   return column;
@@ -154,7 +154,7 @@ static void add_bytes(plim_stage_model *m, int32_t t) {
 /* What is kept into the next stage is there while node t runs for the first time, beside its operands. */
 static void add_knapsack(plim_stage_model *m, int32_t t) {
   const plim_dag *d = m->dag;
-  const plim_list *preds = &d->node[t].preds;
+  const plim_ids *preds = &d->node[t].preds;
   double room = m->budget - units(d, plim_dag_working_set(d, t) - d->base_bytes);
   int32_t p = 0;
   if (t + 1 >= m->n) return;
@@ -235,7 +235,7 @@ void plim_stage_model_free(plim_stage_model *m) {
 /* Releases of node i in stage t of a schedule: after its last reader there, unless it is kept further on. */
 static void point_releases(const plim_stage_model *m, const plim_stage_schedule *s, int32_t t, int32_t i,
                            double *point) {
-  const plim_list *succs = &m->dag->node[i].succs;
+  const plim_ids *succs = &m->dag->node[i].succs;
   int32_t column = m->release[cell(m, t, i)], last = -1;
   if (t > m->last_use[i]) return;
   for (int32_t k = 0; k < succs->n; k++) {

@@ -87,7 +87,7 @@ static void provide_operands(plim_stage_schedule *s) {
     const uint8_t *run = s->run + (size_t)t * (size_t)s->n, *keep = s->keep + (size_t)t * (size_t)s->n;
     for (int32_t k = t; k >= 0; k--) {
       if (!run[k]) continue;
-      const plim_list *preds = &s->dag->node[k].preds;
+      const plim_ids *preds = &s->dag->node[k].preds;
       for (int32_t p = 0; p < preds->n; p++) {
         if (!run[preds->at[p]] && !keep[preds->at[p]]) provide(s, t, preds->at[p]);
       }
@@ -115,7 +115,7 @@ static plim_status list_steps(plim_stage_schedule *s) {
 
 static void find_last_readers(plim_stage_schedule *s) {
   for (int32_t j = 0; j < s->n_steps; j++) {
-    const plim_list *preds = &s->dag->node[s->node[j]].preds;
+    const plim_ids *preds = &s->dag->node[s->node[j]].preds;
     s->last[j] = j;
     for (int32_t p = 0; p < preds->n; p++) s->last[s->latest[preds->at[p]]] = j;
     s->latest[s->node[j]] = j;
@@ -166,7 +166,7 @@ static void begin_walk(plim_stage_schedule *s, int32_t *made) {
 }
 
 static void walk_step(plim_stage_schedule *s, int32_t node, int32_t t, int32_t *made) {
-  const plim_list *preds = &s->dag->node[node].preds;
+  const plim_ids *preds = &s->dag->node[node].preds;
   for (int32_t p = 0; p < preds->n; p++) keep_copy(s, preds->at[p], t, made);
   made[node] = t;
 }

@@ -1,10 +1,10 @@
 /* The constraint search of class copies: the least time of a schedule in stages, with a limit on bytes and on copies.
  *
- * Variables are the stages of repeats (copies.c). A decision moves a bound of a variable. What follows from it is
- * propagated: bytes by copies.c, time by copies_cost.c. A conflict gives a clause (lazy_clauses.c), so that the same
- * mistake is made once. When nothing more follows and the decided repeats keep the limit, they are a schedule: more
- * repeats only cost time. From then on only faster ones are searched. A conflict without a decision ends the search:
- * the best is proved.
+ * Variables are the stages of repeats (moccasin_model.c). A decision moves a bound of a variable. What follows from it
+ * is propagated: bytes by moccasin_model.c, time by moccasin_cost.c. A conflict gives a clause (lazy_clauses.c), so
+ * that the same mistake is made once. When nothing more follows and the decided repeats keep the limit, they are a
+ * schedule: more repeats only cost time. From then on only faster ones are searched. A conflict without a decision ends
+ * the search: the best is proved.
  *
  * Decisions, with restarts between them:
  *   BY_BYTES       at the command that is hardest to bring within the limit, the repeat that frees most bytes for its
@@ -18,11 +18,11 @@
 
 #include <assert.h>
 
-#include "planner/exact/copies.h"
-#include "planner/exact/copies_cost.h"
 #include "planner/exact/dag.h"
 #include "planner/exact/exact_tuning.h"
 #include "planner/exact/lazy_clauses.h"
+#include "planner/exact/moccasin_cost.h"
+#include "planner/exact/moccasin_model.h"
 #include "planner/exact/staged.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
@@ -32,8 +32,8 @@ typedef enum choice_rule { BY_BYTES, BY_CONFLICTS } choice_rule;
 
 typedef struct tree_search {
   plim_staged_search *search;
-  plim_copies copies;
-  plim_copies_cost cost;
+  plim_moccasin_model model;
+  plim_moccasin_cost cost;
   plim_random random;
   int32_t *phase;                   /* [variables] value in the best schedule; without one, in the start */
   plim_lazy_clauses_bound *assumed; /* [2 variables] a neighbourhood's decisions */
@@ -56,7 +56,7 @@ static int may_go_on(tree_search *h) {
 /* ---- schedules ---- */
 
 static void set_phase(tree_search *h, const plim_repeats *repeats) {
-  const plim_copies *c = &h->copies;
+  const plim_moccasin_model *c = &h->model;
   for (int32_t x = 0; x < c->n_variables; x++) h->phase[x] = c->absent[x];
   for (int32_t i = 0; i < repeats->n; i++) {
     int32_t x = c->first[repeats->at[i].node];
@@ -67,7 +67,7 @@ static void set_phase(tree_search *h, const plim_repeats *repeats) {
 
 static plim_status keep_best(tree_search *h) {
   plim_staged_search *s = h->search;
-  PLIM_TRY(plim_copies_repeats(&h->copies, &s->best));
+  PLIM_TRY(plim_moccasin_repeats(&h->model, &s->best));
   s->best_ns = s->faster_than_ns = s->dag->time_ns + h->cost.present_ns;
   s->found = 1;
   set_phase(h, &s->best);
@@ -83,36 +83,36 @@ static double relief_time(const tree_search *h, int32_t u, int32_t j) {
   double effort = (double)node->time_ns + 1;
   for (int32_t i = 0; i < node->preds.n; i++) {
     int32_t p = node->preds.at[i];
-    if (h->copies.covered[p] <= j) effort += tuning.search.input_time * (double)h->search->dag->node[p].time_ns;
+    if (h->model.covered[p] <= j) effort += tuning.search.input_time * (double)h->search->dag->node[p].time_ns;
   }
   return effort;
 }
 
 /* A repeat that may free the bytes of a use at step j; -1: there is none. */
-static int32_t repeat_for(const tree_search *h, const plim_copy_use *u, int32_t j, int32_t high) {
-  const plim_copies *c = &h->copies;
-  int32_t low = plim_copies_stage_after(&c->step[j], u->node);
+static int32_t repeat_for(const tree_search *h, const plim_moccasin_use *u, int32_t j, int32_t high) {
+  const plim_moccasin_model *c = &h->model;
+  int32_t low = plim_moccasin_stage_after(&c->step[j], u->node);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
-    if (!plim_copies_present(c, x) && plim_copies_may_run(c, x, low, high)) return x;
+    if (!plim_moccasin_present(c, x) && plim_moccasin_may_run(c, x, low, high)) return x;
   }
   return -1;
 }
 
 /* At the row with the least slack, the repeat of least time for the bytes that it frees. */
 static plim_lazy_clauses_bound find_relief(tree_search *h) {
-  const plim_copies *c = &h->copies;
-  const plim_copies_row *row = h->cost.row;
+  const plim_moccasin_model *c = &h->model;
+  const plim_moccasin_row *row = h->cost.row;
   plim_lazy_clauses_bound found = {-1, 0};
   double least = 0;
   for (int32_t r = 1; r < h->cost.n_rows; r++) row = h->cost.row[r].tight > row->tight ? &h->cost.row[r] : row;
   for (int32_t k = 0; k < c->n_uses; k++) {
-    const plim_copy_use *u = &c->use[k];
+    const plim_moccasin_use *u = &c->use[k];
     int64_t bytes = c->bytes[u->node];
     if (u->begin > row->step || u->certain_from <= row->step || bytes == 0) continue;
     double worth = relief_time(h, u->node, row->step) / (double)bytes;
     if (h->noise > 0) worth *= 1 + h->noise * plim_random_unit(&h->random);
     if (found.side >= 0 && worth >= least) continue;
-    int32_t high = plim_copies_stage_before(c, u), x = repeat_for(h, u, row->step, high);
+    int32_t high = plim_moccasin_stage_before(c, u), x = repeat_for(h, u, row->step, high);
     if (x < 0) continue;
     found = plim_lazy_clauses_at_most(x, high);
     least = worth;
@@ -122,11 +122,11 @@ static plim_lazy_clauses_bound find_relief(tree_search *h) {
 
 /* The variable of most recent conflicts, at its value in the best schedule. */
 static plim_lazy_clauses_bound find_active(const tree_search *h) {
-  const plim_copies *c = &h->copies;
+  const plim_moccasin_model *c = &h->model;
   int32_t best = -1;
   for (int32_t x = 0; x < c->n_variables; x++) {
     double activity = c->clauses.activity[x];
-    if (activity <= (best >= 0 ? c->clauses.activity[best] : 0) || plim_copies_fixed(c, x)) continue;
+    if (activity <= (best >= 0 ? c->clauses.activity[best] : 0) || plim_moccasin_fixed(c, x)) continue;
     best = x;
   }
   if (best < 0) return (plim_lazy_clauses_bound){-1, 0};
@@ -137,9 +137,9 @@ static plim_lazy_clauses_bound find_active(const tree_search *h) {
 
 /* A repeat that must run, but may take several stages: the latest of them. */
 static plim_lazy_clauses_bound find_open(const tree_search *h) {
-  const plim_copies *c = &h->copies;
+  const plim_moccasin_model *c = &h->model;
   for (int32_t x = 0; x < c->n_variables; x++) {
-    if (plim_copies_present(c, x) && !plim_copies_fixed(c, x)) {
+    if (plim_moccasin_present(c, x) && !plim_moccasin_fixed(c, x)) {
       return plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(&c->clauses, x));
     }
   }
@@ -149,7 +149,7 @@ static plim_lazy_clauses_bound find_open(const tree_search *h) {
 /* Make the decisions of a neighbourhood that are not made yet, each on a level of its own. *denied 1: one contradicts.
  */
 static plim_status decide_assumed(tree_search *h, int *denied) {
-  plim_lazy_clauses *l = &h->copies.clauses;
+  plim_lazy_clauses *l = &h->model.clauses;
   while (l->n_levels < h->n_assumed && !*denied) {
     plim_lazy_clauses_bound b = h->assumed[l->n_levels];
     *denied = plim_lazy_clauses_denied(l, b);
@@ -161,25 +161,25 @@ static plim_status decide_assumed(tree_search *h, int *denied) {
 }
 
 static plim_status decide_bound(tree_search *h, plim_lazy_clauses_bound b) {
-  PLIM_TRY(plim_lazy_clauses_open(&h->copies.clauses));
-  return plim_lazy_clauses_decide(&h->copies.clauses, b);
+  PLIM_TRY(plim_lazy_clauses_open(&h->model.clauses));
+  return plim_lazy_clauses_decide(&h->model.clauses, b);
 }
 
 /* Make a decision, or keep a schedule where none is needed. *over 1: the neighbourhood has no schedule. A repeat that
  * must run runs as late as it can. */
 static plim_status decide(tree_search *h, int *over) {
-  plim_lazy_clauses *l = &h->copies.clauses;
+  plim_lazy_clauses *l = &h->model.clauses;
   plim_lazy_clauses_bound b = {-1, 0};
   if (l->n_levels < h->n_assumed) return decide_assumed(h, over);
   b = find_open(h);
   if (b.side >= 0) return decide_bound(h, b);
-  if (h->copies.decided_peak <= h->copies.limit_bytes) return keep_best(h);
+  if (h->model.decided_peak <= h->model.limit_bytes) return keep_best(h);
   if (h->rule == BY_CONFLICTS) b = find_active(h);
   if (b.side < 0) b = find_relief(h);
   assert(b.side >= 0);
   PLIM_TRY(decide_bound(h, b));
   int32_t x = b.side / 2;
-  if (b.side % 2 == 0 || plim_copies_fixed(&h->copies, x)) return PLIM_OK;
+  if (b.side % 2 == 0 || plim_moccasin_fixed(&h->model, x)) return PLIM_OK;
   return decide_bound(h, plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(l, x)));
 }
 
@@ -187,19 +187,19 @@ static plim_status decide(tree_search *h, int *over) {
 
 static plim_status propagate(tree_search *h) {
   const plim_staged_search *s = h->search;
-  plim_lazy_clauses *l = &h->copies.clauses;
+  plim_lazy_clauses *l = &h->model.clauses;
   int64_t allowed =
       s->faster_than_ns == INT64_MAX ? INT64_MAX / 2 : s->faster_than_ns - s->dag->time_ns - s->dag->time_unit;
   do {
-    PLIM_TRY(plim_copies_propagate(&h->copies));
-    if (!l->failed) PLIM_TRY(plim_copies_cost_bound(&h->cost, &h->copies, allowed));
+    PLIM_TRY(plim_moccasin_propagate(&h->model));
+    if (!l->failed) PLIM_TRY(plim_moccasin_cost_bound(&h->cost, &h->model, allowed));
   } while (!l->failed && l->next < l->n_trail);
   return PLIM_OK;
 }
 
 /* Search until so many conflicts are met, or the neighbourhood has nothing more (*over), or all is proved. */
 static plim_status search_within(tree_search *h, int64_t conflicts, int *over) {
-  plim_lazy_clauses *l = &h->copies.clauses;
+  plim_lazy_clauses *l = &h->model.clauses;
   int32_t refuted = 0;
   *over = 0;
   while (conflicts > 0 && !*over && may_go_on(h)) {
@@ -224,7 +224,7 @@ static plim_status search_within(tree_search *h, int64_t conflicts, int *over) {
 
 /* Between searches: propagate without decisions, and forget clauses where there are too many. */
 static plim_status clean_up(tree_search *h) {
-  plim_lazy_clauses *l = &h->copies.clauses;
+  plim_lazy_clauses *l = &h->model.clauses;
   int32_t refuted = 0;
   PLIM_TRY(propagate(h));
   if (l->failed) PLIM_TRY(plim_lazy_clauses_learn(l, &refuted));
@@ -250,14 +250,14 @@ static void assume(tree_search *h, plim_lazy_clauses_bound b) {
 
 /* Decide x as it is in the best schedule. */
 static void assume_phase(tree_search *h, int32_t x) {
-  if (h->phase[x] < h->copies.absent[x]) assume(h, plim_lazy_clauses_at_most(x, h->phase[x]));
+  if (h->phase[x] < h->model.absent[x]) assume(h, plim_lazy_clauses_at_most(x, h->phase[x]));
   assume(h, plim_lazy_clauses_at_least(x, h->phase[x]));
 }
 
 /* Choose a neighbourhood. Free are the repeats of some stages, or some repeats of all stages; everything else is
  * assumed as in the best schedule. */
 static void assume_outside(tree_search *h, double width) {
-  const plim_copies *c = &h->copies;
+  const plim_moccasin_model *c = &h->model;
   plim_random *random = &h->random;
   int32_t n = c->dag->n, length = 1 + (int32_t)(width * n), low = plim_random_below(random, n) - length / 2;
   int scattered = plim_random_percent(random, tuning.search.scattered_percent);
@@ -266,7 +266,7 @@ static void assume_outside(tree_search *h, double width) {
   h->n_assumed = 0;
   for (int32_t x = 0; x < c->n_variables; x++) {
     int32_t v = c->node_of[x], absent = c->absent[x];
-    const plim_list *readers = &c->dag->node[v].succs;
+    const plim_ids *readers = &c->dag->node[v].succs;
     int32_t end = readers->n > 0 ? readers->at[readers->n - 1] : v;
     if (h->phase[x] < absent) {
       int inside = h->phase[x] >= low && h->phase[x] < low + length;
@@ -326,8 +326,8 @@ static plim_status begin_from(tree_search *h, const plim_repeats *start) {
     s->found = 1;
   }
   if (fits) return PLIM_OK;
-  for (int32_t x = 0; x < h->copies.n_variables; x++) {
-    if (h->phase[x] < h->copies.absent[x]) assume_phase(h, x);
+  for (int32_t x = 0; x < h->model.n_variables; x++) {
+    if (h->phase[x] < h->model.absent[x]) assume_phase(h, x);
   }
   return search_within(h, tuning.search.near_conflicts, &over);
 }
@@ -338,8 +338,8 @@ plim_status plim_staged_search_run(plim_staged_search *s, const plim_repeats *st
   plim_repeats none = {.ctx = ctx};
   int64_t n = 0;
   plim_status status;
-  PLIM_CHECK(plim_copies_make(s->dag, s->copies, s->limit_bytes, &h.copies));
-  n = (int64_t)h.copies.n_variables + 1;
+  PLIM_CHECK(plim_moccasin_make(s->dag, s->copies, s->limit_bytes, &h.model));
+  n = (int64_t)h.model.n_variables + 1;
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *h.phase, &h.phase));
   PLIM_CHECK(plim_allocate(ctx, 2 * n, sizeof *h.assumed, &h.assumed));
   PLIM_CHECK(begin_from(&h, start ? start : &none));
@@ -348,7 +348,7 @@ plim_status plim_staged_search_run(plim_staged_search *s, const plim_repeats *st
 done:
   plim_release(ctx, h.phase, n, sizeof *h.phase);
   plim_release(ctx, h.assumed, 2 * n, sizeof *h.assumed);
-  plim_copies_cost_free(ctx, &h.cost);
-  plim_copies_free(&h.copies);
+  plim_moccasin_cost_free(ctx, &h.cost);
+  plim_moccasin_free(&h.model);
   return status;
 }

@@ -7,7 +7,7 @@
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 
-void plim_list_free(plim_space_command_list *l) {
+void plim_command_list_free(plim_command_list *l) {
   plim_release(l->ctx, l->command, l->room, sizeof *l->command);
   plim_release(l->ctx, l->time_ns, l->room_times, sizeof *l->time_ns);
   plim_release(l->ctx, l->buffer, l->room_buffers, sizeof *l->buffer);
@@ -15,12 +15,12 @@ void plim_list_free(plim_space_command_list *l) {
   plim_release(l->ctx, l->at, l->n, sizeof *l->at);
   plim_release(l->ctx, l->order, l->n, sizeof *l->order);
   plim_release(l->ctx, l->offset, l->n_buffers, sizeof *l->offset);
-  *l = (plim_space_command_list){.ctx = l->ctx};
+  *l = (plim_command_list){.ctx = l->ctx};
 }
 
 /* ---- additions ---- */
 
-static int has_room(plim_space_command_list *l, void *array, int64_t *room, int32_t n, size_t size) {
+static int has_room(plim_command_list *l, void *array, int64_t *room, int32_t n, size_t size) {
   if (l->status == PLIM_OK && n == INT32_MAX - 1) {
     l->status = plim_fail(l->ctx, PLIM_EOVERFLOW, "a plan with copies has too many commands or buffers");
   }
@@ -28,7 +28,7 @@ static int has_room(plim_space_command_list *l, void *array, int64_t *room, int3
   return l->status == PLIM_OK;
 }
 
-int32_t plim_list_add(plim_space_command_list *l, const plim_command *command, int64_t time_ns) {
+int32_t plim_command_list_add(plim_command_list *l, const plim_command *command, int64_t time_ns) {
   if (!has_room(l, &l->command, &l->room, l->n, sizeof *l->command)) return 0;
   if (!has_room(l, &l->time_ns, &l->room_times, l->n, sizeof *l->time_ns)) return 0;
   l->command[l->n] = *command;
@@ -36,47 +36,47 @@ int32_t plim_list_add(plim_space_command_list *l, const plim_command *command, i
   return l->n++;
 }
 
-int32_t plim_list_add_buffer(plim_space_command_list *l, int32_t storage, int32_t space, int32_t begin, int64_t bytes,
-                             int64_t offset) {
+int32_t plim_command_list_add_buffer(plim_command_list *l, int32_t storage, int32_t space, int32_t begin, int64_t bytes,
+                                     int64_t offset) {
   if (!has_room(l, &l->buffer, &l->room_buffers, l->n_buffers, sizeof *l->buffer)) return 0;
-  l->buffer[l->n_buffers] = (plim_list_buffer){.storage = storage,
-                                               .space = space,
-                                               .begin = begin,
-                                               .over = -1,
-                                               .box = l->n_buffers,
-                                               .bytes = bytes,
-                                               .offset = offset};
+  l->buffer[l->n_buffers] = (plim_command_list_buffer){.storage = storage,
+                                                       .space = space,
+                                                       .begin = begin,
+                                                       .over = -1,
+                                                       .box = l->n_buffers,
+                                                       .bytes = bytes,
+                                                       .offset = offset};
   return l->n_buffers++;
 }
 
-void plim_list_add_use(plim_space_command_list *l, int32_t buffer, int32_t writes) {
+void plim_command_list_add_use(plim_command_list *l, int32_t buffer, int32_t writes) {
   if (!has_room(l, &l->use, &l->room_uses, l->n_uses, sizeof *l->use)) return;
-  l->use[l->n_uses++] = (plim_list_use){buffer, l->n, writes};
+  l->use[l->n_uses++] = (plim_command_list_use){buffer, l->n, writes};
 }
 
-void plim_list_add_uses(plim_space_command_list *l, int32_t n, const int32_t *storage, const int32_t *buffer,
-                        int32_t writes) {
+void plim_command_list_add_uses(plim_command_list *l, int32_t n, const int32_t *storage, const int32_t *buffer,
+                                int32_t writes) {
   for (int32_t i = 0; i < n; i++) {
-    if (buffer[storage[i]] >= 0) plim_list_add_use(l, buffer[storage[i]], writes);
+    if (buffer[storage[i]] >= 0) plim_command_list_add_use(l, buffer[storage[i]], writes);
   }
 }
 
-void plim_list_overwrite(plim_space_command_list *l, int32_t in, int32_t out) {
+void plim_command_list_overwrite(plim_command_list *l, int32_t in, int32_t out) {
   l->buffer[in].over = l->n;
   l->buffer[out].box = l->buffer[in].box;
 }
 
 /* ---- lifetimes ---- */
 
-static void set_lifetimes(plim_space_command_list *l) {
+static void set_lifetimes(plim_command_list *l) {
   for (int32_t i = 0; i < l->n; i++) l->at[l->order[i]] = i;
   for (int32_t i = 0; i < l->n_buffers; i++) {
-    plim_list_buffer *b = &l->buffer[i];
+    plim_command_list_buffer *b = &l->buffer[i];
     b->first = b->begin < 0 ? 0 : l->at[b->begin];
     b->last = b->stays ? l->n : b->first + 1;
   }
   for (int32_t u = 0; u < l->n_uses; u++) {
-    plim_list_buffer *b = &l->buffer[l->use[u].buffer];
+    plim_command_list_buffer *b = &l->buffer[l->use[u].buffer];
     if (l->at[l->use[u].command] >= b->last) b->last = l->at[l->use[u].command] + 1;
   }
   for (int32_t i = 0; i < l->n_buffers; i++) {
@@ -84,7 +84,7 @@ static void set_lifetimes(plim_space_command_list *l) {
   }
 }
 
-plim_status plim_list_begin(plim_space_command_list *l) {
+plim_status plim_command_list_begin(plim_command_list *l) {
   PLIM_TRY(l->status);
   if (!l->at) PLIM_TRY(plim_allocate(l->ctx, l->n, sizeof *l->at, &l->at));
   if (!l->order) PLIM_TRY(plim_allocate(l->ctx, l->n, sizeof *l->order, &l->order));
@@ -98,7 +98,7 @@ plim_status plim_list_begin(plim_space_command_list *l) {
 /* ---- order of copies ---- */
 
 typedef struct spreading {
-  plim_space_command_list *list;
+  plim_command_list *list;
   const int32_t *computes;
   const int64_t *limit_bytes;
   int64_t *live;     /* [n + 1] of a space */
@@ -107,10 +107,10 @@ typedef struct spreading {
 
 /* Live bytes of a space at each place of the order. */
 static void set_live(const spreading *k, int32_t space) {
-  const plim_space_command_list *l = k->list;
+  const plim_command_list *l = k->list;
   memset(k->live, 0, (size_t)(l->n + 1) * sizeof *k->live);
   for (int32_t i = 0; i < l->n_buffers; i++) {
-    const plim_list_buffer *b = &l->buffer[i];
+    const plim_command_list_buffer *b = &l->buffer[i];
     if (b->space != space) continue;
     k->live[b->first] += b->bytes;
     k->live[b->last] -= b->bytes;
@@ -120,7 +120,7 @@ static void set_live(const spreading *k, int32_t space) {
 
 /* When each place of the order begins, if no run ever waits for another queue. */
 static void set_clock(const spreading *k) {
-  const plim_space_command_list *l = k->list;
+  const plim_command_list *l = k->list;
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
   k->clock_ns[0] = 0;
   for (int32_t i = 0; i < l->n; i++) {
@@ -133,7 +133,7 @@ static void set_clock(const spreading *k) {
 }
 
 /* The buffers that copy c reads and writes. */
-static void find_ends(const plim_space_command_list *l, int32_t c, int32_t *source, int32_t *target) {
+static void find_ends(const plim_command_list *l, int32_t c, int32_t *source, int32_t *target) {
   *source = *target = -1;
   for (int32_t u = 0; u < l->n_uses; u++) {
     if (l->use[u].command != c) continue;
@@ -152,20 +152,20 @@ static void bound(int32_t place, int32_t own, int32_t *low, int32_t *high) {
 
 /* Copy c may stand between the places low and high: between what writes its source, or uses its target, before and
  * after it, and away from the other buffers of its storage in the two spaces. */
-static void find_range(const plim_space_command_list *l, int32_t c, int32_t source, int32_t target, int32_t *low,
+static void find_range(const plim_command_list *l, int32_t c, int32_t source, int32_t target, int32_t *low,
                        int32_t *high) {
-  const plim_list_buffer *from = &l->buffer[source], *to = &l->buffer[target];
+  const plim_command_list_buffer *from = &l->buffer[source], *to = &l->buffer[target];
   int32_t own = l->at[c];
   *low = -1;
   *high = l->n;
   if (from->over >= 0) bound(l->at[from->over], own, low, high);
   for (int32_t u = 0; u < l->n_uses; u++) {
-    const plim_list_use *use = &l->use[u];
+    const plim_command_list_use *use = &l->use[u];
     if (use->command == c || (use->buffer != target && (use->buffer != source || !use->writes))) continue;
     bound(l->at[use->command], own, low, high);
   }
   for (int32_t i = 0; i < l->n_buffers; i++) {
-    const plim_list_buffer *other = &l->buffer[i];
+    const plim_command_list_buffer *other = &l->buffer[i];
     if (other->storage != from->storage || i == source || i == target) continue;
     if (other->space == from->space && other->first > own) bound(other->first, own, low, high);
     if (other->space != to->space || to->begin != c) continue;
@@ -175,7 +175,7 @@ static void find_range(const plim_space_command_list *l, int32_t c, int32_t sour
 }
 
 /* Move the command at place `from` to place `to`; the others close up. */
-static void move(plim_space_command_list *l, int32_t from, int32_t to) {
+static void move(plim_command_list *l, int32_t from, int32_t to) {
   int32_t c = l->order[from];
   if (from == to) return;
   for (int32_t i = from; i < to; i++) l->order[i] = l->order[i + 1];
@@ -191,7 +191,7 @@ static int is_copy(const spreading *k, int32_t c, int computes) {
 
 /* Copies out, in their order: each stands where it has ended, if its source may stay so long. */
 static void delay_outs(const spreading *k) {
-  plim_space_command_list *l = k->list;
+  plim_command_list *l = k->list;
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
   for (int32_t c = 0; c < l->n; c++) {
     int32_t source, target, low, high, from = l->at[c], to = from;
@@ -215,7 +215,7 @@ static void delay_outs(const spreading *k) {
 
 /* Copies in, from the last to the first: each begins as early as its reader asks for. */
 static void advance_ins(const spreading *k) {
-  plim_space_command_list *l = k->list;
+  plim_command_list *l = k->list;
   int64_t free_ns[PLIM_PLAN_QUEUES];
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) free_ns[q] = INT64_MAX;
   for (int32_t c = l->n - 1; c >= 0; c--) {
@@ -235,8 +235,8 @@ static void advance_ins(const spreading *k) {
   }
 }
 
-plim_status plim_list_spread(plim_space_command_list *l, int32_t n_spaces, const int32_t *computes,
-                             const int64_t *limit_bytes) {
+plim_status plim_command_list_spread(plim_command_list *l, int32_t n_spaces, const int32_t *computes,
+                                     const int64_t *limit_bytes) {
   int64_t most[PLIM_PAGE_SPACES + 1], places = (int64_t)l->n + 1;
   spreading k = {.list = l, .computes = computes, .limit_bytes = most};
   plim_status status;
@@ -254,10 +254,10 @@ done:
 /* ---- addresses ---- */
 
 /* Boxes of a space: buffers of in-place pairs are one. */
-static int32_t make_boxes(const plim_space_command_list *l, int32_t space, plim_box *box, int32_t *box_at) {
+static int32_t make_boxes(const plim_command_list *l, int32_t space, plim_box *box, int32_t *box_at) {
   int32_t n = 0;
   for (int32_t i = 0; i < l->n_buffers; i++) {
-    const plim_list_buffer *b = &l->buffer[i];
+    const plim_command_list_buffer *b = &l->buffer[i];
     if (b->space != space) continue;
     int given = b->begin < 0 && b->storage >= 0 && plim_role_persistent(l->graph->storage[b->storage].role);
     if (b->box == i) {
@@ -273,7 +273,7 @@ static int32_t make_boxes(const plim_space_command_list *l, int32_t space, plim_
 }
 
 /* Most live bytes of boxes at one place. */
-static plim_status find_peak(const plim_space_command_list *l, int32_t n, const plim_box *box, int64_t *peak_bytes) {
+static plim_status find_peak(const plim_command_list *l, int32_t n, const plim_box *box, int64_t *peak_bytes) {
   int64_t *live = NULL, places = (int64_t)l->n + 2, now = 0;
   PLIM_TRY(plim_allocate(l->ctx, places, sizeof *live, &live));
   *peak_bytes = 0;
@@ -289,7 +289,7 @@ static plim_status find_peak(const plim_space_command_list *l, int32_t n, const 
   return PLIM_OK;
 }
 
-plim_status plim_list_peak(const plim_space_command_list *l, int32_t space, int64_t *peak_bytes) {
+plim_status plim_command_list_peak(const plim_command_list *l, int32_t space, int64_t *peak_bytes) {
   plim_box *box = NULL;
   int32_t *box_at = NULL;
   plim_status status;
@@ -302,7 +302,8 @@ done:
   return status;
 }
 
-plim_status plim_list_pack(plim_space_command_list *l, int32_t space, int64_t budget_bytes, int32_t effort, int *fits) {
+plim_status plim_command_list_pack(plim_command_list *l, int32_t space, int64_t budget_bytes, int32_t effort,
+                                   int *fits) {
   plim_box *box = NULL;
   int32_t *box_at = NULL;
   int64_t *offset = NULL, packed_bytes = 0, peak_bytes;

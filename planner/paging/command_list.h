@@ -13,7 +13,7 @@
 /* Queues of copies to the page space and from it, where there is one device. */
 enum { PLIM_LIST_QUEUE_OUT = 1, PLIM_LIST_QUEUE_IN = 2 };
 
-typedef struct plim_list_buffer {
+typedef struct plim_command_list_buffer {
   int32_t storage, space; /* storage -1: a workspace */
   int32_t begin;          /* command; -1: there from the start */
   int32_t over;           /* command that writes over it; -1: none */
@@ -21,67 +21,68 @@ typedef struct plim_list_buffer {
   int32_t box;            /* first buffer at the same address, by in-place pairs */
   int64_t bytes, offset;  /* offset: of a persistent storage fixed, else a proposal; -1: none */
   int32_t first, last;    /* lifetime, of the order in hand */
-} plim_list_buffer;
+} plim_command_list_buffer;
 
-typedef struct plim_list_use {
+typedef struct plim_command_list_use {
   int32_t buffer, command;
   int32_t writes; /* 1: it fills, writes or updates the buffer */
-} plim_list_use;
+} plim_command_list_use;
 
-typedef struct plim_space_command_list {
+typedef struct plim_command_list {
   plim_context *ctx;
   const plim_graph *graph;
   plim_status status; /* first failure of an addition; later ones do nothing */
   int32_t n, n_buffers, n_uses;
-  plim_command *command; /* [n] as in the plan, without waits; variant: of the draft of plim_list_plan */
+  plim_command *command; /* [n] as in the plan, without waits; variant: of the draft of plim_command_list_plan */
   int64_t *time_ns;      /* [n] */
-  plim_list_buffer *buffer;
-  plim_list_use *use;
+  plim_command_list_buffer *buffer;
+  plim_command_list_use *use;
   int64_t room, room_times, room_buffers, room_uses;
   int32_t *at;     /* [n] place of a command in the order in hand */
   int32_t *order;  /* [n] its inverse */
   int64_t *offset; /* [n_buffers] of the order in hand */
-} plim_space_command_list;
+} plim_command_list;
 
-void plim_list_free(plim_space_command_list *list);
+void plim_command_list_free(plim_command_list *list);
 
 /* They return the index, or 0 after a failure. A use is one by the command that is added next. */
-int32_t plim_list_add(plim_space_command_list *list, const plim_command *command, int64_t time_ns);
-int32_t plim_list_add_buffer(plim_space_command_list *list, int32_t storage, int32_t space, int32_t begin,
-                             int64_t bytes, int64_t offset);
-void plim_list_add_use(plim_space_command_list *list, int32_t buffer, int32_t writes);
+int32_t plim_command_list_add(plim_command_list *list, const plim_command *command, int64_t time_ns);
+int32_t plim_command_list_add_buffer(plim_command_list *list, int32_t storage, int32_t space, int32_t begin,
+                                     int64_t bytes, int64_t offset);
+void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int32_t writes);
 
 /* Uses of the buffers of n storages, where they have one. buffer [n_storages] in: -1: none */
-void plim_list_add_uses(plim_space_command_list *list, int32_t n, const int32_t *storage, const int32_t *buffer,
-                        int32_t writes);
+void plim_command_list_add_uses(plim_command_list *list, int32_t n, const int32_t *storage, const int32_t *buffer,
+                                int32_t writes);
 
 /* The command that is added next writes `out` over `in`, which ends there. */
-void plim_list_overwrite(plim_space_command_list *list, int32_t in, int32_t out);
+void plim_command_list_overwrite(plim_command_list *list, int32_t in, int32_t out);
 
 /* Commands get the numbers of the order of their keys, and uses stand in the order of their commands. Of commands with
- * equal keys the one that was added first comes first. Before plim_list_begin.
+ * equal keys the one that was added first comes first. Before plim_command_list_begin.
  *   key  [n]  in */
-PLIM_MUST_USE plim_status plim_list_sort(plim_space_command_list *list, const int64_t *key);
+PLIM_MUST_USE plim_status plim_command_list_sort(plim_command_list *list, const int64_t *key);
 
 /* The order of the list itself, and the lifetimes that it gives. After the last addition. */
-PLIM_MUST_USE plim_status plim_list_begin(plim_space_command_list *list);
+PLIM_MUST_USE plim_status plim_command_list_begin(plim_command_list *list);
 
 /* Copies to spaces that do not compute end later, and copies to those that do begin earlier, as far as their time asks
  * for and `limit_bytes` [spaces] allow (INT64_MAX: no limit), until the effort is over.
  *   computes  [spaces]  in */
-PLIM_MUST_USE plim_status plim_list_spread(plim_space_command_list *list, int32_t n_spaces, const int32_t *computes,
-                                           const int64_t *limit_bytes);
+PLIM_MUST_USE plim_status plim_command_list_spread(plim_command_list *list, int32_t n_spaces, const int32_t *computes,
+                                                   const int64_t *limit_bytes);
 
 /* Most live bytes of a space, in the order in hand. */
-PLIM_MUST_USE plim_status plim_list_peak(const plim_space_command_list *list, int32_t space, int64_t *peak_bytes);
+PLIM_MUST_USE plim_status plim_command_list_peak(const plim_command_list *list, int32_t space, int64_t *peak_bytes);
 
 /* Offsets of the buffers of a space. *fits 0: not within the budget, or the effort is over. Nothing is packed where the
  * live bytes alone exceed the budget. */
-PLIM_MUST_USE plim_status plim_list_pack(plim_space_command_list *list, int32_t space, int64_t budget_bytes,
-                                         int32_t effort, int *fits);
+PLIM_MUST_USE plim_status plim_command_list_pack(plim_command_list *list, int32_t space, int64_t budget_bytes,
+                                                 int32_t effort, int *fits);
 
 /* Each command with what it must wait for, and the plan. Read of `draft`: what plim_plan_from_parts reads, but steps
  * and buffers. O(buffers^2). */
-PLIM_MUST_USE plim_status plim_list_plan(const plim_space_command_list *list, const plim_plan *draft, plim_plan **out);
+PLIM_MUST_USE plim_status plim_command_list_plan(const plim_command_list *list, const plim_plan *draft,
+                                                 plim_plan **out);
 
 #endif

@@ -16,8 +16,8 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* Uses in the order of their commands: a counting sort. */
-static plim_status sort_uses(plim_space_command_list *l) {
-  plim_list_use *use = NULL;
+static plim_status sort_uses(plim_command_list *l) {
+  plim_command_list_use *use = NULL;
   int32_t *next = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(l->ctx, l->n_uses, sizeof *use, &use));
@@ -32,7 +32,7 @@ done:
   return status;
 }
 
-plim_status plim_list_sort(plim_space_command_list *l, const int64_t *key) {
+plim_status plim_command_list_sort(plim_command_list *l, const int64_t *key) {
   keyed *row = NULL;
   int32_t *number = NULL;
   plim_command *command = NULL;

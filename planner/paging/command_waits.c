@@ -5,7 +5,7 @@
 #include "planner/paging/command_list.h"
 
 typedef struct waits {
-  const plim_space_command_list *list;
+  const plim_command_list *list;
   int32_t (*touched)[PLIM_PLAN_QUEUES]; /* [n_buffers] place + 1 of the last command that touches it */
   int32_t *written;                     /* [n_buffers] place + 1 of the last command that writes it */
   int32_t (*seen)[PLIM_PLAN_QUEUES];    /* [n] place + 1 of the last command of each queue that ends before it begins */
@@ -19,7 +19,7 @@ static int32_t queue_at(const waits *w, int32_t place) {
   return w->list->command[w->list->order[place]].queue;
 }
 
-static int share_bytes(const plim_space_command_list *l, int32_t a, int32_t b) {
+static int share_bytes(const plim_command_list *l, int32_t a, int32_t b) {
   return l->buffer[a].space == l->buffer[b].space && l->offset[a] < l->offset[b] + l->buffer[b].bytes &&
          l->offset[b] < l->offset[a] + l->buffer[a].bytes;
 }
@@ -32,7 +32,7 @@ static void need_touched(const waits *w, int32_t id, int32_t *need) {
 
 /* What the command at place i must follow. */
 static void find_needs(const waits *w, int32_t i, int32_t *next, int32_t *need) {
-  const plim_space_command_list *l = w->list;
+  const plim_command_list *l = w->list;
   int32_t c = l->order[i];
   for (; *next < l->n_buffers && l->buffer[w->by_first[*next]].first <= i; (*next)++) {
     for (int32_t k = 0; k < *next; k++) {
@@ -40,7 +40,7 @@ static void find_needs(const waits *w, int32_t i, int32_t *next, int32_t *need) 
     }
   }
   for (int32_t k = w->use_first[c]; k < w->use_first[c + 1]; k++) {
-    const plim_list_use *u = &l->use[w->use[k]];
+    const plim_command_list_use *u = &l->use[w->use[k]];
     if (u->writes) {
       need_touched(w, u->buffer, need);
     } else if (w->written[u->buffer] > 0) {
@@ -68,7 +68,7 @@ static void add_waits(const waits *w, int32_t i, const int32_t *need) {
 }
 
 static void set_waits(const waits *w) {
-  const plim_space_command_list *l = w->list;
+  const plim_command_list *l = w->list;
   int32_t last[PLIM_PLAN_QUEUES] = {0}, next = 0; /* last: place + 1 */
   for (int32_t i = 0; i < l->n; i++) {
     int32_t c = l->order[i], own = queue_at(w, i), need[PLIM_PLAN_QUEUES] = {0}, *seen = w->seen[i];
@@ -86,7 +86,7 @@ static void set_waits(const waits *w) {
 
 /* Buffers by their first place, and uses by command: counting sorts. count [n + 2] is scratch. */
 static void sort_lists(const waits *w, int32_t *count) {
-  const plim_space_command_list *l = w->list;
+  const plim_command_list *l = w->list;
   for (int32_t b = 0; b < l->n_buffers; b++) count[l->buffer[b].first + 1]++;
   for (int32_t i = 0; i <= l->n; i++) count[i + 1] += count[i];
   for (int32_t b = 0; b < l->n_buffers; b++) w->by_first[count[l->buffer[b].first]++] = b;
@@ -98,7 +98,7 @@ static void sort_lists(const waits *w, int32_t *count) {
 
 static plim_status write_plan(const waits *w, const plim_plan *draft, plim_command *command, plim_plan_buffer *row,
                               plim_plan **out) {
-  const plim_space_command_list *l = w->list;
+  const plim_command_list *l = w->list;
   plim_plan plan = *draft;
   for (int32_t i = 0; i < l->n; i++) {
     command[i] = l->command[l->order[i]];
@@ -107,7 +107,7 @@ static plim_status write_plan(const waits *w, const plim_plan *draft, plim_comma
     command[i].wait = w->wait + (int64_t)i * PLIM_PLAN_QUEUES;
   }
   for (int32_t i = 0; i < l->n_buffers; i++) {
-    const plim_list_buffer *b = &l->buffer[i];
+    const plim_command_list_buffer *b = &l->buffer[i];
     row[i] = (plim_plan_buffer){b->storage, b->first, b->last, b->space, l->offset[i], b->bytes};
   }
   plan.n_commands = l->n;
@@ -117,7 +117,7 @@ static plim_status write_plan(const waits *w, const plim_plan *draft, plim_comma
   return plim_plan_from_parts(l->graph, &plan, out);
 }
 
-plim_status plim_list_plan(const plim_space_command_list *l, const plim_plan *draft, plim_plan **out) {
+plim_status plim_command_list_plan(const plim_command_list *l, const plim_plan *draft, plim_plan **out) {
   plim_context *ctx = l->ctx;
   waits w = {.list = l};
   plim_command *command = NULL;

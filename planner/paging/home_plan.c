@@ -22,7 +22,7 @@ typedef struct homing {
   const plim_graph *graph;
   const plim_plan *plan; /* of the graph without */
   const plim_paging *paging;
-  plim_space_command_list list;
+  plim_command_list list;
   const plim_home_graph *without;
   int32_t *now[SPACES]; /* [n_storages] buffer that began last */
   int32_t *home;        /* [n_storages] buffer at home; -1: in the arena */
@@ -35,7 +35,7 @@ static void add_homes(homing *h) {
     h->now[0][s] = h->now[1][s] = h->home[s] = -1;
     if (h->without->home[s] == PLIM_HOME_ARENA) continue;
     int64_t bytes = plim_align_up(h->graph->storage[s].bytes, PLIM_ALIGN);
-    h->home[s] = plim_list_add_buffer(&h->list, s, 1, -1, bytes, offset);
+    h->home[s] = plim_command_list_add_buffer(&h->list, s, 1, -1, bytes, offset);
     if (h->list.status == PLIM_OK) h->list.buffer[h->home[s]].stays = 1;
     offset += bytes;
   }
@@ -49,10 +49,10 @@ static void add_home_copy(homing *h, int32_t s, int in, int64_t offset) {
                           .storage = s,
                           .from = in,
                           .to = !in};
-  if (in) h->now[0][s] = plim_list_add_buffer(&h->list, s, 0, h->list.n, bytes, offset);
-  plim_list_add_use(&h->list, in ? h->home[s] : h->now[0][s], 0);
-  plim_list_add_use(&h->list, in ? h->now[0][s] : h->home[s], 1);
-  (void)plim_list_add(&h->list, &command, plim_paging_link_ns(h->paging, in, h->graph->storage[s].bytes));
+  if (in) h->now[0][s] = plim_command_list_add_buffer(&h->list, s, 0, h->list.n, bytes, offset);
+  plim_command_list_add_use(&h->list, in ? h->home[s] : h->now[0][s], 0);
+  plim_command_list_add_use(&h->list, in ? h->now[0][s] : h->home[s], 1);
+  (void)plim_command_list_add(&h->list, &command, plim_paging_link_ns(h->paging, in, h->graph->storage[s].bytes));
 }
 
 static int64_t workspace_offset(const plim_plan *plan, int32_t begin, int32_t end) {
@@ -68,15 +68,15 @@ static void begin_buffer(homing *h, int32_t i, int64_t away) {
   const plim_plan_buffer *b = &h->plan->buffer[i];
   if (b->storage < 0) {
     if (b->bytes > away) {
-      int32_t id = plim_list_add_buffer(&h->list, -1, b->space, h->list.n, b->bytes - away, b->offset + away);
-      plim_list_add_use(&h->list, id, 1);
+      int32_t id = plim_command_list_add_buffer(&h->list, -1, b->space, h->list.n, b->bytes - away, b->offset + away);
+      plim_command_list_add_use(&h->list, id, 1);
     }
     return;
   }
   int32_t s = h->without->storage[b->storage];
   if (s < 0 || h->home[s] >= 0) return; /* a mark; a copy from its home begins it */
   int given = h->graph->storage[s].producer < 0 && b->begin == 0 && b->space == 0;
-  int32_t id = plim_list_add_buffer(&h->list, s, b->space, given ? -1 : h->list.n, b->bytes, b->offset);
+  int32_t id = plim_command_list_add_buffer(&h->list, s, b->space, given ? -1 : h->list.n, b->bytes, b->offset);
   if (h->list.status != PLIM_OK) return;
   h->list.buffer[id].stays = b->end == h->plan->n_commands && (plim_role_persistent(h->graph->storage[s].role) ||
                                                                h->graph->storage[s].role == PLIM_ROLE_OUTPUT);
@@ -88,7 +88,7 @@ static void take_pairs(homing *h, const plim_command *command, const plim_op *op
   for (int32_t i = 0; i < command->n_pairs; i++) {
     int32_t in = h->now[0][h->graph->value[op->in[command->pair[i].in]].storage];
     int32_t out = h->now[0][h->graph->value[op->out[command->pair[i].out]].storage];
-    if (in >= 0 && out >= 0) plim_list_overwrite(&h->list, in, out);
+    if (in >= 0 && out >= 0) plim_command_list_overwrite(&h->list, in, out);
   }
 }
 
@@ -116,11 +116,11 @@ static void add_run(homing *h, const plim_command *command, int32_t begin, int32
     offset += plim_align_up(h->graph->storage[op->updates[i]].bytes, PLIM_ALIGN);
   }
   for (int32_t i = begin; i < end; i++) begin_buffer(h, i, away);
-  plim_list_add_uses(&h->list, op->n_reads, op->reads, h->now[0], 0);
-  plim_list_add_uses(&h->list, op->n_writes, op->writes, h->now[0], 1);
-  plim_list_add_uses(&h->list, op->n_updates, op->updates, h->now[0], 1);
+  plim_command_list_add_uses(&h->list, op->n_reads, op->reads, h->now[0], 0);
+  plim_command_list_add_uses(&h->list, op->n_writes, op->writes, h->now[0], 1);
+  plim_command_list_add_uses(&h->list, op->n_updates, op->updates, h->now[0], 1);
   if (h->list.status == PLIM_OK) take_pairs(h, &run, op);
-  (void)plim_list_add(&h->list, &run, h->plan->variant[command->variant].variant.time_ns);
+  (void)plim_command_list_add(&h->list, &run, h->plan->variant[command->variant].variant.time_ns);
   for (int32_t i = 0; i < op->n_updates; i++) {
     if (h->home[op->updates[i]] >= 0) add_home_copy(h, op->updates[i], 0, -1);
   }
@@ -133,10 +133,10 @@ static void add_copy(homing *h, const plim_command *command, int32_t begin, int3
     if (command->to == 0) fetch(h, copy.storage, begin, end);
     return;
   }
-  plim_list_add_use(&h->list, h->now[command->from][copy.storage], 0);
+  plim_command_list_add_use(&h->list, h->now[command->from][copy.storage], 0);
   for (int32_t i = begin; i < end; i++) begin_buffer(h, i, 0);
-  plim_list_add_use(&h->list, h->now[command->to][copy.storage], 1);
-  (void)plim_list_add(&h->list, &copy, command->time_ns);
+  plim_command_list_add_use(&h->list, h->now[command->to][copy.storage], 1);
+  (void)plim_command_list_add(&h->list, &copy, command->time_ns);
 }
 
 static plim_status add_commands(homing *h) {
@@ -177,7 +177,7 @@ static plim_status draft_plan(const homing *h, int64_t budget_bytes, int64_t kee
   draft.proved = 0;
   draft.n_pages = 1;
   draft.page = &page;
-  plim_status status = plim_list_plan(&h->list, &draft, out);
+  plim_status status = plim_command_list_plan(&h->list, &draft, out);
   plim_release(plan->ctx, variant, plan->n_variants, sizeof *variant);
   return status;
 }
@@ -199,14 +199,14 @@ static plim_status finish(homing *h, int64_t budget_bytes, int64_t keep_all_ns, 
     int spreads = i < sizeof shares / sizeof *shares;
     int64_t most = budget_bytes < INT64_MAX && spreads ? (int64_t)((double)budget_bytes * shares[i]) : INT64_MAX;
     const int64_t limit[] = {most, INT64_MAX};
-    PLIM_TRY(plim_list_begin(&h->list));
+    PLIM_TRY(plim_command_list_begin(&h->list));
     if (spreads) {
-      PLIM_TRY(plim_list_spread(&h->list, SPACES, computes, limit));
-      PLIM_TRY(plim_list_pack(&h->list, 0, budget_bytes, tuning.lower.effort, &fits));
+      PLIM_TRY(plim_command_list_spread(&h->list, SPACES, computes, limit));
+      PLIM_TRY(plim_command_list_pack(&h->list, 0, budget_bytes, tuning.lower.effort, &fits));
     } else {
       fits = 1;
     }
-    if (fits) PLIM_TRY(plim_list_pack(&h->list, 1, h->paging->budget_bytes, tuning.lower.effort, &fits));
+    if (fits) PLIM_TRY(plim_command_list_pack(&h->list, 1, h->paging->budget_bytes, tuning.lower.effort, &fits));
   }
   if (fits) return draft_plan(h, budget_bytes, keep_all_ns, out);
   return plim_fail(h->list.ctx, PLIM_ENOFIT, "%s has less than the %lld bytes that are at home there, and what pages",
@@ -224,7 +224,7 @@ static plim_status lower(const plim_home_graph *without, const plim_plan *plan, 
   PLIM_CHECK(add_commands(&h));
   PLIM_CHECK(finish(&h, budget_bytes, keep_all_ns, out));
 done:
-  plim_list_free(&h.list);
+  plim_command_list_free(&h.list);
   plim_release(ctx, h.home, g->n_storages, sizeof *h.home);
   for (int k = 0; k < SPACES; k++) plim_release(ctx, h.now[k], g->n_storages, sizeof *h.now[k]);
   return status;

@@ -59,7 +59,7 @@ typedef struct listing {
   const plim_joint_problem *joint;
   const plim_graph *graph;
   const plim_plan *base;
-  plim_space_command_list *list;
+  plim_command_list *list;
   int32_t n;               /* events */
   plim_space_event *event; /* [n] RUN and COPY */
   int32_t *latest;         /* [spaces][n_storages] version; -1: it is not there */
@@ -177,7 +177,7 @@ static plim_status begin_given(listing *l) {
     if (b->storage < 0 || b->space != 0 || l->graph->storage[b->storage].producer >= 0) continue;
     for (int64_t v = 0; v < l->n_versions; v++) {
       if (l->version[v].storage != b->storage || l->version[v].filler >= 0) continue;
-      l->version[v].buffer = plim_list_add_buffer(l->list, b->storage, 0, -1, b->bytes, b->offset);
+      l->version[v].buffer = plim_command_list_add_buffer(l->list, b->storage, 0, -1, b->bytes, b->offset);
       PLIM_TRY(l->list->status);
       l->list->buffer[l->version[v].buffer].stays = plim_role_persistent(l->graph->storage[b->storage].role);
       break;
@@ -188,7 +188,7 @@ static plim_status begin_given(listing *l) {
 
 static int32_t add_buffer(listing *l, version *v) {
   int64_t bytes = plim_align_up(l->graph->storage[v->storage].bytes, PLIM_ALIGN);
-  v->buffer = plim_list_add_buffer(l->list, v->storage, v->space, l->list->n, bytes, -1);
+  v->buffer = plim_command_list_add_buffer(l->list, v->storage, v->space, l->list->n, bytes, -1);
   if (l->list->status == PLIM_OK) l->list->buffer[v->buffer].stays = v->last == l->n;
   return v->buffer;
 }
@@ -233,22 +233,23 @@ static plim_status add_run(listing *l, int32_t e) {
                           .space = space,
                           .queue = l->joint->spaces->run_queue[space]};
   for (int64_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
-    plim_list_add_use(l->list, l->version[l->read[i]].buffer, 0);
+    plim_command_list_add_use(l->list, l->version[l->read[i]].buffer, 0);
   }
   for (int64_t i = l->first_version[e]; i < l->first_version[e + 1]; i++) {
     int32_t over = take_pair(l, e, op, l->version[i].storage, &command), fresh = add_buffer(l, &l->version[i]);
     PLIM_TRY(l->list->status);
-    if (over >= 0) plim_list_overwrite(l->list, over, fresh);
-    plim_list_add_use(l->list, fresh, 1);
+    if (over >= 0) plim_command_list_overwrite(l->list, over, fresh);
+    plim_command_list_add_use(l->list, fresh, 1);
   }
   for (int32_t i = 0; i < op->n_updates; i++) {
     int32_t at = *latest_of(l, op->updates[i], 0);
-    if (at >= 0) plim_list_add_use(l->list, l->version[at].buffer, 1);
+    if (at >= 0) plim_command_list_add_use(l->list, l->version[at].buffer, 1);
   }
   if (workspace_bytes > 0) {
-    plim_list_add_use(l->list, plim_list_add_buffer(l->list, -1, space, l->list->n, workspace_bytes, -1), 1);
+    plim_command_list_add_use(l->list,
+                              plim_command_list_add_buffer(l->list, -1, space, l->list->n, workspace_bytes, -1), 1);
   }
-  (void)plim_list_add(l->list, &command, variant->time_ns);
+  (void)plim_command_list_add(l->list, &command, variant->time_ns);
   return l->list->status;
 }
 
@@ -263,9 +264,9 @@ static plim_status add_copies(listing *l, int32_t e) {
                                   .from = from->space,
                                   .to = to->space};
     int64_t bytes = l->graph->storage[to->storage].bytes;
-    plim_list_add_use(l->list, from->buffer, 0);
-    plim_list_add_use(l->list, add_buffer(l, to), 1);
-    (void)plim_list_add(l->list, &command, plim_queue_copy_ns(l->joint->spaces, from->space, to->space, bytes));
+    plim_command_list_add_use(l->list, from->buffer, 0);
+    plim_command_list_add_use(l->list, add_buffer(l, to), 1);
+    (void)plim_command_list_add(l->list, &command, plim_queue_copy_ns(l->joint->spaces, from->space, to->space, bytes));
     PLIM_TRY(l->list->status);
   }
   return PLIM_OK;
@@ -358,7 +359,7 @@ static plim_status make(listing *l, int *fits) {
 }
 
 plim_status plim_joint_list(const plim_joint_problem *j, const plim_space_events *events, const plim_plan *base,
-                            plim_space_command_list *list, int *fits) {
+                            plim_command_list *list, int *fits) {
   plim_context *ctx = j->ctx;
   listing l = {.joint = j, .graph = j->graph, .base = base, .list = list};
   int64_t cells = (int64_t)j->graph->n_storages * j->spaces->n;

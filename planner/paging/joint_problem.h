@@ -55,7 +55,7 @@ PLIM_MUST_USE plim_status plim_joint_events(const plim_joint_problem *joint, con
  *              list is then incomplete
  * O(sequence). */
 PLIM_MUST_USE plim_status plim_joint_list(const plim_joint_problem *joint, const plim_space_events *events,
-                                          const plim_plan *base, plim_space_command_list *list, int *fits);
+                                          const plim_plan *base, plim_command_list *list, int *fits);
 
 /* ==== search ==== */
 

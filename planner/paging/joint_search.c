@@ -66,11 +66,11 @@ static plim_status begin_with_best(joining *k) {
 }
 
 /* Where the list has more live bytes than a space, the problem gets as many fewer. *packs 0: it has more. */
-static plim_status compare_peaks(joining *k, plim_space_command_list *list, int *packs) {
+static plim_status compare_peaks(joining *k, plim_command_list *list, int *packs) {
   int64_t peak_bytes;
-  PLIM_TRY(plim_list_begin(list));
+  PLIM_TRY(plim_command_list_begin(list));
   for (int32_t s = 0; s < k->spaces.n; s++) {
-    PLIM_TRY(plim_list_peak(list, s, &peak_bytes));
+    PLIM_TRY(plim_command_list_peak(list, s, &peak_bytes));
     if (peak_bytes <= k->spaces.budget_bytes[s]) continue;
     k->budget[s] -= peak_bytes - k->spaces.budget_bytes[s];
     *packs = 0;
@@ -88,7 +88,7 @@ static plim_status lower(joining *k, const plim_space_events *events) {
                                         .keep_all_ns = k->keep_all_ns,
                                         .bound_ns = k->bound_ns,
                                         .unspread = 1};
-  plim_space_command_list list = {.ctx = k->ctx, .graph = k->graph};
+  plim_command_list list = {.ctx = k->ctx, .graph = k->graph};
   plim_plan *plan = NULL;
   plim_status status;
   int packs, fits;
@@ -103,7 +103,7 @@ static plim_status lower(joining *k, const plim_space_events *events) {
   if (plan && k->deadline_ns < INT64_MAX) k->deadline_ns -= plim_paging_lateness(k->paging, plan);
   plim_paging_keep_better(k->paging, k->best, plan);
 done:
-  plim_list_free(&list);
+  plim_command_list_free(&list);
   return status;
 }
 

@@ -14,7 +14,7 @@ typedef struct lowering {
   const plim_plan *plan;
   const plim_page_lower_options *options;
   plim_queue_spaces spaces;
-  plim_space_command_list list;
+  plim_command_list list;
   int32_t merged;
   int32_t *buffer_of;         /* [plan->n_buffers] */
   int32_t *latest;            /* [paged storages] buffer of the list that began last; -1: none */
@@ -36,7 +36,7 @@ static plim_status begin_buffer(lowering *l, int32_t i, int32_t j, int in_place,
   const plim_graph *g = l->pages->graph;
   *begun = 1;
   if (b->storage < 0) {
-    l->buffer_of[i] = plim_list_add_buffer(&l->list, -1, 0, l->list.n, b->bytes, b->offset);
+    l->buffer_of[i] = plim_command_list_add_buffer(&l->list, -1, 0, l->list.n, b->bytes, b->offset);
     return PLIM_OK;
   }
   int32_t storage = l->pages->storage[b->storage], before = l->current[storage];
@@ -49,7 +49,8 @@ static plim_status begin_buffer(lowering *l, int32_t i, int32_t j, int in_place,
     return PLIM_OK;
   }
   int from_outside = g->storage[storage].producer < 0;
-  l->buffer_of[i] = plim_list_add_buffer(&l->list, storage, 0, from_outside ? -1 : l->list.n, b->bytes, b->offset);
+  l->buffer_of[i] =
+      plim_command_list_add_buffer(&l->list, storage, 0, from_outside ? -1 : l->list.n, b->bytes, b->offset);
   PLIM_TRY(l->list.status);
   l->list.buffer[l->buffer_of[i]].stays = plim_role_persistent(g->storage[storage].role);
   l->current[storage] = l->latest[b->storage] = l->buffer_of[i];
@@ -64,7 +65,7 @@ static plim_status take_pairs(lowering *l, const plim_command *command, const pl
     if (in < 0 || out < 0 || l->list.buffer[in].over >= 0) {
       return fail_twice(l, l->pages->storage[g->value[op->in[command->pair[i].in]].storage]);
     }
-    plim_list_overwrite(&l->list, in, out);
+    plim_command_list_overwrite(&l->list, in, out);
   }
   return PLIM_OK;
 }
@@ -83,21 +84,21 @@ static plim_status add_run(lowering *l, int32_t j, int32_t begin, int32_t end) {
   for (int32_t i = 0; i < command.n_pairs; i++) {
     old[i] = l->latest[l->pages->paged->value[op->in[command.pair[i].in]].storage];
   }
-  plim_list_add_uses(&l->list, op->n_reads, op->reads, l->latest, 0);
+  plim_command_list_add_uses(&l->list, op->n_reads, op->reads, l->latest, 0);
   for (int32_t i = begin; i < end; i++) {
     int in_place = is_pair_output(l->pages->paged, &command, op, l->plan->buffer[i].storage);
     PLIM_TRY(begin_buffer(l, i, j, in_place, &begun));
-    if (l->plan->buffer[i].storage < 0) plim_list_add_use(&l->list, l->buffer_of[i], 1);
+    if (l->plan->buffer[i].storage < 0) plim_command_list_add_use(&l->list, l->buffer_of[i], 1);
   }
   if (j == 0)
-    plim_list_add_uses(&l->list, op->n_reads, op->reads, l->latest,
-                       0); /* what is there from the start began just now */
-  plim_list_add_uses(&l->list, op->n_writes, op->writes, l->latest, 1);
-  plim_list_add_uses(&l->list, op->n_updates, op->updates, l->latest, 1);
+    plim_command_list_add_uses(&l->list, op->n_reads, op->reads, l->latest,
+                               0); /* what is there from the start began just now */
+  plim_command_list_add_uses(&l->list, op->n_writes, op->writes, l->latest, 1);
+  plim_command_list_add_uses(&l->list, op->n_updates, op->updates, l->latest, 1);
   PLIM_TRY(l->list.status);
   PLIM_TRY(take_pairs(l, &command, op, old));
   command.op = l->pages->op[command.op];
-  (void)plim_list_add(&l->list, &command, l->plan->variant[command.variant].variant.time_ns);
+  (void)plim_command_list_add(&l->list, &command, l->plan->variant[command.variant].variant.time_ns);
   return PLIM_OK;
 }
 
@@ -114,7 +115,7 @@ static void add_copy(lowering *l, int32_t choice, int in) {
                                 .storage = c->storage,
                                 .from = from,
                                 .to = to};
-  (void)plim_list_add(&l->list, &command, in ? c->in_ns : c->out_ns);
+  (void)plim_command_list_add(&l->list, &command, in ? c->in_ns : c->out_ns);
 }
 
 /* The page space keeps what it was given: a second copy out is left out. */
@@ -122,9 +123,9 @@ static void add_out(lowering *l, int32_t choice) {
   const plim_page_choice *c = &l->pages->choice[choice];
   if (l->paged_out[choice] >= 0) return;
   int64_t bytes = plim_align_up(l->pages->graph->storage[c->storage].bytes, PLIM_ALIGN);
-  plim_list_add_use(&l->list, l->latest[c->storage], 0);
-  l->paged_out[choice] = plim_list_add_buffer(&l->list, c->storage, page_space(l), l->list.n, bytes, -1);
-  plim_list_add_use(&l->list, l->paged_out[choice], 1);
+  plim_command_list_add_use(&l->list, l->latest[c->storage], 0);
+  l->paged_out[choice] = plim_command_list_add_buffer(&l->list, c->storage, page_space(l), l->list.n, bytes, -1);
+  plim_command_list_add_use(&l->list, l->paged_out[choice], 1);
   add_copy(l, choice, 0);
 }
 
@@ -132,8 +133,8 @@ static plim_status add_in(lowering *l, int32_t j, int32_t choice, int32_t begin,
   int32_t begun = 0;
   for (int32_t i = begin; i < end; i++) PLIM_TRY(begin_buffer(l, i, j, 0, &begun));
   if (!begun) return PLIM_OK; /* the arena has it still */
-  plim_list_add_use(&l->list, l->paged_out[l->pages->first[choice]], 0);
-  plim_list_add_use(&l->list, l->buffer_of[begin], 1);
+  plim_command_list_add_use(&l->list, l->paged_out[l->pages->first[choice]], 0);
+  plim_command_list_add_use(&l->list, l->buffer_of[begin], 1);
   add_copy(l, choice, 1);
   return PLIM_OK;
 }
@@ -177,7 +178,7 @@ static plim_status make_plan(const lowering *l, plim_plan **out) {
   draft.proved = 0;
   draft.n_pages = l->spaces.n - 1;
   draft.page = l->spaces.page;
-  return plim_list_plan(&l->list, &draft, out);
+  return plim_command_list_plan(&l->list, &draft, out);
 }
 
 /* One order: copies spread within limit_bytes of the arena (-1: not at all), packed; *best is replaced by a faster
@@ -187,16 +188,16 @@ static plim_status try_order(lowering *l, int64_t limit_bytes, plim_plan **best)
   int64_t limit[PLIM_PAGE_SPACES + 1];
   plim_plan *plan = NULL;
   int fits = 0;
-  PLIM_TRY(plim_list_begin(&l->list));
+  PLIM_TRY(plim_command_list_begin(&l->list));
   for (int32_t s = 0; s < l->spaces.n; s++) limit[s] = s == 0 ? limit_bytes : INT64_MAX;
-  if (limit_bytes >= 0) PLIM_TRY(plim_list_spread(&l->list, l->spaces.n, l->spaces.computes, limit));
-  PLIM_TRY(plim_list_pack(&l->list, 0, budget_bytes, l->options->effort, &fits));
+  if (limit_bytes >= 0) PLIM_TRY(plim_command_list_spread(&l->list, l->spaces.n, l->spaces.computes, limit));
+  PLIM_TRY(plim_command_list_pack(&l->list, 0, budget_bytes, l->options->effort, &fits));
   if (!fits && limit_bytes < 0 && !l->merged) { /* as the plan has it */
-    PLIM_TRY(plim_list_begin(&l->list));
+    PLIM_TRY(plim_command_list_begin(&l->list));
     fits = l->plan->arena_bytes <= budget_bytes;
   }
   for (int32_t s = 1; s < l->spaces.n && fits; s++) {
-    PLIM_TRY(plim_list_pack(&l->list, s, l->spaces.budget_bytes[s], l->options->effort, &fits));
+    PLIM_TRY(plim_command_list_pack(&l->list, s, l->spaces.budget_bytes[s], l->options->effort, &fits));
   }
   if (!fits) return PLIM_OK;
   PLIM_TRY(make_plan(l, &plan));
@@ -253,7 +254,7 @@ plim_status plim_page_lower(const plim_page_graph *p, const plim_plan *plan, con
   PLIM_CHECK(plim_allocate(ctx, plan->n_variants, sizeof *l.variant, &l.variant));
   PLIM_CHECK(lower(&l, out));
 done:
-  plim_list_free(&l.list);
+  plim_command_list_free(&l.list);
   plim_release(ctx, l.buffer_of, plan->n_buffers, sizeof *l.buffer_of);
   plim_release(ctx, l.latest, p->paged->n_storages, sizeof *l.latest);
   plim_release(ctx, l.current, p->graph->n_storages, sizeof *l.current);

@@ -1,6 +1,6 @@
 /* From runs to a command list, in one pass. At each run its operands are brought to its space. Room is made by buffers
  * that leave: what is somewhere else too is dropped, other buffers are paged out, at once after their last use. What
- * copies do in the list is a first proposal: plim_list_spread moves them.
+ * copies do in the list is a first proposal: plim_command_list_spread moves them.
  *
  * Commands have keys while they are made, since a copy out belongs after a run that is in the list already:
  * 4 r + 1 a copy for run r, 4 r + 2 the run, 4 r + 3 a copy after it. */
@@ -71,21 +71,21 @@ static void begin_outputs(plim_decoder *d, const plim_op *op, int32_t space, con
     int32_t s = op->writes[i], in = over_of(d->graph, op, over, s), old = -1;
     if (d->graph->storage[s].bytes == 0) continue;
     if (*plim_decoder_buffer_of(d, s, space) < 0) {
-      int32_t fresh = plim_list_add_buffer(d->list, s, space, d->list->n, plim_decoder_bytes_of(d, s), -1);
+      int32_t fresh = plim_command_list_add_buffer(d->list, s, space, d->list->n, plim_decoder_bytes_of(d, s), -1);
       if (d->list->status != PLIM_OK) return;
       if (in >= 0) {
         old = *plim_decoder_buffer_of(d, in, space);
-        plim_list_overwrite(d->list, old, fresh);
+        plim_command_list_overwrite(d->list, old, fresh);
         plim_decoder_close_place(d, in, space);
       }
       plim_decoder_open_place(d, s, space, fresh);
     }
-    plim_list_add_use(d->list, *plim_decoder_buffer_of(d, s, space), 1);
+    plim_command_list_add_use(d->list, *plim_decoder_buffer_of(d, s, space), 1);
   }
 }
 
 static void use_storages(plim_decoder *d, int32_t n, const int32_t *storage, int32_t space, int32_t writes) {
-  plim_list_add_uses(d->list, n, storage, plim_decoder_buffer_of(d, 0, space), writes);
+  plim_command_list_add_uses(d->list, n, storage, plim_decoder_buffer_of(d, 0, space), writes);
   for (int32_t i = 0; i < n; i++) plim_decoder_place_of(d, storage[i], space)->last_use = d->now;
 }
 
@@ -134,7 +134,8 @@ static int add_run(plim_decoder *d) {
     if (d->graph->storage[op->writes[i]].bytes > 0) plim_decoder_place_of(d, op->writes[i], space)->last_use = d->now;
   }
   if (workspace_bytes > 0) {
-    plim_list_add_use(d->list, plim_list_add_buffer(d->list, -1, space, d->list->n, workspace_bytes, -1), 1);
+    plim_command_list_add_use(d->list,
+                              plim_command_list_add_buffer(d->list, -1, space, d->list->n, workspace_bytes, -1), 1);
   }
   plim_decoder_add_command(d, &command, variant->time_ns, 4 * (int64_t)d->now + 2);
   for (int32_t k = 0; k < d->spaces->n; k++) d->most_bytes[k][d->now] = d->live_bytes[k];
@@ -162,7 +163,7 @@ static void begin_given(plim_decoder *d) {
   for (int32_t i = 0; i < plan->n_buffers && d->list->status == PLIM_OK; i++) {
     const plim_plan_buffer *b = &plan->buffer[i];
     if (b->storage < 0 || d->graph->storage[b->storage].producer >= 0) continue;
-    int32_t id = plim_list_add_buffer(d->list, b->storage, 0, -1, b->bytes, b->offset);
+    int32_t id = plim_command_list_add_buffer(d->list, b->storage, 0, -1, b->bytes, b->offset);
     if (d->list->status != PLIM_OK) return;
     d->list->buffer[id].stays = plim_role_persistent(d->graph->storage[b->storage].role);
     plim_decoder_open_place(d, b->storage, 0, id);
@@ -191,7 +192,7 @@ static int decode(plim_decoder *d) {
 }
 
 plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spaces *spaces, const int32_t *space,
-                              double noise, plim_random *random, plim_space_command_list *list, int32_t *fits) {
+                              double noise, plim_random *random, plim_command_list *list, int32_t *fits) {
   plim_context *ctx = runs->ctx;
   plim_decoder d = {.runs = runs,
                     .graph = runs->graph,
@@ -218,7 +219,7 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
   memcpy(d.cursor, runs->first, (size_t)storages * sizeof *d.cursor);
   *fits = decode(&d);
   PLIM_CHECK(list->status);
-  if (*fits) PLIM_CHECK(plim_list_sort(list, d.key));
+  if (*fits) PLIM_CHECK(plim_command_list_sort(list, d.key));
 done:
   plim_release(ctx, d.place, places, sizeof *d.place);
   plim_release(ctx, d.buffer, places, sizeof *d.buffer);

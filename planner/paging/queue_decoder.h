@@ -20,7 +20,7 @@ typedef struct plim_decoder {
   const int32_t *space;
   double noise;
   plim_random *random;
-  plim_space_command_list *list;
+  plim_command_list *list;
   int32_t now;                      /* run */
   plim_queue_place *place;          /* [spaces][n_storages] */
   int32_t *buffer;                  /* [spaces][n_storages] of the list; -1: it is not there */

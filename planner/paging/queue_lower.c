@@ -7,7 +7,7 @@
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 
-static plim_status make_plan(const plim_queue_lowering *k, const plim_space_command_list *list, plim_plan **out) {
+static plim_status make_plan(const plim_queue_lowering *k, const plim_command_list *list, plim_plan **out) {
   plim_plan draft = *k->base, *plan = NULL;
   (void)snprintf(draft.planner, sizeof draft.planner, "%.20s, %s", k->name, k->how);
   draft.plan_class = PLIM_CLASS_FREE;
@@ -17,7 +17,7 @@ static plim_status make_plan(const plim_queue_lowering *k, const plim_space_comm
   draft.proved = 0;
   draft.n_pages = k->spaces->n - 1;
   draft.page = k->spaces->page;
-  PLIM_TRY(plim_list_plan(list, &draft, &plan));
+  PLIM_TRY(plim_command_list_plan(list, &draft, &plan));
   plim_status status = plim_plan_check(list->ctx, list->graph, plan);
   if (status == PLIM_OK) {
     *out = plan;
@@ -27,28 +27,28 @@ static plim_status make_plan(const plim_queue_lowering *k, const plim_space_comm
   return status;
 }
 
-static plim_status pack(const plim_queue_lowering *k, plim_space_command_list *list, int *fits) {
+static plim_status pack(const plim_queue_lowering *k, plim_command_list *list, int *fits) {
   *fits = 1;
   for (int32_t s = 0; s < k->spaces->n && *fits; s++) {
-    PLIM_TRY(plim_list_pack(list, s, k->spaces->budget_bytes[s], tuning.queue.effort, fits));
+    PLIM_TRY(plim_command_list_pack(list, s, k->spaces->budget_bytes[s], tuning.queue.effort, fits));
   }
   return PLIM_OK;
 }
 
 /* Copies spread in a share of the bytes; 0: not at all. */
-static plim_status try_share(const plim_queue_lowering *k, plim_space_command_list *list, double share, int *fits) {
+static plim_status try_share(const plim_queue_lowering *k, plim_command_list *list, double share, int *fits) {
   int64_t limit[PLIM_PAGE_SPACES + 1];
-  PLIM_TRY(plim_list_begin(list));
+  PLIM_TRY(plim_command_list_begin(list));
   for (int32_t s = 0; s < k->spaces->n; s++) {
     int64_t budget = k->spaces->budget_bytes[s];
     limit[s] = budget < INT64_MAX ? (int64_t)((double)budget * share) : INT64_MAX;
   }
-  if (share > 0) PLIM_TRY(plim_list_spread(list, k->spaces->n, k->spaces->computes, limit));
+  if (share > 0) PLIM_TRY(plim_command_list_spread(list, k->spaces->n, k->spaces->computes, limit));
   return pack(k, list, fits);
 }
 
 /* The faster one of *best and the plan of the list's own order. */
-static plim_status try_unspread(const plim_queue_lowering *k, plim_space_command_list *list, plim_plan **best) {
+static plim_status try_unspread(const plim_queue_lowering *k, plim_command_list *list, plim_plan **best) {
   plim_plan *plan = NULL;
   int fits;
   PLIM_TRY(try_share(k, list, 0, &fits));
@@ -58,7 +58,7 @@ static plim_status try_unspread(const plim_queue_lowering *k, plim_space_command
 }
 
 /* Copies spread in all the bytes, or in fewer where packing fails, or not at all. */
-plim_status plim_queue_lower(const plim_queue_lowering *k, plim_space_command_list *list, int *fits, plim_plan **out) {
+plim_status plim_queue_lower(const plim_queue_lowering *k, plim_command_list *list, int *fits, plim_plan **out) {
   const double *shares = tuning.queue.share;
   plim_plan *best = NULL;
   *fits = 0;

@@ -10,11 +10,11 @@
 /* ---- copies ---- */
 
 void plim_decoder_add_command(plim_decoder *d, const plim_command *command, int64_t time_ns, int64_t key) {
-  plim_space_command_list *l = d->list;
+  plim_command_list *l = d->list;
   if (l->status == PLIM_OK)
     l->status = plim_array_reserve(l->ctx, &d->key, &d->room_keys, (int64_t)l->n + 1, sizeof *d->key);
   if (l->status == PLIM_OK) d->key[l->n] = key;
-  (void)plim_list_add(l, command, time_ns);
+  (void)plim_command_list_add(l, command, time_ns);
 }
 
 /* The target must have room. after: the last run before it in the order. */
@@ -22,9 +22,9 @@ void plim_decoder_add_copy(plim_decoder *d, int32_t storage, int32_t from, int32
   int64_t bytes = plim_decoder_bytes_of(d, storage);
   const plim_command command = {
       .kind = PLIM_COMMAND_COPY, .queue = d->spaces->copy_queue[from][to], .storage = storage, .from = from, .to = to};
-  plim_list_add_use(d->list, *plim_decoder_buffer_of(d, storage, from), 0);
-  int32_t target = plim_list_add_buffer(d->list, storage, to, d->list->n, bytes, -1);
-  plim_list_add_use(d->list, target, 1);
+  plim_command_list_add_use(d->list, *plim_decoder_buffer_of(d, storage, from), 0);
+  int32_t target = plim_command_list_add_buffer(d->list, storage, to, d->list->n, bytes, -1);
+  plim_command_list_add_use(d->list, target, 1);
   plim_decoder_add_command(d, &command, plim_queue_copy_ns(d->spaces, from, to, d->graph->storage[storage].bytes), key);
   if (d->list->status != PLIM_OK) return;
   plim_decoder_open_place(d, storage, to, target);

@@ -32,7 +32,7 @@ typedef struct searching {
 
 /* When the last command of the list ends, if commands wait for what they read and write, and never for bytes. ended
  * [2][n_buffers] scratch. */
-static int64_t simulate(const plim_space_command_list *l, int64_t *ended) {
+static int64_t simulate(const plim_command_list *l, int64_t *ended) {
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0}, *written = ended, *touched = ended + l->n_buffers, last_ns = 0;
   memset(ended, 0, 2 * (size_t)l->n_buffers * sizeof *ended);
   for (int32_t u = 0, c = 0; c < l->n; c++) {
@@ -56,7 +56,7 @@ static int64_t simulate(const plim_space_command_list *l, int64_t *ended) {
 }
 
 /* What copies to and from the page space take from runs, if all of them run beside runs. */
-static int64_t delay_of(const searching *k, const plim_space_command_list *l) {
+static int64_t delay_of(const searching *k, const plim_command_list *l) {
   double copies_ns = 0;
   for (int32_t c = 0; c < l->n; c++) {
     const plim_command *s = &l->command[c];
@@ -68,7 +68,7 @@ static int64_t delay_of(const searching *k, const plim_space_command_list *l) {
 }
 
 /* *out: INT64_MAX where it does not fit. */
-static plim_status weigh(const searching *k, const plim_space_command_list *l, int32_t fits, int64_t *out) {
+static plim_status weigh(const searching *k, const plim_command_list *l, int32_t fits, int64_t *out) {
   int64_t *ended = NULL;
   *out = INT64_MAX;
   if (!fits) return PLIM_OK;
@@ -79,20 +79,20 @@ static plim_status weigh(const searching *k, const plim_space_command_list *l, i
   return PLIM_OK;
 }
 
-static plim_status decode(searching *k, const int32_t *space, double share, double noise, plim_space_command_list *list,
+static plim_status decode(searching *k, const int32_t *space, double share, double noise, plim_command_list *list,
                           int64_t *time_ns) {
   plim_queue_spaces tight = k->spaces;
   int32_t fits;
   for (int32_t s = 0; s < tight.n; s++) {
     if (tight.budget_bytes[s] < INT64_MAX) tight.budget_bytes[s] = (int64_t)((double)tight.budget_bytes[s] * share);
   }
-  *list = (plim_space_command_list){.ctx = k->ctx, .graph = k->graph};
+  *list = (plim_command_list){.ctx = k->ctx, .graph = k->graph};
   PLIM_TRY(plim_queue_decode(&k->runs, &tight, space, noise, &k->random, list, &fits));
   return weigh(k, list, fits, time_ns);
 }
 
 /* The plan of a candidate, where it is faster than the best. */
-static plim_status lower(const searching *k, plim_space_command_list *list, int *fits) {
+static plim_status lower(const searching *k, plim_command_list *list, int *fits) {
   const plim_queue_lowering lowering = {.paging = k->paging,
                                         .spaces = &k->spaces,
                                         .base = k->runs.plan,
@@ -123,7 +123,7 @@ static plim_status try_candidate(searching *k, const int32_t *space, double nois
   int fits = 0;
   report(k);
   for (int32_t i = 0; i < tuning.queue.tightenings && !fits; i++) {
-    plim_space_command_list list;
+    plim_command_list list;
     int64_t now_ns = INT64_MAX;
     plim_status status = decode(k, space, 1 - tuning.queue.tighter * i, noise, &list, &now_ns);
     if (i == 0) *time_ns = now_ns;
@@ -132,7 +132,7 @@ static plim_status try_candidate(searching *k, const int32_t *space, double nois
     } else {
       fits = 1;
     }
-    plim_list_free(&list);
+    plim_command_list_free(&list);
     PLIM_TRY(status);
     if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
   }
@@ -279,12 +279,12 @@ static plim_status search_rounds(searching *k, int64_t time_ns) {
   if (rounds > tuning.queue.most_rounds) rounds = tuning.queue.most_rounds;
   if (k->options->iterations > 0 && rounds > k->options->iterations) rounds = k->options->iterations;
   for (int64_t round = 0; round < rounds && !plim_effort_over(k->ctx, PLIM_EFFORT_LOOK); round++) {
-    plim_space_command_list list;
+    plim_command_list list;
     int64_t now_ns = INT64_MAX;
     if (*k->best && (*k->best)->time_ns <= k->bound_ns) break;
     change(k);
     plim_status status = decode(k, k->next, 1, 0, &list, &now_ns);
-    plim_list_free(&list);
+    plim_command_list_free(&list);
     PLIM_TRY(status);
     double slack = tuning.queue.slack * plim_random_unit(&k->random) * (1 - (double)round / (double)rounds);
     if (now_ns == INT64_MAX || (time_ns < INT64_MAX && (double)now_ns > (double)time_ns * (1 + slack))) continue;

@@ -55,7 +55,7 @@ int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_
  * Uses are in the order of their commands. Packing may still ask for more than the budgets. O(runs x live buffers). */
 PLIM_MUST_USE plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spaces *spaces,
                                             const int32_t *space, double noise, plim_random *random,
-                                            plim_space_command_list *list, int32_t *fits);
+                                            plim_command_list *list, int32_t *fits);
 
 /* An order of the runs, and a device for each, in which those that others wait for come first: list scheduling on the
  * spaces that compute. Bytes are not looked at.
@@ -84,8 +84,8 @@ typedef struct plim_queue_lowering {
 /* The plan of a command list, checked, with copies spread as far as every space then packs.
  *   fits  out  0: no packing was found, and no plan is made
  *   out   out  untouched where it does not fit */
-PLIM_MUST_USE plim_status plim_queue_lower(const plim_queue_lowering *lowering, plim_space_command_list *list,
-                                           int *fits, plim_plan **out);
+PLIM_MUST_USE plim_status plim_queue_lower(const plim_queue_lowering *lowering, plim_command_list *list, int *fits,
+                                           plim_plan **out);
 
 /* ==== search ==== */
 

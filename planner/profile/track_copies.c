@@ -11,7 +11,7 @@ int32_t plim_track_before(const plim_track *t, int32_t op, int32_t slot) {
 
 /* The latest reader of the item in (low, high), -1 when there is none. */
 static int32_t latest_reader(const plim_track *t, int32_t item, int32_t low, int32_t high) {
-  const plim_list *readers = &t->problem->item[item].readers;
+  const plim_ids *readers = &t->problem->item[item].readers;
   int32_t best = -1;
   for (int32_t i = 0; i < readers->n; i++) {
     int32_t r = plim_track_before(t, readers->at[i], high);
@@ -23,7 +23,7 @@ static int32_t latest_reader(const plim_track *t, int32_t item, int32_t low, int
 }
 
 int32_t plim_track_next_reader(const plim_track *t, int32_t item, int32_t from_slot, int32_t to_slot) {
-  const plim_list *readers = &t->problem->item[item].readers;
+  const plim_ids *readers = &t->problem->item[item].readers;
   int32_t best = -1;
   for (int32_t i = 0; i < readers->n; i++) {
     int32_t r = t->first[readers->at[i]];
@@ -114,7 +114,7 @@ static int32_t copy_read(const plim_track *t, int32_t item, int32_t r) {
 }
 
 void plim_track_add_reads(plim_track *t, int32_t r) {
-  const plim_list *reads = &t->problem->op[t->run[r].op].reads;
+  const plim_ids *reads = &t->problem->op[t->run[r].op].reads;
   for (int32_t i = 0; i < reads->n; i++) {
     int32_t item = reads->at[i], made = copy_read(t, item, r);
     if (made == NO_COPY) continue; /* whoever makes the copy adopts it */
@@ -125,7 +125,7 @@ void plim_track_add_reads(plim_track *t, int32_t r) {
 }
 
 void plim_track_remove_reads(plim_track *t, int32_t r) {
-  const plim_list *reads = &t->problem->op[t->run[r].op].reads;
+  const plim_ids *reads = &t->problem->op[t->run[r].op].reads;
   int32_t slot = t->run[r].slot;
   for (int32_t i = 0; i < reads->n; i++) {
     int32_t item = reads->at[i], made = copy_read(t, item, r);
@@ -165,12 +165,12 @@ static void remove_write(plim_track *t, int32_t r, int32_t item) {
 }
 
 void plim_track_add_writes(plim_track *t, int32_t r) {
-  const plim_list *writes = &t->problem->op[t->run[r].op].writes;
+  const plim_ids *writes = &t->problem->op[t->run[r].op].writes;
   for (int32_t i = 0; i < writes->n; i++) add_write(t, r, writes->at[i]);
 }
 
 void plim_track_remove_writes(plim_track *t, int32_t r) {
-  const plim_list *writes = &t->problem->op[t->run[r].op].writes;
+  const plim_ids *writes = &t->problem->op[t->run[r].op].writes;
   for (int32_t i = 0; i < writes->n; i++) remove_write(t, r, writes->at[i]);
 }
 

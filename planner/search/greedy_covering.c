@@ -161,7 +161,7 @@ static void run_again(plim_greedy_covering *c, int32_t op, int32_t r) {
  * their bytes from their last access on. */
 static double gain_of(const plim_greedy_covering *c, int32_t op, int32_t made, int32_t r) {
   const plim_track *t = c->track;
-  const plim_list *writes = &t->problem->op[op].writes;
+  const plim_ids *writes = &t->problem->op[op].writes;
   double gain = 0;
   for (int32_t i = 0; i < writes->n; i++) {
     int32_t item = writes->at[i], end = plim_track_end(t, item, made);
@@ -187,7 +187,7 @@ static double loss_of_chain(const plim_greedy_covering *c, int32_t r) {
 /* Add a repeat of the op before run r, and a chain of repeats of its inputs, where that gains more than it costs. */
 static void add_repeats(plim_greedy_covering *c, int32_t op, int32_t made, int32_t r) {
   plim_track *t = c->track;
-  const plim_list *writes = &t->problem->op[op].writes;
+  const plim_ids *writes = &t->problem->op[op].writes;
   double worth = gain_of(c, op, made, r) / rate_now(c);
   int32_t to = c->at[r];
   c->n_chain = 0;
@@ -200,7 +200,7 @@ static void add_repeats(plim_greedy_covering *c, int32_t op, int32_t made, int32
     if (alive_at_r) add_between(c, -t->problem->item[item].bytes, c->last[item], to);
   }
   for (int32_t i = 0; i < c->n_chain; i++) {
-    const plim_list *recomputed = &t->problem->op[c->chain[i]].writes;
+    const plim_ids *recomputed = &t->problem->op[c->chain[i]].writes;
     run_again(c, c->chain[i], r);
     for (int32_t k = 0; k < recomputed->n; k++) c->last[recomputed->at[k]] = to;
   }

@@ -23,7 +23,7 @@ static int32_t random_repeat(plim_mover *m) {
 
 /* Does no later run read an output of run r? */
 static int is_dead(const plim_track *t, int32_t r) {
-  const plim_list *writes = &t->problem->op[t->run[r].op].writes;
+  const plim_ids *writes = &t->problem->op[t->run[r].op].writes;
   for (int32_t i = 0; i < writes->n; i++) {
     if (plim_track_end(t, writes->at[i], r) != r) return 0;
   }
@@ -38,7 +38,7 @@ static void remove_with_feeders(plim_track *t, int32_t r) {
     int32_t feeder[MOST_READS], feeders = 0;
     r = stack[--n];
     if (t->run[r].slot < 0 || plim_track_journal_full(t)) continue;
-    const plim_list *reads = &t->problem->op[t->run[r].op].reads;
+    const plim_ids *reads = &t->problem->op[t->run[r].op].reads;
     for (int32_t i = 0; i < reads->n && feeders < MOST_READS; i++) {
       int32_t producer = t->problem->item[reads->at[i]].producer;
       int32_t made = producer < 0 ? -1 : plim_track_before(t, producer, t->run[r].slot);
@@ -123,7 +123,7 @@ static int32_t cheap_place(plim_mover *m, int32_t r) {
     int32_t reader = item < 0 ? -1 : plim_track_next_reader(t, item, t->run[r].slot, INT32_MAX);
     return reader < 0 ? r : reader;
   }
-  const plim_list *readers = &t->problem->item[op->reads.at[plim_random_below(&m->random, op->reads.n)]].readers;
+  const plim_ids *readers = &t->problem->item[op->reads.at[plim_random_below(&m->random, op->reads.n)]].readers;
   int32_t other = plim_track_before(t, readers->at[plim_random_below(&m->random, readers->n)], t->run[r].slot);
   return other < 0 || t->run[other].next < 0 ? r : t->run[other].next;
 }

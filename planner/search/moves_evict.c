@@ -35,7 +35,7 @@ static void repeat_inputs(plim_mover *m, int32_t run, int percent) {
   stack[n++] = run;
   while (n > 0) {
     run = stack[--n];
-    const plim_list *reads = &t->problem->op[t->run[run].op].reads;
+    const plim_ids *reads = &t->problem->op[t->run[run].op].reads;
     for (int32_t i = 0; i < reads->n && left > 0; i++) {
       int32_t producer = t->problem->item[reads->at[i]].producer;
       if (producer < 0 || !plim_random_percent(&m->random, percent)) continue;

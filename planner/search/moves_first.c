@@ -48,7 +48,7 @@ static marks new_marks(plim_track *t) {
   return (marks){t->last_stamp - 1, t->last_stamp};
 }
 
-static void stamp(plim_track *t, const plim_list *ops, int32_t mark, int32_t wall) {
+static void stamp(plim_track *t, const plim_ids *ops, int32_t mark, int32_t wall) {
   for (int32_t i = 0; i < ops->n; i++) {
     if (t->stamp[ops->at[i]] != wall) t->stamp[ops->at[i]] = mark;
   }

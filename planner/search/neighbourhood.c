@@ -78,7 +78,7 @@ static int has_op(const pool *p, int32_t op) {
  * inputs is kept for it or recomputed too. */
 static void add_feeders(const plim_track *t, const pool *repeats, pool *kept) {
   for (int32_t i = 0; i < kept->n; i++) {
-    const plim_list *reads = &t->problem->op[kept->at[i].gap.op].reads;
+    const plim_ids *reads = &t->problem->op[kept->at[i].gap.op].reads;
     int32_t use = kept->at[i].use;
     for (int32_t k = 0; k < reads->n && kept->n < PLIM_NEIGHBOURHOOD_MOST - repeats->n; k++) {
       const plim_item *item = &t->problem->item[reads->at[k]];

@@ -17,10 +17,6 @@ typedef struct plim_stage_plans {
   plim_schedule schedule;
 } plim_stage_plans;
 
-/* choices_bytes: the budget that choices of variants are made for. */
-PLIM_MUST_USE plim_status plim_stage_plans_begin(plim_incumbent *inc, int64_t choices_bytes, plim_stage_plans *out);
-void plim_stage_plans_end(plim_stage_plans *plans); /* also after a failed begin */
-
 /* Repair `stages` for the limit and submit the outcome, and what it was before when that fits as well. */
 PLIM_MUST_USE plim_status plim_stage_plans_submit(plim_stage_plans *plans);
 

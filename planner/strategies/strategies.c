@@ -72,12 +72,21 @@ plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_s
   return PLIM_OK;
 }
 
-plim_status plim_strategy_class(plim_context *ctx, const plim_strategy *strategy, plim_plan_order order,
-                                plim_plan_class *out) {
+static plim_status class_of(plim_context *ctx, const plim_strategy *strategy, plim_plan_order order,
+                            plim_plan_class *out) {
   if (strategy->plan_class != PLIM_CLASS_FREE && order == PLIM_ORDER_FREE) {
     return plim_fail(ctx, PLIM_EUSAGE, "\"%s\" makes plans of class %s only: its order is not free", strategy->name,
                      plim_plan_class_name(strategy->plan_class));
   }
   *out = order == PLIM_ORDER_FIXED && strategy->plan_class == PLIM_CLASS_FREE ? PLIM_CLASS_FIXED : strategy->plan_class;
   return PLIM_OK;
+}
+
+plim_status plim_strategy_begin(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                const plim_plan_options *options, const plim_strategy **strategy,
+                                plim_problem **problem) {
+  plim_plan_class plan_class = PLIM_CLASS_FREE;
+  PLIM_TRY(plim_strategy_find(ctx, options->planner, strategy));
+  PLIM_TRY(class_of(ctx, *strategy, options->order, &plan_class));
+  return plim_problem_make(ctx, graph, profile, options, plan_class, problem);
 }

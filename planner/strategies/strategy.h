@@ -26,9 +26,11 @@ void plim_strategies_add(const plim_strategy *rows, int32_t n);
 /* Row of the table by name, NULL: the first. PLIM_EUSAGE with the nearest name. */
 PLIM_MUST_USE plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out);
 
-/* The class searched by a strategy when that order is asked for. PLIM_EUSAGE for a free order that it cannot give. */
-PLIM_MUST_USE plim_status plim_strategy_class(plim_context *ctx, const plim_strategy *strategy, plim_plan_order order,
-                                              plim_plan_class *out);
+/* The strategy of the options, and the problem in the class that it searches when their order is asked for.
+ * PLIM_EUSAGE: there is no such planner, or the order is free and it cannot give that. Else as plim_problem_make. */
+PLIM_MUST_USE plim_status plim_strategy_begin(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                              const plim_plan_options *options, const plim_strategy **strategy,
+                                              plim_problem **problem);
 
 /* Let the incumbent, which has no best yet, find its plan.
  *

@@ -10,7 +10,7 @@
  * it needs. Source: node grouping of Imanishi et al., "A fast heuristic to optimize time-space tradeoff for large
  * models", NeurIPS 2023; the limits on readers and members are ours. */
 
-static int contains(const plim_list *list, int32_t value) {
+static int contains(const plim_ids *list, int32_t value) {
   for (int32_t i = 0; i < list->n; i++) {
     if (list->at[i] == value) return 1;
   }
@@ -28,7 +28,7 @@ static int is_member(const plim_groups *g, int32_t group, int32_t op) {
 static int64_t bytes_read(const plim_problem *p, const plim_groups *g, int32_t group) {
   int64_t bytes = 0;
   for (int32_t k = 0; k < g->n_members[group]; k++) {
-    const plim_list *reads = &p->op[g->member[group][k]].reads;
+    const plim_ids *reads = &p->op[g->member[group][k]].reads;
     for (int32_t i = 0; i < reads->n; i++) {
       int32_t producer = p->item[reads->at[i]].producer, seen = producer >= 0 && is_member(g, group, producer);
       for (int32_t e = 0; e < k && !seen; e++) seen = contains(&p->op[g->member[group][e]].reads, reads->at[i]);

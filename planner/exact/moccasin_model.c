@@ -1,10 +1,10 @@
 /* The variables of the constraint search, and what bytes imply.
  *
- * A copy that is read at a step is alive since the latest point at which it may have been made: the latest stage that
- * one of its repeats can still take. That is the compulsory part of its lifetime (as in cumulative scheduling). Where
- * compulsory parts exceed the limit, there is a conflict. Where one more copy would exceed it, a repeat of that copy
- * must run between the step and its reader. */
-#include "planner/exact/copies.h"
+ * Bytes that are read at a step are alive since the latest point at which they may have been computed: the latest
+ * stage that one of the node's repeats can still take. That is the compulsory part of its lifetime (as in cumulative
+ * scheduling). Where compulsory parts exceed the limit, there is a conflict. Where those of one more node would
+ * exceed it, a repeat of that node must run between the step and its reader. */
+#include "planner/exact/moccasin_model.h"
 
 #include <stdlib.h>
 
@@ -12,12 +12,12 @@
 #include "planner/exact/lazy_clauses.h"
 #include "planner/exact/staged.h"
 
-typedef struct plim_copy_item {
+typedef struct plim_moccasin_item {
   int32_t use, latest; /* latest change that it follows from */
   int64_t bytes;
-} plim_copy_item;
+} plim_moccasin_item;
 
-static plim_status make_variables(plim_copies *c, int32_t copies) {
+static plim_status make_variables(plim_moccasin_model *c, int32_t copies) {
   const plim_dag *d = c->dag;
   plim_context *ctx = d->ctx;
   int32_t *low = NULL, *high = NULL;
@@ -49,8 +49,8 @@ done:
   return status;
 }
 
-plim_status plim_copies_make(const plim_dag *dag, int32_t copies, int64_t limit_bytes, plim_copies *out) {
-  plim_copies c = {.dag = dag, .limit_bytes = limit_bytes};
+plim_status plim_moccasin_make(const plim_dag *dag, int32_t copies, int64_t limit_bytes, plim_moccasin_model *out) {
+  plim_moccasin_model c = {.dag = dag, .limit_bytes = limit_bytes};
   plim_context *ctx = dag->ctx;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, (int64_t)dag->n + 1, sizeof *c.first, &c.first));
@@ -66,11 +66,11 @@ plim_status plim_copies_make(const plim_dag *dag, int32_t copies, int64_t limit_
   }
   *out = c;
 done:
-  if (status != PLIM_OK) plim_copies_free(&c);
+  if (status != PLIM_OK) plim_moccasin_free(&c);
   return status;
 }
 
-static void release_steps(plim_copies *c) {
+static void release_steps(plim_moccasin_model *c) {
   plim_context *ctx = c->dag->ctx;
   plim_release(ctx, c->step, c->room_steps, sizeof *c->step);
   plim_release(ctx, c->certain_bytes, c->room_steps, sizeof *c->certain_bytes);
@@ -81,7 +81,7 @@ static void release_steps(plim_copies *c) {
   c->tight = NULL;
 }
 
-void plim_copies_free(plim_copies *c) {
+void plim_moccasin_free(plim_moccasin_model *c) {
   if (!c->dag) return;
   plim_context *ctx = c->dag->ctx;
   int32_t n = c->dag->n;
@@ -97,10 +97,10 @@ void plim_copies_free(plim_copies *c) {
   plim_release(ctx, c->covered, n, sizeof *c->covered);
   plim_release(ctx, c->item, n, sizeof *c->item);
   plim_release(ctx, c->use, c->room_uses, sizeof *c->use);
-  *c = (plim_copies){0};
+  *c = (plim_moccasin_model){0};
 }
 
-int plim_copies_may_run(const plim_copies *c, int32_t x, int32_t low, int32_t high) {
+int plim_moccasin_may_run(const plim_moccasin_model *c, int32_t x, int32_t low, int32_t high) {
   int32_t last = c->absent[x] - 1;
   int32_t from = plim_lazy_clauses_low(&c->clauses, x), to = plim_lazy_clauses_high(&c->clauses, x);
   if (to > last) to = last;
@@ -109,7 +109,7 @@ int plim_copies_may_run(const plim_copies *c, int32_t x, int32_t low, int32_t hi
 
 /* ---- the look ---- */
 
-static plim_status reserve_steps(plim_copies *c, int32_t n) {
+static plim_status reserve_steps(plim_moccasin_model *c, int32_t n) {
   plim_context *ctx = c->dag->ctx;
   if (n <= c->room_steps) return PLIM_OK;
   release_steps(c);
@@ -121,13 +121,13 @@ static plim_status reserve_steps(plim_copies *c, int32_t n) {
 }
 
 /* Steps: the repeats decided for a stage, in order, then its first run. */
-static plim_status list_steps(plim_copies *c) {
+static plim_status list_steps(plim_moccasin_model *c) {
   const plim_dag *d = c->dag;
   int32_t repeats = 0;
   for (int32_t v = 0; v < d->n; v++) c->head[v] = -1;
   for (int32_t x = c->n_variables - 1; x >= 0; x--) {
     int32_t stage = plim_lazy_clauses_low(&c->clauses, x);
-    if (!plim_copies_fixed(c, x) || stage == c->absent[x]) continue;
+    if (!plim_moccasin_fixed(c, x) || stage == c->absent[x]) continue;
     c->next_in_stage[x] = c->head[stage];
     c->head[stage] = x;
     repeats++;
@@ -137,21 +137,21 @@ static plim_status list_steps(plim_copies *c) {
   for (int32_t t = 0; t < d->n; t++) {
     c->begin_of[t] = c->n_steps;
     for (int32_t x = c->head[t]; x >= 0; x = c->next_in_stage[x]) {
-      c->step[c->n_steps++] = (plim_copy_step){t, c->node_of[x], x};
+      c->step[c->n_steps++] = (plim_moccasin_step){t, c->node_of[x], x};
     }
-    c->step[c->n_steps++] = (plim_copy_step){t, t, -1};
+    c->step[c->n_steps++] = (plim_moccasin_step){t, t, -1};
   }
   return PLIM_OK;
 }
 
-/* The first step at which an undecided repeat of u, as late as it can be up to that stage, may have made a copy. */
-static int32_t sure_from(const plim_copies *c, int32_t u, int32_t stage, int32_t reader) {
+/* The first step at which an undecided repeat of u, as late as it can be up to that stage, may have run. */
+static int32_t sure_from(const plim_moccasin_model *c, int32_t u, int32_t stage, int32_t reader) {
   int32_t latest = -1;
   for (int32_t x = c->first[u]; x < c->first[u + 1]; x++) {
     int32_t last = c->absent[x] - 1, to = plim_lazy_clauses_high(&c->clauses, x);
     if (to > last) to = last;
     if (to > stage) to = stage;
-    if (plim_lazy_clauses_low(&c->clauses, x) <= to && to > latest && !plim_copies_fixed(c, x)) latest = to;
+    if (plim_lazy_clauses_low(&c->clauses, x) <= to && to > latest && !plim_moccasin_fixed(c, x)) latest = to;
   }
   if (latest < 0) return 0;
   int32_t j = c->begin_of[latest];
@@ -159,7 +159,7 @@ static int32_t sure_from(const plim_copies *c, int32_t u, int32_t stage, int32_t
   return j;
 }
 
-static plim_status add_use(plim_copies *c, int32_t u, int32_t reader) {
+static plim_status add_use(plim_moccasin_model *c, int32_t u, int32_t reader) {
   int32_t begin = c->covered[u] + 1, sure = sure_from(c, u, c->step[reader].stage, reader);
   if (sure < begin) sure = begin;
   if (begin > reader) return PLIM_OK;
@@ -168,16 +168,16 @@ static plim_status add_use(plim_copies *c, int32_t u, int32_t reader) {
     PLIM_TRY(plim_resize_array(c->dag->ctx, &c->use, c->room_uses, room, sizeof *c->use));
     c->room_uses = room;
   }
-  c->use[c->n_uses++] = (plim_copy_use){u, reader, begin, sure};
+  c->use[c->n_uses++] = (plim_moccasin_use){u, reader, begin, sure};
   c->covered[u] = reader;
   return PLIM_OK;
 }
 
-static plim_status list_uses(plim_copies *c) {
+static plim_status list_uses(plim_moccasin_model *c) {
   const plim_dag *d = c->dag;
   c->n_uses = 0;
   for (int32_t j = 0; j < c->n_steps; j++) {
-    const plim_list *preds = &d->node[c->step[j].node].preds;
+    const plim_ids *preds = &d->node[c->step[j].node].preds;
     for (int32_t i = 0; i < preds->n; i++) PLIM_TRY(add_use(c, preds->at[i], j));
     c->covered[c->step[j].node] = j;
   }
@@ -187,12 +187,12 @@ static plim_status list_uses(plim_copies *c) {
   return PLIM_OK;
 }
 
-static void add_bytes(plim_copies *c) {
+static void add_bytes(plim_moccasin_model *c) {
   const plim_dag *d = c->dag;
   int32_t n = c->n_steps;
   for (int32_t j = 0; j < n; j++) c->certain_bytes[j] = c->decided_bytes[j] = 0;
   for (int32_t k = 0; k < c->n_uses; k++) {
-    const plim_copy_use *u = &c->use[k];
+    const plim_moccasin_use *u = &c->use[k];
     int64_t bytes = c->bytes[u->node];
     c->decided_bytes[u->begin] += bytes;
     c->certain_bytes[u->certain_from] += bytes;
@@ -214,15 +214,15 @@ static void add_bytes(plim_copies *c) {
 
 /* ---- reasons ---- */
 
-plim_status plim_copies_note_step(plim_copies *c, int32_t j) {
-  const plim_copy_step *s = &c->step[j];
+plim_status plim_moccasin_note_step(plim_moccasin_model *c, int32_t j) {
+  const plim_moccasin_step *s = &c->step[j];
   if (s->variable < 0) return PLIM_OK;
   PLIM_TRY(plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(s->variable, s->stage)));
   return plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_most(s->variable, s->stage));
 }
 
 /* Why repeat x does not run in stages low .. high. */
-static plim_status note_elsewhere(plim_copies *c, int32_t x, int32_t low, int32_t high) {
+static plim_status note_elsewhere(plim_moccasin_model *c, int32_t x, int32_t low, int32_t high) {
   int32_t absent = c->absent[x];
   if (high >= absent) high = absent - 1;
   if (low > high) return PLIM_OK;
@@ -232,19 +232,19 @@ static plim_status note_elsewhere(plim_copies *c, int32_t x, int32_t low, int32_
 }
 
 /* Its reader runs after step j, and not after the stage that it has. */
-static plim_status note_reader(plim_copies *c, int32_t k, int32_t j) {
-  const plim_copy_step *reader = &c->step[c->use[k].reader], *at = &c->step[j];
+static plim_status note_reader(plim_moccasin_model *c, int32_t k, int32_t j) {
+  const plim_moccasin_step *reader = &c->step[c->use[k].reader], *at = &c->step[j];
   int32_t stage = at->stage + (reader->node >= at->node ? 0 : 1);
   if (reader->variable < 0) return PLIM_OK;
   PLIM_TRY(plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(reader->variable, stage)));
   return plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_most(reader->variable, reader->stage));
 }
 
-plim_status plim_copies_note_use(plim_copies *c, int32_t k, int32_t j, int with_repeats) {
-  const plim_copy_use *use = &c->use[k];
+plim_status plim_moccasin_note_use(plim_moccasin_model *c, int32_t k, int32_t j, int with_repeats) {
+  const plim_moccasin_use *use = &c->use[k];
   if (use->reader == j) return PLIM_OK;
   PLIM_TRY(note_reader(c, k, j));
-  int32_t low = plim_copies_stage_after(&c->step[j], use->node), high = plim_copies_stage_before(c, use);
+  int32_t low = plim_moccasin_stage_after(&c->step[j], use->node), high = plim_moccasin_stage_before(c, use);
   for (int32_t x = c->first[use->node]; with_repeats && x < c->first[use->node + 1]; x++) {
     PLIM_TRY(note_elsewhere(c, x, low, high));
   }
@@ -252,7 +252,7 @@ plim_status plim_copies_note_use(plim_copies *c, int32_t k, int32_t j, int with_
 }
 
 /* The latest change after what was noted from `begin` on; the notes are dropped. */
-static int32_t latest_of_notes(plim_copies *c, int32_t begin) {
+static int32_t latest_of_notes(plim_moccasin_model *c, int32_t begin) {
   int32_t latest = -1;
   for (int32_t i = begin; i < c->clauses.reasons.n; i++) {
     int32_t at = plim_lazy_clauses_change_of(&c->clauses, c->clauses.reasons.at[i]);
@@ -263,30 +263,30 @@ static int32_t latest_of_notes(plim_copies *c, int32_t begin) {
 }
 
 static int by_latest(const void *a, const void *b) {
-  const plim_copy_item *x = a, *y = b;
+  const plim_moccasin_item *x = a, *y = b;
   if (x->latest != y->latest) return x->latest > y->latest ? -1 : 1;
   return (x->use > y->use) - (x->use < y->use);
 }
 
 /* Note enough of what is certainly alive at step j; `spare` bytes of it need not be told. What follows from the latest
  * decisions is left out first. */
-static plim_status note_bytes(plim_copies *c, int32_t j, int64_t spare) {
+static plim_status note_bytes(plim_moccasin_model *c, int32_t j, int64_t spare) {
   int32_t n = 0;
   for (int32_t k = 0; k < c->n_uses; k++) {
-    const plim_copy_use *use = &c->use[k];
+    const plim_moccasin_use *use = &c->use[k];
     int64_t bytes = c->bytes[use->node];
     if (use->certain_from > j || use->reader <= j || bytes == 0) continue; /* operands follow from the step */
     int32_t begin = c->clauses.reasons.n;
-    PLIM_TRY(plim_copies_note_use(c, k, j, 1));
-    c->item[n++] = (plim_copy_item){k, latest_of_notes(c, begin), bytes};
+    PLIM_TRY(plim_moccasin_note_use(c, k, j, 1));
+    c->item[n++] = (plim_moccasin_item){k, latest_of_notes(c, begin), bytes};
   }
   qsort(c->item, (size_t)n, sizeof *c->item, by_latest);
-  PLIM_TRY(plim_copies_note_step(c, j));
+  PLIM_TRY(plim_moccasin_note_step(c, j));
   for (int32_t i = 0; i < n; i++) {
     if (c->item[i].bytes <= spare) {
       spare -= c->item[i].bytes;
     } else if (c->item[i].latest >= 0) {
-      PLIM_TRY(plim_copies_note_use(c, c->item[i].use, j, 1));
+      PLIM_TRY(plim_moccasin_note_use(c, c->item[i].use, j, 1));
     }
   }
   return PLIM_OK;
@@ -294,7 +294,7 @@ static plim_status note_bytes(plim_copies *c, int32_t j, int64_t spare) {
 
 /* ---- propagation ---- */
 
-static plim_status order_repeats(plim_copies *c) {
+static plim_status order_repeats(plim_moccasin_model *c) {
   plim_lazy_clauses *l = &c->clauses;
   for (int32_t x = 1; x < c->n_variables && !l->failed; x++) {
     if (c->node_of[x] != c->node_of[x - 1]) continue;
@@ -313,7 +313,7 @@ static plim_status order_repeats(plim_copies *c) {
   return PLIM_OK;
 }
 
-static plim_status check_limit(plim_copies *c) {
+static plim_status check_limit(plim_moccasin_model *c) {
   int32_t worst = 0;
   for (int32_t j = 1; j < c->n_steps; j++) worst = c->certain_bytes[j] > c->certain_bytes[worst] ? j : worst;
   int64_t excess = c->certain_bytes[worst] - c->limit_bytes;
@@ -323,12 +323,12 @@ static plim_status check_limit(plim_copies *c) {
   return plim_lazy_clauses_fail(&c->clauses, begin);
 }
 
-/* The copy of use k does not fit at step j: the only repeat that may spare it has to. */
-static plim_status force_repeat(plim_copies *c, int32_t k, int32_t j) {
-  const plim_copy_use *use = &c->use[k];
-  int32_t low = plim_copies_stage_after(&c->step[j], use->node), high = plim_copies_stage_before(c, use), only = -1;
+/* The bytes of use k do not fit at step j: the only repeat that may spare it has to. */
+static plim_status force_repeat(plim_moccasin_model *c, int32_t k, int32_t j) {
+  const plim_moccasin_use *use = &c->use[k];
+  int32_t low = plim_moccasin_stage_after(&c->step[j], use->node), high = plim_moccasin_stage_before(c, use), only = -1;
   for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
-    if (!plim_copies_may_run(c, x, low, high)) continue;
+    if (!plim_moccasin_may_run(c, x, low, high)) continue;
     if (only >= 0) return PLIM_OK;
     only = x;
   }
@@ -337,7 +337,7 @@ static plim_status force_repeat(plim_copies *c, int32_t k, int32_t j) {
     return PLIM_OK;
   int32_t begin = c->clauses.reasons.n;
   PLIM_TRY(note_bytes(c, j, c->certain_bytes[j] + c->bytes[use->node] - c->limit_bytes - 1));
-  PLIM_TRY(plim_copies_note_use(c, k, j, 0));
+  PLIM_TRY(plim_moccasin_note_use(c, k, j, 0));
   for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
     if (x != only) PLIM_TRY(note_elsewhere(c, x, low, high));
   }
@@ -346,14 +346,14 @@ static plim_status force_repeat(plim_copies *c, int32_t k, int32_t j) {
                            : plim_lazy_clauses_imply(&c->clauses, plim_lazy_clauses_at_most(only, high), begin);
 }
 
-static plim_status force_repeats(plim_copies *c) {
+static plim_status force_repeats(plim_moccasin_model *c) {
   int32_t latest = -1;
   for (int32_t j = 0; j < c->n_steps; j++) {
     if (c->certain_bytes[j] > c->limit_bytes - c->largest_bytes) latest = j;
     c->tight[j] = latest;
   }
   for (int32_t k = 0; k < c->n_uses && !c->clauses.failed; k++) {
-    const plim_copy_use *use = &c->use[k];
+    const plim_moccasin_use *use = &c->use[k];
     int64_t room = c->limit_bytes - c->bytes[use->node];
     int32_t j = use->certain_from > use->begin ? c->tight[use->certain_from - 1] : -1;
     while (j >= use->begin && c->certain_bytes[j] <= room) j = j > 0 ? c->tight[j - 1] : -1;
@@ -362,7 +362,7 @@ static plim_status force_repeats(plim_copies *c) {
   return PLIM_OK;
 }
 
-plim_status plim_copies_propagate(plim_copies *c) {
+plim_status plim_moccasin_propagate(plim_moccasin_model *c) {
   plim_lazy_clauses *l = &c->clauses;
   int32_t before;
   do {
@@ -379,7 +379,7 @@ plim_status plim_copies_propagate(plim_copies *c) {
   return PLIM_OK;
 }
 
-plim_status plim_copies_repeats(const plim_copies *c, plim_repeats *out) {
+plim_status plim_moccasin_repeats(const plim_moccasin_model *c, plim_repeats *out) {
   out->n = 0;
   for (int32_t j = 0; j < c->n_steps; j++) {
     if (c->step[j].variable >= 0) PLIM_TRY(plim_repeats_add(out, (plim_repeat){c->step[j].stage, c->step[j].node}));

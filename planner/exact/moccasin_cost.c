@@ -1,46 +1,46 @@
 /* A lower bound on the time of further repeats.
  *
- * At a step where live bytes would exceed the limit, repeats must free copies whose bytes add up to the excess: a
+ * At a step where live bytes would exceed the limit, repeats must free buffers whose bytes add up to the excess: a
  * covering row. A repeat frees one use of one node. So each use pays once, with the time of its node, however many rows
  * it helps; repeats that are decided already pay nothing. Rows are taken one after the other, the largest excess first.
  * Each is charged at its fractional optimum, and leaves the rest of the uses' times to later rows. That is a feasible
  * point of the dual of all rows together, so the sum is a bound. A use that cannot be freed, but would have been too
  * costly for its rows, needs no reason. */
-#include "planner/exact/copies_cost.h"
+#include "planner/exact/moccasin_cost.h"
 
 #include <stdlib.h>
 
-#include "planner/exact/copies.h"
 #include "planner/exact/lazy_clauses.h"
+#include "planner/exact/moccasin_model.h"
 
-typedef struct plim_copies_relief {
+typedef struct plim_moccasin_relief {
   int32_t use;
   int64_t bytes;
   double price; /* of a byte */
-} plim_copies_relief;
+} plim_moccasin_relief;
 
-void plim_copies_cost_free(plim_context *ctx, plim_copies_cost *k) {
+void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *k) {
   plim_release(ctx, k->left, k->room, sizeof *k->left);
   plim_release(ctx, k->relief, k->room, sizeof *k->relief);
-  plim_release(ctx, k->spared, (int64_t)k->room * PLIM_COPIES_MOST_ROWS, sizeof *k->spared);
+  plim_release(ctx, k->spared, (int64_t)k->room * PLIM_MOCCASIN_MOST_ROWS, sizeof *k->spared);
   plim_release(ctx, k->rows_before, (int64_t)k->room_steps + 1, sizeof *k->rows_before);
-  *k = (plim_copies_cost){0};
+  *k = (plim_moccasin_cost){0};
 }
 
-static plim_status reserve(plim_copies_cost *k, const plim_copies *c) {
+static plim_status reserve(plim_moccasin_cost *k, const plim_moccasin_model *c) {
   plim_context *ctx = c->dag->ctx;
   if (c->n_uses <= k->room && c->n_steps <= k->room_steps) return PLIM_OK;
-  plim_copies_cost_free(ctx, k);
+  plim_moccasin_cost_free(ctx, k);
   k->room = c->n_uses + c->n_uses / 2;
   k->room_steps = c->n_steps + c->n_steps / 2;
-  PLIM_TRY(plim_allocate(ctx, (int64_t)k->room * PLIM_COPIES_MOST_ROWS, sizeof *k->spared, &k->spared));
+  PLIM_TRY(plim_allocate(ctx, (int64_t)k->room * PLIM_MOCCASIN_MOST_ROWS, sizeof *k->spared, &k->spared));
   PLIM_TRY(plim_allocate(ctx, (int64_t)k->room_steps + 1, sizeof *k->rows_before, &k->rows_before));
   PLIM_TRY(plim_allocate(ctx, k->room, sizeof *k->left, &k->left));
   return plim_allocate(ctx, k->room, sizeof *k->relief, &k->relief);
 }
 
 /* One step of each stretch above the limit: its highest. */
-static void list_rows(plim_copies_cost *k, const plim_copies *c) {
+static void list_rows(plim_moccasin_cost *k, const plim_moccasin_model *c) {
   k->n_rows = 0;
   for (int32_t j = 0; j < c->n_steps; j++) {
     if (c->decided_bytes[j] <= c->limit_bytes) continue;
@@ -48,66 +48,67 @@ static void list_rows(plim_copies_cost *k, const plim_copies *c) {
     for (; j < c->n_steps && c->decided_bytes[j] > c->limit_bytes; j++) {
       highest = c->decided_bytes[j] > c->decided_bytes[highest] ? j : highest;
     }
-    plim_copies_row row = {.step = highest, .excess = c->decided_bytes[highest] - c->limit_bytes};
-    int32_t at = k->n_rows < PLIM_COPIES_MOST_ROWS ? k->n_rows++ : PLIM_COPIES_MOST_ROWS;
+    plim_moccasin_row row = {.step = highest, .excess = c->decided_bytes[highest] - c->limit_bytes};
+    int32_t at = k->n_rows < PLIM_MOCCASIN_MOST_ROWS ? k->n_rows++ : PLIM_MOCCASIN_MOST_ROWS;
     for (; at > 0 && k->row[at - 1].excess < row.excess; at--) {
-      if (at < PLIM_COPIES_MOST_ROWS) k->row[at] = k->row[at - 1];
+      if (at < PLIM_MOCCASIN_MOST_ROWS) k->row[at] = k->row[at - 1];
     }
-    if (at < PLIM_COPIES_MOST_ROWS) k->row[at] = row;
+    if (at < PLIM_MOCCASIN_MOST_ROWS) k->row[at] = row;
   }
 }
 
 /* The rows at which a use may be spared are neighbours in the order of steps. */
-static void list_spared(plim_copies_cost *k, const plim_copies *c) {
-  int32_t count[PLIM_COPIES_MOST_ROWS] = {0}, *begin = k->spared_begin;
+static void list_spared(plim_moccasin_cost *k, const plim_moccasin_model *c) {
+  int32_t count[PLIM_MOCCASIN_MOST_ROWS] = {0}, *begin = k->spared_begin;
   for (int32_t j = 0; j <= c->n_steps; j++) k->rows_before[j] = 0;
   for (int32_t r = 0; r < k->n_rows; r++) k->rows_before[k->row[r].step + 1]++;
   for (int32_t j = 0; j < c->n_steps; j++) k->rows_before[j + 1] += k->rows_before[j];
   for (int32_t r = 0; r < k->n_rows; r++) k->row[r].place = k->rows_before[k->row[r].step];
   for (int32_t i = 0; i < c->n_uses; i++) {
-    const plim_copy_use *u = &c->use[i];
+    const plim_moccasin_use *u = &c->use[i];
     for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->certain_from]; at++) count[at]++;
   }
   begin[0] = 0;
   for (int32_t at = 0; at < k->n_rows; at++) begin[at + 1] = begin[at] + count[at];
   for (int32_t at = 0; at < k->n_rows; at++) count[at] = begin[at];
   for (int32_t i = 0; i < c->n_uses; i++) {
-    const plim_copy_use *u = &c->use[i];
+    const plim_moccasin_use *u = &c->use[i];
     for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->certain_from]; at++) k->spared[count[at]++] = i;
   }
 }
 
-static int64_t time_of(const plim_copies *c, int32_t x) {
+static int64_t time_of(const plim_moccasin_model *c, int32_t x) {
   return c->dag->node[c->node_of[x]].time_ns;
 }
 
 /* Can a repeat that is there for certain spare use `u` at step j? */
-static int is_free(const plim_copies *c, const plim_copy_use *u, int32_t j) {
-  int32_t low = plim_copies_stage_after(&c->step[j], u->node), high = plim_copies_stage_before(c, u);
+static int is_free(const plim_moccasin_model *c, const plim_moccasin_use *u, int32_t j) {
+  int32_t low = plim_moccasin_stage_after(&c->step[j], u->node), high = plim_moccasin_stage_before(c, u);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
-    if (plim_copies_present(c, x) && plim_copies_may_run(c, x, low, high)) return 1;
+    if (plim_moccasin_present(c, x) && plim_moccasin_may_run(c, x, low, high)) return 1;
   }
   return 0;
 }
 
 static int by_price(const void *a, const void *b) {
-  const plim_copies_relief *x = a, *y = b;
+  const plim_moccasin_relief *x = a, *y = b;
   if (x->price < y->price || x->price > y->price) return x->price < y->price ? -1 : 1;
   return (x->use > y->use) - (x->use < y->use);
 }
 
 /* List the reliefs that cost time. *excess falls by the bytes of those that are free. */
-static int32_t list_reliefs(plim_copies_cost *k, const plim_copies *c, const plim_copies_row *row, int64_t *excess) {
+static int32_t list_reliefs(plim_moccasin_cost *k, const plim_moccasin_model *c, const plim_moccasin_row *row,
+                            int64_t *excess) {
   int32_t n = 0;
   for (int32_t at = k->spared_begin[row->place]; at < k->spared_begin[row->place + 1]; at++) {
     int32_t i = k->spared[at];
-    const plim_copy_use *u = &c->use[i];
+    const plim_moccasin_use *u = &c->use[i];
     int64_t bytes = c->bytes[u->node];
     if (bytes == 0) continue;
     if (is_free(c, u, row->step)) {
       *excess -= bytes;
     } else {
-      k->relief[n++] = (plim_copies_relief){i, bytes, k->left[i] / (double)bytes};
+      k->relief[n++] = (plim_moccasin_relief){i, bytes, k->left[i] / (double)bytes};
     }
   }
   return n;
@@ -115,7 +116,7 @@ static int32_t list_reliefs(plim_copies_cost *k, const plim_copies *c, const pli
 
 /* The fractional optimum of a row. What it charges is subtracted from the times of the uses. *lacks: bytes that no
  * relief frees. */
-static double charge(plim_copies_cost *k, const plim_copies *c, plim_copies_row *row, int64_t *lacks) {
+static double charge(plim_moccasin_cost *k, const plim_moccasin_model *c, plim_moccasin_row *row, int64_t *lacks) {
   int64_t open = row->excess;
   int32_t n = list_reliefs(k, c, row, &open);
   double total = 0, spared = 0;
@@ -140,10 +141,10 @@ static double charge(plim_copies_cost *k, const plim_copies *c, plim_copies_row 
 /* ---- reasons ---- */
 
 /* A repeat that is paid for already must not be the one that spares the use. */
-static plim_status note_paid(plim_copies *c, const plim_copy_use *u, int32_t j) {
-  int32_t low = plim_copies_stage_after(&c->step[j], u->node), high = plim_copies_stage_before(c, u);
+static plim_status note_paid(plim_moccasin_model *c, const plim_moccasin_use *u, int32_t j) {
+  int32_t low = plim_moccasin_stage_after(&c->step[j], u->node), high = plim_moccasin_stage_before(c, u);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
-    if (!plim_copies_present(c, x) || plim_copies_may_run(c, x, low, high)) continue;
+    if (!plim_moccasin_present(c, x) || plim_moccasin_may_run(c, x, low, high)) continue;
     plim_lazy_clauses_bound b = plim_lazy_clauses_high(&c->clauses, x) < low ? plim_lazy_clauses_at_most(x, low - 1)
                                                                              : plim_lazy_clauses_at_least(x, high + 1);
     PLIM_TRY(plim_lazy_clauses_note(&c->clauses, b));
@@ -151,41 +152,42 @@ static plim_status note_paid(plim_copies *c, const plim_copy_use *u, int32_t j) 
   return PLIM_OK;
 }
 
-static int has_present(const plim_copies *c, int32_t v) {
+static int has_present(const plim_moccasin_model *c, int32_t v) {
   for (int32_t x = c->first[v]; x < c->first[v + 1]; x++) {
-    if (plim_copies_present(c, x)) return 1;
+    if (plim_moccasin_present(c, x)) return 1;
   }
   return 0;
 }
 
 /* Why the row is there; `spare` bytes of it need not be told. */
-static plim_status note_row(plim_copies_cost *k, plim_copies *c, const plim_copies_row *row, int64_t spare) {
+static plim_status note_row(plim_moccasin_cost *k, plim_moccasin_model *c, const plim_moccasin_row *row,
+                            int64_t spare) {
   int32_t j = row->step;
-  PLIM_TRY(plim_copies_note_step(c, j));
+  PLIM_TRY(plim_moccasin_note_step(c, j));
   for (int32_t i = 0; i < c->n_uses; i++) {
-    const plim_copy_use *u = &c->use[i];
+    const plim_moccasin_use *u = &c->use[i];
     int64_t bytes = c->bytes[u->node];
     double price = row->price * (double)bytes;
     if (u->begin > j || u->reader <= j || bytes == 0) continue;
     if (u->certain_from > j) { /* it may be spared */
-      PLIM_TRY(plim_copies_note_use(c, i, j, 0));
+      PLIM_TRY(plim_moccasin_note_use(c, i, j, 0));
       if (!is_free(c, u, j)) PLIM_TRY(note_paid(c, u, j));
     } else if (bytes <= spare) {
       spare -= bytes;
     } else if (row->price > 0 && k->left[i] >= price && !has_present(c, u->node)) {
       k->left[i] -= price; /* too costly to be a relief */
-      PLIM_TRY(plim_copies_note_use(c, i, j, 0));
+      PLIM_TRY(plim_moccasin_note_use(c, i, j, 0));
     } else {
-      PLIM_TRY(plim_copies_note_use(c, i, j, 1));
+      PLIM_TRY(plim_moccasin_note_use(c, i, j, 1));
     }
   }
   return PLIM_OK;
 }
 
 /* The repeats that are there; `spare` ns of them need not be told. */
-static plim_status note_present(plim_copies *c, int64_t spare) {
+static plim_status note_present(plim_moccasin_model *c, int64_t spare) {
   for (int32_t x = c->n_variables - 1; x >= 0; x--) {
-    if (!plim_copies_present(c, x) || time_of(c, x) == 0) continue;
+    if (!plim_moccasin_present(c, x) || time_of(c, x) == 0) continue;
     if (time_of(c, x) <= spare) {
       spare -= time_of(c, x);
     } else {
@@ -197,38 +199,38 @@ static plim_status note_present(plim_copies *c, int64_t spare) {
 
 /* ---- the bound ---- */
 
-static void add_present(plim_copies_cost *k, const plim_copies *c) {
+static void add_present(plim_moccasin_cost *k, const plim_moccasin_model *c) {
   k->present_ns = 0;
   for (int32_t x = 0; x < c->n_variables; x++) {
-    if (plim_copies_present(c, x)) k->present_ns += time_of(c, x);
+    if (plim_moccasin_present(c, x)) k->present_ns += time_of(c, x);
   }
 }
 
 /* Repeats that alone take more than what is left. */
-static plim_status leave_out(plim_copies_cost *k, plim_copies *c, int64_t allowed_ns) {
+static plim_status leave_out(plim_moccasin_cost *k, plim_moccasin_model *c, int64_t allowed_ns) {
   int64_t least = INT64_MAX, left = allowed_ns - k->present_ns;
   int32_t begin = c->clauses.reasons.n;
   for (int32_t x = 0; x < c->n_variables; x++) {
-    if (plim_copies_present(c, x) || plim_copies_fixed(c, x) || time_of(c, x) <= left) continue;
+    if (plim_moccasin_present(c, x) || plim_moccasin_fixed(c, x) || time_of(c, x) <= left) continue;
     if (time_of(c, x) < least) least = time_of(c, x);
   }
   if (least == INT64_MAX) return PLIM_OK;
   PLIM_TRY(note_present(c, least - left - 1));
   for (int32_t x = 0; x < c->n_variables; x++) {
-    if (plim_copies_present(c, x) || time_of(c, x) <= left) continue;
+    if (plim_moccasin_present(c, x) || time_of(c, x) <= left) continue;
     PLIM_TRY(plim_lazy_clauses_imply(&c->clauses, plim_lazy_clauses_at_least(x, c->absent[x]), begin));
   }
   return PLIM_OK;
 }
 
-static plim_status fail_row(plim_copies_cost *k, plim_copies *c, plim_copies_row *row, int64_t lacks) {
+static plim_status fail_row(plim_moccasin_cost *k, plim_moccasin_model *c, plim_moccasin_row *row, int64_t lacks) {
   int32_t begin = c->clauses.reasons.n;
   row->price = 0;
   PLIM_TRY(note_row(k, c, row, lacks - 1));
   return plim_lazy_clauses_fail(&c->clauses, begin);
 }
 
-static plim_status charge_rows(plim_copies_cost *k, plim_copies *c, int64_t allowed_ns) {
+static plim_status charge_rows(plim_moccasin_cost *k, plim_moccasin_model *c, int64_t allowed_ns) {
   double total = 0, most = (double)(allowed_ns - k->present_ns);
   for (int32_t i = 0; i < c->n_uses; i++) k->left[i] = (double)c->dag->node[c->use[i].node].time_ns;
   for (int32_t r = 0; r < k->n_rows; r++) {
@@ -244,7 +246,7 @@ static plim_status charge_rows(plim_copies_cost *k, plim_copies *c, int64_t allo
   return PLIM_OK;
 }
 
-plim_status plim_copies_cost_bound(plim_copies_cost *k, plim_copies *c, int64_t allowed_ns) {
+plim_status plim_moccasin_cost_bound(plim_moccasin_cost *k, plim_moccasin_model *c, int64_t allowed_ns) {
   PLIM_TRY(reserve(k, c));
   add_present(k, c);
   if (k->present_ns > allowed_ns) {
