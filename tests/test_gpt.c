@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "runtime/train/checkpoint.h"
 #include "runtime/train/preparation.h"
 #include "runtime/train/verification.h"
 #include "tests/support/device_under_test.h"
@@ -41,7 +43,7 @@ static void write_text(char *name, size_t bytes) {
   cr_assert_eq(fclose(file), 0);
 }
 
-static rig rig_open(plim_precision precision, int clip) {
+static rig rig_of_heads(plim_precision precision, int clip, int heads) {
   rig r = {.ctx = plim_test_context(), .source = plim_program_source_default()};
   char name[4112];
   plim_dataset_options data = plim_dataset_options_default();
@@ -55,7 +57,7 @@ static rig rig_open(plim_precision precision, int clip) {
   net->context = CONTEXT;
   net->layers = 2;
   net->units = 24;
-  net->heads = 3;
+  net->heads = heads;
   net->math = precision;
   net->optimizer = PLIM_OPTIMIZER_ADAMW;
   net->clip = clip;
@@ -73,6 +75,10 @@ static rig rig_open(plim_precision precision, int clip) {
                                              .most_norm = clip ? 1.0f : 0};
   r.training.augment = 1;
   return r;
+}
+
+static rig rig_open(plim_precision precision, int clip) {
+  return rig_of_heads(precision, clip, 3);
 }
 
 static void plan_within(rig *r, int percent) {
@@ -142,6 +148,26 @@ Test(gpt, a_budget_changes_no_bit) {
     cr_assert_gt(difference.values, 0);
     rig_close(&r);
   }
+}
+
+/* No parameter has another shape then. */
+Test(gpt, a_checkpoint_of_other_heads_is_refused) {
+  char path[4096];
+  rig r = rig_of_heads(PLIM_PRECISION_FP32, 0, 3);
+  plan_within(&r, 100);
+  ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &r.training, &r.trainer));
+  (void)snprintf(path, sizeof path, "/tmp/plim-heads-%ld.ckpt", (long)getpid());
+  ok(&r, plim_checkpoint_save(r.trainer, path));
+  ok(&r, plim_checkpoint_load(r.trainer, path));
+  rig_close(&r);
+  r = rig_of_heads(PLIM_PRECISION_FP32, 0, 4);
+  plan_within(&r, 100);
+  ok(&r, plim_trainer_open(r.device, r.dataset, r.program, &r.training, &r.trainer));
+  cr_assert_eq(plim_checkpoint_load(r.trainer, path), PLIM_EDATA);
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "has 3 heads, this model has 4"), "%s",
+                     plim_context_error(r.ctx));
+  cr_assert_eq(remove(path), 0);
+  rig_close(&r);
 }
 
 /* ---- its graph ---- */

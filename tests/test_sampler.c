@@ -137,7 +137,7 @@ Test(sampler, refuses_a_batch_larger_than_the_data_set) {
   plim_sampler_options options = {sizeof options, TRAIN + 1, 1, 0, 0};
   plim_sampler *s;
   cr_assert_eq(plim_sampler_new(dataset, &options, &s), PLIM_EUSAGE);
-  cr_assert_str_eq(plim_context_error(ctx), "a batch of 51 images from the 50 of synthetic");
+  cr_assert_str_eq(plim_context_error(ctx), "a batch of 51 images cannot be drawn from the 50 of synthetic");
 }
 
 static plim_status make_all(plim_context *faulty, void *user) {

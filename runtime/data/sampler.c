@@ -25,7 +25,7 @@ plim_status plim_sampler_new(const plim_dataset *dataset, const plim_sampler_opt
   plim_sampler *s = NULL;
   PLIM_TRY(plim_check_options(ctx, "plim_sampler_options", options->struct_bytes, sizeof *options));
   if (options->batch < 1 || options->batch > dataset->train.count) {
-    return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d %s from the %d of %s", options->batch,
+    return plim_fail(ctx, PLIM_EUSAGE, "a batch of %d %s cannot be drawn from the %d of %s", options->batch,
                      dataset->context > 0 ? "sequences" : "images", dataset->train.count, dataset->name);
   }
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));

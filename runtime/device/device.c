@@ -2,6 +2,7 @@
 #include "runtime/device/device.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/device/device_internal.h"
@@ -80,12 +81,14 @@ plim_kernel_memory plim_device_kernel_memory(plim_context *ctx) {
 
 plim_status plim_device_table(plim_context *ctx, const plim_device_options *options, plim_kernel_table **out) {
   const plim_kernel_memory memory = plim_device_kernel_memory(ctx);
+  const char *wanted = options->isa ? options->isa : getenv("PLIM_ISA");
   int result = plim_kernel_table_new(options->isa, &memory, out);
   if (result == PLIM_KERNEL_OK) return PLIM_OK;
   if (result == PLIM_KERNEL_NOMEM) return plim_device_kernel_status(ctx, result, "the op table");
-  return plim_fail(ctx, PLIM_EUNSUPPORTED,
-                   "the instruction set '%s' is unknown, or this CPU lacks it; leave it away to get the best there is",
-                   options->isa ? options->isa : "of PLIM_ISA");
+  return plim_fail(
+      ctx, PLIM_EUNSUPPORTED,
+      "the instruction set '%s'%s is unknown, or this CPU lacks it; leave it away to get the best there is",
+      wanted ? wanted : "", options->isa ? "" : " of PLIM_ISA");
 }
 
 plim_status plim_device_kernel_status(plim_context *ctx, int result, const char *what) {

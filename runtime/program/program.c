@@ -252,6 +252,7 @@ static plim_status check_plan_origin(const plim_program *p, const plim_plan *pla
   if (here->threads != there->threads) {
     return plim_fail(p->ctx, PLIM_EDATA, "the plan is for %d threads, this run has %d", there->threads, here->threads);
   }
+  PLIM_TRY(plim_plan_check(p->ctx, graph, plan));
   if (plim_machine_differs(there, here, PLIM_MACHINE_BITS, NULL)) {
     return plim_fail(p->ctx, PLIM_EUSAGE,
                      "the plan's numerics are those of %s %s %s (build %s), this is %s %s %s (build %s)", there->device,

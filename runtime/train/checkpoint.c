@@ -22,6 +22,14 @@ static const plim_graph *graph_of(const plim_trainer *trainer) {
   return plim_trainer_program(trainer)->graph[PLIM_PROGRAM_TRAIN];
 }
 
+/* Heads of the graph's attention, which no parameter's shape tells; 0: it has none. lse is [B][T][H]. */
+static int64_t heads_of(const plim_graph *graph) {
+  for (int32_t i = 0; i < graph->n_ops; i++) {
+    if (graph->op[i].kind == PLIM_OP_ATTENTION) return graph->value[graph->op[i].out[1]].shape.dim[2];
+  }
+  return 0;
+}
+
 /* ---- writing ---- */
 
 static void add_value(plim_text *text, const plim_value *v, const char *role) {
@@ -89,6 +97,7 @@ static void add_header(plim_text *text, const plim_trainer *trainer) {
   plim_text_quote(text, graph->name);
   plim_text_format(text, ", \"batch\": %d, \"step\": %lld, \"arithmetic\": \"%s\"", graph->batch,
                    (long long)plim_trainer_steps(trainer), plan->numerics.hash);
+  if (heads_of(graph) > 0) plim_text_format(text, ", \"heads\": %lld", (long long)heads_of(graph));
   add_numerics(text, graph, plan);
   add_training(text, plim_trainer_given(trainer));
   plim_text_add(text, ", \"values\": [");
@@ -211,9 +220,57 @@ static plim_status parse_header(loaded *l, const char *model) {
   return PLIM_OK;
 }
 
+/* Files of earlier versions do not say how many. */
+static plim_status check_heads(loaded *l, const plim_graph *graph) {
+  plim_json_at root = plim_json_root(&l->header);
+  if (!plim_json_has(&root, "heads")) return l->header.status;
+  int64_t heads = plim_json_int(&root, "heads", 1, INT32_MAX);
+  PLIM_TRY(l->header.status);
+  if (heads == heads_of(graph)) return PLIM_OK;
+  return plim_fail(l->ctx, PLIM_EDATA, "%s: its attention has %lld heads, this model has %lld", l->path,
+                   (long long)heads, (long long)heads_of(graph));
+}
+
 static int add_chars(const char *chars, size_t bytes, void *text) {
   plim_text_format(text, "%.*s", (int)bytes, chars);
   return ((plim_text *)text)->status == PLIM_OK ? 0 : -1;
+}
+
+/* A row of values in words: "'conv1.w' (param, f32, flat, [16,3,3,3])". */
+static void describe_row(const json_t *row, plim_text *text) {
+  static const char *const fields[] = {"role", "dtype", "layout"};
+  const char *name = json_string_value(json_object_get(row, "name"));
+  const json_t *shape = json_object_get(row, "shape");
+  if (!name) {
+    plim_text_add(text, "no value");
+    return;
+  }
+  plim_text_format(text, "'%.200s' (", name);
+  for (int i = 0; i < 3; i++) {
+    const char *word = json_string_value(json_object_get(row, fields[i]));
+    plim_text_format(text, "%.20s, ", word ? word : "?");
+  }
+  for (size_t i = 0; i < json_array_size(shape) && i < PLIM_MAX_RANK; i++) {
+    plim_text_format(text, "%s%lld", i > 0 ? "," : "[", (long long)json_integer_value(json_array_get(shape, i)));
+  }
+  plim_text_add(text, "])");
+}
+
+static plim_status other_value(const loaded *l, const json_t *row, const char *expected) {
+  plim_text text = {.ctx = l->ctx};
+  json_t *own = json_loads(expected, 0, NULL);
+  plim_text_format(&text, "%s: holds ", l->path);
+  describe_row(row, &text);
+  plim_text_add(&text, " where this run has ");
+  describe_row(own, &text);
+  json_decref(own);
+  plim_status status = text.status;
+  if (status == PLIM_OK) {
+    status = plim_fail(l->ctx, PLIM_EDATA,
+                       "%s; model, optimizer and the type of its states must be those that were saved", text.chars);
+  }
+  plim_text_free(&text);
+  return status;
 }
 
 /* Row `row` of the header's values must be exactly value v. */
@@ -228,8 +285,7 @@ static plim_status check_row(const loaded *l, const json_t *row, const plim_grap
     status = plim_fail(l->ctx, PLIM_ENOMEM, "%s: out of memory while its header was read", l->path);
   }
   if (status == PLIM_OK && strcmp(expected.chars, found.chars) != 0) {
-    status =
-        plim_fail(l->ctx, PLIM_EDATA, "%s: holds %s where this model has %s", l->path, found.chars, expected.chars);
+    status = other_value(l, row, expected.chars);
   }
   plim_text_free(&expected);
   plim_text_free(&found);
@@ -273,6 +329,7 @@ plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path) {
   PLIM_CHECK(plim_file_read(l.ctx, path, most_bytes, &l.data, &l.bytes));
   PLIM_CHECK(check_frame(&l));
   PLIM_CHECK(parse_header(&l, graph->name));
+  PLIM_CHECK(check_heads(&l, graph));
   PLIM_CHECK(check_values(&l, graph));
   PLIM_CHECK(write_values(&l, trainer));
   plim_trainer_seek(trainer, l.step);

@@ -266,8 +266,9 @@ static plim_status train_step(plim_trainer *t, plim_step_report *report) {
   plim_exec_set_step(t->exec, t->options.seed, t->step);
   PLIM_TRY(plim_exec_step(t->exec, which, NULL, NULL));
   if (!isfinite(numbers->loss)) {
+    const double loss = isnan(numbers->loss) ? (double)NAN : (double)numbers->loss; /* its sign says nothing */
     return plim_fail(t->ctx, PLIM_ENOTFINITE, "the loss of step %lld is %g; try a lower learning rate than %g",
-                     (long long)t->step, (double)numbers->loss, (double)numbers->hyper[0]);
+                     (long long)t->step, loss, (double)numbers->hyper[0]);
   }
   *report = (plim_step_report){.step = t->step,
                                .which = which,

@@ -168,6 +168,6 @@ const command command_compare = {
     .after =
         "EXAMPLES\n"
         "  plimsoll compare --model resnet20 --memory 45% --svg memory.svg\n"
-        "  plimsoll compare --model mlp --data synthetic --memory 60% --steps 100\n",
+        "  plimsoll compare --model tinyres --data synthetic --memory 60% --steps 100\n",
     .run = run_compare,
 };

@@ -302,6 +302,7 @@ static void take_space(parsing *p, char *name, char *size, const char *given) {
     if (strcmp(name, pages[i]) == 0) page = pages[i];
   }
   const int gpu = strncmp(name, "cuda", 4) == 0;
+  if (!size[0]) refuse(p, "--memory %s: no size follows %s=", given, name);
   const int first = strcmp(name, "cpu") == 0 || strcmp(name, "cpu:0") == 0 || gpu;
   if (first && !o->memory) {
     o->memory = size;
@@ -311,7 +312,9 @@ static void take_space(parsing *p, char *name, char *size, const char *given) {
   } else if (page && !o->page_space) {
     o->page_space = page;
     o->page_memory = size;
-  } else if (page || first || strcmp(name, "cpu:1") == 0) {
+  } else if ((first && o->memory) || (page && o->page_space && strcmp(page, o->page_space) == 0)) {
+    refuse(p, "--memory %s: %s is given twice", given, name);
+  } else if (page || strcmp(name, "cpu:1") == 0) {
     refuse(p, "--memory %s: give the arena, cpu or cuda:0, and one space to page to, host or disk", given);
   } else {
     refuse(p, "--memory %s: there is no space %s; there are cpu, or cpu:0 and cpu:1, or cuda:0, and host and disk",
@@ -333,7 +336,7 @@ static void take_spaces(parsing *p) {
     next = strchr(at, ',');
     if (next) *next++ = '\0';
     char *size = strchr(at, '=');
-    if (!size) refuse(p, "--memory %s: %s is no NAME=SIZE", given, at);
+    if (!size) refuse(p, "--memory %s: '%s' is no NAME=SIZE", given, at);
     *size++ = '\0';
     take_space(p, at, size, given);
   }

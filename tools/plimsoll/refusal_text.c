@@ -74,6 +74,8 @@ static plim_status free_numerics(session *s, const plim_plan_options *wanted, in
 static const char *beside_words(const plim_paging *paging, char words[BATCH_WORDS]) {
   char space[PLIM_SIZE_TEXT_BYTES] = "", device[PLIM_SIZE_TEXT_BYTES] = "";
   const char *and = paging->space && paging->device ? " and " : "";
+  words[0] = '\0';
+  if (!paging->space && !paging->device) return words;
   if (paging->space) (void)plim_size_print(paging->budget_bytes, space);
   if (paging->device) (void)plim_size_print(paging->device_bytes, device);
   (void)snprintf(words, BATCH_WORDS, " beside %s%s%.16s%s%s%s%.16s", space, paging->space ? " of " : "",

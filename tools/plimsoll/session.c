@@ -90,8 +90,8 @@ static int is_one_file(const char *a, const char *b) {
 
 /* Work of hours must not end with a folder that is not there. */
 static plim_status check_outputs(const session *s) {
-  const char *const path[] = {s->o->output, s->o->svg, s->o->save, s->o->trace};
-  const char *const name[] = {"output", "svg", "save", "trace"};
+  const char *const path[] = {s->o->output, s->o->svg, s->o->save, s->o->trace, s->o->page_file};
+  const char *const name[] = {"output", "svg", "save", "trace", "page-file"};
   enum { PATHS = sizeof path / sizeof *path };
   for (int i = 0; i < PATHS; i++) {
     if (path[i]) PLIM_TRY(plim_file_try(s->ctx, path[i]));

@@ -34,7 +34,8 @@ static plim_status check_times(const plim_checker *check) {
   const int64_t time_ns =
       plim_check_has_delays(plan) ? plim_check_delayed_makespan(plan, end_ns) : find_makespan(plan, end_ns);
   plim_release(check->ctx, end_ns, plan->n_commands, sizeof *end_ns);
-  if (time_ns < 0 || time_ns != plan->time_ns) {
+  if (time_ns < 0) return plim_fail(check->ctx, PLIM_EPLAN, "the times of its commands add up to more than 2^63 ns");
+  if (time_ns != plan->time_ns) {
     return plim_fail(check->ctx, PLIM_EPLAN, "the plan says %lld ns, its commands %s %lld ns", (long long)plan->time_ns,
                      plan->n_pages == 0 ? "add up to" : "take", (long long)time_ns);
   }
