@@ -18,6 +18,9 @@ enum { PLIM_MAX_RANK = 8 };
 /* The largest area of a window: a float counts no further. */
 enum { PLIM_WINDOW_PLACES = 1 << 24 };
 
+/* The most taps of a depthwise filter: a thread block keeps an offset for each. */
+enum { PLIM_DEPTHWISE_TAPS = 1024 };
+
 /* Operands of one op. Kernels get all of them as one argument, of which a GPU takes at most 4 KiB. */
 enum { PLIM_OP_MAX_IN = 32, PLIM_OP_MAX_OUT = 32, PLIM_OP_MAX_UPD = 8, PLIM_OP_MAX_PAIRS = 8 };
 

@@ -88,9 +88,9 @@ static int windows_weights(const plim_op_desc *op) {
 }
 
 /* The same, with a filter of that size that is not too large for the kernels. */
+_Static_assert(PLIM_DEPTHWISE_TAPS == 1024, "the line about depthwise_conv2d has the number");
 static int filter_fits(const plim_attrs *a, const plim_shape *w) {
-  enum { TAPS_MOST = 1024 };
-  return a->kernel[0] == w->dim[2] && a->kernel[1] == w->dim[3] && w->dim[2] * w->dim[3] <= TAPS_MOST;
+  return a->kernel[0] == w->dim[2] && a->kernel[1] == w->dim[3] && w->dim[2] * w->dim[3] <= PLIM_DEPTHWISE_TAPS;
 }
 static int depthwise_forward(const plim_op_desc *op) {
   return windows_forward(op) && filter_fits(&op->attrs, &op->in[1]);

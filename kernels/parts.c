@@ -16,7 +16,7 @@
 
 #include "kernels/workspace.h"
 
-enum { PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, LISTED = 16, LEAST_CHANNELS = 16, MOST_PARTS = 1 << 10 };
+enum { PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, LEAST_CHANNELS = 16, MOST_PARTS = 1 << 10 };
 
 /* Along which dimension the operands of a kind are divided: in order of inputs, then the output. */
 typedef struct division {
@@ -51,15 +51,15 @@ typedef struct parts {
   int count, n_in, threads;
   slice operand[OPERANDS]; /* inputs, then the output */
   plim_op_desc part;
-  char whole[sizeof(((plim_kernel_info *)0)->name)];
+  char whole[PLIM_KERNEL_NAME_BYTES];
   plim_kernel *kernel; /* of a part */
   int64_t workspace_bytes;
 } parts;
 
-int plim_parts_whole(const char *variant, char whole[32]) {
+int plim_parts_whole(const char *variant, char whole[PLIM_KERNEL_NAME_BYTES]) {
   const char *at = strrchr(variant, '@');
-  if (!at || at - variant >= 32) return 0;
-  (void)snprintf(whole, 32, "%.*s", (int)(at - variant), variant);
+  if (!at || at - variant >= PLIM_KERNEL_NAME_BYTES) return 0;
+  (void)snprintf(whole, PLIM_KERNEL_NAME_BYTES, "%.*s", (int)(at - variant), variant);
   return 1;
 }
 
@@ -101,9 +101,9 @@ static void place_gathered(parts *p, int64_t kernel_bytes) {
 
 /* What the kernel of that name needs for the part; -1 when there is none. */
 static int64_t part_workspace(const plim_kernel_table *table, const parts *p, const char *whole, int threads) {
-  plim_kernel_info info[LISTED];
-  int n = plim_kernel_list(table, &p->part, threads, info, LISTED);
-  for (int i = 0; i < n && i < LISTED; i++) {
+  plim_kernel_info info[PLIM_KERNEL_VARIANTS];
+  int n = plim_kernel_list(table, &p->part, threads, info, PLIM_KERNEL_VARIANTS);
+  for (int i = 0; i < n && i < PLIM_KERNEL_VARIANTS; i++) {
     if (strcmp(info[i].name, whole) == 0) return info[i].workspace_bytes;
   }
   return -1;

@@ -484,10 +484,10 @@ Test(profiler, modelled_costs_have_the_real_variants_and_workspaces_of_the_devic
   cr_assert_eq(plim_profile_roofline(device, graph, &profile), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(profile->measured, 0);
   for (int32_t op = 0; op < graph->n_ops; op++) {
-    plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+    plim_kernel_info info[PLIM_KERNEL_VARIANTS];
     plim_op_desc desc;
     plim_graph_describe(graph, op, &desc);
-    int n = device->api->variants(device, &desc, info, PLIM_PROFILE_VARIANTS);
+    int n = device->api->variants(device, &desc, info, PLIM_KERNEL_VARIANTS);
     cr_assert_eq(n, profile->first[op + 1] - profile->first[op]);
     for (int i = 0; i < n; i++) {
       const plim_variant *variant = &profile->variant[profile->first[op] + i];
@@ -501,7 +501,7 @@ Test(profiler, modelled_costs_have_the_real_variants_and_workspaces_of_the_devic
 }
 
 /* Modelled times of the variants of one large product of this type; returns how many. */
-static int model_product(plim_device *device, plim_dtype dtype, plim_variant variant[PLIM_PROFILE_VARIANTS]) {
+static int model_product(plim_device *device, plim_dtype dtype, plim_variant variant[PLIM_KERNEL_VARIANTS]) {
   plim_graph_builder *builder = NULL;
   plim_graph *product = NULL;
   plim_profile *profile = NULL;
@@ -527,7 +527,7 @@ static int model_product(plim_device *device, plim_dtype dtype, plim_variant var
 }
 
 Test(profiler, modelled_products_of_bf16_are_faster_by_a_library_alone) {
-  plim_variant floats[PLIM_PROFILE_VARIANTS], halves[PLIM_PROFILE_VARIANTS];
+  plim_variant floats[PLIM_KERNEL_VARIANTS], halves[PLIM_KERNEL_VARIANTS];
   plim_device *cpu = NULL;
   plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
   cr_assert_eq(plim_device_open(ctx, "cpu", &options, &cpu), PLIM_OK);
@@ -540,7 +540,7 @@ Test(profiler, modelled_products_of_bf16_are_faster_by_a_library_alone) {
 }
 
 Test(profiler, modelled_products_of_a_gpu_are_far_faster_by_a_library) {
-  plim_variant variant[PLIM_PROFILE_VARIANTS];
+  plim_variant variant[PLIM_KERNEL_VARIANTS];
   fake_cuda_options options = fake_cuda_options_default();
   plim_device *gpu = NULL;
   options.blas = 1;

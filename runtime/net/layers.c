@@ -111,12 +111,11 @@ plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int 
 }
 
 plim_tensor plim_net_depthwise_conv2d(plim_net *net, const char *name, plim_tensor x, int kernel, int stride, int pad) {
-  enum { KERNEL_MOST = 32 };
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   if (!in || !window_fits(net, name, in, kernel, stride, pad)) return -1;
-  if (kernel > KERNEL_MOST) {
-    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a filter of %d x %d; at most %d x %d is allowed", name, kernel,
-                         kernel, KERNEL_MOST, KERNEL_MOST);
+  if ((int64_t)kernel * kernel > PLIM_DEPTHWISE_TAPS) {
+    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a filter of %d x %d; at most %d taps are allowed", name, kernel,
+                         kernel, PLIM_DEPTHWISE_TAPS);
   }
   int64_t rows = window_count(in->dim[2], kernel, stride, pad);
   int64_t columns = window_count(in->dim[3], kernel, stride, pad);
