@@ -192,8 +192,8 @@ typedef enum plim_contents {
  *   shape  The rule: sizes with blanks between. A name is one size in all of the op's operands; a number is that size;
  *          "3C" is three times C; sizes "+C" of several operands add up to C; "..." is any number of sizes, the same
  *          in all operands that have it. NULL: any shape
- * The rule of an op is checked for kinds of graph version 5 and later, and for a program's own. Kernels of older kinds
- * check their shapes themselves. */
+ * Kernels take no op that does not follow its rule. Graphs are checked for kinds of graph version 5 and later, and for
+ * a program's own: documents of older kinds may have shapes that no kernel takes. */
 typedef struct plim_op_operand {
   const char *name; /* NULL ends a list */
   char type;
