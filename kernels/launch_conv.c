@@ -31,7 +31,7 @@ static int conv_weights(k_launch *launch) {
   return 1;
 }
 
-/* x, y and the weights [O][I][KH][KW] of a convolution, by role. */
+/* x, y and the weights [O][I][R][S] of a convolution, by role. */
 static int conv(const plim_shape *x, const plim_shape *y, const plim_shape *w, k_launch *launch) {
   const plim_attrs *a = &launch->call.attrs;
   if (w->layout != PLIM_FLAT || w->dim[2] != a->kernel[0] || w->dim[3] != a->kernel[1]) return 0;

@@ -35,7 +35,7 @@ enum { PLIM_OP_MAX_IN = 32, PLIM_OP_MAX_OUT = 32, PLIM_OP_MAX_UPD = 8, PLIM_OP_M
 #define PLIM_MATHS(X) X(FP32, "fp32") X(TF32, "tf32") X(BF16, "bf16")
 
 /* Memory order of a shape. Logical dimensions are always written [N][C][H][W] (activations) or
- * [O][I][KH][KW] (convolution weights); FLAT is row-major over the logical dimensions (it is NCHW
+ * [O][I][R][S] (convolution weights); FLAT is row-major over the logical dimensions (it is NCHW
  * for rank 4). NCHW8C and NCHW16C store channels in blocks of 8 or 16: [N][C/b][H][W][b]. The
  * channel count must be a multiple of the block. */
 #define PLIM_LAYOUTS(X) X(FLAT, "flat") X(NHWC, "nhwc") X(NCHW8C, "nchw8c") X(NCHW16C, "nchw16c")
