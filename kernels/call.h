@@ -95,8 +95,8 @@ typedef struct k_matrix {
 } k_matrix;
 
 typedef struct k_call {
-  /* Operands in the order of the op's kind (kernels/op.h). A kernel that is a part of one with a library has an in[0],
-   * an out[0] and perhaps an in[1] that the other kernel chooses; n_in, n_out and n_upd stay the op's. */
+  /* Operands in the order of the op's kind (kernels/op_rows.c). A kernel that is a part of one with a library has an
+   * in[0], an out[0] and perhaps an in[1] that the other kernel chooses; n_in, n_out and n_upd stay the op's. */
   const void *in[PLIM_OP_MAX_IN]; /* [n_in] */
   void *out[PLIM_OP_MAX_OUT];     /* [n_out] */
   void *upd[PLIM_OP_MAX_UPD];     /* [n_upd] */
@@ -111,9 +111,11 @@ typedef struct k_call {
   /* How the work is divided. Most kernels: `chunk` positions a tile, `parts` tiles an image. The others:
    *              chunk                                   parts                        chunks
    *   reductions positions of a partial result           partial results of an image  those of all images, by channel
-   *   depthwise  images of a tile, or rows of a part     columns of a piece of a      planes of a tile, or partial
+   *   depthwise  images of a tile, or rows of a piece    columns of a piece of a      planes of a tile, or partial
    *              of a plane                              plane                        results
    *   matmul                                             blocks of rows               blocks of columns
+   *   attention                                          tiles of a head
+   *   its rows                                           batches, see attention_rows.inc
    *   xent_rows  the first row of those in in[0] */
   int64_t chunk, parts, chunks;
   /* concat, split: elements of a row of the whole before part i; [n_in or n_out] is all of it */

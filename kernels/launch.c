@@ -1,9 +1,7 @@
-/* Shared by the launch functions: phases, shape predicates, views. */
+/* Shared by the launch functions: phases, views. */
 #include "kernels/launch.h"
 
 #include <assert.h>
-
-#include "kernels/op_rows.h"
 
 /* What one thread does in a few microseconds, which is what it costs to wake another. */
 enum { SERIAL_ELEMENTS = 16384 };
@@ -53,36 +51,6 @@ int64_t k_tiles(int64_t count, k_body body) {
 
 int64_t k_parts(int64_t count, int64_t part) {
   return count / part + (count % part != 0);
-}
-
-int k_is_valid(const plim_shape *shape) {
-  return plim_shape_bytes(shape) > 0;
-}
-
-int k_same_shape(const plim_shape *a, const plim_shape *b) {
-  if (a->rank != b->rank || a->layout != b->layout) return 0;
-  for (int i = 0; i < a->rank; i++) {
-    if (a->dim[i] != b->dim[i]) return 0;
-  }
-  return 1;
-}
-
-int k_is_matrix(const plim_shape *shape, int64_t rows, int64_t columns) {
-  if (!k_is_valid(shape) || shape->layout != PLIM_FLAT) return 0;
-  if (shape->rank == 2) return shape->dim[0] == rows && shape->dim[1] == columns;
-  return shape->rank == 1 && rows == 1 && shape->dim[0] == columns;
-}
-
-int k_is_like(const plim_shape *shape, const plim_shape *other) {
-  return k_is_valid(shape) && k_same_shape(shape, other);
-}
-
-int k_windows_fit(const plim_attrs *a, const plim_shape *x, const plim_shape *y) {
-  return x->dim[0] == y->dim[0] && plim_op_windows_fit(a, x, y);
-}
-
-int k_is_image(const plim_shape *shape) {
-  return k_is_valid(shape) && shape->rank == 4;
 }
 
 int k_view_make(const plim_shape *shape, k_view *view) {

@@ -41,7 +41,11 @@ k_call k_launch_bind(const k_launch *launch, const plim_kernel_args *args, const
 int k_launch_kinds(void);
 plim_op_kind k_launch_kind(int i); /* 0 <= i < k_launch_kinds() */
 
-/* One function an op kind, each in the file of its concept; *launch comes with operand counts and attributes. */
+/* One function an op kind, each in the file of its concept; *launch comes with operand counts and attributes. Before it
+ * is called, the operands have been compared with the rule of their kind (plim_op_fits), each has at least one element
+ * and bytes that 63 bits count, and those of rank 4 have one layout, if launch_kinds.c does not say otherwise. What is
+ * left to the function: what attributes say of the operands, several layouts, limits of the kernels and of 63 bits.
+ * 0: the kernels do not serve the op. */
 typedef int k_launch_fn(const plim_op_desc *op, k_launch *launch);
 k_launch_fn k_launch_image, k_launch_cast, k_launch_relu, k_launch_relu_bwd, k_launch_add, k_launch_sgd;
 k_launch_fn k_launch_bn_stats, k_launch_bn_apply, k_launch_bn_running, k_launch_bn_bwd_reduce, k_launch_bn_bwd_apply;
@@ -73,20 +77,6 @@ int64_t k_launch_positions(k_call *call, k_body body);
 int64_t k_tile(k_body body);                  /* what the list of kernels says, in what it counts there */
 int64_t k_tiles(int64_t count, k_body body);  /* tiles of so much; the last may be short */
 int64_t k_parts(int64_t count, int64_t part); /* rounded up */
-
-/* 1 when the shape is valid. Its type was looked at before: the kind's table has it. */
-int k_is_valid(const plim_shape *shape);
-/* 1 when both have the same sizes and layout. */
-int k_same_shape(const plim_shape *a, const plim_shape *b);
-/* 1 when the shape is valid, and as `other` in sizes and layout. A mask has those of what it masks. */
-int k_is_like(const plim_shape *shape, const plim_shape *other);
-/* 1 for [rows][columns], or [columns] when rows is 1. */
-int k_is_matrix(const plim_shape *shape, int64_t rows, int64_t columns);
-
-/* 1 for a valid shape of rank 4. */
-int k_is_image(const plim_shape *shape);
-/* 1 when y has a place for each window of each image of x [N][C][H][W]. Channels are not looked at. */
-int k_windows_fit(const plim_attrs *attrs, const plim_shape *x, const plim_shape *y);
 
 /* The view of an activation: rank 4 in any layout, or [N][C]. 0 when it is none. */
 int k_view_make(const plim_shape *shape, k_view *view);

@@ -11,52 +11,36 @@ static int apply(k_launch *launch, k_body coefficients, k_body pass, int planes)
 }
 
 int k_launch_bn_stats(const plim_op_desc *op, k_launch *launch) {
-  const plim_shape *x = &op->in[0];
-  if (op->n_in != 1 || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (!k_is_valid(x) || !k_view_merged(x, &launch->call.x)) return 0;
-  if (!k_is_matrix(&op->out[0], 2, x->dim[1])) return 0;
+  if (!k_view_merged(&op->in[0], &launch->call.x)) return 0;
   k_launch_reduction(launch, K_BODY_bn_stats_partial, K_BODY_bn_stats_combine);
   return 1;
 }
 
+/* The attributes say whether there is a residual, and whether there may be a mask. */
 int k_launch_bn_apply(const plim_op_desc *op, k_launch *launch) {
-  const plim_shape *x = &op->in[0];
-  if (op->n_in != (op->attrs.add ? 4 : 3) || op->n_out < 1 || op->n_out > (op->attrs.relu ? 2 : 1) || op->n_upd)
-    return 0;
-  if (!k_is_valid(x) || !k_is_like(&op->out[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
-  if (!k_is_matrix(&op->in[1], 2, x->dim[1]) || !k_is_matrix(&op->in[2], 2, x->dim[1])) return 0;
-  if (op->attrs.add && !k_is_like(&op->in[3], x)) return 0;
-  if (op->n_out == 2 && !k_is_like(&op->out[1], x)) return 0;
+  if (op->n_in != (op->attrs.add ? 4 : 3) || op->n_out > (op->attrs.relu ? 2 : 1)) return 0;
+  if (!k_view_merged(&op->in[0], &launch->call.x)) return 0;
   return apply(launch, K_BODY_bn_apply_coefficients, K_BODY_bn_apply, 1);
 }
 
 int k_launch_bn_running(const plim_op_desc *op, k_launch *launch) {
-  const plim_shape *stats = &op->in[0];
-  if (op->n_in != 1 || op->n_out != 0 || op->n_upd != 1 || stats->rank != 2) return 0;
-  if (!k_is_matrix(stats, 2, stats->dim[1]) || !k_is_matrix(&op->upd[0], 2, stats->dim[1])) return 0;
-  launch->call.x.channels = stats->dim[1];
+  launch->call.x.channels = op->in[0].dim[1];
   k_launch_add_phase(launch, K_BODY_bn_running, 1, 0);
   return 1;
 }
 
 /* in[0] dy, in[1] x, in[2] stats, and the mask after the first `plain` inputs */
 static int bwd_operands(const plim_op_desc *op, k_launch *launch, int plain) {
-  const plim_shape *x = &op->in[1];
-  if (op->n_in != plain + (op->attrs.relu ? 1 : 0) || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (!k_is_valid(x) || !k_is_like(&op->in[0], x) || !k_view_merged(x, &launch->call.x)) return 0;
-  for (int i = 2; i < plain; i++) {
-    if (!k_is_matrix(&op->in[i], 2, x->dim[1])) return 0;
-  }
-  return !op->attrs.relu || k_is_like(&op->in[plain], x);
+  return op->n_in == plain + (op->attrs.relu ? 1 : 0) && k_view_merged(&op->in[1], &launch->call.x);
 }
 
 int k_launch_bn_bwd_reduce(const plim_op_desc *op, k_launch *launch) {
-  if (!bwd_operands(op, launch, 3) || !k_is_matrix(&op->out[0], 2, op->in[1].dim[1])) return 0;
+  if (!bwd_operands(op, launch, 3)) return 0;
   k_launch_reduction(launch, K_BODY_bn_bwd_partial, K_BODY_bn_bwd_combine);
   return 1;
 }
 
 int k_launch_bn_bwd_apply(const plim_op_desc *op, k_launch *launch) {
-  if (!bwd_operands(op, launch, 5) || !k_is_like(&op->out[0], &op->in[1])) return 0;
+  if (!bwd_operands(op, launch, 5)) return 0;
   return apply(launch, K_BODY_bn_bwd_coefficients, K_BODY_bn_bwd_apply, 3);
 }

@@ -31,32 +31,25 @@ static int conv_weights(k_launch *launch) {
   return 1;
 }
 
-/* x, y and the weights [O][I][KH][KW] of a convolution, by role. */
-static int conv(const plim_op_desc *op, const plim_shape *x, const plim_shape *y, const plim_shape *w,
-                k_launch *launch) {
-  const plim_attrs *a = &op->attrs;
-  if (op->n_out != 1 || op->n_upd != 0 || !k_is_image(x) || !k_is_image(y) || !k_is_image(w)) return 0;
-  if (w->layout != PLIM_FLAT || w->dim[0] != y->dim[1] || w->dim[1] != x->dim[1]) return 0;
-  if (w->dim[2] != a->kernel[0] || w->dim[3] != a->kernel[1] || !k_windows_fit(a, x, y)) return 0;
+/* x, y and the weights [O][I][R][S] of a convolution, by role. */
+static int conv(const plim_shape *x, const plim_shape *y, const plim_shape *w, k_launch *launch) {
+  const plim_attrs *a = &launch->call.attrs;
+  if (w->layout != PLIM_FLAT || w->dim[2] != a->kernel[0] || w->dim[3] != a->kernel[1]) return 0;
   return k_view_make(x, &launch->call.x) && k_view_make(y, &launch->call.y);
 }
 
-static int is_bias(const plim_op_desc *op) {
-  return op->n_in == 2 || (op->n_in == 3 && k_is_matrix(&op->in[2], 1, op->in[1].dim[0]));
-}
-
 int k_launch_conv2d(const plim_op_desc *op, k_launch *launch) {
-  if (!is_bias(op) || !conv(op, &op->in[0], &op->out[0], &op->in[1], launch)) return 0;
+  if (!conv(&op->in[0], &op->out[0], &op->in[1], launch)) return 0;
   return conv_rows(launch, 0);
 }
 
 int k_launch_conv2d_bwd_data(const plim_op_desc *op, k_launch *launch) {
-  if (op->n_in != 2 || !conv(op, &op->out[0], &op->in[0], &op->in[1], launch)) return 0;
+  if (!conv(&op->out[0], &op->in[0], &op->in[1], launch)) return 0;
   return conv_rows(launch, 1);
 }
 
 int k_launch_conv2d_bwd_weights(const plim_op_desc *op, k_launch *launch) {
-  if (op->n_in != 2 || !conv(op, &op->in[1], &op->in[0], &op->out[0], launch)) return 0;
+  if (!conv(&op->in[1], &op->in[0], &op->out[0], launch)) return 0;
   return conv_weights(launch);
 }
 
@@ -66,11 +59,7 @@ static k_view row_image(const plim_shape *matrix) {
 }
 
 /* A product of x [N][I] with weights [O][I] is a convolution by one position over an NHWC image of one row of N. */
-static int linear(const plim_op_desc *op, const plim_shape *x, const plim_shape *y, const plim_shape *w,
-                  k_launch *launch) {
-  if (op->n_out != 1 || op->n_upd != 0 || x->rank != 2 || y->rank != 2 || w->rank != 2) return 0;
-  if (!k_is_matrix(x, x->dim[0], x->dim[1]) || !k_is_matrix(y, x->dim[0], y->dim[1])) return 0;
-  if (!k_is_matrix(w, y->dim[1], x->dim[1])) return 0;
+static void linear(const plim_shape *x, const plim_shape *y, k_launch *launch) {
   plim_attrs *a = &launch->call.attrs;
   for (int i = 0; i < 2; i++) {
     a->kernel[i] = a->stride[i] = 1;
@@ -78,20 +67,19 @@ static int linear(const plim_op_desc *op, const plim_shape *x, const plim_shape 
   }
   launch->call.x = row_image(x);
   launch->call.y = row_image(y);
-  return 1;
 }
 
 int k_launch_linear(const plim_op_desc *op, k_launch *launch) {
-  if (!is_bias(op) || !linear(op, &op->in[0], &op->out[0], &op->in[1], launch)) return 0;
+  linear(&op->in[0], &op->out[0], launch);
   return conv_rows(launch, 0);
 }
 
 int k_launch_linear_bwd_data(const plim_op_desc *op, k_launch *launch) {
-  if (op->n_in != 2 || !linear(op, &op->out[0], &op->in[0], &op->in[1], launch)) return 0;
+  linear(&op->out[0], &op->in[0], launch);
   return conv_rows(launch, 1);
 }
 
 int k_launch_linear_bwd_weights(const plim_op_desc *op, k_launch *launch) {
-  if (op->n_in != 2 || !linear(op, &op->in[1], &op->in[0], &op->out[0], launch)) return 0;
+  linear(&op->in[1], &op->in[0], launch);
   return conv_weights(launch);
 }

@@ -4,16 +4,13 @@
 
 enum { CHUNKS_MOST = 16, SIZE_MOST = 1 << 24 };
 
-/* x, y and the weights, by role. The windows have been compared with the rows of the kinds. */
-static int operands(const plim_op_desc *op, const plim_shape *x, const plim_shape *y, const plim_shape *w,
-                    k_launch *launch) {
+/* x, y and the weights, by role. */
+static int operands(const plim_shape *x, const plim_shape *y, const plim_shape *w, k_launch *launch) {
   const k_call *call = &launch->call;
-  if (op->n_in != 2 || op->n_out != 1 || op->n_upd != 0 || !k_is_valid(x) || !k_is_valid(y) || !k_is_valid(w)) return 0;
   if (x->layout != y->layout || w->layout != PLIM_FLAT) return 0;
   if (!k_view_make(x, &launch->call.x) || !k_view_make(y, &launch->call.y)) return 0;
-  const int64_t elements = plim_shape_elements(x), most = INT64_MAX / (int64_t)sizeof(float) / CHUNKS_MOST;
   if (call->x.height > SIZE_MOST || call->x.width > SIZE_MOST) return 0;
-  return elements > 0 && plim_shape_elements(w) <= most;
+  return plim_shape_elements(w) <= INT64_MAX / (int64_t)sizeof(float) / CHUNKS_MOST;
 }
 
 /* Multiply-adds, as elements of an elementwise op: four take as long as one. */
@@ -66,16 +63,16 @@ static int rows_of(k_launch *launch, int backward) {
 }
 
 int k_launch_depthwise_conv2d(const plim_op_desc *op, k_launch *launch) {
-  return operands(op, &op->in[0], &op->out[0], &op->in[1], launch) && rows_of(launch, 0);
+  return operands(&op->in[0], &op->out[0], &op->in[1], launch) && rows_of(launch, 0);
 }
 
 int k_launch_depthwise_conv2d_bwd_data(const plim_op_desc *op, k_launch *launch) {
-  return operands(op, &op->out[0], &op->in[0], &op->in[1], launch) && rows_of(launch, 1);
+  return operands(&op->out[0], &op->in[0], &op->in[1], launch) && rows_of(launch, 1);
 }
 
 int k_launch_depthwise_conv2d_bwd_weights(const plim_op_desc *op, k_launch *launch) {
   k_call *call = &launch->call;
-  if (!operands(op, &op->in[1], &op->in[0], &op->out[0], launch)) return 0;
+  if (!operands(&op->in[1], &op->in[0], &op->out[0], launch)) return 0;
   if (call->x.block == 1) {
     const int64_t of_plane = pieces(call);
     k_launch_add_phase(launch, K_BODY_depthwise_bwd_weights_plane, call->x.channels, work(call));

@@ -3,12 +3,7 @@
 
 int k_launch_image(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *image = &op->in[0], *y = &op->out[0];
-  if (op->n_in != 1 || op->n_out != 1 || op->n_upd != 0) return 0;
-  if (!k_is_valid(image) || image->layout != PLIM_NHWC || !k_is_valid(y) || y->rank != 4) return 0;
-  for (int i = 0; i < 4; i++) {
-    if (image->dim[i] != y->dim[i]) return 0;
-  }
-  if (y->dim[1] > 4 || !k_view_make(y, &launch->call.y)) return 0;
+  if (image->layout != PLIM_NHWC || y->dim[1] > 4 || !k_view_make(y, &launch->call.y)) return 0;
   k_call *call = &launch->call;
   call->chunk = k_tile(K_BODY_image);
   call->parts = k_tiles(call->y.spatial, K_BODY_image);

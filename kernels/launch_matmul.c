@@ -55,7 +55,6 @@ static int place_products(const plim_op_desc *op, k_call *call) {
   return 1;
 }
 
-/* Sizes have been compared with the kind's rules. */
 int k_launch_matmul(const plim_op_desc *op, k_launch *launch) {
   const plim_shape *a = &op->in[0], *y = &op->out[0];
   const int a_transposed = op->kind == PLIM_OP_MATMUL_TN, b_transposed = op->kind == PLIM_OP_MATMUL_NT;

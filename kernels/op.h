@@ -18,6 +18,9 @@ enum { PLIM_MAX_RANK = 8 };
 /* The largest area of a window: a float counts no further. */
 enum { PLIM_WINDOW_PLACES = 1 << 24 };
 
+/* The most taps of a depthwise filter: a thread block keeps an offset for each. */
+enum { PLIM_DEPTHWISE_TAPS = 1024 };
+
 /* Operands of one op. Kernels get all of them as one argument, of which a GPU takes at most 4 KiB. */
 enum { PLIM_OP_MAX_IN = 32, PLIM_OP_MAX_OUT = 32, PLIM_OP_MAX_UPD = 8, PLIM_OP_MAX_PAIRS = 8 };
 
@@ -32,7 +35,7 @@ enum { PLIM_OP_MAX_IN = 32, PLIM_OP_MAX_OUT = 32, PLIM_OP_MAX_UPD = 8, PLIM_OP_M
 #define PLIM_MATHS(X) X(FP32, "fp32") X(TF32, "tf32") X(BF16, "bf16")
 
 /* Memory order of a shape. Logical dimensions are always written [N][C][H][W] (activations) or
- * [O][I][KH][KW] (convolution weights); FLAT is row-major over the logical dimensions (it is NCHW
+ * [O][I][R][S] (convolution weights); FLAT is row-major over the logical dimensions (it is NCHW
  * for rank 4). NCHW8C and NCHW16C store channels in blocks of 8 or 16: [N][C/b][H][W][b]. The
  * channel count must be a multiple of the block. */
 #define PLIM_LAYOUTS(X) X(FLAT, "flat") X(NHWC, "nhwc") X(NCHW8C, "nchw8c") X(NCHW16C, "nchw16c")
@@ -189,8 +192,8 @@ typedef enum plim_contents {
  *   shape  The rule: sizes with blanks between. A name is one size in all of the op's operands; a number is that size;
  *          "3C" is three times C; sizes "+C" of several operands add up to C; "..." is any number of sizes, the same
  *          in all operands that have it. NULL: any shape
- * The rule of an op is checked for kinds of graph version 5 and later, and for a program's own. Kernels of older kinds
- * check their shapes themselves. */
+ * Kernels take no op that does not follow its rule. Graphs are checked for kinds of graph version 5 and later, and for
+ * a program's own: documents of older kinds may have shapes that no kernel takes. */
 typedef struct plim_op_operand {
   const char *name; /* NULL ends a list */
   char type;

@@ -68,7 +68,9 @@ static int heads_backward(const plim_op_desc *op) {
   return heads_divide(&op->in[2], &op->in[3]);
 }
 
-int plim_op_windows_fit(const plim_attrs *a, const plim_shape *larger, const plim_shape *smaller) {
+/* 1 when the smaller image has a place for each window of the larger one, and each window covers at least one position
+ * of that and has at most PLIM_WINDOW_PLACES. Numbers of images and channels are not looked at. */
+static int windows_fit(const plim_attrs *a, const plim_shape *larger, const plim_shape *smaller) {
   if ((int64_t)a->kernel[0] * a->kernel[1] > PLIM_WINDOW_PLACES) return 0;
   for (int i = 0; i < 2; i++) {
     const int64_t kernel = a->kernel[i], stride = a->stride[i], pad = a->pad[i];
@@ -78,19 +80,19 @@ int plim_op_windows_fit(const plim_attrs *a, const plim_shape *larger, const pli
   return 1;
 }
 static int windows_forward(const plim_op_desc *op) {
-  return plim_op_windows_fit(&op->attrs, &op->in[0], &op->out[0]);
+  return windows_fit(&op->attrs, &op->in[0], &op->out[0]);
 }
 static int windows_backward(const plim_op_desc *op) {
-  return plim_op_windows_fit(&op->attrs, &op->out[0], &op->in[0]);
+  return windows_fit(&op->attrs, &op->out[0], &op->in[0]);
 }
 static int windows_weights(const plim_op_desc *op) {
-  return plim_op_windows_fit(&op->attrs, &op->in[1], &op->in[0]);
+  return windows_fit(&op->attrs, &op->in[1], &op->in[0]);
 }
 
 /* The same, with a filter of that size that is not too large for the kernels. */
+_Static_assert(PLIM_DEPTHWISE_TAPS == 1024, "the line about depthwise_conv2d has the number");
 static int filter_fits(const plim_attrs *a, const plim_shape *w) {
-  enum { TAPS_MOST = 1024 };
-  return a->kernel[0] == w->dim[2] && a->kernel[1] == w->dim[3] && w->dim[2] * w->dim[3] <= TAPS_MOST;
+  return a->kernel[0] == w->dim[2] && a->kernel[1] == w->dim[3] && w->dim[2] * w->dim[3] <= PLIM_DEPTHWISE_TAPS;
 }
 static int depthwise_forward(const plim_op_desc *op) {
   return windows_forward(op) && filter_fits(&op->attrs, &op->in[1]);

@@ -15,10 +15,6 @@ size_t plim_word_next(const char **at);
  * sizes; 0 when a size is 0. */
 int64_t plim_op_product(const plim_op_sizes *sizes, const char *product);
 
-/* 1 when the smaller image has a place for each window of the larger one, and each window covers at least one position
- * of that and has at most PLIM_WINDOW_PLACES. Numbers of images and channels are not looked at. */
-int plim_op_windows_fit(const plim_attrs *attrs, const plim_shape *larger, const plim_shape *smaller);
-
 /* NULL, or what is wrong with a row. */
 const char *plim_op_row_fault(const plim_op_row *row);
 

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LISTED_MAX = 16 }; /* variants that one kernel may have for one op */
-
 /* Can a variant of that name be prepared? '@' is in the names of kernels in parts. */
 static int is_name(const char *name) {
   return name[0] && !strchr(name, '@');
@@ -34,15 +32,16 @@ void plim_own_release(plim_own_kernels *own, const plim_kernel_memory *memory) {
 }
 
 /* The variants of one kernel that can be prepared. */
-static int list_one(const plim_own_kernel *kernel, const plim_op_desc *op, plim_kernel_info info[LISTED_MAX]) {
+static int list_one(const plim_own_kernel *kernel, const plim_op_desc *op,
+                    plim_kernel_info info[PLIM_KERNEL_VARIANTS]) {
   int listed = 1, n = 0;
-  memset(info, 0, LISTED_MAX * sizeof *info);
+  memset(info, 0, PLIM_KERNEL_VARIANTS * sizeof *info);
   if (kernel->list) {
-    listed = kernel->list(kernel->user, op, info, LISTED_MAX);
+    listed = kernel->list(kernel->user, op, info, PLIM_KERNEL_VARIANTS);
   } else {
     (void)snprintf(info->name, sizeof info->name, "%s", kernel->name);
   }
-  for (int i = 0; i < listed && i < LISTED_MAX; i++) {
+  for (int i = 0; i < listed && i < PLIM_KERNEL_VARIANTS; i++) {
     if (!is_name(info[i].name)) continue;
     if (!info[i].numerics_key[0])
       (void)snprintf(info[i].numerics_key, sizeof info[i].numerics_key, "own:%.27s", info[i].name);
@@ -53,7 +52,7 @@ static int list_one(const plim_own_kernel *kernel, const plim_op_desc *op, plim_
 }
 
 int plim_own_list(const plim_own_kernels *own, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  plim_kernel_info one[LISTED_MAX];
+  plim_kernel_info one[PLIM_KERNEL_VARIANTS];
   int count = 0;
   for (int i = 0; i < own->n; i++) {
     const int n = own->row[i].kind == op->kind ? list_one(&own->row[i].kernel, op, one) : 0;
@@ -65,7 +64,7 @@ int plim_own_list(const plim_own_kernels *own, const plim_op_desc *op, plim_kern
 }
 
 int plim_own_prepare(const plim_own_kernels *own, const plim_op_desc *op, const char *variant, plim_own_prepared *out) {
-  plim_kernel_info info[LISTED_MAX];
+  plim_kernel_info info[PLIM_KERNEL_VARIANTS];
   for (int i = 0; i < own->n; i++) {
     const plim_own_kernel *kernel = &own->row[i].kernel;
     const int n = own->row[i].kind == op->kind ? list_one(kernel, op, info) : 0;

@@ -16,7 +16,7 @@
 
 #include "kernels/workspace.h"
 
-enum { PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, LISTED = 16, LEAST_CHANNELS = 16, MOST_PARTS = 1 << 10 };
+enum { PART_ALIGN = 64, OPERANDS = 4, WHOLE = -1, LEAST_CHANNELS = 16, MOST_PARTS = 1 << 10 };
 
 /* Along which dimension the operands of a kind are divided: in order of inputs, then the output. */
 typedef struct division {
@@ -48,18 +48,18 @@ typedef struct slice {
 } slice;
 
 typedef struct parts {
-  int count, n_in;
+  int count, n_in, threads;
   slice operand[OPERANDS]; /* inputs, then the output */
   plim_op_desc part;
-  char whole[sizeof(((plim_kernel_info *)0)->name)];
+  char whole[PLIM_KERNEL_NAME_BYTES];
   plim_kernel *kernel; /* of a part */
   int64_t workspace_bytes;
 } parts;
 
-int plim_parts_whole(const char *variant, char whole[32]) {
+int plim_parts_whole(const char *variant, char whole[PLIM_KERNEL_NAME_BYTES]) {
   const char *at = strrchr(variant, '@');
-  if (!at || at - variant >= 32) return 0;
-  (void)snprintf(whole, 32, "%.*s", (int)(at - variant), variant);
+  if (!at || at - variant >= PLIM_KERNEL_NAME_BYTES) return 0;
+  (void)snprintf(whole, PLIM_KERNEL_NAME_BYTES, "%.*s", (int)(at - variant), variant);
   return 1;
 }
 
@@ -101,9 +101,9 @@ static void place_gathered(parts *p, int64_t kernel_bytes) {
 
 /* What the kernel of that name needs for the part; -1 when there is none. */
 static int64_t part_workspace(const plim_kernel_table *table, const parts *p, const char *whole, int threads) {
-  plim_kernel_info info[LISTED];
-  int n = plim_kernel_list(table, &p->part, threads, info, LISTED);
-  for (int i = 0; i < n && i < LISTED; i++) {
+  plim_kernel_info info[PLIM_KERNEL_VARIANTS];
+  int n = plim_kernel_list(table, &p->part, threads, info, PLIM_KERNEL_VARIANTS);
+  for (int i = 0; i < n && i < PLIM_KERNEL_VARIANTS; i++) {
     if (strcmp(info[i].name, whole) == 0) return info[i].workspace_bytes;
   }
   return -1;
@@ -143,9 +143,24 @@ int plim_parts_list(const plim_kernel_table *table, const plim_op_desc *op, int 
 
 /* ---- running ---- */
 
-static void copy_rows(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t bytes, int64_t rows) {
-#pragma omp parallel for schedule(static)
-  for (int64_t r = 0; r < rows; r++) memcpy(to + r * to_stride, from + r * from_stride, (size_t)bytes);
+/* Rows of one operand, in two places. */
+typedef struct copied_rows {
+  int64_t n, bytes; /* of a row */
+  int threads;
+} copied_rows;
+
+/* Two loops and not an `if` clause: a team of one makes libgomp allocate the team of the next parallel region anew. */
+static void copy_rows(const copied_rows *r, char *to, int64_t to_stride, const char *from, int64_t from_stride) {
+  if (r->threads > 1) {
+#pragma omp parallel for schedule(static) num_threads(r->threads)
+    for (int64_t i = 0; i < r->n; i++) memcpy(to + i * to_stride, from + i * from_stride, (size_t)r->bytes);
+  } else {
+    for (int64_t i = 0; i < r->n; i++) memcpy(to + i * to_stride, from + i * from_stride, (size_t)r->bytes);
+  }
+}
+
+static copied_rows rows_of(const parts *p, const slice *s) {
+  return (copied_rows){s->rows, s->part_bytes, p->threads};
 }
 
 /* Part i of an operand that begins at `base`. */
@@ -163,7 +178,8 @@ static int parts_run(void *state, const plim_kernel_args *args) {
       operand[k] = part_of(s, k < p->n_in ? args->in[k] : args->out[0], i);
       if (s->gathered_at < 0) continue;
       char *gathered = (char *)args->workspace + s->gathered_at;
-      if (k < p->n_in) copy_rows(gathered, s->part_bytes, operand[k], s->row_bytes, s->part_bytes, s->rows);
+      const copied_rows r = rows_of(p, s);
+      if (k < p->n_in) copy_rows(&r, gathered, s->part_bytes, operand[k], s->row_bytes);
       operand[k] = gathered;
     }
     plim_kernel_args of_part = *args;
@@ -172,7 +188,8 @@ static int parts_run(void *state, const plim_kernel_args *args) {
     result = plim_kernel_run(p->kernel, &of_part);
     const slice *s = &p->operand[p->n_in];
     if (s->gathered_at < 0) continue;
-    copy_rows(part_of(s, args->out[0], i), s->row_bytes, operand[p->n_in], s->part_bytes, s->part_bytes, s->rows);
+    const copied_rows r = rows_of(p, s);
+    copy_rows(&r, part_of(s, args->out[0], i), s->row_bytes, operand[p->n_in], s->part_bytes);
   }
   return result;
 }
@@ -212,6 +229,7 @@ int plim_parts_make(const plim_kernel_table *table, const plim_op_desc *op, cons
     plim_kernel_release(memory, p, 1, sizeof *p);
     return result;
   }
+  p->threads = threads;
   place_gathered(p, plim_kernel_workspace(p->kernel));
   *type = (plim_kernel_type){
       .struct_bytes = sizeof *type, .kind = op->kind, .family = "parts", .run = parts_run, .free = parts_free};

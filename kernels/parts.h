@@ -15,7 +15,7 @@ extern "C" {
 
 /* The name of the variant whose kernel a variant runs in parts: writes it and returns 1, or returns 0 when `variant` is
  * no variant in parts. */
-int plim_parts_whole(const char *variant, char whole[32]);
+int plim_parts_whole(const char *variant, char whole[PLIM_KERNEL_NAME_BYTES]);
 
 /* The variants that run `whole`, a listed variant of the op, in parts and need less workspace than it. Returns how many
  * there are, writes at most `capacity`; by the number of parts, then by workspace. */

@@ -10,8 +10,6 @@
 #include "kernels/parts.h"
 #include "kernels/single_source.h"
 
-enum { LISTED_MAX = 16 }; /* variants that one type may have for one op */
-
 struct plim_kernel_table {
   plim_isa isa;
   plim_kernel_memory memory;
@@ -180,9 +178,9 @@ int plim_kernel_make(const plim_kernel_table *table, const plim_op_desc *op, con
   for (int i = 0; i < table->count; i++) {
     const plim_kernel_type *type = &table->type[i];
     if (type->kind != op->kind) continue;
-    plim_kernel_info info[LISTED_MAX];
-    int count = type->list(op, threads, info, LISTED_MAX);
-    for (int v = 0; v < count && v < LISTED_MAX; v++) {
+    plim_kernel_info info[PLIM_KERNEL_VARIANTS];
+    int count = type->list(op, threads, info, PLIM_KERNEL_VARIANTS);
+    for (int v = 0; v < count && v < PLIM_KERNEL_VARIANTS; v++) {
       if (strcmp(info[v].name, variant) == 0) return make_kernel(table, type, op, &info[v], threads, out);
     }
   }

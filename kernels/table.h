@@ -29,9 +29,12 @@ const plim_kernel_memory *plim_kernel_malloc(void); /* malloc, realloc and free 
  * is short; the kernel failed. */
 enum { PLIM_KERNEL_OK = 0, PLIM_KERNEL_UNSUPPORTED = -1, PLIM_KERNEL_NOMEM = -2, PLIM_KERNEL_FAILED = -3 };
 
+/* Variants that are looked at: of one kernel type or own kernel for an op, and of an op in all. Others are left out. */
+enum { PLIM_KERNEL_VARIANTS = 16, PLIM_KERNEL_NAME_BYTES = 32 };
+
 typedef struct plim_kernel_info {
-  char name[32];         /* unique among the op's variants: "onednn-direct-jit", "single-source" */
-  char numerics_key[32]; /* equal keys, equal bits (on one machine, one thread count) */
+  char name[PLIM_KERNEL_NAME_BYTES];         /* unique among the op's: "onednn-direct-jit", "single-source" */
+  char numerics_key[PLIM_KERNEL_NAME_BYTES]; /* equal keys, equal bits (on one machine, one thread count) */
   int64_t workspace_bytes;
   char how[160];  /* how it is prepared without a search, as the device writes it; "": there is nothing to search */
   int32_t builds; /* 1: preparing it may take a good part of a second, because a library compiles it */
@@ -52,10 +55,10 @@ typedef struct plim_kernel_args {
  * like the built-in ones. The functions return PLIM_KERNEL_OK or another of the results above; `list` counts.
  *   name     the only variant, without workspace, where `list` is NULL. A kernel that gives other bits than before
  *            needs another name: measured times are kept by it
- *   list     writes at most `capacity` variants (zeroed before) and returns how many it has for the op, at most 16; 0
- *            when it does not serve it. An empty numerics key means that no other variant has these bits. Variants
- *            after the 16th are left out, and so are those whose name is empty or has an '@', which names kernels in
- *            parts
+ *   list     writes at most `capacity` variants (zeroed before) and returns how many it has for the op, at most
+ *            PLIM_KERNEL_VARIANTS; 0 when it does not serve it. An empty numerics key means that no other variant has
+ *            these bits. Further variants are left out, and so are those whose name is empty or has an '@', which names
+ *            kernels in parts
  *   prepare  what `run` needs for a variant of an op; NULL: *state is `user`
  *   run      cpu: computes, `queue` is NULL. cuda: puts its work on `queue`, a cudaStream_t that may be capturing, and
  *            does not wait. It allocates nothing, touches nothing but operands and workspace, and gives equal bits for

@@ -2,7 +2,9 @@
 #include "kernels/parts.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +116,33 @@ Test(parts, listed_ones_need_less_than_the_whole_and_exactly_what_they_say) {
       }
     }
   }
+}
+
+static int threads_of_process(void) {
+  DIR *tasks = opendir("/proc/self/task");
+  int n = 0;
+  cr_assert_not_null(tasks);
+  for (const struct dirent *task; (task = readdir(tasks)) != NULL;) n += task->d_name[0] != '.';
+  (void)closedir(tasks);
+  return n;
+}
+
+/* Parts of channels of an NHWC image are copied row by row. */
+Test(parts, copies_use_the_threads_of_the_kernel_and_not_those_of_the_program) {
+  plim_op_desc desc = {.kind = PLIM_OP_CONV2D, .attrs = {.kernel = {1, 1}, .stride = {1, 1}}, .n_in = 2, .n_out = 1};
+  plim_kernel *kernel = NULL;
+  op_memory m;
+  desc.in[0] = desc.out[0] = plim_shape_make(PLIM_F32, PLIM_NHWC, 4, (int64_t[]){4, 32, 8, 8});
+  desc.in[1] = plim_shape_make(PLIM_F32, PLIM_FLAT, 4, (int64_t[]){32, 32, 1, 1});
+  omp_set_num_threads(3);
+  cr_assert_eq(plim_kernel_make(table, &desc, "single-source@c2", 1, &kernel), PLIM_KERNEL_OK);
+  op_memory_make(&m, &desc, plim_kernel_workspace(kernel));
+  op_memory_randomize(&m, 5);
+  const int before = threads_of_process();
+  cr_assert_eq(plim_kernel_run(kernel, &m.args), PLIM_KERNEL_OK);
+  cr_assert_eq(threads_of_process(), before);
+  op_memory_free(&m);
+  plim_kernel_free(kernel);
 }
 
 Test(parts, names_that_are_none_are_refused) {

@@ -484,10 +484,10 @@ Test(profiler, modelled_costs_have_the_real_variants_and_workspaces_of_the_devic
   cr_assert_eq(plim_profile_roofline(device, graph, &profile), PLIM_OK, "%s", plim_context_error(ctx));
   cr_assert_eq(profile->measured, 0);
   for (int32_t op = 0; op < graph->n_ops; op++) {
-    plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+    plim_kernel_info info[PLIM_KERNEL_VARIANTS];
     plim_op_desc desc;
     plim_graph_describe(graph, op, &desc);
-    int n = device->api->variants(device, &desc, info, PLIM_PROFILE_VARIANTS);
+    int n = device->api->variants(device, &desc, info, PLIM_KERNEL_VARIANTS);
     cr_assert_eq(n, profile->first[op + 1] - profile->first[op]);
     for (int i = 0; i < n; i++) {
       const plim_variant *variant = &profile->variant[profile->first[op] + i];
@@ -500,17 +500,15 @@ Test(profiler, modelled_costs_have_the_real_variants_and_workspaces_of_the_devic
   plim_device_close(device);
 }
 
-/* Modelled times of the variants of one large product of this type; returns how many. */
-static int model_product(plim_device *device, plim_dtype dtype, plim_variant variant[PLIM_PROFILE_VARIANTS]) {
+/* One product of squares x, w and y with sides of these sizes. */
+static plim_graph *make_product(plim_dtype dtype, const int64_t side[3]) {
   plim_graph_builder *builder = NULL;
   plim_graph *product = NULL;
-  plim_profile *profile = NULL;
-  const int64_t side[] = {2048, 2048};
-  const plim_shape shape = plim_shape_make(dtype, PLIM_FLAT, 2, side);
   int32_t value, op;
   cr_assert_eq(plim_graph_begin(ctx, "product", 1, &builder), PLIM_OK);
   for (int i = 0; i < 3; i++) {
     const char *names[] = {"x", "w", "y"};
+    const plim_shape shape = plim_shape_make(dtype, PLIM_FLAT, 2, (int64_t[]){side[i], side[i]});
     cr_assert_eq(plim_graph_add(builder, names[i], i < 2 ? PLIM_ROLE_INPUT : PLIM_ROLE_OUTPUT, &shape, &value),
                  PLIM_OK);
   }
@@ -518,6 +516,13 @@ static int model_product(plim_device *device, plim_dtype dtype, plim_variant var
       .name = "product", .kind = PLIM_OP_LINEAR, .n_in = 2, .in = {0, 1}, .n_out = 1, .out = {2}};
   cr_assert_eq(plim_graph_add_op(builder, &spec, &op), PLIM_OK);
   cr_assert_eq(plim_graph_end(builder, &product), PLIM_OK, "%s", plim_context_error(ctx));
+  return product;
+}
+
+/* Modelled times of the variants of one large product of this type; returns how many. */
+static int model_product(plim_device *device, plim_dtype dtype, plim_variant variant[PLIM_KERNEL_VARIANTS]) {
+  plim_graph *product = make_product(dtype, (int64_t[]){2048, 2048, 2048});
+  plim_profile *profile = NULL;
   cr_assert_eq(plim_profile_roofline(device, product, &profile), PLIM_OK);
   int n = profile->first[1];
   memcpy(variant, profile->variant, (size_t)n * sizeof *variant);
@@ -526,8 +531,23 @@ static int model_product(plim_device *device, plim_dtype dtype, plim_variant var
   return n;
 }
 
+Test(profiler, an_op_that_no_kernel_takes_is_refused_with_the_rule_that_it_does_not_follow) {
+  plim_graph *product = make_product(PLIM_F32, (int64_t[]){16, 17, 16});
+  plim_profile *profile = NULL;
+  plim_device *cpu = NULL;
+  cr_assert_eq(plim_device_open(ctx, "cpu", NULL, &cpu), PLIM_OK);
+  cr_assert_eq(plim_profile_roofline(cpu, product, &profile), PLIM_EUNSUPPORTED);
+  cr_assert_str_eq(
+      plim_context_error(ctx),
+      "device cpu has no kernel for op \"product\" (linear): w of a linear has the sizes [17 17], which do "
+      "not follow its rule [O I] and the other operands");
+  cr_assert_null(profile);
+  plim_device_close(cpu);
+  plim_graph_free(product);
+}
+
 Test(profiler, modelled_products_of_bf16_are_faster_by_a_library_alone) {
-  plim_variant floats[PLIM_PROFILE_VARIANTS], halves[PLIM_PROFILE_VARIANTS];
+  plim_variant floats[PLIM_KERNEL_VARIANTS], halves[PLIM_KERNEL_VARIANTS];
   plim_device *cpu = NULL;
   plim_device_options options = {.struct_bytes = sizeof options, .threads = 1};
   cr_assert_eq(plim_device_open(ctx, "cpu", &options, &cpu), PLIM_OK);
@@ -540,7 +560,7 @@ Test(profiler, modelled_products_of_bf16_are_faster_by_a_library_alone) {
 }
 
 Test(profiler, modelled_products_of_a_gpu_are_far_faster_by_a_library) {
-  plim_variant variant[PLIM_PROFILE_VARIANTS];
+  plim_variant variant[PLIM_KERNEL_VARIANTS];
   fake_cuda_options options = fake_cuda_options_default();
   plim_device *gpu = NULL;
   options.blas = 1;

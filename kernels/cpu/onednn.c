@@ -4,7 +4,7 @@
  * carrying its own numerics key, except those that would break the promise about memory: `ref` (100x slower) and
  * gemm-based ones (they allocate behind our back at every call).
  *
- * Weights lie in the graph as plain [O][I][KH][KW]. Where an implementation wants another order, copying them is part
+ * Weights lie in the graph as plain [O][I][R][S]. Where an implementation wants another order, copying them is part
  * of the op and their copy part of the op's workspace:
  *
  *   workspace = scratchpad, then the ordered weights, each part aligned

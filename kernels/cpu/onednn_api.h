@@ -24,7 +24,7 @@ dnnl_status_t plim_dnnl_md_new_strided(int rank, const dnnl_dims_t dim, dnnl_dat
                                        plim_dnnl_md *out);
 void plim_dnnl_md_free(plim_dnnl_md md);
 
-/* Convolution weights [O][I][KH][KW] as an implementation wants them, of groups [O][1][1][KH][KW]; 0 when they are
+/* Convolution weights [O][I][R][S] as an implementation wants them, of groups [O][1][1][R][S]; 0 when they are
  * nothing that we can copy to. */
 int plim_dnnl_weights_order(plim_dnnl_const_md md, plim_weights_order *out);
 

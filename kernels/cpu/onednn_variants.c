@@ -80,7 +80,7 @@ static int is_depthwise(const plim_onednn_family *f) {
   return f->kind >= PLIM_OP_DEPTHWISE_CONV2D && f->kind <= PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS;
 }
 
-/* Weights [C][1][KH][KW] as oneDNN has those of groups: [groups][outputs][inputs][KH][KW]. */
+/* Weights [C][1][R][S] as oneDNN has those of groups: [groups][outputs][inputs][R][S]. */
 static dnnl_status_t describe_filters(const plim_shape *shape, plim_dnnl_md *out) {
   if (shape->rank != 4 || shape->dim[1] != 1) return dnnl_unimplemented;
   const dnnl_dims_t dim = {shape->dim[0], 1, 1, shape->dim[2], shape->dim[3]};

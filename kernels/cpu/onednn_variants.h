@@ -40,7 +40,7 @@ typedef struct plim_onednn_walk {
   int algorithm; /* of `offers` */
   plim_dnnl_offers offers;
   int n_seen; /* variants yielded so far; of two with one name the first has the better instruction set */
-  char seen[PLIM_ONEDNN_VARIANTS][sizeof(((plim_kernel_info *)0)->name)];
+  char seen[PLIM_ONEDNN_VARIANTS][PLIM_KERNEL_NAME_BYTES];
 } plim_onednn_walk;
 
 /* Start before the first variant. dnnl_unimplemented: the family does not serve the op. plim_onednn_walk_end is due

@@ -58,7 +58,7 @@ static int64_t plain_at(const plim_weights_order *w, int64_t ob, int64_t ib, int
   return filter < w->dim[0] && channel < w->dim[1] ? (filter * w->dim[1] + channel) * w->dim[2] * w->dim[3] : -1;
 }
 
-/* One filter plane [KH][KW]; `plain` < 0: zeros. */
+/* One filter plane [R][S]; `plain` < 0: zeros. */
 static void plane_to(const plim_weights_order *w, const void *from, int64_t plain, void *to, int64_t ordered) {
   for (int64_t row = 0; row < w->dim[2]; row++) {
     for (int64_t column = 0; column < w->dim[3]; column++) {

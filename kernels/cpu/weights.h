@@ -1,4 +1,4 @@
-/* Convolution weights in a library's own order: copies from and to the plain [O][I][KH][KW] of the graph. */
+/* Convolution weights in a library's own order: copies from and to the plain [O][I][R][S] of the graph. */
 #ifndef PLIM_KERNELS_CPU_WEIGHTS_H
 #define PLIM_KERNELS_CPU_WEIGHTS_H
 
@@ -10,17 +10,17 @@ extern "C" {
 
 enum { PLIM_WEIGHTS_BLOCK = 64 }; /* the most that a block may have */
 
-/* Element [o][i][kh][kw] is at o / block[0] * outer[0] + inner[0][o % block[0]], the same for i, and
- * + kh * outer[2] + kw * outer[3]. The last block of O or I may reach beyond dim: its rest is padding. */
+/* Element [o][i][r][s] is at o / block[0] * outer[0] + inner[0][o % block[0]], the same for i, and
+ * + r * outer[2] + s * outer[3]. The last block of O or I may reach beyond dim: its rest is padding. */
 typedef struct plim_weights_order {
-  int64_t dim[4];                       /* O, I, KH, KW */
+  int64_t dim[4];                       /* O, I, R, S */
   int64_t block[2];                     /* of O and I; 1: not blocked */
   int64_t outer[4];                     /* strides of blocks, rows and columns, in elements */
   int64_t inner[2][PLIM_WEIGHTS_BLOCK]; /* places inside a block */
   int32_t element_bytes;                /* 4 or 2 */
 } plim_weights_order;
 
-/* Set dim and outer from sizes and strides [rank]: of [O][I][KH][KW], or of groups of one channel [O][1][1][KH][KW].
+/* Set dim and outer from sizes and strides [rank]: of [O][I][R][S], or of groups of one channel [O][1][1][R][S].
  * 0 when they are of neither. */
 int plim_weights_order_outer(plim_weights_order *order, int rank, const int64_t *dim, const int64_t *stride);
 

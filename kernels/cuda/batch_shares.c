@@ -25,7 +25,8 @@ void plim_batch_choices_add_shares(plim_batch_choices *choices, int64_t n) {
   }
 }
 
-static void name_choice(const plim_batch_choices *choices, const plim_batch_choice *choice, char name[32]) {
+static void name_choice(const plim_batch_choices *choices, const plim_batch_choice *choice,
+                        char name[PLIM_KERNEL_NAME_BYTES]) {
   char images[16] = "", room[16] = "", whole[64];
   if (choices->has_images) (void)snprintf(images, sizeof images, "-%d", (int)choice->images);
   if (choice->blas_bytes > PLIM_CUDA_LEAST_BLAS_BYTES) {
@@ -33,7 +34,7 @@ static void name_choice(const plim_batch_choices *choices, const plim_batch_choi
   }
   (void)snprintf(whole, sizeof whole, "%.15s%s%s%s", choices->family,
                  choices->precision == PLIM_PRECISION_TF32 ? "-tf32" : "", images, room);
-  (void)snprintf(name, 32, "%.31s", whole);
+  (void)snprintf(name, PLIM_KERNEL_NAME_BYTES, "%.*s", PLIM_KERNEL_NAME_BYTES - 1, whole);
 }
 
 int plim_batch_choices_list(const plim_batch_choices *choices, plim_kernel_info *info, int capacity) {
@@ -48,7 +49,7 @@ int plim_batch_choices_list(const plim_batch_choices *choices, plim_kernel_info 
 }
 
 const plim_batch_choice *plim_batch_choices_find(const plim_batch_choices *choices, const char *variant) {
-  char name[32];
+  char name[PLIM_KERNEL_NAME_BYTES];
   for (int i = 0; i < choices->n; i++) {
     name_choice(choices, &choices->choice[i], name);
     if (strcmp(name, variant) == 0) return &choices->choice[i];

@@ -1,4 +1,4 @@
-/* From an op to an operation graph of one node. Weights lie as [O][I][KH][KW] in our graphs. The library's fast engines
+/* From an op to an operation graph of one node. Weights lie as [O][I][R][S] in our graphs. The library's fast engines
  * need either all three operands with channels innermost, or none of them. */
 #include "kernels/cuda/dnn_conv.h"
 

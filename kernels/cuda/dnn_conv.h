@@ -12,7 +12,7 @@ enum { PLIM_DNN_X, PLIM_DNN_W, PLIM_DNN_Y, PLIM_DNN_OPERANDS };
 
 /* Without padding, and every field has one value for one convolution: two are equal when their bytes are. */
 typedef struct plim_dnn_conv {
-  int64_t dim[PLIM_DNN_OPERANDS][4], step[PLIM_DNN_OPERANDS][4]; /* elements; [N][C][H][W], [O][I][KH][KW] */
+  int64_t dim[PLIM_DNN_OPERANDS][4], step[PLIM_DNN_OPERANDS][4]; /* elements; [N][C][H][W], [O][I][R][S] */
   int64_t stride[2], pad[2];
   int32_t data_type; /* DNN_DATA_*; sums are always of floats */
   int32_t y_type;    /* of y, which is floats where a bias is added to it */

@@ -3,12 +3,13 @@
 #define PLIM_KERNELS_CUDA_DNN_ENGINES_H
 
 #include "kernels/cuda/dnn_descriptor.h"
+#include "kernels/table.h"
 
 enum { PLIM_DNN_CONFIGS = 8, PLIM_DNN_HOW_BYTES = 120 };
 
 typedef struct plim_dnn_config {
-  char name[32];                /* "cudnn-e57-3f2a91c4": engine and knobs, these as a hash */
-  char how[PLIM_DNN_HOW_BYTES]; /* "57 2=4 13=1": engine and knobs; "": they are too many to be kept */
+  char name[PLIM_KERNEL_NAME_BYTES]; /* "cudnn-e57-3f2a91c4": engine and knobs, these as a hash */
+  char how[PLIM_DNN_HOW_BYTES];      /* "57 2=4 13=1": engine and knobs; "": they are too many to be kept */
   int64_t workspace_bytes;
   void *config; /* descriptors, NULL while there is none: of the configuration, of its plan */
   void *plan;

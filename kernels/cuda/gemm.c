@@ -1,7 +1,7 @@
 /* Convolutions and linear layers by matrix products, activations in NHWC or [N][C]:
- *   forward   y  [P][O] = columns(x) [P][K] W [O][K]'         K = taps x I, in the order [tap][channel]
- *   data      dx = sum over taps of dy [P][O] W [O][K]
- *   weights   dW [O][K] = dy [P][O]' columns(x) [P][K]
+ *   forward   y  [P Q][O] = columns(x) [P Q][R S I] W [O][R S I]'
+ *   data      dx = sum over taps of dy [P Q][O] W [O][R S I]
+ *   weights   dW [O][R S I] = dy [P Q][O]' columns(x) [P Q][R S I]
  * The columns of a few images at a time lie in the workspace: a variant for each of some numbers of images, with a
  * numerics key of its own, because the library may sum another size in another order; so it may with another workspace
  * of its own, of which some GPUs have a variant with more. Where a window is one element and moves
@@ -35,7 +35,7 @@ int64_t plim_cuda_gemm_blas_bytes(int32_t major) {
 typedef struct gemm {
   plim_op_kind kind; /* as a convolution */
   k_call call;
-  int64_t positions, depth, results; /* P of an image, K, O */
+  int64_t positions, depth, results; /* P Q of an image, R S I, O */
   int64_t taps;
   plim_precision precision;
   int64_t element, column_element; /* bytes: of activations and weights, of columns */

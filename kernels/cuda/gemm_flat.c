@@ -1,7 +1,7 @@
 /* Convolutions of one tap that moves by one, activations in FLAT: images are matrices as they lie.
- *   forward   y  [n][O][P] = W [O][I] x [n][I][P]              for each image n, all in one call
- *   data      dx [n][I][P] = W [O][I]' dy [n][O][P]            the same
- *   weights   dW [O][I]    = sum over n of dy [n][O][P] x [n][I][P]'
+ *   forward   y  [N][O][P Q] = W [O][I] x [N][I][P Q]          for each image, all in one call
+ *   data      dx [N][I][P Q] = W [O][I]' dy [N][O][P Q]        the same
+ *   weights   dW [O][I]      = sum over N of dy [N][O][P Q] x [N][I][P Q]'
  * The last one is cut into chunks of images. A chunk's products are one call, a part for each image, which the next
  * chunk adds to; the parts are summed in double precision. Of one image a chunk, the product adds to dW itself. Each
  * number of images is a variant with a numerics key of its own, because it sums in another order.
@@ -20,7 +20,7 @@ enum { BLAS_BYTES = PLIM_CUDA_LEAST_BLAS_BYTES };
 typedef struct flat {
   plim_op_kind kind;
   k_call call;
-  int64_t n, positions, inputs, results; /* images, P, I, O */
+  int64_t n, positions, inputs, results; /* N, P Q, I, O */
   plim_precision precision;
   k_view y;          /* with a bias */
   int64_t sum_bytes; /* of y before it is rounded; 0: it is not */

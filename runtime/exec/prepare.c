@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "kernels/parts.h"
+#include "kernels/table.h"
 #include "runtime/device/desc.h"
-#include "runtime/profile/profile_set.h"
 
-_Static_assert(sizeof(((plim_kernel_info *)0)->numerics_key) == PLIM_VARIANT_NAME_BYTES, "keys are copied whole");
+_Static_assert((int)PLIM_KERNEL_NAME_BYTES == (int)PLIM_VARIANT_NAME_BYTES, "names and keys are copied whole");
 
 plim_status plim_prepared_new(plim_context *ctx, plim_device *device, int64_t capacity, plim_prepared *out) {
   int64_t rows = 16;
@@ -63,11 +63,11 @@ static plim_status reserve(plim_prepared *prepared) {
 /* Find the numerics key that the device gives the variant. For a variant in parts it is the key of its whole
  * variant, whose bits the parts may have. */
 static void find_key(plim_device *device, const plim_op_desc *desc, const char *variant, char *numerics_key) {
-  plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+  plim_kernel_info info[PLIM_KERNEL_VARIANTS];
   char whole[PLIM_VARIANT_NAME_BYTES];
-  int n = device->api->variants(device, desc, info, PLIM_PROFILE_VARIANTS);
+  int n = device->api->variants(device, desc, info, PLIM_KERNEL_VARIANTS);
   if (plim_parts_whole(variant, whole)) variant = whole;
-  for (int i = 0; i < n && i < PLIM_PROFILE_VARIANTS; i++) {
+  for (int i = 0; i < n && i < PLIM_KERNEL_VARIANTS; i++) {
     if (strcmp(info[i].name, variant) == 0) memcpy(numerics_key, info[i].numerics_key, sizeof info[i].numerics_key);
   }
 }

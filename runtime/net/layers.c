@@ -119,13 +119,12 @@ plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int 
 }
 
 plim_tensor plim_net_depthwise_conv2d(plim_net *net, const char *name, plim_tensor x, plim_net_window window) {
-  enum { KERNEL_MOST = 32 };
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   const plim_net_window w = with_stride(window);
   if (!in || !window_fits(net, name, in, w)) return -1;
-  if (w.kernel > KERNEL_MOST) {
-    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a filter of %d x %d; at most %d x %d is allowed", name,
-                         w.kernel, w.kernel, KERNEL_MOST, KERNEL_MOST);
+  if ((int64_t)w.kernel * w.kernel > PLIM_DEPTHWISE_TAPS) {
+    return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a filter of %d x %d; at most %d taps are allowed", name,
+                         w.kernel, w.kernel, PLIM_DEPTHWISE_TAPS);
   }
   int64_t rows = window_count(in->dim[2], w);
   int64_t columns = window_count(in->dim[3], w);

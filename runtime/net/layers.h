@@ -76,7 +76,7 @@ int plim_net_is_loss(const plim_net_layer *layer);
 /* The op of a layer that multiplies by weights; PLIM_OP_CUSTOM: the layer does not. */
 plim_op_kind plim_net_product_of(const plim_net_layer *layer);
 
-/* Shape of a layer's weights: [O][I][KH][KW] of a convolution, [C][1][KH][KW] of a depthwise one, [I][O][KH][KW] of a
+/* Shape of a layer's weights: [O][I][R][S] of a convolution, [C][1][R][S] of a depthwise one, [I][O][R][S] of a
  * transposed one, [O][I] of a linear layer. */
 plim_shape plim_net_weight_shape(const plim_net *net, const plim_net_layer *layer);
 

@@ -206,13 +206,13 @@ static plim_status write_file(const plim_profile_cache *cache) {
 
 void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc) {
   const plim_profile_cache *cache = plim_device_memo_of(device).variants;
-  plim_kernel_info info[PLIM_PROFILE_VARIANTS];
+  plim_kernel_info info[PLIM_KERNEL_VARIANTS];
   char op[PLIM_DESC_TEXT_BYTES];
   int n = 0;
   if (!cache || !device->api->recall) return;
   plim_desc_text(desc, op, sizeof op);
   for (int32_t i = find(cache, op, ""); i < cache->n && strcmp(cache->row[i].op, op) == 0; i++) {
-    if (!cache->row[i].how[0] || n == PLIM_PROFILE_VARIANTS) continue;
+    if (!cache->row[i].how[0] || n == PLIM_KERNEL_VARIANTS) continue;
     memset(&info[n], 0, sizeof info[n]);
     memcpy(info[n].name, cache->row[i].variant, sizeof info[n].name);
     memcpy(info[n++].how, cache->row[i].how, sizeof info->how);

@@ -21,8 +21,8 @@ static int saves(int64_t bytes, int64_t than_bytes) {
 /* ---- which ---- */
 
 static void find_whole(const plim_profile_set *set, plim_profile_group *group) {
-  plim_variant variant[PLIM_PROFILE_VARIANTS];
-  int32_t at[PLIM_PROFILE_VARIANTS], n = 0;
+  plim_variant variant[PLIM_KERNEL_VARIANTS];
+  int32_t at[PLIM_KERNEL_VARIANTS], n = 0;
   for (int32_t i = group->first; i < group->first + group->n; i++) {
     if (set->cases[i].dropped) continue;
     variant[n] = set->cases[i].variant;
@@ -32,15 +32,15 @@ static void find_whole(const plim_profile_set *set, plim_profile_group *group) {
 }
 
 static plim_status add_parts(plim_profile_set *set, plim_profile_group *group, int64_t least_bytes) {
-  plim_kernel_info info[PLIM_PROFILE_VARIANTS], whole = {.name = ""};
+  plim_kernel_info info[PLIM_KERNEL_VARIANTS], whole = {.name = ""};
   find_whole(set, group);
   const plim_variant *fastest = &set->cases[group->whole].variant;
   group->first_part = set->n_cases;
   if (fastest->workspace_bytes < least_bytes) return PLIM_OK;
   memcpy(whole.name, fastest->name, sizeof whole.name);
   whole.workspace_bytes = fastest->workspace_bytes;
-  int n = set->device->api->parts(set->device, &group->desc, &whole, info, PLIM_PROFILE_VARIANTS);
-  if (n > PLIM_PROFILE_VARIANTS) n = PLIM_PROFILE_VARIANTS;
+  int n = set->device->api->parts(set->device, &group->desc, &whole, info, PLIM_KERNEL_VARIANTS);
+  if (n > PLIM_KERNEL_VARIANTS) n = PLIM_KERNEL_VARIANTS;
   PLIM_TRY(plim_resize_array(set->device->ctx, &set->cases, set->n_cases, set->n_cases + n, sizeof *set->cases));
   for (int i = 0; i < n; i++) {
     plim_profile_case *c = &set->cases[set->n_cases++];
@@ -143,7 +143,7 @@ static int wants_time(const plim_profile_case *c) {
 static plim_status time_parts(comparison *k, const plim_profile_group *group, int32_t passes) {
   plim_profile_case *part = &k->set->cases[group->first_part];
   const plim_profile_case *whole = &k->set->cases[group->whole];
-  int64_t part_ns[PLIM_PROFILE_VARIANTS], whole_ns = INT64_MAX, time_ns;
+  int64_t part_ns[PLIM_KERNEL_VARIANTS], whole_ns = INT64_MAX, time_ns;
   for (int32_t i = 0; i < group->n_parts; i++) part_ns[i] = INT64_MAX;
   for (int32_t pass = 0; pass < passes; pass++) {
     PLIM_TRY(plim_measure_check_cancelled(k->set));

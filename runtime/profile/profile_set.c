@@ -8,6 +8,8 @@
 #include "runtime/device/guarded.h"
 #include "runtime/profile/profile_cache.h"
 
+enum { WHY_BYTES = 384 };
+
 static plim_status find_group(plim_profile_set *set, int32_t *slot, int64_t n_slots, int32_t op) {
   plim_op_desc desc;
   plim_desc_of(set->graph, op, &desc);
@@ -39,20 +41,23 @@ static plim_status find_groups(plim_profile_set *set) {
   return status;
 }
 
-/* List the device's variants of a group: *n of them, and the bytes that each needs. */
+/* List the device's variants of a group: *n of them, and the bytes that each needs. No kernel takes an op that does not
+ * follow the rule of its kind, which the error then says. */
 static plim_status list_variants(const plim_profile_set *set, const plim_profile_group *group, plim_kernel_info *info,
                                  int64_t *bytes, int *n) {
   plim_context *ctx = set->device->ctx;
   const char *name = set->graph->op[group->op].name;
-  memset(info, 0, PLIM_PROFILE_VARIANTS * sizeof *info);
+  memset(info, 0, PLIM_KERNEL_VARIANTS * sizeof *info);
   plim_profile_cache_recall(set->device, &group->desc);
   PLIM_TRY(plim_guarded_room(set->device->ctx));
-  *n = set->device->api->variants(set->device, &group->desc, info, PLIM_PROFILE_VARIANTS);
+  *n = set->device->api->variants(set->device, &group->desc, info, PLIM_KERNEL_VARIANTS);
   if (*n <= 0) {
-    return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s has no kernel for op \"%s\" (%s)", set->device->api->name, name,
-                     plim_op_kind_name(group->desc.kind));
+    char why[WHY_BYTES] = "";
+    const int fits = plim_op_fits(&group->desc, NULL, why, sizeof why);
+    return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s has no kernel for op \"%s\" (%s)%s%s", set->device->api->name,
+                     name, plim_op_kind_name(group->desc.kind), fits ? "" : ": ", why);
   }
-  if (*n > PLIM_PROFILE_VARIANTS) *n = PLIM_PROFILE_VARIANTS;
+  if (*n > PLIM_KERNEL_VARIANTS) *n = PLIM_KERNEL_VARIANTS;
   for (int i = 0; i < *n; i++) {
     plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, info[i].workspace_bytes);
     bytes[i] = plim_add_bytes(plan.bytes[0], plan.bytes[1]);
@@ -63,8 +68,8 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
 
 /* Append the variants of a group that fit to the cases, or the smallest when none fits. */
 static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, int64_t arena_bytes) {
-  plim_kernel_info info[PLIM_PROFILE_VARIANTS];
-  int64_t bytes[PLIM_PROFILE_VARIANTS] = {0}, allowed = arena_bytes > 0 ? arena_bytes : INT64_MAX;
+  plim_kernel_info info[PLIM_KERNEL_VARIANTS];
+  int64_t bytes[PLIM_KERNEL_VARIANTS] = {0}, allowed = arena_bytes > 0 ? arena_bytes : INT64_MAX;
   plim_context *ctx = set->device->ctx;
   int n, smallest = 0, fitting = 0;
   PLIM_TRY(list_variants(set, group, info, bytes, &n));

@@ -14,7 +14,6 @@
 
 #include "runtime/profile/profile_operands.h"
 
-enum { PLIM_PROFILE_VARIANTS = 16 }; /* most variants of an op */
 enum { PLIM_PROFILE_HOW_BYTES = sizeof((plim_kernel_info *)0)->how };
 
 /* One variant of one description. */
@@ -82,7 +81,7 @@ PLIM_MUST_USE plim_status plim_profile_set_measure_parts(plim_profile_set *set, 
  * that no library builds, and of each group the case that the device expects to be fastest. The second has the case of
  * each group with the least workspace. Each later round has one more case of each group, in the device's order. There
  * are at most PLIM_PROFILE_ROUNDS rounds. */
-enum { PLIM_PROFILE_ROUNDS = PLIM_PROFILE_VARIANTS + 2 };
+enum { PLIM_PROFILE_ROUNDS = PLIM_KERNEL_VARIANTS + 2 };
 void plim_profile_set_rounds(plim_profile_set *set);
 
 /* Reduce the set to a sample: the cases of the first round, and of convolutions only the n with most FLOPs. Each other

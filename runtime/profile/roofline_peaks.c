@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { SUM_ELEMENTS = 1 << 24, SUM_COLUMNS = 2048, RUNS = 6, SLOW = 3, MOST_VARIANTS = 16 };
+enum { SUM_ELEMENTS = 1 << 24, SUM_COLUMNS = 2048, RUNS = 6, SLOW = 3 };
 enum { LEAST_SIDE = 256, MOST_SIDE = 2048, LONG_NS = 30000000 };
 enum { MOST_OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT };
 
@@ -37,18 +37,18 @@ done:
 }
 
 static plim_status time_op(plim_device *device, const plim_op_desc *op, int64_t *best_ns) {
-  plim_kernel_info info[MOST_VARIANTS];
+  plim_kernel_info info[PLIM_KERNEL_VARIANTS];
   void *operand[MOST_OPERANDS] = {NULL};
   int32_t n_operands = op->n_in + op->n_out;
   int64_t bytes = plim_shape_bytes(&op->out[0]);
-  int n = device->api->variants(device, op, info, MOST_VARIANTS);
+  int n = device->api->variants(device, op, info, PLIM_KERNEL_VARIANTS);
   plim_status status = PLIM_OK;
   *best_ns = INT64_MAX;
   for (int32_t k = 0; k < n_operands; k++) {
     PLIM_CHECK(device->api->alloc(device, bytes, &operand[k]));
     PLIM_CHECK(device->api->fill(device, 0, operand[k], 0, bytes));
   }
-  for (int i = 0; i < n && i < MOST_VARIANTS; i++) {
+  for (int i = 0; i < n && i < PLIM_KERNEL_VARIANTS; i++) {
     if (n > 1 && strcmp(info[i].name, "single-source") == 0) continue; /* stands in for libraries that are there */
     PLIM_CHECK(time_variant(device, op, &info[i], operand, best_ns));
   }

@@ -6,7 +6,7 @@
 
 typedef struct fake_convolution {
   int direction;                 /* 0: y of x and w; 1: x of w and y; 2: w of x and y */
-  int64_t dim[3][4], step[3][4]; /* of x [N][C][H][W], w [O][I][KH][KW], y [N][O][H][W]; steps in elements */
+  int64_t dim[3][4], step[3][4]; /* of x [N][C][H][W], w [O][I][R][S], y [N][O][H][W]; steps in elements */
   int64_t stride[2], pad[2];
   void *place[3];
   int bf16[3];     /* 1: elements are of two bytes */
