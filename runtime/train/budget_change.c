@@ -5,7 +5,6 @@
  * next step plans for the new budget take over. They give the same bits, since their numerics keys are equal. A budget
  * without a plan is reported, and the run continues as before. */
 #include "runtime/arena/replay.h"
-#include "runtime/base/array.h"
 #include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer_internal.h"
 
@@ -54,27 +53,42 @@ void plim_budget_changes_open(plim_trainer *t) {
 
 void plim_budget_changes_close(plim_trainer *t) {
   plim_budget_changes *l = &t->budget_changes;
-  for (int64_t i = 0; i < l->n_own; i++) plim_plan_free(l->own[i]);
-  plim_release(t->ctx, l->own, l->own_capacity, sizeof(void *));
+  for (int32_t i = 0; i < l->n_own; i++) plim_plan_free(l->own[i]);
 }
 
 /* ---- between two steps ---- */
 
+/* Does the trainer run or read the plan? */
+static int is_used(const plim_trainer *t, const plim_plan *plan) {
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
+    if (t->plan[i] == plan) return 1;
+  }
+  return t->retiming.plan == plan;
+}
+
+static void free_unused_plans(plim_trainer *t) {
+  plim_budget_changes *l = &t->budget_changes;
+  int32_t n = 0;
+  for (int32_t i = 0; i < l->n_own; i++) {
+    if (is_used(t, l->own[i])) {
+      l->own[n++] = l->own[i];
+    } else {
+      plim_plan_free(l->own[i]);
+    }
+  }
+  l->n_own = n;
+}
+
 plim_status plim_trainer_take_plans(plim_trainer *t, plim_plan **plan, int *refused) {
   plim_budget_changes *l = &t->budget_changes;
   const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
-  plim_status status =
-      plim_array_reserve(t->ctx, &l->own, &l->own_capacity, l->n_own + PLIM_PROGRAM_GRAPHS, sizeof(void *));
   for (int32_t i = 0; i < t->program->n_graphs; i++) {
-    if (status == PLIM_OK && plan[i]) {
-      l->own[l->n_own++] = plan[i];
-    } else {
-      plim_plan_free(plan[i]);
-    }
-    if (status == PLIM_OK) now[i] = plan[i];
+    now[i] = plan[i];
+    if (plan[i]) l->own[l->n_own++] = plan[i];
   }
-  if (status == PLIM_OK) status = plim_exec_replace(t->exec, now, plim_program_plans_bytes(now));
+  plim_status status = plim_exec_replace(t->exec, now, plim_program_plans_bytes(now));
   for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS && status == PLIM_OK; i++) t->plan[i] = now[i];
+  free_unused_plans(t);
   *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && t->options.exec.failures->n > 0;
   return *refused ? plim_rehearsal_drop(t->program, t->device, t->options.exec.failures) : status;
 }
