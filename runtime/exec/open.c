@@ -77,13 +77,19 @@ static plim_status prepare_variant(plim_exec *exec, plim_prepared *prepared, con
   return PLIM_OK;
 }
 
-/* Does the plan run the variant in the space? */
-static int runs_in(const plim_plan *plan, int32_t variant, int32_t space) {
+/* Where the kernel of a variant in a space stands in arrays [spaces][n_variants]. */
+static int64_t kernel_index(const plim_plan *plan, int32_t space, int32_t variant) {
+  return (int64_t)space * plan->n_variants + variant;
+}
+
+/* Mark the variants that the plan runs in each space. A plan with one space runs all of its variants there.
+ *   runs  [spaces][n_variants]  out  zero before */
+static void mark_runs(const plim_plan *plan, uint8_t *runs) {
+  if (plan->n_pages == 0) memset(runs, 1, (size_t)plan->n_variants);
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];
-    if (command->kind == PLIM_COMMAND_RUN && command->variant == variant && command->space == space) return 1;
+    if (command->kind == PLIM_COMMAND_RUN) runs[kernel_index(plan, command->space, command->variant)] = 1;
   }
-  return 0;
 }
 
 /* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
@@ -94,22 +100,26 @@ static plim_prepared *prepared_of(plim_exec *exec, int32_t space) {
 plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                            plim_bound_plan *out) {
   void **kernel = NULL;
-  int64_t *workspace_bytes = NULL, kernels = (int64_t)plan->n_variants * (plan->n_pages + 1);
+  uint8_t *runs = NULL;
+  int64_t *workspace_bytes = NULL, kernels = kernel_index(plan, plan->n_pages + 1, 0);
   plim_status status;
   PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *kernel, &kernel));
+  PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *runs, &runs));
   PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
+  mark_runs(plan, runs);
   for (int32_t k = 0; k <= plan->n_pages; k++) {
     for (int32_t i = 0; i < plan->n_variants; i++) {
-      if (plan->n_pages > 0 && !runs_in(plan, i, k)) continue;
-      void **own = &kernel[(int64_t)k * plan->n_variants + i];
-      PLIM_CHECK(
-          prepare_variant(exec, prepared_of(exec, k), graph, &plan->variant[i], checked, own, &workspace_bytes[i]));
+      const int64_t own = kernel_index(plan, k, i);
+      if (!runs[own]) continue;
+      PLIM_CHECK(prepare_variant(exec, prepared_of(exec, k), graph, &plan->variant[i], checked, &kernel[own],
+                                 &workspace_bytes[i]));
     }
   }
   PLIM_CHECK(plim_exec_refused(exec));
   PLIM_CHECK(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
 done:
   plim_release(exec->ctx, workspace_bytes, plan->n_variants, sizeof *workspace_bytes);
+  plim_release(exec->ctx, runs, kernels, sizeof *runs);
   plim_release(exec->ctx, kernel, kernels, sizeof *kernel);
   return status;
 }

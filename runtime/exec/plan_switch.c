@@ -5,6 +5,7 @@
  * The plan of a switch begins with the commands that have run, so the whole step is a run of that plan. The memory
  * meter counts the step from its start and compares it with that plan at its end. The plan serves this step alone.
  * A storage that stays live may have another offset in it: the storage is copied there. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/exec/exec_device.h"
@@ -34,13 +35,28 @@ static int same_beginning(const plim_plan *a, const plim_plan *b, int32_t comman
   return j == command && (i == b->n_buffers || b->buffer[i].begin >= command);
 }
 
-/* The buffer that overwrites buffer i in place at its end, -1: none. */
+/* The first buffer that begins at command j or later. */
+static int32_t first_from(const plim_plan *plan, int32_t j) {
+  int32_t low = 0, high = plan->n_buffers;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (plan->buffer[middle].begin < j) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* The buffer that overwrites buffer i in place at its end, -1: none. O(log buffers + those that begin there). */
 static int32_t successor_of(const plim_graph *graph, const plim_plan *plan, int32_t i) {
   const plim_plan_buffer *buffer = &plan->buffer[i];
   if (buffer->storage < 0 || buffer->end >= plan->n_commands) return -1;
   const int32_t out = plim_command_result_over(graph, &plan->command[buffer->end], buffer->storage);
-  for (int32_t h = i + 1; h < plan->n_buffers && out >= 0; h++) {
-    if (plan->buffer[h].begin >= buffer->end && plan->buffer[h].storage == out) return h;
+  if (out < 0) return -1;
+  for (int32_t h = first_from(plan, buffer->end); h < plan->n_buffers && plan->buffer[h].begin == buffer->end; h++) {
+    if (plan->buffer[h].storage == out) return h;
   }
   return -1;
 }
@@ -62,18 +78,50 @@ static int moved(const switching *o, int32_t i) {
   return o->from->buffer[i].offset != o->to->buffer[i].offset && continues(o->graph, o->to, i, o->command);
 }
 
-static int overlap(const plim_plan_buffer *x, const plim_plan_buffer *y) {
-  return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
+/* Bytes of the arena that a buffer moves from or to. */
+typedef struct moved_range {
+  int64_t begin, end;
+  int is_target;
+} moved_range;
+
+static int by_begin(const void *a, const void *b) {
+  const moved_range *x = a, *y = b;
+  return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* Does no buffer move onto the bytes of another one that moves? Then the order of the copies does not matter. */
-static int moves_do_not_collide(const switching *o) {
-  for (int32_t i = 0; i < o->n; i++) {
-    for (int32_t k = 0; k < o->n && moved(o, i); k++) {
-      if (moved(o, k) && overlap(&o->to->buffer[i], &o->from->buffer[k])) return 0;
-    }
+static moved_range range_of(const plim_plan_buffer *buffer, int is_target) {
+  return (moved_range){buffer->offset, buffer->offset + buffer->bytes, is_target};
+}
+
+/* Does a target overlap a source? Sorts the ranges [n]. A range overlaps an earlier one of the other kind if it begins
+ * below the highest end of that kind. */
+static int targets_hit_sources(moved_range *range, int64_t n) {
+  int64_t end[2] = {0, 0}; /* highest so far: of sources, of targets */
+  qsort(range, (size_t)n, sizeof *range, by_begin);
+  for (int64_t i = 0; i < n; i++) {
+    const int kind = range[i].is_target;
+    if (range[i].begin < end[!kind]) return 1;
+    if (range[i].end > end[kind]) end[kind] = range[i].end;
   }
-  return 1;
+  return 0;
+}
+
+/* Find whether a buffer moves onto bytes from which one moves. Otherwise the order of the copies does not matter.
+ *   collide  [1]  out
+ * PLIM_ENOMEM. O(n log buffers). */
+static plim_status find_collision(plim_context *ctx, const switching *o, int *collide) {
+  const int64_t most = 2 * (int64_t)o->n;
+  moved_range *range = NULL;
+  int64_t n = 0;
+  PLIM_TRY(plim_allocate(ctx, most, sizeof *range, &range));
+  for (int32_t i = 0; i < o->n; i++) {
+    if (!moved(o, i)) continue;
+    range[n++] = range_of(&o->from->buffer[i], 0);
+    range[n++] = range_of(&o->to->buffer[i], 1);
+  }
+  *collide = n > 0 && targets_hit_sources(range, n);
+  plim_release(ctx, range, most, sizeof *range);
+  return PLIM_OK;
 }
 
 /* Bytes of the arena that the plan needs from command j on. */
@@ -151,7 +199,10 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
                      "a plan that takes over at command %d says an arena of %lld bytes; it has %lld", (int)command,
                      (long long)o->to->arena_bytes, (long long)bytes_from(o->to, 0));
   }
-  if (!same_beginning(o->from, o->to, command, &o->n) || !moves_do_not_collide(o)) {
+  int collide = 0;
+  const int same = same_beginning(o->from, o->to, command, &o->n);
+  if (same) PLIM_TRY(find_collision(exec->ctx, o, &collide));
+  if (!same || collide) {
     return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d does not begin with what has run",
                      (int)command);
   }
