@@ -37,6 +37,7 @@ typedef struct plim_retiming {
   const plim_plan *plan; /* NULL: none yet */
   plim_timed *sample;    /* [retime_steps][plan->n_commands]. Not NULL: the executor times commands; NULL: the plan
                           * is warming up */
+  int64_t *scratch;      /* [2][plan->n_commands] for one step's times, with `sample` */
 } plim_retiming;
 
 /* Memory of a staged batch: the reader writes it, and the copy to the device reads it. */
