@@ -202,8 +202,8 @@ static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
 }
 
 plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, void *user) {
-  if (plan_index < 0 || plan_index >= exec->n) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n);
+  if (plan_index < 0 || plan_index >= exec->n_plans) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n_plans);
   }
   if (exec->options.own_kernels && !run) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "own_kernels was set at open: a step needs a function to run");
@@ -211,7 +211,7 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
   PLIM_TRY(check_inputs(exec, plan_index));
   plim_exec_plan *p = &exec->plan[plan_index];
   plim_exec_claim(exec, plan_index);
-  PLIM_TRY(plim_exec_fits(exec, plan_index));
+  PLIM_TRY(plim_exec_check_room(exec, plan_index));
   exec->inputs_of = -1; /* the step reuses their bytes */
   memset(p->written, 0, (size_t)p->bound.graph->n_storages);
   int64_t before = plim_context_memory(exec->ctx).allocations;

@@ -140,10 +140,10 @@ void plim_exec_bases(const plim_exec *exec, char **base) {
 }
 
 static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
-  PLIM_TRY(plim_exec_fit_spaces(exec, plan));
+  PLIM_TRY(plim_exec_grow_spaces(exec, plan));
   if (exec->options.addresses == PLIM_ADDRESSES_EACH) return plim_each_open(exec);
   exec->arena_bytes = PLIM_ALIGN;
-  for (int32_t i = 0; i < exec->n; i++) {
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     int64_t bytes = exec->plan[i].bound.plan->arena_bytes;
     if (bytes > exec->arena_bytes) exec->arena_bytes = bytes;
   }
@@ -151,7 +151,7 @@ static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
   PLIM_TRY(plim_exec_device_alloc(exec, exec->arena_bytes, 1, &exec->arena));
   char *base[PLIM_PAGE_SPACES + 1];
   plim_exec_bases(exec, base);
-  for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, base);
+  for (int32_t i = 0; i < exec->n_plans; i++) plim_bind_arena(&exec->plan[i].bound, base);
   return PLIM_OK;
 }
 
@@ -179,13 +179,13 @@ static plim_status check_options(plim_context *ctx, const plim_device *device, c
 static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
                              int checked) {
   int64_t variants = 0;
-  for (int32_t i = 0; i < exec->n; i++) variants += plan[i]->n_variants;
-  PLIM_TRY(plim_allocate(exec->ctx, exec->n, sizeof *exec->plan, &exec->plan));
+  for (int32_t i = 0; i < exec->n_plans; i++) variants += plan[i]->n_variants;
+  PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *exec->plan, &exec->plan));
   PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, variants, &exec->prepared));
-  PLIM_TRY(plim_exec_fit_kernels(exec, plan));
-  for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
+  PLIM_TRY(plim_exec_grow_kernels(exec, plan));
+  for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
   PLIM_TRY(open_memory(exec, plan));
-  for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(plim_exec_rehearse(exec, &exec->plan[i].bound));
+  for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY(plim_exec_rehearse(exec, &exec->plan[i].bound));
   return PLIM_OK;
 }
 
@@ -200,7 +200,7 @@ static plim_status open_exec(plim_context *ctx, plim_device *device, const plim_
   exec->ctx = ctx;
   exec->device = device;
   exec->options = *options;
-  exec->n = n;
+  exec->n_plans = n;
   exec->outputs_of = exec->inputs_of = -1;
   plim_exec_forget_refused(exec);
   plim_status status = fill_exec(exec, graph, plan, checked);
@@ -239,7 +239,7 @@ void plim_exec_close(plim_exec *exec) {
   plim_exec_device_release(exec, exec->arena, exec->first_bytes);
   plim_prepared_free(&exec->prepared);
   for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) plim_prepared_free(&exec->placed[k]);
-  for (int32_t i = 0; exec->plan && i < exec->n; i++) {
+  for (int32_t i = 0; exec->plan && i < exec->n_plans; i++) {
     plim_exec_plan *p = &exec->plan[i];
     if (!p->bound.ctx) continue;
     plim_plan_switch_end(exec, p);
@@ -247,6 +247,6 @@ void plim_exec_close(plim_exec *exec) {
     plim_release(ctx, p->own, p->bound.plan->n_buffers, sizeof *p->own);
     plim_bound_plan_free(&p->bound);
   }
-  plim_release(ctx, exec->plan, exec->n, sizeof *exec->plan);
+  plim_release(ctx, exec->plan, exec->n_plans, sizeof *exec->plan);
   plim_release(ctx, exec, 1, sizeof *exec);
 }

@@ -6,8 +6,8 @@
 #include "runtime/exec/exec_device.h"
 
 static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_t value, int64_t bytes) {
-  if (plan_index < 0 || plan_index >= exec->n) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n);
+  if (plan_index < 0 || plan_index >= exec->n_plans) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n_plans);
   }
   const plim_graph *graph = exec->plan[plan_index].bound.graph;
   if (value < 0 || value >= graph->n_values) {
@@ -38,7 +38,7 @@ static plim_role role_of(const plim_exec_plan *p, int32_t value) {
 }
 
 void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
-  for (int32_t i = 0; i < exec->n; i++) plim_plan_switch_end(exec, &exec->plan[i]);
+  for (int32_t i = 0; i < exec->n_plans; i++) plim_plan_switch_end(exec, &exec->plan[i]);
   if (exec->outputs_of >= 0 && !exec->arena) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
   exec->outputs_of = -1;
   if (exec->inputs_of >= 0 && exec->inputs_of != plan_index) {
@@ -49,7 +49,7 @@ void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
   exec->inputs_of = plan_index;
 }
 
-plim_status plim_exec_fits(const plim_exec *exec, int32_t plan_index) {
+plim_status plim_exec_check_room(const plim_exec *exec, int32_t plan_index) {
   int64_t needed = exec->plan[plan_index].bound.plan->arena_bytes;
   if (!exec->arena || needed <= exec->arena_bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes and the arena has shrunk to %lld", (int)plan_index,
@@ -64,7 +64,7 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
   plim_role role = role_of(p, value);
   if (role == PLIM_ROLE_INPUT) {
     plim_exec_claim(exec, plan_index);
-    PLIM_TRY(plim_exec_fits(exec, plan_index));
+    PLIM_TRY(plim_exec_check_room(exec, plan_index));
   }
   int32_t buffer = p->bound.buffer_before[storage];
   if ((!plim_role_persistent(role) && role != PLIM_ROLE_INPUT) || buffer < 0) {
@@ -115,8 +115,8 @@ plim_status plim_exec_set_results(plim_exec *exec, int32_t plan_index, const pli
   if (n < 0 || n > PLIM_EXEC_RESULTS) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "%d results of a step: 0 to %d", (int)n, (int)PLIM_EXEC_RESULTS);
   }
-  if (plan_index < 0 || plan_index >= exec->n) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n);
+  if (plan_index < 0 || plan_index >= exec->n_plans) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n_plans);
   }
   plim_exec_plan *p = &exec->plan[plan_index];
   for (int32_t i = 0; i < n; i++) {
@@ -142,7 +142,7 @@ plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p) {
 }
 
 void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value) {
-  if (plan_index < 0 || plan_index >= exec->n || !plim_exec_device_host_visible(exec)) return NULL;
+  if (plan_index < 0 || plan_index >= exec->n_plans || !plim_exec_device_host_visible(exec)) return NULL;
   const plim_exec_plan *p = &exec->plan[plan_index];
   if (value < 0 || value >= p->bound.graph->n_values || !plim_role_persistent(role_of(p, value))) return NULL;
   int32_t buffer = p->bound.buffer_before[p->bound.graph->value[value].storage];

@@ -153,12 +153,12 @@ done:
 static int64_t makespan(const plim_plan *plan, const plim_timed *sample, int64_t *end_ns) {
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0}, last_ns = 0;
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *s = &plan->command[j];
-    int64_t begin_ns = free_ns[s->queue];
-    for (int32_t w = 0; w < s->n_wait; w++) {
-      if (end_ns[s->wait[w]] > begin_ns) begin_ns = end_ns[s->wait[w]];
+    const plim_command *command = &plan->command[j];
+    int64_t begin_ns = free_ns[command->queue];
+    for (int32_t w = 0; w < command->n_wait; w++) {
+      if (end_ns[command->wait[w]] > begin_ns) begin_ns = end_ns[command->wait[w]];
     }
-    end_ns[j] = free_ns[s->queue] = begin_ns + sample[j].lag_ns + sample[j].time_ns;
+    end_ns[j] = free_ns[command->queue] = begin_ns + sample[j].lag_ns + sample[j].time_ns;
     if (end_ns[j] > last_ns) last_ns = end_ns[j];
   }
   return last_ns;
@@ -199,10 +199,10 @@ static void take_links(const plim_plan *plan, const found *f, plim_paging *pagin
   double *const rate[LINKS] = {&paging->bytes_per_ns[PLIM_LINK_OUT], &paging->bytes_per_ns[PLIM_LINK_IN],
                                &paging->device_bytes_per_ns};
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *s = &plan->command[j];
-    if (s->kind != PLIM_COMMAND_COPY) continue;
-    const int link = !computes(plan, s->to) ? OUT : !computes(plan, s->from) ? IN : DEVICE;
-    planned_ns[link] += (double)s->time_ns;
+    const plim_command *command = &plan->command[j];
+    if (command->kind != PLIM_COMMAND_COPY) continue;
+    const int link = !computes(plan, command->to) ? OUT : !computes(plan, command->from) ? IN : DEVICE;
+    planned_ns[link] += (double)command->time_ns;
     found_ns[link] += (double)f->time_ns[j];
   }
   for (int i = 0; i < LINKS; i++) {
