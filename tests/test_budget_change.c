@@ -147,6 +147,28 @@ Test(limit, cap_shrinks_again_and_grows_up_to_the_first_arena) {
   expect_same_bits(t);
 }
 
+/* Serve a request for a budget; the memory that the context holds afterwards. */
+static int64_t bytes_after_request(plim_trainer *t, int percent) {
+  plim_trainer_change_budget(t, part(percent));
+  run(t, 2);
+  return plim_context_memory(ctx).bytes;
+}
+
+Test(limit, plans_that_were_replaced_are_freed_while_the_run_continues) {
+  plim_trainer *t = open_trainer(0, NULL, 1);
+  int64_t first = 0;
+  for (int i = 0; i < 4; i++) {
+    (void)bytes_after_request(t, 80);
+    int64_t bytes = bytes_after_request(t, 60);
+    if (i == 0) first = bytes;
+    cr_expect_eq(bytes, first, "%lld bytes after round %d, %lld after the first", (long long)bytes, i,
+                 (long long)first);
+  }
+  cr_assert_eq(n_reports, 8);
+  for (int i = 0; i < 8; i++) cr_assert_eq(report[i].status, PLIM_OK);
+  expect_same_bits(t);
+}
+
 Test(limit, cap_that_nothing_fits_into_is_reported_and_the_run_goes_on) {
   const plim_budget_change foreseen = {1, part(100) / 20};
   plim_trainer *t = open_trainer(1, &foreseen, 1);
@@ -420,6 +442,23 @@ Test(limit, a_plan_recomputed_with_times_in_place_gives_the_same_bits) {
   cr_assert_null(plim_exec_times(plim_trainer_exec(timed), PLIM_PROGRAM_TRAIN));
   plim_trainer *plain = open_retimed(0);
   cr_assert_eq(plim_trainer_run(plain, 8, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_state_compare(timed, plain, &d), PLIM_OK);
+  cr_assert_eq(d.different, 0, "%s differs", d.name);
+  plim_trainer_close(timed);
+  plim_trainer_close(plain);
+}
+
+Test(limit, a_change_while_steps_are_timed_begins_the_timing_again) {
+  plim_state_difference d;
+  plim_trainer *timed = open_retimed(3), *plain = open_retimed(0);
+  n_retimed = 0;
+  run(timed, 4);
+  plim_trainer_change_budget(timed, part(80));
+  run(timed, 1);
+  plim_trainer_change_budget(timed, part(60)); /* the plan that was to be timed is replaced */
+  run(timed, 8);
+  cr_assert_eq(n_retimed, 1);
+  run(plain, plim_trainer_steps(timed));
   cr_assert_eq(plim_state_compare(timed, plain, &d), PLIM_OK);
   cr_assert_eq(d.different, 0, "%s differs", d.name);
   plim_trainer_close(timed);

@@ -155,3 +155,64 @@ Test(plan_switch, a_plan_that_takes_over_may_not_move_what_the_next_step_reads_a
   }
   cr_assert_gt(refused, 0);
 }
+
+/* ---- collisions of moves ---- */
+
+/* Does a buffer that outlives command j lie `gap` bytes above bytes to which another one moves down by `gap`? */
+static int collides(const plim_plan *packed, int32_t j, int64_t gap) {
+  for (int32_t i = 0; i < packed->n_buffers; i++) {
+    const plim_plan_buffer *to = &packed->buffer[i];
+    if (to->begin >= j || to->end <= j) continue;
+    for (int32_t k = 0; k < packed->n_buffers; k++) {
+      const plim_plan_buffer *from = &packed->buffer[k];
+      if (from->begin >= j || from->end <= j) continue;
+      if (to->offset < from->offset + gap + from->bytes && from->offset + gap < to->offset + to->bytes) return 1;
+    }
+  }
+  return 0;
+}
+
+/* A rig whose plan lies `gap` bytes higher than r->plan, which takes over in the middle. Returns the status. */
+static plim_status move_all(exec_rig *r, int64_t gap) {
+  mover m = {r, r->plan, 0, NO_STORAGE, 0};
+  plim_plan *shifted = with_gap(r, r->plan, gap, NO_STORAGE);
+  const plim_graph *graph = r->graph;
+  const plim_plan *plan = shifted;
+  plim_exec_options options = exec_rig_options(PLIM_ADDRESSES_PLANNED);
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  cr_assert_eq(plim_exec_open(r->ctx, NULL, &options, 1, &graph, &plan, &r->exec), PLIM_OK, "%s",
+               plim_context_error(r->ctx));
+  hash_write_sources(r->exec, 0, r->graph, shifted, 1, 0);
+  hash_write_sources(r->exec, 0, r->graph, shifted, 0, 0);
+  plim_exec_set_before_command(r->exec, move_persistent, &m);
+  plim_status status = plim_exec_step(r->exec, 0, hash_run, &kernels);
+  plim_exec_close(r->exec);
+  r->exec = NULL;
+  plim_plan_free(shifted);
+  return status;
+}
+
+Test(plan_switch, a_plan_that_takes_over_may_not_move_a_buffer_onto_bytes_that_move) {
+  int colliding = 0, free_moves = 0;
+  for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
+    exec_rig r = {0};
+    exec_rig_documents(&r, seed);
+    const int32_t j = r.plan->n_commands / 2;
+    const int64_t gaps[] = {PLIM_ALIGN, 4 * PLIM_ALIGN, r.plan->arena_bytes};
+    for (int g = 0; g < 3 && j > 0 && r.plan->arena_bytes > 0; g++) {
+      const plim_status status = move_all(&r, gaps[g]);
+      const int is_collision =
+          status != PLIM_OK && strstr(plim_context_error(r.ctx), "does not begin with what has run") != NULL;
+      if (collides(r.plan, j, gaps[g])) {
+        cr_expect(status == PLIM_EPLAN && is_collision, "seed %d, gap %d: %s", (int)seed, g, plim_context_error(r.ctx));
+        colliding++;
+      }
+      if (gaps[g] < r.plan->arena_bytes) continue;
+      cr_expect(status == PLIM_OK || !is_collision, "seed %d: %s", (int)seed, plim_context_error(r.ctx));
+      free_moves++;
+    }
+    exec_rig_free(&r);
+  }
+  cr_assert_gt(colliding, 0);
+  cr_assert_gt(free_moves, 0);
+}

@@ -104,6 +104,21 @@ int plim_bound_plan_is_home(const plim_bound_plan *bound, int32_t buffer) {
   return command->kind != PLIM_COMMAND_COPY || command->storage != b->storage || command->to != b->space;
 }
 
+static void fill_before_and_after(plim_bound_plan *bound) {
+  const int32_t n_storages = bound->graph->n_storages;
+  for (int32_t s = 0; s < n_storages; s++) bound->buffer_before[s] = bound->buffer_after[s] = -1;
+  for (int32_t i = 0; i < bound->plan->n_buffers; i++) {
+    const plim_plan_buffer *b = &bound->plan->buffer[i];
+    if (b->storage < 0 || b->space > 0) continue;
+    bound->buffer_after[b->storage] = i;
+    if (b->begin == 0) bound->buffer_before[b->storage] = i;
+  }
+  for (int32_t i = bound->plan->n_buffers - 1; i >= 0; i--) {
+    if (!plim_bound_plan_is_home(bound, i)) continue;
+    bound->buffer_before[bound->plan->buffer[i].storage] = bound->buffer_after[bound->plan->buffer[i].storage] = i;
+  }
+}
+
 /* Find the end of each buffer from the operands that are bound to it. */
 static void fill_ends(binder *b) {
   plim_bound_plan *bound = b->bound;
@@ -142,7 +157,7 @@ static void sort_by_end(plim_bound_plan *bound) {
 
 static plim_status allocate(plim_bound_plan *bound) {
   const plim_plan *plan = bound->plan;
-  int64_t n_commands = plan->n_commands, operands = 0;
+  int64_t n_commands = plan->n_commands, n_storages = bound->graph->n_storages, operands = 0;
   for (int32_t j = 0; j < plan->n_commands; j++) {
     if (plan->command[j].kind == PLIM_COMMAND_COPY) {
       operands += 2;
@@ -162,6 +177,8 @@ static plim_status allocate(plim_bound_plan *bound) {
   PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->buffer, &bound->buffer));
   PLIM_TRY(plim_allocate(bound->ctx, n_commands + 2, sizeof *bound->ending_first, &bound->ending_first));
   PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->ending, &bound->ending));
+  PLIM_TRY(plim_allocate(bound->ctx, n_storages, sizeof *bound->buffer_before, &bound->buffer_before));
+  PLIM_TRY(plim_allocate(bound->ctx, n_storages, sizeof *bound->buffer_after, &bound->buffer_after));
   if (plan->n_pages > 0) {
     PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->wait, &bound->wait));
     PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->queue_command, &bound->queue_command));
@@ -223,6 +240,7 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
     }
   }
   bound->command[plan->n_commands].first = b.n_operands;
+  fill_before_and_after(bound);
   fill_ends(&b);
   if (bound->wait) PLIM_CHECK(lower_queues(bound));
   sort_by_end(bound);
@@ -235,12 +253,15 @@ done:
 void plim_bound_plan_free(plim_bound_plan *bound) {
   if (!bound->ctx) return;
   int64_t n_commands = bound->plan->n_commands, n_buffers = bound->plan->n_buffers;
+  int64_t n_storages = bound->graph->n_storages;
   plim_release(bound->ctx, bound->command, n_commands + 1, sizeof *bound->command);
   plim_release(bound->ctx, bound->operand, bound->n_operands, sizeof *bound->operand);
   plim_release(bound->ctx, bound->pointer, bound->n_operands, sizeof *bound->pointer);
   plim_release(bound->ctx, bound->buffer, n_buffers, sizeof *bound->buffer);
   plim_release(bound->ctx, bound->ending_first, n_commands + 2, sizeof *bound->ending_first);
   plim_release(bound->ctx, bound->ending, n_buffers, sizeof *bound->ending);
+  plim_release(bound->ctx, bound->buffer_before, n_storages, sizeof *bound->buffer_before);
+  plim_release(bound->ctx, bound->buffer_after, n_storages, sizeof *bound->buffer_after);
   plim_release(bound->ctx, bound->time_ns, n_commands, sizeof *bound->time_ns);
   plim_release(bound->ctx, bound->wait, n_commands, sizeof *bound->wait);
   plim_release(bound->ctx, bound->queue_command, n_commands, sizeof *bound->queue_command);
@@ -265,13 +286,4 @@ plim_kernel_args plim_bound_plan_args(const plim_bound_plan *bound, int32_t j) {
                             .upd = upd,
                             .workspace = command->n_workspace ? upd[command->n_upd] : NULL,
                             .op = command->op};
-}
-
-int32_t plim_bound_plan_find_buffer(const plim_bound_plan *bound, int32_t storage, int32_t j) {
-  int32_t found = -1;
-  for (int32_t i = 0; i < bound->plan->n_buffers && bound->plan->buffer[i].begin <= j; i++) {
-    if (bound->plan->buffer[i].storage == storage && plim_bound_plan_is_home(bound, i)) return i;
-    if (bound->plan->buffer[i].storage == storage && bound->plan->buffer[i].space == 0) found = i;
-  }
-  return found;
 }

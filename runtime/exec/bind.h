@@ -49,7 +49,10 @@ typedef struct plim_bound_plan {
   plim_bound_buffer *buffer;   /* [n_buffers] */
   int32_t *ending_first; /* [n_commands + 2] buffers that end at j are ending[ending_first[j] .. ending_first[j + 1]) */
   int32_t *ending;       /* [n_buffers] */
-  int64_t *time_ns;      /* [n_commands] of the last step */
+  /* [n_storages] the buffer of each storage before the first command, and after the last one: of a persistent storage
+   * the one at its home, in any space; of others the one in the arena that began last; -1: none */
+  int32_t *buffer_before, *buffer_after;
+  int64_t *time_ns; /* [n_commands] of the last step */
   /* The rest is NULL for plans without page spaces. The commands of queue q are
    * queue_command[queue_first[q] .. queue_first[q + 1]) */
   plim_bound_wait *wait;  /* [n_commands] */
@@ -79,9 +82,5 @@ plim_kernel_args plim_bound_plan_args(const plim_bound_plan *bound, int32_t j);
 
 /* Does the buffer hold a persistent storage at its home, where the storage is before the first command? */
 int plim_bound_plan_is_home(const plim_bound_plan *bound, int32_t buffer);
-
-/* Find the storage's buffer in the arena that began last, at command j or before; -1: none did. For a persistent
- * storage find the buffer at its home, in any space. O(n_buffers). */
-int32_t plim_bound_plan_find_buffer(const plim_bound_plan *bound, int32_t storage, int32_t j);
 
 #endif

@@ -44,7 +44,7 @@ static void *persistent_of_first(const plim_exec *exec, int64_t offset) {
 }
 
 plim_status plim_each_open(plim_exec *exec) {
-  for (int32_t p = 0; p < exec->n; p++) {
+  for (int32_t p = 0; p < exec->n_plans; p++) {
     const plim_bound_plan *bound = &exec->plan[p].bound;
     for (int32_t i = 0; i < bound->plan->n_buffers && bound->plan->buffer[i].begin == 0; i++) {
       if (!is_persistent(bound, i)) continue;
@@ -70,7 +70,7 @@ void plim_each_settle(plim_exec *exec, plim_exec_plan *p) {
 }
 
 void plim_each_close(plim_exec *exec) {
-  for (int32_t k = 0; k < exec->n; k++) {
+  for (int32_t k = 0; k < exec->n_plans; k++) {
     plim_exec_plan *p = &exec->plan[k];
     if (!p->own) continue;
     plim_each_settle(exec, p);

@@ -1,9 +1,9 @@
-/* Runs a step (run_commands): one walk over flat arrays of bound pointers.
+/* Runs a step (run_in_order, run_queued): one walk over flat arrays of bound pointers.
  *
  * Everything is decided at open, except that the arena may shrink during a step (plim_plan_switch_ask). For each
  * command the memory meter sees the arguments. Then the device, the device's watcher or the caller gets a call that is
- * assembled from the arrays. In a plan with copies this walk runs queue 0, and queues.c the others; on a GPU
- * it puts every command on its queue (streams.c). */
+ * assembled from the arrays. In a plan with copies run_queued runs queue 0, and queues.c the others; on a GPU
+ * run_in_order puts every command on its queue (streams.c). */
 #include "runtime/exec/exec.h"
 
 #include <assert.h>
@@ -177,7 +177,7 @@ static plim_status run_in_order(running_step *s, plim_memory_meter *meter) {
   return by_device ? s->watch->times(exec->device, bound->time_ns) : PLIM_OK;
 }
 
-/* The meter sees each command before it runs; *meter is complete on success. */
+/* Choose the loop, and run it. The meter sees each command before it runs; *meter is complete on success. */
 static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run,
                                 void *user) {
   const int streams = p->bound.wait && plim_streams_has(exec);
@@ -202,8 +202,8 @@ static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
 }
 
 plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, void *user) {
-  if (plan_index < 0 || plan_index >= exec->n) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n);
+  if (plan_index < 0 || plan_index >= exec->n_plans) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n_plans);
   }
   if (exec->options.own_kernels && !run) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "own_kernels was set at open: a step needs a function to run");
@@ -211,7 +211,7 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
   PLIM_TRY(check_inputs(exec, plan_index));
   plim_exec_plan *p = &exec->plan[plan_index];
   plim_exec_claim(exec, plan_index);
-  PLIM_TRY(plim_exec_fits(exec, plan_index));
+  PLIM_TRY(plim_exec_check_room(exec, plan_index));
   exec->inputs_of = -1; /* the step reuses their bytes */
   memset(p->written, 0, (size_t)p->bound.graph->n_storages);
   int64_t before = plim_context_memory(exec->ctx).allocations;

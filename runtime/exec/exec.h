@@ -13,7 +13,7 @@
  *
  * Each part of this header has a file of its own. exec_internal.h has all files.
  *   open and close         open.c
- *   a step                 exec.c: run_commands is the loop over the commands of a plan
+ *   a step                 exec.c: run_in_order is the loop over the commands of a plan; run_queued where it has copies
  *   values between steps   values.c
  *   figures                exec_figures.c
  *   switching              plan_switch.c */

@@ -34,8 +34,8 @@ struct plim_exec {
   plim_context *ctx;
   plim_device *device; /* NULL: host memory and the caller's kernels */
   plim_exec_options options;
-  int32_t n;
-  plim_exec_plan *plan;                             /* [n] */
+  int32_t n_plans;
+  plim_exec_plan *plan;                             /* [n_plans] */
   plim_prepared prepared, placed[PLIM_PAGE_SPACES]; /* kernels of the arena; those of page spaces that compute */
   void *arena;                                      /* NULL: each buffer has its own allocation */
   int32_t n_pages;                                  /* the most that a plan has */
@@ -73,14 +73,14 @@ void plim_exec_bases(const plim_exec *exec, char **base);
 
 /* ---- exec_spaces.c ---- */
 
-/* Open a set of kernels for every page space in which the plans [exec->n] compute. */
-PLIM_MUST_USE plim_status plim_exec_fit_kernels(plim_exec *exec, const plim_plan *const *plan);
+/* Open a set of kernels for every page space in which the plans [exec->n_plans] compute. */
+PLIM_MUST_USE plim_status plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan);
 
-/* Open or enlarge page spaces and queues as the plans [exec->n] need. None becomes smaller, and contents stay. Bases of
- * spaces may change, even on failure: call plim_bind_arena for every plan afterwards.
+/* Open or enlarge page spaces and queues as the plans [exec->n_plans] need. None becomes smaller, and contents stay.
+ * Bases of spaces may change, even on failure: call plim_bind_arena for every plan afterwards.
  * PLIM_EUNSUPPORTED: a plan has copies, which this executor cannot make. PLIM_EPLAN: a space has two names. The other
  * errors are those of plim_exec_open. */
-PLIM_MUST_USE plim_status plim_exec_fit_spaces(plim_exec *exec, const plim_plan *const *plan);
+PLIM_MUST_USE plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan);
 
 /* ---- rehearse.c ---- */
 
@@ -119,7 +119,7 @@ void plim_exec_claim(plim_exec *exec, int32_t plan_index);
 PLIM_MUST_USE plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p);
 
 /* PLIM_EUSAGE when the arena has shrunk below what the plan needs. */
-PLIM_MUST_USE plim_status plim_exec_fits(const plim_exec *exec, int32_t plan_index);
+PLIM_MUST_USE plim_status plim_exec_check_room(const plim_exec *exec, int32_t plan_index);
 
 /* ---- each.c ---- */
 

@@ -20,7 +20,7 @@ static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, 
                            const char **name) {
   *bytes = 0;
   *name = exec->page_name[k][0] ? exec->page_name[k] : NULL;
-  for (int32_t i = 0; i < exec->n; i++) {
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     if (k >= plan[i]->n_pages) continue;
     const plim_page_space *page = &plan[i]->page[k];
     if (*name && strcmp(*name, page->name) != 0) {
@@ -35,12 +35,12 @@ static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, 
 }
 
 /* The device copies by itself between its memory and page-locked memory of the host. */
-static plim_status fit_pinned(const plim_exec *exec, const char *name, int64_t bytes, plim_page_memory *page) {
+static plim_status grow_pinned(const plim_exec *exec, const char *name, int64_t bytes, plim_page_memory *page) {
   if (strcmp(name, "host") != 0) {
     return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "device %s pages to host alone, and the plan has space \"%s\"",
                      exec->device->api->name, name);
   }
-  return plim_streams_fit_page(exec, page, bytes);
+  return plim_streams_grow_page(exec, page, bytes);
 }
 
 static plim_status open_page(const plim_exec *exec, const char *name, int64_t bytes, plim_page_memory *page) {
@@ -49,13 +49,13 @@ static plim_status open_page(const plim_exec *exec, const char *name, int64_t by
                                    : plim_page_memory_open(exec->ctx, bytes, page);
 }
 
-static plim_status fit_page(plim_exec *exec, const plim_plan *const *plan, int32_t k) {
+static plim_status grow_page(plim_exec *exec, const plim_plan *const *plan, int32_t k) {
   const char *name;
   int64_t bytes;
   PLIM_TRY(need_of(exec, plan, k, &bytes, &name));
   plim_page_memory *page = &exec->page[k];
   if (!name || bytes <= page->bytes) return PLIM_OK;
-  PLIM_TRY(plim_streams_has(exec) ? fit_pinned(exec, name, bytes, page) : open_page(exec, name, bytes, page));
+  PLIM_TRY(plim_streams_has(exec) ? grow_pinned(exec, name, bytes, page) : open_page(exec, name, bytes, page));
   (void)snprintf(exec->page_name[k], sizeof exec->page_name[k], "%s", name);
   return PLIM_OK;
 }
@@ -64,7 +64,7 @@ static plim_status fit_page(plim_exec *exec, const plim_plan *const *plan, int32
 
 static int32_t queues_of(const plim_exec *exec, const plim_plan *const *plan) {
   int32_t n = exec->n_queues > 1 ? exec->n_queues : 1;
-  for (int32_t i = 0; i < exec->n; i++) {
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     for (int32_t j = 0; j < plan[i]->n_commands; j++) {
       if (plan[i]->command[j].queue >= n) n = plan[i]->command[j].queue + 1;
     }
@@ -85,7 +85,7 @@ static plim_status fail_streams(const plim_exec *exec, int32_t n) {
 }
 
 /* Start new threads when the plans need more queues, or when a page space was opened for which there are no rings. */
-static plim_status fit_queues(plim_exec *exec, const plim_plan *const *plan, int opened) {
+static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan, int opened) {
   int32_t n = queues_of(exec, plan);
   plim_queues *queues = NULL;
   if (plim_streams_has(exec)) {
@@ -104,8 +104,8 @@ static plim_status fit_queues(plim_exec *exec, const plim_plan *const *plan, int
 
 /* ---- all of it ---- */
 
-plim_status plim_exec_fit_kernels(plim_exec *exec, const plim_plan *const *plan) {
-  for (int32_t i = 0; i < exec->n; i++) {
+plim_status plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan) {
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     for (int32_t k = 0; k < plan[i]->n_pages; k++) {
       if (!plan[i]->page[k].computes || exec->placed[k].ctx) continue;
       PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, plan[i]->n_variants, &exec->placed[k]));
@@ -114,19 +114,19 @@ plim_status plim_exec_fit_kernels(plim_exec *exec, const plim_plan *const *plan)
   return PLIM_OK;
 }
 
-plim_status plim_exec_fit_spaces(plim_exec *exec, const plim_plan *const *plan) {
+plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan) {
   int32_t n_pages = exec->n_pages;
   int opened = 0;
-  for (int32_t i = 0; i < exec->n; i++) {
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     if (plan[i]->n_pages > n_pages) n_pages = plan[i]->n_pages;
   }
   if (n_pages == 0) return PLIM_OK;
   PLIM_TRY(check_can_page(exec));
   for (int32_t k = 0; k < n_pages; k++) {
     const int was_open = exec->page[k].bytes > 0;
-    PLIM_TRY(fit_page(exec, plan, k));
+    PLIM_TRY(grow_page(exec, plan, k));
     opened |= !was_open;
   }
   exec->n_pages = n_pages;
-  return fit_queues(exec, plan, opened);
+  return grow_queues(exec, plan, opened);
 }

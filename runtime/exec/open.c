@@ -77,13 +77,19 @@ static plim_status prepare_variant(plim_exec *exec, plim_prepared *prepared, con
   return PLIM_OK;
 }
 
-/* Does the plan run the variant in the space? */
-static int runs_in(const plim_plan *plan, int32_t variant, int32_t space) {
+/* Where the kernel of a variant in a space stands in arrays [spaces][n_variants]. */
+static int64_t kernel_index(const plim_plan *plan, int32_t space, int32_t variant) {
+  return (int64_t)space * plan->n_variants + variant;
+}
+
+/* Mark the variants that the plan runs in each space. A plan with one space runs all of its variants there.
+ *   runs  [spaces][n_variants]  out  zero before */
+static void mark_runs(const plim_plan *plan, uint8_t *runs) {
+  if (plan->n_pages == 0) memset(runs, 1, (size_t)plan->n_variants);
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];
-    if (command->kind == PLIM_COMMAND_RUN && command->variant == variant && command->space == space) return 1;
+    if (command->kind == PLIM_COMMAND_RUN) runs[kernel_index(plan, command->space, command->variant)] = 1;
   }
-  return 0;
 }
 
 /* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
@@ -94,22 +100,26 @@ static plim_prepared *prepared_of(plim_exec *exec, int32_t space) {
 plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                            plim_bound_plan *out) {
   void **kernel = NULL;
-  int64_t *workspace_bytes = NULL, kernels = (int64_t)plan->n_variants * (plan->n_pages + 1);
+  uint8_t *runs = NULL;
+  int64_t *workspace_bytes = NULL, kernels = kernel_index(plan, plan->n_pages + 1, 0);
   plim_status status;
   PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *kernel, &kernel));
+  PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *runs, &runs));
   PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
+  mark_runs(plan, runs);
   for (int32_t k = 0; k <= plan->n_pages; k++) {
     for (int32_t i = 0; i < plan->n_variants; i++) {
-      if (plan->n_pages > 0 && !runs_in(plan, i, k)) continue;
-      void **own = &kernel[(int64_t)k * plan->n_variants + i];
-      PLIM_CHECK(
-          prepare_variant(exec, prepared_of(exec, k), graph, &plan->variant[i], checked, own, &workspace_bytes[i]));
+      const int64_t own = kernel_index(plan, k, i);
+      if (!runs[own]) continue;
+      PLIM_CHECK(prepare_variant(exec, prepared_of(exec, k), graph, &plan->variant[i], checked, &kernel[own],
+                                 &workspace_bytes[i]));
     }
   }
   PLIM_CHECK(plim_exec_refused(exec));
   PLIM_CHECK(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
 done:
   plim_release(exec->ctx, workspace_bytes, plan->n_variants, sizeof *workspace_bytes);
+  plim_release(exec->ctx, runs, kernels, sizeof *runs);
   plim_release(exec->ctx, kernel, kernels, sizeof *kernel);
   return status;
 }
@@ -130,10 +140,10 @@ void plim_exec_bases(const plim_exec *exec, char **base) {
 }
 
 static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
-  PLIM_TRY(plim_exec_fit_spaces(exec, plan));
+  PLIM_TRY(plim_exec_grow_spaces(exec, plan));
   if (exec->options.addresses == PLIM_ADDRESSES_EACH) return plim_each_open(exec);
   exec->arena_bytes = PLIM_ALIGN;
-  for (int32_t i = 0; i < exec->n; i++) {
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     int64_t bytes = exec->plan[i].bound.plan->arena_bytes;
     if (bytes > exec->arena_bytes) exec->arena_bytes = bytes;
   }
@@ -141,7 +151,7 @@ static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
   PLIM_TRY(plim_exec_device_alloc(exec, exec->arena_bytes, 1, &exec->arena));
   char *base[PLIM_PAGE_SPACES + 1];
   plim_exec_bases(exec, base);
-  for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, base);
+  for (int32_t i = 0; i < exec->n_plans; i++) plim_bind_arena(&exec->plan[i].bound, base);
   return PLIM_OK;
 }
 
@@ -169,13 +179,13 @@ static plim_status check_options(plim_context *ctx, const plim_device *device, c
 static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
                              int checked) {
   int64_t variants = 0;
-  for (int32_t i = 0; i < exec->n; i++) variants += plan[i]->n_variants;
-  PLIM_TRY(plim_allocate(exec->ctx, exec->n, sizeof *exec->plan, &exec->plan));
+  for (int32_t i = 0; i < exec->n_plans; i++) variants += plan[i]->n_variants;
+  PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *exec->plan, &exec->plan));
   PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, variants, &exec->prepared));
-  PLIM_TRY(plim_exec_fit_kernels(exec, plan));
-  for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
+  PLIM_TRY(plim_exec_grow_kernels(exec, plan));
+  for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
   PLIM_TRY(open_memory(exec, plan));
-  for (int32_t i = 0; i < exec->n; i++) PLIM_TRY(plim_exec_rehearse(exec, &exec->plan[i].bound));
+  for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY(plim_exec_rehearse(exec, &exec->plan[i].bound));
   return PLIM_OK;
 }
 
@@ -190,7 +200,7 @@ static plim_status open_exec(plim_context *ctx, plim_device *device, const plim_
   exec->ctx = ctx;
   exec->device = device;
   exec->options = *options;
-  exec->n = n;
+  exec->n_plans = n;
   exec->outputs_of = exec->inputs_of = -1;
   plim_exec_forget_refused(exec);
   plim_status status = fill_exec(exec, graph, plan, checked);
@@ -229,7 +239,7 @@ void plim_exec_close(plim_exec *exec) {
   plim_exec_device_release(exec, exec->arena, exec->first_bytes);
   plim_prepared_free(&exec->prepared);
   for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) plim_prepared_free(&exec->placed[k]);
-  for (int32_t i = 0; exec->plan && i < exec->n; i++) {
+  for (int32_t i = 0; exec->plan && i < exec->n_plans; i++) {
     plim_exec_plan *p = &exec->plan[i];
     if (!p->bound.ctx) continue;
     plim_plan_switch_end(exec, p);
@@ -237,6 +247,6 @@ void plim_exec_close(plim_exec *exec) {
     plim_release(ctx, p->own, p->bound.plan->n_buffers, sizeof *p->own);
     plim_bound_plan_free(&p->bound);
   }
-  plim_release(ctx, exec->plan, exec->n, sizeof *exec->plan);
+  plim_release(ctx, exec->plan, exec->n_plans, sizeof *exec->plan);
   plim_release(ctx, exec, 1, sizeof *exec);
 }

@@ -5,6 +5,7 @@
  * The plan of a switch begins with the commands that have run, so the whole step is a run of that plan. The memory
  * meter counts the step from its start and compares it with that plan at its end. The plan serves this step alone.
  * A storage that stays live may have another offset in it: the storage is copied there. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/exec/exec_device.h"
@@ -34,13 +35,28 @@ static int same_beginning(const plim_plan *a, const plim_plan *b, int32_t comman
   return j == command && (i == b->n_buffers || b->buffer[i].begin >= command);
 }
 
-/* The buffer that overwrites buffer i in place at its end, -1: none. */
+/* The first buffer that begins at command j or later. */
+static int32_t first_from(const plim_plan *plan, int32_t j) {
+  int32_t low = 0, high = plan->n_buffers;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (plan->buffer[middle].begin < j) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* The buffer that overwrites buffer i in place at its end, -1: none. O(log buffers + those that begin there). */
 static int32_t successor_of(const plim_graph *graph, const plim_plan *plan, int32_t i) {
   const plim_plan_buffer *buffer = &plan->buffer[i];
   if (buffer->storage < 0 || buffer->end >= plan->n_commands) return -1;
   const int32_t out = plim_command_result_over(graph, &plan->command[buffer->end], buffer->storage);
-  for (int32_t h = i + 1; h < plan->n_buffers && out >= 0; h++) {
-    if (plan->buffer[h].begin >= buffer->end && plan->buffer[h].storage == out) return h;
+  if (out < 0) return -1;
+  for (int32_t h = first_from(plan, buffer->end); h < plan->n_buffers && plan->buffer[h].begin == buffer->end; h++) {
+    if (plan->buffer[h].storage == out) return h;
   }
   return -1;
 }
@@ -55,25 +71,58 @@ static int continues(const plim_graph *graph, const plim_plan *plan, int32_t i, 
 typedef struct switching {
   const plim_graph *graph;
   const plim_plan *from, *to;
-  int32_t command, n; /* command: the next one; n: buffers that have begun */
+  int32_t command, n_begun; /* the next command; number of buffers that have begun */
 } switching;
 
-static int moved(const switching *o, int32_t i) {
-  return o->from->buffer[i].offset != o->to->buffer[i].offset && continues(o->graph, o->to, i, o->command);
+static int moved(const switching *change, int32_t i) {
+  return change->from->buffer[i].offset != change->to->buffer[i].offset &&
+         continues(change->graph, change->to, i, change->command);
 }
 
-static int overlap(const plim_plan_buffer *x, const plim_plan_buffer *y) {
-  return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
+/* Bytes of the arena that a buffer moves from or to. */
+typedef struct moved_range {
+  int64_t begin, end;
+  int is_target;
+} moved_range;
+
+static int by_begin(const void *a, const void *b) {
+  const moved_range *x = a, *y = b;
+  return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* Does no buffer move onto the bytes of another one that moves? Then the order of the copies does not matter. */
-static int moves_do_not_collide(const switching *o) {
-  for (int32_t i = 0; i < o->n; i++) {
-    for (int32_t k = 0; k < o->n && moved(o, i); k++) {
-      if (moved(o, k) && overlap(&o->to->buffer[i], &o->from->buffer[k])) return 0;
-    }
+static moved_range range_of(const plim_plan_buffer *buffer, int is_target) {
+  return (moved_range){buffer->offset, buffer->offset + buffer->bytes, is_target};
+}
+
+/* Does a target overlap a source? Sorts the ranges [n]. A range overlaps an earlier one of the other kind if it begins
+ * below the highest end of that kind. */
+static int targets_hit_sources(moved_range *range, int64_t n) {
+  int64_t end[2] = {0, 0}; /* highest so far: of sources, of targets */
+  qsort(range, (size_t)n, sizeof *range, by_begin);
+  for (int64_t i = 0; i < n; i++) {
+    const int kind = range[i].is_target;
+    if (range[i].begin < end[!kind]) return 1;
+    if (range[i].end > end[kind]) end[kind] = range[i].end;
   }
-  return 1;
+  return 0;
+}
+
+/* Find whether a buffer moves onto bytes from which one moves. Otherwise the order of the copies does not matter.
+ *   collide  [1]  out
+ * PLIM_ENOMEM. O(n log buffers). */
+static plim_status find_collision(plim_context *ctx, const switching *change, int *collide) {
+  const int64_t most = 2 * (int64_t)change->n_begun;
+  moved_range *range = NULL;
+  int64_t n = 0;
+  PLIM_TRY(plim_allocate(ctx, most, sizeof *range, &range));
+  for (int32_t i = 0; i < change->n_begun; i++) {
+    if (!moved(change, i)) continue;
+    range[n++] = range_of(&change->from->buffer[i], 0);
+    range[n++] = range_of(&change->to->buffer[i], 1);
+  }
+  *collide = n > 0 && targets_hit_sources(range, n);
+  plim_release(ctx, range, most, sizeof *range);
+  return PLIM_OK;
 }
 
 /* Bytes of the arena that the plan needs from command j on. */
@@ -108,56 +157,61 @@ int64_t plim_exec_moved_bytes(const plim_exec *exec) {
 /* Check the plan of a switch as one plan. A buffer that moved, now or at an earlier switch, has no single offset for
  * the whole step. So the buffers that ended before the next command, which were checked with their own plan, get
  * offsets above all others. The input of an in-place pair gets the offset of its output. */
-static plim_status check_as_one_plan(const plim_exec *exec, const switching *o) {
-  plim_plan draft = *o->to, *whole = NULL;
+static plim_status check_as_one_plan(const plim_exec *exec, const switching *change) {
+  plim_plan draft = *change->to, *whole = NULL;
   int64_t top = draft.arena_bytes, n_buffers = draft.n_buffers;
   plim_plan_buffer *buffer = NULL;
   PLIM_TRY(plim_allocate(exec->ctx, n_buffers, sizeof *buffer, &buffer));
   memcpy(buffer, draft.buffer, (size_t)n_buffers * sizeof *buffer);
-  for (int32_t i = o->n - 1; i >= 0; i--) {
-    if (continues(o->graph, o->to, i, o->command)) continue;
-    int32_t successor = successor_of(o->graph, o->to, i);
+  for (int32_t i = change->n_begun - 1; i >= 0; i--) {
+    if (continues(change->graph, change->to, i, change->command)) continue;
+    int32_t successor = successor_of(change->graph, change->to, i);
     buffer[i].offset = successor >= 0 ? buffer[successor].offset : top;
     if (successor < 0) top = plim_add_bytes(top, buffer[i].bytes); /* -1 where there is no such place: refused below */
   }
   draft.buffer = buffer;
   draft.budget_bytes = INT64_MAX;
-  plim_status status = plim_plan_from_parts(o->graph, &draft, &whole);
+  plim_status status = plim_plan_from_parts(change->graph, &draft, &whole);
   plim_release(exec->ctx, buffer, n_buffers, sizeof *buffer);
-  if (status == PLIM_OK) status = plim_plan_check(exec->ctx, o->graph, whole);
+  if (status == PLIM_OK) status = plim_plan_check(exec->ctx, change->graph, whole);
   plim_plan_free(whole);
   return status;
 }
 
 /* The next step runs the program's own plan, which has the persistent storages at their old places. */
-static plim_status check_homes(const plim_exec *exec, const switching *o) {
-  for (int32_t i = 0; i < o->n; i++) {
-    int32_t storage = o->to->buffer[i].storage;
-    if (storage < 0 || !plim_role_persistent(o->graph->storage[storage].role) || !moved(o, i)) continue;
-    return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d moves the %s \"%s\"", (int)o->command,
-                     plim_role_name(o->graph->storage[storage].role), plim_graph_storage_name(o->graph, storage, "?"));
+static plim_status check_homes(const plim_exec *exec, const switching *change) {
+  for (int32_t i = 0; i < change->n_begun; i++) {
+    int32_t storage = change->to->buffer[i].storage;
+    if (storage < 0 || !plim_role_persistent(change->graph->storage[storage].role) || !moved(change, i)) continue;
+    return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d moves the %s \"%s\"",
+                     (int)change->command, plim_role_name(change->graph->storage[storage].role),
+                     plim_graph_storage_name(change->graph, storage, "?"));
   }
   return PLIM_OK;
 }
 
 /* The plan comes from the caller: its form is checked before anything else of it is read. */
-static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, switching *o, int64_t arena_bytes) {
-  int32_t command = o->command;
-  PLIM_TRY(plim_exec_check_machine(exec, plan_index, o->to));
-  if (o->to->n_pages > 0) return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan with copies cannot take over");
-  PLIM_TRY(plim_plan_check_form(exec->ctx, o->graph, o->to));
-  if (!o->to->packed || o->to->arena_bytes != bytes_from(o->to, 0)) {
+static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, switching *change,
+                                     int64_t arena_bytes) {
+  int32_t command = change->command;
+  PLIM_TRY(plim_exec_check_machine(exec, plan_index, change->to));
+  if (change->to->n_pages > 0) return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan with copies cannot take over");
+  PLIM_TRY(plim_plan_check_form(exec->ctx, change->graph, change->to));
+  if (!change->to->packed || change->to->arena_bytes != bytes_from(change->to, 0)) {
     return plim_fail(exec->ctx, PLIM_EPLAN,
                      "a plan that takes over at command %d says an arena of %lld bytes; it has %lld", (int)command,
-                     (long long)o->to->arena_bytes, (long long)bytes_from(o->to, 0));
+                     (long long)change->to->arena_bytes, (long long)bytes_from(change->to, 0));
   }
-  if (!same_beginning(o->from, o->to, command, &o->n) || !moves_do_not_collide(o)) {
+  int collide = 0;
+  const int same = same_beginning(change->from, change->to, command, &change->n_begun);
+  if (same) PLIM_TRY(find_collision(exec->ctx, change, &collide));
+  if (!same || collide) {
     return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d does not begin with what has run",
                      (int)command);
   }
-  PLIM_TRY(check_homes(exec, o));
-  PLIM_TRY(check_as_one_plan(exec, o));
-  int64_t needed = bytes_from(o->to, command);
+  PLIM_TRY(check_homes(exec, change));
+  PLIM_TRY(check_as_one_plan(exec, change));
+  int64_t needed = bytes_from(change->to, command);
   if (needed <= arena_bytes && arena_bytes <= exec->arena_bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EPLAN,
                    "a plan that takes over at command %d needs %lld bytes, it is to have %lld of an arena of %lld",
@@ -165,12 +219,12 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
 }
 
 /* Copy each buffer that continues at another offset. */
-static plim_status move_buffers(plim_exec *exec, const switching *o) {
+static plim_status move_buffers(plim_exec *exec, const switching *change) {
   char *base = exec->arena;
-  for (int32_t i = 0; i < o->n; i++) {
-    const plim_plan_buffer *old = &o->from->buffer[i];
-    char *to = base + o->to->buffer[i].offset;
-    if (!moved(o, i)) continue;
+  for (int32_t i = 0; i < change->n_begun; i++) {
+    const plim_plan_buffer *old = &change->from->buffer[i];
+    char *to = base + change->to->buffer[i].offset;
+    if (!moved(change, i)) continue;
     exec->moved_bytes += old->bytes;
     PLIM_TRY(plim_exec_device_copy(exec, to, base + old->offset, old->bytes));
   }
@@ -179,7 +233,7 @@ static plim_status move_buffers(plim_exec *exec, const switching *o) {
 
 static void sweep(const plim_exec *exec, plim_prepared *prepared) {
   plim_prepared_sweep_begin(prepared);
-  for (int32_t i = 0; i < exec->n; i++) {
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     const plim_exec_plan *p = &exec->plan[i];
     plim_prepared_keep(prepared, p->bound.graph, p->bound.plan);
     if (p->taken_over) plim_prepared_keep(prepared, p->planned.graph, p->planned.plan);
@@ -212,11 +266,11 @@ static void install(plim_exec_plan *p, const plim_bound_plan *fresh, plim_plan *
 static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t command, const plim_plan_switch *plan_switch,
                                plim_memory_meter *meter) {
   plim_bound_plan fresh = {.ctx = NULL};
-  switching o = {p->bound.graph, p->bound.plan, plan_switch->plan, command, 0};
-  PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), &o, plan_switch->arena_bytes));
+  switching change = {.graph = p->bound.graph, .from = p->bound.plan, .to = plan_switch->plan, .command = command};
+  PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), &change, plan_switch->arena_bytes));
   plim_exec_forget_refused(exec);
   plim_status status = plim_exec_bind(exec, p->bound.graph, plan_switch->plan, 1, &fresh);
-  if (status == PLIM_OK) status = move_buffers(exec, &o);
+  if (status == PLIM_OK) status = move_buffers(exec, &change);
   if (status == PLIM_OK) status = resize(exec, plan_switch->arena_bytes);
   if (status != PLIM_OK) {
     plim_bound_plan_free(&fresh);
@@ -259,7 +313,7 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
     return plim_fail(exec->ctx, PLIM_EUSAGE, "an arena of %lld bytes cannot become one of %lld",
                      (long long)exec->first_bytes, (long long)arena_bytes);
   }
-  for (int32_t i = 0; i < exec->n; i++) {
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     const plim_graph *const graph[] = {exec->plan[0].bound.graph, exec->plan[i].bound.graph};
     const plim_plan *const pair[] = {exec->plan[0].bound.plan, plan[i]};
     PLIM_TRY(plim_exec_check_machine(exec, i, plan[i]));
@@ -277,13 +331,13 @@ static void forget_steps(const plim_exec *exec) {
   if (watch && watch->forget_plans) watch->forget_plans(exec->device, exec->arena);
 }
 
-/* Fit the spaces to the new plans. Bases may have moved, even on failure: bind the plans that run now again. */
-static plim_status fit_spaces(plim_exec *exec, const plim_plan *const *plan) {
+/* Enlarge the spaces as the new plans need. Bases may move, even on failure: bind the plans that run now again. */
+static plim_status grow_spaces(plim_exec *exec, const plim_plan *const *plan) {
   char *base[PLIM_PAGE_SPACES + 1];
   forget_steps(exec); /* they have the old bases */
-  plim_status status = plim_exec_fit_spaces(exec, plan);
+  plim_status status = plim_exec_grow_spaces(exec, plan);
   plim_exec_bases(exec, base);
-  for (int32_t i = 0; i < exec->n; i++) plim_bind_arena(&exec->plan[i].bound, base);
+  for (int32_t i = 0; i < exec->n_plans; i++) plim_bind_arena(&exec->plan[i].bound, base);
   return status;
 }
 
@@ -294,28 +348,28 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   plim_exec_forget_refused(exec);
   plim_exec_claim(exec, -1);
   PLIM_TRY(check_plans(exec, plan, arena_bytes));
-  PLIM_TRY(plim_exec_fit_kernels(exec, plan));
-  PLIM_TRY(plim_allocate(exec->ctx, exec->n, sizeof *fresh, &fresh));
-  for (int32_t i = 0; i < exec->n; i++) {
+  PLIM_TRY(plim_exec_grow_kernels(exec, plan));
+  PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *fresh, &fresh));
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     PLIM_CHECK(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));
   }
-  PLIM_CHECK(fit_spaces(exec, plan));
+  PLIM_CHECK(grow_spaces(exec, plan));
   plim_exec_bases(exec, base);
-  for (int32_t i = 0; i < exec->n; i++) {
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     plim_bind_arena(&fresh[i], base);
     PLIM_CHECK(plim_exec_rehearse(exec, &fresh[i])); /* devices that rehearse cannot shrink an arena */
   }
   PLIM_CHECK(resize(exec, arena_bytes));
   forget_steps(exec);
-  for (int32_t i = 0; i < exec->n; i++) {
+  for (int32_t i = 0; i < exec->n_plans; i++) {
     plim_bound_plan old = exec->plan[i].bound;
     exec->plan[i].bound = fresh[i];
     fresh[i] = old;
   }
 done:
-  for (int32_t i = 0; i < exec->n; i++) plim_bound_plan_free(&fresh[i]);
+  for (int32_t i = 0; i < exec->n_plans; i++) plim_bound_plan_free(&fresh[i]);
   free_kernels(exec); /* of the old plans; on failure of the new ones */
-  plim_release(exec->ctx, fresh, exec->n, sizeof *fresh);
+  plim_release(exec->ctx, fresh, exec->n_plans, sizeof *fresh);
   return status;
 }
 

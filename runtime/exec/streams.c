@@ -63,7 +63,7 @@ plim_status plim_streams_copy(const plim_exec *exec, const plim_bound_plan *boun
 
 /* ---- page spaces ---- */
 
-plim_status plim_streams_fit_page(const plim_exec *exec, plim_page_memory *page, int64_t bytes) {
+plim_status plim_streams_grow_page(const plim_exec *exec, plim_page_memory *page, int64_t bytes) {
   void *pinned = NULL;
   PLIM_TRY(exec->device->api->alloc_pinned(exec->device, bytes, &pinned));
   memset(pinned, 0, (size_t)bytes);

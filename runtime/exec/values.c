@@ -6,8 +6,8 @@
 #include "runtime/exec/exec_device.h"
 
 static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_t value, int64_t bytes) {
-  if (plan_index < 0 || plan_index >= exec->n) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n);
+  if (plan_index < 0 || plan_index >= exec->n_plans) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n_plans);
   }
   const plim_graph *graph = exec->plan[plan_index].bound.graph;
   if (value < 0 || value >= graph->n_values) {
@@ -38,7 +38,7 @@ static plim_role role_of(const plim_exec_plan *p, int32_t value) {
 }
 
 void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
-  for (int32_t i = 0; i < exec->n; i++) plim_plan_switch_end(exec, &exec->plan[i]);
+  for (int32_t i = 0; i < exec->n_plans; i++) plim_plan_switch_end(exec, &exec->plan[i]);
   if (exec->outputs_of >= 0 && !exec->arena) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
   exec->outputs_of = -1;
   if (exec->inputs_of >= 0 && exec->inputs_of != plan_index) {
@@ -49,7 +49,7 @@ void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
   exec->inputs_of = plan_index;
 }
 
-plim_status plim_exec_fits(const plim_exec *exec, int32_t plan_index) {
+plim_status plim_exec_check_room(const plim_exec *exec, int32_t plan_index) {
   int64_t needed = exec->plan[plan_index].bound.plan->arena_bytes;
   if (!exec->arena || needed <= exec->arena_bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes and the arena has shrunk to %lld", (int)plan_index,
@@ -64,9 +64,9 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
   plim_role role = role_of(p, value);
   if (role == PLIM_ROLE_INPUT) {
     plim_exec_claim(exec, plan_index);
-    PLIM_TRY(plim_exec_fits(exec, plan_index));
+    PLIM_TRY(plim_exec_check_room(exec, plan_index));
   }
-  int32_t buffer = plim_bound_plan_find_buffer(&p->bound, storage, 0);
+  int32_t buffer = p->bound.buffer_before[storage];
   if ((!plim_role_persistent(role) && role != PLIM_ROLE_INPUT) || buffer < 0) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) cannot be written before a step of plan %d",
                      p->bound.graph->value[value].name, plim_role_name(role), (int)plan_index);
@@ -98,8 +98,9 @@ static int is_there(const plim_exec *exec, int32_t plan_index, int32_t value) {
 plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, void *to, int64_t bytes) {
   PLIM_TRY(check_value(exec, plan_index, value, bytes));
   const plim_exec_plan *p = &exec->plan[plan_index];
-  int32_t at = role_of(p, value) == PLIM_ROLE_OUTPUT ? p->bound.plan->n_commands : 0;
-  int32_t buffer = plim_bound_plan_find_buffer(&p->bound, p->bound.graph->value[value].storage, at);
+  const int32_t storage = p->bound.graph->value[value].storage;
+  const int is_output = role_of(p, value) == PLIM_ROLE_OUTPUT;
+  int32_t buffer = is_output ? p->bound.buffer_after[storage] : p->bound.buffer_before[storage];
   if (!is_there(exec, plan_index, value) || buffer < 0) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) of plan %d holds nothing now",
                      p->bound.graph->value[value].name, plim_role_name(role_of(p, value)), (int)plan_index);
@@ -114,8 +115,8 @@ plim_status plim_exec_set_results(plim_exec *exec, int32_t plan_index, const pli
   if (n < 0 || n > PLIM_EXEC_RESULTS) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "%d results of a step: 0 to %d", (int)n, (int)PLIM_EXEC_RESULTS);
   }
-  if (plan_index < 0 || plan_index >= exec->n) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n);
+  if (plan_index < 0 || plan_index >= exec->n_plans) {
+    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n_plans);
   }
   plim_exec_plan *p = &exec->plan[plan_index];
   for (int32_t i = 0; i < n; i++) {
@@ -133,8 +134,7 @@ plim_status plim_exec_set_results(plim_exec *exec, int32_t plan_index, const pli
 plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p) {
   for (int32_t i = 0; i < p->n_results; i++) {
     const plim_exec_result *r = &p->result[i];
-    const int32_t storage = p->bound.graph->value[r->value].storage;
-    const int32_t buffer = plim_bound_plan_find_buffer(&p->bound, storage, p->bound.plan->n_commands);
+    const int32_t buffer = p->bound.buffer_after[p->bound.graph->value[r->value].storage];
     if (buffer < 0) continue; /* an output that no op writes */
     PLIM_TRY(plim_exec_device_copy(exec, r->to, address(exec, p, r->value, buffer), r->bytes));
   }
@@ -142,9 +142,9 @@ plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p) {
 }
 
 void *plim_exec_pointer(const plim_exec *exec, int32_t plan_index, int32_t value) {
-  if (plan_index < 0 || plan_index >= exec->n || !plim_exec_device_host_visible(exec)) return NULL;
+  if (plan_index < 0 || plan_index >= exec->n_plans || !plim_exec_device_host_visible(exec)) return NULL;
   const plim_exec_plan *p = &exec->plan[plan_index];
   if (value < 0 || value >= p->bound.graph->n_values || !plim_role_persistent(role_of(p, value))) return NULL;
-  int32_t buffer = plim_bound_plan_find_buffer(&p->bound, p->bound.graph->value[value].storage, 0);
+  int32_t buffer = p->bound.buffer_before[p->bound.graph->value[value].storage];
   return buffer < 0 || file_of(exec, p, buffer) ? NULL : address(exec, p, value, buffer);
 }

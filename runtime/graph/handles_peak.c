@@ -8,7 +8,7 @@ int64_t plim_handles_total_ns(const plim_handles *h) {
 }
 
 typedef struct held {
-  const plim_handles *h;
+  const plim_handles *program;
   int in_arena;
   int32_t *handles; /* [n_tensors] by base */
   char *constant;   /* [n_tensors] by base */
@@ -16,21 +16,22 @@ typedef struct held {
 } held;
 
 static int64_t bytes_of(const held *m, int32_t base) {
-  int64_t bytes = m->h->tensor[base].bytes;
+  int64_t bytes = m->program->tensor[base].bytes;
   return m->in_arena ? plim_align_up(bytes, PLIM_ALIGN) : bytes;
 }
 
 static plim_status get(held *m, int32_t tensor) {
-  int32_t base = m->h->tensor[tensor].base;
+  int32_t base = m->program->tensor[tensor].base;
   m->handles[base]++;
   if (tensor != base) return PLIM_OK;
   m->bytes = plim_add_bytes(m->bytes, bytes_of(m, base));
-  if (m->bytes < 0) return plim_fail(m->h->ctx, PLIM_EOVERFLOW, "the bytes that the program holds overflow 63 bits");
+  if (m->bytes < 0)
+    return plim_fail(m->program->ctx, PLIM_EOVERFLOW, "the bytes that the program holds overflow 63 bits");
   return PLIM_OK;
 }
 
 static plim_status apply(held *m, const plim_event *e) {
-  int32_t base = e->kind == PLIM_EVENT_CALL ? 0 : m->h->tensor[e->tensor].base;
+  int32_t base = e->kind == PLIM_EVENT_CALL ? 0 : m->program->tensor[e->tensor].base;
   switch (e->kind) {
     case PLIM_EVENT_CONSTANT:
       m->constant[base] = 1;
@@ -49,7 +50,7 @@ static plim_status apply(held *m, const plim_event *e) {
 }
 
 plim_status plim_handles_peak(const plim_handles *handles, int in_arena, int64_t *peak) {
-  held m = {.h = handles, .in_arena = in_arena};
+  held m = {.program = handles, .in_arena = in_arena};
   int64_t n = handles->n_tensors;
   plim_status status;
   PLIM_CHECK(plim_allocate(handles->ctx, n, sizeof *m.handles, &m.handles));

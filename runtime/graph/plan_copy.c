@@ -18,50 +18,52 @@ static plim_own_plan *carve(const plim_plan *draft, int64_t n_wait, plim_block *
 }
 
 static plim_status check_waits(plim_context *ctx, const plim_plan *p, int32_t j) {
-  const plim_command *s = &p->command[j];
-  if (s->queue < 0 || s->queue >= PLIM_PLAN_QUEUES) {
-    return plim_fail(ctx, PLIM_EDATA, "command %d: queue %d is not below %d", j, s->queue, PLIM_PLAN_QUEUES);
+  const plim_command *command = &p->command[j];
+  if (command->queue < 0 || command->queue >= PLIM_PLAN_QUEUES) {
+    return plim_fail(ctx, PLIM_EDATA, "command %d: queue %d is not below %d", j, command->queue, PLIM_PLAN_QUEUES);
   }
-  if (s->n_wait < 0) return plim_fail(ctx, PLIM_EDATA, "command %d waits for %d commands", j, s->n_wait);
-  for (int32_t i = 0; i < s->n_wait; i++) {
-    if (s->wait[i] < 0 || s->wait[i] >= j || (i > 0 && s->wait[i] <= s->wait[i - 1])) {
+  if (command->n_wait < 0) return plim_fail(ctx, PLIM_EDATA, "command %d waits for %d commands", j, command->n_wait);
+  for (int32_t i = 0; i < command->n_wait; i++) {
+    if (command->wait[i] < 0 || command->wait[i] >= j || (i > 0 && command->wait[i] <= command->wait[i - 1])) {
       return plim_fail(ctx, PLIM_EDATA, "command %d: wait[%d] = %d is not an earlier command, in ascending order", j, i,
-                       s->wait[i]);
+                       command->wait[i]);
     }
   }
   return PLIM_OK;
 }
 
 static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
-  const plim_command *s = &p->command[j];
-  if (s->op < 0) return plim_fail(ctx, PLIM_EDATA, "command %d: op %d is negative", j, s->op);
-  if (s->variant < 0 || s->variant >= p->n_variants || p->variant[s->variant].op != s->op) {
-    return plim_fail(ctx, PLIM_EDATA, "command %d: variant %d is none of op %d", j, s->variant, s->op);
+  const plim_command *command = &p->command[j];
+  if (command->op < 0) return plim_fail(ctx, PLIM_EDATA, "command %d: op %d is negative", j, command->op);
+  if (command->variant < 0 || command->variant >= p->n_variants || p->variant[command->variant].op != command->op) {
+    return plim_fail(ctx, PLIM_EDATA, "command %d: variant %d is none of op %d", j, command->variant, command->op);
   }
-  if (s->space < 0 || s->space > p->n_pages) {
-    return plim_fail(ctx, PLIM_EDATA, "command %d: space %d is none of %d", j, s->space, p->n_pages + 1);
+  if (command->space < 0 || command->space > p->n_pages) {
+    return plim_fail(ctx, PLIM_EDATA, "command %d: space %d is none of %d", j, command->space, p->n_pages + 1);
   }
-  if (s->n_pairs < 0 || s->n_pairs > PLIM_OP_MAX_PAIRS) {
-    return plim_fail(ctx, PLIM_EDATA, "command %d: %d pairs, at most %d are allowed", j, s->n_pairs, PLIM_OP_MAX_PAIRS);
+  if (command->n_pairs < 0 || command->n_pairs > PLIM_OP_MAX_PAIRS) {
+    return plim_fail(ctx, PLIM_EDATA, "command %d: %d pairs, at most %d are allowed", j, command->n_pairs,
+                     PLIM_OP_MAX_PAIRS);
   }
-  for (int32_t i = 0; i < s->n_pairs; i++) {
-    if (s->pair[i].out < 0 || s->pair[i].out >= PLIM_OP_MAX_OUT || s->pair[i].in < 0 ||
-        s->pair[i].in >= PLIM_OP_MAX_IN) {
-      return plim_fail(ctx, PLIM_EDATA, "command %d: pair [%d, %d] is no pair of operands", j, s->pair[i].out,
-                       s->pair[i].in);
+  for (int32_t i = 0; i < command->n_pairs; i++) {
+    if (command->pair[i].out < 0 || command->pair[i].out >= PLIM_OP_MAX_OUT || command->pair[i].in < 0 ||
+        command->pair[i].in >= PLIM_OP_MAX_IN) {
+      return plim_fail(ctx, PLIM_EDATA, "command %d: pair [%d, %d] is no pair of operands", j, command->pair[i].out,
+                       command->pair[i].in);
     }
   }
   return PLIM_OK;
 }
 
 static plim_status check_command(plim_context *ctx, const plim_plan *p, int32_t j) {
-  const plim_command *s = &p->command[j];
+  const plim_command *command = &p->command[j];
   PLIM_TRY(check_waits(ctx, p, j));
-  if (s->kind == PLIM_COMMAND_RUN) return check_run(ctx, p, j);
-  if (s->kind != PLIM_COMMAND_COPY) return plim_fail(ctx, PLIM_EDATA, "command %d: kind %d is none", j, (int)s->kind);
-  if (s->storage < 0 || s->from < 0 || s->to < 0 || s->time_ns < 0) {
+  if (command->kind == PLIM_COMMAND_RUN) return check_run(ctx, p, j);
+  if (command->kind != PLIM_COMMAND_COPY)
+    return plim_fail(ctx, PLIM_EDATA, "command %d: kind %d is none", j, (int)command->kind);
+  if (command->storage < 0 || command->from < 0 || command->to < 0 || command->time_ns < 0) {
     return plim_fail(ctx, PLIM_EDATA, "command %d: copy of storage %d from space %d to space %d in %lld ns", j,
-                     s->storage, s->from, s->to, (long long)s->time_ns);
+                     command->storage, command->from, command->to, (long long)command->time_ns);
   }
   return PLIM_OK;
 }

@@ -84,31 +84,31 @@ static void read_variants(plim_json_at *root, lists *l) {
   }
 }
 
-static void read_waits(plim_json_at *at, lists *l, plim_command *s) {
+static void read_waits(plim_json_at *at, lists *l, plim_command *command) {
   int32_t n = 0;
-  s->queue = (int32_t)plim_json_int(at, "queue", 0, INT32_MAX);
+  command->queue = (int32_t)plim_json_int(at, "queue", 0, INT32_MAX);
   plim_json_at list = plim_json_list(at, "wait", &n);
   plim_json_take(&list, plim_array_reserve(at->doc->ctx, &l->wait, &l->cap_wait, l->n_wait + n, sizeof *l->wait));
   if (at->doc->status != PLIM_OK) return;
   for (int32_t i = 0; i < n; i++) l->wait[l->n_wait++] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
-  s->n_wait = n;
+  command->n_wait = n;
 }
 
-static void read_command(plim_json_at *at, lists *l, plim_command *s) {
+static void read_command(plim_json_at *at, lists *l, plim_command *command) {
   if (plim_json_has(at, "copy")) {
-    s->kind = PLIM_COMMAND_COPY;
-    s->storage = (int32_t)plim_json_int(at, "copy", 0, INT32_MAX);
-    s->from = (int32_t)plim_json_int(at, "from", 0, INT32_MAX);
-    s->to = (int32_t)plim_json_int(at, "to", 0, INT32_MAX);
-    s->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
+    command->kind = PLIM_COMMAND_COPY;
+    command->storage = (int32_t)plim_json_int(at, "copy", 0, INT32_MAX);
+    command->from = (int32_t)plim_json_int(at, "from", 0, INT32_MAX);
+    command->to = (int32_t)plim_json_int(at, "to", 0, INT32_MAX);
+    command->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
   } else {
-    s->kind = PLIM_COMMAND_RUN;
-    s->op = (int32_t)plim_json_int(at, "run", 0, INT32_MAX - 1);
-    s->variant = (int32_t)plim_json_int(at, "variant", 0, INT32_MAX);
-    s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_PAIRS);
-    if (plim_json_has(at, "space")) s->space = (int32_t)plim_json_int(at, "space", 1, PLIM_PAGE_SPACES);
+    command->kind = PLIM_COMMAND_RUN;
+    command->op = (int32_t)plim_json_int(at, "run", 0, INT32_MAX - 1);
+    command->variant = (int32_t)plim_json_int(at, "variant", 0, INT32_MAX);
+    command->n_pairs = plim_document_read_pairs(at, command->pair, PLIM_OP_MAX_PAIRS);
+    if (plim_json_has(at, "space")) command->space = (int32_t)plim_json_int(at, "space", 1, PLIM_PAGE_SPACES);
   }
-  read_waits(at, l, s);
+  read_waits(at, l, command);
   plim_json_end(at);
 }
 

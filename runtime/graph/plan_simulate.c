@@ -15,8 +15,8 @@ enum { SPEEDS = 2 * PLIM_PLAN_QUEUES * PLIM_PAGE_DELAY_PERMILLE }; /* twice the 
 static const int64_t most_ns = INT64_MAX / SPEEDS;
 
 static int64_t time_of(const plim_plan *plan, int32_t j) {
-  const plim_command *s = &plan->command[j];
-  return s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.time_ns : s->time_ns;
+  const plim_command *command = &plan->command[j];
+  return command->kind == PLIM_COMMAND_RUN ? plan->variant[command->variant].variant.time_ns : command->time_ns;
 }
 
 /* ---- without delays ---- */
@@ -25,13 +25,13 @@ static void simulate_order(const plim_plan *plan, int64_t *begin_ns, int64_t *en
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
   *makespan_ns = 0;
   for (int32_t j = 0; j < plan->n_commands && *makespan_ns >= 0; j++) {
-    const plim_command *s = &plan->command[j];
-    int64_t begin = free_ns[s->queue];
-    for (int32_t w = 0; w < s->n_wait; w++) {
-      if (end_ns[s->wait[w]] > begin) begin = end_ns[s->wait[w]];
+    const plim_command *command = &plan->command[j];
+    int64_t begin = free_ns[command->queue];
+    for (int32_t w = 0; w < command->n_wait; w++) {
+      if (end_ns[command->wait[w]] > begin) begin = end_ns[command->wait[w]];
     }
     begin_ns[j] = begin;
-    end_ns[j] = free_ns[s->queue] = plim_add_bytes(begin, time_of(plan, j));
+    end_ns[j] = free_ns[command->queue] = plim_add_bytes(begin, time_of(plan, j));
     if (end_ns[j] < 0 || end_ns[j] > *makespan_ns) *makespan_ns = end_ns[j];
   }
 }
@@ -58,9 +58,9 @@ static int32_t next_of(const plim_plan *plan, int32_t queue, int32_t from) {
   return from;
 }
 
-static int is_ready(const events *e, const plim_command *s) {
-  for (int32_t w = 0; w < s->n_wait; w++) {
-    if (e->end_ns[s->wait[w]] < 0) return 0;
+static int is_ready(const events *e, const plim_command *command) {
+  for (int32_t w = 0; w < command->n_wait; w++) {
+    if (e->end_ns[command->wait[w]] < 0) return 0;
   }
   return 1;
 }
@@ -72,10 +72,10 @@ static void begin_and_end(events *e) {
     for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
       queue_now *h = &e->queue[q];
       if (h->command == e->plan->n_commands) continue;
-      const plim_command *s = &e->plan->command[h->command];
-      if (!h->runs && is_ready(e, s)) {
+      const plim_command *command = &e->plan->command[h->command];
+      if (!h->runs && is_ready(e, command)) {
         e->begin_ns[h->command] = e->now_ns;
-        *h = (queue_now){h->command, 1, plim_command_delay(e->plan, s), time_of(e->plan, h->command) * WHOLE};
+        *h = (queue_now){h->command, 1, plim_command_delay(e->plan, command), time_of(e->plan, h->command) * WHOLE};
       }
       if (!h->runs || h->left > 0) continue;
       e->end_ns[h->command] = e->now_ns;

@@ -2,22 +2,22 @@
 #include "runtime/base/sha256.h"
 #include "runtime/graph/plan_text.h"
 
-static void write_waits(plim_text *t, const plim_command *s) {
-  plim_text_format(t, ", \"queue\": %d, \"wait\": [", s->queue);
-  for (int32_t i = 0; i < s->n_wait; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", s->wait[i]);
+static void write_waits(plim_text *t, const plim_command *command) {
+  plim_text_format(t, ", \"queue\": %d, \"wait\": [", command->queue);
+  for (int32_t i = 0; i < command->n_wait; i++) plim_text_format(t, i > 0 ? ", %d" : "%d", command->wait[i]);
   plim_text_add(t, "]}");
 }
 
-static void write_command(plim_text *t, const plim_command *s) {
-  if (s->kind == PLIM_COMMAND_RUN) {
-    plim_text_format(t, "{\"run\": %d, \"variant\": %d, \"pairs\": ", s->op, s->variant);
-    plim_document_write_pairs(t, s->pair, s->n_pairs);
-    if (s->space > 0) plim_text_format(t, ", \"space\": %d", s->space);
+static void write_command(plim_text *t, const plim_command *command) {
+  if (command->kind == PLIM_COMMAND_RUN) {
+    plim_text_format(t, "{\"run\": %d, \"variant\": %d, \"pairs\": ", command->op, command->variant);
+    plim_document_write_pairs(t, command->pair, command->n_pairs);
+    if (command->space > 0) plim_text_format(t, ", \"space\": %d", command->space);
   } else {
-    plim_text_format(t, "{\"copy\": %d, \"from\": %d, \"to\": %d, \"time_ns\": %lld", s->storage, s->from, s->to,
-                     (long long)s->time_ns);
+    plim_text_format(t, "{\"copy\": %d, \"from\": %d, \"to\": %d, \"time_ns\": %lld", command->storage, command->from,
+                     command->to, (long long)command->time_ns);
   }
-  write_waits(t, s);
+  write_waits(t, command);
 }
 
 static void write_buffer(plim_text *t, const plim_plan_buffer *buffer) {

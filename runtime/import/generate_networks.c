@@ -25,8 +25,8 @@ typedef struct op {
 } op;
 
 typedef struct network {
-  plim_generated *g;
-  op *op; /* [g->n] forward ops, by node */
+  plim_generated *generated;
+  op *op; /* [generated->n] forward ops, by node */
   int64_t room;
 } network;
 
@@ -36,7 +36,7 @@ static int64_t vary(plim_generated *g, int64_t x) {
 
 /* Add a forward op that reads up to three earlier ones (-1: none); returns its node. */
 static int32_t add(network *w, op_kind kind, int64_t bytes, int64_t time_ns, int32_t a, int32_t b, int32_t c) {
-  plim_generated *g = w->g;
+  plim_generated *g = w->generated;
   const int32_t in[3] = {a, b, c};
   if (g->status == PLIM_OK) g->status = plim_array_reserve(g->ctx, &w->op, &w->room, g->n + 1, sizeof *w->op);
   if (g->status != PLIM_OK) return 0;
@@ -56,15 +56,15 @@ static int32_t add(network *w, op_kind kind, int64_t bytes, int64_t time_ns, int
 /* Add the links of the derivative of reader `w` with respect to one of its inputs, whose gradient is `d`. */
 static void read_derivative(const network *w, int32_t reader, int32_t gradient_of_reader, int32_t d) {
   const op *o = &w->op[reader];
-  plim_generated_link(w->g, gradient_of_reader, d);
-  if (kinds[o->kind].output) plim_generated_link(w->g, reader, d);
-  for (int32_t i = 0; i < o->n_in && kinds[o->kind].inputs; i++) plim_generated_link(w->g, o->in[i], d);
+  plim_generated_link(w->generated, gradient_of_reader, d);
+  if (kinds[o->kind].output) plim_generated_link(w->generated, reader, d);
+  for (int32_t i = 0; i < o->n_in && kinds[o->kind].inputs; i++) plim_generated_link(w->generated, o->in[i], d);
 }
 
 /* Add the gradient of the output of each forward op v but the loss, from the last to the first. Its node is
  * 2 forward - 2 - v. */
 static void add_backward(network *w) {
-  plim_generated *g = w->g;
+  plim_generated *g = w->generated;
   int32_t forward = (int32_t)g->n;
   for (int32_t v = forward - 2; v >= 0 && g->status == PLIM_OK; v--) {
     int64_t time_ns = g->node[v].time_ns * kinds[w->op[v].kind].percent / 100;
@@ -80,8 +80,8 @@ static void add_backward(network *w) {
 
 static void finish(network *w, int32_t last) {
   (void)add(w, LOSS, 64, 100, last, -1, -1);
-  if (w->g->status == PLIM_OK) add_backward(w);
-  plim_release(w->g->ctx, w->op, w->room, sizeof *w->op);
+  if (w->generated->status == PLIM_OK) add_backward(w);
+  plim_release(w->generated->ctx, w->op, w->room, sizeof *w->op);
 }
 
 /* Whether another block of that many forward ops fits, with the loss and the backward ops. */
@@ -97,7 +97,7 @@ static int64_t stage_bytes(int32_t block, int32_t stage) {
 }
 
 void plim_generate_chain(plim_generated *g) {
-  network w = {.g = g};
+  network w = {.generated = g};
   int32_t v = add(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
   int32_t stage = g->options->n / 4 / 5 + 1;
   for (int32_t block = 0; another(g, 2); block++) {
@@ -108,7 +108,7 @@ void plim_generate_chain(plim_generated *g) {
 }
 
 void plim_generate_residual(plim_generated *g) {
-  network w = {.g = g};
+  network w = {.generated = g};
   int32_t v = add(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
   int32_t stage = g->options->n / 12 / 4 + 1;
   for (int32_t block = 0; another(g, 6); block++) {
@@ -126,7 +126,7 @@ void plim_generate_residual(plim_generated *g) {
 enum { UNET_LEVELS = 5 };
 
 void plim_generate_unet(plim_generated *g) {
-  network w = {.g = g};
+  network w = {.generated = g};
   int32_t skip[UNET_LEVELS], v = add(&w, CONV, stage_bytes(0, 1), 1000, -1, -1, -1);
   int64_t per_level = ((int64_t)g->options->n / 2 - 1 - UNET_LEVELS) / (2 * UNET_LEVELS) / 2; /* pairs of ops */
   for (int32_t level = 0; level < UNET_LEVELS; level++) {
@@ -149,7 +149,7 @@ void plim_generate_unet(plim_generated *g) {
 /* Attention over q, k, v and a feed-forward part of four times the width, each with a residual sum. */
 void plim_generate_transformer(plim_generated *g) {
   const int64_t bytes = INT64_C(8) << 20, scores = INT64_C(32) << 20;
-  network w = {.g = g};
+  network w = {.generated = g};
   int32_t x = add(&w, CONV, bytes, 200, -1, -1, -1);
   while (another(g, 12)) {
     int32_t norm = add(&w, CONV, bytes, 30, x, -1, -1);

@@ -176,7 +176,6 @@ static plim_status read_links(draft *d, plim_json_at *root) {
   return d->doc->status;
 }
 
-/* Sort the links by one end, stably. first [n + 1] out: links of node v are first[v] .. first[v + 1]. */
 static int by_from(const void *a, const void *b) {
   const link *x = a, *y = b;
   return x->from != y->from ? (x->from < y->from ? -1 : 1) : by_place(a, b);
@@ -187,6 +186,7 @@ static int by_to(const void *a, const void *b) {
   return x->to != y->to ? (x->to < y->to ? -1 : 1) : by_place(a, b);
 }
 
+/* Sort the links by one end, stably. Set d->first: the links of node v are first[v] .. first[v + 1]. */
 static void group_links(draft *d, int by_target) {
   qsort(d->link, (size_t)d->n_links, sizeof *d->link, by_target ? by_to : by_from);
   memset(d->first, 0, ((size_t)d->n + 1) * sizeof *d->first);

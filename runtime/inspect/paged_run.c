@@ -36,15 +36,15 @@ static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) queue[q].device = -1;
   queue[0] = (plim_space_queue){.name = "cpu", .device = 0};
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
-    const plim_command *s = &plan->command[j];
-    if (s->queue >= n) n = s->queue + 1;
-    if (s->kind == PLIM_COMMAND_RUN) {
-      queue[s->queue].device = device_of[s->space];
-      (void)snprintf(queue[s->queue].name, sizeof queue->name, "%s", space_name(plan, s->space));
+    const plim_command *command = &plan->command[j];
+    if (command->queue >= n) n = command->queue + 1;
+    if (command->kind == PLIM_COMMAND_RUN) {
+      queue[command->queue].device = device_of[command->space];
+      (void)snprintf(queue[command->queue].name, sizeof queue->name, "%s", space_name(plan, command->space));
       continue;
     }
-    (void)snprintf(queue[s->queue].name, sizeof queue->name, "%s>%s", space_name(plan, s->from),
-                   space_name(plan, s->to));
+    (void)snprintf(queue[command->queue].name, sizeof queue->name, "%s>%s", space_name(plan, command->from),
+                   space_name(plan, command->to));
   }
   for (int32_t q = 1; q < n; q++) {
     if (!queue[q].name[0]) (void)snprintf(queue[q].name, sizeof queue->name, "queue %d", (int)q);
@@ -54,23 +54,23 @@ static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_
 
 /* Times are those from begin to end: a run that copies delay takes longer than its variant. */
 static void set_commands(const plim_plan *plan, const int32_t *device_of, const int64_t *begin_ns,
-                         const int64_t *end_ns, plim_space_command *command, plim_space_plan *draft) {
+                         const int64_t *end_ns, plim_space_command *out, plim_space_plan *draft) {
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *s = &plan->command[j];
-    int runs = s->kind == PLIM_COMMAND_RUN;
-    command[j] = (plim_space_command){.kind = runs ? PLIM_SPACE_COMMAND_RUN : PLIM_SPACE_COMMAND_COPY,
-                                      .op = s->op,
-                                      .queue = s->queue,
-                                      .n_wait = s->n_wait,
-                                      .wait = s->wait,
-                                      .time_ns = end_ns[j] - begin_ns[j]};
-    draft->serial_ns += command[j].time_ns;
-    if (runs) command[j].device = device_of[s->space];
+    const plim_command *command = &plan->command[j];
+    int runs = command->kind == PLIM_COMMAND_RUN;
+    out[j] = (plim_space_command){.kind = runs ? PLIM_SPACE_COMMAND_RUN : PLIM_SPACE_COMMAND_COPY,
+                                  .op = command->op,
+                                  .queue = command->queue,
+                                  .n_wait = command->n_wait,
+                                  .wait = command->wait,
+                                  .time_ns = end_ns[j] - begin_ns[j]};
+    draft->serial_ns += out[j].time_ns;
+    if (runs) out[j].device = device_of[command->space];
     if (runs) continue;
-    command[j].n_storages = 1;
-    command[j].storage = &s->storage;
-    command[j].from = s->from;
-    command[j].to = s->to;
+    out[j].n_storages = 1;
+    out[j].storage = &command->storage;
+    out[j].from = command->from;
+    out[j].to = command->to;
   }
 }
 
@@ -128,10 +128,10 @@ done:
 
 /* The copy for which the run at j waited: the one among its waits that ended last; -1: none is a copy. */
 static int32_t waited_for(const plim_plan *plan, int32_t j, const int64_t *begin_ns, const int64_t *time_ns) {
-  const plim_command *s = &plan->command[j];
+  const plim_command *command = &plan->command[j];
   int32_t last = -1;
-  for (int32_t w = 0; w < s->n_wait; w++) {
-    int32_t c = s->wait[w];
+  for (int32_t w = 0; w < command->n_wait; w++) {
+    int32_t c = command->wait[w];
     if (last < 0 || begin_ns[c] + time_ns[c] > begin_ns[last] + time_ns[last]) last = c;
   }
   return last >= 0 && plan->command[last].kind == PLIM_COMMAND_COPY ? last : -1;
@@ -146,19 +146,19 @@ static plim_status fill_transfers(const plim_graph *graph, const plim_plan *plan
   PLIM_CHECK(plim_allocate(plan->ctx, commands, sizeof *of, &of));
   plim_plan_simulate(plan, planned_ns, planned_ns + commands, &makespan_ns);
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *s = &plan->command[j];
-    int32_t copy = s->kind == PLIM_COMMAND_RUN && waited_ns[j] > 0 ? waited_for(plan, j, begin_ns, time_ns) : -1;
+    const plim_command *command = &plan->command[j];
+    int32_t copy = command->kind == PLIM_COMMAND_RUN && waited_ns[j] > 0 ? waited_for(plan, j, begin_ns, time_ns) : -1;
     if (copy >= 0) {
       if (out[of[copy]].waiter < 0) out[of[copy]].waiter = j;
       out[of[copy]].waited_ns += waited_ns[j];
     }
-    if (s->kind != PLIM_COMMAND_COPY) continue;
+    if (command->kind != PLIM_COMMAND_COPY) continue;
     of[j] = n;
     out[n++] = (plim_transfer){j,
-                               s->storage,
-                               s->from,
-                               s->to,
-                               graph->storage[s->storage].bytes,
+                               command->storage,
+                               command->from,
+                               command->to,
+                               graph->storage[command->storage].bytes,
                                planned_ns[j],
                                planned_ns[commands + j],
                                begin_ns[j],
@@ -220,10 +220,10 @@ int64_t plim_paged_run_exposed(const plim_plan *plan, const int64_t *begin_ns, c
 
 /* ---- what ran beside ---- */
 
-static int is_paging(const plim_plan *plan, const plim_command *s) {
-  if (s->kind != PLIM_COMMAND_COPY) return 0;
-  return (s->from > 0 && !plan->page[plim_page_index(s->from)].computes) ||
-         (s->to > 0 && !plan->page[plim_page_index(s->to)].computes);
+static int is_paging(const plim_plan *plan, const plim_command *command) {
+  if (command->kind != PLIM_COMMAND_COPY) return 0;
+  return (command->from > 0 && !plan->page[plim_page_index(command->from)].computes) ||
+         (command->to > 0 && !plan->page[plim_page_index(command->to)].computes);
 }
 
 void plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *beside_ns) {
@@ -243,23 +243,23 @@ void plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const
 void plim_paged_run_lag(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *lag_ns) {
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *s = &plan->command[j];
-    int64_t ready_ns = free_ns[s->queue];
-    for (int32_t w = 0; w < s->n_wait; w++) {
-      const int64_t end_ns = begin_ns[s->wait[w]] + time_ns[s->wait[w]];
+    const plim_command *command = &plan->command[j];
+    int64_t ready_ns = free_ns[command->queue];
+    for (int32_t w = 0; w < command->n_wait; w++) {
+      const int64_t end_ns = begin_ns[command->wait[w]] + time_ns[command->wait[w]];
       if (end_ns > ready_ns) ready_ns = end_ns;
     }
     lag_ns[j] = begin_ns[j] > ready_ns ? begin_ns[j] - ready_ns : 0;
-    free_ns[s->queue] = begin_ns[j] + time_ns[j];
+    free_ns[command->queue] = begin_ns[j] + time_ns[j];
   }
 }
 
 double plim_paged_run_delay(const plim_plan *plan, int32_t steps, const plim_timed *timed) {
   double alone_ns = 0, planned_alone_ns = 0, late_ns = 0, planned_late_ns = 0, beside_ns = 0;
   for (int64_t i = 0; i < (int64_t)steps * plan->n_commands; i++) {
-    const plim_command *s = &plan->command[i % plan->n_commands];
-    if (s->kind == PLIM_COMMAND_COPY) continue;
-    const double planned_ns = (double)plan->variant[s->variant].variant.time_ns;
+    const plim_command *command = &plan->command[i % plan->n_commands];
+    if (command->kind == PLIM_COMMAND_COPY) continue;
+    const double planned_ns = (double)plan->variant[command->variant].variant.time_ns;
     beside_ns += (double)timed[i].beside_ns;
     *(timed[i].beside_ns > 0 ? &late_ns : &alone_ns) += (double)timed[i].time_ns;
     *(timed[i].beside_ns > 0 ? &planned_late_ns : &planned_alone_ns) += planned_ns;

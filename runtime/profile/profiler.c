@@ -119,7 +119,6 @@ static void take_medians(pass_times *p) {
 
 /* ---- rounds ---- */
 
-/* Check that the group has a case left. The sentence of a failure is that of the last refusal. */
 /* Why a variant of the op was left out, now or by an earlier process. */
 static const char *why_of(const plim_profile_set *set, const plim_profile_group *group) {
   for (int32_t i = group->first; i < group->first + group->n; i++) {
@@ -128,6 +127,7 @@ static const char *why_of(const plim_profile_set *set, const plim_profile_group 
   return "the cache of profiles leaves all of them out";
 }
 
+/* Check that the group has a case left. The sentence of a failure says why one was left out. */
 static plim_status has_cases(const plim_profile_set *set, const plim_profile_group *group) {
   for (int32_t i = group->first; i < group->first + group->n; i++) {
     if (!set->cases[i].dropped) return PLIM_OK;

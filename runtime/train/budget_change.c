@@ -5,7 +5,6 @@
  * next step plans for the new budget take over. They give the same bits, since their numerics keys are equal. A budget
  * without a plan is reported, and the run continues as before. */
 #include "runtime/arena/replay.h"
-#include "runtime/base/array.h"
 #include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer_internal.h"
 
@@ -19,32 +18,32 @@ void plim_trainer_change_budget(plim_trainer *trainer, int64_t bytes) {
  * a device that never calls before_command. */
 static void note_foreseen(plim_trainer *t, int middle) {
   const plim_trainer_options *o = &t->options;
-  plim_budget_changes *l = &t->budget_changes;
-  while (l->n_noted < o->n_budget_changes) {
-    const plim_budget_change *next = &o->budget_change[l->n_noted];
+  plim_budget_changes *changes = &t->budget_changes;
+  while (changes->n_noted < o->n_budget_changes) {
+    const plim_budget_change *next = &o->budget_change[changes->n_noted];
     if (next->step > t->step || (next->step == t->step && !middle)) return;
     plim_trainer_change_budget(t, next->bytes);
-    l->n_noted++;
+    changes->n_noted++;
   }
 }
 
 static plim_status before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                   plim_plan_switch *plan_switch) {
   plim_trainer *t = user;
-  plim_budget_changes *l = &t->budget_changes;
+  plim_budget_changes *changes = &t->budget_changes;
   if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(t, command >= plan->n_commands / 2);
-  int64_t wanted = atomic_load(&l->wanted) / PLIM_ALIGN * PLIM_ALIGN;
-  if (wanted == 0 || wanted >= plan_switch->arena_bytes || command < l->next_try) return PLIM_OK;
+  int64_t wanted = atomic_load(&changes->wanted) / PLIM_ALIGN * PLIM_ALIGN;
+  if (wanted == 0 || wanted >= plan_switch->arena_bytes || command < changes->next_try) return PLIM_OK;
   plim_status status = plim_arena_continue(t->ctx, t->program->graph[plan_index], plan, t->program->profile[plan_index],
                                            command, wanted, NULL, &plan_switch->plan);
   if (status == PLIM_ENOFIT) {
-    l->next_try = command + (1 << l->tries++); /* tries become rarer, since each takes some milliseconds */
+    changes->next_try = command + (1 << changes->tries++); /* tries become rarer, since each takes some milliseconds */
     return PLIM_OK;
   }
   PLIM_TRY(status);
-  plan_switch->arena_bytes = l->switched_bytes = wanted;
-  l->switched_at = command;
-  l->switched_percent = plim_plan_overhead_percent(plan_switch->plan);
+  plan_switch->arena_bytes = changes->switched_bytes = wanted;
+  changes->switched_at = command;
+  changes->switched_percent = plim_plan_overhead_percent(plan_switch->plan);
   return PLIM_OK;
 }
 
@@ -53,28 +52,43 @@ void plim_budget_changes_open(plim_trainer *t) {
 }
 
 void plim_budget_changes_close(plim_trainer *t) {
-  plim_budget_changes *l = &t->budget_changes;
-  for (int64_t i = 0; i < l->n_own; i++) plim_plan_free(l->own[i]);
-  plim_release(t->ctx, l->own, l->own_capacity, sizeof(void *));
+  plim_budget_changes *changes = &t->budget_changes;
+  for (int32_t i = 0; i < changes->n_own; i++) plim_plan_free(changes->own[i]);
 }
 
 /* ---- between two steps ---- */
 
-plim_status plim_trainer_take_plans(plim_trainer *t, plim_plan **plan, int *refused) {
-  plim_budget_changes *l = &t->budget_changes;
-  const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
-  plim_status status =
-      plim_array_reserve(t->ctx, &l->own, &l->own_capacity, l->n_own + PLIM_PROGRAM_GRAPHS, sizeof(void *));
-  for (int32_t i = 0; i < t->program->n_graphs; i++) {
-    if (status == PLIM_OK && plan[i]) {
-      l->own[l->n_own++] = plan[i];
-    } else {
-      plim_plan_free(plan[i]);
-    }
-    if (status == PLIM_OK) now[i] = plan[i];
+/* Does the trainer run or read the plan? */
+static int is_used(const plim_trainer *t, const plim_plan *plan) {
+  for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
+    if (t->plan[i] == plan) return 1;
   }
-  if (status == PLIM_OK) status = plim_exec_replace(t->exec, now, plim_program_plans_bytes(now));
+  return t->retiming.plan == plan;
+}
+
+static void free_unused_plans(plim_trainer *t) {
+  plim_budget_changes *changes = &t->budget_changes;
+  int32_t n = 0;
+  for (int32_t i = 0; i < changes->n_own; i++) {
+    if (is_used(t, changes->own[i])) {
+      changes->own[n++] = changes->own[i];
+    } else {
+      plim_plan_free(changes->own[i]);
+    }
+  }
+  changes->n_own = n;
+}
+
+plim_status plim_trainer_take_plans(plim_trainer *t, plim_plan **plan, int *refused) {
+  plim_budget_changes *changes = &t->budget_changes;
+  const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
+  for (int32_t i = 0; i < t->program->n_graphs; i++) {
+    now[i] = plan[i];
+    if (plan[i]) changes->own[changes->n_own++] = plan[i];
+  }
+  plim_status status = plim_exec_replace(t->exec, now, plim_program_plans_bytes(now));
   for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS && status == PLIM_OK; i++) t->plan[i] = now[i];
+  free_unused_plans(t);
   *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && t->options.exec.failures->n > 0;
   return *refused ? plim_rehearsal_drop(t->program, t->device, t->options.exec.failures) : status;
 }
@@ -96,34 +110,35 @@ static plim_status restore_plans(plim_trainer *t) {
   return plim_exec_replace(t->exec, t->plan, plim_program_plans_bytes(t->plan));
 }
 
-static void forget_step(plim_budget_changes *l) {
-  l->switched_bytes = l->tries = l->next_try = 0;
+static void forget_step(plim_budget_changes *changes) {
+  changes->switched_bytes = changes->tries = changes->next_try = 0;
 }
 
 plim_status plim_budget_changes_serve(plim_trainer *t) {
-  plim_budget_changes *l = &t->budget_changes;
+  plim_budget_changes *changes = &t->budget_changes;
   note_foreseen(t, 0);
-  int64_t wanted = atomic_exchange(&l->wanted, 0), begin_ns = plim_now_ns(), first = plim_exec_first_bytes(t->exec);
+  int64_t wanted = atomic_exchange(&changes->wanted, 0), begin_ns = plim_now_ns(),
+          first = plim_exec_first_bytes(t->exec);
   if (wanted == 0) return PLIM_OK;
   plim_budget_report report = {.step = t->step,
                                .wanted_bytes = wanted,
                                .arena_before = plim_program_plans_bytes(t->plan),
-                               .switched_at = l->switched_bytes > 0 ? l->switched_at : -1,
-                               .switched_percent = l->switched_percent};
+                               .switched_at = changes->switched_bytes > 0 ? changes->switched_at : -1,
+                               .switched_percent = changes->switched_percent};
   if (!t->options.replan || first == 0) {
     return plim_fail(t->ctx, PLIM_EUSAGE,
                      "a budget of %lld bytes: this trainer was opened without plans for other budgets",
                      (long long)wanted);
   }
   report.status = take_plans(t, wanted < first ? wanted : first);
-  if (report.status == PLIM_ENOFIT && l->switched_bytes > 0) PLIM_TRY(restore_plans(t));
+  if (report.status == PLIM_ENOFIT && changes->switched_bytes > 0) PLIM_TRY(restore_plans(t));
   if (report.status != PLIM_OK && report.status != PLIM_ENOFIT) return report.status;
   report.arena_after = plim_exec_arena_bytes(t->exec);
   report.returned_bytes = plim_exec_returned_bytes(t->exec);
   report.moved_bytes = plim_exec_moved_bytes(t->exec);
   report.overhead_percent = plim_plan_overhead_percent(t->plan[PLIM_PROGRAM_TRAIN]);
   report.time_ns = plim_now_ns() - begin_ns;
-  forget_step(l);
+  forget_step(changes);
   if (t->options.on_budget_change) t->options.on_budget_change(t->options.on_budget_change_user, &report);
   return PLIM_OK;
 }

@@ -21,7 +21,7 @@
 enum { HEADROOM = 8, TRIAL_PART = 4 };
 
 typedef struct preparing {
-  plim_preparation *p;
+  plim_preparation *preparation;
   const plim_preparation_options *options;
   plim_context *ctx;
   plim_program *program;
@@ -62,7 +62,7 @@ static plim_status load_plan(preparing *w) {
   plim_plan *plan = NULL;
   PLIM_TRY(plim_plan_load(w->ctx, path, &plan));
   PLIM_TRY(plim_program_adopt(w->program, plan));
-  int64_t arena = plim_program_arena_bytes(w->program), budget = w->p->planning.budget_bytes;
+  int64_t arena = plim_program_arena_bytes(w->program), budget = w->preparation->planning.budget_bytes;
   if (arena <= budget) return PLIM_OK;
   return plim_fail(w->ctx, PLIM_ENOFIT, "%s needs %lld bytes, the budget is %lld: give more, or no --plan", path,
                    (long long)arena, (long long)budget);
@@ -71,7 +71,7 @@ static plim_status load_plan(preparing *w) {
 static plim_online_plan_options online_options(preparing *w) {
   plim_online_plan_options wanted = plim_online_plan_options_default();
   if (w->options->policy) wanted.policy = w->options->policy;
-  wanted.planning = w->p->planning;
+  wanted.planning = w->preparation->planning;
   wanted.thrash = w->options->thrash;
   return wanted;
 }
@@ -80,33 +80,34 @@ static plim_online_plan_options online_options(preparing *w) {
 static plim_status decide(preparing *w) {
   plim_online_plan_options wanted = online_options(w);
   plim_plan *plan = NULL;
-  if (wanted.planning.budget_bytes == INT64_MAX) wanted.planning.budget_bytes = w->p->keep_all->arena_bytes;
+  if (wanted.planning.budget_bytes == INT64_MAX) wanted.planning.budget_bytes = w->preparation->keep_all->arena_bytes;
   PLIM_TRY(plim_online_plan_make(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN], w->program->profile[PLIM_PROGRAM_TRAIN],
-                                 &wanted, &w->p->replay, &plan));
+                                 &wanted, &w->preparation->replay, &plan));
   return plim_program_adopt(w->program, plan);
 }
 
 /* May a trial follow, when the plan pages? */
 static int may_try(preparing *w) {
   const plim_preparation_options *o = w->options;
-  const plim_paging *paging = w->p->planning.paging;
+  const plim_paging *paging = w->preparation->planning.paging;
   return o->trial_steps > 0 && !o->plan && !o->policy && !o->replay && paging && paging->space && paging->recompute;
 }
 
 /* A quarter of a time limit is for the plan that does not page. */
 static plim_status plan_within_limit(preparing *w) {
-  plim_plan_options planning = w->p->planning;
+  plim_plan_options planning = w->preparation->planning;
   if (may_try(w)) planning.time_limit_ns -= planning.time_limit_ns / TRIAL_PART;
   return plim_program_plan(w->program, &planning);
 }
 
 static plim_status plan_training(preparing *w) {
-  w->p->stage = w->options->policy ? PLIM_PREPARE_POLICY : PLIM_PREPARE_PLAN;
+  w->preparation->stage = w->options->policy ? PLIM_PREPARE_POLICY : PLIM_PREPARE_PLAN;
   if (w->options->policy) return decide(w);
   PLIM_TRY(w->options->plan ? load_plan(w) : plan_within_limit(w));
   if (!w->options->replay) return PLIM_OK;
-  w->p->stage = PLIM_PREPARE_ADDRESSES;
-  return plim_program_replay(w->program, w->options->plan ? NULL : &w->p->planning, &w->p->replay, &w->p->room_bytes);
+  w->preparation->stage = PLIM_PREPARE_ADDRESSES;
+  return plim_program_replay(w->program, w->options->plan ? NULL : &w->preparation->planning, &w->preparation->replay,
+                             &w->preparation->room_bytes);
 }
 
 /* Does the plan copy storages to a space that does not compute? */
@@ -120,14 +121,15 @@ static int copies_to_pages(const plim_plan *plan) {
 /* Run a trial when the plan pages. Only a run shows how much copies and ops delay each other on this machine. */
 static plim_status try_without_pages(preparing *w, int *taken) {
   const plim_preparation_options *o = w->options;
-  plim_plan_options planning = w->p->planning;
+  plim_plan_options planning = w->preparation->planning;
   *taken = 0;
-  w->p->trial = (plim_trial){0, 0};
+  w->preparation->trial = (plim_trial){0, 0};
   if (!may_try(w) || !copies_to_pages(w->program->plan[PLIM_PROGRAM_TRAIN])) return PLIM_OK;
-  w->p->stage = PLIM_PREPARE_TRIAL;
+  w->preparation->stage = PLIM_PREPARE_TRIAL;
   planning.time_limit_ns /= TRIAL_PART;
-  PLIM_TRY(plim_trial_run(w->p->device, o->dataset, w->program, &planning, o->training, o->trial_steps, &w->p->trial));
-  *taken = w->p->trial.unpaged_ns < w->p->trial.paged_ns;
+  PLIM_TRY(plim_trial_run(w->preparation->device, o->dataset, w->program, &planning, o->training, o->trial_steps,
+                          &w->preparation->trial));
+  *taken = w->preparation->trial.unpaged_ns < w->preparation->trial.paged_ns;
   return PLIM_OK;
 }
 
@@ -137,9 +139,9 @@ static plim_status decide_last(preparing *w) {
   plim_online_plan_options wanted = online_options(w);
   char what[64];
   if (!graph) return PLIM_OK;
-  w->p->stage = PLIM_PREPARE_LAST;
+  w->preparation->stage = PLIM_PREPARE_LAST;
   if (wanted.planning.numerics == PLIM_NUMERICS_GIVEN) wanted.planning.numerics = PLIM_NUMERICS_AUTO;
-  plim_status status = plim_program_decide_last(w->program, &wanted, &w->p->last);
+  plim_status status = plim_program_decide_last(w->program, &wanted, &w->preparation->last);
   if (status != PLIM_ENOFIT) return status;
   (void)snprintf(what, sizeof what, "the last batch of %d images", (int)graph->batch);
   return fail_about(w->ctx, status, what);
@@ -156,7 +158,7 @@ static int has_key(const plim_profile *profile, int32_t op, const char *numerics
 
 /* The first refused variant whose op has no other variant with the numerics key that was asked for; NULL: none. */
 static const plim_exec_failure *refused_for_all(preparing *w, const plim_exec_failures *failures) {
-  const plim_plan_options *planning = &w->p->planning;
+  const plim_plan_options *planning = &w->preparation->planning;
   for (int32_t i = 0; i < failures->n && planning->numerics == PLIM_NUMERICS_GIVEN; i++) {
     const plim_exec_failure *row = &failures->row[i];
     const char *numerics_key =
@@ -168,7 +170,7 @@ static const plim_exec_failure *refused_for_all(preparing *w, const plim_exec_fa
 
 /* Fix the numerics of PLIM_NUMERICS_FASTEST to those that were fastest before the device refused a variant. */
 static plim_status fix_numerics(preparing *w) {
-  plim_preparation *p = w->p;
+  plim_preparation *p = w->preparation;
   if (p->planning.numerics != PLIM_NUMERICS_FASTEST) return PLIM_OK;
   PLIM_TRY(
       plim_allocate(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *p->numerics_key, &p->numerics_key));
@@ -191,7 +193,7 @@ static plim_status keep_numerics(preparing *w, const plim_exec_failures *failure
 
 static plim_status drop_refused(preparing *w, const plim_exec_failures *failures) {
   const plim_exec_failure *first = &failures->row[0];
-  plim_preparation *p = w->p;
+  plim_preparation *p = w->preparation;
   plim_plan *keep_all = NULL;
   if (w->options->plan) {
     return plim_fail(w->ctx, PLIM_EDEVICE, "%s: the device refuses variant \"%s\" of op \"%s\" (%s): plan again here",
@@ -209,8 +211,8 @@ static plim_status drop_refused(preparing *w, const plim_exec_failures *failures
 /* Rehearse the plans. *refused 1: the device refused a variant, which has left the profiles. */
 static plim_status rehearse(preparing *w, int *refused) {
   plim_exec_failures failures;
-  w->p->stage = PLIM_PREPARE_REHEARSAL;
-  PLIM_TRY(plim_rehearsal_for_plans(w->program, w->p->device, &failures, refused));
+  w->preparation->stage = PLIM_PREPARE_REHEARSAL;
+  PLIM_TRY(plim_rehearsal_for_plans(w->program, w->preparation->device, &failures, refused));
   return *refused ? drop_refused(w, &failures) : PLIM_OK;
 }
 
@@ -232,13 +234,13 @@ static plim_status plan_ahead(preparing *w, const plim_budget_change *limit) {
   plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
   int64_t first = plim_program_arena_bytes(w->program), bytes = limit->bytes < first ? limit->bytes : first;
   for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) now[i] = w->program->plan[i];
-  plim_status status = plim_program_replan(w->program, now, &w->p->replan, bytes, plan);
+  plim_status status = plim_program_replan(w->program, now, &w->preparation->replan, bytes, plan);
   for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(plan[i]);
   return status;
 }
 
 static plim_status plan_limits(preparing *w) {
-  plim_preparation *p = w->p;
+  plim_preparation *p = w->preparation;
   p->replan.planning = p->planning;
   p->replan.policy = w->options->policy;
   p->replan.thrash = w->options->thrash;
@@ -258,35 +260,35 @@ static plim_status plan_all(preparing *w) {
 
 static plim_status plan_within(preparing *w, int64_t budget_bytes) {
   int taken = 0, refused = 0;
-  w->p->planning.budget_bytes = budget_bytes;
+  w->preparation->planning.budget_bytes = budget_bytes;
   PLIM_TRY(plan_until_accepted(w, plan_all));
   PLIM_TRY(try_without_pages(w, &taken));
   if (taken) PLIM_TRY(decide_last(w));
   if (taken) PLIM_TRY(rehearse(w, &refused));
   if (refused) { /* back to paging, without that variant */
-    w->p->trial = (plim_trial){0, 0};
+    w->preparation->trial = (plim_trial){0, 0};
     PLIM_TRY(plan_until_accepted(w, plan_all));
   }
   return plan_limits(w);
 }
 
 static plim_status plan_alone(preparing *w) {
-  w->p->stage = PLIM_PREPARE_PLAN;
-  return plim_program_plan(w->program, &w->p->planning);
+  w->preparation->stage = PLIM_PREPARE_PLAN;
+  return plim_program_plan(w->program, &w->preparation->planning);
 }
 
 /* Make the first plan on a GPU. It is for a smaller budget, or, when there is none or the caller gives a plan or a
  * policy, for all bytes. */
 static plim_status plan_first(preparing *w, int64_t bytes) {
   if (w->options->plan || w->options->policy) return plan_within(w, bytes);
-  w->p->planning.budget_bytes = bytes - bytes / HEADROOM;
+  w->preparation->planning.budget_bytes = bytes - bytes / HEADROOM;
   const plim_status status = plan_until_accepted(w, plan_alone);
   return status == PLIM_ENOFIT ? plan_within(w, bytes) : status;
 }
 
 static plim_status plan_on_gpu(preparing *w) {
   const plim_preparation_options *o = w->options;
-  plim_preparation *p = w->p;
+  plim_preparation *p = w->preparation;
   int64_t left = 0, captured = 0;
   PLIM_TRY(plim_vram_left(p->device, o->vram_bytes, 0, &left));
   PLIM_TRY(plan_first(w, plim_integers_smaller(o->planning.budget_bytes, left)));

@@ -47,19 +47,23 @@ static int64_t room(const plim_trainer *t, const plim_plan *plan) {
   return (int64_t)t->options.retime_steps * plan->n_commands;
 }
 
+static void free_samples(plim_trainer *t) {
+  plim_retiming *r = &t->retiming;
+  if (!r->plan) return;
+  plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
+  plim_release(t->ctx, r->scratch, 2 * (int64_t)r->plan->n_commands, sizeof *r->scratch);
+}
+
 /* Begin anew with the plan that runs now. */
 static void restart(plim_trainer *t, const plim_plan *plan) {
   plim_retiming *r = &t->retiming;
-  if (r->sample) {
-    plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
-    plim_exec_timing_end(t->exec);
-  }
+  if (r->sample) plim_exec_timing_end(t->exec);
+  free_samples(t);
   *r = (plim_retiming){.on = r->on, .plan = plan};
 }
 
 void plim_retiming_close(plim_trainer *t) {
-  plim_retiming *r = &t->retiming;
-  if (r->plan) plim_release(t->ctx, r->sample, room(t, r->plan), sizeof *r->sample);
+  free_samples(t);
 }
 
 /* The median time of command j of the plan over the timed training steps, with its lag: threads that wait take time to
@@ -149,12 +153,12 @@ done:
 static int64_t makespan(const plim_plan *plan, const plim_timed *sample, int64_t *end_ns) {
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0}, last_ns = 0;
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *s = &plan->command[j];
-    int64_t begin_ns = free_ns[s->queue];
-    for (int32_t w = 0; w < s->n_wait; w++) {
-      if (end_ns[s->wait[w]] > begin_ns) begin_ns = end_ns[s->wait[w]];
+    const plim_command *command = &plan->command[j];
+    int64_t begin_ns = free_ns[command->queue];
+    for (int32_t w = 0; w < command->n_wait; w++) {
+      if (end_ns[command->wait[w]] > begin_ns) begin_ns = end_ns[command->wait[w]];
     }
-    end_ns[j] = free_ns[s->queue] = begin_ns + sample[j].lag_ns + sample[j].time_ns;
+    end_ns[j] = free_ns[command->queue] = begin_ns + sample[j].lag_ns + sample[j].time_ns;
     if (end_ns[j] > last_ns) last_ns = end_ns[j];
   }
   return last_ns;
@@ -195,10 +199,10 @@ static void take_links(const plim_plan *plan, const found *f, plim_paging *pagin
   double *const rate[LINKS] = {&paging->bytes_per_ns[PLIM_LINK_OUT], &paging->bytes_per_ns[PLIM_LINK_IN],
                                &paging->device_bytes_per_ns};
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *s = &plan->command[j];
-    if (s->kind != PLIM_COMMAND_COPY) continue;
-    const int link = !computes(plan, s->to) ? OUT : !computes(plan, s->from) ? IN : DEVICE;
-    planned_ns[link] += (double)s->time_ns;
+    const plim_command *command = &plan->command[j];
+    if (command->kind != PLIM_COMMAND_COPY) continue;
+    const int link = !computes(plan, command->to) ? OUT : !computes(plan, command->from) ? IN : DEVICE;
+    planned_ns[link] += (double)command->time_ns;
     found_ns[link] += (double)f->time_ns[j];
   }
   for (int i = 0; i < LINKS; i++) {
@@ -300,22 +304,21 @@ done:
 }
 
 /* The times of the step that has ended. */
-static plim_status take_sample(const plim_trainer *t, int32_t which, plim_timed *sample) {
+static void take_sample(const plim_trainer *t, int32_t which, plim_timed *sample) {
   const plim_plan *plan = t->retiming.plan;
   const int64_t *time_ns = plim_exec_times(t->exec, which);
   const plim_exec_timeline line = plim_exec_last_timeline(t->exec, which);
-  int64_t *beside_ns = NULL, n = plan->n_commands;
-  PLIM_TRY(plim_allocate(t->ctx, 2 * n, sizeof *beside_ns, &beside_ns));
-  int64_t *lag_ns = beside_ns + n;
+  int64_t *beside_ns = t->retiming.scratch, *lag_ns = beside_ns + plan->n_commands;
+  memset(beside_ns, 0, 2 * (size_t)plan->n_commands * sizeof *beside_ns);
   if (line.begin_ns) plim_paged_run_beside(plan, line.begin_ns, line.time_ns, beside_ns);
   if (line.begin_ns) plim_paged_run_lag(plan, line.begin_ns, line.time_ns, lag_ns);
   for (int32_t j = 0; j < plan->n_commands; j++) sample[j] = (plim_timed){time_ns[j], beside_ns[j], lag_ns[j]};
-  plim_release(t->ctx, beside_ns, 2 * n, sizeof *beside_ns);
-  return PLIM_OK;
 }
 
 static plim_status begin_timing(plim_trainer *t, const plim_plan *plan) {
-  PLIM_TRY(plim_allocate(t->ctx, room(t, plan), sizeof *t->retiming.sample, &t->retiming.sample));
+  plim_retiming *r = &t->retiming;
+  PLIM_TRY(plim_allocate(t->ctx, 2 * (int64_t)plan->n_commands, sizeof *r->scratch, &r->scratch));
+  PLIM_TRY(plim_allocate(t->ctx, room(t, plan), sizeof *r->sample, &r->sample));
   plim_exec_timing_begin(t->exec);
   return PLIM_OK;
 }
@@ -335,7 +338,7 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   if (r->seen < warm) return PLIM_OK;
   if (r->seen == warm) return begin_timing(t, plan);
   const int32_t n = r->seen - warm; /* timed training steps that have ended */
-  PLIM_TRY(take_sample(t, which, r->sample + (int64_t)(n - 1) * plan->n_commands));
+  take_sample(t, which, r->sample + (int64_t)(n - 1) * plan->n_commands);
   if (n < t->options.retime_steps) return PLIM_OK;
   return finish(t);
 }

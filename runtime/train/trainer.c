@@ -1,7 +1,8 @@
 /* The training loop.
  *
  * Each turn copies the staged batch to the inputs "image" and "label", requests the next batch from the reader, and
- * runs the step. Only planning for another budget, between two steps, allocates memory. */
+ * runs the step. Memory is allocated only to plan again, between two steps or in the middle of a step whose
+ * budget shrinks, and once to hold times measured in steps. */
 #include <math.h>
 
 #include "runtime/train/state.h"

@@ -24,9 +24,10 @@ typedef struct plim_budget_changes {
   int32_t switched_at;     /* command of the plan switch */
   double switched_percent; /* overhead of the plan that took over */
   int32_t tries, next_try; /* number of failed tries; first command before which the next try may be */
-  /* plans made since open, which the executor may still use: [n_own] */
-  plim_plan **own;
-  int64_t n_own, own_capacity;
+  /* [n_own] plans made since open: those that run now, and the one that retiming reads. While plans are replaced, also
+   * the new ones */
+  plim_plan *own[2 * PLIM_PROGRAM_GRAPHS + 1];
+  int32_t n_own;
 } plim_budget_changes;
 
 /* Training steps that are timed op by op, before the budget is planned again. */
@@ -36,6 +37,7 @@ typedef struct plim_retiming {
   const plim_plan *plan; /* NULL: none yet */
   plim_timed *sample;    /* [retime_steps][plan->n_commands]. Not NULL: the executor times commands; NULL: the plan
                           * is warming up */
+  int64_t *scratch;      /* [2][plan->n_commands] for one step's times, with `sample` */
 } plim_retiming;
 
 /* Memory of a staged batch: the reader writes it, and the copy to the device reads it. */
@@ -87,7 +89,8 @@ void plim_budget_changes_close(plim_trainer *t);
 /* Serve the last request, if there is one: plan for the requested budget, and run these plans from now on. Called
  * between two steps. A budget that does not fit is reported and is no failure. */
 PLIM_MUST_USE plim_status plim_budget_changes_serve(plim_trainer *t);
-/* Run other plans from now on. Called between two steps.
+/* Run other plans from now on. Called between two steps. Frees the former plans made since open, except the one that
+ * retiming reads; after a failure, the new ones.
  *   plan     [PLIM_PROGRAM_GRAPHS]  in   the trainer owns them, also on failure
  *   refused  [1]                    out  1: the device refused a variant, which has left the program's profiles. The
  *                                        former plans stay, and PLIM_OK is returned */

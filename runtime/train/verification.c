@@ -28,7 +28,7 @@ static int64_t state_count(const plim_graph *graph, int64_t *largest) {
 
 /* Two copies of one value. */
 typedef struct copies {
-  char *a, *b; /* [capacity] */
+  char *one, *other; /* [capacity] */
   int64_t capacity;
 } copies;
 
@@ -41,14 +41,14 @@ static plim_status compare_value(const plim_trainer *a, const plim_trainer *b, i
     return plim_fail(graph->ctx, PLIM_EDATA, "%s (%lld bytes) of %s has no counterpart in %s", v->name,
                      (long long)v->bytes, graph->name, other->name);
   }
-  PLIM_TRY(plim_exec_read(plim_trainer_exec(a), PLIM_PROGRAM_TRAIN, value, copy->a, v->bytes));
-  PLIM_TRY(plim_exec_read(plim_trainer_exec(b), PLIM_PROGRAM_TRAIN, match, copy->b, v->bytes));
+  PLIM_TRY(plim_exec_read(plim_trainer_exec(a), PLIM_PROGRAM_TRAIN, value, copy->one, v->bytes));
+  PLIM_TRY(plim_exec_read(plim_trainer_exec(b), PLIM_PROGRAM_TRAIN, match, copy->other, v->bytes));
   d->values++;
   d->bytes += v->bytes;
-  if (memcmp(copy->a, copy->b, (size_t)v->bytes) == 0) return PLIM_OK;
+  if (memcmp(copy->one, copy->other, (size_t)v->bytes) == 0) return PLIM_OK;
   if (d->different++ == 0) {
     d->name = v->name;
-    while (copy->a[d->first_byte] == copy->b[d->first_byte]) d->first_byte++;
+    while (copy->one[d->first_byte] == copy->other[d->first_byte]) d->first_byte++;
   }
   return PLIM_OK;
 }
@@ -65,15 +65,15 @@ plim_status plim_state_compare(const plim_trainer *a, const plim_trainer *b, pli
     return plim_fail(ctx, PLIM_EDATA, "%s has %lld values to compare, %s has %lld", graph->name, (long long)count,
                      graph_of(b)->name, (long long)count_b);
   }
-  PLIM_CHECK(plim_allocate(ctx, copy.capacity, 1, &copy.a));
-  PLIM_CHECK(plim_allocate(ctx, copy.capacity, 1, &copy.b));
+  PLIM_CHECK(plim_allocate(ctx, copy.capacity, 1, &copy.one));
+  PLIM_CHECK(plim_allocate(ctx, copy.capacity, 1, &copy.other));
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (plim_state_has(graph, v)) PLIM_CHECK(compare_value(a, b, v, &copy, &d));
   }
   *out = d;
 done:
-  plim_release(ctx, copy.a, copy.capacity, 1);
-  plim_release(ctx, copy.b, copy.capacity, 1);
+  plim_release(ctx, copy.one, copy.capacity, 1);
+  plim_release(ctx, copy.other, copy.capacity, 1);
   return status;
 }
 

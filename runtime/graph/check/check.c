@@ -8,18 +8,18 @@
 
 #include "runtime/graph/check/check_internal.h"
 
-plim_status plim_check_fault(const plim_checker *check, int32_t command, const char *format, ...) {
+plim_status plim_check_fault(const plim_checker *check, int32_t j, const char *format, ...) {
   char text[512];
   va_list args;
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  const plim_command *s = &check->plan->command[command];
-  if (s->kind == PLIM_COMMAND_COPY) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "command %d (copy of \"%s\" from space %d to space %d): %s", command,
-                     plim_check_storage_name(check, s->storage), s->from, s->to, text);
+  const plim_command *command = &check->plan->command[j];
+  if (command->kind == PLIM_COMMAND_COPY) {
+    return plim_fail(check->ctx, PLIM_EPLAN, "command %d (copy of \"%s\" from space %d to space %d): %s", j,
+                     plim_check_storage_name(check, command->storage), command->from, command->to, text);
   }
-  return plim_fail(check->ctx, PLIM_EPLAN, "command %d (op \"%s\"): %s", command, check->graph->op[s->op].name, text);
+  return plim_fail(check->ctx, PLIM_EPLAN, "command %d (op \"%s\"): %s", j, check->graph->op[command->op].name, text);
 }
 
 const char *plim_check_storage_name(const plim_checker *check, int32_t storage) {

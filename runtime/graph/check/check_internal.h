@@ -51,7 +51,7 @@ int64_t plim_check_delayed_makespan(const plim_plan *plan, int64_t *end_ns);
 PLIM_MUST_USE plim_status plim_check_figures(const plim_checker *check);
 
 /* Fail with PLIM_EPLAN and the sentence "command 3 (op "conv1"): ...". The command must have passed plim_check_form. */
-plim_status plim_check_fault(const plim_checker *check, int32_t command, const char *format, ...) PLIM_PRINTF(3, 4);
+plim_status plim_check_fault(const plim_checker *check, int32_t j, const char *format, ...) PLIM_PRINTF(3, 4);
 
 /* The name of a storage in sentences: that of its first value; "workspace" for -1. */
 const char *plim_check_storage_name(const plim_checker *check, int32_t storage);

@@ -34,20 +34,20 @@ typedef struct checker {
   int32_t *runs;     /* [n_ops] number of runs so far */
 } checker;
 
-static plim_status refuse(const checker *k, int32_t c, int32_t storage, const char *what) {
-  const plim_space_command *m = &k->plan->command[c];
-  int run = m->kind == PLIM_SPACE_COMMAND_RUN;
-  return plim_fail(k->ctx, PLIM_EPLAN, "command %d (%s%s%s), storage %d: %s", c, run ? "run of '" : "copy",
-                   run ? k->graph->op[m->op].name : "", run ? "'" : "", storage, what);
+static plim_status refuse(const checker *check, int32_t c, int32_t storage, const char *what) {
+  const plim_space_command *command = &check->plan->command[c];
+  int run = command->kind == PLIM_SPACE_COMMAND_RUN;
+  return plim_fail(check->ctx, PLIM_EPLAN, "command %d (%s%s%s), storage %d: %s", c, run ? "run of '" : "copy",
+                   run ? check->graph->op[command->op].name : "", run ? "'" : "", storage, what);
 }
 
-static int32_t *clock_of(const checker *k, int32_t c) {
-  return k->clock + (int64_t)c * k->n_queues;
+static int32_t *clock_of(const checker *check, int32_t c) {
+  return check->clock + (int64_t)c * check->n_queues;
 }
 
 /* Has command a ended whenever b starts? */
-static int before(const checker *k, int32_t a, int32_t b) {
-  return a < 0 || clock_of(k, b)[k->plan->command[a].queue] >= k->place[a];
+static int before(const checker *check, int32_t a, int32_t b) {
+  return a < 0 || clock_of(check, b)[check->plan->command[a].queue] >= check->place[a];
 }
 
 /* ---- buffers ---- */
@@ -60,14 +60,14 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* The buffer of a storage in a space that is live at command c; NULL: none. */
-static track *find(const checker *k, int32_t storage, int32_t space, int32_t c) {
+static track *find(const checker *check, int32_t storage, int32_t space, int32_t c) {
   plim_space_buffer wanted = {.storage = storage, .space = space, .begin = c};
   track key = {.buffer = &wanted}, *found = NULL;
-  int64_t low = 0, high = k->n_buffers;
+  int64_t low = 0, high = check->n_buffers;
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
-    if (by_key(&k->track[middle], &key) <= 0) {
-      found = &k->track[middle];
+    if (by_key(&check->track[middle], &key) <= 0) {
+      found = &check->track[middle];
       low = middle + 1;
     } else {
       high = middle;
@@ -79,9 +79,9 @@ static track *find(const checker *k, int32_t storage, int32_t space, int32_t c) 
 
 /* Is the buffer filled before the first command? It is when no op writes the storage, it begins at 0, and command 0
  * does not copy to it. */
-static int is_initial(const checker *k, const plim_space_buffer *b) {
-  const plim_space_command *first = k->plan->command;
-  if (b->storage < 0 || k->graph->storage[b->storage].producer >= 0 || b->begin > 0) return 0;
+static int is_initial(const checker *check, const plim_space_buffer *b) {
+  const plim_space_command *first = check->plan->command;
+  if (b->storage < 0 || check->graph->storage[b->storage].producer >= 0 || b->begin > 0) return 0;
   if (first->kind != PLIM_SPACE_COMMAND_COPY || first->to != b->space) return 1;
   for (int32_t i = 0; i < first->n_storages; i++) {
     if (first->storage[i] == b->storage) return 0;
@@ -95,66 +95,68 @@ static int64_t workspace_of(const plim_graph *g, int32_t op) {
 }
 
 /* Check a workspace: it belongs to the run at its begin, and ends with it. */
-static plim_status check_workspace(const checker *k, const plim_space_buffer *b) {
-  const plim_space_command *m = &k->plan->command[b->begin];
-  if (m->kind == PLIM_SPACE_COMMAND_RUN && m->op < k->graph->n_ops && workspace_of(k->graph, m->op) == b->bytes &&
-      b->bytes > 0 && k->plan->device[m->device].space == b->space && b->end == b->begin + 1) {
+static plim_status check_workspace(const checker *check, const plim_space_buffer *b) {
+  const plim_space_command *command = &check->plan->command[b->begin];
+  if (command->kind == PLIM_SPACE_COMMAND_RUN && command->op < check->graph->n_ops &&
+      workspace_of(check->graph, command->op) == b->bytes && b->bytes > 0 &&
+      check->plan->device[command->device].space == b->space && b->end == b->begin + 1) {
     return PLIM_OK;
   }
-  return plim_fail(k->ctx, PLIM_EPLAN, "the workspace of %lld bytes at command %d is not that of a run",
+  return plim_fail(check->ctx, PLIM_EPLAN, "the workspace of %lld bytes at command %d is not that of a run",
                    (long long)b->bytes, b->begin);
 }
 
-static plim_status check_buffers(checker *k) {
-  const plim_space_plan *p = k->plan;
-  for (int64_t i = 0; i < k->n_buffers; i++) k->track[i] = (track){.buffer = &p->buffer[i], .writer = -1};
-  qsort(k->track, (size_t)k->n_buffers, sizeof *k->track, by_key);
-  for (int64_t i = 0; i < k->n_buffers; i++) {
-    const plim_space_buffer *b = k->track[i].buffer, *last = i > 0 ? k->track[i - 1].buffer : NULL;
-    if (b->storage < 0) PLIM_TRY(check_workspace(k, b));
-    if (b->storage >= k->graph->n_storages) {
-      return plim_fail(k->ctx, PLIM_EPLAN, "a buffer is of storage %d, the graph has %d", b->storage,
-                       k->graph->n_storages);
+static plim_status check_buffers(checker *check) {
+  const plim_space_plan *p = check->plan;
+  for (int64_t i = 0; i < check->n_buffers; i++) check->track[i] = (track){.buffer = &p->buffer[i], .writer = -1};
+  qsort(check->track, (size_t)check->n_buffers, sizeof *check->track, by_key);
+  for (int64_t i = 0; i < check->n_buffers; i++) {
+    const plim_space_buffer *b = check->track[i].buffer, *last = i > 0 ? check->track[i - 1].buffer : NULL;
+    if (b->storage < 0) PLIM_TRY(check_workspace(check, b));
+    if (b->storage >= check->graph->n_storages) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "a buffer is of storage %d, the graph has %d", b->storage,
+                       check->graph->n_storages);
     }
-    if (b->storage >= 0 && b->bytes != k->graph->storage[b->storage].bytes) {
-      return plim_fail(k->ctx, PLIM_EPLAN, "the buffer of storage %d at command %d has %lld bytes, the storage %lld",
-                       b->storage, b->begin, (long long)b->bytes, (long long)k->graph->storage[b->storage].bytes);
+    if (b->storage >= 0 && b->bytes != check->graph->storage[b->storage].bytes) {
+      return plim_fail(check->ctx, PLIM_EPLAN,
+                       "the buffer of storage %d at command %d has %lld bytes, the storage %lld", b->storage, b->begin,
+                       (long long)b->bytes, (long long)check->graph->storage[b->storage].bytes);
     }
     if (last && last->storage == b->storage && last->space == b->space && last->end > b->begin) {
-      return plim_fail(k->ctx, PLIM_EPLAN, "two buffers of storage %d live in space %s at command %d", b->storage,
+      return plim_fail(check->ctx, PLIM_EPLAN, "two buffers of storage %d live in space %s at command %d", b->storage,
                        p->space[b->space].name, b->begin);
     }
-    k->track[i].initial = is_initial(k, b);
+    check->track[i].initial = is_initial(check, b);
   }
   return PLIM_OK;
 }
 
 /* Sort the tracks by end: a counting sort. */
-static plim_status sort_ends(checker *k) {
+static plim_status sort_ends(checker *check) {
   int32_t *first = NULL;
-  int64_t n = k->n_commands + 2;
-  PLIM_TRY(plim_allocate(k->ctx, n, sizeof *first, &first));
-  for (int64_t i = 0; i < k->n_buffers; i++) first[k->track[i].buffer->end + 1]++;
+  int64_t n = check->n_commands + 2;
+  PLIM_TRY(plim_allocate(check->ctx, n, sizeof *first, &first));
+  for (int64_t i = 0; i < check->n_buffers; i++) first[check->track[i].buffer->end + 1]++;
   for (int64_t c = 1; c < n; c++) first[c] += first[c - 1];
-  for (int64_t i = 0; i < k->n_buffers; i++) k->by_end[first[k->track[i].buffer->end]++] = (int32_t)i;
-  plim_release(k->ctx, first, n, sizeof *first);
+  for (int64_t i = 0; i < check->n_buffers; i++) check->by_end[first[check->track[i].buffer->end]++] = (int32_t)i;
+  plim_release(check->ctx, first, n, sizeof *first);
   return PLIM_OK;
 }
 
 /* Check the buffers that are filled before the first command: a storage has at most one, and that of a persistent
  * storage ends with the plan. */
-static plim_status check_initial(const checker *k) {
-  const plim_graph *g = k->graph;
-  for (int64_t i = 0; i < k->n_buffers; i++) {
-    const plim_space_buffer *b = k->track[i].buffer;
-    if (!k->track[i].initial) continue;
-    if (plim_role_persistent(g->storage[b->storage].role) && b->end < k->n_commands) {
-      return plim_fail(k->ctx, PLIM_EPLAN, "storage %d is persistent, and its buffer ends at command %d", b->storage,
-                       b->end);
+static plim_status check_initial(const checker *check) {
+  const plim_graph *g = check->graph;
+  for (int64_t i = 0; i < check->n_buffers; i++) {
+    const plim_space_buffer *b = check->track[i].buffer;
+    if (!check->track[i].initial) continue;
+    if (plim_role_persistent(g->storage[b->storage].role) && b->end < check->n_commands) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "storage %d is persistent, and its buffer ends at command %d",
+                       b->storage, b->end);
     }
-    for (int64_t j = i + 1; j < k->n_buffers && k->track[j].buffer->storage == b->storage; j++) {
-      if (!k->track[j].initial) continue;
-      return plim_fail(k->ctx, PLIM_EPLAN, "storage %d is there from the start in two spaces", b->storage);
+    for (int64_t j = i + 1; j < check->n_buffers && check->track[j].buffer->storage == b->storage; j++) {
+      if (!check->track[j].initial) continue;
+      return plim_fail(check->ctx, PLIM_EPLAN, "storage %d is there from the start in two spaces", b->storage);
     }
   }
   return PLIM_OK;
@@ -168,179 +170,184 @@ static void join(int32_t *to, const int32_t *from, int32_t n) {
   }
 }
 
-static void add_before(checker *k, int32_t c, int32_t earlier) {
-  int32_t queue = k->plan->command[earlier].queue;
-  join(clock_of(k, c), clock_of(k, earlier), k->n_queues);
-  if (k->place[earlier] > clock_of(k, c)[queue]) clock_of(k, c)[queue] = k->place[earlier];
+static void add_before(checker *check, int32_t c, int32_t earlier) {
+  int32_t queue = check->plan->command[earlier].queue;
+  join(clock_of(check, c), clock_of(check, earlier), check->n_queues);
+  if (check->place[earlier] > clock_of(check, c)[queue]) clock_of(check, c)[queue] = check->place[earlier];
 }
 
-static plim_status set_clocks(checker *k) {
+static plim_status set_clocks(checker *check) {
   int32_t *last = NULL; /* of each queue, + 1 */
-  PLIM_TRY(plim_allocate(k->ctx, k->n_queues, sizeof *last, &last));
-  for (int32_t c = 0; c < k->plan->n_commands; c++) {
-    const plim_space_command *m = &k->plan->command[c];
-    int32_t previous = last[m->queue] - 1;
-    k->place[c] = previous < 0 ? 1 : k->place[previous] + 1;
-    if (previous >= 0) add_before(k, c, previous);
-    for (int32_t w = 0; w < m->n_wait; w++) add_before(k, c, m->wait[w]);
-    last[m->queue] = c + 1;
+  PLIM_TRY(plim_allocate(check->ctx, check->n_queues, sizeof *last, &last));
+  for (int32_t c = 0; c < check->plan->n_commands; c++) {
+    const plim_space_command *command = &check->plan->command[c];
+    int32_t previous = last[command->queue] - 1;
+    check->place[c] = previous < 0 ? 1 : check->place[previous] + 1;
+    if (previous >= 0) add_before(check, c, previous);
+    for (int32_t w = 0; w < command->n_wait; w++) add_before(check, c, command->wait[w]);
+    last[command->queue] = c + 1;
   }
-  plim_release(k->ctx, last, k->n_queues, sizeof *last);
+  plim_release(check->ctx, last, check->n_queues, sizeof *last);
   return PLIM_OK;
 }
 
 /* ---- one command ---- */
 
-static int32_t *touched_of(const checker *k, const track *t) {
-  return k->touched + (t - k->track) * k->n_queues;
+static int32_t *touched_of(const checker *check, const track *t) {
+  return check->touched + (t - check->track) * check->n_queues;
 }
 
-static void touch(checker *k, track *t, int32_t c) {
-  touched_of(k, t)[k->plan->command[c].queue] = k->place[c];
+static void touch(checker *check, track *t, int32_t c) {
+  touched_of(check, t)[check->plan->command[c].queue] = check->place[c];
 }
 
 /* Check that command c may read a storage in a space; *out: its buffer. */
-static plim_status read_storage(checker *k, int32_t c, int32_t storage, int32_t space, track **out) {
-  track *t = find(k, storage, space, c);
-  if (!t || (t->buffer->begin == c && !t->initial)) return refuse(k, c, storage, "no buffer has it where it is read");
-  if (!before(k, t->writer, c)) return refuse(k, c, storage, "what fills its buffer need not have ended");
-  touch(k, t, c);
+static plim_status read_storage(checker *check, int32_t c, int32_t storage, int32_t space, track **out) {
+  track *t = find(check, storage, space, c);
+  if (!t || (t->buffer->begin == c && !t->initial))
+    return refuse(check, c, storage, "no buffer has it where it is read");
+  if (!before(check, t->writer, c)) return refuse(check, c, storage, "what fills its buffer need not have ended");
+  touch(check, t, c);
   *out = t;
   return PLIM_OK;
 }
 
 /* Check that command c may fill the buffer that begins there: all commands that used its bytes before have ended. */
-static plim_status fill_storage(checker *k, int32_t c, int32_t storage, int32_t space, int32_t version) {
-  track *t = find(k, storage, space, c);
-  const int32_t *released = k->released + (int64_t)space * k->n_queues;
-  if (!t || t->buffer->begin != c || t->initial) return refuse(k, c, storage, "no buffer begins where it is written");
-  for (int32_t q = 0; q < k->n_queues; q++) {
-    if (clock_of(k, c)[q] >= released[q]) continue;
-    return refuse(k, c, storage, "its bytes may still be in use: a command before need not have ended");
+static plim_status fill_storage(checker *check, int32_t c, int32_t storage, int32_t space, int32_t version) {
+  track *t = find(check, storage, space, c);
+  const int32_t *released = check->released + (int64_t)space * check->n_queues;
+  if (!t || t->buffer->begin != c || t->initial)
+    return refuse(check, c, storage, "no buffer begins where it is written");
+  for (int32_t q = 0; q < check->n_queues; q++) {
+    if (clock_of(check, c)[q] >= released[q]) continue;
+    return refuse(check, c, storage, "its bytes may still be in use: a command before need not have ended");
   }
   t->writer = c;
   t->version = version;
-  touch(k, t, c);
+  touch(check, t, c);
   return PLIM_OK;
 }
 
 /* Number of updates of a storage by ops before `op` in program order. */
-static int32_t updates_before(const checker *k, int32_t storage, int32_t op) {
-  const plim_graph *g = k->graph;
+static int32_t updates_before(const checker *check, int32_t storage, int32_t op) {
+  const plim_graph *g = check->graph;
   int32_t n = 0;
   for (int32_t i = g->updater_first[storage]; i < g->updater_first[storage + 1]; i++) n += g->updater[i] < op;
   return n;
 }
 
-static plim_status need_version(const checker *k, int32_t c, const track *t, int32_t version) {
+static plim_status need_version(const checker *check, int32_t c, const track *t, int32_t version) {
   assert(t); /* read_storage found it */
   if (t->version == version) return PLIM_OK;
-  return refuse(k, c, t->buffer->storage, "its buffer has another version than program order reads");
+  return refuse(check, c, t->buffer->storage, "its buffer has another version than program order reads");
 }
 
-static plim_status update_storage(checker *k, int32_t c, int32_t storage, int32_t space, int32_t op) {
+static plim_status update_storage(checker *check, int32_t c, int32_t storage, int32_t space, int32_t op) {
   track *t = NULL;
-  PLIM_TRY(read_storage(k, c, storage, space, &t));
-  PLIM_TRY(need_version(k, c, t, updates_before(k, storage, op)));
+  PLIM_TRY(read_storage(check, c, storage, space, &t));
+  PLIM_TRY(need_version(check, c, t, updates_before(check, storage, op)));
   assert(t);
-  const int32_t *touched = touched_of(k, t);
-  for (int32_t q = 0; q < k->n_queues; q++) {
-    if (q == k->plan->command[c].queue || clock_of(k, c)[q] >= touched[q]) continue;
-    return refuse(k, c, storage, "a reader of the old contents need not have ended");
+  const int32_t *touched = touched_of(check, t);
+  for (int32_t q = 0; q < check->n_queues; q++) {
+    if (q == check->plan->command[c].queue || clock_of(check, c)[q] >= touched[q]) continue;
+    return refuse(check, c, storage, "a reader of the old contents need not have ended");
   }
   t->writer = c;
   t->version++;
   return PLIM_OK;
 }
 
-static plim_status check_run(checker *k, int32_t c) {
-  const plim_space_command *m = &k->plan->command[c];
-  const plim_op *op = &k->graph->op[m->op];
-  int32_t space = k->plan->device[m->device].space;
+static plim_status check_run(checker *check, int32_t c) {
+  const plim_space_command *command = &check->plan->command[c];
+  const plim_op *op = &check->graph->op[command->op];
+  int32_t space = check->plan->device[command->device].space;
   track *t = NULL;
-  k->runs[m->op]++;
-  if (k->runs[m->op] > 1 && op->cls == PLIM_OP_EFFECT) return refuse(k, c, -1, "an effect op runs once");
-  if (k->runs[m->op] > 1 && op->cls == PLIM_OP_ONCE) return refuse(k, c, -1, "an op of class once runs once");
+  check->runs[command->op]++;
+  if (check->runs[command->op] > 1 && op->cls == PLIM_OP_EFFECT) return refuse(check, c, -1, "an effect op runs once");
+  if (check->runs[command->op] > 1 && op->cls == PLIM_OP_ONCE)
+    return refuse(check, c, -1, "an op of class once runs once");
   for (int32_t i = 0; i < op->n_reads; i++) {
-    PLIM_TRY(read_storage(k, c, op->reads[i], space, &t));
-    PLIM_TRY(need_version(k, c, t, updates_before(k, op->reads[i], m->op)));
+    PLIM_TRY(read_storage(check, c, op->reads[i], space, &t));
+    PLIM_TRY(need_version(check, c, t, updates_before(check, op->reads[i], command->op)));
   }
-  for (int32_t i = 0; i < op->n_updates; i++) PLIM_TRY(update_storage(k, c, op->updates[i], space, m->op));
-  for (int32_t i = 0; i < op->n_writes; i++) PLIM_TRY(fill_storage(k, c, op->writes[i], space, 0));
-  if (workspace_of(k->graph, m->op) == 0) return PLIM_OK;
-  if (!find(k, PLIM_SPACE_WORKSPACE, space, c)) return refuse(k, c, -1, "its workspace has no buffer");
-  return fill_storage(k, c, PLIM_SPACE_WORKSPACE, space, 0);
+  for (int32_t i = 0; i < op->n_updates; i++) PLIM_TRY(update_storage(check, c, op->updates[i], space, command->op));
+  for (int32_t i = 0; i < op->n_writes; i++) PLIM_TRY(fill_storage(check, c, op->writes[i], space, 0));
+  if (workspace_of(check->graph, command->op) == 0) return PLIM_OK;
+  if (!find(check, PLIM_SPACE_WORKSPACE, space, c)) return refuse(check, c, -1, "its workspace has no buffer");
+  return fill_storage(check, c, PLIM_SPACE_WORKSPACE, space, 0);
 }
 
-static plim_status check_copy(checker *k, int32_t c) {
-  const plim_space_command *m = &k->plan->command[c];
-  for (int32_t i = 0; i < m->n_storages; i++) {
+static plim_status check_copy(checker *check, int32_t c) {
+  const plim_space_command *command = &check->plan->command[c];
+  for (int32_t i = 0; i < command->n_storages; i++) {
     track *t = NULL;
-    if (m->storage[i] >= k->graph->n_storages) return refuse(k, c, m->storage[i], "the graph has no such storage");
-    PLIM_TRY(read_storage(k, c, m->storage[i], m->from, &t));
+    if (command->storage[i] >= check->graph->n_storages)
+      return refuse(check, c, command->storage[i], "the graph has no such storage");
+    PLIM_TRY(read_storage(check, c, command->storage[i], command->from, &t));
     assert(t);
-    PLIM_TRY(fill_storage(k, c, m->storage[i], m->to, t->version));
+    PLIM_TRY(fill_storage(check, c, command->storage[i], command->to, t->version));
   }
   return PLIM_OK;
 }
 
 /* Release the buffers that end at or before command c: commands that fill bytes of their space from now on must follow
  * all commands that used them. */
-static void release_ended(checker *k, int32_t c) {
-  while (k->next_end < k->n_buffers && k->track[k->by_end[k->next_end]].buffer->end <= c) {
-    const track *t = &k->track[k->by_end[k->next_end++]];
-    join(k->released + (int64_t)t->buffer->space * k->n_queues, touched_of(k, t), k->n_queues);
+static void release_ended(checker *check, int32_t c) {
+  while (check->next_end < check->n_buffers && check->track[check->by_end[check->next_end]].buffer->end <= c) {
+    const track *t = &check->track[check->by_end[check->next_end++]];
+    join(check->released + (int64_t)t->buffer->space * check->n_queues, touched_of(check, t), check->n_queues);
   }
 }
 
-static plim_status check_commands(checker *k) {
-  for (int32_t c = 0; c < k->plan->n_commands; c++) {
-    const plim_space_command *m = &k->plan->command[c];
-    release_ended(k, c);
-    if (m->kind == PLIM_SPACE_COMMAND_RUN && m->op >= k->graph->n_ops) {
-      return plim_fail(k->ctx, PLIM_EPLAN, "command %d runs op %d, the graph has %d", c, m->op, k->graph->n_ops);
+static plim_status check_commands(checker *check) {
+  for (int32_t c = 0; c < check->plan->n_commands; c++) {
+    const plim_space_command *command = &check->plan->command[c];
+    release_ended(check, c);
+    if (command->kind == PLIM_SPACE_COMMAND_RUN && command->op >= check->graph->n_ops) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "command %d runs op %d, the graph has %d", c, command->op,
+                       check->graph->n_ops);
     }
-    PLIM_TRY(m->kind == PLIM_SPACE_COMMAND_RUN ? check_run(k, c) : check_copy(k, c));
+    PLIM_TRY(command->kind == PLIM_SPACE_COMMAND_RUN ? check_run(check, c) : check_copy(check, c));
   }
   return PLIM_OK;
 }
 
 /* ---- after the last command ---- */
 
-static plim_status check_end(const checker *k) {
-  const plim_graph *g = k->graph;
+static plim_status check_end(const checker *check) {
+  const plim_graph *g = check->graph;
   for (int32_t o = 0; o < g->n_ops; o++) {
-    if (k->runs[o] == 0) return plim_fail(k->ctx, PLIM_EPLAN, "op %d '%s' never runs", o, g->op[o].name);
+    if (check->runs[o] == 0) return plim_fail(check->ctx, PLIM_EPLAN, "op %d '%s' never runs", o, g->op[o].name);
   }
-  for (int64_t i = 0; i < k->n_buffers; i++) {
-    const track *t = &k->track[i];
+  for (int64_t i = 0; i < check->n_buffers; i++) {
+    const track *t = &check->track[i];
     int32_t s = t->buffer->storage;
     if (t->writer < 0 && !t->initial) {
-      return plim_fail(k->ctx, PLIM_EPLAN, "the buffer of storage %d at command %d is filled by nothing", s,
+      return plim_fail(check->ctx, PLIM_EPLAN, "the buffer of storage %d at command %d is filled by nothing", s,
                        t->buffer->begin);
     }
-    if (t->initial && plim_role_persistent(g->storage[s].role) && t->version != updates_before(k, s, g->n_ops)) {
-      return plim_fail(k->ctx, PLIM_EPLAN, "storage %d is persistent, and its buffer misses updates at the end", s);
+    if (t->initial && plim_role_persistent(g->storage[s].role) && t->version != updates_before(check, s, g->n_ops)) {
+      return plim_fail(check->ctx, PLIM_EPLAN, "storage %d is persistent, and its buffer misses updates at the end", s);
     }
   }
   for (int32_t s = 0; s < g->n_storages; s++) {
     int there = g->storage[s].role != PLIM_ROLE_OUTPUT;
-    for (int32_t space = 0; space < k->plan->n_spaces && !there; space++) {
-      there = find(k, s, space, k->plan->n_commands - 1) != NULL;
+    for (int32_t space = 0; space < check->plan->n_spaces && !there; space++) {
+      there = find(check, s, space, check->plan->n_commands - 1) != NULL;
     }
-    if (!there) return plim_fail(k->ctx, PLIM_EPLAN, "output storage %d is not there at the end", s);
+    if (!there) return plim_fail(check->ctx, PLIM_EPLAN, "output storage %d is not there at the end", s);
   }
   return PLIM_OK;
 }
 
-static plim_status check_whole(checker *k) {
-  if (k->n_commands == 0) return plim_fail(k->ctx, PLIM_EPLAN, "the plan has no command");
-  PLIM_TRY(check_buffers(k));
-  PLIM_TRY(check_initial(k));
-  PLIM_TRY(sort_ends(k));
-  PLIM_TRY(set_clocks(k));
-  PLIM_TRY(check_commands(k));
-  return check_end(k);
+static plim_status check_whole(checker *check) {
+  if (check->n_commands == 0) return plim_fail(check->ctx, PLIM_EPLAN, "the plan has no command");
+  PLIM_TRY(check_buffers(check));
+  PLIM_TRY(check_initial(check));
+  PLIM_TRY(sort_ends(check));
+  PLIM_TRY(set_clocks(check));
+  PLIM_TRY(check_commands(check));
+  return check_end(check);
 }
 
 static plim_status check_order(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan) {

@@ -144,9 +144,9 @@ static plim_status compare_keep_all(keep_all *k) {
   double low, high;
   for (int32_t o = 0; o < k->graph->n_ops; o++) k->least[o] = -1;
   for (int32_t c = 0; c < p->n_commands; c++) {
-    const plim_space_command *m = &p->command[c];
-    if (m->kind != PLIM_SPACE_COMMAND_RUN) continue;
-    int32_t *first = &k->run[run_at(k, m->device, m->op)];
+    const plim_space_command *command = &p->command[c];
+    if (command->kind != PLIM_SPACE_COMMAND_RUN) continue;
+    int32_t *first = &k->run[run_at(k, command->device, command->op)];
     if (*first == 0) *first = c + 1;
   }
   for (int32_t d = 0; d < p->n_devices; d++) add_device(k, d);
@@ -191,39 +191,39 @@ done:
 
 /* Check a copy's time: when the graph gives a time for each of its storages, it is their sum. */
 static plim_status check_given_copy(plim_context *ctx, const plim_graph *g, const plim_space_plan *p, int32_t c) {
-  const plim_space_command *m = &p->command[c];
-  const char *from = p->space[m->from].name, *to = p->space[m->to].name;
+  const plim_space_command *command = &p->command[c];
+  const char *from = p->space[command->from].name, *to = p->space[command->to].name;
   int64_t total = 0;
-  for (int32_t i = 0; i < m->n_storages; i++) {
+  for (int32_t i = 0; i < command->n_storages; i++) {
     int64_t time = -1;
-    int32_t producer = g->storage[m->storage[i]].producer;
+    int32_t producer = g->storage[command->storage[i]].producer;
     if (producer < 0 || !plim_costs_find_copy(g->costs, producer, from, to, &time)) return PLIM_OK;
     if (time < 0) {
       return plim_fail(ctx, PLIM_EPLAN, "command %d copies storage %d from %s to %s, the graph has no link for it", c,
-                       m->storage[i], from, to);
+                       command->storage[i], from, to);
     }
     total += time; /* below 2^61, as is the sum of all */
   }
-  if (total == m->time_ns) return PLIM_OK;
+  if (total == command->time_ns) return PLIM_OK;
   return plim_fail(ctx, PLIM_EPLAN, "command %d copies from %s to %s in %lld, the graph says %lld", c, from, to,
-                   (long long)m->time_ns, (long long)total);
+                   (long long)command->time_ns, (long long)total);
 }
 
 /* Check the times of commands against the times that the graph gives for the plan's devices. */
 static plim_status check_given(plim_context *ctx, const plim_graph *g, const plim_space_plan *p) {
   const plim_costs *costs = g->costs;
   for (int32_t c = 0; costs && c < p->n_commands; c++) {
-    const plim_space_command *m = &p->command[c];
-    if (m->kind != PLIM_SPACE_COMMAND_RUN) {
+    const plim_space_command *command = &p->command[c];
+    if (command->kind != PLIM_SPACE_COMMAND_RUN) {
       PLIM_TRY(check_given_copy(ctx, g, p, c));
       continue;
     }
-    int32_t d = plim_costs_find_device(costs, p->device[m->device].name);
+    int32_t d = plim_costs_find_device(costs, p->device[command->device].name);
     if (d < 0) continue;
-    int64_t given = costs->duration[plim_costs_duration_at(costs, m->op, d)];
-    if (given == m->time_ns || (given < 0 && costs->flops[m->op] >= 0)) continue;
+    int64_t given = costs->duration[plim_costs_duration_at(costs, command->op, d)];
+    if (given == command->time_ns || (given < 0 && costs->flops[command->op] >= 0)) continue;
     return plim_fail(ctx, PLIM_EPLAN, "command %d runs op '%s' on device %s in %lld, the graph says %lld", c,
-                     g->op[m->op].name, costs->device[d], (long long)m->time_ns, (long long)given);
+                     g->op[command->op].name, costs->device[d], (long long)command->time_ns, (long long)given);
   }
   return PLIM_OK;
 }

@@ -70,22 +70,25 @@ static plim_status check_ascending(plim_context *ctx, int32_t c, const char *wha
 }
 
 static plim_status check_command(plim_context *ctx, const plim_space_plan *p, int32_t c) {
-  const plim_space_command *m = &p->command[c];
-  if (m->queue < 0 || m->queue >= p->n_queues) return fail_at(ctx, c, "its queue is none of the plan's");
-  if (m->time_ns < 0) return fail_at(ctx, c, "its time is negative");
-  if (p->has_energy && !(m->joule >= 0 && isfinite(m->joule))) return fail_at(ctx, c, "its energy is no number >= 0");
-  PLIM_TRY(check_ascending(ctx, c, "wait", m->wait, m->n_wait, c));
-  if (m->kind == PLIM_SPACE_COMMAND_RUN) {
-    if (m->op < 0) return fail_at(ctx, c, "its op is negative");
-    if (m->device < 0 || m->device >= p->n_devices) return fail_at(ctx, c, "its device is none of the plan's");
-    if (p->queue[m->queue].device != m->device) return fail_at(ctx, c, "its queue is not its device's");
+  const plim_space_command *command = &p->command[c];
+  if (command->queue < 0 || command->queue >= p->n_queues) return fail_at(ctx, c, "its queue is none of the plan's");
+  if (command->time_ns < 0) return fail_at(ctx, c, "its time is negative");
+  if (p->has_energy && !(command->joule >= 0 && isfinite(command->joule)))
+    return fail_at(ctx, c, "its energy is no number >= 0");
+  PLIM_TRY(check_ascending(ctx, c, "wait", command->wait, command->n_wait, c));
+  if (command->kind == PLIM_SPACE_COMMAND_RUN) {
+    if (command->op < 0) return fail_at(ctx, c, "its op is negative");
+    if (command->device < 0 || command->device >= p->n_devices)
+      return fail_at(ctx, c, "its device is none of the plan's");
+    if (p->queue[command->queue].device != command->device) return fail_at(ctx, c, "its queue is not its device's");
     return PLIM_OK;
   }
-  if (m->kind != PLIM_SPACE_COMMAND_COPY) return fail_at(ctx, c, "its kind is none");
-  if (p->queue[m->queue].device >= 0) return fail_at(ctx, c, "a copy is on the queue of a device");
-  if (m->n_storages < 1) return fail_at(ctx, c, "it copies nothing");
-  PLIM_TRY(check_ascending(ctx, c, "copy", m->storage, m->n_storages, INT32_MAX));
-  if (m->from < 0 || m->from >= p->n_spaces || m->to < 0 || m->to >= p->n_spaces || m->from == m->to) {
+  if (command->kind != PLIM_SPACE_COMMAND_COPY) return fail_at(ctx, c, "its kind is none");
+  if (p->queue[command->queue].device >= 0) return fail_at(ctx, c, "a copy is on the queue of a device");
+  if (command->n_storages < 1) return fail_at(ctx, c, "it copies nothing");
+  PLIM_TRY(check_ascending(ctx, c, "copy", command->storage, command->n_storages, INT32_MAX));
+  if (command->from < 0 || command->from >= p->n_spaces || command->to < 0 || command->to >= p->n_spaces ||
+      command->from == command->to) {
     return fail_at(ctx, c, "its spaces are not two of the plan's");
   }
   return PLIM_OK;

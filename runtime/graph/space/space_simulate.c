@@ -12,18 +12,18 @@ double plim_space_plan_joule(const plim_space_plan *p, int64_t makespan_ns) {
 static plim_status simulate_times(const plim_space_plan *p, int64_t *free_ns, plim_space_figures *out) {
   out->makespan_ns = out->serial_ns = 0;
   for (int32_t c = 0; c < p->n_commands; c++) {
-    const plim_space_command *m = &p->command[c];
-    int64_t begin = free_ns[m->queue];
-    for (int32_t w = 0; w < m->n_wait; w++) {
-      if (out->end_ns[m->wait[w]] > begin) begin = out->end_ns[m->wait[w]];
+    const plim_space_command *command = &p->command[c];
+    int64_t begin = free_ns[command->queue];
+    for (int32_t w = 0; w < command->n_wait; w++) {
+      if (out->end_ns[command->wait[w]] > begin) begin = out->end_ns[command->wait[w]];
     }
-    int64_t end = plim_add_bytes(begin, m->time_ns);
-    out->serial_ns = plim_add_bytes(out->serial_ns, m->time_ns);
+    int64_t end = plim_add_bytes(begin, command->time_ns);
+    out->serial_ns = plim_add_bytes(out->serial_ns, command->time_ns);
     if (end < 0 || out->serial_ns < 0) {
       return plim_fail(p->ctx, PLIM_EOVERFLOW, "command %d: the times add up to more than 63 bits hold", c);
     }
     out->begin_ns[c] = begin;
-    out->end_ns[c] = free_ns[m->queue] = end;
+    out->end_ns[c] = free_ns[command->queue] = end;
     if (end > out->makespan_ns) out->makespan_ns = end;
   }
   out->energy_joule = plim_space_plan_joule(p, out->makespan_ns);
