@@ -29,7 +29,7 @@ static int64_t buffer_bytes(const plim_bound_plan *bound, int32_t buffer) {
                       : bound->command[bound->plan->buffer[buffer].begin].workspace_bytes;
 }
 
-static int is_persistent(const plim_bound_plan *bound, int32_t buffer) {
+static int is_persistent_buffer(const plim_bound_plan *bound, int32_t buffer) {
   int32_t storage = bound->plan->buffer[buffer].storage;
   return storage >= 0 && plim_role_persistent(bound->graph->storage[storage].role);
 }
@@ -38,7 +38,7 @@ static int is_persistent(const plim_bound_plan *bound, int32_t buffer) {
 static void *persistent_of_first(const plim_exec *exec, int64_t offset) {
   const plim_exec_plan *first = &exec->plan[0];
   for (int32_t i = 0; i < first->bound.plan->n_buffers && first->bound.plan->buffer[i].begin == 0; i++) {
-    if (is_persistent(&first->bound, i) && first->bound.plan->buffer[i].offset == offset) return first->own[i];
+    if (is_persistent_buffer(&first->bound, i) && first->bound.plan->buffer[i].offset == offset) return first->own[i];
   }
   return NULL;
 }
@@ -47,7 +47,7 @@ plim_status plim_each_open(plim_exec *exec) {
   for (int32_t p = 0; p < exec->n_plans; p++) {
     const plim_bound_plan *bound = &exec->plan[p].bound;
     for (int32_t i = 0; i < bound->plan->n_buffers && bound->plan->buffer[i].begin == 0; i++) {
-      if (!is_persistent(bound, i)) continue;
+      if (!is_persistent_buffer(bound, i)) continue;
       if (p > 0) {
         exec->plan[p].own[i] = persistent_of_first(exec, bound->plan->buffer[i].offset);
       } else {
@@ -65,7 +65,7 @@ static void free_buffer(plim_exec *exec, plim_exec_plan *p, int32_t buffer) {
 
 void plim_each_settle(plim_exec *exec, plim_exec_plan *p) {
   for (int32_t i = 0; i < p->bound.plan->n_buffers; i++) {
-    if (p->own[i] && !is_persistent(&p->bound, i)) free_buffer(exec, p, i);
+    if (p->own[i] && !is_persistent_buffer(&p->bound, i)) free_buffer(exec, p, i);
   }
 }
 

@@ -181,8 +181,15 @@ static plim_status run_in_order(running_step *s, plim_memory_meter *meter) {
 static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run,
                                 void *user) {
   const int streams = p->bound.wait && plim_streams_has(exec);
-  running_step step = {exec, p, &p->bound, run, user, run ? run_callers : run_prepared, plim_exec_device_watch(exec)};
-  if (streams) step.compute = run_on_stream;
+  running_step step = {.exec = exec,
+                       .plan = p,
+                       .bound = &p->bound,
+                       .run = run,
+                       .user = user,
+                       .compute = streams ? run_on_stream
+                                  : run   ? run_callers
+                                          : run_prepared,
+                       .watch = plim_exec_device_watch(exec)};
   return p->bound.wait && !streams ? run_queued(&step, meter) : run_in_order(&step, meter);
 }
 
@@ -202,9 +209,7 @@ static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
 }
 
 plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, void *user) {
-  if (plan_index < 0 || plan_index >= exec->n_plans) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n_plans);
-  }
+  PLIM_TRY(plim_exec_check_index(exec, plan_index));
   if (exec->options.own_kernels && !run) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "own_kernels was set at open: a step needs a function to run");
   }

@@ -111,6 +111,9 @@ void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p);
 
 /* ---- values.c ---- */
 
+/* PLIM_EUSAGE when the program has no plan `plan_index`. */
+PLIM_MUST_USE plim_status plim_exec_check_index(const plim_exec *exec, int32_t plan_index);
+
 /* Give the arena to plan `plan_index` (-1: none). Drops the outputs of the last step, the inputs written for another
  * plan, and plans of plan switches. */
 void plim_exec_claim(plim_exec *exec, int32_t plan_index);

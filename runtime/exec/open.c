@@ -189,9 +189,9 @@ static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, co
   return PLIM_OK;
 }
 
-static plim_status open_exec(plim_context *ctx, plim_device *device, const plim_exec_options *options, int32_t n,
-                             const plim_graph *const *graph, const plim_plan *const *plan, int checked,
-                             plim_exec **out) {
+/* Make an executor of n plans that has no memory yet. PLIM_EUSAGE, PLIM_ENOMEM. */
+static plim_status new_exec(plim_context *ctx, plim_device *device, const plim_exec_options *options, int32_t n,
+                            plim_exec **out) {
   const plim_exec_options defaults = plim_exec_options_default();
   plim_exec *exec = NULL;
   if (!options) options = &defaults;
@@ -203,6 +203,13 @@ static plim_status open_exec(plim_context *ctx, plim_device *device, const plim_
   exec->n_plans = n;
   exec->outputs_of = exec->inputs_of = -1;
   plim_exec_forget_refused(exec);
+  *out = exec;
+  return PLIM_OK;
+}
+
+/* Open the plans of a new executor. After a failure it is closed. */
+static plim_status open_plans(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
+                              int checked, plim_exec **out) {
   plim_status status = fill_exec(exec, graph, plan, checked);
   if (status == PLIM_OK) {
     *out = exec;
@@ -214,14 +221,18 @@ static plim_status open_exec(plim_context *ctx, plim_device *device, const plim_
 
 plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options, int32_t n,
                            const plim_graph *const *graph, const plim_plan *const *plan, plim_exec **out) {
+  plim_exec *exec = NULL;
   PLIM_TRY(plim_program_check(ctx, n, graph, plan));
-  return open_exec(ctx, device, options, n, graph, plan, 1, out);
+  PLIM_TRY(new_exec(ctx, device, options, n, &exec));
+  return open_plans(exec, graph, plan, 1, out);
 }
 
 plim_status plim_exec_open_unchecked(plim_context *ctx, plim_device *device, const plim_exec_options *options,
                                      int32_t n, const plim_graph *const *graph, const plim_plan *const *plan,
                                      plim_exec **out) {
-  return open_exec(ctx, device, options, n, graph, plan, 0, out);
+  plim_exec *exec = NULL;
+  PLIM_TRY(new_exec(ctx, device, options, n, &exec));
+  return open_plans(exec, graph, plan, 0, out);
 }
 
 void plim_exec_close(plim_exec *exec) {

@@ -48,7 +48,7 @@ plim_status plim_exec_refused(plim_exec *exec) {
                    f->row[0].graph->op[f->row[0].op].name, f->row[0].variant, f->row[0].why);
 }
 
-static int is_persistent(const plim_graph *graph, int32_t value) {
+static int is_persistent_value(const plim_graph *graph, int32_t value) {
   return plim_role_persistent(graph->storage[graph->value[value].storage].role);
 }
 
@@ -56,7 +56,7 @@ static int is_persistent(const plim_graph *graph, int32_t value) {
 static int is_harmless(const plim_graph *graph, const plim_op *op) {
   if (op->n_upd > 0) return 0;
   for (int32_t i = 0; i < op->n_out; i++) {
-    if (is_persistent(graph, op->out[i])) return 0;
+    if (is_persistent_value(graph, op->out[i])) return 0;
   }
   return 1;
 }

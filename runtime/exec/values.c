@@ -5,10 +5,13 @@
 
 #include "runtime/exec/exec_device.h"
 
+plim_status plim_exec_check_index(const plim_exec *exec, int32_t plan_index) {
+  if (plan_index >= 0 && plan_index < exec->n_plans) return PLIM_OK;
+  return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n_plans);
+}
+
 static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_t value, int64_t bytes) {
-  if (plan_index < 0 || plan_index >= exec->n_plans) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n_plans);
-  }
+  PLIM_TRY(plim_exec_check_index(exec, plan_index));
   const plim_graph *graph = exec->plan[plan_index].bound.graph;
   if (value < 0 || value >= graph->n_values) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value %d of a graph that has %d", (int)value, (int)graph->n_values);
@@ -115,9 +118,7 @@ plim_status plim_exec_set_results(plim_exec *exec, int32_t plan_index, const pli
   if (n < 0 || n > PLIM_EXEC_RESULTS) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "%d results of a step: 0 to %d", (int)n, (int)PLIM_EXEC_RESULTS);
   }
-  if (plan_index < 0 || plan_index >= exec->n_plans) {
-    return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d of a program of %d", (int)plan_index, (int)exec->n_plans);
-  }
+  PLIM_TRY(plim_exec_check_index(exec, plan_index));
   plim_exec_plan *p = &exec->plan[plan_index];
   for (int32_t i = 0; i < n; i++) {
     PLIM_TRY(check_value(exec, plan_index, result[i].value, result[i].bytes));

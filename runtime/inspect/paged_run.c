@@ -154,17 +154,16 @@ static plim_status fill_transfers(const plim_graph *graph, const plim_plan *plan
     }
     if (command->kind != PLIM_COMMAND_COPY) continue;
     of[j] = n;
-    out[n++] = (plim_transfer){j,
-                               command->storage,
-                               command->from,
-                               command->to,
-                               graph->storage[command->storage].bytes,
-                               planned_ns[j],
-                               planned_ns[commands + j],
-                               begin_ns[j],
-                               begin_ns[j] + time_ns[j],
-                               -1,
-                               0};
+    out[n++] = (plim_transfer){.command = j,
+                               .storage = command->storage,
+                               .from = command->from,
+                               .to = command->to,
+                               .bytes = graph->storage[command->storage].bytes,
+                               .planned_begin_ns = planned_ns[j],
+                               .planned_end_ns = planned_ns[commands + j],
+                               .begin_ns = begin_ns[j],
+                               .end_ns = begin_ns[j] + time_ns[j],
+                               .waiter = -1};
   }
 done:
   plim_release(plan->ctx, planned_ns, 2 * commands, sizeof *planned_ns);
