@@ -336,7 +336,11 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
   const int32_t warm = WARM_STEPS + (watch && watch->times ? WARM_REPLAYS : 0);
   r->seen++;
   if (r->seen < warm) return PLIM_OK;
-  if (r->seen == warm) return begin_timing(t, plan);
+  if (r->seen == warm) {
+    plim_status status = begin_timing(t, plan);
+    if (status != PLIM_OK) restart(t, NULL); /* a caller that goes on begins anew */
+    return status;
+  }
   const int32_t n = r->seen - warm; /* timed training steps that have ended */
   take_sample(t, which, r->sample + (int64_t)(n - 1) * plan->n_commands);
   if (n < t->options.retime_steps) return PLIM_OK;

@@ -183,7 +183,7 @@ const command command_train = {
         "EXAMPLES\n"
         "  plimsoll train --model resnet20 --memory 64MiB --epochs 3 --save w.ckpt\n"
         "  plimsoll train --model resnet20 --online best --memory 64MiB -o online.json\n"
-        "  plimsoll train --model tinyres --data synthetic --memory 50% --steps 100 --json\n\n"
+        "  plimsoll train -m tinyres --data synthetic --memory 50% --steps 100 --json\n\n"
         "ENVIRONMENT\n"
         "  PLIM_CUDA_LIBS           folders with cuBLAS and cuDNN, colons between them\n"
         "  PLIM_CUDNN, PLIM_CUBLAS  the library's file, or none; no other is tried\n\n"
