@@ -131,7 +131,7 @@ Test(verification, a_budget_changes_no_bit_of_states_in_bf16_and_a_checkpoint_ke
   r = rig_open();
   open_trainer(&r);
   cr_assert_eq(plim_checkpoint_load(r.trainer, plim_test_path("half")), PLIM_EDATA);
-  cr_assert(strstr(plim_context_error(r.ctx), "\"dtype\": \"bf16\""), "%s", plim_context_error(r.ctx));
+  cr_assert(strstr(plim_context_error(r.ctx), "(state, bf16, "), "%s", plim_context_error(r.ctx));
   rig_close(&r);
   plim_test_folder_remove();
 }

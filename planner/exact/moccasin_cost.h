@@ -31,7 +31,6 @@ void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *k); /* {0} i
 
 /* List the rows of the last look; fail where all that is needed takes more than allowed_ns of repeats, and leave out
  * repeats that would. O(rows x uses log uses). */
-PLIM_MUST_USE plim_status plim_moccasin_cost_bound(plim_moccasin_cost *k, plim_moccasin_model *model,
-                                                   int64_t allowed_ns);
+PLIM_MUST_USE plim_status plim_moccasin_cost_bound(plim_moccasin_cost *k, plim_moccasin_model *c, int64_t allowed_ns);
 
 #endif

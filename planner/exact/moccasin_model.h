@@ -49,7 +49,7 @@ typedef struct plim_moccasin_model {
 
 PLIM_MUST_USE plim_status plim_moccasin_make(const plim_dag *dag, int32_t copies, int64_t limit_bytes,
                                              plim_moccasin_model *out);
-void plim_moccasin_free(plim_moccasin_model *model);
+void plim_moccasin_free(plim_moccasin_model *c);
 
 static inline int plim_moccasin_present(const plim_moccasin_model *c, int32_t x) {
   return plim_lazy_clauses_high(&c->clauses, x) < c->absent[x];
@@ -71,18 +71,18 @@ static inline int32_t plim_moccasin_stage_before(const plim_moccasin_model *c, c
 }
 
 /* May repeat x run in one of the stages low to high? */
-int plim_moccasin_may_run(const plim_moccasin_model *model, int32_t x, int32_t low, int32_t high);
+int plim_moccasin_may_run(const plim_moccasin_model *c, int32_t x, int32_t low, int32_t high);
 
-/* What the order of repeats, the bytes and the clauses imply, until nothing more does, or model->clauses.failed.
+/* What the order of repeats, the bytes and the clauses imply, until nothing more does, or c->clauses.failed.
  * Leaves steps, uses and bytes of the last look after. O(variables + edges + repeats) for each round. */
-PLIM_MUST_USE plim_status plim_moccasin_propagate(plim_moccasin_model *model);
+PLIM_MUST_USE plim_status plim_moccasin_propagate(plim_moccasin_model *c);
 
 /* Note why use `k` is alive at step j: its reader, and (with_repeats) that no repeat runs in between. */
-PLIM_MUST_USE plim_status plim_moccasin_note_use(plim_moccasin_model *model, int32_t k, int32_t j, int with_repeats);
+PLIM_MUST_USE plim_status plim_moccasin_note_use(plim_moccasin_model *c, int32_t k, int32_t j, int with_repeats);
 /* Note that step j runs. */
-PLIM_MUST_USE plim_status plim_moccasin_note_step(plim_moccasin_model *model, int32_t j);
+PLIM_MUST_USE plim_status plim_moccasin_note_step(plim_moccasin_model *c, int32_t j);
 
 /* The repeats that are decided, into a set. */
-PLIM_MUST_USE plim_status plim_moccasin_repeats(const plim_moccasin_model *model, plim_repeats *out);
+PLIM_MUST_USE plim_status plim_moccasin_repeats(const plim_moccasin_model *c, plim_repeats *out);
 
 #endif

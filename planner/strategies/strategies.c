@@ -64,11 +64,12 @@ int plim_planner_obeys(int32_t row, plim_plan_effort effort) {
 plim_status plim_strategy_find(plim_context *ctx, const char *name, const plim_strategy **out) {
   char advice[PLIM_NAME_ADVICE_BYTES];
   int32_t row = name ? plim_name_find(plim_planner_name, name) : 0;
-  if (row < 0) {
+  const plim_strategy *found = row < 0 ? NULL : row_at(row);
+  if (!found) {
     return plim_fail(ctx, PLIM_EUSAGE, "no planner is called \"%s\"%s", name,
                      plim_name_advice(plim_planner_name, name, advice));
   }
-  *out = row_at(row);
+  *out = found;
   return PLIM_OK;
 }
 

@@ -312,9 +312,10 @@ static void take_space(parsing *p, char *name, char *size, const char *given) {
   } else if (page && !o->page_space) {
     o->page_space = page;
     o->page_memory = size;
-  } else if ((first && o->memory) || (page && o->page_space && strcmp(page, o->page_space) == 0)) {
+  } else if ((first && !gpu && strncmp(o->device, "cuda", 4) != 0) ||
+             (page && o->page_space && strcmp(page, o->page_space) == 0)) {
     refuse(p, "--memory %s: %s is given twice", given, name);
-  } else if (page || strcmp(name, "cpu:1") == 0) {
+  } else if (page || first || strcmp(name, "cpu:1") == 0) {
     refuse(p, "--memory %s: give the arena, cpu or cuda:0, and one space to page to, host or disk", given);
   } else {
     refuse(p, "--memory %s: there is no space %s; there are cpu, or cpu:0 and cpu:1, or cuda:0, and host and disk",
