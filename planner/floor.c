@@ -18,23 +18,36 @@ static plim_status find_keep_all(const plim_problem *problem, const plim_plan_op
   return status;
 }
 
+plim_status plim_floor_search(const plim_problem *problem, const plim_plan_options *options,
+                              const plim_strategy *strategy, plim_front *front, plim_plan_floor *floor,
+                              plim_incumbent *inc) {
+  plim_plan_options free_options = *options;
+  plim_schedule keep_all = {.ctx = problem->ctx};
+  plim_status status;
+  const int64_t started_ns = plim_now_ns();
+  free_options.budget_bytes = INT64_MAX;
+  PLIM_CHECK(find_keep_all(problem, &free_options, &keep_all, &floor->keep_all_bytes));
+  plim_incumbent_seek_min_memory(inc, 0, 0);
+  plim_incumbent_share_keep_all(inc, &keep_all);
+  plim_incumbent_start_at(inc, started_ns); /* one limit for both */
+  status = plim_incumbent_best_so_far(inc, plim_strategy_run(inc, strategy, front, &floor->from_front));
+  plim_incumbent_share_keep_all(inc, NULL);
+done:
+  plim_schedule_free(&keep_all);
+  return status;
+}
+
 plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options *options,
                             const plim_strategy *strategy, plim_front *front, plim_plan_floor *out, plim_plan **plan) {
   plim_plan_floor floor = {.fixed_numerics = problem->fixed_numerics};
   plim_plan_options free_options = *options;
   plim_incumbent *inc = NULL;
-  plim_schedule keep_all = {.ctx = problem->ctx};
   plim_plan *made = NULL; /* the checker has a look, whether the plan is wanted or not: it may be a kept one */
-  int64_t wanted_bytes = options->budget_bytes;
+  const int64_t wanted_bytes = options->budget_bytes;
   plim_status status;
-  int64_t started_ns = plim_now_ns();
   free_options.budget_bytes = INT64_MAX;
-  PLIM_CHECK(find_keep_all(problem, &free_options, &keep_all, &floor.keep_all_bytes));
   PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &inc));
-  plim_incumbent_seek_min_memory(inc, 0, 0);
-  plim_incumbent_share_keep_all(inc, &keep_all);
-  plim_incumbent_start_at(inc, started_ns); /* one limit for both */
-  PLIM_CHECK(plim_incumbent_best_so_far(inc, plim_strategy_run(inc, strategy, front, &floor.from_front)));
+  PLIM_CHECK(plim_floor_search(problem, options, strategy, front, &floor, inc));
   floor.cut_short = plim_incumbent_over(inc);
   plim_incumbent_lower_budget(inc);
   floor.smallest_bytes = inc->budget_bytes;
@@ -54,7 +67,6 @@ done:
   }
   plim_plan_free(made);
   plim_incumbent_end(inc);
-  plim_schedule_free(&keep_all);
   return status;
 }
 

@@ -11,4 +11,10 @@ PLIM_MUST_USE plim_status plim_floor_find(const plim_problem *problem, const pli
                                           const plim_strategy *strategy, plim_front *front, plim_plan_floor *out,
                                           plim_plan **plan);
 
+/* Only the search of plim_floor_find, for `inc`, whose budget is INT64_MAX.
+ *   floor  [1]  out  keep_all_bytes and from_front only */
+PLIM_MUST_USE plim_status plim_floor_search(const plim_problem *problem, const plim_plan_options *options,
+                                            const plim_strategy *strategy, plim_front *front, plim_plan_floor *floor,
+                                            plim_incumbent *inc);
+
 #endif

@@ -4,6 +4,7 @@
  *   3. plim_incumbent_emit    (core/incumbent.c)        the best as a plan, which the checker accepts
  *   4. plim_refuse            (refuse.c)                in place of 3 where nothing fits
  * With options->front_folder, the plan front on disk is read before and written after. */
+#include "planner/floor.h"
 #include "planner/paging/paging.h"
 #include "planner/plan_base.h"
 #include "planner/refuse.h"
@@ -27,6 +28,22 @@ static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
   return status;
 }
 
+/* Part of the budget that its smallest schedule may be above, for the search of plim_plan_smallest to be worth it. */
+enum { NEAR_PART = 32 };
+
+/* The strategy ended just above the budget: look for fewest bytes as plim_plan_smallest does, so that the budget that
+ * it names has a plan. */
+static plim_status find_fewest(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front) {
+  const plim_problem *problem = inc->problem;
+  const int64_t near_bytes = inc->budget_bytes + inc->budget_bytes / NEAR_PART;
+  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
+  plim_incumbent *fewest = NULL;
+  plim_plan_floor floor = {.keep_all_bytes = 0};
+  if (plim_incumbent_over(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
+  PLIM_TRY(plim_incumbent_child(inc, &how, &fewest));
+  return plim_incumbent_join(inc, fewest, plim_floor_search(problem, fewest->options, strategy, front, &floor, fewest));
+}
+
 /* `front` NULL: none. It is saved to `file` also when no plan was found, since a larger budget may use its points. */
 static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
                              const plim_strategy *strategy, plim_front *front, const plim_front_file *file,
@@ -37,8 +54,9 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
   status = plim_strategy_run(inc, strategy, front, &made.from_front);
   status = end_strategy(inc, status);
-  if (status == PLIM_OK && front) status = plim_front_save(file, front);
   if (status == PLIM_OK && !inc->found) status = plim_incumbent_submit_smallest(inc, front);
+  if (status == PLIM_OK && !inc->found) status = find_fewest(inc, strategy, front);
+  if (status == PLIM_OK && front) status = plim_front_save(file, front);
   if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, strategy->name, &made.floor);
   if (status == PLIM_OK) status = plim_incumbent_emit(inc, strategy->name, &made.plan);
   plim_incumbent_end(inc);

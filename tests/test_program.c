@@ -12,6 +12,7 @@ enum { ASKED = 64 };
 static plim_context *ctx;
 static plim_device *device;
 static int32_t nets, most_images;
+static const char *model = "resnet20";
 
 static plim_program_source source;
 
@@ -19,7 +20,7 @@ static plim_status make_net(void *user, const plim_net_options *net, plim_net **
   (void)user;
   nets++;
   if (net->batch > most_images) return plim_fail(ctx, PLIM_EUSAGE, "too many images");
-  return plim_model_make(ctx, "resnet20", net, out);
+  return plim_model_make(ctx, model, net, out);
 }
 
 static plim_program *program_of(int32_t batch) {
@@ -185,6 +186,43 @@ Test(program, the_faster_layout_is_chosen_and_the_first_of_two_that_differ_by_le
   }
 }
 
+static int measured_within(int64_t budget, int pages) {
+  plim_profiler_options profiler = plim_profiler_options_default();
+  plim_program_source asked = plim_program_source_default();
+  plim_program *program = NULL;
+  fake_device_make(&fake, ctx, "fake");
+  profiler.cache_dir = "";
+  asked.make = make_net_of_cost;
+  asked.net.batch = 2;
+  asked.net.height = asked.net.width = 8;
+  asked.profiler = &profiler;
+  asked.budget = (plim_size){.bytes = budget};
+  asked.pages = pages;
+  cr_assert_eq(plim_program_make(&fake.device, &asked, &program), PLIM_OK, "%s", plim_context_error(ctx));
+  const int measured = program->profile[PLIM_PROGRAM_TRAIN]->measured;
+  cr_expect_eq(measured, fake.runs > 0);
+  plim_program_free(program);
+  return measured;
+}
+
+Test(program, nothing_is_measured_for_a_budget_that_is_proven_to_be_too_small) {
+  plim_program_source modelled = source;
+  plim_program *program = NULL;
+  plim_plan_floor floor;
+  cost_of[PLIM_NHWC] = 1000;
+  modelled.net.batch = 2;
+  modelled.net.height = modelled.net.width = 8;
+  cr_assert_eq(plim_program_make(device, &modelled, &program), PLIM_OK);
+  const plim_graph *graph = program->graph[PLIM_PROGRAM_TRAIN];
+  cr_assert_eq(plim_plan_bound(ctx, graph, program->profile[PLIM_PROGRAM_TRAIN], &planning, &floor), PLIM_OK);
+  const int64_t persistent = plim_graph_persistent_bytes(graph);
+  plim_program_free(program);
+  cr_expect(measured_within(floor.bound_bytes, 0));
+  cr_expect_not(measured_within(floor.bound_bytes - 1, 0));
+  cr_expect(measured_within(floor.bound_bytes - 1, 1), "what persists may be at home elsewhere");
+  cr_expect_not(measured_within(floor.bound_bytes - persistent - 1, 1), "what one op needs is not");
+}
+
 Test(program, a_source_that_was_not_filled_and_no_layout_to_choose_from_are_refused) {
   plim_program *program = NULL;
   cr_assert_eq(plim_program_choose_layout(device, &source, 0, &source.net.layout, &program), PLIM_EUSAGE);
@@ -227,6 +265,32 @@ Test(program, a_plan_that_pages_is_planned_again_with_its_spaces_and_links_that_
 static plim_status no_pinned(plim_device *d, int64_t bytes, void **out) {
   (void)d, (void)bytes, (void)out;
   return PLIM_ENOMEM;
+}
+
+static plim_plan_floor floor_of(const plim_program *program, const plim_plan_options *wanted) {
+  plim_plan_floor floor;
+  int32_t part;
+  cr_assert_eq(plim_program_floor(program, wanted, &floor, &part), PLIM_OK, "%s", plim_context_error(ctx));
+  return floor;
+}
+
+Test(program, the_smallest_budget_of_a_network_has_a_plan) {
+  plim_program *program = program_of(8);
+  planning.budget_bytes = floor_of(program, &planning).smallest_bytes;
+  cr_assert_eq(plim_program_plan(program, &planning), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_program_free(program);
+}
+
+Test(program, with_pages_the_smallest_budget_is_no_larger) {
+  const plim_link_place place = {.modelled = 1};
+  plim_paging paging = plim_paging_default();
+  model = "mlp";
+  plim_program *program = program_of(8);
+  int64_t without = floor_of(program, &planning).smallest_bytes;
+  cr_assert_eq(plim_paging_add_space(device, &place, "host", 1 << 10, &paging), PLIM_OK);
+  planning.paging = &paging;
+  cr_expect_leq(floor_of(program, &planning).smallest_bytes, without);
+  plim_program_free(program);
 }
 
 Test(program, copies_of_a_modelled_gpu_take_nothing_from_the_ops_beside_them) {

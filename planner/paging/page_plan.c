@@ -176,14 +176,22 @@ static plim_status try_both_arenas(const attempt *a) {
   return status;
 }
 
+/* Where there is no plan yet, one that fits is made from the fewest bytes too: with pages fits what fits without. */
+static plim_status plan_one_arena(const attempt *a, plim_plan **out) {
+  paging *p = a->whole;
+  plim_plan_options plain = inner_options(p, tuning.plan.last_part);
+  const int64_t known = a->paging.device ? INT64_MAX : known_ns(p); /* with a second device its runs get faster */
+  plain.front_folder = NULL;
+  if (!a->paging.recompute) plain.planner = "keep-all";
+  return a->paging.recompute && known == INT64_MAX ? plim_plan_make(p->ctx, p->graph, a->profile, &plain, out)
+                                                   : plim_plan_faster(p->ctx, p->graph, a->profile, &plain, known, out);
+}
+
 /* A plan of one arena, and devices for its runs. */
 static plim_status try_one_arena(const attempt *a) {
   paging *p = a->whole;
-  plim_plan_options plain = inner_options(p, tuning.plan.last_part);
   plim_plan *plan = NULL;
-  if (!a->paging.recompute) plain.planner = "keep-all";
-  int64_t known = a->paging.device ? INT64_MAX : known_ns(p); /* with a second device its runs get faster */
-  plim_status status = plim_plan_faster(p->ctx, p->graph, a->profile, &plain, known, &plan);
+  plim_status status = plan_one_arena(a, &plan);
   if (status != PLIM_OK) return plim_paging_is_failure(p->ctx, status) ? status : PLIM_OK;
   if (a->paging.device) status = search_from(a, plan);
   plim_paging_keep_better(p->wanted, &p->best, plan);

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -109,6 +110,19 @@ int plim_file_is_writing(void) {
   return atomic_load(&temporaries) > 0;
 }
 
+/* No file could be created, because a folder is missing; /proc says so of its own too. */
+static plim_status fail_missing(plim_file *file) {
+  char folder[sizeof file->target];
+  struct stat st;
+  (void)snprintf(folder, sizeof folder, "%s", file->target);
+  char *slash = strrchr(folder, '/');
+  if (slash) slash[slash == folder] = '\0';
+  if (stat(slash ? folder : ".", &st) != 0) {
+    return plim_fail(file->ctx, PLIM_EIO, "%s: the folder is not there", file->path);
+  }
+  return plim_fail(file->ctx, PLIM_EIO, "%s: its folder takes no new files", file->path);
+}
+
 /* follows 1: keep a link, and the permissions of the file that is replaced. */
 static plim_status open_temporary(plim_file *file, int follows) {
   struct stat st;
@@ -128,7 +142,7 @@ static plim_status open_temporary(plim_file *file, int follows) {
   int missing = errno == ENOENT;
   atomic_fetch_sub(&temporaries, 1);
   plim_status status = plim_file_fail_errno(file->ctx, file->path, "create a file beside it");
-  return missing ? plim_fail(file->ctx, PLIM_EIO, "%s: the folder is not there", file->path) : status;
+  return missing ? fail_missing(file) : status;
 }
 
 static plim_status begin(plim_context *ctx, const char *path, int follows, plim_file **out) {

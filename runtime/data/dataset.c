@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/name.h"
 #include "runtime/base/philox_stream.h"
@@ -138,22 +139,45 @@ static plim_status load_cifar(const dataset_row *source, const plim_dataset_opti
 
 /* ---- noise ---- */
 
-static void fill_noise(uint64_t seed, uint64_t stream, uint8_t *to, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += (int64_t)sizeof(plim_philox)) {
+enum { NOISE_PIECE = 1 << 22 /* bytes between two looks at Ctrl-C; whole draws */ };
+
+static void fill_piece(uint64_t seed, uint64_t stream, uint8_t *to, int64_t from, int64_t end) {
+  for (int64_t i = from; i < end; i += (int64_t)sizeof(plim_philox)) {
     plim_philox draw = plim_philox_at(seed, stream, (uint64_t)i);
-    int64_t left = bytes - i;
-    memcpy(to + i, &draw, left < (int64_t)sizeof draw ? (size_t)left : sizeof draw);
+    memcpy(to + i, &draw, end - i < (int64_t)sizeof draw ? (size_t)(end - i) : sizeof draw);
   }
+}
+
+static plim_status fill_noise(plim_context *ctx, uint64_t seed, uint64_t stream, uint8_t *to, int64_t bytes) {
+  plim_progress progress = {.stage = "noise", .total = bytes, .best_percent = -1, .bound_percent = -1};
+  const int64_t begin_ns = plim_now_ns();
+  for (int64_t i = 0; i < bytes; i += NOISE_PIECE) {
+    if (plim_context_cancelled(ctx)) return plim_fail(ctx, PLIM_ECANCEL, "cancelled while images were made");
+    fill_piece(seed, stream, to, i, bytes - i < NOISE_PIECE ? bytes : i + NOISE_PIECE);
+    progress.done = i;
+    progress.elapsed_ns = plim_now_ns() - begin_ns;
+    plim_context_report(ctx, &progress);
+  }
+  return PLIM_OK;
 }
 
 static plim_status make_split(plim_dataset *d, plim_split *split, int32_t count, uint64_t seed, const char *name) {
   uint8_t *image, *label;
   PLIM_TRY(split_allocate(d, split, count, &image, &label));
   uint64_t stream = plim_philox_stream(name);
-  fill_noise(seed, stream, image, count * plim_dataset_image_bytes(d));
-  fill_noise(seed, stream + 1, label, count);
+  PLIM_TRY(fill_noise(d->ctx, seed, stream, image, count * plim_dataset_image_bytes(d)));
+  PLIM_TRY(fill_noise(d->ctx, seed, stream + 1, label, count));
   for (int32_t i = 0; i < count; i++) label[i] = (uint8_t)(label[i] % d->classes);
   return PLIM_OK;
+}
+
+/* A system may promise more memory than it has, and end the process when that is used. */
+static plim_status check_memory(const plim_dataset *d, const plim_dataset_options *options) {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE), image = plim_dataset_image_bytes(d);
+  const int64_t count = (int64_t)options->train_count + options->test_count;
+  if (pages < 1 || page < 1 || count <= pages * page / image) return PLIM_OK;
+  return plim_fail(d->ctx, PLIM_ENOMEM, "synthetic data of %lld images of %lld bytes: the machine has %lld bytes",
+                   (long long)count, (long long)image, (long long)(pages * page));
 }
 
 static plim_status make_noise(const dataset_row *source, const plim_dataset_options *options, plim_dataset *d) {
@@ -169,6 +193,7 @@ static plim_status make_noise(const dataset_row *source, const plim_dataset_opti
   d->height = options->height;
   d->width = options->width;
   d->channels = options->channels;
+  PLIM_TRY(check_memory(d, options));
   PLIM_TRY(make_split(d, &d->train, options->train_count, options->seed, "train"));
   return make_split(d, &d->test, options->test_count, options->seed, "test");
 }

@@ -36,7 +36,7 @@ plim_status plim_device_open(plim_context *ctx, const char *name, const plim_dev
   int32_t index;
   const plim_device_api *api = find(name, &index);
   if (!api)
-    return plim_fail(ctx, PLIM_EUSAGE, "no device is called '%s'; there are cpu, sim and cuda:0, cuda:1, ...", name);
+    return plim_fail(ctx, PLIM_EUSAGE, "no device is called '%s'; there are cpu, sim and cuda:0 to cuda:999", name);
   if (!options) options = &defaults;
   PLIM_TRY(plim_check_options(ctx, "plim_device_options", options->struct_bytes, sizeof *options));
   plim_device *device = NULL;

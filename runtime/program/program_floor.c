@@ -1,12 +1,29 @@
 /* The smallest budget of a program, and whether a budget is enough.
  *
  * Without paging each step is asked alone. With paging the steps share their homes, so plans of both are made; the
- * smallest budget is found by halving. */
+ * smallest budget is found by halving from what is enough without. */
 #include <math.h>
 
 #include "runtime/program/program_internal.h"
 
 enum { HALVINGS = 5 };
+
+/* ---- without paging ---- */
+
+static plim_status find_unpaged(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,
+                                int32_t *part) {
+  plim_plan_options eval_wanted = plim_program_eval_options(options);
+  const plim_plan_options *wanted[] = {options, &eval_wanted};
+  plim_plan_floor floor[PLIM_PROGRAM_PLANNED];
+  for (int32_t i = 0; i < PLIM_PROGRAM_PLANNED; i++) {
+    PLIM_TRY(plim_plan_smallest(program->ctx, program->graph[i], program->profile[i], wanted[i], &floor[i], NULL));
+  }
+  *part = floor[PLIM_PROGRAM_EVAL].smallest_bytes > floor[PLIM_PROGRAM_TRAIN].smallest_bytes ? PLIM_PROGRAM_EVAL
+                                                                                             : PLIM_PROGRAM_TRAIN;
+  *out = floor[*part];
+  out->keep_all_bytes = floor[PLIM_PROGRAM_TRAIN].keep_all_bytes;
+  return PLIM_OK;
+}
 
 /* ---- with paging ---- */
 
@@ -57,6 +74,19 @@ static int64_t paged_bound(const plim_program *program, int32_t *op) {
   return most;
 }
 
+/* Reduce *high to what is enough without pages, where that is less. */
+static plim_status try_unpaged(const plim_program *program, const plim_plan_options *options, int64_t *high) {
+  plim_plan_options wanted = *options;
+  plim_plan_floor floor;
+  int32_t part;
+  int yes = 0;
+  wanted.paging = NULL;
+  PLIM_TRY(find_unpaged(program, &wanted, &floor, &part));
+  if (floor.smallest_bytes < *high) PLIM_TRY(find_first_plans(program, options, floor.smallest_bytes, &yes));
+  if (yes) *high = floor.smallest_bytes;
+  return PLIM_OK;
+}
+
 /* Keep-all fits into the bytes that the search begins with. */
 static plim_status find_paged(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out) {
   plim_plan *keep_all = NULL;
@@ -66,7 +96,8 @@ static plim_status find_paged(const plim_program *program, const plim_plan_optio
   *out = (plim_plan_floor){.keep_all_bytes = high};
   if (!options->paging->device) low = out->bound_bytes = paged_bound(program, &out->op);
   plim_plan_free(keep_all);
-  if (options->time_limit_ns > 0) wanted.time_limit_ns = options->time_limit_ns / HALVINGS + 1;
+  if (options->time_limit_ns > 0) wanted.time_limit_ns = options->time_limit_ns / (HALVINGS + 2) + 1;
+  PLIM_TRY(try_unpaged(program, &wanted, &high));
   for (int i = 0; i < HALVINGS && high - low > PLIM_ALIGN; i++) {
     const int64_t middle = (int64_t)sqrt((double)low * (double)high);
     int yes;
@@ -77,25 +108,12 @@ static plim_status find_paged(const plim_program *program, const plim_plan_optio
   return PLIM_OK;
 }
 
-/* ---- without, and both ---- */
+/* ---- both ---- */
 
 plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,
                                int32_t *part) {
-  plim_plan_options eval_wanted = plim_program_eval_options(options);
-  const plim_plan_options *wanted[] = {options, &eval_wanted};
-  plim_plan_floor floor[PLIM_PROGRAM_PLANNED];
   *part = PLIM_PROGRAM_TRAIN;
-  if (options->paging) return find_paged(program, options, out);
-  for (int32_t i = 0; i < PLIM_PROGRAM_PLANNED; i++) {
-    PLIM_TRY(plim_plan_smallest(program->ctx, program->graph[i], program->profile[i], wanted[i], &floor[i], NULL));
-  }
-  int32_t larger = floor[PLIM_PROGRAM_EVAL].smallest_bytes > floor[PLIM_PROGRAM_TRAIN].smallest_bytes
-                       ? PLIM_PROGRAM_EVAL
-                       : PLIM_PROGRAM_TRAIN;
-  *out = floor[larger];
-  out->keep_all_bytes = floor[PLIM_PROGRAM_TRAIN].keep_all_bytes;
-  *part = larger;
-  return PLIM_OK;
+  return options->paging ? find_paged(program, options, out) : find_unpaged(program, options, out, part);
 }
 
 plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes) {

@@ -19,6 +19,7 @@ typedef struct plim_program_source {
   plim_net_options net;                  /* of the run; only batch, staging_batch and layout differ from call to call */
   const plim_profiler_options *profiler; /* wanted_bytes is not read; NULL: modelled costs, and nothing runs */
   plim_size budget;                      /* of the run's arena, and of the memory that measuring takes; 100 %: none */
+  int pages;                             /* 1: plans may have a page space or a second device beside the budget */
   int64_t vram_bytes;                    /* budget for all memory of the run on a GPU; 0: none */
 } plim_program_source;
 
@@ -26,7 +27,8 @@ typedef struct plim_program_source {
 plim_program_source plim_program_source_default(void);
 
 /* plim_program_begin with the source's net. Measuring takes at most the budget, or the keep-all bytes of modelled costs
- * in program order. So the budget changes the addresses of operands, but not which ops are measured. */
+ * in program order. So the budget changes the addresses of operands, but not which ops are measured. Where it is proven
+ * that no plan fits into the budget, nothing is measured, and the program has modelled costs: planning refuses it. */
 PLIM_MUST_USE plim_status plim_program_make(plim_device *device, const plim_program_source *source, plim_program **out);
 
 /* plim_program_make in the layout in which the training step takes the least time, when every op runs once with its

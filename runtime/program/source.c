@@ -17,22 +17,35 @@ static plim_status within_vram(plim_device *device, int64_t vram_bytes, int64_t 
   return PLIM_OK;
 }
 
+/* Is it proven that no plan of the program fits into so many bytes? */
+static plim_status is_hopeless(const plim_program *modelled, int pages, int64_t bytes, int *yes) {
+  const plim_plan_options planning = plim_plan_options_default();
+  const plim_graph *graph = modelled->graph[PLIM_PROGRAM_TRAIN];
+  const int64_t elsewhere = pages ? plim_graph_persistent_bytes(graph) : 0; /* what persists may be at home there */
+  plim_plan_floor floor;
+  PLIM_TRY(plim_plan_bound(modelled->ctx, graph, modelled->profile[PLIM_PROGRAM_TRAIN], &planning, &floor));
+  *yes = floor.bound_bytes - elsewhere > bytes;
+  return PLIM_OK;
+}
+
 /* Find the bytes that measuring may take: the budget, or the keep-all bytes. The keep-all bytes are those of modelled
  * costs in program order, because nothing has been measured yet. They do not depend on the budget, so the budget
- * changes the addresses of operands, but not which ops are measured. */
+ * changes the addresses of operands, but not which ops are measured. *hopeless: planning will refuse them. */
 static plim_status measuring_bytes(plim_device *device, const plim_program_source *source, const plim_net *net,
-                                   int64_t *out) {
+                                   int64_t *out, int *hopeless) {
   plim_plan_options planning = plim_plan_options_default();
   plim_program *modelled = NULL;
   plim_plan *keep_all = NULL;
   plim_status status;
   planning.order = PLIM_ORDER_FIXED;
+  *hopeless = 0;
   PLIM_CHECK(plim_program_begin(device, net, NULL, &modelled));
   PLIM_CHECK(plim_plan_keep_all(device->ctx, modelled->graph[PLIM_PROGRAM_TRAIN], modelled->profile[PLIM_PROGRAM_TRAIN],
                                 &planning, &keep_all));
   *out = plim_size_bytes(&source->budget, keep_all->arena_bytes);
   if (*out < 0) *out = 0; /* no budget after all */
   if (source->vram_bytes > 0) PLIM_CHECK(within_vram(device, source->vram_bytes, out));
+  if (*out > 0) PLIM_CHECK(is_hopeless(modelled, source->pages, *out, hopeless));
 done:
   plim_plan_free(keep_all);
   plim_program_free(modelled);
@@ -42,10 +55,13 @@ done:
 /* Find how to measure the source's ops: options in *out; *measured 0: costs are modelled. */
 static plim_status profiler_of(plim_device *device, const plim_program_source *source, const plim_net *net,
                                plim_profiler_options *out, int *measured) {
+  int hopeless;
   *measured = source->profiler != NULL;
   if (!*measured) return PLIM_OK;
   *out = *source->profiler;
-  return measuring_bytes(device, source, net, &out->wanted_bytes);
+  PLIM_TRY(measuring_bytes(device, source, net, &out->wanted_bytes, &hopeless));
+  *measured = !hopeless;
+  return PLIM_OK;
 }
 
 static plim_status check(const plim_device *device, const plim_program_source *source) {
@@ -121,6 +137,8 @@ static plim_status sample_ns(plim_device *device, const plim_program_source *sou
   int measured;
   PLIM_CHECK(source->make(source->user, &source->net, &net));
   PLIM_CHECK(profiler_of(device, source, net, &profiler, &measured));
+  *ns = 0; /* a hopeless budget: no layout is better */
+  if (!measured) goto done;
   profiler.sample = SAMPLE;
   profiler.report = NULL;
   PLIM_CHECK(plim_net_train_graph(net, &graph));

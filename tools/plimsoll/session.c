@@ -311,6 +311,7 @@ static plim_status set_source(session *s) {
   s->source.user = s;
   s->source.profiler = o->model_costs ? NULL : &s->profiler;
   s->source.vram_bytes = s->vram_bytes;
+  s->source.pages = o->page_memory || o->device_memory;
   return o->memory ? plim_size_parse(s->ctx, o->memory, &s->source.budget) : PLIM_OK;
 }
 
