@@ -73,12 +73,13 @@ Test(kernels_loss, large_logits_neither_overflow_nor_hide_a_nan) {
   kernel_operands_free(&f, &o);
 }
 
-/* The hits of three rows of NaN whose labels are the first class, the last one, and none. */
-static int32_t hits_of_nan(const plim_op_desc *op, int32_t classes) {
+/* The hits of three rows of equal logits, whose labels are the first class, the last one, and none. */
+static int32_t hits_of_rows_of(float logit, const plim_op_desc *op, int32_t classes) {
   const int32_t labels[] = {0, classes - 1, -1};
   kernel_operands o;
   kernel_operands_make(op, 1, 0, &o);
-  for (int64_t i = 0; i < plim_shape_elements(&op->in[0]); i++) ((float *)o.in[0])[i] = NAN;
+  for (int64_t i = 0; i < plim_shape_elements(&op->in[0]); i++) ((float *)o.in[0])[i] = logit;
+  for (int64_t i = 0; op->n_in > 2 && i < plim_shape_elements(&op->in[2]); i++) ((float *)o.in[2])[i] = 1;
   memcpy(o.in[1], labels, sizeof labels);
   kernel_run_once(op, NULL, "single-source", 1, 0, &o);
   const int32_t hits = ((int32_t *)o.out[1])[0];
@@ -88,15 +89,17 @@ static int32_t hits_of_nan(const plim_op_desc *op, int32_t classes) {
   return hits;
 }
 
-Test(kernels_loss, a_row_of_nan_is_no_hit_whatever_its_label) {
+Test(kernels_loss, a_row_of_nan_is_no_hit_and_of_minus_infinity_one_of_the_first_class) {
   const plim_op_desc f = forward(3, 300);
   plim_op_desc words = kernel_op(PLIM_OP_LINEAR_XENT, 3, 3, kernel_shape(PLIM_F32, 2, 3, 5, 1, 1), f.out[0]);
   words.in[1] = f.in[1];
   words.in[2] = kernel_shape(PLIM_F32, 2, 300, 5, 1, 1); /* of more than one block of words */
   words.out[1] = f.out[1];
   words.out[2] = kernel_shape(PLIM_F32, 1, 3, 1, 1, 1);
-  cr_assert_eq(hits_of_nan(&f, 300), 0);
-  cr_assert_eq(hits_of_nan(&words, 300), 0);
+  cr_expect_eq(hits_of_rows_of(NAN, &f, 300), 0);
+  cr_expect_eq(hits_of_rows_of(NAN, &words, 300), 0);
+  cr_expect_eq(hits_of_rows_of(-INFINITY, &f, 300), 1);
+  cr_expect_eq(hits_of_rows_of(-INFINITY, &words, 300), 1);
 }
 
 /* The gradient of the loss by central differences, through the kernel itself. */

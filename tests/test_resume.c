@@ -88,8 +88,8 @@ Test(resume, goes_on_in_less_from_any_step_or_says_why_not) {
         plim_plan *next = NULL;
         plim_replay_counts counts;
         int64_t end = f.plan->arena_bytes * percent / 100 / PLIM_ALIGN * PLIM_ALIGN;
-        plim_status status =
-            plim_arena_continue(ctx, f.graph, f.plan, seed % 3 ? f.profile : NULL, from, end, &counts, &next);
+        const plim_arena_change change = {.from = from, .arena_bytes = end, .profile = seed % 3 ? f.profile : NULL};
+        plim_status status = plim_arena_continue(ctx, f.graph, f.plan, &change, &counts, &next);
         if (status == PLIM_OK) {
           moved += assert_goes_on(&f, next, from, end);
           went_on++;
@@ -121,8 +121,9 @@ Test(resume, in_as_many_bytes_costs_nothing) {
     for (int32_t from = 1; from < f.plan->n_commands; from++) {
       plim_plan *next = NULL;
       plim_replay_counts counts;
-      cr_assert_eq(plim_arena_continue(ctx, f.graph, f.plan, NULL, from, 2 * f.schedule->peak_bytes, &counts, &next),
-                   PLIM_OK, "seed %llu, step %d: %s", (unsigned long long)seed, (int)from, plim_context_error(ctx));
+      const plim_arena_change change = {.from = from, .arena_bytes = 2 * f.schedule->peak_bytes};
+      cr_assert_eq(plim_arena_continue(ctx, f.graph, f.plan, &change, &counts, &next), PLIM_OK,
+                   "seed %llu, step %d: %s", (unsigned long long)seed, (int)from, plim_context_error(ctx));
       cr_assert_leq(next->time_ns, f.plan->time_ns, "seed %llu, step %d: %lld, not %lld", (unsigned long long)seed,
                     (int)from, (long long)next->time_ns, (long long)f.plan->time_ns);
       cr_assert_eq(counts.evictions, 0);
@@ -139,8 +140,9 @@ static plim_status go_on_half_way(plim_context *ctx, void *user) {
   plim_plan *next = NULL;
   plim_status status = make_flight(ctx, 7, &f);
   if (status == PLIM_OK) {
-    status = plim_arena_continue(ctx, f.graph, f.plan, f.profile, f.plan->n_commands / 2, 2 * f.schedule->peak_bytes,
-                                 NULL, &next);
+    const plim_arena_change change = {
+        .from = f.plan->n_commands / 2, .arena_bytes = 2 * f.schedule->peak_bytes, .profile = f.profile};
+    status = plim_arena_continue(ctx, f.graph, f.plan, &change, NULL, &next);
   }
   plim_plan_free(next);
   free_flight(&f);

@@ -237,7 +237,7 @@ static void advance_ins(const spreading *k) {
 
 plim_status plim_command_list_spread(plim_command_list *l, int32_t n_spaces, const int32_t *computes,
                                      const int64_t *limit_bytes) {
-  int64_t most[PLIM_PAGE_SPACES + 1], places = (int64_t)l->n + 1;
+  int64_t most[PLIM_PLAN_SPACES], places = (int64_t)l->n + 1;
   spreading k = {.list = l, .computes = computes, .limit_bytes = most};
   plim_status status;
   for (int32_t s = 0; s < n_spaces; s++) most[s] = limit_bytes[s] < INT64_MAX / 2 ? limit_bytes[s] : INT64_MAX / 2;

@@ -5,14 +5,13 @@
  * its home ends it after the update. A run of "home in" becomes a copy of the parameter from its home, and the update
  * is followed by a copy of it to its home. A step of another graph, evaluation, has the same homes at the same
  * offsets. */
-#include <stdio.h>
+#include "planner/paging/home_plan.h"
+
 #include <string.h>
 
-#include "planner/paging/command_list.h"
-#include "planner/paging/home_plan.h"
+#include "planner/paging/lowering.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
-#include "runtime/graph/check/check.h"
 
 enum { SPACES = 2 };
 
@@ -154,32 +153,14 @@ static plim_status add_commands(homing *h) {
   return h->list.status;
 }
 
-static plim_status draft_plan(const homing *h, int64_t budget_bytes, int64_t keep_all_ns, plim_plan **out) {
-  const plim_plan *plan = h->plan;
-  plim_page_space page = {.budget_bytes = h->paging->budget_bytes,
-                          .delay_permille = plim_paging_delay_permille(h->paging)};
-  plim_plan draft = *plan;
-  plim_plan_variant *variant = NULL;
-  PLIM_TRY(plim_allocate(plan->ctx, plan->n_variants, sizeof *variant, &variant));
-  for (int32_t i = 0; i < plan->n_variants; i++) {
-    variant[i] = plan->variant[i];
+/* The variants of the graph's ops. No command runs "home in". */
+static void set_variants(const homing *h, plim_plan_variant *variant) {
+  for (int32_t i = 0; i < h->plan->n_variants; i++) {
+    variant[i] = h->plan->variant[i];
     int32_t op = h->without->op[variant[i].op];
-    variant[i].op = op < 0 ? 0 : op; /* no command runs "home in" */
+    variant[i].op = op < 0 ? 0 : op;
     if (op >= 0) variant[i].variant.workspace_bytes -= plim_home_away_bytes(h->without, op);
   }
-  (void)snprintf(page.name, sizeof page.name, "%s", h->paging->space);
-  if (!strstr(plan->planner, "paged"))
-    (void)snprintf(draft.planner, sizeof draft.planner, "%.24s, paged", plan->planner);
-  draft.variant = variant;
-  draft.plan_class = PLIM_CLASS_FREE;
-  draft.budget_bytes = budget_bytes;
-  draft.keep_all_ns = draft.bound_ns = keep_all_ns;
-  draft.proved = 0;
-  draft.n_pages = 1;
-  draft.page = &page;
-  plim_status status = plim_command_list_plan(&h->list, &draft, out);
-  plim_release(plan->ctx, variant, plan->n_variants, sizeof *variant);
-  return status;
 }
 
 static int64_t home_bytes(const plim_home_graph *without) {
@@ -190,39 +171,42 @@ static int64_t home_bytes(const plim_home_graph *without) {
   return bytes;
 }
 
-/* Copies spread as far as bytes allow, packed again; where that does not fit, as the plan has them. */
-static plim_status finish(homing *h, int64_t budget_bytes, int64_t keep_all_ns, plim_plan **out) {
-  static const double shares[] = {1, 0.97, 0.9};
-  const int32_t computes[] = {1, 0};
-  int fits = 0;
-  for (size_t i = 0; i <= sizeof shares / sizeof *shares && !fits; i++) {
-    int spreads = i < sizeof shares / sizeof *shares;
-    int64_t most = budget_bytes < INT64_MAX && spreads ? (int64_t)((double)budget_bytes * shares[i]) : INT64_MAX;
-    const int64_t limit[] = {most, INT64_MAX};
-    PLIM_TRY(plim_command_list_begin(&h->list));
-    if (spreads) {
-      PLIM_TRY(plim_command_list_spread(&h->list, SPACES, computes, limit));
-      PLIM_TRY(plim_command_list_pack(&h->list, 0, budget_bytes, tuning.lower.effort, &fits));
-    } else {
-      fits = 1;
-    }
-    if (fits) PLIM_TRY(plim_command_list_pack(&h->list, 1, h->paging->budget_bytes, tuning.lower.effort, &fits));
-  }
-  if (fits) return draft_plan(h, budget_bytes, keep_all_ns, out);
+static plim_status make_plan(homing *h, const plim_plan_options *o, int64_t keep_all_ns, plim_plan **out) {
+  plim_plan base = *h->plan;
+  plim_plan_variant *variant = NULL;
+  plim_queue_spaces spaces;
+  int fits;
+  plim_queue_spaces_make(o, &spaces);
+  PLIM_TRY(plim_allocate(h->list.ctx, base.n_variants, sizeof *variant, &variant));
+  set_variants(h, variant);
+  base.variant = variant;
+  const plim_lowering how = {.paging = o->paging,
+                             .spaces = &spaces,
+                             .base = &base,
+                             .name = base.planner,
+                             .how = strstr(base.planner, "paged") ? NULL : "paged",
+                             .keep_all_ns = keep_all_ns,
+                             .bound_ns = keep_all_ns,
+                             .n_shares = PLIM_PAGING_SPREADS,
+                             .share = tuning.lower.share,
+                             .has_addresses = 1};
+  plim_status status = plim_lower(&how, &h->list, &fits, out);
+  plim_release(h->list.ctx, variant, base.n_variants, sizeof *variant);
+  if (status != PLIM_OK || fits) return status;
   return plim_fail(h->list.ctx, PLIM_ENOFIT, "%s has less than the %lld bytes that are at home there, and what pages",
-                   h->paging->space, (long long)home_bytes(h->without));
+                   o->paging->space, (long long)home_bytes(h->without));
 }
 
-static plim_status lower(const plim_home_graph *without, const plim_plan *plan, const plim_paging *o,
-                         int64_t budget_bytes, int64_t keep_all_ns, plim_plan **out) {
+static plim_status lower(const plim_home_graph *without, const plim_plan *plan, const plim_plan_options *o,
+                         int64_t keep_all_ns, plim_plan **out) {
   const plim_graph *g = without->whole;
   plim_context *ctx = without->ctx;
-  homing h = {.graph = g, .plan = plan, .paging = o, .without = without, .list = {.ctx = ctx, .graph = g}};
+  homing h = {.graph = g, .plan = plan, .paging = o->paging, .without = without, .list = {.ctx = ctx, .graph = g}};
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *h.home, &h.home));
   for (int k = 0; k < SPACES; k++) PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *h.now[k], &h.now[k]));
   PLIM_CHECK(add_commands(&h));
-  PLIM_CHECK(finish(&h, budget_bytes, keep_all_ns, out));
+  PLIM_CHECK(make_plan(&h, o, keep_all_ns, out));
 done:
   plim_command_list_free(&h.list);
   plim_release(ctx, h.home, g->n_storages, sizeof *h.home);
@@ -230,19 +214,14 @@ done:
   return status;
 }
 
-/* The faster one of *best and the lowered plan, checked. `plan` NULL: nothing to do. */
+/* The faster one of *best and the lowered plan. `plan` NULL: nothing to do. */
 static plim_status lower_better(const plim_home_graph *without, const plim_plan *plan, const plim_plan_options *o,
                                 int64_t keep_all_ns, plim_plan **best) {
   plim_plan *lowered = NULL;
   if (!plan) return PLIM_OK;
-  PLIM_TRY(lower(without, plan, o->paging, o->budget_bytes, keep_all_ns, &lowered));
-  plim_status status = plim_plan_check(without->ctx, without->whole, lowered);
-  if (status == PLIM_OK) {
-    plim_paging_keep_better(o->paging, best, lowered);
-  } else {
-    plim_plan_free(lowered);
-  }
-  return status;
+  PLIM_TRY(lower(without, plan, o, keep_all_ns, &lowered));
+  plim_paging_keep_better(o->paging, best, lowered);
+  return PLIM_OK;
 }
 
 /* Keys of the graph without, where the options give those of the graph. */

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "planner/paging/joint_problem.h"
+#include "planner/paging/lowering.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/spaces/space_search.h"
 #include "planner/spaces/space_sequence.h"
 #include "runtime/base/effort.h"
-
-enum { MOST_SPACES = PLIM_PAGE_SPACES + 1 };
 
 typedef struct joining {
   plim_context *ctx;
@@ -20,9 +19,9 @@ typedef struct joining {
   const plim_plan *base;
   plim_queue_spaces spaces;
   plim_joint_problem *joint;
-  plim_space_events start;     /* of the best plan */
-  int known;                   /* 1: there is one */
-  int64_t budget[MOST_SPACES]; /* of the problem */
+  plim_space_events start;          /* of the best plan */
+  int known;                        /* 1: there is one */
+  int64_t budget[PLIM_PLAN_SPACES]; /* of the problem */
   int64_t keep_all_ns, bound_ns;
   int64_t deadline_ns; /* of the problem, which knows no delays by copies; INT64_MAX: none */
   plim_plan **best;
@@ -51,7 +50,7 @@ done:
 
 /* Begin with the best plan: its sequence, and the bytes of the problem that fit. */
 static plim_status begin_with_best(joining *k) {
-  int64_t peak[MOST_SPACES] = {0};
+  int64_t peak[PLIM_PLAN_SPACES] = {0};
   for (int32_t s = 0; s < k->spaces.n; s++) k->budget[s] = k->spaces.budget_bytes[s];
   if (k->budget[0] < INT64_MAX) k->budget[0] -= k->joint->constant_bytes;
   k->start.n = 0;
@@ -80,14 +79,16 @@ static plim_status compare_peaks(joining *k, plim_command_list *list, int *packs
 
 /* The plan of a sequence, where it is better than the best. Where it does not fit the problem gets fewer bytes. */
 static plim_status lower(joining *k, const plim_space_events *events) {
-  const plim_queue_lowering lowering = {.paging = k->paging,
-                                        .spaces = &k->spaces,
-                                        .base = k->base,
-                                        .name = "joint",
-                                        .how = k->paging->device ? "placed" : "paged",
-                                        .keep_all_ns = k->keep_all_ns,
-                                        .bound_ns = k->bound_ns,
-                                        .unspread = 1};
+  const plim_lowering lowering = {.paging = k->paging,
+                                  .spaces = &k->spaces,
+                                  .base = k->base,
+                                  .name = "joint",
+                                  .how = k->paging->device ? "placed" : "paged",
+                                  .keep_all_ns = k->keep_all_ns,
+                                  .bound_ns = k->bound_ns,
+                                  .n_shares = PLIM_QUEUE_SPREADS,
+                                  .share = tuning.queue.share,
+                                  .compares = 1};
   plim_command_list list = {.ctx = k->ctx, .graph = k->graph};
   plim_plan *plan = NULL;
   plim_status status;
@@ -96,7 +97,7 @@ static plim_status lower(joining *k, const plim_space_events *events) {
   if (!packs) goto done;
   PLIM_CHECK(compare_peaks(k, &list, &packs));
   if (!packs) goto done;
-  PLIM_CHECK(plim_queue_lower(&lowering, &list, &fits, &plan));
+  PLIM_CHECK(plim_lower(&lowering, &list, &fits, &plan));
   for (int32_t s = 0; s < k->spaces.n && !fits; s++) {
     if (k->budget[s] < INT64_MAX) k->budget[s] -= k->budget[s] / tuning.joint.tighter_part;
   }

@@ -1,13 +1,8 @@
-/* Lowering: from a plan of the graph with paging to a list of commands, to orders in which its copies are spread, and
- * to the fastest plan of them. */
-#include "planner/paging/command_list.h"
+/* From a plan of the graph with paging to a list of commands, and so to a plan. */
+#include "planner/paging/lowering.h"
 #include "planner/paging/page_graph.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
-#include "planner/paging/queue_search.h"
-
-#include <stdio.h>
-#include <string.h>
 
 typedef struct lowering {
   const plim_page_graph *pages;
@@ -168,56 +163,29 @@ static plim_status add_commands(lowering *l) {
 
 /* ---- the plan ---- */
 
-static plim_status make_plan(const lowering *l, plim_plan **out) {
-  plim_plan draft = *l->plan;
-  (void)snprintf(draft.planner, sizeof draft.planner, "%.24s, paged", l->plan->planner);
-  draft.variant = l->variant;
-  draft.plan_class = PLIM_CLASS_FREE;
-  draft.budget_bytes = l->spaces.budget_bytes[0];
-  draft.keep_all_ns = draft.bound_ns = l->options->keep_all_ns;
-  draft.proved = 0;
-  draft.n_pages = l->spaces.n - 1;
-  draft.page = l->spaces.page;
-  return plim_command_list_plan(&l->list, &draft, out);
-}
-
-/* One order: copies spread within limit_bytes of the arena (-1: not at all), packed; *best is replaced by a faster
- * plan. */
-static plim_status try_order(lowering *l, int64_t limit_bytes, plim_plan **best) {
-  const int64_t budget_bytes = l->spaces.budget_bytes[0];
-  int64_t limit[PLIM_PAGE_SPACES + 1];
-  plim_plan *plan = NULL;
-  int fits = 0;
-  PLIM_TRY(plim_command_list_begin(&l->list));
-  for (int32_t s = 0; s < l->spaces.n; s++) limit[s] = s == 0 ? limit_bytes : INT64_MAX;
-  if (limit_bytes >= 0) PLIM_TRY(plim_command_list_spread(&l->list, l->spaces.n, l->spaces.computes, limit));
-  PLIM_TRY(plim_command_list_pack(&l->list, 0, budget_bytes, l->options->effort, &fits));
-  if (!fits && limit_bytes < 0 && !l->merged) { /* as the plan has it */
-    PLIM_TRY(plim_command_list_begin(&l->list));
-    fits = l->plan->arena_bytes <= budget_bytes;
-  }
-  for (int32_t s = 1; s < l->spaces.n && fits; s++) {
-    PLIM_TRY(plim_command_list_pack(&l->list, s, l->spaces.budget_bytes[s], l->options->effort, &fits));
-  }
-  if (!fits) return PLIM_OK;
-  PLIM_TRY(make_plan(l, &plan));
-  plim_paging_keep_better(l->options->options->paging, best, plan);
-  return PLIM_OK;
-}
-
-/* Where packing with all the bytes fails, copies get fewer bytes to spread in. */
-static plim_status try_orders(lowering *l, plim_plan **best) {
-  const double *shares = tuning.lower.share;
-  for (int32_t i = 0; i < PLIM_PAGING_SPREADS && !*best; i++) {
-    const int64_t budget_bytes = l->spaces.budget_bytes[0];
-    const int64_t limit = budget_bytes < INT64_MAX ? (int64_t)((double)budget_bytes * shares[i]) : INT64_MAX / 2;
-    PLIM_TRY(try_order(l, limit, best));
-  }
-  return try_order(l, -1, best);
+static plim_status make_plan(lowering *l, plim_plan **out) {
+  const int64_t keep_all_ns = l->options->keep_all_ns, budget_bytes = l->spaces.budget_bytes[0];
+  plim_plan base = *l->plan;
+  base.variant = l->variant;
+  const plim_lowering how = {.paging = l->options->options->paging,
+                             .spaces = &l->spaces,
+                             .base = &base,
+                             .name = l->plan->planner,
+                             .how = "paged",
+                             .keep_all_ns = keep_all_ns,
+                             .bound_ns = keep_all_ns,
+                             .n_shares = PLIM_PAGING_SPREADS,
+                             .share = tuning.lower.share,
+                             .compares = 1,
+                             .has_addresses = !l->merged && l->plan->arena_bytes <= budget_bytes};
+  int fits;
+  PLIM_TRY(plim_lower(&how, &l->list, &fits, out));
+  if (fits) return PLIM_OK;
+  return plim_fail(l->pages->ctx, PLIM_ENOFIT, "the buffers of a plan with copies do not fit into %lld bytes",
+                   (long long)budget_bytes);
 }
 
 static plim_status lower(lowering *l, plim_plan **out) {
-  plim_plan *best = NULL;
   for (int32_t s = 0; s < l->pages->paged->n_storages; s++) l->latest[s] = -1;
   for (int32_t s = 0; s < l->pages->graph->n_storages; s++) l->current[s] = -1;
   for (int32_t i = 0; i < l->pages->n; i++) l->paged_out[i] = -1;
@@ -228,17 +196,7 @@ static plim_status lower(lowering *l, plim_plan **out) {
     l->variant[i].op = op < 0 ? 0 : op; /* those of paging are left out, since no command runs them */
   }
   PLIM_TRY(add_commands(l));
-  plim_status status = try_orders(l, &best);
-  if (status == PLIM_OK && !best) {
-    status = plim_fail(l->pages->ctx, PLIM_ENOFIT, "the buffers of a plan with copies do not fit into %lld bytes",
-                       (long long)l->spaces.budget_bytes[0]);
-  }
-  if (status == PLIM_OK) {
-    *out = best;
-  } else {
-    plim_plan_free(best);
-  }
-  return status;
+  return make_plan(l, out);
 }
 
 plim_status plim_page_lower(const plim_page_graph *p, const plim_plan *plan, const plim_page_lower_options *options,

@@ -17,7 +17,6 @@
 #include "planner/paging/queue_search.h"
 #include "planner/plan_base.h"
 #include "runtime/base/effort.h"
-#include "runtime/graph/check/check.h"
 
 /* One graph. */
 typedef struct paging {
@@ -110,7 +109,6 @@ static plim_status try_level(const attempt *a, const plim_page_candidates *candi
   PLIM_CHECK(plim_page_graph_make(p->ctx, p->graph, a->profile, n, choice, delay_ns, &paged));
   PLIM_CHECK(plan_paged(a, paged, &plan));
   PLIM_CHECK(plim_page_lower(paged, plan, &lower, &lowered));
-  PLIM_CHECK(plim_plan_check(p->ctx, p->graph, lowered));
   plim_paging_keep_better(p->wanted, &p->best, lowered);
   lowered = NULL;
 done:

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum { PLIM_PAGING_SPREADS = 5 /* sizes of the arrays of shares */, PLIM_PAGING_LEAN = 5, PLIM_QUEUE_SPREADS = 4 };
+enum { PLIM_PAGING_SPREADS = 5 /* sizes of the arrays of shares */, PLIM_PAGING_LEAN = 5, PLIM_QUEUE_SPREADS = 3 };
 
 static const struct plim_paging_tuning {
   struct {
@@ -19,7 +19,7 @@ static const struct plim_paging_tuning {
     double share[PLIM_PAGING_SPREADS];
   } lower;
   struct {
-    int32_t effort, tightenings, window, most_rounds, round_work, draws, many_runs, ordered_runs, part_of_time;
+    int32_t tightenings, window, most_rounds, round_work, draws, many_runs, ordered_runs, part_of_time;
     double share[PLIM_QUEUE_SPREADS], tighter, noise, slack, rest_weight;
   } queue;
   struct {
@@ -42,24 +42,23 @@ static const struct plim_paging_tuning {
     .lower =
         {
             .effort = 16,                        /* rounds of packing */
-            .share = {1, 0.97, 0.94, 0.9, 0.85}, /* of the budget, within which copies spread, until one packs */
+            .share = {1, 0.97, 0.94, 0.9, 0.85}, /* of the budgets, within which copies spread, until one packs */
         },
     .queue =
         {
-            .effort = 16,                /* rounds of packing */
-            .tightenings = 4,            /* decodings with less and less room, until one packs */
-            .tighter = 0.05,             /* of the budgets, each time */
-            .share = {1, 0.95, 0.88, 0}, /* of the budgets, within which copies spread; 0: not at all */
-            .window = 12,                /* runs that a move puts on another device, at most */
-            .most_rounds = 3000,         /* moves */
-            .round_work = 600000,        /* runs that all moves together decode */
-            .draws = 6,                  /* decodings with victims drawn at random */
-            .many_runs = 1500,           /* longer lists are not drawn */
-            .ordered_runs = 5000,        /* longer lists are not ordered by list scheduling */
-            .noise = 0.5,                /* of the first draw; later ones have multiples */
-            .slack = 0.002,              /* by which a move may be slower, at first */
-            .rest_weight = 0.01,         /* of the time until the next read, against that of copies */
-            .part_of_time = 3,           /* of the time left is for one search */
+            .tightenings = 4,         /* decodings with less and less room, until one packs */
+            .tighter = 0.05,          /* of the budgets, each time */
+            .share = {1, 0.95, 0.88}, /* as of lower, for the many lists of a search */
+            .window = 12,             /* runs that a move puts on another device, at most */
+            .most_rounds = 3000,      /* moves */
+            .round_work = 600000,     /* runs that all moves together decode */
+            .draws = 6,               /* decodings with victims drawn at random */
+            .many_runs = 1500,        /* longer lists are not drawn */
+            .ordered_runs = 5000,     /* longer lists are not ordered by list scheduling */
+            .noise = 0.5,             /* of the first draw; later ones have multiples */
+            .slack = 0.002,           /* by which a move may be slower, at first */
+            .rest_weight = 0.01,      /* of the time until the next read, against that of copies */
+            .part_of_time = 3,        /* of the time left is for one search */
         },
     .joint =
         {

@@ -5,8 +5,6 @@
 
 #include "planner/paging/queue_search.h"
 
-enum { PLIM_QUEUE_SPACES = PLIM_PAGE_SPACES + 1 };
-
 /* Storage s in a space. */
 typedef struct plim_queue_place {
   int32_t last_use; /* run after which nothing has touched it, there or no longer there; -1: none has */
@@ -21,17 +19,17 @@ typedef struct plim_decoder {
   double noise;
   plim_random *random;
   plim_command_list *list;
-  int32_t now;                      /* run */
-  plim_queue_place *place;          /* [spaces][n_storages] */
-  int32_t *buffer;                  /* [spaces][n_storages] of the list; -1: it is not there */
-  int32_t *cursor;                  /* [n_storages] first access after the run in hand, or at it */
-  int32_t *pinned;                  /* [n_storages] run + 1 for which it stays */
-  int32_t *stuck;                   /* [n_storages] run + 1 for which it has nowhere to go */
-  int32_t *open[PLIM_QUEUE_SPACES]; /* [n_storages] storages that may leave */
-  int32_t n_open[PLIM_QUEUE_SPACES];
-  int64_t live_bytes[PLIM_QUEUE_SPACES];
-  int64_t *most_bytes[PLIM_QUEUE_SPACES]; /* [n + 1] live bytes at the end of each run */
-  int64_t *key;                           /* of commands */
+  int32_t now;                     /* run */
+  plim_queue_place *place;         /* [spaces][n_storages] */
+  int32_t *buffer;                 /* [spaces][n_storages] of the list; -1: it is not there */
+  int32_t *cursor;                 /* [n_storages] first access after the run in hand, or at it */
+  int32_t *pinned;                 /* [n_storages] run + 1 for which it stays */
+  int32_t *stuck;                  /* [n_storages] run + 1 for which it has nowhere to go */
+  int32_t *open[PLIM_PLAN_SPACES]; /* [n_storages] storages that may leave */
+  int32_t n_open[PLIM_PLAN_SPACES];
+  int64_t live_bytes[PLIM_PLAN_SPACES];
+  int64_t *most_bytes[PLIM_PLAN_SPACES]; /* [n + 1] live bytes at the end of each run */
+  int64_t *key;                          /* of commands */
   int64_t room_keys;
 } plim_decoder;
 

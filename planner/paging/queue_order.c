@@ -11,8 +11,6 @@
 #include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
 
-enum { SPACES = PLIM_PAGE_SPACES + 1 };
-
 typedef struct arrow {
   int32_t from, to;
 } arrow;
@@ -29,8 +27,8 @@ typedef struct ordering {
   int64_t *free_from; /* [n] the end of all runs that it follows */
   int32_t *ready;     /* [n_ready] */
   int32_t n_ready;
-  int64_t *ready_ns;                                  /* [spaces][n_storages] INT64_MAX: not there */
-  int64_t device_ns[SPACES], link_ns[SPACES][SPACES]; /* free from */
+  int64_t *ready_ns; /* [spaces][n_storages] INT64_MAX: not there */
+  int64_t device_ns[PLIM_PLAN_SPACES], link_ns[PLIM_PLAN_SPACES][PLIM_PLAN_SPACES]; /* free from */
 } ordering;
 
 static int64_t time_of(const ordering *k, int32_t run) {

@@ -5,6 +5,7 @@
  * that is lowered, packed and simulated as a plan. Without a second device the candidates differ in what is paged. */
 #include <string.h>
 
+#include "planner/paging/lowering.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/paging/queue_search.h"
@@ -93,16 +94,18 @@ static plim_status decode(searching *k, const int32_t *space, double share, doub
 
 /* The plan of a candidate, where it is faster than the best. */
 static plim_status lower(const searching *k, plim_command_list *list, int *fits) {
-  const plim_queue_lowering lowering = {.paging = k->paging,
-                                        .spaces = &k->spaces,
-                                        .base = k->runs.plan,
-                                        .name = k->runs.plan->planner,
-                                        .how = k->paging->device ? "placed" : "paged",
-                                        .keep_all_ns = k->keep_all_ns,
-                                        .bound_ns = k->bound_ns,
-                                        .unspread = k->paging->device != NULL};
+  const plim_lowering lowering = {.paging = k->paging,
+                                  .spaces = &k->spaces,
+                                  .base = k->runs.plan,
+                                  .name = k->runs.plan->planner,
+                                  .how = k->paging->device ? "placed" : "paged",
+                                  .keep_all_ns = k->keep_all_ns,
+                                  .bound_ns = k->bound_ns,
+                                  .n_shares = PLIM_QUEUE_SPREADS,
+                                  .share = tuning.queue.share,
+                                  .compares = k->paging->device != NULL};
   plim_plan *plan = NULL;
-  PLIM_TRY(plim_queue_lower(&lowering, list, fits, &plan));
+  PLIM_TRY(plim_lower(&lowering, list, fits, &plan));
   plim_paging_keep_better(k->paging, k->best, plan);
   return PLIM_OK;
 }
@@ -170,7 +173,7 @@ static void set_ready(const searching *k, int32_t n, const int32_t *storage, int
 
 /* Each run where it ends first, if copies never wait. */
 static void place_by_end(searching *k) {
-  int64_t free_ns[PLIM_PAGE_SPACES + 1] = {0};
+  int64_t free_ns[PLIM_PLAN_SPACES] = {0};
   int32_t storages = k->graph->n_storages;
   for (int64_t i = 0; i < (int64_t)storages * k->spaces.n; i++) k->ready_ns[i] = i < storages ? 0 : INT64_MAX;
   for (int32_t r = 0; r < k->runs.n; r++) {
@@ -318,7 +321,7 @@ plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const 
                  .random = {options->seed},
                  .started_ns = plim_now_ns(),
                  .best = best};
-  int64_t cells = (int64_t)graph->n_storages * (PLIM_PAGE_SPACES + 1), n = base->n_commands;
+  int64_t cells = (int64_t)graph->n_storages * PLIM_PLAN_SPACES, n = base->n_commands;
   plim_status status;
   PLIM_CHECK(plim_queue_runs_make(graph, base, &k.runs));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.space, &k.space));

@@ -1,8 +1,9 @@
 /* The spaces of a plan with copies, their queues and links, and what no plan over them is faster than. */
+#include "planner/paging/queue_spaces.h"
+
 #include <stdio.h>
 
 #include "planner/paging/paging.h"
-#include "planner/paging/queue_search.h"
 
 static void set_link(plim_queue_spaces *s, int32_t from, int32_t to, int64_t latency_ns, double bytes_per_ns) {
   s->latency_ns[from][to] = latency_ns;

@@ -281,16 +281,15 @@ static plim_status continue_within(search *s, const plim_plan *plan, const plim_
 }
 
 plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
-                                const plim_profile *profile, int32_t from, int64_t arena_bytes,
-                                plim_replay_counts *counts, plim_plan **out) {
-  search s = {.ctx = ctx, .graph = graph, .from = from, .limits = {arena_bytes, INT64_MAX}};
-  int64_t limit = arena_bytes;
+                                const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
+  search s = {.ctx = ctx, .graph = graph, .from = change->from, .limits = {change->arena_bytes, INT64_MAX}};
+  int64_t limit = change->arena_bytes;
   plim_status status = PLIM_OK;
   for (int i = 0; i < WORKSPACE_LIMITS && status == PLIM_OK && !s.plan; i++, limit /= 4) {
     for (int own_order = 1; own_order >= 0 && status == PLIM_OK; own_order--) {
-      status = continue_within(&s, plan, profile, i + 1 < WORKSPACE_LIMITS ? limit : 0, own_order);
+      status = continue_within(&s, plan, change->profile, i + 1 < WORKSPACE_LIMITS ? limit : 0, own_order);
     }
-    if (!profile) break;
+    if (!change->profile) break;
   }
   return finish(&s, status, counts, out);
 }

@@ -97,28 +97,28 @@ PLIM_MUST_USE plim_status plim_arena_online(plim_context *ctx, const plim_graph 
 PLIM_MUST_USE plim_status plim_arena_gets_through(plim_context *ctx, const plim_graph *graph, const plim_plan *order,
                                                   const plim_policy *policy, plim_replay_limits limits, int *yes);
 
-/* Finish a step online after its arena has shrunk to arena_bytes, while `plan` runs and its command `from` > 0 is next.
- *   plan     in       has passed the check
- *   profile  in       NULL: none. Where it has variants of the same numerics keys with less workspace, the remaining
- *                     commands may run these
- *   out      [1] out  one plan: the commands of `plan` that have run, then the rest of its schedule, simulated within
- *                     arena_bytes from what is resident. Its budget is that of `plan`
+/* What happens from one command of a plan on. */
+typedef struct plim_arena_change {
+  int32_t from;                /* the command */
+  int64_t arena_bytes;         /* size of the arena from that command on */
+  int64_t area_bytes;          /* size of the area for small requests at its high end; 0: there is none */
+  const plim_policy *policy;   /* decides what stays; plim_arena_continue does not read it */
+  const plim_profile *profile; /* plim_arena_continue alone: where it has variants of the same numerics keys with less
+                                  workspace, the remaining commands may run these; NULL: none */
+} plim_arena_change;
+
+/* Finish a step online after its arena has shrunk, while `plan` runs and command change->from > 0 is next.
+ *   plan  in       has passed the check
+ *   out   [1] out  one plan: the commands of `plan` that have run, then the rest of its schedule, simulated within
+ *                  change->arena_bytes from what is resident. Its budget is that of `plan`
  * Buffers that have begun come first and in the same order in both plans, at equal offsets. The exceptions are buffers
- * that stay live and end beyond arena_bytes. Before command `from` they move below arena_bytes, to ranges that overlap
- * no buffer that moves. When nothing moves the plan passes the check.
+ * that stay live and end beyond change->arena_bytes. Before that command they move below it, to ranges that overlap no
+ * buffer that moves. When nothing moves the plan passes the check.
  * PLIM_ENOFIT: an op, or a storage that cannot be recomputed, finds no room. There may still be a plan from a later
  * command on. Takes milliseconds. */
 PLIM_MUST_USE plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
-                                              const plim_profile *profile, int32_t from, int64_t arena_bytes,
-                                              plim_replay_counts *counts, plim_plan **out);
-
-/* What another run does from one command of a plan on. */
-typedef struct plim_arena_change {
-  const plim_policy *policy; /* decides what stays */
-  int32_t from;              /* the command */
-  int64_t arena_bytes;       /* size of the arena from that command on */
-  int64_t area_bytes;        /* size of the area for small requests at its high end; 0: there is none */
-} plim_arena_change;
+                                              const plim_arena_change *change, plim_replay_counts *counts,
+                                              plim_plan **out);
 
 /* Simulate a change in a checked plan. The commands before change->from stay as they are. The ops that have not run by
  * then run once, in program order.

@@ -68,7 +68,7 @@ PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                                          plim_bound_plan *out);
 
-/* The first address of each space: base [PLIM_PAGE_SPACES + 1] out. */
+/* The first address of each space: base [PLIM_PLAN_SPACES] out. */
 void plim_exec_bases(const plim_exec *exec, char **base);
 
 /* ---- exec_spaces.c ---- */

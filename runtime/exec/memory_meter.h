@@ -9,7 +9,7 @@ typedef struct plim_memory_meter {
     const char *base;   /* of its memory; NULL: buffers have allocations of their own, no arena size */
     int64_t live_bytes; /* now */
     int64_t peak_bytes, packed_bytes;
-  } space[PLIM_PAGE_SPACES + 1]; /* the arena, then the page spaces */
+  } space[PLIM_PLAN_SPACES]; /* the arena, then the page spaces */
 } plim_memory_meter;
 
 /* Begin a step: count the buffers that hold bytes before the first command, those of persistent storages and inputs.

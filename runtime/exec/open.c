@@ -149,7 +149,7 @@ static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
   }
   exec->first_bytes = exec->arena_bytes;
   PLIM_TRY(plim_exec_device_alloc(exec, exec->arena_bytes, 1, &exec->arena));
-  char *base[PLIM_PAGE_SPACES + 1];
+  char *base[PLIM_PLAN_SPACES];
   plim_exec_bases(exec, base);
   for (int32_t i = 0; i < exec->n_plans; i++) plim_bind_arena(&exec->plan[i].bound, base);
   return PLIM_OK;

@@ -277,7 +277,7 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
     return status;
   }
   install(p, &fresh, plan_switch->plan);
-  char *base[PLIM_PAGE_SPACES + 1];
+  char *base[PLIM_PLAN_SPACES];
   plim_exec_bases(exec, base);
   plim_bind_arena(&p->bound, base);
   plim_memory_meter_begin(meter, &p->bound, base);
@@ -333,7 +333,7 @@ static void forget_steps(const plim_exec *exec) {
 
 /* Enlarge the spaces as the new plans need. Bases may move, even on failure: bind the plans that run now again. */
 static plim_status grow_spaces(plim_exec *exec, const plim_plan *const *plan) {
-  char *base[PLIM_PAGE_SPACES + 1];
+  char *base[PLIM_PLAN_SPACES];
   forget_steps(exec); /* they have the old bases */
   plim_status status = plim_exec_grow_spaces(exec, plan);
   plim_exec_bases(exec, base);
@@ -343,7 +343,7 @@ static plim_status grow_spaces(plim_exec *exec, const plim_plan *const *plan) {
 
 plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
   plim_bound_plan *fresh = NULL;
-  char *base[PLIM_PAGE_SPACES + 1];
+  char *base[PLIM_PLAN_SPACES];
   plim_status status = PLIM_OK;
   plim_exec_forget_refused(exec);
   plim_exec_claim(exec, -1);

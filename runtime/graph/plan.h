@@ -71,7 +71,12 @@ enum { PLIM_LINK_OUT, PLIM_LINK_IN, PLIM_LINK_DIRECTIONS, PLIM_LINK_BOTH = PLIM_
  *
  * A persistent storage has a home: the one space where its buffer has the lifetime [0, n_commands). In other spaces
  * copies begin its buffers. A copy to its home overwrites the buffer there with the copied version. */
-enum { PLIM_PAGE_SPACES = 3, PLIM_PAGE_NAME_BYTES = 32, PLIM_PAGE_DELAY_PERMILLE = 10000 };
+enum {
+  PLIM_PAGE_SPACES = 3,
+  PLIM_PLAN_SPACES = 1 + PLIM_PAGE_SPACES, /* the arena, space 0, and these */
+  PLIM_PAGE_NAME_BYTES = 32,
+  PLIM_PAGE_DELAY_PERMILLE = 10000
+};
 typedef struct plim_page_space {
   char name[PLIM_PAGE_NAME_BYTES]; /* "host": memory; "disk": a page file; "cpu:1": the arena of the second device */
   int64_t budget_bytes;            /* INT64_MAX: none */

@@ -113,7 +113,8 @@ plim_status plim_decision_log_what_if(const plim_decision_log *decisions, const 
   if (status == PLIM_OK) {
     const int as_large =
         arena_bytes - arena_bytes % PLIM_ALIGN == decisions->options.budget_bytes / PLIM_ALIGN * PLIM_ALIGN;
-    const plim_arena_change change = {policy, from, arena_bytes, as_large ? w.area_bytes : 0};
+    const plim_arena_change change = {
+        .from = from, .arena_bytes = arena_bytes, .area_bytes = as_large ? w.area_bytes : 0, .policy = policy};
     status = plim_arena_what_if(decisions->ctx, decisions->options.graph, &w.plan, &change, counts, out);
   }
   plim_release(decisions->ctx, w.command, w.n_room, sizeof *w.command);

@@ -83,10 +83,10 @@ static void set_buffers(const plim_plan *plan, plim_space_buffer *buffer) {
 }
 
 plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan, plim_space_plan **out) {
-  plim_space_memory space[PLIM_PAGE_SPACES + 1];
+  plim_space_memory space[PLIM_PLAN_SPACES];
   plim_space_queue queue[PLIM_PLAN_QUEUES] = {{.name = ""}};
-  plim_space_device device[PLIM_PAGE_SPACES + 1];
-  int32_t device_of[PLIM_PAGE_SPACES + 1] = {0};
+  plim_space_device device[PLIM_PLAN_SPACES];
+  int32_t device_of[PLIM_PLAN_SPACES] = {0};
   plim_space_command *command = NULL;
   plim_space_buffer *buffer = NULL;
   plim_space_plan draft = {.plan_class = PLIM_SPACE_PLAN_ALL,

@@ -34,8 +34,9 @@ static plim_status before_command(void *user, int32_t plan_index, int32_t comman
   if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(t, command >= plan->n_commands / 2);
   int64_t wanted = atomic_load(&changes->wanted) / PLIM_ALIGN * PLIM_ALIGN;
   if (wanted == 0 || wanted >= plan_switch->arena_bytes || command < changes->next_try) return PLIM_OK;
-  plim_status status = plim_arena_continue(t->ctx, t->program->graph[plan_index], plan, t->program->profile[plan_index],
-                                           command, wanted, NULL, &plan_switch->plan);
+  const plim_arena_change change = {.from = command, .arena_bytes = wanted, .profile = t->program->profile[plan_index]};
+  plim_status status =
+      plim_arena_continue(t->ctx, t->program->graph[plan_index], plan, &change, NULL, &plan_switch->plan);
   if (status == PLIM_ENOFIT) {
     changes->next_try = command + (1 << changes->tries++); /* tries become rarer, since each takes some milliseconds */
     return PLIM_OK;

@@ -218,7 +218,7 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
 
 /* Check that each queue takes only copies, or only the runs of one space, and that each space has one queue of runs. */
 static plim_status check_queue_use(const plim_checker *check) {
-  int32_t space_of[PLIM_PLAN_QUEUES], queue_of[PLIM_PAGE_SPACES + 1]; /* -1: not known yet, -2: copies */
+  int32_t space_of[PLIM_PLAN_QUEUES], queue_of[PLIM_PLAN_SPACES]; /* -1: not known yet, -2: copies */
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) space_of[q] = -1;
   for (int32_t k = 0; k <= PLIM_PAGE_SPACES; k++) queue_of[k] = -1;
   for (int32_t j = 0; j < check->plan->n_commands; j++) {

@@ -1,0 +1,84 @@
+/* Lowering: copies spread, every space packed, the checker asked. */
+#include "planner/paging/lowering.h"
+
+#include <stdio.h>
+
+#include "planner/paging/paging.h"
+#include "planner/paging/paging_tuning.h"
+#include "runtime/base/effort.h"
+#include "runtime/graph/check/check.h"
+
+/* *best becomes the plan of the order in hand where that is better. */
+static plim_status add_plan(const plim_lowering *k, const plim_command_list *list, plim_plan **best) {
+  plim_plan draft = *k->base, *plan = NULL;
+  (void)snprintf(draft.planner, sizeof draft.planner, k->how ? "%.20s, %s" : "%s%.0s", k->name, k->how ? k->how : "");
+  draft.plan_class = PLIM_CLASS_FREE;
+  draft.budget_bytes = k->spaces->budget_bytes[0];
+  draft.keep_all_ns = k->keep_all_ns;
+  draft.bound_ns = k->bound_ns;
+  draft.proved = 0;
+  draft.n_pages = k->spaces->n - 1;
+  draft.page = k->spaces->page;
+  PLIM_TRY(plim_command_list_plan(list, &draft, &plan));
+  plim_status status = plim_plan_check(list->ctx, list->graph, plan);
+  if (status == PLIM_OK) {
+    plim_paging_keep_better(k->paging, best, plan);
+  } else {
+    plim_plan_free(plan);
+  }
+  return status;
+}
+
+static plim_status pack(const plim_lowering *k, plim_command_list *list, int32_t first_space, int *fits) {
+  *fits = 1;
+  for (int32_t s = first_space; s < k->spaces->n && *fits; s++) {
+    PLIM_TRY(plim_command_list_pack(list, s, k->spaces->budget_bytes[s], tuning.lower.effort, fits));
+  }
+  return PLIM_OK;
+}
+
+/* Copies spread in a share of the bytes. */
+static plim_status try_share(const plim_lowering *k, plim_command_list *list, double share, int *fits) {
+  int64_t limit[PLIM_PLAN_SPACES];
+  PLIM_TRY(plim_command_list_begin(list));
+  for (int32_t s = 0; s < k->spaces->n; s++) {
+    const int64_t budget = k->spaces->budget_bytes[s];
+    limit[s] = budget < INT64_MAX ? (int64_t)((double)budget * share) : INT64_MAX;
+  }
+  PLIM_TRY(plim_command_list_spread(list, k->spaces->n, k->spaces->computes, limit));
+  return pack(k, list, 0, fits);
+}
+
+/* The order of the list itself. */
+static plim_status try_own_order(const plim_lowering *k, plim_command_list *list, int *fits) {
+  PLIM_TRY(plim_command_list_begin(list));
+  PLIM_TRY(pack(k, list, 0, fits));
+  if (*fits || !k->has_addresses) return PLIM_OK;
+  PLIM_TRY(plim_command_list_begin(list)); /* offsets as proposed */
+  return pack(k, list, 1, fits);
+}
+
+static plim_status find_best(const plim_lowering *k, plim_command_list *list, plim_plan **best) {
+  int fits = 0, over = 0;
+  for (int32_t i = 0; i < k->n_shares && !fits && !over; i++) {
+    PLIM_TRY(try_share(k, list, k->share[i], &fits));
+    over = plim_effort_over(list->ctx, PLIM_EFFORT_LOOK);
+  }
+  if (fits) PLIM_TRY(add_plan(k, list, best));
+  if (fits && (!k->compares || over)) return PLIM_OK;
+  if (!k->has_addresses && over) return PLIM_OK; /* nothing packs any more */
+  PLIM_TRY(try_own_order(k, list, &fits));
+  return fits ? add_plan(k, list, best) : PLIM_OK;
+}
+
+plim_status plim_lower(const plim_lowering *k, plim_command_list *list, int *fits, plim_plan **out) {
+  plim_plan *best = NULL;
+  plim_status status = find_best(k, list, &best);
+  if (status != PLIM_OK) {
+    plim_plan_free(best);
+    return status;
+  }
+  *fits = best != NULL;
+  if (best) *out = best;
+  return PLIM_OK;
+}
