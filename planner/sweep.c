@@ -127,7 +127,7 @@ static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
   return PLIM_OK;
 }
 
-static plim_status run(const sweep *s, const range *r) {
+static plim_status plan_and_emit(const sweep *s, const range *r) {
   plim_front_file file;
   PLIM_TRY(plim_strategy_front(s->problem, s->options, s->strategy, &file, s->front));
   if (r->span) PLIM_TRY(choose_budgets(s, r->span));
@@ -140,12 +140,12 @@ static plim_status run(const sweep *s, const range *r) {
 static plim_status run_warm(const sweep *s, const range *r) {
   plim_plan_options options = *s->options;
   sweep alone = *s;
-  plim_status status = run(s, r);
+  plim_status status = plan_and_emit(s, r);
   if (status != PLIM_EPLAN || !options.front_folder) return status;
   options.front_folder = NULL;
   alone.options = &options;
   plim_front_free(s->front);
-  return run(&alone, r);
+  return plan_and_emit(&alone, r);
 }
 
 static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

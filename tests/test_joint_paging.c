@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "planner/paging/joint_problem.h"
+#include "planner/paging/lowering.h"
 #include "planner/spaces/space_sequence.h"
 #include "runtime/graph/check/check.h"
 #include "tests/support/random_graph.h"
@@ -66,16 +67,19 @@ static plim_plan *plan_of(rig *r) {
   plim_plan *plan = NULL;
   int fits;
   for (int32_t s = 0; s < r->spaces.n; s++) r->spaces.budget_bytes[s] = r->spaces.page[0].budget_bytes;
-  const plim_queue_lowering lowering = {.paging = &r->paging,
-                                        .spaces = &r->spaces,
-                                        .base = r->keep_all,
-                                        .name = "test",
-                                        .how = "paged",
-                                        .keep_all_ns = r->keep_all->time_ns,
-                                        .bound_ns = r->keep_all->time_ns};
+  static const double all[] = {1};
+  const plim_lowering lowering = {.paging = &r->paging,
+                                  .spaces = &r->spaces,
+                                  .base = r->keep_all,
+                                  .name = "test",
+                                  .how = "paged",
+                                  .keep_all_ns = r->keep_all->time_ns,
+                                  .bound_ns = r->keep_all->time_ns,
+                                  .n_shares = 1,
+                                  .share = all};
   cr_assert_eq(plim_joint_list(r->joint, &r->events, r->keep_all, &r->list, &fits), PLIM_OK);
   cr_assert(fits);
-  cr_assert_eq(plim_queue_lower(&lowering, &r->list, &fits, &plan), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(plim_lower(&lowering, &r->list, &fits, &plan), PLIM_OK, "%s", plim_context_error(r->ctx));
   cr_assert(fits);
   return plan;
 }

@@ -3,6 +3,7 @@
 
 #include "planner/pack/exact.h"
 #include "planner/pack/niche.h"
+#include "planner/pack/niche_internal.h"
 #include "planner/pack/units.h"
 #include "runtime/base/name.h"
 #include "tests/support/failing_memory.h"
@@ -214,7 +215,7 @@ Test(niche, states_that_it_recognises_never_prove_too_much) {
       cr_assert_neq(outcome, PLIM_PACK_IMPOSSIBLE, "seed %llu, restart %d", (unsigned long long)seed, restart);
       if (outcome == PLIM_PACK_FOUND) check_packing(boxes.n, box, height, offset);
     }
-    recognised += plim_niche_recognised(niche);
+    recognised += niche->memo.recognised;
     plim_niche_free(niche);
     plim_units_free(&units);
   }

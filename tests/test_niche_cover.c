@@ -21,12 +21,12 @@ static plim_niche_frame *begin(const int32_t low[3], const int32_t slack[SECTION
   cr_assert_eq(niche->m, SECTIONS);
   niche->capacity = 9;
   (void)plim_niche_prepare(niche, 0);
-  plim_niche_frame *root = &niche->frame[0];
-  niche->floor = root->floors;
-  niche->slack = root->slacks;
+  plim_niche_frame *root = &niche->stack.frame[0];
+  niche->node.floor = root->floors;
+  niche->node.slack = root->slacks;
   for (int32_t s = 0; s < SECTIONS; s++) {
-    niche->floor[s] = 0;
-    niche->slack[s] = slack[s];
+    niche->node.floor[s] = 0;
+    niche->node.slack[s] = slack[s];
   }
   for (int32_t i = 0; i < root->n_items; i++) root->item[i].low = root->item[i].box < 3 ? low[root->item[i].box] : 5;
   plim_niche_list_candidates(niche, root);
@@ -48,7 +48,7 @@ Test(niche_cover, boxes_that_leave_a_gap_before_or_after_them_are_in_no_cover) {
   cr_assert(plim_niche_cover(niche, root, (plim_span){0, SECTIONS}));
   cr_assert(covers(0) && !covers(1) && covers(2));
   for (int32_t s = 0; s < SECTIONS; s++) {
-    cr_assert_eq(niche->answers[s], 1, "section %d", s);
+    cr_assert_eq(niche->node.answers[s], 1, "section %d", s);
     cr_assert_not(plim_niche_can_rise(niche, s));
   }
   end();
@@ -65,8 +65,8 @@ Test(niche_cover, a_section_with_slack_may_stay_empty_where_the_rest_can_be_fill
   cr_assert(plim_niche_cover(niche, root, (plim_span){0, SECTIONS}));
   cr_assert(covers(0) && covers(1));
   cr_assert(plim_niche_can_rise(niche, 0) && !plim_niche_can_rise(niche, 1) && plim_niche_can_rise(niche, 2));
-  cr_assert_eq(niche->answers[0], 2);
-  cr_assert_eq(niche->answers[1], 2);
-  cr_assert_eq(niche->answers[2], 2);
+  cr_assert_eq(niche->node.answers[0], 2);
+  cr_assert_eq(niche->node.answers[1], 2);
+  cr_assert_eq(niche->node.answers[2], 2);
   end();
 }

@@ -39,19 +39,19 @@ static void restart_that_leaves(int32_t n) {
 Test(niche_restart, the_deepest_node_of_a_restart_is_saved_and_used_by_some_of_the_later_ones) {
   begin();
   (void)plim_niche_prepare(niche, FIRST_NOISY + USES_SAVED);
-  cr_assert_not(niche->use_saved);
+  cr_assert_not(niche->best.use_saved);
   restart_that_leaves(1);
-  cr_assert_eq(niche->saved[0], -1);
-  cr_assert_eq(niche->saved[1], 21);
-  cr_assert_eq(niche->saved[2], 31);
+  cr_assert_eq(niche->best.saved[0], -1);
+  cr_assert_eq(niche->best.saved[1], 21);
+  cr_assert_eq(niche->best.saved[2], 31);
   int32_t used = 0;
   for (int32_t restart = 0; restart < 4; restart++) {
     (void)plim_niche_prepare(niche, FIRST_NOISY + restart);
-    used += niche->use_saved;
+    used += niche->best.use_saved;
   }
   cr_assert_eq(used, 2);
   (void)plim_niche_prepare(niche, 0);
-  cr_assert_not(niche->use_saved);
+  cr_assert_not(niche->best.use_saved);
   end();
 }
 
@@ -59,11 +59,11 @@ Test(niche_restart, a_restart_that_leaves_more_open_is_saved_only_after_many_oth
   begin();
   restart_that_leaves(1);
   restart_that_leaves(2);
-  cr_assert_eq(niche->saved[1], 21);
+  cr_assert_eq(niche->best.saved[1], 21);
   for (int32_t i = 0; i < 100; i++) restart_that_leaves(2);
-  cr_assert_eq(niche->saved[1], -1);
-  cr_assert_eq(niche->saved[2], 32);
+  cr_assert_eq(niche->best.saved[1], -1);
+  cr_assert_eq(niche->best.saved[2], 32);
   restart_that_leaves(1);
-  cr_assert_eq(niche->saved[1], 21);
+  cr_assert_eq(niche->best.saved[1], 21);
   end();
 }

@@ -24,6 +24,18 @@ static int32_t count_of(const plim_repeats *r, int32_t node, int32_t *first) {
   return n;
 }
 
+/* 1: the repeat is in the set. */
+static int has(const plim_repeats *r, plim_repeat repeat) {
+  for (int32_t i = 0; i < r->n; i++) {
+    if (r->at[i].stage == repeat.stage && r->at[i].node == repeat.node) return 1;
+  }
+  return 0;
+}
+
+static void take_away(plim_repeats *r, int32_t i) {
+  for (r->n--; i < r->n; i++) r->at[i] = r->at[i + 1];
+}
+
 /* Run after run: one more of an op that has all its copies takes the place of its first repeat. */
 static void one_by_one(const plim_dag *d, const plim_schedule *s, int32_t copies, plim_repeats *out) {
   int32_t next = d->n_inputs, first;
@@ -34,8 +46,8 @@ static void one_by_one(const plim_dag *d, const plim_schedule *s, int32_t copies
       next++;
       continue;
     }
-    if (copies < 2 || next == d->n || plim_repeats_have(out, repeat)) continue;
-    if (count_of(out, repeat.node, &first) == copies - 1) plim_repeats_remove(out, first);
+    if (copies < 2 || next == d->n || has(out, repeat)) continue;
+    if (count_of(out, repeat.node, &first) == copies - 1) take_away(out, first);
     cr_assert_eq(plim_repeats_add(out, repeat), PLIM_OK);
   }
 }

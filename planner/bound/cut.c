@@ -125,7 +125,8 @@ done:
   return status;
 }
 
-static plim_status begin(plim_incumbent *inc, plim_bound_cache *bound_cache, const effort *e, plim_schedule *seed) {
+static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *bound_cache, const effort *e,
+                                     plim_schedule *seed) {
   const plim_problem *p = inc->problem;
   effort half = half_of(e);
   cutter *order = p->fixed_order ? &bound_cache->own : &bound_cache->order;
@@ -171,7 +172,7 @@ plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_n
   if (inc->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
   if (!inc->bound_cache) PLIM_TRY(plim_bound_cache_new(inc->problem, &bound_cache));
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, deadline_ns);
-  plim_status status = begin(inc, bound_cache ? bound_cache : inc->bound_cache, &e, seed);
+  plim_status status = bound_and_suggest(inc, bound_cache ? bound_cache : inc->bound_cache, &e, seed);
   plim_bound_cache_free(bound_cache);
   return plim_effort_end(inc->problem->ctx, outer_ns, status);
 }

@@ -1,6 +1,6 @@
 /* Makes the cut model of a problem: which items are needed at which op, the cuts by bytes, and the columns.
  *
- * Working sets are those of core/bound.c, with one difference: an item that is written over and read later must be
+ * Working sets are those of core/byte_bound.c, with one difference: an item that is written over and read later must be
  * recomputed. So it counts as needed, and the model decides. Cost: O(operands x ops / 64 + needed items of all ops). */
 #include "planner/bound/cut_model.h"
 

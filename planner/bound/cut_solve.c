@@ -56,7 +56,7 @@ static plim_status ascend(plim_cut_solver *s, int64_t *bound) {
   plim_status status;
   int32_t impossible = 0;
   if (s->model->problem->n_ops <= tuning.solve.ascent_ops || s->n_cuts == 0) {
-    plim_cut_rows_begin(s);
+    plim_cut_solver_begin_rows(s);
     return PLIM_OK;
   }
   plim_cut_solver_phase(s, plim_cut_solver_large(s) ? tuning.solve.ascent_percent_long : tuning.solve.ascent_percent);
@@ -72,7 +72,7 @@ static plim_status ascend(plim_cut_solver *s, int64_t *bound) {
   return status;
 }
 
-static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limits *limits) {
+static void set_budget(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limits *limits) {
   const plim_cut_model *m = s->model;
   s->budget_bytes = budget_bytes;
   s->limits = limits;
@@ -95,7 +95,7 @@ static void begin(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limit
     s->root_low[j] = s->cost[j] == 0;
     s->root_high[j] = 1;
   }
-  plim_cut_rows_keep(s);
+  plim_cut_solver_keep_rows(s);
   plim_cut_solver_phase(s, plim_cut_solver_large(s) && !limits->bound_only ? tuning.solve.root_percent : 100);
 }
 
@@ -106,7 +106,7 @@ plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_
   int64_t now_ns = plim_now_ns(), end_work = plim_cut_solver_work(s) + limits->work;
   own.work = end_work - limits->work / tuning.solve.last_part;
   if (limits->deadline_ns < INT64_MAX) own.deadline_ns -= (limits->deadline_ns - now_ns) / tuning.solve.last_part;
-  begin(s, budget_bytes, &own);
+  set_budget(s, budget_bytes, &own);
   int32_t root;
   PLIM_TRY(plim_cut_tree_add(&s->tree, (plim_cut_node){.parent = -1}, &root));
   PLIM_TRY(ascend(s, &s->tree.node[root].bound));

@@ -139,7 +139,7 @@ static int wanted(const walker *w, int32_t op, int32_t v) {
   return 0;
 }
 
-static plim_status step(walker *w, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
+static plim_status walk_op(walker *w, plim_cut_flow *flow, int32_t v, int64_t budget_bytes) {
   const plim_planned_op *op = &w->problem->op[v];
   forget(w, flow, v, budget_bytes);
   for (int32_t i = 0; i < op->closes.n; i++) {
@@ -169,7 +169,7 @@ plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, cons
   prepare(&w);
   for (int32_t v = 0; v < p->n_ops; v++) {
     PLIM_CHECK(plim_effort_over(p->ctx, p->n_ops) ? PLIM_ECANCEL : PLIM_OK);
-    PLIM_CHECK(step(&w, flow, v, budget_bytes));
+    PLIM_CHECK(walk_op(&w, flow, v, budget_bytes));
   }
   for (int32_t a = 0; a < p->n_ops; a++) {
     if (w.missing[a] && wanted(&w, a, p->n_ops)) PLIM_CHECK(restore(&w, a, p->n_ops - 1));

@@ -264,7 +264,7 @@ static double share_of(plim_cut_flow *f, int32_t op, const double *x, const doub
 }
 
 /* Set the needed items and the sinks. Ops that cannot be recomputed are open sinks from the start. */
-static void begin(plim_cut_flow *f, const double *x, const double *price) {
+static void set_ends(plim_cut_flow *f, const double *x, const double *price) {
   const plim_problem *p = f->problem;
   int32_t v = f->cut->op;
   f->n_sinks = 0;
@@ -305,7 +305,7 @@ double plim_cut_flow_run(plim_cut_flow *f, const plim_cut *cut, const double *x,
   for (int32_t c = cut->first_column; c < cut->end_column; c++) over -= (double)m->saved_bytes[c] * x[c];
   f->idle = over + (double)cut->needed_bytes <= 0;
   if (f->idle) return over + (double)cut->needed_bytes;
-  begin(f, x, price);
+  set_ends(f, x, price);
   for (int32_t s = 0; s < f->n_sinks; s++) {
     double worth = 1 - f->sinks[s].x;
     if (over + f->value + worth * (double)(cut->needed_bytes - f->sent) <= 0) return 0;

@@ -169,7 +169,7 @@ plim_status plim_cut_node_dive(plim_cut_solver *s, int32_t at) {
     set_box(s, at);
     s->n_done++;
     PLIM_TRY(bound_node(s, at == 0 ? tuning.node.rounds_root : tuning.node.rounds, &s->tree.node[at].bound, &column));
-    if (at == 0) plim_cut_rows_price(s);
+    if (at == 0) plim_cut_solver_price_rows(s);
     learn(s, &s->tree.node[at], before);
     if (s->impossible || column < 0 || s->tree.node[at].bound >= s->cutoff) return PLIM_OK;
     if (at == 0) {

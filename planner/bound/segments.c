@@ -31,7 +31,7 @@ static plim_ids readers_of(const plim_problem *p, int32_t op) {
   return (plim_ids){0};
 }
 
-static plim_status add(plim_cut_segments *s, int32_t begins) {
+static plim_status add_segment(plim_cut_segments *s, int32_t begins) {
   PLIM_TRY(plim_array_reserve(s->ctx, &s->begins, &s->room, s->n + 1, sizeof *s->begins));
   s->begins[s->n++] = begins;
   return PLIM_OK;
@@ -40,11 +40,11 @@ static plim_status add(plim_cut_segments *s, int32_t begins) {
 static plim_status add_op(const plim_problem *p, const plim_cut_order *order, int32_t op, plim_cut_segments *s) {
   plim_ids readers = readers_of(p, op);
   s->first[op] = s->n;
-  PLIM_TRY(add(s, op));
+  PLIM_TRY(add_segment(s, op));
   for (int32_t i = 0; i < readers.n; i++) {
     int32_t v = readers.at[i];
     if (plim_effort_over(s->ctx, p->op[v].reads.n)) return PLIM_ECANCEL;
-    if (plim_cut_before(order, s->begins[s->n - 1], v) && reads_all(p, op, v)) PLIM_TRY(add(s, v));
+    if (plim_cut_before(order, s->begins[s->n - 1], v) && reads_all(p, op, v)) PLIM_TRY(add_segment(s, v));
   }
   return PLIM_OK;
 }

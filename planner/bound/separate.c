@@ -11,7 +11,7 @@
 #include "planner/bound/lp.h"
 #include "planner/bound/rows.h"
 
-void plim_cut_rows_keep(plim_cut_solver *s) {
+void plim_cut_solver_keep_rows(plim_cut_solver *s) {
   for (int32_t r = 0; r < s->rows.n; r++) {
     plim_cut_row *row = &s->rows.row[r];
     plim_cut_row_fit(row, s->budget_bytes);
@@ -21,11 +21,11 @@ void plim_cut_rows_keep(plim_cut_solver *s) {
   plim_lp_clear(s->lp);
 }
 
-void plim_cut_rows_begin(plim_cut_solver *s) {
+void plim_cut_solver_begin_rows(plim_cut_solver *s) {
   for (int32_t r = 0; r < s->rows.n; r++) plim_lp_add(s->lp, &s->rows.row[r]);
 }
 
-void plim_cut_rows_price(plim_cut_solver *s) {
+void plim_cut_solver_price_rows(plim_cut_solver *s) {
   plim_lp_multipliers(s->lp, 0, s->multiplier);
   for (int32_t r = 0; r < s->rows.n; r++) {
     plim_cut_row *row = &s->rows.row[r];
@@ -38,7 +38,7 @@ void plim_cut_sift(plim_cut_solver *s) {
   for (int32_t r = 0; r < s->rows.n; r++) s->keep_row[r] = s->multiplier[r] > 0;
   plim_cut_rows_sift(&s->rows, s->keep_row);
   plim_lp_clear(s->lp);
-  plim_cut_rows_begin(s);
+  plim_cut_solver_begin_rows(s);
 }
 
 static int by_share(const void *a, const void *b) {

@@ -83,7 +83,7 @@ static int repair_cut(plim_cut_solver *s, const plim_cut *cut, uint8_t *chosen, 
 }
 
 /* One pass over the cuts: a cut that fits still fits when columns are added. Returns 0 where one cannot fit. */
-static int repair(plim_cut_solver *s, uint8_t *chosen) {
+static int repair_cuts(plim_cut_solver *s, uint8_t *chosen) {
   set_point(s, chosen);
   for (int32_t k = 0; k < s->n_cuts; k++) {
     int added = 0;
@@ -142,7 +142,7 @@ void plim_cut_solution_reduce(plim_cut_solver *s, uint8_t *chosen, int64_t least
 
 void plim_cut_solution_round(plim_cut_solver *s, const double *x) {
   for (int32_t j = 0; j < s->n_columns; j++) s->trial[j] = x[j] >= 0.5 || s->cost[j] == 0;
-  if (!repair(s, s->trial)) return;
+  if (!repair_cuts(s, s->trial)) return;
   plim_cut_solution_reduce(s, s->trial, 1);
   plim_cut_solution_take(s, s->trial);
 }

@@ -60,7 +60,7 @@ static int64_t time_of(const meter *m, int32_t from) {
   return time_ns;
 }
 
-static void begin(meter *m) {
+static void begin_stage(meter *m) {
   plim_demand_begin(&m->demand, &m->schedule, INT32_MAX);
   for (int32_t item = 0; item < m->problem->n_items; item++)
     m->demand.available[item] = m->stages->made[item] != m->stage;
@@ -108,7 +108,7 @@ static int64_t forward_peak(meter *m, int32_t option, int64_t *held) {
 }
 
 static plim_status measure_option(meter *m, int32_t option, plim_rotor_option *out) {
-  begin(m);
+  begin_stage(m);
   PLIM_TRY(run_forward(m));
   int32_t from = m->schedule.n;
   out->forward_bytes = forward_peak(m, option, &out->held_bytes);
@@ -124,12 +124,12 @@ static plim_status measure(meter *m) {
   for (int32_t item = 0; item < m->problem->n_items; item++) {
     if (is_handed_on(m, item, m->stage + 1)) stage->handed_bytes += m->problem->item[item].bytes;
   }
-  begin(m);
+  begin_stage(m);
   PLIM_TRY(run_forward(m));
   stage->forward_ns = time_of(m, 0);
   stage->forward_bytes = forward_peak(m, PLIM_ROTOR_OPTIONS, &held);
   for (int32_t o = 0; o < stage->n_options; o++) PLIM_TRY(measure_option(m, o, &stage->option[o]));
-  begin(m);
+  begin_stage(m);
   if (m->stage == m->stages->n - 1) PLIM_TRY(run_forward(m)); /* it has not run before */
   PLIM_TRY(run_tail(m));
   stage->back_ns = time_of(m, 0);

@@ -68,7 +68,7 @@ typedef struct plim_item {
  * seconds to look at each op of it once. (docs/experiments.md) */
 enum { PLIM_LONG_OPS = 3000 };
 
-/* Bytes below which no plan has room for the outputs of the graph, which stay (planner/core/bound.c). */
+/* Bytes below which no plan has room for the outputs of the graph, which stay (planner/core/byte_bound.c). */
 typedef struct plim_outputs_bound {
   int64_t bytes;         /* -1: the graph has no outputs */
   int64_t outputs_bytes; /* of these: outputs that other ops have written */
@@ -115,7 +115,7 @@ int64_t plim_problem_bytes_written(const plim_problem *problem, int32_t op);
  * the numerics key given. O(variants^2) an op. */
 PLIM_MUST_USE plim_status plim_choices_make(plim_problem *problem, const plim_plan_options *options);
 
-/* ==== bound on bytes (bound.c) ==== */
+/* ==== bound on bytes (byte_bound.c) ==== */
 
 /* Persistent bytes and the largest working set of one op, or one and the outputs of the graph that are there by its
  * last run: no plan of any class has a lower peak. *op is that op. O(graph). */

@@ -104,7 +104,7 @@ static plim_status best_drop(repairer *r, int32_t n, const drop *drops, int32_t 
   return PLIM_OK;
 }
 
-static plim_status lower(repairer *r) {
+static plim_status lower_peak(repairer *r) {
   plim_stage_schedule *s = r->stages;
   drop drops[MOST_TRIALS];
   int32_t best = 0;
@@ -141,10 +141,10 @@ static plim_status shorten(repairer *r) {
   return PLIM_OK;
 }
 
-static plim_status repair(repairer *r, int32_t *fits) {
+static plim_status drop_and_shorten(repairer *r, int32_t *fits) {
   plim_stage_schedule *s = r->stages;
   PLIM_TRY(plim_stage_schedule_prune(s));
-  PLIM_TRY(lower(r));
+  PLIM_TRY(lower_peak(r));
   if (s->peak_bytes > r->limit) return PLIM_OK;
   PLIM_TRY(shorten(r));
   PLIM_TRY(plim_stage_schedule_prune(s));
@@ -157,7 +157,7 @@ plim_status plim_stage_schedule_repair(plim_stage_schedule *s, int64_t limit, in
   int64_t cells = (int64_t)s->n * s->n;
   *fits = 0;
   PLIM_TRY(plim_allocate(s->dag->ctx, cells, 1, &r.before));
-  plim_status status = repair(&r, fits);
+  plim_status status = drop_and_shorten(&r, fits);
   plim_release(s->dag->ctx, r.before, cells, 1);
   return status;
 }

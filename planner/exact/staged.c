@@ -30,11 +30,6 @@ static int32_t place_of(const plim_repeats *r, plim_repeat repeat) {
   return low;
 }
 
-int plim_repeats_have(const plim_repeats *r, plim_repeat repeat) {
-  int32_t i = place_of(r, repeat);
-  return i < r->n && r->at[i].stage == repeat.stage && r->at[i].node == repeat.node;
-}
-
 static plim_status reserve(plim_repeats *r, int32_t room) {
   if (room <= r->room) return PLIM_OK;
   room += room / 2 + 16;
@@ -50,11 +45,6 @@ plim_status plim_repeats_add(plim_repeats *r, plim_repeat repeat) {
   r->at[i] = repeat;
   r->n++;
   return PLIM_OK;
-}
-
-void plim_repeats_remove(plim_repeats *r, int32_t i) {
-  r->n--;
-  memmove(r->at + i, r->at + i + 1, (size_t)(r->n - i) * sizeof *r->at);
 }
 
 plim_status plim_repeats_copy(plim_repeats *to, const plim_repeats *from) {

@@ -20,9 +20,7 @@ typedef struct plim_repeats {
 
 void plim_repeats_free(plim_repeats *repeats);
 PLIM_MUST_USE plim_status plim_repeats_add(plim_repeats *repeats, plim_repeat repeat); /* not in it yet */
-void plim_repeats_remove(plim_repeats *repeats, int32_t index);
 PLIM_MUST_USE plim_status plim_repeats_copy(plim_repeats *to, const plim_repeats *from);
-int plim_repeats_have(const plim_repeats *repeats, plim_repeat repeat);
 
 /* A set of repeats, evaluated. */
 typedef struct plim_staged {

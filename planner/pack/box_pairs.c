@@ -172,7 +172,7 @@ static void restore(plim_pairs *p, int32_t level) {
 }
 
 /* Depth first. A level keeps the node before its decision, with the second choice made when the first is tried. */
-static plim_pack_outcome search(plim_pairs *p) {
+static plim_pack_outcome search_pairs(plim_pairs *p) {
   int32_t level = 0;
   for (;;) {
     int holds = propagate(p);
@@ -215,7 +215,7 @@ plim_pack_outcome plim_pairs_run(plim_pairs *p, int64_t capacity, const plim_exa
   for (int32_t i = 0; i < p->n_pairs; i++) {
     p->decided[i] = are_twins(u, p->pair[i].first, p->pair[i].second) ? FIRST_BELOW : OPEN;
   }
-  if (outcome == PLIM_PACK_FOUND) outcome = search(p);
+  if (outcome == PLIM_PACK_FOUND) outcome = search_pairs(p);
   for (int32_t x = 0; x < u->n && outcome == PLIM_PACK_FOUND; x++) offset[x] = p->range[x].low;
   *nodes = p->nodes;
   return outcome;

@@ -14,7 +14,7 @@ static int32_t gaps_end(const plim_boxes *boxes, int32_t b) {
 }
 
 /* Continue to the window that begins at w->end; 0: the box has ended. */
-static int step(window_walk *w) {
+static int next_window(window_walk *w) {
   const plim_boxes *boxes = w->boxes;
   const plim_box *box = &boxes->box[w->box];
   int32_t last = gaps_end(boxes, w->box);
@@ -44,11 +44,11 @@ int64_t plim_boxes_separation(const plim_boxes *boxes, int32_t below, int32_t ab
   if (!boxes->gap) return a->bytes;
   window_walk low = start(boxes, below), high = start(boxes, above);
   int64_t separation = PLIM_NO_SEPARATION;
-  int more = step(&low) && step(&high);
+  int more = next_window(&low) && next_window(&high);
   while (more) {
     int there = low.low < low.high && high.low < high.high && low.begin < high.end && high.begin < low.end;
     if (there && low.high - high.low > separation) separation = low.high - high.low;
-    more = low.end < high.end ? step(&low) : step(&high);
+    more = low.end < high.end ? next_window(&low) : next_window(&high);
   }
   return separation;
 }

@@ -262,7 +262,7 @@ static plim_status check_fixed(const reader *r) {
 }
 
 /* Room for a buffer a line. */
-static plim_status allocate(plim_buffer_list *list, const char *text, int64_t bytes) {
+static plim_status allocate_list(plim_buffer_list *list, const char *text, int64_t bytes) {
   int64_t lines = 1;
   for (int64_t i = 0; i < bytes; i++) lines += text[i] == '\n';
   if (lines > MOST_BUFFERS) return plim_fail(list->ctx, PLIM_EDATA, "more than %d lines", MOST_BUFFERS);
@@ -284,7 +284,7 @@ plim_status plim_buffer_list_parse(plim_context *ctx, const char *name, const ch
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *list, &list));
   list->ctx = ctx;
-  PLIM_CHECK(allocate(list, text, bytes));
+  PLIM_CHECK(allocate_list(list, text, bytes));
   reader r = {.buffers = list, .name = name, .rest = {list->chars, list->chars + bytes}};
   PLIM_CHECK(read_header(&r));
   PLIM_CHECK(read_rows(&r));

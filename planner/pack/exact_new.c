@@ -72,7 +72,7 @@ static void carve(plim_exact *e, plim_block *b) {
   e->failed = plim_block_take(b, e->n_memo, sizeof *e->failed);
 }
 
-static plim_status allocate(plim_exact *e) {
+static plim_status allocate_search(plim_exact *e) {
   plim_context *ctx = e->units->ctx;
   int64_t n = e->n, room = n * (n + 3); /* of all lists on the longest way down */
   e->words = (int32_t)((n + PLIM_WORD - 1) / PLIM_WORD);
@@ -101,7 +101,7 @@ plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **
   int64_t states = e->n < tuning.exact.few_boxes ? INT64_C(1) << e->n : tuning.exact.memo_most;
   for (e->n_memo = tuning.exact.memo_least; e->n_memo < nodes && e->n_memo < states;) e->n_memo *= 2;
   PLIM_CHECK(plim_sections_make(units, &e->sections));
-  PLIM_CHECK(allocate(e));
+  PLIM_CHECK(allocate_search(e));
   PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *peak_bytes, &peak_bytes));
   fill_masks(e);
   fill_totals(e, peak_bytes);

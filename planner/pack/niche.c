@@ -64,27 +64,27 @@ static void carve(plim_niche *e, plim_block *b) {
   e->rank = plim_block_take(b, n, sizeof *e->rank);
   e->weight = plim_block_take(b, m, sizeof *e->weight);
   e->spare = plim_block_take(b, m, sizeof *e->spare);
-  e->frame = plim_block_take(b, depth, sizeof *e->frame);
-  e->items = plim_block_take(b, depth * n, sizeof *e->items);
-  e->options = plim_block_take(b, depth * (n + 1), sizeof *e->options);
-  e->node_reasons = plim_block_take(b, 2 * depth * e->words, sizeof *e->node_reasons);
-  e->node_numbers = plim_block_take(b, 2 * depth * m, sizeof *e->node_numbers);
-  e->node_counts = plim_block_take(b, depth * m, sizeof *e->node_counts);
-  e->top = plim_block_take(b, m, sizeof *e->top);
-  e->span_low = plim_block_take(b, m, sizeof *e->span_low);
-  e->ending = plim_block_take(b, m, sizeof *e->ending);
-  e->beginning = plim_block_take(b, m, sizeof *e->beginning);
-  e->starting = plim_block_take(b, m, sizeof *e->starting);
-  e->answers = plim_block_take(b, m, sizeof *e->answers);
-  e->from_left = plim_block_take(b, m, sizeof *e->from_left);
-  e->from_right = plim_block_take(b, m, sizeof *e->from_right);
-  e->next_starting = plim_block_take(b, n, sizeof *e->next_starting);
-  e->next_ending = plim_block_take(b, n, sizeof *e->next_ending);
-  e->next_beginning = plim_block_take(b, n, sizeof *e->next_beginning);
-  e->deepest = plim_block_take(b, n, sizeof *e->deepest);
-  e->saved = plim_block_take(b, n, sizeof *e->saved);
-  e->failed = plim_block_take(b, e->n_memo, sizeof *e->failed);
-  e->memo_reasons = plim_block_take(b, e->n_memo * e->words, sizeof *e->memo_reasons);
+  e->stack.frame = plim_block_take(b, depth, sizeof *e->stack.frame);
+  e->stack.items = plim_block_take(b, depth * n, sizeof *e->stack.items);
+  e->stack.options = plim_block_take(b, depth * (n + 1), sizeof *e->stack.options);
+  e->stack.reasons = plim_block_take(b, 2 * depth * e->words, sizeof *e->stack.reasons);
+  e->stack.numbers = plim_block_take(b, 2 * depth * m, sizeof *e->stack.numbers);
+  e->stack.counts = plim_block_take(b, depth * m, sizeof *e->stack.counts);
+  e->node.top = plim_block_take(b, m, sizeof *e->node.top);
+  e->node.span_low = plim_block_take(b, m, sizeof *e->node.span_low);
+  e->node.ending = plim_block_take(b, m, sizeof *e->node.ending);
+  e->node.beginning = plim_block_take(b, m, sizeof *e->node.beginning);
+  e->node.starting = plim_block_take(b, m, sizeof *e->node.starting);
+  e->node.answers = plim_block_take(b, m, sizeof *e->node.answers);
+  e->node.from_left = plim_block_take(b, m, sizeof *e->node.from_left);
+  e->node.from_right = plim_block_take(b, m, sizeof *e->node.from_right);
+  e->node.next_starting = plim_block_take(b, n, sizeof *e->node.next_starting);
+  e->node.next_ending = plim_block_take(b, n, sizeof *e->node.next_ending);
+  e->node.next_beginning = plim_block_take(b, n, sizeof *e->node.next_beginning);
+  e->best.deepest = plim_block_take(b, n, sizeof *e->best.deepest);
+  e->best.saved = plim_block_take(b, n, sizeof *e->best.saved);
+  e->memo.hash = plim_block_take(b, e->memo.n, sizeof *e->memo.hash);
+  e->memo.reasons = plim_block_take(b, e->memo.n * e->words, sizeof *e->memo.reasons);
 }
 
 plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
@@ -92,7 +92,7 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   plim_niche *e = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *e, &e));
-  *e = (plim_niche){.units = units, .n = units->n, .n_memo = tuning.niche.memo, .saved_open = INFINITY};
+  *e = (plim_niche){.units = units, .n = units->n, .memo.n = tuning.niche.memo, .best.saved_open = INFINITY};
   PLIM_CHECK(plim_sections_make(units, &e->sections));
   e->m = e->sections.n_sections;
   e->words = (e->m + PLIM_WORD - 1) / PLIM_WORD;
@@ -101,13 +101,13 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   PLIM_CHECK(plim_block_allocate(ctx, &e->block));
   carve(e, &e->block);
   for (int64_t d = 0, m = e->m + 1; d < e->depth_most; d++) {
-    e->frame[d] = (frame){.item = e->items + d * e->n,
-                          .option = e->options + d * (e->n + 1),
-                          .reason = e->node_reasons + 2 * d * e->words,
-                          .raised = e->node_reasons + (2 * d + 1) * e->words,
-                          .floors = e->node_numbers + 2 * d * m,
-                          .slacks = e->node_numbers + (2 * d + 1) * m,
-                          .crossings = e->node_counts + d * m};
+    e->stack.frame[d] = (frame){.item = e->stack.items + d * e->n,
+                                .option = e->stack.options + d * (e->n + 1),
+                                .reason = e->stack.reasons + 2 * d * e->words,
+                                .raised = e->stack.reasons + (2 * d + 1) * e->words,
+                                .floors = e->stack.numbers + 2 * d * m,
+                                .slacks = e->stack.numbers + (2 * d + 1) * m,
+                                .crossings = e->stack.counts + d * m};
   }
   *out = e;
 done:
@@ -128,9 +128,9 @@ void plim_niche_free(plim_niche *e) {
 /* Begin with what the parent knows of its sections; the root (NULL) knows nothing. */
 static void inherit_sections(plim_niche *e, const frame *parent, frame *f) {
   size_t m = (size_t)e->m;
-  e->floor = f->floors;
-  e->slack = f->slacks;
-  e->crossing = f->crossings;
+  e->node.floor = f->floors;
+  e->node.slack = f->slacks;
+  e->node.crossing = f->crossings;
   if (parent) {
     memcpy(f->floors, parent->floors, m * sizeof *f->floors);
     memcpy(f->slacks, parent->slacks, m * sizeof *f->slacks);
@@ -149,7 +149,7 @@ static void inherit_sections(plim_niche *e, const frame *parent, frame *f) {
 
 /* Set what a node knows of its touched sections. */
 static void look(plim_niche *e, const frame *f) {
-  int32_t *restrict floor = e->floor, *restrict top = e->top, *restrict slack = e->slack;
+  int32_t *restrict floor = e->node.floor, *restrict top = e->node.top, *restrict slack = e->node.slack;
   plim_span at = f->touched;
   for (int32_t s = at.first; s < at.last; s++) {
     floor[s] = WALL;
@@ -176,7 +176,7 @@ static void look(plim_niche *e, const frame *f) {
 static int32_t find_overfull(const plim_niche *e, plim_span at) {
   int32_t worst = -1;
   for (int32_t s = at.first; s < at.last; s++) {
-    if (e->top[s] > e->capacity && (worst < 0 || e->weight[s] > e->weight[worst])) worst = s;
+    if (e->node.top[s] > e->capacity && (worst < 0 || e->weight[s] > e->weight[worst])) worst = s;
   }
   return worst;
 }
@@ -187,10 +187,10 @@ typedef plim_span niche;
 static niche next_niche(const plim_niche *e, int32_t s) {
   while (s < e->m) {
     niche v = {s, s + 1};
-    while (v.last < e->m && e->floor[v.last] == e->floor[s] && e->crossing[v.last - 1] > 0) v.last++;
-    int lower_before = s > 0 && e->crossing[s - 1] > 0 && e->floor[s - 1] < e->floor[s];
-    int lower_after = v.last < e->m && e->crossing[v.last - 1] > 0 && e->floor[v.last] < e->floor[s];
-    if (e->floor[s] != WALL && !lower_before && !lower_after) return v;
+    while (v.last < e->m && e->node.floor[v.last] == e->node.floor[s] && e->node.crossing[v.last - 1] > 0) v.last++;
+    int lower_before = s > 0 && e->node.crossing[s - 1] > 0 && e->node.floor[s - 1] < e->node.floor[s];
+    int lower_after = v.last < e->m && e->node.crossing[v.last - 1] > 0 && e->node.floor[v.last] < e->node.floor[s];
+    if (e->node.floor[s] != WALL && !lower_before && !lower_after) return v;
     s = v.last;
   }
   return (niche){e->m, e->m};
@@ -199,7 +199,7 @@ static niche next_niche(const plim_niche *e, int32_t s) {
 /* Where the floor of a section rises to when nothing lies on it. A box of the section then lies at its low, or, where
  * that is the floor, on one that is not in the section. */
 static int32_t next_level(const plim_niche *e, const frame *f, niche v, int32_t s) {
-  int32_t floor = e->floor[s], least_top = WALL, level = WALL;
+  int32_t floor = e->node.floor[s], least_top = WALL, level = WALL;
   for (int32_t i = 0; i < f->n_items; i++) {
     const shape *b = &e->shape[f->item[i].box];
     int beside = b->first < v.last && b->last > v.first && !(b->first <= s && s < b->last);
@@ -226,10 +226,10 @@ static niche choose(plim_niche *e, const frame *f, int32_t *section) {
       return v;
     }
     for (int32_t s = v.first; s < v.last; s++) {
-      int32_t slack = e->slack[s], answers = e->answers[s];
+      int32_t slack = e->node.slack[s], answers = e->node.answers[s];
       double score = answers * (1 + tuning.niche.slack * slack / e->capacity);
       if (e->policy == PLIM_BY_WEIGHT) score /= e->weight[s];
-      if (e->policy == PLIM_LOWEST_FIRST) score += (double)e->floor[s] * e->n;
+      if (e->policy == PLIM_LOWEST_FIRST) score += (double)e->node.floor[s] * e->n;
       if (answers <= 1) score = 0;
       if (score >= least) continue;
       least = score;
@@ -247,9 +247,9 @@ static int is_twin(const shape *a, const shape *b) {
 /* How well a box fits on the floor of a niche: at how many of its sides it lies against a wall, and at how many of
  * these it is as high as the wall. */
 static int32_t count_fits(const plim_niche *e, niche v, const shape *b) {
-  int32_t fits = 0, top = e->floor[v.first] + b->size;
-  if (b->first == v.first) fits += 1 + (v.first == 0 || e->floor[v.first - 1] == top);
-  if (b->last == v.last) fits += 1 + (v.last == e->m || e->floor[v.last] == top);
+  int32_t fits = 0, top = e->node.floor[v.first] + b->size;
+  if (b->first == v.first) fits += 1 + (v.first == 0 || e->node.floor[v.first - 1] == top);
+  if (b->last == v.last) fits += 1 + (v.last == e->m || e->node.floor[v.last] == top);
   return fits;
 }
 
@@ -258,7 +258,7 @@ static int32_t count_fits(const plim_niche *e, niche v, const shape *b) {
 static int list_options(plim_niche *e, frame *f, niche v) {
   int32_t s = f->section, n = 0, left_out = 0;
   (void)plim_niche_cover(e, f, v);
-  f->floor = e->floor[s];
+  f->floor = e->node.floor[s];
   for (int32_t i = 0; i < f->n_items && f->item[i].low <= f->floor; i++) {
     const shape *b = &e->shape[f->item[i].box];
     int fits = f->item[i].low == f->floor && b->first <= s && s < b->last;
@@ -267,15 +267,15 @@ static int list_options(plim_niche *e, frame *f, niche v) {
     if (!fits || !plim_niche_can_cover(e, b)) continue;
     int32_t x = f->item[i].box, at = n++;
     e->rank[x] = e->key[x] * (1 + tuning.niche.fitting * count_fits(e, v, b));
-    if (e->use_saved && e->saved[x] == f->floor) e->rank[x] *= tuning.niche.saved;
+    if (e->best.use_saved && e->best.saved[x] == f->floor) e->rank[x] *= tuning.niche.saved;
     for (; at > 0 && e->rank[f->option[at - 1]] < e->rank[x]; at--) f->option[at] = f->option[at - 1];
     f->option[at] = (int16_t)x;
   }
-  f->level = e->slack[s] > 0 ? next_level(e, f, v, s) : WALL;
-  if (f->level != WALL && f->level - f->floor <= e->slack[s] && plim_niche_can_rise(e, s)) f->option[n++] = RAISE;
+  f->level = e->node.slack[s] > 0 ? next_level(e, f, v, s) : WALL;
+  if (f->level != WALL && f->level - f->floor <= e->node.slack[s] && plim_niche_can_rise(e, s)) f->option[n++] = RAISE;
   f->n_options = n;
   f->at = 0;
-  return left_out || (e->slack[s] > 0 && !plim_niche_can_rise(e, s));
+  return left_out || (e->node.slack[s] > 0 && !plim_niche_can_rise(e, s));
 }
 
 static uint64_t hash_of(const plim_niche *e, const frame *f) {
@@ -294,7 +294,7 @@ typedef enum answer { OPEN, SOLVED, FAILED } answer;
  * floor rises to. */
 static void blame_floor(const plim_niche *e, frame *f, niche v, int left_out) {
   int32_t first = f->section, last = f->section + 1;
-  if (e->slack[f->section] > 0 || left_out) {
+  if (e->node.slack[f->section] > 0 || left_out) {
     first = v.first;
     last = v.last;
   }
@@ -343,7 +343,7 @@ static int look_at_all(plim_niche *e, frame *f) {
 /* A niche cannot be covered: of its sections, the last that can be filled from the left gets the weight. */
 static void fail_uncovered(plim_niche *e, frame *f, niche v) {
   int32_t last = v.last;
-  while (!e->from_left[last]) last--;
+  while (!e->node.from_left[last]) last--;
   e->weight[last] += 1;
   for (int32_t s = v.first; s < v.last; s++) plim_niche_add_section(f->reason, s);
   blame_borders(e, f);
@@ -354,10 +354,10 @@ static answer enter(plim_niche *e, const frame *parent, frame *f) {
   memset(f->reason, 0, 2 * (size_t)e->words * sizeof *f->reason); /* and `raised` */
   if (f->n_items == 0) return SOLVED;
   f->hash = hash_of(e, f);
-  int64_t at = (int64_t)(f->hash >> 20) & (e->n_memo - 1);
-  if (e->failed[at] == f->hash) {
-    e->recognised++;
-    memcpy(f->reason, e->memo_reasons + at * e->words, (size_t)e->words * sizeof *f->reason);
+  int64_t at = (int64_t)(f->hash >> 20) & (e->memo.n - 1);
+  if (e->memo.hash[at] == f->hash) {
+    e->memo.recognised++;
+    memcpy(f->reason, e->memo.reasons + at * e->words, (size_t)e->words * sizeof *f->reason);
     return FAILED;
   }
   inherit_sections(e, parent, f);
@@ -445,9 +445,9 @@ static void take_reason(const plim_niche *e, frame *f, const frame *child) {
 
 static void remember(plim_niche *e, frame *f) {
   blame_borders(e, f);
-  int64_t at = (int64_t)(f->hash >> 20) & (e->n_memo - 1);
-  e->failed[at] = f->hash;
-  memcpy(e->memo_reasons + at * e->words, f->reason, (size_t)e->words * sizeof *f->reason);
+  int64_t at = (int64_t)(f->hash >> 20) & (e->memo.n - 1);
+  e->memo.hash[at] = f->hash;
+  memcpy(e->memo.reasons + at * e->words, f->reason, (size_t)e->words * sizeof *f->reason);
 }
 
 static int is_over(const plim_niche *e, int64_t deadline_ns) {
@@ -455,14 +455,14 @@ static int is_over(const plim_niche *e, int64_t deadline_ns) {
   return plim_effort_over(e->units->ctx, work) || (deadline_ns < INT64_MAX && plim_now_ns() > deadline_ns);
 }
 
-static plim_pack_outcome search(plim_niche *e, int64_t nodes, int64_t deadline_ns, int64_t *offset) {
+static plim_pack_outcome search_niches(plim_niche *e, int64_t nodes, int64_t deadline_ns, int64_t *offset) {
   int32_t depth = 0;
-  answer last = enter(e, NULL, &e->frame[0]);
+  answer last = enter(e, NULL, &e->stack.frame[0]);
   while (last != SOLVED) {
-    frame *f = &e->frame[depth];
+    frame *f = &e->stack.frame[depth];
     if (last == FAILED) {
       if (depth == 0) return PLIM_PACK_IMPOSSIBLE;
-      f = &e->frame[--depth];
+      f = &e->stack.frame[--depth];
       take_reason(e, f, f + 1);
     }
     if (f->at == f->n_options) {
@@ -488,17 +488,13 @@ plim_pack_outcome plim_niche_run(plim_niche *e, int64_t capacity, int32_t restar
   }
   e->capacity = (int32_t)capacity;
   int proves = plim_niche_prepare(e, restart);
-  plim_pack_outcome outcome = search(e, limits->nodes, limits->deadline_ns, offset);
+  plim_pack_outcome outcome = search_niches(e, limits->nodes, limits->deadline_ns, offset);
   *nodes = e->nodes;
   plim_niche_save(e);
   for (int32_t x = 0; x < e->n && outcome == PLIM_PACK_FOUND; x++) {
     if (e->owner[x] != x) offset[x] = offset[e->owner[x]] + e->up[x];
   }
   return outcome == PLIM_PACK_IMPOSSIBLE && !proves ? PLIM_PACK_LIMIT : outcome;
-}
-
-int64_t plim_niche_recognised(const plim_niche *e) {
-  return e->recognised;
 }
 
 int64_t plim_niche_share(int32_t restart) {

@@ -18,9 +18,6 @@ void plim_niche_free(plim_niche *niche); /* NULL is legal */
 plim_pack_outcome plim_niche_run(plim_niche *niche, int64_t capacity, int32_t restart, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes);
 
-/* Nodes of all restarts that the memo failed. */
-int64_t plim_niche_recognised(const plim_niche *niche);
-
 /* Nodes of a restart: a number of nodes times Luby's sequence. */
 int64_t plim_niche_share(int32_t restart);
 

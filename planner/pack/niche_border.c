@@ -19,18 +19,18 @@ static plim_span borders_of(const plim_niche *e, const frame *f) {
 }
 
 static void list_borders(plim_niche *e, const frame *f, plim_span at) {
-  for (int32_t s = at.first; s < at.last; s++) e->ending[s] = e->beginning[s] = -1;
+  for (int32_t s = at.first; s < at.last; s++) e->node.ending[s] = e->node.beginning[s] = -1;
   for (int32_t i = f->n_items - 1; i >= 0; i--) {
     const shape *b = &e->shape[f->item[i].box];
     int32_t from = b->first > at.first ? b->first : at.first, to = b->last - 1 < at.last ? b->last - 1 : at.last;
-    for (int32_t s = from; s < to; s++) e->span_low[s] = f->item[i].low;
+    for (int32_t s = from; s < to; s++) e->node.span_low[s] = f->item[i].low;
     if (at.first < b->last && b->last <= at.last) {
-      e->next_ending[i] = e->ending[b->last - 1];
-      e->ending[b->last - 1] = i;
+      e->node.next_ending[i] = e->node.ending[b->last - 1];
+      e->node.ending[b->last - 1] = i;
     }
     if (at.first < b->first && b->first <= at.last) {
-      e->next_beginning[i] = e->beginning[b->first - 1];
-      e->beginning[b->first - 1] = i;
+      e->node.next_beginning[i] = e->node.beginning[b->first - 1];
+      e->node.beginning[b->first - 1] = i;
     }
   }
 }
@@ -66,17 +66,17 @@ static int32_t next_reached(const int32_t *sum, int32_t n, int32_t slack, int32_
  * end there, on the other side only boxes that begin there, and on each side at most the slack stays empty. The least
  * such offset; PLIM_NICHE_WALL: there is none. */
 static int32_t least_match(const plim_niche *e, const frame *f, int32_t s) {
-  int32_t low = e->span_low[s], sum[MOST_SUMS], sum_after[MOST_SUMS];
-  if (low - e->floor[s] <= e->slack[s] && low - e->floor[s + 1] <= e->slack[s + 1]) return low;
-  int32_t n = list_sums(e, f, e->ending[s], e->next_ending, sum);
-  int32_t n_after = list_sums(e, f, e->beginning[s], e->next_beginning, sum_after);
+  int32_t low = e->node.span_low[s], sum[MOST_SUMS], sum_after[MOST_SUMS];
+  if (low - e->node.floor[s] <= e->node.slack[s] && low - e->node.floor[s + 1] <= e->node.slack[s + 1]) return low;
+  int32_t n = list_sums(e, f, e->node.ending[s], e->node.next_ending, sum);
+  int32_t n_after = list_sums(e, f, e->node.beginning[s], e->node.next_beginning, sum_after);
   if (n == 0 || n_after == 0) return low;
   for (int changed = 1; changed && low < PLIM_NICHE_WALL;) {
-    int32_t from = low, above = low - e->floor[s];
-    low = next_reached(sum, n, e->slack[s], above);
+    int32_t from = low, above = low - e->node.floor[s];
+    low = next_reached(sum, n, e->node.slack[s], above);
     if (low < PLIM_NICHE_WALL)
-      low = next_reached(sum_after, n_after, e->slack[s + 1], low + e->floor[s] - e->floor[s + 1]);
-    if (low < PLIM_NICHE_WALL) low += e->floor[s + 1];
+      low = next_reached(sum_after, n_after, e->node.slack[s + 1], low + e->node.floor[s] - e->node.floor[s + 1]);
+    if (low < PLIM_NICHE_WALL) low += e->node.floor[s + 1];
     changed = low != from;
   }
   return low;
@@ -99,9 +99,9 @@ int32_t plim_niche_match_borders(plim_niche *e, frame *f) {
   plim_span at = borders_of(e, f), touched = {e->m, 0};
   list_borders(e, f, at);
   for (int32_t s = at.first; s < at.last; s++) {
-    if (e->crossing[s] == 0) continue;
+    if (e->node.crossing[s] == 0) continue;
     int32_t low = least_match(e, f, s);
-    if (low == e->span_low[s]) continue;
+    if (low == e->node.span_low[s]) continue;
     plim_niche_add_section(low == PLIM_NICHE_WALL ? f->reason : f->raised, s);
     plim_niche_add_section(low == PLIM_NICHE_WALL ? f->reason : f->raised, s + 1);
     e->weight[s] += low == PLIM_NICHE_WALL;

@@ -38,47 +38,66 @@ typedef struct plim_niche_frame {
   int32_t section, floor, level;  /* the decision; where the floor rises to */
 } plim_niche_frame;
 
+/* The node under way, and the niche of it that was looked at last. */
+typedef struct plim_niche_node {
+  int32_t *floor, *slack; /* [m] */
+  int16_t *crossing;      /* [m] */
+  int32_t *top;           /* [m + 1] stacked tops, where they were set last */
+  int32_t *span_low;      /* [m + 1] the least low of the boxes that span the border after a section */
+  /* [m + 1] the first of the items that end and of those that begin after a section, -1: none; [n] the next of them */
+  int32_t *ending, *beginning, *next_ending, *next_beginning;
+  /* [m] the first of the items that lie on the floor of the section in which they begin; [n] the next of them */
+  int32_t *starting, *next_starting;
+  int32_t *answers;                /* [m] what a section can be covered by, and 1 when its floor can rise */
+  uint8_t *from_left, *from_right; /* [m + 1] what is before and after a border can be filled (niche_cover.c) */
+} plim_niche_node;
+
+/* Nodes that were searched in vain. */
+typedef struct plim_niche_memo {
+  int64_t n;
+  uint64_t *hash;     /* [n] */
+  uint64_t *reasons;  /* [n][words] */
+  int64_t recognised; /* nodes of all restarts that were in it */
+} plim_niche_memo;
+
+/* Offsets of the node of fewest items: in this restart, and in the last one that counts. */
+typedef struct plim_niche_best {
+  int32_t *deepest, *saved; /* [n] by box; -1: it was not placed there */
+  int32_t fewest;           /* items of the node of `deepest` */
+  int32_t use_saved;        /* boxes are tried first where they are saved */
+  double open, saved_open;  /* area of the boxes that are -1 in `deepest` and in `saved` */
+} plim_niche_best;
+
+/* What the frames point into, a node after another. */
+typedef struct plim_niche_stack {
+  plim_niche_frame *frame; /* [depth_most] */
+  plim_niche_item *items;  /* [depth_most][n] */
+  int16_t *options;        /* [depth_most][n + 1] */
+  uint64_t *reasons;       /* [depth_most][words] */
+  int32_t *numbers;        /* [depth_most][2][m + 1] */
+  int16_t *counts;         /* [depth_most][m + 1] */
+} plim_niche_stack;
+
 struct plim_niche {
   const plim_units *units;
   plim_sections sections;
   int32_t n, m, words, depth_most;
   int32_t capacity;
+  int64_t nodes; /* of this restart */
+  plim_niche_policy policy;
+  /* boxes, and the compounds that they are in */
   plim_niche_shape *shape; /* [n] */
-  int32_t *owner;          /* [n] the compound that a box is in, and where */
-  int32_t *up;
+  int32_t *owner, *up;     /* [n] the compound that a box is in, and where */
   uint64_t *code;          /* [n] random numbers for hashes */
   double *key;             /* [n] larger: tried earlier */
   double *rank;            /* [n] of the boxes that may lie on a floor: the key, more where they fit */
-  double *weight;          /* [m] */
-  int32_t *spare;          /* [m] units that loose compounds may leave empty */
-  plim_niche_frame *frame; /* [depth_most] */
-  plim_niche_item *items;  /* [depth_most][n] */
-  int16_t *options;        /* [depth_most][n + 1] */
-  uint64_t *node_reasons;  /* [depth_most][words] */
-  int32_t *node_numbers;   /* [depth_most][2][m + 1] */
-  int16_t *node_counts;    /* [depth_most][m + 1] */
-  int32_t *floor, *slack;  /* of the node under way */
-  int16_t *crossing;
-  int32_t *top; /* [m + 1] stacked tops, where they were set last */
-  /* [m + 1] of the node under way: the least low of the boxes that span the border after a section; the first of the
-   * items that end and of those that begin there, -1: none. [n] the next of them */
-  int32_t *span_low, *ending, *beginning, *next_ending, *next_beginning;
-  /* Of the node under way: [m] the first of the items that lie on the floor of the section in which they begin; [n] the
-   * next of them; [m + 1] of the niche looked at last (niche_cover.c): what is before and after a border can be filled;
-   * [m] what a section can be covered by, and 1 when its floor can rise */
-  int32_t *starting, *next_starting, *answers;
-  uint8_t *from_left, *from_right;
-  uint64_t *failed;       /* [n_memo] hashes */
-  uint64_t *memo_reasons; /* [n_memo][words] */
-  int64_t n_memo;
-  /* [n] by box: its offset in the node of fewest items of this restart, and in that of the last one that counts; -1: it
-   * was not placed there */
-  int32_t *deepest, *saved;
-  int32_t fewest;          /* items of the node of `deepest` */
-  int32_t use_saved;       /* boxes are tried first where they are saved */
-  double open, saved_open; /* area of the boxes that are -1 in `deepest` and in `saved` */
-  int64_t nodes, recognised;
-  plim_niche_policy policy;
+  /* sections */
+  double *weight; /* [m] */
+  int32_t *spare; /* [m] units that loose compounds may leave empty */
+  plim_niche_node node;
+  plim_niche_memo memo;
+  plim_niche_best best;
+  plim_niche_stack stack;
   plim_block block;
 };
 
@@ -105,11 +124,11 @@ int plim_niche_cover(plim_niche *e, const plim_niche_frame *f, plim_span v);
 
 /* Of the niche covered last: can a box that lies on its floor, can a section whose floor rises, be in a cover? */
 static inline int plim_niche_can_cover(const plim_niche *e, const plim_niche_shape *b) {
-  return e->from_left[b->first] && e->from_right[b->last];
+  return e->node.from_left[b->first] && e->node.from_right[b->last];
 }
 
 static inline int plim_niche_can_rise(const plim_niche *e, int32_t s) {
-  return e->slack[s] > 0 && e->from_left[s] && e->from_right[s + 1];
+  return e->node.slack[s] > 0 && e->node.from_left[s] && e->node.from_right[s + 1];
 }
 
 static inline void plim_niche_touch(plim_span *touched, const plim_niche_shape *b) {

@@ -145,41 +145,41 @@ static void make_compounds(plim_niche *e, const trial *t, plim_random *random) {
 }
 
 void plim_niche_keep(plim_niche *e, const plim_niche_frame *f, const int64_t *offset) {
-  if (f->n_items >= e->fewest) return;
-  e->fewest = f->n_items;
-  e->open = 0;
-  memset(e->deepest, 0, (size_t)e->n * sizeof *e->deepest);
+  if (f->n_items >= e->best.fewest) return;
+  e->best.fewest = f->n_items;
+  e->best.open = 0;
+  memset(e->best.deepest, 0, (size_t)e->n * sizeof *e->best.deepest);
   for (int32_t i = 0; i < f->n_items; i++) {
     int32_t y = f->item[i].box;
-    e->open += extent(&e->shape[y]);
-    e->deepest[y] = -1;
+    e->best.open += extent(&e->shape[y]);
+    e->best.deepest[y] = -1;
   }
   for (int32_t x = 0; x < e->n; x++) {
-    int is_open = e->deepest[e->owner[x]] < 0;
-    e->deepest[x] = is_open ? -1 : (int32_t)offset[e->owner[x]] + e->up[x];
+    int is_open = e->best.deepest[e->owner[x]] < 0;
+    e->best.deepest[x] = is_open ? -1 : (int32_t)offset[e->owner[x]] + e->up[x];
   }
 }
 
 void plim_niche_save(plim_niche *e) {
-  if (e->fewest == INT32_MAX) return;
-  if (e->open > e->saved_open) {
-    e->saved_open *= 1 + tuning.niche.forget;
+  if (e->best.fewest == INT32_MAX) return;
+  if (e->best.open > e->best.saved_open) {
+    e->best.saved_open *= 1 + tuning.niche.forget;
     return;
   }
-  e->saved_open = e->open;
-  memcpy(e->saved, e->deepest, (size_t)e->n * sizeof *e->saved);
+  e->best.saved_open = e->best.open;
+  memcpy(e->best.saved, e->best.deepest, (size_t)e->n * sizeof *e->best.saved);
 }
 
 int plim_niche_prepare(plim_niche *e, int32_t restart) {
   plim_random random = {(uint64_t)restart};
   trial t = draw(restart, &random);
-  plim_niche_frame *root = &e->frame[0];
+  plim_niche_frame *root = &e->stack.frame[0];
   e->policy = t.policy;
   for (int32_t s = 0; s < e->m; s++) e->weight[s] = 1 + fmax(e->weight[s] - 1, 0) * tuning.niche.kept_weight;
   make_compounds(e, &t, &random);
   set_keys(e, &t, &random);
-  e->fewest = INT32_MAX;
-  e->use_saved = e->saved_open < INFINITY && restart >= tuning.niche.quiet_restarts && restart % 4 >= 2;
+  e->best.fewest = INT32_MAX;
+  e->best.use_saved = e->best.saved_open < INFINITY && restart >= tuning.niche.quiet_restarts && restart % 4 >= 2;
   root->n_items = 0;
   root->placed = -1;
   root->touched = (plim_span){0, e->m};

@@ -98,7 +98,7 @@ static int goes_on(const packer *k) {
   return !plim_effort_over(k->units.ctx, k->units.n);
 }
 
-static void repair(packer *k, int32_t rounds) {
+static void repair_order(packer *k, int32_t rounds) {
   size_t size = (size_t)k->units.n * sizeof *k->order;
   plim_random random = {1};
   int64_t now = k->packed_bytes;
@@ -199,7 +199,7 @@ static plim_status solve(packer *k, int32_t effort) {
   if (plim_bottom_up_can(&k->units)) {
     PLIM_TRY(run_bottom_up(k, effort));
   } else {
-    repair(k, k->units.n <= tuning.pack.repaired_boxes ? effort : 1);
+    repair_order(k, k->units.n <= tuning.pack.repaired_boxes ? effort : 1);
   }
   int64_t nodes = (int64_t)effort * tuning.pack.nodes_a_round / (k->units.n + 1);
   /* with fewer nodes than two ways from root to leaf nothing is found */
@@ -208,7 +208,7 @@ static plim_status solve(packer *k, int32_t effort) {
   return k->packed_bytes <= k->goal || useless ? PLIM_OK : search_exactly(k, nodes);
 }
 
-static plim_status allocate(packer *k) {
+static plim_status allocate_packer(packer *k) {
   plim_context *ctx = k->units.ctx;
   int32_t n = k->units.n;
   PLIM_TRY(plim_allocate(ctx, n, sizeof *k->keys, &k->keys));
@@ -240,7 +240,7 @@ plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal
   plim_status status;
   PLIM_CHECK(plim_units_make(ctx, boxes, &k.units));
   PLIM_CHECK(plim_fit_new(&k.units, &k.fit));
-  PLIM_CHECK(allocate(&k));
+  PLIM_CHECK(allocate_packer(&k));
   k.goal =
       goal.target_bytes / boxes->align > k.units.peak_bytes ? goal.target_bytes / boxes->align : k.units.peak_bytes;
   status = solve(&k, goal.effort);

@@ -48,7 +48,7 @@ void plim_restarts_free(plim_restarts *r) {
   plim_release(ctx, r, 1, sizeof *r);
 }
 
-static void search(void *user, int32_t i) {
+static void search_restart(void *user, int32_t i) {
   searcher *s = &((plim_restarts *)user)->searcher[i];
   plim_pack_restart *r = s->task;
   r->offset = s->offset;
@@ -57,7 +57,7 @@ static void search(void *user, int32_t i) {
 
 plim_status plim_restarts_run(plim_restarts *r, plim_pack_restart *task, int32_t n) {
   for (int32_t i = 0; i < n; i++) r->searcher[i].task = &task[i];
-  plim_batch_run(search, r, n);
+  plim_batch_run(search_restart, r, n);
   for (int32_t i = 0; i < n; i++) PLIM_TRY(plim_exact_status(r->searcher[i].exact));
   return PLIM_OK;
 }

@@ -16,7 +16,7 @@ static void add_gaps(plim_selection *s, int32_t x, int32_t *n_gaps) {
   }
 }
 
-static void add(plim_selection *s, int32_t x, int32_t *n_gaps) {
+static void add_box(plim_selection *s, int32_t x, int32_t *n_gaps) {
   const plim_boxes *b = s->from;
   int32_t at = s->boxes.n;
   int64_t own = b->own_align ? b->own_align[x] : 1;
@@ -56,7 +56,7 @@ plim_status plim_selection_make(plim_context *ctx, const plim_boxes *from, const
   PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *s.gap_first, &s.gap_first));
   PLIM_CHECK(plim_allocate(ctx, gaps_of(from), sizeof *s.gap, &s.gap));
   for (int32_t x = 0; x < from->n; x++) {
-    if (from->box[x].bytes > 0 && (!wanted || wanted[x])) add(&s, x, &n_gaps);
+    if (from->box[x].bytes > 0 && (!wanted || wanted[x])) add_box(&s, x, &n_gaps);
   }
   choose_unit(&s);
   s.boxes.box = s.box;

@@ -197,7 +197,7 @@ static void minimise(solver *s) {
 
 /* ---- large problems ---- */
 
-static plim_status repair(solver *s) {
+static plim_status pack_large(solver *s) {
   run_bottom_up(s, tuning.solve.bottom_up_all);
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
   for (int32_t effort = tuning.solve.effort_first; !is_done(s) && effort < tuning.solve.effort_most; effort *= 2) {
@@ -269,7 +269,7 @@ static int64_t first_fit_deadline(const solver *s) {
                                                           : s->deadline_ns;
 }
 
-static plim_status search(solver *s) {
+static plim_status pack_and_prove(solver *s) {
   const plim_pack_goal goal = {.target_bytes = s->options->capacity < INT64_MAX ? s->options->capacity : 0,
                                .deadline_ns = first_fit_deadline(s)};
   PLIM_TRY(plim_units_make(s->ctx, &s->chosen.boxes, &s->units));
@@ -280,7 +280,8 @@ static plim_status search(solver *s) {
   if (is_done(s)) return PLIM_OK;
   if (plim_bottom_up_can(&s->units)) PLIM_TRY(plim_bottom_up_new(&s->units, &s->bottom_up));
   int32_t most = s->units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST;
-  if (s->chosen.boxes.n > most || s->found.packed_bytes / s->chosen.boxes.align >= PLIM_EXACT_UNITS) return repair(s);
+  if (s->chosen.boxes.n > most || s->found.packed_bytes / s->chosen.boxes.align >= PLIM_EXACT_UNITS)
+    return pack_large(s);
   if (plim_niche_can(&s->units)) PLIM_TRY(plim_niche_new(&s->units, &s->niche));
   PLIM_TRY(plim_restarts_new(&s->units, threads_of(s), &s->restarts));
   if (s->options->capacity < INT64_MAX) {
@@ -305,7 +306,7 @@ plim_status plim_pack_solve(plim_context *ctx, const plim_boxes *boxes, const pl
   PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &s.chosen));
   PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *s.trial, &s.trial));
   PLIM_CHECK(plim_allocate(ctx, boxes->n, sizeof *s.best, &s.best));
-  status = search(&s);
+  status = pack_and_prove(&s);
   int is_packed = s.found.packed_bytes < INT64_MAX && s.found.packed_bytes <= options->capacity;
   if (status != PLIM_OK && (status != PLIM_ECANCEL || !is_packed)) goto done;
   if (!is_packed) {

@@ -1,4 +1,4 @@
-/* What copies take, what plans draw, and the better one of two. */
+/* What copies take, and the better one of two plans. */
 #include "planner/paging/paging.h"
 #include "runtime/base/integers.h"
 
@@ -36,23 +36,4 @@ void plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_p
     plim_plan_free(*best);
     *best = plan;
   }
-}
-
-static int computes(const plim_plan *plan, int32_t space) {
-  return space == 0 || plan->page[space - 1].computes;
-}
-
-double plim_plan_energy(const plim_plan *plan, const plim_powers *powers) {
-  double joule = powers->idle_watt * (double)plan->time_ns;
-  for (int32_t c = 0; c < plan->n_commands; c++) {
-    const plim_command *m = &plan->command[c];
-    if (m->kind == PLIM_COMMAND_RUN) {
-      joule += powers->device_watt[m->space != 0] * (double)plan->variant[m->variant].variant.time_ns;
-    } else if (computes(plan, m->from) && computes(plan, m->to)) {
-      joule += powers->device_link_watt * (double)m->time_ns;
-    } else {
-      joule += powers->link_watt[computes(plan, m->from) ? PLIM_LINK_OUT : PLIM_LINK_IN] * (double)m->time_ns;
-    }
-  }
-  return joule * 1e-9;
 }

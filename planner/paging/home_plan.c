@@ -197,8 +197,8 @@ static plim_status make_plan(homing *h, const plim_plan_options *o, int64_t keep
                    o->paging->space, (long long)home_bytes(h->without));
 }
 
-static plim_status lower(const plim_home_graph *without, const plim_plan *plan, const plim_plan_options *o,
-                         int64_t keep_all_ns, plim_plan **out) {
+static plim_status lower_to_graph(const plim_home_graph *without, const plim_plan *plan, const plim_plan_options *o,
+                                  int64_t keep_all_ns, plim_plan **out) {
   const plim_graph *g = without->whole;
   plim_context *ctx = without->ctx;
   homing h = {.graph = g, .plan = plan, .paging = o->paging, .without = without, .list = {.ctx = ctx, .graph = g}};
@@ -219,7 +219,7 @@ static plim_status lower_better(const plim_home_graph *without, const plim_plan 
                                 int64_t keep_all_ns, plim_plan **best) {
   plim_plan *lowered = NULL;
   if (!plan) return PLIM_OK;
-  PLIM_TRY(lower(without, plan, o, keep_all_ns, &lowered));
+  PLIM_TRY(lower_to_graph(without, plan, o, keep_all_ns, &lowered));
   plim_paging_keep_better(o->paging, best, lowered);
   return PLIM_OK;
 }

@@ -192,22 +192,6 @@ static void set_costs(plim_joint_problem *j, const plim_plan *base, const plim_p
 
 /* ---- all of it ---- */
 
-static plim_status allocate(plim_joint_problem *j) {
-  const plim_graph *g = j->graph;
-  plim_space_problem *p;
-  PLIM_TRY(plim_allocate(j->ctx, 1, sizeof *p, &p));
-  *p = (plim_space_problem){.ctx = j->ctx, .graph = g, .platform = j->platform, .n = j->n_given + g->n_ops};
-  j->problem = p;
-  int64_t runs = (int64_t)p->n * j->platform->n_devices, copies = (int64_t)p->n * j->platform->n_links;
-  for (int32_t o = 0; o < g->n_ops; o++) p->n_ids += 2 * (int64_t)g->op[o].n_reads;
-  PLIM_TRY(plim_allocate(j->ctx, p->n, sizeof *p->node, &p->node));
-  PLIM_TRY(plim_allocate(j->ctx, runs, sizeof *p->run_ns, &p->run_ns));
-  PLIM_TRY(plim_allocate(j->ctx, runs, sizeof *p->run_joule, &p->run_joule));
-  PLIM_TRY(plim_allocate(j->ctx, copies, sizeof *p->copy_ns, &p->copy_ns));
-  PLIM_TRY(plim_allocate(j->ctx, copies, sizeof *p->copy_joule, &p->copy_joule));
-  return plim_allocate(j->ctx, p->n_ids, sizeof *p->ids, &p->ids);
-}
-
 static plim_status make(plim_joint_problem *j, const plim_plan *base, const plim_powers *powers) {
   const plim_graph *g = j->graph;
   PLIM_TRY(plim_allocate(j->ctx, g->n_storages, sizeof *j->given, &j->given));
@@ -219,7 +203,7 @@ static plim_status make(plim_joint_problem *j, const plim_plan *base, const plim
   }
   PLIM_TRY(make_platform(j));
   PLIM_TRY(find_nodes(j));
-  PLIM_TRY(allocate(j));
+  PLIM_TRY(plim_space_problem_new(g, j->platform, j->n_given + g->n_ops, &j->problem));
   for (int32_t v = 0; v < j->problem->n; v++) set_node(j, v, base);
   if (j->problem->bytes_unit == 0) j->problem->bytes_unit = 1;
   link_nodes(j);

@@ -78,7 +78,7 @@ static plim_status compare_peaks(joining *k, plim_command_list *list, int *packs
 }
 
 /* The plan of a sequence, where it is better than the best. Where it does not fit the problem gets fewer bytes. */
-static plim_status lower(joining *k, const plim_space_events *events) {
+static plim_status lower_events(joining *k, const plim_space_events *events) {
   const plim_lowering lowering = {.paging = k->paging,
                                   .spaces = &k->spaces,
                                   .base = k->base,
@@ -129,13 +129,13 @@ static plim_status search_once(joining *k, uint64_t seed) {
   options.rounds = tuning.joint.items / items + 1;
   if (k->options->iterations > 0 && options.rounds > k->options->iterations) options.rounds = k->options->iterations;
   plim_status status = plim_space_search(k->joint->problem, &options, &found, &events);
-  if (status == PLIM_OK && found.fits) status = lower(k, &events);
+  if (status == PLIM_OK && found.fits) status = lower_events(k, &events);
   plim_space_events_free(&events);
   return status;
 }
 
 /* Searches, each from the best plan. */
-static plim_status search(joining *k, const plim_profile *profile) {
+static plim_status search_rounds(joining *k, const plim_profile *profile) {
   plim_queue_spaces_make(k->options, &k->spaces);
   PLIM_TRY(plim_queue_bound(k->graph, profile, k->paging, k->keep_all_ns, &k->bound_ns));
   PLIM_TRY(plim_joint_problem_make(k->graph, &k->spaces, k->base, k->paging->powers, &k->joint));
@@ -164,7 +164,7 @@ plim_status plim_joint_search(plim_context *ctx, const plim_graph *graph, const 
                .best = best};
   PLIM_TRY(plim_plan_from_parts(graph, base, &copy)); /* `base` may be *best, which a faster plan replaces */
   k.base = copy;
-  plim_status status = search(&k, profile);
+  plim_status status = search_rounds(&k, profile);
   plim_space_events_free(&k.start);
   plim_joint_problem_free(k.joint);
   plim_plan_free(copy);

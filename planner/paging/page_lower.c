@@ -185,7 +185,7 @@ static plim_status make_plan(lowering *l, plim_plan **out) {
                    (long long)budget_bytes);
 }
 
-static plim_status lower(lowering *l, plim_plan **out) {
+static plim_status lower_plan(lowering *l, plim_plan **out) {
   for (int32_t s = 0; s < l->pages->paged->n_storages; s++) l->latest[s] = -1;
   for (int32_t s = 0; s < l->pages->graph->n_storages; s++) l->current[s] = -1;
   for (int32_t i = 0; i < l->pages->n; i++) l->paged_out[i] = -1;
@@ -210,7 +210,7 @@ plim_status plim_page_lower(const plim_page_graph *p, const plim_plan *plan, con
   PLIM_CHECK(plim_allocate(ctx, p->graph->n_storages, sizeof *l.current, &l.current));
   PLIM_CHECK(plim_allocate(ctx, p->n, sizeof *l.paged_out, &l.paged_out));
   PLIM_CHECK(plim_allocate(ctx, plan->n_variants, sizeof *l.variant, &l.variant));
-  PLIM_CHECK(lower(&l, out));
+  PLIM_CHECK(lower_plan(&l, out));
 done:
   plim_command_list_free(&l.list);
   plim_release(ctx, l.buffer_of, plan->n_buffers, sizeof *l.buffer_of);

@@ -262,7 +262,7 @@ static plim_status try_joint(paging *p, const plim_profile *profile, const plim_
   return status == PLIM_ECANCEL && p->best ? PLIM_OK : status;
 }
 
-static plim_status search(paging *p, const plim_profile *profile, const plim_plan *keep_all) {
+static plim_status try_all(paging *p, const plim_profile *profile, const plim_plan *keep_all) {
   int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
   if (limit_ns > 0) {
     outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + plim_effort_left_ns(p->ctx) / tuning.plan.once_part);
@@ -286,7 +286,7 @@ static plim_status make_from(const plim_paging_task *task, const plim_plan *keep
               .known_ns = known_ns,
               .room_keys = graph->n_ops + 2 * (int64_t)graph->reader_first[graph->n_storages]};
   PLIM_TRY(plim_allocate(p.ctx, p.room_keys, sizeof *p.numerics_key, &p.numerics_key));
-  plim_status status = search(&p, task->profile, keep_all);
+  plim_status status = try_all(&p, task->profile, keep_all);
   plim_release(p.ctx, p.numerics_key, p.room_keys, sizeof *p.numerics_key);
   if (status == PLIM_OK) {
     *plain = p.plain;

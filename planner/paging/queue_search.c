@@ -93,7 +93,7 @@ static plim_status decode(searching *k, const int32_t *space, double share, doub
 }
 
 /* The plan of a candidate, where it is faster than the best. */
-static plim_status lower(const searching *k, plim_command_list *list, int *fits) {
+static plim_status lower_candidate(const searching *k, plim_command_list *list, int *fits) {
   const plim_lowering lowering = {.paging = k->paging,
                                   .spaces = &k->spaces,
                                   .base = k->runs.plan,
@@ -131,7 +131,7 @@ static plim_status try_candidate(searching *k, const int32_t *space, double nois
     plim_status status = decode(k, space, 1 - tuning.queue.tighter * i, noise, &list, &now_ns);
     if (i == 0) *time_ns = now_ns;
     if (status == PLIM_OK && now_ns < INT64_MAX && (!*k->best || now_ns < (*k->best)->time_ns)) {
-      status = lower(k, &list, &fits);
+      status = lower_candidate(k, &list, &fits);
     } else {
       fits = 1;
     }
@@ -301,7 +301,7 @@ static plim_status search_rounds(searching *k, int64_t time_ns) {
   return PLIM_OK;
 }
 
-static plim_status search(searching *k, const plim_profile *profile) {
+static plim_status search_devices(searching *k, const plim_profile *profile) {
   int64_t time_ns = INT64_MAX;
   plim_queue_spaces_make(k->options, &k->spaces);
   PLIM_TRY(plim_queue_bound(k->graph, profile, k->paging, k->keep_all_ns, &k->bound_ns));
@@ -329,7 +329,7 @@ plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const 
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.fixed, &k.fixed));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.command, &k.command));
   PLIM_CHECK(plim_allocate(ctx, cells, sizeof *k.ready_ns, &k.ready_ns));
-  PLIM_CHECK(search(&k, profile));
+  PLIM_CHECK(search_devices(&k, profile));
 done:
   plim_release(ctx, k.space, n, sizeof *k.space);
   plim_release(ctx, k.next, n, sizeof *k.next);

@@ -106,16 +106,6 @@ int64_t plim_memory_profile_peak(const plim_memory_profile *profile, int64_t bas
   return base + profile->node[1].most;
 }
 
-int64_t plim_memory_profile_at(const plim_memory_profile *profile, int64_t base, int32_t slot) {
-  int32_t block = slot / PLIM_MEMORY_PROFILE_BLOCK;
-  for (int32_t node = profile->n_blocks + block; node > 1; node >>= 1) {
-    if (node & 1) base += profile->node[node - 1].sum;
-  }
-  for (int32_t i = block * PLIM_MEMORY_PROFILE_BLOCK; i < slot; i++)
-    base += profile->slot[i].up - profile->slot[i].down;
-  return base + profile->slot[slot].up;
-}
-
 static int64_t excess_in_block(const plim_memory_profile *profile, int32_t block, int64_t base, int64_t limit) {
   int64_t excess = 0;
   for (int32_t i = block * PLIM_MEMORY_PROFILE_BLOCK; i < (block + 1) * PLIM_MEMORY_PROFILE_BLOCK; i++) {

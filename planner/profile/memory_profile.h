@@ -43,7 +43,6 @@ void plim_memory_profile_settle(plim_memory_profile *memory_profile); /* O(chang
 
 /* For a settled tree, counting from `base` bytes before the first slot: */
 int64_t plim_memory_profile_peak(const plim_memory_profile *memory_profile, int64_t base);
-int64_t plim_memory_profile_at(const plim_memory_profile *memory_profile, int64_t base, int32_t slot);
 /* Sum over runs of what exceeds `limit`, INT64_MAX where it is larger. Visits only subtrees that exceed it. In a tree
  * of more than PLIM_MEMORY_PROFILE_AREAS blocks: over parts of the tree of what their highest level exceeds it by, so
  * that a long schedule far above the limit does not cost O(runs). */

@@ -46,7 +46,7 @@ void plim_greedy_covering_free(plim_greedy_covering *c) {
 
 /* ---- live bytes ---- */
 
-static void begin(plim_greedy_covering *c) {
+static void count_excess(plim_greedy_covering *c) {
   plim_track *t = c->track;
   int64_t alive = t->base_bytes;
   int32_t k = 0;
@@ -264,7 +264,7 @@ static void consider(plim_greedy_covering *c, int32_t item, int32_t r) {
 void plim_greedy_covering_walk(plim_greedy_covering *c) {
   plim_track *t = c->track;
   plim_track_keep(t);
-  begin(c);
+  count_excess(c);
   for (int32_t r = t->head, next; r >= 0; r = next) {
     const plim_planned_op *v = &t->problem->op[t->run[r].op];
     next = t->run[r].next;

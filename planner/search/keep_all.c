@@ -69,7 +69,7 @@ static plim_status improve_order(keeper *k) {
   return status == PLIM_OK && !best ? submit_well(k->inc, &k->schedule) : status;
 }
 
-static plim_status run(plim_incumbent *inc) {
+static plim_status search_order(plim_incumbent *inc) {
   if (inc->keep_all) return submit_well(inc, inc->keep_all);
   keeper k = {.inc = inc, .schedule = {.ctx = inc->problem->ctx}};
   int32_t op;
@@ -84,5 +84,5 @@ static plim_status run(plim_incumbent *inc) {
 
 plim_status plim_keep_all_run(plim_incumbent *inc) {
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, plim_incumbent_deadline(inc, tuning.keep_all.all_percent));
-  return plim_effort_end(inc->problem->ctx, outer_ns, run(inc));
+  return plim_effort_end(inc->problem->ctx, outer_ns, search_order(inc));
 }

@@ -158,8 +158,8 @@ static plim_status read_answer(plim_context *ctx, const functions *f, void *high
   return PLIM_OK;
 }
 
-static plim_status run(plim_context *ctx, const functions *f, void *highs, const plim_model *m,
-                       const plim_solve_options *o, plim_solution *out, double *point) {
+static plim_status run_highs(plim_context *ctx, const functions *f, void *highs, const plim_model *m,
+                             const plim_solve_options *o, plim_solution *out, double *point) {
   listener l = {ctx, f, o, 0};
   if (f->size_of_int(highs) != (highs_int)sizeof(highs_int)) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "HiGHS %s was built with integers of %d bytes, not %d", f->version(),
@@ -191,7 +191,7 @@ static plim_status solve(plim_context *ctx, const plim_model *model, const plim_
   PLIM_TRY(plim_back_end_open(ctx, &library, &f, &info));
   void *highs = f.create();
   if (!highs) return plim_fail(ctx, PLIM_ENOMEM, "HiGHS %s could not be started", f.version());
-  plim_status status = run(ctx, &f, highs, model, options, out, point);
+  plim_status status = run_highs(ctx, &f, highs, model, options, out, point);
   f.destroy(highs);
   return status;
 }

@@ -421,7 +421,7 @@ static void set_scales(bounding *b) {
   for (int32_t d = 0; d < p->n_devices; d++) b->time_cost += p->device[d].idle_watt * 1e-9;
 }
 
-static plim_status allocate(bounding *b) {
+static plim_status allocate_bound(bounding *b) {
   plim_context *ctx = b->problem->ctx;
   const plim_platform *p = b->problem->platform;
   int64_t columns = (int64_t)PLIM_SPACE_BOUND_ROWS + p->n_devices + p->n_links;
@@ -461,7 +461,7 @@ static void free_all(bounding *b) {
 }
 
 static plim_status find_bound(bounding *b, double *out) {
-  PLIM_TRY(allocate(b));
+  PLIM_TRY(allocate_bound(b));
   set_home(b);
   set_scales(b);
   if (!find_ancestors(b)) return PLIM_OK;

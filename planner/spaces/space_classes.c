@@ -5,7 +5,7 @@
 
 #define column plim_space_column
 
-static int32_t add(plim_space_model *m, double cost, int integer) {
+static int32_t add_column(plim_space_model *m, double cost, int integer) {
   return plim_model_column(&m->linear, cost, 0, 1, integer);
 }
 
@@ -34,9 +34,9 @@ void plim_space_poet_columns(plim_space_model *m) {
     for (int32_t i = 0; i < t; i++) {
       int64_t at = plim_space_cell(m, 0, t, i);
       if (!can_page(m, t, i)) continue;
-      m->stored[at] = add(m, 0, 1);
-      m->out[at] = add(m, plim_space_link_cost(m, i, m->page_out), 1);
-      m->in[at] = add(m, plim_space_link_cost(m, i, m->page_in), 1);
+      m->stored[at] = add_column(m, 0, 1);
+      m->out[at] = add_column(m, plim_space_link_cost(m, i, m->page_out), 1);
+      m->in[at] = add_column(m, plim_space_link_cost(m, i, m->page_in), 1);
     }
   }
 }
@@ -84,7 +84,7 @@ void plim_space_arrive_columns(plim_space_model *m) {
         if (!plim_space_useful(m, t, i) || plim_space_copy_ns(m->problem, i, l) < 0) continue;
         double cost = plim_space_link_cost(m, i, l);
         if (cost > 0) cost += 1e-3; /* of equal sums the one with fewer copies */
-        m->arrive[plim_space_cell(m, l, t, i)] = add(m, cost, 1);
+        m->arrive[plim_space_cell(m, l, t, i)] = add_column(m, cost, 1);
       }
     }
   }

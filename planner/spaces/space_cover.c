@@ -294,7 +294,7 @@ static plim_status decide(cover *k) {
 }
 
 /* *done: 1 where nothing is short, -1 where nothing can go. */
-static plim_status step(cover *k, int32_t *done) {
+static plim_status cover_once(cover *k, int32_t *done) {
   PLIM_TRY(reserve(k));
   *done = 1;
   if (!find_short(k)) return PLIM_OK;
@@ -327,7 +327,7 @@ plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rul
   for (int64_t i = 0; s->valid && done == 0 && i < tuning.cover.steps_a_node * (int64_t)n + tuning.cover.steps_least;
        i++) {
     if (plim_effort_over(ctx, 10 * (int64_t)s->n)) break;
-    PLIM_CHECK(step(&k, &done));
+    PLIM_CHECK(cover_once(&k, &done));
     if (i % tuning.cover.steps_a_report == 0) plim_space_report(ctx, rules);
   }
   *fits = done > 0;

@@ -228,7 +228,7 @@ static plim_status bring(demanding *k, int32_t node, int32_t space, int32_t *abl
   return push(k, node, device);
 }
 
-static void run(demanding *k, const frame *f, int32_t space) {
+static void run_node(demanding *k, const frame *f, int32_t space) {
   const plim_space_node *v = &k->problem->node[f->node];
   plim_space_events_add(&k->to, PLIM_SPACE_RUN, f->node, f->device);
   enter(k, space, f->node);
@@ -251,7 +251,7 @@ static plim_status run_stack(demanding *k, int32_t *able) {
     }
     *able = *able && k->to.n < ITEMS_A_NODE * (int64_t)k->problem->n && make_room(k, space, v->bytes + v->workspace);
     if (!*able) return PLIM_OK;
-    run(k, f, space);
+    run_node(k, f, space);
     k->n_stack--;
   }
   return k->to.status;
@@ -274,7 +274,7 @@ static void release(demanding *k) {
 
 /* ---- the whole ---- */
 
-static plim_status allocate(demanding *k) {
+static plim_status allocate_state(demanding *k) {
   int64_t spaces = k->problem->platform->n_spaces, cells = spaces * k->problem->n;
   PLIM_TRY(plim_allocate(k->ctx, spaces, sizeof *k->used, &k->used));
   PLIM_TRY(plim_allocate(k->ctx, spaces, sizeof *k->n_live, &k->n_live));
@@ -319,7 +319,7 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
   int32_t able = 1;
   plim_status status;
   *fits = 0;
-  PLIM_CHECK(allocate(&k));
+  PLIM_CHECK(allocate_state(&k));
   for (int32_t e = 0; e < s->n && able; e++) {
     PLIM_CHECK(push(&k, s->item[e].node, s->item[e].at));
     PLIM_CHECK(run_stack(&k, &able));

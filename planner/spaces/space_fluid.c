@@ -7,7 +7,7 @@
 
 #define column plim_space_column
 
-static int32_t add(plim_space_model *m, double cost, int integer) {
+static int32_t add_column(plim_space_model *m, double cost, int integer) {
   return plim_model_column(&m->linear, cost, 0, 1, integer);
 }
 
@@ -18,8 +18,8 @@ static void add_arrival(plim_space_model *m, int32_t space, int32_t t, int32_t i
   int64_t at = plim_space_cell(m, space, t, i);
   int32_t *place = m->home[space] >= 0 ? m->reload : m->whole;
   if (place[at] >= 0) return; /* of another link */
-  place[at] = add(m, 0, 1);
-  if (t > i + 1) m->stored[at] = add(m, 0, 0);
+  place[at] = add_column(m, 0, 1);
+  if (t > i + 1) m->stored[at] = add_column(m, 0, 0);
 }
 
 void plim_space_fluid_columns(plim_space_model *m) {
@@ -30,7 +30,7 @@ void plim_space_fluid_columns(plim_space_model *m) {
     for (int32_t t = 0; t < m->n; t++) {
       for (int32_t i = 0; i < t; i++) {
         if (!plim_space_useful(m, t, i) || plim_space_copy_ns(m->problem, i, l) < 0) continue;
-        m->flow[plim_space_cell(m, l, t, i)] = add(m, plim_space_link_cost(m, i, l), 0);
+        m->flow[plim_space_cell(m, l, t, i)] = add_column(m, plim_space_link_cost(m, i, l), 0);
         add_arrival(m, p->link[l].to, t, i);
       }
     }

@@ -78,7 +78,7 @@ static plim_status share(front *f, int32_t n, const int64_t *budget, plim_space_
   return PLIM_OK;
 }
 
-static plim_status run(front *f, int32_t n, const int64_t *budget, plim_space_plan **plan) {
+static plim_status check_and_plan(front *f, int32_t n, const int64_t *budget, plim_space_plan **plan) {
   for (int32_t i = 1; i < n; i++) {
     if (budget[i] >= budget[i - 1]) continue;
     return plim_fail(f->ctx, PLIM_EUSAGE, "budget %d of the front, %lld bytes, is below the one before it", i,
@@ -108,7 +108,7 @@ plim_status plim_space_plan_front(plim_context *ctx, const plim_graph *graph, co
   }
   f.options.budget = f.budget;
   for (int32_t i = 0; i < options->n_known; i++) f.known[f.n_known++] = options->known[i];
-  status = run(&f, n, budget, plan);
+  status = check_and_plan(&f, n, budget, plan);
 done:
   for (int32_t i = 0; i < n && status != PLIM_OK; i++) {
     plim_space_plan_free(plan[i]);

@@ -20,12 +20,12 @@ typedef struct gathering {
 } gathering;
 
 /* The plan of the events; *out NULL: they read what is not there. */
-static plim_status lower(const gathering *g, const plim_space_events *events, plim_space_plan **out) {
+static plim_status lower_events(const gathering *g, const plim_space_events *events, plim_space_plan **out) {
   plim_status status = plim_space_lower(g->problem, events, g->draft, g->budget, 0, out);
   return status == PLIM_EPLAN ? PLIM_OK : status;
 }
 
-static plim_status begin(gathering *g) {
+static plim_status set_limits(gathering *g) {
   plim_space_plan *plan = NULL;
   int64_t n_spaces = g->problem->platform->n_spaces;
   PLIM_TRY(plim_allocate(g->problem->ctx, n_spaces, sizeof *g->most_bytes, &g->most_bytes));
@@ -55,7 +55,7 @@ static plim_status take_better(gathering *g, int *took) {
   plim_space_plan *plan = NULL;
   *took = 0;
   PLIM_TRY(g->next.status);
-  PLIM_TRY(lower(g, &g->next, &plan));
+  PLIM_TRY(lower_events(g, &g->next, &plan));
   g->looked_at += g->next.n;
   if (!plan) return PLIM_OK;
   if (is_better(g, plan)) {
@@ -70,7 +70,7 @@ static plim_status take_better(gathering *g, int *took) {
   return PLIM_OK;
 }
 
-static void add(gathering *g, int64_t e, plim_space_event_kind kind) {
+static void add_event(gathering *g, int64_t e, plim_space_event_kind kind) {
   const plim_space_event *v = &g->now->event[e];
   plim_space_events_add(&g->next, kind, v->node, v->at);
 }
@@ -84,10 +84,10 @@ static int64_t end_of_command(const plim_space_events *events, int64_t e) {
 static void bring_up(gathering *g, int64_t e, int64_t f) {
   int64_t end_e = end_of_command(g->now, e), end_f = end_of_command(g->now, f);
   g->next.n = 0;
-  for (int64_t i = 0; i < end_e; i++) add(g, i, g->now->event[i].kind);
-  for (int64_t i = f; i < end_f; i++) add(g, i, PLIM_SPACE_JOIN);
+  for (int64_t i = 0; i < end_e; i++) add_event(g, i, g->now->event[i].kind);
+  for (int64_t i = f; i < end_f; i++) add_event(g, i, PLIM_SPACE_JOIN);
   for (int64_t i = end_e; i < g->now->n; i++) {
-    if (i < f || i >= end_f) add(g, i, g->now->event[i].kind);
+    if (i < f || i >= end_f) add_event(g, i, g->now->event[i].kind);
   }
 }
 
@@ -106,14 +106,14 @@ static void bring_down(gathering *g, int64_t e, int64_t f) {
   int64_t end_e = end_of_command(g->now, e), end_f = end_of_command(g->now, f);
   g->next.n = 0;
   for (int64_t i = 0; i < f; i++) {
-    if ((i < e || i >= end_e) && !drops_source(g, i, e, end_e)) add(g, i, g->now->event[i].kind);
+    if ((i < e || i >= end_e) && !drops_source(g, i, e, end_e)) add_event(g, i, g->now->event[i].kind);
   }
-  for (int64_t i = e; i < end_e; i++) add(g, i, g->now->event[i].kind);
-  for (int64_t i = f; i < end_f; i++) add(g, i, PLIM_SPACE_JOIN);
+  for (int64_t i = e; i < end_e; i++) add_event(g, i, g->now->event[i].kind);
+  for (int64_t i = f; i < end_f; i++) add_event(g, i, PLIM_SPACE_JOIN);
   for (int64_t i = end_e; i < f; i++) {
-    if (drops_source(g, i, e, end_e)) add(g, i, PLIM_SPACE_DROP);
+    if (drops_source(g, i, e, end_e)) add_event(g, i, PLIM_SPACE_DROP);
   }
-  for (int64_t i = end_f; i < g->now->n; i++) add(g, i, g->now->event[i].kind);
+  for (int64_t i = end_f; i < g->now->n; i++) add_event(g, i, g->now->event[i].kind);
 }
 
 static int is_over(const gathering *g) {
@@ -144,7 +144,7 @@ static plim_status join_next(gathering *g, int64_t e, int *took) {
 }
 
 static plim_status gather(gathering *g) {
-  PLIM_TRY(begin(g));
+  PLIM_TRY(set_limits(g));
   for (int64_t e = 0; e < g->now->n && !is_over(g); e++) {
     int took = 1;
     if (!can_join(g, e, g->now->event[e].at)) continue;

@@ -456,7 +456,7 @@ static void carve_commands(lowering *l, plim_block *b) {
   l->need = plim_block_take(b, l->n_queues, sizeof *l->need);
 }
 
-static plim_status allocate(lowering *l, plim_block *block, void (*carve)(lowering *, plim_block *)) {
+static plim_status allocate_block(lowering *l, plim_block *block, void (*carve)(lowering *, plim_block *)) {
   carve(l, block);
   PLIM_TRY(plim_block_allocate(l->ctx, block));
   carve(l, block);
@@ -480,11 +480,11 @@ plim_status plim_space_lower(const plim_space_problem *problem, const plim_space
   l.plan.n_buffers = 0;
   l.plan.has_energy = problem->has_energy;
   memcpy(l.plan.fingerprint, problem->graph->fingerprint, sizeof l.plan.fingerprint);
-  PLIM_CHECK(allocate(&l, &l.of_walk, carve_walk));
+  PLIM_CHECK(allocate_block(&l, &l.of_walk, carve_walk));
   make_places(&l, budget);
   PLIM_CHECK(walk_events(&l));
   mark_needed(&l);
-  PLIM_CHECK(allocate(&l, &l.of_commands, carve_commands));
+  PLIM_CHECK(allocate_block(&l, &l.of_commands, carve_commands));
   PLIM_CHECK(emit_order(&l));
   PLIM_CHECK(finish(&l, draft, proved, out));
 done:

@@ -120,7 +120,7 @@ static plim_status set_deadline(work *w) {
   return PLIM_OK;
 }
 
-static plim_status begin(work *w, const plim_graph *graph, const plim_platform *platform) {
+static plim_status choose_model(work *w, const plim_graph *graph, const plim_platform *platform) {
   const plim_space_options *o = w->options;
   w->started_ns = plim_now_ns();
   PLIM_TRY(find_planner(w->ctx, o, &w->planner));
@@ -262,7 +262,7 @@ static plim_status lower_events(work *w, plim_space_events *events, double bound
   return make_plan(w, events, bound, proved, &w->plan);
 }
 
-static plim_status lower(work *w, const plim_space_model *m, const double *point, int proved) {
+static plim_status lower_point(work *w, const plim_space_model *m, const double *point, int proved) {
   plim_space_events events = {.ctx = w->ctx};
   plim_status status = plim_space_model_read(m, point, &events);
   if (status == PLIM_OK) status = lower_events(w, &events, plan_bound(w), proved);
@@ -293,7 +293,7 @@ static plim_status take(work *w, const plim_space_model *m, const plim_solution 
         (plim_space_outcome){s->objective / m->scale, s->bound / m->scale, m->linear.n_columns, m->linear.n_rows};
   }
   int proved = s->end == PLIM_SOLVE_OPTIMAL && round == 0 && proves(w);
-  return lower(w, m, point, proved);
+  return lower_point(w, m, point, proved);
 }
 
 /* The program's objective at the plan that the search found: points that are not below it are of no interest. A fluid
@@ -396,7 +396,7 @@ static plim_status bound_all(work *w) {
 
 /* Without a program: greedy covering and local search, with a share of the time where a program comes after it, and
  * with all but a quarter otherwise, which is for the refusal. */
-static plim_status search(work *w) {
+static plim_status search_portfolio(work *w) {
   int64_t limit = w->options->time_limit_ns, share = w->planner->searches ? limit - limit / 4 : limit / 5;
   int64_t outer = plim_effort_begin(w->ctx, plim_effort_deadline_of(w->started_ns, share));
   plim_status status = try_first(w);
@@ -467,14 +467,14 @@ static plim_status solve(work *w, int32_t *within) {
   return PLIM_OK;
 }
 
-static plim_status run(work *w) {
+static plim_status find_plan(work *w) {
   int32_t within = 0, fits;
   w->least = least_of_all(w);
   PLIM_TRY(try_keep_all(w, &fits));
   if (fits) return plim_space_plan_check(w->ctx, w->problem->graph, w->plan);
   PLIM_TRY(bound_all(w));
   PLIM_TRY(try_known(w));
-  PLIM_TRY(search(w));
+  PLIM_TRY(search_portfolio(w));
   if (!w->planner->searches) PLIM_TRY(solve(w, &within));
   if (!within && !w->portfolio.best.fits && !(w->known_value < INFINITY)) return refuse(w);
   PLIM_TRY(take_found(w, within));
@@ -489,8 +489,8 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
             .bound = -INFINITY,
             .known_value = INFINITY,
             .outcome = {INFINITY, -INFINITY, 0, 0}};
-  plim_status status = begin(&w, graph, platform);
-  if (status == PLIM_OK) status = run(&w);
+  plim_status status = choose_model(&w, graph, platform);
+  if (status == PLIM_OK) status = find_plan(&w);
   if (status == PLIM_OK) {
     *out = w.plan;
     w.plan = NULL;

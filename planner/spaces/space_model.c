@@ -24,7 +24,7 @@ static plim_status allocate_grid(plim_space_model *m, int32_t planes, int32_t **
   return PLIM_OK;
 }
 
-static plim_status allocate(plim_space_model *m) {
+static plim_status allocate_columns(plim_space_model *m) {
   PLIM_TRY(plim_allocate(m->problem->ctx, m->n, sizeof *m->last, &m->last));
   PLIM_TRY(plim_allocate(m->problem->ctx, m->n_spaces, sizeof *m->home, &m->home));
   PLIM_TRY(allocate_grid(m, m->n_devices, &m->run));
@@ -398,7 +398,7 @@ plim_status plim_space_model_make(const plim_space_problem *problem, const plim_
                           .n_spaces = problem->platform->n_spaces,
                           .factor = -1};
   plim_status status = need_platform(m);
-  if (status == PLIM_OK) status = allocate(m);
+  if (status == PLIM_OK) status = allocate_columns(m);
   if (status == PLIM_OK) {
     find_last(m);
     find_homes(m);

@@ -21,8 +21,8 @@ static int can_page(const plim_space_problem *problem, const plim_space_search_o
   return 0;
 }
 
-static plim_status search(const plim_space_problem *problem, const plim_space_search_options *o, int32_t i,
-                          plim_space_portfolio *out) {
+static plim_status search_once(const plim_space_problem *problem, const plim_space_search_options *o, int32_t i,
+                               plim_space_portfolio *out) {
   PLIM_TRY(plim_space_search(problem, o, &out->found[i], &out->events[i]));
   if (!out->found[i].fits || (out->best.fits && out->best.value <= out->found[i].value)) return PLIM_OK;
   out->best = out->found[i];
@@ -42,7 +42,7 @@ static plim_status search_alone(const plim_space_problem *problem, const plim_sp
   int64_t outer = plim_effort_begin(ctx, left < INT64_MAX ? plim_now_ns() + left / tuning.search.alone : INT64_MAX);
   plim_status status = plim_space_bound(problem, &alone, &bound);
   alone.bound = fmax(least, bound);
-  if (status == PLIM_OK) status = search(problem, &alone, i, out);
+  if (status == PLIM_OK) status = search_once(problem, &alone, i, out);
   return plim_effort_end(ctx, outer, status);
 }
 
@@ -59,7 +59,7 @@ plim_status plim_space_portfolio_search(const plim_space_problem *problem, const
     PLIM_TRY(search_alone(problem, options, least, i, out));
     if (out->found[i].fits && all.n_starts < PLIM_SPACE_STARTS) start[all.n_starts++] = &out->events[i];
   }
-  return search(problem, &all, ALL, out);
+  return search_once(problem, &all, ALL, out);
 }
 
 void plim_space_portfolio_free(plim_space_portfolio *p) {

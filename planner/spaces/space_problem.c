@@ -8,16 +8,29 @@
 
 static const double most_ns = 0x1p60;
 
-static plim_status allocate(plim_space_problem *p) {
+static plim_status allocate_tables(plim_space_problem *p) {
   int64_t runs = (int64_t)p->n * p->platform->n_devices, copies = (int64_t)p->n * p->platform->n_links;
-  for (int32_t o = 0; o < p->n; o++) p->n_edges += p->graph->op[o].n_reads;
-  p->n_ids = 2 * (int64_t)p->n_edges;
+  for (int32_t o = 0; o < p->graph->n_ops; o++) p->n_ids += 2 * (int64_t)p->graph->op[o].n_reads;
   PLIM_TRY(plim_allocate(p->ctx, p->n, sizeof *p->node, &p->node));
   PLIM_TRY(plim_allocate(p->ctx, runs, sizeof *p->run_ns, &p->run_ns));
   PLIM_TRY(plim_allocate(p->ctx, runs, sizeof *p->run_joule, &p->run_joule));
   PLIM_TRY(plim_allocate(p->ctx, copies, sizeof *p->copy_ns, &p->copy_ns));
   PLIM_TRY(plim_allocate(p->ctx, copies, sizeof *p->copy_joule, &p->copy_joule));
   return plim_allocate(p->ctx, p->n_ids, sizeof *p->ids, &p->ids);
+}
+
+plim_status plim_space_problem_new(const plim_graph *graph, const plim_platform *platform, int32_t n,
+                                   plim_space_problem **out) {
+  plim_space_problem *p = NULL;
+  PLIM_TRY(plim_allocate(graph->ctx, 1, sizeof *p, &p));
+  *p = (plim_space_problem){.ctx = graph->ctx, .graph = graph, .platform = platform, .n = n};
+  plim_status status = allocate_tables(p);
+  if (status != PLIM_OK) {
+    plim_space_problem_free(p);
+    return status;
+  }
+  *out = p;
+  return PLIM_OK;
 }
 
 void plim_space_problem_free(plim_space_problem *p) {
@@ -281,10 +294,9 @@ static plim_status make(plim_space_problem *p, int needs_energy) {
 plim_status plim_space_problem_make(const plim_graph *graph, const plim_platform *platform, int needs_energy,
                                     plim_space_problem **out) {
   plim_space_problem *p = NULL;
-  PLIM_TRY(plim_allocate(graph->ctx, 1, sizeof *p, &p));
-  *p = (plim_space_problem){.ctx = graph->ctx, .graph = graph, .platform = platform, .n = graph->n_ops};
-  plim_status status = allocate(p);
-  if (status == PLIM_OK) status = make(p, needs_energy);
+  PLIM_TRY(plim_space_problem_new(graph, platform, graph->n_ops, &p));
+  p->n_edges = (int32_t)(p->n_ids / 2);
+  plim_status status = make(p, needs_energy);
   if (status != PLIM_OK) {
     plim_space_problem_free(p);
     return status;

@@ -34,6 +34,10 @@ typedef struct plim_space_problem {
   int64_t n_ids;
 } plim_space_problem;
 
+/* A problem of n nodes, whose figures are all 0, with room for the preds and succs that the graph's ops have. */
+PLIM_MUST_USE plim_status plim_space_problem_new(const plim_graph *graph, const plim_platform *platform, int32_t n,
+                                                 plim_space_problem **out);
+
 /* `needs_energy`: PLIM_EDATA, with what is missing, where the energy of an op is not known. PLIM_EUSAGE for an
  * op whose inputs no link brings to a device that runs it. PLIM_EDATA for a
  * graph whose ops update something or have several outputs, for an op that no device runs, and where no time is known.

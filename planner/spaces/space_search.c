@@ -163,7 +163,7 @@ static plim_status need_sums(const plim_space_problem *p) {
   return plim_fail(p->ctx, PLIM_EOVERFLOW, "the bytes of all outputs and workspaces add up to more than 61 bits hold");
 }
 
-static plim_status search(plim_space_searching *k, plim_space_found *found, plim_space_events *out) {
+static plim_status search_sequence(plim_space_searching *k, plim_space_found *found, plim_space_events *out) {
   plim_space_totals totals;
   PLIM_TRY(need_sums(k->problem));
   PLIM_TRY(plim_space_sequence_init(&k->now, k->problem));
@@ -209,7 +209,7 @@ plim_status plim_space_search(const plim_space_problem *problem, const plim_spac
   PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)problem->n, sizeof *k.waiting, &k.waiting));
   PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *k.marked, &k.marked));
   PLIM_CHECK(plim_allocate(ctx, loads, sizeof *k.load_ns, &k.load_ns));
-  PLIM_CHECK(search(&k, found, out));
+  PLIM_CHECK(search_sequence(&k, found, out));
 done:
   plim_space_sequence_free(&k.now);
   plim_space_sequence_free(&k.next);

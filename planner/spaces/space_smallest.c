@@ -148,7 +148,7 @@ static plim_status tell_budgets(smallest *k, const int64_t *budget, char words[W
   return PLIM_OK;
 }
 
-static plim_status begin(smallest *k) {
+static plim_status set_budgets(smallest *k) {
   const plim_space_problem *p = k->problem;
   k->asked.rounds = 0;
   k->asked.bound = -INFINITY;
@@ -162,7 +162,7 @@ static plim_status begin(smallest *k) {
 plim_status plim_space_search_factor(const plim_space_problem *p, const plim_space_search_options *options,
                                      int32_t scaled, double *out) {
   smallest k = {.problem = p, .asked = *options};
-  PLIM_TRY(begin(&k));
+  PLIM_TRY(set_budgets(&k));
   k.asked.budget = k.budget;
   plim_status status = least_factor(&k, options->budget, scaled, out);
   plim_release(p->ctx, k.budget, p->platform->n_spaces, sizeof *k.budget);
@@ -175,7 +175,7 @@ plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_spa
   int32_t named = 0;
   int64_t deadline = 0;
   plim_status status;
-  PLIM_CHECK(begin(&k));
+  PLIM_CHECK(set_budgets(&k));
   for (int32_t s = 0; s < p->platform->n_spaces; s++) {
     char text[96];
     if (options->budget[s] == INT64_MAX) continue;

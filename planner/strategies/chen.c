@@ -35,7 +35,7 @@ static plim_status every_sqrt(plim_checkpoints *c, chen *u) {
   return PLIM_OK;
 }
 
-static plim_status run(plim_incumbent *inc, int greedy) {
+static plim_status submit_checkpoints(plim_incumbent *inc, int greedy) {
   plim_checkpoints *c = NULL;
   chen u = {inc, {.ctx = inc->problem->ctx}};
   plim_status status = plim_checkpoints_new(inc->problem, &c);
@@ -47,9 +47,9 @@ static plim_status run(plim_incumbent *inc, int greedy) {
 }
 
 plim_status plim_chen_sqrt_run(plim_incumbent *inc) {
-  return run(inc, 0);
+  return submit_checkpoints(inc, 0);
 }
 
 plim_status plim_chen_greedy_run(plim_incumbent *inc) {
-  return run(inc, 1);
+  return submit_checkpoints(inc, 1);
 }

@@ -45,7 +45,7 @@ done:
   return status;
 }
 
-static plim_status run(plim_stage_plans *p, plim_solver *solver) {
+static plim_status round_margins(plim_stage_plans *p, plim_solver *solver) {
   plim_incumbent *inc = p->inc;
   int64_t least = plim_dag_least_peak(p->dag, NULL), room = p->limit_bytes - p->dag->base_bytes;
   if (least > p->limit_bytes) return PLIM_OK;
@@ -62,5 +62,5 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
 }
 
 plim_status plim_lp_round_run(plim_incumbent *inc) {
-  return plim_stage_plans_run(inc, run);
+  return plim_stage_plans_run(inc, round_margins);
 }

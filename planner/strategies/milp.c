@@ -49,7 +49,7 @@ done:
   return status;
 }
 
-static plim_status run(plim_stage_plans *p, plim_solver *solver) {
+static plim_status solve_rounds(plim_stage_plans *p, plim_solver *solver) {
   plim_incumbent *inc = p->inc;
   int64_t least = plim_dag_least_peak(p->dag, NULL);
   if (least > p->limit_bytes) return PLIM_OK;
@@ -69,5 +69,5 @@ static plim_status run(plim_stage_plans *p, plim_solver *solver) {
 }
 
 plim_status plim_milp_run(plim_incumbent *inc) {
-  return plim_stage_plans_run(inc, run);
+  return plim_stage_plans_run(inc, solve_rounds);
 }

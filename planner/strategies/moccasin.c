@@ -131,7 +131,7 @@ static plim_status search_rounds(moccasin *m) {
 }
 
 /* `budget` decides on variants, see plim_dag_make. */
-static plim_status begin(plim_incumbent *inc, int64_t budget, moccasin *m) {
+static plim_status open_search(plim_incumbent *inc, int64_t budget, moccasin *m) {
   *m = (moccasin){.inc = inc,
                   .best = {.ctx = inc->problem->ctx},
                   .best_peak = INT64_MAX,
@@ -142,7 +142,7 @@ static plim_status begin(plim_incumbent *inc, int64_t budget, moccasin *m) {
   return plim_staged_make(m->dag, &m->staged);
 }
 
-static void end(moccasin *m) {
+static void close_search(moccasin *m) {
   plim_repeats_free(&m->best);
   plim_schedule_free(&m->schedule);
   plim_staged_free(&m->staged);
@@ -161,12 +161,12 @@ plim_status plim_moccasin_run(plim_incumbent *inc) {
   moccasin m;
   int32_t op;
   if (inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
-  plim_status status = begin(inc, inc->budget_bytes, &m);
+  plim_status status = open_search(inc, inc->budget_bytes, &m);
   if (status == PLIM_OK) status = seed(&m, plim_search_run);
   if (status == PLIM_OK && !plim_incumbent_decided(inc)) status = search_rounds(&m);
   int over = plim_now_ns() >= plim_incumbent_deadline(inc, 100);
   if (status == PLIM_OK && !inc->found && !plim_incumbent_decided(inc) && !over) status = find_any(inc);
-  end(&m);
+  close_search(&m);
   return status;
 }
 
@@ -198,9 +198,9 @@ static plim_status go_down(moccasin *m) {
 
 plim_status plim_moccasin_min_memory_run(plim_incumbent *inc) {
   moccasin m;
-  plim_status status = begin(inc, 0, &m);
+  plim_status status = open_search(inc, 0, &m);
   if (status == PLIM_OK) status = seed(&m, plim_min_memory_run);
   if (status == PLIM_OK) status = go_down(&m);
-  end(&m);
+  close_search(&m);
   return status;
 }

@@ -72,7 +72,7 @@ static plim_status replay_within(plim_incumbent *inc, const plim_plan *order, in
   return status;
 }
 
-static plim_status run(plim_incumbent *inc, int32_t effort, plim_schedule *seed) {
+static plim_status replay_order(plim_incumbent *inc, int32_t effort, plim_schedule *seed) {
   const plim_problem *p = inc->problem;
   plim_schedule schedule = {.ctx = p->ctx};
   plim_plan *order = NULL;
@@ -101,5 +101,5 @@ plim_status plim_seed_replay(plim_incumbent *inc, int32_t effort, plim_schedule 
   int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
   if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / tuning.replay.time_parts;
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, end_ns);
-  return plim_effort_end(inc->problem->ctx, outer_ns, run(inc, effort, seed));
+  return plim_effort_end(inc->problem->ctx, outer_ns, replay_order(inc, effort, seed));
 }

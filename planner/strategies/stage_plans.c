@@ -13,7 +13,7 @@
 #include "planner/strategies/strategy.h"
 
 /* choices_bytes: the budget that choices of variants are made for. */
-static plim_status begin(plim_incumbent *inc, int64_t choices_bytes, plim_stage_plans *out) {
+static plim_status open_plans(plim_incumbent *inc, int64_t choices_bytes, plim_stage_plans *out) {
   *out = (plim_stage_plans){.inc = inc, .limit_bytes = inc->budget_bytes, .schedule = {.ctx = inc->problem->ctx}};
   PLIM_TRY(plim_dag_make(inc->problem, choices_bytes, &out->dag));
   PLIM_TRY(plim_stage_schedule_new(out->dag, &out->stages));
@@ -21,7 +21,7 @@ static plim_status begin(plim_incumbent *inc, int64_t choices_bytes, plim_stage_
 }
 
 /* Also after a failed begin. */
-static void end(plim_stage_plans *p) {
+static void close_plans(plim_stage_plans *p) {
   plim_stage_schedule_free(p->stages);
   plim_stage_schedule_free(p->best);
   plim_dag_free(p->dag);
@@ -133,9 +133,9 @@ plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
   plim_status status = PLIM_OK;
   for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_incumbent_over(inc); pass++) {
     plim_stage_plans p;
-    status = begin(inc, pass ? 0 : INT64_MAX, &p);
+    status = open_plans(inc, pass ? 0 : INT64_MAX, &p);
     if (status == PLIM_OK) status = submit_halving(&p);
-    end(&p);
+    close_plans(&p);
   }
   return status;
 }
@@ -219,10 +219,10 @@ plim_status plim_stage_plans_run(plim_incumbent *inc, plim_stage_work *work) {
   plim_stage_plans p = {0};
   plim_solver *solver = NULL;
   plim_status status;
-  status = begin(inc, inc->budget_bytes, &p); /* the size is refused with a solver and without one */
+  status = open_plans(inc, inc->budget_bytes, &p); /* the size is refused with a solver and without one */
   if (status == PLIM_OK) status = plim_solver_open(inc->problem->ctx, NULL, &solver);
   if (status == PLIM_OK) status = work(&p, solver);
-  end(&p);
+  close_plans(&p);
   plim_solver_close(solver);
   if (status == PLIM_OK && !inc->found) status = plim_stage_plans_any(inc);
   return status;

@@ -48,8 +48,8 @@ static plim_status search_alone(plim_incumbent *inc, const plim_strategy *strate
 }
 
 /* Steps 3 to 5. `attempt` is noted with the bound found. */
-static plim_status search(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
-                          plim_front_try *attempt) {
+static plim_status search_and_note(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
+                                   plim_front_try *attempt) {
   plim_incumbent_share_front(inc, front);
   plim_status status = search_alone(inc, strategy);
   plim_incumbent_share_front(inc, NULL);
@@ -93,7 +93,7 @@ static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *stra
   /* Where the file states that the best is the optimum and that could not be proved, the strategy runs again. */
   int done = proved || (tried && (inc->min_memory || hint_ns < inc->best_ns));
   plim_status status = PLIM_OK;
-  if (!done) status = search(inc, strategy, front, &attempt);
+  if (!done) status = search_and_note(inc, strategy, front, &attempt);
   if (done && inc->bound_ns > bound_ns) status = note_proof(inc, front, &attempt, hint_ns);
   *kept = taken && inc->best_ns == known_ns && inc->best_bytes == known_bytes;
   return status;
