@@ -173,11 +173,12 @@ static plim_status make_split(plim_dataset *d, plim_split *split, int32_t count,
 
 /* A system may promise more memory than it has, and end the process when that is used. */
 static plim_status check_memory(const plim_dataset *d, const plim_dataset_options *options) {
-  const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE), image = plim_dataset_image_bytes(d);
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  const int64_t image = plim_dataset_image_bytes(d), memory = pages * page;
   const int64_t count = (int64_t)options->train_count + options->test_count;
-  if (pages < 1 || page < 1 || count <= pages * page / image) return PLIM_OK;
+  if (pages < 1 || page < 1 || count <= memory / image) return PLIM_OK;
   return plim_fail(d->ctx, PLIM_ENOMEM, "synthetic data of %lld images of %lld bytes: the machine has %lld bytes",
-                   (long long)count, (long long)image, (long long)(pages * page));
+                   (long long)count, (long long)image, (long long)memory);
 }
 
 static plim_status make_noise(const dataset_row *source, const plim_dataset_options *options, plim_dataset *d) {
