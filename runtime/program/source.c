@@ -46,6 +46,7 @@ static plim_status measuring_bytes(plim_device *device, const plim_program_sourc
   if (*out < 0) *out = 0; /* no budget after all */
   if (source->vram_bytes > 0) PLIM_CHECK(within_vram(device, source->vram_bytes, out));
   if (*out > 0) PLIM_CHECK(is_hopeless(modelled, source->pages, *out, hopeless));
+  if (*out > PLIM_ALIGN) *out -= *out % PLIM_ALIGN; /* operands are aligned from both ends */
 done:
   plim_plan_free(keep_all);
   plim_program_free(modelled);
