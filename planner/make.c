@@ -55,7 +55,7 @@ static plim_status make_plan(const plim_problem *problem, const plim_plan_option
   status = plim_strategy_run(inc, strategy, front, &made.from_front);
   status = end_strategy(inc, status);
   if (status == PLIM_OK && !inc->found) status = plim_incumbent_submit_smallest(inc, front);
-  if (status == PLIM_OK && !inc->found) status = find_fewest(inc, strategy, front);
+  if (status == PLIM_OK && !inc->found) status = end_strategy(inc, find_fewest(inc, strategy, front));
   if (status == PLIM_OK && front) status = plim_front_save(file, front);
   if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, strategy->name, &made.floor);
   if (status == PLIM_OK) status = plim_incumbent_emit(inc, strategy->name, &made.plan);

@@ -281,6 +281,48 @@ Test(planner, a_cancel_keeps_the_best_plan_so_far) {
   cr_assert(kept > 0 && none > 0, "%d kept, %d without a plan", kept, none);
 }
 
+/* A budget just below the smallest that plim_plan_smallest finds: every search runs, and none finds a plan. */
+static plim_status plan_just_below(planner_case *c, canceller *k, int64_t cancel_at) {
+  plim_plan *plan = NULL;
+  k->cancel_at = cancel_at;
+  k->allocations = 0;
+  k->ctx = c->ctx;
+  plim_status status = plim_plan_make(c->ctx, c->graph, c->profile, &c->options, &plan);
+  k->ctx = NULL;
+  plim_plan_free(plan);
+  return status;
+}
+
+Test(planner, a_cancel_before_a_plan_says_so_in_every_search) {
+  enum { PLACES = 60 };
+  int32_t cancelled = 0;
+  int64_t all = 0;
+  plim_plan_floor floor = {.smallest_bytes = 0};
+  for (int64_t i = 0; i <= PLACES; i++) {
+    canceller k = {.ctx = NULL};
+    plim_context *ctx = NULL;
+    plim_graph *graph = NULL;
+    cr_assert_eq(plim_context_new(cancelling_resize, &k, &ctx), PLIM_OK);
+    cr_assert_eq(random_chain_make(ctx, 8, 5, &graph), PLIM_OK);
+    plim_plan_options options = plim_plan_options_default();
+    planner_case c = planner_case_make(ctx, graph, NULL, &options);
+    c.options.iterations = 2000;
+    if (i == 0) cr_assert_eq(plim_plan_smallest(ctx, graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
+    c.options.budget_bytes = floor.smallest_bytes - PLIM_ALIGN;
+    plim_status status = plan_just_below(&c, &k, i == 0 ? 0 : all * i / (PLACES + 1));
+    if (i == 0) all = k.allocations;
+    if (status == PLIM_ECANCEL) {
+      cr_assert_not_null(strstr(plim_context_error(ctx), "planning was cancelled before a plan within"), "%s",
+                         plim_context_error(ctx));
+      cancelled++;
+    } else {
+      cr_assert_eq(status, PLIM_ENOFIT, "%s", plim_context_error(ctx));
+    }
+    planner_case_free(&c);
+  }
+  cr_assert_gt(cancelled, PLACES / 2);
+}
+
 typedef struct fault_case {
   const char *planner;
   int64_t budget_percent;

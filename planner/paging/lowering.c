@@ -8,10 +8,18 @@
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 
+static void name_planner(const plim_lowering *k, plim_plan *draft) {
+  if (k->how) {
+    (void)snprintf(draft->planner, sizeof draft->planner, "%.20s, %s", k->name, k->how);
+  } else {
+    (void)snprintf(draft->planner, sizeof draft->planner, "%s", k->name);
+  }
+}
+
 /* *best becomes the plan of the order in hand where that is better. */
 static plim_status add_plan(const plim_lowering *k, const plim_command_list *list, plim_plan **best) {
   plim_plan draft = *k->base, *plan = NULL;
-  (void)snprintf(draft.planner, sizeof draft.planner, k->how ? "%.20s, %s" : "%s%.0s", k->name, k->how ? k->how : "");
+  name_planner(k, &draft);
   draft.plan_class = PLIM_CLASS_FREE;
   draft.budget_bytes = k->spaces->budget_bytes[0];
   draft.keep_all_ns = k->keep_all_ns;
