@@ -310,6 +310,32 @@ Test(joint_paging, a_plan_for_energy_keeps_its_deadline_and_takes_no_more_energy
   cr_assert_gt(less, 0);
 }
 
+Test(joint_paging, where_copies_draw_much_a_plan_for_energy_takes_no_more_than_recomputation_alone) {
+  static const plim_powers costly_links = {.device_watt = {1, 1}, .idle_watt = 0, .link_watt = {1000, 1000}};
+  int compared = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r;
+    plim_plan *recomputed = NULL, *frugal = NULL;
+    make_rig(&r, seed, 1);
+    int64_t persistent = plim_graph_persistent_bytes(r.graph);
+    r.options.budget_bytes = persistent + (r.keep_all->arena_bytes - persistent) * 7 / 10;
+    r.options.iterations = 60;
+    plim_plan_options alone = r.options;
+    alone.paging = NULL;
+    if (plim_plan_make(r.ctx, r.graph, r.profile, &alone, &recomputed) == PLIM_OK) {
+      compared++;
+      cr_assert_eq(plan_by_deadline(&r, &costly_links, 2 * recomputed->time_ns, &frugal), PLIM_OK, "%s",
+                   plim_context_error(r.ctx));
+      cr_assert_leq(plim_plan_energy(frugal, &costly_links), plim_plan_energy(recomputed, &costly_links), "seed %llu",
+                    (unsigned long long)seed);
+    }
+    plim_plan_free(recomputed);
+    plim_plan_free(frugal);
+    free_rig(&r);
+  }
+  cr_assert_gt(compared, 0);
+}
+
 Test(joint_paging, energy_is_that_of_runs_copies_and_idle_time) {
   rig r;
   make_rig(&r, 1, 1);

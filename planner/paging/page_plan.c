@@ -51,11 +51,12 @@ int plim_paging_is_failure(plim_context *ctx, plim_status status) {
   return status != PLIM_OK && status != PLIM_ENOFIT && (status != PLIM_ECANCEL || plim_context_cancelled(ctx));
 }
 
-/* One device takes no less than keep-all; and what was found counts when the time is over, or when any plan will do. */
+/* One device takes no less time than keep-all, though copies may draw more than runs; and what was found counts when
+ * the time is over, or when any plan will do. */
 static int is_enough(const paging *p) {
   if (!p->best) return 0;
   if (p->wanted->first_plan) return 1;
-  int best = !p->wanted->device && p->best->time_ns <= p->keep_all_ns;
+  int best = !p->wanted->device && !p->wanted->powers && p->best->time_ns <= p->keep_all_ns;
   return best || plim_effort_over(p->ctx, PLIM_EFFORT_LOOK);
 }
 
@@ -76,8 +77,9 @@ static plim_plan_options base_options(const paging *p, int64_t parts) {
   return base;
 }
 
-/* What a plan has to beat. */
+/* The time that a plan has to beat; INT64_MAX: none, as where a slower one may take less energy. */
 static int64_t known_ns(const paging *p) {
+  if (p->wanted->powers) return INT64_MAX;
   int64_t best = p->best ? p->best->time_ns : INT64_MAX;
   return best < p->known_ns ? best : p->known_ns;
 }
