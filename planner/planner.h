@@ -50,7 +50,7 @@ typedef enum plim_homes {
   PLIM_HOMES_AS_BESIDE = -2, /* what plim_paging.beside has at home there; the rest pages */
   PLIM_HOMES_NEVER = -1,
   PLIM_HOMES_WHERE_FASTER, /* and where the plan fits with homes alone */
-  PLIM_HOMES_ALWAYS,       /* optimizer state; for a step beside a plan that has homes there, what it has */
+  PLIM_HOMES_ALWAYS,       /* optimizer state; beside a plan that has homes there (plim_paging.beside): what that has */
   PLIM_HOMES_PARAMS        /* always, and parameters too */
 } plim_homes;
 

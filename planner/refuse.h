@@ -10,7 +10,7 @@
 PLIM_MUST_USE plim_status plim_refuse(plim_incumbent *incumbent, const char *strategy, plim_plan_floor *floor);
 
 /* What a valid schedule of that packed size lacks within a smaller budget, and a few buffers of it that are proven not
- * to lie together there: too many bytes at one step, or, where its peak fits, buffers without addresses.
+ * to lie together there: too many bytes at one command, or, where its peak fits, buffers without addresses.
  *   text  out  [PLIM_CONFLICT_BYTES]
  * Deterministic; at most some tenths of a second of exact search. */
 PLIM_MUST_USE plim_status plim_refusal_conflict(plim_incumbent *incumbent, const plim_schedule *schedule,

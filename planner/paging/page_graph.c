@@ -87,7 +87,7 @@ static plim_status add_values(maker *m) {
   return PLIM_OK;
 }
 
-/* `from`: its variants in the profile; NULL: one of an op of paging. */
+/* The variants of op `op` in the profile; -1: the one of an op of paging, which takes delay_ns. */
 static void add_variants(maker *m, int32_t id, int32_t op, int64_t delay_ns) {
   m->first[id] = (int32_t)m->n_variants;
   if (op < 0) {

@@ -54,8 +54,8 @@ PLIM_MUST_USE plim_status plim_page_candidates_make(plim_context *ctx, const pli
 void plim_page_candidates_free(plim_page_candidates *candidates); /* NULL is legal */
 int32_t plim_page_candidates_count(const plim_page_candidates *candidates);
 
-/* Page more, until no step has more than `target` live bytes. *taken out: by how many pauses more. Returns 0 where
- * nothing is left that relieves any step, or the time is over. */
+/* Page more, until no command has more than `target` live bytes. *taken out: by how many pauses more. Returns 0 where
+ * nothing is left that relieves any command, or the time is over. */
 int plim_page_candidates_cover(plim_page_candidates *candidates, int64_t target, int32_t *taken);
 
 /* Those that page, for plim_page_graph_make. Valid until the next call. */

@@ -67,11 +67,11 @@ static int64_t most_time_ns(const plim_anneal *a, double most) {
   return a->time_weight > 0 && ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
 }
 
-/* Does the change run an op more often than most_runs? */
+/* Does the change run an op more often than most_runs_an_op? */
 static int exceeds_runs(const plim_anneal *a) {
   const plim_track *t = a->mover.track;
-  for (int32_t i = 0; i < t->n_journal && a->most_runs > 0; i++) {
-    if (t->journal[i].kind == PLIM_CHANGE_INSERT && t->n_of[t->journal[i].op] > a->most_runs) return 1;
+  for (int32_t i = 0; i < t->n_journal && a->most_runs_an_op > 0; i++) {
+    if (t->journal[i].kind == PLIM_CHANGE_INSERT && t->n_of[t->journal[i].op] > a->most_runs_an_op) return 1;
   }
   return 0;
 }

@@ -23,7 +23,7 @@ struct plim_anneal {
   int64_t iterations;        /* moves of this annealing run */
   int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none. Temperature follows the larger share used up */
   int32_t share[PLIM_MOVES]; /* probability of each kind of move, relative to their sum */
-  int32_t most_runs;         /* moves run no op more often; 0: no limit */
+  int32_t most_runs_an_op;   /* moves run no op more often; 0: no limit */
   plim_on_fit *on_fit;
   plim_on_moves *on_moves; /* NULL: none */
   void *user;              /* first argument of both */

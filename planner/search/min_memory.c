@@ -82,7 +82,7 @@ static plim_status anneal(min_memory_search *s, const plim_schedule *start, uint
   int64_t above = packs ? inc->best_bytes : plim_track_peak(s->track);
   uint64_t stream = inc->options->seed * (uint64_t)tuning.min_memory.seeds + round;
   plim_anneal a = {.mover = {.track = s->track, .random = {stream}},
-                   .most_runs = inc->most_runs,
+                   .most_runs_an_op = inc->most_runs_an_op,
                    .hot = from_seed ? tuning.min_memory.seed_hot : tuning.min_memory.order_hot,
                    .cold = tuning.min_memory.cold,
                    .weight = from_seed ? tuning.min_memory.seed_weight : tuning.min_memory.order_weight,
@@ -135,7 +135,7 @@ static plim_status covering_down(min_memory_search *s, const plim_schedule *from
  * runs of an op, so that all rounds are made where there is one. */
 static uint64_t first_round(const min_memory_search *s) {
   const plim_incumbent *inc = s->inc;
-  if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->most_runs > 0) return 0;
+  if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->most_runs_an_op > 0) return 0;
   int32_t rounds = tuning.min_memory.rounds;
   return (uint64_t)(inc->options->unpacked ? rounds : rounds - tuning.min_memory.packing_rounds);
 }

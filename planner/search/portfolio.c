@@ -154,8 +154,8 @@ static plim_status find_any(portfolio *p) {
   plim_child how = {.min_memory = 1, .seed_step = p->min_memory_tries++ << 32};
   if (limit_ns > 0) how.time_limit_ns = limit_ns / 2 + (plim_now_ns() - inc->started_ns) / 2;
   PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
-  min_memory->started_ns = inc->started_ns;
-  min_memory->keep_all = inc->keep_all;
+  plim_incumbent_start_at(min_memory, inc->started_ns);
+  plim_incumbent_share_keep_all(min_memory, inc->keep_all);
   plim_status status = plim_min_memory_run(min_memory);
   if (status == PLIM_OK || status == PLIM_ECANCEL) {
     plim_status copied = plim_schedule_copy(&p->lowest, &min_memory->best);

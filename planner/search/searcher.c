@@ -88,7 +88,7 @@ static void set_shares(const plim_problem *p, plim_anneal *a, const plim_anneali
  * mover has random numbers of its own, so that annealing runs do not depend on this. */
 static void improve(const plim_searcher *s, int64_t limit) {
   plim_mover mover = s->anneal.mover;
-  if (s->anneal.most_runs > 0) return;
+  if (s->anneal.most_runs_an_op > 0) return;
   mover.limit = limit;
   plim_neighbourhood_improve(&mover, s->anneal.share[PLIM_MOVE_CHOICE] > 0 ? tuning.searcher.neighbourhoods_with_choices
                                                                            : tuning.searcher.neighbourhoods);
@@ -158,7 +158,7 @@ plim_status plim_searcher_begin(plim_incumbent *inc, uint64_t seed, plim_searche
                                         .random = {seed},
                                         .limit = inc->budget_bytes,
                                         .compare_percent = tuning.searcher.compare_percent},
-                              .most_runs = inc->most_runs,
+                              .most_runs_an_op = inc->most_runs_an_op,
                               .weight = tuning.searcher.weight,
                               .pace = tuning.searcher.pace,
                               .time_weight = 1,

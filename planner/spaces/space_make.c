@@ -413,7 +413,7 @@ static plim_status take_found(work *w, int32_t within) {
     const plim_space_found *found = &w->portfolio.found[i];
     plim_space_plan *plan = NULL;
     if (!found->fits) continue;
-    PLIM_TRY(make_plan(w, &w->portfolio.events[i], bound, w->bound >= found->value, &plan));
+    PLIM_TRY(make_plan(w, &w->portfolio.events[i], bound, proves(w) && w->bound >= found->value, &plan));
     if (within && plim_space_plan_value(w->plan) <= plim_space_plan_value(plan)) {
       plim_space_plan_free(plan);
       continue;
@@ -428,7 +428,8 @@ static plim_status take_found(work *w, int32_t within) {
 /* The best known plan becomes the plan, unless the one that there is is as good. */
 static plim_status take_known(work *w, int has_plan) {
   if (has_plan && plim_space_plan_value(w->plan) <= w->known_value) return PLIM_OK;
-  return w->known_value < INFINITY ? lower_events(w, &w->known, plan_bound(w), w->bound >= w->known_value) : PLIM_OK;
+  return w->known_value < INFINITY ? lower_events(w, &w->known, plan_bound(w), proves(w) && w->bound >= w->known_value)
+                                   : PLIM_OK;
 }
 
 /* What the search says of larger budgets and later deadlines. */
@@ -452,8 +453,8 @@ static plim_status refuse(work *w) {
                    w->planner->name);
 }
 
-/* The program, and again with less where its plan is above budgets or deadline. *within 1:
- * the last plan is not. */
+/* The program, and again with less where its plan is above budgets or deadline. *within 1: the last plan keeps them
+ * all. */
 static plim_status solve(work *w, int32_t *within) {
   int32_t found = 1;
   *within = 0;

@@ -38,7 +38,7 @@ static const struct plim_spaces_tuning {
     .search =
         {
             .patience = 150, /* rounds of local search without a gain before it goes back to the best */
-            /* the same where there are so many rounds for each node: then it begins anew as often in a hundred times.
+            /* the same where each node has rounds_anew rounds: then of a hundred returns `anew` are new beginnings.
              * 120, 250, 500 and 1,000 rounds: 1.002 to 1.004 of the least makespan that any setting found, without
              * beginning anew 1.009 (150 graphs of bench joint on two devices) */
             .patience_anew = 500,
