@@ -89,10 +89,61 @@ typedef struct k_view {
 } k_view;
 
 /* Matrices of many products in memory: elements from row to row, from column to column, and from one product to the
- * next. Product p is number p / groups of the outer size and p % groups of the inner one, groups being those of y. */
+ * next. Product p is number p / inner of the outer size and p % inner of the inner one. */
 typedef struct k_matrix {
   int64_t row, column, inner, outer;
 } k_matrix;
+
+/* Rows of a matrix [n][columns]. */
+typedef struct k_rows {
+  int64_t n, columns;
+} k_rows;
+
+/* How positions, rows, images or elements are cut into pieces, each a tile or a partial result. */
+typedef struct k_cut {
+  int64_t size;     /* of a piece; the last of an image, or of all, may be short */
+  int64_t of_image; /* pieces of an image */
+  int64_t all;      /* pieces of all images; reductions: partial results of a channel */
+} k_cut;
+
+/* Pieces of the planes of a depthwise convolution's result, backward of one residue of it. */
+typedef struct k_pieces {
+  int64_t rows, columns; /* of a piece */
+  int64_t planes;        /* of a tile: above 1 where a piece is a plane */
+} k_pieces;
+
+/* The tables of an embedding, whose rows are those of the tokens. */
+typedef struct k_tables {
+  int64_t words, positions; /* V; T, tokens of a sequence */
+} k_tables;
+
+/* The loss over a vocabulary, whose rows are logits: columns are words. */
+typedef struct k_xent {
+  int64_t channels;   /* C of x and w */
+  int64_t first, all; /* where a library multiplies: the first row of those in in[0], and how many there are */
+} k_xent;
+
+/* Heads of attention; C = heads * depth. Where a library multiplies, the queries are those of `batches` heads or
+ * sequences beside each other, a line, or of several lines. */
+typedef struct k_heads {
+  int64_t sequences, tokens, heads, depth; /* B, T, H, D */
+  int64_t tiles;                           /* of a head */
+  int64_t queries, batches;                /* of a call; of a line */
+  k_matrix steps; /* of lse, or of y: from query to query (row), batch to batch (inner), line to line (outer) */
+} k_heads;
+
+/* Products of matrices [rows][depth] and [depth][columns], whose factors may be strided. */
+typedef struct k_products {
+  int64_t n, inner; /* products; those of the inner size */
+  int64_t rows, columns, depth;
+  int64_t row_blocks, column_blocks; /* of a product */
+  k_matrix a, b;
+} k_products;
+
+/* Rows of a whole whose parts lie beside each other: concat, split. */
+typedef struct k_joint {
+  int64_t part_at[PLIM_OP_MAX_IN + 1]; /* elements of a row before part i; [number of parts] is all of it */
+} k_joint;
 
 typedef struct k_call {
   /* Operands in the order of the op's kind (kernels/op_rows.c). A kernel that is a part of one with a library has an
@@ -108,21 +159,18 @@ typedef struct k_call {
   int32_t n_in, n_out, n_upd;
   int32_t backward; /* convolution: from y to x */
   int64_t elements; /* E: of the main operand, where order in memory is all */
-  /* How the work is divided. Most kernels: `chunk` positions a tile, `parts` tiles an image. The others:
-   *              chunk                                   parts                        chunks
-   *   reductions positions of a partial result           partial results of an image  those of all images, by channel
-   *   depthwise  images of a tile, or rows of a piece    columns of a piece of a      planes of a tile, or partial
-   *              of a plane                              plane                        results
-   *   matmul                                             blocks of rows               blocks of columns
-   *   attention                                          tiles of a head
-   *   its rows                                           batches, see attention_rows.inc
-   *   xent_rows  the first row of those in in[0] */
-  int64_t chunk, parts, chunks;
-  /* concat, split: elements of a row of the whole before part i; [n_in or n_out] is all of it */
-  int64_t part_at[PLIM_OP_MAX_IN + 1];
-  k_view x;      /* of x and dx; bias_bwd: of dy; bias_add: of y; loss: of logits and prob */
-  k_view y;      /* of y and dy: windows, products, image */
-  k_matrix a, b; /* matmul: of the factors, which may be strided; rows of attention: of lse (a), of y (b) */
+  k_rows rows;      /* ops on rows of a matrix: norms, softmax, losses, embedding */
+  k_view x;         /* of x and dx; bias_bwd: of dy; bias_add: of y */
+  k_view y;         /* of y and dy: windows, image */
+  union {           /* one of them, by concept; above each kernel stands which it reads */
+    k_cut cut;
+    k_pieces pieces;
+    k_tables tables;
+    k_xent xent;
+    k_heads heads;
+    k_products products;
+    k_joint joint;
+  };
   plim_attrs attrs;
 } k_call;
 

@@ -16,17 +16,17 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double ele
  * memory is read in order, which in the blocked layouts goes through all groups of an image before the next. */
 static void chunk_positions(k_call *call, k_body partial) {
   const int64_t tile = k_tile(partial) / call->x.block, most = tile < K_POSITIONS ? K_POSITIONS : tile;
-  call->parts = k_parts(call->x.spatial, most);
-  call->chunk = k_parts(call->x.spatial, call->parts);
-  call->parts = k_parts(call->x.spatial, call->chunk);
-  call->chunks = call->x.n * call->parts;
+  k_cut *cut = &call->cut;
+  cut->size = k_parts(call->x.spatial, k_parts(call->x.spatial, most));
+  cut->of_image = k_parts(call->x.spatial, cut->size);
+  cut->all = call->x.n * cut->of_image;
 }
 
 void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
   k_call *call = &launch->call;
   chunk_positions(call, partial);
-  launch->workspace_bytes = call->chunks * 2 * call->x.channels * (int64_t)sizeof(float);
-  k_launch_add_phase(launch, partial, call->chunks * call->x.groups, k_view_elements(&call->x));
+  launch->workspace_bytes = call->cut.all * 2 * call->x.channels * (int64_t)sizeof(float);
+  k_launch_add_phase(launch, partial, call->cut.all * call->x.groups, k_view_elements(&call->x));
   k_launch_add_phase(launch, combine, k_tiles(call->x.channels, combine), 0);
 }
 
@@ -34,8 +34,8 @@ void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
 int64_t k_launch_positions(k_call *call, k_body body) {
   const k_view *x = &call->x;
   int64_t positions = k_tile(body) / x->block / 16 * 16;
-  call->chunk = positions < 16 ? 16 : positions;
-  return k_parts(x->n * x->groups * x->spatial, call->chunk);
+  call->cut.size = positions < 16 ? 16 : positions;
+  return k_parts(x->n * x->groups * x->spatial, call->cut.size);
 }
 
 int64_t k_tile(k_body body) {
@@ -59,8 +59,26 @@ int k_view_make(const plim_shape *shape, k_view *view) {
   int64_t channels = shape->dim[1], spatial = shape->dim[2] * shape->dim[3];
   int64_t block = plim_layout_block(shape->layout);
   if (shape->layout == PLIM_NHWC || shape->rank == 2) block = channels;
-  *view = (k_view){shape->dim[0], channels, channels / block, spatial, block, shape->dim[2], shape->dim[3]};
+  *view = (k_view){.n = shape->dim[0],
+                   .channels = channels,
+                   .groups = channels / block,
+                   .spatial = spatial,
+                   .block = block,
+                   .height = shape->dim[2],
+                   .width = shape->dim[3]};
   return 1;
+}
+
+int k_rows_make(const plim_shape *shape, k_rows *rows) {
+  const int64_t elements = plim_shape_elements(shape);
+  if (elements < 0 || shape->rank < 1 || shape->layout != PLIM_FLAT) return 0;
+  rows->columns = shape->dim[shape->rank - 1];
+  rows->n = elements / rows->columns;
+  return 1;
+}
+
+double k_rows_elements(const k_rows *rows) {
+  return (double)rows->n * (double)rows->columns;
 }
 
 double k_view_elements(const k_view *view) {

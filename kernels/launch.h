@@ -83,6 +83,9 @@ int k_view_make(const plim_shape *shape, k_view *view);
 /* The same, for ops to which images are one run of positions: where the layout allows it, n is 1. */
 int k_view_merged(const plim_shape *shape, k_view *view);
 double k_view_elements(const k_view *view);
+/* The rows of the last size. 0 when the shape has a layout, or no elements that 63 bits count. */
+int k_rows_make(const plim_shape *shape, k_rows *rows);
+double k_rows_elements(const k_rows *rows);
 
 #ifdef __cplusplus
 }

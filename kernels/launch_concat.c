@@ -10,9 +10,10 @@ static int parts(const plim_shape *whole, const plim_shape *part, int n, k_body 
   k_call *call = &launch->call;
   int64_t tiles = 0;
   const int64_t rows = rows_of(whole), all = plim_shape_elements(whole) / rows;
+  call->joint.part_at[0] = 0;
   for (int i = 0; i < n; i++) {
     const int64_t width = plim_shape_elements(&part[i]) / rows;
-    call->part_at[i + 1] = call->part_at[i] + width;
+    call->joint.part_at[i + 1] = call->joint.part_at[i] + width;
     tiles += k_tiles(rows * width, body);
   }
   call->elements = rows * all;

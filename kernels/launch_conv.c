@@ -55,7 +55,8 @@ int k_launch_conv2d_bwd_weights(const plim_op_desc *op, k_launch *launch) {
 
 static k_view row_image(const plim_shape *matrix) {
   const int64_t rows = matrix->dim[0], columns = matrix->dim[1];
-  return (k_view){1, columns, 1, rows, columns, 1, rows};
+  return (k_view){
+      .n = 1, .channels = columns, .groups = 1, .spatial = rows, .block = columns, .height = 1, .width = rows};
 }
 
 /* A product of x [N][I] with weights [O][I] is a convolution by one position over an NHWC image of one row of N. */

@@ -31,18 +31,17 @@ static int64_t pieces(k_call *call) {
   const plim_attrs *a = &call->attrs;
   const int64_t rows = call->backward ? k_parts(result->height, a->stride[0]) : result->height;
   const int64_t columns = call->backward ? k_parts(result->width, a->stride[1]) : result->width;
-  call->chunk = rows;
-  call->parts = columns;
-  call->chunks = 1; /* planes of a tile */
-  while (copied(call, 0, call->chunk) > K_PLANE / copied(call, 1, call->parts)) {
-    if (call->chunk == 1 && call->parts == 1) return 0;
-    if (call->chunk > 1) {
-      call->chunk = (call->chunk + 1) / 2;
+  k_pieces *piece = &call->pieces;
+  *piece = (k_pieces){.rows = rows, .columns = columns, .planes = 1};
+  while (copied(call, 0, piece->rows) > K_PLANE / copied(call, 1, piece->columns)) {
+    if (piece->rows == 1 && piece->columns == 1) return 0;
+    if (piece->rows > 1) {
+      piece->rows = (piece->rows + 1) / 2;
     } else {
-      call->parts = (call->parts + 1) / 2;
+      piece->columns = (piece->columns + 1) / 2;
     }
   }
-  return k_parts(rows, call->chunk) * k_parts(columns, call->parts);
+  return k_parts(rows, piece->rows) * k_parts(columns, piece->columns);
 }
 
 static int rows_of(k_launch *launch, int backward) {
@@ -52,8 +51,9 @@ static int rows_of(k_launch *launch, int backward) {
   call->backward = backward;
   if (call->x.block == 1) {
     const int64_t of_plane = pieces(call), planes = call->x.n * call->x.channels;
-    if (of_plane == 1) call->chunks = K_PLANE / (copied(call, 0, call->chunk) * copied(call, 1, call->parts));
-    k_launch_add_phase(launch, K_BODY_depthwise_plane, k_parts(planes, call->chunks) * of_plane, work(call));
+    k_pieces *piece = &call->pieces;
+    if (of_plane == 1) piece->planes = K_PLANE / (copied(call, 0, piece->rows) * copied(call, 1, piece->columns));
+    k_launch_add_phase(launch, K_BODY_depthwise_plane, k_parts(planes, piece->planes) * of_plane, work(call));
     return of_plane > 0;
   }
   launch->workspace_bytes = taps * call->x.channels * (int64_t)sizeof(float);
@@ -78,11 +78,11 @@ int k_launch_depthwise_conv2d_bwd_weights(const plim_op_desc *op, k_launch *laun
     k_launch_add_phase(launch, K_BODY_depthwise_bwd_weights_plane, call->x.channels, work(call));
     return of_plane > 0;
   }
-  call->chunk = k_parts(call->x.n, CHUNKS_MOST);
-  call->chunks = k_parts(call->x.n, call->chunk);
-  launch->workspace_bytes = call->chunks * plim_shape_bytes(&op->out[0]);
-  k_launch_add_phase(launch, K_BODY_depthwise_bwd_weights, call->chunks, work(call));
+  call->cut.size = k_parts(call->x.n, CHUNKS_MOST);
+  call->cut.all = k_parts(call->x.n, call->cut.size);
+  launch->workspace_bytes = call->cut.all * plim_shape_bytes(&op->out[0]);
+  k_launch_add_phase(launch, K_BODY_depthwise_bwd_weights, call->cut.all, work(call));
   k_launch_add_phase(launch, K_BODY_depthwise_combine, k_tiles(call->x.channels, K_BODY_depthwise_combine),
-                     (double)call->chunks * (double)plim_shape_elements(&op->out[0]));
+                     (double)call->cut.all * (double)plim_shape_elements(&op->out[0]));
   return 1;
 }

@@ -1,10 +1,17 @@
-/* Launches of elementwise ops. */
+/* Launches of elementwise ops, the updates of parameters among them. */
 #include "kernels/launch.h"
 
-static int elementwise(const plim_shape *main, k_body body, k_launch *launch) {
+/* Elements of an addition that take as long as one with an exponential in float, or one of Adam's update. */
+enum { EXP_TIMES = 2, ADAM_TIMES = 2 };
+
+static int elements_of(const plim_shape *main, k_body body, int times, k_launch *launch) {
   launch->call.elements = plim_shape_elements(main);
-  k_launch_add_phase(launch, body, k_tiles(launch->call.elements, body), (double)launch->call.elements);
+  k_launch_add_phase(launch, body, k_tiles(launch->call.elements, body), times * (double)launch->call.elements);
   return 1;
+}
+
+static int elementwise(const plim_shape *main, k_body body, k_launch *launch) {
+  return elements_of(main, body, 1, launch);
 }
 
 int k_launch_relu(const plim_op_desc *op, k_launch *launch) {
@@ -42,4 +49,38 @@ int k_launch_sgd(const plim_op_desc *op, k_launch *launch) {
 
 int k_launch_cast(const plim_op_desc *op, k_launch *launch) {
   return elementwise(&op->in[0], K_BODY_cast, launch);
+}
+
+int k_launch_gelu(const plim_op_desc *op, k_launch *launch) {
+  return elements_of(&op->out[0], K_BODY_gelu, EXP_TIMES, launch);
+}
+
+int k_launch_gelu_bwd(const plim_op_desc *op, k_launch *launch) {
+  return elements_of(&op->out[0], K_BODY_gelu_bwd, EXP_TIMES, launch);
+}
+
+int k_launch_silu(const plim_op_desc *op, k_launch *launch) {
+  return elements_of(&op->out[0], K_BODY_silu, EXP_TIMES, launch);
+}
+
+int k_launch_silu_bwd(const plim_op_desc *op, k_launch *launch) {
+  return elements_of(&op->out[0], K_BODY_silu_bwd, EXP_TIMES, launch);
+}
+
+int k_launch_adam(const plim_op_desc *op, k_launch *launch) {
+  return elements_of(&op->in[0], K_BODY_adam, ADAM_TIMES, launch);
+}
+
+int k_launch_adamw(const plim_op_desc *op, k_launch *launch) {
+  return elements_of(&op->in[0], K_BODY_adamw, ADAM_TIMES, launch);
+}
+
+int k_launch_sum_squares(const plim_op_desc *op, k_launch *launch) {
+  k_call *call = &launch->call;
+  call->elements = plim_shape_elements(&op->in[0]);
+  call->cut.all = k_tiles(call->elements, K_BODY_squares);
+  launch->workspace_bytes = call->cut.all * (int64_t)sizeof(float);
+  k_launch_add_phase(launch, K_BODY_squares, call->cut.all, (double)call->elements);
+  k_launch_add_phase(launch, K_BODY_squares_combine, 1, 0);
+  return 1;
 }

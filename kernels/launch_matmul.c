@@ -39,19 +39,19 @@ static int add_size(batch *at, int64_t size, int64_t a, int64_t b) {
   return 1;
 }
 
-static int place_products(const plim_op_desc *op, k_call *call) {
+static int place_products(const plim_op_desc *op, k_products *p) {
   const plim_shape *a = &op->in[0], *b = &op->in[1];
   batch at = {.size = {1, 1}};
   for (int32_t d = 0; d + 2 < a->rank; d++) {
     if (!add_size(&at, a->dim[d], stride_of(a, d), stride_of(b, d))) return 0;
   }
   const int inner = at.n == 2;
-  call->y.groups = at.size[inner];
-  call->y.n = at.size[0] * at.size[1];
-  call->a.inner = at.a[inner];
-  call->b.inner = at.b[inner];
-  call->a.outer = at.a[0];
-  call->b.outer = at.b[0];
+  p->inner = at.size[inner];
+  p->n = at.size[0] * at.size[1];
+  p->a.inner = at.a[inner];
+  p->b.inner = at.b[inner];
+  p->a.outer = at.a[0];
+  p->b.outer = at.b[0];
   return 1;
 }
 
@@ -60,16 +60,18 @@ int k_launch_matmul(const plim_op_desc *op, k_launch *launch) {
   const int a_transposed = op->kind == PLIM_OP_MATMUL_TN, b_transposed = op->kind == PLIM_OP_MATMUL_NT;
   const int64_t rows = y->dim[y->rank - 2], columns = y->dim[y->rank - 1];
   const int64_t depth = a->dim[a_transposed ? a->rank - 2 : a->rank - 1];
-  k_call *call = &launch->call;
-  call->a = matrix_of(a, a_transposed);
-  call->b = matrix_of(&op->in[1], b_transposed);
-  call->x = (k_view){.channels = depth};
-  call->y = (k_view){.channels = columns, .spatial = rows};
-  if (!place_products(op, call)) return 0;
-  call->parts = k_parts(rows, K_MATMUL_ROWS);
-  call->chunks = k_parts(columns, K_MATMUL_COLUMNS);
-  if (call->parts > UINT32_MAX / call->chunks || call->y.n > UINT32_MAX / (call->parts * call->chunks)) return 0;
-  k_launch_add_phase(launch, K_BODY_matmul, call->y.n * call->parts * call->chunks,
+  k_products *p = &launch->call.products;
+  *p = (k_products){.rows = rows,
+                    .columns = columns,
+                    .depth = depth,
+                    .row_blocks = k_parts(rows, K_MATMUL_ROWS),
+                    .column_blocks = k_parts(columns, K_MATMUL_COLUMNS),
+                    .a = matrix_of(a, a_transposed),
+                    .b = matrix_of(&op->in[1], b_transposed)};
+  if (!place_products(op, p) || p->row_blocks > UINT32_MAX / p->column_blocks) return 0;
+  const int64_t blocks = p->row_blocks * p->column_blocks;
+  if (p->n > UINT32_MAX / blocks) return 0;
+  k_launch_add_phase(launch, K_BODY_matmul, p->n * blocks,
                      (double)plim_shape_elements(y) * (double)depth / K_PRODUCT_ELEMENTS);
   return 1;
 }

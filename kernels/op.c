@@ -11,7 +11,7 @@
 #define PLIM_X(id, name) name,
 static const char *const dtype_names[] = {PLIM_DTYPES(PLIM_X)};
 static const char *const layout_names[] = {PLIM_LAYOUTS(PLIM_X)};
-static const char *const math_names[] = {PLIM_MATHS(PLIM_X)};
+static const char *const precision_names[] = {PLIM_PRECISIONS(PLIM_X)};
 static const char *const class_names[] = {PLIM_OP_CLASSES(PLIM_X)};
 #undef PLIM_X
 
@@ -36,7 +36,7 @@ const char *plim_layout_name(plim_layout layout) {
   return name_at(layout_names, PLIM_LAYOUT_COUNT, (int)layout);
 }
 const char *plim_precision_name(plim_precision math) {
-  return name_at(math_names, PLIM_PRECISION_COUNT, (int)math);
+  return name_at(precision_names, PLIM_PRECISION_COUNT, (int)math);
 }
 const char *plim_op_class_name(plim_op_class cls) {
   return name_at(class_names, PLIM_OP_CLASS_COUNT, (int)cls);
@@ -48,7 +48,7 @@ int plim_layout_find(const char *name) {
   return name_find(layout_names, PLIM_LAYOUT_COUNT, name);
 }
 int plim_precision_find(const char *name) {
-  return name_find(math_names, PLIM_PRECISION_COUNT, name);
+  return name_find(precision_names, PLIM_PRECISION_COUNT, name);
 }
 int plim_op_class_find(const char *name) {
   return name_find(class_names, PLIM_OP_CLASS_COUNT, name);

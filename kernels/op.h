@@ -32,7 +32,7 @@ enum { PLIM_OP_MAX_IN = 32, PLIM_OP_MAX_OUT = 32, PLIM_OP_MAX_UPD = 8, PLIM_OP_M
 /* Precisions of a training step. FP32: everything. TF32: as FP32, but convolutions and linear layers may round their
  * factors to 11 significant bits (attrs.tf32). BF16: activations, their gradients and copies of the weights are BF16,
  * sums are F32 or better; parameters, their gradients, states, statistics and the loss are F32. */
-#define PLIM_MATHS(X) X(FP32, "fp32") X(TF32, "tf32") X(BF16, "bf16")
+#define PLIM_PRECISIONS(X) X(FP32, "fp32") X(TF32, "tf32") X(BF16, "bf16")
 
 /* Memory order of a shape. Logical dimensions are always written [N][C][H][W] (activations) or
  * [O][I][R][S] (convolution weights); FLAT is row-major over the logical dimensions (it is NCHW
@@ -45,7 +45,7 @@ typedef enum plim_dtype { PLIM_DTYPES(PLIM_X) PLIM_DTYPE_COUNT } plim_dtype;
 typedef enum plim_layout { PLIM_LAYOUTS(PLIM_X) PLIM_LAYOUT_COUNT } plim_layout;
 #undef PLIM_X
 #define PLIM_X(id, name) PLIM_PRECISION_##id,
-typedef enum plim_precision { PLIM_MATHS(PLIM_X) PLIM_PRECISION_COUNT } plim_precision;
+typedef enum plim_precision { PLIM_PRECISIONS(PLIM_X) PLIM_PRECISION_COUNT } plim_precision;
 #undef PLIM_X
 
 typedef struct plim_shape {

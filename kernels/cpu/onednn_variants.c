@@ -103,12 +103,11 @@ static int is_matmul(const plim_onednn_family *f) {
 static dnnl_status_t describe_matrices(const plim_op_desc *op, int operand, plim_dnnl_md *out) {
   k_launch launch;
   if (!k_launch_make(op, &launch)) return dnnl_unimplemented;
-  const k_call *c = &launch.call;
-  const int64_t rows = c->y.spatial, columns = c->y.channels, depth = c->x.channels, inner = c->y.groups;
-  const k_matrix y = {columns, 1, rows * columns, inner * rows * columns};
-  const k_matrix *m = operand == PLIM_ONEDNN_SRC ? &c->a : operand == PLIM_ONEDNN_WEIGHTS ? &c->b : &y;
-  const dnnl_dims_t dim = {c->y.n / inner, inner, operand == PLIM_ONEDNN_WEIGHTS ? depth : rows,
-                           operand == PLIM_ONEDNN_SRC ? depth : columns};
+  const k_products *p = &launch.call.products;
+  const k_matrix y = {p->columns, 1, p->rows * p->columns, p->inner * p->rows * p->columns};
+  const k_matrix *m = operand == PLIM_ONEDNN_SRC ? &p->a : operand == PLIM_ONEDNN_WEIGHTS ? &p->b : &y;
+  const dnnl_dims_t dim = {p->n / p->inner, p->inner, operand == PLIM_ONEDNN_WEIGHTS ? p->depth : p->rows,
+                           operand == PLIM_ONEDNN_SRC ? p->depth : p->columns};
   const dnnl_dims_t stride = {m->outer, m->inner, m->row, m->column};
   const int skipped = dim[0] > 1 ? 0 : dim[1] > 1 ? 1 : 2;
   return plim_dnnl_md_new_strided(4 - skipped, dim + skipped, type_of(op->in[0].dtype), stride + skipped, out);
@@ -116,9 +115,9 @@ static dnnl_status_t describe_matrices(const plim_op_desc *op, int operand, plim
 
 /* The operands of a softmax as the rows of a matrix. */
 static dnnl_status_t describe_rows(const plim_shape *shape, plim_dnnl_md *out) {
-  if (shape->dtype != PLIM_F32 || shape->layout != PLIM_FLAT || shape->rank < 1) return dnnl_unimplemented;
-  dnnl_dims_t dim = {1, shape->dim[shape->rank - 1]};
-  for (int i = 0; i < shape->rank - 1; i++) dim[0] *= shape->dim[i];
+  k_rows rows;
+  if (shape->dtype != PLIM_F32 || !k_rows_make(shape, &rows)) return dnnl_unimplemented;
+  const dnnl_dims_t dim = {rows.n, rows.columns};
   return plim_dnnl_md_new(2, dim, dnnl_f32, dnnl_ab, out);
 }
 

@@ -36,17 +36,17 @@ static steps steps_of(const attention *t, int64_t row, int64_t head) {
 static int describe(const plim_op_desc *op, attention *t) {
   k_launch launch;
   if ((op->kind != PLIM_OP_ATTENTION && op->kind != PLIM_OP_ATTENTION_BWD) || !k_launch_make(op, &launch)) return 0;
-  const k_view *y = &launch.call.y;
+  const k_heads *h = &launch.call.heads;
   *t = (attention){.call = launch.call,
                    .precision = plim_op_math(op),
                    .backward = op->kind == PLIM_OP_ATTENTION_BWD,
-                   .by_head = y->groups >= y->n,
-                   .tokens = y->spatial,
-                   .channels = y->channels,
-                   .depth = y->block};
+                   .by_head = h->heads >= h->sequences,
+                   .tokens = h->tokens,
+                   .channels = h->heads * h->depth,
+                   .depth = h->depth};
   t->element = t->precision == PLIM_PRECISION_BF16 ? 2 : 4;
-  t->batches = t->by_head ? y->groups : y->n;
-  t->lines = t->by_head ? y->n : y->groups;
+  t->batches = t->by_head ? h->heads : h->sequences;
+  t->lines = t->by_head ? h->sequences : h->heads;
   return t->lines <= MOST_LINES && t->batches < INT32_MAX && 3 * t->channels < INT32_MAX &&
          t->lines * t->batches * t->tokens < INT32_MAX; /* rows are counted in 32 bits */
 }
@@ -59,7 +59,7 @@ typedef struct room {
 } room;
 
 static room room_of(const attention *t, const plim_batch_choice *choice) {
-  const int64_t elements = choice->images * t->batches * t->tokens * t->tokens;
+  const int64_t elements = choice->share * t->batches * t->tokens * t->tokens;
   const int64_t floats = k_workspace_part(elements * (int64_t)sizeof(float));
   const int64_t rounded = t->element == 4 ? 0 : k_workspace_part(elements * t->element);
   room r = {.scores = choice->blas_bytes};
@@ -81,7 +81,7 @@ static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
 
 static plim_batch_choices choices_of(const attention *t, int64_t blas_bytes) {
   plim_batch_choices choices = {
-      .family = "cublas", .precision = t->precision, .has_images = 1, .op = t, .workspace_bytes = workspace_of};
+      .family = "cublas", .precision = t->precision, .has_share = 1, .op = t, .workspace_bytes = workspace_of};
   plim_batch_choices_add_shares(&choices, t->lines);
   plim_batch_choices_add_room(&choices, t->lines, blas_bytes);
   return choices;
@@ -146,9 +146,9 @@ static plim_cuda_stage *add_rows(plim_cuda_kernel *kernel, const attention *t, k
                                  plim_cuda_place from, plim_cuda_place to) {
   plim_cuda_stage *stage = &kernel->stage[kernel->n++];
   *stage = (plim_cuda_stage){.a = from, .c = to, .body = body, .call = t->call};
-  stage->call.x.n = lines * t->batches * t->tokens;
-  stage->call.parts = t->batches;
-  stage->tiles = k_tiles(stage->call.x.n, body);
+  stage->call.heads.queries = lines * t->batches * t->tokens;
+  stage->call.heads.batches = t->batches;
+  stage->tiles = k_tiles(stage->call.heads.queries, body);
   return stage;
 }
 
@@ -177,10 +177,10 @@ static void add_forward(plim_cuda_kernel *kernel, const attention *t, const room
   const matrices score = square_of(t, r->scores, 4), weight = square_of(t, r->weights, t->element);
   const matrices y = rows_of(t, PLIM_PLACE_OUT);
   const plim_cuda_product rows = {.m = t->tokens, .n = t->depth, .k = t->tokens};
-  const steps lse = steps_of(t, t->call.y.groups, 1);
+  const steps lse = steps_of(t, t->call.heads.heads, 1);
   add_scores(kernel, t, s, &query, &key, &score);
   plim_cuda_stage *stage = add_rows(kernel, t, K_BODY_attention_softmax, s.n, score.at, weight.at);
-  stage->call.a = matrix_of(lse);
+  stage->call.heads.steps = matrix_of(lse);
   stage->has_workspace = 1;
   stage->workspace = sums_of(&lse, PLIM_PLACE_OUT + 1, s);
   for (int64_t i = 0; i < s.n; i++) add_product(kernel, t, rows, &weight, &value, &y, s.first + i, i);
@@ -189,14 +189,14 @@ static void add_forward(plim_cuda_kernel *kernel, const attention *t, const room
 /* The weights again, and the sums over each row of dY x Y, which the gradient of the softmax subtracts. */
 static void add_weights(plim_cuda_kernel *kernel, const attention *t, const room *r, share s) {
   const matrices y = rows_of(t, 2), dy = rows_of(t, 0);
-  const steps lse = steps_of(t, t->call.y.groups, 1);
+  const steps lse = steps_of(t, t->call.heads.heads, 1);
   plim_cuda_stage *stage =
       add_rows(kernel, t, K_BODY_attention_weights, s.n, plim_cuda_work(r->scores), plim_cuda_work(r->weights));
-  stage->call.a = matrix_of(lse);
+  stage->call.heads.steps = matrix_of(lse);
   stage->has_second = 1;
   stage->b = sums_of(&lse, 3, s);
   stage = add_rows(kernel, t, K_BODY_attention_delta, s.n, line_of(&dy, s.first), plim_cuda_work(r->delta));
-  stage->call.b = matrix_of(y.step);
+  stage->call.heads.steps = matrix_of(y.step);
   stage->has_second = 1;
   stage->b = line_of(&y, s.first);
 }
@@ -232,11 +232,11 @@ int plim_cuda_attention_make(const plim_cuda_engine *engine, const plim_op_desc 
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
   const room r = room_of(&t, choice);
-  const int64_t shares = k_parts(t.lines, choice->images);
+  const int64_t shares = k_parts(t.lines, choice->share);
   if (!plim_cuda_stages_make(kernel, t.lines * LINE_STAGES + SHARE_STAGES * shares)) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = choice->blas_bytes;
   kernel->workspace_bytes = r.end;
-  for (share s = {0, choice->images}; s.first < t.lines; s.first += s.n) {
+  for (share s = {0, choice->share}; s.first < t.lines; s.first += s.n) {
     if (s.n > t.lines - s.first) s.n = t.lines - s.first;
     (t.backward ? add_backward : add_forward)(kernel, &t, &r, s);
   }

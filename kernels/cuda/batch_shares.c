@@ -28,7 +28,7 @@ void plim_batch_choices_add_shares(plim_batch_choices *choices, int64_t n) {
 static void name_choice(const plim_batch_choices *choices, const plim_batch_choice *choice,
                         char name[PLIM_KERNEL_NAME_BYTES]) {
   char images[16] = "", room[16] = "", whole[64];
-  if (choices->has_images) (void)snprintf(images, sizeof images, "-%d", (int)choice->images);
+  if (choices->has_share) (void)snprintf(images, sizeof images, "-%d", (int)choice->share);
   if (choice->blas_bytes > PLIM_CUDA_LEAST_BLAS_BYTES) {
     (void)snprintf(room, sizeof room, "-%dm", (int)(choice->blas_bytes >> 20));
   }

@@ -10,17 +10,17 @@ enum { PLIM_CUDA_LEAST_BLAS_BYTES = 4 << 20 /* of workspace for the library of p
 
 /* Images, lines or rows that are worked on at a time, and the library's part of the workspace. */
 typedef struct plim_batch_choice {
-  int64_t images, blas_bytes;
+  int64_t share, blas_bytes;
 } plim_batch_choice;
 
 /* The variants of one op, the fastest by expectation first. A name is "cublas-tf32-16-32m": the family, the precision
- * where it is tf32, images where has_images, and MiB of the library's workspace where they are more than the least. */
+ * where it is tf32, the share where has_share, and MiB of the library's workspace where more than the least. */
 typedef struct plim_batch_choices {
   int n;
   plim_batch_choice choice[PLIM_MOST_BATCH_CHOICES];
   const char *family;
   plim_precision precision;
-  int has_images;
+  int has_share;
   const void *op;
   int64_t (*workspace_bytes)(const void *op, const plim_batch_choice *choice);
 } plim_batch_choices;

@@ -95,14 +95,14 @@ static int64_t sums_bytes(const gemm *g, int64_t images) {
 
 static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
   const gemm *g = op;
-  return choice->blas_bytes + weights_bytes(g) + columns_bytes(g, choice->images) + sums_bytes(g, choice->images);
+  return choice->blas_bytes + weights_bytes(g) + columns_bytes(g, choice->share) + sums_bytes(g, choice->share);
 }
 
 /* blas_bytes: what the library is recommended to have; with more than the least there is a variant that gives it. */
 static plim_batch_choices choices_of(const gemm *g, int64_t blas_bytes) {
   plim_batch_choices choices = {.family = g->direct ? "cublas" : "im2col",
                                 .precision = g->precision,
-                                .has_images = !g->direct,
+                                .has_share = !g->direct,
                                 .op = g,
                                 .workspace_bytes = workspace_of};
   if (g->direct) {
@@ -230,14 +230,14 @@ int plim_cuda_gemm_make(const plim_cuda_engine *engine, const plim_op_desc *op, 
   const plim_batch_choices choices = choices_of(&g, engine->blas_bytes);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
-  if (!plim_cuda_stages_make(kernel, 2 + 4 * k_parts(g.call.x.n, choice->images))) return PLIM_KERNEL_NOMEM;
+  if (!plim_cuda_stages_make(kernel, 2 + 4 * k_parts(g.call.x.n, choice->share))) return PLIM_KERNEL_NOMEM;
   g.blas_bytes = choice->blas_bytes;
   kernel->blas_bytes = g.blas_bytes;
   kernel->workspace_bytes = workspace_of(&g, choice);
   int to_weights = g.kind == PLIM_OP_CONV2D_BWD_WEIGHTS;
   const plim_cuda_place weights = plim_cuda_work(g.blas_bytes);
   if (g.taps > 1 && !to_weights) add_body(kernel, &g, K_BODY_oihw_to_ohwi, 1, g.results, plim_cuda_in(1, 0), weights);
-  add_chunks(kernel, &g, choice->images);
+  add_chunks(kernel, &g, choice->share);
   if (g.taps > 1 && to_weights)
     add_body(kernel, &g, K_BODY_ohwi_to_oihw_f32, 1, g.results, weights, plim_cuda_out(0, 0));
   return PLIM_KERNEL_OK;

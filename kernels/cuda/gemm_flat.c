@@ -64,7 +64,7 @@ static int has_parts(const flat *f, int64_t images) {
 static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
   const flat *f = op;
   const int64_t part_bytes = f->results * f->inputs * (int64_t)sizeof(float);
-  const int64_t parts_bytes = has_parts(f, choice->images) ? k_workspace_part(choice->images * part_bytes) : 0;
+  const int64_t parts_bytes = has_parts(f, choice->share) ? k_workspace_part(choice->share * part_bytes) : 0;
   return choice->blas_bytes + f->sum_bytes + parts_bytes;
 }
 
@@ -73,7 +73,7 @@ static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
 static plim_batch_choices choices_of(const flat *f) {
   plim_batch_choices choices = {.family = "cublas-flat",
                                 .precision = f->precision,
-                                .has_images = f->kind == PLIM_OP_CONV2D_BWD_WEIGHTS,
+                                .has_share = f->kind == PLIM_OP_CONV2D_BWD_WEIGHTS,
                                 .op = f,
                                 .workspace_bytes = workspace_of};
   if (f->kind != PLIM_OP_CONV2D_BWD_WEIGHTS) {
@@ -138,8 +138,7 @@ static void add_halves(plim_cuda_kernel *k, const flat *f, int64_t images) {
                                .call = f->call,
                                .tiles = k_tiles(half, K_BODY_bias_bwd_combine)};
     stage->call.x = (k_view){.n = 1, .channels = half, .groups = 1, .spatial = images, .block = half};
-    stage->call.chunks = stage->call.parts = images;
-    stage->call.chunk = 1;
+    stage->call.cut = (k_cut){.size = 1, .of_image = images, .all = images};
     stage->call.type = K_TYPE_FLOAT;
   }
 }
@@ -172,11 +171,11 @@ int plim_cuda_flat_make(const plim_cuda_engine *engine, const plim_op_desc *op, 
   const plim_batch_choices choices = choices_of(&f);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
-  if (!plim_cuda_stages_make(kernel, 3 + k_parts(f.n, choice->images))) return PLIM_KERNEL_NOMEM;
+  if (!plim_cuda_stages_make(kernel, 3 + k_parts(f.n, choice->share))) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = choice->blas_bytes;
   kernel->workspace_bytes = workspace_of(&f, choice);
   if (f.kind == PLIM_OP_CONV2D) add_forward(kernel, &f);
   if (f.kind == PLIM_OP_CONV2D_BWD_DATA) add_data(kernel, &f);
-  if (f.kind == PLIM_OP_CONV2D_BWD_WEIGHTS) add_weights(kernel, &f, choice->images);
+  if (f.kind == PLIM_OP_CONV2D_BWD_WEIGHTS) add_weights(kernel, &f, choice->share);
   return PLIM_KERNEL_OK;
 }

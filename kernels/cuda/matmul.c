@@ -27,11 +27,11 @@ static int place_factor(const k_matrix *m, int64_t rows, int64_t columns, int32_
 static int describe(const plim_op_desc *op, matmul *m) {
   k_launch launch;
   if (op->kind < PLIM_OP_MATMUL || op->kind > PLIM_OP_MATMUL_TN || !k_launch_make(op, &launch)) return 0;
-  const k_call *c = &launch.call;
-  const int64_t inner = c->y.groups, outer = c->y.n / inner, part = c->y.spatial * c->y.channels;
+  const k_products *c = &launch.call.products;
+  const int64_t inner = c->inner, outer = c->n / inner, part = c->rows * c->columns;
   plim_cuda_product *p = &m->product;
-  *p = (plim_cuda_product){.m = c->y.spatial, .n = c->y.channels, .k = c->x.channels, .precision = plim_op_math(op)};
-  if (p->m >= INT32_MAX || p->n >= INT32_MAX || p->k >= INT32_MAX || c->y.n >= INT32_MAX) return 0;
+  *p = (plim_cuda_product){.m = c->rows, .n = c->columns, .k = c->depth, .precision = plim_op_math(op)};
+  if (p->m >= INT32_MAX || p->n >= INT32_MAX || p->k >= INT32_MAX || c->n >= INT32_MAX) return 0;
   if (!place_factor(&c->a, p->m, p->k, &p->a_transposed, &p->a_row)) return 0;
   if (!place_factor(&c->b, p->k, p->n, &p->b_transposed, &p->b_row)) return 0;
   const int by_inner = inner >= outer;
@@ -53,7 +53,7 @@ static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
 
 static plim_batch_choices choices_of(const matmul *m, int64_t blas_bytes) {
   plim_batch_choices choices = {
-      .family = "cublas", .precision = m->product.precision, .has_images = 0, .op = m, .workspace_bytes = workspace_of};
+      .family = "cublas", .precision = m->product.precision, .has_share = 0, .op = m, .workspace_bytes = workspace_of};
   plim_batch_choices_add(&choices, m->product.batches, PLIM_CUDA_LEAST_BLAS_BYTES);
   plim_batch_choices_add_room(&choices, m->product.batches, blas_bytes);
   return choices;

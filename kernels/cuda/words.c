@@ -26,9 +26,9 @@ static int describe(const plim_op_desc *op, words *w) {
   *w = (words){.call = launch.call,
                .precision = plim_op_math(op),
                .backward = op->kind == PLIM_OP_LINEAR_XENT_BWD,
-               .rows = launch.call.x.n,
-               .words = launch.call.x.channels,
-               .channels = launch.call.y.channels};
+               .rows = launch.call.rows.n,
+               .words = launch.call.rows.columns,
+               .channels = launch.call.xent.channels};
   w->element = w->precision == PLIM_PRECISION_BF16 ? 2 : 4;
   return w->rows < INT32_MAX && w->words < INT32_MAX && w->channels < INT32_MAX;
 }
@@ -41,7 +41,7 @@ typedef struct room {
 } room;
 
 static room room_of(const words *w, const plim_batch_choice *choice) {
-  const int64_t elements = choice->images * w->words;
+  const int64_t elements = choice->share * w->words;
   room r = {.known = choice->blas_bytes};
   r.logits = r.known + k_workspace_part((w->backward ? 1 : 2 * w->rows) * (int64_t)sizeof(float));
   r.end = r.logits + k_workspace_part(elements * (int64_t)sizeof(float));
@@ -59,7 +59,7 @@ static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
 
 static plim_batch_choices choices_of(const words *w, int64_t blas_bytes) {
   plim_batch_choices choices = {
-      .family = "cublas", .precision = w->precision, .has_images = 1, .op = w, .workspace_bytes = workspace_of};
+      .family = "cublas", .precision = w->precision, .has_share = 1, .op = w, .workspace_bytes = workspace_of};
   plim_batch_choices_add_shares(&choices, w->rows);
   plim_batch_choices_add_room(&choices, w->rows, blas_bytes);
   return choices;
@@ -99,8 +99,8 @@ static void add_rows(plim_cuda_kernel *kernel, const words *w, const room *r, sh
   plim_cuda_stage *stage = add_body(kernel, w, r, body, k_tiles(s.n, body));
   stage->a = plim_cuda_work(r->logits);
   stage->c = to;
-  stage->call.elements = s.n;
-  stage->call.chunk = s.first;
+  stage->call.xent.all = s.n;
+  stage->call.xent.first = s.first;
 }
 
 static void add_gradients(plim_cuda_kernel *kernel, const words *w, const room *r, share s) {
@@ -122,11 +122,11 @@ int plim_cuda_words_make(const plim_cuda_engine *engine, const plim_op_desc *op,
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
   const room r = room_of(&w, choice);
-  if (!plim_cuda_stages_make(kernel, k_parts(w.rows, choice->images) * SHARE_STAGES + 1)) return PLIM_KERNEL_NOMEM;
+  if (!plim_cuda_stages_make(kernel, k_parts(w.rows, choice->share) * SHARE_STAGES + 1)) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = choice->blas_bytes;
   kernel->workspace_bytes = r.end;
   if (w.backward) add_body(kernel, &w, &r, K_BODY_softmax_count, 1);
-  for (share s = {0, choice->images}; s.first < w.rows; s.first += s.n) {
+  for (share s = {0, choice->share}; s.first < w.rows; s.first += s.n) {
     if (s.n > w.rows - s.first) s.n = w.rows - s.first;
     if (w.backward) {
       add_rows(kernel, &w, &r, s, K_BODY_xent_rows_bwd, plim_cuda_work(r.rounded));
