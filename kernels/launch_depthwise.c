@@ -4,12 +4,20 @@
 
 enum { CHUNKS_MOST = 16, SIZE_MOST = 1 << 24 };
 
+/* A stride beyond the padded image leaves one position, as one of its size does. Kernels walk over strides. */
+static void limit_stride(k_call *call, int axis, int64_t size) {
+  const int64_t padded = size + 2 * (int64_t)call->attrs.pad[axis];
+  if (call->attrs.stride[axis] > padded) call->attrs.stride[axis] = (int32_t)padded;
+}
+
 /* x, y and the weights, by role. */
 static int operands(const plim_shape *x, const plim_shape *y, const plim_shape *w, k_launch *launch) {
-  const k_call *call = &launch->call;
+  k_call *call = &launch->call;
   if (x->layout != y->layout || w->layout != PLIM_FLAT) return 0;
   if (!k_view_make(x, &launch->call.x) || !k_view_make(y, &launch->call.y)) return 0;
   if (call->x.height > SIZE_MOST || call->x.width > SIZE_MOST) return 0;
+  limit_stride(call, 0, call->x.height);
+  limit_stride(call, 1, call->x.width);
   return plim_shape_elements(w) <= INT64_MAX / (int64_t)sizeof(float) / CHUNKS_MOST;
 }
 

@@ -115,14 +115,19 @@ Test(kernels_window, depthwise_convolution_and_its_gradients_match_the_reference
   }
 }
 
-/* A plane of more elements than a thread block copies, in both directions; a filter as long as is allowed. */
+/* A plane of more elements than a thread block copies, in both directions; a filter as long as is allowed; strides that
+ * leave one position. */
 Test(kernels_window, depthwise_convolution_takes_large_planes_in_pieces) {
   static const struct {
     int64_t height, width;
     int32_t kernel[2], stride[2], pad[2];
-  } cases[] = {{90, 70, {3, 3}, {1, 1}, {1, 1}},       {1, 5003, {1, 5}, {1, 1}, {0, 2}},
-               {4100, 3, {3, 3}, {2, 2}, {1, 1}},      {77, 80, {7, 7}, {3, 2}, {3, 3}},
-               {3, 2100, {1, 1024}, {1, 3}, {0, 512}}, {70, 70, {1, 1}, {9, 70}, {0, 0}}};
+  } cases[] = {{90, 70, {3, 3}, {1, 1}, {1, 1}},
+               {1, 5003, {1, 5}, {1, 1}, {0, 2}},
+               {4100, 3, {3, 3}, {2, 2}, {1, 1}},
+               {77, 80, {7, 7}, {3, 2}, {3, 3}},
+               {3, 2100, {1, 1024}, {1, 3}, {0, 512}},
+               {70, 70, {1, 1}, {9, 70}, {0, 0}},
+               {8, 8, {3, 3}, {INT32_MAX, 1000000}, {1, 1}}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const int64_t rows = (cases[i].height + 2 * cases[i].pad[0] - cases[i].kernel[0]) / cases[i].stride[0] + 1;
     const int64_t columns = (cases[i].width + 2 * cases[i].pad[1] - cases[i].kernel[1]) / cases[i].stride[1] + 1;
