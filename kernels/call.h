@@ -160,7 +160,7 @@ typedef struct k_call {
   int32_t backward; /* convolution: from y to x */
   int64_t elements; /* E: of the main operand, where order in memory is all */
   k_rows rows;      /* ops on rows of a matrix: norms, softmax, losses, embedding */
-  k_view x;         /* of x and dx; bias_bwd: of dy; bias_add: of y */
+  k_view x;         /* of x and dx; bias_bwd: of dy; bias_add: of y; sums of norms: channels alone */
   k_view y;         /* of y and dy: windows, image */
   union {           /* one of them, by concept; above each kernel stands which it reads */
     k_cut cut;

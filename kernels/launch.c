@@ -14,7 +14,7 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double ele
 /* Positions summed into one partial result: enough that partial results are a small part of the traffic, few enough
  * that a channel vector stays in the first-level cache for a second pass over it. They lie in one image:
  * memory is read in order, which in the blocked layouts goes through all groups of an image before the next. */
-static void chunk_positions(k_call *call, k_body partial) {
+static void cut_positions(k_call *call, k_body partial) {
   const int64_t tile = k_tile(partial) / call->x.block, most = tile < K_POSITIONS ? K_POSITIONS : tile;
   k_cut *cut = &call->cut;
   cut->size = k_parts(call->x.spatial, k_parts(call->x.spatial, most));
@@ -24,7 +24,7 @@ static void chunk_positions(k_call *call, k_body partial) {
 
 void k_launch_reduction(k_launch *launch, k_body partial, k_body combine) {
   k_call *call = &launch->call;
-  chunk_positions(call, partial);
+  cut_positions(call, partial);
   launch->workspace_bytes = call->cut.all * 2 * call->x.channels * (int64_t)sizeof(float);
   k_launch_add_phase(launch, partial, call->cut.all * call->x.groups, k_view_elements(&call->x));
   k_launch_add_phase(launch, combine, k_tiles(call->x.channels, combine), 0);

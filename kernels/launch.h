@@ -68,7 +68,7 @@ k_launch_fn k_launch_softmax, k_launch_softmax_bwd, k_launch_matmul;
 /* A phase of about as much work as `elements` elements of an elementwise op: a little of it stays on one thread. */
 void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double elements);
 
-/* A reduction by channel of call.x: two partial sums a channel for every chunk of positions, then their combination. */
+/* A reduction by channel of call.x: two partial sums a channel for every piece of positions, then their combination. */
 void k_launch_reduction(k_launch *launch, k_body partial, k_body combine);
 
 /* Cut the positions of call.x into tiles of a kernel that counts elements; returns how many. */

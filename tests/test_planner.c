@@ -251,28 +251,33 @@ static void *cancelling_resize(void *user, void *ptr, size_t old_bytes, size_t n
   return plim_failing_resize(&(plim_failing_memory){0}, ptr, old_bytes, new_bytes);
 }
 
+/* A chain in a context whose memory is that hook's. */
+static planner_case cancelling_case(canceller *k) {
+  plim_context *ctx = NULL;
+  plim_graph *graph = NULL;
+  cr_assert_eq(plim_context_new(cancelling_resize, k, &ctx), PLIM_OK);
+  cr_assert_eq(random_chain_make(ctx, 8, 5, &graph), PLIM_OK);
+  plim_plan_options options = plim_plan_options_default();
+  return planner_case_make(ctx, graph, NULL, &options);
+}
+
 Test(planner, a_cancel_keeps_the_best_plan_so_far) {
   int32_t kept = 0, none = 0;
   for (int64_t at = 1; at <= 400; at += 23) {
     canceller k = {.cancel_at = at};
-    plim_context *ctx = NULL;
-    plim_graph *graph = NULL;
     plim_plan *plan = NULL;
-    cr_assert_eq(plim_context_new(cancelling_resize, &k, &ctx), PLIM_OK);
-    cr_assert_eq(random_chain_make(ctx, 8, 5, &graph), PLIM_OK);
-    plim_plan_options options = plim_plan_options_default();
-    planner_case c = planner_case_make(ctx, graph, NULL, &options);
+    planner_case c = cancelling_case(&k);
     c.options.budget_bytes = keep_all_bytes(&c) * 90 / 100;
     c.options.iterations = 20000;
     k.allocations = 0;
-    k.ctx = ctx;
-    plim_status status = plim_plan_make(ctx, graph, c.profile, &c.options, &plan);
+    k.ctx = c.ctx;
+    plim_status status = plim_plan_make(c.ctx, c.graph, c.profile, &c.options, &plan);
     k.ctx = NULL;
     if (status == PLIM_OK) {
       check(&c, plan, (uint64_t)at);
       kept++;
     } else {
-      cr_assert_eq(status, PLIM_ECANCEL, "%s", plim_context_error(ctx));
+      cr_assert_eq(status, PLIM_ECANCEL, "%s", plim_context_error(c.ctx));
       none++;
     }
     plim_plan_free(plan);
@@ -300,23 +305,18 @@ Test(planner, a_cancel_before_a_plan_says_so_in_every_search) {
   plim_plan_floor floor = {.smallest_bytes = 0};
   for (int64_t i = 0; i <= PLACES; i++) {
     canceller k = {.ctx = NULL};
-    plim_context *ctx = NULL;
-    plim_graph *graph = NULL;
-    cr_assert_eq(plim_context_new(cancelling_resize, &k, &ctx), PLIM_OK);
-    cr_assert_eq(random_chain_make(ctx, 8, 5, &graph), PLIM_OK);
-    plim_plan_options options = plim_plan_options_default();
-    planner_case c = planner_case_make(ctx, graph, NULL, &options);
+    planner_case c = cancelling_case(&k);
     c.options.iterations = 2000;
-    if (i == 0) cr_assert_eq(plim_plan_smallest(ctx, graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
+    if (i == 0) cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
     c.options.budget_bytes = floor.smallest_bytes - PLIM_ALIGN;
     plim_status status = plan_just_below(&c, &k, i == 0 ? 0 : all * i / (PLACES + 1));
     if (i == 0) all = k.allocations;
     if (status == PLIM_ECANCEL) {
-      cr_assert_not_null(strstr(plim_context_error(ctx), "planning was cancelled before a plan within"), "%s",
-                         plim_context_error(ctx));
+      cr_assert_not_null(strstr(plim_context_error(c.ctx), "planning was cancelled before a plan within"), "%s",
+                         plim_context_error(c.ctx));
       cancelled++;
     } else {
-      cr_assert_eq(status, PLIM_ENOFIT, "%s", plim_context_error(ctx));
+      cr_assert_eq(status, PLIM_ENOFIT, "%s", plim_context_error(c.ctx));
     }
     planner_case_free(&c);
   }
