@@ -10,6 +10,7 @@ static int parts(const plim_shape *whole, const plim_shape *part, int n, k_body 
   k_call *call = &launch->call;
   int64_t tiles = 0;
   const int64_t rows = rows_of(whole), all = plim_shape_elements(whole) / rows;
+  if (all > UINT32_MAX - k_tile(body)) return 0; /* the kernel divides by a part's row in 32 bits */
   call->joint.part_at[0] = 0;
   for (int i = 0; i < n; i++) {
     const int64_t width = plim_shape_elements(&part[i]) / rows;

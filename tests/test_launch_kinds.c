@@ -123,6 +123,17 @@ Test(launch_kinds, operands_whose_bytes_overflow_are_not_served) {
   }
 }
 
+/* Kernels divide by a row's elements in 32 bits. */
+Test(launch_kinds, rows_of_parts_that_32_bits_do_not_count_are_not_served) {
+  for (int wide = 0; wide < 2; wide++) {
+    for (int is_split = 0; is_split < 2; is_split++) {
+      plim_op_desc op = kernel_sample(is_split ? PLIM_OP_SPLIT : PLIM_OP_CONCAT, PLIM_FLAT);
+      for (int32_t k = 0; k < count_of(&op); k++) operand_of(&op, k)->dim[2] = INT64_C(1) << (wide ? 30 : 10);
+      cr_assert_eq(is_served(&op), !wide, "%s", plim_op_kind_name(op.kind));
+    }
+  }
+}
+
 /* The kernels of these read an activation in one layout and write another in a second one. */
 static int may_differ(const plim_op_desc *op, int32_t operand) {
   switch (op->kind) {

@@ -202,7 +202,7 @@ Test(plan_switch, a_plan_that_takes_over_may_not_move_a_buffer_onto_bytes_that_m
     for (int g = 0; g < 3 && j > 0 && r.plan->arena_bytes > 0; g++) {
       const plim_status status = move_all(&r, gaps[g]);
       const int is_collision =
-          status != PLIM_OK && strstr(plim_context_error(r.ctx), "does not begin with what has run") != NULL;
+          status != PLIM_OK && strstr(plim_context_error(r.ctx), "bytes that another one leaves") != NULL;
       if (collides(r.plan, j, gaps[g])) {
         cr_expect(status == PLIM_EPLAN && is_collision, "seed %d, gap %d: %s", (int)seed, g, plim_context_error(r.ctx));
         colliding++;

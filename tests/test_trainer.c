@@ -2,13 +2,16 @@
 #include "runtime/train/trainer.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
 #include "runtime/base/sha256.h"
 #include "runtime/train/checkpoint.h"
+#include "runtime/train/trainer_internal.h"
 #include "runtime/train/verification.h"
+#include "tests/support/comma.h"
 #include "tests/support/device_under_test.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/folder.h"
@@ -118,6 +121,20 @@ Test(trainer, a_seed_that_no_checkpoint_could_hold_is_refused) {
   options.seed = UINT64_C(1) << 63;
   cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_EUSAGE);
   cr_assert_not_null(strstr(plim_context_error(ctx), "seed 9223372036854775808"), "%s", plim_context_error(ctx));
+  plim_program_free(program);
+}
+
+Test(trainer, a_schedule_with_a_number_that_is_not_finite_is_refused) {
+  plim_program *program = make_program(BATCH);
+  for (int which = 0; which < 6; which++) {
+    plim_trainer_options options = training(0.05f);
+    plim_rate_schedule *s = &options.schedule;
+    float *const number[] = {&s->rate, &s->momentum, &s->weight_decay, &s->beta2, &s->epsilon, &s->most_norm};
+    plim_trainer *t;
+    *number[which] = which % 2 ? INFINITY : NAN;
+    cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_EUSAGE, "number %d", which);
+    cr_assert_not_null(strstr(plim_context_error(ctx), "to be finite"), "%s", plim_context_error(ctx));
+  }
   plim_program_free(program);
 }
 
@@ -399,6 +416,29 @@ Test(trainer, a_checkpoint_that_says_more_steps_than_any_run_has_is_refused) {
   plim_program_free(program);
 }
 
+/* ---- measured times ---- */
+
+Test(trainer, every_variant_that_ran_keeps_its_own_measured_time) {
+  const plim_variant profiled[] = {
+      {.name = "a", .time_ns = 10}, {.name = "b", .time_ns = 40}, {.name = "c", .time_ns = 100}};
+  const int32_t first[] = {0, 3};
+  const plim_plan_variant used[] = {{.op = 0, .variant = profiled[0]}, {.op = 0, .variant = profiled[1]}};
+  const plim_profile profile = {.n_ops = 1, .first = (int32_t *)first, .variant = (plim_variant *)profiled};
+  const plim_plan plan = {.n_variants = 2, .variant = (plim_plan_variant *)used};
+  const int64_t both[] = {13, 60}, one[] = {20, -1};
+  plim_variant row[3];
+  memcpy(row, profiled, sizeof row);
+  plim_retimed_rows(&plan, &profile, both, row);
+  cr_assert_eq(row[0].time_ns, 13);
+  cr_assert_eq(row[1].time_ns, 60);
+  cr_assert_eq(row[2].time_ns, 150); /* as the last one that ran */
+  memcpy(row, profiled, sizeof row);
+  plim_retimed_rows(&plan, &profile, one, row);
+  cr_assert_eq(row[0].time_ns, 20);
+  cr_assert_eq(row[1].time_ns, 80);
+  cr_assert_eq(row[2].time_ns, 200);
+}
+
 /* ---- what a checkpoint says of its run ---- */
 
 Test(trainer, a_checkpoint_says_which_kernels_and_which_training_made_it) {
@@ -437,6 +477,18 @@ Test(trainer, a_checkpoint_says_which_kernels_and_which_training_made_it) {
   cr_assert_eq(info->rate, 0.05f);
   cr_assert_eq(info->total_steps, plim_trainer_given(t)->schedule.total_steps);
   cr_assert_eq(info->seed, plim_trainer_given(t)->seed);
+  plim_checkpoint_info_free(info);
+  plim_trainer_close(t);
+  plim_program_free(program);
+}
+
+Test(trainer, a_checkpoint_written_where_numbers_have_a_comma_is_read) {
+  if (!plim_test_set_comma()) cr_skip_test("no locale with a decimal comma here");
+  plim_program *program = make_program(BATCH);
+  plim_trainer *t = open_trainer(program, 0.05f);
+  plim_checkpoint_info *info = NULL;
+  cr_assert_eq(plim_checkpoint_read(ctx, save(t), &info), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(info->rate, 0.05f);
   plim_checkpoint_info_free(info);
   plim_trainer_close(t);
   plim_program_free(program);

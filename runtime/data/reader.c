@@ -59,6 +59,8 @@ plim_status plim_reader_open(plim_context *ctx, plim_sampler *sampler, uint8_t *
   (void)pthread_cond_init(&r->changed, NULL);
   int error = pthread_create(&r->thread, NULL, reader_main, r);
   if (error != 0) {
+    (void)pthread_cond_destroy(&r->changed);
+    (void)pthread_mutex_destroy(&r->mutex);
     plim_release(ctx, r, 1, sizeof *r);
     return plim_fail(ctx, PLIM_ENOMEM, "the reader thread cannot be started: %s; it takes memory for its stack",
                      strerror(error));

@@ -202,11 +202,15 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
                      "a plan that takes over at command %d says an arena of %lld bytes; it has %lld", (int)command,
                      (long long)change->to->arena_bytes, (long long)bytes_from(change->to, 0));
   }
-  int collide = 0;
-  const int same = same_beginning(change->from, change->to, command, &change->n_begun);
-  if (same) PLIM_TRY(find_collision(exec->ctx, change, &collide));
-  if (!same || collide) {
+  if (!same_beginning(change->from, change->to, command, &change->n_begun)) {
     return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d does not begin with what has run",
+                     (int)command);
+  }
+  int collide = 0;
+  PLIM_TRY(find_collision(exec->ctx, change, &collide));
+  if (collide) {
+    return plim_fail(exec->ctx, PLIM_EPLAN,
+                     "a plan that takes over at command %d moves a buffer onto bytes that another one leaves",
                      (int)command);
   }
   PLIM_TRY(check_homes(exec, change));

@@ -82,10 +82,13 @@ static void add_numerics(plim_text *text, const plim_graph *graph, const plim_pl
 
 static void add_training(plim_text *text, const plim_trainer_options *options) {
   const plim_rate_schedule *s = &options->schedule;
-  plim_text_format(text,
-                   ", \"training\": {\"rate\": %.9g, \"momentum\": %.9g, \"weight_decay\": %.9g, \"seed\": %llu, "
-                   "\"total_steps\": %lld}",
-                   (double)s->rate, (double)s->momentum, (double)s->weight_decay, (unsigned long long)options->seed,
+  plim_text_add(text, ", \"training\": {\"rate\": ");
+  plim_text_float(text, s->rate);
+  plim_text_add(text, ", \"momentum\": ");
+  plim_text_float(text, s->momentum);
+  plim_text_add(text, ", \"weight_decay\": ");
+  plim_text_float(text, s->weight_decay);
+  plim_text_format(text, ", \"seed\": %llu, \"total_steps\": %lld}", (unsigned long long)options->seed,
                    (long long)s->total_steps);
 }
 

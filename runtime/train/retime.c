@@ -217,19 +217,25 @@ static int64_t scaled(int64_t time_ns, int64_t measured_ns, int64_t profiled_ns)
   return (int64_t)((double)time_ns * (double)measured_ns / (double)(profiled_ns > 0 ? profiled_ns : 1));
 }
 
-/* Write the measured times of the plan's variants into a copy of the profile's rows, and scale those of the other
- * variants of their ops. */
-static void take_times(const plim_plan *plan, const plim_profile *profile, const int64_t *time_ns, plim_variant *row) {
+/* The profile's row of a plan's variant; -1: it has none. */
+static int32_t row_of(const plim_profile *profile, const plim_plan_variant *variant) {
+  for (int32_t i = profile->first[variant->op]; i < profile->first[variant->op + 1]; i++) {
+    if (strcmp(profile->variant[i].name, variant->variant.name) == 0) return i;
+  }
+  return -1;
+}
+
+void plim_retimed_rows(const plim_plan *plan, const plim_profile *profile, const int64_t *time_ns, plim_variant *row) {
   for (int32_t v = 0; v < plan->n_variants; v++) {
-    int32_t op = plan->variant[v].op, own = profile->first[op];
-    if (time_ns[v] < 0) continue;
-    while (own < profile->first[op + 1] && strcmp(profile->variant[own].name, plan->variant[v].variant.name) != 0)
-      own++;
-    if (own == profile->first[op + 1]) continue;
+    const int32_t ran = row_of(profile, &plan->variant[v]), op = plan->variant[v].op;
+    if (time_ns[v] < 0 || ran < 0) continue;
     for (int32_t i = profile->first[op]; i < profile->first[op + 1]; i++) {
-      row[i].time_ns = scaled(profile->variant[i].time_ns, time_ns[v], profile->variant[own].time_ns);
+      row[i].time_ns = scaled(profile->variant[i].time_ns, time_ns[v], profile->variant[ran].time_ns);
     }
-    row[own].time_ns = time_ns[v];
+  }
+  for (int32_t v = 0; v < plan->n_variants; v++) { /* after the scaled ones: a plan may run two variants of one op */
+    const int32_t ran = row_of(profile, &plan->variant[v]);
+    if (time_ns[v] >= 0 && ran >= 0) row[ran].time_ns = time_ns[v];
   }
 }
 
@@ -240,7 +246,7 @@ static plim_status timed_profile(const plim_trainer *t, const found *f, plim_pro
   plim_variant *row = NULL;
   PLIM_TRY(plim_allocate(t->ctx, n, sizeof *row, &row));
   memcpy(row, profile->variant, (size_t)n * sizeof *row);
-  take_times(t->retiming.plan, profile, f->variant_ns, row);
+  plim_retimed_rows(t->retiming.plan, profile, f->variant_ns, row);
   plim_status status =
       plim_profile_make(t->program->graph[PLIM_PROGRAM_TRAIN], &profile->machine, 1, profile->first, row, out);
   plim_release(t->ctx, row, n, sizeof *row);

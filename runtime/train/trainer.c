@@ -154,9 +154,23 @@ plim_trainer_options plim_trainer_options_default(void) {
       .struct_bytes = sizeof(plim_trainer_options), .seed = 1, .exec = plim_exec_options_default()};
 }
 
+static plim_status check_schedule(plim_context *ctx, const plim_rate_schedule *s) {
+  const float number[] = {s->rate, s->momentum, s->weight_decay, s->beta2, s->epsilon, s->most_norm};
+  for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+    if (isfinite(number[i])) continue;
+    return plim_fail(
+        ctx, PLIM_EUSAGE,
+        "rate %g, momentum %g, weight decay %g, beta2 %g, epsilon %g, largest norm %g: each is to be finite",
+        (double)s->rate, (double)s->momentum, (double)s->weight_decay, (double)s->beta2, (double)s->epsilon,
+        (double)s->most_norm);
+  }
+  return PLIM_OK;
+}
+
 /* Checks the structs inside the options, too. */
 static plim_status check_options(plim_context *ctx, const plim_trainer_options *o) {
   PLIM_TRY(plim_check_options(ctx, "plim_trainer_options", o->struct_bytes, sizeof *o));
+  PLIM_TRY(check_schedule(ctx, &o->schedule));
   if (!o->replan) return PLIM_OK;
   return plim_check_options(ctx, "plim_replan_options", o->replan->struct_bytes, sizeof *o->replan);
 }

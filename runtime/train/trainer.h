@@ -100,8 +100,9 @@ typedef struct plim_evaluation {
  * A program with a plan for a last batch trains the last images of an epoch with it; without one they are not trained.
  * A variant that the device refuses is reported as by plim_exec_open. When the device refuses a variant of a plan that
  * is made later, the variant leaves the program's profiles, and the run continues.
- * PLIM_EUSAGE: options are not allowed, the program's images are not those of the data set, or its last batch has
- * another size than the last images of an epoch. Otherwise the errors and the cost of plim_exec_open. */
+ * PLIM_EUSAGE: options are not allowed, a number of the schedule is not finite, the program's images are not those of
+ * the data set, or its last batch has another size than the last images of an epoch. Otherwise the errors and the cost
+ * of plim_exec_open. */
 PLIM_MUST_USE plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, plim_program *program,
                                             const plim_trainer_options *options, plim_trainer **out);
 void plim_trainer_close(plim_trainer *trainer); /* NULL is legal */
