@@ -11,7 +11,7 @@
 #include "kernels/op.h"
 #include "planner/solvers/solver.h"
 #include "planner/spaces/space_make.h"
-#include "planner/spaces/space_model.h"
+#include "planner/spaces/space_solve.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
@@ -316,31 +316,27 @@ Test(space_defects, a_point_that_is_nearly_whole_is_read_as_whole) {
   plim_graph *graph = space_case_graph(ctx, space_case_named("multi_linear"));
   plim_platform *platform = NULL;
   plim_space_problem *problem = NULL;
-  plim_space_model *model = NULL;
+  plim_space_solved solved;
   plim_solver *solver = NULL;
-  plim_solution solution;
   plim_space_events events[2] = {{.ctx = ctx}, {.ctx = ctx}};
   const plim_solve_options effort = plim_space_effort(&options, 0);
   skip_without_solver();
   cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
   cr_assert_eq(plim_space_problem_make(graph, platform, 0, &problem), PLIM_OK);
-  cr_assert_eq(plim_space_model_make(problem, &asked, &model), PLIM_OK);
   cr_assert_eq(plim_solver_open(ctx, NULL, &solver), PLIM_OK);
-  double *point = calloc((size_t)model->linear.n_columns, sizeof *point);
-  cr_assert_not_null(point);
-  cr_assert_eq(plim_space_solve(ctx, solver, model, &effort, &solution, point), PLIM_OK);
-  cr_assert(solution.found);
+  cr_assert_eq(plim_space_solve(problem, solver, &asked, &effort, &solved), PLIM_OK);
+  cr_assert(solved.solution.found);
   for (int i = 0; i < 2; i++) {
-    cr_assert_eq(plim_space_model_read(model, point, &events[i]), PLIM_OK);
-    for (int32_t c = 0; c < model->linear.n_columns; c++) point[c] += point[c] > 0.5 ? -1e-5 : 1e-5;
+    double *point = solved.point;
+    cr_assert_eq(plim_space_model_read(solved.model, point, &events[i]), PLIM_OK);
+    for (int32_t c = 0; c < solved.model->linear.n_columns; c++) point[c] += point[c] > 0.5 ? -1e-5 : 1e-5;
   }
   cr_assert_gt(events[0].n, 9);
   cr_assert_eq(events[0].n, events[1].n);
   cr_expect_eq(memcmp(events[0].event, events[1].event, (size_t)events[0].n * sizeof *events[0].event), 0);
-  free(point);
   for (int i = 0; i < 2; i++) plim_space_events_free(&events[i]);
+  plim_space_solved_free(&solved);
   plim_solver_close(solver);
-  plim_space_model_free(model);
   plim_space_problem_free(problem);
   plim_platform_free(platform);
   plim_graph_free(graph);

@@ -114,21 +114,4 @@ void plim_space_arrive_rows(plim_space_model *model, int32_t t, int32_t i);
 void plim_space_page_budget(plim_space_model *model, int32_t space, int32_t t, int32_t n, const int32_t *const *grid,
                             const int32_t *plane);
 
-/* ==== space refusal ==== */
-
-/* What is said of budgets that have no plan. */
-
-/* The effort of `options` for a program: so many seconds, below 0 that no time is left, and no cutoff. */
-plim_solve_options plim_space_effort(const plim_space_options *options, double seconds);
-
-/* Solve a program of a class. */
-PLIM_MUST_USE plim_status plim_space_solve(plim_context *ctx, plim_solver *solver, const plim_space_model *model,
-                                           const plim_solve_options *effort, plim_solution *solution, double *point);
-
-/* PLIM_ENOFIT with the smallest common factor on all budgets that has a plan, and for each space the smallest budget
- * with the others as they are; or the failure of that. */
-PLIM_MUST_USE plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *solver,
-                                            const plim_space_model_options *model, const int64_t *budget,
-                                            const plim_space_options *options, double seconds);
-
 #endif

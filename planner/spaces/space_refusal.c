@@ -1,11 +1,13 @@
 /* The same program, with a column in place of some budgets: how many times the budget is used. The search that comes
  * before a program may know a plan outside its class, and less is then enough. */
-#include "planner/spaces/space_model.h"
-#include "planner/spaces/space_smallest.h"
+#include "planner/spaces/space_refusal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "planner/spaces/space_smallest.h"
+#include "planner/spaces/space_solve.h"
 
 enum { WORDS = 1024 };
 
@@ -35,28 +37,20 @@ static int is_loose(const plim_space_model_options *model) {
 static plim_status program_factor(const plim_space_problem *problem, plim_solver *solver,
                                   const plim_space_model_options *model, const int32_t *scaled,
                                   const plim_space_options *options, double seconds, double *out) {
-  plim_context *ctx = problem->ctx;
-  plim_space_model_options asked = *model;
   const plim_solve_options effort = plim_space_effort(options, seconds);
-  plim_space_model *m = NULL;
-  plim_solution s;
-  double *point = NULL;
-  int32_t columns = 0;
-  plim_status status;
+  plim_space_model_options asked = *model;
+  plim_space_solved solved;
+  plim_status status = PLIM_OK;
   asked.scaled = scaled;
   *out = NAN;
-  PLIM_TRY(plim_space_model_make(problem, &asked, &m));
-  columns = m->linear.n_columns;
-  PLIM_CHECK(plim_allocate(ctx, columns, sizeof *point, &point));
-  PLIM_CHECK(plim_space_solve(ctx, solver, m, &effort, &s, point));
-  if (s.end == PLIM_SOLVE_INFEASIBLE) *out = INFINITY;
-  if (s.end == PLIM_SOLVE_OPTIMAL && s.found) *out = point[m->factor];
-  if (s.end == PLIM_SOLVE_OPTIMAL && s.found && !is_loose(model)) {
-    PLIM_CHECK(factor_of_plan(m, point, scaled, out));
+  PLIM_TRY(plim_space_solve(problem, solver, &asked, &effort, &solved));
+  const plim_solution *s = &solved.solution;
+  if (s->end == PLIM_SOLVE_INFEASIBLE) *out = INFINITY;
+  if (s->end == PLIM_SOLVE_OPTIMAL && s->found) {
+    *out = solved.point[solved.model->factor];
+    if (!is_loose(model)) status = factor_of_plan(solved.model, solved.point, scaled, out);
   }
-done:
-  plim_release(ctx, point, columns, sizeof *point);
-  plim_space_model_free(m);
+  plim_space_solved_free(&solved);
   return status;
 }
 
@@ -134,58 +128,48 @@ static const plim_space_plan_class plan_classes[] = {PLIM_SPACE_PLAN_POET, PLIM_
 static plim_status tell_deadline(const plim_space_problem *problem, plim_solver *solver,
                                  const plim_space_model_options *model, const plim_space_options *options,
                                  double seconds, char words[WORDS]) {
-  plim_context *ctx = problem->ctx;
-  plim_space_model_options asked = *model;
   const plim_solve_options effort = plim_space_effort(options, seconds);
-  plim_space_model *m = NULL;
-  plim_solution s;
-  double *point = NULL;
-  int32_t columns = 0;
+  plim_space_model_options asked = *model;
+  plim_space_solved solved;
   char text[128];
-  plim_status status;
   asked.deadline_ns = INT64_MAX;
   asked.objective = PLIM_OBJECTIVE_TIME;
-  PLIM_TRY(plim_space_model_make(problem, &asked, &m));
-  columns = m->linear.n_columns;
-  PLIM_CHECK(plim_allocate(ctx, columns, sizeof *point, &point));
-  PLIM_CHECK(plim_space_solve(ctx, solver, m, &effort, &s, point));
-  if (s.end == PLIM_SOLVE_OPTIMAL && s.found) {
+  PLIM_TRY(plim_space_solve(problem, solver, &asked, &effort, &solved));
+  const plim_solution *s = &solved.solution;
+  if (s->end == PLIM_SOLVE_OPTIMAL && s->found) {
+    const double ns = ceil(s->objective / solved.model->scale - 1e-3);
     append(words, "; with these budgets ");
-    (void)snprintf(text, sizeof text, deadline_words[model->model_class], ceil(s.objective / m->scale - 1e-3),
-                   plim_space_time_unit(problem));
+    (void)snprintf(text, sizeof text, deadline_words[model->model_class], ns, plim_space_time_unit(problem));
     append(words, text);
   }
-done:
-  plim_release(ctx, point, columns, sizeof *point);
-  plim_space_model_free(m);
-  return status;
+  plim_space_solved_free(&solved);
+  return PLIM_OK;
 }
 
 plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *solver,
-                              const plim_space_model_options *model, const int64_t *budget,
-                              const plim_space_options *options, double seconds) {
+                              const plim_space_model_options *model, const plim_space_options *options,
+                              double seconds) {
   plim_context *ctx = problem->ctx;
   const plim_platform *p = problem->platform;
-  plim_space_model_options asked = *model;
+  const int64_t *budget = model->budget;
   char words[WORDS] = "", given[WORDS] = "", text[96];
   int32_t *scaled = NULL, named = 0;
   double factor;
   plim_status status;
-  asked.budget = budget;
   PLIM_TRY(plim_allocate(ctx, p->n_spaces, sizeof *scaled, &scaled));
   for (int32_t s = 0; s < p->n_spaces; s++) {
     if (budget[s] == INT64_MAX) continue;
     (void)snprintf(text, sizeof text, "%s%s=%lld", named++ ? "," : "", p->space[s].name, (long long)budget[s]);
     append(given, text);
   }
-  PLIM_CHECK(least_factor(problem, solver, &asked, -1, scaled, options, seconds, &factor));
+  PLIM_CHECK(least_factor(problem, solver, model, -1, scaled, options, seconds, &factor));
   tell_common(factor, is_loose(model), words);
   for (int32_t s = 0; s < p->n_spaces && named > 0; s++) {
     if (budget[s] == INT64_MAX) continue;
-    PLIM_CHECK(least_factor(problem, solver, &asked, s, scaled, options, seconds, &factor));
+    PLIM_CHECK(least_factor(problem, solver, model, s, scaled, options, seconds, &factor));
     tell_alone(problem, s, budget[s], factor, is_loose(model), words);
   }
-  if (model->deadline_ns < INT64_MAX) PLIM_CHECK(tell_deadline(problem, solver, &asked, options, seconds, words));
+  if (model->deadline_ns < INT64_MAX) PLIM_CHECK(tell_deadline(problem, solver, model, options, seconds, words));
   status = plim_fail(ctx, PLIM_ENOFIT, "no plan of '%s' in class %s fits into %s%s: %s", problem->graph->name,
                      plim_space_plan_class_name(plan_classes[model->model_class]), named ? given : "unlimited memory",
                      model->deadline_ns < INT64_MAX ? " within the deadline" : "", words);
