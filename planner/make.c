@@ -1,112 +1,28 @@
-/* plim_plan_make and plim_plan_search: from graph, profile and budget to a checked plan. Four hops:
- *   1. plim_problem_make      (core/problem.c)          items, rules, choices of variants
- *   2. plim_strategy_run      (strategies/strategy_run.c)  a strategy submits schedules; the incumbent keeps the best
- *   3. plim_incumbent_emit    (core/incumbent.c)        the best as a plan, which the checker accepts
- *   4. plim_refuse            (refuse.c)                in place of 3 where nothing fits
- * With options->front_folder, the plan front on disk is read before and written after. */
-#include "planner/floor.h"
+/* plim_plan_make and its kin: a plan of one arena (planner/one_arena), or one that pages or runs on two devices
+ * (planner/paging). */
+#include "planner/core/incumbent.h"
+#include "planner/one_arena/arena_plan.h"
 #include "planner/paging/paging.h"
-#include "planner/plan_base.h"
-#include "planner/refuse.h"
-#include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 
 plim_plan_options plim_plan_options_default(void) {
   return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
 }
 
-/* A cancel ends it only where nothing was found. */
-static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
-  plim_context *ctx = inc->problem->ctx;
-  int by_caller = plim_context_cancelled(ctx); /* else a deadline ended the strategy */
-  if (status == PLIM_ECANCEL && (inc->found || !by_caller)) return PLIM_OK;
-  if (status == PLIM_ECANCEL && inc->budget_bytes < INT64_MAX) {
-    return plim_fail(ctx, status, "planning was cancelled before a plan within %lld bytes was found",
-                     (long long)inc->budget_bytes);
-  }
-  if (status == PLIM_ECANCEL) return plim_fail(ctx, status, "planning was cancelled before a plan was found");
-  return status;
-}
-
-/* Part of the budget that its smallest schedule may be above, for the search of plim_plan_smallest to be worth it. */
-enum { NEAR_PART = 32 };
-
-/* The strategy ended just above the budget: look for fewest bytes as plim_plan_smallest does, so that the budget that
- * it names has a plan. */
-static plim_status find_fewest(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front) {
-  const plim_problem *problem = inc->problem;
-  const int64_t near_bytes = inc->budget_bytes + inc->budget_bytes / NEAR_PART;
-  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
-  plim_incumbent *fewest = NULL;
-  plim_plan_floor floor = {.keep_all_bytes = 0};
-  if (plim_incumbent_over(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_child(inc, &how, &fewest));
-  return plim_incumbent_join(inc, fewest, plim_floor_search(problem, fewest->options, strategy, front, &floor, fewest));
-}
-
-/* `front` NULL: none. It is saved to `file` also when no plan was found, since a larger budget may use its points. */
-static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
-                             const plim_strategy *strategy, plim_front *front, const plim_front_file *file,
-                             plim_plan_result *out) {
-  plim_incumbent *inc = NULL;
-  plim_plan_result made = {.plan = NULL};
-  plim_status status;
-  PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
-  status = plim_strategy_run(inc, strategy, front, &made.from_front);
-  status = end_strategy(inc, status);
-  if (status == PLIM_OK && !inc->found) status = plim_incumbent_submit_smallest(inc, front);
-  if (status == PLIM_OK && !inc->found) status = end_strategy(inc, find_fewest(inc, strategy, front));
-  if (status == PLIM_OK && front) status = plim_front_save(file, front);
-  if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, strategy->name, &made.floor);
-  if (status == PLIM_OK) status = plim_incumbent_emit(inc, strategy->name, &made.plan);
-  plim_incumbent_end(inc);
-  if (status == PLIM_OK || status == PLIM_ENOFIT) *out = made;
-  return status;
-}
-
-/* The same through the plan front on disk. Where the checker refuses a plan of it, the front is discarded, and the plan
- * is made without. */
-static plim_status make_warm(const plim_problem *problem, const plim_plan_options *options,
-                             const plim_strategy *strategy, plim_plan_result *out) {
-  plim_front front = {.ctx = problem->ctx};
-  plim_front_file file;
-  PLIM_TRY(plim_strategy_front(problem, options, strategy, &file, &front));
-  plim_status status = make_plan(problem, options, strategy, &front, &file, out);
-  if (status == PLIM_EPLAN) {
-    plim_front_free(&front);
-    status = make_plan(problem, options, strategy, &front, &file, out);
-  }
-  plim_front_free(&front);
-  return status;
-}
-
-static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                        const plim_plan_options *options, plim_plan_result *out) {
-  const plim_strategy *strategy = NULL;
-  plim_problem *problem = NULL;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
-  int through_front = options->front_folder && options->budget_bytes < INT64_MAX;
-  plim_status status = through_front ? make_warm(problem, options, strategy, out)
-                                     : make_plan(problem, options, strategy, NULL, NULL, out);
-  plim_problem_free(problem);
-  return status;
-}
-
 static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, plim_plan_result *out) {
   plim_plan_result made = {.plan = NULL};
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = plim_paging_make_kept(ctx, graph, profile, options, &made.plan, &made.from_front);
   if (status == PLIM_OK || status == PLIM_ENOFIT) *out = made;
-  return status;
+  return plim_effort_end(ctx, outer_ns, status);
 }
 
 plim_status plim_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, plim_plan_result *out) {
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  plim_status status =
-      options->paging ? make_paged(ctx, graph, profile, options, out) : make(ctx, graph, profile, options, out);
-  return plim_effort_end(ctx, outer_ns, status);
+  return options->paging ? make_paged(ctx, graph, profile, options, out)
+                         : plim_arena_plan_search(ctx, graph, profile, options, out);
 }
 
 plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -126,44 +42,57 @@ plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const
   return plim_plan_make(ctx, graph, profile, &keep, out);
 }
 
-/* A plan by the options' strategy. `enough_bytes`, `known_ns`: of the incumbent. */
-static plim_status make_base(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, int64_t enough_bytes, int64_t known_ns,
-                             plim_plan **out) {
-  const plim_strategy *strategy = NULL;
-  plim_problem *problem = NULL;
-  plim_incumbent *inc = NULL;
-  plim_status status;
-  int32_t kept;
-  PLIM_CHECK(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
-  PLIM_CHECK(plim_incumbent_begin(problem, options, &inc));
-  plim_incumbent_accept(inc, enough_bytes, known_ns);
-  PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, strategy, NULL, &kept)));
-  if (!inc->found) {
-    status = plim_fail(ctx, PLIM_ENOFIT, "no plan within %lld bytes was found", (long long)inc->budget_bytes);
-    goto done;
+/* ---- several budgets ---- */
+
+static plim_status copy_plan(const plim_graph *graph, const plim_plan *plan, int64_t budget_bytes, plim_plan **out) {
+  plim_plan wider = *plan;
+  wider.budget_bytes = budget_bytes;
+  return plim_plan_from_parts(graph, &wider, out);
+}
+
+/* The plan for a budget, from a search of its own and from the plan of the budget before; NULL: none. */
+static plim_status make_one(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, const plim_plan *before, plim_plan **out) {
+  plim_plan *plan = NULL, *copy = NULL;
+  plim_status status = plim_plan_make(ctx, graph, profile, options, &plan);
+  int none = status == PLIM_ENOFIT || status == PLIM_ECANCEL; /* a cancel leaves what is known */
+  if (status != PLIM_OK && !none) return status;
+  status = before ? copy_plan(graph, before, options->budget_bytes, &copy) : PLIM_OK;
+  if (status != PLIM_OK) {
+    plim_plan_free(plan);
+    return status;
   }
-  PLIM_CHECK(plim_incumbent_emit(inc, strategy->name, out));
-done:
-  plim_incumbent_end(inc);
-  plim_problem_free(problem);
-  return status;
+  plim_paging_keep_better(options->paging, &plan, copy);
+  *out = plan;
+  return PLIM_OK;
 }
 
-plim_status plim_plan_once(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                           const plim_plan_options *options, plim_plan **out) {
-  plim_plan_options once = *options;
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  int64_t enough_bytes = options->budget_bytes < INT64_MAX ? options->budget_bytes : 0;
-  once.budget_bytes = INT64_MAX;
-  once.planner = "keep-all";
-  plim_status status = make_base(ctx, graph, profile, &once, enough_bytes, INT64_MAX, out);
-  return plim_effort_end(ctx, outer_ns, status);
+/* What fits into fewer bytes fits into more, so that a budget whose own search found nothing cheaper has the plan of the
+ * budget before. */
+static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                    const plim_plan_options *options, int32_t n, const int64_t *budget,
+                                    plim_plan **plan) {
+  plim_plan_options own = *options;
+  int64_t end_ns = plim_effort_deadline_of(plim_now_ns(), options->time_limit_ns);
+  for (int32_t i = 0; i < n; i++) plan[i] = NULL;
+  for (int32_t i = 0; i < n; i++) {
+    int64_t left_ns = end_ns < INT64_MAX ? end_ns - plim_now_ns() : 0;
+    own.budget_bytes = budget[i];
+    if (end_ns < INT64_MAX) own.time_limit_ns = left_ns > n - i ? left_ns / (n - i) : 1;
+    plim_status status = make_one(ctx, graph, profile, &own, i > 0 ? plan[i - 1] : NULL, &plan[i]);
+    if (status == PLIM_OK) continue;
+    for (int32_t k = 0; k < i; k++) {
+      plim_plan_free(plan[k]);
+      plan[k] = NULL;
+    }
+    return status;
+  }
+  return PLIM_OK;
 }
 
-plim_status plim_plan_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, int64_t known_ns, plim_plan **out) {
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  plim_status status = make_base(ctx, graph, profile, options, 0, known_ns, out);
-  return plim_effort_end(ctx, outer_ns, status);
+plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+  return options->paging ? make_paged_front(ctx, graph, profile, options, n, budget, plan)
+                         : plim_arena_front(ctx, graph, profile, options, n, budget, plan);
 }

@@ -1,11 +1,11 @@
-/* planner/spaces/space_first.c and planner/strategies/one_arena.c: large graphs begin with a plan of one
+/* planner/spaces/space_first.c and planner/one_arena/unpacked_plan.c: large graphs begin with a plan of one
  * arena. */
 #include "planner/spaces/space_first.h"
 
 #include <criterion/criterion.h>
 
 #include "planner/spaces/space_problem.h"
-#include "planner/strategies/one_arena.h"
+#include "planner/one_arena/unpacked_plan.h"
 #include "runtime/base/effort.h"
 #include "runtime/import/generate.h"
 #include "tests/support/space_cases.h"

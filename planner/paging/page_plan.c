@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "planner/one_arena/arena_plan.h"
 #include "planner/paging/joint_problem.h"
 #include "planner/paging/page_graph.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/paging/queue_search.h"
-#include "planner/plan_base.h"
 #include "runtime/base/effort.h"
 
 /* One graph. */
@@ -169,7 +169,7 @@ static plim_status try_both_arenas(const attempt *a) {
   if (!a->paging.device || !a->paging.recompute) return PLIM_OK;
   both.budget_bytes = plim_add_bytes(both.budget_bytes, a->paging.device_bytes);
   if (both.budget_bytes < 0 || both.budget_bytes >= a->keep_all->arena_bytes) return PLIM_OK;
-  plim_status status = plim_plan_make(p->ctx, p->graph, a->profile, &both, &plan);
+  plim_status status = plim_arena_plan_make(p->ctx, p->graph, a->profile, &both, &plan);
   if (status != PLIM_OK) return plim_paging_is_failure(p->ctx, status) ? status : PLIM_OK;
   status = search_from(a, plan);
   plim_plan_free(plan);
@@ -183,7 +183,7 @@ static plim_status plan_one_arena(const attempt *a, plim_plan **out) {
   const int64_t known = a->paging.device ? INT64_MAX : known_ns(p); /* with a second device its runs get faster */
   plain.front_folder = NULL;
   if (!a->paging.recompute) plain.planner = "keep-all";
-  return a->paging.recompute && known == INT64_MAX ? plim_plan_make(p->ctx, p->graph, a->profile, &plain, out)
+  return a->paging.recompute && known == INT64_MAX ? plim_arena_plan_make(p->ctx, p->graph, a->profile, &plain, out)
                                                    : plim_plan_faster(p->ctx, p->graph, a->profile, &plain, known, out);
 }
 

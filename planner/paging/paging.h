@@ -24,11 +24,6 @@ int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan);
 
 /* ==== plan ==== */
 
-/* plim_plan_front with options->paging. */
-PLIM_MUST_USE plim_status plim_paging_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                            const plim_plan_options *options, int32_t n, const int64_t *budget,
-                                            plim_plan **plan);
-
 /* plim_plan_make with options->paging, which must not be NULL. */
 PLIM_MUST_USE plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                            const plim_plan_options *options, plim_plan **out);

@@ -3,10 +3,10 @@
  * taken. */
 #include <stdio.h>
 
+#include "planner/one_arena/arena_plan.h"
 #include "planner/paging/home_plan.h"
 #include "planner/paging/page_plan.h"
 #include "planner/paging/paging.h"
-#include "planner/plan_base.h"
 
 /* ---- options ---- */
 
@@ -42,7 +42,7 @@ static int homes_pay(const plim_paging_task *task, int64_t best_ns, int64_t byte
 static plim_status make_unpaged(const plim_paging_task *task, int64_t known_ns, plim_plan **plain, plim_plan **out) {
   (void)known_ns;
   *plain = NULL;
-  return plim_plan_make(task->ctx, task->graph, task->profile, task->options, out);
+  return plim_arena_plan_make(task->ctx, task->graph, task->profile, task->options, out);
 }
 
 /* With state, and with `params` parameters, at home in the page space: where nothing else fits, or where it may pay.

@@ -20,9 +20,6 @@ static const struct plim_strategies_tuning {
     int64_t deep_ns, reserve_ns;
   } search;
   struct {
-    int32_t moves_an_op;
-  } one_arena;
-  struct {
     int32_t percent, moves_an_op, work, work_a_move;
   } cut;
   struct {
@@ -65,10 +62,6 @@ static const struct plim_strategies_tuning {
             .reserve_parts = 4,     /* Chen's reserve plan for a long graph gets one part in so many of the time */
             .deep_ns = 5000000000,  /* and the time limit from which it does, in ns */
             .reserve_ns = 200000000, /* the first reserve plan gets so much where the time is over already, in ns */
-        },
-    .one_arena =
-        {
-            .moves_an_op = 4, /* of a first plan over spaces without a time limit: annealing over spaces follows */
         },
     .cut =
         {

@@ -11,7 +11,7 @@
 #include "planner/planner.h"
 #include "planner/spaces/space_budget.h"
 #include "planner/spaces/space_problem.h"
-#include "planner/strategies/one_arena.h"
+#include "planner/one_arena/unpacked_plan.h"
 #include "runtime/base/file.h"
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"

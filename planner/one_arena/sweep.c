@@ -3,9 +3,9 @@
  * them found within it. Where the range begins at the smallest budget with a plan, the search for that one leaves its
  * plan in the same plan front, so that no budget of the range is without. */
 #include "planner/bound/cut.h"
-#include "planner/floor.h"
-#include "planner/make_tuning.h"
-#include "planner/paging/paging.h"
+#include "planner/one_arena/arena_plan.h"
+#include "planner/one_arena/floor.h"
+#include "planner/one_arena/one_arena_tuning.h"
 #include "runtime/base/effort.h"
 
 /* Which budgets, and what they get. */
@@ -166,11 +166,9 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
   return status;
 }
 
-plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                            const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
+plim_status plim_arena_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
   const range r = {.n = n, .budget = budget, .plan = plan};
-  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
-  if (options->paging) return plim_paging_front(ctx, graph, profile, options, n, budget, plan);
   return plan_range(ctx, graph, profile, options, &r);
 }
 

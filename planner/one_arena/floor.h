@@ -1,6 +1,6 @@
 /* The smallest budget within a planning that already has a problem and a plan front. Planner-internal. */
-#ifndef PLIM_PLANNER_FLOOR_H
-#define PLIM_PLANNER_FLOOR_H
+#ifndef PLIM_PLANNER_ONE_ARENA_FLOOR_H
+#define PLIM_PLANNER_ONE_ARENA_FLOOR_H
 
 #include "planner/archive/front.h"
 #include "planner/strategies/strategy.h"

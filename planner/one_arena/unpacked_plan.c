@@ -1,10 +1,10 @@
 /* The graph's times are those of no platform, so that the profile is made of the costs given. */
-#include "planner/strategies/one_arena.h"
+#include "planner/one_arena/unpacked_plan.h"
 
 #include <stdio.h>
 
-#include "planner/planner.h"
-#include "planner/strategies/strategies_tuning.h"
+#include "planner/one_arena/arena_plan.h"
+#include "planner/one_arena/one_arena_tuning.h"
 
 static plim_status make_profile(const plim_graph *graph, const int64_t *cost, plim_profile **out) {
   const plim_machine machine = {.device = "", .threads = 1};
@@ -37,10 +37,10 @@ plim_status plim_one_arena_plan(const plim_graph *graph, const int64_t *cost, in
   options.unpacked = 1;
   options.threads = threads;
   options.time_limit_ns = time_limit_ns;
-  if (time_limit_ns <= 0) options.iterations = (int64_t)tuning.one_arena.moves_an_op * graph->n_ops;
+  if (time_limit_ns <= 0) options.iterations = (int64_t)tuning.moves_an_op * graph->n_ops;
   *out = NULL;
   PLIM_TRY(make_profile(graph, cost, &profile));
-  plim_status status = plim_plan_make(graph->ctx, graph, profile, &options, out);
+  plim_status status = plim_arena_plan_make(graph->ctx, graph, profile, &options, out);
   plim_profile_free(profile);
   return status == PLIM_ENOFIT || status == PLIM_ECANCEL ? PLIM_OK : status;
 }

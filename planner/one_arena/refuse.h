@@ -1,6 +1,6 @@
 /* Why there is no plan: the sentence of a refusal. Planner-internal; the words are plim_plan_floor_describe's. */
-#ifndef PLIM_PLANNER_REFUSE_H
-#define PLIM_PLANNER_REFUSE_H
+#ifndef PLIM_PLANNER_ONE_ARENA_REFUSE_H
+#define PLIM_PLANNER_ONE_ARENA_REFUSE_H
 
 #include "planner/core/incumbent.h"
 

@@ -1,6 +1,6 @@
 /* Plans of one arena as first plans for planners over spaces, which do not see how they are made. */
-#ifndef PLIM_PLANNER_STRATEGIES_ONE_ARENA_H
-#define PLIM_PLANNER_STRATEGIES_ONE_ARENA_H
+#ifndef PLIM_PLANNER_ONE_ARENA_UNPACKED_PLAN_H
+#define PLIM_PLANNER_ONE_ARENA_UNPACKED_PLAN_H
 
 #include "runtime/graph/plan.h"
 

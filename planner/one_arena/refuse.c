@@ -1,11 +1,11 @@
 /* Refusals: numbers first, then the buffers that are in each other's way (planner/pack/conflict.h). */
-#include "planner/refuse.h"
+#include "planner/one_arena/refuse.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "planner/core/place.h"
-#include "planner/make_tuning.h"
+#include "planner/one_arena/one_arena_tuning.h"
 #include "planner/pack/conflict.h"
 #include "runtime/base/size.h"
 

@@ -1,0 +1,145 @@
+/* From graph, profile and budget to a checked plan of one arena. Four hops:
+ *   1. plim_problem_make      (core/problem.c)             items, rules, choices of variants
+ *   2. plim_strategy_run      (strategies/strategy_run.c)  a strategy submits schedules; the incumbent keeps the best
+ *   3. plim_incumbent_emit    (core/incumbent.c)           the best as a plan, which the checker accepts
+ *   4. plim_refuse            (refuse.c)                   in place of 3 where nothing fits
+ * With options->front_folder, the plan front on disk is read before and written after. */
+#include "planner/one_arena/arena_plan.h"
+
+#include "planner/one_arena/floor.h"
+#include "planner/one_arena/refuse.h"
+#include "planner/strategies/strategy.h"
+#include "runtime/base/effort.h"
+
+/* A cancel ends it only where nothing was found. */
+static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
+  plim_context *ctx = inc->problem->ctx;
+  int by_caller = plim_context_cancelled(ctx); /* else a deadline ended the strategy */
+  if (status == PLIM_ECANCEL && (inc->found || !by_caller)) return PLIM_OK;
+  if (status == PLIM_ECANCEL && inc->budget_bytes < INT64_MAX) {
+    return plim_fail(ctx, status, "planning was cancelled before a plan within %lld bytes was found",
+                     (long long)inc->budget_bytes);
+  }
+  if (status == PLIM_ECANCEL) return plim_fail(ctx, status, "planning was cancelled before a plan was found");
+  return status;
+}
+
+/* Part of the budget that its smallest schedule may be above, for the search of plim_plan_smallest to be worth it. */
+enum { NEAR_PART = 32 };
+
+/* The strategy ended just above the budget: look for fewest bytes as plim_plan_smallest does, so that the budget that
+ * it names has a plan. */
+static plim_status find_fewest(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front) {
+  const plim_problem *problem = inc->problem;
+  const int64_t near_bytes = inc->budget_bytes + inc->budget_bytes / NEAR_PART;
+  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
+  plim_incumbent *fewest = NULL;
+  plim_plan_floor floor = {.keep_all_bytes = 0};
+  if (plim_incumbent_over(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
+  PLIM_TRY(plim_incumbent_child(inc, &how, &fewest));
+  return plim_incumbent_join(inc, fewest, plim_floor_search(problem, fewest->options, strategy, front, &floor, fewest));
+}
+
+/* `front` NULL: none. It is saved to `file` also when no plan was found, since a larger budget may use its points. */
+static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
+                             const plim_strategy *strategy, plim_front *front, const plim_front_file *file,
+                             plim_plan_result *out) {
+  plim_incumbent *inc = NULL;
+  plim_plan_result made = {.plan = NULL};
+  plim_status status;
+  PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
+  status = plim_strategy_run(inc, strategy, front, &made.from_front);
+  status = end_strategy(inc, status);
+  if (status == PLIM_OK && !inc->found) status = plim_incumbent_submit_smallest(inc, front);
+  if (status == PLIM_OK && !inc->found) status = end_strategy(inc, find_fewest(inc, strategy, front));
+  if (status == PLIM_OK && front) status = plim_front_save(file, front);
+  if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, strategy->name, &made.floor);
+  if (status == PLIM_OK) status = plim_incumbent_emit(inc, strategy->name, &made.plan);
+  plim_incumbent_end(inc);
+  if (status == PLIM_OK || status == PLIM_ENOFIT) *out = made;
+  return status;
+}
+
+/* The same through the plan front on disk. Where the checker refuses a plan of it, the front is discarded, and the plan
+ * is made without. */
+static plim_status make_warm(const plim_problem *problem, const plim_plan_options *options,
+                             const plim_strategy *strategy, plim_plan_result *out) {
+  plim_front front = {.ctx = problem->ctx};
+  plim_front_file file;
+  PLIM_TRY(plim_strategy_front(problem, options, strategy, &file, &front));
+  plim_status status = make_plan(problem, options, strategy, &front, &file, out);
+  if (status == PLIM_EPLAN) {
+    plim_front_free(&front);
+    status = make_plan(problem, options, strategy, &front, &file, out);
+  }
+  plim_front_free(&front);
+  return status;
+}
+
+static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                        const plim_plan_options *options, plim_plan_result *out) {
+  const plim_strategy *strategy = NULL;
+  plim_problem *problem = NULL;
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
+  int through_front = options->front_folder && options->budget_bytes < INT64_MAX;
+  plim_status status = through_front ? make_warm(problem, options, strategy, out)
+                                     : make_plan(problem, options, strategy, NULL, NULL, out);
+  plim_problem_free(problem);
+  return status;
+}
+
+plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                   const plim_plan_options *options, plim_plan_result *out) {
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  return plim_effort_end(ctx, outer_ns, make(ctx, graph, profile, options, out));
+}
+
+plim_status plim_arena_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                 const plim_plan_options *options, plim_plan **out) {
+  plim_plan_result made = {.plan = NULL};
+  PLIM_TRY(plim_arena_plan_search(ctx, graph, profile, options, &made));
+  *out = made.plan;
+  return PLIM_OK;
+}
+
+/* A plan by the options' strategy. `enough_bytes`, `known_ns`: of the incumbent. */
+static plim_status make_base(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, int64_t enough_bytes, int64_t known_ns,
+                             plim_plan **out) {
+  const plim_strategy *strategy = NULL;
+  plim_problem *problem = NULL;
+  plim_incumbent *inc = NULL;
+  plim_status status;
+  int32_t kept;
+  PLIM_CHECK(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
+  PLIM_CHECK(plim_incumbent_begin(problem, options, &inc));
+  plim_incumbent_accept(inc, enough_bytes, known_ns);
+  PLIM_CHECK(end_strategy(inc, plim_strategy_run(inc, strategy, NULL, &kept)));
+  if (!inc->found) {
+    status = plim_fail(ctx, PLIM_ENOFIT, "no plan within %lld bytes was found", (long long)inc->budget_bytes);
+    goto done;
+  }
+  PLIM_CHECK(plim_incumbent_emit(inc, strategy->name, out));
+done:
+  plim_incumbent_end(inc);
+  plim_problem_free(problem);
+  return status;
+}
+
+plim_status plim_plan_once(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                           const plim_plan_options *options, plim_plan **out) {
+  plim_plan_options once = *options;
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  int64_t enough_bytes = options->budget_bytes < INT64_MAX ? options->budget_bytes : 0;
+  once.budget_bytes = INT64_MAX;
+  once.planner = "keep-all";
+  plim_status status = make_base(ctx, graph, profile, &once, enough_bytes, INT64_MAX, out);
+  return plim_effort_end(ctx, outer_ns, status);
+}
+
+plim_status plim_plan_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, int64_t known_ns, plim_plan **out) {
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  plim_status status = make_base(ctx, graph, profile, options, 0, known_ns, out);
+  return plim_effort_end(ctx, outer_ns, status);
+}
