@@ -1,20 +1,16 @@
 /* What a plan over spaces draws. */
 #include "planner/planner.h"
 
-static int computes(const plim_plan *plan, int32_t space) {
-  return space == 0 || plan->page[space - 1].computes;
-}
-
 double plim_plan_energy(const plim_plan *plan, const plim_powers *powers) {
   double joule = powers->idle_watt * (double)plan->time_ns;
   for (int32_t c = 0; c < plan->n_commands; c++) {
     const plim_command *m = &plan->command[c];
     if (m->kind == PLIM_COMMAND_RUN) {
       joule += powers->device_watt[m->space != 0] * (double)plan->variant[m->variant].variant.time_ns;
-    } else if (computes(plan, m->from) && computes(plan, m->to)) {
+    } else if (plim_plan_computes(plan, m->from) && plim_plan_computes(plan, m->to)) {
       joule += powers->device_link_watt * (double)m->time_ns;
     } else {
-      joule += powers->link_watt[computes(plan, m->from) ? PLIM_LINK_OUT : PLIM_LINK_IN] * (double)m->time_ns;
+      joule += powers->link_watt[plim_plan_computes(plan, m->from) ? PLIM_LINK_OUT : PLIM_LINK_IN] * (double)m->time_ns;
     }
   }
   return joule * 1e-9;

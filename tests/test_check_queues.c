@@ -93,7 +93,7 @@ static plim_plan *build_delayed(const plim_graph *graph, int32_t delay_permille)
                            .budget_bytes = 1536,
                            .keep_all_ns = 40,
                            .bound_ns = 30,
-                           .n_pages = 2,
+                           .n_page_spaces = 2,
                            .page = page};
   plim_plan *plan = NULL;
   cr_assert_eq(plim_plan_from_parts(graph, &draft, &plan), PLIM_OK, "%s", plim_context_error(graph->ctx));

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "planner/paging/page_graph.h"
+#include "planner/paging/page_lower.h"
 #include "runtime/exec/exec.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/trace.h"
@@ -278,7 +278,7 @@ Test(exec_queues, beside_a_second_device_a_plan_that_pages_has_all_spaces_in_one
   for (uint64_t seed = test_seed(1), end = seed + 20; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     if (make_plan_beside(&r, seed, 100, "host", "cpu:1") && r.n_copies > 0) {
-      cr_assert_eq(r.plan->n_pages, 2);
+      cr_assert_eq(r.plan->n_page_spaces, 2);
       cr_assert_eq(strcmp(r.plan->page[0].name, "cpu:1"), 0);
       cr_assert_eq(strcmp(r.plan->page[1].name, "host"), 0);
       cr_assert_eq(r.plan->page[0].arena_bytes, 0);
@@ -296,7 +296,7 @@ Test(exec_queues, begins_and_ends_of_a_step_keep_the_order_of_queues_and_waits_a
   for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
     rig r = {0};
     hash_kernels kernels = {.fault = HASH_RIGHT};
-    if (make_plan(&r, seed, 100, "host") && r.plan->n_pages > 0) {
+    if (make_plan(&r, seed, 100, "host") && r.plan->n_page_spaces > 0) {
       open_exec(&r, &seed);
       hash_write_sources(r.exec, 0, r.graph, r.plan, 1, 0);
       hash_write_sources(r.exec, 0, r.graph, r.plan, 0, 0);
@@ -318,7 +318,7 @@ Test(exec_queues, a_command_lags_where_it_begins_later_than_what_it_follows_ends
   int seen = 0;
   for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
     rig r = {0};
-    if (make_plan(&r, seed, 100, "host") && r.plan->n_pages > 0) {
+    if (make_plan(&r, seed, 100, "host") && r.plan->n_page_spaces > 0) {
       const int32_t n = r.plan->n_commands, last = n - 1;
       int64_t makespan_ns;
       cr_assert_lt(n, 1000);

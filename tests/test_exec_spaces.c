@@ -130,7 +130,7 @@ static void finish_plan(rig *r, const char *space) {
                      .n_variants = r->graph->n_ops,
                      .variant = variant,
                      .budget_bytes = INT64_MAX,
-                     .n_pages = SPACES - 1,
+                     .n_page_spaces = SPACES - 1,
                      .page = page};
   (void)snprintf(page[1].name, sizeof page[1].name, "%s", space);
   for (int32_t o = 0; o < r->graph->n_ops; o++) {

@@ -246,7 +246,8 @@ static void search_both(rig *r, int64_t *alone_ns, int64_t *joint_ns) {
   *joint_ns = best->time_ns;
   cr_assert_eq(plim_plan_check(r->ctx, r->graph, best), PLIM_OK, "%s", plim_context_error(r->ctx));
   cr_assert_leq(best->arena_bytes, r->options.budget_bytes);
-  for (int32_t s = 0; s < best->n_pages; s++) cr_assert_leq(best->page[s].arena_bytes, r->spaces.budget_bytes[s + 1]);
+  for (int32_t s = 0; s < best->n_page_spaces; s++)
+    cr_assert_leq(best->page[s].arena_bytes, r->spaces.budget_bytes[s + 1]);
   plim_plan_free(best);
 }
 

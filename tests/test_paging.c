@@ -80,8 +80,8 @@ Test(paging, a_plan_that_may_page_is_no_slower_and_fits_both_spaces) {
       cr_assert_eq(plim_plan_check(r.ctx, r.graph, with), PLIM_OK, "%s", plim_context_error(r.ctx));
       cr_assert_leq(with->arena_bytes, r.options.budget_bytes);
       if (without) cr_assert_leq(with->time_ns, without->time_ns);
-      if (with->n_pages > 0) cr_assert_leq(with->page[0].arena_bytes, r.paging.budget_bytes);
-      paged += with->n_pages > 0;
+      if (with->n_page_spaces > 0) cr_assert_leq(with->page[0].arena_bytes, r.paging.budget_bytes);
+      paged += with->n_page_spaces > 0;
     }
     plim_plan_free(without);
     plim_plan_free(with);
@@ -330,7 +330,7 @@ Test(paging, a_page_space_without_bytes_pages_nothing) {
   cr_assert(strstr(plim_context_error(r.ctx), "and 0 of host, without recomputation"), "%s", plim_context_error(r.ctx));
   r.options.budget_bytes = INT64_MAX;
   cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_OK);
-  cr_assert_eq(plan->n_pages, 0);
+  cr_assert_eq(plan->n_page_spaces, 0);
   plim_plan_free(plan);
   free_rig(&r);
 }
@@ -414,7 +414,8 @@ static plim_plan *plan_two(rig *r, int64_t budget_bytes) {
   if (!plan) return NULL;
   cr_assert_eq(plim_plan_check(r->ctx, r->graph, plan), PLIM_OK, "%s", plim_context_error(r->ctx));
   cr_assert_leq(plan->arena_bytes, budget_bytes);
-  for (int32_t k = 0; k < plan->n_pages; k++) cr_assert_leq(plan->page[k].arena_bytes, plan->page[k].budget_bytes);
+  for (int32_t k = 0; k < plan->n_page_spaces; k++)
+    cr_assert_leq(plan->page[k].arena_bytes, plan->page[k].budget_bytes);
   return plan;
 }
 
@@ -429,7 +430,7 @@ Test(paging, two_devices_close_half_of_the_gap_between_one_device_and_the_bound)
     two = plan_two(&r, r.options.budget_bytes);
     cr_assert(two || alone == PLIM_ENOFIT);
     if (two && one) {
-      int64_t bound_ns = two->n_pages > 0 ? two->bound_ns : one->keep_all_ns;
+      int64_t bound_ns = two->n_page_spaces > 0 ? two->bound_ns : one->keep_all_ns;
       cr_assert_leq(two->time_ns, one->time_ns);
       cr_assert_leq(bound_ns, two->time_ns);
       gap_ns += (double)(one->time_ns - bound_ns);
@@ -453,7 +454,7 @@ Test(paging, without_recomputation_two_arenas_hold_what_one_does_not) {
     r.paging.recompute = 0;
     r.paging.space = NULL;
     plim_plan *two = plan_two(&r, persistent + (floor.keep_all_bytes - persistent) * 6 / 10);
-    fits += two && two->n_pages > 0;
+    fits += two && two->n_page_spaces > 0;
     plim_plan_free(two);
     free_rig(&r);
   }
@@ -469,7 +470,7 @@ Test(paging, two_devices_page_to_a_third_space) {
     int64_t persistent = plim_graph_persistent_bytes(r.graph);
     r.paging.recompute = 0;
     plim_plan *plan = plan_two(&r, persistent + (r.options.budget_bytes - persistent) * 5 / 10);
-    paged += plan && plan->n_pages == 2 && plan->page[0].computes && plan->page[1].peak_bytes > 0;
+    paged += plan && plan->n_page_spaces == 2 && plan->page[0].computes && plan->page[1].peak_bytes > 0;
     plim_plan_free(plan);
     free_rig(&r);
   }

@@ -46,8 +46,12 @@ static void draw(drawn *d, uint64_t seed) {
     }
     draw_waits(d, j, &random);
   }
-  d->plan = (plim_plan){
-      .n_commands = n, .n_variants = n, .n_pages = 2, .command = d->command, .variant = d->variant, .page = d->page};
+  d->plan = (plim_plan){.n_commands = n,
+                        .n_variants = n,
+                        .n_page_spaces = 2,
+                        .command = d->command,
+                        .variant = d->variant,
+                        .page = d->page};
 }
 
 /* One of many plans by counting: work done in thousandths, a nanosecond after the other. */

@@ -206,7 +206,7 @@ Test(preparation, a_plan_that_pages_runs_beside_one_that_does_not_and_the_faster
   plim_trainer_options training = plim_trainer_options_default();
   r.options.planning.paging = &paging;
   ok(&r);
-  cr_assert_gt(r.program->plan[PLIM_PROGRAM_TRAIN]->n_pages, 0);
+  cr_assert_gt(r.program->plan[PLIM_PROGRAM_TRAIN]->n_page_spaces, 0);
   cr_assert_eq(r.p.trial.paged_ns, 0);
   r.options.trial_steps = 2;
   fails(&r, PLIM_EUSAGE, PLIM_PREPARE_LIMIT, "a data set");
@@ -215,7 +215,7 @@ Test(preparation, a_plan_that_pages_runs_beside_one_that_does_not_and_the_faster
   ok(&r);
   cr_assert_gt(r.p.trial.paged_ns, 0);
   cr_assert_gt(r.p.trial.unpaged_ns, 0);
-  cr_assert_eq(r.program->plan[PLIM_PROGRAM_TRAIN]->n_pages > 0, r.p.trial.paged_ns <= r.p.trial.unpaged_ns);
+  cr_assert_eq(r.program->plan[PLIM_PROGRAM_TRAIN]->n_page_spaces > 0, r.p.trial.paged_ns <= r.p.trial.unpaged_ns);
   cr_assert_not_null(r.program->plan[PLIM_PROGRAM_LAST]);
   plim_dataset_free(data);
   rig_close(&r);

@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "planner/paging/graph_copy.h"
 #include "planner/paging/home_plan.h"
 #include "planner/paging/paging.h"
 
-enum { NAME_BYTES = 32, MORE_INPUTS = PLIM_OP_MAX_UPD };
+enum { NAME_BYTES = 32 };
 
 /* ---- what is at home there ---- */
 
@@ -99,42 +100,33 @@ int64_t plim_home_away_bytes(const plim_home_graph *h, int32_t op) {
 typedef struct reducer {
   plim_home_graph *h;
   const plim_paging *paging;
-  const plim_profile *profile;
-  plim_graph_builder *builder;
+  plim_graph_copy copy;
   int32_t *value; /* [n_values] in the graph without; -1: not there */
   int32_t *mark;  /* [n_storages] value, of parameters at home elsewhere */
   int32_t *whole; /* [n_storages] value over all bytes, of the same */
   uint8_t *here;  /* [n_storages] 1: its op "home in" is in the graph */
-  int32_t *pool;  /* inputs of the op in hand */
-  int32_t *first; /* [most ops + 1] of the profile */
-  plim_variant *variant;
-  int64_t n_variants;
 } reducer;
-
-static plim_shape bytes_shape(int64_t bytes) {
-  return plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
-}
 
 static plim_status add_storage(reducer *r, int32_t s, int32_t *id) {
   plim_home_graph *h = r->h;
   const plim_storage *storage = &h->whole->storage[s];
-  const plim_shape one = bytes_shape(1), all = bytes_shape(storage->bytes);
+  const plim_shape one = plim_graph_copy_bytes(1), all = plim_graph_copy_bytes(storage->bytes);
   char name[NAME_BYTES];
   *id = -1;
   if (h->home[s] == PLIM_HOME_STATE) return PLIM_OK;
   if (h->home[s] == PLIM_HOME_ARENA) {
-    PLIM_TRY(plim_graph_add_storage(r->builder, storage->role, storage->bytes, id));
+    PLIM_TRY(plim_graph_add_storage(r->copy.builder, storage->role, storage->bytes, id));
     h->storage[*id] = s;
     return PLIM_OK;
   }
   (void)snprintf(name, sizeof name, "home:%d", (int)s);
-  PLIM_TRY(plim_graph_add_storage(r->builder, storage->role, 1, id));
+  PLIM_TRY(plim_graph_add_storage(r->copy.builder, storage->role, 1, id));
   h->storage[*id] = -1;
-  PLIM_TRY(plim_graph_add_value(r->builder, name, *id, 0, &one, &r->mark[s]));
+  PLIM_TRY(plim_graph_add_value(r->copy.builder, name, *id, 0, &one, &r->mark[s]));
   (void)snprintf(name, sizeof name, "home:%d:whole", (int)s);
-  PLIM_TRY(plim_graph_add_storage(r->builder, PLIM_ROLE_ACTIVATION, storage->bytes, id));
+  PLIM_TRY(plim_graph_add_storage(r->copy.builder, PLIM_ROLE_ACTIVATION, storage->bytes, id));
   h->storage[*id] = s;
-  return plim_graph_add_value(r->builder, name, *id, 0, &all, &r->whole[s]);
+  return plim_graph_add_value(r->copy.builder, name, *id, 0, &all, &r->whole[s]);
 }
 
 static plim_status add_values(reducer *r) {
@@ -147,33 +139,13 @@ static plim_status add_values(reducer *r) {
       if (value->storage != s) continue;
       r->value[v] = -1;
       if (id < 0) continue;
-      PLIM_TRY(plim_graph_add_value(r->builder, value->name, id, value->offset, &value->shape, &r->value[v]));
+      PLIM_TRY(plim_graph_add_value(r->copy.builder, value->name, id, value->offset, &value->shape, &r->value[v]));
     }
   }
   return PLIM_OK;
 }
 
-/* `op` -1: of "home in", which takes from the runs what its copy takes. */
-static void add_variants(reducer *r, int32_t id, int32_t op, int32_t storage) {
-  r->first[id] = (int32_t)r->n_variants;
-  if (op < 0) {
-    plim_variant *row = &r->variant[r->n_variants++];
-    int64_t ns = plim_paging_link_ns(r->paging, 1, r->h->whole->storage[storage].bytes);
-    *row = (plim_variant){.time_ns = (int64_t)(r->paging->delay_share * (double)ns)};
-    memcpy(row->name, "home", sizeof "home");
-    memcpy(row->numerics_key, "home", sizeof "home");
-  }
-  int64_t away = op < 0 ? 0 : plim_home_away_bytes(r->h, op);
-  for (int32_t j = op < 0 ? 0 : r->profile->first[op]; op >= 0 && j < r->profile->first[op + 1]; j++) {
-    plim_variant *row = &r->variant[r->n_variants++];
-    *row = r->profile->variant[j];
-    if (away > 0) row->workspace_bytes = away + plim_align_up(row->workspace_bytes, PLIM_ALIGN);
-  }
-  r->first[id + 1] = (int32_t)r->n_variants;
-  r->h->op[id] = op;
-  r->h->fetched[id] = op < 0 ? storage : -1;
-}
-
+/* "home in" takes from the runs what its copy takes. */
 static plim_status add_home_in(reducer *r, int32_t n, const int32_t *storage) {
   for (int32_t i = 0; i < n; i++) {
     int32_t s = storage[i], id;
@@ -188,8 +160,11 @@ static plim_status add_home_in(reducer *r, int32_t n, const int32_t *storage) {
                                .in = {r->mark[s]},
                                .out = {r->whole[s]},
                                .time_ns = -1};
-    PLIM_TRY(plim_graph_add_op(r->builder, &spec, &id));
-    add_variants(r, id, -1, s);
+    const int64_t copy_ns = plim_paging_link_ns(r->paging, 1, r->h->whole->storage[s].bytes);
+    const int64_t delay_ns = (int64_t)(r->paging->delay_share * (double)copy_ns);
+    PLIM_TRY(plim_graph_copy_add_own(&r->copy, &spec, "home", delay_ns, &id));
+    r->h->op[id] = -1;
+    r->h->fetched[id] = s;
     r->here[s] = 1;
   }
   return PLIM_OK;
@@ -198,12 +173,20 @@ static plim_status add_home_in(reducer *r, int32_t n, const int32_t *storage) {
 /* Marks that an op reads, and the bytes of parameters that it updates, after its own inputs. */
 static void add_inputs(const reducer *r, const plim_op *op, plim_op_spec *spec) {
   const plim_home_graph *h = r->h;
-  for (int32_t i = 0; i < op->n_in; i++) r->pool[spec->n_in++] = r->value[op->in[i]];
+  for (int32_t i = 0; i < op->n_in; i++) r->copy.input[spec->n_in++] = r->value[op->in[i]];
   for (int32_t i = 0; i < op->n_reads; i++) {
-    if (h->home[op->reads[i]] == PLIM_HOME_PARAM) r->pool[spec->n_in++] = r->mark[op->reads[i]];
+    if (h->home[op->reads[i]] == PLIM_HOME_PARAM) r->copy.input[spec->n_in++] = r->mark[op->reads[i]];
   }
   for (int32_t i = 0; i < op->n_updates; i++) {
-    if (h->home[op->updates[i]] == PLIM_HOME_PARAM) r->pool[spec->n_in++] = r->whole[op->updates[i]];
+    if (h->home[op->updates[i]] == PLIM_HOME_PARAM) r->copy.input[spec->n_in++] = r->whole[op->updates[i]];
+  }
+}
+
+/* The states that an op updates and that are at home elsewhere lie in its workspace. */
+static void add_away_bytes(reducer *r, int32_t id, int64_t bytes) {
+  for (int32_t i = r->copy.first[id]; i < r->copy.first[id + 1] && bytes > 0; i++) {
+    plim_variant *row = &r->copy.variant[i];
+    row->workspace_bytes = bytes + plim_align_up(row->workspace_bytes, PLIM_ALIGN);
   }
 }
 
@@ -212,41 +195,33 @@ static plim_status add_op(reducer *r, int32_t o) {
   const plim_op *op = &g->op[o];
   const plim_attrs none = {0};
   int32_t id;
-  plim_op_spec spec = {.name = op->name,
-                       .cls = op->cls,
-                       .phase = op->phase,
-                       .n_out = op->n_out,
-                       .n_pairs = op->n_pairs,
-                       .many_in = r->pool,
-                       .time_ns = op->time_ns};
+  plim_op_spec spec = plim_graph_copy_spec(&r->copy, o);
+  spec.n_in = spec.n_upd = 0;
   PLIM_TRY(add_home_in(r, op->n_reads, op->reads));
   PLIM_TRY(add_home_in(r, op->n_updates, op->updates));
   add_inputs(r, op, &spec);
   for (int32_t i = 0; i < op->n_out; i++) spec.out[i] = r->value[op->out[i]];
-  for (int32_t i = 0; i < op->n_pairs; i++) spec.pair[i] = op->pair[i];
   for (int32_t i = 0; i < op->n_upd; i++) {
     int32_t s = g->value[op->upd[i]].storage;
     if (r->h->home[s] == PLIM_HOME_STATE) continue;
     spec.upd[spec.n_upd++] = r->h->home[s] == PLIM_HOME_PARAM ? r->mark[s] : r->value[op->upd[i]];
   }
   int changes = spec.n_in > op->n_in || spec.n_upd < op->n_upd;
-  spec.kind = changes ? PLIM_OP_CUSTOM : op->kind;
-  spec.attrs = changes ? none : op->attrs;
-  PLIM_TRY(plim_graph_add_op(r->builder, &spec, &id));
-  add_variants(r, id, o, -1);
+  if (changes) {
+    spec.kind = PLIM_OP_CUSTOM;
+    spec.attrs = none;
+  }
+  PLIM_TRY(plim_graph_copy_add(&r->copy, &spec, o, &id));
+  add_away_bytes(r, id, plim_home_away_bytes(r->h, o));
+  r->h->op[id] = o;
+  r->h->fetched[id] = -1;
   return PLIM_OK;
 }
 
 static plim_status build(reducer *r) {
-  plim_home_graph *h = r->h;
-  const plim_graph *g = h->whole;
-  PLIM_TRY(plim_graph_begin(h->ctx, g->name, g->batch, &r->builder));
   PLIM_TRY(add_values(r));
-  for (int32_t o = 0; o < g->n_ops; o++) PLIM_TRY(add_op(r, o));
-  plim_graph_builder *builder = r->builder;
-  r->builder = NULL; /* freed by the next call in any case */
-  PLIM_TRY(plim_graph_end(builder, &h->graph));
-  return plim_profile_make(h->graph, &r->profile->machine, r->profile->measured, r->first, r->variant, &h->profile);
+  for (int32_t o = 0; o < r->h->whole->n_ops; o++) PLIM_TRY(add_op(r, o));
+  return plim_graph_copy_end(&r->copy, &r->h->graph, &r->h->profile);
 }
 
 static int64_t most_ops(const plim_graph *g) {
@@ -255,16 +230,13 @@ static int64_t most_ops(const plim_graph *g) {
 
 plim_status plim_home_graph_make(plim_context *ctx, const plim_paging *paging, const plim_graph *g,
                                  const plim_profile *profile, int params, plim_home_graph **out) {
-  reducer r = {.paging = paging, .profile = profile};
-  int64_t inputs = 1, ops = most_ops(g), variants = profile->first[g->n_ops] + (int64_t)g->n_storages;
-  int64_t least = least_param_bytes(g, params);
+  reducer r = {.paging = paging};
+  int64_t ops = most_ops(g), least = least_param_bytes(g, params);
   plim_home_graph *h = NULL;
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *h, &h));
   *h = (plim_home_graph){.ctx = ctx, .whole = g};
   r.h = h;
-  for (int32_t i = 0; i < g->n_ops; i++) inputs = g->op[i].n_in > inputs ? g->op[i].n_in : inputs;
-  inputs = 2 * inputs + MORE_INPUTS;
   PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *h->home, &h->home));
   PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)g->n_storages, sizeof *h->storage, &h->storage));
   PLIM_CHECK(plim_allocate(ctx, ops, sizeof *h->op, &h->op));
@@ -273,22 +245,17 @@ plim_status plim_home_graph_make(plim_context *ctx, const plim_paging *paging, c
   PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *r.mark, &r.mark));
   PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *r.whole, &r.whole));
   PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *r.here, &r.here));
-  PLIM_CHECK(plim_allocate(ctx, inputs, sizeof *r.pool, &r.pool));
-  PLIM_CHECK(plim_allocate(ctx, ops + 1, sizeof *r.first, &r.first));
-  PLIM_CHECK(plim_allocate(ctx, variants, sizeof *r.variant, &r.variant));
+  PLIM_CHECK(plim_graph_copy_begin(ctx, g, profile, g->n_storages, &r.copy));
   for (int32_t s = 0; s < g->n_storages; s++) h->home[s] = home_of(paging, g, s, least);
   PLIM_CHECK(build(&r));
   *out = h;
   h = NULL;
 done:
-  plim_graph_builder_free(r.builder);
+  plim_graph_copy_free(&r.copy);
   plim_release(ctx, r.value, g->n_values, sizeof *r.value);
   plim_release(ctx, r.mark, g->n_storages, sizeof *r.mark);
   plim_release(ctx, r.whole, g->n_storages, sizeof *r.whole);
   plim_release(ctx, r.here, g->n_storages, sizeof *r.here);
-  plim_release(ctx, r.pool, inputs, sizeof *r.pool);
-  plim_release(ctx, r.first, ops + 1, sizeof *r.first);
-  plim_release(ctx, r.variant, variants, sizeof *r.variant);
   plim_home_graph_free(h);
   return status;
 }

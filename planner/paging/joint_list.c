@@ -20,7 +20,7 @@ static int32_t device_of(const plim_joint_problem *j, int32_t space) {
 }
 
 static int has_spaces(const plim_joint_problem *j, const plim_plan *plan) {
-  for (int32_t i = 0; i < plan->n_pages; i++) {
+  for (int32_t i = 0; i < plan->n_page_spaces; i++) {
     const plim_page_space *page = &plan->page[i];
     if (i + 1 >= j->spaces->n || page->computes != j->spaces->computes[i + 1]) return 0;
     if (strcmp(page->name, j->spaces->page[i].name) != 0) return 0;

@@ -25,7 +25,7 @@ static plim_status add_plan(const plim_lowering *k, const plim_command_list *lis
   draft.keep_all_ns = k->keep_all_ns;
   draft.bound_ns = k->bound_ns;
   draft.proved = 0;
-  draft.n_pages = k->spaces->n - 1;
+  draft.n_page_spaces = k->spaces->n - 1;
   draft.page = k->spaces->page;
   PLIM_TRY(plim_command_list_plan(list, &draft, &plan));
   plim_status status = plim_plan_check(list->ctx, list->graph, plan);

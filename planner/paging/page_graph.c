@@ -4,22 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "planner/paging/graph_copy.h"
+
 enum { NAME_BYTES = 32 };
 
 typedef struct maker {
   plim_page_graph *pages;
-  const plim_profile *profile;
   const int64_t *delay_ns;
-  plim_graph_builder *builder;
+  plim_graph_copy copy;
   int32_t *choice_of;    /* [n_storages] its first choice; -1: it stays */
   int32_t *last_early;   /* [n] last op that touches it before `late` */
   int32_t *mark, *whole; /* [n] values of the ops of paging */
   int32_t *late_value;   /* [n] the first value of s'; those over s have their order there */
   int32_t *place;        /* [n_values] among the values of its storage */
-  int32_t *pool;         /* operands of the op in hand */
-  int32_t *first;        /* [n_ops + 2 n + 1] of the profile */
-  plim_variant *variant;
-  int64_t n_variants;
 } maker;
 
 static plim_status check_choice(const plim_page_graph *p, const plim_page_choice *c) {
@@ -40,34 +37,30 @@ static int32_t last_early_of(const plim_graph *g, const plim_page_choice *c) {
   return last;
 }
 
-static plim_shape bytes_shape(int64_t bytes) {
-  return plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
-}
-
 /* A mark, and s' with a value over all of it and one for each value over s. */
 static plim_status add_page_values(maker *m, int32_t i) {
   plim_page_graph *p = m->pages;
   const plim_graph *g = p->graph;
   const plim_storage *s = &g->storage[p->choice[i].storage];
-  const plim_shape empty = bytes_shape(0), all = bytes_shape(s->bytes);
+  const plim_shape empty = plim_graph_copy_bytes(0), all = plim_graph_copy_bytes(s->bytes);
   char name[NAME_BYTES];
   int32_t storage;
   (void)snprintf(name, sizeof name, "page:%d", (int)i);
   if (p->first[i] == i) {
-    PLIM_TRY(plim_graph_add(m->builder, name, PLIM_ROLE_ACTIVATION, &empty, &m->mark[i]));
+    PLIM_TRY(plim_graph_add(m->copy.builder, name, PLIM_ROLE_ACTIVATION, &empty, &m->mark[i]));
   } else {
     m->mark[i] = m->mark[p->first[i]];
   }
-  PLIM_TRY(plim_graph_add_storage(m->builder, s->role, s->bytes, &storage));
+  PLIM_TRY(plim_graph_add_storage(m->copy.builder, s->role, s->bytes, &storage));
   p->storage[storage] = p->choice[i].storage;
   (void)snprintf(name, sizeof name, "page:%d:whole", (int)i);
-  PLIM_TRY(plim_graph_add_value(m->builder, name, storage, 0, &all, &m->whole[i]));
+  PLIM_TRY(plim_graph_add_value(m->copy.builder, name, storage, 0, &all, &m->whole[i]));
   m->late_value[i] = m->whole[i] + 1;
   for (int32_t v = 0; v < g->n_values; v++) {
     if (g->value[v].storage != p->choice[i].storage) continue;
     int32_t id;
     (void)snprintf(name, sizeof name, "page:%d:%d", (int)i, (int)v);
-    PLIM_TRY(plim_graph_add_value(m->builder, name, storage, g->value[v].offset, &g->value[v].shape, &id));
+    PLIM_TRY(plim_graph_add_value(m->copy.builder, name, storage, g->value[v].offset, &g->value[v].shape, &id));
   }
   return PLIM_OK;
 }
@@ -76,31 +69,15 @@ static plim_status add_values(maker *m) {
   const plim_graph *g = m->pages->graph;
   int32_t id;
   for (int32_t s = 0; s < g->n_storages; s++) {
-    PLIM_TRY(plim_graph_add_storage(m->builder, g->storage[s].role, g->storage[s].bytes, &id));
+    PLIM_TRY(plim_graph_add_storage(m->copy.builder, g->storage[s].role, g->storage[s].bytes, &id));
     m->pages->storage[id] = s;
   }
   for (int32_t v = 0; v < g->n_values; v++) {
     const plim_value *value = &g->value[v];
-    PLIM_TRY(plim_graph_add_value(m->builder, value->name, value->storage, value->offset, &value->shape, &id));
+    PLIM_TRY(plim_graph_add_value(m->copy.builder, value->name, value->storage, value->offset, &value->shape, &id));
   }
   for (int32_t i = 0; i < m->pages->n; i++) PLIM_TRY(add_page_values(m, i));
   return PLIM_OK;
-}
-
-/* The variants of op `op` in the profile; -1: the one of an op of paging, which takes delay_ns. */
-static void add_variants(maker *m, int32_t id, int32_t op, int64_t delay_ns) {
-  m->first[id] = (int32_t)m->n_variants;
-  if (op < 0) {
-    plim_variant *row = &m->variant[m->n_variants++];
-    *row = (plim_variant){.time_ns = delay_ns};
-    memcpy(row->name, "page", sizeof "page");
-    memcpy(row->numerics_key, "page", sizeof "page");
-  } else {
-    for (int32_t i = m->profile->first[op]; i < m->profile->first[op + 1]; i++) {
-      m->variant[m->n_variants++] = m->profile->variant[i];
-    }
-  }
-  m->first[id + 1] = (int32_t)m->n_variants;
 }
 
 static plim_status add_page_op(maker *m, int32_t i, int in) {
@@ -118,10 +95,10 @@ static plim_status add_page_op(maker *m, int32_t i, int in) {
                        .in = {in ? m->mark[i] : v},
                        .out = {in ? m->whole[i] : m->mark[i]},
                        .time_ns = -1};
-  PLIM_TRY(plim_graph_add_op(m->builder, &spec, &id));
+  const int32_t copy = in ? p->n + i : i;
+  PLIM_TRY(plim_graph_copy_add_own(&m->copy, &spec, "page", m->delay_ns[copy], &id));
   p->op[id] = -1;
-  p->copies[id] = in ? p->n + i : i;
-  add_variants(m, id, -1, m->delay_ns[in ? p->n + i : i]);
+  p->copies[id] = copy;
   return PLIM_OK;
 }
 
@@ -135,26 +112,12 @@ static int32_t late_value(const maker *m, int32_t op, int32_t value) {
 
 static plim_status add_op(maker *m, int32_t o) {
   const plim_op *op = &m->pages->graph->op[o];
+  const plim_op_spec spec = plim_graph_copy_spec(&m->copy, o);
   int32_t id;
-  plim_op_spec spec = {.name = op->name,
-                       .kind = op->kind,
-                       .cls = op->cls,
-                       .phase = op->phase,
-                       .attrs = op->attrs,
-                       .n_in = op->n_in,
-                       .n_out = op->n_out,
-                       .n_upd = op->n_upd,
-                       .n_pairs = op->n_pairs,
-                       .many_in = m->pool,
-                       .time_ns = op->time_ns};
-  for (int32_t i = 0; i < op->n_in; i++) m->pool[i] = late_value(m, o, op->in[i]);
-  for (int32_t i = 0; i < op->n_out; i++) spec.out[i] = op->out[i];
-  for (int32_t i = 0; i < op->n_upd; i++) spec.upd[i] = op->upd[i];
-  for (int32_t i = 0; i < op->n_pairs; i++) spec.pair[i] = op->pair[i];
-  PLIM_TRY(plim_graph_add_op(m->builder, &spec, &id));
+  for (int32_t i = 0; i < op->n_in; i++) m->copy.input[i] = late_value(m, o, op->in[i]);
+  PLIM_TRY(plim_graph_copy_add(&m->copy, &spec, o, &id));
   m->pages->op[id] = o;
   m->pages->copies[id] = -1;
-  add_variants(m, id, o, 0);
   return PLIM_OK;
 }
 
@@ -196,28 +159,15 @@ static plim_status fill(maker *m) {
     if (!again) m->choice_of[p->choice[i].storage] = i;
     m->last_early[i] = last_early_of(g, &p->choice[i]);
   }
-  PLIM_TRY(plim_graph_begin(p->ctx, g->name, g->batch, &m->builder));
   PLIM_TRY(add_values(m));
   PLIM_TRY(add_ops(m));
-  plim_graph_builder *builder = m->builder;
-  m->builder = NULL; /* freed by the next call in any case */
-  PLIM_TRY(plim_graph_end(builder, &p->paged));
-  return plim_profile_make(p->paged, &m->profile->machine, m->profile->measured, m->first, m->variant, &p->profile);
-}
-
-static int64_t most_inputs(const plim_graph *g) {
-  int64_t most = 1;
-  for (int32_t o = 0; o < g->n_ops; o++) {
-    if (g->op[o].n_in > most) most = g->op[o].n_in;
-  }
-  return most;
+  return plim_graph_copy_end(&m->copy, &p->paged, &p->profile);
 }
 
 plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile, int32_t n,
                                  const plim_page_choice *choice, const int64_t *delay_ns, plim_page_graph **out) {
-  maker m = {.profile = profile, .delay_ns = delay_ns};
-  int64_t ops = graph->n_ops + 2 * (int64_t)n, variants = profile->first[graph->n_ops] + 2 * (int64_t)n;
-  int64_t inputs = most_inputs(graph);
+  maker m = {.delay_ns = delay_ns};
+  int64_t ops = graph->n_ops + 2 * (int64_t)n;
   plim_page_graph *p = NULL;
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *p, &p));
@@ -234,24 +184,19 @@ plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, con
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.whole, &m.whole));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *m.late_value, &m.late_value));
   PLIM_CHECK(plim_allocate(ctx, graph->n_values, sizeof *m.place, &m.place));
-  PLIM_CHECK(plim_allocate(ctx, inputs, sizeof *m.pool, &m.pool));
-  PLIM_CHECK(plim_allocate(ctx, ops + 1, sizeof *m.first, &m.first));
-  PLIM_CHECK(plim_allocate(ctx, variants, sizeof *m.variant, &m.variant));
+  PLIM_CHECK(plim_graph_copy_begin(ctx, graph, profile, 2 * n, &m.copy));
   if (n > 0) memcpy(p->choice, choice, (size_t)n * sizeof *choice);
   PLIM_CHECK(fill(&m));
   *out = p;
   p = NULL;
 done:
-  plim_graph_builder_free(m.builder);
+  plim_graph_copy_free(&m.copy);
   plim_release(ctx, m.choice_of, graph->n_storages, sizeof *m.choice_of);
   plim_release(ctx, m.last_early, n, sizeof *m.last_early);
   plim_release(ctx, m.mark, n, sizeof *m.mark);
   plim_release(ctx, m.whole, n, sizeof *m.whole);
   plim_release(ctx, m.late_value, n, sizeof *m.late_value);
   plim_release(ctx, m.place, graph->n_values, sizeof *m.place);
-  plim_release(ctx, m.pool, inputs, sizeof *m.pool);
-  plim_release(ctx, m.first, ops + 1, sizeof *m.first);
-  plim_release(ctx, m.variant, variants, sizeof *m.variant);
   plim_page_graph_free(p);
   return status;
 }

@@ -1,11 +1,3 @@
-/* Paging as a part of the program: what pages, the graph that has it, and the plan with copies that it becomes. */
-#ifndef PLIM_PLANNER_PAGING_PAGE_GRAPH_H
-#define PLIM_PLANNER_PAGING_PAGE_GRAPH_H
-
-#include "planner/planner.h"
-
-/* ==== graph ==== */
-
 /* A graph in which paging is a part of the program: storages that page have an op "page out" and an op "page in".
  *
  * A storage s that pages is split in two. Its early readers read s. An op out:s after the last of them reads s and
@@ -13,6 +5,10 @@
  * read. A storage may be split at several readers: it is paged out once, and paged in for each part.
  * Nothing keeps s while it is paged out, and a planner for one arena decides when to page in, or to recompute s
  * and page in again. What it plans is a plan with copies (plim_page_lower). */
+#ifndef PLIM_PLANNER_PAGING_PAGE_GRAPH_H
+#define PLIM_PLANNER_PAGING_PAGE_GRAPH_H
+
+#include "planner/planner.h"
 
 /* A storage that pages, and the part of its readers that read what is paged in. */
 typedef struct plim_page_choice {
@@ -41,52 +37,5 @@ PLIM_MUST_USE plim_status plim_page_graph_make(plim_context *ctx, const plim_gra
                                                int32_t n, const plim_page_choice *choice, const int64_t *delay_ns,
                                                plim_page_graph **out);
 void plim_page_graph_free(plim_page_graph *paged); /* NULL is legal */
-
-/* ==== candidates ==== */
-
-/* Pauses of storages in keep-all's plan, and which of them page. */
-typedef struct plim_page_candidates plim_page_candidates;
-
-/* They borrow graph, paging and keep_all. O(graph x pauses of a storage). */
-PLIM_MUST_USE plim_status plim_page_candidates_make(plim_context *ctx, const plim_graph *graph,
-                                                    const plim_paging *paging, const plim_plan *keep_all,
-                                                    plim_page_candidates **out);
-void plim_page_candidates_free(plim_page_candidates *candidates); /* NULL is legal */
-int32_t plim_page_candidates_count(const plim_page_candidates *candidates);
-
-/* Page more, until no command has more than `target` live bytes. *taken out: by how many pauses more. Returns 0 where
- * nothing is left that relieves any command, or the time is over. */
-int plim_page_candidates_cover(plim_page_candidates *candidates, int64_t target, int32_t *taken);
-
-/* Those that page, for plim_page_graph_make. Valid until the next call. */
-int32_t plim_page_candidates_taken(const plim_page_candidates *candidates, const plim_page_choice **choice,
-                                   const int64_t **delay_ns);
-
-/* ==== lean profile ==== */
-
-/* The profile without variants whose workspace takes more than that share of the bytes which the budget leaves beside
- * an op's operands. Each op keeps the variants with the least. O(profile). */
-PLIM_MUST_USE plim_status plim_lean_profile_make(plim_context *ctx, const plim_graph *graph,
-                                                 const plim_profile *profile, int64_t budget_bytes, double share,
-                                                 plim_profile **out);
-
-/* ==== lower ==== */
-
-/* From a plan of a graph with paging to a plan with copies of the graph itself. */
-
-typedef struct plim_page_lower_options {
-  const plim_plan_options *options; /* budget_bytes, and paging with a space */
-  int64_t keep_all_ns;              /* of the plan; its bound is the same */
-  int32_t effort;                   /* of packing */
-} plim_page_lower_options;
-
-/* Ops of paging become copies, on the queues of their links. The plan has all spaces of plim_queue_spaces_make, and
- * leaves a second device empty. Copies out end later and copies in begin
- * earlier than in the schedule, as far as time asks for and bytes allow. All buffers are packed again, and each command
- * waits for what it must. Of several such plans the one of least cost is taken.
- *   plan  in  of paged->paged, with addresses
- * PLIM_ENOFIT: none fits. O(buffers^2) and packing. Deterministic. */
-PLIM_MUST_USE plim_status plim_page_lower(const plim_page_graph *paged, const plim_plan *plan,
-                                          const plim_page_lower_options *options, plim_plan **out);
 
 #endif

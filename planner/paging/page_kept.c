@@ -68,25 +68,21 @@ static int has_row(const plim_profile *profile, const plim_plan_variant *v) {
   return 0;
 }
 
-static int computes(const plim_plan *plan, int32_t space) {
-  return space == 0 || plan->page[space - 1].computes;
-}
-
 static int64_t copy_ns(const kept *k, const plim_plan *plan, const plim_command *s) {
   const plim_paging *o = k->options->paging;
   const int64_t bytes = k->graph->storage[s->storage].bytes;
-  if (computes(plan, s->from) && computes(plan, s->to)) {
+  if (plim_plan_computes(plan, s->from) && plim_plan_computes(plan, s->to)) {
     return plim_paging_copy_ns(o->device_latency_ns, o->device_bytes_per_ns, bytes);
   }
-  return plim_paging_link_ns(o, !computes(plan, s->from), bytes);
+  return plim_paging_link_ns(o, !plim_plan_computes(plan, s->from), bytes);
 }
 
 /* All spaces in their order, or none. */
 static int has_spaces(const plim_plan_options *options, const plim_plan *plan) {
   plim_queue_spaces spaces;
   plim_queue_spaces_make(options, &spaces);
-  if (plan->n_pages > 0 && plan->n_pages != spaces.n - 1) return 0;
-  for (int32_t i = 0; i < plan->n_pages; i++) {
+  if (plan->n_page_spaces > 0 && plan->n_page_spaces != spaces.n - 1) return 0;
+  for (int32_t i = 0; i < plan->n_page_spaces; i++) {
     const plim_page_space *page = &plan->page[i], *given = &spaces.page[i];
     if (strcmp(given->name, page->name) != 0 || page->computes != given->computes) return 0;
     if (page->budget_bytes > given->budget_bytes || page->delay_permille != given->delay_permille) return 0;

@@ -1,6 +1,6 @@
 /* From a plan of the graph with paging to a list of commands, and so to a plan. */
+#include "planner/paging/page_lower.h"
 #include "planner/paging/lowering.h"
-#include "planner/paging/page_graph.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 

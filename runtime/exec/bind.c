@@ -179,7 +179,7 @@ static plim_status allocate(plim_bound_plan *bound) {
   PLIM_TRY(plim_allocate(bound->ctx, plan->n_buffers, sizeof *bound->ending, &bound->ending));
   PLIM_TRY(plim_allocate(bound->ctx, n_storages, sizeof *bound->buffer_before, &bound->buffer_before));
   PLIM_TRY(plim_allocate(bound->ctx, n_storages, sizeof *bound->buffer_after, &bound->buffer_after));
-  if (plan->n_pages > 0) {
+  if (plan->n_page_spaces > 0) {
     PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->wait, &bound->wait));
     PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->queue_command, &bound->queue_command));
     PLIM_TRY(plim_allocate(bound->ctx, n_commands, sizeof *bound->begin_ns, &bound->begin_ns));
@@ -223,7 +223,7 @@ static plim_status lower_queues(plim_bound_plan *bound) {
 plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, void *const *kernel,
                       const int64_t *workspace_bytes, plim_bound_plan *bound) {
   binder b = {.bound = bound};
-  int64_t keys = plim_mul_bytes(graph->n_storages, plan->n_pages + 1);
+  int64_t keys = plim_mul_bytes(graph->n_storages, plan->n_page_spaces + 1);
   plim_status status;
   *bound = (plim_bound_plan){.ctx = ctx, .graph = graph, .plan = plan};
   PLIM_TRY(allocate(bound));

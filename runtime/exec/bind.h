@@ -73,7 +73,7 @@ PLIM_MUST_USE plim_status plim_bind(plim_context *ctx, const plim_graph *graph, 
 void plim_bound_plan_free(plim_bound_plan *bound); /* a zeroed one is legal */
 
 /* Set the pointer of every operand.
- *   base  [n_pages + 1]  in  first address of the arena, then of the page spaces
+ *   base  [n_page_spaces + 1]  in  first address of the arena, then of the page spaces
  * O(operands). */
 void plim_bind_arena(plim_bound_plan *bound, char *const *base);
 

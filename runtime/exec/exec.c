@@ -226,9 +226,9 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
     p->use = (plim_exec_use){.peak_bytes = meter.space[0].peak_bytes,
                              .packed_bytes = meter.space[0].packed_bytes,
                              .own_allocations = plim_context_memory(exec->ctx).allocations - before};
-    for (int32_t k = 0; k < p->bound.plan->n_pages; k++) {
-      p->use.page[k].peak_bytes = meter.space[k + 1].peak_bytes;
-      p->use.page[k].packed_bytes = meter.space[k + 1].packed_bytes;
+    for (int32_t k = 0; k < p->bound.plan->n_page_spaces; k++) {
+      p->use.page[k].peak_bytes = meter.space[plim_page_space_at(k)].peak_bytes;
+      p->use.page[k].packed_bytes = meter.space[plim_page_space_at(k)].packed_bytes;
     }
     status = plim_memory_meter_compare(&meter, &p->bound);
   }

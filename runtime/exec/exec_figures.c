@@ -29,7 +29,7 @@ plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_i
 }
 
 const char *plim_exec_page_how(const plim_exec *exec, int32_t page) {
-  return page >= 0 && page < exec->n_pages ? exec->page_how[page] : "";
+  return page >= 0 && page < exec->n_page_spaces ? exec->page_how[page] : "";
 }
 
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {

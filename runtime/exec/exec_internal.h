@@ -38,7 +38,7 @@ struct plim_exec {
   plim_exec_plan *plan;                             /* [n_plans] */
   plim_prepared prepared, placed[PLIM_PAGE_SPACES]; /* kernels of the arena; those of page spaces that compute */
   void *arena;                                      /* NULL: each buffer has its own allocation */
-  int32_t n_pages;                                  /* the most that a plan has */
+  int32_t n_page_spaces;                            /* the most that a plan has */
   plim_page_memory page[PLIM_PAGE_SPACES];
   char page_name[PLIM_PAGE_SPACES][PLIM_PAGE_NAME_BYTES]; /* in the plans; "": not open */
   char page_how[PLIM_PAGE_SPACES][PLIM_PAGE_SAID_BYTES];  /* plim_exec_page_how */

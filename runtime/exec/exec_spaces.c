@@ -21,11 +21,11 @@ static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, 
   *bytes = 0;
   *name = exec->page_name[k][0] ? exec->page_name[k] : NULL;
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    if (k >= plan[i]->n_pages) continue;
+    if (k >= plan[i]->n_page_spaces) continue;
     const plim_page_space *page = &plan[i]->page[k];
     if (*name && strcmp(*name, page->name) != 0) {
-      return plim_fail(exec->ctx, PLIM_EPLAN, "space %d is \"%s\" in one plan and \"%s\" in another", (int)k + 1, *name,
-                       page->name);
+      return plim_fail(exec->ctx, PLIM_EPLAN, "space %d is \"%s\" in one plan and \"%s\" in another",
+                       (int)plim_page_space_at(k), *name, page->name);
     }
     *name = page->name;
     if (page->arena_bytes > *bytes) *bytes = page->arena_bytes;
@@ -98,7 +98,7 @@ static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan, in
   plim_queues_close(exec->queues);
   exec->queues = queues;
   exec->n_queues = n;
-  for (int32_t k = 0; k < exec->n_pages; k++) say_how(exec, k, plim_queues_have_rings(queues));
+  for (int32_t k = 0; k < exec->n_page_spaces; k++) say_how(exec, k, plim_queues_have_rings(queues));
   return PLIM_OK;
 }
 
@@ -106,7 +106,7 @@ static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan, in
 
 plim_status plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan) {
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    for (int32_t k = 0; k < plan[i]->n_pages; k++) {
+    for (int32_t k = 0; k < plan[i]->n_page_spaces; k++) {
       if (!plan[i]->page[k].computes || exec->placed[k].ctx) continue;
       PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, plan[i]->n_variants, &exec->placed[k]));
     }
@@ -115,18 +115,18 @@ plim_status plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan
 }
 
 plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan) {
-  int32_t n_pages = exec->n_pages;
+  int32_t n_page_spaces = exec->n_page_spaces;
   int opened = 0;
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    if (plan[i]->n_pages > n_pages) n_pages = plan[i]->n_pages;
+    if (plan[i]->n_page_spaces > n_page_spaces) n_page_spaces = plan[i]->n_page_spaces;
   }
-  if (n_pages == 0) return PLIM_OK;
+  if (n_page_spaces == 0) return PLIM_OK;
   PLIM_TRY(check_can_page(exec));
-  for (int32_t k = 0; k < n_pages; k++) {
+  for (int32_t k = 0; k < n_page_spaces; k++) {
     const int was_open = exec->page[k].bytes > 0;
     PLIM_TRY(grow_page(exec, plan, k));
     opened |= !was_open;
   }
-  exec->n_pages = n_pages;
+  exec->n_page_spaces = n_page_spaces;
   return grow_queues(exec, plan, opened);
 }

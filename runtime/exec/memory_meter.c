@@ -18,7 +18,7 @@ static void count(struct plim_meter_space *space, plim_bound_buffer *buffer, con
 void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, char *const *base) {
   const plim_plan *plan = bound->plan;
   *meter = (plim_memory_meter){.space[0].base = base[0]};
-  for (int32_t k = 1; k <= plan->n_pages; k++) meter->space[k].base = base[k];
+  for (int32_t k = 1; k <= plan->n_page_spaces; k++) meter->space[k].base = base[k];
   for (int32_t i = 0; i < plan->n_buffers; i++) bound->buffer[i].held = 0;
   for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
     int32_t storage = plan->buffer[i].storage;
@@ -43,7 +43,7 @@ void plim_memory_meter_command(plim_memory_meter *meter, plim_bound_plan *bound,
     struct plim_meter_space *space = &meter->space[bound->plan->buffer[operand->buffer].space];
     count(space, buffer, (const char *)bound->pointer[k] - operand->offset);
   }
-  for (int32_t k = 0; k <= bound->plan->n_pages; k++) {
+  for (int32_t k = 0; k <= bound->plan->n_page_spaces; k++) {
     struct plim_meter_space *space = &meter->space[k];
     if (space->live_bytes > space->peak_bytes) space->peak_bytes = space->live_bytes;
   }
@@ -66,6 +66,7 @@ plim_status plim_memory_meter_compare(const plim_memory_meter *meter, const plim
   const plim_plan *plan = bound->plan;
   const plim_page_space arena = {.peak_bytes = plan->peak_bytes, .arena_bytes = plan->arena_bytes};
   PLIM_TRY(compare(bound->ctx, &meter->space[0], &arena));
-  for (int32_t k = 0; k < plan->n_pages; k++) PLIM_TRY(compare(bound->ctx, &meter->space[k + 1], &plan->page[k]));
+  for (int32_t k = 0; k < plan->n_page_spaces; k++)
+    PLIM_TRY(compare(bound->ctx, &meter->space[plim_page_space_at(k)], &plan->page[k]));
   return PLIM_OK;
 }

@@ -13,7 +13,7 @@ typedef struct plim_memory_meter {
 } plim_memory_meter;
 
 /* Begin a step: count the buffers that hold bytes before the first command, those of persistent storages and inputs.
- *   base  [n_pages + 1]  in  first address of the arena, then of the page spaces; NULL: no arena size is measured
+ *   base  [n_page_spaces + 1]  in  first address of the arena, then of the page spaces; NULL: no arena size is measured
  * O(n_buffers). */
 void plim_memory_meter_begin(plim_memory_meter *meter, plim_bound_plan *bound, char *const *base);
 

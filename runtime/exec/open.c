@@ -85,7 +85,7 @@ static int64_t kernel_index(const plim_plan *plan, int32_t space, int32_t varian
 /* Mark the variants that the plan runs in each space. A plan with one space runs all of its variants there.
  *   runs  [spaces][n_variants]  out  zero before */
 static void mark_runs(const plim_plan *plan, uint8_t *runs) {
-  if (plan->n_pages == 0) memset(runs, 1, (size_t)plan->n_variants);
+  if (plan->n_page_spaces == 0) memset(runs, 1, (size_t)plan->n_variants);
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];
     if (command->kind == PLIM_COMMAND_RUN) runs[kernel_index(plan, command->space, command->variant)] = 1;
@@ -94,20 +94,20 @@ static void mark_runs(const plim_plan *plan, uint8_t *runs) {
 
 /* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
 static plim_prepared *prepared_of(plim_exec *exec, int32_t space) {
-  return space == 0 ? &exec->prepared : &exec->placed[space - 1];
+  return space == 0 ? &exec->prepared : &exec->placed[plim_page_index(space)];
 }
 
 plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                            plim_bound_plan *out) {
   void **kernel = NULL;
   uint8_t *runs = NULL;
-  int64_t *workspace_bytes = NULL, kernels = kernel_index(plan, plan->n_pages + 1, 0);
+  int64_t *workspace_bytes = NULL, kernels = kernel_index(plan, plan->n_page_spaces + 1, 0);
   plim_status status;
   PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *kernel, &kernel));
   PLIM_CHECK(plim_allocate(exec->ctx, kernels, sizeof *runs, &runs));
   PLIM_CHECK(plim_allocate(exec->ctx, plan->n_variants, sizeof *workspace_bytes, &workspace_bytes));
   mark_runs(plan, runs);
-  for (int32_t k = 0; k <= plan->n_pages; k++) {
+  for (int32_t k = 0; k <= plan->n_page_spaces; k++) {
     for (int32_t i = 0; i < plan->n_variants; i++) {
       const int64_t own = kernel_index(plan, k, i);
       if (!runs[own]) continue;
@@ -136,7 +136,7 @@ static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_gra
 
 void plim_exec_bases(const plim_exec *exec, char **base) {
   base[0] = exec->arena;
-  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) base[k + 1] = exec->page[k].base;
+  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) base[plim_page_space_at(k)] = exec->page[k].base;
 }
 
 static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {

@@ -195,7 +195,8 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
                                      int64_t arena_bytes) {
   int32_t command = change->command;
   PLIM_TRY(plim_exec_check_machine(exec, plan_index, change->to));
-  if (change->to->n_pages > 0) return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan with copies cannot take over");
+  if (change->to->n_page_spaces > 0)
+    return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "a plan with copies cannot take over");
   PLIM_TRY(plim_plan_check_form(exec->ctx, change->graph, change->to));
   if (!change->to->packed || change->to->arena_bytes != bytes_from(change->to, 0)) {
     return plim_fail(exec->ctx, PLIM_EPLAN,

@@ -38,7 +38,7 @@ int32_t plim_command_delay(const plim_plan *plan, const plim_command *command) {
   if (command->kind != PLIM_COMMAND_COPY) return 0;
   const int32_t space[] = {command->from, command->to};
   for (int i = 0; i < 2; i++) {
-    if (space[i] < 1 || space[i] > plan->n_pages) continue;
+    if (space[i] < 1 || space[i] > plan->n_page_spaces) continue;
     if (plan->page[plim_page_index(space[i])].delay_permille > most)
       most = plan->page[plim_page_index(space[i])].delay_permille;
   }
@@ -154,7 +154,7 @@ static int64_t packed_size(const plim_plan *plan, int32_t space) {
 static plim_status take_spaces(plim_own_plan *own) {
   PLIM_TRY(take_peak(&own->plan, 0, &own->plan.peak_bytes));
   own->plan.arena_bytes = packed_size(&own->plan, 0);
-  for (int32_t k = 0; k < own->plan.n_pages; k++) {
+  for (int32_t k = 0; k < own->plan.n_page_spaces; k++) {
     PLIM_TRY(take_peak(&own->plan, k + 1, &own->page[k].peak_bytes));
     own->page[k].arena_bytes = packed_size(&own->plan, k + 1);
   }

@@ -92,6 +92,10 @@ typedef struct plim_page_space {
 static inline int32_t plim_page_index(int32_t space) {
   return space - 1;
 }
+/* The space that stands there. */
+static inline int32_t plim_page_space_at(int32_t index) {
+  return index + 1;
+}
 
 typedef struct plim_plan_variant {
   int32_t op;
@@ -121,9 +125,14 @@ typedef struct plim_plan {
   int64_t time_ns, keep_all_ns;     /* predicted: the makespan; every op once with its fastest variant */
   int64_t bound_ns;                 /* proven lower bound on time in plan_class at this budget, >= keep_all_ns */
   int32_t proved;                   /* 1: time_ns is optimal in plan_class */
-  int32_t n_pages;                  /* 0: all commands are runs */
-  const plim_page_space *page;      /* [n_pages] spaces 1 to n_pages */
+  int32_t n_page_spaces;            /* 0: all commands are runs */
+  const plim_page_space *page;      /* [n_page_spaces] spaces 1 to n_page_spaces */
 } plim_plan;
+
+/* May ops run in a space of the plan? */
+static inline int plim_plan_computes(const plim_plan *plan, int32_t space) {
+  return space == 0 || plan->page[plim_page_index(space)].computes;
+}
 
 /* The name of a class, NULL when out of range. The class of a name, -1: there is none. */
 const char *plim_plan_class_name(plim_plan_class plan_class);

@@ -12,7 +12,7 @@ static plim_own_plan *carve(const plim_plan *draft, int64_t n_wait, plim_block *
   own->command = plim_block_take(block, draft->n_commands, sizeof *own->command);
   own->buffer = plim_block_take(block, draft->n_buffers, sizeof *own->buffer);
   own->variant = plim_block_take(block, draft->n_variants, sizeof *own->variant);
-  own->page = plim_block_take(block, draft->n_pages, sizeof *own->page);
+  own->page = plim_block_take(block, draft->n_page_spaces, sizeof *own->page);
   own->wait = plim_block_take(block, n_wait, sizeof *own->wait);
   return place;
 }
@@ -38,8 +38,8 @@ static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
   if (command->variant < 0 || command->variant >= p->n_variants || p->variant[command->variant].op != command->op) {
     return plim_fail(ctx, PLIM_EDATA, "command %d: variant %d is none of op %d", j, command->variant, command->op);
   }
-  if (command->space < 0 || command->space > p->n_pages) {
-    return plim_fail(ctx, PLIM_EDATA, "command %d: space %d is none of %d", j, command->space, p->n_pages + 1);
+  if (command->space < 0 || command->space > p->n_page_spaces) {
+    return plim_fail(ctx, PLIM_EDATA, "command %d: space %d is none of %d", j, command->space, p->n_page_spaces + 1);
   }
   if (command->n_pairs < 0 || command->n_pairs > PLIM_OP_MAX_PAIRS) {
     return plim_fail(ctx, PLIM_EDATA, "command %d: %d pairs, at most %d are allowed", j, command->n_pairs,
@@ -110,11 +110,11 @@ static plim_status check_head(plim_context *ctx, const plim_plan *p) {
 }
 
 static plim_status check_pages(plim_context *ctx, const plim_plan *p) {
-  if (p->n_pages < 0 || p->n_pages > PLIM_PAGE_SPACES) {
-    return plim_fail(ctx, PLIM_EDATA, "a plan has %d page spaces, at most %d are allowed", p->n_pages,
+  if (p->n_page_spaces < 0 || p->n_page_spaces > PLIM_PAGE_SPACES) {
+    return plim_fail(ctx, PLIM_EDATA, "a plan has %d page spaces, at most %d are allowed", p->n_page_spaces,
                      PLIM_PAGE_SPACES);
   }
-  for (int32_t k = 0; k < p->n_pages; k++) {
+  for (int32_t k = 0; k < p->n_page_spaces; k++) {
     PLIM_TRY(plim_printable_text(ctx, "page space", p->page[k].name, sizeof p->page[k].name));
     const plim_page_space *page = &p->page[k];
     const int delays = page->delay_permille >= 0 && page->delay_permille <= PLIM_PAGE_DELAY_PERMILLE;
@@ -146,7 +146,7 @@ static void copy_parts(const plim_plan *draft, plim_own_plan *own) {
   copy_array(own->command, draft->command, draft->n_commands, sizeof *own->command);
   copy_array(own->buffer, draft->buffer, draft->n_buffers, sizeof *own->buffer);
   copy_array(own->variant, draft->variant, draft->n_variants, sizeof *own->variant);
-  copy_array(own->page, draft->page, draft->n_pages, sizeof *own->page);
+  copy_array(own->page, draft->page, draft->n_page_spaces, sizeof *own->page);
   int32_t *wait = own->wait;
   for (int32_t j = 0; j < draft->n_commands; j++) {
     copy_array(wait, draft->command[j].wait, draft->command[j].n_wait, sizeof *wait);

@@ -67,7 +67,7 @@ static void read_pages(plim_json_at *root, lists *l) {
     if (plim_json_has(&at, "computes")) l->page[k].computes = plim_json_bool(&at, "computes");
     plim_json_end(&at);
   }
-  l->plan.n_pages = n;
+  l->plan.n_page_spaces = n;
 }
 
 static void read_variants(plim_json_at *root, lists *l) {

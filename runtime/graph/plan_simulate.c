@@ -130,7 +130,7 @@ static void simulate_events(const plim_plan *plan, int64_t *begin_ns, int64_t *e
 
 void plim_plan_simulate(const plim_plan *plan, int64_t *begin_ns, int64_t *end_ns, int64_t *makespan_ns) {
   int delays = 0;
-  for (int32_t k = 0; k < plan->n_pages; k++) delays |= plan->page[k].delay_permille > 0;
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) delays |= plan->page[k].delay_permille > 0;
   if (delays) {
     simulate_events(plan, begin_ns, end_ns, makespan_ns);
   } else {

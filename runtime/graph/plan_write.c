@@ -37,9 +37,9 @@ static void write_figure(plim_text *t, const char *key, int64_t x, int64_t none)
 
 /* Write the spaces beside the arena, a field that plans without such spaces do not have. */
 static void write_pages(plim_text *t, const plim_plan *p) {
-  if (p->n_pages == 0) return;
+  if (p->n_page_spaces == 0) return;
   plim_text_add(t, "  \"pages\": [");
-  for (int32_t k = 0; k < p->n_pages; k++) {
+  for (int32_t k = 0; k < p->n_page_spaces; k++) {
     plim_text_add(t, k > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
     plim_text_quote(t, p->page[k].name);
     plim_text_add(t, ", \"budget_bytes\": ");

@@ -94,7 +94,7 @@ static void add_head(plim_trace_writer *w) {
                      .peak_bytes = p->peak_bytes,
                      .arena_bytes = p->arena_bytes,
                      .n_commands = p->n_commands,
-                     .has_queues = p->n_pages > 0};
+                     .has_queues = p->n_page_spaces > 0};
   memcpy(head.fingerprint, p->fingerprint, sizeof head.fingerprint);
   memcpy(head.planner, p->planner, sizeof head.planner);
   w->status = plim_plan_fingerprint(p, head.plan);
@@ -142,7 +142,7 @@ plim_status plim_trace_begin(const plim_graph *graph, const plim_plan *plan, con
   PLIM_TRY(check_fit(graph, plan));
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *w, &w));
   *w = (plim_trace_writer){.ctx = ctx, .graph = graph, .plan = plan, .text = {.ctx = ctx}, .last_training_step = -1};
-  w->head.has_queues = plan->n_pages > 0;
+  w->head.has_queues = plan->n_page_spaces > 0;
   PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_commands + 1, sizeof *w->live_bytes, &w->live_bytes));
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w->home, &w->home));
   sum_live_bytes(plan, w->live_bytes);

@@ -9,7 +9,7 @@ static const char *space_name(const plim_plan *plan, int32_t space) {
 }
 
 static void set_spaces(const plim_plan *plan, plim_space_memory *space) {
-  for (int32_t s = 0; s <= plan->n_pages; s++) {
+  for (int32_t s = 0; s <= plan->n_page_spaces; s++) {
     const plim_page_space *page = s == 0 ? NULL : &plan->page[plim_page_index(s)];
     space[s] = (plim_space_memory){.budget_bytes = page ? page->budget_bytes : plan->budget_bytes,
                                    .peak_bytes = page ? page->peak_bytes : plan->peak_bytes};
@@ -20,8 +20,8 @@ static void set_spaces(const plim_plan *plan, plim_space_memory *space) {
 /* Set a device for each space that computes. Returns the number of devices. */
 static int32_t set_devices(const plim_plan *plan, plim_space_device *device, int32_t *of_space) {
   int32_t n = 0;
-  for (int32_t s = 0; s <= plan->n_pages; s++) {
-    if (s > 0 && !plan->page[plim_page_index(s)].computes) continue;
+  for (int32_t s = 0; s <= plan->n_page_spaces; s++) {
+    if (!plim_plan_computes(plan, s)) continue;
     device[n] = (plim_space_device){.space = s};
     (void)snprintf(device[n].name, sizeof device[n].name, "%s", space_name(plan, s));
     of_space[s] = n++;
@@ -93,7 +93,7 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
                            .objective = PLIM_OBJECTIVE_TIME,
                            .n_devices = set_devices(plan, device, device_of),
                            .device = device,
-                           .n_spaces = plan->n_pages + 1,
+                           .n_spaces = plan->n_page_spaces + 1,
                            .space = space,
                            .queue = queue,
                            .n_commands = plan->n_commands,
@@ -221,8 +221,7 @@ int64_t plim_paged_run_exposed(const plim_plan *plan, const int64_t *begin_ns, c
 
 static int is_paging(const plim_plan *plan, const plim_command *command) {
   if (command->kind != PLIM_COMMAND_COPY) return 0;
-  return (command->from > 0 && !plan->page[plim_page_index(command->from)].computes) ||
-         (command->to > 0 && !plan->page[plim_page_index(command->to)].computes);
+  return !plim_plan_computes(plan, command->from) || !plim_plan_computes(plan, command->to);
 }
 
 void plim_paged_run_beside(const plim_plan *plan, const int64_t *begin_ns, const int64_t *time_ns, int64_t *beside_ns) {

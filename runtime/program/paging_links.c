@@ -46,12 +46,12 @@ plim_status plim_paging_add_device(plim_device *device, const plim_link_place *p
 plim_status plim_paging_of_plan(plim_device *device, const plim_link_place *place, const plim_plan *plan,
                                 plim_paging *paging) {
   plim_paging found = plim_paging_default();
-  for (int32_t k = 0; k < plan->n_pages; k++) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     const plim_page_space *page = &plan->page[k];
     const char *space = strcmp(page->name, "disk") == 0 ? "disk" : "host"; /* static, as *paging outlives the plan */
     PLIM_TRY(page->computes ? plim_paging_add_device(device, place, page->budget_bytes, &found)
                             : plim_paging_add_space(device, place, space, page->budget_bytes, &found));
   }
-  if (plan->n_pages > 0) *paging = found;
+  if (plan->n_page_spaces > 0) *paging = found;
   return PLIM_OK;
 }

@@ -189,12 +189,12 @@ plim_status plim_program_plan_last(plim_program *program, const plim_plan_option
 /* The spaces that the evaluation step may page to: those of the options, else those of the training step's plan, whose
  * links are not known. 0: there are none. */
 static int eval_spaces(const plim_plan_options *options, const plim_plan *train, plim_paging *paging) {
-  if (!options->paging && (!train || train->n_pages == 0)) return 0;
+  if (!options->paging && (!train || train->n_page_spaces == 0)) return 0;
   *paging = options->paging
                 ? *options->paging
                 : (plim_paging){
                       .latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .device_latency_ns = 1, .device_bytes_per_ns = 1};
-  for (int32_t k = 0; !options->paging && k < train->n_pages; k++) {
+  for (int32_t k = 0; !options->paging && k < train->n_page_spaces; k++) {
     const plim_page_space *page = &train->page[k];
     *(page->computes ? &paging->device : &paging->space) = page->name;
     *(page->computes ? &paging->device_bytes : &paging->budget_bytes) = page->budget_bytes;

@@ -112,7 +112,7 @@ static plim_status plan_training(preparing *w) {
 
 /* Does the plan copy storages to a space that does not compute? */
 static int copies_to_pages(const plim_plan *plan) {
-  for (int32_t k = 0; k < plan->n_pages; k++) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     if (!plan->page[k].computes) return 1;
   }
   return 0;

@@ -20,7 +20,7 @@ enum { WARM_REPLAYS = 1 };
 
 /* Does no clock measure the commands of the plan one by one? */
 static int untimed(const plim_trainer *t, const plim_plan *plan) {
-  return plan->n_pages > 0 && t->device->api->queues > 0;
+  return plan->n_page_spaces > 0 && t->device->api->queues > 0;
 }
 
 static plim_status check_options(const plim_trainer *t) {
@@ -133,7 +133,7 @@ static plim_status predict(const plim_trainer *t, const found *f, int64_t *out) 
     variant[v] = plan->variant[v];
     if (f->variant_ns[v] >= 0) variant[v].variant.time_ns = f->variant_ns[v];
   }
-  for (int32_t k = 0; k < plan->n_pages; k++) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     page[k] = plan->page[k];
     if (!page[k].computes) page[k].delay_permille = (int32_t)(1000 * f->delay_share);
   }
@@ -186,10 +186,6 @@ done:
   return status;
 }
 
-static int computes(const plim_plan *plan, int32_t space) {
-  return space == 0 || plan->page[plim_page_index(space)].computes;
-}
-
 /* Scale the time of each link by the ratio of its measured copies to their predictions. */
 static void take_links(const plim_plan *plan, const found *f, plim_paging *paging) {
   enum { OUT, IN, DEVICE, LINKS };
@@ -201,7 +197,9 @@ static void take_links(const plim_plan *plan, const found *f, plim_paging *pagin
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];
     if (command->kind != PLIM_COMMAND_COPY) continue;
-    const int link = !computes(plan, command->to) ? OUT : !computes(plan, command->from) ? IN : DEVICE;
+    const int link = !plim_plan_computes(plan, command->to)     ? OUT
+                     : !plim_plan_computes(plan, command->from) ? IN
+                                                                : DEVICE;
     planned_ns[link] += (double)command->time_ns;
     found_ns[link] += (double)f->time_ns[j];
   }
@@ -265,7 +263,7 @@ static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *tim
   if (options.planning.paging) {
     paging = *options.planning.paging;
     take_links(t->retiming.plan, f, &paging);
-    if (t->retiming.plan->n_pages > 0) paging.delay_share = f->delay_share;
+    if (t->retiming.plan->n_page_spaces > 0) paging.delay_share = f->delay_share;
     options.planning.paging = &paging;
   }
   plim_status status = plim_program_replan(&program, t->plan, &options, budget < first ? budget : first, plan);

@@ -36,7 +36,7 @@ static plim_status refuse(const session *s, const unfit *u) {
 }
 
 static int pages(const plim_plan *plan) {
-  return plan && plan->n_pages > 0;
+  return plan && plan->n_page_spaces > 0;
 }
 
 plim_status paging_check(const session *s) {
@@ -115,7 +115,7 @@ void paging_figures_plan(figures *f, int column, const plim_graph *graph, const 
   char key[64];
   int copies;
   int64_t bytes = copied_bytes(graph, plan, &copies);
-  for (int32_t k = 0; k < plan->n_pages; k++) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     const plim_page_space *page = &plan->page[k];
     (void)snprintf(key, sizeof key, "%s_arena_bytes", page->name);
     figures_bytes(f, column, key, page->name, page->arena_bytes);
@@ -128,7 +128,7 @@ void paging_figures_overhead(figures *f, int column, const plim_plan *plan) {
   plim_page_space page[PLIM_PAGE_SPACES];
   plim_plan alone = *plan;
   int64_t *begin_ns = NULL, n = plan->n_commands, delays = 0;
-  for (int32_t k = 0; k < plan->n_pages; k++) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     delays += plan->page[k].delay_permille;
     page[k] = plan->page[k];
     page[k].delay_permille = 0;
@@ -152,7 +152,7 @@ void paging_figures_trial(figures *f, const plim_trial *trial) {
 }
 
 static const char *space_name(const plim_plan *plan, int32_t space) {
-  return space == 0 ? "cpu" : plan->page[space - 1].name;
+  return space == 0 ? "cpu" : plan->page[plim_page_index(space)].name;
 }
 
 json_t *paging_transfers_json(const plim_graph *graph, const plim_plan *plan, const plim_transfer *transfer,
@@ -209,7 +209,7 @@ static void add_lateness(figures *f, int column, const plim_graph *graph, const 
 
 int64_t paging_resident_bytes(const plim_plan *plan) {
   int64_t bytes = 0;
-  for (int32_t k = 0; k < plan->n_pages; k++) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     if (strcmp(plan->page[k].name, "disk") != 0) bytes += plan->page[k].arena_bytes;
   }
   return bytes;
@@ -217,11 +217,11 @@ int64_t paging_resident_bytes(const plim_plan *plan) {
 
 void paging_figures_resident(figures *f, const plim_plan *plan, int64_t arena_bytes, int64_t outside_bytes) {
   char size[PLIM_SIZE_TEXT_BYTES];
-  if (plan->n_pages == 0) return;
+  if (plan->n_page_spaces == 0) return;
   int64_t paged = paging_resident_bytes(plan);
   figures_bytes(f, 0, "resident_peak_bytes", "resident, most", arena_bytes + paged + outside_bytes);
   figures_note(f, 0, ": cpu %s", plim_size_print(arena_bytes, size));
-  for (int32_t k = 0; k < plan->n_pages; k++) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     int disk = strcmp(plan->page[k].name, "disk") == 0;
     figures_note(f, 0, ", %s %s%s", plan->page[k].name, plim_size_print(plan->page[k].arena_bytes, size),
                  disk ? " in a file" : "");
@@ -233,7 +233,7 @@ void paging_figures_measured(figures *f, int column, const plim_graph *graph, co
   const plim_plan *plan = plim_exec_plan_of(exec, PLIM_PROGRAM_TRAIN);
   plim_exec_use use = plim_exec_measured(exec, PLIM_PROGRAM_TRAIN);
   char key[64];
-  for (int32_t k = 0; k < plan->n_pages; k++) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     (void)snprintf(key, sizeof key, "%s_peak_measured_bytes", plan->page[k].name);
     figures_bytes(f, column, key, "", use.page[k].peak_bytes);
     figures_note(f, column, " measured peak in %s", plan->page[k].name);

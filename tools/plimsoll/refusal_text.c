@@ -279,7 +279,7 @@ plim_status refusal_explain_room(const session *s, const plim_program *program) 
     return plim_fail(s->ctx, PLIM_ENOFIT, "without --memory: %s; with it training needs less", sentence);
   }
   const plim_plan *plan = program->plan[PLIM_PROGRAM_TRAIN];
-  const char *remedy = plan && plan->n_pages > 0 ? "" : "; a smaller one needs less"; /* it pages more */
+  const char *remedy = plan && plan->n_page_spaces > 0 ? "" : "; a smaller one needs less"; /* it pages more */
   return plim_fail(s->ctx, PLIM_ENOFIT, "under --memory %s: %s%s", s->o->memory, sentence, remedy);
 }
 

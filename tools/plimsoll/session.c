@@ -140,7 +140,7 @@ static int has_placed_plan(const session *s) {
   int placed = 0;
   if (s->o->command == COMMAND_PLAN || !s->o->plan || plim_file_is_direct(s->o->plan)) return 0;
   if (plim_plan_load(s->ctx, s->o->plan, &plan) != PLIM_OK) return 0;
-  for (int32_t k = 0; k < plan->n_pages; k++) placed |= plan->page[k].computes;
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) placed |= plan->page[k].computes;
   plim_plan_free(plan);
   return placed;
 }

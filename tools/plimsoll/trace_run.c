@@ -20,7 +20,7 @@ static plim_plan *load_paged(plim_context *ctx, const char *path) {
   plim_space_plan *spaces = NULL;
   if (plim_space_plan_load_any(ctx, path, &plan, &spaces) != PLIM_OK) return NULL;
   plim_space_plan_free(spaces);
-  if (plan && plan->n_pages > 0) return plan;
+  if (plan && plan->n_page_spaces > 0) return plan;
   plim_plan_free(plan);
   return NULL;
 }

@@ -34,7 +34,7 @@ int64_t plim_check_buffer_bytes(const plim_checker *check, int32_t storage, int3
 }
 
 int plim_check_computes(const plim_checker *check) {
-  for (int32_t k = 0; k < check->plan->n_pages; k++) {
+  for (int32_t k = 0; k < check->plan->n_page_spaces; k++) {
     if (check->plan->page[k].computes) return 1;
   }
   return 0;

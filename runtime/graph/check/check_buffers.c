@@ -212,7 +212,7 @@ static plim_status check_end(walk *w) {
       return plim_fail(check->ctx, PLIM_EPLAN, "output storage %d (\"%s\") does not live to the end, command %d", s,
                        plim_check_storage_name(check, s), n_commands);
     }
-    for (int32_t space = 0; space <= check->plan->n_pages; space++) {
+    for (int32_t space = 0; space <= check->plan->n_page_spaces; space++) {
       if ((space == 0 && role == PLIM_ROLE_OUTPUT) || (plim_role_persistent(role) && space == home)) continue;
       PLIM_TRY(check_tight(w, s, space));
     }
@@ -223,7 +223,7 @@ static plim_status check_end(walk *w) {
 plim_status plim_check_buffers(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   walk w = {.check = check};
-  int64_t keys = plim_mul_bytes(check->graph->n_storages, plan->n_pages + 1);
+  int64_t keys = plim_mul_bytes(check->graph->n_storages, plan->n_page_spaces + 1);
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(check->ctx, (int64_t)plan->n_commands + 1, sizeof *w.begin_first, &w.begin_first));
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.begin, &w.begin));

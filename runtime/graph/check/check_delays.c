@@ -23,8 +23,8 @@ static int64_t length_ns(const plim_plan *plan, const plim_command *command) {
 }
 
 static int64_t taken_by(const plim_plan *plan, const plim_command *copy) {
-  const int64_t from = copy->from > 0 ? plan->page[copy->from - 1].delay_permille : 0;
-  const int64_t to = copy->to > 0 ? plan->page[copy->to - 1].delay_permille : 0;
+  const int64_t from = copy->from > 0 ? plan->page[plim_page_index(copy->from)].delay_permille : 0;
+  const int64_t to = copy->to > 0 ? plan->page[plim_page_index(copy->to)].delay_permille : 0;
   return from > to ? from : to;
 }
 
@@ -90,7 +90,7 @@ static int64_t next_ns(const account *a, int64_t pace_now) {
 }
 
 int plim_check_has_delays(const plim_plan *plan) {
-  for (int32_t k = 0; k < plan->n_pages; k++) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     if (plan->page[k].delay_permille > 0) return 1;
   }
   return 0;

@@ -37,7 +37,7 @@ static plim_status check_times(const plim_checker *check) {
   if (time_ns < 0) return plim_fail(check->ctx, PLIM_EPLAN, "the times of its commands add up to more than 2^63 ns");
   if (time_ns != plan->time_ns) {
     return plim_fail(check->ctx, PLIM_EPLAN, "the plan says %lld ns, its commands %s %lld ns", (long long)plan->time_ns,
-                     plan->n_pages == 0 ? "add up to" : "take", (long long)time_ns);
+                     plan->n_page_spaces == 0 ? "add up to" : "take", (long long)time_ns);
   }
   int64_t least_ns = plim_check_computes(check) ? 0 : plan->keep_all_ns; /* several devices may take less */
   if (plan->keep_all_ns < 0 || least_ns > plan->bound_ns || plan->bound_ns > plan->time_ns) {

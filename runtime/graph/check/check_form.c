@@ -12,26 +12,28 @@ static int is_text(const char *text, size_t size) {
 static plim_status check_page(const plim_checker *check, int32_t k) {
   const plim_page_space *page = check->plan->page;
   if (!is_text(page[k].name, sizeof page[k].name)) {
-    return plim_fail(check->ctx, PLIM_EPLAN, "space %d has no name", k + 1);
+    return plim_fail(check->ctx, PLIM_EPLAN, "space %d has no name", plim_page_space_at(k));
   }
   for (int32_t i = 0; i < k; i++) {
     if (strcmp(page[i].name, page[k].name) != 0) continue;
-    return plim_fail(check->ctx, PLIM_EPLAN, "spaces %d and %d are both named \"%s\"", i + 1, k + 1, page[k].name);
+    return plim_fail(check->ctx, PLIM_EPLAN, "spaces %d and %d are both named \"%s\"", plim_page_space_at(i),
+                     plim_page_space_at(k), page[k].name);
   }
   if (page[k].delay_permille < 0 || page[k].delay_permille > PLIM_PAGE_DELAY_PERMILLE) {
     return plim_fail(check->ctx, PLIM_EPLAN,
-                     "copies of space %d delay runs by %d thousandths of their time; 0 to %d do", k + 1,
+                     "copies of space %d delay runs by %d thousandths of their time; 0 to %d do", plim_page_space_at(k),
                      page[k].delay_permille, PLIM_PAGE_DELAY_PERMILLE);
   }
   if (!page[k].computes || strcmp(page[k].name, "disk") != 0) return PLIM_OK;
-  return plim_fail(check->ctx, PLIM_EPLAN, "space %d is \"disk\", a file: no device computes in it", k + 1);
+  return plim_fail(check->ctx, PLIM_EPLAN, "space %d is \"disk\", a file: no device computes in it",
+                   plim_page_space_at(k));
 }
 
 static plim_status check_counts(const plim_checker *check) {
   const plim_plan *plan = check->plan;
-  if (plan->n_pages < 0 || plan->n_pages > PLIM_PAGE_SPACES || (plan->n_pages > 0 && !plan->packed)) {
+  if (plan->n_page_spaces < 0 || plan->n_page_spaces > PLIM_PAGE_SPACES || (plan->n_page_spaces > 0 && !plan->packed)) {
     return plim_fail(check->ctx, PLIM_EPLAN, "the plan has %d page spaces; 0 to %d are allowed, and need addresses",
-                     plan->n_pages, PLIM_PAGE_SPACES);
+                     plan->n_page_spaces, PLIM_PAGE_SPACES);
   }
   if (plan->n_commands < 1 || plan->n_buffers < 0 || plan->n_variants < 1) {
     return plim_fail(check->ctx, PLIM_EPLAN, "the plan has %d commands, %d buffers and %d variants", plan->n_commands,
@@ -43,7 +45,7 @@ static plim_status check_counts(const plim_checker *check) {
   if (!plim_plan_class_name(plan->plan_class)) {
     return plim_fail(check->ctx, PLIM_EPLAN, "there is no class of plans number %d", (int)plan->plan_class);
   }
-  for (int32_t k = 0; k < plan->n_pages; k++) PLIM_TRY(check_page(check, k));
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) PLIM_TRY(check_page(check, k));
   return PLIM_OK;
 }
 
@@ -101,7 +103,7 @@ static plim_status check_pairs(const plim_checker *check, int32_t j) {
 
 static plim_status check_waits(const plim_checker *check, int32_t j) {
   const plim_command *command = &check->plan->command[j];
-  if (command->n_wait < 0 || (command->n_wait > 0 && check->plan->n_pages == 0)) {
+  if (command->n_wait < 0 || (command->n_wait > 0 && check->plan->n_page_spaces == 0)) {
     return plim_fail(check->ctx, PLIM_EPLAN, "command %d waits for %d commands of other queues; the plan has one queue",
                      j, command->n_wait);
   }
@@ -121,10 +123,10 @@ static plim_status check_copy(const plim_checker *check, int32_t j) {
                      "command %d copies storage %d, which the graph does not have, or not as bytes", j,
                      command->storage);
   }
-  if (command->from < 0 || command->from > check->plan->n_pages || command->to < 0 ||
-      command->to > check->plan->n_pages || command->from == command->to) {
+  if (command->from < 0 || command->from > check->plan->n_page_spaces || command->to < 0 ||
+      command->to > check->plan->n_page_spaces || command->from == command->to) {
     return plim_fail(check->ctx, PLIM_EPLAN, "command %d copies from space %d to space %d of %d", j, command->from,
-                     command->to, check->plan->n_pages + 1);
+                     command->to, check->plan->n_page_spaces + 1);
   }
   if (command->queue > 0 && command->queue < PLIM_PLAN_QUEUES && command->time_ns >= 0) return PLIM_OK;
   return plim_fail(check->ctx, PLIM_EPLAN, "command %d copies on queue %d in %lld ns; queues 1 to %d take copies", j,
@@ -138,8 +140,8 @@ static plim_status check_command(const plim_checker *check, int32_t j) {
   if (command->kind != PLIM_COMMAND_RUN) {
     return plim_fail(check->ctx, PLIM_EPLAN, "command %d is of unknown kind %d", j, (int)command->kind);
   }
-  if (command->space < 0 || command->space > check->plan->n_pages ||
-      (command->space > 0 && !check->plan->page[command->space - 1].computes)) {
+  if (command->space < 0 || command->space > check->plan->n_page_spaces ||
+      (command->space > 0 && !check->plan->page[plim_page_index(command->space)].computes)) {
     return plim_fail(check->ctx, PLIM_EPLAN, "command %d runs in space %d, where no device computes", j,
                      command->space);
   }
@@ -172,7 +174,7 @@ static plim_status check_place(const plim_checker *check, int32_t i) {
   }
   int64_t top = plim_add_bytes(buffer->offset, buffer->bytes);
   int64_t arena_bytes =
-      buffer->space == 0 ? check->plan->arena_bytes : check->plan->page[buffer->space - 1].arena_bytes;
+      buffer->space == 0 ? check->plan->arena_bytes : check->plan->page[plim_page_index(buffer->space)].arena_bytes;
   if (top < 0 || top > arena_bytes) {
     return plim_check_fault(check, buffer->begin,
                             "the buffer of \"%s\" has offset %lld and %lld bytes in an arena of %lld bytes",
@@ -193,9 +195,9 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
                      plim_check_storage_name(check, buffer->storage), buffer->begin, buffer->end,
                      check->plan->n_commands);
   }
-  if (buffer->space < 0 || buffer->space > check->plan->n_pages) {
+  if (buffer->space < 0 || buffer->space > check->plan->n_page_spaces) {
     return plim_fail(check->ctx, PLIM_EPLAN, "buffer %d (\"%s\") is in space %d; the plan has %d page spaces", i,
-                     plim_check_storage_name(check, buffer->storage), buffer->space, check->plan->n_pages);
+                     plim_check_storage_name(check, buffer->storage), buffer->space, check->plan->n_page_spaces);
   }
   if (buffer->storage < 0 && check->plan->command[buffer->begin].kind != PLIM_COMMAND_RUN) {
     return plim_check_fault(check, buffer->begin, "a copy has a workspace");

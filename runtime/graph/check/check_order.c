@@ -103,7 +103,7 @@ static plim_status check_all_used(const walk *w) {
 static plim_status check_last_versions(const walk *w) {
   const plim_graph *graph = w->check->graph;
   int32_t *home = NULL;
-  if (w->check->plan->n_pages == 0) return PLIM_OK;
+  if (w->check->plan->n_page_spaces == 0) return PLIM_OK;
   PLIM_TRY(plim_allocate(w->check->ctx, graph->n_storages, sizeof *home, &home));
   plim_status status = plim_check_homes(w->check, home);
   for (int32_t s = 0; s < graph->n_storages && status == PLIM_OK; s++) {
@@ -119,7 +119,7 @@ static plim_status check_last_versions(const walk *w) {
 plim_status plim_check_order(const plim_checker *check) {
   const plim_graph *graph = check->graph;
   walk w = {.check = check};
-  int64_t keys = plim_mul_bytes(graph->n_storages, check->plan->n_pages + 1);
+  int64_t keys = plim_mul_bytes(graph->n_storages, check->plan->n_page_spaces + 1);
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(check->ctx, graph->n_ops, sizeof *w.first_variant, &w.first_variant));
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.updates, &w.updates));

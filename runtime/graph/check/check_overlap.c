@@ -174,8 +174,8 @@ plim_status plim_check_overlap(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   plim_page_space arena = {
       .budget_bytes = plan->budget_bytes, .peak_bytes = plan->peak_bytes, .arena_bytes = plan->arena_bytes};
-  for (int32_t space = 0; space <= plan->n_pages; space++) {
-    const plim_page_space *stated = space == 0 ? &arena : &plan->page[space - 1];
+  for (int32_t space = 0; space <= plan->n_page_spaces; space++) {
+    const plim_page_space *stated = space == 0 ? &arena : &plan->page[plim_page_index(space)];
     if (plan->packed) PLIM_TRY(check_overlaps(check, space));
     PLIM_TRY(check_peak(check, space, stated->peak_bytes));
     PLIM_TRY(check_arena(check, space, stated));

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/paging/page_graph.h"
+#include "planner/paging/page_candidates.h"
 #include "planner/paging/paging.h"
 #include "runtime/base/effort.h"
 
