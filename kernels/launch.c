@@ -17,8 +17,8 @@ void k_launch_add_phase(k_launch *launch, k_body body, int64_t tiles, double ele
 static void cut_positions(k_call *call, k_body partial) {
   const int64_t tile = k_tile(partial) / call->x.block, most = tile < K_POSITIONS ? K_POSITIONS : tile;
   k_cut *cut = &call->cut;
-  cut->size = k_parts(call->x.spatial, k_parts(call->x.spatial, most));
-  cut->of_image = k_parts(call->x.spatial, cut->size);
+  cut->size = k_divide_up(call->x.spatial, k_divide_up(call->x.spatial, most));
+  cut->of_image = k_divide_up(call->x.spatial, cut->size);
   cut->all = call->x.n * cut->of_image;
 }
 
@@ -35,7 +35,7 @@ int64_t k_launch_positions(k_call *call, k_body body) {
   const k_view *x = &call->x;
   int64_t positions = k_tile(body) / x->block / 16 * 16;
   call->cut.size = positions < 16 ? 16 : positions;
-  return k_parts(x->n * x->groups * x->spatial, call->cut.size);
+  return k_divide_up(x->n * x->groups * x->spatial, call->cut.size);
 }
 
 int64_t k_tile(k_body body) {
@@ -46,10 +46,10 @@ int64_t k_tile(k_body body) {
 }
 
 int64_t k_tiles(int64_t count, k_body body) {
-  return k_parts(count, k_tile(body));
+  return k_divide_up(count, k_tile(body));
 }
 
-int64_t k_parts(int64_t count, int64_t part) {
+int64_t k_divide_up(int64_t count, int64_t part) {
   return count / part + (count % part != 0);
 }
 

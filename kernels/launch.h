@@ -74,9 +74,9 @@ void k_launch_reduction(k_launch *launch, k_body partial, k_body combine);
 /* Cut the positions of call.x into tiles of a kernel that counts elements; returns how many. */
 int64_t k_launch_positions(k_call *call, k_body body);
 
-int64_t k_tile(k_body body);                  /* what the list of kernels says, in what it counts there */
-int64_t k_tiles(int64_t count, k_body body);  /* tiles of so much; the last may be short */
-int64_t k_parts(int64_t count, int64_t part); /* rounded up */
+int64_t k_tile(k_body body);                      /* what the list of kernels says, in what it counts there */
+int64_t k_tiles(int64_t count, k_body body);      /* tiles of so much; the last may be short */
+int64_t k_divide_up(int64_t count, int64_t part); /* count / part, rounded up */
 
 /* The view of an activation: rank 4 in any layout, or [N][C]. 0 when it is none. */
 int k_view_make(const plim_shape *shape, k_view *view);

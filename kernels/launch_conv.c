@@ -26,7 +26,8 @@ static int conv_rows(k_launch *launch, int backward) {
 static int conv_weights(k_launch *launch) {
   const k_call *call = &launch->call;
   const int64_t taps = (int64_t)call->attrs.kernel[0] * call->attrs.kernel[1];
-  const int64_t tiles = taps * k_parts(call->y.channels, K_WIDTH) * k_tiles(call->x.channels, K_BODY_conv_bwd_weights);
+  const int64_t tiles =
+      taps * k_divide_up(call->y.channels, K_WIDTH) * k_tiles(call->x.channels, K_BODY_conv_bwd_weights);
   k_launch_add_phase(launch, K_BODY_conv_bwd_weights, tiles, conv_elements(call));
   return 1;
 }

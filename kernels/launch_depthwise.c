@@ -37,8 +37,8 @@ static int64_t copied(const k_call *call, int axis, int64_t count) {
 static int64_t pieces(k_call *call) {
   const k_view *result = call->backward ? &call->x : &call->y;
   const plim_attrs *a = &call->attrs;
-  const int64_t rows = call->backward ? k_parts(result->height, a->stride[0]) : result->height;
-  const int64_t columns = call->backward ? k_parts(result->width, a->stride[1]) : result->width;
+  const int64_t rows = call->backward ? k_divide_up(result->height, a->stride[0]) : result->height;
+  const int64_t columns = call->backward ? k_divide_up(result->width, a->stride[1]) : result->width;
   k_pieces *piece = &call->pieces;
   *piece = (k_pieces){.rows = rows, .columns = columns, .planes = 1};
   while (copied(call, 0, piece->rows) > K_PLANE / copied(call, 1, piece->columns)) {
@@ -49,10 +49,10 @@ static int64_t pieces(k_call *call) {
       piece->columns = (piece->columns + 1) / 2;
     }
   }
-  return k_parts(rows, piece->rows) * k_parts(columns, piece->columns);
+  return k_divide_up(rows, piece->rows) * k_divide_up(columns, piece->columns);
 }
 
-static int rows_of(k_launch *launch, int backward) {
+static int add_rows(k_launch *launch, int backward) {
   k_call *call = &launch->call;
   const k_view *result = backward ? &call->x : &call->y;
   const int64_t taps = (int64_t)call->attrs.kernel[0] * call->attrs.kernel[1];
@@ -61,7 +61,7 @@ static int rows_of(k_launch *launch, int backward) {
     const int64_t of_plane = pieces(call), planes = call->x.n * call->x.channels;
     k_pieces *piece = &call->pieces;
     if (of_plane == 1) piece->planes = K_PLANE / (copied(call, 0, piece->rows) * copied(call, 1, piece->columns));
-    k_launch_add_phase(launch, K_BODY_depthwise_plane, k_parts(planes, piece->planes) * of_plane, work(call));
+    k_launch_add_phase(launch, K_BODY_depthwise_plane, k_divide_up(planes, piece->planes) * of_plane, work(call));
     return of_plane > 0;
   }
   launch->workspace_bytes = taps * call->x.channels * (int64_t)sizeof(float);
@@ -71,11 +71,11 @@ static int rows_of(k_launch *launch, int backward) {
 }
 
 int k_launch_depthwise_conv2d(const plim_op_desc *op, k_launch *launch) {
-  return operands(&op->in[0], &op->out[0], &op->in[1], launch) && rows_of(launch, 0);
+  return operands(&op->in[0], &op->out[0], &op->in[1], launch) && add_rows(launch, 0);
 }
 
 int k_launch_depthwise_conv2d_bwd_data(const plim_op_desc *op, k_launch *launch) {
-  return operands(&op->out[0], &op->in[0], &op->in[1], launch) && rows_of(launch, 1);
+  return operands(&op->out[0], &op->in[0], &op->in[1], launch) && add_rows(launch, 1);
 }
 
 int k_launch_depthwise_conv2d_bwd_weights(const plim_op_desc *op, k_launch *launch) {
@@ -86,8 +86,8 @@ int k_launch_depthwise_conv2d_bwd_weights(const plim_op_desc *op, k_launch *laun
     k_launch_add_phase(launch, K_BODY_depthwise_bwd_weights_plane, call->x.channels, work(call));
     return of_plane > 0;
   }
-  call->cut.size = k_parts(call->x.n, PARTIALS_MOST);
-  call->cut.all = k_parts(call->x.n, call->cut.size);
+  call->cut.size = k_divide_up(call->x.n, PARTIALS_MOST);
+  call->cut.all = k_divide_up(call->x.n, call->cut.size);
   launch->workspace_bytes = call->cut.all * plim_shape_bytes(&op->out[0]);
   k_launch_add_phase(launch, K_BODY_depthwise_bwd_weights, call->cut.all, work(call));
   k_launch_add_phase(launch, K_BODY_depthwise_combine, k_tiles(call->x.channels, K_BODY_depthwise_combine),

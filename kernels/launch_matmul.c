@@ -64,8 +64,8 @@ int k_launch_matmul(const plim_op_desc *op, k_launch *launch) {
   *p = (k_products){.rows = rows,
                     .columns = columns,
                     .depth = depth,
-                    .row_blocks = k_parts(rows, K_MATMUL_ROWS),
-                    .column_blocks = k_parts(columns, K_MATMUL_COLUMNS),
+                    .row_blocks = k_divide_up(rows, K_MATMUL_ROWS),
+                    .column_blocks = k_divide_up(columns, K_MATMUL_COLUMNS),
                     .a = matrix_of(a, a_transposed),
                     .b = matrix_of(&op->in[1], b_transposed)};
   if (!place_products(op, p) || p->row_blocks > UINT32_MAX / p->column_blocks) return 0;

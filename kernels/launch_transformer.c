@@ -22,7 +22,7 @@ enum { LEAST_NORM_ROWS = 8 };
 
 static void divide_norm_rows(k_launch *launch, int64_t rows) {
   k_call *call = &launch->call;
-  call->cut = (k_cut){.size = rows, .all = k_parts(call->rows.n, rows)};
+  call->cut = (k_cut){.size = rows, .all = k_divide_up(call->rows.n, rows)};
   call->x.channels = call->rows.columns; /* for the sums of partial results */
   launch->phase[0].tiles = call->cut.all;
   launch->workspace_bytes = call->cut.all * 2 * call->rows.columns * (int64_t)sizeof(float);
@@ -30,7 +30,7 @@ static void divide_norm_rows(k_launch *launch, int64_t rows) {
 
 static int norm_bwd(const plim_op_desc *op, k_body body, k_body combine, k_launch *launch) {
   k_rows *rows = &launch->call.rows;
-  if (!k_rows_make(&op->in[0], rows) || !fits(k_parts(rows->n, LEAST_NORM_ROWS), rows->columns)) return 0;
+  if (!k_rows_make(&op->in[0], rows) || !fits(k_divide_up(rows->n, LEAST_NORM_ROWS), rows->columns)) return 0;
   k_launch_add_phase(launch, body, 1, k_rows_elements(rows));
   k_launch_add_phase(launch, combine, k_tiles(rows->columns, combine), k_rows_elements(rows));
   divide_norm_rows(launch, k_tile(body));

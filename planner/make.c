@@ -67,8 +67,8 @@ static plim_status make_one(plim_context *ctx, const plim_graph *graph, const pl
   return PLIM_OK;
 }
 
-/* What fits into fewer bytes fits into more, so that a budget whose own search found nothing cheaper has the plan of the
- * budget before. */
+/* What fits into fewer bytes fits into more: a budget whose own search found nothing cheaper has the plan of the budget
+ * before. */
 static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                     const plim_plan_options *options, int32_t n, const int64_t *budget,
                                     plim_plan **plan) {

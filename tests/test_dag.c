@@ -43,7 +43,7 @@ Test(dag, a_published_graph_passes_unchanged) {
   cr_assert(dag->bytes_unit == 4 && dag->time_unit == 15 && dag->time_ns == 165);
   cr_assert(dag->node[5].preds.n == 2 && dag->node[5].preds.at[0] == 3 && dag->node[5].preds.at[1] == 4);
   cr_assert(dag->node[0].succs.n == 2 && dag->node[0].succs.at[0] == 1 && dag->node[0].succs.at[1] == 2);
-  cr_assert(dag->node[2].last_stage == 5 && !dag->node[2].kept && dag->node[2].op == 2);
+  cr_assert(dag->node[2].last_stage == 5 && !dag->node[2].is_output && dag->node[2].op == 2);
   cr_assert(plim_dag_working_set(dag, 2) == 28 && plim_dag_least_peak(dag, &node) == 28 && node == 1);
   plim_dag_free(dag);
   plim_problem_free(problem);
@@ -74,7 +74,7 @@ static int64_t published_peak(const plim_dag *d, int32_t n, const int32_t *seque
     latest[sequence[j]] = j;
   }
   for (int32_t v = 0; v < d->n; v++) {
-    if (d->node[v].kept) last[latest[v]] = n;
+    if (d->node[v].is_output) last[latest[v]] = n;
   }
   for (int32_t j = 0; j < n; j++) {
     alive += d->node[sequence[j]].bytes;

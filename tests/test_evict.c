@@ -1,7 +1,8 @@
 /* Prices of evictions, on x -> y -> z with later readers of both. */
 #include <criterion/criterion.h>
 
-#include "runtime/arena/residency.h"
+#include "runtime/arena/residency_evict.h"
+#include "runtime/arena/residency_price.h"
 #include "tests/support/small_graph.h"
 
 enum { X, Y, Z, USE_Z, LOSS };

@@ -134,14 +134,14 @@ static void check_break(const rig *r, int64_t bytes, const plim_absence *a) {
     step = j;
     over = live - plan->budget_bytes;
   }
-  plim_break breaks = step >= 0 ? PLIM_BREAKS_LOAD : PLIM_BREAKS_NOTHING;
+  plim_break breaks = step >= 0 ? PLIM_BREAKS_BUDGET : PLIM_BREAKS_NOTHING;
   if (step < 0 && plan->packed && lowest_free(plan, bytes, a->gone, a->back) > most) {
     breaks = PLIM_BREAKS_ADDRESSES;
     over = lowest_free(plan, bytes, a->gone, a->back) - most;
     for (step = a->gone; lowest_free(plan, bytes, a->gone, step + 1) <= most;) step++;
     int64_t held = step > a->gone ? lowest_free(plan, bytes, a->gone, step) : -1;
     cr_assert_eq(a->free_offset, held);
-    cr_assert(held < 0 || is_resident(r, a->taker, step));
+    cr_assert(held < 0 || is_resident(r, a->blocker, step));
   }
   cr_assert_eq(a->breaks, breaks, "%d, not %d", (int)a->breaks, (int)breaks);
   cr_assert_eq(a->full_command, step, "step %d, not %d", (int)a->full_command, (int)step);
@@ -156,7 +156,7 @@ static int makes_room(const plim_plan *plan, int64_t bytes, const plim_absence *
   rest.n_buffers = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const plim_plan_buffer *held = &plan->buffer[i];
-    if (held->storage != a->instead || held->begin > a->gone || held->end <= a->gone) buffer[rest.n_buffers++] = *held;
+    if (held->storage != a->other || held->begin > a->gone || held->end <= a->gone) buffer[rest.n_buffers++] = *held;
   }
   rest.buffer = buffer;
   int64_t offset = lowest_free(&rest, bytes, a->gone, a->full_command + 1);
@@ -187,11 +187,11 @@ static void check_absence(const rig *r, int32_t s, int32_t step, const plim_abse
   cr_assert_geq(a->again_runs, 1);
   cr_assert_leq(a->again_depth, a->again_runs);
   cr_assert_geq(a->again_ns, plan->variant[plan->command[back].variant].variant.time_ns);
-  if (a->instead < 0) return;
-  int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_command : gone;
-  cr_assert(is_resident(r, a->instead, from - 1) && is_resident(r, a->instead, a->full_command));
-  cr_assert(a->breaks == PLIM_BREAKS_LOAD ? a->instead_bytes >= a->over_bytes : makes_room(plan, bytes, a));
-  for (int32_t j = from; j <= a->full_command; j++) cr_assert(!reads(r, j, a->instead));
+  if (a->other < 0) return;
+  int32_t from = a->breaks == PLIM_BREAKS_BUDGET ? a->full_command : gone;
+  cr_assert(is_resident(r, a->other, from - 1) && is_resident(r, a->other, a->full_command));
+  cr_assert(a->breaks == PLIM_BREAKS_BUDGET ? a->other_bytes >= a->over_bytes : makes_room(plan, bytes, a));
+  for (int32_t j = from; j <= a->full_command; j++) cr_assert(!reads(r, j, a->other));
 }
 
 Test(inspect, absences_are_explained_as_plain_loops_would) {
@@ -205,7 +205,7 @@ Test(inspect, absences_are_explained_as_plain_loops_would) {
         check_absence(&r, s, j, &a);
         dropped += a.kind == PLIM_ABSENT_DROPPED;
         full += a.full_command >= 0;
-        if (a.instead >= 0) instead[a.breaks == PLIM_BREAKS_ADDRESSES]++;
+        if (a.other >= 0) instead[a.breaks == PLIM_BREAKS_ADDRESSES]++;
         deep += a.again_depth > 1;
       }
     }
@@ -240,7 +240,7 @@ Test(inspect, under_a_cap_most_drops_name_the_step_that_is_full) {
       if (a.kind != PLIM_ABSENT_DROPPED || a.gone != j) continue;
       dropped++;
       full += a.full_command >= 0;
-      instead += a.instead >= 0;
+      instead += a.other >= 0;
       cr_assert(a.full_command < 0 || (a.over_bytes > 0 && a.full_command >= a.gone && a.full_command < a.back));
     }
   }
@@ -302,8 +302,8 @@ Test(inspect, every_absence_of_resnet20_under_a_cap_is_what_keeping_it_would_bre
     }
     free_rig(&r);
   }
-  cr_assert(breaks[PLIM_BREAKS_NOTHING] > 0 && breaks[PLIM_BREAKS_LOAD] > 0 && breaks[PLIM_BREAKS_ADDRESSES] > 0,
-            "%d, %d, %d", breaks[PLIM_BREAKS_NOTHING], breaks[PLIM_BREAKS_LOAD], breaks[PLIM_BREAKS_ADDRESSES]);
+  cr_assert(breaks[PLIM_BREAKS_NOTHING] > 0 && breaks[PLIM_BREAKS_BUDGET] > 0 && breaks[PLIM_BREAKS_ADDRESSES] > 0,
+            "%d, %d, %d", breaks[PLIM_BREAKS_NOTHING], breaks[PLIM_BREAKS_BUDGET], breaks[PLIM_BREAKS_ADDRESSES]);
 }
 
 Test(inspect, refuses_a_plan_of_another_graph_and_steps_that_are_none) {

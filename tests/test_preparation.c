@@ -149,8 +149,8 @@ Test(preparation, a_foreseen_budget_that_does_not_fit_is_refused_before_anything
   r.options.n_budget_changes = 1;
   ok(&r);
   r.options.n_budget_changes = 2;
-  fails(&r, PLIM_ENOFIT, PLIM_PREPARE_LIMIT, "no plan");
-  cr_assert_eq(r.p.failed_limit, 1);
+  fails(&r, PLIM_ENOFIT, PLIM_PREPARE_FORESEEN, "no plan");
+  cr_assert_eq(r.p.failed_change, 1);
   limit[1].bytes = INT64_MAX; /* a budget that grows beyond the arena needs no larger plan */
   ok(&r);
   rig_close(&r);
@@ -209,7 +209,7 @@ Test(preparation, a_plan_that_pages_runs_beside_one_that_does_not_and_the_faster
   cr_assert_gt(r.program->plan[PLIM_PROGRAM_TRAIN]->n_page_spaces, 0);
   cr_assert_eq(r.p.trial.paged_ns, 0);
   r.options.trial_steps = 2;
-  fails(&r, PLIM_EUSAGE, PLIM_PREPARE_LIMIT, "a data set");
+  fails(&r, PLIM_EUSAGE, PLIM_PREPARE_FORESEEN, "a data set");
   r.options.dataset = data;
   r.options.training = &training;
   ok(&r);

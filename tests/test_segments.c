@@ -103,7 +103,7 @@ static int check_span(const segmented *s, int32_t op, int32_t v, int32_t fixed) 
   cr_assert(plim_cut_before(&s->order, v, next));
   for (int32_t k = 0; k < p->op[op].writes.n; k++) {
     int32_t item = p->op[op].writes.at[k];
-    if (p->item[item].readers.n > 0 || p->item[item].kept) cr_assert(op_reads(p, next, item));
+    if (p->item[item].readers.n > 0 || p->item[item].is_output) cr_assert(op_reads(p, next, item));
   }
   return 1;
 }

@@ -179,7 +179,7 @@ Test(small, storages_are_the_smallest_that_are_together_a_thousandth_of_all) {
   program p = open_log(&log);
   forecast_of(&p, &f);
   cr_expect_eq(f.small_bytes, 2 * UNIT, "4 units of 4,096 are small");
-  cr_expect_eq(f.small_load_bytes, 3 * UNIT, "s is gone when u comes; t and u stay to the end");
+  cr_expect_eq(f.small_peak_bytes, 3 * UNIT, "s is gone when u comes; t and u stay to the end");
   plim_forecast_release(&f);
   close_program(&p);
 }
@@ -193,7 +193,7 @@ Test(small, storages_of_one_size_are_small_all_together_or_not_at_all) {
   program p = open_log(&log);
   forecast_of(&p, &f);
   cr_expect_eq(f.small_bytes, UNIT, "one of three would still be within the share");
-  cr_expect_eq(f.small_load_bytes, UNIT);
+  cr_expect_eq(f.small_peak_bytes, UNIT);
   plim_forecast_release(&f);
   close_program(&p);
 }
@@ -209,7 +209,7 @@ Test(small, none_is_where_all_are_of_one_size_and_then_there_is_no_area) {
   program p = open_log(&log);
   forecast_of(&p, &f);
   cr_expect_eq(f.small_bytes, 0);
-  cr_expect_eq(f.small_load_bytes, 0);
+  cr_expect_eq(f.small_peak_bytes, 0);
   const plim_replay_limits limits = {3 * UNIT, INT64_MAX};
   cr_assert_eq(plim_arena_replay_watched(ctx, p.graph, p.order, &config, &limits, NULL, &counts, &plan), PLIM_OK);
   cr_expect_eq(counts.small_area_bytes, 0);

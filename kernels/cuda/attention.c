@@ -105,7 +105,7 @@ typedef struct matrices {
 } matrices;
 
 /* Queries (0), keys (1) or values (2) of an operand [B][T][3 C]. */
-static matrices part_of(const attention *t, int32_t operand, int part) {
+static matrices third_of(const attention *t, int32_t operand, int part) {
   return (matrices){{operand, part * t->channels * t->element}, t->element, steps_of(t, 3 * t->channels, t->depth)};
 }
 /* An operand [B][T][C]. */
@@ -173,7 +173,7 @@ static plim_cuda_place sums_of(const steps *lse, int32_t operand, share s) {
 }
 
 static void add_forward(plim_cuda_kernel *kernel, const attention *t, const room *r, share s) {
-  const matrices query = part_of(t, 0, 0), key = part_of(t, 0, 1), value = part_of(t, 0, 2);
+  const matrices query = third_of(t, 0, 0), key = third_of(t, 0, 1), value = third_of(t, 0, 2);
   const matrices score = square_of(t, r->scores, 4), weight = square_of(t, r->weights, t->element);
   const matrices y = rows_of(t, PLIM_PLACE_OUT);
   const plim_cuda_product rows = {.m = t->tokens, .n = t->depth, .k = t->tokens};
@@ -202,9 +202,9 @@ static void add_weights(plim_cuda_kernel *kernel, const attention *t, const room
 }
 
 static void add_backward(plim_cuda_kernel *kernel, const attention *t, const room *r, share s) {
-  const matrices query = part_of(t, 1, 0), key = part_of(t, 1, 1), value = part_of(t, 1, 2), dy = rows_of(t, 0);
-  const matrices dquery = part_of(t, PLIM_PLACE_OUT, 0), dkey = part_of(t, PLIM_PLACE_OUT, 1);
-  const matrices dvalue = part_of(t, PLIM_PLACE_OUT, 2);
+  const matrices query = third_of(t, 1, 0), key = third_of(t, 1, 1), value = third_of(t, 1, 2), dy = rows_of(t, 0);
+  const matrices dquery = third_of(t, PLIM_PLACE_OUT, 0), dkey = third_of(t, PLIM_PLACE_OUT, 1);
+  const matrices dvalue = third_of(t, PLIM_PLACE_OUT, 2);
   const matrices score = square_of(t, r->scores, 4), weight = square_of(t, r->weights, t->element);
   const matrices dweight = square_of(t, r->gradients, 4), dscore = square_of(t, r->dscores, t->element);
   const plim_cuda_product rows = {.m = t->tokens, .n = t->depth, .k = t->tokens};
@@ -232,7 +232,7 @@ int plim_cuda_attention_make(const plim_cuda_engine *engine, const plim_op_desc 
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
   const room r = room_of(&t, choice);
-  const int64_t shares = k_parts(t.lines, choice->share);
+  const int64_t shares = k_divide_up(t.lines, choice->share);
   if (!plim_cuda_stages_make(kernel, t.lines * LINE_STAGES + SHARE_STAGES * shares)) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = choice->blas_bytes;
   kernel->workspace_bytes = r.end;

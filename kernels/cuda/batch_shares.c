@@ -19,7 +19,7 @@ void plim_batch_choices_add_room(plim_batch_choices *choices, int64_t images, in
 void plim_batch_choices_add_shares(plim_batch_choices *choices, int64_t n) {
   int64_t last = 0;
   for (int i = 0; i < PLIM_BATCH_SHARES; i++) {
-    const int64_t images = k_parts(n, shares[i]);
+    const int64_t images = k_divide_up(n, shares[i]);
     if (images != last) plim_batch_choices_add(choices, images, PLIM_CUDA_LEAST_BLAS_BYTES);
     last = images;
   }

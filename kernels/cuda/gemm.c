@@ -230,7 +230,7 @@ int plim_cuda_gemm_make(const plim_cuda_engine *engine, const plim_op_desc *op, 
   const plim_batch_choices choices = choices_of(&g, engine->blas_bytes);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
-  if (!plim_cuda_stages_make(kernel, 2 + 4 * k_parts(g.call.x.n, choice->share))) return PLIM_KERNEL_NOMEM;
+  if (!plim_cuda_stages_make(kernel, 2 + 4 * k_divide_up(g.call.x.n, choice->share))) return PLIM_KERNEL_NOMEM;
   g.blas_bytes = choice->blas_bytes;
   kernel->blas_bytes = g.blas_bytes;
   kernel->workspace_bytes = workspace_of(&g, choice);

@@ -171,7 +171,7 @@ int plim_cuda_flat_make(const plim_cuda_engine *engine, const plim_op_desc *op, 
   const plim_batch_choices choices = choices_of(&f);
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
-  if (!plim_cuda_stages_make(kernel, 3 + k_parts(f.n, choice->share))) return PLIM_KERNEL_NOMEM;
+  if (!plim_cuda_stages_make(kernel, 3 + k_divide_up(f.n, choice->share))) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = choice->blas_bytes;
   kernel->workspace_bytes = workspace_of(&f, choice);
   if (f.kind == PLIM_OP_CONV2D) add_forward(kernel, &f);

@@ -122,7 +122,7 @@ int plim_cuda_words_make(const plim_cuda_engine *engine, const plim_op_desc *op,
   const plim_batch_choice *choice = plim_batch_choices_find(&choices, variant);
   if (!choice) return PLIM_KERNEL_UNSUPPORTED;
   const room r = room_of(&w, choice);
-  if (!plim_cuda_stages_make(kernel, k_parts(w.rows, choice->share) * SHARE_STAGES + 1)) return PLIM_KERNEL_NOMEM;
+  if (!plim_cuda_stages_make(kernel, k_divide_up(w.rows, choice->share) * SHARE_STAGES + 1)) return PLIM_KERNEL_NOMEM;
   kernel->blas_bytes = choice->blas_bytes;
   kernel->workspace_bytes = r.end;
   if (w.backward) add_body(kernel, &w, &r, K_BODY_softmax_count, 1);

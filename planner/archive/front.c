@@ -48,10 +48,10 @@ static int32_t first_above(const plim_front *front, int64_t bytes) {
 static plim_status copy_point(plim_context *ctx, const plim_front_point *from, plim_front_point *to) {
   char *block = NULL;
   PLIM_TRY(plim_allocate(ctx, block_bytes(from), 1, &block));
-  size_t offsets = sizeof(int64_t) * (size_t)from->n_offsets, steps = sizeof(int32_t) * (size_t)from->n_commands;
+  size_t offsets = sizeof(int64_t) * (size_t)from->n_offsets, commands = sizeof(int32_t) * (size_t)from->n_commands;
   if (offsets > 0) memcpy(block, from->offset, offsets);
-  if (steps > 0) memcpy(block + offsets, from->op, steps);
-  if (steps > 0) memcpy(block + offsets + steps, from->choice, steps);
+  if (commands > 0) memcpy(block + offsets, from->op, commands);
+  if (commands > 0) memcpy(block + offsets + commands, from->choice, commands);
   *to = *from;
   to->offset = (const int64_t *)(void *)block;
   to->op = (const int32_t *)(void *)(block + offsets);
@@ -77,10 +77,10 @@ static void lighten(plim_front *front) {
   }
 }
 
-plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int32_t *kept) {
+plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int32_t *added) {
   int32_t at = first_above(front, point->bytes);
   plim_front_point fresh;
-  if (kept) *kept = 0;
+  if (added) *added = 0;
   if (at > 0 && front->point[at - 1].time_ns <= point->time_ns) return PLIM_OK;
   PLIM_TRY(plim_array_reserve(front->ctx, &front->point, &front->room, (int64_t)front->n + 1, sizeof *front->point));
   PLIM_TRY(copy_point(front->ctx, point, &fresh));
@@ -91,7 +91,7 @@ plim_status plim_front_insert(plim_front *front, const plim_front_point *point, 
   front->n++;
   front->weight += weight_of(&fresh);
   front->changed = 1;
-  if (kept) *kept = 1;
+  if (added) *added = 1;
   lighten(front);
   return PLIM_OK;
 }

@@ -39,7 +39,7 @@ typedef struct plim_front {
   plim_context *ctx;
   int32_t n, n_tries; /* tries: the latest PLIM_FRONT_TRIES of them */
   int64_t room, room_tries;
-  int64_t weight; /* steps and offsets of all points */
+  int64_t weight; /* commands and offsets of all points */
   plim_front_point *point;
   plim_front_try *attempt;
   int32_t changed; /* since it was made or read */
@@ -48,11 +48,12 @@ typedef struct plim_front {
 /* An empty plan front is {.ctx = ctx}. */
 void plim_front_free(plim_front *front); /* leaves it empty */
 
-/* Add a copy of the point, unless one needs no more bytes and no more time; drop those that it beats. *kept (may be
- * NULL) is 1 when it was added. A plan front of more than PLIM_FRONT_WEIGHT steps and offsets gives up points that make
- * the least difference, never the first and the last. O(n) plus the copy; O(n) more for each point that it gives up. */
+/* Add a copy of the point, unless one needs no more bytes and no more time; drop those that it beats. *added (may be
+ * NULL) is 1 when it was added. A plan front of more than PLIM_FRONT_WEIGHT commands and offsets gives up points that
+ * make the least difference, never the first and the last. O(n) plus the copy; O(n) more for each point that it gives
+ * up. */
 enum { PLIM_FRONT_WEIGHT = 3000000 };
-PLIM_MUST_USE plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int32_t *kept);
+PLIM_MUST_USE plim_status plim_front_insert(plim_front *front, const plim_front_point *point, int32_t *added);
 
 /* The fastest point within the budget, NULL when there is none; the point of fewest bytes, NULL when there is none. */
 const plim_front_point *plim_front_find(const plim_front *front, int64_t budget_bytes);

@@ -10,6 +10,7 @@
 #include "planner/bound/order.h"
 #include "planner/bound/segments.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 
 /* May v write its output over the item? */
 static int overwrites(const plim_problem *p, int32_t v, int32_t item) {
@@ -25,11 +26,11 @@ static void find_needed(const plim_cut_model *m, int32_t item) {
   const plim_item *it = &m->problem->item[item];
   const plim_cut_order *o = &m->order;
   uint64_t *row = &m->needed[item * o->words];
-  if (it->kept) {
+  if (it->is_output) {
     memset(row, 0xff, (size_t)o->words * sizeof *row);
     if (o->n_ops % 64) row[o->words - 1] = ((uint64_t)1 << (o->n_ops % 64)) - 1;
   }
-  for (int32_t k = 0; k < it->readers.n && !it->kept; k++) {
+  for (int32_t k = 0; k < it->readers.n && !it->is_output; k++) {
     const uint64_t *before = &o->before[it->readers.at[k] * o->words];
     for (int64_t w = 0; w < o->words; w++) row[w] |= before[w];
   }
@@ -118,7 +119,7 @@ static int by_bytes(const void *a, const void *b) {
   const plim_cut *x = a, *y = b;
   int64_t bx = x->base_bytes + x->needed_bytes, by = y->base_bytes + y->needed_bytes;
   if (bx != by) return bx > by ? -1 : 1;
-  return (x->op > y->op) - (x->op < y->op);
+  return plim_integers_compare(x->op, y->op);
 }
 
 /* Items need a look at all ops each. */

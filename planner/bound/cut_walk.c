@@ -130,7 +130,7 @@ static int wanted(const walker *w, int32_t op, int32_t v) {
   const plim_ids *writes = &w->problem->op[op].writes;
   for (int32_t i = 0; i < writes->n; i++) {
     const plim_item *item = &w->problem->item[writes->at[i]];
-    if (item->kept) return 1;
+    if (item->is_output) return 1;
     for (int32_t k = 0; k < item->readers.n; k++) {
       int32_t reader = item->readers.at[k];
       if (reader >= v || w->missing[reader] || runs_again(w, reader, v)) return 1;

@@ -18,6 +18,7 @@
 #include "planner/bound/rows.h"
 #include "planner/bound/segments.h"
 #include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 
 typedef struct sink {
   double x, price;
@@ -237,7 +238,7 @@ static int by_x(const void *a, const void *b) {
   const sink *p = a, *q = b;
   if (p->x < q->x || p->x > q->x) return p->x < q->x ? -1 : 1;
   if (p->price < q->price || p->price > q->price) return p->price > q->price ? -1 : 1;
-  return (p->op > q->op) - (p->op < q->op);
+  return plim_integers_compare(p->op, q->op);
 }
 
 /* Is the op recomputed in any segment, to any share? For most ops it is not. */

@@ -15,6 +15,7 @@
 #include "planner/bound/bound_tuning.h"
 #include "planner/bound/rows.h"
 #include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 
 typedef struct candidate {
   double ratio;
@@ -192,7 +193,7 @@ static double outside(const plim_lp *lp, int32_t r) {
 static int by_ratio(const void *a, const void *b) {
   const candidate *p = a, *q = b;
   if (p->ratio < q->ratio || p->ratio > q->ratio) return p->ratio < q->ratio ? -1 : 1;
-  return (p->at > q->at) - (p->at < q->at);
+  return plim_integers_compare(p->at, q->at);
 }
 
 /* The entry that enters for line r; entries on the way jump to their other bound. -1: none, the program is infeasible.

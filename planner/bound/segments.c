@@ -17,7 +17,7 @@ static int reads(const plim_planned_op *op, int32_t item) {
 static int reads_all(const plim_problem *p, int32_t op, int32_t v) {
   for (int32_t k = 0; k < p->op[op].writes.n; k++) {
     int32_t item = p->op[op].writes.at[k];
-    if ((p->item[item].readers.n > 0 || p->item[item].kept) && !reads(&p->op[v], item)) return 0;
+    if ((p->item[item].readers.n > 0 || p->item[item].is_output) && !reads(&p->op[v], item)) return 0;
   }
   return 1;
 }

@@ -10,6 +10,7 @@
 #include "planner/bound/flow.h"
 #include "planner/bound/lp.h"
 #include "planner/bound/rows.h"
+#include "runtime/base/integers.h"
 
 void plim_cut_solver_keep_rows(plim_cut_solver *s) {
   for (int32_t r = 0; r < s->rows.n; r++) {
@@ -44,7 +45,7 @@ void plim_cut_sift(plim_cut_solver *s) {
 static int by_share(const void *a, const void *b) {
   const plim_cut_violation *p = a, *q = b;
   if (p->share < q->share || p->share > q->share) return p->share > q->share ? -1 : 1;
-  return (p->cut > q->cut) - (p->cut < q->cut);
+  return plim_integers_compare(p->cut, q->cut);
 }
 
 /* Is the cut to be asked in this pass? */

@@ -102,7 +102,7 @@ static void evict(plim_checkpoints *c, int32_t v, int32_t stays) {
     for (int32_t i = 0; i < items->n; i++) {
       int32_t item = items->at[i], producer = p->item[item].producer;
       if (producer < 0 || producer > stays || !c->forward.is_forward[producer] || c->kept[producer] ||
-          p->item[item].kept)
+          p->item[item].is_output)
         continue;
       if (c->forward.last_reader[item] <= v) c->demand.available[item] = 0;
     }

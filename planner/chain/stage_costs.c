@@ -9,6 +9,7 @@
 #include "planner/chain/chain_tuning.h"
 #include "planner/chain/demand.h"
 #include "planner/chain/rotor.h"
+#include "runtime/base/integers.h"
 
 typedef struct meter {
   plim_stage_costs *costs;
@@ -32,7 +33,7 @@ static int is_handed_on(const meter *m, int32_t item, int32_t i) {
   const plim_item *it = &m->problem->item[item];
   if (m->stages->made[item] >= 0) return plim_stages_is_handed_on(m->stages, item, i);
   if (it->producer < 0 || it->producer >= m->stages->tail[i]) return 0;
-  return it->kept || (it->readers.n > 0 && it->readers.at[it->readers.n - 1] >= m->stages->tail[i]);
+  return it->is_output || (it->readers.n > 0 && it->readers.at[it->readers.n - 1] >= m->stages->tail[i]);
 }
 
 static int64_t set_alive(meter *m, int32_t item, int alive) {
@@ -148,7 +149,7 @@ typedef struct candidate {
 static int by_worth(const void *a, const void *b) {
   const candidate *x = a, *y = b;
   if (x->worth < y->worth || x->worth > y->worth) return x->worth < y->worth ? -1 : 1;
-  return (x->item > y->item) - (x->item < y->item);
+  return plim_integers_compare(x->item, y->item);
 }
 
 static int is_read_by_tail(const plim_stages *s, int32_t item) {

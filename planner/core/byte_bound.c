@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "planner/core/problem.h"
+#include "runtime/base/integers.h"
 
 /* Most bytes that writing over inputs can save: at most all outputs that have such a pair, and at most all inputs that
  * have one. Both are upper bounds on what a matching of the pairs saves. */
@@ -52,12 +53,12 @@ typedef struct last_run {
 static int most_passing_first(const void *a, const void *b) {
   const last_run *x = a, *y = b;
   int64_t of_x = x->needed_bytes - x->left_bytes, of_y = y->needed_bytes - y->left_bytes;
-  return of_x != of_y ? (of_x < of_y) - (of_x > of_y) : (x->op > y->op) - (x->op < y->op);
+  return of_x != of_y ? plim_integers_compare(of_y, of_x) : plim_integers_compare(x->op, y->op);
 }
 
 static int64_t bytes_kept(const plim_problem *p, const plim_ids *items) {
   int64_t bytes = 0;
-  for (int32_t i = 0; i < items->n; i++) bytes += p->item[items->at[i]].kept ? p->item[items->at[i]].bytes : 0;
+  for (int32_t i = 0; i < items->n; i++) bytes += p->item[items->at[i]].is_output ? p->item[items->at[i]].bytes : 0;
   return bytes;
 }
 

@@ -108,7 +108,7 @@ plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options)
       int64_t workspace = plim_align_up(v[i].workspace_bytes, p->align);
       if (workspace < 0 || workspace > most_workspace) most_workspace = workspace < 0 ? INT64_MAX : workspace;
     }
-    total_ns = plim_add_bytes(total_ns, next->time_ns);
+    total_ns = plim_add_checked(total_ns, next->time_ns);
     if (total_ns < 0 || total_ns > most_total_ns) {
       return plim_fail(p->ctx, PLIM_EOVERFLOW,
                        "the times of graph '%s' add up to more than the %lld that plans are made of, repeats included: "

@@ -77,7 +77,7 @@ plim_status plim_place_at(plim_placement *pl, const plim_timeline *t, const plim
   *fits = n_offsets == pl->n_boxes;
   pl->packed_bytes = t->problem->persistent_bytes;
   for (int32_t b = 0; b < pl->n_boxes && *fits; b++) {
-    int64_t top = plim_add_bytes(offset[b], pl->box[b].bytes);
+    int64_t top = plim_add_checked(offset[b], pl->box[b].bytes);
     pl->offset[b] = offset[b];
     if (top < 0) *fits = 0;
     if (top > pl->packed_bytes) pl->packed_bytes = top;

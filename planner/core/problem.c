@@ -105,7 +105,7 @@ static plim_status make_items(builder *b) {
   for (int32_t s = 0; s < g->n_storages; s++) {
     const plim_storage *storage = &g->storage[s];
     int64_t bytes = plim_align_up(storage->bytes, p->align);
-    total = plim_add_bytes(total, bytes);
+    total = plim_add_checked(total, bytes);
     if (total < 0 || total > INT64_MAX / 4) {
       return plim_fail(p->ctx, PLIM_EOVERFLOW, "the storages of graph '%s' need more than 2^61 bytes", g->name);
     }
@@ -121,7 +121,7 @@ static plim_status make_items(builder *b) {
     }
     b->item_of[s] = p->n_items;
     p->own_item[p->n_items++] = (plim_item){
-        .bytes = bytes, .storage = s, .producer = storage->producer, .kept = storage->role == PLIM_ROLE_OUTPUT};
+        .bytes = bytes, .storage = s, .producer = storage->producer, .is_output = storage->role == PLIM_ROLE_OUTPUT};
   }
   p->persistent_bytes = persistent;
   return PLIM_OK;
@@ -205,7 +205,7 @@ static int usable_pair(const builder *b, const plim_op *op, plim_pair pair) {
   const plim_graph *g = b->problem->graph;
   const plim_value *out = &g->value[op->out[pair.out]], *in = &g->value[op->in[pair.in]];
   int32_t i = b->item_of[in->storage], o = b->item_of[out->storage];
-  if (i < 0 || o < 0 || b->problem->item[i].kept || out->offset != 0 || in->offset != 0) return 0;
+  if (i < 0 || o < 0 || b->problem->item[i].is_output || out->offset != 0 || in->offset != 0) return 0;
   if (b->problem->item[i].bytes != b->problem->item[o].bytes || b->problem->item[o].bytes == 0) return 0;
   for (int32_t k = 0; k < op->n_in; k++) {
     if (k != pair.in && g->value[op->in[k]].storage == in->storage) return 0;

@@ -60,7 +60,7 @@ typedef struct plim_item {
   int32_t storage;     /* of the graph */
   int32_t producer;    /* op; -1: an input */
   int32_t write_index; /* index among the producer's `writes` */
-  int32_t kept;        /* 1: an output of the graph; its last lifetime ends with the schedule */
+  int32_t is_output;   /* 1: an output of the graph; its last lifetime ends with the schedule */
   plim_ids readers;    /* ops */
 } plim_item;
 

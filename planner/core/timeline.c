@@ -111,7 +111,7 @@ static plim_status walk(plim_timeline *t, const plim_schedule *s) {
     if (!t->ran[v]) return plim_fail(p->ctx, PLIM_EPLAN, "op '%s' never runs", p->graph->op[v].name);
   }
   for (int32_t i = 0; i < p->n_items; i++) {
-    if (p->item[i].kept) t->own_lifetime[t->latest[i]].end = s->n;
+    if (p->item[i].is_output) t->own_lifetime[t->latest[i]].end = s->n;
   }
   return PLIM_OK;
 }

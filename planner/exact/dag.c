@@ -20,7 +20,8 @@ static void describe_inputs(plim_dag *d) {
   for (int32_t i = 0; i < p->n_items; i++) {
     if (p->item[i].producer >= 0) continue;
     int32_t v = d->item_node[i];
-    d->own_node[v] = (plim_dag_node){.op = -1, .bytes = p->item[i].bytes, .last_stage = v, .kept = p->item[i].kept};
+    d->own_node[v] =
+        (plim_dag_node){.op = -1, .bytes = p->item[i].bytes, .last_stage = v, .is_output = p->item[i].is_output};
   }
 }
 
@@ -36,7 +37,7 @@ static void describe_ops(plim_dag *d) {
     }
     for (int32_t i = 0; i < op->writes.n; i++) {
       node->bytes += p->item[op->writes.at[i]].bytes;
-      node->kept |= p->item[op->writes.at[i]].kept;
+      node->is_output |= p->item[op->writes.at[i]].is_output;
     }
     if (op->writes.n > 1 || op->n_choices > 1 || op->n_overwrites > 0) d->exact = 0;
   }

@@ -2,7 +2,7 @@
  *
  * A conservative reduction of a planning problem: what fits here fits there, never the other way round. Nodes are the
  * inputs that are read, then the ops in program order, so that edges go up. A node's outputs come and go together; it
- * runs in one choice; nothing is written over an input. What a step graph forbids is kept exactly: `last_stage` ends
+ * runs in one choice; nothing is written over an input. What a training step forbids is kept exactly: `last_stage` ends
  * the repeats of a node where an update begins that it must not see, and effect ops and inputs have none. Where nothing
  * was given away the reduction is `exact`, and lower bounds of classes stages and copies hold for the problem (its
  * arena, too: no arena is smaller than the peak). */
@@ -12,13 +12,13 @@
 #include "planner/core/schedule.h"
 
 typedef struct plim_dag_node {
-  int32_t op;     /* -1: an input, there before the first step */
+  int32_t op;     /* -1: an input, there before the first slot */
   int32_t choice; /* of the op: the fastest that fits beside its operands, or the one of least workspace */
   int64_t bytes;  /* of what it writes */
   int64_t workspace_bytes;
   int64_t time_ns;
   int32_t last_stage; /* the node may run until the first run of this one (not after it), itself included */
-  int32_t kept;       /* 1: its last copy is alive to the end */
+  int32_t is_output;  /* 1: its last copy is alive to the end */
   plim_ids preds, succs;
 } plim_dag_node;
 

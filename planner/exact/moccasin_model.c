@@ -1,9 +1,9 @@
 /* The variables of the constraint search, and what bytes imply.
  *
- * Bytes that are read at a step are alive since the latest point at which they may have been computed: the latest
+ * Bytes that are read at a slot are alive since the latest point at which they may have been computed: the latest
  * stage that one of the node's repeats can still take. That is the compulsory part of its lifetime (as in cumulative
  * scheduling). Where compulsory parts exceed the limit, there is a conflict. Where those of one more node would
- * exceed it, a repeat of that node must run between the step and its reader. */
+ * exceed it, a repeat of that node must run between the slot and its reader. */
 #include "planner/exact/moccasin_model.h"
 
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "planner/exact/dag.h"
 #include "planner/exact/lazy_clauses.h"
 #include "planner/exact/staged.h"
+#include "runtime/base/integers.h"
 
 typedef struct plim_moccasin_item {
   int32_t use, latest; /* latest change that it follows from */
@@ -72,11 +73,11 @@ done:
 
 static void release_steps(plim_moccasin_model *c) {
   plim_context *ctx = c->dag->ctx;
-  plim_release(ctx, c->step, c->room_steps, sizeof *c->step);
-  plim_release(ctx, c->certain_bytes, c->room_steps, sizeof *c->certain_bytes);
-  plim_release(ctx, c->decided_bytes, c->room_steps, sizeof *c->decided_bytes);
-  plim_release(ctx, c->tight, c->room_steps, sizeof *c->tight);
-  c->step = NULL;
+  plim_release(ctx, c->slot, c->room_slots, sizeof *c->slot);
+  plim_release(ctx, c->certain_bytes, c->room_slots, sizeof *c->certain_bytes);
+  plim_release(ctx, c->decided_bytes, c->room_slots, sizeof *c->decided_bytes);
+  plim_release(ctx, c->tight, c->room_slots, sizeof *c->tight);
+  c->slot = NULL;
   c->certain_bytes = c->decided_bytes = NULL;
   c->tight = NULL;
 }
@@ -111,16 +112,16 @@ int plim_moccasin_may_run(const plim_moccasin_model *c, int32_t x, int32_t low, 
 
 static plim_status reserve_steps(plim_moccasin_model *c, int32_t n) {
   plim_context *ctx = c->dag->ctx;
-  if (n <= c->room_steps) return PLIM_OK;
+  if (n <= c->room_slots) return PLIM_OK;
   release_steps(c);
-  c->room_steps = n + n / 2;
-  PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->step, &c->step));
-  PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->certain_bytes, &c->certain_bytes));
-  PLIM_TRY(plim_allocate(ctx, c->room_steps, sizeof *c->decided_bytes, &c->decided_bytes));
-  return plim_allocate(ctx, c->room_steps, sizeof *c->tight, &c->tight);
+  c->room_slots = n + n / 2;
+  PLIM_TRY(plim_allocate(ctx, c->room_slots, sizeof *c->slot, &c->slot));
+  PLIM_TRY(plim_allocate(ctx, c->room_slots, sizeof *c->certain_bytes, &c->certain_bytes));
+  PLIM_TRY(plim_allocate(ctx, c->room_slots, sizeof *c->decided_bytes, &c->decided_bytes));
+  return plim_allocate(ctx, c->room_slots, sizeof *c->tight, &c->tight);
 }
 
-/* Steps: the repeats decided for a stage, in order, then its first run. */
+/* Slots: the repeats decided for a stage, in order, then its first run. */
 static plim_status list_steps(plim_moccasin_model *c) {
   const plim_dag *d = c->dag;
   int32_t repeats = 0;
@@ -133,18 +134,18 @@ static plim_status list_steps(plim_moccasin_model *c) {
     repeats++;
   }
   PLIM_TRY(reserve_steps(c, d->n + repeats));
-  c->n_steps = 0;
+  c->n_slots = 0;
   for (int32_t t = 0; t < d->n; t++) {
-    c->begin_of[t] = c->n_steps;
+    c->begin_of[t] = c->n_slots;
     for (int32_t x = c->head[t]; x >= 0; x = c->next_in_stage[x]) {
-      c->step[c->n_steps++] = (plim_moccasin_step){t, c->node_of[x], x};
+      c->slot[c->n_slots++] = (plim_moccasin_slot){t, c->node_of[x], x};
     }
-    c->step[c->n_steps++] = (plim_moccasin_step){t, t, -1};
+    c->slot[c->n_slots++] = (plim_moccasin_slot){t, t, -1};
   }
   return PLIM_OK;
 }
 
-/* The first step at which an undecided repeat of u, as late as it can be up to that stage, may have run. */
+/* The first slot at which an undecided repeat of u, as late as it can be up to that stage, may have run. */
 static int32_t sure_from(const plim_moccasin_model *c, int32_t u, int32_t stage, int32_t reader) {
   int32_t latest = -1;
   for (int32_t x = c->first[u]; x < c->first[u + 1]; x++) {
@@ -155,12 +156,12 @@ static int32_t sure_from(const plim_moccasin_model *c, int32_t u, int32_t stage,
   }
   if (latest < 0) return 0;
   int32_t j = c->begin_of[latest];
-  while (j < reader && c->step[j].stage == latest && c->step[j].node < u) j++;
+  while (j < reader && c->slot[j].stage == latest && c->slot[j].node < u) j++;
   return j;
 }
 
 static plim_status add_use(plim_moccasin_model *c, int32_t u, int32_t reader) {
-  int32_t begin = c->covered[u] + 1, sure = sure_from(c, u, c->step[reader].stage, reader);
+  int32_t begin = c->covered[u] + 1, sure = sure_from(c, u, c->slot[reader].stage, reader);
   if (sure < begin) sure = begin;
   if (begin > reader) return PLIM_OK;
   if (c->n_uses == c->room_uses) {
@@ -176,20 +177,20 @@ static plim_status add_use(plim_moccasin_model *c, int32_t u, int32_t reader) {
 static plim_status list_uses(plim_moccasin_model *c) {
   const plim_dag *d = c->dag;
   c->n_uses = 0;
-  for (int32_t j = 0; j < c->n_steps; j++) {
-    const plim_ids *preds = &d->node[c->step[j].node].preds;
+  for (int32_t j = 0; j < c->n_slots; j++) {
+    const plim_ids *preds = &d->node[c->slot[j].node].preds;
     for (int32_t i = 0; i < preds->n; i++) PLIM_TRY(add_use(c, preds->at[i], j));
-    c->covered[c->step[j].node] = j;
+    c->covered[c->slot[j].node] = j;
   }
   for (int32_t v = 0; v < d->n; v++) {
-    if (d->node[v].kept) PLIM_TRY(add_use(c, v, c->n_steps - 1));
+    if (d->node[v].is_output) PLIM_TRY(add_use(c, v, c->n_slots - 1));
   }
   return PLIM_OK;
 }
 
 static void add_bytes(plim_moccasin_model *c) {
   const plim_dag *d = c->dag;
-  int32_t n = c->n_steps;
+  int32_t n = c->n_slots;
   for (int32_t j = 0; j < n; j++) c->certain_bytes[j] = c->decided_bytes[j] = 0;
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_moccasin_use *u = &c->use[k];
@@ -203,7 +204,7 @@ static void add_bytes(plim_moccasin_model *c) {
   int64_t whole = d->base_bytes, sure = d->base_bytes;
   c->decided_peak = 0;
   for (int32_t j = 0; j < n; j++) {
-    const plim_dag_node *own = &d->node[c->step[j].node];
+    const plim_dag_node *own = &d->node[c->slot[j].node];
     whole += c->decided_bytes[j];
     sure += c->certain_bytes[j];
     c->decided_bytes[j] = whole + own->bytes + own->workspace_bytes;
@@ -215,7 +216,7 @@ static void add_bytes(plim_moccasin_model *c) {
 /* ---- reasons ---- */
 
 plim_status plim_moccasin_note_step(plim_moccasin_model *c, int32_t j) {
-  const plim_moccasin_step *s = &c->step[j];
+  const plim_moccasin_slot *s = &c->slot[j];
   if (s->variable < 0) return PLIM_OK;
   PLIM_TRY(plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(s->variable, s->stage)));
   return plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_most(s->variable, s->stage));
@@ -231,9 +232,9 @@ static plim_status note_elsewhere(plim_moccasin_model *c, int32_t x, int32_t low
   return plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(x, high + 1));
 }
 
-/* Its reader runs after step j, and not after the stage that it has. */
+/* Its reader runs after slot j, and not after the stage that it has. */
 static plim_status note_reader(plim_moccasin_model *c, int32_t k, int32_t j) {
-  const plim_moccasin_step *reader = &c->step[c->use[k].reader], *at = &c->step[j];
+  const plim_moccasin_slot *reader = &c->slot[c->use[k].reader], *at = &c->slot[j];
   int32_t stage = at->stage + (reader->node >= at->node ? 0 : 1);
   if (reader->variable < 0) return PLIM_OK;
   PLIM_TRY(plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(reader->variable, stage)));
@@ -244,7 +245,7 @@ plim_status plim_moccasin_note_use(plim_moccasin_model *c, int32_t k, int32_t j,
   const plim_moccasin_use *use = &c->use[k];
   if (use->reader == j) return PLIM_OK;
   PLIM_TRY(note_reader(c, k, j));
-  int32_t low = plim_moccasin_stage_after(&c->step[j], use->node), high = plim_moccasin_stage_before(c, use);
+  int32_t low = plim_moccasin_stage_after(&c->slot[j], use->node), high = plim_moccasin_stage_before(c, use);
   for (int32_t x = c->first[use->node]; with_repeats && x < c->first[use->node + 1]; x++) {
     PLIM_TRY(note_elsewhere(c, x, low, high));
   }
@@ -265,17 +266,17 @@ static int32_t latest_of_notes(plim_moccasin_model *c, int32_t begin) {
 static int by_latest(const void *a, const void *b) {
   const plim_moccasin_item *x = a, *y = b;
   if (x->latest != y->latest) return x->latest > y->latest ? -1 : 1;
-  return (x->use > y->use) - (x->use < y->use);
+  return plim_integers_compare(x->use, y->use);
 }
 
-/* Note enough of what is certainly alive at step j; `spare` bytes of it need not be told. What follows from the latest
+/* Note enough of what is certainly alive at slot j; `spare` bytes of it need not be told. What follows from the latest
  * decisions is left out first. */
 static plim_status note_bytes(plim_moccasin_model *c, int32_t j, int64_t spare) {
   int32_t n = 0;
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_moccasin_use *use = &c->use[k];
     int64_t bytes = c->bytes[use->node];
-    if (use->certain_from > j || use->reader <= j || bytes == 0) continue; /* operands follow from the step */
+    if (use->certain_from > j || use->reader <= j || bytes == 0) continue; /* operands follow from the slot */
     int32_t begin = c->clauses.reasons.n;
     PLIM_TRY(plim_moccasin_note_use(c, k, j, 1));
     c->item[n++] = (plim_moccasin_item){k, latest_of_notes(c, begin), bytes};
@@ -315,7 +316,7 @@ static plim_status order_repeats(plim_moccasin_model *c) {
 
 static plim_status check_limit(plim_moccasin_model *c) {
   int32_t worst = 0;
-  for (int32_t j = 1; j < c->n_steps; j++) worst = c->certain_bytes[j] > c->certain_bytes[worst] ? j : worst;
+  for (int32_t j = 1; j < c->n_slots; j++) worst = c->certain_bytes[j] > c->certain_bytes[worst] ? j : worst;
   int64_t excess = c->certain_bytes[worst] - c->limit_bytes;
   if (excess <= 0) return PLIM_OK;
   int32_t begin = c->clauses.reasons.n;
@@ -323,10 +324,10 @@ static plim_status check_limit(plim_moccasin_model *c) {
   return plim_lazy_clauses_fail(&c->clauses, begin);
 }
 
-/* The bytes of use k do not fit at step j: the only repeat that may spare it has to. */
+/* The bytes of use k do not fit at slot j: the only repeat that may spare it has to. */
 static plim_status force_repeat(plim_moccasin_model *c, int32_t k, int32_t j) {
   const plim_moccasin_use *use = &c->use[k];
-  int32_t low = plim_moccasin_stage_after(&c->step[j], use->node), high = plim_moccasin_stage_before(c, use), only = -1;
+  int32_t low = plim_moccasin_stage_after(&c->slot[j], use->node), high = plim_moccasin_stage_before(c, use), only = -1;
   for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
     if (!plim_moccasin_may_run(c, x, low, high)) continue;
     if (only >= 0) return PLIM_OK;
@@ -348,7 +349,7 @@ static plim_status force_repeat(plim_moccasin_model *c, int32_t k, int32_t j) {
 
 static plim_status force_repeats(plim_moccasin_model *c) {
   int32_t latest = -1;
-  for (int32_t j = 0; j < c->n_steps; j++) {
+  for (int32_t j = 0; j < c->n_slots; j++) {
     if (c->certain_bytes[j] > c->limit_bytes - c->largest_bytes) latest = j;
     c->tight[j] = latest;
   }
@@ -381,8 +382,8 @@ plim_status plim_moccasin_propagate(plim_moccasin_model *c) {
 
 plim_status plim_moccasin_repeats(const plim_moccasin_model *c, plim_repeats *out) {
   out->n = 0;
-  for (int32_t j = 0; j < c->n_steps; j++) {
-    if (c->step[j].variable >= 0) PLIM_TRY(plim_repeats_add(out, (plim_repeat){c->step[j].stage, c->step[j].node}));
+  for (int32_t j = 0; j < c->n_slots; j++) {
+    if (c->slot[j].variable >= 0) PLIM_TRY(plim_repeats_add(out, (plim_repeat){c->slot[j].stage, c->slot[j].node}));
   }
   return PLIM_OK;
 }

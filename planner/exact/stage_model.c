@@ -33,7 +33,7 @@ static double units(const plim_dag *d, int64_t bytes) {
 static void find_last_uses(plim_stage_model *m) {
   const plim_dag *d = m->dag;
   for (int32_t v = d->n - 1; v >= 0; v--) {
-    m->last_use[v] = d->node[v].kept ? d->n - 1 : v;
+    m->last_use[v] = d->node[v].is_output ? d->n - 1 : v;
     for (int32_t k = 0; k < d->node[v].succs.n; k++) {
       int32_t reader = d->node[v].succs.at[k], until = m->last_use[reader];
       if (d->node[reader].last_stage < until) until = d->node[reader].last_stage;
@@ -103,7 +103,7 @@ static void add_balances(plim_stage_model *m, int32_t t) {
       n++;
     }
     int32_t next = t + 1 < m->n ? m->keep[cell(m, t + 1, i)] : -1;
-    int to_the_end = t + 1 == m->n && d->node[i].kept;
+    int to_the_end = t + 1 == m->n && d->node[i].is_output;
     if (next < 0 && n == 0 && !to_the_end) continue;
     for (int32_t e = 0; e < n; e++) plim_model_term(&m->linear, first + e, 1);
     plim_model_term(&m->linear, next, 1);
@@ -243,7 +243,7 @@ static void point_releases(const plim_stage_model *m, const plim_stage_schedule 
     if (s->run[cell(m, t, succs->at[k])]) last = column;
     column++;
   }
-  int kept = t + 1 < m->n ? s->keep[cell(m, t + 1, i)] : m->dag->node[i].kept;
+  int kept = t + 1 < m->n ? s->keep[cell(m, t + 1, i)] : m->dag->node[i].is_output;
   if (last >= 0 && !kept) point[last] = 1;
 }
 

@@ -30,10 +30,10 @@ done:
 
 static void release_steps(plim_stage_schedule *s) {
   plim_context *ctx = s->dag->ctx;
-  plim_release(ctx, s->node, s->room_steps, sizeof *s->node);
-  plim_release(ctx, s->stage, s->room_steps, sizeof *s->stage);
-  plim_release(ctx, s->last, s->room_steps, sizeof *s->last);
-  plim_release(ctx, s->level, s->room_steps, sizeof *s->level);
+  plim_release(ctx, s->node, s->room_slots, sizeof *s->node);
+  plim_release(ctx, s->stage, s->room_slots, sizeof *s->stage);
+  plim_release(ctx, s->last, s->room_slots, sizeof *s->last);
+  plim_release(ctx, s->level, s->room_slots, sizeof *s->level);
   s->node = s->stage = s->last = NULL;
   s->level = NULL;
 }
@@ -51,13 +51,13 @@ void plim_stage_schedule_free(plim_stage_schedule *s) {
 
 static plim_status reserve_steps(plim_stage_schedule *s, int64_t n) {
   plim_context *ctx = s->dag->ctx;
-  if (n <= s->room_steps) return PLIM_OK;
+  if (n <= s->room_slots) return PLIM_OK;
   release_steps(s);
-  s->room_steps = n + n / 2;
-  PLIM_TRY(plim_allocate(ctx, s->room_steps, sizeof *s->node, &s->node));
-  PLIM_TRY(plim_allocate(ctx, s->room_steps, sizeof *s->stage, &s->stage));
-  PLIM_TRY(plim_allocate(ctx, s->room_steps, sizeof *s->last, &s->last));
-  return plim_allocate(ctx, s->room_steps, sizeof *s->level, &s->level);
+  s->room_slots = n + n / 2;
+  PLIM_TRY(plim_allocate(ctx, s->room_slots, sizeof *s->node, &s->node));
+  PLIM_TRY(plim_allocate(ctx, s->room_slots, sizeof *s->stage, &s->stage));
+  PLIM_TRY(plim_allocate(ctx, s->room_slots, sizeof *s->last, &s->last));
+  return plim_allocate(ctx, s->room_slots, sizeof *s->level, &s->level);
 }
 
 /* Make node i available in stage t: by a run there, or kept since its last run where none is allowed any more. */
@@ -100,13 +100,13 @@ static plim_status list_steps(plim_stage_schedule *s) {
   int64_t runs = 0;
   for (size_t i = 0; i < n * n; i++) runs += s->run[i];
   PLIM_TRY(reserve_steps(s, runs));
-  s->n_steps = 0;
+  s->n_slots = 0;
   s->time_ns = 0;
   for (int32_t t = 0; t < s->n; t++) {
     for (int32_t i = 0; i <= t; i++) {
       if (!s->run[(size_t)t * n + (size_t)i]) continue;
-      s->node[s->n_steps] = i;
-      s->stage[s->n_steps++] = t;
+      s->node[s->n_slots] = i;
+      s->stage[s->n_slots++] = t;
       s->time_ns += s->dag->node[i].time_ns;
     }
   }
@@ -114,26 +114,26 @@ static plim_status list_steps(plim_stage_schedule *s) {
 }
 
 static void find_last_readers(plim_stage_schedule *s) {
-  for (int32_t j = 0; j < s->n_steps; j++) {
+  for (int32_t j = 0; j < s->n_slots; j++) {
     const plim_ids *preds = &s->dag->node[s->node[j]].preds;
     s->last[j] = j;
     for (int32_t p = 0; p < preds->n; p++) s->last[s->latest[preds->at[p]]] = j;
     s->latest[s->node[j]] = j;
   }
   for (int32_t v = 0; v < s->n; v++) {
-    if (s->dag->node[v].kept) s->last[s->latest[v]] = s->n_steps;
+    if (s->dag->node[v].is_output) s->last[s->latest[v]] = s->n_slots;
   }
 }
 
 static void add_up(plim_stage_schedule *s) {
   const plim_dag *d = s->dag;
   int64_t alive = d->base_bytes;
-  memset(s->level, 0, (size_t)s->n_steps * sizeof *s->level);
-  for (int32_t j = 0; j < s->n_steps; j++) {
-    if (s->last[j] + 1 < s->n_steps) s->level[s->last[j] + 1] -= d->node[s->node[j]].bytes;
+  memset(s->level, 0, (size_t)s->n_slots * sizeof *s->level);
+  for (int32_t j = 0; j < s->n_slots; j++) {
+    if (s->last[j] + 1 < s->n_slots) s->level[s->last[j] + 1] -= d->node[s->node[j]].bytes;
   }
   s->peak_bytes = 0;
-  for (int32_t j = 0; j < s->n_steps; j++) {
+  for (int32_t j = 0; j < s->n_slots; j++) {
     const plim_dag_node *node = &d->node[s->node[j]];
     alive += s->level[j] + node->bytes;
     s->level[j] = alive + node->workspace_bytes;
@@ -165,7 +165,7 @@ static void begin_walk(plim_stage_schedule *s, int32_t *made) {
   for (int32_t v = 0; v < s->n; v++) made[v] = v;
 }
 
-static void walk_step(plim_stage_schedule *s, int32_t node, int32_t t, int32_t *made) {
+static void walk_slot(plim_stage_schedule *s, int32_t node, int32_t t, int32_t *made) {
   const plim_ids *preds = &s->dag->node[node].preds;
   for (int32_t p = 0; p < preds->n; p++) keep_copy(s, preds->at[p], t, made);
   made[node] = t;
@@ -173,7 +173,7 @@ static void walk_step(plim_stage_schedule *s, int32_t node, int32_t t, int32_t *
 
 static void end_walk(plim_stage_schedule *s, const int32_t *made) {
   for (int32_t v = 0; v < s->n; v++) {
-    if (s->dag->node[v].kept) keep_copy(s, v, s->n - 1, made);
+    if (s->dag->node[v].is_output) keep_copy(s, v, s->n - 1, made);
   }
 }
 
@@ -182,7 +182,7 @@ plim_status plim_stage_schedule_project(plim_stage_schedule *s, const plim_sched
   begin_walk(s, s->latest);
   for (int32_t j = 0; j < schedule->n; j++) {
     int32_t node = s->dag->n_inputs + schedule->op[j];
-    walk_step(s, node, t, s->latest);
+    walk_slot(s, node, t, s->latest);
     t += node == t;
   }
   end_walk(s, s->latest);
@@ -192,11 +192,11 @@ plim_status plim_stage_schedule_project(plim_stage_schedule *s, const plim_sched
 plim_status plim_stage_schedule_prune(plim_stage_schedule *s) {
   int32_t before;
   do { /* runs that fall away leave others without a reader */
-    before = s->n_steps;
+    before = s->n_slots;
     begin_walk(s, s->latest);
-    for (int32_t j = 0; j < s->n_steps; j++) walk_step(s, s->node[j], s->stage[j], s->latest);
+    for (int32_t j = 0; j < s->n_slots; j++) walk_slot(s, s->node[j], s->stage[j], s->latest);
     end_walk(s, s->latest);
     PLIM_TRY(plim_stage_schedule_derive(s));
-  } while (s->n_steps < before);
+  } while (s->n_slots < before);
   return PLIM_OK;
 }

@@ -77,10 +77,10 @@ void plim_staged_free(plim_staged *s) {
   *s = (plim_staged){0};
 }
 
-static plim_status grow(plim_staged *s, int32_t steps) {
+static plim_status grow(plim_staged *s, int32_t slots) {
   plim_context *ctx = s->dag->ctx;
-  if (steps <= s->room) return PLIM_OK;
-  int32_t room = steps + steps / 2;
+  if (slots <= s->room) return PLIM_OK;
+  int32_t room = slots + slots / 2;
   int64_t *level = NULL;
   int32_t *at[4] = {NULL, NULL, NULL, NULL};
   plim_status status;
@@ -126,7 +126,7 @@ static void add_levels(plim_staged *s) {
   int64_t alive = d->base_bytes;
   s->peak_bytes = 0;
   memset(s->level, 0, (size_t)s->n * sizeof *s->level);
-  for (int32_t j = 0; j < s->n; j++) { /* level[j]: what ends at step j, until it is reached */
+  for (int32_t j = 0; j < s->n; j++) { /* level[j]: what ends at slot j, until it is reached */
     int64_t bytes = d->node[s->node[j]].bytes;
     s->level[s->last[j]] += bytes;
     alive += bytes;
@@ -149,7 +149,7 @@ plim_status plim_staged_evaluate(plim_staged *s, const plim_repeats *r) {
     run_node(s, stage, stage);
   }
   for (int32_t v = 0; v < d->n; v++) {
-    if (d->node[v].kept) s->last[s->latest[v]] = s->n - 1;
+    if (d->node[v].is_output) s->last[s->latest[v]] = s->n - 1;
   }
   add_levels(s);
   return PLIM_OK;

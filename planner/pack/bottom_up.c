@@ -23,6 +23,7 @@
 #include "planner/pack/units.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 #include "runtime/base/random.h"
 
 enum {
@@ -85,7 +86,7 @@ int plim_bottom_up_can(const plim_units *u) {
 static int earlier_first(const void *a, const void *b) {
   const waiting *x = a, *y = b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-  return (x->box > y->box) - (x->box < y->box);
+  return plim_integers_compare(x->box, y->box);
 }
 
 static void carve(plim_bottom_up *up, plim_block *b) {

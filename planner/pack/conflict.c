@@ -13,6 +13,7 @@
 #include "planner/pack/selection.h"
 #include "planner/pack/units.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 
 typedef struct filter {
   plim_context *ctx;
@@ -29,7 +30,7 @@ typedef struct sized {
 static int larger_first(const void *a, const void *b) {
   const sized *x = a, *y = b;
   if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-  return (x->box > y->box) - (x->box < y->box);
+  return plim_integers_compare(x->box, y->box);
 }
 
 /* The largest boxes of a step, until they exceed the capacity: of plain boxes none could be left out. */

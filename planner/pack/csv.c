@@ -8,6 +8,7 @@
 
 #include "planner/pack/pack.h"
 #include "runtime/base/file.h"
+#include "runtime/base/integers.h"
 
 typedef enum column { ID, LOWER, UPPER, SIZE, ALIGNMENT, HINT, GAPS, OFFSET, COLUMNS } column;
 
@@ -77,7 +78,7 @@ static int take_number(span *text, int64_t *out) {
   int64_t x = 0;
   at += negative;
   if (at == text->end || !is_digit(*at)) return 0;
-  for (; at < text->end && is_digit(*at) && x >= 0; at++) x = plim_add_bytes(plim_mul_bytes(x, 10), *at - '0');
+  for (; at < text->end && is_digit(*at) && x >= 0; at++) x = plim_add_checked(plim_mul_checked(x, 10), *at - '0');
   text->begin = at;
   *out = negative ? -x : x;
   return x >= 0;
@@ -182,7 +183,7 @@ static plim_status read_row(reader *r, const span *value) {
   PLIM_TRY(read_number(r, SIZE, value[SIZE], 0, most_bytes, &box->bytes));
   if (box->begin >= box->end) return fail_field(r, "upper", value[UPPER], "is not after lower: the buffer has no step");
   if (value[ALIGNMENT].begin) PLIM_TRY(read_number(r, ALIGNMENT, value[ALIGNMENT], 1, most_bytes, align));
-  r->bytes = plim_add_bytes(r->bytes, box->bytes + *align - 1);
+  r->bytes = plim_add_checked(r->bytes, box->bytes + *align - 1);
   if (r->bytes < 0 || r->bytes >= most_bytes) {
     return fail_field(r, "size", value[SIZE], "makes the sum of all sizes and alignments reach 2^62");
   }
@@ -221,7 +222,7 @@ typedef struct named {
 static int by_id(const void *a, const void *b) {
   const named *x = a, *y = b;
   int order = strcmp(x->id, y->id);
-  return order ? order : (x->buffer > y->buffer) - (x->buffer < y->buffer);
+  return order ? order : plim_integers_compare(x->buffer, y->buffer);
 }
 
 /* Line of a buffer: the header is line 1. */

@@ -10,6 +10,7 @@
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/sections.h"
 #include "runtime/base/bits.h"
+#include "runtime/base/integers.h"
 #include "runtime/base/random.h"
 
 static const int orders[][PLIM_KEYS] = {{PLIM_KEY_LENGTH, PLIM_KEY_AREA, PLIM_KEY_TOTAL},
@@ -22,7 +23,7 @@ static int by_keys(const void *a, const void *b) {
   for (int k = 0; k < PLIM_KEYS; k++) {
     if (x->key[k] != y->key[k]) return x->key[k] > y->key[k] ? -1 : 1;
   }
-  return (x->box > y->box) - (x->box < y->box);
+  return plim_integers_compare(x->box, y->box);
 }
 
 static void sort_boxes(plim_exact *e, const int *keys, double noise, double blame, uint64_t seed) {

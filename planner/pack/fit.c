@@ -15,6 +15,7 @@
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/units.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 
 enum { SHORT = 24 /* ranges that are sorted by insertion */ };
 
@@ -214,7 +215,7 @@ typedef struct begun {
 static int by_begin(const void *a, const void *b) {
   const begun *x = a, *y = b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-  return (x->box > y->box) - (x->box < y->box);
+  return plim_integers_compare(x->box, y->box);
 }
 
 static plim_status make_tree(plim_fit *f) {
@@ -237,11 +238,6 @@ static plim_status make_tree(plim_fit *f) {
   return PLIM_OK;
 }
 
-static int by_value(const void *a, const void *b) {
-  const int64_t *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
-
 /* Pairs of boxes that overlap in time. */
 static plim_status count_pairs(const plim_units *u, int64_t *pairs) {
   int64_t *begin = NULL, *end = NULL;
@@ -253,8 +249,8 @@ static plim_status count_pairs(const plim_units *u, int64_t *pairs) {
     begin[b] = u->boxes->box[b].begin;
     end[b] = u->boxes->box[b].end;
   }
-  qsort(begin, (size_t)u->n, sizeof *begin, by_value);
-  qsort(end, (size_t)u->n, sizeof *end, by_value);
+  plim_integers_sort(begin, u->n);
+  plim_integers_sort(end, u->n);
   for (int32_t i = 0, ended = 0; i < u->n; i++) {
     while (end[ended] <= begin[i]) ended++;
     *pairs += i - ended;

@@ -21,6 +21,7 @@
 #include "planner/pack/skyline.h"
 #include "planner/pack/units.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 #include "runtime/base/random.h"
 
 /* Orders of first-fit: by descending key, BY_BEGIN by ascending begin. Ties by begin, then by index. */
@@ -49,7 +50,7 @@ static int by_key(const void *a, const void *b) {
   const sort_key *x = a, *y = b;
   if (x->key != y->key) return x->key > y->key ? -1 : 1;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-  return (x->box > y->box) - (x->box < y->box);
+  return plim_integers_compare(x->box, y->box);
 }
 
 static void sort_boxes(packer *k, fit_order order, int32_t *out) {

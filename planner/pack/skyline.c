@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "planner/pack/units.h"
+#include "runtime/base/integers.h"
 
 struct plim_skyline {
   const plim_units *units;
@@ -20,11 +21,6 @@ int plim_skyline_can(const plim_units *u) {
   int can = u->n > 0;
   for (int32_t b = 0; b < u->n && can; b++) can = u->fixed[b] < 0;
   return can;
-}
-
-static int by_value(const void *a, const void *b) {
-  const int64_t *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
 }
 
 /* How many of the sorted times are below `time`. */
@@ -47,7 +43,7 @@ static plim_status set_moments(plim_skyline *s) {
   int32_t moments = 0;
   PLIM_TRY(plim_allocate(u->ctx, u->n, sizeof *begins, &begins));
   for (int32_t b = 0; b < u->n; b++) begins[b] = u->boxes->box[b].begin;
-  qsort(begins, (size_t)u->n, sizeof *begins, by_value);
+  plim_integers_sort(begins, u->n);
   for (int32_t i = 0; i < u->n; i++) {
     if (i == 0 || begins[i] > begins[i - 1]) begins[moments++] = begins[i];
   }

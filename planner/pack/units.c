@@ -12,7 +12,7 @@ typedef struct change {
 static int by_time(const void *a, const void *b) {
   const change *x = a, *y = b;
   if (x->time != y->time) return x->time < y->time ? -1 : 1;
-  return (x->units > y->units) - (x->units < y->units); /* what goes comes first */
+  return plim_integers_compare(x->units, y->units); /* what goes comes first */
 }
 
 static int64_t up(int64_t bytes, int64_t align) {

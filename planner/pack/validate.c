@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/bits.h"
+#include "runtime/base/integers.h"
 
 enum { WORD = 64, LAYERS = 6 };
 
@@ -26,13 +27,13 @@ static int by_time(const void *a, const void *b) {
   const event *x = a, *y = b;
   if (x->time != y->time) return x->time < y->time ? -1 : 1;
   if (x->begins != y->begins) return x->begins - y->begins; /* ends come first */
-  return (x->box > y->box) - (x->box < y->box);
+  return plim_integers_compare(x->box, y->box);
 }
 
 static int by_offset(const void *a, const void *b) {
   const event *x = a, *y = b;
   if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
-  return (x->box > y->box) - (x->box < y->box);
+  return plim_integers_compare(x->box, y->box);
 }
 
 static plim_status set_new(plim_context *ctx, bit_set *s, int64_t bits) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "planner/paging/command_list.h"
+#include "runtime/base/integers.h"
 
 typedef struct keyed {
   int64_t key;
@@ -12,7 +13,7 @@ typedef struct keyed {
 static int by_key(const void *a, const void *b) {
   const keyed *x = a, *y = b;
   if (x->key != y->key) return x->key < y->key ? -1 : 1;
-  return (x->command > y->command) - (x->command < y->command);
+  return plim_integers_compare(x->command, y->command);
 }
 
 /* Uses in the order of their commands: a counting sort. */

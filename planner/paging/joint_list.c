@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 
 /* ---- from a plan ---- */
 
@@ -291,7 +292,7 @@ typedef struct keyed {
 static int by_key(const void *a, const void *b) {
   const keyed *x = a, *y = b;
   if (x->key != y->key) return x->key < y->key ? -1 : 1;
-  return (x->event.node > y->event.node) - (x->event.node < y->event.node);
+  return plim_integers_compare(x->event.node, y->event.node);
 }
 
 /* Event e has the key 2 e. An update that runs too early has the next odd key after what it waits for. */

@@ -61,7 +61,7 @@ static plim_status find_nodes(plim_joint_problem *j) {
       j->given[j->n_given++] = s;
     }
     if (g->storage[s].producer < 0 || is_output(j, s)) {
-      constant = plim_add_bytes(constant, bytes);
+      constant = plim_add_checked(constant, bytes);
       if (constant < 0) return plim_fail(j->ctx, PLIM_EOVERFLOW, "the bytes of the graph exceed 63 bits");
     }
   }

@@ -151,10 +151,10 @@ static int may_keep(const plim_plan_options *o) {
 }
 
 plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                  const plim_plan_options *options, plim_plan **out, int32_t *was_kept) {
+                                  const plim_plan_options *options, plim_plan **out, int32_t *from_front) {
   kept k = {.ctx = ctx, .graph = graph, .profile = profile, .options = options};
   plim_plan *plan = NULL, *wider = NULL;
-  *was_kept = 0;
+  *from_front = 0;
   if (!may_keep(options)) return plim_paging_make(ctx, graph, profile, options, out);
   PLIM_TRY(find_path(&k));
   if (!k.path[0]) return plim_paging_make(ctx, graph, profile, options, out);
@@ -171,6 +171,6 @@ plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, co
   }
   if (wider) plim_plan_free(plan);
   *out = wider ? wider : plan;
-  *was_kept = wider != NULL;
+  *from_front = wider != NULL;
   return PLIM_OK;
 }

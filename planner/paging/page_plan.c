@@ -169,7 +169,7 @@ static plim_status try_both_arenas(const attempt *a) {
   plim_plan_options both = base_options(p, tuning.plan.both_part);
   plim_plan *plan = NULL;
   if (!a->paging.device || !a->paging.recompute) return PLIM_OK;
-  both.budget_bytes = plim_add_bytes(both.budget_bytes, a->paging.device_bytes);
+  both.budget_bytes = plim_add_checked(both.budget_bytes, a->paging.device_bytes);
   if (both.budget_bytes < 0 || both.budget_bytes >= a->keep_all->arena_bytes) return PLIM_OK;
   plim_status status = plim_arena_plan_make(p->ctx, p->graph, a->profile, &both, &plan);
   if (status != PLIM_OK) return plim_paging_is_failure(p->ctx, status) ? status : PLIM_OK;

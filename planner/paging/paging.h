@@ -28,8 +28,8 @@ int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan);
 PLIM_MUST_USE plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                            const plim_plan_options *options, plim_plan **out);
 
-/* The same, through the plans that are kept in options->front_folder. *was_kept 1: an earlier call made the plan. */
+/* The same, through the plans that are kept in options->front_folder. *from_front 1: an earlier call made the plan. */
 PLIM_MUST_USE plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                                const plim_plan_options *options, plim_plan **out, int32_t *was_kept);
+                                                const plim_plan_options *options, plim_plan **out, int32_t *from_front);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 
 typedef struct arrow {
   int32_t from, to;
@@ -172,7 +173,7 @@ typedef struct placed {
 static int by_begin(const void *a, const void *b) {
   const placed *x = a, *y = b;
   if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
-  return (x->place > y->place) - (x->place < y->place);
+  return plim_integers_compare(x->place, y->place);
 }
 
 static plim_status place_all(ordering *k, int32_t *order, int32_t *space) {

@@ -43,7 +43,7 @@ static int64_t simulate(const plim_command_list *l, int64_t *ended) {
       int64_t ns = l->use[u].writes ? touched[l->use[u].buffer] : written[l->use[u].buffer];
       if (ns > begin_ns) begin_ns = ns;
     }
-    int64_t end_ns = plim_add_bytes(begin_ns, l->time_ns[c]);
+    int64_t end_ns = plim_add_checked(begin_ns, l->time_ns[c]);
     if (end_ns < 0) return INT64_MAX;
     for (int32_t i = first; i < u; i++) {
       int32_t b = l->use[i].buffer;
@@ -74,7 +74,7 @@ static plim_status weigh(const searching *k, const plim_command_list *l, int32_t
   *out = INT64_MAX;
   if (!fits) return PLIM_OK;
   PLIM_TRY(plim_allocate(k->ctx, 2 * (int64_t)l->n_buffers, sizeof *ended, &ended));
-  int64_t cost_ns = plim_add_bytes(simulate(l, ended), delay_of(k, l));
+  int64_t cost_ns = plim_add_checked(simulate(l, ended), delay_of(k, l));
   if (cost_ns >= 0) *out = cost_ns;
   plim_release(k->ctx, ended, 2 * (int64_t)l->n_buffers, sizeof *ended);
   return PLIM_OK;

@@ -98,7 +98,7 @@ static void set_end(plim_track *t, int32_t item, int32_t run, int32_t end) {
 static int32_t end_slot(const plim_track *t, int32_t item, int32_t run) {
   int32_t end = plim_track_end(t, item, run);
   if (end >= 0) return t->run[end].slot;
-  return t->problem->item[item].kept ? INT32_MAX : -1;
+  return t->problem->item[item].is_output ? INT32_MAX : -1;
 }
 
 /* ---- reads and writes of one run ---- */
@@ -145,7 +145,7 @@ static void add_write(plim_track *t, int32_t r, int32_t item) {
       clear_end(t, item, old);
       set_end(t, item, old, stays < 0 ? old : stays);
     }
-  } else if (next < 0 && t->problem->item[item].kept) {
+  } else if (next < 0 && t->problem->item[item].is_output) {
     end = -1;
   } else {
     int32_t orphan = latest_reader(t, item, slot, next < 0 ? INT32_MAX : t->run[next].slot);

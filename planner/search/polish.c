@@ -8,6 +8,7 @@
 
 #include "planner/search/search_tuning.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 
 /* Keep the change in the journal where the peak is within the limit, else undo it. */
 static int settle_within(plim_track *t, int64_t limit) {
@@ -33,7 +34,7 @@ typedef struct ranked {
 static int slowest_first(const void *a, const void *b) {
   const ranked *x = a, *y = b;
   if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
-  return (x->run > y->run) - (x->run < y->run);
+  return plim_integers_compare(x->run, y->run);
 }
 
 /* Try to remove each run of an op that runs more than once, the slowest first. `rank` [room of the track] is scratch.

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 
 /* A buffer of the sequence. */
 typedef struct open_buffer {
@@ -295,7 +296,7 @@ typedef struct ended {
 static int by_event(const void *a, const void *b) {
   const ended *x = a, *y = b;
   if (x->event != y->event) return x->event < y->event ? -1 : 1;
-  return (x->buffer > y->buffer) - (x->buffer < y->buffer);
+  return plim_integers_compare(x->buffer, y->buffer);
 }
 
 /* Buffers that the events [e, to) read and fill are touched at the place of command c. */
@@ -442,7 +443,7 @@ static void carve_walk(lowering *l, plim_block *b) {
 }
 
 static void carve_commands(lowering *l, plim_block *b) {
-  int64_t marks = plim_mul_bytes(l->n_events, l->n_queues);
+  int64_t marks = plim_mul_checked(l->n_events, l->n_queues);
   l->command = plim_block_take(b, l->n_events, sizeof *l->command);
   l->storage = plim_block_take(b, l->n_events, sizeof *l->storage);
   l->place = plim_block_take(b, l->n_events, sizeof *l->place);

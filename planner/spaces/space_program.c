@@ -70,7 +70,7 @@ static int64_t tighten(plim_space_program *g, const plim_space_plan *plan) {
   int64_t late = plan->makespan_ns - deadline_ns;
   if (g->model.model_class == PLIM_SPACE_POET || deadline_ns == INT64_MAX || late <= 0) return excess;
   g->model.deadline_ns -= late;
-  return plim_add_bytes(excess, late) < 0 ? INT64_MAX : excess + late;
+  return plim_add_checked(excess, late) < 0 ? INT64_MAX : excess + late;
 }
 
 /* Keep the plan of a point, if it is within the budgets. */

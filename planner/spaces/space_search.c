@@ -156,8 +156,8 @@ static plim_status search_rounds(plim_space_searching *k) {
 static plim_status need_sums(const plim_space_problem *p) {
   int64_t sum = 0;
   for (int32_t i = 0; i < p->n && sum >= 0; i++) {
-    sum = plim_add_bytes(sum, p->node[i].bytes);
-    if (sum >= 0) sum = plim_add_bytes(sum, p->node[i].workspace);
+    sum = plim_add_checked(sum, p->node[i].bytes);
+    if (sum >= 0) sum = plim_add_checked(sum, p->node[i].workspace);
   }
   if (sum >= 0 && sum < INT64_MAX / 4) return PLIM_OK;
   return plim_fail(p->ctx, PLIM_EOVERFLOW, "the bytes of all outputs and workspaces add up to more than 61 bits hold");

@@ -32,7 +32,7 @@ static void close_plans(plim_stage_plans *p) {
 static plim_status submit(plim_stage_plans *p) {
   const plim_stage_schedule *s = p->stages;
   plim_submit_result result;
-  PLIM_TRY(plim_dag_schedule(p->dag, s->n_steps, s->node, &p->schedule));
+  PLIM_TRY(plim_dag_schedule(p->dag, s->n_slots, s->node, &p->schedule));
   PLIM_TRY(plim_incumbent_submit(p->inc, &p->schedule, tuning.stages.effort, &result));
   p->excess_bytes = result.bytes - p->inc->budget_bytes;
   if (s->peak_bytes > p->limit_bytes || (p->has_best && s->time_ns >= p->best->time_ns)) return PLIM_OK;

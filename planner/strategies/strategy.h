@@ -39,10 +39,10 @@ PLIM_MUST_USE plim_status plim_strategy_begin(plim_context *ctx, const plim_grap
  * With one: first the plan front's fastest point within the budget (min_memory: its smallest), then the
  * strategy, unless a search with equal effort was made before or the bound is reached. Bounds that the plan front has
  * from a file are proved again by the cut model; an optimum that it cannot prove is searched again. New points and the
- * try are added to the plan front. *kept is 1 when the best is still the plan front's own point. PLIM_ECANCEL keeps the
- * best so far. */
+ * try are added to the plan front. *from_front is 1 when the best is still the plan front's own point. PLIM_ECANCEL
+ * keeps the best so far. */
 PLIM_MUST_USE plim_status plim_strategy_run(plim_incumbent *incumbent, const plim_strategy *strategy, plim_front *front,
-                                            int32_t *kept);
+                                            int32_t *from_front);
 
 /* Open the plan front of a problem and a strategy in the folder options->front_folder; see plim_front_open. */
 PLIM_MUST_USE plim_status plim_strategy_front(const plim_problem *problem, const plim_plan_options *options,

@@ -77,7 +77,7 @@ static plim_status prove_hint(plim_incumbent *inc, int64_t hint_ns, int32_t *pro
 }
 
 static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
-                                  int32_t *kept) {
+                                  int32_t *from_front) {
   plim_front_try attempt = try_of(inc);
   int32_t taken, proved = 0;
   PLIM_TRY(take_known(inc, front, &taken));
@@ -95,11 +95,12 @@ static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *stra
   plim_status status = PLIM_OK;
   if (!done) status = search_and_note(inc, strategy, front, &attempt);
   if (done && inc->bound_ns > bound_ns) status = note_proof(inc, front, &attempt, hint_ns);
-  *kept = taken && inc->best_ns == known_ns && inc->best_bytes == known_bytes;
+  *from_front = taken && inc->best_ns == known_ns && inc->best_bytes == known_bytes;
   return status;
 }
 
-plim_status plim_strategy_run(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front, int32_t *kept) {
-  *kept = 0;
-  return front ? run_with_front(inc, strategy, front, kept) : search_alone(inc, strategy);
+plim_status plim_strategy_run(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
+                              int32_t *from_front) {
+  *from_front = 0;
+  return front ? run_with_front(inc, strategy, front, from_front) : search_alone(inc, strategy);
 }

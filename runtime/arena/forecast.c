@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "runtime/arena/small.h"
+#include "runtime/base/integers.h"
 
 static const plim_op *op_at(const plim_forecast *f, int32_t position) {
   return &f->graph->op[f->schedule->command[position].op];
@@ -135,7 +136,7 @@ typedef struct ranked {
 static int by_density(const void *a, const void *b) {
   const ranked *x = a, *y = b;
   if (x->density != y->density) return x->density < y->density ? -1 : 1;
-  return (x->storage > y->storage) - (x->storage < y->storage);
+  return plim_integers_compare(x->storage, y->storage);
 }
 
 /* Mark the storages whose time a byte is at least the byte-weighted median. rank [n_storages] is scratch. */

@@ -1,7 +1,8 @@
 /* Persistent storages are placed at the low end in graph order, inputs after them. Neither is ever evicted, and at the
  * low end they do not split the rest of the arena. Small outputs and workspaces may have an area at the high end, so
  * that they do not split it either. */
-#include "runtime/arena/residency.h"
+#include "runtime/arena/residency_evict.h"
+#include "runtime/arena/residency_price.h"
 
 #include <assert.h>
 
@@ -211,7 +212,7 @@ static plim_status open_residency(plim_residency *res, int32_t from, int64_t byt
   if (from > 0 && res->small_bytes > 0) PLIM_TRY(plim_arena_blocks_wall_off(res->blocks, area_bytes));
   if (from > 0) return plim_residency_resume(res, from);
   PLIM_TRY(place_sources(res));
-  if (res->small_bytes > 0) PLIM_TRY(plim_arena_blocks_wall_off(res->blocks, res->forecast->small_load_bytes));
+  if (res->small_bytes > 0) PLIM_TRY(plim_arena_blocks_wall_off(res->blocks, res->forecast->small_peak_bytes));
   res->counts->small_area_bytes = res->blocks->bytes - res->blocks->wall;
   if (res->counts->small_area_bytes == 0) res->small_bytes = 0;
   return PLIM_OK;

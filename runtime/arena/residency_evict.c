@@ -3,7 +3,8 @@
  * ops that recompute them, or need each other. */
 #include <assert.h>
 
-#include "runtime/arena/residency.h"
+#include "runtime/arena/residency_evict.h"
+#include "runtime/arena/residency_price.h"
 
 enum { CANDIDATES = 8 };
 

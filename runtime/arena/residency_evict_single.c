@@ -2,7 +2,8 @@
  * enough. It does not look for neighbours that would make one hole. */
 #include <math.h>
 
-#include "runtime/arena/residency.h"
+#include "runtime/arena/residency_evict.h"
+#include "runtime/arena/residency_price.h"
 
 static int64_t free_bytes(const plim_residency *res, int32_t block) {
   if (block < 0 || res->blocks->block[block].owner != PLIM_ARENA_BLOCK_FREE) return 0;

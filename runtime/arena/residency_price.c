@@ -1,6 +1,6 @@
 /* The cost of an eviction, as the policies count it: the time of the storage's op, and the times of missing neighbours
  * by class or by a walk (residency_walk.c). Also the cost of a whole window. */
-#include "runtime/arena/residency.h"
+#include "runtime/arena/residency_price.h"
 
 int plim_residency_is_priced(const plim_residency *res, int32_t storage) {
   return plim_missing_has(&res->missing, storage) && (!res->policy->forecast || plim_residency_wanted(res, storage));

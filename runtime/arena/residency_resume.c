@@ -4,7 +4,7 @@
  * than the plan's. A live buffer that lies within it keeps its offset. A live buffer that ends beyond it moves into a
  * free block. When no block is large enough, the buffer is evicted. When it cannot be recomputed, others are evicted
  * to make room for it. */
-#include "runtime/arena/residency.h"
+#include "runtime/arena/residency_evict.h"
 
 /* Apply command j to the state: uses of buffers, and next reads. */
 static plim_status pass_command(plim_residency *res, int32_t j) {

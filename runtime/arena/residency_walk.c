@@ -4,7 +4,7 @@
  * walks towards readers reach it only from those inputs. The window search adds costs, and needs exact sums: for it
  * every change resets the sums that it may touch. Changes by storages that went missing are applied together, before
  * the next sum is computed. */
-#include "runtime/arena/residency.h"
+#include "runtime/arena/residency_price.h"
 
 static int32_t neighbours(const void *user, int32_t storage, plim_walk_way way, int32_t i, const int32_t **list) {
   const plim_residency *res = user;

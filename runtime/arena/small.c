@@ -8,11 +8,13 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/integers.h"
+
 enum { SHARE = 1024 };
 
 static int by_bytes(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
+  return plim_integers_compare(x, y);
 }
 
 static int64_t rounded_bytes(const plim_forecast *f, int32_t storage) {
@@ -39,7 +41,7 @@ static int64_t find_limit(const plim_forecast *f, int64_t *bytes) {
 }
 
 /* The peak of the bytes of small storages when nothing is evicted. change [n_commands + 1] is scratch, zeros. */
-static int64_t find_load(const plim_forecast *f, int64_t *change) {
+static int64_t find_peak(const plim_forecast *f, int64_t *change) {
   int32_t n = f->schedule->n_commands;
   int64_t load = 0, most = 0;
   for (int32_t j = 0; j < n; j++) {
@@ -66,7 +68,7 @@ plim_status plim_forecast_find_small(plim_forecast *f) {
   PLIM_CHECK(plim_allocate(f->ctx, n_storages, sizeof *bytes, &bytes));
   PLIM_CHECK(plim_allocate(f->ctx, n_commands + 1, sizeof *change, &change));
   f->small_bytes = find_limit(f, bytes);
-  f->small_load_bytes = find_load(f, change);
+  f->small_peak_bytes = find_peak(f, change);
 done:
   plim_release(f->ctx, bytes, n_storages, sizeof *bytes);
   plim_release(f->ctx, change, n_commands + 1, sizeof *change);

@@ -4,7 +4,7 @@
 
 #include "runtime/arena/forecast.h"
 
-/* Set small_bytes and small_load_bytes of a forecast whose reads have been found. Inputs and persistent storages do
+/* Set small_bytes and small_peak_bytes of a forecast whose reads have been found. Inputs and persistent storages do
  * not count. PLIM_ENOMEM. O(storages x log storages + uses). Deterministic. */
 PLIM_MUST_USE plim_status plim_forecast_find_small(plim_forecast *forecast);
 

@@ -15,7 +15,7 @@ plim_status plim_array_reserve(plim_context *ctx, void *array, int64_t *capacity
 
 void *plim_block_take(plim_block *block, int64_t count, size_t size) {
   int64_t start = block->bytes < 0 ? -1 : plim_align_up(block->bytes, 16);
-  block->bytes = plim_add_bytes(start, plim_mul_bytes(count, (int64_t)size));
+  block->bytes = plim_add_checked(start, plim_mul_checked(count, (int64_t)size));
   return block->base && block->bytes >= 0 ? block->base + start : NULL;
 }
 

@@ -115,7 +115,7 @@ void *plim_context_resize(void *user, void *ptr, size_t old_bytes, size_t new_by
 
 /* Bytes of an array; an empty one takes one byte, so that its pointer is valid. -1 on overflow. */
 static int64_t array_bytes(int64_t count, size_t size) {
-  int64_t bytes = plim_mul_bytes(count, (int64_t)size);
+  int64_t bytes = plim_mul_checked(count, (int64_t)size);
   return bytes == 0 ? 1 : bytes;
 }
 

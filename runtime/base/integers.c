@@ -5,7 +5,7 @@
 
 static int by_value(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
+  return plim_integers_compare(x, y);
 }
 
 void plim_integers_sort(int64_t *value, int64_t n) {

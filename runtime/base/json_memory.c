@@ -26,7 +26,7 @@ static int parsing; /* number of threads that parse; under the lock */
 
 static chunk *add_chunk(plim_json_memory *m, int64_t block_bytes) {
   chunk *fresh = NULL;
-  int64_t least = plim_add_bytes(block_bytes, (int64_t)sizeof *fresh);
+  int64_t least = plim_add_checked(block_bytes, (int64_t)sizeof *fresh);
   int64_t bytes = least < 0 || least > m->chunk_bytes ? least : m->chunk_bytes;
   if (plim_allocate(m->ctx, bytes, 1, &fresh) != PLIM_OK) {
     m->refused = 1;

@@ -6,17 +6,17 @@
 
 #include "runtime/base/context.h"
 
-int64_t plim_add_bytes(int64_t a, int64_t b) {
+int64_t plim_add_checked(int64_t a, int64_t b) {
   return a < 0 || b < 0 || a > INT64_MAX - b ? -1 : a + b;
 }
 
-int64_t plim_mul_bytes(int64_t a, int64_t b) {
+int64_t plim_mul_checked(int64_t a, int64_t b) {
   if (a < 0 || b < 0) return -1;
   return b != 0 && a > INT64_MAX / b ? -1 : a * b;
 }
 
 int64_t plim_align_up(int64_t bytes, int64_t align) {
-  int64_t sum = plim_add_bytes(bytes, align - 1);
+  int64_t sum = plim_add_checked(bytes, align - 1);
   return sum < 0 ? -1 : sum - sum % align;
 }
 
@@ -58,7 +58,7 @@ static const char *read_decimal(const char *text, decimal *out) {
       point = 1;
       continue;
     }
-    d.digits = plim_add_bytes(plim_mul_bytes(d.digits, 10), *text - '0');
+    d.digits = plim_add_checked(plim_mul_checked(d.digits, 10), *text - '0');
     if (d.digits < 0) return NULL;
     if (point && ++d.decimals > MOST_DECIMALS) return NULL;
     if (point) d.scale *= 10;
@@ -70,7 +70,7 @@ static const char *read_decimal(const char *text, decimal *out) {
 
 /* floor(a x b / scale), -1 on overflow: a = q x scale + r, and both parts are exact; r x b < 10^6 x 2^40 fits. */
 static int64_t scaled(int64_t a, int64_t b, int64_t scale) {
-  return plim_add_bytes(plim_mul_bytes(a / scale, b), a % scale * b / scale);
+  return plim_add_checked(plim_mul_checked(a / scale, b), a % scale * b / scale);
 }
 
 static plim_status fail_size(plim_context *ctx, const char *text, const char *fault) {
@@ -117,8 +117,8 @@ int64_t plim_size_bytes(const plim_size *size, int64_t whole) {
   if (size->bytes >= 0) return size->bytes;
   int64_t hundred = 100 * size->scale; /* ceil(percent x whole / hundred) with whole = q x hundred + r */
   int64_t q = whole / hundred, r = whole % hundred;
-  int64_t part = plim_mul_bytes(size->percent, r);
-  return plim_add_bytes(plim_mul_bytes(size->percent, q), part / hundred + (part % hundred != 0));
+  int64_t part = plim_mul_checked(size->percent, r);
+  return plim_add_checked(plim_mul_checked(size->percent, q), part / hundred + (part % hundred != 0));
 }
 
 const char *plim_size_print(int64_t bytes, char *text) {

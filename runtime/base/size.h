@@ -16,8 +16,8 @@ typedef struct plim_context plim_context; /* runtime/base/context.h */
 enum { PLIM_ALIGN = 512 }; /* buffers are aligned and rounded to this on every device */
 
 /* a + b and a * b of sizes; -1 on overflow, and when an operand is negative. */
-int64_t plim_add_bytes(int64_t a, int64_t b);
-int64_t plim_mul_bytes(int64_t a, int64_t b);
+int64_t plim_add_checked(int64_t a, int64_t b);
+int64_t plim_mul_checked(int64_t a, int64_t b);
 /* Round up to a multiple of `align` > 0; -1 on overflow, and when `bytes` is negative. */
 int64_t plim_align_up(int64_t bytes, int64_t align);
 

@@ -117,7 +117,7 @@ static plim_status read_header(source *s, int32_t rank, int32_t *dim, int64_t *p
       return plim_fail(s->ctx, PLIM_EDATA, "%s: dimension %d is %u, expected 1 to %d", s->path, i, size, INT32_MAX);
     }
     dim[i] = (int32_t)size;
-    *product = plim_mul_bytes(*product, dim[i]);
+    *product = plim_mul_checked(*product, dim[i]);
   }
   if (*product < 0) return plim_fail(s->ctx, PLIM_EDATA, "%s: its sizes overflow", s->path);
   return PLIM_OK;

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "kernels/fnv.h"
+#include "runtime/base/integers.h"
 
 static int by_begin(const void *a, const void *b) {
   const plim_range *x = a, *y = b;
-  return (x->begin > y->begin) - (x->begin < y->begin);
+  return plim_integers_compare(x->begin, y->begin);
 }
 
 void plim_ranges_sort(plim_range *range, int32_t n) {

@@ -15,7 +15,7 @@ static int64_t page_bytes(void) {
 plim_status plim_guarded_alloc(plim_context *ctx, int64_t bytes, int resident, void **out) {
   int64_t page = page_bytes();
   int64_t inner = plim_align_up(bytes, page);
-  int64_t total = inner < 0 ? -1 : plim_add_bytes(inner, 2 * page);
+  int64_t total = inner < 0 ? -1 : plim_add_checked(inner, 2 * page);
   if (bytes <= 0) return plim_fail(ctx, PLIM_EUSAGE, "an arena of %lld bytes was asked for", (long long)bytes);
   if (total < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "an arena of %lld bytes overflows", (long long)bytes);
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | (resident ? 0 : MAP_NORESERVE);

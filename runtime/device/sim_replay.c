@@ -39,7 +39,7 @@ static plim_status count_buffers(plim_device *sim, meter *m, int32_t c) {
   for (int32_t i = m->first[c]; i > 0; i = m->after[i - 1]) m->live[p->buffer[i - 1].space] -= p->buffer[i - 1].bytes;
   for (; m->next < p->n_buffers && p->buffer[m->next].begin == c; m->next++) {
     const plim_space_buffer *b = &p->buffer[m->next];
-    int64_t live = plim_add_bytes(m->live[b->space], b->bytes);
+    int64_t live = plim_add_checked(m->live[b->space], b->bytes);
     if (live < 0) {
       return plim_fail(sim->ctx, PLIM_EOVERFLOW, "space %s: the bytes need more than 63 bits", p->space[b->space].name);
     }

@@ -223,7 +223,7 @@ static plim_status lower_queues(plim_bound_plan *bound) {
 plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_plan *plan, void *const *kernel,
                       const int64_t *workspace_bytes, plim_bound_plan *bound) {
   binder b = {.bound = bound};
-  int64_t keys = plim_mul_bytes(graph->n_storages, plan->n_page_spaces + 1);
+  int64_t keys = plim_mul_checked(graph->n_storages, plan->n_page_spaces + 1);
   plim_status status;
   *bound = (plim_bound_plan){.ctx = ctx, .graph = graph, .plan = plan};
   PLIM_TRY(allocate(bound));
@@ -235,8 +235,8 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
     if (plan->command[j].kind == PLIM_COMMAND_COPY) {
       PLIM_CHECK(bind_copy(&b, j));
     } else {
-      void *own = kernel[(int64_t)plan->command[j].space * plan->n_variants + variant];
-      PLIM_CHECK(bind_command(&b, j, own, workspace_bytes[variant]));
+      void *prepared = kernel[(int64_t)plan->command[j].space * plan->n_variants + variant];
+      PLIM_CHECK(bind_command(&b, j, prepared, workspace_bytes[variant]));
     }
   }
   bound->command[plan->n_commands].first = b.n_operands;

@@ -38,7 +38,8 @@ static int is_persistent_buffer(const plim_bound_plan *bound, int32_t buffer) {
 static void *persistent_of_first(const plim_exec *exec, int64_t offset) {
   const plim_exec_plan *first = &exec->plan[0];
   for (int32_t i = 0; i < first->bound.plan->n_buffers && first->bound.plan->buffer[i].begin == 0; i++) {
-    if (is_persistent_buffer(&first->bound, i) && first->bound.plan->buffer[i].offset == offset) return first->own[i];
+    if (is_persistent_buffer(&first->bound, i) && first->bound.plan->buffer[i].offset == offset)
+      return first->allocation[i];
   }
   return NULL;
 }
@@ -49,9 +50,9 @@ plim_status plim_each_open(plim_exec *exec) {
     for (int32_t i = 0; i < bound->plan->n_buffers && bound->plan->buffer[i].begin == 0; i++) {
       if (!is_persistent_buffer(bound, i)) continue;
       if (p > 0) {
-        exec->plan[p].own[i] = persistent_of_first(exec, bound->plan->buffer[i].offset);
+        exec->plan[p].allocation[i] = persistent_of_first(exec, bound->plan->buffer[i].offset);
       } else {
-        PLIM_TRY(buffer_alloc(exec, buffer_bytes(bound, i), &exec->plan[p].own[i]));
+        PLIM_TRY(buffer_alloc(exec, buffer_bytes(bound, i), &exec->plan[p].allocation[i]));
       }
     }
   }
@@ -59,27 +60,27 @@ plim_status plim_each_open(plim_exec *exec) {
 }
 
 static void free_buffer(plim_exec *exec, plim_exec_plan *p, int32_t buffer) {
-  buffer_free(exec, p->own[buffer], buffer_bytes(&p->bound, buffer));
-  p->own[buffer] = NULL;
+  buffer_free(exec, p->allocation[buffer], buffer_bytes(&p->bound, buffer));
+  p->allocation[buffer] = NULL;
 }
 
 void plim_each_settle(plim_exec *exec, plim_exec_plan *p) {
   for (int32_t i = 0; i < p->bound.plan->n_buffers; i++) {
-    if (p->own[i] && !is_persistent_buffer(&p->bound, i)) free_buffer(exec, p, i);
+    if (p->allocation[i] && !is_persistent_buffer(&p->bound, i)) free_buffer(exec, p, i);
   }
 }
 
 void plim_each_close(plim_exec *exec) {
   for (int32_t k = 0; k < exec->n_plans; k++) {
     plim_exec_plan *p = &exec->plan[k];
-    if (!p->own) continue;
+    if (!p->allocation) continue;
     plim_each_settle(exec, p);
     for (int32_t i = 0; k == 0 && i < p->bound.plan->n_buffers; i++) free_buffer(exec, p, i);
   }
 }
 
 plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t buffer) {
-  return p->own[buffer] ? PLIM_OK : buffer_alloc(exec, buffer_bytes(&p->bound, buffer), &p->own[buffer]);
+  return p->allocation[buffer] ? PLIM_OK : buffer_alloc(exec, buffer_bytes(&p->bound, buffer), &p->allocation[buffer]);
 }
 
 /* The output of each pair takes its input's allocation. */
@@ -90,8 +91,8 @@ static void hand_over(plim_exec_plan *p, int32_t j) {
     int32_t in = p->bound.operand[bound->first + command->pair[i].in].buffer;
     int32_t out = p->bound.operand[bound->first + bound->n_in + command->pair[i].out].buffer;
     if (in < 0 || out < 0) continue;
-    p->own[out] = p->own[in];
-    p->own[in] = NULL;
+    p->allocation[out] = p->allocation[in];
+    p->allocation[in] = NULL;
   }
 }
 
@@ -113,10 +114,10 @@ plim_status plim_each_command(plim_exec *exec, plim_exec_plan *p, int32_t j) {
     int32_t buffer = bound->operand[k].buffer;
     bound->pointer[k] = no_bytes;
     if (buffer < 0) continue;
-    if (!p->own[buffer] && bound->plan->buffer[buffer].begin == j) {
-      PLIM_TRY(buffer_alloc(exec, buffer_bytes(bound, buffer), &p->own[buffer]));
+    if (!p->allocation[buffer] && bound->plan->buffer[buffer].begin == j) {
+      PLIM_TRY(buffer_alloc(exec, buffer_bytes(bound, buffer), &p->allocation[buffer]));
     }
-    bound->pointer[k] = p->own[buffer] ? (char *)p->own[buffer] + bound->operand[k].offset : NULL;
+    bound->pointer[k] = p->allocation[buffer] ? (char *)p->allocation[buffer] + bound->operand[k].offset : NULL;
   }
   point_overwritten(p, j);
   return PLIM_OK;

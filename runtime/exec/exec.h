@@ -16,7 +16,7 @@
  *   a step                 exec.c: run_in_order is the loop over the commands of a plan; run_queued where it has copies
  *   values between steps   values.c
  *   figures                exec_figures.c
- *   switching              plan_switch.c */
+ *   switching              plan_switch.c, plan_replace.c */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_H
 #define PLIM_RUNTIME_EXEC_EXEC_H
 

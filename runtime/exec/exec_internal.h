@@ -25,7 +25,7 @@ typedef struct plim_exec_plan {
   plim_plan *taken_over;   /* plan of the last plan switch, which `bound` holds; owned; NULL: no switch in this step */
   plim_exec_use use;
   uint8_t *written;                           /* [n_storages] inputs: written since the plan's last step */
-  void **own;                                 /* [n_buffers] with EACH: allocation of the buffer; NULL: none now */
+  void **allocation;                          /* [n_buffers] with EACH: of the buffer; NULL: none now */
   plim_exec_result result[PLIM_EXEC_RESULTS]; /* [n_results] outputs that its steps copy to the host */
   int32_t n_results;
 } plim_exec_plan;
@@ -50,7 +50,7 @@ struct plim_exec {
   void *before_command_user;
   uint64_t seed;
   int64_t step;
-  int32_t timing;     /* users who asked for times */
+  int32_t timing;     /* plim_exec_timing_begin less plim_exec_timing_end */
   int32_t outputs_of; /* plan whose outputs can be read, -1: none */
   int32_t inputs_of;  /* plan whose inputs have been written, -1: none */
   plim_exec_failures failures;
@@ -100,6 +100,13 @@ PLIM_MUST_USE plim_status plim_exec_refused(plim_exec *exec);
 /* Run every kernel of a bound plan that a library may refuse and that never ran, at its addresses in the arena.
  * Persistent storages keep their contents; all other contents of the arena are lost. */
 PLIM_MUST_USE plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound_plan *bound);
+
+/* ---- plan_replace.c ---- */
+
+/* Change the size of the arena. What it returns to the system is counted. The errors of plim_exec_device_resize. */
+PLIM_MUST_USE plim_status plim_exec_resize(plim_exec *exec, int64_t bytes);
+/* Free the kernels that no plan of the executor runs. */
+void plim_exec_free_kernels(plim_exec *exec);
 
 /* ---- plan_switch.c ---- */
 

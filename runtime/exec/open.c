@@ -109,9 +109,9 @@ plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_
   mark_runs(plan, runs);
   for (int32_t k = 0; k <= plan->n_page_spaces; k++) {
     for (int32_t i = 0; i < plan->n_variants; i++) {
-      const int64_t own = kernel_index(plan, k, i);
-      if (!runs[own]) continue;
-      PLIM_CHECK(prepare_variant(exec, prepared_of(exec, k), graph, &plan->variant[i], checked, &kernel[own],
+      const int64_t at = kernel_index(plan, k, i);
+      if (!runs[at]) continue;
+      PLIM_CHECK(prepare_variant(exec, prepared_of(exec, k), graph, &plan->variant[i], checked, &kernel[at],
                                  &workspace_bytes[i]));
     }
   }
@@ -131,7 +131,7 @@ static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_gra
   PLIM_TRY(plim_exec_bind(exec, graph, plan, checked, &p->bound));
   PLIM_TRY(plim_allocate(exec->ctx, graph->n_storages, sizeof *p->written, &p->written));
   if (exec->options.addresses != PLIM_ADDRESSES_EACH) return PLIM_OK;
-  return plim_allocate(exec->ctx, plan->n_buffers, sizeof *p->own, &p->own);
+  return plim_allocate(exec->ctx, plan->n_buffers, sizeof *p->allocation, &p->allocation);
 }
 
 void plim_exec_bases(const plim_exec *exec, char **base) {
@@ -255,7 +255,7 @@ void plim_exec_close(plim_exec *exec) {
     if (!p->bound.ctx) continue;
     plim_plan_switch_end(exec, p);
     plim_release(ctx, p->written, p->bound.graph->n_storages, sizeof *p->written);
-    plim_release(ctx, p->own, p->bound.plan->n_buffers, sizeof *p->own);
+    plim_release(ctx, p->allocation, p->bound.plan->n_buffers, sizeof *p->allocation);
     plim_bound_plan_free(&p->bound);
   }
   plim_release(ctx, exec->plan, exec->n_plans, sizeof *exec->plan);

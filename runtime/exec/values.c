@@ -31,7 +31,7 @@ static const plim_page_memory *file_of(const plim_exec *exec, const plim_exec_pl
 static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t value, int32_t buffer) {
   const plim_plan_buffer *b = &p->bound.plan->buffer[buffer];
   int64_t offset = p->bound.graph->value[value].offset;
-  if (!exec->arena) return p->own[buffer] ? (char *)p->own[buffer] + offset : NULL;
+  if (!exec->arena) return p->allocation[buffer] ? (char *)p->allocation[buffer] + offset : NULL;
   char *base = b->space == 0 ? exec->arena : exec->page[plim_page_index(b->space)].base;
   return base + b->offset + offset;
 }

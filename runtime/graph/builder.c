@@ -107,7 +107,7 @@ plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_
                      (long long)b->n_storages);
   }
   PLIM_TRY(check_shape(b, name, shape));
-  int64_t bytes = value_bytes(shape), end = plim_add_bytes(offset, bytes);
+  int64_t bytes = value_bytes(shape), end = plim_add_checked(offset, bytes);
   int empty_part = bytes == 0 && b->storage[storage].bytes > 0;
   if (end < 0 || end > b->storage[storage].bytes || empty_part) {
     return plim_fail(b->ctx, PLIM_EDATA, "value '%.255s': %lld bytes at offset %lld leave storage %d of %lld bytes",

@@ -97,7 +97,7 @@ plim_status plim_costs_name_device(plim_costs *c, int32_t device, const char *na
 static int64_t sum(const int64_t *number, int64_t n, int64_t stride) {
   int64_t total = 0;
   for (int64_t i = 0; i < n && total >= 0; i += stride) {
-    if (number[i] >= 0) total = plim_add_bytes(total, number[i]);
+    if (number[i] >= 0) total = plim_add_checked(total, number[i]);
     if (total > INT64_MAX / 4) total = -1;
   }
   return total;

@@ -100,7 +100,7 @@ int64_t plim_graph_persistent_bytes(const plim_graph *graph) {
   int64_t sum = 0;
   for (int32_t i = 0; i < graph->n_storages; i++) {
     const plim_storage *s = &graph->storage[i];
-    if (plim_role_persistent(s->role)) sum = plim_add_bytes(sum, plim_align_up(s->bytes, PLIM_ALIGN));
+    if (plim_role_persistent(s->role)) sum = plim_add_checked(sum, plim_align_up(s->bytes, PLIM_ALIGN));
   }
   return sum;
 }

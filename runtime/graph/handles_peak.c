@@ -24,7 +24,7 @@ static plim_status get(held *m, int32_t tensor) {
   int32_t base = m->program->tensor[tensor].base;
   m->handles[base]++;
   if (tensor != base) return PLIM_OK;
-  m->bytes = plim_add_bytes(m->bytes, bytes_of(m, base));
+  m->bytes = plim_add_checked(m->bytes, bytes_of(m, base));
   if (m->bytes < 0)
     return plim_fail(m->program->ctx, PLIM_EOVERFLOW, "the bytes that the program holds overflow 63 bits");
   return PLIM_OK;

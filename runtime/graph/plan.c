@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
 #include "runtime/graph/plan_internal.h"
@@ -47,22 +48,18 @@ int32_t plim_command_delay(const plim_plan *plan, const plim_command *command) {
 
 /* ---- order ---- */
 
-static int compare(int64_t a, int64_t b) {
-  return (a > b) - (a < b);
-}
-
 int plim_plan_buffer_compare(const plim_plan_buffer *a, const plim_plan_buffer *b) {
-  int by_begin = compare(a->begin, b->begin);
+  int by_begin = plim_integers_compare(a->begin, b->begin);
   if (by_begin) return by_begin;
   /* workspaces (-1) come last: as unsigned they are the largest */
-  int by_storage = compare((int64_t)(uint32_t)a->storage, (int64_t)(uint32_t)b->storage);
+  int by_storage = plim_integers_compare((int64_t)(uint32_t)a->storage, (int64_t)(uint32_t)b->storage);
   if (by_storage) return by_storage;
-  int by_space = compare(a->space, b->space);
-  return by_space ? by_space : compare(a->offset, b->offset);
+  int by_space = plim_integers_compare(a->space, b->space);
+  return by_space ? by_space : plim_integers_compare(a->offset, b->offset);
 }
 
 int plim_plan_variant_compare(const plim_plan_variant *a, const plim_plan_variant *b) {
-  int by_op = compare(a->op, b->op);
+  int by_op = plim_integers_compare(a->op, b->op);
   return by_op ? by_op : strcmp(a->variant.name, b->variant.name);
 }
 
@@ -124,7 +121,7 @@ done:
 /* Find the largest sum of live bytes of a space over the commands. */
 static plim_status take_peak(const plim_plan *plan, int32_t space, int64_t *out) {
   int64_t n = (int64_t)plan->n_commands + 1, *change = NULL, total = 0;
-  for (int32_t i = 0; i < plan->n_buffers; i++) total = plim_add_bytes(total, plan->buffer[i].bytes);
+  for (int32_t i = 0; i < plan->n_buffers; i++) total = plim_add_checked(total, plan->buffer[i].bytes);
   if (total < 0) return plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of all buffers overflows 63 bits");
   PLIM_TRY(plim_allocate(plan->ctx, n, sizeof *change, &change));
   for (int32_t i = 0; i < plan->n_buffers; i++) {
@@ -185,7 +182,7 @@ static void lower_keep_all(plim_plan *plan) {
     for (next = i + 1; next < plan->n_variants && plan->variant[next].op == plan->variant[i].op; next++) {
       if (plan->variant[next].variant.time_ns < least) least = plan->variant[next].variant.time_ns;
     }
-    sum = plim_add_bytes(sum, least);
+    sum = plim_add_checked(sum, least);
     if (sum < 0) return; /* more than 63 bits, which the makespan of several devices need not exceed */
   }
   if (sum >= plan->keep_all_ns) return;

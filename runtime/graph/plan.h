@@ -142,6 +142,18 @@ int plim_plan_class_find(const char *name);
  * The checker does not use this function. */
 int32_t plim_command_result_over(const plim_graph *graph, const plim_command *command, int32_t storage);
 
+/* When a command can begin: its queue is free, and all that it waits for has ended.
+ *   wait    [n_wait]  in  commands
+ *   end_ns            in  of every command before it */
+static inline int64_t plim_command_begin_ns(int64_t free_ns, int32_t n_wait, const int32_t *wait,
+                                            const int64_t *end_ns) {
+  int64_t begin_ns = free_ns;
+  for (int32_t w = 0; w < n_wait; w++) {
+    if (end_ns[wait[w]] > begin_ns) begin_ns = end_ns[wait[w]];
+  }
+  return begin_ns;
+}
+
 /* The delay of a run by a command at the same time, in thousandths of that time: of a copy the larger delay of its two
  * spaces, of a run 0. The checker does not use this function. */
 int32_t plim_command_delay(const plim_plan *plan, const plim_command *command);

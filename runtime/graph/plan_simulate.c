@@ -26,12 +26,8 @@ static void simulate_order(const plim_plan *plan, int64_t *begin_ns, int64_t *en
   *makespan_ns = 0;
   for (int32_t j = 0; j < plan->n_commands && *makespan_ns >= 0; j++) {
     const plim_command *command = &plan->command[j];
-    int64_t begin = free_ns[command->queue];
-    for (int32_t w = 0; w < command->n_wait; w++) {
-      if (end_ns[command->wait[w]] > begin) begin = end_ns[command->wait[w]];
-    }
-    begin_ns[j] = begin;
-    end_ns[j] = free_ns[command->queue] = plim_add_bytes(begin, time_of(plan, j));
+    begin_ns[j] = plim_command_begin_ns(free_ns[command->queue], command->n_wait, command->wait, end_ns);
+    end_ns[j] = free_ns[command->queue] = plim_add_checked(begin_ns[j], time_of(plan, j));
     if (end_ns[j] < 0 || end_ns[j] > *makespan_ns) *makespan_ns = end_ns[j];
   }
 }
@@ -112,7 +108,7 @@ static int advance(events *e) {
 /* Whether all sums can be counted in thousandths of ns. */
 static int is_countable(const plim_plan *plan) {
   int64_t sum_ns = 0;
-  for (int32_t j = 0; j < plan->n_commands && sum_ns >= 0; j++) sum_ns = plim_add_bytes(sum_ns, time_of(plan, j));
+  for (int32_t j = 0; j < plan->n_commands && sum_ns >= 0; j++) sum_ns = plim_add_checked(sum_ns, time_of(plan, j));
   return sum_ns >= 0 && sum_ns <= most_ns;
 }
 

@@ -110,8 +110,8 @@ static void check_times(const plim_json_at *at, draft *d, const plim_trace_row *
     plim_json_fail(at, "start_ns", "is %lld; the times before it %s %lld", (long long)row->start_ns,
                    d->head.has_queues ? "on its queue end at" : "add up to", (long long)*free_ns);
   }
-  *free_ns = plim_add_bytes(row->start_ns, row->time_ns);
-  d->total_ns = plim_add_bytes(d->total_ns, row->time_ns);
+  *free_ns = plim_add_checked(row->start_ns, row->time_ns);
+  d->total_ns = plim_add_checked(d->total_ns, row->time_ns);
   if (d->total_ns < 0) plim_json_fail(at, "time_ns", "and the times before it add up to more than 63 bits hold");
 }
 
@@ -147,7 +147,7 @@ static void read_end(plim_json_at *at, draft *d) {
   plim_json_end(at);
   d->ended = 1;
   if (at->doc->status != PLIM_OK) return;
-  if (d->n_rows != plim_mul_bytes(d->n_training_steps, d->head.n_commands)) {
+  if (d->n_rows != plim_mul_checked(d->n_training_steps, d->head.n_commands)) {
     plim_json_fail(at, "training_steps", "is %lld, but there are %lld rows of %d a training step",
                    (long long)d->n_training_steps, (long long)d->n_rows, d->head.n_commands);
   }

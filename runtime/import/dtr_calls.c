@@ -109,7 +109,7 @@ static plim_status add_call(plim_dtr_import *im, const char *op, int64_t time_ns
 static plim_status read_time(plim_dtr_import *im, int64_t *time_ns) {
   *time_ns = plim_dtr_number(&im->lines, "TIME", 0);
   PLIM_TRY(im->lines.doc.status);
-  im->total_ns = plim_add_bytes(im->total_ns, *time_ns);
+  im->total_ns = plim_add_checked(im->total_ns, *time_ns);
   return im->total_ns >= 0 ? PLIM_OK : plim_dtr_fail(im, "the sum of all TIME does not fit in 63 bits");
 }
 
@@ -185,7 +185,7 @@ plim_status plim_dtr_read_call(plim_dtr_import *im) {
   plim_json_at results = plim_json_list(&im->lines.root, "RESULT", &n);
   PLIM_TRY(im->lines.doc.status);
   if (n == 0) return plim_dtr_fail(im, "'%.255s' has no result", op);
-  bytes = plim_mul_bytes(n, PLIM_PRINTABLE_NAME_MAX + 1);
+  bytes = plim_mul_checked(n, PLIM_PRINTABLE_NAME_MAX + 1);
   PLIM_TRY(plim_allocate(im->ctx, bytes, 1, &name));
   plim_status status = PLIM_OK;
   for (int32_t i = 0; i < n; i++) {

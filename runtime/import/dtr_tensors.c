@@ -46,7 +46,7 @@ plim_status plim_dtr_add_event(plim_dtr_import *im, plim_event_kind kind, int32_
 /* ---- tensors ---- */
 
 plim_status plim_dtr_count_bytes(plim_dtr_import *im, int64_t bytes) {
-  im->total_bytes = plim_add_bytes(im->total_bytes, bytes);
+  im->total_bytes = plim_add_checked(im->total_bytes, bytes);
   if (im->total_bytes >= 0 && im->total_bytes <= INT64_MAX / 4) return PLIM_OK;
   return plim_dtr_fail(im, "the sizes add up to more than 2^61 bytes");
 }

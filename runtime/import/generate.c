@@ -6,6 +6,7 @@
 
 #include "kernels/philox.h"
 #include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 #include "runtime/base/name.h"
 #include "runtime/import/generate_draft.h"
 
@@ -76,7 +77,7 @@ void plim_generated_link(plim_generated *g, int32_t from, int32_t to) {
 static int by_ends(const void *a, const void *b) {
   const plim_link *x = a, *y = b;
   if (x->to != y->to) return x->to < y->to ? -1 : 1;
-  return (x->from > y->from) - (x->from < y->from);
+  return plim_integers_compare(x->from, y->from);
 }
 
 static void drop_repeats(plim_generated *g) {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/base/json.h"
 #include "runtime/import/import_nx_costs.h"
 #include "runtime/import/importers.h"
@@ -74,15 +75,15 @@ static void read_node(draft *d, plim_json_at *at, int32_t i, plim_node *to) {
 static int by_id(const void *a, const void *b) {
   const id_row *x = a, *y = b;
   if (x->id != y->id) return x->id < y->id ? -1 : 1;
-  return (x->node > y->node) - (x->node < y->node);
+  return plim_integers_compare(x->node, y->node);
 }
 
 /* Check that the sums of sizes and times do not overflow, and that each id names one node. */
 static void check_nodes(draft *d, const plim_json_at *list) {
   int64_t bytes = 0, time_ns = 0;
   for (int32_t i = 0; i < d->n; i++) {
-    bytes = plim_add_bytes(bytes, d->node[i].bytes);
-    if (d->node[i].time_ns >= 0) time_ns = plim_add_bytes(time_ns, d->node[i].time_ns);
+    bytes = plim_add_checked(bytes, d->node[i].bytes);
+    if (d->node[i].time_ns >= 0) time_ns = plim_add_checked(time_ns, d->node[i].time_ns);
     if (bytes < 0 || bytes > INT64_MAX / 4) plim_json_fail(list, NULL, "the sizes add up to more than 2^61 bytes");
     if (time_ns < 0) plim_json_fail(list, NULL, "the durations add up to more than 63 bits hold");
     if (d->doc->status != PLIM_OK) return;
@@ -141,12 +142,12 @@ static int by_ends(const void *a, const void *b) {
   const link *x = a, *y = b;
   if (x->from != y->from) return x->from < y->from ? -1 : 1;
   if (x->to != y->to) return x->to < y->to ? -1 : 1;
-  return (x->place > y->place) - (x->place < y->place);
+  return plim_integers_compare(x->place, y->place);
 }
 
 static int by_place(const void *a, const void *b) {
   const link *x = a, *y = b;
-  return (x->place > y->place) - (x->place < y->place);
+  return plim_integers_compare(x->place, y->place);
 }
 
 /* Of several links between the same two nodes, keep the first. */

@@ -93,7 +93,7 @@ static void add_cost(tree *t, plim_absence *a) {
 }
 
 /* Another storage that the run at `back` writes and that a later command reads. */
-static int32_t made_along(const plim_inspect *in, int32_t storage, int32_t back) {
+static int32_t sibling_of(const plim_inspect *in, int32_t storage, int32_t back) {
   const plim_op *op = plim_inspect_op(in, back);
   for (int32_t i = 0; op && i < op->n_writes; i++) {
     int32_t s = op->writes[i], buffer = plim_inspect_buffer_at(in, s, back);
@@ -131,18 +131,18 @@ static int64_t first_time(const plim_inspect *in, int32_t op) {
  * than the best so far. For live bytes it is evicted at the full command, since there is room until then. For addresses
  * it is evicted from `gone` on. */
 static void consider(const plim_inspect *in, const plim_plan_buffer *buffer, plim_absence *a) {
-  int32_t from = a->breaks == PLIM_BREAKS_LOAD ? a->full_command : a->gone;
+  int32_t from = a->breaks == PLIM_BREAKS_BUDGET ? a->full_command : a->gone;
   if (buffer->storage < 0 || buffer->begin >= from || buffer->end <= a->full_command) return;
   if (plim_role_persistent(in->graph->storage[buffer->storage].role)) return;
   int32_t producer = in->graph->storage[buffer->storage].producer;
   int32_t next = plim_inspect_next_use(in, buffer->storage, from);
   if (producer < 0 || plim_op_class_once(in->graph->op[producer].cls) || (next >= 0 && next <= a->full_command)) return;
   int64_t time = first_time(in, producer);
-  if (a->instead >= 0 && time >= a->instead_ns) return;
+  if (a->other >= 0 && time >= a->other_ns) return;
   if (!may_run_at(in, &in->graph->op[producer], buffer->begin, next < 0 ? in->plan->n_commands : next)) return;
-  a->instead = buffer->storage;
-  a->instead_ns = time;
-  a->instead_bytes = buffer->bytes;
+  a->other = buffer->storage;
+  a->other_ns = time;
+  a->other_bytes = buffer->bytes;
 }
 
 /* Find the cheapest storage to evict instead. For live bytes any buffer that is large enough is considered; for
@@ -151,7 +151,7 @@ static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *
   const plim_plan *plan = in->plan;
   plim_room_walk walk = {.last = -1};
   int32_t id;
-  for (int32_t i = 0; i < plan->n_buffers && a->breaks == PLIM_BREAKS_LOAD; i++) {
+  for (int32_t i = 0; i < plan->n_buffers && a->breaks == PLIM_BREAKS_BUDGET; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
     if (buffer->storage != storage && buffer->bytes >= a->over_bytes) consider(in, buffer, a);
   }
@@ -162,7 +162,7 @@ static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *
 
 plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_t command, plim_absence *out) {
   plim_absence a = {
-      .gone = -1, .back = -1, .full_command = -1, .free_offset = -1, .taker = -1, .along = -1, .instead = -1};
+      .gone = -1, .back = -1, .full_command = -1, .free_offset = -1, .blocker = -1, .sibling = -1, .other = -1};
   if (storage < 0 || storage >= in->graph->n_storages || command < 0 || command >= in->plan->n_commands) {
     return plim_fail(in->ctx, PLIM_EUSAGE, "storage %d at command %d; there are %d storages and %d commands",
                      (int)storage, (int)command, (int)in->graph->n_storages, (int)in->plan->n_commands);
@@ -174,7 +174,7 @@ plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_
     plim_inspect_room(in, storage, &a);
     find_instead(in, storage, &a);
     add_cost(&t, &a);
-    a.along = made_along(in, storage, a.back);
+    a.sibling = sibling_of(in, storage, a.back);
     plim_release(in->ctx, t.depth, in->plan->n_commands, 1);
   }
   *out = a;

@@ -12,7 +12,7 @@ static void find_load(const plim_inspect *in, int64_t bytes, plim_absence *a) {
   int64_t budget = in->plan->budget_bytes;
   for (int32_t j = a->gone; j < a->back && a->breaks == PLIM_BREAKS_NOTHING; j++) {
     if (in->live_bytes[j] <= budget - bytes) continue;
-    a->breaks = PLIM_BREAKS_LOAD;
+    a->breaks = PLIM_BREAKS_BUDGET;
     a->full_command = j;
     a->over_bytes = in->live_bytes[j] + bytes - budget;
   }
@@ -31,7 +31,7 @@ static int64_t lowest_free(const plim_inspect *in, int64_t bytes, int32_t begin,
 }
 
 /* The storage that uses bytes of the range [offset, offset + bytes) at the command; -1: a workspace. */
-static int32_t taker_of(const plim_inspect *in, int64_t offset, int64_t bytes, int32_t command) {
+static int32_t blocker_of(const plim_inspect *in, int64_t offset, int64_t bytes, int32_t command) {
   for (int32_t i = 0; i < in->plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &in->plan->buffer[i];
     int there = buffer->begin <= command && command < buffer->end;
@@ -58,7 +58,7 @@ static void find_addresses(const plim_inspect *in, int64_t bytes, plim_absence *
   a->over_bytes = lowest - most;
   if (a->full_command == a->gone) return;
   a->free_offset = lowest_free(in, bytes, a->gone, a->full_command);
-  a->taker = taker_of(in, a->free_offset, bytes, a->full_command);
+  a->blocker = blocker_of(in, a->free_offset, bytes, a->full_command);
 }
 
 void plim_inspect_room(const plim_inspect *in, int32_t storage, plim_absence *a) {

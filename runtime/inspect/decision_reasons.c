@@ -2,6 +2,8 @@
  * recorded: every block with its score, or with the reason why it must stay, and the windows that were compared. */
 #include <math.h>
 
+#include "runtime/arena/residency_evict.h"
+#include "runtime/arena/residency_price.h"
 #include "runtime/base/array.h"
 #include "runtime/inspect/decision_log_internal.h"
 

@@ -57,7 +57,7 @@ typedef enum plim_absence_kind {
 /* The limit that would be exceeded if a storage had stayed while it is absent, and everything else were as planned. */
 typedef enum plim_break {
   PLIM_BREAKS_NOTHING,   /* none: a range of the arena is free for it during all of that time */
-  PLIM_BREAKS_LOAD,      /* the budget, by the sum of its bytes and all live bytes */
+  PLIM_BREAKS_BUDGET,    /* the budget, by the sum of its bytes and all live bytes */
   PLIM_BREAKS_ADDRESSES, /* the budget, by addresses: no range of the arena stays free for it (packed plans) */
 } plim_break;
 
@@ -67,22 +67,23 @@ typedef struct plim_absence {
   int32_t gone, back; /* absent in [gone, back) */
   /* the other fields are set for DROPPED */
   plim_break breaks;
-  int32_t full_command; /* LOAD: the first command at which live bytes would exceed the budget. ADDRESSES: the first
-                           one by which no range within the budget has stayed free since `gone` */
-  int64_t over_bytes; /* LOAD: by how many bytes, at that command. ADDRESSES: by how many bytes the lowest range that is
-                          free in all of [gone, back) ends above the budget */
+  /* BUDGET: the first command at which live bytes would exceed the budget, and by how many bytes.
+   * ADDRESSES: the first command by which no range within the budget has stayed free since `gone`, and by how many
+   * bytes the lowest range that is free in all of [gone, back) ends above the budget. */
+  int32_t full_command;
+  int64_t over_bytes;
   int64_t free_offset; /* ADDRESSES: of the lowest range that is free until full_command; -1: none is free at `gone` */
-  int32_t taker;       /* ADDRESSES: the storage that uses bytes of that range at full_command; -1: the workspace */
+  int32_t blocker;     /* ADDRESSES: the storage that uses bytes of that range at full_command; -1: the workspace */
   int64_t again_ns;    /* time to recompute it: its run at `back`, and the repeats that serve only this run */
   int32_t again_runs;  /* number of these runs */
   int32_t again_depth; /* longest chain of these runs; 1: its inputs were resident */
-  int32_t along;       /* another storage that the run at `back` writes and that is read later; -1: none */
+  int32_t sibling;     /* another storage that the run at `back` writes and that is read later; -1: none */
   /* The cheapest alternative: a storage that could have been evicted in its place, -1: none. It can be recomputed for
-   * its next read, in less time than any other. LOAD: it is resident and not read at full_command, and has enough
+   * its next read, in less time than any other. BUDGET: it is resident and not read at full_command, and has enough
    * bytes. ADDRESSES: it is resident from `gone` on and not read until full_command; without it a range would stay
    * free. */
-  int32_t instead;
-  int64_t instead_ns, instead_bytes; /* its time to recompute, and its bytes */
+  int32_t other;
+  int64_t other_ns, other_bytes; /* its time to recompute, and its bytes */
 } plim_absence;
 
 /* Explain why a storage is absent at a command.

@@ -187,7 +187,7 @@ plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group
 int64_t plim_measure_step_bytes(const plim_graph *graph) {
   int64_t all = 0;
   for (int32_t s = 0; s < graph->n_storages; s++) {
-    all = plim_add_bytes(all, plim_align_up(graph->storage[s].bytes, PLIM_ALIGN));
+    all = plim_add_checked(all, plim_align_up(graph->storage[s].bytes, PLIM_ALIGN));
   }
   return all < 0 ? INT64_MAX / 4 : all;
 }

@@ -37,7 +37,7 @@ plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_cache
     int64_t bytes = k < plan.n ? plim_shape_bytes(plim_operand_shape(desc, k)) : workspace_bytes;
     plan.block[k] = (int32_t)cache_state;
     plan.at[k] = plan.bytes[cache_state];
-    plan.bytes[cache_state] = plim_add_bytes(plan.bytes[cache_state], plim_align_up(bytes, PLIM_ALIGN));
+    plan.bytes[cache_state] = plim_add_checked(plan.bytes[cache_state], plim_align_up(bytes, PLIM_ALIGN));
   }
   return plan;
 }

@@ -60,7 +60,7 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
   if (*n > PLIM_KERNEL_VARIANTS) *n = PLIM_KERNEL_VARIANTS;
   for (int i = 0; i < *n; i++) {
     plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, info[i].workspace_bytes);
-    bytes[i] = plim_add_bytes(plan.bytes[0], plan.bytes[1]);
+    bytes[i] = plim_add_checked(plan.bytes[0], plan.bytes[1]);
     if (bytes[i] < 0) return plim_fail(ctx, PLIM_EOVERFLOW, "the operands of op \"%s\" overflow a size", name);
   }
   return PLIM_OK;

@@ -51,7 +51,7 @@ const char *plim_simulation_whole_name(const plim_simulation *s, plim_simulation
 /* floor(percent x whole / (100 x scale)), -1 on overflow. */
 static int64_t share(const plim_size *size, int64_t whole) {
   int64_t parts = 100 * size->scale;
-  return plim_add_bytes(plim_mul_bytes(size->percent, whole / parts), size->percent * (whole % parts) / parts);
+  return plim_add_checked(plim_mul_checked(size->percent, whole / parts), size->percent * (whole % parts) / parts);
 }
 
 plim_status plim_simulation_budget(const plim_simulation *s, const char *memory, plim_simulation_addresses addresses,

@@ -244,9 +244,9 @@ static plim_status plan_limits(preparing *w) {
   p->replan.planning = p->planning;
   p->replan.policy = w->options->policy;
   p->replan.thrash = w->options->thrash;
-  p->stage = PLIM_PREPARE_LIMIT;
-  for (p->failed_limit = 0; p->failed_limit < w->options->n_budget_changes; p->failed_limit++) {
-    PLIM_TRY(plan_ahead(w, &w->options->budget_change[p->failed_limit]));
+  p->stage = PLIM_PREPARE_FORESEEN;
+  for (p->failed_change = 0; p->failed_change < w->options->n_budget_changes; p->failed_change++) {
+    PLIM_TRY(plan_ahead(w, &w->options->budget_change[p->failed_change]));
   }
   return PLIM_OK;
 }

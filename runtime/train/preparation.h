@@ -53,7 +53,7 @@ typedef enum plim_preparation_stage {
   PLIM_PREPARE_TRIAL,     /* compare the plan that pages with a plan that does not */
   PLIM_PREPARE_LAST,      /* plan the last batch of an epoch */
   PLIM_PREPARE_REHEARSAL, /* rehearse the plans */
-  PLIM_PREPARE_LIMIT      /* plan for a budget that is foreseen */
+  PLIM_PREPARE_FORESEEN   /* plan for a budget that is foreseen */
 } plim_preparation_stage;
 
 /* Times of a training step in the trial: with the plan that pages, and with a plan for the same arena that does not.
@@ -75,7 +75,7 @@ typedef struct plim_preparation {
   plim_trial trial;
   int64_t room_bytes; /* bytes by which an arena that decides addresses exceeds the planned arena */
   plim_preparation_stage stage;
-  int32_t failed_limit;      /* at stage PLIM_PREPARE_LIMIT: index of the row of `limit` */
+  int32_t failed_change;     /* at stage PLIM_PREPARE_FORESEEN: index of the budget change that failed */
   const char **numerics_key; /* numerics keys of `planning` after the device refused a variant */
 } plim_preparation;
 

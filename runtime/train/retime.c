@@ -154,10 +154,7 @@ static int64_t makespan(const plim_plan *plan, const plim_timed *sample, int64_t
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0}, last_ns = 0;
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];
-    int64_t begin_ns = free_ns[command->queue];
-    for (int32_t w = 0; w < command->n_wait; w++) {
-      if (end_ns[command->wait[w]] > begin_ns) begin_ns = end_ns[command->wait[w]];
-    }
+    int64_t begin_ns = plim_command_begin_ns(free_ns[command->queue], command->n_wait, command->wait, end_ns);
     end_ns[j] = free_ns[command->queue] = begin_ns + sample[j].lag_ns + sample[j].time_ns;
     if (end_ns[j] > last_ns) last_ns = end_ns[j];
   }

@@ -53,7 +53,7 @@ int64_t stage_oracle(const plim_dag *dag, int64_t budget) {
   for (int32_t stage = 0; stage < dag->n; stage++) {
     for (int32_t v = 0; v <= stage; v++) run_stage_row(&o, stage, v);
   }
-  for (int32_t v = 0; v < dag->n; v++) kept |= dag->node[v].kept ? 1U << v : 0;
+  for (int32_t v = 0; v < dag->n; v++) kept |= dag->node[v].is_output ? 1U << v : 0;
   for (uint32_t set = 0; set < 1U << dag->n; set++) {
     if (o.now[set] >= 0 && (set & kept) == kept && (least < 0 || o.now[set] < least)) least = o.now[set];
   }

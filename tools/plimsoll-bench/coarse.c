@@ -61,7 +61,7 @@ static int may_fuse(const plim_problem *p, const plim_groups *g, int32_t op, int
   if (v->once || v->succs.n == 0 || v->succs.n > most_readers || v->closes.n > 0) return 0;
   if (p->fixed_order && v->succs.n > 1) return 0;
   for (int32_t i = 0; i < v->writes.n; i++) {
-    if (p->item[v->writes.at[i]].kept) return 0;
+    if (p->item[v->writes.at[i]].is_output) return 0;
   }
   for (int32_t i = 0; i < v->succs.n; i++) {
     if (!may_follow(p, g, op, v->succs.at[i])) return 0;

@@ -227,7 +227,7 @@ static int has_deadline(const session *s) {
 
 /* The refusal of --memory, by a plan or a policy, for this budget and the bits of the plan that there is. */
 static plim_status refuse_limit(session *s) {
-  const plim_budget_change *limit = &s->limits.row[s->prep.failed_limit];
+  const plim_budget_change *limit = &s->limits.row[s->prep.failed_change];
   char sentence[PLIM_ERROR_BYTES];
   s->planning.budget_bytes = limit->bytes;
   PLIM_TRY(numerics_of_plan(s, s->program->plan[PLIM_PROGRAM_TRAIN], &s->planning));
@@ -244,7 +244,7 @@ static plim_status refuse_stage(session *s) {
       return s->o->plan || has_deadline(s) ? PLIM_ENOFIT : refusal_explain(s);
     case PLIM_PREPARE_POLICY:
       return refuse_online(s);
-    case PLIM_PREPARE_LIMIT:
+    case PLIM_PREPARE_FORESEEN:
       return refuse_limit(s);
     default: /* the context says it all */
       return PLIM_ENOFIT;

@@ -35,14 +35,14 @@ static json_t *bytes_or_null(int64_t bytes) {
 /* ---- absences ---- */
 
 static json_t *instead_json(const traced *t, const plim_absence *a) {
-  if (a->instead < 0) return json_null();
-  return json_pack("{s:o, s:I, s:I}", "value", trace_json_storage(t, a->instead), "bytes", (json_int_t)a->instead_bytes,
-                   "time_ns", (json_int_t)a->instead_ns);
+  if (a->other < 0) return json_null();
+  return json_pack("{s:o, s:I, s:I}", "value", trace_json_storage(t, a->other), "bytes", (json_int_t)a->other_bytes,
+                   "time_ns", (json_int_t)a->other_ns);
 }
 
 static json_t *absence_json(const traced *t, int32_t storage, const plim_absence *a) {
   static const char *const breaks[] = {
-      [PLIM_BREAKS_NOTHING] = "nothing", [PLIM_BREAKS_LOAD] = "load", [PLIM_BREAKS_ADDRESSES] = "addresses"};
+      [PLIM_BREAKS_NOTHING] = "nothing", [PLIM_BREAKS_BUDGET] = "load", [PLIM_BREAKS_ADDRESSES] = "addresses"};
   const plim_decision *by = traced_eviction(t, storage, a);
   json_t *o = json_pack("{s:o, s:i, s:i, s:s}", "value", trace_json_storage(t, storage), "gone", (int)a->gone, "back",
                         (int)a->back, "breaks", breaks[a->breaks]);
@@ -50,11 +50,11 @@ static json_t *absence_json(const traced *t, int32_t storage, const plim_absence
   add(o, "full_op", a->full_command < 0 ? json_null() : json_string(traced_op_name(t, a->full_command)));
   add(o, "over_bytes", json_integer(a->over_bytes));
   add(o, "free_address", bytes_or_null(a->free_offset));
-  add(o, "taker", trace_json_storage(t, a->taker));
+  add(o, "taker", trace_json_storage(t, a->blocker));
   add(o, "again_ns", json_integer(a->again_ns));
   add(o, "again_runs", json_integer(a->again_runs));
   add(o, "again_depth", json_integer(a->again_depth));
-  add(o, "along", trace_json_storage(t, a->along));
+  add(o, "along", trace_json_storage(t, a->sibling));
   add(o, "instead", instead_json(t, a));
   add(o, "evicted_at", by ? json_integer(by->command) : json_null());
   add(o, "evicted_for_op", by ? trace_json_op(t, by->request.op) : json_null());

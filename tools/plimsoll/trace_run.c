@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/sibling.h"
 #include "tools/plimsoll/space_reason.h"
@@ -41,7 +42,7 @@ typedef struct candidate {
 static int by_length(const void *a, const void *b) {
   const candidate *x = a, *y = b;
   if (x->length_ns != y->length_ns) return x->length_ns < y->length_ns ? -1 : 1;
-  return (x->run > y->run) - (x->run < y->run);
+  return plim_integers_compare(x->run, y->run);
 }
 
 static plim_status choose_step(traced_spaces *t) {
@@ -134,7 +135,7 @@ int64_t trace_run_length(const traced_spaces *t) {
 static int by_moment(const void *a, const void *b) {
   const trace_moment *x = a, *y = b;
   if (x->at_ns != y->at_ns) return x->at_ns < y->at_ns ? -1 : 1;
-  return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* what ends makes room for what begins */
+  return plim_integers_compare(x->bytes, y->bytes); /* what ends makes room for what begins */
 }
 
 static void add_buffer(const traced_spaces *t, int32_t begin, int32_t end, int64_t bytes, trace_moment *m) {

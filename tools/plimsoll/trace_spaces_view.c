@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/space_reason.h"
 #include "tools/plimsoll/trace_spaces.h"
@@ -69,7 +70,7 @@ static void print_bar(const traced_spaces *t, int32_t space, int32_t c, FILE *to
 static int by_bytes(const void *a, const void *b) {
   const plim_space_buffer *x = a, *y = b;
   if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-  return (x->storage > y->storage) - (x->storage < y->storage);
+  return plim_integers_compare(x->storage, y->storage);
 }
 
 /* What is resident, the largest first. */

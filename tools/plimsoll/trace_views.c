@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/base/size.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/trace_panes.h"
@@ -171,13 +172,13 @@ static void print_gap(const traced *t, int32_t storage, const plim_absence *a, F
 static void print_break(const traced *t, const plim_absence *a, FILE *to) {
   char over[PLIM_SIZE_TEXT_BYTES];
   if (a->breaks == PLIM_BREAKS_NOTHING) {
-    const char *why = a->along >= 0 ? "it comes along with another" : "the planner found no better plan with it";
+    const char *why = a->sibling >= 0 ? "it comes along with another" : "the planner found no better plan with it";
     fprintf(to, "    keeping it would exceed no budget: %s\n", t->decisions ? "the policy could not know" : why);
     return;
   }
   const char *op = traced_op_name(t, a->full_command);
   (void)size_text(a->over_bytes, over);
-  if (a->breaks == PLIM_BREAKS_LOAD) {
+  if (a->breaks == PLIM_BREAKS_BUDGET) {
     fprintf(to, "    keeping it would exceed the budget first at command %d (%s), by %s\n", (int)a->full_command, op,
             over);
     return;
@@ -185,8 +186,8 @@ static void print_break(const traced *t, const plim_absence *a, FILE *to) {
   fprintf(to, "    its bytes would fit, but from command %d (%s) on no range of addresses is free for it:\n",
           (int)a->full_command, op);
   if (a->free_offset >= 0) {
-    fprintf(to, "    the last one, at %lld, goes to %s%s; ", (long long)a->free_offset, a->taker < 0 ? "the " : "",
-            plim_inspect_name(t->inspect, a->taker));
+    fprintf(to, "    the last one, at %lld, goes to %s%s; ", (long long)a->free_offset, a->blocker < 0 ? "the " : "",
+            plim_inspect_name(t->inspect, a->blocker));
   } else {
     fprintf(to, "    there is none even then; ");
   }
@@ -199,12 +200,12 @@ static void print_absence(const traced *t, int32_t storage, const plim_absence *
   print_break(t, a, to);
   fprintf(to, "    recomputing it takes %.1f us in %d run%s, %d deep", (double)a->again_ns / 1e3, (int)a->again_runs,
           a->again_runs == 1 ? "" : "s", (int)a->again_depth);
-  if (a->along >= 0) fprintf(to, "; the run makes %s too", plim_inspect_name(t->inspect, a->along));
+  if (a->sibling >= 0) fprintf(to, "; the run makes %s too", plim_inspect_name(t->inspect, a->sibling));
   fprintf(to, "\n");
-  if (a->breaks != PLIM_BREAKS_NOTHING && a->instead < 0) fprintf(to, "    no other value could have gone instead\n");
-  if (a->instead < 0) return;
-  fprintf(to, "    instead %s (%s) could have gone: its op takes %.1f us\n", plim_inspect_name(t->inspect, a->instead),
-          size_text(a->instead_bytes, bytes), (double)a->instead_ns / 1e3);
+  if (a->breaks != PLIM_BREAKS_NOTHING && a->other < 0) fprintf(to, "    no other value could have gone instead\n");
+  if (a->other < 0) return;
+  fprintf(to, "    instead %s (%s) could have gone: its op takes %.1f us\n", plim_inspect_name(t->inspect, a->other),
+          size_text(a->other_bytes, bytes), (double)a->other_ns / 1e3);
 }
 
 plim_status trace_view_drops(const traced *t, int32_t command, FILE *to) {
@@ -292,7 +293,7 @@ typedef struct costly {
 static int by_cost(const void *a, const void *b) {
   const costly *x = a, *y = b;
   if (x->ns != y->ns) return x->ns < y->ns ? 1 : -1;
-  return (x->op > y->op) - (x->op < y->op);
+  return plim_integers_compare(x->op, y->op);
 }
 
 /* Time that each op takes beside its first run. */

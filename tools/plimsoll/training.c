@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/base/size.h"
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/session.h"
@@ -32,7 +33,7 @@ static plim_status parse(session *s, const char *text, plim_budget_change *out) 
 
 static int by_step(const void *a, const void *b) {
   const plim_budget_change *x = a, *y = b;
-  return (x->step > y->step) - (x->step < y->step);
+  return plim_integers_compare(x->step, y->step);
 }
 
 plim_status limits_parse(session *s) {

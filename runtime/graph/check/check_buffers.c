@@ -223,7 +223,7 @@ static plim_status check_end(walk *w) {
 plim_status plim_check_buffers(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   walk w = {.check = check};
-  int64_t keys = plim_mul_bytes(check->graph->n_storages, plan->n_page_spaces + 1);
+  int64_t keys = plim_mul_checked(check->graph->n_storages, plan->n_page_spaces + 1);
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(check->ctx, (int64_t)plan->n_commands + 1, sizeof *w.begin_first, &w.begin_first));
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.begin, &w.begin));

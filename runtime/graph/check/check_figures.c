@@ -64,7 +64,7 @@ static plim_status check_keep_all(const plim_checker *check) {
     const plim_plan_variant *row = &plan->variant[plan->command[j].variant];
     if (row->variant.time_ns < least[row->op]) least[row->op] = row->variant.time_ns;
   }
-  for (int32_t op = 0; op < check->graph->n_ops && sum >= 0; op++) sum = plim_add_bytes(sum, least[op]);
+  for (int32_t op = 0; op < check->graph->n_ops && sum >= 0; op++) sum = plim_add_checked(sum, least[op]);
   plim_release(check->ctx, least, check->graph->n_ops, sizeof *least);
   if (plan->keep_all_ns <= sum || sum < 0) return PLIM_OK; /* < 0: more than 63 bits */
   return plim_fail(check->ctx, PLIM_EPLAN,

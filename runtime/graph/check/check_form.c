@@ -172,7 +172,7 @@ static plim_status check_place(const plim_checker *check, int32_t i) {
     return plim_check_fault(check, buffer->begin, "the buffer of \"%s\" has offset %lld, not a multiple of %d",
                             plim_check_storage_name(check, buffer->storage), (long long)buffer->offset, PLIM_ALIGN);
   }
-  int64_t top = plim_add_bytes(buffer->offset, buffer->bytes);
+  int64_t top = plim_add_checked(buffer->offset, buffer->bytes);
   int64_t arena_bytes =
       buffer->space == 0 ? check->plan->arena_bytes : check->plan->page[plim_page_index(buffer->space)].arena_bytes;
   if (top < 0 || top > arena_bytes) {

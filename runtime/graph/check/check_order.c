@@ -119,7 +119,7 @@ static plim_status check_last_versions(const walk *w) {
 plim_status plim_check_order(const plim_checker *check) {
   const plim_graph *graph = check->graph;
   walk w = {.check = check};
-  int64_t keys = plim_mul_bytes(graph->n_storages, check->plan->n_page_spaces + 1);
+  int64_t keys = plim_mul_checked(graph->n_storages, check->plan->n_page_spaces + 1);
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_allocate(check->ctx, graph->n_ops, sizeof *w.first_variant, &w.first_variant));
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.updates, &w.updates));

@@ -5,6 +5,7 @@
  * its commands and ends above its offset. O(n log n) for n buffers, without recursion, for any plan. */
 #include <stdlib.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/graph/check/check_internal.h"
 
 typedef struct placed {
@@ -70,7 +71,7 @@ static int32_t tree_most(const tree *t, int32_t buffer) {
 static int compare_placed(const void *a, const void *b) {
   const placed *x = a, *y = b;
   if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
-  return (x->buffer > y->buffer) - (x->buffer < y->buffer);
+  return plim_integers_compare(x->buffer, y->buffer);
 }
 
 static plim_status sweep(tree *t, const placed *order, int32_t n) {
@@ -122,12 +123,12 @@ static plim_status find_peak(const plim_checker *check, int32_t space, int64_t *
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
     if (buffer->space != space) continue;
-    begin[buffer->begin] = plim_add_bytes(begin[buffer->begin], buffer->bytes);
-    end[buffer->end] = plim_add_bytes(end[buffer->end], buffer->bytes);
+    begin[buffer->begin] = plim_add_checked(begin[buffer->begin], buffer->bytes);
+    end[buffer->end] = plim_add_checked(end[buffer->end], buffer->bytes);
     if (begin[buffer->begin] < 0 || end[buffer->end] < 0) live = -1;
   }
   for (int32_t j = 0; j < plan->n_commands && live >= 0; j++) {
-    live = plim_add_bytes(live - end[j], begin[j]);
+    live = plim_add_checked(live - end[j], begin[j]);
     if (live > most) most = live;
   }
   if (live < 0) return plim_fail(check->ctx, PLIM_EPLAN, "the sum of live bytes overflows");

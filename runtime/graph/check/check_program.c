@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/check/check_internal.h"
 
@@ -17,7 +18,7 @@ static int compare_names(const void *a, const void *b) {
   const persistent *x = a, *y = b;
   int order = strcmp(x->name, y->name);
   if (order != 0) return order;
-  return (x->offset > y->offset) - (x->offset < y->offset);
+  return plim_integers_compare(x->offset, y->offset);
 }
 
 static int32_t persistent_count(const plim_graph *graph) {

@@ -113,7 +113,7 @@ static plim_status use_operands(const walk *w, int32_t j) {
 plim_status plim_check_queues(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   walk w = {.check = check};
-  int64_t keys = plim_mul_bytes(check->graph->n_storages, plan->n_page_spaces + 1);
+  int64_t keys = plim_mul_checked(check->graph->n_storages, plan->n_page_spaces + 1);
   plim_status status;
   if (plan->n_page_spaces == 0) return PLIM_OK; /* one queue */
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_commands, sizeof *w.clock, &w.clock));

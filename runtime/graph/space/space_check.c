@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/graph/space/space_plan.h"
 
 /* A buffer, sorted by storage, space, begin. */
@@ -56,7 +57,7 @@ static int by_key(const void *a, const void *b) {
   const plim_space_buffer *x = ((const track *)a)->buffer, *y = ((const track *)b)->buffer;
   if (x->storage != y->storage) return x->storage < y->storage ? -1 : 1;
   if (x->space != y->space) return x->space < y->space ? -1 : 1;
-  return (x->begin > y->begin) - (x->begin < y->begin);
+  return plim_integers_compare(x->begin, y->begin);
 }
 
 /* The buffer of a storage in a space that is live at command c; NULL: none. */
@@ -357,8 +358,8 @@ static plim_status check_order(plim_context *ctx, const plim_graph *graph, const
                .n_queues = plan->n_queues,
                .n_commands = plan->n_commands,
                .n_buffers = plan->n_buffers};
-  int64_t clocks = plim_mul_bytes(k.n_commands, k.n_queues), marks = plim_mul_bytes(k.n_buffers, k.n_queues);
-  int64_t spaces = plim_mul_bytes(plan->n_spaces, k.n_queues);
+  int64_t clocks = plim_mul_checked(k.n_commands, k.n_queues), marks = plim_mul_checked(k.n_buffers, k.n_queues);
+  int64_t spaces = plim_mul_checked(plan->n_spaces, k.n_queues);
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, clocks, sizeof *k.clock, &k.clock));
   PLIM_CHECK(plim_allocate(ctx, k.n_commands, sizeof *k.place, &k.place));

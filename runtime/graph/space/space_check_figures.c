@@ -162,7 +162,7 @@ static plim_status compare_keep_all(keep_all *k) {
 
 static plim_status check_keep_all(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan) {
   keep_all k = {.graph = graph, .plan = plan, .device = -1};
-  int64_t runs = plim_mul_bytes(graph->n_ops, plan->n_devices);
+  int64_t runs = plim_mul_checked(graph->n_ops, plan->n_devices);
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, runs, sizeof *k.run, &k.run));
   PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *k.least, &k.least));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
+#include "runtime/base/integers.h"
 
 typedef struct own_plan {
   plim_space_plan plan; /* first */
@@ -146,7 +147,7 @@ static int by_begin(const void *a, const void *b) {
   const plim_space_buffer *x = a, *y = b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
   if (x->storage != y->storage) return (uint32_t)x->storage < (uint32_t)y->storage ? -1 : 1;
-  return (x->space > y->space) - (x->space < y->space);
+  return plim_integers_compare(x->space, y->space);
 }
 
 static void copy_rows(void *to, const void *from, int32_t n, size_t size) {

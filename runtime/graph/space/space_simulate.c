@@ -13,12 +13,9 @@ static plim_status simulate_times(const plim_space_plan *p, int64_t *free_ns, pl
   out->makespan_ns = out->serial_ns = 0;
   for (int32_t c = 0; c < p->n_commands; c++) {
     const plim_space_command *command = &p->command[c];
-    int64_t begin = free_ns[command->queue];
-    for (int32_t w = 0; w < command->n_wait; w++) {
-      if (out->end_ns[command->wait[w]] > begin) begin = out->end_ns[command->wait[w]];
-    }
-    int64_t end = plim_add_bytes(begin, command->time_ns);
-    out->serial_ns = plim_add_bytes(out->serial_ns, command->time_ns);
+    int64_t begin = plim_command_begin_ns(free_ns[command->queue], command->n_wait, command->wait, out->end_ns);
+    int64_t end = plim_add_checked(begin, command->time_ns);
+    out->serial_ns = plim_add_checked(out->serial_ns, command->time_ns);
     if (end < 0 || out->serial_ns < 0) {
       return plim_fail(p->ctx, PLIM_EOVERFLOW, "command %d: the times add up to more than 63 bits hold", c);
     }
