@@ -119,6 +119,8 @@ static void add_buffer(plan_draft *d, plim_plan_buffer buffer) {
   }
 
 FAULT(no_steps, d->plan.n_commands = 0)
+FAULT(buffers_out_of_order, const plim_plan_buffer last = d->buffer[d->plan.n_buffers - 1];
+      d->buffer[d->plan.n_buffers - 1] = d->buffer[0]; d->buffer[0] = last)
 FAULT(negative_buffers, d->plan.n_buffers = -1)
 FAULT(packed_two, d->plan.packed = 2)
 FAULT(class_unknown, d->plan.plan_class = PLIM_PLAN_CLASS_COUNT)
@@ -310,6 +312,7 @@ static const struct {
     {key_of_the_op_changes, PLIM_EPLAN, "numerics"},
     {variant_unused, PLIM_EPLAN, "no command runs variant 2, \"slow\" of op \"drop\""},
     {other_graph, PLIM_EDATA, "is for graph"},
+    {buffers_out_of_order, PLIM_EPLAN, "comes after one that is later in their order"},
 };
 
 Test(check, refuses_each_fault_with_a_sentence_that_names_step_and_op) {
@@ -321,6 +324,7 @@ Test(check, refuses_each_fault_with_a_sentence_that_names_step_and_op) {
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     plan_draft draft = plan_draft_make(plan);
     faults[i].apply(&draft);
+    if (faults[i].apply != buffers_out_of_order) plan_draft_sort(&draft);
     plim_status status = plim_plan_check(ctx, graph, &draft.plan);
     const char *sentence = plim_context_error(ctx);
     cr_expect_eq(status, faults[i].status, "row %zu: status %d, expected '%s': %s", i, status, faults[i].sentence,

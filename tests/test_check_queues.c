@@ -223,7 +223,7 @@ static const struct {
     {operand_in_another_space, "command 5 (op \"back\"): \"g\" begins a buffer here"},
     {workspace_in_another_space, "command 5 (op \"back\"): its workspace is in space 0"},
     {state_has_no_home, "\"v\""},
-    {state_has_two_homes, "\"v\" is in spaces 2 and 1 before the first command"},
+    {state_has_two_homes, "\"v\" is in spaces 1 and 2 before the first command"},
     {home_is_short, "does not live over all 9 commands"},
     {param_never_comes_home, "command 7 (copy of \"a\" from space 1 to space 0): "},
     {state_comes_home_before_its_update, "command 8 (copy of \"w\" from space 1 to space 0): "},
@@ -246,6 +246,7 @@ Test(check_queues, refuses_each_fault_of_a_plan_on_two_devices) {
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     plan_draft draft = plan_draft_make(plan);
     faults[i].apply(&draft);
+    plan_draft_sort(&draft);
     plim_status status = plim_plan_check(ctx, graph, &draft.plan);
     const char *sentence = plim_context_error(ctx);
     cr_expect_eq(status, PLIM_EPLAN, "row %zu: status %d, expected '%s': %s", i, status, faults[i].sentence, sentence);

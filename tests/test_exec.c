@@ -11,9 +11,11 @@
 #include "runtime/graph/builder.h"
 #include "tests/support/exec_rig.h"
 #include "tests/support/failing_memory.h"
+#include "tests/support/fake_device.h"
 #include "tests/support/hash_kernels.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_plan.h"
+#include "tests/support/test_context.h"
 #include "tests/support/test_seed.h"
 
 enum { CASES = 150, STEPS = 3, BUFFERS = 4096 };
@@ -391,6 +393,60 @@ Test(exec, options_that_make_no_sense_are_refused) {
   cr_assert_eq(plim_exec_open(r.ctx, NULL, &right, 1, &graph, &plan, &r.exec), PLIM_OK);
   cr_assert_eq(plim_exec_step(r.exec, 0, NULL, NULL), PLIM_EUSAGE);
   cr_assert_eq(plim_exec_step(r.exec, 1, hash_run, NULL), PLIM_EUSAGE);
+  exec_rig_free(&r);
+}
+
+Test(exec, a_device_of_another_context_is_refused) {
+  exec_rig r = {0};
+  exec_rig_documents(&r, 2);
+  const plim_graph *graph = r.graph;
+  const plim_plan *plan = r.plan;
+  const plim_exec_options options = exec_rig_options(PLIM_ADDRESSES_PLANNED);
+  plim_context *other = plim_test_context();
+  fake_device fake;
+  fake_device_make(&fake, other, "any");
+  cr_assert_eq(plim_exec_open(r.ctx, &fake.device, &options, 1, &graph, &plan, &r.exec), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "needs the context of the device"));
+  exec_rig_free(&r);
+  plim_context_free(other);
+}
+
+/* ---- a copy that fails ---- */
+
+static int copies_fail;
+
+static plim_status copy_or_fail(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
+  (void)queue;
+  if (copies_fail) return plim_fail(device->ctx, PLIM_EDEVICE, "no copy today");
+  memcpy(to, from, (size_t)bytes);
+  return PLIM_OK;
+}
+
+Test(exec, an_input_whose_copy_failed_is_not_written) {
+  exec_rig r = {0};
+  exec_rig_documents(&r, 3);
+  const plim_graph *graph = r.graph;
+  const plim_plan *plan = r.plan;
+  const plim_exec_options options = exec_rig_options(PLIM_ADDRESSES_PLANNED);
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  static unsigned char bytes[16384];
+  fake_device fake;
+  fake_device_make(&fake, r.ctx, "any");
+  plim_device_api api = *fake.device.api;
+  api.copy = copy_or_fail;
+  fake.device.api = &api;
+  copies_fail = 0;
+  cr_assert_eq(plim_exec_open(r.ctx, &fake.device, &options, 1, &graph, &plan, &r.exec), PLIM_OK, "%s",
+               plim_context_error(r.ctx));
+  write_sources(&r, 0, 1, 0);
+  write_sources(&r, 0, 0, 0);
+  const int32_t input = first_of_role(r.graph, PLIM_ROLE_INPUT);
+  copies_fail = 1;
+  cr_assert_eq(plim_exec_write(r.exec, 0, input, bytes, r.graph->value[input].bytes), PLIM_EDEVICE);
+  copies_fail = 0;
+  cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_EUSAGE, "%s", plim_context_error(r.ctx));
+  cr_assert_eq(plim_exec_write(r.exec, 0, input, bytes, r.graph->value[input].bytes), PLIM_OK);
+  cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK, "%s", plim_context_error(r.ctx));
   exec_rig_free(&r);
 }
 

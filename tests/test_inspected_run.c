@@ -74,7 +74,7 @@ Test(inspected_run, a_trace_has_its_plan_its_graph_and_the_median_of_each_step) 
   for (int32_t j = 0; j < run.plan->n_commands; j++) cr_assert_eq(run.measured_ns[j], 10 * j + 3);
   cr_assert_gt(plim_inspect_live_bytes(run.inspect, 0), 0);
   cr_assert_null(run.decisions);
-  cr_assert_eq(run.unlike_step, -1);
+  cr_assert_eq(run.differs_at, -1);
   plim_inspected_run_close(&run);
   plim_inspected_run_close(&run);
   rig_close(&r);
@@ -114,7 +114,7 @@ Test(inspected_run, an_online_run_is_simulated_again_and_has_its_decisions) {
   cr_assert_gt(r.made.evictions, 0);
   cr_assert_eq(plim_sibling_save(r.graph, r.made.plan, path), PLIM_OK);
   cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_OK, "%s", plim_context_error(r.ctx));
-  cr_assert_eq(run.unlike_step, -1);
+  cr_assert_eq(run.differs_at, -1);
   cr_assert_not_null(run.decisions);
   cr_assert_gt(plim_decision_log_decisions(run.decisions, &decision), 0);
   plim_inspected_run_close(&run);
@@ -136,8 +136,8 @@ Test(inspected_run, an_online_run_that_cannot_be_simulated_again_says_from_which
   cr_assert_eq(plim_file_save(r.ctx, path, text, bytes), PLIM_OK);
   plim_file_release(r.ctx, text, bytes);
   cr_assert_eq(plim_inspected_run_open(r.ctx, path, &run), PLIM_OK, "%s", plim_context_error(r.ctx));
-  cr_assert_geq(run.unlike_step, 0);
-  cr_assert_lt(run.unlike_step, run.plan->n_commands);
+  cr_assert_geq(run.differs_at, 0);
+  cr_assert_lt(run.differs_at, run.plan->n_commands);
   cr_assert_null(run.decisions);
   plim_inspected_run_close(&run);
   rig_close(&r);

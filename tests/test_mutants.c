@@ -53,6 +53,7 @@ static int try_kind(plim_context *ctx, const mutant_base *b, const mutant_kind *
   mutant m = {plan_draft_make(b->plan), b->graph, &random};
   plim_plan *fitted = NULL;
   int changed = m.d.plan.n_buffers > 0 && kind->change(&m) && !same_plan(&m.d.plan, b->plan);
+  if (changed) plan_draft_sort(&m.d);
   if (changed && kind->fit) {
     if (test_random_chance(&random, 70)) m.d.plan.budget_bytes = 1 << 26; /* what the interpreter can allocate */
     if (m.d.plan.bound_ns > m.d.plan.keep_all_ns) m.d.plan.bound_ns = m.d.plan.keep_all_ns;

@@ -156,6 +156,50 @@ Test(plan_switch, a_plan_that_takes_over_may_not_move_what_the_next_step_reads_a
   cr_assert_gt(refused, 0);
 }
 
+/* ---- what is kept, and what is given back ---- */
+
+/* A rig with persistent storages and inputs written. */
+static void open_written(exec_rig *r, uint64_t seed) {
+  exec_rig_make(r, seed, PLIM_ADDRESSES_PLANNED);
+  hash_write_sources(r->exec, 0, r->graph, r->plan, 1, 0);
+  hash_write_sources(r->exec, 0, r->graph, r->plan, 0, 0);
+}
+
+Test(plan_switch, commands_before_a_switch_keep_their_times) {
+  exec_rig r = {0};
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  open_written(&r, test_seed(1));
+  mover m = {&r, r.plan, 0, NO_STORAGE, 0};
+  plim_exec_timing_begin(r.exec);
+  plim_exec_set_before_command(r.exec, move_persistent, &m);
+  cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK, "%s", plim_context_error(r.ctx));
+  cr_assert_eq(m.asked, 1);
+  int64_t before_ns = 0;
+  for (int32_t j = 0; j < r.plan->n_commands / 2; j++) before_ns += plim_exec_times(r.exec, 0)[j];
+  cr_assert_gt(before_ns, 0);
+  exec_rig_free(&r);
+}
+
+static plim_status give_and_fail(void *user, int32_t which, int32_t step, const plim_plan *plan,
+                                 plim_plan_switch *plan_switch) {
+  const exec_rig *r = user;
+  (void)which;
+  if (step != plan->n_commands / 2) return PLIM_OK;
+  PLIM_TRY(plim_plan_from_parts(r->graph, plan, &plan_switch->plan));
+  return plim_fail(r->ctx, PLIM_ENOFIT, "no room after all");
+}
+
+Test(plan_switch, a_plan_that_comes_with_a_failure_is_freed) {
+  exec_rig r = {0};
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  open_written(&r, test_seed(1));
+  const int64_t bytes = plim_context_memory(r.ctx).bytes;
+  plim_exec_set_before_command(r.exec, give_and_fail, &r);
+  cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
+  cr_assert_eq(plim_context_memory(r.ctx).bytes, bytes);
+  exec_rig_free(&r);
+}
+
 /* ---- collisions of moves ---- */
 
 /* Does a buffer that outlives command j lie `gap` bytes above bytes to which another one moves down by `gap`? */

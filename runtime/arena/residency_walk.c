@@ -6,10 +6,11 @@
  * the next sum is computed. */
 #include "runtime/arena/residency_price.h"
 
-static int32_t neighbours(const void *user, int32_t storage, plim_walk_way way, int32_t i, const int32_t **list) {
+static int32_t neighbours(const void *user, int32_t storage, plim_walk_direction direction, int32_t i,
+                          const int32_t **list) {
   const plim_residency *res = user;
   const plim_graph *g = res->graph;
-  if (way == PLIM_WALK_TO_INPUTS) {
+  if (direction == PLIM_WALK_TO_INPUTS) {
     const plim_op *op = &g->op[g->storage[storage].producer];
     *list = op->reads;
     return i == 0 ? op->n_reads : -1;
@@ -33,9 +34,9 @@ plim_status plim_residency_open_walks(plim_residency *res) {
   return plim_walks_open(res->ctx, n, 1, (plim_walk_owner){neighbours, missing_ns, res}, &res->walks);
 }
 
-static int walks(const plim_residency *res, plim_walk_way way) {
+static int walks(const plim_residency *res, plim_walk_direction direction) {
   plim_cost cost = res->policy->cost;
-  return cost == PLIM_COST_NEIGHBOURHOOD || (way == PLIM_WALK_TO_INPUTS && cost == PLIM_COST_ANCESTORS);
+  return cost == PLIM_COST_NEIGHBOURHOOD || (direction == PLIM_WALK_TO_INPUTS && cost == PLIM_COST_ANCESTORS);
 }
 
 void plim_residency_note_lost(plim_residency *res, int32_t storage) {
@@ -49,10 +50,10 @@ void plim_residency_note_lost(plim_residency *res, int32_t storage) {
 static void apply_lost(plim_residency *res) {
   int64_t lost_ns = res->policy->search == PLIM_SEARCH_WINDOW ? INT64_MAX : 0;
   if (res->lost.n == 0) return;
-  for (plim_walk_way way = 0; way < PLIM_WALK_WAYS; way++) {
-    if (!walks(res, way)) continue;
-    plim_walks_lower(&res->walks, res->lost.n, res->lost.storage, way, lost_ns, 0);
-    for (int32_t i = 0; i < res->lost.n; i++) plim_walks_forget(&res->walks, res->lost.storage[i], way);
+  for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
+    if (!walks(res, direction)) continue;
+    plim_walks_lower(&res->walks, res->lost.n, res->lost.storage, direction, lost_ns, 0);
+    for (int32_t i = 0; i < res->lost.n; i++) plim_walks_forget(&res->walks, res->lost.storage[i], direction);
   }
   for (int32_t i = 0; i < res->lost.n; i++) res->lost.is_in[res->lost.storage[i]] = 0;
   res->lost.n = 0;
@@ -64,17 +65,17 @@ void plim_residency_note_found(plim_residency *res, int32_t storage) {
     plim_residency_note_lost(res, storage);
     return;
   }
-  for (plim_walk_way way = 0; way < PLIM_WALK_WAYS; way++) {
-    if (!walks(res, way)) continue;
-    int beyond = plim_walks_any_missing(&res->walks, storage, way);
-    plim_walks_lower(&res->walks, 1, &storage, way, beyond ? INT64_MAX : own_ns, !beyond && res->lost.n == 0);
-    plim_walks_forget(&res->walks, storage, way);
+  for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
+    if (!walks(res, direction)) continue;
+    int beyond = plim_walks_any_missing(&res->walks, storage, direction);
+    plim_walks_lower(&res->walks, 1, &storage, direction, beyond ? INT64_MAX : own_ns, !beyond && res->lost.n == 0);
+    plim_walks_forget(&res->walks, storage, direction);
   }
 }
 
 void plim_residency_note_uncertain(plim_residency *res, int32_t storage) {
-  for (plim_walk_way way = 0; way < PLIM_WALK_WAYS; way++) {
-    if (walks(res, way)) plim_walks_lower(&res->walks, 1, &storage, way, INT64_MAX, 0);
+  for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
+    if (walks(res, direction)) plim_walks_lower(&res->walks, 1, &storage, direction, INT64_MAX, 0);
   }
 }
 

@@ -43,7 +43,7 @@ static int64_t find_limit(const plim_forecast *f, int64_t *bytes) {
 /* The peak of the bytes of small storages when nothing is evicted. change [n_commands + 1] is scratch, zeros. */
 static int64_t find_peak(const plim_forecast *f, int64_t *change) {
   int32_t n = f->schedule->n_commands;
-  int64_t load = 0, most = 0;
+  int64_t bytes_now = 0, most = 0;
   for (int32_t j = 0; j < n; j++) {
     const plim_op *op = &f->graph->op[f->schedule->command[j].op];
     for (int32_t k = 0; k < op->n_writes; k++) {
@@ -55,8 +55,8 @@ static int64_t find_peak(const plim_forecast *f, int64_t *change) {
     }
   }
   for (int32_t j = 0; j < n; j++) {
-    load += change[j];
-    if (load > most) most = load;
+    bytes_now += change[j];
+    if (bytes_now > most) most = bytes_now;
   }
   return most;
 }

@@ -8,8 +8,8 @@ plim_status plim_walks_open(plim_context *ctx, int32_t n_storages, int keep_exac
   *out = (plim_walks){.ctx = ctx, .owner = owner, .n_storages = n_storages, .keep_exact = keep_exact};
   PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *out->mark, &out->mark));
   PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *out->stack, &out->stack));
-  for (int way = 0; way < PLIM_WALK_WAYS; way++) {
-    PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *out->sum[way], &out->sum[way]));
+  for (int direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
+    PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *out->sum[direction], &out->sum[direction]));
   }
   return PLIM_OK;
 }
@@ -17,12 +17,12 @@ plim_status plim_walks_open(plim_context *ctx, int32_t n_storages, int keep_exac
 void plim_walks_release(plim_walks *walks) {
   plim_release(walks->ctx, walks->mark, walks->n_storages, sizeof *walks->mark);
   plim_release(walks->ctx, walks->stack, walks->n_storages, sizeof *walks->stack);
-  for (int way = 0; way < PLIM_WALK_WAYS; way++) {
-    plim_release(walks->ctx, walks->sum[way], walks->n_storages, sizeof *walks->sum[way]);
+  for (int direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
+    plim_release(walks->ctx, walks->sum[direction], walks->n_storages, sizeof *walks->sum[direction]);
   }
 }
 
-static int64_t walk(plim_walks *w, int32_t storage, plim_walk_way way, int64_t most) {
+static int64_t walk(plim_walks *w, int32_t storage, plim_walk_direction direction, int64_t most) {
   int64_t sum_ns = 0;
   int32_t depth = 1, n;
   const int32_t *list;
@@ -30,7 +30,7 @@ static int64_t walk(plim_walks *w, int32_t storage, plim_walk_way way, int64_t m
   w->stack[0] = storage;
   while (depth > 0 && sum_ns <= most) {
     int32_t from = w->stack[--depth];
-    for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, from, way, i, &list)) >= 0; i++) {
+    for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, from, direction, i, &list)) >= 0; i++) {
       for (int32_t k = 0; k < n; k++) {
         if (w->mark[list[k]] == w->stamp) continue;
         w->mark[list[k]] = w->stamp;
@@ -45,27 +45,27 @@ static int64_t walk(plim_walks *w, int32_t storage, plim_walk_way way, int64_t m
 }
 
 /* A walk continues up to a sum of 2 x most, so that it is not repeated for every larger `most`. */
-int64_t plim_walks_sum(plim_walks *w, int32_t storage, plim_walk_way way, int64_t most) {
-  plim_walk_sum *known = &w->sum[way][storage];
+int64_t plim_walks_sum(plim_walks *w, int32_t storage, plim_walk_direction direction, int64_t most) {
+  plim_walk_sum *known = &w->sum[direction][storage];
 #ifdef PLIM_SANITIZED
-  int64_t sum_ns = walk(w, storage, way, INT64_MAX);
+  int64_t sum_ns = walk(w, storage, direction, INT64_MAX);
   assert(known->exact ? known->sum_ns == sum_ns : known->sum_ns <= sum_ns);
 #endif
   if (known->exact || known->sum_ns > most) return known->sum_ns;
   int64_t end = most < INT64_MAX / 2 ? 2 * most : INT64_MAX;
-  known->sum_ns = walk(w, storage, way, end);
+  known->sum_ns = walk(w, storage, direction, end);
   known->exact = w->keep_exact && known->sum_ns <= end;
   return known->sum_ns;
 }
 
-int64_t plim_walks_least(const plim_walks *w, int32_t storage, plim_walk_way way) {
-  return w->sum[way][storage].sum_ns;
+int64_t plim_walks_least(const plim_walks *w, int32_t storage, plim_walk_direction direction) {
+  return w->sum[direction][storage].sum_ns;
 }
 
-int plim_walks_any_missing(const plim_walks *w, int32_t storage, plim_walk_way way) {
+int plim_walks_any_missing(const plim_walks *w, int32_t storage, plim_walk_direction direction) {
   const int32_t *list;
   int32_t n;
-  for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, storage, way, i, &list)) >= 0; i++) {
+  for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, storage, direction, i, &list)) >= 0; i++) {
     for (int32_t k = 0; k < n; k++) {
       if (w->owner.missing_ns(w->owner.user, list[k]) >= 0) return 1;
     }
@@ -73,9 +73,9 @@ int plim_walks_any_missing(const plim_walks *w, int32_t storage, plim_walk_way w
   return 0;
 }
 
-void plim_walks_lower(plim_walks *w, int32_t n_storages, const int32_t *storage, plim_walk_way way, int64_t lost_ns,
-                      int exact) {
-  const plim_walk_way back = way == PLIM_WALK_TO_INPUTS ? PLIM_WALK_TO_READERS : PLIM_WALK_TO_INPUTS;
+void plim_walks_lower(plim_walks *w, int32_t n_storages, const int32_t *storage, plim_walk_direction direction,
+                      int64_t lost_ns, int exact) {
+  const plim_walk_direction back = direction == PLIM_WALK_TO_INPUTS ? PLIM_WALK_TO_READERS : PLIM_WALK_TO_INPUTS;
   int32_t depth = 0, n;
   const int32_t *list;
   w->stamp++;
@@ -87,7 +87,7 @@ void plim_walks_lower(plim_walks *w, int32_t n_storages, const int32_t *storage,
     int32_t from = w->stack[--depth];
     for (int32_t i = 0; (n = w->owner.neighbours(w->owner.user, from, back, i, &list)) >= 0; i++) {
       for (int32_t k = 0; k < n; k++) {
-        plim_walk_sum *known = &w->sum[way][list[k]];
+        plim_walk_sum *known = &w->sum[direction][list[k]];
         if (w->mark[list[k]] == w->stamp) continue;
         w->mark[list[k]] = w->stamp;
         known->exact = known->exact && exact;
@@ -98,6 +98,6 @@ void plim_walks_lower(plim_walks *w, int32_t n_storages, const int32_t *storage,
   }
 }
 
-void plim_walks_forget(plim_walks *w, int32_t storage, plim_walk_way way) {
-  w->sum[way][storage] = (plim_walk_sum){0, 0};
+void plim_walks_forget(plim_walks *w, int32_t storage, plim_walk_direction direction) {
+  w->sum[direction][storage] = (plim_walk_sum){0, 0};
 }

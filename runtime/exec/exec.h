@@ -80,14 +80,14 @@ typedef struct plim_exec_options {
 plim_exec_options plim_exec_options_default(void);
 
 /* Check the program, allocate the arena between inaccessible pages, and prepare every op and variant.
- *   device   in       NULL with own_kernels: host memory and no device
+ *   device   in       of the same context. NULL with own_kernels: host memory and no device
  *   options  in       copied; NULL: plim_exec_options_default
  *   graph    [n] in   must outlive the executor, as must `device`
  *   plan     [n] in   must outlive the executor; plan[i] is of graph[i]
  *   out      [1] out  free with plim_exec_close
  * The arena has the largest arena_bytes of the plans. On devices whose libraries may refuse a kernel, every such kernel
  * runs once in the arena (plim_device_api.rehearse).
- * PLIM_EUSAGE: options are not allowed, or there is neither a device nor own_kernels.
+ * PLIM_EUSAGE: options are not allowed, there is neither a device nor own_kernels, or a device of another context.
  * PLIM_EPLAN: plim_program_check refuses the plans, or a variant has another numerics key here than in its plan.
  * PLIM_EDATA: a plan is of another graph, or was made for another machine. The sentence has the field and both values.
  * PLIM_EDIFF: a kernel needs a workspace of another size than its plan gives it.

@@ -43,6 +43,7 @@ struct plim_exec {
   char page_name[PLIM_PAGE_SPACES][PLIM_PAGE_NAME_BYTES]; /* in the plans; "": not open */
   char page_how[PLIM_PAGE_SPACES][PLIM_PAGE_SAID_BYTES];  /* plim_exec_page_how */
   plim_queues *queues;                                    /* NULL: no plan has copies, or the device has queues */
+  int32_t spaces_opened;                                  /* 1: a page space was opened, and no queues since */
   int32_t n_queues;                                       /* of the plans, with queue 0; 0: no plan has copies */
   int64_t arena_bytes, first_bytes;                       /* now, and as allocated */
   int64_t returned_bytes, moved_bytes;

@@ -85,7 +85,7 @@ static plim_status fail_streams(const plim_exec *exec, int32_t n) {
 }
 
 /* Start new threads when the plans need more queues, or when a page space was opened for which there are no rings. */
-static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan, int opened) {
+static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan) {
   int32_t n = queues_of(exec, plan);
   plim_queues *queues = NULL;
   if (plim_streams_has(exec)) {
@@ -93,11 +93,12 @@ static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan, in
     exec->n_queues = n;
     return PLIM_OK;
   }
-  if (exec->queues && n == exec->n_queues && !opened) return PLIM_OK;
+  if (exec->queues && n == exec->n_queues && !exec->spaces_opened) return PLIM_OK;
   PLIM_TRY(plim_queues_open(exec->ctx, n, exec->page, &exec->options, plim_exec_device_threads(exec), &queues));
   plim_queues_close(exec->queues);
   exec->queues = queues;
   exec->n_queues = n;
+  exec->spaces_opened = 0;
   for (int32_t k = 0; k < exec->n_page_spaces; k++) say_how(exec, k, plim_queues_have_rings(queues));
   return PLIM_OK;
 }
@@ -116,7 +117,6 @@ plim_status plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan
 
 plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan) {
   int32_t n_page_spaces = exec->n_page_spaces;
-  int opened = 0;
   for (int32_t i = 0; i < exec->n_plans; i++) {
     if (plan[i]->n_page_spaces > n_page_spaces) n_page_spaces = plan[i]->n_page_spaces;
   }
@@ -125,8 +125,8 @@ plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan)
   for (int32_t k = 0; k < n_page_spaces; k++) {
     const int was_open = exec->page[k].bytes > 0;
     PLIM_TRY(grow_page(exec, plan, k));
-    opened |= !was_open;
+    if (!was_open) exec->spaces_opened = 1;
   }
   exec->n_page_spaces = n_page_spaces;
-  return grow_queues(exec, plan, opened);
+  return grow_queues(exec, plan);
 }

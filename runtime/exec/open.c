@@ -222,6 +222,9 @@ static plim_status open_plans(plim_exec *exec, const plim_graph *const *graph, c
 plim_status plim_exec_open(plim_context *ctx, plim_device *device, const plim_exec_options *options, int32_t n,
                            const plim_graph *const *graph, const plim_plan *const *plan, plim_exec **out) {
   plim_exec *exec = NULL;
+  if (device && device->ctx != ctx) {
+    return plim_fail(ctx, PLIM_EUSAGE, "an executor on device %s needs the context of the device", device->api->name);
+  }
   PLIM_TRY(plim_program_check(ctx, n, graph, plan));
   PLIM_TRY(new_exec(ctx, device, options, n, &exec));
   return open_plans(exec, graph, plan, 1, out);

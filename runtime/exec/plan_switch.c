@@ -247,6 +247,7 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
     plim_bound_plan_free(&fresh);
     return status;
   }
+  memcpy(fresh.time_ns, p->bound.time_ns, (size_t)command * sizeof *fresh.time_ns);
   install(p, &fresh, plan_switch->plan);
   char *base[PLIM_PLAN_SPACES];
   plim_exec_bases(exec, base);
@@ -258,11 +259,14 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
 
 plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t command, plim_memory_meter *meter) {
   plim_plan_switch plan_switch = {NULL, exec->arena_bytes};
-  PLIM_TRY(
-      exec->before_command(exec->before_command_user, (int32_t)(p - exec->plan), command, p->bound.plan, &plan_switch));
-  if (!plan_switch.plan) return PLIM_OK;
-  plim_status status = switch_plan(exec, p, command, &plan_switch, meter);
-  if (status != PLIM_OK) plim_plan_free(plan_switch.plan);
+  plim_status status =
+      exec->before_command(exec->before_command_user, (int32_t)(p - exec->plan), command, p->bound.plan, &plan_switch);
+  if (!plan_switch.plan) return status;
+  if (status == PLIM_OK) status = switch_plan(exec, p, command, &plan_switch, meter);
+  if (status != PLIM_OK) {
+    plim_plan_free(plan_switch.plan);
+    plim_exec_free_kernels(exec); /* those prepared for it */
+  }
   return status;
 }
 

@@ -223,8 +223,8 @@ static plim_status fail_copy(plim_queues *q, int64_t training_step, plim_status 
   enum { PART_BYTES = 512 }; /* longer names are cut */
   const plim_graph *graph = q->bound->graph;
   const plim_command *command = &q->bound->plan->command[q->failed_command];
-  const int32_t op = graph->storage[command->storage].producer,
-                space = writes(q, command) ? command->to : command->from;
+  const int is_write = writes(q, command);
+  const int32_t op = graph->storage[command->storage].producer, space = is_write ? command->to : command->from;
   const plim_page_memory *page = &q->page[plim_page_index(space)];
   char of[PART_BYTES] = "", file[PART_BYTES] = "";
   if (op >= 0) (void)snprintf(of, sizeof of, " of op \"%s\"", graph->op[op].name);
@@ -233,7 +233,7 @@ static plim_status fail_copy(plim_queues *q, int64_t training_step, plim_status 
                    "training step %lld, command %d (copy of \"%s\"%s %s %s%s): %s; what the training step has updated "
                    "stays updated: continue from a checkpoint",
                    (long long)training_step, (int)q->failed_command,
-                   plim_graph_storage_name(graph, command->storage, ""), of, command->to > 0 ? "to" : "from",
+                   plim_graph_storage_name(graph, command->storage, ""), of, is_write ? "to" : "from",
                    q->bound->plan->page[plim_page_index(space)].name, file, q->why);
 }
 
@@ -279,7 +279,7 @@ static plim_status start(plim_queues *q) {
     if (error == 0) q->n_started++;
   }
   if (error == 0) return PLIM_OK;
-  return plim_fail(q->ctx, PLIM_ENOMEM, "the thread of copy queue %d cannot be started: %s", (int)q->n_started + 1,
+  return plim_fail(q->ctx, PLIM_ENOMEM, "the thread of queue %d cannot be started: %s", (int)q->n_started + 1,
                    strerror(error));
 }
 

@@ -75,13 +75,18 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
                      p->bound.graph->value[value].name, plim_role_name(role), (int)plan_index);
   }
   if (role == PLIM_ROLE_INPUT) {
+    p->written[storage] = 0; /* a copy that fails leaves what is no input */
     if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, buffer));
-    p->written[storage] = 1;
   }
   const plim_page_memory *file = file_of(exec, p, buffer);
   char *to = address(exec, p, value, buffer);
-  if (file) return plim_page_put(exec->ctx, file, to, from, bytes);
-  return plim_exec_device_copy(exec, to, from, bytes);
+  if (file) {
+    PLIM_TRY(plim_page_put(exec->ctx, file, to, from, bytes));
+  } else {
+    PLIM_TRY(plim_exec_device_copy(exec, to, from, bytes));
+  }
+  if (role == PLIM_ROLE_INPUT) p->written[storage] = 1;
+  return PLIM_OK;
 }
 
 plim_status plim_exec_write(plim_exec *exec, int32_t plan_index, int32_t value, const void *from, int64_t bytes) {

@@ -152,8 +152,8 @@ static plim_status take_spaces(plim_own_plan *own) {
   PLIM_TRY(take_peak(&own->plan, 0, &own->plan.peak_bytes));
   own->plan.arena_bytes = packed_size(&own->plan, 0);
   for (int32_t k = 0; k < own->plan.n_page_spaces; k++) {
-    PLIM_TRY(take_peak(&own->plan, k + 1, &own->page[k].peak_bytes));
-    own->page[k].arena_bytes = packed_size(&own->plan, k + 1);
+    PLIM_TRY(take_peak(&own->plan, plim_page_space_at(k), &own->page[k].peak_bytes));
+    own->page[k].arena_bytes = packed_size(&own->plan, plim_page_space_at(k));
   }
   return PLIM_OK;
 }

@@ -3,12 +3,13 @@
  * them, since it only increases the sums. */
 #include "runtime/online/ideal_state.h"
 
-static int32_t neighbours(const void *user, int32_t storage, plim_walk_way way, int32_t i, const int32_t **list) {
+static int32_t neighbours(const void *user, int32_t storage, plim_walk_direction direction, int32_t i,
+                          const int32_t **list) {
   const plim_ideal *sim = user;
   const plim_ideal_storage *row = &sim->storage[storage];
   if (i > 0) return -1;
-  *list = way == PLIM_WALK_TO_INPUTS ? sim->parent + row->first_parent : sim->child + row->first_child;
-  return way == PLIM_WALK_TO_INPUTS ? row->n_parents : row->n_children;
+  *list = direction == PLIM_WALK_TO_INPUTS ? sim->parent + row->first_parent : sim->child + row->first_child;
+  return direction == PLIM_WALK_TO_INPUTS ? row->n_parents : row->n_children;
 }
 
 static int64_t missing_ns(const void *user, int32_t storage) {
@@ -24,19 +25,19 @@ plim_status plim_ideal_open_walks(plim_ideal *sim) {
 /* When other neighbours of the storage are missing, the bounds become 0. Views may have added neighbours. */
 void plim_ideal_comes_back(plim_ideal *sim, int32_t s) {
   if (sim->policy->cost != PLIM_COST_ANCESTORS && sim->policy->cost != PLIM_COST_NEIGHBOURHOOD) return;
-  for (plim_walk_way way = 0; way < PLIM_WALK_WAYS; way++) {
-    int beyond = plim_walks_any_missing(&sim->walks, s, way);
-    plim_walks_lower(&sim->walks, 1, &s, way, beyond ? INT64_MAX : sim->storage[s].cost_ns, 0);
-    plim_walks_forget(&sim->walks, s, way);
+  for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
+    int beyond = plim_walks_any_missing(&sim->walks, s, direction);
+    plim_walks_lower(&sim->walks, 1, &s, direction, beyond ? INT64_MAX : sim->storage[s].cost_ns, 0);
+    plim_walks_forget(&sim->walks, s, direction);
   }
 }
 
 static int64_t classes(plim_ideal *sim, int32_t s) {
   int64_t sum = 0;
   plim_missing_sum_begin(&sim->missing);
-  for (plim_walk_way way = 0; way < PLIM_WALK_WAYS; way++) {
+  for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
     const int32_t *next;
-    int32_t n = neighbours(sim, s, way, 0, &next);
+    int32_t n = neighbours(sim, s, direction, 0, &next);
     for (int32_t i = 0; i < n; i++) sum += plim_missing_sum_class(&sim->missing, next[i]);
   }
   return sum;

@@ -21,7 +21,7 @@
 
 enum { PAUSES = 2 /* times the time of the copy before */ };
 static const double steady = 1.1; /* the work alone is steady when its longest time is at most so many shortest times */
-enum { ROUNDS = 5, REGIONS = 8, FLOATS = 4096, PASSES = 400, READ_BYTES = 4 << 20, CASES = 3, WAYS = 2 };
+enum { ROUNDS = 5, REGIONS = 8, FLOATS = 4096, PASSES = 400, READ_BYTES = 4 << 20, CASES = 3, DIRECTIONS = 2 };
 
 /* ---- work ---- */
 
@@ -100,32 +100,32 @@ static void *copy(void *user) {
   return NULL;
 }
 
-static int64_t copied_ns(const copier way[WAYS]) {
-  return way[0].time_ns + way[1].time_ns;
+static int64_t copied_ns(const copier direction[DIRECTIONS]) {
+  return direction[0].time_ns + direction[1].time_ns;
 }
 
 /* Time the work beside the copies of case `number`: 0: out; 1: in; 2: both.
  *   alone_ns  in   time of the work alone
  *   delay_share    out  delay of the work over the time of the copies */
-static int work_beside(copier way[WAYS], int number, const char *memory, int32_t threads, int64_t alone_ns,
+static int work_beside(copier direction[DIRECTIONS], int number, const char *memory, int32_t threads, int64_t alone_ns,
                        double *delay_share) {
-  const int64_t before_ns = copied_ns(way);
+  const int64_t before_ns = copied_ns(direction);
   int64_t time_ns = 0;
   _Atomic int stop = 0;
-  int started[WAYS] = {0}, error = 0;
-  for (int in = 0; in < WAYS && error == 0; in++) {
+  int started[DIRECTIONS] = {0}, error = 0;
+  for (int in = 0; in < DIRECTIONS && error == 0; in++) {
     if (number != 2 && number != in) continue;
-    way[in].stop = &stop;
-    error = pthread_create(&way[in].thread, NULL, copy, &way[in]);
+    direction[in].stop = &stop;
+    error = pthread_create(&direction[in].thread, NULL, copy, &direction[in]);
     started[in] = error == 0;
   }
   if (error == 0) time_ns = work(memory, threads);
   atomic_store(&stop, 1);
-  for (int in = 0; in < WAYS; in++) {
-    if (started[in]) (void)pthread_join(way[in].thread, NULL);
-    if (error == 0) error = way[in].error;
+  for (int in = 0; in < DIRECTIONS; in++) {
+    if (started[in]) (void)pthread_join(direction[in].thread, NULL);
+    if (error == 0) error = direction[in].error;
   }
-  const int64_t copies_ns = copied_ns(way) - before_ns;
+  const int64_t copies_ns = copied_ns(direction) - before_ns;
   *delay_share = copies_ns > 0 ? (double)(time_ns - alone_ns) / (double)copies_ns : 0;
   return error;
 }
@@ -148,24 +148,24 @@ static double within_one(double x) {
 
 /* Set the figures of the link from the copies and, unless `delay_share` is NULL, from the delays. delay_share NULL:
  * the work alone was not steady. */
-static void set_figures(copier way[CASES][WAYS], double (*delay_share)[ROUNDS], plim_page_link *link) {
+static void set_figures(copier direction[CASES][DIRECTIONS], double (*delay_share)[ROUNDS], plim_page_link *link) {
   for (int i = 0; i < CASES; i++) {
     double bytes = 0, time_ns = 0, busy_ns = 0;
-    for (int in = 0; in < WAYS; in++) {
-      bytes += (double)way[i][in].bytes;
-      time_ns += (double)way[i][in].time_ns;
-      busy_ns += (double)way[i][in].processor_ns;
+    for (int in = 0; in < DIRECTIONS; in++) {
+      bytes += (double)direction[i][in].bytes;
+      time_ns += (double)direction[i][in].time_ns;
+      busy_ns += (double)direction[i][in].processor_ns;
     }
     const double alone = i < PLIM_LINK_DIRECTIONS
                              ? link->bytes_per_ns[i]
                              : (link->bytes_per_ns[PLIM_LINK_OUT] + link->bytes_per_ns[PLIM_LINK_IN]) / 2;
     link->beside_bytes_per_ns[i] = bytes > 0 && time_ns > 0 ? bytes / time_ns : alone;
-    const double busy = time_ns > 0 ? busy_ns / time_ns : way[i][0].page->fd < 0 ? 1 : 0; /* memcpy needs one */
+    const double busy = time_ns > 0 ? busy_ns / time_ns : direction[i][0].page->fd < 0 ? 1 : 0; /* memcpy needs one */
     link->delay_share[i] = within_one(delay_share && time_ns > 0 ? median(delay_share[i]) : busy);
   }
 }
 
-static int measure(copier way[CASES][WAYS], const char *memory, plim_page_link *link) {
+static int measure(copier direction[CASES][DIRECTIONS], const char *memory, plim_page_link *link) {
   const int32_t threads = plim_threads_now();
   double delay_share[CASES][ROUNDS], least_ns = 0, most_ns = 0;
   (void)work(memory, threads); /* starts the threads */
@@ -174,30 +174,30 @@ static int measure(copier way[CASES][WAYS], const char *memory, plim_page_link *
     if (round == 0 || (double)alone_ns < least_ns) least_ns = (double)alone_ns;
     if ((double)alone_ns > most_ns) most_ns = (double)alone_ns;
     for (int i = 0; i < CASES; i++) {
-      int error = work_beside(way[i], i, memory, threads, alone_ns, &delay_share[i][round]);
+      int error = work_beside(direction[i], i, memory, threads, alone_ns, &delay_share[i][round]);
       if (error != 0) return error;
     }
   }
-  set_figures(way, most_ns <= steady * least_ns ? delay_share : NULL, link);
+  set_figures(direction, most_ns <= steady * least_ns ? delay_share : NULL, link);
   return 0;
 }
 
 int plim_page_beside_measure(plim_context *ctx, const plim_page_memory *page, char *memory, int slots,
                              int64_t slot_bytes, plim_page_link *link) {
-  copier way[CASES][WAYS];
-  plim_page_ring *ring[WAYS] = {NULL, NULL};
+  copier direction[CASES][DIRECTIONS];
+  plim_page_ring *ring[DIRECTIONS] = {NULL, NULL};
   void *read = NULL;
   const int64_t bytes = (int64_t)plim_threads_now() * READ_BYTES;
   if (plim_guarded_alloc(ctx, bytes, 1, &read) != PLIM_OK) return ENOMEM;
-  for (int in = 0; in < WAYS; in++) {
+  for (int in = 0; in < DIRECTIONS; in++) {
     if (page->fd >= 0) ring[in] = plim_page_ring_open(ctx);
     for (int i = 0; i < CASES; i++) {
-      way[i][in] = (copier){
+      direction[i][in] = (copier){
           .page = page, .ring = ring[in], .memory = memory, .in = in, .slots = slots, .slot_bytes = slot_bytes};
     }
   }
-  int error = measure(way, read, link);
-  for (int in = 0; in < WAYS; in++) plim_page_ring_close(ring[in]);
+  int error = measure(direction, read, link);
+  for (int in = 0; in < DIRECTIONS; in++) plim_page_ring_close(ring[in]);
   plim_guarded_free(read, bytes);
   return error;
 }

@@ -44,13 +44,13 @@ static int names_a_plan(const char *path) {
 }
 
 static plim_status take_medians(plim_inspected_run *t) {
-  int32_t steps = t->plan->n_commands;
+  int32_t n = t->plan->n_commands;
   int64_t *sample = NULL;
-  PLIM_TRY(plim_allocate(t->ctx, steps, sizeof *t->measured_ns, &t->measured_ns));
-  t->runs = t->trace ? t->trace->n_rows / steps : 0;
+  PLIM_TRY(plim_allocate(t->ctx, n, sizeof *t->measured_ns, &t->measured_ns));
+  t->runs = t->trace ? t->trace->n_rows / n : 0;
   PLIM_TRY(plim_allocate(t->ctx, t->runs, sizeof *sample, &sample));
-  for (int32_t j = 0; j < steps && t->runs > 0; j++) {
-    for (int64_t r = 0; r < t->runs; r++) sample[r] = t->trace->row[r * steps + j].time_ns;
+  for (int32_t j = 0; j < n && t->runs > 0; j++) {
+    for (int64_t r = 0; r < t->runs; r++) sample[r] = t->trace->row[r * n + j].time_ns;
     plim_integers_sort(sample, t->runs);
     t->measured_ns[j] = sample[t->runs / 2];
   }
@@ -97,8 +97,8 @@ static plim_status simulate_again(plim_inspected_run *t) {
   PLIM_TRY(make_order(t));
   plim_decision_log_options options = {t->graph, t->order, policy, t->plan->budget_bytes, 0};
   PLIM_TRY(plim_decision_log_new(t->ctx, &options, &t->decisions));
-  if (plim_decision_log_equals(t->decisions, t->plan, &t->unlike_step)) {
-    t->unlike_step = -1;
+  if (plim_decision_log_equals(t->decisions, t->plan, &t->differs_at)) {
+    t->differs_at = -1;
   } else {
     plim_decision_log_free(t->decisions);
     t->decisions = NULL;
@@ -123,7 +123,7 @@ static plim_status finish(plim_inspected_run *t, plim_status status, plim_inspec
 }
 
 plim_status plim_inspected_run_open(plim_context *ctx, const char *path, plim_inspected_run *out) {
-  plim_inspected_run t = {.ctx = ctx, .unlike_step = -1};
+  plim_inspected_run t = {.ctx = ctx, .differs_at = -1};
   return finish(&t, open_file(&t, path), out);
 }
 
@@ -150,7 +150,7 @@ static plim_status simulate(plim_inspected_run *t, const char *graph, const plim
 
 plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const plim_policy *policy,
                                         const char *memory, double thrash, plim_inspected_run *out) {
-  plim_inspected_run t = {.ctx = ctx, .unlike_step = -1};
+  plim_inspected_run t = {.ctx = ctx, .differs_at = -1};
   return finish(&t, simulate(&t, graph, policy, memory, thrash), out);
 }
 

@@ -113,6 +113,7 @@ static plim_status restore_plans(plim_trainer *t) {
 
 static void forget_step(plim_budget_changes *changes) {
   changes->switched_bytes = changes->tries = changes->next_try = 0;
+  changes->switched_percent = 0;
 }
 
 plim_status plim_budget_changes_serve(plim_trainer *t) {

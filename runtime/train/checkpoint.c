@@ -253,8 +253,9 @@ static void describe_row(const json_t *row, plim_text *text) {
     const char *word = json_string_value(json_object_get(row, fields[i]));
     plim_text_format(text, "%.20s, ", word ? word : "?");
   }
+  plim_text_add(text, "[");
   for (size_t i = 0; i < json_array_size(shape) && i < PLIM_MAX_RANK; i++) {
-    plim_text_format(text, "%s%lld", i > 0 ? "," : "[", (long long)json_integer_value(json_array_get(shape, i)));
+    plim_text_format(text, "%s%lld", i > 0 ? "," : "", (long long)json_integer_value(json_array_get(shape, i)));
   }
   plim_text_add(text, "])");
 }

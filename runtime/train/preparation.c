@@ -172,8 +172,10 @@ static const plim_exec_failure *refused_for_all(preparing *w, const plim_exec_fa
 static plim_status fix_numerics(preparing *w) {
   plim_preparation *p = w->preparation;
   if (p->planning.numerics != PLIM_NUMERICS_FASTEST) return PLIM_OK;
-  PLIM_TRY(
-      plim_allocate(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *p->numerics_key, &p->numerics_key));
+  if (!p->numerics_key) { /* an earlier run may have needed them too */
+    PLIM_TRY(
+        plim_allocate(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN]->n_ops, sizeof *p->numerics_key, &p->numerics_key));
+  }
   plim_plan_numerics_keys(p->keep_all, p->numerics_key);
   p->planning.numerics = PLIM_NUMERICS_GIVEN;
   p->planning.numerics_key = p->numerics_key;
@@ -229,17 +231,17 @@ static plim_status plan_until_accepted(preparing *w, plim_status (*plan)(prepari
 
 /* Plan for a budget that is foreseen. The plan front keeps the plans for the run; without a front the run plans again.
  */
-static plim_status plan_ahead(preparing *w, const plim_budget_change *limit) {
+static plim_status plan_ahead(preparing *w, const plim_budget_change *change) {
   const plim_plan *now[PLIM_PROGRAM_GRAPHS];
   plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
-  int64_t first = plim_program_arena_bytes(w->program), bytes = limit->bytes < first ? limit->bytes : first;
+  int64_t first = plim_program_arena_bytes(w->program), bytes = change->bytes < first ? change->bytes : first;
   for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) now[i] = w->program->plan[i];
   plim_status status = plim_program_replan(w->program, now, &w->preparation->replan, bytes, plan);
   for (int i = 0; i < PLIM_PROGRAM_GRAPHS; i++) plim_plan_free(plan[i]);
   return status;
 }
 
-static plim_status plan_limits(preparing *w) {
+static plim_status plan_foreseen(preparing *w) {
   plim_preparation *p = w->preparation;
   p->replan.planning = p->planning;
   p->replan.policy = w->options->policy;
@@ -269,7 +271,7 @@ static plim_status plan_within(preparing *w, int64_t budget_bytes) {
     w->preparation->trial = (plim_trial){0, 0};
     PLIM_TRY(plan_until_accepted(w, plan_all));
   }
-  return plan_limits(w);
+  return plan_foreseen(w);
 }
 
 static plim_status plan_alone(preparing *w) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/graph/plan_internal.h"
+
 static void *copy(const void *from, int32_t count, size_t size) {
   void *to = calloc((size_t)count + 1, size);
   cr_assert_not_null(to);
@@ -18,6 +20,16 @@ plan_draft plan_draft_make(const plim_plan *plan) {
   draft.plan.buffer = draft.buffer = copy(plan->buffer, plan->n_buffers, sizeof *plan->buffer);
   draft.plan.variant = draft.variant = copy(plan->variant, plan->n_variants, sizeof *plan->variant);
   return draft;
+}
+
+static int by_order(const void *a, const void *b) {
+  return plim_plan_buffer_compare(a, b);
+}
+
+void plan_draft_sort(plan_draft *draft) {
+  if (draft->plan.n_buffers > 1) {
+    qsort(draft->buffer, (size_t)draft->plan.n_buffers, sizeof *draft->buffer, by_order);
+  }
 }
 
 void plan_draft_free(plan_draft *draft) {

@@ -13,6 +13,8 @@ typedef struct plan_draft {
 
 /* Fails the running test when memory is refused. */
 plan_draft plan_draft_make(const plim_plan *plan);
+/* Put the buffers in the order of a plan. */
+void plan_draft_sort(plan_draft *draft);
 void plan_draft_free(plan_draft *draft);
 
 #endif

@@ -125,10 +125,10 @@ static plim_status act_on(session *s, action *run) {
   plim_status status = open_run(s, &t);
   if (status == PLIM_OK && s->o->with) status = plim_inspected_run_open(s->ctx, s->o->with, &other);
   interrupt_at_once(0);
-  if (status == PLIM_OK && t.unlike_step >= 0 && !s->o->quiet) {
+  if (status == PLIM_OK && t.differs_at >= 0 && !s->o->quiet) {
     (void)fprintf(stderr,
                   "plimsoll: %s, simulated again, differs from command %d on: only a plan's reasons are known\n",
-                  t.plan->planner, (int)t.unlike_step);
+                  t.plan->planner, (int)t.differs_at);
   }
   if (status == PLIM_OK) status = run(s, &t, s->o->with ? &other : NULL);
   plim_inspected_run_close(&other);

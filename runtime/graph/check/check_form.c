@@ -80,8 +80,9 @@ static int pair_allowed(const plim_op *op, plim_pair pair) {
 static plim_status check_pairs(const plim_checker *check, int32_t j) {
   const plim_command *command = &check->plan->command[j];
   const plim_op *op = &check->graph->op[command->op];
-  if (command->n_pairs < 0 || command->n_pairs > op->n_out) {
-    return plim_check_fault(check, j, "%d in-place pairs for %d outputs", command->n_pairs, op->n_out);
+  if (command->n_pairs < 0 || command->n_pairs > op->n_out || command->n_pairs > PLIM_OP_MAX_PAIRS) {
+    return plim_check_fault(check, j, "%d in-place pairs for %d outputs, of %d at most", command->n_pairs, op->n_out,
+                            PLIM_OP_MAX_PAIRS);
   }
   for (int32_t i = 0; i < command->n_pairs; i++) {
     if (!pair_allowed(op, command->pair[i])) {
@@ -184,6 +185,11 @@ static plim_status check_place(const plim_checker *check, int32_t i) {
   return PLIM_OK;
 }
 
+/* By begin, then storage; the workspace of a command, storage -1, is the last that begins there. */
+static int in_order(const plim_plan_buffer *a, const plim_plan_buffer *b) {
+  return a->begin != b->begin ? a->begin < b->begin : (uint32_t)a->storage <= (uint32_t)b->storage;
+}
+
 static plim_status check_buffer(const plim_checker *check, int32_t i) {
   const plim_plan_buffer *buffer = &check->plan->buffer[i];
   if (buffer->storage < -1 || buffer->storage >= check->graph->n_storages) {
@@ -214,6 +220,10 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
   if (buffer->storage == -1 && buffer->end != buffer->begin + 1) {
     return plim_check_fault(check, buffer->begin, "the workspace is alive [%d, %d), longer than its command",
                             buffer->begin, buffer->end);
+  }
+  if (i > 0 && !in_order(buffer - 1, buffer)) {
+    return plim_check_fault(check, buffer->begin, "the buffer of \"%s\" comes after one that is later in their order",
+                            plim_check_storage_name(check, buffer->storage));
   }
   return check_place(check, i);
 }
