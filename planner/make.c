@@ -73,12 +73,11 @@ static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, 
                                     const plim_plan_options *options, int32_t n, const int64_t *budget,
                                     plim_plan **plan) {
   plim_plan_options own = *options;
-  int64_t end_ns = plim_effort_deadline_of(plim_now_ns(), options->time_limit_ns);
+  const int64_t started_ns = plim_now_ns();
   for (int32_t i = 0; i < n; i++) plan[i] = NULL;
   for (int32_t i = 0; i < n; i++) {
-    int64_t left_ns = end_ns < INT64_MAX ? end_ns - plim_now_ns() : 0;
     own.budget_bytes = budget[i];
-    if (end_ns < INT64_MAX) own.time_limit_ns = left_ns > n - i ? left_ns / (n - i) : 1;
+    own.time_limit_ns = plim_effort_share(plim_effort_rest(options->time_limit_ns, started_ns), n - i);
     plim_status status = make_one(ctx, graph, profile, &own, i > 0 ? plan[i - 1] : NULL, &plan[i]);
     if (status == PLIM_OK) continue;
     for (int32_t k = 0; k < i; k++) {

@@ -245,3 +245,17 @@ Test(effort, boxes_stacked_on_the_skyline_never_overlap) {
   }
   plim_context_free(ctx);
 }
+
+Test(effort, a_part_of_a_limit_is_a_limit) {
+  const int64_t limit[] = {1, 2, 99, 100, 12345, INT64_MAX};
+  for (size_t i = 0; i < sizeof limit / sizeof *limit; i++) {
+    cr_assert_geq(plim_effort_percent(limit[i], 25), 1, "%lld", (long long)limit[i]);
+    cr_assert_eq(plim_effort_percent(limit[i], 100), limit[i]);
+    cr_assert_geq(plim_effort_share(limit[i], 1000), 1);
+    cr_assert_eq(plim_effort_share(limit[i], 1), limit[i]);
+    cr_assert_geq(plim_effort_rest(limit[i], plim_now_ns() - INT64_C(1000000)), 1);
+  }
+  cr_assert_eq(plim_effort_percent(0, 25), 0);
+  cr_assert_eq(plim_effort_share(0, 4), 0);
+  cr_assert_eq(plim_effort_rest(0, plim_now_ns()), 0, "no limit has no part");
+}

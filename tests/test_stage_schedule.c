@@ -54,8 +54,8 @@ static void keep(plim_stage_schedule *s, int32_t t, int32_t i) {
 }
 
 static void expect_sequence(const plim_stage_schedule *s, int32_t n, const int32_t *node) {
-  cr_assert_eq(s->n_slots, n, "%d slots", s->n_slots);
-  for (int32_t j = 0; j < n; j++) cr_assert_eq(s->node[j], node[j], "slot %d runs %d", j, s->node[j]);
+  cr_assert_eq(s->n_positions, n, "%d positions", s->n_positions);
+  for (int32_t j = 0; j < n; j++) cr_assert_eq(s->node[j], node[j], "position %d runs %d", j, s->node[j]);
 }
 
 Test(stage_schedule, what_is_kept_determines_what_runs_again) {
@@ -87,7 +87,7 @@ static void expect_valid(const stage_case *c, uint64_t seed) {
   plim_timeline *timeline = NULL;
   plim_schedule schedule = {.ctx = c->c.ctx};
   cr_assert_eq(plim_timeline_new(c->problem, &timeline), PLIM_OK);
-  cr_assert_eq(plim_dag_schedule(c->dag, c->schedule->n_slots, c->schedule->node, &schedule), PLIM_OK);
+  cr_assert_eq(plim_dag_schedule(c->dag, c->schedule->n_positions, c->schedule->node, &schedule), PLIM_OK);
   cr_assert_eq(plim_timeline_evaluate(timeline, &schedule), PLIM_OK, "seed %llu: %s", (unsigned long long)seed,
                plim_context_error(c->c.ctx));
   cr_assert_leq(timeline->peak_bytes, c->schedule->peak_bytes);
@@ -111,7 +111,7 @@ Test(stage_schedule, whatever_is_kept_gives_a_valid_schedule_and_pruning_never_m
     /* what was pruned is its own projection */
     time = c.schedule->time_ns;
     int64_t peak = c.schedule->peak_bytes;
-    cr_assert_eq(plim_dag_schedule(c.dag, c.schedule->n_slots, c.schedule->node, &schedule), PLIM_OK);
+    cr_assert_eq(plim_dag_schedule(c.dag, c.schedule->n_positions, c.schedule->node, &schedule), PLIM_OK);
     cr_assert_eq(plim_stage_schedule_project(c.schedule, &schedule), PLIM_OK);
     cr_assert(c.schedule->time_ns == time && c.schedule->peak_bytes == peak, "seed %llu", (unsigned long long)seed);
     plim_schedule_free(&schedule);

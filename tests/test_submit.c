@@ -53,6 +53,20 @@ static void rig_free(rig *r) {
   planner_case_free(&r->c);
 }
 
+Test(submit, every_part_of_a_time_limit_ends) {
+  for (int64_t limit_ns = 1; limit_ns < 200; limit_ns++) {
+    planner_case c = planner_case_random(1, 0);
+    plim_incumbent *inc = NULL;
+    c.options.time_limit_ns = limit_ns;
+    cr_assert_eq(plim_incumbent_begin(c.problem, &c.options, &inc), PLIM_OK);
+    cr_assert_lt(plim_incumbent_deadline(inc, 25), INT64_MAX, "limit %lld", (long long)limit_ns);
+    cr_assert_gt(plim_incumbent_left_ns(inc), 0);
+    cr_assert_gt(plim_incumbent_part_ns(inc, 1000), 0);
+    plim_incumbent_end(inc);
+    planner_case_free(&c);
+  }
+}
+
 Test(submit, figures_are_those_of_the_schedule_that_is_told) {
   int32_t others = 0;
   for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {

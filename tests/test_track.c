@@ -1,6 +1,6 @@
 /* A schedule under change against the full evaluation of the same schedule, on random graphs and random changes. */
-#include "planner/profile/memory_profile.h"
-#include "planner/profile/track.h"
+#include "planner/track/memory_profile.h"
+#include "planner/track/track.h"
 
 #include <criterion/criterion.h>
 

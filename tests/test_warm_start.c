@@ -161,7 +161,7 @@ Test(kept, range_of_budgets_never_rises_and_agrees_with_single_plans) {
 }
 
 static void count_incumbents(void *user, const plim_progress *progress) {
-  if (strcmp(progress->stage, "curve") == 0) ++*(int *)user;
+  if (strcmp(progress->stage, "front") == 0) ++*(int *)user;
 }
 
 Test(kept, range_begins_at_the_smallest_budget_and_has_a_plan_for_each_without_time) {

@@ -104,7 +104,7 @@ void plim_cut_ascent_free(plim_cut_ascent *a) {
   plim_release(ctx, a->multiplier, a->room[0], sizeof *a->multiplier);
   plim_release(ctx, a->best_multiplier, a->room[1], sizeof *a->best_multiplier);
   plim_release(ctx, a->step, a->room[2], sizeof *a->step);
-  plim_release(ctx, a->block.base, a->block.bytes, 1);
+  plim_block_release(ctx, &a->block);
   plim_release(ctx, a, 1, sizeof *a);
 }
 

@@ -138,7 +138,7 @@ static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *boun
 }
 
 int64_t plim_cut_search_work(const plim_incumbent *inc) {
-  if (inc->options->time_limit_ns > 0) return inc->options->time_limit_ns / 100 * PLIM_CUT_PERCENT;
+  if (inc->options->time_limit_ns > 0) return plim_effort_percent(inc->options->time_limit_ns, PLIM_CUT_PERCENT);
   int64_t work = tuning.cut.search_work_an_op * (int64_t)inc->problem->n_ops;
   return work > tuning.cut.search_work_least ? work : tuning.cut.search_work_least;
 }

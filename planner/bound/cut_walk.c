@@ -175,6 +175,6 @@ plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, cons
     if (w.missing[a] && wanted(&w, a, p->n_ops)) PLIM_CHECK(restore(&w, a, p->n_ops - 1));
   }
 done:
-  plim_release(p->ctx, w.block.base, w.block.bytes, 1);
+  plim_block_release(p->ctx, &w.block);
   return status;
 }

@@ -121,7 +121,7 @@ plim_status plim_cut_flow_new(const plim_cut_model *m, plim_cut_flow **out) {
 void plim_cut_flow_free(plim_cut_flow *f) {
   if (!f) return;
   plim_context *ctx = f->problem->ctx;
-  plim_release(ctx, f->block.base, f->block.bytes, 1);
+  plim_block_release(ctx, &f->block);
   plim_release(ctx, f, 1, sizeof *f);
 }
 

@@ -85,7 +85,7 @@ plim_status plim_lp_new(plim_context *ctx, int32_t n_columns, const double *cost
 void plim_lp_free(plim_lp *lp) {
   if (!lp) return;
   plim_context *ctx = lp->ctx;
-  plim_release(ctx, lp->block.base, lp->block.bytes, 1);
+  plim_block_release(ctx, &lp->block);
   plim_release(ctx, lp, 1, sizeof *lp);
 }
 

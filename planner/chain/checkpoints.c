@@ -65,14 +65,14 @@ static int32_t keep_greedily(plim_checkpoints *c, plim_checkpoint_kind kind, int
   return n;
 }
 
-plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t steps, plim_checkpoints_visit *visit, void *user) {
+plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t parts, plim_checkpoints_visit *visit, void *user) {
   const plim_problem *p = c->problem;
   int64_t all = 0;
   for (int32_t i = 0; i < c->forward.n; i++) all += plim_problem_bytes_written(p, c->forward.op[i]);
   for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
     int32_t last = -1;
     int64_t bytes = all;
-    for (int32_t i = 0; i < tuning.sweep_range * steps && bytes >= 0; i++, bytes -= bytes / steps + 1) {
+    for (int32_t i = 0; i < tuning.sweep_range * parts && bytes >= 0; i++, bytes -= bytes / parts + 1) {
       int32_t n = keep_greedily(c, (plim_checkpoint_kind)kind, bytes);
       if (n == last) continue;
       last = n;

@@ -31,10 +31,10 @@ PLIM_MUST_USE plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoint
                                                     plim_schedule *out);
 
 /* Call `visit` for greedy sets, first at cuts, then at all forward ops. The threshold starts at all forward bytes and
- * falls by one part in `steps` (at least 2) each time. A set of as many checkpoints as the one before is left out. Ends
+ * falls by one part in `parts` (at least 2) each time. A set of as many checkpoints as the one before is left out. Ends
  * with the first status that is not PLIM_OK. */
 typedef plim_status plim_checkpoints_visit(void *user, plim_checkpoints *checkpoints);
-PLIM_MUST_USE plim_status plim_checkpoints_sweep(plim_checkpoints *checkpoints, int32_t steps,
+PLIM_MUST_USE plim_status plim_checkpoints_sweep(plim_checkpoints *checkpoints, int32_t parts,
                                                  plim_checkpoints_visit *visit, void *user);
 
 #endif

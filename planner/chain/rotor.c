@@ -1,5 +1,5 @@
 /* Rotor's recurrence: fills its table bottom up over the length of the interval, and reads choices from it.
- * Cost: O(n^3 x slots) time, O(n^2 x slots) memory. Source: Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova,
+ * Cost: O(n^3 x units) time, O(n^2 x units) memory. Source: Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova,
  * "Optimal checkpointing for heterogeneous chains", 2019; extended by several options a stage and by states that share
  * items. */
 #include "planner/chain/rotor.h"
@@ -8,34 +8,34 @@
 
 static const int64_t never = INT64_MAX / 4; /* no plan: three such times add up without overflow */
 
-static int64_t slots_of(const plim_rotor *r, int64_t bytes) {
-  return (bytes + r->slot_bytes - 1) / r->slot_bytes;
+static int64_t units_of(const plim_rotor *r, int64_t bytes) {
+  return (bytes + r->unit_bytes - 1) / r->unit_bytes;
 }
 
 static int64_t *row(const plim_rotor *r, int32_t i, int32_t j) {
   int64_t at = (int64_t)j * (j + 1) / 2 + i;
-  return r->value + at * (r->n_slots + 1);
+  return r->value + at * (r->n_units + 1);
 }
 
-static int64_t state_slots(const plim_rotor *r, int32_t i, int32_t k) {
-  return slots_of(r, r->chain->state_bytes[(int64_t)i * r->chain->n + k]);
+static int64_t state_units(const plim_rotor *r, int32_t i, int32_t k) {
+  return units_of(r, r->chain->state_bytes[(int64_t)i * r->chain->n + k]);
 }
 
 /* Slots that stages i to j, i < j, need to run forward. */
-static int64_t least_slots(const plim_rotor *r, int32_t i, int32_t j) {
+static int64_t least_units(const plim_rotor *r, int32_t i, int32_t j) {
   const plim_rotor_stage *stage = r->chain->stage;
-  int64_t most = slots_of(r, stage[i].forward_bytes);
+  int64_t most = units_of(r, stage[i].forward_bytes);
   for (int32_t k = i + 1; k < j; k++) {
-    int64_t bytes = state_slots(r, i, k) + slots_of(r, stage[k].forward_bytes);
+    int64_t bytes = state_units(r, i, k) + units_of(r, stage[k].forward_bytes);
     if (bytes > most) most = bytes;
   }
-  return most + slots_of(r, stage[j].handed_bytes);
+  return most + units_of(r, stage[j].handed_bytes);
 }
 
 /* Slots that an option of a stage needs, when the stages up to j are done with it. */
-static int64_t option_slots(const plim_rotor *r, int32_t j, const plim_rotor_option *o) {
-  int64_t forward = slots_of(r, o->forward_bytes) + slots_of(r, r->chain->stage[j].handed_bytes);
-  int64_t back = slots_of(r, o->back_bytes), held = slots_of(r, o->held_bytes);
+static int64_t option_units(const plim_rotor *r, int32_t j, const plim_rotor_option *o) {
+  int64_t forward = units_of(r, o->forward_bytes) + units_of(r, r->chain->stage[j].handed_bytes);
+  int64_t back = units_of(r, o->back_bytes), held = units_of(r, o->held_bytes);
   int64_t most = forward > back ? forward : back;
   return most > held ? most : held;
 }
@@ -43,17 +43,17 @@ static int64_t option_slots(const plim_rotor *r, int32_t j, const plim_rotor_opt
 static void fill_back(plim_rotor *r, int32_t i) {
   const plim_rotor_stage *stage = &r->chain->stage[i];
   int64_t *value = row(r, i, i);
-  for (int32_t m = 0; m <= r->n_slots; m++) value[m] = never;
-  for (int64_t m = slots_of(r, stage->back_bytes); m <= r->n_slots; m++) value[m] = stage->back_ns;
+  for (int32_t m = 0; m <= r->n_units; m++) value[m] = never;
+  for (int64_t m = units_of(r, stage->back_bytes); m <= r->n_units; m++) value[m] = stage->back_ns;
 }
 
 static void fill_leave(plim_rotor *r, int32_t i, int32_t j, int64_t least) {
   int64_t *value = row(r, i, j), forward = 0;
   for (int32_t k = i + 1; k <= j; k++) {
     const int64_t *rest = row(r, k, j), *before = row(r, i, k - 1);
-    int64_t held = state_slots(r, i, k);
+    int64_t held = state_units(r, i, k);
     forward += r->chain->stage[k - 1].forward_ns;
-    for (int64_t m = held > least ? held : least; m <= r->n_slots; m++) {
+    for (int64_t m = held > least ? held : least; m <= r->n_units; m++) {
       int64_t time = forward + rest[m - held] + before[m];
       if (time < value[m]) value[m] = time;
     }
@@ -65,8 +65,8 @@ static void fill_tape(plim_rotor *r, int32_t i, int32_t j, int64_t least) {
   const int64_t *rest = row(r, i + 1, j);
   int64_t *value = row(r, i, j);
   for (int32_t o = 0; o < stage->n_options; o++) {
-    int64_t held = slots_of(r, stage->option[o].held_bytes), m = option_slots(r, j, &stage->option[o]);
-    for (m = m > least ? m : least; m <= r->n_slots; m++) {
+    int64_t held = units_of(r, stage->option[o].held_bytes), m = option_units(r, j, &stage->option[o]);
+    for (m = m > least ? m : least; m <= r->n_units; m++) {
       int64_t time = stage->option[o].time_ns + rest[m - held];
       if (time < value[m]) value[m] = time;
     }
@@ -79,29 +79,29 @@ static plim_status fill(plim_rotor *r) {
   for (int32_t length = 1; length < n; length++) {
     for (int32_t i = 0; i + length < n; i++) {
       int32_t j = i + length;
-      if (plim_effort_over(r->ctx, (int64_t)(r->n_slots + 1) * length)) {
+      if (plim_effort_over(r->ctx, (int64_t)(r->n_units + 1) * length)) {
         return plim_fail(r->ctx, PLIM_ECANCEL, "planning was cancelled");
       }
-      int64_t *value = row(r, i, j), least = least_slots(r, i, j);
-      for (int32_t m = 0; m <= r->n_slots; m++) value[m] = never;
+      int64_t *value = row(r, i, j), least = least_units(r, i, j);
+      for (int32_t m = 0; m <= r->n_units; m++) value[m] = never;
       fill_leave(r, i, j, least);
       fill_tape(r, i, j, least);
-      for (int32_t m = 0; m <= r->n_slots; m++) value[m] = value[m] < never ? value[m] : never;
+      for (int32_t m = 0; m <= r->n_units; m++) value[m] = value[m] < never ? value[m] : never;
     }
   }
   return PLIM_OK;
 }
 
 static int64_t table_size(const plim_rotor *r) {
-  return (int64_t)r->chain->n * (r->chain->n + 1) / 2 * (r->n_slots + 1);
+  return (int64_t)r->chain->n * (r->chain->n + 1) / 2 * (r->n_units + 1);
 }
 
-plim_status plim_rotor_make(plim_context *ctx, const plim_rotor_chain *chain, int32_t n_slots, int64_t slot_bytes,
+plim_status plim_rotor_make(plim_context *ctx, const plim_rotor_chain *chain, int32_t n_units, int64_t unit_bytes,
                             plim_rotor **out) {
   plim_rotor *r = NULL;
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *r, &r));
-  *r = (plim_rotor){.ctx = ctx, .chain = chain, .n_slots = n_slots, .slot_bytes = slot_bytes};
+  *r = (plim_rotor){.ctx = ctx, .chain = chain, .n_units = n_units, .unit_bytes = unit_bytes};
   PLIM_CHECK(plim_allocate(ctx, table_size(r), sizeof *r->value, &r->value));
   PLIM_CHECK(fill(r));
   *out = r;
@@ -121,12 +121,12 @@ int64_t plim_rotor_time(const plim_rotor *r, int32_t i, int32_t j, int32_t m) {
   return time < never ? time : INT64_MAX;
 }
 
-int32_t plim_rotor_inner_slots(const plim_rotor *r, int32_t i, int32_t m, plim_rotor_choice choice) {
+int32_t plim_rotor_inner_units(const plim_rotor *r, int32_t i, int32_t m, plim_rotor_choice choice) {
   if (choice.state == PLIM_ROTOR_BACK || choice.state == PLIM_ROTOR_NEVER) return m;
   if (choice.state == PLIM_ROTOR_TAPE) {
-    return m - (int32_t)slots_of(r, r->chain->stage[i].option[choice.option].held_bytes);
+    return m - (int32_t)units_of(r, r->chain->stage[i].option[choice.option].held_bytes);
   }
-  return m - (int32_t)state_slots(r, i, choice.state);
+  return m - (int32_t)state_units(r, i, choice.state);
 }
 
 plim_rotor_choice plim_rotor_choose(const plim_rotor *r, int32_t i, int32_t j, int32_t m) {
@@ -137,13 +137,13 @@ plim_rotor_choice plim_rotor_choose(const plim_rotor *r, int32_t i, int32_t j, i
   if (i == j) return (plim_rotor_choice){PLIM_ROTOR_BACK, 0};
   for (int32_t o = 0; o < stage->n_options; o++) {
     choice = (plim_rotor_choice){PLIM_ROTOR_TAPE, o};
-    if (option_slots(r, j, &stage->option[o]) > m) continue;
-    if (stage->option[o].time_ns + row(r, i + 1, j)[plim_rotor_inner_slots(r, i, m, choice)] == time) return choice;
+    if (option_units(r, j, &stage->option[o]) > m) continue;
+    if (stage->option[o].time_ns + row(r, i + 1, j)[plim_rotor_inner_units(r, i, m, choice)] == time) return choice;
   }
   for (int32_t k = i + 1; k <= j; k++) {
     choice = (plim_rotor_choice){k, 0};
     forward += r->chain->stage[k - 1].forward_ns;
-    int32_t inner = plim_rotor_inner_slots(r, i, m, choice);
+    int32_t inner = plim_rotor_inner_units(r, i, m, choice);
     if (inner >= 0 && forward + row(r, k, j)[inner] + row(r, i, k - 1)[m] == time) return choice;
   }
   return (plim_rotor_choice){PLIM_ROTOR_NEVER, 0};

@@ -1,6 +1,6 @@
 /* Rotor's recurrence: the fastest way forward and backward through a chain of unequal stages within so many bytes.
  *
- * value(i, j, m): least time to run forward and backward of stages i .. j within m slots of memory, when state i lies
+ * value(i, j, m): least time to run forward and backward of stages i .. j within m units of memory, when state i lies
  * outside of them and what the tail hands from stage j + 1 to stage j lies inside. It is the least of
  *   back   i = j: run the stage's tail from state i alone
  *   leave  advance to a state k, hold it, do k .. j, release it, do i .. k - 1
@@ -37,9 +37,9 @@ typedef struct plim_rotor_chain {
 typedef struct plim_rotor {
   plim_context *ctx;
   const plim_rotor_chain *chain;
-  int32_t n_slots;
-  int64_t slot_bytes;
-  int64_t *value; /* [n (n + 1) / 2][n_slots + 1] */
+  int32_t n_units;
+  int64_t unit_bytes;
+  int64_t *value; /* [n (n + 1) / 2][n_units + 1] */
 } plim_rotor;
 
 enum { PLIM_ROTOR_NEVER = -1, PLIM_ROTOR_BACK = -2, PLIM_ROTOR_TAPE = -3 };
@@ -49,16 +49,16 @@ typedef struct plim_rotor_choice {
   int32_t option; /* of a tape */
 } plim_rotor_choice;
 
-/* Fill the table; bytes are rounded up to slots. The chain must outlive it. O(n^3 x slots) time, O(n^2 x slots) memory.
+/* Fill the table; bytes are rounded up to units. The chain must outlive it. O(n^3 x units) time, O(n^2 x units) memory.
  * PLIM_ECANCEL when the context was cancelled. */
-PLIM_MUST_USE plim_status plim_rotor_make(plim_context *ctx, const plim_rotor_chain *chain, int32_t n_slots,
-                                          int64_t slot_bytes, plim_rotor **out);
+PLIM_MUST_USE plim_status plim_rotor_make(plim_context *ctx, const plim_rotor_chain *chain, int32_t n_units,
+                                          int64_t unit_bytes, plim_rotor **out);
 void plim_rotor_free(plim_rotor *rotor); /* NULL is legal */
 
-/* Least time of stages i .. j within m slots, INT64_MAX: it cannot be done; what attains it; and the slots that are
+/* Least time of stages i .. j within m units, INT64_MAX: it cannot be done; what attains it; and the units that are
  * left for the inner part of that choice. */
 int64_t plim_rotor_time(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
 plim_rotor_choice plim_rotor_choose(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
-int32_t plim_rotor_inner_slots(const plim_rotor *rotor, int32_t i, int32_t m, plim_rotor_choice choice);
+int32_t plim_rotor_inner_units(const plim_rotor *rotor, int32_t i, int32_t m, plim_rotor_choice choice);
 
 #endif

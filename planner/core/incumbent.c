@@ -125,8 +125,7 @@ plim_status plim_incumbent_join(plim_incumbent *inc, plim_incumbent *child, plim
 }
 
 int64_t plim_incumbent_deadline(const plim_incumbent *inc, int32_t percent) {
-  int64_t limit_ns = inc->options->time_limit_ns;
-  return plim_effort_deadline_of(inc->started_ns, limit_ns / 100 * percent);
+  return plim_effort_deadline_of(inc->started_ns, plim_effort_percent(inc->options->time_limit_ns, percent));
 }
 
 int64_t plim_incumbent_last_moment(const plim_plan_options *options) {
@@ -134,18 +133,12 @@ int64_t plim_incumbent_last_moment(const plim_plan_options *options) {
   return plim_effort_deadline_of(last_ns, limit_ns / tuning.grace_parts + tuning.grace_ns);
 }
 
-/* 0 without a time limit; else at least 1, since 0 would mean none. */
-static int64_t at_least_one(const plim_incumbent *inc, int64_t time_ns) {
-  if (inc->options->time_limit_ns <= 0) return 0;
-  return time_ns > 1 ? time_ns : 1;
-}
-
 int64_t plim_incumbent_part_ns(const plim_incumbent *inc, int32_t parts) {
-  return at_least_one(inc, inc->options->time_limit_ns / parts);
+  return plim_effort_share(inc->options->time_limit_ns, parts);
 }
 
 int64_t plim_incumbent_left_ns(const plim_incumbent *inc) {
-  return at_least_one(inc, inc->options->time_limit_ns - (plim_now_ns() - inc->started_ns));
+  return plim_effort_rest(inc->options->time_limit_ns, inc->started_ns);
 }
 
 int plim_incumbent_over(const plim_incumbent *inc) {

@@ -1,5 +1,5 @@
 /* The timeline of a schedule: lifetimes of all items, live bytes at each position, peak and time. Every
- * peak that a plan states comes from here. The searches use an incremental form (planner/profile/track.h). Tests
+ * peak that a plan states comes from here. The searches use an incremental form (planner/track/track.h). Tests
  * compare the two.
  *
  * A run of an item's producer begins a new *lifetime* of the item: that of the bytes it makes. Rules:

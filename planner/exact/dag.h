@@ -12,7 +12,7 @@
 #include "planner/core/schedule.h"
 
 typedef struct plim_dag_node {
-  int32_t op;     /* -1: an input, there before the first slot */
+  int32_t op;     /* -1: an input, there before the first position */
   int32_t choice; /* of the op: the fastest that fits beside its operands, or the one of least workspace */
   int64_t bytes;  /* of what it writes */
   int64_t workspace_bytes;

@@ -1,6 +1,6 @@
 /* A lower bound on the time of further repeats.
  *
- * At a slot where live bytes would exceed the limit, repeats must free buffers whose bytes add up to the excess: a
+ * At a position where live bytes would exceed the limit, repeats must free buffers whose bytes add up to the excess: a
  * covering row. A repeat frees one use of one node. So each use pays once, with the time of its node, however many rows
  * it helps; repeats that are decided already pay nothing. Rows are taken one after the other, the largest excess first.
  * Each is charged at its fractional optimum, and leaves the rest of the uses' times to later rows. That is a feasible
@@ -24,32 +24,32 @@ void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *k) {
   plim_release(ctx, k->left, k->room, sizeof *k->left);
   plim_release(ctx, k->relief, k->room, sizeof *k->relief);
   plim_release(ctx, k->spared, (int64_t)k->room * PLIM_MOCCASIN_MOST_ROWS, sizeof *k->spared);
-  plim_release(ctx, k->rows_before, (int64_t)k->room_slots + 1, sizeof *k->rows_before);
+  plim_release(ctx, k->rows_before, (int64_t)k->room_positions + 1, sizeof *k->rows_before);
   *k = (plim_moccasin_cost){0};
 }
 
 static plim_status reserve(plim_moccasin_cost *k, const plim_moccasin_model *c) {
   plim_context *ctx = c->dag->ctx;
-  if (c->n_uses <= k->room && c->n_slots <= k->room_slots) return PLIM_OK;
+  if (c->n_uses <= k->room && c->n_positions <= k->room_positions) return PLIM_OK;
   plim_moccasin_cost_free(ctx, k);
   k->room = c->n_uses + c->n_uses / 2;
-  k->room_slots = c->n_slots + c->n_slots / 2;
+  k->room_positions = c->n_positions + c->n_positions / 2;
   PLIM_TRY(plim_allocate(ctx, (int64_t)k->room * PLIM_MOCCASIN_MOST_ROWS, sizeof *k->spared, &k->spared));
-  PLIM_TRY(plim_allocate(ctx, (int64_t)k->room_slots + 1, sizeof *k->rows_before, &k->rows_before));
+  PLIM_TRY(plim_allocate(ctx, (int64_t)k->room_positions + 1, sizeof *k->rows_before, &k->rows_before));
   PLIM_TRY(plim_allocate(ctx, k->room, sizeof *k->left, &k->left));
   return plim_allocate(ctx, k->room, sizeof *k->relief, &k->relief);
 }
 
-/* One slot of each stretch above the limit: its highest. */
+/* One position of each stretch above the limit: its highest. */
 static void list_rows(plim_moccasin_cost *k, const plim_moccasin_model *c) {
   k->n_rows = 0;
-  for (int32_t j = 0; j < c->n_slots; j++) {
+  for (int32_t j = 0; j < c->n_positions; j++) {
     if (c->decided_bytes[j] <= c->limit_bytes) continue;
     int32_t highest = j;
-    for (; j < c->n_slots && c->decided_bytes[j] > c->limit_bytes; j++) {
+    for (; j < c->n_positions && c->decided_bytes[j] > c->limit_bytes; j++) {
       highest = c->decided_bytes[j] > c->decided_bytes[highest] ? j : highest;
     }
-    plim_moccasin_row row = {.slot = highest, .excess = c->decided_bytes[highest] - c->limit_bytes};
+    plim_moccasin_row row = {.position = highest, .excess = c->decided_bytes[highest] - c->limit_bytes};
     int32_t at = k->n_rows < PLIM_MOCCASIN_MOST_ROWS ? k->n_rows++ : PLIM_MOCCASIN_MOST_ROWS;
     for (; at > 0 && k->row[at - 1].excess < row.excess; at--) {
       if (at < PLIM_MOCCASIN_MOST_ROWS) k->row[at] = k->row[at - 1];
@@ -58,13 +58,13 @@ static void list_rows(plim_moccasin_cost *k, const plim_moccasin_model *c) {
   }
 }
 
-/* The rows at which a use may be spared are neighbours in the order of slots. */
+/* The rows at which a use may be spared are neighbours in the order of positions. */
 static void list_spared(plim_moccasin_cost *k, const plim_moccasin_model *c) {
   int32_t count[PLIM_MOCCASIN_MOST_ROWS] = {0}, *begin = k->spared_begin;
-  for (int32_t j = 0; j <= c->n_slots; j++) k->rows_before[j] = 0;
-  for (int32_t r = 0; r < k->n_rows; r++) k->rows_before[k->row[r].slot + 1]++;
-  for (int32_t j = 0; j < c->n_slots; j++) k->rows_before[j + 1] += k->rows_before[j];
-  for (int32_t r = 0; r < k->n_rows; r++) k->row[r].place = k->rows_before[k->row[r].slot];
+  for (int32_t j = 0; j <= c->n_positions; j++) k->rows_before[j] = 0;
+  for (int32_t r = 0; r < k->n_rows; r++) k->rows_before[k->row[r].position + 1]++;
+  for (int32_t j = 0; j < c->n_positions; j++) k->rows_before[j + 1] += k->rows_before[j];
+  for (int32_t r = 0; r < k->n_rows; r++) k->row[r].place = k->rows_before[k->row[r].position];
   for (int32_t i = 0; i < c->n_uses; i++) {
     const plim_moccasin_use *u = &c->use[i];
     for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->certain_from]; at++) count[at]++;
@@ -82,9 +82,9 @@ static int64_t time_of(const plim_moccasin_model *c, int32_t x) {
   return c->dag->node[c->node_of[x]].time_ns;
 }
 
-/* Can a repeat that is there for certain spare use `u` at slot j? */
+/* Can a repeat that is there for certain spare use `u` at position j? */
 static int is_free(const plim_moccasin_model *c, const plim_moccasin_use *u, int32_t j) {
-  int32_t low = plim_moccasin_stage_after(&c->slot[j], u->node), high = plim_moccasin_stage_before(c, u);
+  int32_t low = plim_moccasin_stage_after(&c->position[j], u->node), high = plim_moccasin_stage_before(c, u);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
     if (plim_moccasin_present(c, x) && plim_moccasin_may_run(c, x, low, high)) return 1;
   }
@@ -106,7 +106,7 @@ static int32_t list_reliefs(plim_moccasin_cost *k, const plim_moccasin_model *c,
     const plim_moccasin_use *u = &c->use[i];
     int64_t bytes = c->bytes[u->node];
     if (bytes == 0) continue;
-    if (is_free(c, u, row->slot)) {
+    if (is_free(c, u, row->position)) {
       *excess -= bytes;
     } else {
       k->relief[n++] = (plim_moccasin_relief){i, bytes, k->left[i] / (double)bytes};
@@ -143,7 +143,7 @@ static double charge(plim_moccasin_cost *k, const plim_moccasin_model *c, plim_m
 
 /* A repeat that is paid for already must not be the one that spares the use. */
 static plim_status note_paid(plim_moccasin_model *c, const plim_moccasin_use *u, int32_t j) {
-  int32_t low = plim_moccasin_stage_after(&c->slot[j], u->node), high = plim_moccasin_stage_before(c, u);
+  int32_t low = plim_moccasin_stage_after(&c->position[j], u->node), high = plim_moccasin_stage_before(c, u);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
     if (!plim_moccasin_present(c, x) || plim_moccasin_may_run(c, x, low, high)) continue;
     plim_lazy_clauses_bound b = plim_lazy_clauses_high(&c->clauses, x) < low ? plim_lazy_clauses_at_most(x, low - 1)
@@ -163,8 +163,8 @@ static int has_present(const plim_moccasin_model *c, int32_t v) {
 /* Why the row is there; `spare` bytes of it need not be told. */
 static plim_status note_row(plim_moccasin_cost *k, plim_moccasin_model *c, const plim_moccasin_row *row,
                             int64_t spare) {
-  int32_t j = row->slot;
-  PLIM_TRY(plim_moccasin_note_step(c, j));
+  int32_t j = row->position;
+  PLIM_TRY(plim_moccasin_note_position(c, j));
   for (int32_t i = 0; i < c->n_uses; i++) {
     const plim_moccasin_use *u = &c->use[i];
     int64_t bytes = c->bytes[u->node];

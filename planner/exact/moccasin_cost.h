@@ -6,9 +6,9 @@
 
 enum { PLIM_MOCCASIN_MOST_ROWS = 16 };
 
-/* A slot at which live bytes exceed the limit, unless further repeats free some. */
+/* A position at which live bytes exceed the limit, unless further repeats free some. */
 typedef struct plim_moccasin_row {
-  int32_t slot, place; /* among the rows in order of their slots */
+  int32_t position, place; /* among the rows in order of their positions */
   int64_t excess;
   double price; /* time of a byte, in the bound */
   double tight; /* excess as a share of the bytes that repeats can free there: above 1 is a conflict */
@@ -22,9 +22,9 @@ typedef struct plim_moccasin_cost {
   /* scratch */
   struct plim_moccasin_relief *relief;               /* [room] of one row */
   int32_t *spared;                                   /* [room x rows] uses that repeats may spare, row by row */
-  int32_t spared_begin[PLIM_MOCCASIN_MOST_ROWS + 1]; /* rows in order of their slots */
-  int32_t *rows_before;                              /* [room_slots + 1] rows whose slot is before this one */
-  int32_t room, room_slots;
+  int32_t spared_begin[PLIM_MOCCASIN_MOST_ROWS + 1]; /* rows in order of their positions */
+  int32_t *rows_before;                              /* [room_positions + 1] rows whose position is before this one */
+  int32_t room, room_positions;
 } plim_moccasin_cost;
 
 void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *k); /* {0} is an empty one */

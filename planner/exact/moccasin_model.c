@@ -1,9 +1,9 @@
 /* The variables of the constraint search, and what bytes imply.
  *
- * Bytes that are read at a slot are alive since the latest point at which they may have been computed: the latest
+ * Bytes that are read at a position are alive since the latest point at which they may have been computed: the latest
  * stage that one of the node's repeats can still take. That is the compulsory part of its lifetime (as in cumulative
  * scheduling). Where compulsory parts exceed the limit, there is a conflict. Where those of one more node would
- * exceed it, a repeat of that node must run between the slot and its reader. */
+ * exceed it, a repeat of that node must run between the position and its reader. */
 #include "planner/exact/moccasin_model.h"
 
 #include <stdlib.h>
@@ -71,13 +71,13 @@ done:
   return status;
 }
 
-static void release_steps(plim_moccasin_model *c) {
+static void release_positions(plim_moccasin_model *c) {
   plim_context *ctx = c->dag->ctx;
-  plim_release(ctx, c->slot, c->room_slots, sizeof *c->slot);
-  plim_release(ctx, c->certain_bytes, c->room_slots, sizeof *c->certain_bytes);
-  plim_release(ctx, c->decided_bytes, c->room_slots, sizeof *c->decided_bytes);
-  plim_release(ctx, c->tight, c->room_slots, sizeof *c->tight);
-  c->slot = NULL;
+  plim_release(ctx, c->position, c->room_positions, sizeof *c->position);
+  plim_release(ctx, c->certain_bytes, c->room_positions, sizeof *c->certain_bytes);
+  plim_release(ctx, c->decided_bytes, c->room_positions, sizeof *c->decided_bytes);
+  plim_release(ctx, c->tight, c->room_positions, sizeof *c->tight);
+  c->position = NULL;
   c->certain_bytes = c->decided_bytes = NULL;
   c->tight = NULL;
 }
@@ -86,7 +86,7 @@ void plim_moccasin_free(plim_moccasin_model *c) {
   if (!c->dag) return;
   plim_context *ctx = c->dag->ctx;
   int32_t n = c->dag->n;
-  release_steps(c);
+  release_positions(c);
   plim_lazy_clauses_free(&c->clauses);
   plim_release(ctx, c->first, (int64_t)n + 1, sizeof *c->first);
   plim_release(ctx, c->node_of, (int64_t)c->n_variables + 1, sizeof *c->node_of);
@@ -110,19 +110,19 @@ int plim_moccasin_may_run(const plim_moccasin_model *c, int32_t x, int32_t low, 
 
 /* ---- the look ---- */
 
-static plim_status reserve_steps(plim_moccasin_model *c, int32_t n) {
+static plim_status reserve_positions(plim_moccasin_model *c, int32_t n) {
   plim_context *ctx = c->dag->ctx;
-  if (n <= c->room_slots) return PLIM_OK;
-  release_steps(c);
-  c->room_slots = n + n / 2;
-  PLIM_TRY(plim_allocate(ctx, c->room_slots, sizeof *c->slot, &c->slot));
-  PLIM_TRY(plim_allocate(ctx, c->room_slots, sizeof *c->certain_bytes, &c->certain_bytes));
-  PLIM_TRY(plim_allocate(ctx, c->room_slots, sizeof *c->decided_bytes, &c->decided_bytes));
-  return plim_allocate(ctx, c->room_slots, sizeof *c->tight, &c->tight);
+  if (n <= c->room_positions) return PLIM_OK;
+  release_positions(c);
+  c->room_positions = n + n / 2;
+  PLIM_TRY(plim_allocate(ctx, c->room_positions, sizeof *c->position, &c->position));
+  PLIM_TRY(plim_allocate(ctx, c->room_positions, sizeof *c->certain_bytes, &c->certain_bytes));
+  PLIM_TRY(plim_allocate(ctx, c->room_positions, sizeof *c->decided_bytes, &c->decided_bytes));
+  return plim_allocate(ctx, c->room_positions, sizeof *c->tight, &c->tight);
 }
 
-/* Slots: the repeats decided for a stage, in order, then its first run. */
-static plim_status list_steps(plim_moccasin_model *c) {
+/* Positions: the repeats decided for a stage, in order, then its first run. */
+static plim_status list_positions(plim_moccasin_model *c) {
   const plim_dag *d = c->dag;
   int32_t repeats = 0;
   for (int32_t v = 0; v < d->n; v++) c->head[v] = -1;
@@ -133,19 +133,19 @@ static plim_status list_steps(plim_moccasin_model *c) {
     c->head[stage] = x;
     repeats++;
   }
-  PLIM_TRY(reserve_steps(c, d->n + repeats));
-  c->n_slots = 0;
+  PLIM_TRY(reserve_positions(c, d->n + repeats));
+  c->n_positions = 0;
   for (int32_t t = 0; t < d->n; t++) {
-    c->begin_of[t] = c->n_slots;
+    c->begin_of[t] = c->n_positions;
     for (int32_t x = c->head[t]; x >= 0; x = c->next_in_stage[x]) {
-      c->slot[c->n_slots++] = (plim_moccasin_slot){t, c->node_of[x], x};
+      c->position[c->n_positions++] = (plim_moccasin_position){t, c->node_of[x], x};
     }
-    c->slot[c->n_slots++] = (plim_moccasin_slot){t, t, -1};
+    c->position[c->n_positions++] = (plim_moccasin_position){t, t, -1};
   }
   return PLIM_OK;
 }
 
-/* The first slot at which an undecided repeat of u, as late as it can be up to that stage, may have run. */
+/* The first position at which an undecided repeat of u, as late as it can be up to that stage, may have run. */
 static int32_t sure_from(const plim_moccasin_model *c, int32_t u, int32_t stage, int32_t reader) {
   int32_t latest = -1;
   for (int32_t x = c->first[u]; x < c->first[u + 1]; x++) {
@@ -156,12 +156,12 @@ static int32_t sure_from(const plim_moccasin_model *c, int32_t u, int32_t stage,
   }
   if (latest < 0) return 0;
   int32_t j = c->begin_of[latest];
-  while (j < reader && c->slot[j].stage == latest && c->slot[j].node < u) j++;
+  while (j < reader && c->position[j].stage == latest && c->position[j].node < u) j++;
   return j;
 }
 
 static plim_status add_use(plim_moccasin_model *c, int32_t u, int32_t reader) {
-  int32_t begin = c->covered[u] + 1, sure = sure_from(c, u, c->slot[reader].stage, reader);
+  int32_t begin = c->covered[u] + 1, sure = sure_from(c, u, c->position[reader].stage, reader);
   if (sure < begin) sure = begin;
   if (begin > reader) return PLIM_OK;
   if (c->n_uses == c->room_uses) {
@@ -177,20 +177,20 @@ static plim_status add_use(plim_moccasin_model *c, int32_t u, int32_t reader) {
 static plim_status list_uses(plim_moccasin_model *c) {
   const plim_dag *d = c->dag;
   c->n_uses = 0;
-  for (int32_t j = 0; j < c->n_slots; j++) {
-    const plim_ids *preds = &d->node[c->slot[j].node].preds;
+  for (int32_t j = 0; j < c->n_positions; j++) {
+    const plim_ids *preds = &d->node[c->position[j].node].preds;
     for (int32_t i = 0; i < preds->n; i++) PLIM_TRY(add_use(c, preds->at[i], j));
-    c->covered[c->slot[j].node] = j;
+    c->covered[c->position[j].node] = j;
   }
   for (int32_t v = 0; v < d->n; v++) {
-    if (d->node[v].is_output) PLIM_TRY(add_use(c, v, c->n_slots - 1));
+    if (d->node[v].is_output) PLIM_TRY(add_use(c, v, c->n_positions - 1));
   }
   return PLIM_OK;
 }
 
 static void add_bytes(plim_moccasin_model *c) {
   const plim_dag *d = c->dag;
-  int32_t n = c->n_slots;
+  int32_t n = c->n_positions;
   for (int32_t j = 0; j < n; j++) c->certain_bytes[j] = c->decided_bytes[j] = 0;
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_moccasin_use *u = &c->use[k];
@@ -204,7 +204,7 @@ static void add_bytes(plim_moccasin_model *c) {
   int64_t whole = d->base_bytes, sure = d->base_bytes;
   c->decided_peak = 0;
   for (int32_t j = 0; j < n; j++) {
-    const plim_dag_node *own = &d->node[c->slot[j].node];
+    const plim_dag_node *own = &d->node[c->position[j].node];
     whole += c->decided_bytes[j];
     sure += c->certain_bytes[j];
     c->decided_bytes[j] = whole + own->bytes + own->workspace_bytes;
@@ -215,8 +215,8 @@ static void add_bytes(plim_moccasin_model *c) {
 
 /* ---- reasons ---- */
 
-plim_status plim_moccasin_note_step(plim_moccasin_model *c, int32_t j) {
-  const plim_moccasin_slot *s = &c->slot[j];
+plim_status plim_moccasin_note_position(plim_moccasin_model *c, int32_t j) {
+  const plim_moccasin_position *s = &c->position[j];
   if (s->variable < 0) return PLIM_OK;
   PLIM_TRY(plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(s->variable, s->stage)));
   return plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_most(s->variable, s->stage));
@@ -232,9 +232,9 @@ static plim_status note_elsewhere(plim_moccasin_model *c, int32_t x, int32_t low
   return plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(x, high + 1));
 }
 
-/* Its reader runs after slot j, and not after the stage that it has. */
+/* Its reader runs after position j, and not after the stage that it has. */
 static plim_status note_reader(plim_moccasin_model *c, int32_t k, int32_t j) {
-  const plim_moccasin_slot *reader = &c->slot[c->use[k].reader], *at = &c->slot[j];
+  const plim_moccasin_position *reader = &c->position[c->use[k].reader], *at = &c->position[j];
   int32_t stage = at->stage + (reader->node >= at->node ? 0 : 1);
   if (reader->variable < 0) return PLIM_OK;
   PLIM_TRY(plim_lazy_clauses_note(&c->clauses, plim_lazy_clauses_at_least(reader->variable, stage)));
@@ -245,7 +245,7 @@ plim_status plim_moccasin_note_use(plim_moccasin_model *c, int32_t k, int32_t j,
   const plim_moccasin_use *use = &c->use[k];
   if (use->reader == j) return PLIM_OK;
   PLIM_TRY(note_reader(c, k, j));
-  int32_t low = plim_moccasin_stage_after(&c->slot[j], use->node), high = plim_moccasin_stage_before(c, use);
+  int32_t low = plim_moccasin_stage_after(&c->position[j], use->node), high = plim_moccasin_stage_before(c, use);
   for (int32_t x = c->first[use->node]; with_repeats && x < c->first[use->node + 1]; x++) {
     PLIM_TRY(note_elsewhere(c, x, low, high));
   }
@@ -269,20 +269,20 @@ static int by_latest(const void *a, const void *b) {
   return plim_integers_compare(x->use, y->use);
 }
 
-/* Note enough of what is certainly alive at slot j; `spare` bytes of it need not be told. What follows from the latest
- * decisions is left out first. */
+/* Note enough of what is certainly alive at position j; `spare` bytes of it need not be told. What follows from the
+ * latest decisions is left out first. */
 static plim_status note_bytes(plim_moccasin_model *c, int32_t j, int64_t spare) {
   int32_t n = 0;
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_moccasin_use *use = &c->use[k];
     int64_t bytes = c->bytes[use->node];
-    if (use->certain_from > j || use->reader <= j || bytes == 0) continue; /* operands follow from the slot */
+    if (use->certain_from > j || use->reader <= j || bytes == 0) continue; /* operands follow from the position */
     int32_t begin = c->clauses.reasons.n;
     PLIM_TRY(plim_moccasin_note_use(c, k, j, 1));
     c->item[n++] = (plim_moccasin_item){k, latest_of_notes(c, begin), bytes};
   }
   qsort(c->item, (size_t)n, sizeof *c->item, by_latest);
-  PLIM_TRY(plim_moccasin_note_step(c, j));
+  PLIM_TRY(plim_moccasin_note_position(c, j));
   for (int32_t i = 0; i < n; i++) {
     if (c->item[i].bytes <= spare) {
       spare -= c->item[i].bytes;
@@ -316,7 +316,7 @@ static plim_status order_repeats(plim_moccasin_model *c) {
 
 static plim_status check_limit(plim_moccasin_model *c) {
   int32_t worst = 0;
-  for (int32_t j = 1; j < c->n_slots; j++) worst = c->certain_bytes[j] > c->certain_bytes[worst] ? j : worst;
+  for (int32_t j = 1; j < c->n_positions; j++) worst = c->certain_bytes[j] > c->certain_bytes[worst] ? j : worst;
   int64_t excess = c->certain_bytes[worst] - c->limit_bytes;
   if (excess <= 0) return PLIM_OK;
   int32_t begin = c->clauses.reasons.n;
@@ -324,10 +324,11 @@ static plim_status check_limit(plim_moccasin_model *c) {
   return plim_lazy_clauses_fail(&c->clauses, begin);
 }
 
-/* The bytes of use k do not fit at slot j: the only repeat that may spare it has to. */
+/* The bytes of use k do not fit at position j: the only repeat that may spare it has to. */
 static plim_status force_repeat(plim_moccasin_model *c, int32_t k, int32_t j) {
   const plim_moccasin_use *use = &c->use[k];
-  int32_t low = plim_moccasin_stage_after(&c->slot[j], use->node), high = plim_moccasin_stage_before(c, use), only = -1;
+  int32_t low = plim_moccasin_stage_after(&c->position[j], use->node), high = plim_moccasin_stage_before(c, use),
+          only = -1;
   for (int32_t x = c->first[use->node]; x < c->first[use->node + 1]; x++) {
     if (!plim_moccasin_may_run(c, x, low, high)) continue;
     if (only >= 0) return PLIM_OK;
@@ -349,7 +350,7 @@ static plim_status force_repeat(plim_moccasin_model *c, int32_t k, int32_t j) {
 
 static plim_status force_repeats(plim_moccasin_model *c) {
   int32_t latest = -1;
-  for (int32_t j = 0; j < c->n_slots; j++) {
+  for (int32_t j = 0; j < c->n_positions; j++) {
     if (c->certain_bytes[j] > c->limit_bytes - c->largest_bytes) latest = j;
     c->tight[j] = latest;
   }
@@ -371,7 +372,7 @@ plim_status plim_moccasin_propagate(plim_moccasin_model *c) {
     if (!l->failed) PLIM_TRY(order_repeats(c));
     before = l->n_trail;
     if (l->failed || l->next < before) continue;
-    PLIM_TRY(list_steps(c));
+    PLIM_TRY(list_positions(c));
     PLIM_TRY(list_uses(c));
     add_bytes(c);
     PLIM_TRY(check_limit(c));
@@ -382,8 +383,9 @@ plim_status plim_moccasin_propagate(plim_moccasin_model *c) {
 
 plim_status plim_moccasin_repeats(const plim_moccasin_model *c, plim_repeats *out) {
   out->n = 0;
-  for (int32_t j = 0; j < c->n_slots; j++) {
-    if (c->slot[j].variable >= 0) PLIM_TRY(plim_repeats_add(out, (plim_repeat){c->slot[j].stage, c->slot[j].node}));
+  for (int32_t j = 0; j < c->n_positions; j++) {
+    if (c->position[j].variable >= 0)
+      PLIM_TRY(plim_repeats_add(out, (plim_repeat){c->position[j].stage, c->position[j].node}));
   }
   return PLIM_OK;
 }

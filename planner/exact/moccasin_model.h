@@ -10,16 +10,16 @@
 #include "planner/exact/lazy_clauses.h"
 #include "planner/exact/staged.h"
 
-/* The bytes of `node` that slot `reader` reads. They are alive from slot `begin` on, where they were read or
- * computed last. An undecided repeat may begin them later, at slot `certain_from` at the latest: from there on they
+/* The bytes of `node` that position `reader` reads. They are alive from position `begin` on, where they were read or
+ * computed last. An undecided repeat may begin them later, at position `certain_from` at the latest: from there on they
  * are alive for certain. */
 typedef struct plim_moccasin_use {
   int32_t node, reader, begin, certain_from;
 } plim_moccasin_use;
 
-typedef struct plim_moccasin_slot {
+typedef struct plim_moccasin_position {
   int32_t stage, node, variable; /* variable -1: a first run */
-} plim_moccasin_slot;
+} plim_moccasin_position;
 
 typedef struct plim_moccasin_model {
   const plim_dag *dag;
@@ -31,18 +31,18 @@ typedef struct plim_moccasin_model {
   int32_t *absent;  /* [n_variables] the value of one that is not there */
   int64_t *bytes;   /* [n] of the nodes */
   /* what runs for certain, by the last plim_moccasin_propagate */
-  plim_moccasin_slot *slot;
-  int32_t n_slots, room_slots;
-  int64_t *certain_bytes; /* [n_slots] live bytes whatever is decided further */
-  int64_t *decided_bytes; /* [n_slots] live bytes when no further repeat is added */
+  plim_moccasin_position *position;
+  int32_t n_positions, room_positions;
+  int64_t *certain_bytes; /* [n_positions] live bytes whatever is decided further */
+  int64_t *decided_bytes; /* [n_positions] live bytes when no further repeat is added */
   int64_t decided_peak;   /* largest of them */
   plim_moccasin_use *use;
   int32_t n_uses, room_uses;
   /* scratch */
-  int32_t *next_in_stage, *head;   /* [n_variables], [n] repeats of a stage */
-  int32_t *begin_of;               /* [n] first slot of a stage */
-  int32_t *covered;                /* [n] last slot at which its bytes are known to be read or made */
-  int32_t *tight;                  /* [n_slots] the last slot up to here that has less room than the largest node */
+  int32_t *next_in_stage, *head; /* [n_variables], [n] repeats of a stage */
+  int32_t *begin_of;             /* [n] first position of a stage */
+  int32_t *covered;              /* [n] last position at which its bytes are known to be read or made */
+  int32_t *tight; /* [n_positions] the last position up to here that has less room than the largest node */
   struct plim_moccasin_item *item; /* [n] */
   int64_t largest_bytes;
 } plim_moccasin_model;
@@ -58,15 +58,15 @@ static inline int plim_moccasin_fixed(const plim_moccasin_model *c, int32_t x) {
   return plim_lazy_clauses_low(&c->clauses, x) == plim_lazy_clauses_high(&c->clauses, x);
 }
 
-/* The first stage in which a repeat of `node` runs after a slot. */
-static inline int32_t plim_moccasin_stage_after(const plim_moccasin_slot *slot, int32_t node) {
-  return slot->stage + (node > slot->node ? 0 : 1);
+/* The first stage in which a repeat of `node` runs after a position. */
+static inline int32_t plim_moccasin_stage_after(const plim_moccasin_position *position, int32_t node) {
+  return position->stage + (node > position->node ? 0 : 1);
 }
 
 /* The last stage in which a repeat of the node frees the bytes of the use: before its reader, and where the node may
  * run. */
 static inline int32_t plim_moccasin_stage_before(const plim_moccasin_model *c, const plim_moccasin_use *use) {
-  int32_t stage = c->slot[use->reader].stage, last = c->dag->node[use->node].last_stage;
+  int32_t stage = c->position[use->reader].stage, last = c->dag->node[use->node].last_stage;
   return stage < last ? stage : last;
 }
 
@@ -74,13 +74,13 @@ static inline int32_t plim_moccasin_stage_before(const plim_moccasin_model *c, c
 int plim_moccasin_may_run(const plim_moccasin_model *c, int32_t x, int32_t low, int32_t high);
 
 /* What the order of repeats, the bytes and the clauses imply, until nothing more does, or c->clauses.failed.
- * Leaves slots, uses and bytes of the last look after. O(variables + edges + repeats) for each round. */
+ * Leaves positions, uses and bytes of the last look after. O(variables + edges + repeats) for each round. */
 PLIM_MUST_USE plim_status plim_moccasin_propagate(plim_moccasin_model *c);
 
-/* Note why use `k` is alive at slot j: its reader, and (with_repeats) that no repeat runs in between. */
+/* Note why use `k` is alive at position j: its reader, and (with_repeats) that no repeat runs in between. */
 PLIM_MUST_USE plim_status plim_moccasin_note_use(plim_moccasin_model *c, int32_t k, int32_t j, int with_repeats);
-/* Note that slot j runs. */
-PLIM_MUST_USE plim_status plim_moccasin_note_step(plim_moccasin_model *c, int32_t j);
+/* Note that position j runs. */
+PLIM_MUST_USE plim_status plim_moccasin_note_position(plim_moccasin_model *c, int32_t j);
 
 /* The repeats that are decided, into a set. */
 PLIM_MUST_USE plim_status plim_moccasin_repeats(const plim_moccasin_model *c, plim_repeats *out);

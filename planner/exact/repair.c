@@ -1,6 +1,6 @@
 /* Brings a stage schedule within a limit by greedy changes of what is kept. A change concerns an interval of stages of
- * one node: its copy is evicted after its last reader before a slot and recomputed in the stage of its next reader, or
- * kept. Each change of a round is tried and undone; the best is made. O(n^2) a trial. */
+ * one node: its copy is evicted after its last reader before a position and recomputed in the stage of its next reader,
+ * or kept. Each change of a round is tried and undone; the best is made. O(n^2) a trial. */
 #include "planner/exact/stage_schedule.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static void set_keep(plim_stage_schedule *s, const drop *d, uint8_t value) {
 
 static double excess(const plim_stage_schedule *s, int64_t limit) {
   double area = 0;
-  for (int32_t j = 0; j < s->n_slots; j++) area += s->level[j] > limit ? (double)(s->level[j] - limit) : 0;
+  for (int32_t j = 0; j < s->n_positions; j++) area += s->level[j] > limit ? (double)(s->level[j] - limit) : 0;
   return area;
 }
 
@@ -39,13 +39,13 @@ static int reads(const plim_dag *d, int32_t node, int32_t operand) {
   return 0;
 }
 
-/* Can the copy made at slot j, alive at slot `at`, be dropped across it? From the stage of the last touch before to
- * that of the next reader. */
+/* Can the copy made at position j, alive at position `at`, be dropped across it? From the stage of the last touch
+ * before to that of the next reader. */
 static int find_drop(const plim_stage_schedule *s, int32_t j, int32_t at, drop *out) {
   const plim_dag *d = s->dag;
   int32_t node = s->node[j], before = j, next = -1;
   if (j >= at || s->last[j] <= at || reads(d, s->node[at], node)) return 0;
-  for (int32_t k = j + 1; k <= s->last[j] && k < s->n_slots && next < 0; k++) {
+  for (int32_t k = j + 1; k <= s->last[j] && k < s->n_positions && next < 0; k++) {
     if (!reads(d, s->node[k], node)) continue;
     if (k < at) before = k;
     if (k > at) next = k;
@@ -59,9 +59,9 @@ static int find_drop(const plim_stage_schedule *s, int32_t j, int32_t at, drop *
 static int32_t list_drops(const plim_stage_schedule *s, drop *out) {
   const plim_dag *d = s->dag;
   int32_t n = 0;
-  for (int32_t j = 0; j < s->peak_step; j++) {
+  for (int32_t j = 0; j < s->peak_position; j++) {
     drop found;
-    if (d->node[s->node[j]].bytes == 0 || !find_drop(s, j, s->peak_step, &found)) continue;
+    if (d->node[s->node[j]].bytes == 0 || !find_drop(s, j, s->peak_position, &found)) continue;
     int32_t at = n < MOST_TRIALS ? n++ : MOST_TRIALS;
     for (; at > 0 && d->node[out[at - 1].node].bytes < d->node[found.node].bytes; at--) {
       if (at < MOST_TRIALS) out[at] = out[at - 1];
@@ -119,7 +119,7 @@ static plim_status lower_peak(repairer *r) {
   return stopped ? plim_fail(s->dag->ctx, PLIM_ECANCEL, "planning was cancelled") : PLIM_OK;
 }
 
-/* Keep the copy that slot j recomputes, if that fits. */
+/* Keep the copy that position j recomputes, if that fits. */
 static plim_status try_keep(repairer *r, int32_t j) {
   plim_stage_schedule *s = r->stages;
   size_t n = (size_t)s->n, node = (size_t)s->node[j];
@@ -134,8 +134,8 @@ static plim_status try_keep(repairer *r, int32_t j) {
 
 static plim_status shorten(repairer *r) {
   plim_stage_schedule *s = r->stages;
-  for (int32_t j = s->n_slots - 1; j >= 0 && !is_over(r); j--) {
-    if (j >= s->n_slots || s->node[j] == s->stage[j] || s->dag->node[s->node[j]].time_ns == 0) continue;
+  for (int32_t j = s->n_positions - 1; j >= 0 && !is_over(r); j--) {
+    if (j >= s->n_positions || s->node[j] == s->stage[j] || s->dag->node[s->node[j]].time_ns == 0) continue;
     PLIM_TRY(try_keep(r, j));
   }
   return PLIM_OK;

@@ -28,12 +28,12 @@ done:
   return status;
 }
 
-static void release_steps(plim_stage_schedule *s) {
+static void release_positions(plim_stage_schedule *s) {
   plim_context *ctx = s->dag->ctx;
-  plim_release(ctx, s->node, s->room_slots, sizeof *s->node);
-  plim_release(ctx, s->stage, s->room_slots, sizeof *s->stage);
-  plim_release(ctx, s->last, s->room_slots, sizeof *s->last);
-  plim_release(ctx, s->level, s->room_slots, sizeof *s->level);
+  plim_release(ctx, s->node, s->room_positions, sizeof *s->node);
+  plim_release(ctx, s->stage, s->room_positions, sizeof *s->stage);
+  plim_release(ctx, s->last, s->room_positions, sizeof *s->last);
+  plim_release(ctx, s->level, s->room_positions, sizeof *s->level);
   s->node = s->stage = s->last = NULL;
   s->level = NULL;
 }
@@ -42,22 +42,22 @@ void plim_stage_schedule_free(plim_stage_schedule *s) {
   if (!s) return;
   plim_context *ctx = s->dag->ctx;
   int64_t cells = (int64_t)s->n * s->n;
-  release_steps(s);
+  release_positions(s);
   plim_release(ctx, s->keep, cells, 1);
   plim_release(ctx, s->run, cells, 1);
   plim_release(ctx, s->latest, s->n, sizeof *s->latest);
   plim_release(ctx, s, 1, sizeof *s);
 }
 
-static plim_status reserve_steps(plim_stage_schedule *s, int64_t n) {
+static plim_status reserve_positions(plim_stage_schedule *s, int64_t n) {
   plim_context *ctx = s->dag->ctx;
-  if (n <= s->room_slots) return PLIM_OK;
-  release_steps(s);
-  s->room_slots = n + n / 2;
-  PLIM_TRY(plim_allocate(ctx, s->room_slots, sizeof *s->node, &s->node));
-  PLIM_TRY(plim_allocate(ctx, s->room_slots, sizeof *s->stage, &s->stage));
-  PLIM_TRY(plim_allocate(ctx, s->room_slots, sizeof *s->last, &s->last));
-  return plim_allocate(ctx, s->room_slots, sizeof *s->level, &s->level);
+  if (n <= s->room_positions) return PLIM_OK;
+  release_positions(s);
+  s->room_positions = n + n / 2;
+  PLIM_TRY(plim_allocate(ctx, s->room_positions, sizeof *s->node, &s->node));
+  PLIM_TRY(plim_allocate(ctx, s->room_positions, sizeof *s->stage, &s->stage));
+  PLIM_TRY(plim_allocate(ctx, s->room_positions, sizeof *s->last, &s->last));
+  return plim_allocate(ctx, s->room_positions, sizeof *s->level, &s->level);
 }
 
 /* Make node i available in stage t: by a run there, or kept since its last run where none is allowed any more. */
@@ -95,18 +95,18 @@ static void provide_operands(plim_stage_schedule *s) {
   }
 }
 
-static plim_status list_steps(plim_stage_schedule *s) {
+static plim_status list_positions(plim_stage_schedule *s) {
   size_t n = (size_t)s->n;
   int64_t runs = 0;
   for (size_t i = 0; i < n * n; i++) runs += s->run[i];
-  PLIM_TRY(reserve_steps(s, runs));
-  s->n_slots = 0;
+  PLIM_TRY(reserve_positions(s, runs));
+  s->n_positions = 0;
   s->time_ns = 0;
   for (int32_t t = 0; t < s->n; t++) {
     for (int32_t i = 0; i <= t; i++) {
       if (!s->run[(size_t)t * n + (size_t)i]) continue;
-      s->node[s->n_slots] = i;
-      s->stage[s->n_slots++] = t;
+      s->node[s->n_positions] = i;
+      s->stage[s->n_positions++] = t;
       s->time_ns += s->dag->node[i].time_ns;
     }
   }
@@ -114,32 +114,32 @@ static plim_status list_steps(plim_stage_schedule *s) {
 }
 
 static void find_last_readers(plim_stage_schedule *s) {
-  for (int32_t j = 0; j < s->n_slots; j++) {
+  for (int32_t j = 0; j < s->n_positions; j++) {
     const plim_ids *preds = &s->dag->node[s->node[j]].preds;
     s->last[j] = j;
     for (int32_t p = 0; p < preds->n; p++) s->last[s->latest[preds->at[p]]] = j;
     s->latest[s->node[j]] = j;
   }
   for (int32_t v = 0; v < s->n; v++) {
-    if (s->dag->node[v].is_output) s->last[s->latest[v]] = s->n_slots;
+    if (s->dag->node[v].is_output) s->last[s->latest[v]] = s->n_positions;
   }
 }
 
 static void add_up(plim_stage_schedule *s) {
   const plim_dag *d = s->dag;
   int64_t alive = d->base_bytes;
-  memset(s->level, 0, (size_t)s->n_slots * sizeof *s->level);
-  for (int32_t j = 0; j < s->n_slots; j++) {
-    if (s->last[j] + 1 < s->n_slots) s->level[s->last[j] + 1] -= d->node[s->node[j]].bytes;
+  memset(s->level, 0, (size_t)s->n_positions * sizeof *s->level);
+  for (int32_t j = 0; j < s->n_positions; j++) {
+    if (s->last[j] + 1 < s->n_positions) s->level[s->last[j] + 1] -= d->node[s->node[j]].bytes;
   }
   s->peak_bytes = 0;
-  for (int32_t j = 0; j < s->n_slots; j++) {
+  for (int32_t j = 0; j < s->n_positions; j++) {
     const plim_dag_node *node = &d->node[s->node[j]];
     alive += s->level[j] + node->bytes;
     s->level[j] = alive + node->workspace_bytes;
     if (s->level[j] <= s->peak_bytes) continue;
     s->peak_bytes = s->level[j];
-    s->peak_step = j;
+    s->peak_position = j;
   }
 }
 
@@ -149,7 +149,7 @@ plim_status plim_stage_schedule_derive(plim_stage_schedule *s) {
   for (size_t v = 0; v < n; v++) s->run[v * n + v] = 1;
   provide_kept(s);
   provide_operands(s);
-  PLIM_TRY(list_steps(s));
+  PLIM_TRY(list_positions(s));
   find_last_readers(s);
   add_up(s);
   return PLIM_OK;
@@ -165,7 +165,7 @@ static void begin_walk(plim_stage_schedule *s, int32_t *made) {
   for (int32_t v = 0; v < s->n; v++) made[v] = v;
 }
 
-static void walk_slot(plim_stage_schedule *s, int32_t node, int32_t t, int32_t *made) {
+static void walk_position(plim_stage_schedule *s, int32_t node, int32_t t, int32_t *made) {
   const plim_ids *preds = &s->dag->node[node].preds;
   for (int32_t p = 0; p < preds->n; p++) keep_copy(s, preds->at[p], t, made);
   made[node] = t;
@@ -182,7 +182,7 @@ plim_status plim_stage_schedule_project(plim_stage_schedule *s, const plim_sched
   begin_walk(s, s->latest);
   for (int32_t j = 0; j < schedule->n; j++) {
     int32_t node = s->dag->n_inputs + schedule->op[j];
-    walk_slot(s, node, t, s->latest);
+    walk_position(s, node, t, s->latest);
     t += node == t;
   }
   end_walk(s, s->latest);
@@ -192,11 +192,11 @@ plim_status plim_stage_schedule_project(plim_stage_schedule *s, const plim_sched
 plim_status plim_stage_schedule_prune(plim_stage_schedule *s) {
   int32_t before;
   do { /* runs that fall away leave others without a reader */
-    before = s->n_slots;
+    before = s->n_positions;
     begin_walk(s, s->latest);
-    for (int32_t j = 0; j < s->n_slots; j++) walk_slot(s, s->node[j], s->stage[j], s->latest);
+    for (int32_t j = 0; j < s->n_positions; j++) walk_position(s, s->node[j], s->stage[j], s->latest);
     end_walk(s, s->latest);
     PLIM_TRY(plim_stage_schedule_derive(s));
-  } while (s->n_slots < before);
+  } while (s->n_positions < before);
   return PLIM_OK;
 }

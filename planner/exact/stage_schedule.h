@@ -14,14 +14,14 @@ typedef struct plim_stage_schedule {
   uint8_t *keep; /* [n][n] row t, column i < t: the output of i is kept from stage t - 1 into stage t */
   /* derived: */
   uint8_t *run;          /* [n][n] row t, column i <= t: i runs in stage t */
-  int32_t n_slots;       /* the sequence: run, row by row */
-  int32_t *node, *stage; /* [n_slots] */
-  int32_t *last;         /* [n_slots] last slot that reads the copy made here; n_slots: kept to the end */
-  int64_t *level;        /* [n_slots] bytes alive */
+  int32_t n_positions;   /* the sequence: run, row by row */
+  int32_t *node, *stage; /* [n_positions] */
+  int32_t *last;         /* [n_positions] last position that reads the copy made here; n_positions: kept to the end */
+  int64_t *level;        /* [n_positions] bytes alive */
   int64_t peak_bytes, time_ns;
-  int32_t peak_step;
+  int32_t peak_position;
   int32_t *latest; /* [n] scratch */
-  int64_t room_slots;
+  int64_t room_positions;
 } plim_stage_schedule;
 
 /* Nothing kept. PLIM_EUSAGE for more than PLIM_STAGE_SCHEDULE_MOST_NODES nodes. */
@@ -44,8 +44,8 @@ PLIM_MUST_USE plim_status plim_stage_schedule_prune(plim_stage_schedule *stages)
 
 /* Stage schedules brought within a budget, and then as short as small changes make them. */
 
-/* Drop copies across the highest slot, the one with the least time for what it saves first, until the peak is within
- * `limit`, then keep copies that fit instead of recomputing them; stop at the deadline (INT64_MAX: none). *fits:
+/* Drop copies across the highest position, the one with the least time for what it saves first, until the peak is
+ * within `limit`, then keep copies that fit instead of recomputing them; stop at the deadline (INT64_MAX: none). *fits:
  * whether it came within the limit. Deterministic without a deadline. PLIM_ECANCEL leaves a valid schedule after; a
  * cancel of one that fits ends the changes alone. */
 PLIM_MUST_USE plim_status plim_stage_schedule_repair(plim_stage_schedule *stages, int64_t limit, int64_t deadline_ns,

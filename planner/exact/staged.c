@@ -77,10 +77,10 @@ void plim_staged_free(plim_staged *s) {
   *s = (plim_staged){0};
 }
 
-static plim_status grow(plim_staged *s, int32_t slots) {
+static plim_status grow(plim_staged *s, int32_t positions) {
   plim_context *ctx = s->dag->ctx;
-  if (slots <= s->room) return PLIM_OK;
-  int32_t room = slots + slots / 2;
+  if (positions <= s->room) return PLIM_OK;
+  int32_t room = positions + positions / 2;
   int64_t *level = NULL;
   int32_t *at[4] = {NULL, NULL, NULL, NULL};
   plim_status status;
@@ -126,7 +126,7 @@ static void add_levels(plim_staged *s) {
   int64_t alive = d->base_bytes;
   s->peak_bytes = 0;
   memset(s->level, 0, (size_t)s->n * sizeof *s->level);
-  for (int32_t j = 0; j < s->n; j++) { /* level[j]: what ends at slot j, until it is reached */
+  for (int32_t j = 0; j < s->n; j++) { /* level[j]: what ends at position j, until it is reached */
     int64_t bytes = d->node[s->node[j]].bytes;
     s->level[s->last[j]] += bytes;
     alive += bytes;

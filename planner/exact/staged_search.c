@@ -77,7 +77,7 @@ static plim_status keep_best(tree_search *h) {
 
 /* ---- decisions ---- */
 
-/* Time of a repeat of u, and half that of what it reads and is not alive at slot j. */
+/* Time of a repeat of u, and half that of what it reads and is not alive at position j. */
 static double relief_time(const tree_search *h, int32_t u, int32_t j) {
   const plim_dag_node *node = &h->search->dag->node[u];
   double effort = (double)node->time_ns + 1;
@@ -88,10 +88,10 @@ static double relief_time(const tree_search *h, int32_t u, int32_t j) {
   return effort;
 }
 
-/* A repeat that may free the bytes of a use at slot j; -1: there is none. */
+/* A repeat that may free the bytes of a use at position j; -1: there is none. */
 static int32_t repeat_for(const tree_search *h, const plim_moccasin_use *u, int32_t j, int32_t high) {
   const plim_moccasin_model *c = &h->model;
-  int32_t low = plim_moccasin_stage_after(&c->slot[j], u->node);
+  int32_t low = plim_moccasin_stage_after(&c->position[j], u->node);
   for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
     if (!plim_moccasin_present(c, x) && plim_moccasin_may_run(c, x, low, high)) return x;
   }
@@ -108,11 +108,11 @@ static plim_lazy_clauses_bound find_relief(tree_search *h) {
   for (int32_t k = 0; k < c->n_uses; k++) {
     const plim_moccasin_use *u = &c->use[k];
     int64_t bytes = c->bytes[u->node];
-    if (u->begin > row->slot || u->certain_from <= row->slot || bytes == 0) continue;
-    double worth = relief_time(h, u->node, row->slot) / (double)bytes;
+    if (u->begin > row->position || u->certain_from <= row->position || bytes == 0) continue;
+    double worth = relief_time(h, u->node, row->position) / (double)bytes;
     if (h->noise > 0) worth *= 1 + h->noise * plim_random_unit(&h->random);
     if (found.side >= 0 && worth >= least) continue;
-    int32_t high = plim_moccasin_stage_before(c, u), x = repeat_for(h, u, row->slot, high);
+    int32_t high = plim_moccasin_stage_before(c, u), x = repeat_for(h, u, row->position, high);
     if (x < 0) continue;
     found = plim_lazy_clauses_at_most(x, high);
     least = worth;

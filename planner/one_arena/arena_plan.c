@@ -126,8 +126,8 @@ done:
   return status;
 }
 
-plim_status plim_plan_once(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                           const plim_plan_options *options, plim_plan **out) {
+plim_status plim_arena_once(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, plim_plan **out) {
   plim_plan_options once = *options;
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   int64_t enough_bytes = options->budget_bytes < INT64_MAX ? options->budget_bytes : 0;
@@ -137,8 +137,8 @@ plim_status plim_plan_once(plim_context *ctx, const plim_graph *graph, const pli
   return plim_effort_end(ctx, outer_ns, status);
 }
 
-plim_status plim_plan_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, int64_t known_ns, plim_plan **out) {
+plim_status plim_arena_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                              const plim_plan_options *options, int64_t known_ns, plim_plan **out) {
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = make_base(ctx, graph, profile, options, 0, known_ns, out);
   return plim_effort_end(ctx, outer_ns, status);

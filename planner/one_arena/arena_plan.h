@@ -20,12 +20,12 @@ PLIM_MUST_USE plim_status plim_arena_front(plim_context *ctx, const plim_graph *
 /* The plan of every op once, in the order of the lowest peak found. Its addresses are within options->budget_bytes
  * where a packing for them is found; else they are those of the first-fit orders, so that no time is spent on them.
  * The planner of the options is not read. As plim_plan_make otherwise. */
-PLIM_MUST_USE plim_status plim_plan_once(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                         const plim_plan_options *options, plim_plan **out);
+PLIM_MUST_USE plim_status plim_arena_once(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                          const plim_plan_options *options, plim_plan **out);
 
 /* As plim_plan_make for a caller who has a plan of that time already. The search ends where a bound shows that none is
  * faster. PLIM_ENOFIT: none was found, or none is faster. A plan that it returns may still be slower. */
-PLIM_MUST_USE plim_status plim_plan_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                           const plim_plan_options *options, int64_t known_ns, plim_plan **out);
+PLIM_MUST_USE plim_status plim_arena_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                            const plim_plan_options *options, int64_t known_ns, plim_plan **out);
 
 #endif

@@ -74,11 +74,17 @@ static plim_status find_smallest(const plim_problem *problem, const plim_plan_op
                                  const plim_strategy *strategy, plim_plan_floor *out, plim_plan **plan) {
   plim_front front = {.ctx = problem->ctx};
   plim_front_file file;
+  plim_plan_floor floor;
+  plim_plan *made = NULL;
   plim_status status;
   PLIM_CHECK(plim_strategy_front(problem, options, strategy, &file, &front));
-  PLIM_CHECK(plim_floor_find(problem, options, strategy, &front, out, plan));
+  PLIM_CHECK(plim_floor_find(problem, options, strategy, &front, &floor, plan ? &made : NULL));
   PLIM_CHECK(plim_front_save(&file, &front));
+  *out = floor;
+  if (plan) *plan = made;
+  made = NULL;
 done:
+  plim_plan_free(made);
   plim_front_free(&front);
   return status;
 }

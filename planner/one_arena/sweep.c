@@ -25,16 +25,13 @@ typedef struct sweep {
   int64_t started_ns;
 } sweep;
 
-static int64_t left_ns(const sweep *s) {
-  return s->options->time_limit_ns - (plim_now_ns() - s->started_ns);
-}
-
 /* How many budgets further on to plan next, after `done` budgets since begun_ns: every budget in turn, unless a time
  * limit leaves room for fewer at what one took so far; then evenly spread ones, and the last whatever the time. */
 static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_t begun_ns) {
   int32_t others = n - 1 - i;
   if (s->options->time_limit_ns <= 0 || others < 2 || done == 0) return 1;
-  double each = (double)(plim_now_ns() - begun_ns) / done, left = (double)left_ns(s);
+  double each = (double)(plim_now_ns() - begun_ns) / done,
+         left = (double)plim_effort_rest(s->options->time_limit_ns, s->started_ns);
   double wanted = left > each ? others * each / left : others;
   return wanted < 1.5 ? 1 : wanted > others ? others : (int32_t)(wanted + 0.5);
 }
@@ -43,10 +40,7 @@ static int32_t stride(const sweep *s, int32_t i, int32_t n, int32_t done, int64_
 static plim_plan_options options_of(const sweep *s, int32_t parts, int64_t budget) {
   plim_plan_options o = *s->options;
   o.budget_bytes = budget;
-  if (o.time_limit_ns > 0) {
-    int64_t left = left_ns(s);
-    o.time_limit_ns = left > parts ? left / parts : 1;
-  }
+  o.time_limit_ns = plim_effort_share(plim_effort_rest(o.time_limit_ns, s->started_ns), parts);
   return o;
 }
 
@@ -63,7 +57,7 @@ static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
 static void report(const sweep *s, int32_t done, int32_t n, int64_t budget) {
   const plim_front_point *best = plim_front_find(s->front, budget);
   double all = (double)s->problem->keep_all_ns, bound = (double)plim_front_bound(s->front, budget);
-  plim_progress progress = {.stage = "curve",
+  plim_progress progress = {.stage = "front",
                             .done = done,
                             .total = n,
                             .elapsed_ns = plim_now_ns() - s->started_ns,
@@ -116,7 +110,7 @@ static plim_status emit_all(const sweep *s, int32_t n, const int64_t *budget, pl
 static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
   plim_plan_options options = *s->options;
   options.budget_bytes = INT64_MAX;
-  if (options.time_limit_ns > 0) options.time_limit_ns = options.time_limit_ns / 100 * tuning.floor_percent + 1;
+  options.time_limit_ns = plim_effort_percent(options.time_limit_ns, tuning.floor_percent);
   PLIM_TRY(plim_floor_find(s->problem, &options, s->strategy, s->front, &span->floor, NULL));
   int64_t low = span->floor.smallest_bytes, width = span->high_bytes > low ? span->high_bytes - low : 0;
   int64_t steps = span->n > 1 ? span->n - 1 : 1;

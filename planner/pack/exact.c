@@ -475,7 +475,9 @@ plim_status plim_exact_search(plim_exact *e, int64_t capacity, int64_t nodes, in
     plim_exact_limits limits = {.nodes = share < nodes ? share : nodes, .deadline_ns = deadline_ns};
     *outcome = plim_exact_run(e, capacity, restart, &limits, offset, &used);
     PLIM_TRY(e->status);
-    if (plim_effort_over(e->units->ctx, 0)) return plim_fail(e->units->ctx, PLIM_ECANCEL, "packing was cancelled");
+    if (*outcome == PLIM_PACK_LIMIT && plim_effort_over(e->units->ctx, 0)) {
+      return plim_fail(e->units->ctx, PLIM_ECANCEL, "packing was cancelled");
+    }
     nodes -= used > 0 ? used : 1;
   }
   return PLIM_OK;

@@ -27,9 +27,9 @@ struct plim_page_candidates {
   int64_t room;         /* of the arrays: pauses end with a reader */
   candidate *candidate; /* [n] by storage, then by late */
   int32_t n;
-  int32_t *step_of; /* [n_ops] step of keep-all's plan */
-  uint8_t *paged;   /* [n_storages] 1: a pause of it is taken */
-  int64_t *live;    /* [steps of keep_all] less what is taken */
+  int32_t *command_of; /* [n_ops] command of keep-all's plan */
+  uint8_t *paged;      /* [n_storages] 1: a pause of it is taken */
+  int64_t *live;       /* [steps of keep_all] less what is taken */
   int64_t page_bytes;
   plim_page_choice *choice; /* [n] those taken */
   int64_t *delay_ns;        /* [2n] */
@@ -41,8 +41,8 @@ static int64_t step_ns(const plim_plan *plan, int32_t j) {
   return plan->variant[plan->command[j].variant].variant.time_ns;
 }
 
-/* A pause of a storage between two uses in keep-all's plan, which ends at step `end` with a run of `late`. Where copies
- * take longer than it lasts, runs wait for them, whatever they share. */
+/* A pause of a storage between two uses in keep-all's plan, which ends at command `end` with a run of `late`. Where
+ * copies take longer than it lasts, runs wait for them, whatever they share. */
 static void add_candidate(plim_page_candidates *candidates, int32_t s, int32_t late, int32_t begin, int32_t end,
                           int64_t pause_ns) {
   int64_t bytes = candidates->graph->storage[s].bytes;
@@ -51,7 +51,7 @@ static void add_candidate(plim_page_candidates *candidates, int32_t s, int32_t l
                                 plim_paging_link_ns(candidates->paging, 1, bytes)};
   int64_t both_ns = c.choice.out_ns + c.choice.in_ns, late_ns = both_ns > pause_ns ? both_ns - pause_ns : 0;
   c.cost_ns = (int64_t)((double)both_ns * candidates->paging->delay_share) + late_ns;
-  c.again_ns = step_ns(candidates->keep_all, candidates->step_of[candidates->graph->storage[s].producer]);
+  c.again_ns = step_ns(candidates->keep_all, candidates->command_of[candidates->graph->storage[s].producer]);
   candidates->candidate[candidates->n++] = c;
 }
 
@@ -60,9 +60,9 @@ static void add_candidates(plim_page_candidates *candidates, int32_t s, const in
   const plim_graph *g = candidates->graph;
   const plim_storage *storage = &g->storage[s];
   if (storage->producer < 0 || storage->bytes <= 0 || storage->role == PLIM_ROLE_OUTPUT) return;
-  int32_t last = candidates->step_of[storage->producer];
+  int32_t last = candidates->command_of[storage->producer];
   for (int32_t i = g->reader_first[s]; i < g->reader_first[s + 1]; i++) {
-    int32_t now = candidates->step_of[g->reader[i]];
+    int32_t now = candidates->command_of[g->reader[i]];
     if (now > last + 1) add_candidate(candidates, s, g->reader[i], last + 1, now, begin_ns[now] - begin_ns[last + 1]);
     if (now > last) last = now;
   }
@@ -70,14 +70,14 @@ static void add_candidates(plim_page_candidates *candidates, int32_t s, const in
 
 static plim_status find_candidates(plim_page_candidates *candidates) {
   const plim_plan *k = candidates->keep_all;
-  int64_t *begin_ns = NULL, steps = k->n_commands;
-  PLIM_TRY(plim_allocate(candidates->ctx, steps + 1, sizeof *begin_ns, &begin_ns));
+  int64_t *begin_ns = NULL;
+  PLIM_TRY(plim_allocate(candidates->ctx, (int64_t)k->n_commands + 1, sizeof *begin_ns, &begin_ns));
   for (int32_t j = 0; j < k->n_commands; j++) {
-    candidates->step_of[k->command[j].op] = j;
+    candidates->command_of[k->command[j].op] = j;
     begin_ns[j + 1] = begin_ns[j] + step_ns(k, j);
   }
   for (int32_t s = 0; s < candidates->graph->n_storages; s++) add_candidates(candidates, s, begin_ns);
-  plim_release(candidates->ctx, begin_ns, steps + 1, sizeof *begin_ns);
+  plim_release(candidates->ctx, begin_ns, (int64_t)k->n_commands + 1, sizeof *begin_ns);
   return PLIM_OK;
 }
 
@@ -96,7 +96,7 @@ plim_status plim_page_candidates_make(plim_context *ctx, const plim_graph *graph
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *candidates, &candidates));
   *candidates = (plim_page_candidates){.ctx = ctx, .graph = graph, .paging = paging, .keep_all = keep_all, .room = n};
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *candidates->candidate, &candidates->candidate));
-  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *candidates->step_of, &candidates->step_of));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_ops, sizeof *candidates->command_of, &candidates->command_of));
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *candidates->paged, &candidates->paged));
   PLIM_CHECK(plim_allocate(ctx, keep_all->n_commands, sizeof *candidates->live, &candidates->live));
   PLIM_CHECK(plim_allocate(ctx, n, sizeof *candidates->choice, &candidates->choice));
@@ -114,7 +114,7 @@ void plim_page_candidates_free(plim_page_candidates *candidates) {
   if (!candidates) return;
   plim_context *ctx = candidates->ctx;
   plim_release(ctx, candidates->candidate, candidates->room, sizeof *candidates->candidate);
-  plim_release(ctx, candidates->step_of, candidates->graph->n_ops, sizeof *candidates->step_of);
+  plim_release(ctx, candidates->command_of, candidates->graph->n_ops, sizeof *candidates->command_of);
   plim_release(ctx, candidates->paged, candidates->graph->n_storages, sizeof *candidates->paged);
   plim_release(ctx, candidates->live, candidates->keep_all->n_commands, sizeof *candidates->live);
   plim_release(ctx, candidates->choice, candidates->room, sizeof *candidates->choice);
@@ -128,7 +128,7 @@ int32_t plim_page_candidates_count(const plim_page_candidates *candidates) {
 
 /* ---- covering ---- */
 
-/* Bytes by which a candidate relieves steps that are above the target, a nanosecond of its cost: its copies, or less
+/* Bytes by which a candidate relieves commands that are above the target, a nanosecond of its cost: its copies, or less
  * where its producer takes long, since others are recomputed for less. */
 static double relief(const plim_page_candidates *candidates, const candidate *c, int64_t target) {
   double sum = 0;

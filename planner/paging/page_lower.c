@@ -24,8 +24,9 @@ static plim_status fail_twice(const lowering *l, int32_t storage) {
   return plim_fail(l->pages->ctx, PLIM_ENOFIT, "storage %d would be in the arena twice", storage);
 }
 
-/* Buffer i of the plan begins at its step j. *begun: 1 when a buffer begins, 0 when the storage is in the arena still.
- */
+/* Buffer i of the plan begins at its command j. *begun: 1 when a buffer begins, 0 when the storage is in the arena
+ * still.
+ * */
 static plim_status begin_buffer(lowering *l, int32_t i, int32_t j, int in_place, int32_t *begun) {
   const plim_plan_buffer *b = &l->plan->buffer[i];
   const plim_graph *g = l->pages->graph;

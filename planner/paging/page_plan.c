@@ -95,8 +95,8 @@ static plim_status plan_paged(const attempt *a, const plim_page_graph *paged, pl
     p->numerics_key[i] = paged->op[i] < 0 ? "page" : p->options->numerics_key[paged->op[i]];
   }
   inner.numerics_key = p->numerics_key;
-  return a->paging.recompute ? plim_plan_faster(p->ctx, paged->paged, paged->profile, &inner, known_ns(p), out)
-                             : plim_plan_once(p->ctx, paged->paged, paged->profile, &inner, out);
+  return a->paging.recompute ? plim_arena_faster(p->ctx, paged->paged, paged->profile, &inner, known_ns(p), out)
+                             : plim_arena_once(p->ctx, paged->paged, paged->profile, &inner, out);
 }
 
 /* The plan of what pages now; one that does not fit is no failure. */
@@ -185,8 +185,9 @@ static plim_status plan_one_arena(const attempt *a, plim_plan **out) {
   const int64_t known = a->paging.device ? INT64_MAX : known_ns(p); /* with a second device its runs get faster */
   plain.front_folder = NULL;
   if (!a->paging.recompute) plain.planner = "keep-all";
-  return a->paging.recompute && known == INT64_MAX ? plim_arena_plan_make(p->ctx, p->graph, a->profile, &plain, out)
-                                                   : plim_plan_faster(p->ctx, p->graph, a->profile, &plain, known, out);
+  return a->paging.recompute && known == INT64_MAX
+             ? plim_arena_plan_make(p->ctx, p->graph, a->profile, &plain, out)
+             : plim_arena_faster(p->ctx, p->graph, a->profile, &plain, known, out);
 }
 
 /* A plan of one arena, and devices for its runs. */
@@ -216,7 +217,7 @@ static plim_status try_profile(paging *p, const plim_profile *profile, const pli
   plim_plan *own = NULL;
   a.paging.recompute = recompute;
   a.options.paging = &a.paging;
-  plim_status status = keep_all ? PLIM_OK : plim_plan_once(p->ctx, p->graph, profile, p->options, &own);
+  plim_status status = keep_all ? PLIM_OK : plim_arena_once(p->ctx, p->graph, profile, p->options, &own);
   if (own) a.keep_all = own;
   if (status == PLIM_OK) status = try_variants(&a);
   plim_plan_free(own);
@@ -305,7 +306,7 @@ static plim_status make_from(const plim_paging_task *task, const plim_plan *keep
 plim_status plim_page_plan_make(const plim_paging_task *task, int64_t known_ns, plim_plan **plain, plim_plan **out) {
   if (task->keep_all) return make_from(task, task->keep_all, known_ns, plain, out);
   plim_plan *keep_all = NULL;
-  PLIM_TRY(plim_plan_once(task->ctx, task->graph, task->profile, task->options, &keep_all));
+  PLIM_TRY(plim_arena_once(task->ctx, task->graph, task->profile, task->options, &keep_all));
   plim_status status = make_from(task, keep_all, known_ns, plain, out);
   plim_plan_free(keep_all);
   return status;

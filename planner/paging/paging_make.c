@@ -107,7 +107,7 @@ plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const p
                              const plim_plan_options *options, plim_plan **out) {
   plim_plan *keep_all = NULL, *best = NULL;
   PLIM_TRY(check_paging(options, ctx));
-  PLIM_TRY(plim_plan_once(ctx, graph, profile, options, &keep_all));
+  PLIM_TRY(plim_arena_once(ctx, graph, profile, options, &keep_all));
   const plim_paging_task task = {ctx, graph, profile, options, keep_all};
   plim_status status = make_best(&task, &best);
   if (best && status == PLIM_OK && plim_paging_lateness(options->paging, best) > 0) {

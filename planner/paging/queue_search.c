@@ -229,16 +229,16 @@ static plim_status try_order(searching *k, int64_t *time_ns) {
     k->next[i] = space[order[i]];
   }
   PLIM_CHECK(set_runs(k, &k->ordered));
-  PLIM_CHECK(try_candidate(k, k->next, 0, &now_ns));
-  if (now_ns < *time_ns) {
+  status = try_candidate(k, k->next, 0, &now_ns);
+  if (status == PLIM_OK && now_ns < *time_ns) {
     *time_ns = now_ns;
     memcpy(k->space, k->next, (size_t)n * sizeof *k->space);
-  } else {
-    status = set_runs(k, base);
+  } else if (status == PLIM_OK || status == PLIM_ECANCEL) { /* the base order holds */
+    plim_status restored = set_runs(k, base);
+    if (restored != PLIM_OK) status = restored;
   }
 done:
-  if (status == PLIM_ECANCEL && !plim_context_cancelled(k->ctx))
-    status = PLIM_OK; /* out of time: the base order holds */
+  if (status == PLIM_ECANCEL && !plim_context_cancelled(k->ctx)) status = PLIM_OK; /* out of time */
   plim_release(k->ctx, order, n, sizeof *order);
   plim_release(k->ctx, space, n, sizeof *space);
   return status;

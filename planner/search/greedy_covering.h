@@ -12,8 +12,8 @@
 #ifndef PLIM_PLANNER_SEARCH_GREEDY_COVERING_H
 #define PLIM_PLANNER_SEARCH_GREEDY_COVERING_H
 
-#include "planner/profile/blocked_profile.h"
-#include "planner/profile/track.h"
+#include "planner/track/blocked_profile.h"
+#include "planner/track/track.h"
 #include "runtime/base/random.h"
 
 enum { PLIM_GREEDY_COVERING_CHAIN = 48 /* most repeats that one decision adds: an op and its inputs' ops */ };

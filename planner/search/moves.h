@@ -1,11 +1,11 @@
 /* Moves of the search: small changes of a schedule that keep it valid.
  *
- * They change a schedule in a track (planner/profile/track.h), which keeps live bytes and time up to date and can undo
+ * They change a schedule in a track (planner/track/track.h), which keeps live bytes and time up to date and can undo
  * changes. A *slot* is a place in the track's sequence; slots are in the order of the runs. */
 #ifndef PLIM_PLANNER_SEARCH_MOVES_H
 #define PLIM_PLANNER_SEARCH_MOVES_H
 
-#include "planner/profile/track.h"
+#include "planner/track/track.h"
 #include "runtime/base/random.h"
 
 typedef enum plim_move {

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_SEARCH_POLISH_H
 #define PLIM_PLANNER_SEARCH_POLISH_H
 
-#include "planner/profile/track.h"
+#include "planner/track/track.h"
 
 /* Remove each repeat without which the peak stays within the limit, the slowest first. Give each run the fastest
  * variant with which the peak stays within the limit. Repeat until nothing changes.

@@ -17,6 +17,7 @@
 #include "planner/search/search_tuning.h"
 #include "planner/search/searcher.h"
 #include "runtime/base/batch.h"
+#include "runtime/base/effort.h"
 
 /* A searcher with what it needs on its thread. */
 typedef struct member {
@@ -152,7 +153,7 @@ static plim_status find_any(portfolio *p) {
   if (inc->found) return PLIM_OK;
   int64_t limit_ns = inc->options->time_limit_ns;
   plim_child how = {.min_memory = 1, .seed_step = p->min_memory_tries++ << 32};
-  if (limit_ns > 0) how.time_limit_ns = limit_ns / 2 + (plim_now_ns() - inc->started_ns) / 2;
+  if (limit_ns > 0) how.time_limit_ns = plim_effort_share(limit_ns, 2) + (plim_now_ns() - inc->started_ns) / 2;
   PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
   plim_incumbent_start_at(min_memory, inc->started_ns);
   plim_incumbent_share_keep_all(min_memory, inc->keep_all);

@@ -6,10 +6,10 @@
 
 /* Overhead 0: every op once with its fastest choice, in the order found that needs the smallest arena. Takes a part of
  * the time limit. Deterministic without one. */
-plim_status plim_keep_all_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_keep_all_run(plim_incumbent *incumbent);
 
 /* The fewest bytes, for an incumbent with `min_memory` set. Deterministic without a time limit. */
-plim_status plim_min_memory_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_min_memory_run(plim_incumbent *incumbent);
 
 /* Search with options->threads searchers, at most PLIM_BATCH_MOST; the first annealing run starts from `order`. Each
  * makes as many moves as a lone one would. They meet when all have ended an annealing run, and the next one starts from

@@ -93,7 +93,7 @@ static void set_options(const functions *f, void *cbc, const plim_solve_options 
   set_number(f, cbc, "ratioGap", o->gap);
   set_number(f, cbc, "allowableGap", o->absolute_gap);
   if (o->seconds > 0) set_number(f, cbc, "seconds", o->seconds);
-  if (o->steps > 0 && !o->relax) set_number(f, cbc, "maxNodes", o->steps < INT32_MAX ? (double)o->steps : INT32_MAX);
+  if (o->effort > 0 && !o->relax) set_number(f, cbc, "maxNodes", o->effort < INT32_MAX ? (double)o->effort : INT32_MAX);
   if (o->threads > 1) set_number(f, cbc, "threads", o->threads);
   if (o->cutoff < INFINITY) set_number(f, cbc, "cutoff", o->cutoff);
 }

@@ -117,9 +117,9 @@ static int set_options(const functions *f, void *highs, const plim_solve_options
   int worst = f->set_bool(highs, "output_flag", 0);
   worst |= f->set_int(highs, "threads", o->threads > 1 ? o->threads : 1);
   if (o->seconds > 0) worst |= f->set_double(highs, "time_limit", o->seconds);
-  if (o->steps > 0) {
+  if (o->effort > 0) {
     const char *option = o->relax ? "simplex_iteration_limit" : "mip_max_nodes";
-    worst |= f->set_int(highs, option, o->steps < INT32_MAX ? (highs_int)o->steps : INT32_MAX);
+    worst |= f->set_int(highs, option, o->effort < INT32_MAX ? (highs_int)o->effort : INT32_MAX);
   }
   if (o->relax) worst |= f->set_bool(highs, "solve_relaxation", 1);
   worst |= f->set_double(highs, "mip_rel_gap", o->gap);

@@ -18,6 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
+
 enum { LOOK_MS = 20, MOMENT_NS = 300000000, CANCEL_NS = 100000000 /* a cancel has to end all within the moment */ };
 enum { HIGH_FD = 16 }; /* above those that the process gets */
 
@@ -79,7 +82,7 @@ static void write_model(listener *l, const plim_model *m) {
                            .relax = o->relax,
                            .threads = o->threads,
                            .has_start = o->start != NULL,
-                           .steps = o->steps,
+                           .effort = o->effort,
                            .seconds = o->seconds,
                            .gap = o->gap,
                            .absolute_gap = o->absolute_gap,
@@ -151,7 +154,10 @@ static int hear(listener *l) {
     l->best = m.solution;
     l->ended = 1;
     if (stands) l->place = m.place;
-    if (!stands) l->best.found = before.found, l->best.objective = before.objective;
+    if (!stands) {
+      l->best.found = before.found;
+      l->best.objective = before.objective;
+    }
   } else if (m.subject == PLIM_TOLD_POINT) {
     l->best.found = 1;
     l->best.objective = m.solution.objective;
@@ -180,7 +186,7 @@ static void listen_to_the_end(listener *l) {
   }
 }
 
-/* Somebody else in the host may have waited for it (ECHILD), or no one can (SIGCHLD is ignored): -1. */
+/* Another part of the host may have waited for it (ECHILD), or no one can (SIGCHLD is ignored): -1. */
 static int wait_for_it(listener *l) {
   int how = 0;
   pid_t got;
@@ -204,6 +210,14 @@ static plim_status answer(listener *l, int how, plim_solution *out, double *poin
   return PLIM_OK;
 }
 
+/* By the options, and by the deadline of the work around it. */
+static int64_t last_moment(const plim_context *ctx, const plim_solve_options *options) {
+  const int64_t limit_ns = plim_integers_from_real(options->seconds > 0 ? options->seconds * 1e9 : 0);
+  const int64_t now_ns = plim_now_ns(), own_ns = plim_effort_deadline_of(now_ns, limit_ns);
+  const int64_t left_ns = plim_effort_left_ns(ctx);
+  return left_ns < own_ns - now_ns ? now_ns + left_ns : own_ns;
+}
+
 plim_status plim_solve_in_subprocess(plim_context *ctx, const char *back_end, const plim_model *model,
                                      const plim_solve_options *options, plim_solution *out, double *point) {
   listener l = {.ctx = ctx,
@@ -216,7 +230,7 @@ plim_status plim_solve_in_subprocess(plim_context *ctx, const char *back_end, co
   plim_status status = map_memory(&l, model);
   if (status == PLIM_OK) {
     write_model(&l, model);
-    if (options->seconds > 0) l.kill_ns = plim_now_ns() + (int64_t)(options->seconds * 1e9);
+    l.kill_ns = last_moment(ctx, options);
     status = start(&l);
   }
   if (status == PLIM_OK) {

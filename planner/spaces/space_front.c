@@ -1,5 +1,7 @@
-/* Plans for growing budgets of one space: each search knows the plans before it, and a later plan that fits an earlier
- * budget is taken there too. */
+/* Plans for growing budgets of one space: each search knows the plans before it, and a plan that fits another budget
+ * and is better than its own is taken there too. */
+#include <string.h>
+
 #include "planner/spaces/space_make.h"
 #include "runtime/base/effort.h"
 
@@ -11,7 +13,7 @@ typedef struct front {
   int64_t *budget;               /* [n_spaces] of the plan in hand */
   const plim_space_plan **known; /* [room] those of the caller, then those made here */
   int32_t n_known, room, space;
-  int64_t last_ns; /* when the time is over; INT64_MAX: never */
+  int64_t limit_ns, started_ns; /* of all budgets together */
 } front;
 
 /* A plan for one budget of the space; NULL: none was found. `parts` budgets share the time that is left. */
@@ -19,10 +21,7 @@ static plim_status plan_one(front *f, int64_t budget, int32_t parts, plim_space_
   f->budget[f->space] = budget;
   f->options.known = f->known;
   f->options.n_known = f->n_known;
-  if (f->last_ns < INT64_MAX) {
-    int64_t left = f->last_ns - plim_now_ns();
-    f->options.time_limit_ns = left > parts ? left / parts : 1;
-  }
+  f->options.time_limit_ns = plim_effort_share(plim_effort_rest(f->limit_ns, f->started_ns), parts);
   plim_status status = plim_space_plan_make(f->ctx, f->graph, f->platform, &f->options, NULL, out);
   return status == PLIM_ENOFIT ? PLIM_OK : status;
 }
@@ -48,32 +47,48 @@ static const plim_space_plan *better_of_larger(const front *f, int32_t i, int32_
   return best == plan[i] ? NULL : best;
 }
 
-/* Plan i becomes that of a known one, with a round of search, where that is better. */
-static plim_status take(front *f, int32_t i, const plim_space_plan *known, const int64_t *budget,
+/* No plan for budget i is better: what was proved of it, or of larger budgets. */
+static double bound_at(int32_t i, int32_t n, plim_space_plan *const *plan) {
+  double bound = 0;
+  for (int32_t j = i; j < n; j++) {
+    if (plan[j] && plan[j]->bound > bound) bound = plan[j]->bound;
+  }
+  return bound;
+}
+
+/* Plan i becomes a known one, which fits into budget i. */
+static plim_status take(const front *f, int32_t i, int32_t n, const plim_space_plan *known, int64_t budget,
                         plim_space_plan **plan) {
-  plim_space_plan *own = NULL;
-  f->known[0] = known;
-  f->n_known = 1;
-  plim_status status = plan_one(f, budget[i], 1, &own);
-  if (status != PLIM_OK) return status == PLIM_ECANCEL ? PLIM_OK : status;
-  int better = own && (!plan[i] || plim_space_plan_value(own) < plim_space_plan_value(plan[i]));
-  plim_space_plan_free(better ? plan[i] : own);
-  if (better) plan[i] = own;
+  const double value = plim_space_plan_value(known), bound = bound_at(i, n, plan);
+  plim_space_plan draft = *known, *own = NULL;
+  plim_space_memory *space = NULL;
+  PLIM_TRY(plim_allocate(f->ctx, known->n_spaces, sizeof *space, &space));
+  memcpy(space, known->space, (size_t)known->n_spaces * sizeof *space);
+  space[f->space].budget_bytes = budget;
+  draft.space = space;
+  draft.bound = bound < value ? bound : value;
+  draft.proved = value <= bound;
+  plim_status status = plim_space_plan_from_parts(f->ctx, &draft, &own);
+  plim_release(f->ctx, space, known->n_spaces, sizeof *space);
+  if (status == PLIM_OK) status = plim_space_plan_check(f->ctx, f->graph, own);
+  if (status != PLIM_OK) {
+    plim_space_plan_free(own);
+    return status;
+  }
+  plim_space_plan_free(plan[i]);
+  plan[i] = own;
   return PLIM_OK;
 }
 
 /* From the last budget to the first, what fits of larger ones; then back, what that found for smaller ones. */
-static plim_status share(front *f, int32_t n, const int64_t *budget, plim_space_plan **plan) {
-  f->options.iterations = 1;
-  f->options.time_limit_ns = 0;
-  f->last_ns = INT64_MAX;
+static plim_status share(const front *f, int32_t n, const int64_t *budget, plim_space_plan **plan) {
   for (int32_t i = n - 1; i >= 0; i--) {
     const plim_space_plan *better = better_of_larger(f, i, n, budget, plan);
-    if (better) PLIM_TRY(take(f, i, better, budget, plan));
+    if (better) PLIM_TRY(take(f, i, n, better, budget[i], plan));
   }
   for (int32_t i = 1; i < n; i++) {
     if (!plan[i - 1] || (plan[i] && plim_space_plan_value(plan[i]) <= plim_space_plan_value(plan[i - 1]))) continue;
-    PLIM_TRY(take(f, i, plan[i - 1], budget, plan));
+    PLIM_TRY(take(f, i, n, plan[i - 1], budget[i], plan));
   }
   return PLIM_OK;
 }
@@ -99,8 +114,9 @@ plim_status plim_space_plan_front(plim_context *ctx, const plim_graph *graph, co
   for (int32_t i = 0; i < n; i++) plan[i] = NULL;
   PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
   f.options = *options;
-  f.room = options->n_known + n + 1;
-  f.last_ns = plim_effort_deadline_of(plim_now_ns(), options->time_limit_ns);
+  f.room = options->n_known + n;
+  f.limit_ns = options->time_limit_ns;
+  f.started_ns = plim_now_ns();
   PLIM_CHECK(plim_allocate(ctx, f.room, sizeof(const plim_space_plan *), &f.known));
   PLIM_CHECK(plim_allocate(ctx, platform->n_spaces, sizeof *f.budget, &f.budget));
   for (int32_t s = 0; s < platform->n_spaces; s++) {

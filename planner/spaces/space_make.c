@@ -95,7 +95,7 @@ static plim_status bound_all(work *w) {
   const plim_space_request *r = &w->request;
   const plim_space_search_options asked = search_options(w);
   double bound = 0;
-  int64_t part = r->options->time_limit_ns / tuning.program.bound_parts;
+  int64_t part = plim_effort_share(r->options->time_limit_ns, tuning.program.bound_parts);
   int64_t outer = plim_effort_begin(r->ctx, plim_effort_deadline_of(plim_now_ns(), part));
   PLIM_TRY(plim_effort_end(r->ctx, outer, plim_space_bound(r->problem, &asked, &bound)));
   w->least = fmax(w->least, bound);
@@ -106,7 +106,8 @@ static plim_status bound_all(work *w) {
  * with all but a quarter otherwise, which is for the refusal. */
 static plim_status search_portfolio(work *w) {
   const plim_space_request *r = &w->request;
-  int64_t limit = r->options->time_limit_ns, share = r->planner->searches ? limit - limit / 4 : limit / 5;
+  int64_t limit = r->options->time_limit_ns,
+          share = r->planner->searches ? limit - limit / 4 : plim_effort_share(limit, 5);
   int64_t outer = plim_effort_begin(r->ctx, plim_effort_deadline_of(r->started_ns, share));
   plim_status status = try_first(w);
   const plim_space_search_options asked = search_options(w);
@@ -224,10 +225,15 @@ plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, con
   with_kept = *options;
   with_kept.known = kept.known;
   with_kept.n_known = kept.n_known;
-  plim_status status = make(ctx, graph, platform, &with_kept, outcome, &plan);
+  plim_space_outcome found;
+  plim_status status = make(ctx, graph, platform, &with_kept, &found, &plan);
   if (status == PLIM_OK) status = plim_space_kept_save(&kept, plan);
   plim_space_kept_close(&kept);
-  if (status == PLIM_OK) *out = plan;
-  if (status != PLIM_OK) plim_space_plan_free(plan);
-  return status;
+  if (status != PLIM_OK) {
+    plim_space_plan_free(plan);
+    return status;
+  }
+  if (outcome) *outcome = found;
+  *out = plan;
+  return PLIM_OK;
 }

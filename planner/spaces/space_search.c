@@ -140,9 +140,9 @@ static plim_status search_rounds(plim_space_searching *k) {
     PLIM_TRY(change(k, &fits));
     if (!fits) continue;
     PLIM_TRY(plim_space_weigh(k, &k->next, &most, &found));
-    stale = plim_space_is_late_first(found, k->best_worth) ? 0 : stale + 1;
+    stale = plim_space_worth_is_better(found, k->best_worth) ? 0 : stale + 1;
     PLIM_TRY(plim_space_keep_best(k, &k->next, found));
-    if (plim_space_is_late_first(found, most)) {
+    if (plim_space_worth_is_better(found, most)) {
       k->now_worth = found;
       swap_sequences(k);
     }

@@ -47,7 +47,7 @@ plim_space_weights plim_space_weights_of(const plim_space_searching *k, double c
 plim_space_weights plim_space_draw_weights(plim_space_searching *k);
 
 /* 1 when a is better than b. */
-int plim_space_is_late_first(plim_space_worth a, plim_space_worth b);
+int plim_space_worth_is_better(plim_space_worth a, plim_space_worth b);
 
 /* Is the worth of every sequence a sum over its commands? Otherwise it is arranged and simulated. */
 int plim_space_is_sum(const plim_space_searching *k);

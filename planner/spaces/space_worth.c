@@ -6,7 +6,7 @@
 #include "planner/spaces/space_searching.h"
 #include "planner/spaces/spaces_tuning.h"
 
-int plim_space_is_late_first(plim_space_worth a, plim_space_worth b) {
+int plim_space_worth_is_better(plim_space_worth a, plim_space_worth b) {
   if (a.late > 0 || b.late > 0) return a.late < b.late || (a.late <= b.late && a.value < b.value);
   return a.value < b.value;
 }
@@ -151,7 +151,7 @@ plim_status plim_space_weigh(plim_space_searching *k, const plim_space_sequence 
   const sums sum = add_up(k, s);
   *out = least_worth(k, &sum, &exact);
   k->events.n = 0;
-  if (exact || (most && !plim_space_is_late_first(*out, *most))) return PLIM_OK;
+  if (exact || (most && !plim_space_worth_is_better(*out, *most))) return PLIM_OK;
   PLIM_TRY(arrange(k, s, &totals));
   out->value = value_of(k, &totals) + (k->options->objective == PLIM_OBJECTIVE_TIME ? sum.delay_ns : 0);
   if (!k->options->deadline_on_runs) out->late = lateness(k, (double)totals.makespan_ns);
@@ -161,7 +161,7 @@ plim_status plim_space_weigh(plim_space_searching *k, const plim_space_sequence 
 /* Keep what was weighed last. */
 plim_status plim_space_keep_best(plim_space_searching *k, const plim_space_sequence *s, plim_space_worth w) {
   plim_space_report(k->problem->ctx, &k->rules);
-  if (k->has_best && !plim_space_is_late_first(w, k->best_worth)) return PLIM_OK;
+  if (k->has_best && !plim_space_worth_is_better(w, k->best_worth)) return PLIM_OK;
   if (k->options->keep_all > 0 && !(w.late > 0)) k->progress.best_percent = 100 * (w.value / k->options->keep_all - 1);
   const plim_space_events events = k->events;
   k->has_best = 1;

@@ -26,13 +26,13 @@ typedef struct rotor_run {
   plim_track *track;      /* NULL: nothing is polished */
 } rotor_run;
 
-/* Append the runs for stages i to j within m slots of memory, while state i is held. The choices of the recurrence are
+/* Append the runs for stages i to j within m units of memory, while state i is held. The choices of the recurrence are
  * followed; the depth of the recursion is at most the number of stages. */
 static plim_status follow_choices(rotor_run *u, int32_t i, int32_t j, int32_t m) {
   plim_stage_runner *r = &u->runner;
   for (;;) {
     plim_rotor_choice choice = plim_rotor_choose(u->rotor, i, j, m);
-    int32_t inner = plim_rotor_inner_slots(u->rotor, i, m, choice), k = choice.state;
+    int32_t inner = plim_rotor_inner_units(u->rotor, i, m, choice), k = choice.state;
     if (k < 0 && k != PLIM_ROTOR_TAPE) return plim_stage_back(r, i);
     if (k == PLIM_ROTOR_TAPE) {
       PLIM_TRY(plim_stage_tape(r, i, choice.option));
@@ -63,13 +63,13 @@ static plim_status polish(rotor_run *u) {
 }
 
 /* Submit the plans of the recurrence for a memory size: inputs of stages end early or late (`linger`). */
-static plim_status submit(rotor_run *u, int32_t slots) {
+static plim_status submit(rotor_run *u, int32_t units) {
   plim_context *ctx = u->inc->problem->ctx;
   int64_t most = tuning.rotor.runs_an_op * (int64_t)u->inc->problem->n_ops;
   if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
   for (u->runner.linger = 0; u->runner.linger < 2 && !plim_incumbent_over(u->inc); u->runner.linger++) {
     plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
-    plim_status status = follow_choices(u, 0, u->stages->n - 1, slots);
+    plim_status status = follow_choices(u, 0, u->stages->n - 1, units);
     if (status == PLIM_ENOFIT) continue; /* too many runs */
     PLIM_TRY(status);
     if (plim_schedule_equals(&u->runner.schedule, &u->last)) continue;
@@ -83,7 +83,7 @@ static plim_status submit(rotor_run *u, int32_t slots) {
 /* Number of memory sizes at which the recurrence's time changes. */
 static int32_t count_changes(const plim_rotor *r) {
   int32_t last = r->chain->n - 1, changes = plim_rotor_time(r, 0, last, 0) < INT64_MAX;
-  for (int32_t k = 1; k <= r->n_slots; k++)
+  for (int32_t k = 1; k <= r->n_units; k++)
     changes += plim_rotor_time(r, 0, last, k) != plim_rotor_time(r, 0, last, k - 1);
   return changes;
 }
@@ -93,8 +93,8 @@ static int32_t count_changes(const plim_rotor *r) {
 static int32_t select_sizes(const plim_rotor *r, int32_t *size, int32_t *smallest) {
   int32_t last = r->chain->n - 1, all = count_changes(r), seen = 0, n = 0;
   int32_t stride = all / PLIM_ROTOR_PLANS + 1;
-  *smallest = r->n_slots;
-  for (int32_t m = 0; m <= r->n_slots; m++) {
+  *smallest = r->n_units;
+  for (int32_t m = 0; m <= r->n_units; m++) {
     int64_t before = m > 0 ? plim_rotor_time(r, 0, last, m - 1) : INT64_MAX;
     if (plim_rotor_time(r, 0, last, m) == before) continue;
     if (seen == 0) *smallest = m;
@@ -152,23 +152,23 @@ done:
 
 /* Time in ns that the recurrence's table may take; the plans made from it take more. */
 static int64_t table_work(const plim_incumbent *inc) {
-  int64_t limit_ns = inc->options->time_limit_ns, share = limit_ns / tuning.rotor.table_parts;
+  int64_t limit_ns = inc->options->time_limit_ns, share = plim_effort_share(limit_ns, tuning.rotor.table_parts);
   return limit_ns > 0 && share < tuning.rotor.table_work ? share : tuning.rotor.table_work;
 }
 
 /* Number and size of the units of memory in the table, by the time that it may take. Where the greatest common divisor
  * of all bytes gives few enough units, it is the unit, and nothing is rounded. */
-static void choose_slots(const plim_incumbent *inc, int32_t n, int64_t bytes, int32_t *slots, int64_t *slot_bytes) {
+static void choose_units(const plim_incumbent *inc, int32_t n, int64_t bytes, int32_t *units, int64_t *unit_bytes) {
   const plim_problem *p = inc->problem;
   int64_t unit = 0, most = table_work(inc) / ((int64_t)n * n * n / 6 + 1);
-  if (most > tuning.rotor.slots_most) most = tuning.rotor.slots_most;
-  if (most < tuning.rotor.slots_least) most = tuning.rotor.slots_least;
+  if (most > tuning.rotor.units_most) most = tuning.rotor.units_most;
+  if (most < tuning.rotor.units_least) most = tuning.rotor.units_least;
   for (int32_t i = 0; i < p->n_items; i++) unit = plim_integers_gcd(unit, p->item[i].bytes);
   for (int32_t v = 0; v < p->n_ops; v++) unit = plim_integers_gcd(unit, p->op[v].choice[0].workspace_bytes);
   if (unit == 0) unit = 1;
   if (bytes / unit > most) unit = (bytes + most - 1) / most;
-  *slots = (int32_t)(bytes / unit);
-  *slot_bytes = unit;
+  *units = (int32_t)(bytes / unit);
+  *unit_bytes = unit;
 }
 
 /* Rotor on the chain of one kind, with a table for `bytes`. */
@@ -178,12 +178,12 @@ static plim_status run_kind(plim_incumbent *inc, plim_checkpoint_kind kind, int6
   plim_stages *stages = NULL;
   plim_stage_costs *costs = NULL;
   plim_status status;
-  int32_t slots;
-  int64_t slot_bytes;
+  int32_t units;
+  int64_t unit_bytes;
   PLIM_CHECK(plim_stages_new(inc->problem, kind, tuning.rotor.stages, &stages));
   PLIM_CHECK(plim_stage_costs_new(stages, &costs));
-  choose_slots(inc, stages->n, bytes, &slots, &slot_bytes);
-  PLIM_CHECK(plim_rotor_make(ctx, &costs->chain, slots, slot_bytes, &u.rotor));
+  choose_units(inc, stages->n, bytes, &units, &unit_bytes);
+  PLIM_CHECK(plim_rotor_make(ctx, &costs->chain, units, unit_bytes, &u.rotor));
   PLIM_CHECK(plim_stage_runner_make(stages, &u.runner));
   u.stages = stages;
   u.runner.drop_at = costs->drop_at;

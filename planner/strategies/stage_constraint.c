@@ -30,7 +30,7 @@ static void limit_effort(const plim_stage_plans *p, plim_staged_search *s) {
 static plim_status begin_at_best(plim_stage_plans *p, int32_t copies, plim_repeats *start) {
   const plim_stage_schedule *best = p->best;
   if (!p->has_best) return PLIM_OK;
-  PLIM_TRY(plim_dag_schedule(p->dag, best->n_slots, best->node, &p->schedule));
+  PLIM_TRY(plim_dag_schedule(p->dag, best->n_positions, best->node, &p->schedule));
   return plim_repeats_from_schedule(p->dag, &p->schedule, copies, start);
 }
 

@@ -32,7 +32,7 @@ static void close_plans(plim_stage_plans *p) {
 static plim_status submit(plim_stage_plans *p) {
   const plim_stage_schedule *s = p->stages;
   plim_submit_result result;
-  PLIM_TRY(plim_dag_schedule(p->dag, s->n_slots, s->node, &p->schedule));
+  PLIM_TRY(plim_dag_schedule(p->dag, s->n_positions, s->node, &p->schedule));
   PLIM_TRY(plim_incumbent_submit(p->inc, &p->schedule, tuning.stages.effort, &result));
   p->excess_bytes = result.bytes - p->inc->budget_bytes;
   if (s->peak_bytes > p->limit_bytes || (p->has_best && s->time_ns >= p->best->time_ns)) return PLIM_OK;
@@ -193,7 +193,7 @@ plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, con
   plim_solve_options options = {.relax = relax,
                                 .threads = p->inc->options->threads,
                                 .seconds = plim_stage_plans_seconds(p->inc),
-                                .steps = p->inc->options->iterations,
+                                .effort = p->inc->options->iterations,
                                 .absolute_gap = 0.999, /* objectives are whole numbers */
                                 .cutoff = INFINITY,
                                 .start = start,

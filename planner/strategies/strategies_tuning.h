@@ -26,7 +26,7 @@ static const struct plim_strategies_tuning {
     int32_t effort, thresholds, thresholds_many, many_ops;
   } chen;
   struct {
-    int32_t stages, slots_most, slots_least, table_work, table_parts, effort, runs_an_op, failures;
+    int32_t stages, units_most, units_least, table_work, table_parts, effort, runs_an_op, failures;
     int32_t smaller_percent[PLIM_ROTOR_SMALLER];
   } rotor;
   struct {
@@ -80,8 +80,8 @@ static const struct plim_strategies_tuning {
     .rotor =
         {
             .stages = 160,      /* a longer chain is joined to so many stages: the table is cubic in them */
-            .slots_most = 2000, /* units of memory in the table */
-            .slots_least = 64,
+            .units_most = 2000, /* units of memory in the table */
+            .units_least = 64,
             .table_work = 300000000,         /* ns for the table, about */
             .table_parts = 10,               /* of a time limit, one part in so many for the table */
             .effort = 8,                     /* rounds of packing */

@@ -49,15 +49,15 @@ PLIM_MUST_USE plim_status plim_strategy_front(const plim_problem *problem, const
                                               const plim_strategy *strategy, plim_front_file *file, plim_front *front);
 
 /* The functions of the rows: plim_X_run is in X.c or X_run.c, plim_stage_min_memory_run in stage_plans.c. */
-plim_status plim_search_run(plim_incumbent *incumbent);
-plim_status plim_chen_sqrt_run(plim_incumbent *incumbent);
-plim_status plim_chen_greedy_run(plim_incumbent *incumbent);
-plim_status plim_rotor_run(plim_incumbent *incumbent);
-plim_status plim_cut_run(plim_incumbent *incumbent);
-plim_status plim_milp_run(plim_incumbent *incumbent);
-plim_status plim_lp_round_run(plim_incumbent *incumbent);
-plim_status plim_stage_min_memory_run(plim_incumbent *incumbent);
-plim_status plim_moccasin_run(plim_incumbent *incumbent);
-plim_status plim_moccasin_min_memory_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_search_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_chen_sqrt_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_chen_greedy_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_rotor_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_cut_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_milp_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_lp_round_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_stage_min_memory_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_moccasin_run(plim_incumbent *incumbent);
+PLIM_MUST_USE plim_status plim_moccasin_min_memory_run(plim_incumbent *incumbent);
 
 #endif

@@ -63,8 +63,8 @@ int64_t plim_walks_least(const plim_walks *walks, int32_t storage, plim_walk_dir
 /* Is a neighbour of the storage missing? O(neighbours). */
 int plim_walks_any_missing(const plim_walks *walks, int32_t storage, plim_walk_direction direction);
 
-/* Subtract lost_ns from the kept sums of all walks in direction `direction` that meet one of storage [n]. They begin at the
- * storages that walks in the other direction reach from storage [n]. exact 1: exact sums stay exact. */
+/* Subtract lost_ns from the kept sums of all walks in direction `direction` that meet one of storage [n]. They begin at
+ * the storages that walks in the other direction reach from storage [n]. exact 1: exact sums stay exact. */
 void plim_walks_lower(plim_walks *walks, int32_t n, const int32_t *storage, plim_walk_direction direction,
                       int64_t lost_ns, int exact);
 

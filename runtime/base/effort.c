@@ -63,6 +63,24 @@ int64_t plim_effort_deadline_of(int64_t start_ns, int64_t limit_ns) {
   return limit_ns > 0 && limit_ns < INT64_MAX - start_ns ? start_ns + limit_ns : INT64_MAX;
 }
 
+/* A part of a limit is a limit. */
+static int64_t part_of(int64_t limit_ns, int64_t part_ns) {
+  if (limit_ns <= 0) return 0;
+  return part_ns > 1 ? part_ns : 1;
+}
+
+int64_t plim_effort_share(int64_t limit_ns, int64_t parts) {
+  return part_of(limit_ns, limit_ns / parts);
+}
+
+int64_t plim_effort_percent(int64_t limit_ns, int32_t percent) {
+  return part_of(limit_ns, limit_ns / 100 * percent + limit_ns % 100 * percent / 100);
+}
+
+int64_t plim_effort_rest(int64_t limit_ns, int64_t start_ns) {
+  return part_of(limit_ns, limit_ns - (plim_now_ns() - start_ns));
+}
+
 int64_t plim_effort_deadline(const plim_context *ctx) {
   return load(&ctx->effort.deadline_ns);
 }

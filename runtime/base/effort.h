@@ -29,6 +29,15 @@ PLIM_MUST_USE plim_status plim_effort_end(plim_context *ctx, int64_t outer_ns, p
 /* The deadline of a time limit that runs from `start_ns`. INT64_MAX, none: a limit of 0 or less, or of centuries. */
 int64_t plim_effort_deadline_of(int64_t start_ns, int64_t limit_ns);
 
+/* Parts of a time limit, by rule: no limit (0 or less) has none, 0; any other part is at least 1, so that it is never
+ * taken for none.
+ *   share    one of `parts` > 0 equal parts
+ *   percent  so many hundredths, 0 to 100
+ *   rest     what is left of a limit that runs from `start_ns` */
+int64_t plim_effort_share(int64_t limit_ns, int64_t parts);
+int64_t plim_effort_percent(int64_t limit_ns, int32_t percent);
+int64_t plim_effort_rest(int64_t limit_ns, int64_t start_ns);
+
 /* Whether the work must end now: it is cancelled, or the deadline is over. `work` is the caller's work since its last
  * call, in nanoseconds, roughly. The clock is read once in PLIM_EFFORT_LOOK of work. Thread-safe, a few nanoseconds. */
 enum { PLIM_EFFORT_LOOK = 10000 };

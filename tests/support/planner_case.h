@@ -2,7 +2,7 @@
 #ifndef PLIM_TESTS_SUPPORT_PLANNER_CASE_H
 #define PLIM_TESTS_SUPPORT_PLANNER_CASE_H
 
-#include "planner/profile/track.h"
+#include "planner/track/track.h"
 
 typedef struct planner_case {
   plim_context *ctx;

@@ -7,8 +7,8 @@
 #include <math.h>
 
 #include "planner/core/schedule.h"
-#include "planner/profile/track.h"
 #include "planner/search/searches.h"
+#include "planner/track/track.h"
 #include "runtime/base/random.h"
 #include "runtime/base/real.h"
 #include "tools/plimsoll-bench/peers_internal.h"

@@ -1,6 +1,6 @@
 /* Changing a schedule, with a journal: a run enters the sequence or leaves it, and the copies follow.
  * Source: FastSA, NeurIPS 2023 (add and remove with sorted runs per op), extended to step graphs. */
-#include "planner/profile/track_internal.h"
+#include "planner/track/track_internal.h"
 
 #include <assert.h>
 #include <string.h>

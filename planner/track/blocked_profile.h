@@ -4,8 +4,8 @@
  * Positions lie in blocks that know their least, largest and summed level, and what was added to all of them at once.
  * A block that is wholly below, within or above the range asked for is answered without a look at its positions, so
  * that a long span costs O(blocks) where hardly anything in it is near the limit. */
-#ifndef PLIM_PLANNER_PROFILE_BLOCKED_PROFILE_H
-#define PLIM_PLANNER_PROFILE_BLOCKED_PROFILE_H
+#ifndef PLIM_PLANNER_TRACK_BLOCKED_PROFILE_H
+#define PLIM_PLANNER_TRACK_BLOCKED_PROFILE_H
 
 #include "runtime/base/context.h"
 

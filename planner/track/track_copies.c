@@ -1,7 +1,7 @@
 /* Copies: each remembers its last reader, where its bytes are given back. A new run splits the copy before it, and
  * without it the two are one again; reads move ends. An output that may be written over an input does so when that
  * input's copy ends there; this is settled last, for the runs that were touched. */
-#include "planner/profile/track_internal.h"
+#include "planner/track/track_internal.h"
 
 int32_t plim_track_before(const plim_track *t, int32_t op, int32_t slot) {
   int32_t r = t->last[op];

@@ -1,8 +1,8 @@
 /* Between the parts of track.c: copies and their ends (track_copies.c), places in the sequence (track_slots.c). */
-#ifndef PLIM_PLANNER_PROFILE_TRACK_INTERNAL_H
-#define PLIM_PLANNER_PROFILE_TRACK_INTERNAL_H
+#ifndef PLIM_PLANNER_TRACK_TRACK_INTERNAL_H
+#define PLIM_PLANNER_TRACK_TRACK_INTERNAL_H
 
-#include "planner/profile/track.h"
+#include "planner/track/track.h"
 
 /* A free slot before run `next` (-1: at the end); runs around it are moved where there is none. */
 int32_t plim_track_free_slot(plim_track *track, int32_t next);

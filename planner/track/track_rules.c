@@ -1,6 +1,6 @@
 /* What may be done to a schedule without making it wrong: an op runs after what it needs, and before the updates
  * of what it reads. */
-#include "planner/profile/track.h"
+#include "planner/track/track.h"
 
 int plim_track_may_repeat(const plim_track *t, int32_t op, int32_t next) {
   const plim_planned_op *v = &t->problem->op[op];

@@ -1,6 +1,6 @@
 /* The tree of levels. Inner nodes are combined bottom-up: a change marks its block; settling computes marked blocks
  * again and goes up level by level, each node once. */
-#include "planner/profile/memory_profile.h"
+#include "planner/track/memory_profile.h"
 
 #include <string.h>
 

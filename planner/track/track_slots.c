@@ -2,7 +2,7 @@
  * are linked to their neighbours and to the other runs of their op. */
 #include <assert.h>
 
-#include "planner/profile/track_internal.h"
+#include "planner/track/track_internal.h"
 
 static void place(plim_track *t, int32_t r, int32_t slot) {
   t->run[r].slot = slot;

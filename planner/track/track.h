@@ -3,11 +3,11 @@
  * Runs have ids that stay while they are in the sequence. Every change is journalled and can be undone exactly. A
  * change costs O(degree x (copies + log slots)). Between changes a run may miss what it reads (an orphan); the caller
  * makes only sequences of changes that end in a valid schedule (see the rules below). */
-#ifndef PLIM_PLANNER_PROFILE_TRACK_H
-#define PLIM_PLANNER_PROFILE_TRACK_H
+#ifndef PLIM_PLANNER_TRACK_TRACK_H
+#define PLIM_PLANNER_TRACK_TRACK_H
 
 #include "planner/core/schedule.h"
-#include "planner/profile/memory_profile.h"
+#include "planner/track/memory_profile.h"
 #include "runtime/base/array.h"
 
 typedef struct plim_track_run {

@@ -4,8 +4,8 @@
  * back when it is done: its level is the sum of (up - down) over earlier slots, plus its own up. A tree over blocks of
  * slots keeps sum and largest level of every subtree, so that a change costs O(log slots) and the peak is at the root.
  */
-#ifndef PLIM_PLANNER_PROFILE_MEMORY_PROFILE_H
-#define PLIM_PLANNER_PROFILE_MEMORY_PROFILE_H
+#ifndef PLIM_PLANNER_TRACK_MEMORY_PROFILE_H
+#define PLIM_PLANNER_TRACK_MEMORY_PROFILE_H
 
 #include "runtime/base/context.h"
 
