@@ -99,8 +99,8 @@ typedef struct plim_plan_options {
   plim_numerics_choice numerics;
   const char *const *numerics_key; /* [n_ops] numerics keys, read with PLIM_NUMERICS_GIVEN only */
   uint64_t seed;                   /* of all random choices */
-  /* > 0: stop after so many moves. A move of a solver is a node of its tree; a move of a relaxation is a pivot. The
-   * result does not depend on the speed of the machine. The first node of a solver is not limited. */
+  /* > 0: stop after so many moves, so that the result does not depend on the speed of the machine. For a solver they
+   * are nodes of its tree, after the first one; for a relaxation they are pivots. */
   int64_t iterations;
   /* > 0: a limit on the whole call, from its begin. Both 0: a default number of iterations. Searches end at the limit.
    * All other work ends 50 ms and a twentieth of the limit after it. What follows is linear in graph and plan: to write

@@ -49,25 +49,25 @@ Test(rehearsal, a_variant_that_is_refused_after_the_profile_leaves_it_and_the_ot
   gpu_rig_ok(&cpu, gpu_rig_train(&cpu, 100, 4));
   for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
     fake_cuda_options options = gpu();
-    plim_exec_failures failures;
+    plim_refused_list refused;
     gpu_rig r;
     *(int64_t *)((char *)&options + refusals[i].option) = 40;
     gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
     gpu_rig_ok(&r, gpu_rig_prepare(&r));
     plan(&r);
     cr_assert_eq(engines(r.program->plan[PLIM_PROGRAM_TRAIN]), 2);
-    const plim_status status = plim_rehearsal_run(r.program, r.device, &failures);
+    const plim_status status = plim_rehearsal_run(r.program, r.device, &refused);
     cr_assert(status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED);
-    cr_assert_eq(failures.n, 2, "%d", failures.n); /* forward and the gradient of weights, each told once */
-    cr_assert_not_null(strstr(failures.row[1].why, refusals[i].words), "%s", failures.row[1].why);
-    gpu_rig_ok(&r, plim_rehearsal_drop(r.program, r.device, &failures));
+    cr_assert_eq(refused.n, 2, "%d", refused.n); /* forward and the gradient of weights, each told once */
+    cr_assert_not_null(strstr(refused.row[1].why, refusals[i].words), "%s", refused.row[1].why);
+    gpu_rig_ok(&r, plim_rehearsal_drop(r.program, r.device, &refused));
     const plim_profile *profile = r.program->profile[PLIM_PROGRAM_TRAIN];
     cr_assert_eq(profile->n_dropped, 2);
     cr_assert_not_null(strstr(profile->dropped[0].why, refusals[i].words), "%s", profile->dropped[0].why);
     plan(&r);
     cr_assert_eq(engines(r.program->plan[PLIM_PROGRAM_TRAIN]), 0);
     cr_assert_eq(engines(r.program->plan[PLIM_PROGRAM_EVAL]), 0);
-    gpu_rig_ok(&r, plim_rehearsal_run(r.program, r.device, &failures));
+    gpu_rig_ok(&r, plim_rehearsal_run(r.program, r.device, &refused));
     train(&r, 4);
     gpu_rig_same(&cpu, &r); /* nothing of the refused variants is left in the weights */
     cr_assert_str_eq(fake_cudnn_misuse(), "");
@@ -80,16 +80,16 @@ Test(rehearsal, a_variant_that_is_refused_after_the_profile_leaves_it_and_the_ot
 Test(rehearsal, a_trainer_over_a_refused_variant_is_not_opened_and_says_which) {
   fake_cuda_options options = gpu();
   plim_trainer_options training = gpu_rig_training();
-  plim_exec_failures failures;
+  plim_refused_list refused;
   gpu_rig r;
   options.refuse_run = 40;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
   gpu_rig_ok(&r, gpu_rig_prepare(&r));
   plan(&r);
-  training.exec.failures = &failures;
+  training.exec.refused = &refused;
   cr_assert_eq(plim_trainer_open(r.device, r.dataset, r.program, &training, &r.trainer), PLIM_EDEVICE);
   cr_assert_null(r.trainer);
-  cr_assert_eq(failures.n, 2);
+  cr_assert_eq(refused.n, 2);
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "op \"conv\", variant \"cudnn-e40-"), "%s",
                      plim_context_error(r.ctx));
   gpu_rig_close(&r);
@@ -98,28 +98,28 @@ Test(rehearsal, a_trainer_over_a_refused_variant_is_not_opened_and_says_which) {
 
 Test(rehearsal, an_engine_that_only_a_capture_forbids_serves_queued_steps) {
   fake_cuda_options options = gpu();
-  plim_exec_failures failures;
+  plim_refused_list refused;
   gpu_rig r;
   options.refuse_capture = 40;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 1));
   gpu_rig_ok(&r, gpu_rig_prepare(&r));
   plan(&r);
-  gpu_rig_ok(&r, plim_rehearsal_run(r.program, r.device, &failures));
+  gpu_rig_ok(&r, plim_rehearsal_run(r.program, r.device, &refused));
   train(&r, 3);
   gpu_rig_close(&r);
 }
 
 Test(rehearsal, an_illegal_address_is_no_variant_s_failure_and_stays) {
   fake_cuda_options options = gpu();
-  plim_exec_failures failures;
+  plim_refused_list refused;
   gpu_rig r;
   options.illegal_engine = 40;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
   gpu_rig_ok(&r, gpu_rig_prepare(&r));
   plan(&r);
   for (int i = 0; i < 2; i++) {
-    cr_assert_eq(plim_rehearsal_run(r.program, r.device, &failures), PLIM_EDEVICE);
-    cr_assert_eq(failures.n, 0);
+    cr_assert_eq(plim_rehearsal_run(r.program, r.device, &refused), PLIM_EDEVICE);
+    cr_assert_eq(refused.n, 0);
     cr_assert_not_null(strstr(plim_context_error(r.ctx), "an illegal memory access was encountered (CUDA error 700)"),
                        "%s", plim_context_error(r.ctx));
   }
@@ -149,7 +149,7 @@ Test(rehearsal, plans_that_would_take_over_in_a_run_are_rehearsed_and_refused_on
   cr_assert_eq(plim_exec_replace(exec, (const plim_plan *const *)others, bytes), PLIM_EDEVICE, "%s",
                plim_context_error(r.ctx));
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "engine 40 refuses to run"), "%s", plim_context_error(r.ctx));
-  cr_assert_eq(plim_trainer_given(r.trainer)->exec.failures->n, 2);
+  cr_assert_eq(plim_trainer_given(r.trainer)->exec.refused->n, 2);
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 3, NULL, NULL));
   gpu_rig_same(&cpu, &r);
   for (int i = 0; i < PLIM_PROGRAM_LAST; i++) plim_plan_free(others[i]);

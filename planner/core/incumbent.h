@@ -63,17 +63,19 @@ void plim_incumbent_end(plim_incumbent *incumbent); /* NULL is legal */
 
 /* Settings beside the options, before the first schedule is submitted. */
 
-/* The objective is the fewest bytes. The search stops at target_bytes (0: at the proved least). `quick` 1: only its
- * first rounds. */
+/* Look for the fewest bytes instead of the least time.
+ *   target_bytes  in  the search stops there; 0: at the proved least
+ *   quick         in  1: only the first rounds of the search run */
 void plim_incumbent_seek_min_memory(plim_incumbent *incumbent, int64_t target_bytes, int32_t quick);
 
 /* The time limit counts from that moment, by plim_now_ns. Without the call it counts from plim_incumbent_begin. */
 void plim_incumbent_start_at(plim_incumbent *incumbent, int64_t started_ns);
 
-/* Less than the best is accepted.
- *   enough_bytes  without a budget: packing ends at this size, and where the peak is above it, at the first-fit orders;
- *                 0: as small as possible
- *   known_ns      the search ends where no plan takes less; INT64_MAX: where its best is proved */
+/* Say when a plan is good enough.
+ *   enough_bytes  read where there is no budget. Packing ends at this size; where the peak is above it, packing ends
+ *                 after the first-fit orders. 0: pack as small as possible
+ *   known_ns      the search ends when it is proved that no plan takes less. INT64_MAX: it ends when its best plan is
+ *                 proved to be optimal */
 void plim_incumbent_accept(plim_incumbent *incumbent, int64_t enough_bytes, int64_t known_ns);
 
 /* Use what other calls for this problem know. All three are borrowed; NULL: none. */
@@ -119,8 +121,8 @@ int64_t plim_incumbent_left_ns(const plim_incumbent *incumbent);
 /* 1: something was submitted, and the time limit or the context's deadline is over. */
 int plim_incumbent_over(const plim_incumbent *incumbent);
 
-/* PLIM_OK in place of PLIM_ECANCEL where a deadline, not the caller, ended the work and there is a best; else
- * `status`. */
+/* Returns PLIM_OK where `status` is PLIM_ECANCEL, a deadline and not the caller ended the work, and there is a best.
+ * Otherwise returns `status`. */
 plim_status plim_incumbent_best_so_far(const plim_incumbent *incumbent, plim_status status);
 
 /* ==== submit ==== */

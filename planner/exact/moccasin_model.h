@@ -73,8 +73,9 @@ static inline int32_t plim_moccasin_stage_before(const plim_moccasin_model *c, c
 /* May repeat x run in one of the stages low to high? */
 int plim_moccasin_may_run(const plim_moccasin_model *c, int32_t x, int32_t low, int32_t high);
 
-/* What the order of repeats, the bytes and the clauses imply, until nothing more does, or c->clauses.failed.
- * Leaves positions, uses and bytes of the last look after. O(variables + edges + repeats) for each round. */
+/* Derive what the order of repeats, the bytes and the clauses imply. It ends when nothing more follows, or when
+ * c->clauses.failed is set. Positions, uses and bytes are then those of the last round. O(variables + edges + repeats)
+ * a round. */
 PLIM_MUST_USE plim_status plim_moccasin_propagate(plim_moccasin_model *c);
 
 /* Note why use `k` is alive at position j: its reader, and (with_repeats) that no repeat runs in between. */
@@ -82,7 +83,7 @@ PLIM_MUST_USE plim_status plim_moccasin_note_use(plim_moccasin_model *c, int32_t
 /* Note that position j runs. */
 PLIM_MUST_USE plim_status plim_moccasin_note_position(plim_moccasin_model *c, int32_t j);
 
-/* The repeats that are decided, into a set. */
+/* Add the decided repeats to a set. */
 PLIM_MUST_USE plim_status plim_moccasin_repeats(const plim_moccasin_model *c, plim_repeats *out);
 
 #endif

@@ -7,6 +7,7 @@
 #include "planner/one_arena/arena_plan.h"
 
 #include "planner/one_arena/floor.h"
+#include "planner/one_arena/one_arena_tuning.h"
 #include "planner/one_arena/refuse.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
@@ -24,14 +25,11 @@ static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
   return status;
 }
 
-/* Part of the budget that its smallest schedule may be above, for the search of plim_plan_smallest to be worth it. */
-enum { NEAR_PART = 32 };
-
 /* The strategy ended just above the budget: look for fewest bytes as plim_plan_smallest does, so that the budget that
  * it names has a plan. */
 static plim_status find_fewest(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front) {
   const plim_problem *problem = inc->problem;
-  const int64_t near_bytes = inc->budget_bytes + inc->budget_bytes / NEAR_PART;
+  const int64_t near_bytes = inc->budget_bytes + inc->budget_bytes / tuning.near_part;
   const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
   plim_incumbent *fewest = NULL;
   plim_plan_floor floor = {.keep_all_bytes = 0};

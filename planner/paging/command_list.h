@@ -45,17 +45,18 @@ typedef struct plim_command_list {
 
 void plim_command_list_free(plim_command_list *list);
 
-/* They return the index, or 0 after a failure. A use is one by the command that is added next. */
+/* Add a command or a buffer. Each returns the index of what it adds, or 0 after a failure. A use belongs to the command
+ * that is added next. */
 int32_t plim_command_list_add(plim_command_list *list, const plim_command *command, int64_t time_ns);
 int32_t plim_command_list_add_buffer(plim_command_list *list, int32_t storage, int32_t space, int32_t begin,
                                      int64_t bytes, int64_t offset);
 void plim_command_list_add_use(plim_command_list *list, int32_t buffer, int32_t writes);
 
-/* Uses of the buffers of n storages, where they have one. buffer [n_storages] in: -1: none */
+/* Add uses of the buffers of n storages. buffer [n_storages] in: -1: the storage has none, and gets no use */
 void plim_command_list_add_uses(plim_command_list *list, int32_t n, const int32_t *storage, const int32_t *buffer,
                                 int32_t writes);
 
-/* The command that is added next writes `out` over `in`, which ends there. */
+/* Say that the command that is added next writes buffer `out` over buffer `in`. `in` ends there. */
 void plim_command_list_overwrite(plim_command_list *list, int32_t in, int32_t out);
 
 /* Commands get the numbers of the order of their keys, and uses stand in the order of their commands. Of commands with
@@ -63,7 +64,8 @@ void plim_command_list_overwrite(plim_command_list *list, int32_t in, int32_t ou
  *   key  [n]  in */
 PLIM_MUST_USE plim_status plim_command_list_sort(plim_command_list *list, const int64_t *key);
 
-/* The order of the list itself, and the lifetimes that it gives. After the last addition. */
+/* Take the order in which the commands were added, and find the lifetimes of the buffers in it. Call it after the last
+ * addition. */
 PLIM_MUST_USE plim_status plim_command_list_begin(plim_command_list *list);
 
 /* Copies to spaces that do not compute end later, and copies to those that do begin earlier, as far as their time asks
@@ -72,16 +74,16 @@ PLIM_MUST_USE plim_status plim_command_list_begin(plim_command_list *list);
 PLIM_MUST_USE plim_status plim_command_list_spread(plim_command_list *list, int32_t n_spaces, const int32_t *computes,
                                                    const int64_t *limit_bytes);
 
-/* Most live bytes of a space, in the order in hand. */
+/* The most live bytes of a space, in the present order. */
 PLIM_MUST_USE plim_status plim_command_list_peak(const plim_command_list *list, int32_t space, int64_t *peak_bytes);
 
-/* Offsets of the buffers of a space. *fits 0: not within the budget, or the effort is over. Nothing is packed where the
- * live bytes alone exceed the budget. */
+/* Find offsets for the buffers of a space. *fits 0: none were found within the budget, or the effort is over. Nothing
+ * is packed where the live bytes alone exceed the budget. */
 PLIM_MUST_USE plim_status plim_command_list_pack(plim_command_list *list, int32_t space, int64_t budget_bytes,
                                                  int32_t effort, int *fits);
 
-/* Each command with what it must wait for, and the plan. Read of `draft`: what plim_plan_from_parts reads, but steps
- * and buffers. O(buffers^2). */
+/* Find what each command must wait for, and make the plan. Of `draft` it reads what plim_plan_from_parts reads, but
+ * commands and buffers. O(buffers^2). */
 PLIM_MUST_USE plim_status plim_command_list_plan(const plim_command_list *list, const plim_plan *draft,
                                                  plim_plan **out);
 

@@ -10,6 +10,7 @@
 #include "planner/paging/graph_copy.h"
 #include "planner/paging/home_plan.h"
 #include "planner/paging/paging.h"
+#include "planner/paging/paging_tuning.h"
 
 enum { NAME_BYTES = 32 };
 
@@ -69,12 +70,11 @@ static plim_home home_of(const plim_paging *o, const plim_graph *g, int32_t s, i
 
 /* INT64_MAX: no parameter is at home in the page space. */
 static int64_t least_param_bytes(const plim_graph *g, int params) {
-  enum { SMALL_PART = 256 };
   int64_t bytes = 0;
   for (int32_t s = 0; s < g->n_storages; s++) {
     if (g->storage[s].role == PLIM_ROLE_PARAM) bytes += g->storage[s].bytes;
   }
-  return params ? bytes / SMALL_PART : INT64_MAX;
+  return params ? bytes / tuning.homes.small_part : INT64_MAX;
 }
 
 int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *g, int params) {

@@ -41,14 +41,14 @@ static inline int32_t plim_joint_op(const plim_joint_problem *joint, int32_t nod
   return node < joint->n_given ? -1 : node - joint->n_given;
 }
 
-/* The runs and copies of a plan as a sequence. *known 0: the plan has other spaces, or a run
- * or copy that the problem does not allow, and `out` is not complete. */
+/* Read the runs and copies of a plan as a sequence. *known 0: the plan has other spaces, or a run or copy that the
+ * problem does not allow; then `out` is not complete. */
 PLIM_MUST_USE plim_status plim_joint_events(const plim_joint_problem *joint, const plim_plan *plan,
                                             plim_space_events *out, int *known);
 
-/* The commands of a sequence. Of a copy of a node those storages are copied that something reads; a result is written
- * over an input that nothing reads any more; an update waits for the last run that reads what it updates, and for the
- * updates before it.
+/* Make the command list of a sequence. A copy of a node copies those of its storages that something reads. A run writes
+ * a result over an input that nothing reads any more. An update waits for the last run that reads what it updates, and
+ * for the updates before it.
  *   base  in   as above: its variants, and its offsets of what is there from the start
  *   list  out  empty before
  *   fits  out  0: the sequence reads what is not there, or an output of the graph is not in the arena at its end; the
@@ -59,8 +59,8 @@ PLIM_MUST_USE plim_status plim_joint_list(const plim_joint_problem *joint, const
 
 /* ==== search ==== */
 
-/* The best checked plan that a joint search over keep, recompute, page, place and order finds: the fastest, or with
- * powers that of least energy by the deadline.
+/* Search over keep, recompute, page, place and order together. The best checked plan is the fastest one, or with powers
+ * the one of least energy that keeps the deadline.
  *   options  in      budget_bytes, iterations and paging are read
  *   base     in      variants, and offsets of what persists
  *   best     in out  where it is there, the search begins with it; replaced (and freed) where a better one is found

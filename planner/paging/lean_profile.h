@@ -4,8 +4,9 @@
 
 #include "planner/planner.h"
 
-/* The profile without variants whose workspace takes more than that share of the bytes which the budget leaves beside
- * an op's operands. Each op keeps the variants with the least. O(profile). */
+/* Make a profile without the variants of large workspaces. A workspace is large when it takes more than `share` of the
+ * bytes that the budget leaves beside the operands of the op. Each op keeps its variants with the least workspace.
+ * O(profile). */
 PLIM_MUST_USE plim_status plim_lean_profile_make(plim_context *ctx, const plim_graph *graph,
                                                  const plim_profile *profile, int64_t budget_bytes, double share,
                                                  plim_profile **out);

@@ -18,8 +18,8 @@ typedef struct plim_lowering {
   int32_t has_addresses; /* 1: where that order does not pack, buffers may lie in the arena as the list proposes */
 } plim_lowering;
 
-/* The plan of a command list, checked, with copies spread as far as every space then packs. Where no share of the
- * budgets packs, the order of the list itself is tried.
+/* Make a checked plan of a command list. Copies are spread over time as far as every space can then be packed. Where
+ * that fails with every share of the budgets, the order of the list itself is tried.
  *   fits  out  0: no packing was found, and no plan is made
  *   out   out  untouched where it does not fit */
 PLIM_MUST_USE plim_status plim_lower(const plim_lowering *lowering, plim_command_list *list, int *fits,

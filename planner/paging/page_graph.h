@@ -30,7 +30,8 @@ typedef struct plim_page_graph {
   int32_t *storage;         /* [paged->n_storages] storage of `graph`; -1: a mark */
 } plim_page_graph;
 
-/*   choice     [n] in   copied; sorted by storage, then late
+/* Make the graph with paging.
+ *   choice     [n] in   copied; sorted by storage, then late
  *   delay_ns  [2n] in  time of the ops out (first n) and in of each choice: what a copy costs the runs beside it
  * PLIM_EUSAGE: a choice that is not allowed. O(graph + choices x (ops + values)). */
 PLIM_MUST_USE plim_status plim_page_graph_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

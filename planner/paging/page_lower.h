@@ -10,10 +10,10 @@ typedef struct plim_page_lower_options {
   int32_t effort;                   /* of packing */
 } plim_page_lower_options;
 
-/* Ops of paging become copies, on the queues of their links. The plan has all spaces of plim_queue_spaces_make, and
- * leaves a second device empty. Copies out end later and copies in begin earlier than in the schedule, as far as time
- * asks for and bytes allow. All buffers are packed again, and each command waits for what it must. Of several such
- * plans the one of least cost is taken.
+/* Make a plan with copies. Ops of paging become copies on the queues of their links. The plan has all spaces of
+ * plim_queue_spaces_make, and leaves a second device empty. Copies out end later and copies in begin earlier than in
+ * the schedule, where that saves time and bytes allow it. All buffers are packed again, and each command waits for what
+ * it must. Of several such plans the one of least cost is taken.
  *   plan  in  of paged->paged, with addresses
  * PLIM_ENOFIT: none fits. O(buffers^2) and packing. Deterministic. */
 PLIM_MUST_USE plim_status plim_page_lower(const plim_page_graph *paged, const plim_plan *plan,

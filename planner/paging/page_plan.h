@@ -1,4 +1,5 @@
-/* What is planned where steps may page, and the plan in which all that persists is at home in the arena. */
+/* What a planner of steps that may page is asked for, and plans in which everything that persists is at home in the
+ * arena. */
 #ifndef PLIM_PLANNER_PAGING_PAGE_PLAN_H
 #define PLIM_PLANNER_PAGING_PAGE_PLAN_H
 
@@ -20,13 +21,13 @@ typedef struct plim_paging_task {
  * PLIM_ENOFIT: none was found. */
 typedef plim_status plim_plan_maker(const plim_paging_task *task, int64_t known_ns, plim_plan **plain, plim_plan **out);
 
-/* A plim_plan_maker whose options have a page space or a second device. *plain is the best plan before the joint
- * search. What was found before a cancel counts. */
+/* A plim_plan_maker for options with a page space or a second device. *plain is the best plan before the joint search.
+ * After a cancel it returns the best plan so far. */
 PLIM_MUST_USE plim_status plim_page_plan_make(const plim_paging_task *task, int64_t known_ns, plim_plan **plain,
                                               plim_plan **out);
 
-/* 1: who tries several plans goes no further. A plan that was not found in time, or not at all, is no failure; a cancel
- * is. */
+/* Does this status of one try end the search for plans? It does for a failure and for a cancel by the caller. It does
+ * not where no plan was found, or none in time. */
 int plim_paging_is_failure(plim_context *ctx, plim_status status);
 
 #endif

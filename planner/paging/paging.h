@@ -6,20 +6,20 @@
 
 /* ==== links and costs ==== */
 
-/* Time of a copy of so many bytes: latency and bytes by bandwidth, 2^53 ns at most. */
+/* The time of a copy: its latency, and its bytes divided by the bandwidth; 2^53 ns at most. */
 int64_t plim_paging_copy_ns(int64_t latency_ns, double bytes_per_ns, int64_t bytes);
 
-/* That of one to the page space (in 0), or from it (in 1). */
+/* The time of a copy to the page space (in 0), or from it (in 1). */
 int64_t plim_paging_link_ns(const plim_paging *paging, int in, int64_t bytes);
 
 /* The delay share in thousandths, as spaces of a plan have it. */
 int32_t plim_paging_delay_permille(const plim_paging *paging);
 
-/* *best becomes the better one of both, and the other is freed: the faster one, or with powers the one that is less
- * late, then the one of less energy. plan: NULL is legal. */
+/* Keep the better of two plans in *best, and free the other one. The faster plan is better. With powers the plan that
+ * is less late is better, then the one of less energy. plan: NULL is legal. */
 void plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan);
 
-/* By how much the plan misses the deadline; 0: there is none, or it keeps it. */
+/* The time by which a plan misses the deadline; 0: it keeps it, or there is none. */
 int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan);
 
 /* ==== plan ==== */

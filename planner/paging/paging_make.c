@@ -45,9 +45,10 @@ static plim_status make_unpaged(const plim_paging_task *task, int64_t known_ns, 
   return plim_arena_plan_make(task->ctx, task->graph, task->profile, task->options, out);
 }
 
-/* With state, and with `params` parameters, at home in the page space: where nothing else fits, or where it may pay.
- * plain_ns [1] in out: what decides that, the time of the best plan but that of the joint search without homes;
- * INT64_MAX: there is none. So the joint search takes no candidate away. */
+/* Try a plan with optimizer state (params 1: and parameters) at home in the page space. It is tried where nothing else
+ * fits, and where it may be faster than *plain_ns.
+ *   plain_ns  [1] in out  time of the best plan so far; INT64_MAX: there is none. A plan that the joint search found
+ *                         without homes does not count, so that it keeps no plan with homes from being tried */
 static plim_status make_homed(const plim_paging_task *task, int params, int64_t *plain_ns, plim_plan **best) {
   const plim_paging *o = task->options->paging;
   plim_plan *plan = NULL;

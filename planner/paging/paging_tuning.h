@@ -26,6 +26,9 @@ static const struct plim_paging_tuning {
     int64_t items;
     int32_t searches, tighter_part;
   } joint;
+  struct {
+    int32_t small_part;
+  } homes;
 } tuning = {
     .plan =
         {
@@ -65,6 +68,10 @@ static const struct plim_paging_tuning {
             .items = 100000,    /* that the rounds of one search look at */
             .searches = 6,      /* each begins with the best plan */
             .tighter_part = 30, /* one part in so many of the bytes is taken away where a plan does not pack */
+        },
+    .homes =
+        {
+            .small_part = 256, /* a parameter of fewer bytes than one part in so many of all stays in the arena */
         },
 };
 

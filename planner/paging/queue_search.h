@@ -26,12 +26,12 @@ typedef struct plim_queue_runs {
   } * access;              /* by storage, then run */
 } plim_queue_runs;
 
-/* The plan has one queue. O(plan). */
+/* Find the runs of a plan that has one queue. O(plan). */
 PLIM_MUST_USE plim_status plim_queue_runs_make(const plim_graph *graph, const plim_plan *plan, plim_queue_runs *out);
 void plim_queue_runs_free(plim_queue_runs *runs);
 
-/* The command list of the runs; memory as a cache: where a space has no room for what a run needs, the buffer that is
- * read again last for its copies leaves it.
+/* Make the command list of the runs. Memory is treated as a cache: where a space has no room for what a run needs, the
+ * buffer leaves whose next read is the latest for what its copies take.
  *   space   [n]  in      where each run is; a run that updates is in space 0, where persistent storages are at home
  *   noise        in      > 0: victims are chosen at random to that degree, drawn from `random`
  *   list    [1]  out     empty before
@@ -41,8 +41,8 @@ PLIM_MUST_USE plim_status plim_queue_decode(const plim_queue_runs *runs, const p
                                             const int32_t *space, double noise, plim_random *random,
                                             plim_command_list *list, int32_t *fits);
 
-/* An order of the runs, and a device for each, in which those that others wait for come first: list scheduling on the
- * spaces that compute. Bytes are not looked at.
+/* Order the runs, and choose a device for each, by list scheduling on the spaces that compute: runs that others wait
+ * for come first. Bytes are not looked at.
  *   fixed  [n]  in   1: the run is in space 0
  *   order  [n]  out  runs, by when they would begin; a run comes after all that it depends on
  *   space  [n]  out  where each run is
@@ -52,8 +52,8 @@ PLIM_MUST_USE plim_status plim_queue_order(const plim_queue_runs *runs, const pl
 
 /* ==== search ==== */
 
-/* The fastest checked plan found whose runs are those of `base`, a plan of one arena of whatever size, with its
- * recomputes and variants.
+/* Search for the fastest checked plan that has the runs of `base`, with its recomputes and variants. `base` is a plan
+ * of one arena of any size.
  *   options  in      budget_bytes, seed, iterations and paging are read
  *   best     in out  replaced (and freed) where a faster one is found; NULL: none yet
  * A plan that is not found is no failure. Deterministic without a deadline of the context. */

@@ -16,13 +16,15 @@ typedef struct plim_queue_spaces {
   plim_page_space page[PLIM_PAGE_SPACES];                  /* [n - 1] as the plan has them */
 } plim_queue_spaces;
 
-/* Those of options->paging: the arena, that of the second device, the page space, as far as they are there. */
+/* Find the spaces of options->paging: the arena, and where there are such, that of a second device and the page
+ * space. */
 void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces *s);
 
-/* Time of a copy over the link of two spaces. */
+/* The time of a copy over the link of two spaces. */
 int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t bytes);
 
-/* No plan takes less: keep-all's time, or on two devices the longest chain of ops or half of all, if that is longer. */
+/* A time that no plan is faster than: that of keep-all; on two devices the longest chain of ops, or half of all ops if
+ * that is longer. */
 PLIM_MUST_USE plim_status plim_queue_bound(const plim_graph *graph, const plim_profile *profile,
                                            const plim_paging *paging, int64_t keep_all_ns, int64_t *bound_ns);
 

@@ -1,7 +1,7 @@
-/* A file for each plan. Its name has a hash of graph, devices, spaces and links, which plans share that may know each
- * other, and one of all that was asked for. No plan is judged by its figures, as those are of other rates: whoever
- * reads it lowers its commands for the rates in hand. So what a call had, every later one for no fewer bytes and no
- * slower links has too. */
+/* Each plan has a file. Its name has two hashes. The first one is of graph, devices, spaces and links: a call reads all
+ * plans that share it. The second one is of everything that was asked for. The figures in a file are for the rates of
+ * the call that wrote it, so the reader lowers the commands again for its own rates. So a later call for no fewer bytes
+ * and no slower links has a plan that is as good. */
 #include "planner/spaces/space_kept.h"
 
 #include <stdio.h>

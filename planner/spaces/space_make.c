@@ -14,6 +14,7 @@
 #include "planner/spaces/space_smallest.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 
 typedef struct work {
   plim_space_request request;
@@ -102,13 +103,15 @@ static plim_status bound_all(work *w) {
   return PLIM_OK;
 }
 
-/* Without a program: greedy covering and local search, with a share of the time where a program comes after it, and
- * with all but a quarter otherwise, which is for the refusal. */
+/* Greedy covering and local search. Where a program comes after them they get a part of the time. Otherwise they get
+ * all but the part that a refusal needs. However short the limit is, they get the time for a small graph. */
 static plim_status search_portfolio(work *w) {
   const plim_space_request *r = &w->request;
-  int64_t limit = r->options->time_limit_ns,
-          share = r->planner->searches ? limit - limit / 4 : plim_effort_share(limit, 5);
-  int64_t outer = plim_effort_begin(r->ctx, plim_effort_deadline_of(r->started_ns, share));
+  int64_t limit = r->options->time_limit_ns, rest = limit - limit / tuning.program.refusal_parts;
+  int64_t share = r->planner->searches ? rest : plim_effort_share(limit, tuning.program.search_parts);
+  const int64_t deadline_ns = plim_effort_deadline_of(r->started_ns, share);
+  const int64_t least_ns = plim_now_ns() + tuning.program.search_least_ns;
+  int64_t outer = plim_effort_begin(r->ctx, plim_integers_larger(deadline_ns, least_ns));
   plim_status status = try_first(w);
   const plim_space_search_options asked = search_options(w);
   if (status == PLIM_OK) {

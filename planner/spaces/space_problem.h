@@ -38,10 +38,10 @@ typedef struct plim_space_problem {
 PLIM_MUST_USE plim_status plim_space_problem_new(const plim_graph *graph, const plim_platform *platform, int32_t n,
                                                  plim_space_problem **out);
 
-/* `needs_energy`: PLIM_EDATA, with what is missing, where the energy of an op is not known. PLIM_EUSAGE for an
- * op whose inputs no link brings to a device that runs it. PLIM_EDATA for a
- * graph whose ops update something or have several outputs, for an op that no device runs, and where no time is known.
- */
+/* Make the problem of a graph on a platform.
+ *   needs_energy  in  1: PLIM_EDATA, with what is missing, where the energy of an op is not known
+ * PLIM_EUSAGE: no link brings the inputs of an op to a device that runs it. PLIM_EDATA: an op updates something or has
+ * several outputs, no device runs an op, or a time is not known. */
 PLIM_MUST_USE plim_status plim_space_problem_make(const plim_graph *graph, const plim_platform *platform,
                                                   int needs_energy, plim_space_problem **out);
 /* Peak of program order: what percentages of a budget are of. An output that nothing reads stays, as in the models. */

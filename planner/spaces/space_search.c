@@ -21,8 +21,10 @@ static void drop_marked_items(plim_space_sequence *s) {
 /* Take out repeats and copies of a window, some or all. */
 static void take_out(plim_space_searching *k) {
   plim_space_sequence *s = &k->next;
-  int32_t width = 1 + plim_random_below(&k->random, s->n < 8 ? s->n : (s->n < 400 ? s->n / 2 : 200));
-  int32_t from = plim_random_below(&k->random, s->n), percent = 20 + plim_random_below(&k->random, 81);
+  int32_t half = s->n / 2 < tuning.move.out_width ? s->n / 2 : tuning.move.out_width;
+  int32_t width = 1 + plim_random_below(&k->random, s->n < tuning.move.out_whole ? s->n : half);
+  int32_t from = plim_random_below(&k->random, s->n), least = tuning.move.out_percent;
+  int32_t percent = least + plim_random_below(&k->random, 101 - least);
   memset(k->marked, 0, (size_t)k->problem->n);
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_event *v = &s->item[e];
@@ -40,8 +42,10 @@ static void take_out(plim_space_searching *k) {
 static void change_devices(plim_space_searching *k) {
   plim_space_sequence *s = &k->next;
   int32_t n = k->problem->n, devices = k->rules.devices, first = plim_random_below(&k->random, n);
-  int32_t to = plim_random_below(&k->random, devices), turn = plim_random_percent(&k->random, 30);
-  int32_t width = plim_random_percent(&k->random, 50) ? 1 : 1 + plim_random_below(&k->random, n < 12 ? n : 12);
+  int32_t to = plim_random_below(&k->random, devices), turn = plim_random_percent(&k->random, tuning.move.turn_percent);
+  int32_t most = n < tuning.move.devices_width ? n : tuning.move.devices_width;
+  int32_t width =
+      plim_random_percent(&k->random, tuning.move.one_percent) ? 1 : 1 + plim_random_below(&k->random, most);
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_event *v = &s->item[e];
     if (v->node < first || v->node >= first + width) continue;
@@ -62,7 +66,7 @@ static void move_run(plim_space_searching *k) {
   for (int32_t i = now->first_read[e]; i < now->first_read[e + 1]; i++) {
     if (i == now->first_read[e] || now->read[i] > to) to = now->read[i];
   }
-  if (plim_random_percent(&k->random, 60)) { /* later */
+  if (plim_random_percent(&k->random, tuning.move.later_percent)) {
     for (int32_t u = e + 1; u < most; u++) {
       for (int32_t i = now->first_read[u]; i < now->first_read[u + 1]; i++) {
         if (now->read[i] == e) most = u;
@@ -79,14 +83,14 @@ static void move_run(plim_space_searching *k) {
 
 static plim_status change(plim_space_searching *k, int32_t *fits) {
   plim_space_weights w = plim_space_draw_weights(k);
-  int32_t what = plim_random_below(&k->random, 10);
+  int32_t draw = plim_random_below(&k->random, 10);
   PLIM_TRY(plim_space_sequence_copy(&k->next, &k->now));
-  if (what < 3 && k->rules.devices > 1) {
+  if (draw < tuning.move.devices_below && k->rules.devices > 1) {
     change_devices(k);
-  } else if (what < 5) {
+  } else if (draw < tuning.move.run_below) {
     move_run(k);
   }
-  if (what > 3) take_out(k);
+  if (draw >= tuning.move.out_from) take_out(k);
   PLIM_TRY(plim_space_repair(&k->next, &k->rules, &w, fits));
   if (*fits) PLIM_TRY(plim_space_cover(&k->next, &k->rules, &w, &k->random, fits));
   return *fits ? plim_space_prune(&k->next, &k->rules) : PLIM_OK;
@@ -108,7 +112,7 @@ static plim_status back_to_best(plim_space_searching *k) {
 static plim_status begin_anew(plim_space_searching *k) {
   plim_space_weights w = plim_space_draw_weights(k);
   int32_t devices = k->rules.devices, fits, first = devices > 1 ? plim_random_below(&k->random, devices + 2) - 2 : 0;
-  plim_space_choose_order(k, plim_random_percent(&k->random, 50));
+  plim_space_choose_order(k, plim_random_percent(&k->random, tuning.move.drawn_order_percent));
   PLIM_TRY(plim_space_begin_start(k, &w, first, 1, &fits));
   if (fits) PLIM_TRY(plim_space_cover(&k->now, &k->rules, &w, &k->random, &fits));
   if (!fits) return back_to_best(k);

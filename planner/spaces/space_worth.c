@@ -58,16 +58,15 @@ plim_space_weights plim_space_weights_of(const plim_space_searching *k, double c
 }
 
 plim_space_weights plim_space_draw_weights(plim_space_searching *k) {
-  static const double copies[] = {0.02, 0.2, 0.5, 1}, powers[] = {0, 0.5, 1}, price[] = {1, 1, 1, 0.5, 2, 0.1, 10};
-  static const double beside[] = {0, 0, 0.5, 1};
-  plim_space_weights w = plim_space_weights_of(k, copies[plim_random_below(&k->random, 4)]);
-  w.copy_joule *= price[plim_random_below(&k->random, 7)]; /* so that some rounds would rather page, some recompute */
-  w.by_bytes = powers[1 + plim_random_below(&k->random, 2)];
-  w.by_time = powers[plim_random_below(&k->random, 3)];
-  w.beside = k->pages ? beside[plim_random_below(&k->random, 4)] : 0;
-  w.noise = plim_random_percent(&k->random, 50) ? 1.5 * plim_random_unit(&k->random) : 0;
-  w.first = plim_random_percent(&k->random, 30);
-  w.stay = plim_random_percent(&k->random, 30);
+  plim_random *r = &k->random;
+  plim_space_weights w = plim_space_weights_of(k, tuning.draw.copies[plim_random_below(r, PLIM_SPACE_DRAWN_COPIES)]);
+  w.copy_joule *= tuning.draw.prices[plim_random_below(r, PLIM_SPACE_DRAWN_PRICES)];
+  w.by_bytes = tuning.draw.by_bytes[plim_random_below(r, PLIM_SPACE_DRAWN_BYTES)];
+  w.by_time = tuning.draw.by_time[plim_random_below(r, PLIM_SPACE_DRAWN_TIMES)];
+  w.beside = k->pages ? tuning.draw.beside[plim_random_below(r, PLIM_SPACE_DRAWN_BESIDE)] : 0;
+  w.noise = plim_random_percent(r, tuning.draw.noise_percent) ? tuning.draw.noise * plim_random_unit(r) : 0;
+  w.first = plim_random_percent(r, tuning.draw.first_percent);
+  w.stay = plim_random_percent(r, tuning.draw.stay_percent);
   return w;
 }
 

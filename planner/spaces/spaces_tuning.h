@@ -10,11 +10,28 @@
 
 enum { PLIM_SPACE_BOUND_ROWS = 250, PLIM_SPACE_REFILLS = 400 /* insertions of one decision: size of arrays */ };
 
+enum { /* numbers of weights to draw from */
+       PLIM_SPACE_DRAWN_COPIES = 4,
+       PLIM_SPACE_DRAWN_PRICES = 7,
+       PLIM_SPACE_DRAWN_BYTES = 2,
+       PLIM_SPACE_DRAWN_TIMES = 3,
+       PLIM_SPACE_DRAWN_BESIDE = 4
+};
+
 static const struct plim_spaces_tuning {
   struct {
     int32_t patience, patience_anew, rounds_anew, anew, starts, drawn_starts, large_nodes, large_starts, alone;
     double slack, least_copies, most_copies, more_copies;
   } search;
+  struct {
+    int32_t devices_below, run_below, out_from, out_whole, out_width, out_percent, devices_width, one_percent,
+        turn_percent, later_percent, drawn_order_percent;
+  } move;
+  struct {
+    double copies[PLIM_SPACE_DRAWN_COPIES], prices[PLIM_SPACE_DRAWN_PRICES], by_bytes[PLIM_SPACE_DRAWN_BYTES],
+        by_time[PLIM_SPACE_DRAWN_TIMES], beside[PLIM_SPACE_DRAWN_BESIDE], noise;
+    int32_t noise_percent, first_percent, stay_percent;
+  } draw;
   struct {
     int32_t percent;
     int64_t reserve_ns_a_node;
@@ -32,7 +49,8 @@ static const struct plim_spaces_tuning {
     int32_t candidates, events;
   } gather;
   struct {
-    int32_t columns, rounds, items_alone, items_before, bound_parts;
+    int32_t columns, rounds, items_alone, items_before, bound_parts, refusal_parts, search_parts;
+    int64_t search_least_ns;
   } program;
 } tuning = {
     .search =
@@ -56,6 +74,34 @@ static const struct plim_spaces_tuning {
             .most_copies = 1,        /* to the most */
             .more_copies = 8,        /* each so many times the one before */
         },
+    .move =
+        {
+            /* what a round changes, by a draw of 0 to 9: devices, or with one device a run; a run; it takes items
+             * out */
+            .devices_below = 3,
+            .run_below = 5,
+            .out_from = 4,
+            .out_whole = 8,            /* a window of items to take out is up to all of fewer, or a half of more, */
+            .out_width = 200,          /* and at most so many */
+            .out_percent = 20,         /* of the window that goes, at least */
+            .devices_width = 12,       /* neighbouring nodes that change devices, at most */
+            .one_percent = 50,         /* of those changes concern one node */
+            .turn_percent = 30,        /* of them turn devices, so that nodes change places */
+            .later_percent = 60,       /* of moved runs move later */
+            .drawn_order_percent = 50, /* of new beginnings have a drawn order */
+        },
+    .draw = /* weights of a round, of which space_costs.h says what they do */
+    {
+        .copies = {0.02, 0.2, 0.5, 1},
+        .prices = {1, 1, 1, 0.5, 2, 0.1, 10}, /* so that some rounds would rather page, some recompute */
+        .by_bytes = {0.5, 1},
+        .by_time = {0, 0.5, 1},
+        .beside = {0, 0, 0.5, 1},
+        .noise = 1.5,
+        .noise_percent = 50,
+        .first_percent = 30,
+        .stay_percent = 30,
+    },
     .first =
         {
             .percent = 70, /* of the time of the search is for a planner of one arena, which anneals too */
@@ -88,11 +134,14 @@ static const struct plim_spaces_tuning {
         },
     .program =
         {
-            .columns = 4000000,     /* larger programs are not given to a solver */
-            .rounds = 4,            /* of a program, whose limit falls where the plan does not fit */
-            .items_alone = 750000,  /* items that the rounds of one search look at, without a program */
-            .items_before = 200000, /* and before one */
-            .bound_parts = 8,       /* one part in so many of a time limit is for the bound */
+            .columns = 4000000,          /* larger programs are not given to a solver */
+            .rounds = 4,                 /* of a program, whose limit falls where the plan does not fit */
+            .items_alone = 750000,       /* items that the rounds of one search look at, without a program */
+            .items_before = 200000,      /* and before one */
+            .bound_parts = 8,            /* one part in so many of a time limit is for the bound, */
+            .refusal_parts = 4,          /* for a refusal after a search, */
+            .search_parts = 5,           /* and for the search before a program, */
+            .search_least_ns = 20000000, /* which gets so much at least */
         },
 };
 

@@ -1,8 +1,9 @@
 /* Runs a step (run_in_order, run_queued): one walk over flat arrays of bound pointers.
  *
- * Everything is decided at open, except that the arena may shrink during a step (plim_plan_switch_ask). For each
- * command the memory meter sees the arguments. Then the device, the device's watcher or the caller gets a call that is
- * assembled from the arrays. In a plan with copies run_queued runs queue 0, and queues.c the others; on a GPU
+ * Everything is decided at open, with one exception. Before a command a caller may give another plan that begins with
+ * the commands that have run (plim_plan_switch_ask): it takes the place of the bound plan, and the loop goes on in it.
+ * For each command the memory meter sees the arguments. Then the device, the device's watcher or the caller gets a call
+ * that is assembled from the arrays. In a plan with copies run_queued runs queue 0, and queues.c the others; on a GPU
  * run_in_order puts every command on its queue (streams.c). */
 #include "runtime/exec/exec.h"
 
@@ -132,7 +133,7 @@ static plim_status run_queued(running_step *s, plim_memory_meter *meter) {
   return plim_exec_device_sync(exec);
 }
 
-/* What happens before a command of a plan without other threads. */
+/* What happens before command j of a plan without other threads. It may put another plan in the place of *s->bound. */
 typedef plim_status before_fn(const running_step *s, int32_t j, plim_memory_meter *meter);
 
 static plim_status nothing_before(const running_step *s, int32_t j, plim_memory_meter *meter) {
@@ -167,7 +168,7 @@ static plim_status run_in_order(running_step *s, plim_memory_meter *meter) {
   plim_exec_bases(exec, base);
   plim_memory_meter_begin(meter, bound, base);
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
-    PLIM_TRY(before(s, j, meter));
+    PLIM_TRY(before(s, j, meter)); /* *bound may be another plan from here on */
     plim_memory_meter_command(meter, bound, j);
     const plim_status status = run_one(s, j);
     if (status != PLIM_OK) return fail_command(s, j, status);

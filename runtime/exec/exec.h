@@ -37,19 +37,19 @@ typedef enum plim_exec_addresses { PLIM_ADDRESSES_PLANNED, PLIM_ADDRESSES_EACH }
 
 /* A variant of a plan that the device refused to prepare or to run. The device still works after the refusal, and no
  * persistent storage has changed. */
-typedef struct plim_exec_failure {
+typedef struct plim_refused_variant {
   const plim_graph *graph;
   int32_t op; /* of the graph */
   char variant[PLIM_VARIANT_NAME_BYTES];
   char why[PLIM_DROPPED_WHY_BYTES]; /* the device's own words */
-} plim_exec_failure;
+} plim_refused_variant;
 
 /* The refused variants that one call found. A later call may find others. */
-enum { PLIM_EXEC_FAILURES = 64 };
-typedef struct plim_exec_failures {
+enum { PLIM_REFUSED_MOST = 64 };
+typedef struct plim_refused_list {
   int32_t n; /* 0: nothing failed, or the device itself did */
-  plim_exec_failure row[PLIM_EXEC_FAILURES];
-} plim_exec_failures;
+  plim_refused_variant row[PLIM_REFUSED_MOST];
+} plim_refused_list;
 
 /* A copy command that is about to begin. */
 typedef struct plim_copy_call {
@@ -68,9 +68,9 @@ typedef struct plim_exec_options {
   void *(*buffer_alloc)(void *user, int64_t bytes);
   void (*buffer_free)(void *user, void *ptr, int64_t bytes);
   void *user;
-  int32_t own_kernels;          /* 1: nothing is prepared on the device, and plim_exec_step needs a `run` */
-  plim_exec_failures *failures; /* set by open, replace and plan switches; outlives the executor. NULL: not wanted */
-  const char *page_file;        /* of space "disk": created, or empty. NULL: one without a name, in TMPDIR or /tmp */
+  int32_t own_kernels;        /* 1: nothing is prepared on the device, and plim_exec_step needs a `run` */
+  plim_refused_list *refused; /* set by open, replace and plan switches; outlives the executor. NULL: not wanted */
+  const char *page_file;      /* of space "disk": created, or empty. NULL: one without a name, in TMPDIR or /tmp */
   /* Called with `user` before every copy, on the thread of its queue; on a GPU not at all. Any status but PLIM_OK fails
    * the copy and the step. NULL: not wanted */
   plim_status (*before_copy)(void *user, const plim_copy_call *call);
@@ -91,7 +91,7 @@ plim_exec_options plim_exec_options_default(void);
  * PLIM_EPLAN: plim_program_check refuses the plans, or a variant has another numerics key here than in its plan.
  * PLIM_EDATA: a plan is of another graph, or was made for another machine. The sentence has the field and both values.
  * PLIM_EDIFF: a kernel needs a workspace of another size than its plan gives it.
- * PLIM_EDEVICE, PLIM_EUNSUPPORTED: the device refused variants, which options->failures lists; or the device failed.
+ * PLIM_EDEVICE, PLIM_EUNSUPPORTED: the device refused variants, which options->refused lists; or the device failed.
  * PLIM_EUNSUPPORTED: a plan has copies, and the device is sim or check, or every buffer has its own allocation; or a
  * GPU is to page to anything but "host".
  * PLIM_EIO: the page file cannot be opened, or holds data. PLIM_ENOFIT: its file system has no room.

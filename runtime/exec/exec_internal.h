@@ -1,5 +1,6 @@
-/* State of an executor. The files of exec.h share it, and three more: exec_spaces.c (page spaces and queues),
- * rehearse.c (kernels that a library may refuse), each.c (each buffer is an allocation).
+/* State of an executor. The files of exec.h share it, and four more: exec_spaces.c (page spaces and queues), refused.c
+ * (variants that the device refused), rehearse.c (kernels that a library may refuse), each.c (each buffer is an
+ * allocation).
  *
  * Parts with headers of their own, from the lowest to the highest:
  *   bind.h          a plan as flat arrays
@@ -54,8 +55,8 @@ struct plim_exec {
   int32_t timing;     /* plim_exec_timing_begin less plim_exec_timing_end */
   int32_t outputs_of; /* plan whose outputs can be read, -1: none */
   int32_t inputs_of;  /* plan whose inputs have been written, -1: none */
-  plim_exec_failures failures;
-  plim_status refused_with; /* status of the first of these failures */
+  plim_refused_list refused;
+  plim_status refused_with; /* status of the first of them */
 };
 
 /* ---- open.c ---- */
@@ -83,20 +84,22 @@ PLIM_MUST_USE plim_status plim_exec_grow_kernels(plim_exec *exec, const plim_pla
  * errors are those of plim_exec_open. */
 PLIM_MUST_USE plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan);
 
-/* ---- rehearse.c ---- */
+/* ---- refused.c ---- */
 
-/* Forget the refused variants. */
-void plim_exec_forget_refused(plim_exec *exec);
+/* Empty the list of refused variants. */
+void plim_refused_clear(plim_exec *exec);
 /* Handle a variant that could not be prepared or rehearsed.
  *   failed  in  the status; the context has the sentence
  * PLIM_OK: only the variant failed. It is added to the refused ones, and the caller may continue. Otherwise the device
  * failed: its status, with a sentence that names op and variant. */
-PLIM_MUST_USE plim_status plim_exec_refuse(plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
+PLIM_MUST_USE plim_status plim_refused_add(plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant,
                                            plim_status failed);
 /* Was this variant refused, or the same variant of an equal op? */
-int plim_exec_has_refused(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant);
+int plim_refused_has(const plim_exec *exec, const plim_graph *graph, const plim_plan_variant *variant);
 /* The status of the first refused variant, PLIM_OK when there is none. Fills the caller's list. */
-PLIM_MUST_USE plim_status plim_exec_refused(plim_exec *exec);
+PLIM_MUST_USE plim_status plim_refused_report(plim_exec *exec);
+
+/* ---- rehearse.c ---- */
 
 /* Run every kernel of a bound plan that a library may refuse and that never ran, at its addresses in the arena.
  * Persistent storages keep their contents; all other contents of the arena are lost. */

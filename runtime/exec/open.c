@@ -62,9 +62,9 @@ static plim_status prepare_variant(plim_exec *exec, plim_prepared *prepared, con
   const char *numerics_key = "";
   *workspace_bytes = variant->variant.workspace_bytes;
   if (exec->options.own_kernels) return PLIM_OK;
-  if (plim_exec_has_refused(exec, graph, variant)) return PLIM_OK;
+  if (plim_refused_has(exec, graph, variant)) return PLIM_OK;
   plim_status status = plim_prepared_get(prepared, graph, variant, kernel, &numerics_key);
-  if (status != PLIM_OK) return plim_exec_refuse(exec, graph, variant, status);
+  if (status != PLIM_OK) return plim_refused_add(exec, graph, variant, status);
   if (checked) PLIM_TRY(check_key(exec, graph, variant, numerics_key));
   int64_t asked = exec->device->api->workspace(exec->device, *kernel);
   if (asked < 0) return PLIM_OK;
@@ -115,7 +115,7 @@ plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_
                                  &workspace_bytes[i]));
     }
   }
-  PLIM_CHECK(plim_exec_refused(exec));
+  PLIM_CHECK(plim_refused_report(exec));
   PLIM_CHECK(plim_bind(exec->ctx, graph, plan, kernel, workspace_bytes, out));
 done:
   plim_release(exec->ctx, workspace_bytes, plan->n_variants, sizeof *workspace_bytes);
@@ -202,7 +202,7 @@ static plim_status new_exec(plim_context *ctx, plim_device *device, const plim_e
   exec->options = *options;
   exec->n_plans = n;
   exec->outputs_of = exec->inputs_of = -1;
-  plim_exec_forget_refused(exec);
+  plim_refused_clear(exec);
   *out = exec;
   return PLIM_OK;
 }

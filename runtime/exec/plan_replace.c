@@ -78,7 +78,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   plim_bound_plan *fresh = NULL;
   char *base[PLIM_PLAN_SPACES];
   plim_status status = PLIM_OK;
-  plim_exec_forget_refused(exec);
+  plim_refused_clear(exec);
   plim_exec_claim(exec, -1);
   PLIM_TRY(check_plans(exec, plan, arena_bytes));
   PLIM_TRY(plim_exec_grow_kernels(exec, plan));

@@ -239,7 +239,7 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
   plim_bound_plan fresh = {.ctx = NULL};
   switching change = {.graph = p->bound.graph, .from = p->bound.plan, .to = plan_switch->plan, .command = command};
   PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), &change, plan_switch->arena_bytes));
-  plim_exec_forget_refused(exec);
+  plim_refused_clear(exec);
   plim_status status = plim_exec_bind(exec, p->bound.graph, plan_switch->plan, 1, &fresh);
   if (status == PLIM_OK) status = move_buffers(exec, &change);
   if (status == PLIM_OK) status = plim_exec_resize(exec, plan_switch->arena_bytes);

@@ -38,11 +38,7 @@ static plim_status measure(const buffers *b, plim_page_link *link) {
     int64_t small_ns = 0, large_ns = 0;
     PLIM_TRY(time_copies(b, !in, in, large_bytes, &large_ns));
     PLIM_TRY(time_copies(b, !in, in, small_bytes, &small_ns));
-    int64_t slope_ns = large_ns - small_ns;
-    if (slope_ns < large_ns / 2) slope_ns = large_ns / 2 + 1; /* a small copy may have been disturbed */
-    link->bytes_per_ns[in] = (double)(large_bytes - small_bytes) / (double)slope_ns;
-    const int64_t rest_ns = small_ns - (int64_t)((double)small_bytes / link->bytes_per_ns[in]);
-    link->latency_ns[in] = rest_ns > 0 ? rest_ns : 1;
+    plim_page_link_fit(link, in, small_bytes, small_ns, large_bytes, large_ns);
     link->beside_bytes_per_ns[in] = link->bytes_per_ns[in];
   }
   PLIM_TRY(time_copies(b, 1, 1, large_bytes, &both_ns));

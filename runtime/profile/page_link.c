@@ -37,6 +37,15 @@ static int time_copies(const plim_page_memory *page, plim_page_ring *ring, char 
   return 0;
 }
 
+void plim_page_link_fit(plim_page_link *link, int in, int64_t few_bytes, int64_t small_ns, int64_t many_bytes,
+                        int64_t large_ns) {
+  int64_t slope_ns = plim_integers_larger(large_ns - small_ns, large_ns / 2); /* a small copy may be disturbed */
+  if (slope_ns < 1) slope_ns = 1;
+  link->bytes_per_ns[in] = (double)(many_bytes - few_bytes) / (double)slope_ns;
+  const int64_t rest_ns = small_ns - (int64_t)((double)few_bytes / link->bytes_per_ns[in]);
+  link->latency_ns[in] = rest_ns > 0 ? rest_ns : 1;
+}
+
 static int measure(const plim_page_memory *page, plim_page_ring *ring, char *memory, plim_page_link *out) {
   const int64_t large_bytes = page->bytes / REPEATS;
   for (int in = 0; in < 2; in++) {
@@ -44,12 +53,8 @@ static int measure(const plim_page_memory *page, plim_page_ring *ring, char *mem
     int error = time_copies(page, ring, memory, in, large_bytes, &large_ns);
     if (error == 0) error = time_copies(page, ring, memory, in, small_bytes, &small_ns);
     if (error != 0) return error;
-    int64_t slope_ns = large_ns - small_ns, least_ns = large_ns / 2; /* a small copy may have been disturbed */
-    if (slope_ns < least_ns) slope_ns = least_ns;
-    if (slope_ns < 1) slope_ns = 1;
-    out->bytes_per_ns[in] = (double)(large_bytes - small_bytes) / (double)slope_ns;
-    int64_t rest_ns = small_ns - (int64_t)((double)small_bytes / out->bytes_per_ns[in]);
-    out->latency_ns[in] = wake_ns + (rest_ns > 0 ? rest_ns : 0);
+    plim_page_link_fit(out, in, small_bytes, small_ns, large_bytes, large_ns);
+    out->latency_ns[in] += wake_ns;
   }
   return 0;
 }

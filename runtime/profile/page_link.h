@@ -33,6 +33,11 @@ plim_page_link plim_page_link_model(const char *space);
 PLIM_MUST_USE plim_status plim_page_link_measure(plim_context *ctx, const char *space, const char *page_file,
                                                  const char *cache_dir, plim_page_link *out);
 
+/* For those that measure links: set latency and bandwidth of a direction from the times of a small and a large copy.
+ * Where the small copy seems to have been disturbed, the large one decides. O(1). */
+void plim_page_link_fit(plim_page_link *link, int in, int64_t few_bytes, int64_t small_ns, int64_t many_bytes,
+                        int64_t large_ns);
+
 #ifdef __cplusplus
 }
 #endif

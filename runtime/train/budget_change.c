@@ -90,8 +90,8 @@ plim_status plim_trainer_take_plans(plim_trainer *t, plim_plan **plan, int *refu
   plim_status status = plim_exec_replace(t->exec, now, plim_program_plans_bytes(now));
   for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS && status == PLIM_OK; i++) t->plan[i] = now[i];
   free_unused_plans(t);
-  *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && t->options.exec.failures->n > 0;
-  return *refused ? plim_rehearsal_drop(t->program, t->device, t->options.exec.failures) : status;
+  *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && t->options.exec.refused->n > 0;
+  return *refused ? plim_rehearsal_drop(t->program, t->device, t->options.exec.refused) : status;
 }
 
 /* Plan again whenever the device refuses a variant, without that variant. The loop ends: each round has one variant

@@ -157,10 +157,10 @@ static int has_key(const plim_profile *profile, int32_t op, const char *numerics
 }
 
 /* The first refused variant whose op has no other variant with the numerics key that was asked for; NULL: none. */
-static const plim_exec_failure *refused_for_all(preparing *w, const plim_exec_failures *failures) {
+static const plim_refused_variant *refused_for_all(preparing *w, const plim_refused_list *list) {
   const plim_plan_options *planning = &w->preparation->planning;
-  for (int32_t i = 0; i < failures->n && planning->numerics == PLIM_NUMERICS_GIVEN; i++) {
-    const plim_exec_failure *row = &failures->row[i];
+  for (int32_t i = 0; i < list->n && planning->numerics == PLIM_NUMERICS_GIVEN; i++) {
+    const plim_refused_variant *row = &list->row[i];
     const char *numerics_key =
         row->graph == w->program->graph[PLIM_PROGRAM_TRAIN] ? planning->numerics_key[row->op] : NULL;
     if (numerics_key && !has_key(w->program->profile[PLIM_PROGRAM_TRAIN], row->op, numerics_key)) return row;
@@ -182,9 +182,9 @@ static plim_status fix_numerics(preparing *w) {
   return PLIM_OK;
 }
 
-static plim_status keep_numerics(preparing *w, const plim_exec_failures *failures) {
+static plim_status keep_numerics(preparing *w, const plim_refused_list *list) {
   PLIM_TRY(fix_numerics(w));
-  const plim_exec_failure *row = refused_for_all(w, failures);
+  const plim_refused_variant *row = refused_for_all(w, list);
   if (!row) return PLIM_OK;
   return plim_fail(
       w->ctx, PLIM_EDEVICE,
@@ -193,16 +193,16 @@ static plim_status keep_numerics(preparing *w, const plim_exec_failures *failure
       row->graph->op[row->op].name, row->variant, row->why);
 }
 
-static plim_status drop_refused(preparing *w, const plim_exec_failures *failures) {
-  const plim_exec_failure *first = &failures->row[0];
+static plim_status drop_refused(preparing *w, const plim_refused_list *list) {
+  const plim_refused_variant *first = &list->row[0];
   plim_preparation *p = w->preparation;
   plim_plan *keep_all = NULL;
   if (w->options->plan) {
     return plim_fail(w->ctx, PLIM_EDEVICE, "%s: the device refuses variant \"%s\" of op \"%s\" (%s): plan again here",
                      w->options->plan, first->variant, first->graph->op[first->op].name, first->why);
   }
-  PLIM_TRY(plim_rehearsal_drop(w->program, p->device, failures));
-  PLIM_TRY(keep_numerics(w, failures));
+  PLIM_TRY(plim_rehearsal_drop(w->program, p->device, list));
+  PLIM_TRY(keep_numerics(w, list));
   if (p->planning.numerics == PLIM_NUMERICS_GIVEN) return PLIM_OK; /* keep_all may own the keys */
   PLIM_TRY(plim_program_keep_all(w->program, &keep_all));
   plim_plan_free(p->keep_all);
@@ -212,10 +212,10 @@ static plim_status drop_refused(preparing *w, const plim_exec_failures *failures
 
 /* Rehearse the plans. *refused 1: the device refused a variant, which has left the profiles. */
 static plim_status rehearse(preparing *w, int *refused) {
-  plim_exec_failures failures;
+  plim_refused_list list;
   w->preparation->stage = PLIM_PREPARE_REHEARSAL;
-  PLIM_TRY(plim_rehearsal_for_plans(w->program, w->preparation->device, &failures, refused));
-  return *refused ? drop_refused(w, &failures) : PLIM_OK;
+  PLIM_TRY(plim_rehearsal_for_plans(w->program, w->preparation->device, &list, refused));
+  return *refused ? drop_refused(w, &list) : PLIM_OK;
 }
 
 /* Plan, and rehearse the plan, until the device refuses nothing. */

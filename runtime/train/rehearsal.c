@@ -6,33 +6,33 @@
 #include "runtime/profile/profile_cache.h"
 #include "runtime/profile/profile_drop.h"
 
-plim_status plim_rehearsal_run(const plim_program *program, plim_device *device, plim_exec_failures *failures) {
+plim_status plim_rehearsal_run(const plim_program *program, plim_device *device, plim_refused_list *refused) {
   const plim_graph *graph[PLIM_PROGRAM_GRAPHS];
   const plim_plan *plan[PLIM_PROGRAM_GRAPHS];
   plim_exec_options options = plim_exec_options_default();
   plim_exec *exec = NULL;
   int32_t n = 0;
-  failures->n = 0;
+  refused->n = 0;
   if (!device->api->rehearse) return PLIM_OK;
   for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
     if (!program->plan[i]) continue;
     graph[n] = program->graph[i];
     plan[n++] = program->plan[i];
   }
-  options.failures = failures;
+  options.refused = refused;
   plim_status status = plim_exec_open(program->ctx, device, &options, n, graph, plan, &exec);
   plim_exec_close(exec);
   return status;
 }
 
-plim_status plim_rehearsal_for_plans(const plim_program *program, plim_device *device, plim_exec_failures *failures,
+plim_status plim_rehearsal_for_plans(const plim_program *program, plim_device *device, plim_refused_list *refused,
                                      int *again) {
-  plim_status status = plim_rehearsal_run(program, device, failures);
-  *again = failures->n > 0;
+  plim_status status = plim_rehearsal_run(program, device, refused);
+  *again = refused->n > 0;
   return *again || status == PLIM_ENOFIT ? PLIM_OK : status;
 }
 
-static plim_status drop(plim_program *program, plim_device *device, const plim_exec_failure *failure) {
+static plim_status drop(plim_program *program, plim_device *device, const plim_refused_variant *failure) {
   plim_op_desc desc;
   plim_desc_of(failure->graph, failure->op, &desc);
   for (int32_t i = 0; i < program->n_graphs; i++) {
@@ -41,7 +41,7 @@ static plim_status drop(plim_program *program, plim_device *device, const plim_e
   return plim_profile_cache_drop(device, &desc, failure->variant, failure->why);
 }
 
-plim_status plim_rehearsal_drop(plim_program *program, plim_device *device, const plim_exec_failures *failures) {
-  for (int32_t i = 0; i < failures->n; i++) PLIM_TRY(drop(program, device, &failures->row[i]));
+plim_status plim_rehearsal_drop(plim_program *program, plim_device *device, const plim_refused_list *refused) {
+  for (int32_t i = 0; i < refused->n; i++) PLIM_TRY(drop(program, device, &refused->row[i]));
   return PLIM_OK;
 }

@@ -186,7 +186,7 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   t->program = program;
   t->device = device;
   t->options = *options;
-  if (!t->options.exec.failures) t->options.exec.failures = &t->failures;
+  if (!t->options.exec.refused) t->options.exec.refused = &t->refused;
   t->requested = -1;
   for (int32_t i = 0; i < program->n_graphs; i++) {
     PLIM_CHECK(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &t->port[i]));

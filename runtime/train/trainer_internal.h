@@ -64,7 +64,7 @@ struct plim_trainer {
   plim_trainer_options options;
   plim_ports port[PLIM_PROGRAM_GRAPHS];
   plim_exec *exec;
-  plim_exec_failures failures; /* used when options.exec.failures is NULL */
+  plim_refused_list refused; /* used when options.exec.refused is NULL */
   plim_sampler *sampler;
   plim_reader *reader;
   /* One staging in the arena: its copy is complete when the copy call returns. Otherwise two that alternate: the reader

@@ -103,9 +103,9 @@ static plim_status plan_step(const plim_program *as, plim_program *program, int3
 
 /* Rehearse the plans. *again 1: a variant was refused, and has left the profiles. */
 static plim_status rehearse(plim_program *program, plim_device *device, int *again) {
-  plim_exec_failures failures;
-  PLIM_TRY(plim_rehearsal_for_plans(program, device, &failures, again));
-  return *again ? plim_rehearsal_drop(program, device, &failures) : PLIM_OK;
+  plim_refused_list refused;
+  PLIM_TRY(plim_rehearsal_for_plans(program, device, &refused, again));
+  return *again ? plim_rehearsal_drop(program, device, &refused) : PLIM_OK;
 }
 
 static plim_status plan_unlimited(const plim_program *as, plim_device *device, plim_program *program) {
