@@ -102,7 +102,8 @@ typedef struct plim_plan_options {
   /* > 0: stop after so many moves, so that the result does not depend on the speed of the machine. For a solver they
    * are nodes of its tree, after the first one; for a relaxation they are pivots. */
   int64_t iterations;
-  /* > 0: a limit on the whole call, from its begin. Both 0: a default number of iterations. Searches end at the limit.
+  /* > 0: a limit on the whole call, from its begin; below 50 ms it counts as 50 ms. Both 0: a default number of
+   * iterations. Searches end at the limit.
    * All other work ends 50 ms and a twentieth of the limit after it. What follows is linear in graph and plan: to write
    * and check the plan, or to explain the refusal. */
   int64_t time_limit_ns;

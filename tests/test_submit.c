@@ -53,6 +53,15 @@ static void rig_free(rig *r) {
   planner_case_free(&r->c);
 }
 
+Test(submit, a_call_has_the_time_for_a_small_graph_however_short_its_limit) {
+  plim_plan_options options = plim_plan_options_default();
+  cr_assert_eq(plim_incumbent_timed(&options).time_limit_ns, 0, "no limit stays none");
+  options.time_limit_ns = 1;
+  cr_assert_eq(plim_incumbent_timed(&options).time_limit_ns, INT64_C(50000000));
+  options.time_limit_ns = INT64_C(60000000);
+  cr_assert_eq(plim_incumbent_timed(&options).time_limit_ns, options.time_limit_ns);
+}
+
 Test(submit, every_part_of_a_time_limit_ends) {
   for (int64_t limit_ns = 1; limit_ns < 200; limit_ns++) {
     planner_case c = planner_case_random(1, 0);

@@ -128,6 +128,12 @@ int64_t plim_incumbent_deadline(const plim_incumbent *inc, int32_t percent) {
   return plim_effort_deadline_of(inc->started_ns, plim_effort_percent(inc->options->time_limit_ns, percent));
 }
 
+plim_plan_options plim_incumbent_timed(const plim_plan_options *options) {
+  plim_plan_options timed = *options;
+  if (timed.time_limit_ns > 0 && timed.time_limit_ns < tuning.least_ns) timed.time_limit_ns = tuning.least_ns;
+  return timed;
+}
+
 int64_t plim_incumbent_last_moment(const plim_plan_options *options) {
   int64_t limit_ns = options->time_limit_ns, last_ns = plim_effort_deadline_of(plim_now_ns(), limit_ns);
   return plim_effort_deadline_of(last_ns, limit_ns / tuning.grace_parts + tuning.grace_ns);

@@ -88,8 +88,9 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
 
 plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                    const plim_plan_options *options, plim_plan_result *out) {
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  return plim_effort_end(ctx, outer_ns, make(ctx, graph, profile, options, out));
+  const plim_plan_options timed = plim_incumbent_timed(options);
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&timed));
+  return plim_effort_end(ctx, outer_ns, make(ctx, graph, profile, &timed, out));
 }
 
 plim_status plim_arena_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

@@ -92,11 +92,11 @@ done:
 plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
-  plim_plan_options wanted = *options;
+  plim_plan_options wanted = plim_incumbent_timed(options);
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &wanted, &strategy, &problem));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&wanted));
   plim_status status = find_smallest(problem, &wanted, strategy, out, plan);
   if (status == PLIM_EPLAN && wanted.front_folder) { /* a kept plan was bad */
     wanted.front_folder = NULL;

@@ -146,11 +146,12 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
                               const plim_plan_options *options, const range *r) {
   plim_problem *problem = NULL;
   plim_front front = {.ctx = ctx};
-  sweep s = {.options = options, .front = &front, .started_ns = plim_now_ns()};
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &s.strategy, &problem));
+  const plim_plan_options timed = plim_incumbent_timed(options);
+  sweep s = {.options = &timed, .front = &front, .started_ns = plim_now_ns()};
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &timed, &s.strategy, &problem));
   s.problem = problem;
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&timed));
   plim_status status = plim_bound_cache_new(problem, &s.bound_cache);
   if (status == PLIM_OK) status = run_warm(&s, r);
   status = plim_effort_end(ctx, outer_ns, status);
