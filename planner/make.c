@@ -1,5 +1,5 @@
-/* plim_plan_make and its kin: a plan of one arena (planner/one_arena), or one that pages or runs on two devices
- * (planner/paging). */
+/* The functions of planner.h that make plans: they check options, and choose between plans of one arena
+ * (planner/one_arena) and plans that page or run on two devices (planner/paging). */
 #include "planner/core/incumbent.h"
 #include "planner/one_arena/arena_plan.h"
 #include "planner/paging/paging.h"
@@ -94,4 +94,30 @@ plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const pl
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   return options->paging ? make_paged_front(ctx, graph, profile, options, n, budget, plan)
                          : plim_arena_front(ctx, graph, profile, options, n, budget, plan);
+}
+
+/* ---- one arena alone ---- */
+
+plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                               const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+  return plim_arena_smallest(ctx, graph, profile, options, out, plan);
+}
+
+plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, plim_plan_span *span) {
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+  return plim_arena_range(ctx, graph, profile, options, span);
+}
+
+plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, plim_plan_floor *out) {
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+  return plim_arena_bound(ctx, graph, profile, options, out);
+}
+
+plim_status plim_plan_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                           const plim_plan_options *options, int *yes) {
+  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+  return plim_arena_fits(ctx, graph, profile, options, yes);
 }

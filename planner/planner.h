@@ -102,10 +102,10 @@ typedef struct plim_plan_options {
   /* > 0: stop after so many moves, so that the result does not depend on the speed of the machine. For a solver they
    * are nodes of its tree, after the first one; for a relaxation they are pivots. */
   int64_t iterations;
-  /* > 0: a limit on the whole call, from its begin; below 50 ms it counts as 50 ms. Both 0: a default number of
-   * iterations. Searches end at the limit.
-   * All other work ends 50 ms and a twentieth of the limit after it. What follows is linear in graph and plan: to write
-   * and check the plan, or to explain the refusal. */
+  /* > 0: a limit on the whole call, from its begin. For plim_plan_make and plim_plan_search less than 50 ms counts as
+   * 50 ms, so that a small graph has a plan. Both 0: a default number of iterations. Searches end at the limit. All
+   * other work ends 50 ms and a twentieth of the limit after it. What follows is linear in graph and plan: to write and
+   * check the plan, or to explain the refusal. */
   int64_t time_limit_ns;
   /* Folder of the plan fronts that are kept between runs. "": the user's cache folder. NULL: none. With a folder, the
    * plan for a finite budget is the fastest known within it, from this call or an earlier one. A search with equal
@@ -140,8 +140,8 @@ typedef struct plim_plan_floor {
  *
  * With options->paging the plan may have copies on queues of their own, and with a second device runs on its queue. It
  * is never slower than a plan without copies that the same search found, or with powers it takes no more energy where
- * both keep the deadline. Its bound is keep-all's time, or with two
- * devices the longer of the longest chain of ops and half of keep-all's time.
+ * both keep the deadline. Its bound is keep-all's time, or with two devices the longer of the longest chain of ops and
+ * half of keep-all's time.
  *
  * PLIM_ENOFIT: no plan was found within the budget, or by the deadline. The sentence has the lowest plan that this
  * search or the plan front knows, and what is proven. plim_plan_smallest looks for the smallest budget.
@@ -181,7 +181,8 @@ PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *g
                                           const plim_plan_options *options, int32_t n, const int64_t *budget,
                                           plim_plan **plan);
 
-/* Search for the smallest budget that has a plan.
+/* Search for the smallest budget that has a plan of one arena; options->paging is not read, here and in the functions
+ * below.
  *   out   [1]  out  the figures
  *   plan  [1]  out  the plan at smallest_bytes; may be NULL
  * plim_plan_make with the same options and the budget smallest_bytes succeeds. options->budget_bytes only says for

@@ -124,7 +124,7 @@ const plim_program *plim_trainer_program(const plim_trainer *trainer) {
   (void)trainer;
   return &program;
 }
-const plim_trainer_options *plim_trainer_given(const plim_trainer *trainer) {
+const plim_trainer_options *plim_trainer_options_of(const plim_trainer *trainer) {
   static const plim_trainer_options options = {.schedule = {.rate = 0.1F, .total_steps = 9}};
   (void)trainer;
   return &options;

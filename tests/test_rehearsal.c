@@ -149,7 +149,7 @@ Test(rehearsal, plans_that_would_take_over_in_a_run_are_rehearsed_and_refused_on
   cr_assert_eq(plim_exec_replace(exec, (const plim_plan *const *)others, bytes), PLIM_EDEVICE, "%s",
                plim_context_error(r.ctx));
   cr_assert_not_null(strstr(plim_context_error(r.ctx), "engine 40 refuses to run"), "%s", plim_context_error(r.ctx));
-  cr_assert_eq(plim_trainer_given(r.trainer)->exec.refused->n, 2);
+  cr_assert_eq(plim_trainer_options_of(r.trainer)->exec.refused->n, 2);
   gpu_rig_ok(&r, plim_trainer_run(r.trainer, 3, NULL, NULL));
   gpu_rig_same(&cpu, &r);
   for (int i = 0; i < PLIM_PROGRAM_LAST; i++) plim_plan_free(others[i]);

@@ -475,8 +475,8 @@ Test(trainer, a_checkpoint_says_which_kernels_and_which_training_made_it) {
                    "it is of a network with other ops");
   cr_assert_eq(info->has_training, 1);
   cr_assert_eq(info->rate, 0.05f);
-  cr_assert_eq(info->total_steps, plim_trainer_given(t)->schedule.total_steps);
-  cr_assert_eq(info->seed, plim_trainer_given(t)->seed);
+  cr_assert_eq(info->total_steps, plim_trainer_options_of(t)->schedule.total_steps);
+  cr_assert_eq(info->seed, plim_trainer_options_of(t)->seed);
   plim_checkpoint_info_free(info);
   plim_trainer_close(t);
   plim_program_free(program);

@@ -309,17 +309,12 @@ plim_status plim_incumbent_submit_exact(plim_incumbent *inc, const plim_schedule
   return submit_evaluated(inc, schedule, effort, &bytes);
 }
 
-static double percent_over(int64_t time_ns, int64_t base_ns) {
-  return base_ns > 0 ? 100.0 * (double)(time_ns - base_ns) / (double)base_ns : 0;
-}
-
 void plim_incumbent_report(const plim_incumbent *inc, const char *stage) {
-  int64_t base_ns = inc->problem->keep_all_ns;
   plim_progress progress = {.stage = stage,
                             .total = -1,
                             .elapsed_ns = plim_now_ns() - inc->started_ns,
-                            .best_percent = inc->found ? percent_over(inc->best_ns, base_ns) : -1,
-                            .bound_percent = percent_over(inc->bound_ns, base_ns)};
+                            .best_percent = inc->found ? plim_problem_percent(inc->problem, inc->best_ns) : -1,
+                            .bound_percent = plim_problem_percent(inc->problem, inc->bound_ns)};
   plim_context_report(inc->problem->ctx, &progress);
 }
 

@@ -110,8 +110,8 @@ plim_status plim_incumbent_join(plim_incumbent *incumbent, plim_incumbent *child
 /* The moment, by plim_now_ns, at which so many percent of the time limit are over; INT64_MAX: there is no limit. */
 int64_t plim_incumbent_deadline(const plim_incumbent *incumbent, int32_t percent);
 
-/* The options of a call, whose time limit becomes the shortest one that counts, where it is shorter than that. Only a
- * call as a whole has such a limit; parts of it may have less. */
+/* The options of a call that has to find a plan: a shorter time limit than a small graph needs becomes that. Parts of
+ * the call may have less. */
 plim_plan_options plim_incumbent_timed(const plim_plan_options *options);
 
 /* The latest moment at which a call with these options may end: the limit and a grace; INT64_MAX: there is no limit. */

@@ -128,4 +128,10 @@ PLIM_MUST_USE plim_status plim_bound_outputs(plim_problem *problem);
 /* The same for one given op, without its workspace. */
 int64_t plim_bound_beside(const plim_problem *problem, int32_t op);
 
+/* By how many percent a time is above keep-all's; 0 where that takes none. */
+static inline double plim_problem_percent(const plim_problem *problem, int64_t time_ns) {
+  const int64_t keep_ns = problem->keep_all_ns;
+  return keep_ns > 0 ? 100.0 * (double)(time_ns - keep_ns) / (double)keep_ns : 0;
+}
+
 #endif

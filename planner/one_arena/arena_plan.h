@@ -5,7 +5,7 @@
 
 #include "planner/planner.h"
 
-/* plim_plan_search, plim_plan_make and plim_plan_front of planner.h for one arena. */
+/* The functions plim_plan_* of planner.h for one arena. Their options have been checked (plim_check_options). */
 PLIM_MUST_USE plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph,
                                                  const plim_profile *profile, const plim_plan_options *options,
                                                  plim_plan_result *out);
@@ -14,6 +14,15 @@ PLIM_MUST_USE plim_status plim_arena_plan_make(plim_context *ctx, const plim_gra
 PLIM_MUST_USE plim_status plim_arena_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                            const plim_plan_options *options, int32_t n, const int64_t *budget,
                                            plim_plan **plan);
+
+PLIM_MUST_USE plim_status plim_arena_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                              const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
+PLIM_MUST_USE plim_status plim_arena_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                           const plim_plan_options *options, plim_plan_span *span);
+PLIM_MUST_USE plim_status plim_arena_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                           const plim_plan_options *options, plim_plan_floor *out);
+PLIM_MUST_USE plim_status plim_arena_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                          const plim_plan_options *options, int *yes);
 
 /* ---- without the plan front ---- */
 

@@ -2,6 +2,7 @@
 #include "planner/one_arena/floor.h"
 
 #include "planner/core/schedule.h"
+#include "planner/one_arena/arena_plan.h"
 #include "planner/one_arena/refuse.h"
 #include "planner/search/searches.h"
 #include "runtime/base/effort.h"
@@ -89,10 +90,9 @@ done:
   return status;
 }
 
-plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                               const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
-  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
-  plim_plan_options wanted = plim_incumbent_timed(options);
+plim_status plim_arena_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
+  plim_plan_options wanted = *options;
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &wanted, &strategy, &problem));
@@ -106,9 +106,8 @@ plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const
   return plim_effort_end(ctx, outer_ns, status);
 }
 
-plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                            const plim_plan_options *options, plim_plan_floor *out) {
-  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+plim_status plim_arena_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, plim_plan_floor *out) {
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
@@ -135,9 +134,8 @@ static plim_status meets_budget(const plim_problem *problem, const plim_plan_opt
   return status;
 }
 
-plim_status plim_plan_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                           const plim_plan_options *options, int *yes) {
-  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+plim_status plim_arena_fits(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                            const plim_plan_options *options, int *yes) {
   plim_plan_options free_options = *options;
   const plim_strategy *strategy = NULL;
   plim_problem *problem = NULL;

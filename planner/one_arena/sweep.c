@@ -56,13 +56,13 @@ static plim_status plan_one(const sweep *s, const plim_plan_options *options) {
 
 static void report(const sweep *s, int32_t done, int32_t n, int64_t budget) {
   const plim_front_point *best = plim_front_find(s->front, budget);
-  double all = (double)s->problem->keep_all_ns, bound = (double)plim_front_bound(s->front, budget);
+  const double bound = plim_problem_percent(s->problem, plim_front_bound(s->front, budget));
   plim_progress progress = {.stage = "front",
                             .done = done,
                             .total = n,
                             .elapsed_ns = plim_now_ns() - s->started_ns,
-                            .best_percent = best && all > 0 ? 100 * ((double)best->time_ns - all) / all : -1,
-                            .bound_percent = bound > all && all > 0 ? 100 * (bound - all) / all : 0};
+                            .best_percent = best ? plim_problem_percent(s->problem, best->time_ns) : -1,
+                            .bound_percent = bound > 0 ? bound : 0};
   plim_context_report(s->problem->ctx, &progress);
 }
 
@@ -146,12 +146,10 @@ static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const 
                               const plim_plan_options *options, const range *r) {
   plim_problem *problem = NULL;
   plim_front front = {.ctx = ctx};
-  PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
-  const plim_plan_options timed = plim_incumbent_timed(options);
-  sweep s = {.options = &timed, .front = &front, .started_ns = plim_now_ns()};
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &timed, &s.strategy, &problem));
+  sweep s = {.options = options, .front = &front, .started_ns = plim_now_ns()};
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &s.strategy, &problem));
   s.problem = problem;
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&timed));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = plim_bound_cache_new(problem, &s.bound_cache);
   if (status == PLIM_OK) status = run_warm(&s, r);
   status = plim_effort_end(ctx, outer_ns, status);
@@ -167,8 +165,8 @@ plim_status plim_arena_front(plim_context *ctx, const plim_graph *graph, const p
   return plan_range(ctx, graph, profile, options, &r);
 }
 
-plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                            const plim_plan_options *options, plim_plan_span *span) {
+plim_status plim_arena_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, plim_plan_span *span) {
   const range r = {.n = span->n, .budget = span->budget, .plan = span->plan, .span = span};
   return plan_range(ctx, graph, profile, options, &r);
 }

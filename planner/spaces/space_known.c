@@ -27,17 +27,12 @@ static int is_within(const knowing *k, const plim_space_plan *plan) {
 /* May a command stand in a plan of this platform, under what was asked for? */
 static int is_allowed(const knowing *k, const plim_space_command *c, int32_t link) {
   const plim_platform *p = k->problem->platform;
-  int from = 0, to = 0;
   if (c->kind == PLIM_SPACE_COMMAND_RUN) {
     return c->device < p->n_devices && (c->device == 0 || k->options->place) &&
            plim_space_run_ns(k->problem, c->op, c->device) >= 0;
   }
   if (link < 0 || (c->n_storages > 1 && !k->joins)) return 0;
-  for (int32_t d = 0; d < p->n_devices; d++) {
-    from |= p->device[d].space == c->from;
-    to |= p->device[d].space == c->to;
-  }
-  return from && to ? k->options->place : k->options->page;
+  return plim_platform_link_places(p, link) ? k->options->place : k->options->page;
 }
 
 /* ---- reading ---- */

@@ -14,9 +14,7 @@ enum { RECOMPUTE, PAGE, ALL };
 static int can_page(const plim_space_problem *problem, const plim_space_search_options *o) {
   const plim_platform *p = problem->platform;
   for (int32_t l = 0; l < p->n_links && o->page; l++) {
-    int computes = 0;
-    for (int32_t d = 0; d < (o->place ? p->n_devices : 1); d++) computes |= p->device[d].space == p->link[l].to;
-    if (!computes) return 1;
+    if (!plim_platform_computes(p, p->link[l].to, o->place ? p->n_devices : 1)) return 1;
   }
   return 0;
 }

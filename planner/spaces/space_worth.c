@@ -13,14 +13,6 @@ int plim_space_worth_is_better(plim_space_worth a, plim_space_worth b) {
 
 /* ---- rules and weights ---- */
 
-static int is_home(const plim_platform *p, int32_t space, int32_t devices) {
-  for (int32_t d = 0; d < devices; d++) {
-    if (p->device[d].space == space) return 1;
-  }
-  return 0;
-}
-
-/* A link between spaces where devices compute places; every other one pages. */
 void plim_space_set_rules(plim_space_searching *k) {
   const plim_platform *p = k->problem->platform;
   double bound = k->options->keep_all > 0 && k->options->bound > 0
@@ -37,7 +29,7 @@ void plim_space_set_rules(plim_space_searching *k) {
                                 .started_ns = plim_now_ns(),
                                 .devices = k->options->place ? p->n_devices : 1};
   for (int32_t l = 0; l < p->n_links; l++) {
-    int places = is_home(p, p->link[l].from, p->n_devices) && is_home(p, p->link[l].to, p->n_devices);
+    const int places = plim_platform_link_places(p, l);
     k->link_places[l] = (uint8_t)places;
     k->link_taken[l] = (uint8_t)(places ? k->options->place : k->options->page);
     k->pages |= !places && k->options->page;

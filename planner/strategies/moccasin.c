@@ -149,14 +149,6 @@ static void close_search(moccasin *m) {
   plim_dag_free(m->dag);
 }
 
-/* Look for any schedule at all, by the search for fewest bytes, in the time that is left. */
-static plim_status find_any(plim_incumbent *inc) {
-  plim_incumbent *min_memory = NULL;
-  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
-  PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
-  return plim_incumbent_join(inc, min_memory, plim_moccasin_min_memory_run(min_memory));
-}
-
 plim_status plim_moccasin_run(plim_incumbent *inc) {
   moccasin m;
   int32_t op;
@@ -165,7 +157,8 @@ plim_status plim_moccasin_run(plim_incumbent *inc) {
   if (status == PLIM_OK) status = seed(&m, plim_search_run);
   if (status == PLIM_OK && !plim_incumbent_decided(inc)) status = search_rounds(&m);
   int over = plim_now_ns() >= plim_incumbent_deadline(inc, 100);
-  if (status == PLIM_OK && !inc->found && !plim_incumbent_decided(inc) && !over) status = find_any(inc);
+  if (status == PLIM_OK && !inc->found && !plim_incumbent_decided(inc) && !over)
+    status = plim_strategy_any(inc, plim_moccasin_min_memory_run);
   close_search(&m);
   return status;
 }

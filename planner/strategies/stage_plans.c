@@ -140,13 +140,6 @@ plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
   return status;
 }
 
-plim_status plim_stage_plans_any(plim_incumbent *inc) {
-  plim_incumbent *min_memory = NULL;
-  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
-  PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
-  return plim_incumbent_join(inc, min_memory, plim_stage_min_memory_run(min_memory));
-}
-
 double plim_stage_plans_seconds(const plim_incumbent *inc) {
   if (inc->options->time_limit_ns <= 0) return 0;
   double left = (double)(plim_incumbent_deadline(inc, 100) - plim_now_ns()) / 1e9;
@@ -158,10 +151,6 @@ typedef struct watcher {
   const plim_stage_model *model;
   int32_t relax;
 } watcher;
-
-static double percent(const plim_problem *p, int64_t time_ns) {
-  return p->keep_all_ns > 0 ? 100.0 * (double)(time_ns - p->keep_all_ns) / (double)p->keep_all_ns : 0;
-}
 
 static int on_progress(void *user, double objective, double bound) {
   const watcher *w = user;
@@ -176,8 +165,8 @@ static int on_progress(void *user, double objective, double bound) {
   plim_progress progress = {.stage = w->relax ? "relaxation" : "integer program",
                             .total = -1,
                             .elapsed_ns = plim_now_ns() - inc->started_ns,
-                            .best_percent = best < INT64_MAX ? percent(inc->problem, best) : -1,
-                            .bound_percent = percent(inc->problem, proven)};
+                            .best_percent = best < INT64_MAX ? plim_problem_percent(inc->problem, best) : -1,
+                            .bound_percent = plim_problem_percent(inc->problem, proven)};
   plim_context_report(inc->problem->ctx, &progress);
   return best <= inc->bound_ns;
 }
@@ -224,6 +213,6 @@ plim_status plim_stage_plans_run(plim_incumbent *inc, plim_stage_work *work) {
   if (status == PLIM_OK) status = work(&p, solver);
   close_plans(&p);
   plim_solver_close(solver);
-  if (status == PLIM_OK && !inc->found) status = plim_stage_plans_any(inc);
+  if (status == PLIM_OK && !inc->found) status = plim_strategy_any(inc, plim_stage_min_memory_run);
   return status;
 }

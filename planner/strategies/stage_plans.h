@@ -35,10 +35,6 @@ PLIM_MUST_USE plim_status plim_stage_plans_search(plim_stage_plans *plans);
  * whose programs are too large for one. The model's bound for all of the budget is taken. */
 PLIM_MUST_USE plim_status plim_stage_plans_cut(plim_stage_plans *plans, int64_t limit_bytes);
 
-/* For an incumbent that has found nothing: what plim_stage_min_memory_run finds, if it fits. That goes by repairs, in
- * halving steps between the least peak and that of program order. */
-PLIM_MUST_USE plim_status plim_stage_plans_any(plim_incumbent *inc);
-
 /* A strategy that needs a solver: open one, let `work` submit plans, fall back to any plan. PLIM_EUNSUPPORTED, with the
  * remedy, where there is no solver. */
 typedef plim_status plim_stage_work(plim_stage_plans *plans, plim_solver *solver);

@@ -44,6 +44,11 @@ PLIM_MUST_USE plim_status plim_strategy_begin(plim_context *ctx, const plim_grap
 PLIM_MUST_USE plim_status plim_strategy_run(plim_incumbent *incumbent, const plim_strategy *strategy, plim_front *front,
                                             int32_t *from_front);
 
+/* For a strategy that has found nothing: look for any schedule that fits by a search for fewest bytes, in the time that
+ * is left. */
+PLIM_MUST_USE plim_status plim_strategy_any(plim_incumbent *incumbent,
+                                            plim_status (*run_min_memory)(plim_incumbent *incumbent));
+
 /* Open the plan front of a problem and a strategy in the folder options->front_folder; see plim_front_open. */
 PLIM_MUST_USE plim_status plim_strategy_front(const plim_problem *problem, const plim_plan_options *options,
                                               const plim_strategy *strategy, plim_front_file *file, plim_front *front);

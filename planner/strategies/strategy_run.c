@@ -99,6 +99,13 @@ static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *stra
   return status;
 }
 
+plim_status plim_strategy_any(plim_incumbent *inc, plim_status (*run_min_memory)(plim_incumbent *incumbent)) {
+  plim_incumbent *min_memory = NULL;
+  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
+  PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
+  return plim_incumbent_join(inc, min_memory, run_min_memory(min_memory));
+}
+
 plim_status plim_strategy_run(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front,
                               int32_t *from_front) {
   *from_front = 0;

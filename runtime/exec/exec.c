@@ -109,9 +109,7 @@ static plim_status run_queued(running_step *s, plim_memory_meter *meter) {
   plim_exec *exec = s->exec;
   plim_bound_plan *bound = s->bound;
   int running = 1;
-  char *base[PLIM_PLAN_SPACES];
-  plim_exec_bases(exec, base);
-  plim_memory_meter_begin(meter, bound, base);
+  plim_exec_begin_meter(exec, bound, meter);
   plim_queues_begin(exec->queues, bound, run_beside, s);
   for (int32_t j = 0; j < bound->plan->n_commands && running; j++) {
     plim_memory_meter_command(meter, bound, j);
@@ -161,12 +159,10 @@ static plim_status run_in_order(running_step *s, plim_memory_meter *meter) {
   const int by_device = timed && exec->arena && s->watch && s->watch->times;
   plim_status (*const run_one)(const running_step *, int32_t) = timed && !by_device ? run_timed : run_command;
   before_fn *const before = before_of(s);
-  char *base[PLIM_PLAN_SPACES];
   if (s->watch) {
     PLIM_TRY(s->watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, timed));
   }
-  plim_exec_bases(exec, base);
-  plim_memory_meter_begin(meter, bound, base);
+  plim_exec_begin_meter(exec, bound, meter);
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
     PLIM_TRY(before(s, j, meter)); /* *bound may be another plan from here on */
     plim_memory_meter_command(meter, bound, j);

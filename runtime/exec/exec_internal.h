@@ -70,8 +70,10 @@ PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                                          plim_bound_plan *out);
 
-/* The first address of each space: base [PLIM_PLAN_SPACES] out. */
-void plim_exec_bases(const plim_exec *exec, char **base);
+/* Point the operands of a bound plan into the executor's spaces, as they lie now. O(operands). */
+void plim_exec_set_addresses(const plim_exec *exec, plim_bound_plan *bound);
+/* Begin a step's meter for them. */
+void plim_exec_begin_meter(const plim_exec *exec, plim_bound_plan *bound, plim_memory_meter *meter);
 
 /* ---- exec_spaces.c ---- */
 
@@ -79,7 +81,7 @@ void plim_exec_bases(const plim_exec *exec, char **base);
 PLIM_MUST_USE plim_status plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan);
 
 /* Open or enlarge page spaces and queues as the plans [exec->n_plans] need. None becomes smaller, and contents stay.
- * Bases of spaces may change, even on failure: call plim_bind_arena for every plan afterwards.
+ * Bases of spaces may change, even on failure: call plim_exec_set_addresses for every plan afterwards.
  * PLIM_EUNSUPPORTED: a plan has copies, which this executor cannot make. PLIM_EPLAN: a space has two names. The other
  * errors are those of plim_exec_open. */
 PLIM_MUST_USE plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan);

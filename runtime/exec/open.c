@@ -134,9 +134,22 @@ static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_gra
   return plim_allocate(exec->ctx, plan->n_buffers, sizeof *p->allocation, &p->allocation);
 }
 
-void plim_exec_bases(const plim_exec *exec, char **base) {
+/* The first address of each space: base [PLIM_PLAN_SPACES] out. */
+static void find_bases(const plim_exec *exec, char **base) {
   base[0] = exec->arena;
   for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) base[plim_page_space_at(k)] = exec->page[k].base;
+}
+
+void plim_exec_set_addresses(const plim_exec *exec, plim_bound_plan *bound) {
+  char *base[PLIM_PLAN_SPACES];
+  find_bases(exec, base);
+  plim_bind_arena(bound, base);
+}
+
+void plim_exec_begin_meter(const plim_exec *exec, plim_bound_plan *bound, plim_memory_meter *meter) {
+  char *base[PLIM_PLAN_SPACES];
+  find_bases(exec, base);
+  plim_memory_meter_begin(meter, bound, base);
 }
 
 static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
@@ -149,9 +162,7 @@ static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
   }
   exec->first_bytes = exec->arena_bytes;
   PLIM_TRY(plim_exec_device_alloc(exec, exec->arena_bytes, 1, &exec->arena));
-  char *base[PLIM_PLAN_SPACES];
-  plim_exec_bases(exec, base);
-  for (int32_t i = 0; i < exec->n_plans; i++) plim_bind_arena(&exec->plan[i].bound, base);
+  for (int32_t i = 0; i < exec->n_plans; i++) plim_exec_set_addresses(exec, &exec->plan[i].bound);
   return PLIM_OK;
 }
 

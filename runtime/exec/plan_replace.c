@@ -66,17 +66,14 @@ static void forget_steps(const plim_exec *exec) {
 
 /* Enlarge the spaces as the new plans need. Bases may move, even on failure: bind the plans that run now again. */
 static plim_status grow_spaces(plim_exec *exec, const plim_plan *const *plan) {
-  char *base[PLIM_PLAN_SPACES];
   forget_steps(exec); /* they have the old bases */
   plim_status status = plim_exec_grow_spaces(exec, plan);
-  plim_exec_bases(exec, base);
-  for (int32_t i = 0; i < exec->n_plans; i++) plim_bind_arena(&exec->plan[i].bound, base);
+  for (int32_t i = 0; i < exec->n_plans; i++) plim_exec_set_addresses(exec, &exec->plan[i].bound);
   return status;
 }
 
 plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
   plim_bound_plan *fresh = NULL;
-  char *base[PLIM_PLAN_SPACES];
   plim_status status = PLIM_OK;
   plim_refused_clear(exec);
   plim_exec_claim(exec, -1);
@@ -87,9 +84,8 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
     PLIM_CHECK(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));
   }
   PLIM_CHECK(grow_spaces(exec, plan));
-  plim_exec_bases(exec, base);
   for (int32_t i = 0; i < exec->n_plans; i++) {
-    plim_bind_arena(&fresh[i], base);
+    plim_exec_set_addresses(exec, &fresh[i]);
     PLIM_CHECK(plim_exec_rehearse(exec, &fresh[i])); /* devices that rehearse cannot shrink an arena */
   }
   PLIM_CHECK(plim_exec_resize(exec, arena_bytes));

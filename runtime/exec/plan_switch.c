@@ -249,10 +249,8 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
   }
   memcpy(fresh.time_ns, p->bound.time_ns, (size_t)command * sizeof *fresh.time_ns);
   install(p, &fresh, plan_switch->plan);
-  char *base[PLIM_PLAN_SPACES];
-  plim_exec_bases(exec, base);
-  plim_bind_arena(&p->bound, base);
-  plim_memory_meter_begin(meter, &p->bound, base);
+  plim_exec_set_addresses(exec, &p->bound);
+  plim_exec_begin_meter(exec, &p->bound, meter);
   for (int32_t j = 0; j < command; j++) plim_memory_meter_command(meter, &p->bound, j);
   return PLIM_OK;
 }

@@ -102,10 +102,10 @@ static void add_header(plim_text *text, const plim_trainer *trainer) {
                    (long long)plim_trainer_steps(trainer), plan->numerics.hash);
   if (heads_of(graph) > 0) plim_text_format(text, ", \"heads\": %lld", (long long)heads_of(graph));
   add_numerics(text, graph, plan);
-  add_training(text, plim_trainer_given(trainer));
+  add_training(text, plim_trainer_options_of(trainer));
   plim_text_add(text, ", \"values\": [");
   for (int32_t v = 0; v < graph->n_values; v++) {
-    if (!plim_state_has(graph, v)) continue;
+    if (!plim_state_includes(graph, v)) continue;
     plim_text_add(text, separator);
     add_value(text, &graph->value[v], plim_role_name(graph->storage[graph->value[v].storage].role));
     separator = ", ";
@@ -130,7 +130,7 @@ static plim_status put_values(summed_file *f, const plim_trainer *trainer) {
   for (int32_t v = 0; v < graph->n_values && status == PLIM_OK; v++) {
     char *host = NULL;
     int64_t bytes = graph->value[v].bytes;
-    if (!plim_state_has(graph, v)) continue;
+    if (!plim_state_includes(graph, v)) continue;
     PLIM_TRY(plim_allocate(graph->ctx, bytes, 1, &host));
     status = plim_exec_read(plim_trainer_exec(trainer), PLIM_PROGRAM_TRAIN, v, host, bytes);
     if (status == PLIM_OK) status = put(f, host, bytes);
@@ -303,7 +303,7 @@ static plim_status check_values(loaded *l, const plim_graph *graph) {
   plim_json_at rows = plim_json_list(&root, "values", &n_rows);
   PLIM_TRY(l->header.status);
   for (int32_t v = 0; v < graph->n_values; v++) {
-    if (!plim_state_has(graph, v)) continue;
+    if (!plim_state_includes(graph, v)) continue;
     PLIM_TRY(check_row(l, json_array_get(rows.node, (size_t)row++), graph, v));
     bytes += graph->value[v].bytes;
   }
@@ -319,7 +319,7 @@ static plim_status write_values(const loaded *l, plim_trainer *trainer) {
   const plim_graph *graph = graph_of(trainer);
   const char *at = l->data + l->at;
   for (int32_t v = 0; v < graph->n_values; v++) {
-    if (!plim_state_has(graph, v)) continue;
+    if (!plim_state_includes(graph, v)) continue;
     PLIM_TRY(plim_exec_write(plim_trainer_exec(trainer), PLIM_PROGRAM_TRAIN, v, at, graph->value[v].bytes));
     at += graph->value[v].bytes;
   }

@@ -81,13 +81,13 @@ static int64_t median(const plim_trainer *t, int32_t j, double delay_share, int6
 }
 
 /* The measured times of a plan. */
-typedef struct found {
+typedef struct measured {
   double delay_share;  /* by which a run took longer, as a multiple of the time of copies beside it */
   int64_t *time_ns;    /* [n_commands] median over the timed steps */
   int64_t *variant_ns; /* [n_variants] mean over the runs of the variant in a step; -1: no command runs it */
-} found;
+} measured;
 
-static plim_status find_times(const plim_trainer *t, found *f) {
+static plim_status find_times(const plim_trainer *t, measured *f) {
   const plim_plan *plan = t->retiming.plan;
   int64_t *scratch = NULL;
   int32_t *runs = NULL;
@@ -110,13 +110,13 @@ done:
   return status;
 }
 
-static void free_found(const plim_trainer *t, found *f) {
+static void free_measured(const plim_trainer *t, measured *f) {
   plim_release(t->ctx, f->variant_ns, t->retiming.plan->n_variants, sizeof *f->variant_ns);
   plim_release(t->ctx, f->time_ns, t->retiming.plan->n_commands, sizeof *f->time_ns);
 }
 
 /* Predict the time of the plan with the measured times: the makespan of its queues. */
-static plim_status predict(const plim_trainer *t, const found *f, int64_t *out) {
+static plim_status predict(const plim_trainer *t, const measured *f, int64_t *out) {
   const plim_plan *plan = t->retiming.plan;
   plim_plan draft = *plan, *timed = NULL;
   plim_page_space page[PLIM_PAGE_SPACES];
@@ -184,7 +184,7 @@ done:
 }
 
 /* Scale the time of each link by the ratio of its measured copies to their predictions. */
-static void take_links(const plim_plan *plan, const found *f, plim_paging *paging) {
+static void scale_links(const plim_plan *plan, const measured *f, plim_paging *paging) {
   enum { OUT, IN, DEVICE, LINKS };
   double planned_ns[LINKS] = {0}, found_ns[LINKS] = {0};
   int64_t *const latency_ns[LINKS] = {&paging->latency_ns[PLIM_LINK_OUT], &paging->latency_ns[PLIM_LINK_IN],
@@ -235,7 +235,7 @@ void plim_retimed_rows(const plim_plan *plan, const plim_profile *profile, const
 }
 
 /* Make a copy of the profile with the measured times. */
-static plim_status timed_profile(const plim_trainer *t, const found *f, plim_profile **out) {
+static plim_status timed_profile(const plim_trainer *t, const measured *f, plim_profile **out) {
   const plim_profile *profile = t->program->profile[PLIM_PROGRAM_TRAIN];
   int32_t n = profile->first[profile->n_ops];
   plim_variant *row = NULL;
@@ -249,7 +249,7 @@ static plim_status timed_profile(const plim_trainer *t, const found *f, plim_pro
 }
 
 /* Plan for the present budget with the measured times. The plan runs from now on if it is faster by these times. */
-static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *timed, plim_retime_report *report) {
+static plim_status plan_again(plim_trainer *t, const measured *f, plim_profile *timed, plim_retime_report *report) {
   plim_program program = *t->program;
   plim_replan_options options = *t->options.replan;
   plim_paging paging;
@@ -259,7 +259,7 @@ static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *tim
   options.planning.front_folder = NULL; /* the measured times hold for this run only */
   if (options.planning.paging) {
     paging = *options.planning.paging;
-    take_links(t->retiming.plan, f, &paging);
+    scale_links(t->retiming.plan, f, &paging);
     if (t->retiming.plan->n_page_spaces > 0) paging.delay_share = f->delay_share;
     options.planning.paging = &paging;
   }
@@ -282,7 +282,7 @@ static plim_status plan_again(plim_trainer *t, const found *f, plim_profile *tim
 static plim_status finish(plim_trainer *t) {
   plim_retime_report report = {.step = t->step, .predicted_ns = t->retiming.plan->time_ns};
   plim_profile *timed = NULL;
-  found f = {.time_ns = NULL};
+  measured f = {.time_ns = NULL};
   int64_t begin_ns = plim_now_ns();
   double variation;
   plim_status status;
@@ -295,7 +295,7 @@ static plim_status finish(plim_trainer *t) {
   report.again_ns = plim_integers_from_real(variation * (double)report.again_ns);
 done:
   plim_profile_free(timed);
-  free_found(t, &f);
+  free_measured(t, &f);
   PLIM_TRY(status);
   restart(t, NULL);
   t->retiming.on = 0;

@@ -10,7 +10,7 @@ extern "C" {
 
 /* 1 when the value, whose id is in range, is part of the state: its storage has the role param or state. O(1); safe
  * from any thread. */
-int plim_state_has(const plim_graph *graph, int32_t value);
+int plim_state_includes(const plim_graph *graph, int32_t value);
 
 #ifdef __cplusplus
 }

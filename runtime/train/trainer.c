@@ -57,7 +57,7 @@ static plim_status write_start(plim_trainer *t) {
   }
   PLIM_TRY(plim_allocate(t->ctx, largest, 1, &host));
   for (int32_t v = 0; v < graph->n_values; v++) {
-    if (!plim_state_has(graph, v)) continue;
+    if (!plim_state_includes(graph, v)) continue;
     PLIM_CHECK(cancelled(t));
     PLIM_CHECK(plim_net_init(graph, v, t->options.seed, host));
     PLIM_CHECK(plim_exec_write(t->exec, PLIM_PROGRAM_TRAIN, v, host, graph->value[v].bytes));
@@ -123,7 +123,7 @@ static plim_status find_staging(plim_trainer *t, int32_t image, int32_t label) {
 }
 
 /* Ask the executor to copy each step's loss and hits to the host when the step ends. */
-static plim_status take_results(plim_trainer *t) {
+static plim_status ask_for_results(plim_trainer *t) {
   for (int32_t i = 0; i < t->program->n_graphs; i++) {
     if (!t->plan[i]) continue;
     const plim_exec_result result[] = {{&t->numbers->loss, sizeof t->numbers->loss, t->port[i].loss},
@@ -144,7 +144,7 @@ static plim_status open_reader(plim_trainer *t) {
   PLIM_TRY(find_port(graph, t->dataset->context > 0 ? "next_tokens" : "next_image", &image));
   PLIM_TRY(find_port(graph, "next_label", &label));
   PLIM_TRY(find_staging(t, image, label));
-  PLIM_TRY(take_results(t));
+  PLIM_TRY(ask_for_results(t));
   PLIM_TRY(plim_sampler_new(t->dataset, &sampling, &t->sampler));
   return plim_reader_open(t->ctx, t->sampler, t->staging[0].image, t->staging[0].label, &t->reader);
 }
@@ -344,7 +344,7 @@ plim_exec *plim_trainer_exec(const plim_trainer *trainer) {
 const plim_program *plim_trainer_program(const plim_trainer *trainer) {
   return trainer->program;
 }
-const plim_trainer_options *plim_trainer_given(const plim_trainer *trainer) {
+const plim_trainer_options *plim_trainer_options_of(const plim_trainer *trainer) {
   return &trainer->options;
 }
 void plim_trainer_seek(plim_trainer *trainer, int64_t step) {

@@ -133,7 +133,7 @@ int64_t plim_trainer_epoch_steps(const plim_trainer *trainer);
 /* Executor, program and options of a trainer; borrowed until it is closed. */
 plim_exec *plim_trainer_exec(const plim_trainer *trainer);
 const plim_program *plim_trainer_program(const plim_trainer *trainer);
-const plim_trainer_options *plim_trainer_given(const plim_trainer *trainer);
+const plim_trainer_options *plim_trainer_options_of(const plim_trainer *trainer);
 
 /* Continue a run at `step` >= 0, between two steps (plim_checkpoint_load calls it). */
 void plim_trainer_seek(plim_trainer *trainer, int64_t step);

@@ -19,7 +19,7 @@ static int64_t state_count(const plim_graph *graph, int64_t *largest) {
   int64_t count = 0;
   *largest = 0;
   for (int32_t v = 0; v < graph->n_values; v++) {
-    if (!plim_state_has(graph, v)) continue;
+    if (!plim_state_includes(graph, v)) continue;
     count++;
     if (graph->value[v].bytes > *largest) *largest = graph->value[v].bytes;
   }
@@ -37,7 +37,7 @@ static plim_status compare_value(const plim_trainer *a, const plim_trainer *b, i
   const plim_graph *graph = graph_of(a), *other = graph_of(b);
   const plim_value *v = &graph->value[value];
   int32_t match = plim_graph_find_value(other, v->name);
-  if (match < 0 || !plim_state_has(other, match) || other->value[match].bytes != v->bytes) {
+  if (match < 0 || !plim_state_includes(other, match) || other->value[match].bytes != v->bytes) {
     return plim_fail(graph->ctx, PLIM_EDATA, "%s (%lld bytes) of %s has no counterpart in %s", v->name,
                      (long long)v->bytes, graph->name, other->name);
   }
@@ -68,7 +68,7 @@ plim_status plim_state_compare(const plim_trainer *a, const plim_trainer *b, pli
   PLIM_CHECK(plim_allocate(ctx, copy.capacity, 1, &copy.one));
   PLIM_CHECK(plim_allocate(ctx, copy.capacity, 1, &copy.other));
   for (int32_t v = 0; v < graph->n_values; v++) {
-    if (plim_state_has(graph, v)) PLIM_CHECK(compare_value(a, b, v, &copy, &d));
+    if (plim_state_includes(graph, v)) PLIM_CHECK(compare_value(a, b, v, &copy, &d));
   }
   *out = d;
 done:
@@ -136,7 +136,7 @@ plim_status plim_verify_make_unlimited(const plim_program *program, plim_device 
 
 /* The options of the trainer, but with planned addresses and a fixed budget. */
 static plim_status open_unlimited(const plim_trainer *trainer, plim_program *unlimited, plim_trainer **out) {
-  const plim_trainer_options *as = plim_trainer_given(trainer);
+  const plim_trainer_options *as = plim_trainer_options_of(trainer);
   plim_trainer_options options = plim_trainer_options_default();
   options.seed = as->seed;
   options.schedule = as->schedule;

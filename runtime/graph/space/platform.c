@@ -80,6 +80,18 @@ int32_t plim_platform_find_link(const plim_platform *p, int32_t from, int32_t to
   return l;
 }
 
+int plim_platform_computes(const plim_platform *p, int32_t space, int32_t n_devices) {
+  for (int32_t d = 0; d < n_devices; d++) {
+    if (p->device[d].space == space) return 1;
+  }
+  return 0;
+}
+
+int plim_platform_link_places(const plim_platform *p, int32_t link) {
+  return plim_platform_computes(p, p->link[link].from, p->n_devices) &&
+         plim_platform_computes(p, p->link[link].to, p->n_devices);
+}
+
 int32_t plim_platform_queue_link(const plim_platform *p, int32_t l) {
   int32_t back = plim_platform_find_link(p, p->link[l].to, p->link[l].from);
   return back >= 0 && back < l && !(p->link[l].duplex && p->link[back].duplex) ? back : l;

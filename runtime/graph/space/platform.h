@@ -69,6 +69,11 @@ int32_t plim_platform_find_device(const plim_platform *platform, const char *nam
 int32_t plim_platform_find_space(const plim_platform *platform, const char *name);
 /* The link from a space to another, -1: none. */
 int32_t plim_platform_find_link(const plim_platform *platform, int32_t from, int32_t to);
+/* Does one of the first n_devices devices compute in the space? O(n_devices). */
+int plim_platform_computes(const plim_platform *platform, int32_t space, int32_t n_devices);
+/* Do devices compute at both ends of the link? Copies over such a link place, those over any other link page.
+ * O(devices). */
+int plim_platform_link_places(const plim_platform *platform, int32_t link);
 /* The link on whose queue the copies of a link run: the link itself, or the opposite link when that has a lower index
  * and the two are not both duplex. */
 int32_t plim_platform_queue_link(const plim_platform *platform, int32_t link);
