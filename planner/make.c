@@ -21,8 +21,9 @@ static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const 
 plim_status plim_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, plim_plan_result *out) {
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
-  return options->paging ? make_paged(ctx, graph, profile, options, out)
-                         : plim_arena_plan_search(ctx, graph, profile, options, out);
+  const plim_plan_options timed = plim_incumbent_timed(options);
+  return options->paging ? make_paged(ctx, graph, profile, &timed, out)
+                         : plim_arena_plan_search(ctx, graph, profile, &timed, out);
 }
 
 plim_status plim_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -38,6 +39,7 @@ plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   plim_plan_options keep = *options;
   keep.planner = "keep-all";
+  keep.paging = NULL;
   keep.budget_bytes = INT64_MAX;
   return plim_plan_make(ctx, graph, profile, &keep, out);
 }
@@ -92,6 +94,11 @@ static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, 
 plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                             const plim_plan_options *options, int32_t n, const int64_t *budget, plim_plan **plan) {
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+  for (int32_t i = 1; i < n; i++) {
+    if (budget[i] >= budget[i - 1]) continue;
+    return plim_fail(ctx, PLIM_EUSAGE, "budget %d of the front, %lld bytes, is below the one before it", (int)i,
+                     (long long)budget[i]);
+  }
   return options->paging ? make_paged_front(ctx, graph, profile, options, n, budget, plan)
                          : plim_arena_front(ctx, graph, profile, options, n, budget, plan);
 }

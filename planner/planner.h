@@ -168,7 +168,7 @@ PLIM_MUST_USE plim_status plim_plan_search(plim_context *ctx, const plim_graph *
                                            const plim_plan_options *options, plim_plan_result *out);
 
 /* Plans for several budgets, through one plan front. options->front_folder keeps it, where there is one.
- *   budget  [n]  in   bytes, ascending
+ *   budget  [n]  in   bytes, ascending; else PLIM_EUSAGE
  *   plan    [n]  out  the fastest plan known within each budget; NULL where none was found
  * Each search starts from the plans of the budgets before, and overheads never rise with the budget.
  * options->iterations is for each budget, options->time_limit_ns for all of them. Where the time is short, evenly

@@ -173,6 +173,45 @@ static int64_t make_alone(rig *r, int64_t budget_bytes, uint64_t seed, const cha
   return time_ns;
 }
 
+Test(paging, a_cancelled_call_has_the_plan_that_was_kept) {
+  rig r = {0};
+  int32_t was_kept = 0;
+  make_rig_of(&r, 16, 1);
+  const int64_t first_bytes = r.options.budget_bytes;
+  const int64_t time_ns = make_alone(&r, first_bytes, 1, plim_test_folder(), &was_kept);
+  cr_assert_lt(time_ns, INT64_MAX);
+  plim_context_cancel(r.ctx);
+  cr_assert_leq(make_alone(&r, first_bytes, 1, r.options.front_folder, &was_kept), time_ns);
+  cr_assert_eq(was_kept, 1);
+  plim_test_folder_remove();
+  free_rig(&r);
+}
+
+Test(paging, keep_all_does_not_page) {
+  rig r = {0};
+  plim_plan *plan = NULL;
+  make_rig_of(&r, 16, 1);
+  r.paging.bytes_per_ns[0] = -1; /* which a call that pages refuses */
+  r.options.paging = &r.paging;
+  cr_assert_eq(plim_plan_keep_all(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_OK, "%s",
+               plim_context_error(r.ctx));
+  cr_assert_eq(plan->n_page_spaces, 0);
+  plim_plan_free(plan);
+  free_rig(&r);
+}
+
+Test(paging, budgets_of_a_front_that_descend_are_refused) {
+  rig r = {0};
+  plim_plan *plan[2] = {NULL};
+  make_rig_of(&r, 16, 1);
+  const int64_t budget[] = {r.options.budget_bytes, r.options.budget_bytes - 512};
+  for (int pages = 0; pages < 2; pages++) {
+    r.options.paging = pages ? &r.paging : NULL;
+    cr_assert_eq(plim_plan_front(r.ctx, r.graph, r.profile, &r.options, 2, budget, plan), PLIM_EUSAGE);
+  }
+  free_rig(&r);
+}
+
 /* Searches with other random choices find other plans, some of them slower in more bytes. */
 Test(paging, a_later_call_for_more_bytes_is_never_slower_where_plans_are_kept) {
   enum { CALLS = 4 };

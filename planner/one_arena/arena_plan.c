@@ -11,6 +11,7 @@
 #include "planner/one_arena/refuse.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
+#include "runtime/base/integers.h"
 
 /* A cancel ends it only where nothing was found. */
 static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
@@ -29,7 +30,7 @@ static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
  * it names has a plan. */
 static plim_status find_fewest(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front) {
   const plim_problem *problem = inc->problem;
-  const int64_t near_bytes = inc->budget_bytes + inc->budget_bytes / tuning.near_part;
+  const int64_t near_bytes = plim_integers_add_capped(inc->budget_bytes, inc->budget_bytes / tuning.near_part);
   const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
   plim_incumbent *fewest = NULL;
   plim_plan_floor floor = {.keep_all_bytes = 0};
@@ -88,9 +89,8 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
 
 plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                    const plim_plan_options *options, plim_plan_result *out) {
-  const plim_plan_options timed = plim_incumbent_timed(options);
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&timed));
-  return plim_effort_end(ctx, outer_ns, make(ctx, graph, profile, &timed, out));
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  return plim_effort_end(ctx, outer_ns, make(ctx, graph, profile, options, out));
 }
 
 plim_status plim_arena_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

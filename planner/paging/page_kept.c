@@ -162,7 +162,8 @@ plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, co
   const plim_plan *known = status == PLIM_OK ? find_fastest(&k) : NULL;
   if (status == PLIM_OK) status = plim_paging_make(ctx, graph, profile, options, &plan);
   const int slower = known && (!plan || known->time_ns < plan->time_ns);
-  if (slower && (status == PLIM_OK || status == PLIM_ENOFIT)) status = widen(&k, known, &wider);
+  if (slower && (status == PLIM_OK || status == PLIM_ENOFIT || status == PLIM_ECANCEL))
+    status = widen(&k, known, &wider);
   if (status == PLIM_OK && !slower && !(known && known->time_ns == plan->time_ns)) status = keep(&k, plan);
   plim_plans_free(k.plans);
   if (status != PLIM_OK) {

@@ -53,20 +53,28 @@ static uint64_t member_seed(uint64_t seed, int32_t i) {
   return i == 0 ? seed : plim_random_next(&random);
 }
 
+/* A member's failure, with its sentence: members but the first have a fork of the context, and the fork has its own. */
+static plim_status of_member(const portfolio *p, const member *m, plim_status status) {
+  if (status == PLIM_OK || !m->ctx) return status;
+  return plim_fail(p->inc->problem->ctx, status, "%s", plim_context_error(m->ctx));
+}
+
+/* An incumbent of the member's own, in a fork of the context. */
+static plim_status fork_member(const portfolio *p, member *m) {
+  PLIM_TRY(plim_context_fork(p->inc->problem->ctx, &m->ctx));
+  m->problem = *p->inc->problem;
+  m->problem.ctx = m->front.ctx = m->ctx;
+  PLIM_TRY(of_member(p, m, plim_incumbent_begin(&m->problem, p->inc->options, &m->inc)));
+  plim_incumbent_start_at(m->inc, p->inc->started_ns);
+  if (p->inc->front) plim_incumbent_share_front(m->inc, &m->front);
+  return PLIM_OK;
+}
+
 static plim_status begin_member(portfolio *p, int32_t i) {
   member *m = &p->member[i];
-  m->inc = p->inc;
-  if (i > 0) {
-    PLIM_TRY(plim_context_fork(p->inc->problem->ctx, &m->ctx));
-    m->problem = *p->inc->problem;
-    m->problem.ctx = m->front.ctx = m->ctx;
-    m->inc = NULL;
-    PLIM_TRY(plim_incumbent_begin(&m->problem, p->inc->options, &m->inc));
-    assert(m->inc);
-    plim_incumbent_start_at(m->inc, p->inc->started_ns);
-    if (p->inc->front) plim_incumbent_share_front(m->inc, &m->front);
-  }
-  PLIM_TRY(plim_searcher_begin(m->inc, member_seed(p->inc->options->seed, i), &m->searcher));
+  if (i == 0) m->inc = p->inc;
+  if (i > 0) PLIM_TRY(fork_member(p, m));
+  PLIM_TRY(of_member(p, m, plim_searcher_begin(m->inc, member_seed(p->inc->options->seed, i), &m->searcher)));
   if (p->n > 1 && p->inc->options->time_limit_ns > 0) m->searcher.halt = &p->halt;
   return PLIM_OK;
 }
@@ -83,7 +91,9 @@ static void end_member(portfolio *p, int32_t i) {
 /* Give every searcher the best plan of all; among equal ones, that of the first searcher. */
 static plim_status exchange(portfolio *p) {
   for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_merge(p->inc, p->member[i].inc));
-  for (int32_t i = 1; i < p->n; i++) PLIM_TRY(plim_incumbent_adopt(p->member[i].inc, p->inc));
+  for (int32_t i = 1; i < p->n; i++) {
+    PLIM_TRY(of_member(p, &p->member[i], plim_incumbent_adopt(p->member[i].inc, p->inc)));
+  }
   return PLIM_OK;
 }
 
@@ -119,7 +129,7 @@ static plim_status anneal_members(portfolio *p) {
     if (m->status == PLIM_OK) continue;
     status = m->status;
     if (status == PLIM_ECANCEL) continue;
-    return m->ctx ? plim_fail(p->inc->problem->ctx, status, "%s", plim_context_error(m->ctx)) : status;
+    return of_member(p, m, status);
   }
   PLIM_TRY(exchange(p));
   return status;
