@@ -465,6 +465,43 @@ Test(limit, a_change_while_steps_are_timed_begins_the_timing_again) {
   plim_trainer_close(plain);
 }
 
+static int64_t cancel_after; /* the step after which the context is cancelled */
+
+static void cancel_at(void *user, const plim_step_report *r) {
+  (void)user;
+  if (r->step == cancel_after) plim_context_cancel(ctx);
+}
+
+Test(limit, timing_that_failed_begins_anew_when_the_caller_goes_on) {
+  enum { WARM = 2, TIMED = 3 };
+  plim_trainer *timed = open_retimed(TIMED);
+  if (device->api->watch && device->api->watch->times) cr_skip_test("another number of steps warms up there");
+  cancel_after = WARM + TIMED - 1; /* the last of the timed steps, after which the plan is made again */
+  cr_assert_eq(plim_trainer_run(timed, 8, cancel_at, NULL), PLIM_ECANCEL);
+  cr_assert_eq(n_retimed, 0);
+  plim_context_resume(ctx);
+  run(timed, 1);
+  cr_assert_eq(n_retimed, 0, "there is one sample more than there is room for");
+  run(timed, WARM + TIMED);
+  cr_assert_eq(n_retimed, 1);
+  plim_trainer_close(timed);
+}
+
+Test(limit, a_request_whose_planning_was_cancelled_is_served_later) {
+  plim_trainer *t = open_trainer(0, NULL, 1);
+  replan.policy = NULL;
+  run(t, 1);
+  plim_trainer_change_budget(t, part(80));
+  cancel_after = plim_trainer_steps(t);
+  cr_assert_eq(plim_trainer_run(t, 2, cancel_at, NULL), PLIM_ECANCEL, "%s", plim_context_error(ctx));
+  plim_context_resume(ctx);
+  run(t, 2);
+  cr_assert_eq(n_reports, 1);
+  cr_assert_eq(report[0].status, PLIM_OK);
+  cr_assert_leq(plim_exec_arena_bytes(plim_trainer_exec(t)), part(80));
+  plim_trainer_close(t);
+}
+
 Test(limit, times_in_place_need_to_know_how_plans_are_made) {
   plim_trainer_options options = {
       .struct_bytes = sizeof options, .exec = {.struct_bytes = sizeof options.exec}, .retime_steps = 3};

@@ -32,7 +32,7 @@ plim_dataset_options plim_dataset_options_default(void) {
 }
 
 int64_t plim_dataset_image_bytes(const plim_dataset *d) {
-  return (int64_t)d->height * d->width * d->channels;
+  return plim_mul_checked((int64_t)d->height * d->width, d->channels);
 }
 
 /* Take ownership of a split's arrays. */
@@ -176,6 +176,7 @@ static plim_status check_memory(const plim_dataset *d, const plim_dataset_option
   const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   const int64_t image = plim_dataset_image_bytes(d), memory = pages * page;
   const int64_t count = (int64_t)options->train_count + options->test_count;
+  if (image < 0) return plim_fail(d->ctx, PLIM_EUSAGE, "synthetic images have more bytes than 63 bits count");
   if (pages < 1 || page < 1 || count <= memory / image) return PLIM_OK;
   return plim_fail(d->ctx, PLIM_ENOMEM, "synthetic data of %lld images of %lld bytes: the machine has %lld bytes",
                    (long long)count, (long long)image, (long long)memory);

@@ -134,7 +134,11 @@ plim_status plim_budget_changes_serve(plim_trainer *t) {
   }
   report.status = take_plans(t, wanted < first ? wanted : first);
   if (report.status == PLIM_ENOFIT && changes->switched_bytes > 0) PLIM_TRY(restore_plans(t));
-  if (report.status != PLIM_OK && report.status != PLIM_ENOFIT) return report.status;
+  if (report.status != PLIM_OK && report.status != PLIM_ENOFIT) {
+    int64_t none = 0; /* a caller that goes on has the request served; a later request comes before it */
+    (void)atomic_compare_exchange_strong(&changes->wanted, &none, wanted);
+    return report.status;
+  }
   report.arena_after = plim_exec_arena_bytes(t->exec);
   report.returned_bytes = plim_exec_returned_bytes(t->exec);
   report.moved_bytes = plim_exec_moved_bytes(t->exec);

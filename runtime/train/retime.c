@@ -296,8 +296,8 @@ static plim_status finish(plim_trainer *t) {
 done:
   plim_profile_free(timed);
   free_measured(t, &f);
+  restart(t, NULL); /* after a failure a caller that goes on times anew */
   PLIM_TRY(status);
-  restart(t, NULL);
   t->retiming.on = 0;
   report.time_ns = plim_now_ns() - begin_ns;
   if (t->options.on_retime) t->options.on_retime(t->options.on_retime_user, &report);

@@ -90,12 +90,16 @@ plim_status plim_trial_run(plim_device *device, const plim_dataset *dataset, pli
   plim_trial found = {0, 0};
   alone.budget_change = NULL;
   alone.n_budget_changes = alone.retime_steps = 0;
+  const int32_t from_front = program->from_front; /* of the plan that pages */
   plans paged = exchange(program, &none);
   plim_status status = plan_other(program, planning);
+  const int32_t other_from_front = program->from_front;
   plans other = exchange(program, &paged);
   if (status == PLIM_OK) status = plim_allocate(program->ctx, steps, sizeof *t.time_ns, &t.time_ns);
   if (status == PLIM_OK) status = take_turns(device, dataset, program, &other, &alone, &t, &found);
-  if (status == PLIM_OK && found.unpaged_ns < found.paged_ns) other = exchange(program, &other);
+  const int other_stays = status == PLIM_OK && found.unpaged_ns < found.paged_ns;
+  if (other_stays) other = exchange(program, &other);
+  program->from_front = other_stays ? other_from_front : from_front;
   plim_release(program->ctx, t.time_ns, steps, sizeof *t.time_ns);
   free_plans(&other);
   if (status == PLIM_OK) *out = found;
