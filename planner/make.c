@@ -14,8 +14,11 @@ static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const 
   plim_plan_result made = {.plan = NULL};
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = plim_paging_make_kept(ctx, graph, profile, options, &made.plan, &made.from_front);
+  status = plim_effort_end(ctx, outer_ns, status);
+  if (status == PLIM_ECANCEL) return plim_fail(ctx, status, "planning was cancelled before a plan was found");
+  if (status == PLIM_OK && !made.plan) status = plim_fail(ctx, PLIM_ENOFIT, "no plan was found in time");
   if (status == PLIM_OK || status == PLIM_ENOFIT) *out = made;
-  return plim_effort_end(ctx, outer_ns, status);
+  return status;
 }
 
 plim_status plim_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

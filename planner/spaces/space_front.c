@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "planner/spaces/space_make.h"
+#include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 
 typedef struct front {
@@ -26,10 +27,11 @@ static plim_status plan_one(front *f, int64_t budget, int32_t parts, plim_space_
   return status == PLIM_ENOFIT ? PLIM_OK : status;
 }
 
+/* Where the time is over, or after a cancel, the budgets that are left get what is known. */
 static plim_status plan_all(front *f, int32_t n, const int64_t *budget, plim_space_plan **plan) {
-  for (int32_t i = 0; i < n; i++) {
+  for (int32_t i = 0; i < n && (i == 0 || !plim_effort_over(f->ctx, PLIM_EFFORT_LOOK)); i++) {
     plim_status status = plan_one(f, budget[i], n - i, &plan[i]);
-    if (status == PLIM_ECANCEL) return PLIM_OK; /* the others get what is known */
+    if (status == PLIM_ECANCEL) return PLIM_OK;
     PLIM_TRY(status);
     if (plan[i]) f->known[f->n_known++] = plan[i];
   }
@@ -102,7 +104,10 @@ static plim_status check_and_plan(front *f, int32_t n, const int64_t *budget, pl
   if (f->space < 0 || f->space >= f->platform->n_spaces) {
     return plim_fail(f->ctx, PLIM_EUSAGE, "platform %s has no space %d", f->platform->name, f->space);
   }
-  PLIM_TRY(plan_all(f, n, budget, plan));
+  const int64_t least_ns = tuning.program.search_least_ns;
+  const int64_t limit_ns = f->limit_ns > 0 && f->limit_ns < least_ns ? least_ns : f->limit_ns;
+  int64_t outer_ns = plim_effort_begin(f->ctx, plim_effort_deadline_of(f->started_ns, limit_ns));
+  PLIM_TRY(plim_effort_end(f->ctx, outer_ns, plan_all(f, n, budget, plan)));
   return share(f, n, budget, plan);
 }
 

@@ -125,7 +125,10 @@ static plim_status search_portfolio(work *w) {
 static plim_status run_program(work *w) {
   const double best = w->portfolio.best.fits ? w->portfolio.best.value : INFINITY;
   PLIM_TRY(plim_space_program_open(&w->request, w->least, &w->program));
-  PLIM_TRY(plim_space_program_solve(&w->program, best));
+  plim_status status = plim_space_program_solve(&w->program, best);
+  const int has_other = w->portfolio.best.fits || w->known_value < INFINITY;
+  if (status == PLIM_ECANCEL && has_other) status = PLIM_OK; /* what was found before a cancel counts */
+  PLIM_TRY(status);
   w->outcome = w->program.outcome;
   w->plan = w->program.plan;
   w->program.plan = NULL;
@@ -173,9 +176,14 @@ static plim_status refuse_with(work *w, int by_program) {
 static plim_status refuse(work *w) {
   const plim_space_request *r = &w->request;
   if (plim_context_cancelled(r->ctx)) return plim_fail(r->ctx, PLIM_ECANCEL, "planning was cancelled");
+  plim_status status = PLIM_OK;
   /* the first program may have a point above budgets or deadline */
-  if (r->planner->searches || (w->program.had_point && w->program.ended)) return refuse_with(w, 0);
-  if (w->program.ended) return refuse_with(w, 1);
+  if (r->planner->searches || (w->program.had_point && w->program.ended)) {
+    status = refuse_with(w, 0);
+  } else if (w->program.ended) {
+    status = refuse_with(w, 1);
+  }
+  if (status != PLIM_OK) return status;
   return plim_fail(r->ctx, PLIM_ENOFIT,
                    "planner %s found no plan within the effort that it had, which does not say that there is none: "
                    "raise --time-limit or --iterations",

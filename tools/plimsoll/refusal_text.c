@@ -96,6 +96,13 @@ static plim_status explain_paged(session *s, const char *what, const plim_plan_f
                    (long long)floor->bound_bytes, s->program->graph[PLIM_PROGRAM_TRAIN]->op[floor->op].name);
   }
   progress_clear(&s->bar);
+  if (floor->smallest_bytes <= r->budget_bytes) { /* halving was luckier than the search for the budget */
+    return plim_fail(s->ctx, PLIM_ENOFIT,
+                     "no plan of %s within %s%s was found within the given effort, but it fits: one was found in %lld "
+                     "bytes; raise --time-limit or --iterations%s",
+                     what, human_bytes(r->budget_bytes, budget), beside_words(s->planning.paging, beside),
+                     (long long)floor->smallest_bytes, batch);
+  }
   return plim_fail(s->ctx, PLIM_ENOFIT,
                    "no plan of %s within %s%s was found; the smallest budget of %s for which one was found is %s "
                    "(%lld bytes)%s%s",
