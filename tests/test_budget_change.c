@@ -476,7 +476,7 @@ Test(limit, timing_that_failed_begins_anew_when_the_caller_goes_on) {
   enum { WARM = 2, TIMED = 3 };
   plim_trainer *timed = open_retimed(TIMED);
   if (device->api->watch && device->api->watch->times) cr_skip_test("another number of steps warms up there");
-  cancel_after = WARM + TIMED - 1; /* the last of the timed steps, after which the plan is made again */
+  cancel_after = WARM + TIMED - 1; /* the last of the timed steps, after which it plans once more */
   cr_assert_eq(plim_trainer_run(timed, 8, cancel_at, NULL), PLIM_ECANCEL);
   cr_assert_eq(n_retimed, 0);
   plim_context_resume(ctx);
