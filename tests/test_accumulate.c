@@ -53,7 +53,7 @@ static plim_net_options net_of(const setting *s, int32_t accumulate) {
   net.heads = 2;
   net.optimizer = s->optimizer;
   net.clip = s->clip;
-  net.math = s->math;
+  net.precision = s->math;
   net.accumulate = accumulate;
   return net;
 }

@@ -57,7 +57,7 @@ static rig make_rig(int m, uint64_t seed) {
   options.channels = 3;
   options.height = options.width = models[m].side;
   options.classes = 10;
-  options.math = models[m].math;
+  options.precision = models[m].math;
   r.device = plim_test_device(r.ctx, 2);
   cr_assert_eq(plim_model_make(r.ctx, models[m].model, &options, &r.net), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_assert_eq(plim_net_train_graph(r.net, &r.graph), PLIM_OK);

@@ -58,7 +58,7 @@ static rig rig_of_heads(plim_precision precision, int clip, int heads) {
   net->layers = 2;
   net->units = 24;
   net->heads = heads;
-  net->math = precision;
+  net->precision = precision;
   net->optimizer = PLIM_OPTIMIZER_ADAMW;
   net->clip = clip;
   r.source.make = make_net;

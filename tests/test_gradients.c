@@ -29,7 +29,7 @@ static plim_graph *every_layer(plim_context *ctx, plim_layout layout, plim_preci
   options.height = options.width = SIZE;
   options.classes = CLASSES;
   options.layout = layout;
-  options.math = math;
+  options.precision = math;
   plim_net *net = NULL;
   plim_graph *graph = NULL;
   cr_assert_eq(plim_net_begin(ctx, "every", &options, &net), PLIM_OK);

@@ -72,7 +72,7 @@ static void bench_open(bench *b, const model_case *model) {
   plim_net *net = NULL;
   *b = (bench){.model = model, .ctx = plim_test_context()};
   options.layout = model->layout;
-  options.math = model->math;
+  options.precision = model->math;
   options.batch = model->batch;
   options.channels = model->channels;
   options.height = options.width = model->size;

@@ -103,7 +103,7 @@ static int64_t keep_all_by_hand(void) {
 
 static plim_plan *keep_all(plim_context *ctx, plim_precision math, plim_graph **graph) {
   plim_net_options options = plim_net_options_default();
-  options.math = math;
+  options.precision = math;
   options.batch = BATCH;
   options.channels = 1;
   options.height = options.width = SIZE;

@@ -31,7 +31,7 @@ static plim_net *make_net(const char *model, plim_precision math) {
   options.batch = 4;
   options.channels = 1;
   options.height = options.width = 28;
-  options.math = math;
+  options.precision = math;
   plim_dataset_pixels("fashion-mnist", options.pixel_scale, options.pixel_shift);
   cr_assert_eq(plim_model_make(ctx, model, &options, &net), PLIM_OK, "%s", plim_context_error(ctx));
   return net;
@@ -240,7 +240,7 @@ static double train(plim_device *device, const plim_dataset *dataset, plim_preci
   options.batch = BATCH;
   options.channels = 1;
   options.height = options.width = 28;
-  options.math = math;
+  options.precision = math;
   plim_dataset_pixels("fashion-mnist", options.pixel_scale, options.pixel_shift);
   cr_assert_eq(plim_model_make(ctx, "mlp", &options, &net), PLIM_OK);
   cr_assert_eq(plim_program_begin(device, net, NULL, &program), PLIM_OK, "%s", plim_context_error(ctx));

@@ -27,7 +27,7 @@ static plim_net *begin_net(plim_precision precision) {
   options.channels = 1;
   options.height = options.width = SIDE;
   options.classes = CLASSES;
-  options.math = precision;
+  options.precision = precision;
   well(plim_net_begin(ctx, "rows", &options, &net));
   return net;
 }

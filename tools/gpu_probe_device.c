@@ -87,7 +87,7 @@ static plim_net *open_net(plim_context *ctx, const char *model, plim_layout layo
   options.channels = CHANNELS;
   options.classes = CLASSES;
   options.layout = layout;
-  options.math = precision;
+  options.precision = precision;
   well(ctx, plim_model_make(ctx, model, &options, &net));
   return net;
 }

@@ -8,7 +8,7 @@
 #include "planner/bound/tree.h"
 #include "runtime/base/array.h"
 
-/* Of the bound for each unit that a column was moved by branching. */
+/* By how much the bound rose for each unit by which branching moved a column: the sum and number of such values. */
 typedef struct plim_cut_gain {
   double sum;
   int32_t n;
@@ -83,8 +83,8 @@ PLIM_MUST_USE plim_status plim_cut_node_dive(plim_cut_solver *solver, int32_t no
 /* Make the program anew with the rows that bind. */
 void plim_cut_sift(plim_cut_solver *solver);
 
-/* Fit the rows of the last budget to this one; those that bound nothing, or that this one does not ask, go. The program
- * stays empty until plim_cut_solver_begin_rows. */
+/* Adapt the rows of the last budget to this one. Rows that bound nothing are dropped, and so are rows of cuts that this
+ * budget does not ask. The program stays empty until plim_cut_solver_begin_rows. */
 void plim_cut_solver_keep_rows(plim_cut_solver *solver);
 
 /* Put the rows kept into the empty program. */
@@ -93,9 +93,12 @@ void plim_cut_solver_begin_rows(plim_cut_solver *solver);
 /* Note what the program's rows are worth at its point. */
 void plim_cut_solver_price_rows(plim_cut_solver *solver);
 
-/* Add rows of the cuts that x [n_columns] violates most, each by more than `tolerance` of what it has too much. `all`
- * 0: where a missed one does no harm. *added: how many; 0: every cut that was to be asked fits; -1: not all were asked,
- * or there was no room for a row. */
+/* Add rows of the cuts that a point violates most.
+ *   x          [n_columns]  in
+ *   tolerance               in   a cut counts as violated when more than this share of its excess bytes is not freed
+ *   all                     in   0: the caller can do without a cut that is missed, so not every cut is looked at
+ *   added      [1]          out  number of rows; 0: the point violates none of the cuts that were to be looked at; -1:
+ *                                not all of them were, or there was no room for a row */
 PLIM_MUST_USE plim_status plim_cut_separate(plim_cut_solver *solver, const double *x, double tolerance, int all,
                                             int32_t *added);
 

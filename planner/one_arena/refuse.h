@@ -4,9 +4,10 @@
 
 #include "planner/core/incumbent.h"
 
-/* PLIM_ENOFIT for an incumbent that found nothing by the strategy of that name: the budget, what is proven about it,
- * the smallest one met, and the conflict of the schedule whose peak fits and whose addresses miss least.
- *   floor  [1]  out  what of this is figures */
+/* Fail with PLIM_ENOFIT for an incumbent for which the strategy of that name found nothing. The sentence has the
+ * budget, what is proven about it, and the smallest budget met. It names the conflict of the schedule whose peak fits
+ * and whose addresses miss the budget by least.
+ *   floor  [1]  out  the figures of the sentence */
 PLIM_MUST_USE plim_status plim_refuse(plim_incumbent *incumbent, const char *strategy, plim_plan_floor *floor);
 
 /* What a valid schedule of that packed size lacks within a smaller budget, and a few buffers of it that are proven not

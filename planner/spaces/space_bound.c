@@ -6,12 +6,14 @@
  * run that is not u's first, or by a copy from outside H, where a copy out of H brought it. So at every such cut the
  * needed bytes above the budgets of H must be brought again.
  *
- * Of readers of u that descend from one another, what is brought between two of them is counted apart: a gap. A cut
- * that lies in one gap asks that gap, any other all gaps of u. Copies out of H are counted once a node.
+ * Between two readers of u of which one descends from the other lies a gap, and what is brought in each gap is counted
+ * by itself. A cut that lies in one gap demands bytes of that gap, any other cut demands them of all gaps of u. Copies
+ * out of H are counted once a node.
  *
- * Rows: each cut; each queue takes no more time than the makespan, and that no more than the deadline. With multipliers
- * the rest falls apart by node, and any multipliers prove a bound. Latency is left out of copies, as several storages
- * may share one. After Shah et al.'s and Patil et al.'s programs the counting is ours.
+ * There is a row for each cut. Further rows say that each queue takes no more time than the makespan, and the makespan
+ * no more than the deadline. With multipliers the rest falls apart by node, and any multipliers prove a bound. Latency
+ * is left out of copies, as several storages may share one. After Shah et al.'s and Patil et al.'s programs the
+ * counting is ours.
  *
  * The bound is the better of that and of what placement costs (space_bound_placement.c). */
 #include "planner/spaces/space_bound.h"

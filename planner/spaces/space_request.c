@@ -1,5 +1,6 @@
 #include "planner/spaces/space_request.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -87,6 +88,7 @@ plim_status plim_space_request_make(plim_context *ctx, const plim_graph *graph, 
   const plim_space_planner *planner = NULL;
   *out = (plim_space_request){.ctx = ctx, .options = options, .started_ns = plim_now_ns()};
   PLIM_TRY(find_planner(ctx, options, &planner));
+  assert(planner);
   out->planner = planner;
   out->model = (plim_space_model_options){
       .model_class = planner->model_class,

@@ -52,7 +52,9 @@ int plim_space_worth_is_better(plim_space_worth a, plim_space_worth b);
 /* Is the worth of every sequence a sum over its commands? Otherwise it is arranged and simulated. */
 int plim_space_is_sum(const plim_space_searching *k);
 
-/* *out: the worth of the plan of a sequence, or where that cannot be below `most`, what it is not below. NULL: any.
+/* Find the worth of the plan of a sequence.
+ *   most  in   NULL: none. Where the worth cannot be better than *most, a lower bound of it will do
+ *   out   out  the worth, or that bound
  * O(sequence), and of its simulation where the worth is no sum. */
 PLIM_MUST_USE plim_status plim_space_weigh(plim_space_searching *k, const plim_space_sequence *s,
                                            const plim_space_worth *most, plim_space_worth *out);
@@ -69,8 +71,9 @@ PLIM_MUST_USE plim_status plim_space_try_known(plim_space_searching *k);
 PLIM_MUST_USE plim_status plim_space_try_on_demand(plim_space_searching *k);
 PLIM_MUST_USE plim_status plim_space_try_starts(plim_space_searching *k);
 
-/* The order of a start: program order, or (drawn) of the nodes that can run the one that adds least bytes, or now and
- * then any. O(nodes), drawn O(nodes^2). */
+/* Choose the order of nodes for a start: program order, or with `drawn` an order that takes one node after another of
+ * those that can run. It is mostly the node that adds the fewest bytes, and sometimes a random one. O(nodes), drawn
+ * O(nodes^2). */
 void plim_space_choose_order(plim_space_searching *k, int drawn);
 
 /* k->now: each node once in that order, on devices chosen by the weights, and (repaired) what the runs read brought

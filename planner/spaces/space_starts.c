@@ -67,7 +67,6 @@ static int64_t growth(const plim_space_searching *k, int32_t node) {
   return bytes;
 }
 
-/* Program order, or (drawn) of the nodes that can run the one that adds least bytes, or now and then any. */
 void plim_space_choose_order(plim_space_searching *k, int drawn) {
   int32_t n = k->problem->n, percent = plim_random_below(&k->random, 60);
   for (int32_t o = 0; o < n; o++) {

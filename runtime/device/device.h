@@ -67,7 +67,7 @@ typedef struct plim_device_watch {
  *
  * Queues. run, copy, fill, mark and wait put a command on a queue; after they return a caller may assume no more.
  *   Order     Commands of one queue take effect in the order of the calls. Commands of different queues have no order,
- *             but that of mark and wait.
+ *             except by mark and wait.
  *   Memory    Memory that a command uses must stay allocated until a sync, and the host must not write to it. Host
  *             memory that a copy writes holds the bytes after a sync.
  *   args      A kernel's argument lists are read before run returns.

@@ -182,8 +182,8 @@ int64_t plim_exec_arena_bytes(const plim_exec *exec);
 /* Bytes of the arena at open; 0 with PLIM_ADDRESSES_EACH. */
 int64_t plim_exec_first_bytes(const plim_exec *exec);
 
-/* Between begin and end every command is timed, but those of plans with copies on a GPU. Several users may ask for
- * times at once: each begin needs its own end, and times are taken until the last end. Where the device cannot time
+/* Between begin and end every command is timed, except commands of plans with copies on a GPU. Several users may ask
+ * for times at once: each begin needs its own end, and times are taken until the last end. Where the device cannot time
  * commands itself, the executor waits after each command. */
 void plim_exec_timing_begin(plim_exec *exec);
 void plim_exec_timing_end(plim_exec *exec);

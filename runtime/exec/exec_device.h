@@ -1,7 +1,6 @@
 /* What an executor asks of its device: memory, copies, the clock, what the device can do. Without a device the host
- * answers (own_kernels). Calls to the device for these go through this file, but for copies on other queues than 0
- * (streams.h); open.c checks at open whether there is one. The arguments and errors are those of plim_device_api and
- * of guarded.h. */
+ * answers (own_kernels). All such calls go through this file, except copies on other queues than 0 (streams.h). open.c
+ * checks at open whether there is one. The arguments and errors are those of plim_device_api and of guarded.h. */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_DEVICE_H
 #define PLIM_RUNTIME_EXEC_EXEC_DEVICE_H
 

@@ -8,7 +8,7 @@
 
 enum {
   BEGIN_EVENT,
-  END_EVENT /* of queue 0, which has none; the others follow */,
+  END_EVENT, /* the first of one for each queue; that of queue 0 is not used */
   COMMAND_EVENT = END_EVENT + PLIM_PLAN_QUEUES
 };
 

@@ -75,7 +75,7 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
                      p->bound.graph->value[value].name, plim_role_name(role), (int)plan_index);
   }
   if (role == PLIM_ROLE_INPUT) {
-    p->written[storage] = 0; /* a copy that fails leaves what is no input */
+    p->written[storage] = 0; /* after a copy that fails, the bytes are no input */
     if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, buffer));
   }
   const plim_page_memory *file = file_of(exec, p, buffer);

@@ -7,7 +7,7 @@
 #include "runtime/base/array.h"
 #include "runtime/inspect/decision_log_internal.h"
 
-/* Number of bits after the point in the costs of the window search (runtime/arena/residency_evict.c). */
+/* Number of bits after the point in the costs of the window search (runtime/arena/residency_evict.h). */
 enum { FRACTION_BITS = PLIM_SCORE_FRACTION_BITS };
 
 /* No op, no storage, or no block. */

@@ -76,7 +76,7 @@ static int window_fits(plim_net *net, const char *name, const plim_shape *in, pl
 }
 
 static int tf32_of(const plim_net *net) {
-  return net->options.math == PLIM_PRECISION_TF32;
+  return net->options.precision == PLIM_PRECISION_TF32;
 }
 
 static plim_attrs window_attrs(plim_net_window w) {

@@ -88,7 +88,7 @@ static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
   if (o->context < 0) return plim_fail(ctx, PLIM_EUSAGE, "a context of %d tokens; at least 1 is needed", o->context);
   if (o->classes < 2) return plim_fail(ctx, PLIM_EUSAGE, "%d classes; at least 2 are needed", o->classes);
   if (!plim_layout_name(o->layout)) return plim_fail(ctx, PLIM_EUSAGE, "layout %d is none", (int)o->layout);
-  if (!plim_precision_name(o->math)) return plim_fail(ctx, PLIM_EUSAGE, "precision %d is none", (int)o->math);
+  if (!plim_precision_name(o->precision)) return plim_fail(ctx, PLIM_EUSAGE, "precision %d is none", (int)o->precision);
   if (o->states != PLIM_F32 && o->states != PLIM_BF16) {
     return plim_fail(ctx, PLIM_EUSAGE, "states of type %d; f32 and bf16 are allowed", (int)o->states);
   }
@@ -131,7 +131,7 @@ plim_layout plim_net_layout(const plim_net_options *options, int64_t channels) {
 }
 
 plim_dtype plim_net_dtype(const plim_net *net) {
-  return net->options.math == PLIM_PRECISION_BF16 ? PLIM_BF16 : PLIM_F32;
+  return net->options.precision == PLIM_PRECISION_BF16 ? PLIM_BF16 : PLIM_F32;
 }
 
 const plim_shape *plim_net_shape(plim_net *net, const char *reader, plim_tensor x) {

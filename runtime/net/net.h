@@ -35,7 +35,7 @@ typedef struct plim_net_options {
   plim_layout layout;                   /* of rank-4 activations; NHWC where channels do not suit a blocked layout.
                                          * The image as floats is NHWC beside NHWC, else flat. */
   float pixel_scale[4], pixel_shift[4]; /* the image op, by channel */
-  plim_precision math;                  /* bf16: ops cast the weights; tf32: only some devices have it */
+  plim_precision precision;             /* bf16: ops cast the weights; tf32: only some devices have it */
   plim_optimizer optimizer;
   int32_t clip; /* 1: updates wait for the global norm of all gradients, which "hyper" bounds; not with sgd */
   /* > 0: the input is tokens, an example is a sequence of `context` tokens, and classes are the words of the

@@ -9,8 +9,8 @@
 /* Time copies while as many threads compute as the caller's parallel regions have: copies out, in, and both at once.
  *   page    [1]                   in      open, of `slots` x slot_bytes
  *   memory  [slots x slot_bytes]  in      aligned to PLIM_ALIGN; copies overwrite it
- *   link    [1]                   in/out  sets beside_bytes_per_ns and delay_share; uses bytes_per_ns where no copy
- *   ended
+ *   link    [1]                   in/out  sets beside_bytes_per_ns and delay_share; where no copy ended in time, it
+ *                                         uses bytes_per_ns
  * Returns 0 or an errno. Takes about a quarter of a second, more where a copy takes long. */
 int plim_page_beside_measure(plim_context *ctx, const plim_page_memory *page, char *memory, int slots,
                              int64_t slot_bytes, plim_page_link *link);

@@ -16,7 +16,7 @@ const plim_shape *plim_operand_shape(const plim_op_desc *desc, int32_t k) {
 
 /* The cache state of operand k. Updates were used a step ago, and are cold. A workspace is placed where a buffer has
  * just ended, and is warm. */
-static plim_cache_state meeting_of(const plim_op_desc *desc, const plim_cache_states *cache_states, int32_t k) {
+static plim_cache_state cache_state_of(const plim_op_desc *desc, const plim_cache_states *cache_states, int32_t k) {
   if (k < desc->n_in) return cache_states->in[k];
   k -= desc->n_in;
   if (k < desc->n_out) return cache_states->out[k];
@@ -27,7 +27,7 @@ plim_operand_plan plim_operands_place(const plim_op_desc *desc, const plim_cache
                                       int64_t workspace_bytes) {
   plim_operand_plan plan = {.n = desc->n_in + desc->n_out + desc->n_upd};
   for (int32_t k = 0; k <= plan.n; k++) {
-    plim_cache_state cache_state = meeting_of(desc, cache_states, k);
+    plim_cache_state cache_state = cache_state_of(desc, cache_states, k);
     if (cache_state == PLIM_CACHE_IN_PLACE) {
       int32_t over = cache_states->over[k - desc->n_in];
       plan.block[k] = plan.block[over];

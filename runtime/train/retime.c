@@ -13,7 +13,11 @@
 #include "runtime/base/integers.h"
 #include "runtime/train/trainer_internal.h"
 
-enum { WARM_STEPS = 2, MOST_STEPS = 1000, MOST_DELAYED = 4 /* times its own time, that a run is taken to last */ };
+enum {
+  WARM_STEPS = 2,
+  MOST_STEPS = 1000,
+  MOST_DELAYED = 4 /* a run beside copies is taken to last at most so many times its own time */
+};
 
 /* A device that replays recorded steps warms up for one step more, because its first replay may load modules. */
 enum { WARM_REPLAYS = 1 };

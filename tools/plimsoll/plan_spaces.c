@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "planner/one_arena/unpacked_plan.h"
 #include "planner/planner.h"
 #include "planner/spaces/space_budget.h"
 #include "planner/spaces/space_problem.h"
-#include "planner/one_arena/unpacked_plan.h"
 #include "runtime/base/file.h"
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"

@@ -255,7 +255,7 @@ static plim_status set_net(session *s) {
   net->clip = o->clip > 0;
   net->batch = (int32_t)o->batch;
   net->accumulate = (int32_t)o->accumulate;
-  net->math = (plim_precision)plim_precision_find(o->math);
+  net->precision = (plim_precision)plim_precision_find(o->math);
   return PLIM_OK;
 }
 
