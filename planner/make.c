@@ -72,26 +72,35 @@ static plim_status make_one(plim_context *ctx, const plim_graph *graph, const pl
   return PLIM_OK;
 }
 
-/* What fits into fewer bytes fits into more: a budget whose own search found nothing cheaper has the plan of the budget
- * before. */
-static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                    const plim_plan_options *options, int32_t n, const int64_t *budget,
-                                    plim_plan **plan) {
+/* The plans of `n` budgets, each with a share of the time that is left since started_ns. */
+static plim_status make_each(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                             const plim_plan_options *options, int64_t started_ns, int32_t n, const int64_t *budget,
+                             plim_plan **plan) {
   plim_plan_options own = *options;
-  const int64_t started_ns = plim_now_ns();
-  for (int32_t i = 0; i < n; i++) plan[i] = NULL;
   for (int32_t i = 0; i < n; i++) {
     own.budget_bytes = budget[i];
     own.time_limit_ns = plim_effort_share(plim_effort_rest(options->time_limit_ns, started_ns), n - i);
-    plim_status status = make_one(ctx, graph, profile, &own, i > 0 ? plan[i - 1] : NULL, &plan[i]);
-    if (status == PLIM_OK) continue;
-    for (int32_t k = 0; k < i; k++) {
-      plim_plan_free(plan[k]);
-      plan[k] = NULL;
-    }
-    return status;
+    PLIM_TRY(make_one(ctx, graph, profile, &own, i > 0 ? plan[i - 1] : NULL, &plan[i]));
   }
   return PLIM_OK;
+}
+
+/* What fits into fewer bytes fits into more: a budget whose own search found nothing cheaper has the plan of the budget
+ * before. A call for one budget has some time however short its share is, so the limit of all of them stands around. */
+static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                    const plim_plan_options *options, int32_t n, const int64_t *budget,
+                                    plim_plan **plan) {
+  const plim_plan_options timed = plim_incumbent_timed(options);
+  const int64_t started_ns = plim_now_ns();
+  for (int32_t i = 0; i < n; i++) plan[i] = NULL;
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&timed));
+  plim_status status = make_each(ctx, graph, profile, &timed, started_ns, n, budget, plan);
+  status = plim_effort_end(ctx, outer_ns, status);
+  for (int32_t i = 0; i < n && status != PLIM_OK; i++) {
+    plim_plan_free(plan[i]);
+    plan[i] = NULL;
+  }
+  return status;
 }
 
 plim_status plim_plan_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
