@@ -55,8 +55,13 @@ const plim_attr plim_builtin_attrs[] = {
                         .n_typical = (int32_t)(sizeof(values) / sizeof((values)[0])) \
   }
 
-static const float sgd_hyper[] = {0.01F, 0.9F, 1e-4F, 0};
+static const float sgd_hyper[] = {0.01F, 0.9F, 1e-4F, 0, 0, 0, 0, 1};
 static const float adam_hyper[] = {0.001F, 0.9F, 0.1F, 0.95F, 1e-8F, 0.1F, 0.05F, 1};
+
+/* Only a norm to be bounded needs the last of 8 numbers. */
+static int hyper_fits(const plim_op_desc *op) {
+  return op->in[1].dim[0] == (op->n_in > 2 ? 8 : 4);
+}
 
 static int heads_divide(const plim_shape *y, const plim_shape *lse) {
   return y->dim[2] % lse->dim[2] == 0;
@@ -411,11 +416,12 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
             {
                 ROW("sgd"),
                 .cls = PLIM_OP_EFFECT,
-                .in = {TENSOR("grad", 'f', "..."), TYPICAL("hyper", "4", sgd_hyper)},
-                .upd = {TENSOR("param", 'f', "..."), TENSOR("velocity", 't', "...")},
-                .doc = "velocity = momentum * velocity + (grad + decay * param); param -= rate * velocity; hyper "
-                       "has rate, momentum, "
-                       "decay, 0",
+                .in = {TENSOR("grad", 'f', "..."), TYPICAL("hyper", "H", sgd_hyper), MAYBE("squares", 'f', "1")},
+                .upd = {TENSOR("param", 'f', "..."), MAYBE("velocity", 't', "...")},
+                .check = hyper_fits,
+                .doc = "velocity = momentum * velocity + (grad + decay * param); param -= rate * velocity; without a "
+                       "velocity param -= rate * (grad + decay * param). hyper has rate, momentum, decay, 0. With "
+                       "squares, hyper has the 8 numbers of adam, and grad is clipped",
             },
 
         [PLIM_OP_CAST] =

@@ -92,6 +92,7 @@ Test(graph_read, every_wrong_field_is_named_with_its_path) {
       {"\"in\": [6, 7, 1]", "\"in\": [6, 7, 11]", "ops[2]: op 'mine': in[2] = 11 is none of the 11 values"},
       {"\"in\": [6, 7, 1]", "\"in\": [6, 7, -1]", "ops[2].in[2]: -1 is not in [0,"},
       {"\"in\": [6, 7, 1]", "\"in\": [6, 7, 1, 1, 1, 1, 1, 1, 1]", "version: is 1, the contents belong into version 2"},
+      {"\"upd\": [1, 2]", "\"upd\": [1]", "version: is 1, the contents belong into version 5"},
       {"\"time_ns\": 12", "\"time_ns\": -1", "ops[2].time_ns: -1 is not in [0,"},
       {"\"name\": \"y\"", "\"name\": \"d\"", "two values are called 'd'"},
       {"\"name\": \"mine\"", "\"name\": \"a\\u0001b\"", "ops[2]: op's name has byte 0x01 at 1"},

@@ -79,6 +79,11 @@ static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) 
   plim_text_add(t, "}");
 }
 
+/* Has the op operands that earlier versions do not have? Every sgd of those has a velocity, and none has squares. */
+static int is_newer_sgd(const plim_op *op) {
+  return op->kind == PLIM_OP_SGD && (op->n_in > 2 || op->n_upd < 2);
+}
+
 /* Does the graph need version 5? Earlier versions have no newer kinds, no strides, no states in bf16, and fewer sizes,
  * outputs and updates. */
 static int is_fifth(const plim_graph *g) {
@@ -90,8 +95,9 @@ static int is_fifth(const plim_graph *g) {
     if (is_state && value->shape.dtype == PLIM_BF16) return 1;
   }
   for (int32_t o = 0; o < g->n_ops; o++) {
-    if (plim_op_kind_row(g->op[o].kind)->version >= 5 || g->op[o].n_upd > OLD_UPDATES || g->op[o].n_out > OLD_OUTPUTS)
-      return 1;
+    const plim_op *op = &g->op[o];
+    if (plim_op_kind_row(op->kind)->version >= 5 || op->n_upd > OLD_UPDATES || op->n_out > OLD_OUTPUTS) return 1;
+    if (is_newer_sgd(op)) return 1;
   }
   return 0;
 }

@@ -72,7 +72,7 @@ static double lowest(const plim_op_desc *op, int operand, int64_t i) {
   const int stats = (kind == PLIM_OP_BN_APPLY && operand == 1) || (kind == PLIM_OP_BN_RUNNING && operand == 0) ||
                     ((kind == PLIM_OP_BN_BWD_REDUCE || kind == PLIM_OP_BN_BWD_APPLY) && operand == 2);
   if (stats && i >= op->in[operand].dim[1]) return 0.1;
-  if (kind == PLIM_OP_SGD && operand == 1) return 0;
+  if (kind == PLIM_OP_SGD && operand != 0) return 0;                               /* hyper, squares */
   if ((kind == PLIM_OP_ADAM || kind == PLIM_OP_ADAMW) && operand != 0) return 0.1; /* hyper, squares; second moments */
   return -1;
 }

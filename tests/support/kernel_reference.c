@@ -162,10 +162,14 @@ static void elementwise(const plim_op_desc *op, void *const *in, const void *kep
 
 static void sgd(const plim_op_desc *op, void *const *in, void *const *before, double **after) {
   const double rate = in_at(op, in, 1, 0), momentum = in_at(op, in, 1, 1), decay = in_at(op, in, 1, 2);
+  const double norm = op->n_in > 2 ? sqrt(in_at(op, in, 2, 0)) : 0, most = op->n_in > 2 ? in_at(op, in, 1, 7) : 0;
+  const double clip = most > 0 && norm > most ? most / norm : 1;
   for (int64_t i = 0; i < plim_shape_elements(&op->upd[0]); i++) {
     const double param = upd_at(op, before, 0, i);
-    after[1][i] = momentum * upd_at(op, before, 1, i) + (in_at(op, in, 0, i) + decay * param);
-    after[0][i] = param - rate * after[1][i];
+    const double old = op->n_upd > 1 ? momentum * upd_at(op, before, 1, i) : 0;
+    const double velocity = old + (in_at(op, in, 0, i) * clip + decay * param);
+    if (op->n_upd > 1) after[1][i] = velocity;
+    after[0][i] = param - rate * velocity;
   }
 }
 
