@@ -71,7 +71,6 @@ static const bad_input inputs[] = {
     {"train --model mlp --data text:empty.txt", 2, "model mlp reads images: text:empty.txt is text"},
     {"train --model gpt --data text:empty.txt --image 8x8x3", 2, "an image size does not apply to a text"},
     {"train " SMALL "--optimizer adamx", 2, "no optimizer is called \"adamx\"; did you mean \"adam\"?"},
-    {"train " SMALL "--clip 1", 2, "the norm of gradients is bounded with adam and adamw, not with sgd"},
     {"train " SMALL "--optimizer adam --momentum 1", 2, "--momentum 1: both betas of adam are below 1"},
     {"train " SMALL "--optimizer adamw --beta2 1", 2, "--beta2 1: both betas of adamw are below 1"},
     {"train " SMALL "--beta2 0.9", 2, "--beta2 is of adam and adamw, and does not apply to --optimizer sgd"},

@@ -230,9 +230,6 @@ Test(gpt, refuses_sizes_that_do_not_suit) {
   options.heads = 2;
   expect_refused(&options, "a head has at most 128");
   options.heads = 6;
-  options.clip = 1;
-  expect_refused(&options, "with adam and adamw");
-  options.clip = 0;
   options.context = -1;
   expect_refused(&options, "at least 1 is needed");
 }

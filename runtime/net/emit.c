@@ -88,10 +88,10 @@ plim_shape plim_net_emit_sequences(const plim_net *net, const plim_shape *x) {
 
 plim_net_param plim_net_emit_param(plim_net_emit *e, const char *layer, const char *suffix, const plim_shape *shape) {
   char name[EMIT_NAME_BYTES];
-  const plim_net_optimizer *optimizer = plim_net_optimizer_of(e->net);
+  const plim_optimizer_row *optimizer = plim_optimizer_at((int32_t)e->net->options.optimizer);
   const plim_shape state = plim_net_emit_typed(shape, e->net->options.states);
   plim_net_param param = {.value = plim_net_emit_value(e, layer, suffix, PLIM_ROLE_PARAM, shape), .shape = *shape};
-  for (int i = 0; i < optimizer->states; i++) {
+  for (int i = 0; i < optimizer->n_states; i++) {
     param.state[i] = plim_net_emit_value(e, layer, join(name, suffix, optimizer->state[i]), PLIM_ROLE_STATE, &state);
   }
   return param;
@@ -151,7 +151,8 @@ void plim_net_emit_persistent(plim_net_emit *e) {
   int32_t staged = o->staging_batch > 0 ? o->staging_batch : o->batch;
   plim_shape image = plim_net_emit_inputs(o, o->batch), next_image = plim_net_emit_inputs(o, staged);
   plim_shape label = plim_net_emit_labels(o, o->batch), next_label = plim_net_emit_labels(o, staged);
-  plim_shape hyper = plim_net_emit_vector(PLIM_F32, plim_net_optimizer_of(e->net)->hyper);
+  const int32_t hypers = plim_optimizer_at((int32_t)o->optimizer)->hypers[o->clip != 0];
+  plim_shape hyper = plim_net_emit_vector(PLIM_F32, hypers);
   for (int32_t i = 0; i < e->net->n_layers; i++) persistent_of_layer(e, i);
   (void)plim_net_emit_value(e, next, "", PLIM_ROLE_STAGING, &next_image);
   (void)plim_net_emit_value(e, "next_label", "", PLIM_ROLE_STAGING, &next_label);

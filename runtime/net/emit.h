@@ -20,7 +20,7 @@ typedef struct plim_net_ref {
 
 /* A trained parameter and the states of its update. */
 typedef struct plim_net_param {
-  plim_net_ref value, state[2]; /* state: the first plim_net_optimizer.states are used */
+  plim_net_ref value, state[PLIM_OPTIMIZER_STATES]; /* state: the first plim_optimizer_row.n_states are used */
   plim_shape shape;
 } plim_net_param;
 
@@ -30,17 +30,6 @@ typedef struct plim_net_sum {
   plim_net_ref value, hits;
 } plim_net_sum;
 enum { PLIM_NET_LEVELS = 11 /* 2^(levels - 1) is at least PLIM_ACCUMULATE_MOST */ };
-
-/* A kind of update: its op, the size of its "hyper" input, and its states. */
-typedef struct plim_net_optimizer {
-  plim_op_kind kind;
-  const char *op;       /* suffix of the op's name */
-  int32_t hyper;        /* number of elements of "hyper" */
-  int32_t states;       /* number of states, 1 or 2 */
-  const char *state[2]; /* suffixes of the states' names */
-} plim_net_optimizer;
-/* The optimizer of the net's options, a static row. */
-const plim_net_optimizer *plim_net_optimizer_of(const plim_net *net);
 
 /* An update that waits for the norm of all gradients. */
 typedef struct plim_net_update {

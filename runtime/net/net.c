@@ -10,13 +10,6 @@
 static const char *const reserved_names[] = {"image",      "label", "hyper", "next_image", "next_label",  "image.f32",
                                              "image.bf16", "loss",  "hits",  "tokens",     "next_tokens", "squares"};
 
-const char *plim_optimizer_name(int32_t row) {
-#define PLIM_X(id, name) name,
-  static const char *const names[] = {PLIM_OPTIMIZERS(PLIM_X)};
-#undef PLIM_X
-  return row >= 0 && row < PLIM_OPTIMIZER_COUNT ? names[row] : NULL;
-}
-
 plim_net_options plim_net_options_default(void) {
   plim_net_options options = {.struct_bytes = sizeof options,
                               .batch = 128,
@@ -48,14 +41,6 @@ static plim_status check_sequences(plim_context *ctx, const plim_net_options *o)
   if (most <= INT32_MAX / o->context) return PLIM_OK;
   return plim_fail(ctx, PLIM_EUSAGE, "a batch of %lld sequences of %d tokens; at most %d tokens are allowed",
                    (long long)most, o->context, INT32_MAX);
-}
-
-static plim_status check_updates(plim_context *ctx, const plim_net_options *o) {
-  if (!plim_optimizer_name((int32_t)o->optimizer)) {
-    return plim_fail(ctx, PLIM_EUSAGE, "optimizer %d is none", (int)o->optimizer);
-  }
-  if (!o->clip || o->optimizer != PLIM_OPTIMIZER_SGD) return PLIM_OK;
-  return plim_fail(ctx, PLIM_EUSAGE, "the norm of gradients is bounded with adam and adamw, not with sgd");
 }
 
 /* Check the number of micro-batches. The sentence names the nearest numbers that divide the batch. */
@@ -92,7 +77,8 @@ static plim_status options_check(plim_context *ctx, const plim_net_options *o) {
   if (o->states != PLIM_F32 && o->states != PLIM_BF16) {
     return plim_fail(ctx, PLIM_EUSAGE, "states of type %d; f32 and bf16 are allowed", (int)o->states);
   }
-  return check_updates(ctx, o);
+  if (plim_optimizer_at((int32_t)o->optimizer)) return PLIM_OK;
+  return plim_fail(ctx, PLIM_EUSAGE, "optimizer %d is none", (int)o->optimizer);
 }
 
 plim_status plim_net_begin(plim_context *ctx, const char *name, const plim_net_options *options, plim_net **out) {

@@ -11,6 +11,7 @@
 #define PLIM_RUNTIME_NET_NET_H
 
 #include "runtime/graph/graph.h"
+#include "runtime/net/optimizers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,14 +20,6 @@ extern "C" {
 typedef struct plim_net plim_net;
 /* Handle of a layer's output; -1 once the net has failed (making a graph returns the error). */
 typedef int32_t plim_tensor;
-
-/* The optimizers; each is a kind of op (kernels/op.h). sgd has momentum. */
-#define PLIM_OPTIMIZERS(X) X(SGD, "sgd") X(ADAM, "adam") X(ADAMW, "adamw")
-#define PLIM_X(id, name) PLIM_OPTIMIZER_##id,
-typedef enum plim_optimizer { PLIM_OPTIMIZERS(PLIM_X) PLIM_OPTIMIZER_COUNT } plim_optimizer;
-#undef PLIM_X
-/* Name of row i of the optimizers, a static string; NULL after the last row. */
-const char *plim_optimizer_name(int32_t row);
 
 typedef struct plim_net_options {
   size_t struct_bytes; /* sizeof(plim_net_options) */
@@ -37,7 +30,7 @@ typedef struct plim_net_options {
   float pixel_scale[4], pixel_shift[4]; /* the image op, by channel */
   plim_precision precision;             /* bf16: ops cast the weights; tf32: only some devices have it */
   plim_optimizer optimizer;
-  int32_t clip; /* 1: updates wait for the global norm of all gradients, which "hyper" bounds; not with sgd */
+  int32_t clip; /* 1: updates wait for the global norm of all gradients, which "hyper" bounds */
   /* > 0: the input is tokens, an example is a sequence of `context` tokens, and classes are the words of the
    * vocabulary; height, width and channels are not read */
   int32_t context;

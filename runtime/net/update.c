@@ -6,27 +6,18 @@
 
 enum { SUFFIX_BYTES = 48 };
 
-const plim_net_optimizer *plim_net_optimizer_of(const plim_net *net) {
-  static const plim_net_optimizer optimizers[PLIM_OPTIMIZER_COUNT] = {
-      [PLIM_OPTIMIZER_SGD] = {PLIM_OP_SGD, ".sgd", 4, 1, {".velocity"}},
-      [PLIM_OPTIMIZER_ADAM] = {PLIM_OP_ADAM, ".adam", 8, 2, {".first", ".second"}},
-      [PLIM_OPTIMIZER_ADAMW] = {PLIM_OP_ADAMW, ".adamw", 8, 2, {".first", ".second"}},
-  };
-  return &optimizers[net->options.optimizer];
-}
-
 static void emit_update(plim_net_emit *e, const plim_net_update *u) {
   char suffix[SUFFIX_BYTES];
-  const plim_net_optimizer *optimizer = plim_net_optimizer_of(e->net);
+  const plim_optimizer_row *optimizer = plim_optimizer_at((int32_t)e->net->options.optimizer);
   plim_op_spec spec = {.kind = optimizer->kind,
                        .phase = PLIM_PHASE_UPDATE,
                        .n_in = 2,
                        .in = {u->gradient.value, e->hyper.value, e->squares.value},
-                       .n_upd = 1 + optimizer->states,
+                       .n_upd = 1 + optimizer->n_states,
                        .upd = {u->param.value.value, u->param.state[0].value, u->param.state[1].value}};
   if (e->net->options.clip) spec.n_in = 3;
-  if (optimizer->kind != PLIM_OP_SGD) spec.attrs.decay = u->decay;
-  (void)snprintf(suffix, sizeof suffix, "%s%s", u->suffix, optimizer->op);
+  if (optimizer->decays_some) spec.attrs.decay = u->decay;
+  (void)snprintf(suffix, sizeof suffix, "%s.%s", u->suffix, plim_op_kind_name(optimizer->kind));
   plim_net_emit_op(e, u->layer, suffix, &spec);
 }
 

@@ -260,8 +260,8 @@ static const option_row rows[] = {
      "of velocities and means of the optimizer: f32 (default), or bf16, which takes half the bytes and is rounded to "
      "nearest after each update",
      BUILDS, GROUP_RUN, 0, TEXT, AT(states), 0, 0},
-    {"clip", "X", "with adam and adamw: bound on the norm of all gradients together (default: none)", BUILDS, GROUP_RUN,
-     0, REAL, AT(clip), 1e-9, 1e9},
+    {"clip", "X", "bound on the norm of all gradients together (default: none)", BUILDS, GROUP_RUN, 0, REAL, AT(clip),
+     1e-9, 1e9},
     {"warm-up", "N",
      "steps over which the rate rises (default: a twentieth of the run; with adam and adamw 100, at most half the run)",
      RUNS, GROUP_RUN, 0, COUNT, AT(warmup), 0, 1e12},

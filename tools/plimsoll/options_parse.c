@@ -370,9 +370,9 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
                  .heads = 6,
                  .context = 256,
                  .warmup = -1,
-                 .beta2 = 0.95,
-                 .momentum = 0.9,
-                 .weight_decay = 5e-4};
+                 .beta2 = -1,
+                 .momentum = -1,
+                 .weight_decay = -1};
   take_all(&p);
   if (c->file && !o->file) refuse(&p, "%s is missing", c->file);
   if (c->second && c->second[0] != '[' && !o->second) refuse(&p, "%s is missing", c->second);

@@ -212,7 +212,7 @@ static plim_status set_tokens(session *s) {
 
 plim_optimizer session_optimizer(const session *s) {
   const options *o = s->o;
-  if (!o->optimizer) return strcmp(o->model, "gpt") == 0 ? PLIM_OPTIMIZER_ADAMW : PLIM_OPTIMIZER_SGD;
+  if (!o->optimizer) return plim_optimizer_default(o->model);
   return (plim_optimizer)plim_name_find(plim_optimizer_name, o->optimizer);
 }
 
@@ -220,19 +220,20 @@ plim_optimizer session_optimizer(const session *s) {
 static plim_status check_model_options(const session *s) {
   static const char *const of_tokens[] = {"layers", "width", "heads", "context"};
   const options *o = s->o;
-  const plim_optimizer optimizer = session_optimizer(s);
-  const char *name = plim_optimizer_name((int32_t)optimizer);
+  const plim_optimizer_row *optimizer = plim_optimizer_at((int32_t)session_optimizer(s));
+  const plim_rate_schedule schedule = session_schedule(s, 1);
   for (size_t i = 0; s->source.net.context == 0 && i < sizeof of_tokens / sizeof *of_tokens; i++) {
     if (!options_given(o, of_tokens[i])) continue;
     return plim_fail(s->ctx, PLIM_EUSAGE, "--%s is of gpt, and does not apply to --model %s", of_tokens[i], o->model);
   }
-  if (optimizer == PLIM_OPTIMIZER_SGD) {
+  if (optimizer->beta2 == 0) {
     if (!options_given(o, "beta2")) return PLIM_OK;
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--beta2 is of adam and adamw, and does not apply to --optimizer %s", name);
+    return plim_fail(s->ctx, PLIM_EUSAGE, "--beta2 is of adam and adamw, and does not apply to --optimizer %s",
+                     optimizer->name);
   }
-  if ((float)o->momentum < 1 && (float)o->beta2 < 1) return PLIM_OK;
+  if (schedule.momentum < 1 && schedule.beta2 < 1) return PLIM_OK;
   return plim_fail(s->ctx, PLIM_EUSAGE, "--%s 1: both betas of %s are below 1, since it divides by 1 - beta",
-                   (float)o->momentum < 1 ? "beta2" : "momentum", name);
+                   schedule.momentum < 1 ? "beta2" : "momentum", optimizer->name);
 }
 
 /* The net of the options, without its layout. */

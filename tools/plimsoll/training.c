@@ -230,35 +230,25 @@ plim_status session_check_steps(const session *s) {
                    (long long)steps, (long long)total, (long long)steps);
 }
 
-enum { ADAM_WARM_UP = 100 };
-
-/* Of sgd the highest rate for a batch of 128; larger batches take more, in proportion. */
-static double default_rate(const session *s) {
-  if (session_optimizer(s) != PLIM_OPTIMIZER_SGD) return 1e-3;
-  double base = strcmp(s->o->model, "mlp") == 0 ? 0.02 : 0.1;
-  return base * (double)s->o->batch / 128;
-}
-
 int session_uses_heap(const session *s) {
   return strcmp(s->o->addresses, "jemalloc") == 0;
 }
 
-static int64_t warm_up_steps(const session *s, int64_t steps) {
-  if (s->o->warmup >= 0) return s->o->warmup;
-  if (session_optimizer(s) == PLIM_OPTIMIZER_SGD) return steps / 20;
-  return steps / 2 < ADAM_WARM_UP ? steps / 2 : ADAM_WARM_UP;
+/* An option, or what the optimizer has where it was not given. */
+static float given_or(double given, float otherwise) {
+  return given >= 0 ? (float)given : otherwise;
 }
 
-static plim_rate_schedule schedule_of(const session *s, int64_t steps) {
+plim_rate_schedule session_schedule(const session *s, int64_t steps) {
   const options *o = s->o;
-  const int adamw = session_optimizer(s) == PLIM_OPTIMIZER_ADAMW && !options_given(o, "weight-decay");
-  return (plim_rate_schedule){.rate = (float)(o->rate >= 0 ? o->rate : default_rate(s)),
-                              .momentum = (float)o->momentum,
-                              .weight_decay = adamw ? 0.1F : (float)o->weight_decay,
-                              .warmup_steps = warm_up_steps(s, steps),
+  const plim_optimizer_row *optimizer = plim_optimizer_at((int32_t)session_optimizer(s));
+  return (plim_rate_schedule){.rate = given_or(o->rate, (float)plim_optimizer_rate(optimizer, o->model, o->batch)),
+                              .momentum = given_or(o->momentum, optimizer->momentum),
+                              .weight_decay = given_or(o->weight_decay, optimizer->weight_decay),
+                              .warmup_steps = o->warmup >= 0 ? o->warmup : plim_optimizer_warmup(optimizer, steps),
                               .total_steps = steps,
-                              .beta2 = (float)o->beta2,
-                              .epsilon = 1e-8F,
+                              .beta2 = given_or(o->beta2, optimizer->beta2),
+                              .epsilon = optimizer->epsilon,
                               .most_norm = (float)o->clip};
 }
 
@@ -266,7 +256,7 @@ plim_trainer_options session_trainer_options(const session *s, int64_t steps) {
   const options *o = s->o;
   plim_trainer_options wanted = plim_trainer_options_default();
   wanted.seed = (uint64_t)o->seed;
-  wanted.schedule = schedule_of(s, steps);
+  wanted.schedule = session_schedule(s, steps);
   wanted.augment = !o->no_augment;
   wanted.exec.page_file = o->page_file;
   return wanted;

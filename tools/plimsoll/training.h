@@ -48,6 +48,9 @@ void retime_figures(figures *f, const options *o, const retime *r);
 
 /* ---- the trainer ---- */
 
+/* The learning rates of the options, and of the optimizer where they say nothing. `steps`: its length. */
+plim_rate_schedule session_schedule(const struct session *s, int64_t steps);
+
 /* How the options say that it trains; steps: the length of the learning-rate schedule. */
 plim_trainer_options session_trainer_options(const struct session *s, int64_t steps);
 
