@@ -257,7 +257,7 @@ Test(accumulate, a_budget_changes_no_bit) {
   static const setting settings[] = {
       {.model = "tinyres", .last = 9},
       {.model = "mlp", .optimizer = PLIM_OPTIMIZER_ADAM, .clip = 1}, /* has dropout */
-      {.model = "gpt", .optimizer = PLIM_OPTIMIZER_SGD, .clip = 1},
+      {.model = "gpt", .optimizer = PLIM_OPTIMIZER_MOMENTUM, .clip = 1},
       {.model = "gpt", .optimizer = PLIM_OPTIMIZER_ADAMW, .clip = 1, .math = PLIM_PRECISION_BF16}};
   static const int percent[] = {96, 97, 90, 90};
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {

@@ -233,3 +233,30 @@ Test(cli_training, the_loss_of_a_text_is_that_of_the_last_step) {
   const double last = loss_of_text("--load three.ckpt --steps 4");
   cr_assert_eq(whole, last, "%.9g, not %.9g", whole, last);
 }
+
+/* ---- optimizers ---- */
+
+/* The weights of the run that `words` describe, whose names the header has. */
+static void weights_of(const char *words, const char *file) {
+  char line[512];
+  (void)snprintf(line, sizeof line, "train " MLP "%s --steps 6 --save %s", words, file);
+  (void)plim_test_program(line);
+  plim_test_expect(0, "");
+}
+
+Test(cli_training, momentum_is_the_name_of_sgd_with_velocities) {
+  weights_of("", "default.ckpt");
+  weights_of("--optimizer sgd", "sgd.ckpt");
+  weights_of("--optimizer momentum", "momentum.ckpt");
+  same_files("default.ckpt", "sgd.ckpt");
+  same_files("default.ckpt", "momentum.ckpt");
+}
+
+Test(cli_training, sgd_without_momentum_saves_no_velocity) {
+  weights_of("--optimizer momentum --momentum 0", "with.ckpt");
+  weights_of("--optimizer sgd --momentum 0", "without.ckpt");
+  cr_assert_eq(plim_test_shell("grep -aq velocity with.ckpt")->status, 0);
+  cr_assert_neq(plim_test_shell("grep -aq velocity without.ckpt")->status, 0);
+  (void)plim_test_program("verify " MLP "--optimizer sgd --momentum 0 --clip 0.5 --steps 3 --memory 99%%");
+  plim_test_expect(0, "");
+}

@@ -101,6 +101,13 @@ Test(optimizers, have_the_rates_and_warm_ups_of_the_guide) {
   cr_assert_neq(plim_optimizer_default("mlp"), PLIM_OPTIMIZER_ADAMW);
 }
 
+Test(optimizers, sgd_stands_for_momentum_where_that_is_not_zero) {
+  cr_assert_eq(plim_optimizer_with(PLIM_OPTIMIZER_SGD, 0.9F), PLIM_OPTIMIZER_MOMENTUM);
+  cr_assert_eq(plim_optimizer_with(PLIM_OPTIMIZER_SGD, 0), PLIM_OPTIMIZER_SGD);
+  cr_assert_eq(plim_optimizer_with(PLIM_OPTIMIZER_MOMENTUM, 0), PLIM_OPTIMIZER_MOMENTUM);
+  cr_assert_eq(plim_optimizer_with(PLIM_OPTIMIZER_ADAM, 0), PLIM_OPTIMIZER_ADAM);
+}
+
 /* ---- clipping ---- */
 
 Test(optimizers, all_wait_for_one_chain_of_squares_where_gradients_are_clipped) {
@@ -175,4 +182,46 @@ Test(optimizers, sgd_moves_all_parameters_together_by_the_rate_times_the_bounded
   cr_assert_gt(norm, 0.1);
   cr_assert_lt(fabs(half / free_move - 0.5), 1e-4, "%g of %g", half, free_move);
   cr_assert_eq(loose, free_move);
+}
+
+/* ---- velocities ---- */
+
+/* Weights after three steps without momentum. */
+static double *weights_without_momentum(plim_optimizer optimizer, int clip, int64_t *n, int64_t *bytes) {
+  rig r;
+  const plim_rate_schedule schedule = {
+      .rate = 0.1F, .weight_decay = 1e-3F, .total_steps = 100, .most_norm = clip ? 0.5F : 0};
+  rig_open(&r, optimizer, clip);
+  ok(&r, open_trainer(&r, &schedule));
+  ok(&r, plim_trainer_run(r.trainer, 3, NULL, NULL));
+  double *weights = parameters(&r, n);
+  *bytes = r.p.keep_all->arena_bytes;
+  for (int32_t v = 0; v < graph_of(&r)->n_values; v++) {
+    const char *name = graph_of(&r)->value[v].name;
+    if (optimizer == PLIM_OPTIMIZER_SGD) cr_assert_null(strstr(name, ".velocity"), "%s", name);
+  }
+  rig_close(&r);
+  return weights;
+}
+
+Test(optimizers, sgd_without_velocities_takes_fewer_bytes_and_gives_the_weights_of_a_momentum_of_zero) {
+  for (int clip = 0; clip < 2; clip++) {
+    int64_t n, bytes, bytes_with;
+    double *with = weights_without_momentum(PLIM_OPTIMIZER_MOMENTUM, clip, &n, &bytes_with);
+    double *without = weights_without_momentum(PLIM_OPTIMIZER_SGD, clip, &n, &bytes);
+    for (int64_t i = 0; i < n; i++) cr_assert(with[i] == without[i], "parameter %lld differs", (long long)i);
+    cr_assert_lt(bytes, bytes_with - n * (int64_t)sizeof(float) * 9 / 10, "%lld bytes, %lld with %lld velocities",
+                 (long long)bytes, (long long)bytes_with, (long long)n);
+    free(with);
+    free(without);
+  }
+}
+
+Test(optimizers, a_momentum_that_no_velocity_would_hold_is_refused) {
+  rig r;
+  const plim_rate_schedule schedule = {.rate = 0.1F, .momentum = 0.9F, .total_steps = 100};
+  rig_open(&r, PLIM_OPTIMIZER_SGD, 0);
+  cr_assert_eq(open_trainer(&r, &schedule), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "momentum 0.9"), "%s", plim_context_error(r.ctx));
+  rig_close(&r);
 }

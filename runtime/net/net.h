@@ -3,8 +3,8 @@
  *
  * Standard value names: "image" or "tokens", and "label" (inputs), "hyper" (input: plim_rate_schedule_hyper),
  * "next_image" or "next_tokens", and "next_label" (staging), "loss" and "hits" (outputs). A parameter p has
- * "p.velocity" (state), or with Adam "p.first" and "p.second"; a batch norm b has "b.affine" (param [2,C]) and
- * "b.running" (state [2,C]). In a step of several micro-batches, the values of micro-batch m end in "@m".
+ * "p.velocity" (state), with sgd none, or with Adam "p.first" and "p.second"; a batch norm b has "b.affine" (param
+ * [2,C]) and "b.running" (state [2,C]). In a step of several micro-batches, the values of micro-batch m end in "@m".
  *
  * layers.c, layers_text.c and op_layers.c add layers. emit.c makes graphs, init.c start weights, models.c models. */
 #ifndef PLIM_RUNTIME_NET_NET_H

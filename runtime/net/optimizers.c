@@ -5,11 +5,20 @@
 #include <string.h>
 
 static const plim_optimizer_row optimizers[PLIM_OPTIMIZER_COUNT] = {
+    [PLIM_OPTIMIZER_MOMENTUM] = {.name = "momentum",
+                                 .kind = PLIM_OP_SGD,
+                                 .hypers = {4, 8},
+                                 .n_states = 1,
+                                 .state = {".velocity"},
+                                 .momentum = 0.9F,
+                                 .weight_decay = 5e-4F,
+                                 .rate = 0.1,
+                                 .rate_mlp = 0.02,
+                                 .rate_batch = 128,
+                                 .warmup_part = 20},
     [PLIM_OPTIMIZER_SGD] = {.name = "sgd",
                             .kind = PLIM_OP_SGD,
                             .hypers = {4, 8},
-                            .n_states = 1,
-                            .state = {".velocity"},
                             .momentum = 0.9F,
                             .weight_decay = 5e-4F,
                             .rate = 0.1,
@@ -57,6 +66,10 @@ const char *plim_optimizer_name(int32_t row) {
 
 plim_optimizer plim_optimizer_default(const char *model) {
   return strcmp(model, "gpt") == 0 ? PLIM_OPTIMIZER_ADAMW : PLIM_OPTIMIZER_SGD;
+}
+
+plim_optimizer plim_optimizer_with(plim_optimizer optimizer, float momentum) {
+  return optimizer == PLIM_OPTIMIZER_SGD && momentum != 0 ? PLIM_OPTIMIZER_MOMENTUM : optimizer;
 }
 
 double plim_optimizer_rate(const plim_optimizer_row *row, const char *model, int64_t batch) {

@@ -13,7 +13,8 @@ extern "C" {
 enum { PLIM_OPTIMIZER_STATES = 2 /* the most that one has */ };
 
 typedef enum plim_optimizer {
-  PLIM_OPTIMIZER_SGD,
+  PLIM_OPTIMIZER_MOMENTUM, /* sgd with a velocity: where options are 0 */
+  PLIM_OPTIMIZER_SGD,      /* without; the momentum of its schedule is 0 */
   PLIM_OPTIMIZER_ADAM,
   PLIM_OPTIMIZER_ADAMW,
   PLIM_OPTIMIZER_COUNT
@@ -26,8 +27,8 @@ typedef struct plim_optimizer_row {
   int32_t n_states;                         /* of a parameter */
   const char *state[PLIM_OPTIMIZER_STATES]; /* suffixes of the states' names */
   int32_t decays_some;                      /* 1: matrices and tables decay, 0: all parameters do */
-  float momentum;                           /* or the first beta */
-  float beta2;                              /* 0: there is none */
+  float momentum; /* or the first beta. That of sgd is what a command takes for it: plim_optimizer_with */
+  float beta2;    /* 0: there is none */
   float epsilon;
   float weight_decay;
   double rate, rate_mlp; /* highest learning rate; that of the model mlp, which has no norms */
@@ -44,6 +45,10 @@ const char *plim_optimizer_name(int32_t row);
 
 /* The optimizer of a built-in model. */
 plim_optimizer plim_optimizer_default(const char *model);
+
+/* The optimizer that a name and a momentum stand for: `optimizer`, but sgd is momentum where the number is not 0. So a
+ * caller who asks for sgd gets velocities where they are needed, and only there. */
+plim_optimizer plim_optimizer_with(plim_optimizer optimizer, float momentum);
 
 /* The highest learning rate of a built-in model, for batches of `batch` examples. */
 double plim_optimizer_rate(const plim_optimizer_row *row, const char *model, int64_t batch);

@@ -167,6 +167,19 @@ static plim_status check_schedule(plim_context *ctx, const plim_rate_schedule *s
   return PLIM_OK;
 }
 
+/* A momentum that the updates of the program would not read is refused. */
+static plim_status check_momentum(const plim_program *program, float momentum) {
+  const plim_graph *g = program->graph[PLIM_PROGRAM_TRAIN];
+  for (int32_t o = 0; o < g->n_ops && momentum != 0; o++) {
+    if (g->op[o].kind != PLIM_OP_SGD || g->op[o].n_upd > 1) continue;
+    return plim_fail(
+        program->ctx, PLIM_EUSAGE,
+        "momentum %g: this program was made for sgd without velocities; make it for the optimizer momentum",
+        (double)momentum);
+  }
+  return PLIM_OK;
+}
+
 /* Checks the structs inside the options, too. */
 static plim_status check_options(plim_context *ctx, const plim_trainer_options *o) {
   PLIM_TRY(plim_check_options(ctx, "plim_trainer_options", o->struct_bytes, sizeof *o));
@@ -180,6 +193,7 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   plim_trainer *t = NULL;
   plim_status status = PLIM_OK;
   PLIM_TRY(check_options(program->ctx, options));
+  PLIM_TRY(check_momentum(program, options->schedule.momentum));
   PLIM_TRY(plim_allocate(program->ctx, 1, sizeof *t, &t));
   t->ctx = program->ctx;
   t->dataset = dataset;

@@ -251,7 +251,7 @@ static plim_status set_net(session *s) {
   PLIM_TRY(status);
   if (net->context > 0) PLIM_TRY(set_tokens(s));
   PLIM_TRY(check_model_options(s));
-  net->optimizer = session_optimizer(s);
+  net->optimizer = plim_optimizer_with(session_optimizer(s), session_schedule(s, 1).momentum);
   net->states = o->states && strcmp(o->states, "bf16") == 0 ? PLIM_BF16 : PLIM_F32;
   net->clip = o->clip > 0;
   net->batch = (int32_t)o->batch;

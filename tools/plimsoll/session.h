@@ -50,7 +50,7 @@ plim_status session_open(session *s, const options *o);
 void session_reserve(session *s);
 int64_t session_left_ns(const session *s);
 
-/* --optimizer, or that of the model. */
+/* --optimizer, or that of the model; as it is named, so sgd with a momentum too. */
 plim_optimizer session_optimizer(const session *s);
 
 plim_status session_device(session *s);
