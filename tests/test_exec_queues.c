@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "planner/paging/page_lower.h"
+#include "planner/paging/lowering.h"
+#include "planner/paging/queue_search.h"
 #include "runtime/exec/exec.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/trace.h"
@@ -21,13 +22,12 @@
 #include "tests/support/test_random.h"
 #include "tests/support/test_seed.h"
 
-enum { CASES = 150, STEPS = 3, MOST_CHOICES = 64, DELAY_NS = 60000, BYTES = 16384 };
+enum { CASES = 150, STEPS = 3, MOST_RUNS = 1000, DELAY_NS = 60000, BYTES = 16384 };
 
 typedef struct rig {
   plim_context *ctx;
   plim_graph *graph;
   plim_profile *profile;
-  plim_page_graph *paged;
   plim_plan *plan; /* with copies */
   plim_exec *exec;
   int32_t n_copies;
@@ -36,64 +36,67 @@ typedef struct rig {
 static void free_rig(rig *r) {
   plim_exec_close(r->exec);
   plim_plan_free(r->plan);
-  plim_page_graph_free(r->paged);
   plim_profile_free(r->profile);
   plim_graph_free(r->graph);
   plim_context_free(r->ctx);
 }
 
-/* About half of what can page does, from a reader drawn at random on. */
-static int32_t draw_choices(const plim_graph *g, uint64_t seed, plim_page_choice *choice) {
-  int32_t n = 0;
-  for (int32_t s = 0; s < g->n_storages && n < MOST_CHOICES; s++) {
-    int32_t readers = g->reader_first[s + 1] - g->reader_first[s];
-    uint64_t drawn = test_mix(seed, (uint64_t)s);
-    if (g->storage[s].producer < 0 || g->storage[s].bytes == 0 || g->storage[s].role == PLIM_ROLE_OUTPUT ||
-        readers == 0 || drawn % 2 == 0) {
-      continue;
-    }
-    for (int32_t i = (int32_t)(drawn / 2 % (uint64_t)readers); i < readers && n < MOST_CHOICES;
-         i += 1 + (int32_t)(drawn % 3)) {
-      int32_t late = g->reader[g->reader_first[s] + i];
-      choice[n++] = (plim_page_choice){s, late, (int64_t)(drawn >> 40) % 3000, (int64_t)(drawn >> 20) % 3000};
-    }
-  }
-  return n;
+/* A plan with copies for the runs of a plan without, in `percent` of its bytes. What leaves the arena is drawn. */
+static plim_status page_runs(rig *r, const plim_queue_runs *runs, const plim_plan_options *options, int percent) {
+  plim_queue_spaces spaces, tight;
+  plim_command_list list = {.ctx = r->ctx, .graph = r->graph};
+  static const double share[] = {1, 0.9};
+  int32_t space[MOST_RUNS] = {0}, fits;
+  int packs;
+  plim_random random = {(uint64_t)runs->n};
+  cr_assert_lt(runs->n, MOST_RUNS);
+  plim_queue_spaces_make(options, &spaces);
+  tight = spaces;
+  tight.budget_bytes[0] = runs->plan->peak_bytes * percent / 100;
+  const plim_lowering lowering = {.paging = options->paging,
+                                  .spaces = &spaces,
+                                  .base = runs->plan,
+                                  .name = runs->plan->planner,
+                                  .how = "paged",
+                                  .keep_all_ns = runs->plan->keep_all_ns,
+                                  .bound_ns = runs->plan->keep_all_ns,
+                                  .n_shares = 2,
+                                  .share = share};
+  plim_status status = plim_queue_decode(runs, &tight, space, 2, &random, &list, &fits);
+  if (status == PLIM_OK && fits) status = plim_lower(&lowering, &list, &packs, &r->plan);
+  plim_command_list_free(&list);
+  return status;
 }
 
-/* A plan with copies of a random graph; 0: none of the random plan, which may have a storage twice. `slack_percent` of
- * the arena of the plan without copies is the budget; 0: none. */
+/* A plan with copies of a random graph, which recomputes too; 0: none was found. `slack_percent` of the arena of the
+ * plan without copies is the budget; 0: none. */
 static int make_plan_beside(rig *r, uint64_t seed, int slack_percent, const char *space, const char *device) {
   random_graph_options graph = random_graph_options_default(seed);
   random_plan_options plan = random_plan_options_default(seed);
-  plim_page_choice choice[MOST_CHOICES];
-  int64_t delay_ns[2 * MOST_CHOICES] = {0};
   plim_plan *sequential = NULL;
+  plim_queue_runs runs;
   cr_assert_eq(plim_context_new(NULL, NULL, &r->ctx), PLIM_OK);
   cr_assert_eq(random_graph_make(r->ctx, &graph, &r->graph), PLIM_OK);
   cr_assert_eq(random_profile_make(r->graph, seed, 3, &r->profile), PLIM_OK);
-  int32_t n = draw_choices(r->graph, seed, choice);
-  plim_status status = plim_page_graph_make(r->ctx, r->graph, r->profile, n, choice, delay_ns, &r->paged);
-  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
-  status = random_plan_make(r->paged->paged, r->paged->profile, &plan, &sequential);
-  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
-  status = plim_plan_check(r->ctx, r->paged->paged, sequential);
+  plim_status status = random_plan_make(r->graph, r->profile, &plan, &sequential);
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
   const plim_paging paging = {.space = space,
                               .budget_bytes = INT64_MAX,
                               .bytes_per_ns = {1, 1},
                               .device = device,
-                              .device_bytes = INT64_MAX,
+                              .device_bytes = 0, /* nothing is paged to it */
                               .device_bytes_per_ns = 1};
-  plim_plan_options plan_options = plim_plan_options_default();
-  plan_options.paging = &paging;
-  plan_options.budget_bytes = slack_percent > 0 ? sequential->arena_bytes * slack_percent / 100 : INT64_MAX;
-  const plim_page_lower_options options = {
-      .options = &plan_options, .keep_all_ns = sequential->keep_all_ns, .effort = 20};
-  status = plim_page_lower(r->paged, sequential, &options, &r->plan);
+  plim_plan_options options = plim_plan_options_default();
+  options.paging = &paging;
+  options.budget_bytes = slack_percent > 0 ? sequential->arena_bytes * slack_percent / 100 : INT64_MAX;
+  cr_assert_eq(plim_queue_runs_make(r->graph, sequential, &runs), PLIM_OK);
+  for (int percent = 60; percent <= 90 && !r->plan; percent += 10) {
+    status = page_runs(r, &runs, &options, percent);
+    cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+  }
+  plim_queue_runs_free(&runs);
   plim_plan_free(sequential);
-  if (status == PLIM_ENOFIT) return 0;
-  cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
+  if (!r->plan) return 0;
   status = plim_plan_check(r->ctx, r->graph, r->plan);
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
   for (int32_t j = 0; j < r->plan->n_commands; j++) r->n_copies += r->plan->command[j].kind == PLIM_COMMAND_COPY;

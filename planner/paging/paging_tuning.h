@@ -11,7 +11,7 @@ enum { PLIM_PAGING_SPREADS = 5 /* sizes of the arrays of shares */, PLIM_PAGING_
 
 static const struct plim_paging_tuning {
   struct {
-    int32_t levels, step_part, part_of_time, both_part, last_part, once_part, searches, moves_an_op;
+    int32_t both_part, last_part, once_part, both_moves_part, both_moves_an_op;
     double lean[PLIM_PAGING_LEAN];
   } plan;
   struct {
@@ -32,14 +32,11 @@ static const struct plim_paging_tuning {
 } tuning = {
     .plan =
         {
-            .levels = 3,        /* shares of the missing bytes that page; the rest is recomputed */
-            .step_part = 20,    /* where none fits, one part in so many of the budget more pages */
-            .part_of_time = 4,  /* of the time left is for the planner of one level */
-            .both_part = 4,     /* for that of both arenas together */
-            .last_part = 2,     /* for that without copies */
-            .once_part = 3,     /* of the limit is for plans that recompute nothing */
-            .searches = 4,      /* plans from which copies begin share the moves: those of levels, of both arenas */
-            .moves_an_op = 300, /* of each of these, without limits */
+            .both_part = 4,                 /* of the time left is for the plan of both arenas together, */
+            .both_moves_part = 4,           /* one part in so many of the moves, */
+            .both_moves_an_op = 300,        /* and so many moves where neither is limited */
+            .last_part = 2,                 /* of the time left is for a plan without copies */
+            .once_part = 3,                 /* of the limit is for plans that recompute nothing */
             .lean = {1, 0.5, 0.25, 0.1, 0}, /* of the room beside an op's operands, for its workspace */
         },
     .lower =

@@ -39,22 +39,39 @@ static int bring(plim_decoder *d, int32_t storage, int32_t space) {
   return 1;
 }
 
+/* May pair `pair` be taken, for all that its input is wanted afterwards? */
+static int pair_is_free(const plim_decoder *d, const plim_op *op, plim_pair pair, int32_t space, const int32_t *over) {
+  const plim_graph *g = d->graph;
+  const int32_t in = g->value[op->in[pair.in]].storage, out = g->value[op->out[pair.out]].storage;
+  for (int32_t k = 0; k < op->n_out; k++) {
+    if (over[k] == in) return 0;
+  }
+  if (over[pair.out] >= 0 || g->storage[in].producer < 0 || g->storage[in].role == PLIM_ROLE_OUTPUT) return 0;
+  return *plim_decoder_buffer_of(d, in, space) >= 0 && *plim_decoder_buffer_of(d, out, space) < 0;
+}
+
 /* Outputs that are written over an input which nothing wants afterwards; over [n_out]: the input's storage, or -1. */
 static void choose_pairs(const plim_decoder *d, const plim_op *op, int32_t space, plim_command *command,
                          int32_t *over) {
-  const plim_graph *g = d->graph;
   command->n_pairs = 0;
   for (int32_t i = 0; i < op->n_out; i++) over[i] = -1;
   for (int32_t i = 0; i < op->n_pairs; i++) {
-    plim_pair pair = op->pair[i];
-    int32_t in = g->value[op->in[pair.in]].storage, out = g->value[op->out[pair.out]].storage, taken = 0;
-    for (int32_t k = 0; k < op->n_out; k++) taken |= over[k] == in;
-    if (taken || over[pair.out] >= 0 || g->storage[in].producer < 0 || g->storage[in].role == PLIM_ROLE_OUTPUT)
-      continue;
-    if (*plim_decoder_buffer_of(d, in, space) < 0 || *plim_decoder_buffer_of(d, out, space) >= 0) continue;
-    if (plim_decoder_is_wanted(d, in, space, d->now)) continue;
-    over[pair.out] = in;
-    command->pair[command->n_pairs++] = pair;
+    const int32_t in = d->graph->value[op->in[op->pair[i].in]].storage;
+    if (!pair_is_free(d, op, op->pair[i], space, over) || plim_decoder_is_wanted(d, in, space, d->now)) continue;
+    over[op->pair[i].out] = in;
+    command->pair[command->n_pairs++] = op->pair[i];
+  }
+}
+
+/* Outputs that are written over an input which is wanted afterwards, and is somewhere else, or is copied there first.
+ * For a run that has no room else. */
+static void force_pairs(plim_decoder *d, const plim_op *op, int32_t space, plim_command *command, int32_t *over) {
+  for (int32_t i = 0; i < op->n_pairs; i++) {
+    const int32_t in = d->graph->value[op->in[op->pair[i].in]].storage;
+    if (!pair_is_free(d, op, op->pair[i], space, over)) continue;
+    if (!plim_decoder_is_elsewhere(d, in, space) && !plim_decoder_page_out(d, in, space)) continue;
+    over[op->pair[i].out] = in;
+    command->pair[command->n_pairs++] = op->pair[i];
   }
 }
 
@@ -124,7 +141,10 @@ static int add_run(plim_decoder *d) {
     if (!bring(d, op->reads[i], space)) return 0;
   }
   choose_pairs(d, op, space, &command, over);
-  if (!plim_decoder_make_room(d, space, bytes_to_begin(d, op, space, over) + workspace_bytes)) return 0;
+  if (!plim_decoder_make_room(d, space, bytes_to_begin(d, op, space, over) + workspace_bytes)) {
+    force_pairs(d, op, space, &command, over);
+    if (!plim_decoder_make_room(d, space, bytes_to_begin(d, op, space, over) + workspace_bytes)) return 0;
+  }
   command.space = space;
   command.queue = d->spaces->run_queue[space];
   use_storages(d, op->n_reads, op->reads, space, 0);

@@ -62,6 +62,10 @@ void plim_decoder_add_command(plim_decoder *d, const plim_command *command, int6
 /* The target must have room. after: the last run before it in the order. */
 void plim_decoder_add_copy(plim_decoder *d, int32_t storage, int32_t from, int32_t to, int64_t key, int32_t after);
 
+/* Copy the storage to where it may wait for its next reader, after its last use. 0: there is no such space, or no room
+ * there. Its buffer stays. */
+int plim_decoder_page_out(plim_decoder *d, int32_t storage, int32_t space);
+
 /* Buffers leave until so many bytes are free. 0: too few can. */
 int plim_decoder_make_room(plim_decoder *d, int32_t space, int64_t bytes);
 

@@ -83,11 +83,20 @@ static int may_leave(const plim_decoder *d, int32_t storage, int32_t space) {
   return !(space == 0 && plim_decoder_is_last_output(d, storage, d->now - 1));
 }
 
+int plim_decoder_page_out(plim_decoder *d, int32_t storage, int32_t space) {
+  int64_t cost_ns;
+  const int32_t to = find_refuge(d, storage, space, 1, &cost_ns);
+  if (to < 0) return 0;
+  int32_t after = plim_decoder_place_of(d, storage, space)->last_use;
+  if (plim_decoder_place_of(d, storage, to)->last_use > after) after = plim_decoder_place_of(d, storage, to)->last_use;
+  plim_decoder_add_copy(d, storage, space, to, 4 * (int64_t)after + 3, after);
+  return 1;
+}
+
 /* One buffer leaves the space, or is found to have nowhere to go. 0: none can, or the effort is over. */
 static int make_leave(plim_decoder *d, int32_t space) {
-  int32_t storage = -1, to = -1;
+  int32_t storage = -1;
   double most = -1;
-  int64_t cost_ns;
   if (plim_effort_over(d->list->ctx, 20 * (int64_t)d->n_open[space])) return 0;
   for (int32_t i = 0; i < d->n_open[space]; i++) {
     int32_t s = d->open[space][i];
@@ -98,16 +107,9 @@ static int make_leave(plim_decoder *d, int32_t space) {
     storage = s;
   }
   if (storage < 0) return 0;
-  if (!plim_decoder_is_elsewhere(d, storage, space)) {
-    to = find_refuge(d, storage, space, 1, &cost_ns);
-    if (to < 0) {
-      d->stuck[storage] = d->now + 1;
-      return 1;
-    }
-    int32_t after = plim_decoder_place_of(d, storage, space)->last_use;
-    if (plim_decoder_place_of(d, storage, to)->last_use > after)
-      after = plim_decoder_place_of(d, storage, to)->last_use;
-    plim_decoder_add_copy(d, storage, space, to, 4 * (int64_t)after + 3, after);
+  if (!plim_decoder_is_elsewhere(d, storage, space) && !plim_decoder_page_out(d, storage, space)) {
+    d->stuck[storage] = d->now + 1;
+    return 1;
   }
   plim_decoder_close_place(d, storage, space);
   return 1;
