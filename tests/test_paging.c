@@ -437,6 +437,57 @@ Test(paging, a_cancel_ends_it_with_the_plan_found_so_far) {
   free_rig(&r);
 }
 
+/* Cancels at one report of many. */
+typedef struct canceller {
+  plim_context *ctx;
+  int64_t reports, at; /* at 0: never */
+} canceller;
+
+static void cancel_at(void *user, const plim_progress *progress) {
+  canceller *c = user;
+  (void)progress;
+  if (++c->reports == c->at) plim_context_cancel(c->ctx);
+}
+
+static int makes_plan(uint64_t seed, plim_homes homes, canceller *c) {
+  rig r = {0};
+  plim_plan *plan = NULL;
+  make_rig_of(&r, 12, seed);
+  int64_t persistent = plim_graph_persistent_bytes(r.graph);
+  r.paging.homes = homes;
+  r.paging.delay_share = 0;
+  for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 40;
+  r.options.budget_bytes = persistent + (r.options.budget_bytes - persistent) * 2 / 3;
+  r.options.paging = &r.paging;
+  c->ctx = r.ctx;
+  c->reports = 0;
+  plim_context_set_progress(r.ctx, cancel_at, c);
+  plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
+  cr_assert(status == PLIM_OK || status == PLIM_ECANCEL || status == PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
+  plim_plan_free(plan);
+  free_rig(&r);
+  return status == PLIM_OK;
+}
+
+/* Plans with homes are looked for last. */
+Test(paging, a_plan_that_was_found_is_lost_by_no_later_cancel) {
+  int cancels = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    canceller c = {.at = 0};
+    if (!makes_plan(seed, PLIM_HOMES_NEVER, &c)) continue;
+    const int64_t without = c.reports;
+    (void)makes_plan(seed, PLIM_HOMES_WHERE_FASTER, &c);
+    for (int64_t i = 1, n = c.reports - without; i <= n && i <= 8; i++) {
+      c.at = without + i;
+      cr_assert(makes_plan(seed, PLIM_HOMES_WHERE_FASTER, &c), "seed %llu, report %lld", (unsigned long long)seed,
+                (long long)c.at);
+      c.at = 0;
+      cancels++;
+    }
+  }
+  cr_assert_gt(cancels, 0);
+}
+
 /* ---- two devices ---- */
 
 static plim_plan *plan_two(rig *r, int64_t budget_bytes) {

@@ -32,6 +32,7 @@ static plim_status check_paging(const plim_plan_options *options, plim_context *
 /* May state at home be worth its copies? Its bytes are taken to save what the best plan loses for as many of the
  * missing bytes. */
 static int homes_pay(const plim_paging_task *task, int64_t best_ns, int64_t bytes, double copies_ns) {
+  if (task->options->paging->powers) return 1; /* a slower plan may take less energy */
   double missing = (double)(task->keep_all->peak_bytes - task->options->budget_bytes) + 1;
   double loss_ns = (double)(best_ns - task->keep_all->keep_all_ns);
   double share = missing > 0 ? (double)bytes / missing : 1;
@@ -92,7 +93,9 @@ static plim_status make_best(const plim_paging_task *task, plim_plan **best) {
   (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(task->ctx));
   const int64_t plain_ns = plain ? plain->time_ns : INT64_MAX;
   plim_plan_free(plain);
-  PLIM_TRY(try_homes(task, plain_ns, best));
+  status = try_homes(task, plain_ns, best);
+  if (status == PLIM_ECANCEL && *best) return PLIM_OK; /* what was found before a cancel counts */
+  PLIM_TRY(status);
   if (*best) return PLIM_OK;
   return without ? plim_fail(task->ctx, PLIM_ENOFIT, "%s", sentence) : PLIM_ENOFIT; /* with the homes' sentence */
 }

@@ -52,7 +52,7 @@ static const struct plim_paging_tuning {
             .window = 12,             /* runs that a move puts on another device, at most */
             .most_rounds = 3000,      /* moves */
             .round_work = 600000,     /* runs that all moves together decode */
-            .draws = 6,               /* decodings with victims drawn at random */
+            .draws = 12,              /* decodings with victims drawn at random */
             .many_runs = 1500,        /* longer lists are not drawn */
             .ordered_runs = 5000,     /* longer lists are not ordered by list scheduling */
             .noise = 0.5,             /* of the first draw; later ones have multiples */

@@ -120,6 +120,11 @@ static void report(const searching *k) {
   plim_context_report(k->ctx, &progress);
 }
 
+/* A plan that is no faster may take less energy. */
+static int may_be_better(const searching *k, int64_t time_ns) {
+  return !*k->best || k->paging->powers || time_ns < (*k->best)->time_ns;
+}
+
 /* Lower a candidate, with less and less room for the decoder where packing fails. *time_ns: that of the decoded list,
  * INT64_MAX where it does not fit. */
 static plim_status try_candidate(searching *k, const int32_t *space, double noise, int64_t *time_ns) {
@@ -130,7 +135,7 @@ static plim_status try_candidate(searching *k, const int32_t *space, double nois
     int64_t now_ns = INT64_MAX;
     plim_status status = decode(k, space, 1 - tuning.queue.tighter * i, noise, &list, &now_ns);
     if (i == 0) *time_ns = now_ns;
-    if (status == PLIM_OK && now_ns < INT64_MAX && (!*k->best || now_ns < (*k->best)->time_ns)) {
+    if (status == PLIM_OK && now_ns < INT64_MAX && may_be_better(k, now_ns)) {
       status = lower_candidate(k, &list, &fits);
     } else {
       fits = 1;
@@ -284,7 +289,7 @@ static plim_status search_rounds(searching *k, int64_t time_ns) {
   for (int64_t round = 0; round < rounds && !plim_effort_over(k->ctx, PLIM_EFFORT_LOOK); round++) {
     plim_command_list list;
     int64_t now_ns = INT64_MAX;
-    if (*k->best && (*k->best)->time_ns <= k->bound_ns) break;
+    if (!may_be_better(k, k->bound_ns)) break;
     change(k);
     plim_status status = decode(k, k->next, 1, 0, &list, &now_ns);
     plim_command_list_free(&list);
