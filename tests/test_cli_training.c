@@ -234,6 +234,23 @@ Test(cli_training, the_loss_of_a_text_is_that_of_the_last_step) {
   cr_assert_eq(whole, last, "%.9g, not %.9g", whole, last);
 }
 
+/* ---- data ---- */
+
+/* Models whose images must have more than 28x28 pixels. */
+Test(cli_training, a_model_that_fashion_mnist_is_too_small_for_has_noise_where_no_data_are_named) {
+  static const char *const model[] = {"vgg16", "unet"};
+  for (int i = 0; i < 2; i++) {
+    char line[128];
+    (void)snprintf(line, sizeof line, "plan --model %s --batch 2 --model-costs --planner keep-all --json", model[i]);
+    const char *out = plim_test_program(line)->out;
+    plim_test_expect(0, "");
+    cr_assert_not_null(strstr(out, "\"data\": \"synthetic\""), "%s", out);
+    (void)snprintf(line, sizeof line, "plan --model %s --batch 2 --model-costs --data fashion-mnist", model[i]);
+    (void)plim_test_program(line);
+    plim_test_expect(2, "");
+  }
+}
+
 /* ---- optimizers ---- */
 
 /* The weights of the run that `words` describe, whose names the header has. */

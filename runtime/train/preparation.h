@@ -24,6 +24,10 @@ extern "C" {
 PLIM_MUST_USE plim_status plim_preparation_net_options(plim_context *ctx, const char *model, const char *data,
                                                        const int32_t *image, plim_net_options *out);
 
+/* Name of the data set of a built-in model where none is named, a static string: fashion-mnist, or noise for a model
+ * whose images must be larger. model: NULL: another net. Safe from any thread. */
+const char *plim_preparation_usual_data(const char *model);
+
 typedef struct plim_preparation_options {
   size_t struct_bytes;        /* sizeof(plim_preparation_options) */
   plim_plan_options planning; /* budget and numerics of the training step; given numerics keys must not be borrowed from

@@ -6,21 +6,28 @@
 
 enum { CLASSES = 10 };
 
-/* Usual height, width and channels of the images of a model. The first row is for all models that are not listed. */
-static const struct {
+/* Usual height, width and channels of the images of a model, and its data where none are named. fashion-mnist has
+ * 28x28 pixels, which vgg16 and unet halve too often. The first row is for all models that are not listed. */
+typedef struct usual_row {
   const char *model;
   int32_t image[3];
-} usual[] = {{"", {32, 32, 3}},
-             {"mlp", {28, 28, 1}},
-             {"resnet50", {224, 224, 3}},
-             {"tinyres", {16, 16, 3}},
-             {"unet", {64, 64, 3}}};
+  const char *data;
+} usual_row;
 
-static const int32_t *usual_image(const char *model) {
+static const usual_row usual[] = {
+    {"", {32, 32, 3}, "fashion-mnist"},           {"mlp", {28, 28, 1}, "fashion-mnist"},
+    {"resnet50", {224, 224, 3}, "fashion-mnist"}, {"tinyres", {16, 16, 3}, "fashion-mnist"},
+    {"unet", {64, 64, 3}, "synthetic"},           {"vgg16", {32, 32, 3}, "synthetic"}};
+
+static const usual_row *usual_of(const char *model) {
   for (size_t i = 1; i < sizeof usual / sizeof *usual && model; i++) {
-    if (strcmp(usual[i].model, model) == 0) return usual[i].image;
+    if (strcmp(usual[i].model, model) == 0) return &usual[i];
   }
-  return usual[0].image;
+  return &usual[0];
+}
+
+const char *plim_preparation_usual_data(const char *model) {
+  return usual_of(model)->data;
 }
 
 plim_status plim_preparation_net_options(plim_context *ctx, const char *model, const char *data, const int32_t *image,
@@ -49,7 +56,7 @@ plim_status plim_preparation_net_options(plim_context *ctx, const char *model, c
     return plim_fail(ctx, PLIM_EUSAGE, "an image size does not apply to data set %s, whose images are %dx%dx%d", data,
                      (int)own[0], (int)own[1], (int)own[2]);
   }
-  const int32_t *size = has_own ? own : image ? image : usual_image(model);
+  const int32_t *size = has_own ? own : image ? image : usual_of(model)->image;
   net.height = size[0];
   net.width = size[1];
   net.channels = size[2];

@@ -56,7 +56,7 @@ static const option_row rows[] = {
     {"data", "NAME",
      "fashion-mnist, cifar10, synthetic: noise, text:FILE: bytes of any file, or tokens:FILE: two bytes each, the "
      "lower "
-     "first (default fashion-mnist)",
+     "first (default fashion-mnist; of vgg16 and unet synthetic)",
      BUILDS, GROUP_DATA, 'd', TEXT, AT(data), 0, 0},
     {"data-dir", "DIR", "folder of the data set's files (default: where its package puts them)", RUNS, GROUP_DATA, 0,
      TEXT, AT(data_dir), 0, 0},

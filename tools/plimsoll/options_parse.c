@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/train/preparation.h"
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
@@ -374,6 +375,7 @@ void options_parse(const command *c, int argc, char **argv, options *o) {
                  .momentum = -1,
                  .weight_decay = -1};
   take_all(&p);
+  if (!options_given(o, "data")) o->data = plim_preparation_usual_data(o->model);
   if (c->file && !o->file) refuse(&p, "%s is missing", c->file);
   if (c->second && c->second[0] != '[' && !o->second) refuse(&p, "%s is missing", c->second);
   take_streams(&p);
