@@ -186,6 +186,28 @@ Test(paging, a_cancelled_call_has_the_plan_that_was_kept) {
   free_rig(&r);
 }
 
+/* The later call draws less, and would be slower on its own. */
+Test(paging, more_bytes_of_the_page_space_never_make_a_call_slower_than_one_before_it) {
+  int32_t was_kept = 0, kept = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    make_rig_of(&r, 12, seed);
+    const int64_t bytes = r.options.budget_bytes, most_bytes = r.paging.budget_bytes;
+    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 40;
+    r.paging.delay_share = 0; /* cost is time */
+    r.paging.budget_bytes = most_bytes / 2;
+    const int64_t time_ns = make_alone(&r, bytes, seed, plim_test_folder(), &was_kept);
+    r.paging.budget_bytes = most_bytes;
+    r.options.iterations = 1;
+    const int64_t later_ns = make_alone(&r, bytes, seed, r.options.front_folder, &was_kept);
+    cr_assert_leq(later_ns, time_ns, "seed %d", (int)seed);
+    kept += was_kept;
+    plim_test_folder_remove();
+    free_rig(&r);
+  }
+  cr_assert_gt(kept, 0);
+}
+
 Test(paging, keep_all_does_not_page) {
   rig r = {0};
   plim_plan *plan = NULL;

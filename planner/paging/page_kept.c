@@ -1,5 +1,5 @@
 /* Plans that page, kept between calls: a file for each graph, profile and spaces in the folder of plan fronts. A plan
- * for fewer bytes fits into more, so that a call for a larger budget is never slower than one before it.
+ * for fewer bytes fits into more, so that a call for larger budgets is never slower than one before it.
  *
  * A kept plan is believed as far as this call can see: the checker proves it, its variants are rows of the profile, and
  * its copies take what the links take. A file that is missing or wrong in any way holds no plans. */
@@ -29,8 +29,7 @@ typedef struct kept {
 /* ---- which file ---- */
 
 static void write_paging(plim_text *t, const plim_paging *o) {
-  plim_text_format(t, "space %s %lld\ndevice %s %lld\n", o->space ? o->space : "", (long long)o->budget_bytes,
-                   o->device ? o->device : "", (long long)o->device_bytes);
+  plim_text_format(t, "space %s\ndevice %s\n", o->space ? o->space : "", o->device ? o->device : "");
   for (int in = 0; in < 2; in++) {
     plim_text_format(t, "link %lld %.17g\n", (long long)o->latency_ns[in], o->bytes_per_ns[in]);
   }
@@ -77,7 +76,7 @@ static int64_t copy_ns(const kept *k, const plim_plan *plan, const plim_command 
   return plim_paging_link_ns(o, !plim_plan_computes(plan, s->from), bytes);
 }
 
-/* All spaces in their order, or none. */
+/* All spaces in their order, or none, with room for the plan. */
 static int has_spaces(const plim_plan_options *options, const plim_plan *plan) {
   plim_queue_spaces spaces;
   plim_queue_spaces_make(options, &spaces);
@@ -85,7 +84,7 @@ static int has_spaces(const plim_plan_options *options, const plim_plan *plan) {
   for (int32_t i = 0; i < plan->n_page_spaces; i++) {
     const plim_page_space *page = &plan->page[i], *given = &spaces.page[i];
     if (strcmp(given->name, page->name) != 0 || page->computes != given->computes) return 0;
-    if (page->budget_bytes > given->budget_bytes || page->delay_permille != given->delay_permille) return 0;
+    if (page->arena_bytes > given->budget_bytes || page->delay_permille != given->delay_permille) return 0;
   }
   return 1;
 }
@@ -115,7 +114,19 @@ static const plim_plan *find_fastest(const kept *k) {
 
 /* ---- writing ---- */
 
-/* The plan, and those kept that need fewer bytes or are faster. What cannot be written is not kept. */
+/* Bytes of a page space. */
+static int64_t page_bytes(const plim_plan *plan, int32_t i) {
+  return i < plan->n_page_spaces ? plan->page[i].arena_bytes : 0;
+}
+
+/* Is there a budget that `other` fits into and the plan does not, or is it faster? */
+static int is_of_use_beside(const plim_plan *other, const plim_plan *plan) {
+  int fewer = other->arena_bytes < plan->arena_bytes || other->time_ns < plan->time_ns;
+  for (int32_t i = 0; i < PLIM_PAGE_SPACES; i++) fewer |= page_bytes(other, i) < page_bytes(plan, i);
+  return fewer;
+}
+
+/* The plan, and those kept that need fewer bytes of a space or are faster. What cannot be written is not kept. */
 static plim_status keep(const kept *k, const plim_plan *plan) {
   const plim_plan *list[PLIM_PLANS_MAX];
   char text[PLIM_PLANS_MAX][PLIM_PLANS_NAME_BYTES];
@@ -124,7 +135,7 @@ static plim_status keep(const kept *k, const plim_plan *plan) {
   list[n++] = plan;
   for (int32_t i = 0; k->plans && i < k->plans->n && n < PLIM_PLANS_MAX; i++) {
     const plim_plan *other = k->plans->plan[i];
-    if (other->arena_bytes < plan->arena_bytes || other->time_ns < plan->time_ns) list[n++] = other;
+    if (is_of_use_beside(other, plan)) list[n++] = other;
   }
   for (int32_t i = 0; i < n; i++) {
     (void)snprintf(text[i], sizeof text[i], "plan %d", (int)i);
@@ -137,8 +148,17 @@ static plim_status keep(const kept *k, const plim_plan *plan) {
   return status == PLIM_OK ? plim_cache_trim(k->ctx, k->path, "paged-", most_bytes) : PLIM_OK;
 }
 
+/* The plan with the budgets of this call. */
 static plim_status widen(const kept *k, const plim_plan *plan, plim_plan **out) {
   plim_plan wider = *plan;
+  plim_page_space page[PLIM_PAGE_SPACES];
+  plim_queue_spaces spaces;
+  plim_queue_spaces_make(k->options, &spaces);
+  for (int32_t i = 0; i < plan->n_page_spaces; i++) {
+    page[i] = plan->page[i];
+    page[i].budget_bytes = spaces.page[i].budget_bytes;
+  }
+  wider.page = page;
   wider.budget_bytes = k->options->budget_bytes;
   return plim_plan_from_parts(k->graph, &wider, out);
 }
