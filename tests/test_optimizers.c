@@ -1,5 +1,5 @@
 /* runtime/net/optimizers.c and update.c: the rows, and what each makes of a net's updates. */
-#include "runtime/net/optimizers.h"
+#include "runtime/net/net.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

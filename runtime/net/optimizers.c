@@ -1,5 +1,5 @@
 /* The table of optimizers. Rates of SGD grow with the batch (Goyal et al., Accurate, Large Minibatch SGD, 2017). */
-#include "runtime/net/optimizers.h"
+#include "runtime/net/net.h"
 
 #include <stddef.h>
 #include <string.h>
