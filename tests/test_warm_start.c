@@ -321,6 +321,43 @@ Test(kept, a_proof_is_found_again_in_another_process) {
   cr_assert_gt(bounded, 4);
 }
 
+/* Offsets that overlap below the highest one. Where that buffer ends highest too, only the checker sees it. */
+static void state_overlapping_offsets(plim_front *front) {
+  for (int32_t i = 0; i < front->n; i++) {
+    const int32_t n = front->point[i].n_offsets;
+    int64_t *offset = (int64_t *)front->point[i].offset, lowest = INT64_MAX, highest = 0;
+    for (int32_t b = 0; b < n; b++) lowest = offset[b] < lowest ? offset[b] : lowest;
+    for (int32_t b = 0; b < n; b++) highest = offset[b] > highest ? offset[b] : highest;
+    for (int32_t b = 0; b < n; b++) offset[b] = offset[b] < highest ? lowest : highest;
+  }
+}
+
+/* A bad point that stayed would cost each later call a second search. */
+Test(kept, a_bad_file_is_replaced_by_each_call_that_finds_it_bad) {
+  int32_t replaced = 0;
+  for (uint64_t seed = test_seed(1), end = seed + 6; test_seed_at(seed) < end; seed++) {
+    planner_case c = make_case(seed, 0);
+    plim_plan_floor floor;
+    plim_plan *honest = plan_at(&c, whole_bytes(&c) * 90 / 100), *plan = NULL;
+    if (honest) {
+      c.options.budget_bytes = INT64_MAX;
+      edit_file(&c, state_overlapping_offsets);
+      cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
+      cr_assert_eq(plim_plan_smallest(c.ctx, c.graph, c.profile, &c.options, &floor, NULL), PLIM_OK);
+      cr_assert_eq(floor.from_front, 1, "seed %d: smallest", (int)seed);
+      edit_file(&c, state_overlapping_offsets);
+      cr_assert_eq(plim_plan_front(c.ctx, c.graph, c.profile, &c.options, 1, &honest->budget_bytes, &plan), PLIM_OK);
+      plim_plan_free(plan);
+      plim_plan_free(plan_at(&c, honest->budget_bytes));
+      cr_assert_eq(from_front, 1, "seed %d: front", (int)seed);
+      replaced++;
+    }
+    plim_plan_free(honest);
+    planner_case_free(&c);
+  }
+  cr_assert_gt(replaced, 2);
+}
+
 static char *read_file(plim_context *ctx, const char *path, int64_t *bytes) {
   char *text = NULL;
   cr_assert_eq(plim_file_read(ctx, path, 1 << 24, &text, bytes), PLIM_OK, "%s", plim_context_error(ctx));

@@ -39,50 +39,40 @@ static plim_status find_fewest(plim_incumbent *inc, const plim_strategy *strateg
   return plim_incumbent_join(inc, fewest, plim_floor_search(problem, fewest->options, strategy, front, &floor, fewest));
 }
 
-/* `front` NULL: none. It is saved to `file` also when no plan was found, since a larger budget may use its points. */
-static plim_status make_plan(const plim_problem *problem, const plim_plan_options *options,
-                             const plim_strategy *strategy, plim_front *front, const plim_front_file *file,
-                             plim_plan_result *out) {
+typedef struct request {
+  const plim_problem *problem;
+  const plim_plan_options *options;
+  const plim_strategy *strategy;
+  plim_plan_result *out;
+} request;
+
+/* `front` NULL: none. */
+static plim_status make_plan(void *user, plim_front *front) {
+  const request *r = user;
   plim_incumbent *inc = NULL;
   plim_plan_result made = {.plan = NULL};
   plim_status status;
-  PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
-  status = plim_strategy_run(inc, strategy, front, &made.from_front);
+  PLIM_TRY(plim_incumbent_begin(r->problem, r->options, &inc));
+  status = plim_strategy_run(inc, r->strategy, front, &made.from_front);
   status = end_strategy(inc, status);
   if (status == PLIM_OK && !inc->found) status = plim_incumbent_submit_smallest(inc, front);
-  if (status == PLIM_OK && !inc->found) status = end_strategy(inc, find_fewest(inc, strategy, front));
-  if (status == PLIM_OK && front) status = plim_front_save(file, front);
-  if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, strategy->name, &made.floor);
-  if (status == PLIM_OK) status = plim_incumbent_emit(inc, strategy->name, &made.plan);
+  if (status == PLIM_OK && !inc->found) status = end_strategy(inc, find_fewest(inc, r->strategy, front));
+  if (status == PLIM_OK && !inc->found) status = plim_refuse(inc, r->strategy->name, &made.floor);
+  if (status == PLIM_OK) status = plim_incumbent_emit(inc, r->strategy->name, &made.plan);
   plim_incumbent_end(inc);
-  if (status == PLIM_OK || status == PLIM_ENOFIT) *out = made;
-  return status;
-}
-
-/* The same through the plan front on disk. Where the checker refuses a plan of it, the front is discarded, and the plan
- * is made without. */
-static plim_status make_warm(const plim_problem *problem, const plim_plan_options *options,
-                             const plim_strategy *strategy, plim_plan_result *out) {
-  plim_front front = {.ctx = problem->ctx};
-  plim_front_file file;
-  PLIM_TRY(plim_strategy_front(problem, options, strategy, &file, &front));
-  plim_status status = make_plan(problem, options, strategy, &front, &file, out);
-  if (status == PLIM_EPLAN) {
-    plim_front_free(&front);
-    status = make_plan(problem, options, strategy, &front, &file, out);
-  }
-  plim_front_free(&front);
+  if (status == PLIM_OK || status == PLIM_ENOFIT) *r->out = made;
   return status;
 }
 
 static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                         const plim_plan_options *options, plim_plan_result *out) {
-  const plim_strategy *strategy = NULL;
+  request r = {.options = options, .out = out};
   plim_problem *problem = NULL;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &strategy, &problem));
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.strategy, &problem));
+  r.problem = problem;
   int through_front = options->front_folder && options->budget_bytes < INT64_MAX;
-  plim_status status = through_front ? make_warm(problem, options, strategy, out)
-                                     : make_plan(problem, options, strategy, NULL, NULL, out);
+  plim_status status =
+      through_front ? plim_strategy_with_front(problem, options, r.strategy, make_plan, &r) : make_plan(&r, NULL);
   plim_problem_free(problem);
   return status;
 }

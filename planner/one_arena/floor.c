@@ -71,37 +71,27 @@ done:
   return status;
 }
 
-static plim_status find_smallest(const plim_problem *problem, const plim_plan_options *options,
-                                 const plim_strategy *strategy, plim_plan_floor *out, plim_plan **plan) {
-  plim_front front = {.ctx = problem->ctx};
-  plim_front_file file;
-  plim_plan_floor floor;
-  plim_plan *made = NULL;
-  plim_status status;
-  PLIM_CHECK(plim_strategy_front(problem, options, strategy, &file, &front));
-  PLIM_CHECK(plim_floor_find(problem, options, strategy, &front, &floor, plan ? &made : NULL));
-  PLIM_CHECK(plim_front_save(&file, &front));
-  *out = floor;
-  if (plan) *plan = made;
-  made = NULL;
-done:
-  plim_plan_free(made);
-  plim_front_free(&front);
-  return status;
+typedef struct request {
+  const plim_problem *problem;
+  const plim_plan_options *options;
+  const plim_strategy *strategy;
+  plim_plan_floor *out;
+  plim_plan **plan; /* NULL: not wanted */
+} request;
+
+static plim_status find_smallest(void *user, plim_front *front) {
+  const request *r = user;
+  return plim_floor_find(r->problem, r->options, r->strategy, front, r->out, r->plan);
 }
 
 plim_status plim_arena_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                 const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
-  plim_plan_options wanted = *options;
-  const plim_strategy *strategy = NULL;
+  request r = {.options = options, .out = out, .plan = plan};
   plim_problem *problem = NULL;
-  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, &wanted, &strategy, &problem));
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&wanted));
-  plim_status status = find_smallest(problem, &wanted, strategy, out, plan);
-  if (status == PLIM_EPLAN && wanted.front_folder) { /* a kept plan was bad */
-    wanted.front_folder = NULL;
-    status = find_smallest(problem, &wanted, strategy, out, plan);
-  }
+  PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.strategy, &problem));
+  r.problem = problem;
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
+  plim_status status = plim_strategy_with_front(problem, options, r.strategy, find_smallest, &r);
   plim_problem_free(problem);
   return plim_effort_end(ctx, outer_ns, status);
 }

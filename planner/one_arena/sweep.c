@@ -17,6 +17,7 @@ typedef struct range {
 } range;
 
 typedef struct sweep {
+  const range *range;
   const plim_problem *problem;
   const plim_plan_options *options;
   const plim_strategy *strategy;
@@ -121,40 +122,26 @@ static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
   return PLIM_OK;
 }
 
-static plim_status plan_and_emit(const sweep *s, const range *r) {
-  plim_front_file file;
-  PLIM_TRY(plim_strategy_front(s->problem, s->options, s->strategy, &file, s->front));
+static plim_status plan_and_emit(void *user, plim_front *front) {
+  sweep *s = user;
+  const range *r = s->range;
+  s->front = front;
   if (r->span) PLIM_TRY(choose_budgets(s, r->span));
   PLIM_TRY(plan_all(s, r->n, r->budget));
-  PLIM_TRY(plim_front_save(&file, s->front));
   return emit_all(s, r->n, r->budget, r->plan);
-}
-
-/* When the checker refuses a kept plan, the whole plan front is given up. */
-static plim_status run_warm(const sweep *s, const range *r) {
-  plim_plan_options options = *s->options;
-  sweep alone = *s;
-  plim_status status = plan_and_emit(s, r);
-  if (status != PLIM_EPLAN || !options.front_folder) return status;
-  options.front_folder = NULL;
-  alone.options = &options;
-  plim_front_free(s->front);
-  return plan_and_emit(&alone, r);
 }
 
 static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, const range *r) {
   plim_problem *problem = NULL;
-  plim_front front = {.ctx = ctx};
-  sweep s = {.options = options, .front = &front, .started_ns = plim_now_ns()};
+  sweep s = {.range = r, .options = options, .started_ns = plim_now_ns()};
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &s.strategy, &problem));
   s.problem = problem;
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = plim_bound_cache_new(problem, &s.bound_cache);
-  if (status == PLIM_OK) status = run_warm(&s, r);
+  if (status == PLIM_OK) status = plim_strategy_with_front(problem, options, s.strategy, plan_and_emit, &s);
   status = plim_effort_end(ctx, outer_ns, status);
   plim_bound_cache_free(s.bound_cache);
-  plim_front_free(&front);
   plim_problem_free(problem);
   return status;
 }

@@ -241,7 +241,10 @@ static plim_status run_stack(demanding *k, int32_t *able) {
     frame *f = &k->stack[k->n_stack - 1];
     const plim_space_node *v = &k->problem->node[f->node];
     int32_t space = k->problem->platform->device[f->device].space;
-    if (plim_effort_over(k->ctx, 200)) *able = 0;
+    if (plim_effort_over(k->ctx, 200)) {
+      *able = 0;
+      return PLIM_OK;
+    }
     while (f->pred < v->n_preds && is_there(k, space, v->pred[f->pred])) {
       k->pins[cell(k, space, v->pred[f->pred++])]++;
     }

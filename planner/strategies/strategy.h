@@ -53,6 +53,15 @@ PLIM_MUST_USE plim_status plim_strategy_any(plim_incumbent *incumbent,
 PLIM_MUST_USE plim_status plim_strategy_front(const plim_problem *problem, const plim_plan_options *options,
                                               const plim_strategy *strategy, plim_front_file *file, plim_front *front);
 
+/* Work that reads a plan front and adds to it. PLIM_EPLAN: the checker refused a plan of it. */
+typedef plim_status plim_front_work(void *user, plim_front *front);
+
+/* Do the work with the plan front of plim_strategy_front, once more with an empty one where a kept plan was bad, and
+ * save what the plan front has then: also without a plan, since a larger budget may use its points.
+ * The status of the work. */
+PLIM_MUST_USE plim_status plim_strategy_with_front(const plim_problem *problem, const plim_plan_options *options,
+                                                   const plim_strategy *strategy, plim_front_work *work, void *user);
+
 /* The functions of the rows: plim_X_run is in X.c or X_run.c, plim_stage_min_memory_run in stage_plans.c. */
 PLIM_MUST_USE plim_status plim_search_run(plim_incumbent *incumbent);
 PLIM_MUST_USE plim_status plim_chen_sqrt_run(plim_incumbent *incumbent);

@@ -1,4 +1,4 @@
-/* Which plan front a planning continues from: that of equal graph, profile, strategy and options, by the same build. */
+/* Work with the plan front on disk: that of equal graph, profile, strategy and options, by the same build. */
 #include <stdio.h>
 
 #include "planner/strategies/strategy.h"
@@ -42,4 +42,27 @@ plim_status plim_strategy_front(const plim_problem *p, const plim_plan_options *
   char key[PLIM_FINGERPRINT_BYTES] = "";
   if (options->front_folder) PLIM_TRY(make_key(p, options, strategy->name, key));
   return plim_front_open(options->front_folder, key, file, front);
+}
+
+/* A file that could not be written must not take the place of the sentence of a refusal. */
+static plim_status save(const plim_front_file *file, const plim_front *front, plim_status refused) {
+  char sentence[PLIM_ERROR_BYTES];
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(front->ctx));
+  PLIM_TRY(plim_front_save(file, front));
+  return refused == PLIM_OK ? PLIM_OK : plim_fail(front->ctx, refused, "%s", sentence);
+}
+
+plim_status plim_strategy_with_front(const plim_problem *p, const plim_plan_options *options,
+                                     const plim_strategy *strategy, plim_front_work *work, void *user) {
+  plim_front front = {.ctx = p->ctx};
+  plim_front_file file;
+  PLIM_TRY(plim_strategy_front(p, options, strategy, &file, &front));
+  plim_status status = work(user, &front);
+  if (status == PLIM_EPLAN) {
+    plim_front_free(&front);
+    status = work(user, &front);
+  }
+  if (status == PLIM_OK || status == PLIM_ENOFIT) status = save(&file, &front, status);
+  plim_front_free(&front);
+  return status;
 }
