@@ -1,6 +1,6 @@
 /* planner/search/anneal.c: limits on an annealing run. */
-#include "planner/search/anneal.h"
 #include "planner/search/moves.h"
+#include "planner/search/searcher.h"
 
 #include <criterion/criterion.h>
 

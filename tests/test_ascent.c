@@ -1,10 +1,7 @@
 /* planner/bound/ascent.c: what its multipliers prove, beside what branch and cut proves of the same model. */
-#include "planner/bound/ascent.h"
-#include "planner/bound/certificate.h"
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solve.h"
-#include "planner/bound/flow.h"
-#include "planner/bound/rows.h"
+#include "planner/bound/cut_solver.h"
+#include "planner/bound/lp.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

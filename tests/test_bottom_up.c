@@ -1,5 +1,5 @@
 /* Packing from the bottom up: the rules on random boxes, what it declines, and that it learns. */
-#include "planner/pack/bottom_up.h"
+#include "planner/pack/packers.h"
 #include "planner/pack/units.h"
 
 #include <criterion/criterion.h>

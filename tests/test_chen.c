@@ -1,7 +1,7 @@
 /* Chen's strategies on plain graphs: the forward part and its cuts, and plans whose times can be counted by hand. */
 #include <criterion/criterion.h>
 
-#include "planner/chain/chain_forward.h"
+#include "planner/chain/checkpoints.h"
 #include "tests/support/dag_cases.h"
 
 enum { LAYERS = 9 };

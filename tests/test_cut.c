@@ -3,11 +3,9 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "planner/bound/certificate.h"
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solve.h"
+#include "planner/bound/cut_solver.h"
 #include "planner/bound/lp.h"
-#include "planner/bound/rows.h"
 #include "planner/core/problem.h"
 #include "runtime/import/generate.h"
 #include "runtime/import/import.h"

@@ -2,10 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solve.h"
 #include "planner/bound/cut_solver.h"
-#include "planner/bound/cut_walk.h"
-#include "planner/bound/flow.h"
 #include "planner/core/timeline.h"
 #include "runtime/import/generate.h"
 #include "tests/support/planner_case.h"

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "planner/chain/demand.h"
+#include "planner/chain/checkpoints.h"
 #include "planner/pack/pack.h"
-#include "planner/pack/skyline.h"
 #include "planner/pack/solve.h"
 #include "planner/pack/units.h"
 #include "planner/planner.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "planner/paging/lowering.h"
+#include "planner/paging/command_list.h"
 #include "planner/paging/queue_search.h"
 #include "runtime/exec/exec.h"
 #include "runtime/graph/check/check.h"

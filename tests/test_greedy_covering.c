@@ -1,8 +1,8 @@
 /* Covering: what a walk leaves is valid whatever the rate, and random layers come within budgets that are deep for
  * them.
  */
-#include "planner/search/first_schedules.h"
 #include "planner/search/greedy_covering.h"
+#include "planner/search/searches.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

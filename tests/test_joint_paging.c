@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "planner/paging/command_list.h"
 #include "planner/paging/joint_problem.h"
-#include "planner/paging/lowering.h"
 #include "planner/spaces/space_sequence.h"
 #include "runtime/graph/check/check.h"
 #include "tests/support/random_graph.h"

@@ -7,7 +7,6 @@
 
 #include "planner/exact/dag.h"
 #include "planner/exact/stage_model.h"
-#include "planner/exact/stage_schedule.h"
 #include "planner/planner.h"
 #include "planner/solvers/solver.h"
 #include "runtime/import/generate.h"

@@ -2,7 +2,6 @@
  * between schedules and sets of repeats. */
 #include "planner/exact/dag.h"
 #include "planner/exact/staged.h"
-#include "planner/exact/staged_search.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

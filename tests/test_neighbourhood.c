@@ -1,7 +1,7 @@
 /* Neighbourhoods across a step: what comes out is the fastest of all choices of their gaps, by brute force with the
  * full evaluation, and a schedule that is not improved stays as it was. */
 #include "planner/search/moves.h"
-#include "planner/search/neighbourhood.h"
+#include "planner/search/searcher.h"
 
 #include <criterion/criterion.h>
 

@@ -3,7 +3,6 @@
 
 #include "planner/pack/exact.h"
 #include "planner/pack/niche.h"
-#include "planner/pack/niche_internal.h"
 #include "planner/pack/units.h"
 #include "runtime/base/name.h"
 #include "tests/support/failing_memory.h"

@@ -1,7 +1,7 @@
 /* What niche search keeps from restart to restart: where boxes lay at the deepest node. */
 #include <criterion/criterion.h>
 
-#include "planner/pack/niche_internal.h"
+#include "planner/pack/niche.h"
 #include "tests/support/test_context.h"
 
 enum { BOXES = 3, FIRST_NOISY = 100, USES_SAVED = 3 /* of four restarts, the last two */ };

@@ -1,5 +1,4 @@
 /* Packing by pairs against all offsets there are, with gaps that leave parts, alignments and fixed offsets. */
-#include "planner/pack/box_pairs.h"
 #include "planner/pack/exact.h"
 #include "planner/pack/units.h"
 

@@ -1,8 +1,7 @@
 /* Segments of time of the cut model: where a run again must be when an output is gone. */
 #include <criterion/criterion.h>
 
-#include "planner/bound/order.h"
-#include "planner/bound/segments.h"
+#include "planner/bound/cut_model.h"
 #include "tests/support/dag_cases.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_seed.h"

@@ -1,10 +1,9 @@
 /* planner/spaces/space_arrange.c: the totals of an arranged sequence are those of its plan. */
-#include "planner/spaces/space_arrange.h"
+#include "planner/spaces/space_sequence.h"
 
 #include <criterion/criterion.h>
 
-#include "planner/spaces/space_cover.h"
-#include "planner/spaces/space_repair.h"
+#include "planner/spaces/space_searching.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_random.h"
 #include "tests/support/test_seed.h"

@@ -7,7 +7,7 @@
 
 #include "planner/solvers/solver.h"
 #include "planner/spaces/space_make.h"
-#include "planner/spaces/space_rows.h"
+#include "planner/spaces/space_model.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"
 #include "tests/support/space_interpret.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "planner/spaces/space_demand.h"
 #include "planner/spaces/space_make.h"
 #include "planner/spaces/space_problem.h"
+#include "planner/spaces/space_searching.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"

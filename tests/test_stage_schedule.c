@@ -3,7 +3,6 @@
 #include "planner/core/timeline.h"
 #include "planner/exact/dag.h"
 #include "planner/exact/stage_model.h"
-#include "planner/exact/stage_schedule.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

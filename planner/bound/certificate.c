@@ -2,13 +2,13 @@
  *   cost(x) >= sum over rows of m x demand + sum over columns of (cost - sum over rows of m x weight) x
  * and the least value of the last sum is found column by column. Multipliers are rounded to fixed point with `shift`
  * bits. Invariant: no sum overflows, since a sum of absolute values in floating point is checked first. */
-#include "planner/bound/certificate.h"
+#include "planner/bound/cut_solver.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "planner/bound/bound_tuning.h"
-#include "planner/bound/rows.h"
+#include "planner/bound/lp.h"
 
 /* scratch[j]: scaled reduced cost of column j. *value: the scaled Lagrangian value. 0: a number would be too large. */
 static int evaluate(const plim_cut_box *box, int32_t n_rows, const plim_cut_row *row, const double *multiplier,

@@ -9,11 +9,7 @@
 
 #include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solve.h"
 #include "planner/bound/cut_solver.h"
-#include "planner/bound/cut_walk.h"
-#include "planner/bound/flow.h"
-#include "planner/bound/order.h"
 #include "runtime/base/effort.h"
 
 /* A model, its solver, and a flow for walks. */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/bound/order.h"
-#include "planner/bound/segments.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 

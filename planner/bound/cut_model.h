@@ -1,3 +1,76 @@
+/* The cut model of a problem: which ops certainly come before which, the segments of time that divide their columns,
+ * and the cuts with their rows. */
+#ifndef PLIM_PLANNER_BOUND_CUT_MODEL_H
+#define PLIM_PLANNER_BOUND_CUT_MODEL_H
+
+#include "planner/core/problem.h"
+
+/* ==== order ==== */
+
+/* What is certain of the order of first runs. */
+
+/* The most ops of a model. Its two bit matrices take 50 MB each at that size, and the matrix of needed items as much
+ * for ops of one output. With a second model for program order this is 300 MB. */
+enum { PLIM_CUT_MOST_OPS = 20000 };
+
+/* What is certain of the order of first runs: a row of bits for each op. In a fixed order all earlier ops, else the
+ * ancestors by data and updates. */
+typedef struct plim_cut_order {
+  plim_context *ctx;
+  int32_t n_ops;
+  int64_t words;    /* of a row */
+  uint64_t *before; /* [n_ops][words] bit u of row v: the first run of u comes before that of v in every plan */
+  uint64_t *after;  /* [n_ops][words] the transpose: bit u of row v: u comes after v in every plan */
+} plim_cut_order;
+
+/* `fixed` 1: first runs follow program order. At most PLIM_CUT_MOST_OPS ops. O(n edges / 64). */
+PLIM_MUST_USE plim_status plim_cut_order_make(const plim_problem *problem, int32_t fixed, plim_cut_order *out);
+void plim_cut_order_free(plim_cut_order *order); /* leaves it empty */
+
+static inline int plim_cut_bit(const plim_cut_order *order, const uint64_t *rows, int32_t row, int32_t bit) {
+  return (int)(rows[(int64_t)row * order->words + bit / 64] >> (bit % 64) & 1U);
+}
+
+/* Does the first run of u come before that of v in every plan? */
+static inline int plim_cut_before(const plim_cut_order *order, int32_t u, int32_t v) {
+  return plim_cut_bit(order, order->before, v, u);
+}
+
+/* ==== segments ==== */
+
+/* Segments of time in which an op may run again: a column each.
+ *
+ * The time after an op's first run is divided by first runs of ops that read all its outputs and that certainly follow
+ * one another. An output that is not alive at v is recomputed before the next of these readers. That run lies in the
+ * segment of v, or in a later one that begins before that reader. A run lies in one segment only, so costs of segments
+ * add up. In program order v lies in exactly one segment. */
+
+typedef struct plim_cut_segments {
+  plim_context *ctx;
+  int32_t n_ops, n;
+  int32_t *first;  /* [n_ops + 1] an op's segments are [first[op], first[op + 1]), in order */
+  int32_t *begins; /* [n] at the first run of that op; an op's first segment at its own */
+  int64_t room;
+} plim_cut_segments;
+
+/* O(operands). */
+PLIM_MUST_USE plim_status plim_cut_segments_make(const plim_problem *problem, const plim_cut_order *order,
+                                                 plim_cut_segments *out);
+void plim_cut_segments_free(plim_cut_segments *segments); /* leaves it empty */
+
+typedef struct plim_cut_span {
+  int32_t first, end; /* segments [first, end) */
+} plim_cut_span;
+
+/* The segments [first, end) of an op one of which has a run of it when an output of it is gone at v's first run and
+ * read later; v certainly comes after the op's own first run. O(log segments). */
+plim_cut_span plim_cut_span_of(const plim_cut_segments *segments, const plim_cut_order *order, int32_t op, int32_t v);
+
+/* The op of a segment. O(log ops). */
+int32_t plim_cut_segment_op(const plim_cut_segments *segments, int32_t segment);
+
+/* ==== cuts ==== */
+
 /* The cut model: what every plan within a budget must recompute.
  *
  * Look at the first run of op v. An item is *needed* at v when it was certainly made before, and certainly has a reader
@@ -7,10 +80,6 @@
  * A *column* is something that costs time. First come those of ops: the op is recomputed in a segment. Then one for
  * each slower choice by which an op may save workspace. A *cut* is an op at which not everything needed fits. A *point*
  * has a value from 0 to 1 for each column, a *choice* or solution has 0 or 1. */
-#ifndef PLIM_PLANNER_BOUND_CUT_MODEL_H
-#define PLIM_PLANNER_BOUND_CUT_MODEL_H
-
-#include "planner/bound/segments.h"
 
 typedef struct plim_cut {
   int32_t op;

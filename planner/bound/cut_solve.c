@@ -3,18 +3,13 @@
  * Where a point of the linear program violates a cut, a flow gives a row. The open node of least bound is next, and is
  * followed down to a solution. Every bound that closes a node is a certificate in integers. Costs are divided by their
  * greatest common divisor, so that a bound rounds up to the next possible time. */
-#include "planner/bound/cut_solve.h"
+#include "planner/bound/cut_solver.h"
 
 #include <string.h>
 
-#include "planner/bound/ascent.h"
 #include "planner/bound/bound_tuning.h"
-#include "planner/bound/certificate.h"
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solver.h"
 #include "planner/bound/lp.h"
-#include "planner/bound/rows.h"
-#include "planner/bound/tree.h"
 
 static void forget_rows(plim_cut_solver *s) {
   memset(s->keep_row, 0, (size_t)s->rows.n);

@@ -1,14 +1,9 @@
 /* Makes the solver of a model, and measures its effort. */
 #include "planner/bound/cut_solver.h"
 
-#include "planner/bound/ascent.h"
 #include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solve.h"
-#include "planner/bound/flow.h"
 #include "planner/bound/lp.h"
-#include "planner/bound/rows.h"
-#include "planner/bound/tree.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 

@@ -3,13 +3,11 @@
  * An op is *missing* when its outputs are evicted: it must be recomputed before anything reads them. There is no
  * command that evicts: a copy ends after its last reader before the next copy. Invariant: a missing op may still be
  * recomputed. It is recomputed before any update that it must not see. */
-#include "planner/bound/cut_walk.h"
+#include "planner/bound/cut_solver.h"
 
 #include <string.h>
 
 #include "planner/bound/cut_model.h"
-#include "planner/bound/flow.h"
-#include "planner/bound/segments.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 

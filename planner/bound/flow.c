@@ -1,4 +1,4 @@
-/* The maximum flow of a cut, and the row that follows from it (flow.h has the idea).
+/* The maximum flow of a cut, and the row that follows from it (cut_solver.h has the idea).
  *
  * Nodes: node i is item i, node n_items + a is op a; the last op stands for the producer of all inputs.
  * Arcs: an item to its producer, up to the item's bytes; an op to the items that it reads, without limit; and both
@@ -7,16 +7,14 @@
  * no needed item can reach stays unreachable, since a path only changes arcs between reachable nodes. So the marks of a
  * search that fails stay, and all failing searches of a run together take as long as one.
  * To open sinks one after the other, by ascending x, is the greedy algorithm on a gammoid, and so is optimal. */
-#include "planner/bound/flow.h"
+#include "planner/bound/cut_solver.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_model.h"
-#include "planner/bound/order.h"
-#include "planner/bound/rows.h"
-#include "planner/bound/segments.h"
+#include "planner/bound/lp.h"
 #include "runtime/base/array.h"
 #include "runtime/base/integers.h"
 

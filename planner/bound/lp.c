@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "planner/bound/bound_tuning.h"
-#include "planner/bound/rows.h"
 #include "runtime/base/array.h"
 #include "runtime/base/integers.h"
 

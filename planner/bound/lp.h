@@ -1,13 +1,75 @@
+/* Rows of the cut model, certificates that add them up in integers, and the linear program over them. */
+#ifndef PLIM_PLANNER_BOUND_LP_H
+#define PLIM_PLANNER_BOUND_LP_H
+
+#include "runtime/base/context.h"
+
+/* ==== rows ==== */
+
+/* Rows of the cut model: what a set of columns must reach. A growing collection of them, fitted to a budget. */
+
+/* sum of weight[k] over the chosen columns >= demand. Weights and demand are positive, no weight above the demand.
+ *
+ * `bytes` and `needed_bytes` do not depend on the budget: so many bytes a column saves, and so many are alive at the
+ * cut without any. So a row that was found for one budget holds for all. plim_cut_row_fit sets weights and demand. */
+typedef struct plim_cut_row {
+  int32_t n;
+  int32_t *column;      /* [n] ascending */
+  int64_t *weight;      /* [n] for the budget */
+  int64_t demand;       /* for the budget */
+  int64_t *bytes;       /* [n] that the column saves */
+  int64_t needed_bytes; /* alive at the cut without any column */
+  double price;         /* cost that a byte was worth when the row was used last; 0: the row did not bind */
+} plim_cut_row;
+
+typedef struct plim_cut_rows {
+  plim_context *ctx;
+  int32_t n;
+  plim_cut_row *row; /* [n] each with arrays of its own */
+  int64_t room;
+} plim_cut_rows;
+
+/* Give the row weights and demand for a budget. demand <= 0: the budget asks nothing of it, weights are left. O(n). */
+void plim_cut_row_fit(plim_cut_row *row, int64_t budget_bytes);
+
+/* Bytes in one unit of the demand of a row fitted to the budget. */
+static inline double plim_cut_row_unit(const plim_cut_row *row, int64_t budget_bytes) {
+  return (double)(row->needed_bytes - budget_bytes) / (double)row->demand;
+}
+
+/* An empty collection is {.ctx = ctx}. Add a copy. */
+PLIM_MUST_USE plim_status plim_cut_rows_add(plim_cut_rows *rows, const plim_cut_row *row);
+/* Keep rows [0, n) whose mark is set, in order; `keep` [n]. */
+void plim_cut_rows_sift(plim_cut_rows *rows, const uint8_t *keep);
+void plim_cut_rows_free(plim_cut_rows *rows); /* leaves it empty */
+
+/* ==== certificates ==== */
+
+/* Proofs in integers: what multipliers of rows prove of every choice of columns. */
+
+typedef struct plim_cut_box {
+  int32_t n_columns;
+  const int64_t *cost;       /* [n_columns] >= 0 */
+  const uint8_t *low, *high; /* [n_columns] 0 or 1 */
+} plim_cut_box;
+
+/* Whatever columns between low and high satisfy the rows cost at least the returned number: the Lagrangian value, for
+ * multipliers rounded to fixed point, rounded up to the next integer, since costs are integers. All in 64-bit integers
+ * that cannot overflow; multipliers too large for that prove 0.
+ *   multiplier  [n_rows]     in   cost for one unit of demand; any numbers are right, those of the LP are good
+ *   reduced     [n_columns]  out  (may be NULL) what is proven besides: a column at the bound that it is not at for
+ *                                 this value costs reduced[j] more, rounded down */
+int64_t plim_cut_certify(const plim_cut_box *box, int32_t n_rows, const plim_cut_row *row, const double *multiplier,
+                         int64_t *scratch, int64_t *reduced);
+
+/* ==== linear program ==== */
+
 /* Linear programs of covering rows over columns between 0 and 1, solved again and again while rows come and bounds
  * change: the bounded dual simplex method on a dense dictionary.
  *
  * Costs are not negative, so that "every slack basic, every column at its cheaper bound" is a start; adding a row and
  * changing a bound keep what the method needs. Doubles: its answers are suggestions, proofs are made from the
  * multipliers in integers (plim_cut_certify). */
-#ifndef PLIM_PLANNER_BOUND_LP_H
-#define PLIM_PLANNER_BOUND_LP_H
-
-#include "planner/bound/rows.h"
 
 typedef struct plim_lp plim_lp;
 

@@ -5,11 +5,7 @@
 #include <string.h>
 
 #include "planner/bound/bound_tuning.h"
-#include "planner/bound/certificate.h"
-#include "planner/bound/cut_solve.h"
 #include "planner/bound/lp.h"
-#include "planner/bound/rows.h"
-#include "planner/bound/tree.h"
 
 /* A certified bound for the box of the node, from the multipliers of the program. */
 static int64_t certify(plim_cut_solver *s, int64_t *reduced) {

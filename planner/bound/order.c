@@ -1,6 +1,6 @@
 /* What is certain of the order of first runs: transitive closures along program order, which is a topological order of
  * data and updates. O(ops x edges / 64). */
-#include "planner/bound/order.h"
+#include "planner/bound/cut_model.h"
 
 #include "runtime/base/effort.h"
 

@@ -1,5 +1,5 @@
 /* Rows of the cut model, fitted to a budget: no weight is above the demand, and a common divisor is taken out. */
-#include "planner/bound/rows.h"
+#include "planner/bound/lp.h"
 
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* Divides the time after an op's first run into segments. Readers of all its outputs are taken in program order, each
  * where it certainly comes after the one before. O(operands). */
-#include "planner/bound/segments.h"
+#include "planner/bound/cut_model.h"
 
-#include "planner/bound/order.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 

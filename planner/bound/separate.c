@@ -6,10 +6,7 @@
 
 #include "planner/bound/bound_tuning.h"
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solve.h"
-#include "planner/bound/flow.h"
 #include "planner/bound/lp.h"
-#include "planner/bound/rows.h"
 #include "runtime/base/integers.h"
 
 void plim_cut_solver_keep_rows(plim_cut_solver *s) {

@@ -6,11 +6,7 @@
 #include <string.h>
 
 #include "planner/bound/cut_model.h"
-#include "planner/bound/cut_solve.h"
-#include "planner/bound/flow.h"
-#include "planner/bound/order.h"
-#include "planner/bound/rows.h"
-#include "planner/bound/segments.h"
+#include "planner/bound/lp.h"
 
 static int64_t cost_of(const plim_cut_solver *s, const uint8_t *chosen) {
   int64_t sum = 0;

@@ -1,5 +1,5 @@
 /* Finds the forward part of a step and its articulation points, in one walk each over program order. */
-#include "planner/chain/chain_forward.h"
+#include "planner/chain/checkpoints.h"
 
 static int is_marked(const plim_problem *p) {
   for (int32_t v = 0; v < p->n_ops; v++) {

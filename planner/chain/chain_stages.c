@@ -2,7 +2,6 @@
  */
 #include "planner/chain/chain_stages.h"
 
-#include "planner/chain/chain_forward.h"
 #include "planner/chain/checkpoints.h"
 
 /* Where stages begin: after candidates. Where there are more than `most`, stages of about equal bytes. */

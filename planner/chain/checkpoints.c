@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-#include "planner/chain/chain_forward.h"
 #include "planner/chain/chain_tuning.h"
-#include "planner/chain/demand.h"
 #include "runtime/base/effort.h"
 
 plim_status plim_checkpoints_new(const plim_problem *p, plim_checkpoints **out) {

@@ -1,9 +1,57 @@
-/* Plans by checkpoints: what is kept determines what is recomputed. */
+/* The forward part of a step, which of its results the rest reads, and checkpoints in it. */
 #ifndef PLIM_PLANNER_CHAIN_CHECKPOINTS_H
 #define PLIM_PLANNER_CHAIN_CHECKPOINTS_H
 
-#include "planner/chain/chain_forward.h"
-#include "planner/chain/demand.h"
+#include "planner/core/problem.h"
+
+/* ==== forward part ==== */
+
+/* The forward part of a step: what checkpoints are chosen from. */
+
+/* The ops marked as forward, without effects. Where all ops are (a plain graph): the ops up to the one of program order
+ * after which the most bytes are alive. */
+typedef struct plim_forward {
+  const plim_problem *problem;
+  int32_t n;
+  int32_t *op;          /* [n] in program order */
+  uint8_t *is_forward;  /* [n_ops] */
+  uint8_t *is_cut;      /* [n_ops] 1: an articulation point. Nothing written before it is read after it in the forward
+                           part */
+  int32_t *last_reader; /* [n_items] last reader in the forward part, -1 */
+} plim_forward;
+
+/* O(graph). */
+PLIM_MUST_USE plim_status plim_forward_make(const plim_problem *problem, plim_forward *out);
+void plim_forward_free(plim_forward *forward);
+
+/* ==== demand ==== */
+
+/* Running ops on demand: what an op misses is recomputed first, depth first, from what is available. */
+
+typedef struct plim_demand {
+  const plim_problem *problem;
+  plim_schedule *out; /* borrowed; runs are appended */
+  int32_t most_runs;  /* of the schedule */
+  uint8_t *available; /* [n_items] 1: the latest copy may be read. The caller clears it for what is evicted */
+  uint8_t *ran;       /* [n_ops] 1: the op has run */
+  int32_t *stack;     /* [n_ops] scratch */
+  int32_t *seen;      /* [n_ops] scratch: reads of each op on the stack that are available */
+} plim_demand;
+
+PLIM_MUST_USE plim_status plim_demand_make(const plim_problem *problem, plim_demand *out);
+void plim_demand_free(plim_demand *demand);
+
+/* Begin anew: an empty schedule, nothing available, nothing has run. */
+void plim_demand_begin(plim_demand *demand, plim_schedule *out, int32_t most_runs);
+
+/* Append a run of v with its fastest choice, and before it the runs that it misses. Where a repeat would come after an
+ * update that its op must not see, the older copy is read in its place, and is alive longer. PLIM_ENOFIT: more than
+ * most_runs runs. PLIM_ECANCEL: the context's effort is over. O(reads of the ops that run). */
+PLIM_MUST_USE plim_status plim_demand_run(plim_demand *demand, int32_t v);
+
+/* ==== checkpoints ==== */
+
+/* Plans by checkpoints: what is kept determines what is recomputed. */
 
 /* Where checkpoints may stand. cuts: articulation points of the forward part. linear: every op of it, as if it were a
  * chain. */

@@ -1,6 +1,6 @@
 /* Recomputation on demand, by a depth-first walk over missing producers. Runs are appended to a schedule at once.
  * Copies end after their last reader by rule, so only missing inputs have to be found. */
-#include "planner/chain/demand.h"
+#include "planner/chain/checkpoints.h"
 
 #include <string.h>
 

@@ -1,3 +1,13 @@
+/* Rotor: the recurrence that decides moves over a chain, the costs of its stages, and the runner that makes a schedule
+ * of the moves. */
+#ifndef PLIM_PLANNER_CHAIN_ROTOR_H
+#define PLIM_PLANNER_CHAIN_ROTOR_H
+
+#include "planner/chain/chain_stages.h"
+#include "runtime/base/context.h"
+
+/* ==== recurrence ==== */
+
 /* Rotor's recurrence: the fastest way forward and backward through a chain of unequal stages within so many bytes.
  *
  * value(i, j, m): least time to run forward and backward of stages i .. j within m units of memory, when state i lies
@@ -6,10 +16,6 @@
  *   leave  advance to a state k, hold it, do k .. j, release it, do i .. k - 1
  *   tape   run stage i and hold what one of its options says, do i + 1 .. j, run the stage's tail.
  * The optimum among plans that never evict a state before its use. It is no lower bound for other plans. */
-#ifndef PLIM_PLANNER_CHAIN_ROTOR_H
-#define PLIM_PLANNER_CHAIN_ROTOR_H
-
-#include "runtime/base/context.h"
 
 enum { PLIM_ROTOR_OPTIONS = 6 };
 
@@ -60,5 +66,54 @@ void plim_rotor_free(plim_rotor *rotor); /* NULL is legal */
 int64_t plim_rotor_time(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
 plim_rotor_choice plim_rotor_choose(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
 int32_t plim_rotor_inner_units(const plim_rotor *rotor, int32_t i, int32_t m, plim_rotor_choice choice);
+
+/* ==== costs of stages ==== */
+
+/* What stages cost: the data of Rotor's recurrence for a chain of stages of a real step. */
+
+typedef struct plim_stage_costs {
+  const plim_stages *stages;
+  plim_rotor_chain chain;
+  plim_rotor_stage *stage; /* [n] */
+  int64_t *state_bytes;    /* [n][n] */
+  int32_t *drop_at;        /* [n_items] option o of the stage that makes it holds it when o < drop_at */
+} plim_stage_costs;
+
+/* Options of a stage: option 0 holds all that the tail reads of it, each further one a quarter of the bytes less, what
+ * is cheapest to recompute for its bytes first. Each is run on the stage alone, and its bytes are counted. */
+PLIM_MUST_USE plim_status plim_stage_costs_new(const plim_stages *stages, plim_stage_costs **out);
+void plim_stage_costs_free(plim_stage_costs *costs); /* NULL is legal */
+
+/* ==== runner ==== */
+
+/* From moves on a chain of stages to a schedule. What a move misses is recomputed on demand, so every sequence of moves
+ * gives a valid schedule. Moves only decide what is evicted. */
+
+typedef struct plim_stage_runner {
+  const plim_stages *stages;
+  plim_demand demand;
+  int32_t *held;          /* [n_items] how many checkpoints hold it */
+  const int32_t *drop_at; /* [n_items] see plim_stage_tape; NULL: options are not used */
+  int32_t next;           /* the first op of program order that has not run, as long as the forward part runs */
+  int32_t linger;         /* 1: a released checkpoint stays until the stage before it is done */
+  plim_schedule schedule;
+} plim_stage_runner;
+
+PLIM_MUST_USE plim_status plim_stage_runner_make(const plim_stages *stages, plim_stage_runner *out);
+void plim_stage_runner_free(plim_stage_runner *runner);
+
+void plim_stage_begin(plim_stage_runner *runner, int32_t most_runs);
+
+/* Run the forward ops of stage i up to state i + 1, and evict the rest of what it read and wrote. */
+PLIM_MUST_USE plim_status plim_stage_advance(plim_stage_runner *runner, int32_t i);
+/* Hold state k; release it. */
+void plim_stage_keep(plim_stage_runner *runner, int32_t k);
+void plim_stage_release(plim_stage_runner *runner, int32_t k);
+/* Run the forward ops of stage i and hold state i + 1 and what the tail reads of the rest, except items with
+ * drop_at <= option; and let go of it. */
+PLIM_MUST_USE plim_status plim_stage_tape(plim_stage_runner *runner, int32_t i, int32_t option);
+void plim_stage_untape(plim_stage_runner *runner, int32_t i, int32_t option);
+/* Run the tail's part of stage i, then evict what was recomputed for it. The last stage runs forward first. */
+PLIM_MUST_USE plim_status plim_stage_back(plim_stage_runner *runner, int32_t i);
 
 #endif

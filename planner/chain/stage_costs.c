@@ -1,14 +1,13 @@
 /* The costs of stages, for Rotor's recurrence. The forward ops of a stage, and its part of the tail, are run on demand
  * with everything else available. A walk backwards over that schedule gives live bytes at each run. */
-#include "planner/chain/stage_costs.h"
+#include "planner/chain/rotor.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "planner/chain/chain_stages.h"
 #include "planner/chain/chain_tuning.h"
-#include "planner/chain/demand.h"
-#include "planner/chain/rotor.h"
+#include "planner/chain/checkpoints.h"
 #include "runtime/base/integers.h"
 
 typedef struct meter {

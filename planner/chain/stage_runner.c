@@ -1,11 +1,11 @@
 /* Appends the runs of moves on stages to a schedule. The first time, the forward part runs in program order with the
  * effects between its ops. Later only what a move needs runs. */
-#include "planner/chain/stage_runner.h"
+#include "planner/chain/rotor.h"
 
 #include <string.h>
 
 #include "planner/chain/chain_stages.h"
-#include "planner/chain/demand.h"
+#include "planner/chain/checkpoints.h"
 
 plim_status plim_stage_runner_make(const plim_stages *stages, plim_stage_runner *out) {
   const plim_problem *p = stages->problem;

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "planner/core/core_tuning.h"
-#include "planner/core/emit_plan.h"
-#include "planner/core/variant_selection.h"
+#include "planner/core/place.h"
+#include "planner/core/timeline.h"
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 

@@ -16,7 +16,7 @@
 
 #include "planner/archive/front.h"
 #include "planner/core/place.h"
-#include "planner/core/variant_selection.h"
+#include "planner/core/timeline.h"
 
 typedef struct plim_incumbent {
   /* the task */

@@ -1,11 +1,15 @@
-/* The offsets of all lifetimes and workspaces of a timeline. A lifetime and its successors share one box
- * (planner/pack/pack.h). Persistent storages lie below all boxes, in graph order. An empty placement is {.ctx = ctx}.
- */
+/* Addresses for the buffers of a schedule, and the plan document of both. */
 #ifndef PLIM_PLANNER_CORE_PLACE_H
 #define PLIM_PLANNER_CORE_PLACE_H
 
 #include "planner/core/timeline.h"
 #include "planner/pack/pack.h"
+
+/* ==== addresses ==== */
+
+/* The offsets of all lifetimes and workspaces of a timeline. A lifetime and its successors share one box
+ * (planner/pack/pack.h). Persistent storages lie below all boxes, in graph order. An empty placement is {.ctx = ctx}.
+ */
 
 typedef struct plim_placement {
   plim_context *ctx;
@@ -33,5 +37,22 @@ PLIM_MUST_USE plim_status plim_place_at(plim_placement *placement, const plim_ti
                                         const plim_schedule *schedule, int32_t n_offsets, const int64_t *offset,
                                         int32_t *fits);
 void plim_placement_free(plim_placement *placement); /* leaves it empty */
+
+/* ==== plan ==== */
+
+/* The plan document of a schedule. */
+
+/* What a plan document states beside the schedule. */
+typedef struct plim_emission {
+  const char *planner; /* name of the strategy */
+  plim_plan_class plan_class;
+  int64_t budget_bytes;
+  int64_t bound_ns; /* proved lower bound on the time of a plan within the budget */
+} plim_emission;
+
+/* Write a schedule, its timeline and its placement (NULL: a plan without addresses) as a plan. The plan is not checked
+ * here. O(runs + lifetimes). */
+PLIM_MUST_USE plim_status plim_emit(const plim_timeline *timeline, const plim_schedule *schedule,
+                                    const plim_placement *placement, const plim_emission *emission, plim_plan **out);
 
 #endif

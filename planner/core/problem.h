@@ -1,3 +1,11 @@
+/* The planning problem, and schedules of it. */
+#ifndef PLIM_PLANNER_CORE_PROBLEM_H
+#define PLIM_PLANNER_CORE_PROBLEM_H
+
+#include "planner/planner.h"
+
+/* ==== problem ==== */
+
 /* The planner's data structures, in the order in which a plan comes to be:
  *
  *   problem     what may run when, and how many bytes and nanoseconds it takes   (from graph, profile and options)
@@ -8,10 +16,6 @@
  *
  * Units are bytes and nanoseconds. A *position* is an index into a schedule; lifetimes are half-open ranges
  * [begin, end) of positions. A *repeat* is a run of an op that has run before. */
-#ifndef PLIM_PLANNER_CORE_PROBLEM_H
-#define PLIM_PLANNER_CORE_PROBLEM_H
-
-#include "planner/planner.h"
 
 /* The planning problem: graph, profile and options in the form that a search reads.
  *
@@ -133,5 +137,25 @@ static inline double plim_problem_percent(const plim_problem *problem, int64_t t
   const int64_t keep_ns = problem->keep_all_ns;
   return keep_ns > 0 ? 100.0 * (double)(time_ns - keep_ns) / (double)keep_ns : 0;
 }
+
+/* ==== schedules ==== */
+
+/* A schedule: a sequence of runs. Each run is an op and the choice of its variant. An empty one is {.ctx = ctx}. */
+
+typedef struct plim_schedule {
+  plim_context *ctx;
+  int32_t n, room; /* runs; runs that fit in the memory */
+  int32_t *op;     /* [n] */
+  int32_t *choice; /* [n] index among the choices of the op */
+} plim_schedule;
+
+PLIM_MUST_USE plim_status plim_schedule_reserve(plim_schedule *schedule, int32_t room);
+PLIM_MUST_USE plim_status plim_schedule_add(plim_schedule *schedule, int32_t op, int32_t choice);
+PLIM_MUST_USE plim_status plim_schedule_copy(plim_schedule *to, const plim_schedule *from);
+void plim_schedule_free(plim_schedule *schedule);                         /* leaves it empty */
+int plim_schedule_equals(const plim_schedule *a, const plim_schedule *b); /* the same runs in the same order */
+
+/* Every op once in program order, each with its fastest choice. */
+PLIM_MUST_USE plim_status plim_schedule_program_order(const plim_problem *problem, plim_schedule *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* Schedules: arrays of runs that grow. */
-#include "planner/core/schedule.h"
+#include "planner/core/problem.h"
 
 #include <string.h>
 

@@ -1,3 +1,11 @@
+/* What a schedule means: its lifetimes, bytes and time; and the best variants for it. */
+#ifndef PLIM_PLANNER_CORE_TIMELINE_H
+#define PLIM_PLANNER_CORE_TIMELINE_H
+
+#include "planner/core/problem.h"
+
+/* ==== timeline ==== */
+
 /* The timeline of a schedule: lifetimes of all items, live bytes at each position, peak and time. Every
  * peak that a plan states comes from here. The searches use an incremental form (planner/track/track.h). Tests
  * compare the two.
@@ -8,10 +16,6 @@
  *   - The last one of an output of the graph ends with the schedule.
  *   - Where an op may write over an input and no later run reads those bytes, it does. The new lifetime is the
  *     *successor* of the old one: the old one ends one position earlier, and both share an offset. */
-#ifndef PLIM_PLANNER_CORE_TIMELINE_H
-#define PLIM_PLANNER_CORE_TIMELINE_H
-
-#include "planner/core/schedule.h"
 
 typedef struct plim_lifetime {
   int32_t item;
@@ -43,5 +47,33 @@ void plim_timeline_free(plim_timeline *timeline); /* NULL is legal */
  * `preds` or `closed_by`, an effect op runs twice, or first runs leave program order where that is fixed.
  * O(runs x operands). */
 PLIM_MUST_USE plim_status plim_timeline_evaluate(plim_timeline *timeline, const plim_schedule *schedule);
+
+/* ==== variants ==== */
+
+/* Variant selection: for a fixed sequence of ops, the fastest variants within a limit on the peak.
+ *
+ * A workspace is alive at one position only. So a choice changes live bytes at its own position alone, and every op can
+ * be decided by itself. All runs of an op get variants of one numerics key. */
+
+typedef struct plim_variant_selection {
+  const plim_problem *problem;
+  int32_t useful; /* 0: no op has a choice with less workspace than its fastest, so nothing can be gained */
+  int32_t *first; /* [n_ops + 1] where the sums of an op begin in `key_sum` */
+  struct plim_selection_key *key_sum; /* scratch: sums by op and numerics key */
+} plim_variant_selection;
+
+PLIM_MUST_USE plim_status plim_variant_selection_make(const plim_problem *problem, plim_variant_selection *out);
+void plim_variant_selection_free(plim_variant_selection *selection); /* {0} is legal */
+
+/* Least peak that the sequence of ops can have, by any choice of variants. The timeline is that of the schedule. */
+int64_t plim_variant_selection_least(const plim_timeline *timeline, const plim_schedule *schedule);
+
+/* Select variants for a limit on the peak. Returns 1 when a choice of the schedule changed. The timeline is that of
+ * the schedule before the call.
+ * Where live bytes beside the workspace are above the limit already, only the operands of the op count: a search may
+ * still recompute the rest. Where no variant comes within the limit, the one that comes nearest is taken.
+ * O(runs x choices^2). */
+int plim_variant_selection_run(plim_variant_selection *selection, const plim_timeline *timeline,
+                               plim_schedule *schedule, int64_t limit);
 
 #endif

@@ -3,7 +3,7 @@
  * For each op and numerics key, sums over the op's runs say what the runs would take with the variants of that key:
  * their time, and the most bytes that one of them is short. The key that is short of the fewest bytes wins, then the
  * fastest. Each run then gets the fastest variant of that key that fits beside what is alive at its position. */
-#include "planner/core/variant_selection.h"
+#include "planner/core/timeline.h"
 
 /* Sums over the runs of an op, with the variants of one numerics key. They stand at the first choice that has the key.
  */

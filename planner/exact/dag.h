@@ -9,7 +9,7 @@
 #ifndef PLIM_PLANNER_EXACT_DAG_H
 #define PLIM_PLANNER_EXACT_DAG_H
 
-#include "planner/core/schedule.h"
+#include "planner/core/problem.h"
 
 typedef struct plim_dag_node {
   int32_t op;     /* -1: an input, there before the first position */

@@ -6,12 +6,11 @@
  * Each is charged at its fractional optimum, and leaves the rest of the uses' times to later rows. That is a feasible
  * point of the dual of all rows together, so the sum is a bound. A use that cannot be freed, but would have been too
  * costly for its rows, needs no reason. */
-#include "planner/exact/moccasin_cost.h"
+#include "planner/exact/moccasin_model.h"
 
 #include <stdlib.h>
 
 #include "planner/exact/lazy_clauses.h"
-#include "planner/exact/moccasin_model.h"
 #include "runtime/base/integers.h"
 
 typedef struct plim_moccasin_relief {

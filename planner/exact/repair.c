@@ -1,7 +1,7 @@
 /* Brings a stage schedule within a limit by greedy changes of what is kept. A change concerns an interval of stages of
  * one node: its copy is evicted after its last reader before a position and recomputed in the stage of its next reader,
  * or kept. Each change of a round is tried and undone; the best is made. O(n^2) a trial. */
-#include "planner/exact/stage_schedule.h"
+#include "planner/exact/stage_model.h"
 
 #include <math.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 
 #include "planner/exact/dag.h"
 #include "planner/exact/exact_tuning.h"
-#include "planner/exact/stage_schedule.h"
 
 static size_t cell(const plim_stage_model *m, int32_t t, int32_t i) {
   return (size_t)t * (size_t)m->n + (size_t)i;

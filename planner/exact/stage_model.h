@@ -1,10 +1,65 @@
-/* Checkmate's integer program over the nodes of a dag: which node runs in which stage, what is kept between stages and
- * what is released within them, so that the bytes in use never exceed the budget and repeats take the least time. */
+/* Schedules in stages (Checkmate's class) and its integer program. */
 #ifndef PLIM_PLANNER_EXACT_STAGE_MODEL_H
 #define PLIM_PLANNER_EXACT_STAGE_MODEL_H
 
-#include "planner/exact/stage_schedule.h"
+#include "planner/exact/dag.h"
 #include "planner/solvers/solver.h"
+
+/* ==== schedules ==== */
+
+/* Stage schedules (Checkmate's class): stage t ends with the first run of node t, and in a stage each node before it
+ * runs at most once more, in order. What is kept from stage to stage determines what is recomputed: `keep` is the
+ * plan, the rest follows from it. */
+
+enum { PLIM_STAGE_SCHEDULE_MOST_NODES = 2048 };
+
+typedef struct plim_stage_schedule {
+  const plim_dag *dag;
+  int32_t n;
+  uint8_t *keep; /* [n][n] row t, column i < t: the output of i is kept from stage t - 1 into stage t */
+  /* derived: */
+  uint8_t *run;          /* [n][n] row t, column i <= t: i runs in stage t */
+  int32_t n_positions;   /* the sequence: run, row by row */
+  int32_t *node, *stage; /* [n_positions] */
+  int32_t *last;         /* [n_positions] last position that reads the copy made here; n_positions: kept to the end */
+  int64_t *level;        /* [n_positions] bytes alive */
+  int64_t peak_bytes, time_ns;
+  int32_t peak_position;
+  int32_t *latest; /* [n] scratch */
+  int64_t room_positions;
+} plim_stage_schedule;
+
+/* Nothing kept. PLIM_EUSAGE for more than PLIM_STAGE_SCHEDULE_MOST_NODES nodes. */
+PLIM_MUST_USE plim_status plim_stage_schedule_new(const plim_dag *dag, plim_stage_schedule **out);
+void plim_stage_schedule_free(plim_stage_schedule *stages); /* NULL is legal */
+
+/* Derive the rest from `keep`: the least runs with which every node has its operands, then the levels. Where a node may
+ * not run any more, its output is kept instead (which adds to `keep`).
+ * O(n (n + edges)). Source: Jain et al., Checkmate, MLSys 2020, section 5.2. */
+PLIM_MUST_USE plim_status plim_stage_schedule_derive(plim_stage_schedule *stages);
+
+/* Keep what a schedule of the problem (first runs in program order) has alive and reads later between two stages; then
+ * derive. The result is the same schedule if that has stages. */
+PLIM_MUST_USE plim_status plim_stage_schedule_project(plim_stage_schedule *stages, const plim_schedule *schedule);
+
+/* Forget what is kept but read by no one; then derive. */
+PLIM_MUST_USE plim_status plim_stage_schedule_prune(plim_stage_schedule *stages);
+
+/* ==== repair ==== */
+
+/* Stage schedules brought within a budget, and then as short as small changes make them. */
+
+/* Drop copies across the highest position, the one with the least time for what it saves first, until the peak is
+ * within `limit`, then keep copies that fit instead of recomputing them; stop at the deadline (INT64_MAX: none). *fits:
+ * whether it came within the limit. Deterministic without a deadline. PLIM_ECANCEL leaves a valid schedule after; a
+ * cancel of one that fits ends the changes alone. */
+PLIM_MUST_USE plim_status plim_stage_schedule_repair(plim_stage_schedule *stages, int64_t limit, int64_t deadline_ns,
+                                                     int32_t *fits);
+
+/* ==== integer program ==== */
+
+/* Checkmate's integer program over the nodes of a dag: which node runs in which stage, what is kept between stages and
+ * what is released within them, so that the bytes in use never exceed the budget and repeats take the least time. */
 
 typedef struct plim_stage_model {
   const plim_dag *dag;

@@ -1,7 +1,7 @@
 /* Derives a stage schedule from what is kept between stages. Backwards through each stage, a run needs its operands;
  * those that are not kept run in the stage. Then live bytes: a copy is alive from its run to its last reader before the
  * next copy. */
-#include "planner/exact/stage_schedule.h"
+#include "planner/exact/stage_model.h"
 
 #include <string.h>
 

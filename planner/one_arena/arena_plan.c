@@ -8,7 +8,6 @@
 
 #include "planner/one_arena/floor.h"
 #include "planner/one_arena/one_arena_tuning.h"
-#include "planner/one_arena/refuse.h"
 #include "planner/strategies/strategy.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"

@@ -1,9 +1,8 @@
 /* The smallest budget with a checked plan, what is proven about it, and whether a budget is enough. */
 #include "planner/one_arena/floor.h"
 
-#include "planner/core/schedule.h"
+#include "planner/core/problem.h"
 #include "planner/one_arena/arena_plan.h"
-#include "planner/one_arena/refuse.h"
 #include "planner/search/searches.h"
 #include "runtime/base/effort.h"
 

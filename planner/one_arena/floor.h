@@ -1,9 +1,14 @@
-/* The smallest budget within a planning that already has a problem and a plan front. Planner-internal. */
+/* The smallest budget within a planning, and the sentence where nothing fits. */
 #ifndef PLIM_PLANNER_ONE_ARENA_FLOOR_H
 #define PLIM_PLANNER_ONE_ARENA_FLOOR_H
 
 #include "planner/archive/front.h"
+#include "planner/core/incumbent.h"
 #include "planner/strategies/strategy.h"
+
+/* ==== smallest budget ==== */
+
+/* The smallest budget within a planning that already has a problem and a plan front. */
 
 /* plim_plan_smallest through that plan front: takes what it knows and leaves there what it finds, the lowest plan
  * before all. PLIM_EPLAN: a kept plan was bad. PLIM_ECANCEL: cancelled; the plan front has what was found. */
@@ -16,5 +21,22 @@ PLIM_MUST_USE plim_status plim_floor_find(const plim_problem *problem, const pli
 PLIM_MUST_USE plim_status plim_floor_search(const plim_problem *problem, const plim_plan_options *options,
                                             const plim_strategy *strategy, plim_front *front, plim_plan_floor *floor,
                                             plim_incumbent *inc);
+
+/* ==== refusal ==== */
+
+/* Why there is no plan: the sentence of a refusal. Planner-internal; the words are plim_plan_floor_describe's. */
+
+/* Fail with PLIM_ENOFIT for an incumbent for which the strategy of that name found nothing. The sentence has the
+ * budget, what is proven about it, and the smallest budget met. It names the conflict of the schedule whose peak fits
+ * and whose addresses miss the budget by least.
+ *   floor  [1]  out  the figures of the sentence */
+PLIM_MUST_USE plim_status plim_refuse(plim_incumbent *incumbent, const char *strategy, plim_plan_floor *floor);
+
+/* What a valid schedule of that packed size lacks within a smaller budget, and a few buffers of it that are proven not
+ * to lie together there: too many bytes at one command, or, where its peak fits, buffers without addresses.
+ *   text  out  [PLIM_CONFLICT_BYTES]
+ * Deterministic; at most some tenths of a second of exact search. */
+PLIM_MUST_USE plim_status plim_refusal_conflict(plim_incumbent *incumbent, const plim_schedule *schedule,
+                                                int64_t packed_bytes, int64_t budget_bytes, char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* Refusals: numbers first, then the buffers that are in each other's way (planner/pack/conflict.h). */
-#include "planner/one_arena/refuse.h"
+#include "planner/one_arena/floor.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -12,8 +12,8 @@
  * 10 %, learned ones some percent.
  * Invariant: placed boxes do not overlap, since `low` of an unplaced box is at least the top of each placed one that it
  * overlaps in time.
- * Cost: see bottom_up.h. Source: the dominance rule of Moffitt, MiniMalloc, ASPLOS 2023, here as a heuristic. */
-#include "planner/pack/bottom_up.h"
+ * Cost: see packers.h. Source: the dominance rule of Moffitt, MiniMalloc, ASPLOS 2023, here as a heuristic. */
+#include "planner/pack/packers.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -5,11 +5,10 @@
  * next. A decision is a difference constraint, which narrows the ranges [low, high] of offsets. A branch fails where a
  * range is empty. Where all pairs are decided, the lows are a packing. Of equal boxes one order is tried.
  * Source: disjunctive constraints, as in job-shop scheduling (Carlier and Pinson, 1989). */
-#include "planner/pack/box_pairs.h"
+#include "planner/pack/exact.h"
 
 #include <string.h>
 
-#include "planner/pack/exact.h"
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/units.h"
 #include "runtime/base/effort.h"

@@ -29,10 +29,9 @@
 
 #include <string.h>
 
-#include "planner/pack/box_pairs.h"
 #include "planner/pack/exact_internal.h"
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/sections.h"
+#include "planner/pack/units.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/effort.h"
 

@@ -1,11 +1,15 @@
-/* Exact packing: a depth-first search over canonical placements.
- *
- * PLIM_PACK_IMPOSSIBLE is a proof but for hashes: states that failed are remembered by 64 bits and not compared. Two
- * of a million states collide with a probability of about 3 in 100 million. */
+/* Exact search for a packing, pair by pair where buffers have gaps. */
 #ifndef PLIM_PLANNER_PACK_EXACT_H
 #define PLIM_PLANNER_PACK_EXACT_H
 
 #include "planner/pack/units.h"
+
+/* ==== boxes ==== */
+
+/* Exact packing: a depth-first search over canonical placements.
+ *
+ * PLIM_PACK_IMPOSSIBLE is a proof but for hashes: states that failed are remembered by 64 bits and not compared. Two
+ * of a million states collide with a probability of about 3 in 100 million. */
 
 typedef enum plim_pack_outcome {
   PLIM_PACK_FOUND,      /* offsets are set */
@@ -50,5 +54,21 @@ int64_t plim_exact_share(int32_t n, int32_t restart);
  * context was cancelled. */
 PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t nodes, int64_t deadline_ns,
                                             int64_t *offset, plim_pack_outcome *outcome);
+
+/* ==== pairs ==== */
+
+/* Exact packing where gaps leave parts of boxes: a search over which box of a pair lies below. */
+
+typedef struct plim_pairs plim_pairs;
+
+/* *out is NULL when more than PLIM_PAIRS_MOST pairs of boxes are there together. O(n^2). */
+enum { PLIM_PAIRS_MOST = 8192 };
+PLIM_MUST_USE plim_status plim_pairs_new(const plim_units *units, plim_pairs **out);
+void plim_pairs_free(plim_pairs *pairs); /* NULL is legal */
+
+/* Search under a capacity in units; a node is a pass over all pairs. offset [n] in units is set when found. Whatever
+ * boxes have, IMPOSSIBLE is a proof. *nodes: how many were used. */
+plim_pack_outcome plim_pairs_run(plim_pairs *pairs, int64_t capacity, const plim_exact_limits *limits, int64_t *offset,
+                                 int64_t *nodes);
 
 #endif

@@ -3,9 +3,8 @@
 #ifndef PLIM_PLANNER_PACK_EXACT_INTERNAL_H
 #define PLIM_PLANNER_PACK_EXACT_INTERNAL_H
 
-#include "planner/pack/box_pairs.h"
 #include "planner/pack/exact.h"
-#include "planner/pack/sections.h"
+#include "planner/pack/units.h"
 #include "runtime/base/array.h"
 
 /* A static order sorts by three keys, all descending. */

@@ -1,10 +1,8 @@
 /* Prepares a problem for exact search: sections, which boxes overlap in time, and the memory of all searches. */
 #include "planner/pack/exact_internal.h"
 
-#include "planner/pack/box_pairs.h"
 #include "planner/pack/exact.h"
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/sections.h"
 #include "planner/pack/units.h"
 
 enum { CHUNK_ITEMS = 1 << 16 /* items of a block of memory for lists; several times PLIM_EXACT_MOST */ };

@@ -8,7 +8,7 @@
 
 #include "planner/pack/exact.h"
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/sections.h"
+#include "planner/pack/units.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/integers.h"
 #include "runtime/base/random.h"

@@ -7,7 +7,7 @@
  *   tree  over the boxes by begin; each node has the latest end of what is placed below it, and finds those that
  *         overlap. For boxes with gaps, hints or alignments of their own, and for very many boxes of which few overlap.
  * Invariant: placed boxes do not overlap. Source: Moffitt, MiniMalloc, ASPLOS 2023 (greedy part). */
-#include "planner/pack/fit.h"
+#include "planner/pack/packers.h"
 
 #include <stdlib.h>
 #include <string.h>

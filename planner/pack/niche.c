@@ -32,9 +32,7 @@
 
 #include "planner/pack/exact.h"
 #include "planner/pack/exact_internal.h"
-#include "planner/pack/niche_internal.h"
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/sections.h"
 #include "planner/pack/units.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"

@@ -4,7 +4,7 @@
  * may stay empty and few boxes begin or end, few offsets are. */
 #include <string.h>
 
-#include "planner/pack/niche_internal.h"
+#include "planner/pack/niche.h"
 
 enum { MOST_SUMS = 64 };
 

@@ -3,7 +3,7 @@
  * before it and what is after it in the niche. Which box is used where is not looked at: a box may count twice. */
 #include <string.h>
 
-#include "planner/pack/niche_internal.h"
+#include "planner/pack/niche.h"
 
 typedef plim_niche_item item;
 typedef plim_niche_shape shape;

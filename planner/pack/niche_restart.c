@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/pack/niche_internal.h"
+#include "planner/pack/niche.h"
 #include "planner/pack/pack_tuning.h"
 #include "runtime/base/random.h"
 

@@ -14,11 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/bottom_up.h"
 #include "planner/pack/exact.h"
-#include "planner/pack/fit.h"
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/skyline.h"
+#include "planner/pack/packers.h"
 #include "planner/pack/units.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"

@@ -1,6 +1,6 @@
 /* Exact searches side by side: each thread has a searcher of its own, which remembers failed states from batch to
  * batch. */
-#include "planner/pack/restarts.h"
+#include "planner/pack/packers.h"
 
 #include "planner/pack/exact.h"
 #include "planner/pack/pack_tuning.h"

@@ -1,8 +1,7 @@
 /* Sections of time, found by a sweep over begins and ends of boxes, ends first. A section is closed at the first end
  * after a begin: the boxes alive there are a maximal set. O(n log n). */
-#include "planner/pack/sections.h"
-
 #include "planner/pack/units.h"
+
 #include "runtime/base/integers.h"
 
 enum { COMES = 1, GOES = 2 };

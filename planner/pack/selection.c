@@ -1,6 +1,6 @@
 /* Selects some boxes as a problem of its own. The unit is the greatest common divisor of all sizes, fixed offsets and
  * gaps: offsets of a canonical packing are sums of those, so nothing is lost, and searches have fewer units. */
-#include "planner/pack/selection.h"
+#include "planner/pack/units.h"
 
 #include "runtime/base/integers.h"
 

@@ -3,11 +3,10 @@
  * A segment tree has a leaf for each moment at which a box begins. A node has two figures: the highest top of a box
  * that covers all of its moments, and of a box that covers any of them. The top of a new box is at least as high as all
  * before it at its moments, so that nothing has to be pushed down the tree. O(log n) a box. */
-#include "planner/pack/skyline.h"
+#include "planner/pack/units.h"
 
 #include <stdlib.h>
 
-#include "planner/pack/units.h"
 #include "runtime/base/integers.h"
 
 struct plim_skyline {

@@ -9,13 +9,11 @@
 
 #include <string.h>
 
-#include "planner/pack/bottom_up.h"
 #include "planner/pack/exact.h"
 #include "planner/pack/niche.h"
 #include "planner/pack/pack.h"
 #include "planner/pack/pack_tuning.h"
-#include "planner/pack/restarts.h"
-#include "planner/pack/selection.h"
+#include "planner/pack/packers.h"
 #include "planner/pack/units.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/random.h"

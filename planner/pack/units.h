@@ -1,8 +1,12 @@
-/* Boxes in units of the alignment: what all packers work on. */
+/* What all packers share: boxes in units of their alignment, sections of time, selections of boxes, the skyline. */
 #ifndef PLIM_PLANNER_PACK_UNITS_H
 #define PLIM_PLANNER_PACK_UNITS_H
 
 #include "planner/pack/pack.h"
+
+/* ==== units ==== */
+
+/* Boxes in units of the alignment: what all packers work on. */
 
 typedef struct plim_units {
   plim_context *ctx;
@@ -30,5 +34,65 @@ static inline int64_t plim_units_align(const plim_units *units, int32_t box, int
   int64_t align = units->align[box];
   return align == 1 ? offset : (offset + align - 1) / align * align;
 }
+
+/* ==== sections ==== */
+
+/* Sections of a packing problem: the maximal sets of boxes there together, in time order. */
+
+/* A box is in the sections [first, last); last > first. A box with gaps has several spans. */
+typedef struct plim_span {
+  int32_t first, last;
+} plim_span;
+
+typedef struct plim_sections {
+  plim_context *ctx;
+  int32_t n, n_sections;
+  int32_t *span_first; /* [n + 1] spans of box x: span[span_first[x] .. span_first[x + 1]), in order */
+  plim_span *span;
+  int32_t room; /* of span */
+} plim_sections;
+
+/* Two boxes are there together exactly when they share a section. Where a gap leaves a part of a box, it counts as
+ * there. O(n log n). */
+PLIM_MUST_USE plim_status plim_sections_make(const plim_units *units, plim_sections *out);
+void plim_sections_free(plim_sections *sections);
+
+/* ==== selections ==== */
+
+/* Some of the boxes, as a problem of its own with the largest unit that loses nothing. */
+
+typedef struct plim_selection {
+  plim_context *ctx;
+  const plim_boxes *from;
+  plim_boxes boxes;  /* the arrays below; align: the unit */
+  int32_t *original; /* [boxes.n] the box of `from` */
+  plim_box *box;
+  int64_t *own_align, *hint;
+  int32_t *gap_first;
+  plim_pack_gap *gap;
+} plim_selection;
+
+/* Those boxes that have bytes and, when wanted is not NULL, a mark. O(n), and a few times n when alignments differ. */
+PLIM_MUST_USE plim_status plim_selection_make(plim_context *ctx, const plim_boxes *from, const uint8_t *wanted,
+                                              plim_selection *out);
+void plim_selection_free(plim_selection *selection);
+
+/* ==== skyline ==== */
+
+/* Packing in O(n log n), for what has to be packed when there is no time: each box in turn lies on whatever is highest
+ * among the boxes placed before that overlap it in time, so holes below stay empty. */
+
+typedef struct plim_skyline plim_skyline;
+
+PLIM_MUST_USE plim_status plim_skyline_new(const plim_units *units, plim_skyline **out);
+void plim_skyline_free(plim_skyline *skyline); /* NULL is legal */
+
+/* May it pack these? Not boxes with fixed offsets. Gaps are packed as if they were not there, hints are not read. */
+int plim_skyline_can(const plim_units *units);
+
+/*   order   [n] in
+ *   offset  [n] out  in units
+ * Returns the packed size in units. O(n log n), deterministic. */
+int64_t plim_skyline_run(plim_skyline *skyline, const int32_t *order, int64_t *offset);
 
 #endif

@@ -1,8 +1,40 @@
-/* Commands on queues, and the way from them to a plan. */
+/* Spaces and queues, and commands with copies: from a list in some order to a plan with addresses and waits. */
 #ifndef PLIM_PLANNER_PAGING_COMMAND_LIST_H
 #define PLIM_PLANNER_PAGING_COMMAND_LIST_H
 
 #include "planner/planner.h"
+
+/* ==== spaces and queues ==== */
+
+/* The spaces of a plan with copies: budgets, queues, links, and what no plan over them is faster than. */
+
+/* Spaces, those that compute, and what a copy takes. Space 0 is the arena. */
+typedef struct plim_queue_spaces {
+  int32_t n;
+  int32_t computes[PLIM_PLAN_SPACES];
+  int64_t budget_bytes[PLIM_PLAN_SPACES];
+  int32_t run_queue[PLIM_PLAN_SPACES]; /* of those that compute */
+  int32_t copy_queue[PLIM_PLAN_SPACES][PLIM_PLAN_SPACES];
+  int64_t latency_ns[PLIM_PLAN_SPACES][PLIM_PLAN_SPACES];
+  double bytes_per_ns[PLIM_PLAN_SPACES][PLIM_PLAN_SPACES]; /* 0: no link */
+  plim_page_space page[PLIM_PAGE_SPACES];                  /* [n - 1] as the plan has them */
+} plim_queue_spaces;
+
+/* Find the spaces of options->paging: the arena, and where there are such, that of a second device and the page
+ * space. */
+void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces *s);
+
+/* The time of a copy over the link of two spaces. */
+int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t bytes);
+
+/* A time that no plan is faster than: that of keep-all; on two devices the longest chain of ops, or half of all ops if
+ * that is longer. */
+PLIM_MUST_USE plim_status plim_queue_bound(const plim_graph *graph, const plim_profile *profile,
+                                           const plim_paging *paging, int64_t keep_all_ns, int64_t *bound_ns);
+
+/* ==== commands ==== */
+
+/* Commands on queues, and the way from them to a plan. */
 
 /* A list of commands on queues, as planners of copies make it, and the way from there to a plan.
  *
@@ -86,5 +118,29 @@ PLIM_MUST_USE plim_status plim_command_list_pack(plim_command_list *list, int32_
  * commands and buffers. O(buffers^2). */
 PLIM_MUST_USE plim_status plim_command_list_plan(const plim_command_list *list, const plim_plan *draft,
                                                  plim_plan **out);
+
+/* ==== lowering ==== */
+
+/* Lowering: the last part of the way from a command list to a plan. */
+
+/* How a list becomes a plan. */
+typedef struct plim_lowering {
+  const plim_paging *paging; /* what a better plan is */
+  const plim_queue_spaces *spaces;
+  const plim_plan *base;  /* its variants, and what else plim_plan_from_parts reads of a draft */
+  const char *name, *how; /* of the plan: its planner is both; how NULL: the name alone */
+  int64_t keep_all_ns, bound_ns;
+  int32_t n_shares;
+  const double *share;   /* [n_shares] of the budgets, within which copies spread, until one packs */
+  int32_t compares;      /* 1: the order of the list itself is tried too, and the faster plan taken */
+  int32_t has_addresses; /* 1: where that order does not pack, buffers may lie in the arena as the list proposes */
+} plim_lowering;
+
+/* Make a checked plan of a command list. Copies are spread over time as far as every space can then be packed. Where
+ * that fails with every share of the budgets, the order of the list itself is tried.
+ *   fits  out  0: no packing was found, and no plan is made
+ *   out   out  untouched where it does not fit */
+PLIM_MUST_USE plim_status plim_lower(const plim_lowering *lowering, plim_command_list *list, int *fits,
+                                     plim_plan **out);
 
 #endif

@@ -1,4 +1,4 @@
-#include "planner/paging/graph_copy.h"
+#include "planner/paging/page_plan.h"
 
 #include <stdio.h>
 

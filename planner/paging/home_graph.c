@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/paging/graph_copy.h"
-#include "planner/paging/home_plan.h"
+#include "planner/paging/page_plan.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 

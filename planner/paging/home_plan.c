@@ -5,11 +5,11 @@
  * its home ends it after the update. A run of "home in" becomes a copy of the parameter from its home, and the update
  * is followed by a copy of it to its home. A step of another graph, evaluation, has the same homes at the same
  * offsets. */
-#include "planner/paging/home_plan.h"
+#include "planner/paging/page_plan.h"
 
 #include <string.h>
 
-#include "planner/paging/lowering.h"
+#include "planner/paging/command_list.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 

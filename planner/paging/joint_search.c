@@ -3,8 +3,8 @@
  * these bytes, and fewer where the plan of what it found does not pack. */
 #include <string.h>
 
+#include "planner/paging/command_list.h"
 #include "planner/paging/joint_problem.h"
-#include "planner/paging/lowering.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/spaces/space_search.h"

@@ -1,6 +1,6 @@
 /* A plan takes the fastest variant that there is, whatever its workspace. With less workspace to choose from, less has
  * to page. */
-#include "planner/paging/lean_profile.h"
+#include "planner/paging/page_plan.h"
 
 /* Bytes that the budget leaves for the workspace of an op, beside its operands and what persists. */
 static int64_t workspace_room(const plim_graph *g, const plim_op *op, int64_t budget_bytes) {

@@ -1,5 +1,5 @@
 /* Lowering: copies spread, every space packed, the checker asked. */
-#include "planner/paging/lowering.h"
+#include "planner/paging/command_list.h"
 
 #include <stdio.h>
 

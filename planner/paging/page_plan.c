@@ -11,7 +11,6 @@
 
 #include "planner/one_arena/arena_plan.h"
 #include "planner/paging/joint_problem.h"
-#include "planner/paging/lean_profile.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/paging/queue_search.h"

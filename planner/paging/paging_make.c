@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "planner/one_arena/arena_plan.h"
-#include "planner/paging/home_plan.h"
 #include "planner/paging/page_plan.h"
 #include "planner/paging/paging.h"
 

@@ -6,7 +6,7 @@
  * 4 r + 1 a copy for run r, 4 r + 2 the run, 4 r + 3 a copy after it. */
 #include <string.h>
 
-#include "planner/paging/queue_decoder.h"
+#include "planner/paging/queue_search.h"
 
 /* ---- runs ---- */
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "planner/paging/paging_tuning.h"
-#include "planner/paging/queue_decoder.h"
+#include "planner/paging/queue_search.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
 

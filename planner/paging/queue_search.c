@@ -5,7 +5,7 @@
  * that is lowered, packed and simulated as a plan. Without a second device the candidates differ in what is paged. */
 #include <string.h>
 
-#include "planner/paging/lowering.h"
+#include "planner/paging/command_list.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
 #include "planner/paging/queue_search.h"

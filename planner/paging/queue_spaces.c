@@ -1,5 +1,5 @@
 /* The spaces of a plan with copies, their queues and links, and what no plan over them is faster than. */
-#include "planner/paging/queue_spaces.h"
+#include "planner/paging/command_list.h"
 
 #include <stdio.h>
 

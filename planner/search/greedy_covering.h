@@ -12,7 +12,7 @@
 #ifndef PLIM_PLANNER_SEARCH_GREEDY_COVERING_H
 #define PLIM_PLANNER_SEARCH_GREEDY_COVERING_H
 
-#include "planner/track/blocked_profile.h"
+#include "planner/track/memory_profile.h"
 #include "planner/track/track.h"
 #include "runtime/base/random.h"
 

@@ -7,10 +7,10 @@
  * Deterministic without a time limit. */
 #include "planner/search/searches.h"
 
-#include "planner/core/schedule.h"
-#include "planner/search/anneal.h"
+#include "planner/core/problem.h"
 #include "planner/search/moves.h"
 #include "planner/search/search_tuning.h"
+#include "planner/search/searcher.h"
 #include "runtime/base/effort.h"
 
 typedef struct keeper {

@@ -10,11 +10,10 @@
  */
 #include "planner/search/searches.h"
 
-#include "planner/core/schedule.h"
-#include "planner/search/anneal.h"
-#include "planner/search/first_schedules.h"
+#include "planner/core/problem.h"
 #include "planner/search/moves.h"
 #include "planner/search/search_tuning.h"
+#include "planner/search/searcher.h"
 
 typedef struct min_memory_search {
   plim_incumbent *inc;

@@ -2,7 +2,7 @@
  *
  * A repeat may become useless when others are removed. So passes follow each other until one changes nothing. They end,
  * since each change makes the schedule faster. The peak is within the limit after every change. */
-#include "planner/search/polish.h"
+#include "planner/search/searches.h"
 
 #include <stdlib.h>
 

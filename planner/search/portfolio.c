@@ -13,7 +13,6 @@
 
 #include <assert.h>
 
-#include "planner/search/first_schedules.h"
 #include "planner/search/search_tuning.h"
 #include "planner/search/searcher.h"
 #include "runtime/base/batch.h"

@@ -6,11 +6,9 @@
  * strict run starts from a best whose peak is above it. */
 #include "planner/search/searcher.h"
 
-#include "planner/search/anneal.h"
 #include "planner/search/moves.h"
-#include "planner/search/neighbourhood.h"
-#include "planner/search/polish.h"
 #include "planner/search/search_tuning.h"
+#include "planner/search/searches.h"
 
 /* Pack the candidate and submit it. */
 static plim_status try_candidate(plim_searcher *s, int32_t effort) {

@@ -1,16 +1,100 @@
-/* A searcher makes annealing runs for one incumbent, and packs what they find.
- *
- * Annealing knows peaks, the budget bounds packed sizes. So each run works with a limit on the peak. Its *candidate* is
- * the fastest schedule within that limit that beats the best plan. The candidate is packed every few thousand moves;
- * with more effort when the run ends; and by exact search where it almost fits. Where it does not fit, the limit of the
- * next run is lower by half of the excess. */
+/* One annealing searcher, and the exact neighbourhood that ends its run. */
 #ifndef PLIM_PLANNER_SEARCH_SEARCHER_H
 #define PLIM_PLANNER_SEARCH_SEARCHER_H
 
 #include <stdatomic.h>
 
 #include "planner/core/incumbent.h"
-#include "planner/search/anneal.h"
+#include "planner/search/moves.h"
+
+/* ==== annealing ==== */
+
+/* Simulated annealing over schedules. */
+
+typedef struct plim_anneal plim_anneal;
+
+/* Is called for each schedule whose peak is within the limit and whose time is below faster_than_ns. It may set
+ * faster_than_ns, the limit and `stop`. */
+typedef plim_status plim_on_fit(void *user, plim_anneal *anneal);
+
+/* Is called every few dozen moves. */
+typedef void plim_on_moves(void *user);
+
+struct plim_anneal {
+  plim_mover mover;
+  double hot, cold;          /* first and last temperature, in percentage points of overhead */
+  double weight;             /* of bytes above the limit, in the cost (anneal.c) */
+  double pace;               /* share by which the weight adapts while each op is moved once; 0: it is constant */
+  double time_weight;        /* of overhead in the cost: 1; less where few bytes are the objective */
+  int32_t strict;            /* 1: no schedule above the limit is accepted; the first one must be within it */
+  int64_t iterations;        /* moves of this annealing run */
+  int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none. Temperature follows the larger share used up */
+  int32_t share[PLIM_MOVES]; /* probability of each kind of move, relative to their sum */
+  int32_t most_runs_an_op;   /* moves run no op more often; 0: no limit */
+  plim_on_fit *on_fit;
+  plim_on_moves *on_moves; /* NULL: none */
+  void *user;              /* first argument of both */
+  int64_t faster_than_ns;
+  /* state and results */
+  double cost;  /* of the schedule in the track */
+  int64_t done; /* moves of all annealing runs so far */
+  int32_t stop; /* 1: end after this move */
+};
+
+/* One annealing run, from the schedule in the track; the last accepted schedule stays there. PLIM_ECANCEL: the context
+ * was cancelled. Deterministic without a deadline. */
+PLIM_MUST_USE plim_status plim_anneal_run(plim_anneal *anneal);
+
+/* ==== neighbourhood ==== */
+
+/* A large neighbourhood that is solved exactly. At one slot of the schedule it decides for up to
+ * PLIM_NEIGHBOURHOOD_MOST ops what becomes of their outputs.
+ *
+ * A *gap* is the time between a copy that exists before the slot and its next reader after the slot. Either the copy is
+ * kept through the gap, or it is recomputed before that reader. Gaps of the inputs of such a copy belong to the
+ * neighbourhood too. Single moves do not pass from one good combination to another: what lies between exceeds the limit
+ * or takes too long. */
+
+enum { PLIM_NEIGHBOURHOOD_MOST = 16 };
+
+typedef struct plim_gap {
+  int32_t op, choice; /* what recomputes the copy */
+  int32_t repeat;     /* the run that recomputes it in the schedule now; -1: it is kept */
+  int32_t anchor;     /* the run before which it is recomputed, which belongs to no gap; -1: at the end */
+  int32_t rank;       /* order among gaps of one anchor, then by op */
+  int64_t time_ns;    /* of recomputing */
+  int64_t bytes;      /* that recomputing frees at one position, at most */
+  int32_t run;        /* its run while the branch and bound has it recomputed; -1: kept */
+} plim_gap;
+
+typedef struct plim_neighbourhood {
+  int32_t n;
+  plim_gap gap[PLIM_NEIGHBOURHOOD_MOST]; /* by ascending time for each byte */
+} plim_neighbourhood;
+
+/* Choose the gaps at a slot: repeats after it of ops that ran before it, and copies that are kept over it and may be
+ * recomputed, with some of their producers. Where there are too many, random ones are taken. The journal must be empty.
+ */
+void plim_neighbourhood_gather(plim_mover *mover, int32_t slot, plim_neighbourhood *out);
+
+/* Among all schedules that differ in these gaps alone and have a peak within the mover's limit, make the fastest one.
+ *   most_ns  in          only a schedule of less time is made
+ *   nodes    [1] in out  nodes of branch and bound that are left; at 0 the answer need not be the fastest
+ * Returns 1 where one was made, with the change in the journal; else 0, and nothing is changed.
+ * O(2^gaps) changes of the track in the worst case, usually some dozens. Deterministic. */
+int plim_neighbourhood_solve(plim_mover *mover, plim_neighbourhood *neighbourhood, int64_t most_ns, int64_t *nodes);
+
+/* Make a schedule within the limit faster: gather and solve at `tries` random slots. Empties the journal. */
+void plim_neighbourhood_improve(plim_mover *mover, int32_t tries);
+
+/* ==== searcher ==== */
+
+/* A searcher makes annealing runs for one incumbent, and packs what they find.
+ *
+ * Annealing knows peaks, the budget bounds packed sizes. So each run works with a limit on the peak. Its *candidate* is
+ * the fastest schedule within that limit that beats the best plan. The candidate is packed every few thousand moves;
+ * with more effort when the run ends; and by exact search where it almost fits. Where it does not fit, the limit of the
+ * next run is lower by half of the excess. */
 
 /* The settings of one annealing run. */
 typedef struct plim_annealing {

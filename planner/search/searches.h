@@ -1,8 +1,13 @@
-/* The searches: each submits schedules to an incumbent until it is done, the limit is over or the context cancelled. */
+/* What strategies call of this folder: searches, and first schedules. */
 #ifndef PLIM_PLANNER_SEARCH_SEARCHES_H
 #define PLIM_PLANNER_SEARCH_SEARCHES_H
 
 #include "planner/core/incumbent.h"
+#include "planner/track/track.h"
+
+/* ==== searches ==== */
+
+/* The searches: each submits schedules to an incumbent until it is done, the limit is over or the context cancelled. */
 
 /* Overhead 0: every op once with its fastest choice, in the order found that needs the smallest arena. Takes a part of
  * the time limit. Deterministic without one. */
@@ -16,5 +21,33 @@ PLIM_MUST_USE plim_status plim_min_memory_run(plim_incumbent *incumbent);
  * the best that any of them met. So without a time limit the outcome depends on the seed and the number of threads, not
  * on timing. */
 PLIM_MUST_USE plim_status plim_portfolio_run(plim_incumbent *incumbent, const plim_schedule *order);
+
+/* ==== first schedules ==== */
+
+/* First schedules of a search: from checkpoints (seed.c) and from greedy covering (seed_covering.c). */
+
+/* A first schedule from checkpoints (planner/chain). Of several sets of checkpoints it is the fastest whose peak is
+ * within the limit; where none is, the one of lowest peak. It has at most `most_runs` runs, where most_runs >= n_ops.
+ * Deterministic. */
+PLIM_MUST_USE plim_status plim_seed_make(const plim_problem *problem, plim_timeline *timeline, int64_t limit,
+                                         int32_t most_runs, plim_schedule *out);
+
+/* A first schedule from greedy covering. Brings a valid schedule within budget_bytes, then makes it faster.
+ *   rounds       in      most rounds; the later ones remove repeats and cover again
+ *   deadline_ns  in      by plim_now_ns; later rounds end there, the first at a share of the incumbent's time limit
+ *   schedule     in out  becomes the fastest schedule within budget_bytes; where there is none, the one of lowest peak
+ * Each schedule within budget_bytes is submitted. Deterministic without a deadline. */
+PLIM_MUST_USE plim_status plim_seed_covering(plim_incumbent *incumbent, int64_t budget_bytes, int32_t rounds,
+                                             int64_t deadline_ns, plim_schedule *schedule);
+
+/* ==== polish ==== */
+
+/* Faster within the limit, without a search. */
+
+/* Remove each repeat without which the peak stays within the limit, the slowest first. Give each run the fastest
+ * variant with which the peak stays within the limit. Repeat until nothing changes.
+ * The peak must be within the limit before. Empties the journal. O(repeats log slots) a pass. Deterministic. The only
+ * failure is PLIM_ENOMEM, before anything is changed. */
+PLIM_MUST_USE plim_status plim_polish(plim_track *track, int64_t limit);
 
 #endif

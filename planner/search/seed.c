@@ -1,6 +1,6 @@
 /* First schedules from checkpoints: sweeps over sets of checkpoints (planner/chain/checkpoints.c), makes two schedules
  * of each, and keeps the best. */
-#include "planner/search/first_schedules.h"
+#include "planner/search/searches.h"
 
 #include "planner/chain/checkpoints.h"
 #include "planner/search/search_tuning.h"

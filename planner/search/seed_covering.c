@@ -7,12 +7,11 @@
  * bought early may have lost its gain to what was bought later. A round ends when the peak is within the goal, when the
  * rate is too low to matter, or when it diverges: at very low rates repeats make more bytes alive than they free. The
  * goal is the budget; it falls where a schedule within it does not pack. */
-#include "planner/search/first_schedules.h"
+#include "planner/search/searches.h"
 
 #include <math.h>
 
 #include "planner/search/greedy_covering.h"
-#include "planner/search/polish.h"
 #include "planner/search/search_tuning.h"
 #include "runtime/base/effort.h"
 

@@ -5,7 +5,7 @@
  *
  * Totals are found in one pass: a wait of the plan is for the end of what fills a buffer that is read, or of what
  * touched a buffer that ended in the space that is filled, and waits that follow from others change no time. */
-#include "planner/spaces/space_arrange.h"
+#include "planner/spaces/space_sequence.h"
 
 #include <assert.h>
 #include <string.h>

@@ -17,7 +17,7 @@
  *
  * The bound is the better of that and of what placement costs (space_bound_placement.c). */
 #include "planner/spaces/space_bound.h"
-#include "planner/spaces/space_budget.h"
+#include "planner/spaces/space_problem.h"
 #include "planner/spaces/spaces_tuning.h"
 
 #include <math.h>

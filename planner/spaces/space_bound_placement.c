@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "planner/spaces/space_bound.h"
-#include "planner/spaces/space_budget.h"
+#include "planner/spaces/space_problem.h"
 #include "runtime/base/effort.h"
 
 typedef struct placing {

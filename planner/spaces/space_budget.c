@@ -1,5 +1,5 @@
 /* A text is read one part after another, each a name, '=' and a size. */
-#include "planner/spaces/space_budget.h"
+#include "planner/spaces/space_problem.h"
 
 #include <stdio.h>
 #include <string.h>

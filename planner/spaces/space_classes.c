@@ -1,7 +1,7 @@
 /* The rows in which the three classes of plans over spaces differ. Columns that do not exist are -1 and left out. */
 #include <math.h>
 
-#include "planner/spaces/space_rows.h"
+#include "planner/spaces/space_model.h"
 
 #define column plim_space_column
 

@@ -5,7 +5,7 @@
  *
  * A copy out holds what it reads. Where it is to take place beside runs, the page leaves that much later, and its copy
  * in stands that much earlier: what else is there meanwhile then has room. */
-#include "planner/spaces/space_cover.h"
+#include "planner/spaces/space_searching.h"
 
 #include <math.h>
 #include <string.h>

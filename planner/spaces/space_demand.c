@@ -5,7 +5,7 @@
  *
  * Invariant: `used` is at least what the sequence made so far has live, as a buffer of the sequence ends at its last
  * touch, and here only when it is evicted or has no reader left. After Kirisame et al., ICLR 2021, for the score. */
-#include "planner/spaces/space_demand.h"
+#include "planner/spaces/space_searching.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * or none does. A copy out of a space has its source whole and in place when the stage begins. */
 #include <math.h>
 
-#include "planner/spaces/space_rows.h"
+#include "planner/spaces/space_model.h"
 
 #define column plim_space_column
 

@@ -2,7 +2,7 @@
  * plans that share it. The second one is of everything that was asked for. The figures in a file are for the rates of
  * the call that wrote it, so the reader lowers the commands again for its own rates. So a later call for no fewer bytes
  * and no slower links has a plan that is as good. */
-#include "planner/spaces/space_kept.h"
+#include "planner/spaces/space_request.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* A known plan is read as the events that its commands and the ends of its buffers are, and lowered: waits, times and
  * bytes are then those of the problem in hand. */
-#include "planner/spaces/space_known.h"
+#include "planner/spaces/space_request.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * touched a buffer that ended before it in the sequence. So at whatever speed the queues run, the buffers that live at
  * one moment are some of those that live at one command, and the peak over commands holds. Clocks
  * [n_commands][n_queues] as in the checker leave out what follows already. */
-#include "planner/spaces/space_lower.h"
+#include "planner/spaces/space_sequence.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,13 +5,7 @@
 #include <math.h>
 
 #include "planner/spaces/space_bound.h"
-#include "planner/spaces/space_first.h"
-#include "planner/spaces/space_kept.h"
-#include "planner/spaces/space_known.h"
-#include "planner/spaces/space_portfolio.h"
-#include "planner/spaces/space_program.h"
-#include "planner/spaces/space_refusal.h"
-#include "planner/spaces/space_smallest.h"
+#include "planner/spaces/space_request.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"

@@ -4,7 +4,7 @@
  * the plan's makespan is the simulator's. */
 #include <math.h>
 
-#include "planner/spaces/space_rows.h"
+#include "planner/spaces/space_model.h"
 
 static double ns(const plim_space_model *m, int64_t time) {
   return plim_space_coefficient(m->time_scale * (double)time);

@@ -3,7 +3,7 @@
  * A release [t, (i, k)] says that node i's output is freed after its reader k ran in stage t. It may be 1 only where k
  * runs, no later reader of i does, and i is not kept into the next stage: fractions win nothing, so the column is no
  * integer. Bytes in use are shares of the budget, so that a solver's tolerance is one of the budget. */
-#include "planner/spaces/space_rows.h"
+#include "planner/spaces/space_model.h"
 
 #include <math.h>
 #include <string.h>

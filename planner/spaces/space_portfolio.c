@@ -1,6 +1,6 @@
 /* Where recompute alone or paging alone is best, rounds that do both hardly find it, as what one op gains by the other
  * hides what many gain together. */
-#include "planner/spaces/space_portfolio.h"
+#include "planner/spaces/space_request.h"
 
 #include <math.h>
 

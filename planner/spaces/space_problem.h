@@ -1,10 +1,14 @@
-/* Planning over spaces: a graph on a platform, as models see it. An op is a node with one output; what it takes in time
- * and energy on each device, and what its output takes on each link. */
+/* A graph on a platform as a planning problem, and budgets for its spaces. */
 #ifndef PLIM_PLANNER_SPACES_SPACE_PROBLEM_H
 #define PLIM_PLANNER_SPACES_SPACE_PROBLEM_H
 
 #include "runtime/graph/graph.h"
 #include "runtime/graph/space/platform.h"
+
+/* ==== problem ==== */
+
+/* Planning over spaces: a graph on a platform, as models see it. An op is a node with one output; what it takes in time
+ * and energy on each device, and what its output takes on each link. */
 
 typedef struct plim_space_node {
   int32_t storage;
@@ -72,5 +76,19 @@ static inline int64_t plim_space_copy_ns(const plim_space_problem *p, int32_t no
 static inline double plim_space_copy_joule(const plim_space_problem *p, int32_t node, int32_t link) {
   return p->copy_joule[(int64_t)node * p->platform->n_links + link];
 }
+
+/* ==== budgets ==== */
+
+/* Budgets by space: as people write them, and what they leave room for. */
+
+/* "ram=64MiB,sd=1GiB", percentages of keep-all bytes, or one size without a name for the first device's space.
+ *   whole   bytes that percentages are of
+ *   budget  [platform->n_spaces]  in out  those that are not named stay
+ * PLIM_EUSAGE, with the spaces that there are, for one that is not there, and for one that is named twice. */
+PLIM_MUST_USE plim_status plim_space_budget_parse(const plim_platform *platform, const char *text, int64_t whole,
+                                                  int64_t *budget);
+
+/* 1 when the device runs the node, and its inputs, output and workspace fit together where the device computes. */
+int plim_space_has_room(const plim_space_problem *problem, const int64_t *budget, int32_t node, int32_t device);
 
 #endif

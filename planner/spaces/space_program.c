@@ -1,9 +1,9 @@
-#include "planner/spaces/space_program.h"
+#include "planner/spaces/space_request.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "planner/spaces/space_solve.h"
+#include "planner/spaces/space_model.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 

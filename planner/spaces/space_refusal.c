@@ -1,13 +1,12 @@
 /* The same program, with a column in place of some budgets: how many times the budget is used. The search that comes
  * before a program may know a plan outside its class, and less is then enough. */
-#include "planner/spaces/space_refusal.h"
+#include "planner/spaces/space_request.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/spaces/space_smallest.h"
-#include "planner/spaces/space_solve.h"
+#include "planner/spaces/space_model.h"
 
 enum { WORDS = 1024 };
 

@@ -1,6 +1,6 @@
 /* Repair: gives every item of a sequence what it reads, in one walk. What is not there is copied, along one link or
  * two, or recomputed, whichever is cheapest. Pruning: an item goes where the buffer before it can stay instead. */
-#include "planner/spaces/space_repair.h"
+#include "planner/spaces/space_searching.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "planner/spaces/space_gather.h"
+#include "planner/spaces/space_searching.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/name.h"
 

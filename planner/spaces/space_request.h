@@ -1,10 +1,15 @@
-/* What a call of a planner over spaces asks for, checked and in numbers, and what follows from it alone. */
+/* One call for a plan over spaces: what was asked for, known plans, how it is answered or refused. */
 #ifndef PLIM_PLANNER_SPACES_SPACE_REQUEST_H
 #define PLIM_PLANNER_SPACES_SPACE_REQUEST_H
 
 #include "planner/spaces/space_make.h"
 #include "planner/spaces/space_model.h"
 #include "planner/spaces/space_search.h"
+#include "runtime/base/cache.h"
+
+/* ==== request ==== */
+
+/* What a call of a planner over spaces asks for, checked and in numbers, and what follows from it alone. */
 
 typedef struct plim_space_planner {
   const char *name, *source;
@@ -58,5 +63,153 @@ int plim_space_proves(const plim_space_request *request);
  *   proved  in       1: the sequence is known to have none that is better */
 PLIM_MUST_USE plim_status plim_space_plan_of(const plim_space_request *request, plim_space_events *events, double bound,
                                              int proved, plim_space_plan **out);
+
+/* ==== kept plans ==== */
+
+/* Plans over spaces that are kept between calls. */
+
+enum { PLIM_SPACE_KEPT = 32 /* plans that a call reads, at most: those used last */ };
+
+typedef struct plim_space_kept {
+  plim_context *ctx;
+  char path[PLIM_CACHE_PATH_BYTES]; /* of the plan of this call; "": nothing is kept */
+  int32_t n, n_known, room_known;
+  plim_space_plan *plan[PLIM_SPACE_KEPT]; /* [n] read, and proved by the checker */
+  const plim_space_plan **known;          /* [n_known] those of the options, then those read */
+} plim_space_kept;
+
+/* Read the plans of the graph for devices, spaces and links of the same names. Their rates may be others, and so may
+ * budgets, deadline and objective. A file that cannot be read, or is wrong in any way, is left out. Read of `options`:
+ * folder, known, and what the plan depends on. PLIM_ENOMEM. */
+PLIM_MUST_USE plim_status plim_space_kept_open(const plim_graph *graph, const plim_platform *platform,
+                                               const plim_space_options *options, plim_space_kept *out);
+
+/* Keep the plan in place of the last one for the same rates, budgets, deadline and switches. A folder that cannot be
+ * written is no failure. PLIM_ENOMEM. */
+PLIM_MUST_USE plim_status plim_space_kept_save(const plim_space_kept *kept, const plim_space_plan *plan);
+
+void plim_space_kept_close(plim_space_kept *kept); /* {0} is legal */
+
+/* ==== known plans ==== */
+
+/* Plans that are known: what of them holds under other budgets, times and deadlines. */
+
+/* The commands of the best of n plans, lowered anew for the problem's times. Read of `options`: all but bound,
+ * keep_all, starts and rounds. A plan of another graph, one whose commands are not allowed, and one above a budget or
+ * the deadline are left out.
+ *   joins  in       0: commands that copy several storages are not allowed
+ *   known  [n]  in  a NULL is left out
+ *   value  [1]  out of its plan; INFINITY: there is none, and `out` is as it was
+ * O(commands of all). */
+PLIM_MUST_USE plim_status plim_space_known_best(const plim_space_problem *problem,
+                                                const plim_space_search_options *options, int joins, int32_t n,
+                                                const plim_space_plan *const *known, double *value,
+                                                plim_space_events *out);
+
+/* ==== first plans ==== */
+
+/* First plans of large graphs from a planner of one arena. */
+
+/* The runs of a plan of one arena for the only device that may be used. Without recompute, with several devices, and
+ * for graphs of fewer than tuning.search.large_nodes nodes none is made. Read of `asked`: objective, recompute, place,
+ * budget.
+ *   options  in   one_arena and threads
+ *   percent  in   of the time that the context has left, for the call; where pages are allowed (asked->page), of what
+ *                 is above tuning.first.reserve_ns_a_node for each node, and none is made where less is left
+ *   out           its list is empty; and stays so where nothing was found */
+PLIM_MUST_USE plim_status plim_space_first(const plim_space_problem *problem, const plim_space_search_options *asked,
+                                           const plim_space_options *options, int32_t percent, plim_space_events *out);
+
+/* ==== portfolio ==== */
+
+/* Searches that may do less than what is asked for, and the one that may do all of it. */
+
+enum { PLIM_SPACE_SEARCHES = 3 /* recompute alone, paging alone, all that is allowed */ };
+
+typedef struct plim_space_portfolio {
+  plim_space_found best; /* of them all */
+  plim_space_found found[PLIM_SPACE_SEARCHES];
+  plim_space_events events[PLIM_SPACE_SEARCHES]; /* those found */
+} plim_space_portfolio;
+
+/* Search with recompute alone and with paging alone, each as a call that allows nothing else does, and then with all
+ * that `options` allow, from what the two found. So no call that allows more has a worse plan, where no time limit ends
+ * a search. Of graphs of tuning.search.large_nodes nodes, and where one of the two is not allowed, the last alone.
+ *   least  in  what no plan is below, whatever is allowed; options->bound is that of all that they allow
+ *   out    in  events are empty lists of the context
+ * Deterministic where no deadline of the context is. */
+PLIM_MUST_USE plim_status plim_space_portfolio_search(const plim_space_problem *problem,
+                                                      const plim_space_search_options *options, double least,
+                                                      plim_space_portfolio *out);
+
+void plim_space_portfolio_free(plim_space_portfolio *portfolio);
+
+/* ==== smallest budgets ==== */
+
+/* What a refusal of the search says: the smallest budgets, and the earliest deadline, for which it finds a plan. */
+
+/* PLIM_ENOFIT with that sentence, or the failure of finding it. */
+PLIM_MUST_USE plim_status plim_space_search_refuse(const plim_space_problem *problem,
+                                                   const plim_space_search_options *options);
+
+/* The least factor on the budget of space `scaled` (-1: on all that are given) with which the search finds a plan.
+ * INFINITY: none; NAN: it was not found in time. `rounds` and `bound` of the options are not read. */
+PLIM_MUST_USE plim_status plim_space_search_factor(const plim_space_problem *problem,
+                                                   const plim_space_search_options *options, int32_t scaled,
+                                                   double *out);
+
+/* What stands after a time in a sentence: " ns", or "" where times are in the unit of the graph's file. */
+const char *plim_space_time_unit(const plim_space_problem *problem);
+
+/* A factor on budgets in six digits, or whole, rounded up (or down), so that what is said of it still holds. */
+enum { PLIM_SPACE_FACTOR_BYTES = 32 };
+const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_FACTOR_BYTES]);
+
+/* ==== refusals ==== */
+
+/* What integer programs say of budgets that have no plan. */
+
+/* PLIM_ENOFIT with the smallest common factor on all budgets that has a plan, and for each space the smallest budget
+ * with the others as they are; or the failure of that.
+ *   model    in  the program without a point
+ *   seconds  in  for each of the programs solved here, as in plim_space_effort */
+PLIM_MUST_USE plim_status plim_space_refuse(const plim_space_problem *problem, plim_solver *solver,
+                                            const plim_space_model_options *model, const plim_space_options *options,
+                                            double seconds);
+
+/* ==== programs ==== */
+
+/* Planners by integer programming: a program of their class is built, solved with a gap of zero, read as a sequence and
+ * lowered to commands. A solver's tolerances may let a point pass above a budget: then the program is solved again for
+ * as much less; the bound is the first one's. */
+
+typedef struct plim_space_program {
+  const plim_space_request *request;
+  plim_solver *solver;
+  plim_space_model_options model; /* of the next program: its budgets and its deadline may be lower than those asked */
+  int64_t *limit;                 /* [n_spaces] those budgets */
+  double least;                   /* no plan is better, whatever its class */
+  double bound;                   /* of the first program; -INFINITY: none */
+  int32_t had_point;              /* 1: the first program had a point */
+  int32_t ended;                  /* 1: the last program has no point below its cutoff */
+  plim_space_outcome outcome;     /* of the first program that had a point, or of the first one */
+  plim_space_plan *plan;          /* within the budgets and the deadline; NULL: none */
+} plim_space_program;
+
+/* A program for what is asked, not yet solved.
+ *   least  in  no plan is better, whatever its class
+ * Free it also after a failure. PLIM_EUNSUPPORTED: there is no solver. */
+PLIM_MUST_USE plim_status plim_space_program_open(const plim_space_request *request, double least,
+                                                  plim_space_program *out);
+void plim_space_program_free(plim_space_program *program); /* one of zeros is legal */
+
+/* Solve it, again while the plan is above budgets or deadline.
+ *   best  in  the objective of a plan that is known, or INFINITY: points that are not below it are of no interest */
+PLIM_MUST_USE plim_status plim_space_program_solve(plim_space_program *program, double best);
+
+/* What no plan of the planner's class is below. */
+double plim_space_program_bound(const plim_space_program *program);
+/* Does the first program prove that no plan of its class is below that objective? */
+int plim_space_program_proves(const plim_space_program *program, double value);
 
 #endif

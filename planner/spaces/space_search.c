@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/spaces/space_cover.h"
 #include "planner/spaces/space_searching.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"

@@ -2,7 +2,7 @@
 #ifndef PLIM_PLANNER_SPACES_SPACE_SEARCH_H
 #define PLIM_PLANNER_SPACES_SPACE_SEARCH_H
 
-#include "planner/spaces/space_lower.h"
+#include "planner/spaces/space_sequence.h"
 
 enum { PLIM_SPACE_STARTS = 4 };
 

@@ -1,13 +1,107 @@
-/* Local search over spaces: its state, how good a sequence is, and where it starts. For space_search.c, which has the
- * rounds. Deterministic; one thread a search. */
+/* What the search's files share: weights and rules, its state, its starts, repairs. */
 #ifndef PLIM_PLANNER_SPACES_SPACE_SEARCHING_H
 #define PLIM_PLANNER_SPACES_SPACE_SEARCHING_H
 
-#include "planner/spaces/space_arrange.h"
-#include "planner/spaces/space_budget.h"
-#include "planner/spaces/space_repair.h"
+#include "planner/spaces/space_problem.h"
 #include "planner/spaces/space_search.h"
+#include "planner/spaces/space_sequence.h"
 #include "runtime/base/random.h"
+
+/* ==== weights and rules ==== */
+
+/* What runs and copies cost in a search over several spaces, and which of them it may use. */
+
+/* What a decision costs and how it is weighed. */
+typedef struct plim_space_weights {
+  double run_ns, run_joule, copy_ns, copy_joule; /* of a nanosecond or joule of runs and copies */
+  double by_bytes, by_time;                      /* exponents of the bytes and of the items that are relieved */
+  double noise;                                  /* of the logarithm of a score */
+  double beside; /* share of a copy's time for which a page stays, and is there, beside runs */
+  int32_t stay;  /* 1: runs do not move later instead of being repeated */
+  int32_t first; /* 1: the first item that is short of bytes, 0: the one most short */
+} plim_space_weights;
+
+typedef struct plim_space_rules {
+  const int64_t *budget;      /* [n_spaces] INT64_MAX: none */
+  const uint8_t *link_taken;  /* [n_links] 1: copies may take it */
+  int32_t recompute, devices; /* 0: ops run once; the first `devices` devices may be used */
+  plim_progress *progress;    /* reported while covering; NULL: not */
+  int64_t started_ns;         /* its elapsed_ns is since then */
+} plim_space_rules;
+
+static inline double plim_space_run_cost(const plim_space_problem *p, const plim_space_weights *w, int32_t node,
+                                         int32_t device) {
+  double cost = w->run_ns * (double)plim_space_run_ns(p, node, device);
+  return w->run_joule > 0 ? cost + w->run_joule * plim_space_run_joule(p, node, device) : cost;
+}
+
+static inline double plim_space_copy_cost(const plim_space_problem *p, const plim_space_weights *w, int32_t node,
+                                          int32_t link) {
+  double cost = w->copy_ns * (double)plim_space_copy_ns(p, node, link);
+  return w->copy_joule > 0 ? cost + w->copy_joule * plim_space_copy_joule(p, node, link) : cost;
+}
+
+/* May the output of a node be copied along a link? */
+static inline int plim_space_copy_allowed(const plim_space_problem *p, const plim_space_rules *rules, int32_t node,
+                                          int32_t link) {
+  return rules->link_taken[link] && plim_space_copy_ns(p, node, link) >= 0;
+}
+
+/* Report rules->progress now. */
+void plim_space_report(plim_context *ctx, const plim_space_rules *rules);
+
+/* The device of a space on which a node is cheapest; -1: none. */
+int32_t plim_space_cheapest_device(const plim_space_problem *problem, const plim_space_rules *rules,
+                                   const plim_space_weights *weights, int32_t node, int32_t space);
+
+/* ==== repair ==== */
+
+/* Make a sequence legal, and take out what it does not need. */
+
+/* Give every item what it reads: copies, or runs where no copy can bring it. *legal: 0 where nothing can. The sequence
+ * is analysed. */
+PLIM_MUST_USE plim_status plim_space_repair(plim_space_sequence *sequence, const plim_space_rules *rules,
+                                            const plim_space_weights *weights, int32_t *legal);
+
+/* Take out runs and copies without which the bytes are not short either, until the time is over. Analysed before and
+ * after. */
+PLIM_MUST_USE plim_status plim_space_prune(plim_space_sequence *sequence, const plim_space_rules *rules);
+
+/* ==== covering ==== */
+
+/* Make a sequence fit: where bytes are short, outputs are recomputed or paged, the cheapest by cost per byte and
+ * time first. */
+
+/* *fits: 1 when bytes are no longer short anywhere; 0 where nothing can go, or where the time is over. */
+PLIM_MUST_USE plim_status plim_space_cover(plim_space_sequence *sequence, const plim_space_rules *rules,
+                                           const plim_space_weights *weights, plim_random *random, int32_t *fits);
+
+/* ==== plans on demand ==== */
+
+/* Make a sequence fit in one pass over its runs: memory as a cache. For graphs on which plim_space_cover, which looks
+ * at the whole sequence for each decision, takes too long. */
+
+/* `sequence` in: every node's run once, in program order. Out: with the copies and runs that keep it within the budgets
+ * (analysed), where *fits is 1. *fits 0: no room was found, or the time was over. Weights: costs alone are read.
+ * O(runs x (live buffers looked at, at most 200)). Deterministic. */
+PLIM_MUST_USE plim_status plim_space_demand(plim_space_sequence *sequence, const plim_space_rules *rules,
+                                            const plim_space_weights *weights, int32_t *fits);
+
+/* ==== joined copies ==== */
+
+/* Copies that travel together: one command for several storages pays the latency of its link once. */
+
+/* Join copies of one link wherever the plan is no worse by its objective and takes less in sum. `events` has RUN, COPY
+ * and DROP, and is changed. Peaks stay within `budget`, and the makespan within the deadline of `draft`, where they
+ * were; else they do not grow. draft, budget: as for plim_space_lower. Deterministic where no deadline of the context
+ * ends it; O(copies x events), and no more than a fixed number of events. */
+PLIM_MUST_USE plim_status plim_space_gather(const plim_space_problem *problem, const plim_space_plan *draft,
+                                            const int64_t *budget, plim_space_events *events);
+
+/* ==== state ==== */
+
+/* Local search over spaces: its state, how good a sequence is, and where it starts. For space_search.c, which has the
+ * rounds. Deterministic; one thread a search. */
 
 /* How good a sequence is: without lateness first, then by objective. */
 typedef struct plim_space_worth {

@@ -1,9 +1,53 @@
-/* A sequence of runs and copies as a search changes it. Nothing says when a buffer ends: it does after its last reader,
- * so that every change is an insertion or a removal. */
+/* Plans in the making: events, the sequence that a search changes, and its way to commands. */
 #ifndef PLIM_PLANNER_SPACES_SPACE_SEQUENCE_H
 #define PLIM_PLANNER_SPACES_SPACE_SEQUENCE_H
 
-#include "planner/spaces/space_lower.h"
+#include "planner/spaces/space_problem.h"
+#include "runtime/graph/space/space_plan.h"
+
+/* ==== events ==== */
+
+/* From a sequence of runs, copies and drops to a plan over queues: what nothing needs is left out, buffers begin and
+ * end, and each command waits for what it must. */
+
+/* JOIN: a copy by the same command as the COPY or JOIN right before it, along the same link. */
+typedef enum plim_space_event_kind {
+  PLIM_SPACE_RUN,
+  PLIM_SPACE_COPY,
+  PLIM_SPACE_DROP,
+  PLIM_SPACE_JOIN
+} plim_space_event_kind;
+
+/* In the order of the sequence. A run of what is there already, and a copy to where it is already, do nothing. */
+typedef struct plim_space_event {
+  plim_space_event_kind kind;
+  int32_t node;
+  int32_t at; /* RUN: device; COPY, JOIN: link; DROP: space */
+} plim_space_event;
+
+typedef struct plim_space_events {
+  plim_context *ctx;
+  plim_space_event *event;
+  int64_t n, room;
+  plim_status status; /* first failure; later additions do nothing */
+} plim_space_events;
+
+void plim_space_events_add(plim_space_events *events, plim_space_event_kind kind, int32_t node, int32_t at);
+void plim_space_events_free(plim_space_events *events);
+
+/* The plan of a sequence. Read of `draft`: planner, plan_class, objective, deadline_ns, keep_all, bound (no higher than
+ * the plan's objective; `proved`: equal to it where no more than a solver's tolerance lies between them) and the
+ * spaces' budgets [n_spaces]; its figures are the simulator's. A buffer ends after the last command that touches it,
+ * or, where a copy reads it, at its drop, so that runs need not wait for the copy before. PLIM_EPLAN when the sequence
+ * reads what is not there. */
+PLIM_MUST_USE plim_status plim_space_lower(const plim_space_problem *problem, const plim_space_events *events,
+                                           const plim_space_plan *draft, const int64_t *budget, int proved,
+                                           plim_space_plan **out);
+
+/* ==== sequences ==== */
+
+/* A sequence of runs and copies as a search changes it. Nothing says when a buffer ends: it does after its last reader,
+ * so that every change is an insertion or a removal. */
 
 enum { PLIM_SPACE_SPAN = 64, PLIM_SPACE_IDLE = 64 };
 
@@ -73,5 +117,23 @@ static inline int64_t *plim_space_live(const plim_space_sequence *s, int32_t spa
 
 /* Is there room in every space? budget [n_spaces] */
 int plim_space_sequence_is_within(const plim_space_sequence *sequence, const int64_t *budget);
+
+/* ==== arranging ==== */
+
+/* From a search's sequence to events, with copies where they continue beside compute. */
+
+/* What the commands of a plan take. */
+typedef struct plim_space_totals {
+  int64_t makespan_ns, serial_ns;
+  double energy_joule; /* idle power too; 0 where energies are not known */
+} plim_space_totals;
+
+/* `sequence` is analysed and within the budgets, and is changed. spread: 1: copies begin as early, and what they read
+ * stays as long, as the time of the copy asks for and bytes allow; else, and where the time of the context is over,
+ * they stand where the sequence has them.
+ *   totals  [1]  out  of the plan that plim_space_lower makes of `out`, without making it
+ *   out          in   its list is empty */
+PLIM_MUST_USE plim_status plim_space_arrange(plim_space_sequence *sequence, const int64_t *budget, int spread,
+                                             plim_space_totals *totals, plim_space_events *out);
 
 #endif

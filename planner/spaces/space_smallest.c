@@ -1,6 +1,6 @@
 /* Bisection: every trial is a search of few rounds, so that what is named has a plan, and what is smaller may have one
  * that was not found. */
-#include "planner/spaces/space_smallest.h"
+#include "planner/spaces/space_request.h"
 #include "planner/spaces/spaces_tuning.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "planner/spaces/space_solve.h"
+#include "planner/spaces/space_model.h"
 
 #include <math.h>
 

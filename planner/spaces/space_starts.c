@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/spaces/space_demand.h"
 #include "planner/spaces/space_searching.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"

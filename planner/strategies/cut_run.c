@@ -3,7 +3,7 @@
 #include "planner/strategies/strategy.h"
 
 #include "planner/bound/cut.h"
-#include "planner/core/schedule.h"
+#include "planner/core/problem.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/strategies_tuning.h"
 

@@ -7,10 +7,9 @@
  * Bartan et al., "Moccasin: efficient tensor rematerialization for neural networks", ICML 2023. */
 #include "planner/strategies/strategy.h"
 
-#include "planner/core/schedule.h"
+#include "planner/core/problem.h"
 #include "planner/exact/dag.h"
 #include "planner/exact/staged.h"
-#include "planner/exact/staged_search.h"
 #include "planner/search/searches.h"
 #include "planner/strategies/strategies_tuning.h"
 

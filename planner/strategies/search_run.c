@@ -11,11 +11,10 @@
 #include "planner/strategies/strategy.h"
 
 #include "planner/bound/cut.h"
-#include "planner/core/schedule.h"
-#include "planner/search/first_schedules.h"
+#include "planner/core/problem.h"
 #include "planner/search/searches.h"
-#include "planner/strategies/seed_replay.h"
 #include "planner/strategies/strategies_tuning.h"
+#include "planner/strategies/submit_plan.h"
 #include "runtime/base/effort.h"
 
 /* Covering gets a share of the time left: the cut model and Rotor may have used most of the limit. */

@@ -1,13 +1,12 @@
 /* First schedules from the online arena (runtime/arena). Program order is replayed in arenas of the budget and of a few
  * smaller sizes: the arena evicts, and what was evicted is recomputed when it is read. The schedule of such a replay is
  * often better than that of an annealer's first thousand moves. */
-#include "planner/strategies/seed_replay.h"
+#include "planner/strategies/submit_plan.h"
 
 #include <string.h>
 
-#include "planner/core/emit_plan.h"
+#include "planner/core/place.h"
 #include "planner/strategies/strategies_tuning.h"
-#include "planner/strategies/submit_plan.h"
 #include "runtime/arena/replay.h"
 #include "runtime/base/effort.h"
 

@@ -4,9 +4,8 @@
 #include "planner/strategies/stage_plans.h"
 
 #include "planner/exact/dag.h"
-#include "planner/exact/stage_schedule.h"
+#include "planner/exact/stage_model.h"
 #include "planner/exact/staged.h"
-#include "planner/exact/staged_search.h"
 #include "planner/strategies/strategies_tuning.h"
 
 static int32_t copies_for(const plim_dag *d) {

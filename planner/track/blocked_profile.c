@@ -1,5 +1,5 @@
 /* Levels in blocks. Positions after the last one are in no sum: `n` ends the last block. */
-#include "planner/track/blocked_profile.h"
+#include "planner/track/memory_profile.h"
 
 #include "runtime/base/integers.h"
 

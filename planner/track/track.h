@@ -6,7 +6,7 @@
 #ifndef PLIM_PLANNER_TRACK_TRACK_H
 #define PLIM_PLANNER_TRACK_TRACK_H
 
-#include "planner/core/schedule.h"
+#include "planner/core/problem.h"
 #include "planner/track/memory_profile.h"
 #include "runtime/base/array.h"
 

@@ -6,7 +6,7 @@
  * NeurIPS 2023. */
 #include <math.h>
 
-#include "planner/core/schedule.h"
+#include "planner/core/problem.h"
 #include "planner/search/searches.h"
 #include "planner/track/track.h"
 #include "runtime/base/random.h"

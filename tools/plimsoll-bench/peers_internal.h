@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "planner/core/incumbent.h"
-#include "planner/core/schedule.h"
+#include "planner/core/problem.h"
 
 /* ==== groups ==== */
 

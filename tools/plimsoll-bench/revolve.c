@@ -5,7 +5,7 @@
 
 #include "planner/chain/chain_stages.h"
 #include "planner/chain/checkpoints.h"
-#include "planner/chain/stage_runner.h"
+#include "planner/chain/rotor.h"
 #include "runtime/base/effort.h"
 
 enum { MOST_STAGES = 512, DENSE_SLOTS = 128, EFFORT = 8, MOST_RUNS_AN_OP = 64, LEAST_RUNS = 100000 };

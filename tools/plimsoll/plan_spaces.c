@@ -10,7 +10,6 @@
 
 #include "planner/one_arena/unpacked_plan.h"
 #include "planner/planner.h"
-#include "planner/spaces/space_budget.h"
 #include "planner/spaces/space_problem.h"
 #include "runtime/base/file.h"
 #include "runtime/base/name.h"
