@@ -5,6 +5,16 @@
 #include "planner/paging/paging.h"
 #include "runtime/base/effort.h"
 
+plim_paging plim_paging_default(void) {
+  return (plim_paging){.struct_bytes = sizeof(plim_paging),
+                       .latency_ns = {1, 1},
+                       .bytes_per_ns = {1, 1},
+                       .recompute = 1,
+                       .device_latency_ns = 1,
+                       .device_bytes_per_ns = 1,
+                       .homes = PLIM_HOMES_WHERE_FASTER};
+}
+
 plim_plan_options plim_plan_options_default(void) {
   return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
 }

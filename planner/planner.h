@@ -45,13 +45,13 @@ typedef enum plim_plan_order { PLIM_ORDER_ANY, PLIM_ORDER_FREE, PLIM_ORDER_FIXED
 
 enum { PLIM_COPIES_DEFAULT = 2 };
 
-/* Whether optimizer state, and parameters, are at home in the page space. */
+/* What is at home in the page space. */
 typedef enum plim_homes {
-  PLIM_HOMES_AS_BESIDE = -2, /* what plim_paging.beside has at home there; the rest pages */
-  PLIM_HOMES_NEVER = -1,
-  PLIM_HOMES_WHERE_FASTER, /* and where the plan fits with homes alone */
-  PLIM_HOMES_ALWAYS,       /* optimizer state; beside a plan that has homes there (plim_paging.beside): what that has */
-  PLIM_HOMES_PARAMS        /* always, and parameters too */
+  PLIM_HOMES_NEVER,        /* nothing */
+  PLIM_HOMES_WHERE_FASTER, /* optimizer state, or parameters too, where that is faster or nothing else fits */
+  PLIM_HOMES_STATE,        /* optimizer state, and with plim_paging.beside what that plan has there; nothing pages */
+  PLIM_HOMES_PARAMS,       /* optimizer state and parameters; nothing pages */
+  PLIM_HOMES_AS_BESIDE     /* what the plan plim_paging.beside has there; the rest pages */
 } plim_homes;
 
 /* Watts that a step draws. A run draws those of its device for the time of its variant, a copy those of its link for
@@ -69,6 +69,7 @@ double plim_plan_energy(const plim_plan *plan, const plim_powers *powers);
 /* A space to which a plan may page, and the link to it; a second device, equal to the first, with an arena of its own.
  * Persistent storages are at home in the arena. */
 typedef struct plim_paging {
+  size_t struct_bytes;                      /* sizeof(plim_paging), which plim_paging_default sets; else: PLIM_EUSAGE */
   const char *space;                        /* "host" or "disk": how the executor makes it; NULL: none */
   int64_t budget_bytes;                     /* of the space */
   int64_t latency_ns[PLIM_LINK_DIRECTIONS]; /* of a copy out and in: it takes latency + bytes / bandwidth */
@@ -87,6 +88,10 @@ typedef struct plim_paging {
   int64_t deadline_ns;       /* with powers: of the makespan; 0: none */
   int32_t first_plan;        /* 1: the first plan that fits will do, however slow: for the question whether one does */
 } plim_paging;
+
+/* No page space and no second device: nothing can be paged. Ops may run again; homes where faster. Links of 1 ns and 1
+ * byte/ns. */
+plim_paging plim_paging_default(void);
 
 typedef struct plim_plan_options {
   size_t struct_bytes;   /* sizeof(plim_plan_options), which plim_plan_options_default sets; another: PLIM_EUSAGE */

@@ -8,7 +8,8 @@
 
 enum { STEPS = 5 /* queued, captured, replayed */ };
 
-static const plim_paging host = {.space = "host",
+static const plim_paging host = {.struct_bytes = sizeof(plim_paging),
+                                 .space = "host",
                                  .budget_bytes = 1 << 24,
                                  .latency_ns = {1, 1},
                                  .bytes_per_ns = {1000, 1000},
@@ -63,7 +64,7 @@ Test(cuda_paging, copies_beside_kernels_change_no_bit_in_any_order) {
 
 Test(cuda_paging, optimizer_state_lives_in_pinned_memory) {
   plim_paging homes = host;
-  homes.homes = PLIM_HOMES_ALWAYS;
+  homes.homes = PLIM_HOMES_STATE;
   weights_are_those_of_keep_all(&homes, 100, FAKE_CUDA_LATE_FIRST, 0);
   weights_are_those_of_keep_all(&homes, 100, FAKE_CUDA_EARLY_FIRST, 0);
 }

@@ -80,7 +80,8 @@ static int make_plan_beside(rig *r, uint64_t seed, int slack_percent, const char
   cr_assert_eq(random_profile_make(r->graph, seed, 3, &r->profile), PLIM_OK);
   plim_status status = random_plan_make(r->graph, r->profile, &plan, &sequential);
   cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
-  const plim_paging paging = {.space = space,
+  const plim_paging paging = {.struct_bytes = sizeof(plim_paging),
+                              .space = space,
                               .budget_bytes = INT64_MAX,
                               .bytes_per_ns = {1, 1},
                               .device = device,

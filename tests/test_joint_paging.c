@@ -29,7 +29,8 @@ static void complete_rig(rig *r, uint64_t seed, int devices) {
   cr_assert_eq(random_profile_make(r->graph, seed, 1, &r->profile), PLIM_OK);
   cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &r->keep_all), PLIM_OK);
   double bytes_per_ns = 4 * (double)r->keep_all->arena_bytes / (double)(r->keep_all->time_ns + 1);
-  r->paging = (plim_paging){.space = "host",
+  r->paging = (plim_paging){.struct_bytes = sizeof(plim_paging),
+                            .space = "host",
                             .budget_bytes = 4 * r->keep_all->arena_bytes,
                             .latency_ns = {1, 1},
                             .bytes_per_ns = {bytes_per_ns, bytes_per_ns},

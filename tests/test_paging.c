@@ -37,7 +37,8 @@ static void make_rig_of(rig *r, int32_t length, uint64_t seed) {
   r->options.iterations = 100;
   cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &keep_all), PLIM_OK);
   double bytes_per_ns = (double)keep_all->arena_bytes / (double)(keep_all->time_ns + 1);
-  r->paging = (plim_paging){.space = "host",
+  r->paging = (plim_paging){.struct_bytes = sizeof(plim_paging),
+                            .space = "host",
                             .budget_bytes = keep_all->arena_bytes * 4,
                             .latency_ns = {1, 1},
                             .bytes_per_ns = {10 * bytes_per_ns, 10 * bytes_per_ns},
@@ -319,12 +320,13 @@ Test(paging, evaluation_has_at_home_in_the_page_space_what_training_has_there) {
   plim_profile *profile[2];
   plim_plan *plan[2] = {NULL, NULL};
   plim_plan_options options = plim_plan_options_default();
-  plim_paging paging = {.space = "host",
+  plim_paging paging = {.struct_bytes = sizeof(plim_paging),
+                        .space = "host",
                         .budget_bytes = 1 << 20,
                         .latency_ns = {1, 1},
                         .bytes_per_ns = {1, 1},
                         .recompute = 1,
-                        .homes = PLIM_HOMES_ALWAYS};
+                        .homes = PLIM_HOMES_STATE};
   options.paging = &paging;
   for (int i = 0; i < 2; i++) {
     graph[i] = make_step(ctx, i == 0);
@@ -416,7 +418,8 @@ static void make_large_rig(rig *r) {
   r->options = plim_plan_options_default();
   cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &keep_all), PLIM_OK);
   double bytes_per_ns = (double)keep_all->arena_bytes / (double)keep_all->time_ns;
-  r->paging = (plim_paging){.space = "host",
+  r->paging = (plim_paging){.struct_bytes = sizeof(plim_paging),
+                            .space = "host",
                             .budget_bytes = INT64_MAX,
                             .latency_ns = {1, 1},
                             .bytes_per_ns = {bytes_per_ns / 20, bytes_per_ns / 20},

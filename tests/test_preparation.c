@@ -197,7 +197,8 @@ Test(preparation, a_plan_that_pages_runs_beside_one_that_does_not_and_the_faster
   images.train_count = 2 * BATCH + LAST;
   images.test_count = BATCH;
   cr_assert_eq(plim_dataset_load(r.ctx, "synthetic", &images, &data), PLIM_OK);
-  plim_paging paging = {.space = "host",
+  plim_paging paging = {.struct_bytes = sizeof(plim_paging),
+                        .space = "host",
                         .budget_bytes = 1 << 28,
                         .latency_ns = {1, 1},
                         .bytes_per_ns = {1000, 1000},

@@ -246,7 +246,7 @@ Test(program, a_plan_that_pages_is_planned_again_with_its_spaces_and_links_that_
   const plim_link_place place = {.page_file = "no/such/folder/p", .cache_dir = ""};
   const plim_page_space host = {.name = "host", .budget_bytes = 1 << 20}, disk = {.name = "disk"};
   plim_plan plan = {.n_page_spaces = 0};
-  plim_paging paging = {.recompute = 7};
+  plim_paging paging = {.struct_bytes = sizeof paging, .recompute = 7};
   cr_assert_eq(plim_paging_of_plan(device, &place, &plan, &paging), PLIM_OK);
   cr_expect_eq(paging.recompute, 7, "without spaces nothing is set");
   plan.n_page_spaces = 1;

@@ -247,7 +247,7 @@ plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int p
     return plim_fail(ctx, PLIM_ENOFIT, "%s has less than the %lld bytes that are at home there", rest.space,
                      (long long)bytes);
   }
-  inner.paging = rest.homes >= PLIM_HOMES_ALWAYS ? NULL : &rest;
+  inner.paging = plim_homes_alone(&rest) ? NULL : &rest;
   PLIM_CHECK(plim_allocate(ctx, n_keys, sizeof *numerics_key, &numerics_key));
   PLIM_CHECK(plim_home_graph_make(ctx, options->paging, task->graph, task->profile, params, &without));
   if (options->numerics == PLIM_NUMERICS_GIVEN) set_keys(without, options->numerics_key, numerics_key);

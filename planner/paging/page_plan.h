@@ -38,6 +38,11 @@ int plim_paging_is_failure(plim_context *ctx, plim_status status);
 
 /* Plans in which what persists is at home in the page space. */
 
+/* Is what is at home in the page space all that may lie there? Then nothing pages. */
+static inline int plim_homes_alone(const plim_paging *paging) {
+  return paging->homes == PLIM_HOMES_STATE || paging->homes == PLIM_HOMES_PARAMS;
+}
+
 /* Which storages are at home in the page space: optimizer state that only its update touches, or that a step without
  * updates does not touch. With `params` also parameters, but not small ones. With paging->beside: storages that are at
  * home there in that plan and that this step does not update. */

@@ -12,6 +12,7 @@
 static plim_status check_paging(const plim_plan_options *options, plim_context *ctx) {
   const plim_paging *o = options->paging;
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
+  PLIM_TRY(plim_check_options(ctx, "plim_paging", o->struct_bytes, sizeof *o));
   if (options->unpacked) return plim_fail(ctx, PLIM_EUSAGE, "a plan without addresses cannot page");
   if (o->device && (o->device_latency_ns < 0 || !(o->device_bytes_per_ns > 0) || o->device_bytes < 0)) {
     return plim_fail(ctx, PLIM_EUSAGE, "a link of %lld ns and %g bytes a ns to %lld bytes of %s",
@@ -54,12 +55,12 @@ static plim_status make_homed(const plim_paging_task *task, int params, int64_t 
   plim_plan *plan = NULL;
   int64_t bytes = plim_home_bytes(o, task->graph, params);
   if (bytes == 0 || (params && bytes == plim_home_bytes(o, task->graph, 0))) return PLIM_OK;
-  double delay_share = o->homes >= PLIM_HOMES_ALWAYS ? 0 : o->delay_share;
+  double delay_share = plim_homes_alone(o) ? 0 : o->delay_share;
   double copies_ns =
       delay_share * ((double)bytes / o->bytes_per_ns[PLIM_LINK_OUT] + (double)bytes / o->bytes_per_ns[PLIM_LINK_IN]);
   int there = *plain_ns < INT64_MAX;
   if (there && !homes_pay(task, *plain_ns, bytes, copies_ns)) return PLIM_OK;
-  plim_plan_maker *make = o->homes >= PLIM_HOMES_ALWAYS ? make_unpaged : plim_page_plan_make;
+  plim_plan_maker *make = plim_homes_alone(o) ? make_unpaged : plim_page_plan_make;
   plim_status status = plim_home_make(task, *plain_ns, params, make, &plan);
   if (status == PLIM_OK && plan->time_ns < *plain_ns) *plain_ns = plan->time_ns;
   if (status == PLIM_OK) plim_paging_keep_better(o, best, plan);
@@ -70,14 +71,14 @@ static plim_status try_homes(const plim_paging_task *task, int64_t plain_ns, pli
   const plim_paging *o = task->options->paging;
   if (o->homes == PLIM_HOMES_NEVER || !o->space || o->device || (*best && o->first_plan)) return PLIM_OK;
   if (o->homes != PLIM_HOMES_PARAMS) PLIM_TRY(make_homed(task, 0, &plain_ns, best));
-  if (o->homes == PLIM_HOMES_ALWAYS || o->homes == PLIM_HOMES_AS_BESIDE) return PLIM_OK;
+  if (o->homes == PLIM_HOMES_STATE || o->homes == PLIM_HOMES_AS_BESIDE) return PLIM_OK;
   return make_homed(task, 1, &plain_ns, best);
 }
 
 /* May everything that persists be at home in the arena? */
 static int may_have_no_homes(const plim_paging *o, const plim_graph *graph) {
   if (o->homes == PLIM_HOMES_AS_BESIDE) return plim_home_bytes(o, graph, 0) == 0;
-  return o->homes < PLIM_HOMES_ALWAYS;
+  return !plim_homes_alone(o);
 }
 
 /* ---- the whole ---- */

@@ -4,10 +4,6 @@
 #include "runtime/profile/device_link.h"
 #include "runtime/program/paging_links.h"
 
-plim_paging plim_paging_default(void) {
-  return (plim_paging){.latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .recompute = 1};
-}
-
 /* A GPU has page-locked memory, and its copies take nothing from the processors of the host. */
 static plim_status measure(plim_device *device, const plim_link_place *place, const char *space, plim_page_link *link) {
   if (place->modelled) {

@@ -19,9 +19,6 @@ typedef struct plim_link_place {
   int32_t modelled;      /* 1: with modelled costs of ops: a typical link, nothing is measured */
 } plim_link_place;
 
-/* No page space and no second device: nothing can be paged. Ops may run again. */
-plim_paging plim_paging_default(void);
-
 /* Add a page space, and the link to it.
  *   space         in      "host" or "disk"; borrowed by *paging
  *   budget_bytes  in      of the space */

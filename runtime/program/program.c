@@ -75,14 +75,12 @@ int plim_program_has_homes(const plim_graph *graph, const plim_plan *plan) {
 int plim_program_eval_homes(const plim_graph *graph, const plim_plan *plan, plim_paging *paging) {
   if (!plim_program_has_homes(graph, plan)) return 0;
   const plim_page_space *page = &plan->page[plim_page_index(FIRST_PAGE_SPACE)];
-  *paging = (plim_paging){.space = page->name,
-                          .budget_bytes = page->budget_bytes,
-                          .latency_ns = {1, 1},
-                          .bytes_per_ns = {1, 1},
-                          .recompute = 1,
-                          .homes = PLIM_HOMES_ALWAYS,
-                          .beside = plan,
-                          .beside_graph = graph};
+  *paging = plim_paging_default();
+  paging->space = page->name;
+  paging->budget_bytes = page->budget_bytes;
+  paging->homes = PLIM_HOMES_STATE;
+  paging->beside = plan;
+  paging->beside_graph = graph;
   return 1;
 }
 
@@ -190,10 +188,7 @@ plim_status plim_program_plan_last(plim_program *program, const plim_plan_option
  * links are not known. 0: there are none. */
 static int eval_spaces(const plim_plan_options *options, const plim_plan *train, plim_paging *paging) {
   if (!options->paging && (!train || train->n_page_spaces == 0)) return 0;
-  *paging = options->paging
-                ? *options->paging
-                : (plim_paging){
-                      .latency_ns = {1, 1}, .bytes_per_ns = {1, 1}, .device_latency_ns = 1, .device_bytes_per_ns = 1};
+  *paging = options->paging ? *options->paging : plim_paging_default();
   for (int32_t k = 0; !options->paging && k < train->n_page_spaces; k++) {
     const plim_page_space *page = &train->page[k];
     *(page->computes ? &paging->device : &paging->space) = page->name;

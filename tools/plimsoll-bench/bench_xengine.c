@@ -73,7 +73,8 @@ static void add_row(table *t, int64_t budget, const plim_plan *one, const plim_p
 /* Without a plan of one device there is no gap. */
 static plim_status run_case(table *t, int64_t budget) {
   plim_plan_options two_plan = bench_planning(t->s, NULL), one_plan = two_plan;
-  const plim_paging two_devices = {.latency_ns = {1, 1},
+  const plim_paging two_devices = {.struct_bytes = sizeof(plim_paging),
+                                   .latency_ns = {1, 1},
                                    .bytes_per_ns = {1, 1},
                                    .recompute = 1,
                                    .device = "cpu:1",
