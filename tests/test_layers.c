@@ -402,6 +402,23 @@ Test(layers, no_line_is_wider_than_the_formatter_makes_one) {
   cr_assert_gt(files, 500);
 }
 
+/* A reader who opens a file is told first what it does. Macros that choose system interfaces come before. */
+static void check_opening(const char *file) {
+  char path[4096], line[4096];
+  if (begins(file, "tests/") || begins(file, "examples/")) return;
+  (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, file);
+  FILE *f = fopen(path, "r");
+  cr_assert(f, "cannot read %s", path);
+  char *read = fgets(line, sizeof line, f);
+  while (read && begins(line, "#define ")) read = fgets(line, sizeof line, f);
+  cr_expect(read && begins(line, "/*"), "%s does not begin with a comment", file);
+  (void)fclose(f);
+}
+
+Test(layers, every_file_says_first_what_it_does) {
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) walk(folders[i], check_opening);
+}
+
 /* A header holds one concept, so that a file includes what it uses. Longer than this, it holds several. */
 enum { MOST_HEADER_LINES = 280, MOST_PLANNER_HEADERS = 65 };
 

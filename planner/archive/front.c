@@ -1,4 +1,4 @@
-/* Nondominated points in a sorted array. */
+/* The plan front in memory: nondominated points in a sorted array, and the tries that led to them. */
 #include "planner/archive/front.h"
 
 #include <string.h>

@@ -38,7 +38,7 @@ struct plim_cut_ascent {
   plim_block block;
 };
 
-static void carve(plim_cut_ascent *a, plim_block *b) {
+static void lay_out(plim_cut_ascent *a, plim_block *b) {
   int64_t n = a->model->n_columns;
   a->left = plim_block_take(b, n, sizeof *a->left);
   a->x = plim_block_take(b, n, sizeof *a->x);
@@ -79,13 +79,13 @@ plim_status plim_cut_ascent_new(const plim_cut_model *m, plim_cut_flow *flow, co
                          .budget_bytes = budget_bytes,
                          .rows = {.ctx = ctx},
                          .stride = tuning.volume.stride_first};
-  carve(a, &a->block);
+  lay_out(a, &a->block);
   plim_status status = plim_block_allocate(ctx, &a->block);
   if (status != PLIM_OK) {
     plim_release(ctx, a, 1, sizeof *a);
     return status;
   }
-  carve(a, &a->block);
+  lay_out(a, &a->block);
   memcpy(a->left, cost, (size_t)m->n_columns * sizeof *cost);
   status = take_start(a, start);
   if (status != PLIM_OK) {
@@ -223,7 +223,7 @@ static void move(plim_cut_ascent *a) {
 }
 
 /* Take the value of a move: a new best makes the stride longer, several misses make it shorter. */
-static void take(plim_cut_ascent *a, double value) {
+static void note_value(plim_cut_ascent *a, double value) {
   if (value > a->best) {
     a->best = value;
     memcpy(a->best_multiplier, a->multiplier, (size_t)a->rows.n * sizeof *a->multiplier);
@@ -283,7 +283,7 @@ static plim_status volume(plim_cut_ascent *a, int (*stop)(void *user), void *use
       move(a);
       double value = evaluate(a);
       for (int32_t j = 0; j < a->model->n_columns; j++) a->point[j] += tuning.volume.average * (a->x[j] - a->point[j]);
-      take(a, value);
+      note_value(a, value);
     }
     if (a->stride < tuning.volume.stride_least) a->stride = tuning.volume.stride_least;
     PLIM_TRY(sift(a));

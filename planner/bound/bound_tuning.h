@@ -19,7 +19,7 @@ static const struct plim_bound_tuning {
     int32_t root_percent, last_part, ascent_ops, ascent_percent, ascent_percent_long, rounding_percent;
   } solve;
   struct {
-    int32_t rows, dictionary;
+    int32_t rows, dictionary, pivots, pivots_an_entry;
   } program;
   struct {
     int32_t cuts, steps_a_cut;
@@ -69,6 +69,8 @@ static const struct plim_bound_tuning {
         {
             .rows = 400,           /* of the program, at most */
             .dictionary = 4000000, /* numbers of its dictionary, at most */
+            .pivots = 200,         /* of one solution, at most, */
+            .pivots_an_entry = 20, /* and so many more for each row and each column that has entered */
         },
     .block =
         {

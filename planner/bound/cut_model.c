@@ -58,30 +58,14 @@ int plim_cut_may_repeat(const plim_cut_model *m, int32_t op, int32_t v) {
   return 1;
 }
 
-/* Most bytes that writing over items saves that nothing needs later: neither more than the outputs placed so, nor more
- * than the inputs written over. */
-static int64_t most_saved(const plim_cut_model *m, int32_t v) {
-  const plim_planned_op *op = &m->problem->op[v];
-  int64_t by_out = 0, by_in = 0;
-  for (int32_t k = 0; k < op->n_overwrites; k++) {
-    const plim_overwrite *w = &op->overwrite[k];
-    int first_of_out = 1, first_of_in = 1;
-    if (plim_cut_needed(m, w->in, v)) continue;
-    for (int32_t i = 0; i < k; i++) {
-      if (plim_cut_needed(m, op->overwrite[i].in, v)) continue;
-      if (op->overwrite[i].out_index == w->out_index) first_of_out = 0;
-      if (op->overwrite[i].in == w->in) first_of_in = 0;
-    }
-    if (first_of_out) by_out += m->problem->item[w->in].bytes;
-    if (first_of_in) by_in += m->problem->item[w->in].bytes;
-  }
-  return by_out < by_in ? by_out : by_in;
+static int is_needed(const void *user, int32_t item, int32_t v) {
+  return plim_cut_needed(user, item, v);
 }
 
 static int64_t working_set(const plim_cut_model *m, int32_t v) {
   const plim_problem *p = m->problem;
   const plim_planned_op *op = &p->op[v];
-  int64_t bytes = op->choice[0].workspace_bytes - most_saved(m, v);
+  int64_t bytes = op->choice[0].workspace_bytes - plim_bound_overwritten(p, v, is_needed, m);
   for (int32_t i = 0; i < op->writes.n; i++) bytes += p->item[op->writes.at[i]].bytes;
   for (int32_t i = 0; i < op->reads.n; i++) {
     if (!plim_cut_needed(m, op->reads.at[i], v)) bytes += p->item[op->reads.at[i]].bytes;

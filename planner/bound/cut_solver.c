@@ -7,7 +7,7 @@
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 
-static void carve(plim_cut_solver *s, plim_block *b, int32_t rows) {
+static void lay_out(plim_cut_solver *s, plim_block *b, int32_t rows) {
   int64_t n = s->n_columns;
   s->cost = plim_block_take(b, n, sizeof *s->cost);
   s->low = plim_block_take(b, n, 1);
@@ -54,9 +54,9 @@ plim_status plim_cut_solver_new(const plim_cut_model *m, plim_cut_solver **out) 
   if (rows > tuning.program.rows) rows = tuning.program.rows;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
   *s = (plim_cut_solver){.model = m, .ctx = ctx, .n_columns = m->n_columns, .rows = {.ctx = ctx}, .tree = {.ctx = ctx}};
-  carve(s, &s->block, rows);
+  lay_out(s, &s->block, rows);
   PLIM_CHECK(plim_block_allocate(ctx, &s->block));
-  carve(s, &s->block, rows);
+  lay_out(s, &s->block, rows);
   PLIM_CHECK(plim_cut_flow_new(m, &s->flow));
   PLIM_CHECK(make_program(s, rows));
   *out = s;

@@ -27,7 +27,7 @@ typedef struct walker {
   plim_block block;
 } walker;
 
-static void carve(walker *w, plim_block *b) {
+static void lay_out(walker *w, plim_block *b) {
   int64_t ops = w->problem->n_ops;
   w->x = plim_block_take(b, w->model->n_columns, sizeof *w->x);
   w->choice = plim_block_take(b, ops, sizeof *w->choice);
@@ -159,11 +159,11 @@ plim_status plim_cut_walk(plim_cut_flow *flow, const plim_cut_model *model, cons
                           int64_t budget_bytes, plim_schedule *out) {
   const plim_problem *p = model->problem;
   walker w = {.model = model, .problem = p, .solution = solution, .out = out};
-  carve(&w, &w.block);
+  lay_out(&w, &w.block);
   plim_status status = PLIM_OK;
   out->n = 0;
   PLIM_TRY(plim_block_allocate(p->ctx, &w.block));
-  carve(&w, &w.block);
+  lay_out(&w, &w.block);
   prepare(&w);
   for (int32_t v = 0; v < p->n_ops; v++) {
     PLIM_CHECK(plim_effort_over(p->ctx, p->n_ops) ? PLIM_ECANCEL : PLIM_OK);

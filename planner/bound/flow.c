@@ -50,7 +50,7 @@ struct plim_cut_flow {
   plim_block block;
 };
 
-static void carve(plim_cut_flow *f, plim_block *b, int64_t arcs) {
+static void lay_out(plim_cut_flow *f, plim_block *b, int64_t arcs) {
   int64_t items = f->n_items, ops = f->problem->n_ops, nodes = f->n_nodes, columns = f->model->n_columns;
   f->read_first = plim_block_take(b, ops + 1, sizeof *f->read_first);
   f->reader_first = plim_block_take(b, items + 1, sizeof *f->reader_first);
@@ -104,13 +104,13 @@ plim_status plim_cut_flow_new(const plim_cut_model *m, plim_cut_flow **out) {
   *f = (plim_cut_flow){.model = m, .problem = p, .n_items = p->n_items, .n_nodes = p->n_items + p->n_ops + 1};
   f->input_op = p->n_ops;
   for (int32_t v = 0; v < p->n_ops; v++) arcs += p->op[v].reads.n;
-  carve(f, &f->block, arcs);
+  lay_out(f, &f->block, arcs);
   plim_status status = plim_block_allocate(p->ctx, &f->block);
   if (status != PLIM_OK) {
     plim_release(p->ctx, f, 1, sizeof *f);
     return status;
   }
-  carve(f, &f->block, arcs);
+  lay_out(f, &f->block, arcs);
   number_arcs(f);
   *out = f;
   return PLIM_OK;

@@ -45,7 +45,7 @@ struct plim_lp {
 
 enum { NOWHERE = INT32_MIN };
 
-static void carve(plim_lp *lp, plim_block *b) {
+static void lay_out(plim_lp *lp, plim_block *b) {
   int64_t n = lp->n, room = lp->room;
   lp->cost = plim_block_take(b, n, sizeof *lp->cost);
   lp->low = plim_block_take(b, n + room, sizeof *lp->low);
@@ -65,13 +65,13 @@ plim_status plim_lp_new(plim_context *ctx, int32_t n_columns, const double *cost
   plim_lp *lp = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *lp, &lp));
   *lp = (plim_lp){.ctx = ctx, .n = n_columns, .room = room};
-  carve(lp, &lp->block);
+  lay_out(lp, &lp->block);
   plim_status status = plim_block_allocate(ctx, &lp->block);
   if (status != PLIM_OK) {
     plim_release(ctx, lp, 1, sizeof *lp);
     return status;
   }
-  carve(lp, &lp->block);
+  lay_out(lp, &lp->block);
   for (int32_t j = 0; j < n_columns; j++) {
     lp->cost[j] = cost[j];
     lp->high[j] = 1;
@@ -263,7 +263,7 @@ static void pivot(plim_lp *lp, int32_t r, int32_t j) {
 }
 
 plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling, int64_t most_work) {
-  int32_t most = 200 + 20 * (lp->m + lp->entries);
+  int32_t most = tuning.program.pivots + tuning.program.pivots_an_entry * (lp->m + lp->entries);
   int64_t end_work = most_work < INT64_MAX - lp->work ? lp->work + most_work : INT64_MAX;
   lp->stuck_line = -1;
   for (int32_t round = 0; round < most && lp->work < end_work; round++) {

@@ -11,14 +11,15 @@
 #include "planner/core/problem.h"
 #include "runtime/base/integers.h"
 
-/* Most bytes that writing over inputs can save: at most all outputs that have such a pair, and at most all inputs that
- * have one. Both are upper bounds on what a matching of the pairs saves. */
-static int64_t most_saved(const plim_problem *p, const plim_planned_op *op) {
+int64_t plim_bound_overwritten(const plim_problem *p, int32_t v, plim_item_test *is_kept, const void *user) {
+  const plim_planned_op *op = &p->op[v];
   int64_t by_out = 0, by_in = 0;
   for (int32_t k = 0; k < op->n_overwrites; k++) {
     const plim_overwrite *w = &op->overwrite[k];
     int first_of_out = 1, first_of_in = 1;
+    if (is_kept && is_kept(user, w->in, v)) continue;
     for (int32_t i = 0; i < k; i++) {
+      if (is_kept && is_kept(user, op->overwrite[i].in, v)) continue;
       if (op->overwrite[i].out_index == w->out_index) first_of_out = 0;
       if (op->overwrite[i].in == w->in) first_of_in = 0;
     }
@@ -38,7 +39,7 @@ static int64_t least_workspace(const plim_planned_op *op) {
 
 int64_t plim_bound_beside(const plim_problem *p, int32_t op) {
   const plim_planned_op *v = &p->op[op];
-  int64_t bytes = p->persistent_bytes - most_saved(p, v);
+  int64_t bytes = p->persistent_bytes - plim_bound_overwritten(p, op, NULL, NULL);
   for (int32_t i = 0; i < v->reads.n; i++) bytes += p->item[v->reads.at[i]].bytes;
   return bytes + plim_problem_bytes_written(p, op);
 }

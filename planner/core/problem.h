@@ -129,7 +129,14 @@ void plim_bound_floor(const plim_problem *problem, plim_plan_floor *floor);
 /* Fill in `outputs_bound`; a part of plim_problem_make. O(graph + ops log ops). */
 PLIM_MUST_USE plim_status plim_bound_outputs(plim_problem *problem);
 
-/* The same for one given op, without its workspace. */
+/* Most bytes that an op can save by writing over its inputs: at most all outputs that have such a pair, and at most all
+ * inputs that have one. Both are upper bounds on what a matching of the pairs saves.
+ *   is_kept  in  1 for items that something reads later, and that are not written over; NULL: none
+ * O(pairs^2). */
+typedef int plim_item_test(const void *user, int32_t item, int32_t op);
+int64_t plim_bound_overwritten(const plim_problem *problem, int32_t op, plim_item_test *is_kept, const void *user);
+
+/* The bytes that one given op needs, without its workspace. */
 int64_t plim_bound_beside(const plim_problem *problem, int32_t op);
 
 /* By how many percent a time is above keep-all's; 0 where that takes none. */

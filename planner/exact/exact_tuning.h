@@ -11,7 +11,8 @@ static const struct plim_exact_tuning {
   struct {
     int32_t restart_conflicts, clauses_least, near_conflicts, clauses_part;
     int32_t scattered_percent, narrow_percent, by_conflicts_percent;
-    double input_time, width_first, width_least, width_most, wider, narrower, width_spread;
+    double input_time, activity_growth, clause_growth, width_first, width_least, width_most, wider, narrower,
+        width_spread;
   } search;
   struct {
     int32_t columns, terms;
@@ -27,7 +28,10 @@ static const struct plim_exact_tuning {
             .narrow_percent = 50,       /* of the latter also fix what is not repeated outside those stages */
             .by_conflicts_percent = 30, /* of neighbourhoods decide by conflicts, the others by bytes */
             .input_time = 0.5,          /* share of an input's time that counts for a repeat that needs it */
-            .width_first = 0.15,        /* stages of a neighbourhood, as a share of all */
+            .activity_growth =
+                1.05,               /* of what a conflict adds to the activity of its variables, from one to the next */
+            .clause_growth = 1.001, /* the same of clauses */
+            .width_first = 0.15,    /* stages of a neighbourhood, as a share of all */
             .width_least = 0.01,
             .width_most = 0.5,
             .wider = 1.05,       /* factor of that after a neighbourhood that was searched to its end */

@@ -3,6 +3,7 @@
  * Invariants: each clause has two watched bounds, and is looked at only when one of them is denied; a side of a
  * variable occurs in a clause at most once; reasons lie in one pool, which shrinks with the trail. */
 #include "planner/exact/lazy_clauses.h"
+#include "planner/exact/exact_tuning.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -307,8 +308,8 @@ static void forget_needs(plim_lazy_clauses *l) {
 }
 
 static void age(plim_lazy_clauses *l) {
-  l->bump *= 1.05;
-  l->clause_bump *= 1.001F;
+  l->bump *= tuning.search.activity_growth;
+  l->clause_bump *= (float)tuning.search.clause_growth;
   if (l->bump > 1e100) {
     for (int32_t x = 0; x < l->n_variables; x++) l->activity[x] *= 1e-100;
     l->bump *= 1e-100;

@@ -1,4 +1,5 @@
-/* The graph's times are those of no platform, so that the profile is made of the costs given. */
+/* Makes plans of one arena for planners over spaces. The graph's times are those of no platform, so that the profile
+ * is made of the costs given. */
 #include "planner/one_arena/unpacked_plan.h"
 
 #include <stdio.h>

@@ -89,7 +89,7 @@ static int earlier_first(const void *a, const void *b) {
   return plim_integers_compare(x->box, y->box);
 }
 
-static void carve(plim_bottom_up *up, plim_block *b) {
+static void lay_out(plim_bottom_up *up, plim_block *b) {
   int64_t n = up->units->n;
   up->key = plim_block_take(b, n, sizeof *up->key);
   up->best_key = plim_block_take(b, n, sizeof *up->best_key);
@@ -104,9 +104,9 @@ plim_status plim_bottom_up_new(const plim_units *u, plim_bottom_up **out) {
   plim_status status;
   PLIM_CHECK(plim_allocate(u->ctx, 1, sizeof *up, &up));
   *up = (plim_bottom_up){.units = u, .random = {1}, .packed_size = INT64_MAX, .groups = (u->n + GROUP - 1) / GROUP};
-  carve(up, &up->block);
+  lay_out(up, &up->block);
   PLIM_CHECK(plim_block_allocate(u->ctx, &up->block));
-  carve(up, &up->block);
+  lay_out(up, &up->block);
   for (int32_t b = 0; b < u->n; b++) {
     const plim_box *box = &u->boxes->box[b];
     up->by_begin[b] = (waiting){box->begin, box->end, 0, u->size[b], 0, b};

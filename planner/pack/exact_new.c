@@ -49,7 +49,7 @@ static void fill_pairs(plim_exact *e) {
   }
 }
 
-static void carve(plim_exact *e, plim_block *b) {
+static void lay_out(plim_exact *e, plim_block *b) {
   int64_t n = e->n, sections = e->sections.n_sections;
   e->total = plim_block_take(b, n, sizeof *e->total);
   e->order = plim_block_take(b, n, sizeof *e->order);
@@ -78,9 +78,9 @@ static plim_status allocate_search(plim_exact *e) {
   e->chunk_items = (int32_t)(room < CHUNK_ITEMS ? room : CHUNK_ITEMS);
   e->most_chunks =
       room <= CHUNK_ITEMS ? 2 : (int32_t)(room / (CHUNK_ITEMS - n) + 2); /* n items may be left at an end */
-  carve(e, &e->block);
+  lay_out(e, &e->block);
   PLIM_TRY(plim_block_allocate(ctx, &e->block));
-  carve(e, &e->block);
+  lay_out(e, &e->block);
   if (e->units->windows) PLIM_TRY(plim_pairs_new(e->units, &e->pairs));
   return plim_allocate(ctx, e->chunk_items, sizeof *e->chunk->items, &e->chunk[0].items);
 }

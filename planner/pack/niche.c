@@ -52,7 +52,7 @@ int plim_niche_can(const plim_units *u) {
   return can;
 }
 
-static void carve(plim_niche *e, plim_block *b) {
+static void lay_out(plim_niche *e, plim_block *b) {
   int64_t n = e->n, m = e->m + 1, depth = e->depth_most;
   e->shape = plim_block_take(b, n, sizeof *e->shape);
   e->owner = plim_block_take(b, n, sizeof *e->owner);
@@ -95,9 +95,9 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   e->m = e->sections.n_sections;
   e->words = (e->m + PLIM_WORD - 1) / PLIM_WORD;
   e->depth_most = DEPTH_FACTOR * e->n + 2;
-  carve(e, &e->block);
+  lay_out(e, &e->block);
   PLIM_CHECK(plim_block_allocate(ctx, &e->block));
-  carve(e, &e->block);
+  lay_out(e, &e->block);
   for (int64_t d = 0, m = e->m + 1; d < e->depth_most; d++) {
     e->stack.frame[d] = (frame){.item = e->stack.items + d * e->n,
                                 .option = e->stack.options + d * (e->n + 1),

@@ -1,4 +1,4 @@
-/* Lifetimes, the order of copies, addresses. */
+/* A list of commands in the making: their lifetimes, the order of their copies, and addresses. */
 #include "planner/paging/command_list.h"
 
 #include <string.h>

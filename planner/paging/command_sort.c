@@ -1,4 +1,4 @@
-/* A list whose commands were added in another order than that of their keys. */
+/* Sorts a list whose commands were added in another order than that of their keys. */
 #include <stdlib.h>
 #include <string.h>
 

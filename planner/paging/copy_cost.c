@@ -1,4 +1,4 @@
-/* What copies take, and the better one of two plans. */
+/* Times and delays of copies, and the better one of two plans. */
 #include "planner/paging/paging.h"
 #include "runtime/base/integers.h"
 

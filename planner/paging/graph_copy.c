@@ -1,3 +1,4 @@
+/* A copy of a graph from which storages and ops can be left out. */
 #include "planner/paging/page_plan.h"
 
 #include <stdio.h>

@@ -350,7 +350,7 @@ done:
 
 /* ---- all of it ---- */
 
-static plim_status make(listing *l, int *fits) {
+static plim_status make_list(listing *l, int *fits) {
   *fits = 1;
   PLIM_TRY(delay_updates(l));
   PLIM_TRY(walk_events(l, fits));
@@ -376,7 +376,7 @@ plim_status plim_joint_list(const plim_joint_problem *j, const plim_space_events
     if (v.kind == PLIM_SPACE_JOIN) v.kind = PLIM_SPACE_COPY;
     l.event[l.n++] = v;
   }
-  PLIM_CHECK(make(&l, fits));
+  PLIM_CHECK(make_list(&l, fits));
 done:
   plim_release(ctx, l.event, events->n, sizeof *l.event);
   plim_release(ctx, l.first_read, events->n + 1, sizeof *l.first_read);

@@ -1,4 +1,4 @@
-/* Nodes, costs and links of a training step. */
+/* Makes the problem of planner/spaces of a training step: nodes, costs, links. */
 #include "planner/paging/joint_problem.h"
 
 #include <string.h>
@@ -192,7 +192,7 @@ static void set_costs(plim_joint_problem *j, const plim_plan *base, const plim_p
 
 /* ---- all of it ---- */
 
-static plim_status make(plim_joint_problem *j, const plim_plan *base, const plim_powers *powers) {
+static plim_status fill_problem(plim_joint_problem *j, const plim_plan *base, const plim_powers *powers) {
   const plim_graph *g = j->graph;
   PLIM_TRY(plim_allocate(j->ctx, g->n_storages, sizeof *j->given, &j->given));
   PLIM_TRY(plim_allocate(j->ctx, g->n_storages, sizeof *j->node, &j->node));
@@ -208,8 +208,7 @@ static plim_status make(plim_joint_problem *j, const plim_plan *base, const plim
   if (j->problem->bytes_unit == 0) j->problem->bytes_unit = 1;
   link_nodes(j);
   set_costs(j, base, powers);
-  if (j->problem->fastest_ns < INT64_MAX / 4) return PLIM_OK;
-  return plim_fail(j->ctx, PLIM_EOVERFLOW, "the times of all ops add up to more than 61 bits hold");
+  return plim_space_problem_check_times(j->problem);
 }
 
 plim_status plim_joint_problem_make(const plim_graph *graph, const plim_queue_spaces *spaces, const plim_plan *base,
@@ -217,7 +216,7 @@ plim_status plim_joint_problem_make(const plim_graph *graph, const plim_queue_sp
   plim_joint_problem *j = NULL;
   PLIM_TRY(plim_allocate(graph->ctx, 1, sizeof *j, &j));
   *j = (plim_joint_problem){.ctx = graph->ctx, .graph = graph, .spaces = spaces};
-  plim_status status = make(j, base, powers);
+  plim_status status = fill_problem(j, base, powers);
   if (status != PLIM_OK) {
     plim_joint_problem_free(j);
     return status;

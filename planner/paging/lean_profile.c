@@ -1,5 +1,5 @@
-/* A plan takes the fastest variant that there is, whatever its workspace. With less workspace to choose from, less has
- * to page. */
+/* Makes profiles without the variants of much workspace. A plan takes the fastest variant that there is, whatever its
+ * workspace. With less workspace to choose from, less has to page. */
 #include "planner/paging/page_plan.h"
 
 /* Bytes that the budget leaves for the workspace of an op, beside its operands and what persists. */

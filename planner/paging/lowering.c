@@ -1,4 +1,4 @@
-/* Lowering: copies spread, every space packed, the checker asked. */
+/* Makes a plan of a command list: spreads copies, packs every space, asks the checker. */
 #include "planner/paging/command_list.h"
 
 #include <stdio.h>

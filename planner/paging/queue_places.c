@@ -1,4 +1,4 @@
-/* Where the storages of a list in the making are, and who reads them next. */
+/* Tells where the storages of a list in the making are, and who reads them next. */
 #include "planner/paging/queue_search.h"
 
 plim_queue_place *plim_decoder_place_of(const plim_decoder *d, int32_t storage, int32_t space) {

@@ -1,4 +1,4 @@
-/* Runs of a plan of one arena, and who reads and writes what in them. */
+/* Reads the runs of a plan of one arena: who reads and writes what in them. */
 #include "planner/paging/queue_search.h"
 
 static void count_accesses(const plim_op *op, int32_t *count) {

@@ -1,8 +1,9 @@
-/* A candidate is a device for each run of the base plan; decoding it gives the copies (queue_decode.c). Starts: all
- * runs on one device, each run where it ends first, and an order and devices by list scheduling (queue_order.c), in
- * which the search goes on where it is faster. Moves put some neighbouring runs on another device. A candidate
- * is weighed by a simulation of its list, in which no command waits for bytes; what is better than the best plan by
- * that is lowered, packed and simulated as a plan. Without a second device the candidates differ in what is paged. */
+/* Searches for the fastest devices and order of a base plan's runs. A candidate is a device for each run of the base
+ * plan; decoding it gives the copies (queue_decode.c). Starts: all runs on one device, each run where it ends first,
+ * and an order and devices by list scheduling (queue_order.c), in which the search goes on where it is faster. Moves
+ * put some neighbouring runs on another device. A candidate is weighed by a simulation of its list, in which no
+ * command waits for bytes; what is better than the best plan by that is lowered, packed and simulated as a plan.
+ * Without a second device the candidates differ in what is paged. */
 #include <string.h>
 
 #include "planner/paging/command_list.h"

@@ -115,7 +115,7 @@ static void set_anchor(const plim_track *t, const pool *repeats, candidate *c) {
   c->gap.anchor = r;
 }
 
-static void take(const plim_track *t, const pool *repeats, pool *from, plim_neighbourhood *out) {
+static void add_gaps(const plim_track *t, const pool *repeats, pool *from, plim_neighbourhood *out) {
   for (int32_t i = 0; i < from->n; i++) {
     set_anchor(t, repeats, &from->at[i]);
     int32_t k = out->n++;
@@ -141,8 +141,8 @@ void plim_neighbourhood_gather(plim_mover *m, int32_t slot, plim_neighbourhood *
   }
   add_feeders(t, &repeats, &kept);
   out->n = 0;
-  take(t, &repeats, &repeats, out);
-  take(t, &repeats, &kept, out);
+  add_gaps(t, &repeats, &repeats, out);
+  add_gaps(t, &repeats, &kept, out);
 }
 
 /* ---- solving ---- */

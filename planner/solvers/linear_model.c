@@ -1,4 +1,4 @@
-/* Arrays that grow. The terms added since the last row was ended are the row being made. */
+/* A linear program in arrays. Arrays that grow. The terms added since the last row was ended are the row being made. */
 #include "planner/solvers/solver.h"
 
 #include <math.h>

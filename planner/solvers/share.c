@@ -1,4 +1,5 @@
-/* Doubles first, so that all arrays are aligned. */
+/* Where the arrays of a model lie in the memory that both processes share. Doubles first, so that all arrays are
+ * aligned. */
 #include "planner/solvers/solvers_internal.h"
 
 typedef struct layout {

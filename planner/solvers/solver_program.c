@@ -1,4 +1,5 @@
-/* The folders are those of a build and of an installation; a relative one is never looked at. */
+/* Finds the program in which solvers run, and the script that gets them. The folders are those of a build and of an
+ * installation; a relative one is never looked at. */
 #define _GNU_SOURCE /* dladdr */
 #include "planner/solvers/solvers_internal.h"
 

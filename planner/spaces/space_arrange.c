@@ -1,7 +1,8 @@
-/* A copy that fills a buffer waits for what the list has before it, so that it continues beside compute only where it
- * stands early in the list and its bytes are there so early. Copies are taken from the last to the first: each ends
- * before its reader and before the next copy of its link begin, and moves up by its own time. What a copy reads ends
- * with the copy, not before: it is held for as long as the runs after it take less than the copy.
+/* Moves copies of a sequence to earlier moments, so that they run beside compute. A copy that fills a buffer waits for
+ * what the list has before it, so that it continues beside compute only where it stands early in the list and its
+ * bytes are there so early. Copies are taken from the last to the first: each ends before its reader and before the
+ * next copy of its link begin, and moves up by its own time. What a copy reads ends with the copy, not before: it is
+ * held for as long as the runs after it take less than the copy.
  *
  * Totals are found in one pass: a wait of the plan is for the end of what fills a buffer that is read, or of what
  * touched a buffer that ended in the space that is filled, and waits that follow from others change no time. */
@@ -193,7 +194,7 @@ static void add_up(arranging *a, plim_space_totals *t) {
   }
 }
 
-static void carve(arranging *a, plim_block *b) {
+static void lay_out(arranging *a, plim_block *b) {
   const plim_platform *p = a->problem->platform;
   int64_t n = a->sequence->n;
   a->begin_ns = plim_block_take(b, n + 1, sizeof *a->begin_ns);
@@ -216,9 +217,9 @@ plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, in
   plim_context *ctx = s->problem->ctx;
   arranging a = {.sequence = s, .problem = s->problem, .budget = budget};
   plim_status status;
-  carve(&a, &a.block);
+  lay_out(&a, &a.block);
   PLIM_TRY(plim_block_allocate(ctx, &a.block));
-  carve(&a, &a.block);
+  lay_out(&a, &a.block);
   for (int32_t l = 0; l < a.problem->platform->n_links; l++)
     a.clock[l] = plim_platform_queue_link(a.problem->platform, l);
   set_times(&a);

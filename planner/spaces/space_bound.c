@@ -358,20 +358,20 @@ static void restore_best(bounding *b, int32_t n) {
 /* Subgradient steps towards a target above the best bound, which comes nearer while nothing is won. */
 static double ascend(bounding *b) {
   int32_t n = b->n_rows + b->n_queues, stale = 0;
-  double best = evaluate(b), above = 0.1;
+  double best = evaluate(b), above = tuning.bound.above_first;
   memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
-  for (int32_t i = 0; i < tuning.bound.iterations && above > 1e-7; i++) {
+  for (int32_t i = 0; i < tuning.bound.iterations && above > tuning.bound.above_least; i++) {
     double value = i == 0 ? best : evaluate(b), norm = 0;
     stale++;
     if (value > best) {
-      if (value > best + 0.1 * above * b->whole) stale = 0;
+      if (value > best + tuning.bound.gain * above * b->whole) stale = 0;
       best = value;
       memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
     }
     if (plim_effort_over(b->problem->ctx, 10 * b->n_entries)) break;
     if (stale > tuning.bound.patience) {
       stale = 0;
-      above /= 2;
+      above *= tuning.bound.above_part;
       restore_best(b, n);
       (void)evaluate(b);
     }

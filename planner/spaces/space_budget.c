@@ -1,4 +1,5 @@
-/* A text is read one part after another, each a name, '=' and a size. */
+/* Reads budgets of spaces, and tells whether a node has room within them. A text is read one part after another, each
+ * a name, '=' and a size. */
 #include "planner/spaces/space_problem.h"
 
 #include <stdio.h>

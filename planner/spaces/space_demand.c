@@ -1,7 +1,7 @@
-/* Runs are taken in program order. What a run reads and is not there is brought: copied from another space, or run
- * again with what that needs. Where there is no room, the buffer is evicted whose return costs least by its bytes and
- * by the runs until its next reader. A buffer is copied out at that moment, where a link and room are there and copies
- * cost less than a recompute.
+/* Makes a sequence within budgets in one pass, with memory as a cache. Runs are taken in program order. What a run
+ * reads and is not there is brought: copied from another space, or run again with what that needs. Where there is no
+ * room, the buffer is evicted whose return costs least by its bytes and by the runs until its next reader. A buffer is
+ * copied out at that moment, where a link and room are there and copies cost less than a recompute.
  *
  * Invariant: `used` is at least what the sequence made so far has live, as a buffer of the sequence ends at its last
  * touch, and here only when it is evicted or has no reader left. After Kirisame et al., ICLR 2021, for the score. */
@@ -305,7 +305,7 @@ static void free_all(demanding *k) {
   plim_release(k->ctx, k->stack, k->room_stack, sizeof *k->stack);
 }
 
-static plim_status take(const demanding *k, plim_space_sequence *s, int32_t *fits) {
+static plim_status read_events(const demanding *k, plim_space_sequence *s, int32_t *fits) {
   *fits = 0;
   PLIM_TRY(plim_space_sequence_reserve(s, k->to.n));
   memcpy(s->item, k->to.event, (size_t)k->to.n * sizeof *s->item);
@@ -328,7 +328,7 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
     PLIM_CHECK(run_stack(&k, &able));
     if (able) release(&k);
   }
-  if (able && k.to.n > 0) PLIM_CHECK(take(&k, s, fits));
+  if (able && k.to.n > 0) PLIM_CHECK(read_events(&k, s, fits));
 done:
   free_all(&k);
   return status;

@@ -1,5 +1,6 @@
-/* A planner of one arena looks at a graph of many ops in less time than covering here, which weighs each decision along
- * the whole sequence. Its costs are those of the objective on the device. */
+/* Takes a first plan for a large graph from a planner of one arena. A planner of one arena looks at a graph of many
+ * ops in less time than covering here, which weighs each decision along the whole sequence. Its costs are those of the
+ * objective on the device. */
 #include "planner/spaces/space_request.h"
 
 #include <math.h>

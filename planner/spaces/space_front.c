@@ -59,8 +59,8 @@ static double bound_at(int32_t i, int32_t n, plim_space_plan *const *plan) {
 }
 
 /* Plan i becomes a known one, which fits into budget i. */
-static plim_status take(const front *f, int32_t i, int32_t n, const plim_space_plan *known, int64_t budget,
-                        plim_space_plan **plan) {
+static plim_status take_plan(const front *f, int32_t i, int32_t n, const plim_space_plan *known, int64_t budget,
+                             plim_space_plan **plan) {
   const double value = plim_space_plan_value(known), bound = bound_at(i, n, plan);
   plim_space_plan draft = *known, *own = NULL;
   plim_space_memory *space = NULL;
@@ -86,11 +86,11 @@ static plim_status take(const front *f, int32_t i, int32_t n, const plim_space_p
 static plim_status share(const front *f, int32_t n, const int64_t *budget, plim_space_plan **plan) {
   for (int32_t i = n - 1; i >= 0; i--) {
     const plim_space_plan *better = better_of_larger(f, i, n, budget, plan);
-    if (better) PLIM_TRY(take(f, i, n, better, budget[i], plan));
+    if (better) PLIM_TRY(take_plan(f, i, n, better, budget[i], plan));
   }
   for (int32_t i = 1; i < n; i++) {
     if (!plan[i - 1] || (plan[i] && plim_space_plan_value(plan[i]) <= plim_space_plan_value(plan[i - 1]))) continue;
-    PLIM_TRY(take(f, i, n, plan[i - 1], budget[i], plan));
+    PLIM_TRY(take_plan(f, i, n, plan[i - 1], budget[i], plan));
   }
   return PLIM_OK;
 }

@@ -1,5 +1,6 @@
-/* From the first copy on: the next copies of its link come up to it, or it goes down to them with what drops its
- * source. Each change is lowered and simulated, so that bytes and times are those of the plan. */
+/* Joins copies of one link, since each copy pays the link's latency. From the first copy on: the next copies of its
+ * link come up to it, or it goes down to them with what drops its source. Each change is lowered and simulated, so
+ * that bytes and times are those of the plan. */
 #include "planner/spaces/space_searching.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
-/* Each plan has a file. Its name has two hashes. The first one is of graph, devices, spaces and links: a call reads all
- * plans that share it. The second one is of everything that was asked for. The figures in a file are for the rates of
- * the call that wrote it, so the reader lowers the commands again for its own rates. So a later call for no fewer bytes
- * and no slower links has a plan that is as good. */
+/* Keeps plans over spaces on disk, and finds those of earlier calls. Each plan has a file. Its name has two hashes.
+ * The first one is of graph, devices, spaces and links: a call reads all plans that share it. The second one is of
+ * everything that was asked for. The figures in a file are for the rates of the call that wrote it, so the reader
+ * lowers the commands again for its own rates. So a later call for no fewer bytes and no slower links has a plan that
+ * is as good. */
 #include "planner/spaces/space_request.h"
 
 #include <stdio.h>

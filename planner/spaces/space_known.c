@@ -1,5 +1,6 @@
-/* A known plan is read as the events that its commands and the ends of its buffers are, and lowered: waits, times and
- * bytes are then those of the problem in hand. */
+/* Tries the commands of known plans under the budgets and rates of this call. A known plan is read as the events that
+ * its commands and the ends of its buffers are, and lowered: waits, times and bytes are then those of the problem in
+ * hand. */
 #include "planner/spaces/space_request.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The sequence is walked three times: forward for what each event opens and reads, backward for what is needed, forward
- * again for commands, buffers and waits.
+/* Turns a sequence into a plan: commands with waits, buffers, figures. The sequence is walked three times: forward for
+ * what each event opens and reads, backward for what is needed, forward again for commands, buffers and waits.
  *
  * Waits: a command follows what filled the buffers that it reads and, in the space that it fills, everything that
  * touched a buffer that ended before it in the sequence. So at whatever speed the queues run, the buffers that live at
@@ -457,10 +457,10 @@ static void carve_commands(lowering *l, plim_block *b) {
   l->need = plim_block_take(b, l->n_queues, sizeof *l->need);
 }
 
-static plim_status allocate_block(lowering *l, plim_block *block, void (*carve)(lowering *, plim_block *)) {
-  carve(l, block);
+static plim_status allocate_block(lowering *l, plim_block *block, void (*lay_out)(lowering *, plim_block *)) {
+  lay_out(l, block);
   PLIM_TRY(plim_block_allocate(l->ctx, block));
-  carve(l, block);
+  lay_out(l, block);
   return PLIM_OK;
 }
 

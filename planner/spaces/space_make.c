@@ -130,7 +130,7 @@ static plim_status run_program(work *w) {
 }
 
 /* The plan of a sequence that was found without the program becomes the plan, if it is better. */
-static plim_status take(work *w, plim_space_events *events, double value) {
+static plim_status keep_plan(work *w, plim_space_events *events, double value) {
   const int programmed = w->program.request != NULL;
   const double bound = programmed ? plim_space_program_bound(&w->program) : w->least;
   const int proved = programmed && plim_space_program_proves(&w->program, value);
@@ -149,9 +149,9 @@ static plim_status take(work *w, plim_space_events *events, double value) {
 static plim_status take_found(work *w) {
   for (int32_t i = 0; i < PLIM_SPACE_SEARCHES; i++) {
     const plim_space_found *found = &w->portfolio.found[i];
-    if (found->fits) PLIM_TRY(take(w, &w->portfolio.events[i], found->value));
+    if (found->fits) PLIM_TRY(keep_plan(w, &w->portfolio.events[i], found->value));
   }
-  return w->known_value < INFINITY ? take(w, &w->known, w->known_value) : PLIM_OK;
+  return w->known_value < INFINITY ? keep_plan(w, &w->known, w->known_value) : PLIM_OK;
 }
 
 /* ---- refusals ---- */
@@ -197,8 +197,8 @@ static plim_status find_plan(work *w) {
   return w->plan ? plim_space_plan_check(w->request.ctx, graph, w->plan) : refuse(w);
 }
 
-static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
-                        const plim_space_options *options, plim_space_outcome *outcome, plim_space_plan **out) {
+static plim_status make_plan(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
+                             const plim_space_options *options, plim_space_outcome *outcome, plim_space_plan **out) {
   work w = {
       .known = {.ctx = ctx}, .first = {.ctx = ctx}, .known_value = INFINITY, .outcome = {INFINITY, -INFINITY, 0, 0}};
   for (int i = 0; i < PLIM_SPACE_SEARCHES; i++) w.portfolio.events[i] = w.known;
@@ -225,13 +225,13 @@ plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, con
   plim_space_kept kept;
   plim_space_plan *plan = NULL;
   PLIM_TRY(plim_check_options(ctx, "plim_space_options", options->struct_bytes, sizeof *options));
-  if (!options->front_folder) return make(ctx, graph, platform, options, outcome, out);
+  if (!options->front_folder) return make_plan(ctx, graph, platform, options, outcome, out);
   PLIM_TRY(plim_space_kept_open(graph, platform, options, &kept));
   with_kept = *options;
   with_kept.known = kept.known;
   with_kept.n_known = kept.n_known;
   plim_space_outcome found;
-  plim_status status = make(ctx, graph, platform, &with_kept, &found, &plan);
+  plim_status status = make_plan(ctx, graph, platform, &with_kept, &found, &plan);
   if (status == PLIM_OK) status = plim_space_kept_save(&kept, plan);
   plim_space_kept_close(&kept);
   if (status != PLIM_OK) {

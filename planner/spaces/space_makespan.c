@@ -1,7 +1,7 @@
-/* Rows under which the makespan cannot be: what each device and each queue of links does in all, and the path of first
- * ends. The first end of node v is no earlier than that of an input u and a run of v; where v runs on one device alone
- * and u never there, a copy of u comes between. Runs that nothing needs may loosen these rows: they prove a bound, and
- * the plan's makespan is the simulator's. */
+/* Bounds the makespan within an integer program. Rows under which the makespan cannot be: what each device and each
+ * queue of links does in all, and the path of first ends. The first end of node v is no earlier than that of an input
+ * u and a run of v; where v runs on one device alone and u never there, a copy of u comes between. Runs that nothing
+ * needs may loosen these rows: they prove a bound, and the plan's makespan is the simulator's. */
 #include <math.h>
 
 #include "planner/spaces/space_model.h"

@@ -1,4 +1,5 @@
-/* What the classes share: columns of runs and of what is kept, releases, and bytes in use.
+/* Makes the integer program of a class. What the classes share: columns of runs and of what is kept, releases, and
+ * bytes in use.
  *
  * A release [t, (i, k)] says that node i's output is freed after its reader k ran in stage t. It may be 1 only where k
  * runs, no later reader of i does, and i is not kept into the next stage: fractions win nothing, so the column is no

@@ -1,4 +1,5 @@
-/* Costs come from the graph where it carries them for these devices, else from FLOP and the platform's rates. */
+/* Makes the problem of a graph on a platform: nodes, times, energies. Costs come from the graph where it carries them
+ * for these devices, else from FLOP and the platform's rates. */
 #include "planner/spaces/space_problem.h"
 
 #include <math.h>
@@ -269,7 +270,12 @@ static void set_keep_all(plim_space_problem *p) {
   }
 }
 
-static plim_status make(plim_space_problem *p, int needs_energy) {
+plim_status plim_space_problem_check_times(const plim_space_problem *p) {
+  if (p->fastest_ns < INT64_MAX / 4) return PLIM_OK;
+  return plim_fail(p->ctx, PLIM_EOVERFLOW, "the times of all ops add up to more than 61 bits hold");
+}
+
+static plim_status fill_problem(plim_space_problem *p, int needs_energy) {
   PLIM_TRY(make_nodes(p));
   p->has_energy = 1;
   for (int32_t o = 0; o < p->n; o++) {
@@ -285,10 +291,7 @@ static plim_status make(plim_space_problem *p, int needs_energy) {
   }
   PLIM_TRY(check_links(p));
   set_keep_all(p);
-  if (p->fastest_ns >= INT64_MAX / 4) {
-    return plim_fail(p->ctx, PLIM_EOVERFLOW, "the times of all ops add up to more than 61 bits hold");
-  }
-  return PLIM_OK;
+  return plim_space_problem_check_times(p);
 }
 
 plim_status plim_space_problem_make(const plim_graph *graph, const plim_platform *platform, int needs_energy,
@@ -296,7 +299,7 @@ plim_status plim_space_problem_make(const plim_graph *graph, const plim_platform
   plim_space_problem *p = NULL;
   PLIM_TRY(plim_space_problem_new(graph, platform, graph->n_ops, &p));
   p->n_edges = (int32_t)(p->n_ids / 2);
-  plim_status status = make(p, needs_energy);
+  plim_status status = fill_problem(p, needs_energy);
   if (status != PLIM_OK) {
     plim_space_problem_free(p);
     return status;

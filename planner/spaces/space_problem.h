@@ -48,6 +48,8 @@ PLIM_MUST_USE plim_status plim_space_problem_new(const plim_graph *graph, const 
  * several outputs, no device runs an op, or a time is not known. */
 PLIM_MUST_USE plim_status plim_space_problem_make(const plim_graph *graph, const plim_platform *platform,
                                                   int needs_energy, plim_space_problem **out);
+/* PLIM_EOVERFLOW: fastest_ns is so large that times of plans cannot be added up. */
+PLIM_MUST_USE plim_status plim_space_problem_check_times(const plim_space_problem *problem);
 /* Peak of program order: what percentages of a budget are of. An output that nothing reads stays, as in the models. */
 int64_t plim_space_keep_all_bytes(const plim_graph *graph);
 /* The most that one op needs: what it reads and writes, and its workspace. No budget is smaller. O(operands). */

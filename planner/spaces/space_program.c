@@ -1,3 +1,4 @@
+/* Solves the integer program of a planner, and makes the plan of its point. */
 #include "planner/spaces/space_request.h"
 
 #include <math.h>
@@ -74,7 +75,7 @@ static int64_t tighten(plim_space_program *g, const plim_space_plan *plan) {
 }
 
 /* Keep the plan of a point, if it is within the budgets. */
-static plim_status take(plim_space_program *g, const plim_space_solved *solved, int is_first) {
+static plim_status keep_plan(plim_space_program *g, const plim_space_solved *solved, int is_first) {
   const int proved = solved->solution.end == PLIM_SOLVE_OPTIMAL && is_first && plim_space_proves(g->request);
   plim_space_events events = {.ctx = g->request->ctx};
   plim_space_plan *plan = NULL;
@@ -116,7 +117,7 @@ static plim_status solve_once(plim_space_program *g, double best, int is_first, 
   *found = solved.solution.found;
   g->ended = solved.solution.end == PLIM_SOLVE_INFEASIBLE;
   if (is_first) note_first(g, &solved, best);
-  if (*found) status = take(g, &solved, is_first);
+  if (*found) status = keep_plan(g, &solved, is_first);
   plim_space_solved_free(&solved);
   return status;
 }

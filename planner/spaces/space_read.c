@@ -1,4 +1,4 @@
-/* From a point to a sequence.
+/* Reads a point of an integer program as a sequence.
  *
  * xengine: copies of what is kept go first in their stage, those of what runs there right after the run. poet: what is
  * paged out goes when its stage begins, what is paged in comes between two stages. fluid: a copy goes in the stage

@@ -1,3 +1,4 @@
+/* Checks what a call asks for, and computes what follows from that alone. */
 #include "planner/spaces/space_request.h"
 
 #include <assert.h>

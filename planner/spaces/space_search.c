@@ -127,6 +127,13 @@ static plim_space_worth worst_taken(plim_space_searching *k, int64_t round) {
   return most;
 }
 
+/* The weight of time where a deadline is set. */
+static double draw_haste(plim_space_searching *k) {
+  if (k->options->deadline_ns == INT64_MAX) return 0;
+  double haste = tuning.search.haste * plim_random_unit(&k->random);
+  return k->best_worth.late > 0 ? tuning.search.haste_late * haste : haste;
+}
+
 static plim_status search_rounds(plim_space_searching *k) {
   int64_t stale = 0;
   int small = k->options->rounds >= tuning.search.rounds_anew * ((int64_t)k->problem->n + 10);
@@ -138,8 +145,7 @@ static plim_status search_rounds(plim_space_searching *k) {
     if (plim_effort_over(k->problem->ctx, PLIM_EFFORT_LOOK)) break;
     k->progress.done = round;
     const plim_space_worth most = worst_taken(k, round);
-    k->haste =
-        k->options->deadline_ns < INT64_MAX ? 2 * plim_random_unit(&k->random) * (k->best_worth.late > 0 ? 4 : 1) : 0;
+    k->haste = draw_haste(k);
     PLIM_TRY(change(k, &fits));
     if (!fits) continue;
     PLIM_TRY(plim_space_weigh(k, &k->next, &most, &found));

@@ -1,3 +1,4 @@
+/* Builds an integer program and has it solved within the time that is left. */
 #include "planner/spaces/space_model.h"
 
 #include <math.h>

@@ -158,13 +158,12 @@ plim_status plim_space_try_on_demand(plim_space_searching *k) {
 }
 
 plim_status plim_space_try_starts(plim_space_searching *k) {
-  static const double copies[] = {1, 0.2, 0.02}, by_time[] = {1, 0.5, 0};
   int32_t devices = k->rules.devices, large = k->has_best && k->problem->n >= tuning.search.large_nodes;
   int32_t starts = large ? tuning.search.large_starts : tuning.search.starts;
   for (int32_t i = 0; i < starts + (k->has_best ? 0 : tuning.search.drawn_starts) && !plim_space_is_done(k); i++) {
     k->haste = i % 6 < 3 ? 0 : 1;
-    plim_space_weights w = plim_space_weights_of(k, copies[i % 3]);
-    w.by_time = by_time[i / 6 % 3];
+    plim_space_weights w = plim_space_weights_of(k, tuning.search.start_copies[i % PLIM_SPACE_START_COPIES]);
+    w.by_time = tuning.search.start_by_time[i / 6 % PLIM_SPACE_START_TIMES];
     w.first = i % 2;
     w.stay = i / 3 % 2;
     plim_space_choose_order(k, i >= tuning.search.starts);

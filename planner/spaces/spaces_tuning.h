@@ -15,13 +15,16 @@ enum { /* numbers of weights to draw from */
        PLIM_SPACE_DRAWN_PRICES = 7,
        PLIM_SPACE_DRAWN_BYTES = 2,
        PLIM_SPACE_DRAWN_TIMES = 3,
-       PLIM_SPACE_DRAWN_BESIDE = 4
+       PLIM_SPACE_DRAWN_BESIDE = 4,
+       PLIM_SPACE_START_COPIES = 3,
+       PLIM_SPACE_START_TIMES = 3
 };
 
 static const struct plim_spaces_tuning {
   struct {
     int32_t patience, patience_anew, rounds_anew, anew, starts, drawn_starts, large_nodes, large_starts, alone;
     double slack, least_copies, most_copies, more_copies;
+    double start_copies[PLIM_SPACE_START_COPIES], start_by_time[PLIM_SPACE_START_TIMES], haste, haste_late;
   } search;
   struct {
     int32_t devices_below, run_below, out_from, out_whole, out_width, out_percent, devices_width, one_percent,
@@ -38,6 +41,7 @@ static const struct plim_spaces_tuning {
   } first;
   struct {
     int32_t nodes, tries, iterations, patience;
+    double above_first, above_least, above_part, gain;
   } bound;
   struct {
     int32_t fetches, steps_a_node, steps_least, steps_a_report, work_a_buffer;
@@ -70,9 +74,13 @@ static const struct plim_spaces_tuning {
             /* of what lies above the bound: what a round may lose, at most and at first; 0, 0.02, 0.1 and 0.3 gave the
              * same excess within 1 % on 12 cases of bench poet */
             .slack = 0.1,
-            .least_copies = 0x1p-15, /* shares of what copies cost that starts on demand count, from the least */
-            .most_copies = 1,        /* to the most */
-            .more_copies = 8,        /* each so many times the one before */
+            .least_copies = 0x1p-15,        /* shares of what copies cost that starts on demand count, from the least */
+            .most_copies = 1,               /* to the most */
+            .more_copies = 8,               /* each so many times the one before */
+            .start_copies = {1, 0.2, 0.02}, /* the same of starts in program order, in turn */
+            .start_by_time = {1, 0.5, 0},   /* their exponents of the items relieved */
+            .haste = 2,                     /* of a round with a deadline: the weight of time is drawn up to it, */
+            .haste_late = 4,                /* and up to so many times it while the best is late */
         },
     .move =
         {
@@ -109,10 +117,14 @@ static const struct plim_spaces_tuning {
         },
     .bound =
         {
-            .nodes = 20000,    /* larger graphs get no bound */
-            .tries = 8,        /* cuts of a stretch of program order that are tried for one row */
-            .iterations = 400, /* of the subgradient method */
-            .patience = 12,    /* iterations without a gain after which the step is halved */
+            .nodes = 20000,     /* larger graphs get no bound */
+            .tries = 8,         /* cuts of a stretch of program order that are tried for one row */
+            .iterations = 400,  /* of the subgradient method */
+            .patience = 12,     /* iterations without a gain after which the step is cut to above_part */
+            .above_first = 0.1, /* target above the best bound, as a share of keep-all, at first */
+            .above_least = 1e-7,
+            .above_part = 0.5,
+            .gain = 0.1, /* share of that way that counts as a gain */
         },
     .cover =
         {

@@ -1,6 +1,6 @@
-/* Each lifetime of the timeline looks for the plan's buffer with the same storage, begin and end, and gives its box the
- * offset of that buffer. A box whose lifetimes lie at different places is none. So the placement is the plan's, where
- * the checker found no overlap. */
+/* Submits a plan that a caller has, with its addresses. Each lifetime of the timeline looks for the plan's buffer with
+ * the same storage, begin and end, and gives its box the offset of that buffer. A box whose lifetimes lie at different
+ * places is none. So the placement is the plan's, where the checker found no overlap. */
 #include "planner/strategies/submit_plan.h"
 
 enum { NOWHERE = -1 };

@@ -9,7 +9,7 @@
  */
 enum { JOURNAL_ROOM = 512, STEP_RUNS = 16, STEP_CHANGES = 24 };
 
-static void carve(plim_track *t, plim_block *b) {
+static void lay_out(plim_track *t, plim_block *b) {
   const plim_problem *p = t->problem;
   t->run = plim_block_take(b, t->room, sizeof *t->run);
   t->end = plim_block_take(b, (int64_t)t->room * t->outputs, sizeof *t->end);
@@ -39,9 +39,9 @@ plim_status plim_track_new(const plim_problem *p, int32_t room, plim_track **out
   }
   t->room_journal = JOURNAL_ROOM;
   PLIM_CHECK(plim_memory_profile_new(ctx, 2 * room, &t->memory_profile));
-  carve(t, &t->block);
+  lay_out(t, &t->block);
   PLIM_CHECK(plim_block_allocate(ctx, &t->block));
-  carve(t, &t->block);
+  lay_out(t, &t->block);
   *out = t;
 done:
   if (status != PLIM_OK) plim_track_free(t);

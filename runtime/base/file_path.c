@@ -1,3 +1,4 @@
+/* Paths that name an open descriptor, and failures that name a path. */
 #include "runtime/base/file_path.h"
 
 #include <errno.h>
