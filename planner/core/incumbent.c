@@ -380,6 +380,20 @@ plim_status plim_incumbent_submit_point(plim_incumbent *inc, const plim_front_po
   return status;
 }
 
+plim_status plim_incumbent_evaluate(plim_incumbent *inc, const plim_schedule *schedule, const plim_timeline **out) {
+  PLIM_TRY(plim_timeline_evaluate(inc->timeline, schedule));
+  *out = inc->timeline;
+  return PLIM_OK;
+}
+
+plim_status plim_incumbent_place(plim_incumbent *inc, const plim_schedule *schedule, const plim_timeline **out,
+                                 const plim_placement **placement) {
+  PLIM_TRY(plim_incumbent_evaluate(inc, schedule, out));
+  PLIM_TRY(plim_place(&inc->placement, inc->timeline, schedule, 0, 0));
+  *placement = &inc->placement;
+  return PLIM_OK;
+}
+
 plim_status plim_incumbent_submit_smallest(plim_incumbent *inc, const plim_front *front) {
   const plim_front_point *point = front ? plim_front_smallest(front) : NULL;
   int32_t right = 0;

@@ -47,7 +47,7 @@ typedef struct plim_incumbent {
   const plim_schedule *keep_all;        /* the result of an earlier plim_keep_all_run for this problem */
   struct plim_bound_cache *bound_cache; /* rows of the cut model that other budgets have found */
   plim_front *front;                    /* receives every submitted schedule that is a new point of the plan front */
-  /* scratch, overwritten by each submission */
+  /* scratch of incumbent.c, overwritten by each submission */
   plim_timeline *timeline;         /* of the schedule that was evaluated last */
   plim_placement placement, spare; /* of the schedule that was packed last */
   plim_variant_selection selection;
@@ -162,6 +162,19 @@ PLIM_MUST_USE plim_status plim_incumbent_submit_smallest(plim_incumbent *incumbe
 
 /* Make the schedule of every op once in program order, each with its fastest variant within `limit` bytes. */
 PLIM_MUST_USE plim_status plim_incumbent_program_order(plim_incumbent *incumbent, int64_t limit, plim_schedule *out);
+
+/* ==== a look at schedules ==== */
+
+/* Evaluate a schedule without submitting it.
+ *   out  [1] out  borrowed, valid until the next call that submits or looks
+ * PLIM_EPLAN: the schedule is not valid. */
+PLIM_MUST_USE plim_status plim_incumbent_evaluate(plim_incumbent *incumbent, const plim_schedule *schedule,
+                                                  const plim_timeline **out);
+
+/* The same, and offsets by the first-fit orders.
+ *   placement  [1] out  borrowed like the timeline */
+PLIM_MUST_USE plim_status plim_incumbent_place(plim_incumbent *incumbent, const plim_schedule *schedule,
+                                               const plim_timeline **out, const plim_placement **placement);
 
 /* ==== other incumbents of the same problem ==== */
 

@@ -153,7 +153,7 @@ static plim_status run_rounds(min_memory_search *s, plim_schedule *start) {
   rounds = (uint64_t)(inc->quick ? tuning.min_memory.quick_rounds : tuning.min_memory.rounds);
   int64_t enough = inc->target_bytes > s->bound_bytes ? inc->target_bytes : s->bound_bytes;
   plim_status status;
-  PLIM_CHECK(plim_seed_make(inc->problem, inc->timeline, 0, s->track->room / 2, &seed));
+  PLIM_CHECK(plim_seed_make(inc, 0, s->track->room / 2, &seed));
   PLIM_CHECK(plim_incumbent_program_order(inc, enough, &order));
   if (round > 0 && inc->best_bytes > enough) {
     PLIM_CHECK(covering_down(s, &order, enough, start));

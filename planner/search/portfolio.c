@@ -225,8 +225,9 @@ static plim_status look_ahead(portfolio *p, int *refused) {
   *refused = 0;
   if (!is_long(p) || inc->found || inc->options->time_limit_ns > 0 || inc->options->iterations > 0) return PLIM_OK;
   PLIM_TRY(find_any(p));
-  PLIM_TRY(plim_timeline_evaluate(inc->timeline, p->order));
-  *refused = !inc->found && inc->least_bytes > near(inc) && inc->timeline->peak_bytes > near(inc);
+  const plim_timeline *order = NULL;
+  PLIM_TRY(plim_incumbent_evaluate(inc, p->order, &order));
+  *refused = !inc->found && inc->least_bytes > near(inc) && order->peak_bytes > near(inc);
   return PLIM_OK;
 }
 

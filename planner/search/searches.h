@@ -28,9 +28,9 @@ PLIM_MUST_USE plim_status plim_portfolio_run(plim_incumbent *incumbent, const pl
 
 /* A first schedule from checkpoints (planner/chain). Of several sets of checkpoints it is the fastest whose peak is
  * within the limit; where none is, the one of lowest peak. It has at most `most_runs` runs, where most_runs >= n_ops.
- * Deterministic. */
-PLIM_MUST_USE plim_status plim_seed_make(const plim_problem *problem, plim_timeline *timeline, int64_t limit,
-                                         int32_t most_runs, plim_schedule *out);
+ * Nothing is submitted. Deterministic. */
+PLIM_MUST_USE plim_status plim_seed_make(plim_incumbent *incumbent, int64_t limit, int32_t most_runs,
+                                         plim_schedule *out);
 
 /* A first schedule from greedy covering. Brings a valid schedule within budget_bytes, then makes it faster.
  *   rounds       in      most rounds; the later ones remove repeats and cover again

@@ -6,7 +6,7 @@
 #include "planner/search/search_tuning.h"
 
 typedef struct seeder {
-  plim_timeline *timeline;
+  plim_incumbent *inc;
   int64_t limit;
   int32_t most_runs;
   plim_schedule *trial, *out;
@@ -14,8 +14,7 @@ typedef struct seeder {
 } seeder;
 
 /* Within the limit before above it; then less time, or a lower peak where both are above. */
-static int better(const seeder *s) {
-  const plim_timeline *t = s->timeline;
+static int better(const seeder *s, const plim_timeline *t) {
   int fits = t->peak_bytes <= s->limit, best_fits = s->peak_bytes <= s->limit;
   if (fits != best_fits) return fits;
   if (fits || t->peak_bytes == s->peak_bytes) return t->time_ns < s->time_ns;
@@ -23,10 +22,11 @@ static int better(const seeder *s) {
 }
 
 static plim_status consider(seeder *s, const plim_schedule *trial) {
-  PLIM_TRY(plim_timeline_evaluate(s->timeline, trial));
-  if (s->out->n > 0 && !better(s)) return PLIM_OK;
-  s->peak_bytes = s->timeline->peak_bytes;
-  s->time_ns = s->timeline->time_ns;
+  const plim_timeline *t = NULL;
+  PLIM_TRY(plim_incumbent_evaluate(s->inc, trial, &t));
+  if (s->out->n > 0 && !better(s, t)) return PLIM_OK;
+  s->peak_bytes = t->peak_bytes;
+  s->time_ns = t->time_ns;
   return plim_schedule_copy(s->out, trial);
 }
 
@@ -40,11 +40,11 @@ static plim_status visit(void *user, plim_checkpoints *c) {
   return PLIM_OK;
 }
 
-plim_status plim_seed_make(const plim_problem *p, plim_timeline *timeline, int64_t limit, int32_t most_runs,
-                           plim_schedule *out) {
+plim_status plim_seed_make(plim_incumbent *inc, int64_t limit, int32_t most_runs, plim_schedule *out) {
+  const plim_problem *p = inc->problem;
   plim_schedule trial = {.ctx = p->ctx};
   plim_checkpoints *c = NULL;
-  seeder s = {.timeline = timeline, .limit = limit, .most_runs = most_runs, .trial = &trial, .out = out};
+  seeder s = {.inc = inc, .limit = limit, .most_runs = most_runs, .trial = &trial, .out = out};
   plim_status status;
   out->n = 0;
   PLIM_CHECK(plim_schedule_program_order(p, &trial));

@@ -18,10 +18,11 @@ typedef struct chen {
 static plim_status submit(void *user, plim_checkpoints *c) {
   chen *u = user;
   plim_incumbent *inc = u->inc;
+  const plim_timeline *timeline = NULL;
   if (plim_incumbent_over(inc)) return PLIM_OK;
   PLIM_TRY(plim_checkpoints_schedule(c, 1, INT32_MAX, &u->schedule));
-  PLIM_TRY(plim_timeline_evaluate(inc->timeline, &u->schedule));
-  if (inc->found && !inc->min_memory && inc->timeline->time_ns >= inc->best_ns) return PLIM_OK;
+  PLIM_TRY(plim_incumbent_evaluate(inc, &u->schedule, &timeline));
+  if (inc->found && !inc->min_memory && timeline->time_ns >= inc->best_ns) return PLIM_OK;
   return plim_incumbent_submit(u->inc, &u->schedule, tuning.chen.effort, NULL);
 }
 

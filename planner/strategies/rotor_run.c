@@ -138,10 +138,11 @@ static plim_status submit_plans(rotor_run *u) {
 /* Submit program order. *out receives its peak without the bytes that are always alive. */
 static plim_status submit_order(plim_incumbent *inc, int64_t always, int64_t *out) {
   plim_schedule order = {.ctx = inc->problem->ctx};
+  const plim_timeline *timeline = NULL;
   plim_status status;
   PLIM_CHECK(plim_schedule_program_order(inc->problem, &order));
-  PLIM_CHECK(plim_timeline_evaluate(inc->timeline, &order));
-  *out = inc->timeline->peak_bytes - always;
+  PLIM_CHECK(plim_incumbent_evaluate(inc, &order, &timeline));
+  *out = timeline->peak_bytes - always;
   PLIM_CHECK(plim_incumbent_submit(inc, &order, tuning.rotor.effort, NULL));
 done:
   plim_schedule_free(&order);

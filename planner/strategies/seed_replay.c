@@ -35,10 +35,11 @@ static plim_status program_order(plim_incumbent *inc, plim_schedule *schedule, p
                             .plan_class = PLIM_CLASS_FIXED,
                             .budget_bytes = INT64_MAX,
                             .bound_ns = inc->problem->keep_all_ns};
+  const plim_timeline *timeline = NULL;
+  const plim_placement *placement = NULL;
   PLIM_TRY(plim_schedule_program_order(inc->problem, schedule));
-  PLIM_TRY(plim_timeline_evaluate(inc->timeline, schedule));
-  PLIM_TRY(plim_place(&inc->placement, inc->timeline, schedule, 0, 0));
-  return plim_emit(inc->timeline, schedule, &inc->placement, &emission, out);
+  PLIM_TRY(plim_incumbent_place(inc, schedule, &timeline, &placement));
+  return plim_emit(timeline, schedule, placement, &emission, out);
 }
 
 /* Simulate every online policy, each up to twice the time of the step. Where none ends in that time and the graph was

@@ -64,13 +64,14 @@ plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan, c
                              int32_t *taken) {
   const plim_problem *p = incumbent->problem;
   plim_placement scratch = {.ctx = p->ctx};
+  const plim_timeline *timeline = NULL;
   *taken = 0;
   if (!persistent_at_low_end(p, plan)) return PLIM_OK;
-  PLIM_TRY(plim_timeline_evaluate(incumbent->timeline, schedule));
-  plim_status status = plim_place(&scratch, incumbent->timeline, schedule, INT64_MAX, 0);
-  if (status == PLIM_OK && take_offsets(incumbent->timeline, plan, &scratch)) {
+  PLIM_TRY(plim_incumbent_evaluate(incumbent, schedule, &timeline));
+  plim_status status = plim_place(&scratch, timeline, schedule, INT64_MAX, 0);
+  if (status == PLIM_OK && take_offsets(timeline, plan, &scratch)) {
     plim_front_point point = {.bytes = plan->arena_bytes,
-                              .time_ns = incumbent->timeline->time_ns,
+                              .time_ns = timeline->time_ns,
                               .n_commands = schedule->n,
                               .n_offsets = scratch.n_boxes,
                               .op = schedule->op,
