@@ -1,10 +1,11 @@
-/* Exact search for a packing, pair by pair where buffers have gaps. */
+/* Exact search for a packing, pair by pair where buffers have gaps: what other packers call, and what its files share. */
 #ifndef PLIM_PLANNER_PACK_EXACT_H
 #define PLIM_PLANNER_PACK_EXACT_H
 
 #include "planner/pack/units.h"
+#include "runtime/base/array.h"
 
-/* ==== boxes ==== */
+/* ==== the search ==== */
 
 /* Exact packing: a depth-first search over canonical placements.
  *
@@ -70,5 +71,97 @@ void plim_pairs_free(plim_pairs *pairs); /* NULL is legal */
  * boxes have, IMPOSSIBLE is a proof. *nodes: how many were used. */
 plim_pack_outcome plim_pairs_run(plim_pairs *pairs, int64_t capacity, const plim_exact_limits *limits, int64_t *offset,
                                  int64_t *nodes);
+
+/* ==== its parts ==== */
+
+/* The state of exact packing, for its own files: exact_new.c prepares it, exact_order.c numbers the boxes of a restart,
+ * exact.c searches. */
+
+/* A static order sorts by three keys, all descending. */
+enum { PLIM_KEY_LENGTH, PLIM_KEY_AREA, PLIM_KEY_TOTAL, PLIM_KEYS };
+
+enum { PLIM_WORD = 64, PLIM_LANES = 8 };
+
+typedef struct plim_ranked {
+  double key[PLIM_KEYS];
+  int32_t box;
+} plim_ranked;
+
+/* An unplaced box. */
+typedef struct plim_pack_item {
+  int32_t least, low; /* units; see exact.c */
+  int32_t box;        /* its number in the static order */
+} plim_pack_item;
+
+/* A part of the problem: sections [first, last), and its unplaced boxes, sorted by (least, box). */
+typedef struct plim_pack_part {
+  plim_pack_item *item;
+  int32_t n, first, last;
+} plim_pack_part;
+
+/* Room for lists of nodes. */
+typedef struct plim_pack_chunk {
+  plim_pack_item *items; /* [chunk_items]; NULL: not needed so far */
+} plim_pack_chunk;
+
+/* Where the next list goes: an item of a chunk. */
+typedef struct plim_pack_mark {
+  int32_t chunk, item;
+} plim_pack_mark;
+
+/* An entry of the stack: a node, or the parts into which a node falls. */
+typedef struct plim_pack_frame {
+  plim_pack_part part;
+  plim_pack_mark top; /* lists from here on are of the frames above */
+  int pieces;         /* 0: a node */
+  int32_t at;    /* of a node: the item that lies at its lowest place; of pieces: the end of the one being solved */
+  int32_t done;  /* of pieces: sections before it are solved */
+  uint64_t hash; /* of a node */
+} plim_pack_frame;
+
+typedef struct plim_pack_shape {
+  int32_t first, last; /* sections, from the first span to the last */
+  int32_t size, fixed, align;
+  int16_t section_floor; /* size in units of section floors */
+  const int16_t *mask;   /* [lanes] -1: in the section */
+} plim_pack_shape;
+
+struct plim_exact {
+  const plim_units *units;
+  plim_sections sections;
+  int32_t n, words, lanes; /* lanes: sections rounded up to PLIM_LANES */
+  int32_t capacity;
+  int shift;              /* a unit of section floors is 2^shift units */
+  double *total;          /* [n] largest sum of boxes alive in a section of the box */
+  plim_ranked *order;     /* [n] the static order: box of each number */
+  int32_t *number;        /* [n] of each box */
+  plim_pack_shape *shape; /* [n] by number */
+  int16_t *mask;          /* [n][lanes] by box */
+  uint64_t *together;     /* [n][words] by box: bit y of row x: they are there together */
+  uint64_t *over;         /* [n][words] the same by number */
+  uint64_t *raised;       /* [words] scratch */
+  int32_t *separation;    /* [n][n] by box, NULL without windows */
+  plim_pairs *pairs;      /* NULL without windows, and where there are too many */
+  int32_t *place;         /* [n] by number */
+  int32_t *cut;           /* [n_sections] unplaced boxes over the border to the next section */
+  int16_t *section_floor; /* [lanes] scratch */
+  int32_t *rivals;        /* [n_sections] scratch */
+  int64_t *blame;         /* [n] by box: how often nothing else fitted once it lay at its lowest place */
+  plim_pack_chunk *chunk; /* [most_chunks] */
+  int32_t most_chunks, chunk_items;
+  plim_pack_mark top;
+  plim_pack_frame *frame; /* [2 n + 1] a node and its pieces for each box that is placed, and those of the root */
+  int32_t depth;
+  plim_status status; /* PLIM_ENOMEM: a chunk was refused */
+  uint64_t *failed;   /* [n_memo] hashes of failed states */
+  int64_t n_memo;     /* a power of two */
+  int64_t nodes;
+  const plim_exact_limits *limits;
+  int stopped;
+  plim_block block; /* memory of the arrays above, but for the lists in chunks */
+};
+
+/* Number the boxes by the static order of a restart: order, number, shape, over. */
+void plim_exact_order(plim_exact *exact, int32_t restart);
 
 #endif

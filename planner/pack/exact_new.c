@@ -1,7 +1,6 @@
 /* Prepares a problem for exact search: sections, which boxes overlap in time, and the memory of all searches. */
-#include "planner/pack/exact_internal.h"
-
 #include "planner/pack/exact.h"
+
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/units.h"
 

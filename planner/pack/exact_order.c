@@ -1,12 +1,11 @@
 /* The static order of a restart of exact search. Three orders take turns, since none suits every instance. Some rounds
  * multiply the keys by random factors. In every other round, boxes whose placement often failed at once come earlier.
  */
-#include "planner/pack/exact_internal.h"
+#include "planner/pack/exact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/pack/exact.h"
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/units.h"
 #include "runtime/base/bits.h"

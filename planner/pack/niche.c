@@ -31,7 +31,6 @@
 #include <string.h>
 
 #include "planner/pack/exact.h"
-#include "planner/pack/exact_internal.h"
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/units.h"
 #include "runtime/base/array.h"

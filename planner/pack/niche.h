@@ -3,7 +3,6 @@
 #define PLIM_PLANNER_PACK_NICHE_H
 
 #include "planner/pack/exact.h"
-#include "planner/pack/exact_internal.h"
 #include "planner/pack/units.h"
 #include "runtime/base/array.h"
 

@@ -1,18 +1,21 @@
 /* What each command of a list waits for, and the plan. A command waits for what filled the buffers that it reads, for
- * all that touched what it writes, and for all that touched the bytes that its buffers begin to use; less what follows
- * already from the order of its queue and from other waits. */
+ * all that touched what it writes, and for all that touched the bytes that its buffers begin to use. */
 #include <string.h>
+
 #include "planner/paging/command_list.h"
+#include "planner/spaces/queue_waits.h"
 
 typedef struct waits {
   const plim_command_list *list;
-  int32_t (*touched)[PLIM_PLAN_QUEUES]; /* [n_buffers] place + 1 of the last command that touches it */
-  int32_t *written;                     /* [n_buffers] place + 1 of the last command that writes it */
-  int32_t (*seen)[PLIM_PLAN_QUEUES];    /* [n] place + 1 of the last command of each queue that ends before it begins */
-  int32_t *wait;                        /* [n][queues] */
-  int32_t *n_wait;                      /* [n] */
+  plim_block block;                     /* memory of all arrays */
+  plim_queue_waits queues;              /* by places in the order */
+  int32_t (*touched)[PLIM_PLAN_QUEUES]; /* [n_buffers] marks of the last commands that touch it */
+  int32_t *written;                     /* [n_buffers] mark of the last command that writes it */
   int32_t *by_first;                    /* [n_buffers] buffers by their first place */
   int32_t *use_first, *use;             /* uses by command */
+  int32_t *count;                       /* [n + 2] scratch */
+  plim_command *command;                /* [n] of the plan */
+  plim_plan_buffer *row;                /* [n_buffers] */
 } waits;
 
 static int32_t queue_at(const waits *w, int32_t place) {
@@ -50,43 +53,24 @@ static void find_needs(const waits *w, int32_t i, int32_t *next, int32_t *need) 
   }
 }
 
-/* Waits of place i for the places in `need`, ascending. */
-static void add_waits(const waits *w, int32_t i, const int32_t *need) {
-  int32_t own = queue_at(w, i), *seen = w->seen[i], *list = w->wait + (int64_t)i * PLIM_PLAN_QUEUES;
-  w->n_wait[i] = 0;
-  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
-    if (q == own || need[q] <= seen[q]) continue;
-    int32_t earlier = need[q] - 1, at = w->n_wait[i]++;
-    for (; at > 0 && list[at - 1] > earlier; at--) list[at] = list[at - 1];
-    list[at] = earlier;
-    seen[q] = need[q];
-  }
-  for (int32_t k = 0; k < w->n_wait[i]; k++) {
-    const int32_t *of = w->seen[list[k]];
-    for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) seen[q] = of[q] > seen[q] ? of[q] : seen[q];
-  }
-}
-
-static void set_waits(const waits *w) {
+static void set_waits(waits *w) {
   const plim_command_list *l = w->list;
-  int32_t last[PLIM_PLAN_QUEUES] = {0}, next = 0; /* last: place + 1 */
+  int32_t next = 0;
   for (int32_t i = 0; i < l->n; i++) {
-    int32_t c = l->order[i], own = queue_at(w, i), need[PLIM_PLAN_QUEUES] = {0}, *seen = w->seen[i];
-    if (last[own] > 0) memcpy(seen, w->seen[last[own] - 1], sizeof *w->seen);
-    seen[own] = last[own];
+    int32_t c = l->order[i], own = queue_at(w, i), need[PLIM_PLAN_QUEUES] = {0};
     find_needs(w, i, &next, need);
-    add_waits(w, i, need);
+    plim_queue_waits_add(&w->queues, i, own, need);
     for (int32_t k = w->use_first[c]; k < w->use_first[c + 1]; k++) {
       w->touched[l->use[w->use[k]].buffer][own] = i + 1;
       if (l->use[w->use[k]].writes) w->written[l->use[w->use[k]].buffer] = i + 1;
     }
-    last[own] = i + 1;
   }
 }
 
-/* Buffers by their first place, and uses by command: counting sorts. count [n + 2] is scratch. */
-static void sort_lists(const waits *w, int32_t *count) {
+/* Buffers by their first place, and uses by command: counting sorts. */
+static void sort_lists(const waits *w) {
   const plim_command_list *l = w->list;
+  int32_t *count = w->count;
   for (int32_t b = 0; b < l->n_buffers; b++) count[l->buffer[b].first + 1]++;
   for (int32_t i = 0; i <= l->n; i++) count[i + 1] += count[i];
   for (int32_t b = 0; b < l->n_buffers; b++) w->by_first[count[l->buffer[b].first]++] = b;
@@ -96,60 +80,48 @@ static void sort_lists(const waits *w, int32_t *count) {
   for (int32_t u = 0; u < l->n_uses; u++) w->use[count[l->use[u].command]++] = u;
 }
 
-static plim_status write_plan(const waits *w, const plim_plan *draft, plim_command *command, plim_plan_buffer *row,
-                              plim_plan **out) {
+static plim_status write_plan(const waits *w, const plim_plan *draft, plim_plan **out) {
   const plim_command_list *l = w->list;
   plim_plan plan = *draft;
   for (int32_t i = 0; i < l->n; i++) {
-    command[i] = l->command[l->order[i]];
-    if (command[i].kind == PLIM_COMMAND_COPY) command[i].time_ns = l->time_ns[l->order[i]];
-    command[i].n_wait = w->n_wait[i];
-    command[i].wait = w->wait + (int64_t)i * PLIM_PLAN_QUEUES;
+    plim_command *command = &w->command[i];
+    *command = l->command[l->order[i]];
+    if (command->kind == PLIM_COMMAND_COPY) command->time_ns = l->time_ns[l->order[i]];
+    command->n_wait = w->queues.n_wait[i];
+    command->wait = plim_queue_waits_of(&w->queues, i);
   }
   for (int32_t i = 0; i < l->n_buffers; i++) {
     const plim_command_list_buffer *b = &l->buffer[i];
-    row[i] = (plim_plan_buffer){b->storage, b->first, b->last, b->space, l->offset[i], b->bytes};
+    w->row[i] = (plim_plan_buffer){b->storage, b->first, b->last, b->space, l->offset[i], b->bytes};
   }
   plan.n_commands = l->n;
   plan.n_buffers = l->n_buffers;
-  plan.command = command;
-  plan.buffer = row;
+  plan.command = w->command;
+  plan.buffer = w->row;
   return plim_plan_from_parts(l->graph, &plan, out);
 }
 
+static void lay_out(waits *w, plim_block *b) {
+  const plim_command_list *l = w->list;
+  plim_queue_waits_lay_out(&w->queues, b, l->n);
+  w->touched = plim_block_take(b, l->n_buffers, sizeof *w->touched);
+  w->written = plim_block_take(b, l->n_buffers, sizeof *w->written);
+  w->by_first = plim_block_take(b, l->n_buffers, sizeof *w->by_first);
+  w->use_first = plim_block_take(b, (int64_t)l->n + 2, sizeof *w->use_first);
+  w->use = plim_block_take(b, l->n_uses, sizeof *w->use);
+  w->count = plim_block_take(b, (int64_t)l->n + 2, sizeof *w->count);
+  w->command = plim_block_take(b, l->n, sizeof *w->command);
+  w->row = plim_block_take(b, l->n_buffers, sizeof *w->row);
+}
+
 plim_status plim_command_list_plan(const plim_command_list *l, const plim_plan *draft, plim_plan **out) {
-  plim_context *ctx = l->ctx;
-  waits w = {.list = l};
-  plim_command *command = NULL;
-  plim_plan_buffer *row = NULL;
-  int32_t *count = NULL;
-  int64_t n = l->n;
-  plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, l->n_buffers, sizeof *w.touched, &w.touched));
-  PLIM_CHECK(plim_allocate(ctx, l->n_buffers, sizeof *w.written, &w.written));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *w.seen, &w.seen));
-  PLIM_CHECK(plim_allocate(ctx, n * PLIM_PLAN_QUEUES, sizeof *w.wait, &w.wait));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *w.n_wait, &w.n_wait));
-  PLIM_CHECK(plim_allocate(ctx, l->n_buffers, sizeof *w.by_first, &w.by_first));
-  PLIM_CHECK(plim_allocate(ctx, n + 2, sizeof *w.use_first, &w.use_first));
-  PLIM_CHECK(plim_allocate(ctx, l->n_uses, sizeof *w.use, &w.use));
-  PLIM_CHECK(plim_allocate(ctx, n + 2, sizeof *count, &count));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *command, &command));
-  PLIM_CHECK(plim_allocate(ctx, l->n_buffers, sizeof *row, &row));
-  sort_lists(&w, count);
+  waits w = {.list = l, .queues = {.n_queues = PLIM_PLAN_QUEUES}};
+  lay_out(&w, &w.block);
+  PLIM_TRY(plim_block_allocate(l->ctx, &w.block));
+  lay_out(&w, &w.block);
+  sort_lists(&w);
   set_waits(&w);
-  PLIM_CHECK(write_plan(&w, draft, command, row, out));
-done:
-  plim_release(ctx, w.touched, l->n_buffers, sizeof *w.touched);
-  plim_release(ctx, w.written, l->n_buffers, sizeof *w.written);
-  plim_release(ctx, w.seen, n, sizeof *w.seen);
-  plim_release(ctx, w.wait, n * PLIM_PLAN_QUEUES, sizeof *w.wait);
-  plim_release(ctx, w.n_wait, n, sizeof *w.n_wait);
-  plim_release(ctx, w.by_first, l->n_buffers, sizeof *w.by_first);
-  plim_release(ctx, w.use_first, n + 2, sizeof *w.use_first);
-  plim_release(ctx, w.use, l->n_uses, sizeof *w.use);
-  plim_release(ctx, count, n + 2, sizeof *count);
-  plim_release(ctx, command, n, sizeof *command);
-  plim_release(ctx, row, l->n_buffers, sizeof *row);
+  plim_status status = write_plan(&w, draft, out);
+  plim_block_release(l->ctx, &w.block);
   return status;
 }

@@ -3,14 +3,14 @@
  *
  * Waits: a command follows what filled the buffers that it reads and, in the space that it fills, everything that
  * touched a buffer that ended before it in the sequence. So at whatever speed the queues run, the buffers that live at
- * one moment are some of those that live at one command, and the peak over commands holds. Clocks
- * [n_commands][n_queues] as in the checker leave out what follows already. */
+ * one moment are some of those that live at one command, and the peak over commands holds. */
 #include "planner/spaces/space_sequence.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/spaces/queue_waits.h"
 #include "runtime/base/array.h"
 #include "runtime/base/integers.h"
 
@@ -47,11 +47,11 @@ typedef struct lowering {
   plim_space_buffer *row;      /* [n_buffers] */
   int32_t *storage;            /* [n_events] of all copies */
   int64_t n_storages;
-  int32_t *wait;                                               /* [n_events][n_queues] */
-  int32_t *clock, *place, *touched, *released, *last_of_queue; /* as in the checker */
-  int32_t *at_place;                                           /* [n_queues][n_events] command at a place of a queue */
-  int32_t *need;                                               /* [n_queues] scratch */
-  plim_block of_walk, of_commands;                             /* memory of the arrays above, but read and buffer */
+  plim_queue_waits waits;
+  int32_t *touched;                /* [n_buffers][n_queues] mark of the last command that touches the buffer */
+  int32_t *released;               /* [n_spaces][n_queues] marks of what touched buffers that have ended */
+  int32_t *need;                   /* [n_queues] scratch */
+  plim_block of_walk, of_commands; /* memory of the arrays above, but read and buffer */
 } lowering;
 
 void plim_space_events_add(plim_space_events *e, plim_space_event_kind kind, int32_t node, int32_t at) {
@@ -207,44 +207,6 @@ static void make_places(lowering *l, const int64_t *budget) {
 
 /* ---- forward: commands ---- */
 
-static int32_t *clock_of(const lowering *l, int32_t c) {
-  return l->clock + (int64_t)c * l->n_queues;
-}
-
-static void join(int32_t *to, const int32_t *from, int32_t n) {
-  for (int32_t q = 0; q < n; q++) {
-    if (from[q] > to[q]) to[q] = from[q];
-  }
-}
-
-static int32_t *command_at(const lowering *l, int32_t queue, int32_t place) {
-  return &l->at_place[(int64_t)queue * l->n_events + place - 1];
-}
-
-/* Command c waits for the commands that `need` says, less those that it follows already; the latest first, as it may
- * bring others with it. */
-static void add_waits(lowering *l, int32_t c) {
-  plim_space_command *m = &l->command[c];
-  int32_t *wait = l->wait + (int64_t)c * l->n_queues, *clock = clock_of(l, c);
-  m->wait = wait;
-  for (;;) {
-    int32_t w = -1;
-    for (int32_t q = 0; q < l->n_queues; q++) {
-      if (l->need[q] > clock[q] && *command_at(l, q, l->need[q]) > w) w = *command_at(l, q, l->need[q]);
-    }
-    if (w < 0) break;
-    int32_t q = l->command[w].queue;
-    wait[m->n_wait++] = w;
-    join(clock, clock_of(l, w), l->n_queues);
-    if (clock[q] < l->place[w]) clock[q] = l->place[w];
-  }
-  for (int32_t i = 0; i < m->n_wait / 2; i++) {
-    int32_t other = wait[m->n_wait - 1 - i];
-    wait[m->n_wait - 1 - i] = wait[i];
-    wait[i] = other;
-  }
-}
-
 /* The storages of the events [e, to) that fill buffers, ascending; their bytes. */
 static int64_t add_storages(lowering *l, int32_t e, int32_t to, plim_space_command *m) {
   int32_t *storage = l->storage + l->n_storages;
@@ -299,15 +261,15 @@ static int by_event(const void *a, const void *b) {
   return plim_integers_compare(x->buffer, y->buffer);
 }
 
-/* Buffers that the events [e, to) read and fill are touched at the place of command c. */
+/* Buffers that the events [e, to) read and fill are touched by command c. */
 static void touch(lowering *l, int32_t e, int32_t to, int32_t c) {
   int32_t queue = l->command[c].queue;
   for (; e < to; e++) {
     if (l->filled[e] < 0) continue;
-    l->touched[(int64_t)l->filled[e] * l->n_queues + queue] = l->place[c];
-    if (has_workspace(l, e)) l->touched[((int64_t)l->filled[e] + 1) * l->n_queues + queue] = l->place[c];
+    l->touched[(int64_t)l->filled[e] * l->n_queues + queue] = c + 1;
+    if (has_workspace(l, e)) l->touched[((int64_t)l->filled[e] + 1) * l->n_queues + queue] = c + 1;
     for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
-      l->touched[(int64_t)l->read[i] * l->n_queues + queue] = l->place[c];
+      l->touched[(int64_t)l->read[i] * l->n_queues + queue] = c + 1;
     }
   }
 }
@@ -318,7 +280,7 @@ static void need_fillers(lowering *l, int32_t e, int32_t to) {
     for (int32_t i = l->first_read[e]; i < l->first_read[e + 1] && l->filled[e] >= 0; i++) {
       int32_t filler = l->command_of[l->buffer[l->read[i]].filler];
       int32_t *need = &l->need[l->command[filler].queue];
-      if (l->place[filler] > *need) *need = l->place[filler];
+      if (filler + 1 > *need) *need = filler + 1;
     }
   }
 }
@@ -326,18 +288,13 @@ static void need_fillers(lowering *l, int32_t e, int32_t to) {
 /* One command for the events [e, to), of which the first is needed. */
 static plim_status emit_command(lowering *l, int32_t e, int32_t to, int32_t c) {
   PLIM_TRY(set_command(l, c, e, to));
-  const plim_space_command *m = &l->command[c];
-  int32_t previous = l->last_of_queue[m->queue] - 1, space = l->buffer[l->filled[e]].space;
-  l->place[c] = previous < 0 ? 1 : l->place[previous] + 1;
-  *command_at(l, m->queue, l->place[c]) = c;
-  if (previous >= 0) {
-    join(clock_of(l, c), clock_of(l, previous), l->n_queues);
-    clock_of(l, c)[m->queue] = l->place[previous];
-  }
+  plim_space_command *m = &l->command[c];
+  int32_t space = l->buffer[l->filled[e]].space;
   memcpy(l->need, l->released + (int64_t)space * l->n_queues, (size_t)l->n_queues * sizeof *l->need);
   need_fillers(l, e, to);
-  add_waits(l, c);
-  l->last_of_queue[m->queue] = c + 1;
+  plim_queue_waits_add(&l->waits, c, m->queue, l->need);
+  m->n_wait = l->waits.n_wait[c];
+  m->wait = plim_queue_waits_of(&l->waits, c);
   touch(l, e, to, c);
   return PLIM_OK;
 }
@@ -357,7 +314,8 @@ static plim_status emit_commands(lowering *l, const ended *end, int64_t n_end) {
     for (int32_t i = e; i < to; i++) l->command_of[i] = c;
     for (; next < n_end && end[next].event < e; next++) {
       int32_t b = end[next].buffer;
-      join(l->released + (int64_t)l->buffer[b].space * l->n_queues, l->touched + (int64_t)b * l->n_queues, l->n_queues);
+      plim_marks_join(l->released + (int64_t)l->buffer[b].space * l->n_queues, l->touched + (int64_t)b * l->n_queues,
+                      l->n_queues);
     }
     while (e < to && l->filled[e] < 0) e++;
     if (e < to) PLIM_TRY(emit_command(l, e, to, c++));
@@ -428,7 +386,7 @@ done:
   return status;
 }
 
-static void carve_walk(lowering *l, plim_block *b) {
+static void lay_out_walk(lowering *l, plim_block *b) {
   const plim_platform *p = l->problem->platform;
   int64_t queues = (int64_t)p->n_devices + p->n_links;
   l->link_queue = plim_block_take(b, p->n_links, sizeof *l->link_queue);
@@ -442,18 +400,14 @@ static void carve_walk(lowering *l, plim_block *b) {
   l->queue = plim_block_take(b, queues, sizeof *l->queue);
 }
 
-static void carve_commands(lowering *l, plim_block *b) {
-  int64_t marks = plim_mul_checked(l->n_events, l->n_queues);
+static void lay_out_commands(lowering *l, plim_block *b) {
   l->command = plim_block_take(b, l->n_events, sizeof *l->command);
   l->storage = plim_block_take(b, l->n_events, sizeof *l->storage);
-  l->place = plim_block_take(b, l->n_events, sizeof *l->place);
   l->row = plim_block_take(b, l->n_buffers, sizeof *l->row);
-  l->wait = plim_block_take(b, marks, sizeof *l->wait);
-  l->clock = plim_block_take(b, marks, sizeof *l->clock);
-  l->at_place = plim_block_take(b, marks, sizeof *l->at_place);
+  l->waits.n_queues = l->n_queues;
+  plim_queue_waits_lay_out(&l->waits, b, l->n_events);
   l->touched = plim_block_take(b, l->n_buffers * l->n_queues, sizeof *l->touched);
   l->released = plim_block_take(b, (int64_t)l->problem->platform->n_spaces * l->n_queues, sizeof *l->released);
-  l->last_of_queue = plim_block_take(b, l->n_queues, sizeof *l->last_of_queue);
   l->need = plim_block_take(b, l->n_queues, sizeof *l->need);
 }
 
@@ -481,11 +435,11 @@ plim_status plim_space_lower(const plim_space_problem *problem, const plim_space
   l.plan.n_buffers = 0;
   l.plan.has_energy = problem->has_energy;
   memcpy(l.plan.fingerprint, problem->graph->fingerprint, sizeof l.plan.fingerprint);
-  PLIM_CHECK(allocate_block(&l, &l.of_walk, carve_walk));
+  PLIM_CHECK(allocate_block(&l, &l.of_walk, lay_out_walk));
   make_places(&l, budget);
   PLIM_CHECK(walk_events(&l));
   mark_needed(&l);
-  PLIM_CHECK(allocate_block(&l, &l.of_commands, carve_commands));
+  PLIM_CHECK(allocate_block(&l, &l.of_commands, lay_out_commands));
   PLIM_CHECK(emit_order(&l));
   PLIM_CHECK(finish(&l, draft, proved, out));
 done:
