@@ -1,7 +1,7 @@
 /* Makes a schedule from a solution of the cut model.
  *
  * An op is *missing* when its outputs are evicted: it must be recomputed before anything reads them. There is no
- * command that evicts: a copy ends after its last reader before the next copy. Invariant: a missing op may still be
+ * command that evicts: a lifetime ends after its last reader before the next one. Invariant: a missing op may still be
  * recomputed. It is recomputed before any update that it must not see. */
 #include "planner/bound/cut_solver.h"
 

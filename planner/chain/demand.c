@@ -1,5 +1,5 @@
 /* Recomputation on demand, by a depth-first walk over missing producers. Runs are appended to a schedule at once.
- * Copies end after their last reader by rule, so only missing inputs have to be found. */
+ * Lifetimes end after their last reader by rule, so only missing inputs have to be found. */
 #include "planner/chain/checkpoints.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ static int32_t missing_producer(plim_demand *d, int32_t v, int32_t *seen) {
     int32_t item = reads->at[*seen], producer = d->problem->item[item].producer;
     if (producer < 0 || d->available[item]) continue;
     if (may_repeat(d, producer)) return producer;
-    d->available[item] = 1; /* its older copy is alive on */
+    d->available[item] = 1; /* its older value is alive on */
   }
   return -1;
 }

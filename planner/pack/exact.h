@@ -1,4 +1,4 @@
-/* Exact search for a packing, pair by pair where buffers have gaps: what other packers call, and what its files share. */
+/* Exact search for a packing, pair by pair where buffers have gaps: what packers call, and what its files share. */
 #ifndef PLIM_PLANNER_PACK_EXACT_H
 #define PLIM_PLANNER_PACK_EXACT_H
 

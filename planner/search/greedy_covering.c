@@ -91,7 +91,7 @@ static int in_chain(const plim_greedy_covering *c, int32_t op) {
   return 0;
 }
 
-/* The last reader of the newest copy before run r, where that reader comes before r; else -1: the copy is alive at r.
+/* The last reader of the newest lifetime before run r, where that reader comes before r; else -1: it is alive at r.
  */
 static int32_t early_end(const plim_greedy_covering *c, int32_t item, int32_t r) {
   const plim_track *t = c->track;
@@ -206,7 +206,8 @@ static void add_repeats(plim_greedy_covering *c, int32_t op, int32_t made, int32
   }
 }
 
-/* By how much the area rises without repeat r: older copies of its outputs are kept longer, its inputs end earlier. */
+/* By how much the area rises without repeat r: older lifetimes of its outputs are kept longer, its inputs end earlier.
+ */
 static double loss_without(const plim_greedy_covering *c, int32_t r) {
   const plim_track *t = c->track;
   const plim_planned_op *v = &t->problem->op[t->run[r].op];

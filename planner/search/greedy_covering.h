@@ -1,7 +1,7 @@
 /* Greedy covering: repeats that lower live bytes where they exceed a limit, those with most bytes for their time first.
  *
  * Bytes are above the *limit* where live bytes exceed it; their *area* is the sum of that excess over all runs.
- * A copy that is kept between two of its readers takes bytes there; one that is recomputed before the second reader
+ * An item that is kept between two of its readers takes bytes there; one that is recomputed before the second reader
  * does not.
  *   gain   of a repeat: by how much the area above the limit becomes smaller, in bytes x positions
  *   cost   of a repeat: its time; and for each input that is not alive there, the smaller of two: the area of keeping

@@ -9,7 +9,7 @@
 #include "runtime/base/random.h"
 
 typedef enum plim_move {
-  PLIM_MOVE_EVICT,    /* where live bytes exceed the limit: end a copy, and recompute it before its next reader */
+  PLIM_MOVE_EVICT,    /* where live bytes exceed the limit: end a lifetime, and recompute before its next reader */
   PLIM_MOVE_DELETE,   /* remove a repeat with the repeats that served it alone, or several repeats in a row */
   PLIM_MOVE_EXCHANGE, /* remove repeats, then evict where live bytes exceed the limit */
   PLIM_MOVE_SHIFT,    /* move a repeat, or several repeats in a row, to another place */
@@ -24,7 +24,7 @@ typedef struct plim_mover {
   plim_track *track;
   plim_random random;
   int64_t limit;           /* bytes that the peak should not exceed, persistent ones included */
-  int32_t compare_percent; /* percent of evictions that take the one of two copies with less time for its bytes */
+  int32_t compare_percent; /* percent of evictions that take the one of two items with less time for its bytes */
   int64_t most_ns;         /* a move that makes the schedule slower than this would be refused */
 } plim_mover;
 
@@ -34,14 +34,14 @@ int plim_move_make(plim_mover *mover, plim_move move);
 
 /* ---- kinds of moves, called by plim_move_make ---- */
 int plim_move_evict(plim_mover *mover);
-/* Evict a copy that is alive at this slot. */
+/* Evict an item that is alive at this slot. */
 int plim_move_evict_at(plim_mover *mover, int32_t slot);
-/* A copy that may be evicted. */
+/* An item that may be evicted. */
 typedef struct plim_victim {
   int32_t item;
   int32_t next; /* the run that reads it next, before which it is recomputed; -1: it is needed at the end */
 } plim_victim;
-/* Returns 1 and fills in the victim where a copy of the item is alive at the slot, is not read there, and may be
+/* Returns 1 and fills in the victim where the item is alive at the slot, is not read there, and may be
  * recomputed. */
 int plim_move_alive_across(const plim_mover *mover, int32_t item, int32_t slot, plim_victim *out);
 /* A random slot where live bytes exceed the limit; -1: there is none. Settles the track. */

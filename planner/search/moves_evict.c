@@ -1,5 +1,5 @@
-/* The move that evicts. At a slot where live bytes exceed the limit, it takes a copy that is alive and not read there,
- * and recomputes it before its next reader. So the copy ends before the slot.
+/* The move that evicts. At a slot where live bytes exceed the limit, it takes an item that is alive and not read there,
+ * and recomputes it before its next reader. So its lifetime ends before the slot.
  *
  * The repeat needs its inputs: they are alive there, or are kept longer, or are recomputed too, and so on backwards.
  * How far back that pays differs from graph to graph. So each eviction draws with which probability it recomputes an
@@ -61,7 +61,7 @@ static int32_t place_after(plim_mover *m, int32_t slot, int32_t next) {
   return t->run_at[at];
 }
 
-/* A random copy that may be evicted at the slot. *tries counts what was drawn; 0: all tries are over. */
+/* A random item that may be evicted at the slot. *tries counts what was drawn; 0: all tries are over. */
 static int draw_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v) {
   for (; *tries < tuning.evict.tries; ++*tries) {
     if (plim_move_alive_across(m, plim_random_below(&m->random, m->track->problem->n_items), slot, v)) return 1;

@@ -1,6 +1,6 @@
 /* Branch and bound over the gaps of a neighbourhood.
  *
- * At the root every copy is kept: least time, highest peak. Each level decides one gap: recomputed or kept.
+ * At the root every item is kept: least time, highest peak. Each level decides one gap: recomputed or kept.
  * Bound: recomputing a gap takes its time and frees at most its bytes at any position. So the excess at the highest
  * position must be covered by the gaps left. Their fractional knapsack is a lower bound on the time that this takes.
  * Inputs that a repeat keeps alive only raise live bytes, so the bound holds without them.
@@ -17,7 +17,7 @@
 
 typedef struct candidate {
   plim_gap gap;
-  int32_t use; /* the next reader of the copy, or the repeat itself; -1: the end */
+  int32_t use; /* the next reader of the item, or the repeat itself; -1: the end */
   double key;  /* candidates of least key are taken */
 } candidate;
 
@@ -74,7 +74,7 @@ static int has_op(const pool *p, int32_t op) {
   return has;
 }
 
-/* Add the producers of the kept copies' inputs, as long as there is room. Where a copy is recomputed, each of its
+/* Add the producers of the kept items' inputs, as long as there is room. Where an item is recomputed, each of its
  * inputs is kept for it or recomputed too. */
 static void add_feeders(const plim_track *t, const pool *repeats, pool *kept) {
   for (int32_t i = 0; i < kept->n; i++) {

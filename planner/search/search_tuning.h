@@ -98,7 +98,7 @@ static const struct plim_search_tuning {
             .effort_hard = 180,  /* nearly all exact search. Measured: d7cac5a0, 1c834ad7 */
             .hard_part = 12,     /* it is tried where the excess is at most one part in so many of the budget */
             .moves_between_packings = 10, /* moves for each op between two packings that were too large */
-            .compare_percent = 60,        /* of evictions take the copy that is cheaper per byte, out of two */
+            .compare_percent = 60,        /* of evictions take the item that is cheaper per byte, out of two */
             .neighbourhoods = 40,         /* exact neighbourhoods at the end of an annealing run. Measured: 0414173 */
             .neighbourhoods_with_choices = 1000, /* the same where ops have several variants */
             .limit_part = 20, /* the peak's limit falls by at most one part in so many of the budget a run */
@@ -131,7 +131,7 @@ static const struct plim_search_tuning {
         },
     .evict =
         {
-            .tries = 24,                             /* copies drawn before the move gives up */
+            .tries = 24,                             /* items drawn before the move gives up */
             .early_percent = 25,                     /* of repeats stand anywhere before the next reader, not at it */
             .above_percent = 80,                     /* of evictions are where live bytes exceed the limit */
             .repeat_inputs_percent = {0, 0, 40, 80}, /* chance that an input is recomputed too, drawn evenly */
@@ -148,7 +148,7 @@ static const struct plim_search_tuning {
     .neighbourhood =
         {
             .repeats = 8, /* gaps that are recomputed now, at most; PLIM_NEIGHBOURHOOD_MOST is for all */
-            .feeders = 4, /* places for producers of the copies that are kept */
+            .feeders = 4, /* places for producers of the items that are kept */
             .nodes = 400, /* of branch and bound. Measured: 0414173 */
         },
     .polish = {.work_a_change = 500 /* ns that trying one change takes, about: for deadlines */},

@@ -50,15 +50,15 @@ PLIM_MUST_USE plim_status plim_anneal_run(plim_anneal *anneal);
 /* A large neighbourhood that is solved exactly. At one slot of the schedule it decides for up to
  * PLIM_NEIGHBOURHOOD_MOST ops what becomes of their outputs.
  *
- * A *gap* is the time between a copy that exists before the slot and its next reader after the slot. Either the copy is
- * kept through the gap, or it is recomputed before that reader. Gaps of the inputs of such a copy belong to the
- * neighbourhood too. Single moves do not pass from one good combination to another: what lies between exceeds the limit
- * or takes too long. */
+ * A *gap* is the time between an item that exists before the slot and its next reader after the slot. Either the
+ * item is kept through the gap, or it is recomputed before that reader. Gaps of the inputs of such an item belong to
+ * the neighbourhood too. Single moves do not pass from one good combination to another: what lies between exceeds the
+ * limit or takes too long. */
 
 enum { PLIM_NEIGHBOURHOOD_MOST = 16 };
 
 typedef struct plim_gap {
-  int32_t op, choice; /* what recomputes the copy */
+  int32_t op, choice; /* what recomputes the item */
   int32_t repeat;     /* the run that recomputes it in the schedule now; -1: it is kept */
   int32_t anchor;     /* the run before which it is recomputed, which belongs to no gap; -1: at the end */
   int32_t rank;       /* order among gaps of one anchor, then by op */
@@ -72,7 +72,7 @@ typedef struct plim_neighbourhood {
   plim_gap gap[PLIM_NEIGHBOURHOOD_MOST]; /* by ascending time for each byte */
 } plim_neighbourhood;
 
-/* Choose the gaps at a slot: repeats after it of ops that ran before it, and copies that are kept over it and may be
+/* Choose the gaps at a slot: repeats after it of ops that ran before it, and items that are kept over it and may be
  * recomputed, with some of their producers. Where there are too many, random ones are taken. The journal must be empty.
  */
 void plim_neighbourhood_gather(plim_mover *mover, int32_t slot, plim_neighbourhood *out);

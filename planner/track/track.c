@@ -1,4 +1,4 @@
-/* Changing a schedule, with a journal: a run enters the sequence or leaves it, and the copies follow.
+/* Changing a schedule, with a journal: a run enters the sequence or leaves it, and the lifetimes follow.
  * Source: FastSA, NeurIPS 2023 (add and remove with sorted runs per op), extended to step graphs. */
 #include "planner/track/track_internal.h"
 

@@ -1,8 +1,8 @@
 /* A schedule under change, with its figures kept up to date: the incremental form of plim_timeline.
  *
  * Runs have ids that stay while they are in the sequence. Every change is journalled and can be undone exactly. A
- * change costs O(degree x (copies + log slots)). Between changes a run may miss what it reads (an orphan); the caller
- * makes only sequences of changes that end in a valid schedule (see the rules below). */
+ * change costs O(degree x (lifetimes + log slots)). Between changes a run may miss what it reads (an orphan); the
+ * caller makes only sequences of changes that end in a valid schedule (see the rules below). */
 #ifndef PLIM_PLANNER_TRACK_TRACK_H
 #define PLIM_PLANNER_TRACK_TRACK_H
 
@@ -17,7 +17,7 @@ typedef struct plim_track_run {
   int32_t op_prev, op_next; /* among the runs of the op, in order */
   int32_t alive_at;         /* index in `alive` */
   int32_t repeat_at;        /* index in `repeat`, -1 */
-  uint32_t over;            /* bit k: the copy of output k is written over by its last reader */
+  uint32_t over;            /* bit k: the lifetime of output k is written over by its last reader */
   uint8_t is_touched;
 } plim_track_run;
 
@@ -32,7 +32,7 @@ typedef struct plim_track {
   int32_t room; /* runs */
   int32_t n_runs;
   plim_track_run *run; /* [room] */
-  /* [room * outputs], outputs being the most that an op has: by run and output the last reader of its copy (the run
+  /* [room * outputs], outputs being the most that an op has: by run and output the last reader of its lifetime (the run
    * itself when nothing reads it, -1: kept to the end) */
   int32_t *end, outputs;
   int32_t *run_at;         /* [n_slots] run in a slot, -1 */
@@ -87,7 +87,7 @@ int64_t plim_track_excess(const plim_track *track, int64_t limit);
 
 /* Last run of an op before a slot, -1. */
 int32_t plim_track_before(const plim_track *track, int32_t op, int32_t slot);
-/* Last reader of a copy: the run's own id when nothing reads it, -1 for a kept one. `run` -1: an input. */
+/* Last reader of a lifetime: the run's own id when nothing reads it, -1 for a kept one. `run` -1: an input. */
 int32_t plim_track_end(const plim_track *track, int32_t item, int32_t run);
 /* First reader of the item in (slot of run `from`, slot `to`), -1. `to` INT32_MAX: to the end. */
 int32_t plim_track_next_reader(const plim_track *track, int32_t item, int32_t from_slot, int32_t to_slot);

@@ -1,4 +1,5 @@
-/* Between the parts of track.c: copies and their ends (track_copies.c), places in the sequence (track_slots.c). */
+/* Between the parts of track.c: lifetimes and their ends (track_lifetimes.c), places in the sequence (track_slots.c).
+ */
 #ifndef PLIM_PLANNER_TRACK_TRACK_INTERNAL_H
 #define PLIM_PLANNER_TRACK_TRACK_INTERNAL_H
 
@@ -13,10 +14,10 @@ int32_t plim_track_even_slot(const plim_track *track, int32_t i, int32_t n);
 void plim_track_enter(plim_track *track, int32_t r, int32_t slot, int32_t next);
 void plim_track_leave(plim_track *track, int32_t r);
 
-/* Let the copies that run r reads end no earlier than there, or, when it goes, at the reader before it. */
+/* Let the lifetimes that run r reads end no earlier than there, or, when it goes, at the reader before it. */
 void plim_track_add_reads(plim_track *track, int32_t r);
 void plim_track_remove_reads(plim_track *track, int32_t r);
-/* Begin the copies that run r makes; join them to the ones before. */
+/* Begin the lifetimes that run r makes; join them to the ones before. */
 void plim_track_add_writes(plim_track *track, int32_t r);
 void plim_track_remove_writes(plim_track *track, int32_t r);
 /* The in-place pairs of the run are to be looked at again (-1: none), which settling does. */

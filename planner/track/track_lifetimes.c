@@ -1,6 +1,6 @@
-/* Copies: each remembers its last reader, where its bytes are given back. A new run splits the copy before it, and
- * without it the two are one again; reads move ends. An output that may be written over an input does so when that
- * input's copy ends there; this is settled last, for the runs that were touched. */
+/* The lifetimes of a schedule under change: each remembers its last reader, where its bytes are given back. A new run
+ * splits the lifetime before it, and without it the two are one again; reads move ends. An output that may be written
+ * over an input does so when that input's lifetime ends there; this is settled last, for the runs that were touched. */
 #include "planner/track/track_internal.h"
 
 int32_t plim_track_before(const plim_track *t, int32_t op, int32_t slot) {
@@ -51,7 +51,7 @@ void plim_track_touch(plim_track *t, int32_t run) {
   t->touched[t->n_touched++] = run;
 }
 
-/* Account (sign 1) or cancel (sign -1) the giving back of a copy's bytes at its end. */
+/* Account (sign 1) or cancel (sign -1) the giving back of a lifetime's bytes at its end. */
 static void account_end(plim_track *t, int32_t item, int32_t run, int sign) {
   int64_t bytes = sign * t->problem->item[item].bytes;
   int32_t end = plim_track_end(t, item, run);
@@ -82,7 +82,7 @@ static void write_end(plim_track *t, int32_t item, int32_t run, int32_t end) {
   }
 }
 
-/* Take the end of a copy away; afterwards it must get a new one or vanish. */
+/* Take the end of a lifetime away; afterwards it must get a new one or vanish. */
 static void clear_end(plim_track *t, int32_t item, int32_t run) {
   account_end(t, item, run, -1);
   plim_track_touch(t, plim_track_end(t, item, run));
@@ -103,21 +103,21 @@ static int32_t end_slot(const plim_track *t, int32_t item, int32_t run) {
 
 /* ---- reads and writes of one run ---- */
 
-enum { NO_COPY = -2 };
+enum { NO_LIFETIME = -2 };
 
-/* Run that made the copy of an item that run r reads; -1: it is an input; NO_COPY: r is an orphan. */
+/* Run that began the lifetime of an item that run r reads; -1: it is an input; NO_LIFETIME: r is an orphan. */
 static int32_t copy_read(const plim_track *t, int32_t item, int32_t r) {
   int32_t producer = t->problem->item[item].producer;
   if (producer < 0) return -1;
   int32_t made = plim_track_before(t, producer, t->run[r].slot);
-  return made < 0 ? NO_COPY : made;
+  return made < 0 ? NO_LIFETIME : made;
 }
 
 void plim_track_add_reads(plim_track *t, int32_t r) {
   const plim_ids *reads = &t->problem->op[t->run[r].op].reads;
   for (int32_t i = 0; i < reads->n; i++) {
     int32_t item = reads->at[i], made = copy_read(t, item, r);
-    if (made == NO_COPY) continue; /* whoever makes the copy adopts it */
+    if (made == NO_LIFETIME) continue; /* whoever begins the lifetime adopts it */
     if (end_slot(t, item, made) >= t->run[r].slot) continue;
     clear_end(t, item, made);
     set_end(t, item, made, r);
@@ -129,7 +129,7 @@ void plim_track_remove_reads(plim_track *t, int32_t r) {
   int32_t slot = t->run[r].slot;
   for (int32_t i = 0; i < reads->n; i++) {
     int32_t item = reads->at[i], made = copy_read(t, item, r);
-    if (made == NO_COPY || plim_track_end(t, item, made) != r) continue;
+    if (made == NO_LIFETIME || plim_track_end(t, item, made) != r) continue;
     int32_t end = latest_reader(t, item, made < 0 ? -1 : t->run[made].slot, slot);
     clear_end(t, item, made);
     set_end(t, item, made, end < 0 ? made : end);
@@ -139,7 +139,7 @@ void plim_track_remove_reads(plim_track *t, int32_t r) {
 static void add_write(plim_track *t, int32_t r, int32_t item) {
   int32_t slot = t->run[r].slot, old = t->run[r].op_prev, next = t->run[r].op_next, end = r;
   if (old >= 0) {
-    if (end_slot(t, item, old) > slot) { /* later readers of the old copy read the new one */
+    if (end_slot(t, item, old) > slot) { /* later readers of the old lifetime are in the new one */
       int32_t stays = latest_reader(t, item, t->run[old].slot, slot);
       end = plim_track_end(t, item, old);
       clear_end(t, item, old);
@@ -159,7 +159,7 @@ static void remove_write(plim_track *t, int32_t r, int32_t item) {
   int32_t old = t->run[r].op_prev, end = plim_track_end(t, item, r);
   clear_end(t, item, r);
   plim_memory_profile_add(t->memory_profile, t->run[r].slot, -t->problem->item[item].bytes, 0);
-  if (old < 0 || end == r) return; /* with no older copy the readers become orphans */
+  if (old < 0 || end == r) return; /* with no older lifetime the readers become orphans */
   clear_end(t, item, old);
   set_end(t, item, old, end);
 }
@@ -176,15 +176,15 @@ void plim_track_remove_writes(plim_track *t, int32_t r) {
 
 /* ---- in-place pairs ---- */
 
-/* Let the outputs of a run take the place of inputs whose copies end there: in the order of the pairs, each output and
- * each input once. An input that the first run of all reads would have no buffer left. */
+/* Let the outputs of a run take the place of inputs whose lifetimes end there: in the order of the pairs, each output
+ * and each input once. An input that the first run of all reads would have no buffer left. */
 static void settle_overwrites(plim_track *t, int32_t r) {
   const plim_planned_op *op = &t->problem->op[t->run[r].op];
   uint32_t outs = 0, ends = 0, chosen = 0; /* outputs taken; pairs whose input ends here; pairs in use */
   for (int32_t k = 0; k < op->n_overwrites; k++) {
     const plim_overwrite *w = &op->overwrite[k];
     int32_t made = copy_read(t, w->in, r);
-    if (made == NO_COPY || plim_track_end(t, w->in, made) != r) continue;
+    if (made == NO_LIFETIME || plim_track_end(t, w->in, made) != r) continue;
     ends |= 1U << k;
     int taken = (outs >> w->out_index & 1) || (made < 0 && t->head == r);
     for (int32_t i = 0; i < k; i++) taken |= (chosen >> i & 1) && op->overwrite[i].in == w->in;
