@@ -10,6 +10,7 @@
 #include "planner/exact/stage_model.h"
 #include "planner/strategies/strategies_tuning.h"
 #include "planner/strategies/strategy.h"
+#include "runtime/base/integers.h"
 
 /* choices_bytes: the budget that choices of variants are made for. */
 static plim_status open_plans(plim_incumbent *inc, int64_t choices_bytes, plim_stage_plans *out) {
@@ -155,8 +156,11 @@ static int on_progress(void *user, double objective, double bound) {
   const watcher *w = user;
   const plim_incumbent *inc = w->plans->inc;
   int64_t best = inc->found ? inc->best_ns : INT64_MAX, proven = inc->bound_ns;
-  int64_t found = w->plans->dag->time_ns + (int64_t)(objective * (double)w->plans->dag->time_unit + 0.5);
-  if (objective < 1e15 && found < best) best = found;
+  if (objective < 1e15) { /* a solver has infinity before its first point */
+    const int64_t repeats_ns = plim_integers_from_real(objective * (double)w->plans->dag->time_unit + 0.5);
+    const int64_t found = plim_integers_add_capped(w->plans->dag->time_ns, repeats_ns);
+    if (found < best) best = found;
+  }
   if (w->plans->dag->exact && bound > 0 && bound < 1e15) {
     int64_t raised = plim_stage_model_bound(w->model, bound);
     if (raised > proven) proven = raised < best ? raised : best;
