@@ -346,3 +346,30 @@ Test(joint_paging, energy_is_that_of_runs_copies_and_idle_time) {
   cr_assert_float_eq(joule, 5e-9 * (double)r.keep_all->time_ns, 1e-12 * joule);
   free_rig(&r);
 }
+
+/* Neither recomputation nor pages alone are enough: a plan has to do both. */
+Test(joint_paging, a_small_page_space_and_recomputation_together_fit_where_neither_does) {
+  int32_t tried = 0, found = 0;
+  for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
+    rig r = {.ctx = plim_test_context(), .options = plim_plan_options_default()};
+    plim_plan_floor floor;
+    plim_plan *plan = NULL;
+    r.options.iterations = 100;
+    cr_assert_eq(random_chain_make(r.ctx, 2 * CHAIN, seed, &r.graph), PLIM_OK);
+    complete_rig(&r, seed, 1);
+    cr_assert_eq(plim_plan_smallest(r.ctx, r.graph, r.profile, &r.options, &floor, NULL), PLIM_OK);
+    r.options.budget_bytes = floor.smallest_bytes - floor.smallest_bytes / 20;
+    r.paging.budget_bytes = r.keep_all->arena_bytes / 8;
+    r.paging.recompute = 0;
+    plim_status without = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
+    r.paging.recompute = 1;
+    if (without == PLIM_ENOFIT && floor.bound_bytes < r.options.budget_bytes) {
+      tried++;
+      found += plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan) == PLIM_OK;
+    }
+    plim_plan_free(plan);
+    free_rig(&r);
+  }
+  cr_assert_gt(tried, 3, "%d", tried);
+  cr_assert_gt(2 * found, tried, "%d of %d", found, tried);
+}

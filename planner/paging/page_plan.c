@@ -1,8 +1,9 @@
 /* Plans with everything that persists at home in the arena.
  *
  * Plans that run every op once come first: from all variants, and from those with less and less workspace. Their runs
- * get devices and copies (queue_search.c). Then recomputation: of one arena, and on two devices of both together. At
- * last the joint search begins with the best of them. The fastest plan is taken; one without paging counts too.
+ * get devices and copies (queue_search.c). Then recomputation: of all spaces together as if they were one arena, and of
+ * the arena alone. At last the joint search begins with the best of them. The fastest plan is taken; one without paging
+ * counts too.
  * Keep-all's plan is made once for each graph and set of variants, with no more packing than the budget asks for. */
 #include "planner/paging/page_plan.h"
 
@@ -104,26 +105,41 @@ static plim_status try_keep_all(const attempt *a) {
   return take_one_arena(a, made, plan);
 }
 
-/* Moves of the search for both arenas, a part of `moves`; 0: time limits it. */
-static int64_t both_moves(const paging *p, int64_t moves) {
-  const int64_t part = moves / tuning.plan.both_moves_part;
+/* Moves of the search for several spaces, a part of `moves`; 0: time limits it. */
+static int64_t joined_moves(const paging *p, int64_t moves) {
+  const int64_t part = moves / tuning.plan.joined_moves_part;
   if (moves > 0) return part > 0 ? part : 1;
-  return p->options->time_limit_ns > 0 ? 0 : tuning.plan.both_moves_an_op * (int64_t)p->graph->n_ops;
+  return p->options->time_limit_ns > 0 ? 0 : tuning.plan.joined_moves_an_op * (int64_t)p->graph->n_ops;
 }
 
-/* With two devices, recompute what does not fit into both arenas together. */
-static plim_status try_both_arenas(const attempt *a) {
+/* Bytes of all arenas, and a share of what of the page space keep-all may need beside them; -1: more than 63 bits
+ * hold. */
+static int64_t joined_bytes(const attempt *a, double share) {
+  const plim_paging *o = a->whole->wanted;
+  int64_t bytes = a->whole->options->budget_bytes, missing;
+  if (o->device) bytes = plim_add_checked(bytes, o->device_bytes);
+  missing = bytes < 0 ? 0 : a->keep_all->arena_bytes - bytes;
+  if (!o->space || missing <= 0) return bytes;
+  return bytes + (int64_t)((double)(o->budget_bytes < missing ? o->budget_bytes : missing) * share);
+}
+
+/* Recompute what does not fit into all spaces together, as one arena, and page or place the rest. A plan needs room in
+ * the arena for what is copied, so that it may have to recompute more than the sum of bytes says. */
+static plim_status try_joined_spaces(const attempt *a) {
   const paging *p = a->whole;
-  plim_plan_options both = inner_options(p, tuning.plan.both_part);
-  plim_plan *plan = NULL;
-  if (!p->wanted->device) return PLIM_OK;
-  both.budget_bytes = plim_add_checked(both.budget_bytes, p->wanted->device_bytes);
-  if (both.budget_bytes < 0 || both.budget_bytes >= a->keep_all->arena_bytes) return PLIM_OK;
-  both.iterations = both_moves(p, both.iterations);
-  plim_status status = plim_arena_plan_make(p->ctx, p->graph, a->profile, &both, &plan);
-  if (status != PLIM_OK) return plim_paging_is_failure(p->ctx, status) ? status : PLIM_OK;
-  status = search_from(a, plan);
-  plim_plan_free(plan);
+  plim_status status = PLIM_OK;
+  for (int i = 0; i < PLIM_PAGING_JOINED && status == PLIM_OK && !is_enough(p); i++) {
+    plim_plan_options joined = inner_options(p, tuning.plan.joined_part);
+    plim_plan *plan = NULL;
+    joined.budget_bytes = joined_bytes(a, tuning.plan.joined[i]);
+    if (joined.budget_bytes <= p->options->budget_bytes || joined.budget_bytes >= a->keep_all->arena_bytes) continue;
+    joined.iterations = joined_moves(p, joined.iterations);
+    status = plim_arena_plan_make(p->ctx, p->graph, a->profile, &joined, &plan);
+    if (status == PLIM_OK) status = search_from(a, plan);
+    plim_plan_free(plan);
+    if (!plim_paging_is_failure(p->ctx, status)) status = PLIM_OK;
+    if (!p->wanted->space) break; /* all shares are of nothing */
+  }
   return status;
 }
 
@@ -131,7 +147,7 @@ static plim_status try_both_arenas(const attempt *a) {
 static plim_status try_recompute(const attempt *a) {
   const paging *p = a->whole;
   plim_plan *plan = NULL;
-  PLIM_TRY(try_both_arenas(a));
+  PLIM_TRY(try_joined_spaces(a));
   if (is_enough(p)) return PLIM_OK;
   plim_plan_options plain = inner_options(p, tuning.plan.last_part);
   plain.front_folder = NULL;

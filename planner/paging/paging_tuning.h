@@ -7,12 +7,17 @@
 
 #include <stdint.h>
 
-enum { PLIM_PAGING_SPREADS = 5 /* sizes of the arrays of shares */, PLIM_PAGING_LEAN = 5, PLIM_QUEUE_SPREADS = 3 };
+enum {
+  PLIM_PAGING_SPREADS = 5 /* sizes of the arrays of shares */,
+  PLIM_PAGING_LEAN = 5,
+  PLIM_QUEUE_SPREADS = 3,
+  PLIM_PAGING_JOINED = 4
+};
 
 static const struct plim_paging_tuning {
   struct {
-    int32_t both_part, last_part, once_part, both_moves_part, both_moves_an_op;
-    double lean[PLIM_PAGING_LEAN];
+    int32_t joined_part, last_part, once_part, joined_moves_part, joined_moves_an_op;
+    double lean[PLIM_PAGING_LEAN], joined[PLIM_PAGING_JOINED];
   } plan;
   struct {
     int32_t effort;
@@ -32,9 +37,10 @@ static const struct plim_paging_tuning {
 } tuning = {
     .plan =
         {
-            .both_part = 4,                 /* of the time left is for the plan of both arenas together, */
-            .both_moves_part = 4,           /* one part in so many of the moves, */
-            .both_moves_an_op = 300,        /* and so many moves where neither is limited */
+            .joined_part = 4,               /* of the time left is for a plan of all spaces as one arena, */
+            .joined_moves_part = 4,         /* one part in so many of the moves, */
+            .joined_moves_an_op = 300,      /* and so many moves where neither is limited */
+            .joined = {1, 0.6, 0.3, 0.1},   /* of the page space that counts, one plan each */
             .last_part = 2,                 /* of the time left is for a plan without copies */
             .once_part = 3,                 /* of the limit is for plans that recompute nothing */
             .lean = {1, 0.5, 0.25, 0.1, 0}, /* of the room beside an op's operands, for its workspace */
