@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include "runtime/train/trainer.h"
 #include "runtime/train/verification.h"
 #include "tests/support/device_under_test.h"
+#include "tests/support/failing_memory.h"
 
 enum { BATCH = 32, SIDE = 8, REPORTS = 64 };
 
@@ -30,6 +32,8 @@ static plim_plan_options planning(int64_t budget_bytes) {
   return options;
 }
 
+static plim_failing_memory host_memory;
+
 static void setup(void) {
   plim_dataset_options options = plim_dataset_options_default();
   plim_net_options net_options = plim_net_options_default();
@@ -40,7 +44,7 @@ static void setup(void) {
   net_options.batch = BATCH;
   net_options.height = net_options.width = SIDE;
   plim_dataset_pixels("synthetic", net_options.pixel_scale, net_options.pixel_shift);
-  cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
+  cr_assert_eq(plim_context_new(plim_failing_resize, &host_memory, &ctx), PLIM_OK);
   device = plim_test_device(ctx, 1);
   cr_assert_eq(plim_dataset_load(ctx, "synthetic", &options, &dataset), PLIM_OK);
   cr_assert_eq(plim_model_make(ctx, "resnet20", &net_options, &net), PLIM_OK);
@@ -342,6 +346,108 @@ Test(limit, a_request_in_the_middle_of_an_evaluation_is_served_before_its_next_b
   run(t, 2);
   expect_same_bits(t);
   device->api = own_api;
+}
+
+/* ---- a switch that fails ---- */
+
+static int32_t n_runs, hungry_from, hungry_to;
+
+/* There is no memory between two runs of [hungry_from, hungry_to), and enough inside of runs. */
+static plim_status run_hungry(plim_device *d, int32_t queue, void *kernel, const plim_kernel_args *args) {
+  host_memory.refuse_all = 0;
+  plim_status status = own_api->run(d, queue, kernel, args);
+  host_memory.refuse_all = n_runs >= hungry_from && n_runs < hungry_to;
+  n_runs++;
+  return status;
+}
+
+Test(limit, a_step_without_memory_for_another_plan_goes_on_with_its_own) {
+  const int32_t commands = program->plan[PLIM_PROGRAM_TRAIN]->n_commands;
+  const plim_budget_change foreseen = {1, part(80)};
+  plim_device_api starving = *device->api;
+  if (!device->api->resize) return; /* such a device never switches plans in a step */
+  own_api = device->api;
+  starving.run = run_hungry;
+  device->api = &starving;
+  for (int ends = 0; ends < 2; ends++) { /* memory comes back in the step, or after its last run but one */
+    plim_trainer *t = open_trainer(1, &foreseen, 1);
+    n_runs = n_reports = 0;
+    hungry_from = commands;
+    hungry_to = 2 * commands - (ends ? 1 : commands / 4);
+    run(t, 3);
+    cr_assert_eq(n_reports, 1);
+    cr_assert_eq(report[0].status, PLIM_OK, "%s", plim_context_error(ctx));
+    cr_assert_leq(report[0].arena_after, foreseen.bytes);
+    cr_expect(report[0].switched_at == -1 || (!ends && report[0].switched_at >= commands / 4 * 3), "command %d",
+              (int)report[0].switched_at);
+    hungry_to = 0;
+    expect_same_bits(t);
+  }
+  device->api = own_api;
+}
+
+/* The training step with another variant of its last op that has one with a workspace of the same size. */
+static plim_plan *other_variant_plan(void) {
+  const plim_plan *own = program->plan[PLIM_PROGRAM_TRAIN];
+  const plim_profile *profile = program->profile[PLIM_PROGRAM_TRAIN];
+  plim_plan draft = *own, *made = NULL;
+  plim_plan_variant *variant = calloc((size_t)own->n_variants, sizeof *variant);
+  cr_assert_not_null(variant);
+  draft.variant = memcpy(variant, own->variant, (size_t)own->n_variants * sizeof *variant);
+  draft.proved = 0;
+  for (int32_t j = own->n_commands - 1; j > own->n_commands / 2 && !made; j--) {
+    plim_plan_variant *row = &variant[own->command[j].variant];
+    for (int32_t i = profile->first[row->op]; i < profile->first[row->op + 1] && !made; i++) {
+      const plim_variant *other = &profile->variant[i];
+      if (strcmp(other->name, row->variant.name) == 0 || other->workspace_bytes != row->variant.workspace_bytes)
+        continue;
+      row->variant = *other;
+      cr_assert_eq(plim_plan_from_parts(program->graph[PLIM_PROGRAM_TRAIN], &draft, &made), PLIM_OK, "%s",
+                   plim_context_error(ctx));
+    }
+  }
+  free(variant);
+  return made;
+}
+
+static int32_t n_given; /* plans given to the executor in the middle of a step */
+
+static plim_status give_other_variant(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
+                                      plim_plan_switch *plan_switch) {
+  (void)user;
+  if (plan_index != PLIM_PROGRAM_TRAIN || command != plan->n_commands / 2) return PLIM_OK;
+  plan_switch->plan = other_variant_plan();
+  n_given += plan_switch->plan != NULL;
+  return PLIM_OK;
+}
+
+static plim_status refuse_prepare(plim_device *d, const plim_op_desc *op, const char *variant, void **kernel) {
+  (void)op, (void)kernel;
+  return plim_fail(d->ctx, PLIM_EUNSUPPORTED, "%s is refused", variant);
+}
+
+Test(limit, a_step_goes_on_with_its_own_plan_where_the_device_refuses_a_variant_of_another) {
+  plim_device_api refusing = *device->api;
+  plim_refused_list refused = {.n = 0};
+  plim_plan *other = other_variant_plan();
+  if (!device->api->resize || !other) return; /* no switches, or one variant an op */
+  plim_plan_free(other);
+  plim_trainer_options options = plim_trainer_options_default();
+  options.schedule = (plim_rate_schedule){.rate = 0.05f, .total_steps = 1000};
+  options.exec.refused = &refused;
+  plim_trainer *t;
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_exec_set_before_command(plim_trainer_exec(t), give_other_variant, NULL);
+  own_api = device->api;
+  refusing.prepare = refuse_prepare;
+  device->api = &refusing;
+  n_given = 0;
+  run(t, 2);
+  device->api = own_api;
+  cr_expect_eq(n_given, 2);
+  cr_expect_eq(refused.n, 1);
+  cr_expect_eq(plim_exec_plan_of(plim_trainer_exec(t), PLIM_PROGRAM_TRAIN), program->plan[PLIM_PROGRAM_TRAIN]);
+  plim_trainer_close(t);
 }
 
 /* ---- memory ---- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/support/exec_rig.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/hash_kernels.h"
 #include "tests/support/test_seed.h"
 
@@ -198,6 +199,42 @@ Test(plan_switch, a_plan_that_comes_with_a_failure_is_freed) {
   cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
   cr_assert_eq(plim_context_memory(r.ctx).bytes, bytes);
   exec_rig_free(&r);
+}
+
+/* A hook that gives a plan, and then has the memory refuse a request. */
+typedef struct starver {
+  const exec_rig *r;
+  plim_failing_memory memory;
+  int64_t refused; /* which of the requests after the hook */
+} starver;
+
+static plim_status give_and_starve(void *user, int32_t which, int32_t step, const plim_plan *plan,
+                                   plim_plan_switch *plan_switch) {
+  starver *s = user;
+  (void)which;
+  if (step != plan->n_commands / 2) return PLIM_OK;
+  PLIM_TRY(plim_plan_from_parts(s->r->graph, plan, &plan_switch->plan));
+  s->memory.refuse_at = s->memory.requests + s->refused;
+  return PLIM_OK;
+}
+
+Test(plan_switch, a_step_goes_on_with_its_plan_where_there_is_no_memory_for_another) {
+  int32_t n = 0;
+  for (int switched = 0; !switched; n++) {
+    starver s = {.refused = n + 1};
+    exec_rig r = {0};
+    hash_kernels kernels = {.fault = HASH_RIGHT};
+    cr_assert_eq(plim_context_new(plim_failing_resize, &s.memory, &r.ctx), PLIM_OK);
+    s.r = &r;
+    open_written(&r, test_seed(1));
+    const int64_t bytes = plim_context_memory(r.ctx).bytes;
+    plim_exec_set_before_command(r.exec, give_and_starve, &s);
+    cr_assert_eq(plim_exec_step(r.exec, 0, hash_run, &kernels), PLIM_OK, "%s", plim_context_error(r.ctx));
+    switched = plim_exec_plan_of(r.exec, 0) != r.plan;
+    if (!switched) cr_expect_eq(plim_context_memory(r.ctx).bytes, bytes, "request %d", (int)n);
+    exec_rig_free(&r);
+  }
+  cr_assert_gt(n, 5);
 }
 
 /* ---- collisions of moves ---- */

@@ -229,7 +229,8 @@ typedef struct plim_plan_switch {
  * Any status but PLIM_OK ends the step with that status. Not called on devices that watch whole steps (sim, check,
  * cuda), nor for plans with copies, nor with PLIM_ADDRESSES_EACH. plim_exec_step returns PLIM_EPLAN for a plan that
  * does not begin with the commands that have run, moves a persistent storage, fails the check, or needs more than its
- * arena_bytes. */
+ * arena_bytes. Where there is no memory for the switch, or the device refuses a variant of the plan, the step goes on
+ * as if the hook had given no plan; plim_exec_arena_bytes and options.refused show it. */
 typedef plim_status plim_before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                         plim_plan_switch *plan_switch);
 /* The hook and its `user`, from the next step on; NULL: none. */

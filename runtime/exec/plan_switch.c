@@ -234,18 +234,32 @@ static void install(plim_exec_plan *p, const plim_bound_plan *fresh, plim_plan *
   p->taken_over = plan;
 }
 
+/* Check the plan of a switch, and bind it. Only this part of a switch allocates or prepares kernels. */
+static plim_status bind_plan(plim_exec *exec, plim_exec_plan *p, switching *change, int64_t arena_bytes,
+                             plim_bound_plan *fresh) {
+  PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), change, arena_bytes));
+  return plim_exec_bind(exec, change->graph, change->to, 1, fresh);
+}
+
+/* Did bind_plan fail for lack of memory, or because the device refused variants? Then the step can go on without the
+ * switch. */
+static int can_go_on(const plim_exec *exec, plim_status failed) {
+  return failed == PLIM_ENOMEM || (exec->refused.n > 0 && failed == exec->refused_with);
+}
+
+/* Install the plan that the hook gave. PLIM_OK with p->taken_over unchanged: the step goes on without it. */
 static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t command, const plim_plan_switch *plan_switch,
                                plim_memory_meter *meter) {
   plim_bound_plan fresh = {.ctx = NULL};
   switching change = {.graph = p->bound.graph, .from = p->bound.plan, .to = plan_switch->plan, .command = command};
-  PLIM_TRY(check_plan_switch(exec, (int32_t)(p - exec->plan), &change, plan_switch->arena_bytes));
   plim_refused_clear(exec);
-  plim_status status = plim_exec_bind(exec, p->bound.graph, plan_switch->plan, 1, &fresh);
+  plim_status status = bind_plan(exec, p, &change, plan_switch->arena_bytes, &fresh);
+  const int go_on = status != PLIM_OK && can_go_on(exec, status);
   if (status == PLIM_OK) status = move_buffers(exec, &change);
   if (status == PLIM_OK) status = plim_exec_resize(exec, plan_switch->arena_bytes);
   if (status != PLIM_OK) {
     plim_bound_plan_free(&fresh);
-    return status;
+    return go_on ? PLIM_OK : status;
   }
   memcpy(fresh.time_ns, p->bound.time_ns, (size_t)command * sizeof *fresh.time_ns);
   install(p, &fresh, plan_switch->plan);
@@ -261,7 +275,7 @@ plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t com
       exec->before_command(exec->before_command_user, (int32_t)(p - exec->plan), command, p->bound.plan, &plan_switch);
   if (!plan_switch.plan) return status;
   if (status == PLIM_OK) status = switch_plan(exec, p, command, &plan_switch, meter);
-  if (status != PLIM_OK) {
+  if (p->taken_over != plan_switch.plan) {
     plim_plan_free(plan_switch.plan);
     plim_exec_free_kernels(exec); /* those prepared for it */
   }

@@ -27,24 +27,46 @@ static void note_foreseen(plim_trainer *t, int middle) {
   }
 }
 
+/* Tries become rarer, since each takes some milliseconds. */
+static void try_later(plim_budget_changes *changes, int32_t command) {
+  changes->next_try = command + (1 << changes->tries++);
+}
+
+/* Note whether the executor did the switch that it was asked for: the arena then has the bytes of the switch. */
+static void settle_switch(plim_budget_changes *changes, int32_t command, int64_t arena_bytes) {
+  if (changes->asked.arena_bytes == 0) return;
+  if (changes->asked.arena_bytes == arena_bytes) {
+    changes->switched = changes->asked;
+  } else {
+    try_later(changes, command);
+  }
+  changes->asked.arena_bytes = 0;
+}
+
+int plim_budget_changes_switched(plim_trainer *t) {
+  settle_switch(&t->budget_changes, 0, plim_exec_arena_bytes(t->exec));
+  return t->budget_changes.switched.arena_bytes > 0;
+}
+
+/* A step that ends in its middle has updated some weights and not others. So a plan that cannot be made, for whatever
+ * reason, leaves the step as it is. */
 static plim_status before_command(void *user, int32_t plan_index, int32_t command, const plim_plan *plan,
                                   plim_plan_switch *plan_switch) {
   plim_trainer *t = user;
   plim_budget_changes *changes = &t->budget_changes;
   if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(t, command >= plan->n_commands / 2);
+  settle_switch(changes, command, plan_switch->arena_bytes);
   int64_t wanted = atomic_load(&changes->wanted) / PLIM_ALIGN * PLIM_ALIGN;
   if (wanted == 0 || wanted >= plan_switch->arena_bytes || command < changes->next_try) return PLIM_OK;
   const plim_arena_change change = {.from = command, .arena_bytes = wanted, .profile = t->program->profile[plan_index]};
   plim_status status =
       plim_arena_continue(t->ctx, t->program->graph[plan_index], plan, &change, NULL, &plan_switch->plan);
-  if (status == PLIM_ENOFIT) {
-    changes->next_try = command + (1 << changes->tries++); /* tries become rarer, since each takes some milliseconds */
+  if (status != PLIM_OK) {
+    try_later(changes, command);
     return PLIM_OK;
   }
-  PLIM_TRY(status);
-  plan_switch->arena_bytes = changes->switched_bytes = wanted;
-  changes->switched_at = command;
-  changes->switched_percent = plim_plan_overhead_percent(plan_switch->plan);
+  plan_switch->arena_bytes = wanted;
+  changes->asked = (plim_step_switch){wanted, command, plim_plan_overhead_percent(plan_switch->plan)};
   return PLIM_OK;
 }
 
@@ -112,8 +134,8 @@ static plim_status restore_plans(plim_trainer *t) {
 }
 
 static void forget_step(plim_budget_changes *changes) {
-  changes->switched_bytes = changes->tries = changes->next_try = 0;
-  changes->switched_percent = 0;
+  changes->asked = changes->switched = (plim_step_switch){.arena_bytes = 0};
+  changes->tries = changes->next_try = 0;
 }
 
 plim_status plim_budget_changes_serve(plim_trainer *t) {
@@ -122,18 +144,19 @@ plim_status plim_budget_changes_serve(plim_trainer *t) {
   int64_t wanted = atomic_exchange(&changes->wanted, 0), begin_ns = plim_now_ns(),
           first = plim_exec_first_bytes(t->exec);
   if (wanted == 0) return PLIM_OK;
+  const int switched = plim_budget_changes_switched(t);
   plim_budget_report report = {.step = t->step,
                                .wanted_bytes = wanted,
                                .arena_before = plim_program_plans_bytes(t->plan),
-                               .switched_at = changes->switched_bytes > 0 ? changes->switched_at : -1,
-                               .switched_percent = changes->switched_percent};
+                               .switched_at = switched ? changes->switched.command : -1,
+                               .switched_percent = changes->switched.percent};
   if (!t->options.replan || first == 0) {
     return plim_fail(t->ctx, PLIM_EUSAGE,
                      "a budget of %lld bytes: this trainer was opened without plans for other budgets",
                      (long long)wanted);
   }
   report.status = take_plans(t, wanted < first ? wanted : first);
-  if (report.status == PLIM_ENOFIT && changes->switched_bytes > 0) PLIM_TRY(restore_plans(t));
+  if (report.status == PLIM_ENOFIT && switched) PLIM_TRY(restore_plans(t));
   if (report.status != PLIM_OK && report.status != PLIM_ENOFIT) {
     int64_t none = 0; /* a caller that goes on has the request served; a later request comes before it */
     (void)atomic_compare_exchange_strong(&changes->wanted, &none, wanted);

@@ -336,7 +336,7 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
     restart(t, NULL);
     return PLIM_OK;
   }
-  if (r->plan != plan || t->budget_changes.switched_bytes > 0) restart(t, plan);
+  if (r->plan != plan || plim_budget_changes_switched(t)) restart(t, plan);
   const plim_device_watch *watch = t->device->api->watch;
   const int32_t warm = WARM_STEPS + (watch && watch->times ? WARM_REPLAYS : 0);
   r->seen++;

@@ -15,15 +15,21 @@ typedef struct plim_ports {
   int32_t image, label, hyper, loss, hits; /* image: or tokens; hyper: -1 in the evaluation step */
 } plim_ports;
 
+/* A plan switch of the running step. */
+typedef struct plim_step_switch {
+  int64_t arena_bytes; /* bytes in which the step goes on; 0: there was no switch */
+  int32_t command;     /* the command before which the plan took over */
+  double percent;      /* overhead of that plan */
+} plim_step_switch;
+
 /* A requested budget. A running step may continue in fewer bytes; new plans take over before the next step. */
 typedef struct plim_budget_changes {
   _Atomic int64_t wanted; /* bytes; 0: no request. Written by any thread */
   int32_t n_noted;        /* number of rows of options.budget_change that have become requests */
   /* of the running step: */
-  int64_t switched_bytes;  /* bytes in which it continues; 0: there was no plan switch */
-  int32_t switched_at;     /* command of the plan switch */
-  double switched_percent; /* overhead of the plan that took over */
-  int32_t tries, next_try; /* number of failed tries; first command before which the next try may be */
+  plim_step_switch asked;    /* asked of the executor, which need not have done it */
+  plim_step_switch switched; /* the last one that the executor did */
+  int32_t tries, next_try;   /* number of failed tries; first command before which the next try may be */
   /* [n_own] plans made since open: those that run now, and the one that retiming reads. While plans are replaced, also
    * the new ones */
   plim_plan *own[2 * PLIM_PROGRAM_GRAPHS + 1];
@@ -85,6 +91,9 @@ struct plim_trainer {
 void plim_budget_changes_open(plim_trainer *t);
 /* Free the plans made since open. Call it after the executor was closed. */
 void plim_budget_changes_close(plim_trainer *t);
+
+/* Did another plan take over in the middle of a step since the last request was served? Called between two steps. */
+int plim_budget_changes_switched(plim_trainer *t);
 
 /* Serve the last request, if there is one: plan for the requested budget, and run these plans from now on. Called
  * between two steps. A budget that does not fit is reported and is no failure. */

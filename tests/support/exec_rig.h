@@ -5,7 +5,7 @@
 #include "runtime/exec/exec.h"
 
 typedef struct exec_rig {
-  plim_context *ctx;
+  plim_context *ctx; /* set before exec_rig_documents: used, and freed with the rig */
   plim_graph *graph;
   plim_profile *profile;
   plim_plan *plan;

@@ -1,4 +1,4 @@
-/* A memory hook that refuses the n-th request: for tests that every failure leaves nothing after. */
+/* A memory hook that refuses the n-th request, or all of them for a while: for tests that every failure leaves nothing after. */
 #ifndef PLIM_TESTS_SUPPORT_FAILING_MEMORY_H
 #define PLIM_TESTS_SUPPORT_FAILING_MEMORY_H
 
@@ -9,6 +9,7 @@
 typedef struct plim_failing_memory {
   int64_t refuse_at;             /* the request that fails, 1, 2, ...; 0: none */
   atomic_int_least64_t requests; /* counted so far, frees excluded, from any thread */
+  int refuse_all;                /* 1: every request fails */
 } plim_failing_memory;
 
 /* For plim_context_new, with a plim_failing_memory as `user`. */
