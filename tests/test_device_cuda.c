@@ -10,6 +10,7 @@
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/state.h"
 #include "runtime/train/trainer.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/folder.h"
 #include "tests/support/gpu_rig.h"
@@ -217,6 +218,24 @@ Test(device_cuda, arenas_are_aligned_where_the_library_gives_no_more_than_it_pro
 }
 
 /* ---- what goes wrong ---- */
+
+Test(device_cuda, an_arena_that_finds_no_memory_of_the_host_does_not_say_that_the_gpu_is_full) {
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_context *ctx = NULL;
+  plim_device *device = NULL;
+  plim_failing_memory memory = {0};
+  void *arena = NULL;
+  options.alignment = 256;
+  cr_assert_eq(plim_context_new(plim_failing_resize, &memory, &ctx), PLIM_OK);
+  cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &device), PLIM_OK);
+  memory.refuse_all = 1;
+  cr_expect_eq(device->api->alloc(device, 1000, &arena), PLIM_ENOMEM, "%s", plim_context_error(ctx));
+  memory.refuse_all = 0;
+  cr_assert_null(arena);
+  plim_device_close(device);
+  plim_context_free(ctx);
+  cr_assert_eq(fake_cuda_count().open_handles, 0);
+}
 
 static void expect_refusal(fake_cuda_options options, int32_t index, plim_status status, const char *words) {
   plim_context *ctx = plim_test_context();

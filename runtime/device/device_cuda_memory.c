@@ -5,23 +5,23 @@
 #include "runtime/device/device_cuda_internal.h"
 
 /* Align an allocation to PLIM_ALIGN. The driver promises less, but nearly always gives it. When it does not, replace
- * the allocation by a larger one, and use an aligned address in it. */
-static int align(plim_device *device, int64_t bytes, void **ptr) {
+ * the allocation by a larger one, and use an aligned address in it.
+ *   code  out  result of the driver. After a failure of driver or host there is no allocation
+ * PLIM_ENOMEM: the host has no memory to note the start of the larger one. */
+static plim_status align(plim_device *device, int64_t bytes, void **ptr, int *code) {
   plim_cuda_state *s = device->state;
   const uintptr_t off = (uintptr_t)*ptr % PLIM_ALIGN;
   int64_t row = 0;
-  if (off == 0) return 0;
+  if (off == 0) return PLIM_OK;
   (void)s->driver->release(*ptr);
   while (row < s->n_moved && s->moved[row].given) row++;
-  if (plim_array_reserve(device->ctx, &s->moved, &s->n_moved, row + 1, sizeof *s->moved) != PLIM_OK) {
-    return PLIM_CUDA_NO_MEMORY;
-  }
-  int code = s->driver->alloc(ptr, bytes + PLIM_ALIGN);
-  if (code != 0) return code;
+  PLIM_TRY(plim_array_reserve(device->ctx, &s->moved, &s->n_moved, row + 1, sizeof *s->moved));
+  *code = s->driver->alloc(ptr, bytes + PLIM_ALIGN);
+  if (*code != 0) return PLIM_OK;
   s->moved[row].base = *ptr;
   *ptr = (char *)*ptr + (PLIM_ALIGN - (uintptr_t)*ptr % PLIM_ALIGN) % PLIM_ALIGN;
   s->moved[row].given = *ptr;
-  return 0;
+  return PLIM_OK;
 }
 
 /* The start of the allocation, by which it must be freed. */
@@ -40,7 +40,7 @@ plim_status plim_cuda_alloc(plim_device *device, int64_t bytes, void **out) {
   void *ptr = NULL;
   PLIM_TRY(plim_cuda_enter(device));
   int code = s->driver->alloc(&ptr, bytes > 0 ? bytes : 1);
-  if (code == 0) code = align(device, bytes, &ptr);
+  if (code == 0) PLIM_TRY(align(device, bytes, &ptr, &code));
   if (code == PLIM_CUDA_NO_MEMORY && s->driver->memory(&free_bytes, &total) == 0) {
     s->driver->clear();
     return plim_fail(device->ctx, PLIM_ENOFIT, "%lld bytes are more than cuda:%d has free, %lld of %lld",
