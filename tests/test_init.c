@@ -135,3 +135,29 @@ Test(init, refuses_values_that_are_not_parameter_or_state) {
   plim_graph_free(g);
   plim_context_free(ctx);
 }
+
+/* A parameter of one row whose name says that it has a scale and a shift. */
+Test(init, writes_nothing_after_a_value_that_has_fewer_rows_than_its_name_says) {
+  const plim_shape shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 2, (int64_t[]){1, 4});
+  static const struct {
+    const char *name;
+    plim_role role;
+  } cases[] = {{"own.affine", PLIM_ROLE_PARAM}, {"own.running", PLIM_ROLE_STATE}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    plim_context *ctx = plim_test_context();
+    plim_graph_builder *b = NULL;
+    plim_graph *g = NULL;
+    int32_t w, out, op;
+    float x[8] = {7, 7, 7, 7, 7, 7, 7, 7};
+    cr_assert_eq(plim_graph_begin(ctx, "own", 1, &b), PLIM_OK);
+    cr_assert_eq(plim_graph_add(b, cases[i].name, cases[i].role, &shape, &w), PLIM_OK);
+    cr_assert_eq(plim_graph_add(b, "out", PLIM_ROLE_OUTPUT, &shape, &out), PLIM_OK);
+    plim_op_spec spec = {.name = "f", .n_in = 1, .n_out = 1, .in = {w}, .out = {out}, .time_ns = 1};
+    cr_assert_eq(plim_graph_add_op(b, &spec, &op), PLIM_OK);
+    cr_assert_eq(plim_graph_end(b, &g), PLIM_OK, "%s", plim_context_error(ctx));
+    (void)!plim_net_init(g, w, 7, x);
+    for (int c = 4; c < 8; c++) cr_expect_eq(x[c], 7, "%s: float %d is %g", cases[i].name, c, (double)x[c]);
+    plim_graph_free(g);
+    plim_context_free(ctx);
+  }
+}

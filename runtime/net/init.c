@@ -92,7 +92,8 @@ static void fill_zero(const plim_graph *graph, int32_t value, uint64_t seed, flo
 }
 
 static void set_row(const plim_value *v, int64_t row, float to, float *x /* [2][C] */) {
-  for (int64_t c = 0; c < v->shape.dim[1]; c++) x[row * v->shape.dim[1] + c] = to;
+  const int64_t n = plim_shape_elements(&v->shape) / v->shape.dim[0];
+  for (int64_t c = 0; c < n; c++) x[row * n + c] = to;
 }
 
 static void fill_affine(const plim_graph *graph, int32_t value, uint64_t seed, float *x) {
@@ -117,16 +118,17 @@ typedef struct init_rule {
   const char *suffix;
   plim_role role;
   int rank_min; /* of the value's shape */
+  int rows;     /* its first dimension; 0: any */
   int any_type; /* 1: it is not always f32 */
   void (*fill)(const plim_graph *graph, int32_t value, uint64_t seed, float *x);
 } init_rule;
 
 static const init_rule rules[] = {
-    {".weight", PLIM_ROLE_PARAM, 2, 0, fill_weight},    {".bias", PLIM_ROLE_PARAM, 1, 0, fill_zero},
-    {".affine", PLIM_ROLE_PARAM, 2, 0, fill_affine},    {".running", PLIM_ROLE_STATE, 2, 0, fill_running},
-    {".velocity", PLIM_ROLE_STATE, 1, 1, fill_zero},    {".first", PLIM_ROLE_STATE, 1, 1, fill_zero},
-    {".second", PLIM_ROLE_STATE, 1, 1, fill_zero},      {".words", PLIM_ROLE_PARAM, 2, 0, fill_weight},
-    {".positions", PLIM_ROLE_PARAM, 2, 0, fill_weight}, {".scale", PLIM_ROLE_PARAM, 1, 0, fill_ones},
+    {".weight", PLIM_ROLE_PARAM, 2, 0, 0, fill_weight},    {".bias", PLIM_ROLE_PARAM, 1, 0, 0, fill_zero},
+    {".affine", PLIM_ROLE_PARAM, 2, 2, 0, fill_affine},    {".running", PLIM_ROLE_STATE, 2, 2, 0, fill_running},
+    {".velocity", PLIM_ROLE_STATE, 1, 0, 1, fill_zero},    {".first", PLIM_ROLE_STATE, 1, 0, 1, fill_zero},
+    {".second", PLIM_ROLE_STATE, 1, 0, 1, fill_zero},      {".words", PLIM_ROLE_PARAM, 2, 0, 0, fill_weight},
+    {".positions", PLIM_ROLE_PARAM, 2, 0, 0, fill_weight}, {".scale", PLIM_ROLE_PARAM, 1, 0, 0, fill_ones},
 };
 
 static int ends_with(const char *name, const char *suffix) {
@@ -171,6 +173,7 @@ plim_status plim_net_init(const plim_graph *graph, int32_t value, uint64_t seed,
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
     const init_rule *rule = &rules[i];
     if (role != rule->role || v->shape.rank < rule->rank_min) continue;
+    if (rule->rows != 0 && v->shape.dim[0] != rule->rows) continue;
     if (v->shape.dtype != PLIM_F32 && !rule->any_type) continue;
     if (!ends_with(v->name, rule->suffix)) continue;
     rule->fill(graph, value, seed, host);
