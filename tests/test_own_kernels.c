@@ -12,6 +12,7 @@
 #include "runtime/profile/profiler.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/folder.h"
+#include "tests/support/plan_draft.h"
 #include "tests/support/test_context.h"
 
 enum { N = 1024, LAYERS = 8, STEPS = 3 };
@@ -332,6 +333,37 @@ Test(own_kernels, what_is_listed_can_be_prepared) {
     cr_assert_eq(cpu->api->prepare(cpu, &op, info[i].name, &kernel), PLIM_OK, "%s", info[i].name);
     cpu->api->unprepare(cpu, kernel);
   }
+}
+
+/* PLIM_KERNEL_VARIANTS variants of an op are looked at. A plan names the one after them. */
+Test(own_kernels, a_plan_may_not_give_a_numerics_key_to_a_variant_that_is_not_listed) {
+  plim_own_kernel many = scale_kernel(), last = scale_kernel(), unlisted = scale_kernel();
+  const plim_own_kernel sum = sum_kernel();
+  many.name = NULL;
+  many.list = many_variants; /* 15 */
+  unlisted.name = "unlisted";
+  well(plim_device_add_kernel(cpu, scale_kind, &many));
+  well(plim_device_add_kernel(cpu, scale_kind, &last));
+  well(plim_device_add_kernel(cpu, scale_kind, &unlisted));
+  well(plim_device_add_kernel(cpu, sum_kind, &sum));
+  measure(cpu);
+  cr_assert_eq(profile->first[1] - profile->first[0], PLIM_KERNEL_VARIANTS);
+  plim_plan *plan = make_plan(100), *other = NULL;
+  plan_draft draft = plan_draft_make(plan);
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    plim_variant *v = &draft.variant[i].variant;
+    if (graph->op[draft.variant[i].op].kind == scale_kind) (void)snprintf(v->name, sizeof v->name, "unlisted");
+  }
+  well(plim_plan_from_parts(graph, &draft.plan, &other));
+  plim_exec_options options = plim_exec_options_default();
+  plim_exec *exec = NULL;
+  const plim_graph *g = graph;
+  const plim_plan *plans = other;
+  cr_assert_eq(plim_exec_open(ctx, cpu, &options, 1, &g, &plans, &exec), PLIM_EPLAN);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "does not list"), "%s", plim_context_error(ctx));
+  plan_draft_free(&draft);
+  plim_plan_free(other);
+  plim_plan_free(plan);
 }
 
 Test(own_kernels, a_kernel_of_a_built_in_kind_stands_beside_the_built_in_ones) {

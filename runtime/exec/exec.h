@@ -88,7 +88,8 @@ plim_exec_options plim_exec_options_default(void);
  * The arena has the largest arena_bytes of the plans. On devices whose libraries may refuse a kernel, every such kernel
  * runs once in the arena (plim_device_api.rehearse).
  * PLIM_EUSAGE: options are not allowed, there is neither a device nor own_kernels, or a device of another context.
- * PLIM_EPLAN: plim_program_check refuses the plans, or a variant has another numerics key here than in its plan.
+ * PLIM_EPLAN: plim_program_check refuses the plans, a variant has another numerics key here than in its plan, or the
+ * device can prepare it and does not list it.
  * PLIM_EDATA: a plan is of another graph, or was made for another machine. The sentence has the field and both values.
  * PLIM_EDIFF: a kernel needs a workspace of another size than its plan gives it.
  * PLIM_EDEVICE, PLIM_EUNSUPPORTED: the device refused variants, which options->refused lists; or the device failed.

@@ -46,8 +46,13 @@ static plim_status check_key(const plim_exec *exec, const plim_graph *graph, con
     return PLIM_OK; /* a key of its own */
   if (in_parts && strcmp(variant->variant.numerics_key, numerics_key) == 0)
     return check_parts(exec, graph, variant, whole);
-  if (!in_parts && (numerics_key[0] == '\0' || strcmp(variant->variant.numerics_key, numerics_key) == 0))
-    return PLIM_OK;
+  if (!in_parts && numerics_key[0] == '\0') {
+    return plim_fail(
+        exec->ctx, PLIM_EPLAN,
+        "op \"%s\", variant \"%s\": this device does not list it, so its bits are not known: plan again here",
+        graph->op[variant->op].name, variant->variant.name);
+  }
+  if (!in_parts && strcmp(variant->variant.numerics_key, numerics_key) == 0) return PLIM_OK;
   return plim_fail(
       exec->ctx, PLIM_EPLAN,
       "op \"%s\", variant \"%s\": the plan says numerics key \"%s\", this device gives \"%s\": plan again here",
