@@ -318,3 +318,18 @@ Test(inspect, refuses_a_plan_of_another_graph_and_steps_that_are_none) {
   free_rig(&r);
   free_rig(&other);
 }
+
+/* Live bytes and residents are those of the arena: a plan with other spaces has buffers elsewhere too. */
+Test(inspect, a_plan_with_page_spaces_is_refused) {
+  rig r = make_rig(3);
+  const plim_page_space page = {.name = "host", .budget_bytes = 1 << 20};
+  plim_plan draft = *r.plan, *paged = NULL;
+  plim_inspect *none = NULL;
+  draft.n_page_spaces = 1;
+  draft.page = &page;
+  cr_assert_eq(plim_plan_from_parts(r.graph, &draft, &paged), PLIM_OK, "%s", plim_context_error(r.ctx));
+  cr_assert_eq(plim_inspect_new(r.graph, paged, &none), PLIM_EUNSUPPORTED);
+  cr_assert_null(none);
+  plim_plan_free(paged);
+  free_rig(&r);
+}

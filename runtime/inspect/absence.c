@@ -95,7 +95,7 @@ static void add_cost(tree *t, plim_absence *a) {
 /* Another storage that the run at `back` writes and that a later command reads. */
 static int32_t sibling_of(const plim_inspect *in, int32_t storage, int32_t back) {
   const plim_op *op = plim_inspect_op(in, back);
-  for (int32_t i = 0; op && i < op->n_writes; i++) {
+  for (int32_t i = 0; i < op->n_writes; i++) {
     int32_t s = op->writes[i], buffer = plim_inspect_buffer_at(in, s, back);
     int begins = buffer >= 0 && in->plan->buffer[buffer].begin == back && in->plan->buffer[buffer].end > back + 1;
     if (s != storage && begins) return s;
@@ -110,7 +110,7 @@ static int32_t sibling_of(const plim_inspect *in, int32_t storage, int32_t back)
 static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, int32_t command) {
   for (int32_t j = made; j < command; j++) {
     const plim_op *by = plim_inspect_op(in, j);
-    for (int32_t u = 0; by && u < by->n_updates; u++) {
+    for (int32_t u = 0; u < by->n_updates; u++) {
       for (int32_t i = 0; i < op->n_reads; i++) {
         if (op->reads[i] == by->updates[u]) return 0;
       }
@@ -122,7 +122,7 @@ static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, i
 /* The time of an op's first run; INT64_MAX: it has none. */
 static int64_t first_time(const plim_inspect *in, int32_t op) {
   for (int32_t j = 0; j < in->plan->n_commands; j++) {
-    if (in->plan->command[j].kind == PLIM_COMMAND_RUN && in->plan->command[j].op == op) return plim_inspect_time(in, j);
+    if (in->plan->command[j].op == op) return plim_inspect_time(in, j);
   }
   return INT64_MAX;
 }

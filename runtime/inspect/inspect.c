@@ -7,13 +7,11 @@
 #include "runtime/inspect/inspect_internal.h"
 
 const plim_op *plim_inspect_op(const plim_inspect *in, int32_t command) {
-  const plim_command *s = &in->plan->command[command];
-  return s->kind == PLIM_COMMAND_RUN ? &in->graph->op[s->op] : NULL;
+  return &in->graph->op[in->plan->command[command].op];
 }
 
 int64_t plim_inspect_time(const plim_inspect *in, int32_t command) {
-  const plim_command *s = &in->plan->command[command];
-  return s->kind == PLIM_COMMAND_RUN ? in->plan->variant[s->variant].variant.time_ns : s->time_ns;
+  return in->plan->variant[in->plan->command[command].variant].variant.time_ns;
 }
 
 /* Turn counts at [s + 1] into first indices. */
@@ -45,7 +43,7 @@ static void index_uses(plim_inspect *in) {
   for (int pass = 0; pass < 2; pass++) {
     for (int32_t j = 0; j < in->plan->n_commands; j++) {
       const plim_op *op = plim_inspect_op(in, j);
-      for (int32_t i = 0; op && i < op->n_reads; i++) {
+      for (int32_t i = 0; i < op->n_reads; i++) {
         if (pass == 0) in->use_first[op->reads[i] + 1]++;
         if (pass == 1) in->use[in->use_first[op->reads[i]]++] = j;
       }
@@ -96,7 +94,6 @@ static plim_status mark_repeats(plim_inspect *in) {
   unsigned char *ran = NULL;
   PLIM_TRY(plim_allocate(in->ctx, in->graph->n_ops, 1, &ran));
   for (int32_t j = 0; j < in->plan->n_commands; j++) {
-    if (!plim_inspect_op(in, j)) continue;
     in->repeat[j] = ran[in->plan->command[j].op];
     ran[in->plan->command[j].op] = 1;
   }
@@ -108,8 +105,7 @@ static plim_status allocate(plim_inspect *in) {
   const plim_plan *plan = in->plan;
   int32_t storages = in->graph->n_storages;
   for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_op *op = plim_inspect_op(in, j);
-    if (op) in->n_use += op->n_reads;
+    in->n_use += plim_inspect_op(in, j)->n_reads;
   }
   PLIM_TRY(plim_allocate(in->ctx, plan->n_commands, sizeof *in->live_bytes, &in->live_bytes));
   PLIM_TRY(plim_allocate(in->ctx, plan->n_commands, 1, &in->repeat));
@@ -124,6 +120,11 @@ plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, pli
   if (strcmp(graph->fingerprint, plan->fingerprint) != 0) {
     return plim_fail(plan->ctx, PLIM_EDATA, "the plan was made for graph %.12s, not for '%s', %.12s", plan->fingerprint,
                      graph->name, graph->fingerprint);
+  }
+  if (plan->n_page_spaces > 0) {
+    return plim_fail(plan->ctx, PLIM_EUNSUPPORTED,
+                     "the plan has buffers in %d other spaces: inspect it as a plan over spaces",
+                     (int)plan->n_page_spaces);
   }
   PLIM_TRY(plim_allocate(plan->ctx, 1, sizeof *in, &in));
   in->ctx = plan->ctx;

@@ -19,7 +19,8 @@ extern "C" {
 typedef struct plim_inspect plim_inspect;
 
 /* Make the index of a plan that has passed plim_plan_check. Graph and plan must outlive the index. *out: free with
- * plim_inspect_free. PLIM_EDATA: the plan is of another graph. PLIM_ENOMEM.
+ * plim_inspect_free. PLIM_EDATA: the plan is of another graph. PLIM_EUNSUPPORTED: the plan has page spaces; use
+ * plim_paged_run_spaces and plim_space_inspect_open. PLIM_ENOMEM.
  * O(commands x operands + buffers log buffers). */
 PLIM_MUST_USE plim_status plim_inspect_new(const plim_graph *graph, const plim_plan *plan, plim_inspect **out);
 void plim_inspect_free(plim_inspect *inspect); /* NULL is legal */

@@ -18,7 +18,7 @@ struct plim_inspect {
   int32_t *use, n_use;   /* [n_use] */
 };
 
-/* The op that a command runs; NULL: the command is a copy. */
+/* The op that a command runs: a plan without page spaces has only runs. */
 const plim_op *plim_inspect_op(const plim_inspect *inspect, int32_t command);
 /* The predicted time of a command, ns. */
 int64_t plim_inspect_time(const plim_inspect *inspect, int32_t command);
