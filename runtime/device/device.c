@@ -123,6 +123,10 @@ plim_status plim_device_outlives(plim_device *device, plim_status failed, const 
                    same ? "" : after);
 }
 
+int plim_device_is_gpu(const plim_device *device) {
+  return strcmp(device->machine.device, "cuda") == 0;
+}
+
 plim_status plim_device_time(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {
   if (device->api->measure) return device->api->measure(device, kernel, args, time_ns);
   int64_t start = device->api->clock(device);

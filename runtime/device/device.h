@@ -159,6 +159,25 @@ struct plim_device {
   void (*attached_free)(plim_device *device); /* called by plim_device_close; NULL: there is nothing to free */
 };
 
+/* What a device can do, as its table says. O(1). */
+int plim_device_is_gpu(const plim_device *device);
+/* Do commands run beside the host, on queues of the device? Otherwise each is complete when its call returns. */
+static inline int plim_device_has_queues(const plim_device *device) {
+  return device->api->queues > 0;
+}
+/* Is there page-locked memory of the host for copies? Such a device has a memory of its own. */
+static inline int plim_device_has_pinned(const plim_device *device) {
+  return device->api->alloc_pinned != NULL;
+}
+/* Must nothing but commands write to the arena while a plan runs? */
+static inline int plim_device_sees_writes(const plim_device *device) {
+  return device->api->watch && device->api->watch->sees_writes;
+}
+/* Does the device measure the commands of a step itself? Otherwise the executor reads the clock around each. */
+static inline int plim_device_times_commands(const plim_device *device) {
+  return device->api->watch && device->api->watch->times;
+}
+
 /* Open a device.
  *   name     in   "cpu", "sim" or "cuda:N" ("cuda" is "cuda:0")
  *   options  in   NULL: plim_device_options_default

@@ -84,7 +84,7 @@ void plim_cuda_release_pinned(plim_device *device, void *ptr) {
 }
 
 plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out) {
-  if (strcmp(device->machine.device, "cuda") != 0) {
+  if (!plim_device_is_gpu(device)) {
     return plim_fail(device->ctx, PLIM_EUSAGE, "a budget of a GPU's memory needs a GPU; this device is %s",
                      device->machine.device);
   }

@@ -147,7 +147,7 @@ static plim_status ask_before(const running_step *s, int32_t j, plim_memory_mete
 }
 
 static before_fn *before_of(const running_step *s) {
-  if (!s->exec->arena) return allocate_before;
+  if (plim_exec_allocates_each(s->exec)) return allocate_before;
   return s->exec->before_command && !s->watch ? ask_before : nothing_before;
 }
 
@@ -156,7 +156,7 @@ static plim_status run_in_order(running_step *s, plim_memory_meter *meter) {
   plim_exec *exec = s->exec;
   plim_bound_plan *bound = s->bound;
   const int timed = exec->timing > 0 && !bound->wait; /* commands of several queues are not timed on such a device */
-  const int by_device = timed && exec->arena && s->watch && s->watch->times;
+  const int by_device = timed && !plim_exec_allocates_each(exec) && s->watch && s->watch->times;
   plim_status (*const run_one)(const running_step *, int32_t) = timed && !by_device ? run_timed : run_command;
   before_fn *const before = before_of(s);
   if (s->watch) {
@@ -231,7 +231,7 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
   }
   if (status == PLIM_OK) {
     exec->outputs_of = plan_index;
-  } else if (!exec->arena) {
+  } else if (plim_exec_allocates_each(exec)) {
     plim_each_settle(exec, p);
   }
   return status;

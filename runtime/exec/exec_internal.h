@@ -38,7 +38,7 @@ struct plim_exec {
   int32_t n_plans;
   plim_exec_plan *plan;                             /* [n_plans] */
   plim_prepared prepared, placed[PLIM_PAGE_SPACES]; /* kernels of the arena; those of page spaces that compute */
-  void *arena;                                      /* NULL: each buffer has its own allocation */
+  void *arena;                                      /* NULL with PLIM_ADDRESSES_EACH */
   int32_t n_page_spaces;                            /* the most that a plan has */
   plim_page_memory page[PLIM_PAGE_SPACES];
   char page_name[PLIM_PAGE_SPACES][PLIM_PAGE_NAME_BYTES]; /* in the plans; "": not open */
@@ -58,6 +58,11 @@ struct plim_exec {
   plim_refused_list refused;
   plim_status refused_with; /* status of the first of them */
 };
+
+/* Does the executor allocate each buffer when its lifetime begins? Then there is no arena. */
+static inline int plim_exec_allocates_each(const plim_exec *exec) {
+  return exec->options.addresses == PLIM_ADDRESSES_EACH;
+}
 
 /* ---- open.c ---- */
 

@@ -10,7 +10,7 @@
 
 static plim_status check_can_page(const plim_exec *exec) {
   const int watched = plim_exec_device_watch(exec) && !plim_streams_has(exec);
-  if (exec->options.addresses != PLIM_ADDRESSES_EACH && !watched) return PLIM_OK;
+  if (!plim_exec_allocates_each(exec) && !watched) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EUNSUPPORTED,
                    "a plan has copies: it needs addresses in one arena, and the device cpu or cuda, which this is not");
 }
@@ -36,7 +36,7 @@ static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, 
 
 /* The device copies by itself between its memory and page-locked memory of the host. */
 static plim_status grow_pinned(const plim_exec *exec, const char *name, int64_t bytes, plim_page_memory *page) {
-  if (strcmp(name, "host") != 0) {
+  if (!plim_page_is_host(name)) {
     return plim_fail(exec->ctx, PLIM_EUNSUPPORTED, "device %s pages to host alone, and the plan has space \"%s\"",
                      exec->device->api->name, name);
   }
@@ -45,8 +45,8 @@ static plim_status grow_pinned(const plim_exec *exec, const char *name, int64_t 
 
 static plim_status open_page(const plim_exec *exec, const char *name, int64_t bytes, plim_page_memory *page) {
   if (page->bytes > 0) return plim_page_memory_grow(exec->ctx, page, bytes);
-  return strcmp(name, "disk") == 0 ? plim_page_file_open(exec->ctx, exec->options.page_file, bytes, page)
-                                   : plim_page_memory_open(exec->ctx, bytes, page);
+  return plim_page_is_file(name) ? plim_page_file_open(exec->ctx, exec->options.page_file, bytes, page)
+                                 : plim_page_memory_open(exec->ctx, bytes, page);
 }
 
 static plim_status grow_page(plim_exec *exec, const plim_plan *const *plan, int32_t k) {

@@ -135,7 +135,7 @@ static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_gra
   PLIM_TRY(plim_exec_check_machine(exec, plan_index, plan));
   PLIM_TRY(plim_exec_bind(exec, graph, plan, checked, &p->bound));
   PLIM_TRY(plim_allocate(exec->ctx, graph->n_storages, sizeof *p->written, &p->written));
-  if (exec->options.addresses != PLIM_ADDRESSES_EACH) return PLIM_OK;
+  if (!plim_exec_allocates_each(exec)) return PLIM_OK;
   return plim_allocate(exec->ctx, plan->n_buffers, sizeof *p->allocation, &p->allocation);
 }
 
@@ -159,7 +159,7 @@ void plim_exec_begin_meter(const plim_exec *exec, plim_bound_plan *bound, plim_m
 
 static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
   PLIM_TRY(plim_exec_grow_spaces(exec, plan));
-  if (exec->options.addresses == PLIM_ADDRESSES_EACH) return plim_each_open(exec);
+  if (plim_exec_allocates_each(exec)) return plim_each_open(exec);
   exec->arena_bytes = PLIM_ALIGN;
   for (int32_t i = 0; i < exec->n_plans; i++) {
     int64_t bytes = exec->plan[i].bound.plan->arena_bytes;

@@ -42,7 +42,7 @@ void plim_exec_free_kernels(plim_exec *exec) {
 /* Check the new plans as one program, and that persistent storages have the same homes and offsets as in the old plans.
  */
 static plim_status check_plans(const plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
-  if (!exec->arena || arena_bytes > exec->first_bytes) {
+  if (plim_exec_allocates_each(exec) || arena_bytes > exec->first_bytes) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "an arena of %lld bytes cannot become one of %lld",
                      (long long)exec->first_bytes, (long long)arena_bytes);
   }

@@ -19,7 +19,7 @@ static int is_harmless(const plim_graph *graph, const plim_op *op) {
 
 plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound_plan *bound) {
   plim_device *device = exec->device;
-  if (exec->options.own_kernels || !device->api->rehearse || !exec->arena) return PLIM_OK;
+  if (exec->options.own_kernels || !device->api->rehearse || plim_exec_allocates_each(exec)) return PLIM_OK;
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
     const plim_bound_command *command = &bound->command[j];
     if (command->op < 0) continue; /* a copy */

@@ -13,7 +13,7 @@ enum {
 };
 
 int plim_streams_has(const plim_exec *exec) {
-  return plim_exec_device_queues(exec) > 0;
+  return exec->device && plim_device_has_queues(exec->device);
 }
 
 /* ---- commands ---- */

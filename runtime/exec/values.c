@@ -31,7 +31,7 @@ static const plim_page_memory *file_of(const plim_exec *exec, const plim_exec_pl
 static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t value, int32_t buffer) {
   const plim_plan_buffer *b = &p->bound.plan->buffer[buffer];
   int64_t offset = p->bound.graph->value[value].offset;
-  if (!exec->arena) return p->allocation[buffer] ? (char *)p->allocation[buffer] + offset : NULL;
+  if (plim_exec_allocates_each(exec)) return p->allocation[buffer] ? (char *)p->allocation[buffer] + offset : NULL;
   char *base = b->space == 0 ? exec->arena : exec->page[plim_page_index(b->space)].base;
   return base + b->offset + offset;
 }
@@ -42,19 +42,19 @@ static plim_role role_of(const plim_exec_plan *p, int32_t value) {
 
 void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
   for (int32_t i = 0; i < exec->n_plans; i++) plim_plan_switch_end(exec, &exec->plan[i]);
-  if (exec->outputs_of >= 0 && !exec->arena) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
+  if (exec->outputs_of >= 0 && plim_exec_allocates_each(exec)) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
   exec->outputs_of = -1;
   if (exec->inputs_of >= 0 && exec->inputs_of != plan_index) {
     plim_exec_plan *other = &exec->plan[exec->inputs_of];
     memset(other->written, 0, (size_t)other->bound.graph->n_storages);
-    if (!exec->arena) plim_each_settle(exec, other);
+    if (plim_exec_allocates_each(exec)) plim_each_settle(exec, other);
   }
   exec->inputs_of = plan_index;
 }
 
 plim_status plim_exec_check_room(const plim_exec *exec, int32_t plan_index) {
   int64_t needed = exec->plan[plan_index].bound.plan->arena_bytes;
-  if (!exec->arena || needed <= exec->arena_bytes) return PLIM_OK;
+  if (plim_exec_allocates_each(exec) || needed <= exec->arena_bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes and the arena has shrunk to %lld", (int)plan_index,
                    (long long)needed, (long long)exec->arena_bytes);
 }
@@ -76,7 +76,7 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
   }
   if (role == PLIM_ROLE_INPUT) {
     p->written[storage] = 0; /* after a copy that fails, the bytes are no input */
-    if (!exec->arena) PLIM_TRY(plim_each_input(exec, p, buffer));
+    if (plim_exec_allocates_each(exec)) PLIM_TRY(plim_each_input(exec, p, buffer));
   }
   const plim_page_memory *file = file_of(exec, p, buffer);
   char *to = address(exec, p, value, buffer);

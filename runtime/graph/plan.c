@@ -48,6 +48,14 @@ int32_t plim_command_delay(const plim_plan *plan, const plim_command *command) {
 
 /* ---- order ---- */
 
+int plim_page_is_host(const char *name) {
+  return strcmp(name, "host") == 0;
+}
+
+int plim_page_is_file(const char *name) {
+  return strcmp(name, "disk") == 0;
+}
+
 int plim_plan_buffer_compare(const plim_plan_buffer *a, const plim_plan_buffer *b) {
   int by_begin = plim_integers_compare(a->begin, b->begin);
   if (by_begin) return by_begin;

@@ -97,6 +97,11 @@ static inline int32_t plim_page_space_at(int32_t index) {
   return index + 1;
 }
 
+/* Does a page space of that name lie in memory of the host, or in a page file? The arena of another device is neither.
+ */
+int plim_page_is_host(const char *name);
+int plim_page_is_file(const char *name);
+
 typedef struct plim_plan_variant {
   int32_t op;
   plim_variant variant;

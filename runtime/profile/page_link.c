@@ -61,7 +61,7 @@ static int measure(const plim_page_memory *page, plim_page_ring *ring, char *mem
 
 static plim_status open_page(plim_context *ctx, const char *space, const char *page_file, plim_page_memory *page) {
   plim_status status = PLIM_ENOFIT;
-  if (strcmp(space, "disk") != 0) return plim_page_memory_open(ctx, REPEATS * large_sizes[0], page);
+  if (!plim_page_is_file(space)) return plim_page_memory_open(ctx, REPEATS * large_sizes[0], page);
   for (int i = 0; i < LARGE_SIZES && status == PLIM_ENOFIT; i++) {
     status = plim_page_file_open(ctx, page_file, REPEATS * large_sizes[i], page);
   }
@@ -103,7 +103,7 @@ plim_page_link plim_page_link_model(const char *space) {
                                       .bytes_per_ns = {2, 3},
                                       .beside_bytes_per_ns = {2, 3, 1.5},
                                       .delay_share = {0.05, 0.05, 0.05}};
-  return strcmp(space, "disk") == 0 ? disk : host;
+  return plim_page_is_file(space) ? disk : host;
 }
 
 /* ---- kept between runs ---- */
@@ -115,7 +115,7 @@ static void cache_path(const char *space, const char *page_file, const char *cac
   struct stat about = {0};
   if (!page_file) (void)snprintf(folder, sizeof folder, "%s", temporary && temporary[0] ? temporary : "/tmp");
   if (slash) (void)snprintf(folder, sizeof folder, "%.*s/", (int)(slash - page_file), page_file);
-  if (strcmp(space, "disk") == 0) (void)stat(folder, &about);
+  if (plim_page_is_file(space)) (void)stat(folder, &about);
   (void)snprintf(name, sizeof name, "link-%.16s-%llx-%d.txt", space, (unsigned long long)about.st_dev,
                  (int)plim_threads_now());
   plim_cache_path(cache_dir, name, path);

@@ -50,7 +50,7 @@ static int64_t model_ns(const machine_model *model, const plim_op_desc *desc, co
 }
 
 plim_status plim_profile_roofline(plim_device *device, const plim_graph *graph, plim_profile **out) {
-  const machine_model *model = strcmp(device->machine.device, "cuda") == 0 ? &gpu_model : &cpu_model;
+  const machine_model *model = plim_device_is_gpu(device) ? &gpu_model : &cpu_model;
   plim_profile_set set;
   PLIM_TRY(plim_profile_set_make(device, graph, 0, &set));
   for (int32_t g = 0; g < set.n_groups; g++) {

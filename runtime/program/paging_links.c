@@ -1,16 +1,14 @@
 /* Copies run beside ops, so plans are made with the bandwidth that a copy has while the threads compute. */
-#include <string.h>
-
-#include "runtime/profile/device_link.h"
 #include "runtime/program/paging_links.h"
+#include "runtime/profile/device_link.h"
 
 /* A GPU has page-locked memory, and its copies take nothing from the processors of the host. */
 static plim_status measure(plim_device *device, const plim_link_place *place, const char *space, plim_page_link *link) {
   if (place->modelled) {
-    *link = device->api->alloc_pinned ? plim_device_link_model() : plim_page_link_model(space);
+    *link = plim_device_has_pinned(device) ? plim_device_link_model() : plim_page_link_model(space);
     return PLIM_OK;
   }
-  if (device->api->alloc_pinned) return plim_device_link_measure(device, link);
+  if (plim_device_has_pinned(device)) return plim_device_link_measure(device, link);
   return plim_page_link_measure(device->ctx, space, place->page_file, place->cache_dir, link);
 }
 
@@ -44,7 +42,7 @@ plim_status plim_paging_of_plan(plim_device *device, const plim_link_place *plac
   plim_paging found = plim_paging_default();
   for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     const plim_page_space *page = &plan->page[k];
-    const char *space = strcmp(page->name, "disk") == 0 ? "disk" : "host"; /* static, as *paging outlives the plan */
+    const char *space = plim_page_is_file(page->name) ? "disk" : "host"; /* static, as *paging outlives the plan */
     PLIM_TRY(page->computes ? plim_paging_add_device(device, place, page->budget_bytes, &found)
                             : plim_paging_add_space(device, place, space, page->budget_bytes, &found));
   }

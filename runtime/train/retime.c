@@ -24,7 +24,7 @@ enum { WARM_REPLAYS = 1 };
 
 /* Does no clock measure the commands of the plan one by one? */
 static int untimed(const plim_trainer *t, const plim_plan *plan) {
-  return plan->n_page_spaces > 0 && t->device->api->queues > 0;
+  return plan->n_page_spaces > 0 && plim_device_has_queues(t->device);
 }
 
 static plim_status check_options(const plim_trainer *t) {
@@ -337,8 +337,7 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
     return PLIM_OK;
   }
   if (r->plan != plan || plim_budget_changes_switched(t)) restart(t, plan);
-  const plim_device_watch *watch = t->device->api->watch;
-  const int32_t warm = WARM_STEPS + (watch && watch->times ? WARM_REPLAYS : 0);
+  const int32_t warm = WARM_STEPS + (plim_device_times_commands(t->device) ? WARM_REPLAYS : 0);
   r->seen++;
   if (r->seen < warm) return PLIM_OK;
   if (r->seen == warm) {

@@ -108,7 +108,7 @@ static plim_status find_staging(plim_trainer *t, int32_t image, int32_t label) {
   t->n_staging = 1;
   *first = (plim_staging){there[0], there[1]};
   if (there[0] && there[1]) return PLIM_OK;
-  if (!t->device->api->alloc_pinned) {
+  if (!plim_device_has_pinned(t->device)) {
     return plim_fail(t->ctx, PLIM_EUNSUPPORTED,
                      "the plan has the staged batch at home in a page file: memory is needed");
   }
@@ -266,8 +266,7 @@ static void request_ahead(plim_trainer *t, plim_reader_part part, int64_t number
   t->filled = (t->filled + 1) % t->n_staging;
   plim_reader_set_target(t->reader, t->staging[t->filled].image, t->staging[t->filled].label);
   plim_reader_request(t->reader, part, number);
-  const plim_device_watch *watch = t->device->api->watch;
-  if (watch && watch->sees_writes) (void)(plim_reader_wait(t->reader) == PLIM_OK); /* the next step reports it */
+  if (plim_device_sees_writes(t->device)) (void)(plim_reader_wait(t->reader) == PLIM_OK); /* the next step reports it */
 }
 
 /* Index of the plan for the next training step. */

@@ -1,4 +1,5 @@
-/* A memory hook that refuses the n-th request, or all of them for a while: for tests that every failure leaves nothing after. */
+/* A memory hook that refuses the n-th request, or all of them for a while: for tests that every failure leaves nothing
+ * after. */
 #ifndef PLIM_TESTS_SUPPORT_FAILING_MEMORY_H
 #define PLIM_TESTS_SUPPORT_FAILING_MEMORY_H
 

@@ -24,7 +24,7 @@ static plim_status check_page(const plim_checker *check, int32_t k) {
                      "copies of space %d delay runs by %d thousandths of their time; 0 to %d do", plim_page_space_at(k),
                      page[k].delay_permille, PLIM_PAGE_DELAY_PERMILLE);
   }
-  if (!page[k].computes || strcmp(page[k].name, "disk") != 0) return PLIM_OK;
+  if (!page[k].computes || !plim_page_is_file(page[k].name)) return PLIM_OK;
   return plim_fail(check->ctx, PLIM_EPLAN, "space %d is \"disk\", a file: no device computes in it",
                    plim_page_space_at(k));
 }
