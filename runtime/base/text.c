@@ -51,6 +51,10 @@ void plim_text_format(plim_text *text, const char *format, ...) {
   va_end(again);
 }
 
+void plim_text_make_printable(char *chars) {
+  for (; *chars; chars++) *chars = plim_text_is_printable(*chars) ? *chars : '?';
+}
+
 void plim_text_quote(plim_text *text, const char *chars) {
   plim_text_add(text, "\"");
   for (const char *c = chars; *c; c++) {

@@ -22,6 +22,13 @@ void plim_text_free(plim_text *text);
 void plim_text_add(plim_text *text, const char *chars);
 void plim_text_format(plim_text *text, const char *format, ...) PLIM_PRINTF(2, 3);
 
+/* Printable ASCII, the space included: what names and texts of documents may have. */
+static inline int plim_text_is_printable(char c) {
+  return c >= 0x20 && c <= 0x7e;
+}
+/* Put a question mark in place of each other character of `chars`. */
+void plim_text_make_printable(char *chars);
+
 /* Append a JSON string with its quotes; `chars` is UTF-8. */
 void plim_text_quote(plim_text *text, const char *chars);
 

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "runtime/base/groups.h"
+
 typedef struct binder {
   plim_bound_plan *bound;
   int32_t *latest;     /* [spaces][n_storages] buffer that began last, -1 before the first */
@@ -144,15 +146,12 @@ static void fill_ends(binder *b) {
   }
 }
 
-/* Sort the buffers by the command at which they end: a counting sort. */
+/* Sort the buffers by the command at which they end. */
 static void sort_by_end(plim_bound_plan *bound) {
-  int32_t *first = bound->ending_first, n_commands = bound->plan->n_commands, n_buffers = bound->plan->n_buffers;
-  for (int32_t i = 0; i < n_buffers; i++) first[bound->buffer[i].end + 1]++;
-  for (int32_t j = 0; j <= n_commands; j++) first[j + 1] += first[j];
-  /* first[j + 1] is the end of group j; filled from its end, it becomes the group's start */
-  for (int32_t i = n_buffers - 1; i >= 0; i--) bound->ending[--first[bound->buffer[i].end + 1]] = i;
-  memmove(first, first + 1, (size_t)(n_commands + 1) * sizeof *first);
-  first[n_commands + 1] = n_buffers;
+  int32_t *first = bound->ending_first, n_buffers = bound->plan->n_buffers;
+  for (int32_t i = 0; i < n_buffers; i++) first[bound->buffer[i].end]++;
+  plim_groups_sum(first, (int64_t)bound->plan->n_commands + 1);
+  for (int32_t i = n_buffers - 1; i >= 0; i--) bound->ending[--first[bound->buffer[i].end]] = i;
 }
 
 static plim_status allocate(plim_bound_plan *bound) {

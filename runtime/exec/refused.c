@@ -1,6 +1,7 @@
 /* The variants that a device refused since the last open, replacement or plan switch began. */
 #include <string.h>
 
+#include "runtime/base/text.h"
 #include "runtime/device/desc.h"
 #include "runtime/exec/exec_internal.h"
 
@@ -22,7 +23,7 @@ plim_status plim_refused_add(plim_exec *exec, const plim_graph *graph, const pli
   *row = (plim_refused_variant){.graph = graph, .op = variant->op};
   memcpy(row->variant, variant->variant.name, sizeof row->variant);
   memcpy(row->why, why, sizeof row->why);
-  for (char *at = row->why; *at; at++) *at = *at < 0x20 || *at > 0x7e ? '?' : *at; /* what a document may hold */
+  plim_text_make_printable(row->why); /* it is written to documents */
   return PLIM_OK;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/base/text.h"
+
 static int64_t durations(const plim_costs *c) {
   return (int64_t)c->n_ops * c->n_devices;
 }
@@ -76,7 +78,7 @@ int plim_costs_find_copy(const plim_costs *c, int32_t op, const char *from, cons
 int plim_costs_is_name(const char *name) {
   size_t n = 0;
   for (; name[n]; n++) {
-    if (name[n] <= 0x20 || name[n] > 0x7e || strchr("=,>;", name[n])) return 0;
+    if (name[n] == ' ' || !plim_text_is_printable(name[n]) || strchr("=,>;", name[n])) return 0;
   }
   return n > 0 && n < PLIM_COSTS_NAME_BYTES;
 }

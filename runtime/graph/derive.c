@@ -2,6 +2,8 @@
  * and for each storage its producer, its readers and its updaters in program order. */
 #include "runtime/graph/graph_internal.h"
 
+#include "runtime/base/groups.h"
+
 /* The list to which each storage was added last, by number. */
 typedef struct marks {
   int64_t *list; /* [n_storages] */
@@ -71,18 +73,16 @@ static void updates_of(const plim_op *op, const int32_t **list, int32_t *count) 
 /* Ops by storage: those of storage s become ops[first[s] .. first[s + 1]). first [n_storages + 1] starts zeroed. */
 static void invert(const plim_own_graph *own, list_of *of, int32_t *first, int32_t *ops) {
   const int32_t *list = NULL;
-  int32_t count = 0, n = own->graph.n_storages;
+  int32_t count = 0;
   for (int32_t o = 0; o < own->graph.n_ops; o++) {
     of(&own->op[o], &list, &count);
-    for (int32_t i = 0; i < count; i++) first[list[i] + 1]++;
+    for (int32_t i = 0; i < count; i++) first[list[i]]++;
   }
-  for (int32_t s = 0; s < n; s++) first[s + 1] += first[s];
-  for (int32_t o = 0; o < own->graph.n_ops; o++) { /* first[s] runs to the start of s + 1 ... */
+  plim_groups_sum(first, own->graph.n_storages);
+  for (int32_t o = own->graph.n_ops - 1; o >= 0; o--) {
     of(&own->op[o], &list, &count);
-    for (int32_t i = 0; i < count; i++) ops[first[list[i]]++] = o;
+    for (int32_t i = count - 1; i >= 0; i--) ops[--first[list[i]]] = o;
   }
-  for (int32_t s = n; s > 0; s--) first[s] = first[s - 1]; /* ... and is moved back */
-  first[0] = 0;
 }
 
 plim_status plim_graph_derive(plim_own_graph *own) {

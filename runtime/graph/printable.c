@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "runtime/base/text.h"
+
 static plim_status check_printable(plim_context *ctx, const char *what, const char *whose, const char *text,
                                    size_t length) {
   for (size_t i = 0; i < length; i++) {
-    if (text[i] < 0x20 || text[i] > 0x7e) {
+    if (!plim_text_is_printable(text[i])) {
       return plim_fail(ctx, PLIM_EDATA, "%s%s has byte 0x%02x at %zu: printable ASCII is allowed", what, whose,
                        (unsigned)(unsigned char)text[i], i);
     }

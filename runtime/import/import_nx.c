@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/groups.h"
 #include "runtime/base/integers.h"
 #include "runtime/base/json.h"
 #include "runtime/import/import_nx_costs.h"
@@ -192,7 +193,7 @@ static void group_links(draft *d, int by_target) {
   qsort(d->link, (size_t)d->n_links, sizeof *d->link, by_target ? by_to : by_from);
   memset(d->first, 0, ((size_t)d->n + 1) * sizeof *d->first);
   for (int32_t i = 0; i < d->n_links; i++) d->first[(by_target ? d->link[i].to : d->link[i].from) + 1]++;
-  for (int32_t v = 0; v < d->n; v++) d->first[v + 1] += d->first[v];
+  plim_groups_sum(d->first, d->n);
 }
 
 /* ---- order ---- */

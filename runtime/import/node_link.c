@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 
+#include "runtime/base/groups.h"
+#include "runtime/base/text.h"
+
 enum { SHOWN_NAME = 200 /* characters of a name that are kept */ };
 
 typedef struct maker {
@@ -15,25 +18,18 @@ typedef struct maker {
   int32_t *input; /* [n] scratch: inputs of one op */
 } maker;
 
-/* Copy at most SHOWN_NAME characters, with a question mark for each that is not printable ASCII. text [SHOWN_NAME + 1]
- */
+/* Copy at most SHOWN_NAME characters, made printable. text [SHOWN_NAME + 1] */
 static const char *clean_name(const char *name, char *text) {
-  size_t n = 0;
-  for (; name && name[n] && n < SHOWN_NAME; n++) text[n] = name[n] >= 0x20 && name[n] <= 0x7e ? name[n] : '?';
-  text[n] = 0;
+  (void)snprintf(text, SHOWN_NAME + 1, "%s", name ? name : "");
+  plim_text_make_printable(text);
   return text;
 }
 
 static void group_inputs(maker *m) {
   const plim_node_link *d = m->nodes;
-  for (int32_t i = 0; i < d->n_links; i++) m->first[d->link[i].to + 1]++;
-  for (int32_t v = 0; v < d->n; v++) m->first[v + 1] += m->first[v];
-  for (int32_t i = d->n_links - 1; i >= 0; i--) {
-    /* first[to + 1] is the end of the group; filled from after, it becomes the group's start */
-    m->from[--m->first[d->link[i].to + 1]] = d->link[i].from;
-  }
-  for (int32_t v = 0; v < d->n; v++) m->first[v] = m->first[v + 1];
-  m->first[d->n] = d->n_links;
+  for (int32_t i = 0; i < d->n_links; i++) m->first[d->link[i].to]++;
+  plim_groups_sum(m->first, d->n);
+  for (int32_t i = d->n_links - 1; i >= 0; i--) m->from[--m->first[d->link[i].to]] = d->link[i].from;
 }
 
 static plim_status add_op(maker *m, int32_t v) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/groups.h"
 #include "runtime/inspect/inspect_internal.h"
 
 const plim_op *plim_inspect_op(const plim_inspect *in, int32_t command) {
@@ -14,43 +15,27 @@ int64_t plim_inspect_time(const plim_inspect *in, int32_t command) {
   return in->plan->variant[in->plan->command[command].variant].variant.time_ns;
 }
 
-/* Turn counts at [s + 1] into first indices. */
-static void sum_up(int32_t *first, int32_t n) {
-  for (int32_t s = 0; s < n; s++) first[s + 1] += first[s];
-}
-
-/* Filling advanced each first index to that of the next storage: shift them back. */
-static void shift_back(int32_t *first, int32_t n) {
-  memmove(first + 1, first, (size_t)n * sizeof *first);
-  first[0] = 0;
-}
-
 static void index_buffers(plim_inspect *in) {
   const plim_plan *plan = in->plan;
-  int32_t n = in->graph->n_storages;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
-    if (plan->buffer[i].storage >= 0) in->buffer_first[plan->buffer[i].storage + 1]++;
+    if (plan->buffer[i].storage >= 0) in->buffer_first[plan->buffer[i].storage]++;
   }
-  sum_up(in->buffer_first, n);
-  for (int32_t i = 0; i < plan->n_buffers; i++) { /* buffers are sorted by begin */
-    if (plan->buffer[i].storage >= 0) in->buffer[in->buffer_first[plan->buffer[i].storage]++] = i;
+  plim_groups_sum(in->buffer_first, in->graph->n_storages);
+  for (int32_t i = plan->n_buffers - 1; i >= 0; i--) { /* buffers are sorted by begin */
+    if (plan->buffer[i].storage >= 0) in->buffer[--in->buffer_first[plan->buffer[i].storage]] = i;
   }
-  shift_back(in->buffer_first, n);
 }
 
 static void index_uses(plim_inspect *in) {
-  int32_t n = in->graph->n_storages;
-  for (int pass = 0; pass < 2; pass++) {
-    for (int32_t j = 0; j < in->plan->n_commands; j++) {
-      const plim_op *op = plim_inspect_op(in, j);
-      for (int32_t i = 0; i < op->n_reads; i++) {
-        if (pass == 0) in->use_first[op->reads[i] + 1]++;
-        if (pass == 1) in->use[in->use_first[op->reads[i]]++] = j;
-      }
-    }
-    if (pass == 0) sum_up(in->use_first, n);
+  for (int32_t j = 0; j < in->plan->n_commands; j++) {
+    const plim_op *op = plim_inspect_op(in, j);
+    for (int32_t i = 0; i < op->n_reads; i++) in->use_first[op->reads[i]]++;
   }
-  shift_back(in->use_first, n);
+  plim_groups_sum(in->use_first, in->graph->n_storages);
+  for (int32_t j = in->plan->n_commands - 1; j >= 0; j--) {
+    const plim_op *op = plim_inspect_op(in, j);
+    for (int32_t i = 0; i < op->n_reads; i++) in->use[--in->use_first[op->reads[i]]] = j;
+  }
 }
 
 /* A row for sorting buffers by offset. */

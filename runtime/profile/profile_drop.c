@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/text.h"
 #include "runtime/device/desc.h"
 
 plim_status plim_profile_drop(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c,
@@ -16,7 +17,7 @@ plim_status plim_profile_drop(plim_profile_set *set, const plim_profile_group *g
   c->left_out_ns = INT64_MAX; /* so that no later start tries it with more time */
   c->variant.time_ns = -1;
   (void)snprintf(c->why, sizeof c->why, "%s", why);
-  for (char *at = c->why; *at; at++) *at = *at < 0x20 || *at > 0x7e ? '?' : *at; /* what a document may hold */
+  plim_text_make_printable(c->why); /* it is written to documents */
   for (int32_t i = group->first; i < group->first + group->n; i++) left += !set->cases[i].dropped;
   if (left > 0) return PLIM_OK;
   return plim_fail(set->device->ctx, PLIM_EDEVICE, "op \"%s\" has no variant left; the last, \"%s\": %s",

@@ -5,6 +5,8 @@
  * place is in the buffer that ends at j; the output's buffer begins at j at the same address. */
 #include "runtime/graph/check/check_internal.h"
 
+#include "runtime/base/groups.h"
+
 typedef struct walk {
   const plim_checker *check;
   int32_t *begin_first; /* [n_commands + 1]; buffers that begin at j are begin[begin_first[j] .. begin_first[j + 1]) */
@@ -27,17 +29,12 @@ static int is_home(const walk *w, int32_t storage, int32_t space) {
   return w->home[storage] == space && plim_role_persistent(w->check->graph->storage[storage].role);
 }
 
-/* Sort the buffers by their begin: a counting sort. */
+/* Sort the buffers by their begin. */
 static void sort_by_begin(walk *w) {
   const plim_plan *plan = w->check->plan;
-  for (int32_t i = 0; i < plan->n_buffers; i++) w->begin_first[plan->buffer[i].begin + 1]++;
-  for (int32_t j = 0; j < plan->n_commands; j++) w->begin_first[j + 1] += w->begin_first[j];
-  for (int32_t i = plan->n_buffers - 1; i >= 0; i--) {
-    /* begin_first[j + 1] is the end of group j; the group is filled from its end, so that this becomes its start */
-    w->begin[--w->begin_first[plan->buffer[i].begin + 1]] = i;
-  }
-  for (int32_t j = 0; j < plan->n_commands; j++) w->begin_first[j] = w->begin_first[j + 1];
-  w->begin_first[plan->n_commands] = plan->n_buffers;
+  for (int32_t i = 0; i < plan->n_buffers; i++) w->begin_first[plan->buffer[i].begin]++;
+  plim_groups_sum(w->begin_first, plan->n_commands);
+  for (int32_t i = plan->n_buffers - 1; i >= 0; i--) w->begin[--w->begin_first[plan->buffer[i].begin]] = i;
 }
 
 /* Check that the storage's latest buffer is tight: it ends right after its last use, or where it is overwritten. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/groups.h"
 #include "runtime/base/integers.h"
 #include "runtime/graph/space/space_plan.h"
 
@@ -132,14 +133,16 @@ static plim_status check_buffers(checker *check) {
   return PLIM_OK;
 }
 
-/* Sort the tracks by end: a counting sort. */
+/* Sort the tracks by end. */
 static plim_status sort_ends(checker *check) {
   int32_t *first = NULL;
   int64_t n = check->n_commands + 2;
   PLIM_TRY(plim_allocate(check->ctx, n, sizeof *first, &first));
-  for (int64_t i = 0; i < check->n_buffers; i++) first[check->track[i].buffer->end + 1]++;
-  for (int64_t c = 1; c < n; c++) first[c] += first[c - 1];
-  for (int64_t i = 0; i < check->n_buffers; i++) check->by_end[first[check->track[i].buffer->end]++] = (int32_t)i;
+  for (int64_t i = 0; i < check->n_buffers; i++) first[check->track[i].buffer->end]++;
+  plim_groups_sum(first, n - 1);
+  for (int64_t i = check->n_buffers - 1; i >= 0; i--) {
+    check->by_end[--first[check->track[i].buffer->end]] = (int32_t)i;
+  }
   plim_release(check->ctx, first, n, sizeof *first);
   return PLIM_OK;
 }
