@@ -48,12 +48,6 @@ const char *plim_simulation_whole_name(const plim_simulation *s, plim_simulation
   return addresses == PLIM_SIMULATE_BYTES ? "keep-all: program order's peak" : "keep-all";
 }
 
-/* floor(percent x whole / (100 x scale)), -1 on overflow. */
-static int64_t share(const plim_size *size, int64_t whole) {
-  int64_t parts = 100 * size->scale;
-  return plim_add_checked(plim_mul_checked(size->percent, whole / parts), size->percent * (whole % parts) / parts);
-}
-
 plim_status plim_simulation_budget(const plim_simulation *s, const char *memory, plim_simulation_addresses addresses,
                                    int64_t *bytes) {
   int64_t whole, budget;
@@ -62,7 +56,7 @@ plim_status plim_simulation_budget(const plim_simulation *s, const char *memory,
   budget = whole;
   if (memory) {
     PLIM_TRY(plim_size_parse(s->ctx, memory, &size));
-    budget = size.bytes >= 0 ? size.bytes : share(&size, whole);
+    budget = plim_size_bytes(&size, whole);
   }
   if (budget < 0) return plim_fail(s->ctx, PLIM_EUSAGE, "a budget of %s does not fit in 63 bits", memory);
   *bytes = addresses == PLIM_SIMULATE_BYTES ? budget : budget - budget % PLIM_ALIGN;
