@@ -19,7 +19,7 @@ if(PLIM_SANITIZE STREQUAL "thread")
   # Criterion does not start under the thread sanitizer: the tests of our own threads, over a plain runner.
   set(test_kernels_block_support kernel_check kernel_reference kernel_reference_text kernel_reference_window kernel_samples test_random thread_block thread_block_float thread_block_bf16)
   list(TRANSFORM test_kernels_block_support REPLACE "(.+)" "tests/support/\\1.c")
-  set(test_budget_change_support tests/support/device_under_test.c)
+  set(test_budget_change_support tests/support/device_under_test.c tests/support/failing_memory.c)
   set(test_budget_change_only another_thread) # the others have one thread
   set(test_exec_queues_support folder hash_kernels plan_draft random_graph random_plan test_random)
   list(TRANSFORM test_exec_queues_support REPLACE "(.+)" "tests/support/\\1.c")

@@ -82,8 +82,8 @@ void plim_exec_begin_meter(const plim_exec *exec, plim_bound_plan *bound, plim_m
 
 /* ---- exec_spaces.c ---- */
 
-/* Open a set of kernels for every page space in which the plans [exec->n_plans] compute. */
-PLIM_MUST_USE plim_status plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan);
+/* Begin a set of kernels for every page space in which the plans [exec->n_plans] compute. */
+void plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan);
 
 /* Open or enlarge page spaces and queues as the plans [exec->n_plans] need. None becomes smaller, and contents stay.
  * Bases of spaces may change, even on failure: call plim_exec_set_addresses for every plan afterwards.

@@ -105,14 +105,13 @@ static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan) {
 
 /* ---- all of it ---- */
 
-plim_status plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan) {
+void plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan) {
   for (int32_t i = 0; i < exec->n_plans; i++) {
     for (int32_t k = 0; k < plan[i]->n_page_spaces; k++) {
-      if (!plan[i]->page[k].computes || exec->placed[k].ctx) continue;
-      PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, plan[i]->n_variants, &exec->placed[k]));
+      if (!plan[i]->page[k].computes || plim_prepared_has_begun(&exec->placed[k])) continue;
+      plim_prepared_begin(exec->ctx, exec->device, &exec->placed[k]);
     }
   }
-  return PLIM_OK;
 }
 
 plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan) {

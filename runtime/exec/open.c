@@ -194,11 +194,9 @@ static plim_status check_options(plim_context *ctx, const plim_device *device, c
 
 static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
                              int checked) {
-  int64_t variants = 0;
-  for (int32_t i = 0; i < exec->n_plans; i++) variants += plan[i]->n_variants;
   PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *exec->plan, &exec->plan));
-  PLIM_TRY(plim_prepared_new(exec->ctx, exec->device, variants, &exec->prepared));
-  PLIM_TRY(plim_exec_grow_kernels(exec, plan));
+  plim_prepared_begin(exec->ctx, exec->device, &exec->prepared);
+  plim_exec_grow_kernels(exec, plan);
   for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
   PLIM_TRY(open_memory(exec, plan));
   for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY(plim_exec_rehearse(exec, &exec->plan[i].bound));

@@ -30,10 +30,10 @@ static void sweep(const plim_exec *exec, plim_prepared *prepared) {
 
 /* Free the kernels that only replaced plans used: they take memory of the device. */
 void plim_exec_free_kernels(plim_exec *exec) {
-  if (exec->options.own_kernels || exec->prepared.n_rows == 0) return; /* the latter: closing */
+  if (exec->options.own_kernels || !plim_prepared_has_begun(&exec->prepared)) return; /* the latter: closing */
   sweep(exec, &exec->prepared);
   for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) {
-    if (exec->placed[k].n_rows > 0) sweep(exec, &exec->placed[k]);
+    if (plim_prepared_has_begun(&exec->placed[k])) sweep(exec, &exec->placed[k]);
   }
 }
 
@@ -78,7 +78,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   plim_refused_clear(exec);
   plim_exec_claim(exec, -1);
   PLIM_TRY(check_plans(exec, plan, arena_bytes));
-  PLIM_TRY(plim_exec_grow_kernels(exec, plan));
+  plim_exec_grow_kernels(exec, plan);
   PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *fresh, &fresh));
   for (int32_t i = 0; i < exec->n_plans; i++) {
     PLIM_CHECK(plim_exec_bind(exec, exec->plan[i].bound.graph, plan[i], 1, &fresh[i]));

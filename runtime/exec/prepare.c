@@ -1,63 +1,52 @@
-/* A hash table from (op description, variant name) to prepared kernels. Rows point back to an op with the description
- * instead of copying it. */
+/* Kernels by op description and variant name: rows, and a hash table of their numbers. A row points back to an op with
+ * the description instead of copying it. */
 #include "runtime/exec/prepare.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "kernels/parts.h"
 #include "kernels/table.h"
+#include "runtime/base/array.h"
 #include "runtime/device/desc.h"
 
 _Static_assert((int)PLIM_KERNEL_NAME_BYTES == (int)PLIM_VARIANT_NAME_BYTES, "names and keys are copied whole");
 
-plim_status plim_prepared_new(plim_context *ctx, plim_device *device, int64_t capacity, plim_prepared *out) {
-  int64_t rows = 16;
-  while (rows < 2 * capacity) rows *= 2;
-  plim_prepared_row *row = NULL;
-  PLIM_TRY(plim_allocate(ctx, rows, sizeof *row, &row));
-  *out = (plim_prepared){ctx, device, rows, 0, row};
-  return PLIM_OK;
+void plim_prepared_begin(plim_context *ctx, plim_device *device, plim_prepared *out) {
+  *out = (plim_prepared){.ctx = ctx, .device = device, .number = {.ctx = ctx}};
 }
 
 void plim_prepared_free(plim_prepared *prepared) {
-  for (int64_t i = 0; i < prepared->n_rows; i++) {
-    if (prepared->row[i].kernel) prepared->device->api->unprepare(prepared->device, prepared->row[i].kernel);
-  }
-  if (prepared->ctx) plim_release(prepared->ctx, prepared->row, prepared->n_rows, sizeof *prepared->row);
-  *prepared = (plim_prepared){0};
-}
-
-static int is_row_of(const plim_prepared_row *row, uint64_t hash, const plim_op_desc *desc, const char *variant) {
-  if (row->hash != hash || strcmp(row->variant, variant) != 0) return 0;
-  plim_op_desc other;
-  plim_desc_of(row->graph, row->op, &other);
-  return plim_desc_equal(desc, &other);
-}
-
-/* The row of the key, or the empty row where the key belongs. */
-static plim_prepared_row *find(const plim_prepared *prepared, uint64_t hash, const plim_op_desc *desc,
-                               const char *variant) {
-  uint64_t mask = (uint64_t)prepared->n_rows - 1, i = hash & mask;
-  while (prepared->row[i].kernel && !is_row_of(&prepared->row[i], hash, desc, variant)) i = (i + 1) & mask;
-  return &prepared->row[i];
-}
-
-/* Make room for one more row: at most half of the rows are used. */
-static plim_status reserve(plim_prepared *prepared) {
-  if (2 * (prepared->n_used + 1) <= prepared->n_rows) return PLIM_OK;
-  plim_prepared larger = *prepared;
-  larger.n_rows = 2 * prepared->n_rows;
-  PLIM_TRY(plim_allocate(prepared->ctx, larger.n_rows, sizeof *larger.row, &larger.row));
-  for (int64_t i = 0; i < prepared->n_rows; i++) {
-    const plim_prepared_row *row = &prepared->row[i];
-    if (!row->kernel) continue;
-    plim_op_desc desc;
-    plim_desc_of(row->graph, row->op, &desc);
-    *find(&larger, row->hash, &desc, row->variant) = *row;
-  }
+  if (!prepared->ctx) return;
+  for (int32_t i = 0; i < prepared->n; i++) prepared->device->api->unprepare(prepared->device, prepared->row[i].kernel);
   plim_release(prepared->ctx, prepared->row, prepared->n_rows, sizeof *prepared->row);
-  *prepared = larger;
-  return PLIM_OK;
+  plim_hash_release(&prepared->number);
+  *prepared = (plim_prepared){.ctx = NULL};
+}
+
+/* What a kernel is found by. */
+typedef struct key {
+  const plim_op_desc *desc;
+  const char *variant;
+} key;
+
+static int is_row_of(const void *prepared, int32_t number, const void *wanted) {
+  const plim_prepared_row *row = &((const plim_prepared *)prepared)->row[number];
+  const key *k = wanted;
+  plim_op_desc desc;
+  if (strcmp(row->variant, k->variant) != 0) return 0;
+  plim_desc_of(row->graph, row->op, &desc);
+  return plim_desc_equal(k->desc, &desc);
+}
+
+/* The row of a variant of a plan; NULL: it has none. Sets *desc and its hash. */
+static plim_prepared_row *find(const plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant,
+                               plim_op_desc *desc, uint64_t *hash) {
+  const key wanted = {desc, variant->variant.name};
+  plim_desc_of(graph, variant->op, desc);
+  *hash = plim_desc_hash(desc);
+  const int32_t number = plim_hash_find(&prepared->number, *hash, is_row_of, prepared, &wanted);
+  return number < 0 ? NULL : &prepared->row[number];
 }
 
 /* Find the numerics key that the device gives the variant. For a variant in parts it is the key of its whole
@@ -72,20 +61,29 @@ static void find_key(plim_device *device, const plim_op_desc *desc, const char *
   }
 }
 
+static plim_status add(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant,
+                       const plim_op_desc *desc, uint64_t hash) {
+  plim_device *device = prepared->device;
+  plim_prepared_row made = {.hash = hash, .graph = graph, .op = variant->op};
+  PLIM_TRY(plim_hash_reserve(&prepared->number));
+  PLIM_TRY(plim_array_reserve(prepared->ctx, &prepared->row, &prepared->n_rows, (int64_t)prepared->n + 1,
+                              sizeof *prepared->row));
+  PLIM_TRY(device->api->prepare(device, desc, variant->variant.name, &made.kernel));
+  memcpy(made.variant, variant->variant.name, sizeof made.variant);
+  find_key(device, desc, made.variant, made.numerics_key);
+  plim_hash_add(&prepared->number, hash, prepared->n);
+  prepared->row[prepared->n++] = made;
+  return PLIM_OK;
+}
+
 plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant,
                               void **kernel, const char **numerics_key) {
   plim_op_desc desc;
-  plim_desc_of(graph, variant->op, &desc);
-  uint64_t hash = plim_desc_hash(&desc);
-  PLIM_TRY(reserve(prepared));
-  plim_prepared_row *row = find(prepared, hash, &desc, variant->variant.name);
-  if (!row->kernel) {
-    void *made = NULL;
-    PLIM_TRY(prepared->device->api->prepare(prepared->device, &desc, variant->variant.name, &made));
-    *row = (plim_prepared_row){.hash = hash, .graph = graph, .op = variant->op, .kernel = made};
-    memcpy(row->variant, variant->variant.name, sizeof row->variant);
-    find_key(prepared->device, &desc, row->variant, row->numerics_key);
-    prepared->n_used++;
+  uint64_t hash;
+  const plim_prepared_row *row = find(prepared, graph, variant, &desc, &hash);
+  if (!row) {
+    PLIM_TRY(add(prepared, graph, variant, &desc, hash));
+    row = &prepared->row[prepared->n - 1];
   }
   *kernel = row->kernel;
   *numerics_key = row->numerics_key;
@@ -94,47 +92,37 @@ plim_status plim_prepared_get(plim_prepared *prepared, const plim_graph *graph, 
 
 int plim_prepared_mark_rehearsed(plim_prepared *prepared, const plim_graph *graph, const plim_plan_variant *variant) {
   plim_op_desc desc;
-  plim_desc_of(graph, variant->op, &desc);
-  plim_prepared_row *row = find(prepared, plim_desc_hash(&desc), &desc, variant->variant.name);
+  uint64_t hash;
+  plim_prepared_row *row = find(prepared, graph, variant, &desc, &hash);
+  assert(row);
   const int before = row->rehearsed;
   row->rehearsed = 1;
   return before;
 }
 
 void plim_prepared_sweep_begin(plim_prepared *prepared) {
-  for (int64_t i = 0; i < prepared->n_rows; i++) prepared->row[i].kept = 0;
+  for (int32_t i = 0; i < prepared->n; i++) prepared->row[i].kept = 0;
 }
 
 void plim_prepared_keep(plim_prepared *prepared, const plim_graph *graph, const plim_plan *plan) {
   for (int32_t i = 0; i < plan->n_variants; i++) {
     plim_op_desc desc;
-    plim_desc_of(graph, plan->variant[i].op, &desc);
-    find(prepared, plim_desc_hash(&desc), &desc, plan->variant[i].variant.name)->kept = 1;
+    uint64_t hash;
+    plim_prepared_row *row = find(prepared, graph, &plan->variant[i], &desc, &hash);
+    if (row) row->kept = 1; /* a variant that another space runs has none */
   }
-}
-
-/* Delete row i. A search stops at an empty row, so later rows that it would miss move up. Source: Knuth, The Art of
- * Computer Programming, volume 3, section 6.4, algorithm R. */
-static void erase(plim_prepared *prepared, uint64_t i) {
-  uint64_t mask = (uint64_t)prepared->n_rows - 1;
-  for (uint64_t k = (i + 1) & mask; prepared->row[k].kernel; k = (k + 1) & mask) {
-    uint64_t distance = (k - prepared->row[k].hash) & mask; /* from the slot of its hash to its own */
-    if (distance < ((k - i) & mask)) continue;
-    prepared->row[i] = prepared->row[k];
-    i = k;
-  }
-  prepared->row[i] = (plim_prepared_row){.kernel = NULL};
-  prepared->n_used--;
 }
 
 void plim_prepared_sweep_end(plim_prepared *prepared) {
-  for (int64_t i = 0; i < prepared->n_rows;) {
-    plim_prepared_row *row = &prepared->row[i];
-    if (!row->kernel || row->kept) {
-      i++;
+  int32_t kept = 0;
+  plim_hash_clear(&prepared->number);
+  for (int32_t i = 0; i < prepared->n; i++) {
+    if (!prepared->row[i].kept) {
+      prepared->device->api->unprepare(prepared->device, prepared->row[i].kernel);
       continue;
     }
-    prepared->device->api->unprepare(prepared->device, row->kernel);
-    erase(prepared, (uint64_t)i); /* erase may have moved another row to index i */
+    plim_hash_add(&prepared->number, prepared->row[i].hash, kept);
+    prepared->row[kept++] = prepared->row[i];
   }
+  prepared->n = kept;
 }

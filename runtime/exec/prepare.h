@@ -2,6 +2,7 @@
 #ifndef PLIM_RUNTIME_EXEC_PREPARE_H
 #define PLIM_RUNTIME_EXEC_PREPARE_H
 
+#include "runtime/base/hash_table.h"
 #include "runtime/device/device.h"
 
 typedef struct plim_prepared_row {
@@ -10,22 +11,26 @@ typedef struct plim_prepared_row {
   int32_t op;
   char variant[PLIM_VARIANT_NAME_BYTES];
   char numerics_key[PLIM_VARIANT_NAME_BYTES]; /* the bits that it gives here; "": the device does not say */
-  void *kernel;                               /* NULL: an empty row */
-  int32_t kept;                               /* 1: plim_prepared_keep has marked it since plim_prepared_sweep_begin */
-  int32_t rehearsed;                          /* 1: the device has run it in every way that a step does */
+  void *kernel;
+  int32_t kept;      /* 1: plim_prepared_keep has marked it since plim_prepared_sweep_begin */
+  int32_t rehearsed; /* 1: the device has run it in every way that a step does */
 } plim_prepared_row;
 
 typedef struct plim_prepared {
   plim_context *ctx;
   plim_device *device;
-  int64_t n_rows, n_used;
-  plim_prepared_row *row; /* [n_rows] open addressing, n_rows a power of two */
+  plim_prepared_row *row; /* [n] of n_rows allocated */
+  int64_t n_rows;
+  int32_t n;
+  plim_hash_table number; /* of a row, by description and variant */
 } plim_prepared;
 
-/* Make an empty set with room for `capacity` kernels; it grows as needed. Free it with plim_prepared_free.
- * PLIM_ENOMEM. */
-PLIM_MUST_USE plim_status plim_prepared_new(plim_context *ctx, plim_device *device, int64_t capacity,
-                                            plim_prepared *out);
+/* Begin an empty set, which grows as needed. Free it with plim_prepared_free. */
+void plim_prepared_begin(plim_context *ctx, plim_device *device, plim_prepared *out);
+/* Has the set begun, and not been freed? */
+static inline int plim_prepared_has_begun(const plim_prepared *prepared) {
+  return prepared->ctx != NULL;
+}
 void plim_prepared_free(plim_prepared *prepared); /* a zeroed one is legal */
 
 /* Get the kernel of a variant of a plan. Prepares it when the set has none for this op description and variant.

@@ -1,17 +1,17 @@
-/* Numbers texts: each distinct text gets the next number, from 0. A hash table with open addressing: find and add take
- * O(length of the text) on average. On the thread of the context. */
+/* Numbers texts: each distinct text gets the next number, from 0. Find and add take O(length of the text) on average.
+ * On the thread of the context. */
 #ifndef PLIM_RUNTIME_IMPORT_SYMBOLS_H
 #define PLIM_RUNTIME_IMPORT_SYMBOLS_H
 
-#include "runtime/base/context.h"
+#include "runtime/base/hash_table.h"
 
 /* An empty table is plim_symbols s = {.ctx = ctx}. Release it, also after a failure. */
 typedef struct plim_symbols {
   plim_context *ctx;
   char *chars;    /* NUL-terminated, one after the other */
   int64_t *start; /* of each text in chars */
-  int32_t *slot;  /* [slots] number + 1, 0: free */
-  int64_t n_chars, cap_chars, cap_start, slots;
+  plim_hash_table numbers;
+  int64_t n_chars, cap_chars, cap_start;
   int32_t count;
 } plim_symbols;
 

@@ -4,40 +4,39 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
+#include "runtime/base/hash_table.h"
 #include "runtime/device/desc.h"
 #include "runtime/device/guarded.h"
 #include "runtime/profile/profile_cache.h"
 
 enum { WHY_BYTES = 384 };
 
-static plim_status find_group(plim_profile_set *set, int32_t *slot, int64_t n_slots, int32_t op) {
+static int is_group_of(const void *set, int32_t group, const void *desc) {
+  return plim_desc_equal(&((const plim_profile_set *)set)->group[group].desc, desc);
+}
+
+static plim_status find_group(plim_profile_set *set, plim_hash_table *table, int32_t op) {
   plim_op_desc desc;
   plim_desc_of(set->graph, op, &desc);
-  uint64_t hash = plim_desc_hash(&desc), mask = (uint64_t)n_slots - 1, i = hash & mask;
-  for (; slot[i] >= 0; i = (i + 1) & mask) {
-    const plim_profile_group *g = &set->group[slot[i]];
-    if (g->hash == hash && plim_desc_equal(&g->desc, &desc)) {
-      set->group_of[op] = slot[i];
-      return PLIM_OK;
-    }
+  const uint64_t hash = plim_desc_hash(&desc);
+  int32_t group = plim_hash_find(table, hash, is_group_of, set, &desc);
+  if (group < 0) {
+    PLIM_TRY(plim_hash_reserve(table));
+    PLIM_TRY(plim_array_reserve(set->device->ctx, &set->group, &set->room_groups, (int64_t)set->n_groups + 1,
+                                sizeof *set->group));
+    group = set->n_groups++;
+    set->group[group] = (plim_profile_group){.desc = desc, .op = op};
+    plim_hash_add(table, hash, group);
   }
-  PLIM_TRY(plim_array_reserve(set->device->ctx, &set->group, &set->room_groups, (int64_t)set->n_groups + 1,
-                              sizeof *set->group));
-  set->group_of[op] = slot[i] = set->n_groups;
-  set->group[set->n_groups++] = (plim_profile_group){.desc = desc, .hash = hash, .op = op};
+  set->group_of[op] = group;
   return PLIM_OK;
 }
 
 static plim_status find_groups(plim_profile_set *set) {
-  plim_context *ctx = set->device->ctx;
-  int64_t n_slots = 16;
-  int32_t *slot = NULL;
-  while (n_slots < 2 * (int64_t)set->graph->n_ops) n_slots *= 2;
-  PLIM_TRY(plim_allocate(ctx, n_slots, sizeof *slot, &slot));
-  memset(slot, -1, (size_t)n_slots * sizeof *slot);
+  plim_hash_table table = {.ctx = set->device->ctx};
   plim_status status = PLIM_OK;
-  for (int32_t op = 0; op < set->graph->n_ops && status == PLIM_OK; op++) status = find_group(set, slot, n_slots, op);
-  plim_release(ctx, slot, n_slots, sizeof *slot);
+  for (int32_t op = 0; op < set->graph->n_ops && status == PLIM_OK; op++) status = find_group(set, &table, op);
+  plim_hash_release(&table);
   return status;
 }
 

@@ -32,7 +32,6 @@ typedef struct plim_profile_case {
 /* Ops of equal description. */
 typedef struct plim_profile_group {
   plim_op_desc desc;
-  uint64_t hash;
   int32_t op;                     /* the first in program order */
   int32_t first, n;               /* cases [first, first + n) */
   int32_t whole;                  /* the fastest case, when it is run in parts too */
