@@ -1,5 +1,5 @@
 /* What the graph builder refuses, row by row and as a whole, each with its sentence. */
-#include "runtime/graph/builder.h"
+#include "runtime/graph/graph.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 
 #include "planner/planner.h"
 #include "runtime/exec/exec_unchecked.h"
-#include "runtime/graph/builder.h"
+#include "runtime/graph/graph.h"
 #include "tests/support/exec_rig.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/fake_device.h"

@@ -4,7 +4,7 @@
 
 #include "planner/planner.h"
 #include "runtime/exec/exec.h"
-#include "runtime/graph/builder.h"
+#include "runtime/graph/graph.h"
 #include "tests/support/test_context.h"
 
 enum { FEW = 16, X = 0, M, Y, VALUES };

@@ -1,6 +1,6 @@
 /* Builds a graph: begin, add storages, values and ops. Rules about one row are checked when the row is added. Rules
  * about the whole graph are checked in freeze.c. */
-#include "runtime/graph/builder.h"
+#include "runtime/graph/builder_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -337,4 +337,28 @@ plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, i
   add_operands(b, s.n_upd, s.upd);
   *out = (int32_t)b->n_ops++;
   return PLIM_OK;
+}
+
+/* ---- for imports ---- */
+
+int64_t plim_graph_builder_ops(const plim_graph_builder *b) {
+  return b->n_ops;
+}
+
+int32_t plim_graph_builder_storage(const plim_graph_builder *b, int32_t value) {
+  return b->value[value].value.storage;
+}
+
+plim_role plim_graph_builder_role(const plim_graph_builder *b, int32_t storage) {
+  return b->storage[storage].role;
+}
+
+void plim_graph_builder_set_role(plim_graph_builder *b, int32_t storage, plim_role role) {
+  b->storage[storage].role = role;
+}
+
+void plim_graph_builder_set_bytes(plim_graph_builder *b, int32_t value, int64_t bytes) {
+  plim_value *v = &b->value[value].value;
+  v->shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
+  v->bytes = b->storage[v->storage].bytes = bytes;
 }

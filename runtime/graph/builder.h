@@ -1,38 +1,19 @@
-/* State of the graph builder, shared by builder.c, which adds rows, and freeze.c, which makes the graph. */
+/* What an import reads and changes of a graph under construction, besides adding to it (graph.h): a log says later what
+ * a storage is, and how large. Ids must be in range. All functions are O(1). On the thread of the builder's context. */
 #ifndef PLIM_RUNTIME_GRAPH_BUILDER_H
 #define PLIM_RUNTIME_GRAPH_BUILDER_H
 
 #include "runtime/graph/graph.h"
 
-/* While the builder grows, names are offsets into `chars`, because the text may move. */
-typedef struct plim_draft_value {
-  plim_value value; /* name not set */
-  int64_t name;
-} plim_draft_value;
+/* Number of ops so far. */
+int64_t plim_graph_builder_ops(const plim_graph_builder *b);
 
-typedef struct plim_draft_op {
-  plim_op_kind kind;
-  plim_op_class cls;
-  plim_phase phase;
-  plim_attrs attrs;
-  int32_t n_in, n_out, n_upd, n_pairs;
-  plim_pair pair[PLIM_OP_MAX_PAIRS]; /* [n_pairs] in-place pairs that its operands allow */
-  int64_t time_ns, id;
-  int64_t name, operands; /* offsets into chars and operand, where inputs, outputs and updates follow each other */
-} plim_draft_op;
+/* The storage over which a value lies. The role of a storage. */
+int32_t plim_graph_builder_storage(const plim_graph_builder *b, int32_t value);
+plim_role plim_graph_builder_role(const plim_graph_builder *b, int32_t storage);
+void plim_graph_builder_set_role(plim_graph_builder *b, int32_t storage, plim_role role);
 
-struct plim_graph_builder {
-  plim_context *ctx;
-  int32_t batch, unpacked;
-  plim_handles *handles; /* NULL: none */
-  plim_costs *costs;     /* NULL: none */
-  char *chars;           /* NUL-terminated names; the graph's own is the first */
-  plim_storage *storage;
-  plim_draft_value *value;
-  plim_draft_op *op;
-  int32_t *operand; /* of every op, one after the other */
-  int64_t n_chars, n_storages, n_values, n_ops, n_operands;
-  int64_t cap_chars, cap_storages, cap_values, cap_ops, cap_operands;
-};
+/* Make a value of u8 elements, the only one over its storage, and the storage larger: `bytes` > 0 in all. */
+void plim_graph_builder_set_bytes(plim_graph_builder *b, int32_t value, int64_t bytes);
 
 #endif

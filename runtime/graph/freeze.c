@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/sha256.h"
-#include "runtime/graph/builder.h"
+#include "runtime/graph/builder_internal.h"
 #include "runtime/graph/graph_internal.h"
 #include "runtime/graph/graph_text.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/base/array.h"
-#include "runtime/graph/builder.h"
+#include "runtime/graph/builder_internal.h"
 #include "runtime/graph/costs_text.h"
 #include "runtime/graph/document.h"
 #include "runtime/graph/graph_text.h"

@@ -67,8 +67,8 @@ static plim_status collect_outputs(plim_dtr_import *im, plim_op_spec *spec) {
 static void add_pair(const plim_dtr_import *im, plim_op_spec *spec, int32_t mutated, int32_t result) {
   int32_t in = 0, out = 0;
   if (im->value[mutated] == PLIM_DTR_NO_VALUE || spec->n_pairs == PLIM_OP_MAX_PAIRS) return;
-  int32_t storage = im->graph->value[im->value[mutated]].value.storage;
-  if (plim_role_persistent(im->graph->storage[storage].role)) return;
+  int32_t storage = plim_graph_builder_storage(im->graph, im->value[mutated]);
+  if (plim_role_persistent(plim_graph_builder_role(im->graph, storage))) return;
   while (im->values.id[in] != im->value[mutated]) in++;
   while (spec->out[out] != im->value[result]) out++;
   if (in < MOST_OPERANDS) spec->pair[spec->n_pairs++] = (plim_pair){out, in};
@@ -84,7 +84,7 @@ static plim_status add_call(plim_dtr_import *im, const char *op, int64_t time_ns
     fresh |= im->program.tensor[im->results.id[i]].base == im->results.id[i];
   if (fresh) {
     PLIM_TRY(plim_dtr_at_line(im, plim_printable_name(im->ctx, "op", op)));
-    (void)snprintf(name, sizeof name, "%.230s.%lld", op, (long long)im->graph->n_ops);
+    (void)snprintf(name, sizeof name, "%.230s.%lld", op, (long long)plim_graph_builder_ops(im->graph));
     PLIM_TRY(collect_inputs(im));
     plim_op_spec spec = {.name = name,
                          .kind = PLIM_OP_CUSTOM,
@@ -130,11 +130,9 @@ static plim_status read_args(plim_dtr_import *im) {
 
 /* Enlarge the storage of a result of the current call, and every tensor that shares it. */
 static plim_status grow(plim_dtr_import *im, int32_t tensor, int64_t bytes) {
-  plim_value *value = &im->graph->value[im->value[tensor]].value;
   PLIM_TRY(plim_dtr_count_bytes(im, bytes));
   int64_t sum = im->program.tensor[tensor].bytes + bytes;
-  value->shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &sum);
-  value->bytes = im->graph->storage[value->storage].bytes = sum;
+  plim_graph_builder_set_bytes(im->graph, im->value[tensor], sum);
   for (int32_t t = tensor; t < im->program.n_tensors; t++) {
     if (im->program.tensor[t].base == tensor) im->program.tensor[t].bytes = sum;
   }

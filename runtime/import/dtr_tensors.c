@@ -57,7 +57,7 @@ plim_status plim_dtr_add_fresh(plim_dtr_import *im, const char *name, plim_role 
   if (bytes > 0) {
     plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, &bytes);
     PLIM_TRY(plim_dtr_at_line(im, plim_graph_add(im->graph, name, role, &shape, &value)));
-    storage = im->graph->value[value].value.storage;
+    storage = plim_graph_builder_storage(im->graph, value);
   }
   PLIM_TRY(plim_handles_add_tensor(&im->program, -1, storage, bytes, tensor));
   PLIM_TRY(plim_array_reserve(im->ctx, &im->value, &im->value_capacity, im->program.n_tensors, sizeof *im->value));

@@ -119,7 +119,8 @@ static plim_status keep_held(plim_dtr_import *im) {
     if (tensor == PLIM_DTR_RELEASED) continue;
     PLIM_TRY(plim_handles_add_kept(&im->program, tensor));
     int32_t s = im->program.tensor[tensor].storage;
-    if (s >= 0 && !plim_role_persistent(im->graph->storage[s].role)) im->graph->storage[s].role = PLIM_ROLE_OUTPUT;
+    if (s < 0 || plim_role_persistent(plim_graph_builder_role(im->graph, s))) continue;
+    plim_graph_builder_set_role(im->graph, s, PLIM_ROLE_OUTPUT);
   }
   return PLIM_OK;
 }
@@ -142,7 +143,7 @@ static plim_status read_log(plim_dtr_import *im) {
     if (!more) break;
     PLIM_TRY(readers[im->lines.kind](im));
   }
-  if (im->graph->n_ops == 0) {
+  if (plim_graph_builder_ops(im->graph) == 0) {
     return plim_fail(im->ctx, PLIM_EDATA, "%s: none of the %lld lines is a CALL or MUTATE whose result is no view",
                      im->lines.file, (long long)im->lines.number);
   }
