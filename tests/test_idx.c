@@ -126,7 +126,7 @@ Test(idx, refuses_more_pixels_than_the_sizes_say) {
 
 Test(idx, refuses_bytes_after_the_compressed_data) {
   packed_bytes++;
-  expect(PLIM_EDATA, "after the end of the gzip data");
+  expect(PLIM_EDATA, "bytes follow after the compressed data");
 }
 
 Test(idx, says_that_a_file_is_not_there) {

@@ -1,97 +1,185 @@
-/* Reads the file whole and inflates it into an array that doubles. */
+/* One reader inflates a file as it is read, or bytes in memory. zlib's gzread passes plain files through and ignores
+ * bytes after the compressed data; both are errors here. A file is one or more members (RFC 1952, section 2.2). */
 #include "runtime/data/gzip.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "runtime/base/file.h"
 
-enum { GZIP_WINDOW_BITS = 15 + 16, CHUNK_BYTES = 1 << 20 };
+enum { WINDOW_BITS = 15 + 16 /* of gzip */, CHUNK_BYTES = 32768, MOST_AT_ONCE = 1 << 20 };
 
-typedef struct inflated {
+struct plim_gzip {
   plim_context *ctx;
-  const char *path;
+  const char *path, *fault; /* fault: what is wrong with the data, once something is */
+  FILE *file;               /* NULL: all input is in memory */
+  z_stream stream;
+  int inflating; /* 1: `stream` must be ended */
+  int ended;     /* 1: a member is complete, and its checksum was right */
+  int64_t bytes; /* inflated so far */
+  Bytef chunk[CHUNK_BYTES];
+};
+
+static plim_status fail(plim_gzip *g, const char *what) {
+  g->fault = what;
+  return plim_fail(g->ctx, PLIM_EDATA, "%s: %s after %lld inflated bytes", g->path, what, (long long)g->bytes);
+}
+
+static plim_status no_memory(const plim_gzip *g) {
+  return plim_fail(g->ctx, PLIM_ENOMEM, "%s: no memory to inflate it", g->path);
+}
+
+/* Begin with `packed` [packed_bytes], or with the file where `packed` is NULL. */
+static plim_status begin(plim_context *ctx, const char *path, char *packed, int64_t packed_bytes, plim_gzip **out) {
+  plim_gzip *g = NULL;
+  PLIM_TRY(plim_allocate(ctx, 1, sizeof *g, &g));
+  g->ctx = ctx;
+  g->path = path;
+  g->stream.next_in = (Bytef *)packed;
+  g->stream.avail_in = (uInt)packed_bytes;
+  plim_status status = packed ? PLIM_OK : plim_file_open(ctx, path, &g->file);
+  if (status == PLIM_OK) {
+    g->inflating = inflateInit2(&g->stream, WINDOW_BITS) == Z_OK;
+    if (!g->inflating) status = no_memory(g);
+  }
+  if (status == PLIM_OK) {
+    *out = g;
+  } else {
+    plim_gzip_close(g);
+  }
+  return status;
+}
+
+plim_status plim_gzip_open(plim_context *ctx, const char *path, plim_gzip **out) {
+  return begin(ctx, path, NULL, 0, out);
+}
+
+void plim_gzip_close(plim_gzip *gzip) {
+  if (!gzip) return;
+  if (gzip->inflating) (void)inflateEnd(&gzip->stream);
+  if (gzip->file) (void)fclose(gzip->file);
+  plim_release(gzip->ctx, gzip, 1, sizeof *gzip);
+}
+
+/* Have two bytes of input, enough to see where a member begins, unless the file ends before. */
+static plim_status refill(plim_gzip *g) {
+  z_stream *z = &g->stream;
+  if (!g->file || z->avail_in >= 2) return PLIM_OK;
+  const size_t left = z->avail_in;
+  if (left > 0) memmove(g->chunk, z->next_in, left);
+  const size_t got = fread(g->chunk + left, 1, CHUNK_BYTES - left, g->file);
+  if (got == 0 && ferror(g->file)) return plim_fail(g->ctx, PLIM_EIO, "%s: cannot be read", g->path);
+  z->next_in = g->chunk;
+  z->avail_in = (uInt)(left + got);
+  return PLIM_OK;
+}
+
+static int is_member(const Bytef *bytes, int64_t n) {
+  return n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
+/* Inflate at most `room` bytes of a member. Returns their number by *got. */
+static plim_status inflate_some(plim_gzip *g, uint8_t *to, int64_t room, int64_t *got) {
+  z_stream *z = &g->stream;
+  z->next_out = to;
+  z->avail_out = (uInt)(room < MOST_AT_ONCE ? room : MOST_AT_ONCE);
+  const uInt before = z->avail_out;
+  const int result = inflate(z, Z_NO_FLUSH);
+  *got = (int64_t)(before - z->avail_out);
+  g->bytes += *got;
+  g->ended = result == Z_STREAM_END;
+  if (result == Z_OK || result == Z_STREAM_END) return PLIM_OK;
+  if (result == Z_MEM_ERROR) return no_memory(g);
+  return fail(g, result == Z_BUF_ERROR ? "truncated gzip data" : "corrupt gzip data");
+}
+
+plim_status plim_gzip_next(plim_gzip *gzip, uint8_t *to, int64_t want, int64_t *got) {
+  int64_t some = 0;
+  for (*got = 0; *got < want; *got += some) {
+    PLIM_TRY(refill(gzip));
+    if (gzip->ended) {
+      if (gzip->stream.avail_in == 0) return PLIM_OK;
+      if (!is_member(gzip->stream.next_in, gzip->stream.avail_in) || inflateReset(&gzip->stream) != Z_OK)
+        return fail(gzip, "bytes follow after the compressed data");
+    }
+    PLIM_TRY(inflate_some(gzip, to + *got, want - *got, &some));
+  }
+  return PLIM_OK;
+}
+
+int64_t plim_gzip_packed_bytes(const plim_gzip *gzip) {
+  struct stat st;
+  return fstat(fileno(gzip->file), &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : INT64_MAX;
+}
+
+/* ---- whole texts ---- */
+
+typedef struct text {
+  plim_gzip *gzip;
   char *data;
   int64_t bytes, capacity, limit;
-} inflated;
+} text;
 
 /* Fail with a sentence that names the line of the text that was reached, since the texts are logs. */
-static plim_status fail(const inflated *to, const char *what) {
+static plim_status fail_at_line(const text *t, const char *what) {
   int64_t line = 1; /* of the last byte */
-  for (int64_t i = 0; i + 1 < to->bytes; i++) line += to->data[i] == '\n';
-  (void)plim_fail(to->ctx, PLIM_EDATA, "%s: line %lld: %s after %lld inflated bytes", to->path, (long long)line, what,
-                  (long long)to->bytes);
-  return PLIM_EDATA;
+  for (int64_t i = 0; i + 1 < t->bytes; i++) line += t->data[i] == '\n';
+  return plim_fail(t->gzip->ctx, PLIM_EDATA, "%s: line %lld: %s after %lld inflated bytes", t->gzip->path,
+                   (long long)line, what, (long long)t->bytes);
 }
 
-/* Make room for at least one more byte, besides the one for the NUL. */
-static plim_status grow(inflated *to) {
-  if (to->bytes + 1 < to->capacity) return PLIM_OK;
-  if (to->bytes >= to->limit) return fail(to, "is larger than allowed");
-  int64_t capacity = to->capacity > 0 ? 2 * to->capacity : CHUNK_BYTES;
-  if (capacity > to->limit + 1) capacity = to->limit + 1;
-  PLIM_TRY(plim_resize_array(to->ctx, &to->data, to->capacity, capacity, 1));
-  to->capacity = capacity;
+/* Make room for at least one more byte, besides the one for the NUL; one more than the limit is never kept. */
+static plim_status grow(text *t) {
+  if (t->bytes + 1 < t->capacity) return PLIM_OK;
+  if (t->bytes > t->limit) return fail_at_line(t, "is larger than allowed");
+  int64_t capacity = t->capacity > 0 ? 2 * t->capacity : MOST_AT_ONCE;
+  if (capacity > t->limit + 2) capacity = t->limit + 2;
+  PLIM_TRY(plim_resize_array(t->gzip->ctx, &t->data, t->capacity, capacity, 1));
+  t->capacity = capacity;
   return PLIM_OK;
 }
 
-/* Find whether another member begins here: a file is one or more members (RFC 1952, section 2.2). 1: it does, and the
- * stream is ready for it. */
-static int next_member(z_stream *z) {
-  return z->avail_in >= 2 && z->next_in[0] == 0x1f && z->next_in[1] == 0x8b && inflateReset(z) == Z_OK;
-}
-
-static plim_status inflate_all(z_stream *z, inflated *to) {
-  int result = Z_OK;
-  while (result != Z_STREAM_END || next_member(z)) {
-    PLIM_TRY(grow(to));
-    int64_t room = to->capacity - 1 - to->bytes;
-    if (room > CHUNK_BYTES) room = CHUNK_BYTES;
-    z->next_out = (Bytef *)to->data + to->bytes;
-    z->avail_out = (uInt)room;
-    result = inflate(z, Z_NO_FLUSH);
-    to->bytes += room - (int64_t)z->avail_out;
-    if (result == Z_BUF_ERROR) return fail(to, "truncated gzip data");
-    if (result == Z_MEM_ERROR) return plim_fail(to->ctx, PLIM_ENOMEM, "inflate: no memory");
-    if (result != Z_OK && result != Z_STREAM_END) return fail(to, "corrupt gzip data");
+static plim_status read_all(text *t) {
+  for (int64_t got = 1; got > 0;) {
+    PLIM_TRY(grow(t));
+    const plim_status status = plim_gzip_next(t->gzip, (uint8_t *)t->data + t->bytes, t->capacity - 1 - t->bytes, &got);
+    t->bytes += got;
+    if (t->bytes > t->limit) return fail_at_line(t, "is larger than allowed");
+    if (status != PLIM_OK) return t->gzip->fault ? fail_at_line(t, t->gzip->fault) : status;
   }
-  return z->avail_in == 0 ? PLIM_OK : fail(to, "bytes follow after the compressed data");
-}
-
-static plim_status unpack(inflated *to, char *packed, int64_t packed_bytes) {
-  z_stream z = {.next_in = (Bytef *)packed, .avail_in = (uInt)packed_bytes};
-  if (inflateInit2(&z, GZIP_WINDOW_BITS) != Z_OK) return plim_fail(to->ctx, PLIM_ENOMEM, "inflate: no memory");
-  plim_status status = inflate_all(&z, to);
-  (void)inflateEnd(&z);
-  if (status == PLIM_OK) status = plim_resize_array(to->ctx, &to->data, to->capacity, to->bytes + 1, 1);
-  if (status != PLIM_OK) {
-    plim_release(to->ctx, to->data, to->capacity, 1);
-    return status;
-  }
-  to->data[to->bytes] = '\0';
+  PLIM_TRY(plim_resize_array(t->gzip->ctx, &t->data, t->capacity, t->bytes + 1, 1));
+  t->capacity = t->bytes + 1;
+  t->data[t->bytes] = '\0';
   return PLIM_OK;
+}
+
+/* Read a whole text, and close the reader. */
+static plim_status read_text(plim_gzip *gzip, int64_t limit, char **data, int64_t *bytes) {
+  text t = {.gzip = gzip, .limit = limit};
+  const plim_status status = read_all(&t);
+  if (status == PLIM_OK) {
+    *data = t.data;
+    *bytes = t.bytes;
+  } else {
+    plim_release(gzip->ctx, t.data, t.capacity, 1);
+  }
+  plim_gzip_close(gzip);
+  return status;
+}
+
+plim_status plim_gzip_read(plim_context *ctx, const char *path, int64_t limit, char **data, int64_t *bytes) {
+  plim_gzip *gzip = NULL;
+  PLIM_TRY(plim_gzip_open(ctx, path, &gzip));
+  return read_text(gzip, limit, data, bytes);
 }
 
 plim_status plim_gzip_inflate(plim_context *ctx, const char *path, char *packed, int64_t packed_bytes, int64_t limit,
                               char **data, int64_t *bytes) {
-  inflated to = {.ctx = ctx, .path = path, .limit = limit};
+  plim_gzip *gzip = NULL;
   *data = NULL;
-  if (packed_bytes < 2 || packed_bytes > UINT32_MAX || memcmp(packed, "\x1f\x8b", 2) != 0) return PLIM_OK;
-  PLIM_TRY(unpack(&to, packed, packed_bytes));
-  *data = to.data;
-  *bytes = to.bytes;
-  return PLIM_OK;
-}
-
-plim_status plim_gzip_read(plim_context *ctx, const char *path, int64_t limit, char **data, int64_t *bytes) {
-  inflated to = {.ctx = ctx, .path = path, .limit = limit};
-  char *packed = NULL;
-  int64_t packed_bytes = 0, most = limit < UINT32_MAX ? limit : UINT32_MAX;
-  PLIM_TRY(plim_file_read(ctx, path, most, &packed, &packed_bytes));
-  plim_status status = unpack(&to, packed, packed_bytes);
-  plim_file_release(ctx, packed, packed_bytes);
-  if (status != PLIM_OK) return status;
-  *data = to.data;
-  *bytes = to.bytes;
-  return PLIM_OK;
+  if (packed_bytes > UINT32_MAX || !is_member((const Bytef *)packed, packed_bytes)) return PLIM_OK;
+  PLIM_TRY(begin(ctx, path, packed, packed_bytes, &gzip));
+  return read_text(gzip, limit, data, bytes);
 }
