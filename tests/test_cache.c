@@ -17,7 +17,7 @@ static void setup(void) {
 TestSuite(cache, .init = setup, .fini = plim_test_folder_remove);
 
 Test(cache, folder_is_the_one_given_or_the_users_own) {
-  char path[PLIM_CACHE_PATH_BYTES], long_name[PLIM_CACHE_PATH_BYTES];
+  char path[PLIM_FILE_PATH_BYTES], long_name[PLIM_FILE_PATH_BYTES];
   plim_cache_path("/some/where", "a.json", path);
   cr_assert_str_eq(path, "/some/where/a.json");
   plim_cache_path("", "a.json", path);
@@ -70,7 +70,7 @@ Test(cache, least_recently_used_files_with_the_prefix_go_first) {
 
 Test(cache, the_files_with_the_prefix_are_found_from_the_most_recently_used_on) {
   plim_context *ctx = plim_test_context();
-  char found[2][PLIM_CACHE_PATH_BYTES];
+  char found[2][PLIM_FILE_PATH_BYTES];
   int32_t n = -1;
   write_used(ctx, "c-1", 1, 10);
   write_used(ctx, "c-2", 1, 30);
@@ -87,7 +87,7 @@ Test(cache, the_files_with_the_prefix_are_found_from_the_most_recently_used_on) 
 
 Test(cache, saving_makes_the_folders_and_replaces_what_has_the_name, .timeout = 10) {
   plim_context *ctx = plim_test_context();
-  char path[PLIM_CACHE_PATH_BYTES];
+  char path[PLIM_FILE_PATH_BYTES];
   plim_cache_path(plim_test_path("x"), "a/b/c.json", path);
   for (int i = 0; i < 2; i++) {
     plim_text text = {.ctx = ctx};

@@ -171,7 +171,7 @@ static plim_status open_once(plim_context *ctx, void *user) {
 
 Test(inspected_run, every_refused_allocation_is_a_failure_that_leaves_nothing) {
   rig r = rig_open("lru", "85%");
-  static char path[PLIM_SIBLING_PATH_BYTES];
+  static char path[PLIM_FILE_PATH_BYTES];
   (void)strcpy(path, plim_test_path("t.jsonl"));
   write_trace(&r, path);
   cr_assert_eq(plim_sibling_save_trace(r.graph, r.made.plan, path), PLIM_OK);

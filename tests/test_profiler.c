@@ -205,7 +205,7 @@ static void write_whole(const char *path, const char *text, size_t bytes) {
 
 /* Path of the cache file of a device in `folder`. */
 static const char *cache_path(const fake_device *device, const char *folder) {
-  static char path[PLIM_CACHE_PATH_BYTES];
+  static char path[PLIM_FILE_PATH_BYTES];
   plim_profile_cache cache;
   cr_assert_eq(plim_profile_cache_open(ctx, folder, &device->device.machine, &cache), PLIM_OK);
   (void)snprintf(path, sizeof path, "%s", cache.path);
@@ -248,7 +248,7 @@ Test(profiler, another_machine_has_a_cache_of_its_own) {
   cr_assert_eq(plim_test_folder_count(), 2);
   /* the file of A under the name of B is not believed */
   size_t bytes;
-  char path[PLIM_CACHE_PATH_BYTES];
+  char path[PLIM_FILE_PATH_BYTES];
   (void)snprintf(path, sizeof path, "%s", cache_path(&other, options.cache_dir));
   const char *text = read_whole(cache_path(&fake, options.cache_dir), &bytes);
   write_whole(path, text, bytes);
@@ -265,7 +265,7 @@ Test(profiler, a_cache_that_was_cut_or_changed_anywhere_is_ignored_and_replaced)
   plim_profiler_options options = options_in(plim_test_path("."));
   options.repeats = 1;
   plim_profile *right = measure(&fake, graph, &options), *profile = NULL;
-  char path[PLIM_CACHE_PATH_BYTES];
+  char path[PLIM_FILE_PATH_BYTES];
   (void)snprintf(path, sizeof path, "%s", cache_path(&fake, options.cache_dir));
   size_t bytes, now;
   memcpy(whole, read_whole(path, &bytes), sizeof whole);
@@ -312,7 +312,7 @@ Test(profiler, a_cache_that_leaves_out_every_variant_of_an_op_is_an_error) {
   plim_profile *profile = NULL;
   size_t bytes;
   plim_profile_free(measure(&fake, graph, &options));
-  char path[PLIM_CACHE_PATH_BYTES];
+  char path[PLIM_FILE_PATH_BYTES];
   (void)snprintf(path, sizeof path, "%s", cache_path(&fake, options.cache_dir));
   const char *text = all_left_out(read_whole(path, &bytes));
   write_whole(path, text, strlen(text));

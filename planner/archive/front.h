@@ -81,7 +81,7 @@ void plim_front_drop_hints(plim_front *front, int64_t budget_bytes, int64_t prov
  * front. */
 
 typedef struct plim_front_file {
-  char path[PLIM_CACHE_PATH_BYTES]; /* "": nowhere */
+  char path[PLIM_FILE_PATH_BYTES];  /* "": nowhere */
   char key[PLIM_FINGERPRINT_BYTES]; /* hash of graph, profile and what of the options decides which plans are allowed */
 } plim_front_file;
 

@@ -22,7 +22,7 @@ typedef struct kept {
   const plim_graph *graph;
   const plim_profile *profile;
   const plim_plan_options *options;
-  char path[PLIM_CACHE_PATH_BYTES];
+  char path[PLIM_FILE_PATH_BYTES];
   plim_plans *plans; /* NULL: none */
 } kept;
 

@@ -84,7 +84,7 @@ static plim_status read_plan(plim_space_kept *k, const plim_graph *graph, const 
 }
 
 static plim_status read_all(plim_space_kept *k, const plim_graph *graph, const char *prefix) {
-  char(*path)[PLIM_CACHE_PATH_BYTES] = NULL;
+  char(*path)[PLIM_FILE_PATH_BYTES] = NULL;
   plim_status status;
   int32_t n = 0;
   PLIM_CHECK(plim_allocate(k->ctx, PLIM_SPACE_KEPT, sizeof *path, &path));

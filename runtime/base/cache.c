@@ -15,20 +15,20 @@
 enum { NAME_BYTES = 256 };
 
 void plim_cache_path(const char *folder, const char *name, char *path) {
-  char below[PLIM_CACHE_PATH_BYTES];
+  char below[PLIM_FILE_PATH_BYTES];
   int length = 0;
   if (folder) {
-    if (folder[0]) length = snprintf(path, PLIM_CACHE_PATH_BYTES, "%s/%s", folder, name);
-  } else if (snprintf(below, sizeof below, "plimsoll/%s", name) < PLIM_CACHE_PATH_BYTES) {
-    plim_user_folder("XDG_CACHE_HOME", ".cache", below, path, PLIM_CACHE_PATH_BYTES);
+    if (folder[0]) length = snprintf(path, PLIM_FILE_PATH_BYTES, "%s/%s", folder, name);
+  } else if (snprintf(below, sizeof below, "plimsoll/%s", name) < PLIM_FILE_PATH_BYTES) {
+    plim_user_folder("XDG_CACHE_HOME", ".cache", below, path, PLIM_FILE_PATH_BYTES);
     return;
   }
-  if (length <= 0 || length >= PLIM_CACHE_PATH_BYTES) path[0] = '\0';
+  if (length <= 0 || length >= PLIM_FILE_PATH_BYTES) path[0] = '\0';
 }
 
 /* Create the folders of a path. Failures are ignored here: writing the file then fails. */
 static void make_folders(const char *path) {
-  char folder[PLIM_CACHE_PATH_BYTES];
+  char folder[PLIM_FILE_PATH_BYTES];
   (void)snprintf(folder, sizeof folder, "%s", path);
   for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
@@ -86,12 +86,12 @@ static int by_use(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
-/* The files beside `path`, but `except`. folder [PLIM_CACHE_PATH_BYTES]; where it cannot be read, the listing
+/* The files beside `path`, but `except`. folder [PLIM_FILE_PATH_BYTES]; where it cannot be read, the listing
  * has none. */
 static plim_status list_beside(listing *l, const char *path, const char *prefix, const char *except, char *folder) {
   const char *slash = strrchr(path, '/');
   if (!slash) return PLIM_OK;
-  (void)snprintf(folder, PLIM_CACHE_PATH_BYTES, "%.*s", (int)(slash - path), path);
+  (void)snprintf(folder, PLIM_FILE_PATH_BYTES, "%.*s", (int)(slash - path), path);
   l->folder = opendir(folder);
   if (!l->folder) return PLIM_OK;
   PLIM_TRY(list(l, prefix, except));
@@ -105,7 +105,7 @@ static void end_list(listing *l) {
 }
 
 plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *prefix, int64_t most_bytes) {
-  char folder[PLIM_CACHE_PATH_BYTES];
+  char folder[PLIM_FILE_PATH_BYTES];
   const char *slash = strrchr(path, '/');
   struct stat about;
   listing l = {.ctx = ctx};
@@ -120,14 +120,14 @@ plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *pre
 }
 
 plim_status plim_cache_recent(plim_context *ctx, const char *path, const char *prefix, int32_t most,
-                              char (*out)[PLIM_CACHE_PATH_BYTES], int32_t *n) {
-  char folder[PLIM_CACHE_PATH_BYTES];
+                              char (*out)[PLIM_FILE_PATH_BYTES], int32_t *n) {
+  char folder[PLIM_FILE_PATH_BYTES];
   listing l = {.ctx = ctx};
   *n = 0;
   plim_status status = list_beside(&l, path, prefix, "", folder);
   for (int64_t i = 0; i < l.n && *n < most && status == PLIM_OK; i++) {
-    int length = snprintf(out[*n], PLIM_CACHE_PATH_BYTES, "%s/%s", folder, l.entry[i].name);
-    if (length < PLIM_CACHE_PATH_BYTES) ++*n;
+    int length = snprintf(out[*n], PLIM_FILE_PATH_BYTES, "%s/%s", folder, l.entry[i].name);
+    if (length < PLIM_FILE_PATH_BYTES) ++*n;
   }
   end_list(&l);
   return status;

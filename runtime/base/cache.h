@@ -2,17 +2,16 @@
 #ifndef PLIM_RUNTIME_BASE_CACHE_H
 #define PLIM_RUNTIME_BASE_CACHE_H
 
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { PLIM_CACHE_PATH_BYTES = 4096 };
-
 /* Path of a cache file.
  *   folder  in                           NULL: XDG_CACHE_HOME/plimsoll, else ~/.cache/plimsoll
- *   path    [PLIM_CACHE_PATH_BYTES] out  "" when there is no cache: `folder` is "", the user has no such folder, or the
+ *   path    [PLIM_FILE_PATH_BYTES] out  "" when there is no cache: `folder` is "", the user has no such folder, or the
  *                                        path is too long */
 void plim_cache_path(const char *folder, const char *name, char *path);
 
@@ -31,7 +30,7 @@ PLIM_MUST_USE plim_status plim_cache_trim(plim_context *ctx, const char *path, c
  *   out  [most]  out  their paths, *n of them
  * A folder that cannot be read has none. PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_cache_recent(plim_context *ctx, const char *path, const char *prefix, int32_t most,
-                                            char (*out)[PLIM_CACHE_PATH_BYTES], int32_t *n);
+                                            char (*out)[PLIM_FILE_PATH_BYTES], int32_t *n);
 
 #ifdef __cplusplus
 }

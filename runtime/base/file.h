@@ -2,7 +2,7 @@
  *
  * Functions run on the thread of their context, and one plim_file belongs to one thread; several threads with contexts
  * of their own may read and write at once. After a failure the context's sentence begins with the path. Outputs are
- * then untouched. Paths may have 4,095 bytes.
+ * then untouched.
  *
  * file_read.c reads, file_write.c replaces. */
 #ifndef PLIM_RUNTIME_BASE_FILE_H
@@ -15,6 +15,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+enum { PLIM_FILE_PATH_BYTES = 4096 }; /* of the longest path, with its NUL */
 
 /* Paths that name an open descriptor (/dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N) are read and written through it.
  * A file is read from the descriptor's position, a pipe to its end. */

@@ -14,7 +14,7 @@
 #include "runtime/base/file_path.h"
 #include "runtime/base/temporary.h"
 
-enum { BUFFER_BYTES = 1 << 16, PATH_BYTES = 4096, MOST_LINKS = 40 };
+enum { BUFFER_BYTES = 1 << 16, MOST_LINKS = 40 };
 enum { PATIENCE_NS = 200000000 }; /* time to wait for a pipe's reader after a cancel */
 
 struct plim_file {
@@ -23,9 +23,9 @@ struct plim_file {
   int direct; /* written in place: a device, pipe or open descriptor */
   int named;  /* an open descriptor of the caller, which must stay in blocking mode */
   plim_status status;
-  int64_t cancel_ns;                         /* when a cancel was first seen while waiting for a reader; 0: not yet */
-  char path[PATH_BYTES], target[PATH_BYTES]; /* as the caller named it, and without links */
-  char temporary[PATH_BYTES + PLIM_TEMPORARY_SUFFIX_BYTES];
+  int64_t cancel_ns; /* when a cancel was first seen while waiting for a reader; 0: not yet */
+  char path[PLIM_FILE_PATH_BYTES], target[PLIM_FILE_PATH_BYTES]; /* as the caller named it, and without links */
+  char temporary[PLIM_FILE_PATH_BYTES + PLIM_TEMPORARY_SUFFIX_BYTES];
   int64_t held;
   char buffer[BUFFER_BYTES];
 };
@@ -42,22 +42,22 @@ int plim_file_is_direct(const char *path) {
 
 /* Replace `path`, if it is a link, by the name that the link holds; the file need not exist. 0: it is no link. */
 static int follow_link(char *path) {
-  char to[PATH_BYTES];
+  char to[PLIM_FILE_PATH_BYTES];
   ssize_t length = readlink(path, to, sizeof to - 1);
   if (length <= 0) return 0;
   to[length] = '\0';
   char *slash = strrchr(path, '/');
   size_t folder = slash && to[0] != '/' ? (size_t)(slash - path) + 1 : 0;
-  if (folder + (size_t)length >= PATH_BYTES) return 0;
+  if (folder + (size_t)length >= PLIM_FILE_PATH_BYTES) return 0;
   memcpy(path + folder, to, (size_t)length + 1);
   return 1;
 }
 
 static plim_status name_target(plim_file *file, const char *path, int follows) {
   size_t length = strlen(path);
-  if (length >= PATH_BYTES) {
+  if (length >= PLIM_FILE_PATH_BYTES) {
     return plim_fail(file->ctx, PLIM_EIO, "%.80s...: a path of %zu characters, at most %d are possible", path, length,
-                     PATH_BYTES - 1);
+                     PLIM_FILE_PATH_BYTES - 1);
   }
   memcpy(file->path, path, length + 1);
   memcpy(file->target, path, length + 1);

@@ -5,13 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/name.h"
 #include "runtime/base/philox_stream.h"
 #include "runtime/data/cifar.h"
 #include "runtime/data/idx.h"
 #include "runtime/data/text_data.h"
 
-enum { PATH_BYTES = 4096, CIFAR_TRAIN_FILES = 5 };
+enum { CIFAR_TRAIN_FILES = 5 };
 
 typedef struct dataset_row {
   plim_dataset constants; /* name, sizes, mean, deviation, pad, flip */
@@ -64,10 +65,10 @@ static plim_status with_remedy(plim_context *ctx, const dataset_row *source, pli
                    plim_context_error(ctx), source->remedy);
 }
 
-static plim_status path_join(plim_context *ctx, const char *dir, const char *name, char path[PATH_BYTES]) {
-  int length = snprintf(path, PATH_BYTES, "%s/%s", dir, name);
-  if (length < 0 || length >= PATH_BYTES) {
-    return plim_fail(ctx, PLIM_EUSAGE, "the path %.40s.../%s is longer than %d bytes", dir, name, PATH_BYTES);
+static plim_status path_join(plim_context *ctx, const char *dir, const char *name, char path[PLIM_FILE_PATH_BYTES]) {
+  int length = snprintf(path, PLIM_FILE_PATH_BYTES, "%s/%s", dir, name);
+  if (length < 0 || length >= PLIM_FILE_PATH_BYTES) {
+    return plim_fail(ctx, PLIM_EUSAGE, "the path %.40s.../%s is longer than %d bytes", dir, name, PLIM_FILE_PATH_BYTES);
   }
   return PLIM_OK;
 }
@@ -91,7 +92,7 @@ static plim_status load_idx_labels(plim_dataset *d, const char *path, int32_t im
 }
 
 static plim_status load_idx_split(plim_dataset *d, const char *dir, const char *prefix, plim_split *split) {
-  char name[64], path[PATH_BYTES];
+  char name[64], path[PLIM_FILE_PATH_BYTES];
   int32_t dim[3];
   uint8_t *image = NULL, *label = NULL;
   (void)snprintf(name, sizeof name, "%s-images-idx3-ubyte.gz", prefix);
@@ -122,7 +123,7 @@ static plim_status load_idx(const dataset_row *source, const plim_dataset_option
 
 static plim_status load_cifar(const dataset_row *source, const plim_dataset_options *options, plim_dataset *d) {
   (void)source;
-  char name[32], path[PATH_BYTES];
+  char name[32], path[PLIM_FILE_PATH_BYTES];
   uint8_t *image, *label;
   if (!options->dir) return plim_fail(d->ctx, PLIM_ENOFILE, "no folder is given");
   PLIM_TRY(split_allocate(d, &d->train, CIFAR_TRAIN_FILES * PLIM_CIFAR_FILE_IMAGES, &image, &label));

@@ -16,9 +16,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "runtime/base/file.h"
 #include "runtime/device/guarded.h"
-
-enum { PATH_BYTES = 4096 };
 
 plim_status plim_page_memory_open(plim_context *ctx, int64_t bytes, plim_page_memory *out) {
   void *base = NULL;
@@ -29,7 +28,7 @@ plim_status plim_page_memory_open(plim_context *ctx, int64_t bytes, plim_page_me
 
 /* Open a file without a name. The system removes it when the process ends, even after a crash. */
 static int open_unnamed(const char *folder) {
-  char path[PATH_BYTES];
+  char path[PLIM_FILE_PATH_BYTES];
   int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
   (void)snprintf(path, sizeof path, "%s/plimsoll-pages-XXXXXX", folder);

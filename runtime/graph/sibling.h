@@ -3,11 +3,10 @@
 #ifndef PLIM_RUNTIME_GRAPH_SIBLING_H
 #define PLIM_RUNTIME_GRAPH_SIBLING_H
 
+#include "runtime/base/file.h"
 #include "runtime/graph/plan.h"
 
-enum { PLIM_SIBLING_PATH_BYTES = 4096 };
-
-/* Find the path of the graph that belongs to the plan at `plan`. path [PLIM_SIBLING_PATH_BYTES] out. PLIM_EUSAGE: it is
+/* Find the path of the graph that belongs to the plan at `plan`. path [PLIM_FILE_PATH_BYTES] out. PLIM_EUSAGE: it is
  * too long. */
 PLIM_MUST_USE plim_status plim_sibling_graph_path(plim_context *ctx, const char *plan, char *path);
 

@@ -8,8 +8,6 @@
 
 #include "runtime/net/emit.h"
 
-enum { SUFFIX_BYTES = 48 };
-
 int32_t plim_net_micro_batch(const plim_net *net) {
   return net->options.batch / net->options.accumulate;
 }
@@ -65,7 +63,7 @@ typedef struct parameter {
 static void add_gradients(plim_net_emit *e, const void *what, int32_t level, plim_net_sum *left, plim_net_sum *right) {
   const parameter *p = what;
   const int32_t micro = e->micro, root = is_root(e, level);
-  char suffix[SUFFIX_BYTES];
+  char suffix[PLIM_NET_SUFFIX_BYTES];
   (void)snprintf(suffix, sizeof suffix, root ? "%s.grad" : "%s.sum%d", p->suffix, level);
   if (root) e->micro = -1;
   const plim_net_ref sum = plim_net_emit_value(e, p->layer, suffix, PLIM_ROLE_GRADIENT, p->shape);
@@ -106,7 +104,7 @@ static void add_losses(plim_net_emit *e, const void *what, int32_t level, plim_n
   const int32_t micro = e->micro, root = is_root(e, level);
   const plim_role role = root ? PLIM_ROLE_OUTPUT : PLIM_ROLE_ACTIVATION;
   plim_net_sum sum;
-  char suffix[SUFFIX_BYTES] = "";
+  char suffix[PLIM_NET_SUFFIX_BYTES] = "";
   (void)what;
   if (!root) (void)snprintf(suffix, sizeof suffix, ".sum%d", level);
   if (root) e->micro = -1;

@@ -3,8 +3,6 @@
 
 #include "runtime/net/row_gradient.h"
 
-enum { SUFFIX_BYTES = 32 };
-
 static plim_net_ref output_of(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   e->at[i].y = plim_net_emit_value(e, layer->name, "", PLIM_ROLE_ACTIVATION, &layer->out);
@@ -43,7 +41,7 @@ static void forward_image(plim_net_emit *e, int32_t i) {
 
 plim_net_ref plim_net_emit_factor(plim_net_emit *e, const char *layer, const char *suffix, plim_net_ref weight,
                                   const plim_shape *shape) {
-  char name[SUFFIX_BYTES];
+  char name[PLIM_NET_SUFFIX_BYTES];
   if (plim_net_dtype(e->net) == PLIM_F32) return weight;
   plim_shape typed = plim_net_emit_typed(shape, PLIM_BF16);
   (void)snprintf(name, sizeof name, "%s.bf16", suffix);

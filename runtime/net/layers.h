@@ -5,7 +5,7 @@
 
 #include "runtime/net/net.h"
 
-enum { PLIM_NET_NAME_BYTES = 64, PLIM_NET_PARAMS = 3, PLIM_NET_SUFFIX_BYTES = 40 };
+enum { PLIM_NET_NAME_BYTES = 64, PLIM_NET_PARAMS = 3, PLIM_NET_SUFFIX_BYTES = 48 };
 
 typedef enum plim_net_kind {
   PLIM_NET_IMAGE,

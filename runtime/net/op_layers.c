@@ -9,7 +9,7 @@
 
 #include "runtime/net/row_gradient.h"
 
-enum { SUFFIX_BYTES = PLIM_NET_SUFFIX_BYTES, WHY_BYTES = 192 };
+enum { WHY_BYTES = 192 };
 
 /* ---- the layer ---- */
 
@@ -69,8 +69,8 @@ plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, cons
 
 /* ---- forward ---- */
 
-static void suffix_of(char suffix[SUFFIX_BYTES], const char *before, const char *operand, const char *after) {
-  (void)snprintf(suffix, SUFFIX_BYTES, "%s%.20s%s", before, operand, after);
+static void suffix_of(char suffix[PLIM_NET_SUFFIX_BYTES], const char *before, const char *operand, const char *after) {
+  (void)snprintf(suffix, PLIM_NET_SUFFIX_BYTES, "%s%.20s%s", before, operand, after);
 }
 
 void plim_net_emit_op_persistent(plim_net_emit *e, int32_t i) {
@@ -98,7 +98,7 @@ void plim_net_emit_op_forward(plim_net_emit *e, int32_t i) {
   const plim_net_layer *layer = &e->net->layer[i];
   const plim_op_row *row = plim_op_kind_row(layer->op);
   plim_net_emitted *at = &e->at[i];
-  char suffix[SUFFIX_BYTES];
+  char suffix[PLIM_NET_SUFFIX_BYTES];
   plim_op_spec spec = {.kind = layer->op, .attrs = layer->attrs, .n_in = layer->n_in + layer->n_params};
   for (int32_t k = 0; k < spec.n_in; k++) {
     spec.in[k] = (k < layer->n_in ? e->at[layer->in[k]].y : factor_of(e, i, k - layer->n_in)).value;
@@ -141,7 +141,7 @@ static int any_wanted(const plim_net_emit *e, int32_t i, const plim_op_gradient 
 static void new_gradient(plim_net_emit *e, int32_t i, int32_t k, plim_op_spec *spec) {
   const plim_net_layer *layer = &e->net->layer[i];
   const char *name = operand_name(layer, k);
-  char suffix[SUFFIX_BYTES], number[12] = "";
+  char suffix[PLIM_NET_SUFFIX_BYTES], number[12] = "";
   const int is_param = k >= layer->n_in;
   const plim_shape *shape = is_param ? &layer->param[k - layer->n_in] : &e->net->layer[layer->in[k]].out;
   int32_t first = k; /* of the operands of that name */
@@ -157,7 +157,7 @@ static void emit_gradient(plim_net_emit *e, int32_t i, const plim_op_gradient *g
   const plim_net_layer *layer = &e->net->layer[i];
   plim_op_spec spec;
   const char *of = g->of;
-  char suffix[SUFFIX_BYTES];
+  char suffix[PLIM_NET_SUFFIX_BYTES];
   const plim_word first = {g->of, (int)strcspn(g->of, " ")};
   plim_net_gradient_begin(e, i, g, dy, &spec);
   for (plim_word w; plim_word_read(&of, &w) && e->status == PLIM_OK;) {

@@ -4,10 +4,8 @@
 
 #include "runtime/net/emit.h"
 
-enum { SUFFIX_BYTES = 48 };
-
 static void emit_update(plim_net_emit *e, const plim_net_update *u) {
-  char suffix[SUFFIX_BYTES];
+  char suffix[PLIM_NET_SUFFIX_BYTES];
   const plim_optimizer_row *optimizer = plim_optimizer_at((int32_t)e->net->options.optimizer);
   plim_op_spec spec = {.kind = optimizer->kind,
                        .phase = PLIM_PHASE_UPDATE,
@@ -23,7 +21,7 @@ static void emit_update(plim_net_emit *e, const plim_net_update *u) {
 
 /* squares = squares + the sum of the gradient's */
 static void add_squares(plim_net_emit *e, const plim_net_update *u) {
-  char suffix[SUFFIX_BYTES];
+  char suffix[PLIM_NET_SUFFIX_BYTES];
   plim_shape one = plim_net_emit_vector(PLIM_F32, 1);
   (void)snprintf(suffix, sizeof suffix, "%s.squares", u->suffix);
   const plim_net_ref sum = plim_net_emit_value(e, u->layer, suffix, PLIM_ROLE_GRADIENT, &one);

@@ -110,7 +110,7 @@ plim_page_link plim_page_link_model(const char *space) {
 
 /* Path of the cached result. The device number of the page file's folder names the file system; for memory it is 0. */
 static void cache_path(const char *space, const char *page_file, const char *cache_dir, char *path) {
-  char folder[PLIM_CACHE_PATH_BYTES] = ".", name[64];
+  char folder[PLIM_FILE_PATH_BYTES] = ".", name[64];
   const char *slash = page_file ? strrchr(page_file, '/') : NULL, *temporary = getenv("TMPDIR");
   struct stat about = {0};
   if (!page_file) (void)snprintf(folder, sizeof folder, "%s", temporary && temporary[0] ? temporary : "/tmp");
@@ -165,7 +165,7 @@ static void keep(plim_context *ctx, const char *path, const plim_page_link *link
 
 plim_status plim_page_link_measure(plim_context *ctx, const char *space, const char *page_file, const char *cache_dir,
                                    plim_page_link *out) {
-  char path[PLIM_CACHE_PATH_BYTES];
+  char path[PLIM_FILE_PATH_BYTES];
   cache_path(space, page_file, cache_dir, path);
   if (load(path, out)) return PLIM_OK;
   PLIM_TRY(measure_link(ctx, space, page_file, out));

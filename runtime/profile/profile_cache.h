@@ -21,7 +21,7 @@ typedef struct plim_profile_row {
 typedef struct plim_profile_cache {
   plim_context *ctx;
   plim_machine machine;
-  char path[PLIM_CACHE_PATH_BYTES]; /* "": no cache */
+  char path[PLIM_FILE_PATH_BYTES]; /* "": no cache */
   int32_t n;
   plim_profile_row *row; /* [n] sorted by op, then variant, without repeats */
 } plim_profile_cache;

@@ -15,7 +15,7 @@
 /* ---- files ---- */
 
 static plim_status load_plan(plim_inspected_run *t, const char *path) {
-  char of_graph[PLIM_SIBLING_PATH_BYTES], sentence[PLIM_ERROR_BYTES];
+  char of_graph[PLIM_FILE_PATH_BYTES], sentence[PLIM_ERROR_BYTES];
   PLIM_TRY(plim_sibling_graph_path(t->ctx, path, of_graph));
   PLIM_TRY(plim_plan_load(t->ctx, path, &t->read_plan));
   PLIM_TRY(plim_graph_load(t->ctx, of_graph, &t->graph));
@@ -27,7 +27,7 @@ static plim_status load_plan(plim_inspected_run *t, const char *path) {
 }
 
 static plim_status load_trace(plim_inspected_run *t, const char *path) {
-  char of_plan[PLIM_SIBLING_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
+  char of_plan[PLIM_FILE_PATH_BYTES], print[PLIM_FINGERPRINT_BYTES];
   PLIM_TRY(plim_trace_load(t->ctx, path, &t->trace));
   PLIM_TRY(plim_sibling_plan_path(t->ctx, path, of_plan));
   PLIM_TRY(load_plan(t, of_plan));

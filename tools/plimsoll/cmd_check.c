@@ -46,7 +46,7 @@ static void print_spaces(const session *s, const plim_graph *graph, const plim_s
 }
 
 static plim_status check(session *s) {
-  char beside[PLIM_SIBLING_PATH_BYTES];
+  char beside[PLIM_FILE_PATH_BYTES];
   const char *graph_path = s->o->graph ? s->o->graph : beside;
   plim_graph *graph = NULL;
   plim_plan *plan = NULL;

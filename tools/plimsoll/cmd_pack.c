@@ -108,7 +108,7 @@ done:
 }
 
 static plim_status load_plan(const session *s, plim_buffer_list **buffers) {
-  char beside[PLIM_SIBLING_PATH_BYTES];
+  char beside[PLIM_FILE_PATH_BYTES];
   plim_graph *graph = NULL;
   plim_plan *plan = NULL;
   plim_status status;

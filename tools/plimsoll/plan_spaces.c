@@ -373,7 +373,7 @@ static plim_status print(const space_work *w, double seconds) {
 }
 
 static plim_status save(const space_work *w) {
-  char of_graph[PLIM_SIBLING_PATH_BYTES];
+  char of_graph[PLIM_FILE_PATH_BYTES];
   const char *path = w->s->o->output;
   if (!path) return PLIM_OK;
   if (!plim_file_is_direct(path)) {

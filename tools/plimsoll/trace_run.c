@@ -27,7 +27,7 @@ static plim_plan *load_paged(plim_context *ctx, const char *path) {
 }
 
 static plim_status load_graph(traced_spaces *t, const char *plan) {
-  char path[PLIM_SIBLING_PATH_BYTES];
+  char path[PLIM_FILE_PATH_BYTES];
   PLIM_TRY(plim_sibling_graph_path(t->ctx, plan, path));
   PLIM_TRY(plim_graph_load(t->ctx, path, &t->graph));
   return plim_plan_check(t->ctx, t->graph, t->paged);
@@ -92,7 +92,7 @@ static plim_status load_trace(traced_spaces *t, const char *path, const char *pl
 }
 
 plim_status trace_run_open(traced_spaces *t, const char *path, int *is) {
-  char beside[PLIM_SIBLING_PATH_BYTES];
+  char beside[PLIM_FILE_PATH_BYTES];
   size_t n = strlen(path);
   int is_plan = n > 5 && strcmp(path + n - 5, ".json") == 0;
   *is = 0;

@@ -29,7 +29,7 @@ static int names_a_plan(const char *path) {
 }
 
 static plim_status open_space_plan(traced_spaces *t, const char *path) {
-  char beside[PLIM_SIBLING_PATH_BYTES];
+  char beside[PLIM_FILE_PATH_BYTES];
   plim_plan *other = NULL;
   PLIM_TRY(plim_sibling_graph_path(t->ctx, path, beside));
   PLIM_TRY(plim_space_plan_load_any(t->ctx, path, &other, &t->plan));
