@@ -75,6 +75,9 @@ PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                                          plim_bound_plan *out);
 
+/* The kernels of a space. Each space that computes has its own, since two spaces may run the same variant at once. */
+plim_prepared *plim_exec_prepared(plim_exec *exec, int32_t space);
+
 /* Point the operands of a bound plan into the executor's spaces, as they lie now. O(operands). */
 void plim_exec_set_addresses(const plim_exec *exec, plim_bound_plan *bound);
 /* Begin a step's meter for them. */

@@ -97,8 +97,7 @@ static void mark_runs(const plim_plan *plan, uint8_t *runs) {
   }
 }
 
-/* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
-static plim_prepared *prepared_of(plim_exec *exec, int32_t space) {
+plim_prepared *plim_exec_prepared(plim_exec *exec, int32_t space) {
   return space == 0 ? &exec->prepared : &exec->placed[plim_page_index(space)];
 }
 
@@ -116,7 +115,7 @@ plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_
     for (int32_t i = 0; i < plan->n_variants; i++) {
       const int64_t at = kernel_index(plan, k, i);
       if (!runs[at]) continue;
-      PLIM_CHECK(prepare_variant(exec, prepared_of(exec, k), graph, &plan->variant[i], checked, &kernel[at],
+      PLIM_CHECK(prepare_variant(exec, plim_exec_prepared(exec, k), graph, &plan->variant[i], checked, &kernel[at],
                                  &workspace_bytes[i]));
     }
   }

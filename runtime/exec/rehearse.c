@@ -23,9 +23,10 @@ plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound_plan *bound) {
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
     const plim_bound_command *command = &bound->command[j];
     if (command->op < 0) continue; /* a copy */
-    const plim_plan_variant *variant = &bound->plan->variant[bound->plan->command[j].variant];
+    const plim_command *planned = &bound->plan->command[j];
+    const plim_plan_variant *variant = &bound->plan->variant[planned->variant];
     if (!is_harmless(bound->graph, &bound->graph->op[command->op])) continue;
-    if (plim_prepared_mark_rehearsed(&exec->prepared, bound->graph, variant)) continue;
+    if (plim_prepared_mark_rehearsed(plim_exec_prepared(exec, planned->space), bound->graph, variant)) continue;
     const plim_kernel_args args = plim_bound_plan_args(bound, j);
     plim_status status = device->api->rehearse(device, command->kernel, &args);
     if (status != PLIM_OK) PLIM_TRY(plim_refused_add(exec, bound->graph, variant, status));
