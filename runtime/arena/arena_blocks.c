@@ -1,4 +1,5 @@
-/* Blocks are rows of one array, linked in address order. Ids of merged blocks are reused. */
+/* Splits, merges and finds the blocks of an arena. Blocks are rows of one array, linked in address order. Ids of merged
+ * blocks are reused. */
 #include "runtime/arena/arena_blocks.h"
 
 #include <assert.h>

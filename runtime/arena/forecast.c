@@ -1,5 +1,5 @@
-/* One walk backward over the schedule finds the reads after each use. One walk forward over the graph finds how long
- * each storage can be recomputed.
+/* Finds what a schedule says about the future. One walk backward over the schedule finds the reads after each use. One
+ * walk forward over the graph finds how long each storage can be recomputed.
  *
  * Between its last read and its next write nothing needs a storage. A storage can be recomputed before position r when
  * every operand that its producer reads is available there:

@@ -1,5 +1,6 @@
-/* What a schedule says about the future: when each storage is read next, until when it can be recomputed, how long
- * an input is needed, and which storages are costly to recompute. */
+/* What a schedule says about the future: when each storage is read next, until when it can be recomputed, how long an
+ * input is needed, and which storages are costly to recompute. Functions run on the thread of the context, and are
+ * deterministic. */
 #ifndef PLIM_RUNTIME_ARENA_FORECAST_H
 #define PLIM_RUNTIME_ARENA_FORECAST_H
 

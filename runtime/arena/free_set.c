@@ -1,4 +1,4 @@
-/* The height of a node follows from its id by a hash, so that runs repeat.
+/* Free blocks in a skip list. The height of a node follows from its id by a hash, so that runs repeat.
  * Source: Pugh, Skip lists: a probabilistic alternative to balanced trees, CACM 1990. */
 #include "runtime/arena/free_set.h"
 

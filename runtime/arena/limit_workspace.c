@@ -1,4 +1,5 @@
-/* The plan's own variants keep their rows; new ones are appended. */
+/* Gives the later commands of a schedule variants with less workspace. The plan's own variants keep their rows; new
+ * ones are appended. */
 #include "runtime/arena/limit_workspace.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* A schedule whose commands from a given one on use variants of less workspace with the same numerics keys. */
+/* A schedule whose commands from a given one on use variants of less workspace with the same numerics keys. Functions
+ * run on the thread of the context, and are deterministic. */
 #ifndef PLIM_RUNTIME_ARENA_LIMIT_WORKSPACE_H
 #define PLIM_RUNTIME_ARENA_LIMIT_WORKSPACE_H
 

@@ -1,4 +1,5 @@
-/* Union-find with path halving. The smaller index becomes the root, so that results are the same in every run.
+/* Keeps the classes of missing storages, by union-find with path halving. The smaller index becomes the root, so that
+ * results are the same in every run.
  * Source: Kirisame et al., Dynamic Tensor Rematerialization, ICLR 2021, appendix C.2, with the root's sum kept. */
 #include "runtime/arena/missing.h"
 

@@ -1,5 +1,6 @@
-/* Runs the schedule's commands in their order. Before each, the evicted storages that it reads are recomputed, deepest
- * first, with an explicit stack. After each, storages that nothing reads any more are dropped.
+/* Replays a schedule once. It runs the schedule's commands in their order. Before each, the evicted storages that it
+ * reads are recomputed, deepest first, with an explicit stack. After each, storages that nothing reads any more are
+ * dropped.
  *
  * A pinned storage is not evicted. Frontier pins hold all operands of a chain from its start, so that each op runs at
  * most once in the chain. Lazy pins hold an operand only when its op is about to run: that needs less room and may run

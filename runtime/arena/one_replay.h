@@ -1,4 +1,5 @@
-/* One replay of a schedule in the arena, under one policy and one setting of its switches. */
+/* One replay of a schedule in the arena, under one policy and one setting of its switches. Functions run on the thread
+ * of the context, and are deterministic. */
 #ifndef PLIM_RUNTIME_ARENA_ONE_REPLAY_H
 #define PLIM_RUNTIME_ARENA_ONE_REPLAY_H
 

@@ -1,4 +1,5 @@
-/* Sources: DTR, Kirisame et al., ICLR 2021, appendix C; DTE, MegEngine; Coop, Zhang et al., NeurIPS 2023; MSPS,
+/* The table of online policies.
+ * Sources: DTR, Kirisame et al., ICLR 2021, appendix C; DTE, MegEngine; Coop, Zhang et al., NeurIPS 2023; MSPS,
  * Capuchin, ASPLOS 2020. */
 #include "runtime/arena/policy.h"
 

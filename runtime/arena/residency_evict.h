@@ -1,5 +1,5 @@
 /* Which storages to evict for a request: a window of blocks, or one storage after another. In costs, n is the number of
- * blocks. */
+ * blocks. Functions run on the thread of the context, and are deterministic. */
 #ifndef PLIM_RUNTIME_ARENA_RESIDENCY_EVICT_H
 #define PLIM_RUNTIME_ARENA_RESIDENCY_EVICT_H
 

@@ -1,4 +1,5 @@
-/* The cost of an eviction: the time to recompute what is evicted, and what is missing around it. */
+/* The cost of an eviction: the time to recompute what is evicted, and what is missing around it. Functions run on the
+ * thread of the context, and are deterministic. */
 #ifndef PLIM_RUNTIME_ARENA_RESIDENCY_PRICE_H
 #define PLIM_RUNTIME_ARENA_RESIDENCY_PRICE_H
 

@@ -1,4 +1,5 @@
-/* Finds which storages are small, and the size of the area that an arena may have for them. */
+/* Finds which storages are small, and the size of the area that an arena may have for them. Functions run on the thread
+ * of the context, and are deterministic. */
 #ifndef PLIM_RUNTIME_ARENA_SMALL_H
 #define PLIM_RUNTIME_ARENA_SMALL_H
 

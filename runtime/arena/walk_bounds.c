@@ -1,4 +1,5 @@
-/* Walks with an explicit stack. A mark of the walk's stamp keeps it from meeting a storage twice, without clearing. */
+/* Keeps sums of the times of missing storages around each storage, exact or as lower bounds. Walks with an explicit
+ * stack. A mark of the walk's stamp keeps it from meeting a storage twice, without clearing. */
 #include "runtime/arena/walk_bounds.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* Arrays that grow, and blocks: one allocation carved into all the arrays of a document. */
+/* Arrays that grow, and blocks: one allocation carved into all the arrays of a document. An array belongs to one thread
+ * at a time. */
 #ifndef PLIM_RUNTIME_BASE_ARRAY_H
 #define PLIM_RUNTIME_BASE_ARRAY_H
 

@@ -1,4 +1,5 @@
-/* Threads live for one batch: starting one costs microseconds, tasks take milliseconds and more. */
+/* Runs tasks on threads of their own. Threads live for one batch: starting one costs microseconds, tasks take
+ * milliseconds and more. */
 #include "runtime/base/batch.h"
 
 #include <pthread.h>

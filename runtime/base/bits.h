@@ -1,4 +1,4 @@
-/* The lowest and the highest bit of a word. */
+/* The lowest and the highest bit of a word. Pure functions, safe on any thread, O(1). */
 #ifndef PLIM_RUNTIME_BASE_BITS_H
 #define PLIM_RUNTIME_BASE_BITS_H
 

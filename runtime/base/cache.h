@@ -1,4 +1,4 @@
-/* The user's cache folder, for files that can be recomputed. */
+/* The user's cache folder, for files that can be recomputed. Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_BASE_CACHE_H
 #define PLIM_RUNTIME_BASE_CACHE_H
 

@@ -1,4 +1,5 @@
-/* Bytes are counted in units, so that the bytes reported are bytes that were tried. */
+/* Searches a number of bytes by halving. Bytes are counted in units, so that the bytes reported are bytes that were
+ * tried. */
 #include "runtime/base/halving.h"
 
 plim_status plim_halve_bytes(plim_gets_through *gets_through, void *user, int64_t failing_bytes, int64_t most_bytes,

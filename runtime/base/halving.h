@@ -1,5 +1,5 @@
 /* Searches by halving for a small number of bytes with which a trial succeeds. The trial need not be monotone: it may
- * succeed with some bytes and fail with more. */
+ * succeed with some bytes and fail with more. Deterministic where the trial is. */
 #ifndef PLIM_RUNTIME_BASE_HALVING_H
 #define PLIM_RUNTIME_BASE_HALVING_H
 

@@ -1,5 +1,5 @@
-/* Linear probing. A slot has the hash too, so that most ids are compared by it alone, and growing asks the owner
- * nothing. */
+/* A hash table by linear probing. A slot has the hash too, so that most ids are compared by it alone,
+ * and growing asks the owner nothing. */
 #include "runtime/base/hash_table.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
  * A document is walked with cursors: each knows its parent, so that an error names the whole path
  * ("ops[3].in[1]"). The first failure is kept in the document, and later calls return harmless values. So a reader is a
  * list of calls and one check of `status` at its end. An object remembers which fields were read; plim_json_end refuses
- * the others. */
+ * the others. A document belongs to the thread of its context. */
 #ifndef PLIM_RUNTIME_BASE_JSON_H
 #define PLIM_RUNTIME_BASE_JSON_H
 

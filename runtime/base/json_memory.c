@@ -1,4 +1,5 @@
-/* Blocks follow one another in a chunk. All values of a document are released together, so blocks need no header. */
+/* Gives jansson the memory of one document. Blocks follow one another in a chunk. All values of a document are released
+ * together, so blocks need no header. */
 #include "runtime/base/json_memory.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* Edit distance by three rows of the usual table. Source: Wagner and Fischer, JACM 1974; swaps of neighbours: Lowrance
- * and Wagner, JACM 1975. */
+/* Finds names, and names that are nearly the same: an edit distance by three rows of the usual table.
+ * Source: Wagner and Fischer, JACM 1974; swaps of neighbours: Lowrance and Wagner, JACM 1975. */
 #include "runtime/base/name.h"
 
 #include <stdio.h>

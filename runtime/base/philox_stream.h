@@ -1,4 +1,4 @@
-/* Streams of random numbers by name; the generator is kernels/philox.h. */
+/* Streams of random numbers by name; the generator is kernels/philox.h. Pure, safe on any thread. */
 #ifndef PLIM_RUNTIME_BASE_PHILOX_STREAM_H
 #define PLIM_RUNTIME_BASE_PHILOX_STREAM_H
 

@@ -1,4 +1,5 @@
-/* Random numbers for searches and for the operands of measurements: small, fast, equal on every machine. */
+/* Random numbers for searches and for the operands of measurements: small, fast, equal on every machine. A generator
+ * belongs to one thread at a time. O(1) a number. */
 #ifndef PLIM_RUNTIME_BASE_RANDOM_H
 #define PLIM_RUNTIME_BASE_RANDOM_H
 

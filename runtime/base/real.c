@@ -1,6 +1,6 @@
-/* ln x: x = 2^k m with m in [1/sqrt 2, sqrt 2], and ln m = 2 artanh((m - 1) / (m + 1)) by its series. e^x: x = k ln 2 +
- * r with |r| <= ln 2 / 2, and e^r by Taylor's series. ln 2 stands in two parts, so that k ln 2 is exact in the first.
- * The compiler must not contract products and sums (-ffp-contract=off). */
+/* Logarithm and exponential of doubles. ln x: x = 2^k m with m in [1/sqrt 2, sqrt 2], and ln m = 2 artanh((m - 1) / (m
+ * + 1)) by its series. e^x: x = k ln 2 + r with |r| <= ln 2 / 2, and e^r by Taylor's series. ln 2 stands in two parts,
+ * so that k ln 2 is exact in the first. The compiler must not contract products and sums (-ffp-contract=off). */
 #include "runtime/base/real.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), for the fingerprints of documents. */
+/* SHA-256 (FIPS 180-4), for the fingerprints of documents. O(bytes). A digest belongs to one thread at a time. */
 #ifndef PLIM_RUNTIME_BASE_SHA256_H
 #define PLIM_RUNTIME_BASE_SHA256_H
 

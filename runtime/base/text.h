@@ -1,4 +1,4 @@
-/* A text that grows, into which canonical documents are written. */
+/* A text that grows, into which canonical documents are written. A text belongs to one thread at a time. */
 #ifndef PLIM_RUNTIME_BASE_TEXT_H
 #define PLIM_RUNTIME_BASE_TEXT_H
 

@@ -1,4 +1,4 @@
-/* The variable first, then HOME. */
+/* Finds folders of the user: by the variable first, then by HOME. */
 #include "runtime/base/user_folder.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Folders of the user, as the XDG base directory specification names them. */
+/* Folders of the user, as the XDG base directory specification names them. Safe on any thread while none changes the
+ * environment. */
 #ifndef PLIM_RUNTIME_BASE_USER_FOLDER_H
 #define PLIM_RUNTIME_BASE_USER_FOLDER_H
 

@@ -1,4 +1,4 @@
-/* The binary version of CIFAR-10. */
+/* The binary version of CIFAR-10. Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_DATA_CIFAR_H
 #define PLIM_RUNTIME_DATA_CIFAR_H
 

@@ -1,4 +1,4 @@
-/* Gzipped IDX files: the format of MNIST and its relatives. */
+/* Gzipped IDX files: the format of MNIST and its relatives. Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_DATA_IDX_H
 #define PLIM_RUNTIME_DATA_IDX_H
 

@@ -1,5 +1,5 @@
-/* One thread serves one request at a time, which is handed over under a mutex. The thread owns the destination while a
- * request is open; otherwise the caller does. */
+/* The reader and its thread. One thread serves one request at a time, which is handed over under a mutex. The thread
+ * owns the destination while a request is open; otherwise the caller does. */
 #include "runtime/data/reader.h"
 
 #include <pthread.h>

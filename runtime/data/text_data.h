@@ -1,4 +1,4 @@
-/* Loads a text as tokens, and writes its sequences. */
+/* Loads a text as tokens, and writes its sequences. Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_DATA_TEXT_DATA_H
 #define PLIM_RUNTIME_DATA_TEXT_DATA_H
 

@@ -1,4 +1,5 @@
-/* Sorted ranges and the gaps between them. The ranges of a bad plan may overlap, so a walk keeps the furthest end. */
+/* Fills and compares the bytes outside of sorted ranges. The ranges of a bad plan may overlap, so a walk keeps the
+ * furthest end. */
 #include "runtime/device/check_bytes.h"
 
 #include <stdlib.h>

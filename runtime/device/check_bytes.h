@@ -1,4 +1,5 @@
-/* Byte ranges of an arena for the check device: ranges that hold contents, and ranges that may change. */
+/* Byte ranges of an arena for the check device: ranges that hold contents, and ranges that may change. Pure functions,
+ * safe on any thread. */
 #ifndef PLIM_RUNTIME_DEVICE_CHECK_BYTES_H
 #define PLIM_RUNTIME_DEVICE_CHECK_BYTES_H
 

@@ -1,4 +1,4 @@
-/* How the check device checks one command of a plan. */
+/* How the check device checks one command of a plan. Functions run on the thread of the device. */
 #ifndef PLIM_RUNTIME_DEVICE_CHECK_COMMAND_H
 #define PLIM_RUNTIME_DEVICE_CHECK_COMMAND_H
 

@@ -1,5 +1,6 @@
-/* Variables are found by prefix, because the libraries document only some of them (CUBLAS_WORKSPACE_CONFIG,
- * CUBLAS_EMULATION_STRATEGY) and read more (CUBLAS_EMULATE_SINGLE_PRECISION, CUDNN_FORCE_KERNEL_INIT). */
+/* Finds variables of the environment that change what the CUDA libraries compute. Variables are found by prefix,
+ * because the libraries document only some of them (CUBLAS_WORKSPACE_CONFIG, CUBLAS_EMULATION_STRATEGY) and read more
+ * (CUBLAS_EMULATE_SINGLE_PRECISION, CUDNN_FORCE_KERNEL_INIT). */
 #include "runtime/device/cuda_environment.h"
 
 #include <string.h>

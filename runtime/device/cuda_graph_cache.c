@@ -1,4 +1,4 @@
-/* A small table, which is searched from end to end. */
+/* Finds, adds and frees captured steps, in a small table that is searched from end to end. */
 #include "runtime/device/cuda_graph_cache.h"
 
 void plim_cuda_graph_row_uncapture(plim_cuda_graph_row *row, const plim_cuda_driver *driver) {

@@ -1,4 +1,4 @@
-/* Timing events are made once and recorded many times. */
+/* Measures times on a GPU by its events. Timing events are made once and recorded many times. */
 #include "runtime/device/cuda_timing_events.h"
 
 plim_status plim_cuda_timing_events_reserve(plim_cuda_timing_events *timing_events, plim_context *ctx,

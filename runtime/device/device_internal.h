@@ -1,4 +1,4 @@
-/* The tables of the built-in devices, for the list in device.c. */
+/* The tables of the built-in devices, for the list in device.c. Functions run on the thread of the device. */
 #ifndef PLIM_RUNTIME_DEVICE_DEVICE_INTERNAL_H
 #define PLIM_RUNTIME_DEVICE_DEVICE_INTERNAL_H
 

@@ -1,5 +1,5 @@
-/* One mapping: [inaccessible page][read-write pages; the memory ends where they end, or just before][inaccessible
- * page]. The mapping follows from pointer and size, so nothing is recorded. */
+/* Maps memory between inaccessible pages. One mapping: [inaccessible page][read-write pages; the memory ends where they
+ * end, or just before][inaccessible page]. The mapping follows from pointer and size, so nothing is recorded. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise */
 #include "runtime/device/guarded.h"
 

@@ -1,6 +1,7 @@
-/* A copy is cut into parts, of which up to DEPTH are in flight. When a part ends early, its rest is submitted again.
- * The copy returns when no part is in flight, also after a failure, since the kernel may write to its memory until
- * then. Rings are those of io_uring(7): the kernel moves the head of submissions and the tail of completions. */
+/* Copies between memory and a page file by io_uring. A copy is cut into parts, of which up to DEPTH are in flight. When
+ * a part ends early, its rest is submitted again. The copy returns when no part is in flight, also after a failure
+ * (page_ring.h has an exception), since the kernel may write to its memory until then. Rings are those of io_uring(7):
+ * the kernel moves the head of submissions and the tail of completions. */
 #define _GNU_SOURCE /* syscall */
 #include "runtime/device/page_ring.h"
 

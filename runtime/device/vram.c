@@ -1,5 +1,5 @@
-/* The GPU provides memory in pages of 2 MiB. The bytes that the budget leaves are rounded down to whole pages, so that
- * an arena takes no more than its own bytes. */
+/* Divides a budget for all of a GPU's memory. The GPU provides memory in pages of 2 MiB. The bytes that the budget
+ * leaves are rounded down to whole pages, so that an arena takes no more than its own bytes. */
 #include "runtime/device/vram.h"
 
 #include "runtime/base/size.h"

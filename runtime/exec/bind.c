@@ -1,6 +1,6 @@
-/* Binding walks the commands once and keeps, for each storage and space, the buffer that began last. Lifetimes of one
- * storage in one space never overlap, so an operand of command j lies in that buffer. The lifetime contains j, or it
- * ends at j when the command's in-place pair overwrites the buffer. */
+/* Makes the flat arrays of a bound plan. Binding walks the commands once and keeps, for each storage and space, the
+ * buffer that began last. Lifetimes of one storage in one space never overlap, so an operand of command j lies in that
+ * buffer. The lifetime contains j, or it ends at j when the command's in-place pair overwrites the buffer. */
 #include "runtime/exec/bind.h"
 
 #include <string.h>

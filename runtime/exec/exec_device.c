@@ -1,4 +1,4 @@
-/* Each function asks the device, or answers for the host. Where own_kernels is 0 there is a device: plim_exec_open
+/* Asks the device of an executor, or answers for the host. Where own_kernels is 0 there is a device: plim_exec_open
  * checks it. */
 #include "runtime/exec/exec_device.h"
 

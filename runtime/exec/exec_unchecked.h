@@ -1,6 +1,6 @@
 /* For tests alone: runs plans that the checker refuses. So a test can show that the executor's own measurements and the
- * check device find what is wrong with them. Never installed, never called by the library.
- * The function is in open.c. */
+ * check device find what is wrong with them. Never installed, never called by the library. The function is in open.c.
+ * Functions run on the thread of the executor. */
 #ifndef PLIM_RUNTIME_EXEC_EXEC_UNCHECKED_H
 #define PLIM_RUNTIME_EXEC_EXEC_UNCHECKED_H
 

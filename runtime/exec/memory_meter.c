@@ -1,8 +1,8 @@
-/* A buffer counts from the first command that binds it to the end of the last command that binds it.
- * Sizes come from the graph's storages and from the workspaces that the device asked for. Addresses are those that
- * kernels were given. Persistent storages and inputs hold bytes before the first kernel: their addresses follow from
- * the plan's offsets. The plan's bytes, ends, peak and arena size are read only for the comparison at the end of the
- * step.
+/* Counts the bytes that a step uses, and compares them with the plan. A buffer counts from the first command that binds
+ * it to the end of the last command that binds it. Sizes come from the graph's storages and from the workspaces that
+ * the device asked for. Addresses are those that kernels were given. Persistent storages and inputs hold bytes before
+ * the first kernel: their addresses follow from the plan's offsets. The plan's bytes, ends, peak and arena size are
+ * read only for the comparison at the end of the step.
  *
  * An input that the command's in-place pair overwrites is not counted at that command: its bytes are its output's. */
 #include "runtime/exec/memory_meter.h"

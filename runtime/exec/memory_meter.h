@@ -1,4 +1,5 @@
-/* The memory meter: live bytes and the arena size in use, measured while a step runs. */
+/* The memory meter: live bytes and the arena size in use, measured while a step runs. Functions run on the thread of
+ * the executor. */
 #ifndef PLIM_RUNTIME_EXEC_MEMORY_METER_H
 #define PLIM_RUNTIME_EXEC_MEMORY_METER_H
 

@@ -1,4 +1,5 @@
-/* The kernels of a program. Each distinct pair of op description and variant is prepared once on the device. */
+/* The kernels of a program. Each distinct pair of op description and variant is prepared once on the device. Functions
+ * run on the thread of the executor. */
 #ifndef PLIM_RUNTIME_EXEC_PREPARE_H
 #define PLIM_RUNTIME_EXEC_PREPARE_H
 

@@ -1,5 +1,5 @@
-/* The event of command j is COMMAND_EVENT + j. The events below it begin and end the queues. A command marks its event
- * only when a command of another queue waits for it. */
+/* Puts the commands of a plan on the queues of a GPU. The event of command j is COMMAND_EVENT + j. The events below it
+ * begin and end the queues. A command marks its event only when a command of another queue waits for it. */
 #include "runtime/exec/streams.h"
 
 #include <string.h>

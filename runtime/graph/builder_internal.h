@@ -1,4 +1,5 @@
-/* State of the graph builder, shared by builder.c, which adds rows, and freeze.c, which makes the graph. */
+/* State of the graph builder, shared by builder.c, which adds rows, and freeze.c, which makes the graph. Functions run
+ * on the thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_BUILDER_INTERNAL_H
 #define PLIM_RUNTIME_GRAPH_BUILDER_INTERNAL_H
 

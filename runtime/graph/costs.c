@@ -1,4 +1,5 @@
-/* Each array is one allocation. Every number is set at the start: to -1, and workspaces to 0. */
+/* Makes, copies and checks costs by device. Each array is one allocation. Every number is set at the start: to -1, and
+ * workspaces to 0. */
 #include "runtime/graph/costs.h"
 
 #include <string.h>

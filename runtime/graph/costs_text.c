@@ -1,4 +1,5 @@
-/* Rows of numbers, with null for an unknown one. A list without any number is left out. */
+/* Writes and reads costs by device. Rows of numbers, with null for an unknown one. A list without any number is left
+ * out. */
 #include "runtime/graph/costs_text.h"
 
 #include "runtime/graph/document.h"

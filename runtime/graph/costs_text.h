@@ -1,4 +1,5 @@
-/* Writes and reads costs in the text of a graph. A failure of reading is left in the document. */
+/* Writes and reads costs in the text of a graph. A failure of reading is left in the document. Functions run on the
+ * thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_COSTS_TEXT_H
 #define PLIM_RUNTIME_GRAPH_COSTS_TEXT_H
 

@@ -1,5 +1,6 @@
 /* Functions that all document files share: reading and replacing the file, the first two fields, and rows that several
- * documents have. A failure of reading a field is left in the JSON document. */
+ * documents have. A failure of reading a field is left in the JSON document. Functions run on the thread of the
+ * context. */
 #ifndef PLIM_RUNTIME_GRAPH_DOCUMENT_H
 #define PLIM_RUNTIME_GRAPH_DOCUMENT_H
 

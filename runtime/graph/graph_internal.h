@@ -1,6 +1,6 @@
 /* The memory of a graph: one block with the document and all its arrays, through writable pointers. Only files that
- * make or free graphs include it.
- * derive.c fills what follows from the ops. */
+ * make or free graphs include it. derive.c fills what follows from the ops. Functions run on the thread of the context.
+ */
 #ifndef PLIM_RUNTIME_GRAPH_GRAPH_INTERNAL_H
 #define PLIM_RUNTIME_GRAPH_GRAPH_INTERNAL_H
 

@@ -1,5 +1,5 @@
-/* Writes and reads the canonical text of a graph document (docs/formats.md).
- * graph_write.c writes, graph_read.c reads. */
+/* Writes and reads the canonical text of a graph document (docs/formats.md). graph_write.c writes, graph_read.c reads.
+ * Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_GRAPH_TEXT_H
 #define PLIM_RUNTIME_GRAPH_GRAPH_TEXT_H
 

@@ -1,4 +1,5 @@
-/* The operands of all calls are in one list, which may move while it grows. Events get their pointers at the end. */
+/* Builds a handle program. The operands of all calls are in one list, which may move while it grows. Events get their
+ * pointers at the end. */
 #include "runtime/graph/handles_build.h"
 
 #include <string.h>

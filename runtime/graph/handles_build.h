@@ -1,4 +1,5 @@
-/* Builds a handle program row by row, for the functions that read one. */
+/* Builds a handle program row by row, for the functions that read one. Functions run on the thread of the context, and
+ * are deterministic. */
 #ifndef PLIM_RUNTIME_GRAPH_HANDLES_BUILD_H
 #define PLIM_RUNTIME_GRAPH_HANDLES_BUILD_H
 

@@ -1,4 +1,5 @@
-/* Each line is one tensor or event. The name of an event's first field is its kind. */
+/* Writes and reads handle programs. Each line is one tensor or event. The name of an event's first field is its kind.
+ */
 #include "runtime/graph/handles_text.h"
 
 #include "runtime/base/array.h"

@@ -1,4 +1,5 @@
-/* Writes and reads the field "handles" of a graph document (docs/formats.md). */
+/* Writes and reads the field "handles" of a graph document (docs/formats.md). Functions run on the thread of the
+ * context. */
 #ifndef PLIM_RUNTIME_GRAPH_HANDLES_TEXT_H
 #define PLIM_RUNTIME_GRAPH_HANDLES_TEXT_H
 

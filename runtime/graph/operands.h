@@ -1,4 +1,4 @@
-/* Checks the operands of an op against its kind. */
+/* Checks the operands of an op against its kind. Functions run on the thread of the context, and are deterministic. */
 #ifndef PLIM_RUNTIME_GRAPH_OPERANDS_H
 #define PLIM_RUNTIME_GRAPH_OPERANDS_H
 

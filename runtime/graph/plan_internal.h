@@ -1,5 +1,5 @@
 /* Functions that making a plan and reading a plan share: a copy of its parts with the figures that they state.
- * plan_copy.c has the copy, plan.c the rest. */
+ * plan_copy.c has the copy, plan.c the rest. Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_PLAN_INTERNAL_H
 #define PLIM_RUNTIME_GRAPH_PLAN_INTERNAL_H
 

@@ -1,5 +1,5 @@
-/* Writes and reads the canonical text of a plan document (docs/formats.md).
- * plan_write.c writes, plan_read.c reads. */
+/* Writes and reads the canonical text of a plan document (docs/formats.md). plan_write.c writes, plan_read.c reads.
+ * Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_PLAN_TEXT_H
 #define PLIM_RUNTIME_GRAPH_PLAN_TEXT_H
 

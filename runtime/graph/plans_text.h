@@ -1,4 +1,5 @@
-/* Writes and reads the canonical text of a program document (docs/formats.md). Both are in plans.c. */
+/* Writes and reads the canonical text of a program document (docs/formats.md). Both are in plans.c. Functions run on
+ * the thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_PLANS_TEXT_H
 #define PLIM_RUNTIME_GRAPH_PLANS_TEXT_H
 

@@ -1,4 +1,5 @@
-/* Checks names in documents. They are printable ASCII, so that all tools print and compare them in the same way. */
+/* Checks names in documents. They are printable ASCII, so that all tools print and compare them in the same way.
+ * Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_PRINTABLE_H
 #define PLIM_RUNTIME_GRAPH_PRINTABLE_H
 

@@ -1,5 +1,5 @@
 /* Functions that profiles, plans and their readers share: checks of a machine and a variant, a profile from its rows.
- * profile.c has the checks and rows, profile_text.c the text. */
+ * profile.c has the checks and rows, profile_text.c the text. Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_PROFILE_INTERNAL_H
 #define PLIM_RUNTIME_GRAPH_PROFILE_INTERNAL_H
 

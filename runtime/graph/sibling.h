@@ -1,5 +1,5 @@
 /* Paths of documents that belong together. A plan file does not contain its graph, which is written to a file beside
- * it: plan.json, plan.graph.json. */
+ * it: plan.json, plan.graph.json. Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_SIBLING_H
 #define PLIM_RUNTIME_GRAPH_SIBLING_H
 

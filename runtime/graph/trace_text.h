@@ -1,4 +1,5 @@
-/* Writes and reads the lines of a trace document (docs/formats.md). trace_write.c writes, trace_read.c reads. */
+/* Writes and reads the lines of a trace document (docs/formats.md). trace_write.c writes, trace_read.c reads. Functions
+ * run on the thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_TRACE_TEXT_H
 #define PLIM_RUNTIME_GRAPH_TRACE_TEXT_H
 

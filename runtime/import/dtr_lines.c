@@ -1,5 +1,5 @@
-/* Every line is parsed strictly by itself, so that a failure names it. Fields may come in any order. Unknown fields are
- * ignored, since loggers add their own. */
+/* Reads the lines of a DTR log. Every line is parsed strictly by itself, so that a failure names it. Fields may come in
+ * any order. Unknown fields are ignored, since loggers add their own. */
 #include "runtime/import/dtr_lines.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Graphs from files of other programs: a table of formats. Equal files give equal graphs. O(file). */
+/* Graphs from files of other programs: a table of formats. Equal files give equal graphs. O(file). Functions run on the
+ * thread of the context. */
 #ifndef PLIM_RUNTIME_IMPORT_IMPORT_H
 #define PLIM_RUNTIME_IMPORT_IMPORT_H
 

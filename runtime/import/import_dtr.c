@@ -1,6 +1,7 @@
-/* One walk over the lines keeps, for each name, the tensor that it stands for. Ops and events go to the builders of
- * graph and handle program as they come. Refused, with the number of the line, are: names defined twice, used before
- * their definition or released twice, and results whose sizes or aliases are missing.
+/* Makes a graph and a handle program of a DTR log. One walk over the lines keeps, for each name, the tensor that it
+ * stands for. Ops and events go to the builders of graph and handle program as they come. Refused, with the number of
+ * the line, are: names defined twice, used before their definition or released twice, and results whose sizes or
+ * aliases are missing.
  * Source: the logger of the DTR prototype (ICLR 2021). */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Walks the objects by their own keys, since they may have more fields than a cursor remembers. */
+/* Reads the costs of a networkx document. Walks the objects by their own keys, since they may have more fields than a
+ * cursor remembers. */
 #include "runtime/import/import_nx_costs.h"
 
 #include <string.h>

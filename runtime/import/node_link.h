@@ -1,5 +1,5 @@
 /* Makes a graph of a DAG as publications describe it: ops with one output each, their sizes and times. Importers and
- * generators use it. */
+ * generators use it. Functions run on the thread of the context, and are deterministic. */
 #ifndef PLIM_RUNTIME_IMPORT_NODE_LINK_H
 #define PLIM_RUNTIME_IMPORT_NODE_LINK_H
 

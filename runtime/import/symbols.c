@@ -1,4 +1,4 @@
-/* The texts stand one after the other; a hash table has their numbers. */
+/* Numbers texts. The texts stand one after the other; a hash table has their numbers. */
 #include "runtime/import/symbols.h"
 
 #include <assert.h>

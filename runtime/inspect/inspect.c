@@ -1,4 +1,5 @@
-/* The index: two compressed tables of the buffers and the reads of each storage, in the order of commands. */
+/* Makes the index of a plan, and answers the questions that need no other plan. The index: two compressed tables of the
+ * buffers and the reads of each storage, in the order of commands. */
 #include "runtime/inspect/inspect.h"
 
 #include <stdlib.h>

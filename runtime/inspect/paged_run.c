@@ -1,4 +1,5 @@
-/* The plan over spaces has the same commands in the same order, so that indices of commands mean the same in both. */
+/* Makes a plan over spaces of a plan with copies, and finds what its transfers cost. The plan over spaces has the same
+ * commands in the same order, so that indices of commands mean the same in both. */
 #include "runtime/inspect/paged_run.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Each function walks the plan. The cost of a recompute is found as a planner would find it. The op of the storage runs
- * at the command that fills the storage again. Operands in another space are copied. Operands in no space are computed
- * before it, once. */
+/* Answers questions about a plan over spaces. Each function walks the plan. The cost of a recompute is found as a
+ * planner would find it. The op of the storage runs at the command that fills the storage again. Operands in another
+ * space are copied. Operands in no space are computed before it, once. */
 #include "runtime/inspect/space_inspect.h"
 
 #include "runtime/base/array.h"

@@ -1,5 +1,6 @@
 /* Emission: the state and functions that the files of runtime/net share while a net becomes a graph. The first failure
- * is kept in `status`, and later calls do nothing. So the callers read as a list of ops, without checks.
+ * is kept in `status`, and later calls do nothing. So the callers read as a list of ops, without checks. Functions run
+ * on the thread of the context.
  *
  * Names: layer L makes the value "L"; its other values and ops are "L.<what>". The gradient of parameter p is "p.grad",
  * its cast to bf16 "p.bf16". The gradient that layer L gives its input is "L.dx". When several readers of a tensor T

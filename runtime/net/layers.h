@@ -1,5 +1,6 @@
 /* The net as a list of layers, shared by the files of runtime/net. A tensor's handle is the index of the layer that
- * makes it. The functions stand in net.c, that of micro-batches in accumulate.c. */
+ * makes it. The functions stand in net.c, that of micro-batches in accumulate.c. Functions run on the thread of the
+ * context. */
 #ifndef PLIM_RUNTIME_NET_LAYERS_H
 #define PLIM_RUNTIME_NET_LAYERS_H
 

@@ -1,5 +1,5 @@
 /* Emits gradients by the row of a layer's op. The row says which op computes a gradient, from which values, and with
- * which attributes. */
+ * which attributes. Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_NET_ROW_GRADIENT_H
 #define PLIM_RUNTIME_NET_ROW_GRADIENT_H
 

@@ -1,4 +1,5 @@
-/* The state of ideal.c, shared with the costs of its policies. ideal_score.c has the costs, ideal.c the rest. */
+/* The state of ideal.c, shared with the costs of its policies. ideal_score.c has the costs, ideal.c the rest. Functions
+ * run on the thread of the context, and are deterministic. */
 #ifndef PLIM_RUNTIME_ONLINE_IDEAL_STATE_H
 #define PLIM_RUNTIME_ONLINE_IDEAL_STATE_H
 

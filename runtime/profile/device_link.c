@@ -1,4 +1,5 @@
-/* The medians of several copies count. Two sizes give a line: the slope is the bandwidth, the rest the latency. */
+/* Measures copies between a GPU and page-locked memory. The medians of several copies count. Two sizes give a line: the
+ * slope is the bandwidth, the rest the latency. */
 #include "runtime/profile/device_link.h"
 
 #include "runtime/base/integers.h"

@@ -1,4 +1,5 @@
-/* Measures how long copies between a GPU's memory and page-locked memory of the host take. */
+/* Measures how long copies between a GPU's memory and page-locked memory of the host take. Functions run on the thread
+ * of the device. */
 #ifndef PLIM_RUNTIME_PROFILE_DEVICE_LINK_H
 #define PLIM_RUNTIME_PROFILE_DEVICE_LINK_H
 

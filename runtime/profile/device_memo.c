@@ -1,4 +1,4 @@
-/* The memo is attached to the device, so that the close of the device frees it without knowing about profiles. */
+/* Attaches the profiler's memo to a device, so that the close of the device frees it without knowing about profiles. */
 #include "runtime/profile/device_memo.h"
 
 static void free_memo(plim_device *device) {

@@ -1,4 +1,5 @@
-/* A list, which is searched from end to end: a network has a few tens of such variants. */
+/* Compares variants in parts with their wholes, and remembers those of equal bits in a list. It is searched from end
+ * to end: a network has a few tens of such variants. */
 #include "runtime/profile/equal_parts.h"
 
 #include <stdio.h>

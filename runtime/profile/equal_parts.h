@@ -1,4 +1,5 @@
-/* Remembers which variants in parts give the bits of their whole on a device, by comparisons since it was opened. */
+/* Remembers which variants in parts give the bits of their whole on a device, by comparisons since it was opened.
+ * Functions run on the thread of the device. */
 #ifndef PLIM_RUNTIME_PROFILE_EQUAL_PARTS_H
 #define PLIM_RUNTIME_PROFILE_EQUAL_PARTS_H
 

@@ -1,6 +1,6 @@
-/* The threads work in regions like those of ops: each thread has an equal share, and all wait for the last one. Half of
- * a share is arithmetic in the first-level cache, half reads memory. The same regions are timed in turns alone and
- * beside copies; the median over the rounds counts.
+/* Measures copies beside threads that compute. The threads work in regions like those of ops: each thread has an equal
+ * share, and all wait for the last one. Half of a share is arithmetic in the first-level cache, half reads memory. The
+ * same regions are timed in turns alone and beside copies; the median over the rounds counts.
  *
  * After each copy its thread sleeps for twice the time of the copy. Copies of a plan also begin on threads that slept,
  * and a scheduler treats such threads unlike threads that never pause.

@@ -1,5 +1,6 @@
-/* Two sizes give a line: the slope is the bandwidth, the rest the latency. Each copy takes other bytes, as in a
- * step. Where there is room, all of them together take more than most caches hold. */
+/* Measures copies to and from a page space. Two sizes give a line: the slope is the bandwidth, the rest the latency.
+ * Each copy takes other bytes, as in a step. Where there is room, all of them together take more than most caches hold.
+ */
 #include "runtime/profile/page_link.h"
 
 #include <errno.h>

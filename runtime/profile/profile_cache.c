@@ -1,5 +1,6 @@
-/* The profile cache is a document like the others ("plimsoll": "profile cache"), and read as strictly. But a wrong file
- * is ignored and not reported. Rows are sorted, so that equal contents give equal bytes. */
+/* Reads and writes measured times. The profile cache is a document like the others ("plimsoll": "profile cache"), and
+ * read as strictly. But a wrong file is ignored and not reported. Rows are sorted, so that equal contents give equal
+ * bytes. */
 #include "runtime/profile/profile_cache.h"
 
 #include <stdio.h>

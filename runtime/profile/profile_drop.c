@@ -1,5 +1,5 @@
-/* A failure of the device itself ends the run, because no later call would succeed. A failure of one kernel drops its
- * variant. */
+/* Removes variants from a set and from a profile. A failure of the device itself ends the run, because no later call
+ * would succeed. A failure of one kernel drops its variant. */
 #include "runtime/profile/profile_drop.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Removes variants that fail, or whose numbers are wrong, from a profile, with a note that says why. */
+/* Removes variants that fail, or whose numbers are wrong, from a profile, with a note that says why. Functions run on
+ * the thread of the device. */
 #ifndef PLIM_RUNTIME_PROFILE_PROFILE_DROP_H
 #define PLIM_RUNTIME_PROFILE_PROFILE_DROP_H
 

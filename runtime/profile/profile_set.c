@@ -1,4 +1,5 @@
-/* A hash table over canonical descriptions finds the groups. */
+/* Makes the set of variants that are measured, and a profile of it. A hash table over canonical descriptions finds the
+ * groups. */
 #include "runtime/profile/profile_set.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Compares the numbers of a variant with those of the single-source kernel. */
+/* Compares the numbers of a variant with those of the single-source kernel. Functions run on the thread of the device.
+ */
 #ifndef PLIM_RUNTIME_PROFILE_PROFILE_VERIFY_H
 #define PLIM_RUNTIME_PROFILE_PROFILE_VERIFY_H
 

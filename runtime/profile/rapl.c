@@ -1,5 +1,6 @@
-/* A zone is a folder "intel-rapl:K" with one number a file: name, energy_uj, max_energy_range_uj. The driver has that
- * name on AMD's processors too. Zones below a package, as those of its cores, are part of it and are not read. */
+/* Reads the energy counters of processor packages. A zone is a folder "intel-rapl:K" with one number a file: name,
+ * energy_uj, max_energy_range_uj. The driver has that name on AMD's processors too. Zones below a package, as those of
+ * its cores, are part of it and are not read. */
 #include "runtime/profile/rapl.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Copies run beside ops, so plans are made with the bandwidth that a copy has while the threads compute. */
+/* Fills the paging options with links that were measured or modelled. Copies run beside ops, so plans are made with the
+ * bandwidth that a copy has while the threads compute. */
 #include "runtime/program/paging_links.h"
 #include "runtime/profile/device_link.h"
 

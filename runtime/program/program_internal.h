@@ -1,5 +1,5 @@
 /* What the files of a program share, all in program.c: planning both steps, and homes of persistent storages in a page
- * space. */
+ * space. Functions run on the thread of the device. */
 #ifndef PLIM_RUNTIME_PROGRAM_PROGRAM_INTERNAL_H
 #define PLIM_RUNTIME_PROGRAM_PROGRAM_INTERNAL_H
 

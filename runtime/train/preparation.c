@@ -1,5 +1,5 @@
-/* Nothing is computed before training begins. So a new plan may use other kernels when the device refuses one, as if
- * the profile had never had it.
+/* Plans, rehearses and plans again, until a program can train. Nothing is computed before training begins. So a new
+ * plan may use other kernels when the device refuses one, as if the profile had never had it.
  *
  * On a GPU the arena is smaller by the bytes that kernels and libraries load. These bytes depend on the plan, and the
  * plan depends on the arena's bytes. So within a budget of the whole GPU a first plan is made for somewhat less than

@@ -1,4 +1,5 @@
-/* The variants that a device refuses, found before the first step. The caller plans again without them. */
+/* The variants that a device refuses, found before the first step. The caller plans again without them. Functions run
+ * on the thread of the device. */
 #ifndef PLIM_RUNTIME_TRAIN_REHEARSAL_H
 #define PLIM_RUNTIME_TRAIN_REHEARSAL_H
 

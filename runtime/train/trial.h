@@ -1,5 +1,6 @@
 /* A trial of two plans: is paging or recomputation faster on this machine now? Predictions add times that were measured
- * separately. Only a run shows how ops and copies share processors, caches and memory. */
+ * separately. Only a run shows how ops and copies share processors, caches and memory. Functions run on the thread of
+ * the device. */
 #ifndef PLIM_RUNTIME_TRAIN_TRIAL_H
 #define PLIM_RUNTIME_TRAIN_TRIAL_H
 

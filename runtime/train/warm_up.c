@@ -1,5 +1,5 @@
-/* Captured steps are freed when the trainer closes. So their bytes are the difference of the bytes outside the arena
- * before and after the close. */
+/* Runs a program a few times on a GPU, and measures what it loads. Captured steps are freed when the trainer closes. So
+ * their bytes are the difference of the bytes outside the arena before and after the close. */
 #include "runtime/train/warm_up.h"
 
 #include "runtime/device/device_cuda.h"

@@ -1,4 +1,5 @@
-/* A first run of a program on a GPU, which loads and captures everything that training needs outside the arena. */
+/* A first run of a program on a GPU, which loads and captures everything that training needs outside the arena.
+ * Functions run on the thread of the device. */
 #ifndef PLIM_RUNTIME_TRAIN_WARM_UP_H
 #define PLIM_RUNTIME_TRAIN_WARM_UP_H
 

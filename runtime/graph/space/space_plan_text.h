@@ -1,4 +1,5 @@
-/* Writes and reads the text of a plan over spaces: version 2 of the plan document. `file` names it in sentences. */
+/* Writes and reads the text of a plan over spaces: version 2 of the plan document. `file` names it in sentences.
+ * Functions run on the thread of the context. */
 #ifndef PLIM_RUNTIME_GRAPH_SPACE_SPACE_PLAN_TEXT_H
 #define PLIM_RUNTIME_GRAPH_SPACE_SPACE_PLAN_TEXT_H
 
