@@ -105,17 +105,17 @@ int plim_sampler_train(plim_sampler *sampler, int64_t step, uint8_t *image, int3
   if (sampler->epoch != epoch) shuffle(sampler, epoch);
   int64_t shift = d->context > 0 ? text_shift(sampler, epoch) : 0;
   for (int64_t i = 0; i < images; i++) {
-    int32_t which = sampler->order[first + i];
+    int32_t sample = sampler->order[first + i];
     if (d->context > 0) {
       int32_t *token = (int32_t *)(void *)image;
-      plim_text_data_sequence(d, &d->train, which, shift, token + i * d->context, label + i * d->context);
+      plim_text_data_sequence(d, &d->train, sample, shift, token + i * d->context, label + i * d->context);
       continue;
     }
     plim_crop crop = {0, 0, 0};
-    if (sampler->options.augment) crop = plim_crop_draw(sampler->options.seed, epoch, which, d->pad, d->flip);
-    plim_crop_copy(&crop, d->height, d->width, d->channels, d->train.image + which * plim_dataset_image_bytes(d),
+    if (sampler->options.augment) crop = plim_crop_draw(sampler->options.seed, epoch, sample, d->pad, d->flip);
+    plim_crop_copy(&crop, d->height, d->width, d->channels, d->train.image + sample * plim_dataset_image_bytes(d),
                    image + i * plim_dataset_image_bytes(d));
-    label[i] = d->train.label[which];
+    label[i] = d->train.label[sample];
   }
   return 1;
 }

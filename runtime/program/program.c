@@ -6,10 +6,10 @@
 #include "runtime/graph/check/check.h"
 #include "runtime/program/program_internal.h"
 
-static plim_status profile_part(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
-                                plim_program_part part) {
-  if (!profiler) return plim_profile_roofline(device, p->graph[part], &p->profile[part]);
-  plim_status status = plim_profile_measure(device, p->graph[part], profiler, &p->profile[part]);
+static plim_status profile_graph(plim_device *device, const plim_profiler_options *profiler, plim_program *p,
+                                 plim_plan_index plan_index) {
+  if (!profiler) return plim_profile_roofline(device, p->graph[plan_index], &p->profile[plan_index]);
+  plim_status status = plim_profile_measure(device, p->graph[plan_index], profiler, &p->profile[plan_index]);
   if (status != PLIM_ENOFIT) return status;
   return plim_fail(p->ctx, status, "measuring operations: %s; modelled costs (--model-costs) need no room",
                    plim_context_error(p->ctx));
@@ -34,7 +34,7 @@ plim_status plim_program_begin(plim_device *device, const plim_net *net, const p
   PLIM_CHECK(plim_net_eval_graph(net, &p->graph[PLIM_PROGRAM_EVAL]));
   PLIM_CHECK(check_precision(device, p->graph[PLIM_PROGRAM_TRAIN]));
   p->n_graphs = PLIM_PROGRAM_PLANNED;
-  for (int32_t i = 0; i < p->n_graphs; i++) PLIM_CHECK(profile_part(device, profiler, p, (plim_program_part)i));
+  for (int32_t i = 0; i < p->n_graphs; i++) PLIM_CHECK(profile_graph(device, profiler, p, (plim_plan_index)i));
   *out = p;
   p = NULL;
 done:
@@ -84,9 +84,9 @@ int plim_program_eval_homes(const plim_graph *graph, const plim_plan *plan, plim
   return 1;
 }
 
-static plim_status plan_part(const plim_program *p, plim_program_part part, const plim_plan_options *options,
-                             plim_plan **out) {
-  return plim_plan_make(p->ctx, p->graph[part], p->profile[part], options, out);
+static plim_status plan_graph(const plim_program *p, plim_plan_index plan_index, const plim_plan_options *options,
+                              plim_plan **out) {
+  return plim_plan_make(p->ctx, p->graph[plan_index], p->profile[plan_index], options, out);
 }
 
 /* Check both plans together, then install them. The last batch's plan was checked with the former plans, so it is
@@ -112,7 +112,7 @@ static plim_status install(plim_program *p, plim_plan *train, plim_plan *eval) {
 plim_status plim_program_add_last(plim_program *program, plim_device *device, const plim_net *net,
                                   const plim_profiler_options *profiler) {
   PLIM_TRY(plim_net_train_graph(net, &program->graph[PLIM_PROGRAM_LAST]));
-  PLIM_TRY(profile_part(device, profiler, program, PLIM_PROGRAM_LAST));
+  PLIM_TRY(profile_graph(device, profiler, program, PLIM_PROGRAM_LAST));
   program->n_graphs = PLIM_PROGRAM_GRAPHS;
   return PLIM_OK;
 }
@@ -178,7 +178,7 @@ plim_status plim_program_decide_last(plim_program *program, const plim_online_pl
 
 plim_status plim_program_plan_last(plim_program *program, const plim_plan_options *options) {
   plim_plan *last = NULL;
-  PLIM_TRY(plan_part(program, PLIM_PROGRAM_LAST, options, &last));
+  PLIM_TRY(plan_graph(program, PLIM_PROGRAM_LAST, options, &last));
   return install_last(program, last);
 }
 
@@ -210,11 +210,11 @@ plim_status plim_program_plan_eval(const plim_program *program, const plim_plan_
   plim_paging paging;
   const int homes = train && plim_program_eval_homes(program->graph[PLIM_PROGRAM_TRAIN], train, &paging);
   if (homes) wanted.paging = &paging;
-  plim_status status = plan_part(program, PLIM_PROGRAM_EVAL, &wanted, out);
+  plim_status status = plan_graph(program, PLIM_PROGRAM_EVAL, &wanted, out);
   if (status != PLIM_ENOFIT || (!homes && !eval_spaces(options, train, &paging))) return status;
   if (homes) paging.homes = PLIM_HOMES_AS_BESIDE;
   wanted.paging = &paging;
-  return plan_part(program, PLIM_PROGRAM_EVAL, &wanted, out);
+  return plan_graph(program, PLIM_PROGRAM_EVAL, &wanted, out);
 }
 
 plim_status plim_program_make_plans(const plim_program *program, const plim_plan_options *options,

@@ -20,14 +20,14 @@
 extern "C" {
 #endif
 
-/* Parts of a program: the training step, the evaluation step, the training step of a short last batch. Each has a
- * graph, a profile and a plan under its number. */
-typedef enum plim_program_part {
+/* The plans of a program: of the training step, the evaluation step, the training step of a short last batch. Each has
+ * its graph and its profile under the same index. */
+typedef enum plim_plan_index {
   PLIM_PROGRAM_TRAIN,
   PLIM_PROGRAM_EVAL,
   PLIM_PROGRAM_LAST,
   PLIM_PROGRAM_GRAPHS
-} plim_program_part;
+} plim_plan_index;
 
 typedef struct plim_program {
   plim_context *ctx;
@@ -77,13 +77,13 @@ PLIM_MUST_USE plim_status plim_program_replay(plim_program *program, const plim_
 PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, plim_plan **out);
 
 /* Find the smallest budget with which plim_program_plan succeeds, as plim_plan_smallest does.
- *   out   [1] out  the figures of the step that needs more; keep_all_bytes is that of the training step
- *   part  [1] out  that step, PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_EVAL
+ *   out         [1] out  the figures of the step that needs more; keep_all_bytes is that of the training step
+ *   plan_index  [1] out  that step, PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_EVAL
  * With options->paging the bytes are those of the arena, beside the page space and the second device as they are. They
  * are found by halving a few times, so smaller ones may do. bound_bytes is what one op needs at once; with a second
  * device 0, since nothing is proven. */
 PLIM_MUST_USE plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options,
-                                             plim_plan_floor *out, int32_t *part);
+                                             plim_plan_floor *out, int32_t *plan_index);
 
 /* The options under which the evaluation step is planned when the training step is planned under `options`. */
 plim_plan_options plim_program_eval_options(const plim_plan_options *options);

@@ -11,16 +11,16 @@ enum { HALVINGS = 5 };
 /* ---- without paging ---- */
 
 static plim_status find_unpaged(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,
-                                int32_t *part) {
+                                int32_t *plan_index) {
   plim_plan_options eval_wanted = plim_program_eval_options(options);
   const plim_plan_options *wanted[] = {options, &eval_wanted};
   plim_plan_floor floor[PLIM_PROGRAM_PLANNED];
   for (int32_t i = 0; i < PLIM_PROGRAM_PLANNED; i++) {
     PLIM_TRY(plim_plan_smallest(program->ctx, program->graph[i], program->profile[i], wanted[i], &floor[i], NULL));
   }
-  *part = floor[PLIM_PROGRAM_EVAL].smallest_bytes > floor[PLIM_PROGRAM_TRAIN].smallest_bytes ? PLIM_PROGRAM_EVAL
-                                                                                             : PLIM_PROGRAM_TRAIN;
-  *out = floor[*part];
+  *plan_index = floor[PLIM_PROGRAM_EVAL].smallest_bytes > floor[PLIM_PROGRAM_TRAIN].smallest_bytes ? PLIM_PROGRAM_EVAL
+                                                                                                   : PLIM_PROGRAM_TRAIN;
+  *out = floor[*plan_index];
   out->keep_all_bytes = floor[PLIM_PROGRAM_TRAIN].keep_all_bytes;
   return PLIM_OK;
 }
@@ -78,10 +78,10 @@ static int64_t paged_bound(const plim_program *program, int32_t *op) {
 static plim_status try_unpaged(const plim_program *program, const plim_plan_options *options, int64_t *high) {
   plim_plan_options wanted = *options;
   plim_plan_floor floor;
-  int32_t part;
+  int32_t plan_index;
   int yes = 0;
   wanted.paging = NULL;
-  PLIM_TRY(find_unpaged(program, &wanted, &floor, &part));
+  PLIM_TRY(find_unpaged(program, &wanted, &floor, &plan_index));
   if (floor.smallest_bytes < *high) PLIM_TRY(find_first_plans(program, options, floor.smallest_bytes, &yes));
   if (yes) *high = floor.smallest_bytes;
   return PLIM_OK;
@@ -111,9 +111,9 @@ static plim_status find_paged(const plim_program *program, const plim_plan_optio
 /* ---- both ---- */
 
 plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options, plim_plan_floor *out,
-                               int32_t *part) {
-  *part = PLIM_PROGRAM_TRAIN;
-  return options->paging ? find_paged(program, options, out) : find_unpaged(program, options, out, part);
+                               int32_t *plan_index) {
+  *plan_index = PLIM_PROGRAM_TRAIN;
+  return options->paging ? find_paged(program, options, out) : find_unpaged(program, options, out, plan_index);
 }
 
 plim_status plim_program_fits(const plim_program *program, const plim_plan_options *options, int *yes) {

@@ -8,9 +8,9 @@ plim_replan_options plim_replan_options_default(void) {
 }
 
 /* Plan the training step, or that of the last batch, with the numerics keys of `as`. */
-static plim_status plan_training(const plim_program *p, int32_t part, const plim_plan *as,
+static plim_status plan_training(const plim_program *p, int32_t plan_index, const plim_plan *as,
                                  const plim_replan_options *options, int64_t budget_bytes, plim_plan **out) {
-  const plim_graph *graph = p->graph[part];
+  const plim_graph *graph = p->graph[plan_index];
   const char **numerics_key = NULL;
   plim_paging paging;
   plim_online_plan_options wanted = plim_online_plan_options_default();
@@ -29,9 +29,9 @@ static plim_status plan_training(const plim_program *p, int32_t part, const plim
     paging.beside_graph = graph;
     wanted.planning.paging = &paging;
   }
-  int online = options->policy || part == PLIM_PROGRAM_LAST;
-  plim_status status = online ? plim_online_plan_make(p->ctx, graph, p->profile[part], &wanted, NULL, out)
-                              : plim_plan_make(p->ctx, graph, p->profile[part], &wanted.planning, out);
+  int online = options->policy || plan_index == PLIM_PROGRAM_LAST;
+  plim_status status = online ? plim_online_plan_make(p->ctx, graph, p->profile[plan_index], &wanted, NULL, out)
+                              : plim_plan_make(p->ctx, graph, p->profile[plan_index], &wanted.planning, out);
   plim_release(p->ctx, numerics_key, graph->n_ops, sizeof *numerics_key);
   return status;
 }

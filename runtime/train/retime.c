@@ -309,10 +309,10 @@ done:
 }
 
 /* The times of the step that has ended. */
-static void take_sample(const plim_trainer *t, int32_t which, plim_timed *sample) {
+static void take_sample(const plim_trainer *t, int32_t plan_index, plim_timed *sample) {
   const plim_plan *plan = t->retiming.plan;
-  const int64_t *time_ns = plim_exec_times(t->exec, which);
-  const plim_exec_timeline line = plim_exec_last_timeline(t->exec, which);
+  const int64_t *time_ns = plim_exec_times(t->exec, plan_index);
+  const plim_exec_timeline line = plim_exec_last_timeline(t->exec, plan_index);
   int64_t *beside_ns = t->retiming.scratch, *lag_ns = beside_ns + plan->n_commands;
   memset(beside_ns, 0, 2 * (size_t)plan->n_commands * sizeof *beside_ns);
   if (line.begin_ns) plim_paged_run_beside(plan, line.begin_ns, line.time_ns, beside_ns);
@@ -328,10 +328,10 @@ static plim_status begin_timing(plim_trainer *t, const plim_plan *plan) {
   return PLIM_OK;
 }
 
-plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
+plim_status plim_retiming_note(plim_trainer *t, int32_t plan_index) {
   plim_retiming *r = &t->retiming;
   const plim_plan *plan = t->plan[PLIM_PROGRAM_TRAIN];
-  if (!r->on || which != PLIM_PROGRAM_TRAIN) return PLIM_OK;
+  if (!r->on || plan_index != PLIM_PROGRAM_TRAIN) return PLIM_OK;
   if (untimed(t, plan)) { /* a budget that changed brought it: another change may bring one that is timed */
     restart(t, NULL);
     return PLIM_OK;
@@ -346,7 +346,7 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t which) {
     return status;
   }
   const int32_t n = r->seen - warm; /* timed training steps that have ended */
-  take_sample(t, which, r->sample + (int64_t)(n - 1) * plan->n_commands);
+  take_sample(t, plan_index, r->sample + (int64_t)(n - 1) * plan->n_commands);
   if (n < t->options.retime_steps) return PLIM_OK;
   return finish(t);
 }

@@ -237,20 +237,20 @@ void plim_trainer_close(plim_trainer *trainer) {
 }
 
 /* Name the step in which a device failed while a batch was copied: the executor names only its own ops. */
-static plim_status name_step(const plim_trainer *t, int32_t which, plim_status failed) {
-  const plim_graph *graph = t->program->graph[which];
+static plim_status name_step(const plim_trainer *t, int32_t plan_index, plim_status failed) {
+  const plim_graph *graph = t->program->graph[plan_index];
   if (failed != PLIM_EDEVICE) return failed;
   return plim_fail(t->ctx, failed, "step %lld of the run, before op \"%s\": %s", (long long)t->step, graph->op[0].name,
                    plim_context_error(t->ctx));
 }
 
-/* Copy as much of the staged batch as plan `which` reads into its inputs. */
-static plim_status hand_over(plim_trainer *t, int32_t which) {
-  const plim_value *value = t->program->graph[which]->value;
-  const plim_ports *port = &t->port[which];
+/* Copy as much of the staged batch as plan `plan_index` reads into its inputs. */
+static plim_status hand_over(plim_trainer *t, int32_t plan_index) {
+  const plim_value *value = t->program->graph[plan_index]->value;
+  const plim_ports *port = &t->port[plan_index];
   const plim_staging *from = &t->staging[t->filled];
-  PLIM_TRY(plim_exec_write_queued(t->exec, which, port->image, from->image, value[port->image].bytes));
-  return plim_exec_write_queued(t->exec, which, port->label, from->label, value[port->label].bytes);
+  PLIM_TRY(plim_exec_write_queued(t->exec, plan_index, port->image, from->image, value[port->image].bytes));
+  return plim_exec_write_queued(t->exec, plan_index, port->label, from->label, value[port->label].bytes);
 }
 
 /* Wait for the requested batch. After a failure the next step requests the same batch again. */
@@ -277,29 +277,29 @@ static int32_t next_plan(const plim_trainer *t) {
 
 static plim_status train_step(plim_trainer *t, plim_step_report *report) {
   int64_t begin = plim_now_ns();
-  int32_t which = next_plan(t);
+  int32_t plan_index = next_plan(t);
   plim_step_numbers *numbers = t->numbers;
   plim_rate_schedule_hyper(&t->options.schedule, t->step, numbers->hyper);
   if (t->requested != t->step) plim_reader_request(t->reader, PLIM_READ_TRAIN, t->step);
   PLIM_TRY(wait_for_batch(t));
-  plim_status status = hand_over(t, which);
+  plim_status status = hand_over(t, plan_index);
   if (status == PLIM_OK) {
-    const int32_t port = t->port[which].hyper;
-    const int64_t bytes = t->program->graph[which]->value[port].bytes;
-    status = plim_exec_write_queued(t->exec, which, port, numbers->hyper, bytes);
+    const int32_t port = t->port[plan_index].hyper;
+    const int64_t bytes = t->program->graph[plan_index]->value[port].bytes;
+    status = plim_exec_write_queued(t->exec, plan_index, port, numbers->hyper, bytes);
   }
-  if (status != PLIM_OK) return name_step(t, which, status);
+  if (status != PLIM_OK) return name_step(t, plan_index, status);
   t->requested = t->step + 1;
   request_ahead(t, PLIM_READ_TRAIN, t->requested);
   plim_exec_set_step(t->exec, t->options.seed, t->step);
-  PLIM_TRY(plim_exec_step(t->exec, which, NULL, NULL));
+  PLIM_TRY(plim_exec_step(t->exec, plan_index, NULL, NULL));
   if (!isfinite(numbers->loss)) {
     const double loss = isnan(numbers->loss) ? (double)NAN : (double)numbers->loss; /* its sign says nothing */
     return plim_fail(t->ctx, PLIM_ENOTFINITE, "the loss of step %lld is %g; try a lower learning rate than %g",
                      (long long)t->step, loss, (double)numbers->hyper[0]);
   }
   *report = (plim_step_report){.step = t->step,
-                               .which = which,
+                               .plan_index = plan_index,
                                .loss = numbers->loss,
                                .correct = numbers->hits[0],
                                .counted = numbers->hits[1],
@@ -315,7 +315,7 @@ plim_status plim_trainer_run(plim_trainer *trainer, int64_t steps, plim_on_step 
     PLIM_TRY(plim_budget_changes_serve(trainer));
     PLIM_TRY(train_step(trainer, &report));
     if (on_step) on_step(user, &report); /* before plim_retiming_note, which may replace the plan that ran */
-    PLIM_TRY(plim_retiming_note(trainer, report.which));
+    PLIM_TRY(plim_retiming_note(trainer, report.plan_index));
   }
   return PLIM_OK;
 }

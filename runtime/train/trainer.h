@@ -78,7 +78,7 @@ plim_trainer_options plim_trainer_options_default(void);
 /* The report of a finished step. */
 typedef struct plim_step_report {
   int64_t step;             /* from 0 */
-  int32_t which;            /* plan of the program: PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_LAST */
+  int32_t plan_index;       /* plan of the program: PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_LAST */
   float loss;               /* mean over the batch, before the update */
   int32_t correct, counted; /* right predictions, and all predictions: of images, or of tokens */
   int64_t time_ns;          /* of the whole step: wait for the batch, copy it, run the ops, read the loss */

@@ -108,8 +108,8 @@ PLIM_MUST_USE plim_status plim_trainer_take_plans(plim_trainer *t, plim_plan **p
 /* Check the options for timing steps, and begin. PLIM_EUSAGE. */
 PLIM_MUST_USE plim_status plim_retiming_open(plim_trainer *t);
 void plim_retiming_close(plim_trainer *t); /* call it after the executor was closed */
-/* Note a training step by plan `which`: record its times and, after the last step to be timed, plan again. */
-PLIM_MUST_USE plim_status plim_retiming_note(plim_trainer *t, int32_t which);
+/* Note a training step by plan `plan_index`: record its times and, after the last step to be timed, plan again. */
+PLIM_MUST_USE plim_status plim_retiming_note(plim_trainer *t, int32_t plan_index);
 /* Write measured times into rows of a profile. Other variants of the ops that ran keep their ratio to one that ran.
  *   time_ns  [plan->n_variants]      in       -1: not measured
  *   row      [profile's variants]    in, out  a copy of the profile's rows */

@@ -22,7 +22,7 @@ double run_images_per_second(const run *r) {
 static void trace_step(const run *r, const plim_step_report *report) {
   plim_exec *exec = plim_trainer_exec(r->trainer);
   int64_t done = r->times.count; /* this step among them */
-  int traced = plim_exec_plan_of(exec, report->which) == r->s->program->plan[PLIM_PROGRAM_TRAIN];
+  int traced = plim_exec_plan_of(exec, report->plan_index) == r->s->program->plan[PLIM_PROGRAM_TRAIN];
   if (traced && done > RUN_TRACE_FROM && done <= RUN_TRACE_FROM + RUN_TRACE_STEPS) {
     plim_exec_timeline line = plim_exec_last_timeline(exec, PLIM_PROGRAM_TRAIN);
     if (line.begin_ns) {
