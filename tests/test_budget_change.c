@@ -386,6 +386,37 @@ Test(limit, a_step_without_memory_for_another_plan_goes_on_with_its_own) {
   device->api = own_api;
 }
 
+/* Called between two steps: memory runs out, so that no plans for another budget can be made. */
+static void starve(void *user, const plim_step_report *r) {
+  (void)r;
+  plim_trainer_change_budget(user, part(80));
+  host_memory.refuse_all = 1;
+}
+
+static void feed(void *user, const plim_budget_report *r) {
+  host_memory.refuse_all = 0;
+  keep_report(user, r);
+}
+
+Test(limit, a_run_without_memory_for_plans_of_another_budget_goes_on_with_its_own) {
+  plim_trainer_options options = plim_trainer_options_default();
+  options.seed = 7;
+  options.schedule = (plim_rate_schedule){.rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f, .total_steps = 1000};
+  options.augment = 1;
+  options.replan = &replan;
+  options.on_budget_change = feed;
+  plim_trainer *t;
+  cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_trainer_run(t, 1, starve, t), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_status status = plim_trainer_run(t, 2, NULL, NULL);
+  host_memory.refuse_all = 0;
+  cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(n_reports, 1);
+  cr_assert_eq(report[0].status, PLIM_ENOMEM);
+  cr_assert_eq(report[0].arena_after, part(100));
+  expect_same_bits(t);
+}
+
 /* The training step with another variant of its last op that has one with a workspace of the same size. */
 static plim_plan *other_variant_plan(void) {
   const plim_plan *own = program->plan[PLIM_PROGRAM_TRAIN];

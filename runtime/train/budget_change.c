@@ -3,7 +3,7 @@
  * A request is one atomic number. While a step runs, the executor calls before_command. As soon as the rest of the step
  * can run in the new bytes, a new plan for it takes over, and the tail of the arena returns to the system. Before the
  * next step plans for the new budget take over. They give the same bits, since their numerics keys are equal. A budget
- * without a plan is reported, and the run continues as before. */
+ * without a plan is reported, and the run continues as before; so is one for whose plan there is no memory. */
 #include "runtime/arena/replay.h"
 #include "runtime/train/rehearsal.h"
 #include "runtime/train/trainer_internal.h"
@@ -156,8 +156,9 @@ plim_status plim_budget_changes_serve(plim_trainer *t) {
                      (long long)wanted);
   }
   report.status = take_plans(t, wanted < first ? wanted : first);
-  if (report.status == PLIM_ENOFIT && switched) PLIM_TRY(restore_plans(t));
-  if (report.status != PLIM_OK && report.status != PLIM_ENOFIT) {
+  const int refused = report.status == PLIM_ENOFIT || report.status == PLIM_ENOMEM;
+  if (refused && switched) PLIM_TRY(restore_plans(t));
+  if (report.status != PLIM_OK && !refused) {
     int64_t none = 0; /* a caller that goes on has the request served; a later request comes before it */
     (void)atomic_compare_exchange_strong(&changes->wanted, &none, wanted);
     return report.status;

@@ -29,7 +29,8 @@ typedef struct plim_budget_change {
 typedef struct plim_budget_report {
   int64_t step;                      /* the training step that begins now: the first one with the new plans */
   int64_t wanted_bytes;              /* the budget that was asked for */
-  plim_status status;                /* PLIM_ENOFIT: the run continues under the old budget; the context says why */
+  plim_status status;                /* PLIM_ENOFIT, PLIM_ENOMEM (no memory to plan): the run continues under the old
+                                      * budget; the context says why */
   int64_t arena_before, arena_after; /* arena bytes of the plans of the former step, and arena bytes now */
   int64_t returned_bytes;            /* bytes of the arena at open that are returned to the system now */
   int64_t moved_bytes;               /* bytes copied within the arena by plan switches so far */

@@ -96,7 +96,8 @@ void plim_budget_changes_close(plim_trainer *t);
 int plim_budget_changes_switched(plim_trainer *t);
 
 /* Serve the last request, if there is one: plan for the requested budget, and run these plans from now on. Called
- * between two steps. A budget that does not fit is reported and is no failure. */
+ * between two steps. A budget that does not fit, or for whose plans there is no memory, is reported. That is no
+ * failure. */
 PLIM_MUST_USE plim_status plim_budget_changes_serve(plim_trainer *t);
 /* Run other plans from now on. Called between two steps. Frees the former plans made since open, except the one that
  * retiming reads; after a failure, the new ones.
