@@ -147,6 +147,26 @@ Test(pairs, a_box_lies_within_what_gaps_leave_of_another) {
   plim_test_context_end(ctx);
 }
 
+/* With an alignment, two parts in use may share a unit of it: the peak counts whole units alone. */
+Test(pairs, parts_that_share_a_unit_of_the_alignment_leave_the_peak_a_bound) {
+  ctx = plim_test_context();
+  gaps_case c = {.box = {{0, 4, 64, -1}, {0, 4, 64, -1}},
+                 .align = {1, 1},
+                 .gap_first = {0, 1, 2},
+                 .gap = {{0, 4, 0, 32}, {0, 4, 32, 64}},
+                 .boxes = {.n = 2, .align = 64}};
+  int64_t offset[2], packed_bytes, peak_bytes;
+  c.boxes.box = c.box;
+  c.boxes.own_align = c.align;
+  c.boxes.gap_first = c.gap_first;
+  c.boxes.gap = c.gap;
+  cr_assert_eq(plim_pack(ctx, &c.boxes, (plim_pack_goal){.effort = 10}, offset, &packed_bytes, &peak_bytes), PLIM_OK);
+  cr_assert_leq(peak_bytes, 64, "both fit into 64 bytes at offset 0");
+  cr_assert_leq(peak_bytes, packed_bytes);
+  cr_assert_eq(plim_boxes_check(ctx, &c.boxes, (int64_t[]){0, 0}, 64, 64), PLIM_OK, "%s", plim_context_error(ctx));
+  plim_test_context_end(ctx);
+}
+
 static plim_status make(plim_context *memory, void *user) {
   const gaps_case *c = user;
   plim_units units = {0};

@@ -413,6 +413,29 @@ Test(planner, strategies_that_do_not_obey_iterations_make_one_plan_whatever_thei
   cr_assert_not(plim_planner_obeys(-1, PLIM_EFFORT_TIME));
 }
 
+/* A plan may take any variant, so the slow ones count too. */
+Test(planner, a_slow_variant_whose_times_do_not_add_up_is_refused) {
+  planner_case c = planner_case_random(1, 10);
+  plim_plan *plan = NULL;
+  static const plim_variant fast = {.name = "fast", .numerics_key = "k", .time_ns = 1, .workspace_bytes = 1 << 20},
+                            slow = {.name = "slow", .numerics_key = "k", .time_ns = INT64_C(1) << 62};
+  enum { MOST_OPS = 256 };
+  int32_t first[MOST_OPS + 1] = {0}, n = c.graph->n_ops;
+  plim_variant row[2 * MOST_OPS];
+  plim_profile *profile = NULL;
+  cr_assert_lt(n, MOST_OPS);
+  for (int32_t op = 0; op < n; op++) {
+    row[2 * op] = fast;
+    row[2 * op + 1] = slow;
+    first[op + 1] = 2 * (op + 1);
+  }
+  cr_assert_eq(plim_profile_make(c.graph, &c.profile->machine, 0, first, row, &profile), PLIM_OK, "%s",
+               plim_context_error(c.ctx));
+  cr_assert_eq(plim_plan_make(c.ctx, c.graph, profile, &c.options, &plan), PLIM_EOVERFLOW);
+  plim_profile_free(profile);
+  planner_case_free(&c);
+}
+
 Test(planner, times_too_large_for_plans_are_refused_with_what_helps) {
   plim_context *ctx = plim_test_context();
   const int64_t size[] = {1, 1, 1}, time[] = {1000000000000000, 1000000000000000, 1000000000000000};

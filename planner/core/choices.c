@@ -83,9 +83,17 @@ static plim_status allowed_key(const plim_problem *p, const plim_plan_options *o
 /* Most time of all ops together, in ns. Ops may run up to 4,096 times on average before a plan's time overflows. */
 static const int64_t most_total_ns = INT64_MAX >> 12;
 
+static int64_t slowest_ns(const plim_planned_op *op) {
+  int64_t slowest = 0;
+  for (int32_t c = 0; c < op->n_choices; c++) {
+    if (op->choice[c].time_ns > slowest) slowest = op->choice[c].time_ns;
+  }
+  return slowest;
+}
+
 plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options) {
   const plim_profile *profile = p->profile;
-  int64_t total_ns = 0, most_workspace = 0;
+  int64_t total_ns = 0, most_workspace = 0; /* total_ns: of the slowest choices */
   if (options->numerics == PLIM_NUMERICS_GIVEN && !options->numerics_key) {
     return plim_fail(p->ctx, PLIM_EUSAGE,
                      "PLIM_NUMERICS_GIVEN asks for the numerics keys of %d ops, and numerics_key is NULL",
@@ -108,7 +116,7 @@ plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options)
       int64_t workspace = plim_align_up(v[i].workspace_bytes, p->align);
       if (workspace < 0 || workspace > most_workspace) most_workspace = workspace < 0 ? INT64_MAX : workspace;
     }
-    total_ns = plim_add_checked(total_ns, next->time_ns);
+    total_ns = plim_add_checked(total_ns, slowest_ns(&p->own_op[op]));
     if (total_ns < 0 || total_ns > most_total_ns) {
       return plim_fail(p->ctx, PLIM_EOVERFLOW,
                        "the times of graph '%s' add up to more than the %lld that plans are made of, repeats included: "

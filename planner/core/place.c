@@ -72,17 +72,24 @@ plim_status plim_place(plim_placement *pl, const plim_timeline *t, const plim_sc
 
 plim_status plim_place_at(plim_placement *pl, const plim_timeline *t, const plim_schedule *s, int32_t n_offsets,
                           const int64_t *offset, int32_t *fits) {
+  const int64_t below = t->problem->persistent_bytes;
+  int64_t packed = 0;
   PLIM_TRY(reserve(pl, t));
   make_boxes(pl, t, s);
   *fits = n_offsets == pl->n_boxes;
-  pl->packed_bytes = t->problem->persistent_bytes;
   for (int32_t b = 0; b < pl->n_boxes && *fits; b++) {
     int64_t top = plim_add_checked(offset[b], pl->box[b].bytes);
-    pl->offset[b] = offset[b];
-    if (top < 0) *fits = 0;
-    if (top > pl->packed_bytes) pl->packed_bytes = top;
+    *fits = offset[b] >= below && top >= 0;
+    pl->offset[b] = offset[b] - below;
+    if (*fits && top - below > packed) packed = top - below;
   }
-  return PLIM_OK;
+  if (!*fits) return PLIM_OK;
+  const plim_boxes boxes = {.n = pl->n_boxes, .align = t->problem->align, .box = pl->box};
+  plim_status status = plim_boxes_check(t->problem->ctx, &boxes, pl->offset, packed, packed);
+  *fits = status == PLIM_OK;
+  for (int32_t b = 0; b < pl->n_boxes; b++) pl->offset[b] += below;
+  pl->packed_bytes = packed + below;
+  return status == PLIM_EPLAN ? PLIM_OK : status;
 }
 
 void plim_placement_free(plim_placement *pl) {

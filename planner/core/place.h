@@ -31,8 +31,9 @@ PLIM_MUST_USE plim_status plim_place(plim_placement *placement, const plim_timel
 
 /* Take over offsets that a placement of the same schedule had.
  *   offset  [n_offsets] in  by box
- *   fits    [1] out         0: the schedule has another number of boxes, and the placement is of no use
- * Overlaps are not checked here; plim_plan_check finds them. */
+ *   fits    [1] out         0: the schedule has another number of boxes, or they overlap or are misaligned there; the
+ *                           placement is then of no use
+ * O(boxes log boxes). */
 PLIM_MUST_USE plim_status plim_place_at(plim_placement *placement, const plim_timeline *timeline,
                                         const plim_schedule *schedule, int32_t n_offsets, const int64_t *offset,
                                         int32_t *fits);

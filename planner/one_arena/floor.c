@@ -117,7 +117,8 @@ static plim_status meets_budget(const plim_problem *problem, const plim_plan_opt
   PLIM_TRY(plim_incumbent_begin(problem, options, &inc));
   plim_incumbent_seek_min_memory(inc, budget, 1);
   int64_t outer_ns = plim_effort_begin(problem->ctx, plim_incumbent_last_moment(options));
-  plim_status status = plim_effort_end(problem->ctx, outer_ns, strategy->run_min_memory(inc));
+  plim_status status = plim_incumbent_best_so_far(inc, strategy->run_min_memory(inc));
+  status = plim_effort_end(problem->ctx, outer_ns, status);
   if (status == PLIM_OK) *yes = inc->best_bytes <= budget;
   plim_incumbent_end(inc);
   return status;

@@ -33,7 +33,7 @@ static plim_status measure_load(plim_units *u) {
     changes[n++] = (change){b->box[x].end, -u->size[x]};
     for (int32_t g = count_gaps(b, x); g-- > 0;) {
       const plim_pack_gap *gap = &b->gap[b->gap_first[x] + g];
-      int64_t less = u->size[x] - up(gap->high - gap->low, b->align);
+      int64_t less = u->size[x] - (gap->high - gap->low) / b->align; /* two parts may share a unit: whole ones count */
       changes[n++] = (change){gap->begin, -less};
       changes[n++] = (change){gap->end, less};
     }

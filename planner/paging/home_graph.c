@@ -10,6 +10,7 @@
 #include "planner/paging/page_plan.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
+#include "runtime/base/integers.h"
 
 enum { NAME_BYTES = 32 };
 
@@ -160,7 +161,7 @@ static plim_status add_home_in(reducer *r, int32_t n, const int32_t *storage) {
                                .out = {r->whole[s]},
                                .time_ns = -1};
     const int64_t copy_ns = plim_paging_link_ns(r->paging, 1, r->h->whole->storage[s].bytes);
-    const int64_t delay_ns = (int64_t)(r->paging->delay_share * (double)copy_ns);
+    const int64_t delay_ns = plim_integers_from_real(r->paging->delay_share * (double)copy_ns);
     PLIM_TRY(plim_graph_copy_add_own(&r->copy, &spec, "home", delay_ns, &id));
     r->h->op[id] = -1;
     r->h->fetched[id] = s;

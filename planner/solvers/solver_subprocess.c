@@ -50,8 +50,9 @@ static plim_status fail_system(listener *l, const char *what, int error) {
 
 /* A descriptor that the ones of the process do not meet. */
 static int raise_fd(int fd) {
-  int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+  int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD), error = errno;
   if (fd >= 0) (void)close(fd);
+  errno = error; /* of fcntl, or of what made fd */
   return high;
 }
 
@@ -147,7 +148,10 @@ static int hear(listener *l) {
   plim_share_message m;
   ssize_t n = recv(l->socket, &m, sizeof m, 0);
   if (n < 0 && errno == EINTR) return 1;
-  if (n != (ssize_t)sizeof m || m.place < 0 || m.place >= PLIM_SHARE_POINTS) return 0;
+  if (n != (ssize_t)sizeof m || m.place < 0 || m.place >= PLIM_SHARE_POINTS) {
+    if (n > 0) (void)kill(l->process, SIGKILL); /* not our program: nothing that it says counts */
+    return 0;
+  }
   if (m.subject == PLIM_TOLD_END) {
     int stands = m.solution.found || !l->best.found || m.solution.end != PLIM_SOLVE_STOPPED;
     plim_solution before = l->best;

@@ -483,9 +483,9 @@ static plim_status find_bound(bounding *b, double *out) {
 
 plim_status plim_space_bound(const plim_space_problem *problem, const plim_space_search_options *options, double *out) {
   bounding b = {.problem = problem, .options = options, .n = problem->n, .n_words = problem->n / WORD + 1};
-  *out = 0;
-  if (problem->n > tuning.bound.nodes) return PLIM_OK;
-  plim_status status = find_bound(&b, out);
+  double bound = 0;
+  plim_status status = problem->n > tuning.bound.nodes ? PLIM_OK : find_bound(&b, &bound);
   free_all(&b);
+  if (status == PLIM_OK) *out = bound;
   return status;
 }
