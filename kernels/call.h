@@ -20,21 +20,26 @@ enum {
   K_MATMUL_COLUMNS = 64
 };
 
-/* Every kernel, a line a concept: name_tile(call, tile) computes one tile. Its operands stand above that function, with
- * their shapes (kernels/bodies/all.inc has the notation).
+/* Every kernel: NAME_tile(call, tile) computes one tile. Its operands stand above that function, with their shapes
+ * (kernels/bodies/all.inc has the notation).
  *   thread blocks  On CUDA a multiprocessor is to hold so many thread blocks of the kernel at once, and the compiler
  *          keeps to the registers that this leaves: the more, the better latencies hide, as long as nothing is spilled
  *          (which ends the build).
  *   tile   How much a tile takes, in what the line counts. Elements: two operands of 4,096 fit in a first-level cache.
  *          Bits depend on it only where partial results are summed. */
 /* clang-format off */
-#define K_BODIES(X) \
-  /* elements */ \
+/* The kernels that are ops of one launch, over elements in memory order. Such a kernel has the name of its kind, and
+ * its line here is all of its registration. An element takes as long as one of an addition; below, as two. */
+#define K_ELEMENTWISE(X) \
   X(cast, 4, 4096) X(relu, 4, 4096) X(relu_bwd, 4, 4096) X(add, 4, 4096) X(sgd, 4, 4096) \
-  X(dropout, 4, 4096) X(dropout_bwd, 4, 4096) X(bias_rows, 4, 4096) \
+  X(dropout, 4, 4096) X(dropout_bwd, 4, 4096) X(accumulate, 4, 4096)
+#define K_ELEMENTWISE_SLOW(X) \
   X(gelu, 4, 4096) X(gelu_bwd, 4, 4096) X(silu, 4, 4096) X(silu_bwd, 4, 4096) \
-  X(adam, 3, 4096) X(adamw, 3, 4096) X(squares, 4, 4096) X(accumulate, 4, 4096) \
-  X(concat, 4, 4096) X(split, 4, 4096) \
+  X(adam, 3, 4096) X(adamw, 3, 4096)
+#define K_BODIES(X) \
+  K_ELEMENTWISE(X) K_ELEMENTWISE_SLOW(X) \
+  /* elements */ \
+  X(bias_rows, 4, 4096) X(squares, 4, 4096) X(concat, 4, 4096) X(split, 4, 4096) \
   /* elements, in whole positions */ \
   X(bn_apply, 2, 4096) X(bn_bwd_apply, 2, 4096) X(bias_add, 4, 4096) \
   X(bn_stats_partial, 3, 4096) X(bn_bwd_partial, 3, 4096) X(bias_bwd_partial, 4, 4096) \

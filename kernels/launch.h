@@ -41,27 +41,41 @@ k_call k_launch_bind(const k_launch *launch, const plim_kernel_args *args, const
 int k_launch_kinds(void);
 plim_op_kind k_launch_kind(int i); /* 0 <= i < k_launch_kinds() */
 
-/* One function an op kind, each in the file of its concept; *launch comes with operand counts and attributes. Before it
+/* A function a kind, each in the file of its concept; *launch comes with operand counts and attributes. Before it
  * is called, the operands have been compared with the rule of their kind (plim_op_fits), each has at least one element
  * and bytes that 63 bits count, and those of rank 4 have one layout, if launch_kinds.c does not say otherwise. What is
  * left to the function: what attributes say of the operands, several layouts, limits of the kernels and of 63 bits.
  * 0: the kernels do not serve the op. */
 typedef int k_launch_fn(const plim_op_desc *op, k_launch *launch);
-k_launch_fn k_launch_image, k_launch_cast, k_launch_relu, k_launch_relu_bwd, k_launch_add, k_launch_sgd;
-k_launch_fn k_launch_bn_stats, k_launch_bn_apply, k_launch_bn_running, k_launch_bn_bwd_reduce, k_launch_bn_bwd_apply;
-k_launch_fn k_launch_softmax_xent, k_launch_softmax_xent_bwd, k_launch_dropout, k_launch_dropout_bwd;
-k_launch_fn k_launch_bias_bwd, k_launch_global_avg_pool, k_launch_global_avg_pool_bwd;
-k_launch_fn k_launch_max_pool, k_launch_max_pool_bwd, k_launch_avg_pool, k_launch_avg_pool_bwd;
-k_launch_fn k_launch_conv2d, k_launch_conv2d_bwd_data, k_launch_conv2d_bwd_weights;
-k_launch_fn k_launch_linear, k_launch_linear_bwd_data, k_launch_linear_bwd_weights;
-k_launch_fn k_launch_gelu, k_launch_gelu_bwd, k_launch_silu, k_launch_silu_bwd;
-k_launch_fn k_launch_layer_norm, k_launch_layer_norm_bwd, k_launch_rms_norm, k_launch_rms_norm_bwd;
-k_launch_fn k_launch_embedding, k_launch_embedding_bwd, k_launch_attention, k_launch_attention_bwd;
-k_launch_fn k_launch_linear_xent, k_launch_linear_xent_bwd, k_launch_adam, k_launch_adamw, k_launch_sum_squares;
-k_launch_fn k_launch_accumulate, k_launch_mean_loss;
-k_launch_fn k_launch_concat, k_launch_split, k_launch_depthwise_conv2d, k_launch_depthwise_conv2d_bwd_data;
-k_launch_fn k_launch_depthwise_conv2d_bwd_weights;
-k_launch_fn k_launch_softmax, k_launch_softmax_bwd, k_launch_matmul;
+/* The kinds whose launch is a function: kind, function, and whether operands of rank 4 have ONE layout or SEVERAL. The
+ * line declares k_launch_NAME and registers it. Kinds of one elementwise kernel have none (kernels/call.h). */
+/* clang-format off */
+#define K_LAUNCHES(X) \
+  X(IMAGE, image, SEVERAL) X(BN_STATS, bn_stats, ONE) X(BN_APPLY, bn_apply, ONE) X(BN_RUNNING, bn_running, ONE) \
+  X(BN_BWD_REDUCE, bn_bwd_reduce, ONE) X(BN_BWD_APPLY, bn_bwd_apply, ONE) X(SOFTMAX_XENT, softmax_xent, ONE) \
+  X(SOFTMAX_XENT_BWD, softmax_xent_bwd, ONE) X(GLOBAL_AVG_POOL, global_avg_pool, ONE) \
+  X(GLOBAL_AVG_POOL_BWD, global_avg_pool_bwd, ONE) X(BIAS_BWD, bias_bwd, ONE) X(LINEAR, linear, ONE) \
+  X(LINEAR_BWD_DATA, linear_bwd_data, ONE) X(LINEAR_BWD_WEIGHTS, linear_bwd_weights, ONE) X(CONV2D, conv2d, SEVERAL) \
+  X(CONV2D_BWD_DATA, conv2d_bwd_data, SEVERAL) X(CONV2D_BWD_WEIGHTS, conv2d_bwd_weights, SEVERAL) \
+  X(MAX_POOL, max_pool, ONE) X(MAX_POOL_BWD, max_pool_bwd, ONE) X(AVG_POOL, avg_pool, ONE) \
+  X(AVG_POOL_BWD, avg_pool_bwd, ONE) X(LAYER_NORM, layer_norm, ONE) X(LAYER_NORM_BWD, layer_norm_bwd, ONE) \
+  X(RMS_NORM, rms_norm, ONE) X(RMS_NORM_BWD, rms_norm_bwd, ONE) X(EMBEDDING, embedding, ONE) \
+  X(EMBEDDING_BWD, embedding_bwd, ONE) X(ATTENTION, attention, ONE) X(ATTENTION_BWD, attention_bwd, ONE) \
+  X(LINEAR_XENT, linear_xent, ONE) X(LINEAR_XENT_BWD, linear_xent_bwd, ONE) X(SUM_SQUARES, sum_squares, ONE) \
+  X(MEAN_LOSS, mean_loss, ONE) X(CONCAT, concat, ONE) X(SPLIT, split, ONE) \
+  X(DEPTHWISE_CONV2D, depthwise_conv2d, SEVERAL) X(DEPTHWISE_CONV2D_BWD_DATA, depthwise_conv2d_bwd_data, SEVERAL) \
+  X(DEPTHWISE_CONV2D_BWD_WEIGHTS, depthwise_conv2d_bwd_weights, SEVERAL) \
+  X(CONV_TRANSPOSE2D, conv2d_bwd_data, SEVERAL) X(SOFTMAX, softmax, ONE) X(SOFTMAX_BWD, softmax_bwd, ONE) \
+  X(MATMUL, matmul, ONE) X(MATMUL_NT, matmul, ONE) X(MATMUL_TN, matmul, ONE)
+/* clang-format on */
+#define K_X(kind, name, layouts) k_launch_fn k_launch_##name;
+K_LAUNCHES(K_X)
+#undef K_X
+
+/* The others, which K_ELEMENTWISE lists: their number, kind i of them, and the launch of all. */
+int k_launch_elementwise_kinds(void);
+plim_op_kind k_launch_elementwise_kind(int i);
+k_launch_fn k_launch_elementwise;
 
 /* ---- for those functions ---- */
 

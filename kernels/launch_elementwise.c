@@ -1,78 +1,39 @@
-/* Launches of elementwise ops, the updates of parameters among them. */
+/* Launches of ops over elements in memory order, updates of parameters among them: one phase, of the kernel that has
+ * the name of the kind. */
 #include "kernels/launch.h"
 
-/* Elements of an addition that take as long as one with an exponential in float, or one of Adam's update. */
-enum { EXP_TIMES = 2, ADAM_TIMES = 2 };
+#include <string.h>
 
-static int elements_of(const plim_shape *main, k_body body, int times, k_launch *launch) {
-  launch->call.elements = plim_shape_elements(main);
-  k_launch_add_phase(launch, body, k_tiles(launch->call.elements, body), times * (double)launch->call.elements);
-  return 1;
+/* An element takes the time of an addition, or of two. */
+#define K_X(name, blocks, per_tile) {#name, K_BODY_##name, 1},
+#define K_X_SLOW(name, blocks, per_tile) {#name, K_BODY_##name, 2},
+static const struct {
+  const char *kind;
+  k_body body;
+  int times;
+} elementwise[] = {K_ELEMENTWISE(K_X) K_ELEMENTWISE_SLOW(K_X_SLOW)};
+#undef K_X
+#undef K_X_SLOW
+enum { KINDS = sizeof elementwise / sizeof *elementwise };
+
+int k_launch_elementwise_kinds(void) {
+  return KINDS;
 }
 
-static int elementwise(const plim_shape *main, k_body body, k_launch *launch) {
-  return elements_of(main, body, 1, launch);
+plim_op_kind k_launch_elementwise_kind(int i) {
+  return (plim_op_kind)plim_op_kind_find(elementwise[i].kind);
 }
 
-int k_launch_relu(const plim_op_desc *op, k_launch *launch) {
-  return elementwise(&op->in[0], K_BODY_relu, launch);
-}
-
-int k_launch_relu_bwd(const plim_op_desc *op, k_launch *launch) {
-  return elementwise(&op->out[0], K_BODY_relu_bwd, launch);
-}
-
-/* There is a mask only where there is a ReLU. */
-int k_launch_add(const plim_op_desc *op, k_launch *launch) {
-  return op->n_out <= (op->attrs.relu ? 2 : 1) && elementwise(&op->out[0], K_BODY_add, launch);
-}
-
-int k_launch_accumulate(const plim_op_desc *op, k_launch *launch) {
-  return elementwise(&op->out[0], K_BODY_accumulate, launch);
-}
-
-static int is_drop(float drop) {
-  return drop >= 0 && drop < 1;
-}
-
-int k_launch_dropout(const plim_op_desc *op, k_launch *launch) {
-  return is_drop(op->attrs.drop) && elementwise(&op->in[0], K_BODY_dropout, launch);
-}
-
-int k_launch_dropout_bwd(const plim_op_desc *op, k_launch *launch) {
-  return is_drop(op->attrs.drop) && elementwise(&op->in[0], K_BODY_dropout_bwd, launch);
-}
-
-int k_launch_sgd(const plim_op_desc *op, k_launch *launch) {
-  return elementwise(&op->in[0], K_BODY_sgd, launch);
-}
-
-int k_launch_cast(const plim_op_desc *op, k_launch *launch) {
-  return elementwise(&op->in[0], K_BODY_cast, launch);
-}
-
-int k_launch_gelu(const plim_op_desc *op, k_launch *launch) {
-  return elements_of(&op->out[0], K_BODY_gelu, EXP_TIMES, launch);
-}
-
-int k_launch_gelu_bwd(const plim_op_desc *op, k_launch *launch) {
-  return elements_of(&op->out[0], K_BODY_gelu_bwd, EXP_TIMES, launch);
-}
-
-int k_launch_silu(const plim_op_desc *op, k_launch *launch) {
-  return elements_of(&op->out[0], K_BODY_silu, EXP_TIMES, launch);
-}
-
-int k_launch_silu_bwd(const plim_op_desc *op, k_launch *launch) {
-  return elements_of(&op->out[0], K_BODY_silu_bwd, EXP_TIMES, launch);
-}
-
-int k_launch_adam(const plim_op_desc *op, k_launch *launch) {
-  return elements_of(&op->in[0], K_BODY_adam, ADAM_TIMES, launch);
-}
-
-int k_launch_adamw(const plim_op_desc *op, k_launch *launch) {
-  return elements_of(&op->in[0], K_BODY_adamw, ADAM_TIMES, launch);
+int k_launch_elementwise(const plim_op_desc *op, k_launch *launch) {
+  const char *name = plim_op_kind_name(op->kind);
+  for (int i = 0; i < KINDS; i++) {
+    if (strcmp(elementwise[i].kind, name) != 0) continue;
+    const int64_t n = plim_shape_elements(op->n_out > 0 ? &op->out[0] : &op->upd[0]);
+    launch->call.elements = n;
+    k_launch_add_phase(launch, elementwise[i].body, k_tiles(n, elementwise[i].body), elementwise[i].times * (double)n);
+    return 1;
+  }
+  return 0;
 }
 
 int k_launch_sum_squares(const plim_op_desc *op, k_launch *launch) {

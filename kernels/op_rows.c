@@ -63,6 +63,15 @@ static int hyper_fits(const plim_op_desc *op) {
   return op->in[1].dim[0] == (op->n_in > 2 ? 8 : 4);
 }
 
+/* There is a mask only where there is a ReLU. */
+static int mask_of_relu(const plim_op_desc *op) {
+  return op->n_out <= (op->attrs.relu ? 2 : 1);
+}
+
+static int drop_fits(const plim_op_desc *op) {
+  return op->attrs.drop >= 0 && op->attrs.drop < 1;
+}
+
 static int heads_divide(const plim_shape *y, const plim_shape *lse) {
   return y->dim[2] % lse->dim[2] == 0;
 }
@@ -300,6 +309,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 .in = {TENSOR("a", 't', "..."), TENSOR("b", 't', "...")},
                 .out = {TENSOR("y", 't', "..."), MAYBE("mask", 'b', "...")},
                 .attrs = "relu",
+                .check = mask_of_relu,
                 .n_pairs = 2,
                 .pair = {{0, 0}, {0, 1}},
                 .gradient = {{"a", PLIM_OP_CUSTOM, "dy"}, {"b", PLIM_OP_CUSTOM, "dy"}},
@@ -373,6 +383,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 .in = {TENSOR("x", 't', "...")},
                 .out = {TENSOR("y", 't', "..."), TENSOR("mask", 'b', "...")},
                 .attrs = "drop",
+                .check = drop_fits,
                 .n_pairs = 1,
                 .pair = {{0, 0}},
                 .gradient = {{"x", PLIM_OP_DROPOUT_BWD, "dy mask"}},
@@ -386,6 +397,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
                 .in = {TENSOR("dy", 't', "..."), TENSOR("mask", 'b', "...")},
                 .out = {TENSOR("dx", 't', "...")},
                 .attrs = "drop",
+                .check = drop_fits,
                 .n_pairs = 1,
                 .pair = {{0, 0}},
                 .doc = "dx = dy / (1 - drop) where the mask is set, else 0",

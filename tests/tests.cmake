@@ -99,6 +99,12 @@ target_link_libraries(plim_test_support PUBLIC plim_peers PkgConfig::CRITERION)
 # Messages of failed assertions end with the seed (tests/support/test_seed.c).
 target_link_options(plim_test_support INTERFACE "LINKER:--wrap=criterion_send_assert")
 
+# docs/ops.md, from the rows of the op kinds.
+add_executable(write_ops_page EXCLUDE_FROM_ALL tests/write_ops_page.c tests/support/ops_page.c)
+plim_own(write_ops_page)
+target_link_libraries(write_ops_page PRIVATE plimsoll-plan)
+add_custom_target(ops_page COMMAND write_ops_page ${PROJECT_SOURCE_DIR}/docs/ops.md)
+
 # A plimsoll-solver whose back ends are fake ones.
 add_executable(fake_solver tests/fake_solver.c tools/solver/solver_process.c)
 plim_own(fake_solver)

@@ -1,6 +1,8 @@
 /* One function a family of kinds; the operand lists are those that kernels/op.h writes down. */
 #include "tests/support/kernel_samples.h"
 
+#include <string.h>
+
 #include "tests/support/kernel_check.h"
 
 enum { N = 5, C = 32, H = 9, W = 7, CLASSES = 10 };
@@ -36,42 +38,26 @@ static plim_op_desc batch_norm(plim_op_kind kind, plim_shape x) {
   return op;
 }
 
-static plim_op_desc elementwise(plim_op_kind kind, plim_shape x) {
-  plim_op_desc op = kernel_op(kind, 2, 1, x, x);
-  op.in[1] = x;
-  op.out[1] = kernel_mask(x);
-  op.attrs.drop = 0.25F;
-  switch (kind) {
-    case PLIM_OP_RELU:
-    case PLIM_OP_DROPOUT:
-      op.n_in = 1;
-      op.n_out = 2;
-      break;
-    case PLIM_OP_RELU_BWD:
-      op.n_in = 3;
-      op.in[0] = kernel_mask(x);
-      op.in[2] = x;
-      break;
-    case PLIM_OP_ADD:
-      op.n_out = 2;
-      op.attrs.relu = 1;
-      break;
-    case PLIM_OP_SGD:
-      op.in[1] = kernel_shape(PLIM_F32, 1, 4, 1, 1, 1);
-      op.n_out = 0;
-      op.n_upd = 2;
-      op.upd[0] = op.upd[1] = x;
-      break;
-    case PLIM_OP_CAST:
-      op.n_in = 1;
-      op.out[0].dtype = PLIM_BF16;
-      break;
-    case PLIM_OP_DROPOUT_BWD:
-      op.in[1] = kernel_mask(x);
-      break;
-    default: /* gelu_bwd, silu_bwd: as it is */
-      break;
+/* Of a kind whose operands all have the rule "...": all of them, with the attributes that it may have. */
+static int32_t operands_like(const plim_op_operand *list, plim_shape x, plim_shape *shape) {
+  int32_t n = 0;
+  for (const plim_op_operand *o; (o = plim_op_operand_at(list, n)) != NULL && n < PLIM_ROW_OPERANDS; n++) {
+    shape[n] = o->type == 'b' ? kernel_mask(x) : x;
+    if (o->type == 'h') shape[n].dtype = PLIM_BF16;
   }
+  return n;
+}
+
+static plim_op_desc elementwise(plim_op_kind kind, plim_shape x) {
+  const plim_op_row *row = plim_op_kind_row(kind);
+  plim_op_desc op = {.kind = kind};
+  const char *attrs = row->attrs ? row->attrs : "";
+  if (strstr(attrs, "relu")) op.attrs.relu = 1;
+  if (strstr(attrs, "drop")) op.attrs.drop = 0.25F;
+  if (strstr(attrs, "count")) op.attrs.count = 3;
+  op.n_in = operands_like(row->in, x, op.in);
+  op.n_out = operands_like(row->out, x, op.out);
+  op.n_upd = operands_like(row->upd, x, op.upd);
   return op;
 }
 
@@ -189,28 +175,23 @@ static plim_op_desc loss_of_words(plim_op_kind kind) {
 
 static plim_op_desc update(plim_op_kind kind, plim_shape x) {
   const plim_shape one = kernel_shape(PLIM_F32, 1, 1, 1, 1, 1);
+  const int sgd = kind == PLIM_OP_SGD;
   plim_op_desc op = kernel_op(kind, 2, 1, x, one);
   op.in[1] = op.in[2] = one;
   if (kind == PLIM_OP_SUM_SQUARES) return op;
-  op.in[1].dim[0] = 8;
-  op.n_in = op.n_upd = 3;
+  op.in[1].dim[0] = sgd ? 4 : 8;
+  op.n_in = op.n_upd = sgd ? 2 : 3;
   op.n_out = 0;
   op.upd[0] = op.upd[1] = op.upd[2] = x;
-  op.attrs.decay = 1;
+  op.attrs.decay = !sgd;
   return op;
 }
 
-/* Sums over micro-batches. */
-static plim_op_desc sum(plim_op_kind kind, plim_shape x) {
-  plim_op_desc op = kernel_op(kind, 2, 1, x, x);
-  op.in[1] = x;
-  op.attrs.count = 3;
-  if (kind == PLIM_OP_ACCUMULATE) return op;
-  op.in[0] = op.in[2] = op.out[0] = kernel_shape(PLIM_F32, 1, 1, 1, 1, 1);
-  op.in[1] = op.in[3] = op.out[1] = kernel_shape(PLIM_I32, 1, 2, 1, 1, 1);
-  op.n_in = 4;
-  op.n_out = 2;
-  op.attrs.count = 0;
+static plim_op_desc mean_of_losses(void) {
+  const plim_shape loss = kernel_shape(PLIM_F32, 1, 1, 1, 1, 1), hits = kernel_shape(PLIM_I32, 1, 2, 1, 1, 1);
+  plim_op_desc op = kernel_op(PLIM_OP_MEAN_LOSS, 4, 2, loss, loss);
+  op.in[2] = loss;
+  op.in[1] = op.in[3] = op.out[1] = hits;
   return op;
 }
 
@@ -234,9 +215,6 @@ static plim_op_desc rows_of_softmax(plim_op_kind kind) {
 
 static plim_op_desc sample_of_text(plim_op_kind kind, plim_shape x) {
   switch (kind) {
-    case PLIM_OP_GELU:
-    case PLIM_OP_SILU:
-      return kernel_op(kind, 1, 1, x, x);
     case PLIM_OP_LAYER_NORM:
     case PLIM_OP_LAYER_NORM_BWD:
     case PLIM_OP_RMS_NORM:
@@ -258,14 +236,14 @@ static plim_op_desc sample_of_text(plim_op_kind kind, plim_shape x) {
     case PLIM_OP_LINEAR_XENT:
     case PLIM_OP_LINEAR_XENT_BWD:
       return loss_of_words(kind);
+    case PLIM_OP_SGD:
     case PLIM_OP_ADAM:
     case PLIM_OP_ADAMW:
     case PLIM_OP_SUM_SQUARES:
       return update(kind, x);
-    case PLIM_OP_ACCUMULATE:
     case PLIM_OP_MEAN_LOSS:
-      return sum(kind, x);
-    default:
+      return mean_of_losses();
+    default: /* every kind of one elementwise kernel */
       return elementwise(kind, x);
   }
 }
