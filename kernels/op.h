@@ -21,7 +21,9 @@ enum { PLIM_WINDOW_PLACES = 1 << 24 };
 /* The most taps of a depthwise filter: a thread block keeps an offset for each. */
 enum { PLIM_DEPTHWISE_TAPS = 1024 };
 
-/* Operands of one op. Kernels get all of them as one argument, of which a GPU takes at most 4 KiB. */
+/* Operands of one op with kernels. These get all of them as one argument, of which a GPU takes at most 4 KiB, and a
+ * plim_op_desc holds their shapes without an allocation. More tensors are joined in steps. Custom ops have any number of
+ * inputs. */
 enum { PLIM_OP_MAX_IN = 32, PLIM_OP_MAX_OUT = 32, PLIM_OP_MAX_UPD = 8, PLIM_OP_MAX_PAIRS = 8 };
 
 /* Element types. BITS is a mask: one bit an element, element e (in memory order of the layout it
@@ -205,7 +207,7 @@ typedef struct plim_op_operand {
   const char *below;
   const float *typical; /* [n_typical] */
   int32_t n_typical;
-  const char *moves; /* elements that an op reads or writes, a product like `flops`; NULL: all */
+  const char *moves; /* elements that an op reads or writes, where they are fewer than all: a product like `flops` */
 } plim_op_operand;
 
 /* How the gradient of inputs is computed: by one op. Names are those of the row's operands; "dNAME" is the gradient of

@@ -47,6 +47,8 @@ const plim_attr plim_builtin_attrs[] = {
 #define STRIDED_WEIGHTS(n, s) \
   { OPERAND(n, 't', s), .strided = 1, .contents = PLIM_CONTENTS_WEIGHTS }
 #define POSITIONS(n, s) WITH(n, 'u', s, PLIM_CONTENTS_POSITIONS)
+#define MOVES(n, s, m) \
+  { OPERAND(n, 't', s), .moves = (m) }
 #define INDICES(n, s, size) \
   { OPERAND(n, 'i', s), .contents = PLIM_CONTENTS_INDICES, .below = (size) }
 #define TYPICAL(n, s, values)                                                        \
@@ -151,7 +153,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
         [PLIM_OP_CONV2D] =
             {
                 ROW("conv2d"),
-                .in = {TENSOR("x", 't', "N I H W"), WEIGHTS("w", "O I R S"), MAYBE("bias", 'f', "O")},
+                .in = {MOVES("x", "N I H W", "N I P Q R S"), WEIGHTS("w", "O I R S"), MAYBE("bias", 'f', "O")},
                 .out = {TENSOR("y", 't', "N O P Q")},
                 .attrs = "kernel stride pad tf32",
                 .flops = "2 N O P Q I R S",
@@ -176,7 +178,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
         [PLIM_OP_CONV2D_BWD_WEIGHTS] =
             {
                 ROW("conv2d_bwd_weights"),
-                .in = {TENSOR("dy", 't', "N O P Q"), TENSOR("x", 't', "N I H W")},
+                .in = {TENSOR("dy", 't', "N O P Q"), MOVES("x", "N I H W", "N I P Q R S")},
                 .out = {TENSOR("dw", 'f', "O I R S")},
                 .attrs = "kernel stride pad tf32",
                 .flops = "2 N O P Q I R S",
@@ -535,7 +537,9 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
         [PLIM_OP_EMBEDDING] =
             {
                 NEW_ROW("embedding"),
-                .in = {INDICES("token", "B T", "V"), TENSOR("words", 'f', "V C"), MAYBE("positions", 'f', "T C")},
+                .in = {INDICES("token", "B T", "V"),
+                       {OPERAND("words", 'f', "V C"), .moves = "B T C"},
+                       MAYBE("positions", 'f', "T C")},
                 .out = {TENSOR("y", 't', "B T C")},
                 .gradient = {{"words positions?", PLIM_OP_EMBEDDING_BWD, "dy token"}},
                 .doc = "y = row of words by token [+ row of positions by place in the sequence]; zeros for a token "
@@ -668,7 +672,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
         [PLIM_OP_DEPTHWISE_CONV2D] =
             {
                 NEW_ROW("depthwise_conv2d"),
-                .in = {TENSOR("x", 't', "N C H W"), WEIGHTS("w", "C 1 R S")},
+                .in = {MOVES("x", "N C H W", "N C P Q R S"), WEIGHTS("w", "C 1 R S")},
                 .out = {TENSOR("y", 't', "N C P Q")},
                 .attrs = "kernel stride pad",
                 .flops = "2 N C P Q R S",
@@ -692,7 +696,7 @@ const plim_op_row plim_builtin_rows[PLIM_OP_KIND_COUNT] =
         [PLIM_OP_DEPTHWISE_CONV2D_BWD_WEIGHTS] =
             {
                 NEW_ROW("depthwise_conv2d_bwd_weights"),
-                .in = {TENSOR("dy", 't', "N C P Q"), TENSOR("x", 't', "N C H W")},
+                .in = {TENSOR("dy", 't', "N C P Q"), MOVES("x", "N C H W", "N C P Q R S")},
                 .out = {TENSOR("dw", 'f', "C 1 R S")},
                 .attrs = "kernel stride pad",
                 .flops = "2 N C P Q R S",

@@ -1,6 +1,8 @@
 /* A section a kind: what it computes, its operands with types and shapes, and what else the row says. */
 #include "tests/support/ops_page.h"
 
+#include <string.h>
+
 #include "kernels/op.h"
 
 static const char head[] =
@@ -20,7 +22,13 @@ static const char head[] =
     "Sizes `+C` of several operands add up to C. An operand in [brackets] may be left out, and then all after it are. "
     "*over x*: the output may be written over input "
     "x.\n"
-    "Elements lie in any layout that the operands share, unless the text says another thing.\n";
+    "Elements lie in any layout that the operands share, unless the text says another thing.\n"
+    "\n"
+    "*FLOP* and *bytes* are what the cost model and `profile --ceilings` take for the least that an op needs. A\n"
+    "multiply-add counts 2. Padding counts as zeros, and attention as half of all pairs of tokens. Bytes are those of\n"
+    "memory: each operand once, what is updated twice, and of some operands only what is read. *t* is 4 bytes, or 2 "
+    "in\n"
+    "bf16. Workspaces are not counted, since they differ by variant, nor what a cache holds.\n";
 
 static const char *type_name(char type) {
   switch (type) {
@@ -60,10 +68,54 @@ static void write_list(FILE *to, const plim_op_row *row, const char *what, const
     if (o->contents == PLIM_CONTENTS_POSITIONS) (void)fprintf(to, "positions in a window");
     if (o->many) (void)fprintf(to, "one or more");
     if (o->strided) (void)fprintf(to, "%sany strides", o->many ? ", " : "");
-    if (o->moves) (void)fprintf(to, "%s elements are moved", o->moves);
     if (outputs) write_pairs(to, row, i);
     (void)fprintf(to, " |\n");
   }
+}
+
+/* Operands whose elements have as many bytes: `bytes x (elements + elements)`. */
+static void write_moved(FILE *to, const plim_op_operand *list, const char *types, int *terms) {
+  for (int i = 0; i < PLIM_ROW_OPERANDS && list[i].name; i++) {
+    const plim_op_operand *o = &list[i];
+    if (!strchr(types, o->type)) continue;
+    const char *open = o->optional ? "[" : o->many ? "all " : "", *close = o->optional ? "]" : "";
+    (void)fprintf(to, "%s%s", (*terms)++ ? " + " : "", open);
+    if (o->moves) (void)fprintf(to, "min(%s, %s)", o->moves, o->shape);
+    if (!o->moves) (void)fprintf(to, "%s", o->shape);
+    (void)fprintf(to, "%s", close);
+  }
+}
+
+static int count_types(const plim_op_operand *list, const char *types) {
+  int n = 0;
+  for (int i = 0; i < PLIM_ROW_OPERANDS && list[i].name; i++) n += strchr(types, list[i].type) != NULL;
+  return n;
+}
+
+static const struct {
+  const char *types, *bytes;
+} classes[] = {{"t", "t"}, {"fi", "4"}, {"h", "2"}, {"u", "1"}, {"b", "1/8"}};
+
+static void write_bytes(FILE *to, const plim_op_row *row) {
+  const char *before = "- Bytes: ";
+  for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) {
+    const char *types = classes[c].types, *bytes = classes[c].bytes;
+    int terms = 0, updated = 0;
+    if (count_types(row->in, types) + count_types(row->out, types) > 0) {
+      (void)fprintf(to, "%s%s (", before, bytes);
+      write_moved(to, row->in, types, &terms);
+      write_moved(to, row->out, types, &terms);
+      (void)fprintf(to, ")");
+      before = " + ";
+    }
+    if (count_types(row->upd, types) > 0) {
+      (void)fprintf(to, "%s2 %s (", before, bytes);
+      write_moved(to, row->upd, types, &updated);
+      (void)fprintf(to, ")");
+      before = " + ";
+    }
+  }
+  (void)fprintf(to, "\n");
 }
 
 static void write_gradients(FILE *to, const plim_op_row *row) {
@@ -88,7 +140,10 @@ static void write_row(FILE *to, const plim_op_row *row) {
   }
   (void)fprintf(to, "- Class: %s\n", plim_op_class_name(row->cls));
   if (row->attrs) (void)fprintf(to, "- Attributes: %s\n", row->attrs);
-  if (row->flops) (void)fprintf(to, "- FLOP: %s\n", row->flops);
+  if (row->in[0].name) {
+    (void)fprintf(to, "- FLOP: %s\n", row->flops ? row->flops : "4 for each element of the largest operand");
+    write_bytes(to, row);
+  }
   write_gradients(to, row);
 }
 
