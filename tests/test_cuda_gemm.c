@@ -149,6 +149,23 @@ Test(cuda_gemm, losses_over_a_vocabulary_agree_with_the_reference_in_both_direct
   }
 }
 
+/* Workspaces beside the library's part: at most a quarter of the logits, and their gradients; backward a word each. */
+Test(cuda_gemm, losses_over_a_vocabulary_never_have_all_of_the_logits_at_once) {
+  static const int64_t size[] = {400, 24, 1000};
+  const int64_t quarter = size[0] / 4 * size[2] * 4, known = 2 * size[0] * 4;
+  for (int backward = 0; backward < 2; backward++) {
+    const plim_op_desc op = loss_of(backward ? PLIM_OP_LINEAR_XENT_BWD : PLIM_OP_LINEAR_XENT, size);
+    plim_kernel_info info[8];
+    const int n = device->api->variants(device, &op, info, 8);
+    cr_assert_eq(n, 5, "three shares, one with more room for the library, and our own kernel");
+    cr_assert_str_eq(info[0].name, "cublas-100");
+    for (int i = 0; i < n; i++) {
+      const int64_t library = strstr(info[i].name, "-32m") ? 32 << 20 : 4 << 20;
+      cr_assert_leq(info[i].workspace_bytes, library + quarter + known + 1024, "%s", info[i].name);
+    }
+  }
+}
+
 /* Row of a table: a convolution, and whether a chunk can be smaller than the batch. */
 static const struct {
   variant_window window;

@@ -1,8 +1,8 @@
 /* The last product and the loss over a vocabulary, by matrix products of cuBLAS:
  *   forward   L = X W', then the loss of each row of L, and their mean
  *   backward  L again, G = its gradient, dX = G W, dW = G' X
- * L and G of some rows at a time lie in the workspace: a variant for each of some numbers of rows, with a numerics key
- * of its own, because the library may sum another size in another order.
+ * L and G of some rows at a time, never of all, lie in the workspace: a variant for each of some numbers of rows, with
+ * a numerics key of its own, because the library may sum another size in another order.
  *
  *   workspace = the library's; [forward] what is known of each row, two floats, [backward] the weight of a label;
  *               L and G, floats; in bf16 G rounded */
@@ -10,7 +10,7 @@
 #include "kernels/cuda/stages.h"
 #include "kernels/workspace.h"
 
-enum { SHARE_STAGES = 4 };
+enum { SHARE_STAGES = 4, LEAST_PARTS = 4 /* of the rows: there is no tensor [tokens][vocabulary] */ };
 
 typedef struct words {
   k_call call; /* of the single-source launch */
@@ -60,8 +60,9 @@ static int64_t workspace_of(const void *op, const plim_batch_choice *choice) {
 static plim_batch_choices choices_of(const words *w, int64_t blas_bytes) {
   plim_batch_choices choices = {
       .family = "cublas", .precision = w->precision, .has_share = 1, .op = w, .workspace_bytes = workspace_of};
-  plim_batch_choices_add_shares(&choices, w->rows);
-  plim_batch_choices_add_room(&choices, w->rows, blas_bytes);
+  const int64_t most = k_divide_up(w->rows, LEAST_PARTS);
+  plim_batch_choices_add_shares(&choices, most);
+  plim_batch_choices_add_room(&choices, most, blas_bytes);
   return choices;
 }
 
