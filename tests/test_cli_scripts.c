@@ -2,6 +2,7 @@
  * each; a row may be added, none may be taken away. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/file.h"
@@ -197,14 +198,29 @@ Test(cli_scripts, shared_script_has_what_others_source_it_for) {
   cr_assert_not_null(strstr(run->out, PLIM_SOURCE_DIR "\n"));
 }
 
-/* The script as it is, over a program that is built already and a network that takes no time. */
+/* The script as it is, over a program that is built already. */
+#define DEMO                                                                                           \
+  "mkdir tools && cp " PLIM_SOURCE_DIR "/tools/demo " PLIM_SOURCE_DIR "/tools/lib.sh " PLIM_SOURCE_DIR \
+  "/LICENSE tools/ && cp tools/LICENSE . && echo 'need() { :; }; build() { mkdir -p "                  \
+  "\"$1/bin\"; ln -sf \"$PLIMSOLL\" \"$1/bin/plimsoll\"; }' "                                          \
+  ">>tools/lib.sh && tools/demo "
+
+/* Of a network that takes no time. */
 Test(cli_scripts, demo_ends_with_a_table_that_says_that_weights_are_identical) {
-  const program_run *run = plim_test_shell("mkdir tools && cp " PLIM_SOURCE_DIR "/tools/demo " PLIM_SOURCE_DIR
-                                           "/tools/lib.sh tools/ && echo 'need() { :; }; build() { mkdir -p "
-                                           "\"$1/bin\"; ln -sf \"$PLIMSOLL\" \"$1/bin/plimsoll\"; }' "
-                                           ">>tools/lib.sh && tools/demo --model mlp --data synthetic --image 8x8x1 "
-                                           "--batch 32 --model-costs --iterations 300 "
-                                           "--memory 100% --minutes 0.01 -q | tr -s ' '");
+  const program_run *run = plim_test_shell(DEMO
+                                           "--model mlp --data synthetic --image 8x8x1 --batch 32 --model-costs "
+                                           "--iterations 300 --memory 100% --minutes 0.01 -q | tr -s ' '");
   plim_test_expect(0, "out/demo.svg");
   cr_assert_not_null(strstr(run->out, "weights identical yes"), "%s", run->out);
+}
+
+Test(cli_scripts, demo_trains_on_a_text_under_a_budget_and_predicts_it_better_than_at_random) {
+  const program_run *run =
+      plim_test_shell(DEMO
+                      "text --layers 1 --width 32 --context 32 --memory 80% --epochs 1 --model-costs "
+                      "--iterations 300 -q | tr -s ' '");
+  plim_test_expect(0, "Training a gpt");
+  cr_assert_not_null(strstr(run->out, "weights identical yes"), "%s", run->out);
+  const char *loss = strstr(run->out, "test loss ");
+  cr_assert(loss && strtod(loss + 10, NULL) < 5.5, "%s", run->out);
 }

@@ -139,7 +139,7 @@ static int64_t window_products(const plim_op_desc *op) {
   return products(small, filter->dim[1] * filter->dim[2] * filter->dim[3]);
 }
 
-/* Scores of a query are those of the keys up to its own; a product of each with C numbers, in the forward pass twice. */
+/* Scores of a query are of the keys up to its own; a product of each with C numbers, in the forward pass twice. */
 static int64_t attention_products(const plim_op_desc *op, int times) {
   const plim_shape *qkv = op->kind == PLIM_OP_ATTENTION ? &op->in[0] : &op->in[1];
   int64_t n = 0;

@@ -174,7 +174,7 @@ const command command_train = {
     .mask = COMMAND_TRAIN,
     .summary = "train a model within a memory budget",
     .about =
-        "Train a model on real images inside a fixed number of bytes.\n\n"
+        "Train a model inside a fixed number of bytes: on images, on a text, or on noise.\n\n"
         "Builds the model's training step, measures what each operation costs on this machine (cached), plans "
         "what to keep and what to recompute so that everything fits into --memory, checks the plan, and trains "
         "from one arena of that size. Recomputation changes no bit of the weights; the choice of kernels may: with "

@@ -235,8 +235,8 @@ static const option_row rows[] = {
     {"repeats", "N", "measurements of each op and variant", COMMAND_PROFILE, GROUP_NUMERICS, 0, COUNT, AT(repeats), 1,
      10000},
 
-    {"epochs", "N", "passes over the training images (default 1)", COMMAND_TRAIN | COMMAND_COMPARE, GROUP_RUN, 'e',
-     COUNT, AT(epochs), 1, 1e6},
+    {"epochs", "N", "passes over the training data (default 1)", COMMAND_TRAIN | COMMAND_COMPARE, GROUP_RUN, 'e', COUNT,
+     AT(epochs), 1, 1e6},
     {"last-batch", "KIND",
      "what becomes of the images after the last whole batch of an epoch. drop (default); online: a shorter step, "
      "decided without a plan in the same arena",
