@@ -209,6 +209,32 @@ Test(paging, more_bytes_of_the_page_space_never_make_a_call_slower_than_one_befo
   cr_assert_gt(kept, 0);
 }
 
+/* The later calls draw less. The last one has the links of the first again: what faster links kept has not replaced its
+ * plan. */
+Test(paging, a_faster_link_never_makes_a_call_slower_than_one_before_it) {
+  int32_t was_kept = 0, kept = 0, faster = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    make_rig_of(&r, 12, seed);
+    const int64_t bytes = r.options.budget_bytes;
+    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 40;
+    r.paging.delay_share = 0; /* cost is time */
+    const int64_t slow_ns = make_alone(&r, bytes, seed, plim_test_folder(), &was_kept);
+    r.options.iterations = 1;
+    const plim_paging slow = r.paging;
+    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] *= 1.02;
+    const int64_t fast_ns = make_alone(&r, bytes, seed, r.options.front_folder, &was_kept);
+    cr_assert_leq(fast_ns, slow_ns, "seed %d", (int)seed);
+    kept += was_kept;
+    faster += fast_ns < slow_ns;
+    r.paging = slow;
+    cr_assert_leq(make_alone(&r, bytes, seed, r.options.front_folder, &was_kept), slow_ns, "seed %d", (int)seed);
+    plim_test_folder_remove();
+    free_rig(&r);
+  }
+  cr_assert(kept > 0 && faster > 0, "%d kept, %d faster", (int)kept, (int)faster);
+}
+
 Test(paging, keep_all_does_not_page) {
   rig r = {0};
   plim_plan *plan = NULL;

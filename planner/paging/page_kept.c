@@ -1,62 +1,82 @@
-/* Plans that page, kept between calls: a file for each graph, profile and spaces in the folder of plan fronts. A plan
- * for fewer bytes fits into more, so that a call for larger budgets is never slower than one before it.
+/* Plans that page, kept between calls as documents in the folder of plan fronts. A file's name has two hashes. The
+ * first one is of graph, profile and spaces, the second one of the rates of the links. A file has plans of calls that
+ * share both. A call reads the files that share the first one, and times their plans again for its own rates. A plan
+ * for fewer bytes fits into more, and copies over faster links end earlier. So a call for no fewer bytes and no slower
+ * links has a plan that is as fast as that of a call before it. Where copies delay ops, a copy that ends earlier may
+ * delay another op: then the plan may become slower by that.
  *
- * A kept plan is believed as far as this call can see: the checker proves it, its variants are rows of the profile, and
- * its copies take what the links take. A file that is missing or wrong in any way holds no plans. */
+ * A kept plan is believed as far as this call can see: its variants are rows of the profile, and the checker proves it
+ * with the times that the links have now. A file that is missing or wrong in any way holds no plans. */
 #include <stdio.h>
 #include <string.h>
 
+#include "planner/paging/command_list.h"
 #include "planner/paging/paging.h"
-#include "planner/paging/queue_search.h"
 #include "planner_hash.h"
 #include "runtime/base/cache.h"
+#include "runtime/base/effort.h"
 #include "runtime/base/sha256.h"
 #include "runtime/graph/check/check.h"
 #include "runtime/graph/plans_text.h"
 #include "runtime/graph/profile_internal.h"
 
 static const int64_t most_bytes = INT64_C(64) << 20; /* of all such files */
+enum { FILES = 8 /* that a call reads */, HASH = 24, PREFIX_BYTES = HASH + 16 };
 
 typedef struct kept {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_profile *profile;
   const plim_plan_options *options;
-  char path[PLIM_FILE_PATH_BYTES];
-  plim_plans *plans; /* NULL: none */
+  plim_queue_spaces spaces; /* of the options */
+  char path[PLIM_FILE_PATH_BYTES], prefix[PREFIX_BYTES];
+  plim_plans *plans;         /* of the file for these rates; NULL: none */
+  plim_plan *best;           /* the fastest one within the budgets, with the rates of this call; NULL: none */
+  int32_t best_is_of_others; /* 1: a file for other rates has it */
 } kept;
 
 /* ---- which file ---- */
 
-static void write_paging(plim_text *t, const plim_paging *o) {
-  plim_text_format(t, "space %s\ndevice %s\n", o->space ? o->space : "", o->device ? o->device : "");
+static plim_status end_hash(plim_text *text, char *hash) {
+  plim_status status = text->status;
+  if (status == PLIM_OK) plim_sha256_hex(text->chars, (size_t)text->length, hash);
+  plim_text_free(text);
+  return status;
+}
+
+static void write_structure(plim_text *t, const kept *k) {
+  const plim_plan_options *o = k->options;
+  const plim_paging *paging = o->paging;
+  plim_text_format(t, "plimsoll paged 2\nbuild %s\ngraph %s\nplanner %s\norder %d\nlabels %d\n", PLIM_PLANNER_HASH,
+                   k->graph->fingerprint, o->planner ? o->planner : "", (int)o->order, (int)o->numerics);
+  plim_text_format(t, "space %s\ndevice %s\nrecompute %d\nhomes %d\n", paging->space ? paging->space : "",
+                   paging->device ? paging->device : "", paging->recompute, (int)paging->homes);
+  plim_profile_write(t, k->profile);
+}
+
+static void write_rates(plim_text *t, const plim_paging *o) {
   for (int in = 0; in < 2; in++) {
     plim_text_format(t, "link %lld %.17g\n", (long long)o->latency_ns[in], o->bytes_per_ns[in]);
   }
   plim_text_format(t, "link %lld %.17g\ndelay %.17g\n", (long long)o->device_latency_ns, o->device_bytes_per_ns,
                    o->delay_share);
-  plim_text_format(t, "recompute %d\nhomes %d\n", o->recompute, (int)o->homes);
 }
 
-static plim_status find_path(kept *k) {
-  const plim_plan_options *o = k->options;
-  char hash[PLIM_SHA256_HEX_BYTES], name[PLIM_SHA256_HEX_BYTES + 16];
-  plim_text text = {.ctx = k->ctx};
-  plim_text_format(&text, "plimsoll paged 1\nbuild %s\ngraph %s\nplanner %s\norder %d\nlabels %d\n", PLIM_PLANNER_HASH,
-                   k->graph->fingerprint, o->planner ? o->planner : "", (int)o->order, (int)o->numerics);
-  write_paging(&text, o->paging);
-  plim_profile_write(&text, k->profile);
-  plim_status status = text.status;
-  if (status == PLIM_OK) plim_sha256_hex(text.chars, (size_t)text.length, hash);
-  plim_text_free(&text);
-  PLIM_TRY(status);
-  (void)snprintf(name, sizeof name, "paged-%.32s.json", hash);
-  plim_cache_path(o->front_folder[0] ? o->front_folder : NULL, name, k->path);
+static plim_status find_names(kept *k) {
+  char structure[PLIM_SHA256_HEX_BYTES], rates[PLIM_SHA256_HEX_BYTES], name[2 * PREFIX_BYTES];
+  const char *folder = k->options->front_folder;
+  plim_text of_structure = {.ctx = k->ctx}, of_rates = {.ctx = k->ctx};
+  write_structure(&of_structure, k);
+  PLIM_TRY(end_hash(&of_structure, structure));
+  write_rates(&of_rates, k->options->paging);
+  PLIM_TRY(end_hash(&of_rates, rates));
+  (void)snprintf(k->prefix, sizeof k->prefix, "paged-%.*s-", (int)HASH, structure);
+  (void)snprintf(name, sizeof name, "%s%.*s.json", k->prefix, (int)HASH, rates);
+  plim_cache_path(folder[0] ? folder : NULL, name, k->path);
   return PLIM_OK;
 }
 
 /* ---- what is believed ---- */
-
 static int has_row(const plim_profile *profile, const plim_plan_variant *v) {
   for (int32_t i = profile->first[v->op]; i < profile->first[v->op + 1]; i++) {
     const plim_variant *row = &profile->variant[i];
@@ -67,49 +87,106 @@ static int has_row(const plim_profile *profile, const plim_plan_variant *v) {
   return 0;
 }
 
-static int64_t copy_ns(const kept *k, const plim_plan *plan, const plim_command *s) {
-  const plim_paging *o = k->options->paging;
-  const int64_t bytes = k->graph->storage[s->storage].bytes;
-  if (plim_plan_computes(plan, s->from) && plim_plan_computes(plan, s->to)) {
-    return plim_paging_copy_ns(o->device_latency_ns, o->device_bytes_per_ns, bytes);
-  }
-  return plim_paging_link_ns(o, !plim_plan_computes(plan, s->from), bytes);
-}
-
 /* All spaces in their order, or none, with room for the plan. */
-static int has_spaces(const plim_plan_options *options, const plim_plan *plan) {
-  plim_queue_spaces spaces;
-  plim_queue_spaces_make(options, &spaces);
-  if (plan->n_page_spaces > 0 && plan->n_page_spaces != spaces.n - 1) return 0;
+static int has_spaces(const kept *k, const plim_plan *plan) {
+  if (plan->arena_bytes > k->options->budget_bytes) return 0;
+  if (plan->n_page_spaces > 0 && plan->n_page_spaces != k->spaces.n - 1) return 0;
   for (int32_t i = 0; i < plan->n_page_spaces; i++) {
-    const plim_page_space *page = &plan->page[i], *given = &spaces.page[i];
+    const plim_page_space *page = &plan->page[i], *given = &k->spaces.page[i];
     if (strcmp(given->name, page->name) != 0 || page->computes != given->computes) return 0;
-    if (page->arena_bytes > given->budget_bytes || page->delay_permille != given->delay_permille) return 0;
+    if (page->arena_bytes > given->budget_bytes) return 0;
   }
   return 1;
 }
 
-static int is_sound(const kept *k, const plim_plan *plan) {
-  if (plim_plan_check(k->ctx, k->graph, plan) != PLIM_OK || !has_spaces(k->options, plan)) return 0;
+static int has_rows(const kept *k, const plim_plan *plan) {
   for (int32_t v = 0; v < plan->n_variants; v++) {
-    if (!has_row(k->profile, &plan->variant[v])) return 0;
-  }
-  for (int32_t j = 0; j < plan->n_commands; j++) {
-    const plim_command *s = &plan->command[j];
-    if (s->kind == PLIM_COMMAND_COPY && s->time_ns != copy_ns(k, plan, s)) return 0;
+    const int32_t op = plan->variant[v].op;
+    if (op < 0 || op >= k->graph->n_ops || !has_row(k->profile, &plan->variant[v])) return 0;
   }
   return 1;
 }
 
-/* The fastest kept plan within the budget that is sound; NULL: none. */
-static const plim_plan *find_fastest(const kept *k) {
-  const plim_plan *best = NULL;
-  for (int32_t i = 0; k->plans && i < k->plans->n; i++) {
-    const plim_plan *plan = k->plans->plan[i];
-    if (plan->arena_bytes > k->options->budget_bytes || (best && plan->time_ns >= best->time_ns)) continue;
-    if (is_sound(k, plan)) best = plan;
+/* ---- the rates of this call ---- */
+
+/* What the copies take over the links of this call; 0: the plan has a storage or a link that there is not. */
+static int set_copies(const kept *k, const plim_plan *plan, plim_command *command) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    plim_command *c = &command[j];
+    *c = plan->command[j];
+    if (c->kind != PLIM_COMMAND_COPY) continue;
+    if (c->storage < 0 || c->storage >= k->graph->n_storages || c->from < 0 || c->from >= k->spaces.n || c->to < 0 ||
+        c->to >= k->spaces.n || k->spaces.bytes_per_ns[c->from][c->to] <= 0) {
+      return 0;
+    }
+    c->time_ns = plim_queue_copy_ns(&k->spaces, c->from, c->to, k->graph->storage[c->storage].bytes);
   }
-  return best;
+  return 1;
+}
+
+/* The plan with the budgets and links of this call. A bound for fewer bytes does not hold for more; keep-all's time
+ * does. *out NULL: it is not a plan of the graph. */
+static plim_status retime(const kept *k, const plim_plan *plan, plim_plan **out) {
+  plim_plan draft = *plan;
+  plim_command *command = NULL;
+  *out = NULL;
+  PLIM_TRY(plim_allocate(k->ctx, plan->n_commands, sizeof *command, &command));
+  draft.command = command;
+  draft.page = k->spaces.page;
+  draft.budget_bytes = k->options->budget_bytes;
+  if (draft.budget_bytes > plan->budget_bytes && draft.bound_ns > draft.keep_all_ns) draft.bound_ns = draft.keep_all_ns;
+  draft.proved = 0;
+  plim_status status = set_copies(k, plan, command) ? plim_plan_from_parts(k->graph, &draft, out) : PLIM_EDATA;
+  plim_release(k->ctx, command, plan->n_commands, sizeof *command);
+  if (status == PLIM_OK) (*out)->proved = plan->proved && (*out)->time_ns == (*out)->bound_ns;
+  return status == PLIM_ENOMEM ? status : PLIM_OK;
+}
+
+/* ---- reading ---- */
+
+/* Make the plan the best one where it is faster, and sound. */
+static plim_status consider(kept *k, const plim_plan *plan, int32_t is_of_others) {
+  plim_plan *again = NULL;
+  if (!has_spaces(k, plan) || !has_rows(k, plan)) return PLIM_OK;
+  PLIM_TRY(retime(k, plan, &again));
+  const int faster = again && (!k->best || again->time_ns < k->best->time_ns);
+  const plim_status status = faster ? plim_plan_check(k->ctx, k->graph, again) : PLIM_EPLAN;
+  if (status != PLIM_OK) {
+    plim_plan_free(again);
+    return status == PLIM_ENOMEM ? status : PLIM_OK;
+  }
+  plim_plan_free(k->best);
+  k->best = again;
+  k->best_is_of_others = is_of_others;
+  return PLIM_OK;
+}
+
+/* The plans of a file, with the best of them considered. *out NULL: there are none. */
+static plim_status read_file(kept *k, const char *path, int32_t is_of_others, plim_plans **out) {
+  *out = NULL;
+  plim_status status = plim_plans_load(k->ctx, path, out);
+  if (status != PLIM_OK) return status == PLIM_ENOMEM ? status : PLIM_OK;
+  for (int32_t i = 0; i < (*out)->n && status == PLIM_OK; i++) status = consider(k, (*out)->plan[i], is_of_others);
+  return status;
+}
+
+/* Files for other rates, the ones written last, as far as there is time. */
+static plim_status read_others(kept *k) {
+  char(*path)[PLIM_FILE_PATH_BYTES] = NULL;
+  plim_status status;
+  int32_t n = 0;
+  PLIM_CHECK(plim_allocate(k->ctx, FILES, sizeof *path, &path));
+  PLIM_CHECK(plim_cache_recent(k->ctx, k->path, k->prefix, FILES, path, &n));
+  for (int32_t i = 0; i < n && !plim_effort_over(k->ctx, PLIM_EFFORT_LOOK); i++) {
+    plim_plans *plans = NULL;
+    if (strcmp(path[i], k->path) == 0) continue;
+    status = read_file(k, path[i], 1, &plans);
+    plim_plans_free(plans);
+    PLIM_CHECK(status);
+  }
+done:
+  plim_release(k->ctx, path, FILES, sizeof *path);
+  return status;
 }
 
 /* ---- writing ---- */
@@ -148,21 +225,6 @@ static plim_status keep(const kept *k, const plim_plan *plan) {
   return status == PLIM_OK ? plim_cache_trim(k->ctx, k->path, "paged-", most_bytes) : PLIM_OK;
 }
 
-/* The plan with the budgets of this call. */
-static plim_status widen(const kept *k, const plim_plan *plan, plim_plan **out) {
-  plim_plan wider = *plan;
-  plim_page_space page[PLIM_PAGE_SPACES];
-  plim_queue_spaces spaces;
-  plim_queue_spaces_make(k->options, &spaces);
-  for (int32_t i = 0; i < plan->n_page_spaces; i++) {
-    page[i] = plan->page[i];
-    page[i].budget_bytes = spaces.page[i].budget_bytes;
-  }
-  wider.page = page;
-  wider.budget_bytes = k->options->budget_bytes;
-  return plim_plan_from_parts(k->graph, &wider, out);
-}
-
 /* ---- all of it ---- */
 
 static int may_keep(const plim_plan_options *o) {
@@ -170,28 +232,43 @@ static int may_keep(const plim_plan_options *o) {
          o->numerics != PLIM_NUMERICS_GIVEN && !o->paging->beside && !o->paging->powers;
 }
 
-plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                                  const plim_plan_options *options, plim_plan **out, int32_t *from_front) {
-  kept k = {.ctx = ctx, .graph = graph, .profile = profile, .options = options};
-  plim_plan *plan = NULL, *wider = NULL;
-  *from_front = 0;
-  if (!may_keep(options)) return plim_paging_make(ctx, graph, profile, options, out);
-  PLIM_TRY(find_path(&k));
-  if (!k.path[0]) return plim_paging_make(ctx, graph, profile, options, out);
-  plim_status status = plim_plans_load(ctx, k.path, &k.plans) == PLIM_ENOMEM ? PLIM_ENOMEM : PLIM_OK;
-  const plim_plan *known = status == PLIM_OK ? find_fastest(&k) : NULL;
-  if (status == PLIM_OK) status = plim_paging_make(ctx, graph, profile, options, &plan);
-  const int slower = known && (!plan || known->time_ns < plan->time_ns);
-  if (slower && (status == PLIM_OK || status == PLIM_ENOFIT || status == PLIM_ECANCEL))
-    status = widen(&k, known, &wider);
-  if (status == PLIM_OK && !slower && !(known && known->time_ns == plan->time_ns)) status = keep(&k, plan);
-  plim_plans_free(k.plans);
+/* The plan of this call, or the best kept one where that is faster. What the file for these rates does not have yet is
+ * written there. */
+static plim_status make_or_take(kept *k, plim_plan **out, int32_t *from_front) {
+  plim_plan *plan = NULL;
+  PLIM_TRY(read_file(k, k->path, 0, &k->plans));
+  PLIM_TRY(read_others(k));
+  plim_status status = plim_paging_make(k->ctx, k->graph, k->profile, k->options, &plan);
+  if (status != PLIM_OK && status != PLIM_ENOFIT && status != PLIM_ECANCEL) return status;
+  *from_front = k->best && (!plan || k->best->time_ns < plan->time_ns);
+  if (*from_front) {
+    plim_plan_free(plan);
+    plan = k->best;
+    k->best = NULL;
+  } else if (status != PLIM_OK) {
+    return status;
+  }
+  const int is_there =
+      *from_front ? !k->best_is_of_others : k->best && !k->best_is_of_others && k->best->time_ns == plan->time_ns;
+  status = is_there ? PLIM_OK : keep(k, plan);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;
   }
-  if (wider) plim_plan_free(plan);
-  *out = wider ? wider : plan;
-  *from_front = wider != NULL;
+  *out = plan;
   return PLIM_OK;
+}
+
+plim_status plim_paging_make_kept(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
+                                  const plim_plan_options *options, plim_plan **out, int32_t *from_front) {
+  kept k = {.ctx = ctx, .graph = graph, .profile = profile, .options = options};
+  *from_front = 0;
+  if (!may_keep(options)) return plim_paging_make(ctx, graph, profile, options, out);
+  PLIM_TRY(find_names(&k));
+  if (!k.path[0]) return plim_paging_make(ctx, graph, profile, options, out);
+  plim_queue_spaces_make(options, &k.spaces);
+  const plim_status status = make_or_take(&k, out, from_front);
+  plim_plans_free(k.plans);
+  plim_plan_free(k.best);
+  return status;
 }
