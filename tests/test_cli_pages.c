@@ -102,7 +102,8 @@ Test(cli_pages, optimizer_state_lives_in_a_file_and_weights_are_those_of_keep_al
   const program_run *run = plim_test_program("verify " HOMED "--steps 3");
   expect_output(run, "weights identical    yes");
   run = plim_test_program("train " HOMED "--steps 12 --trace t.jsonl");
-  expect_output(run, "12 copies of "); /* six storages, in and out */
+  expect_output(run, "cpu>disk 6 copies of "); /* six storages, out and in */
+  expect_output(run, "disk>cpu 6 copies of ");
   run = plim_test_program("trace summary t.jsonl");
   expect_output(run, ".velocity");
 }
@@ -110,7 +111,7 @@ Test(cli_pages, optimizer_state_lives_in_a_file_and_weights_are_those_of_keep_al
 Test(cli_pages, parameters_live_in_the_page_space_where_homes_of_states_are_not_enough) {
   const program_run *run = plim_test_program("verify " MLP "--memory cpu=5MiB,host=64MiB --steps 3");
   expect_output(run, "weights identical    yes");
-  expect_output(run, "18 copies of ");
+  expect_output(run, "cpu>host 9 copies of ");
 }
 
 /* The values of a checkpoint, without its header and its hash. */
@@ -185,6 +186,38 @@ Test(cli_pages, a_refusal_names_a_budget_that_has_a_plan_and_the_largest_batch) 
   plim_test_expect(0, "");
 }
 
+Test(cli_pages, each_space_has_a_row_with_the_copies_of_its_links_and_its_measured_peak) {
+  (void)plim_test_program("train " RESNET "--steps 1 --memory cpu:0=4MiB,cpu:1=4MiB,host=64MiB --threads 2 --json");
+  plim_test_expect(0, "");
+  json_t *o = plim_test_json();
+  const long long planned = json_integer_value(json_object_get(o, "host_arena_bytes"));
+  cr_expect_gt(json_integer_value(json_object_get(o, "cpu:1_peak_measured_bytes")), 0);
+  cr_expect_leq(json_integer_value(json_object_get(o, "host_peak_measured_bytes")), planned);
+  json_decref(o);
+  const program_run *run =
+      plim_test_program("train " RESNET "--steps 1 --memory cpu:0=4MiB,cpu:1=4MiB,host=64MiB --threads 2");
+  static const char *const rows[][2] = {{"\ncpu:1 ", "cpu>cpu:1 "}, {"\nhost ", "host>cpu "}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *row = strstr(run->out, rows[i][0]);
+    cr_assert_not_null(row, "no row%s in:\n%s", rows[i][0], run->out);
+    const char *end = strchr(row + 1, '\n'), *peak = strstr(row, "; peak, measured "), *link = strstr(row, rows[i][1]);
+    cr_expect(peak && peak < end, "%.*s", (int)(end - row), row);
+    cr_expect(link && link < end, "%.*s", (int)(end - row), row);
+  }
+}
+
+/* ---- beside a run that does not page ---- */
+
+Test(cli_pages, compares_a_run_that_pages_with_one_that_keeps_everything) {
+  const program_run *run =
+      plim_test_program("compare " MLP "--memory cpu=6MiB,disk=64MiB --page-file p --recompute off --steps 20");
+  expect_output(run, "disk>cpu 6 copies of ");
+  expect_output(run, "; peak, measured ");
+  expect_output(run, "weights identical    yes");
+  (void)plim_test_program("compare " MLP "--memory cpu:0=6MiB,cpu:1=6MiB --steps 2");
+  plim_test_expect(2, "compare runs on one device: without cpu:1 its other run would have half of the threads");
+}
+
 /* ---- what does not go together ---- */
 
 Test(cli_pages, options_that_two_queues_make_meaningless_are_refused_with_one_sentence) {
@@ -201,6 +234,10 @@ Test(cli_pages, options_that_two_queues_make_meaningless_are_refused_with_one_se
     (void)plim_test_program("train " HOMED "--steps 2 %s", options[i][0]);
     plim_test_expect(2, words);
   }
+  (void)plim_test_program("train " HOMED "--steps 2 --device check");
+  plim_test_expect(2, "; check compares the whole arena after each op, and copies change it meanwhile");
+  (void)plim_test_program("train " HOMED "--steps 2 --device sim");
+  plim_test_expect(2, "; sim computes nothing, so there are no bytes to copy");
   (void)plim_test_program("train " HOMED "--batch 100 --steps 2 --last-batch online");
   plim_test_expect(2, "the last batch cannot be decided online: what persists is partly at home in disk");
   (void)plim_test_program("train " MLP "--steps 2 --plan paged.json --page-file p");
@@ -270,6 +307,14 @@ Test(cli_pages, a_page_file_without_room_is_refused_before_the_first_step) {
   cr_expect_eq(run->status, 4, "%d: %s", run->status, run->error);
   cr_expect_not_null(strstr(run->error, "page file p needs "), "%s", run->error);
   cr_expect_null(strstr(run->error, "a smaller one needs less"), "%s", run->error);
+  cr_expect_not_null(strstr(run->error, "under --memory cpu=8MiB,disk=64MiB: "), "%s", run->error);
+  cr_expect_neq(plim_test_shell("test -e p")->status, 0, "an empty file is left");
+}
+
+Test(cli_pages, a_page_file_that_was_there_before_a_refusal_is_there_after_it) {
+  const program_run *run = plim_test_shell(": >p; ulimit -f 64; $PLIMSOLL " TO_DISK "--steps 2 --page-file p");
+  cr_expect_eq(run->status, 4, "%d: %s", run->status, run->error);
+  cr_expect_eq(plim_test_shell("test -e p")->status, 0, "the caller's file is gone");
 }
 
 Test(cli_pages, a_file_system_with_room_for_the_plan_and_little_more_is_enough) {

@@ -127,7 +127,7 @@ static void expect_figures(const json_t *o, const char *text, const char *but) {
     expect_on_page(text, line);
     measured++;
   }
-  cr_expect_eq(measured, 28);
+  cr_expect_eq(measured, 30);
   expect_on_page(text, "| runs of ten with options in pairs that end as they should | 10 | >= 10 |");
 }
 
@@ -158,7 +158,7 @@ Test(gpu_check, a_quick_check_runs_the_most_important_parts) {
   (void)check(GPU, "--quick --seconds 600 --no-suite --python bin/none --bin bin --out out");
   plim_test_expect(0, "failed: none; no time for: none");
   json_t *o = report();
-  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 14);
+  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 15);
   expect_all_but(o, "");
   expect_figures(o, page(), "layout_");
   cr_expect(json_is_true(json_object_get(o, "rehearsal")));
@@ -182,7 +182,7 @@ Test(gpu_check, a_full_check_measures_every_figure_and_goes_on_after_what_fails)
   (void)check(GPU, "--small --seconds 900 --no-suite --python bin/none --bin bin --out out");
   plim_test_expect(1, "; no time for: none");
   json_t *o = report();
-  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 25);
+  cr_assert_eq(json_object_size(json_object_get(o, "parts")), 26);
   expect_all_but(o, "variants memory verify budgets ops");
   const char *text = page();
   expect_figures(o, text, "outside_growth");

@@ -14,13 +14,14 @@ Row = collections.namedtuple("Row", "name seconds quick gpu what")
 PARTS = [Row(*row) for row in (
     ("libraries", 5, 3, 0, "the libraries that were found, and their versions"),
     ("kernels", 15, 6, 1, "each kernel on the GPU against the CPU"),
-    ("variants", 40, 14, 0, "each variant prepared, queued, captured and compared; a second start"),
-    ("options", 22, 15, 0, "options in pairs: trace, times in place, queued, shrinking and total budgets, online"),
+    ("variants", 40, 12, 0, "each variant prepared, queued, captured and compared; a second start"),
+    ("options", 22, 13, 0, "options in pairs: trace, times in place, queued, shrinking and total budgets, online"),
     ("verify", 30, 10, 0, "weights at six budgets against keep-all, bit for bit"),
-    ("suite", 50, 12, 0, "tests of runs: bits, threads, opening again, allocations, a lost device, checkpoints"),
+    ("suite", 50, 10, 0, "tests of runs: bits, threads, opening again, allocations, a lost device, checkpoints"),
+    ("paging", 12, 6, 1, "steps that page to the host's memory: weights against keep-all, and time"),
     ("overhead", 22, 4, 0, "half of the keep-all bytes against all of them, in turns"),
-    ("peer20", 70, 0, 1, "ResNet-20 in bf16 beside PyTorch"),
-    ("peer50", 65, 0, 1, "ResNet-50 in bf16 beside PyTorch"),
+    ("peer20", 64, 0, 1, "ResNet-20 in bf16 beside PyTorch"),
+    ("peer50", 59, 0, 1, "ResNet-50 in bf16 beside PyTorch"),
     ("timer", 12, 6, 0, "the clock of op times, the sum of op times beside the step, idle time of the GPU"),
     ("memory", 15, 5, 1, "a budget of everything on the GPU over many steps; alignment; bytes of a captured graph"),
     ("lost", 6, 2, 1, "an illegal address ends a program with status 5 and a sentence, and without a hang"),
@@ -46,6 +47,8 @@ PARTS = [Row(*row) for row in (
 Goal = collections.namedtuple("Goal", "key relation limit what")
 GOALS = [Goal(*goal) for goal in (
     ("verified", ">=", 6, "budgets of six with the weights of keep-all, bit for bit"),
+    ("paged", ">=", 3, "budgets of three with paging and the weights of keep-all, bit for bit"),
+    ("paged_overhead", "-", None, "half of the keep-all bytes: percent slower, where it pages, and recomputes too"),
     ("option_pairs", ">=", 10, "runs of ten with options in pairs that end as they should"),
     ("dropped", "-", None, "variants that failed or computed something else"),
     ("overhead", "<=", 12, "half of the keep-all bytes: percent slower than keep-all"),
@@ -252,6 +255,26 @@ def part_verify(check):
                               "--memory", memory)
         same += bool(found and found.get("identical"))
     check.part.measure(verified=same)
+
+
+def part_paging(check):
+    """Copies on streams of their own beside kernels, queued and captured; without recomputation all of it pages."""
+    arena = check.device if check.device != "cuda" else "cuda:0"
+    same, slower = 0, []
+    for memory in ("80%", "65%", "50%"):
+        found = check.figures(f"Weights at {memory} of the keep-all bytes, paged", "verify", *check.planned,
+                              "--steps", "4", "--recompute", "off", "--memory", f"{arena}={memory},host=4GiB")
+        same += bool(found and found.get("identical") and found["capped"].get("host_arena_bytes", 0) > 0)
+    check.part.measure(paged=same)
+    check.runner.run("A step that pages, queued", [
+        check.plimsoll, "train", *check.planned, "--steps", "4", "--recompute", "off", "--trial", "0",
+        "--no-cuda-graph", "--no-progress", "--memory", f"{arena}=50%,host=4GiB"])
+    for recompute in ("off", "on"):
+        found = check.figures(f"Half of the keep-all bytes against all, paged, recompute {recompute}", "compare",
+                              *check.planned, "--recompute", recompute, "--memory", f"{arena}=50%,host=4GiB", "--steps",
+                              str(check.steps))
+        slower.append(f"{find(found, 'overhead_measured_percent'):.1f}" if found else "-")
+    check.part.measure(paged_overhead=", ".join(slower))
 
 
 def part_overhead(check):

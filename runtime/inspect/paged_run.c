@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *space_name(const plim_plan *plan, int32_t space) {
-  return space == 0 ? "cpu" : plan->page[plim_page_index(space)].name;
+const char *plim_paged_run_space_name(const plim_plan *plan, int32_t space) {
+  if (space > 0) return plan->page[plim_page_index(space)].name;
+  return strcmp(plan->numerics.machine.device, "cuda") == 0 ? "cuda" : "cpu";
 }
 
 static void set_spaces(const plim_plan *plan, plim_space_memory *space) {
@@ -14,7 +15,7 @@ static void set_spaces(const plim_plan *plan, plim_space_memory *space) {
     const plim_page_space *page = s == 0 ? NULL : &plan->page[plim_page_index(s)];
     space[s] = (plim_space_memory){.budget_bytes = page ? page->budget_bytes : plan->budget_bytes,
                                    .peak_bytes = page ? page->peak_bytes : plan->peak_bytes};
-    (void)snprintf(space[s].name, sizeof space[s].name, "%s", space_name(plan, s));
+    (void)snprintf(space[s].name, sizeof space[s].name, "%s", plim_paged_run_space_name(plan, s));
   }
 }
 
@@ -24,7 +25,7 @@ static int32_t set_devices(const plim_plan *plan, plim_space_device *device, int
   for (int32_t s = 0; s <= plan->n_page_spaces; s++) {
     if (!plim_plan_computes(plan, s)) continue;
     device[n] = (plim_space_device){.space = s};
-    (void)snprintf(device[n].name, sizeof device[n].name, "%s", space_name(plan, s));
+    (void)snprintf(device[n].name, sizeof device[n].name, "%s", plim_paged_run_space_name(plan, s));
     of_space[s] = n++;
   }
   return n;
@@ -35,17 +36,19 @@ static int32_t set_devices(const plim_plan *plan, plim_space_device *device, int
 static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_space_queue *queue) {
   int32_t n = 1;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) queue[q].device = -1;
-  queue[0] = (plim_space_queue){.name = "cpu", .device = 0};
+  queue[0].device = 0;
+  (void)snprintf(queue[0].name, sizeof queue->name, "%s", plim_paged_run_space_name(plan, 0));
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
     const plim_command *command = &plan->command[j];
     if (command->queue >= n) n = command->queue + 1;
     if (command->kind == PLIM_COMMAND_RUN) {
       queue[command->queue].device = device_of[command->space];
-      (void)snprintf(queue[command->queue].name, sizeof queue->name, "%s", space_name(plan, command->space));
+      (void)snprintf(queue[command->queue].name, sizeof queue->name, "%s",
+                     plim_paged_run_space_name(plan, command->space));
       continue;
     }
-    (void)snprintf(queue[command->queue].name, sizeof queue->name, "%s>%s", space_name(plan, command->from),
-                   space_name(plan, command->to));
+    (void)snprintf(queue[command->queue].name, sizeof queue->name, "%s>%s",
+                   plim_paged_run_space_name(plan, command->from), plim_paged_run_space_name(plan, command->to));
   }
   for (int32_t q = 1; q < n; q++) {
     if (!queue[q].name[0]) (void)snprintf(queue[q].name, sizeof queue->name, "queue %d", (int)q);

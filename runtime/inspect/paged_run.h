@@ -13,6 +13,10 @@ extern "C" {
  * page spaces; its queues have names as "cpu>disk". *out: free with plim_space_plan_free. PLIM_ENOMEM. O(plan). */
 PLIM_MUST_USE plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan, plim_space_plan **out);
 
+/* The name of a space of the plan: "cpu" or "cuda" of the arena, else the page space's. Borrowed from the plan. O(1).
+ *   space  in  0: the arena; up to plan->n_page_spaces */
+const char *plim_paged_run_space_name(const plim_plan *plan, int32_t space);
+
 /* A copy as it was predicted, and as it was measured in one training step. */
 typedef struct plim_transfer {
   int32_t command, storage, from, to;       /* the command, its storage, source space and target space */

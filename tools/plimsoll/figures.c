@@ -81,6 +81,10 @@ void figures_null(figures *f, int column, const char *key) {
   add(f, column, key, NULL, json_null(), "");
 }
 
+void figures_select(figures *f, const char *label) {
+  (void)row_of(f, label);
+}
+
 void figures_note(figures *f, int column, const char *format, ...) {
   assert(f->rows > 0);
   char *text = f->row[f->last].text[column];

@@ -43,6 +43,9 @@ void figures_real(figures *f, int column, const char *key, const char *label, co
 /* null in the object: a figure that this result does not have. */
 void figures_null(figures *f, int column, const char *key);
 
+/* The row of this label, which is there, becomes the one that was added last. */
+void figures_select(figures *f, const char *label);
+
 /* More words after the figure that was added to the table last. */
 void figures_note(figures *f, int column, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

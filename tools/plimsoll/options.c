@@ -80,15 +80,13 @@ static const option_row rows[] = {
     {"skips", "X", "layered: share of links that skip layers (default 0.14)", COMMAND_GEN, GROUP_MODEL, 0, REAL,
      AT(skips), 0, 1},
 
-    {"memory", "SIZE", "budget of the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none)",
-     RUNS & ~(unsigned)(COMMAND_TRAIN | COMMAND_VERIFY), GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"memory", "SIZE",
      "budget of the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none); cpu=48MiB,host=1GiB also "
      "pages "
      "to memory outside of it, cpu=48MiB,disk=4GiB to a file, cuda:0=2GiB,host=8GiB from a GPU",
-     COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
-    {"page-file", "FILE", "the file of space disk (default: one without a name, in TMPDIR or /tmp)",
-     COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(page_file), 0, 0},
+     RUNS, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
+    {"page-file", "FILE", "the file of space disk (default: one without a name, in TMPDIR or /tmp)", RUNS, GROUP_MEMORY,
+     0, TEXT, AT(page_file), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the peak of program order where a graph has no "
      "addresses (default: none); over spaces ram=64MiB,sd=1GiB; of a model cpu=48MiB,host=1GiB to page, or "
@@ -143,8 +141,8 @@ static const option_row rows[] = {
      COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(deadline), 0, 0},
     {"page", "on|off", "over spaces: may storages be copied to another space and back? (default on)", COMMAND_PLAN,
      GROUP_MEMORY, 0, TEXT, AT(page), 0, 0},
-    {"recompute", "on|off", "may ops be recomputed? off: what does not fit is paged (default on)",
-     COMMAND_PLAN | COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(recompute), 0, 0},
+    {"recompute", "on|off", "may ops be recomputed? off: what does not fit is paged (default on)", COMMAND_PLAN | RUNS,
+     GROUP_MEMORY, 0, TEXT, AT(recompute), 0, 0},
     {"place", "on|off", "over spaces: may ops run on other devices than the first? (default on)", COMMAND_PLAN,
      GROUP_MEMORY, 0, TEXT, AT(place), 0, 0},
     {"planners", "NAMES",

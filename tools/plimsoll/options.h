@@ -38,6 +38,7 @@ typedef struct options {
   const char *plan, *graph, *profile, *save, *load, *trace, *svg, *output;
   const char *with, *find, *policy;
   const char *platform, *objective, *deadline, *page, *recompute, *place, *page_file;
+  const char *memory_given;             /* --memory as it was typed; `memory` is the size of the arena alone */
   const char *page_space, *page_memory; /* of --memory cpu=SIZE,host=SIZE: the second name and size; NULL: none */
   const char *device_memory;            /* of --memory cpu:0=SIZE,cpu:1=SIZE: the second size; NULL: one device */
   const char *file, *second;            /* the arguments without a dash, when the command takes them */

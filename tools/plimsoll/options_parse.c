@@ -304,6 +304,9 @@ static void take_space(parsing *p, char *name, char *size, const char *given) {
   }
   const int gpu = strncmp(name, "cuda", 4) == 0;
   if (!size[0]) refuse(p, "--memory %s: no size follows %s=", given, name);
+  if ((p->wanted->mask & COMMAND_COMPARE) && strcmp(name, "cpu:1") == 0) {
+    refuse(p, "compare runs on one device: without cpu:1 its other run would have half of the threads");
+  }
   const int first = strcmp(name, "cpu") == 0 || strcmp(name, "cpu:0") == 0 || gpu;
   if (first && !o->memory) {
     o->memory = size;
@@ -327,9 +330,9 @@ static void take_space(parsing *p, char *name, char *size, const char *given) {
 static void take_spaces(parsing *p) {
   static char text[512];
   options *o = p->o;
-  const char *given = o->memory;
+  const char *given = o->memory_given = o->memory;
   int model = (p->wanted->mask & COMMAND_PLAN) && !o->graph;
-  if (!model && !(p->wanted->mask & (COMMAND_TRAIN | COMMAND_VERIFY))) return;
+  if (!model && !(p->wanted->mask & (COMMAND_TRAIN | COMMAND_COMPARE | COMMAND_VERIFY))) return;
   if (!given || !strchr(given, '=')) return;
   if (strlen(given) >= sizeof text) refuse(p, "--memory has %zu characters", strlen(given));
   (void)snprintf(text, sizeof text, "%s", given);

@@ -2,6 +2,8 @@
 #include "tools/plimsoll/page_options.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
@@ -20,7 +22,10 @@ static int on_gpu(const options *o) {
 /* *out.option NULL: none is given. */
 static unfit find_unfit(const options *o) {
   const int gpu = on_gpu(o);
-  if (strcmp(o->device, "cpu") != 0 && !gpu) return (unfit){"--device", "only cpu and cuda copy beside their ops"};
+  if (strcmp(o->device, "check") == 0) {
+    return (unfit){"--device", "check compares the whole arena after each op, and copies change it meanwhile"};
+  }
+  if (strcmp(o->device, "sim") == 0) return (unfit){"--device", "sim computes nothing, so there are no bytes to copy"};
   if (gpu && o->device_memory) return (unfit){"cpu:1", "the other device is a GPU"};
   if (gpu && o->page_space && strcmp(o->page_space, "disk") == 0) return (unfit){"disk", "a GPU pages to host"};
   if (gpu && o->retime > 0) return (unfit){"--retime", "commands on several queues of a GPU are not timed"};
@@ -98,29 +103,53 @@ plim_status paging_choose(session *s) {
   return plim_paging_add_space(s->device, &place, o->page_space, bytes, &s->paging);
 }
 
-/* ---- figures ---- */
+/* ---- the page file ---- */
 
-static int64_t copied_bytes(const plim_graph *graph, const plim_plan *plan, int *copies) {
-  int64_t bytes = 0;
-  *copies = 0;
-  for (int32_t j = 0; j < plan->n_commands; j++) {
-    if (plan->command[j].kind != PLIM_COMMAND_COPY) continue;
-    bytes += graph->storage[plan->command[j].storage].bytes;
-    ++*copies;
-  }
-  return bytes;
+int paging_makes_file(const options *o) {
+  struct stat about;
+  return o->page_file && lstat(o->page_file, &about) != 0;
 }
 
+void paging_remove_file(const session *s) {
+  struct stat about;
+  const char *path = s->o->page_file;
+  if (s->makes_page_file && lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0) {
+    (void)unlink(path);
+  }
+}
+
+/* ---- figures ---- */
+
+/* The copies of one link in a step. */
+static void note_link(figures *f, int column, const plim_graph *graph, const plim_plan *plan, int32_t from,
+                      int32_t to) {
+  char size[PLIM_SIZE_TEXT_BYTES];
+  int64_t bytes = 0;
+  int copies = 0;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *c = &plan->command[j];
+    if (c->kind != PLIM_COMMAND_COPY || c->from != from || c->to != to) continue;
+    bytes += graph->storage[c->storage].bytes;
+    copies++;
+  }
+  if (copies == 0) return;
+  figures_note(f, column, "; %s>%s %d %s of %s", plim_paged_run_space_name(plan, from),
+               plim_paged_run_space_name(plan, to), copies, copies == 1 ? "copy" : "copies",
+               plim_size_print(bytes, size));
+}
+
+/* A row for each space, with the links to the spaces before it: so every link stands in one row. */
 void paging_figures_plan(figures *f, int column, const plim_graph *graph, const plim_plan *plan) {
-  char key[64];
-  int copies;
-  int64_t bytes = copied_bytes(graph, plan, &copies);
-  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
-    const plim_page_space *page = &plan->page[k];
+  char key[64], budget[PLIM_SIZE_TEXT_BYTES];
+  for (int32_t space = 1; space <= plan->n_page_spaces; space++) {
+    const plim_page_space *page = &plan->page[plim_page_index(space)];
     (void)snprintf(key, sizeof key, "%s_arena_bytes", page->name);
     figures_bytes(f, column, key, page->name, page->arena_bytes);
-    figures_note(f, column, " of %.1f MiB, planned; %d copies of %.1f MiB a step",
-                 (double)page->budget_bytes / (1 << 20), copies, (double)bytes / (1 << 20));
+    figures_note(f, column, " of %s, planned", plim_size_print(page->budget_bytes, budget));
+    for (int32_t other = 0; other < space; other++) {
+      note_link(f, column, graph, plan, other, space);
+      note_link(f, column, graph, plan, space, other);
+    }
   }
 }
 
@@ -151,19 +180,16 @@ void paging_figures_trial(figures *f, const plim_trial *trial) {
   figures_real(f, 0, "trial_unpaged_ms", NULL, "%.3f", (double)trial->unpaged_ns / 1e6);
 }
 
-static const char *space_name(const plim_plan *plan, int32_t space) {
-  return space == 0 ? "cpu" : plan->page[plim_page_index(space)].name;
-}
-
 json_t *paging_transfers_json(const plim_graph *graph, const plim_plan *plan, const plim_transfer *transfer,
                               int32_t n) {
   json_t *list = json_array();
   char words[SPACE_WORDS];
   for (int32_t i = 0; i < n; i++) {
     const plim_transfer *x = &transfer[i];
-    json_t *o = json_pack("{s:i, s:s, s:s, s:s, s:I}", "command", (int)x->command, "storage",
-                          space_storage_words(graph, x->storage, words), "from", space_name(plan, x->from), "to",
-                          space_name(plan, x->to), "bytes", (json_int_t)x->bytes);
+    json_t *o =
+        json_pack("{s:i, s:s, s:s, s:s, s:I}", "command", (int)x->command, "storage",
+                  space_storage_words(graph, x->storage, words), "from", plim_paged_run_space_name(plan, x->from), "to",
+                  plim_paged_run_space_name(plan, x->to), "bytes", (json_int_t)x->bytes);
     (void)json_object_set_new(o, "planned_begin_ns", json_integer(x->planned_begin_ns));
     (void)json_object_set_new(o, "planned_end_ns", json_integer(x->planned_end_ns));
     (void)json_object_set_new(o, "begin_ns", json_integer(x->begin_ns));
@@ -197,7 +223,7 @@ static void add_lateness(figures *f, int column, const plim_graph *graph, const 
   figures_note(f, column, " of %d; runs waited for %d", (int)n, (int)waited);
   if (late > 0) {
     figures_note(f, column, "; %.40s %s %s %.2f ms after its plan", space_storage_words(graph, w->storage, words),
-                 w->to > 0 ? "to" : "from", space_name(plan, w->to > 0 ? w->to : w->from),
+                 w->to > 0 ? "to" : "from", plim_paged_run_space_name(plan, w->to > 0 ? w->to : w->from),
                  (double)(w->end_ns - w->planned_end_ns) / 1e6);
   }
   json_t *list = paging_transfers_json(graph, plan, transfer, n);
@@ -220,7 +246,7 @@ void paging_figures_resident(figures *f, const plim_plan *plan, int64_t arena_by
   if (plan->n_page_spaces == 0) return;
   int64_t paged = paging_resident_bytes(plan);
   figures_bytes(f, 0, "resident_peak_bytes", "resident, most", arena_bytes + paged + outside_bytes);
-  figures_note(f, 0, ": cpu %s", plim_size_print(arena_bytes, size));
+  figures_note(f, 0, ": %s %s", plim_paged_run_space_name(plan, 0), plim_size_print(arena_bytes, size));
   for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     int disk = strcmp(plan->page[k].name, "disk") == 0;
     figures_note(f, 0, ", %s %s%s", plan->page[k].name, plim_size_print(plan->page[k].arena_bytes, size),
@@ -232,11 +258,12 @@ void paging_figures_resident(figures *f, const plim_plan *plan, int64_t arena_by
 void paging_figures_measured(figures *f, int column, const plim_graph *graph, const plim_exec *exec) {
   const plim_plan *plan = plim_exec_plan_of(exec, PLIM_PROGRAM_TRAIN);
   plim_exec_use use = plim_exec_measured(exec, PLIM_PROGRAM_TRAIN);
-  char key[64];
+  char key[64], size[PLIM_SIZE_TEXT_BYTES];
   for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     (void)snprintf(key, sizeof key, "%s_peak_measured_bytes", plan->page[k].name);
-    figures_bytes(f, column, key, "", use.page[k].peak_bytes);
-    figures_note(f, column, " measured peak in %s", plan->page[k].name);
+    figures_bytes(f, column, key, NULL, use.page[k].peak_bytes);
+    figures_select(f, plan->page[k].name);
+    figures_note(f, column, "; peak, measured %s", plim_size_print(use.page[k].peak_bytes, size));
     const char *how = plim_exec_page_how(exec, k);
     if (how[0]) figures_text(f, column, "page_file", "page file", how);
   }

@@ -14,6 +14,11 @@ plim_status paging_choose(session *s);
  */
 plim_status paging_check(const session *s);
 
+/* Will the run make the file of --page-file? To be asked before anything is measured. */
+int paging_makes_file(const options *o);
+/* Remove the file that the run made, once its page spaces are closed. */
+void paging_remove_file(const session *s);
+
 /* Rows of the page spaces of a plan, and of what the executor measured in its last step. None for plans without. */
 void paging_figures_plan(figures *f, int column, const plim_graph *graph, const plim_plan *plan);
 void paging_figures_measured(figures *f, int column, const plim_graph *graph, const plim_exec *exec);

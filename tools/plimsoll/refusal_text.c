@@ -287,7 +287,7 @@ plim_status refusal_explain_room(const session *s, const plim_program *program) 
   }
   const plim_plan *plan = program->plan[PLIM_PROGRAM_TRAIN];
   const char *remedy = plan && plan->n_page_spaces > 0 ? "" : "; a smaller one needs less"; /* it pages more */
-  return plim_fail(s->ctx, PLIM_ENOFIT, "under --memory %s: %s%s", s->o->memory, sentence, remedy);
+  return plim_fail(s->ctx, PLIM_ENOFIT, "under --memory %s: %s%s", s->o->memory_given, sentence, remedy);
 }
 
 void refusal_json(const refusal *r, json_t *object) {

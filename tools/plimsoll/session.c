@@ -123,6 +123,7 @@ int64_t session_left_ns(const session *s) {
 
 plim_status session_open(session *s, const options *o) {
   *s = (session){.o = o, .begin_ns = process_begin(), .source = plim_program_source_default()};
+  s->makes_page_file = paging_makes_file(o);
   progress_begin(&s->bar, !o->no_progress && !o->quiet);
   plim_status status = plim_context_new(heap_resize, NULL, &s->ctx);
   if (status != PLIM_OK) return status;
@@ -446,6 +447,7 @@ int session_close(session *s, plim_status status) {
     plim_device_close(s->checked);
     plim_context_free(s->ctx);
   }
+  paging_remove_file(s);
   return interrupted || status == PLIM_ECANCEL ? interrupt_exit_status() : plim_status_exit(status);
 }
 

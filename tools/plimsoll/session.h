@@ -28,6 +28,7 @@ typedef struct session {
   plim_program_source source;          /* of all programs of this session; its net has the layout */
   plim_profiler_options profiler;      /* of the source */
   plim_profiler_report profiling;      /* of all measuring but that of samples */
+  int makes_page_file;                 /* 1: --page-file was not there before */
   plim_paging paging;                  /* of --memory cpu=SIZE,host=SIZE */
   plim_powers powers;                  /* of --objective energy */
   plim_plan_options planning;          /* budget and numerics as the options say */
