@@ -1,5 +1,11 @@
 /* Verification: the same steps under a program's plans and under keep-all with the same numerics, compared bit for bit.
- */
+ *
+ * The other run is the reference. It is neither placed nor paged, whatever the program's plans do. It has one arena of
+ * any size on the trainer's device. Each op runs once, one after another, in the order of keep-all's plan, which need
+ * not be program order. An op has a variant with the numerics key that it has in the program's plan: it may be another
+ * variant of that key. Ops that the plan places on a second device run on the trainer's device. So equal bits show that
+ * recomputation, copies, homes in other spaces, places, order and addresses change nothing. Not compared are the loss,
+ * activations and gradients, and evaluation steps do not run. A kernel that is wrong in both runs is not found. */
 #ifndef PLIM_RUNTIME_TRAIN_VERIFICATION_H
 #define PLIM_RUNTIME_TRAIN_VERIFICATION_H
 
@@ -26,7 +32,7 @@ typedef struct plim_state_difference {
 PLIM_MUST_USE plim_status plim_state_compare(const plim_trainer *a, const plim_trainer *b, plim_state_difference *out);
 
 /* Make the unlimited program to compare with: of the same source, planned as keep-all with the numerics keys of
- * `program`.
+ * `program`. It has no page space and no second device.
  *   program  in   planned; the last batch is included when it has a plan
  *   source   in   from which `program` was made
  *   out      out  free with plim_program_free
@@ -39,7 +45,7 @@ PLIM_MUST_USE plim_status plim_verify_make_unlimited(const plim_program *program
 typedef void plim_on_verify(void *user, int64_t done, int64_t steps);
 
 /* Run the trainer's first `steps` steps and the same steps of an unlimited program with equal training options,
- * alternately. Then compare parameters, running statistics and momentum.
+ * alternately. Then compare parameters, running statistics and optimizer state, each from its home.
  *   trainer    in/out  that has run no step (PLIM_EUSAGE); its data set and device are used for both
  *   unlimited  in      of plim_verify_make_unlimited; must outlive the call
  *   on_step    in      may be NULL
