@@ -61,7 +61,7 @@ plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const
 
 static plim_status copy_plan(const plim_graph *graph, const plim_plan *plan, int64_t budget_bytes, plim_plan **out) {
   plim_plan wider = *plan;
-  wider.budget_bytes = budget_bytes;
+  plim_paging_set_budget(&wider, budget_bytes);
   return plim_plan_from_parts(graph, &wider, out);
 }
 
@@ -82,6 +82,15 @@ static plim_status make_one(plim_context *ctx, const plim_graph *graph, const pl
   return PLIM_OK;
 }
 
+static void report(plim_context *ctx, int64_t started_ns, int32_t done, int32_t n, const plim_plan *plan) {
+  const plim_progress progress = {.stage = "front",
+                                  .done = done,
+                                  .total = n,
+                                  .elapsed_ns = plim_now_ns() - started_ns,
+                                  .best_percent = plan ? plim_plan_overhead_percent(plan) : -1};
+  plim_context_report(ctx, &progress);
+}
+
 /* The plans of `n` budgets, each with a share of the time that is left since started_ns. */
 static plim_status make_each(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                              const plim_plan_options *options, int64_t started_ns, int32_t n, const int64_t *budget,
@@ -91,6 +100,7 @@ static plim_status make_each(plim_context *ctx, const plim_graph *graph, const p
     own.budget_bytes = budget[i];
     own.time_limit_ns = plim_effort_share(plim_effort_rest(options->time_limit_ns, started_ns), n - i);
     PLIM_TRY(make_one(ctx, graph, profile, &own, i > 0 ? plan[i - 1] : NULL, &plan[i]));
+    report(ctx, started_ns, i + 1, n, plan[i]);
   }
   return PLIM_OK;
 }

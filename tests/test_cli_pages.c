@@ -218,6 +218,54 @@ Test(cli_pages, compares_a_run_that_pages_with_one_that_keeps_everything) {
   plim_test_expect(2, "compare runs on one device: without cpu:1 its other run would have half of the threads");
 }
 
+/* ---- budgets of the arena beside other spaces ---- */
+
+static double number_of(const json_t *o, const char *key) {
+  return json_number_value(json_object_get(o, key));
+}
+
+/* More bytes are never slower, and the smallest budget is below that of one arena. */
+Test(cli_pages, a_front_over_the_budgets_of_the_arena_never_rises) {
+  const program_run *run = plim_test_program("plan " TINY "--memory cpu=80%%,host=1GiB --front --points 6 -o f.json");
+  expect_output(run, "found by halving");
+  json_error_t error;
+  json_t *o = json_load_file(plim_test_path("f.json"), 0, &error);
+  cr_assert_not_null(o, "%s", error.text);
+  const json_t *points = json_object_get(o, "points");
+  cr_assert_gt(json_array_size(points), 2);
+  cr_expect_eq(number_of(json_object_get(o, "beside"), "host"), 1 << 30);
+  for (size_t i = 0; i < json_array_size(points); i++) {
+    const json_t *p = json_array_get(points, i);
+    cr_expect_leq(number_of(p, "bytes"), number_of(p, "budget_bytes"));
+    cr_expect_leq(number_of(p, "budget_percent"), 80.0001);
+    cr_expect_leq(number_of(p, "bound_percent"), 0, "a bound of one arena says nothing of plans that page");
+    if (i > 0) cr_expect_leq(number_of(p, "time_ns"), number_of(json_array_get(points, i - 1), "time_ns"));
+  }
+  const double least = number_of(json_array_get(points, 0), "budget_bytes");
+  json_decref(o);
+  run = plim_test_program("plan " TINY "--front --points 2");
+  o = json_loads(run->out, 0, &error);
+  cr_expect_lt(least, number_of(o, "smallest_bytes"));
+  json_decref(o);
+}
+
+Test(cli_pages, a_front_beside_other_spaces_has_a_table_and_a_picture_and_ends_in_time) {
+  (void)plim_test_shell("$PLIMSOLL plan " TINY
+                        "--memory host=1GiB --front --points 4 -o f.csv >f.txt && "
+                        "$PLIMSOLL plan " TINY
+                        "--memory host=1GiB --front --points 4 -o f.svg >f.txt && "
+                        "test $(wc -l <f.csv) -ge 4 && grep -q 'class=.plan' f.svg && ! grep -q nan f.svg");
+  plim_test_expect(0, "");
+  (void)plim_test_program("plan " TINY "--memory cpu:0=70%%,cpu:1=70%% --front --points 3 -o two.svg");
+  plim_test_expect(0, "");
+  const program_run *run = plim_test_shell(
+      "time -p timeout 60 $PLIMSOLL plan --model resnet20 --batch 32 --data synthetic --model-costs --no-cache -q "
+      "--memory host=1GiB --front --points 5 --time-limit 2s -o f.csv 2>f.err");
+  cr_expect_eq(run->status, 0, "%s", run->error);
+  (void)plim_test_program("plan " TINY "--memory 50%% --front");
+  plim_test_expect(2, "with several spaces --memory bounds the others");
+}
+
 /* ---- what does not go together ---- */
 
 Test(cli_pages, options_that_two_queues_make_meaningless_are_refused_with_one_sentence) {

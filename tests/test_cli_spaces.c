@@ -83,6 +83,10 @@ Test(cli_spaces, a_front_goes_over_the_budgets_of_the_first_device) {
       "--iterations 20 -q -o c.csv && tail -n +2 c.csv | cut -d, -f4 | sort -gr -c && wc -l <c.csv");
   cr_expect_eq(run->status, 0, "%s", run->error);
   cr_expect_gt(atoi(run->out), 2, "%s", run->out);
+  (void)plim_test_shell(
+      "$PLIMSOLL plan --graph paged.json --platform m4 --memory sd=4000 --front --points 5 "
+      "--iterations 20 -q -o c.svg && grep -q 'class=.plan. fill=.none. d=.M[0-9. ]*H' c.svg");
+  plim_test_expect(0, "");
 }
 
 Test(cli_spaces, every_switch_switches) {
@@ -143,7 +147,6 @@ static const struct {
     {"--graph placed.json --deadline 0", 2, "nor a number, in the unit of the graph's times"},
     {"--graph paged.json --platform m0 --page maybe", 2, "no switch is called \"maybe\""},
     {"--graph paged.json --platform m0 --front --explain", 2, "--front and --explain cannot be combined"},
-    {"--graph paged.json --platform m0 --front -o c.svg", 2, "--front over spaces has no picture"},
     {"--graph placed.json --planner poet --memory d0=5000000", 3, "op '#0' has no energy on device d0"},
     {"--graph placed.json --planner xengine --memory d0=1,d0=2", 2, "space d0 has two budgets"},
     {"--graph paged.json --platform m0 --planner xengine --objective energy", 2,

@@ -187,6 +187,32 @@ Test(paging, a_cancelled_call_has_the_plan_that_was_kept) {
   free_rig(&r);
 }
 
+/* A cancelled call for more bytes has the plan that was kept, and none of what fewer bytes proved. */
+Test(paging, a_bound_for_fewer_bytes_is_not_one_for_more) {
+  int32_t proofs = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    rig r = {0};
+    plim_plan *fewer = NULL, *more = NULL;
+    make_rig_of(&r, 12, seed);
+    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 1e6; /* so that nothing pages */
+    r.options.paging = &r.paging;
+    r.options.front_folder = plim_test_folder();
+    if (plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &fewer) == PLIM_OK) {
+      plim_context_cancel(r.ctx);
+      r.options.budget_bytes += 512;
+      cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &more), PLIM_OK, "%s",
+                   plim_context_error(r.ctx));
+      cr_assert_leq(more->bound_ns, more->keep_all_ns, "seed %d", (int)seed);
+      proofs += fewer->bound_ns > fewer->keep_all_ns;
+    }
+    plim_plan_free(fewer);
+    plim_plan_free(more);
+    plim_test_folder_remove();
+    free_rig(&r);
+  }
+  cr_assert_gt(proofs, 0, "fewer bytes proved nothing");
+}
+
 /* The later call draws less, and would be slower on its own. */
 Test(paging, more_bytes_of_the_page_space_never_make_a_call_slower_than_one_before_it) {
   int32_t was_kept = 0, kept = 0;

@@ -21,6 +21,14 @@ int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan) {
              : 0;
 }
 
+void plim_paging_set_budget(plim_plan *draft, int64_t budget_bytes) {
+  const int more = budget_bytes > draft->budget_bytes;
+  draft->budget_bytes = budget_bytes;
+  if (!more || draft->bound_ns <= draft->keep_all_ns) return;
+  draft->bound_ns = draft->keep_all_ns;
+  draft->proved = 0;
+}
+
 static int is_better(const plim_paging *paging, const plim_plan *a, const plim_plan *b) {
   if (!paging->powers) return a->time_ns < b->time_ns;
   const int64_t late_a = plim_paging_lateness(paging, a), late_b = plim_paging_lateness(paging, b);

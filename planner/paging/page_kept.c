@@ -124,8 +124,7 @@ static int set_copies(const kept *k, const plim_plan *plan, plim_command *comman
   return 1;
 }
 
-/* The plan with the budgets and links of this call. A bound for fewer bytes does not hold for more; keep-all's time
- * does. *out NULL: it is not a plan of the graph. */
+/* The plan with the budgets and links of this call. *out NULL: it is not a plan of the graph. */
 static plim_status retime(const kept *k, const plim_plan *plan, plim_plan **out) {
   plim_plan draft = *plan;
   plim_command *command = NULL;
@@ -133,9 +132,8 @@ static plim_status retime(const kept *k, const plim_plan *plan, plim_plan **out)
   PLIM_TRY(plim_allocate(k->ctx, plan->n_commands, sizeof *command, &command));
   draft.command = command;
   draft.page = k->spaces.page;
-  draft.budget_bytes = k->options->budget_bytes;
-  if (draft.budget_bytes > plan->budget_bytes && draft.bound_ns > draft.keep_all_ns) draft.bound_ns = draft.keep_all_ns;
-  draft.proved = 0;
+  plim_paging_set_budget(&draft, k->options->budget_bytes);
+  draft.proved = 0; /* unknown until it is timed */
   plim_status status = set_copies(k, plan, command) ? plim_plan_from_parts(k->graph, &draft, out) : PLIM_EDATA;
   plim_release(k->ctx, command, plan->n_commands, sizeof *command);
   if (status == PLIM_OK) (*out)->proved = plan->proved && (*out)->time_ns == (*out)->bound_ns;

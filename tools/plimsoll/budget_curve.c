@@ -41,21 +41,34 @@ static plim_status write_form(session *s, curve_writer *json, curve_writer *csv,
   return status;
 }
 
-typedef struct budget_curve {
-  const budget_request *request;
-  plim_plan_span span; /* a plan is NULL where none was found */
-} budget_curve;
+/* Budgets in even steps. The product of two ints and the rest of the division cannot overflow. */
+static void set_even_budgets(int64_t low, int64_t high, int32_t n, int64_t *budget) {
+  const int64_t width = high > low ? high - low : 0, steps = n > 1 ? n - 1 : 1;
+  for (int32_t i = 0; i < n; i++) budget[i] = low + width / steps * i + width % steps * i / steps;
+}
 
-/* ==== the picture of the arena's budgets ==== */
+/* ==== the picture ==== */
 
 /* Overhead over the budget: the plans as a step curve (a plan serves every larger budget), the proven bound below (it
  * holds for every smaller one). */
 
+/* A budget that has a plan, in percent. */
+typedef struct point {
+  double budget, overhead, bound;
+} point;
+
+typedef struct picture {
+  const char *name;
+  int64_t whole_bytes; /* what budgets are shares of */
+  int32_t n;
+  point *point; /* [n] by budget */
+} picture;
+
 enum { WIDTH = 960, HEIGHT = 520, LEFT = 84, RIGHT = 28, TOP = 72, BOTTOM = 64, MOST_TICKS = 10, MOST_NAME = 60 };
 
 typedef struct frame {
-  double low, high; /* percent of the whole, at the left and right edge */
-  double most;      /* overhead at the top */
+  double low, high;   /* percent of the whole, at the left and right edge */
+  double least, most; /* overhead at the bottom and at the top; below 0 where two devices are faster than one */
 } frame;
 
 static double x_of(const frame *f, double percent) {
@@ -63,16 +76,17 @@ static double x_of(const frame *f, double percent) {
 }
 
 static double y_of(const frame *f, double overhead) {
-  return HEIGHT - BOTTOM - overhead * (HEIGHT - TOP - BOTTOM) / f->most;
+  return HEIGHT - BOTTOM - (overhead - f->least) * (HEIGHT - TOP - BOTTOM) / (f->most - f->least);
 }
 
-static frame frame_of(const budget_curve *c) {
-  frame f = {.low = 100.0 * (double)c->span.budget[0] / (double)c->request->whole_bytes, .high = 100, .most = 0};
-  for (int32_t i = 0; i < c->span.n; i++) {
-    if (c->span.plan[i]) f.most = fmax(f.most, plim_plan_overhead_percent(c->span.plan[i]));
+static frame frame_of(const picture *p) {
+  frame f = {.low = p->n > 0 ? p->point[0].budget : 0, .high = p->n > 0 ? p->point[p->n - 1].budget : 100};
+  for (int32_t i = 0; i < p->n; i++) {
+    f.most = fmax(f.most, p->point[i].overhead);
+    f.least = fmin(f.least, fmin(p->point[i].overhead, p->point[i].bound));
   }
-  if (f.most <= 0) f.most = 1;
-  f.most *= 1.05;
+  if (f.most <= f.least) f.most = f.least + 1;
+  f.most += 0.05 * (f.most - f.least);
   f.low = floor(f.low);
   if (f.low >= f.high) f.low = f.high - 1;
   return f;
@@ -86,8 +100,8 @@ static void draw_axes(plim_text *t, const frame *f, int64_t whole_bytes) {
     plim_text_format(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g %%</text>\n", x_of(f, x),
                      HEIGHT - BOTTOM + 22, x);
   }
-  tick = svg_tick(f->most, MOST_TICKS);
-  for (int i = 0; i * tick <= f->most; i++) {
+  tick = svg_tick(f->most - f->least, MOST_TICKS);
+  for (int i = (int)ceil(f->least / tick); i * tick <= f->most; i++) {
     double y = i * tick;
     plim_text_format(t, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, WIDTH - RIGHT,
                      y_of(f, y), y_of(f, y));
@@ -103,27 +117,21 @@ static void draw_axes(plim_text *t, const frame *f, int64_t whole_bytes) {
                    (TOP + HEIGHT - BOTTOM) / 2);
 }
 
-/* A step at every budget with a plan. `bound` 1: the proven bound instead of the plan's overhead; it steps down right
- * after a budget, the plan's overhead at the next one. */
-static void draw_steps(plim_text *t, const frame *f, const budget_curve *c, int bound) {
-  int drawn = 0;
-  double first = 0;
+/* A step at every budget. `bound` 1: the proven bound instead of the plan's overhead; it steps down right after a
+ * budget, the plan's overhead at the next one. */
+static void draw_steps(plim_text *t, const frame *f, const picture *p, int bound) {
   plim_text_format(t, "<path class=\"%s\" fill=\"none\" d=\"", bound ? "bound" : "plan");
-  for (int32_t i = 0; i < c->span.n; i++) {
-    if (!c->span.plan[i]) continue;
-    double x = x_of(f, 100.0 * (double)c->span.budget[i] / (double)c->request->whole_bytes);
-    double y = y_of(f, bound ? plim_plan_bound_percent(c->span.plan[i]) : plim_plan_overhead_percent(c->span.plan[i]));
-    if (bound && drawn == 1) plim_text_format(t, "M%.1f %.1f", first, y); /* what the smallest budget proves is of it */
-    if (!bound && drawn == 0) plim_text_format(t, "M%.1f %.1f", x, y);
-    if (drawn++ == 0) {
-      first = x;
-    } else if (bound) {
-      plim_text_format(t, "V%.1fH%.1f", y, x);
-    } else {
-      plim_text_format(t, "H%.1fV%.1f", x, y);
+  for (int32_t i = 0; i < p->n; i++) {
+    const point *at = &p->point[i];
+    const double x = x_of(f, at->budget), y = y_of(f, bound ? at->bound : at->overhead);
+    if (bound && i == 1) { /* what the smallest budget proves is of it */
+      plim_text_format(t, "M%.1f %.1f", x_of(f, p->point[0].budget), y);
     }
+    if (!bound && i == 0) plim_text_format(t, "M%.1f %.1f", x, y);
+    if (i > 0 && bound) plim_text_format(t, "V%.1fH%.1f", y, x);
+    if (i > 0 && !bound) plim_text_format(t, "H%.1fV%.1f", x, y);
   }
-  plim_text_format(t, "%s\"/>\n", drawn > bound ? "" : "M0 0");
+  plim_text_format(t, "%s\"/>\n", p->n > bound ? "" : "M0 0");
 }
 
 static void draw_legend(plim_text *t) {
@@ -142,20 +150,20 @@ static const char style[] =
     ".grid{stroke:#e4e4e4}.axis{stroke:#444}.plan{stroke:#1b5ea3;stroke-width:2.5}"
     ".bound{stroke:#c62828;stroke-width:1.5;stroke-dasharray:6 4}</style>\n";
 
-static plim_status draw(plim_context *ctx, const budget_curve *c, const char *path) {
+static plim_status draw(plim_context *ctx, const picture *p, const char *path) {
   plim_text t = {.ctx = ctx};
-  frame f = frame_of(c);
+  frame f = frame_of(p);
   plim_text_format(&t,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n%s"
                    "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
                    "<text class=\"title\" x=\"%d\" y=\"30\">",
                    WIDTH, HEIGHT, WIDTH, HEIGHT, style, WIDTH, HEIGHT, LEFT);
-  svg_add(&t, c->request->graph->name, MOST_NAME);
+  svg_add(&t, p->name, MOST_NAME);
   plim_text_add(&t, ": overhead over the budget</text>\n");
   draw_legend(&t);
-  draw_axes(&t, &f, c->request->whole_bytes);
-  draw_steps(&t, &f, c, 1);
-  draw_steps(&t, &f, c, 0);
+  draw_axes(&t, &f, p->whole_bytes);
+  draw_steps(&t, &f, p, 1);
+  draw_steps(&t, &f, p, 0);
   plim_text_add(&t, "</svg>\n");
   plim_status status = t.status;
   if (status == PLIM_OK) status = plim_file_save(ctx, path, t.chars, t.length);
@@ -165,7 +173,12 @@ static plim_status draw(plim_context *ctx, const budget_curve *c, const char *pa
 
 /* ==== budgets of the arena ==== */
 
-/* From the smallest budget with a plan to the one that costs nothing. */
+/* From the smallest budget with a plan to the one that costs nothing, or with other spaces to the arena's budget. */
+
+typedef struct budget_curve {
+  const budget_request *request;
+  plim_plan_span span; /* a plan is NULL where none was found */
+} budget_curve;
 
 static int64_t bytes_of(const plim_plan *plan) {
   return plan->packed ? plan->arena_bytes : plan->peak_bytes;
@@ -175,7 +188,36 @@ static double percent_of_whole(const budget_curve *c, int64_t bytes) {
   return 100.0 * (double)bytes / (double)c->request->whole_bytes;
 }
 
+static int places(const plim_plan *plan) {
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
+    if (plan->page[k].computes) return 1;
+  }
+  return 0;
+}
+
+/* The bound of a plan of one arena does not hold where others may page or place: keep-all's time does, and on two
+ * devices half of it. */
+static double bound_of(const budget_curve *c, const plim_plan *plan) {
+  const plim_paging *paging = c->request->options->paging;
+  if (!paging || places(plan)) return plim_plan_bound_percent(plan);
+  return paging->device ? -50 : 0;
+}
+
+static int is_proved(const budget_curve *c, const plim_plan *plan) {
+  return c->request->options->paging ? plim_plan_overhead_percent(plan) <= bound_of(c, plan) : plan->proved;
+}
+
 /* ---- forms ---- */
+
+/* The budgets of the other spaces. */
+static void write_beside(plim_text *t, const plim_paging *paging) {
+  if (!paging) return;
+  plim_text_add(t, "  \"beside\": {");
+  if (paging->device) plim_text_format(t, "\"%s\": %lld", paging->device, (long long)paging->device_bytes);
+  if (paging->device && paging->space) plim_text_add(t, ", ");
+  if (paging->space) plim_text_format(t, "\"%s\": %lld", paging->space, (long long)paging->budget_bytes);
+  plim_text_add(t, "},\n");
+}
 
 static void write_json(plim_text *t, const void *opaque) {
   const budget_curve *c = opaque;
@@ -184,9 +226,11 @@ static void write_json(plim_text *t, const void *opaque) {
   plim_text_quote(t, c->request->graph->name);
   plim_text_format(t,
                    ",\n  \"fingerprint\": \"%s\",\n  \"whole_bytes\": %lld,\n  \"smallest_bytes\": %lld,\n"
-                   "  \"bound_bytes\": %lld,\n  \"points\": [",
+                   "  \"bound_bytes\": %lld,\n",
                    c->request->graph->fingerprint, (long long)c->request->whole_bytes,
                    (long long)c->span.floor.smallest_bytes, (long long)c->span.floor.bound_bytes);
+  write_beside(t, c->request->options->paging);
+  plim_text_add(t, "  \"points\": [");
   for (int32_t i = 0; i < c->span.n; i++) {
     const plim_plan *p = c->span.plan[i];
     if (!p) continue;
@@ -195,8 +239,8 @@ static void write_json(plim_text *t, const void *opaque) {
                      comma, (long long)c->span.budget[i], percent_of_whole(c, c->span.budget[i]),
                      (long long)bytes_of(p), (long long)p->time_ns);
     plim_text_format(t, "\"overhead_percent\": %.6f, \"bound_percent\": %.6f, \"class\": \"%s\", \"proved\": %s}",
-                     plim_plan_overhead_percent(p), plim_plan_bound_percent(p), plim_plan_class_name(p->plan_class),
-                     p->proved ? "true" : "false");
+                     plim_plan_overhead_percent(p), bound_of(c, p), plim_plan_class_name(p->plan_class),
+                     is_proved(c, p) ? "true" : "false");
     comma = ",";
   }
   plim_text_add(t, "\n  ]\n}\n");
@@ -210,8 +254,8 @@ static void write_csv(plim_text *t, const void *opaque) {
     if (!p) continue;
     plim_text_format(t, "%lld,%.4f,%lld,%lld,%.6f,%.6f,%s,%d\n", (long long)c->span.budget[i],
                      percent_of_whole(c, c->span.budget[i]), (long long)bytes_of(p), (long long)p->time_ns,
-                     plim_plan_overhead_percent(p), plim_plan_bound_percent(p), plim_plan_class_name(p->plan_class),
-                     p->proved);
+                     plim_plan_overhead_percent(p), bound_of(c, p), plim_plan_class_name(p->plan_class),
+                     is_proved(c, p));
   }
 }
 
@@ -223,6 +267,12 @@ static plim_status plan_points(session *s, budget_curve *c) {
   PLIM_TRY(plim_allocate(s->ctx, c->span.n, sizeof *c->span.budget, &c->span.budget));
   PLIM_TRY(plim_allocate(s->ctx, c->span.n, sizeof(plim_plan *), &c->span.plan));
   c->span.high_bytes = r->whole_bytes;
+  if (r->floor) {
+    const int64_t own = r->options->budget_bytes, high = own < r->whole_bytes ? own : r->whole_bytes;
+    c->span.floor = *r->floor;
+    set_even_budgets(r->floor->smallest_bytes, high, c->span.n, c->span.budget);
+    return plim_plan_front(s->ctx, r->graph, r->profile, r->options, c->span.n, c->span.budget, c->span.plan);
+  }
   return plim_plan_range(s->ctx, r->graph, r->profile, r->options, &c->span);
 }
 
@@ -234,13 +284,16 @@ static void print_summary(const session *s, const budget_curve *c, double second
     if (!c->span.plan[i]) continue;
     if (!first) first = c->span.plan[i];
     found++;
-    proved += c->span.plan[i]->proved;
+    proved += is_proved(c, c->span.plan[i]);
   }
   figures_begin(&f, 1, NULL, NULL);
   figures_text(&f, 0, "graph", "graph", c->request->graph->name);
   figures_bytes(&f, 0, "smallest_bytes", "smallest budget", c->span.floor.smallest_bytes);
-  figures_note(&f, 0, " (%.1f %%), none exists below %lld bytes", percent_of_whole(c, c->span.floor.smallest_bytes),
-               (long long)c->span.floor.bound_bytes);
+  figures_note(&f, 0, " (%.1f %%)%s", percent_of_whole(c, c->span.floor.smallest_bytes),
+               c->request->floor ? ", found by halving" : "");
+  if (c->span.floor.bound_bytes > 0) {
+    figures_note(&f, 0, ", none exists below %lld bytes", (long long)c->span.floor.bound_bytes);
+  }
   figures_bytes(&f, 0, "whole_bytes", "everything", c->request->whole_bytes);
   figures_count(&f, 0, "points", "budgets", found);
   figures_note(&f, 0, ", %d of them proved", proved);
@@ -250,6 +303,20 @@ static void print_summary(const session *s, const budget_curve *c, double second
   figures_end(&f);
 }
 
+static plim_status draw_budgets(session *s, const budget_curve *c) {
+  picture p = {.name = c->request->graph->name, .whole_bytes = c->request->whole_bytes};
+  PLIM_TRY(plim_allocate(s->ctx, c->span.n, sizeof *p.point, &p.point));
+  for (int32_t i = 0; i < c->span.n; i++) {
+    const plim_plan *plan = c->span.plan[i];
+    if (!plan) continue;
+    p.point[p.n++] =
+        (point){percent_of_whole(c, c->span.budget[i]), plim_plan_overhead_percent(plan), bound_of(c, plan)};
+  }
+  plim_status status = draw(s->ctx, &p, s->o->output);
+  plim_release(s->ctx, p.point, c->span.n, sizeof *p.point);
+  return status;
+}
+
 plim_status budget_curve_run(session *s, const budget_request *request) {
   budget_curve c = {.request = request};
   int64_t begin = plim_now_ns();
@@ -257,7 +324,7 @@ plim_status budget_curve_run(session *s, const budget_request *request) {
   PLIM_CHECK(plan_points(s, &c));
   progress_clear(&s->bar);
   if (ends_in(s->o->output, ".svg")) {
-    PLIM_CHECK(draw(s->ctx, &c, s->o->output));
+    PLIM_CHECK(draw_budgets(s, &c));
   } else {
     PLIM_CHECK(write_form(s, write_json, write_csv, &c));
   }
@@ -321,24 +388,35 @@ static void write_space_csv(plim_text *t, const void *opaque) {
 static void set_budgets(const space_front *c, int64_t own) {
   int64_t low = plim_space_least_bytes(c->graph), high = plim_space_keep_all_bytes(c->graph);
   if (own < high) high = own;
-  if (low > high) low = high;
-  for (int32_t i = 0; i < c->n; i++) c->budget[i] = low + (int64_t)((double)(high - low) * i / (c->n - 1) + 0.5);
+  set_even_budgets(low < high ? low : high, high, c->n, c->budget);
+}
+
+static plim_status draw_space(session *s, const space_front *c) {
+  picture p = {.name = c->graph->name, .whole_bytes = plim_space_keep_all_bytes(c->graph)};
+  PLIM_TRY(plim_allocate(s->ctx, c->n, sizeof *p.point, &p.point));
+  for (int32_t i = 0; i < c->n; i++) {
+    const plim_space_plan *plan = c->plan[i];
+    if (!plan) continue;
+    p.point[p.n++] =
+        (point){100 * (double)c->budget[i] / (double)p.whole_bytes,
+                percent(plim_space_plan_value(plan), plan->keep_all), percent(plan->bound, plan->keep_all)};
+  }
+  plim_status status = draw(s->ctx, &p, s->o->output);
+  plim_release(s->ctx, p.point, c->n, sizeof *p.point);
+  return status;
 }
 
 plim_status space_curve_run(session *s, const plim_graph *graph, const plim_platform *platform,
                             const plim_space_options *wanted) {
   space_front c = {.graph = graph, .platform = platform, .space = platform->device[0].space};
   plim_status status;
-  if (ends_in(s->o->output, ".svg")) {
-    return plim_fail(s->ctx, PLIM_EUSAGE, "--front over spaces has no picture: -o ends in .json or .csv");
-  }
   c.n = curve_points(s->o);
   PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof *c.budget, &c.budget));
   PLIM_CHECK(plim_allocate(s->ctx, c.n, sizeof(plim_space_plan *), &c.plan));
   set_budgets(&c, wanted->budget[c.space]);
   PLIM_CHECK(plim_space_plan_front(s->ctx, graph, platform, wanted, c.space, c.n, c.budget, c.plan));
   progress_clear(&s->bar);
-  status = write_form(s, write_space_json, write_space_csv, &c);
+  status = ends_in(s->o->output, ".svg") ? draw_space(s, &c) : write_form(s, write_space_json, write_space_csv, &c);
 done:
   for (int32_t i = 0; i < c.n && c.plan; i++) plim_space_plan_free(c.plan[i]);
   plim_release(s->ctx, c.plan, c.n, sizeof(plim_space_plan *));

@@ -148,7 +148,7 @@ static plim_status run_graph(graph_plan *g) {
   set_options(g);
   PLIM_TRY(measure_whole(g));
   if (g->s->o->curve) {
-    budget_request request = {g->graph, g->profile, &g->options, g->whole_bytes};
+    budget_request request = {g->graph, g->profile, &g->options, g->whole_bytes, NULL};
     return budget_curve_run(g->s, &request);
   }
   PLIM_TRY(set_budget(g));
@@ -178,9 +178,19 @@ static plim_status plan_graph(session *s) {
 
 /* ==== of a model ==== */
 
+/* A quarter of a time limit is for the smallest budget beside other spaces. */
 static plim_status curve(session *s) {
+  enum { FLOOR_PARTS = 4 };
+  plim_plan_options planning = s->planning;
+  plim_plan_floor floor;
+  int32_t step;
   budget_request request = {s->program->graph[PLIM_PROGRAM_TRAIN], s->program->profile[PLIM_PROGRAM_TRAIN],
-                            &s->planning, s->prep.keep_all->arena_bytes};
+                            &s->planning, s->prep.keep_all->arena_bytes, NULL};
+  if (!s->planning.paging) return budget_curve_run(s, &request);
+  planning.time_limit_ns = s->planning.time_limit_ns / FLOOR_PARTS;
+  PLIM_TRY(plim_program_floor(s->program, &planning, &floor, &step));
+  s->planning.time_limit_ns -= planning.time_limit_ns;
+  request.floor = &floor;
   return budget_curve_run(s, &request);
 }
 

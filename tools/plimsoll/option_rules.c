@@ -5,6 +5,7 @@
  *   NAME=A|B    its value, given or not, is one of these. A star at one end stands for any characters, and - for a
  *               standard stream or a device
  *   ARG, FILE   the same of the command's first and second argument
+ *   SPACES      --memory has several spaces, as in cpu=48MiB,host=1GiB
  *   !CONDITION  it does not hold */
 #include "tools/plimsoll/option_rules.h"
 
@@ -43,8 +44,9 @@ static const rule rules[] = {
      "model batch accumulate image data numerics precision layout device model-costs profile-time", NULL},
     {COMMAND_PLAN, EXCLUDES, "graph", "online", "plimsoll simulate --graph does that"},
     {COMMAND_PLAN, EXCLUDES, "front", "svg print-sequence online explain", NULL},
-    {COMMAND_PLAN, EXCLUDES, "front !platform", "memory",
-     "a plan front takes the budgets from the smallest on; with --platform, --memory bounds the other spaces"},
+    {COMMAND_PLAN, EXCLUDES, "front !platform !SPACES", "memory",
+     "a plan front takes the budgets from the smallest on; with several spaces --memory bounds the others"},
+    {COMMAND_PLAN, EXCLUDES, "front !graph", "objective=energy", "the front of a model is of times"},
     {COMMAND_PLAN, EXCLUDES, "svg", OVER_SPACES, over_spaces},
     {COMMAND_PLAN, EXCLUDES, "print-sequence", OVER_SPACES, over_spaces},
     {COMMAND_PLAN, EXCLUDES, "addresses", OVER_SPACES, over_spaces},
@@ -201,6 +203,7 @@ static int holds(const options *o, const char *condition) {
   size_t n = strcspn(condition, "=");
   if (condition[0] == '!') return !holds(o, condition + 1);
   if (strcmp(condition, "FILE") == 0) return o->second != NULL;
+  if (strcmp(condition, "SPACES") == 0) return o->memory_given && strchr(o->memory_given, '=');
   if (!condition[n]) return options_given(o, condition);
   memcpy(name, condition, n);
   name[n] = 0;

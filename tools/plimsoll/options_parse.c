@@ -345,7 +345,7 @@ static void take_spaces(parsing *p) {
     *size++ = '\0';
     take_space(p, at, size, given);
   }
-  if (!o->memory) refuse(p, "--memory %s: the arena needs a size too, as in cpu=48MiB", given);
+  if (!o->memory && !o->curve) refuse(p, "--memory %s: the arena needs a size too, as in cpu=48MiB", given);
 }
 
 void options_parse(const command *c, int argc, char **argv, options *o) {

@@ -54,7 +54,7 @@ static plim_status check_sizes(session *s) {
     if (r->kind != TEXT || strcmp(r->arg, "SIZE") != 0) continue;
     if (o->graph && o->command == COMMAND_PLAN && plan_spaces_wanted(o)) continue; /* read once spaces are known */
     memcpy(&text, (const char *)o + r->at, sizeof text);
-    if (plim_size_parse(s->ctx, text, &size) == PLIM_OK) continue;
+    if (!text || plim_size_parse(s->ctx, text, &size) == PLIM_OK) continue; /* NULL: of other spaces alone */
     (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(s->ctx));
     return plim_fail(s->ctx, PLIM_EUSAGE, "--%s: %s", r->name, sentence);
   }
