@@ -65,19 +65,30 @@ static plim_status copy_plan(const plim_graph *graph, const plim_plan *plan, int
   return plim_plan_from_parts(graph, &wider, out);
 }
 
-/* The plan for a budget, from a search of its own and from the plan of the budget before; NULL: none. */
+/* Take a known plan where it fits into the budget and is better. NULL: there is none. */
+static plim_status take_known(const plim_graph *graph, const plim_plan_options *options, const plim_plan *known,
+                              plim_plan **plan) {
+  plim_plan *copy = NULL;
+  if (!known || known->arena_bytes > options->budget_bytes) return PLIM_OK;
+  PLIM_TRY(copy_plan(graph, known, options->budget_bytes, &copy));
+  plim_paging_keep_better(options->paging, plan, copy);
+  return PLIM_OK;
+}
+
+/* The plan for a budget, from a search of its own, from keep-all and from the plan of the budget before; NULL: none. */
 static plim_status make_one(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                            const plim_plan_options *options, const plim_plan *before, plim_plan **out) {
-  plim_plan *plan = NULL, *copy = NULL;
+                            const plim_plan_options *options, const plim_plan *keep_all, const plim_plan *before,
+                            plim_plan **out) {
+  plim_plan *plan = NULL;
   plim_status status = plim_plan_make(ctx, graph, profile, options, &plan);
   int none = status == PLIM_ENOFIT || status == PLIM_ECANCEL; /* a cancel leaves what is known */
   if (status != PLIM_OK && !none) return status;
-  status = before ? copy_plan(graph, before, options->budget_bytes, &copy) : PLIM_OK;
+  status = take_known(graph, options, keep_all, &plan);
+  if (status == PLIM_OK) status = take_known(graph, options, before, &plan);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;
   }
-  plim_paging_keep_better(options->paging, &plan, copy);
   *out = plan;
   return PLIM_OK;
 }
@@ -93,13 +104,13 @@ static void report(plim_context *ctx, int64_t started_ns, int32_t done, int32_t 
 
 /* The plans of `n` budgets, each with a share of the time that is left since started_ns. */
 static plim_status make_each(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, int64_t started_ns, int32_t n, const int64_t *budget,
-                             plim_plan **plan) {
+                             const plim_plan_options *options, int64_t started_ns, const plim_plan *keep_all, int32_t n,
+                             const int64_t *budget, plim_plan **plan) {
   plim_plan_options own = *options;
   for (int32_t i = 0; i < n; i++) {
     own.budget_bytes = budget[i];
     own.time_limit_ns = plim_effort_share(plim_effort_rest(options->time_limit_ns, started_ns), n - i);
-    PLIM_TRY(make_one(ctx, graph, profile, &own, i > 0 ? plan[i - 1] : NULL, &plan[i]));
+    PLIM_TRY(make_one(ctx, graph, profile, &own, keep_all, i > 0 ? plan[i - 1] : NULL, &plan[i]));
     report(ctx, started_ns, i + 1, n, plan[i]);
   }
   return PLIM_OK;
@@ -112,10 +123,14 @@ static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, 
                                     plim_plan **plan) {
   const plim_plan_options timed = plim_incumbent_timed(options);
   const int64_t started_ns = plim_now_ns();
+  plim_plan *keep_all = NULL;
   for (int32_t i = 0; i < n; i++) plan[i] = NULL;
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&timed));
-  plim_status status = make_each(ctx, graph, profile, &timed, started_ns, n, budget, plan);
+  plim_status status = plim_plan_keep_all(ctx, graph, profile, &timed, &keep_all);
+  if (status == PLIM_ENOFIT || status == PLIM_ECANCEL) status = PLIM_OK;
+  if (status == PLIM_OK) status = make_each(ctx, graph, profile, &timed, started_ns, keep_all, n, budget, plan);
   status = plim_effort_end(ctx, outer_ns, status);
+  plim_plan_free(keep_all);
   for (int32_t i = 0; i < n && status != PLIM_OK; i++) {
     plim_plan_free(plan[i]);
     plan[i] = NULL;

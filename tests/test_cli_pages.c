@@ -93,6 +93,23 @@ Test(cli_pages, pictures_have_measured_and_planned_rows_links_and_bytes) {
   expect_output(run, "\"name\": \"measured\"\n\"name\": \"planned\"\n");
 }
 
+/* Bytes of several spaces are not added up: each has a chart, and each queue that works has a row. */
+Test(cli_pages, the_picture_of_a_plan_that_pages_has_its_queues_and_spaces) {
+  const program_run *run;
+  (void)plim_test_program("plan " RESNET "--memory cpu=8MiB,host=64MiB --svg p.svg");
+  plim_test_expect(0, "");
+  run = plim_test_shell("grep -c 'class=.link' p.svg; grep -c 'class=.bytes. d' p.svg; grep -c 'live bytes' p.svg");
+  cr_expect_str_eq(run->out, "2\n2\n0\n");
+  (void)plim_test_program("compare " RESNET "--memory cpu=8MiB,host=64MiB --steps 2 --svg c.svg");
+  plim_test_expect(0, "");
+  run = plim_test_shell("cmp p.svg c.svg");
+  cr_expect_eq(run->status, 0, "%s", run->out);
+  (void)plim_test_program("plan " RESNET "--memory cpu:0=5MiB,cpu:1=5MiB,host=64MiB --threads 2 --svg two.svg");
+  plim_test_expect(0, "");
+  run = plim_test_shell("grep -c '>queue [0-9]*</text>' two.svg; grep -c '>cpu:1</text>' two.svg");
+  cr_expect_str_eq(run->out, "0\n2\n", "%s", run->out);
+}
+
 /* ---- optimizer state at home in the page space ---- */
 
 #define MLP "--model mlp --data synthetic --batch 64 --model-costs --no-cache --threads 1 -q "

@@ -102,6 +102,15 @@ Test(cli_trace_spaces, pictures_have_a_row_a_queue_and_escaped_names) {
 }
 
 /* Times that the graph gives by device have the unit of its file, whatever that is. */
+Test(cli_trace_spaces, plan_draws_what_export_draws) {
+  (void)plim_test_program(
+      "plan --graph g.json --platform m4 --memory 2100 --iterations 50 -q -o again.json --svg again.svg");
+  plim_test_expect(0, "");
+  (void)plim_test_program("trace export again.json -o from.svg");
+  plim_test_expect(0, "");
+  cr_expect_eq(plim_test_shell("cmp again.svg from.svg")->status, 0);
+}
+
 Test(cli_trace_spaces, views_and_pictures_say_what_unit_times_have) {
   static const char placed[] =
       "{\"graph\": {\"name\": \"placed\", \"devices\": [\"d0\"]}, \"nodes\": [{\"id\": 0, \"out_cost\": 8, "

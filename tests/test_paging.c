@@ -155,6 +155,26 @@ Test(paging, more_bytes_of_the_arena_never_make_the_plan_of_a_front_slower) {
   }
 }
 
+static void cancel_at_first_budget(void *user, const plim_progress *progress) {
+  if (strcmp(progress->stage, "front") == 0) plim_context_cancel(user);
+}
+
+/* What is known without a search is keep-all. */
+Test(paging, a_cancelled_front_has_keep_all_where_it_fits) {
+  rig r = {0};
+  int64_t budget[BUDGETS], time_ns[BUDGETS];
+  plim_plan *keep_all = NULL;
+  make_rig_of(&r, 60, 1);
+  cr_assert_eq(plim_plan_keep_all(r.ctx, r.graph, r.profile, &r.options, &keep_all), PLIM_OK);
+  make_budgets(&r, budget);
+  budget[BUDGETS - 1] = keep_all->arena_bytes;
+  plim_context_set_progress(r.ctx, cancel_at_first_budget, r.ctx);
+  make_front(&r, budget, time_ns);
+  cr_expect_eq(time_ns[BUDGETS - 1], keep_all->time_ns);
+  plim_plan_free(keep_all);
+  free_rig(&r);
+}
+
 /* Time of the plan that a call of its own makes with a folder of kept plans. */
 static int64_t make_alone(rig *r, int64_t budget_bytes, uint64_t seed, const char *folder, int32_t *was_kept) {
   plim_plan_result made = {.plan = NULL};

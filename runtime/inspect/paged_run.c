@@ -50,21 +50,29 @@ static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_
     (void)snprintf(queue[command->queue].name, sizeof queue->name, "%s>%s",
                    plim_paged_run_space_name(plan, command->from), plim_paged_run_space_name(plan, command->to));
   }
-  for (int32_t q = 1; q < n; q++) {
-    if (!queue[q].name[0]) (void)snprintf(queue[q].name, sizeof queue->name, "queue %d", (int)q);
+  return n;
+}
+
+/* Leave out queues without commands. of [PLIM_PLAN_QUEUES] out: where a queue stands then. Returns their number. */
+static int32_t close_ranks(plim_space_queue *queue, int32_t n_queues, int32_t *of) {
+  int32_t n = 0;
+  for (int32_t q = 0; q < n_queues; q++) {
+    of[q] = n;
+    if (queue[q].name[0]) queue[n++] = queue[q];
   }
   return n;
 }
 
 /* Times are those from begin to end: a run that copies delay takes longer than its variant. */
-static void set_commands(const plim_plan *plan, const int32_t *device_of, const int64_t *begin_ns,
-                         const int64_t *end_ns, plim_space_command *out, plim_space_plan *draft) {
+static void set_commands(const plim_plan *plan, const int32_t *device_of, const int32_t *queue_of,
+                         const int64_t *begin_ns, const int64_t *end_ns, plim_space_command *out,
+                         plim_space_plan *draft) {
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];
     int runs = command->kind == PLIM_COMMAND_RUN;
     out[j] = (plim_space_command){.kind = runs ? PLIM_SPACE_COMMAND_RUN : PLIM_SPACE_COMMAND_COPY,
                                   .op = command->op,
-                                  .queue = command->queue,
+                                  .queue = queue_of[command->queue],
                                   .n_wait = command->n_wait,
                                   .wait = command->wait,
                                   .time_ns = end_ns[j] - begin_ns[j]};
@@ -90,7 +98,7 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
   plim_space_memory space[PLIM_PLAN_SPACES];
   plim_space_queue queue[PLIM_PLAN_QUEUES] = {{.name = ""}};
   plim_space_device device[PLIM_PLAN_SPACES];
-  int32_t device_of[PLIM_PLAN_SPACES] = {0};
+  int32_t device_of[PLIM_PLAN_SPACES] = {0}, queue_of[PLIM_PLAN_QUEUES] = {0};
   plim_space_command *command = NULL;
   plim_space_buffer *buffer = NULL;
   plim_space_plan draft = {.plan_class = PLIM_SPACE_PLAN_ALL,
@@ -114,8 +122,8 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
   PLIM_CHECK(plim_allocate(plan->ctx, plan->n_buffers, sizeof *buffer, &buffer));
   plim_plan_simulate(plan, begin_ns, begin_ns + commands, &draft.makespan_ns);
   set_spaces(plan, space);
-  draft.n_queues = set_queues(plan, device_of, queue);
-  set_commands(plan, device_of, begin_ns, begin_ns + commands, command, &draft);
+  draft.n_queues = close_ranks(queue, set_queues(plan, device_of, queue), queue_of);
+  set_commands(plan, device_of, queue_of, begin_ns, begin_ns + commands, command, &draft);
   draft.command = command;
   set_buffers(plan, buffer);
   draft.n_buffers = plan->n_buffers;

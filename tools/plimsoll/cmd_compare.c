@@ -8,7 +8,6 @@
 #include "tools/plimsoll/commands.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/numerics.h"
-#include "tools/plimsoll/pictures.h"
 #include "tools/plimsoll/run_train.h"
 
 enum { CAPPED, FREE, RUNS, CHUNK = 20, WHOLE_TENS = 10, LEAST_STEPS = 150 };
@@ -123,10 +122,7 @@ static void print_table(const comparison *c, int compared) {
 static plim_status compare(comparison *c) {
   plim_status status = PLIM_OK;
   PLIM_CHECK(prepare(c));
-  if (c->s->o->svg) {
-    PLIM_CHECK(curve_save(c->s->program->graph[PLIM_PROGRAM_TRAIN], c->s->prep.keep_all,
-                          c->s->program->plan[PLIM_PROGRAM_TRAIN], c->s->o->svg));
-  }
+  if (c->s->o->svg) PLIM_CHECK(run_save_picture(c->s));
   status = run_chunks(c);
   measure_outside(c);
   int compares = session_computes(c->s);

@@ -205,10 +205,7 @@ static plim_status plan(session *s) {
   double seconds = (double)(plim_now_ns() - begin) / 1e9;
   progress_clear(&s->bar);
   if (s->o->output) PLIM_TRY(session_save_plan(s));
-  if (s->o->svg) {
-    PLIM_TRY(curve_save(s->program->graph[PLIM_PROGRAM_TRAIN], s->prep.keep_all, s->program->plan[PLIM_PROGRAM_TRAIN],
-                        s->o->svg));
-  }
+  if (s->o->svg) PLIM_TRY(run_save_picture(s));
   figures_begin(&f, 1, NULL, NULL);
   run_figures_setting(&f, s);
   run_figures_plan(&f, 0, s, s->program);

@@ -19,6 +19,7 @@
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/space_reason.h"
+#include "tools/plimsoll/trace_spaces.h"
 
 /* ==== why ==== */
 
@@ -375,6 +376,7 @@ static plim_status print(const space_work *w, double seconds) {
 static plim_status save(const space_work *w) {
   char of_graph[PLIM_FILE_PATH_BYTES];
   const char *path = w->s->o->output;
+  if (w->s->o->svg) PLIM_TRY(trace_spaces_save_picture(w->graph, w->plan, NULL, w->s->o->svg));
   if (!path) return PLIM_OK;
   if (!plim_file_is_direct(path)) {
     PLIM_TRY(plim_sibling_graph_path(w->s->ctx, path, of_graph));

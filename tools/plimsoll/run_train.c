@@ -11,6 +11,8 @@
 #include "tools/plimsoll/numerics.h"
 #include "tools/plimsoll/option_rules.h"
 #include "tools/plimsoll/page_options.h"
+#include "tools/plimsoll/pictures.h"
+#include "tools/plimsoll/trace_spaces.h"
 
 enum { LINE = 120 };
 
@@ -292,6 +294,13 @@ void run_figures_retimed(figures *f, const run *r) {
   figures_real(f, 0, "retimed_step_ms", "median step since then", "%.2f ms", (double)median / 1e6);
   figures_note(f, 0, ", %+.1f %% of what these times predict", 100 * ((double)median / (double)predicted - 1));
   figures_real(f, 0, "retimed_predicted_ms", NULL, "%.3f", (double)predicted / 1e6);
+}
+
+plim_status run_save_picture(const session *s) {
+  const plim_graph *graph = s->program->graph[PLIM_PROGRAM_TRAIN];
+  const plim_plan *plan = s->program->plan[PLIM_PROGRAM_TRAIN];
+  if (plan->n_page_spaces > 0) return trace_run_save_picture(graph, plan, s->o->svg);
+  return curve_save(graph, s->prep.keep_all, plan, s->o->svg);
 }
 
 outside run_outside(const session *s, int64_t arena_bytes) {

@@ -55,6 +55,10 @@ void run_figures_measured(figures *f, int column, const run *r);
 void run_figures_last(figures *f, const session *s);
 
 /* What lies outside the arenas, now; and the line about it. */
+/* Write the picture of the training step's plan to --svg: live bytes over its commands, with several spaces its queues
+ * over time and the bytes of each space. */
+plim_status run_save_picture(const session *s);
+
 outside run_outside(const session *s, int64_t arena_bytes);
 void run_figures_outside(figures *f, const outside *o);
 

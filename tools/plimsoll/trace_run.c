@@ -29,7 +29,8 @@ static plim_plan *load_paged(plim_context *ctx, const char *path) {
 static plim_status load_graph(traced_spaces *t, const char *plan) {
   char path[PLIM_FILE_PATH_BYTES];
   PLIM_TRY(plim_sibling_graph_path(t->ctx, plan, path));
-  PLIM_TRY(plim_graph_load(t->ctx, path, &t->graph));
+  PLIM_TRY(plim_graph_load(t->ctx, path, &t->own_graph));
+  t->graph = t->own_graph;
   return plim_plan_check(t->ctx, t->graph, t->paged);
 }
 
@@ -97,19 +98,28 @@ plim_status trace_run_open(traced_spaces *t, const char *path, int *is) {
   int is_plan = n > 5 && strcmp(path + n - 5, ".json") == 0;
   *is = 0;
   if (!is_plan && plim_sibling_plan_path(t->ctx, path, beside) != PLIM_OK) return PLIM_OK;
-  t->paged = load_paged(t->ctx, is_plan ? path : beside);
+  t->paged = t->own_paged = load_paged(t->ctx, is_plan ? path : beside);
   if (!t->paged) return PLIM_OK;
   *is = 1;
   PLIM_TRY(load_graph(t, is_plan ? path : beside));
   if (!is_plan) PLIM_TRY(load_trace(t, path, beside));
-  PLIM_TRY(plim_paged_run_spaces(t->graph, t->paged, &t->plan));
+  PLIM_TRY(plim_paged_run_spaces(t->graph, t->paged, &t->own_plan));
+  t->plan = t->own_plan;
   return plim_space_inspect_open(t->ctx, t->graph, t->plan, &t->in);
 }
 
 void trace_run_close(traced_spaces *t) {
   plim_release(t->ctx, t->transfer, t->n_transfers, sizeof *t->transfer);
   plim_trace_free(t->trace);
-  plim_plan_free(t->paged);
+  plim_plan_free(t->own_paged);
+}
+
+plim_status trace_run_save_picture(const plim_graph *graph, const plim_plan *plan, const char *path) {
+  plim_space_plan *spaces = NULL;
+  PLIM_TRY(plim_paged_run_spaces(graph, plan, &spaces));
+  plim_status status = trace_spaces_save_picture(graph, spaces, plan, path);
+  plim_space_plan_free(spaces);
+  return status;
 }
 
 /* ---- times ---- */

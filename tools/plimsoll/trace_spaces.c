@@ -18,9 +18,9 @@ enum { LINE = 512 };
 static void close_plan(traced_spaces *t) {
   plim_release(t->ctx, t->gap, t->n_gaps, sizeof *t->gap);
   plim_space_inspect_close(&t->in);
-  plim_space_plan_free(t->plan);
+  plim_space_plan_free(t->own_plan);
   trace_run_close(t);
-  plim_graph_free(t->graph);
+  plim_graph_free(t->own_graph);
 }
 
 static int names_a_plan(const char *path) {
@@ -32,10 +32,12 @@ static plim_status open_space_plan(traced_spaces *t, const char *path) {
   char beside[PLIM_FILE_PATH_BYTES];
   plim_plan *other = NULL;
   PLIM_TRY(plim_sibling_graph_path(t->ctx, path, beside));
-  PLIM_TRY(plim_space_plan_load_any(t->ctx, path, &other, &t->plan));
+  PLIM_TRY(plim_space_plan_load_any(t->ctx, path, &other, &t->own_plan));
   plim_plan_free(other);
+  t->plan = t->own_plan;
   if (!t->plan) return PLIM_OK;
-  PLIM_TRY(plim_graph_load(t->ctx, beside, &t->graph));
+  PLIM_TRY(plim_graph_load(t->ctx, beside, &t->own_graph));
+  t->graph = t->own_graph;
   PLIM_TRY(plim_space_plan_check(t->ctx, t->graph, t->plan));
   return plim_space_inspect_open(t->ctx, t->graph, t->plan, &t->in);
 }

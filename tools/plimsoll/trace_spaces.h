@@ -11,17 +11,21 @@
 
 typedef struct traced_spaces {
   plim_context *ctx;
-  plim_graph *graph;
-  plim_space_plan *plan;
+  const plim_graph *graph;
+  const plim_space_plan *plan;
   plim_space_inspect in;
   plim_space_gap *gap; /* [n_gaps] by `until` */
   int32_t n_gaps;
   /* of a program's plan that pages, and of its trace; else NULL and 0 */
-  plim_plan *paged;
+  const plim_plan *paged;
   plim_trace *trace;
   const plim_trace_row *row; /* [n_commands] of the training step whose length is the median */
   plim_transfer *transfer;   /* [n_transfers] measured there */
   int32_t n_transfers;
+  /* what was read for it, and is freed with it */
+  plim_graph *own_graph;
+  plim_space_plan *own_plan;
+  plim_plan *own_paged;
 } traced_spaces;
 
 /* Do the action `name` on the plan over spaces at `path`, on a program's plan that pages, or on its trace. *is 0: the
@@ -74,5 +78,10 @@ plim_status trace_spaces_screen(const traced_spaces *t, int *shown);
 plim_status trace_spaces_export(const traced_spaces *t, const char *path);
 /* The picture alone, as SVG. */
 plim_status trace_spaces_picture(const traced_spaces *t, plim_text *text);
+/* Write the picture of a plan to a file. paged: the program's plan that `plan` was made of, or NULL. */
+plim_status trace_spaces_save_picture(const plim_graph *graph, const plim_space_plan *plan, const plim_plan *paged,
+                                      const char *path);
+/* The same of a program's plan that pages or is placed. */
+plim_status trace_run_save_picture(const plim_graph *graph, const plim_plan *plan, const char *path);
 
 #endif

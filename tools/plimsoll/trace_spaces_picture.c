@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "tools/plimsoll/pictures.h"
 #include "tools/plimsoll/space_reason.h"
@@ -264,4 +265,16 @@ plim_status trace_spaces_picture(const traced_spaces *t, plim_text *text) {
   for (int32_t s = 0; s < plan->n_spaces; s++) PLIM_TRY(add_space(&p, s, charts + (double)s * CHART));
   plim_text_add(text, "</svg>\n");
   return text->status;
+}
+
+plim_status trace_spaces_save_picture(const plim_graph *graph, const plim_space_plan *plan, const plim_plan *paged,
+                                      const char *path) {
+  traced_spaces t = {.ctx = graph->ctx, .graph = graph, .plan = plan, .paged = paged};
+  plim_text text = {.ctx = graph->ctx};
+  PLIM_TRY(plim_space_inspect_open(t.ctx, graph, plan, &t.in));
+  plim_status status = trace_spaces_picture(&t, &text);
+  if (status == PLIM_OK) status = plim_file_save(t.ctx, path, text.chars, text.length);
+  plim_text_free(&text);
+  plim_space_inspect_close(&t.in);
+  return status;
 }
