@@ -146,7 +146,7 @@ typedef struct plim_plan_floor {
  * With options->paging the plan may have copies on queues of their own, and with a second device runs on its queue. It
  * is never slower than a plan without copies that the same search found, or with powers it takes no more energy where
  * both keep the deadline. Its bound is keep-all's time, or with two devices the longer of the longest chain of ops and
- * half of keep-all's time.
+ * half of keep-all's time. A plan that is for one arena alone has keep-all's time in any case.
  *
  * PLIM_ENOFIT: no plan was found within the budget, or by the deadline. The sentence has the lowest plan that this
  * search or the plan front knows, and what is proven. plim_plan_smallest looks for the smallest budget.

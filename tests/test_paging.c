@@ -207,24 +207,29 @@ Test(paging, a_cancelled_call_has_the_plan_that_was_kept) {
   free_rig(&r);
 }
 
-/* A cancelled call for more bytes has the plan that was kept, and none of what fewer bytes proved. */
-Test(paging, a_bound_for_fewer_bytes_is_not_one_for_more) {
+/* A bound of the cut model counts no pages, and is one for its bytes alone. So no plan of one arena that wins has it, nor
+ * has a cancelled call for more bytes, which takes that plan. */
+Test(paging, a_bound_of_one_arena_is_none_where_pages_are_allowed_nor_for_more_bytes) {
   int32_t proofs = 0;
   for (uint64_t seed = 1; seed <= SEEDS; seed++) {
     rig r = {0};
-    plim_plan *fewer = NULL, *more = NULL;
+    plim_plan *alone = NULL, *fewer = NULL, *more = NULL;
     make_rig_of(&r, 12, seed);
     for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 1e6; /* so that nothing pages */
+    plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &alone);
+    cr_assert(status == PLIM_OK || status == PLIM_ENOFIT);
     r.options.paging = &r.paging;
     r.options.front_folder = plim_test_folder();
     if (plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &fewer) == PLIM_OK) {
+      cr_assert_leq(fewer->bound_ns, fewer->keep_all_ns, "seed %d", (int)seed);
       plim_context_cancel(r.ctx);
       r.options.budget_bytes += 512;
       cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &more), PLIM_OK, "%s",
                    plim_context_error(r.ctx));
       cr_assert_leq(more->bound_ns, more->keep_all_ns, "seed %d", (int)seed);
-      proofs += fewer->bound_ns > fewer->keep_all_ns;
+      proofs += alone && alone->bound_ns > alone->keep_all_ns && fewer->n_page_spaces == 0;
     }
+    plim_plan_free(alone);
     plim_plan_free(fewer);
     plim_plan_free(more);
     plim_test_folder_remove();

@@ -21,12 +21,15 @@ int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan) {
              : 0;
 }
 
-void plim_paging_set_budget(plim_plan *draft, int64_t budget_bytes) {
-  const int more = budget_bytes > draft->budget_bytes;
-  draft->budget_bytes = budget_bytes;
-  if (!more || draft->bound_ns <= draft->keep_all_ns) return;
+void plim_paging_bound_by_keep_all(plim_plan *draft) {
+  if (draft->bound_ns <= draft->keep_all_ns) return;
   draft->bound_ns = draft->keep_all_ns;
-  draft->proved = 0;
+  draft->proved = draft->time_ns == draft->bound_ns;
+}
+
+void plim_paging_set_budget(plim_plan *draft, int64_t budget_bytes) {
+  if (budget_bytes > draft->budget_bytes) plim_paging_bound_by_keep_all(draft);
+  draft->budget_bytes = budget_bytes;
 }
 
 static int is_better(const plim_paging *paging, const plim_plan *a, const plim_plan *b) {

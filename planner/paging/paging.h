@@ -19,6 +19,9 @@ int32_t plim_paging_delay_permille(const plim_paging *paging);
  * is less late is better, then the one of less energy. plan: NULL is legal. */
 void plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_plan *plan);
 
+/* A bound that was proved for one arena does not hold where pages are allowed: keep-all's time does. */
+void plim_paging_bound_by_keep_all(plim_plan *draft);
+
 /* Set the arena's budget of a draft. A bound for fewer bytes does not hold for more; keep-all's time does. */
 void plim_paging_set_budget(plim_plan *draft, int64_t budget_bytes);
 

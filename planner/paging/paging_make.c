@@ -119,6 +119,7 @@ plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const p
   }
   plim_plan_free(keep_all);
   if (status == PLIM_OK) {
+    plim_paging_bound_by_keep_all(best);
     *out = best;
   } else {
     plim_plan_free(best);
