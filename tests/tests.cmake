@@ -1,4 +1,5 @@
-# The tests, each file a program of Criterion's. Of a build of libplimsoll-plan alone, those that need nothing else.
+# The tests, each file a program of Criterion's, in folders like those of the sources. Of a build of libplimsoll-plan
+# alone, those that need nothing else.
 pkg_check_modules(CRITERION IMPORTED_TARGET criterion)
 if(PLIM_SANITIZE STREQUAL "thread")
   set(CRITERION_FOUND 1) # not needed
@@ -9,8 +10,20 @@ if(NOT PLIM_TESTS)
   return()
 endif()
 enable_testing()
-file(GLOB test_sources CONFIGURE_DEPENDS tests/test_*.c)
+file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/planner/test_*.c tests/runtime/test_*.c tests/kernels/test_*.c
+  tests/tools/test_*.c tests/project/test_*.c)
 file(GLOB test_support CONFIGURE_DEPENDS tests/support/*.c)
+
+# plim_test_source(NAME RESULT): the file of a test, in whatever folder it is.
+function(plim_test_source name result)
+  set(source ${test_sources})
+  list(FILTER source INCLUDE REGEX "/${name}\\.c$")
+  list(LENGTH source count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "${count} files of tests are called ${name}.c")
+  endif()
+  set(${result} ${source} PARENT_SCOPE)
+endfunction()
 
 # Criterion's macros are not clean under these two.
 set(test_flags -Wno-missing-prototypes -Wno-pedantic)
@@ -25,7 +38,8 @@ if(PLIM_SANITIZE STREQUAL "thread")
   list(TRANSFORM test_exec_queues_support REPLACE "(.+)" "tests/support/\\1.c")
   add_custom_target(thread_tests)
   foreach(name test_reader test_cancel test_portfolio test_budget_change test_kernels_block test_exec_queues)
-    add_executable(${name} tests/${name}.c tests/plain/plain.c ${${name}_support})
+    plim_test_source(${name} source)
+    add_executable(${name} ${source} tests/plain/plain.c ${${name}_support})
     target_include_directories(${name} BEFORE PRIVATE tests/plain)
     plim_program(${name})
     target_compile_options(${name} PRIVATE ${test_flags})
@@ -190,8 +204,11 @@ set_tests_properties(example_own_kernels PROPERTIES TIMEOUT 300 PASS_REGULAR_EXP
 
 # The tests that ask for the device they are for, in one program, which tools/gpu_check runs on a GPU; here over the
 # fake GPU, less what takes long there.
-set(device_tests gpu trainer exec_models budget_change profiler math identity)
-list(TRANSFORM device_tests REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/tests/test_\\1.c")
+set(device_tests)
+foreach(name gpu trainer exec_models budget_change profiler math identity)
+  plim_test_source(test_${name} source)
+  list(APPEND device_tests ${source})
+endforeach()
 add_executable(test_on_device ${device_tests})
 plim_test_program(test_on_device)
 target_link_libraries(test_on_device PRIVATE plim_test_support)

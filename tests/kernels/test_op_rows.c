@@ -210,7 +210,7 @@ static int run_row_scale(void *state, const plim_kernel_args *args, void *queue)
 /* The page has the lines of this file from one text to the end of another. */
 static void expect_on_page(const char *from, const char *to) {
   char *page = read_all(PLIM_SOURCE_DIR "/docs/kernels.md"),
-       *source = read_all(PLIM_SOURCE_DIR "/tests/test_op_rows.c");
+       *source = read_all(PLIM_SOURCE_DIR "/tests/kernels/test_op_rows.c");
   char *first = strstr(source, from), *last = first ? strstr(first, to) : NULL;
   cr_assert(first && last, "%s is not in this file", from);
   last[strlen(to)] = 0;
