@@ -37,7 +37,7 @@ if(PLIM_SANITIZE STREQUAL "thread")
   set(test_exec_queues_support folder hash_kernels plan_draft random_graph random_plan test_random)
   list(TRANSFORM test_exec_queues_support REPLACE "(.+)" "tests/support/\\1.c")
   add_custom_target(thread_tests)
-  foreach(name test_reader test_cancel test_portfolio test_budget_change test_kernels_block test_exec_queues)
+  foreach(name test_batch_reader test_cancel_training test_portfolio test_budget_change test_kernels_block test_exec_queues)
     plim_test_source(${name} source)
     add_executable(${name} ${source} tests/plain/plain.c ${${name}_support})
     target_include_directories(${name} BEFORE PRIVATE tests/plain)
@@ -205,7 +205,7 @@ set_tests_properties(example_own_kernels PROPERTIES TIMEOUT 300 PASS_REGULAR_EXP
 # The tests that ask for the device they are for, in one program, which tools/gpu_check runs on a GPU; here over the
 # fake GPU, less what takes long there.
 set(device_tests)
-foreach(name gpu trainer exec_models budget_change profiler math identity)
+foreach(name gpu trainer exec_models budget_change profiler precision identical_weights)
   plim_test_source(test_${name} source)
   list(APPEND device_tests ${source})
 endforeach()

@@ -300,7 +300,7 @@ Test(cli_graphs, answers_bad_input_with_one_sentence_and_the_right_status) {
   }
 }
 
-/* What the importer's own table has (tests/test_import.c), seen from outside: status, one sentence, no file. */
+/* What the importer's own table has (test_import_networkx.c), seen from outside: status, one sentence, no file. */
 Test(cli_graphs, wrong_networks_are_refused_with_status_3_and_leave_no_graph) {
   static const struct {
     const char *spoil, *words;

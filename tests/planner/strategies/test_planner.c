@@ -386,7 +386,7 @@ Test(planner, rows_that_a_program_adds_stand_after_the_table_and_the_library_alo
   planner_case_free(&c);
 }
 
-/* Programs of integers are in tests/test_milp.c. */
+/* Programs of integers are in test_milp.c. */
 Test(planner, strategies_that_do_not_obey_iterations_make_one_plan_whatever_their_number) {
   int obeyed = 0;
   for (int32_t row = 0; plim_planner_name(row); row++) {
