@@ -419,6 +419,50 @@ Test(layers, every_file_says_first_what_it_does) {
   for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) walk(folders[i], check_opening);
 }
 
+/* The folders that have tests. tests/FOLDER has those of FOLDER, and tests/project those of the whole. */
+enum { MOST_FOLDERS = 128 };
+static char tested[MOST_FOLDERS][256];
+static int n_tested;
+
+static int is_tested(const char *folder) {
+  for (int i = 0; i < n_tested; i++) {
+    if (strcmp(tested[i], folder) == 0) return 1;
+  }
+  return 0;
+}
+
+static void add_tested(const char *folder) {
+  if (is_tested(folder)) return;
+  cr_assert(n_tested < MOST_FOLDERS);
+  (void)snprintf(tested[n_tested++], sizeof *tested, "%s", folder);
+}
+
+static void find_test(const char *file) {
+  const char *base = strrchr(file, '/') + 1;
+  char path[4096], folder[256];
+  struct stat st;
+  if (!begins(base, "test_") || !strstr(base, ".c") || begins(file, "tests/support/")) return;
+  (void)snprintf(folder, sizeof folder, "%.*s", (int)(base - 1 - file), file);
+  const char *of = strchr(folder, '/') ? folder + strlen("tests/") : "";
+  (void)snprintf(path, sizeof path, "%s/%s", PLIM_SOURCE_DIR, of);
+  cr_expect(*of && (strcmp(of, "project") == 0 || stat(path, &st) == 0), "%s lies in no folder of tests", file);
+  add_tested(of);
+}
+
+static void check_tested(const char *file) {
+  char folder[256];
+  (void)snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(file, '/') - file), file);
+  cr_expect(is_tested(folder), "%s has no test in tests/%s", folder, folder);
+  add_tested(folder); /* it is named once */
+}
+
+Test(layers, every_folder_of_planner_and_runtime_has_its_tests_under_the_same_path) {
+  walk("tests", find_test);
+  cr_assert_gt(n_tested, 20, "only %d folders of tests were found", n_tested);
+  walk("planner", check_tested);
+  walk("runtime", check_tested);
+}
+
 /* A header holds one concept, so that a file includes what it uses. Longer than this, it holds several. */
 enum { MOST_HEADER_LINES = 280, MOST_PLANNER_HEADERS = 65 };
 
