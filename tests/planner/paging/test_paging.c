@@ -207,8 +207,8 @@ Test(paging, a_cancelled_call_has_the_plan_that_was_kept) {
   free_rig(&r);
 }
 
-/* A bound of the cut model counts no pages, and is one for its bytes alone. So no plan of one arena that wins has it, nor
- * has a cancelled call for more bytes, which takes that plan. */
+/* A bound of the cut model counts no pages, and is one for its bytes alone. So no plan of one arena that wins has it,
+ * nor has a cancelled call for more bytes, which takes that plan. */
 Test(paging, a_bound_of_one_arena_is_none_where_pages_are_allowed_nor_for_more_bytes) {
   int32_t proofs = 0;
   for (uint64_t seed = 1; seed <= SEEDS; seed++) {
