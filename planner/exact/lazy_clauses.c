@@ -229,9 +229,9 @@ static void need_reasons(plim_lazy_clauses *l, const plim_lazy_clauses_change *c
     for (int32_t i = c->begin; i < c->end; i++) need(l, l->reasons.at[i], here);
     return;
   }
-  plim_lazy_clauses_clause *k = &l->clause[c->clause];
-  k->activity += l->clause_bump;
-  for (int32_t i = 1; i < k->n; i++) need(l, plim_lazy_clauses_not(l->literals.at[k->begin + i]), here);
+  plim_lazy_clauses_clause *clause = &l->clause[c->clause];
+  clause->activity += l->clause_bump;
+  for (int32_t i = 1; i < clause->n; i++) need(l, plim_lazy_clauses_not(l->literals.at[clause->begin + i]), here);
 }
 
 /* By a change before `at`: what comes after may itself be left out because of that one. */
@@ -244,9 +244,9 @@ static int is_needed(const plim_lazy_clauses *l, plim_lazy_clauses_bound b, int3
 static int follows(const plim_lazy_clauses *l, int32_t at) {
   const plim_lazy_clauses_change *c = &l->trail[at];
   if (c->clause >= 0) {
-    const plim_lazy_clauses_clause *k = &l->clause[c->clause];
-    for (int32_t i = 1; i < k->n; i++) {
-      if (!is_needed(l, plim_lazy_clauses_not(l->literals.at[k->begin + i]), at)) return 0;
+    const plim_lazy_clauses_clause *clause = &l->clause[c->clause];
+    for (int32_t i = 1; i < clause->n; i++) {
+      if (!is_needed(l, plim_lazy_clauses_not(l->literals.at[clause->begin + i]), at)) return 0;
     }
     return 1;
   }

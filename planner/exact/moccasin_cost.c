@@ -19,29 +19,29 @@ typedef struct plim_moccasin_relief {
   double price; /* of a byte */
 } plim_moccasin_relief;
 
-void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *k) {
-  plim_release(ctx, k->left, k->room, sizeof *k->left);
-  plim_release(ctx, k->relief, k->room, sizeof *k->relief);
-  plim_release(ctx, k->spared, (int64_t)k->room * PLIM_MOCCASIN_MOST_ROWS, sizeof *k->spared);
-  plim_release(ctx, k->rows_before, (int64_t)k->room_positions + 1, sizeof *k->rows_before);
-  *k = (plim_moccasin_cost){0};
+void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *cost) {
+  plim_release(ctx, cost->left, cost->room, sizeof *cost->left);
+  plim_release(ctx, cost->relief, cost->room, sizeof *cost->relief);
+  plim_release(ctx, cost->spared, (int64_t)cost->room * PLIM_MOCCASIN_MOST_ROWS, sizeof *cost->spared);
+  plim_release(ctx, cost->rows_before, (int64_t)cost->room_positions + 1, sizeof *cost->rows_before);
+  *cost = (plim_moccasin_cost){0};
 }
 
-static plim_status reserve(plim_moccasin_cost *k, const plim_moccasin_model *c) {
+static plim_status reserve(plim_moccasin_cost *cost, const plim_moccasin_model *c) {
   plim_context *ctx = c->dag->ctx;
-  if (c->n_uses <= k->room && c->n_positions <= k->room_positions) return PLIM_OK;
-  plim_moccasin_cost_free(ctx, k);
-  k->room = c->n_uses + c->n_uses / 2;
-  k->room_positions = c->n_positions + c->n_positions / 2;
-  PLIM_TRY(plim_allocate(ctx, (int64_t)k->room * PLIM_MOCCASIN_MOST_ROWS, sizeof *k->spared, &k->spared));
-  PLIM_TRY(plim_allocate(ctx, (int64_t)k->room_positions + 1, sizeof *k->rows_before, &k->rows_before));
-  PLIM_TRY(plim_allocate(ctx, k->room, sizeof *k->left, &k->left));
-  return plim_allocate(ctx, k->room, sizeof *k->relief, &k->relief);
+  if (c->n_uses <= cost->room && c->n_positions <= cost->room_positions) return PLIM_OK;
+  plim_moccasin_cost_free(ctx, cost);
+  cost->room = c->n_uses + c->n_uses / 2;
+  cost->room_positions = c->n_positions + c->n_positions / 2;
+  PLIM_TRY(plim_allocate(ctx, (int64_t)cost->room * PLIM_MOCCASIN_MOST_ROWS, sizeof *cost->spared, &cost->spared));
+  PLIM_TRY(plim_allocate(ctx, (int64_t)cost->room_positions + 1, sizeof *cost->rows_before, &cost->rows_before));
+  PLIM_TRY(plim_allocate(ctx, cost->room, sizeof *cost->left, &cost->left));
+  return plim_allocate(ctx, cost->room, sizeof *cost->relief, &cost->relief);
 }
 
 /* One position of each stretch above the limit: its highest. */
-static void list_rows(plim_moccasin_cost *k, const plim_moccasin_model *c) {
-  k->n_rows = 0;
+static void list_rows(plim_moccasin_cost *cost, const plim_moccasin_model *c) {
+  cost->n_rows = 0;
   for (int32_t j = 0; j < c->n_positions; j++) {
     if (c->decided_bytes[j] <= c->limit_bytes) continue;
     int32_t highest = j;
@@ -49,31 +49,32 @@ static void list_rows(plim_moccasin_cost *k, const plim_moccasin_model *c) {
       highest = c->decided_bytes[j] > c->decided_bytes[highest] ? j : highest;
     }
     plim_moccasin_row row = {.position = highest, .excess = c->decided_bytes[highest] - c->limit_bytes};
-    int32_t at = k->n_rows < PLIM_MOCCASIN_MOST_ROWS ? k->n_rows++ : PLIM_MOCCASIN_MOST_ROWS;
-    for (; at > 0 && k->row[at - 1].excess < row.excess; at--) {
-      if (at < PLIM_MOCCASIN_MOST_ROWS) k->row[at] = k->row[at - 1];
+    int32_t at = cost->n_rows < PLIM_MOCCASIN_MOST_ROWS ? cost->n_rows++ : PLIM_MOCCASIN_MOST_ROWS;
+    for (; at > 0 && cost->row[at - 1].excess < row.excess; at--) {
+      if (at < PLIM_MOCCASIN_MOST_ROWS) cost->row[at] = cost->row[at - 1];
     }
-    if (at < PLIM_MOCCASIN_MOST_ROWS) k->row[at] = row;
+    if (at < PLIM_MOCCASIN_MOST_ROWS) cost->row[at] = row;
   }
 }
 
 /* The rows at which a use may be spared are neighbours in the order of positions. */
-static void list_spared(plim_moccasin_cost *k, const plim_moccasin_model *c) {
-  int32_t count[PLIM_MOCCASIN_MOST_ROWS] = {0}, *begin = k->spared_begin;
-  for (int32_t j = 0; j <= c->n_positions; j++) k->rows_before[j] = 0;
-  for (int32_t r = 0; r < k->n_rows; r++) k->rows_before[k->row[r].position + 1]++;
-  for (int32_t j = 0; j < c->n_positions; j++) k->rows_before[j + 1] += k->rows_before[j];
-  for (int32_t r = 0; r < k->n_rows; r++) k->row[r].place = k->rows_before[k->row[r].position];
+static void list_spared(plim_moccasin_cost *cost, const plim_moccasin_model *c) {
+  int32_t count[PLIM_MOCCASIN_MOST_ROWS] = {0}, *begin = cost->spared_begin;
+  for (int32_t j = 0; j <= c->n_positions; j++) cost->rows_before[j] = 0;
+  for (int32_t r = 0; r < cost->n_rows; r++) cost->rows_before[cost->row[r].position + 1]++;
+  for (int32_t j = 0; j < c->n_positions; j++) cost->rows_before[j + 1] += cost->rows_before[j];
+  for (int32_t r = 0; r < cost->n_rows; r++) cost->row[r].place = cost->rows_before[cost->row[r].position];
   for (int32_t i = 0; i < c->n_uses; i++) {
     const plim_moccasin_use *u = &c->use[i];
-    for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->certain_from]; at++) count[at]++;
+    for (int32_t at = cost->rows_before[u->begin]; at < cost->rows_before[u->certain_from]; at++) count[at]++;
   }
   begin[0] = 0;
-  for (int32_t at = 0; at < k->n_rows; at++) begin[at + 1] = begin[at] + count[at];
-  for (int32_t at = 0; at < k->n_rows; at++) count[at] = begin[at];
+  for (int32_t at = 0; at < cost->n_rows; at++) begin[at + 1] = begin[at] + count[at];
+  for (int32_t at = 0; at < cost->n_rows; at++) count[at] = begin[at];
   for (int32_t i = 0; i < c->n_uses; i++) {
     const plim_moccasin_use *u = &c->use[i];
-    for (int32_t at = k->rows_before[u->begin]; at < k->rows_before[u->certain_from]; at++) k->spared[count[at]++] = i;
+    for (int32_t at = cost->rows_before[u->begin]; at < cost->rows_before[u->certain_from]; at++)
+      cost->spared[count[at]++] = i;
   }
 }
 
@@ -97,18 +98,18 @@ static int by_price(const void *a, const void *b) {
 }
 
 /* List the reliefs that cost time. *excess falls by the bytes of those that are free. */
-static int32_t list_reliefs(plim_moccasin_cost *k, const plim_moccasin_model *c, const plim_moccasin_row *row,
+static int32_t list_reliefs(plim_moccasin_cost *cost, const plim_moccasin_model *c, const plim_moccasin_row *row,
                             int64_t *excess) {
   int32_t n = 0;
-  for (int32_t at = k->spared_begin[row->place]; at < k->spared_begin[row->place + 1]; at++) {
-    int32_t i = k->spared[at];
+  for (int32_t at = cost->spared_begin[row->place]; at < cost->spared_begin[row->place + 1]; at++) {
+    int32_t i = cost->spared[at];
     const plim_moccasin_use *u = &c->use[i];
     int64_t bytes = c->bytes[u->node];
     if (bytes == 0) continue;
     if (is_free(c, u, row->position)) {
       *excess -= bytes;
     } else {
-      k->relief[n++] = (plim_moccasin_relief){i, bytes, k->left[i] / (double)bytes};
+      cost->relief[n++] = (plim_moccasin_relief){i, bytes, cost->left[i] / (double)bytes};
     }
   }
   return n;
@@ -116,22 +117,22 @@ static int32_t list_reliefs(plim_moccasin_cost *k, const plim_moccasin_model *c,
 
 /* The fractional optimum of a row. What it charges is subtracted from the times of the uses. *lacks: bytes that no
  * relief frees. */
-static double charge(plim_moccasin_cost *k, const plim_moccasin_model *c, plim_moccasin_row *row, int64_t *lacks) {
+static double charge(plim_moccasin_cost *cost, const plim_moccasin_model *c, plim_moccasin_row *row, int64_t *lacks) {
   int64_t open = row->excess;
-  int32_t n = list_reliefs(k, c, row, &open);
+  int32_t n = list_reliefs(cost, c, row, &open);
   double total = 0, spared = 0;
   row->price = 0;
-  if (n > 0) qsort(k->relief, (size_t)n, sizeof *k->relief, by_price);
+  if (n > 0) qsort(cost->relief, (size_t)n, sizeof *cost->relief, by_price);
   for (int32_t i = 0; i < n && open > 0; i++) {
-    int64_t part = k->relief[i].bytes < open ? k->relief[i].bytes : open;
-    row->price = k->relief[i].price;
+    int64_t part = cost->relief[i].bytes < open ? cost->relief[i].bytes : open;
+    row->price = cost->relief[i].price;
     total += row->price * (double)part;
     open -= part;
   }
   *lacks = open > 0 ? open : 0;
   for (int32_t i = 0; i < n; i++) {
-    spared += (double)k->relief[i].bytes;
-    double *left = &k->left[k->relief[i].use], charged = row->price * (double)k->relief[i].bytes;
+    spared += (double)cost->relief[i].bytes;
+    double *left = &cost->left[cost->relief[i].use], charged = row->price * (double)cost->relief[i].bytes;
     *left = charged < *left ? *left - charged : 0;
   }
   row->tight = spared > 0 ? (double)row->excess / spared : 0;
@@ -160,7 +161,7 @@ static int has_present(const plim_moccasin_model *c, int32_t v) {
 }
 
 /* Why the row is there; `spare` bytes of it need not be told. */
-static plim_status note_row(plim_moccasin_cost *k, plim_moccasin_model *c, const plim_moccasin_row *row,
+static plim_status note_row(plim_moccasin_cost *cost, plim_moccasin_model *c, const plim_moccasin_row *row,
                             int64_t spare) {
   int32_t j = row->position;
   PLIM_TRY(plim_moccasin_note_position(c, j));
@@ -174,8 +175,8 @@ static plim_status note_row(plim_moccasin_cost *k, plim_moccasin_model *c, const
       if (!is_free(c, u, j)) PLIM_TRY(note_paid(c, u, j));
     } else if (bytes <= spare) {
       spare -= bytes;
-    } else if (row->price > 0 && k->left[i] >= price && !has_present(c, u->node)) {
-      k->left[i] -= price; /* too costly to be a relief */
+    } else if (row->price > 0 && cost->left[i] >= price && !has_present(c, u->node)) {
+      cost->left[i] -= price; /* too costly to be a relief */
       PLIM_TRY(plim_moccasin_note_use(c, i, j, 0));
     } else {
       PLIM_TRY(plim_moccasin_note_use(c, i, j, 1));
@@ -199,16 +200,16 @@ static plim_status note_present(plim_moccasin_model *c, int64_t spare) {
 
 /* ---- the bound ---- */
 
-static void add_present(plim_moccasin_cost *k, const plim_moccasin_model *c) {
-  k->present_ns = 0;
+static void add_present(plim_moccasin_cost *cost, const plim_moccasin_model *c) {
+  cost->present_ns = 0;
   for (int32_t x = 0; x < c->n_variables; x++) {
-    if (plim_moccasin_present(c, x)) k->present_ns += time_of(c, x);
+    if (plim_moccasin_present(c, x)) cost->present_ns += time_of(c, x);
   }
 }
 
 /* Repeats that alone take more than what is left. */
-static plim_status leave_out(plim_moccasin_cost *k, plim_moccasin_model *c, int64_t allowed_ns) {
-  int64_t least = INT64_MAX, left = allowed_ns - k->present_ns;
+static plim_status leave_out(plim_moccasin_cost *cost, plim_moccasin_model *c, int64_t allowed_ns) {
+  int64_t least = INT64_MAX, left = allowed_ns - cost->present_ns;
   int32_t begin = c->clauses.reasons.n;
   for (int32_t x = 0; x < c->n_variables; x++) {
     if (plim_moccasin_present(c, x) || plim_moccasin_fixed(c, x) || time_of(c, x) <= left) continue;
@@ -223,39 +224,39 @@ static plim_status leave_out(plim_moccasin_cost *k, plim_moccasin_model *c, int6
   return PLIM_OK;
 }
 
-static plim_status fail_row(plim_moccasin_cost *k, plim_moccasin_model *c, plim_moccasin_row *row, int64_t lacks) {
+static plim_status fail_row(plim_moccasin_cost *cost, plim_moccasin_model *c, plim_moccasin_row *row, int64_t lacks) {
   int32_t begin = c->clauses.reasons.n;
   row->price = 0;
-  PLIM_TRY(note_row(k, c, row, lacks - 1));
+  PLIM_TRY(note_row(cost, c, row, lacks - 1));
   return plim_lazy_clauses_fail(&c->clauses, begin);
 }
 
-static plim_status charge_rows(plim_moccasin_cost *k, plim_moccasin_model *c, int64_t allowed_ns) {
-  double total = 0, most = (double)(allowed_ns - k->present_ns);
-  for (int32_t i = 0; i < c->n_uses; i++) k->left[i] = (double)c->dag->node[c->use[i].node].time_ns;
-  for (int32_t r = 0; r < k->n_rows; r++) {
+static plim_status charge_rows(plim_moccasin_cost *cost, plim_moccasin_model *c, int64_t allowed_ns) {
+  double total = 0, most = (double)(allowed_ns - cost->present_ns);
+  for (int32_t i = 0; i < c->n_uses; i++) cost->left[i] = (double)c->dag->node[c->use[i].node].time_ns;
+  for (int32_t r = 0; r < cost->n_rows; r++) {
     int64_t lacks;
-    total += charge(k, c, &k->row[r], &lacks);
-    if (lacks > 0) return fail_row(k, c, &k->row[r], lacks);
+    total += charge(cost, c, &cost->row[r], &lacks);
+    if (lacks > 0) return fail_row(cost, c, &cost->row[r], lacks);
     if (total * (1 - 1e-9) <= most) continue; /* rounding never raises it */
     int32_t begin = c->clauses.reasons.n;
     PLIM_TRY(note_present(c, 0));
-    for (int32_t i = 0; i <= r; i++) PLIM_TRY(note_row(k, c, &k->row[i], 0));
+    for (int32_t i = 0; i <= r; i++) PLIM_TRY(note_row(cost, c, &cost->row[i], 0));
     return plim_lazy_clauses_fail(&c->clauses, begin);
   }
   return PLIM_OK;
 }
 
-plim_status plim_moccasin_cost_bound(plim_moccasin_cost *k, plim_moccasin_model *c, int64_t allowed_ns) {
-  PLIM_TRY(reserve(k, c));
-  add_present(k, c);
-  if (k->present_ns > allowed_ns) {
+plim_status plim_moccasin_cost_bound(plim_moccasin_cost *cost, plim_moccasin_model *c, int64_t allowed_ns) {
+  PLIM_TRY(reserve(cost, c));
+  add_present(cost, c);
+  if (cost->present_ns > allowed_ns) {
     int32_t begin = c->clauses.reasons.n;
-    PLIM_TRY(note_present(c, k->present_ns - allowed_ns - 1));
+    PLIM_TRY(note_present(c, cost->present_ns - allowed_ns - 1));
     return plim_lazy_clauses_fail(&c->clauses, begin);
   }
-  list_rows(k, c);
-  if (k->n_rows > 0) list_spared(k, c);
-  PLIM_TRY(charge_rows(k, c, allowed_ns));
-  return c->clauses.failed ? PLIM_OK : leave_out(k, c, allowed_ns);
+  list_rows(cost, c);
+  if (cost->n_rows > 0) list_spared(cost, c);
+  PLIM_TRY(charge_rows(cost, c, allowed_ns));
+  return c->clauses.failed ? PLIM_OK : leave_out(cost, c, allowed_ns);
 }

@@ -82,7 +82,7 @@ static plim_status try_change(repairer *r, const drop *d, uint8_t value) {
 }
 
 /* Asked before every change: one is O(n^2). */
-static int is_over(const repairer *r) {
+static int is_out_of_time(const repairer *r) {
   int late = r->deadline_ns < INT64_MAX && plim_now_ns() > r->deadline_ns;
   return late || plim_effort_over(r->stages->dag->ctx, PLIM_EFFORT_LOOK);
 }
@@ -93,7 +93,7 @@ static plim_status best_drop(repairer *r, int32_t n, const drop *drops, int32_t 
   double before = excess(s, r->limit), least = INFINITY;
   int64_t time = s->time_ns;
   *best = -1;
-  for (int32_t k = 0; k < n && !is_over(r); k++) {
+  for (int32_t k = 0; k < n && !is_out_of_time(r); k++) {
     PLIM_TRY(try_change(r, &drops[k], 0));
     double saved = before - excess(s, r->limit);
     double price = saved > 0 ? ((double)(s->time_ns - time) + 1) / saved : INFINITY;
@@ -108,7 +108,7 @@ static plim_status lower_peak(repairer *r) {
   plim_stage_schedule *s = r->stages;
   drop drops[MOST_TRIALS];
   int32_t best = 0;
-  while (s->peak_bytes > r->limit && best >= 0 && !is_over(r)) {
+  while (s->peak_bytes > r->limit && best >= 0 && !is_out_of_time(r)) {
     int32_t n = list_drops(s, drops);
     PLIM_TRY(best_drop(r, n, drops, &best));
     if (best >= 0) set_keep(s, &drops[best], 0);
@@ -134,7 +134,7 @@ static plim_status try_keep(repairer *r, int32_t j) {
 
 static plim_status shorten(repairer *r) {
   plim_stage_schedule *s = r->stages;
-  for (int32_t j = s->n_positions - 1; j >= 0 && !is_over(r); j--) {
+  for (int32_t j = s->n_positions - 1; j >= 0 && !is_out_of_time(r); j--) {
     if (j >= s->n_positions || s->node[j] == s->stage[j] || s->dag->node[s->node[j]].time_ns == 0) continue;
     PLIM_TRY(try_keep(r, j));
   }

@@ -93,22 +93,22 @@ void plim_plan_floor_describe(const plim_graph *graph, const plim_plan_floor *fl
 /* ---- buffers in each other's way ---- */
 
 /* A schedule as it was packed. */
-typedef struct packed {
+typedef struct packed_schedule {
   const plim_schedule *schedule;
   const plim_timeline *timeline;
   const plim_placement *placement;
-} packed;
+} packed_schedule;
 
 /* The value whose bytes lie in a box; *what is "" or what they are to it. */
-static const char *name_of(const packed *k, int32_t box, const char **what) {
-  const plim_placement *at = k->placement;
-  const plim_schedule *s = k->schedule;
-  const plim_problem *p = k->timeline->problem;
+static const char *name_of(const packed_schedule *view, int32_t box, const char **what) {
+  const plim_placement *at = view->placement;
+  const plim_schedule *s = view->schedule;
+  const plim_problem *p = view->timeline->problem;
   const plim_graph *g = p->graph;
   *what = "";
-  for (int32_t c = 0; c < k->timeline->n_lifetimes; c++) {
+  for (int32_t c = 0; c < view->timeline->n_lifetimes; c++) {
     if (at->box_of_lifetime[c] != box) continue;
-    const char *name = plim_graph_storage_name(g, p->item[k->timeline->lifetime[c].item].storage, NULL);
+    const char *name = plim_graph_storage_name(g, p->item[view->timeline->lifetime[c].item].storage, NULL);
     if (name) return name;
   }
   *what = "workspace of ";
@@ -118,20 +118,20 @@ static const char *name_of(const packed *k, int32_t box, const char **what) {
   return "";
 }
 
-static void say_buffers(words *w, const packed *k, const plim_conflict *why, const uint8_t *member) {
+static void say_buffers(words *w, const packed_schedule *view, const plim_conflict *why, const uint8_t *member) {
   const char *before = ": ";
   int32_t shown = 0;
-  for (int32_t b = 0; b < k->placement->n_boxes && shown < SHOWN; b++) {
+  for (int32_t b = 0; b < view->placement->n_boxes && shown < SHOWN; b++) {
     const char *what;
     if (!member[b]) continue;
-    const char *name = name_of(k, b, &what);
-    say(w, "%s%s%.40s (%lld bytes)", before, what, name, (long long)k->placement->box[b].bytes);
+    const char *name = name_of(view, b, &what);
+    say(w, "%s%s%.40s (%lld bytes)", before, what, name, (long long)view->placement->box[b].bytes);
     before = ", ";
     shown++;
   }
   if (why->n > shown) say(w, " and %d more", (int)(why->n - shown));
   say(w, " cannot lie together within the budget");
-  if (why->at_once) say(w, ", at op '%.40s'", k->timeline->problem->graph->op[k->schedule->op[why->time]].name);
+  if (why->at_once) say(w, ", at op '%.40s'", view->timeline->problem->graph->op[view->schedule->op[why->time]].name);
 }
 
 /* The boxes of the schedule are derived once more, as they were when it was packed. */
@@ -141,17 +141,17 @@ plim_status plim_refusal_conflict(plim_incumbent *inc, const plim_schedule *s, i
   words w = {text, 0, PLIM_CONFLICT_BYTES};
   plim_conflict why = {0};
   uint8_t *member = NULL;
-  packed k = {.schedule = s};
-  PLIM_TRY(plim_incumbent_place(inc, s, &k.timeline, &k.placement));
-  int32_t n = k.placement->n_boxes;
-  plim_boxes boxes = {.n = n, .align = p->align, .box = k.placement->box};
+  packed_schedule view = {.schedule = s};
+  PLIM_TRY(plim_incumbent_place(inc, s, &view.timeline, &view.placement));
+  int32_t n = view.placement->n_boxes;
+  plim_boxes boxes = {.n = n, .align = p->align, .box = view.placement->box};
   PLIM_TRY(plim_allocate(p->ctx, n, 1, &member));
   plim_status status = plim_boxes_conflict(p->ctx, &boxes, budget_bytes - p->persistent_bytes,
                                            tuning.conflict_work / (n + 1), member, &why);
-  int64_t peak = k.timeline->peak_bytes;
+  int64_t peak = view.timeline->peak_bytes;
   say(&w, "the peak of a schedule is %lld bytes", (long long)peak);
   if (peak <= budget_bytes) say(&w, ", but its addresses miss %lld bytes", (long long)(packed_bytes - budget_bytes));
-  if (status == PLIM_OK && why.n > 0) say_buffers(&w, &k, &why, member);
+  if (status == PLIM_OK && why.n > 0) say_buffers(&w, &view, &why, member);
   plim_release(p->ctx, member, n, 1);
   return status;
 }

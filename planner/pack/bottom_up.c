@@ -43,17 +43,17 @@ static const struct {
 enum { STARTS = sizeof start / sizeof *start };
 
 /* An unplaced box. */
-typedef struct waiting {
+typedef struct waiting_box {
   int64_t begin, end; /* lifetime */
   int64_t low, size;  /* lowest offset that the placed boxes leave it; both in units */
   double key;         /* priority */
   int32_t box;
-} waiting;
+} waiting_box;
 
 /* Unplaced boxes that begin at about the same time. A placed box is replaced by the last one of its group. The sums let
  * a packing pass over most groups without a look at their boxes. */
 typedef struct group {
-  waiting *waiting; /* [n] */
+  waiting_box *waiting; /* [n] */
   int32_t n;
   int64_t begin, end;      /* first begin and last end */
   int64_t low;             /* least low; INT64_MAX: no boxes left */
@@ -70,8 +70,8 @@ struct plim_bottom_up {
   int64_t *best;          /* [n] offsets of the best, in units */
   int64_t packed_size;    /* of the best, in units; INT64_MAX: none yet */
   pick pick;              /* of the best */
-  waiting *by_begin;      /* [n] all boxes by begin, none placed: each packing begins with a copy */
-  waiting *waiting;       /* [n] unplaced boxes, by group */
+  waiting_box *by_begin;  /* [n] all boxes by begin, none placed: each packing begins with a copy */
+  waiting_box *waiting;   /* [n] unplaced boxes, by group */
   group *group;           /* [groups] */
   int32_t groups;
   plim_block block;
@@ -84,7 +84,7 @@ int plim_bottom_up_can(const plim_units *u) {
 }
 
 static int earlier_first(const void *a, const void *b) {
-  const waiting *x = a, *y = b;
+  const waiting_box *x = a, *y = b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
   return plim_integers_compare(x->box, y->box);
 }
@@ -109,7 +109,7 @@ plim_status plim_bottom_up_new(const plim_units *u, plim_bottom_up **out) {
   lay_out(up, &up->block);
   for (int32_t b = 0; b < u->n; b++) {
     const plim_box *box = &u->boxes->box[b];
-    up->by_begin[b] = (waiting){box->begin, box->end, 0, u->size[b], 0, b};
+    up->by_begin[b] = (waiting_box){box->begin, box->end, 0, u->size[b], 0, b};
   }
   qsort(up->by_begin, (size_t)u->n, sizeof *up->by_begin, earlier_first);
   *out = up;
@@ -138,7 +138,7 @@ static int64_t most(int64_t a, int64_t b) {
 static void sum_up(group *g) {
   group sum = {g->waiting, g->n, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MAX, 0, -1};
   for (int32_t i = 0; i < g->n; i++) {
-    const waiting *w = &g->waiting[i];
+    const waiting_box *w = &g->waiting[i];
     sum.begin = least(sum.begin, w->begin);
     sum.end = most(sum.end, w->end);
     sum.low = least(sum.low, w->low);
@@ -170,13 +170,13 @@ static int64_t limit_of(const plim_bottom_up *up, pick how) {
 }
 
 /* Remove the box of highest priority with `low` up to the limit from its group. */
-static waiting take_next(plim_bottom_up *up, int64_t limit) {
+static waiting_box take_next(plim_bottom_up *up, int64_t limit) {
   group *from = up->group;
-  waiting *best = NULL;
+  waiting_box *best = NULL;
   double key = -1;
   for (group *g = up->group; g < up->group + up->groups; g++) {
     if (g->low > limit || g->key <= key) continue;
-    for (waiting *w = g->waiting; w < g->waiting + g->n; w++) {
+    for (waiting_box *w = g->waiting; w < g->waiting + g->n; w++) {
       if (w->low > limit || w->key <= key) continue;
       key = w->key;
       best = w;
@@ -184,7 +184,7 @@ static waiting take_next(plim_bottom_up *up, int64_t limit) {
     }
   }
   assert(best);
-  waiting taken = *best;
+  waiting_box taken = *best;
   *best = from->waiting[--from->n];
   sum_up(from);
   return taken;
@@ -192,11 +192,11 @@ static waiting take_next(plim_bottom_up *up, int64_t limit) {
 
 /* Raise `low` of all unplaced boxes that overlap the placed one in time. Returns a lower bound on the packed size: the
  * highest top, of the placed box or of a raised group. */
-static int64_t lift(plim_bottom_up *up, const waiting *placed) {
+static int64_t lift(plim_bottom_up *up, const waiting_box *placed) {
   int64_t top = placed->low + placed->size, highest = top;
   for (group *g = up->group; g < up->group + up->groups; g++) {
     if (g->low >= top || g->begin >= placed->end || g->end <= placed->begin) continue;
-    for (waiting *w = g->waiting; w < g->waiting + g->n; w++) {
+    for (waiting_box *w = g->waiting; w < g->waiting + g->n; w++) {
       int over = (w->begin < placed->end) & (placed->begin < w->end) & (w->low < top);
       w->low = over ? top : w->low;
     }
@@ -212,7 +212,7 @@ static int64_t fill(plim_bottom_up *up, pick how, int64_t enough, int64_t *offse
   int64_t size = 0;
   begin_packing(up);
   for (int32_t left = up->units->n; left > 0; left--) {
-    waiting placed = take_next(up, limit_of(up, how));
+    waiting_box placed = take_next(up, limit_of(up, how));
     offset[placed.box] = placed.low;
     size = most(size, lift(up, &placed));
     if (size > enough || plim_effort_over(up->units->ctx, up->groups)) return INT64_MAX;

@@ -38,7 +38,7 @@ typedef plim_pack_item item;
 typedef plim_pack_part piece;
 typedef plim_pack_shape shape;
 
-static int is_over(const plim_exact *e, int32_t x, int32_t y) {
+static int overlaps(const plim_exact *e, int32_t x, int32_t y) {
   return (int)(e->over[(int64_t)x * e->words + y / PLIM_WORD] >> (y % PLIM_WORD) & 1);
 }
 
@@ -180,7 +180,7 @@ static int make_uneven_child(plim_exact *e, const piece *p, int32_t x, int32_t o
     item it = p->item[i];
     const shape *b = &e->shape[it.box];
     if (it.box == x) continue;
-    int32_t low = is_over(e, x, it.box) ? lift(e, x, it.box, offset) : 0;
+    int32_t low = overlaps(e, x, it.box) ? lift(e, x, it.box, offset) : 0;
     if (low > it.low) it.low = low;
     if (low > it.least) {
       it.least = low;
@@ -199,7 +199,7 @@ static int32_t next_place(const plim_exact *e, const piece *p, int32_t i, int32_
   if (e->shape[x].fixed >= 0) return -1;
   for (int32_t k = 0; k < p->n && p->item[k].least < best; k++) {
     int32_t y = p->item[k].box, least = p->item[k].least > offset ? p->item[k].least : offset;
-    if (k == i || !is_over(e, x, y)) continue;
+    if (k == i || !overlaps(e, x, y)) continue;
     int32_t place = lift(e, y, x, least);
     if (place < best && place > p->item[i].low) best = place;
   }
@@ -293,20 +293,20 @@ static int count_cuts(plim_exact *e, int32_t x, int32_t by) {
 /* ---- the way down ---- */
 
 /* What a frame tells the frame below it in the stack. DEEPER: a new frame lies on top, and is asked first. */
-typedef enum answer { DEEPER, SOLVED, FAILED } answer;
+typedef enum verdict { DEEPER, SOLVED, FAILED } verdict;
 
-static answer push(plim_exact *e, piece p, int pieces, uint64_t hash) {
+static verdict push(plim_exact *e, piece p, int pieces, uint64_t hash) {
   e->frame[e->depth++] = (plim_pack_frame){.part = p, .top = e->top, .pieces = pieces, .done = p.first, .hash = hash};
   return DEEPER;
 }
 
-static answer push_node(plim_exact *e, piece p) {
+static verdict push_node(plim_exact *e, piece p) {
   if (p.n == 0) return SOLVED;
   uint64_t hash = hash_state(e, &p);
   return *memo_at(e, hash) == hash ? FAILED : push(e, p, 0, hash);
 }
 
-static answer fail_pieces(plim_exact *e, const plim_pack_frame *f) {
+static verdict fail_pieces(plim_exact *e, const plim_pack_frame *f) {
   for (int32_t i = 0; i < f->part.n; i++) {
     if (e->shape[f->part.item[i].box].first < f->done) (void)count_cuts(e, f->part.item[i].box, 1);
   }
@@ -314,7 +314,7 @@ static answer fail_pieces(plim_exact *e, const plim_pack_frame *f) {
 }
 
 /* Solve the next part, up to the next border that no unplaced box spans. */
-static answer solve_pieces(plim_exact *e, plim_pack_frame *f, answer last) {
+static verdict solve_pieces(plim_exact *e, plim_pack_frame *f, verdict last) {
   const piece *p = &f->part;
   if (last == SOLVED) f->done = f->at;
   for (int32_t s = f->done; s < p->last && last != FAILED; s++) {
@@ -336,7 +336,7 @@ static answer solve_pieces(plim_exact *e, plim_pack_frame *f, answer last) {
 }
 
 /* Let item f->at of a node lie at its lowest place. */
-static answer try_item(plim_exact *e, plim_pack_frame *f) {
+static verdict try_item(plim_exact *e, plim_pack_frame *f) {
   const piece *p = &f->part;
   if (out_of_nodes(e)) return FAILED;
   int32_t x = p->item[f->at].box, offset = p->item[f->at].least;
@@ -351,7 +351,7 @@ static answer try_item(plim_exact *e, plim_pack_frame *f) {
   }
   e->place[x] = offset;
   if (count_cuts(e, x, -1)) return push(e, child, 1, 0);
-  answer below = push_node(e, child);
+  verdict below = push_node(e, child);
   if (below == FAILED) (void)count_cuts(e, x, 1);
   return below;
 }
@@ -365,7 +365,7 @@ static int refuse_item(plim_exact *e, plim_pack_frame *f) {
   return section_floors_fit(e, &f->part, (plim_span){b->first, b->last});
 }
 
-static answer solve_node(plim_exact *e, plim_pack_frame *f, answer last) {
+static verdict solve_node(plim_exact *e, plim_pack_frame *f, verdict last) {
   if (last == FAILED) (void)count_cuts(e, f->part.item[f->at].box, 1);
   while (last != SOLVED) {
     e->top = f->top;
@@ -382,7 +382,7 @@ static answer solve_node(plim_exact *e, plim_pack_frame *f, answer last) {
 }
 
 static int solve(plim_exact *e, piece root) {
-  answer last = push(e, root, 1, 0);
+  verdict last = push(e, root, 1, 0);
   while (e->depth > 0) {
     plim_pack_frame *f = &e->frame[e->depth - 1];
     last = f->pieces ? solve_pieces(e, f, last) : solve_node(e, f, last);

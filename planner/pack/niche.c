@@ -285,7 +285,7 @@ static uint64_t hash_of(const plim_niche *e, const frame *f) {
   return hash ? hash : 1;
 }
 
-typedef enum answer { OPEN, SOLVED, FAILED } answer;
+typedef enum verdict { OPEN, SOLVED, FAILED } verdict;
 
 /* Add where the boxes lie by which there are no more answers: none can come below the candidates, nor below what the
  * floor rises to. */
@@ -347,7 +347,7 @@ static void fail_uncovered(plim_niche *e, frame *f, niche v) {
 }
 
 /* Prepare a node whose items and touched sections are set. */
-static answer enter(plim_niche *e, const frame *parent, frame *f) {
+static verdict enter(plim_niche *e, const frame *parent, frame *f) {
   memset(f->reason, 0, 2 * (size_t)e->words * sizeof *f->reason); /* and `raised` */
   if (f->n_items == 0) return SOLVED;
   f->hash = hash_of(e, f);
@@ -409,7 +409,7 @@ static plim_span span_of(const plim_niche *e, const frame *f) {
   return (plim_span){e->shape[x].first, e->shape[x].last};
 }
 
-static answer try_next(plim_niche *e, frame *f, frame *child, int64_t *offset) {
+static verdict try_next(plim_niche *e, frame *f, frame *child, int64_t *offset) {
   int32_t x = f->option[f->at++];
   e->nodes++;
   if (x == RAISE) {
@@ -447,14 +447,14 @@ static void remember(plim_niche *e, frame *f) {
   memcpy(e->memo.reasons + at * e->words, f->reason, (size_t)e->words * sizeof *f->reason);
 }
 
-static int is_over(const plim_niche *e, int64_t deadline_ns) {
+static int is_out_of_time(const plim_niche *e, int64_t deadline_ns) {
   int64_t work = (int64_t)tuning.niche.nodes_a_look * tuning.niche.box_ns * e->n;
   return plim_effort_over(e->units->ctx, work) || (deadline_ns < INT64_MAX && plim_now_ns() > deadline_ns);
 }
 
 static plim_pack_outcome search_niches(plim_niche *e, int64_t nodes, int64_t deadline_ns, int64_t *offset) {
   int32_t depth = 0;
-  answer last = enter(e, NULL, &e->stack.frame[0]);
+  verdict last = enter(e, NULL, &e->stack.frame[0]);
   while (last != SOLVED) {
     frame *f = &e->stack.frame[depth];
     if (last == FAILED) {
@@ -468,7 +468,7 @@ static plim_pack_outcome search_niches(plim_niche *e, int64_t nodes, int64_t dea
       continue;
     }
     if (e->nodes >= nodes || depth + 2 >= e->depth_most) return PLIM_PACK_LIMIT;
-    if (e->nodes % tuning.niche.nodes_a_look == 0 && is_over(e, deadline_ns)) return PLIM_PACK_LIMIT;
+    if (e->nodes % tuning.niche.nodes_a_look == 0 && is_out_of_time(e, deadline_ns)) return PLIM_PACK_LIMIT;
     last = try_next(e, f, f + 1, offset);
     if (last == OPEN) plim_niche_keep(e, f + 1, offset);
     depth++;

@@ -31,7 +31,7 @@ typedef struct sort_key {
   int32_t box;
 } sort_key;
 
-typedef struct packer {
+typedef struct pack_state {
   plim_units units;
   plim_fit *fit;
   sort_key *keys;
@@ -42,7 +42,7 @@ typedef struct packer {
   int has_target;                     /* 1: the goal is the caller's target; 0: it is the peak */
   int may_give_up;                    /* 1: the first order may be given up, since skyline packing is possible */
   int64_t hint_limit;                 /* of plim_fit_run */
-} packer;
+} pack_state;
 
 static int by_key(const void *a, const void *b) {
   const sort_key *x = a, *y = b;
@@ -51,97 +51,97 @@ static int by_key(const void *a, const void *b) {
   return plim_integers_compare(x->box, y->box);
 }
 
-static void sort_boxes(packer *k, fit_order order, int32_t *out) {
-  const plim_units *p = &k->units;
+static void sort_boxes(pack_state *pack, fit_order order, int32_t *out) {
+  const plim_units *p = &pack->units;
   for (int32_t b = 0; b < p->n; b++) {
     double length = (double)p->boxes->box[b].end - (double)p->boxes->box[b].begin, bytes = (double)p->size[b];
     const double key[FIT_ORDERS] = {bytes, bytes * length, length, 0};
-    k->keys[b] = (sort_key){key[order], p->boxes->box[b].begin, b};
+    pack->keys[b] = (sort_key){key[order], p->boxes->box[b].begin, b};
   }
-  qsort(k->keys, (size_t)p->n, sizeof *k->keys, by_key);
-  for (int32_t i = 0; i < p->n; i++) out[i] = k->keys[i].box;
+  qsort(pack->keys, (size_t)p->n, sizeof *pack->keys, by_key);
+  for (int32_t i = 0; i < p->n; i++) out[i] = pack->keys[i].box;
 }
 
-/* Make the trial, which came from k->order, the best where it is smaller. Returns its size. */
-static int64_t keep_order(packer *k, int64_t packed_bytes) {
-  int32_t n = k->units.n;
-  if (packed_bytes >= k->packed_bytes) return packed_bytes;
-  k->packed_bytes = packed_bytes;
-  memcpy(k->best, k->trial, (size_t)n * sizeof *k->best);
-  memcpy(k->best_order, k->order, (size_t)n * sizeof *k->order);
+/* Make the trial, which came from pack->order, the best where it is smaller. Returns its size. */
+static int64_t keep_order(pack_state *pack, int64_t packed_bytes) {
+  int32_t n = pack->units.n;
+  if (packed_bytes >= pack->packed_bytes) return packed_bytes;
+  pack->packed_bytes = packed_bytes;
+  memcpy(pack->best, pack->trial, (size_t)n * sizeof *pack->best);
+  memcpy(pack->best_order, pack->order, (size_t)n * sizeof *pack->order);
   return packed_bytes;
 }
 
-/* First-fit (or best-fit) in k->order. */
-static int64_t try_order(packer *k, int best_fit) {
-  int may_stop = k->packed_bytes < INT64_MAX || k->may_give_up;
-  return keep_order(k, plim_fit_run(k->fit, k->order, best_fit, k->hint_limit, may_stop, k->trial));
+/* First-fit (or best-fit) in pack->order. */
+static int64_t try_order(pack_state *pack, int best_fit) {
+  int may_stop = pack->packed_bytes < INT64_MAX || pack->may_give_up;
+  return keep_order(pack, plim_fit_run(pack->fit, pack->order, best_fit, pack->hint_limit, may_stop, pack->trial));
 }
 
 /* Move each box that sticks out to a random place before its own in the order. */
-static void promote(packer *k, plim_random *random) {
-  const plim_units *p = &k->units;
+static void promote(pack_state *pack, plim_random *random) {
+  const plim_units *p = &pack->units;
   for (int32_t i = 1; i < p->n; i++) {
-    int32_t b = k->order[i];
-    if (k->trial[b] + p->size[b] <= k->goal || p->fixed[b] >= 0) continue;
+    int32_t b = pack->order[i];
+    if (pack->trial[b] + p->size[b] <= pack->goal || p->fixed[b] >= 0) continue;
     int32_t to = plim_random_below(random, i + 1);
-    memmove(&k->order[to + 1], &k->order[to], (size_t)(i - to) * sizeof *k->order);
-    k->order[to] = b;
+    memmove(&pack->order[to + 1], &pack->order[to], (size_t)(i - to) * sizeof *pack->order);
+    pack->order[to] = b;
   }
 }
 
 /* Is the goal missed, and effort left? One order is always packed to its end, unless skyline packing can replace it. */
-static int goes_on(const packer *k) {
-  if (k->packed_bytes <= k->goal) return 0;
-  if (k->packed_bytes == INT64_MAX && !k->may_give_up) return 1;
-  return !plim_effort_over(k->units.ctx, k->units.n);
+static int goes_on(const pack_state *pack) {
+  if (pack->packed_bytes <= pack->goal) return 0;
+  if (pack->packed_bytes == INT64_MAX && !pack->may_give_up) return 1;
+  return !plim_effort_over(pack->units.ctx, pack->units.n);
 }
 
-static void repair_order(packer *k, int32_t rounds) {
-  size_t size = (size_t)k->units.n * sizeof *k->order;
+static void repair_order(pack_state *pack, int32_t rounds) {
+  size_t size = (size_t)pack->units.n * sizeof *pack->order;
   plim_random random = {1};
-  int64_t now = k->packed_bytes;
-  int32_t *kept = k->kept;
-  memcpy(k->order, k->best_order, size);
-  memcpy(k->trial, k->best, (size_t)k->units.n * sizeof *k->trial);
-  for (int32_t round = 0; round < rounds && goes_on(k); round++) {
-    memcpy(kept, k->order, size);
-    promote(k, &random);
-    int64_t packed_bytes = try_order(k, 0);
+  int64_t now = pack->packed_bytes;
+  int32_t *kept = pack->kept;
+  memcpy(pack->order, pack->best_order, size);
+  memcpy(pack->trial, pack->best, (size_t)pack->units.n * sizeof *pack->trial);
+  for (int32_t round = 0; round < rounds && goes_on(pack); round++) {
+    memcpy(kept, pack->order, size);
+    promote(pack, &random);
+    int64_t packed_bytes = try_order(pack, 0);
     if (packed_bytes <= now) {
       now = packed_bytes;
     } else {
-      memcpy(k->order, kept, size);
-      (void)plim_fit_run(k->fit, k->order, 0, k->hint_limit, 0, k->trial);
+      memcpy(pack->order, kept, size);
+      (void)plim_fit_run(pack->fit, pack->order, 0, pack->hint_limit, 0, pack->trial);
     }
   }
 }
 
 /* Make the trial, which is smaller, the best. */
-static void keep_trial(packer *k) {
-  const plim_units *p = &k->units;
-  k->packed_bytes = 0;
+static void keep_trial(pack_state *pack) {
+  const plim_units *p = &pack->units;
+  pack->packed_bytes = 0;
   for (int32_t b = 0; b < p->n; b++) {
-    k->best[b] = k->trial[b];
-    if (k->best[b] + p->size[b] > k->packed_bytes) k->packed_bytes = k->best[b] + p->size[b];
+    pack->best[b] = pack->trial[b];
+    if (pack->best[b] + p->size[b] > pack->packed_bytes) pack->packed_bytes = pack->best[b] + p->size[b];
   }
 }
 
 /* Exact search. With a target, all nodes are for the target. Without one, bisect between the largest size that was not
  * found and the best. */
-static plim_status search_exactly(packer *k, int64_t nodes) {
+static plim_status search_exactly(pack_state *pack, int64_t nodes) {
   plim_exact *exact = NULL;
   plim_status status;
-  int64_t low = k->goal - 1;
-  int32_t most = k->has_target ? 1 : tuning.pack.exact_tries;
-  if (k->has_target) nodes *= tuning.pack.exact_tries;
-  PLIM_CHECK(plim_exact_new(&k->units, nodes, &exact));
-  for (int32_t tries = 0; tries < most && low + 1 < k->packed_bytes; tries++) {
-    int64_t capacity = tries == 0 ? k->goal : low + (k->packed_bytes - low) / 2;
+  int64_t low = pack->goal - 1;
+  int32_t most = pack->has_target ? 1 : tuning.pack.exact_tries;
+  if (pack->has_target) nodes *= tuning.pack.exact_tries;
+  PLIM_CHECK(plim_exact_new(&pack->units, nodes, &exact));
+  for (int32_t tries = 0; tries < most && low + 1 < pack->packed_bytes; tries++) {
+    int64_t capacity = tries == 0 ? pack->goal : low + (pack->packed_bytes - low) / 2;
     plim_pack_outcome outcome;
-    PLIM_CHECK(plim_exact_search(exact, capacity, nodes, INT64_MAX, k->trial, &outcome));
+    PLIM_CHECK(plim_exact_search(exact, capacity, nodes, INT64_MAX, pack->trial, &outcome));
     if (outcome == PLIM_PACK_FOUND) {
-      keep_trial(k);
+      keep_trial(pack);
     } else {
       low = capacity;
     }
@@ -152,103 +152,103 @@ done:
 }
 
 /* All orders, by first-fit and by best-fit. Boxes are placed at their hints where those end below hint_limit. */
-static void try_family(packer *k, int64_t hint_limit) {
-  k->hint_limit = hint_limit;
-  for (int order = 0; order < 2 * FIT_ORDERS && goes_on(k); order++) {
-    sort_boxes(k, (fit_order)(order / 2), k->order);
-    (void)try_order(k, order & 1);
+static void try_family(pack_state *pack, int64_t hint_limit) {
+  pack->hint_limit = hint_limit;
+  for (int order = 0; order < 2 * FIT_ORDERS && goes_on(pack); order++) {
+    sort_boxes(pack, (fit_order)(order / 2), pack->order);
+    (void)try_order(pack, order & 1);
   }
 }
 
 /* Bottom-up packings, at least one. */
-static plim_status run_bottom_up(packer *k, int32_t effort) {
+static plim_status run_bottom_up(pack_state *pack, int32_t effort) {
   plim_bottom_up *bottom_up = NULL;
-  int64_t n = k->units.n, runs = (int64_t)effort * tuning.pack.bottom_up_work / (n * n),
+  int64_t n = pack->units.n, runs = (int64_t)effort * tuning.pack.bottom_up_work / (n * n),
           most = (int64_t)effort * tuning.pack.bottom_up_a_round;
   int64_t fewest = n > tuning.pack.many_boxes ? tuning.pack.bottom_up_least_many : 1;
   most = most < tuning.pack.bottom_up_most ? most : tuning.pack.bottom_up_most;
   runs = runs > most ? most : runs < fewest ? fewest : runs;
-  PLIM_TRY(plim_bottom_up_new(&k->units, &bottom_up));
-  for (int64_t i = 0; i < runs && goes_on(k); i++) {
-    if (plim_bottom_up_run(bottom_up, k->goal, k->trial) < k->packed_bytes) keep_trial(k);
+  PLIM_TRY(plim_bottom_up_new(&pack->units, &bottom_up));
+  for (int64_t i = 0; i < runs && goes_on(pack); i++) {
+    if (plim_bottom_up_run(bottom_up, pack->goal, pack->trial) < pack->packed_bytes) keep_trial(pack);
   }
   plim_bottom_up_free(bottom_up);
   return PLIM_OK;
 }
 
 /* Skyline packing, when the time was over before the first order was packed. */
-static plim_status pack_skyline(packer *k) {
+static plim_status pack_skyline(pack_state *pack) {
   plim_skyline *skyline = NULL;
-  plim_context *ctx = k->units.ctx;
+  plim_context *ctx = pack->units.ctx;
   if (plim_context_cancelled(ctx)) return plim_fail(ctx, PLIM_ECANCEL, "packing was cancelled");
-  PLIM_TRY(plim_skyline_new(&k->units, &skyline));
-  sort_boxes(k, BY_AREA, k->order);
-  (void)keep_order(k, plim_skyline_run(skyline, k->order, k->trial));
+  PLIM_TRY(plim_skyline_new(&pack->units, &skyline));
+  sort_boxes(pack, BY_AREA, pack->order);
+  (void)keep_order(pack, plim_skyline_run(skyline, pack->order, pack->trial));
   plim_skyline_free(skyline);
   return PLIM_OK;
 }
 
-static plim_status solve(packer *k, int32_t effort) {
-  k->may_give_up = k->units.n >= (effort > 0 ? tuning.pack.skyline_boxes : tuning.pack.skyline_boxes_at_once) &&
-                   plim_skyline_can(&k->units);
-  try_family(k, k->goal);
-  if (!k->units.plain) try_family(k, -1);
-  if (k->packed_bytes == INT64_MAX) return pack_skyline(k);
-  if (k->packed_bytes <= k->goal || effort == 0) return PLIM_OK;
-  if (plim_bottom_up_can(&k->units)) {
-    PLIM_TRY(run_bottom_up(k, effort));
+static plim_status solve(pack_state *pack, int32_t effort) {
+  pack->may_give_up = pack->units.n >= (effort > 0 ? tuning.pack.skyline_boxes : tuning.pack.skyline_boxes_at_once) &&
+                      plim_skyline_can(&pack->units);
+  try_family(pack, pack->goal);
+  if (!pack->units.plain) try_family(pack, -1);
+  if (pack->packed_bytes == INT64_MAX) return pack_skyline(pack);
+  if (pack->packed_bytes <= pack->goal || effort == 0) return PLIM_OK;
+  if (plim_bottom_up_can(&pack->units)) {
+    PLIM_TRY(run_bottom_up(pack, effort));
   } else {
-    repair_order(k, k->units.n <= tuning.pack.repaired_boxes ? effort : 1);
+    repair_order(pack, pack->units.n <= tuning.pack.repaired_boxes ? effort : 1);
   }
-  int64_t nodes = (int64_t)effort * tuning.pack.nodes_a_round / (k->units.n + 1);
+  int64_t nodes = (int64_t)effort * tuning.pack.nodes_a_round / (pack->units.n + 1);
   /* with fewer nodes than two ways from root to leaf nothing is found */
-  int64_t asked = k->has_target ? nodes * tuning.pack.exact_tries : nodes;
-  int useless = asked < 2 * (int64_t)k->units.n || k->units.n > PLIM_EXACT_MOST / 4;
-  return k->packed_bytes <= k->goal || useless ? PLIM_OK : search_exactly(k, nodes);
+  int64_t asked = pack->has_target ? nodes * tuning.pack.exact_tries : nodes;
+  int useless = asked < 2 * (int64_t)pack->units.n || pack->units.n > PLIM_EXACT_MOST / 4;
+  return pack->packed_bytes <= pack->goal || useless ? PLIM_OK : search_exactly(pack, nodes);
 }
 
-static plim_status allocate_packer(packer *k) {
-  plim_context *ctx = k->units.ctx;
-  int32_t n = k->units.n;
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->keys, &k->keys));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->order, &k->order));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->best_order, &k->best_order));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->trial, &k->trial));
-  PLIM_TRY(plim_allocate(ctx, n, sizeof *k->best, &k->best));
-  return plim_allocate(ctx, n, sizeof *k->kept, &k->kept);
+static plim_status allocate_packer(pack_state *pack) {
+  plim_context *ctx = pack->units.ctx;
+  int32_t n = pack->units.n;
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *pack->keys, &pack->keys));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *pack->order, &pack->order));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *pack->best_order, &pack->best_order));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *pack->trial, &pack->trial));
+  PLIM_TRY(plim_allocate(ctx, n, sizeof *pack->best, &pack->best));
+  return plim_allocate(ctx, n, sizeof *pack->kept, &pack->kept);
 }
 
-static void release(packer *k) {
-  plim_context *ctx = k->units.ctx;
-  int32_t n = k->units.n;
-  plim_fit_free(k->fit);
-  plim_release(ctx, k->keys, n, sizeof *k->keys);
-  plim_release(ctx, k->order, n, sizeof *k->order);
-  plim_release(ctx, k->best_order, n, sizeof *k->best_order);
-  plim_release(ctx, k->trial, n, sizeof *k->trial);
-  plim_release(ctx, k->best, n, sizeof *k->best);
-  plim_release(ctx, k->kept, n, sizeof *k->kept);
-  plim_units_free(&k->units);
+static void release(pack_state *pack) {
+  plim_context *ctx = pack->units.ctx;
+  int32_t n = pack->units.n;
+  plim_fit_free(pack->fit);
+  plim_release(ctx, pack->keys, n, sizeof *pack->keys);
+  plim_release(ctx, pack->order, n, sizeof *pack->order);
+  plim_release(ctx, pack->best_order, n, sizeof *pack->best_order);
+  plim_release(ctx, pack->trial, n, sizeof *pack->trial);
+  plim_release(ctx, pack->best, n, sizeof *pack->best);
+  plim_release(ctx, pack->kept, n, sizeof *pack->kept);
+  plim_units_free(&pack->units);
 }
 
 plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal goal, int64_t *offset,
                       int64_t *packed_bytes, int64_t *peak_bytes) {
-  packer k = {.packed_bytes = INT64_MAX, .has_target = goal.target_bytes > 0};
+  pack_state pack = {.packed_bytes = INT64_MAX, .has_target = goal.target_bytes > 0};
   int64_t outer_ns = plim_effort_begin(ctx, goal.deadline_ns > 0 ? goal.deadline_ns : INT64_MAX);
   int32_t n = boxes->n;
   plim_status status;
-  PLIM_CHECK(plim_units_make(ctx, boxes, &k.units));
-  PLIM_CHECK(plim_fit_new(&k.units, &k.fit));
-  PLIM_CHECK(allocate_packer(&k));
-  k.goal =
-      goal.target_bytes / boxes->align > k.units.peak_bytes ? goal.target_bytes / boxes->align : k.units.peak_bytes;
-  status = solve(&k, goal.effort);
-  if (status == PLIM_ECANCEL && k.packed_bytes < INT64_MAX && !plim_context_cancelled(ctx)) status = PLIM_OK;
+  PLIM_CHECK(plim_units_make(ctx, boxes, &pack.units));
+  PLIM_CHECK(plim_fit_new(&pack.units, &pack.fit));
+  PLIM_CHECK(allocate_packer(&pack));
+  pack.goal = goal.target_bytes / boxes->align > pack.units.peak_bytes ? goal.target_bytes / boxes->align
+                                                                       : pack.units.peak_bytes;
+  status = solve(&pack, goal.effort);
+  if (status == PLIM_ECANCEL && pack.packed_bytes < INT64_MAX && !plim_context_cancelled(ctx)) status = PLIM_OK;
   if (status != PLIM_OK) goto done;
-  for (int32_t b = 0; b < n; b++) offset[b] = k.best[b] * boxes->align;
-  *packed_bytes = k.packed_bytes * boxes->align;
-  if (peak_bytes) *peak_bytes = k.units.peak_bytes * boxes->align;
+  for (int32_t b = 0; b < n; b++) offset[b] = pack.best[b] * boxes->align;
+  *packed_bytes = pack.packed_bytes * boxes->align;
+  if (peak_bytes) *peak_bytes = pack.units.peak_bytes * boxes->align;
 done:
-  if (k.units.ctx) release(&k);
+  if (pack.units.ctx) release(&pack);
   return plim_effort_end(ctx, outer_ns, status);
 }

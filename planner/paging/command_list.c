@@ -97,38 +97,38 @@ plim_status plim_command_list_begin(plim_command_list *l) {
 
 /* ---- order of copies ---- */
 
-typedef struct spreading {
+typedef struct copy_spread {
   plim_command_list *list;
   const int32_t *computes;
   const int64_t *limit_bytes;
   int64_t *live;     /* [n + 1] of a space */
   int64_t *clock_ns; /* [n + 1] */
-} spreading;
+} copy_spread;
 
 /* Live bytes of a space at each place of the order. */
-static void set_live(const spreading *k, int32_t space) {
-  const plim_command_list *l = k->list;
-  memset(k->live, 0, (size_t)(l->n + 1) * sizeof *k->live);
+static void set_live(const copy_spread *spread, int32_t space) {
+  const plim_command_list *l = spread->list;
+  memset(spread->live, 0, (size_t)(l->n + 1) * sizeof *spread->live);
   for (int32_t i = 0; i < l->n_buffers; i++) {
     const plim_command_list_buffer *b = &l->buffer[i];
     if (b->space != space) continue;
-    k->live[b->first] += b->bytes;
-    k->live[b->last] -= b->bytes;
+    spread->live[b->first] += b->bytes;
+    spread->live[b->last] -= b->bytes;
   }
-  for (int32_t i = 1; i <= l->n; i++) k->live[i] += k->live[i - 1];
+  for (int32_t i = 1; i <= l->n; i++) spread->live[i] += spread->live[i - 1];
 }
 
 /* When each place of the order begins, if no run ever waits for another queue. */
-static void set_clock(const spreading *k) {
-  const plim_command_list *l = k->list;
+static void set_clock(const copy_spread *spread) {
+  const plim_command_list *l = spread->list;
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
-  k->clock_ns[0] = 0;
+  spread->clock_ns[0] = 0;
   for (int32_t i = 0; i < l->n; i++) {
     const plim_command *m = &l->command[l->order[i]];
-    k->clock_ns[i + 1] = k->clock_ns[i];
+    spread->clock_ns[i + 1] = spread->clock_ns[i];
     if (m->kind != PLIM_COMMAND_RUN) continue;
     free_ns[m->queue] += l->time_ns[l->order[i]];
-    if (free_ns[m->queue] > k->clock_ns[i + 1]) k->clock_ns[i + 1] = free_ns[m->queue];
+    if (free_ns[m->queue] > spread->clock_ns[i + 1]) spread->clock_ns[i + 1] = free_ns[m->queue];
   }
 }
 
@@ -145,7 +145,7 @@ static void find_ends(const plim_command_list *l, int32_t c, int32_t *source, in
   }
 }
 
-static void bound(int32_t place, int32_t own, int32_t *low, int32_t *high) {
+static void clamp(int32_t place, int32_t own, int32_t *low, int32_t *high) {
   if (place < own && place > *low) *low = place;
   if (place > own && place < *high) *high = place;
 }
@@ -158,19 +158,19 @@ static void find_range(const plim_command_list *l, int32_t c, int32_t source, in
   int32_t own = l->at[c];
   *low = -1;
   *high = l->n;
-  if (from->over >= 0) bound(l->at[from->over], own, low, high);
+  if (from->over >= 0) clamp(l->at[from->over], own, low, high);
   for (int32_t u = 0; u < l->n_uses; u++) {
     const plim_command_list_use *use = &l->use[u];
     if (use->command == c || (use->buffer != target && (use->buffer != source || !use->writes))) continue;
-    bound(l->at[use->command], own, low, high);
+    clamp(l->at[use->command], own, low, high);
   }
   for (int32_t i = 0; i < l->n_buffers; i++) {
     const plim_command_list_buffer *other = &l->buffer[i];
     if (other->storage != from->storage || i == source || i == target) continue;
-    if (other->space == from->space && other->first > own) bound(other->first, own, low, high);
+    if (other->space == from->space && other->first > own) clamp(other->first, own, low, high);
     if (other->space != to->space || to->begin != c) continue;
     int32_t last = other->over >= 0 ? other->last : other->last - 1; /* its last use, or what writes over it */
-    if (other->first < own) bound(last, own, low, high);
+    if (other->first < own) clamp(last, own, low, high);
   }
 }
 
@@ -184,29 +184,29 @@ static void move(plim_command_list *l, int32_t from, int32_t to) {
   set_lifetimes(l);
 }
 
-static int is_copy(const spreading *k, int32_t c, int computes) {
-  const plim_command *m = &k->list->command[c];
-  return m->kind == PLIM_COMMAND_COPY && k->computes[m->to] == computes;
+static int is_copy(const copy_spread *spread, int32_t c, int computes) {
+  const plim_command *m = &spread->list->command[c];
+  return m->kind == PLIM_COMMAND_COPY && spread->computes[m->to] == computes;
 }
 
 /* Copies out, in their order: each stands where it has ended, if its source may stay so long. */
-static void delay_outs(const spreading *k) {
-  plim_command_list *l = k->list;
+static void delay_outs(const copy_spread *spread) {
+  plim_command_list *l = spread->list;
   int64_t free_ns[PLIM_PLAN_QUEUES] = {0};
   for (int32_t c = 0; c < l->n; c++) {
     int32_t source, target, low, high, from = l->at[c], to = from;
-    if (!is_copy(k, c, 0)) continue;
+    if (!is_copy(spread, c, 0)) continue;
     if (plim_effort_over(l->ctx, 4 * ((int64_t)l->n_uses + l->n))) return;
     const plim_command *m = &l->command[c];
     find_ends(l, c, &source, &target);
     find_range(l, c, source, target, &low, &high);
-    set_live(k, m->from);
-    set_clock(k);
-    int64_t begin_ns = k->clock_ns[from] > free_ns[m->queue] ? k->clock_ns[from] : free_ns[m->queue];
+    set_live(spread, m->from);
+    set_clock(spread);
+    int64_t begin_ns = spread->clock_ns[from] > free_ns[m->queue] ? spread->clock_ns[from] : free_ns[m->queue];
     free_ns[m->queue] = begin_ns + l->time_ns[c];
-    while (to + 1 < high && k->clock_ns[to + 1] < free_ns[m->queue]) {
+    while (to + 1 < high && spread->clock_ns[to + 1] < free_ns[m->queue]) {
       int lives = to + 1 < l->buffer[source].last; /* another use keeps the source there */
-      if (!lives && k->live[to + 1] + l->buffer[source].bytes > k->limit_bytes[m->from]) break;
+      if (!lives && spread->live[to + 1] + l->buffer[source].bytes > spread->limit_bytes[m->from]) break;
       to++;
     }
     move(l, from, to);
@@ -214,23 +214,23 @@ static void delay_outs(const spreading *k) {
 }
 
 /* Copies in, from the last to the first: each begins as early as its reader asks for. */
-static void advance_ins(const spreading *k) {
-  plim_command_list *l = k->list;
+static void advance_ins(const copy_spread *spread) {
+  plim_command_list *l = spread->list;
   int64_t free_ns[PLIM_PLAN_QUEUES];
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) free_ns[q] = INT64_MAX;
   for (int32_t c = l->n - 1; c >= 0; c--) {
     int32_t source, target, low, high, from = l->at[c], to = from;
-    if (!is_copy(k, c, 1)) continue;
+    if (!is_copy(spread, c, 1)) continue;
     if (plim_effort_over(l->ctx, 4 * ((int64_t)l->n_uses + l->n))) return;
     const plim_command *m = &l->command[c];
     find_ends(l, c, &source, &target);
     find_range(l, c, source, target, &low, &high);
-    set_live(k, m->to);
-    set_clock(k);
-    int64_t end_ns = k->clock_ns[from] < free_ns[m->queue] ? k->clock_ns[from] : free_ns[m->queue];
+    set_live(spread, m->to);
+    set_clock(spread);
+    int64_t end_ns = spread->clock_ns[from] < free_ns[m->queue] ? spread->clock_ns[from] : free_ns[m->queue];
     free_ns[m->queue] = end_ns - l->time_ns[c];
-    int64_t bytes = l->buffer[target].begin == c ? l->buffer[target].bytes : 0, limit = k->limit_bytes[m->to];
-    while (to - 1 > low && k->clock_ns[to] > free_ns[m->queue] && k->live[to - 1] + bytes <= limit) to--;
+    int64_t bytes = l->buffer[target].begin == c ? l->buffer[target].bytes : 0, limit = spread->limit_bytes[m->to];
+    while (to - 1 > low && spread->clock_ns[to] > free_ns[m->queue] && spread->live[to - 1] + bytes <= limit) to--;
     move(l, from, to);
   }
 }
@@ -238,16 +238,16 @@ static void advance_ins(const spreading *k) {
 plim_status plim_command_list_spread(plim_command_list *l, int32_t n_spaces, const int32_t *computes,
                                      const int64_t *limit_bytes) {
   int64_t most[PLIM_PLAN_SPACES], places = (int64_t)l->n + 1;
-  spreading k = {.list = l, .computes = computes, .limit_bytes = most};
+  copy_spread spread = {.list = l, .computes = computes, .limit_bytes = most};
   plim_status status;
   for (int32_t s = 0; s < n_spaces; s++) most[s] = limit_bytes[s] < INT64_MAX / 2 ? limit_bytes[s] : INT64_MAX / 2;
-  PLIM_CHECK(plim_allocate(l->ctx, places, sizeof *k.live, &k.live));
-  PLIM_CHECK(plim_allocate(l->ctx, places, sizeof *k.clock_ns, &k.clock_ns));
-  delay_outs(&k);
-  advance_ins(&k);
+  PLIM_CHECK(plim_allocate(l->ctx, places, sizeof *spread.live, &spread.live));
+  PLIM_CHECK(plim_allocate(l->ctx, places, sizeof *spread.clock_ns, &spread.clock_ns));
+  delay_outs(&spread);
+  advance_ins(&spread);
 done:
-  plim_release(l->ctx, k.live, places, sizeof *k.live);
-  plim_release(l->ctx, k.clock_ns, places, sizeof *k.clock_ns);
+  plim_release(l->ctx, spread.live, places, sizeof *spread.live);
+  plim_release(l->ctx, spread.clock_ns, places, sizeof *spread.clock_ns);
   return status;
 }
 

@@ -17,7 +17,7 @@ enum { SPACES = 2 };
 
 /* ---- from its plan to one of the graph ---- */
 
-typedef struct homing {
+typedef struct home_pass {
   const plim_graph *graph;
   const plim_plan *plan; /* of the graph without */
   const plim_paging *paging;
@@ -25,10 +25,10 @@ typedef struct homing {
   const plim_home_graph *without;
   int32_t *now[SPACES]; /* [n_storages] buffer that began last */
   int32_t *home;        /* [n_storages] buffer at home; -1: in the arena */
-} homing;
+} home_pass;
 
 /* Homes lie one after another from the start of the page space, in every step of a program. */
-static void add_homes(homing *h) {
+static void add_homes(home_pass *h) {
   int64_t offset = 0;
   for (int32_t s = 0; s < h->graph->n_storages; s++) {
     h->now[0][s] = h->now[1][s] = h->home[s] = -1;
@@ -41,7 +41,7 @@ static void add_homes(homing *h) {
 }
 
 /* in 1: a copy from its home begins the storage's buffer at `offset`; 0: one to its home. */
-static void add_home_copy(homing *h, int32_t s, int in, int64_t offset) {
+static void add_home_copy(home_pass *h, int32_t s, int in, int64_t offset) {
   const int64_t bytes = plim_align_up(h->graph->storage[s].bytes, PLIM_ALIGN);
   plim_command command = {.kind = PLIM_COMMAND_COPY,
                           .queue = in ? PLIM_LIST_QUEUE_IN : PLIM_LIST_QUEUE_OUT,
@@ -63,7 +63,7 @@ static int64_t workspace_offset(const plim_plan *plan, int32_t begin, int32_t en
 
 /* Buffer i of the plan, which begins at the command that is added next. `away`: bytes of a workspace that are not the
  * op's own. */
-static void begin_buffer(homing *h, int32_t i, int64_t away) {
+static void begin_buffer(home_pass *h, int32_t i, int64_t away) {
   const plim_plan_buffer *b = &h->plan->buffer[i];
   if (b->storage < 0) {
     if (b->bytes > away) {
@@ -83,7 +83,7 @@ static void begin_buffer(homing *h, int32_t i, int64_t away) {
 }
 
 /* Inputs that a run writes over end there, and their outputs have their boxes. */
-static void take_pairs(homing *h, const plim_command *command, const plim_op *op) {
+static void take_pairs(home_pass *h, const plim_command *command, const plim_op *op) {
   for (int32_t i = 0; i < command->n_pairs; i++) {
     int32_t in = h->now[0][h->graph->value[op->in[command->pair[i].in]].storage];
     int32_t out = h->now[0][h->graph->value[op->out[command->pair[i].out]].storage];
@@ -92,14 +92,14 @@ static void take_pairs(homing *h, const plim_command *command, const plim_op *op
 }
 
 /* A copy of a parameter from its home, in place of a run or a copy that begins its buffer. */
-static void fetch(homing *h, int32_t s, int32_t begin, int32_t end) {
+static void fetch(home_pass *h, int32_t s, int32_t begin, int32_t end) {
   for (int32_t i = begin; i < end; i++) {
     const plim_plan_buffer *b = &h->plan->buffer[i];
     if (b->storage >= 0 && b->space == 0 && h->without->storage[b->storage] == s) add_home_copy(h, s, 1, b->offset);
   }
 }
 
-static void add_run(homing *h, const plim_command *command, int32_t begin, int32_t end) {
+static void add_run(home_pass *h, const plim_command *command, int32_t begin, int32_t end) {
   plim_command run = *command;
   if (h->without->op[command->op] < 0) {
     for (int32_t i = begin; i < end; i++) begin_buffer(h, i, 0);
@@ -125,7 +125,7 @@ static void add_run(homing *h, const plim_command *command, int32_t begin, int32
   }
 }
 
-static void add_copy(homing *h, const plim_command *command, int32_t begin, int32_t end) {
+static void add_copy(home_pass *h, const plim_command *command, int32_t begin, int32_t end) {
   plim_command copy = *command;
   copy.storage = h->without->storage[command->storage];
   if (h->home[copy.storage] >= 0) { /* its home has it all the time */
@@ -138,7 +138,7 @@ static void add_copy(homing *h, const plim_command *command, int32_t begin, int3
   (void)plim_command_list_add(&h->list, &copy, command->time_ns);
 }
 
-static plim_status add_commands(homing *h) {
+static plim_status add_commands(home_pass *h) {
   const plim_plan *plan = h->plan;
   add_homes(h);
   for (int32_t j = 0, begin = 0, end = 0; j < plan->n_commands; j++, begin = end) {
@@ -154,7 +154,7 @@ static plim_status add_commands(homing *h) {
 }
 
 /* The variants of the graph's ops. No command runs "home in". */
-static void set_variants(const homing *h, plim_plan_variant *variant) {
+static void set_variants(const home_pass *h, plim_plan_variant *variant) {
   for (int32_t i = 0; i < h->plan->n_variants; i++) {
     variant[i] = h->plan->variant[i];
     int32_t op = h->without->op[variant[i].op];
@@ -171,7 +171,7 @@ static int64_t home_bytes(const plim_home_graph *without) {
   return bytes;
 }
 
-static plim_status make_plan(homing *h, const plim_plan_options *o, int64_t keep_all_ns, plim_plan **out) {
+static plim_status make_plan(home_pass *h, const plim_plan_options *o, int64_t keep_all_ns, plim_plan **out) {
   plim_plan base = *h->plan;
   plim_plan_variant *variant = NULL;
   plim_queue_spaces spaces;
@@ -201,7 +201,7 @@ static plim_status lower_to_graph(const plim_home_graph *without, const plim_pla
                                   int64_t keep_all_ns, plim_plan **out) {
   const plim_graph *g = without->whole;
   plim_context *ctx = without->ctx;
-  homing h = {.graph = g, .plan = plan, .paging = o->paging, .without = without, .list = {.ctx = ctx, .graph = g}};
+  home_pass h = {.graph = g, .plan = plan, .paging = o->paging, .without = without, .list = {.ctx = ctx, .graph = g}};
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *h.home, &h.home));
   for (int k = 0; k < SPACES; k++) PLIM_CHECK(plim_allocate(ctx, g->n_storages, sizeof *h.now[k], &h.now[k]));

@@ -56,7 +56,7 @@ typedef struct version {
   int32_t buffer;                 /* of the list; -1: none */
 } version;
 
-typedef struct listing {
+typedef struct list_maker {
   const plim_joint_problem *joint;
   const plim_graph *graph;
   const plim_plan *base;
@@ -69,30 +69,30 @@ typedef struct listing {
   int32_t *read; /* [n_reads] versions that the events read */
   int64_t n_reads, room_reads;
   int64_t *first_read, *first_version; /* [n + 1] of each event; versions there from the start are before those of 0 */
-} listing;
+} list_maker;
 
-static int32_t *latest_of(const listing *l, int32_t storage, int32_t space) {
+static int32_t *latest_of(const list_maker *l, int32_t storage, int32_t space) {
   return &l->latest[(int64_t)space * l->graph->n_storages + storage];
 }
 
-static plim_status add_version(listing *l, int32_t storage, int32_t space, int32_t filler, int32_t source) {
+static plim_status add_version(list_maker *l, int32_t storage, int32_t space, int32_t filler, int32_t source) {
   PLIM_TRY(plim_array_reserve(l->joint->ctx, &l->version, &l->room_versions, l->n_versions + 1, sizeof *l->version));
   l->version[l->n_versions] = (version){storage, space, filler, source, -1, -1};
   *latest_of(l, storage, space) = (int32_t)l->n_versions++;
   return PLIM_OK;
 }
 
-static plim_status add_read(listing *l, int32_t at) {
+static plim_status add_read(list_maker *l, int32_t at) {
   PLIM_TRY(plim_array_reserve(l->joint->ctx, &l->read, &l->room_reads, l->n_reads + 1, sizeof *l->read));
   l->read[l->n_reads++] = at;
   return PLIM_OK;
 }
 
-static int32_t space_of_run(const listing *l, const plim_space_event *v) {
+static int32_t space_of_run(const list_maker *l, const plim_space_event *v) {
   return l->joint->platform->device[v->at].space;
 }
 
-static plim_status walk_run(listing *l, int32_t e, int *fits) {
+static plim_status walk_run(list_maker *l, int32_t e, int *fits) {
   const plim_space_event *v = &l->event[e];
   int32_t o = plim_joint_op(l->joint, v->node), space = space_of_run(l, v);
   if (o < 0) return PLIM_OK;
@@ -109,14 +109,14 @@ static plim_status walk_run(listing *l, int32_t e, int *fits) {
   return PLIM_OK;
 }
 
-static plim_status walk_copy_of(listing *l, int32_t e, int32_t storage, int32_t from, int32_t to) {
+static plim_status walk_copy_of(list_maker *l, int32_t e, int32_t storage, int32_t from, int32_t to) {
   int32_t source = *latest_of(l, storage, from);
   if (source < 0 || l->graph->storage[storage].bytes == 0) return PLIM_OK;
   PLIM_TRY(add_read(l, source));
   return add_version(l, storage, to, e, source);
 }
 
-static plim_status walk_copy(listing *l, int32_t e) {
+static plim_status walk_copy(list_maker *l, int32_t e) {
   const plim_space_event *v = &l->event[e];
   const plim_platform_link *link = &l->joint->platform->link[v->at];
   int32_t o = plim_joint_op(l->joint, v->node);
@@ -127,7 +127,7 @@ static plim_status walk_copy(listing *l, int32_t e) {
   return PLIM_OK;
 }
 
-static plim_status walk_events(listing *l, int *fits) {
+static plim_status walk_events(list_maker *l, int *fits) {
   memset(l->latest, -1, (size_t)l->graph->n_storages * (size_t)l->joint->spaces->n * sizeof *l->latest);
   for (int32_t s = 0; s < l->graph->n_storages; s++) {
     if (l->graph->storage[s].producer < 0 && l->graph->storage[s].bytes > 0) PLIM_TRY(add_version(l, s, 0, -1, -1));
@@ -148,7 +148,7 @@ static plim_status walk_events(listing *l, int *fits) {
 
 /* Versions that are read; a copy that fills none of them reads nothing. An output of the graph has to be in space 0 at
  * the end. */
-static void find_last_reads(listing *l, int *fits) {
+static void find_last_reads(list_maker *l, int *fits) {
   for (int32_t s = 0; s < l->graph->n_storages; s++) {
     int32_t at = *latest_of(l, s, 0);
     if (l->graph->storage[s].role != PLIM_ROLE_OUTPUT || l->graph->storage[s].bytes == 0) continue;
@@ -172,7 +172,7 @@ static void find_last_reads(listing *l, int *fits) {
 
 /* ---- commands ---- */
 
-static plim_status begin_given(listing *l) {
+static plim_status begin_given(list_maker *l) {
   for (int32_t i = 0; i < l->base->n_buffers; i++) {
     const plim_plan_buffer *b = &l->base->buffer[i];
     if (b->storage < 0 || b->space != 0 || l->graph->storage[b->storage].producer >= 0) continue;
@@ -187,7 +187,7 @@ static plim_status begin_given(listing *l) {
   return PLIM_OK;
 }
 
-static int32_t add_buffer(listing *l, version *v) {
+static int32_t add_buffer(list_maker *l, version *v) {
   int64_t bytes = plim_align_up(l->graph->storage[v->storage].bytes, PLIM_ALIGN);
   v->buffer = plim_command_list_add_buffer(l->list, v->storage, v->space, l->list->n, bytes, -1);
   if (l->list->status == PLIM_OK) l->list->buffer[v->buffer].stays = v->last == l->n;
@@ -195,7 +195,7 @@ static int32_t add_buffer(listing *l, version *v) {
 }
 
 /* The version of the storage that event e reads; -1: none. */
-static int32_t version_read(const listing *l, int32_t e, int32_t storage) {
+static int32_t version_read(const list_maker *l, int32_t e, int32_t storage) {
   for (int64_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
     if (l->version[l->read[i]].storage == storage) return l->read[i];
   }
@@ -204,7 +204,7 @@ static int32_t version_read(const listing *l, int32_t e, int32_t storage) {
 
 /* The buffer that the output is written over: of an input that nothing reads after event e; -1: none. The pair is noted
  * in the command. */
-static int32_t take_pair(const listing *l, int32_t e, const plim_op *op, int32_t output, plim_command *command) {
+static int32_t take_pair(const list_maker *l, int32_t e, const plim_op *op, int32_t output, plim_command *command) {
   const plim_graph *g = l->graph;
   for (int32_t i = 0; i < op->n_pairs; i++) {
     plim_pair pair = op->pair[i];
@@ -221,7 +221,7 @@ static int32_t take_pair(const listing *l, int32_t e, const plim_op *op, int32_t
   return -1;
 }
 
-static plim_status add_run(listing *l, int32_t e) {
+static plim_status add_run(list_maker *l, int32_t e) {
   const plim_space_event *v = &l->event[e];
   int32_t o = plim_joint_op(l->joint, v->node), space = space_of_run(l, v);
   if (o < 0) return PLIM_OK;
@@ -254,7 +254,7 @@ static plim_status add_run(listing *l, int32_t e) {
   return l->list->status;
 }
 
-static plim_status add_copies(listing *l, int32_t e) {
+static plim_status add_copies(list_maker *l, int32_t e) {
   for (int64_t i = l->first_version[e]; i < l->first_version[e + 1]; i++) {
     version *to = &l->version[i];
     const version *from = &l->version[to->source];
@@ -273,7 +273,7 @@ static plim_status add_copies(listing *l, int32_t e) {
   return PLIM_OK;
 }
 
-static plim_status add_commands(listing *l) {
+static plim_status add_commands(list_maker *l) {
   PLIM_TRY(begin_given(l));
   for (int32_t e = 0; e < l->n; e++) {
     PLIM_TRY(l->event[e].kind == PLIM_SPACE_RUN ? add_run(l, e) : add_copies(l, e));
@@ -296,61 +296,61 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* Event e has the key 2 e. An update that runs too early has the next odd key after what it waits for. */
-typedef struct keys {
+typedef struct key_table {
   keyed *row;       /* [events] */
   int64_t *last;    /* [n_storages] greatest key of what touched a storage so far, in program order */
   int32_t *effects; /* [n_ops] the event of an op that updates; -1: none */
-} keys;
+} key_table;
 
 /* Keys of what updates nothing, which stays where it is. */
-static void set_own_keys(const listing *l, const keys *k) {
-  memset(k->last, 0, (size_t)l->graph->n_storages * sizeof *k->last);
-  memset(k->effects, -1, (size_t)l->graph->n_ops * sizeof *k->effects);
+static void set_own_keys(const list_maker *l, const key_table *keys) {
+  memset(keys->last, 0, (size_t)l->graph->n_storages * sizeof *keys->last);
+  memset(keys->effects, -1, (size_t)l->graph->n_ops * sizeof *keys->effects);
   for (int32_t e = 0; e < l->n; e++) {
     int32_t o = l->event[e].kind == PLIM_SPACE_RUN ? plim_joint_op(l->joint, l->event[e].node) : -1;
-    k->row[e] = (keyed){2 * (int64_t)e, l->event[e]};
+    keys->row[e] = (keyed){2 * (int64_t)e, l->event[e]};
     if (o >= 0 && l->graph->op[o].n_updates > 0) {
-      k->effects[o] = e;
+      keys->effects[o] = e;
     } else if (o >= 0) {
-      for (int32_t i = 0; i < l->graph->op[o].n_reads; i++) k->last[l->graph->op[o].reads[i]] = 2 * (int64_t)e;
+      for (int32_t i = 0; i < l->graph->op[o].n_reads; i++) keys->last[l->graph->op[o].reads[i]] = 2 * (int64_t)e;
     }
   }
 }
 
 /* An update follows all that read the version before it, and the update of that version. */
-static void set_update_key(const plim_op *op, const keys *k, int64_t *key) {
+static void set_update_key(const plim_op *op, const key_table *keys, int64_t *key) {
   for (int32_t i = 0; i < op->n_updates; i++) {
-    if (k->last[op->updates[i]] > *key) *key = k->last[op->updates[i]] | 1;
+    if (keys->last[op->updates[i]] > *key) *key = keys->last[op->updates[i]] | 1;
   }
-  for (int32_t i = 0; i < op->n_updates; i++) k->last[op->updates[i]] = *key;
+  for (int32_t i = 0; i < op->n_updates; i++) keys->last[op->updates[i]] = *key;
   for (int32_t i = 0; i < op->n_reads; i++) {
-    if (k->last[op->reads[i]] < *key) k->last[op->reads[i]] = *key;
+    if (keys->last[op->reads[i]] < *key) keys->last[op->reads[i]] = *key;
   }
 }
 
 /* Updates that run before a reader of the old version, or before an earlier update, move after it. */
-static plim_status delay_updates(listing *l) {
-  keys k = {0};
+static plim_status delay_updates(list_maker *l) {
+  key_table keys = {0};
   plim_status status;
-  PLIM_CHECK(plim_allocate(l->joint->ctx, l->graph->n_storages, sizeof *k.last, &k.last));
-  PLIM_CHECK(plim_allocate(l->joint->ctx, l->graph->n_ops, sizeof *k.effects, &k.effects));
-  PLIM_CHECK(plim_allocate(l->joint->ctx, l->n, sizeof *k.row, &k.row));
-  set_own_keys(l, &k);
+  PLIM_CHECK(plim_allocate(l->joint->ctx, l->graph->n_storages, sizeof *keys.last, &keys.last));
+  PLIM_CHECK(plim_allocate(l->joint->ctx, l->graph->n_ops, sizeof *keys.effects, &keys.effects));
+  PLIM_CHECK(plim_allocate(l->joint->ctx, l->n, sizeof *keys.row, &keys.row));
+  set_own_keys(l, &keys);
   for (int32_t o = 0; o < l->graph->n_ops; o++) {
-    if (k.effects[o] >= 0) set_update_key(&l->graph->op[o], &k, &k.row[k.effects[o]].key);
+    if (keys.effects[o] >= 0) set_update_key(&l->graph->op[o], &keys, &keys.row[keys.effects[o]].key);
   }
-  qsort(k.row, (size_t)l->n, sizeof *k.row, by_key);
-  for (int32_t e = 0; e < l->n; e++) l->event[e] = k.row[e].event;
+  qsort(keys.row, (size_t)l->n, sizeof *keys.row, by_key);
+  for (int32_t e = 0; e < l->n; e++) l->event[e] = keys.row[e].event;
 done:
-  plim_release(l->joint->ctx, k.last, l->graph->n_storages, sizeof *k.last);
-  plim_release(l->joint->ctx, k.effects, l->graph->n_ops, sizeof *k.effects);
-  plim_release(l->joint->ctx, k.row, l->n, sizeof *k.row);
+  plim_release(l->joint->ctx, keys.last, l->graph->n_storages, sizeof *keys.last);
+  plim_release(l->joint->ctx, keys.effects, l->graph->n_ops, sizeof *keys.effects);
+  plim_release(l->joint->ctx, keys.row, l->n, sizeof *keys.row);
   return status;
 }
 
 /* ---- all of it ---- */
 
-static plim_status make_list(listing *l, int *fits) {
+static plim_status make_list(list_maker *l, int *fits) {
   *fits = 1;
   PLIM_TRY(delay_updates(l));
   PLIM_TRY(walk_events(l, fits));
@@ -362,7 +362,7 @@ static plim_status make_list(listing *l, int *fits) {
 plim_status plim_joint_list(const plim_joint_problem *j, const plim_space_events *events, const plim_plan *base,
                             plim_command_list *list, int *fits) {
   plim_context *ctx = j->ctx;
-  listing l = {.joint = j, .graph = j->graph, .base = base, .list = list};
+  list_maker l = {.joint = j, .graph = j->graph, .base = base, .list = list};
   int64_t cells = (int64_t)j->graph->n_storages * j->spaces->n;
   plim_status status;
   if (events->n >= INT32_MAX) return plim_fail(ctx, PLIM_EOVERFLOW, "the sequence has too many events");

@@ -8,80 +8,80 @@
 #include "runtime/base/effort.h"
 #include "runtime/graph/check/check.h"
 
-static void name_planner(const plim_lowering *k, plim_plan *draft) {
-  if (k->how) {
-    (void)snprintf(draft->planner, sizeof draft->planner, "%.20s, %s", k->name, k->how);
+static void name_planner(const plim_lowering *lowering, plim_plan *draft) {
+  if (lowering->how) {
+    (void)snprintf(draft->planner, sizeof draft->planner, "%.20s, %s", lowering->name, lowering->how);
   } else {
-    (void)snprintf(draft->planner, sizeof draft->planner, "%s", k->name);
+    (void)snprintf(draft->planner, sizeof draft->planner, "%s", lowering->name);
   }
 }
 
 /* *best becomes the plan of the order in hand where that is better. */
-static plim_status add_plan(const plim_lowering *k, const plim_command_list *list, plim_plan **best) {
-  plim_plan draft = *k->base, *plan = NULL;
-  name_planner(k, &draft);
+static plim_status add_plan(const plim_lowering *lowering, const plim_command_list *list, plim_plan **best) {
+  plim_plan draft = *lowering->base, *plan = NULL;
+  name_planner(lowering, &draft);
   draft.plan_class = PLIM_CLASS_FREE;
-  draft.budget_bytes = k->spaces->budget_bytes[0];
-  draft.keep_all_ns = k->keep_all_ns;
-  draft.bound_ns = k->bound_ns;
+  draft.budget_bytes = lowering->spaces->budget_bytes[0];
+  draft.keep_all_ns = lowering->keep_all_ns;
+  draft.bound_ns = lowering->bound_ns;
   draft.proved = 0;
-  draft.n_page_spaces = k->spaces->n - 1;
-  draft.page = k->spaces->page;
+  draft.n_page_spaces = lowering->spaces->n - 1;
+  draft.page = lowering->spaces->page;
   PLIM_TRY(plim_command_list_plan(list, &draft, &plan));
   plim_status status = plim_plan_check(list->ctx, list->graph, plan);
   if (status == PLIM_OK) {
-    plim_paging_keep_better(k->paging, best, plan);
+    plim_paging_keep_better(lowering->paging, best, plan);
   } else {
     plim_plan_free(plan);
   }
   return status;
 }
 
-static plim_status pack(const plim_lowering *k, plim_command_list *list, int32_t first_space, int *fits) {
+static plim_status pack(const plim_lowering *lowering, plim_command_list *list, int32_t first_space, int *fits) {
   *fits = 1;
-  for (int32_t s = first_space; s < k->spaces->n && *fits; s++) {
-    PLIM_TRY(plim_command_list_pack(list, s, k->spaces->budget_bytes[s], tuning.lower.effort, fits));
+  for (int32_t s = first_space; s < lowering->spaces->n && *fits; s++) {
+    PLIM_TRY(plim_command_list_pack(list, s, lowering->spaces->budget_bytes[s], tuning.lower.effort, fits));
   }
   return PLIM_OK;
 }
 
 /* Copies spread in a share of the bytes. */
-static plim_status try_share(const plim_lowering *k, plim_command_list *list, double share, int *fits) {
+static plim_status try_share(const plim_lowering *lowering, plim_command_list *list, double share, int *fits) {
   int64_t limit[PLIM_PLAN_SPACES];
   PLIM_TRY(plim_command_list_begin(list));
-  for (int32_t s = 0; s < k->spaces->n; s++) {
-    const int64_t budget = k->spaces->budget_bytes[s];
+  for (int32_t s = 0; s < lowering->spaces->n; s++) {
+    const int64_t budget = lowering->spaces->budget_bytes[s];
     limit[s] = budget < INT64_MAX ? (int64_t)((double)budget * share) : INT64_MAX;
   }
-  PLIM_TRY(plim_command_list_spread(list, k->spaces->n, k->spaces->computes, limit));
-  return pack(k, list, 0, fits);
+  PLIM_TRY(plim_command_list_spread(list, lowering->spaces->n, lowering->spaces->computes, limit));
+  return pack(lowering, list, 0, fits);
 }
 
 /* The order of the list itself. */
-static plim_status try_own_order(const plim_lowering *k, plim_command_list *list, int *fits) {
+static plim_status try_own_order(const plim_lowering *lowering, plim_command_list *list, int *fits) {
   PLIM_TRY(plim_command_list_begin(list));
-  PLIM_TRY(pack(k, list, 0, fits));
-  if (*fits || !k->has_addresses) return PLIM_OK;
+  PLIM_TRY(pack(lowering, list, 0, fits));
+  if (*fits || !lowering->has_addresses) return PLIM_OK;
   PLIM_TRY(plim_command_list_begin(list)); /* offsets as proposed */
-  return pack(k, list, 1, fits);
+  return pack(lowering, list, 1, fits);
 }
 
-static plim_status find_best(const plim_lowering *k, plim_command_list *list, plim_plan **best) {
+static plim_status find_best(const plim_lowering *lowering, plim_command_list *list, plim_plan **best) {
   int fits = 0, over = 0;
-  for (int32_t i = 0; i < k->n_shares && !fits && !over; i++) {
-    PLIM_TRY(try_share(k, list, k->share[i], &fits));
+  for (int32_t i = 0; i < lowering->n_shares && !fits && !over; i++) {
+    PLIM_TRY(try_share(lowering, list, lowering->share[i], &fits));
     over = plim_effort_over(list->ctx, PLIM_EFFORT_LOOK);
   }
-  if (fits) PLIM_TRY(add_plan(k, list, best));
-  if (fits && (!k->compares || over)) return PLIM_OK;
-  if (!k->has_addresses && over) return PLIM_OK; /* nothing packs any more */
-  PLIM_TRY(try_own_order(k, list, &fits));
-  return fits ? add_plan(k, list, best) : PLIM_OK;
+  if (fits) PLIM_TRY(add_plan(lowering, list, best));
+  if (fits && (!lowering->compares || over)) return PLIM_OK;
+  if (!lowering->has_addresses && over) return PLIM_OK; /* nothing packs any more */
+  PLIM_TRY(try_own_order(lowering, list, &fits));
+  return fits ? add_plan(lowering, list, best) : PLIM_OK;
 }
 
-plim_status plim_lower(const plim_lowering *k, plim_command_list *list, int *fits, plim_plan **out) {
+plim_status plim_lower(const plim_lowering *lowering, plim_command_list *list, int *fits, plim_plan **out) {
   plim_plan *best = NULL;
-  plim_status status = find_best(k, list, &best);
+  plim_status status = find_best(lowering, list, &best);
   if (status != PLIM_OK) {
     plim_plan_free(best);
     return status;

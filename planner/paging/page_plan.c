@@ -18,7 +18,7 @@
 #include "runtime/base/effort.h"
 
 /* One graph. */
-typedef struct paging {
+typedef struct page_search {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan_options *options;
@@ -27,17 +27,17 @@ typedef struct paging {
   int64_t known_ns;          /* time of a plan that is known; INT64_MAX: none is */
   plim_plan *best;
   plim_plan *plain; /* the best plan before the joint search; NULL: none */
-} paging;
+} page_search;
 
 /* One set of variants. */
 typedef struct attempt {
-  paging *whole;
+  page_search *whole;
   const plim_profile *profile;
   const plim_plan *keep_all;
 } attempt;
 
 /* 1 / parts of the time that is left; 0: no limit. */
-static int64_t part_of_time(const paging *p, int64_t parts) {
+static int64_t part_of_time(const page_search *p, int64_t parts) {
   if (p->options->time_limit_ns <= 0) return 0;
   return plim_effort_left_ns(p->ctx) / parts + 1;
 }
@@ -48,7 +48,7 @@ int plim_paging_is_failure(plim_context *ctx, plim_status status) {
 
 /* One device takes no less time than keep-all, though copies may draw more than runs; and what was found counts when
  * the time is over, or when any plan will do. */
-static int is_enough(const paging *p) {
+static int is_enough(const page_search *p) {
   if (!p->best) return 0;
   if (p->wanted->first_plan) return 1;
   int best = !p->wanted->device && !p->wanted->powers && p->best->time_ns <= p->keep_all_ns;
@@ -56,7 +56,7 @@ static int is_enough(const paging *p) {
 }
 
 /* Options of a planner for one arena, with 1 / parts of the time. */
-static plim_plan_options inner_options(const paging *p, int64_t parts) {
+static plim_plan_options inner_options(const page_search *p, int64_t parts) {
   plim_plan_options inner = *p->options;
   inner.time_limit_ns = part_of_time(p, parts);
   inner.paging = NULL;
@@ -64,7 +64,7 @@ static plim_plan_options inner_options(const paging *p, int64_t parts) {
 }
 
 /* The time that a plan has to beat; INT64_MAX: none, as where a slower one may take less energy. */
-static int64_t known_ns(const paging *p) {
+static int64_t known_ns(const page_search *p) {
   if (p->wanted->powers) return INT64_MAX;
   int64_t best = p->best ? p->best->time_ns : INT64_MAX;
   return best < p->known_ns ? best : p->known_ns;
@@ -74,7 +74,7 @@ static int64_t known_ns(const paging *p) {
 
 /* Devices and copies for the runs of a plan of one arena. */
 static plim_status search_from(const attempt *a, const plim_plan *base) {
-  paging *p = a->whole;
+  page_search *p = a->whole;
   int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
   if (limit_ns > 0) outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + part_of_time(p, tuning.queue.part_of_time));
   plim_status status = plim_queue_search(p->ctx, p->graph, a->profile, p->options, base, p->keep_all_ns, &p->best);
@@ -83,7 +83,7 @@ static plim_status search_from(const attempt *a, const plim_plan *base) {
 
 /* `made` is a plan of one arena, or why there is none: devices for its runs, and it counts itself where it fits. */
 static plim_status take_one_arena(const attempt *a, plim_status made, plim_plan *plan) {
-  paging *p = a->whole;
+  page_search *p = a->whole;
   plim_status status = PLIM_OK;
   if (made != PLIM_OK) return plim_paging_is_failure(p->ctx, made) ? made : PLIM_OK;
   if (p->wanted->device) status = search_from(a, plan);
@@ -93,7 +93,7 @@ static plim_status take_one_arena(const attempt *a, plim_status made, plim_plan 
 
 /* Every op once. */
 static plim_status try_keep_all(const attempt *a) {
-  const paging *p = a->whole;
+  const page_search *p = a->whole;
   plim_plan_options once = inner_options(p, tuning.plan.last_part);
   plim_plan *plan = NULL;
   if (a->keep_all->arena_bytes > once.budget_bytes || p->wanted->device) PLIM_TRY(search_from(a, a->keep_all));
@@ -106,7 +106,7 @@ static plim_status try_keep_all(const attempt *a) {
 }
 
 /* Moves of the search for several spaces, a part of `moves`; 0: time limits it. */
-static int64_t joined_moves(const paging *p, int64_t moves) {
+static int64_t joined_moves(const page_search *p, int64_t moves) {
   const int64_t part = moves / tuning.plan.joined_moves_part;
   if (moves > 0) return part > 0 ? part : 1;
   return p->options->time_limit_ns > 0 ? 0 : tuning.plan.joined_moves_an_op * (int64_t)p->graph->n_ops;
@@ -126,7 +126,7 @@ static int64_t joined_bytes(const attempt *a, double share) {
 /* Recompute what does not fit into all spaces together, as one arena, and page or place the rest. A plan needs room in
  * the arena for what is copied, so that it may have to recompute more than the sum of bytes says. */
 static plim_status try_joined_spaces(const attempt *a) {
-  const paging *p = a->whole;
+  const page_search *p = a->whole;
   plim_status status = PLIM_OK;
   for (int i = 0; i < PLIM_PAGING_JOINED && status == PLIM_OK && !is_enough(p); i++) {
     plim_plan_options joined = inner_options(p, tuning.plan.joined_part);
@@ -145,7 +145,7 @@ static plim_status try_joined_spaces(const attempt *a) {
 
 /* Where there is no plan yet, one that fits is made from the fewest bytes too: with pages fits what fits without. */
 static plim_status try_recompute(const attempt *a) {
-  const paging *p = a->whole;
+  const page_search *p = a->whole;
   plim_plan *plan = NULL;
   PLIM_TRY(try_joined_spaces(a));
   if (is_enough(p)) return PLIM_OK;
@@ -160,7 +160,7 @@ static plim_status try_recompute(const attempt *a) {
 /* ---- all variants ---- */
 
 /* keep_all: NULL: it is made. */
-static plim_status try_profile(paging *p, const plim_profile *profile, const plim_plan *keep_all) {
+static plim_status try_profile(page_search *p, const plim_profile *profile, const plim_plan *keep_all) {
   attempt a = {.whole = p, .profile = profile, .keep_all = keep_all};
   plim_plan *own = NULL;
   if (!keep_all) PLIM_TRY(plim_arena_once(p->ctx, p->graph, profile, p->options, &own));
@@ -171,7 +171,7 @@ static plim_status try_profile(paging *p, const plim_profile *profile, const pli
 }
 
 /* Plans that run every op once. */
-static plim_status try_once(paging *p, const plim_profile *profile, const plim_plan *keep_all) {
+static plim_status try_once(page_search *p, const plim_profile *profile, const plim_plan *keep_all) {
   int32_t variants = profile->first[p->graph->n_ops];
   PLIM_TRY(try_profile(p, profile, keep_all));
   for (int32_t i = 0; p->options->numerics == PLIM_NUMERICS_AUTO && i < PLIM_PAGING_LEAN; i++) {
@@ -187,7 +187,7 @@ static plim_status try_once(paging *p, const plim_profile *profile, const plim_p
   return PLIM_OK;
 }
 
-static plim_status refuse(const paging *p) {
+static plim_status refuse(const page_search *p) {
   char beside[128] = "";
   const plim_paging *o = p->wanted;
   if (o->space) {
@@ -203,7 +203,7 @@ static plim_status refuse(const paging *p) {
 }
 
 /* All decisions together, from the best plan so far. */
-static plim_status try_joint(paging *p, const plim_profile *profile, const plim_plan *keep_all) {
+static plim_status try_joint(page_search *p, const plim_profile *profile, const plim_plan *keep_all) {
   if (p->best) PLIM_TRY(plim_plan_from_parts(p->graph, p->best, &p->plain));
   if (p->options->order == PLIM_ORDER_FIXED || is_enough(p)) return PLIM_OK;
   return plim_joint_search(p->ctx, p->graph, profile, p->options, p->best ? p->best : keep_all, p->keep_all_ns,
@@ -211,11 +211,11 @@ static plim_status try_joint(paging *p, const plim_profile *profile, const plim_
 }
 
 /* What was found before a cancel counts. */
-static plim_status or_best(const paging *p, plim_status status) {
+static plim_status or_best(const page_search *p, plim_status status) {
   return status == PLIM_ECANCEL && p->best ? PLIM_OK : status;
 }
 
-static plim_status try_all(paging *p, const plim_profile *profile, const plim_plan *keep_all) {
+static plim_status try_all(page_search *p, const plim_profile *profile, const plim_plan *keep_all) {
   const attempt a = {.whole = p, .profile = profile, .keep_all = keep_all};
   int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
   if (limit_ns > 0) {
@@ -231,12 +231,12 @@ static plim_status try_all(paging *p, const plim_profile *profile, const plim_pl
 
 static plim_status make_from(const plim_paging_task *task, const plim_plan *keep_all, int64_t known_ns,
                              plim_plan **plain, plim_plan **out) {
-  paging p = {.ctx = task->ctx,
-              .graph = task->graph,
-              .options = task->options,
-              .wanted = task->options->paging,
-              .keep_all_ns = keep_all->keep_all_ns,
-              .known_ns = known_ns};
+  page_search p = {.ctx = task->ctx,
+                   .graph = task->graph,
+                   .options = task->options,
+                   .wanted = task->options->paging,
+                   .keep_all_ns = keep_all->keep_all_ns,
+                   .known_ns = known_ns};
   plim_status status = try_all(&p, task->profile, keep_all);
   if (status == PLIM_OK) {
     *plain = p.plain;

@@ -16,7 +16,7 @@ typedef struct arrow {
   int32_t from, to;
 } arrow;
 
-typedef struct ordering {
+typedef struct list_schedule {
   const plim_queue_runs *runs;
   const plim_queue_spaces *spaces;
   const uint8_t *fixed;
@@ -30,133 +30,138 @@ typedef struct ordering {
   int32_t n_ready;
   int64_t *ready_ns; /* [spaces][n_storages] INT64_MAX: not there */
   int64_t device_ns[PLIM_PLAN_SPACES], link_ns[PLIM_PLAN_SPACES][PLIM_PLAN_SPACES]; /* free from */
-} ordering;
+} list_schedule;
 
-static int64_t time_of(const ordering *k, int32_t run) {
-  return k->runs->plan->variant[k->runs->plan->command[run].variant].variant.time_ns;
+static int64_t time_of(const list_schedule *schedule, int32_t run) {
+  return schedule->runs->plan->variant[schedule->runs->plan->command[run].variant].variant.time_ns;
 }
 
-static const plim_op *op_of(const ordering *k, int32_t run) {
-  return &k->runs->graph->op[k->runs->plan->command[run].op];
+static const plim_op *op_of(const list_schedule *schedule, int32_t run) {
+  return &schedule->runs->graph->op[schedule->runs->plan->command[run].op];
 }
 
 /* ---- what follows what ---- */
 
-static void add_arrow(ordering *k, int32_t from, int32_t to) {
+static void add_arrow(list_schedule *schedule, int32_t from, int32_t to) {
   if (from < 0 || from == to) return;
-  k->arrow[k->n_arrows++] = (arrow){from, to};
-  k->waiting[to]++;
+  schedule->arrow[schedule->n_arrows++] = (arrow){from, to};
+  schedule->waiting[to]++;
 }
 
 /* At most two arrows an access: from the last writer, and to the next. */
-static void add_storage(ordering *k, int32_t storage) {
-  const plim_queue_runs *r = k->runs;
+static void add_storage(list_schedule *schedule, int32_t storage) {
+  const plim_queue_runs *r = schedule->runs;
   int32_t writer = -1, readers = r->first[storage];
   for (int32_t i = r->first[storage]; i < r->first[storage + 1]; i++) {
     const struct plim_run_access *a = &r->access[i];
     if (a->run == INT32_MAX) break;
-    add_arrow(k, writer, a->run);
+    add_arrow(schedule, writer, a->run);
     if (!a->writes) continue;
     for (; readers < i; readers++) {
-      if (r->access[readers].run != writer) add_arrow(k, r->access[readers].run, a->run);
+      if (r->access[readers].run != writer) add_arrow(schedule, r->access[readers].run, a->run);
     }
     writer = a->run;
   }
 }
 
 /* Arrows by the run that they leave: a counting sort. */
-static plim_status sort_arrows(ordering *k) {
-  plim_context *ctx = k->runs->ctx;
+static plim_status sort_arrows(list_schedule *schedule) {
+  plim_context *ctx = schedule->runs->ctx;
   arrow *sorted = NULL;
-  PLIM_TRY(plim_allocate(ctx, k->room_arrows, sizeof *sorted, &sorted));
-  for (int64_t i = 0; i < k->n_arrows; i++) k->first[k->arrow[i].from + 1]++;
-  for (int32_t j = 0; j < k->runs->n; j++) k->first[j + 1] += k->first[j];
-  for (int64_t i = k->n_arrows - 1; i >= 0; i--) sorted[--k->first[k->arrow[i].from + 1]] = k->arrow[i];
-  for (int32_t j = 0; j < k->runs->n; j++) k->first[j] = k->first[j + 1];
-  k->first[k->runs->n] = k->n_arrows;
-  plim_release(ctx, k->arrow, k->room_arrows, sizeof *k->arrow);
-  k->arrow = sorted;
+  PLIM_TRY(plim_allocate(ctx, schedule->room_arrows, sizeof *sorted, &sorted));
+  for (int64_t i = 0; i < schedule->n_arrows; i++) schedule->first[schedule->arrow[i].from + 1]++;
+  for (int32_t j = 0; j < schedule->runs->n; j++) schedule->first[j + 1] += schedule->first[j];
+  for (int64_t i = schedule->n_arrows - 1; i >= 0; i--)
+    sorted[--schedule->first[schedule->arrow[i].from + 1]] = schedule->arrow[i];
+  for (int32_t j = 0; j < schedule->runs->n; j++) schedule->first[j] = schedule->first[j + 1];
+  schedule->first[schedule->runs->n] = schedule->n_arrows;
+  plim_release(ctx, schedule->arrow, schedule->room_arrows, sizeof *schedule->arrow);
+  schedule->arrow = sorted;
   return PLIM_OK;
 }
 
-static void find_chains(ordering *k) {
-  for (int32_t j = k->runs->n - 1; j >= 0; j--) {
+static void find_chains(list_schedule *schedule) {
+  for (int32_t j = schedule->runs->n - 1; j >= 0; j--) {
     int64_t longest = 0;
-    for (int64_t i = k->first[j]; i < k->first[j + 1]; i++) {
-      if (k->chain_ns[k->arrow[i].to] > longest) longest = k->chain_ns[k->arrow[i].to];
+    for (int64_t i = schedule->first[j]; i < schedule->first[j + 1]; i++) {
+      if (schedule->chain_ns[schedule->arrow[i].to] > longest) longest = schedule->chain_ns[schedule->arrow[i].to];
     }
-    k->chain_ns[j] = longest + time_of(k, j);
+    schedule->chain_ns[j] = longest + time_of(schedule, j);
   }
 }
 
 /* ---- placing ---- */
 
-static int64_t *ready_of(const ordering *k, int32_t storage, int32_t space) {
-  return &k->ready_ns[(int64_t)space * k->runs->graph->n_storages + storage];
+static int64_t *ready_of(const list_schedule *schedule, int32_t storage, int32_t space) {
+  return &schedule->ready_ns[(int64_t)space * schedule->runs->graph->n_storages + storage];
 }
 
 /* When a storage is in a space; *from: the space that it is copied from, -1: it is there. */
-static int64_t arrival(const ordering *k, int32_t storage, int32_t space, int32_t *from) {
-  int64_t least = *ready_of(k, storage, space);
+static int64_t arrival(const list_schedule *schedule, int32_t storage, int32_t space, int32_t *from) {
+  int64_t least = *ready_of(schedule, storage, space);
   *from = -1;
-  for (int32_t s = 0; s < k->spaces->n && least == INT64_MAX; s++) {
-    int64_t ns = *ready_of(k, storage, s), link_ns = k->link_ns[s][space];
-    if (ns == INT64_MAX || k->spaces->bytes_per_ns[s][space] <= 0) continue;
+  for (int32_t s = 0; s < schedule->spaces->n && least == INT64_MAX; s++) {
+    int64_t ns = *ready_of(schedule, storage, s), link_ns = schedule->link_ns[s][space];
+    if (ns == INT64_MAX || schedule->spaces->bytes_per_ns[s][space] <= 0) continue;
     *from = s;
-    least =
-        (ns > link_ns ? ns : link_ns) + plim_queue_copy_ns(k->spaces, s, space, k->runs->graph->storage[storage].bytes);
+    least = (ns > link_ns ? ns : link_ns) +
+            plim_queue_copy_ns(schedule->spaces, s, space, schedule->runs->graph->storage[storage].bytes);
   }
   return least;
 }
 
-static int64_t begin_on(const ordering *k, int32_t run, int32_t space) {
-  const plim_op *op = op_of(k, run);
-  int64_t begin = k->free_from[run] > k->device_ns[space] ? k->free_from[run] : k->device_ns[space];
+static int64_t begin_on(const list_schedule *schedule, int32_t run, int32_t space) {
+  const plim_op *op = op_of(schedule, run);
+  int64_t begin =
+      schedule->free_from[run] > schedule->device_ns[space] ? schedule->free_from[run] : schedule->device_ns[space];
   for (int32_t i = 0; i < op->n_reads; i++) {
     int32_t from;
-    int64_t ns = arrival(k, op->reads[i], space, &from);
+    int64_t ns = arrival(schedule, op->reads[i], space, &from);
     if (ns < INT64_MAX && ns > begin) begin = ns;
   }
   return begin;
 }
 
-static void write_storages(const ordering *k, int32_t n, const int32_t *storage, int32_t space, int64_t ns) {
+static void write_storages(const list_schedule *schedule, int32_t n, const int32_t *storage, int32_t space,
+                           int64_t ns) {
   for (int32_t i = 0; i < n; i++) {
-    for (int32_t s = 0; s < k->spaces->n; s++) *ready_of(k, storage[i], s) = s == space ? ns : INT64_MAX;
+    for (int32_t s = 0; s < schedule->spaces->n; s++) *ready_of(schedule, storage[i], s) = s == space ? ns : INT64_MAX;
   }
 }
 
-static void place(ordering *k, int32_t at, int32_t space, int64_t begin) {
-  int32_t run = k->ready[at];
-  const plim_op *op = op_of(k, run);
-  int64_t end = begin + time_of(k, run);
+static void place(list_schedule *schedule, int32_t at, int32_t space, int64_t begin) {
+  int32_t run = schedule->ready[at];
+  const plim_op *op = op_of(schedule, run);
+  int64_t end = begin + time_of(schedule, run);
   for (int32_t i = 0; i < op->n_reads; i++) {
     int32_t from;
-    int64_t ns = arrival(k, op->reads[i], space, &from);
+    int64_t ns = arrival(schedule, op->reads[i], space, &from);
     if (from < 0) continue;
-    *ready_of(k, op->reads[i], space) = ns;
-    k->link_ns[from][space] = ns;
+    *ready_of(schedule, op->reads[i], space) = ns;
+    schedule->link_ns[from][space] = ns;
   }
-  write_storages(k, op->n_writes, op->writes, space, end);
-  write_storages(k, op->n_updates, op->updates, space, end);
-  k->device_ns[space] = end;
-  k->ready[at] = k->ready[--k->n_ready];
-  for (int64_t i = k->first[run]; i < k->first[run + 1]; i++) {
-    int32_t next = k->arrow[i].to;
-    if (end > k->free_from[next]) k->free_from[next] = end;
-    if (--k->waiting[next] == 0) k->ready[k->n_ready++] = next;
+  write_storages(schedule, op->n_writes, op->writes, space, end);
+  write_storages(schedule, op->n_updates, op->updates, space, end);
+  schedule->device_ns[space] = end;
+  schedule->ready[at] = schedule->ready[--schedule->n_ready];
+  for (int64_t i = schedule->first[run]; i < schedule->first[run + 1]; i++) {
+    int32_t next = schedule->arrow[i].to;
+    if (end > schedule->free_from[next]) schedule->free_from[next] = end;
+    if (--schedule->waiting[next] == 0) schedule->ready[schedule->n_ready++] = next;
   }
 }
 
 /* The run of `ready` that can begin first, and where. */
-static int32_t choose(const ordering *k, int32_t *space, int64_t *begin) {
+static int32_t choose(const list_schedule *schedule, int32_t *space, int64_t *begin) {
   int32_t best = -1;
-  for (int32_t i = 0; i < k->n_ready; i++) {
-    int32_t run = k->ready[i];
-    for (int32_t s = 0; s < k->spaces->n && (s == 0 || !k->fixed[run]); s++) {
-      if (!k->spaces->computes[s] || (best >= 0 && k->device_ns[s] > *begin)) continue;
-      int64_t ns = begin_on(k, run, s);
-      if (best >= 0 && (ns > *begin || (ns == *begin && k->chain_ns[run] <= k->chain_ns[k->ready[best]]))) continue;
+  for (int32_t i = 0; i < schedule->n_ready; i++) {
+    int32_t run = schedule->ready[i];
+    for (int32_t s = 0; s < schedule->spaces->n && (s == 0 || !schedule->fixed[run]); s++) {
+      if (!schedule->spaces->computes[s] || (best >= 0 && schedule->device_ns[s] > *begin)) continue;
+      int64_t ns = begin_on(schedule, run, s);
+      if (best >= 0 &&
+          (ns > *begin || (ns == *begin && schedule->chain_ns[run] <= schedule->chain_ns[schedule->ready[best]])))
+        continue;
       best = i;
       *begin = ns;
       *space = s;
@@ -176,30 +181,31 @@ static int by_begin(const void *a, const void *b) {
   return plim_integers_compare(x->place, y->place);
 }
 
-static plim_status place_all(ordering *k, int32_t *order, int32_t *space) {
-  plim_context *ctx = k->runs->ctx;
-  int32_t storages = k->runs->graph->n_storages;
+static plim_status place_all(list_schedule *schedule, int32_t *order, int32_t *space) {
+  plim_context *ctx = schedule->runs->ctx;
+  int32_t storages = schedule->runs->graph->n_storages;
   plim_status status = PLIM_OK;
   placed *row = NULL;
-  PLIM_TRY(plim_allocate(ctx, k->runs->n, sizeof *row, &row));
-  for (int64_t i = 0; i < (int64_t)storages * k->spaces->n; i++) k->ready_ns[i] = i < storages ? 0 : INT64_MAX;
-  for (int32_t j = 0; j < k->runs->n; j++) {
-    if (k->waiting[j] == 0) k->ready[k->n_ready++] = j;
+  PLIM_TRY(plim_allocate(ctx, schedule->runs->n, sizeof *row, &row));
+  for (int64_t i = 0; i < (int64_t)storages * schedule->spaces->n; i++)
+    schedule->ready_ns[i] = i < storages ? 0 : INT64_MAX;
+  for (int32_t j = 0; j < schedule->runs->n; j++) {
+    if (schedule->waiting[j] == 0) schedule->ready[schedule->n_ready++] = j;
   }
-  for (int32_t j = 0; j < k->runs->n && status == PLIM_OK; j++) {
+  for (int32_t j = 0; j < schedule->runs->n && status == PLIM_OK; j++) {
     int32_t to = 0;
     int64_t begin = 0;
-    int32_t at = choose(k, &to, &begin), run = k->ready[at];
-    if (plim_effort_over(ctx, 20 * (int64_t)k->n_ready)) status = PLIM_ECANCEL;
+    int32_t at = choose(schedule, &to, &begin), run = schedule->ready[at];
+    if (plim_effort_over(ctx, 20 * (int64_t)schedule->n_ready)) status = PLIM_ECANCEL;
     space[run] = to;
     row[j] = (placed){begin, j, run};
-    place(k, at, to, begin);
+    place(schedule, at, to, begin);
   }
   if (status == PLIM_OK) {
-    qsort(row, (size_t)k->runs->n, sizeof *row, by_begin);
-    for (int32_t j = 0; j < k->runs->n; j++) order[j] = row[j].run;
+    qsort(row, (size_t)schedule->runs->n, sizeof *row, by_begin);
+    for (int32_t j = 0; j < schedule->runs->n; j++) order[j] = row[j].run;
   }
-  plim_release(ctx, row, k->runs->n, sizeof *row);
+  plim_release(ctx, row, schedule->runs->n, sizeof *row);
   return status;
 }
 
@@ -207,26 +213,26 @@ plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_space
                              int32_t *order, int32_t *space) {
   plim_context *ctx = runs->ctx;
   int64_t n = runs->n, cells = (int64_t)runs->graph->n_storages * spaces->n;
-  ordering k = {.runs = runs, .spaces = spaces, .fixed = fixed, .room_arrows = 2 * runs->n_accesses};
+  list_schedule schedule = {.runs = runs, .spaces = spaces, .fixed = fixed, .room_arrows = 2 * runs->n_accesses};
   plim_status status;
-  PLIM_CHECK(plim_allocate(ctx, k.room_arrows, sizeof *k.arrow, &k.arrow));
-  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *k.first, &k.first));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.waiting, &k.waiting));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.chain_ns, &k.chain_ns));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.free_from, &k.free_from));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.ready, &k.ready));
-  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *k.ready_ns, &k.ready_ns));
-  for (int32_t s = 0; s < runs->graph->n_storages; s++) add_storage(&k, s);
-  PLIM_CHECK(sort_arrows(&k));
-  find_chains(&k);
-  PLIM_CHECK(place_all(&k, order, space));
+  PLIM_CHECK(plim_allocate(ctx, schedule.room_arrows, sizeof *schedule.arrow, &schedule.arrow));
+  PLIM_CHECK(plim_allocate(ctx, n + 1, sizeof *schedule.first, &schedule.first));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.waiting, &schedule.waiting));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.chain_ns, &schedule.chain_ns));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.free_from, &schedule.free_from));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *schedule.ready, &schedule.ready));
+  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *schedule.ready_ns, &schedule.ready_ns));
+  for (int32_t s = 0; s < runs->graph->n_storages; s++) add_storage(&schedule, s);
+  PLIM_CHECK(sort_arrows(&schedule));
+  find_chains(&schedule);
+  PLIM_CHECK(place_all(&schedule, order, space));
 done:
-  plim_release(ctx, k.arrow, k.room_arrows, sizeof *k.arrow);
-  plim_release(ctx, k.first, n + 1, sizeof *k.first);
-  plim_release(ctx, k.waiting, n, sizeof *k.waiting);
-  plim_release(ctx, k.chain_ns, n, sizeof *k.chain_ns);
-  plim_release(ctx, k.free_from, n, sizeof *k.free_from);
-  plim_release(ctx, k.ready, n, sizeof *k.ready);
-  plim_release(ctx, k.ready_ns, cells, sizeof *k.ready_ns);
+  plim_release(ctx, schedule.arrow, schedule.room_arrows, sizeof *schedule.arrow);
+  plim_release(ctx, schedule.first, n + 1, sizeof *schedule.first);
+  plim_release(ctx, schedule.waiting, n, sizeof *schedule.waiting);
+  plim_release(ctx, schedule.chain_ns, n, sizeof *schedule.chain_ns);
+  plim_release(ctx, schedule.free_from, n, sizeof *schedule.free_from);
+  plim_release(ctx, schedule.ready, n, sizeof *schedule.ready);
+  plim_release(ctx, schedule.ready_ns, cells, sizeof *schedule.ready_ns);
   return status;
 }

@@ -12,7 +12,7 @@
 #include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
 
-typedef struct searching {
+typedef struct device_search {
   plim_context *ctx;
   const plim_graph *graph;
   const plim_plan_options *options;
@@ -28,7 +28,7 @@ typedef struct searching {
   plim_random random;
   int64_t started_ns;
   plim_plan **best;
-} searching;
+} device_search;
 
 /* ---- weighing ---- */
 
@@ -58,290 +58,293 @@ static int64_t simulate(const plim_command_list *l, int64_t *ended) {
 }
 
 /* What copies to and from the page space take from runs, if all of them run beside runs. */
-static int64_t delay_of(const searching *k, const plim_command_list *l) {
+static int64_t delay_of(const device_search *search, const plim_command_list *l) {
   double copies_ns = 0;
   for (int32_t c = 0; c < l->n; c++) {
     const plim_command *s = &l->command[c];
-    if (s->kind != PLIM_COMMAND_COPY || (k->spaces.computes[s->from] && k->spaces.computes[s->to])) continue;
+    if (s->kind != PLIM_COMMAND_COPY || (search->spaces.computes[s->from] && search->spaces.computes[s->to])) continue;
     copies_ns += (double)l->time_ns[c];
   }
-  double delay_ns = k->paging->delay_share * copies_ns;
+  double delay_ns = search->paging->delay_share * copies_ns;
   return delay_ns < 0x1p61 ? (int64_t)delay_ns : INT64_C(1) << 61;
 }
 
 /* *out: INT64_MAX where it does not fit. */
-static plim_status weigh(const searching *k, const plim_command_list *l, int32_t fits, int64_t *out) {
+static plim_status weigh(const device_search *search, const plim_command_list *l, int32_t fits, int64_t *out) {
   int64_t *ended = NULL;
   *out = INT64_MAX;
   if (!fits) return PLIM_OK;
-  PLIM_TRY(plim_allocate(k->ctx, 2 * (int64_t)l->n_buffers, sizeof *ended, &ended));
-  int64_t cost_ns = plim_add_checked(simulate(l, ended), delay_of(k, l));
+  PLIM_TRY(plim_allocate(search->ctx, 2 * (int64_t)l->n_buffers, sizeof *ended, &ended));
+  int64_t cost_ns = plim_add_checked(simulate(l, ended), delay_of(search, l));
   if (cost_ns >= 0) *out = cost_ns;
-  plim_release(k->ctx, ended, 2 * (int64_t)l->n_buffers, sizeof *ended);
+  plim_release(search->ctx, ended, 2 * (int64_t)l->n_buffers, sizeof *ended);
   return PLIM_OK;
 }
 
-static plim_status decode(searching *k, const int32_t *space, double share, double noise, plim_command_list *list,
-                          int64_t *time_ns) {
-  plim_queue_spaces tight = k->spaces;
+static plim_status decode(device_search *search, const int32_t *space, double share, double noise,
+                          plim_command_list *list, int64_t *time_ns) {
+  plim_queue_spaces tight = search->spaces;
   int32_t fits;
   for (int32_t s = 0; s < tight.n; s++) {
     if (tight.budget_bytes[s] < INT64_MAX) tight.budget_bytes[s] = (int64_t)((double)tight.budget_bytes[s] * share);
   }
-  *list = (plim_command_list){.ctx = k->ctx, .graph = k->graph};
-  PLIM_TRY(plim_queue_decode(&k->runs, &tight, space, noise, &k->random, list, &fits));
-  return weigh(k, list, fits, time_ns);
+  *list = (plim_command_list){.ctx = search->ctx, .graph = search->graph};
+  PLIM_TRY(plim_queue_decode(&search->runs, &tight, space, noise, &search->random, list, &fits));
+  return weigh(search, list, fits, time_ns);
 }
 
 /* The plan of a candidate, where it is faster than the best. */
-static plim_status lower_candidate(const searching *k, plim_command_list *list, int *fits) {
-  const plim_lowering lowering = {.paging = k->paging,
-                                  .spaces = &k->spaces,
-                                  .base = k->runs.plan,
-                                  .name = k->runs.plan->planner,
-                                  .how = k->paging->device ? "placed" : "paged",
-                                  .keep_all_ns = k->keep_all_ns,
-                                  .bound_ns = k->bound_ns,
+static plim_status lower_candidate(const device_search *search, plim_command_list *list, int *fits) {
+  const plim_lowering lowering = {.paging = search->paging,
+                                  .spaces = &search->spaces,
+                                  .base = search->runs.plan,
+                                  .name = search->runs.plan->planner,
+                                  .how = search->paging->device ? "placed" : "paged",
+                                  .keep_all_ns = search->keep_all_ns,
+                                  .bound_ns = search->bound_ns,
                                   .n_shares = PLIM_QUEUE_SPREADS,
                                   .share = tuning.queue.share,
-                                  .compares = k->paging->device != NULL};
+                                  .compares = search->paging->device != NULL};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_lower(&lowering, list, fits, &plan));
-  plim_paging_keep_better(k->paging, k->best, plan);
+  plim_paging_keep_better(search->paging, search->best, plan);
   return PLIM_OK;
 }
 
-static void report(const searching *k) {
-  double bound = k->keep_all_ns > 0 ? 100 * ((double)k->bound_ns / (double)k->keep_all_ns - 1) : 0;
+static void report(const device_search *search) {
+  double bound = search->keep_all_ns > 0 ? 100 * ((double)search->bound_ns / (double)search->keep_all_ns - 1) : 0;
   const plim_progress progress = {.stage = "copies",
                                   .total = -1,
-                                  .elapsed_ns = plim_now_ns() - k->started_ns,
-                                  .best_percent = *k->best ? plim_plan_overhead_percent(*k->best) : -1,
+                                  .elapsed_ns = plim_now_ns() - search->started_ns,
+                                  .best_percent = *search->best ? plim_plan_overhead_percent(*search->best) : -1,
                                   .bound_percent = bound > 0 ? bound : 0};
-  plim_context_report(k->ctx, &progress);
+  plim_context_report(search->ctx, &progress);
 }
 
 /* A plan that is no faster may take less energy. */
-static int may_be_better(const searching *k, int64_t time_ns) {
-  return !*k->best || k->paging->powers || time_ns < (*k->best)->time_ns;
+static int may_be_better(const device_search *search, int64_t time_ns) {
+  return !*search->best || search->paging->powers || time_ns < (*search->best)->time_ns;
 }
 
 /* Lower a candidate, with less and less room for the decoder where packing fails. *time_ns: that of the decoded list,
  * INT64_MAX where it does not fit. */
-static plim_status try_candidate(searching *k, const int32_t *space, double noise, int64_t *time_ns) {
+static plim_status try_candidate(device_search *search, const int32_t *space, double noise, int64_t *time_ns) {
   int fits = 0;
-  report(k);
+  report(search);
   for (int32_t i = 0; i < tuning.queue.tightenings && !fits; i++) {
     plim_command_list list;
     int64_t now_ns = INT64_MAX;
-    plim_status status = decode(k, space, 1 - tuning.queue.tighter * i, noise, &list, &now_ns);
+    plim_status status = decode(search, space, 1 - tuning.queue.tighter * i, noise, &list, &now_ns);
     if (i == 0) *time_ns = now_ns;
-    if (status == PLIM_OK && now_ns < INT64_MAX && may_be_better(k, now_ns)) {
-      status = lower_candidate(k, &list, &fits);
+    if (status == PLIM_OK && now_ns < INT64_MAX && may_be_better(search, now_ns)) {
+      status = lower_candidate(search, &list, &fits);
     } else {
       fits = 1;
     }
     plim_command_list_free(&list);
     PLIM_TRY(status);
-    if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    if (plim_effort_over(search->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
   }
   return PLIM_OK;
 }
 
 /* ---- starts ---- */
 
-static int64_t ready_at(const searching *k, int32_t storage, int32_t space) {
-  int64_t least = k->ready_ns[(int64_t)space * k->graph->n_storages + storage];
-  for (int32_t s = 0; s < k->spaces.n; s++) {
-    int64_t there = k->ready_ns[(int64_t)s * k->graph->n_storages + storage];
-    if (s == space || k->spaces.bytes_per_ns[s][space] <= 0 || there == INT64_MAX) continue;
-    int64_t ns = there + plim_queue_copy_ns(&k->spaces, s, space, k->graph->storage[storage].bytes);
+static int64_t ready_at(const device_search *search, int32_t storage, int32_t space) {
+  int64_t least = search->ready_ns[(int64_t)space * search->graph->n_storages + storage];
+  for (int32_t s = 0; s < search->spaces.n; s++) {
+    int64_t there = search->ready_ns[(int64_t)s * search->graph->n_storages + storage];
+    if (s == space || search->spaces.bytes_per_ns[s][space] <= 0 || there == INT64_MAX) continue;
+    int64_t ns = there + plim_queue_copy_ns(&search->spaces, s, space, search->graph->storage[storage].bytes);
     if (ns < least) least = ns;
   }
   return least;
 }
 
-static int64_t begin_on(const searching *k, const plim_op *op, int32_t space, int64_t free_ns) {
+static int64_t begin_on(const device_search *search, const plim_op *op, int32_t space, int64_t free_ns) {
   for (int32_t i = 0; i < op->n_reads; i++) {
-    int64_t ns = ready_at(k, op->reads[i], space);
+    int64_t ns = ready_at(search, op->reads[i], space);
     if (ns > free_ns) free_ns = ns;
   }
   return free_ns;
 }
 
-static void set_ready(const searching *k, int32_t n, const int32_t *storage, int32_t space, int64_t ns) {
+static void set_ready(const device_search *search, int32_t n, const int32_t *storage, int32_t space, int64_t ns) {
   for (int32_t i = 0; i < n; i++) {
-    for (int32_t s = 0; s < k->spaces.n; s++) {
-      k->ready_ns[(int64_t)s * k->graph->n_storages + storage[i]] = s == space ? ns : INT64_MAX;
+    for (int32_t s = 0; s < search->spaces.n; s++) {
+      search->ready_ns[(int64_t)s * search->graph->n_storages + storage[i]] = s == space ? ns : INT64_MAX;
     }
   }
 }
 
 /* Each run where it ends first, if copies never wait. */
-static void place_by_end(searching *k) {
+static void place_by_end(device_search *search) {
   int64_t free_ns[PLIM_PLAN_SPACES] = {0};
-  int32_t storages = k->graph->n_storages;
-  for (int64_t i = 0; i < (int64_t)storages * k->spaces.n; i++) k->ready_ns[i] = i < storages ? 0 : INT64_MAX;
-  for (int32_t r = 0; r < k->runs.n; r++) {
-    const plim_command *command = &k->runs.plan->command[r];
-    const plim_op *op = &k->graph->op[command->op];
+  int32_t storages = search->graph->n_storages;
+  for (int64_t i = 0; i < (int64_t)storages * search->spaces.n; i++) search->ready_ns[i] = i < storages ? 0 : INT64_MAX;
+  for (int32_t r = 0; r < search->runs.n; r++) {
+    const plim_command *command = &search->runs.plan->command[r];
+    const plim_op *op = &search->graph->op[command->op];
     int32_t to = 0;
-    int64_t begin_ns = begin_on(k, op, 0, free_ns[0]);
-    for (int32_t s = 1; s < k->spaces.n && !k->fixed[r]; s++) {
-      if (!k->spaces.computes[s]) continue;
-      int64_t ns = begin_on(k, op, s, free_ns[s]);
+    int64_t begin_ns = begin_on(search, op, 0, free_ns[0]);
+    for (int32_t s = 1; s < search->spaces.n && !search->fixed[r]; s++) {
+      if (!search->spaces.computes[s]) continue;
+      int64_t ns = begin_on(search, op, s, free_ns[s]);
       if (ns >= begin_ns) continue;
       begin_ns = ns;
       to = s;
     }
     for (int32_t i = 0; i < op->n_reads; i++) {
-      int64_t *ready = &k->ready_ns[(int64_t)to * storages + op->reads[i]], arrived = ready_at(k, op->reads[i], to);
+      int64_t *ready = &search->ready_ns[(int64_t)to * storages + op->reads[i]],
+              arrived = ready_at(search, op->reads[i], to);
       *ready = arrived;
     }
-    free_ns[to] = begin_ns + k->runs.plan->variant[command->variant].variant.time_ns;
-    set_ready(k, op->n_writes, op->writes, to, free_ns[to]);
-    set_ready(k, op->n_updates, op->updates, to, free_ns[to]);
-    k->space[r] = to;
+    free_ns[to] = begin_ns + search->runs.plan->variant[command->variant].variant.time_ns;
+    set_ready(search, op->n_writes, op->writes, to, free_ns[to]);
+    set_ready(search, op->n_updates, op->updates, to, free_ns[to]);
+    search->space[r] = to;
   }
 }
 
-static void set_fixed(const searching *k) {
-  for (int32_t r = 0; r < k->runs.n; r++) k->fixed[r] = k->graph->op[k->runs.plan->command[r].op].n_updates > 0;
+static void set_fixed(const device_search *search) {
+  for (int32_t r = 0; r < search->runs.n; r++)
+    search->fixed[r] = search->graph->op[search->runs.plan->command[r].op].n_updates > 0;
 }
 
-/* The runs become those of a plan; k->space is not changed. */
-static plim_status set_runs(searching *k, const plim_plan *plan) {
+/* The runs become those of a plan; search->space is not changed. */
+static plim_status set_runs(device_search *search, const plim_plan *plan) {
   plim_queue_runs runs;
-  PLIM_TRY(plim_queue_runs_make(k->graph, plan, &runs));
-  plim_queue_runs_free(&k->runs);
-  k->runs = runs;
-  set_fixed(k);
+  PLIM_TRY(plim_queue_runs_make(search->graph, plan, &runs));
+  plim_queue_runs_free(&search->runs);
+  search->runs = runs;
+  set_fixed(search);
   return PLIM_OK;
 }
 
 /* Runs in the order of list scheduling, on its devices, where that is faster than *time_ns. */
-static plim_status try_order(searching *k, int64_t *time_ns) {
-  const plim_plan *base = k->runs.plan;
-  int32_t n = k->runs.n, *order = NULL, *space = NULL;
+static plim_status try_order(device_search *search, int64_t *time_ns) {
+  const plim_plan *base = search->runs.plan;
+  int32_t n = search->runs.n, *order = NULL, *space = NULL;
   int64_t now_ns = INT64_MAX;
   plim_status status;
-  PLIM_CHECK(plim_allocate(k->ctx, n, sizeof *order, &order));
-  PLIM_CHECK(plim_allocate(k->ctx, n, sizeof *space, &space));
-  PLIM_CHECK(plim_queue_order(&k->runs, &k->spaces, k->fixed, order, space));
-  k->ordered = *base;
-  k->ordered.command = k->command;
+  PLIM_CHECK(plim_allocate(search->ctx, n, sizeof *order, &order));
+  PLIM_CHECK(plim_allocate(search->ctx, n, sizeof *space, &space));
+  PLIM_CHECK(plim_queue_order(&search->runs, &search->spaces, search->fixed, order, space));
+  search->ordered = *base;
+  search->ordered.command = search->command;
   for (int32_t i = 0; i < n; i++) {
-    k->command[i] = base->command[order[i]];
-    k->next[i] = space[order[i]];
+    search->command[i] = base->command[order[i]];
+    search->next[i] = space[order[i]];
   }
-  PLIM_CHECK(set_runs(k, &k->ordered));
-  status = try_candidate(k, k->next, 0, &now_ns);
+  PLIM_CHECK(set_runs(search, &search->ordered));
+  status = try_candidate(search, search->next, 0, &now_ns);
   if (status == PLIM_OK && now_ns < *time_ns) {
     *time_ns = now_ns;
-    memcpy(k->space, k->next, (size_t)n * sizeof *k->space);
+    memcpy(search->space, search->next, (size_t)n * sizeof *search->space);
   } else if (status == PLIM_OK || status == PLIM_ECANCEL) { /* the base order holds */
-    plim_status restored = set_runs(k, base);
+    plim_status restored = set_runs(search, base);
     if (restored != PLIM_OK) status = restored;
   }
 done:
-  if (status == PLIM_ECANCEL && !plim_context_cancelled(k->ctx)) status = PLIM_OK; /* out of time */
-  plim_release(k->ctx, order, n, sizeof *order);
-  plim_release(k->ctx, space, n, sizeof *space);
+  if (status == PLIM_ECANCEL && !plim_context_cancelled(search->ctx)) status = PLIM_OK; /* out of time */
+  plim_release(search->ctx, order, n, sizeof *order);
+  plim_release(search->ctx, space, n, sizeof *space);
   return status;
 }
 
-static plim_status try_starts(searching *k, int64_t *time_ns) {
+static plim_status try_starts(device_search *search, int64_t *time_ns) {
   int64_t one_ns = INT64_MAX, two_ns = INT64_MAX;
-  memset(k->space, 0, (size_t)k->runs.n * sizeof *k->space);
-  PLIM_TRY(try_candidate(k, k->space, 0, &one_ns));
+  memset(search->space, 0, (size_t)search->runs.n * sizeof *search->space);
+  PLIM_TRY(try_candidate(search, search->space, 0, &one_ns));
   *time_ns = one_ns;
-  int32_t draws = k->runs.n <= tuning.queue.many_runs ? tuning.queue.draws : 0;
-  for (int32_t i = 0; i < draws && !k->paging->device; i++) {
+  int32_t draws = search->runs.n <= tuning.queue.many_runs ? tuning.queue.draws : 0;
+  for (int32_t i = 0; i < draws && !search->paging->device; i++) {
     int64_t now_ns = INT64_MAX;
-    PLIM_TRY(try_candidate(k, k->space, tuning.queue.noise * (i + 1), &now_ns));
-    if (plim_effort_over(k->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    PLIM_TRY(try_candidate(search, search->space, tuning.queue.noise * (i + 1), &now_ns));
+    if (plim_effort_over(search->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
   }
-  if (!k->paging->device) return PLIM_OK;
-  place_by_end(k);
-  PLIM_TRY(try_candidate(k, k->space, 0, &two_ns));
+  if (!search->paging->device) return PLIM_OK;
+  place_by_end(search);
+  PLIM_TRY(try_candidate(search, search->space, 0, &two_ns));
   if (two_ns < one_ns) *time_ns = two_ns;
-  if (two_ns >= one_ns) memset(k->space, 0, (size_t)k->runs.n * sizeof *k->space);
-  int ordered = k->options->order != PLIM_ORDER_FIXED && k->runs.n <= tuning.queue.ordered_runs;
-  return ordered ? try_order(k, time_ns) : PLIM_OK;
+  if (two_ns >= one_ns) memset(search->space, 0, (size_t)search->runs.n * sizeof *search->space);
+  int ordered = search->options->order != PLIM_ORDER_FIXED && search->runs.n <= tuning.queue.ordered_runs;
+  return ordered ? try_order(search, time_ns) : PLIM_OK;
 }
 
 /* ---- rounds ---- */
 
-static void change(searching *k) {
-  int32_t width = 1 + plim_random_below(&k->random, plim_random_percent(&k->random, 50) ? 2 : tuning.queue.window);
-  int32_t from = plim_random_below(&k->random, k->runs.n), to = plim_random_below(&k->random, 2);
-  memcpy(k->next, k->space, (size_t)k->runs.n * sizeof *k->space);
-  if (width == 1) to = !k->space[from];
-  for (int32_t r = from; r < from + width && r < k->runs.n; r++) {
-    if (!k->fixed[r]) k->next[r] = to;
+static void change(device_search *search) {
+  int32_t width =
+      1 + plim_random_below(&search->random, plim_random_percent(&search->random, 50) ? 2 : tuning.queue.window);
+  int32_t from = plim_random_below(&search->random, search->runs.n), to = plim_random_below(&search->random, 2);
+  memcpy(search->next, search->space, (size_t)search->runs.n * sizeof *search->space);
+  if (width == 1) to = !search->space[from];
+  for (int32_t r = from; r < from + width && r < search->runs.n; r++) {
+    if (!search->fixed[r]) search->next[r] = to;
   }
 }
 
 /* Space 1 is the second device. */
-static plim_status search_rounds(searching *k, int64_t time_ns) {
-  int64_t rounds = tuning.queue.round_work / (k->runs.n + 1) + 1;
+static plim_status search_rounds(device_search *search, int64_t time_ns) {
+  int64_t rounds = tuning.queue.round_work / (search->runs.n + 1) + 1;
   if (rounds > tuning.queue.most_rounds) rounds = tuning.queue.most_rounds;
-  if (k->options->iterations > 0 && rounds > k->options->iterations) rounds = k->options->iterations;
-  for (int64_t round = 0; round < rounds && !plim_effort_over(k->ctx, PLIM_EFFORT_LOOK); round++) {
+  if (search->options->iterations > 0 && rounds > search->options->iterations) rounds = search->options->iterations;
+  for (int64_t round = 0; round < rounds && !plim_effort_over(search->ctx, PLIM_EFFORT_LOOK); round++) {
     plim_command_list list;
     int64_t now_ns = INT64_MAX;
-    if (!may_be_better(k, k->bound_ns)) break;
-    change(k);
-    plim_status status = decode(k, k->next, 1, 0, &list, &now_ns);
+    if (!may_be_better(search, search->bound_ns)) break;
+    change(search);
+    plim_status status = decode(search, search->next, 1, 0, &list, &now_ns);
     plim_command_list_free(&list);
     PLIM_TRY(status);
-    double slack = tuning.queue.slack * plim_random_unit(&k->random) * (1 - (double)round / (double)rounds);
+    double slack = tuning.queue.slack * plim_random_unit(&search->random) * (1 - (double)round / (double)rounds);
     if (now_ns == INT64_MAX || (time_ns < INT64_MAX && (double)now_ns > (double)time_ns * (1 + slack))) continue;
     int better = now_ns < time_ns;
     time_ns = now_ns;
-    int32_t *space = k->space;
-    k->space = k->next;
-    k->next = space;
-    if (better) PLIM_TRY(try_candidate(k, k->space, 0, &now_ns));
+    int32_t *space = search->space;
+    search->space = search->next;
+    search->next = space;
+    if (better) PLIM_TRY(try_candidate(search, search->space, 0, &now_ns));
   }
   return PLIM_OK;
 }
 
-static plim_status search_devices(searching *k, const plim_profile *profile) {
+static plim_status search_devices(device_search *search, const plim_profile *profile) {
   int64_t time_ns = INT64_MAX;
-  plim_queue_spaces_make(k->options, &k->spaces);
-  PLIM_TRY(plim_queue_bound(k->graph, profile, k->paging, k->keep_all_ns, &k->bound_ns));
-  set_fixed(k);
-  PLIM_TRY(try_starts(k, &time_ns));
-  return k->paging->device ? search_rounds(k, time_ns) : PLIM_OK;
+  plim_queue_spaces_make(search->options, &search->spaces);
+  PLIM_TRY(plim_queue_bound(search->graph, profile, search->paging, search->keep_all_ns, &search->bound_ns));
+  set_fixed(search);
+  PLIM_TRY(try_starts(search, &time_ns));
+  return search->paging->device ? search_rounds(search, time_ns) : PLIM_OK;
 }
 
 plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, const plim_plan *base, int64_t keep_all_ns,
                               plim_plan **best) {
-  searching k = {.ctx = ctx,
-                 .graph = graph,
-                 .options = options,
-                 .paging = options->paging,
-                 .keep_all_ns = keep_all_ns,
-                 .random = {options->seed},
-                 .started_ns = plim_now_ns(),
-                 .best = best};
+  device_search search = {.ctx = ctx,
+                          .graph = graph,
+                          .options = options,
+                          .paging = options->paging,
+                          .keep_all_ns = keep_all_ns,
+                          .random = {options->seed},
+                          .started_ns = plim_now_ns(),
+                          .best = best};
   int64_t cells = (int64_t)graph->n_storages * PLIM_PLAN_SPACES, n = base->n_commands;
   plim_status status;
-  PLIM_CHECK(plim_queue_runs_make(graph, base, &k.runs));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.space, &k.space));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.next, &k.next));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.fixed, &k.fixed));
-  PLIM_CHECK(plim_allocate(ctx, n, sizeof *k.command, &k.command));
-  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *k.ready_ns, &k.ready_ns));
-  PLIM_CHECK(search_devices(&k, profile));
+  PLIM_CHECK(plim_queue_runs_make(graph, base, &search.runs));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.space, &search.space));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.next, &search.next));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.fixed, &search.fixed));
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *search.command, &search.command));
+  PLIM_CHECK(plim_allocate(ctx, cells, sizeof *search.ready_ns, &search.ready_ns));
+  PLIM_CHECK(search_devices(&search, profile));
 done:
-  plim_release(ctx, k.space, n, sizeof *k.space);
-  plim_release(ctx, k.next, n, sizeof *k.next);
-  plim_release(ctx, k.fixed, n, sizeof *k.fixed);
-  plim_release(ctx, k.command, n, sizeof *k.command);
-  plim_release(ctx, k.ready_ns, cells, sizeof *k.ready_ns);
-  plim_queue_runs_free(&k.runs);
+  plim_release(ctx, search.space, n, sizeof *search.space);
+  plim_release(ctx, search.next, n, sizeof *search.next);
+  plim_release(ctx, search.fixed, n, sizeof *search.fixed);
+  plim_release(ctx, search.command, n, sizeof *search.command);
+  plim_release(ctx, search.ready_ns, cells, sizeof *search.ready_ns);
+  plim_queue_runs_free(&search.runs);
   return status;
 }

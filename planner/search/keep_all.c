@@ -33,52 +33,52 @@ static int is_enough(const plim_incumbent *inc) {
 }
 
 static plim_status on_fit(void *user, plim_anneal *a) {
-  keeper *k = user;
-  PLIM_TRY(plim_track_store(a->mover.track, &k->schedule));
-  int64_t peak = plim_track_peak(a->mover.track), enough = k->inc->enough_bytes;
-  int strong = a->done >= k->next_strong, far = enough > 0 && peak > enough;
+  keeper *keep = user;
+  PLIM_TRY(plim_track_store(a->mover.track, &keep->schedule));
+  int64_t peak = plim_track_peak(a->mover.track), enough = keep->inc->enough_bytes;
+  int strong = a->done >= keep->next_strong, far = enough > 0 && peak > enough;
   a->mover.limit = peak - 1;
-  a->stop = a->mover.limit < k->bound_bytes;
-  if (far || (!strong && k->inc->problem->n_ops > PLIM_LONG_OPS)) return PLIM_OK;
-  if (strong) k->next_strong = a->done + tuning.keep_all.moves_between_strong * (int64_t)k->inc->problem->n_ops;
-  PLIM_TRY(plim_incumbent_submit(k->inc, &k->schedule,
+  a->stop = a->mover.limit < keep->bound_bytes;
+  if (far || (!strong && keep->inc->problem->n_ops > PLIM_LONG_OPS)) return PLIM_OK;
+  if (strong) keep->next_strong = a->done + tuning.keep_all.moves_between_strong * (int64_t)keep->inc->problem->n_ops;
+  PLIM_TRY(plim_incumbent_submit(keep->inc, &keep->schedule,
                                  strong ? tuning.keep_all.effort_strong : tuning.keep_all.effort_quick, NULL));
-  a->stop |= is_enough(k->inc);
+  a->stop |= is_enough(keep->inc);
   return PLIM_OK;
 }
 
-static plim_status improve_order(keeper *k) {
-  const plim_problem *p = k->inc->problem;
+static plim_status improve_order(keeper *keep) {
+  const plim_problem *p = keep->inc->problem;
   int64_t moves = tuning.keep_all.moves_an_op * (int64_t)p->n_ops + tuning.keep_all.moves_least;
   plim_track *track = NULL;
   PLIM_TRY(plim_track_new(p, p->n_ops + 64, &track));
-  plim_track_load(track, &k->schedule);
+  plim_track_load(track, &keep->schedule);
   plim_anneal a = {.mover = {.track = track, .random = {1}, .limit = plim_track_peak(track) - 1},
                    .hot = tuning.keep_all.hot,
                    .cold = tuning.keep_all.cold,
                    .weight = tuning.keep_all.weight,
                    .iterations = moves < tuning.keep_all.moves_most ? moves : tuning.keep_all.moves_most,
-                   .deadline_ns = plim_incumbent_deadline(k->inc, tuning.keep_all.moves_percent),
+                   .deadline_ns = plim_incumbent_deadline(keep->inc, tuning.keep_all.moves_percent),
                    .share = {[PLIM_MOVE_FIRST] = 1},
                    .on_fit = on_fit,
-                   .user = k,
+                   .user = keep,
                    .faster_than_ns = INT64_MAX};
-  int best = a.mover.limit < k->bound_bytes;
+  int best = a.mover.limit < keep->bound_bytes;
   plim_status status = best ? PLIM_OK : plim_anneal_run(&a);
   plim_track_free(track);
-  return status == PLIM_OK && !best ? submit_well(k->inc, &k->schedule) : status;
+  return status == PLIM_OK && !best ? submit_well(keep->inc, &keep->schedule) : status;
 }
 
 static plim_status search_order(plim_incumbent *inc) {
   if (inc->keep_all) return submit_well(inc, inc->keep_all);
-  keeper k = {.inc = inc, .schedule = {.ctx = inc->problem->ctx}};
+  keeper keep = {.inc = inc, .schedule = {.ctx = inc->problem->ctx}};
   int32_t op;
-  k.bound_bytes = plim_bound_bytes(inc->problem, &op);
-  plim_status status = plim_schedule_program_order(inc->problem, &k.schedule);
-  if (status == PLIM_OK) status = submit_well(inc, &k.schedule);
+  keep.bound_bytes = plim_bound_bytes(inc->problem, &op);
+  plim_status status = plim_schedule_program_order(inc->problem, &keep.schedule);
+  if (status == PLIM_OK) status = submit_well(inc, &keep.schedule);
   int may_improve = !inc->problem->fixed_order && !is_enough(inc) && !plim_effort_over(inc->problem->ctx, 0);
-  if (status == PLIM_OK && may_improve) status = improve_order(&k);
-  plim_schedule_free(&k.schedule);
+  if (status == PLIM_OK && may_improve) status = improve_order(&keep);
+  plim_schedule_free(&keep.schedule);
   return status;
 }
 

@@ -17,7 +17,7 @@
 
 enum { WORK = 500 }; /* ns that a copy takes, about */
 
-typedef struct arranging {
+typedef struct arrangement {
   plim_space_sequence *sequence;
   const plim_space_problem *problem;
   const int64_t *budget;
@@ -35,9 +35,9 @@ typedef struct arranging {
   int64_t *left_ns;        /* [n] the last command that touches the item's buffer ends */
   plim_space_event *items; /* [n] scratch */
   plim_block block;        /* memory of the arrays above */
-} arranging;
+} arrangement;
 
-static void set_times(arranging *a) {
+static void set_times(arrangement *a) {
   a->begin_ns[0] = 0;
   for (int32_t e = 0; e < a->sequence->n; e++) {
     const plim_space_event *v = &a->sequence->item[e];
@@ -47,7 +47,7 @@ static void set_times(arranging *a) {
   }
 }
 
-static void find_touches(arranging *a) {
+static void find_touches(arrangement *a) {
   const plim_space_sequence *s = a->sequence;
   for (int32_t e = 0; e < s->n; e++) a->touch[e] = e;
   for (int32_t u = s->n - 1; u >= 0; u--) {
@@ -55,7 +55,7 @@ static void find_touches(arranging *a) {
   }
 }
 
-static void move_up(arranging *a, int32_t e) {
+static void move_up(arrangement *a, int32_t e) {
   const plim_space_sequence *s = a->sequence;
   const plim_space_event *v = &s->item[e];
   int32_t space = a->problem->platform->link[v->at].to, source = s->read[s->first_read[e]], q = e;
@@ -75,7 +75,7 @@ static void move_up(arranging *a, int32_t e) {
 }
 
 /* Copies before the items at whose positions they are to stand. */
-static plim_status move_copies(arranging *a) {
+static plim_status move_copies(arrangement *a) {
   plim_space_sequence *s = a->sequence;
   int32_t n = 0, *head = a->order, *next = a->follower;
   find_touches(a);
@@ -97,7 +97,7 @@ static plim_status move_copies(arranging *a) {
 }
 
 /* Hold what copy e reads, and nothing reads after it, while the copy takes its time. */
-static void hold(arranging *a, int32_t e) {
+static void hold(arrangement *a, int32_t e) {
   const plim_space_sequence *s = a->sequence;
   const plim_space_event *v = &s->item[e];
   int32_t source = s->read[s->first_read[e]], space = a->problem->platform->link[v->at].from, h = e;
@@ -115,7 +115,7 @@ static void hold(arranging *a, int32_t e) {
   a->end[source] = h;
 }
 
-static void hold_sources(arranging *a) {
+static void hold_sources(arrangement *a) {
   const plim_space_sequence *s = a->sequence;
   memset(a->link_ns, 0, (size_t)a->problem->platform->n_links * sizeof *a->link_ns);
   for (int32_t e = 0; e < s->n; e++) a->follower[e] = -1;
@@ -128,7 +128,7 @@ static void hold_sources(arranging *a) {
 }
 
 /* The buffers that end after each item. */
-static void list_ends(arranging *a) {
+static void list_ends(arrangement *a) {
   const plim_space_sequence *s = a->sequence;
   for (int32_t e = 0; e < s->n; e++) a->order[e] = -1;
   for (int32_t e = 0; e < s->n; e++) {
@@ -137,7 +137,7 @@ static void list_ends(arranging *a) {
   }
 }
 
-static void emit(const arranging *a, plim_space_events *out) {
+static void emit(const arrangement *a, plim_space_events *out) {
   const plim_space_sequence *s = a->sequence;
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_events_add(out, s->item[e].kind, s->item[e].node, s->item[e].at);
@@ -154,7 +154,7 @@ static int64_t later(int64_t a, int64_t b) {
 }
 
 /* Item e is a command that begins when its queue is free, what it reads is filled, and nothing touches what ended. */
-static void add_command(arranging *a, int32_t e, plim_space_totals *t) {
+static void add_command(arrangement *a, int32_t e, plim_space_totals *t) {
   const plim_space_sequence *s = a->sequence;
   const plim_space_event *v = &s->item[e];
   int run = v->kind == PLIM_SPACE_RUN;
@@ -176,7 +176,7 @@ static void add_command(arranging *a, int32_t e, plim_space_totals *t) {
       run ? plim_space_run_joule(a->problem, v->node, v->at) : plim_space_copy_joule(a->problem, v->node, v->at);
 }
 
-static void add_up(arranging *a, plim_space_totals *t) {
+static void add_up(arrangement *a, plim_space_totals *t) {
   const plim_space_sequence *s = a->sequence;
   const plim_platform *p = a->problem->platform;
   *t = (plim_space_totals){.makespan_ns = 0};
@@ -194,7 +194,7 @@ static void add_up(arranging *a, plim_space_totals *t) {
   }
 }
 
-static void lay_out(arranging *a, plim_block *b) {
+static void lay_out(arrangement *a, plim_block *b) {
   const plim_platform *p = a->problem->platform;
   int64_t n = a->sequence->n;
   a->begin_ns = plim_block_take(b, n + 1, sizeof *a->begin_ns);
@@ -215,7 +215,7 @@ static void lay_out(arranging *a, plim_block *b) {
 plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, int spread, plim_space_totals *totals,
                                plim_space_events *out) {
   plim_context *ctx = s->problem->ctx;
-  arranging a = {.sequence = s, .problem = s->problem, .budget = budget};
+  arrangement a = {.sequence = s, .problem = s->problem, .budget = budget};
   plim_status status;
   lay_out(&a, &a.block);
   PLIM_TRY(plim_block_allocate(ctx, &a.block));

@@ -31,7 +31,7 @@ typedef struct entry {
   int32_t node, gap; /* gap -1: any */
 } entry;
 
-typedef struct bounding {
+typedef struct bound_state {
   const plim_space_problem *problem;
   const plim_space_search_options *options;
   int32_t n, n_words, devices, n_queues, n_gaps, n_rows;
@@ -53,16 +53,16 @@ typedef struct bounding {
   double *any;            /* [n] in any gap */
   uint8_t *brought;       /* [n_gaps] */
   double *load;           /* [n_queues] ns */
-} bounding;
+} bound_state;
 
-static int is_ancestor(const bounding *b, int32_t u, int32_t v) {
+static int is_ancestor(const bound_state *b, int32_t u, int32_t v) {
   return (int)(b->ancestors[(int64_t)v * b->n_words + u / WORD] >> (u % WORD) & 1);
 }
 
 /* ---- cuts ---- */
 
 /* 0: the time was over. */
-static int find_ancestors(bounding *b) {
+static int find_ancestors(bound_state *b) {
   for (int32_t v = 0; v < b->n; v++) {
     uint64_t *mine = b->ancestors + (int64_t)v * b->n_words;
     const plim_space_node *node = &b->problem->node[v];
@@ -77,12 +77,12 @@ static int find_ancestors(bounding *b) {
   return 1;
 }
 
-static int is_read_after(const bounding *b, int32_t u, int32_t v) {
+static int is_read_after(const bound_state *b, int32_t u, int32_t v) {
   const plim_space_node *node = &b->problem->node[u];
   return node->n_succs > 0 && node->succ[node->n_succs - 1] > v;
 }
 
-static int is_needed(const bounding *b, int32_t u, int32_t v) {
+static int is_needed(const bound_state *b, int32_t u, int32_t v) {
   const plim_space_node *node = &b->problem->node[u];
   int needed = 0;
   for (int32_t i = 0; i < node->n_succs; i++) {
@@ -93,7 +93,7 @@ static int is_needed(const bounding *b, int32_t u, int32_t v) {
 }
 
 /* The bytes by which what is needed at the first run of v exceeds the budgets of H. */
-static int64_t demand_of(const bounding *b, int32_t v) {
+static int64_t demand_of(const bound_state *b, int32_t v) {
   const plim_space_node *node = &b->problem->node[v];
   int64_t bytes = node->bytes + node->workspace;
   for (int32_t i = 0; i < node->n_preds; i++) bytes += b->problem->node[node->pred[i]].bytes;
@@ -105,7 +105,7 @@ static int64_t demand_of(const bounding *b, int32_t v) {
 
 /* The next reader of u that descends from `reader` (-1: the first), of those that are counted apart; -1: none. *at: how
  * many readers were looked at, which come in program order. */
-static int32_t next_reader(const bounding *b, int32_t u, int32_t reader, int32_t *at) {
+static int32_t next_reader(const bound_state *b, int32_t u, int32_t reader, int32_t *at) {
   const plim_space_node *node = &b->problem->node[u];
   while (*at < node->n_succs) {
     int32_t next = node->succ[(*at)++];
@@ -114,7 +114,7 @@ static int32_t next_reader(const bounding *b, int32_t u, int32_t reader, int32_t
   return -1;
 }
 
-static void count_gaps(bounding *b) {
+static void count_gaps(bound_state *b) {
   b->n_gaps = 0;
   for (int32_t u = 0; u < b->n; u++) {
     b->first_gap[u] = b->n_gaps++;
@@ -125,14 +125,14 @@ static void count_gaps(bounding *b) {
 }
 
 /* The gap of u in which the cut of v lies: after a reader that v descends from, before one that descends from v. */
-static int32_t gap_of(const bounding *b, int32_t u, int32_t v) {
+static int32_t gap_of(const bound_state *b, int32_t u, int32_t v) {
   int32_t at = 0, gap = b->first_gap[u], r = next_reader(b, u, -1, &at);
   for (; r >= 0 && is_ancestor(b, r, v); r = next_reader(b, u, r, &at)) gap++;
   return r >= 0 && is_ancestor(b, v, r) ? gap : -1;
 }
 
 /* What program order has at each node, less the budgets of H: no cut there asks for more. */
-static void limit_demands(const bounding *b, int64_t *most) {
+static void limit_demands(const bound_state *b, int64_t *most) {
   int64_t live = 0;
   for (int32_t v = 0; v < b->n; v++) {
     const plim_space_node *node = &b->problem->node[v];
@@ -146,7 +146,7 @@ static void limit_demands(const bounding *b, int64_t *most) {
 }
 
 /* Of a stretch of program order the cut that asks for most, of some that may. limit[v] -1: was tried. */
-static void choose_cut(bounding *b, int32_t from, int32_t to, int64_t *limit) {
+static void choose_cut(bound_state *b, int32_t from, int32_t to, int64_t *limit) {
   int64_t most = 0;
   int32_t best = -1;
   for (int32_t t = 0; t < tuning.bound.tries; t++) {
@@ -164,7 +164,7 @@ static void choose_cut(bounding *b, int32_t from, int32_t to, int64_t *limit) {
   b->demand[b->n_rows++] = most;
 }
 
-static plim_status choose_cuts(bounding *b) {
+static plim_status choose_cuts(bound_state *b) {
   int32_t stretch = b->n / PLIM_SPACE_BOUND_ROWS + 1;
   int64_t room = 0, *limit = NULL;
   PLIM_TRY(plim_allocate(b->problem->ctx, b->n, sizeof *limit, &limit));
@@ -195,18 +195,18 @@ static plim_status choose_cuts(bounding *b) {
 
 /* ---- prices ---- */
 
-static double queue_price(const bounding *b, int32_t queue) {
+static double queue_price(const bound_state *b, int32_t queue) {
   return queue < 0 ? 0 : b->multiplier[b->n_rows + queue] * b->whole / b->whole_ns;
 }
 
-static double run_price(const bounding *b, int32_t node, int32_t d) {
+static double run_price(const bound_state *b, int32_t node, int32_t d) {
   double ns = (double)plim_space_run_ns(b->problem, node, d), price = queue_price(b, d) * ns;
   if (b->options->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
   if (b->options->objective == PLIM_OBJECTIVE_ENERGY) price += plim_space_run_joule(b->problem, node, d);
   return price;
 }
 
-static double copy_price(const bounding *b, int32_t node, int32_t l) {
+static double copy_price(const bound_state *b, int32_t node, int32_t l) {
   const plim_platform_link *link = &b->problem->platform->link[l];
   double ns = plim_space_least_copy_ns(b->problem, node, l), price = queue_price(b, b->link_queue[l]) * ns;
   if (b->options->objective == PLIM_OBJECTIVE_SERIAL) price += ns;
@@ -216,7 +216,7 @@ static double copy_price(const bounding *b, int32_t node, int32_t l) {
   return price;
 }
 
-static int32_t cheapest_device(const bounding *b, int32_t node, double *price) {
+static int32_t cheapest_device(const bound_state *b, int32_t node, double *price) {
   int32_t best = -1;
   *price = INFINITY;
   for (int32_t d = 0; d < b->devices; d++) {
@@ -230,7 +230,7 @@ static int32_t cheapest_device(const bounding *b, int32_t node, double *price) {
 }
 
 /* Out of H, or into it. */
-static int32_t cheapest_link(const bounding *b, int32_t node, int into, double *price) {
+static int32_t cheapest_link(const bound_state *b, int32_t node, int into, double *price) {
   int32_t best = -1;
   *price = INFINITY;
   for (int32_t l = 0; l < b->problem->platform->n_links && b->options->page; l++) {
@@ -245,12 +245,12 @@ static int32_t cheapest_link(const bounding *b, int32_t node, int into, double *
 
 /* ---- the bound of some multipliers ---- */
 
-static double coefficient(const bounding *b, int32_t row, int32_t node) {
+static double coefficient(const bound_state *b, int32_t row, int32_t node) {
   int64_t bytes = b->problem->node[node].bytes, demand = b->demand[row];
   return bytes < demand ? (double)bytes / (double)demand : 1;
 }
 
-static void set_worths(bounding *b) {
+static void set_worths(bound_state *b) {
   memset(b->worth, 0, (size_t)b->n_gaps * sizeof *b->worth);
   memset(b->any, 0, (size_t)b->n * sizeof *b->any);
   for (int32_t r = 0; r < b->n_rows; r++) {
@@ -263,14 +263,14 @@ static void set_worths(bounding *b) {
   }
 }
 
-static double positive_gain(const bounding *b, int32_t u, double price) {
+static double positive_gain(const bound_state *b, int32_t u, double price) {
   double gain = 0;
   for (int32_t g = b->first_gap[u]; g < b->first_gap[u + 1]; g++) gain += fmax(0, b->worth[g] + b->any[u] - price);
   return gain;
 }
 
 /* What bringing node u wins at best; loads and brought gaps are those of that choice. */
-static double bring(bounding *b, int32_t u) {
+static double bring(bound_state *b, int32_t u) {
   double again, out, in;
   int32_t device = cheapest_device(b, u, &again);
   int32_t out_link = cheapest_link(b, u, 0, &out), in_link = cheapest_link(b, u, 1, &in);
@@ -292,7 +292,7 @@ static double bring(bounding *b, int32_t u) {
   return copies ? by_copies : by_runs;
 }
 
-static void set_slopes(bounding *b, double time_ns) {
+static void set_slopes(bound_state *b, double time_ns) {
   for (int32_t r = 0; r < b->n_rows; r++) {
     double left = 1;
     for (int32_t i = b->first_entry[r]; i < b->first_entry[r + 1]; i++) {
@@ -308,7 +308,7 @@ static void set_slopes(bounding *b, double time_ns) {
   for (int32_t q = 0; q < b->n_queues; q++) b->slope[b->n_rows + q] = (b->load[q] - time_ns) / b->whole_ns;
 }
 
-static double evaluate(bounding *b) {
+static double evaluate(bound_state *b) {
   double value = 0, price, queues = 0, time_ns = 0;
   memset(b->load, 0, (size_t)b->n_queues * sizeof *b->load);
   memset(b->brought, 0, (size_t)b->n_gaps);
@@ -333,7 +333,7 @@ static double evaluate(bounding *b) {
 /* ---- ascent ---- */
 
 /* Multipliers of queues are at least 0; where no deadline bounds the makespan their sum is at most its cost. */
-static void project(bounding *b) {
+static void project(bound_state *b) {
   double *m = b->multiplier + b->n_rows, most = b->time_cost * b->whole_ns / b->whole, sum = 0;
   for (int32_t i = 0; i < b->n_rows + b->n_queues; i++) b->multiplier[i] = fmax(0, b->multiplier[i]);
   for (int32_t q = b->devices; q < b->n_queues && b->options->deadline_on_runs; q++) m[q] = 0;
@@ -351,12 +351,12 @@ static void project(bounding *b) {
   for (int32_t q = 0; q < b->n_queues; q++) m[q] = sum > 0 ? m[q] * (most / sum) * (1 - 1e-12) : 0;
 }
 
-static void restore_best(bounding *b, int32_t n) {
+static void restore_best(bound_state *b, int32_t n) {
   memcpy(b->multiplier, b->best, (size_t)n * sizeof *b->best);
 }
 
 /* Subgradient steps towards a target above the best bound, which comes nearer while nothing is won. */
-static double ascend(bounding *b) {
+static double ascend(bound_state *b) {
   int32_t n = b->n_rows + b->n_queues, stale = 0;
   double best = evaluate(b), above = tuning.bound.above_first;
   memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
@@ -389,7 +389,7 @@ static double ascend(bounding *b) {
 
 /* ---- the whole ---- */
 
-static void set_home(bounding *b) {
+static void set_home(bound_state *b) {
   const plim_platform *p = b->problem->platform;
   b->devices = b->options->place ? p->n_devices : 1;
   b->n_queues = b->devices;
@@ -408,7 +408,7 @@ static void set_home(bounding *b) {
   }
 }
 
-static void set_scales(bounding *b) {
+static void set_scales(bound_state *b) {
   const plim_platform *p = b->problem->platform;
   b->whole_ns = fmax(1, (double)b->problem->fastest_ns);
   b->whole = b->whole_ns;
@@ -423,7 +423,7 @@ static void set_scales(bounding *b) {
   for (int32_t d = 0; d < p->n_devices; d++) b->time_cost += p->device[d].idle_watt * 1e-9;
 }
 
-static plim_status allocate_bound(bounding *b) {
+static plim_status allocate_bound(bound_state *b) {
   plim_context *ctx = b->problem->ctx;
   const plim_platform *p = b->problem->platform;
   int64_t columns = (int64_t)PLIM_SPACE_BOUND_ROWS + p->n_devices + p->n_links;
@@ -441,7 +441,7 @@ static plim_status allocate_bound(bounding *b) {
   return plim_allocate(ctx, (int64_t)b->n * b->n_words, sizeof *b->ancestors, &b->ancestors);
 }
 
-static void free_all(bounding *b) {
+static void free_all(bound_state *b) {
   plim_context *ctx = b->problem->ctx;
   const plim_platform *p = b->problem->platform;
   int64_t columns = (int64_t)PLIM_SPACE_BOUND_ROWS + p->n_devices + p->n_links;
@@ -462,7 +462,7 @@ static void free_all(bounding *b) {
   plim_release(ctx, b->entry, b->n_entries, sizeof *b->entry);
 }
 
-static plim_status find_bound(bounding *b, double *out) {
+static plim_status find_bound(bound_state *b, double *out) {
   PLIM_TRY(allocate_bound(b));
   set_home(b);
   set_scales(b);
@@ -482,7 +482,7 @@ static plim_status find_bound(bounding *b, double *out) {
 }
 
 plim_status plim_space_bound(const plim_space_problem *problem, const plim_space_search_options *options, double *out) {
-  bounding b = {.problem = problem, .options = options, .n = problem->n, .n_words = problem->n / WORD + 1};
+  bound_state b = {.problem = problem, .options = options, .n = problem->n, .n_words = problem->n / WORD + 1};
   double bound = 0;
   plim_status status = problem->n > tuning.bound.nodes ? PLIM_OK : find_bound(&b, &bound);
   free_all(&b);

@@ -6,11 +6,11 @@
 #include "planner/spaces/space_problem.h"
 #include "runtime/base/effort.h"
 
-typedef struct placing {
+typedef struct placement_bound {
   const plim_space_problem *problem;
   const plim_space_search_options *options;
   int32_t n, devices; /* the first `devices` devices may be used */
-} placing;
+} placement_bound;
 
 double plim_space_least_copy_ns(const plim_space_problem *p, int32_t node, int32_t l) {
   const plim_platform_link *link = &p->platform->link[l];
@@ -19,7 +19,7 @@ double plim_space_least_copy_ns(const plim_space_problem *p, int32_t node, int32
 }
 
 /* The least time of a copy of a node into a space, by one link of those that are there; INFINITY: there is none. */
-static double least_arrival_ns(const placing *b, int32_t node, int32_t space) {
+static double least_arrival_ns(const placement_bound *b, int32_t node, int32_t space) {
   double least = INFINITY;
   for (int32_t l = 0; l < b->problem->platform->n_links; l++) {
     if (b->problem->platform->link[l].to != space || plim_space_copy_ns(b->problem, node, l) < 0) continue;
@@ -30,7 +30,7 @@ static double least_arrival_ns(const placing *b, int32_t node, int32_t space) {
 
 /* What it costs at least that the output of a node that first ran on device d is also where device e computes: a copy,
  * or another run. */
-static double least_spread_ns(const placing *b, int32_t node, int32_t d, int32_t e) {
+static double least_spread_ns(const placement_bound *b, int32_t node, int32_t d, int32_t e) {
   int32_t space = b->problem->platform->device[e].space;
   double again = (double)plim_space_run_ns(b->problem, node, e), copy;
   if (b->problem->platform->device[d].space == space) return 0;
@@ -40,7 +40,7 @@ static double least_spread_ns(const placing *b, int32_t node, int32_t d, int32_t
 
 /* The longest path. end [n][devices]: no run of a node on a device ends earlier. What it reads was run there, or ran
  * elsewhere and was copied there, at least by the link that is fastest. */
-static double longest_path(const placing *b, double *end) {
+static double longest_path(const placement_bound *b, double *end) {
   double longest = 0;
   for (int32_t v = 0; v < b->n; v++) {
     const plim_space_node *node = &b->problem->node[v];
@@ -69,7 +69,7 @@ static double longest_path(const placing *b, double *end) {
 }
 
 /* The input of a node that costs most where it is needed on two devices; -1: it has none. */
-static int32_t forest_parent(const placing *b, int32_t v) {
+static int32_t forest_parent(const placement_bound *b, int32_t v) {
   const plim_space_node *node = &b->problem->node[v];
   int32_t parent = -1;
   double most = -1;
@@ -89,7 +89,7 @@ static int32_t forest_parent(const placing *b, int32_t v) {
 /* The least sum of times of first runs, and of what brings outputs to other devices along a forest: of each node's
  * inputs that whose arrival costs most. sum [n][devices]: of the node's subtree when it first runs there; a node is
  * paid for on at most one other device. */
-static double forest_sum(const placing *b, double *sum) {
+static double forest_sum(const placement_bound *b, double *sum) {
   double *elsewhere = sum + (int64_t)b->n * b->devices, total = 0; /* [n] of its children wherever they are cheapest */
   for (int32_t v = 0; v < b->n; v++) {
     elsewhere[v] = 0;
@@ -124,10 +124,10 @@ static double forest_sum(const placing *b, double *sum) {
 
 plim_status plim_space_bound_placement(const plim_space_problem *problem, const plim_space_search_options *options,
                                        double *out) {
-  placing b = {.problem = problem,
-               .options = options,
-               .n = problem->n,
-               .devices = options->place ? problem->platform->n_devices : 1};
+  placement_bound b = {.problem = problem,
+                       .options = options,
+                       .n = problem->n,
+                       .devices = options->place ? problem->platform->n_devices : 1};
   int64_t cells = (int64_t)b.n * (b.devices + 1);
   double *scratch = NULL, value = 0;
   PLIM_TRY(plim_allocate(problem->ctx, cells, sizeof *scratch, &scratch));

@@ -1,5 +1,5 @@
 /* The cheapest device of a space, and reports of progress. */
-#include "planner/spaces/space_searching.h"
+#include "planner/spaces/space_search_state.h"
 
 void plim_space_report(plim_context *ctx, const plim_space_rules *rules) {
   if (!rules->progress) return;

@@ -1,14 +1,14 @@
 /* Joins copies of one link, since each copy pays the link's latency. From the first copy on: the next copies of its
  * link come up to it, or it goes down to them with what drops its source. Each change is lowered and simulated, so
  * that bytes and times are those of the plan. */
-#include "planner/spaces/space_searching.h"
+#include "planner/spaces/space_search_state.h"
 
 #include <string.h>
 
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 
-typedef struct gathering {
+typedef struct gather_pass {
   const plim_space_problem *problem;
   const plim_space_plan *draft;
   const int64_t *budget;
@@ -18,15 +18,15 @@ typedef struct gathering {
   int64_t serial_ns;
   int64_t looked_at;
   plim_space_events *now, next;
-} gathering;
+} gather_pass;
 
 /* The plan of the events; *out NULL: they read what is not there. */
-static plim_status lower_events(const gathering *g, const plim_space_events *events, plim_space_plan **out) {
+static plim_status lower_events(const gather_pass *g, const plim_space_events *events, plim_space_plan **out) {
   plim_status status = plim_space_lower(g->problem, events, g->draft, g->budget, 0, out);
   return status == PLIM_EPLAN ? PLIM_OK : status;
 }
 
-static plim_status set_limits(gathering *g) {
+static plim_status set_limits(gather_pass *g) {
   plim_space_plan *plan = NULL;
   int64_t n_spaces = g->problem->platform->n_spaces;
   PLIM_TRY(plim_allocate(g->problem->ctx, n_spaces, sizeof *g->most_bytes, &g->most_bytes));
@@ -42,7 +42,7 @@ static plim_status set_limits(gathering *g) {
   return PLIM_OK;
 }
 
-static int is_better(const gathering *g, const plim_space_plan *plan) {
+static int is_better(const gather_pass *g, const plim_space_plan *plan) {
   for (int32_t s = 0; s < plan->n_spaces; s++) {
     if (plan->space[s].peak_bytes > g->most_bytes[s]) return 0;
   }
@@ -52,7 +52,7 @@ static int is_better(const gathering *g, const plim_space_plan *plan) {
 }
 
 /* Is `next` better? Then it becomes `now`. */
-static plim_status take_better(gathering *g, int *took) {
+static plim_status take_better(gather_pass *g, int *took) {
   plim_space_plan *plan = NULL;
   *took = 0;
   PLIM_TRY(g->next.status);
@@ -71,7 +71,7 @@ static plim_status take_better(gathering *g, int *took) {
   return PLIM_OK;
 }
 
-static void add_event(gathering *g, int64_t e, plim_space_event_kind kind) {
+static void add_event(gather_pass *g, int64_t e, plim_space_event_kind kind) {
   const plim_space_event *v = &g->now->event[e];
   plim_space_events_add(&g->next, kind, v->node, v->at);
 }
@@ -82,7 +82,7 @@ static int64_t end_of_command(const plim_space_events *events, int64_t e) {
 }
 
 /* The commands at e and f become one, where the first was. */
-static void bring_up(gathering *g, int64_t e, int64_t f) {
+static void bring_up(gather_pass *g, int64_t e, int64_t f) {
   int64_t end_e = end_of_command(g->now, e), end_f = end_of_command(g->now, f);
   g->next.n = 0;
   for (int64_t i = 0; i < end_e; i++) add_event(g, i, g->now->event[i].kind);
@@ -93,7 +93,7 @@ static void bring_up(gathering *g, int64_t e, int64_t f) {
 }
 
 /* Does event i drop what the command [e, end) reads? */
-static int drops_source(const gathering *g, int64_t i, int64_t e, int64_t end) {
+static int drops_source(const gather_pass *g, int64_t i, int64_t e, int64_t end) {
   const plim_space_event *v = &g->now->event[i];
   if (v->kind != PLIM_SPACE_DROP || v->at != g->problem->platform->link[g->now->event[e].at].from) return 0;
   for (; e < end; e++) {
@@ -103,7 +103,7 @@ static int drops_source(const gathering *g, int64_t i, int64_t e, int64_t end) {
 }
 
 /* The same, where the second was; what is read stays as long. */
-static void bring_down(gathering *g, int64_t e, int64_t f) {
+static void bring_down(gather_pass *g, int64_t e, int64_t f) {
   int64_t end_e = end_of_command(g->now, e), end_f = end_of_command(g->now, f);
   g->next.n = 0;
   for (int64_t i = 0; i < f; i++) {
@@ -117,20 +117,20 @@ static void bring_down(gathering *g, int64_t e, int64_t f) {
   for (int64_t i = end_f; i < g->now->n; i++) add_event(g, i, g->now->event[i].kind);
 }
 
-static int is_over(const gathering *g) {
+static int is_out_of_time(const gather_pass *g) {
   return g->looked_at > tuning.gather.events || plim_effort_over(g->problem->ctx, PLIM_EFFORT_LOOK);
 }
 
-static int can_join(const gathering *g, int64_t e, int32_t link) {
+static int can_join(const gather_pass *g, int64_t e, int32_t link) {
   const plim_space_event *v = &g->now->event[e];
   return v->kind == PLIM_SPACE_COPY && v->at == link && plim_space_can_join(g->problem, v->node, link);
 }
 
 /* Join the command at e with one of the next of its link. *took 1: done; 2: done, and it is no longer at e. */
-static plim_status join_next(gathering *g, int64_t e, int *took) {
+static plim_status join_next(gather_pass *g, int64_t e, int *took) {
   int32_t link = g->now->event[e].at, tried = 0;
   *took = 0;
-  for (int64_t f = e + 1; f < g->now->n && tried < tuning.gather.candidates && !is_over(g); f++) {
+  for (int64_t f = e + 1; f < g->now->n && tried < tuning.gather.candidates && !is_out_of_time(g); f++) {
     if (!can_join(g, f, link)) continue;
     tried++;
     bring_up(g, e, f);
@@ -144,9 +144,9 @@ static plim_status join_next(gathering *g, int64_t e, int *took) {
   return PLIM_OK;
 }
 
-static plim_status gather(gathering *g) {
+static plim_status gather(gather_pass *g) {
   PLIM_TRY(set_limits(g));
-  for (int64_t e = 0; e < g->now->n && !is_over(g); e++) {
+  for (int64_t e = 0; e < g->now->n && !is_out_of_time(g); e++) {
     int took = 1;
     if (!can_join(g, e, g->now->event[e].at)) continue;
     while (took == 1) PLIM_TRY(join_next(g, e, &took));
@@ -157,7 +157,7 @@ static plim_status gather(gathering *g) {
 
 plim_status plim_space_gather(const plim_space_problem *problem, const plim_space_plan *draft, const int64_t *budget,
                               plim_space_events *events) {
-  gathering g = {.problem = problem, .draft = draft, .budget = budget, .now = events, .next = {.ctx = problem->ctx}};
+  gather_pass g = {.problem = problem, .draft = draft, .budget = budget, .now = events, .next = {.ctx = problem->ctx}};
   PLIM_TRY(events->status);
   plim_status status = gather(&g);
   plim_space_events_free(&g.next);

@@ -69,41 +69,41 @@ static plim_status find_names(const plim_graph *graph, const plim_platform *plat
 /* ---- reading ---- */
 
 /* The plan of a file; none where it is wrong. */
-static plim_status read_plan(plim_space_kept *k, const plim_graph *graph, const char *path) {
+static plim_status read_plan(plim_space_kept *kept, const plim_graph *graph, const char *path) {
   plim_plan *other = NULL;
   plim_space_plan *plan = NULL;
-  plim_status status = plim_space_plan_load_any(k->ctx, path, &other, &plan);
+  plim_status status = plim_space_plan_load_any(kept->ctx, path, &other, &plan);
   plim_plan_free(other);
-  if (status == PLIM_OK && plan) status = plim_space_plan_check(k->ctx, graph, plan);
+  if (status == PLIM_OK && plan) status = plim_space_plan_check(kept->ctx, graph, plan);
   if (status == PLIM_OK && plan) {
-    k->plan[k->n++] = plan;
+    kept->plan[kept->n++] = plan;
     return PLIM_OK;
   }
   plim_space_plan_free(plan);
   return status == PLIM_ENOMEM ? status : PLIM_OK;
 }
 
-static plim_status read_all(plim_space_kept *k, const plim_graph *graph, const char *prefix) {
+static plim_status read_all(plim_space_kept *kept, const plim_graph *graph, const char *prefix) {
   char(*path)[PLIM_FILE_PATH_BYTES] = NULL;
   plim_status status;
   int32_t n = 0;
-  PLIM_CHECK(plim_allocate(k->ctx, PLIM_SPACE_KEPT, sizeof *path, &path));
-  PLIM_CHECK(plim_cache_recent(k->ctx, k->path, prefix, PLIM_SPACE_KEPT, path, &n));
-  for (int32_t i = 0; i < n; i++) PLIM_CHECK(read_plan(k, graph, path[i]));
+  PLIM_CHECK(plim_allocate(kept->ctx, PLIM_SPACE_KEPT, sizeof *path, &path));
+  PLIM_CHECK(plim_cache_recent(kept->ctx, kept->path, prefix, PLIM_SPACE_KEPT, path, &n));
+  for (int32_t i = 0; i < n; i++) PLIM_CHECK(read_plan(kept, graph, path[i]));
 done:
-  plim_release(k->ctx, path, PLIM_SPACE_KEPT, sizeof *path);
+  plim_release(kept->ctx, path, PLIM_SPACE_KEPT, sizeof *path);
   return status;
 }
 
 static plim_status open_folder(const plim_graph *graph, const plim_platform *platform, const plim_space_options *o,
-                               plim_space_kept *k) {
+                               plim_space_kept *kept) {
   char prefix[PREFIX_BYTES];
-  PLIM_TRY(find_names(graph, platform, o, prefix, k->path));
-  if (k->path[0]) PLIM_TRY(read_all(k, graph, prefix));
-  k->room_known = o->n_known + k->n;
-  PLIM_TRY(plim_allocate(k->ctx, k->room_known, sizeof(const plim_space_plan *), &k->known));
-  for (int32_t i = 0; i < o->n_known; i++) k->known[k->n_known++] = o->known[i];
-  for (int32_t i = 0; i < k->n; i++) k->known[k->n_known++] = k->plan[i];
+  PLIM_TRY(find_names(graph, platform, o, prefix, kept->path));
+  if (kept->path[0]) PLIM_TRY(read_all(kept, graph, prefix));
+  kept->room_known = o->n_known + kept->n;
+  PLIM_TRY(plim_allocate(kept->ctx, kept->room_known, sizeof(const plim_space_plan *), &kept->known));
+  for (int32_t i = 0; i < o->n_known; i++) kept->known[kept->n_known++] = o->known[i];
+  for (int32_t i = 0; i < kept->n; i++) kept->known[kept->n_known++] = kept->plan[i];
   return PLIM_OK;
 }
 
@@ -118,17 +118,17 @@ plim_status plim_space_kept_open(const plim_graph *graph, const plim_platform *p
 
 /* ---- the end ---- */
 
-plim_status plim_space_kept_save(const plim_space_kept *k, const plim_space_plan *plan) {
-  plim_text text = {.ctx = k->ctx};
-  if (!k->path[0]) return PLIM_OK;
+plim_status plim_space_kept_save(const plim_space_kept *kept, const plim_space_plan *plan) {
+  plim_text text = {.ctx = kept->ctx};
+  if (!kept->path[0]) return PLIM_OK;
   plim_space_plan_write(&text, plan);
-  plim_status status = plim_cache_save(&text, k->path);
+  plim_status status = plim_cache_save(&text, kept->path);
   if (status == PLIM_ENOMEM) return status;
-  return status == PLIM_OK ? plim_cache_trim(k->ctx, k->path, "spaces-", most_bytes) : PLIM_OK;
+  return status == PLIM_OK ? plim_cache_trim(kept->ctx, kept->path, "spaces-", most_bytes) : PLIM_OK;
 }
 
-void plim_space_kept_close(plim_space_kept *k) {
-  for (int32_t i = 0; i < k->n; i++) plim_space_plan_free(k->plan[i]);
-  plim_release(k->ctx, k->known, k->room_known, sizeof(const plim_space_plan *));
-  *k = (plim_space_kept){.ctx = NULL};
+void plim_space_kept_close(plim_space_kept *kept) {
+  for (int32_t i = 0; i < kept->n; i++) plim_space_plan_free(kept->plan[i]);
+  plim_release(kept->ctx, kept->known, kept->room_known, sizeof(const plim_space_plan *));
+  *kept = (plim_space_kept){.ctx = NULL};
 }

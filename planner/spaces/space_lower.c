@@ -23,7 +23,7 @@ typedef struct open_buffer {
   int32_t workspace; /* 1: of its filler, a run, whose output is the buffer before it */
 } open_buffer;
 
-typedef struct lowering {
+typedef struct list_lowering {
   plim_context *ctx;
   const plim_space_problem *problem;
   const plim_space_events *events;
@@ -52,7 +52,7 @@ typedef struct lowering {
   int32_t *released;               /* [n_spaces][n_queues] marks of what touched buffers that have ended */
   int32_t *need;                   /* [n_queues] scratch */
   plim_block of_walk, of_commands; /* memory of the arrays above, but read and buffer */
-} lowering;
+} list_lowering;
 
 void plim_space_events_add(plim_space_events *e, plim_space_event_kind kind, int32_t node, int32_t at) {
   if (e->status == PLIM_OK) e->status = plim_array_reserve(e->ctx, &e->event, &e->room, e->n + 1, sizeof *e->event);
@@ -66,11 +66,11 @@ void plim_space_events_free(plim_space_events *e) {
 
 /* ---- forward: buffers ---- */
 
-static int32_t *open_of(const lowering *l, int32_t space, int32_t node) {
+static int32_t *open_of(const list_lowering *l, int32_t space, int32_t node) {
   return &l->open[(int64_t)space * l->problem->n + node];
 }
 
-static plim_status fill(lowering *l, int32_t e, int32_t node, int32_t space) {
+static plim_status fill(list_lowering *l, int32_t e, int32_t node, int32_t space) {
   PLIM_TRY(plim_array_reserve(l->ctx, &l->buffer, &l->room_buffers, l->n_buffers + 1, sizeof *l->buffer));
   l->buffer[l->n_buffers] = (open_buffer){.node = node, .space = space, .filler = e, .last = e, .drop = INT32_MAX};
   l->filled[e] = (int32_t)l->n_buffers;
@@ -79,7 +79,7 @@ static plim_status fill(lowering *l, int32_t e, int32_t node, int32_t space) {
 }
 
 /* The workspace of the run whose output was added last. */
-static plim_status add_workspace(lowering *l) {
+static plim_status add_workspace(list_lowering *l) {
   PLIM_TRY(plim_array_reserve(l->ctx, &l->buffer, &l->room_buffers, l->n_buffers + 1, sizeof *l->buffer));
   l->buffer[l->n_buffers] = l->buffer[l->n_buffers - 1];
   l->buffer[l->n_buffers++].workspace = 1;
@@ -87,12 +87,12 @@ static plim_status add_workspace(lowering *l) {
 }
 
 /* Is event e a run with a workspace? */
-static int has_workspace(const lowering *l, int32_t e) {
+static int has_workspace(const list_lowering *l, int32_t e) {
   const plim_space_event *v = &l->events->event[e];
   return v->kind == PLIM_SPACE_RUN && l->problem->node[v->node].workspace > 0;
 }
 
-static plim_status note_read(lowering *l, int32_t e, int32_t node, int32_t space) {
+static plim_status note_read(list_lowering *l, int32_t e, int32_t node, int32_t space) {
   int32_t open = *open_of(l, space, node);
   if (open == 0) {
     return plim_fail(l->ctx, PLIM_EPLAN, "event %d reads the output of op %d, which is not in space %d", e, node,
@@ -104,7 +104,7 @@ static plim_status note_read(lowering *l, int32_t e, int32_t node, int32_t space
 }
 
 /* A copy joins the one before it where both take one link, whose latency one command pays once. */
-static plim_status need_partner(const lowering *l, int32_t e) {
+static plim_status need_partner(const list_lowering *l, int32_t e) {
   const plim_space_event *v = &l->events->event[e], *before = e > 0 ? v - 1 : NULL;
   int follows = before && (before->kind == PLIM_SPACE_COPY || before->kind == PLIM_SPACE_JOIN) && before->at == v->at;
   if (follows && plim_space_can_join(l->problem, v->node, v->at) &&
@@ -115,7 +115,7 @@ static plim_status need_partner(const lowering *l, int32_t e) {
                    v->node);
 }
 
-static plim_status walk_event(lowering *l, int32_t e) {
+static plim_status walk_event(list_lowering *l, int32_t e) {
   const plim_space_event *v = &l->events->event[e];
   const plim_platform *platform = l->problem->platform;
   if (v->kind == PLIM_SPACE_JOIN) PLIM_TRY(need_partner(l, e));
@@ -138,7 +138,7 @@ static plim_status walk_event(lowering *l, int32_t e) {
   return has_workspace(l, e) ? add_workspace(l) : PLIM_OK;
 }
 
-static plim_status walk_events(lowering *l) {
+static plim_status walk_events(list_lowering *l) {
   for (int32_t e = 0; e < l->n_events; e++) {
     l->filled[e] = -1;
     l->first_read[e] = (int32_t)l->n_read;
@@ -151,13 +151,13 @@ static plim_status walk_events(lowering *l) {
 
 /* ---- backward: what is needed ---- */
 
-static int is_needed(const lowering *l, int32_t e) {
+static int is_needed(const list_lowering *l, int32_t e) {
   if (l->filled[e] < 0) return 0;
   return l->buffer[l->filled[e]].needed ||
          (l->events->event[e].kind == PLIM_SPACE_RUN && l->ran[l->events->event[e].node] == e + 1);
 }
 
-static void mark_needed(lowering *l) {
+static void mark_needed(list_lowering *l) {
   for (int32_t e = (int32_t)l->n_events - 1; e >= 0; e--) {
     if (!is_needed(l, e)) {
       l->filled[e] = -1;
@@ -175,14 +175,14 @@ static void mark_needed(lowering *l) {
 
 /* ---- places ---- */
 
-static void name_queue(lowering *l, const char *from, const char *to, int32_t device) {
+static void name_queue(list_lowering *l, const char *from, const char *to, int32_t device) {
   plim_space_queue *q = &l->queue[l->n_queues++];
   (void)snprintf(q->name, sizeof q->name, "%s%s%s", from, to[0] ? ">" : "", to);
   q->device = device;
 }
 
 /* A queue a device, and one a link, which links without duplex share with their opposite. */
-static void make_places(lowering *l, const int64_t *budget) {
+static void make_places(list_lowering *l, const int64_t *budget) {
   const plim_platform *p = l->problem->platform;
   for (int32_t d = 0; d < p->n_devices; d++) {
     memcpy(l->device[d].name, p->device[d].name, sizeof l->device[d].name);
@@ -208,7 +208,7 @@ static void make_places(lowering *l, const int64_t *budget) {
 /* ---- forward: commands ---- */
 
 /* The storages of the events [e, to) that fill buffers, ascending; their bytes. */
-static int64_t add_storages(lowering *l, int32_t e, int32_t to, plim_space_command *m) {
+static int64_t add_storages(list_lowering *l, int32_t e, int32_t to, plim_space_command *m) {
   int32_t *storage = l->storage + l->n_storages;
   int64_t bytes = 0;
   m->storage = storage;
@@ -226,7 +226,7 @@ static int64_t add_storages(lowering *l, int32_t e, int32_t to, plim_space_comma
 }
 
 /* Command c of the events [e, to), of which the first is needed. */
-static plim_status set_command(lowering *l, int32_t c, int32_t e, int32_t to) {
+static plim_status set_command(list_lowering *l, int32_t c, int32_t e, int32_t to) {
   const plim_space_problem *p = l->problem;
   const plim_space_event *v = &l->events->event[e];
   plim_space_command *m = &l->command[c];
@@ -262,7 +262,7 @@ static int by_event(const void *a, const void *b) {
 }
 
 /* Buffers that the events [e, to) read and fill are touched by command c. */
-static void touch(lowering *l, int32_t e, int32_t to, int32_t c) {
+static void touch(list_lowering *l, int32_t e, int32_t to, int32_t c) {
   int32_t queue = l->command[c].queue;
   for (; e < to; e++) {
     if (l->filled[e] < 0) continue;
@@ -275,7 +275,7 @@ static void touch(lowering *l, int32_t e, int32_t to, int32_t c) {
 }
 
 /* What the events [e, to) read must be filled. */
-static void need_fillers(lowering *l, int32_t e, int32_t to) {
+static void need_fillers(list_lowering *l, int32_t e, int32_t to) {
   for (; e < to; e++) {
     for (int32_t i = l->first_read[e]; i < l->first_read[e + 1] && l->filled[e] >= 0; i++) {
       int32_t filler = l->command_of[l->buffer[l->read[i]].filler];
@@ -286,7 +286,7 @@ static void need_fillers(lowering *l, int32_t e, int32_t to) {
 }
 
 /* One command for the events [e, to), of which the first is needed. */
-static plim_status emit_command(lowering *l, int32_t e, int32_t to, int32_t c) {
+static plim_status emit_command(list_lowering *l, int32_t e, int32_t to, int32_t c) {
   PLIM_TRY(set_command(l, c, e, to));
   plim_space_command *m = &l->command[c];
   int32_t space = l->buffer[l->filled[e]].space;
@@ -300,13 +300,13 @@ static plim_status emit_command(lowering *l, int32_t e, int32_t to, int32_t c) {
 }
 
 /* The event after e and those that join it. */
-static int32_t end_of_command(const lowering *l, int32_t e) {
+static int32_t end_of_command(const list_lowering *l, int32_t e) {
   for (e++; e < l->n_events && l->events->event[e].kind == PLIM_SPACE_JOIN;) e++;
   return e;
 }
 
 /* Commands in the order of the events; what ended before an event is released before it. */
-static plim_status emit_commands(lowering *l, const ended *end, int64_t n_end) {
+static plim_status emit_commands(list_lowering *l, const ended *end, int64_t n_end) {
   int32_t c = 0;
   int64_t next = 0;
   for (int32_t e = 0, to; e < l->n_events; e = to) {
@@ -325,7 +325,7 @@ static plim_status emit_commands(lowering *l, const ended *end, int64_t n_end) {
   return PLIM_OK;
 }
 
-static plim_status emit_order(lowering *l) {
+static plim_status emit_order(list_lowering *l) {
   ended *end = NULL;
   int64_t n = 0;
   PLIM_TRY(plim_allocate(l->ctx, l->n_buffers, sizeof *end, &end));
@@ -351,7 +351,7 @@ static plim_status emit_order(lowering *l) {
 
 /* ---- the plan ---- */
 
-static plim_status finish(lowering *l, const plim_space_plan *draft, int proved, plim_space_plan **out) {
+static plim_status finish(list_lowering *l, const plim_space_plan *draft, int proved, plim_space_plan **out) {
   plim_space_plan *p = &l->plan;
   plim_space_figures f = {.makespan_ns = 0};
   plim_status status;
@@ -386,7 +386,7 @@ done:
   return status;
 }
 
-static void lay_out_walk(lowering *l, plim_block *b) {
+static void lay_out_walk(list_lowering *l, plim_block *b) {
   const plim_platform *p = l->problem->platform;
   int64_t queues = (int64_t)p->n_devices + p->n_links;
   l->link_queue = plim_block_take(b, p->n_links, sizeof *l->link_queue);
@@ -400,7 +400,7 @@ static void lay_out_walk(lowering *l, plim_block *b) {
   l->queue = plim_block_take(b, queues, sizeof *l->queue);
 }
 
-static void lay_out_commands(lowering *l, plim_block *b) {
+static void lay_out_commands(list_lowering *l, plim_block *b) {
   l->command = plim_block_take(b, l->n_events, sizeof *l->command);
   l->storage = plim_block_take(b, l->n_events, sizeof *l->storage);
   l->row = plim_block_take(b, l->n_buffers, sizeof *l->row);
@@ -411,14 +411,14 @@ static void lay_out_commands(lowering *l, plim_block *b) {
   l->need = plim_block_take(b, l->n_queues, sizeof *l->need);
 }
 
-static plim_status allocate_block(lowering *l, plim_block *block, void (*lay_out)(lowering *, plim_block *)) {
+static plim_status allocate_block(list_lowering *l, plim_block *block, void (*lay_out)(list_lowering *, plim_block *)) {
   lay_out(l, block);
   PLIM_TRY(plim_block_allocate(l->ctx, block));
   lay_out(l, block);
   return PLIM_OK;
 }
 
-static void free_all(lowering *l) {
+static void free_all(list_lowering *l) {
   plim_block_release(l->ctx, &l->of_walk);
   plim_block_release(l->ctx, &l->of_commands);
   plim_release(l->ctx, l->read, l->room_read, sizeof *l->read);
@@ -427,7 +427,7 @@ static void free_all(lowering *l) {
 
 plim_status plim_space_lower(const plim_space_problem *problem, const plim_space_events *events,
                              const plim_space_plan *draft, const int64_t *budget, int proved, plim_space_plan **out) {
-  lowering l = {.ctx = problem->ctx, .problem = problem, .events = events, .n_events = events->n, .plan = *draft};
+  list_lowering l = {.ctx = problem->ctx, .problem = problem, .events = events, .n_events = events->n, .plan = *draft};
   plim_status status;
   PLIM_TRY(events->status);
   if (events->n >= INT32_MAX) return plim_fail(l.ctx, PLIM_EOVERFLOW, "the sequence has too many events");

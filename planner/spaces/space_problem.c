@@ -137,16 +137,16 @@ static plim_status set_run(plim_space_problem *p, int32_t o, int32_t d) {
 
 plim_status plim_space_joint_copy(const plim_space_problem *p, int32_t link, int64_t bytes, int64_t *time_ns,
                                   double *joule) {
-  const plim_platform_link *k = &p->platform->link[link];
-  double seconds = k->latency_s + (double)bytes / k->bytes_per_second;
-  *joule = seconds * k->watt;
+  const plim_platform_link *v = &p->platform->link[link];
+  double seconds = v->latency_s + (double)bytes / v->bytes_per_second;
+  *joule = seconds * v->watt;
   return round_ns(p->ctx, seconds, time_ns);
 }
 
 static int find_given_copy(const plim_space_problem *p, int32_t o, int32_t l, int64_t *time_ns) {
   const plim_costs *c = p->graph->costs;
-  const plim_platform_link *k = &p->platform->link[l];
-  return c && plim_costs_find_copy(c, o, p->platform->space[k->from].name, p->platform->space[k->to].name, time_ns);
+  const plim_platform_link *v = &p->platform->link[l];
+  return c && plim_costs_find_copy(c, o, p->platform->space[v->from].name, p->platform->space[v->to].name, time_ns);
 }
 
 int plim_space_can_join(const plim_space_problem *p, int32_t node, int32_t link) {

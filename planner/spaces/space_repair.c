@@ -1,6 +1,6 @@
 /* Repair: gives every item of a sequence what it reads, in one walk. What is not there is copied, along one link or
  * two, or recomputed, whichever is cheapest. Pruning: an item goes where the buffer before it can stay instead. */
-#include "planner/spaces/space_searching.h"
+#include "planner/spaces/space_search_state.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* ---- what is missing ---- */
 
-typedef struct repairing {
+typedef struct repair_pass {
   const plim_space_problem *problem;
   const plim_space_rules *rules;
   const plim_space_weights *weights;
@@ -18,13 +18,13 @@ typedef struct repairing {
   uint8_t *open; /* [n_spaces][nodes] */
   uint8_t *busy; /* [nodes] being fetched */
   int32_t n_busy;
-} repairing;
+} repair_pass;
 
-static uint8_t *open_of(const repairing *r, int32_t space, int32_t node) {
+static uint8_t *open_of(const repair_pass *r, int32_t space, int32_t node) {
   return &r->open[(int64_t)space * r->problem->n + node];
 }
 
-static int can_run(const repairing *r, int32_t node, int32_t space) {
+static int can_run(const repair_pass *r, int32_t node, int32_t space) {
   const plim_space_node *v = &r->problem->node[node];
   if (plim_space_cheapest_device(r->problem, r->rules, r->weights, node, space) < 0) return 0;
   for (int32_t i = 0; i < v->n_preds; i++) {
@@ -33,13 +33,13 @@ static int can_run(const repairing *r, int32_t node, int32_t space) {
   return 1;
 }
 
-static void do_copy(repairing *r, int32_t node, int32_t link) {
+static void do_copy(repair_pass *r, int32_t node, int32_t link) {
   plim_space_events_add(&r->to, PLIM_SPACE_COPY, node, link);
   *open_of(r, r->problem->platform->link[link].to, node) = 1;
 }
 
 /* One copy, a run where all inputs are, or two copies: the cheapest. */
-static int fetch_directly(repairing *r, int32_t node, int32_t space) {
+static int fetch_directly(repair_pass *r, int32_t node, int32_t space) {
   const plim_platform *platform = r->problem->platform;
   int32_t first = -1, second = -1, device = -1;
   double best = INFINITY;
@@ -78,7 +78,7 @@ static int fetch_directly(repairing *r, int32_t node, int32_t space) {
 }
 
 /* Bring node to the space; the inputs of a run first. tuning.cover.fetches bounds the depth of the calls. */
-static int fetch(repairing *r, int32_t node, int32_t space) {
+static int fetch(repair_pass *r, int32_t node, int32_t space) {
   const plim_space_node *v = &r->problem->node[node];
   if (*open_of(r, space, node) || fetch_directly(r, node, space)) return 1;
   int32_t device = plim_space_cheapest_device(r->problem, r->rules, r->weights, node, space);
@@ -96,7 +96,7 @@ static int fetch(repairing *r, int32_t node, int32_t space) {
   return 1;
 }
 
-static int repair_item(repairing *r, const plim_space_event *item) {
+static int repair_item(repair_pass *r, const plim_space_event *item) {
   int32_t space = plim_space_item_space(r->problem, item);
   const plim_space_node *v = &r->problem->node[item->node];
   if (item->kind == PLIM_SPACE_COPY) {
@@ -115,7 +115,7 @@ plim_status plim_space_repair(plim_space_sequence *s, const plim_space_rules *ru
                               int32_t *legal) {
   const plim_space_problem *p = s->problem;
   int64_t cells = (int64_t)p->platform->n_spaces * p->n;
-  repairing r = {.problem = p, .rules = rules, .weights = weights, .to = {.ctx = p->ctx}};
+  repair_pass r = {.problem = p, .rules = rules, .weights = weights, .to = {.ctx = p->ctx}};
   plim_status status;
   *legal = 1;
   PLIM_CHECK(plim_allocate(p->ctx, cells, sizeof *r.open, &r.open));

@@ -12,92 +12,92 @@
 
 enum { WORDS = 768 };
 
-typedef struct smallest {
+typedef struct smallest_search {
   const plim_space_problem *problem;
   plim_space_search_options asked;
   int64_t *budget;   /* [n_spaces] of a trial */
   int64_t all_bytes; /* of all outputs and workspaces */
-} smallest;
+} smallest_search;
 
 /* The budgets of the spaces with `scaled` (all: -1) times a factor, in whole units of all sizes. */
-static void scale(smallest *k, const int64_t *budget, int32_t scaled, double factor) {
-  for (int32_t s = 0; s < k->problem->platform->n_spaces; s++) {
-    k->budget[s] = budget[s];
+static void scale(smallest_search *search, const int64_t *budget, int32_t scaled, double factor) {
+  for (int32_t s = 0; s < search->problem->platform->n_spaces; s++) {
+    search->budget[s] = budget[s];
     if (budget[s] == INT64_MAX || (scaled >= 0 && s != scaled)) continue;
-    double bytes = (double)budget[s] * factor, units = floor(bytes / (double)k->problem->bytes_unit + 1e-6);
-    k->budget[s] = bytes < 0x1p60 ? (int64_t)units * k->problem->bytes_unit : INT64_MAX;
+    double bytes = (double)budget[s] * factor, units = floor(bytes / (double)search->problem->bytes_unit + 1e-6);
+    search->budget[s] = bytes < 0x1p60 ? (int64_t)units * search->problem->bytes_unit : INT64_MAX;
   }
 }
 
 /* Do the scaled budgets hold every output and workspace at once? Then more bytes change nothing. */
-static int hold_all(const smallest *k, const int64_t *budget, int32_t scaled) {
-  for (int32_t s = 0; s < k->problem->platform->n_spaces; s++) {
-    if (budget[s] < INT64_MAX && (scaled < 0 || s == scaled) && k->budget[s] < k->all_bytes) return 0;
+static int hold_all(const smallest_search *search, const int64_t *budget, int32_t scaled) {
+  for (int32_t s = 0; s < search->problem->platform->n_spaces; s++) {
+    if (budget[s] < INT64_MAX && (scaled < 0 || s == scaled) && search->budget[s] < search->all_bytes) return 0;
   }
   return 1;
 }
 
 /* The least factor that gives the budgets of the trial. */
-static double factor_of(const smallest *k, const int64_t *budget, int32_t scaled) {
+static double factor_of(const smallest_search *search, const int64_t *budget, int32_t scaled) {
   double factor = 0;
-  for (int32_t s = 0; s < k->problem->platform->n_spaces; s++) {
+  for (int32_t s = 0; s < search->problem->platform->n_spaces; s++) {
     if (budget[s] == INT64_MAX || (scaled >= 0 && s != scaled)) continue;
-    factor = fmax(factor, (double)k->budget[s] / (double)budget[s]);
+    factor = fmax(factor, (double)search->budget[s] / (double)budget[s]);
   }
   return factor;
 }
 
-static plim_status has_plan(smallest *k, int32_t *out) {
-  plim_space_events events = {.ctx = k->problem->ctx};
+static plim_status has_plan(smallest_search *search, int32_t *out) {
+  plim_space_events events = {.ctx = search->problem->ctx};
   plim_space_found found;
-  plim_status status = plim_space_search(k->problem, &k->asked, &found, &events);
+  plim_status status = plim_space_search(search->problem, &search->asked, &found, &events);
   *out = status == PLIM_OK && found.fits;
   plim_space_events_free(&events);
-  if (status == PLIM_OK && !*out && plim_context_cancelled(k->problem->ctx)) {
-    return plim_fail(k->problem->ctx, PLIM_ECANCEL, "planning was cancelled");
+  if (status == PLIM_OK && !*out && plim_context_cancelled(search->problem->ctx)) {
+    return plim_fail(search->problem->ctx, PLIM_ECANCEL, "planning was cancelled");
   }
   return status;
 }
 
 /* The least factor with a plan, or one that was met when time was over; INFINITY: none, however large; NAN: time was
  * over before one was met. */
-static plim_status least_factor(smallest *k, const int64_t *budget, int32_t scaled, double *out) {
+static plim_status least_factor(smallest_search *search, const int64_t *budget, int32_t scaled, double *out) {
   double low = 1, high = 2;
   int32_t fits = 0, whole = 0;
   *out = INFINITY;
   for (; !fits && !whole; high *= fits ? 1 : 2) {
     *out = NAN;
-    if (plim_effort_over(k->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
-    scale(k, budget, scaled, high);
-    whole = hold_all(k, budget, scaled);
-    PLIM_TRY(has_plan(k, &fits));
+    if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    scale(search, budget, scaled, high);
+    whole = hold_all(search, budget, scaled);
+    PLIM_TRY(has_plan(search, &fits));
     if (!fits) low = high;
   }
   *out = INFINITY;
   if (!fits) return PLIM_OK;
-  for (int32_t i = 0; i < tuning.smallest.trials && !plim_effort_over(k->problem->ctx, PLIM_EFFORT_LOOK); i++) {
+  for (int32_t i = 0; i < tuning.smallest.trials && !plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK); i++) {
     double middle = (low + high) / 2;
-    scale(k, budget, scaled, middle);
-    PLIM_TRY(has_plan(k, &fits));
+    scale(search, budget, scaled, middle);
+    PLIM_TRY(has_plan(search, &fits));
     if (fits) high = middle;
     if (!fits) low = middle;
   }
-  scale(k, budget, scaled, high);
-  *out = factor_of(k, budget, scaled);
+  scale(search, budget, scaled, high);
+  *out = factor_of(search, budget, scaled);
   return PLIM_OK;
 }
 
 /* The earliest deadline with a plan: that of the plan of least time; 0: none. */
-static plim_status least_deadline(smallest *k, int64_t *out) {
-  plim_space_search_options asked = k->asked;
-  plim_space_events events = {.ctx = k->problem->ctx};
+static plim_status least_deadline(smallest_search *search, int64_t *out) {
+  plim_space_search_options asked = search->asked;
+  plim_space_events events = {.ctx = search->problem->ctx};
   plim_space_found found;
   asked.objective = PLIM_OBJECTIVE_TIME;
   asked.deadline_ns = INT64_MAX;
   asked.bound = 0;
   asked.rounds = 50 * tuning.smallest.rounds;
   *out = 0;
-  plim_status status = plim_space_search(k->problem, &asked, &found, &events);
+  plim_status status = plim_space_search(search->problem, &asked, &found, &events);
   if (status == PLIM_OK && found.fits) *out = (int64_t)found.value;
   plim_space_events_free(&events);
   return status;
@@ -119,12 +119,12 @@ static void append(char words[WORDS], const char *text) {
   (void)snprintf(words + used, WORDS - used, "%s", text);
 }
 
-static plim_status tell_budgets(smallest *k, const int64_t *budget, char words[WORDS]) {
-  const plim_platform *platform = k->problem->platform;
+static plim_status tell_budgets(smallest_search *search, const int64_t *budget, char words[WORDS]) {
+  const plim_platform *platform = search->problem->platform;
   char text[160];
   double factor;
-  k->asked.budget = k->budget;
-  PLIM_TRY(least_factor(k, budget, -1, &factor));
+  search->asked.budget = search->budget;
+  PLIM_TRY(least_factor(search, budget, -1, &factor));
   if (!isfinite(factor)) {
     append(words, isnan(factor) ? "time was over before larger budgets were tried; raise --time-limit"
                                 : "no larger budgets have one that the search finds");
@@ -135,47 +135,47 @@ static plim_status tell_budgets(smallest *k, const int64_t *budget, char words[W
   append(words, text);
   for (int32_t s = 0; s < platform->n_spaces; s++) {
     if (budget[s] == INT64_MAX) continue;
-    PLIM_TRY(least_factor(k, budget, s, &factor));
+    PLIM_TRY(least_factor(search, budget, s, &factor));
     if (isnan(factor)) break;
     if (isinf(factor)) {
       (void)snprintf(text, sizeof text, "; with the others as given no size of %s has one", platform->space[s].name);
     } else {
       (void)snprintf(text, sizeof text, "; with the others as given %s needs %lld bytes", platform->space[s].name,
-                     (long long)k->budget[s]);
+                     (long long)search->budget[s]);
     }
     append(words, text);
   }
   return PLIM_OK;
 }
 
-static plim_status set_budgets(smallest *k) {
-  const plim_space_problem *p = k->problem;
-  k->asked.rounds = 0;
-  k->asked.bound = -INFINITY;
+static plim_status set_budgets(smallest_search *search) {
+  const plim_space_problem *p = search->problem;
+  search->asked.rounds = 0;
+  search->asked.bound = -INFINITY;
   for (int32_t i = 0; i < p->n; i++) {
-    k->all_bytes =
-        plim_integers_add_capped(k->all_bytes, plim_integers_add_capped(p->node[i].bytes, p->node[i].workspace));
+    search->all_bytes =
+        plim_integers_add_capped(search->all_bytes, plim_integers_add_capped(p->node[i].bytes, p->node[i].workspace));
   }
-  return plim_allocate(p->ctx, p->platform->n_spaces, sizeof *k->budget, &k->budget);
+  return plim_allocate(p->ctx, p->platform->n_spaces, sizeof *search->budget, &search->budget);
 }
 
 plim_status plim_space_search_factor(const plim_space_problem *p, const plim_space_search_options *options,
                                      int32_t scaled, double *out) {
-  smallest k = {.problem = p, .asked = *options};
-  PLIM_TRY(set_budgets(&k));
-  k.asked.budget = k.budget;
-  plim_status status = least_factor(&k, options->budget, scaled, out);
-  plim_release(p->ctx, k.budget, p->platform->n_spaces, sizeof *k.budget);
+  smallest_search search = {.problem = p, .asked = *options};
+  PLIM_TRY(set_budgets(&search));
+  search.asked.budget = search.budget;
+  plim_status status = least_factor(&search, options->budget, scaled, out);
+  plim_release(p->ctx, search.budget, p->platform->n_spaces, sizeof *search.budget);
   return status;
 }
 
 plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_space_search_options *options) {
-  smallest k = {.problem = p, .asked = *options};
+  smallest_search search = {.problem = p, .asked = *options};
   char words[WORDS] = "", given[WORDS] = "";
   int32_t named = 0;
   int64_t deadline = 0;
   plim_status status;
-  PLIM_CHECK(set_budgets(&k));
+  PLIM_CHECK(set_budgets(&search));
   for (int32_t s = 0; s < p->platform->n_spaces; s++) {
     char text[96];
     if (options->budget[s] == INT64_MAX) continue;
@@ -183,16 +183,16 @@ plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_spa
                    (long long)options->budget[s]);
     append(given, text);
   }
-  if (options->deadline_ns < INT64_MAX) PLIM_CHECK(least_deadline(&k, &deadline));
+  if (options->deadline_ns < INT64_MAX) PLIM_CHECK(least_deadline(&search, &deadline));
   if (deadline > 0) {
     (void)snprintf(words, sizeof words, "a deadline of %lld%s has one", (long long)deadline, plim_space_time_unit(p));
   } else {
-    PLIM_CHECK(tell_budgets(&k, options->budget, words));
+    PLIM_CHECK(tell_budgets(&search, options->budget, words));
   }
   status = plim_fail(p->ctx, PLIM_ENOFIT, "the search found no plan of '%s' in %s%s: %s", p->graph->name,
                      named ? given : "unlimited memory", options->deadline_ns < INT64_MAX ? " within the deadline" : "",
                      words);
 done:
-  plim_release(p->ctx, k.budget, p->platform->n_spaces, sizeof *k.budget);
+  plim_release(p->ctx, search.budget, p->platform->n_spaces, sizeof *search.budget);
   return status;
 }

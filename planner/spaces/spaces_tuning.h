@@ -98,7 +98,7 @@ static const struct plim_spaces_tuning {
             .later_percent = 60,       /* of moved runs move later */
             .drawn_order_percent = 50, /* of new beginnings have a drawn order */
         },
-    .draw = /* weights of a round, of which space_searching.h says what they do */
+    .draw = /* weights of a round, of which space_search_state.h says what they do */
     {
         .copies = {0.02, 0.2, 0.5, 1},
         .prices = {1, 1, 1, 0.5, 2, 0.1, 10}, /* so that some rounds would rather page, some recompute */

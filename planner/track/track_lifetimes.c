@@ -40,7 +40,7 @@ int32_t plim_track_end(const plim_track *t, int32_t item, int32_t run) {
   return it->producer < 0 ? t->input_end[item] : t->end[(int64_t)run * t->outputs + it->write_index];
 }
 
-static int is_over(const plim_track *t, int32_t item, int32_t run) {
+static int is_overwritten(const plim_track *t, int32_t item, int32_t run) {
   const plim_item *it = &t->problem->item[item];
   return it->producer < 0 ? t->input_over[item] : (int)(t->run[run].over >> it->write_index & 1);
 }
@@ -56,7 +56,7 @@ static void account_end(plim_track *t, int32_t item, int32_t run, int sign) {
   int64_t bytes = sign * t->problem->item[item].bytes;
   int32_t end = plim_track_end(t, item, run);
   if (end < 0) return;
-  if (is_over(t, item, run)) {
+  if (is_overwritten(t, item, run)) {
     plim_memory_profile_add(t->memory_profile, t->run[end].slot, -bytes, 0);
   } else {
     plim_memory_profile_add(t->memory_profile, t->run[end].slot, 0, bytes);
@@ -106,7 +106,7 @@ static int32_t end_slot(const plim_track *t, int32_t item, int32_t run) {
 enum { NO_LIFETIME = -2 };
 
 /* Run that began the lifetime of an item that run r reads; -1: it is an input; NO_LIFETIME: r is an orphan. */
-static int32_t copy_read(const plim_track *t, int32_t item, int32_t r) {
+static int32_t lifetime_read_by(const plim_track *t, int32_t item, int32_t r) {
   int32_t producer = t->problem->item[item].producer;
   if (producer < 0) return -1;
   int32_t made = plim_track_before(t, producer, t->run[r].slot);
@@ -116,7 +116,7 @@ static int32_t copy_read(const plim_track *t, int32_t item, int32_t r) {
 void plim_track_add_reads(plim_track *t, int32_t r) {
   const plim_ids *reads = &t->problem->op[t->run[r].op].reads;
   for (int32_t i = 0; i < reads->n; i++) {
-    int32_t item = reads->at[i], made = copy_read(t, item, r);
+    int32_t item = reads->at[i], made = lifetime_read_by(t, item, r);
     if (made == NO_LIFETIME) continue; /* whoever begins the lifetime adopts it */
     if (end_slot(t, item, made) >= t->run[r].slot) continue;
     clear_end(t, item, made);
@@ -128,7 +128,7 @@ void plim_track_remove_reads(plim_track *t, int32_t r) {
   const plim_ids *reads = &t->problem->op[t->run[r].op].reads;
   int32_t slot = t->run[r].slot;
   for (int32_t i = 0; i < reads->n; i++) {
-    int32_t item = reads->at[i], made = copy_read(t, item, r);
+    int32_t item = reads->at[i], made = lifetime_read_by(t, item, r);
     if (made == NO_LIFETIME || plim_track_end(t, item, made) != r) continue;
     int32_t end = latest_reader(t, item, made < 0 ? -1 : t->run[made].slot, slot);
     clear_end(t, item, made);
@@ -183,7 +183,7 @@ static void settle_overwrites(plim_track *t, int32_t r) {
   uint32_t outs = 0, ends = 0, chosen = 0; /* outputs taken; pairs whose input ends here; pairs in use */
   for (int32_t k = 0; k < op->n_overwrites; k++) {
     const plim_overwrite *w = &op->overwrite[k];
-    int32_t made = copy_read(t, w->in, r);
+    int32_t made = lifetime_read_by(t, w->in, r);
     if (made == NO_LIFETIME || plim_track_end(t, w->in, made) != r) continue;
     ends |= 1U << k;
     int taken = (outs >> w->out_index & 1) || (made < 0 && t->head == r);
@@ -196,8 +196,8 @@ static void settle_overwrites(plim_track *t, int32_t r) {
     int32_t in = op->overwrite[k].in, over = 0;
     if (!(ends >> k & 1)) continue;
     for (int32_t i = 0; i < op->n_overwrites; i++) over |= (chosen >> i & 1) && op->overwrite[i].in == in;
-    int32_t made = copy_read(t, in, r);
-    if (over == is_over(t, in, made)) continue;
+    int32_t made = lifetime_read_by(t, in, r);
+    if (over == is_overwritten(t, in, made)) continue;
     account_end(t, in, made, -1);
     write_over(t, in, made, over);
     account_end(t, in, made, 1);

@@ -7,7 +7,7 @@
 
 #include "planner/spaces/space_make.h"
 #include "planner/spaces/space_problem.h"
-#include "planner/spaces/space_searching.h"
+#include "planner/spaces/space_search_state.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_cases.h"

@@ -1,6 +1,6 @@
 /* What the search's files share: weights and rules, its state, its starts, repairs. */
-#ifndef PLIM_PLANNER_SPACES_SPACE_SEARCHING_H
-#define PLIM_PLANNER_SPACES_SPACE_SEARCHING_H
+#ifndef PLIM_PLANNER_SPACES_SPACE_SEARCH_STATE_H
+#define PLIM_PLANNER_SPACES_SPACE_SEARCH_STATE_H
 
 #include "planner/spaces/space_problem.h"
 #include "planner/spaces/space_search.h"
@@ -108,7 +108,7 @@ typedef struct plim_space_worth {
   double late, value;
 } plim_space_worth;
 
-typedef struct plim_space_searching {
+typedef struct plim_space_search_state {
   const plim_space_problem *problem;
   const plim_space_search_options *options;
   plim_space_rules rules;
@@ -129,53 +129,53 @@ typedef struct plim_space_searching {
   plim_progress progress;
   plim_space_events events;      /* arranged, of the last that was weighed; where is_sum: empty */
   plim_space_events best_events; /* of the best */
-} plim_space_searching;
+} plim_space_search_state;
 
 /* ==== worth ==== */
 
 /* What a link may carry, from the platform and the options. Once a search. O(links x devices). */
-void plim_space_set_rules(plim_space_searching *k);
+void plim_space_set_rules(plim_space_search_state *search);
 
 /* Weights for a start, `copies`: how much of its price a copy counts; and drawn ones for a round. */
-plim_space_weights plim_space_weights_of(const plim_space_searching *k, double copies);
-plim_space_weights plim_space_draw_weights(plim_space_searching *k);
+plim_space_weights plim_space_weights_of(const plim_space_search_state *search, double copies);
+plim_space_weights plim_space_draw_weights(plim_space_search_state *search);
 
 /* 1 when a is better than b. */
 int plim_space_worth_is_better(plim_space_worth a, plim_space_worth b);
 
 /* Is the worth of every sequence a sum over its commands? Otherwise it is arranged and simulated. */
-int plim_space_is_sum(const plim_space_searching *k);
+int plim_space_is_sum(const plim_space_search_state *search);
 
 /* Find the worth of the plan of a sequence.
  *   most  in   NULL: none. Where the worth cannot be better than *most, a lower bound of it will do
  *   out   out  the worth, or that bound
  * O(sequence), and of its simulation where the worth is no sum. */
-PLIM_MUST_USE plim_status plim_space_weigh(plim_space_searching *k, const plim_space_sequence *s,
+PLIM_MUST_USE plim_status plim_space_weigh(plim_space_search_state *search, const plim_space_sequence *s,
                                            const plim_space_worth *most, plim_space_worth *out);
 
 /* Keep the sequence that was weighed last, if it is the best. */
-PLIM_MUST_USE plim_status plim_space_keep_best(plim_space_searching *k, const plim_space_sequence *s,
+PLIM_MUST_USE plim_status plim_space_keep_best(plim_space_search_state *search, const plim_space_sequence *s,
                                                plim_space_worth w);
 
 /* ==== starts ==== */
 
-/* Each takes sequences to k->now and keeps the best: of known plans; without repeats but where the budget asks, for
- * large graphs; and of drawn devices, orders and weights. They end early with PLIM_OK when the effort is over. */
-PLIM_MUST_USE plim_status plim_space_try_known(plim_space_searching *k);
-PLIM_MUST_USE plim_status plim_space_try_on_demand(plim_space_searching *k);
-PLIM_MUST_USE plim_status plim_space_try_starts(plim_space_searching *k);
+/* Each takes sequences to search->now and keeps the best: of known plans; without repeats but where the budget asks,
+ * for large graphs; and of drawn devices, orders and weights. They end early with PLIM_OK when the effort is over. */
+PLIM_MUST_USE plim_status plim_space_try_known(plim_space_search_state *search);
+PLIM_MUST_USE plim_status plim_space_try_on_demand(plim_space_search_state *search);
+PLIM_MUST_USE plim_status plim_space_try_starts(plim_space_search_state *search);
 
 /* Choose the order of nodes for a start: program order, or with `drawn` an order that takes one node after another of
  * those that can run. It is mostly the node that adds the fewest bytes, and sometimes a random one. O(nodes), drawn
  * O(nodes^2). */
-void plim_space_choose_order(plim_space_searching *k, int drawn);
+void plim_space_choose_order(plim_space_search_state *search, int drawn);
 
-/* k->now: each node once in that order, on devices chosen by the weights, and (repaired) what the runs read brought
- * where they run. placing: the first device that is tried. *legal 0: there are no such devices. */
-PLIM_MUST_USE plim_status plim_space_begin_start(plim_space_searching *k, const plim_space_weights *w, int32_t placing,
-                                                 int repaired, int32_t *legal);
+/* search->now: each node once in that order, on devices chosen by the weights, and (repaired) what the runs read
+ * brought where they run. placing: the first device tried. *legal 0: there are no such devices. */
+PLIM_MUST_USE plim_status plim_space_begin_start(plim_space_search_state *search, const plim_space_weights *w,
+                                                 int32_t placing, int repaired, int32_t *legal);
 
 /* Is the best good enough to end? */
-int plim_space_is_done(const plim_space_searching *k);
+int plim_space_is_done(const plim_space_search_state *search);
 
 #endif
