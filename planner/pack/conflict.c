@@ -133,7 +133,7 @@ static int are_plain(const plim_units *u) {
 /* Too much at one step; fewer of these boxes may do where they are not plain. */
 static plim_status explain_step(filter *f, const plim_units *units, uint8_t *before, plim_conflict *out) {
   plim_conflict fewer = {0};
-  PLIM_TRY(mark_step(f, units->load_time, out));
+  PLIM_TRY(mark_step(f, units->peak_time, out));
   if (are_plain(units)) return PLIM_OK;
   out->irreducible = 0;
   if (out->n > PLIM_EXACT_MOST / 4) return PLIM_OK;
@@ -143,7 +143,7 @@ static plim_status explain_step(filter *f, const plim_units *units, uint8_t *bef
   } else if (fewer.n > 0) {
     out->irreducible = fewer.irreducible;
   } else { /* no nodes were left */
-    PLIM_TRY(mark_step(f, units->load_time, out));
+    PLIM_TRY(mark_step(f, units->peak_time, out));
     out->irreducible = 0;
   }
   return PLIM_OK;
@@ -161,7 +161,7 @@ plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int6
   PLIM_CHECK(plim_allocate(ctx, boxes->n, 1, &before));
   PLIM_CHECK(plim_selection_make(ctx, boxes, NULL, &chosen));
   PLIM_CHECK(plim_units_make(ctx, &chosen.boxes, &units));
-  if (units.peak_bytes * chosen.boxes.align > capacity) {
+  if (units.peak_units * chosen.boxes.align > capacity) {
     status = explain_step(&f, &units, before, out);
   } else if (chosen.boxes.n <= (units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST)) {
     for (int32_t x = 0; x < boxes->n; x++) member[x] = boxes->box[x].bytes > 0;

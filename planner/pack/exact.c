@@ -446,7 +446,7 @@ static plim_pack_outcome decide_pairs(plim_exact *e, int64_t capacity, int64_t *
 plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t restart, const plim_exact_limits *limits,
                                  int64_t *offset, int64_t *nodes) {
   *nodes = 0;
-  if (e->units->peak_bytes > capacity || is_too_large(e, capacity)) return PLIM_PACK_IMPOSSIBLE;
+  if (e->units->peak_units > capacity || is_too_large(e, capacity)) return PLIM_PACK_IMPOSSIBLE;
   if (capacity >= PLIM_EXACT_UNITS) return PLIM_PACK_LIMIT;
   e->capacity = (int32_t)capacity;
   for (e->shift = 0; capacity >> e->shift > tuning.exact.section_floor;) e->shift++;

@@ -21,17 +21,17 @@ static void fill_masks(plim_exact *e) {
   }
 }
 
-static void fill_totals(plim_exact *e, double *peak_bytes) {
+static void fill_totals(plim_exact *e, double *live_units) {
   const plim_sections *s = &e->sections;
   for (int32_t x = 0; x < e->n; x++) {
     for (int32_t i = s->span_first[x]; i < s->span_first[x + 1]; i++) {
-      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) peak_bytes[k] += (double)e->units->size[x];
+      for (int32_t k = s->span[i].first; k < s->span[i].last; k++) live_units[k] += (double)e->units->size[x];
     }
   }
   for (int32_t x = 0; x < e->n; x++) {
     for (int32_t i = s->span_first[x]; i < s->span_first[x + 1]; i++) {
       for (int32_t k = s->span[i].first; k < s->span[i].last; k++) {
-        if (peak_bytes[k] > e->total[x]) e->total[x] = peak_bytes[k];
+        if (live_units[k] > e->total[x]) e->total[x] = live_units[k];
       }
     }
   }
@@ -87,7 +87,7 @@ static plim_status allocate_search(plim_exact *e) {
 plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out) {
   plim_context *ctx = units->ctx;
   plim_exact *e = NULL;
-  double *peak_bytes = NULL;
+  double *live_units = NULL;
   plim_status status;
   if (units->n > (units->windows ? (int32_t)MOST_WITH_WINDOWS : (int32_t)PLIM_EXACT_MOST)) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "exact packing of %d boxes is not possible", units->n);
@@ -99,13 +99,13 @@ plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **
   for (e->n_memo = tuning.exact.memo_least; e->n_memo < nodes && e->n_memo < states;) e->n_memo *= 2;
   PLIM_CHECK(plim_sections_make(units, &e->sections));
   PLIM_CHECK(allocate_search(e));
-  PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *peak_bytes, &peak_bytes));
+  PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *live_units, &live_units));
   fill_masks(e);
-  fill_totals(e, peak_bytes);
+  fill_totals(e, live_units);
   fill_pairs(e);
   *out = e;
 done:
-  if (peak_bytes) plim_release(ctx, peak_bytes, e->sections.n_sections, sizeof *peak_bytes);
+  if (live_units) plim_release(ctx, live_units, e->sections.n_sections, sizeof *live_units);
   if (status != PLIM_OK) plim_exact_free(e);
   return status;
 }

@@ -7,7 +7,7 @@
  * The goal is the target, or the peak where there is none. A box *sticks out* where its top is above the goal.
  * Repair moves such boxes forward in the order, so that others must make room for them; an order that gets worse is
  * taken back (squeaky wheel optimisation, Joslin and Clements, 1999).
- * Invariant: `best` is a valid packing of size `packed_bytes`. Everything is in units of the alignment.
+ * Invariant: `best` is a valid packing of size `packed_units`. Everything is in units of the alignment.
  * Source of the first-fit orders and the exact search: Moffitt, MiniMalloc, ASPLOS 2023. */
 #include "planner/pack/pack.h"
 
@@ -37,7 +37,7 @@ typedef struct pack_state {
   sort_key *keys;
   int32_t *order, *best_order, *kept; /* [n] */
   int64_t *trial, *best;              /* [n] offsets in units */
-  int64_t packed_bytes;               /* size of best, in units; INT64_MAX: none yet */
+  int64_t packed_units;               /* size of best; INT64_MAX: none yet */
   int64_t goal;                       /* a packed size that is small enough, in units */
   int has_target;                     /* 1: the goal is the caller's target; 0: it is the peak */
   int may_give_up;                    /* 1: the first order may be given up, since skyline packing is possible */
@@ -63,18 +63,18 @@ static void sort_boxes(pack_state *pack, fit_order order, int32_t *out) {
 }
 
 /* Make the trial, which came from pack->order, the best where it is smaller. Returns its size. */
-static int64_t keep_order(pack_state *pack, int64_t packed_bytes) {
+static int64_t keep_order(pack_state *pack, int64_t packed_units) {
   int32_t n = pack->units.n;
-  if (packed_bytes >= pack->packed_bytes) return packed_bytes;
-  pack->packed_bytes = packed_bytes;
+  if (packed_units >= pack->packed_units) return packed_units;
+  pack->packed_units = packed_units;
   memcpy(pack->best, pack->trial, (size_t)n * sizeof *pack->best);
   memcpy(pack->best_order, pack->order, (size_t)n * sizeof *pack->order);
-  return packed_bytes;
+  return packed_units;
 }
 
 /* First-fit (or best-fit) in pack->order. */
 static int64_t try_order(pack_state *pack, int best_fit) {
-  int may_stop = pack->packed_bytes < INT64_MAX || pack->may_give_up;
+  int may_stop = pack->packed_units < INT64_MAX || pack->may_give_up;
   return keep_order(pack, plim_fit_run(pack->fit, pack->order, best_fit, pack->hint_limit, may_stop, pack->trial));
 }
 
@@ -92,24 +92,24 @@ static void promote(pack_state *pack, plim_random *random) {
 
 /* Is the goal missed, and effort left? One order is always packed to its end, unless skyline packing can replace it. */
 static int goes_on(const pack_state *pack) {
-  if (pack->packed_bytes <= pack->goal) return 0;
-  if (pack->packed_bytes == INT64_MAX && !pack->may_give_up) return 1;
+  if (pack->packed_units <= pack->goal) return 0;
+  if (pack->packed_units == INT64_MAX && !pack->may_give_up) return 1;
   return !plim_effort_over(pack->units.ctx, pack->units.n);
 }
 
 static void repair_order(pack_state *pack, int32_t rounds) {
   size_t size = (size_t)pack->units.n * sizeof *pack->order;
   plim_random random = {1};
-  int64_t now = pack->packed_bytes;
+  int64_t now = pack->packed_units;
   int32_t *kept = pack->kept;
   memcpy(pack->order, pack->best_order, size);
   memcpy(pack->trial, pack->best, (size_t)pack->units.n * sizeof *pack->trial);
   for (int32_t round = 0; round < rounds && goes_on(pack); round++) {
     memcpy(kept, pack->order, size);
     promote(pack, &random);
-    int64_t packed_bytes = try_order(pack, 0);
-    if (packed_bytes <= now) {
-      now = packed_bytes;
+    int64_t packed_units = try_order(pack, 0);
+    if (packed_units <= now) {
+      now = packed_units;
     } else {
       memcpy(pack->order, kept, size);
       (void)plim_fit_run(pack->fit, pack->order, 0, pack->hint_limit, 0, pack->trial);
@@ -120,10 +120,10 @@ static void repair_order(pack_state *pack, int32_t rounds) {
 /* Make the trial, which is smaller, the best. */
 static void keep_trial(pack_state *pack) {
   const plim_units *p = &pack->units;
-  pack->packed_bytes = 0;
+  pack->packed_units = 0;
   for (int32_t b = 0; b < p->n; b++) {
     pack->best[b] = pack->trial[b];
-    if (pack->best[b] + p->size[b] > pack->packed_bytes) pack->packed_bytes = pack->best[b] + p->size[b];
+    if (pack->best[b] + p->size[b] > pack->packed_units) pack->packed_units = pack->best[b] + p->size[b];
   }
 }
 
@@ -136,8 +136,8 @@ static plim_status search_exactly(pack_state *pack, int64_t nodes) {
   int32_t most = pack->has_target ? 1 : tuning.pack.exact_tries;
   if (pack->has_target) nodes *= tuning.pack.exact_tries;
   PLIM_CHECK(plim_exact_new(&pack->units, nodes, &exact));
-  for (int32_t tries = 0; tries < most && low + 1 < pack->packed_bytes; tries++) {
-    int64_t capacity = tries == 0 ? pack->goal : low + (pack->packed_bytes - low) / 2;
+  for (int32_t tries = 0; tries < most && low + 1 < pack->packed_units; tries++) {
+    int64_t capacity = tries == 0 ? pack->goal : low + (pack->packed_units - low) / 2;
     plim_pack_outcome outcome;
     PLIM_CHECK(plim_exact_search(exact, capacity, nodes, INT64_MAX, pack->trial, &outcome));
     if (outcome == PLIM_PACK_FOUND) {
@@ -170,7 +170,7 @@ static plim_status run_bottom_up(pack_state *pack, int32_t effort) {
   runs = runs > most ? most : runs < fewest ? fewest : runs;
   PLIM_TRY(plim_bottom_up_new(&pack->units, &bottom_up));
   for (int64_t i = 0; i < runs && goes_on(pack); i++) {
-    if (plim_bottom_up_run(bottom_up, pack->goal, pack->trial) < pack->packed_bytes) keep_trial(pack);
+    if (plim_bottom_up_run(bottom_up, pack->goal, pack->trial) < pack->packed_units) keep_trial(pack);
   }
   plim_bottom_up_free(bottom_up);
   return PLIM_OK;
@@ -193,8 +193,8 @@ static plim_status solve(pack_state *pack, int32_t effort) {
                       plim_skyline_can(&pack->units);
   try_family(pack, pack->goal);
   if (!pack->units.plain) try_family(pack, -1);
-  if (pack->packed_bytes == INT64_MAX) return pack_skyline(pack);
-  if (pack->packed_bytes <= pack->goal || effort == 0) return PLIM_OK;
+  if (pack->packed_units == INT64_MAX) return pack_skyline(pack);
+  if (pack->packed_units <= pack->goal || effort == 0) return PLIM_OK;
   if (plim_bottom_up_can(&pack->units)) {
     PLIM_TRY(run_bottom_up(pack, effort));
   } else {
@@ -204,7 +204,7 @@ static plim_status solve(pack_state *pack, int32_t effort) {
   /* with fewer nodes than two ways from root to leaf nothing is found */
   int64_t asked = pack->has_target ? nodes * tuning.pack.exact_tries : nodes;
   int useless = asked < 2 * (int64_t)pack->units.n || pack->units.n > PLIM_EXACT_MOST / 4;
-  return pack->packed_bytes <= pack->goal || useless ? PLIM_OK : search_exactly(pack, nodes);
+  return pack->packed_units <= pack->goal || useless ? PLIM_OK : search_exactly(pack, nodes);
 }
 
 static plim_status allocate_packer(pack_state *pack) {
@@ -233,21 +233,21 @@ static void release(pack_state *pack) {
 
 plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal goal, int64_t *offset,
                       int64_t *packed_bytes, int64_t *peak_bytes) {
-  pack_state pack = {.packed_bytes = INT64_MAX, .has_target = goal.target_bytes > 0};
+  pack_state pack = {.packed_units = INT64_MAX, .has_target = goal.target_bytes > 0};
   int64_t outer_ns = plim_effort_begin(ctx, goal.deadline_ns > 0 ? goal.deadline_ns : INT64_MAX);
   int32_t n = boxes->n;
   plim_status status;
   PLIM_CHECK(plim_units_make(ctx, boxes, &pack.units));
   PLIM_CHECK(plim_fit_new(&pack.units, &pack.fit));
   PLIM_CHECK(allocate_packer(&pack));
-  pack.goal = goal.target_bytes / boxes->align > pack.units.peak_bytes ? goal.target_bytes / boxes->align
-                                                                       : pack.units.peak_bytes;
+  pack.goal = goal.target_bytes / boxes->align > pack.units.peak_units ? goal.target_bytes / boxes->align
+                                                                       : pack.units.peak_units;
   status = solve(&pack, goal.effort);
-  if (status == PLIM_ECANCEL && pack.packed_bytes < INT64_MAX && !plim_context_cancelled(ctx)) status = PLIM_OK;
+  if (status == PLIM_ECANCEL && pack.packed_units < INT64_MAX && !plim_context_cancelled(ctx)) status = PLIM_OK;
   if (status != PLIM_OK) goto done;
   for (int32_t b = 0; b < n; b++) offset[b] = pack.best[b] * boxes->align;
-  *packed_bytes = pack.packed_bytes * boxes->align;
-  if (peak_bytes) *peak_bytes = pack.units.peak_bytes * boxes->align;
+  *packed_bytes = pack.packed_units * boxes->align;
+  if (peak_bytes) *peak_bytes = pack.units.peak_units * boxes->align;
 done:
   if (pack.units.ctx) release(&pack);
   return plim_effort_end(ctx, outer_ns, status);

@@ -23,7 +23,7 @@ static int32_t count_gaps(const plim_boxes *b, int32_t x) {
   return b->gap ? b->gap_first[x + 1] - b->gap_first[x] : 0;
 }
 
-static plim_status measure_load(plim_units *u) {
+static plim_status measure_peak(plim_units *u) {
   const plim_boxes *b = u->boxes;
   int64_t room = 2 * ((int64_t)u->n + (b->gap ? 2 * (int64_t)b->gap_first[u->n] : 0)), n = 0, alive = 0;
   change *changes = NULL;
@@ -41,9 +41,9 @@ static plim_status measure_load(plim_units *u) {
   qsort(changes, (size_t)n, sizeof *changes, by_time);
   for (int64_t i = 0; i < n; i++) {
     alive += changes[i].units;
-    if (alive <= u->peak_bytes) continue;
-    u->peak_bytes = alive;
-    u->load_time = changes[i].time;
+    if (alive <= u->peak_units) continue;
+    u->peak_units = alive;
+    u->peak_time = changes[i].time;
   }
   plim_release(u->ctx, changes, room, sizeof *changes);
   return PLIM_OK;
@@ -78,7 +78,7 @@ plim_status plim_units_make(plim_context *ctx, const plim_boxes *boxes, plim_uni
   PLIM_CHECK(plim_allocate(ctx, u.n, sizeof *u.align, &u.align));
   PLIM_CHECK(plim_allocate(ctx, u.n, sizeof *u.hint, &u.hint));
   for (int32_t x = 0; x < u.n; x++) PLIM_CHECK(convert(&u, x));
-  PLIM_CHECK(measure_load(&u));
+  PLIM_CHECK(measure_peak(&u));
   *out = u;
 done:
   if (status != PLIM_OK) plim_units_free(&u);

@@ -18,8 +18,8 @@ typedef struct plim_units {
   int64_t *hint;      /* [n] preferred offset; -1: none */
   int32_t plain;      /* 1: no gaps, no hints, no alignments of single boxes */
   int32_t windows;    /* 1: some gap leaves a part of its box */
-  int64_t peak_bytes; /* largest sum of live boxes, in units: no packing is smaller */
-  int64_t load_time;  /* a command at which that many are alive */
+  int64_t peak_units; /* largest sum of live boxes: no packing is smaller */
+  int64_t peak_time;  /* a command at which that many are alive */
 } plim_units;
 
 /* PLIM_EUSAGE for a box without buffer or bytes, or with a fixed offset that is no multiple. O(n log n). */

@@ -52,11 +52,11 @@ Test(bottom_up, every_packing_keeps_the_rules_and_is_no_higher_or_given_up) {
     int64_t best = INT64_MAX - 1; /* the first run is finished */
     for (int run = 0; run < 20; run++) {
       if (run > 0) cr_assert_lt(best, INT64_MAX - 1);
-      int64_t packed_bytes = plim_bottom_up_run(first, units.peak_bytes, offset);
-      cr_assert_eq(plim_bottom_up_run(second, units.peak_bytes, again), packed_bytes, "seed %d", (int)seed);
+      int64_t packed_bytes = plim_bottom_up_run(first, units.peak_units, offset);
+      cr_assert_eq(plim_bottom_up_run(second, units.peak_units, again), packed_bytes, "seed %d", (int)seed);
       if (packed_bytes == INT64_MAX) continue;
       check(boxes.n, box, offset, packed_bytes);
-      cr_assert_geq(packed_bytes, units.peak_bytes);
+      cr_assert_geq(packed_bytes, units.peak_units);
       cr_assert_leq(packed_bytes, best, "seed %d", (int)seed);
       best = packed_bytes;
       cr_assert_arr_eq(again, offset, (size_t)boxes.n * sizeof *offset);
@@ -82,13 +82,13 @@ Test(bottom_up, learning_lowers_what_the_first_priorities_found) {
     cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
     cr_assert_eq(plim_bottom_up_new(&units, &bottom_up), PLIM_OK);
     for (int run = 0; run < RUNS; run++) {
-      int64_t packed_bytes = plim_bottom_up_run(bottom_up, units.peak_bytes, offset);
+      int64_t packed_bytes = plim_bottom_up_run(bottom_up, units.peak_units, offset);
       best = packed_bytes < best ? packed_bytes : best;
       if (run + 1 == STARTS) start = best;
     }
     cr_assert_leq(best, start);
-    before += start - units.peak_bytes;
-    after += best - units.peak_bytes;
+    before += start - units.peak_units;
+    after += best - units.peak_units;
     plim_bottom_up_free(bottom_up);
     plim_units_free(&units);
   }
@@ -138,14 +138,14 @@ Test(bottom_up, many_boxes_keep_the_rules_and_change_near_what_sticks_out) {
   cr_assert(plim_bottom_up_can(&units));
   cr_assert_eq(plim_bottom_up_new(&units, &bottom_up), PLIM_OK);
   for (int run = 0; run < TRIES; run++) {
-    int64_t packed_bytes = plim_bottom_up_run(bottom_up, units.peak_bytes, offset);
+    int64_t packed_bytes = plim_bottom_up_run(bottom_up, units.peak_units, offset);
     if (packed_bytes == INT64_MAX) continue;
     check(MANY, box, offset, packed_bytes);
     best = packed_bytes < best ? packed_bytes : best;
     if (run < 6) start = best;
   }
   cr_assert_lt(best, start, "%lld, to begin with %lld, load %lld", (long long)best, (long long)start,
-               (long long)units.peak_bytes);
+               (long long)units.peak_units);
   plim_bottom_up_free(bottom_up);
   plim_units_free(&units);
   plim_test_context_end(ctx);

@@ -236,7 +236,7 @@ Test(effort, boxes_stacked_on_the_skyline_never_overlap) {
     cr_assert_eq(plim_units_make(ctx, &boxes, &units), PLIM_OK);
     cr_assert_eq(plim_skyline_new(&units, &skyline), PLIM_OK);
     int64_t packed_bytes = plim_skyline_run(skyline, order, offset);
-    cr_assert_geq(packed_bytes, units.peak_bytes);
+    cr_assert_geq(packed_bytes, units.peak_units);
     cr_assert_eq(plim_boxes_check(ctx, &boxes, offset, INT64_MAX, packed_bytes), PLIM_OK, "%s",
                  plim_context_error(ctx));
     plim_skyline_free(skyline);
