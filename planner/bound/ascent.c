@@ -59,7 +59,7 @@ static plim_status add_row(plim_cut_ascent *a, const plim_cut_row *row, double m
 
 /* Start from the rows and prices of another budget: they are near those of this one. */
 static plim_status take_start(plim_cut_ascent *a, const plim_cut_rows *start) {
-  for (int32_t r = 0; r < start->n && a->entries < tuning.volume.entries; r++) {
+  for (int32_t r = 0; r < start->n && a->entries < bound_tuning.volume.entries; r++) {
     const plim_cut_row *row = &start->row[r];
     if (row->price > 0) PLIM_TRY(add_row(a, row, row->price * plim_cut_row_unit(row, a->budget_bytes)));
   }
@@ -78,7 +78,7 @@ plim_status plim_cut_ascent_new(const plim_cut_model *m, plim_cut_flow *flow, co
                          .n_cuts = n_cuts,
                          .budget_bytes = budget_bytes,
                          .rows = {.ctx = ctx},
-                         .stride = tuning.volume.stride_first};
+                         .stride = bound_tuning.volume.stride_first};
   lay_out(a, &a->block);
   plim_status status = plim_block_allocate(ctx, &a->block);
   if (status != PLIM_OK) {
@@ -141,7 +141,7 @@ static double room_of_row(const plim_cut_ascent *a, const plim_cut_row *row) {
 
 /* Raise multipliers of rows of one cut, until its free columns suffice. */
 static plim_status block_cut(plim_cut_ascent *a, const plim_cut *cut, double share, int32_t *impossible) {
-  for (int32_t step = 0; step < tuning.block.steps_a_cut && a->entries < tuning.volume.entries; step++) {
+  for (int32_t step = 0; step < bound_tuning.block.steps_a_cut && a->entries < bound_tuning.volume.entries; step++) {
     plim_cut_row row;
     if (plim_cut_flow_run(a->flow, cut, a->x, a->left, a->budget_bytes) <= 0) return PLIM_OK;
     plim_cut_flow_row(a->flow, &row);
@@ -154,7 +154,7 @@ static plim_status block_cut(plim_cut_ascent *a, const plim_cut *cut, double sha
     for (int32_t k = 0; k < row.n; k++) {
       int32_t j = row.column[k];
       a->left[j] -= rise * (double)row.weight[k];
-      if (a->left[j] <= tuning.block.free_below * a->cost[j]) a->left[j] = 0;
+      if (a->left[j] <= bound_tuning.block.free_below * a->cost[j]) a->left[j] = 0;
       if (a->left[j] == 0) a->x[j] = 1;
     }
     PLIM_TRY(add_row(a, &row, rise));
@@ -166,10 +166,10 @@ static plim_status block_cut(plim_cut_ascent *a, const plim_cut *cut, double sha
 static plim_status block(plim_cut_ascent *a, int (*stop)(void *user), void *user, int32_t *impossible) {
   for (int32_t j = 0; j < a->model->n_columns; j++) a->x[j] = a->left[j] <= 0;
   for (; a->passes < PLIM_BLOCK_PASSES; a->passes++) {
-    for (int32_t k = 0; k < tuning.block.cuts && k < a->n_cuts; k++) {
-      int32_t c = (int32_t)((int64_t)k * a->n_cuts / tuning.block.cuts);
+    for (int32_t k = 0; k < bound_tuning.block.cuts && k < a->n_cuts; k++) {
+      int32_t c = (int32_t)((int64_t)k * a->n_cuts / bound_tuning.block.cuts);
       if (stop(user)) return PLIM_OK;
-      PLIM_TRY(block_cut(a, &a->model->cut[c], tuning.block.share[a->passes], impossible));
+      PLIM_TRY(block_cut(a, &a->model->cut[c], bound_tuning.block.share[a->passes], impossible));
       if (*impossible) return PLIM_OK;
     }
   }
@@ -214,7 +214,7 @@ static void move(plim_cut_ascent *a) {
     a->step[r] = miss;
     length += miss * miss;
   }
-  double stride = length > 0 ? a->stride * tuning.volume.target * a->best / length : 0;
+  double stride = length > 0 ? a->stride * bound_tuning.volume.target * a->best / length : 0;
   for (int32_t r = 0; r < a->rows.n; r++) {
     double m = a->best_multiplier[r] + stride * a->step[r] / (double)a->rows.row[r].demand;
     a->multiplier[r] = m > 0 ? m : 0;
@@ -228,10 +228,10 @@ static void note_value(plim_cut_ascent *a, double value) {
     a->best = value;
     memcpy(a->best_multiplier, a->multiplier, (size_t)a->rows.n * sizeof *a->multiplier);
     a->worse = 0;
-    a->stride *= tuning.volume.stride_longer;
+    a->stride *= bound_tuning.volume.stride_longer;
     return;
   }
-  if (++a->worse % tuning.volume.misses == 0) a->stride *= tuning.volume.stride_shorter;
+  if (++a->worse % bound_tuning.volume.misses == 0) a->stride *= bound_tuning.volume.stride_shorter;
 }
 
 /* Add rows of cuts that the average point violates. Cuts take turns. */
@@ -239,14 +239,16 @@ static plim_status separate(plim_cut_ascent *a, int (*stop)(void *user), void *u
                             int32_t *impossible) {
   *added = 0;
   for (int32_t j = 0; j < a->model->n_columns; j++) a->left[j] = a->left[j] > 0 ? a->left[j] : 0;
-  for (int32_t k = 0; k < a->n_cuts && *added < tuning.volume.rows_a_round && a->entries < tuning.volume.entries; k++) {
+  for (int32_t k = 0;
+       k < a->n_cuts && *added < bound_tuning.volume.rows_a_round && a->entries < bound_tuning.volume.entries; k++) {
     const plim_cut *cut = &a->model->cut[a->next];
-    a->next = (int32_t)((a->next + (int64_t)(a->n_cuts % tuning.volume.cut_step > 0 ? tuning.volume.cut_step : 1)) %
+    a->next = (int32_t)((a->next +
+                         (int64_t)(a->n_cuts % bound_tuning.volume.cut_step > 0 ? bound_tuning.volume.cut_step : 1)) %
                         a->n_cuts);
     plim_cut_row row;
     if (stop(user)) return PLIM_OK;
     double over = plim_cut_flow_run(a->flow, cut, a->point, a->left, a->budget_bytes);
-    if (over <= tuning.volume.violated_above * (double)(cut->base_bytes + cut->needed_bytes - a->budget_bytes))
+    if (over <= bound_tuning.volume.violated_above * (double)(cut->base_bytes + cut->needed_bytes - a->budget_bytes))
       continue;
     plim_cut_flow_row(a->flow, &row);
     if (row.demand <= 0) continue;
@@ -277,21 +279,22 @@ static plim_status sift(plim_cut_ascent *a) {
 
 static plim_status volume(plim_cut_ascent *a, int (*stop)(void *user), void *user, int32_t *impossible) {
   int32_t added = 1, idle = 0;
-  while (idle < tuning.volume.idle_rounds && !*impossible && !stop(user)) {
+  while (idle < bound_tuning.volume.idle_rounds && !*impossible && !stop(user)) {
     double before = a->best;
-    for (int32_t i = 0; i < tuning.volume.moves_a_round && !stop(user); i++) {
+    for (int32_t i = 0; i < bound_tuning.volume.moves_a_round && !stop(user); i++) {
       move(a);
       double value = evaluate(a);
-      for (int32_t j = 0; j < a->model->n_columns; j++) a->point[j] += tuning.volume.average * (a->x[j] - a->point[j]);
+      for (int32_t j = 0; j < a->model->n_columns; j++)
+        a->point[j] += bound_tuning.volume.average * (a->x[j] - a->point[j]);
       note_value(a, value);
     }
-    if (a->stride < tuning.volume.stride_least) a->stride = tuning.volume.stride_least;
+    if (a->stride < bound_tuning.volume.stride_least) a->stride = bound_tuning.volume.stride_least;
     PLIM_TRY(sift(a));
     PLIM_TRY(separate(a, stop, user, &added, impossible));
-    if (a->best > before * tuning.volume.gain) {
+    if (a->best > before * bound_tuning.volume.gain) {
       idle = 0;
-    } else if (++idle < tuning.volume.idle_rounds - tuning.volume.rounds_left && added == 0) {
-      idle = tuning.volume.idle_rounds - tuning.volume.rounds_left;
+    } else if (++idle < bound_tuning.volume.idle_rounds - bound_tuning.volume.rounds_left && added == 0) {
+      idle = bound_tuning.volume.idle_rounds - bound_tuning.volume.rounds_left;
     }
   }
   return PLIM_OK;
@@ -302,7 +305,7 @@ static void find_scale(plim_cut_ascent *a) {
   double scale = 1;
   memcpy(a->multiplier, a->best_multiplier, (size_t)a->rows.n * sizeof *a->multiplier);
   a->best = evaluate(a);
-  for (int i = 1; i <= tuning.volume.halvings; i++) {
+  for (int i = 1; i <= bound_tuning.volume.halvings; i++) {
     for (int32_t r = 0; r < a->rows.n; r++) a->multiplier[r] *= 0.5;
     double value = evaluate(a);
     if (value <= a->best) continue;

@@ -34,7 +34,7 @@ static const struct plim_bound_tuning {
   } separate;
   struct {
     int32_t rounds_root, rounds, nodes_a_program, wait_part;
-    double fractional, tolerance;
+    double fractional, tolerance, cutoff_part, gain_least, rounded_up;
   } node;
   struct {
     int32_t shift_most, shift_least;
@@ -46,7 +46,7 @@ static const struct plim_bound_tuning {
   struct {
     double zero, tight;
   } lp;
-} tuning = {
+} bound_tuning = {
     .cut =
         {
             .effort = 8,                    /* rounds of packing of a suggested plan */
@@ -112,6 +112,9 @@ static const struct plim_bound_tuning {
             .wait_part = 4,     /* a dive stops where the bound has come one part in so many of the way to the cutoff */
             .fractional = 1e-6, /* distance from 0 and 1 of a value that is branched on */
             .tolerance = 1e-6,  /* share of its excess by which a cut must be violated */
+            .cutoff_part = 0.01, /* ns above the cutoff at which the program ends: against rounding errors */
+            .gain_least = 1e-3,  /* expected rise of the bound by a branch, at least: no product of two is 0 */
+            .rounded_up = 0.5,   /* a value of an integral point above this counts as 1 */
         },
     .certificate =
         {

@@ -20,9 +20,9 @@ static int evaluate(const plim_cut_box *box, int32_t n_rows, const plim_cut_row 
     if (!(m > 0)) continue;
     size += m * (double)row[r].demand;
     for (int32_t k = 0; k < row[r].n; k++) size += m * (double)row[r].weight[k];
-    if (size > tuning.certificate.too_large) return 0;
+    if (size > bound_tuning.certificate.too_large) return 0;
   }
-  if (size > tuning.certificate.too_large) return 0;
+  if (size > bound_tuning.certificate.too_large) return 0;
   int64_t sum = 0;
   for (int32_t j = 0; j < box->n_columns; j++) scratch[j] = box->cost[j] << shift;
   for (int32_t r = 0; r < n_rows; r++) {
@@ -41,11 +41,12 @@ static int evaluate(const plim_cut_box *box, int32_t n_rows, const plim_cut_row 
 int64_t plim_cut_certify(const plim_cut_box *box, int32_t n_rows, const plim_cut_row *row, const double *multiplier,
                          int64_t *scratch, int64_t *reduced) {
   int64_t value = 0;
-  int shift = tuning.certificate.shift_most;
+  int shift = bound_tuning.certificate.shift_most;
   if (reduced) memset(reduced, 0, (size_t)box->n_columns * sizeof *reduced);
-  while (shift >= tuning.certificate.shift_least && !evaluate(box, n_rows, row, multiplier, shift, scratch, &value))
+  while (shift >= bound_tuning.certificate.shift_least &&
+         !evaluate(box, n_rows, row, multiplier, shift, scratch, &value))
     shift--;
-  if (shift < tuning.certificate.shift_least || value <= 0) return 0;
+  if (shift < bound_tuning.certificate.shift_least || value <= 0) return 0;
   int64_t one = (int64_t)1 << shift, bound = (value + one - 1) / one;
   for (int32_t j = 0; reduced && j < box->n_columns; j++) {
     int64_t more = scratch[j] < 0 ? -scratch[j] : scratch[j];

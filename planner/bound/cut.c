@@ -99,7 +99,7 @@ static plim_status suggest(plim_incumbent *inc, const cutter *c, effort left, pl
   plim_cut_answer answer;
   plim_status status = PLIM_OK;
   int64_t target = inc->budget_bytes, fastest = INT64_MAX;
-  int tries = p->n_ops > PLIM_LONG_OPS ? tuning.cut.tries_long : tuning.cut.tries;
+  int tries = p->n_ops > PLIM_LONG_OPS ? bound_tuning.cut.tries_long : bound_tuning.cut.tries;
   for (int i = 0; i < tries && !plim_incumbent_decided(inc); i++) {
     effort half = half_of(&left);
     plim_cut_limits limits = limits_of(inc, tries > 1 ? &half : &left);
@@ -109,7 +109,7 @@ static plim_status suggest(plim_incumbent *inc, const cutter *c, effort left, pl
     left.work -= plim_cut_solver_work(c->solver) - before;
     if (answer.cost_ns == INT64_MAX) break;
     PLIM_CHECK(plim_cut_walk(c->flow, c->model, answer.solution, target, &trial));
-    PLIM_CHECK(plim_incumbent_submit(inc, &trial, tuning.cut.effort, &result));
+    PLIM_CHECK(plim_incumbent_submit(inc, &trial, bound_tuning.cut.effort, &result));
     int faster = result.peak_bytes <= inc->budget_bytes && result.time_ns < fastest;
     if (i == 0 || faster) PLIM_CHECK(plim_schedule_copy(seed, result.schedule));
     if (faster) fastest = result.time_ns;
@@ -135,8 +135,8 @@ static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *boun
 
 int64_t plim_cut_search_work(const plim_incumbent *inc) {
   if (inc->options->time_limit_ns > 0) return plim_effort_percent(inc->options->time_limit_ns, PLIM_CUT_PERCENT);
-  int64_t work = tuning.cut.search_work_an_op * (int64_t)inc->problem->n_ops;
-  return work > tuning.cut.search_work_least ? work : tuning.cut.search_work_least;
+  int64_t work = bound_tuning.cut.search_work_an_op * (int64_t)inc->problem->n_ops;
+  return work > bound_tuning.cut.search_work_least ? work : bound_tuning.cut.search_work_least;
 }
 
 static plim_status prove(plim_incumbent *inc, const effort *e, int64_t target_ns) {
@@ -157,7 +157,7 @@ plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns) {
 }
 
 plim_status plim_cut_bound(plim_incumbent *inc) {
-  const effort e = {tuning.cut.bound_work, INT64_MAX};
+  const effort e = {bound_tuning.cut.bound_work, INT64_MAX};
   return inc->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(inc, &e, inc->found ? inc->best_ns : INT64_MAX);
 }
 

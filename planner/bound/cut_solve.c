@@ -40,7 +40,7 @@ static plim_status use_ascent(plim_cut_solver *s, int64_t *bound) {
     s->n_rows++;
   }
   if (!s->limits->bound_only) {
-    plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : tuning.solve.rounding_percent);
+    plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : bound_tuning.solve.rounding_percent);
     plim_cut_solution_round(s, plim_cut_ascent_point(s->ascent));
   }
   return PLIM_OK;
@@ -50,11 +50,12 @@ static plim_status use_ascent(plim_cut_solver *s, int64_t *bound) {
 static plim_status ascend(plim_cut_solver *s, int64_t *bound) {
   plim_status status;
   int32_t impossible = 0;
-  if (s->model->problem->n_ops <= tuning.solve.ascent_ops || s->n_cuts == 0) {
+  if (s->model->problem->n_ops <= bound_tuning.solve.ascent_ops || s->n_cuts == 0) {
     plim_cut_solver_begin_rows(s);
     return PLIM_OK;
   }
-  plim_cut_solver_phase(s, plim_cut_solver_large(s) ? tuning.solve.ascent_percent_long : tuning.solve.ascent_percent);
+  plim_cut_solver_phase(
+      s, plim_cut_solver_large(s) ? bound_tuning.solve.ascent_percent_long : bound_tuning.solve.ascent_percent);
   PLIM_TRY(plim_cut_ascent_new(s->model, s->flow, s->real_cost, s->n_cuts, s->budget_bytes, &s->rows, &s->ascent));
   forget_rows(s);
   status = plim_cut_ascend(s->ascent, stop_ascent, s, &impossible);
@@ -63,7 +64,7 @@ static plim_status ascend(plim_cut_solver *s, int64_t *bound) {
   s->other_work += plim_cut_ascent_work(s->ascent);
   plim_cut_ascent_free(s->ascent);
   s->ascent = NULL;
-  plim_cut_solver_phase(s, plim_cut_solver_large(s) && !s->limits->bound_only ? tuning.solve.root_percent : 100);
+  plim_cut_solver_phase(s, plim_cut_solver_large(s) && !s->limits->bound_only ? bound_tuning.solve.root_percent : 100);
   return status;
 }
 
@@ -91,7 +92,7 @@ static void set_budget(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_
     s->root_high[j] = 1;
   }
   plim_cut_solver_keep_rows(s);
-  plim_cut_solver_phase(s, plim_cut_solver_large(s) && !limits->bound_only ? tuning.solve.root_percent : 100);
+  plim_cut_solver_phase(s, plim_cut_solver_large(s) && !limits->bound_only ? bound_tuning.solve.root_percent : 100);
 }
 
 plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_cut_limits *limits,
@@ -99,8 +100,8 @@ plim_status plim_cut_solve(plim_cut_solver *s, int64_t budget_bytes, const plim_
   const plim_cut_model *m = s->model;
   plim_cut_limits own = *limits;
   int64_t now_ns = plim_now_ns(), end_work = plim_cut_solver_work(s) + limits->work;
-  own.work = end_work - limits->work / tuning.solve.last_part;
-  if (limits->deadline_ns < INT64_MAX) own.deadline_ns -= (limits->deadline_ns - now_ns) / tuning.solve.last_part;
+  own.work = end_work - limits->work / bound_tuning.solve.last_part;
+  if (limits->deadline_ns < INT64_MAX) own.deadline_ns -= (limits->deadline_ns - now_ns) / bound_tuning.solve.last_part;
   set_budget(s, budget_bytes, &own);
   int32_t root;
   PLIM_TRY(plim_cut_tree_add(&s->tree, (plim_cut_node){.parent = -1}, &root));

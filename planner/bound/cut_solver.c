@@ -50,8 +50,8 @@ plim_status plim_cut_solver_new(const plim_cut_model *m, plim_cut_solver **out) 
   plim_context *ctx = m->problem->ctx;
   plim_cut_solver *s = NULL;
   plim_status status;
-  int32_t rows = tuning.program.dictionary / (m->n_columns + 1);
-  if (rows > tuning.program.rows) rows = tuning.program.rows;
+  int32_t rows = bound_tuning.program.dictionary / (m->n_columns + 1);
+  if (rows > bound_tuning.program.rows) rows = bound_tuning.program.rows;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
   *s = (plim_cut_solver){.model = m, .ctx = ctx, .n_columns = m->n_columns, .rows = {.ctx = ctx}, .tree = {.ctx = ctx}};
   lay_out(s, &s->block, rows);

@@ -282,9 +282,9 @@ static void set_ends(plim_cut_flow *f, const double *x, const double *price) {
   for (int32_t a = 0; a < p->n_ops; a++) {
     int never = !plim_cut_before(&f->model->order, a, v) || !plim_cut_may_repeat(f->model, a, v);
     double worth = never ? 0 : share_of(f, a, x, price);
-    f->open[a] = never || (!price && f->share[a] < tuning.flow.nothing);
-    if (f->open[a] || f->share[a] >= tuning.flow.whole) continue;
-    f->sinks[f->n_sinks++] = (sink){f->share[a] < tuning.flow.nothing ? 0 : f->share[a], worth, a};
+    f->open[a] = never || (!price && f->share[a] < bound_tuning.flow.nothing);
+    if (f->open[a] || f->share[a] >= bound_tuning.flow.whole) continue;
+    f->sinks[f->n_sinks++] = (sink){f->share[a] < bound_tuning.flow.nothing ? 0 : f->share[a], worth, a};
   }
   f->open[f->input_op] = 1;
   f->work += p->n_items + p->n_ops;

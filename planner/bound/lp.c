@@ -165,8 +165,8 @@ static void move(plim_lp *lp, int32_t entry, double to) {
 /* Put a nonbasic variable where its reduced cost wants it. */
 static void settle(plim_lp *lp, int32_t entry) {
   int32_t variable = lp->nonbasic[entry];
-  int up = lp->reduced[entry] < -tuning.lp.zero ||
-           (lp->reduced[entry] < tuning.lp.zero && lp->value[variable] > lp->low[variable]);
+  int up = lp->reduced[entry] < -bound_tuning.lp.zero ||
+           (lp->reduced[entry] < bound_tuning.lp.zero && lp->value[variable] > lp->low[variable]);
   move(lp, entry, up && isfinite(lp->high[variable]) ? lp->high[variable] : lp->low[variable]);
 }
 
@@ -184,8 +184,8 @@ void plim_lp_bound(plim_lp *lp, int32_t column, double low, double high) {
 /* By how much a line is outside its bounds: negative below, positive above. */
 static double outside(const plim_lp *lp, int32_t r) {
   int32_t variable = lp->basic[r];
-  if (lp->value[variable] < lp->low[variable] - tuning.lp.tight) return lp->value[variable] - lp->low[variable];
-  if (lp->value[variable] > lp->high[variable] + tuning.lp.tight) return lp->value[variable] - lp->high[variable];
+  if (lp->value[variable] < lp->low[variable] - bound_tuning.lp.tight) return lp->value[variable] - lp->low[variable];
+  if (lp->value[variable] > lp->high[variable] + bound_tuning.lp.tight) return lp->value[variable] - lp->high[variable];
   return 0;
 }
 
@@ -203,7 +203,7 @@ static int32_t choose_entry(plim_lp *lp, int32_t r, double miss) {
   for (int32_t j = 0; j < lp->entries; j++) {
     int32_t variable = lp->nonbasic[j];
     double pull = miss < 0 ? line[j] : -line[j];
-    if (fabs(pull) < tuning.lp.zero || lp->low[variable] == lp->high[variable]) continue;
+    if (fabs(pull) < bound_tuning.lp.zero || lp->low[variable] == lp->high[variable]) continue;
     int at_high = lp->value[variable] > lp->low[variable];
     if (at_high ? pull > 0 : pull < 0) continue;
     lp->candidates[n++] = (candidate){fabs(lp->reduced[j]) / fabs(pull), j};
@@ -214,7 +214,7 @@ static int32_t choose_entry(plim_lp *lp, int32_t r, double miss) {
   for (; k < n; k++) {
     int32_t j = lp->candidates[k].at, variable = lp->nonbasic[j];
     left -= fabs(line[j]) * (lp->high[variable] - lp->low[variable]);
-    if (left <= tuning.lp.tight) break; /* all of it may be just enough */
+    if (left <= bound_tuning.lp.tight) break; /* all of it may be just enough */
   }
   if (k == n) {
     lp->stuck_line = r;
@@ -224,7 +224,7 @@ static int32_t choose_entry(plim_lp *lp, int32_t r, double miss) {
   }
   /* among nearly equal ratios the largest pivot is the safest */
   int32_t best = k;
-  for (int32_t i = k; i > 0 && lp->candidates[i - 1].ratio > lp->candidates[k].ratio - tuning.lp.zero; i--) {
+  for (int32_t i = k; i > 0 && lp->candidates[i - 1].ratio > lp->candidates[k].ratio - bound_tuning.lp.zero; i--) {
     if (fabs(line[lp->candidates[i - 1].at]) > fabs(line[lp->candidates[best].at])) best = i - 1;
   }
   for (int32_t i = 0; i < k; i++) {
@@ -263,7 +263,7 @@ static void pivot(plim_lp *lp, int32_t r, int32_t j) {
 }
 
 plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling, int64_t most_work) {
-  int32_t most = tuning.program.pivots + tuning.program.pivots_an_entry * (lp->m + lp->entries);
+  int32_t most = bound_tuning.program.pivots + bound_tuning.program.pivots_an_entry * (lp->m + lp->entries);
   int64_t end_work = most_work < INT64_MAX - lp->work ? lp->work + most_work : INT64_MAX;
   lp->stuck_line = -1;
   for (int32_t round = 0; round < most && lp->work < end_work; round++) {

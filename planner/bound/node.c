@@ -20,14 +20,14 @@ static int64_t certify(plim_cut_solver *s, int64_t *reduced) {
 }
 
 static double ceiling_of(const plim_cut_solver *s) {
-  return ((double)s->cutoff + 0.01) / s->scale;
+  return ((double)s->cutoff + bound_tuning.node.cutoff_part) / s->scale;
 }
 
 /* By how much the bound is expected to rise when column j is fixed to `value`: the average of earlier rises. */
 static double expected_gain(const plim_cut_solver *s, int32_t j, int value) {
   const plim_cut_gain *g = &s->gains[2 * j + value];
   double way = value ? 1 - s->x[j] : s->x[j];
-  return way * (g->n > 0 ? g->sum / g->n : (double)s->cost[j]) + 1e-3;
+  return way * (g->n > 0 ? g->sum / g->n : (double)s->cost[j]) + bound_tuning.node.gain_least;
 }
 
 /* The column to branch on; -1: the point is integral. */
@@ -35,7 +35,7 @@ static int32_t choose_column(const plim_cut_solver *s) {
   int32_t best = -1;
   double best_score = -1;
   for (int32_t j = 0; j < s->n_columns; j++) {
-    if (s->x[j] < tuning.node.fractional || s->x[j] > 1 - tuning.node.fractional) continue;
+    if (s->x[j] < bound_tuning.node.fractional || s->x[j] > 1 - bound_tuning.node.fractional) continue;
     double score = expected_gain(s, j, 0) * expected_gain(s, j, 1);
     if (score <= best_score) continue;
     best_score = score;
@@ -89,10 +89,10 @@ static plim_status bound_node(plim_cut_solver *s, int32_t rounds, int64_t *bound
     }
     if (*branch >= 0 && (round >= rounds || plim_cut_solver_over(s))) return PLIM_OK;
     if (*branch < 0) {
-      for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = s->trial[j] = s->x[j] > 0.5;
+      for (int32_t j = 0; j < s->n_columns; j++) s->x[j] = s->trial[j] = s->x[j] > bound_tuning.node.rounded_up;
     }
-    PLIM_TRY(plim_cut_separate(s, s->x, *branch < 0 ? 0 : tuning.node.tolerance,
-                               *branch < 0 || rounds == tuning.node.rounds_root, &added));
+    PLIM_TRY(plim_cut_separate(s, s->x, *branch < 0 ? 0 : bound_tuning.node.tolerance,
+                               *branch < 0 || rounds == bound_tuning.node.rounds_root, &added));
     if (s->impossible) return PLIM_OK;
     if (added < 0 && *branch < 0) give_up(s, bound);
     if (added == 0 && *branch < 0) {
@@ -120,7 +120,7 @@ static void bound_columns(plim_cut_solver *s) {
 }
 
 static void set_box(plim_cut_solver *s, int32_t at) {
-  if (s->n_done % tuning.node.nodes_a_program == tuning.node.nodes_a_program - 1) plim_cut_sift(s);
+  if (s->n_done % bound_tuning.node.nodes_a_program == bound_tuning.node.nodes_a_program - 1) plim_cut_sift(s);
   memcpy(s->low, s->root_low, (size_t)s->n_columns);
   memcpy(s->high, s->root_high, (size_t)s->n_columns);
   for (; at >= 0 && s->tree.node[at].parent >= 0; at = s->tree.node[at].parent) {
@@ -133,12 +133,12 @@ static void set_box(plim_cut_solver *s, int32_t at) {
 static int may_wait(const plim_cut_solver *s, int64_t bound) {
   if (s->tree.n_open == 0 || s->best_cost == INT64_MAX) return 0;
   int64_t least = plim_cut_tree_least(&s->tree);
-  return bound - least > (s->cutoff - least) / tuning.node.wait_part;
+  return bound - least > (s->cutoff - least) / bound_tuning.node.wait_part;
 }
 
 /* Note by how much fixing the node's column has raised the bound. */
 static void learn(plim_cut_solver *s, const plim_cut_node *done, int64_t before) {
-  if (done->parent < 0 || done->way < tuning.node.fractional || done->bound >= s->cutoff) return;
+  if (done->parent < 0 || done->way < bound_tuning.node.fractional || done->bound >= s->cutoff) return;
   plim_cut_gain *g = &s->gains[2 * done->column + done->value];
   g->sum += (double)(done->bound - before) / done->way;
   g->n++;
@@ -164,13 +164,14 @@ plim_status plim_cut_node_dive(plim_cut_solver *s, int32_t at) {
       return plim_cut_tree_open(&s->tree, at); /* its bound counts */
     set_box(s, at);
     s->n_done++;
-    PLIM_TRY(bound_node(s, at == 0 ? tuning.node.rounds_root : tuning.node.rounds, &s->tree.node[at].bound, &column));
+    PLIM_TRY(bound_node(s, at == 0 ? bound_tuning.node.rounds_root : bound_tuning.node.rounds, &s->tree.node[at].bound,
+                        &column));
     if (at == 0) plim_cut_solver_price_rows(s);
     learn(s, &s->tree.node[at], before);
     if (s->impossible || column < 0 || s->tree.node[at].bound >= s->cutoff) return PLIM_OK;
     if (at == 0) {
       plim_lp_point(s->lp, s->x);
-      plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : tuning.solve.rounding_percent);
+      plim_cut_solver_phase(s, plim_cut_solver_large(s) ? 100 : bound_tuning.solve.rounding_percent);
       if (!s->limits->bound_only || !plim_cut_solver_large(s)) plim_cut_solution_round(s, s->x);
       plim_cut_solver_phase(s, 100);
       fix_columns(s);

@@ -47,7 +47,7 @@ static int by_share(const void *a, const void *b) {
 
 /* Is the cut to be asked in this pass? */
 static int is_due(const plim_cut_solver *s, int32_t c) {
-  return s->fitted[c] < tuning.separate.always_asked || (s->passes + c) % tuning.separate.seldom_asked == 0;
+  return s->fitted[c] < bound_tuning.separate.always_asked || (s->passes + c) % bound_tuning.separate.seldom_asked == 0;
 }
 
 /* Cuts that x violates by at least `tolerance` of what they have too much: those that are due, or all of them. *whole
@@ -76,7 +76,7 @@ plim_status plim_cut_separate(plim_cut_solver *s, const double *x, double tolera
   if (n == 0 && all && whole) n = find_violations(s, x, tolerance, 1, &whole);
   *added = 0;
   plim_lp_prices(s->lp, s->price);
-  for (int32_t k = 0; k < n && k < tuning.separate.rows_a_round && !s->impossible && !plim_lp_full(s->lp); k++) {
+  for (int32_t k = 0; k < n && k < bound_tuning.separate.rows_a_round && !s->impossible && !plim_lp_full(s->lp); k++) {
     plim_cut_row row;
     if (*added > 0 && plim_cut_solver_over(s)) break;
     (void)plim_cut_flow_run(s->flow, &s->model->cut[s->violations[k].cut], x, s->price, s->budget_bytes);

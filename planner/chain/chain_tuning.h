@@ -7,7 +7,7 @@
 
 static const struct plim_chain_tuning {
   int32_t work_a_run, sweep_range, quarters;
-} tuning = {
+} chain_tuning = {
     .work_a_run = 100, /* ns that a run on demand takes, about: for deadlines */
     .sweep_range = 7,  /* thresholds of a sweep go down to about e^-7 of all bytes */
     .quarters = 4,     /* options of a stage beside the first: each holds one part in so many less */

@@ -70,7 +70,7 @@ plim_status plim_checkpoints_sweep(plim_checkpoints *c, int32_t parts, plim_chec
   for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR; kind++) {
     int32_t last = -1;
     int64_t bytes = all;
-    for (int32_t i = 0; i < tuning.sweep_range * parts && bytes >= 0; i++, bytes -= bytes / parts + 1) {
+    for (int32_t i = 0; i < chain_tuning.sweep_range * parts && bytes >= 0; i++, bytes -= bytes / parts + 1) {
       int32_t n = keep_greedily(c, (plim_checkpoint_kind)kind, bytes);
       if (n == last) continue;
       last = n;

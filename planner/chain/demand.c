@@ -78,7 +78,7 @@ plim_status plim_demand_run(plim_demand *d, int32_t v) {
   push(d, n++, v);
   while (n > 0) {
     int32_t missing = missing_producer(d, d->stack[n - 1], &d->seen[n - 1]);
-    if (plim_effort_over(ctx, tuning.work_a_run)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
+    if (plim_effort_over(ctx, chain_tuning.work_a_run)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
     if (missing >= 0) {
       push(d, n++, missing); /* producers come earlier in program order: no op is on the stack twice */
     } else if (d->out->n >= d->most_runs) {

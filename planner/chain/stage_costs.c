@@ -183,8 +183,8 @@ static void set_options(plim_stage_costs *c, int32_t i, candidate *list) {
     c->drop_at[list[k].item] = level;
     c->stage[i].n_options = level + 1;
     dropped += list[k].bytes;
-    if (dropped >= all / tuning.quarters * level) level++;
-    if (level > tuning.quarters) level = tuning.quarters;
+    if (dropped >= all / chain_tuning.quarters * level) level++;
+    if (level > chain_tuning.quarters) level = chain_tuning.quarters;
   }
 }
 

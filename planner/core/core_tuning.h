@@ -8,7 +8,7 @@
 static const struct plim_core_tuning {
   int32_t second_packing_rounds, grace_parts;
   int64_t grace_ns, least_ns;
-} tuning = {
+} core_tuning = {
     /* Rounds of packing up to which a schedule that does not fit is packed a second time, for the smallest size. More
      * rounds are asked for where exact search is to reach the budget. */
     .second_packing_rounds = 96,

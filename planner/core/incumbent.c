@@ -130,13 +130,13 @@ int64_t plim_incumbent_deadline(const plim_incumbent *inc, int32_t percent) {
 
 plim_plan_options plim_incumbent_timed(const plim_plan_options *options) {
   plim_plan_options timed = *options;
-  if (timed.time_limit_ns > 0 && timed.time_limit_ns < tuning.least_ns) timed.time_limit_ns = tuning.least_ns;
+  if (timed.time_limit_ns > 0 && timed.time_limit_ns < core_tuning.least_ns) timed.time_limit_ns = core_tuning.least_ns;
   return timed;
 }
 
 int64_t plim_incumbent_last_moment(const plim_plan_options *options) {
   int64_t limit_ns = options->time_limit_ns, last_ns = plim_effort_deadline_of(plim_now_ns(), limit_ns);
-  return plim_effort_deadline_of(last_ns, limit_ns / tuning.grace_parts + tuning.grace_ns);
+  return plim_effort_deadline_of(last_ns, limit_ns / core_tuning.grace_parts + core_tuning.grace_ns);
 }
 
 int64_t plim_incumbent_part_ns(const plim_incumbent *inc, int32_t parts) {
@@ -206,7 +206,8 @@ static plim_status weigh(plim_incumbent *inc, const plim_schedule *schedule, int
   if (inc->enough_bytes > 0 && *bytes > inc->enough_bytes) effort = 0;
   PLIM_TRY(plim_place(&inc->placement, inc->timeline, schedule, target, effort));
   *bytes = inc->placement.packed_bytes;
-  if (*bytes <= inc->budget_bytes || effort == 0 || effort > tuning.second_packing_rounds || inc->found) return PLIM_OK;
+  if (*bytes <= inc->budget_bytes || effort == 0 || effort > core_tuning.second_packing_rounds || inc->found)
+    return PLIM_OK;
   plim_placement first = inc->placement;
   inc->placement = inc->spare;
   inc->spare = first;

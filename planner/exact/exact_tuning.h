@@ -7,25 +7,28 @@
 
 #include <stdint.h>
 
+enum { PLIM_REPAIR_TRIALS = 24 /* evictions that a round of repair tries: those of the largest copies */ };
+
 static const struct plim_exact_tuning {
   struct {
     int32_t restart_conflicts, clauses_least, near_conflicts, clauses_part;
-    int32_t scattered_percent, narrow_percent, by_conflicts_percent;
+    int32_t scattered_percent, scattered_least, narrow_percent, by_conflicts_percent;
     double input_time, activity_growth, clause_growth, width_first, width_least, width_most, wider, narrower,
         width_spread;
   } search;
   struct {
     int32_t columns, terms;
   } model;
-} tuning = {
+} exact_tuning = {
     .search =
         {
-            .restart_conflicts = 64,    /* conflicts of a restart, times the Luby number. Measured: 2ae90f9f */
-            .clauses_least = 4000,      /* clauses from which the worse half is forgotten */
-            .clauses_part = 20,         /* that number grows by one part in so many each time */
-            .near_conflicts = 60,       /* conflicts of the search in one neighbourhood */
-            .scattered_percent = 40,    /* of neighbourhoods are repeats drawn one by one, the others some stages */
-            .narrow_percent = 50,       /* of the latter also fix what is not repeated outside those stages */
+            .restart_conflicts = 64, /* conflicts of a restart, times the Luby number. Measured: 2ae90f9f */
+            .clauses_least = 4000,   /* clauses from which the worse half is forgotten */
+            .clauses_part = 20,      /* that number grows by one part in so many each time */
+            .near_conflicts = 60,    /* conflicts of the search in one neighbourhood */
+            .scattered_percent = 40, /* of neighbourhoods are repeats drawn one by one, the others some stages */
+            .scattered_least = 5,    /* percent of repeats that are drawn, beside the width: small graphs have some */
+            .narrow_percent = 50,    /* of the latter also fix what is not repeated outside those stages */
             .by_conflicts_percent = 30, /* of neighbourhoods decide by conflicts, the others by bytes */
             .input_time = 0.5,          /* share of an input's time that counts for a repeat that needs it */
             .activity_growth =

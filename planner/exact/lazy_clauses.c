@@ -308,8 +308,8 @@ static void forget_needs(plim_lazy_clauses *l) {
 }
 
 static void age(plim_lazy_clauses *l) {
-  l->bump *= tuning.search.activity_growth;
-  l->clause_bump *= (float)tuning.search.clause_growth;
+  l->bump *= exact_tuning.search.activity_growth;
+  l->clause_bump *= (float)exact_tuning.search.clause_growth;
   if (l->bump > 1e100) {
     for (int32_t x = 0; x < l->n_variables; x++) l->activity[x] *= 1e-100;
     l->bump *= 1e-100;

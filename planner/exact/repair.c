@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "planner/exact/dag.h"
+#include "planner/exact/exact_tuning.h"
 #include "runtime/base/effort.h"
-
-enum { MOST_TRIALS = 24 /* evictions tried in a round: those of the largest copies */ };
 
 typedef struct repairer {
   plim_stage_schedule *stages;
@@ -62,11 +61,11 @@ static int32_t list_drops(const plim_stage_schedule *s, drop *out) {
   for (int32_t j = 0; j < s->peak_position; j++) {
     drop found;
     if (d->node[s->node[j]].bytes == 0 || !find_drop(s, j, s->peak_position, &found)) continue;
-    int32_t at = n < MOST_TRIALS ? n++ : MOST_TRIALS;
+    int32_t at = n < PLIM_REPAIR_TRIALS ? n++ : PLIM_REPAIR_TRIALS;
     for (; at > 0 && d->node[out[at - 1].node].bytes < d->node[found.node].bytes; at--) {
-      if (at < MOST_TRIALS) out[at] = out[at - 1];
+      if (at < PLIM_REPAIR_TRIALS) out[at] = out[at - 1];
     }
-    if (at < MOST_TRIALS) out[at] = found;
+    if (at < PLIM_REPAIR_TRIALS) out[at] = found;
   }
   return n;
 }
@@ -106,7 +105,7 @@ static plim_status best_drop(repairer *r, int32_t n, const drop *drops, int32_t 
 
 static plim_status lower_peak(repairer *r) {
   plim_stage_schedule *s = r->stages;
-  drop drops[MOST_TRIALS];
+  drop drops[PLIM_REPAIR_TRIALS];
   int32_t best = 0;
   while (s->peak_bytes > r->limit && best >= 0 && !is_out_of_time(r)) {
     int32_t n = list_drops(s, drops);

@@ -188,7 +188,7 @@ static void count(const plim_dag *d, int64_t *columns, int64_t *terms) {
 int plim_stage_model_fits(const plim_dag *d) {
   int64_t columns, terms;
   count(d, &columns, &terms);
-  return columns <= tuning.model.columns && terms <= tuning.model.terms;
+  return columns <= exact_tuning.model.columns && terms <= exact_tuning.model.terms;
 }
 
 plim_status plim_stage_model_make(const plim_dag *d, int64_t budget, int64_t most_repeat_ns, plim_stage_model **out) {

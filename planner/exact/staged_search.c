@@ -81,7 +81,7 @@ static double relief_time(const tree_search *h, int32_t u, int32_t j) {
   double effort = (double)node->time_ns + 1;
   for (int32_t i = 0; i < node->preds.n; i++) {
     int32_t p = node->preds.at[i];
-    if (h->model.covered[p] <= j) effort += tuning.search.input_time * (double)h->search->dag->node[p].time_ns;
+    if (h->model.covered[p] <= j) effort += exact_tuning.search.input_time * (double)h->search->dag->node[p].time_ns;
   }
   return effort;
 }
@@ -229,7 +229,7 @@ static plim_status clean_up(tree_search *h) {
   if (refuted) h->search->exhausted = h->stopped = 1;
   if (refuted || l->n_clauses < h->kept_clauses) return PLIM_OK;
   PLIM_TRY(plim_lazy_clauses_forget(l, h->kept_clauses / 2));
-  h->kept_clauses += h->kept_clauses / tuning.search.clauses_part;
+  h->kept_clauses += h->kept_clauses / exact_tuning.search.clauses_part;
   return PLIM_OK;
 }
 
@@ -239,7 +239,7 @@ static plim_status search_tree(tree_search *h, int64_t round) {
   h->noise = round == 0 ? 0 : 1;
   PLIM_TRY(clean_up(h));
   return h->stopped ? PLIM_OK
-                    : search_within(h, tuning.search.restart_conflicts * plim_integers_luby(round / 2), &over);
+                    : search_within(h, exact_tuning.search.restart_conflicts * plim_integers_luby(round / 2), &over);
 }
 
 static void assume(tree_search *h, plim_lazy_clauses_bound b) {
@@ -258,9 +258,9 @@ static void assume_outside(tree_search *h, double width) {
   const plim_moccasin_model *c = &h->model;
   plim_random *random = &h->random;
   int32_t n = c->dag->n, length = 1 + (int32_t)(width * n), low = plim_random_below(random, n) - length / 2;
-  int scattered = plim_random_percent(random, tuning.search.scattered_percent);
-  int narrow = plim_random_percent(random, tuning.search.narrow_percent);
-  int percent = 5 + (int)(width * 100);
+  int scattered = plim_random_percent(random, exact_tuning.search.scattered_percent);
+  int narrow = plim_random_percent(random, exact_tuning.search.narrow_percent);
+  int percent = exact_tuning.search.scattered_least + (int)(width * 100);
   h->n_assumed = 0;
   for (int32_t x = 0; x < c->n_variables; x++) {
     int32_t v = c->node_of[x], absent = c->absent[x];
@@ -279,19 +279,19 @@ static plim_status search_near(tree_search *h, double *width) {
   int over;
   PLIM_TRY(clean_up(h));
   if (h->stopped) return PLIM_OK;
-  h->rule = plim_random_percent(&h->random, tuning.search.by_conflicts_percent) ? BY_CONFLICTS : BY_BYTES;
+  h->rule = plim_random_percent(&h->random, exact_tuning.search.by_conflicts_percent) ? BY_CONFLICTS : BY_BYTES;
   h->noise = 1;
-  assume_outside(h, *width * (tuning.search.width_spread + plim_random_unit(&h->random)));
-  PLIM_TRY(search_within(h, tuning.search.near_conflicts, &over));
-  *width *= over ? tuning.search.wider : tuning.search.narrower;
-  if (*width > tuning.search.width_most) *width = tuning.search.width_most;
-  if (*width < tuning.search.width_least) *width = tuning.search.width_least;
+  assume_outside(h, *width * (exact_tuning.search.width_spread + plim_random_unit(&h->random)));
+  PLIM_TRY(search_within(h, exact_tuning.search.near_conflicts, &over));
+  *width *= over ? exact_tuning.search.wider : exact_tuning.search.narrower;
+  if (*width > exact_tuning.search.width_most) *width = exact_tuning.search.width_most;
+  if (*width < exact_tuning.search.width_least) *width = exact_tuning.search.width_least;
   return PLIM_OK;
 }
 
 /* Search the whole tree and neighbourhoods of the best in turn, with equal effort. */
 static plim_status alternate(tree_search *h) {
-  double width = tuning.search.width_first;
+  double width = exact_tuning.search.width_first;
   int64_t near = 0;
   for (int64_t round = 0; may_go_on(h);) {
     int64_t before = h->nodes;
@@ -327,12 +327,12 @@ static plim_status begin_from(tree_search *h, const plim_repeats *start) {
   for (int32_t x = 0; x < h->model.n_variables; x++) {
     if (h->phase[x] < h->model.absent[x]) assume_phase(h, x);
   }
-  return search_within(h, tuning.search.near_conflicts, &over);
+  return search_within(h, exact_tuning.search.near_conflicts, &over);
 }
 
 plim_status plim_staged_search_run(plim_staged_search *s, const plim_repeats *start) {
   plim_context *ctx = s->dag->ctx;
-  tree_search h = {.search = s, .random = {s->seed}, .kept_clauses = tuning.search.clauses_least};
+  tree_search h = {.search = s, .random = {s->seed}, .kept_clauses = exact_tuning.search.clauses_least};
   plim_repeats none = {.ctx = ctx};
   int64_t n = 0;
   plim_status status;

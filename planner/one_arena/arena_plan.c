@@ -29,7 +29,8 @@ static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
  * it names has a plan. */
 static plim_status find_fewest(plim_incumbent *inc, const plim_strategy *strategy, plim_front *front) {
   const plim_problem *problem = inc->problem;
-  const int64_t near_bytes = plim_integers_add_capped(inc->budget_bytes, inc->budget_bytes / tuning.near_part);
+  const int64_t near_bytes =
+      plim_integers_add_capped(inc->budget_bytes, inc->budget_bytes / one_arena_tuning.near_part);
   const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
   plim_incumbent *fewest = NULL;
   plim_plan_floor floor = {.keep_all_bytes = 0};

@@ -147,7 +147,7 @@ plim_status plim_refusal_conflict(plim_incumbent *inc, const plim_schedule *s, i
   plim_boxes boxes = {.n = n, .align = p->align, .box = view.placement->box};
   PLIM_TRY(plim_allocate(p->ctx, n, 1, &member));
   plim_status status = plim_boxes_conflict(p->ctx, &boxes, budget_bytes - p->persistent_bytes,
-                                           tuning.conflict_work / (n + 1), member, &why);
+                                           one_arena_tuning.conflict_work / (n + 1), member, &why);
   int64_t peak = view.timeline->peak_bytes;
   say(&w, "the peak of a schedule is %lld bytes", (long long)peak);
   if (peak <= budget_bytes) say(&w, ", but its addresses miss %lld bytes", (long long)(packed_bytes - budget_bytes));

@@ -111,7 +111,7 @@ static plim_status emit_all(const sweep *s, int32_t n, const int64_t *budget, pl
 static plim_status choose_budgets(const sweep *s, plim_plan_span *span) {
   plim_plan_options options = *s->options;
   options.budget_bytes = INT64_MAX;
-  options.time_limit_ns = plim_effort_percent(options.time_limit_ns, tuning.floor_percent);
+  options.time_limit_ns = plim_effort_percent(options.time_limit_ns, one_arena_tuning.floor_percent);
   PLIM_TRY(plim_floor_find(s->problem, &options, s->strategy, s->front, &span->floor, NULL));
   int64_t low = span->floor.smallest_bytes, width = span->high_bytes > low ? span->high_bytes - low : 0;
   int64_t steps = span->n > 1 ? span->n - 1 : 1;

@@ -38,7 +38,7 @@ plim_status plim_one_arena_plan(const plim_graph *graph, const int64_t *cost, in
   options.unpacked = 1;
   options.threads = threads;
   options.time_limit_ns = time_limit_ns;
-  if (time_limit_ns <= 0) options.iterations = (int64_t)tuning.moves_an_op * graph->n_ops;
+  if (time_limit_ns <= 0) options.iterations = (int64_t)one_arena_tuning.moves_an_op * graph->n_ops;
   *out = NULL;
   PLIM_TRY(make_profile(graph, cost, &profile));
   plim_status status = plim_arena_plan_make(graph->ctx, graph, profile, &options, out);

@@ -78,7 +78,7 @@ struct plim_bottom_up {
 };
 
 int plim_bottom_up_can(const plim_units *u) {
-  int can = u->plain && u->n > 0 && u->n <= tuning.bottom_up.boxes;
+  int can = u->plain && u->n > 0 && u->n <= pack_tuning.bottom_up.boxes;
   for (int32_t b = 0; b < u->n && can; b++) can = u->fixed[b] < 0;
   return can;
 }
@@ -249,16 +249,17 @@ static int is_near(const plim_box *box, const plim_box *const *sticking, int32_t
 /* New priorities from those of the best: higher for boxes that stick out, changed at random for some others. */
 static void change_keys(plim_bottom_up *up, int64_t goal) {
   const plim_box *sticking[MOST_NEAR];
-  int32_t few = up->units->n <= tuning.bottom_up.few_boxes, n = few ? 0 : list_sticking(up, goal, sticking);
+  int32_t few = up->units->n <= pack_tuning.bottom_up.few_boxes, n = few ? 0 : list_sticking(up, goal, sticking);
   for (int32_t b = 0; b < up->units->n; b++) {
     double factor = 1;
     if (up->best[b] + up->units->size[b] > goal) {
-      factor = 1 + tuning.bottom_up.sticking_factor * plim_random_unit(&up->random);
+      factor = 1 + pack_tuning.bottom_up.sticking_factor * plim_random_unit(&up->random);
     } else if (few || is_near(&up->units->boxes->box[b], sticking, n)) {
-      int changes = plim_random_percent(&up->random,
-                                        few ? tuning.bottom_up.change_percent : tuning.bottom_up.change_percent_near);
+      int changes = plim_random_percent(
+          &up->random, few ? pack_tuning.bottom_up.change_percent : pack_tuning.bottom_up.change_percent_near);
       if (changes)
-        factor = tuning.bottom_up.factor_least + tuning.bottom_up.factor_range * plim_random_unit(&up->random);
+        factor =
+            pack_tuning.bottom_up.factor_least + pack_tuning.bottom_up.factor_range * plim_random_unit(&up->random);
     }
     up->key[b] = up->best_key[b] * factor;
   }

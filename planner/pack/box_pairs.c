@@ -59,9 +59,9 @@ plim_status plim_pairs_new(const plim_units *units, plim_pairs **out) {
   int64_t bytes_a_level = (int64_t)units->n * (int64_t)sizeof(range) + n_pairs + 1;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *p, &p));
   *p = (plim_pairs){.units = units, .n_pairs = n_pairs};
-  p->levels = n_pairs + 1 < tuning.pairs.kept_bytes / bytes_a_level
+  p->levels = n_pairs + 1 < pack_tuning.pairs.kept_bytes / bytes_a_level
                   ? n_pairs + 1
-                  : (int32_t)(tuning.pairs.kept_bytes / bytes_a_level);
+                  : (int32_t)(pack_tuning.pairs.kept_bytes / bytes_a_level);
   PLIM_CHECK(plim_allocate(ctx, n_pairs, sizeof *p->pair, &p->pair));
   PLIM_CHECK(plim_allocate(ctx, n_pairs, 1, &p->decided));
   PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *p->range, &p->range));

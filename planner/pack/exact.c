@@ -98,8 +98,8 @@ static int out_of_nodes(plim_exact *e) {
   const plim_exact_limits *l = e->limits;
   e->nodes++;
   if (e->nodes > l->nodes) e->stopped = 1;
-  if (e->nodes % tuning.exact.nodes_a_look == 0) {
-    e->stopped |= plim_effort_over(e->units->ctx, tuning.exact.nodes_a_look * (int64_t)e->n) ||
+  if (e->nodes % pack_tuning.exact.nodes_a_look == 0) {
+    e->stopped |= plim_effort_over(e->units->ctx, pack_tuning.exact.nodes_a_look * (int64_t)e->n) ||
                   (l->deadline_ns < INT64_MAX && plim_now_ns() > l->deadline_ns);
   }
   return e->stopped;
@@ -449,7 +449,7 @@ plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t restar
   if (e->units->peak_units > capacity || is_too_large(e, capacity)) return PLIM_PACK_IMPOSSIBLE;
   if (capacity >= PLIM_EXACT_UNITS) return PLIM_PACK_LIMIT;
   e->capacity = (int32_t)capacity;
-  for (e->shift = 0; capacity >> e->shift > tuning.exact.section_floor;) e->shift++;
+  for (e->shift = 0; capacity >> e->shift > pack_tuning.exact.section_floor;) e->shift++;
   e->limits = limits;
   e->nodes = 0;
   e->stopped = 0;

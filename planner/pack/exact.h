@@ -27,10 +27,15 @@ typedef struct plim_exact_limits {
 } plim_exact_limits;
 
 /* `nodes`: about how many will be used; failed states are remembered accordingly. PLIM_EUNSUPPORTED for more than
- * PLIM_EXACT_MOST boxes, or a quarter of that where gaps leave parts of boxes. O(n^2) time. Memory: n^2 / 4 bytes and
- * 2 n bytes a step for masks, and for lists 12 bytes an unplaced box of every node on the way down, as they are needed:
- * up to 200 MB at 4,096 boxes. Nothing is nested as deep as boxes are placed: a thread with little stack will do. */
-enum { PLIM_EXACT_MOST = 4096, PLIM_EXACT_UNITS = 1 << 29 };
+ * PLIM_EXACT_MOST boxes, or PLIM_EXACT_MOST_WITH_GAPS where gaps leave parts of boxes. O(n^2) time. Memory: n^2 / 4
+ * bytes and 2 n bytes a step for masks, and for lists 12 bytes an unplaced box of every node on the way down, as they
+ * are needed: up to 200 MB at 4,096 boxes. Nothing is nested as deep as boxes are placed: a thread with little stack
+ * will do. */
+enum {
+  PLIM_EXACT_MOST = 4096,                          /* boxes */
+  PLIM_EXACT_MOST_WITH_GAPS = PLIM_EXACT_MOST / 4, /* boxes, where gaps leave parts of them: n^2 separations */
+  PLIM_EXACT_UNITS = 1 << 29                       /* capacities are below */
+};
 PLIM_MUST_USE plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out);
 void plim_exact_free(plim_exact *exact); /* NULL is legal */
 

@@ -70,8 +70,8 @@ static void number_boxes(plim_exact *e) {
 
 void plim_exact_order(plim_exact *e, int32_t restart) {
   int32_t round = restart / ORDERS;
-  sort_boxes(e, orders[restart % ORDERS], tuning.order.noise[round % PLIM_ORDER_NOISES],
-             round % 2 ? tuning.order.blame : 0, (uint64_t)restart);
+  sort_boxes(e, orders[restart % ORDERS], pack_tuning.order.noise[round % PLIM_ORDER_NOISES],
+             round % 2 ? pack_tuning.order.blame : 0, (uint64_t)restart);
   number_boxes(e);
 }
 

@@ -199,7 +199,7 @@ int64_t plim_fit_run(plim_fit *f, const int32_t *order, int best_fit, int64_t hi
   for (int32_t k = 0; k < u->n; k++) {
     int32_t b = order[k];
     if (offset[b] >= 0) continue;
-    if (plim_effort_over(u->ctx, f->list ? f->n_list : u->n / tuning.fit.list_part) && may_stop) return INT64_MAX;
+    if (plim_effort_over(u->ctx, f->list ? f->n_list : u->n / pack_tuning.fit.list_part) && may_stop) return INT64_MAX;
     put(f, b, f->list ? find_in_list(f, b, best_fit) : find_in_tree(f, b, best_fit, offset), offset);
   }
   for (int32_t b = 0; b < u->n; b++)
@@ -263,10 +263,10 @@ done:
 
 static plim_status wants_list(const plim_units *u, int *yes) {
   int64_t pairs;
-  *yes = u->plain && u->n <= tuning.fit.list_boxes;
+  *yes = u->plain && u->n <= pack_tuning.fit.list_boxes;
   if (*yes || !u->plain) return PLIM_OK;
   PLIM_TRY(count_pairs(u, &pairs));
-  *yes = pairs > (int64_t)u->n * u->n / 2 / tuning.fit.list_scan;
+  *yes = pairs > (int64_t)u->n * u->n / 2 / pack_tuning.fit.list_scan;
   return PLIM_OK;
 }
 

@@ -89,7 +89,7 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   plim_niche *e = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *e, &e));
-  *e = (plim_niche){.units = units, .n = units->n, .memo.n = tuning.niche.memo, .best.saved_open = INFINITY};
+  *e = (plim_niche){.units = units, .n = units->n, .memo.n = pack_tuning.niche.memo, .best.saved_open = INFINITY};
   PLIM_CHECK(plim_sections_make(units, &e->sections));
   e->m = e->sections.n_sections;
   e->words = (e->m + PLIM_WORD - 1) / PLIM_WORD;
@@ -224,7 +224,7 @@ static niche choose(plim_niche *e, const frame *f, int32_t *section) {
     }
     for (int32_t s = v.first; s < v.last; s++) {
       int32_t slack = e->node.slack[s], answers = e->node.answers[s];
-      double score = answers * (1 + tuning.niche.slack * slack / e->capacity);
+      double score = answers * (1 + pack_tuning.niche.slack * slack / e->capacity);
       if (e->policy == PLIM_BY_WEIGHT) score /= e->weight[s];
       if (e->policy == PLIM_LOWEST_FIRST) score += (double)e->node.floor[s] * e->n;
       if (answers <= 1) score = 0;
@@ -263,8 +263,8 @@ static int list_options(plim_niche *e, frame *f, niche v) {
     left_out |= fits && !plim_niche_can_cover(e, b);
     if (!fits || !plim_niche_can_cover(e, b)) continue;
     int32_t x = f->item[i].box, at = n++;
-    e->rank[x] = e->key[x] * (1 + tuning.niche.fitting * count_fits(e, v, b));
-    if (e->best.use_saved && e->best.saved[x] == f->floor) e->rank[x] *= tuning.niche.saved;
+    e->rank[x] = e->key[x] * (1 + pack_tuning.niche.fitting * count_fits(e, v, b));
+    if (e->best.use_saved && e->best.saved[x] == f->floor) e->rank[x] *= pack_tuning.niche.saved;
     for (; at > 0 && e->rank[f->option[at - 1]] < e->rank[x]; at--) f->option[at] = f->option[at - 1];
     f->option[at] = (int16_t)x;
   }
@@ -448,7 +448,7 @@ static void remember(plim_niche *e, frame *f) {
 }
 
 static int is_out_of_time(const plim_niche *e, int64_t deadline_ns) {
-  int64_t work = (int64_t)tuning.niche.nodes_a_look * tuning.niche.box_ns * e->n;
+  int64_t work = (int64_t)pack_tuning.niche.nodes_a_look * pack_tuning.niche.box_ns * e->n;
   return plim_effort_over(e->units->ctx, work) || (deadline_ns < INT64_MAX && plim_now_ns() > deadline_ns);
 }
 
@@ -468,7 +468,7 @@ static plim_pack_outcome search_niches(plim_niche *e, int64_t nodes, int64_t dea
       continue;
     }
     if (e->nodes >= nodes || depth + 2 >= e->depth_most) return PLIM_PACK_LIMIT;
-    if (e->nodes % tuning.niche.nodes_a_look == 0 && is_out_of_time(e, deadline_ns)) return PLIM_PACK_LIMIT;
+    if (e->nodes % pack_tuning.niche.nodes_a_look == 0 && is_out_of_time(e, deadline_ns)) return PLIM_PACK_LIMIT;
     last = try_next(e, f, f + 1, offset);
     if (last == OPEN) plim_niche_keep(e, f + 1, offset);
     depth++;
@@ -495,5 +495,5 @@ plim_pack_outcome plim_niche_run(plim_niche *e, int64_t capacity, int32_t restar
 }
 
 int64_t plim_niche_share(int32_t restart) {
-  return tuning.niche.nodes_a_restart * plim_integers_luby(restart);
+  return pack_tuning.niche.nodes_a_restart * plim_integers_luby(restart);
 }

@@ -23,13 +23,14 @@ static trial draw(int32_t restart, plim_random *random) {
   enum { ROWS = sizeof percent / sizeof *percent };
   int32_t row = restart == 0 ? 0 : plim_random_below(random, ROWS);
   int loosely = restart > 0 && plim_random_percent(random, 50);
-  return (trial){.policy = (plim_niche_policy)(restart % PLIM_POLICIES),
-                 .key = restart == 0 ? 0 : plim_random_below(random, KEYS),
-                 .waste = loosely ? tuning.niche.waste * plim_random_unit(random) : 0,
-                 .spare = loosely ? tuning.niche.spare * plim_random_unit(random) : 0,
-                 .stacked = percent[row][0],
-                 .following = percent[row][1],
-                 .noise = restart < tuning.niche.quiet_restarts ? 0 : tuning.niche.noise * plim_random_unit(random)};
+  return (trial){
+      .policy = (plim_niche_policy)(restart % PLIM_POLICIES),
+      .key = restart == 0 ? 0 : plim_random_below(random, KEYS),
+      .waste = loosely ? pack_tuning.niche.waste * plim_random_unit(random) : 0,
+      .spare = loosely ? pack_tuning.niche.spare * plim_random_unit(random) : 0,
+      .stacked = percent[row][0],
+      .following = percent[row][1],
+      .noise = restart < pack_tuning.niche.quiet_restarts ? 0 : pack_tuning.niche.noise * plim_random_unit(random)};
 }
 
 static void set_keys(plim_niche *e, const trial *t, plim_random *random) {
@@ -163,7 +164,7 @@ void plim_niche_keep(plim_niche *e, const plim_niche_frame *f, const int64_t *of
 void plim_niche_save(plim_niche *e) {
   if (e->best.fewest == INT32_MAX) return;
   if (e->best.open > e->best.saved_open) {
-    e->best.saved_open *= 1 + tuning.niche.forget;
+    e->best.saved_open *= 1 + pack_tuning.niche.forget;
     return;
   }
   e->best.saved_open = e->best.open;
@@ -175,11 +176,11 @@ int plim_niche_prepare(plim_niche *e, int32_t restart) {
   trial t = draw(restart, &random);
   plim_niche_frame *root = &e->stack.frame[0];
   e->policy = t.policy;
-  for (int32_t s = 0; s < e->m; s++) e->weight[s] = 1 + fmax(e->weight[s] - 1, 0) * tuning.niche.kept_weight;
+  for (int32_t s = 0; s < e->m; s++) e->weight[s] = 1 + fmax(e->weight[s] - 1, 0) * pack_tuning.niche.kept_weight;
   make_compounds(e, &t, &random);
   set_keys(e, &t, &random);
   e->best.fewest = INT32_MAX;
-  e->best.use_saved = e->best.saved_open < INFINITY && restart >= tuning.niche.quiet_restarts && restart % 4 >= 2;
+  e->best.use_saved = e->best.saved_open < INFINITY && restart >= pack_tuning.niche.quiet_restarts && restart % 4 >= 2;
   root->n_items = 0;
   root->placed = -1;
   root->touched = (plim_span){0, e->m};

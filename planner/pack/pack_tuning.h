@@ -41,7 +41,7 @@ static const struct plim_pack_tuning {
     int32_t memo, nodes_a_look, box_ns, nodes_a_restart, quiet_restarts;
     double nodes_a_search, slack, noise, kept_weight, fitting, waste, spare, saved, forget;
   } niche;
-} tuning = {
+} pack_tuning = {
     .pack =
         {
             .nodes_a_round = 16384,    /* exact search gets so many nodes x boxes for each round of effort. Measured:

@@ -28,7 +28,7 @@ plim_status plim_restarts_new(const plim_units *units, int32_t threads, plim_res
   r->threads = threads > 1 ? threads : 1;
   PLIM_CHECK(plim_allocate(ctx, r->threads, sizeof *r->searcher, &r->searcher));
   for (int32_t i = 0; i < r->threads; i++) {
-    PLIM_CHECK(plim_exact_new(units, tuning.solve.nodes_to_remember, &r->searcher[i].exact));
+    PLIM_CHECK(plim_exact_new(units, pack_tuning.solve.nodes_to_remember, &r->searcher[i].exact));
     PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *r->searcher[i].offset, &r->searcher[i].offset));
   }
   *out = r;

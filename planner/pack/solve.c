@@ -82,10 +82,10 @@ static void run_bottom_up(solver *s, int32_t runs) {
 
 /* The bottom-up packings of a round, beside exact search. */
 static void run_bottom_up_round(solver *s) {
-  int64_t n = s->chosen.boxes.n, runs = tuning.solve.bottom_up_work / (n * n + 1);
-  run_bottom_up(s, runs < 1                                ? 1
-                   : runs > tuning.solve.bottom_up_a_round ? tuning.solve.bottom_up_a_round
-                                                           : (int32_t)runs);
+  int64_t n = s->chosen.boxes.n, runs = pack_tuning.solve.bottom_up_work / (n * n + 1);
+  run_bottom_up(s, runs < 1                                     ? 1
+                   : runs > pack_tuning.solve.bottom_up_a_round ? pack_tuning.solve.bottom_up_a_round
+                                                                : (int32_t)runs);
 }
 
 /* ---- exact search ---- */
@@ -104,7 +104,7 @@ static void run_batch(solver *s, plim_pack_restart *task, int32_t n) {
   s->status = plim_restarts_run(s->restarts, task, n);
   for (int32_t i = 0; i < n; i++) {
     take_result(s, &task[i]);
-    s->niche_nodes += tuning.niche.nodes_a_search * (double)task[i].nodes / n;
+    s->niche_nodes += pack_tuning.niche.nodes_a_search * (double)task[i].nodes / n;
   }
   report(s);
 }
@@ -124,8 +124,8 @@ static plim_pack_restart make_task(const solver *s, int64_t capacity, int32_t re
 static int ask(solver *s, int64_t capacity, int32_t round) {
   plim_pack_restart task[MOST_THREADS];
   int64_t packed_bytes = s->found.packed_bytes, bound = s->found.bound;
-  int32_t width =
-      (threads_of(s) + tuning.solve.orders_a_size - 1) / tuning.solve.orders_a_size * tuning.solve.orders_a_size;
+  int32_t width = (threads_of(s) + pack_tuning.solve.orders_a_size - 1) / pack_tuning.solve.orders_a_size *
+                  pack_tuning.solve.orders_a_size;
   for (int32_t k = 0; k < width && !is_done(s) && s->found.packed_bytes == packed_bytes && s->found.bound == bound;) {
     int32_t n = 0;
     for (; n < threads_of(s) && k < width; n++) task[n] = make_task(s, capacity, round * width + k++);
@@ -185,7 +185,7 @@ static void minimise(solver *s) {
     for (int32_t i = 0; i < PLIM_PACK_SIZES && !is_done(s); i++) {
       int64_t bound = s->found.bound / s->chosen.boxes.align,
               packed_bytes = s->found.packed_bytes / s->chosen.boxes.align;
-      int64_t capacity = bound + (packed_bytes - 1 - bound) * tuning.solve.eighths[i] / 8;
+      int64_t capacity = bound + (packed_bytes - 1 - bound) * pack_tuning.solve.eighths[i] / 8;
       if (i > 0 && capacity == bound) continue;
       if (ask(s, capacity, round)) i = -1; /* bound or best is new: begin again */
     }
@@ -196,9 +196,10 @@ static void minimise(solver *s) {
 /* ---- large problems ---- */
 
 static plim_status pack_large(solver *s) {
-  run_bottom_up(s, tuning.solve.bottom_up_all);
+  run_bottom_up(s, pack_tuning.solve.bottom_up_all);
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
-  for (int32_t effort = tuning.solve.effort_first; !is_done(s) && effort < tuning.solve.effort_most; effort *= 2) {
+  for (int32_t effort = pack_tuning.solve.effort_first; !is_done(s) && effort < pack_tuning.solve.effort_most;
+       effort *= 2) {
     int64_t packed_bytes;
     const plim_pack_goal goal = {target, effort, s->deadline_ns};
     PLIM_TRY(plim_pack(s->ctx, &s->chosen.boxes, goal, s->trial, &packed_bytes, NULL));
@@ -263,7 +264,7 @@ static plim_status give(solver *s, int64_t *offset, plim_pack_solution *solution
 /* Of very many boxes first-fit takes seconds: it gets a part of the time. */
 static int64_t first_fit_deadline(const solver *s) {
   int64_t limit = s->options->time_limit_ns;
-  return s->chosen.boxes.n > PLIM_EXACT_MOST && limit > 0 ? s->started_ns + limit / tuning.solve.first_fit_part
+  return s->chosen.boxes.n > PLIM_EXACT_MOST && limit > 0 ? s->started_ns + limit / pack_tuning.solve.first_fit_part
                                                           : s->deadline_ns;
 }
 
@@ -277,7 +278,7 @@ static plim_status pack_and_prove(solver *s) {
   report(s);
   if (is_done(s)) return PLIM_OK;
   if (plim_bottom_up_can(&s->units)) PLIM_TRY(plim_bottom_up_new(&s->units, &s->bottom_up));
-  int32_t most = s->units.windows ? PLIM_EXACT_MOST / 4 : PLIM_EXACT_MOST;
+  int32_t most = s->units.windows ? PLIM_EXACT_MOST_WITH_GAPS : PLIM_EXACT_MOST;
   if (s->chosen.boxes.n > most || s->found.packed_bytes / s->chosen.boxes.align >= PLIM_EXACT_UNITS)
     return pack_large(s);
   if (plim_niche_can(&s->units)) PLIM_TRY(plim_niche_new(&s->units, &s->niche));

@@ -74,7 +74,7 @@ static int64_t least_param_bytes(const plim_graph *g, int params) {
   for (int32_t s = 0; s < g->n_storages; s++) {
     if (g->storage[s].role == PLIM_ROLE_PARAM) bytes += g->storage[s].bytes;
   }
-  return params ? bytes / tuning.homes.small_part : INT64_MAX;
+  return params ? bytes / paging_tuning.homes.small_part : INT64_MAX;
 }
 
 int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *g, int params) {

@@ -188,7 +188,7 @@ static plim_status make_plan(home_pass *h, const plim_plan_options *o, int64_t k
                              .keep_all_ns = keep_all_ns,
                              .bound_ns = keep_all_ns,
                              .n_shares = PLIM_PAGING_SPREADS,
-                             .share = tuning.lower.share,
+                             .share = paging_tuning.lower.share,
                              .has_addresses = 1};
   plim_status status = plim_lower(&how, &h->list, &fits, out);
   plim_release(h->list.ctx, variant, base.n_variants, sizeof *variant);

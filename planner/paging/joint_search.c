@@ -87,7 +87,7 @@ static plim_status lower_events(joint_search *search, const plim_space_events *e
                                   .keep_all_ns = search->keep_all_ns,
                                   .bound_ns = search->bound_ns,
                                   .n_shares = PLIM_QUEUE_SPREADS,
-                                  .share = tuning.queue.share,
+                                  .share = paging_tuning.queue.share,
                                   .compares = 1};
   plim_command_list list = {.ctx = search->ctx, .graph = search->graph};
   plim_plan *plan = NULL;
@@ -99,7 +99,7 @@ static plim_status lower_events(joint_search *search, const plim_space_events *e
   if (!packs) goto done;
   PLIM_CHECK(plim_lower(&lowering, &list, &fits, &plan));
   for (int32_t s = 0; s < search->spaces.n && !fits; s++) {
-    if (search->budget[s] < INT64_MAX) search->budget[s] -= search->budget[s] / tuning.joint.tighter_part;
+    if (search->budget[s] < INT64_MAX) search->budget[s] -= search->budget[s] / paging_tuning.joint.tighter_part;
   }
   if (plan && search->deadline_ns < INT64_MAX) search->deadline_ns -= plim_paging_lateness(search->paging, plan);
   plim_paging_keep_better(search->paging, search->best, plan);
@@ -126,7 +126,7 @@ static plim_status search_once(joint_search *search, uint64_t seed) {
                                        .seed = seed};
   plim_space_events events = {.ctx = search->ctx};
   plim_space_found found;
-  options.rounds = tuning.joint.items / items + 1;
+  options.rounds = paging_tuning.joint.items / items + 1;
   if (search->options->iterations > 0 && options.rounds > search->options->iterations)
     options.rounds = search->options->iterations;
   plim_status status = plim_space_search(search->joint->problem, &options, &found, &events);
@@ -142,7 +142,7 @@ static plim_status search_rounds(joint_search *search, const plim_profile *profi
   PLIM_TRY(
       plim_joint_problem_make(search->graph, &search->spaces, search->base, search->paging->powers, &search->joint));
   PLIM_TRY(begin_with_best(search));
-  for (int32_t i = 0; i < tuning.joint.searches && search->budget[0] > 0; i++) {
+  for (int32_t i = 0; i < paging_tuning.joint.searches && search->budget[0] > 0; i++) {
     const plim_plan *best = *search->best;
     if (plim_effort_over(search->ctx, PLIM_EFFORT_LOOK)) break;
     if (*search->best && !search->paging->powers && (*search->best)->time_ns <= search->bound_ns) break;

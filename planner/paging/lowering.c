@@ -40,7 +40,7 @@ static plim_status add_plan(const plim_lowering *lowering, const plim_command_li
 static plim_status pack(const plim_lowering *lowering, plim_command_list *list, int32_t first_space, int *fits) {
   *fits = 1;
   for (int32_t s = first_space; s < lowering->spaces->n && *fits; s++) {
-    PLIM_TRY(plim_command_list_pack(list, s, lowering->spaces->budget_bytes[s], tuning.lower.effort, fits));
+    PLIM_TRY(plim_command_list_pack(list, s, lowering->spaces->budget_bytes[s], paging_tuning.lower.effort, fits));
   }
   return PLIM_OK;
 }

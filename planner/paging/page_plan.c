@@ -76,7 +76,8 @@ static int64_t known_ns(const page_search *p) {
 static plim_status search_from(const attempt *a, const plim_plan *base) {
   page_search *p = a->whole;
   int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
-  if (limit_ns > 0) outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + part_of_time(p, tuning.queue.part_of_time));
+  if (limit_ns > 0)
+    outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + part_of_time(p, paging_tuning.queue.part_of_time));
   plim_status status = plim_queue_search(p->ctx, p->graph, a->profile, p->options, base, p->keep_all_ns, &p->best);
   return limit_ns > 0 ? plim_effort_end(p->ctx, outer_ns, status) : status;
 }
@@ -94,7 +95,7 @@ static plim_status take_one_arena(const attempt *a, plim_status made, plim_plan 
 /* Every op once. */
 static plim_status try_keep_all(const attempt *a) {
   const page_search *p = a->whole;
-  plim_plan_options once = inner_options(p, tuning.plan.last_part);
+  plim_plan_options once = inner_options(p, paging_tuning.plan.last_part);
   plim_plan *plan = NULL;
   if (a->keep_all->arena_bytes > once.budget_bytes || p->wanted->device) PLIM_TRY(search_from(a, a->keep_all));
   if (is_enough(p)) return PLIM_OK;
@@ -107,9 +108,9 @@ static plim_status try_keep_all(const attempt *a) {
 
 /* Moves of the search for several spaces, a part of `moves`; 0: time limits it. */
 static int64_t joined_moves(const page_search *p, int64_t moves) {
-  const int64_t part = moves / tuning.plan.joined_moves_part;
+  const int64_t part = moves / paging_tuning.plan.joined_moves_part;
   if (moves > 0) return part > 0 ? part : 1;
-  return p->options->time_limit_ns > 0 ? 0 : tuning.plan.joined_moves_an_op * (int64_t)p->graph->n_ops;
+  return p->options->time_limit_ns > 0 ? 0 : paging_tuning.plan.joined_moves_an_op * (int64_t)p->graph->n_ops;
 }
 
 /* Bytes of all arenas, and a share of what of the page space keep-all may need beside them; -1: more than 63 bits
@@ -129,9 +130,9 @@ static plim_status try_joined_spaces(const attempt *a) {
   const page_search *p = a->whole;
   plim_status status = PLIM_OK;
   for (int i = 0; i < PLIM_PAGING_JOINED && status == PLIM_OK && !is_enough(p); i++) {
-    plim_plan_options joined = inner_options(p, tuning.plan.joined_part);
+    plim_plan_options joined = inner_options(p, paging_tuning.plan.joined_part);
     plim_plan *plan = NULL;
-    joined.budget_bytes = joined_bytes(a, tuning.plan.joined[i]);
+    joined.budget_bytes = joined_bytes(a, paging_tuning.plan.joined[i]);
     if (joined.budget_bytes <= p->options->budget_bytes || joined.budget_bytes >= a->keep_all->arena_bytes) continue;
     joined.iterations = joined_moves(p, joined.iterations);
     status = plim_arena_plan_make(p->ctx, p->graph, a->profile, &joined, &plan);
@@ -149,7 +150,7 @@ static plim_status try_recompute(const attempt *a) {
   plim_plan *plan = NULL;
   PLIM_TRY(try_joined_spaces(a));
   if (is_enough(p)) return PLIM_OK;
-  plim_plan_options plain = inner_options(p, tuning.plan.last_part);
+  plim_plan_options plain = inner_options(p, paging_tuning.plan.last_part);
   plain.front_folder = NULL;
   const int64_t known = p->wanted->device ? INT64_MAX : known_ns(p);
   plim_status made = known == INT64_MAX ? plim_arena_plan_make(p->ctx, p->graph, a->profile, &plain, &plan)
@@ -177,7 +178,8 @@ static plim_status try_once(page_search *p, const plim_profile *profile, const p
   for (int32_t i = 0; p->options->numerics == PLIM_NUMERICS_AUTO && i < PLIM_PAGING_LEAN; i++) {
     plim_profile *lean = NULL;
     if (is_enough(p)) break;
-    PLIM_TRY(plim_lean_profile_make(p->ctx, p->graph, profile, p->options->budget_bytes, tuning.plan.lean[i], &lean));
+    PLIM_TRY(
+        plim_lean_profile_make(p->ctx, p->graph, profile, p->options->budget_bytes, paging_tuning.plan.lean[i], &lean));
     int32_t left = lean->first[p->graph->n_ops];
     plim_status status = left < variants ? try_profile(p, lean, NULL) : PLIM_OK;
     variants = left;
@@ -219,7 +221,7 @@ static plim_status try_all(page_search *p, const plim_profile *profile, const pl
   const attempt a = {.whole = p, .profile = profile, .keep_all = keep_all};
   int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
   if (limit_ns > 0) {
-    outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + plim_effort_left_ns(p->ctx) / tuning.plan.once_part);
+    outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + plim_effort_left_ns(p->ctx) / paging_tuning.plan.once_part);
   }
   plim_status status = or_best(p, try_once(p, profile, keep_all));
   if (limit_ns > 0) status = plim_effort_end(p->ctx, outer_ns, status);

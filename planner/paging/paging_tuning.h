@@ -24,7 +24,8 @@ static const struct plim_paging_tuning {
     double share[PLIM_PAGING_SPREADS];
   } lower;
   struct {
-    int32_t tightenings, window, most_rounds, round_work, draws, many_runs, ordered_runs, part_of_time;
+    int32_t tightenings, window, narrow_window, narrow_percent, most_rounds, round_work, draws, many_runs, ordered_runs,
+        part_of_time;
     double share[PLIM_QUEUE_SPREADS], tighter, noise, slack, rest_weight;
   } queue;
   struct {
@@ -34,7 +35,7 @@ static const struct plim_paging_tuning {
   struct {
     int32_t small_part;
   } homes;
-} tuning = {
+} paging_tuning = {
     .plan =
         {
             .joined_part = 4,               /* of the time left is for a plan of all spaces as one arena, */
@@ -56,6 +57,8 @@ static const struct plim_paging_tuning {
             .tighter = 0.05,          /* of the budgets, each time */
             .share = {1, 0.95, 0.88}, /* as of lower, for the many lists of a search */
             .window = 12,             /* runs that a move puts on another device, at most */
+            .narrow_percent = 50,     /* of moves concern narrow_window runs at most */
+            .narrow_window = 2,       /* runs of a narrow move, at most */
             .most_rounds = 3000,      /* moves */
             .round_work = 600000,     /* runs that all moves together decode */
             .draws = 12,              /* decodings with victims drawn at random */

@@ -71,8 +71,8 @@ static double worth_of(const plim_decoder *d, int32_t storage, int32_t space) {
   if (!plim_decoder_is_elsewhere(d, storage, space) && find_refuge(d, storage, space, 0, &cost_ns) < 0) return -1;
   if (reader == INT32_MAX) reader = d->runs->n;
   double rest_ns = (double)(d->runs->begin_ns[reader] - d->runs->begin_ns[d->now]) + 1;
-  double worth =
-      rest_ns * (double)plim_decoder_bytes_of(d, storage) / ((double)cost_ns + 1 + tuning.queue.rest_weight * rest_ns);
+  double worth = rest_ns * (double)plim_decoder_bytes_of(d, storage) /
+                 ((double)cost_ns + 1 + paging_tuning.queue.rest_weight * rest_ns);
   return d->noise > 0 ? worth * exp(d->noise * (plim_random_unit(d->random) - 0.5)) : worth;
 }
 

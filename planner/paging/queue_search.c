@@ -103,7 +103,7 @@ static plim_status lower_candidate(const device_search *search, plim_command_lis
                                   .keep_all_ns = search->keep_all_ns,
                                   .bound_ns = search->bound_ns,
                                   .n_shares = PLIM_QUEUE_SPREADS,
-                                  .share = tuning.queue.share,
+                                  .share = paging_tuning.queue.share,
                                   .compares = search->paging->device != NULL};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_lower(&lowering, list, fits, &plan));
@@ -131,10 +131,10 @@ static int may_be_better(const device_search *search, int64_t time_ns) {
 static plim_status try_candidate(device_search *search, const int32_t *space, double noise, int64_t *time_ns) {
   int fits = 0;
   report(search);
-  for (int32_t i = 0; i < tuning.queue.tightenings && !fits; i++) {
+  for (int32_t i = 0; i < paging_tuning.queue.tightenings && !fits; i++) {
     plim_command_list list;
     int64_t now_ns = INT64_MAX;
-    plim_status status = decode(search, space, 1 - tuning.queue.tighter * i, noise, &list, &now_ns);
+    plim_status status = decode(search, space, 1 - paging_tuning.queue.tighter * i, noise, &list, &now_ns);
     if (i == 0) *time_ns = now_ns;
     if (status == PLIM_OK && now_ns < INT64_MAX && may_be_better(search, now_ns)) {
       status = lower_candidate(search, &list, &fits);
@@ -257,10 +257,10 @@ static plim_status try_starts(device_search *search, int64_t *time_ns) {
   memset(search->space, 0, (size_t)search->runs.n * sizeof *search->space);
   PLIM_TRY(try_candidate(search, search->space, 0, &one_ns));
   *time_ns = one_ns;
-  int32_t draws = search->runs.n <= tuning.queue.many_runs ? tuning.queue.draws : 0;
+  int32_t draws = search->runs.n <= paging_tuning.queue.many_runs ? paging_tuning.queue.draws : 0;
   for (int32_t i = 0; i < draws && !search->paging->device; i++) {
     int64_t now_ns = INT64_MAX;
-    PLIM_TRY(try_candidate(search, search->space, tuning.queue.noise * (i + 1), &now_ns));
+    PLIM_TRY(try_candidate(search, search->space, paging_tuning.queue.noise * (i + 1), &now_ns));
     if (plim_effort_over(search->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
   }
   if (!search->paging->device) return PLIM_OK;
@@ -268,7 +268,7 @@ static plim_status try_starts(device_search *search, int64_t *time_ns) {
   PLIM_TRY(try_candidate(search, search->space, 0, &two_ns));
   if (two_ns < one_ns) *time_ns = two_ns;
   if (two_ns >= one_ns) memset(search->space, 0, (size_t)search->runs.n * sizeof *search->space);
-  int ordered = search->options->order != PLIM_ORDER_FIXED && search->runs.n <= tuning.queue.ordered_runs;
+  int ordered = search->options->order != PLIM_ORDER_FIXED && search->runs.n <= paging_tuning.queue.ordered_runs;
   return ordered ? try_order(search, time_ns) : PLIM_OK;
 }
 
@@ -276,7 +276,9 @@ static plim_status try_starts(device_search *search, int64_t *time_ns) {
 
 static void change(device_search *search) {
   int32_t width =
-      1 + plim_random_below(&search->random, plim_random_percent(&search->random, 50) ? 2 : tuning.queue.window);
+      1 + plim_random_below(&search->random, plim_random_percent(&search->random, paging_tuning.queue.narrow_percent)
+                                                 ? paging_tuning.queue.narrow_window
+                                                 : paging_tuning.queue.window);
   int32_t from = plim_random_below(&search->random, search->runs.n), to = plim_random_below(&search->random, 2);
   memcpy(search->next, search->space, (size_t)search->runs.n * sizeof *search->space);
   if (width == 1) to = !search->space[from];
@@ -287,8 +289,8 @@ static void change(device_search *search) {
 
 /* Space 1 is the second device. */
 static plim_status search_rounds(device_search *search, int64_t time_ns) {
-  int64_t rounds = tuning.queue.round_work / (search->runs.n + 1) + 1;
-  if (rounds > tuning.queue.most_rounds) rounds = tuning.queue.most_rounds;
+  int64_t rounds = paging_tuning.queue.round_work / (search->runs.n + 1) + 1;
+  if (rounds > paging_tuning.queue.most_rounds) rounds = paging_tuning.queue.most_rounds;
   if (search->options->iterations > 0 && rounds > search->options->iterations) rounds = search->options->iterations;
   for (int64_t round = 0; round < rounds && !plim_effort_over(search->ctx, PLIM_EFFORT_LOOK); round++) {
     plim_command_list list;
@@ -298,7 +300,7 @@ static plim_status search_rounds(device_search *search, int64_t time_ns) {
     plim_status status = decode(search, search->next, 1, 0, &list, &now_ns);
     plim_command_list_free(&list);
     PLIM_TRY(status);
-    double slack = tuning.queue.slack * plim_random_unit(&search->random) * (1 - (double)round / (double)rounds);
+    double slack = paging_tuning.queue.slack * plim_random_unit(&search->random) * (1 - (double)round / (double)rounds);
     if (now_ns == INT64_MAX || (time_ns < INT64_MAX && (double)now_ns > (double)time_ns * (1 + slack))) continue;
     int better = now_ns < time_ns;
     time_ns = now_ns;

@@ -26,7 +26,7 @@ static double time_percent(const plim_track *t) {
 /* The cost, or any number above `most` where the cost is above it. *peak is INT64_MAX where it was not needed. */
 static double cost(plim_anneal *a, double most, int64_t *peak) {
   plim_track *t = a->mover.track;
-  double sum = a->time_weight * time_percent(t) + tuning.anneal.run_cost * (double)t->n_runs,
+  double sum = a->time_weight * time_percent(t) + search_tuning.anneal.run_cost * (double)t->n_runs,
          limit = (double)a->mover.limit;
   *peak = INT64_MAX;
   if (sum > most) return sum;
@@ -34,9 +34,9 @@ static double cost(plim_anneal *a, double most, int64_t *peak) {
   *peak = plim_track_peak(t);
   if (*peak <= a->mover.limit) return sum;
   if (a->strict) return INFINITY;
-  sum += a->weight * tuning.anneal.peak_cost * ((double)*peak - limit) / limit;
+  sum += a->weight * search_tuning.anneal.peak_cost * ((double)*peak - limit) / limit;
   if (sum > most) return sum;
-  return sum + a->weight * tuning.anneal.area_cost * (double)plim_track_excess(t, a->mover.limit) /
+  return sum + a->weight * search_tuning.anneal.area_cost * (double)plim_track_excess(t, a->mover.limit) /
                    (limit * t->problem->n_ops);
 }
 
@@ -105,11 +105,11 @@ static void adapt_weight(plim_anneal *a) {
   int64_t peak;
   if (a->strict || a->pace <= 0) return;
   plim_track_settle(t);
-  const int32_t moves = tuning.anneal.check_moves;
+  const int32_t moves = search_tuning.anneal.check_moves;
   double change = moves * a->pace / (t->problem->n_ops + moves);
   double weight = a->weight * (plim_track_peak(t) > a->mover.limit ? 1 + change : 1 - change);
-  if (weight < tuning.anneal.weight_least) weight = tuning.anneal.weight_least;
-  a->weight = weight > tuning.anneal.weight_most ? tuning.anneal.weight_most : weight;
+  if (weight < search_tuning.anneal.weight_least) weight = search_tuning.anneal.weight_least;
+  a->weight = weight > search_tuning.anneal.weight_most ? search_tuning.anneal.weight_most : weight;
   a->cost = cost(a, INFINITY, &peak);
 }
 
@@ -123,7 +123,7 @@ plim_status plim_anneal_run(plim_anneal *a) {
   a->stop = 0;
   PLIM_TRY(accept(a, a->cost, peak));
   for (int64_t i = 0; i < a->iterations && !a->stop; i++, a->done++) {
-    if (i % tuning.anneal.check_moves == 0) {
+    if (i % search_tuning.anneal.check_moves == 0) {
       double over = progress(a, i, begin_ns);
       if (over >= 1) return PLIM_OK;
       if (plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_ECANCEL;

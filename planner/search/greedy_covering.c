@@ -111,7 +111,7 @@ static double input_cost(plim_greedy_covering *c, int32_t item, int32_t r, doubl
   int32_t from = c->at[end], to = c->at[r];
   if (from >= to || c->n_near[to] == c->n_near[from + 1]) return 0;
   double keep = loss_between(c, it->bytes, from, to) / c->rate;
-  if (depth < tuning.walk.chain_depth && plim_track_may_repeat(c->track, it->producer, r)) {
+  if (depth < search_tuning.walk.chain_depth && plim_track_may_repeat(c->track, it->producer, r)) {
     int32_t n = c->n_chain;
     double bound = keep < most ? keep : most, again = repeat_cost(c, it->producer, r, bound, depth + 1);
     if (again < bound) return again;
@@ -269,7 +269,7 @@ void plim_greedy_covering_walk(plim_greedy_covering *c) {
   for (int32_t r = t->head, next; r >= 0; r = next) {
     const plim_planned_op *v = &t->problem->op[t->run[r].op];
     next = t->run[r].next;
-    if (plim_effort_over(t->problem->ctx, tuning.walk.work_a_read * (int64_t)v->reads.n)) break;
+    if (plim_effort_over(t->problem->ctx, search_tuning.walk.work_a_read * (int64_t)v->reads.n)) break;
     if (c->keep_share > 0 && t->run[r].op_prev >= 0 && remove_repeat(c, r)) continue;
     for (int32_t i = 0; i < v->reads.n; i++) consider(c, v->reads.at[i], r);
     for (int32_t i = 0; i < v->reads.n; i++) c->last[v->reads.at[i]] = c->at[r];

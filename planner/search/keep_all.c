@@ -23,8 +23,8 @@ typedef struct keeper {
 /* With min_memory, plim_incumbent_submit takes the variants of least workspace. The plan front also gets the schedule
  * with the fastest ones. */
 static plim_status submit_well(plim_incumbent *inc, const plim_schedule *schedule) {
-  if (inc->min_memory) PLIM_TRY(plim_incumbent_submit_exact(inc, schedule, tuning.keep_all.effort_strong));
-  return plim_incumbent_submit(inc, schedule, tuning.keep_all.effort_strong, NULL);
+  if (inc->min_memory) PLIM_TRY(plim_incumbent_submit_exact(inc, schedule, search_tuning.keep_all.effort_strong));
+  return plim_incumbent_submit(inc, schedule, search_tuning.keep_all.effort_strong, NULL);
 }
 
 /* Where the caller has said which bytes are enough: is the best within them? */
@@ -40,25 +40,27 @@ static plim_status on_fit(void *user, plim_anneal *a) {
   a->mover.limit = peak - 1;
   a->stop = a->mover.limit < keep->bound_bytes;
   if (far || (!strong && keep->inc->problem->n_ops > PLIM_LONG_OPS)) return PLIM_OK;
-  if (strong) keep->next_strong = a->done + tuning.keep_all.moves_between_strong * (int64_t)keep->inc->problem->n_ops;
+  if (strong)
+    keep->next_strong = a->done + search_tuning.keep_all.moves_between_strong * (int64_t)keep->inc->problem->n_ops;
   PLIM_TRY(plim_incumbent_submit(keep->inc, &keep->schedule,
-                                 strong ? tuning.keep_all.effort_strong : tuning.keep_all.effort_quick, NULL));
+                                 strong ? search_tuning.keep_all.effort_strong : search_tuning.keep_all.effort_quick,
+                                 NULL));
   a->stop |= is_enough(keep->inc);
   return PLIM_OK;
 }
 
 static plim_status improve_order(keeper *keep) {
   const plim_problem *p = keep->inc->problem;
-  int64_t moves = tuning.keep_all.moves_an_op * (int64_t)p->n_ops + tuning.keep_all.moves_least;
+  int64_t moves = search_tuning.keep_all.moves_an_op * (int64_t)p->n_ops + search_tuning.keep_all.moves_least;
   plim_track *track = NULL;
   PLIM_TRY(plim_track_new(p, p->n_ops + 64, &track));
   plim_track_load(track, &keep->schedule);
   plim_anneal a = {.mover = {.track = track, .random = {1}, .limit = plim_track_peak(track) - 1},
-                   .hot = tuning.keep_all.hot,
-                   .cold = tuning.keep_all.cold,
-                   .weight = tuning.keep_all.weight,
-                   .iterations = moves < tuning.keep_all.moves_most ? moves : tuning.keep_all.moves_most,
-                   .deadline_ns = plim_incumbent_deadline(keep->inc, tuning.keep_all.moves_percent),
+                   .hot = search_tuning.keep_all.hot,
+                   .cold = search_tuning.keep_all.cold,
+                   .weight = search_tuning.keep_all.weight,
+                   .iterations = moves < search_tuning.keep_all.moves_most ? moves : search_tuning.keep_all.moves_most,
+                   .deadline_ns = plim_incumbent_deadline(keep->inc, search_tuning.keep_all.moves_percent),
                    .share = {[PLIM_MOVE_FIRST] = 1},
                    .on_fit = on_fit,
                    .user = keep,
@@ -83,6 +85,7 @@ static plim_status search_order(plim_incumbent *inc) {
 }
 
 plim_status plim_keep_all_run(plim_incumbent *inc) {
-  int64_t outer_ns = plim_effort_begin(inc->problem->ctx, plim_incumbent_deadline(inc, tuning.keep_all.all_percent));
+  int64_t outer_ns =
+      plim_effort_begin(inc->problem->ctx, plim_incumbent_deadline(inc, search_tuning.keep_all.all_percent));
   return plim_effort_end(inc->problem->ctx, outer_ns, search_order(inc));
 }

@@ -28,12 +28,12 @@ typedef struct min_memory_search {
 /* A limit below `bytes`: lower by a share of the way down to the bound, and by one alignment at least. */
 static int64_t limit_below(const min_memory_search *s, int64_t bytes) {
   int64_t next = bytes - s->inc->problem->align, gap = next - s->bound_bytes;
-  return gap > 0 ? s->bound_bytes + gap - gap / tuning.min_memory.limit_part : next;
+  return gap > 0 ? s->bound_bytes + gap - gap / search_tuning.min_memory.limit_part : next;
 }
 
 /* Pack the lowest schedule of this annealing run and submit it. */
 static plim_status pack_current(min_memory_search *s, plim_anneal *a, int32_t effort) {
-  s->next_try = a->done + tuning.min_memory.moves_between_packings * (int64_t)s->inc->problem->n_ops;
+  s->next_try = a->done + search_tuning.min_memory.moves_between_packings * (int64_t)s->inc->problem->n_ops;
   return plim_incumbent_submit(s->inc, &s->current, effort, NULL);
 }
 
@@ -51,7 +51,7 @@ static plim_status on_fit(void *user, plim_anneal *a) {
     a->mover.limit = limit_below(s, peak);
     return PLIM_OK;
   }
-  PLIM_TRY(pack_current(s, a, tuning.min_memory.effort_quick));
+  PLIM_TRY(pack_current(s, a, search_tuning.min_memory.effort_quick));
   a->mover.limit = s->inc->best_bytes - s->inc->problem->align;
   return PLIM_OK;
 }
@@ -59,17 +59,18 @@ static plim_status on_fit(void *user, plim_anneal *a) {
 /* Moves of one annealing run. A number of iterations that the options give is shared by all runs, down to a least
  * number that keeps the result useful. */
 static int64_t moves_of(const plim_incumbent *inc) {
-  int64_t moves = tuning.min_memory.moves_least + tuning.min_memory.moves_an_op * (int64_t)inc->problem->n_ops;
-  int64_t most = tuning.min_memory.moves_most;
-  if (inc->options->iterations > 0) most = inc->options->iterations / tuning.min_memory.rounds;
-  if (most < tuning.min_memory.moves_least_asked) most = tuning.min_memory.moves_least_asked;
-  if (most > tuning.min_memory.moves_most) most = tuning.min_memory.moves_most;
+  int64_t moves =
+      search_tuning.min_memory.moves_least + search_tuning.min_memory.moves_an_op * (int64_t)inc->problem->n_ops;
+  int64_t most = search_tuning.min_memory.moves_most;
+  if (inc->options->iterations > 0) most = inc->options->iterations / search_tuning.min_memory.rounds;
+  if (most < search_tuning.min_memory.moves_least_asked) most = search_tuning.min_memory.moves_least_asked;
+  if (most > search_tuning.min_memory.moves_most) most = search_tuning.min_memory.moves_most;
   return moves < most ? moves : most;
 }
 
 /* The last rounds pack what they meet. */
 static int packs_in(uint64_t round) {
-  return round >= (uint64_t)(tuning.min_memory.rounds - tuning.min_memory.packing_rounds);
+  return round >= (uint64_t)(search_tuning.min_memory.rounds - search_tuning.min_memory.packing_rounds);
 }
 
 /* One annealing run from `start`. */
@@ -79,25 +80,26 @@ static plim_status anneal(min_memory_search *s, const plim_schedule *start, uint
   PLIM_TRY(plim_track_make_room(&s->track, start->n)); /* a point of the plan front may have more runs than the room */
   plim_track_load(s->track, start);
   int64_t above = packs ? inc->best_bytes : plim_track_peak(s->track);
-  uint64_t stream = inc->options->seed * (uint64_t)tuning.min_memory.seeds + round;
-  plim_anneal a = {.mover = {.track = s->track, .random = {stream}},
-                   .most_runs_an_op = inc->most_runs_an_op,
-                   .hot = from_seed ? tuning.min_memory.seed_hot : tuning.min_memory.order_hot,
-                   .cold = tuning.min_memory.cold,
-                   .weight = from_seed ? tuning.min_memory.seed_weight : tuning.min_memory.order_weight,
-                   .time_weight = from_seed ? tuning.min_memory.seed_time_weight : tuning.min_memory.order_time_weight,
-                   .iterations = moves_of(inc),
-                   .deadline_ns = plim_incumbent_deadline(inc, 100),
-                   .on_fit = on_fit,
-                   .user = s,
-                   .faster_than_ns = INT64_MAX};
-  for (int move = 0; move < PLIM_MOVES; move++) a.share[move] = tuning.min_memory.share[move];
+  uint64_t stream = inc->options->seed * (uint64_t)search_tuning.min_memory.seeds + round;
+  plim_anneal a = {
+      .mover = {.track = s->track, .random = {stream}},
+      .most_runs_an_op = inc->most_runs_an_op,
+      .hot = from_seed ? search_tuning.min_memory.seed_hot : search_tuning.min_memory.order_hot,
+      .cold = search_tuning.min_memory.cold,
+      .weight = from_seed ? search_tuning.min_memory.seed_weight : search_tuning.min_memory.order_weight,
+      .time_weight = from_seed ? search_tuning.min_memory.seed_time_weight : search_tuning.min_memory.order_time_weight,
+      .iterations = moves_of(inc),
+      .deadline_ns = plim_incumbent_deadline(inc, 100),
+      .on_fit = on_fit,
+      .user = s,
+      .faster_than_ns = INT64_MAX};
+  for (int move = 0; move < PLIM_MOVES; move++) a.share[move] = search_tuning.min_memory.share[move];
   a.mover.limit = packs ? above - inc->problem->align : limit_below(s, above);
   s->next_try = packs ? 0 : INT64_MAX;
   s->current.n = 0;
   plim_status status = plim_anneal_run(&a);
   if (status != PLIM_OK && status != PLIM_ECANCEL) return status;
-  if (s->current.n > 0) PLIM_TRY(pack_current(s, &a, tuning.min_memory.effort_strong));
+  if (s->current.n > 0) PLIM_TRY(pack_current(s, &a, search_tuning.min_memory.effort_strong));
   return status;
 }
 
@@ -105,7 +107,7 @@ static plim_status anneal(min_memory_search *s, const plim_schedule *start, uint
 static plim_status keep_smallest(min_memory_search *s, const plim_schedule *schedule) {
   plim_incumbent *inc = s->inc;
   plim_submit_result result;
-  PLIM_TRY(plim_incumbent_submit(inc, schedule, tuning.min_memory.effort_quick, &result));
+  PLIM_TRY(plim_incumbent_submit(inc, schedule, search_tuning.min_memory.effort_quick, &result));
   if (result.peak_bytes >= s->lowest_peak_bytes) return PLIM_OK;
   s->lowest_peak_bytes = result.peak_bytes;
   return plim_schedule_copy(&s->lowest_peak, result.schedule);
@@ -120,7 +122,7 @@ static plim_status covering_down(min_memory_search *s, const plim_schedule *from
   PLIM_TRY(keep_smallest(s, from));
   if (s->lowest_peak_bytes == goal) return PLIM_OK; /* an earlier start has led lower already */
   do {
-    goal = s->lowest_peak_bytes - s->lowest_peak_bytes / tuning.min_memory.covering_part - 1;
+    goal = s->lowest_peak_bytes - s->lowest_peak_bytes / search_tuning.min_memory.covering_part - 1;
     if (goal < enough && s->lowest_peak_bytes > enough) goal = enough;
     PLIM_TRY(plim_schedule_copy(scratch, from));
     PLIM_TRY(plim_seed_covering(inc, goal, 1, deadline_ns, scratch));
@@ -135,8 +137,8 @@ static plim_status covering_down(min_memory_search *s, const plim_schedule *from
 static uint64_t first_round(const min_memory_search *s) {
   const plim_incumbent *inc = s->inc;
   if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->most_runs_an_op > 0) return 0;
-  int32_t rounds = tuning.min_memory.rounds;
-  return (uint64_t)(inc->options->unpacked ? rounds : rounds - tuning.min_memory.packing_rounds);
+  int32_t rounds = search_tuning.min_memory.rounds;
+  return (uint64_t)(inc->options->unpacked ? rounds : rounds - search_tuning.min_memory.packing_rounds);
 }
 
 /* Where a round starts from. */
@@ -150,7 +152,7 @@ static plim_status run_rounds(min_memory_search *s, plim_schedule *start) {
   plim_incumbent *inc = s->inc;
   plim_schedule seed = {.ctx = start->ctx}, order = {.ctx = start->ctx};
   uint64_t round = first_round(s), rounds;
-  rounds = (uint64_t)(inc->quick ? tuning.min_memory.quick_rounds : tuning.min_memory.rounds);
+  rounds = (uint64_t)(inc->quick ? search_tuning.min_memory.quick_rounds : search_tuning.min_memory.rounds);
   int64_t enough = inc->target_bytes > s->bound_bytes ? inc->target_bytes : s->bound_bytes;
   plim_status status;
   PLIM_CHECK(plim_seed_make(inc, 0, s->track->room / 2, &seed));
@@ -180,7 +182,7 @@ plim_status plim_min_memory_run(plim_incumbent *inc) {
   int32_t op;
   s.bound_bytes = plim_bound_bytes(inc->problem, &op);
   PLIM_TRY(plim_keep_all_run(inc));
-  PLIM_CHECK(plim_track_new(inc->problem, tuning.min_memory.runs_an_op * inc->problem->n_ops + 64, &s.track));
+  PLIM_CHECK(plim_track_new(inc->problem, search_tuning.min_memory.runs_an_op * inc->problem->n_ops + 64, &s.track));
   PLIM_CHECK(run_rounds(&s, &start));
 done:
   plim_track_free(s.track);

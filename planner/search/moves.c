@@ -52,7 +52,7 @@ static void remove_with_feeders(plim_track *t, int32_t r) {
 }
 
 static int32_t random_series(plim_mover *m) {
-  return 2 + plim_random_below(&m->random, tuning.moves.series - 1);
+  return 2 + plim_random_below(&m->random, search_tuning.moves.series - 1);
 }
 
 static int delete_repeat(plim_mover *m) {
@@ -67,7 +67,7 @@ static int delete_series(plim_mover *m) {
   plim_track *t = m->track;
   int32_t r = random_repeat(m), n = 1;
   if (r < 0) return 0;
-  if (plim_random_percent(&m->random, tuning.moves.delete_series_percent)) n = random_series(m);
+  if (plim_random_percent(&m->random, search_tuning.moves.delete_series_percent)) n = random_series(m);
   while (n-- > 0 && r >= 0 && t->run[r].op_prev >= 0 && plim_track_may_remove(t, r) && !plim_track_journal_full(t)) {
     int32_t next = t->run[r].next;
     plim_track_remove(t, r);
@@ -77,12 +77,13 @@ static int delete_series(plim_mover *m) {
 }
 
 static int delete_some(plim_mover *m) {
-  return plim_random_percent(&m->random, tuning.moves.delete_percent) ? delete_repeat(m) : delete_series(m);
+  return plim_random_percent(&m->random, search_tuning.moves.delete_percent) ? delete_repeat(m) : delete_series(m);
 }
 
 /* Remove some repeats, then evict until nothing exceeds the limit, or twice as often as repeats were removed. */
 static int exchange(plim_mover *m) {
-  const int32_t *deletions = tuning.moves.deletions, kinds = sizeof tuning.moves.deletions / sizeof *deletions;
+  const int32_t *deletions = search_tuning.moves.deletions,
+                kinds = sizeof search_tuning.moves.deletions / sizeof *deletions;
   plim_track *t = m->track;
   int32_t n = deletions[plim_random_below(&m->random, kinds)];
   if (!delete_some(m)) return 0;
@@ -118,7 +119,7 @@ int32_t plim_move_neighbour(plim_mover *m, int32_t r, int32_t distance) {
 static int32_t cheap_place(plim_mover *m, int32_t r) {
   const plim_track *t = m->track;
   const plim_planned_op *op = &t->problem->op[t->run[r].op];
-  if (op->reads.n == 0 || (op->writes.n > 0 && plim_random_percent(&m->random, tuning.moves.output_percent))) {
+  if (op->reads.n == 0 || (op->writes.n > 0 && plim_random_percent(&m->random, search_tuning.moves.output_percent))) {
     int32_t item = op->writes.n > 0 ? op->writes.at[plim_random_below(&m->random, op->writes.n)] : -1;
     int32_t reader = item < 0 ? -1 : plim_track_next_reader(t, item, t->run[r].slot, INT32_MAX);
     return reader < 0 ? r : reader;
@@ -146,14 +147,16 @@ static int move_runs(plim_track *t, int32_t r, int32_t n, int32_t next) {
 static int shift(plim_mover *m) {
   int32_t r = random_repeat(m), next, n = 1;
   if (r < 0) return 0;
-  if (plim_random_percent(&m->random, tuning.moves.snug_percent)) {
+  if (plim_random_percent(&m->random, search_tuning.moves.snug_percent)) {
     next = cheap_place(m, r);
   } else {
-    next = plim_move_neighbour(
-        m, r, plim_random_percent(&m->random, tuning.moves.short_percent) ? tuning.moves.near : tuning.moves.far);
+    next = plim_move_neighbour(m, r,
+                               plim_random_percent(&m->random, search_tuning.moves.short_percent)
+                                   ? search_tuning.moves.near
+                                   : search_tuning.moves.far);
   }
   if (next == r) return 0;
-  if (plim_random_percent(&m->random, tuning.moves.series_percent)) n = random_series(m);
+  if (plim_random_percent(&m->random, search_tuning.moves.series_percent)) n = random_series(m);
   return move_runs(m->track, r, n, next);
 }
 
@@ -179,7 +182,7 @@ static int change_choice(plim_mover *m) {
     plim_track_set_choice(t, r, choice);
     return 1;
   }
-  if (t->n_of[t->run[r].op] > tuning.moves.choice_runs) return 0;
+  if (t->n_of[t->run[r].op] > search_tuning.moves.choice_runs) return 0;
   for (int32_t i = t->first[t->run[r].op]; i >= 0; i = t->run[i].op_next) plim_track_set_choice(t, i, choice);
   return 1;
 }

@@ -55,7 +55,7 @@ static void repeat_inputs(plim_mover *m, int32_t run, int percent) {
 static int32_t place_after(plim_mover *m, int32_t slot, int32_t next) {
   plim_track *t = m->track;
   int32_t end = next < 0 ? t->run[t->tail].slot : t->run[next].slot;
-  if (!plim_random_percent(&m->random, tuning.evict.early_percent) || end - slot < 2) return next;
+  if (!plim_random_percent(&m->random, search_tuning.evict.early_percent) || end - slot < 2) return next;
   int32_t at = slot + 1 + plim_random_below(&m->random, end - slot);
   while (t->run_at[at] < 0) at++;
   return t->run_at[at];
@@ -63,7 +63,7 @@ static int32_t place_after(plim_mover *m, int32_t slot, int32_t next) {
 
 /* A random item that may be evicted at the slot. *tries counts what was drawn; 0: all tries are over. */
 static int draw_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v) {
-  for (; *tries < tuning.evict.tries; ++*tries) {
+  for (; *tries < search_tuning.evict.tries; ++*tries) {
     if (plim_move_alive_across(m, plim_random_below(&m->random, m->track->problem->n_items), slot, v)) return 1;
   }
   return 0;
@@ -86,8 +86,8 @@ static int choose_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v
 }
 
 int plim_move_evict_at(plim_mover *m, int32_t slot) {
-  const int32_t *percents = tuning.evict.repeat_inputs_percent;
-  const int32_t kinds = sizeof tuning.evict.repeat_inputs_percent / sizeof *percents;
+  const int32_t *percents = search_tuning.evict.repeat_inputs_percent;
+  const int32_t kinds = sizeof search_tuning.evict.repeat_inputs_percent / sizeof *percents;
   plim_track *t = m->track;
   plim_victim v;
   for (int tries = 0; choose_victim(m, slot, &tries, &v); tries++) {
@@ -108,7 +108,7 @@ int32_t plim_move_slot_above(plim_mover *m) {
 
 int plim_move_evict(plim_mover *m) {
   int32_t slot = -1;
-  if (plim_random_percent(&m->random, tuning.evict.above_percent)) slot = plim_move_slot_above(m);
+  if (plim_random_percent(&m->random, search_tuning.evict.above_percent)) slot = plim_move_slot_above(m);
   if (slot < 0) slot = m->track->run[plim_move_random_run(m)].slot;
   return plim_move_evict_at(m, slot);
 }

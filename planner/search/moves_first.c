@@ -13,8 +13,8 @@ int plim_move_first(plim_mover *m) {
   int32_t op = plim_random_below(&m->random, t->problem->n_ops), r = t->first[op], low, high, next;
   plim_track_window(t, r, &low, &high);
   if (t->run[r].op_next >= 0 && t->run[t->run[r].op_next].slot < high) high = t->run[t->run[r].op_next].slot;
-  if (plim_random_percent(&m->random, tuning.first.near_percent)) {
-    next = plim_move_neighbour(m, r, tuning.first.near);
+  if (plim_random_percent(&m->random, search_tuning.first.near_percent)) {
+    next = plim_move_neighbour(m, r, search_tuning.first.near);
   } else {
     /* a random slot of the window, then the next one with a run */
     int32_t slot = low + 1 + plim_random_below(&m->random, high - low);
@@ -104,9 +104,10 @@ int plim_move_group(plim_mover *m) {
   group g;
   if (t->problem->fixed_order) return 0;
   int32_t r = t->first[plim_random_below(&m->random, t->problem->n_ops)];
-  int32_t far = plim_random_percent(&m->random, tuning.first.middle_percent) ? tuning.first.middle : tuning.first.far;
+  int32_t far = plim_random_percent(&m->random, search_tuning.first.middle_percent) ? search_tuning.first.middle
+                                                                                    : search_tuning.first.far;
   int32_t places = 1 + plim_random_below(&m->random, far);
-  if (plim_random_percent(&m->random, tuning.first.backwards_percent)) {
+  if (plim_random_percent(&m->random, search_tuning.first.backwards_percent)) {
     int32_t goal = gather_backwards(t, r, places, &g);
     if (goal < 0 || goal == g.run[g.n - 1]) return 0; /* the group stands there already */
     while (g.n > 0) move_run(t, g.run[--g.n], goal);

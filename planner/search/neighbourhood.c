@@ -126,14 +126,14 @@ static void add_gaps(const plim_track *t, const pool *repeats, pool *from, plim_
 
 void plim_neighbourhood_gather(plim_mover *m, int32_t slot, plim_neighbourhood *out) {
   const plim_track *t = m->track;
-  pool repeats = {.room = tuning.neighbourhood.repeats}, kept = {.n = 0};
+  pool repeats = {.room = search_tuning.neighbourhood.repeats}, kept = {.n = 0};
   candidate c;
   for (int32_t op = 0; op < t->problem->n_ops; op++) {
     if (!find_repeat(t, op, slot, &c)) continue;
     c.key = plim_random_unit(&m->random);
     add_candidate(&repeats, &c);
   }
-  kept.room = PLIM_NEIGHBOURHOOD_MOST - repeats.n - tuning.neighbourhood.feeders;
+  kept.room = PLIM_NEIGHBOURHOOD_MOST - repeats.n - search_tuning.neighbourhood.feeders;
   for (int32_t op = 0; op < t->problem->n_ops; op++) {
     if (!find_kept(m, op, slot, &c)) continue;
     c.key = plim_random_unit(&m->random) * (double)c.gap.time_ns / (double)c.gap.bytes;
@@ -237,7 +237,7 @@ void plim_neighbourhood_improve(plim_mover *m, int32_t tries) {
   plim_neighbourhood neighbourhood;
   plim_track_keep(t);
   while (tries-- > 0 && !plim_effort_over(t->problem->ctx, PLIM_EFFORT_LOOK)) {
-    int64_t nodes = tuning.neighbourhood.nodes;
+    int64_t nodes = search_tuning.neighbourhood.nodes;
     plim_neighbourhood_gather(m, t->run[plim_move_random_run(m)].slot, &neighbourhood);
     if (plim_neighbourhood_solve(m, &neighbourhood, t->time_ns, &nodes)) {
       plim_track_settle(t);

@@ -46,7 +46,7 @@ static int remove_repeats(plim_track *t, int64_t limit, ranked *rank) {
     if (t->n_of[t->run[r].op] > 1) rank[n++] = (ranked){time_of(t, r), r};
   }
   qsort(rank, (size_t)n, sizeof *rank, slowest_first);
-  for (int32_t i = 0; i < n && !plim_effort_over(t->problem->ctx, tuning.polish.work_a_change); i++) {
+  for (int32_t i = 0; i < n && !plim_effort_over(t->problem->ctx, search_tuning.polish.work_a_change); i++) {
     int32_t r = rank[i].run;
     if (!plim_track_may_remove(t, r)) continue;
     plim_track_remove(t, r);
@@ -58,7 +58,7 @@ static int remove_repeats(plim_track *t, int64_t limit, ranked *rank) {
 /* Try every faster variant of every run. Only an op with one run may change its numerics key. */
 static int improve_choices(plim_track *t, int64_t limit) {
   int32_t improved = 0;
-  for (int32_t r = t->head; r >= 0 && !plim_effort_over(t->problem->ctx, tuning.polish.work_a_change);
+  for (int32_t r = t->head; r >= 0 && !plim_effort_over(t->problem->ctx, search_tuning.polish.work_a_change);
        r = t->run[r].next) {
     const plim_planned_op *op = &t->problem->op[t->run[r].op];
     for (int32_t c = 0; c < op->n_choices; c++) {

@@ -147,7 +147,7 @@ static plim_status find_by_covering(portfolio *p) {
   plim_schedule schedule = {.ctx = inc->problem->ctx};
   plim_status status = plim_schedule_copy(&schedule, p->order);
   if (status == PLIM_OK)
-    status = plim_seed_covering(inc, inc->budget_bytes, tuning.portfolio.covering_rounds,
+    status = plim_seed_covering(inc, inc->budget_bytes, search_tuning.portfolio.covering_rounds,
                                 plim_incumbent_deadline(inc, 100), &schedule);
   if (status == PLIM_OK) status = exchange(p);
   plim_schedule_free(&schedule);
@@ -181,14 +181,15 @@ static plim_status find_any(portfolio *p) {
 
 /* Bytes up to which a schedule is near the budget. */
 static int64_t near(const plim_incumbent *inc) {
-  return inc->budget_bytes + inc->budget_bytes / tuning.portfolio.near_part;
+  return inc->budget_bytes + inc->budget_bytes / search_tuning.portfolio.near_part;
 }
 
 /* May the min-memory search run once more? It depends on random numbers: one that ended near the budget may meet it
  * with another seed. */
 static int may_try(const portfolio *p) {
   if (p->min_memory_tries == 0 || p->inc->options->time_limit_ns > 0) return 1;
-  return p->min_memory_tries < (uint64_t)tuning.portfolio.min_memory_tries && p->inc->least_bytes <= near(p->inc);
+  return p->min_memory_tries < (uint64_t)search_tuning.portfolio.min_memory_tries &&
+         p->inc->least_bytes <= near(p->inc);
 }
 
 /* One round: its annealing runs share `moves`, and the time until end_ns. */
@@ -239,24 +240,25 @@ static int wants_third_round(const portfolio *p) {
   const plim_plan_options *options = inc->options;
   if (!inc->problem->fixed_numerics || !inc->found || is_long(p)) return 0;
   if (options->iterations > 0 || options->time_limit_ns > 0) return 0;
-  return inc->best_ns - inc->bound_ns > inc->problem->keep_all_ns / 100 * tuning.portfolio.far_percent;
+  return inc->best_ns - inc->bound_ns > inc->problem->keep_all_ns / 100 * search_tuning.portfolio.far_percent;
 }
 
 static plim_status run_rounds(portfolio *p) {
   plim_incumbent *inc = p->inc;
   const plim_plan_options *options = inc->options;
-  int64_t moves =
-      options->iterations > 0 ? options->iterations : tuning.portfolio.moves_an_op * (int64_t)inc->problem->n_ops;
+  int64_t moves = options->iterations > 0 ? options->iterations
+                                          : search_tuning.portfolio.moves_an_op * (int64_t)inc->problem->n_ops;
   int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
   int refused;
   PLIM_TRY(look_ahead(p, &refused));
-  for (int32_t round = 0; round < tuning.portfolio.rounds && !refused && !plim_incumbent_proved(p->inc); round++) {
-    PLIM_TRY(run_round(p, moves / tuning.portfolio.rounds, end_ns));
+  for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(p->inc);
+       round++) {
+    PLIM_TRY(run_round(p, moves / search_tuning.portfolio.rounds, end_ns));
     p->order_failed |= is_long(p);
   }
-  if (wants_third_round(p)) PLIM_TRY(run_round(p, tuning.portfolio.third_round * moves, end_ns));
+  if (wants_third_round(p)) PLIM_TRY(run_round(p, search_tuning.portfolio.third_round * moves, end_ns));
   if (end_ns == INT64_MAX || options->iterations > 0) return PLIM_OK;
-  const int32_t factor = tuning.portfolio.round_factor;
+  const int32_t factor = search_tuning.portfolio.round_factor;
   for (int64_t round_ns = factor * (plim_now_ns() - begin_ns); !plim_incumbent_proved(p->inc) && plim_now_ns() < end_ns;
        round_ns *= factor) { /* the last one takes all the time that is left */
     int64_t now_ns = plim_now_ns(), last = end_ns - now_ns < 2 * round_ns;

@@ -79,7 +79,7 @@ static const struct plim_search_tuning {
   struct {
     int32_t thresholds;
   } seed;
-} tuning = {
+} search_tuning = {
     .portfolio =
         {
             .moves_an_op = 4000,   /* moves for each op of both rounds together, without limits */

@@ -20,14 +20,14 @@ static plim_status try_candidate(plim_searcher *s, int32_t effort) {
 
 /* Would a candidate of this time be the best plan, and does its packing miss the budget by only a little? */
 static int is_near(const plim_searcher *s, int64_t time_ns) {
-  return s->excess_bytes > 0 && s->excess_bytes <= s->inc->budget_bytes / tuning.searcher.hard_part &&
+  return s->excess_bytes > 0 && s->excess_bytes <= s->inc->budget_bytes / search_tuning.searcher.hard_part &&
          (!s->inc->found || time_ns < s->inc->best_ns);
 }
 
 /* Pack the candidate with more effort; where that almost fits, by exact search. */
 static plim_status pack_well(plim_searcher *s, int64_t time_ns) {
-  PLIM_TRY(try_candidate(s, tuning.searcher.effort_strong));
-  return is_near(s, time_ns) ? try_candidate(s, tuning.searcher.effort_hard) : PLIM_OK;
+  PLIM_TRY(try_candidate(s, search_tuning.searcher.effort_strong));
+  return is_near(s, time_ns) ? try_candidate(s, search_tuning.searcher.effort_hard) : PLIM_OK;
 }
 
 /* Pack the schedule in the track and submit it. Where it does not fit, the next packing waits for some moves. It may be
@@ -35,9 +35,9 @@ static plim_status pack_well(plim_searcher *s, int64_t time_ns) {
 static plim_status try_current(plim_searcher *s, plim_anneal *a) {
   plim_submit_result result;
   PLIM_TRY(plim_track_store(a->mover.track, &s->current));
-  PLIM_TRY(plim_incumbent_submit(s->inc, &s->current, tuning.searcher.effort_quick, &result));
+  PLIM_TRY(plim_incumbent_submit(s->inc, &s->current, search_tuning.searcher.effort_quick, &result));
   int fits = result.bytes <= s->inc->budget_bytes;
-  if (!fits) s->next_try = a->done + tuning.searcher.moves_between_packings * (int64_t)s->inc->problem->n_ops;
+  if (!fits) s->next_try = a->done + search_tuning.searcher.moves_between_packings * (int64_t)s->inc->problem->n_ops;
   if (a->mover.track->time_ns == s->candidate_ns) s->excess_bytes = result.bytes - s->inc->budget_bytes;
   a->stop = plim_incumbent_proved(s->inc);
   if (a->stop && s->halt) atomic_store(s->halt, 1);
@@ -67,7 +67,7 @@ static plim_status on_fit(void *user, plim_anneal *a) {
 /* The limit of the next run: lower by half of what the packing of the candidate needed too much; where it fitted, half
  * way back to the budget. */
 static int64_t next_limit(const plim_searcher *s, int64_t limit) {
-  int64_t budget = s->inc->budget_bytes, most = budget / tuning.searcher.limit_part,
+  int64_t budget = s->inc->budget_bytes, most = budget / search_tuning.searcher.limit_part,
           step = s->excess_bytes / 2 + s->inc->problem->align;
   if (s->candidate_ns == 0 || s->excess_bytes <= 0) return limit + (budget - limit) / 2;
   return limit - (step < most ? step : most);
@@ -88,8 +88,9 @@ static void improve(const plim_searcher *s, int64_t limit) {
   plim_mover mover = s->anneal.mover;
   if (s->anneal.most_runs_an_op > 0) return;
   mover.limit = limit;
-  plim_neighbourhood_improve(&mover, s->anneal.share[PLIM_MOVE_CHOICE] > 0 ? tuning.searcher.neighbourhoods_with_choices
-                                                                           : tuning.searcher.neighbourhoods);
+  plim_neighbourhood_improve(&mover, s->anneal.share[PLIM_MOVE_CHOICE] > 0
+                                         ? search_tuning.searcher.neighbourhoods_with_choices
+                                         : search_tuning.searcher.neighbourhoods);
 }
 
 /* At the end of an annealing run: polish and improve the candidate, and pack it well. Where that does not fit, pack the
@@ -111,7 +112,7 @@ static plim_status pack_candidate(plim_searcher *s, int64_t limit) {
   s->candidate = rough;
   int polished = polished_ns < s->candidate_ns;
   if (status != PLIM_OK || tried || (polished && s->excess_bytes <= 0)) return status;
-  return polished ? try_candidate(s, tuning.searcher.effort_strong) : pack_well(s, s->candidate_ns);
+  return polished ? try_candidate(s, search_tuning.searcher.effort_strong) : pack_well(s, s->candidate_ns);
 }
 
 /* Load the start, and set what the run needs. The room of the track grows for starts of many runs an op, such as
@@ -124,7 +125,7 @@ static plim_status set_up(plim_searcher *s, const plim_annealing *c, const plim_
   set_shares(inc->problem, a, c);
   a->strict = c->start == PLIM_START_BEST_WITHIN && inc->found;
   a->hot = c->hot * 100 / inc->problem->n_ops;
-  a->cold = tuning.searcher.cold * 100 / inc->problem->n_ops;
+  a->cold = search_tuning.searcher.cold * 100 / inc->problem->n_ops;
   a->faster_than_ns = inc->found ? inc->best_ns : INT64_MAX;
   s->candidate_ns = s->excess_bytes = 0;
   s->next_try = a->done;
@@ -155,10 +156,10 @@ plim_status plim_searcher_begin(plim_incumbent *inc, uint64_t seed, plim_searche
   out->anneal = (plim_anneal){.mover = {.track = out->track,
                                         .random = {seed},
                                         .limit = inc->budget_bytes,
-                                        .compare_percent = tuning.searcher.compare_percent},
+                                        .compare_percent = search_tuning.searcher.compare_percent},
                               .most_runs_an_op = inc->most_runs_an_op,
-                              .weight = tuning.searcher.weight,
-                              .pace = tuning.searcher.pace,
+                              .weight = search_tuning.searcher.weight,
+                              .pace = search_tuning.searcher.pace,
                               .time_weight = 1,
                               .on_fit = on_fit,
                               .on_moves = on_moves,

@@ -50,7 +50,7 @@ plim_status plim_seed_make(plim_incumbent *inc, int64_t limit, int32_t most_runs
   PLIM_CHECK(plim_schedule_program_order(p, &trial));
   PLIM_CHECK(consider(&s, &trial));
   PLIM_CHECK(plim_checkpoints_new(p, &c));
-  PLIM_CHECK(plim_checkpoints_sweep(c, tuning.seed.thresholds, visit, &s));
+  PLIM_CHECK(plim_checkpoints_sweep(c, search_tuning.seed.thresholds, visit, &s));
 done:
   plim_checkpoints_free(c);
   plim_schedule_free(&trial);

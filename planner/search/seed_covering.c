@@ -35,7 +35,8 @@ typedef struct covering_search {
 /* The rate at which the first round begins: an op of average time must remove a tenth of the excess to be worth it. */
 static double first_rate(const covering_search *c) {
   const plim_problem *p = c->inc->problem;
-  return tuning.covering.bulk_left * c->covering->excess * p->n_ops / (double)(p->keep_all_ns > 0 ? p->keep_all_ns : 1);
+  return search_tuning.covering.bulk_left * c->covering->excess * p->n_ops /
+         (double)(p->keep_all_ns > 0 ? p->keep_all_ns : 1);
 }
 
 /* The rate at which a round ends: a chain of the slowest ops would be worth a single byte at one position. */
@@ -56,8 +57,9 @@ static int fits(const covering_search *c) {
  * rates there, lower the limit of the walks below the goal, each time by half of what the peak exceeds it. Repeats at
  * usual rates near those positions then lower them as well. Polishing removes what was too much. */
 static void lower_limit(covering_search *c, int64_t area) {
-  int64_t over = plim_track_peak(c->track) - c->goal, least = c->goal - c->goal / 100 * tuning.covering.below_percent;
-  if (over <= 0 || area > c->begin_area / 100 * tuning.covering.below_area_percent) return;
+  int64_t over = plim_track_peak(c->track) - c->goal,
+          least = c->goal - c->goal / 100 * search_tuning.covering.below_percent;
+  if (over <= 0 || area > c->begin_area / 100 * search_tuning.covering.below_area_percent) return;
   c->covering->limit -= over / 2 + 1;
   if (c->covering->limit < least) c->covering->limit = least;
 }
@@ -65,9 +67,9 @@ static void lower_limit(covering_search *c, int64_t area) {
 /* *diverged is 1 where the area grows again at a low rate. The track then gets the schedule of least area back, and the
  * round ends. */
 static plim_status stop_if_diverged(covering_search *c, int64_t area, int *diverged) {
-  if (c->bulk_rate <= 0 || c->covering->rate > tuning.covering.near_bulk * c->bulk_rate) return PLIM_OK;
+  if (c->bulk_rate <= 0 || c->covering->rate > search_tuning.covering.near_bulk * c->bulk_rate) return PLIM_OK;
   *diverged = c->least_area < INT64_MAX && area > c->least_area &&
-              area > c->begin_area / 100 * tuning.covering.diverged_percent;
+              area > c->begin_area / 100 * search_tuning.covering.diverged_percent;
   if (*diverged) plim_track_load(c->track, &c->least);
   if (area >= c->least_area) return PLIM_OK;
   c->least_area = area;
@@ -83,12 +85,13 @@ static int is_full(const covering_search *c) {
 static plim_status next_walk(covering_search *c, int *diverged) {
   plim_greedy_covering *covering = c->covering;
   int64_t area = plim_track_excess(c->track, c->goal);
-  int few = covering->changes <= c->track->n_runs / tuning.covering.few_changes;
-  if (c->bulk_rate <= 0 && covering->excess <= tuning.covering.bulk_left * c->begin_excess)
+  int few = covering->changes <= c->track->n_runs / search_tuning.covering.few_changes;
+  if (c->bulk_rate <= 0 && covering->excess <= search_tuning.covering.bulk_left * c->begin_excess)
     c->bulk_rate = covering->rate;
   PLIM_TRY(stop_if_diverged(c, area, diverged));
   lower_limit(c, area);
-  covering->rate *= few ? tuning.covering.rate_factor * tuning.covering.rate_factor : tuning.covering.rate_factor;
+  covering->rate *= few ? search_tuning.covering.rate_factor * search_tuning.covering.rate_factor
+                        : search_tuning.covering.rate_factor;
   return PLIM_OK;
 }
 
@@ -100,8 +103,8 @@ static plim_status run_round(covering_search *c, int64_t deadline_ns) {
   c->covering->rate = c->begin_rate;
   c->covering->limit = c->goal;
   c->least_area = INT64_MAX;
-  for (int walk = 0; walk < tuning.covering.walks && (walk < 2 || !fits(c)) && c->covering->rate > last && !diverged;
-       walk++) {
+  for (int walk = 0;
+       walk < search_tuning.covering.walks && (walk < 2 || !fits(c)) && c->covering->rate > last && !diverged; walk++) {
     if (plim_effort_over(ctx, 0)) return PLIM_ECANCEL;
     if (plim_now_ns() >= deadline_ns) return PLIM_OK;
     plim_greedy_covering_walk(c->covering);
@@ -125,7 +128,7 @@ static plim_status take_outcome(covering_search *c) {
   PLIM_TRY(plim_track_store(t, &c->best));
   c->best_peak = peak;
   if (!within) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_submit(c->inc, &c->best, tuning.covering.effort, &result));
+  PLIM_TRY(plim_incumbent_submit(c->inc, &c->best, search_tuning.covering.effort, &result));
   if (result.bytes <= c->budget) c->best_ns = time_ns;
   if (result.bytes > c->budget) c->goal -= (result.bytes - c->budget) / 2 + c->inc->problem->align;
   return PLIM_OK;
@@ -139,16 +142,16 @@ static plim_status run_rounds(covering_search *c, int32_t rounds, int64_t deadli
   c->begin_rate = first_rate(c);
   c->begin_excess = covering->excess;
   c->begin_area = plim_track_excess(c->track, c->goal);
-  covering->keep_share = tuning.covering.first_keep_share;
-  for (int32_t round = 0, missed = 0; round < rounds && missed < tuning.covering.missed_rounds; round++) {
+  covering->keep_share = search_tuning.covering.first_keep_share;
+  for (int32_t round = 0, missed = 0; round < rounds && missed < search_tuning.covering.missed_rounds; round++) {
     plim_status status =
-        run_round(c, round == 0 ? plim_incumbent_deadline(c->inc, tuning.covering.first_percent) : deadline_ns);
+        run_round(c, round == 0 ? plim_incumbent_deadline(c->inc, search_tuning.covering.first_percent) : deadline_ns);
     missed = fits(c) ? 0 : missed + 1;
     PLIM_TRY(take_outcome(c));
     if (status != PLIM_OK || plim_now_ns() >= deadline_ns || c->bulk_rate <= 0) return status;
-    c->begin_rate = tuning.covering.restart_factor * c->bulk_rate;
-    covering->keep_share = tuning.covering.keep_share;
-    covering->noise = tuning.covering.noise;
+    c->begin_rate = search_tuning.covering.restart_factor * c->bulk_rate;
+    covering->keep_share = search_tuning.covering.keep_share;
+    covering->noise = search_tuning.covering.noise;
     plim_track_load(c->track, &c->best);
   }
   return PLIM_OK;
@@ -157,7 +160,7 @@ static plim_status run_rounds(covering_search *c, int32_t rounds, int64_t deadli
 plim_status plim_seed_covering(plim_incumbent *inc, int64_t budget_bytes, int32_t rounds, int64_t deadline_ns,
                                plim_schedule *schedule) {
   const plim_problem *p = inc->problem;
-  int32_t room = tuning.covering.runs_an_op * p->n_ops + 4 * PLIM_GREEDY_COVERING_CHAIN;
+  int32_t room = search_tuning.covering.runs_an_op * p->n_ops + 4 * PLIM_GREEDY_COVERING_CHAIN;
   covering_search c = {.inc = inc,
                        .budget = budget_bytes,
                        .goal = budget_bytes,

@@ -149,7 +149,7 @@ static void limit_demands(const bound_state *b, int64_t *most) {
 static void choose_cut(bound_state *b, int32_t from, int32_t to, int64_t *limit) {
   int64_t most = 0;
   int32_t best = -1;
-  for (int32_t t = 0; t < tuning.bound.tries; t++) {
+  for (int32_t t = 0; t < spaces_tuning.bound.tries; t++) {
     int32_t next = from;
     for (int32_t v = from + 1; v < to; v++) next = limit[v] > limit[next] ? v : next;
     if (limit[next] <= most || plim_effort_over(b->problem->ctx, next)) break;
@@ -338,7 +338,7 @@ static void project(bound_state *b) {
   for (int32_t i = 0; i < b->n_rows + b->n_queues; i++) b->multiplier[i] = fmax(0, b->multiplier[i]);
   for (int32_t q = b->devices; q < b->n_queues && b->options->deadline_on_runs; q++) m[q] = 0;
   if (b->options->deadline_ns < INT64_MAX) return;
-  for (int32_t pass = 0; pass < 20; pass++) {
+  for (int32_t pass = 0; pass < spaces_tuning.bound.passes; pass++) {
     int32_t positive = 0;
     sum = 0;
     for (int32_t q = 0; q < b->n_queues; q++) {
@@ -358,20 +358,20 @@ static void restore_best(bound_state *b, int32_t n) {
 /* Subgradient steps towards a target above the best bound, which comes nearer while nothing is won. */
 static double ascend(bound_state *b) {
   int32_t n = b->n_rows + b->n_queues, stale = 0;
-  double best = evaluate(b), above = tuning.bound.above_first;
+  double best = evaluate(b), above = spaces_tuning.bound.above_first;
   memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
-  for (int32_t i = 0; i < tuning.bound.iterations && above > tuning.bound.above_least; i++) {
+  for (int32_t i = 0; i < spaces_tuning.bound.iterations && above > spaces_tuning.bound.above_least; i++) {
     double value = i == 0 ? best : evaluate(b), norm = 0;
     stale++;
     if (value > best) {
-      if (value > best + tuning.bound.gain * above * b->whole) stale = 0;
+      if (value > best + spaces_tuning.bound.gain * above * b->whole) stale = 0;
       best = value;
       memcpy(b->best, b->multiplier, (size_t)n * sizeof *b->best);
     }
     if (plim_effort_over(b->problem->ctx, 10 * b->n_entries)) break;
-    if (stale > tuning.bound.patience) {
+    if (stale > spaces_tuning.bound.patience) {
       stale = 0;
-      above *= tuning.bound.above_part;
+      above *= spaces_tuning.bound.above_part;
       restore_best(b, n);
       (void)evaluate(b);
     }
@@ -476,7 +476,8 @@ static plim_status find_bound(bound_state *b, double *out) {
   }
   double value = ascend(b) * (1 - 1e-9);
   PLIM_TRY(plim_space_bound_placement(b->problem, b->options, &value));
-  if (b->options->objective != PLIM_OBJECTIVE_ENERGY) value = ceil(value - 1e-6 * fmax(1, value * 1e-6));
+  if (b->options->objective != PLIM_OBJECTIVE_ENERGY)
+    value = ceil(value - spaces_tuning.bound.rounding * fmax(1, value * spaces_tuning.bound.rounding));
   *out = fmax(*out, value);
   return PLIM_OK;
 }
@@ -484,7 +485,7 @@ static plim_status find_bound(bound_state *b, double *out) {
 plim_status plim_space_bound(const plim_space_problem *problem, const plim_space_search_options *options, double *out) {
   bound_state b = {.problem = problem, .options = options, .n = problem->n, .n_words = problem->n / WORD + 1};
   double bound = 0;
-  plim_status status = problem->n > tuning.bound.nodes ? PLIM_OK : find_bound(&b, &bound);
+  plim_status status = problem->n > spaces_tuning.bound.nodes ? PLIM_OK : find_bound(&b, &bound);
   free_all(&b);
   if (status == PLIM_OK) *out = bound;
   return status;

@@ -311,7 +311,7 @@ static plim_status cover_once(cover_pass *pass, int32_t *done) {
   for (int32_t e = 0; e < pass->at; e++) {
     if (pass->previous[e] < 0 || pass->next[e] <= pass->at) continue;
     weigh(pass, e);
-    if (plim_effort_over(pass->problem->ctx, tuning.cover.work_a_buffer)) return PLIM_OK;
+    if (plim_effort_over(pass->problem->ctx, spaces_tuning.cover.work_a_buffer)) return PLIM_OK;
   }
   if (pass->n_chosen == 0) return PLIM_OK;
   *done = 0;
@@ -329,11 +329,12 @@ plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rul
   PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill, &pass.fill));
   PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen, &pass.chosen));
   PLIM_CHECK(s->valid ? PLIM_OK : plim_space_sequence_analyse(s));
-  for (int64_t i = 0; s->valid && done == 0 && i < tuning.cover.steps_a_node * (int64_t)n + tuning.cover.steps_least;
+  for (int64_t i = 0;
+       s->valid && done == 0 && i < spaces_tuning.cover.steps_a_node * (int64_t)n + spaces_tuning.cover.steps_least;
        i++) {
     if (plim_effort_over(ctx, 10 * (int64_t)s->n)) break;
     PLIM_CHECK(cover_once(&pass, &done));
-    if (i % tuning.cover.steps_a_report == 0) plim_space_report(ctx, rules);
+    if (i % spaces_tuning.cover.steps_a_report == 0) plim_space_report(ctx, rules);
   }
   *fits = done > 0;
 done:

@@ -10,11 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/array.h"
 #include "runtime/base/effort.h"
-
-/* MOST_LOOKED buffers and MOST_PREDS of what they need are looked at; MOST_LEAVE leave after one look. */
-enum { MOST_LOOKED = 200, MOST_PREDS = 8, MOST_LEAVE = 32, ITEMS_A_NODE = 8 };
 
 /* A run that waits for what it reads: preds before `pred` are there and pinned. */
 typedef struct frame {
@@ -42,7 +40,7 @@ typedef struct demand_pass {
   int32_t *extra;  /* [nodes] run again for the run in hand */
   uint8_t *listed; /* [nodes] stands in extra */
   int32_t n_extra, at, turn;
-  candidate candidate[MOST_LEAVE]; /* of the space candidates_of, found before */
+  candidate candidate[PLIM_SPACE_LEAVERS]; /* of the space candidates_of, found before */
   int32_t n_candidates, candidates_of;
   frame *stack;
   int64_t n_stack, room_stack;
@@ -118,7 +116,7 @@ static double reload_cost(const demand_pass *pass, int32_t space, int32_t node, 
 static double return_cost(const demand_pass *pass, int32_t space, int32_t node, int32_t *out) {
   const plim_space_node *v = &pass->problem->node[node];
   int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, space);
-  int32_t n = v->n_preds < MOST_PREDS ? v->n_preds : MOST_PREDS;
+  int32_t n = v->n_preds < spaces_tuning.demand.preds ? v->n_preds : spaces_tuning.demand.preds;
   double copies = reload_cost(pass, space, node, out), again, missing = 0;
   if (device < 0 || !pass->rules->recompute || v->once) return copies;
   again = plim_space_run_cost(pass->problem, pass->weights, node, device);
@@ -144,12 +142,12 @@ static candidate weigh(demand_pass *pass, int32_t space, int32_t node) {
 
 /* Those that may leave the space next, the best last: of a part of what is there, each time another one. */
 static void find_candidates(demand_pass *pass, int32_t space) {
-  int32_t n = pass->n_live[space], stride = n / MOST_LOOKED + 1, found = 0;
+  int32_t n = pass->n_live[space], stride = n / spaces_tuning.demand.looked + 1, found = 0;
   candidate *best = pass->candidate;
   for (int32_t i = pass->turn++ % stride; i < n; i += stride) {
     const candidate c = weigh(pass, space, pass->live[cell(pass, space, i)]);
-    if (isinf(c.score) || (found == MOST_LEAVE && c.score >= best[0].score)) continue;
-    if (found == MOST_LEAVE) memmove(best, best + 1, (size_t)--found * sizeof *best);
+    if (isinf(c.score) || (found == PLIM_SPACE_LEAVERS && c.score >= best[0].score)) continue;
+    if (found == PLIM_SPACE_LEAVERS) memmove(best, best + 1, (size_t)--found * sizeof *best);
     int32_t at = found++;
     for (; at > 0 && best[at - 1].score < c.score; at--) best[at] = best[at - 1];
     best[at] = c;
@@ -185,8 +183,8 @@ static int evict(demand_pass *pass, int32_t space) {
 
 static int make_room(demand_pass *pass, int32_t space, int64_t bytes) {
   while (!has_bytes(pass, space, bytes)) {
-    int32_t tries = pass->n_live[space] / MOST_LOOKED + 1; /* each looks at others */
-    if (plim_effort_over(pass->ctx, 10 * MOST_LOOKED)) return 0;
+    int32_t tries = pass->n_live[space] / spaces_tuning.demand.looked + 1; /* each looks at others */
+    if (plim_effort_over(pass->ctx, 10 * spaces_tuning.demand.looked)) return 0;
     while (tries > 0 && !evict(pass, space)) tries--;
     if (tries == 0) return 0;
   }
@@ -253,7 +251,7 @@ static plim_status run_stack(demand_pass *pass, int32_t *able) {
       PLIM_TRY(bring(pass, v->pred[f->pred], space, able));
       continue;
     }
-    *able = *able && pass->to.n < ITEMS_A_NODE * (int64_t)pass->problem->n &&
+    *able = *able && pass->to.n < spaces_tuning.demand.items_a_node * (int64_t)pass->problem->n &&
             make_room(pass, space, v->bytes + v->workspace);
     if (!*able) return PLIM_OK;
     run_node(pass, f, space);

@@ -32,7 +32,7 @@ static int runs_all(const plim_space_problem *p) {
 static int may_help(const plim_space_problem *p, const plim_space_search_options *asked,
                     const plim_space_options *options) {
   int one = p->platform->n_devices == 1 || !asked->place;
-  return options->one_arena && one && asked->recompute && p->n >= tuning.search.large_nodes && runs_all(p);
+  return options->one_arena && one && asked->recompute && p->n >= spaces_tuning.search.large_nodes && runs_all(p);
 }
 
 static plim_status add_runs(const plim_plan *plan, plim_space_events *out) {
@@ -44,7 +44,7 @@ static plim_status add_runs(const plim_plan *plan, plim_space_events *out) {
 
 /* Where pages are allowed, starts on demand have their time. 0: there is no limit; -1: no time is left. */
 static int64_t limit_ns(const plim_space_problem *p, const plim_space_search_options *asked, int32_t percent) {
-  int64_t left = plim_effort_left_ns(p->ctx), reserve = asked->page ? tuning.first.reserve_ns_a_node * p->n : 0;
+  int64_t left = plim_effort_left_ns(p->ctx), reserve = asked->page ? spaces_tuning.first.reserve_ns_a_node * p->n : 0;
   if (left == INT64_MAX) return 0;
   return left > reserve ? (left - reserve) / 100 * percent + 1 : -1;
 }

@@ -104,7 +104,7 @@ static plim_status check_and_plan(front *f, int32_t n, const int64_t *budget, pl
   if (f->space < 0 || f->space >= f->platform->n_spaces) {
     return plim_fail(f->ctx, PLIM_EUSAGE, "platform %s has no space %d", f->platform->name, f->space);
   }
-  const int64_t least_ns = tuning.program.search_least_ns;
+  const int64_t least_ns = spaces_tuning.program.search_least_ns;
   const int64_t limit_ns = f->limit_ns > 0 && f->limit_ns < least_ns ? least_ns : f->limit_ns;
   int64_t outer_ns = plim_effort_begin(f->ctx, plim_effort_deadline_of(f->started_ns, limit_ns));
   PLIM_TRY(plim_effort_end(f->ctx, outer_ns, plan_all(f, n, budget, plan)));

@@ -118,7 +118,7 @@ static void bring_down(gather_pass *g, int64_t e, int64_t f) {
 }
 
 static int is_out_of_time(const gather_pass *g) {
-  return g->looked_at > tuning.gather.events || plim_effort_over(g->problem->ctx, PLIM_EFFORT_LOOK);
+  return g->looked_at > spaces_tuning.gather.events || plim_effort_over(g->problem->ctx, PLIM_EFFORT_LOOK);
 }
 
 static int can_join(const gather_pass *g, int64_t e, int32_t link) {
@@ -130,7 +130,7 @@ static int can_join(const gather_pass *g, int64_t e, int32_t link) {
 static plim_status join_next(gather_pass *g, int64_t e, int *took) {
   int32_t link = g->now->event[e].at, tried = 0;
   *took = 0;
-  for (int64_t f = e + 1; f < g->now->n && tried < tuning.gather.candidates && !is_out_of_time(g); f++) {
+  for (int64_t f = e + 1; f < g->now->n && tried < spaces_tuning.gather.candidates && !is_out_of_time(g); f++) {
     if (!can_join(g, f, link)) continue;
     tried++;
     bring_up(g, e, f);

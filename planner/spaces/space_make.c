@@ -52,7 +52,7 @@ static plim_status try_keep_all(work *w) {
 static plim_space_search_options search_options(const work *w) {
   const plim_space_request *r = &w->request;
   const int searches = r->planner->searches;
-  int64_t items = searches ? tuning.program.items_alone : tuning.program.items_before;
+  int64_t items = searches ? spaces_tuning.program.items_alone : spaces_tuning.program.items_before;
   int64_t rounds = items / (r->problem->n + 10);
   return (plim_space_search_options){
       .objective = r->model.objective,
@@ -81,7 +81,8 @@ static plim_status try_known(work *w) {
 static plim_status try_first(work *w) {
   const plim_space_request *r = &w->request;
   const plim_space_search_options asked = search_options(w);
-  if (r->planner->searches) PLIM_TRY(plim_space_first(r->problem, &asked, r->options, tuning.first.percent, &w->first));
+  if (r->planner->searches)
+    PLIM_TRY(plim_space_first(r->problem, &asked, r->options, spaces_tuning.first.percent, &w->first));
   if (w->first.n > 0) w->start[w->n_starts++] = &w->first;
   return PLIM_OK;
 }
@@ -90,7 +91,7 @@ static plim_status bound_all(work *w) {
   const plim_space_request *r = &w->request;
   const plim_space_search_options asked = search_options(w);
   double bound = 0;
-  int64_t part = plim_effort_share(r->options->time_limit_ns, tuning.program.bound_parts);
+  int64_t part = plim_effort_share(r->options->time_limit_ns, spaces_tuning.program.bound_parts);
   int64_t outer = plim_effort_begin(r->ctx, plim_effort_deadline_of(plim_now_ns(), part));
   PLIM_TRY(plim_effort_end(r->ctx, outer, plim_space_bound(r->problem, &asked, &bound)));
   w->least = fmax(w->least, bound);
@@ -101,10 +102,10 @@ static plim_status bound_all(work *w) {
  * all but the part that a refusal needs. However short the limit is, they get the time for a small graph. */
 static plim_status search_portfolio(work *w) {
   const plim_space_request *r = &w->request;
-  int64_t limit = r->options->time_limit_ns, rest = limit - limit / tuning.program.refusal_parts;
-  int64_t share = r->planner->searches ? rest : plim_effort_share(limit, tuning.program.search_parts);
+  int64_t limit = r->options->time_limit_ns, rest = limit - limit / spaces_tuning.program.refusal_parts;
+  int64_t share = r->planner->searches ? rest : plim_effort_share(limit, spaces_tuning.program.search_parts);
   const int64_t deadline_ns = plim_effort_deadline_of(r->started_ns, share);
-  const int64_t least_ns = plim_now_ns() + tuning.program.search_least_ns;
+  const int64_t least_ns = plim_now_ns() + spaces_tuning.program.search_least_ns;
   int64_t outer = plim_effort_begin(r->ctx, plim_integers_larger(deadline_ns, least_ns));
   plim_status status = try_first(w);
   const plim_space_search_options asked = search_options(w);

@@ -347,11 +347,11 @@ static plim_status need_platform(const plim_space_model *m) {
   double copies = m->options->model_class == PLIM_SPACE_FLUID ? 2.0 * m->n_links + 2.0 * m->n_spaces : m->n_links + 3;
   double columns =
       (double)m->n * m->n * (2.5 * m->n_devices + copies) + (double)m->problem->n_edges * m->n * m->n_devices;
-  if (columns < tuning.program.columns) return PLIM_OK;
+  if (columns < spaces_tuning.program.columns) return PLIM_OK;
   return plim_fail(p->ctx, PLIM_EUSAGE,
                    "planners over spaces take integer programs of at most %d columns; that of these %d ops would have "
                    "%.0f",
-                   tuning.program.columns, m->n, columns);
+                   spaces_tuning.program.columns, m->n, columns);
 }
 
 static void find_homes(plim_space_model *m) {

@@ -37,7 +37,8 @@ static plim_status search_alone(const plim_space_problem *problem, const plim_sp
   alone.page = i == PAGE;
   alone.recompute = i == RECOMPUTE;
   alone.n_starts = 0;
-  int64_t outer = plim_effort_begin(ctx, left < INT64_MAX ? plim_now_ns() + left / tuning.search.alone : INT64_MAX);
+  int64_t outer =
+      plim_effort_begin(ctx, left < INT64_MAX ? plim_now_ns() + left / spaces_tuning.search.alone : INT64_MAX);
   plim_status status = plim_space_bound(problem, &alone, &bound);
   alone.bound = fmax(least, bound);
   if (status == PLIM_OK) status = search_once(problem, &alone, i, out);
@@ -48,8 +49,8 @@ plim_status plim_space_portfolio_search(const plim_space_problem *problem, const
                                         double least, plim_space_portfolio *out) {
   const plim_space_events *start[PLIM_SPACE_STARTS];
   plim_space_search_options all = *options;
-  int alone =
-      can_page(problem, options) && options->recompute && options->rounds > 0 && problem->n < tuning.search.large_nodes;
+  int alone = can_page(problem, options) && options->recompute && options->rounds > 0 &&
+              problem->n < spaces_tuning.search.large_nodes;
   for (int32_t i = 0; i < options->n_starts; i++) start[i] = options->start[i];
   all.start = start;
   for (int32_t i = RECOMPUTE; alone && i < ALL; i++) {

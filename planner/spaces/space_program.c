@@ -124,7 +124,7 @@ static plim_status solve_once(plim_space_program *g, double best, int is_first, 
 
 plim_status plim_space_program_solve(plim_space_program *program, double best) {
   int32_t found = 1;
-  for (int32_t round = 0; round < tuning.program.rounds && found && !program->plan; round++) {
+  for (int32_t round = 0; round < spaces_tuning.program.rounds && found && !program->plan; round++) {
     PLIM_TRY(solve_once(program, best, round == 0, &found));
   }
   return PLIM_OK;

@@ -77,13 +77,13 @@ static int fetch_directly(repair_pass *r, int32_t node, int32_t space) {
   return first >= 0;
 }
 
-/* Bring node to the space; the inputs of a run first. tuning.cover.fetches bounds the depth of the calls. */
+/* Bring node to the space; the inputs of a run first. spaces_tuning.cover.fetches bounds the depth of the calls. */
 static int fetch(repair_pass *r, int32_t node, int32_t space) {
   const plim_space_node *v = &r->problem->node[node];
   if (*open_of(r, space, node) || fetch_directly(r, node, space)) return 1;
   int32_t device = plim_space_cheapest_device(r->problem, r->rules, r->weights, node, space);
   if (device < 0 || !r->rules->recompute || v->once || r->busy[node]) return 0;
-  if (r->n_busy == tuning.cover.fetches) return 0;
+  if (r->n_busy == spaces_tuning.cover.fetches) return 0;
   r->n_busy++;
   r->busy[node] = 1;
   int done = 1;

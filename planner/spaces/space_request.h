@@ -111,11 +111,11 @@ PLIM_MUST_USE plim_status plim_space_known_best(const plim_space_problem *proble
 /* First plans of large graphs from a planner of one arena. */
 
 /* The runs of a plan of one arena for the only device that may be used. Without recompute, with several devices, and
- * for graphs of fewer than tuning.search.large_nodes nodes none is made. Read of `asked`: objective, recompute, place,
- * budget.
+ * for graphs of fewer than spaces_tuning.search.large_nodes nodes none is made. Read of `asked`: objective, recompute,
+ * place, budget.
  *   options  in   one_arena and threads
  *   percent  in   of the time that the context has left, for the call; where pages are allowed (asked->page), of what
- *                 is above tuning.first.reserve_ns_a_node for each node, and none is made where less is left
+ *                 is above spaces_tuning.first.reserve_ns_a_node for each node, and none is made where less is left
  *   out           its list is empty; and stays so where nothing was found */
 PLIM_MUST_USE plim_status plim_space_first(const plim_space_problem *problem, const plim_space_search_options *asked,
                                            const plim_space_options *options, int32_t percent, plim_space_events *out);
@@ -134,7 +134,8 @@ typedef struct plim_space_portfolio {
 
 /* Search with recompute alone and with paging alone, each as a call that allows nothing else does, and then with all
  * that `options` allow, from what the two found. So no call that allows more has a worse plan, where no time limit ends
- * a search. Of graphs of tuning.search.large_nodes nodes, and where one of the two is not allowed, the last alone.
+ * a search. Of graphs of spaces_tuning.search.large_nodes nodes, and where one of the two is not
+ * allowed, the last alone.
  *   least  in  what no plan is below, whatever is allowed; options->bound is that of all that they allow
  *   out    in  events are empty lists of the context
  * Deterministic where no deadline of the context is. */

@@ -20,9 +20,9 @@ static void drop_marked_items(plim_space_sequence *s) {
 /* Take out repeats and copies of a window, some or all. */
 static void take_out(plim_space_search_state *search) {
   plim_space_sequence *s = &search->next;
-  int32_t half = s->n / 2 < tuning.move.out_width ? s->n / 2 : tuning.move.out_width;
-  int32_t width = 1 + plim_random_below(&search->random, s->n < tuning.move.out_whole ? s->n : half);
-  int32_t from = plim_random_below(&search->random, s->n), least = tuning.move.out_percent;
+  int32_t half = s->n / 2 < spaces_tuning.move.out_width ? s->n / 2 : spaces_tuning.move.out_width;
+  int32_t width = 1 + plim_random_below(&search->random, s->n < spaces_tuning.move.out_whole ? s->n : half);
+  int32_t from = plim_random_below(&search->random, s->n), least = spaces_tuning.move.out_percent;
   int32_t percent = least + plim_random_below(&search->random, 101 - least);
   memset(search->marked, 0, (size_t)search->problem->n);
   for (int32_t e = 0; e < s->n; e++) {
@@ -42,10 +42,11 @@ static void change_devices(plim_space_search_state *search) {
   plim_space_sequence *s = &search->next;
   int32_t n = search->problem->n, devices = search->rules.devices, first = plim_random_below(&search->random, n);
   int32_t to = plim_random_below(&search->random, devices),
-          turn = plim_random_percent(&search->random, tuning.move.turn_percent);
-  int32_t most = n < tuning.move.devices_width ? n : tuning.move.devices_width;
-  int32_t width =
-      plim_random_percent(&search->random, tuning.move.one_percent) ? 1 : 1 + plim_random_below(&search->random, most);
+          turn = plim_random_percent(&search->random, spaces_tuning.move.turn_percent);
+  int32_t most = n < spaces_tuning.move.devices_width ? n : spaces_tuning.move.devices_width;
+  int32_t width = plim_random_percent(&search->random, spaces_tuning.move.one_percent)
+                      ? 1
+                      : 1 + plim_random_below(&search->random, most);
   for (int32_t e = 0; e < s->n; e++) {
     plim_space_event *v = &s->item[e];
     if (v->node < first || v->node >= first + width) continue;
@@ -66,7 +67,7 @@ static void move_run(plim_space_search_state *search) {
   for (int32_t i = now->first_read[e]; i < now->first_read[e + 1]; i++) {
     if (i == now->first_read[e] || now->read[i] > to) to = now->read[i];
   }
-  if (plim_random_percent(&search->random, tuning.move.later_percent)) {
+  if (plim_random_percent(&search->random, spaces_tuning.move.later_percent)) {
     for (int32_t u = e + 1; u < most; u++) {
       for (int32_t i = now->first_read[u]; i < now->first_read[u + 1]; i++) {
         if (now->read[i] == e) most = u;
@@ -85,12 +86,12 @@ static plim_status change(plim_space_search_state *search, int32_t *fits) {
   plim_space_weights w = plim_space_draw_weights(search);
   int32_t draw = plim_random_below(&search->random, 10);
   PLIM_TRY(plim_space_sequence_copy(&search->next, &search->now));
-  if (draw < tuning.move.devices_below && search->rules.devices > 1) {
+  if (draw < spaces_tuning.move.devices_below && search->rules.devices > 1) {
     change_devices(search);
-  } else if (draw < tuning.move.run_below) {
+  } else if (draw < spaces_tuning.move.run_below) {
     move_run(search);
   }
-  if (draw >= tuning.move.out_from) take_out(search);
+  if (draw >= spaces_tuning.move.out_from) take_out(search);
   PLIM_TRY(plim_space_repair(&search->next, &search->rules, &w, fits));
   if (*fits) PLIM_TRY(plim_space_cover(&search->next, &search->rules, &w, &search->random, fits));
   return *fits ? plim_space_prune(&search->next, &search->rules) : PLIM_OK;
@@ -113,7 +114,7 @@ static plim_status begin_anew(plim_space_search_state *search) {
   plim_space_weights w = plim_space_draw_weights(search);
   int32_t devices = search->rules.devices, fits,
           first = devices > 1 ? plim_random_below(&search->random, devices + 2) - 2 : 0;
-  plim_space_choose_order(search, plim_random_percent(&search->random, tuning.move.drawn_order_percent));
+  plim_space_choose_order(search, plim_random_percent(&search->random, spaces_tuning.move.drawn_order_percent));
   PLIM_TRY(plim_space_begin_start(search, &w, first, 1, &fits));
   if (fits) PLIM_TRY(plim_space_cover(&search->now, &search->rules, &w, &search->random, &fits));
   if (!fits) return back_to_best(search);
@@ -123,8 +124,8 @@ static plim_status begin_anew(plim_space_search_state *search) {
 
 /* A round takes what is better than this: hardly worse than before, by a drawn share of what lies above the bound. */
 static plim_space_worth worst_taken(plim_space_search_state *search, int64_t round) {
-  double share =
-      tuning.search.slack * plim_random_unit(&search->random) * (1 - (double)round / (double)search->options->rounds);
+  double share = spaces_tuning.search.slack * plim_random_unit(&search->random) *
+                 (1 - (double)round / (double)search->options->rounds);
   plim_space_worth most = search->now_worth;
   most.value += share * fmax(0, most.value - fmax(0, search->options->bound));
   return most;
@@ -133,14 +134,14 @@ static plim_space_worth worst_taken(plim_space_search_state *search, int64_t rou
 /* The weight of time where a deadline is set. */
 static double draw_haste(plim_space_search_state *search) {
   if (search->options->deadline_ns == INT64_MAX) return 0;
-  double haste = tuning.search.haste * plim_random_unit(&search->random);
-  return search->best_worth.late > 0 ? tuning.search.haste_late * haste : haste;
+  double haste = spaces_tuning.search.haste * plim_random_unit(&search->random);
+  return search->best_worth.late > 0 ? spaces_tuning.search.haste_late * haste : haste;
 }
 
 static plim_status search_rounds(plim_space_search_state *search) {
   int64_t stale = 0;
-  int small = search->options->rounds >= tuning.search.rounds_anew * ((int64_t)search->problem->n + 10);
-  int32_t patience = small ? tuning.search.patience_anew : tuning.search.patience;
+  int small = search->options->rounds >= spaces_tuning.search.rounds_anew * ((int64_t)search->problem->n + 10);
+  int32_t patience = small ? spaces_tuning.search.patience_anew : spaces_tuning.search.patience;
   PLIM_TRY(back_to_best(search));
   for (int64_t round = 0; round < search->options->rounds && !plim_space_is_done(search); round++) {
     int32_t fits;
@@ -160,8 +161,8 @@ static plim_status search_rounds(plim_space_search_state *search) {
     }
     if (stale < patience) continue;
     stale = 0;
-    PLIM_TRY(small && plim_random_percent(&search->random, tuning.search.anew) ? begin_anew(search)
-                                                                               : back_to_best(search));
+    PLIM_TRY(small && plim_random_percent(&search->random, spaces_tuning.search.anew) ? begin_anew(search)
+                                                                                      : back_to_best(search));
   }
   return PLIM_OK;
 }
@@ -186,10 +187,10 @@ static plim_status search_sequence(plim_space_search_state *search, plim_space_f
   plim_space_set_rules(search);
   if (search->problem->device_ns > 0 && search->problem->device_ns < INT64_MAX)
     search->joule_per_ns = search->problem->device_joule / (double)search->problem->device_ns;
-  if (search->problem->n >= tuning.search.large_nodes) PLIM_TRY(plim_space_try_known(search));
+  if (search->problem->n >= spaces_tuning.search.large_nodes) PLIM_TRY(plim_space_try_known(search));
   if (!plim_context_cancelled(search->problem->ctx)) PLIM_TRY(plim_space_try_on_demand(search));
   if (!plim_context_cancelled(search->problem->ctx)) PLIM_TRY(plim_space_try_starts(search));
-  if (search->problem->n < tuning.search.large_nodes) PLIM_TRY(plim_space_try_known(search));
+  if (search->problem->n < spaces_tuning.search.large_nodes) PLIM_TRY(plim_space_try_known(search));
   if (search->has_best && search->options->rounds > 0) PLIM_TRY(search_rounds(search));
   found->fits = search->has_best && !(search->best_worth.late > 0);
   found->value = search->best_worth.value;

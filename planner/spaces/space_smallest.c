@@ -75,7 +75,8 @@ static plim_status least_factor(smallest_search *search, const int64_t *budget, 
   }
   *out = INFINITY;
   if (!fits) return PLIM_OK;
-  for (int32_t i = 0; i < tuning.smallest.trials && !plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK); i++) {
+  for (int32_t i = 0; i < spaces_tuning.smallest.trials && !plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK);
+       i++) {
     double middle = (low + high) / 2;
     scale(search, budget, scaled, middle);
     PLIM_TRY(has_plan(search, &fits));
@@ -95,7 +96,7 @@ static plim_status least_deadline(smallest_search *search, int64_t *out) {
   asked.objective = PLIM_OBJECTIVE_TIME;
   asked.deadline_ns = INT64_MAX;
   asked.bound = 0;
-  asked.rounds = 50 * tuning.smallest.rounds;
+  asked.rounds = 50 * spaces_tuning.smallest.rounds;
   *out = 0;
   plim_status status = plim_space_search(search->problem, &asked, &found, &events);
   if (status == PLIM_OK && found.fits) *out = (int64_t)found.value;

@@ -144,18 +144,18 @@ static plim_status try_demand(plim_space_search_state *search, double copies, in
 /* In time that grows little faster than the graph. First copies cost next to nothing, as recomputes may need others;
  * then more and more, as long as there are plans. */
 plim_status plim_space_try_on_demand(plim_space_search_state *search) {
-  double copies = tuning.search.least_copies;
+  double copies = spaces_tuning.search.least_copies;
   int32_t missed = 0, fits;
   const int32_t recompute = search->rules.recompute;
   plim_space_choose_order(search, 0);
-  if (search->problem->n < tuning.search.large_nodes) return PLIM_OK;
+  if (search->problem->n < spaces_tuning.search.large_nodes) return PLIM_OK;
   search->rules.recompute =
       recompute && !search->pages; /* first pages alone: a plan of theirs is one where both are allowed */
   PLIM_TRY(try_demand(search, 1e-12, &fits));
   search->rules.recompute = recompute;
   if (recompute && search->pages) PLIM_TRY(try_demand(search, 1e-12, &fits));
-  for (; copies <= tuning.search.most_copies && missed < 2 && !plim_space_is_done(search);
-       copies *= tuning.search.more_copies) {
+  for (; copies <= spaces_tuning.search.most_copies && missed < 2 && !plim_space_is_done(search);
+       copies *= spaces_tuning.search.more_copies) {
     if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
     PLIM_TRY(try_demand(search, copies, &fits));
     missed = fits ? 0 : missed + 1;
@@ -164,16 +164,18 @@ plim_status plim_space_try_on_demand(plim_space_search_state *search) {
 }
 
 plim_status plim_space_try_starts(plim_space_search_state *search) {
-  int32_t devices = search->rules.devices, large = search->has_best && search->problem->n >= tuning.search.large_nodes;
-  int32_t starts = large ? tuning.search.large_starts : tuning.search.starts;
-  for (int32_t i = 0; i < starts + (search->has_best ? 0 : tuning.search.drawn_starts) && !plim_space_is_done(search);
-       i++) {
+  int32_t devices = search->rules.devices,
+          large = search->has_best && search->problem->n >= spaces_tuning.search.large_nodes;
+  int32_t starts = large ? spaces_tuning.search.large_starts : spaces_tuning.search.starts;
+  for (int32_t i = 0;
+       i < starts + (search->has_best ? 0 : spaces_tuning.search.drawn_starts) && !plim_space_is_done(search); i++) {
     search->haste = i % 6 < 3 ? 0 : 1;
-    plim_space_weights w = plim_space_weights_of(search, tuning.search.start_copies[i % PLIM_SPACE_START_COPIES]);
-    w.by_time = tuning.search.start_by_time[i / 6 % PLIM_SPACE_START_TIMES];
+    plim_space_weights w =
+        plim_space_weights_of(search, spaces_tuning.search.start_copies[i % PLIM_SPACE_START_COPIES]);
+    w.by_time = spaces_tuning.search.start_by_time[i / 6 % PLIM_SPACE_START_TIMES];
     w.first = i % 2;
     w.stay = i / 3 % 2;
-    plim_space_choose_order(search, i >= tuning.search.starts);
+    plim_space_choose_order(search, i >= spaces_tuning.search.starts);
     for (int32_t placing = first_placing(search); placing < devices && !plim_space_is_done(search); placing++) {
       int32_t fits;
       PLIM_TRY(try_start(search, &w, placing, 0, &fits));

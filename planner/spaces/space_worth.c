@@ -52,14 +52,15 @@ plim_space_weights plim_space_weights_of(const plim_space_search_state *search, 
 plim_space_weights plim_space_draw_weights(plim_space_search_state *search) {
   plim_random *r = &search->random;
   plim_space_weights w =
-      plim_space_weights_of(search, tuning.draw.copies[plim_random_below(r, PLIM_SPACE_DRAWN_COPIES)]);
-  w.copy_joule *= tuning.draw.prices[plim_random_below(r, PLIM_SPACE_DRAWN_PRICES)];
-  w.by_bytes = tuning.draw.by_bytes[plim_random_below(r, PLIM_SPACE_DRAWN_BYTES)];
-  w.by_time = tuning.draw.by_time[plim_random_below(r, PLIM_SPACE_DRAWN_TIMES)];
-  w.beside = search->pages ? tuning.draw.beside[plim_random_below(r, PLIM_SPACE_DRAWN_BESIDE)] : 0;
-  w.noise = plim_random_percent(r, tuning.draw.noise_percent) ? tuning.draw.noise * plim_random_unit(r) : 0;
-  w.first = plim_random_percent(r, tuning.draw.first_percent);
-  w.stay = plim_random_percent(r, tuning.draw.stay_percent);
+      plim_space_weights_of(search, spaces_tuning.draw.copies[plim_random_below(r, PLIM_SPACE_DRAWN_COPIES)]);
+  w.copy_joule *= spaces_tuning.draw.prices[plim_random_below(r, PLIM_SPACE_DRAWN_PRICES)];
+  w.by_bytes = spaces_tuning.draw.by_bytes[plim_random_below(r, PLIM_SPACE_DRAWN_BYTES)];
+  w.by_time = spaces_tuning.draw.by_time[plim_random_below(r, PLIM_SPACE_DRAWN_TIMES)];
+  w.beside = search->pages ? spaces_tuning.draw.beside[plim_random_below(r, PLIM_SPACE_DRAWN_BESIDE)] : 0;
+  w.noise =
+      plim_random_percent(r, spaces_tuning.draw.noise_percent) ? spaces_tuning.draw.noise * plim_random_unit(r) : 0;
+  w.first = plim_random_percent(r, spaces_tuning.draw.first_percent);
+  w.stay = plim_random_percent(r, spaces_tuning.draw.stay_percent);
   return w;
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 enum { PLIM_SPACE_BOUND_ROWS = 250, PLIM_SPACE_REFILLS = 400 /* insertions of one decision: size of arrays */ };
+enum { PLIM_SPACE_LEAVERS = 32 /* buffers that a start on demand evicts after one look: size of an array */ };
 
 enum { /* numbers of weights to draw from */
        PLIM_SPACE_DRAWN_COPIES = 4,
@@ -40,12 +41,15 @@ static const struct plim_spaces_tuning {
     int64_t reserve_ns_a_node;
   } first;
   struct {
-    int32_t nodes, tries, iterations, patience;
-    double above_first, above_least, above_part, gain;
+    int32_t nodes, tries, iterations, patience, passes;
+    double above_first, above_least, above_part, gain, rounding;
   } bound;
   struct {
     int32_t fetches, steps_a_node, steps_least, steps_a_report, work_a_buffer;
   } cover;
+  struct {
+    int32_t looked, preds, items_a_node;
+  } demand;
   struct {
     int32_t trials, rounds;
   } smallest;
@@ -56,45 +60,43 @@ static const struct plim_spaces_tuning {
     int32_t columns, rounds, items_alone, items_before, bound_parts, refusal_parts, search_parts;
     int64_t search_least_ns;
   } program;
-} tuning = {
+} spaces_tuning = {
     .search =
         {
             .patience = 150, /* rounds of local search without a gain before it goes back to the best */
-            /* the same where each node has rounds_anew rounds: then of a hundred returns `anew` are new beginnings.
-             * 120, 250, 500 and 1,000 rounds: 1.002 to 1.004 of the least makespan that any setting found, without
-             * beginning anew 1.009 (150 graphs of bench joint on two devices) */
+            /* patience of a long search, which has at least rounds_anew rounds for each node. 120, 250, 500
+             * and 1,000 rounds: 1.002 to 1.004 of the least makespan that any setting found; without beginning anew
+             * 1.009 (150 graphs of bench joint on two devices) */
             .patience_anew = 500,
-            .rounds_anew = 100,
-            .anew = 50,
-            .starts = 18,        /* first sequences in program order */
-            .drawn_starts = 60,  /* in drawn orders, where none of those fits */
-            .large_nodes = 1000, /* graphs of so many nodes have starts on demand before them */
-            .large_starts = 2,   /* and so few in program order after them, each of which takes long */
+            .rounds_anew = 100,  /* rounds for each node from which a search counts as long */
+            .anew = 50,          /* percent of the returns to the best of a long search that begin anew instead */
+            .starts = 18,        /* starts in program order */
+            .drawn_starts = 60,  /* starts in drawn orders, where none in program order fits */
+            .large_nodes = 1000, /* graphs of so many nodes are large: they begin with starts on demand */
+            .large_starts = 2,   /* starts of a large graph in program order, each of which takes long */
             .alone = 4, /* one part in so many of the time is for a search without paging, as much without recompute */
-            /* of what lies above the bound: what a round may lose, at most and at first; 0, 0.02, 0.1 and 0.3 gave the
-             * same excess within 1 % on 12 cases of bench poet */
+            /* share of what lies above the bound that a round may lose, at most, in the first rounds. 0, 0.02, 0.1 and
+             * 0.3 gave the same excess within 1 % on 12 cases of bench poet */
             .slack = 0.1,
-            .least_copies = 0x1p-15,        /* shares of what copies cost that starts on demand count, from the least */
-            .most_copies = 1,               /* to the most */
-            .more_copies = 8,               /* each so many times the one before */
-            .start_copies = {1, 0.2, 0.02}, /* the same of starts in program order, in turn */
-            .start_by_time = {1, 0.5, 0},   /* their exponents of the items relieved */
-            .haste = 2,                     /* of a round with a deadline: the weight of time is drawn up to it, */
-            .haste_late = 4,                /* and up to so many times it while the best is late */
+            .least_copies = 0x1p-15,        /* first share of what copies cost that a start on demand counts */
+            .most_copies = 1,               /* last share of what copies cost that a start on demand counts */
+            .more_copies = 8,               /* factor from one such share to the next */
+            .start_copies = {1, 0.2, 0.02}, /* shares of what copies cost that starts in program order count, in turn */
+            .start_by_time = {1, 0.5, 0},   /* exponents of the items relieved, of starts in program order */
+            .haste = 2,                     /* with a deadline the weight of time is drawn up to this */
+            .haste_late = 4,                /* factor of that while the best is late */
         },
     .move =
         {
-            /* what a round changes, by a draw of 0 to 9: devices, or with one device a run; a run; it takes items
-             * out */
-            .devices_below = 3,
-            .run_below = 5,
-            .out_from = 4,
-            .out_whole = 8,            /* a window of items to take out is up to all of fewer, or a half of more, */
-            .out_width = 200,          /* and at most so many */
-            .out_percent = 20,         /* of the window that goes, at least */
+            .devices_below = 3,        /* of draws from 0 to 9, those below change devices, or with one device a run */
+            .run_below = 5,            /* of such draws, the others below this move a run */
+            .out_from = 4,             /* of such draws, those from here on take items out */
+            .out_whole = 8,            /* a window of fewer items may be the whole sequence, else up to a half */
+            .out_width = 200,          /* items of a window, at most */
+            .out_percent = 20,         /* percent of a window's items that are taken out, at least */
             .devices_width = 12,       /* neighbouring nodes that change devices, at most */
-            .one_percent = 50,         /* of those changes concern one node */
-            .turn_percent = 30,        /* of them turn devices, so that nodes change places */
+            .one_percent = 50,         /* of changes of devices concern one node */
+            .turn_percent = 30,        /* of changes of devices turn them, so that nodes change places */
             .later_percent = 60,       /* of moved runs move later */
             .drawn_order_percent = 50, /* of new beginnings have a drawn order */
         },
@@ -113,26 +115,36 @@ static const struct plim_spaces_tuning {
     .first =
         {
             .percent = 70, /* of the time of the search is for a planner of one arena, which anneals too */
-            .reserve_ns_a_node = 200000, /* where pages are allowed, so much of it is left for starts on demand */
+            .reserve_ns_a_node =
+                200000, /* ns for each node that are left for starts on demand, where pages are allowed */
         },
     .bound =
         {
-            .nodes = 20000,     /* larger graphs get no bound */
-            .tries = 8,         /* cuts of a stretch of program order that are tried for one row */
-            .iterations = 400,  /* of the subgradient method */
-            .patience = 12,     /* iterations without a gain after which the step is cut to above_part */
-            .above_first = 0.1, /* target above the best bound, as a share of keep-all, at first */
-            .above_least = 1e-7,
-            .above_part = 0.5,
-            .gain = 0.1, /* share of that way that counts as a gain */
+            .nodes = 20000,      /* larger graphs get no bound */
+            .tries = 8,          /* cuts of a stretch of program order that are tried for one row */
+            .iterations = 400,   /* of the subgradient method */
+            .patience = 12,      /* iterations without a gain after which the target comes nearer */
+            .above_first = 0.1,  /* target above the best bound, as a share of keep-all, at first */
+            .above_least = 1e-7, /* such a share at which the method ends */
+            .above_part = 0.5,   /* factor of that share where nothing was gained */
+            .gain = 0.1,         /* share of the way from bound to target that counts as a gain */
+            .passes = 20,        /* of a projection of multipliers onto their limits, at most; then they are scaled */
+            .rounding =
+                1e-6, /* ns, and from 10^6 ns on times a millionth of the bound: it is rounded up from that far below */
         },
     .cover =
         {
             .fetches = 1000,      /* depth of calls that bring one node to a space */
             .steps_a_node = 6,    /* decisions for each node */
-            .steps_least = 100,   /* on top of those */
+            .steps_least = 100,   /* decisions on top of steps_a_node */
             .work_a_buffer = 200, /* ns that weighing a buffer takes, about: for deadlines */
             .steps_a_report = 50, /* decisions between two reports of progress */
+        },
+    .demand =
+        {
+            .looked = 200,     /* buffers of a space that one look for victims weighs, at most */
+            .preds = 8,        /* inputs of a buffer that its return is weighed by, at most */
+            .items_a_node = 8, /* events for each node, at which a start on demand is given up */
         },
     .smallest =
         {
@@ -149,11 +161,11 @@ static const struct plim_spaces_tuning {
             .columns = 4000000,          /* larger programs are not given to a solver */
             .rounds = 4,                 /* of a program, whose limit falls where the plan does not fit */
             .items_alone = 750000,       /* items that the rounds of one search look at, without a program */
-            .items_before = 200000,      /* and before one */
-            .bound_parts = 8,            /* one part in so many of a time limit is for the bound, */
-            .refusal_parts = 4,          /* for a refusal after a search, */
-            .search_parts = 5,           /* and for the search before a program, */
-            .search_least_ns = 20000000, /* which gets so much at least */
+            .items_before = 200000,      /* items that the rounds of one search look at, before a program */
+            .bound_parts = 8,            /* one part in so many of a time limit is for the bound */
+            .refusal_parts = 4,          /* one part in so many of it is for a refusal after a search */
+            .search_parts = 5,           /* one part in so many of it is for the search before a program */
+            .search_least_ns = 20000000, /* ns of the search before a program, at least */
         },
 };
 

@@ -23,7 +23,7 @@ static plim_status submit(void *user, plim_checkpoints *c) {
   PLIM_TRY(plim_checkpoints_schedule(c, 1, INT32_MAX, &u->schedule));
   PLIM_TRY(plim_incumbent_evaluate(inc, &u->schedule, &timeline));
   if (inc->found && !inc->min_memory && timeline->time_ns >= inc->best_ns) return PLIM_OK;
-  return plim_incumbent_submit(u->inc, &u->schedule, tuning.chen.effort, NULL);
+  return plim_incumbent_submit(u->inc, &u->schedule, strategies_tuning.chen.effort, NULL);
 }
 
 static plim_status every_sqrt(plim_checkpoints *c, chen *u) {
@@ -40,7 +40,8 @@ static plim_status submit_checkpoints(plim_incumbent *inc, int greedy) {
   plim_checkpoints *c = NULL;
   chen u = {inc, {.ctx = inc->problem->ctx}};
   plim_status status = plim_checkpoints_new(inc->problem, &c);
-  int32_t steps = inc->problem->n_ops > tuning.chen.many_ops ? tuning.chen.thresholds_many : tuning.chen.thresholds;
+  int32_t steps = inc->problem->n_ops > strategies_tuning.chen.many_ops ? strategies_tuning.chen.thresholds_many
+                                                                        : strategies_tuning.chen.thresholds;
   if (status == PLIM_OK) status = greedy ? plim_checkpoints_sweep(c, steps, submit, &u) : every_sqrt(c, &u);
   plim_checkpoints_free(c);
   plim_schedule_free(&u.schedule);

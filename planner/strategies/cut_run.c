@@ -11,8 +11,9 @@
 static int64_t strategy_work(const plim_plan_options *o) {
   const int64_t most = INT64_MAX / 4;
   if (o->iterations > 0)
-    return o->iterations < most / tuning.cut.work_a_move ? o->iterations * tuning.cut.work_a_move : most;
-  return o->time_limit_ns > 0 ? most : tuning.cut.work;
+    return o->iterations < most / strategies_tuning.cut.work_a_move ? o->iterations * strategies_tuning.cut.work_a_move
+                                                                    : most;
+  return o->time_limit_ns > 0 ? most : strategies_tuning.cut.work;
 }
 
 /* The model does not see the bytes that recomputing itself takes, so its plan may be far from its bound. A short search
@@ -21,7 +22,7 @@ static plim_status refine(plim_incumbent *inc) {
   plim_incumbent *other = NULL;
   plim_child how = {.time_limit_ns = plim_incumbent_left_ns(inc)};
   if (inc->options->iterations <= 0 && how.time_limit_ns <= 0)
-    how.iterations = tuning.cut.moves_an_op * (int64_t)inc->problem->n_ops;
+    how.iterations = strategies_tuning.cut.moves_an_op * (int64_t)inc->problem->n_ops;
   PLIM_TRY(plim_incumbent_child(inc, &how, &other));
   plim_incumbent_share_front(other, inc->front);
   plim_status status = plim_incumbent_adopt(other, inc);
@@ -36,7 +37,7 @@ plim_status plim_cut_run(plim_incumbent *inc) {
   int32_t op;
   PLIM_TRY(plim_keep_all_run(inc));
   if (plim_incumbent_decided(inc) || inc->budget_bytes < plim_bound_bytes(inc->problem, &op)) return PLIM_OK;
-  plim_status status = plim_cut_begin(inc, work, plim_incumbent_deadline(inc, tuning.cut.percent), &seed);
+  plim_status status = plim_cut_begin(inc, work, plim_incumbent_deadline(inc, strategies_tuning.cut.percent), &seed);
   plim_schedule_free(&seed);
   if (status != PLIM_OK || plim_incumbent_decided(inc)) return status;
   return inc->found ? refine(inc) : plim_search_run(inc);

@@ -14,8 +14,8 @@
 #include "planner/strategies/strategies_tuning.h"
 
 static plim_status submit_rounded(plim_stage_plans *p, const plim_stage_model *model, const double *point) {
-  for (int32_t k = 1; k <= tuning.lp_round.thresholds && !plim_context_cancelled(p->dag->ctx); k++) {
-    PLIM_TRY(plim_stage_model_read(model, point, (double)k / (tuning.lp_round.thresholds + 1), p->stages));
+  for (int32_t k = 1; k <= strategies_tuning.lp_round.thresholds && !plim_context_cancelled(p->dag->ctx); k++) {
+    PLIM_TRY(plim_stage_model_read(model, point, (double)k / (strategies_tuning.lp_round.thresholds + 1), p->stages));
     PLIM_TRY(plim_stage_plans_submit(p));
   }
   return PLIM_OK;
@@ -52,7 +52,7 @@ static plim_status round_margins(plim_stage_plans *p, plim_solver *solver) {
   int fits = plim_stage_model_fits(p->dag);
   PLIM_TRY(plim_stage_plans_order(p));
   for (int32_t i = 0; i < 2 * PLIM_LP_ROUND_MARGINS; i++) {
-    int64_t limit = p->limit_bytes - room / 100 * tuning.lp_round.margin_percent[i % PLIM_LP_ROUND_MARGINS];
+    int64_t limit = p->limit_bytes - room / 100 * strategies_tuning.lp_round.margin_percent[i % PLIM_LP_ROUND_MARGINS];
     if (plim_incumbent_proved(inc)) return PLIM_OK;
     if (plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
     if (limit < least || (i >= PLIM_LP_ROUND_MARGINS && !fits)) continue;

@@ -57,7 +57,7 @@ static plim_status solve_rounds(plim_stage_plans *p, plim_solver *solver) {
   if (plim_incumbent_proved(inc)) return PLIM_OK;
   PLIM_TRY(plim_stage_plans_search(p));
   if (!plim_stage_model_fits(p->dag)) return PLIM_OK;
-  for (int32_t round = 0; round < tuning.milp.rounds; round++) {
+  for (int32_t round = 0; round < strategies_tuning.milp.rounds; round++) {
     if (plim_incumbent_proved(inc)) return PLIM_OK;
     if (p->limit_bytes < least || plim_stage_plans_seconds(inc) < 0) return PLIM_OK;
     PLIM_TRY(solve_round(p, solver, round == 0));

@@ -35,7 +35,7 @@ static plim_status submit(moccasin *m, const plim_repeats *repeats, int32_t effo
 
 /* Submit a set of repeats, and keep it as the start where it is better: fitting before not, then faster or lower. */
 static plim_status consider(moccasin *m, const plim_repeats *repeats) {
-  PLIM_TRY(submit(m, repeats, tuning.moccasin.effort, NULL));
+  PLIM_TRY(submit(m, repeats, strategies_tuning.moccasin.effort, NULL));
   const plim_staged *s = &m->staged;
   int64_t limit = m->inc->min_memory ? 0 : m->inc->budget_bytes;
   int fits = s->peak_bytes <= limit, best_fits = m->best_peak <= limit;
@@ -50,11 +50,11 @@ static plim_status consider(moccasin *m, const plim_repeats *repeats) {
 static plim_status seed(moccasin *m, plim_status (*run)(plim_incumbent *incumbent)) {
   plim_incumbent *inc = m->inc, *other = NULL;
   int64_t iterations = inc->options->iterations;
-  plim_child how = {.time_limit_ns = plim_incumbent_part_ns(inc, tuning.moccasin.seed_share)};
+  plim_child how = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.moccasin.seed_share)};
   plim_repeats repeats = {.ctx = m->dag->ctx};
   plim_status status;
-  how.iterations = iterations > 0 ? iterations / tuning.moccasin.seed_share + 1
-                                  : tuning.moccasin.seed_moves_an_op * (int64_t)inc->problem->n_ops;
+  how.iterations = iterations > 0 ? iterations / strategies_tuning.moccasin.seed_share + 1
+                                  : strategies_tuning.moccasin.seed_moves_an_op * (int64_t)inc->problem->n_ops;
   how.min_memory = inc->min_memory;
   how.most_runs_an_op = m->copies;
   PLIM_CHECK(consider(m, &repeats)); /* program order */
@@ -79,12 +79,13 @@ static int64_t node_limit(const moccasin *m) {
   const plim_plan_options *o = m->inc->options;
   if (o->iterations > 0) return o->iterations;
   if (o->time_limit_ns > 0) return INT64_MAX / 2;
-  return tuning.moccasin.nodes_least + tuning.moccasin.tree_work / (m->dag->n + m->dag->n_edges + 1);
+  return strategies_tuning.moccasin.nodes_least +
+         strategies_tuning.moccasin.tree_work / (m->dag->n + m->dag->n_edges + 1);
 }
 
 static plim_status on_better(void *user, const plim_repeats *better) {
   moccasin *m = user;
-  PLIM_TRY(submit(m, better, tuning.moccasin.effort_quick, NULL));
+  PLIM_TRY(submit(m, better, strategies_tuning.moccasin.effort_quick, NULL));
   plim_incumbent_report(m->inc, "moccasin");
   return PLIM_OK;
 }
@@ -106,7 +107,7 @@ static plim_status search_within(moccasin *m, int64_t limit, int32_t *found, int
   plim_status status = plim_staged_search_run(&s, m->best.n > 0 ? &m->best : NULL);
   plim_status submitted = PLIM_OK;
   *found = s.found;
-  if (s.found) submitted = submit(m, &s.best, tuning.moccasin.effort, bytes);
+  if (s.found) submitted = submit(m, &s.best, strategies_tuning.moccasin.effort, bytes);
   if (s.found && submitted == PLIM_OK) submitted = plim_repeats_copy(&m->best, &s.best);
   if (submitted == PLIM_OK && s.exhausted && m->dag->exact && limit >= inc->budget_bytes) {
     /* nothing is faster than the best of the tree, or than what was there before */
@@ -119,7 +120,7 @@ static plim_status search_within(moccasin *m, int64_t limit, int32_t *found, int
 /* A schedule may fit and its addresses not: then the peak has to be lower by what was too much. */
 static plim_status search_rounds(moccasin *m) {
   int64_t limit = m->inc->budget_bytes;
-  for (int32_t round = 0; round < tuning.moccasin.rounds; round++) {
+  for (int32_t round = 0; round < strategies_tuning.moccasin.rounds; round++) {
     int32_t found;
     int64_t bytes = 0;
     PLIM_TRY(search_within(m, limit, &found, &bytes));
@@ -167,14 +168,15 @@ static plim_status go_down(moccasin *m) {
   int64_t least = plim_dag_least_peak(m->dag, NULL), step = (m->best_peak - least) / 2;
   int64_t end_ns = plim_incumbent_deadline(m->inc, 100);
   for (int32_t round = 0;
-       round < tuning.moccasin.min_memory_rounds && step > 0 && m->inc->best_bytes > m->inc->target_bytes; round++) {
+       round < strategies_tuning.moccasin.min_memory_rounds && step > 0 && m->inc->best_bytes > m->inc->target_bytes;
+       round++) {
     if (end_ns < INT64_MAX && plim_now_ns() >= end_ns) break;
     plim_staged_search s = {.dag = m->dag,
                             .copies = m->copies,
                             .limit_bytes = m->best_peak - step,
                             .bound_ns = INT64_MAX, /* the first one is good */
                             .faster_than_ns = INT64_MAX,
-                            .nodes = tuning.moccasin.min_memory_nodes,
+                            .nodes = strategies_tuning.moccasin.min_memory_nodes,
                             .deadline_ns = end_ns,
                             .seed = m->inc->options->seed,
                             .best = {.ctx = m->dag->ctx}};

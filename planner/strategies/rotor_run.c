@@ -56,14 +56,15 @@ static plim_status polish(rotor_run *u) {
   if (plim_track_peak(u->track) > budget) return PLIM_OK;
   PLIM_TRY(plim_polish(u->track, budget));
   PLIM_TRY(plim_track_store(u->track, &u->polished));
-  return u->track->time_ns < u->inc->best_ns ? plim_incumbent_submit(u->inc, &u->polished, tuning.rotor.effort, NULL)
-                                             : PLIM_OK;
+  return u->track->time_ns < u->inc->best_ns
+             ? plim_incumbent_submit(u->inc, &u->polished, strategies_tuning.rotor.effort, NULL)
+             : PLIM_OK;
 }
 
 /* Submit the plans of the recurrence for a memory size: inputs of stages end early or late (`linger`). */
 static plim_status submit(rotor_run *u, int32_t units) {
   plim_context *ctx = u->inc->problem->ctx;
-  int64_t most = tuning.rotor.runs_an_op * (int64_t)u->inc->problem->n_ops;
+  int64_t most = strategies_tuning.rotor.runs_an_op * (int64_t)u->inc->problem->n_ops;
   if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
   for (u->runner.linger = 0; u->runner.linger < 2 && !plim_incumbent_over(u->inc); u->runner.linger++) {
     plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
@@ -72,7 +73,7 @@ static plim_status submit(rotor_run *u, int32_t units) {
     PLIM_TRY(status);
     if (plim_schedule_equals(&u->runner.schedule, &u->last)) continue;
     PLIM_TRY(plim_schedule_copy(&u->last, &u->runner.schedule));
-    PLIM_TRY(plim_incumbent_submit(u->inc, &u->last, tuning.rotor.effort, NULL));
+    PLIM_TRY(plim_incumbent_submit(u->inc, &u->last, strategies_tuning.rotor.effort, NULL));
     if (u->track) PLIM_TRY(polish(u));
   }
   return PLIM_OK;
@@ -104,7 +105,7 @@ static int32_t select_sizes(const plim_rotor *r, int32_t *size, int32_t *smalles
 /* Under a time limit: submit the plans of the largest sizes first, which are the fastest, until several in succession
  * do not improve the best. *best receives the size of the best. */
 static plim_status submit_largest(rotor_run *u, int32_t n, const int32_t *size, int32_t *best) {
-  for (int32_t i = n - 1, failures = 0; i >= 0 && failures < tuning.rotor.failures; i--) {
+  for (int32_t i = n - 1, failures = 0; i >= 0 && failures < strategies_tuning.rotor.failures; i--) {
     int64_t best_ns = u->inc->best_ns;
     PLIM_TRY(submit(u, size[i]));
     int better = u->inc->best_ns < best_ns;
@@ -118,7 +119,7 @@ static plim_status submit_largest(rotor_run *u, int32_t n, const int32_t *size, 
 static plim_status submit_polished(rotor_run *u, int32_t smallest, int32_t best) {
   PLIM_TRY(plim_track_new(u->inc->problem, plim_track_usual_room(u->inc->problem), &u->track));
   for (int32_t i = 0; i < PLIM_ROTOR_SMALLER; i++) {
-    int32_t less = (int32_t)((int64_t)best * tuning.rotor.smaller_percent[i] / 100);
+    int32_t less = (int32_t)((int64_t)best * strategies_tuning.rotor.smaller_percent[i] / 100);
     if (less >= smallest) PLIM_TRY(submit(u, less));
   }
   return PLIM_OK;
@@ -143,7 +144,7 @@ static plim_status submit_order(plim_incumbent *inc, int64_t always, int64_t *ou
   PLIM_CHECK(plim_schedule_program_order(inc->problem, &order));
   PLIM_CHECK(plim_incumbent_evaluate(inc, &order, &timeline));
   *out = timeline->peak_bytes - always;
-  PLIM_CHECK(plim_incumbent_submit(inc, &order, tuning.rotor.effort, NULL));
+  PLIM_CHECK(plim_incumbent_submit(inc, &order, strategies_tuning.rotor.effort, NULL));
 done:
   plim_schedule_free(&order);
   return status;
@@ -151,8 +152,9 @@ done:
 
 /* Time in ns that the recurrence's table may take; the plans made from it take more. */
 static int64_t table_work(const plim_incumbent *inc) {
-  int64_t limit_ns = inc->options->time_limit_ns, share = plim_effort_share(limit_ns, tuning.rotor.table_parts);
-  return limit_ns > 0 && share < tuning.rotor.table_work ? share : tuning.rotor.table_work;
+  int64_t limit_ns = inc->options->time_limit_ns,
+          share = plim_effort_share(limit_ns, strategies_tuning.rotor.table_parts);
+  return limit_ns > 0 && share < strategies_tuning.rotor.table_work ? share : strategies_tuning.rotor.table_work;
 }
 
 /* Number and size of the units of memory in the table, by the time that it may take. Where the greatest common divisor
@@ -160,8 +162,8 @@ static int64_t table_work(const plim_incumbent *inc) {
 static void choose_units(const plim_incumbent *inc, int32_t n, int64_t bytes, int32_t *units, int64_t *unit_bytes) {
   const plim_problem *p = inc->problem;
   int64_t unit = 0, most = table_work(inc) / ((int64_t)n * n * n / 6 + 1);
-  if (most > tuning.rotor.units_most) most = tuning.rotor.units_most;
-  if (most < tuning.rotor.units_least) most = tuning.rotor.units_least;
+  if (most > strategies_tuning.rotor.units_most) most = strategies_tuning.rotor.units_most;
+  if (most < strategies_tuning.rotor.units_least) most = strategies_tuning.rotor.units_least;
   for (int32_t i = 0; i < p->n_items; i++) unit = plim_integers_gcd(unit, p->item[i].bytes);
   for (int32_t v = 0; v < p->n_ops; v++) unit = plim_integers_gcd(unit, p->op[v].choice[0].workspace_bytes);
   if (unit == 0) unit = 1;
@@ -179,7 +181,7 @@ static plim_status run_kind(plim_incumbent *inc, plim_checkpoint_kind kind, int6
   plim_status status;
   int32_t units;
   int64_t unit_bytes;
-  PLIM_CHECK(plim_stages_new(inc->problem, kind, tuning.rotor.stages, &stages));
+  PLIM_CHECK(plim_stages_new(inc->problem, kind, strategies_tuning.rotor.stages, &stages));
   PLIM_CHECK(plim_stage_costs_new(stages, &costs));
   choose_units(inc, stages->n, bytes, &units, &unit_bytes);
   PLIM_CHECK(plim_rotor_make(ctx, &costs->chain, units, unit_bytes, &u.rotor));
@@ -205,15 +207,15 @@ static plim_status run_within(plim_incumbent *inc, int64_t bytes) {
   return PLIM_OK;
 }
 
-/* The table goes a quarter beyond the budget, since the recurrence counts each state as if none of its items ended
- * early. Where nothing fits, and with min_memory, the table goes up to the peak of program order. */
+/* The table goes a part beyond the budget, since the recurrence counts each state as if none of its items ended early.
+ * Where nothing fits, and with min_memory, the table goes up to the peak of program order. */
 plim_status plim_rotor_run(plim_incumbent *inc) {
   const plim_problem *p = inc->problem;
   int64_t always = p->persistent_bytes, bytes;
   for (int32_t i = 0; i < p->n_items; i++) always += p->item[i].producer < 0 ? p->item[i].bytes : 0;
   PLIM_TRY(submit_order(inc, always, &bytes));
-  int64_t budget = inc->budget_bytes - always;
+  int64_t budget = inc->budget_bytes - always, part = strategies_tuning.rotor.beyond_part;
   if (budget < 0 || (!inc->min_memory && plim_incumbent_proved(inc))) return PLIM_OK;
-  if (budget < bytes / 5 * 4) PLIM_TRY(run_within(inc, budget + budget / 4));
+  if (budget < bytes / (part + 1) * part) PLIM_TRY(run_within(inc, budget + budget / part));
   return inc->found && !inc->min_memory ? PLIM_OK : run_within(inc, bytes);
 }

@@ -20,16 +20,17 @@
 /* Covering gets a share of the time left: the cut model and Rotor may have used most of the limit. */
 static int64_t covering_deadline(const plim_incumbent *inc) {
   int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
-  return end_ns == INT64_MAX || end_ns <= now_ns ? end_ns
-                                                 : now_ns + (end_ns - now_ns) / 100 * tuning.search.covering_percent;
+  return end_ns == INT64_MAX || end_ns <= now_ns
+             ? end_ns
+             : now_ns + (end_ns - now_ns) / 100 * strategies_tuning.search.covering_percent;
 }
 
 /* Is the budget deep: is the overhead proved to be so large that most of the forward part is recomputed, some of it
  * several times? Not under a short time limit. */
 static int is_deep(const plim_incumbent *inc) {
   int64_t keep_ns = inc->problem->keep_all_ns, limit_ns = inc->options->time_limit_ns;
-  return inc->bound_ns - keep_ns >= keep_ns / 100 * tuning.search.deep_percent &&
-         (limit_ns <= 0 || limit_ns >= tuning.search.deep_ns);
+  return inc->bound_ns - keep_ns >= keep_ns / 100 * strategies_tuning.search.deep_percent &&
+         (limit_ns <= 0 || limit_ns >= strategies_tuning.search.deep_ns);
 }
 
 /* First plans for long graphs and deep budgets, which annealing alone reaches late. Rotor takes a second at most where
@@ -41,9 +42,10 @@ static plim_status begin_many(plim_incumbent *inc, plim_schedule *order) {
   int suggested = order->n > n;
   if (inc->found) return PLIM_OK;
   if (n > PLIM_LONG_OPS || is_deep(inc)) PLIM_TRY(plim_rotor_run(inc));
-  if (n <= tuning.search.covering_ops) return PLIM_OK;
+  if (n <= strategies_tuning.search.covering_ops) return PLIM_OK;
   if (inc->found && !suggested) PLIM_TRY(plim_schedule_copy(order, &inc->best));
-  return plim_seed_covering(inc, inc->budget_bytes, tuning.search.covering_rounds, covering_deadline(inc), order);
+  return plim_seed_covering(inc, inc->budget_bytes, strategies_tuning.search.covering_rounds, covering_deadline(inc),
+                            order);
 }
 
 /* In a long graph the cut model and Rotor may use up a short time limit. Chen's rules make a plan in a fraction of it.
@@ -52,10 +54,10 @@ static plim_status begin_many(plim_incumbent *inc, plim_schedule *order) {
 static plim_status plan_reserve(const plim_incumbent *inc, plim_incumbent **reserve) {
   if (inc->found || inc->options->time_limit_ns <= 0) return PLIM_OK;
   if (inc->problem->n_ops <= PLIM_LONG_OPS && !plim_incumbent_over(inc)) return PLIM_OK;
-  const plim_child how = {.time_limit_ns = plim_incumbent_part_ns(inc, tuning.search.reserve_parts)};
+  const plim_child how = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.search.reserve_parts)};
   PLIM_TRY(plim_incumbent_child(inc, &how, reserve));
   plim_context *ctx = inc->problem->ctx;
-  int64_t outer_ns = plim_effort_begin_last(ctx, plim_now_ns() + tuning.search.reserve_ns);
+  int64_t outer_ns = plim_effort_begin_last(ctx, plim_now_ns() + strategies_tuning.search.reserve_ns);
   plim_status status = plim_effort_end(ctx, outer_ns, plim_chen_sqrt_run(*reserve));
   if (status != PLIM_OK) return status;
   outer_ns = plim_effort_begin(ctx, plim_incumbent_deadline(*reserve, 100));
@@ -76,7 +78,7 @@ plim_status plim_search_run(plim_incumbent *inc) {
   PLIM_CHECK(plim_cut_begin(inc, plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT), &order));
   if (plim_incumbent_decided(inc)) goto done;
   PLIM_CHECK(begin_many(inc, &order));
-  PLIM_CHECK(plim_seed_replay(inc, tuning.search.effort, &order));
+  PLIM_CHECK(plim_seed_replay(inc, strategies_tuning.search.effort, &order));
   PLIM_CHECK(plim_portfolio_run(inc, &order));
 done:
   plim_schedule_free(&order);

@@ -79,10 +79,10 @@ static plim_status replay_order(plim_incumbent *inc, int32_t effort, plim_schedu
   plim_submit_result result;
   int64_t fastest = INT64_MAX;
   plim_status status = PLIM_OK;
-  if (inc->options->unpacked || (p->n_ops > tuning.replay.ops && !p->graph->handles)) return PLIM_OK;
+  if (inc->options->unpacked || (p->n_ops > strategies_tuning.replay.ops && !p->graph->handles)) return PLIM_OK;
   PLIM_CHECK(program_order(inc, &schedule, &order));
-  for (int i = 0; i < PLIM_REPLAY_BUDGETS && (i == 0 || p->n_ops <= tuning.replay.ops); i++) {
-    int64_t percent = tuning.replay.budget_percent[i];
+  for (int i = 0; i < PLIM_REPLAY_BUDGETS && (i == 0 || p->n_ops <= strategies_tuning.replay.ops); i++) {
+    int64_t percent = strategies_tuning.replay.budget_percent[i];
     int64_t bytes = percent == 100 ? inc->budget_bytes : inc->budget_bytes / 100 * percent;
     PLIM_CHECK(replay_within(inc, order, bytes, &schedule));
     if (schedule.n == 0) continue;
@@ -99,7 +99,7 @@ done:
 
 plim_status plim_seed_replay(plim_incumbent *inc, int32_t effort, plim_schedule *seed) {
   int64_t now_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
-  if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / tuning.replay.time_parts;
+  if (end_ns < INT64_MAX) end_ns = now_ns + (end_ns - now_ns) / strategies_tuning.replay.time_parts;
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, end_ns);
   return plim_effort_end(inc->problem->ctx, outer_ns, replay_order(inc, effort, seed));
 }

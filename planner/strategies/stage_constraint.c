@@ -9,7 +9,7 @@
 #include "planner/strategies/strategies_tuning.h"
 
 static int32_t copies_for(const plim_dag *d) {
-  int32_t copies = 1 + tuning.stage_constraint.repeats / d->n;
+  int32_t copies = 1 + strategies_tuning.stage_constraint.repeats / d->n;
   return copies < 3 ? 3 : copies < d->n ? copies : d->n;
 }
 
@@ -17,8 +17,8 @@ static int32_t copies_for(const plim_dag *d) {
 static void limit_effort(const plim_stage_plans *p, plim_staged_search *s) {
   const plim_plan_options *o = p->inc->options;
   double seconds = plim_stage_plans_seconds(p->inc);
-  s->nodes = tuning.stage_constraint.nodes_least +
-             tuning.stage_constraint.work / (p->dag->n * (int64_t)s->copies + p->dag->n_edges + 1);
+  s->nodes = strategies_tuning.stage_constraint.nodes_least +
+             strategies_tuning.stage_constraint.work / (p->dag->n * (int64_t)s->copies + p->dag->n_edges + 1);
   s->deadline_ns = INT64_MAX;
   if (o->iterations > 0 && o->iterations < s->nodes) s->nodes = o->iterations;
   if (o->iterations > 0 || seconds == 0) return;

@@ -33,7 +33,7 @@ static plim_status submit(plim_stage_plans *p) {
   const plim_stage_schedule *s = p->stages;
   plim_submit_result result;
   PLIM_TRY(plim_dag_schedule(p->dag, s->n_positions, s->node, &p->schedule));
-  PLIM_TRY(plim_incumbent_submit(p->inc, &p->schedule, tuning.stages.effort, &result));
+  PLIM_TRY(plim_incumbent_submit(p->inc, &p->schedule, strategies_tuning.stages.effort, &result));
   p->excess_bytes = result.bytes - p->inc->budget_bytes;
   if (s->peak_bytes > p->limit_bytes || (p->has_best && s->time_ns >= p->best->time_ns)) return PLIM_OK;
   memcpy(p->best->keep, s->keep, (size_t)s->n * (size_t)s->n);
@@ -57,13 +57,15 @@ static void take_bound(plim_stage_plans *p, const plim_incumbent *searched) {
 /* Submit the plan of a short default search, as stages. */
 static plim_status submit_searched(plim_stage_plans *p) {
   plim_incumbent *searched = NULL;
-  int64_t part_ns = plim_incumbent_part_ns(p->inc, tuning.stages.search_parts), asked = p->inc->options->iterations;
-  int64_t moves = tuning.stages.moves_an_op * (int64_t)p->dag->n;
-  int64_t most = asked > 0 ? asked : tuning.stages.moves_most;
-  const plim_child how = {.budget_bytes = p->limit_bytes,
-                          .unpacked = 1,
-                          .time_limit_ns = part_ns < tuning.stages.search_ns ? part_ns : tuning.stages.search_ns,
-                          .iterations = moves < most ? moves : most};
+  int64_t part_ns = plim_incumbent_part_ns(p->inc, strategies_tuning.stages.search_parts),
+          asked = p->inc->options->iterations;
+  int64_t moves = strategies_tuning.stages.moves_an_op * (int64_t)p->dag->n;
+  int64_t most = asked > 0 ? asked : strategies_tuning.stages.moves_most;
+  const plim_child how = {
+      .budget_bytes = p->limit_bytes,
+      .unpacked = 1,
+      .time_limit_ns = part_ns < strategies_tuning.stages.search_ns ? part_ns : strategies_tuning.stages.search_ns,
+      .iterations = moves < most ? moves : most};
   PLIM_TRY(plim_incumbent_child(p->inc, &how, &searched));
   plim_status status = plim_search_run(searched);
   take_bound(p, searched);
@@ -79,10 +81,11 @@ plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
   plim_incumbent *other = NULL;
   const plim_child how = {.budget_bytes = limit_bytes,
                           .unpacked = 1,
-                          .time_limit_ns = plim_incumbent_part_ns(p->inc, tuning.stages.search_parts)};
+                          .time_limit_ns = plim_incumbent_part_ns(p->inc, strategies_tuning.stages.search_parts)};
   plim_schedule seed = {.ctx = p->dag->ctx};
   PLIM_TRY(plim_incumbent_child(p->inc, &how, &other));
-  plim_status status = plim_cut_begin(other, tuning.stages.cut_work, plim_incumbent_deadline(other, 100), &seed);
+  plim_status status =
+      plim_cut_begin(other, strategies_tuning.stages.cut_work, plim_incumbent_deadline(other, 100), &seed);
   if (limit_bytes == p->limit_bytes) take_bound(p, other);
   if (status == PLIM_OK && seed.n > 0) {
     status = plim_stage_schedule_project(p->stages, &seed);
@@ -115,7 +118,7 @@ static plim_status submit_halving(plim_stage_plans *p) {
   PLIM_TRY(begin_in_order(p));
   PLIM_TRY(submit(p));
   high = p->stages->peak_bytes;
-  while (high - low > 1 && high - low > high / 256 && !plim_incumbent_over(p->inc)) {
+  while (high - low > 1 && high - low > high / strategies_tuning.stages.halving_part && !plim_incumbent_over(p->inc)) {
     int64_t limit = low + (high - low) / 2;
     int32_t fits;
     PLIM_TRY(begin_in_order(p));
@@ -143,7 +146,7 @@ plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
 double plim_stage_plans_seconds(const plim_incumbent *inc) {
   if (inc->options->time_limit_ns <= 0) return 0;
   double left = (double)(plim_incumbent_deadline(inc, 100) - plim_now_ns()) / 1e9;
-  return left > 0.01 ? left : -1;
+  return left > strategies_tuning.stages.seconds_least ? left : -1;
 }
 
 typedef struct watcher {
@@ -156,12 +159,12 @@ static int on_progress(void *user, double objective, double bound) {
   const watcher *w = user;
   const plim_incumbent *inc = w->plans->inc;
   int64_t best = inc->found ? inc->best_ns : INT64_MAX, proven = inc->bound_ns;
-  if (objective < 1e15) { /* a solver has infinity before its first point */
+  if (objective < strategies_tuning.stages.infinite) { /* a solver has infinity before its first point */
     const int64_t repeats_ns = plim_integers_from_real(objective * (double)w->plans->dag->time_unit + 0.5);
     const int64_t found = plim_integers_add_capped(w->plans->dag->time_ns, repeats_ns);
     if (found < best) best = found;
   }
-  if (w->plans->dag->exact && bound > 0 && bound < 1e15) {
+  if (w->plans->dag->exact && bound > 0 && bound < strategies_tuning.stages.infinite) {
     int64_t raised = plim_stage_model_bound(w->model, bound);
     if (raised > proven) proven = raised < best ? raised : best;
   }

@@ -26,7 +26,7 @@ static const struct plim_strategies_tuning {
     int32_t effort, thresholds, thresholds_many, many_ops;
   } chen;
   struct {
-    int32_t stages, units_most, units_least, table_work, table_parts, effort, runs_an_op, failures;
+    int32_t stages, units_most, units_least, table_work, table_parts, beyond_part, effort, runs_an_op, failures;
     int32_t smaller_percent[PLIM_ROTOR_SMALLER];
   } rotor;
   struct {
@@ -38,8 +38,9 @@ static const struct plim_strategies_tuning {
     int32_t min_memory_rounds, min_memory_nodes;
   } moccasin;
   struct {
-    int32_t effort, cut_work, moves_an_op, moves_most, search_parts;
+    int32_t effort, cut_work, moves_an_op, moves_most, search_parts, halving_part;
     int64_t search_ns;
+    double seconds_least, infinite;
   } stages;
   struct {
     int32_t nodes_least, work, repeats;
@@ -50,7 +51,7 @@ static const struct plim_strategies_tuning {
   struct {
     int32_t thresholds, margin_percent[PLIM_LP_ROUND_MARGINS];
   } lp_round;
-} tuning = {
+} strategies_tuning = {
     .search =
         {
             .effort = 24,           /* rounds of packing of first plans */
@@ -83,6 +84,7 @@ static const struct plim_strategies_tuning {
             .units_most = 2000, /* units of memory in the table */
             .units_least = 64,
             .table_work = 300000000,         /* ns for the table, about */
+            .beyond_part = 4,                /* the table goes one part in so many of the budget beyond it */
             .table_parts = 10,               /* of a time limit, one part in so many for the table */
             .effort = 8,                     /* rounds of packing */
             .runs_an_op = 64,                /* plans of more runs of each op on average are given up */
@@ -113,8 +115,11 @@ static const struct plim_strategies_tuning {
             .cut_work = 500000000, /* of the cut model for a plan, about ns */
             .moves_an_op = 2000,   /* of the search that gives a first plan */
             .moves_most = 600000,
-            .search_parts = 10,      /* of the time limit, one part in so many for it */
-            .search_ns = 2000000000, /* and so much at most, in ns */
+            .search_parts = 10, /* of the time limit, one part in so many for the search of a first plan, at most */
+            .search_ns = 2000000000, /* ns for the search of a first plan, at most */
+            .halving_part = 256,     /* bisection ends within one part in so many of the peak */
+            .seconds_least = 0.01,   /* s of time left below which no solver is started */
+            .infinite = 1e15,        /* objectives and bounds of a solver from here on are none */
         },
     .stage_constraint =
         {
