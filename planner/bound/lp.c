@@ -262,9 +262,9 @@ static void pivot(plim_lp *lp, int32_t r, int32_t j) {
   lp->work += (int64_t)(lp->m + 1) * n;
 }
 
-plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling, int64_t most_work) {
+plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling, int64_t work_limit) {
   int32_t most = bound_tuning.program.pivots + bound_tuning.program.pivots_an_entry * (lp->m + lp->entries);
-  int64_t end_work = most_work < INT64_MAX - lp->work ? lp->work + most_work : INT64_MAX;
+  int64_t end_work = work_limit < INT64_MAX - lp->work ? lp->work + work_limit : INT64_MAX;
   lp->stuck_line = -1;
   for (int32_t round = 0; round < most && lp->work < end_work; round++) {
     int32_t worst = -1;

@@ -89,8 +89,8 @@ void plim_lp_clear(plim_lp *lp);
 void plim_lp_bound(plim_lp *lp, int32_t column, double low, double high);
 
 /* Solve from where the last call ended; `ceiling`: stop when the objective is above it (PLIM_LP_OPTIMAL then, the
- * multipliers prove it); `most_work`: PLIM_LP_TIRED after so much (plim_lp_work). */
-plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling, int64_t most_work);
+ * multipliers prove it); `work_limit`: PLIM_LP_TIRED after so much (plim_lp_work). */
+plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling, int64_t work_limit);
 
 double plim_lp_objective(const plim_lp *lp);
 /* The point, x [n_columns]. */

@@ -114,11 +114,11 @@ static int32_t last_kept(const plim_checkpoints *c) {
   return i < 0 ? -1 : c->forward.op[i];
 }
 
-plim_status plim_checkpoints_schedule(plim_checkpoints *c, int32_t hold, int32_t most_runs, plim_schedule *out) {
+plim_status plim_checkpoints_schedule(plim_checkpoints *c, int32_t hold, int32_t runs_limit, plim_schedule *out) {
   const plim_problem *p = c->problem;
   /* the segment after the last checkpoint is the first that is read again, so it is not evicted */
   int32_t stays = hold ? last_kept(c) : p->n_ops;
-  plim_demand_begin(&c->demand, out, most_runs);
+  plim_demand_begin(&c->demand, out, runs_limit);
   for (int32_t v = 0; v < p->n_ops; v++) {
     int32_t from = out->n;
     PLIM_TRY(plim_demand_run(&c->demand, v));

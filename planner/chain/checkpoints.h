@@ -31,7 +31,7 @@ void plim_forward_free(plim_forward *forward);
 typedef struct plim_demand {
   const plim_problem *problem;
   plim_schedule *out; /* borrowed; runs are appended */
-  int32_t most_runs;  /* of the schedule */
+  int32_t runs_limit; /* of the schedule */
   uint8_t *available; /* [n_items] 1: the latest value may be read. The caller clears it for what is evicted */
   uint8_t *ran;       /* [n_ops] 1: the op has run */
   int32_t *stack;     /* [n_ops] scratch */
@@ -42,11 +42,11 @@ PLIM_MUST_USE plim_status plim_demand_make(const plim_problem *problem, plim_dem
 void plim_demand_free(plim_demand *demand);
 
 /* Begin anew: an empty schedule, nothing available, nothing has run. */
-void plim_demand_begin(plim_demand *demand, plim_schedule *out, int32_t most_runs);
+void plim_demand_begin(plim_demand *demand, plim_schedule *out, int32_t runs_limit);
 
 /* Append a run of v with its fastest choice, and before it the runs that it misses. Where a repeat would come after an
  * update that its op must not see, the older value is read in its place, and is alive longer. PLIM_ENOFIT: more than
- * most_runs runs. PLIM_ECANCEL: the context's effort is over. O(reads of the ops that run). */
+ * runs_limit runs. PLIM_ECANCEL: the context's effort is over. O(reads of the ops that run). */
 PLIM_MUST_USE plim_status plim_demand_run(plim_demand *demand, int32_t v);
 
 /* ==== checkpoints ==== */
@@ -74,8 +74,8 @@ int32_t plim_checkpoints_every(plim_checkpoints *checkpoints, plim_checkpoint_ki
  * checkpoint is evicted after its last reader there, and recomputed on demand when the rest of the step reads it.
  *   hold       in  1: what was recomputed stays, so a segment between checkpoints is recomputed once; the segment after
  *                  the last checkpoint is not evicted at all. 0: only what the op reads stays: fewest bytes, many runs
- *   most_runs  in  PLIM_ENOFIT where more would be needed */
-PLIM_MUST_USE plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, int32_t hold, int32_t most_runs,
+ *   runs_limit  in  PLIM_ENOFIT where more would be needed */
+PLIM_MUST_USE plim_status plim_checkpoints_schedule(plim_checkpoints *checkpoints, int32_t hold, int32_t runs_limit,
                                                     plim_schedule *out);
 
 /* Call `visit` for greedy sets, first at cuts, then at all forward ops. The threshold starts at all forward bytes and

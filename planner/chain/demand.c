@@ -30,11 +30,11 @@ void plim_demand_free(plim_demand *d) {
   *d = (plim_demand){0};
 }
 
-void plim_demand_begin(plim_demand *d, plim_schedule *out, int32_t most_runs) {
+void plim_demand_begin(plim_demand *d, plim_schedule *out, int32_t runs_limit) {
   memset(d->available, 0, (size_t)d->problem->n_items);
   memset(d->ran, 0, (size_t)d->problem->n_ops);
   d->out = out;
-  d->most_runs = most_runs;
+  d->runs_limit = runs_limit;
   out->n = 0;
 }
 
@@ -81,8 +81,8 @@ plim_status plim_demand_run(plim_demand *d, int32_t v) {
     if (plim_effort_over(ctx, chain_tuning.work_a_run)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
     if (missing >= 0) {
       push(d, n++, missing); /* producers come earlier in program order: no op is on the stack twice */
-    } else if (d->out->n >= d->most_runs) {
-      return plim_fail(ctx, PLIM_ENOFIT, "recomputation needs more than %d runs", d->most_runs);
+    } else if (d->out->n >= d->runs_limit) {
+      return plim_fail(ctx, PLIM_ENOFIT, "recomputation needs more than %d runs", d->runs_limit);
     } else {
       PLIM_TRY(run_op(d, d->stack[--n]));
     }

@@ -102,7 +102,7 @@ typedef struct plim_stage_runner {
 PLIM_MUST_USE plim_status plim_stage_runner_make(const plim_stages *stages, plim_stage_runner *out);
 void plim_stage_runner_free(plim_stage_runner *runner);
 
-void plim_stage_begin(plim_stage_runner *runner, int32_t most_runs);
+void plim_stage_begin(plim_stage_runner *runner, int32_t runs_limit);
 
 /* Run the forward ops of stage i up to state i + 1, and evict the rest of what it read and wrote. */
 PLIM_MUST_USE plim_status plim_stage_advance(plim_stage_runner *runner, int32_t i);

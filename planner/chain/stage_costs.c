@@ -174,17 +174,17 @@ static int32_t list_candidates(const plim_stages *s, int32_t i, candidate *out) 
 
 /* Order what the tail reads of the stage by time for its bytes, and divide it into options. */
 static void set_options(plim_stage_costs *c, int32_t i, candidate *list) {
-  int32_t n = list_candidates(c->stages, i, list), level = 1;
+  int32_t n = list_candidates(c->stages, i, list), option = 1;
   int64_t all = 0, dropped = 0;
   for (int32_t k = 0; k < n; k++) all += list[k].bytes;
   qsort(list, (size_t)n, sizeof *list, by_worth);
   c->stage[i].n_options = 1;
   for (int32_t k = 0; k < n; k++) {
-    c->drop_at[list[k].item] = level;
-    c->stage[i].n_options = level + 1;
+    c->drop_at[list[k].item] = option;
+    c->stage[i].n_options = option + 1;
     dropped += list[k].bytes;
-    if (dropped >= all / chain_tuning.quarters * level) level++;
-    if (level > chain_tuning.quarters) level = chain_tuning.quarters;
+    if (dropped >= all / chain_tuning.quarters * option) option++;
+    if (option > chain_tuning.quarters) option = chain_tuning.quarters;
   }
 }
 

@@ -28,8 +28,8 @@ void plim_stage_runner_free(plim_stage_runner *r) {
   *r = (plim_stage_runner){0};
 }
 
-void plim_stage_begin(plim_stage_runner *r, int32_t most_runs) {
-  plim_demand_begin(&r->demand, &r->schedule, most_runs);
+void plim_stage_begin(plim_stage_runner *r, int32_t runs_limit) {
+  plim_demand_begin(&r->demand, &r->schedule, runs_limit);
   memset(r->held, 0, (size_t)r->stages->problem->n_items * sizeof *r->held);
   r->next = 0;
 }

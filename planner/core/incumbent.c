@@ -110,7 +110,7 @@ plim_status plim_incumbent_child(const plim_incumbent *inc, const plim_child *ho
   child->options = options;
   child->budget_bytes = options->budget_bytes;
   child->min_memory = how->min_memory;
-  child->most_runs_an_op = how->most_runs_an_op;
+  child->runs_an_op_limit = how->runs_an_op_limit;
   child->target_bytes = how->min_memory && !inc->min_memory ? inc->budget_bytes : 0;
   return PLIM_OK;
 }

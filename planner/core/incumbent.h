@@ -28,7 +28,7 @@ typedef struct plim_incumbent {
   int64_t target_bytes;             /* with min_memory: stop at this many bytes; 0: at the proved least */
   int32_t quick;                    /* with min_memory, 1: only the first rounds of the search */
   int64_t enough_bytes, known_ns;   /* see plim_incumbent_accept */
-  int32_t most_runs_an_op;          /* of searches; 0: no limit. Schedules that are submitted may have more */
+  int32_t runs_an_op_limit;         /* of searches; 0: no limit. Schedules that are submitted may have more */
   int64_t started_ns;               /* by plim_now_ns; options->time_limit_ns counts from here */
   /* what is proved */
   int64_t bound_ns; /* no plan of the problem's class within the budget takes less time; INT64_MAX: there is no plan */
@@ -88,13 +88,13 @@ void plim_incumbent_share_front(plim_incumbent *incumbent, plim_front *front);
 /* What a child is asked for. It has the parent's problem, options and budget, where these fields do not say otherwise.
  * It has nothing that the parent found, proved, shares or accepts. */
 typedef struct plim_child {
-  int32_t min_memory;      /* 1: fewest bytes, without a budget; the parent's budget becomes target_bytes */
-  int64_t budget_bytes;    /* without min_memory; 0: the parent's */
-  int64_t time_limit_ns;   /* from now on; 0: none */
-  int64_t iterations;      /* moves; 0: the parent's */
-  int32_t unpacked;        /* 1: the budget bounds peaks; nothing is packed */
-  uint64_t seed_step;      /* is added to the seed */
-  int32_t most_runs_an_op; /* its searches run no op more often; 0: no limit */
+  int32_t min_memory;       /* 1: fewest bytes, without a budget; the parent's budget becomes target_bytes */
+  int64_t budget_bytes;     /* without min_memory; 0: the parent's */
+  int64_t time_limit_ns;    /* from now on; 0: none */
+  int64_t iterations;       /* moves; 0: the parent's */
+  int32_t unpacked;         /* 1: the budget bounds peaks; nothing is packed */
+  uint64_t seed_step;       /* is added to the seed */
+  int32_t runs_an_op_limit; /* its searches run no op more often; 0: no limit */
 } plim_child;
 
 /* An incumbent of the same problem, without a best, for a part of the work. The parent must outlive it. */

@@ -29,9 +29,9 @@ struct plim_pairs {
   pair *pair;             /* [n_pairs] */
   unsigned char *decided; /* [n_pairs] of the node under way */
   range *range;           /* [n] of the node under way */
-  range *kept;            /* [levels][n] of the nodes above it */
-  unsigned char *chosen;  /* [levels][n_pairs] */
-  int32_t n_pairs, levels;
+  range *kept;            /* [depths][n] of the nodes above it */
+  unsigned char *chosen;  /* [depths][n_pairs] */
+  int32_t n_pairs, depths;
   int64_t nodes;
   const plim_exact_limits *limits;
 };
@@ -56,17 +56,17 @@ plim_status plim_pairs_new(const plim_units *units, plim_pairs **out) {
   int32_t n_pairs = count_pairs(units, NULL);
   *out = NULL;
   if (n_pairs > PLIM_PAIRS_MOST) return PLIM_OK;
-  int64_t bytes_a_level = (int64_t)units->n * (int64_t)sizeof(range) + n_pairs + 1;
+  int64_t bytes_a_node = (int64_t)units->n * (int64_t)sizeof(range) + n_pairs + 1;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *p, &p));
   *p = (plim_pairs){.units = units, .n_pairs = n_pairs};
-  p->levels = n_pairs + 1 < pack_tuning.pairs.kept_bytes / bytes_a_level
+  p->depths = n_pairs + 1 < pack_tuning.pairs.kept_bytes / bytes_a_node
                   ? n_pairs + 1
-                  : (int32_t)(pack_tuning.pairs.kept_bytes / bytes_a_level);
+                  : (int32_t)(pack_tuning.pairs.kept_bytes / bytes_a_node);
   PLIM_CHECK(plim_allocate(ctx, n_pairs, sizeof *p->pair, &p->pair));
   PLIM_CHECK(plim_allocate(ctx, n_pairs, 1, &p->decided));
   PLIM_CHECK(plim_allocate(ctx, units->n, sizeof *p->range, &p->range));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)p->levels * units->n, sizeof *p->kept, &p->kept));
-  PLIM_CHECK(plim_allocate(ctx, (int64_t)p->levels * n_pairs, 1, &p->chosen));
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)p->depths * units->n, sizeof *p->kept, &p->kept));
+  PLIM_CHECK(plim_allocate(ctx, (int64_t)p->depths * n_pairs, 1, &p->chosen));
   (void)count_pairs(units, p->pair);
   *out = p;
 done:
@@ -81,8 +81,8 @@ void plim_pairs_free(plim_pairs *p) {
   plim_release(ctx, p->pair, p->n_pairs, sizeof *p->pair);
   plim_release(ctx, p->decided, p->n_pairs, 1);
   plim_release(ctx, p->range, n, sizeof *p->range);
-  plim_release(ctx, p->kept, (int64_t)p->levels * n, sizeof *p->kept);
-  plim_release(ctx, p->chosen, (int64_t)p->levels * p->n_pairs, 1);
+  plim_release(ctx, p->kept, (int64_t)p->depths * n, sizeof *p->kept);
+  plim_release(ctx, p->chosen, (int64_t)p->depths * p->n_pairs, 1);
   plim_release(ctx, p, 1, sizeof *p);
 }
 
@@ -160,32 +160,32 @@ static int out_of_limits(const plim_pairs *p) {
          (p->limits->deadline_ns < INT64_MAX && plim_now_ns() > p->limits->deadline_ns);
 }
 
-static void keep(plim_pairs *p, int32_t level) {
-  memcpy(p->kept + (int64_t)level * p->units->n, p->range, (size_t)p->units->n * sizeof *p->range);
-  memcpy(p->chosen + (int64_t)level * p->n_pairs, p->decided, (size_t)p->n_pairs);
+static void keep(plim_pairs *p, int32_t depth) {
+  memcpy(p->kept + (int64_t)depth * p->units->n, p->range, (size_t)p->units->n * sizeof *p->range);
+  memcpy(p->chosen + (int64_t)depth * p->n_pairs, p->decided, (size_t)p->n_pairs);
 }
 
-static void restore(plim_pairs *p, int32_t level) {
-  memcpy(p->range, p->kept + (int64_t)level * p->units->n, (size_t)p->units->n * sizeof *p->range);
-  memcpy(p->decided, p->chosen + (int64_t)level * p->n_pairs, (size_t)p->n_pairs);
+static void restore(plim_pairs *p, int32_t depth) {
+  memcpy(p->range, p->kept + (int64_t)depth * p->units->n, (size_t)p->units->n * sizeof *p->range);
+  memcpy(p->decided, p->chosen + (int64_t)depth * p->n_pairs, (size_t)p->n_pairs);
 }
 
-/* Depth first. A level keeps the node before its decision, with the second choice made when the first is tried. */
+/* Depth first. A depth keeps the node before its decision, with the second choice made when the first is tried. */
 static plim_pack_outcome search_pairs(plim_pairs *p) {
-  int32_t level = 0;
+  int32_t depth = 0;
   for (;;) {
     int holds = propagate(p);
     if (out_of_limits(p)) return PLIM_PACK_LIMIT;
     if (holds) {
       int32_t i = tightest(p);
       if (i < 0) return PLIM_PACK_FOUND;
-      if (level == p->levels) return PLIM_PACK_LIMIT;
+      if (depth == p->depths) return PLIM_PACK_LIMIT;
       decision first = likelier(p, i);
       p->decided[i] = first == FIRST_BELOW ? SECOND_BELOW : FIRST_BELOW;
-      keep(p, level++);
+      keep(p, depth++);
       p->decided[i] = (unsigned char)first;
-    } else if (level > 0) {
-      restore(p, --level);
+    } else if (depth > 0) {
+      restore(p, --depth);
     } else {
       return PLIM_PACK_IMPOSSIBLE;
     }

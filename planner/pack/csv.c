@@ -22,7 +22,7 @@ static const struct {
              {"offset", OFFSET, 0}};
 static const char *const titles[COLUMNS] = {"id", "lower", "upper", "size", "alignment", "hint", "gaps", "offset"};
 enum { NAMES = sizeof names / sizeof names[0], MOST_BUFFERS = 1 << 26 };
-static const int64_t most_time = INT64_C(1) << 60, most_bytes = INT64_C(1) << 62, most_file = INT64_C(1) << 31;
+static const int64_t time_limit = INT64_C(1) << 60, bytes_limit = INT64_C(1) << 62, file_limit = INT64_C(1) << 31;
 
 /* A field or line: [begin, end). */
 typedef struct span {
@@ -165,7 +165,7 @@ static plim_status read_id(reader *r, span field) {
 static plim_status read_offset(const reader *r, span field, int64_t align, int64_t *out) {
   *out = -1;
   if (field.begin == field.end) return PLIM_OK;
-  PLIM_TRY(read_number(r, OFFSET, field, -1, most_bytes, out));
+  PLIM_TRY(read_number(r, OFFSET, field, -1, bytes_limit, out));
   if (*out > 0 && *out % align != 0) return fail_field(r, "offset", field, "is no multiple of the alignment");
   return PLIM_OK;
 }
@@ -177,17 +177,17 @@ static plim_status read_row(reader *r, const span *value) {
   *box = (plim_box){0, 0, 0, -1};
   *align = 1;
   *hint = -1;
-  PLIM_TRY(read_number(r, LOWER, value[LOWER], -most_time, most_time, &box->begin));
-  PLIM_TRY(read_number(r, UPPER, value[UPPER], -most_time, most_time, &box->end));
+  PLIM_TRY(read_number(r, LOWER, value[LOWER], -time_limit, time_limit, &box->begin));
+  PLIM_TRY(read_number(r, UPPER, value[UPPER], -time_limit, time_limit, &box->end));
   box->end += r->inclusive;
-  PLIM_TRY(read_number(r, SIZE, value[SIZE], 0, most_bytes, &box->bytes));
+  PLIM_TRY(read_number(r, SIZE, value[SIZE], 0, bytes_limit, &box->bytes));
   if (box->begin >= box->end) return fail_field(r, "upper", value[UPPER], "is not after lower: the buffer has no step");
-  if (value[ALIGNMENT].begin) PLIM_TRY(read_number(r, ALIGNMENT, value[ALIGNMENT], 1, most_bytes, align));
+  if (value[ALIGNMENT].begin) PLIM_TRY(read_number(r, ALIGNMENT, value[ALIGNMENT], 1, bytes_limit, align));
   r->bytes = plim_add_checked(r->bytes, box->bytes + *align - 1);
-  if (r->bytes < 0 || r->bytes >= most_bytes) {
+  if (r->bytes < 0 || r->bytes >= bytes_limit) {
     return fail_field(r, "size", value[SIZE], "makes the sum of all sizes and alignments reach 2^62");
   }
-  if (value[HINT].begin) PLIM_TRY(read_number(r, HINT, value[HINT], -1, most_bytes, hint));
+  if (value[HINT].begin) PLIM_TRY(read_number(r, HINT, value[HINT], -1, bytes_limit, hint));
   if (value[OFFSET].begin) PLIM_TRY(read_offset(r, value[OFFSET], *align, &box->fixed));
   if (value[GAPS].begin) PLIM_TRY(read_gaps(r, value[GAPS], box));
   PLIM_TRY(read_id(r, value[ID]));
@@ -300,7 +300,7 @@ done:
 plim_status plim_buffer_list_load(plim_context *ctx, const char *path, plim_buffer_list **out) {
   char *data = NULL;
   int64_t bytes = 0;
-  PLIM_TRY(plim_file_read(ctx, path, most_file, &data, &bytes));
+  PLIM_TRY(plim_file_read(ctx, path, file_limit, &data, &bytes));
   plim_status status = plim_buffer_list_parse(ctx, path, data, bytes, out);
   plim_file_release(ctx, data, bytes);
   return status;

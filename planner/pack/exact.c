@@ -34,8 +34,8 @@
 #include "runtime/base/bits.h"
 #include "runtime/base/effort.h"
 
-typedef plim_pack_item item;
-typedef plim_pack_part piece;
+typedef plim_pack_waiting_box waiting_box;
+typedef plim_pack_part part;
 typedef plim_pack_shape shape;
 
 static int overlaps(const plim_exact *e, int32_t x, int32_t y) {
@@ -54,20 +54,20 @@ static int32_t lift(const plim_exact *e, int32_t below, int32_t above, int32_t o
 
 /* ---- states ---- */
 
-static int comes_before(const item *a, const item *b) {
+static int comes_before(const waiting_box *a, const waiting_box *b) {
   return a->least < b->least || (a->least == b->least && a->box < b->box);
 }
 
 /* Is the section floor of each section in `where` within the capacity? */
-static int section_floors_fit(plim_exact *e, const piece *p, plim_span where) {
+static int section_floors_fit(plim_exact *e, const part *p, plim_span where) {
   int16_t *restrict section_floor = e->section_floor, highest = 0;
   int32_t begin = where.first / PLIM_LANES * PLIM_LANES, end = (where.last + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES;
   for (int32_t s = begin; s < end; s++) section_floor[s] = 0;
   for (int32_t i = 0; i < p->n; i++) {
-    const shape *b = &e->shape[p->item[i].box];
+    const shape *b = &e->shape[p->waiting[i].box];
     const int16_t *restrict mask = b->mask;
-    if (p->item[i].least > e->capacity) return 0; /* and it may exceed 16 bits */
-    int16_t least = (int16_t)(p->item[i].least >> e->shift), size = b->section_floor;
+    if (p->waiting[i].least > e->capacity) return 0; /* and it may exceed 16 bits */
+    int16_t least = (int16_t)(p->waiting[i].least >> e->shift), size = b->section_floor;
     int32_t from = b->first / PLIM_LANES * PLIM_LANES, to = b->last < end ? b->last : end;
     for (int32_t s = from > begin ? from : begin; s < to; s += PLIM_LANES) {
       for (int k = 0; k < PLIM_LANES; k++) {
@@ -80,10 +80,10 @@ static int section_floors_fit(plim_exact *e, const piece *p, plim_span where) {
   return highest <= e->capacity >> e->shift;
 }
 
-static uint64_t hash_state(const plim_exact *e, const piece *p) {
+static uint64_t hash_state(const plim_exact *e, const part *p) {
   uint64_t hash = (uint64_t)e->capacity * 0x9e3779b97f4a7c15U;
   for (int32_t i = 0; i < p->n; i++) {
-    uint64_t x = (uint64_t)e->order[p->item[i].box].box << 32 | (uint32_t)p->item[i].least;
+    uint64_t x = (uint64_t)e->order[p->waiting[i].box].box << 32 | (uint32_t)p->waiting[i].least;
     x = (x + 0x9e3779b97f4a7c15U) * 0xbf58476d1ce4e5b9U;
     hash += (x ^ (x >> 32)) * 0x94d049bb133111ebU;
   }
@@ -105,18 +105,18 @@ static int out_of_nodes(plim_exact *e) {
   return e->stopped;
 }
 
-/* Raise item i to `least` and put it where it belongs. */
-static void raise_item(piece *p, int32_t i, int32_t least) {
-  item it = p->item[i];
+/* Raise box i to `least` and put it where it belongs. */
+static void raise_box(part *p, int32_t i, int32_t least) {
+  waiting_box it = p->waiting[i];
   it.least = least;
-  for (; i + 1 < p->n && comes_before(&p->item[i + 1], &it); i++) p->item[i] = p->item[i + 1];
-  p->item[i] = it;
+  for (; i + 1 < p->n && comes_before(&p->waiting[i + 1], &it); i++) p->waiting[i] = p->waiting[i + 1];
+  p->waiting[i] = it;
 }
 
-static void insert_item(piece *p, item it) {
+static void insert_box(part *p, waiting_box it) {
   int32_t at = p->n++;
-  for (; at > 0 && comes_before(&it, &p->item[at - 1]); at--) p->item[at] = p->item[at - 1];
-  p->item[at] = it;
+  for (; at > 0 && comes_before(&it, &p->waiting[at - 1]); at--) p->waiting[at] = p->waiting[at - 1];
+  p->waiting[at] = it;
 }
 
 /* ---- decisions ---- */
@@ -127,14 +127,14 @@ static void touch(plim_span *touched, const shape *b) {
 }
 
 /* Merge the boxes marked in e->raised, all with low and least `top`, into the list. */
-static void merge_raised(plim_exact *e, piece *to, int32_t n_raised, int32_t top) {
-  item *out = to->item;
+static void merge_raised(plim_exact *e, part *to, int32_t n_raised, int32_t top) {
+  waiting_box *out = to->waiting;
   int32_t from = to->n - 1, at = to->n + n_raised - 1;
   to->n += n_raised;
   for (int32_t w = e->words - 1; w >= 0; w--) {
     for (uint64_t bits = e->raised[w]; bits;) {
       int32_t bit = plim_bits_highest(bits);
-      item it = {top, top, w * PLIM_WORD + bit};
+      waiting_box it = {top, top, w * PLIM_WORD + bit};
       bits ^= (uint64_t)1 << bit;
       while (from >= 0 && comes_before(&it, &out[from])) out[at--] = out[from--];
       out[at--] = it;
@@ -143,14 +143,14 @@ static void merge_raised(plim_exact *e, piece *to, int32_t n_raised, int32_t top
   }
 }
 
-/* Make the list of a child: the items of p without x, with those that overlap x in time raised to its top. `touched`
+/* Make the list of a child: the boxes of p without x, with those that overlap x in time raised to its top. `touched`
  * grows by their sections. Returns 0 where one does not fit any more. */
-static int make_child(plim_exact *e, const piece *p, int32_t x, int32_t offset, piece *to, plim_span *touched) {
+static int make_child(plim_exact *e, const part *p, int32_t x, int32_t offset, part *to, plim_span *touched) {
   const uint64_t *row = &e->over[(int64_t)x * e->words];
   int32_t top = offset + e->shape[x].size, raised = 0, fits = 1;
-  /* items that are not raised come first, and keep their order */
+  /* boxes that are not raised come first, and keep their order */
   for (int32_t i = 0; i < p->n && fits; i++) {
-    item it = p->item[i];
+    waiting_box it = p->waiting[i];
     const shape *b = &e->shape[it.box];
     if (it.box == x) continue;
     if ((row[it.box / PLIM_WORD] >> (it.box % PLIM_WORD) & 1) && it.low < top) {
@@ -164,7 +164,7 @@ static int make_child(plim_exact *e, const piece *p, int32_t x, int32_t offset, 
         continue;
       }
     }
-    to->item[to->n++] = it;
+    to->waiting[to->n++] = it;
   }
   if (fits) {
     merge_raised(e, to, raised, top);
@@ -175,9 +175,9 @@ static int make_child(plim_exact *e, const piece *p, int32_t x, int32_t offset, 
 }
 
 /* The same where boxes have gaps or alignments of their own, so that each is raised to another offset. */
-static int make_uneven_child(plim_exact *e, const piece *p, int32_t x, int32_t offset, piece *to, plim_span *touched) {
+static int make_uneven_child(plim_exact *e, const part *p, int32_t x, int32_t offset, part *to, plim_span *touched) {
   for (int32_t i = 0; i < p->n; i++) {
-    item it = p->item[i];
+    waiting_box it = p->waiting[i];
     const shape *b = &e->shape[it.box];
     if (it.box == x) continue;
     int32_t low = overlaps(e, x, it.box) ? lift(e, x, it.box, offset) : 0;
@@ -187,54 +187,54 @@ static int make_uneven_child(plim_exact *e, const piece *p, int32_t x, int32_t o
       touch(touched, b);
     }
     if (it.least + b->size > e->capacity || (b->fixed >= 0 && b->fixed < it.low)) return 0;
-    insert_item(to, it);
+    insert_box(to, it);
   }
   return 1;
 }
 
-/* The lowest offset of item i where it is refused its place, so that an unplaced box lies below it, at `offset` or
+/* The lowest offset of box i where it is refused its place, so that an unplaced box lies below it, at `offset` or
  * above. -1: there is none within the capacity. */
-static int32_t next_place(const plim_exact *e, const piece *p, int32_t i, int32_t offset) {
-  int32_t x = p->item[i].box, best = INT32_MAX;
+static int32_t next_place(const plim_exact *e, const part *p, int32_t i, int32_t offset) {
+  int32_t x = p->waiting[i].box, best = INT32_MAX;
   if (e->shape[x].fixed >= 0) return -1;
-  for (int32_t k = 0; k < p->n && p->item[k].least < best; k++) {
-    int32_t y = p->item[k].box, least = p->item[k].least > offset ? p->item[k].least : offset;
+  for (int32_t k = 0; k < p->n && p->waiting[k].least < best; k++) {
+    int32_t y = p->waiting[k].box, least = p->waiting[k].least > offset ? p->waiting[k].least : offset;
     if (k == i || !overlaps(e, x, y)) continue;
     int32_t place = lift(e, y, x, least);
-    if (place < best && place > p->item[i].low) best = place;
+    if (place < best && place > p->waiting[i].low) best = place;
   }
   return best == INT32_MAX || best + e->shape[x].size > e->capacity ? -1 : best;
 }
 
 /* The dominance limit: at an offset from here on, another box would fit entirely below. */
-static int32_t dominance_limit(const plim_exact *e, const piece *p) {
+static int32_t dominance_limit(const plim_exact *e, const part *p) {
   int32_t limit = INT32_MAX;
   for (int32_t i = 0; i < p->n; i++) {
-    int32_t top = p->item[i].low + e->shape[p->item[i].box].size;
+    int32_t top = p->waiting[i].low + e->shape[p->waiting[i].box].size;
     limit = top < limit ? top : limit;
   }
   return limit;
 }
 
-/* The first item that was not refused its place (low == least); p->n: none. */
-static int32_t first_open(const piece *p) {
+/* The first box that was not refused its place (low == least); p->n: none. */
+static int32_t first_open(const part *p) {
   int32_t i = 0;
-  while (i < p->n && p->item[i].low < p->item[i].least) i++;
+  while (i < p->n && p->waiting[i].low < p->waiting[i].least) i++;
   return i;
 }
 
-/* Of the items with the `least` of item `next`, the first that is alone in some section: unless it lies there now, that
+/* Of the boxes with the `least` of box `next`, the first that is alone in some section: unless it lies there now, that
  * room stays empty. Where there is none, `next`. */
-static int32_t prefer_forced(plim_exact *e, const piece *p, int32_t next) {
-  int32_t least = p->item[next].least, end = next;
+static int32_t prefer_forced(plim_exact *e, const part *p, int32_t next) {
+  int32_t least = p->waiting[next].least, end = next;
   for (int32_t s = p->first; s < p->last; s++) e->rivals[s] = 0;
-  for (; end < p->n && p->item[end].least == least; end++) {
-    const shape *b = &e->shape[p->item[end].box];
-    for (int32_t s = b->first; s < b->last && p->item[end].low == least; s++) e->rivals[s]++;
+  for (; end < p->n && p->waiting[end].least == least; end++) {
+    const shape *b = &e->shape[p->waiting[end].box];
+    for (int32_t s = b->first; s < b->last && p->waiting[end].low == least; s++) e->rivals[s]++;
   }
   for (int32_t i = next; i < end && end - next > 1; i++) {
-    const shape *b = &e->shape[p->item[i].box];
-    if (p->item[i].low != least) continue;
+    const shape *b = &e->shape[p->waiting[i].box];
+    if (p->waiting[i].low != least) continue;
     for (int32_t s = b->first; s < b->last; s++) {
       if (e->rivals[s] == 1) return i;
     }
@@ -242,40 +242,40 @@ static int32_t prefer_forced(plim_exact *e, const piece *p, int32_t next) {
   return next;
 }
 
-/* The item to decide on; -1: this state fails. The items before it in the list were refused their places. Boxes that
- * are still unplaced come at its offset or above, so those items are raised. */
-static int32_t next_item(plim_exact *e, piece *p) {
+/* The box to decide on; -1: this state fails. The boxes before it in the list were refused their places. Boxes that
+ * are still unplaced come at its offset or above, so those boxes are raised. */
+static int32_t next_box(plim_exact *e, part *p) {
   int32_t next = first_open(p);
   plim_span touched = {p->last, p->first};
-  if (next == p->n || p->item[next].least >= dominance_limit(e, p)) return -1;
-  int32_t offset = p->item[next].least;
+  if (next == p->n || p->waiting[next].least >= dominance_limit(e, p)) return -1;
+  int32_t offset = p->waiting[next].least;
   for (int32_t i = 0; i < next;) {
     int32_t least = next_place(e, p, i, offset);
     if (least < 0) return -1;
-    if (least <= p->item[i].least) {
+    if (least <= p->waiting[i].least) {
       i++;
       continue;
     }
-    touch(&touched, &e->shape[p->item[i].box]);
-    raise_item(p, i, least);
+    touch(&touched, &e->shape[p->waiting[i].box]);
+    raise_box(p, i, least);
     next = first_open(p);
   }
   if (touched.first < touched.last && !section_floors_fit(e, p, touched)) return -1;
   return prefer_forced(e, p, next);
 }
 
-/* Room for a list of at most n items, after all others; NULL: there is no memory, and the search ends. */
-static item *take_list(plim_exact *e, int32_t n) {
+/* Room for a list of at most n boxes, after all others; NULL: there is no memory, and the search ends. */
+static waiting_box *take_list(plim_exact *e, int32_t n) {
   plim_pack_mark *top = &e->top;
-  if (top->item + n > e->chunk_items) *top = (plim_pack_mark){top->chunk + 1, 0};
+  if (top->box + n > e->chunk_boxes) *top = (plim_pack_mark){top->chunk + 1, 0};
   plim_pack_chunk *chunk = &e->chunk[top->chunk];
-  if (!chunk->items) e->status = plim_allocate(e->units->ctx, e->chunk_items, sizeof *chunk->items, &chunk->items);
-  if (!chunk->items) {
+  if (!chunk->boxes) e->status = plim_allocate(e->units->ctx, e->chunk_boxes, sizeof *chunk->boxes, &chunk->boxes);
+  if (!chunk->boxes) {
     e->stopped = 1;
     return NULL;
   }
-  item *list = chunk->items + top->item;
-  top->item += n;
+  waiting_box *list = chunk->boxes + top->box;
+  top->box += n;
   return list;
 }
 
@@ -295,53 +295,54 @@ static int count_cuts(plim_exact *e, int32_t x, int32_t by) {
 /* What a frame tells the frame below it in the stack. DEEPER: a new frame lies on top, and is asked first. */
 typedef enum verdict { DEEPER, SOLVED, FAILED } verdict;
 
-static verdict push(plim_exact *e, piece p, int pieces, uint64_t hash) {
-  e->frame[e->depth++] = (plim_pack_frame){.part = p, .top = e->top, .pieces = pieces, .done = p.first, .hash = hash};
+static verdict push(plim_exact *e, part p, int is_split, uint64_t hash) {
+  e->frame[e->depth++] =
+      (plim_pack_frame){.part = p, .top = e->top, .is_split = is_split, .done = p.first, .hash = hash};
   return DEEPER;
 }
 
-static verdict push_node(plim_exact *e, piece p) {
+static verdict push_node(plim_exact *e, part p) {
   if (p.n == 0) return SOLVED;
   uint64_t hash = hash_state(e, &p);
   return *memo_at(e, hash) == hash ? FAILED : push(e, p, 0, hash);
 }
 
-static verdict fail_pieces(plim_exact *e, const plim_pack_frame *f) {
+static verdict fail_parts(plim_exact *e, const plim_pack_frame *f) {
   for (int32_t i = 0; i < f->part.n; i++) {
-    if (e->shape[f->part.item[i].box].first < f->done) (void)count_cuts(e, f->part.item[i].box, 1);
+    if (e->shape[f->part.waiting[i].box].first < f->done) (void)count_cuts(e, f->part.waiting[i].box, 1);
   }
   return FAILED;
 }
 
 /* Solve the next part, up to the next border that no unplaced box spans. */
-static verdict solve_pieces(plim_exact *e, plim_pack_frame *f, verdict last) {
-  const piece *p = &f->part;
+static verdict solve_parts(plim_exact *e, plim_pack_frame *f, verdict last) {
+  const part *p = &f->part;
   if (last == SOLVED) f->done = f->at;
   for (int32_t s = f->done; s < p->last && last != FAILED; s++) {
     e->top = f->top;
     if (s + 1 < p->last && e->cut[s] > 0) continue;
-    piece part = {take_list(e, p->n), 0, f->done, s + 1};
-    for (int32_t i = 0; i < p->n && part.item; i++) {
-      int32_t first = e->shape[p->item[i].box].first;
-      if (first >= part.first && first < part.last) part.item[part.n++] = p->item[i];
+    part next = {take_list(e, p->n), 0, f->done, s + 1};
+    for (int32_t i = 0; i < p->n && next.waiting; i++) {
+      int32_t first = e->shape[p->waiting[i].box].first;
+      if (first >= next.first && first < next.last) next.waiting[next.n++] = p->waiting[i];
     }
-    e->top.item -= p->n - part.n;
+    e->top.box -= p->n - next.n;
     f->at = s + 1;
-    last = part.item ? push_node(e, part) : FAILED;
+    last = next.waiting ? push_node(e, next) : FAILED;
     if (last == DEEPER) return DEEPER;
     if (last == SOLVED) f->done = f->at;
   }
   e->top = f->top;
-  return last == FAILED ? fail_pieces(e, f) : SOLVED;
+  return last == FAILED ? fail_parts(e, f) : SOLVED;
 }
 
-/* Let item f->at of a node lie at its lowest place. */
-static verdict try_item(plim_exact *e, plim_pack_frame *f) {
-  const piece *p = &f->part;
+/* Let box f->at of a node lie at its lowest place. */
+static verdict try_box(plim_exact *e, plim_pack_frame *f) {
+  const part *p = &f->part;
   if (out_of_nodes(e)) return FAILED;
-  int32_t x = p->item[f->at].box, offset = p->item[f->at].least;
-  piece child = {take_list(e, p->n - 1), 0, p->first, p->last};
-  if (!child.item) return FAILED;
+  int32_t x = p->waiting[f->at].box, offset = p->waiting[f->at].least;
+  part child = {take_list(e, p->n - 1), 0, p->first, p->last};
+  if (!child.waiting) return FAILED;
   plim_span touched = {e->shape[x].first, e->shape[x].last};
   int fits = e->units->plain ? make_child(e, p, x, offset, &child, &touched)
                              : make_uneven_child(e, p, x, offset, &child, &touched);
@@ -356,36 +357,36 @@ static verdict try_item(plim_exact *e, plim_pack_frame *f) {
   return below;
 }
 
-/* Refuse item f->at its lowest place. Returns 0 where this state then fails. */
-static int refuse_item(plim_exact *e, plim_pack_frame *f) {
-  const shape *b = &e->shape[f->part.item[f->at].box];
-  int32_t least = next_place(e, &f->part, f->at, f->part.item[f->at].least);
+/* Refuse box f->at its lowest place. Returns 0 where this state then fails. */
+static int refuse_box(plim_exact *e, plim_pack_frame *f) {
+  const shape *b = &e->shape[f->part.waiting[f->at].box];
+  int32_t least = next_place(e, &f->part, f->at, f->part.waiting[f->at].least);
   if (least < 0) return 0;
-  raise_item(&f->part, f->at, least);
+  raise_box(&f->part, f->at, least);
   return section_floors_fit(e, &f->part, (plim_span){b->first, b->last});
 }
 
 static verdict solve_node(plim_exact *e, plim_pack_frame *f, verdict last) {
-  if (last == FAILED) (void)count_cuts(e, f->part.item[f->at].box, 1);
+  if (last == FAILED) (void)count_cuts(e, f->part.waiting[f->at].box, 1);
   while (last != SOLVED) {
     e->top = f->top;
     if (last == FAILED && e->stopped) return FAILED;
-    if ((last == FAILED && !refuse_item(e, f)) || (f->at = next_item(e, &f->part)) < 0) {
+    if ((last == FAILED && !refuse_box(e, f)) || (f->at = next_box(e, &f->part)) < 0) {
       *memo_at(e, f->hash) = f->hash;
       return FAILED;
     }
-    last = try_item(e, f);
+    last = try_box(e, f);
     if (last == DEEPER) return DEEPER;
   }
   e->top = f->top;
   return SOLVED;
 }
 
-static int solve(plim_exact *e, piece root) {
+static int solve(plim_exact *e, part root) {
   verdict last = push(e, root, 1, 0);
   while (e->depth > 0) {
     plim_pack_frame *f = &e->frame[e->depth - 1];
-    last = f->pieces ? solve_pieces(e, f, last) : solve_node(e, f, last);
+    last = f->is_split ? solve_parts(e, f, last) : solve_node(e, f, last);
     e->depth -= last != DEEPER;
   }
   return last == SOLVED;
@@ -408,15 +409,15 @@ static int32_t twin_of(const plim_exact *e, int32_t r) {
 
 /* The root: nothing is placed. Of equal boxes the later lies above the earlier. A box without sections (its gaps leave
  * nothing of it) may lie anywhere. */
-static piece make_root(plim_exact *e) {
-  piece root = {e->chunk[0].items, 0, 0, e->sections.n_sections};
+static part make_root(plim_exact *e) {
+  part root = {e->chunk[0].boxes, 0, 0, e->sections.n_sections};
   memset(e->cut, 0, (size_t)e->sections.n_sections * sizeof *e->cut);
   for (int32_t r = 0; r < e->n; r++) {
     const shape *b = &e->shape[r];
     int32_t low = b->fixed >= 0 ? b->fixed : 0, twin = twin_of(e, r);
     e->place[r] = twin >= 0 ? lift(e, twin, r, e->place[twin]) : low;
     if (b->first == b->last) continue;
-    insert_item(&root, (item){e->place[r], low, r});
+    insert_box(&root, (waiting_box){e->place[r], low, r});
     (void)count_cuts(e, r, 1);
   }
   e->top = (plim_pack_mark){0, root.n};
@@ -455,7 +456,7 @@ plim_pack_outcome plim_exact_run(plim_exact *e, int64_t capacity, int32_t restar
   e->stopped = 0;
   e->status = PLIM_OK;
   plim_exact_order(e, restart);
-  piece root = make_root(e);
+  part root = make_root(e);
   int solved = section_floors_fit(e, &root, (plim_span){root.first, root.last}) && solve(e, root);
   *nodes = e->nodes;
   if (!solved && e->units->windows) return decide_pairs(e, capacity, offset, nodes);

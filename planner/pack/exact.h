@@ -93,34 +93,34 @@ typedef struct plim_ranked {
 } plim_ranked;
 
 /* An unplaced box. */
-typedef struct plim_pack_item {
+typedef struct plim_pack_waiting_box {
   int32_t least, low; /* units; see exact.c */
   int32_t box;        /* its number in the static order */
-} plim_pack_item;
+} plim_pack_waiting_box;
 
 /* A part of the problem: sections [first, last), and its unplaced boxes, sorted by (least, box). */
 typedef struct plim_pack_part {
-  plim_pack_item *item;
+  plim_pack_waiting_box *waiting;
   int32_t n, first, last;
 } plim_pack_part;
 
 /* Room for lists of nodes. */
 typedef struct plim_pack_chunk {
-  plim_pack_item *items; /* [chunk_items]; NULL: not needed so far */
+  plim_pack_waiting_box *boxes; /* [chunk_boxes]; NULL: not needed so far */
 } plim_pack_chunk;
 
-/* Where the next list goes: an item of a chunk. */
+/* Where the next list goes: a box of a chunk. */
 typedef struct plim_pack_mark {
-  int32_t chunk, item;
+  int32_t chunk, box;
 } plim_pack_mark;
 
 /* An entry of the stack: a node, or the parts into which a node falls. */
 typedef struct plim_pack_frame {
   plim_pack_part part;
   plim_pack_mark top; /* lists from here on are of the frames above */
-  int pieces;         /* 0: a node */
-  int32_t at;    /* of a node: the item that lies at its lowest place; of pieces: the end of the one being solved */
-  int32_t done;  /* of pieces: sections before it are solved */
+  int is_split;       /* 1: the parts into which a node falls; 0: a node */
+  int32_t at;    /* of a node: the box that lies at its lowest place; of a split: the end of the one being solved */
+  int32_t done;  /* of a split: sections before it are solved */
   uint64_t hash; /* of a node */
 } plim_pack_frame;
 
@@ -152,10 +152,10 @@ struct plim_exact {
   int16_t *section_floor; /* [lanes] scratch */
   int32_t *rivals;        /* [n_sections] scratch */
   int64_t *blame;         /* [n] by box: how often nothing else fitted once it lay at its lowest place */
-  plim_pack_chunk *chunk; /* [most_chunks] */
-  int32_t most_chunks, chunk_items;
+  plim_pack_chunk *chunk; /* [n_chunks] */
+  int32_t n_chunks, chunk_boxes;
   plim_pack_mark top;
-  plim_pack_frame *frame; /* [2 n + 1] a node and its pieces for each box that is placed, and those of the root */
+  plim_pack_frame *frame; /* [2 n + 1] a node and its split for each box that is placed, and those of the root */
   int32_t depth;
   plim_status status; /* PLIM_ENOMEM: a chunk was refused */
   uint64_t *failed;   /* [n_memo] hashes of failed states */

@@ -4,7 +4,7 @@
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/units.h"
 
-enum { CHUNK_ITEMS = 1 << 16 /* items of a block of memory for lists; several times PLIM_EXACT_MOST */ };
+enum { CHUNK_BOXES = 1 << 16 /* boxes of a block of memory for lists; several times PLIM_EXACT_MOST */ };
 
 static void fill_masks(plim_exact *e) {
   const plim_sections *s = &e->sections;
@@ -64,7 +64,7 @@ static void lay_out(plim_exact *e, plim_block *b) {
   e->rivals = plim_block_take(b, sections, sizeof *e->rivals);
   e->blame = plim_block_take(b, n, sizeof *e->blame);
   e->frame = plim_block_take(b, 2 * n + 1, sizeof *e->frame);
-  e->chunk = plim_block_take(b, e->most_chunks, sizeof *e->chunk);
+  e->chunk = plim_block_take(b, e->n_chunks, sizeof *e->chunk);
   e->failed = plim_block_take(b, e->n_memo, sizeof *e->failed);
 }
 
@@ -73,14 +73,13 @@ static plim_status allocate_search(plim_exact *e) {
   int64_t n = e->n, room = n * (n + 3); /* of all lists on the longest way down */
   e->words = (int32_t)((n + PLIM_WORD - 1) / PLIM_WORD);
   e->lanes = (int32_t)((e->sections.n_sections + PLIM_LANES - 1) / PLIM_LANES * PLIM_LANES);
-  e->chunk_items = (int32_t)(room < CHUNK_ITEMS ? room : CHUNK_ITEMS);
-  e->most_chunks =
-      room <= CHUNK_ITEMS ? 2 : (int32_t)(room / (CHUNK_ITEMS - n) + 2); /* n items may be left at an end */
+  e->chunk_boxes = (int32_t)(room < CHUNK_BOXES ? room : CHUNK_BOXES);
+  e->n_chunks = room <= CHUNK_BOXES ? 2 : (int32_t)(room / (CHUNK_BOXES - n) + 2); /* n boxes may be left at an end */
   lay_out(e, &e->block);
   PLIM_TRY(plim_block_allocate(ctx, &e->block));
   lay_out(e, &e->block);
   if (e->units->windows) PLIM_TRY(plim_pairs_new(e->units, &e->pairs));
-  return plim_allocate(ctx, e->chunk_items, sizeof *e->chunk->items, &e->chunk[0].items);
+  return plim_allocate(ctx, e->chunk_boxes, sizeof *e->chunk->boxes, &e->chunk[0].boxes);
 }
 
 plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out) {
@@ -112,8 +111,8 @@ done:
 void plim_exact_free(plim_exact *e) {
   if (!e) return;
   plim_context *ctx = e->units->ctx;
-  for (int32_t k = 0; e->chunk && k < e->most_chunks; k++) {
-    plim_release(ctx, e->chunk[k].items, e->chunk_items, sizeof *e->chunk->items);
+  for (int32_t k = 0; e->chunk && k < e->n_chunks; k++) {
+    plim_release(ctx, e->chunk[k].boxes, e->chunk_boxes, sizeof *e->chunk->boxes);
   }
   plim_block_release(ctx, &e->block);
   plim_pairs_free(e->pairs);

@@ -101,7 +101,7 @@ static int bar(const plim_fit *f, int32_t b, int32_t y, int64_t offset, barrier 
 static int32_t list_barriers(const plim_fit *f, int32_t b, const int64_t *offset) {
   const plim_box *box = f->units->boxes->box;
   int64_t begin = box[b].begin, end = box[b].end;
-  int32_t stack[64], depth = 0, n = 0; /* one right sibling a level waits */
+  int32_t stack[64], depth = 0, n = 0; /* one right sibling a node waits */
   stack[depth++] = 1;
   while (depth > 0) {
     int32_t node = stack[--depth];

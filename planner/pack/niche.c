@@ -39,7 +39,7 @@
 
 enum { RAISE = -1, WALL = PLIM_NICHE_WALL, DEPTH_FACTOR = 4 };
 
-typedef plim_niche_item item;
+typedef plim_niche_waiting_box waiting_box;
 typedef plim_niche_shape shape;
 typedef plim_niche_frame frame;
 
@@ -62,7 +62,7 @@ static void lay_out(plim_niche *e, plim_block *b) {
   e->weight = plim_block_take(b, m, sizeof *e->weight);
   e->spare = plim_block_take(b, m, sizeof *e->spare);
   e->stack.frame = plim_block_take(b, depth, sizeof *e->stack.frame);
-  e->stack.items = plim_block_take(b, depth * n, sizeof *e->stack.items);
+  e->stack.boxes = plim_block_take(b, depth * n, sizeof *e->stack.boxes);
   e->stack.options = plim_block_take(b, depth * (n + 1), sizeof *e->stack.options);
   e->stack.reasons = plim_block_take(b, 2 * depth * e->words, sizeof *e->stack.reasons);
   e->stack.numbers = plim_block_take(b, 2 * depth * m, sizeof *e->stack.numbers);
@@ -98,7 +98,7 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   PLIM_CHECK(plim_block_allocate(ctx, &e->block));
   lay_out(e, &e->block);
   for (int64_t d = 0, m = e->m + 1; d < e->depth_most; d++) {
-    e->stack.frame[d] = (frame){.item = e->stack.items + d * e->n,
+    e->stack.frame[d] = (frame){.waiting = e->stack.boxes + d * e->n,
                                 .option = e->stack.options + d * (e->n + 1),
                                 .reason = e->stack.reasons + 2 * d * e->words,
                                 .raised = e->stack.reasons + (2 * d + 1) * e->words,
@@ -137,8 +137,8 @@ static void inherit_sections(plim_niche *e, const frame *parent, frame *f) {
     for (int32_t s = b->first; s + 1 < b->last; s++) f->crossings[s]--;
   } else {
     memset(f->crossings, 0, m * sizeof *f->crossings);
-    for (int32_t i = 0; i < f->n_items; i++) {
-      const shape *b = &e->shape[f->item[i].box];
+    for (int32_t i = 0; i < f->n_waiting; i++) {
+      const shape *b = &e->shape[f->waiting[i].box];
       for (int32_t s = b->first; s + 1 < b->last; s++) f->crossings[s]++;
     }
   }
@@ -152,14 +152,14 @@ static void look(plim_niche *e, const frame *f) {
     floor[s] = WALL;
     top[s] = slack[s] = 0;
   }
-  for (int32_t i = f->n_items - 1; i >= 0; i--) {
-    const shape *b = &e->shape[f->item[i].box];
-    int32_t low = f->item[i].low, last = b->last < at.last ? b->last : at.last;
+  for (int32_t i = f->n_waiting - 1; i >= 0; i--) {
+    const shape *b = &e->shape[f->waiting[i].box];
+    int32_t low = f->waiting[i].low, last = b->last < at.last ? b->last : at.last;
     for (int32_t s = b->first > at.first ? b->first : at.first; s < last; s++) floor[s] = low;
   }
-  for (int32_t i = 0; i < f->n_items; i++) {
-    const shape *b = &e->shape[f->item[i].box];
-    int32_t low = f->item[i].low, size = b->size, last = b->last < at.last ? b->last : at.last;
+  for (int32_t i = 0; i < f->n_waiting; i++) {
+    const shape *b = &e->shape[f->waiting[i].box];
+    int32_t low = f->waiting[i].low, size = b->size, last = b->last < at.last ? b->last : at.last;
     for (int32_t s = b->first > at.first ? b->first : at.first; s < last; s++) {
       int32_t old = top[s];
       top[s] = (old > low ? old : low) + size;
@@ -195,20 +195,20 @@ static niche next_niche(const plim_niche *e, int32_t s) {
 
 /* Where the floor of a section rises to when nothing lies on it. A box of the section then lies at its low, or, where
  * that is the floor, on one that is not in the section. */
-static int32_t next_level(const plim_niche *e, const frame *f, niche v, int32_t s) {
-  int32_t floor = e->node.floor[s], least_top = WALL, level = WALL;
-  for (int32_t i = 0; i < f->n_items; i++) {
-    const shape *b = &e->shape[f->item[i].box];
+static int32_t raise_floor(const plim_niche *e, const frame *f, niche v, int32_t s) {
+  int32_t floor = e->node.floor[s], least_top = WALL, raised = WALL;
+  for (int32_t i = 0; i < f->n_waiting; i++) {
+    const shape *b = &e->shape[f->waiting[i].box];
     int beside = b->first < v.last && b->last > v.first && !(b->first <= s && s < b->last);
-    if (beside && f->item[i].low + b->size < least_top) least_top = f->item[i].low + b->size;
+    if (beside && f->waiting[i].low + b->size < least_top) least_top = f->waiting[i].low + b->size;
   }
-  for (int32_t i = 0; i < f->n_items; i++) {
-    const shape *b = &e->shape[f->item[i].box];
+  for (int32_t i = 0; i < f->n_waiting; i++) {
+    const shape *b = &e->shape[f->waiting[i].box];
     if (b->first > s || s >= b->last) continue;
-    int32_t low = f->item[i].low > floor ? f->item[i].low : least_top;
-    if (low < level) level = low;
+    int32_t low = f->waiting[i].low > floor ? f->waiting[i].low : least_top;
+    if (low < raised) raised = low;
   }
-  return level;
+  return raised;
 }
 
 /* The section to decide: of all niches the one with the fewest answers, by weight. A niche that cannot be covered comes
@@ -256,20 +256,21 @@ static int list_options(plim_niche *e, frame *f, niche v) {
   int32_t s = f->section, n = 0, left_out = 0;
   (void)plim_niche_cover(e, f, v);
   f->floor = e->node.floor[s];
-  for (int32_t i = 0; i < f->n_items && f->item[i].low <= f->floor; i++) {
-    const shape *b = &e->shape[f->item[i].box];
-    int fits = f->item[i].low == f->floor && b->first <= s && s < b->last;
+  for (int32_t i = 0; i < f->n_waiting && f->waiting[i].low <= f->floor; i++) {
+    const shape *b = &e->shape[f->waiting[i].box];
+    int fits = f->waiting[i].low == f->floor && b->first <= s && s < b->last;
     for (int32_t k = 0; k < n && fits; k++) fits = !is_twin(&e->shape[f->option[k]], b);
     left_out |= fits && !plim_niche_can_cover(e, b);
     if (!fits || !plim_niche_can_cover(e, b)) continue;
-    int32_t x = f->item[i].box, at = n++;
+    int32_t x = f->waiting[i].box, at = n++;
     e->rank[x] = e->key[x] * (1 + pack_tuning.niche.fitting * count_fits(e, v, b));
     if (e->best.use_saved && e->best.saved[x] == f->floor) e->rank[x] *= pack_tuning.niche.saved;
     for (; at > 0 && e->rank[f->option[at - 1]] < e->rank[x]; at--) f->option[at] = f->option[at - 1];
     f->option[at] = (int16_t)x;
   }
-  f->level = e->node.slack[s] > 0 ? next_level(e, f, v, s) : WALL;
-  if (f->level != WALL && f->level - f->floor <= e->node.slack[s] && plim_niche_can_rise(e, s)) f->option[n++] = RAISE;
+  f->raised_floor = e->node.slack[s] > 0 ? raise_floor(e, f, v, s) : WALL;
+  if (f->raised_floor != WALL && f->raised_floor - f->floor <= e->node.slack[s] && plim_niche_can_rise(e, s))
+    f->option[n++] = RAISE;
   f->n_options = n;
   f->at = 0;
   return left_out || (e->node.slack[s] > 0 && !plim_niche_can_rise(e, s));
@@ -277,8 +278,8 @@ static int list_options(plim_niche *e, frame *f, niche v) {
 
 static uint64_t hash_of(const plim_niche *e, const frame *f) {
   uint64_t hash = (uint64_t)e->capacity * 0x9e3779b97f4a7c15U;
-  for (int32_t i = 0; i < f->n_items; i++) {
-    uint64_t x = e->code[f->item[i].box] + (uint64_t)(uint32_t)f->item[i].low * 0xbf58476d1ce4e5b9U;
+  for (int32_t i = 0; i < f->n_waiting; i++) {
+    uint64_t x = e->code[f->waiting[i].box] + (uint64_t)(uint32_t)f->waiting[i].low * 0xbf58476d1ce4e5b9U;
     x = (x ^ (x >> 31)) * 0x94d049bb133111ebU;
     hash += x ^ (x >> 29);
   }
@@ -312,9 +313,9 @@ static int has_any(const uint64_t *set, int32_t first, int32_t last) {
 /* The reason names lows that borders raised: then what is beside these borders is to blame as well. */
 static void blame_borders(const plim_niche *e, frame *f) {
   int blamed = 0;
-  for (int32_t i = 0; i < f->n_items && !blamed; i++) {
-    const shape *b = &e->shape[f->item[i].box];
-    blamed = f->item[i].is_raised && has_any(f->reason, b->first, b->last);
+  for (int32_t i = 0; i < f->n_waiting && !blamed; i++) {
+    const shape *b = &e->shape[f->waiting[i].box];
+    blamed = f->waiting[i].is_raised && has_any(f->reason, b->first, b->last);
   }
   for (int32_t w = 0; w < e->words && blamed; w++) f->reason[w] |= f->raised[w];
 }
@@ -346,10 +347,10 @@ static void fail_uncovered(plim_niche *e, frame *f, niche v) {
   blame_borders(e, f);
 }
 
-/* Prepare a node whose items and touched sections are set. */
+/* Prepare a node whose boxes and touched sections are set. */
 static verdict enter(plim_niche *e, const frame *parent, frame *f) {
   memset(f->reason, 0, 2 * (size_t)e->words * sizeof *f->reason); /* and `raised` */
-  if (f->n_items == 0) return SOLVED;
+  if (f->n_waiting == 0) return SOLVED;
   f->hash = hash_of(e, f);
   int64_t at = (int64_t)(f->hash >> 20) & (e->memo.n - 1);
   if (e->memo.hash[at] == f->hash) {
@@ -368,21 +369,21 @@ static verdict enter(plim_niche *e, const frame *parent, frame *f) {
   return OPEN;
 }
 
-/* An item of a child. */
-static item inherit(const item *from) {
-  return (item){from->low, from->box, from->is_raised ? -1 : from->witness, 0};
+/* A box of a child. */
+static waiting_box inherit(const waiting_box *from) {
+  return (waiting_box){from->low, from->box, from->is_raised ? -1 : from->witness, 0};
 }
 
-/* Make the items of a child: `without` is placed, and boxes in sections [first, last) lie at `low` or above. */
+/* Make the boxes of a child: `without` is placed, and boxes in sections [first, last) lie at `low` or above. */
 static void make_child(const plim_niche *e, const frame *f, frame *to, int32_t without, plim_span where, int32_t low) {
   int32_t n = 0, i = 0;
-  item raised[PLIM_NICHE_MOST];
+  waiting_box raised[PLIM_NICHE_MOST];
   int32_t n_raised = 0;
   to->placed = without;
   to->touched = (plim_span){e->m, 0};
   if (without >= 0) plim_niche_touch(&to->touched, &e->shape[without]);
-  for (; i < f->n_items && f->item[i].low < low; i++) {
-    item it = inherit(&f->item[i]);
+  for (; i < f->n_waiting && f->waiting[i].low < low; i++) {
+    waiting_box it = inherit(&f->waiting[i]);
     const shape *b = &e->shape[it.box];
     if (it.box == without) continue;
     if (b->first < where.last && where.first < b->last) {
@@ -391,15 +392,15 @@ static void make_child(const plim_niche *e, const frame *f, frame *to, int32_t w
       it.witness = (int16_t)(b->first > where.first ? b->first : where.first);
       raised[n_raised++] = it;
     } else {
-      to->item[n++] = it;
+      to->waiting[n++] = it;
     }
   }
-  memcpy(to->item + n, raised, (size_t)n_raised * sizeof *raised);
+  memcpy(to->waiting + n, raised, (size_t)n_raised * sizeof *raised);
   n += n_raised;
-  for (; i < f->n_items; i++) {
-    if (f->item[i].box != without) to->item[n++] = inherit(&f->item[i]);
+  for (; i < f->n_waiting; i++) {
+    if (f->waiting[i].box != without) to->waiting[n++] = inherit(&f->waiting[i]);
   }
-  to->n_items = n;
+  to->n_waiting = n;
 }
 
 /* Sections of the decision that was tried last. */
@@ -413,7 +414,7 @@ static verdict try_next(plim_niche *e, frame *f, frame *child, int64_t *offset) 
   int32_t x = f->option[f->at++];
   e->nodes++;
   if (x == RAISE) {
-    make_child(e, f, child, -1, span_of(e, f), f->level);
+    make_child(e, f, child, -1, span_of(e, f), f->raised_floor);
   } else {
     offset[x] = f->floor;
     make_child(e, f, child, x, span_of(e, f), f->floor + e->shape[x].size);
@@ -424,8 +425,8 @@ static verdict try_next(plim_niche *e, frame *f, frame *child, int64_t *offset) 
 /* Is a decision in sections `span` to blame for what failed under it? */
 static int is_to_blame(const plim_niche *e, const frame *failed, plim_span span) {
   int blamed = has_any(failed->reason, span.first, span.last);
-  for (int32_t i = 0; i < failed->n_items && !blamed; i++) {
-    const item *it = &failed->item[i];
+  for (int32_t i = 0; i < failed->n_waiting && !blamed; i++) {
+    const waiting_box *it = &failed->waiting[i];
     const shape *b = &e->shape[it->box];
     int lifted = it->low > 0 && span.first <= it->witness && it->witness < span.last;
     blamed = lifted && has_any(failed->reason, b->first, b->last);

@@ -35,12 +35,12 @@ int64_t plim_niche_share(int32_t restart);
 typedef enum plim_niche_policy { PLIM_BY_WEIGHT, PLIM_BY_ANSWERS, PLIM_LOWEST_FIRST, PLIM_POLICIES } plim_niche_policy;
 
 /* An unplaced compound: one box, or several. */
-typedef struct plim_niche_item {
+typedef struct plim_niche_waiting_box {
   int32_t low; /* lowest offset that the box can have */
   int16_t box;
   int16_t witness; /* a section in which something ends at `low`, as placed boxes have it; -1: borders have raised it */
   int16_t is_raised; /* 1: borders raised it at this node */
-} plim_niche_item;
+} plim_niche_waiting_box;
 
 typedef struct plim_niche_shape {
   int32_t first, last, size; /* sections; units */
@@ -48,17 +48,17 @@ typedef struct plim_niche_shape {
 
 /* A node. */
 typedef struct plim_niche_frame {
-  plim_niche_item *item;    /* [n_items] unplaced boxes by `low` */
-  int16_t *option;          /* [n_options] boxes for the floor, or -1: the floor rises */
-  uint64_t *reason;         /* [words] sections whose boxes cannot be packed at their lows */
-  uint64_t *raised;         /* [words] sections beside the borders that raised items at this node */
-  int32_t *floors, *slacks; /* [m] of sections: the floor; the capacity less it and the boxes to come */
-  int16_t *crossings;       /* [m] boxes that span the border to the next section */
-  plim_span touched;        /* sections in which lows, or the boxes to come, differ from those of its parent */
-  int32_t placed;           /* the box that its parent has placed for it; -1: none */
+  plim_niche_waiting_box *waiting; /* [n_waiting] unplaced boxes by `low` */
+  int16_t *option;                 /* [n_options] boxes for the floor, or -1: the floor rises */
+  uint64_t *reason;                /* [words] sections whose boxes cannot be packed at their lows */
+  uint64_t *raised;                /* [words] sections beside the borders that raised boxes at this node */
+  int32_t *floors, *slacks;        /* [m] of sections: the floor; the capacity less it and the boxes to come */
+  int16_t *crossings;              /* [m] boxes that span the border to the next section */
+  plim_span touched;               /* sections in which lows, or the boxes to come, differ from those of its parent */
+  int32_t placed;                  /* the box that its parent has placed for it; -1: none */
   uint64_t hash;
-  int32_t n_items, n_options, at; /* at: options tried */
-  int32_t section, floor, level;  /* the decision; where the floor rises to */
+  int32_t n_waiting, n_options, at;     /* at: options tried */
+  int32_t section, floor, raised_floor; /* the decision; where the floor rises to */
 } plim_niche_frame;
 
 /* The node under way, and the niche of it that was looked at last. */
@@ -67,9 +67,9 @@ typedef struct plim_niche_node {
   int16_t *crossing;      /* [m] */
   int32_t *top;           /* [m + 1] stacked tops, where they were set last */
   int32_t *span_low;      /* [m + 1] the least low of the boxes that span the border after a section */
-  /* [m + 1] the first of the items that end and of those that begin after a section, -1: none; [n] the next of them */
+  /* [m + 1] the first of the boxes that end and of those that begin after a section, -1: none; [n] the next of them */
   int32_t *ending, *beginning, *next_ending, *next_beginning;
-  /* [m] the first of the items that lie on the floor of the section in which they begin; [n] the next of them */
+  /* [m] the first of the boxes that lie on the floor of the section in which they begin; [n] the next of them */
   int32_t *starting, *next_starting;
   int32_t *answers;                /* [m] what a section can be covered by, and 1 when its floor can rise */
   uint8_t *from_left, *from_right; /* [m + 1] what is before and after a border can be filled (niche_cover.c) */
@@ -83,22 +83,22 @@ typedef struct plim_niche_memo {
   int64_t recognised; /* nodes of all restarts that were in it */
 } plim_niche_memo;
 
-/* Offsets of the node of fewest items: in this restart, and in the last one that counts. */
+/* Offsets of the node of fewest waiting boxes: in this restart, and in the last one that counts. */
 typedef struct plim_niche_best {
   int32_t *deepest, *saved; /* [n] by box; -1: it was not placed there */
-  int32_t fewest;           /* items of the node of `deepest` */
+  int32_t fewest;           /* waiting boxes of the node of `deepest` */
   int32_t use_saved;        /* boxes are tried first where they are saved */
   double open, saved_open;  /* area of the boxes that are -1 in `deepest` and in `saved` */
 } plim_niche_best;
 
 /* What the frames point into, a node after another. */
 typedef struct plim_niche_stack {
-  plim_niche_frame *frame; /* [depth_most] */
-  plim_niche_item *items;  /* [depth_most][n] */
-  int16_t *options;        /* [depth_most][n + 1] */
-  uint64_t *reasons;       /* [depth_most][words] */
-  int32_t *numbers;        /* [depth_most][2][m + 1] */
-  int16_t *counts;         /* [depth_most][m + 1] */
+  plim_niche_frame *frame;       /* [depth_most] */
+  plim_niche_waiting_box *boxes; /* [depth_most][n] */
+  int16_t *options;              /* [depth_most][n + 1] */
+  uint64_t *reasons;             /* [depth_most][words] */
+  int32_t *numbers;              /* [depth_most][2][m + 1] */
+  int16_t *counts;               /* [depth_most][m + 1] */
 } plim_niche_stack;
 
 struct plim_niche {
@@ -124,22 +124,22 @@ struct plim_niche {
   plim_block block;
 };
 
-/* Prepare a restart: the weights of sections, the compounds, the order of boxes, and the items of the first node.
- * Returns 1 when a search that finds nothing is a proof: no compound has more than one box. */
+/* Prepare a restart: the weights of sections, the compounds, the order of boxes, and the waiting boxes of the first
+ * node. Returns 1 when a search that finds nothing is a proof: no compound has more than one box. */
 int plim_niche_prepare(plim_niche *e, int32_t restart);
 
-/* Of a new node: keep the offsets of its placed boxes where it has the fewest items of the restart so far. */
+/* Of a new node: keep the offsets of its placed boxes where it has the fewest waiting boxes of the restart so far. */
 void plim_niche_keep(plim_niche *e, const plim_niche_frame *f, const int64_t *offset);
 
 /* The restart is over: save the offsets that it kept, unless the saved ones leave less open. */
 void plim_niche_save(plim_niche *e);
 
-/* Raise the lows of items that span a border of the touched sections to where it can be matched (niche_border.c). Uses
- * floors, slacks and crossings of the node. Returns how many items were raised; -1: some border cannot be matched, and
- * the sections beside it are added to the node's reason. Then `touched` are the sections of the raised items. */
+/* Raise the lows of boxes that span a border of the touched sections to where it can be matched (niche_border.c). Uses
+ * floors, slacks and crossings of the node. Returns how many boxes were raised; -1: some border cannot be matched, and
+ * the sections beside it are added to the node's reason. Then `touched` are the sections of the raised boxes. */
 int32_t plim_niche_match_borders(plim_niche *e, plim_niche_frame *f);
 
-/* List the items that lie on floors. Before plim_niche_cover, once a node. */
+/* List the boxes that lie on floors. Before plim_niche_cover, once a node. */
 void plim_niche_list_candidates(plim_niche *e, const plim_niche_frame *f);
 
 /* Set the answers of the sections of niche v. Returns 0 when its floor cannot be covered. */

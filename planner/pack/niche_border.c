@@ -8,7 +8,7 @@
 
 enum { MOST_SUMS = 64 };
 
-typedef plim_niche_item item;
+typedef plim_niche_waiting_box waiting_box;
 typedef plim_niche_shape shape;
 typedef plim_niche_frame frame;
 
@@ -20,10 +20,10 @@ static plim_span borders_of(const plim_niche *e, const frame *f) {
 
 static void list_borders(plim_niche *e, const frame *f, plim_span at) {
   for (int32_t s = at.first; s < at.last; s++) e->node.ending[s] = e->node.beginning[s] = -1;
-  for (int32_t i = f->n_items - 1; i >= 0; i--) {
-    const shape *b = &e->shape[f->item[i].box];
+  for (int32_t i = f->n_waiting - 1; i >= 0; i--) {
+    const shape *b = &e->shape[f->waiting[i].box];
     int32_t from = b->first > at.first ? b->first : at.first, to = b->last - 1 < at.last ? b->last - 1 : at.last;
-    for (int32_t s = from; s < to; s++) e->node.span_low[s] = f->item[i].low;
+    for (int32_t s = from; s < to; s++) e->node.span_low[s] = f->waiting[i].low;
     if (at.first < b->last && b->last <= at.last) {
       e->node.next_ending[i] = e->node.ending[b->last - 1];
       e->node.ending[b->last - 1] = i;
@@ -35,12 +35,12 @@ static void list_borders(plim_niche *e, const frame *f, plim_span at) {
   }
 }
 
-/* The distinct sums of sizes of listed items, in ascending order; 0: more than MOST_SUMS. */
+/* The distinct sums of sizes of listed boxes, in ascending order; 0: more than MOST_SUMS. */
 static int32_t list_sums(const plim_niche *e, const frame *f, int32_t at, const int32_t *next, int32_t *sum) {
   int32_t n = 1, merged[2 * MOST_SUMS];
   sum[0] = 0;
   for (; at >= 0; at = next[at]) {
-    int32_t size = e->shape[f->item[at].box].size, n_merged = 0;
+    int32_t size = e->shape[f->waiting[at].box].size, n_merged = 0;
     for (int32_t i = 0, k = 0; k < n;) {
       int32_t least = i < n && sum[i] < sum[k] + size ? sum[i] : sum[k] + size;
       i += i < n && sum[i] == least;
@@ -82,13 +82,13 @@ static int32_t least_match(const plim_niche *e, const frame *f, int32_t s) {
   return low;
 }
 
-/* Put the items in order of `low` again. */
-static void sort_items(frame *f) {
-  for (int32_t i = 1; i < f->n_items; i++) {
-    item it = f->item[i];
+/* Put the boxes in order of `low` again. */
+static void sort_boxes(frame *f) {
+  for (int32_t i = 1; i < f->n_waiting; i++) {
+    waiting_box it = f->waiting[i];
     int32_t at = i;
-    for (; at > 0 && f->item[at - 1].low > it.low; at--) f->item[at] = f->item[at - 1];
-    f->item[at] = it;
+    for (; at > 0 && f->waiting[at - 1].low > it.low; at--) f->waiting[at] = f->waiting[at - 1];
+    f->waiting[at] = it;
   }
 }
 
@@ -106,8 +106,8 @@ int32_t plim_niche_match_borders(plim_niche *e, frame *f) {
     plim_niche_add_section(low == PLIM_NICHE_WALL ? f->reason : f->raised, s + 1);
     e->weight[s] += low == PLIM_NICHE_WALL;
     if (low == PLIM_NICHE_WALL) return -1;
-    for (int32_t i = 0; i < f->n_items; i++) {
-      item *it = &f->item[i];
+    for (int32_t i = 0; i < f->n_waiting; i++) {
+      waiting_box *it = &f->waiting[i];
       const shape *b = &e->shape[it->box];
       if (b->first > s || b->last <= s + 1 || it->low >= low) continue;
       it->low = low;
@@ -117,6 +117,6 @@ int32_t plim_niche_match_borders(plim_niche *e, frame *f) {
     }
   }
   f->touched = touched;
-  if (n > 0) sort_items(f);
+  if (n > 0) sort_boxes(f);
   return n;
 }

@@ -5,22 +5,22 @@
 
 #include "planner/pack/niche.h"
 
-typedef plim_niche_item item;
+typedef plim_niche_waiting_box waiting_box;
 typedef plim_niche_shape shape;
 typedef plim_niche_frame frame;
 
 void plim_niche_list_candidates(plim_niche *e, const frame *f) {
   for (int32_t s = 0; s < e->m; s++) e->node.starting[s] = -1;
-  for (int32_t i = f->n_items - 1; i >= 0; i--) {
-    int32_t first = e->shape[f->item[i].box].first;
-    if (f->item[i].low != e->node.floor[first]) continue;
+  for (int32_t i = f->n_waiting - 1; i >= 0; i--) {
+    int32_t first = e->shape[f->waiting[i].box].first;
+    if (f->waiting[i].low != e->node.floor[first]) continue;
     e->node.next_starting[i] = e->node.starting[first];
     e->node.starting[first] = i;
   }
 }
 
 static int32_t end_of(const plim_niche *e, const frame *f, int32_t i) {
-  return e->shape[f->item[i].box].last;
+  return e->shape[f->waiting[i].box].last;
 }
 
 /* Set what can be filled from the first section on. Returns 1 when all of the niche can. */
@@ -52,7 +52,7 @@ int plim_niche_cover(plim_niche *e, const frame *f, plim_span v) {
   for (int32_t s = v.first; s < v.last; s++) e->node.answers[s] = plim_niche_can_rise(e, s);
   for (int32_t s = v.first; s < v.last; s++) {
     for (int32_t i = e->node.starting[s]; i >= 0; i = e->node.next_starting[i]) {
-      const shape *b = &e->shape[f->item[i].box];
+      const shape *b = &e->shape[f->waiting[i].box];
       if (!plim_niche_can_cover(e, b)) continue;
       for (int32_t k = s; k < b->last; k++) e->node.answers[k]++;
     }

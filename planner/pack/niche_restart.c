@@ -146,12 +146,12 @@ static void make_compounds(plim_niche *e, const trial *t, plim_random *random) {
 }
 
 void plim_niche_keep(plim_niche *e, const plim_niche_frame *f, const int64_t *offset) {
-  if (f->n_items >= e->best.fewest) return;
-  e->best.fewest = f->n_items;
+  if (f->n_waiting >= e->best.fewest) return;
+  e->best.fewest = f->n_waiting;
   e->best.open = 0;
   memset(e->best.deepest, 0, (size_t)e->n * sizeof *e->best.deepest);
-  for (int32_t i = 0; i < f->n_items; i++) {
-    int32_t y = f->item[i].box;
+  for (int32_t i = 0; i < f->n_waiting; i++) {
+    int32_t y = f->waiting[i].box;
     e->best.open += extent(&e->shape[y]);
     e->best.deepest[y] = -1;
   }
@@ -181,11 +181,11 @@ int plim_niche_prepare(plim_niche *e, int32_t restart) {
   set_keys(e, &t, &random);
   e->best.fewest = INT32_MAX;
   e->best.use_saved = e->best.saved_open < INFINITY && restart >= pack_tuning.niche.quiet_restarts && restart % 4 >= 2;
-  root->n_items = 0;
+  root->n_waiting = 0;
   root->placed = -1;
   root->touched = (plim_span){0, e->m};
   for (int32_t x = 0; x < e->n; x++) {
-    if (e->shape[x].size > 0) root->item[root->n_items++] = (plim_niche_item){0, (int16_t)x, 0, 0};
+    if (e->shape[x].size > 0) root->waiting[root->n_waiting++] = (plim_niche_waiting_box){0, (int16_t)x, 0, 0};
   }
   return t.stacked == 0 && t.waste <= 0;
 }

@@ -237,10 +237,10 @@ static void advance_ins(const copy_spread *spread) {
 
 plim_status plim_command_list_spread(plim_command_list *l, int32_t n_spaces, const int32_t *computes,
                                      const int64_t *limit_bytes) {
-  int64_t most[PLIM_PLAN_SPACES], places = (int64_t)l->n + 1;
-  copy_spread spread = {.list = l, .computes = computes, .limit_bytes = most};
+  int64_t limit[PLIM_PLAN_SPACES], places = (int64_t)l->n + 1;
+  copy_spread spread = {.list = l, .computes = computes, .limit_bytes = limit};
   plim_status status;
-  for (int32_t s = 0; s < n_spaces; s++) most[s] = limit_bytes[s] < INT64_MAX / 2 ? limit_bytes[s] : INT64_MAX / 2;
+  for (int32_t s = 0; s < n_spaces; s++) limit[s] = limit_bytes[s] < INT64_MAX / 2 ? limit_bytes[s] : INT64_MAX / 2;
   PLIM_CHECK(plim_allocate(l->ctx, places, sizeof *spread.live, &spread.live));
   PLIM_CHECK(plim_allocate(l->ctx, places, sizeof *spread.clock_ns, &spread.clock_ns));
   delay_outs(&spread);

@@ -40,18 +40,18 @@ static void add_homes(home_pass *h) {
   }
 }
 
-/* in 1: a copy from its home begins the storage's buffer at `offset`; 0: one to its home. */
-static void add_home_copy(home_pass *h, int32_t s, int in, int64_t offset) {
+/* inward 1: a copy from its home begins the storage's buffer at `offset`; 0: a copy to its home. */
+static void add_home_copy(home_pass *h, int32_t s, int inward, int64_t offset) {
   const int64_t bytes = plim_align_up(h->graph->storage[s].bytes, PLIM_ALIGN);
   plim_command command = {.kind = PLIM_COMMAND_COPY,
-                          .queue = in ? PLIM_LIST_QUEUE_IN : PLIM_LIST_QUEUE_OUT,
+                          .queue = inward ? PLIM_LIST_QUEUE_IN : PLIM_LIST_QUEUE_OUT,
                           .storage = s,
-                          .from = in,
-                          .to = !in};
-  if (in) h->now[0][s] = plim_command_list_add_buffer(&h->list, s, 0, h->list.n, bytes, offset);
-  plim_command_list_add_use(&h->list, in ? h->home[s] : h->now[0][s], 0);
-  plim_command_list_add_use(&h->list, in ? h->now[0][s] : h->home[s], 1);
-  (void)plim_command_list_add(&h->list, &command, plim_paging_link_ns(h->paging, in, h->graph->storage[s].bytes));
+                          .from = inward,
+                          .to = !inward};
+  if (inward) h->now[0][s] = plim_command_list_add_buffer(&h->list, s, 0, h->list.n, bytes, offset);
+  plim_command_list_add_use(&h->list, inward ? h->home[s] : h->now[0][s], 0);
+  plim_command_list_add_use(&h->list, inward ? h->now[0][s] : h->home[s], 1);
+  (void)plim_command_list_add(&h->list, &command, plim_paging_link_ns(h->paging, inward, h->graph->storage[s].bytes));
 }
 
 static int64_t workspace_offset(const plim_plan *plan, int32_t begin, int32_t end) {

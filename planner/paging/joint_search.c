@@ -34,7 +34,7 @@ static plim_status find_peaks(const joint_search *search, const plim_space_event
   PLIM_CHECK(plim_space_sequence_init(&s, search->joint->problem));
   PLIM_CHECK(plim_space_sequence_reserve(&s, events->n));
   s.n = (int32_t)events->n;
-  memcpy(s.item, events->event, (size_t)events->n * sizeof *s.item);
+  memcpy(s.event, events->event, (size_t)events->n * sizeof *s.event);
   PLIM_CHECK(plim_space_sequence_analyse(&s));
   *valid = s.valid;
   for (int32_t space = 0; space < search->spaces.n; space++) {
@@ -110,7 +110,7 @@ done:
 
 static plim_status search_once(joint_search *search, uint64_t seed) {
   const plim_space_events *const start[] = {&search->start};
-  int64_t items = search->joint->problem->n + search->start.n;
+  int64_t n_events = search->joint->problem->n + search->start.n;
   const plim_powers *powers = search->paging->powers;
   plim_space_search_options options = {.objective = powers ? PLIM_OBJECTIVE_ENERGY : PLIM_OBJECTIVE_TIME,
                                        .page = search->paging->space != NULL,
@@ -126,7 +126,7 @@ static plim_status search_once(joint_search *search, uint64_t seed) {
                                        .seed = seed};
   plim_space_events events = {.ctx = search->ctx};
   plim_space_found found;
-  options.rounds = paging_tuning.joint.items / items + 1;
+  options.rounds = paging_tuning.joint.events / n_events + 1;
   if (search->options->iterations > 0 && options.rounds > search->options->iterations)
     options.rounds = search->options->iterations;
   plim_status status = plim_space_search(search->joint->problem, &options, &found, &events);

@@ -29,7 +29,7 @@ static const struct plim_paging_tuning {
     double share[PLIM_QUEUE_SPREADS], tighter, noise, slack, rest_weight;
   } queue;
   struct {
-    int64_t items;
+    int64_t events;
     int32_t searches, tighter_part;
   } joint;
   struct {
@@ -71,7 +71,7 @@ static const struct plim_paging_tuning {
         },
     .joint =
         {
-            .items = 100000,    /* that the rounds of one search look at */
+            .events = 100000,   /* that the rounds of one search look at */
             .searches = 6,      /* each begins with the best plan */
             .tighter_part = 30, /* one part in so many of the bytes is taken away where a plan does not pack */
         },

@@ -61,17 +61,17 @@ static plim_status accept(plim_anneal *a, double now, int64_t peak) {
 }
 
 /* The time of a schedule within the limit whose cost is `most`. */
-static int64_t most_time_ns(const plim_anneal *a, double most) {
+static int64_t time_limit_of(const plim_anneal *a, double most) {
   double keep = (double)a->mover.track->problem->keep_all_ns;
   double ns = keep + keep / 100 * most / a->time_weight;
   return a->time_weight > 0 && ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
 }
 
-/* Does the change run an op more often than most_runs_an_op? */
+/* Does the change run an op more often than runs_an_op_limit? */
 static int exceeds_runs(const plim_anneal *a) {
   const plim_track *t = a->mover.track;
-  for (int32_t i = 0; i < t->n_journal && a->most_runs_an_op > 0; i++) {
-    if (t->journal[i].kind == PLIM_CHANGE_INSERT && t->n_of[t->journal[i].op] > a->most_runs_an_op) return 1;
+  for (int32_t i = 0; i < t->n_journal && a->runs_an_op_limit > 0; i++) {
+    if (t->journal[i].kind == PLIM_CHANGE_INSERT && t->n_of[t->journal[i].op] > a->runs_an_op_limit) return 1;
   }
   return 0;
 }
@@ -79,7 +79,7 @@ static int exceeds_runs(const plim_anneal *a) {
 static plim_status one_move(plim_anneal *a, plim_move move, double temperature) {
   int64_t peak;
   double most = a->cost - temperature * plim_real_log(plim_random_unit(&a->mover.random));
-  a->mover.most_ns = most_time_ns(a, most);
+  a->mover.limit_ns = time_limit_of(a, most);
   if (!plim_move_make(&a->mover, move)) return PLIM_OK;
   if (!exceeds_runs(a)) {
     double now = cost(a, most, &peak);

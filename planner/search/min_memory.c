@@ -83,7 +83,7 @@ static plim_status anneal(min_memory_search *s, const plim_schedule *start, uint
   uint64_t stream = inc->options->seed * (uint64_t)search_tuning.min_memory.seeds + round;
   plim_anneal a = {
       .mover = {.track = s->track, .random = {stream}},
-      .most_runs_an_op = inc->most_runs_an_op,
+      .runs_an_op_limit = inc->runs_an_op_limit,
       .hot = from_seed ? search_tuning.min_memory.seed_hot : search_tuning.min_memory.order_hot,
       .cold = search_tuning.min_memory.cold,
       .weight = from_seed ? search_tuning.min_memory.seed_weight : search_tuning.min_memory.order_weight,
@@ -136,7 +136,7 @@ static plim_status covering_down(min_memory_search *s, const plim_schedule *from
  * runs of an op, so that all rounds are made where there is one. */
 static uint64_t first_round(const min_memory_search *s) {
   const plim_incumbent *inc = s->inc;
-  if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->most_runs_an_op > 0) return 0;
+  if (inc->problem->n_ops <= PLIM_LONG_OPS || inc->runs_an_op_limit > 0) return 0;
   int32_t rounds = search_tuning.min_memory.rounds;
   return (uint64_t)(inc->options->unpacked ? rounds : rounds - search_tuning.min_memory.packing_rounds);
 }

@@ -98,7 +98,7 @@ static int exchange(plim_mover *m) {
 int32_t plim_move_repeat(plim_mover *m, int32_t op, int32_t next) {
   plim_track *t = m->track;
   int32_t choice = t->run[t->first[op]].choice;
-  if (t->time_ns + t->problem->op[op].choice[choice].time_ns > m->most_ns) return -1;
+  if (t->time_ns + t->problem->op[op].choice[choice].time_ns > m->limit_ns) return -1;
   return plim_track_insert(t, op, choice, next);
 }
 

@@ -25,7 +25,7 @@ typedef struct plim_mover {
   plim_random random;
   int64_t limit;           /* bytes that the peak should not exceed, persistent ones included */
   int32_t compare_percent; /* percent of evictions that take the one of two items with less time for its bytes */
-  int64_t most_ns;         /* a move that makes the schedule slower than this would be refused */
+  int64_t limit_ns;        /* a move that makes the schedule slower than this would be refused */
 } plim_mover;
 
 /* Make one random move of the kind. Returns 0 when nothing was changed. The change is in the track's journal, and the
@@ -56,7 +56,7 @@ static inline int32_t plim_move_random_run(plim_mover *mover) {
   return mover->track->alive[plim_random_below(&mover->random, mover->track->n_runs)];
 }
 /* Insert a repeat of the op before run `next`, with the variant of its first run. Returns its id; -1, and nothing is
- * changed, where the schedule would take longer than most_ns. */
+ * changed, where the schedule would take longer than limit_ns. */
 int32_t plim_move_repeat(plim_mover *mover, int32_t op, int32_t next);
 /* A random run at most `distance` places before or after run r. */
 int32_t plim_move_neighbour(plim_mover *mover, int32_t r, int32_t distance);

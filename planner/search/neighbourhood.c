@@ -1,6 +1,6 @@
 /* Branch and bound over the gaps of a neighbourhood.
  *
- * At the root every item is kept: least time, highest peak. Each level decides one gap: recomputed or kept.
+ * At the root every item is kept: least time, highest peak. Each node of the tree decides one gap: recomputed or kept.
  * Bound: recomputing a gap takes its time and frees at most its bytes at any position. So the excess at the highest
  * position must be covered by the gaps left. Their fractional knapsack is a lower bound on the time that this takes.
  * Inputs that a repeat keeps alive only raise live bytes, so the bound holds without them.
@@ -216,15 +216,15 @@ static void keep_all(const solver *s) {
   }
 }
 
-int plim_neighbourhood_solve(plim_mover *m, plim_neighbourhood *neighbourhood, int64_t most_ns, int64_t *nodes) {
+int plim_neighbourhood_solve(plim_mover *m, plim_neighbourhood *neighbourhood, int64_t limit_ns, int64_t *nodes) {
   plim_track *t = m->track;
-  solver s = {.track = t, .neighbourhood = neighbourhood, .limit = m->limit, .best_ns = most_ns, .nodes = *nodes};
+  solver s = {.track = t, .neighbourhood = neighbourhood, .limit = m->limit, .best_ns = limit_ns, .nodes = *nodes};
   if (neighbourhood->n == 0 || plim_track_full(t)) return 0;
   keep_all(&s);
-  if (t->time_ns < most_ns) branch(&s, 0);
+  if (t->time_ns < limit_ns) branch(&s, 0);
   *nodes = s.nodes;
   plim_track_undo(t);
-  if (s.best_ns >= most_ns) return 0;
+  if (s.best_ns >= limit_ns) return 0;
   keep_all(&s);
   for (int32_t k = 0; k < neighbourhood->n; k++) {
     if (s.best >> k & 1) (void)recompute(&s, k);

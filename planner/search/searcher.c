@@ -86,7 +86,7 @@ static void set_shares(const plim_problem *p, plim_anneal *a, const plim_anneali
  * mover has random numbers of its own, so that annealing runs do not depend on this. */
 static void improve(const plim_searcher *s, int64_t limit) {
   plim_mover mover = s->anneal.mover;
-  if (s->anneal.most_runs_an_op > 0) return;
+  if (s->anneal.runs_an_op_limit > 0) return;
   mover.limit = limit;
   plim_neighbourhood_improve(&mover, s->anneal.share[PLIM_MOVE_CHOICE] > 0
                                          ? search_tuning.searcher.neighbourhoods_with_choices
@@ -157,7 +157,7 @@ plim_status plim_searcher_begin(plim_incumbent *inc, uint64_t seed, plim_searche
                                         .random = {seed},
                                         .limit = inc->budget_bytes,
                                         .compare_percent = search_tuning.searcher.compare_percent},
-                              .most_runs_an_op = inc->most_runs_an_op,
+                              .runs_an_op_limit = inc->runs_an_op_limit,
                               .weight = search_tuning.searcher.weight,
                               .pace = search_tuning.searcher.pace,
                               .time_weight = 1,

@@ -30,7 +30,7 @@ struct plim_anneal {
   int64_t iterations;        /* moves of this annealing run */
   int64_t deadline_ns;       /* by plim_now_ns; INT64_MAX: none. Temperature follows the larger share used up */
   int32_t share[PLIM_MOVES]; /* probability of each kind of move, relative to their sum */
-  int32_t most_runs_an_op;   /* moves run no op more often; 0: no limit */
+  int32_t runs_an_op_limit;  /* moves run no op more often; 0: no limit */
   plim_on_fit *on_fit;
   plim_on_moves *on_moves; /* NULL: none */
   void *user;              /* first argument of both */
@@ -78,11 +78,11 @@ typedef struct plim_neighbourhood {
 void plim_neighbourhood_gather(plim_mover *mover, int32_t slot, plim_neighbourhood *out);
 
 /* Among all schedules that differ in these gaps alone and have a peak within the mover's limit, make the fastest one.
- *   most_ns  in          only a schedule of less time is made
+ *   limit_ns  in          only a schedule of less time is made
  *   nodes    [1] in out  nodes of branch and bound that are left; at 0 the answer need not be the fastest
  * Returns 1 where one was made, with the change in the journal; else 0, and nothing is changed.
  * O(2^gaps) changes of the track in the worst case, usually some dozens. Deterministic. */
-int plim_neighbourhood_solve(plim_mover *mover, plim_neighbourhood *neighbourhood, int64_t most_ns, int64_t *nodes);
+int plim_neighbourhood_solve(plim_mover *mover, plim_neighbourhood *neighbourhood, int64_t limit_ns, int64_t *nodes);
 
 /* Make a schedule within the limit faster: gather and solve at `tries` random slots. Empties the journal. */
 void plim_neighbourhood_improve(plim_mover *mover, int32_t tries);

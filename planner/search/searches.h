@@ -27,9 +27,9 @@ PLIM_MUST_USE plim_status plim_portfolio_run(plim_incumbent *incumbent, const pl
 /* First schedules of a search: from checkpoints (seed.c) and from greedy covering (seed_covering.c). */
 
 /* A first schedule from checkpoints (planner/chain). Of several sets of checkpoints it is the fastest whose peak is
- * within the limit; where none is, the one of lowest peak. It has at most `most_runs` runs, where most_runs >= n_ops.
+ * within the limit; where none is, the one of lowest peak. It has at most `runs_limit` runs, where runs_limit >= n_ops.
  * Nothing is submitted. Deterministic. */
-PLIM_MUST_USE plim_status plim_seed_make(plim_incumbent *incumbent, int64_t limit, int32_t most_runs,
+PLIM_MUST_USE plim_status plim_seed_make(plim_incumbent *incumbent, int64_t limit, int32_t runs_limit,
                                          plim_schedule *out);
 
 /* A first schedule from greedy covering. Brings a valid schedule within budget_bytes, then makes it faster.

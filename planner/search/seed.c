@@ -8,7 +8,7 @@
 typedef struct seeder {
   plim_incumbent *inc;
   int64_t limit;
-  int32_t most_runs;
+  int32_t runs_limit;
   plim_schedule *trial, *out;
   int64_t peak_bytes, time_ns; /* of out */
 } seeder;
@@ -33,18 +33,18 @@ static plim_status consider(seeder *s, const plim_schedule *trial) {
 static plim_status visit(void *user, plim_checkpoints *c) {
   seeder *s = user;
   for (int32_t hold = 0; hold < 2; hold++) {
-    plim_status status = plim_checkpoints_schedule(c, hold, s->most_runs, s->trial);
+    plim_status status = plim_checkpoints_schedule(c, hold, s->runs_limit, s->trial);
     if (status == PLIM_OK) status = consider(s, s->trial);
     if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   }
   return PLIM_OK;
 }
 
-plim_status plim_seed_make(plim_incumbent *inc, int64_t limit, int32_t most_runs, plim_schedule *out) {
+plim_status plim_seed_make(plim_incumbent *inc, int64_t limit, int32_t runs_limit, plim_schedule *out) {
   const plim_problem *p = inc->problem;
   plim_schedule trial = {.ctx = p->ctx};
   plim_checkpoints *c = NULL;
-  seeder s = {.inc = inc, .limit = limit, .most_runs = most_runs, .trial = &trial, .out = out};
+  seeder s = {.inc = inc, .limit = limit, .runs_limit = runs_limit, .trial = &trial, .out = out};
   plim_status status;
   out->n = 0;
   PLIM_CHECK(plim_schedule_program_order(p, &trial));

@@ -21,26 +21,26 @@ typedef struct arrangement {
   plim_space_sequence *sequence;
   const plim_space_problem *problem;
   const int64_t *budget;
-  int64_t *begin_ns;       /* [n + 1] time of the runs before an item */
-  int64_t *link_ns;        /* [n_links] forward: free from; backward: busy from */
-  int32_t *key;            /* [n] position before which the item is to stand */
-  int32_t *end;            /* [n] item after which its buffer is dropped */
-  int32_t *order;          /* [n + 1] heads of lists of buffers by end */
-  int32_t *follower;       /* [n] */
-  int32_t *touch;          /* [n] the first touch of the item's buffer after it; the item itself: none */
-  int32_t *clock;          /* [n_links] links that share a queue have one: that of the first */
-  int64_t *free_ns;        /* [n_devices + n_links] each queue is free from */
-  int64_t *open_ns;        /* [n_spaces] what ended there is no longer touched from */
-  int64_t *end_ns;         /* [n] of the item's command */
-  int64_t *left_ns;        /* [n] the last command that touches the item's buffer ends */
-  plim_space_event *items; /* [n] scratch */
-  plim_block block;        /* memory of the arrays above */
+  int64_t *begin_ns;        /* [n + 1] time of the runs before an event */
+  int64_t *link_ns;         /* [n_links] forward: free from; backward: busy from */
+  int32_t *key;             /* [n] position before which the event is to stand */
+  int32_t *end;             /* [n] event after which its buffer is dropped */
+  int32_t *order;           /* [n + 1] heads of lists of buffers by end */
+  int32_t *follower;        /* [n] */
+  int32_t *touch;           /* [n] the first touch of the event's buffer after it; the event itself: none */
+  int32_t *clock;           /* [n_links] links that share a queue have one: that of the first */
+  int64_t *free_ns;         /* [n_devices + n_links] each queue is free from */
+  int64_t *open_ns;         /* [n_spaces] what ended there is no longer touched from */
+  int64_t *end_ns;          /* [n] of the event's command */
+  int64_t *left_ns;         /* [n] the last command that touches the event's buffer ends */
+  plim_space_event *events; /* [n] scratch */
+  plim_block block;         /* memory of the arrays above */
 } arrangement;
 
 static void set_times(arrangement *a) {
   a->begin_ns[0] = 0;
   for (int32_t e = 0; e < a->sequence->n; e++) {
-    const plim_space_event *v = &a->sequence->item[e];
+    const plim_space_event *v = &a->sequence->event[e];
     int64_t ns = v->kind == PLIM_SPACE_RUN ? plim_space_run_ns(a->problem, v->node, v->at) : 0;
     assert(ns >= 0); /* the node may run on the device */
     a->begin_ns[e + 1] = plim_integers_add_capped(a->begin_ns[e], ns);
@@ -57,7 +57,7 @@ static void find_touches(arrangement *a) {
 
 static void move_up(arrangement *a, int32_t e) {
   const plim_space_sequence *s = a->sequence;
-  const plim_space_event *v = &s->item[e];
+  const plim_space_event *v = &s->event[e];
   int32_t space = a->problem->platform->link[v->at].to, source = s->read[s->first_read[e]], q = e;
   int64_t *busy = &a->link_ns[a->clock[v->at]], ns = plim_space_copy_ns(a->problem, v->node, v->at);
   int64_t by = a->begin_ns[a->touch[e]], bytes = a->problem->node[v->node].bytes;
@@ -74,7 +74,7 @@ static void move_up(arrangement *a, int32_t e) {
   a->key[e] = q;
 }
 
-/* Copies before the items at whose positions they are to stand. */
+/* Copies before the events at whose positions they are to stand. */
 static plim_status move_copies(arrangement *a) {
   plim_space_sequence *s = a->sequence;
   int32_t n = 0, *head = a->order, *next = a->follower;
@@ -83,23 +83,23 @@ static plim_status move_copies(arrangement *a) {
   for (int32_t e = 0; e < s->n; e++) head[e] = -1;
   for (int32_t e = s->n - 1; e >= 0; e--) {
     a->key[e] = e;
-    if (s->item[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->problem->ctx, WORK)) move_up(a, e);
+    if (s->event[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->problem->ctx, WORK)) move_up(a, e);
     if (a->key[e] == e) continue;
     next[e] = head[a->key[e]];
     head[a->key[e]] = e;
   }
   for (int32_t q = 0; q < s->n; q++) {
-    for (int32_t e = head[q]; e >= 0; e = next[e]) a->items[n++] = s->item[e];
-    if (a->key[q] == q) a->items[n++] = s->item[q];
+    for (int32_t e = head[q]; e >= 0; e = next[e]) a->events[n++] = s->event[e];
+    if (a->key[q] == q) a->events[n++] = s->event[q];
   }
-  memcpy(s->item, a->items, (size_t)n * sizeof *a->items);
+  memcpy(s->event, a->events, (size_t)n * sizeof *a->events);
   return plim_space_sequence_analyse(s);
 }
 
 /* Hold what copy e reads, and nothing reads after it, while the copy takes its time. */
 static void hold(arrangement *a, int32_t e) {
   const plim_space_sequence *s = a->sequence;
-  const plim_space_event *v = &s->item[e];
+  const plim_space_event *v = &s->event[e];
   int32_t source = s->read[s->first_read[e]], space = a->problem->platform->link[v->at].from, h = e;
   int64_t *free_ns = &a->link_ns[a->clock[v->at]], bytes = a->problem->node[v->node].bytes;
   int64_t begin = *free_ns > a->begin_ns[e] ? *free_ns : a->begin_ns[e];
@@ -123,11 +123,11 @@ static void hold_sources(arrangement *a) {
     if (s->before[e] >= 0) a->follower[s->before[e]] = e;
   }
   for (int32_t e = 0; e < s->n; e++) {
-    if (s->item[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->problem->ctx, WORK)) hold(a, e);
+    if (s->event[e].kind == PLIM_SPACE_COPY && !plim_effort_over(a->problem->ctx, WORK)) hold(a, e);
   }
 }
 
-/* The buffers that end after each item. */
+/* The buffers that end after each event. */
 static void list_ends(arrangement *a) {
   const plim_space_sequence *s = a->sequence;
   for (int32_t e = 0; e < s->n; e++) a->order[e] = -1;
@@ -140,9 +140,9 @@ static void list_ends(arrangement *a) {
 static void emit(const arrangement *a, plim_space_events *out) {
   const plim_space_sequence *s = a->sequence;
   for (int32_t e = 0; e < s->n; e++) {
-    plim_space_events_add(out, s->item[e].kind, s->item[e].node, s->item[e].at);
+    plim_space_events_add(out, s->event[e].kind, s->event[e].node, s->event[e].at);
     for (int32_t b = a->order[e]; b >= 0; b = a->follower[b]) {
-      plim_space_events_add(out, PLIM_SPACE_DROP, s->item[b].node, plim_space_item_space(a->problem, &s->item[b]));
+      plim_space_events_add(out, PLIM_SPACE_DROP, s->event[b].node, plim_space_event_space(a->problem, &s->event[b]));
     }
   }
 }
@@ -156,9 +156,9 @@ static int64_t later(int64_t a, int64_t b) {
 /* Item e is a command that begins when its queue is free, what it reads is filled, and nothing touches what ended. */
 static void add_command(arrangement *a, int32_t e, plim_space_totals *t) {
   const plim_space_sequence *s = a->sequence;
-  const plim_space_event *v = &s->item[e];
+  const plim_space_event *v = &s->event[e];
   int run = v->kind == PLIM_SPACE_RUN;
-  int32_t space = plim_space_item_space(a->problem, v);
+  int32_t space = plim_space_event_space(a->problem, v);
   int64_t *queue = run ? &a->free_ns[v->at] : &a->free_ns[a->problem->platform->n_devices + a->clock[v->at]];
   int64_t ns = run ? plim_space_run_ns(a->problem, v->node, v->at) : plim_space_copy_ns(a->problem, v->node, v->at);
   int64_t begin = later(*queue, a->open_ns[space]);
@@ -185,7 +185,7 @@ static void add_up(arrangement *a, plim_space_totals *t) {
   for (int32_t e = 0; e < s->n; e++) {
     add_command(a, e, t);
     for (int32_t b = a->order[e]; b >= 0; b = a->follower[b]) {
-      int64_t *open = &a->open_ns[plim_space_item_space(a->problem, &s->item[b])];
+      int64_t *open = &a->open_ns[plim_space_event_space(a->problem, &s->event[b])];
       *open = later(*open, a->left_ns[b]);
     }
   }
@@ -209,7 +209,7 @@ static void lay_out(arrangement *a, plim_block *b) {
   a->open_ns = plim_block_take(b, p->n_spaces, sizeof *a->open_ns);
   a->end_ns = plim_block_take(b, n, sizeof *a->end_ns);
   a->left_ns = plim_block_take(b, n, sizeof *a->left_ns);
-  a->items = plim_block_take(b, n, sizeof *a->items);
+  a->events = plim_block_take(b, n, sizeof *a->events);
 }
 
 plim_status plim_space_arrange(plim_space_sequence *s, const int64_t *budget, int spread, plim_space_totals *totals,

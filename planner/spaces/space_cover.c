@@ -1,4 +1,4 @@
-/* Greedy covering. At the item that is most short of bytes every buffer that is not touched there may go between its
+/* Greedy covering. At the event that is most short of bytes every buffer that is not touched there may go between its
  * two touches: its node runs again before the second, with what that reads, or it is paged out and in. Of all these
  * the one with the least cost by what it relieves is taken, and the sequence looked at anew. A buffer that nothing read
  * before the gap loses its first filler, so that "again" then means "later".
@@ -21,9 +21,9 @@ typedef struct cover_pass {
   const plim_space_rules *rules;
   const plim_space_weights *weights;
   plim_random *random;
-  int32_t at, space;        /* the item that is short of bytes */
+  int32_t at, space;        /* the event that is short of bytes */
   int32_t *previous, *next; /* [room] touches of a buffer around `at`; -1: it is touched there */
-  int64_t *short_before;    /* [room + 1] items short of bytes in the space, before an item */
+  int64_t *short_before;    /* [room + 1] events short of bytes in the space, before an event */
   int64_t room;             /* of the three */
   int32_t *seen, mark;      /* [nodes] refilled already in this decision: == mark */
   int32_t going;            /* the buffer that goes in this decision */
@@ -32,23 +32,23 @@ typedef struct cover_pass {
   plim_space_event *fill;   /* [PLIM_SPACE_REFILLS + 1] of the decision being weighed */
   int32_t n_fill, n_open;   /* of them all, and runs that wait for what they read */
   double best;              /* least score so far */
-  plim_space_event *chosen; /* [PLIM_SPACE_REFILLS + 1] items before `chosen_at` */
+  plim_space_event *chosen; /* [PLIM_SPACE_REFILLS + 1] events before `chosen_at` */
   int32_t n_chosen, chosen_at;
   plim_space_event out; /* and this one before out_at, -1: none */
   int32_t out_at;
 } cover_pass;
 
-/* Is buffer `filler` there at item u, or can it stay until then? Within the gap of the buffer that goes, others may
+/* Is buffer `filler` there at event u, or can it stay until then? Within the gap of the buffer that goes, others may
  * stay in its place, as long as all of them are smaller. */
 static int stays(cover_pass *pass, int32_t filler, int32_t u) {
   const plim_space_sequence *s = pass->sequence;
   if (filler < 0 || filler == pass->going) return 0;
   if (s->last[filler] >= u) return 1;
-  int32_t space = plim_space_item_space(pass->problem, &s->item[filler]), from = s->last[filler] + 1, to = u;
-  int64_t bytes = pass->problem->node[s->item[filler].node].bytes;
+  int32_t space = plim_space_event_space(pass->problem, &s->event[filler]), from = s->last[filler] + 1, to = u;
+  int64_t bytes = pass->problem->node[s->event[filler].node].bytes;
   int crosses = space == pass->space && s->last[filler] < pass->at;
   if (crosses) {
-    if (pass->extended + bytes >= pass->problem->node[s->item[pass->going].node].bytes) return 0;
+    if (pass->extended + bytes >= pass->problem->node[s->event[pass->going].node].bytes) return 0;
     if (to > pass->previous[pass->going] + 1) to = pass->previous[pass->going] + 1;
   }
   if (!plim_space_sequence_fits(s, space, from, to, bytes, pass->rules->budget[space])) return 0;
@@ -56,7 +56,7 @@ static int stays(cover_pass *pass, int32_t filler, int32_t u) {
   return 1;
 }
 
-/* The cheapest link that brings node to `space` before item u from where it still is; -1: none. */
+/* The cheapest link that brings node to `space` before event u from where it still is; -1: none. */
 static int32_t find_reload(cover_pass *pass, int32_t node, int32_t space, int32_t u) {
   const plim_platform *platform = pass->problem->platform;
   int32_t best = -1;
@@ -72,12 +72,12 @@ static int32_t find_reload(cover_pass *pass, int32_t node, int32_t space, int32_
   return best;
 }
 
-/* Add the run of `node` before item u to the decision, with what it reads and is not there. Returns the cost, INFINITY
+/* Add the run of `node` before event u to the decision, with what it reads and is not there. Returns the cost, INFINITY
  * where it is above `most` or impossible. Runs that wait count as refills: they bound the depth of the calls. */
 static double refill(cover_pass *pass, int32_t node, int32_t u, double most) {
   const plim_space_node *v = &pass->problem->node[node];
   int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, pass->space);
-  int repeats = node != pass->sequence->item[pass->going].node || !pass->moves;
+  int repeats = node != pass->sequence->event[pass->going].node || !pass->moves;
   pass->seen[node] = pass->mark;
   if (repeats && (!pass->rules->recompute || v->once)) return INFINITY;
   if (device < 0 || pass->n_fill + pass->n_open >= PLIM_SPACE_REFILLS) return INFINITY;
@@ -109,13 +109,13 @@ static double power(double x, double exponent) {
   return exponent == 0 ? 1 : pow(x, exponent);
 }
 
-/* What a decision relieves: its bytes, as far as they are short, over the items from `from` to `to` that are. */
+/* What a decision relieves: its bytes, as far as they are short, over the events from `from` to `to` that are. */
 static double relief(const cover_pass *pass, int32_t filler, int32_t from, int32_t to) {
-  int64_t bytes = pass->problem->node[pass->sequence->item[filler].node].bytes;
+  int64_t bytes = pass->problem->node[pass->sequence->event[filler].node].bytes;
   int64_t excess = plim_space_live(pass->sequence, pass->space)[pass->at] - pass->rules->budget[pass->space];
-  int64_t items = pass->short_before[to] - pass->short_before[from];
+  int64_t events = pass->short_before[to] - pass->short_before[from];
   return power((double)(bytes < excess ? bytes : excess), pass->weights->by_bytes) *
-         power((double)items, pass->weights->by_time);
+         power((double)events, pass->weights->by_time);
 }
 
 static int is_better(cover_pass *pass, double cost, double relieved, double *score) {
@@ -125,9 +125,9 @@ static int is_better(cover_pass *pass, double cost, double relieved, double *sco
   return *score < pass->best;
 }
 
-static double item_cost(const cover_pass *pass, const plim_space_event *item) {
-  return item->kind == PLIM_SPACE_RUN ? plim_space_run_cost(pass->problem, pass->weights, item->node, item->at)
-                                      : plim_space_copy_cost(pass->problem, pass->weights, item->node, item->at);
+static double event_cost(const cover_pass *pass, const plim_space_event *event) {
+  return event->kind == PLIM_SPACE_RUN ? plim_space_run_cost(pass->problem, pass->weights, event->node, event->at)
+                                       : plim_space_copy_cost(pass->problem, pass->weights, event->node, event->at);
 }
 
 static void weigh_recompute(cover_pass *pass, int32_t filler, double relieved, double credit) {
@@ -136,13 +136,13 @@ static void weigh_recompute(cover_pass *pass, int32_t filler, double relieved, d
       most = pass->best >= 0 ? pass->best * relieved * exp(pass->weights->noise / 2) + credit : credit + 1e-300;
   /* its run moves: nothing reads it before */
   pass->moves =
-      pass->sequence->item[filler].kind == PLIM_SPACE_RUN && pass->previous[filler] == filler && !pass->weights->stay;
+      pass->sequence->event[filler].kind == PLIM_SPACE_RUN && pass->previous[filler] == filler && !pass->weights->stay;
   pass->mark++;
   pass->n_fill = pass->n_open = 0;
   pass->extended = 0;
-  double cost = refill(pass, pass->sequence->item[filler].node, u, most);
+  double cost = refill(pass, pass->sequence->event[filler].node, u, most);
   if (isinf(cost)) return;
-  double whole = (double)pass->problem->node[pass->sequence->item[filler].node].bytes;
+  double whole = (double)pass->problem->node[pass->sequence->event[filler].node].bytes;
   relieved *= (whole - (double)pass->extended) / whole;
   if (!is_better(pass, cost - credit, relieved, &score)) return;
   pass->best = score;
@@ -153,18 +153,18 @@ static void weigh_recompute(cover_pass *pass, int32_t filler, double relieved, d
 }
 
 static double run_ns(const cover_pass *pass, int32_t e) {
-  const plim_space_event *v = &pass->sequence->item[e];
+  const plim_space_event *v = &pass->sequence->event[e];
   return v->kind == PLIM_SPACE_RUN ? (double)plim_space_run_ns(pass->problem, v->node, v->at) : 0;
 }
 
-/* The item from `from` on, `at` at the latest, before which runs hide the share of a copy out. */
+/* The event from `from` on, `at` at the latest, before which runs hide the share of a copy out. */
 static int32_t leave_at(const cover_pass *pass, int32_t from, int64_t copy_ns) {
   double left = pass->weights->beside * (double)copy_ns;
   while (left > 0 && from < pass->at) left -= run_ns(pass, from++);
   return from;
 }
 
-/* The item up to `to`, after `at`, from which on runs hide the share of a copy in. */
+/* The event up to `to`, after `at`, from which on runs hide the share of a copy in. */
 static int32_t return_at(const cover_pass *pass, int32_t to, int64_t copy_ns) {
   double left = pass->weights->beside * (double)copy_ns;
   while (left > 0 && to > pass->at + 1) left -= run_ns(pass, --to);
@@ -175,7 +175,7 @@ static int32_t return_at(const cover_pass *pass, int32_t to, int64_t copy_ns) {
 static void weigh_page(cover_pass *pass, int32_t filler, int32_t l, double credit) {
   const plim_platform *platform = pass->problem->platform;
   const plim_space_sequence *s = pass->sequence;
-  int32_t node = s->item[filler].node, u = pass->next[filler], there = platform->link[l].to,
+  int32_t node = s->event[filler].node, u = pass->next[filler], there = platform->link[l].to,
           from = pass->previous[filler] + 1;
   int32_t back = plim_platform_find_link(platform, there, pass->space), out_at = -1;
   double score, cost;
@@ -184,7 +184,7 @@ static void weigh_page(cover_pass *pass, int32_t filler, int32_t l, double credi
     return;
   int32_t stored = plim_space_sequence_find(s, node, there, u);
   cost = plim_space_copy_cost(pass->problem, pass->weights, node, back);
-  int from_there = s->item[filler].kind == PLIM_SPACE_COPY && s->item[filler].at == back;
+  int from_there = s->event[filler].kind == PLIM_SPACE_COPY && s->event[filler].at == back;
   if (!from_there) credit = 0;
   u = return_at(pass, u, plim_space_copy_ns(pass->problem, node, back));
   if (stored < 0 || !stays(pass, stored, u)) {
@@ -206,8 +206,8 @@ static void weigh(cover_pass *pass, int32_t filler) {
   const plim_platform *platform = pass->problem->platform;
   double relieved = relief(pass, filler, pass->previous[filler] + 1, pass->next[filler]);
   /* nothing read it before the gap: its filler is no longer needed */
-  double credit = pass->previous[filler] == filler ? item_cost(pass, &pass->sequence->item[filler]) : 0;
-  if (pass->weights->stay && pass->sequence->item[filler].kind == PLIM_SPACE_RUN) credit = 0;
+  double credit = pass->previous[filler] == filler ? event_cost(pass, &pass->sequence->event[filler]) : 0;
+  if (pass->weights->stay && pass->sequence->event[filler].kind == PLIM_SPACE_RUN) credit = 0;
   if (!(relieved > 0)) return;
   pass->going = filler;
   pass->extended = 0;
@@ -248,12 +248,12 @@ static void count_short(cover_pass *pass) {
   }
 }
 
-/* The touches of every buffer that is alive at the item. */
+/* The touches of every buffer that is alive at the event. */
 static void find_touches(cover_pass *pass) {
   const plim_space_sequence *s = pass->sequence;
   for (int32_t e = 0; e < s->n; e++) {
     int there =
-        e < pass->at && s->last[e] > pass->at && plim_space_item_space(pass->problem, &s->item[e]) == pass->space;
+        e < pass->at && s->last[e] > pass->at && plim_space_event_space(pass->problem, &s->event[e]) == pass->space;
     pass->previous[e] = there ? e : -1;
     pass->next[e] = -1;
   }

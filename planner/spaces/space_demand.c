@@ -251,7 +251,7 @@ static plim_status run_stack(demand_pass *pass, int32_t *able) {
       PLIM_TRY(bring(pass, v->pred[f->pred], space, able));
       continue;
     }
-    *able = *able && pass->to.n < spaces_tuning.demand.items_a_node * (int64_t)pass->problem->n &&
+    *able = *able && pass->to.n < spaces_tuning.demand.events_a_node * (int64_t)pass->problem->n &&
             make_room(pass, space, v->bytes + v->workspace);
     if (!*able) return PLIM_OK;
     run_node(pass, f, space);
@@ -308,7 +308,7 @@ static void free_all(demand_pass *pass) {
 static plim_status read_events(const demand_pass *pass, plim_space_sequence *s, int32_t *fits) {
   *fits = 0;
   PLIM_TRY(plim_space_sequence_reserve(s, pass->to.n));
-  memcpy(s->item, pass->to.event, (size_t)pass->to.n * sizeof *s->item);
+  memcpy(s->event, pass->to.event, (size_t)pass->to.n * sizeof *s->event);
   s->n = (int32_t)pass->to.n;
   PLIM_TRY(plim_space_sequence_analyse(s));
   *fits = s->valid && plim_space_sequence_is_within(s, pass->rules->budget);
@@ -324,7 +324,7 @@ plim_status plim_space_demand(plim_space_sequence *s, const plim_space_rules *ru
   *fits = 0;
   PLIM_CHECK(allocate_state(&pass));
   for (int32_t e = 0; e < s->n && able; e++) {
-    PLIM_CHECK(push(&pass, s->item[e].node, s->item[e].at));
+    PLIM_CHECK(push(&pass, s->event[e].node, s->event[e].at));
     PLIM_CHECK(run_stack(&pass, &able));
     if (able) release(&pass);
   }

@@ -12,8 +12,8 @@ typedef struct gather_pass {
   const plim_space_problem *problem;
   const plim_space_plan *draft;
   const int64_t *budget;
-  int64_t *most_bytes; /* [n_spaces] */
-  int64_t most_ns;
+  int64_t *limit_bytes; /* [n_spaces] */
+  int64_t limit_ns;
   double value; /* of the plan so far */
   int64_t serial_ns;
   int64_t looked_at;
@@ -29,13 +29,13 @@ static plim_status lower_events(const gather_pass *g, const plim_space_events *e
 static plim_status set_limits(gather_pass *g) {
   plim_space_plan *plan = NULL;
   int64_t n_spaces = g->problem->platform->n_spaces;
-  PLIM_TRY(plim_allocate(g->problem->ctx, n_spaces, sizeof *g->most_bytes, &g->most_bytes));
+  PLIM_TRY(plim_allocate(g->problem->ctx, n_spaces, sizeof *g->limit_bytes, &g->limit_bytes));
   PLIM_TRY(plim_space_lower(g->problem, g->now, g->draft, g->budget, 0, &plan));
   for (int32_t s = 0; s < n_spaces; s++) {
     int64_t peak = plan->space[s].peak_bytes;
-    g->most_bytes[s] = peak > g->budget[s] ? peak : g->budget[s];
+    g->limit_bytes[s] = peak > g->budget[s] ? peak : g->budget[s];
   }
-  g->most_ns = plan->makespan_ns > g->draft->deadline_ns ? plan->makespan_ns : g->draft->deadline_ns;
+  g->limit_ns = plan->makespan_ns > g->draft->deadline_ns ? plan->makespan_ns : g->draft->deadline_ns;
   g->value = plim_space_plan_value(plan);
   g->serial_ns = plan->serial_ns;
   plim_space_plan_free(plan);
@@ -44,9 +44,9 @@ static plim_status set_limits(gather_pass *g) {
 
 static int is_better(const gather_pass *g, const plim_space_plan *plan) {
   for (int32_t s = 0; s < plan->n_spaces; s++) {
-    if (plan->space[s].peak_bytes > g->most_bytes[s]) return 0;
+    if (plan->space[s].peak_bytes > g->limit_bytes[s]) return 0;
   }
-  if (plan->makespan_ns > g->most_ns) return 0;
+  if (plan->makespan_ns > g->limit_ns) return 0;
   double value = plim_space_plan_value(plan);
   return value <= g->value && plan->serial_ns < g->serial_ns;
 }
@@ -161,6 +161,6 @@ plim_status plim_space_gather(const plim_space_problem *problem, const plim_spac
   PLIM_TRY(events->status);
   plim_status status = gather(&g);
   plim_space_events_free(&g.next);
-  plim_release(problem->ctx, g.most_bytes, problem->platform->n_spaces, sizeof *g.most_bytes);
+  plim_release(problem->ctx, g.limit_bytes, problem->platform->n_spaces, sizeof *g.limit_bytes);
   return status;
 }

@@ -52,8 +52,8 @@ static plim_status try_keep_all(work *w) {
 static plim_space_search_options search_options(const work *w) {
   const plim_space_request *r = &w->request;
   const int searches = r->planner->searches;
-  int64_t items = searches ? spaces_tuning.program.items_alone : spaces_tuning.program.items_before;
-  int64_t rounds = items / (r->problem->n + 10);
+  int64_t events = searches ? spaces_tuning.program.events_alone : spaces_tuning.program.events_before;
+  int64_t rounds = events / (r->problem->n + 10);
   return (plim_space_search_options){
       .objective = r->model.objective,
       .page = r->model.page,

@@ -1,5 +1,5 @@
-/* Repair: gives every item of a sequence what it reads, in one walk. What is not there is copied, along one link or
- * two, or recomputed, whichever is cheapest. Pruning: an item goes where the buffer before it can stay instead. */
+/* Repair: gives every event of a sequence what it reads, in one walk. What is not there is copied, along one link or
+ * two, or recomputed, whichever is cheapest. Pruning: an event goes where the buffer before it can stay instead. */
 #include "planner/spaces/space_search_state.h"
 
 #include <math.h>
@@ -96,18 +96,18 @@ static int fetch(repair_pass *r, int32_t node, int32_t space) {
   return 1;
 }
 
-static int repair_item(repair_pass *r, const plim_space_event *item) {
-  int32_t space = plim_space_item_space(r->problem, item);
-  const plim_space_node *v = &r->problem->node[item->node];
-  if (item->kind == PLIM_SPACE_COPY) {
-    if (!*open_of(r, r->problem->platform->link[item->at].from, item->node)) return 1;
+static int repair_event(repair_pass *r, const plim_space_event *event) {
+  int32_t space = plim_space_event_space(r->problem, event);
+  const plim_space_node *v = &r->problem->node[event->node];
+  if (event->kind == PLIM_SPACE_COPY) {
+    if (!*open_of(r, r->problem->platform->link[event->at].from, event->node)) return 1;
   } else {
     for (int32_t i = 0; i < v->n_preds; i++) {
       if (!fetch(r, v->pred[i], space)) return 0;
     }
   }
-  plim_space_events_add(&r->to, item->kind, item->node, item->at);
-  *open_of(r, space, item->node) = 1;
+  plim_space_events_add(&r->to, event->kind, event->node, event->at);
+  *open_of(r, space, event->node) = 1;
   return 1;
 }
 
@@ -120,11 +120,11 @@ plim_status plim_space_repair(plim_space_sequence *s, const plim_space_rules *ru
   *legal = 1;
   PLIM_CHECK(plim_allocate(p->ctx, cells, sizeof *r.open, &r.open));
   PLIM_CHECK(plim_allocate(p->ctx, p->n, sizeof *r.busy, &r.busy));
-  for (int32_t e = 0; e < s->n && *legal; e++) *legal = repair_item(&r, &s->item[e]);
+  for (int32_t e = 0; e < s->n && *legal; e++) *legal = repair_event(&r, &s->event[e]);
   PLIM_CHECK(r.to.status);
   if (*legal) {
     PLIM_CHECK(plim_space_sequence_reserve(s, r.to.n));
-    memcpy(s->item, r.to.event, (size_t)r.to.n * sizeof *s->item);
+    memcpy(s->event, r.to.event, (size_t)r.to.n * sizeof *s->event);
     s->n = (int32_t)r.to.n;
     PLIM_CHECK(plim_space_sequence_analyse(s));
     *legal = s->valid;
@@ -138,11 +138,11 @@ done:
 
 /* ---- what can be left out ---- */
 
-/* May item e go, when what read it reads the buffer before? Its bytes then stay from that one's last touch on. */
+/* May event e go, when what read it reads the buffer before? Its bytes then stay from that one's last touch on. */
 static int can_go(const plim_space_sequence *s, const plim_space_rules *rules, int32_t e) {
-  int32_t space = plim_space_item_space(s->problem, &s->item[e]), before = s->before[e];
+  int32_t space = plim_space_event_space(s->problem, &s->event[e]), before = s->before[e];
   if (before < 0 || s->last[before] < 0) return 0;
-  return plim_space_sequence_fits(s, space, s->last[before] + 1, e, s->problem->node[s->item[e].node].bytes,
+  return plim_space_sequence_fits(s, space, s->last[before] + 1, e, s->problem->node[s->event[e].node].bytes,
                                   rules->budget[space]);
 }
 
@@ -153,12 +153,12 @@ plim_status plim_space_prune(plim_space_sequence *s, const plim_space_rules *rul
     removed = 0;
     for (int32_t e = n - 1; e >= 0 && !plim_effort_over(s->problem->ctx, 20); e--) {
       if (!can_go(s, rules, e)) continue;
-      int32_t before = s->before[e], space = plim_space_item_space(s->problem, &s->item[e]);
-      plim_space_sequence_add(s, space, s->last[before] + 1, e, s->problem->node[s->item[e].node].bytes);
+      int32_t before = s->before[e], space = plim_space_event_space(s->problem, &s->event[e]);
+      plim_space_sequence_add(s, space, s->last[before] + 1, e, s->problem->node[s->event[e].node].bytes);
       s->last[before] = s->last[e];
-      s->item[e].kind = PLIM_SPACE_DROP;
+      s->event[e].kind = PLIM_SPACE_DROP;
       /* later fillers of the same buffer now follow the one before */
-      for (int32_t later = s->latest[(int64_t)space * s->problem->n + s->item[e].node]; later > e;
+      for (int32_t later = s->latest[(int64_t)space * s->problem->n + s->event[e].node]; later > e;
            later = s->before[later]) {
         if (s->before[later] == e) s->before[later] = before;
       }
@@ -166,7 +166,7 @@ plim_status plim_space_prune(plim_space_sequence *s, const plim_space_rules *rul
     }
     s->n = 0;
     for (int32_t e = 0; e < n; e++) {
-      if (s->item[e].kind != PLIM_SPACE_DROP) s->item[s->n++] = s->item[e];
+      if (s->event[e].kind != PLIM_SPACE_DROP) s->event[s->n++] = s->event[e];
     }
     PLIM_TRY(plim_space_sequence_analyse(s));
   }

@@ -12,7 +12,7 @@
 static void drop_marked_items(plim_space_sequence *s) {
   int32_t n = 0;
   for (int32_t e = 0; e < s->n; e++) {
-    if (s->item[e].kind != PLIM_SPACE_DROP) s->item[n++] = s->item[e];
+    if (s->event[e].kind != PLIM_SPACE_DROP) s->event[n++] = s->event[e];
   }
   s->n = n;
 }
@@ -26,7 +26,7 @@ static void take_out(plim_space_search_state *search) {
   int32_t percent = least + plim_random_below(&search->random, 101 - least);
   memset(search->marked, 0, (size_t)search->problem->n);
   for (int32_t e = 0; e < s->n; e++) {
-    plim_space_event *v = &s->item[e];
+    plim_space_event *v = &s->event[e];
     int repeat = v->kind == PLIM_SPACE_COPY || search->marked[v->node];
     if (v->kind == PLIM_SPACE_RUN) search->marked[v->node] = 1;
     if (repeat && e >= from && e < from + width && plim_random_percent(&search->random, percent)) {
@@ -48,7 +48,7 @@ static void change_devices(plim_space_search_state *search) {
                       ? 1
                       : 1 + plim_random_below(&search->random, most);
   for (int32_t e = 0; e < s->n; e++) {
-    plim_space_event *v = &s->item[e];
+    plim_space_event *v = &s->event[e];
     if (v->node < first || v->node >= first + width) continue;
     int32_t device = turn ? (v->at + to) % devices : to;
     if (v->kind == PLIM_SPACE_COPY) v->kind = PLIM_SPACE_DROP;
@@ -63,7 +63,7 @@ static void move_run(plim_space_search_state *search) {
   plim_space_sequence *s = &search->next;
   const plim_space_sequence *now = &search->now;
   int32_t e = plim_random_below(&search->random, s->n), to = e, most = s->n;
-  const plim_space_event v = s->item[e];
+  const plim_space_event v = s->event[e];
   for (int32_t i = now->first_read[e]; i < now->first_read[e + 1]; i++) {
     if (i == now->first_read[e] || now->read[i] > to) to = now->read[i];
   }
@@ -74,12 +74,12 @@ static void move_run(plim_space_search_state *search) {
       }
     }
     to = e + plim_random_below(&search->random, most - e);
-    memmove(s->item + e, s->item + e + 1, (size_t)(to - e) * sizeof v);
+    memmove(s->event + e, s->event + e + 1, (size_t)(to - e) * sizeof v);
   } else {
     to = to == e ? plim_random_below(&search->random, e + 1) : to + 1 + plim_random_below(&search->random, e - to);
-    memmove(s->item + to + 1, s->item + to, (size_t)(e - to) * sizeof v);
+    memmove(s->event + to + 1, s->event + to, (size_t)(e - to) * sizeof v);
   }
-  s->item[to] = v;
+  s->event[to] = v;
 }
 
 static plim_status change(plim_space_search_state *search, int32_t *fits) {

@@ -27,7 +27,7 @@ typedef struct plim_space_found {
 } plim_space_found;
 
 /* The best sequence found, for plim_space_lower. Whatever is found before a deadline of the context counts.
- * Deterministic where none is. O(rounds x items). */
+ * Deterministic where none is. O(rounds x events). */
 PLIM_MUST_USE plim_status plim_space_search(const plim_space_problem *problem, const plim_space_search_options *options,
                                             plim_space_found *found, plim_space_events *out);
 

@@ -14,11 +14,11 @@
 /* What a decision costs and how it is weighed. */
 typedef struct plim_space_weights {
   double run_ns, run_joule, copy_ns, copy_joule; /* of a nanosecond or joule of runs and copies */
-  double by_bytes, by_time;                      /* exponents of the bytes and of the items that are relieved */
+  double by_bytes, by_time;                      /* exponents of the bytes and of the events that are relieved */
   double noise;                                  /* of the logarithm of a score */
   double beside; /* share of a copy's time for which a page stays, and is there, beside runs */
   int32_t stay;  /* 1: runs do not move later instead of being repeated */
-  int32_t first; /* 1: the first item that is short of bytes, 0: the one most short */
+  int32_t first; /* 1: the first event that is short of bytes, 0: the one most short */
 } plim_space_weights;
 
 typedef struct plim_space_rules {
@@ -58,7 +58,7 @@ int32_t plim_space_cheapest_device(const plim_space_problem *problem, const plim
 
 /* Make a sequence legal, and take out what it does not need. */
 
-/* Give every item what it reads: copies, or runs where no copy can bring it. *legal: 0 where nothing can. The sequence
+/* Give every event what it reads: copies, or runs where no copy can bring it. *legal: 0 where nothing can. The sequence
  * is analysed. */
 PLIM_MUST_USE plim_status plim_space_repair(plim_space_sequence *sequence, const plim_space_rules *rules,
                                             const plim_space_weights *weights, int32_t *legal);

@@ -1,4 +1,4 @@
-/* Which buffers a sequence has, how long they live and what they come to at every item. */
+/* Which buffers a sequence has, how long they live and what they come to at every event. */
 #include "planner/spaces/space_sequence.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ plim_status plim_space_sequence_init(plim_space_sequence *s, const plim_space_pr
 static void free_items(plim_space_sequence *s) {
   plim_context *ctx = s->problem->ctx;
   int64_t n_spaces = s->problem->platform->n_spaces;
-  plim_release(ctx, s->item, s->room, sizeof *s->item);
+  plim_release(ctx, s->event, s->room, sizeof *s->event);
   plim_release(ctx, s->last, s->room, sizeof *s->last);
   plim_release(ctx, s->before, s->room, sizeof *s->before);
   plim_release(ctx, s->first_read, (int64_t)s->room + 1, sizeof *s->first_read);
@@ -46,14 +46,14 @@ plim_status plim_space_sequence_reserve(plim_space_sequence *s, int64_t n) {
   if (n <= s->room) return PLIM_OK;
   if (room >= INT32_MAX) return plim_fail(ctx, PLIM_EOVERFLOW, "the sequence has too many events");
   to.room = (int32_t)room;
-  PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.item, &to.item));
+  PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.event, &to.event));
   PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.last, &to.last));
   PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.before, &to.before));
   PLIM_CHECK(plim_allocate(ctx, room + 1, sizeof *to.first_read, &to.first_read));
   PLIM_CHECK(plim_allocate(ctx, room, sizeof *to.map, &to.map));
   PLIM_CHECK(plim_allocate(ctx, n_spaces * room, sizeof *to.live, &to.live));
   PLIM_CHECK(plim_allocate(ctx, n_spaces * spans(room), sizeof *to.top, &to.top));
-  if (s->n > 0) memcpy(to.item, s->item, (size_t)s->n * sizeof *s->item);
+  if (s->n > 0) memcpy(to.event, s->event, (size_t)s->n * sizeof *s->event);
   to.n = s->n;
   to.read = s->read;
   to.room_read = s->room_read;
@@ -69,16 +69,16 @@ done:
 
 plim_status plim_space_sequence_copy(plim_space_sequence *to, const plim_space_sequence *from) {
   PLIM_TRY(plim_space_sequence_reserve(to, from->n));
-  if (from->n > 0) memcpy(to->item, from->item, (size_t)from->n * sizeof *from->item);
+  if (from->n > 0) memcpy(to->event, from->event, (size_t)from->n * sizeof *from->event);
   to->n = from->n;
   to->valid = 0;
   return PLIM_OK;
 }
 
-plim_status plim_space_sequence_insert(plim_space_sequence *s, int32_t at, int32_t n, const plim_space_event *item) {
+plim_status plim_space_sequence_insert(plim_space_sequence *s, int32_t at, int32_t n, const plim_space_event *event) {
   PLIM_TRY(plim_space_sequence_reserve(s, (int64_t)s->n + n));
-  memmove(s->item + at + n, s->item + at, (size_t)(s->n - at) * sizeof *s->item);
-  memcpy(s->item + at, item, (size_t)n * sizeof *s->item);
+  memmove(s->event + at + n, s->event + at, (size_t)(s->n - at) * sizeof *s->event);
+  memcpy(s->event + at, event, (size_t)n * sizeof *s->event);
   s->n += n;
   s->valid = 0;
   return PLIM_OK;
@@ -93,49 +93,49 @@ static int32_t *latest_of(const plim_space_sequence *s, int32_t space, int32_t n
 static plim_status reserve_reads(plim_space_sequence *s) {
   int64_t reads = 0;
   for (int32_t e = 0; e < s->n; e++) {
-    reads += s->item[e].kind == PLIM_SPACE_RUN ? s->problem->node[s->item[e].node].n_preds : 1;
+    reads += s->event[e].kind == PLIM_SPACE_RUN ? s->problem->node[s->event[e].node].n_preds : 1;
   }
   if (reads >= INT32_MAX) return plim_fail(s->problem->ctx, PLIM_EOVERFLOW, "the sequence has too many reads");
   return plim_array_reserve(s->problem->ctx, &s->read, &s->room_read, reads, sizeof *s->read);
 }
 
-/* Who fills what the items read; 0: something is not there. */
+/* Who fills what the events read; 0: something is not there. */
 static int find_reads(plim_space_sequence *s) {
   const plim_space_problem *p = s->problem;
   int64_t cells = (int64_t)p->platform->n_spaces * p->n;
   int32_t n = 0;
   for (int64_t i = 0; i < cells; i++) s->latest[i] = -1;
   for (int32_t e = 0; e < s->n; e++) {
-    const plim_space_event *item = &s->item[e];
-    int32_t space = plim_space_item_space(p, item), run = item->kind == PLIM_SPACE_RUN;
-    const plim_space_node *v = &p->node[item->node];
+    const plim_space_event *event = &s->event[e];
+    int32_t space = plim_space_event_space(p, event), run = event->kind == PLIM_SPACE_RUN;
+    const plim_space_node *v = &p->node[event->node];
     s->first_read[e] = n;
     for (int32_t i = 0; i < (run ? v->n_preds : 1); i++) {
       int32_t filler =
-          run ? *latest_of(s, space, v->pred[i]) : *latest_of(s, p->platform->link[item->at].from, item->node);
+          run ? *latest_of(s, space, v->pred[i]) : *latest_of(s, p->platform->link[event->at].from, event->node);
       if (filler < 0) return 0;
       s->read[n++] = filler;
     }
-    s->before[e] = *latest_of(s, space, item->node);
-    *latest_of(s, space, item->node) = e;
+    s->before[e] = *latest_of(s, space, event->node);
+    *latest_of(s, space, event->node) = e;
   }
   s->first_read[s->n] = n;
   return 1;
 }
 
-/* Mark in last [n] what is needed: -1 not, else the last item that touches the buffer. A run that nothing reads is
+/* Mark in last [n] what is needed: -1 not, else the last event that touches the buffer. A run that nothing reads is
  * needed where the node has no other that is. */
 static int32_t mark_needed(plim_space_sequence *s) {
   int32_t removed = 0, *runs = s->runs;
   memset(runs, 0, (size_t)s->problem->n * sizeof *runs);
   for (int32_t e = 0; e < s->n; e++) {
     s->last[e] = -1;
-    if (s->item[e].kind == PLIM_SPACE_RUN) runs[s->item[e].node]++;
+    if (s->event[e].kind == PLIM_SPACE_RUN) runs[s->event[e].node]++;
   }
   for (int32_t e = s->n - 1; e >= 0; e--) {
-    int run = s->item[e].kind == PLIM_SPACE_RUN;
-    if (s->last[e] < 0 && (!run || runs[s->item[e].node] > 1)) {
-      runs[s->item[e].node] -= run;
+    int run = s->event[e].kind == PLIM_SPACE_RUN;
+    if (s->last[e] < 0 && (!run || runs[s->event[e].node] > 1)) {
+      runs[s->event[e].node] -= run;
       removed++;
       continue;
     }
@@ -158,7 +158,7 @@ static void compact(plim_space_sequence *s) {
     int32_t from = s->first_read[e], to = s->first_read[e + 1], before = mapped(s, s->before[e]);
     s->map[e] = s->last[e] < 0 ? before : n;
     if (s->last[e] < 0) continue;
-    s->item[n] = s->item[e];
+    s->event[n] = s->event[e];
     s->last[n] = s->last[e];
     s->before[n] = before;
     s->first_read[n++] = reads;
@@ -191,12 +191,12 @@ static void find_bytes(plim_space_sequence *s) {
     memset(plim_space_live(s, space), 0, (size_t)s->n * sizeof *s->live);
   }
   for (int32_t e = 0; e < s->n; e++) {
-    int64_t *live = plim_space_live(s, plim_space_item_space(p, &s->item[e]));
-    live[e] += p->node[s->item[e].node].bytes;
-    if (s->last[e] + 1 < s->n) live[s->last[e] + 1] -= p->node[s->item[e].node].bytes;
-    if (s->item[e].kind != PLIM_SPACE_RUN) continue;
-    live[e] += p->node[s->item[e].node].workspace;
-    if (e + 1 < s->n) live[e + 1] -= p->node[s->item[e].node].workspace;
+    int64_t *live = plim_space_live(s, plim_space_event_space(p, &s->event[e]));
+    live[e] += p->node[s->event[e].node].bytes;
+    if (s->last[e] + 1 < s->n) live[s->last[e] + 1] -= p->node[s->event[e].node].bytes;
+    if (s->event[e].kind != PLIM_SPACE_RUN) continue;
+    live[e] += p->node[s->event[e].node].workspace;
+    if (e + 1 < s->n) live[e + 1] -= p->node[s->event[e].node].workspace;
   }
   for (int32_t space = 0; space < p->platform->n_spaces; space++) {
     int64_t *live = plim_space_live(s, space);
@@ -217,7 +217,7 @@ plim_status plim_space_sequence_analyse(plim_space_sequence *s) {
 
 /* ---- insertions into what is analysed ---- */
 
-/* Indices of items from `at` on grow. */
+/* Indices of events from `at` on grow. */
 static void shift_indices(int32_t *index, int64_t n, int32_t at, int32_t by) {
   for (int64_t i = 0; i < n; i++) index[i] += index[i] >= at ? by : 0;
 }
@@ -226,14 +226,14 @@ static void open_gap(int32_t *x, int32_t n, int32_t at, int32_t by) {
   memmove(x + at + by, x + at, (size_t)(n - at) * sizeof *x);
 }
 
-/* Make room for `by` items at `at`, whose reads are `reads`; bytes there are those of buffers that live across. */
+/* Make room for `by` events at `at`, whose reads are `reads`; bytes there are those of buffers that live across. */
 static void shift(plim_space_sequence *s, int32_t at, int32_t by, int32_t reads) {
   const plim_space_problem *p = s->problem;
   int32_t n = s->n, all = s->first_read[n], from = s->first_read[at];
-  const plim_space_event *next = &s->item[at];
+  const plim_space_event *next = &s->event[at];
   for (int32_t space = 0; space < p->platform->n_spaces; space++) {
     int64_t *live = plim_space_live(s, space), across = live[at];
-    if (plim_space_item_space(p, next) == space) {
+    if (plim_space_event_space(p, next) == space) {
       across -= p->node[next->node].bytes + (next->kind == PLIM_SPACE_RUN ? p->node[next->node].workspace : 0);
     }
     memmove(live + at + by, live + at, (size_t)(n - at) * sizeof *live);
@@ -249,14 +249,14 @@ static void shift(plim_space_sequence *s, int32_t at, int32_t by, int32_t reads)
   open_gap(s->first_read, n + 1, at, by);
   open_gap(s->read, all, from, reads);
   for (int32_t e = at + by; e <= n + by; e++) s->first_read[e] += reads;
-  memmove(s->item + at + by, s->item + at, (size_t)(n - at) * sizeof *s->item);
+  memmove(s->event + at + by, s->event + at, (size_t)(n - at) * sizeof *s->event);
   s->n += by;
 }
 
 static void add_live(plim_space_sequence *s, int32_t filler, int32_t from, int32_t to, int sign) {
-  const plim_space_event *item = &s->item[filler];
-  int64_t *live = plim_space_live(s, plim_space_item_space(s->problem, item));
-  for (int32_t e = from; e < to; e++) live[e] += sign * s->problem->node[item->node].bytes;
+  const plim_space_event *event = &s->event[filler];
+  int64_t *live = plim_space_live(s, plim_space_event_space(s->problem, event));
+  for (int32_t e = from; e < to; e++) live[e] += sign * s->problem->node[event->node].bytes;
 }
 
 static int reads_it(const plim_space_sequence *s, int32_t e, int32_t filler) {
@@ -286,7 +286,7 @@ static void note_idle(plim_space_sequence *s, int32_t e) {
   if (s->n_idle < PLIM_SPACE_IDLE) s->idle[s->n_idle++] = e;
 }
 
-/* The buffer of item e is read before item `end` alone: find the last that does, and take its bytes away after it. */
+/* The buffer of event e is read before event `end` alone: find the last that does, and take its bytes away after it. */
 static void end_before(plim_space_sequence *s, int32_t e, int32_t end) {
   int32_t stays = end - 1;
   while (stays > e && !reads_it(s, stays, e)) stays--;
@@ -306,40 +306,40 @@ static void take_readers(plim_space_sequence *s, int32_t e, int32_t end) {
       s->last[e] = u;
     }
   }
-  const plim_space_node *v = &s->problem->node[s->item[e].node];
+  const plim_space_node *v = &s->problem->node[s->event[e].node];
   add_live(s, e, e, s->last[e] + 1, 1);
-  if (s->item[e].kind == PLIM_SPACE_RUN) {
-    plim_space_live(s, plim_space_item_space(s->problem, &s->item[e]))[e] += v->workspace;
+  if (s->event[e].kind == PLIM_SPACE_RUN) {
+    plim_space_live(s, plim_space_event_space(s->problem, &s->event[e]))[e] += v->workspace;
   }
   if (s->last[e] > e) end_before(s, old, e);
 }
 
 /* Item e takes its place among those that fill its node and space. */
 static void link_filler(plim_space_sequence *s, int32_t e) {
-  int32_t space = plim_space_item_space(s->problem, &s->item[e]), *next = latest_of(s, space, s->item[e].node);
+  int32_t space = plim_space_event_space(s->problem, &s->event[e]), *next = latest_of(s, space, s->event[e].node);
   while (*next > e) next = &s->before[*next];
   s->before[e] = *next;
   *next = e;
 }
 
-static int32_t reads_of(const plim_space_sequence *s, const plim_space_event *item) {
-  return item->kind == PLIM_SPACE_RUN ? s->problem->node[item->node].n_preds : 1;
+static int32_t reads_of(const plim_space_sequence *s, const plim_space_event *event) {
+  return event->kind == PLIM_SPACE_RUN ? s->problem->node[event->node].n_preds : 1;
 }
 
-plim_status plim_space_sequence_extend(plim_space_sequence *s, int32_t at, int32_t n, const plim_space_event *item,
+plim_status plim_space_sequence_extend(plim_space_sequence *s, int32_t at, int32_t n, const plim_space_event *event,
                                        int32_t *done) {
   const plim_space_problem *p = s->problem;
   int32_t reads = 0, next, whole = 1;
-  for (int32_t i = 0; i < n; i++) reads += reads_of(s, &item[i]);
+  for (int32_t i = 0; i < n; i++) reads += reads_of(s, &event[i]);
   *done = s->valid && s->n + n <= s->room && s->first_read[s->n] + (int64_t)reads <= s->room_read;
   if (!*done) return PLIM_OK;
   next = s->first_read[at];
   shift(s, at, n, reads);
-  memcpy(s->item + at, item, (size_t)n * sizeof *item);
+  memcpy(s->event + at, event, (size_t)n * sizeof *event);
   for (int32_t e = at; e < at + n && whole; e++) {
-    const plim_space_event *v = &s->item[e];
+    const plim_space_event *v = &s->event[e];
     int run = v->kind == PLIM_SPACE_RUN;
-    int32_t space = run ? plim_space_item_space(p, v) : p->platform->link[v->at].from;
+    int32_t space = run ? plim_space_event_space(p, v) : p->platform->link[v->at].from;
     s->first_read[e] = next;
     for (int32_t i = 0; i < reads_of(s, v) && whole; i++) {
       whole = read_one(s, e, run ? p->node[v->node].pred[i] : v->node, space, &next);
@@ -355,11 +355,11 @@ plim_status plim_space_sequence_extend(plim_space_sequence *s, int32_t at, int32
 
 /* ---- removals ---- */
 
-/* Does another item run the node? */
+/* Does another event run the node? */
 static int has_other_run(const plim_space_sequence *s, int32_t e) {
   for (int32_t space = 0; space < s->problem->platform->n_spaces; space++) {
-    for (int32_t u = *latest_of(s, space, s->item[e].node); u >= 0; u = s->before[u]) {
-      if (u != e && s->item[u].kind == PLIM_SPACE_RUN) return 1;
+    for (int32_t u = *latest_of(s, space, s->event[e].node); u >= 0; u = s->before[u]) {
+      if (u != e && s->event[u].kind == PLIM_SPACE_RUN) return 1;
     }
   }
   return 0;
@@ -369,16 +369,16 @@ static void close_gap(int32_t *x, int32_t n, int32_t at, int32_t by) {
   memmove(x + at, x + at + by, (size_t)(n - at - by) * sizeof *x);
 }
 
-/* Indices of items after `at` fall. */
+/* Indices of events after `at` fall. */
 static void lower_indices(int32_t *index, int64_t n, int32_t at) {
   for (int64_t i = 0; i < n; i++) index[i] -= index[i] > at;
 }
 
-/* Nothing reads the buffer of item e: take it out of the arrays. */
+/* Nothing reads the buffer of event e: take it out of the arrays. */
 static void remove_item(plim_space_sequence *s, int32_t e) {
   const plim_space_problem *p = s->problem;
   int32_t n = s->n, from = s->first_read[e], reads = s->first_read[e + 1] - from, all = s->first_read[n];
-  int32_t *later = latest_of(s, plim_space_item_space(p, &s->item[e]), s->item[e].node);
+  int32_t *later = latest_of(s, plim_space_event_space(p, &s->event[e]), s->event[e].node);
   while (*later != e) later = &s->before[*later];
   *later = s->before[e];
   for (int32_t space = 0; space < p->platform->n_spaces; space++) {
@@ -390,7 +390,7 @@ static void remove_item(plim_space_sequence *s, int32_t e) {
   close_gap(s->read, all, from, reads);
   close_gap(s->first_read, n + 1, e, 1);
   for (int32_t i = e; i < n; i++) s->first_read[i] -= reads;
-  memmove(s->item + e, s->item + e + 1, (size_t)(n - e - 1) * sizeof *s->item);
+  memmove(s->event + e, s->event + e + 1, (size_t)(n - e - 1) * sizeof *s->event);
   s->n = n - 1;
   lower_indices(s->last, n - 1, e);
   lower_indices(s->before, n - 1, e);
@@ -399,7 +399,7 @@ static void remove_item(plim_space_sequence *s, int32_t e) {
   lower_indices(s->idle, s->n_idle, e);
 }
 
-/* The last of the items that are noted, which is no longer. */
+/* The last of the events that are noted, which is no longer. */
 static int32_t take_idle(plim_space_sequence *s) {
   int32_t best = 0;
   for (int32_t i = 1; i < s->n_idle; i++) best = s->idle[i] > s->idle[best] ? i : best;
@@ -412,7 +412,7 @@ void plim_space_sequence_trim(plim_space_sequence *s) {
   int removed = s->n_idle > 0;
   while (s->valid && s->n_idle > 0) {
     int32_t e = take_idle(s);
-    if (s->last[e] > e || (s->item[e].kind == PLIM_SPACE_RUN && !has_other_run(s, e))) continue;
+    if (s->last[e] > e || (s->event[e].kind == PLIM_SPACE_RUN && !has_other_run(s, e))) continue;
     for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
       if (s->last[s->read[i]] == e) end_before(s, s->read[i], e);
     }

@@ -103,7 +103,7 @@ plim_status plim_space_begin_start(plim_space_search_state *search, const plim_s
   PLIM_TRY(plim_space_sequence_reserve(&search->now, search->problem->n));
   search->now.n = search->problem->n;
   for (int32_t i = 0; i < search->problem->n; i++) {
-    search->now.item[i] = (plim_space_event){PLIM_SPACE_RUN, search->order[i], search->device[search->order[i]]};
+    search->now.event[i] = (plim_space_event){PLIM_SPACE_RUN, search->order[i], search->device[search->order[i]]};
   }
   return repaired ? plim_space_repair(&search->now, &search->rules, w, legal) : PLIM_OK;
 }
@@ -194,7 +194,7 @@ static plim_status start_from(plim_space_search_state *search, const plim_space_
     plim_space_event v = events->event[e];
     if (v.kind == PLIM_SPACE_DROP) continue;
     if (v.kind == PLIM_SPACE_JOIN) v.kind = PLIM_SPACE_COPY;
-    search->now.item[search->now.n++] = v;
+    search->now.event[search->now.n++] = v;
   }
   PLIM_TRY(plim_space_sequence_analyse(&search->now));
   if (!search->now.valid || !plim_space_sequence_is_within(&search->now, search->options->budget)) return PLIM_OK;

@@ -94,10 +94,10 @@ static double value_of(const plim_space_search_state *search, const plim_space_t
   return (double)(search->options->objective == PLIM_OBJECTIVE_SERIAL ? t->serial_ns : t->makespan_ns);
 }
 
-/* What the items of a sequence come to, one by one. */
+/* What the events of a sequence come to, one by one. */
 typedef struct sums {
   double joule, run_ns, serial_ns;
-  double longest_ns; /* of all items of one device or link: the makespan is no shorter */
+  double longest_ns; /* of all events of one device or link: the makespan is no shorter */
   double delay_ns;   /* of copies to and from pages */
 } sums;
 
@@ -106,7 +106,7 @@ static sums add_up(const plim_space_search_state *search, const plim_space_seque
   sums sum = {0, 0, 0, 0, 0};
   memset(search->load_ns, 0, (size_t)(devices + search->problem->platform->n_links) * sizeof *search->load_ns);
   for (int32_t e = 0; e < s->n; e++) {
-    const plim_space_event *v = &s->item[e];
+    const plim_space_event *v = &s->event[e];
     int run = v->kind == PLIM_SPACE_RUN;
     int64_t ns =
         run ? plim_space_run_ns(search->problem, v->node, v->at) : plim_space_copy_ns(search->problem, v->node, v->at);

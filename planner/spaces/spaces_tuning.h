@@ -48,7 +48,7 @@ static const struct plim_spaces_tuning {
     int32_t fetches, steps_a_node, steps_least, steps_a_report, work_a_buffer;
   } cover;
   struct {
-    int32_t looked, preds, items_a_node;
+    int32_t looked, preds, events_a_node;
   } demand;
   struct {
     int32_t trials, rounds;
@@ -57,7 +57,7 @@ static const struct plim_spaces_tuning {
     int32_t candidates, events;
   } gather;
   struct {
-    int32_t columns, rounds, items_alone, items_before, bound_parts, refusal_parts, search_parts;
+    int32_t columns, rounds, events_alone, events_before, bound_parts, refusal_parts, search_parts;
     int64_t search_least_ns;
   } program;
 } spaces_tuning = {
@@ -82,7 +82,7 @@ static const struct plim_spaces_tuning {
             .most_copies = 1,               /* last share of what copies cost that a start on demand counts */
             .more_copies = 8,               /* factor from one such share to the next */
             .start_copies = {1, 0.2, 0.02}, /* shares of what copies cost that starts in program order count, in turn */
-            .start_by_time = {1, 0.5, 0},   /* exponents of the items relieved, of starts in program order */
+            .start_by_time = {1, 0.5, 0},   /* exponents of the events relieved, of starts in program order */
             .haste = 2,                     /* with a deadline the weight of time is drawn up to this */
             .haste_late = 4,                /* factor of that while the best is late */
         },
@@ -90,10 +90,10 @@ static const struct plim_spaces_tuning {
         {
             .devices_below = 3,        /* of draws from 0 to 9, those below change devices, or with one device a run */
             .run_below = 5,            /* of such draws, the others below this move a run */
-            .out_from = 4,             /* of such draws, those from here on take items out */
-            .out_whole = 8,            /* a window of fewer items may be the whole sequence, else up to a half */
-            .out_width = 200,          /* items of a window, at most */
-            .out_percent = 20,         /* percent of a window's items that are taken out, at least */
+            .out_from = 4,             /* of such draws, those from here on take events out */
+            .out_whole = 8,            /* a window of fewer events may be the whole sequence, else up to a half */
+            .out_width = 200,          /* events of a window, at most */
+            .out_percent = 20,         /* percent of a window's events that are taken out, at least */
             .devices_width = 12,       /* neighbouring nodes that change devices, at most */
             .one_percent = 50,         /* of changes of devices concern one node */
             .turn_percent = 30,        /* of changes of devices turn them, so that nodes change places */
@@ -142,9 +142,9 @@ static const struct plim_spaces_tuning {
         },
     .demand =
         {
-            .looked = 200,     /* buffers of a space that one look for victims weighs, at most */
-            .preds = 8,        /* inputs of a buffer that its return is weighed by, at most */
-            .items_a_node = 8, /* events for each node, at which a start on demand is given up */
+            .looked = 200,      /* buffers of a space that one look for victims weighs, at most */
+            .preds = 8,         /* inputs of a buffer that its return is weighed by, at most */
+            .events_a_node = 8, /* events for each node, at which a start on demand is given up */
         },
     .smallest =
         {
@@ -160,8 +160,8 @@ static const struct plim_spaces_tuning {
         {
             .columns = 4000000,          /* larger programs are not given to a solver */
             .rounds = 4,                 /* of a program, whose limit falls where the plan does not fit */
-            .items_alone = 750000,       /* items that the rounds of one search look at, without a program */
-            .items_before = 200000,      /* items that the rounds of one search look at, before a program */
+            .events_alone = 750000,      /* events that the rounds of one search look at, without a program */
+            .events_before = 200000,     /* events that the rounds of one search look at, before a program */
             .bound_parts = 8,            /* one part in so many of a time limit is for the bound */
             .refusal_parts = 4,          /* one part in so many of it is for a refusal after a search */
             .search_parts = 5,           /* one part in so many of it is for the search before a program */

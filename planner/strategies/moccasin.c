@@ -56,7 +56,7 @@ static plim_status seed(moccasin *m, plim_status (*run)(plim_incumbent *incumben
   how.iterations = iterations > 0 ? iterations / strategies_tuning.moccasin.seed_share + 1
                                   : strategies_tuning.moccasin.seed_moves_an_op * (int64_t)inc->problem->n_ops;
   how.min_memory = inc->min_memory;
-  how.most_runs_an_op = m->copies;
+  how.runs_an_op_limit = m->copies;
   PLIM_CHECK(consider(m, &repeats)); /* program order */
   if (!inc->min_memory && plim_incumbent_decided(inc)) goto done;
   PLIM_CHECK(plim_incumbent_child(inc, &how, &other));

@@ -1,5 +1,5 @@
 /* The tree of levels. Inner nodes are combined bottom-up: a change marks its block; settling computes marked blocks
- * again and goes up level by level, each node once. */
+ * again and combines their ancestors, each once. */
 #include "planner/track/memory_profile.h"
 
 #include <string.h>

@@ -28,7 +28,8 @@ static plim_niche_frame *begin(const int32_t low[3], const int32_t slack[SECTION
     niche->node.floor[s] = 0;
     niche->node.slack[s] = slack[s];
   }
-  for (int32_t i = 0; i < root->n_items; i++) root->item[i].low = root->item[i].box < 3 ? low[root->item[i].box] : 5;
+  for (int32_t i = 0; i < root->n_waiting; i++)
+    root->waiting[i].low = root->waiting[i].box < 3 ? low[root->waiting[i].box] : 5;
   plim_niche_list_candidates(niche, root);
   return root;
 }

@@ -29,9 +29,9 @@ static void end(void) {
 static void restart_that_leaves(int32_t n) {
   const int64_t offset[BOXES] = {10 + n, 20 + n, 30 + n};
   (void)plim_niche_prepare(niche, 0);
-  plim_niche_item items[BOXES];
-  for (int32_t i = 0; i < n; i++) items[i] = (plim_niche_item){.box = (int16_t)i};
-  const plim_niche_frame node = {.item = items, .n_items = n};
+  plim_niche_waiting_box items[BOXES];
+  for (int32_t i = 0; i < n; i++) items[i] = (plim_niche_waiting_box){.box = (int16_t)i};
+  const plim_niche_frame node = {.waiting = items, .n_waiting = n};
   plim_niche_keep(niche, &node, offset);
   plim_niche_save(niche);
 }

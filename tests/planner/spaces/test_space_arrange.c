@@ -37,7 +37,7 @@ static int draw_sequence(arranged_case *a, plim_space_sequence *s) {
   s->n = a->problem->n;
   for (int32_t i = 0; i < s->n; i++) {
     if (test_random_chance(&a->draws, 30)) device = (int32_t)test_random_between(&a->draws, 0, rules.devices - 1);
-    s->item[i] = (plim_space_event){PLIM_SPACE_RUN, i, device};
+    s->event[i] = (plim_space_event){PLIM_SPACE_RUN, i, device};
   }
   cr_assert_eq(plim_space_repair(s, &rules, &w, &fits), PLIM_OK);
   if (fits) cr_assert_eq(plim_space_cover(s, &rules, &w, &a->random, &fits), PLIM_OK);

@@ -363,7 +363,7 @@ static int fits_on_demand(const plim_space_problem *p, const int64_t *budget, in
   memset(taken, 1, sizeof taken);
   cr_assert_eq(plim_space_sequence_init(&s, p), PLIM_OK);
   cr_assert_eq(plim_space_sequence_reserve(&s, p->n), PLIM_OK);
-  for (s.n = 0; s.n < p->n; s.n++) s.item[s.n] = (plim_space_event){PLIM_SPACE_RUN, s.n, 0};
+  for (s.n = 0; s.n < p->n; s.n++) s.event[s.n] = (plim_space_event){PLIM_SPACE_RUN, s.n, 0};
   cr_assert_eq(plim_space_demand(&s, &rules, &w, &fits), PLIM_OK);
   if (fits) cr_expect(s.valid && plim_space_sequence_is_within(&s, budget));
   plim_space_sequence_free(&s);

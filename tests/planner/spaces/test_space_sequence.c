@@ -15,7 +15,7 @@ static void expect_equal_spaces(const plim_space_sequence *a, const plim_space_s
     int64_t most = 0;
     for (int32_t e = 0; e < a->n; e++) {
       int64_t live = plim_space_live(a, space)[e];
-      cr_assert_eq(live, plim_space_live(b, space)[e], "seed %llu: space %d, item %d", (unsigned long long)seed, space,
+      cr_assert_eq(live, plim_space_live(b, space)[e], "seed %llu: space %d, event %d", (unsigned long long)seed, space,
                    e);
       if (live > most) most = live;
     }
@@ -27,10 +27,10 @@ static void expect_equal_spaces(const plim_space_sequence *a, const plim_space_s
 static void expect_equal(const plim_space_sequence *a, const plim_space_sequence *b, uint64_t seed) {
   int64_t cells = (int64_t)a->problem->platform->n_spaces * a->problem->n;
   cr_assert(a->valid && b->valid, "seed %llu", (unsigned long long)seed);
-  cr_assert_eq(a->n, b->n, "seed %llu: %d and %d items", (unsigned long long)seed, a->n, b->n);
+  cr_assert_eq(a->n, b->n, "seed %llu: %d and %d events", (unsigned long long)seed, a->n, b->n);
   for (int32_t e = 0; e < a->n; e++) {
-    cr_assert(a->item[e].kind == b->item[e].kind && a->item[e].node == b->item[e].node &&
-              a->item[e].at == b->item[e].at);
+    cr_assert(a->event[e].kind == b->event[e].kind && a->event[e].node == b->event[e].node &&
+              a->event[e].at == b->event[e].at);
     cr_assert_eq(a->last[e], b->last[e], "seed %llu: last of %d", (unsigned long long)seed, e);
     cr_assert_eq(a->before[e], b->before[e], "seed %llu: before %d", (unsigned long long)seed, e);
     cr_assert_eq(a->first_read[e + 1], b->first_read[e + 1], "seed %llu: reads of %d", (unsigned long long)seed, e);
@@ -48,7 +48,7 @@ static void extend(plim_space_sequence *s, int32_t at, const plim_space_event *i
   if (!done) cr_assert_eq(plim_space_sequence_insert(s, at, 1, item), PLIM_OK);
 }
 
-/* A run of `node`, or a copy out at `out` and in, before item u that reads it; in both sequences. */
+/* A run of `node`, or a copy out at `out` and in, before event u that reads it; in both sequences. */
 static void insert_both(plim_space_sequence *s, plim_space_sequence *whole, int32_t out, int32_t u, int32_t node,
                         int copies) {
   const plim_space_event run = {PLIM_SPACE_RUN, node, 0}, away = {PLIM_SPACE_COPY, node, 0},
@@ -70,10 +70,10 @@ static int insert_some(plim_space_sequence *s, plim_space_sequence *whole, uint6
   int kept = 0;
   for (int i = 0; i < INSERTIONS; i++) {
     int32_t u = (int32_t)test_random_between(&random, 0, s->n - 1);
-    if (s->item[u].kind != PLIM_SPACE_RUN || s->first_read[u] == s->first_read[u + 1]) continue;
+    if (s->event[u].kind != PLIM_SPACE_RUN || s->first_read[u] == s->first_read[u + 1]) continue;
     int32_t filler = s->read[test_random_between(&random, s->first_read[u], s->first_read[u + 1] - 1)];
     int copies = test_random_chance(&random, 50);
-    insert_both(s, whole, (int32_t)test_random_between(&random, filler + 1, u), u, s->item[filler].node, copies);
+    insert_both(s, whole, (int32_t)test_random_between(&random, filler + 1, u), u, s->event[filler].node, copies);
     kept += s->valid;
     if (!s->valid) cr_assert_eq(plim_space_sequence_analyse(s), PLIM_OK);
     expect_equal(s, whole, seed);
