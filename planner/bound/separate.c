@@ -52,7 +52,7 @@ static int is_due(const plim_cut_solver *s, int32_t c) {
 
 /* Cuts that x violates by at least `tolerance` of what they have too much: those that are due, or all of them. *whole
  * is 0 when the phase under way ended before all were asked. */
-static int32_t find_violations(plim_cut_solver *s, const double *x, double tolerance, int all, int *whole) {
+static int32_t find_violations(plim_cut_solver *s, const double *x, double tolerance, int all, int32_t *whole) {
   int32_t n = 0;
   s->passes++;
   *whole = 1;
@@ -71,7 +71,7 @@ static int32_t find_violations(plim_cut_solver *s, const double *x, double toler
 }
 
 plim_status plim_cut_separate(plim_cut_solver *s, const double *x, double tolerance, int all, int32_t *added) {
-  int whole;
+  int32_t whole;
   int32_t n = find_violations(s, x, tolerance, 0, &whole);
   if (n == 0 && all && whole) n = find_violations(s, x, tolerance, 1, &whole);
   *added = 0;

@@ -60,7 +60,7 @@ static void bring_forward(plim_cut_solver *s, int32_t k) {
 
 /* Add columns by largest weight for their cost, until the cut fits. Returns 0 where it cannot fit, or the phase is
  * over. */
-static int repair_cut(plim_cut_solver *s, const plim_cut *cut, uint8_t *chosen, int *added) {
+static int repair_cut(plim_cut_solver *s, const plim_cut *cut, uint8_t *chosen, int32_t *added) {
   for (;;) {
     plim_cut_row row;
     if (plim_cut_solver_over(s)) return 0;
@@ -82,7 +82,7 @@ static int repair_cut(plim_cut_solver *s, const plim_cut *cut, uint8_t *chosen, 
 static int repair_cuts(plim_cut_solver *s, uint8_t *chosen) {
   set_point(s, chosen);
   for (int32_t k = 0; k < s->n_cuts; k++) {
-    int added = 0;
+    int32_t added = 0;
     if (!repair_cut(s, &s->model->cut[s->cut_order[k]], chosen, &added)) return 0;
     if (added) bring_forward(s, k);
   }

@@ -176,7 +176,7 @@ plim_status plim_incumbent_program_order(plim_incumbent *inc, int64_t limit, pli
 
 /* Select variants for the limit into inc->reselected. The timeline is that of `schedule` before. *changed: 1 where a
  * variant changed; the timeline is then that of inc->reselected. */
-static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, int64_t limit, int *changed) {
+static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, int64_t limit, int32_t *changed) {
   PLIM_TRY(plim_schedule_copy(&inc->reselected, schedule));
   *changed = plim_variant_selection_run(&inc->selection, inc->timeline, &inc->reselected, limit);
   return *changed ? plim_timeline_evaluate(inc->timeline, &inc->reselected) : PLIM_OK;
@@ -185,7 +185,7 @@ static plim_status reselect(plim_incumbent *inc, const plim_schedule *schedule, 
 /* Evaluate. Where other variants bring the peak within the budget (min_memory: to the least peak), *schedule becomes
  * inc->reselected, which has them. */
 static plim_status evaluate(plim_incumbent *inc, const plim_schedule **schedule) {
-  int changed;
+  int32_t changed;
   PLIM_TRY(plim_timeline_evaluate(inc->timeline, *schedule));
   if (!inc->selection.useful) return PLIM_OK;
   int64_t least = plim_variant_selection_least(inc->timeline, *schedule),
@@ -286,7 +286,7 @@ static plim_status submit_evaluated(plim_incumbent *inc, const plim_schedule *sc
 /* The schedule that was evaluated last fits: submit it once more with faster variants, where some fit. */
 static plim_status submit_faster(plim_incumbent *inc, const plim_schedule *schedule, int32_t effort) {
   int64_t time_ns = inc->timeline->time_ns, bytes;
-  int changed;
+  int32_t changed;
   if (!inc->selection.useful || inc->min_memory || inc->timeline->peak_bytes > inc->budget_bytes) return PLIM_OK;
   if (schedule == &inc->reselected) return PLIM_OK; /* it has the fastest already */
   PLIM_TRY(reselect(inc, schedule, inc->budget_bytes, &changed));

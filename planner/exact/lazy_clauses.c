@@ -160,7 +160,7 @@ static plim_status watch(plim_lazy_clauses *l, plim_lazy_clauses_bound b, int32_
 }
 
 /* A clause whose watched bound is denied: *kept 0 when another one is watched now. */
-static plim_status visit(plim_lazy_clauses *l, int32_t side, plim_lazy_clauses_watch w, int *kept) {
+static plim_status visit(plim_lazy_clauses *l, int32_t side, plim_lazy_clauses_watch w, int32_t *kept) {
   const plim_lazy_clauses_clause *c = &l->clause[w.clause];
   plim_lazy_clauses_bound *b = l->literals.at + c->begin;
   *kept = 1;
@@ -191,7 +191,7 @@ static plim_status show_change(plim_lazy_clauses *l, int32_t side, int32_t befor
   int32_t to = 0, i = 0;
   for (; i < list->n && status == PLIM_OK && !l->failed; i++) {
     plim_lazy_clauses_watch w = list->at[i];
-    int kept = 1;
+    int32_t kept = 1;
     if (w.at > before && w.at <= l->least[side]) status = visit(l, side, w, &kept);
     if (kept) list->at[to++] = w;
   }

@@ -146,7 +146,7 @@ static plim_lazy_clauses_bound find_open(const tree_search *h) {
 
 /* Make the decisions of a neighbourhood that are not made yet, each on a level of its own. *denied 1: one contradicts.
  */
-static plim_status decide_assumed(tree_search *h, int *denied) {
+static plim_status decide_assumed(tree_search *h, int32_t *denied) {
   plim_lazy_clauses *l = &h->model.clauses;
   while (l->n_levels < h->n_assumed && !*denied) {
     plim_lazy_clauses_bound b = h->assumed[l->n_levels];
@@ -165,7 +165,7 @@ static plim_status decide_bound(tree_search *h, plim_lazy_clauses_bound b) {
 
 /* Make a decision, or keep a schedule where none is needed. *over 1: the neighbourhood has no schedule. A repeat that
  * must run runs as late as it can. */
-static plim_status decide(tree_search *h, int *over) {
+static plim_status decide(tree_search *h, int32_t *over) {
   plim_lazy_clauses *l = &h->model.clauses;
   plim_lazy_clauses_bound b = {-1, 0};
   if (l->n_levels < h->n_assumed) return decide_assumed(h, over);
@@ -196,7 +196,7 @@ static plim_status propagate(tree_search *h) {
 }
 
 /* Search until so many conflicts are met, or the neighbourhood has nothing more (*over), or all is proved. */
-static plim_status search_within(tree_search *h, int64_t conflicts, int *over) {
+static plim_status search_within(tree_search *h, int64_t conflicts, int32_t *over) {
   plim_lazy_clauses *l = &h->model.clauses;
   int32_t refuted = 0;
   *over = 0;
@@ -234,7 +234,7 @@ static plim_status clean_up(tree_search *h) {
 }
 
 static plim_status search_tree(tree_search *h, int64_t round) {
-  int over;
+  int32_t over;
   h->rule = round % 2 == 1 && (h->has_incumbent || round % 4 == 3) ? BY_CONFLICTS : BY_BYTES;
   h->noise = round == 0 ? 0 : 1;
   PLIM_TRY(clean_up(h));
@@ -276,7 +276,7 @@ static void assume_outside(tree_search *h, double width) {
 }
 
 static plim_status search_near(tree_search *h, double *width) {
-  int over;
+  int32_t over;
   PLIM_TRY(clean_up(h));
   if (h->stopped) return PLIM_OK;
   h->rule = plim_random_percent(&h->random, exact_tuning.search.by_conflicts_percent) ? BY_CONFLICTS : BY_BYTES;
@@ -309,7 +309,7 @@ static plim_status alternate(tree_search *h) {
 static plim_status begin_from(tree_search *h, const plim_repeats *start) {
   plim_staged_search *s = h->search;
   plim_staged staged;
-  int over;
+  int32_t over;
   PLIM_TRY(plim_staged_make(s->dag, &staged));
   plim_status status = plim_staged_evaluate(&staged, start);
   int fits = status == PLIM_OK && staged.peak_bytes <= s->limit_bytes;

@@ -261,7 +261,7 @@ done:
   return status;
 }
 
-static plim_status wants_list(const plim_units *u, int *yes) {
+static plim_status wants_list(const plim_units *u, int32_t *yes) {
   int64_t pairs;
   *yes = u->plain && u->n <= pack_tuning.fit.list_boxes;
   if (*yes || !u->plain) return PLIM_OK;

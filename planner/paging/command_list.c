@@ -303,7 +303,7 @@ done:
 }
 
 plim_status plim_command_list_pack(plim_command_list *l, int32_t space, int64_t budget_bytes, int32_t effort,
-                                   int *fits) {
+                                   int32_t *fits) {
   plim_box *box = NULL;
   int32_t *box_at = NULL;
   int64_t *offset = NULL, packed_bytes = 0, peak_bytes;

@@ -112,7 +112,7 @@ PLIM_MUST_USE plim_status plim_command_list_peak(const plim_command_list *list, 
 /* Find offsets for the buffers of a space. *fits 0: none were found within the budget, or the effort is over. Nothing
  * is packed where the live bytes alone exceed the budget. */
 PLIM_MUST_USE plim_status plim_command_list_pack(plim_command_list *list, int32_t space, int64_t budget_bytes,
-                                                 int32_t effort, int *fits);
+                                                 int32_t effort, int32_t *fits);
 
 /* Find what each command must wait for, and make the plan. Of `draft` it reads what plim_plan_from_parts reads, but
  * commands and buffers. O(buffers^2). */
@@ -140,7 +140,7 @@ typedef struct plim_lowering {
  * that fails with every share of the budgets, the order of the list itself is tried.
  *   fits  out  0: no packing was found, and no plan is made
  *   out   out  untouched where it does not fit */
-PLIM_MUST_USE plim_status plim_lower(const plim_lowering *lowering, plim_command_list *list, int *fits,
+PLIM_MUST_USE plim_status plim_lower(const plim_lowering *lowering, plim_command_list *list, int32_t *fits,
                                      plim_plan **out);
 
 #endif

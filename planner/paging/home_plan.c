@@ -175,7 +175,7 @@ static plim_status make_plan(home_pass *h, const plim_plan_options *o, int64_t k
   plim_plan base = *h->plan;
   plim_plan_variant *variant = NULL;
   plim_queue_spaces spaces;
-  int fits;
+  int32_t fits;
   plim_queue_spaces_make(o, &spaces);
   PLIM_TRY(plim_allocate(h->list.ctx, base.n_variants, sizeof *variant, &variant));
   set_variants(h, variant);

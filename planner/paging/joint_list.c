@@ -29,7 +29,8 @@ static int has_spaces(const plim_joint_problem *j, const plim_plan *plan) {
   return 1;
 }
 
-plim_status plim_joint_events(const plim_joint_problem *j, const plim_plan *plan, plim_space_events *out, int *known) {
+plim_status plim_joint_events(const plim_joint_problem *j, const plim_plan *plan, plim_space_events *out,
+                              int32_t *known) {
   *known = has_spaces(j, plan);
   for (int32_t v = 0; v < j->n_given; v++) plim_space_events_add(out, PLIM_SPACE_RUN, v, 0);
   for (int32_t c = 0; c < plan->n_commands && *known; c++) {
@@ -92,7 +93,7 @@ static int32_t space_of_run(const list_maker *l, const plim_space_event *v) {
   return l->joint->platform->device[v->at].space;
 }
 
-static plim_status walk_run(list_maker *l, int32_t e, int *fits) {
+static plim_status walk_run(list_maker *l, int32_t e, int32_t *fits) {
   const plim_space_event *v = &l->event[e];
   int32_t o = plim_joint_op(l->joint, v->node), space = space_of_run(l, v);
   if (o < 0) return PLIM_OK;
@@ -127,7 +128,7 @@ static plim_status walk_copy(list_maker *l, int32_t e) {
   return PLIM_OK;
 }
 
-static plim_status walk_events(list_maker *l, int *fits) {
+static plim_status walk_events(list_maker *l, int32_t *fits) {
   memset(l->latest, -1, (size_t)l->graph->n_storages * (size_t)l->joint->spaces->n * sizeof *l->latest);
   for (int32_t s = 0; s < l->graph->n_storages; s++) {
     if (l->graph->storage[s].producer < 0 && l->graph->storage[s].bytes > 0) PLIM_TRY(add_version(l, s, 0, -1, -1));
@@ -148,7 +149,7 @@ static plim_status walk_events(list_maker *l, int *fits) {
 
 /* Versions that are read; a copy that fills none of them reads nothing. An output of the graph has to be in space 0 at
  * the end. */
-static void find_last_reads(list_maker *l, int *fits) {
+static void find_last_reads(list_maker *l, int32_t *fits) {
   for (int32_t s = 0; s < l->graph->n_storages; s++) {
     int32_t at = *latest_of(l, s, 0);
     if (l->graph->storage[s].role != PLIM_ROLE_OUTPUT || l->graph->storage[s].bytes == 0) continue;
@@ -350,7 +351,7 @@ done:
 
 /* ---- all of it ---- */
 
-static plim_status make_list(list_maker *l, int *fits) {
+static plim_status make_list(list_maker *l, int32_t *fits) {
   *fits = 1;
   PLIM_TRY(delay_updates(l));
   PLIM_TRY(walk_events(l, fits));
@@ -360,7 +361,7 @@ static plim_status make_list(list_maker *l, int *fits) {
 }
 
 plim_status plim_joint_list(const plim_joint_problem *j, const plim_space_events *events, const plim_plan *base,
-                            plim_command_list *list, int *fits) {
+                            plim_command_list *list, int32_t *fits) {
   plim_context *ctx = j->ctx;
   list_maker l = {.joint = j, .graph = j->graph, .base = base, .list = list};
   int64_t cells = (int64_t)j->graph->n_storages * j->spaces->n;

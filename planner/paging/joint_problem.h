@@ -44,7 +44,7 @@ static inline int32_t plim_joint_op(const plim_joint_problem *joint, int32_t nod
 /* Read the runs and copies of a plan as a sequence. *known 0: the plan has other spaces, or a run or copy that the
  * problem does not allow; then `out` is not complete. */
 PLIM_MUST_USE plim_status plim_joint_events(const plim_joint_problem *joint, const plim_plan *plan,
-                                            plim_space_events *out, int *known);
+                                            plim_space_events *out, int32_t *known);
 
 /* Make the command list of a sequence. A copy of a node copies those of its storages that something reads. A run writes
  * a result over an input that nothing reads any more. An update waits for the last run that reads what it updates, and
@@ -55,7 +55,7 @@ PLIM_MUST_USE plim_status plim_joint_events(const plim_joint_problem *joint, con
  *              list is then incomplete
  * O(sequence). */
 PLIM_MUST_USE plim_status plim_joint_list(const plim_joint_problem *joint, const plim_space_events *events,
-                                          const plim_plan *base, plim_command_list *list, int *fits);
+                                          const plim_plan *base, plim_command_list *list, int32_t *fits);
 
 /* ==== search ==== */
 

@@ -20,7 +20,7 @@ typedef struct joint_search {
   plim_queue_spaces spaces;
   plim_joint_problem *joint;
   plim_space_events start;          /* of the best plan */
-  int known;                        /* 1: there is one */
+  int32_t known;                    /* 1: there is one */
   int64_t budget[PLIM_PLAN_SPACES]; /* of the problem */
   int64_t keep_all_ns, bound_ns;
   int64_t deadline_ns; /* of the problem, which knows no delays by copies; INT64_MAX: none */
@@ -28,7 +28,8 @@ typedef struct joint_search {
 } joint_search;
 
 /* Most bytes of the sequence in each space. */
-static plim_status find_peaks(const joint_search *search, const plim_space_events *events, int64_t *peak, int *valid) {
+static plim_status find_peaks(const joint_search *search, const plim_space_events *events, int64_t *peak,
+                              int32_t *valid) {
   plim_space_sequence s = {.problem = NULL};
   plim_status status;
   PLIM_CHECK(plim_space_sequence_init(&s, search->joint->problem));
@@ -65,7 +66,7 @@ static plim_status begin_with_best(joint_search *search) {
 }
 
 /* Where the list has more live bytes than a space, the problem gets as many fewer. *packs 0: it has more. */
-static plim_status compare_peaks(joint_search *search, plim_command_list *list, int *packs) {
+static plim_status compare_peaks(joint_search *search, plim_command_list *list, int32_t *packs) {
   int64_t peak_bytes;
   PLIM_TRY(plim_command_list_begin(list));
   for (int32_t s = 0; s < search->spaces.n; s++) {
@@ -92,7 +93,7 @@ static plim_status lower_events(joint_search *search, const plim_space_events *e
   plim_command_list list = {.ctx = search->ctx, .graph = search->graph};
   plim_plan *plan = NULL;
   plim_status status;
-  int packs, fits;
+  int32_t packs, fits;
   PLIM_CHECK(plim_joint_list(search->joint, events, search->base, &list, &packs));
   if (!packs) goto done;
   PLIM_CHECK(compare_peaks(search, &list, &packs));

@@ -37,7 +37,7 @@ static plim_status add_plan(const plim_lowering *lowering, const plim_command_li
   return status;
 }
 
-static plim_status pack(const plim_lowering *lowering, plim_command_list *list, int32_t first_space, int *fits) {
+static plim_status pack(const plim_lowering *lowering, plim_command_list *list, int32_t first_space, int32_t *fits) {
   *fits = 1;
   for (int32_t s = first_space; s < lowering->spaces->n && *fits; s++) {
     PLIM_TRY(plim_command_list_pack(list, s, lowering->spaces->budget_bytes[s], paging_tuning.lower.effort, fits));
@@ -46,7 +46,7 @@ static plim_status pack(const plim_lowering *lowering, plim_command_list *list, 
 }
 
 /* Copies spread in a share of the bytes. */
-static plim_status try_share(const plim_lowering *lowering, plim_command_list *list, double share, int *fits) {
+static plim_status try_share(const plim_lowering *lowering, plim_command_list *list, double share, int32_t *fits) {
   int64_t limit[PLIM_PLAN_SPACES];
   PLIM_TRY(plim_command_list_begin(list));
   for (int32_t s = 0; s < lowering->spaces->n; s++) {
@@ -58,7 +58,7 @@ static plim_status try_share(const plim_lowering *lowering, plim_command_list *l
 }
 
 /* The order of the list itself. */
-static plim_status try_own_order(const plim_lowering *lowering, plim_command_list *list, int *fits) {
+static plim_status try_own_order(const plim_lowering *lowering, plim_command_list *list, int32_t *fits) {
   PLIM_TRY(plim_command_list_begin(list));
   PLIM_TRY(pack(lowering, list, 0, fits));
   if (*fits || !lowering->has_addresses) return PLIM_OK;
@@ -67,7 +67,7 @@ static plim_status try_own_order(const plim_lowering *lowering, plim_command_lis
 }
 
 static plim_status find_best(const plim_lowering *lowering, plim_command_list *list, plim_plan **best) {
-  int fits = 0, over = 0;
+  int32_t fits = 0, over = 0;
   for (int32_t i = 0; i < lowering->n_shares && !fits && !over; i++) {
     PLIM_TRY(try_share(lowering, list, lowering->share[i], &fits));
     over = plim_effort_over(list->ctx, PLIM_EFFORT_LOOK);
@@ -79,7 +79,7 @@ static plim_status find_best(const plim_lowering *lowering, plim_command_list *l
   return fits ? add_plan(lowering, list, best) : PLIM_OK;
 }
 
-plim_status plim_lower(const plim_lowering *lowering, plim_command_list *list, int *fits, plim_plan **out) {
+plim_status plim_lower(const plim_lowering *lowering, plim_command_list *list, int32_t *fits, plim_plan **out) {
   plim_plan *best = NULL;
   plim_status status = find_best(lowering, list, &best);
   if (status != PLIM_OK) {

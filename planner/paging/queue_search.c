@@ -94,7 +94,7 @@ static plim_status decode(device_search *search, const int32_t *space, double sh
 }
 
 /* The plan of a candidate, where it is faster than the best. */
-static plim_status lower_candidate(const device_search *search, plim_command_list *list, int *fits) {
+static plim_status lower_candidate(const device_search *search, plim_command_list *list, int32_t *fits) {
   const plim_lowering lowering = {.paging = search->paging,
                                   .spaces = &search->spaces,
                                   .base = search->runs.plan,
@@ -129,7 +129,7 @@ static int may_be_better(const device_search *search, int64_t time_ns) {
 /* Lower a candidate, with less and less room for the decoder where packing fails. *time_ns: that of the decoded list,
  * INT64_MAX where it does not fit. */
 static plim_status try_candidate(device_search *search, const int32_t *space, double noise, int64_t *time_ns) {
-  int fits = 0;
+  int32_t fits = 0;
   report(search);
   for (int32_t i = 0; i < paging_tuning.queue.tightenings && !fits; i++) {
     plim_command_list list;

@@ -62,7 +62,7 @@ static int32_t place_after(plim_mover *m, int32_t slot, int32_t next) {
 }
 
 /* A random item that may be evicted at the slot. *tries counts what was drawn; 0: all tries are over. */
-static int draw_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v) {
+static int draw_victim(plim_mover *m, int32_t slot, int32_t *tries, plim_victim *v) {
   for (; *tries < search_tuning.evict.tries; ++*tries) {
     if (plim_move_alive_across(m, plim_random_below(&m->random, m->track->problem->n_items), slot, v)) return 1;
   }
@@ -77,7 +77,7 @@ static double price(const plim_track *t, const plim_victim *v) {
 }
 
 /* A random victim; with the probability compare_percent, the cheaper of two. */
-static int choose_victim(plim_mover *m, int32_t slot, int *tries, plim_victim *v) {
+static int choose_victim(plim_mover *m, int32_t slot, int32_t *tries, plim_victim *v) {
   plim_victim other;
   if (!draw_victim(m, slot, tries, v)) return 0;
   if (!plim_random_percent(&m->random, m->compare_percent)) return 1;
@@ -90,7 +90,7 @@ int plim_move_evict_at(plim_mover *m, int32_t slot) {
   const int32_t kinds = sizeof search_tuning.evict.repeat_inputs_percent / sizeof *percents;
   plim_track *t = m->track;
   plim_victim v;
-  for (int tries = 0; choose_victim(m, slot, &tries, &v); tries++) {
+  for (int32_t tries = 0; choose_victim(m, slot, &tries, &v); tries++) {
     int32_t run = plim_move_repeat(m, t->problem->item[v.item].producer, place_after(m, slot, v.next));
     if (run < 0) continue;
     int percent = percents[plim_random_below(&m->random, kinds)];

@@ -221,7 +221,7 @@ static plim_status run_round(portfolio *p, int64_t moves, int64_t end_ns) {
 /* Where covering has found no plan for a long graph, run the min-memory search before any annealing. *refused is 1
  * where that and the covered schedule both stay far above the budget: annealing hardly lowers the peak of a long graph,
  * and millions of moves would end in the same refusal. Not with limits, which say how much work is wanted. */
-static plim_status look_ahead(portfolio *p, int *refused) {
+static plim_status look_ahead(portfolio *p, int32_t *refused) {
   plim_incumbent *inc = p->inc;
   *refused = 0;
   if (!is_long(p) || inc->found || inc->options->time_limit_ns > 0 || inc->options->iterations > 0) return PLIM_OK;
@@ -249,7 +249,7 @@ static plim_status run_rounds(portfolio *p) {
   int64_t moves = options->iterations > 0 ? options->iterations
                                           : search_tuning.portfolio.moves_an_op * (int64_t)inc->problem->n_ops;
   int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
-  int refused;
+  int32_t refused;
   PLIM_TRY(look_ahead(p, &refused));
   for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(p->inc);
        round++) {

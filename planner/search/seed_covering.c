@@ -66,7 +66,7 @@ static void lower_limit(covering_search *c, int64_t area) {
 
 /* *diverged is 1 where the area grows again at a low rate. The track then gets the schedule of least area back, and the
  * round ends. */
-static plim_status stop_if_diverged(covering_search *c, int64_t area, int *diverged) {
+static plim_status stop_if_diverged(covering_search *c, int64_t area, int32_t *diverged) {
   if (c->bulk_rate <= 0 || c->covering->rate > search_tuning.covering.near_bulk * c->bulk_rate) return PLIM_OK;
   *diverged = c->least_area < INT64_MAX && area > c->least_area &&
               area > c->begin_area / 100 * search_tuning.covering.diverged_percent;
@@ -82,7 +82,7 @@ static int is_full(const covering_search *c) {
 }
 
 /* Set rate and limit of the next walk of the round. */
-static plim_status next_walk(covering_search *c, int *diverged) {
+static plim_status next_walk(covering_search *c, int32_t *diverged) {
   plim_greedy_covering *covering = c->covering;
   int64_t area = plim_track_excess(c->track, c->goal);
   int few = covering->changes <= c->track->n_runs / search_tuning.covering.few_changes;
@@ -99,7 +99,7 @@ static plim_status next_walk(covering_search *c, int *diverged) {
 static plim_status run_round(covering_search *c, int64_t deadline_ns) {
   plim_context *ctx = c->inc->problem->ctx;
   double last = last_rate(c);
-  int diverged = 0;
+  int32_t diverged = 0;
   c->covering->rate = c->begin_rate;
   c->covering->limit = c->goal;
   c->least_area = INT64_MAX;

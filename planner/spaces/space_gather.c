@@ -52,7 +52,7 @@ static int is_better(const gather_pass *g, const plim_space_plan *plan) {
 }
 
 /* Is `next` better? Then it becomes `now`. */
-static plim_status take_better(gather_pass *g, int *took) {
+static plim_status take_better(gather_pass *g, int32_t *took) {
   plim_space_plan *plan = NULL;
   *took = 0;
   PLIM_TRY(g->next.status);
@@ -127,7 +127,7 @@ static int can_join(const gather_pass *g, int64_t e, int32_t link) {
 }
 
 /* Join the command at e with one of the next of its link. *took 1: done; 2: done, and it is no longer at e. */
-static plim_status join_next(gather_pass *g, int64_t e, int *took) {
+static plim_status join_next(gather_pass *g, int64_t e, int32_t *took) {
   int32_t link = g->now->event[e].at, tried = 0;
   *took = 0;
   for (int64_t f = e + 1; f < g->now->n && tried < spaces_tuning.gather.candidates && !is_out_of_time(g); f++) {
@@ -147,7 +147,7 @@ static plim_status join_next(gather_pass *g, int64_t e, int *took) {
 static plim_status gather(gather_pass *g) {
   PLIM_TRY(set_limits(g));
   for (int64_t e = 0; e < g->now->n && !is_out_of_time(g); e++) {
-    int took = 1;
+    int32_t took = 1;
     if (!can_join(g, e, g->now->event[e].at)) continue;
     while (took == 1) PLIM_TRY(join_next(g, e, &took));
     if (took == 2) e--;

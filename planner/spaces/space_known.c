@@ -40,7 +40,7 @@ static int is_allowed(const known_reader *reader, const plim_space_command *c, i
 
 /* Add a command. *allowed 0: it may not stand in a plan here. */
 static void read_command(const known_reader *reader, const plim_space_command *c, plim_space_events *out,
-                         int *allowed) {
+                         int32_t *allowed) {
   const plim_graph *g = reader->problem->graph;
   int32_t link =
       c->kind == PLIM_SPACE_COMMAND_COPY ? plim_platform_find_link(reader->problem->platform, c->from, c->to) : -1;
@@ -54,7 +54,7 @@ static void read_command(const known_reader *reader, const plim_space_command *c
 /* The commands of a plan, and before each the ends of buffers. first [n_commands + 1], next [n_buffers]: lists of
  * buffers by end. */
 static void read_commands(const known_reader *reader, const plim_space_plan *plan, int32_t *first, int32_t *next,
-                          plim_space_events *out, int *allowed) {
+                          plim_space_events *out, int32_t *allowed) {
   const plim_graph *g = reader->problem->graph;
   int32_t runs = 0;
   for (int32_t c = 0; c <= plan->n_commands; c++) first[c] = -1;
@@ -74,7 +74,7 @@ static void read_commands(const known_reader *reader, const plim_space_plan *pla
 }
 
 static plim_status read_plan(const known_reader *reader, const plim_space_plan *plan, plim_space_events *out,
-                             int *allowed) {
+                             int32_t *allowed) {
   plim_context *ctx = reader->problem->ctx;
   int32_t *first = NULL, *next = NULL;
   plim_status status;
@@ -99,7 +99,7 @@ static plim_status try_known(const known_reader *reader, const plim_space_plan *
       .planner = "known", .objective = reader->options->objective, .deadline_ns = reader->options->deadline_ns};
   plim_space_events events = {.ctx = reader->problem->ctx};
   plim_space_plan *plan = NULL;
-  int allowed = 0;
+  int32_t allowed = 0;
   plim_status status = read_plan(reader, known, &events, &allowed);
   if (status == PLIM_OK && allowed)
     status = plim_space_lower(reader->problem, &events, &draft, reader->options->budget, 0, &plan);

@@ -130,7 +130,7 @@ static double lateness(const plim_space_search_state *search, double ns) {
 
 /* No plan of the sequence is better. *exact 1: its plan is that good: the objective is a sum, and so is the time that
  * has a deadline, or the sum of all times keeps it. */
-static plim_space_worth least_worth(const plim_space_search_state *search, const sums *sum, int *exact) {
+static plim_space_worth least_worth(const plim_space_search_state *search, const sums *sum, int32_t *exact) {
   plim_space_worth least = {lateness(search, search->options->deadline_on_runs ? sum->run_ns : sum->longest_ns),
                             sum->joule};
   *exact = plim_space_is_sum(search) || (objective_is_sum(search) && !(lateness(search, sum->serial_ns) > 0));
@@ -143,7 +143,7 @@ static plim_space_worth least_worth(const plim_space_search_state *search, const
 plim_status plim_space_weigh(plim_space_search_state *search, const plim_space_sequence *s,
                              const plim_space_worth *most, plim_space_worth *out) {
   plim_space_totals totals;
-  int exact;
+  int32_t exact;
   const sums sum = add_up(search, s);
   *out = least_worth(search, &sum, &exact);
   search->events.n = 0;

@@ -66,7 +66,7 @@ static void free_rig(rig *r) {
 /* The plan of the events, without limits on bytes. */
 static plim_plan *plan_of(rig *r) {
   plim_plan *plan = NULL;
-  int fits;
+  int32_t fits;
   for (int32_t s = 0; s < r->spaces.n; s++) r->spaces.budget_bytes[s] = r->spaces.page[0].budget_bytes;
   static const double all[] = {1};
   const plim_lowering lowering = {.paging = &r->paging,
@@ -96,7 +96,7 @@ static int32_t count_runs(const plim_plan *plan, int32_t op) {
 Test(joint_paging, the_problem_needs_at_least_the_bytes_of_the_plan_that_it_is_made_of) {
   for (uint64_t seed = 1; seed <= SEEDS; seed++) {
     rig r;
-    int known;
+    int32_t known;
     int64_t peak = 0;
     make_rig(&r, seed, 1);
     cr_assert_eq(plim_joint_events(r.joint, r.keep_all, &r.events, &known), PLIM_OK);
@@ -116,7 +116,7 @@ Test(joint_paging, the_problem_needs_at_least_the_bytes_of_the_plan_that_it_is_m
 Test(joint_paging, the_sequence_of_a_plan_becomes_that_plan_again) {
   for (uint64_t seed = 1; seed <= SEEDS; seed++) {
     rig r;
-    int known;
+    int32_t known;
     make_rig(&r, seed, 1);
     cr_assert_eq(plim_joint_events(r.joint, r.keep_all, &r.events, &known), PLIM_OK);
     plim_plan *plan = plan_of(&r);
@@ -225,7 +225,7 @@ Test(joint_paging, updates_of_one_state_keep_program_order) {
 
 Test(joint_paging, a_sequence_that_reads_what_is_not_there_has_no_list) {
   rig r;
-  int fits;
+  int32_t fits;
   make_rig(&r, 1, 1);
   for (int32_t o = r.graph->n_ops - 1; o >= 0; o--) plim_space_events_add(&r.events, PLIM_SPACE_RUN, o, 0);
   cr_assert_eq(plim_joint_list(r.joint, &r.events, r.keep_all, &r.list, &fits), PLIM_OK);

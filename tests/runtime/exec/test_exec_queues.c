@@ -47,7 +47,7 @@ static plim_status page_runs(rig *r, const plim_queue_runs *runs, const plim_pla
   plim_command_list list = {.ctx = r->ctx, .graph = r->graph};
   static const double share[] = {1, 0.9};
   int32_t space[MOST_RUNS] = {0}, fits;
-  int packs;
+  int32_t packs;
   plim_random random = {(uint64_t)runs->n};
   cr_assert_lt(runs->n, MOST_RUNS);
   plim_queue_spaces_make(options, &spaces);

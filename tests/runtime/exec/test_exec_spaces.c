@@ -138,7 +138,7 @@ static void finish_plan(rig *r, const char *space) {
   }
   cr_assert_eq(plim_command_list_begin(&r->list), PLIM_OK, "%s", plim_context_error(r->ctx));
   for (int32_t k = 0; k < SPACES; k++) {
-    int fits = 0;
+    int32_t fits = 0;
     cr_assert_eq(plim_command_list_pack(&r->list, k, INT64_MAX, 20, &fits), PLIM_OK, "%s", plim_context_error(r->ctx));
   }
   cr_assert_eq(plim_command_list_plan(&r->list, &draft, &r->plan), PLIM_OK, "%s", plim_context_error(r->ctx));
