@@ -49,9 +49,11 @@ enum { PLIM_COPIES_DEFAULT = 2 };
 typedef enum plim_homes {
   PLIM_HOMES_NEVER,        /* nothing */
   PLIM_HOMES_WHERE_FASTER, /* optimizer state, or parameters too, where that is faster or nothing else fits */
-  PLIM_HOMES_STATE,        /* optimizer state, and with plim_paging.beside what that plan has there; nothing pages */
-  PLIM_HOMES_PARAMS,       /* optimizer state and parameters; nothing pages */
-  PLIM_HOMES_AS_BESIDE     /* what the plan plim_paging.beside has there; the rest pages */
+  /* Optimizer state. With plim_paging.beside instead: of what that plan has there, what this step does not update.
+   * Nothing pages. */
+  PLIM_HOMES_STATE,
+  PLIM_HOMES_PARAMS,   /* optimizer state and parameters; nothing pages */
+  PLIM_HOMES_AS_BESIDE /* what the plan plim_paging.beside has there; the rest pages */
 } plim_homes;
 
 /* Watts that a step draws. A run draws those of its device for the time of its variant, a copy those of its link for
@@ -81,7 +83,8 @@ typedef struct plim_paging {
   int64_t device_latency_ns; /* of a copy from one arena to the other */
   double device_bytes_per_ns;
   plim_homes homes;
-  /* The plan and its graph, borrowed, that has the same storages at home, by name. NULL: every one that can be */
+  /* A plan of another step of the program, and its graph; both are borrowed. Of what that plan has at home in the page
+   * space this plan has the storages of the same names at home there. NULL: all that can be at home there are */
   const plim_plan *beside;
   const plim_graph *beside_graph;
   const plim_powers *powers; /* NULL: the plan that takes the least time is wanted; else the least energy */

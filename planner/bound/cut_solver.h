@@ -59,8 +59,9 @@ PLIM_MUST_USE plim_status plim_cut_flow_new(const plim_cut_model *model, plim_cu
 void plim_cut_flow_free(plim_cut_flow *flow); /* NULL is legal */
 
 /* Bytes by which the cut exceeds the budget at x [n_columns]; <= 0: it fits. Mostly a few passes over the operands.
- *   price  [n_columns]  in  of points with equal x the costlier are left by first: rows that the costly columns must
- *                           satisfy prove more. NULL: whatever is nearest, which is faster */
+ *   price  [n_columns]  in  of the ops with equal x the flow leaves at the costliest first. Then costly columns have
+ *                           weights in the row, and such a row proves more. NULL: it leaves at the nearest, which is
+ *                           faster */
 double plim_cut_flow_run(plim_cut_flow *flow, const plim_cut *cut, const double *x, const double *price,
                          int64_t budget_bytes);
 

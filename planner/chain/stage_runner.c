@@ -53,7 +53,8 @@ static plim_status make_item(plim_stage_runner *r, int32_t item) {
   if (r->demand.available[item]) return PLIM_OK;
   const plim_planned_op *op = &p->op[p->item[item].producer];
   for (int32_t i = 0; i < op->closed_by.n; i++) {
-    if (r->demand.ran[op->closed_by.at[i]]) return PLIM_OK; /* an update came before: the old value is read */
+    if (r->demand.ran[op->closed_by.at[i]])
+      return PLIM_OK; /* an update that the op must not see has run: it cannot run again */
   }
   return plim_demand_run(&r->demand, p->item[item].producer);
 }

@@ -97,21 +97,23 @@ void plim_incumbent_lower_budget(plim_incumbent *inc) {
   inc->budget_bytes = inc->best_bytes;
 }
 
-plim_status plim_incumbent_child(const plim_incumbent *inc, const plim_child *how, plim_incumbent **out) {
+plim_status plim_incumbent_child(const plim_incumbent *inc, const plim_child *task, plim_incumbent **out) {
   PLIM_TRY(plim_incumbent_begin(inc->problem, inc->options, out));
   plim_incumbent *child = *out;
   plim_plan_options *options = &child->own_options;
   *options = *inc->options;
-  options->budget_bytes = how->min_memory ? INT64_MAX : how->budget_bytes > 0 ? how->budget_bytes : inc->budget_bytes;
-  options->time_limit_ns = how->time_limit_ns;
-  if (how->iterations > 0) options->iterations = how->iterations;
-  if (how->unpacked) options->unpacked = 1;
-  options->seed += how->seed_step;
+  options->budget_bytes = task->min_memory         ? INT64_MAX
+                          : task->budget_bytes > 0 ? task->budget_bytes
+                                                   : inc->budget_bytes;
+  options->time_limit_ns = task->time_limit_ns;
+  if (task->iterations > 0) options->iterations = task->iterations;
+  if (task->unpacked) options->unpacked = 1;
+  options->seed += task->seed_step;
   child->options = options;
   child->budget_bytes = options->budget_bytes;
-  child->min_memory = how->min_memory;
-  child->runs_an_op_limit = how->runs_an_op_limit;
-  child->target_bytes = how->min_memory && !inc->min_memory ? inc->budget_bytes : 0;
+  child->min_memory = task->min_memory;
+  child->runs_an_op_limit = task->runs_an_op_limit;
+  child->target_bytes = task->min_memory && !inc->min_memory ? inc->budget_bytes : 0;
   return PLIM_OK;
 }
 
@@ -147,7 +149,7 @@ int64_t plim_incumbent_left_ns(const plim_incumbent *inc) {
   return plim_effort_rest(inc->options->time_limit_ns, inc->started_ns);
 }
 
-int plim_incumbent_over(const plim_incumbent *inc) {
+int plim_incumbent_is_out_of_time(const plim_incumbent *inc) {
   int64_t deadline_ns = plim_incumbent_deadline(inc, 100);
   if (inc->least_bytes == INT64_MAX) return 0;
   return (deadline_ns < INT64_MAX && plim_now_ns() >= deadline_ns) || plim_effort_left_ns(inc->problem->ctx) == 0;

@@ -98,7 +98,7 @@ typedef struct plim_child {
 } plim_child;
 
 /* An incumbent of the same problem, without a best, for a part of the work. The parent must outlive it. */
-PLIM_MUST_USE plim_status plim_incumbent_child(const plim_incumbent *incumbent, const plim_child *how,
+PLIM_MUST_USE plim_status plim_incumbent_child(const plim_incumbent *incumbent, const plim_child *task,
                                                plim_incumbent **out);
 
 /* End a child (NULL is legal). `status` is what its work returned: on PLIM_OK and PLIM_ECANCEL the parent merges the
@@ -123,7 +123,7 @@ int64_t plim_incumbent_part_ns(const plim_incumbent *incumbent, int32_t parts);
 int64_t plim_incumbent_left_ns(const plim_incumbent *incumbent);
 
 /* 1: something was submitted, and the time limit or the context's deadline is over. */
-int plim_incumbent_over(const plim_incumbent *incumbent);
+int plim_incumbent_is_out_of_time(const plim_incumbent *incumbent);
 
 /* Returns PLIM_OK where `status` is PLIM_ECANCEL, a deadline and not the caller ended the work, and there is a best.
  * Otherwise returns `status`. */

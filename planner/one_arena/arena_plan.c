@@ -31,11 +31,11 @@ static plim_status find_fewest(plim_incumbent *inc, const plim_strategy *strateg
   const plim_problem *problem = inc->problem;
   const int64_t near_bytes =
       plim_integers_add_capped(inc->budget_bytes, inc->budget_bytes / one_arena_tuning.near_part);
-  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
+  const plim_child task = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
   plim_incumbent *fewest = NULL;
   plim_plan_floor floor = {.keep_all_bytes = 0};
-  if (plim_incumbent_over(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
-  PLIM_TRY(plim_incumbent_child(inc, &how, &fewest));
+  if (plim_incumbent_is_out_of_time(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
+  PLIM_TRY(plim_incumbent_child(inc, &task, &fewest));
   return plim_incumbent_join(inc, fewest, plim_floor_search(problem, fewest->options, strategy, front, &floor, fewest));
 }
 

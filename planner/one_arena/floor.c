@@ -48,7 +48,7 @@ plim_status plim_floor_find(const plim_problem *problem, const plim_plan_options
   free_options.budget_bytes = INT64_MAX;
   PLIM_CHECK(plim_incumbent_begin(problem, &free_options, &inc));
   PLIM_CHECK(plim_floor_search(problem, options, strategy, front, &floor, inc));
-  floor.cut_short = plim_incumbent_over(inc);
+  floor.cut_short = plim_incumbent_is_out_of_time(inc);
   plim_incumbent_lower_budget(inc);
   floor.smallest_bytes = inc->budget_bytes;
   plim_bound_floor(problem, &floor);

@@ -165,7 +165,7 @@ plim_status plim_refuse(plim_incumbent *inc, const char *strategy, plim_plan_flo
   if (inc->budget_bytes >= floor.bound_bytes && inc->conflict_bytes < INT64_MAX) {
     PLIM_TRY(plim_refusal_conflict(inc, &inc->conflict, inc->conflict_bytes, inc->budget_bytes, floor.conflict));
   }
-  floor.cut_short = plim_incumbent_over(inc);
+  floor.cut_short = plim_incumbent_is_out_of_time(inc);
   say(&w, "\"%s\" found no plan for %.80s within ", strategy, p->graph->name);
   say_bytes(&w, inc->budget_bytes);
   say(&w, ": ");

@@ -223,8 +223,8 @@ static int32_t first_open(const part *p) {
   return i;
 }
 
-/* Of the boxes with the `least` of box `next`, the first that is alone in some section: unless it lies there now, that
- * room stays empty. Where there is none, `next`. */
+/* The box to decide on, of those that can lie as low as box `next`: the first that is the only one of them in some
+ * section. If it does not lie there, no other box can, and that room stays empty. Without such a box: `next`. */
 static int32_t prefer_forced(plim_exact *e, const part *p, int32_t next) {
   int32_t least = p->waiting[next].least, end = next;
   for (int32_t s = p->first; s < p->last; s++) e->rivals[s] = 0;

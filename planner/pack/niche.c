@@ -15,8 +15,8 @@
  *   tried (conflict-directed backjumping, Prosser, 1993).
  * Covers: a box lies on a floor only if what is beside it in the niche can be covered too (niche_cover.c).
  * Borders: sums of sizes bound how low a box can lie that spans a border of sections (niche_border.c).
- * Memo: equal boxes with equal lows have failed before, with that reason. A 64-bit hash recognises them. A reason says
- *   nothing of the decisions that gave the lows: other decisions may lead to the same ones.
+ * Memo: equal boxes with equal lows have failed before, with that reason. A 64-bit hash recognises them. Reasons
+ *   are sets of sections, not of decisions, so that they hold when other decisions lead to the same lows.
  * Restarts: with other orders of boxes, other choices of sections, and weights of the sections in which nodes failed
  *   (Boussemart et al., 2004). In some of them boxes are tried first where they lay at the deepest node of an earlier
  *   one (phase saving, Pipatsrisawat and Darwiche, 2007).
@@ -193,8 +193,9 @@ static niche next_niche(const plim_niche *e, int32_t s) {
   return (niche){e->m, e->m};
 }
 
-/* Where the floor of a section rises to when nothing lies on it. A box of the section then lies at its low, or, where
- * that is the floor, on one that is not in the section. */
+/* Where the floor of section s rises to when no box lies on it: the lowest offset that a box of the section can then
+ * have. A box whose low is above the floor can lie at its low. A box whose low is the floor cannot. It lies on another
+ * box of the niche then, one outside the section, at the lowest top of these. */
 static int32_t raise_floor(const plim_niche *e, const frame *f, niche v, int32_t s) {
   int32_t floor = e->node.floor[s], least_top = WALL, raised = WALL;
   for (int32_t i = 0; i < f->n_waiting; i++) {

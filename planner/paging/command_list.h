@@ -127,8 +127,8 @@ PLIM_MUST_USE plim_status plim_command_list_plan(const plim_command_list *list, 
 typedef struct plim_lowering {
   const plim_paging *paging; /* what a better plan is */
   const plim_queue_spaces *spaces;
-  const plim_plan *base;  /* its variants, and what else plim_plan_from_parts reads of a draft */
-  const char *name, *how; /* of the plan: its planner is both; how NULL: the name alone */
+  const plim_plan *base;        /* its variants, and what else plim_plan_from_parts reads of a draft */
+  const char *planner, *suffix; /* the planner of the plan is named "planner, suffix"; suffix NULL: "planner" */
   int64_t keep_all_ns, bound_ns;
   int32_t n_shares;
   const double *share;   /* [n_shares] of the budgets, within which copies spread, until one packs */

@@ -16,7 +16,7 @@ enum { NAME_BYTES = 32 };
 
 /* ---- what is at home there ---- */
 
-/* Then the graph without its states still has it as an update. */
+/* Does the op update a parameter? Else it has nothing to update left in the graph without its states. */
 static int updates_param(const plim_graph *g, const plim_op *op) {
   for (int32_t i = 0; i < op->n_updates; i++) {
     if (g->storage[op->updates[i]].role == PLIM_ROLE_PARAM) return 1;

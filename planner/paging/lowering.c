@@ -9,10 +9,10 @@
 #include "runtime/graph/check/check.h"
 
 static void name_planner(const plim_lowering *lowering, plim_plan *draft) {
-  if (lowering->how) {
-    (void)snprintf(draft->planner, sizeof draft->planner, "%.20s, %s", lowering->name, lowering->how);
+  if (lowering->suffix) {
+    (void)snprintf(draft->planner, sizeof draft->planner, "%.20s, %s", lowering->planner, lowering->suffix);
   } else {
-    (void)snprintf(draft->planner, sizeof draft->planner, "%s", lowering->name);
+    (void)snprintf(draft->planner, sizeof draft->planner, "%s", lowering->planner);
   }
 }
 

@@ -20,7 +20,8 @@ typedef struct plim_paging_task {
 
 /* Makes a plan of a task.
  *   known_ns  in   the cost of a plan that is known already; one that costs as much is of no use. INT64_MAX: none is
- *   plain     out  another plan, which may be faster once copies of homes are beside it; NULL: none
+ *   plain     out  a second plan, which lost to *out. The caller adds copies from and to homes to both, and with these
+ *                  copies it may be the faster one. NULL: none
  *   out       out  the plan
  * PLIM_ENOFIT: none was found. */
 typedef plim_status plim_plan_maker(const plim_paging_task *task, int64_t known_ns, plim_plan **plain, plim_plan **out);
@@ -78,7 +79,7 @@ int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *graph, int 
  *                 device
  *   known_ns  in  passed to `make`
  *   params    in  1: parameters too
- *   make      in  plans the rest. With paging->homes ALWAYS or PARAMS the rest does not page
+ *   make      in  plans the rest. With paging->homes STATE or PARAMS the rest does not page
  * PLIM_ENOFIT: no plan was found. */
 PLIM_MUST_USE plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int params,
                                          plim_plan_maker *make, plim_plan **out);

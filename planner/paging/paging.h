@@ -30,6 +30,12 @@ int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan);
 
 /* ==== plan ==== */
 
+/* Who calls whom:
+ *   make_paged (make.c) -> plim_paging_make_kept (page_kept.c): a plan kept on disk, or a new one from
+ *   -> plim_paging_make (paging_make.c): the better of a plan with everything at home in the arena, from
+ *      -> plim_page_plan_make (page_plan.c), and a plan with homes in the page space, from
+ *      -> plim_home_make (home_plan.c), which has the rest planned by plim_page_plan_make. */
+
 /* plim_plan_make with options->paging, which must not be NULL. */
 PLIM_MUST_USE plim_status plim_paging_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                            const plim_plan_options *options, plim_plan **out);

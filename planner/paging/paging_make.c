@@ -48,8 +48,8 @@ static plim_status make_unpaged(const plim_paging_task *task, int64_t known_ns, 
 
 /* Try a plan with optimizer state (params 1: and parameters) at home in the page space. It is tried where nothing else
  * fits, and where it may be faster than *plain_ns.
- *   plain_ns  [1] in out  time of the best plan so far; INT64_MAX: there is none. A plan that the joint search found
- *                         without homes does not count, so that it keeps no plan with homes from being tried */
+ *   plain_ns  [1] in out  time of the best plan that is compared; INT64_MAX: there is none. It is not that of a plan
+ *                         without homes from the joint search: however fast that is, plans with homes are tried */
 static plim_status make_homed(const plim_paging_task *task, int params, int64_t *plain_ns, plim_plan **best) {
   const plim_paging *o = task->options->paging;
   plim_plan *plan = NULL;

@@ -51,8 +51,8 @@ static void remove_with_feeders(plim_track *t, int32_t r) {
   }
 }
 
-static int32_t random_series(plim_mover *m) {
-  return 2 + plim_random_below(&m->random, search_tuning.moves.series - 1);
+static int32_t draw_neighbours(plim_mover *m) {
+  return 2 + plim_random_below(&m->random, search_tuning.moves.neighbours - 1);
 }
 
 static int delete_repeat(plim_mover *m) {
@@ -62,12 +62,12 @@ static int delete_repeat(plim_mover *m) {
   return 1;
 }
 
-/* Remove up to `series` repeats in a row. */
-static int delete_series(plim_mover *m) {
+/* Remove up to `neighbours` repeats in a row. */
+static int delete_neighbours(plim_mover *m) {
   plim_track *t = m->track;
   int32_t r = random_repeat(m), n = 1;
   if (r < 0) return 0;
-  if (plim_random_percent(&m->random, search_tuning.moves.delete_series_percent)) n = random_series(m);
+  if (plim_random_percent(&m->random, search_tuning.moves.delete_neighbours_percent)) n = draw_neighbours(m);
   while (n-- > 0 && r >= 0 && t->run[r].op_prev >= 0 && plim_track_may_remove(t, r) && !plim_track_journal_full(t)) {
     int32_t next = t->run[r].next;
     plim_track_remove(t, r);
@@ -77,7 +77,7 @@ static int delete_series(plim_mover *m) {
 }
 
 static int delete_some(plim_mover *m) {
-  return plim_random_percent(&m->random, search_tuning.moves.delete_percent) ? delete_repeat(m) : delete_series(m);
+  return plim_random_percent(&m->random, search_tuning.moves.delete_percent) ? delete_repeat(m) : delete_neighbours(m);
 }
 
 /* Remove some repeats, then evict until nothing exceeds the limit, or twice as often as repeats were removed. */
@@ -156,7 +156,7 @@ static int shift(plim_mover *m) {
                                    : search_tuning.moves.far);
   }
   if (next == r) return 0;
-  if (plim_random_percent(&m->random, search_tuning.moves.series_percent)) n = random_series(m);
+  if (plim_random_percent(&m->random, search_tuning.moves.neighbours_percent)) n = draw_neighbours(m);
   return move_runs(m->track, r, n, next);
 }
 

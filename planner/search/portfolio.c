@@ -161,9 +161,9 @@ static plim_status find_any(portfolio *p) {
   if (p->min_memory_tries == 0 && !is_long(p)) PLIM_TRY(find_by_covering(p));
   if (inc->found) return PLIM_OK;
   int64_t limit_ns = inc->options->time_limit_ns;
-  plim_child how = {.min_memory = 1, .seed_step = p->min_memory_tries++ << 32};
-  if (limit_ns > 0) how.time_limit_ns = plim_effort_share(limit_ns, 2) + (plim_now_ns() - inc->started_ns) / 2;
-  PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
+  plim_child task = {.min_memory = 1, .seed_step = p->min_memory_tries++ << 32};
+  if (limit_ns > 0) task.time_limit_ns = plim_effort_share(limit_ns, 2) + (plim_now_ns() - inc->started_ns) / 2;
+  PLIM_TRY(plim_incumbent_child(inc, &task, &min_memory));
   plim_incumbent_start_at(min_memory, inc->started_ns);
   plim_incumbent_share_keep_all(min_memory, inc->keep_all);
   plim_status status = plim_min_memory_run(min_memory);

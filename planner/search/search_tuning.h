@@ -42,8 +42,8 @@ static const struct plim_search_tuning {
     double weight_least, weight_most, run_cost, peak_cost, area_cost;
   } anneal;
   struct {
-    int32_t series, near, far, short_percent, snug_percent, output_percent, series_percent, delete_percent;
-    int32_t delete_series_percent, choice_runs, deletions[4];
+    int32_t neighbours, near, far, short_percent, snug_percent, output_percent, neighbours_percent, delete_percent;
+    int32_t delete_neighbours_percent, choice_runs, deletions[4];
   } moves;
   struct {
     int32_t tries, early_percent, above_percent, repeat_inputs_percent[4];
@@ -117,17 +117,18 @@ static const struct plim_search_tuning {
         },
     .moves =
         {
-            .series = 6,                 /* most neighbours that move or go together */
-            .near = 8,                   /* places of a short shift */
-            .far = 80,                   /* places of a long one */
-            .short_percent = 70,         /* of shifts are short */
-            .snug_percent = 40,          /* of shifts go to a place where the repeat keeps few bytes alive */
-            .output_percent = 50,        /* of those go to the first reader, the others to a reader of an input */
-            .series_percent = 30,        /* of shifts move neighbours too */
-            .delete_percent = 50,        /* of deletions take a repeat with its feeders, the others a series */
-            .delete_series_percent = 40, /* of the latter take more than one run */
-            .choice_runs = 8,            /* an op of more runs does not change its numerics key */
-            .deletions = {1, 1, 2, 5},   /* repeats that an exchange removes, drawn evenly */
+            .neighbours = 6,      /* runs next to each other in the schedule that one move shifts or deletes, at most */
+            .near = 8,            /* places of a short shift */
+            .far = 80,            /* places of a long one */
+            .short_percent = 70,  /* of shifts are short */
+            .snug_percent = 40,   /* of shifts go to a place where the repeat keeps few bytes alive */
+            .output_percent = 50, /* of those go to the first reader, the others to a reader of an input */
+            .neighbours_percent = 30, /* of shifts move neighbours too */
+            .delete_percent =
+                50, /* of deletions take a repeat with its feeders, the others a repeat with its neighbours */
+            .delete_neighbours_percent = 40, /* of the latter take more than one run */
+            .choice_runs = 8,                /* an op of more runs does not change its numerics key */
+            .deletions = {1, 1, 2, 5},       /* repeats that an exchange removes, drawn evenly */
         },
     .evict =
         {

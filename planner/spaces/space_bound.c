@@ -1,19 +1,26 @@
 /* The cut model with rows for links, energy and deadline, relaxed by multipliers.
  *
- * Let H be the spaces where devices compute. When node v first begins to run, all its ancestors have run, and none of
- * its descendants. H has v's output, inputs and workspace. A node u is needed at v if it is an ancestor, no input, and
- * has a reader that descends from v: either H has its output now, or it is brought to H later, before that reader: by a
- * run that is not u's first, or by a copy from outside H, where a copy out of H brought it. So at every such cut the
- * needed bytes above the budgets of H must be brought again.
+ * H are the spaces where devices compute. Look at the moment when node v runs for the first time. All its ancestors
+ * have run, and none of its descendants. H has v's output, v's inputs and v's workspace.
+ * A node u is *needed* at v if it is an ancestor of v, no input of v, and some reader of u descends from v. Either H
+ * has u's output at that moment, or the output is brought to H later, before that reader. There are two ways to bring
+ * it: another run of u, or a copy into H, after an earlier copy out of H.
+ * So each v gives a row: of the needed nodes, at least the bytes that exceed the budgets of H are brought.
  *
- * Between two readers of u of which one descends from the other lies a gap, and what is brought in each gap is counted
- * by itself. A cut that lies in one gap demands bytes of that gap, any other cut demands them of all gaps of u. Copies
- * out of H are counted once a node.
+ * Example: H is one space of 10 bytes. a feeds b and d, b feeds c, c feeds d, and each output has 4 bytes. At c, H has
+ * c and its input b. a is needed, as d reads it. All three have 12 bytes, so the row asks for 2 bytes, and a is the
+ * only node that can give them: a is brought at least once. A run of a takes 6 ns, a copy out 2 ns and a copy in 2 ns.
+ * With a multiplier m >= 0 of the row the bound is the time of all first runs + m - max(0, m - 6, m - 4). With m = 4
+ * that is the first runs and 4 ns, which is what the cheaper way takes.
  *
- * There is a row for each cut. Further rows say that each queue takes no more time than the makespan, and the makespan
- * no more than the deadline. With multipliers the rest falls apart by node, and any multipliers prove a bound. Latency
- * is left out of copies, as several storages may share one. After Shah et al.'s and Patil et al.'s programs the
- * counting is ours.
+ * Gaps: two readers of u of which one descends from the other have a gap between them, and what is brought in a gap
+ * counts for that gap alone. A row whose v lies in one gap asks for bytes of that gap, any other row for bytes of all
+ * gaps of u. A copy out of H counts once for each node.
+ *
+ * Further rows: each queue takes no more time than the makespan, and the makespan no more than the deadline. With
+ * multipliers for all rows the rest falls apart into a choice for each node, and any multipliers prove a bound. The
+ * latency of a copy is left out, as several storages may share it. The programs are Shah et al.'s and Patil et al.'s;
+ * the counting is ours.
  *
  * The bound is the better of that and of what placement costs (space_bound_placement.c). */
 #include "planner/spaces/space_bound.h"

@@ -1,7 +1,7 @@
 /* Greedy covering. At the event that is most short of bytes every buffer that is not touched there may go between its
  * two touches: its node runs again before the second, with what that reads, or it is paged out and in. Of all these
- * the one with the least cost by what it relieves is taken, and the sequence looked at anew. A buffer that nothing read
- * before the gap loses its first filler, so that "again" then means "later".
+ * the one with the least cost by what it relieves is taken, and the sequence looked at anew. Where nothing
+ * reads a buffer before the gap, its node does not run again: its first run moves to the end of the gap.
  *
  * A copy out holds what it reads. Where it is to take place beside runs, the page leaves that much later, and its copy
  * in stands that much earlier: what else is there meanwhile then has room. */
@@ -27,7 +27,7 @@ typedef struct cover_pass {
   int64_t room;             /* of the three */
   int32_t *seen, mark;      /* [nodes] refilled already in this decision: == mark */
   int32_t going;            /* the buffer that goes in this decision */
-  int32_t moves;            /* 1: its run would be a later one, not another */
+  int32_t runs_later;       /* 1: its node runs later instead of twice, as nothing reads it before the gap */
   int64_t extended;         /* bytes of those that stay for it across `at` */
   plim_space_event *fill;   /* [PLIM_SPACE_REFILLS + 1] of the decision being weighed */
   int32_t n_fill, n_open;   /* of them all, and runs that wait for what they read */
@@ -77,7 +77,7 @@ static int32_t find_reload(cover_pass *pass, int32_t node, int32_t space, int32_
 static double refill(cover_pass *pass, int32_t node, int32_t u, double most) {
   const plim_space_node *v = &pass->problem->node[node];
   int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, pass->space);
-  int repeats = node != pass->sequence->event[pass->going].node || !pass->moves;
+  int repeats = node != pass->sequence->event[pass->going].node || !pass->runs_later;
   pass->seen[node] = pass->mark;
   if (repeats && (!pass->rules->recompute || v->once)) return INFINITY;
   if (device < 0 || pass->n_fill + pass->n_open >= PLIM_SPACE_REFILLS) return INFINITY;
@@ -134,8 +134,7 @@ static void weigh_recompute(cover_pass *pass, int32_t filler, double relieved, d
   int32_t u = pass->next[filler];
   double score,
       most = pass->best >= 0 ? pass->best * relieved * exp(pass->weights->noise / 2) + credit : credit + 1e-300;
-  /* its run moves: nothing reads it before */
-  pass->moves =
+  pass->runs_later =
       pass->sequence->event[filler].kind == PLIM_SPACE_RUN && pass->previous[filler] == filler && !pass->weights->stay;
   pass->mark++;
   pass->n_fill = pass->n_open = 0;

@@ -156,7 +156,9 @@ static void find_candidates(demand_pass *pass, int32_t space) {
   pass->candidates_of = space;
 }
 
-/* The candidate with what evicting it costs now; score INFINITY: there is none. */
+/* The candidate with what evicting it costs now; score INFINITY: there is none. Costs have changed since candidates
+ * were found: one whose score has more than doubled is passed over. A score of -1, of a buffer without readers, may not
+ * have risen at all. */
 static candidate next_candidate(demand_pass *pass, int32_t space) {
   while (pass->candidates_of == space && pass->n_candidates > 0) {
     const candidate old = pass->candidate[--pass->n_candidates];

@@ -19,7 +19,7 @@ static plim_status submit(void *user, plim_checkpoints *c) {
   chen *u = user;
   plim_incumbent *inc = u->inc;
   const plim_timeline *timeline = NULL;
-  if (plim_incumbent_over(inc)) return PLIM_OK;
+  if (plim_incumbent_is_out_of_time(inc)) return PLIM_OK;
   PLIM_TRY(plim_checkpoints_schedule(c, 1, INT32_MAX, &u->schedule));
   PLIM_TRY(plim_incumbent_evaluate(inc, &u->schedule, &timeline));
   if (inc->found && !inc->min_memory && timeline->time_ns >= inc->best_ns) return PLIM_OK;

@@ -20,10 +20,10 @@ static int64_t strategy_work(const plim_plan_options *o) {
  * continues from the plan, in the time left. */
 static plim_status refine(plim_incumbent *inc) {
   plim_incumbent *other = NULL;
-  plim_child how = {.time_limit_ns = plim_incumbent_left_ns(inc)};
-  if (inc->options->iterations <= 0 && how.time_limit_ns <= 0)
-    how.iterations = strategies_tuning.cut.moves_an_op * (int64_t)inc->problem->n_ops;
-  PLIM_TRY(plim_incumbent_child(inc, &how, &other));
+  plim_child task = {.time_limit_ns = plim_incumbent_left_ns(inc)};
+  if (inc->options->iterations <= 0 && task.time_limit_ns <= 0)
+    task.iterations = strategies_tuning.cut.moves_an_op * (int64_t)inc->problem->n_ops;
+  PLIM_TRY(plim_incumbent_child(inc, &task, &other));
   plim_incumbent_share_front(other, inc->front);
   plim_status status = plim_incumbent_adopt(other, inc);
   if (status == PLIM_OK) status = plim_portfolio_run(other, &inc->best);

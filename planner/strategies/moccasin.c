@@ -50,16 +50,16 @@ static plim_status consider(moccasin *m, const plim_repeats *repeats) {
 static plim_status seed(moccasin *m, plim_status (*run)(plim_incumbent *incumbent)) {
   plim_incumbent *inc = m->inc, *other = NULL;
   int64_t iterations = inc->options->iterations;
-  plim_child how = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.moccasin.seed_share)};
+  plim_child task = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.moccasin.seed_share)};
   plim_repeats repeats = {.ctx = m->dag->ctx};
   plim_status status;
-  how.iterations = iterations > 0 ? iterations / strategies_tuning.moccasin.seed_share + 1
-                                  : strategies_tuning.moccasin.seed_moves_an_op * (int64_t)inc->problem->n_ops;
-  how.min_memory = inc->min_memory;
-  how.runs_an_op_limit = m->copies;
+  task.iterations = iterations > 0 ? iterations / strategies_tuning.moccasin.seed_share + 1
+                                   : strategies_tuning.moccasin.seed_moves_an_op * (int64_t)inc->problem->n_ops;
+  task.min_memory = inc->min_memory;
+  task.runs_an_op_limit = m->copies;
   PLIM_CHECK(consider(m, &repeats)); /* program order */
   if (!inc->min_memory && plim_incumbent_decided(inc)) goto done;
-  PLIM_CHECK(plim_incumbent_child(inc, &how, &other));
+  PLIM_CHECK(plim_incumbent_child(inc, &task, &other));
   status = run(other);
   if (status != PLIM_OK && status != PLIM_ECANCEL) goto done;
   plim_incumbent_raise_bound(inc, other->bound_ns);

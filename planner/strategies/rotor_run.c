@@ -50,7 +50,7 @@ static plim_status follow_choices(rotor_run *u, int32_t i, int32_t j, int32_t m)
  * faster than one that was made for the budget. */
 static plim_status polish(rotor_run *u) {
   int64_t budget = u->inc->budget_bytes;
-  if (plim_incumbent_over(u->inc)) return PLIM_OK;
+  if (plim_incumbent_is_out_of_time(u->inc)) return PLIM_OK;
   PLIM_TRY(plim_track_make_room(&u->track, u->last.n));
   plim_track_load(u->track, &u->last);
   if (plim_track_peak(u->track) > budget) return PLIM_OK;
@@ -66,7 +66,7 @@ static plim_status submit(rotor_run *u, int32_t units) {
   plim_context *ctx = u->inc->problem->ctx;
   int64_t most = strategies_tuning.rotor.runs_an_op * (int64_t)u->inc->problem->n_ops;
   if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
-  for (u->runner.linger = 0; u->runner.linger < 2 && !plim_incumbent_over(u->inc); u->runner.linger++) {
+  for (u->runner.linger = 0; u->runner.linger < 2 && !plim_incumbent_is_out_of_time(u->inc); u->runner.linger++) {
     plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
     plim_status status = follow_choices(u, 0, u->stages->n - 1, units);
     if (status == PLIM_ENOFIT) continue; /* too many runs */
@@ -201,7 +201,7 @@ done:
 }
 
 static plim_status run_within(plim_incumbent *inc, int64_t bytes) {
-  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR && !plim_incumbent_over(inc); kind++) {
+  for (int kind = PLIM_CHECKPOINT_CUTS; kind <= PLIM_CHECKPOINT_LINEAR && !plim_incumbent_is_out_of_time(inc); kind++) {
     PLIM_TRY(run_kind(inc, (plim_checkpoint_kind)kind, bytes));
   }
   return PLIM_OK;

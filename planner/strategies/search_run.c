@@ -53,9 +53,9 @@ static plim_status begin_many(plim_incumbent *inc, plim_schedule *order) {
  * the answer. */
 static plim_status plan_reserve(const plim_incumbent *inc, plim_incumbent **reserve) {
   if (inc->found || inc->options->time_limit_ns <= 0) return PLIM_OK;
-  if (inc->problem->n_ops <= PLIM_LONG_OPS && !plim_incumbent_over(inc)) return PLIM_OK;
-  const plim_child how = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.search.reserve_parts)};
-  PLIM_TRY(plim_incumbent_child(inc, &how, reserve));
+  if (inc->problem->n_ops <= PLIM_LONG_OPS && !plim_incumbent_is_out_of_time(inc)) return PLIM_OK;
+  const plim_child task = {.time_limit_ns = plim_incumbent_part_ns(inc, strategies_tuning.search.reserve_parts)};
+  PLIM_TRY(plim_incumbent_child(inc, &task, reserve));
   plim_context *ctx = inc->problem->ctx;
   int64_t outer_ns = plim_effort_begin_last(ctx, plim_now_ns() + strategies_tuning.search.reserve_ns);
   plim_status status = plim_effort_end(ctx, outer_ns, plim_chen_sqrt_run(*reserve));

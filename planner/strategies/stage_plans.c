@@ -61,12 +61,12 @@ static plim_status submit_searched(plim_stage_plans *p) {
           asked = p->inc->options->iterations;
   int64_t moves = strategies_tuning.stages.moves_an_op * (int64_t)p->dag->n;
   int64_t most = asked > 0 ? asked : strategies_tuning.stages.moves_most;
-  const plim_child how = {
+  const plim_child task = {
       .budget_bytes = p->limit_bytes,
       .unpacked = 1,
       .time_limit_ns = part_ns < strategies_tuning.stages.search_ns ? part_ns : strategies_tuning.stages.search_ns,
       .iterations = moves < most ? moves : most};
-  PLIM_TRY(plim_incumbent_child(p->inc, &how, &searched));
+  PLIM_TRY(plim_incumbent_child(p->inc, &task, &searched));
   plim_status status = plim_search_run(searched);
   take_bound(p, searched);
   if (status == PLIM_OK && searched->found) {
@@ -79,11 +79,11 @@ static plim_status submit_searched(plim_stage_plans *p) {
 
 plim_status plim_stage_plans_cut(plim_stage_plans *p, int64_t limit_bytes) {
   plim_incumbent *other = NULL;
-  const plim_child how = {.budget_bytes = limit_bytes,
-                          .unpacked = 1,
-                          .time_limit_ns = plim_incumbent_part_ns(p->inc, strategies_tuning.stages.search_parts)};
+  const plim_child task = {.budget_bytes = limit_bytes,
+                           .unpacked = 1,
+                           .time_limit_ns = plim_incumbent_part_ns(p->inc, strategies_tuning.stages.search_parts)};
   plim_schedule seed = {.ctx = p->dag->ctx};
-  PLIM_TRY(plim_incumbent_child(p->inc, &how, &other));
+  PLIM_TRY(plim_incumbent_child(p->inc, &task, &other));
   plim_status status =
       plim_cut_begin(other, strategies_tuning.stages.cut_work, plim_incumbent_deadline(other, 100), &seed);
   if (limit_bytes == p->limit_bytes) take_bound(p, other);
@@ -118,7 +118,8 @@ static plim_status submit_halving(plim_stage_plans *p) {
   PLIM_TRY(begin_in_order(p));
   PLIM_TRY(submit(p));
   high = p->stages->peak_bytes;
-  while (high - low > 1 && high - low > high / strategies_tuning.stages.halving_part && !plim_incumbent_over(p->inc)) {
+  while (high - low > 1 && high - low > high / strategies_tuning.stages.halving_part &&
+         !plim_incumbent_is_out_of_time(p->inc)) {
     int64_t limit = low + (high - low) / 2;
     int32_t fits;
     PLIM_TRY(begin_in_order(p));
@@ -134,7 +135,7 @@ static plim_status submit_halving(plim_stage_plans *p) {
  */
 plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
   plim_status status = PLIM_OK;
-  for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_incumbent_over(inc); pass++) {
+  for (int pass = 0; pass < 2 && status == PLIM_OK && !plim_incumbent_is_out_of_time(inc); pass++) {
     plim_stage_plans p;
     status = open_plans(inc, pass ? 0 : INT64_MAX, &p);
     if (status == PLIM_OK) status = submit_halving(&p);

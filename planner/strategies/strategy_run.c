@@ -35,7 +35,7 @@ static plim_status take_known(plim_incumbent *inc, plim_front *front, int32_t *t
  * the time limit. */
 static plim_status bound_after(plim_incumbent *inc) {
   if (!inc->found || inc->bounded || inc->best_ns <= inc->bound_ns) return PLIM_OK;
-  if (inc->problem->n_ops > PLIM_LONG_OPS && plim_incumbent_over(inc)) return PLIM_OK;
+  if (inc->problem->n_ops > PLIM_LONG_OPS && plim_incumbent_is_out_of_time(inc)) return PLIM_OK;
   plim_incumbent_note_bounded(inc);
   return plim_cut_bound(inc);
 }
@@ -101,8 +101,8 @@ static plim_status run_with_front(plim_incumbent *inc, const plim_strategy *stra
 
 plim_status plim_strategy_any(plim_incumbent *inc, plim_status (*run_min_memory)(plim_incumbent *incumbent)) {
   plim_incumbent *min_memory = NULL;
-  const plim_child how = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
-  PLIM_TRY(plim_incumbent_child(inc, &how, &min_memory));
+  const plim_child task = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
+  PLIM_TRY(plim_incumbent_child(inc, &task, &min_memory));
   return plim_incumbent_join(inc, min_memory, run_min_memory(min_memory));
 }
 

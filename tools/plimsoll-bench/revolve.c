@@ -63,7 +63,7 @@ static plim_status submit(plim_incumbent *inc, plim_stage_runner *r, int32_t slo
   if (plim_effort_over(inc->problem->ctx, PLIM_EFFORT_LOOK)) {
     return plim_fail(inc->problem->ctx, PLIM_ECANCEL, "planning was cancelled");
   }
-  if (plim_incumbent_over(inc)) return PLIM_OK;
+  if (plim_incumbent_is_out_of_time(inc)) return PLIM_OK;
   r->linger = linger;
   plim_stage_begin(r, most < INT32_MAX ? (int32_t)most : INT32_MAX);
   plim_status status = reverse(r, 0, r->stages->n, slots);
