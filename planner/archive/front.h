@@ -7,7 +7,7 @@
 #include "runtime/base/text.h"
 #include "runtime/graph/graph.h"
 
-/* ==== the plan front ==== */
+/* ==== the plan front (front.c) ==== */
 
 /* The planner's product: the set of nondominated plans of one graph and profile under one set of options, and what was
  * tried to find them.
@@ -74,7 +74,7 @@ int64_t plim_front_bound(const plim_front *front, int64_t budget_bytes);
 int64_t plim_front_hint(const plim_front *front, int64_t budget_bytes);
 void plim_front_drop_hints(plim_front *front, int64_t budget_bytes, int64_t proved_ns);
 
-/* ==== front file ==== */
+/* ==== front file (front_file.c) ==== */
 
 /* Plan fronts kept on disk: one file for each (graph, profile, options) in the user's cache folder, replaced whole,
  * least recently used ones removed when there are too many. A file that is missing or wrong in any way is an empty plan

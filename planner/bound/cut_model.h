@@ -5,7 +5,7 @@
 
 #include "planner/core/problem.h"
 
-/* ==== order ==== */
+/* ==== order (order.c) ==== */
 
 /* What is certain of the order of first runs. */
 
@@ -36,7 +36,7 @@ static inline int plim_cut_before(const plim_cut_order *order, int32_t u, int32_
   return plim_cut_bit(order, order->before, v, u);
 }
 
-/* ==== segments ==== */
+/* ==== segments (segments.c) ==== */
 
 /* Segments of time in which an op may run again: a column each.
  *
@@ -69,13 +69,19 @@ plim_cut_span plim_cut_span_of(const plim_cut_segments *segments, const plim_cut
 /* The op of a segment. O(log ops). */
 int32_t plim_cut_segment_op(const plim_cut_segments *segments, int32_t segment);
 
-/* ==== cuts ==== */
+/* ==== cuts (cut_model.c) ==== */
 
 /* The cut model: what every plan within a budget must recompute.
  *
  * Look at the first run of op v. An item is *needed* at v when it was certainly made before, and certainly has a reader
  * after v. Either it is alive while v runs, or its producer is recomputed after v; then the producer's inputs are alive
  * at v, or are recomputed in turn. What is alive at v must fit beside v's working set.
+ *
+ * Example: op 0 writes a, op 1 reads a and writes b, op 2 reads b and writes c, op 3 reads a and c. Each item has 4
+ * bytes, and the budget is 10. At op 2 the working set is b and c: 8 bytes. a was made before and is read after, so it
+ * is needed, and 8 + 4 > 10: op 2 is a cut. Either a is alive there, or op 0 is recomputed after op 2. The segment of
+ * op 0 from its reader op 1 on is the column x that costs the time of op 0. The cut is 2 bytes over, and x frees 4 of
+ * them, so its row is 4 x >= 2. No plan has x = 0: each runs op 0 twice, and takes the time of all ops and of op 0.
  *
  * A *column* is something that costs time. First come those of ops: the op is recomputed in a segment. Then one for
  * each slower choice by which an op may save workspace. A *cut* is an op at which not everything needed fits. A *point*

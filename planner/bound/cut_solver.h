@@ -9,7 +9,7 @@
 #include "runtime/base/array.h"
 #include "runtime/base/context.h"
 
-/* ==== nodes ==== */
+/* ==== nodes (tree.c) ==== */
 
 /* The nodes of a branch and bound tree, and which of them are open. */
 
@@ -42,7 +42,7 @@ static inline int64_t plim_cut_tree_least(const plim_cut_tree *tree) {
   return tree->n_open > 0 ? tree->node[tree->open[0]].bound : INT64_MAX;
 }
 
-/* ==== flows ==== */
+/* ==== flows (flow.c) ==== */
 
 /* The fewest bytes alive at a cut, for a point x of the columns (how much of each op is recomputed), and the row that
  * the point violates when they do not fit.
@@ -76,7 +76,7 @@ void plim_cut_flow_recomputed(plim_cut_flow *flow, uint8_t *recomputed);
 /* Steps of work since the flow was made: a measure of effort that does not depend on the machine. */
 int64_t plim_cut_flow_work(const plim_cut_flow *flow);
 
-/* ==== multipliers ==== */
+/* ==== multipliers (ascent.c) ==== */
 
 /* A lower bound for programs that are too large to be solved: multipliers of rows raised without a dictionary. */
 
@@ -106,7 +106,7 @@ double plim_cut_ascent_bound(const plim_cut_ascent *ascent);
 /* Steps of work beside those of the flow. */
 int64_t plim_cut_ascent_work(const plim_cut_ascent *ascent);
 
-/* ==== solving ==== */
+/* ==== solving (cut_solve.c, cut_solver.c) ==== */
 
 /* The least time that the cut model allows within a budget: branch and cut. */
 
@@ -135,7 +135,7 @@ void plim_cut_solver_free(plim_cut_solver *solver); /* NULL is legal */
 PLIM_MUST_USE plim_status plim_cut_solve(plim_cut_solver *solver, int64_t budget_bytes, const plim_cut_limits *limits,
                                          plim_cut_answer *answer);
 
-/* ==== solver ==== */
+/* ==== solver (cut_solver.c) ==== */
 
 /* Branch and cut, inside: its state, and the functions of separate.c, solution.c and node.c. */
 
@@ -200,14 +200,14 @@ static inline int plim_cut_solver_large(const plim_cut_solver *solver) {
   return solver->model->problem->n_ops > PLIM_LONG_OPS;
 }
 
-/* ==== node ==== */
+/* ==== node (node.c) ==== */
 
 /* The nodes of branch and cut. */
 
 /* Follow a node of the tree (0: the root) down until it is closed; siblings on the way stay open. */
 PLIM_MUST_USE plim_status plim_cut_node_dive(plim_cut_solver *solver, int32_t node);
 
-/* ==== separate ==== */
+/* ==== separate (separate.c) ==== */
 
 /* The rows of the program: which come, which go. */
 
@@ -233,7 +233,7 @@ void plim_cut_solver_price_rows(plim_cut_solver *solver);
 PLIM_MUST_USE plim_status plim_cut_separate(plim_cut_solver *solver, const double *x, double tolerance, int all,
                                             int32_t *added);
 
-/* ==== solution ==== */
+/* ==== solution (solution.c) ==== */
 
 /* Solutions of the model: choices of columns at which every cut fits. */
 
@@ -248,7 +248,7 @@ void plim_cut_solution_reduce(plim_cut_solver *solver, uint8_t *chosen, int64_t 
  * cheapest. */
 void plim_cut_solution_round(plim_cut_solver *solver, const double *x);
 
-/* ==== a schedule from a solution ==== */
+/* ==== a schedule from a solution (cut_walk.c) ==== */
 
 /* A schedule from a solution of the cut model. */
 

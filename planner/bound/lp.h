@@ -4,7 +4,7 @@
 
 #include "runtime/base/context.h"
 
-/* ==== rows ==== */
+/* ==== rows (rows.c) ==== */
 
 /* Rows of the cut model: what a set of columns must reach. A growing collection of them, fitted to a budget. */
 
@@ -43,7 +43,7 @@ PLIM_MUST_USE plim_status plim_cut_rows_add(plim_cut_rows *rows, const plim_cut_
 void plim_cut_rows_sift(plim_cut_rows *rows, const uint8_t *keep);
 void plim_cut_rows_free(plim_cut_rows *rows); /* leaves it empty */
 
-/* ==== certificates ==== */
+/* ==== certificates (certificate.c) ==== */
 
 /* Proofs in integers: what multipliers of rows prove of every choice of columns. */
 
@@ -62,7 +62,7 @@ typedef struct plim_cut_box {
 int64_t plim_cut_certify(const plim_cut_box *box, int32_t n_rows, const plim_cut_row *row, const double *multiplier,
                          int64_t *scratch, int64_t *reduced);
 
-/* ==== linear program ==== */
+/* ==== linear program (lp.c) ==== */
 
 /* Linear programs of covering rows over columns between 0 and 1, solved again and again while rows come and bounds
  * change: the bounded dual simplex method on a dense dictionary.

@@ -4,7 +4,7 @@
 
 #include "planner/core/problem.h"
 
-/* ==== forward part ==== */
+/* ==== forward part (chain_forward.c) ==== */
 
 /* The forward part of a step: what checkpoints are chosen from. */
 
@@ -24,7 +24,7 @@ typedef struct plim_forward {
 PLIM_MUST_USE plim_status plim_forward_make(const plim_problem *problem, plim_forward *out);
 void plim_forward_free(plim_forward *forward);
 
-/* ==== demand ==== */
+/* ==== demand (demand.c) ==== */
 
 /* Running ops on demand: what an op misses is recomputed first, depth first, from what is available. */
 
@@ -49,7 +49,7 @@ void plim_demand_begin(plim_demand *demand, plim_schedule *out, int32_t runs_lim
  * runs_limit runs. PLIM_ECANCEL: the context's effort is over. O(reads of the ops that run). */
 PLIM_MUST_USE plim_status plim_demand_run(plim_demand *demand, int32_t v);
 
-/* ==== checkpoints ==== */
+/* ==== checkpoints (checkpoints.c) ==== */
 
 /* Plans by checkpoints: what is kept determines what is recomputed. */
 

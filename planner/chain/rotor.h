@@ -6,7 +6,7 @@
 #include "planner/chain/chain_stages.h"
 #include "runtime/base/context.h"
 
-/* ==== recurrence ==== */
+/* ==== recurrence (rotor.c) ==== */
 
 /* Rotor's recurrence: the fastest way forward and backward through a chain of unequal stages within so many bytes.
  *
@@ -67,7 +67,7 @@ int64_t plim_rotor_time(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m
 plim_rotor_choice plim_rotor_choose(const plim_rotor *rotor, int32_t i, int32_t j, int32_t m);
 int32_t plim_rotor_inner_units(const plim_rotor *rotor, int32_t i, int32_t m, plim_rotor_choice choice);
 
-/* ==== costs of stages ==== */
+/* ==== costs of stages (stage_costs.c) ==== */
 
 /* What stages cost: the data of Rotor's recurrence for a chain of stages of a real step. */
 
@@ -84,7 +84,7 @@ typedef struct plim_stage_costs {
 PLIM_MUST_USE plim_status plim_stage_costs_new(const plim_stages *stages, plim_stage_costs **out);
 void plim_stage_costs_free(plim_stage_costs *costs); /* NULL is legal */
 
-/* ==== runner ==== */
+/* ==== runner (stage_runner.c) ==== */
 
 /* From moves on a chain of stages to a schedule. What a move misses is recomputed on demand, so every sequence of moves
  * gives a valid schedule. Moves only decide what is evicted. */

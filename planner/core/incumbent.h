@@ -59,7 +59,7 @@ PLIM_MUST_USE plim_status plim_incumbent_begin(const plim_problem *problem, cons
                                                plim_incumbent **out);
 void plim_incumbent_end(plim_incumbent *incumbent); /* NULL is legal */
 
-/* ==== the task ==== */
+/* ==== the task (incumbent.c) ==== */
 
 /* Settings beside the options, before the first schedule is submitted. */
 
@@ -83,7 +83,7 @@ void plim_incumbent_share_keep_all(plim_incumbent *incumbent, const plim_schedul
 void plim_incumbent_share_bound_cache(plim_incumbent *incumbent, struct plim_bound_cache *bound_cache);
 void plim_incumbent_share_front(plim_incumbent *incumbent, plim_front *front);
 
-/* ==== children ==== */
+/* ==== children (incumbent.c) ==== */
 
 /* What a child is asked for. It has the parent's problem, options and budget, where these fields do not say otherwise.
  * It has nothing that the parent found, proved, shares or accepts. */
@@ -105,7 +105,7 @@ PLIM_MUST_USE plim_status plim_incumbent_child(const plim_incumbent *incumbent, 
  * child's best. Returns `status`, or the failure of the merge. */
 plim_status plim_incumbent_join(plim_incumbent *incumbent, plim_incumbent *child, plim_status status);
 
-/* ==== time ==== */
+/* ==== time (incumbent.c) ==== */
 
 /* The moment, by plim_now_ns, at which so many percent of the time limit are over; INT64_MAX: there is no limit. */
 int64_t plim_incumbent_deadline(const plim_incumbent *incumbent, int32_t percent);
@@ -129,7 +129,7 @@ int plim_incumbent_is_out_of_time(const plim_incumbent *incumbent);
  * Otherwise returns `status`. */
 plim_status plim_incumbent_best_so_far(const plim_incumbent *incumbent, plim_status status);
 
-/* ==== submit ==== */
+/* ==== submit (incumbent.c) ==== */
 
 /* The figures of a submitted schedule. */
 typedef struct plim_submit_result {
@@ -163,7 +163,7 @@ PLIM_MUST_USE plim_status plim_incumbent_submit_smallest(plim_incumbent *incumbe
 /* Make the schedule of every op once in program order, each with its fastest variant within `limit` bytes. */
 PLIM_MUST_USE plim_status plim_incumbent_program_order(plim_incumbent *incumbent, int64_t limit, plim_schedule *out);
 
-/* ==== a look at schedules ==== */
+/* ==== a look at schedules (incumbent.c) ==== */
 
 /* Evaluate a schedule without submitting it.
  *   out  [1] out  borrowed, valid until the next call that submits or looks
@@ -176,7 +176,7 @@ PLIM_MUST_USE plim_status plim_incumbent_evaluate(plim_incumbent *incumbent, con
 PLIM_MUST_USE plim_status plim_incumbent_place(plim_incumbent *incumbent, const plim_schedule *schedule,
                                                const plim_timeline **out, const plim_placement **placement);
 
-/* ==== other incumbents of the same problem ==== */
+/* ==== other incumbents of the same problem (incumbent.c) ==== */
 
 /* Take the best of another incumbent, with its placement, if it fits and is better. */
 PLIM_MUST_USE plim_status plim_incumbent_merge(plim_incumbent *incumbent, plim_incumbent *from);
@@ -184,7 +184,7 @@ PLIM_MUST_USE plim_status plim_incumbent_merge(plim_incumbent *incumbent, plim_i
 /* Take the best of another incumbent without its placement, if it fits and is better, and its bound. */
 PLIM_MUST_USE plim_status plim_incumbent_adopt(plim_incumbent *incumbent, const plim_incumbent *leader);
 
-/* ==== what is proved ==== */
+/* ==== what is proved (incumbent.c) ==== */
 
 /* Proved: no plan of the problem's class within the budget takes less time; INT64_MAX: there is no plan. A bound that
  * is no higher than the one known changes nothing. */
@@ -193,7 +193,7 @@ void plim_incumbent_raise_bound(plim_incumbent *incumbent, int64_t bound_ns);
 /* The cut model has been asked for a bound. */
 void plim_incumbent_note_bounded(plim_incumbent *incumbent);
 
-/* ==== results ==== */
+/* ==== results (incumbent.c) ==== */
 
 /* The budget becomes the bytes of the best, which is then a plan for that budget. */
 void plim_incumbent_lower_budget(plim_incumbent *incumbent);

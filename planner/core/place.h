@@ -5,7 +5,7 @@
 #include "planner/core/timeline.h"
 #include "planner/pack/pack.h"
 
-/* ==== addresses ==== */
+/* ==== addresses (place.c) ==== */
 
 /* The offsets of all lifetimes and workspaces of a timeline. A lifetime and its successors share one box
  * (planner/pack/pack.h). Persistent storages lie below all boxes, in graph order. An empty placement is {.ctx = ctx}.
@@ -39,7 +39,7 @@ PLIM_MUST_USE plim_status plim_place_at(plim_placement *placement, const plim_ti
                                         int32_t *fits);
 void plim_placement_free(plim_placement *placement); /* leaves it empty */
 
-/* ==== plan ==== */
+/* ==== plan (emit_plan.c) ==== */
 
 /* The plan document of a schedule. */
 

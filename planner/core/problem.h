@@ -4,7 +4,7 @@
 
 #include "planner/planner.h"
 
-/* ==== problem ==== */
+/* ==== problem (problem.c) ==== */
 
 /* The planner's data structures, in the order in which a plan comes to be:
  *
@@ -145,7 +145,7 @@ static inline double plim_problem_percent(const plim_problem *problem, int64_t t
   return keep_ns > 0 ? 100.0 * (double)(time_ns - keep_ns) / (double)keep_ns : 0;
 }
 
-/* ==== schedules ==== */
+/* ==== schedules (schedule.c) ==== */
 
 /* A schedule: a sequence of runs. Each run is an op and the choice of its variant. An empty one is {.ctx = ctx}. */
 

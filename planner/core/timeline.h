@@ -4,7 +4,7 @@
 
 #include "planner/core/problem.h"
 
-/* ==== timeline ==== */
+/* ==== timeline (timeline.c) ==== */
 
 /* The timeline of a schedule: lifetimes of all items, live bytes at each position, peak and time. Every
  * peak that a plan states comes from here. The searches use an incremental form (planner/track/track.h). Tests
@@ -48,7 +48,7 @@ void plim_timeline_free(plim_timeline *timeline); /* NULL is legal */
  * O(runs x operands). */
 PLIM_MUST_USE plim_status plim_timeline_evaluate(plim_timeline *timeline, const plim_schedule *schedule);
 
-/* ==== variants ==== */
+/* ==== variants (variant_selection.c) ==== */
 
 /* Variant selection: for a fixed sequence of ops, the fastest variants within a limit on the peak.
  *

@@ -5,7 +5,7 @@
 #include "planner/exact/lazy_clauses.h"
 #include "planner/exact/staged.h"
 
-/* ==== variables ==== */
+/* ==== variables (moccasin_model.c) ==== */
 
 /* Moccasin's variables: for each repeat that a node may have the stage in which it starts, and what is known of the
  * bytes while some of them are undecided.
@@ -90,7 +90,7 @@ PLIM_MUST_USE plim_status plim_moccasin_note_position(plim_moccasin_model *c, in
 /* Add the decided repeats to a set. */
 PLIM_MUST_USE plim_status plim_moccasin_repeats(const plim_moccasin_model *c, plim_repeats *out);
 
-/* ==== bounds ==== */
+/* ==== bounds (moccasin_cost.c) ==== */
 
 /* A lower bound on the time of repeats that are not decided yet, and repeats that would take too long. */
 

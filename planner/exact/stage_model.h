@@ -5,7 +5,7 @@
 #include "planner/exact/dag.h"
 #include "planner/solvers/solver.h"
 
-/* ==== schedules ==== */
+/* ==== schedules (stage_schedule.c) ==== */
 
 /* Stage schedules (Checkmate's class): stage t ends with the first run of node t, and in a stage each node before it
  * runs at most once more, in order. What is kept from stage to stage determines what is recomputed: `keep` is the
@@ -45,7 +45,7 @@ PLIM_MUST_USE plim_status plim_stage_schedule_project(plim_stage_schedule *stage
 /* Forget what is kept but read by no one; then derive. */
 PLIM_MUST_USE plim_status plim_stage_schedule_prune(plim_stage_schedule *stages);
 
-/* ==== repair ==== */
+/* ==== repair (repair.c) ==== */
 
 /* Stage schedules brought within a budget, and then as short as small changes make them. */
 
@@ -56,7 +56,7 @@ PLIM_MUST_USE plim_status plim_stage_schedule_prune(plim_stage_schedule *stages)
 PLIM_MUST_USE plim_status plim_stage_schedule_repair(plim_stage_schedule *stages, int64_t limit, int64_t deadline_ns,
                                                      int32_t *fits);
 
-/* ==== integer program ==== */
+/* ==== integer program (stage_model.c) ==== */
 
 /* Checkmate's integer program over the nodes of a dag: which node runs in which stage, what is kept between stages and
  * what is released within them, so that the bytes in use never exceed the budget and repeats take the least time. */

@@ -4,7 +4,7 @@
 
 #include "planner/exact/dag.h"
 
-/* ==== repeats ==== */
+/* ==== repeats (staged.c) ==== */
 
 /* Schedules of class copies: stages with a limit on the computations of a node.
  *
@@ -52,7 +52,7 @@ PLIM_MUST_USE plim_status plim_repeats_from_schedule(const plim_dag *dag, const 
 /* And back. */
 PLIM_MUST_USE plim_status plim_staged_schedule(const plim_staged *staged, plim_schedule *out);
 
-/* ==== search ==== */
+/* ==== search (staged_search.c) ==== */
 
 /* The least time of a schedule in stages with a limit on copies, by a search of our own. */
 

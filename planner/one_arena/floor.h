@@ -6,7 +6,7 @@
 #include "planner/core/incumbent.h"
 #include "planner/strategies/strategy.h"
 
-/* ==== smallest budget ==== */
+/* ==== smallest budget (floor.c) ==== */
 
 /* The smallest budget within a planning that already has a problem and a plan front. */
 
@@ -22,7 +22,7 @@ PLIM_MUST_USE plim_status plim_floor_search(const plim_problem *problem, const p
                                             const plim_strategy *strategy, plim_front *front, plim_plan_floor *floor,
                                             plim_incumbent *inc);
 
-/* ==== refusal ==== */
+/* ==== refusal (refuse.c) ==== */
 
 /* Why there is no plan: the sentence of a refusal. Planner-internal; the words are plim_plan_floor_describe's. */
 

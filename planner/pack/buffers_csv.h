@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* ==== csv ==== */
+/* ==== csv (csv.c) ==== */
 
 /* Buffers to pack as a CSV file, in the dialect of MiniMalloc (docs/formats.md). */
 
@@ -41,7 +41,7 @@ void plim_buffer_list_write(plim_text *text, const plim_buffer_list *list, const
 /* The same buffers for the packers: every offset is a multiple of `align`. */
 plim_boxes plim_buffer_list_boxes(const plim_buffer_list *list, int64_t align);
 
-/* ==== plan buffers ==== */
+/* ==== plan buffers (plan_buffers.c) ==== */
 
 /* The buffers of a plan, to be packed on their own. */
 

@@ -5,7 +5,7 @@
 #include "planner/pack/units.h"
 #include "runtime/base/array.h"
 
-/* ==== the search ==== */
+/* ==== the search (exact.c, exact_new.c, exact_order.c) ==== */
 
 /* Exact packing: a depth-first search over canonical placements.
  *
@@ -61,7 +61,7 @@ int64_t plim_exact_share(int32_t n, int32_t restart);
 PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity, int64_t nodes, int64_t deadline_ns,
                                             int64_t *offset, plim_pack_outcome *outcome);
 
-/* ==== pairs ==== */
+/* ==== pairs (box_pairs.c) ==== */
 
 /* Exact packing where gaps leave parts of boxes: a search over which box of a pair lies below. */
 
@@ -77,7 +77,7 @@ void plim_pairs_free(plim_pairs *pairs); /* NULL is legal */
 plim_pack_outcome plim_pairs_run(plim_pairs *pairs, int64_t capacity, const plim_exact_limits *limits, int64_t *offset,
                                  int64_t *nodes);
 
-/* ==== its parts ==== */
+/* ==== its parts (exact_order.c) ==== */
 
 /* The state of exact packing, for its own files: exact_new.c prepares it, exact_order.c numbers the boxes of a restart,
  * exact.c searches. */

@@ -6,7 +6,7 @@
 #include "planner/pack/units.h"
 #include "runtime/base/array.h"
 
-/* ==== the search ==== */
+/* ==== the search (niche.c) ==== */
 
 /* Niche search: exact search for tight problems (niche.c). IMPOSSIBLE is a proof but for hashes, as in exact.h. One
  * thread at a time. Memory: up to about 110 n^2 bytes. */
@@ -27,7 +27,7 @@ plim_pack_outcome plim_niche_run(plim_niche *niche, int64_t capacity, int32_t re
 /* Nodes of a restart: a number of nodes times Luby's sequence. */
 int64_t plim_niche_share(int32_t restart);
 
-/* ==== its parts ==== */
+/* ==== its parts (niche_border.c, niche_cover.c, niche_restart.c) ==== */
 
 /* The state of a niche search, shared by its files: niche.c searches, niche_restart.c prepares restarts. */
 

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* ==== boxes ==== */
+/* ==== boxes (boxes.c) ==== */
 
 typedef struct plim_box {
   int64_t begin, end; /* lifetime, half-open, in commands; begin < end */
@@ -46,7 +46,7 @@ int64_t plim_boxes_separation(const plim_boxes *boxes, int32_t below, int32_t ab
 /* Bytes of box b in use at a command; 0 outside of its lifetime. O(gaps of b). */
 int64_t plim_boxes_bytes_at(const plim_boxes *boxes, int32_t b, int64_t time);
 
-/* ==== pack ==== */
+/* ==== pack (pack.c) ==== */
 
 /* When a packing is good enough, and how much work it may take. All 0: the first-fit orders alone. */
 typedef struct plim_pack_goal {
@@ -69,7 +69,7 @@ typedef struct plim_pack_goal {
 PLIM_MUST_USE plim_status plim_pack(plim_context *ctx, const plim_boxes *boxes, plim_pack_goal goal, int64_t *offset,
                                     int64_t *packed_bytes, int64_t *peak_bytes);
 
-/* ==== validate ==== */
+/* ==== validate (validate.c) ==== */
 
 /* Is a packing valid? The code shares with the packers only plim_boxes_separation, the rule of two boxes with gaps. */
 

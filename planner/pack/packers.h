@@ -5,7 +5,7 @@
 #include "planner/pack/exact.h"
 #include "planner/pack/units.h"
 
-/* ==== first-fit ==== */
+/* ==== first-fit (fit.c) ==== */
 
 /* First-fit and best-fit: place boxes one after the other in a given order. */
 
@@ -23,7 +23,7 @@ void plim_fit_free(plim_fit *fit); /* NULL is legal */
 int64_t plim_fit_run(plim_fit *fit, const int32_t *order, int best_fit, int64_t hint_limit, int may_stop,
                      int64_t *offset);
 
-/* ==== bottom-up ==== */
+/* ==== bottom-up (bottom_up.c) ==== */
 
 /* Bottom-up packing: place boxes in nondecreasing order of offset, each as low as those below allow. */
 
@@ -43,7 +43,7 @@ void plim_bottom_up_free(plim_bottom_up *bottom_up); /* NULL is legal */
  */
 int64_t plim_bottom_up_run(plim_bottom_up *bottom_up, int64_t goal, int64_t *offset);
 
-/* ==== restarts ==== */
+/* ==== restarts (restarts.c) ==== */
 
 /* Searches side by side: a batch of tasks, one a thread. */
 

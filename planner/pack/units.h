@@ -4,7 +4,7 @@
 
 #include "planner/pack/pack.h"
 
-/* ==== units ==== */
+/* ==== units (units.c) ==== */
 
 /* Boxes in units of the alignment: what all packers work on. */
 
@@ -35,7 +35,7 @@ static inline int64_t plim_units_align(const plim_units *units, int32_t box, int
   return align == 1 ? offset : (offset + align - 1) / align * align;
 }
 
-/* ==== sections ==== */
+/* ==== sections (sections.c) ==== */
 
 /* Sections of a packing problem: the maximal sets of boxes there together, in time order. */
 
@@ -57,7 +57,7 @@ typedef struct plim_sections {
 PLIM_MUST_USE plim_status plim_sections_make(const plim_units *units, plim_sections *out);
 void plim_sections_free(plim_sections *sections);
 
-/* ==== selections ==== */
+/* ==== selections (selection.c) ==== */
 
 /* Some of the boxes, as a problem of its own with the largest unit that loses nothing. */
 
@@ -77,7 +77,7 @@ PLIM_MUST_USE plim_status plim_selection_make(plim_context *ctx, const plim_boxe
                                               plim_selection *out);
 void plim_selection_free(plim_selection *selection);
 
-/* ==== skyline ==== */
+/* ==== skyline (skyline.c) ==== */
 
 /* Packing in O(n log n), for what has to be packed when there is no time: each box in turn lies on whatever is highest
  * among the boxes placed before that overlap it in time, so holes below stay empty. */

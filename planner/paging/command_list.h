@@ -4,7 +4,7 @@
 
 #include "planner/planner.h"
 
-/* ==== spaces and queues ==== */
+/* ==== spaces and queues (queue_spaces.c) ==== */
 
 /* The spaces of a plan with copies: budgets, queues, links, and what no plan over them is faster than. */
 
@@ -32,7 +32,7 @@ int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_
 PLIM_MUST_USE plim_status plim_queue_bound(const plim_graph *graph, const plim_profile *profile,
                                            const plim_paging *paging, int64_t keep_all_ns, int64_t *bound_ns);
 
-/* ==== commands ==== */
+/* ==== commands (command_list.c, command_sort.c, command_waits.c) ==== */
 
 /* Commands on queues, and the way from them to a plan. */
 
@@ -119,7 +119,7 @@ PLIM_MUST_USE plim_status plim_command_list_pack(plim_command_list *list, int32_
 PLIM_MUST_USE plim_status plim_command_list_plan(const plim_command_list *list, const plim_plan *draft,
                                                  plim_plan **out);
 
-/* ==== lowering ==== */
+/* ==== lowering (lowering.c) ==== */
 
 /* Lowering: the last part of the way from a command list to a plan. */
 

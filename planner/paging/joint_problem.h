@@ -57,7 +57,7 @@ PLIM_MUST_USE plim_status plim_joint_events(const plim_joint_problem *joint, con
 PLIM_MUST_USE plim_status plim_joint_list(const plim_joint_problem *joint, const plim_space_events *events,
                                           const plim_plan *base, plim_command_list *list, int32_t *fits);
 
-/* ==== search ==== */
+/* ==== search (joint_search.c) ==== */
 
 /* Search over keep, recompute, page, place and order together. The best checked plan is the fastest one, or with powers
  * the one of least energy that keeps the deadline.

@@ -4,7 +4,7 @@
 
 #include "planner/planner.h"
 
-/* ==== plans ==== */
+/* ==== plans (page_plan.c) ==== */
 
 /* What a planner of steps that may page is asked for, and plans in which everything that persists is at home in the
  * arena. */
@@ -35,7 +35,7 @@ PLIM_MUST_USE plim_status plim_page_plan_make(const plim_paging_task *task, int6
  * not where no plan was found, or none in time. */
 int plim_paging_is_failure(plim_context *ctx, plim_status status);
 
-/* ==== homes ==== */
+/* ==== homes (home_graph.c, home_plan.c) ==== */
 
 /* Plans in which what persists is at home in the page space. */
 
@@ -84,7 +84,7 @@ int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *graph, int 
 PLIM_MUST_USE plim_status plim_home_make(const plim_paging_task *task, int64_t known_ns, int params,
                                          plim_plan_maker *make, plim_plan **out);
 
-/* ==== copies of a graph ==== */
+/* ==== copies of a graph (graph_copy.c) ==== */
 
 /* Copies a graph and its profile op by op. Ops of the copy may have other inputs, and it may have ops of its own. */
 
@@ -121,7 +121,7 @@ PLIM_MUST_USE plim_status plim_graph_copy_add_own(plim_graph_copy *copy, const p
 /* Make the graph and the profile of the copy. PLIM_EDATA: what was added is no graph. */
 PLIM_MUST_USE plim_status plim_graph_copy_end(plim_graph_copy *copy, plim_graph **graph, plim_profile **profile);
 
-/* ==== lean profiles ==== */
+/* ==== lean profiles (lean_profile.c) ==== */
 
 /* Profiles of variants with little workspace. */
 

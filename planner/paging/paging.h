@@ -4,7 +4,7 @@
 
 #include "planner/planner.h"
 
-/* ==== links and costs ==== */
+/* ==== links and costs (copy_cost.c) ==== */
 
 /* The time of a copy: its latency, and its bytes divided by the bandwidth; 2^53 ns at most. */
 int64_t plim_paging_copy_ns(int64_t latency_ns, double bytes_per_ns, int64_t bytes);
@@ -28,7 +28,7 @@ void plim_paging_set_budget(plim_plan *draft, int64_t budget_bytes);
 /* The time by which a plan misses the deadline; 0: it keeps it, or there is none. */
 int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan);
 
-/* ==== plan ==== */
+/* ==== plan (page_kept.c, paging_make.c) ==== */
 
 /* Who calls whom:
  *   make_paged (make.c) -> plim_paging_make_kept (page_kept.c): a plan kept on disk, or a new one from

@@ -9,7 +9,7 @@
 
 /* Devices and copies for the runs of a plan of one arena. */
 
-/* ==== runs on queues ==== */
+/* ==== runs on queues (queue_decode.c, queue_order.c, queue_runs.c) ==== */
 
 /* Runs with a device each, in an order, and the command list that they need: copies bring operands to where they are
  * read, and page out what does not fit. */
@@ -53,7 +53,7 @@ PLIM_MUST_USE plim_status plim_queue_decode(const plim_queue_runs *runs, const p
 PLIM_MUST_USE plim_status plim_queue_order(const plim_queue_runs *runs, const plim_queue_spaces *spaces,
                                            const uint8_t *fixed, int32_t *order, int32_t *space);
 
-/* ==== search ==== */
+/* ==== search (queue_search.c) ==== */
 
 /* Search for the fastest checked plan that has the runs of `base`, with its recomputes and variants. `base` is a plan
  * of one arena of any size.
@@ -97,7 +97,7 @@ typedef struct plim_decoder {
   int64_t room_keys;
 } plim_decoder;
 
-/* ==== what is where ==== */
+/* ==== what is where (queue_places.c) ==== */
 
 plim_queue_place *plim_decoder_place_of(const plim_decoder *d, int32_t storage, int32_t space);
 int32_t *plim_decoder_buffer_of(const plim_decoder *d, int32_t storage, int32_t space);
@@ -119,7 +119,7 @@ int plim_decoder_is_wanted(const plim_decoder *d, int32_t storage, int32_t space
 void plim_decoder_open_place(plim_decoder *d, int32_t storage, int32_t space, int32_t buffer);
 void plim_decoder_close_place(plim_decoder *d, int32_t storage, int32_t space);
 
-/* ==== copies and room ==== */
+/* ==== copies and room (queue_room.c) ==== */
 
 void plim_decoder_add_command(plim_decoder *d, const plim_command *command, int64_t time_ns, int64_t key);
 

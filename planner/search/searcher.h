@@ -7,7 +7,7 @@
 #include "planner/core/incumbent.h"
 #include "planner/search/moves.h"
 
-/* ==== annealing ==== */
+/* ==== annealing (anneal.c) ==== */
 
 /* Simulated annealing over schedules. */
 
@@ -45,7 +45,7 @@ struct plim_anneal {
  * was cancelled. Deterministic without a deadline. */
 PLIM_MUST_USE plim_status plim_anneal_run(plim_anneal *anneal);
 
-/* ==== neighbourhood ==== */
+/* ==== neighbourhood (neighbourhood.c) ==== */
 
 /* A large neighbourhood that is solved exactly. At one slot of the schedule it decides for up to
  * PLIM_NEIGHBOURHOOD_MOST ops what becomes of their outputs.
@@ -87,7 +87,7 @@ int plim_neighbourhood_solve(plim_mover *mover, plim_neighbourhood *neighbourhoo
 /* Make a schedule within the limit faster: gather and solve at `tries` random slots. Empties the journal. */
 void plim_neighbourhood_improve(plim_mover *mover, int32_t tries);
 
-/* ==== searcher ==== */
+/* ==== searcher (searcher.c) ==== */
 
 /* A searcher makes annealing runs for one incumbent, and packs what they find.
  *

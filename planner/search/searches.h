@@ -5,7 +5,7 @@
 #include "planner/core/incumbent.h"
 #include "planner/track/track.h"
 
-/* ==== searches ==== */
+/* ==== searches (keep_all.c, min_memory.c, portfolio.c) ==== */
 
 /* The searches: each submits schedules to an incumbent until it is done, the limit is over or the context cancelled. */
 
@@ -22,7 +22,7 @@ PLIM_MUST_USE plim_status plim_min_memory_run(plim_incumbent *incumbent);
  * on timing. */
 PLIM_MUST_USE plim_status plim_portfolio_run(plim_incumbent *incumbent, const plim_schedule *order);
 
-/* ==== first schedules ==== */
+/* ==== first schedules (seed.c, seed_covering.c) ==== */
 
 /* First schedules of a search: from checkpoints (seed.c) and from greedy covering (seed_covering.c). */
 
@@ -40,7 +40,7 @@ PLIM_MUST_USE plim_status plim_seed_make(plim_incumbent *incumbent, int64_t limi
 PLIM_MUST_USE plim_status plim_seed_covering(plim_incumbent *incumbent, int64_t budget_bytes, int32_t rounds,
                                              int64_t deadline_ns, plim_schedule *schedule);
 
-/* ==== polish ==== */
+/* ==== polish (polish.c) ==== */
 
 /* Faster within the limit, without a search. */
 

@@ -4,7 +4,7 @@
 
 #include "runtime/base/context.h"
 
-/* ==== library ==== */
+/* ==== library (solver_library.c) ==== */
 
 /* Solvers that are opened at run time: nothing of them is needed to build, and without them the rest works. */
 
@@ -44,7 +44,7 @@ PLIM_MUST_USE plim_status plim_library_known(plim_context *ctx, const plim_libra
  * "" when neither variable holds an absolute path: relative ones are ignored. */
 void plim_library_folder(char *path /* [PLIM_LIBRARY_PATH_BYTES] */);
 
-/* ==== model ==== */
+/* ==== model (linear_model.c) ==== */
 
 /* A linear model with some columns integer: minimise cost x subject to low <= x <= high and row bounds. */
 
@@ -72,7 +72,7 @@ void plim_model_term(plim_model *model, int32_t column, double value);
 void plim_model_row(plim_model *model, double low,
                     double high); /* ends the row that the terms since the last end form */
 
-/* ==== solver ==== */
+/* ==== solver (solver.c) ==== */
 
 /* Linear and mixed integer models solved by a library that is opened at run time: HiGHS, or CBC of a plain Debian.
  *

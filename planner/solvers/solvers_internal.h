@@ -6,7 +6,7 @@
 
 #include "planner/solvers/solver.h"
 
-/* ==== solver subprocess ==== */
+/* ==== solver subprocess (solver_subprocess.c) ==== */
 
 /* Solving in a subprocess, which can be ended at any moment. */
 
@@ -21,7 +21,7 @@ PLIM_MUST_USE plim_status plim_solve_in_subprocess(plim_context *ctx, const char
                                                    const plim_solve_options *options, plim_solution *out,
                                                    double *point);
 
-/* ==== back end ==== */
+/* ==== back end (solver.c) ==== */
 
 /* What a back end of the solver interface provides. */
 
@@ -45,7 +45,7 @@ plim_status plim_back_end_open(plim_context *ctx, const plim_library_spec *libra
 /* Ask the caller and the context whether to continue; non-zero: stop. */
 int plim_solve_should_stop(plim_context *ctx, const plim_solve_options *options, double objective, double bound);
 
-/* ==== share ==== */
+/* ==== share (share.c) ==== */
 
 /* What a program and the plimsoll-solver that it starts have in common: a piece of memory and a socket. */
 
@@ -88,7 +88,7 @@ typedef struct plim_share_message {
   plim_solution solution;
 } plim_share_message;
 
-/* ==== solver program ==== */
+/* ==== solver program (solver_program.c) ==== */
 
 /* Where the program plimsoll-solver is, and the script that fetches solvers. */
 

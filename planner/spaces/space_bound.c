@@ -7,11 +7,11 @@
  * it: another run of u, or a copy into H, after an earlier copy out of H.
  * So each v gives a row: of the needed nodes, at least the bytes that exceed the budgets of H are brought.
  *
- * Example: H is one space of 10 bytes. a feeds b and d, b feeds c, c feeds d, and each output has 4 bytes. At c, H has
- * c and its input b. a is needed, as d reads it. All three have 12 bytes, so the row asks for 2 bytes, and a is the
- * only node that can give them: a is brought at least once. A run of a takes 6 ns, a copy out 2 ns and a copy in 2 ns.
- * With a multiplier m >= 0 of the row the bound is the time of all first runs + m - max(0, m - 6, m - 4). With m = 4
- * that is the first runs and 4 ns, which is what the cheaper way takes.
+ * Example: H is one space of 10 bytes. a feeds b and d, b feeds c, and c feeds d. Outputs have 4 bytes, that of d has
+ * 2. At c, H has c and its input b. a is needed, as d reads it. All three have 12 bytes, so the row asks for 2 bytes,
+ * and a is the only node that can give them: a is brought at least once. A run of a takes 6 ns, a copy out 2 ns and a
+ * copy in 2 ns. With a multiplier m >= 0 of the row the bound is the time of all first runs + m - max(0, m - 4). With
+ * m = 4 that is the first runs and 4 ns, which is what the cheaper way takes.
  *
  * Gaps: two readers of u of which one descends from the other have a gap between them, and what is brought in a gap
  * counts for that gap alone. A row whose v lies in one gap asks for bytes of that gap, any other row for bytes of all

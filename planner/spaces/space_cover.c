@@ -1,7 +1,13 @@
 /* Greedy covering. At the event that is most short of bytes every buffer that is not touched there may go between its
  * two touches: its node runs again before the second, with what that reads, or it is paged out and in. Of all these
- * the one with the least cost by what it relieves is taken, and the sequence looked at anew. Where nothing
- * reads a buffer before the gap, its node does not run again: its first run moves to the end of the gap.
+ * the one with the least cost by what it relieves is taken, and the sequence looked at anew. Where nothing reads a
+ * buffer before the gap, its node does not run again: its first run moves to the end of the gap.
+ *
+ * Example: the budget is 10 bytes. The sequence is a, b(a), c(b), d(a, c). Outputs have 4 bytes, that of d has 2. At
+ * c there are a, b and c: 12 bytes, 2 too many. b is touched at c. a is not: its touches are b and d. Two things can
+ * be done. A second run of a before d takes 6 ns and relieves 2 bytes at 1 event: its score is 3. A copy out after b
+ * and a copy in before d take 4 ns together and relieve the same: their score is 2. So the copies win: a, b, out(a),
+ * c, in(a), d. If b did not read a, the first run of a would move to before d, which costs nothing.
  *
  * A copy out holds what it reads. Where it is to take place beside runs, the page leaves that much later, and its copy
  * in stands that much earlier: what else is there meanwhile then has room. */

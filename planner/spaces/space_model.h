@@ -6,7 +6,7 @@
 #include "planner/spaces/space_make.h"
 #include "planner/spaces/space_sequence.h"
 
-/* ==== program ==== */
+/* ==== program (space_model.c, space_read.c) ==== */
 
 /* Integer programs for plans over spaces, in stages: stage t ends with the first run of node t and may run earlier ones
  * again (Checkmate's frontier-advancing stages). Three classes share columns and memory rows.
@@ -63,7 +63,7 @@ void plim_space_model_free(plim_space_model *model); /* NULL is legal */
 PLIM_MUST_USE plim_status plim_space_model_read(const plim_space_model *model, const double *point,
                                                 plim_space_events *out);
 
-/* ==== rows ==== */
+/* ==== rows (space_classes.c, space_fluid.c, space_makespan.c, space_model.c) ==== */
 
 /* Columns and rows of a program over spaces: what the classes share, and those of each class. Only the files that build
  * or read a plim_space_model include it. A failure is kept in the program; plim_space_model_make returns it. */
@@ -124,7 +124,7 @@ void plim_space_fluid_columns(plim_space_model *model);
 /* xengine: rows under which the makespan cannot be, and the deadline above it. */
 void plim_space_makespan_rows(plim_space_model *model);
 
-/* ==== solving ==== */
+/* ==== solving (space_solve.c) ==== */
 
 /* One program over spaces: made, solved, and kept with its point. */
 

@@ -5,7 +5,7 @@
 #include "runtime/graph/graph.h"
 #include "runtime/graph/space/platform.h"
 
-/* ==== problem ==== */
+/* ==== problem (space_problem.c) ==== */
 
 /* Planning over spaces: a graph on a platform, as models see it. An op is a node with one output; what it takes in time
  * and energy on each device, and what its output takes on each link. */
@@ -79,7 +79,7 @@ static inline double plim_space_copy_joule(const plim_space_problem *p, int32_t 
   return p->copy_joule[(int64_t)node * p->platform->n_links + link];
 }
 
-/* ==== budgets ==== */
+/* ==== budgets (space_budget.c) ==== */
 
 /* Budgets by space: as people write them, and what they leave room for. */
 

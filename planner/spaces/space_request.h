@@ -7,7 +7,7 @@
 #include "planner/spaces/space_search.h"
 #include "runtime/base/cache.h"
 
-/* ==== request ==== */
+/* ==== request (space_request.c) ==== */
 
 /* What a call of a planner over spaces asks for, checked and in numbers, and what follows from it alone. */
 
@@ -64,7 +64,7 @@ int plim_space_proves(const plim_space_request *request);
 PLIM_MUST_USE plim_status plim_space_plan_of(const plim_space_request *request, plim_space_events *events, double bound,
                                              int proved, plim_space_plan **out);
 
-/* ==== kept plans ==== */
+/* ==== kept plans (space_kept.c) ==== */
 
 /* Plans over spaces that are kept between calls. */
 
@@ -90,7 +90,7 @@ PLIM_MUST_USE plim_status plim_space_kept_save(const plim_space_kept *kept, cons
 
 void plim_space_kept_close(plim_space_kept *kept); /* {0} is legal */
 
-/* ==== known plans ==== */
+/* ==== known plans (space_known.c) ==== */
 
 /* Plans that are known: what of them holds under other budgets, times and deadlines. */
 
@@ -106,7 +106,7 @@ PLIM_MUST_USE plim_status plim_space_known_best(const plim_space_problem *proble
                                                 const plim_space_plan *const *known, double *value,
                                                 plim_space_events *out);
 
-/* ==== first plans ==== */
+/* ==== first plans (space_first.c) ==== */
 
 /* First plans of large graphs from a planner of one arena. */
 
@@ -120,7 +120,7 @@ PLIM_MUST_USE plim_status plim_space_known_best(const plim_space_problem *proble
 PLIM_MUST_USE plim_status plim_space_first(const plim_space_problem *problem, const plim_space_search_options *asked,
                                            const plim_space_options *options, int32_t percent, plim_space_events *out);
 
-/* ==== portfolio ==== */
+/* ==== portfolio (space_portfolio.c) ==== */
 
 /* Searches that may do less than what is asked for, and the one that may do all of it. */
 
@@ -145,7 +145,7 @@ PLIM_MUST_USE plim_status plim_space_portfolio_search(const plim_space_problem *
 
 void plim_space_portfolio_free(plim_space_portfolio *portfolio);
 
-/* ==== smallest budgets ==== */
+/* ==== smallest budgets (space_smallest.c) ==== */
 
 /* What a refusal of the search says: the smallest budgets, and the earliest deadline, for which it finds a plan. */
 
@@ -166,7 +166,7 @@ const char *plim_space_time_unit(const plim_space_problem *problem);
 enum { PLIM_SPACE_FACTOR_BYTES = 32 };
 const char *plim_space_factor_text(double factor, int up, char text[PLIM_SPACE_FACTOR_BYTES]);
 
-/* ==== refusals ==== */
+/* ==== refusals (space_refusal.c) ==== */
 
 /* What integer programs say of budgets that have no plan. */
 
@@ -178,7 +178,7 @@ PLIM_MUST_USE plim_status plim_space_refuse(const plim_space_problem *problem, p
                                             const plim_space_model_options *model, const plim_space_options *options,
                                             double seconds);
 
-/* ==== programs ==== */
+/* ==== programs (space_program.c) ==== */
 
 /* Planners by integer programming: a program of their class is built, solved with a gap of zero, read as a sequence and
  * lowered to commands. A solver's tolerances may let a point pass above a budget: then the program is solved again for

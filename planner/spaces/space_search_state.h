@@ -7,7 +7,7 @@
 #include "planner/spaces/space_sequence.h"
 #include "runtime/base/random.h"
 
-/* ==== weights and rules ==== */
+/* ==== weights and rules (space_costs.c) ==== */
 
 /* What runs and copies cost in a search over several spaces, and which of them it may use. */
 
@@ -54,7 +54,7 @@ void plim_space_report(plim_context *ctx, const plim_space_rules *rules);
 int32_t plim_space_cheapest_device(const plim_space_problem *problem, const plim_space_rules *rules,
                                    const plim_space_weights *weights, int32_t node, int32_t space);
 
-/* ==== repair ==== */
+/* ==== repair (space_repair.c) ==== */
 
 /* Make a sequence legal, and take out what it does not need. */
 
@@ -67,7 +67,7 @@ PLIM_MUST_USE plim_status plim_space_repair(plim_space_sequence *sequence, const
  * after. */
 PLIM_MUST_USE plim_status plim_space_prune(plim_space_sequence *sequence, const plim_space_rules *rules);
 
-/* ==== covering ==== */
+/* ==== covering (space_cover.c) ==== */
 
 /* Make a sequence fit: where bytes are short, outputs are recomputed or paged, the cheapest by cost per byte and
  * time first. */
@@ -76,7 +76,7 @@ PLIM_MUST_USE plim_status plim_space_prune(plim_space_sequence *sequence, const 
 PLIM_MUST_USE plim_status plim_space_cover(plim_space_sequence *sequence, const plim_space_rules *rules,
                                            const plim_space_weights *weights, plim_random *random, int32_t *fits);
 
-/* ==== plans on demand ==== */
+/* ==== plans on demand (space_demand.c) ==== */
 
 /* Make a sequence fit in one pass over its runs: memory as a cache. For graphs on which plim_space_cover, which looks
  * at the whole sequence for each decision, takes too long. */
@@ -87,7 +87,7 @@ PLIM_MUST_USE plim_status plim_space_cover(plim_space_sequence *sequence, const 
 PLIM_MUST_USE plim_status plim_space_demand(plim_space_sequence *sequence, const plim_space_rules *rules,
                                             const plim_space_weights *weights, int32_t *fits);
 
-/* ==== joined copies ==== */
+/* ==== joined copies (space_gather.c) ==== */
 
 /* Copies that travel together: one command for several storages pays the latency of its link once. */
 
@@ -131,7 +131,7 @@ typedef struct plim_space_search_state {
   plim_space_events best_events; /* of the best */
 } plim_space_search_state;
 
-/* ==== worth ==== */
+/* ==== worth (space_worth.c) ==== */
 
 /* What a link may carry, from the platform and the options. Once a search. O(links x devices). */
 void plim_space_set_rules(plim_space_search_state *search);
@@ -157,7 +157,7 @@ PLIM_MUST_USE plim_status plim_space_weigh(plim_space_search_state *search, cons
 PLIM_MUST_USE plim_status plim_space_keep_best(plim_space_search_state *search, const plim_space_sequence *s,
                                                plim_space_worth w);
 
-/* ==== starts ==== */
+/* ==== starts (space_starts.c) ==== */
 
 /* Each takes sequences to search->now and keeps the best: of known plans; without repeats but where the budget asks,
  * for large graphs; and of drawn devices, orders and weights. They end early with PLIM_OK when the effort is over. */

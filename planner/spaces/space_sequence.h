@@ -5,7 +5,7 @@
 #include "planner/spaces/space_problem.h"
 #include "runtime/graph/space/space_plan.h"
 
-/* ==== events ==== */
+/* ==== events (space_lower.c) ==== */
 
 /* From a sequence of runs, copies and drops to a plan over queues: what nothing needs is left out, buffers begin and
  * end, and each command waits for what it must. */
@@ -44,7 +44,7 @@ PLIM_MUST_USE plim_status plim_space_lower(const plim_space_problem *problem, co
                                            const plim_space_plan *draft, const int64_t *budget, int proved,
                                            plim_space_plan **out);
 
-/* ==== sequences ==== */
+/* ==== sequences (space_sequence.c) ==== */
 
 /* A sequence of runs and copies as a search changes it. Nothing says when a buffer ends: it does after its last reader,
  * so that every change is an insertion or a removal. */
@@ -118,7 +118,7 @@ static inline int64_t *plim_space_live(const plim_space_sequence *s, int32_t spa
 /* Is there room in every space? budget [n_spaces] */
 int plim_space_sequence_is_within(const plim_space_sequence *sequence, const int64_t *budget);
 
-/* ==== arranging ==== */
+/* ==== arranging (space_arrange.c) ==== */
 
 /* From a search's sequence to events, with copies where they continue beside compute. */
 

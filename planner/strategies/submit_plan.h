@@ -4,7 +4,7 @@
 
 #include "planner/core/incumbent.h"
 
-/* ==== plans ==== */
+/* ==== plans (submit_plan.c) ==== */
 
 /* A plan of other origin, submitted with its own addresses. */
 
@@ -14,7 +14,7 @@
 PLIM_MUST_USE plim_status plim_submit_plan(plim_incumbent *incumbent, const plim_plan *plan,
                                            const plim_schedule *schedule, int32_t *taken);
 
-/* ==== replays ==== */
+/* ==== replays (seed_replay.c) ==== */
 
 /* Starting schedules from the online arena. */
 

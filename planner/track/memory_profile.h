@@ -4,7 +4,7 @@
 
 #include "runtime/base/context.h"
 
-/* ==== tree ==== */
+/* ==== tree (memory_profile.c) ==== */
 
 /* Memory profile: live bytes at each run of a long, changing sequence, and their peak (a segment tree).
  *
@@ -55,7 +55,7 @@ int64_t plim_memory_profile_excess(const plim_memory_profile *memory_profile, in
 int32_t plim_memory_profile_find_above(const plim_memory_profile *memory_profile, int64_t base, int64_t limit,
                                        uint64_t random);
 
-/* ==== blocks ==== */
+/* ==== blocks (blocked_profile.c) ==== */
 
 /* Blocked memory profile: live bytes at each position of a sequence, changed and summed over ranges, for greedy
  * covering.
