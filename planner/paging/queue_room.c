@@ -89,7 +89,9 @@ int plim_decoder_page_out(plim_decoder *d, int32_t storage, int32_t space) {
   if (to < 0) return 0;
   int32_t after = plim_decoder_place_of(d, storage, space)->last_use;
   if (plim_decoder_place_of(d, storage, to)->last_use > after) after = plim_decoder_place_of(d, storage, to)->last_use;
-  plim_decoder_add_copy(d, storage, space, to, 4 * (int64_t)after + 3, after);
+  /* what was copied in for the run in hand leaves before it, since the run may write over it */
+  const int64_t key = after < d->now ? 4 * (int64_t)after + 3 : 4 * (int64_t)d->now + 1;
+  plim_decoder_add_copy(d, storage, space, to, key, after);
   return 1;
 }
 

@@ -4,6 +4,7 @@
 
 #include "planner/paging/command_list.h"
 #include "planner/paging/joint_problem.h"
+#include "planner/paging/queue_search.h"
 #include "planner/spaces/space_sequence.h"
 #include "runtime/graph/check/check.h"
 #include "tests/support/random_graph.h"
@@ -372,4 +373,59 @@ Test(joint_paging, a_small_page_space_and_recomputation_together_fit_where_neith
   }
   cr_assert_gt(tried, 3, "%d", tried);
   cr_assert_gt(2 * found, tried, "%d of %d", found, tried);
+}
+
+/* A list in one pass, for devices drawn for each run and arenas that are hardly enough. PLIM_EPLAN: the checker refuses
+ * the plan. *fits: there is a plan. */
+static plim_status decode_drawn(rig *r, uint64_t seed, int32_t percent, int32_t *fits) {
+  plim_command_list list = {.ctx = r->ctx, .graph = r->graph};
+  plim_queue_runs runs;
+  plim_plan *plan = NULL;
+  plim_random random = {seed};
+  int32_t device[512];
+  static const double whole[] = {1};
+  const int64_t persistent = plim_graph_persistent_bytes(r->graph), room = r->keep_all->arena_bytes - persistent;
+  r->options.budget_bytes = persistent + room * percent / 100;
+  r->paging.space = NULL;
+  r->paging.device_bytes = room * percent / 100;
+  plim_queue_spaces_make(&r->options, &r->spaces);
+  cr_assert_eq(plim_queue_runs_make(r->graph, r->keep_all, &runs), PLIM_OK);
+  cr_assert_leq(runs.n, 512);
+  for (int32_t i = 0; i < runs.n; i++) {
+    const int updates = r->graph->op[r->keep_all->command[i].op].n_updates > 0;
+    device[i] = updates ? 0 : plim_random_below(&random, 2);
+  }
+  const plim_lowering lowering = {.paging = &r->paging,
+                                  .spaces = &r->spaces,
+                                  .base = r->keep_all,
+                                  .planner = "test",
+                                  .keep_all_ns = r->keep_all->time_ns,
+                                  .bound_ns = 0,
+                                  .n_shares = 1,
+                                  .share = whole};
+  cr_assert_eq(plim_queue_decode(&runs, &r->spaces, device, 0, &random, &list, fits), PLIM_OK);
+  plim_status status = *fits ? plim_lower(&lowering, &list, fits, &plan) : PLIM_OK;
+  plim_plan_free(plan);
+  plim_command_list_free(&list);
+  plim_queue_runs_free(&runs);
+  return status;
+}
+
+/* A run that has no room writes over an input. Where the input was copied in for this very run, it is copied out before
+ * the run too: after it the bytes are others. */
+Test(joint_paging, tight_arenas_of_two_devices_give_plans_that_the_checker_accepts) {
+  int32_t made = 0;
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    rig r;
+    make_rig(&r, seed, 2);
+    for (int32_t percent = 50; percent < 100; percent++) {
+      int32_t fits;
+      plim_status status = decode_drawn(&r, seed * 100 + (uint64_t)percent, percent, &fits);
+      cr_assert_eq(status, PLIM_OK, "seed %llu, %d %%: %s", (unsigned long long)seed, percent,
+                   plim_context_error(r.ctx));
+      made += fits;
+    }
+    free_rig(&r);
+  }
+  cr_assert_gt(made, 100, "%d", made);
 }
