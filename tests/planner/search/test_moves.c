@@ -18,7 +18,7 @@ typedef struct rig {
 
 static rig rig_make(uint64_t seed) {
   rig r = {.c = planner_case_random(seed, -1),
-           .mover = {.random = {seed}, .compare_percent = 60, .most_ns = INT64_MAX}};
+           .mover = {.random = {seed}, .compare_percent = 60, .limit_ns = INT64_MAX}};
   r.schedule.ctx = r.c.ctx;
   cr_assert_eq(plim_timeline_new(r.c.problem, &r.timeline), PLIM_OK);
   cr_assert_eq(plim_track_new(r.c.problem, 3 * r.c.problem->n_ops + 40, &r.mover.track), PLIM_OK);
@@ -118,7 +118,7 @@ Test(moves, a_chain_of_hundreds_of_repeats_does_not_overflow_the_journal) {
   repeat_trunk(&c, &s);
   cr_assert_eq(plim_track_new(c.problem, 2 * s.n, &track), PLIM_OK);
   plim_track_load(track, &s);
-  plim_mover mover = {.track = track, .random = {3}, .most_ns = INT64_MAX, .limit = plim_track_peak(track) - 1};
+  plim_mover mover = {.track = track, .random = {3}, .limit_ns = INT64_MAX, .limit = plim_track_peak(track) - 1};
   for (int step = 0; step < 6000; step++) {
     (void)plim_move_make(&mover, PLIM_MOVE_EXCHANGE);
     most = track->n_journal > most ? track->n_journal : most;

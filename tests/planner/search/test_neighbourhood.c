@@ -20,7 +20,7 @@ typedef struct rig {
 
 /* A schedule with repeats: random changes of program order. */
 static rig rig_make(uint64_t seed) {
-  rig r = {.c = planner_case_random(seed, -1), .mover = {.random = {seed}, .most_ns = INT64_MAX}};
+  rig r = {.c = planner_case_random(seed, -1), .mover = {.random = {seed}, .limit_ns = INT64_MAX}};
   uint64_t random = seed;
   r.before.ctx = r.after.ctx = r.trial.ctx = r.c.ctx;
   cr_assert_eq(plim_timeline_new(r.c.problem, &r.timeline), PLIM_OK);
