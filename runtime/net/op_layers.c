@@ -39,6 +39,12 @@ static plim_tensor refuse(plim_net *net, const char *name, const char *why) {
   return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %s", name, why);
 }
 
+/* All outputs of the row, or those alone that it always has: attributes may leave the others out, as a mask. */
+static int infer_outputs(plim_op_desc *op, const plim_op_row *row, char why[WHY_BYTES]) {
+  const int32_t most = plim_op_operands_most(row->out), least = plim_op_operands_least(row->out);
+  return plim_op_infer(op, most, why, WHY_BYTES) || (least < most && plim_op_infer(op, least, why, WHY_BYTES));
+}
+
 plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, const plim_attrs *attrs, int32_t n_in,
                         const plim_tensor *in, int32_t n_params, const plim_shape *param) {
   const plim_op_row *row = plim_op_kind_row(kind);
@@ -60,7 +66,7 @@ plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, cons
     layer.param[k] = plim_shape_make(PLIM_F32, PLIM_FLAT, param[k].rank, param[k].dim);
   }
   if (!describe(net, name, &layer, &op)) return -1;
-  if (!plim_op_infer(&op, plim_op_operands_most(row->out), why, sizeof why)) return refuse(net, name, why);
+  if (!infer_outputs(&op, row, why)) return refuse(net, name, why);
   layer.out = op.out[0];
   memcpy(layer.more, op.out + 1, sizeof layer.more);
   layer.n_out = op.n_out;

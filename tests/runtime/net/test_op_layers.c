@@ -67,7 +67,7 @@ static const char *const train_ops[] = {
     "image: image -> image.f32",
     "linear: a b.w b.bias -> b",
     "relu: b -> r r.mask",
-    "add: r b -> s s.mask",
+    "add: r b -> s",
     "linear: s c.w c.bias -> c",
     "softmax_xent: c label -> loss hits loss.prob",
     "softmax_xent_bwd: loss.prob label -> loss.dx",
