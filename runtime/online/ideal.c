@@ -17,9 +17,11 @@
 #include <math.h>
 
 #include "runtime/base/array.h"
+#include "runtime/base/effort.h"
 #include "runtime/online/ideal_state.h"
 
 enum { NONE = PLIM_IDEAL_NONE };
+enum { CALL_NS = 200, SCORE_NS = 50 }; /* rough, for plim_effort_over */
 
 #define PLIM_X(id, name) name,
 static const char *const end_names[] = {PLIM_ONLINE_ENDS(PLIM_X)};
@@ -123,9 +125,17 @@ static int32_t choose(plim_ideal *sim) {
   return chosen;
 }
 
+/* Is called for every call and every eviction; `work` is that of the part before it, in nanoseconds, roughly. */
+static plim_status check_effort(const plim_ideal *sim, int64_t work) {
+  if (!plim_effort_over(sim->ctx, work)) return PLIM_OK;
+  return plim_fail(sim->ctx, PLIM_ECANCEL, "stopped before the simulation ended");
+}
+
 static plim_status make_room(plim_ideal *sim, int64_t bytes) {
   while (sim->used_bytes + bytes > sim->budget_bytes) {
+    const int64_t before = sim->result->scores;
     int32_t s = choose(sim);
+    PLIM_TRY(check_effort(sim, (sim->result->scores - before) * SCORE_NS));
     if (s == NONE) {
       sim->result->end = PLIM_ONLINE_OOM;
       return PLIM_OK;
@@ -226,6 +236,7 @@ static plim_status materialise(plim_ideal *sim, waiting_calls *waiting, int32_t 
       PLIM_TRY(push(sim, waiting, event->in[arg], 1));
       continue;
     }
+    PLIM_TRY(check_effort(sim, CALL_NS));
     PLIM_TRY(run_call(sim, call));
     waiting->n_flags = call->first_flag;
     waiting->depth--;

@@ -32,9 +32,10 @@ typedef struct plim_online_result {
 
 /* Simulate the program within `budget_bytes`. It ends as thrash when recomputed_ns > limit_ns.
  *   out  [1]  out  also set for oom and thrash, which are no failures
- * PLIM_EOVERFLOW: the calls have more than PLIM_IDEAL_PAIRS pairs of an argument and a result. PLIM_ECANCEL,
- * PLIM_ENOMEM. O(evictions x storages x cost of the policy's score); memory: 8 bytes for every such pair.
- * Deterministic. On the thread of the context; `handles` is only read. */
+ * PLIM_EOVERFLOW: the calls have more than PLIM_IDEAL_PAIRS pairs of an argument and a result. PLIM_ECANCEL: the
+ * context was cancelled, or its deadline is over. PLIM_ENOMEM. After these `out` is untouched. O(evictions x storages x
+ * cost of the policy's score); memory: 8 bytes for every such pair. Deterministic. On the thread of the context;
+ * `handles` is only read. */
 enum { PLIM_IDEAL_PAIRS = 1 << 27 };
 PLIM_MUST_USE plim_status plim_ideal_run(plim_context *ctx, const plim_handles *handles, const plim_policy *policy,
                                          int64_t budget_bytes, int64_t limit_ns, plim_online_result *out);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/effort.h"
 #include "tests/support/dtr_logs.h"
 #include "tests/support/failing_memory.h"
 
@@ -210,6 +211,19 @@ Test(ideal, what_does_not_fit_is_out_of_memory_and_limits_end_as_thrash) {
   cr_expect_eq(r.end, PLIM_ONLINE_OOM);
   cr_assert_eq(plim_ideal_run(ctx, g->handles, plim_policy_find("dtr"), 50, 0, &r), PLIM_OK);
   cr_expect_eq(r.end, PLIM_ONLINE_THRASH);
+  plim_graph_free(g);
+}
+
+Test(ideal, a_cancel_or_a_deadline_ends_the_simulation) {
+  plim_graph *g = chain(2000);
+  plim_online_result r = {.evictions = -1};
+  plim_context_cancel(ctx);
+  cr_expect_eq(plim_ideal_run(ctx, g->handles, plim_policy_find("dtr"), 60, 1000000, &r), PLIM_ECANCEL);
+  plim_context_resume(ctx);
+  int64_t outer_ns = plim_effort_begin(ctx, plim_now_ns() - 1);
+  cr_expect_eq(plim_ideal_run(ctx, g->handles, plim_policy_find("dtr"), 60, 1000000, &r), PLIM_ECANCEL);
+  cr_expect_eq(plim_effort_end(ctx, outer_ns, PLIM_OK), PLIM_OK);
+  cr_expect_eq(r.evictions, -1, "the result is untouched");
   plim_graph_free(g);
 }
 
