@@ -88,8 +88,10 @@ plim_status plim_trial_run(plim_device *device, const plim_dataset *dataset, pli
   plim_trainer_options alone = *training;
   turn t = {.steps = steps};
   plim_trial found = {0, 0};
+  plim_refused_list refused = {.n = 0}; /* by the turn that ran last */
   alone.budget_change = NULL;
   alone.n_budget_changes = alone.retime_steps = 0;
+  alone.exec.refused = &refused;
   const int32_t from_front = program->from_front; /* of the plan that pages */
   plans paged = exchange(program, &none);
   plim_status status = plan_other(program, planning);
@@ -103,7 +105,6 @@ plim_status plim_trial_run(plim_device *device, const plim_dataset *dataset, pli
   plim_release(program->ctx, t.time_ns, steps, sizeof *t.time_ns);
   free_plans(&other);
   if (status == PLIM_OK) *out = found;
-  const int other_refused =
-      (status == PLIM_EUNSUPPORTED || status == PLIM_EDEVICE) && found.paged_ns > 0 && found.unpaged_ns == 0;
+  const int other_refused = refused.n > 0 && found.paged_ns > 0 && found.unpaged_ns == 0;
   return status == PLIM_ENOFIT || status == PLIM_ENOTFINITE || other_refused ? PLIM_OK : status;
 }

@@ -10,7 +10,7 @@
  * in the program. Each turn opens a trainer with the starting weights and closes it, so no training is kept.
  *   planning  [1] in      the options with which the program was planned; their paging has a page space
  *   program   [1] in/out  its training step pages. Where the other plan stays, the last batch has no plan
- *   training  [1] in      as for plim_trainer_open; budget changes and retime_steps are not read
+ *   training  [1] in      as for plim_trainer_open; budget changes, retime_steps and exec.refused are not read
  *   steps         in      > 0: number of timed steps of a turn, after two steps of warm-up
  *   out       [1] out     medians; untouched when there is no plan without the page space
  * There are three turns, or fewer when two seconds have passed after a turn; at least 2 x (2 + steps) steps run. At

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/train/rehearsal.h"
+#include "runtime/train/trial.h"
 #include "tests/support/fake_cudnn.h"
 #include "tests/support/gpu_rig.h"
 
@@ -124,6 +125,40 @@ Test(rehearsal, an_illegal_address_is_no_variant_s_failure_and_stays) {
                        "%s", plim_context_error(r.ctx));
   }
   gpu_rig_close(&r);
+}
+
+/* Row of a table: what the device does with engine 40, which only the other plan of a trial uses. */
+static const struct {
+  size_t option; /* of the engine's index */
+  plim_status trial;
+} other_ends[] = {
+    {offsetof(fake_cuda_options, refuse_run), PLIM_OK},
+    {offsetof(fake_cuda_options, illegal_engine), PLIM_EDEVICE},
+};
+
+Test(rehearsal, a_trial_whose_other_plan_is_refused_keeps_the_first_but_a_device_that_fails_ends_it) {
+  for (size_t i = 0; i < sizeof other_ends / sizeof *other_ends; i++) {
+    fake_cuda_options options = gpu();
+    plim_paging paging = {.struct_bytes = sizeof paging, .space = "host"};
+    plim_plan_options planning, first;
+    plim_trainer_options training = gpu_rig_training();
+    plim_trial trial = {-1, -1};
+    gpu_rig r;
+    *(int64_t *)((char *)&options + other_ends[i].option) = 40;
+    gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
+    gpu_rig_ok(&r, gpu_rig_prepare(&r));
+    gpu_rig_ok(&r, gpu_rig_planning(&r, 100, &first));
+    gpu_rig_ok(&r, plim_program_plan(r.program, &first));
+    const plim_plan *before = r.program->plan[PLIM_PROGRAM_TRAIN];
+    cr_assert_eq(engines(before), 0);
+    r.family = "cudnn-e40-";
+    gpu_rig_ok(&r, gpu_rig_planning(&r, 100, &planning));
+    planning.paging = &paging;
+    cr_expect_eq(plim_trial_run(r.device, r.dataset, r.program, &planning, &training, 1, &trial), other_ends[i].trial);
+    cr_expect(r.program->plan[PLIM_PROGRAM_TRAIN] == before);
+    cr_expect_eq(trial.unpaged_ns, -1, "untouched");
+    gpu_rig_close(&r);
+  }
 }
 
 /* Two trainers over one device: the second's plans use engine 40, which is refused once they take over. */
