@@ -193,14 +193,12 @@ static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_
 /* Every input that the plan reads must have been written since its last step, because a step reuses the bytes of
  * inputs. */
 static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
-  const plim_bound_plan *bound = &exec->plan[plan_index].bound;
-  const plim_plan *plan = bound->plan;
-  for (int32_t i = 0; i < plan->n_buffers && plan->buffer[i].begin == 0; i++) {
-    int32_t storage = plan->buffer[i].storage;
-    if (storage < 0 || bound->graph->storage[storage].role != PLIM_ROLE_INPUT) continue;
-    if (exec->plan[plan_index].written[storage]) continue;
+  const plim_exec_plan *p = &exec->plan[plan_index];
+  const plim_graph *graph = p->bound.graph;
+  for (int32_t v = 0; v < graph->n_values; v++) {
+    if (!p->reads[v] || p->bound.buffer_before[graph->value[v].storage] < 0 || plim_exec_is_written(p, v)) continue;
     return plim_fail(exec->ctx, PLIM_EUSAGE, "input \"%s\" has not been written since the last step of plan %d",
-                     plim_graph_storage_name(bound->graph, storage, ""), (int)plan_index);
+                     graph->value[v].name, (int)plan_index);
   }
   return PLIM_OK;
 }
@@ -215,7 +213,7 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
   plim_exec_claim(exec, plan_index);
   PLIM_TRY(plim_exec_check_room(exec, plan_index));
   exec->inputs_of = -1; /* the step reuses their bytes */
-  memset(p->written, 0, (size_t)p->bound.graph->n_storages);
+  memset(p->written, 0, (size_t)p->bound.graph->n_values);
   int64_t before = plim_context_memory(exec->ctx).allocations;
   plim_memory_meter meter;
   plim_status status = run_commands(exec, p, &meter, run, user);

@@ -25,7 +25,8 @@ typedef struct plim_exec_plan {
   plim_bound_plan planned; /* the program's own plan while a plan switch has replaced it in `bound` */
   plim_plan *taken_over;   /* plan of the last plan switch, which `bound` holds; owned; NULL: no switch in this step */
   plim_exec_use use;
-  uint8_t *written;                           /* [n_storages] inputs: written since the plan's last step */
+  uint8_t *written;                           /* [n_values] of inputs: written since the plan's last step */
+  uint8_t *reads;                             /* [n_values] of inputs: an op reads it */
   void **allocation;                          /* [n_buffers] with EACH: of the buffer; NULL: none now */
   plim_exec_result result[PLIM_EXEC_RESULTS]; /* [n_results] outputs that its steps copy to the host */
   int32_t n_results;
@@ -138,6 +139,10 @@ PLIM_MUST_USE plim_status plim_exec_check_index(const plim_exec *exec, int32_t p
 /* Give the arena to plan `plan_index` (-1: none). Drops the outputs of the last step, the inputs written for another
  * plan, and plans of plan switches. */
 void plim_exec_claim(plim_exec *exec, int32_t plan_index);
+
+/* Does the value of an input hold its contents: has it been written since the last step, or have its parts? O(1) if it
+ * has, otherwise O(values x parts). */
+int plim_exec_is_written(const plim_exec_plan *p, int32_t value);
 
 /* Queue the copies of a step's results. Called after its last command, before the wait for the device. */
 PLIM_MUST_USE plim_status plim_exec_queue_results(plim_exec *exec, const plim_exec_plan *p);

@@ -133,7 +133,14 @@ static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_gra
   plim_exec_plan *p = &exec->plan[plan_index];
   PLIM_TRY(plim_exec_check_machine(exec, plan_index, plan));
   PLIM_TRY(plim_exec_bind(exec, graph, plan, checked, &p->bound));
-  PLIM_TRY(plim_allocate(exec->ctx, graph->n_storages, sizeof *p->written, &p->written));
+  PLIM_TRY(plim_allocate(exec->ctx, graph->n_values, sizeof *p->written, &p->written));
+  PLIM_TRY(plim_allocate(exec->ctx, graph->n_values, sizeof *p->reads, &p->reads));
+  for (int32_t i = 0; i < graph->n_ops; i++) {
+    const plim_op *op = &graph->op[i];
+    for (int32_t k = 0; k < op->n_in; k++) {
+      p->reads[op->in[k]] = graph->storage[graph->value[op->in[k]].storage].role == PLIM_ROLE_INPUT;
+    }
+  }
   if (!plim_exec_allocates_each(exec)) return PLIM_OK;
   return plim_allocate(exec->ctx, plan->n_buffers, sizeof *p->allocation, &p->allocation);
 }
@@ -270,7 +277,8 @@ void plim_exec_close(plim_exec *exec) {
     plim_exec_plan *p = &exec->plan[i];
     if (!p->bound.ctx) continue;
     plim_plan_switch_end(exec, p);
-    plim_release(ctx, p->written, p->bound.graph->n_storages, sizeof *p->written);
+    plim_release(ctx, p->written, p->bound.graph->n_values, sizeof *p->written);
+    plim_release(ctx, p->reads, p->bound.graph->n_values, sizeof *p->reads);
     plim_release(ctx, p->allocation, p->bound.plan->n_buffers, sizeof *p->allocation);
     plim_bound_plan_free(&p->bound);
   }

@@ -46,7 +46,7 @@ void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
   exec->outputs_of = -1;
   if (exec->inputs_of >= 0 && exec->inputs_of != plan_index) {
     plim_exec_plan *other = &exec->plan[exec->inputs_of];
-    memset(other->written, 0, (size_t)other->bound.graph->n_storages);
+    memset(other->written, 0, (size_t)other->bound.graph->n_values);
     if (plim_exec_allocates_each(exec)) plim_each_settle(exec, other);
   }
   exec->inputs_of = plan_index;
@@ -57,6 +57,41 @@ plim_status plim_exec_check_room(const plim_exec *exec, int32_t plan_index) {
   if (plim_exec_allocates_each(exec) || needed <= exec->arena_bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes and the arena has shrunk to %lld", (int)plan_index,
                    (long long)needed, (long long)exec->arena_bytes);
+}
+
+/* The end of the bytes from `at` on that a written value of the storage holds; `at`: there is none. */
+static int64_t written_from(const plim_exec_plan *p, int32_t storage, int64_t at) {
+  const plim_graph *graph = p->bound.graph;
+  int64_t end = at;
+  for (int32_t v = 0; v < graph->n_values; v++) {
+    const plim_value *value = &graph->value[v];
+    if (!p->written[v] || value->storage != storage || value->offset > at) continue;
+    if (value->offset + value->bytes > end) end = value->offset + value->bytes;
+  }
+  return end;
+}
+
+int plim_exec_is_written(const plim_exec_plan *p, int32_t value) {
+  const plim_value *v = &p->bound.graph->value[value];
+  const int64_t end = v->offset + v->bytes;
+  if (p->written[value]) return 1;
+  for (int64_t at = v->offset; at < end;) {
+    const int64_t next = written_from(p, v->storage, at);
+    if (next == at) return 0;
+    at = next;
+  }
+  return 1;
+}
+
+/* A copy to the value has failed: its bytes are no input, nor is a value that has some of them. */
+static void forget_written(plim_exec_plan *p, int32_t value) {
+  const plim_graph *graph = p->bound.graph;
+  const plim_value *to = &graph->value[value];
+  for (int32_t v = 0; v < graph->n_values; v++) {
+    const plim_value *other = &graph->value[v];
+    if (other->storage != to->storage || other->offset >= to->offset + to->bytes) continue;
+    if (other->offset + other->bytes > to->offset) p->written[v] = 0;
+  }
 }
 
 plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t value, const void *from,
@@ -74,19 +109,14 @@ plim_status plim_exec_write_queued(plim_exec *exec, int32_t plan_index, int32_t 
     return plim_fail(exec->ctx, PLIM_EUSAGE, "value \"%s\" (%s) cannot be written before a step of plan %d",
                      p->bound.graph->value[value].name, plim_role_name(role), (int)plan_index);
   }
-  if (role == PLIM_ROLE_INPUT) {
-    p->written[storage] = 0; /* after a copy that fails, the bytes are no input */
-    if (plim_exec_allocates_each(exec)) PLIM_TRY(plim_each_input(exec, p, buffer));
-  }
+  if (role == PLIM_ROLE_INPUT && plim_exec_allocates_each(exec)) PLIM_TRY(plim_each_input(exec, p, buffer));
   const plim_page_memory *file = file_of(exec, p, buffer);
   char *to = address(exec, p, value, buffer);
-  if (file) {
-    PLIM_TRY(plim_page_put(exec->ctx, file, to, from, bytes));
-  } else {
-    PLIM_TRY(plim_exec_device_copy(exec, to, from, bytes));
-  }
-  if (role == PLIM_ROLE_INPUT) p->written[storage] = 1;
-  return PLIM_OK;
+  const plim_status status =
+      file ? plim_page_put(exec->ctx, file, to, from, bytes) : plim_exec_device_copy(exec, to, from, bytes);
+  if (role == PLIM_ROLE_INPUT && status == PLIM_OK) p->written[value] = 1;
+  if (role == PLIM_ROLE_INPUT && status != PLIM_OK) forget_written(p, value);
+  return status;
 }
 
 plim_status plim_exec_write(plim_exec *exec, int32_t plan_index, int32_t value, const void *from, int64_t bytes) {
@@ -99,7 +129,7 @@ static int is_there(const plim_exec *exec, int32_t plan_index, int32_t value) {
   const plim_exec_plan *p = &exec->plan[plan_index];
   plim_role role = role_of(p, value);
   if (plim_role_persistent(role)) return 1;
-  if (role == PLIM_ROLE_INPUT) return p->written[p->bound.graph->value[value].storage];
+  if (role == PLIM_ROLE_INPUT) return plim_exec_is_written(p, value);
   return role == PLIM_ROLE_OUTPUT && exec->outputs_of == plan_index;
 }
 

@@ -488,3 +488,71 @@ done:
 Test(exec, every_refused_allocation_is_reported_and_leaves_nothing_after) {
   cr_assert_gt(plim_test_each_allocation(open_step_close, NULL), 5);
 }
+
+/* ---- an input in parts ---- */
+
+enum { PART = 16, WHOLE_VALUE = 0, FIRST_PART, SECOND_PART, SUM, PART_VALUES };
+
+/* An op that reads the parts x0, x1 of an input x, and writes the output y. */
+static plim_graph *graph_of_parts(plim_context *c) {
+  static const struct {
+    const char *name;
+    int64_t offset, bytes;
+  } row[] = {{"x", 0, 2 * PART}, {"x0", 0, PART}, {"x1", PART, PART}};
+  plim_op_spec spec = {.name = "add", .kind = PLIM_OP_CUSTOM, .n_in = 2, .n_out = 1, .time_ns = 5};
+  plim_graph_builder *builder = NULL;
+  plim_graph *graph = NULL;
+  int32_t storage, value[PART_VALUES], op;
+  plim_shape shape = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, (int64_t[]){PART});
+  cr_assert_eq(plim_graph_begin(c, "parts", 1, &builder), PLIM_OK);
+  cr_assert_eq(plim_graph_add_storage(builder, PLIM_ROLE_INPUT, 2 * PART, &storage), PLIM_OK);
+  for (int i = 0; i < SUM; i++) {
+    const plim_shape part = plim_shape_make(PLIM_U8, PLIM_FLAT, 1, (int64_t[]){row[i].bytes});
+    cr_assert_eq(plim_graph_add_value(builder, row[i].name, storage, row[i].offset, &part, &value[i]), PLIM_OK);
+  }
+  cr_assert_eq(plim_graph_add(builder, "y", PLIM_ROLE_OUTPUT, &shape, &value[SUM]), PLIM_OK);
+  spec.in[0] = value[FIRST_PART], spec.in[1] = value[SECOND_PART], spec.out[0] = value[SUM];
+  cr_assert_eq(plim_graph_add_op(builder, &spec, &op), PLIM_OK, "%s", plim_context_error(c));
+  cr_assert_eq(plim_graph_end(builder, &graph), PLIM_OK, "%s", plim_context_error(c));
+  return graph;
+}
+
+/* Row of a table: the values that are written before a step, -1: none, and whether all bytes then are. */
+static const struct {
+  int32_t value[2];
+  int all;
+} part_writes[] = {{{WHOLE_VALUE, -1}, 1},         {{FIRST_PART, SECOND_PART}, 1}, {{SECOND_PART, FIRST_PART}, 1},
+                   {{FIRST_PART, -1}, 0},          {{SECOND_PART, -1}, 0},         {{-1, -1}, 0},
+                   {{WHOLE_VALUE, SECOND_PART}, 1}};
+
+Test(exec, an_input_is_written_when_every_part_of_it_is) {
+  plim_context *c = plim_test_context();
+  plim_graph *graph = graph_of_parts(c);
+  const plim_plan_options planning = plim_plan_options_default();
+  const plim_exec_options options = exec_rig_options(PLIM_ADDRESSES_PLANNED);
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  plim_exec *exec = NULL;
+  unsigned char bytes[2 * PART] = {1};
+  hash_kernels kernels = {.fault = HASH_RIGHT};
+  cr_assert_eq(plim_profile_from_graph(graph, &profile), PLIM_OK);
+  cr_assert_eq(plim_plan_keep_all(c, graph, profile, &planning, &plan), PLIM_OK);
+  cr_assert_eq(
+      plim_exec_open(c, NULL, &options, 1, (const plim_graph *const[]){graph}, (const plim_plan *const[]){plan}, &exec),
+      PLIM_OK, "%s", plim_context_error(c));
+  for (size_t i = 0; i < sizeof part_writes / sizeof *part_writes; i++) {
+    for (int k = 0; k < 2; k++) {
+      const int32_t v = part_writes[i].value[k];
+      if (v >= 0) cr_assert_eq(plim_exec_write(exec, 0, v, bytes, graph->value[v].bytes), PLIM_OK);
+    }
+    cr_expect_eq(plim_exec_read(exec, 0, WHOLE_VALUE, bytes, 2 * PART), part_writes[i].all ? PLIM_OK : PLIM_EUSAGE);
+    cr_expect_eq(plim_exec_step(exec, 0, hash_run, &kernels), part_writes[i].all ? PLIM_OK : PLIM_EUSAGE, "row %zu", i);
+    cr_assert_eq(plim_exec_write(exec, 0, WHOLE_VALUE, bytes, 2 * PART), PLIM_OK); /* for a step that ends the row */
+    cr_assert_eq(plim_exec_step(exec, 0, hash_run, &kernels), PLIM_OK);
+  }
+  plim_exec_close(exec);
+  plim_plan_free(plan);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  plim_context_free(c);
+}
