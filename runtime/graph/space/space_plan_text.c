@@ -223,7 +223,7 @@ static void read_commands(plim_json_at *root, lists *l) {
     read_command(&at, l, &l->command[i]);
   }
   int64_t next = 0;
-  for (int32_t i = 0; i < l->plan.n_commands && l->doc->status == PLIM_OK; i++) {
+  for (int32_t i = 0; i < l->plan.n_commands && l->ids && l->doc->status == PLIM_OK; i++) {
     l->command[i].storage = l->ids + next;
     l->command[i].wait = l->ids + next + l->command[i].n_storages;
     next += (int64_t)l->command[i].n_storages + l->command[i].n_wait;
