@@ -18,14 +18,15 @@ extern "C" {
 enum { PLIM_CHECKPOINT_VERSION = 1 };
 
 /* Write the state of a trainer. The file is replaced whole, or stays as it was.
- * PLIM_ENOFILE, PLIM_EIO: the file cannot be written. PLIM_EDEVICE: a value cannot be copied from the device.
+ * PLIM_ENOFILE, PLIM_EIO: the file cannot be written. PLIM_EDEVICE, PLIM_EIO (a page file): a value cannot be read.
  * PLIM_ENOMEM. O(bytes of the state), and memory for the largest value. */
 PLIM_MUST_USE plim_status plim_checkpoint_save(const plim_trainer *trainer, const char *path);
 
 /* Read a state into a trainer of the same model, and continue at its step. Batch, layout, budget and plan may differ.
  * PLIM_EDATA: the file is damaged, or of another model or version. PLIM_ENOFILE, PLIM_EIO: it cannot be read.
- * PLIM_ENOMEM. After these the trainer is untouched. PLIM_EDEVICE: a copy to the device failed; the trainer may then
- * hold a part of the values. O(file). */
+ * PLIM_ENOMEM. After these the trainer is untouched. PLIM_EDEVICE, PLIM_EIO (a page file): a value cannot be written;
+ * the trainer may then hold a part of the values, and the sentence names the device's failure or the page file.
+ * O(file). */
 PLIM_MUST_USE plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path);
 
 /* The header of a checkpoint: what it says about the run that made it. */
