@@ -260,14 +260,22 @@ static void describe_row(const json_t *row, plim_text *text) {
   plim_text_add(text, "])");
 }
 
-static plim_status other_value(const loaded *l, const json_t *row, const char *expected) {
+/* The same of a value of this run. */
+static void describe_value(const plim_value *v, plim_role role, plim_text *text) {
+  plim_text_format(text, "'%.200s' (%s, %s, %s, [", v->name, plim_role_name(role), plim_dtype_name(v->shape.dtype),
+                   plim_layout_name(v->shape.layout));
+  for (int32_t i = 0; i < v->shape.rank; i++) {
+    plim_text_format(text, "%s%lld", i > 0 ? "," : "", (long long)v->shape.dim[i]);
+  }
+  plim_text_add(text, "])");
+}
+
+static plim_status other_value(const loaded *l, const json_t *row, const plim_value *own, plim_role role) {
   plim_text text = {.ctx = l->ctx};
-  json_t *own = json_loads(expected, 0, NULL);
   plim_text_format(&text, "%s: holds ", l->path);
   describe_row(row, &text);
   plim_text_add(&text, " where this run has ");
-  describe_row(own, &text);
-  json_decref(own);
+  describe_value(own, role, &text);
   plim_status status = text.status;
   if (status == PLIM_OK) {
     status = plim_fail(l->ctx, PLIM_EDATA,
@@ -281,7 +289,8 @@ static plim_status other_value(const loaded *l, const json_t *row, const char *e
 static plim_status check_row(const loaded *l, const json_t *row, const plim_graph *graph, int32_t v) {
   plim_text expected = {.ctx = l->ctx}, found = {.ctx = l->ctx};
   const plim_value *value = &graph->value[v];
-  add_value(&expected, value, plim_role_name(graph->storage[value->storage].role));
+  const plim_role role = graph->storage[value->storage].role;
+  add_value(&expected, value, plim_role_name(role));
   const int refused = row && json_dump_callback(row, add_chars, &found, 0) != 0;
   if (!row) plim_text_add(&found, "none");
   plim_status status = expected.status != PLIM_OK ? expected.status : found.status;
@@ -289,7 +298,7 @@ static plim_status check_row(const loaded *l, const json_t *row, const plim_grap
     status = plim_fail(l->ctx, PLIM_ENOMEM, "%s: out of memory while its header was read", l->path);
   }
   if (status == PLIM_OK && strcmp(expected.chars, found.chars) != 0) {
-    status = other_value(l, row, expected.chars);
+    status = other_value(l, row, value, role);
   }
   plim_text_free(&expected);
   plim_text_free(&found);

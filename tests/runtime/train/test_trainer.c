@@ -416,6 +416,22 @@ Test(trainer, a_checkpoint_that_says_more_steps_than_any_run_has_is_refused) {
   plim_program_free(program);
 }
 
+Test(trainer, a_checkpoint_of_another_value_names_both) {
+  static const char named[] = "(state, f32, ";
+  plim_program *program = make_program(BATCH);
+  plim_trainer *t = open_trainer(program, 0.05f);
+  const char *path = save(t);
+  edit_header(path, "\"role\": \"param\"", "\"role\": \"state\"");
+  cr_assert_eq(plim_checkpoint_load(t, path), PLIM_EDATA);
+  const char *error = plim_context_error(ctx), *found = strstr(error, named), *own = strstr(error, "(param, f32, ");
+  cr_assert(found && own && found < own, "%s", error);
+  const size_t rest = strcspn(found, ")") - strlen("(state");
+  cr_assert_eq(strncmp(found + strlen("(state"), own + strlen("(param"), rest), 0, "%s", error);
+  cr_assert_not_null(strstr(error, " where this run has '"), "%s", error);
+  plim_trainer_close(t);
+  plim_program_free(program);
+}
+
 /* ---- measured times ---- */
 
 Test(trainer, every_variant_that_ran_keeps_its_own_measured_time) {
