@@ -6,7 +6,9 @@
 
 #include <string.h>
 
+#include "kernels/fnv.h"
 #include "runtime/base/file.h"
+#include "runtime/base/hash_table.h"
 #include "runtime/base/json.h"
 #include "runtime/base/sha256.h"
 #include "runtime/base/text.h"
@@ -43,40 +45,50 @@ static void add_value(plim_text *text, const plim_value *v, const char *role) {
   plim_text_add(text, "]}");
 }
 
-/* The first row of plan->variant with the numerics key of row i. */
-static int32_t first_with_key(const plim_plan *plan, int32_t i) {
-  int32_t k = 0;
-  while (strcmp(plan->variant[k].variant.numerics_key, plan->variant[i].variant.numerics_key) != 0) k++;
-  return k;
+static int has_key(const void *plan, int32_t row, const void *key) {
+  return strcmp(((const plim_plan *)plan)->variant[row].variant.numerics_key, key) == 0;
+}
+
+/* Add the list of different numerics keys. place [n_variants] out: in the list. */
+static plim_status add_keys(plim_text *text, const plim_plan *plan, plim_hash_table *rows, int32_t *place) {
+  const char *separator = "";
+  int32_t n_keys = 0;
+  for (int32_t i = 0; i < plan->n_variants; i++) {
+    const char *key = plan->variant[i].variant.numerics_key;
+    const uint64_t hash = plim_fnv64(PLIM_FNV64, key, strlen(key));
+    const int32_t first = plim_hash_find(rows, hash, has_key, plan, key);
+    place[i] = first >= 0 ? place[first] : n_keys++;
+    if (first >= 0) continue;
+    PLIM_TRY(plim_hash_reserve(rows));
+    plim_hash_add(rows, hash, i);
+    plim_text_add(text, separator);
+    plim_text_quote(text, key);
+    separator = ", ";
+  }
+  return text->status;
 }
 
 /* Add the numerics keys of the plan: the list of different keys, and for each op the index of its key. Rows of
  * plan->variant are sorted by op, and the variants of one op share a key. */
 static void add_numerics(plim_text *text, const plim_graph *graph, const plim_plan *plan) {
   const char *separator = "";
-  int32_t *place = NULL, n_keys = 0; /* [n_variants] in the list */
+  int32_t *place = NULL; /* [n_variants] in the list */
+  plim_hash_table rows = {.ctx = graph->ctx};
   text->status =
       text->status == PLIM_OK ? plim_allocate(graph->ctx, plan->n_variants, sizeof *place, &place) : text->status;
   if (text->status != PLIM_OK) return;
   plim_text_format(text, ", \"numerics\": {\"graph\": \"%s\", \"machine\": {", graph->fingerprint);
   plim_document_write_machine(text, &plan->numerics.machine);
   plim_text_add(text, "}, \"labels\": [");
-  for (int32_t i = 0; i < plan->n_variants; i++) {
-    int32_t k = first_with_key(plan, i);
-    place[i] = k < i ? place[k] : n_keys++;
-    if (k < i) continue;
-    plim_text_add(text, separator);
-    plim_text_quote(text, plan->variant[i].variant.numerics_key);
-    separator = ", ";
-  }
+  text->status = add_keys(text, plan, &rows, place);
   plim_text_add(text, "], \"ops\": [");
-  separator = "";
   for (int32_t i = 0; i < plan->n_variants; i++) {
     if (i > 0 && plan->variant[i - 1].op == plan->variant[i].op) continue;
     plim_text_format(text, "%s%d", separator, place[i]);
     separator = ", ";
   }
   plim_text_add(text, "]}");
+  plim_hash_release(&rows);
   plim_release(graph->ctx, place, plan->n_variants, sizeof *place);
 }
 

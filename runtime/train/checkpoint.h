@@ -19,7 +19,7 @@ enum { PLIM_CHECKPOINT_VERSION = 1 };
 
 /* Write the state of a trainer. The file is replaced whole, or stays as it was.
  * PLIM_ENOFILE, PLIM_EIO: the file cannot be written. PLIM_EDEVICE, PLIM_EIO (a page file): a value cannot be read.
- * PLIM_ENOMEM. O(bytes of the state), and memory for the largest value. */
+ * PLIM_ENOMEM. O(bytes of the state and of the header), and memory for both the header and the largest value. */
 PLIM_MUST_USE plim_status plim_checkpoint_save(const plim_trainer *trainer, const char *path);
 
 /* Read a state into a trainer of the same model, and continue at its step. Batch, layout, budget and plan may differ.
