@@ -68,8 +68,9 @@ typedef struct plim_device_watch {
  * Queues. run, copy, fill, mark and wait put a command on a queue; after they return a caller may assume no more.
  *   Order     Commands of one queue take effect in the order of the calls. Commands of different queues have no order,
  *             except by mark and wait.
- *   Memory    Memory that a command uses must stay allocated until a sync, and the host must not write to it. Host
- *             memory that a copy writes holds the bytes after a sync.
+ *   Memory    Host memory that a command uses must stay allocated until a sync, and the host must not write to it
+ *             until then. Host memory that a copy writes holds the bytes after a sync. Memory of alloc may be
+ *             released earlier, since release waits.
  *   args      A kernel's argument lists are read before run returns.
  *   Failures  run may return PLIM_OK for a kernel that fails later. Then a later call or sync returns the failure.
  *   mark      sets an event to all commands that the queue has now; a later mark of the event replaces it. A wait makes
@@ -94,6 +95,7 @@ typedef struct plim_device_api {
   /* Exactly `bytes` > 0, aligned to PLIM_ALIGN, between inaccessible pages where the device can. PLIM_ENOMEM; cuda:
    * PLIM_ENOFIT */
   plim_status (*alloc)(plim_device *device, int64_t bytes, void **out);
+  /* First waits for the commands of all queues, so that none uses the memory any more */
   void (*release)(plim_device *device, void *ptr, int64_t bytes);
   /* Changes the accessible bytes of an allocation from its first from_bytes to its first to_bytes, at most the bytes of
    * alloc. When it shrinks, the pages beyond return to the system; when it grows, they come back with unknown contents.

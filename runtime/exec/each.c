@@ -1,6 +1,7 @@
 /* Each buffer gets an allocation of its own, as from an ordinary allocator with the same schedule. A buffer is freed at
  * the start of the command after its last, so that an in-place pair can give the allocation of its input to its
- * output. */
+ * output. The last command may still run on a queue then: the device's release waits for it, and a caller's functions
+ * are for devices that are host_visible, which complete each command before they return. */
 #include "runtime/exec/exec_device.h"
 
 static plim_status buffer_alloc(plim_exec *exec, int64_t bytes, void **out) {
