@@ -129,7 +129,7 @@ static void submit(plim_page_ring *r, int fd, int writes, int slot) {
 static int enter(plim_page_ring *r) {
   long n = syscall(SYS_io_uring_enter, r->fd, r->n_submitted, 1, IORING_ENTER_GETEVENTS, NULL, 0);
   if (n >= 0) r->n_submitted -= (uint32_t)n;
-  return n >= 0 || errno == EINTR || errno == EAGAIN || errno == EBUSY ? 0 : errno;
+  return n >= 0 || errno == EINTR ? 0 : errno;
 }
 
 /* Read one completion: its slot, and its *result. Returns 0 when there is none. */
@@ -159,10 +159,10 @@ static int has_rest(part *p, int32_t result, int writes, int *error) {
 }
 
 /* After a failure of the kernel: mark the ring dead, withdraw the entries that the kernel has not read, and wait for
- * those that it has. When the kernel cannot wait either, look for completions in turns: they arrive without a call. */
+ * those that it has. While the kernel cannot wait either, look for completions in turns: they arrive without a call. */
 static void settle(plim_page_ring *r, int under_way) {
   const struct timespec pause = {.tv_nsec = LOOK_NS};
-  int slot, waits = 1;
+  int slot;
   int32_t result;
   uint32_t tail = atomic_load_explicit(r->submit_tail, memory_order_relaxed);
   atomic_store_explicit(r->submit_tail, tail - r->n_submitted, memory_order_release);
@@ -171,9 +171,7 @@ static void settle(plim_page_ring *r, int under_way) {
   r->dead = 1;
   while (take_done(r, &slot, &result)) under_way--;
   for (int looks = 0; under_way > 0 && looks < LOOKS;) {
-    if (waits) {
-      waits = enter(r) == 0;
-    } else {
+    if (enter(r) != 0) {
       (void)nanosleep(&pause, NULL);
       looks++;
     }
@@ -200,7 +198,7 @@ int plim_page_ring_copy(plim_page_ring *r, int fd, int writes, void *memory, int
       next += n;
     }
     int failed = enter(r);
-    if (failed != 0) {
+    if (failed != 0 && failed != EAGAIN && failed != EBUSY) { /* both pass once completions have been read */
       settle(r, under_way);
       return error != 0 ? error : failed;
     }
