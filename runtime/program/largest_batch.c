@@ -15,9 +15,16 @@ static plim_status fits(plim_device *device, const plim_batch_search *search, in
   source.net.batch = batch * source.net.accumulate;
   source.profiler = NULL;
   plim_status status = plim_program_make(device, &source, &program);
+  if (status == PLIM_EUSAGE) return PLIM_OK;
   if (status == PLIM_OK) status = plim_program_fits(program, planning, yes);
   plim_program_free(program);
-  return status == PLIM_EUSAGE ? PLIM_OK : status;
+  return status;
+}
+
+/* The batch of the guess, which may be infinite; half-way where it is not between the ends. */
+static int32_t between(int32_t fitting, int32_t failing, double guess) {
+  if (!(guess >= fitting + 1.0 && guess < failing)) return fitting + (failing - fitting) / 2;
+  return (int32_t)guess;
 }
 
 plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
@@ -33,9 +40,8 @@ plim_status plim_program_largest_batch(plim_device *device, const plim_batch_sea
   double an_image = (double)(search->failing_bytes - search->fixed_bytes) / (double)failing, step = 0.05;
   double guess = room > 0 ? 0.97 * (double)room / an_image : 1;
   for (int i = 0; i < (fitting ? GUESSES : PLIM_BATCH_GUESSES) && failing - fitting > 1; i++) {
-    int32_t batch = (int32_t)guess;
+    const int32_t batch = between(fitting, failing, guess);
     int yes;
-    if (batch <= fitting || batch >= failing) batch = fitting + (failing - fitting) / 2;
     PLIM_TRY(fits(device, search, batch, &planning, &yes));
     if (yes) {
       fitting = batch;

@@ -56,7 +56,8 @@ typedef struct plim_batch_search {
  *   out  [1]  out  0: none was found
  * Tries a few batches with plim_program_fits, at most PLIM_BATCH_GUESSES until one fits, each within
  * options->time_limit_ns. Costs are modelled. Numerics keys in the options are not read. Deterministic without a time
- * limit. Errors as those of source->make, except PLIM_EUSAGE, which stands for a batch that does not fit. */
+ * limit. Errors as those of source->make, except its PLIM_EUSAGE, which stands for a batch that does not
+ * fit, and as those of plim_program_fits. */
 enum { PLIM_BATCH_GUESSES = 6 };
 PLIM_MUST_USE plim_status plim_program_largest_batch(plim_device *device, const plim_batch_search *search,
                                                      const plim_plan_options *options, int32_t *out);

@@ -97,6 +97,25 @@ Test(program, the_largest_batch_is_none_where_no_net_can_be_built) {
   cr_assert_gt(nets, 0);
 }
 
+Test(program, options_that_make_no_sense_are_no_batch_that_does_not_fit) {
+  int32_t batch = -1;
+  planning.budget_bytes = search.failing_bytes / 2;
+  planning.planner = "no such planner";
+  cr_assert_eq(plim_program_largest_batch(device, &search, &planning, &batch), PLIM_EUSAGE);
+  cr_assert_eq(batch, -1);
+}
+
+/* An image then takes no bytes, by the line through the batch that fails. */
+Test(program, the_largest_batch_is_searched_also_where_all_bytes_are_fixed) {
+  const int64_t fixed[] = {search.failing_bytes, search.failing_bytes + 1};
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+    search.fixed_bytes = fixed[i];
+    nets = 0;
+    const int32_t batch = largest(fixed[i] + PLIM_ALIGN);
+    cr_assert(batch > 0 && batch < ASKED, "%d", (int)batch);
+  }
+}
+
 Test(program, an_arena_that_moves_nothing_gets_room_within_the_budget) {
   plim_replay_counts counts;
   int64_t room = -1;
