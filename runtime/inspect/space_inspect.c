@@ -184,9 +184,10 @@ static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *g, i
   return -1;
 }
 
-/* Find the cost of recomputing the gap's storage. stack, seen [n_ops] are scratch. */
+/* Find the cost of recomputing the gap's storage. stack [n_ops], seen [n_ops], copied
+ * [n_storages] are scratch; seen and copied are 0. */
 static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *g, int32_t *stack, uint8_t *seen,
-                            plim_space_why *w) {
+                            uint8_t *copied, plim_space_why *w) {
   int32_t n = 0, first = in->graph->storage[g->storage].producer;
   w->can_recompute = first >= 0;
   if (first >= 0) seen[stack[n++] = first] = 1;
@@ -200,9 +201,10 @@ static void weigh_recompute(const plim_space_inspect *in, const plim_space_gap *
     w->recompute_joule += in->plan->has_energy ? run->joule : 0;
     for (int32_t i = 0; i < op->n_reads && w->can_recompute; i++) {
       int32_t producer = in->graph->storage[op->reads[i]].producer;
-      if (is_there(in, op->reads[i], g->space, g->until)) continue;
+      if (copied[op->reads[i]] || is_there(in, op->reads[i], g->space, g->until)) continue;
       const int64_t copy_ns = fetch_ns(in, g, op->reads[i]);
       if (copy_ns >= 0) {
+        copied[op->reads[i]] = 1;
         w->recompute_copies++;
         w->recompute_ns += copy_ns;
         continue;
@@ -263,15 +265,17 @@ static void weigh_gap(const plim_space_inspect *in, const plim_space_gap *g, pli
 plim_status plim_space_inspect_why(const plim_space_inspect *in, const plim_space_gap *g, plim_space_why *out) {
   plim_space_why w = {.out = -1, .worst = -1, .next_use = -1, .link_free_ns = -1};
   int32_t *stack = NULL, n = in->graph->n_ops;
-  uint8_t *seen = NULL;
+  uint8_t *seen = NULL, *copied = NULL;
   plim_status status;
   PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *stack, &stack));
   PLIM_CHECK(plim_allocate(in->ctx, n, sizeof *seen, &seen));
+  PLIM_CHECK(plim_allocate(in->ctx, in->graph->n_storages, sizeof *copied, &copied));
   weigh_gap(in, g, &w);
-  weigh_recompute(in, g, stack, seen, &w);
+  weigh_recompute(in, g, stack, seen, copied, &w);
   *out = w;
 done:
   plim_release(in->ctx, stack, n, sizeof *stack);
   plim_release(in->ctx, seen, n, sizeof *seen);
+  plim_release(in->ctx, copied, in->graph->n_storages, sizeof *copied);
   return status;
 }

@@ -31,7 +31,7 @@ static int32_t storage(const hand *h, int32_t op) {
 }
 
 /* Copies take 5 ns each: out [10, 15), in [60, 65). d begins at 65 and waits 5 for it. */
-static void open_hand(hand *h) {
+static void open_hand_with(hand *h, int32_t end_of_b, int32_t begin_of_c) {
   static const plim_space_device device[] = {{.name = "d", .space = 0}};
   static const plim_space_queue queue[] = {{.name = "d", .device = 0}, {.name = "d>s", .device = -1}};
   static const int32_t after_a[] = {A}, after_c[] = {OUT, C}, after_in[] = {IN};
@@ -62,8 +62,9 @@ static void open_hand(hand *h) {
               .wait = after_c + 1,
               .time_ns = 5},
       [D] = {.kind = PLIM_SPACE_COMMAND_RUN, .op = 3, .n_wait = 1, .wait = after_in, .time_ns = 40}};
-  const plim_space_buffer buffer[] = {{a, 0, A, C, 100},    {a, 1, OUT, IN + 1, 100}, {b, 0, B, C + 1, 50},
-                                      {c, 0, C, D + 1, 50}, {a, 0, IN, D + 1, 100},   {d, 0, D, D + 1, 10}};
+  const plim_space_buffer buffer[] = {{a, 0, A, C, 100},       {a, 1, OUT, IN + 1, 100},
+                                      {b, 0, B, end_of_b, 50}, {c, 0, begin_of_c, D + 1, 50},
+                                      {a, 0, IN, D + 1, 100},  {d, 0, D, D + 1, 10}};
   plim_space_plan draft = {.planner = "hand",
                            .n_devices = 1,
                            .n_spaces = 2,
@@ -78,6 +79,10 @@ static void open_hand(hand *h) {
                            .deadline_ns = INT64_MAX};
   cr_assert_eq(plim_space_plan_from_parts(h->ctx, &draft, &h->plan), PLIM_OK, "%s", plim_context_error(h->ctx));
   cr_assert_eq(plim_space_inspect_open(h->ctx, h->graph, h->plan, &h->in), PLIM_OK);
+}
+
+static void open_hand(hand *h) {
+  open_hand_with(h, C + 1, C);
 }
 
 static void close_hand(hand *h) {
@@ -160,5 +165,19 @@ Test(space_inspect, a_recompute_copies_what_it_reads_and_another_space_has) {
   cr_expect_eq(why.recompute_runs, 1);
   cr_expect_eq(why.recompute_copies, 1);
   cr_expect_eq(why.recompute_ns, 25); /* 5 of them for the copy */
+  close_hand(&h);
+}
+
+/* c and b run again for d; b and d read a. */
+Test(space_inspect, what_two_recomputed_ops_read_is_copied_once) {
+  hand h;
+  plim_space_why why;
+  open_hand_with(&h, C, IN);
+  const plim_space_gap of_d = {.storage = storage(&h, 3), .space = 0, .from = C, .until = C};
+  cr_assert_eq(plim_space_inspect_why(&h.in, &of_d, &why), PLIM_OK);
+  cr_expect_eq(why.can_recompute, 1);
+  cr_expect_eq(why.recompute_runs, 3);
+  cr_expect_eq(why.recompute_copies, 1, "%d", why.recompute_copies);
+  cr_expect_eq(why.recompute_ns, 40 + 30 + 20 + 5);
   close_hand(&h);
 }
