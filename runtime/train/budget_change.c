@@ -157,11 +157,12 @@ plim_status plim_budget_changes_serve(plim_trainer *t) {
   }
   report.status = take_plans(t, wanted < first ? wanted : first);
   const int refused = report.status == PLIM_ENOFIT || report.status == PLIM_ENOMEM;
-  if (refused && switched) PLIM_TRY(restore_plans(t));
-  if (report.status != PLIM_OK && !refused) {
+  plim_status status = refused ? PLIM_OK : report.status;
+  if (refused && switched) status = restore_plans(t);
+  if (status != PLIM_OK) {
     int64_t none = 0; /* a caller that goes on has the request served; a later request comes before it */
     (void)atomic_compare_exchange_strong(&changes->wanted, &none, wanted);
-    return report.status;
+    return status;
   }
   report.arena_after = plim_exec_arena_bytes(t->exec);
   report.returned_bytes = plim_exec_returned_bytes(t->exec);

@@ -417,6 +417,43 @@ Test(limit, a_run_without_memory_for_plans_of_another_budget_goes_on_with_its_ow
   expect_same_bits(t);
 }
 
+static int grows; /* 0: the arena cannot become larger */
+
+static plim_status resize_down(plim_device *d, void *ptr, int64_t from_bytes, int64_t to_bytes, int64_t *returned) {
+  if (to_bytes > from_bytes && !grows) return plim_fail(d->ctx, PLIM_ENOMEM, "the arena does not grow");
+  return own_api->resize(d, ptr, from_bytes, to_bytes, returned);
+}
+
+static void starve_second(void *user, const plim_step_report *r) {
+  (void)user;
+  host_memory.refuse_all = r->step == 1;
+}
+
+/* The step went on in a smaller arena, but there is memory neither for plans that fit into it nor for the one before.
+ */
+Test(limit, a_request_whose_plans_cannot_be_restored_is_served_later) {
+  const plim_budget_change foreseen = {1, part(80)};
+  plim_device_api failing = *device->api;
+  if (!device->api->resize) return;
+  replan.policy = NULL;
+  own_api = device->api;
+  failing.resize = resize_down;
+  device->api = &failing;
+  grows = 0;
+  plim_trainer *t = open_trainer(1, &foreseen, 1);
+  plim_status status = plim_trainer_run(t, 3, starve_second, NULL);
+  host_memory.refuse_all = 0;
+  cr_assert_eq(status, PLIM_ENOMEM);
+  cr_assert_eq(n_reports, 0);
+  cr_assert_lt(plim_exec_arena_bytes(plim_trainer_exec(t)), part(100), "the step has been switched");
+  grows = 1;
+  run(t, 2);
+  cr_assert_eq(n_reports, 1);
+  cr_assert_eq(report[0].status, PLIM_OK);
+  expect_same_bits(t);
+  device->api = own_api;
+}
+
 /* The training step with another variant of its last op that has one with a workspace of the same size. */
 static plim_plan *other_variant_plan(void) {
   const plim_plan *own = program->plan[PLIM_PROGRAM_TRAIN];
