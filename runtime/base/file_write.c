@@ -40,7 +40,8 @@ int plim_file_is_direct(const char *path) {
   return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* Replace `path`, if it is a link, by the name that the link holds; the file need not exist. 0: it is no link. */
+/* Replace `path`, if it is a link, by the name that the link holds; the file need not exist. 0: it is no link; -1: the
+ * name is longer than a path may be. */
 static int follow_link(char *path) {
   char to[PLIM_FILE_PATH_BYTES];
   ssize_t length = readlink(path, to, sizeof to - 1);
@@ -48,7 +49,7 @@ static int follow_link(char *path) {
   to[length] = '\0';
   char *slash = strrchr(path, '/');
   size_t folder = slash && to[0] != '/' ? (size_t)(slash - path) + 1 : 0;
-  if (folder + (size_t)length >= PLIM_FILE_PATH_BYTES) return 0;
+  if (folder + (size_t)length >= PLIM_FILE_PATH_BYTES) return -1;
   memcpy(path + folder, to, (size_t)length + 1);
   return 1;
 }
@@ -62,8 +63,13 @@ static plim_status name_target(plim_file *file, const char *path, int follows) {
   memcpy(file->path, path, length + 1);
   memcpy(file->target, path, length + 1);
   file->named = follows && plim_file_descriptor(path) >= 0;
-  for (int links = 0; follows && !file->named && follow_link(file->target); links++) {
+  int followed = follows && !file->named ? follow_link(file->target) : 0;
+  for (int links = 0; followed > 0; links++, followed = follow_link(file->target)) {
     if (links == MOST_LINKS) return plim_fail(file->ctx, PLIM_EIO, "%s: is a circle of symbolic links", path);
+  }
+  if (followed < 0) {
+    return plim_fail(file->ctx, PLIM_EIO, "%s: is a link to a path of more than %d characters", path,
+                     PLIM_FILE_PATH_BYTES - 1);
   }
   return PLIM_OK;
 }

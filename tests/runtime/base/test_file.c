@@ -207,6 +207,20 @@ Test(file, under_a_link_is_replaced_and_the_link_stays) {
   assert_holds(path, "three");
 }
 
+Test(file, under_a_link_to_a_longer_path_than_is_possible_is_an_error_and_the_link_stays) {
+  enum { LONGEST = 4095 }; /* of a link's text */
+  static char to[LONGEST + 1];
+  const char *link = plim_test_path("link");
+  for (int i = 0; i + 1 < LONGEST; i += 2) memcpy(to + i, "./", 2);
+  to[LONGEST - 1] = 'a';
+  cr_assert_eq(symlink(to, link), 0);
+  cr_assert_eq(plim_file_save(ctx, link, "one", 3), PLIM_EIO);
+  cr_assert_not_null(strstr(plim_context_error(ctx), "link"), "%s", plim_context_error(ctx));
+  cr_assert(S_ISLNK(mode_of(link)));
+  cr_assert_eq(plim_file_replace(ctx, link, "one", 3), PLIM_OK, "a cache file replaces the link itself");
+  cr_assert(S_ISREG(mode_of(link)));
+}
+
 Test(file, after_a_circle_of_links_is_an_error) {
   cr_assert_eq(symlink("b", plim_test_path("a")), 0);
   cr_assert_eq(symlink("a", plim_test_path("b")), 0);
