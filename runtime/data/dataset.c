@@ -154,8 +154,8 @@ static plim_status fill_noise(plim_context *ctx, uint64_t seed, uint64_t stream,
   const int64_t begin_ns = plim_now_ns();
   for (int64_t i = 0; i < bytes; i += NOISE_PIECE) {
     if (plim_context_cancelled(ctx)) return plim_fail(ctx, PLIM_ECANCEL, "cancelled while images were made");
-    fill_piece(seed, stream, to, i, bytes - i < NOISE_PIECE ? bytes : i + NOISE_PIECE);
-    progress.done = i;
+    progress.done = bytes - i < NOISE_PIECE ? bytes : i + NOISE_PIECE;
+    fill_piece(seed, stream, to, i, progress.done);
     progress.elapsed_ns = plim_now_ns() - begin_ns;
     plim_context_report(ctx, &progress);
   }

@@ -89,6 +89,25 @@ static void check_constants(const plim_dataset *d) {
   }
 }
 
+static void keep_progress(void *user, const plim_progress *progress) {
+  plim_progress *last = user;
+  cr_assert(progress->done > 0 && progress->done <= progress->total);
+  if (progress->total >= last->total) *last = *progress;
+}
+
+Test(dataset, reports_all_of_the_noise_at_its_end) {
+  plim_progress last = {.total = 0}; /* of the images for training, the largest part */
+  plim_dataset *d;
+  options.train_count = 3000; /* in three pieces */
+  options.test_count = 10;
+  plim_context_set_progress(ctx, keep_progress, &last);
+  cr_assert_eq(plim_dataset_load(ctx, "synthetic", &options, &d), PLIM_OK);
+  plim_context_set_progress(ctx, NULL, NULL);
+  cr_expect_eq(last.total, (int64_t)3000 * 32 * 32 * 3);
+  cr_expect_eq(last.done, last.total);
+  plim_dataset_free(d);
+}
+
 Test(dataset, has_the_right_constants_for_noise) {
   plim_dataset *d;
   cr_assert_eq(plim_dataset_load(ctx, "synthetic", &options, &d), PLIM_OK);
