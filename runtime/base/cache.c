@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/temporary.h"
 #include "runtime/base/user_folder.h"
 
 enum { NAME_BYTES = 256 };
@@ -67,6 +68,8 @@ typedef struct listing {
 static plim_status list(listing *l, const char *prefix, const char *except) {
   for (const struct dirent *file = readdir(l->folder); file; file = readdir(l->folder)) {
     struct stat about;
+    int is_ours;
+    if (plim_temporary_is(file->d_name, &is_ours)) continue; /* another process may be writing it */
     if (strncmp(file->d_name, prefix, strlen(prefix)) != 0 || strcmp(file->d_name, except) == 0) continue;
     if (strlen(file->d_name) >= NAME_BYTES) continue;
     if (fstatat(dirfd(l->folder), file->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(about.st_mode)) continue;

@@ -23,12 +23,13 @@ PLIM_MUST_USE plim_status plim_cache_save(plim_text *text, const char *path);
 void plim_cache_touch(const char *path);
 
 /* Limit the files in the folder of `path` whose names begin with `prefix` to `most_bytes`. Removes the least recently
- * used ones first; `path` itself stays. Files that cannot be read or removed are skipped. PLIM_ENOMEM. */
+ * used ones first; `path` itself stays. Files that cannot be read or removed are skipped, as are temporaries
+ * (temporary.h). PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_cache_trim(plim_context *ctx, const char *path, const char *prefix, int64_t most_bytes);
 
 /* The files in the folder of `path` whose names begin with `prefix`, the most recently used first.
  *   out  [most]  out  their paths, *n of them
- * A folder that cannot be read has none. PLIM_ENOMEM. */
+ * Without temporaries. A folder that cannot be read has none. PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_cache_recent(plim_context *ctx, const char *path, const char *prefix, int32_t most,
                                             char (*out)[PLIM_FILE_PATH_BYTES], int32_t *n);
 

@@ -52,9 +52,8 @@ int plim_temporary_open(const char *target, mode_t mode, char *path, size_t byte
 
 /* ---- sweeping ---- */
 
-/* Whether the name ends with .tmp-HOST-PID-NUMBER. Names of an earlier version, .tmp-PID-NUMBER, count as those of
- * another host. */
-static int is_temporary(const char *name, int *is_ours) {
+/* Names of an earlier version, .tmp-PID-NUMBER, count as those of another host. */
+int plim_temporary_is(const char *name, int *is_ours) {
   const char *end = NULL;
   char host[HOST_DIGITS + 1];
   for (const char *at = strstr(name, mark); at; at = strstr(at + 1, mark)) end = at + strlen(mark);
@@ -95,7 +94,7 @@ void plim_temporary_sweep(const char *target) {
   const struct dirent *file = readdir(folder);
   for (int i = 0; file && i < NAMES_AT_MOST; i++, file = readdir(folder)) {
     int is_ours = 0;
-    if (is_temporary(file->d_name, &is_ours)) sweep_one(dirfd(folder), file->d_name, is_ours);
+    if (plim_temporary_is(file->d_name, &is_ours)) sweep_one(dirfd(folder), file->d_name, is_ours);
   }
   (void)closedir(folder);
 }

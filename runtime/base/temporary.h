@@ -17,6 +17,10 @@ enum { PLIM_TEMPORARY_SUFFIX_BYTES = 48 };
  * Returns its descriptor, or -1 and errno. */
 int plim_temporary_open(const char *target, mode_t mode, char *path, size_t bytes);
 
+/* Does the name end as those of temporaries do? *is_ours out: its writer is of this host; untouched when it does not
+ * end so. Safe from any thread. */
+int plim_temporary_is(const char *name, int *is_ours);
+
 /* Remove the temporaries in the folder of `target` whose writers are dead. A file is removed when its name has that
  * form, it belongs to this user, and its lock is free. The lock is free when the writer was killed, also by SIGKILL.
  * Locks may not reach other machines (NFS), so a file of another host must also be a day old. If the folder does not

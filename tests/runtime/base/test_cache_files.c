@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/temporary.h"
 #include "tests/support/folder.h"
 #include "tests/support/small_graph.h"
 
@@ -82,6 +83,29 @@ Test(cache, the_files_with_the_prefix_are_found_from_the_most_recently_used_on) 
   cr_expect_str_eq(found[1], plim_test_path("c-3"));
   cr_assert_eq(plim_cache_recent(ctx, plim_test_path("none/c-mine"), "c-", 2, found, &n), PLIM_OK);
   cr_expect_eq(n, 0);
+  plim_test_context_end(ctx);
+}
+
+/* Another process may be writing one: it goes by plim_temporary_sweep, when its writer is dead. */
+Test(cache, a_temporary_file_is_none_of_the_cache) {
+  plim_context *ctx = plim_test_context();
+  char temporary[PLIM_FILE_PATH_BYTES], found[2][PLIM_FILE_PATH_BYTES];
+  int32_t n = -1;
+  write_used(ctx, "c-1", 400, 10);
+  write_used(ctx, "c-a.tmp-b", 400, 20); /* whose name only begins so */
+  const int fd = plim_temporary_open(plim_test_path("c-2"), 0600, temporary, sizeof temporary);
+  cr_assert_geq(fd, 0);
+  cr_assert_eq(ftruncate(fd, 4000), 0);
+  cr_assert_eq(plim_cache_recent(ctx, plim_test_path("c-mine"), "c-", 2, found, &n), PLIM_OK);
+  cr_expect_eq(n, 2);
+  cr_expect_str_eq(found[0], plim_test_path("c-a.tmp-b"));
+  cr_expect_str_eq(found[1], plim_test_path("c-1"));
+  cr_assert_eq(plim_cache_trim(ctx, plim_test_path("c-mine"), "c-", 1000), PLIM_OK);
+  cr_expect(is_there("c-1") && is_there("c-a.tmp-b"));
+  cr_assert_eq(plim_cache_trim(ctx, plim_test_path("c-mine"), "c-", 1), PLIM_OK);
+  cr_expect_not(is_there("c-1"));
+  cr_expect_eq(access(temporary, F_OK), 0);
+  cr_assert_eq(close(fd), 0);
   plim_test_context_end(ctx);
 }
 
