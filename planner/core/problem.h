@@ -134,7 +134,7 @@ PLIM_MUST_USE plim_status plim_bound_outputs(plim_problem *problem);
  *   is_kept  in  1 for items that something reads later, and that are not written over; NULL: none
  * O(pairs^2). */
 typedef int plim_item_test(const void *user, int32_t item, int32_t op);
-int64_t plim_bound_overwritten(const plim_problem *problem, int32_t op, plim_item_test *is_kept, const void *user);
+int64_t plim_bound_overwritten(const plim_problem *problem, int32_t v, plim_item_test *is_kept, const void *user);
 
 /* The bytes that one given op needs, without its workspace. */
 int64_t plim_bound_beside(const plim_problem *problem, int32_t op);

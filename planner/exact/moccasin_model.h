@@ -117,7 +117,7 @@ typedef struct plim_moccasin_cost {
   int32_t room, room_positions;
 } plim_moccasin_cost;
 
-void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *k); /* {0} is an empty one */
+void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *cost); /* {0} is an empty one */
 
 /* List the rows of the last look; fail where all that is needed takes more than allowed_ns of repeats, and leave out
  * repeats that would. O(rows x uses log uses). */

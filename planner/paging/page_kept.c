@@ -7,6 +7,7 @@
  *
  * A kept plan is believed as far as this call can see: its variants are rows of the profile, and the checker proves it
  * with the times that the links have now. A file that is missing or wrong in any way holds no plans. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -164,6 +165,7 @@ static plim_status read_file(kept *k, const char *path, int32_t is_of_others, pl
   *out = NULL;
   plim_status status = plim_plans_load(k->ctx, path, out);
   if (status != PLIM_OK) return status == PLIM_ENOMEM ? status : PLIM_OK;
+  assert(*out);
   for (int32_t i = 0; i < (*out)->n && status == PLIM_OK; i++) status = consider(k, (*out)->plan[i], is_of_others);
   return status;
 }
