@@ -37,8 +37,9 @@ static int is_read_by(const plim_graph *graph, int32_t op, int32_t storage) {
   return 0;
 }
 
-/* Extend the buffers of storages that are resident at the command up to it, and stop there. What the command reads lasts
- * beyond it: it may be a repeat that overwrites an operand in place, and then no command that is left reads that. */
+/* Extend the buffers of storages that are resident at the command up to it, and stop there. What the command reads
+ * lasts beyond it: it may be a repeat that overwrites an operand in place, and then no command that is left reads that.
+ */
 static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
   const stop *at = user;
   const plim_plan *plan = &at->whole->plan;
