@@ -145,17 +145,24 @@ static plim_status try_joined_spaces(const attempt *a) {
 }
 
 /* Where there is no plan yet, one that fits is made from the fewest bytes too: with pages fits what fits without. */
-static plim_status try_recompute(const attempt *a) {
+static plim_status try_arena_alone(const attempt *a) {
   const page_search *p = a->whole;
   plim_plan *plan = NULL;
-  PLIM_TRY(try_joined_spaces(a));
-  if (is_enough(p)) return PLIM_OK;
   plim_plan_options plain = inner_options(p, paging_tuning.plan.last_part);
   plain.front_folder = NULL;
   const int64_t known = p->wanted->device ? INT64_MAX : known_ns(p);
   plim_status made = known == INT64_MAX ? plim_arena_plan_make(p->ctx, p->graph, a->profile, &plain, &plan)
                                         : plim_arena_faster(p->ctx, p->graph, a->profile, &plain, known, &plan);
   return take_one_arena(a, made, plan);
+}
+
+/* A time limit leaves several spaces together what the arena alone has not used, since that is surer to have a plan. */
+static plim_status try_recompute(const attempt *a) {
+  const page_search *p = a->whole;
+  const int limited = p->options->time_limit_ns > 0;
+  if (limited) PLIM_TRY(try_arena_alone(a));
+  if (!is_enough(p)) PLIM_TRY(try_joined_spaces(a));
+  return limited || is_enough(p) ? PLIM_OK : try_arena_alone(a);
 }
 
 /* ---- all variants ---- */
