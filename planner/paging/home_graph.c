@@ -42,13 +42,6 @@ static int is_homed_beside(const plim_paging *o, const char *name, plim_role rol
   return 0;
 }
 
-static int is_read_by(const plim_op *op, int32_t s) {
-  for (int32_t i = 0; i < op->n_reads; i++) {
-    if (op->reads[i] == s) return 1;
-  }
-  return 0;
-}
-
 /* Parameters whose bytes are a small part of all stay in the arena: a copy has a latency. */
 static plim_home home_of(const plim_paging *o, const plim_graph *g, int32_t s, int64_t least_param_bytes) {
   int32_t updaters = g->updater_first[s + 1] - g->updater_first[s];
@@ -65,7 +58,7 @@ static plim_home home_of(const plim_paging *o, const plim_graph *g, int32_t s, i
   if (updaters == 0) return home;
   const plim_op *op = &g->op[g->updater[g->updater_first[s]]];
   int updates = op->phase == PLIM_PHASE_UPDATE && updates_param(g, op);
-  return updates && !is_read_by(op, s) ? home : PLIM_HOME_ARENA;
+  return updates && !plim_op_reads(op, s) ? home : PLIM_HOME_ARENA;
 }
 
 /* INT64_MAX: no parameter is at home in the page space. */

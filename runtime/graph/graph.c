@@ -32,10 +32,15 @@ int plim_phase_find(const char *name) {
   return -1;
 }
 
-int plim_op_touches(const plim_op *op, int32_t storage) {
+int plim_op_reads(const plim_op *op, int32_t storage) {
   for (int32_t k = 0; k < op->n_reads; k++) {
     if (op->reads[k] == storage) return 1;
   }
+  return 0;
+}
+
+int plim_op_touches(const plim_op *op, int32_t storage) {
+  if (plim_op_reads(op, storage)) return 1;
   for (int32_t k = 0; k < op->n_writes; k++) {
     if (op->writes[k] == storage) return 1;
   }

@@ -104,7 +104,8 @@ int plim_phase_find(const char *name);
 
 /* Are storages of that role live during the whole step in every plan? True for param, state and staging. */
 int plim_role_persistent(plim_role role);
-/* Is the storage among the op's `reads` or `writes`? Updates do not count. O(operands). */
+/* Is the storage among the op's `reads`; among its `reads` or `writes`? Updates do not count. O(operands). */
+int plim_op_reads(const plim_op *op, int32_t storage);
 int plim_op_touches(const plim_op *op, int32_t storage);
 
 /* ---- building: begin, add storages, values and ops, end ---- */

@@ -30,13 +30,6 @@ static int is_resident(const plim_residency *res, const plim_plan_buffer *buffer
   return held >= 0 && res->plan.buffer[held].begin == buffer->begin;
 }
 
-static int is_read_by(const plim_graph *graph, int32_t op, int32_t storage) {
-  for (int32_t k = 0; k < graph->op[op].n_reads; k++) {
-    if (graph->op[op].reads[k] == storage) return 1;
-  }
-  return 0;
-}
-
 /* Extend the buffers of storages that are resident at the command up to it, and stop there. What the command reads
  * lasts beyond it: it may be a repeat that overwrites an operand in place, and then no command that is left reads that.
  */
@@ -45,10 +38,11 @@ static plim_status on_run(void *user, const plim_residency *res, int32_t depth) 
   const plim_plan *plan = &at->whole->plan;
   (void)depth;
   if (res->plan.n_commands < at->from) return PLIM_OK;
+  const plim_op *next = &res->graph->op[plan->command[at->from].op];
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     plim_plan_buffer *buffer = &at->whole->buffer[i];
     if (!is_resident(res, buffer)) continue;
-    const int32_t end = at->from + is_read_by(res->graph, plan->command[at->from].op, buffer->storage);
+    const int32_t end = at->from + plim_op_reads(next, buffer->storage);
     if (buffer->end < end) buffer->end = end;
   }
   if (res->small_bytes > 0) at->whole->area_bytes = res->blocks->bytes - res->blocks->wall;

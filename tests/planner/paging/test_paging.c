@@ -9,55 +9,16 @@
 #include "runtime/import/generate.h"
 #include "tests/support/child_program.h"
 #include "tests/support/folder.h"
+#include "tests/support/paging_rig.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_context.h"
 #include "tests/support/test_seed.h"
 
 #ifdef PLIM_SANITIZED
-enum { SEEDS = 3, LARGE = 1000 };
+enum { SEEDS = 3, LARGE = 1000, LENGTH = 8 };
 #else
-enum { SEEDS = 8, LARGE = 4000 };
+enum { SEEDS = 8, LARGE = 4000, LENGTH = 8 };
 #endif
-
-typedef struct rig {
-  plim_context *ctx;
-  plim_graph *graph;
-  plim_profile *profile;
-  plim_plan_options options;
-  plim_paging paging;
-} rig;
-
-/* A training chain with a link that copies all of keep-all's arena in a tenth of its time. */
-static void make_rig_of(rig *r, int32_t length, uint64_t seed) {
-  plim_plan *keep_all = NULL;
-  cr_assert_eq(plim_context_new(NULL, NULL, &r->ctx), PLIM_OK);
-  cr_assert_eq(random_chain_make(r->ctx, length, seed, &r->graph), PLIM_OK);
-  cr_assert_eq(random_profile_make(r->graph, seed, 1, &r->profile), PLIM_OK);
-  r->options = plim_plan_options_default();
-  r->options.iterations = 100;
-  cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &keep_all), PLIM_OK);
-  double bytes_per_ns = (double)keep_all->arena_bytes / (double)(keep_all->time_ns + 1);
-  r->paging = (plim_paging){.struct_bytes = sizeof(plim_paging),
-                            .space = "host",
-                            .budget_bytes = keep_all->arena_bytes * 4,
-                            .latency_ns = {1, 1},
-                            .bytes_per_ns = {10 * bytes_per_ns, 10 * bytes_per_ns},
-                            .delay_share = 0.1,
-                            .recompute = 1};
-  int64_t persistent = plim_graph_persistent_bytes(r->graph);
-  r->options.budget_bytes = persistent + (keep_all->arena_bytes - persistent) * 3 / 4;
-  plim_plan_free(keep_all);
-}
-
-static void make_rig(rig *r, uint64_t seed) {
-  make_rig_of(r, 8, seed);
-}
-
-static void free_rig(rig *r) {
-  plim_profile_free(r->profile);
-  plim_graph_free(r->graph);
-  plim_context_free(r->ctx);
-}
 
 static int32_t count(const plim_plan *plan, plim_command_kind kind) {
   int32_t n = 0;
@@ -68,9 +29,9 @@ static int32_t count(const plim_plan *plan, plim_command_kind kind) {
 Test(paging, a_plan_that_may_page_is_no_slower_and_fits_both_spaces) {
   int paged = 0;
   for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
-    rig r = {0};
+    paging_rig r = {0};
     plim_plan *without = NULL, *with = NULL;
-    make_rig(&r, seed);
+    paging_rig_make(&r, LENGTH, seed);
     plim_status alone = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &without);
     cr_assert(alone == PLIM_OK || alone == PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
     r.options.paging = &r.paging;
@@ -85,7 +46,7 @@ Test(paging, a_plan_that_may_page_is_no_slower_and_fits_both_spaces) {
     }
     plim_plan_free(without);
     plim_plan_free(with);
-    free_rig(&r);
+    paging_rig_free(&r);
   }
   cr_assert_gt(paged, SEEDS / 2, "%d of %d plans page", paged, (int)SEEDS);
 }
@@ -93,9 +54,9 @@ Test(paging, a_plan_that_may_page_is_no_slower_and_fits_both_spaces) {
 Test(paging, without_recomputation_every_op_runs_once) {
   int paged = 0;
   for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
-    rig r = {0};
+    paging_rig r = {0};
     plim_plan *plan = NULL;
-    make_rig(&r, seed);
+    paging_rig_make(&r, LENGTH, seed);
     r.paging.recompute = 0;
     r.options.paging = &r.paging;
     plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
@@ -106,250 +67,31 @@ Test(paging, without_recomputation_every_op_runs_once) {
       paged += count(plan, PLIM_COMMAND_COPY) > 0;
     }
     plim_plan_free(plan);
-    free_rig(&r);
+    paging_rig_free(&r);
   }
   cr_assert_gt(paged, SEEDS / 2, "%d of %d plans page", paged, (int)SEEDS);
 }
 
-enum { BUDGETS = 6 };
-
-/* Budgets of the arena in equal steps, up to all bytes. */
-static void make_budgets(const rig *r, int64_t budget[BUDGETS]) {
-  plim_plan *keep_all = NULL;
-  cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &keep_all), PLIM_OK);
-  int64_t persistent = plim_graph_persistent_bytes(r->graph), rest = keep_all->arena_bytes - persistent;
-  for (int i = 0; i < BUDGETS; i++) budget[i] = persistent + rest * (i + 3) / (BUDGETS + 2);
-  plim_plan_free(keep_all);
-}
-
-/* Time of the plan for each budget; INT64_MAX: none. */
-static void make_front(rig *r, const int64_t budget[BUDGETS], int64_t time_ns[BUDGETS]) {
-  plim_plan *plan[BUDGETS];
-  r->options.paging = &r->paging;
-  cr_assert_eq(plim_plan_front(r->ctx, r->graph, r->profile, &r->options, BUDGETS, budget, plan), PLIM_OK, "%s",
-               plim_context_error(r->ctx));
-  for (int i = 0; i < BUDGETS; i++) {
-    time_ns[i] = plan[i] ? plan[i]->time_ns : INT64_MAX;
-    if (!plan[i]) continue;
-    cr_assert_eq(plim_plan_check(r->ctx, r->graph, plan[i]), PLIM_OK, "%s", plim_context_error(r->ctx));
-    cr_assert_leq(plan[i]->arena_bytes, budget[i]);
-    cr_assert_eq(plan[i]->budget_bytes, budget[i]);
-    plim_plan_free(plan[i]);
-  }
-}
-
-Test(paging, more_bytes_of_the_arena_never_make_the_plan_of_a_front_slower) {
-  for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
-    rig r = {0};
-    int64_t budget[BUDGETS], time_ns[BUDGETS];
-    make_rig(&r, seed);
-    r.paging.delay_share = 0; /* cost is time */
-    make_budgets(&r, budget);
-    make_front(&r, budget, time_ns);
-    cr_assert_lt(time_ns[BUDGETS - 1], INT64_MAX);
-    for (int i = 1; i < BUDGETS; i++) {
-      cr_assert_leq(time_ns[i], time_ns[i - 1], "seed %d: %lld ns within %lld bytes, %lld within %lld", (int)seed,
-                    (long long)time_ns[i], (long long)budget[i], (long long)time_ns[i - 1], (long long)budget[i - 1]);
-    }
-    free_rig(&r);
-  }
-}
-
-static void cancel_at_first_budget(void *user, const plim_progress *progress) {
-  if (strcmp(progress->stage, "front") == 0) plim_context_cancel(user);
-}
-
-/* What is known without a search is keep-all. */
-Test(paging, a_cancelled_front_has_keep_all_where_it_fits) {
-  rig r = {0};
-  int64_t budget[BUDGETS], time_ns[BUDGETS];
-  plim_plan *keep_all = NULL;
-  make_rig_of(&r, 60, 1);
-  cr_assert_eq(plim_plan_keep_all(r.ctx, r.graph, r.profile, &r.options, &keep_all), PLIM_OK);
-  make_budgets(&r, budget);
-  budget[BUDGETS - 1] = keep_all->arena_bytes;
-  plim_context_set_progress(r.ctx, cancel_at_first_budget, r.ctx);
-  make_front(&r, budget, time_ns);
-  cr_expect_eq(time_ns[BUDGETS - 1], keep_all->time_ns);
-  plim_plan_free(keep_all);
-  free_rig(&r);
-}
-
-/* Time of the plan that a call of its own makes with a folder of kept plans. */
-static int64_t make_alone(rig *r, int64_t budget_bytes, uint64_t seed, const char *folder, int32_t *was_kept) {
-  plim_plan_result made = {.plan = NULL};
-  r->options.paging = &r->paging;
-  r->options.front_folder = folder;
-  r->options.budget_bytes = budget_bytes;
-  r->options.seed = seed;
-  plim_status status = plim_plan_search(r->ctx, r->graph, r->profile, &r->options, &made);
-  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r->ctx));
-  *was_kept = made.from_front;
-  if (!made.plan) return INT64_MAX;
-  const int64_t time_ns = made.plan->time_ns;
-  cr_assert_eq(plim_plan_check(r->ctx, r->graph, made.plan), PLIM_OK, "%s", plim_context_error(r->ctx));
-  cr_assert_eq(made.plan->budget_bytes, budget_bytes);
-  plim_plan_free(made.plan);
-  return time_ns;
-}
-
-Test(paging, a_cancelled_call_has_the_plan_that_was_kept) {
-  rig r = {0};
-  int32_t was_kept = 0;
-  make_rig_of(&r, 16, 1);
-  const int64_t first_bytes = r.options.budget_bytes;
-  const int64_t time_ns = make_alone(&r, first_bytes, 1, plim_test_folder(), &was_kept);
-  cr_assert_lt(time_ns, INT64_MAX);
-  plim_context_cancel(r.ctx);
-  cr_assert_leq(make_alone(&r, first_bytes, 1, r.options.front_folder, &was_kept), time_ns);
-  cr_assert_eq(was_kept, 1);
-  plim_test_folder_remove();
-  free_rig(&r);
-}
-
-/* A bound of the cut model counts no pages, and is one for its bytes alone. So no plan of one arena that wins has it,
- * nor has a cancelled call for more bytes, which takes that plan. */
-Test(paging, a_bound_of_one_arena_is_none_where_pages_are_allowed_nor_for_more_bytes) {
-  int32_t proofs = 0;
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-    rig r = {0};
-    plim_plan *alone = NULL, *fewer = NULL, *more = NULL;
-    make_rig_of(&r, 12, seed);
-    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 1e6; /* so that nothing pages */
-    plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &alone);
-    cr_assert(status == PLIM_OK || status == PLIM_ENOFIT);
-    r.options.paging = &r.paging;
-    r.options.front_folder = plim_test_folder();
-    if (plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &fewer) == PLIM_OK) {
-      cr_assert_leq(fewer->bound_ns, fewer->keep_all_ns, "seed %d", (int)seed);
-      plim_context_cancel(r.ctx);
-      r.options.budget_bytes += 512;
-      cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &more), PLIM_OK, "%s",
-                   plim_context_error(r.ctx));
-      cr_assert_leq(more->bound_ns, more->keep_all_ns, "seed %d", (int)seed);
-      proofs += alone && alone->bound_ns > alone->keep_all_ns && fewer->n_page_spaces == 0;
-    }
-    plim_plan_free(alone);
-    plim_plan_free(fewer);
-    plim_plan_free(more);
-    plim_test_folder_remove();
-    free_rig(&r);
-  }
-  cr_assert_gt(proofs, 0, "fewer bytes proved nothing");
-}
-
-/* The later call draws less, and would be slower on its own. */
-Test(paging, more_bytes_of_the_page_space_never_make_a_call_slower_than_one_before_it) {
-  int32_t was_kept = 0, kept = 0;
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-    rig r = {0};
-    make_rig_of(&r, 12, seed);
-    const int64_t bytes = r.options.budget_bytes, most_bytes = r.paging.budget_bytes;
-    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 40;
-    r.paging.delay_share = 0; /* cost is time */
-    r.paging.budget_bytes = most_bytes / 2;
-    const int64_t time_ns = make_alone(&r, bytes, seed, plim_test_folder(), &was_kept);
-    r.paging.budget_bytes = most_bytes;
-    r.options.iterations = 1;
-    const int64_t later_ns = make_alone(&r, bytes, seed, r.options.front_folder, &was_kept);
-    cr_assert_leq(later_ns, time_ns, "seed %d", (int)seed);
-    kept += was_kept;
-    plim_test_folder_remove();
-    free_rig(&r);
-  }
-  cr_assert_gt(kept, 0);
-}
-
-/* The later calls draw less. The last one has the links of the first again: what faster links kept has not replaced its
- * plan. */
-Test(paging, a_faster_link_never_makes_a_call_slower_than_one_before_it) {
-  int32_t was_kept = 0, kept = 0, faster = 0;
-  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-    rig r = {0};
-    make_rig_of(&r, 12, seed);
-    const int64_t bytes = r.options.budget_bytes;
-    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 40;
-    r.paging.delay_share = 0; /* cost is time */
-    const int64_t slow_ns = make_alone(&r, bytes, seed, plim_test_folder(), &was_kept);
-    r.options.iterations = 1;
-    const plim_paging slow = r.paging;
-    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] *= 1.02;
-    const int64_t fast_ns = make_alone(&r, bytes, seed, r.options.front_folder, &was_kept);
-    cr_assert_leq(fast_ns, slow_ns, "seed %d", (int)seed);
-    kept += was_kept;
-    faster += fast_ns < slow_ns;
-    r.paging = slow;
-    cr_assert_leq(make_alone(&r, bytes, seed, r.options.front_folder, &was_kept), slow_ns, "seed %d", (int)seed);
-    plim_test_folder_remove();
-    free_rig(&r);
-  }
-  cr_assert(kept > 0 && faster > 0, "%d kept, %d faster", (int)kept, (int)faster);
-}
-
 Test(paging, keep_all_does_not_page) {
-  rig r = {0};
+  paging_rig r = {0};
   plim_plan *plan = NULL;
-  make_rig_of(&r, 16, 1);
+  paging_rig_make(&r, 16, 1);
   r.paging.bytes_per_ns[0] = -1; /* which a call that pages refuses */
   r.options.paging = &r.paging;
   cr_assert_eq(plim_plan_keep_all(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_OK, "%s",
                plim_context_error(r.ctx));
   cr_assert_eq(plan->n_page_spaces, 0);
   plim_plan_free(plan);
-  free_rig(&r);
-}
-
-Test(paging, budgets_of_a_front_that_descend_are_refused) {
-  rig r = {0};
-  plim_plan *plan[2] = {NULL};
-  make_rig_of(&r, 16, 1);
-  const int64_t budget[] = {r.options.budget_bytes, r.options.budget_bytes - 512};
-  for (int pages = 0; pages < 2; pages++) {
-    r.options.paging = pages ? &r.paging : NULL;
-    cr_assert_eq(plim_plan_front(r.ctx, r.graph, r.profile, &r.options, 2, budget, plan), PLIM_EUSAGE);
-  }
-  free_rig(&r);
-}
-
-/* Searches with other random choices find other plans, some of them slower in more bytes. */
-Test(paging, a_later_call_for_more_bytes_is_never_slower_where_plans_are_kept) {
-  enum { CALLS = 4 };
-  const char *folder = plim_test_folder();
-  int32_t kept = 0, was_kept = 0;
-  for (uint64_t seed = 1; seed <= 12 && kept == 0; seed++) { /* until a later search finds a slower plan */
-    rig r = {0};
-    int64_t before_ns = INT64_MAX;
-    make_rig_of(&r, 16, seed);
-    const int64_t first_bytes = r.options.budget_bytes;
-    for (int i = 0; i < CALLS; i++) {
-      const int64_t time_ns = make_alone(&r, first_bytes + 512 * i, (uint64_t)i + 1, folder, &was_kept);
-      cr_assert_leq(time_ns, before_ns, "seed %d, call %d", (int)seed, i);
-      before_ns = time_ns;
-      kept += was_kept;
-    }
-    r.paging.delay_share = 0.2; /* other copies: other plans */
-    (void)make_alone(&r, first_bytes, 1, folder, &was_kept);
-    cr_assert_eq(was_kept, 0);
-    free_rig(&r);
-  }
-  cr_assert_gt(kept, 0, "no plan was slower alone");
-  const program_run *run = plim_test_shell("for f in paged-*.json; do echo '{' >$f; done; ls paged-*.json | wc -l");
-  cr_assert_gt(atoi(run->out), 0);
-  rig r = {0};
-  make_rig(&r, 1);
-  cr_assert_lt(make_alone(&r, r.options.budget_bytes, 1, folder, &was_kept), INT64_MAX);
-  cr_assert_eq(was_kept, 0);
-  free_rig(&r);
-  plim_test_folder_remove();
+  paging_rig_free(&r);
 }
 
 /* Seed 6 has ops that update nothing but a state. */
 Test(paging, states_that_an_op_updates_alone_stay_in_the_arena) {
-  rig r = {0};
+  paging_rig r = {0};
   plim_plan *plan = NULL;
   random_graph_options random = random_graph_options_default(6);
   random.n_ops = 16;
-  make_rig(&r, 6);
+  paging_rig_make(&r, LENGTH, 6);
   plim_profile_free(r.profile);
   plim_graph_free(r.graph);
   cr_assert_eq(random_graph_make(r.ctx, &random, &r.graph), PLIM_OK);
@@ -358,7 +100,7 @@ Test(paging, states_that_an_op_updates_alone_stay_in_the_arena) {
   plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
   cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%d: %s", status, plim_context_error(r.ctx));
   plim_plan_free(plan);
-  free_rig(&r);
+  paging_rig_free(&r);
 }
 
 /* Training updates p, m and counter; evaluation reads p alone. */
@@ -425,7 +167,7 @@ Test(paging, evaluation_has_at_home_in_the_page_space_what_training_has_there) {
 }
 
 /* Bytes of parameters in a space, between steps. */
-static int64_t params_at_home(const rig *r, const plim_plan *plan, int32_t space) {
+static int64_t params_at_home(const paging_rig *r, const plim_plan *plan, int32_t space) {
   int64_t bytes = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const plim_plan_buffer *b = &plan->buffer[i];
@@ -438,9 +180,9 @@ static int64_t params_at_home(const rig *r, const plim_plan *plan, int32_t space
 Test(paging, parameters_at_home_in_the_page_space_come_in_for_readers_and_leave_after_their_update) {
   int homed = 0;
   for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
-    rig r = {0};
+    paging_rig r = {0};
     plim_plan *plan = NULL;
-    make_rig(&r, seed);
+    paging_rig_make(&r, LENGTH, seed);
     r.paging.homes = PLIM_HOMES_PARAMS;
     r.options.budget_bytes = INT64_MAX;
     r.options.paging = &r.paging;
@@ -453,15 +195,15 @@ Test(paging, parameters_at_home_in_the_page_space_come_in_for_readers_and_leave_
       cr_assert_gt(count(plan, PLIM_COMMAND_COPY), 0);
     }
     plim_plan_free(plan);
-    free_rig(&r);
+    paging_rig_free(&r);
   }
   cr_assert_gt(homed, SEEDS / 2, "%d of %d", homed, (int)SEEDS);
 }
 
 Test(paging, a_page_space_without_bytes_pages_nothing) {
-  rig r = {0};
+  paging_rig r = {0};
   plim_plan *plan = NULL;
-  make_rig(&r, 1);
+  paging_rig_make(&r, LENGTH, 1);
   r.paging.budget_bytes = 0;
   r.paging.recompute = 0;
   r.options.paging = &r.paging;
@@ -471,7 +213,7 @@ Test(paging, a_page_space_without_bytes_pages_nothing) {
   cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_OK);
   cr_assert_eq(plan->n_page_spaces, 0);
   plim_plan_free(plan);
-  free_rig(&r);
+  paging_rig_free(&r);
 }
 
 /* ---- time ---- */
@@ -484,7 +226,7 @@ static double cpu_seconds(void) {
 }
 
 /* So many ops that what pages is chosen among thousands of pauses, over a link that is too slow for all of them. */
-static void make_large_rig(rig *r) {
+static void make_large_rig(paging_rig *r) {
   plim_generate_options generated = plim_generate_options_default("transformer");
   plim_plan *keep_all = NULL;
   generated.n = LARGE;
@@ -507,7 +249,7 @@ static void make_large_rig(rig *r) {
 }
 
 Test(paging, a_time_limit_holds_while_pages_are_chosen_and_plans_lowered) {
-  rig r = {0};
+  paging_rig r = {0};
   plim_plan *plan = NULL;
   make_large_rig(&r);
   r.options.time_limit_ns = 1000000000;
@@ -516,17 +258,17 @@ Test(paging, a_time_limit_holds_while_pages_are_chosen_and_plans_lowered) {
   cr_expect_lt(cpu_seconds() - began, 4); /* with sanitizers; minutes before covering and lowering read the clock */
   cr_assert(status == PLIM_OK || status == PLIM_ECANCEL, "%d %s", status, plim_context_error(r.ctx));
   plim_plan_free(plan);
-  free_rig(&r);
+  paging_rig_free(&r);
 }
 
 /* When the first plan with copies is about to be made. */
 static void cancel_soon(void *user, const plim_progress *progress) {
-  const rig *r = user;
+  const paging_rig *r = user;
   if (strcmp(progress->stage, "copies") == 0) plim_context_cancel(r->ctx);
 }
 
 Test(paging, a_cancel_ends_it_with_the_plan_found_so_far) {
-  rig r = {0};
+  paging_rig r = {0};
   plim_plan *plan = NULL;
   make_large_rig(&r);
   plim_context_set_progress(r.ctx, cancel_soon, &r);
@@ -536,7 +278,7 @@ Test(paging, a_cancel_ends_it_with_the_plan_found_so_far) {
   cr_assert(status == PLIM_OK || status == PLIM_ECANCEL, "%d %s", status, plim_context_error(r.ctx));
   cr_assert_eq(status == PLIM_OK, plan != NULL);
   plim_plan_free(plan);
-  free_rig(&r);
+  paging_rig_free(&r);
 }
 
 /* Cancels at one report of many. */
@@ -552,9 +294,9 @@ static void cancel_at(void *user, const plim_progress *progress) {
 }
 
 static int makes_plan(uint64_t seed, plim_homes homes, canceller *c) {
-  rig r = {0};
+  paging_rig r = {0};
   plim_plan *plan = NULL;
-  make_rig_of(&r, 12, seed);
+  paging_rig_make(&r, 12, seed);
   int64_t persistent = plim_graph_persistent_bytes(r.graph);
   r.paging.homes = homes;
   r.paging.delay_share = 0;
@@ -567,7 +309,7 @@ static int makes_plan(uint64_t seed, plim_homes homes, canceller *c) {
   plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan);
   cr_assert(status == PLIM_OK || status == PLIM_ECANCEL || status == PLIM_ENOFIT, "%s", plim_context_error(r.ctx));
   plim_plan_free(plan);
-  free_rig(&r);
+  paging_rig_free(&r);
   return status == PLIM_OK;
 }
 
@@ -592,7 +334,7 @@ Test(paging, a_plan_that_was_found_is_lost_by_no_later_cancel) {
 
 /* ---- two devices ---- */
 
-static plim_plan *plan_two(rig *r, int64_t budget_bytes) {
+static plim_plan *plan_two(paging_rig *r, int64_t budget_bytes) {
   plim_plan *plan = NULL;
   r->paging.device = "cpu:1";
   r->paging.device_bytes = budget_bytes;
@@ -613,9 +355,9 @@ static plim_plan *plan_two(rig *r, int64_t budget_bytes) {
 Test(paging, two_devices_close_half_of_the_gap_between_one_device_and_the_bound) {
   double gap_ns = 0, closed_ns = 0;
   for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
-    rig r = {0};
+    paging_rig r = {0};
     plim_plan *one = NULL, *two = NULL;
-    make_rig(&r, seed);
+    paging_rig_make(&r, LENGTH, seed);
     r.paging.space = NULL;
     plim_status alone = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &one);
     two = plan_two(&r, r.options.budget_bytes);
@@ -629,7 +371,7 @@ Test(paging, two_devices_close_half_of_the_gap_between_one_device_and_the_bound)
     }
     plim_plan_free(one);
     plim_plan_free(two);
-    free_rig(&r);
+    paging_rig_free(&r);
   }
   cr_assert_geq(closed_ns, 0.5 * gap_ns, "%.0f of %.0f ns", closed_ns, gap_ns);
 }
@@ -637,9 +379,9 @@ Test(paging, two_devices_close_half_of_the_gap_between_one_device_and_the_bound)
 Test(paging, without_recomputation_two_arenas_hold_what_one_does_not) {
   int fits = 0;
   for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
-    rig r = {0};
+    paging_rig r = {0};
     plim_plan_floor floor;
-    make_rig(&r, seed);
+    paging_rig_make(&r, LENGTH, seed);
     cr_assert_eq(plim_plan_smallest(r.ctx, r.graph, r.profile, &r.options, &floor, NULL), PLIM_OK);
     int64_t persistent = plim_graph_persistent_bytes(r.graph);
     r.paging.recompute = 0;
@@ -647,7 +389,7 @@ Test(paging, without_recomputation_two_arenas_hold_what_one_does_not) {
     plim_plan *two = plan_two(&r, persistent + (floor.keep_all_bytes - persistent) * 6 / 10);
     fits += two && two->n_page_spaces > 0;
     plim_plan_free(two);
-    free_rig(&r);
+    paging_rig_free(&r);
   }
   cr_assert_gt(fits, SEEDS / 2, "%d of %d", fits, (int)SEEDS);
 }
@@ -656,14 +398,14 @@ Test(paging, without_recomputation_two_arenas_hold_what_one_does_not) {
 Test(paging, two_devices_page_to_a_third_space) {
   int paged = 0;
   for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-    rig r = {0};
-    make_rig(&r, seed);
+    paging_rig r = {0};
+    paging_rig_make(&r, LENGTH, seed);
     int64_t persistent = plim_graph_persistent_bytes(r.graph);
     r.paging.recompute = 0;
     plim_plan *plan = plan_two(&r, persistent + (r.options.budget_bytes - persistent) * 5 / 10);
     paged += plan && plan->n_page_spaces == 2 && plan->page[0].computes && plan->page[1].peak_bytes > 0;
     plim_plan_free(plan);
-    free_rig(&r);
+    paging_rig_free(&r);
   }
   cr_assert_gt(paged, 0, "%d of %d", paged, (int)SEEDS);
 }

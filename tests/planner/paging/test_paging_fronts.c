@@ -1,0 +1,237 @@
+/* Plans that page for several budgets: fronts, and plans that are kept between calls. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/planner.h"
+#include "runtime/graph/check/check.h"
+#include "tests/support/child_program.h"
+#include "tests/support/folder.h"
+#include "tests/support/paging_rig.h"
+#include "tests/support/test_context.h"
+#include "tests/support/test_seed.h"
+
+#ifdef PLIM_SANITIZED
+enum { SEEDS = 3, LENGTH = 8 };
+#else
+enum { SEEDS = 8, LENGTH = 8 };
+#endif
+
+enum { BUDGETS = 6 };
+
+/* Budgets of the arena in equal steps, up to all bytes. */
+static void make_budgets(const paging_rig *r, int64_t budget[BUDGETS]) {
+  plim_plan *keep_all = NULL;
+  cr_assert_eq(plim_plan_keep_all(r->ctx, r->graph, r->profile, &r->options, &keep_all), PLIM_OK);
+  int64_t persistent = plim_graph_persistent_bytes(r->graph), rest = keep_all->arena_bytes - persistent;
+  for (int i = 0; i < BUDGETS; i++) budget[i] = persistent + rest * (i + 3) / (BUDGETS + 2);
+  plim_plan_free(keep_all);
+}
+
+/* Time of the plan for each budget; INT64_MAX: none. */
+static void make_front(paging_rig *r, const int64_t budget[BUDGETS], int64_t time_ns[BUDGETS]) {
+  plim_plan *plan[BUDGETS];
+  r->options.paging = &r->paging;
+  cr_assert_eq(plim_plan_front(r->ctx, r->graph, r->profile, &r->options, BUDGETS, budget, plan), PLIM_OK, "%s",
+               plim_context_error(r->ctx));
+  for (int i = 0; i < BUDGETS; i++) {
+    time_ns[i] = plan[i] ? plan[i]->time_ns : INT64_MAX;
+    if (!plan[i]) continue;
+    cr_assert_eq(plim_plan_check(r->ctx, r->graph, plan[i]), PLIM_OK, "%s", plim_context_error(r->ctx));
+    cr_assert_leq(plan[i]->arena_bytes, budget[i]);
+    cr_assert_eq(plan[i]->budget_bytes, budget[i]);
+    plim_plan_free(plan[i]);
+  }
+}
+
+Test(paging_fronts, more_bytes_of_the_arena_never_make_the_plan_of_a_front_slower) {
+  for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
+    paging_rig r = {0};
+    int64_t budget[BUDGETS], time_ns[BUDGETS];
+    paging_rig_make(&r, LENGTH, seed);
+    r.paging.delay_share = 0; /* cost is time */
+    make_budgets(&r, budget);
+    make_front(&r, budget, time_ns);
+    cr_assert_lt(time_ns[BUDGETS - 1], INT64_MAX);
+    for (int i = 1; i < BUDGETS; i++) {
+      cr_assert_leq(time_ns[i], time_ns[i - 1], "seed %d: %lld ns within %lld bytes, %lld within %lld", (int)seed,
+                    (long long)time_ns[i], (long long)budget[i], (long long)time_ns[i - 1], (long long)budget[i - 1]);
+    }
+    paging_rig_free(&r);
+  }
+}
+
+static void cancel_at_first_budget(void *user, const plim_progress *progress) {
+  if (strcmp(progress->stage, "front") == 0) plim_context_cancel(user);
+}
+
+/* What is known without a search is keep-all. */
+Test(paging_fronts, a_cancelled_front_has_keep_all_where_it_fits) {
+  paging_rig r = {0};
+  int64_t budget[BUDGETS], time_ns[BUDGETS];
+  plim_plan *keep_all = NULL;
+  paging_rig_make(&r, 60, 1);
+  cr_assert_eq(plim_plan_keep_all(r.ctx, r.graph, r.profile, &r.options, &keep_all), PLIM_OK);
+  make_budgets(&r, budget);
+  budget[BUDGETS - 1] = keep_all->arena_bytes;
+  plim_context_set_progress(r.ctx, cancel_at_first_budget, r.ctx);
+  make_front(&r, budget, time_ns);
+  cr_expect_eq(time_ns[BUDGETS - 1], keep_all->time_ns);
+  plim_plan_free(keep_all);
+  paging_rig_free(&r);
+}
+
+/* Time of the plan that a call of its own makes with a folder of kept plans. */
+static int64_t make_alone(paging_rig *r, int64_t budget_bytes, uint64_t seed, const char *folder, int32_t *was_kept) {
+  plim_plan_result made = {.plan = NULL};
+  r->options.paging = &r->paging;
+  r->options.front_folder = folder;
+  r->options.budget_bytes = budget_bytes;
+  r->options.seed = seed;
+  plim_status status = plim_plan_search(r->ctx, r->graph, r->profile, &r->options, &made);
+  cr_assert(status == PLIM_OK || status == PLIM_ENOFIT, "%s", plim_context_error(r->ctx));
+  *was_kept = made.from_front;
+  if (!made.plan) return INT64_MAX;
+  const int64_t time_ns = made.plan->time_ns;
+  cr_assert_eq(plim_plan_check(r->ctx, r->graph, made.plan), PLIM_OK, "%s", plim_context_error(r->ctx));
+  cr_assert_eq(made.plan->budget_bytes, budget_bytes);
+  plim_plan_free(made.plan);
+  return time_ns;
+}
+
+Test(paging_fronts, a_cancelled_call_has_the_plan_that_was_kept) {
+  paging_rig r = {0};
+  int32_t was_kept = 0;
+  paging_rig_make(&r, 16, 1);
+  const int64_t first_bytes = r.options.budget_bytes;
+  const int64_t time_ns = make_alone(&r, first_bytes, 1, plim_test_folder(), &was_kept);
+  cr_assert_lt(time_ns, INT64_MAX);
+  plim_context_cancel(r.ctx);
+  cr_assert_leq(make_alone(&r, first_bytes, 1, r.options.front_folder, &was_kept), time_ns);
+  cr_assert_eq(was_kept, 1);
+  plim_test_folder_remove();
+  paging_rig_free(&r);
+}
+
+/* A bound of the cut model counts no pages, and is one for its bytes alone. So no plan of one arena that wins has it,
+ * nor has a cancelled call for more bytes, which takes that plan. */
+Test(paging_fronts, a_bound_of_one_arena_is_none_where_pages_are_allowed_nor_for_more_bytes) {
+  int32_t proofs = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    paging_rig r = {0};
+    plim_plan *alone = NULL, *fewer = NULL, *more = NULL;
+    paging_rig_make(&r, 12, seed);
+    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 1e6; /* so that nothing pages */
+    plim_status status = plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &alone);
+    cr_assert(status == PLIM_OK || status == PLIM_ENOFIT);
+    r.options.paging = &r.paging;
+    r.options.front_folder = plim_test_folder();
+    if (plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &fewer) == PLIM_OK) {
+      cr_assert_leq(fewer->bound_ns, fewer->keep_all_ns, "seed %d", (int)seed);
+      plim_context_cancel(r.ctx);
+      r.options.budget_bytes += 512;
+      cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &more), PLIM_OK, "%s",
+                   plim_context_error(r.ctx));
+      cr_assert_leq(more->bound_ns, more->keep_all_ns, "seed %d", (int)seed);
+      proofs += alone && alone->bound_ns > alone->keep_all_ns && fewer->n_page_spaces == 0;
+    }
+    plim_plan_free(alone);
+    plim_plan_free(fewer);
+    plim_plan_free(more);
+    plim_test_folder_remove();
+    paging_rig_free(&r);
+  }
+  cr_assert_gt(proofs, 0, "fewer bytes proved nothing");
+}
+
+/* The later call draws less, and would be slower on its own. */
+Test(paging_fronts, more_bytes_of_the_page_space_never_make_a_call_slower_than_one_before_it) {
+  int32_t was_kept = 0, kept = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    paging_rig r = {0};
+    paging_rig_make(&r, 12, seed);
+    const int64_t bytes = r.options.budget_bytes, most_bytes = r.paging.budget_bytes;
+    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 40;
+    r.paging.delay_share = 0; /* cost is time */
+    r.paging.budget_bytes = most_bytes / 2;
+    const int64_t time_ns = make_alone(&r, bytes, seed, plim_test_folder(), &was_kept);
+    r.paging.budget_bytes = most_bytes;
+    r.options.iterations = 1;
+    const int64_t later_ns = make_alone(&r, bytes, seed, r.options.front_folder, &was_kept);
+    cr_assert_leq(later_ns, time_ns, "seed %d", (int)seed);
+    kept += was_kept;
+    plim_test_folder_remove();
+    paging_rig_free(&r);
+  }
+  cr_assert_gt(kept, 0);
+}
+
+/* The later calls draw less. The last one has the links of the first again: what faster links kept has not replaced its
+ * plan. */
+Test(paging_fronts, a_faster_link_never_makes_a_call_slower_than_one_before_it) {
+  int32_t was_kept = 0, kept = 0, faster = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    paging_rig r = {0};
+    paging_rig_make(&r, 12, seed);
+    const int64_t bytes = r.options.budget_bytes;
+    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] /= 40;
+    r.paging.delay_share = 0; /* cost is time */
+    const int64_t slow_ns = make_alone(&r, bytes, seed, plim_test_folder(), &was_kept);
+    r.options.iterations = 1;
+    const plim_paging slow = r.paging;
+    for (int in = 0; in < 2; in++) r.paging.bytes_per_ns[in] *= 1.02;
+    const int64_t fast_ns = make_alone(&r, bytes, seed, r.options.front_folder, &was_kept);
+    cr_assert_leq(fast_ns, slow_ns, "seed %d", (int)seed);
+    kept += was_kept;
+    faster += fast_ns < slow_ns;
+    r.paging = slow;
+    cr_assert_leq(make_alone(&r, bytes, seed, r.options.front_folder, &was_kept), slow_ns, "seed %d", (int)seed);
+    plim_test_folder_remove();
+    paging_rig_free(&r);
+  }
+  cr_assert(kept > 0 && faster > 0, "%d kept, %d faster", (int)kept, (int)faster);
+}
+
+Test(paging_fronts, budgets_of_a_front_that_descend_are_refused) {
+  paging_rig r = {0};
+  plim_plan *plan[2] = {NULL};
+  paging_rig_make(&r, 16, 1);
+  const int64_t budget[] = {r.options.budget_bytes, r.options.budget_bytes - 512};
+  for (int pages = 0; pages < 2; pages++) {
+    r.options.paging = pages ? &r.paging : NULL;
+    cr_assert_eq(plim_plan_front(r.ctx, r.graph, r.profile, &r.options, 2, budget, plan), PLIM_EUSAGE);
+  }
+  paging_rig_free(&r);
+}
+
+/* Searches with other random choices find other plans, some of them slower in more bytes. */
+Test(paging_fronts, a_later_call_for_more_bytes_is_never_slower_where_plans_are_kept) {
+  enum { CALLS = 4 };
+  const char *folder = plim_test_folder();
+  int32_t kept = 0, was_kept = 0;
+  for (uint64_t seed = 1; seed <= 12 && kept == 0; seed++) { /* until a later search finds a slower plan */
+    paging_rig r = {0};
+    int64_t before_ns = INT64_MAX;
+    paging_rig_make(&r, 16, seed);
+    const int64_t first_bytes = r.options.budget_bytes;
+    for (int i = 0; i < CALLS; i++) {
+      const int64_t time_ns = make_alone(&r, first_bytes + 512 * i, (uint64_t)i + 1, folder, &was_kept);
+      cr_assert_leq(time_ns, before_ns, "seed %d, call %d", (int)seed, i);
+      before_ns = time_ns;
+      kept += was_kept;
+    }
+    r.paging.delay_share = 0.2; /* other copies: other plans */
+    (void)make_alone(&r, first_bytes, 1, folder, &was_kept);
+    cr_assert_eq(was_kept, 0);
+    paging_rig_free(&r);
+  }
+  cr_assert_gt(kept, 0, "no plan was slower alone");
+  const program_run *run = plim_test_shell("for f in paged-*.json; do echo '{' >$f; done; ls paged-*.json | wc -l");
+  cr_assert_gt(atoi(run->out), 0);
+  paging_rig r = {0};
+  paging_rig_make(&r, LENGTH, 1);
+  cr_assert_lt(make_alone(&r, r.options.budget_bytes, 1, folder, &was_kept), INT64_MAX);
+  cr_assert_eq(was_kept, 0);
+  paging_rig_free(&r);
+  plim_test_folder_remove();
+}
