@@ -3,8 +3,8 @@
 #define PLIM_PLANNER_SPACES_SPACE_MODEL_H
 
 #include "planner/solvers/solver.h"
-#include "planner/spaces/space_make.h"
 #include "planner/spaces/space_sequence.h"
+#include "runtime/graph/space/space_plan.h"
 
 /* ==== program (space_model.c, space_read.c) ==== */
 
@@ -133,10 +133,6 @@ typedef struct plim_space_solved {
   plim_solution solution; /* stopped, with nothing found, where no time was left */
   double *point;          /* [columns of the model] where one was found */
 } plim_space_solved;
-
-/* The effort of `options` for a program, with no cutoff.
- *   seconds  in  0: no limit; below 0: no time is left, and the solver is not called */
-plim_solve_options plim_space_effort(const plim_space_options *options, double seconds);
 
 /* Make a program and solve it. effort->cutoff is in units of the plan's objective: ns or joule.
  * PLIM_ECANCEL when a cancel came before a point was found; the failures of plim_space_model_make and of the solver. */

@@ -123,6 +123,11 @@ double plim_space_seconds_left(const plim_space_request *r) {
   return left > 10000000 ? (double)left / 1e9 : -1;
 }
 
+plim_solve_options plim_space_effort(const plim_space_options *options, double seconds) {
+  return (plim_solve_options){
+      .threads = options->threads, .seconds = seconds, .effort = options->iterations, .cutoff = INFINITY};
+}
+
 /* ---- in units of the objective ---- */
 
 double plim_space_idle_joule(const plim_space_problem *problem, int64_t ns) {

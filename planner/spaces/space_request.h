@@ -41,6 +41,10 @@ void plim_space_request_free(plim_space_request *request);
 /* Seconds left of the time limit; 0: there is none; below 0: it is over. */
 double plim_space_seconds_left(const plim_space_request *request);
 
+/* The effort of `options` for a program, with no cutoff.
+ *   seconds  in  0: no limit; below 0: no time is left, and the solver is not called */
+plim_solve_options plim_space_effort(const plim_space_options *options, double seconds);
+
 /* ---- in units of the objective, ns or joule ---- */
 
 /* What idle devices draw in so many nanoseconds. */

@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-plim_solve_options plim_space_effort(const plim_space_options *options, double seconds) {
-  return (plim_solve_options){
-      .threads = options->threads, .seconds = seconds, .effort = options->iterations, .cutoff = INFINITY};
-}
-
 static plim_status find_point(plim_context *ctx, plim_solver *solver, const plim_solve_options *effort,
                               plim_space_solved *out) {
   const plim_space_model *m = out->model;
