@@ -3,8 +3,8 @@
 #define PLIM_PLANNER_PAGING_JOINT_PROBLEM_H
 
 #include "planner/paging/queue_search.h"
-#include "planner/spaces/space_problem.h"
-#include "planner/spaces/space_sequence.h"
+#include "planner/spaces/problem/space_problem.h"
+#include "planner/spaces/problem/space_sequence.h"
 
 /* The problem is on the safe side of the step. An op is a node whose bytes are those of all its outputs; no output is
  * written over an input. What is there from the start stays in the arena, and so do outputs of the graph. With a second

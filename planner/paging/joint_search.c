@@ -7,8 +7,8 @@
 #include "planner/paging/joint_problem.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
-#include "planner/spaces/space_search.h"
-#include "planner/spaces/space_sequence.h"
+#include "planner/spaces/problem/space_sequence.h"
+#include "planner/spaces/search/space_search.h"
 #include "runtime/base/effort.h"
 
 typedef struct joint_search {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/spaces/space_model.h"
+#include "planner/spaces/program/space_model.h"
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/spaces/space_model.h"
+#include "planner/spaces/program/space_model.h"
 
 enum { WORDS = 1024 };
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "planner/spaces/space_search_state.h"
+#include "planner/spaces/search/space_search_state.h"
 #include "runtime/base/effort.h"
 #include "runtime/base/name.h"
 

@@ -2,9 +2,9 @@
 #ifndef PLIM_PLANNER_SPACES_SPACE_REQUEST_H
 #define PLIM_PLANNER_SPACES_SPACE_REQUEST_H
 
+#include "planner/spaces/program/space_model.h"
+#include "planner/spaces/search/space_search.h"
 #include "planner/spaces/space_make.h"
-#include "planner/spaces/space_model.h"
-#include "planner/spaces/space_search.h"
 #include "runtime/base/cache.h"
 
 /* ==== request (space_request.c) ==== */

@@ -16,6 +16,7 @@ typedef struct layer {
 #define BASE "runtime/base/", "kernels/op.h", "kernels/philox.h", "kernels/fnv.h"
 #define GRAPH BASE, "runtime/graph/"
 #define CORE GRAPH, "planner/planner.h", "planner/pack/", "planner/archive/", "planner/core/"
+#define SPACES GRAPH, "planner/spaces/spaces_tuning.h"
 enum { MOST_NAMED = 20 };
 static const layer layers[] = {
     {"kernels/op.", {"kernels/op.h", "kernels/op_rows.h"}},
@@ -40,7 +41,12 @@ static const layer layers[] = {
     {"planner/chain/", {CORE, "planner/chain/"}},
     {"planner/search/", {CORE, "planner/track/", "planner/chain/", "planner/search/"}},
     {"planner/solvers/", {BASE, "planner/solvers/"}},
-    {"planner/spaces/", {GRAPH, "planner/solvers/", "planner/spaces/"}},
+    {"planner/spaces/problem/", {SPACES, "planner/spaces/problem/"}},
+    {"planner/spaces/search/", {SPACES, "planner/spaces/problem/", "planner/spaces/search/"}},
+    {"planner/spaces/bound/",
+     {SPACES, "planner/spaces/problem/", "planner/spaces/search/space_search.h", "planner/spaces/bound/"}},
+    {"planner/spaces/program/", {SPACES, "planner/solvers/", "planner/spaces/problem/", "planner/spaces/program/"}},
+    {"planner/spaces/", {SPACES, "planner/solvers/", "planner/spaces/"}},
     {"planner/paging/",
      {GRAPH, "planner/planner.h", "planner/one_arena/arena_plan.h", "planner_hash.h" /* generated */, "planner/pack/",
       "planner/spaces/", "planner/paging/"}},

@@ -3,7 +3,7 @@
 #ifndef PLIM_TESTS_SUPPORT_SPACE_RIG_H
 #define PLIM_TESTS_SUPPORT_SPACE_RIG_H
 
-#include "planner/spaces/space_sequence.h"
+#include "planner/spaces/problem/space_sequence.h"
 #include "runtime/graph/space/space_plan.h"
 #include "tests/support/space_cases.h"
 

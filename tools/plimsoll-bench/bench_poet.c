@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "planner/spaces/problem/space_problem.h"
 #include "planner/spaces/space_make.h"
-#include "planner/spaces/space_problem.h"
 #include "runtime/base/name.h"
 #include "runtime/device/device_sim.h"
 #include "runtime/import/import.h"

@@ -1,7 +1,7 @@
 /* An op reads one to three ops before it, mostly the one right before it; the last one reads what nothing else does. */
 #include "tools/plimsoll-bench/joint_case.h"
 
-#include "planner/spaces/space_problem.h"
+#include "planner/spaces/problem/space_problem.h"
 #include "runtime/base/random.h"
 #include "runtime/base/text.h"
 #include "runtime/import/importers.h"

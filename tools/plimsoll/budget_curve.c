@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "planner/spaces/space_problem.h"
+#include "planner/spaces/problem/space_problem.h"
 #include "runtime/base/file.h"
 #include "runtime/base/size.h"
 #include "runtime/base/text.h"

@@ -10,7 +10,7 @@
 
 #include "planner/one_arena/unpacked_plan.h"
 #include "planner/planner.h"
-#include "planner/spaces/space_problem.h"
+#include "planner/spaces/problem/space_problem.h"
 #include "runtime/base/file.h"
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"

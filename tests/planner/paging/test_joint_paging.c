@@ -5,7 +5,7 @@
 #include "planner/paging/command_list.h"
 #include "planner/paging/joint_problem.h"
 #include "planner/paging/queue_search.h"
-#include "planner/spaces/space_sequence.h"
+#include "planner/spaces/problem/space_sequence.h"
 #include "runtime/graph/check/check.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/test_context.h"

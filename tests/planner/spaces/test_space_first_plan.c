@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 
 #include "planner/one_arena/unpacked_plan.h"
-#include "planner/spaces/space_problem.h"
+#include "planner/spaces/problem/space_problem.h"
 #include "runtime/base/effort.h"
 #include "runtime/import/generate.h"
 #include "tests/support/space_cases.h"

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "planner/spaces/problem/space_sequence.h"
 #include "planner/spaces/space_make.h"
-#include "planner/spaces/space_sequence.h"
 #include "tests/support/test_context.h"
 
 enum { A, B, C, D, E, OPS };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "planner/solvers/solver.h"
+#include "planner/spaces/problem/space_problem.h"
 #include "planner/spaces/space_make.h"
-#include "planner/spaces/space_problem.h"
 #include "runtime/import/importers.h"
 #include "tests/support/space_interpret.h"
 #include "tests/support/space_oracle.h"

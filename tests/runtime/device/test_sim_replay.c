@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "planner/spaces/space_problem.h"
+#include "planner/spaces/problem/space_problem.h"
 #include "runtime/base/array.h"
 #include "runtime/device/device_sim.h"
 #include "tests/support/space_cases.h"

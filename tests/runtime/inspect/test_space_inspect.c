@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "planner/spaces/space_problem.h"
+#include "planner/spaces/problem/space_problem.h"
 #include "runtime/import/importers.h"
 #include "runtime/inspect/space_inspect.h"
 #include "tests/support/test_context.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/spaces/space_problem.h"
+#include "planner/spaces/problem/space_problem.h"
 #include "tests/support/documents.h"
 #include "tests/support/test_context.h"
 

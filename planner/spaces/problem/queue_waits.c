@@ -1,0 +1,56 @@
+/* Lists waits by vector clocks: a command knows, of each queue, the last command that ends before it begins. */
+#include "planner/spaces/problem/queue_waits.h"
+
+#include <string.h>
+
+#include "runtime/base/integers.h"
+
+void plim_queue_waits_lay_out(plim_queue_waits *w, plim_block *b, int64_t n) {
+  int64_t marks = plim_mul_checked(n, w->n_queues);
+  w->n_wait = plim_block_take(b, n, sizeof *w->n_wait);
+  w->wait = plim_block_take(b, marks, sizeof *w->wait);
+  w->clock = plim_block_take(b, marks, sizeof *w->clock);
+  w->last = plim_block_take(b, w->n_queues, sizeof *w->last);
+}
+
+void plim_marks_join(int32_t *marks, const int32_t *from, int32_t n) {
+  for (int32_t q = 0; q < n; q++) {
+    if (from[q] > marks[q]) marks[q] = from[q];
+  }
+}
+
+static int32_t *clock_of(const plim_queue_waits *w, int32_t c) {
+  return w->clock + (int64_t)c * w->n_queues;
+}
+
+/* The queue whose needed command is not yet known to have ended and is the latest; -1: there is none. */
+static int32_t latest_needed(const plim_queue_waits *w, const int32_t *need, const int32_t *clock) {
+  int32_t latest = -1;
+  for (int32_t q = 0; q < w->n_queues; q++) {
+    if (need[q] > clock[q] && (latest < 0 || need[q] > need[latest])) latest = q;
+  }
+  return latest;
+}
+
+static void reverse(int32_t *x, int32_t n) {
+  for (int32_t i = 0; i < n / 2; i++) {
+    int32_t other = x[n - 1 - i];
+    x[n - 1 - i] = x[i];
+    x[i] = other;
+  }
+}
+
+/* The latest first, as it may bring others with it. */
+void plim_queue_waits_add(plim_queue_waits *w, int32_t c, int32_t queue, const int32_t *need) {
+  int32_t *clock = clock_of(w, c), *wait = w->wait + (int64_t)c * w->n_queues, n = 0;
+  if (w->last[queue] > 0) memcpy(clock, clock_of(w, w->last[queue] - 1), (size_t)w->n_queues * sizeof *clock);
+  clock[queue] = w->last[queue];
+  for (int32_t q; (q = latest_needed(w, need, clock)) >= 0;) {
+    wait[n++] = need[q] - 1;
+    plim_marks_join(clock, clock_of(w, need[q] - 1), w->n_queues);
+    if (clock[q] < need[q]) clock[q] = need[q];
+  }
+  reverse(wait, n);
+  w->n_wait[c] = n;
+  w->last[queue] = c + 1;
+}

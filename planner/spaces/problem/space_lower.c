@@ -1,0 +1,448 @@
+/* Turns a sequence into a plan: commands with waits, buffers, figures. The sequence is walked three times: forward for
+ * what each event opens and reads, backward for what is needed, forward again for commands, buffers and waits.
+ *
+ * Waits: a command follows what filled the buffers that it reads and, in the space that it fills, everything that
+ * touched a buffer that ended before it in the sequence. So at whatever speed the queues run, the buffers that live at
+ * one moment are some of those that live at one command, and the peak over commands holds. */
+#include "planner/spaces/problem/space_sequence.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/spaces/problem/queue_waits.h"
+#include "runtime/base/array.h"
+#include "runtime/base/integers.h"
+
+/* A buffer of the sequence. */
+typedef struct open_buffer {
+  int32_t node, space;
+  int32_t filler, last; /* events: the one that fills it, the last needed one that touches it */
+  int32_t drop;         /* event that drops it, INT32_MAX: none */
+  int32_t needed, copied;
+  int32_t workspace; /* 1: of its filler, a run, whose output is the buffer before it */
+} open_buffer;
+
+typedef struct list_lowering {
+  plim_context *ctx;
+  const plim_space_problem *problem;
+  const plim_space_events *events;
+  int64_t n_events;
+  int32_t n_queues;
+  int32_t *link_queue; /* [n_links] */
+  int32_t *open;       /* [n_spaces][n] index of the open buffer + 1 */
+  int32_t *filled;     /* [n_events] index of the buffer that the event fills, -1 */
+  int32_t *first_read; /* [n_events + 1] into read */
+  int32_t *read;       /* buffers that the events read */
+  int64_t n_read, room_read;
+  open_buffer *buffer;
+  int64_t n_buffers, room_buffers;
+  int32_t *ran;         /* [n] event of the first run + 1 */
+  int32_t *command_of;  /* [n_events + 1] commands before the event */
+  plim_space_plan plan; /* being made */
+  plim_space_device *device;
+  plim_space_memory *space;
+  plim_space_queue *queue;
+  plim_space_command *command; /* [n_events] */
+  plim_space_buffer *row;      /* [n_buffers] */
+  int32_t *storage;            /* [n_events] of all copies */
+  int64_t n_storages;
+  plim_queue_waits waits;
+  int32_t *touched;                /* [n_buffers][n_queues] mark of the last command that touches the buffer */
+  int32_t *released;               /* [n_spaces][n_queues] marks of what touched buffers that have ended */
+  int32_t *need;                   /* [n_queues] scratch */
+  plim_block of_walk, of_commands; /* memory of the arrays above, but read and buffer */
+} list_lowering;
+
+void plim_space_events_add(plim_space_events *e, plim_space_event_kind kind, int32_t node, int32_t at) {
+  if (e->status == PLIM_OK) e->status = plim_array_reserve(e->ctx, &e->event, &e->room, e->n + 1, sizeof *e->event);
+  if (e->status == PLIM_OK) e->event[e->n++] = (plim_space_event){kind, node, at};
+}
+
+void plim_space_events_free(plim_space_events *e) {
+  plim_release(e->ctx, e->event, e->room, sizeof *e->event);
+  *e = (plim_space_events){.ctx = e->ctx};
+}
+
+/* ---- forward: buffers ---- */
+
+static int32_t *open_of(const list_lowering *l, int32_t space, int32_t node) {
+  return &l->open[(int64_t)space * l->problem->n + node];
+}
+
+static plim_status fill(list_lowering *l, int32_t e, int32_t node, int32_t space) {
+  PLIM_TRY(plim_array_reserve(l->ctx, &l->buffer, &l->room_buffers, l->n_buffers + 1, sizeof *l->buffer));
+  l->buffer[l->n_buffers] = (open_buffer){.node = node, .space = space, .filler = e, .last = e, .drop = INT32_MAX};
+  l->filled[e] = (int32_t)l->n_buffers;
+  *open_of(l, space, node) = (int32_t)++l->n_buffers;
+  return PLIM_OK;
+}
+
+/* The workspace of the run whose output was added last. */
+static plim_status add_workspace(list_lowering *l) {
+  PLIM_TRY(plim_array_reserve(l->ctx, &l->buffer, &l->room_buffers, l->n_buffers + 1, sizeof *l->buffer));
+  l->buffer[l->n_buffers] = l->buffer[l->n_buffers - 1];
+  l->buffer[l->n_buffers++].workspace = 1;
+  return PLIM_OK;
+}
+
+/* Is event e a run with a workspace? */
+static int has_workspace(const list_lowering *l, int32_t e) {
+  const plim_space_event *v = &l->events->event[e];
+  return v->kind == PLIM_SPACE_RUN && l->problem->node[v->node].workspace > 0;
+}
+
+static plim_status note_read(list_lowering *l, int32_t e, int32_t node, int32_t space) {
+  int32_t open = *open_of(l, space, node);
+  if (open == 0) {
+    return plim_fail(l->ctx, PLIM_EPLAN, "event %d reads the output of op %d, which is not in space %d", e, node,
+                     space);
+  }
+  PLIM_TRY(plim_array_reserve(l->ctx, &l->read, &l->room_read, l->n_read + 1, sizeof *l->read));
+  l->read[l->n_read++] = open - 1;
+  return PLIM_OK;
+}
+
+/* A copy joins the one before it where both take one link, whose latency one command pays once. */
+static plim_status need_partner(const list_lowering *l, int32_t e) {
+  const plim_space_event *v = &l->events->event[e], *before = e > 0 ? v - 1 : NULL;
+  int follows = before && (before->kind == PLIM_SPACE_COPY || before->kind == PLIM_SPACE_JOIN) && before->at == v->at;
+  if (follows && plim_space_can_join(l->problem, v->node, v->at) &&
+      plim_space_can_join(l->problem, before->node, v->at)) {
+    return PLIM_OK;
+  }
+  return plim_fail(l->ctx, PLIM_EPLAN, "event %d copies the output of op %d with a copy that it cannot join", e,
+                   v->node);
+}
+
+static plim_status walk_event(list_lowering *l, int32_t e) {
+  const plim_space_event *v = &l->events->event[e];
+  const plim_platform *platform = l->problem->platform;
+  if (v->kind == PLIM_SPACE_JOIN) PLIM_TRY(need_partner(l, e));
+  if (v->kind == PLIM_SPACE_DROP) {
+    int32_t *open = open_of(l, v->at, v->node);
+    if (*open > 0) l->buffer[*open - 1].drop = e;
+    *open = 0;
+    return PLIM_OK;
+  }
+  int32_t to = v->kind == PLIM_SPACE_RUN ? platform->device[v->at].space : platform->link[v->at].to;
+  if (*open_of(l, to, v->node) > 0) return PLIM_OK;
+  if (v->kind != PLIM_SPACE_RUN) {
+    PLIM_TRY(note_read(l, e, v->node, platform->link[v->at].from));
+  } else {
+    const plim_space_node *node = &l->problem->node[v->node];
+    for (int32_t i = 0; i < node->n_preds; i++) PLIM_TRY(note_read(l, e, node->pred[i], to));
+    if (l->ran[v->node] == 0) l->ran[v->node] = e + 1;
+  }
+  PLIM_TRY(fill(l, e, v->node, to));
+  return has_workspace(l, e) ? add_workspace(l) : PLIM_OK;
+}
+
+static plim_status walk_events(list_lowering *l) {
+  for (int32_t e = 0; e < l->n_events; e++) {
+    l->filled[e] = -1;
+    l->first_read[e] = (int32_t)l->n_read;
+    if (l->n_read > INT32_MAX / 2) return plim_fail(l->ctx, PLIM_EOVERFLOW, "the plan has too many reads");
+    PLIM_TRY(walk_event(l, e));
+  }
+  l->first_read[l->n_events] = (int32_t)l->n_read;
+  return PLIM_OK;
+}
+
+/* ---- backward: what is needed ---- */
+
+static int is_needed(const list_lowering *l, int32_t e) {
+  if (l->filled[e] < 0) return 0;
+  return l->buffer[l->filled[e]].needed ||
+         (l->events->event[e].kind == PLIM_SPACE_RUN && l->ran[l->events->event[e].node] == e + 1);
+}
+
+static void mark_needed(list_lowering *l) {
+  for (int32_t e = (int32_t)l->n_events - 1; e >= 0; e--) {
+    if (!is_needed(l, e)) {
+      l->filled[e] = -1;
+      continue;
+    }
+    l->buffer[l->filled[e]].needed = 1;
+    for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
+      open_buffer *b = &l->buffer[l->read[i]];
+      b->needed = 1;
+      if (b->last < e) b->last = e;
+      if (l->events->event[e].kind != PLIM_SPACE_RUN) b->copied = 1;
+    }
+  }
+}
+
+/* ---- places ---- */
+
+static void name_queue(list_lowering *l, const char *from, const char *to, int32_t device) {
+  plim_space_queue *q = &l->queue[l->n_queues++];
+  (void)snprintf(q->name, sizeof q->name, "%s%s%s", from, to[0] ? ">" : "", to);
+  q->device = device;
+}
+
+/* A queue a device, and one a link, which links without duplex share with their opposite. */
+static void make_places(list_lowering *l, const int64_t *budget) {
+  const plim_platform *p = l->problem->platform;
+  for (int32_t d = 0; d < p->n_devices; d++) {
+    memcpy(l->device[d].name, p->device[d].name, sizeof l->device[d].name);
+    l->device[d].space = p->device[d].space;
+    l->device[d].idle_watt = p->device[d].idle_watt;
+    name_queue(l, p->device[d].name, "", d);
+  }
+  for (int32_t s = 0; s < p->n_spaces; s++) {
+    memcpy(l->space[s].name, p->space[s].name, sizeof l->space[s].name);
+    l->space[s].budget_bytes = budget[s];
+  }
+  for (int32_t k = 0; k < p->n_links; k++) {
+    int32_t first = plim_platform_queue_link(p, k);
+    if (first != k) {
+      l->link_queue[k] = l->link_queue[first];
+      continue;
+    }
+    l->link_queue[k] = l->n_queues;
+    name_queue(l, p->space[p->link[k].from].name, p->space[p->link[k].to].name, -1);
+  }
+}
+
+/* ---- forward: commands ---- */
+
+/* The storages of the events [e, to) that fill buffers, ascending; their bytes. */
+static int64_t add_storages(list_lowering *l, int32_t e, int32_t to, plim_space_command *m) {
+  int32_t *storage = l->storage + l->n_storages;
+  int64_t bytes = 0;
+  m->storage = storage;
+  for (; e < to; e++) {
+    const plim_space_node *node = &l->problem->node[l->events->event[e].node];
+    int32_t i = m->n_storages;
+    if (l->filled[e] < 0) continue;
+    for (; i > 0 && storage[i - 1] > node->storage; i--) storage[i] = storage[i - 1];
+    storage[i] = node->storage;
+    m->n_storages++;
+    bytes += node->bytes;
+  }
+  l->n_storages += m->n_storages;
+  return bytes;
+}
+
+/* Command c of the events [e, to), of which the first is needed. */
+static plim_status set_command(list_lowering *l, int32_t c, int32_t e, int32_t to) {
+  const plim_space_problem *p = l->problem;
+  const plim_space_event *v = &l->events->event[e];
+  plim_space_command *m = &l->command[c];
+  if (v->kind == PLIM_SPACE_RUN) {
+    *m = (plim_space_command){.kind = PLIM_SPACE_COMMAND_RUN, .op = v->node, .device = v->at, .queue = v->at};
+    m->time_ns = plim_space_run_ns(p, v->node, v->at);
+    m->joule = plim_space_run_joule(p, v->node, v->at);
+    return PLIM_OK;
+  }
+  *m = (plim_space_command){.kind = PLIM_SPACE_COMMAND_COPY};
+  int64_t bytes = add_storages(l, e, to, m);
+  m->from = p->platform->link[v->at].from;
+  m->to = p->platform->link[v->at].to;
+  m->queue = l->link_queue[v->at];
+  m->time_ns = plim_space_copy_ns(p, v->node, v->at);
+  m->joule = plim_space_copy_joule(p, v->node, v->at);
+  return m->n_storages > 1 ? plim_space_joint_copy(p, v->at, bytes, &m->time_ns, &m->joule) : PLIM_OK;
+}
+
+/* The event after which a buffer has ended. */
+static int32_t end_event(const open_buffer *b) {
+  return b->copied && b->drop > b->last && b->drop < INT32_MAX ? b->drop : b->last;
+}
+
+typedef struct ended {
+  int32_t event, buffer;
+} ended;
+
+static int by_event(const void *a, const void *b) {
+  const ended *x = a, *y = b;
+  if (x->event != y->event) return x->event < y->event ? -1 : 1;
+  return plim_integers_compare(x->buffer, y->buffer);
+}
+
+/* Buffers that the events [e, to) read and fill are touched by command c. */
+static void touch(list_lowering *l, int32_t e, int32_t to, int32_t c) {
+  int32_t queue = l->command[c].queue;
+  for (; e < to; e++) {
+    if (l->filled[e] < 0) continue;
+    l->touched[(int64_t)l->filled[e] * l->n_queues + queue] = c + 1;
+    if (has_workspace(l, e)) l->touched[((int64_t)l->filled[e] + 1) * l->n_queues + queue] = c + 1;
+    for (int32_t i = l->first_read[e]; i < l->first_read[e + 1]; i++) {
+      l->touched[(int64_t)l->read[i] * l->n_queues + queue] = c + 1;
+    }
+  }
+}
+
+/* What the events [e, to) read must be filled. */
+static void need_fillers(list_lowering *l, int32_t e, int32_t to) {
+  for (; e < to; e++) {
+    for (int32_t i = l->first_read[e]; i < l->first_read[e + 1] && l->filled[e] >= 0; i++) {
+      int32_t filler = l->command_of[l->buffer[l->read[i]].filler];
+      int32_t *need = &l->need[l->command[filler].queue];
+      if (filler + 1 > *need) *need = filler + 1;
+    }
+  }
+}
+
+/* One command for the events [e, to), of which the first is needed. */
+static plim_status emit_command(list_lowering *l, int32_t e, int32_t to, int32_t c) {
+  PLIM_TRY(set_command(l, c, e, to));
+  plim_space_command *m = &l->command[c];
+  int32_t space = l->buffer[l->filled[e]].space;
+  memcpy(l->need, l->released + (int64_t)space * l->n_queues, (size_t)l->n_queues * sizeof *l->need);
+  need_fillers(l, e, to);
+  plim_queue_waits_add(&l->waits, c, m->queue, l->need);
+  m->n_wait = l->waits.n_wait[c];
+  m->wait = plim_queue_waits_of(&l->waits, c);
+  touch(l, e, to, c);
+  return PLIM_OK;
+}
+
+/* The event after e and those that join it. */
+static int32_t end_of_command(const list_lowering *l, int32_t e) {
+  for (e++; e < l->n_events && l->events->event[e].kind == PLIM_SPACE_JOIN;) e++;
+  return e;
+}
+
+/* Commands in the order of the events; what ended before an event is released before it. */
+static plim_status emit_commands(list_lowering *l, const ended *end, int64_t n_end) {
+  int32_t c = 0;
+  int64_t next = 0;
+  for (int32_t e = 0, to; e < l->n_events; e = to) {
+    to = end_of_command(l, e);
+    for (int32_t i = e; i < to; i++) l->command_of[i] = c;
+    for (; next < n_end && end[next].event < e; next++) {
+      int32_t b = end[next].buffer;
+      plim_marks_join(l->released + (int64_t)l->buffer[b].space * l->n_queues, l->touched + (int64_t)b * l->n_queues,
+                      l->n_queues);
+    }
+    while (e < to && l->filled[e] < 0) e++;
+    if (e < to) PLIM_TRY(emit_command(l, e, to, c++));
+  }
+  l->command_of[l->n_events] = c;
+  l->plan.n_commands = c;
+  return PLIM_OK;
+}
+
+static plim_status emit_order(list_lowering *l) {
+  ended *end = NULL;
+  int64_t n = 0;
+  PLIM_TRY(plim_allocate(l->ctx, l->n_buffers, sizeof *end, &end));
+  for (int32_t b = 0; b < l->n_buffers; b++) {
+    const open_buffer *v = &l->buffer[b];
+    if (l->filled[v->filler] == b - v->workspace) end[n++] = (ended){end_event(v), b};
+  }
+  qsort(end, (size_t)n, sizeof *end, by_event);
+  plim_status status = emit_commands(l, end, n);
+  for (int64_t i = 0; i < n && status == PLIM_OK; i++) {
+    const open_buffer *b = &l->buffer[end[i].buffer];
+    plim_space_buffer *row = &l->row[l->plan.n_buffers++];
+    const plim_space_node *node = &l->problem->node[b->node];
+    *row = (plim_space_buffer){.storage = b->workspace ? PLIM_SPACE_WORKSPACE : node->storage, .space = b->space};
+    row->bytes = b->workspace ? node->workspace : node->bytes;
+    row->begin = l->command_of[b->filler];
+    row->end = l->command_of[end[i].event + (end[i].event == b->last)];
+    if (row->end <= l->command_of[b->last]) row->end = l->command_of[b->last] + 1;
+  }
+  plim_release(l->ctx, end, l->n_buffers, sizeof *end);
+  return status;
+}
+
+/* ---- the plan ---- */
+
+static plim_status finish(list_lowering *l, const plim_space_plan *draft, int proved, plim_space_plan **out) {
+  plim_space_plan *p = &l->plan;
+  plim_space_figures f = {.makespan_ns = 0};
+  plim_status status;
+  p->n_devices = l->problem->platform->n_devices;
+  p->n_spaces = l->problem->platform->n_spaces;
+  p->n_queues = l->n_queues;
+  p->device = l->device;
+  p->space = l->space;
+  p->queue = l->queue;
+  p->command = l->command;
+  p->buffer = l->row;
+  PLIM_CHECK(plim_allocate(l->ctx, p->n_commands, sizeof *f.begin_ns, &f.begin_ns));
+  PLIM_CHECK(plim_allocate(l->ctx, p->n_commands, sizeof *f.end_ns, &f.end_ns));
+  PLIM_CHECK(plim_allocate(l->ctx, p->n_spaces, sizeof *f.peak_bytes, &f.peak_bytes));
+  PLIM_CHECK(plim_space_plan_simulate(p, &f));
+  for (int32_t c = 0; c < p->n_commands; c++) {
+    l->command[c].begin_ns = f.begin_ns[c];
+    l->command[c].end_ns = f.end_ns[c];
+  }
+  for (int32_t s = 0; s < p->n_spaces; s++) l->space[s].peak_bytes = f.peak_bytes[s];
+  p->makespan_ns = f.makespan_ns;
+  p->serial_ns = f.serial_ns;
+  p->energy_joule = f.energy_joule;
+  double value = plim_space_plan_value(p);
+  p->proved = draft->bound >= value || (proved && draft->bound * (1 + 1e-6) >= value);
+  p->bound = draft->bound < value && !p->proved ? draft->bound : value;
+  PLIM_CHECK(plim_space_plan_from_parts(l->ctx, p, out));
+done:
+  plim_release(l->ctx, f.begin_ns, p->n_commands, sizeof *f.begin_ns);
+  plim_release(l->ctx, f.end_ns, p->n_commands, sizeof *f.end_ns);
+  plim_release(l->ctx, f.peak_bytes, p->n_spaces, sizeof *f.peak_bytes);
+  return status;
+}
+
+static void lay_out_walk(list_lowering *l, plim_block *b) {
+  const plim_platform *p = l->problem->platform;
+  int64_t queues = (int64_t)p->n_devices + p->n_links;
+  l->link_queue = plim_block_take(b, p->n_links, sizeof *l->link_queue);
+  l->open = plim_block_take(b, (int64_t)p->n_spaces * l->problem->n, sizeof *l->open);
+  l->filled = plim_block_take(b, l->n_events, sizeof *l->filled);
+  l->first_read = plim_block_take(b, l->n_events + 1, sizeof *l->first_read);
+  l->ran = plim_block_take(b, l->problem->n, sizeof *l->ran);
+  l->command_of = plim_block_take(b, l->n_events + 1, sizeof *l->command_of);
+  l->device = plim_block_take(b, p->n_devices, sizeof *l->device);
+  l->space = plim_block_take(b, p->n_spaces, sizeof *l->space);
+  l->queue = plim_block_take(b, queues, sizeof *l->queue);
+}
+
+static void lay_out_commands(list_lowering *l, plim_block *b) {
+  l->command = plim_block_take(b, l->n_events, sizeof *l->command);
+  l->storage = plim_block_take(b, l->n_events, sizeof *l->storage);
+  l->row = plim_block_take(b, l->n_buffers, sizeof *l->row);
+  l->waits.n_queues = l->n_queues;
+  plim_queue_waits_lay_out(&l->waits, b, l->n_events);
+  l->touched = plim_block_take(b, l->n_buffers * l->n_queues, sizeof *l->touched);
+  l->released = plim_block_take(b, (int64_t)l->problem->platform->n_spaces * l->n_queues, sizeof *l->released);
+  l->need = plim_block_take(b, l->n_queues, sizeof *l->need);
+}
+
+static plim_status allocate_block(list_lowering *l, plim_block *block, void (*lay_out)(list_lowering *, plim_block *)) {
+  lay_out(l, block);
+  PLIM_TRY(plim_block_allocate(l->ctx, block));
+  lay_out(l, block);
+  return PLIM_OK;
+}
+
+static void free_all(list_lowering *l) {
+  plim_block_release(l->ctx, &l->of_walk);
+  plim_block_release(l->ctx, &l->of_commands);
+  plim_release(l->ctx, l->read, l->room_read, sizeof *l->read);
+  plim_release(l->ctx, l->buffer, l->room_buffers, sizeof *l->buffer);
+}
+
+plim_status plim_space_lower(const plim_space_problem *problem, const plim_space_events *events,
+                             const plim_space_plan *draft, const int64_t *budget, int proved, plim_space_plan **out) {
+  list_lowering l = {.ctx = problem->ctx, .problem = problem, .events = events, .n_events = events->n, .plan = *draft};
+  plim_status status;
+  PLIM_TRY(events->status);
+  if (events->n >= INT32_MAX) return plim_fail(l.ctx, PLIM_EOVERFLOW, "the sequence has too many events");
+  l.plan.ctx = l.ctx;
+  l.plan.n_buffers = 0;
+  l.plan.has_energy = problem->has_energy;
+  memcpy(l.plan.fingerprint, problem->graph->fingerprint, sizeof l.plan.fingerprint);
+  PLIM_CHECK(allocate_block(&l, &l.of_walk, lay_out_walk));
+  make_places(&l, budget);
+  PLIM_CHECK(walk_events(&l));
+  mark_needed(&l);
+  PLIM_CHECK(allocate_block(&l, &l.of_commands, lay_out_commands));
+  PLIM_CHECK(emit_order(&l));
+  PLIM_CHECK(finish(&l, draft, proved, out));
+done:
+  free_all(&l);
+  return status;
+}

@@ -1,0 +1,353 @@
+/* Greedy covering. At the event that is most short of bytes every buffer that is not touched there may go between its
+ * two touches: its node runs again before the second, with what that reads, or it is paged out and in. Of all these
+ * the one with the least cost by what it relieves is taken, and the sequence looked at anew. Where nothing reads a
+ * buffer before the gap, its node does not run again: its first run moves to the end of the gap.
+ *
+ * Example: the budget is 10 bytes. The sequence is a, b(a), c(b), d(a, c). Outputs have 4 bytes, that of d has 2. At
+ * c there are a, b and c: 12 bytes, 2 too many. b is touched at c. a is not: its touches are b and d. Two things can
+ * be done. A second run of a before d takes 6 ns and relieves 2 bytes at 1 event: its score is 3. A copy out after b
+ * and a copy in before d take 4 ns together and relieve the same: their score is 2. So the copies win: a, b, out(a),
+ * c, in(a), d. If b did not read a, the first run of a would move to before d, which costs nothing.
+ *
+ * A copy out holds what it reads. Where it is to take place beside runs, the page leaves that much later, and its copy
+ * in stands that much earlier: what else is there meanwhile then has room. */
+#include "planner/spaces/search/space_search_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "planner/spaces/spaces_tuning.h"
+#include "runtime/base/effort.h"
+
+/* ---- one decision ---- */
+
+typedef struct cover_pass {
+  plim_space_sequence *sequence;
+  const plim_space_problem *problem;
+  const plim_space_rules *rules;
+  const plim_space_weights *weights;
+  plim_random *random;
+  int32_t at, space;        /* the event that is short of bytes */
+  int32_t *previous, *next; /* [room] touches of a buffer around `at`; -1: it is touched there */
+  int64_t *short_before;    /* [room + 1] events short of bytes in the space, before an event */
+  int64_t room;             /* of the three */
+  int32_t *seen, mark;      /* [nodes] refilled already in this decision: == mark */
+  int32_t going;            /* the buffer that goes in this decision */
+  int32_t runs_later;       /* 1: its node runs later instead of twice, as nothing reads it before the gap */
+  int64_t extended;         /* bytes of those that stay for it across `at` */
+  plim_space_event *fill;   /* [PLIM_SPACE_REFILLS + 1] of the decision being weighed */
+  int32_t n_fill, n_open;   /* of them all, and runs that wait for what they read */
+  double best;              /* least score so far */
+  plim_space_event *chosen; /* [PLIM_SPACE_REFILLS + 1] events before `chosen_at` */
+  int32_t n_chosen, chosen_at;
+  plim_space_event out; /* and this one before out_at, -1: none */
+  int32_t out_at;
+} cover_pass;
+
+/* Is buffer `filler` there at event u, or can it stay until then? Within the gap of the buffer that goes, others may
+ * stay in its place, as long as all of them are smaller. */
+static int stays(cover_pass *pass, int32_t filler, int32_t u) {
+  const plim_space_sequence *s = pass->sequence;
+  if (filler < 0 || filler == pass->going) return 0;
+  if (s->last[filler] >= u) return 1;
+  int32_t space = plim_space_event_space(pass->problem, &s->event[filler]), from = s->last[filler] + 1, to = u;
+  int64_t bytes = pass->problem->node[s->event[filler].node].bytes;
+  int crosses = space == pass->space && s->last[filler] < pass->at;
+  if (crosses) {
+    if (pass->extended + bytes >= pass->problem->node[s->event[pass->going].node].bytes) return 0;
+    if (to > pass->previous[pass->going] + 1) to = pass->previous[pass->going] + 1;
+  }
+  if (!plim_space_sequence_fits(s, space, from, to, bytes, pass->rules->budget[space])) return 0;
+  if (crosses) pass->extended += bytes;
+  return 1;
+}
+
+/* The cheapest link that brings node to `space` before event u from where it still is; -1: none. */
+static int32_t find_reload(cover_pass *pass, int32_t node, int32_t space, int32_t u) {
+  const plim_platform *platform = pass->problem->platform;
+  int32_t best = -1;
+  for (int32_t l = 0; l < platform->n_links; l++) {
+    if (platform->link[l].to != space || !plim_space_copy_allowed(pass->problem, pass->rules, node, l)) continue;
+    if (best >= 0 && plim_space_copy_cost(pass->problem, pass->weights, node, l) >=
+                         plim_space_copy_cost(pass->problem, pass->weights, node, best)) {
+      continue;
+    }
+    int32_t filler = plim_space_sequence_find(pass->sequence, node, platform->link[l].from, u);
+    if (filler >= 0 && stays(pass, filler, u)) best = l;
+  }
+  return best;
+}
+
+/* Add the run of `node` before event u to the decision, with what it reads and is not there. Returns the cost, INFINITY
+ * where it is above `most` or impossible. Runs that wait count as refills: they bound the depth of the calls. */
+static double refill(cover_pass *pass, int32_t node, int32_t u, double most) {
+  const plim_space_node *v = &pass->problem->node[node];
+  int32_t device = plim_space_cheapest_device(pass->problem, pass->rules, pass->weights, node, pass->space);
+  int repeats = node != pass->sequence->event[pass->going].node || !pass->runs_later;
+  pass->seen[node] = pass->mark;
+  if (repeats && (!pass->rules->recompute || v->once)) return INFINITY;
+  if (device < 0 || pass->n_fill + pass->n_open >= PLIM_SPACE_REFILLS) return INFINITY;
+  double cost = plim_space_run_cost(pass->problem, pass->weights, node, device);
+  pass->n_open++;
+  for (int32_t i = 0; i < v->n_preds && cost < most; i++) {
+    int32_t j = v->pred[i];
+    if (pass->seen[j] == pass->mark) continue;
+    if (stays(pass, plim_space_sequence_find(pass->sequence, j, pass->space, u), u)) continue;
+    int32_t link = find_reload(pass, j, pass->space, u);
+    if (link >= 0 && pass->n_fill < PLIM_SPACE_REFILLS) {
+      pass->seen[j] = pass->mark;
+      cost += plim_space_copy_cost(pass->problem, pass->weights, j, link);
+      pass->fill[pass->n_fill++] = (plim_space_event){PLIM_SPACE_COPY, j, link};
+    } else {
+      cost += refill(pass, j, u, most - cost);
+    }
+  }
+  pass->n_open--;
+  if (!(cost < most) || pass->n_fill >= PLIM_SPACE_REFILLS) return INFINITY;
+  pass->fill[pass->n_fill++] = (plim_space_event){PLIM_SPACE_RUN, node, device};
+  return cost;
+}
+
+/* Exponents are 0, 0.5 and 1 nearly always, and pow is slow. */
+static double power(double x, double exponent) {
+  if (exponent == 1) return x;
+  if (exponent == 0.5) return sqrt(x);
+  return exponent == 0 ? 1 : pow(x, exponent);
+}
+
+/* What a decision relieves: its bytes, as far as they are short, over the events from `from` to `to` that are. */
+static double relief(const cover_pass *pass, int32_t filler, int32_t from, int32_t to) {
+  int64_t bytes = pass->problem->node[pass->sequence->event[filler].node].bytes;
+  int64_t excess = plim_space_live(pass->sequence, pass->space)[pass->at] - pass->rules->budget[pass->space];
+  int64_t events = pass->short_before[to] - pass->short_before[from];
+  return power((double)(bytes < excess ? bytes : excess), pass->weights->by_bytes) *
+         power((double)events, pass->weights->by_time);
+}
+
+static int is_better(cover_pass *pass, double cost, double relieved, double *score) {
+  double noise = pass->weights->noise > 0 ? exp(pass->weights->noise * (plim_random_unit(pass->random) - 0.5)) : 1;
+  *score = (cost > 0 ? cost : 0) / relieved * noise;
+  if (cost <= 0) *score = -relieved * noise; /* for nothing: the more the better */
+  return *score < pass->best;
+}
+
+static double event_cost(const cover_pass *pass, const plim_space_event *event) {
+  return event->kind == PLIM_SPACE_RUN ? plim_space_run_cost(pass->problem, pass->weights, event->node, event->at)
+                                       : plim_space_copy_cost(pass->problem, pass->weights, event->node, event->at);
+}
+
+static void weigh_recompute(cover_pass *pass, int32_t filler, double relieved, double credit) {
+  int32_t u = pass->next[filler];
+  double score,
+      most = pass->best >= 0 ? pass->best * relieved * exp(pass->weights->noise / 2) + credit : credit + 1e-300;
+  pass->runs_later =
+      pass->sequence->event[filler].kind == PLIM_SPACE_RUN && pass->previous[filler] == filler && !pass->weights->stay;
+  pass->mark++;
+  pass->n_fill = pass->n_open = 0;
+  pass->extended = 0;
+  double cost = refill(pass, pass->sequence->event[filler].node, u, most);
+  if (isinf(cost)) return;
+  double whole = (double)pass->problem->node[pass->sequence->event[filler].node].bytes;
+  relieved *= (whole - (double)pass->extended) / whole;
+  if (!is_better(pass, cost - credit, relieved, &score)) return;
+  pass->best = score;
+  memcpy(pass->chosen, pass->fill, (size_t)pass->n_fill * sizeof *pass->fill);
+  pass->n_chosen = pass->n_fill;
+  pass->chosen_at = u;
+  pass->out_at = -1;
+}
+
+static double run_ns(const cover_pass *pass, int32_t e) {
+  const plim_space_event *v = &pass->sequence->event[e];
+  return v->kind == PLIM_SPACE_RUN ? (double)plim_space_run_ns(pass->problem, v->node, v->at) : 0;
+}
+
+/* The event from `from` on, `at` at the latest, before which runs hide the share of a copy out. */
+static int32_t leave_at(const cover_pass *pass, int32_t from, int64_t copy_ns) {
+  double left = pass->weights->beside * (double)copy_ns;
+  while (left > 0 && from < pass->at) left -= run_ns(pass, from++);
+  return from;
+}
+
+/* The event up to `to`, after `at`, from which on runs hide the share of a copy in. */
+static int32_t return_at(const cover_pass *pass, int32_t to, int64_t copy_ns) {
+  double left = pass->weights->beside * (double)copy_ns;
+  while (left > 0 && to > pass->at + 1) left -= run_ns(pass, --to);
+  return to;
+}
+
+/* Out along link l and in along its opposite; or in alone where the other space has it. */
+static void weigh_page(cover_pass *pass, int32_t filler, int32_t l, double credit) {
+  const plim_platform *platform = pass->problem->platform;
+  const plim_space_sequence *s = pass->sequence;
+  int32_t node = s->event[filler].node, u = pass->next[filler], there = platform->link[l].to,
+          from = pass->previous[filler] + 1;
+  int32_t back = plim_platform_find_link(platform, there, pass->space), out_at = -1;
+  double score, cost;
+  if (!plim_space_copy_allowed(pass->problem, pass->rules, node, l) || back < 0 ||
+      !plim_space_copy_allowed(pass->problem, pass->rules, node, back))
+    return;
+  int32_t stored = plim_space_sequence_find(s, node, there, u);
+  cost = plim_space_copy_cost(pass->problem, pass->weights, node, back);
+  int from_there = s->event[filler].kind == PLIM_SPACE_COPY && s->event[filler].at == back;
+  if (!from_there) credit = 0;
+  u = return_at(pass, u, plim_space_copy_ns(pass->problem, node, back));
+  if (stored < 0 || !stays(pass, stored, u)) {
+    out_at = from = leave_at(pass, from, plim_space_copy_ns(pass->problem, node, l));
+    cost += plim_space_copy_cost(pass->problem, pass->weights, node, l);
+    if (!plim_space_sequence_fits(s, there, out_at, u, pass->problem->node[node].bytes, pass->rules->budget[there]))
+      return;
+  }
+  if (!is_better(pass, cost - credit, relief(pass, filler, from, u), &score)) return;
+  pass->best = score;
+  pass->chosen[0] = (plim_space_event){PLIM_SPACE_COPY, node, back};
+  pass->n_chosen = 1;
+  pass->chosen_at = u;
+  pass->out_at = out_at;
+  pass->out = (plim_space_event){PLIM_SPACE_COPY, node, l};
+}
+
+static void weigh(cover_pass *pass, int32_t filler) {
+  const plim_platform *platform = pass->problem->platform;
+  double relieved = relief(pass, filler, pass->previous[filler] + 1, pass->next[filler]);
+  /* nothing read it before the gap: its filler is no longer needed */
+  double credit = pass->previous[filler] == filler ? event_cost(pass, &pass->sequence->event[filler]) : 0;
+  if (pass->weights->stay && pass->sequence->event[filler].kind == PLIM_SPACE_RUN) credit = 0;
+  if (!(relieved > 0)) return;
+  pass->going = filler;
+  pass->extended = 0;
+  for (int32_t l = 0; l < platform->n_links; l++) {
+    if (platform->link[l].from == pass->space) weigh_page(pass, filler, l, credit);
+  }
+  weigh_recompute(pass, filler, relieved, credit);
+}
+
+/* ---- one step ---- */
+
+static int find_short(cover_pass *pass) {
+  const plim_space_sequence *s = pass->sequence;
+  double worst = 0;
+  pass->at = -1;
+  for (int32_t space = 0; space < pass->problem->platform->n_spaces; space++) {
+    const int64_t *live = plim_space_live(s, space);
+    int64_t budget = pass->rules->budget[space];
+    if (budget == INT64_MAX) continue;
+    for (int32_t e = 0; e < s->n; e++) {
+      double share = (double)(live[e] - budget) / (double)(budget > 0 ? budget : 1);
+      if (live[e] <= budget || share <= worst) continue;
+      if (pass->weights->first && pass->at >= 0 && e >= pass->at) break;
+      worst = pass->weights->first ? 0 : share;
+      pass->at = e;
+      pass->space = space;
+      if (pass->weights->first) break;
+    }
+  }
+  return pass->at >= 0;
+}
+
+static void count_short(cover_pass *pass) {
+  const int64_t *live = plim_space_live(pass->sequence, pass->space);
+  pass->short_before[0] = 0;
+  for (int32_t e = 0; e < pass->sequence->n; e++) {
+    pass->short_before[e + 1] = pass->short_before[e] + (live[e] > pass->rules->budget[pass->space]);
+  }
+}
+
+/* The touches of every buffer that is alive at the event. */
+static void find_touches(cover_pass *pass) {
+  const plim_space_sequence *s = pass->sequence;
+  for (int32_t e = 0; e < s->n; e++) {
+    int there =
+        e < pass->at && s->last[e] > pass->at && plim_space_event_space(pass->problem, &s->event[e]) == pass->space;
+    pass->previous[e] = there ? e : -1;
+    pass->next[e] = -1;
+  }
+  for (int32_t e = 0; e < s->n; e++) {
+    for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
+      int32_t filler = s->read[i];
+      if (pass->previous[filler] < 0 || pass->next[filler] >= 0) continue;
+      if (e < pass->at) pass->previous[filler] = e;
+      if (e == pass->at) pass->previous[filler] = -1;
+      if (e > pass->at) pass->next[filler] = e;
+    }
+  }
+}
+
+static plim_status reserve(cover_pass *pass) {
+  plim_context *ctx = pass->problem->ctx;
+  if (pass->sequence->n < pass->room) return PLIM_OK;
+  plim_release(ctx, pass->previous, pass->room, sizeof *pass->previous);
+  plim_release(ctx, pass->next, pass->room, sizeof *pass->next);
+  plim_release(ctx, pass->short_before, pass->room + 1, sizeof *pass->short_before);
+  pass->previous = pass->next = NULL;
+  pass->short_before = NULL;
+  pass->room = 2 * (int64_t)pass->sequence->n + 1;
+  PLIM_TRY(plim_allocate(ctx, pass->room, sizeof *pass->previous, &pass->previous));
+  PLIM_TRY(plim_allocate(ctx, pass->room, sizeof *pass->next, &pass->next));
+  return plim_allocate(ctx, pass->room + 1, sizeof *pass->short_before, &pass->short_before);
+}
+
+/* Insert what was chosen. What is copied out comes first, so that the copy in finds it. */
+static plim_status decide(cover_pass *pass) {
+  int32_t out = pass->out_at >= 0, there = 0, done = 0;
+  if (out) PLIM_TRY(plim_space_sequence_extend(pass->sequence, pass->out_at, 1, &pass->out, &there));
+  if (there || !out)
+    PLIM_TRY(plim_space_sequence_extend(pass->sequence, pass->chosen_at + out, pass->n_chosen, pass->chosen, &done));
+  int used = !out || (there && pass->sequence->valid &&
+                      pass->sequence->last[pass->out_at] > pass->out_at); /* no later copy out is nearer */
+  if (done && used) plim_space_sequence_trim(pass->sequence);
+  if (done && pass->sequence->valid && used) return PLIM_OK;
+  if (!done)
+    PLIM_TRY(plim_space_sequence_insert(pass->sequence, pass->chosen_at + there, pass->n_chosen, pass->chosen));
+  if (out && !there) PLIM_TRY(plim_space_sequence_insert(pass->sequence, pass->out_at, 1, &pass->out));
+  return plim_space_sequence_analyse(pass->sequence);
+}
+
+/* *done: 1 where nothing is short, -1 where nothing can go. */
+static plim_status cover_once(cover_pass *pass, int32_t *done) {
+  PLIM_TRY(reserve(pass));
+  *done = 1;
+  if (!find_short(pass)) return PLIM_OK;
+  *done = -1;
+  count_short(pass);
+  find_touches(pass);
+  pass->best = INFINITY;
+  pass->n_chosen = 0;
+  for (int32_t e = 0; e < pass->at; e++) {
+    if (pass->previous[e] < 0 || pass->next[e] <= pass->at) continue;
+    weigh(pass, e);
+    if (plim_effort_over(pass->problem->ctx, spaces_tuning.cover.work_a_buffer)) return PLIM_OK;
+  }
+  if (pass->n_chosen == 0) return PLIM_OK;
+  *done = 0;
+  return decide(pass);
+}
+
+plim_status plim_space_cover(plim_space_sequence *s, const plim_space_rules *rules, const plim_space_weights *weights,
+                             plim_random *random, int32_t *fits) {
+  plim_context *ctx = s->problem->ctx;
+  cover_pass pass = {.sequence = s, .problem = s->problem, .rules = rules, .weights = weights, .random = random};
+  int32_t done = 0, n = s->problem->n;
+  plim_status status;
+  *fits = 0;
+  PLIM_CHECK(plim_allocate(ctx, n, sizeof *pass.seen, &pass.seen));
+  PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill, &pass.fill));
+  PLIM_CHECK(plim_allocate(ctx, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen, &pass.chosen));
+  PLIM_CHECK(s->valid ? PLIM_OK : plim_space_sequence_analyse(s));
+  for (int64_t i = 0;
+       s->valid && done == 0 && i < spaces_tuning.cover.steps_a_node * (int64_t)n + spaces_tuning.cover.steps_least;
+       i++) {
+    if (plim_effort_over(ctx, 10 * (int64_t)s->n)) break;
+    PLIM_CHECK(cover_once(&pass, &done));
+    if (i % spaces_tuning.cover.steps_a_report == 0) plim_space_report(ctx, rules);
+  }
+  *fits = done > 0;
+done:
+  plim_release(ctx, pass.seen, n, sizeof *pass.seen);
+  plim_release(ctx, pass.fill, PLIM_SPACE_REFILLS + 1, sizeof *pass.fill);
+  plim_release(ctx, pass.chosen, PLIM_SPACE_REFILLS + 1, sizeof *pass.chosen);
+  plim_release(ctx, pass.previous, pass.room, sizeof *pass.previous);
+  plim_release(ctx, pass.next, pass.room, sizeof *pass.next);
+  plim_release(ctx, pass.short_before, pass.room + 1, sizeof *pass.short_before);
+  return status;
+}

@@ -1,0 +1,174 @@
+/* Repair: gives every event of a sequence what it reads, in one walk. What is not there is copied, along one link or
+ * two, or recomputed, whichever is cheapest. Pruning: an event goes where the buffer before it can stay instead. */
+#include "planner/spaces/search/space_search_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "planner/spaces/spaces_tuning.h"
+#include "runtime/base/effort.h"
+
+/* ---- what is missing ---- */
+
+typedef struct repair_pass {
+  const plim_space_problem *problem;
+  const plim_space_rules *rules;
+  const plim_space_weights *weights;
+  plim_space_events to;
+  uint8_t *open; /* [n_spaces][nodes] */
+  uint8_t *busy; /* [nodes] being fetched */
+  int32_t n_busy;
+} repair_pass;
+
+static uint8_t *open_of(const repair_pass *r, int32_t space, int32_t node) {
+  return &r->open[(int64_t)space * r->problem->n + node];
+}
+
+static int can_run(const repair_pass *r, int32_t node, int32_t space) {
+  const plim_space_node *v = &r->problem->node[node];
+  if (plim_space_cheapest_device(r->problem, r->rules, r->weights, node, space) < 0) return 0;
+  for (int32_t i = 0; i < v->n_preds; i++) {
+    if (!*open_of(r, space, v->pred[i])) return 0;
+  }
+  return 1;
+}
+
+static void do_copy(repair_pass *r, int32_t node, int32_t link) {
+  plim_space_events_add(&r->to, PLIM_SPACE_COPY, node, link);
+  *open_of(r, r->problem->platform->link[link].to, node) = 1;
+}
+
+/* One copy, a run where all inputs are, or two copies: the cheapest. */
+static int fetch_directly(repair_pass *r, int32_t node, int32_t space) {
+  const plim_platform *platform = r->problem->platform;
+  int32_t first = -1, second = -1, device = -1;
+  double best = INFINITY;
+  for (int32_t l = 0; l < platform->n_links; l++) {
+    if (platform->link[l].to != space || !plim_space_copy_allowed(r->problem, r->rules, node, l)) continue;
+    double cost = plim_space_copy_cost(r->problem, r->weights, node, l);
+    if (*open_of(r, platform->link[l].from, node)) {
+      if (cost >= best) continue;
+      best = cost;
+      first = l;
+      second = -1;
+      continue;
+    }
+    for (int32_t k = 0; k < platform->n_links; k++) {
+      if (platform->link[k].to != platform->link[l].from || !plim_space_copy_allowed(r->problem, r->rules, node, k))
+        continue;
+      double both = cost + plim_space_copy_cost(r->problem, r->weights, node, k);
+      if (!*open_of(r, platform->link[k].from, node) || both >= best) continue;
+      best = both;
+      first = k;
+      second = l;
+    }
+  }
+  if (r->rules->recompute && !r->problem->node[node].once && can_run(r, node, space)) {
+    device = plim_space_cheapest_device(r->problem, r->rules, r->weights, node, space);
+    if (plim_space_run_cost(r->problem, r->weights, node, device) >= best) device = -1;
+  }
+  if (device >= 0) {
+    plim_space_events_add(&r->to, PLIM_SPACE_RUN, node, device);
+    *open_of(r, space, node) = 1;
+    return 1;
+  }
+  if (first >= 0) do_copy(r, node, first);
+  if (second >= 0) do_copy(r, node, second);
+  return first >= 0;
+}
+
+/* Bring node to the space; the inputs of a run first. spaces_tuning.cover.fetches bounds the depth of the calls. */
+static int fetch(repair_pass *r, int32_t node, int32_t space) {
+  const plim_space_node *v = &r->problem->node[node];
+  if (*open_of(r, space, node) || fetch_directly(r, node, space)) return 1;
+  int32_t device = plim_space_cheapest_device(r->problem, r->rules, r->weights, node, space);
+  if (device < 0 || !r->rules->recompute || v->once || r->busy[node]) return 0;
+  if (r->n_busy == spaces_tuning.cover.fetches) return 0;
+  r->n_busy++;
+  r->busy[node] = 1;
+  int done = 1;
+  for (int32_t i = 0; i < v->n_preds && done; i++) done = fetch(r, v->pred[i], space);
+  r->busy[node] = 0;
+  r->n_busy--;
+  if (!done) return 0;
+  plim_space_events_add(&r->to, PLIM_SPACE_RUN, node, device);
+  *open_of(r, space, node) = 1;
+  return 1;
+}
+
+static int repair_event(repair_pass *r, const plim_space_event *event) {
+  int32_t space = plim_space_event_space(r->problem, event);
+  const plim_space_node *v = &r->problem->node[event->node];
+  if (event->kind == PLIM_SPACE_COPY) {
+    if (!*open_of(r, r->problem->platform->link[event->at].from, event->node)) return 1;
+  } else {
+    for (int32_t i = 0; i < v->n_preds; i++) {
+      if (!fetch(r, v->pred[i], space)) return 0;
+    }
+  }
+  plim_space_events_add(&r->to, event->kind, event->node, event->at);
+  *open_of(r, space, event->node) = 1;
+  return 1;
+}
+
+plim_status plim_space_repair(plim_space_sequence *s, const plim_space_rules *rules, const plim_space_weights *weights,
+                              int32_t *legal) {
+  const plim_space_problem *p = s->problem;
+  int64_t cells = (int64_t)p->platform->n_spaces * p->n;
+  repair_pass r = {.problem = p, .rules = rules, .weights = weights, .to = {.ctx = p->ctx}};
+  plim_status status;
+  *legal = 1;
+  PLIM_CHECK(plim_allocate(p->ctx, cells, sizeof *r.open, &r.open));
+  PLIM_CHECK(plim_allocate(p->ctx, p->n, sizeof *r.busy, &r.busy));
+  for (int32_t e = 0; e < s->n && *legal; e++) *legal = repair_event(&r, &s->event[e]);
+  PLIM_CHECK(r.to.status);
+  if (*legal) {
+    PLIM_CHECK(plim_space_sequence_reserve(s, r.to.n));
+    memcpy(s->event, r.to.event, (size_t)r.to.n * sizeof *s->event);
+    s->n = (int32_t)r.to.n;
+    PLIM_CHECK(plim_space_sequence_analyse(s));
+    *legal = s->valid;
+  }
+done:
+  plim_space_events_free(&r.to);
+  plim_release(p->ctx, r.open, cells, sizeof *r.open);
+  plim_release(p->ctx, r.busy, p->n, sizeof *r.busy);
+  return status;
+}
+
+/* ---- what can be left out ---- */
+
+/* May event e go, when what read it reads the buffer before? Its bytes then stay from that one's last touch on. */
+static int can_go(const plim_space_sequence *s, const plim_space_rules *rules, int32_t e) {
+  int32_t space = plim_space_event_space(s->problem, &s->event[e]), before = s->before[e];
+  if (before < 0 || s->last[before] < 0) return 0;
+  return plim_space_sequence_fits(s, space, s->last[before] + 1, e, s->problem->node[s->event[e].node].bytes,
+                                  rules->budget[space]);
+}
+
+plim_status plim_space_prune(plim_space_sequence *s, const plim_space_rules *rules) {
+  int32_t removed = 1;
+  while (removed > 0 && s->valid) {
+    int32_t n = s->n;
+    removed = 0;
+    for (int32_t e = n - 1; e >= 0 && !plim_effort_over(s->problem->ctx, 20); e--) {
+      if (!can_go(s, rules, e)) continue;
+      int32_t before = s->before[e], space = plim_space_event_space(s->problem, &s->event[e]);
+      plim_space_sequence_add(s, space, s->last[before] + 1, e, s->problem->node[s->event[e].node].bytes);
+      s->last[before] = s->last[e];
+      s->event[e].kind = PLIM_SPACE_DROP;
+      /* later fillers of the same buffer now follow the one before */
+      for (int32_t later = s->latest[(int64_t)space * s->problem->n + s->event[e].node]; later > e;
+           later = s->before[later]) {
+        if (s->before[later] == e) s->before[later] = before;
+      }
+      removed++;
+    }
+    s->n = 0;
+    for (int32_t e = 0; e < n; e++) {
+      if (s->event[e].kind != PLIM_SPACE_DROP) s->event[s->n++] = s->event[e];
+    }
+    PLIM_TRY(plim_space_sequence_analyse(s));
+  }
+  return PLIM_OK;
+}

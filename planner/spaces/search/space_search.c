@@ -1,0 +1,242 @@
+/* Local search from the best start. A round takes some repeats and copies out, moves a run or changes devices, repairs,
+ * covers with drawn weights, prunes, and keeps what is hardly worse than before. */
+#include "planner/spaces/search/space_search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "planner/spaces/search/space_search_state.h"
+#include "planner/spaces/spaces_tuning.h"
+#include "runtime/base/effort.h"
+
+static void drop_marked_items(plim_space_sequence *s) {
+  int32_t n = 0;
+  for (int32_t e = 0; e < s->n; e++) {
+    if (s->event[e].kind != PLIM_SPACE_DROP) s->event[n++] = s->event[e];
+  }
+  s->n = n;
+}
+
+/* Take out repeats and copies of a window, some or all. */
+static void take_out(plim_space_search_state *search) {
+  plim_space_sequence *s = &search->next;
+  int32_t half = s->n / 2 < spaces_tuning.move.out_width ? s->n / 2 : spaces_tuning.move.out_width;
+  int32_t width = 1 + plim_random_below(&search->random, s->n < spaces_tuning.move.out_whole ? s->n : half);
+  int32_t from = plim_random_below(&search->random, s->n), least = spaces_tuning.move.out_percent;
+  int32_t percent = least + plim_random_below(&search->random, 101 - least);
+  memset(search->marked, 0, (size_t)search->problem->n);
+  for (int32_t e = 0; e < s->n; e++) {
+    plim_space_event *v = &s->event[e];
+    int repeat = v->kind == PLIM_SPACE_COPY || search->marked[v->node];
+    if (v->kind == PLIM_SPACE_RUN) search->marked[v->node] = 1;
+    if (repeat && e >= from && e < from + width && plim_random_percent(&search->random, percent)) {
+      v->kind = PLIM_SPACE_DROP;
+    }
+  }
+  drop_marked_items(s);
+}
+
+/* Some nodes next to each other run elsewhere: all on one device, or each as many devices on, so that nodes of two
+ * devices change places. */
+static void change_devices(plim_space_search_state *search) {
+  plim_space_sequence *s = &search->next;
+  int32_t n = search->problem->n, devices = search->rules.devices, first = plim_random_below(&search->random, n);
+  int32_t to = plim_random_below(&search->random, devices),
+          turn = plim_random_percent(&search->random, spaces_tuning.move.turn_percent);
+  int32_t most = n < spaces_tuning.move.devices_width ? n : spaces_tuning.move.devices_width;
+  int32_t width = plim_random_percent(&search->random, spaces_tuning.move.one_percent)
+                      ? 1
+                      : 1 + plim_random_below(&search->random, most);
+  for (int32_t e = 0; e < s->n; e++) {
+    plim_space_event *v = &s->event[e];
+    if (v->node < first || v->node >= first + width) continue;
+    int32_t device = turn ? (v->at + to) % devices : to;
+    if (v->kind == PLIM_SPACE_COPY) v->kind = PLIM_SPACE_DROP;
+    if (v->kind == PLIM_SPACE_RUN && plim_space_has_room(search->problem, search->options->budget, v->node, device))
+      v->at = device;
+  }
+  drop_marked_items(s);
+}
+
+/* A run moves as late as its first reader allows, or as early as its inputs do. */
+static void move_run(plim_space_search_state *search) {
+  plim_space_sequence *s = &search->next;
+  const plim_space_sequence *now = &search->now;
+  int32_t e = plim_random_below(&search->random, s->n), to = e, most = s->n;
+  const plim_space_event v = s->event[e];
+  for (int32_t i = now->first_read[e]; i < now->first_read[e + 1]; i++) {
+    if (i == now->first_read[e] || now->read[i] > to) to = now->read[i];
+  }
+  if (plim_random_percent(&search->random, spaces_tuning.move.later_percent)) {
+    for (int32_t u = e + 1; u < most; u++) {
+      for (int32_t i = now->first_read[u]; i < now->first_read[u + 1]; i++) {
+        if (now->read[i] == e) most = u;
+      }
+    }
+    to = e + plim_random_below(&search->random, most - e);
+    memmove(s->event + e, s->event + e + 1, (size_t)(to - e) * sizeof v);
+  } else {
+    to = to == e ? plim_random_below(&search->random, e + 1) : to + 1 + plim_random_below(&search->random, e - to);
+    memmove(s->event + to + 1, s->event + to, (size_t)(e - to) * sizeof v);
+  }
+  s->event[to] = v;
+}
+
+static plim_status change(plim_space_search_state *search, int32_t *fits) {
+  plim_space_weights w = plim_space_draw_weights(search);
+  int32_t draw = plim_random_below(&search->random, 10);
+  PLIM_TRY(plim_space_sequence_copy(&search->next, &search->now));
+  if (draw < spaces_tuning.move.devices_below && search->rules.devices > 1) {
+    change_devices(search);
+  } else if (draw < spaces_tuning.move.run_below) {
+    move_run(search);
+  }
+  if (draw >= spaces_tuning.move.out_from) take_out(search);
+  PLIM_TRY(plim_space_repair(&search->next, &search->rules, &w, fits));
+  if (*fits) PLIM_TRY(plim_space_cover(&search->next, &search->rules, &w, &search->random, fits));
+  return *fits ? plim_space_prune(&search->next, &search->rules) : PLIM_OK;
+}
+
+static void swap_sequences(plim_space_search_state *search) {
+  plim_space_sequence now = search->now;
+  search->now = search->next;
+  search->next = now;
+}
+
+static plim_status back_to_best(plim_space_search_state *search) {
+  search->now_worth = search->best_worth;
+  PLIM_TRY(plim_space_sequence_copy(&search->now, &search->best));
+  return plim_space_sequence_analyse(&search->now);
+}
+
+/* Another start in place of the best sequence, where one fits: what lies around the best is searched already. */
+static plim_status begin_anew(plim_space_search_state *search) {
+  plim_space_weights w = plim_space_draw_weights(search);
+  int32_t devices = search->rules.devices, fits,
+          first = devices > 1 ? plim_random_below(&search->random, devices + 2) - 2 : 0;
+  plim_space_choose_order(search, plim_random_percent(&search->random, spaces_tuning.move.drawn_order_percent));
+  PLIM_TRY(plim_space_begin_start(search, &w, first, 1, &fits));
+  if (fits) PLIM_TRY(plim_space_cover(&search->now, &search->rules, &w, &search->random, &fits));
+  if (!fits) return back_to_best(search);
+  PLIM_TRY(plim_space_prune(&search->now, &search->rules));
+  return plim_space_weigh(search, &search->now, NULL, &search->now_worth);
+}
+
+/* A round takes what is better than this: hardly worse than before, by a drawn share of what lies above the bound. */
+static plim_space_worth worst_taken(plim_space_search_state *search, int64_t round) {
+  double share = spaces_tuning.search.slack * plim_random_unit(&search->random) *
+                 (1 - (double)round / (double)search->options->rounds);
+  plim_space_worth most = search->now_worth;
+  most.value += share * fmax(0, most.value - fmax(0, search->options->bound));
+  return most;
+}
+
+/* The weight of time where a deadline is set. */
+static double draw_haste(plim_space_search_state *search) {
+  if (search->options->deadline_ns == INT64_MAX) return 0;
+  double haste = spaces_tuning.search.haste * plim_random_unit(&search->random);
+  return search->best_worth.late > 0 ? spaces_tuning.search.haste_late * haste : haste;
+}
+
+static plim_status search_rounds(plim_space_search_state *search) {
+  int64_t stale = 0;
+  int small = search->options->rounds >= spaces_tuning.search.rounds_anew * ((int64_t)search->problem->n + 10);
+  int32_t patience = small ? spaces_tuning.search.patience_anew : spaces_tuning.search.patience;
+  PLIM_TRY(back_to_best(search));
+  for (int64_t round = 0; round < search->options->rounds && !plim_space_is_done(search); round++) {
+    int32_t fits;
+    plim_space_worth found;
+    if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) break;
+    search->progress.done = round;
+    const plim_space_worth most = worst_taken(search, round);
+    search->haste = draw_haste(search);
+    PLIM_TRY(change(search, &fits));
+    if (!fits) continue;
+    PLIM_TRY(plim_space_weigh(search, &search->next, &most, &found));
+    stale = plim_space_worth_is_better(found, search->best_worth) ? 0 : stale + 1;
+    PLIM_TRY(plim_space_keep_best(search, &search->next, found));
+    if (plim_space_worth_is_better(found, most)) {
+      search->now_worth = found;
+      swap_sequences(search);
+    }
+    if (stale < patience) continue;
+    stale = 0;
+    PLIM_TRY(small && plim_random_percent(&search->random, spaces_tuning.search.anew) ? begin_anew(search)
+                                                                                      : back_to_best(search));
+  }
+  return PLIM_OK;
+}
+
+static plim_status need_sums(const plim_space_problem *p) {
+  int64_t sum = 0;
+  for (int32_t i = 0; i < p->n && sum >= 0; i++) {
+    sum = plim_add_checked(sum, p->node[i].bytes);
+    if (sum >= 0) sum = plim_add_checked(sum, p->node[i].workspace);
+  }
+  if (sum >= 0 && sum < INT64_MAX / 4) return PLIM_OK;
+  return plim_fail(p->ctx, PLIM_EOVERFLOW, "the bytes of all outputs and workspaces add up to more than 61 bits hold");
+}
+
+static plim_status search_sequence(plim_space_search_state *search, plim_space_found *found, plim_space_events *out) {
+  plim_space_totals totals;
+  PLIM_TRY(need_sums(search->problem));
+  PLIM_TRY(plim_space_sequence_init(&search->now, search->problem));
+  PLIM_TRY(plim_space_sequence_init(&search->next, search->problem));
+  PLIM_TRY(plim_space_sequence_init(&search->best, search->problem));
+  PLIM_TRY(plim_space_sequence_init(&search->arranged, search->problem));
+  plim_space_set_rules(search);
+  if (search->problem->device_ns > 0 && search->problem->device_ns < INT64_MAX)
+    search->joule_per_ns = search->problem->device_joule / (double)search->problem->device_ns;
+  if (search->problem->n >= spaces_tuning.search.large_nodes) PLIM_TRY(plim_space_try_known(search));
+  if (!plim_context_cancelled(search->problem->ctx)) PLIM_TRY(plim_space_try_on_demand(search));
+  if (!plim_context_cancelled(search->problem->ctx)) PLIM_TRY(plim_space_try_starts(search));
+  if (search->problem->n < spaces_tuning.search.large_nodes) PLIM_TRY(plim_space_try_known(search));
+  if (search->has_best && search->options->rounds > 0) PLIM_TRY(search_rounds(search));
+  found->fits = search->has_best && !(search->best_worth.late > 0);
+  found->value = search->best_worth.value;
+  if (!found->fits) return PLIM_OK;
+  if (search->best_events.n > 0) {
+    *out = search->best_events;
+    search->best_events = (plim_space_events){.ctx = search->problem->ctx};
+    return PLIM_OK;
+  }
+  PLIM_TRY(plim_space_sequence_copy(&search->arranged, &search->best));
+  PLIM_TRY(plim_space_sequence_analyse(&search->arranged));
+  return plim_space_arrange(&search->arranged, search->options->budget, !plim_space_is_sum(search), &totals, out);
+}
+
+plim_status plim_space_search(const plim_space_problem *problem, const plim_space_search_options *options,
+                              plim_space_found *found, plim_space_events *out) {
+  plim_context *ctx = problem->ctx;
+  plim_space_search_state search = {.problem = problem,
+                                    .options = options,
+                                    .random = {1 + options->seed},
+                                    .events = {.ctx = ctx},
+                                    .best_events = {.ctx = ctx}};
+  int64_t loads = (int64_t)problem->platform->n_devices + problem->platform->n_links;
+  plim_status status;
+  *found = (plim_space_found){.fits = 0};
+  PLIM_CHECK(plim_allocate(ctx, problem->platform->n_links, sizeof *search.link_taken, &search.link_taken));
+  PLIM_CHECK(plim_allocate(ctx, problem->platform->n_links, sizeof *search.link_places, &search.link_places));
+  PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *search.device, &search.device));
+  PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *search.order, &search.order));
+  PLIM_CHECK(plim_allocate(ctx, 2 * (int64_t)problem->n, sizeof *search.waiting, &search.waiting));
+  PLIM_CHECK(plim_allocate(ctx, problem->n, sizeof *search.marked, &search.marked));
+  PLIM_CHECK(plim_allocate(ctx, loads, sizeof *search.load_ns, &search.load_ns));
+  PLIM_CHECK(search_sequence(&search, found, out));
+done:
+  plim_space_sequence_free(&search.now);
+  plim_space_sequence_free(&search.next);
+  plim_space_sequence_free(&search.best);
+  plim_space_sequence_free(&search.arranged);
+  plim_space_events_free(&search.events);
+  plim_space_events_free(&search.best_events);
+  plim_release(ctx, search.link_taken, problem->platform->n_links, sizeof *search.link_taken);
+  plim_release(ctx, search.link_places, problem->platform->n_links, sizeof *search.link_places);
+  plim_release(ctx, search.device, problem->n, sizeof *search.device);
+  plim_release(ctx, search.order, problem->n, sizeof *search.order);
+  plim_release(ctx, search.waiting, 2 * (int64_t)problem->n, sizeof *search.waiting);
+  plim_release(ctx, search.marked, problem->n, sizeof *search.marked);
+  plim_release(ctx, search.load_ns, loads, sizeof *search.load_ns);
+  return status;
+}

@@ -1,0 +1,208 @@
+/* Where local search over spaces starts. Starts differ in devices and weights; each is repaired (copies where another
+ * device reads) and covered, or brings what a budget asks for on demand. */
+#include <math.h>
+#include <string.h>
+
+#include "planner/spaces/search/space_search_state.h"
+#include "planner/spaces/spaces_tuning.h"
+#include "runtime/base/effort.h"
+
+/* What bringing the inputs of a node to a space costs, from the devices of the start. */
+static double arrival_cost(const plim_space_search_state *search, const plim_space_weights *w, int32_t node,
+                           int32_t space) {
+  const plim_space_node *v = &search->problem->node[node];
+  const plim_platform *p = search->problem->platform;
+  double cost = 0;
+  for (int32_t i = 0; i < v->n_preds; i++) {
+    int32_t from = p->device[search->device[v->pred[i]]].space;
+    int32_t l = from == space ? -1 : plim_platform_find_link(p, from, space);
+    if (from == space) continue;
+    cost += l >= 0 && plim_space_copy_ns(search->problem, v->pred[i], l) >= 0
+                ? plim_space_copy_cost(search->problem, w, v->pred[i], l)
+                : (double)INT64_MAX;
+  }
+  return cost;
+}
+
+/* How a start places its runs: a device, on which all run that it has room for, or one of these. */
+enum {
+  PLACE_BY_COPIES = -2, /* each where it is cheapest with the copies of its inputs */
+  PLACE_CHEAPEST = -1   /* each where it is cheapest */
+};
+
+/* The first of them that is worth trying; the others follow, to the last device. */
+static int32_t first_placing(const plim_space_search_state *search) {
+  return search->rules.devices > 1 ? PLACE_BY_COPIES : 0;
+}
+
+/* Devices of a start. *complete: 0 where some op has no device with room. */
+static void choose_devices(plim_space_search_state *search, const plim_space_weights *w, int32_t placing,
+                           int32_t *complete) {
+  enum { BELOW_ALL = -1 }; /* no run costs less than 0 */
+  *complete = 1;
+  for (int32_t o = 0; o < search->problem->n; o++) {
+    int32_t best = -1;
+    double least = INFINITY;
+    for (int32_t d = 0; d < search->rules.devices; d++) {
+      if (!plim_space_has_room(search->problem, search->options->budget, o, d)) continue;
+      double cost = plim_space_run_cost(search->problem, w, o, d);
+      if (placing == PLACE_BY_COPIES) cost += arrival_cost(search, w, o, search->problem->platform->device[d].space);
+      if (d == placing) cost = BELOW_ALL;
+      if (cost < least) {
+        least = cost;
+        best = d;
+      }
+    }
+    if (best < 0) *complete = 0;
+    search->device[o] = best < 0 ? 0 : best;
+  }
+}
+
+/* What running a node now adds to the bytes in use: its output, less the inputs that it reads last. */
+static int64_t growth(const plim_space_search_state *search, int32_t node) {
+  const plim_space_node *v = &search->problem->node[node];
+  int64_t bytes = v->n_succs > 0 ? v->bytes : 0;
+  for (int32_t i = 0; i < v->n_preds; i++) {
+    if (search->waiting[search->problem->n + v->pred[i]] == 1) bytes -= search->problem->node[v->pred[i]].bytes;
+  }
+  return bytes;
+}
+
+void plim_space_choose_order(plim_space_search_state *search, int drawn) {
+  int32_t n = search->problem->n, percent = plim_random_below(&search->random, 60);
+  for (int32_t o = 0; o < n; o++) {
+    search->order[o] = o;
+    search->waiting[o] = search->problem->node[o].n_preds;
+    search->waiting[n + o] = search->problem->node[o].n_succs;
+  }
+  for (int32_t at = 0; at < n && drawn && !plim_effort_over(search->problem->ctx, n - at); at++) {
+    int32_t best = -1, ready = 0, any = plim_random_percent(&search->random, percent);
+    for (int32_t i = at; i < n; i++) {
+      int32_t o = search->order[i];
+      if (search->waiting[o] > 0) continue;
+      ready++;
+      int take = any ? plim_random_below(&search->random, ready) == 0
+                     : best < 0 || growth(search, o) < growth(search, search->order[best]);
+      if (take) best = i;
+    }
+    int32_t o = search->order[best];
+    memmove(search->order + at + 1, search->order + at,
+            (size_t)(best - at) * sizeof o); /* the rest stays in program order */
+    search->order[at] = o;
+    for (int32_t i = 0; i < search->problem->node[o].n_succs; i++) search->waiting[search->problem->node[o].succ[i]]--;
+    for (int32_t i = 0; i < search->problem->node[o].n_preds; i++)
+      search->waiting[n + search->problem->node[o].pred[i]]--;
+  }
+}
+
+/* repaired: what the runs read is brought where they run. */
+plim_status plim_space_begin_start(plim_space_search_state *search, const plim_space_weights *w, int32_t placing,
+                                   int repaired, int32_t *legal) {
+  choose_devices(search, w, placing, legal);
+  if (!*legal) return PLIM_OK;
+  PLIM_TRY(plim_space_sequence_reserve(&search->now, search->problem->n));
+  search->now.n = search->problem->n;
+  for (int32_t i = 0; i < search->problem->n; i++) {
+    search->now.event[i] = (plim_space_event){PLIM_SPACE_RUN, search->order[i], search->device[search->order[i]]};
+  }
+  return repaired ? plim_space_repair(&search->now, &search->rules, w, legal) : PLIM_OK;
+}
+
+int plim_space_is_done(const plim_space_search_state *search) {
+  if (!search->has_best || search->best_worth.late > 0) return 0;
+  return search->best_worth.value <= search->options->bound || search->options->rounds == 0;
+}
+
+static plim_status try_start(plim_space_search_state *search, const plim_space_weights *w, int32_t placing,
+                             int on_demand, int32_t *fits) {
+  plim_space_worth found;
+  PLIM_TRY(plim_space_begin_start(search, w, placing, !on_demand, fits));
+  if (*fits && on_demand) PLIM_TRY(plim_space_demand(&search->now, &search->rules, w, fits));
+  if (*fits && !on_demand) PLIM_TRY(plim_space_cover(&search->now, &search->rules, w, &search->random, fits));
+  if (!*fits) return PLIM_OK;
+  PLIM_TRY(plim_space_prune(&search->now, &search->rules));
+  PLIM_TRY(plim_space_weigh(search, &search->now, search->has_best ? &search->best_worth : NULL, &found));
+  return plim_space_keep_best(search, &search->now, found);
+}
+
+/* Starts on demand with copies that cost so much of what they do. *fits: there was one. */
+static plim_status try_demand(plim_space_search_state *search, double copies, int32_t *fits) {
+  const int32_t devices = search->rules.devices;
+  plim_space_weights w = plim_space_weights_of(search, 1);
+  w.copy_ns = w.copy_ns > 0 ? copies * w.copy_ns : 0;
+  w.copy_joule *= copies;
+  *fits = 0;
+  for (int32_t placing = first_placing(search); placing < devices && !plim_space_is_done(search); placing++) {
+    int32_t found;
+    PLIM_TRY(try_start(search, &w, placing, 1, &found));
+    *fits |= found;
+    if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+  }
+  return PLIM_OK;
+}
+
+/* In time that grows little faster than the graph. First copies cost next to nothing, as recomputes may need others;
+ * then more and more, as long as there are plans. */
+plim_status plim_space_try_on_demand(plim_space_search_state *search) {
+  double copies = spaces_tuning.search.least_copies;
+  int32_t missed = 0, fits;
+  const int32_t recompute = search->rules.recompute;
+  plim_space_choose_order(search, 0);
+  if (search->problem->n < spaces_tuning.search.large_nodes) return PLIM_OK;
+  search->rules.recompute =
+      recompute && !search->pages; /* first pages alone: a plan of theirs is one where both are allowed */
+  PLIM_TRY(try_demand(search, 1e-12, &fits));
+  search->rules.recompute = recompute;
+  if (recompute && search->pages) PLIM_TRY(try_demand(search, 1e-12, &fits));
+  for (; copies <= spaces_tuning.search.most_copies && missed < 2 && !plim_space_is_done(search);
+       copies *= spaces_tuning.search.more_copies) {
+    if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    PLIM_TRY(try_demand(search, copies, &fits));
+    missed = fits ? 0 : missed + 1;
+  }
+  return PLIM_OK;
+}
+
+plim_status plim_space_try_starts(plim_space_search_state *search) {
+  int32_t devices = search->rules.devices,
+          large = search->has_best && search->problem->n >= spaces_tuning.search.large_nodes;
+  int32_t starts = large ? spaces_tuning.search.large_starts : spaces_tuning.search.starts;
+  for (int32_t i = 0;
+       i < starts + (search->has_best ? 0 : spaces_tuning.search.drawn_starts) && !plim_space_is_done(search); i++) {
+    search->haste = i % 6 < 3 ? 0 : 1;
+    plim_space_weights w =
+        plim_space_weights_of(search, spaces_tuning.search.start_copies[i % PLIM_SPACE_START_COPIES]);
+    w.by_time = spaces_tuning.search.start_by_time[i / 6 % PLIM_SPACE_START_TIMES];
+    w.first = i % 2;
+    w.stay = i / 3 % 2;
+    plim_space_choose_order(search, i >= spaces_tuning.search.starts);
+    for (int32_t placing = first_placing(search); placing < devices && !plim_space_is_done(search); placing++) {
+      int32_t fits;
+      PLIM_TRY(try_start(search, &w, placing, 0, &fits));
+      if (plim_effort_over(search->problem->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
+    }
+  }
+  return PLIM_OK;
+}
+
+/* What is known, or another search found, is a start. */
+static plim_status start_from(plim_space_search_state *search, const plim_space_events *events) {
+  plim_space_worth found;
+  PLIM_TRY(plim_space_sequence_reserve(&search->now, events->n));
+  search->now.n = 0;
+  for (int64_t e = 0; e < events->n; e++) {
+    plim_space_event v = events->event[e];
+    if (v.kind == PLIM_SPACE_DROP) continue;
+    if (v.kind == PLIM_SPACE_JOIN) v.kind = PLIM_SPACE_COPY;
+    search->now.event[search->now.n++] = v;
+  }
+  PLIM_TRY(plim_space_sequence_analyse(&search->now));
+  if (!search->now.valid || !plim_space_sequence_is_within(&search->now, search->options->budget)) return PLIM_OK;
+  PLIM_TRY(plim_space_weigh(search, &search->now, search->has_best ? &search->best_worth : NULL, &found));
+  return plim_space_keep_best(search, &search->now, found);
+}
+
+plim_status plim_space_try_known(plim_space_search_state *search) {
+  for (int32_t i = 0; i < search->options->n_starts; i++) PLIM_TRY(start_from(search, search->options->start[i]));
+  return PLIM_OK;
+}
