@@ -30,19 +30,27 @@ static int is_resident(const plim_residency *res, const plim_plan_buffer *buffer
   return held >= 0 && res->plan.buffer[held].begin == buffer->begin;
 }
 
+/* Is the storage an input that stays for what may be recomputed from it? The run that has just ended drops an input
+ * that it read when the input is wanted no more; no other run does.
+ *   depth  in  of that run: 0: the next command of the program is the next position */
+static int is_held(const plim_residency *res, int32_t depth, int32_t storage) {
+  const plim_op *ran = &res->graph->op[res->plan.command[res->plan.n_commands - 1].op];
+  if (res->graph->storage[storage].role != PLIM_ROLE_INPUT) return 0;
+  return !plim_op_reads(ran, storage) || res->forecast->hold[storage] >= res->position + (depth == 0);
+}
+
 /* Extend the buffers of storages that are resident at the command up to it, and stop there. What the command reads
  * lasts beyond it: it may be a repeat that overwrites an operand in place, and then no command that is left reads that.
- */
+ * So does a held input, which no command that is left may read. */
 static plim_status on_run(void *user, const plim_residency *res, int32_t depth) {
   const stop *at = user;
   const plim_plan *plan = &at->whole->plan;
-  (void)depth;
   if (res->plan.n_commands < at->from) return PLIM_OK;
   const plim_op *next = &res->graph->op[plan->command[at->from].op];
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     plim_plan_buffer *buffer = &at->whole->buffer[i];
     if (!is_resident(res, buffer)) continue;
-    const int32_t end = at->from + plim_op_reads(next, buffer->storage);
+    const int32_t end = at->from + (plim_op_reads(next, buffer->storage) || is_held(res, depth, buffer->storage));
     if (buffer->end < end) buffer->end = end;
   }
   if (res->small_bytes > 0) at->whole->area_bytes = res->blocks->bytes - res->blocks->wall;
