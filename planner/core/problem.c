@@ -199,20 +199,6 @@ static plim_status list_rules(builder *b) {
   return PLIM_OK;
 }
 
-/* May the op write the output over the input? Both must be whole storages of equal rounded bytes, and no other operand
- * of the op may read the input's storage. */
-static int usable_pair(const builder *b, const plim_op *op, plim_pair pair) {
-  const plim_graph *g = b->problem->graph;
-  const plim_value *out = &g->value[op->out[pair.out]], *in = &g->value[op->in[pair.in]];
-  int32_t i = b->item_of[in->storage], o = b->item_of[out->storage];
-  if (i < 0 || o < 0 || b->problem->item[i].is_output || out->offset != 0 || in->offset != 0) return 0;
-  if (b->problem->item[i].bytes != b->problem->item[o].bytes || b->problem->item[o].bytes == 0) return 0;
-  for (int32_t k = 0; k < op->n_in; k++) {
-    if (k != pair.in && g->value[op->in[k]].storage == in->storage) return 0;
-  }
-  return 1;
-}
-
 static plim_status list_overwrites(builder *b) {
   plim_problem *p = b->problem;
   const plim_graph *g = p->graph;
@@ -226,7 +212,7 @@ static plim_status list_overwrites(builder *b) {
     plim_overwrite *first = next;
     for (int32_t k = 0; k < op->n_pairs; k++) {
       plim_pair pair = op->pair[k];
-      if (!usable_pair(b, op, pair)) continue;
+      if (!plim_op_may_overwrite(g, op, pair)) continue;
       int32_t out = b->item_of[g->value[op->out[pair.out]].storage], index = 0;
       while (p->op[v].writes.at[index] != out) index++;
       *next++ = (plim_overwrite){.in = b->item_of[g->value[op->in[pair.in]].storage], .out_index = index, .pair = pair};

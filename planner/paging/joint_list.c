@@ -211,7 +211,7 @@ static int32_t take_pair(const list_maker *l, int32_t e, const plim_op *op, int3
     plim_pair pair = op->pair[i];
     int32_t in = g->value[op->in[pair.in]].storage, taken = 0;
     if (g->value[op->out[pair.out]].storage != output || g->storage[in].producer < 0) continue;
-    if (g->storage[in].role == PLIM_ROLE_OUTPUT) continue;
+    if (!plim_op_may_overwrite(g, op, pair)) continue;
     for (int32_t k = 0; k < command->n_pairs; k++) taken |= command->pair[k].in == pair.in;
     int32_t at = version_read(l, e, in);
     if (taken || at < 0 || l->version[at].last != e) continue;

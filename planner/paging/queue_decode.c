@@ -46,7 +46,7 @@ static int pair_is_free(const plim_decoder *d, const plim_op *op, plim_pair pair
   for (int32_t k = 0; k < op->n_out; k++) {
     if (over[k] == in) return 0;
   }
-  if (over[pair.out] >= 0 || g->storage[in].producer < 0 || g->storage[in].role == PLIM_ROLE_OUTPUT) return 0;
+  if (over[pair.out] >= 0 || g->storage[in].producer < 0 || !plim_op_may_overwrite(g, op, pair)) return 0;
   return *plim_decoder_buffer_of(d, in, space) >= 0 && *plim_decoder_buffer_of(d, out, space) < 0;
 }
 

@@ -47,6 +47,11 @@ int plim_op_touches(const plim_op *op, int32_t storage) {
   return 0;
 }
 
+int plim_op_may_overwrite(const plim_graph *graph, const plim_op *op, plim_pair pair) {
+  const plim_storage *in = &graph->storage[graph->value[op->in[pair.in]].storage];
+  return in->role != PLIM_ROLE_OUTPUT && in->bytes > 0;
+}
+
 int plim_role_persistent(plim_role role) {
   return role == PLIM_ROLE_PARAM || role == PLIM_ROLE_STATE || role == PLIM_ROLE_STAGING;
 }

@@ -68,7 +68,7 @@ typedef struct plim_op {
   plim_attrs attrs;
   int32_t n_in, n_out, n_upd, n_pairs;
   const int32_t *in, *out, *upd; /* [n_in], [n_out], [n_upd] values, in the kind's operand order */
-  const plim_pair *pair;         /* [n_pairs] allowed in-place pairs */
+  const plim_pair *pair;         /* [n_pairs] in-place pairs: whole storages of equal bytes, the input's read once */
   int64_t time_ns;               /* of one run, from an imported file; -1: none */
   int64_t id;                    /* of the op in the imported file; -1: none */
   /* derived: storages, each once */
@@ -107,6 +107,9 @@ int plim_role_persistent(plim_role role);
 /* Is the storage among the op's `reads`; among its `reads` or `writes`? Updates do not count. O(operands). */
 int plim_op_reads(const plim_op *op, int32_t storage);
 int plim_op_touches(const plim_op *op, int32_t storage);
+/* May a plan write the output of one of the op's pairs over the input, once nothing else reads that? Not over an output
+ * of the graph, which stays, nor where there are no bytes. The checker does not use this function. O(1). */
+int plim_op_may_overwrite(const plim_graph *graph, const plim_op *op, plim_pair pair);
 
 /* ---- building: begin, add storages, values and ops, end ---- */
 

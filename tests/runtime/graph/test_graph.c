@@ -45,6 +45,26 @@ Test(graph, gives_kinds_their_class_and_the_pairs_that_their_bytes_allow) {
   plim_context_free(ctx);
 }
 
+Test(graph, lets_nothing_be_written_over_outputs_and_empty_storages) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *g = plim_test_small_graph(ctx);
+  const plim_op *op = &g->op[SMALL_RELU_BWD];
+  int32_t in = g->value[op->in[op->pair[0].in]].storage;
+  plim_storage changed[32];
+  plim_graph other = *g;
+  other.storage = changed;
+  cr_assert_leq(g->n_storages, 32);
+  memcpy(changed, g->storage, (size_t)g->n_storages * sizeof *changed);
+  cr_assert_eq(plim_op_may_overwrite(&other, op, op->pair[0]), 1);
+  changed[in].role = PLIM_ROLE_OUTPUT;
+  cr_assert_eq(plim_op_may_overwrite(&other, op, op->pair[0]), 0);
+  changed[in].role = g->storage[in].role;
+  changed[in].bytes = 0;
+  cr_assert_eq(plim_op_may_overwrite(&other, op, op->pair[0]), 0);
+  plim_graph_free(g);
+  plim_context_free(ctx);
+}
+
 Test(graph, counts_persistent_bytes_rounded) {
   plim_context *ctx = plim_test_context();
   plim_graph *g = plim_test_small_graph(ctx);
