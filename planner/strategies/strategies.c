@@ -1,5 +1,5 @@
-/* The table of strategies: what `--planner` may name, in the order in which help lists it. The first row is the
- * default. */
+/* The table of strategies: what plim_plan_options.planner may name, in the order in which help lists it. The first row
+ * is the default. */
 #include "planner/strategies/strategy.h"
 
 #include "planner/search/searches.h"
@@ -24,7 +24,7 @@ static const plim_strategy strategies[] = {
      plim_chen_greedy_run, plim_chen_greedy_run},
     {"rotor", "Beaumont et al. 2019: heterogeneous chains, over stages with several options", PLIM_CLASS_FIXED, TIME,
      plim_rotor_run, plim_rotor_run},
-    {"moccasin", "Bartan et al. 2023: retention intervals, each op computed at most --copies times", PLIM_CLASS_COPIES,
+    {"moccasin", "Bartan et al. 2023: retention intervals, each op computed at most `copies` times", PLIM_CLASS_COPIES,
      TIME | MOVES | THREADS | COPIES, plim_moccasin_run, plim_moccasin_min_memory_run},
     {"cut", "least time of what must be computed twice to pass every op; a bound, and plans from it", PLIM_CLASS_FREE,
      TIME | MOVES, plim_cut_run, plim_min_memory_run},
