@@ -59,18 +59,12 @@ plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const
 
 /* ---- several budgets ---- */
 
-static plim_status copy_plan(const plim_graph *graph, const plim_plan *plan, int64_t budget_bytes, plim_plan **out) {
-  plim_plan wider = *plan;
-  plim_paging_set_budget(&wider, budget_bytes);
-  return plim_plan_from_parts(graph, &wider, out);
-}
-
 /* Take a known plan where it fits into the budget and is better. NULL: there is none. */
 static plim_status take_known(const plim_graph *graph, const plim_plan_options *options, const plim_plan *known,
                               plim_plan **plan) {
   plim_plan *copy = NULL;
   if (!known || known->arena_bytes > options->budget_bytes) return PLIM_OK;
-  PLIM_TRY(copy_plan(graph, known, options->budget_bytes, &copy));
+  PLIM_TRY(plim_paging_plan_for(graph, known, options->budget_bytes, &copy));
   plim_paging_keep_better(options->paging, plan, copy);
   return PLIM_OK;
 }

@@ -27,9 +27,12 @@ void plim_paging_bound_by_keep_all(plim_plan *draft) {
   draft->proved = draft->time_ns == draft->bound_ns;
 }
 
-void plim_paging_set_budget(plim_plan *draft, int64_t budget_bytes) {
-  if (budget_bytes > draft->budget_bytes) plim_paging_bound_by_keep_all(draft);
-  draft->budget_bytes = budget_bytes;
+plim_status plim_paging_plan_for(const plim_graph *graph, const plim_plan *draft, int64_t budget_bytes,
+                                 plim_plan **out) {
+  plim_plan own = *draft;
+  if (budget_bytes > own.budget_bytes) plim_paging_bound_by_keep_all(&own);
+  own.budget_bytes = budget_bytes;
+  return plim_plan_from_parts(graph, &own, out);
 }
 
 static int is_better(const plim_paging *paging, const plim_plan *a, const plim_plan *b) {

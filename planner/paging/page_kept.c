@@ -133,9 +133,8 @@ static plim_status retime(const kept *k, const plim_plan *plan, plim_plan **out)
   PLIM_TRY(plim_allocate(k->ctx, plan->n_commands, sizeof *command, &command));
   draft.command = command;
   draft.page = k->spaces.page;
-  plim_paging_set_budget(&draft, k->options->budget_bytes);
-  draft.proved = 0; /* unknown until it is timed */
-  plim_status status = set_copies(k, plan, command) ? plim_plan_from_parts(k->graph, &draft, out) : PLIM_EDATA;
+  plim_status status =
+      set_copies(k, plan, command) ? plim_paging_plan_for(k->graph, &draft, k->options->budget_bytes, out) : PLIM_EDATA;
   plim_release(k->ctx, command, plan->n_commands, sizeof *command);
   if (status == PLIM_OK) (*out)->proved = plan->proved && (*out)->time_ns == (*out)->bound_ns;
   return status == PLIM_ENOMEM ? status : PLIM_OK;

@@ -22,8 +22,10 @@ void plim_paging_keep_better(const plim_paging *paging, plim_plan **best, plim_p
 /* A bound that was proved for one arena does not hold where pages are allowed: keep-all's time does. */
 void plim_paging_bound_by_keep_all(plim_plan *draft);
 
-/* Set the arena's budget of a draft. A bound for fewer bytes does not hold for more; keep-all's time does. */
-void plim_paging_set_budget(plim_plan *draft, int64_t budget_bytes);
+/* Make a plan of a draft (plim_plan_from_parts), for another budget of the arena. A bound for fewer bytes does not hold
+ * for more; keep-all's time does. */
+PLIM_MUST_USE plim_status plim_paging_plan_for(const plim_graph *graph, const plim_plan *draft, int64_t budget_bytes,
+                                               plim_plan **out);
 
 /* The time by which a plan misses the deadline; 0: it keeps it, or there is none. */
 int64_t plim_paging_lateness(const plim_paging *paging, const plim_plan *plan);
