@@ -7,8 +7,6 @@
  * offsets. */
 #include "planner/paging/page_plan.h"
 
-#include <string.h>
-
 #include "planner/paging/command_list.h"
 #include "planner/paging/paging.h"
 #include "planner/paging/paging_tuning.h"
@@ -184,7 +182,7 @@ static plim_status make_plan(home_pass *h, const plim_plan_options *o, int64_t k
                              .spaces = &spaces,
                              .base = &base,
                              .planner = base.planner,
-                             .suffix = strstr(base.planner, "paged") ? NULL : "paged",
+                             .suffix = base.n_page_spaces > 0 ? NULL : "paged", /* it has the name already */
                              .keep_all_ns = keep_all_ns,
                              .bound_ns = keep_all_ns,
                              .n_shares = PLIM_PAGING_SPREADS,
