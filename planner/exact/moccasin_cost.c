@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "planner/exact/lazy_clauses.h"
+#include "runtime/base/groups.h"
 #include "runtime/base/integers.h"
 
 typedef struct plim_moccasin_relief {
@@ -62,7 +63,7 @@ static void list_spared(plim_moccasin_cost *cost, const plim_moccasin_model *c) 
   int32_t count[PLIM_MOCCASIN_MOST_ROWS] = {0}, *begin = cost->spared_begin;
   for (int32_t j = 0; j <= c->n_positions; j++) cost->rows_before[j] = 0;
   for (int32_t r = 0; r < cost->n_rows; r++) cost->rows_before[cost->row[r].position + 1]++;
-  for (int32_t j = 0; j < c->n_positions; j++) cost->rows_before[j + 1] += cost->rows_before[j];
+  plim_groups_sum(cost->rows_before, c->n_positions);
   for (int32_t r = 0; r < cost->n_rows; r++) cost->row[r].place = cost->rows_before[cost->row[r].position];
   for (int32_t i = 0; i < c->n_uses; i++) {
     const plim_moccasin_use *u = &c->use[i];

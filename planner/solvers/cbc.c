@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "planner/solvers/solvers_internal.h"
+#include "runtime/base/groups.h"
 
 typedef struct functions {
   const char *(*version)(void);
@@ -68,17 +69,15 @@ typedef struct columns {
 } columns;
 
 static void fill_columns(const plim_model *m, columns *c) {
-  for (int32_t e = 0; e < m->n_entries; e++) c->first[m->column[e] + 1]++;
-  for (int32_t j = 0; j < m->n_columns; j++) c->first[j + 1] += c->first[j];
-  for (int32_t r = 0; r < m->n_rows; r++) {
-    for (int32_t e = m->row_first[r]; e < m->row_first[r + 1]; e++) {
-      int at = c->first[m->column[e]]++;
+  for (int32_t e = 0; e < m->n_entries; e++) c->first[m->column[e]]++;
+  plim_groups_sum(c->first, m->n_columns);
+  for (int32_t r = m->n_rows - 1; r >= 0; r--) {
+    for (int32_t e = m->row_first[r + 1] - 1; e >= m->row_first[r]; e--) {
+      int at = --c->first[m->column[e]];
       c->row[at] = r;
       c->value[at] = m->value[e];
     }
   }
-  for (int32_t j = m->n_columns; j > 0; j--) c->first[j] = c->first[j - 1];
-  c->first[0] = 0;
 }
 
 static void set_number(const functions *f, void *cbc, const char *name, double value) {
