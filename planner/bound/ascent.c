@@ -288,7 +288,7 @@ static plim_status volume(plim_cut_ascent *a, int (*stop)(void *user), void *use
         a->point[j] += bound_tuning.volume.average * (a->x[j] - a->point[j]);
       note_value(a, value);
     }
-    if (a->stride < bound_tuning.volume.stride_least) a->stride = bound_tuning.volume.stride_least;
+    if (a->stride < bound_tuning.volume.stride_min) a->stride = bound_tuning.volume.stride_min;
     PLIM_TRY(sift(a));
     PLIM_TRY(separate(a, stop, user, &added, impossible));
     if (a->best > before * bound_tuning.volume.gain) {

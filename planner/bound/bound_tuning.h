@@ -13,7 +13,7 @@ enum { PLIM_BLOCK_PASSES = 2 };
 
 static const struct plim_bound_tuning {
   struct {
-    int32_t effort, bound_work, search_work_least, search_work_an_op, tries, tries_long;
+    int32_t effort, bound_work, search_work_min, search_work_an_op, tries, tries_long;
   } cut;
   struct {
     int32_t root_percent, last_part, ascent_ops, ascent_percent, ascent_percent_long, rounding_percent;
@@ -27,17 +27,17 @@ static const struct plim_bound_tuning {
   } block;
   struct {
     int32_t moves_a_round, rows_a_round, cut_step, idle_rounds, rounds_left, halvings, entries, misses;
-    double average, violated_above, gain, target, stride_first, stride_least, stride_longer, stride_shorter;
+    double average, violated_above, gain, target, stride_first, stride_min, stride_longer, stride_shorter;
   } volume;
   struct {
     int32_t rows_a_round, always_asked, seldom_asked;
   } separate;
   struct {
     int32_t rounds_root, rounds, nodes_a_program, wait_part;
-    double fractional, tolerance, cutoff_part, gain_least, rounded_up;
+    double fractional, tolerance, cutoff_part, gain_min, rounded_up;
   } node;
   struct {
-    int32_t shift_most, shift_least;
+    int32_t shift_max, shift_min;
     double too_large;
   } certificate;
   struct {
@@ -49,10 +49,10 @@ static const struct plim_bound_tuning {
 } bound_tuning = {
     .cut =
         {
-            .effort = 8,                    /* rounds of packing of a suggested plan */
-            .bound_work = 100000000,        /* work for a bound alone */
-            .search_work_least = 300000000, /* work for the search's bound, at least */
-            .search_work_an_op = 300000,    /* and for each op */
+            .effort = 8,                  /* rounds of packing of a suggested plan */
+            .bound_work = 100000000,      /* work for a bound alone */
+            .search_work_min = 300000000, /* work for the search's bound, at least */
+            .search_work_an_op = 300000,  /* and for each op */
             .tries = 8,      /* smaller budgets that are tried until a plan fits, each with half of the work left */
             .tries_long = 1, /* the same in a long graph, where each takes seconds */
         },
@@ -94,7 +94,7 @@ static const struct plim_bound_tuning {
             .gain = 1.0001,         /* factor of the bound that counts as a gain */
             .target = 1.05,         /* a move aims at so many times the best bound */
             .stride_first = 0.2,
-            .stride_least = 1e-3,
+            .stride_min = 1e-3,
             .stride_longer = 1.1,   /* factor after a gain */
             .stride_shorter = 0.66, /* factor after `misses` moves */
         },
@@ -113,13 +113,13 @@ static const struct plim_bound_tuning {
             .fractional = 1e-6, /* distance from 0 and 1 of a value that is branched on */
             .tolerance = 1e-6,  /* share of its excess by which a cut must be violated */
             .cutoff_part = 0.01, /* ns above the cutoff at which the program ends: against rounding errors */
-            .gain_least = 1e-3,  /* expected rise of the bound by a branch, at least: no product of two is 0 */
+            .gain_min = 1e-3,    /* expected rise of the bound by a branch, at least: no product of two is 0 */
             .rounded_up = 0.5,   /* a value of an integral point above this counts as 1 */
         },
     .certificate =
         {
-            .shift_most = 30, /* bits of multipliers after the point; fewer where sums would overflow */
-            .shift_least = 4,
+            .shift_max = 30, /* bits of multipliers after the point; fewer where sums would overflow */
+            .shift_min = 4,
             .too_large = 1e18, /* below 2^60: the sum of two such numbers does not overflow */
         },
     .flow = {.whole = 1 - 1e-9, .nothing = 1e-9}, /* values that count as 1 and as 0 */

@@ -136,7 +136,7 @@ static plim_status bound_and_suggest(plim_incumbent *inc, plim_bound_cache *boun
 int64_t plim_cut_search_work(const plim_incumbent *inc) {
   if (inc->options->time_limit_ns > 0) return plim_effort_percent(inc->options->time_limit_ns, PLIM_CUT_PERCENT);
   int64_t work = bound_tuning.cut.search_work_an_op * (int64_t)inc->problem->n_ops;
-  return work > bound_tuning.cut.search_work_least ? work : bound_tuning.cut.search_work_least;
+  return work > bound_tuning.cut.search_work_min ? work : bound_tuning.cut.search_work_min;
 }
 
 static plim_status prove(plim_incumbent *inc, const effort *e, int64_t target_ns) {
@@ -153,19 +153,19 @@ static plim_status prove(plim_incumbent *inc, const effort *e, int64_t target_ns
 
 plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns) {
   const effort e = {plim_cut_search_work(inc), plim_incumbent_deadline(inc, PLIM_CUT_PERCENT)};
-  return inc->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(inc, &e, target_ns);
+  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &e, target_ns);
 }
 
 plim_status plim_cut_bound(plim_incumbent *inc) {
   const effort e = {bound_tuning.cut.bound_work, INT64_MAX};
-  return inc->problem->n_ops > PLIM_CUT_MOST_OPS ? PLIM_OK : prove(inc, &e, inc->found ? inc->best_ns : INT64_MAX);
+  return inc->problem->n_ops > PLIM_CUT_MAX_OPS ? PLIM_OK : prove(inc, &e, inc->found ? inc->best_ns : INT64_MAX);
 }
 
 plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *seed) {
   plim_bound_cache *bound_cache = NULL;
   effort e = {work, deadline_ns};
   plim_incumbent_note_bounded(inc);
-  if (inc->problem->n_ops > PLIM_CUT_MOST_OPS) return PLIM_OK;
+  if (inc->problem->n_ops > PLIM_CUT_MAX_OPS) return PLIM_OK;
   if (!inc->bound_cache) PLIM_TRY(plim_bound_cache_new(inc->problem, &bound_cache));
   int64_t outer_ns = plim_effort_begin(inc->problem->ctx, deadline_ns);
   plim_status status = bound_and_suggest(inc, bound_cache ? bound_cache : inc->bound_cache, &e, seed);

@@ -21,11 +21,11 @@ void plim_bound_cache_free(plim_bound_cache *bound_cache); /* NULL is legal */
  * With inc->bound_cache, made for the same problem, it continues from the state that another budget left; else it
  * starts from nothing.
  *
- * Deterministic without a deadline. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
+ * Deterministic without a deadline. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_begin(plim_incumbent *inc, int64_t work, int64_t deadline_ns, plim_schedule *seed);
 
 /* Raise inc->bound_ns towards target_ns, a time that nothing is known to beat, with the effort of the search's own
- * bound: the model stops where that much is proved. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
+ * bound: the model stops where that much is proved. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns);
 
 /* Effort of the cut model for a search: about a tenth of a second, more where a single look at all cuts takes as long,
@@ -33,7 +33,7 @@ PLIM_MUST_USE plim_status plim_cut_prove(plim_incumbent *inc, int64_t target_ns)
 enum { PLIM_CUT_PERCENT = 25 };
 int64_t plim_cut_search_work(const plim_incumbent *inc);
 
-/* Raise inc->bound_ns by a tenth of a second's effort. Does nothing for graphs of more than PLIM_CUT_MOST_OPS ops. */
+/* Raise inc->bound_ns by a tenth of a second's effort. Does nothing for graphs of more than PLIM_CUT_MAX_OPS ops. */
 PLIM_MUST_USE plim_status plim_cut_bound(plim_incumbent *inc);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* The most ops of a model. Its two bit matrices take 50 MB each at that size, and the matrix of needed items as much
  * for ops of one output. With a second model for program order this is 300 MB. */
-enum { PLIM_CUT_MOST_OPS = 20000 };
+enum { PLIM_CUT_MAX_OPS = 20000 };
 
 /* What is certain of the order of first runs: a row of bits for each op. In a fixed order all earlier ops, else the
  * ancestors by data and updates. */
@@ -23,7 +23,7 @@ typedef struct plim_cut_order {
   uint64_t *after;  /* [n_ops][words] the transpose: bit u of row v: u comes after v in every plan */
 } plim_cut_order;
 
-/* `fixed` 1: first runs follow program order. At most PLIM_CUT_MOST_OPS ops. O(n edges / 64). */
+/* `fixed` 1: first runs follow program order. At most PLIM_CUT_MAX_OPS ops. O(n edges / 64). */
 PLIM_MUST_USE plim_status plim_cut_order_make(const plim_problem *problem, int32_t fixed, plim_cut_order *out);
 void plim_cut_order_free(plim_cut_order *order); /* leaves it empty */
 

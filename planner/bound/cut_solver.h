@@ -240,9 +240,9 @@ PLIM_MUST_USE plim_status plim_cut_separate(plim_cut_solver *solver, const doubl
 /* Keep the solution if it is the cheapest. */
 void plim_cut_solution_take(plim_cut_solver *solver, const uint8_t *chosen);
 
-/* Of a choice at which every cut fits take away what is not needed, the costliest first, down to what costs `least`, as
- * far as the phase under way goes. */
-void plim_cut_solution_reduce(plim_cut_solver *solver, uint8_t *chosen, int64_t least);
+/* Of a choice at which every cut fits take away what is not needed, the costliest first, down to what costs `min_cost`,
+ * as far as the phase under way goes. */
+void plim_cut_solution_reduce(plim_cut_solver *solver, uint8_t *chosen, int64_t min_cost);
 
 /* Round a point x [n_columns], add columns until every cut fits, take away what is not needed, keep it if it is the
  * cheapest. */

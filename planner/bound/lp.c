@@ -263,10 +263,10 @@ static void pivot(plim_lp *lp, int32_t r, int32_t j) {
 }
 
 plim_lp_end plim_lp_solve(plim_lp *lp, double ceiling, int64_t work_limit) {
-  int32_t most = bound_tuning.program.pivots + bound_tuning.program.pivots_an_entry * (lp->m + lp->entries);
+  int32_t max_pivots = bound_tuning.program.pivots + bound_tuning.program.pivots_an_entry * (lp->m + lp->entries);
   int64_t end_work = work_limit < INT64_MAX - lp->work ? lp->work + work_limit : INT64_MAX;
   lp->stuck_line = -1;
-  for (int32_t round = 0; round < most && lp->work < end_work; round++) {
+  for (int32_t round = 0; round < max_pivots && lp->work < end_work; round++) {
     int32_t worst = -1;
     double miss = 0, most_far = 0;
     for (int32_t r = 0; r < lp->m; r++) {

@@ -27,7 +27,7 @@ static double ceiling_of(const plim_cut_solver *s) {
 static double expected_gain(const plim_cut_solver *s, int32_t j, int value) {
   const plim_cut_gain *g = &s->gains[2 * j + value];
   double way = value ? 1 - s->x[j] : s->x[j];
-  return way * (g->n > 0 ? g->sum / g->n : (double)s->cost[j]) + bound_tuning.node.gain_least;
+  return way * (g->n > 0 ? g->sum / g->n : (double)s->cost[j]) + bound_tuning.node.gain_min;
 }
 
 /* The column to branch on; -1: the point is integral. */

@@ -113,20 +113,20 @@ static int fits_without(plim_cut_solver *s, int32_t column) {
   return 1;
 }
 
-/* The next chosen column after `last` by descending cost; -1: none costs `least` or more. */
-static int32_t next_costliest(const plim_cut_solver *s, const uint8_t *chosen, int64_t least, int32_t last) {
+/* The next chosen column after `last` by descending cost; -1: none costs `min_cost` or more. */
+static int32_t next_costliest(const plim_cut_solver *s, const uint8_t *chosen, int64_t min_cost, int32_t last) {
   int32_t best = -1;
   for (int32_t j = 0; j < s->n_columns; j++) {
     int follows = last < 0 || s->cost[j] < s->cost[last] || (s->cost[j] == s->cost[last] && j > last);
-    if (!chosen[j] || s->cost[j] < least || !follows) continue;
+    if (!chosen[j] || s->cost[j] < min_cost || !follows) continue;
     if (best < 0 || s->cost[j] > s->cost[best]) best = j;
   }
   return best;
 }
 
-void plim_cut_solution_reduce(plim_cut_solver *s, uint8_t *chosen, int64_t least) {
+void plim_cut_solution_reduce(plim_cut_solver *s, uint8_t *chosen, int64_t min_cost) {
   set_point(s, chosen);
-  for (int32_t j = -1; (j = next_costliest(s, chosen, least, j)) >= 0 && !plim_cut_solver_over(s);) {
+  for (int32_t j = -1; (j = next_costliest(s, chosen, min_cost, j)) >= 0 && !plim_cut_solver_over(s);) {
     chosen[j] = 0;
     s->x[j] = 0;
     s->other_work += s->n_columns;

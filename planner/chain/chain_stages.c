@@ -4,8 +4,8 @@
 
 #include "planner/chain/checkpoints.h"
 
-/* Where stages begin: after candidates. Where there are more than `most`, stages of about equal bytes. */
-static void place_stages(plim_stages *s, plim_checkpoint_kind kind, int32_t most) {
+/* Where stages begin: after candidates. Where there are more than `max_stages`, stages of about equal bytes. */
+static void place_stages(plim_stages *s, plim_checkpoint_kind kind, int32_t max_stages) {
   const plim_forward *f = &s->forward;
   int64_t all = 0, made = 0;
   int32_t candidates = 0;
@@ -13,12 +13,12 @@ static void place_stages(plim_stages *s, plim_checkpoint_kind kind, int32_t most
     candidates += kind == PLIM_CHECKPOINT_LINEAR || f->is_cut[f->op[i]];
     all += plim_problem_bytes_written(s->problem, f->op[i]);
   }
-  int64_t stride = candidates < most ? 0 : all / most + 1;
+  int64_t stride = candidates < max_stages ? 0 : all / max_stages + 1;
   s->n = 1;
   for (int32_t i = 0; i + 1 < f->n; i++) {
     made += plim_problem_bytes_written(s->problem, f->op[i]);
     if (kind == PLIM_CHECKPOINT_CUTS && !f->is_cut[f->op[i]]) continue;
-    if (made < stride || s->n == most) continue;
+    if (made < stride || s->n == max_stages) continue;
     s->first[s->n++] = i + 1;
     made = 0;
   }
@@ -80,7 +80,7 @@ static void find_tail(plim_stages *s) {
   s->tail[0] = s->problem->n_ops;
 }
 
-plim_status plim_stages_new(const plim_problem *p, plim_checkpoint_kind kind, int32_t most, plim_stages **out) {
+plim_status plim_stages_new(const plim_problem *p, plim_checkpoint_kind kind, int32_t max_stages, plim_stages **out) {
   plim_stages *s = NULL;
   plim_status status;
   PLIM_TRY(plim_allocate(p->ctx, 1, sizeof *s, &s));
@@ -91,7 +91,7 @@ plim_status plim_stages_new(const plim_problem *p, plim_checkpoint_kind kind, in
   PLIM_CHECK(plim_allocate(p->ctx, p->n_ops + 2, sizeof *s->state, &s->state));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *s->made, &s->made));
   PLIM_CHECK(plim_allocate(p->ctx, p->n_items, sizeof *s->read, &s->read));
-  place_stages(s, kind, most);
+  place_stages(s, kind, max_stages);
   find_items(s);
   PLIM_CHECK(list_states(s));
   find_tail(s);

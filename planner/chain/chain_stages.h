@@ -22,9 +22,9 @@ typedef struct plim_stages {
   int64_t n_state_items;
 } plim_stages;
 
-/* Stages that end at each candidate; where there would be more than `most`, neighbours are joined so that all make
- * about as many bytes. */
-PLIM_MUST_USE plim_status plim_stages_new(const plim_problem *problem, plim_checkpoint_kind kind, int32_t most,
+/* Stages that end at each candidate; where there would be more than `max_stages`, neighbours are joined so that all
+ * make about as many bytes. */
+PLIM_MUST_USE plim_status plim_stages_new(const plim_problem *problem, plim_checkpoint_kind kind, int32_t max_stages,
                                           plim_stages **out);
 /* Is the item, made in stage i or later and in no state, read by the tail after its part of stage i? */
 int plim_stages_is_handed_on(const plim_stages *stages, int32_t item, int32_t i);

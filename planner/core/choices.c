@@ -81,7 +81,7 @@ static plim_status allowed_key(const plim_problem *p, const plim_plan_options *o
 }
 
 /* Most time of all ops together, in ns. Ops may run up to 4,096 times on average before a plan's time overflows. */
-static const int64_t most_total_ns = INT64_MAX >> 12;
+static const int64_t max_total_ns = INT64_MAX >> 12;
 
 static int64_t slowest_ns(const plim_planned_op *op) {
   int64_t slowest = 0;
@@ -117,11 +117,11 @@ plim_status plim_choices_make(plim_problem *p, const plim_plan_options *options)
       if (workspace < 0 || workspace > most_workspace) most_workspace = workspace < 0 ? INT64_MAX : workspace;
     }
     total_ns = plim_add_checked(total_ns, slowest_ns(&p->own_op[op]));
-    if (total_ns < 0 || total_ns > most_total_ns) {
+    if (total_ns < 0 || total_ns > max_total_ns) {
       return plim_fail(p->ctx, PLIM_EOVERFLOW,
                        "the times of graph '%s' add up to more than the %lld that plans are made of, repeats included: "
                        "divide them all by one number",
-                       p->graph->name, (long long)most_total_ns);
+                       p->graph->name, (long long)max_total_ns);
     }
     if (most_workspace > INT64_MAX / 4) {
       return plim_fail(p->ctx, PLIM_EOVERFLOW, "a workspace of graph '%s' is too large to add to others",

@@ -132,7 +132,7 @@ int64_t plim_incumbent_deadline(const plim_incumbent *inc, int32_t percent) {
 
 plim_plan_options plim_incumbent_timed(const plim_plan_options *options) {
   plim_plan_options timed = *options;
-  if (timed.time_limit_ns > 0 && timed.time_limit_ns < core_tuning.least_ns) timed.time_limit_ns = core_tuning.least_ns;
+  if (timed.time_limit_ns > 0 && timed.time_limit_ns < core_tuning.min_ns) timed.time_limit_ns = core_tuning.min_ns;
   return timed;
 }
 

@@ -11,10 +11,9 @@ enum { PLIM_REPAIR_TRIALS = 24 /* evictions that a round of repair tries: those 
 
 static const struct plim_exact_tuning {
   struct {
-    int32_t restart_conflicts, clauses_least, near_conflicts, clauses_part;
-    int32_t scattered_percent, scattered_least, narrow_percent, by_conflicts_percent;
-    double input_time, activity_growth, clause_growth, width_first, width_least, width_most, wider, narrower,
-        width_spread;
+    int32_t restart_conflicts, clauses_min, near_conflicts, clauses_part;
+    int32_t scattered_percent, scattered_min, narrow_percent, by_conflicts_percent;
+    double input_time, activity_growth, clause_growth, width_first, width_min, width_max, wider, narrower, width_spread;
   } search;
   struct {
     int32_t columns, terms;
@@ -23,11 +22,11 @@ static const struct plim_exact_tuning {
     .search =
         {
             .restart_conflicts = 64, /* conflicts of a restart, times the Luby number. Measured: 2ae90f9f */
-            .clauses_least = 4000,   /* clauses from which the worse half is forgotten */
+            .clauses_min = 4000,     /* clauses from which the worse half is forgotten */
             .clauses_part = 20,      /* that number grows by one part in so many each time */
             .near_conflicts = 60,    /* conflicts of the search in one neighbourhood */
             .scattered_percent = 40, /* of neighbourhoods are repeats drawn one by one, the others some stages */
-            .scattered_least = 5,    /* percent of repeats that are drawn, beside the width: small graphs have some */
+            .scattered_min = 5,      /* percent of repeats that are drawn, beside the width: small graphs have some */
             .narrow_percent = 50,    /* of the latter also fix what is not repeated outside those stages */
             .by_conflicts_percent = 30, /* of neighbourhoods decide by conflicts, the others by bytes */
             .input_time = 0.5,          /* share of an input's time that counts for a repeat that needs it */
@@ -35,8 +34,8 @@ static const struct plim_exact_tuning {
                 1.05,               /* of what a conflict adds to the activity of its variables, from one to the next */
             .clause_growth = 1.001, /* the same of clauses */
             .width_first = 0.15,    /* stages of a neighbourhood, as a share of all */
-            .width_least = 0.01,
-            .width_most = 0.5,
+            .width_min = 0.01,
+            .width_max = 0.5,
             .wider = 1.05,       /* factor of that after a neighbourhood that was searched to its end */
             .narrower = 0.98,    /* and after one that was not */
             .width_spread = 0.3, /* a width is drawn from this to 1 + this times that */

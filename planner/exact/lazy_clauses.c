@@ -395,7 +395,7 @@ static plim_status keep_clause(plim_lazy_clauses *l, const plim_lazy_clauses_cla
   return PLIM_OK;
 }
 
-plim_status plim_lazy_clauses_forget(plim_lazy_clauses *l, int32_t most) {
+plim_status plim_lazy_clauses_forget(plim_lazy_clauses *l, int32_t max_clauses) {
   int32_t n = 0, left = l->n_clauses;
   plim_lazy_clauses_pool to = {0};
   plim_status status = PLIM_OK;
@@ -405,7 +405,7 @@ plim_status plim_lazy_clauses_forget(plim_lazy_clauses *l, int32_t most) {
   if (n > 0) qsort(l->clause, (size_t)n, sizeof *l->clause, by_worth);
   for (int32_t s = 0; s < 2 * l->n_variables; s++) l->watch[s].n = 0;
   l->n_clauses = 0;
-  for (int32_t i = 0; i < n && i < most && status == PLIM_OK; i++) status = keep_clause(l, &l->clause[i], &to);
+  for (int32_t i = 0; i < n && i < max_clauses && status == PLIM_OK; i++) status = keep_clause(l, &l->clause[i], &to);
   release_pool(l, &l->literals);
   l->literals = to;
   l->reasons.n = 0; /* no one asks for those of facts */

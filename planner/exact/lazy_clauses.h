@@ -126,7 +126,7 @@ PLIM_MUST_USE plim_status plim_lazy_clauses_propagate(plim_lazy_clauses *lazy_cl
  * no decision; there is no solution. */
 PLIM_MUST_USE plim_status plim_lazy_clauses_learn(plim_lazy_clauses *lazy_clauses, int32_t *refuted);
 
-/* Without open levels: forget clauses that hold, and of the others the worst until at most `most` are left. */
-PLIM_MUST_USE plim_status plim_lazy_clauses_forget(plim_lazy_clauses *lazy_clauses, int32_t most);
+/* Without open levels: forget clauses that hold, and of the others the worst until at most `max_clauses` are left. */
+PLIM_MUST_USE plim_status plim_lazy_clauses_forget(plim_lazy_clauses *lazy_clauses, int32_t max_clauses);
 
 #endif

@@ -23,7 +23,7 @@ typedef struct plim_moccasin_relief {
 void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *cost) {
   plim_release(ctx, cost->left, cost->room, sizeof *cost->left);
   plim_release(ctx, cost->relief, cost->room, sizeof *cost->relief);
-  plim_release(ctx, cost->spared, (int64_t)cost->room * PLIM_MOCCASIN_MOST_ROWS, sizeof *cost->spared);
+  plim_release(ctx, cost->spared, (int64_t)cost->room * PLIM_MOCCASIN_MAX_ROWS, sizeof *cost->spared);
   plim_release(ctx, cost->rows_before, (int64_t)cost->room_positions + 1, sizeof *cost->rows_before);
   *cost = (plim_moccasin_cost){0};
 }
@@ -34,7 +34,7 @@ static plim_status reserve(plim_moccasin_cost *cost, const plim_moccasin_model *
   plim_moccasin_cost_free(ctx, cost);
   cost->room = c->n_uses + c->n_uses / 2;
   cost->room_positions = c->n_positions + c->n_positions / 2;
-  PLIM_TRY(plim_allocate(ctx, (int64_t)cost->room * PLIM_MOCCASIN_MOST_ROWS, sizeof *cost->spared, &cost->spared));
+  PLIM_TRY(plim_allocate(ctx, (int64_t)cost->room * PLIM_MOCCASIN_MAX_ROWS, sizeof *cost->spared, &cost->spared));
   PLIM_TRY(plim_allocate(ctx, (int64_t)cost->room_positions + 1, sizeof *cost->rows_before, &cost->rows_before));
   PLIM_TRY(plim_allocate(ctx, cost->room, sizeof *cost->left, &cost->left));
   return plim_allocate(ctx, cost->room, sizeof *cost->relief, &cost->relief);
@@ -50,17 +50,17 @@ static void list_rows(plim_moccasin_cost *cost, const plim_moccasin_model *c) {
       highest = c->decided_bytes[j] > c->decided_bytes[highest] ? j : highest;
     }
     plim_moccasin_row row = {.position = highest, .excess = c->decided_bytes[highest] - c->limit_bytes};
-    int32_t at = cost->n_rows < PLIM_MOCCASIN_MOST_ROWS ? cost->n_rows++ : PLIM_MOCCASIN_MOST_ROWS;
+    int32_t at = cost->n_rows < PLIM_MOCCASIN_MAX_ROWS ? cost->n_rows++ : PLIM_MOCCASIN_MAX_ROWS;
     for (; at > 0 && cost->row[at - 1].excess < row.excess; at--) {
-      if (at < PLIM_MOCCASIN_MOST_ROWS) cost->row[at] = cost->row[at - 1];
+      if (at < PLIM_MOCCASIN_MAX_ROWS) cost->row[at] = cost->row[at - 1];
     }
-    if (at < PLIM_MOCCASIN_MOST_ROWS) cost->row[at] = row;
+    if (at < PLIM_MOCCASIN_MAX_ROWS) cost->row[at] = row;
   }
 }
 
 /* The rows at which a use may be spared are neighbours in the order of positions. */
 static void list_spared(plim_moccasin_cost *cost, const plim_moccasin_model *c) {
-  int32_t count[PLIM_MOCCASIN_MOST_ROWS] = {0}, *begin = cost->spared_begin;
+  int32_t count[PLIM_MOCCASIN_MAX_ROWS] = {0}, *begin = cost->spared_begin;
   for (int32_t j = 0; j <= c->n_positions; j++) cost->rows_before[j] = 0;
   for (int32_t r = 0; r < cost->n_rows; r++) cost->rows_before[cost->row[r].position + 1]++;
   plim_groups_sum(cost->rows_before, c->n_positions);

@@ -25,9 +25,9 @@ static plim_status make_variables(plim_moccasin_model *c, int32_t copies) {
   int64_t n = 0;
   plim_status status;
   for (int32_t v = 0; v < d->n; v++) {
-    int32_t most = d->node[v].last_stage - v;
+    int32_t max_repeats = d->node[v].last_stage - v;
     c->first[v] = (int32_t)n;
-    n += most < copies - 1 ? most : copies - 1;
+    n += max_repeats < copies - 1 ? max_repeats : copies - 1;
     if (n > INT32_MAX / 4) return plim_fail(ctx, PLIM_EUNSUPPORTED, "too many copies of too many ops to search");
   }
   c->first[d->n] = c->n_variables = (int32_t)n;

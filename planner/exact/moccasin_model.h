@@ -94,7 +94,7 @@ PLIM_MUST_USE plim_status plim_moccasin_repeats(const plim_moccasin_model *c, pl
 
 /* A lower bound on the time of repeats that are not decided yet, and repeats that would take too long. */
 
-enum { PLIM_MOCCASIN_MOST_ROWS = 16 };
+enum { PLIM_MOCCASIN_MAX_ROWS = 16 };
 
 /* A position at which live bytes exceed the limit, unless further repeats free some. */
 typedef struct plim_moccasin_row {
@@ -105,15 +105,15 @@ typedef struct plim_moccasin_row {
 } plim_moccasin_row;
 
 typedef struct plim_moccasin_cost {
-  plim_moccasin_row row[PLIM_MOCCASIN_MOST_ROWS]; /* of the last look, the most excess first */
+  plim_moccasin_row row[PLIM_MOCCASIN_MAX_ROWS]; /* of the last look, the most excess first */
   int32_t n_rows;
   int64_t present_ns; /* time of the repeats that are there for certain */
   double *left;       /* [room] of each use: what of its node's time no row has charged yet */
   /* scratch */
-  struct plim_moccasin_relief *relief;               /* [room] of one row */
-  int32_t *spared;                                   /* [room x rows] uses that repeats may spare, row by row */
-  int32_t spared_begin[PLIM_MOCCASIN_MOST_ROWS + 1]; /* rows in order of their positions */
-  int32_t *rows_before;                              /* [room_positions + 1] rows whose position is before this one */
+  struct plim_moccasin_relief *relief;              /* [room] of one row */
+  int32_t *spared;                                  /* [room x rows] uses that repeats may spare, row by row */
+  int32_t spared_begin[PLIM_MOCCASIN_MAX_ROWS + 1]; /* rows in order of their positions */
+  int32_t *rows_before;                             /* [room_positions + 1] rows whose position is before this one */
   int32_t room, room_positions;
 } plim_moccasin_cost;
 

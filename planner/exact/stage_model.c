@@ -50,7 +50,7 @@ static void add_run_and_keep(plim_stage_model *m, int32_t t) {
     if (i == t) m->run[cell(m, t, i)] = plim_model_column(&m->linear, 0, 1, 1, 1);
     if (i == t || t > m->last_use[i]) continue;
     m->keep[cell(m, t, i)] = plim_model_column(&m->linear, 0, 0, 1, 1);
-    if (t > node->last_stage || node->time_ns > m->most_repeat_ns) continue;
+    if (t > node->last_stage || node->time_ns > m->max_repeat_ns) continue;
     int64_t cost = node->time_ns / d->time_unit;
     m->run[cell(m, t, i)] = plim_model_column(&m->linear, (double)cost, 0, 1, 1);
   }
@@ -75,9 +75,9 @@ static void add_used(plim_stage_model *m, int32_t t) {
   const plim_dag *d = m->dag;
   for (int32_t k = 0; k <= t; k++) {
     m->used[cell(m, t, k)] = -1;
-    double most = 1 - units(d, d->node[k].workspace_bytes) / m->budget;
+    double high = 1 - units(d, d->node[k].workspace_bytes) / m->budget;
     /* a workspace that a repeat may need is a row of its own */
-    if (may_run(m, t, k)) m->used[cell(m, t, k)] = plim_model_column(&m->linear, 0, 0, k == t ? most : 1, 0);
+    if (may_run(m, t, k)) m->used[cell(m, t, k)] = plim_model_column(&m->linear, 0, 0, k == t ? high : 1, 0);
   }
 }
 
@@ -191,13 +191,13 @@ int plim_stage_model_fits(const plim_dag *d) {
   return columns <= exact_tuning.model.columns && terms <= exact_tuning.model.terms;
 }
 
-plim_status plim_stage_model_make(const plim_dag *d, int64_t budget, int64_t most_repeat_ns, plim_stage_model **out) {
+plim_status plim_stage_model_make(const plim_dag *d, int64_t budget, int64_t max_repeat_ns, plim_stage_model **out) {
   plim_context *ctx = d->ctx;
   int64_t cells = (int64_t)d->n * d->n;
   plim_stage_model *m = NULL;
   plim_status status;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *m, &m));
-  *m = (plim_stage_model){.dag = d, .n = d->n, .linear = {.ctx = ctx}, .most_repeat_ns = most_repeat_ns};
+  *m = (plim_stage_model){.dag = d, .n = d->n, .linear = {.ctx = ctx}, .max_repeat_ns = max_repeat_ns};
   m->budget = fmax(1, units(d, budget - d->base_bytes));
   PLIM_CHECK(plim_allocate(ctx, d->n, sizeof *m->last_use, &m->last_use));
   PLIM_CHECK(plim_allocate(ctx, cells, sizeof *m->run, &m->run));
@@ -293,6 +293,6 @@ int64_t plim_stage_model_bound(const plim_stage_model *m, double bound) {
   /* objectives are whole units: what a solver's tolerances may have added is taken off, the rest is rounded up */
   double repeats = ceil(bound * (1 - 1e-9) - 1e-4);
   if (!(repeats > 0)) return m->dag->time_ns;
-  int64_t most = INT64_MAX / 4 / m->dag->time_unit;
-  return m->dag->time_ns + (repeats < (double)most ? (int64_t)repeats : most) * m->dag->time_unit;
+  int64_t max_repeats = INT64_MAX / 4 / m->dag->time_unit;
+  return m->dag->time_ns + (repeats < (double)max_repeats ? (int64_t)repeats : max_repeats) * m->dag->time_unit;
 }

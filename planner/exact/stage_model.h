@@ -11,7 +11,7 @@
  * runs at most once more, in order. What is kept from stage to stage determines what is recomputed: `keep` is the
  * plan, the rest follows from it. */
 
-enum { PLIM_STAGE_SCHEDULE_MOST_NODES = 2048 };
+enum { PLIM_STAGE_SCHEDULE_MAX_NODES = 2048 };
 
 typedef struct plim_stage_schedule {
   const plim_dag *dag;
@@ -29,7 +29,7 @@ typedef struct plim_stage_schedule {
   int64_t room_positions;
 } plim_stage_schedule;
 
-/* Nothing kept. PLIM_EUSAGE for more than PLIM_STAGE_SCHEDULE_MOST_NODES nodes. */
+/* Nothing kept. PLIM_EUSAGE for more than PLIM_STAGE_SCHEDULE_MAX_NODES nodes. */
 PLIM_MUST_USE plim_status plim_stage_schedule_new(const plim_dag *dag, plim_stage_schedule **out);
 void plim_stage_schedule_free(plim_stage_schedule *stages); /* NULL is legal */
 
@@ -66,7 +66,7 @@ typedef struct plim_stage_model {
   int32_t n;
   plim_model linear; /* objective: time of repeats in units of dag->time_unit */
   double budget;     /* in units of dag->bytes_unit, what is always there subtracted */
-  int64_t most_repeat_ns;
+  int64_t max_repeat_ns;
   int32_t *last_use; /* [n] last stage in which a copy of the node may be of use */
   /* columns, [n][n] by stage and node, -1: none. release: the first of the node's, one a reader that may run */
   int32_t *run, *keep, *release, *used;
@@ -75,9 +75,9 @@ typedef struct plim_stage_model {
 /* Is the program of a size that solvers can be given? At most two million columns and twenty million terms. */
 int plim_stage_model_fits(const plim_dag *dag);
 
-/* Build. Repeats longer than `most_repeat_ns` are left out: a plan that is already known is as fast without them. The
+/* Build. Repeats longer than `max_repeat_ns` are left out: a plan that is already known is as fast without them. The
  * budget is at least plim_dag_least_peak, and the model fits. */
-PLIM_MUST_USE plim_status plim_stage_model_make(const plim_dag *dag, int64_t budget_bytes, int64_t most_repeat_ns,
+PLIM_MUST_USE plim_status plim_stage_model_make(const plim_dag *dag, int64_t budget_bytes, int64_t max_repeat_ns,
                                                 plim_stage_model **out);
 void plim_stage_model_free(plim_stage_model *model); /* NULL is legal */
 

@@ -10,10 +10,10 @@
 plim_status plim_stage_schedule_new(const plim_dag *dag, plim_stage_schedule **out) {
   plim_context *ctx = dag->ctx;
   plim_stage_schedule *s = NULL;
-  if (dag->n > PLIM_STAGE_SCHEDULE_MOST_NODES) {
+  if (dag->n > PLIM_STAGE_SCHEDULE_MAX_NODES) {
     return plim_fail(ctx, PLIM_EUSAGE,
                      "planners milp and lp-round take graphs of at most %d ops, not %d; search takes any",
-                     PLIM_STAGE_SCHEDULE_MOST_NODES, dag->n);
+                     PLIM_STAGE_SCHEDULE_MAX_NODES, dag->n);
   }
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *s, &s));
   *s = (plim_stage_schedule){.dag = dag, .n = dag->n};

@@ -184,11 +184,11 @@ static plim_status gather(const plim_dag *d, const plim_schedule *schedule, int3
   return PLIM_OK;
 }
 
-/* Of every node only the latest `most` repeats. count [nodes] is 0. */
-static void keep_latest(plim_repeats *r, int32_t most, int32_t *count) {
+/* Of every node only the latest `max_repeats` repeats. count [nodes] is 0. */
+static void keep_latest(plim_repeats *r, int32_t max_repeats, int32_t *count) {
   int32_t first = r->n;
   for (int32_t i = r->n - 1; i >= 0; i--) {
-    if (count[r->at[i].node]++ < most) r->at[--first] = r->at[i];
+    if (count[r->at[i].node]++ < max_repeats) r->at[--first] = r->at[i];
   }
   r->n -= first;
   memmove(r->at, r->at + first, (size_t)r->n * sizeof *r->at);

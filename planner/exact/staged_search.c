@@ -260,7 +260,7 @@ static void assume_outside(tree_search *h, double width) {
   int32_t n = c->dag->n, length = 1 + (int32_t)(width * n), low = plim_random_below(random, n) - length / 2;
   int scattered = plim_random_percent(random, exact_tuning.search.scattered_percent);
   int narrow = plim_random_percent(random, exact_tuning.search.narrow_percent);
-  int percent = exact_tuning.search.scattered_least + (int)(width * 100);
+  int percent = exact_tuning.search.scattered_min + (int)(width * 100);
   h->n_assumed = 0;
   for (int32_t x = 0; x < c->n_variables; x++) {
     int32_t v = c->node_of[x], absent = c->absent[x];
@@ -284,8 +284,8 @@ static plim_status search_near(tree_search *h, double *width) {
   assume_outside(h, *width * (exact_tuning.search.width_spread + plim_random_unit(&h->random)));
   PLIM_TRY(search_within(h, exact_tuning.search.near_conflicts, &over));
   *width *= over ? exact_tuning.search.wider : exact_tuning.search.narrower;
-  if (*width > exact_tuning.search.width_most) *width = exact_tuning.search.width_most;
-  if (*width < exact_tuning.search.width_least) *width = exact_tuning.search.width_least;
+  if (*width > exact_tuning.search.width_max) *width = exact_tuning.search.width_max;
+  if (*width < exact_tuning.search.width_min) *width = exact_tuning.search.width_min;
   return PLIM_OK;
 }
 
@@ -332,7 +332,7 @@ static plim_status begin_from(tree_search *h, const plim_repeats *start) {
 
 plim_status plim_staged_search_run(plim_staged_search *s, const plim_repeats *start) {
   plim_context *ctx = s->dag->ctx;
-  tree_search h = {.search = s, .random = {s->seed}, .kept_clauses = exact_tuning.search.clauses_least};
+  tree_search h = {.search = s, .random = {s->seed}, .kept_clauses = exact_tuning.search.clauses_min};
   plim_repeats none = {.ctx = ctx};
   int64_t n = 0;
   plim_status status;

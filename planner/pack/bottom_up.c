@@ -27,8 +27,8 @@
 #include "runtime/base/random.h"
 
 enum {
-  MOST_NEAR = 64, /* boxes that stick out, near which priorities change */
-  GROUP = 32      /* boxes of a group */
+  MAX_NEAR = 64, /* boxes that stick out, near which priorities change */
+  GROUP = 32     /* boxes of a group */
 };
 
 typedef enum pick { DOMINANCE_LIMIT, LOWEST } pick;
@@ -230,10 +230,10 @@ static void set_keys(plim_bottom_up *up, priority by) {
   }
 }
 
-/* List up to MOST_NEAR boxes that stick out above the goal. Returns their number. */
+/* List up to MAX_NEAR boxes that stick out above the goal. Returns their number. */
 static int32_t list_sticking(const plim_bottom_up *up, int64_t goal, const plim_box **box) {
   int32_t n = 0;
-  for (int32_t b = 0; b < up->units->n && n < MOST_NEAR; b++) {
+  for (int32_t b = 0; b < up->units->n && n < MAX_NEAR; b++) {
     if (up->best[b] + up->units->size[b] > goal) box[n++] = &up->units->boxes->box[b];
   }
   return n;
@@ -248,7 +248,7 @@ static int is_near(const plim_box *box, const plim_box *const *sticking, int32_t
 
 /* New priorities from those of the best: higher for boxes that stick out, changed at random for some others. */
 static void change_keys(plim_bottom_up *up, int64_t goal) {
-  const plim_box *sticking[MOST_NEAR];
+  const plim_box *sticking[MAX_NEAR];
   int32_t few = up->units->n <= pack_tuning.bottom_up.few_boxes, n = few ? 0 : list_sticking(up, goal, sticking);
   for (int32_t b = 0; b < up->units->n; b++) {
     double factor = 1;
@@ -258,8 +258,7 @@ static void change_keys(plim_bottom_up *up, int64_t goal) {
       int changes = plim_random_percent(
           &up->random, few ? pack_tuning.bottom_up.change_percent : pack_tuning.bottom_up.change_percent_near);
       if (changes)
-        factor =
-            pack_tuning.bottom_up.factor_least + pack_tuning.bottom_up.factor_range * plim_random_unit(&up->random);
+        factor = pack_tuning.bottom_up.factor_min + pack_tuning.bottom_up.factor_range * plim_random_unit(&up->random);
     }
     up->key[b] = up->best_key[b] * factor;
   }

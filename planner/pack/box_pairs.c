@@ -39,7 +39,7 @@ struct plim_pairs {
 static int32_t count_pairs(const plim_units *u, pair *out) {
   int32_t n = 0;
   for (int32_t x = 0; x < u->n; x++) {
-    for (int32_t y = x + 1; y < u->n && n <= PLIM_PAIRS_MOST; y++) {
+    for (int32_t y = x + 1; y < u->n && n <= PLIM_PAIRS_MAX; y++) {
       int64_t separation = plim_units_separation(u, x, y);
       if (separation == PLIM_NO_SEPARATION) continue;
       if (out) out[n] = (pair){x, y, separation, plim_units_separation(u, y, x)};
@@ -55,7 +55,7 @@ plim_status plim_pairs_new(const plim_units *units, plim_pairs **out) {
   plim_status status;
   int32_t n_pairs = count_pairs(units, NULL);
   *out = NULL;
-  if (n_pairs > PLIM_PAIRS_MOST) return PLIM_OK;
+  if (n_pairs > PLIM_PAIRS_MAX) return PLIM_OK;
   int64_t bytes_a_node = (int64_t)units->n * (int64_t)sizeof(range) + n_pairs + 1;
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *p, &p));
   *p = (plim_pairs){.units = units, .n_pairs = n_pairs};

@@ -136,7 +136,7 @@ static plim_status explain_step(filter *f, const plim_units *units, uint8_t *bef
   PLIM_TRY(mark_step(f, units->peak_time, out));
   if (are_plain(units)) return PLIM_OK;
   out->irreducible = 0;
-  if (out->n > PLIM_EXACT_MOST_WITH_GAPS) return PLIM_OK;
+  if (out->n > PLIM_EXACT_MAX_WITH_GAPS) return PLIM_OK;
   PLIM_TRY(filter_boxes(f, before, &fewer));
   if (fewer.n > 0 && fewer.n < out->n) {
     *out = fewer;
@@ -163,7 +163,7 @@ plim_status plim_boxes_conflict(plim_context *ctx, const plim_boxes *boxes, int6
   PLIM_CHECK(plim_units_make(ctx, &chosen.boxes, &units));
   if (units.peak_units * chosen.boxes.align > capacity) {
     status = explain_step(&f, &units, before, out);
-  } else if (chosen.boxes.n <= (units.windows ? PLIM_EXACT_MOST_WITH_GAPS : PLIM_EXACT_MOST)) {
+  } else if (chosen.boxes.n <= (units.windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {
     for (int32_t x = 0; x < boxes->n; x++) member[x] = boxes->box[x].bytes > 0;
     status = filter_boxes(&f, before, out);
   }

@@ -21,7 +21,7 @@ static const struct {
              {"size", SIZE, 0},    {"hint", HINT, 0},   {"alignment", ALIGNMENT, 0}, {"gaps", GAPS, 0},
              {"offset", OFFSET, 0}};
 static const char *const titles[COLUMNS] = {"id", "lower", "upper", "size", "alignment", "hint", "gaps", "offset"};
-enum { NAMES = sizeof names / sizeof names[0], MOST_BUFFERS = 1 << 26 };
+enum { NAMES = sizeof names / sizeof names[0], MAX_BUFFERS = 1 << 26 };
 static const int64_t time_limit = INT64_C(1) << 60, bytes_limit = INT64_C(1) << 62, file_limit = INT64_C(1) << 31;
 
 /* A field or line: [begin, end). */
@@ -266,7 +266,7 @@ static plim_status check_fixed(const reader *r) {
 static plim_status allocate_list(plim_buffer_list *list, const char *text, int64_t bytes) {
   int64_t lines = 1;
   for (int64_t i = 0; i < bytes; i++) lines += text[i] == '\n';
-  if (lines > MOST_BUFFERS) return plim_fail(list->ctx, PLIM_EDATA, "more than %d lines", MOST_BUFFERS);
+  if (lines > MAX_BUFFERS) return plim_fail(list->ctx, PLIM_EDATA, "more than %d lines", MAX_BUFFERS);
   list->room = lines;
   list->n_chars = bytes + 1;
   PLIM_TRY(plim_allocate(list->ctx, list->n_chars, 1, &list->chars));

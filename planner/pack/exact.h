@@ -27,14 +27,14 @@ typedef struct plim_exact_limits {
 } plim_exact_limits;
 
 /* `nodes`: about how many will be used; failed states are remembered accordingly. PLIM_EUNSUPPORTED for more than
- * PLIM_EXACT_MOST boxes, or PLIM_EXACT_MOST_WITH_GAPS where gaps leave parts of boxes. O(n^2) time. Memory: n^2 / 4
+ * PLIM_EXACT_MAX boxes, or PLIM_EXACT_MAX_WITH_GAPS where gaps leave parts of boxes. O(n^2) time. Memory: n^2 / 4
  * bytes and 2 n bytes a step for masks, and for lists 12 bytes an unplaced box of every node on the way down, as they
  * are needed: up to 200 MB at 4,096 boxes. Nothing is nested as deep as boxes are placed: a thread with little stack
  * will do. */
 enum {
-  PLIM_EXACT_MOST = 4096,                          /* boxes */
-  PLIM_EXACT_MOST_WITH_GAPS = PLIM_EXACT_MOST / 4, /* boxes, where gaps leave parts of them: n^2 separations */
-  PLIM_EXACT_UNITS = 1 << 29                       /* capacities are below */
+  PLIM_EXACT_MAX = 4096,                         /* boxes */
+  PLIM_EXACT_MAX_WITH_GAPS = PLIM_EXACT_MAX / 4, /* boxes, where gaps leave parts of them: n^2 separations */
+  PLIM_EXACT_UNITS = 1 << 29                     /* capacities are below */
 };
 PLIM_MUST_USE plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **out);
 void plim_exact_free(plim_exact *exact); /* NULL is legal */
@@ -67,8 +67,8 @@ PLIM_MUST_USE plim_status plim_exact_search(plim_exact *exact, int64_t capacity,
 
 typedef struct plim_pairs plim_pairs;
 
-/* *out is NULL when more than PLIM_PAIRS_MOST pairs of boxes are there together. O(n^2). */
-enum { PLIM_PAIRS_MOST = 8192 };
+/* *out is NULL when more than PLIM_PAIRS_MAX pairs of boxes are there together. O(n^2). */
+enum { PLIM_PAIRS_MAX = 8192 };
 PLIM_MUST_USE plim_status plim_pairs_new(const plim_units *units, plim_pairs **out);
 void plim_pairs_free(plim_pairs *pairs); /* NULL is legal */
 

@@ -4,7 +4,7 @@
 #include "planner/pack/pack_tuning.h"
 #include "planner/pack/units.h"
 
-enum { CHUNK_BOXES = 1 << 16 /* boxes of a block of memory for lists; several times PLIM_EXACT_MOST */ };
+enum { CHUNK_BOXES = 1 << 16 /* boxes of a block of memory for lists; several times PLIM_EXACT_MAX */ };
 
 static void fill_masks(plim_exact *e) {
   const plim_sections *s = &e->sections;
@@ -87,14 +87,14 @@ plim_status plim_exact_new(const plim_units *units, int64_t nodes, plim_exact **
   plim_exact *e = NULL;
   double *live_units = NULL;
   plim_status status;
-  if (units->n > (units->windows ? PLIM_EXACT_MOST_WITH_GAPS : PLIM_EXACT_MOST)) {
+  if (units->n > (units->windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX)) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "exact packing of %d boxes is not possible", units->n);
   }
   PLIM_CHECK(plim_allocate(ctx, 1, sizeof *e, &e));
   e->units = units;
   e->n = units->n;
-  int64_t states = e->n < pack_tuning.exact.few_boxes ? INT64_C(1) << e->n : pack_tuning.exact.memo_most;
-  for (e->n_memo = pack_tuning.exact.memo_least; e->n_memo < nodes && e->n_memo < states;) e->n_memo *= 2;
+  int64_t states = e->n < pack_tuning.exact.few_boxes ? INT64_C(1) << e->n : pack_tuning.exact.memo_max;
+  for (e->n_memo = pack_tuning.exact.memo_min; e->n_memo < nodes && e->n_memo < states;) e->n_memo *= 2;
   PLIM_CHECK(plim_sections_make(units, &e->sections));
   PLIM_CHECK(allocate_search(e));
   PLIM_CHECK(plim_allocate(ctx, e->sections.n_sections, sizeof *live_units, &live_units));

@@ -46,13 +46,13 @@ typedef plim_niche_frame frame;
 /* ---- making ---- */
 
 int plim_niche_can(const plim_units *u) {
-  int can = u->plain && u->n > 0 && u->n <= PLIM_NICHE_MOST;
+  int can = u->plain && u->n > 0 && u->n <= PLIM_NICHE_MAX;
   for (int32_t b = 0; b < u->n && can; b++) can = u->fixed[b] < 0;
   return can;
 }
 
 static void lay_out(plim_niche *e, plim_block *b) {
-  int64_t n = e->n, m = e->m + 1, depth = e->depth_most;
+  int64_t n = e->n, m = e->m + 1, depth = e->depth_max;
   e->shape = plim_block_take(b, n, sizeof *e->shape);
   e->owner = plim_block_take(b, n, sizeof *e->owner);
   e->up = plim_block_take(b, n, sizeof *e->up);
@@ -93,11 +93,11 @@ plim_status plim_niche_new(const plim_units *units, plim_niche **out) {
   PLIM_CHECK(plim_sections_make(units, &e->sections));
   e->m = e->sections.n_sections;
   e->words = (e->m + PLIM_WORD - 1) / PLIM_WORD;
-  e->depth_most = DEPTH_FACTOR * e->n + 2;
+  e->depth_max = DEPTH_FACTOR * e->n + 2;
   lay_out(e, &e->block);
   PLIM_CHECK(plim_block_allocate(ctx, &e->block));
   lay_out(e, &e->block);
-  for (int64_t d = 0, m = e->m + 1; d < e->depth_most; d++) {
+  for (int64_t d = 0, m = e->m + 1; d < e->depth_max; d++) {
     e->stack.frame[d] = (frame){.waiting = e->stack.boxes + d * e->n,
                                 .option = e->stack.options + d * (e->n + 1),
                                 .reason = e->stack.reasons + 2 * d * e->words,
@@ -378,7 +378,7 @@ static waiting_box inherit(const waiting_box *from) {
 /* Make the boxes of a child: `without` is placed, and boxes in sections [first, last) lie at `low` or above. */
 static void make_child(const plim_niche *e, const frame *f, frame *to, int32_t without, plim_span where, int32_t low) {
   int32_t n = 0, i = 0;
-  waiting_box raised[PLIM_NICHE_MOST];
+  waiting_box raised[PLIM_NICHE_MAX];
   int32_t n_raised = 0;
   to->placed = without;
   to->touched = (plim_span){e->m, 0};
@@ -469,7 +469,7 @@ static plim_pack_outcome search_niches(plim_niche *e, int64_t nodes, int64_t dea
       last = FAILED;
       continue;
     }
-    if (e->nodes >= nodes || depth + 2 >= e->depth_most) return PLIM_PACK_LIMIT;
+    if (e->nodes >= nodes || depth + 2 >= e->depth_max) return PLIM_PACK_LIMIT;
     if (e->nodes % pack_tuning.niche.nodes_a_look == 0 && is_out_of_time(e, deadline_ns)) return PLIM_PACK_LIMIT;
     last = try_next(e, f, f + 1, offset);
     if (last == OPEN) plim_niche_keep(e, f + 1, offset);

@@ -13,8 +13,8 @@
 
 typedef struct plim_niche plim_niche;
 
-/* Boxes that it can pack: plain, none fixed, at most PLIM_NICHE_MOST. */
-enum { PLIM_NICHE_MOST = 1024 };
+/* Boxes that it can pack: plain, none fixed, at most PLIM_NICHE_MAX. */
+enum { PLIM_NICHE_MAX = 1024 };
 int plim_niche_can(const plim_units *units);
 
 PLIM_MUST_USE plim_status plim_niche_new(const plim_units *units, plim_niche **out);
@@ -93,18 +93,18 @@ typedef struct plim_niche_best {
 
 /* What the frames point into, a node after another. */
 typedef struct plim_niche_stack {
-  plim_niche_frame *frame;       /* [depth_most] */
-  plim_niche_waiting_box *boxes; /* [depth_most][n] */
-  int16_t *options;              /* [depth_most][n + 1] */
-  uint64_t *reasons;             /* [depth_most][words] */
-  int32_t *numbers;              /* [depth_most][2][m + 1] */
-  int16_t *counts;               /* [depth_most][m + 1] */
+  plim_niche_frame *frame;       /* [depth_max] */
+  plim_niche_waiting_box *boxes; /* [depth_max][n] */
+  int16_t *options;              /* [depth_max][n + 1] */
+  uint64_t *reasons;             /* [depth_max][words] */
+  int32_t *numbers;              /* [depth_max][2][m + 1] */
+  int16_t *counts;               /* [depth_max][m + 1] */
 } plim_niche_stack;
 
 struct plim_niche {
   const plim_units *units;
   plim_sections sections;
-  int32_t n, m, words, depth_most;
+  int32_t n, m, words, depth_max;
   int32_t capacity;
   int64_t nodes; /* of this restart */
   plim_niche_policy policy;

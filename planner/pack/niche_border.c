@@ -6,7 +6,7 @@
 
 #include "planner/pack/niche.h"
 
-enum { MOST_SUMS = 64 };
+enum { MAX_SUMS = 64 };
 
 typedef plim_niche_waiting_box waiting_box;
 typedef plim_niche_shape shape;
@@ -35,9 +35,9 @@ static void list_borders(plim_niche *e, const frame *f, plim_span at) {
   }
 }
 
-/* The distinct sums of sizes of listed boxes, in ascending order; 0: more than MOST_SUMS. */
+/* The distinct sums of sizes of listed boxes, in ascending order; 0: more than MAX_SUMS. */
 static int32_t list_sums(const plim_niche *e, const frame *f, int32_t at, const int32_t *next, int32_t *sum) {
-  int32_t n = 1, merged[2 * MOST_SUMS];
+  int32_t n = 1, merged[2 * MAX_SUMS];
   sum[0] = 0;
   for (; at >= 0; at = next[at]) {
     int32_t size = e->shape[f->waiting[at].box].size, n_merged = 0;
@@ -47,7 +47,7 @@ static int32_t list_sums(const plim_niche *e, const frame *f, int32_t at, const 
       k += sum[k] + size == least;
       merged[n_merged++] = least;
     }
-    if (n_merged > MOST_SUMS) return 0;
+    if (n_merged > MAX_SUMS) return 0;
     n = n_merged;
     memcpy(sum, merged, (size_t)n * sizeof *sum);
   }
@@ -66,7 +66,7 @@ static int32_t next_reached(const int32_t *sum, int32_t n, int32_t slack, int32_
  * end there, on the other side only boxes that begin there, and on each side at most the slack stays empty. The least
  * such offset; PLIM_NICHE_WALL: there is none. */
 static int32_t least_match(const plim_niche *e, const frame *f, int32_t s) {
-  int32_t low = e->node.span_low[s], sum[MOST_SUMS], sum_after[MOST_SUMS];
+  int32_t low = e->node.span_low[s], sum[MAX_SUMS], sum_after[MAX_SUMS];
   if (low - e->node.floor[s] <= e->node.slack[s] && low - e->node.floor[s + 1] <= e->node.slack[s + 1]) return low;
   int32_t n = list_sums(e, f, e->node.ending[s], e->node.next_ending, sum);
   int32_t n_after = list_sums(e, f, e->node.beginning[s], e->node.next_beginning, sum_after);

@@ -133,10 +133,10 @@ static plim_status search_exactly(pack_state *pack, int64_t nodes) {
   plim_exact *exact = NULL;
   plim_status status;
   int64_t low = pack->goal - 1;
-  int32_t most = pack->has_target ? 1 : pack_tuning.pack.exact_tries;
+  int32_t max_tries = pack->has_target ? 1 : pack_tuning.pack.exact_tries;
   if (pack->has_target) nodes *= pack_tuning.pack.exact_tries;
   PLIM_CHECK(plim_exact_new(&pack->units, nodes, &exact));
-  for (int32_t tries = 0; tries < most && low + 1 < pack->packed_units; tries++) {
+  for (int32_t tries = 0; tries < max_tries && low + 1 < pack->packed_units; tries++) {
     int64_t capacity = tries == 0 ? pack->goal : low + (pack->packed_units - low) / 2;
     plim_pack_outcome outcome;
     PLIM_CHECK(plim_exact_search(exact, capacity, nodes, INT64_MAX, pack->trial, &outcome));
@@ -165,8 +165,8 @@ static plim_status run_bottom_up(pack_state *pack, int32_t effort) {
   plim_bottom_up *bottom_up = NULL;
   int64_t n = pack->units.n, runs = (int64_t)effort * pack_tuning.pack.bottom_up_work / (n * n),
           most = (int64_t)effort * pack_tuning.pack.bottom_up_a_round;
-  int64_t fewest = n > pack_tuning.pack.many_boxes ? pack_tuning.pack.bottom_up_least_many : 1;
-  most = most < pack_tuning.pack.bottom_up_most ? most : pack_tuning.pack.bottom_up_most;
+  int64_t fewest = n > pack_tuning.pack.many_boxes ? pack_tuning.pack.bottom_up_min_many : 1;
+  most = most < pack_tuning.pack.bottom_up_max ? most : pack_tuning.pack.bottom_up_max;
   runs = runs > most ? most : runs < fewest ? fewest : runs;
   PLIM_TRY(plim_bottom_up_new(&pack->units, &bottom_up));
   for (int64_t i = 0; i < runs && goes_on(pack); i++) {
@@ -204,7 +204,7 @@ static plim_status solve(pack_state *pack, int32_t effort) {
   int64_t nodes = (int64_t)effort * pack_tuning.pack.nodes_a_round / (pack->units.n + 1);
   /* with fewer nodes than two ways from root to leaf nothing is found */
   int64_t asked = pack->has_target ? nodes * pack_tuning.pack.exact_tries : nodes;
-  int useless = asked < 2 * (int64_t)pack->units.n || pack->units.n > PLIM_EXACT_MOST_WITH_GAPS;
+  int useless = asked < 2 * (int64_t)pack->units.n || pack->units.n > PLIM_EXACT_MAX_WITH_GAPS;
   return pack->packed_units <= pack->goal || useless ? PLIM_OK : search_exactly(pack, nodes);
 }
 

@@ -13,24 +13,24 @@ enum { PLIM_PACK_SIZES = 5, PLIM_ORDER_NOISES = 6 };
 
 static const struct plim_pack_tuning {
   struct {
-    int32_t nodes_a_round, exact_tries, bottom_up_most, bottom_up_a_round, bottom_up_work, bottom_up_least_many;
+    int32_t nodes_a_round, exact_tries, bottom_up_max, bottom_up_a_round, bottom_up_work, bottom_up_min_many;
     int32_t many_boxes, skyline_boxes, skyline_boxes_at_once, repaired_boxes;
   } pack;
   struct {
     int32_t boxes, few_boxes, change_percent, change_percent_near;
-    double sticking_factor, factor_least, factor_range;
+    double sticking_factor, factor_min, factor_range;
   } bottom_up;
   struct {
     int32_t list_boxes, list_part, list_scan;
   } fit;
   struct {
-    int32_t section_floor, nodes_a_look, memo_least, memo_most, few_boxes;
+    int32_t section_floor, nodes_a_look, memo_min, memo_max, few_boxes;
   } exact;
   struct {
     double noise[PLIM_ORDER_NOISES], blame;
   } order;
   struct {
-    int32_t orders_a_size, bottom_up_all, bottom_up_a_round, bottom_up_work, first_fit_part, effort_first, effort_most;
+    int32_t orders_a_size, bottom_up_all, bottom_up_a_round, bottom_up_work, first_fit_part, effort_first, effort_max;
     int32_t nodes_to_remember;
     int64_t eighths[PLIM_PACK_SIZES];
   } solve;
@@ -44,13 +44,13 @@ static const struct plim_pack_tuning {
 } pack_tuning = {
     .pack =
         {
-            .nodes_a_round = 16384,    /* exact search gets so many nodes x boxes for each round of effort. Measured:
+            .nodes_a_round = 16384,   /* exact search gets so many nodes x boxes for each round of effort. Measured:
                                           d7cac5a0, 1c834ad7 */
-            .exact_tries = 5,          /* packed sizes that exact search is asked for, where there is no target */
-            .bottom_up_most = 192,     /* bottom-up packings of one call; priorities learn little after that */
-            .bottom_up_a_round = 2,    /* of them for each round of effort */
-            .bottom_up_work = 300000,  /* boxes^2 x packings for each round of effort, at most */
-            .bottom_up_least_many = 4, /* packings of more than many_boxes boxes, where first-fit takes longer */
+            .exact_tries = 5,         /* packed sizes that exact search is asked for, where there is no target */
+            .bottom_up_max = 192,     /* bottom-up packings of one call; priorities learn little after that */
+            .bottom_up_a_round = 2,   /* of them for each round of effort */
+            .bottom_up_work = 300000, /* boxes^2 x packings for each round of effort, at most */
+            .bottom_up_min_many = 4,  /* packings of more than many_boxes boxes, where first-fit takes longer */
             .many_boxes = 1500,
             .skyline_boxes = 2000, /* from so many boxes on skyline packing may replace first-fit, when the time
                                       is over: an order of first-fit takes milliseconds */
@@ -64,7 +64,7 @@ static const struct plim_pack_tuning {
             .change_percent = 10,     /* of them do */
             .change_percent_near = 3, /* of more, only those near the ones that stick out: so many percent do */
             .sticking_factor = 3,     /* priority of a box that sticks out: times 1 to 1 + this */
-            .factor_least = 0.3,      /* of another box: times this to this + factor_range */
+            .factor_min = 0.3,        /* of another box: times this to this + factor_range */
             .factor_range = 2,
         },
     .fit =
@@ -77,8 +77,8 @@ static const struct plim_pack_tuning {
         {
             .section_floor = 16000, /* largest capacity in units of a section floor: sums fit in 16 bits */
             .nodes_a_look = 256,    /* nodes between two looks at the clock */
-            .memo_least = 1 << 10,  /* failed states that are remembered */
-            .memo_most = 1 << 20,
+            .memo_min = 1 << 10,    /* failed states that are remembered */
+            .memo_max = 1 << 20,
             .few_boxes = 20, /* of fewer boxes at most 2^boxes states */
         },
     .order =
@@ -94,7 +94,7 @@ static const struct plim_pack_tuning {
             .bottom_up_work = 10000000, /* boxes^2 x packings of a round, at most */
             .first_fit_part = 5,        /* of the time, one part in so many for first-fit of many boxes */
             .effort_first = 16,         /* rounds of repair; they double */
-            .effort_most = 1 << 20,
+            .effort_max = 1 << 20,
             .nodes_to_remember = 1 << 18, /* failed states of one searcher */
             .eighths = {0, 6, 7, 4, 2},   /* packed sizes that are asked for: of the way from bound to best. Which are
                                              hard cannot be known: a tight one prunes more */

@@ -18,7 +18,7 @@
 #include "runtime/base/effort.h"
 #include "runtime/base/random.h"
 
-enum { MOST_THREADS = 64 };
+enum { MAX_THREADS = 64 };
 
 typedef struct solver {
   plim_context *ctx;
@@ -111,7 +111,7 @@ static void run_batch(solver *s, plim_pack_restart *task, int32_t n) {
 
 static int32_t threads_of(const solver *s) {
   int32_t threads = s->options->threads > 1 ? s->options->threads : 1;
-  return threads < MOST_THREADS ? threads : MOST_THREADS;
+  return threads < MAX_THREADS ? threads : MAX_THREADS;
 }
 
 static plim_pack_restart make_task(const solver *s, int64_t capacity, int32_t restart) {
@@ -122,7 +122,7 @@ static plim_pack_restart make_task(const solver *s, int64_t capacity, int32_t re
 
 /* Exact search for one packed size, in some static orders. Returns 1 where the best or the bound improved. */
 static int ask(solver *s, int64_t capacity, int32_t round) {
-  plim_pack_restart task[MOST_THREADS];
+  plim_pack_restart task[MAX_THREADS];
   int64_t packed_bytes = s->found.packed_bytes, bound = s->found.bound;
   int32_t width = (threads_of(s) + pack_tuning.solve.orders_a_size - 1) / pack_tuning.solve.orders_a_size *
                   pack_tuning.solve.orders_a_size;
@@ -198,7 +198,7 @@ static void minimise(solver *s) {
 static plim_status pack_large(solver *s) {
   run_bottom_up(s, pack_tuning.solve.bottom_up_all);
   int64_t target = s->options->capacity < INT64_MAX ? s->options->capacity : 0;
-  for (int32_t effort = pack_tuning.solve.effort_first; !is_done(s) && effort < pack_tuning.solve.effort_most;
+  for (int32_t effort = pack_tuning.solve.effort_first; !is_done(s) && effort < pack_tuning.solve.effort_max;
        effort *= 2) {
     int64_t packed_bytes;
     const plim_pack_goal goal = {target, effort, s->deadline_ns};
@@ -218,7 +218,7 @@ static void follow_hints(solver *s) {
   for (int32_t x = 0; x < s->chosen.boxes.n; x++) {
     int64_t hint = s->chosen.hint[x];
     int is_wanted = hint >= 0 && hint % s->chosen.own_align[x] == 0 && s->units.fixed[x] < 0;
-    int is_free = is_wanted && s->chosen.boxes.n <= PLIM_EXACT_MOST && hint <= limit - s->chosen.box[x].bytes;
+    int is_free = is_wanted && s->chosen.boxes.n <= PLIM_EXACT_MAX && hint <= limit - s->chosen.box[x].bytes;
     for (int32_t y = 0; y < s->chosen.boxes.n && is_free; y++) {
       int64_t below = y == x ? PLIM_NO_SEPARATION : plim_boxes_separation(&s->chosen.boxes, x, y);
       if (below == PLIM_NO_SEPARATION) continue;
@@ -264,8 +264,8 @@ static plim_status give(solver *s, int64_t *offset, plim_pack_solution *solution
 /* Of very many boxes first-fit takes seconds: it gets a part of the time. */
 static int64_t first_fit_deadline(const solver *s) {
   int64_t limit = s->options->time_limit_ns;
-  return s->chosen.boxes.n > PLIM_EXACT_MOST && limit > 0 ? s->started_ns + limit / pack_tuning.solve.first_fit_part
-                                                          : s->deadline_ns;
+  return s->chosen.boxes.n > PLIM_EXACT_MAX && limit > 0 ? s->started_ns + limit / pack_tuning.solve.first_fit_part
+                                                         : s->deadline_ns;
 }
 
 static plim_status pack_and_prove(solver *s) {
@@ -278,8 +278,8 @@ static plim_status pack_and_prove(solver *s) {
   report(s);
   if (is_done(s)) return PLIM_OK;
   if (plim_bottom_up_can(&s->units)) PLIM_TRY(plim_bottom_up_new(&s->units, &s->bottom_up));
-  int32_t most = s->units.windows ? PLIM_EXACT_MOST_WITH_GAPS : PLIM_EXACT_MOST;
-  if (s->chosen.boxes.n > most || s->found.packed_bytes / s->chosen.boxes.align >= PLIM_EXACT_UNITS)
+  int32_t max_boxes = s->units.windows ? PLIM_EXACT_MAX_WITH_GAPS : PLIM_EXACT_MAX;
+  if (s->chosen.boxes.n > max_boxes || s->found.packed_bytes / s->chosen.boxes.align >= PLIM_EXACT_UNITS)
     return pack_large(s);
   if (plim_niche_can(&s->units)) PLIM_TRY(plim_niche_new(&s->units, &s->niche));
   PLIM_TRY(plim_restarts_new(&s->units, threads_of(s), &s->restarts));

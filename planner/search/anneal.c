@@ -23,19 +23,19 @@ static double time_percent(const plim_track *t) {
   return 100.0 * (double)(t->time_ns - keep) / (double)keep;
 }
 
-/* The cost, or any number above `most` where the cost is above it. *peak is INT64_MAX where it was not needed. */
-static double cost(plim_anneal *a, double most, int64_t *peak) {
+/* The cost, or any number above `max_cost` where the cost is above it. *peak is INT64_MAX where it was not needed. */
+static double cost(plim_anneal *a, double max_cost, int64_t *peak) {
   plim_track *t = a->mover.track;
   double sum = a->time_weight * time_percent(t) + search_tuning.anneal.run_cost * (double)t->n_runs,
          limit = (double)a->mover.limit;
   *peak = INT64_MAX;
-  if (sum > most) return sum;
+  if (sum > max_cost) return sum;
   plim_track_settle(t);
   *peak = plim_track_peak(t);
   if (*peak <= a->mover.limit) return sum;
   if (a->strict) return INFINITY;
   sum += a->weight * search_tuning.anneal.peak_cost * ((double)*peak - limit) / limit;
-  if (sum > most) return sum;
+  if (sum > max_cost) return sum;
   return sum + a->weight * search_tuning.anneal.area_cost * (double)plim_track_excess(t, a->mover.limit) /
                    (limit * t->problem->n_ops);
 }
@@ -60,10 +60,10 @@ static plim_status accept(plim_anneal *a, double now, int64_t peak) {
   return PLIM_OK;
 }
 
-/* The time of a schedule within the limit whose cost is `most`. */
-static int64_t time_limit_of(const plim_anneal *a, double most) {
+/* The time of a schedule within the limit whose cost is `max_cost`. */
+static int64_t time_limit_of(const plim_anneal *a, double max_cost) {
   double keep = (double)a->mover.track->problem->keep_all_ns;
-  double ns = keep + keep / 100 * most / a->time_weight;
+  double ns = keep + keep / 100 * max_cost / a->time_weight;
   return a->time_weight > 0 && ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
 }
 
@@ -78,12 +78,12 @@ static int exceeds_runs(const plim_anneal *a) {
 
 static plim_status one_move(plim_anneal *a, plim_move move, double temperature) {
   int64_t peak;
-  double most = a->cost - temperature * plim_real_log(plim_random_unit(&a->mover.random));
-  a->mover.limit_ns = time_limit_of(a, most);
+  double max_cost = a->cost - temperature * plim_real_log(plim_random_unit(&a->mover.random));
+  a->mover.limit_ns = time_limit_of(a, max_cost);
   if (!plim_move_make(&a->mover, move)) return PLIM_OK;
   if (!exceeds_runs(a)) {
-    double now = cost(a, most, &peak);
-    if (now <= most) return accept(a, now, peak);
+    double now = cost(a, max_cost, &peak);
+    if (now <= max_cost) return accept(a, now, peak);
   }
   plim_track_undo(a->mover.track);
   return PLIM_OK;
@@ -108,8 +108,8 @@ static void adapt_weight(plim_anneal *a) {
   const int32_t moves = search_tuning.anneal.check_moves;
   double change = moves * a->pace / (t->problem->n_ops + moves);
   double weight = a->weight * (plim_track_peak(t) > a->mover.limit ? 1 + change : 1 - change);
-  if (weight < search_tuning.anneal.weight_least) weight = search_tuning.anneal.weight_least;
-  a->weight = weight > search_tuning.anneal.weight_most ? search_tuning.anneal.weight_most : weight;
+  if (weight < search_tuning.anneal.weight_min) weight = search_tuning.anneal.weight_min;
+  a->weight = weight > search_tuning.anneal.weight_max ? search_tuning.anneal.weight_max : weight;
   a->cost = cost(a, INFINITY, &peak);
 }
 

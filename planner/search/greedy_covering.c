@@ -82,7 +82,7 @@ static void add_between(plim_greedy_covering *c, int64_t bytes, int32_t from, in
 
 /* ---- what a repeat before run r costs ---- */
 
-static double repeat_cost(plim_greedy_covering *c, int32_t op, int32_t r, double most, int32_t depth);
+static double repeat_cost(plim_greedy_covering *c, int32_t op, int32_t r, double max_cost, int32_t depth);
 
 static int in_chain(const plim_greedy_covering *c, int32_t op) {
   for (int32_t i = 0; i < c->n_chain; i++) {
@@ -102,8 +102,8 @@ static int32_t early_end(const plim_greedy_covering *c, int32_t item, int32_t r)
 }
 
 /* The cost, in ns, of having the item at run r: of keeping it until then, or of recomputing it. What is recomputed
- * joins the chain. `most`: a chain that costs more is not wanted. */
-static double input_cost(plim_greedy_covering *c, int32_t item, int32_t r, double most, int32_t depth) {
+ * joins the chain. `max_cost`: a chain that costs more is not wanted. */
+static double input_cost(plim_greedy_covering *c, int32_t item, int32_t r, double max_cost, int32_t depth) {
   const plim_item *it = &c->track->problem->item[item];
   if (it->producer < 0 || in_chain(c, it->producer)) return 0;
   int32_t end = early_end(c, item, r);
@@ -113,23 +113,23 @@ static double input_cost(plim_greedy_covering *c, int32_t item, int32_t r, doubl
   double keep = loss_between(c, it->bytes, from, to) / c->rate;
   if (depth < search_tuning.walk.chain_depth && plim_track_may_repeat(c->track, it->producer, r)) {
     int32_t n = c->n_chain;
-    double bound = keep < most ? keep : most, again = repeat_cost(c, it->producer, r, bound, depth + 1);
+    double bound = keep < max_cost ? keep : max_cost, again = repeat_cost(c, it->producer, r, bound, depth + 1);
     if (again < bound) return again;
     c->n_chain = n;
   }
   return keep;
 }
 
-/* The cost, in ns, of a repeat of the op before run r: its time and the cost of its inputs. INFINITY where it is `most`
- * or more, or the chain is full. The depth of the recursion is at most chain_depth. */
-static double repeat_cost(plim_greedy_covering *c, int32_t op, int32_t r, double most, int32_t depth) {
+/* The cost, in ns, of a repeat of the op before run r: its time and the cost of its inputs. INFINITY where it is
+ * `max_cost` or more, or the chain is full. The depth of the recursion is at most chain_depth. */
+static double repeat_cost(plim_greedy_covering *c, int32_t op, int32_t r, double max_cost, int32_t depth) {
   const plim_track *t = c->track;
   const plim_planned_op *v = &t->problem->op[op];
   double cost = (double)v->choice[t->run[t->first[op]].choice].time_ns;
-  for (int32_t i = 0; i < v->reads.n && cost < most; i++) {
-    cost += input_cost(c, v->reads.at[i], r, most - cost, depth);
+  for (int32_t i = 0; i < v->reads.n && cost < max_cost; i++) {
+    cost += input_cost(c, v->reads.at[i], r, max_cost - cost, depth);
   }
-  if (cost >= most || c->n_chain == PLIM_GREEDY_COVERING_CHAIN) return INFINITY;
+  if (cost >= max_cost || c->n_chain == PLIM_GREEDY_COVERING_CHAIN) return INFINITY;
   c->chain[c->n_chain++] = op;
   return cost;
 }
@@ -255,9 +255,9 @@ static void consider(plim_greedy_covering *c, int32_t item, int32_t r) {
   const plim_item *it = &t->problem->item[item];
   int32_t from = c->last[item], to = c->at[r];
   if (it->producer < 0 || to - from <= 1) return;
-  double most = (double)(c->n_above[to] - c->n_above[from + 1]) * (double)it->bytes * (1 + c->noise);
+  double max_gain = (double)(c->n_above[to] - c->n_above[from + 1]) * (double)it->bytes * (1 + c->noise);
   int one_output = t->problem->op[it->producer].writes.n == 1;
-  if (one_output && most <= (double)t->problem->op[it->producer].choice[0].time_ns * c->rate) return;
+  if (one_output && max_gain <= (double)t->problem->op[it->producer].choice[0].time_ns * c->rate) return;
   if (!plim_track_may_repeat(t, it->producer, r)) return;
   add_repeats(c, it->producer, plim_track_before(t, it->producer, t->run[r].slot), r);
 }

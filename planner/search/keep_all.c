@@ -51,7 +51,7 @@ static plim_status on_fit(void *user, plim_anneal *a) {
 
 static plim_status improve_order(keeper *keep) {
   const plim_problem *p = keep->inc->problem;
-  int64_t moves = search_tuning.keep_all.moves_an_op * (int64_t)p->n_ops + search_tuning.keep_all.moves_least;
+  int64_t moves = search_tuning.keep_all.moves_an_op * (int64_t)p->n_ops + search_tuning.keep_all.moves_min;
   plim_track *track = NULL;
   PLIM_TRY(plim_track_new(p, p->n_ops + 64, &track));
   plim_track_load(track, &keep->schedule);
@@ -59,7 +59,7 @@ static plim_status improve_order(keeper *keep) {
                    .hot = search_tuning.keep_all.hot,
                    .cold = search_tuning.keep_all.cold,
                    .weight = search_tuning.keep_all.weight,
-                   .iterations = moves < search_tuning.keep_all.moves_most ? moves : search_tuning.keep_all.moves_most,
+                   .iterations = moves < search_tuning.keep_all.moves_max ? moves : search_tuning.keep_all.moves_max,
                    .deadline_ns = plim_incumbent_deadline(keep->inc, search_tuning.keep_all.moves_percent),
                    .share = {[PLIM_MOVE_FIRST] = 1},
                    .on_fit = on_fit,

@@ -60,12 +60,12 @@ static plim_status on_fit(void *user, plim_anneal *a) {
  * number that keeps the result useful. */
 static int64_t moves_of(const plim_incumbent *inc) {
   int64_t moves =
-      search_tuning.min_memory.moves_least + search_tuning.min_memory.moves_an_op * (int64_t)inc->problem->n_ops;
-  int64_t most = search_tuning.min_memory.moves_most;
-  if (inc->options->iterations > 0) most = inc->options->iterations / search_tuning.min_memory.rounds;
-  if (most < search_tuning.min_memory.moves_least_asked) most = search_tuning.min_memory.moves_least_asked;
-  if (most > search_tuning.min_memory.moves_most) most = search_tuning.min_memory.moves_most;
-  return moves < most ? moves : most;
+      search_tuning.min_memory.moves_min + search_tuning.min_memory.moves_an_op * (int64_t)inc->problem->n_ops;
+  int64_t max_moves = search_tuning.min_memory.moves_max;
+  if (inc->options->iterations > 0) max_moves = inc->options->iterations / search_tuning.min_memory.rounds;
+  if (max_moves < search_tuning.min_memory.moves_min_asked) max_moves = search_tuning.min_memory.moves_min_asked;
+  if (max_moves > search_tuning.min_memory.moves_max) max_moves = search_tuning.min_memory.moves_max;
+  return moves < max_moves ? moves : max_moves;
 }
 
 /* The last rounds pack what they meet. */

@@ -8,7 +8,7 @@
 
 #include "planner/search/search_tuning.h"
 
-enum { MOST_READS = 32 /* of inputs that are followed; others of an op stay */ };
+enum { MAX_READS = 32 /* of inputs that are followed; others of an op stay */ };
 
 /* A random run of an op that ran before; -1: there is none. */
 static int32_t random_repeat(plim_mover *m) {
@@ -32,20 +32,20 @@ static int is_dead(const plim_track *t, int32_t r) {
 
 /* Remove a repeat, and the repeats whose outputs nothing else reads. */
 static void remove_with_feeders(plim_track *t, int32_t r) {
-  int32_t stack[MOST_READS], n = 0;
+  int32_t stack[MAX_READS], n = 0;
   stack[n++] = r;
   while (n > 0) {
-    int32_t feeder[MOST_READS], feeders = 0;
+    int32_t feeder[MAX_READS], feeders = 0;
     r = stack[--n];
     if (t->run[r].slot < 0 || plim_track_journal_full(t)) continue;
     const plim_ids *reads = &t->problem->op[t->run[r].op].reads;
-    for (int32_t i = 0; i < reads->n && feeders < MOST_READS; i++) {
+    for (int32_t i = 0; i < reads->n && feeders < MAX_READS; i++) {
       int32_t producer = t->problem->item[reads->at[i]].producer;
       int32_t made = producer < 0 ? -1 : plim_track_before(t, producer, t->run[r].slot);
       if (made >= 0 && t->run[made].op_prev >= 0) feeder[feeders++] = made;
     }
     plim_track_remove(t, r);
-    while (feeders-- > 0 && n < MOST_READS) {
+    while (feeders-- > 0 && n < MAX_READS) {
       if (t->run[feeder[feeders]].slot >= 0 && is_dead(t, feeder[feeders])) stack[n++] = feeder[feeders];
     }
   }

@@ -24,7 +24,7 @@ typedef struct candidate {
 /* The candidates of least key so far, ascending. */
 typedef struct pool {
   int32_t n, room;
-  candidate at[PLIM_NEIGHBOURHOOD_MOST];
+  candidate at[PLIM_NEIGHBOURHOOD_MAX];
 } pool;
 
 static void add_candidate(pool *p, const candidate *c) {
@@ -80,7 +80,7 @@ static void add_feeders(const plim_track *t, const pool *repeats, pool *kept) {
   for (int32_t i = 0; i < kept->n; i++) {
     const plim_ids *reads = &t->problem->op[kept->at[i].gap.op].reads;
     int32_t use = kept->at[i].use;
-    for (int32_t k = 0; k < reads->n && kept->n < PLIM_NEIGHBOURHOOD_MOST - repeats->n; k++) {
+    for (int32_t k = 0; k < reads->n && kept->n < PLIM_NEIGHBOURHOOD_MAX - repeats->n; k++) {
       const plim_item *item = &t->problem->item[reads->at[k]];
       int32_t op = item->producer;
       if (op < 0 || item->bytes == 0 || has_op(kept, op) || has_op(repeats, op)) continue;
@@ -133,7 +133,7 @@ void plim_neighbourhood_gather(plim_mover *m, int32_t slot, plim_neighbourhood *
     c.key = plim_random_unit(&m->random);
     add_candidate(&repeats, &c);
   }
-  kept.room = PLIM_NEIGHBOURHOOD_MOST - repeats.n - search_tuning.neighbourhood.feeders;
+  kept.room = PLIM_NEIGHBOURHOOD_MAX - repeats.n - search_tuning.neighbourhood.feeders;
   for (int32_t op = 0; op < t->problem->n_ops; op++) {
     if (!find_kept(m, op, slot, &c)) continue;
     c.key = plim_random_unit(&m->random) * (double)c.gap.time_ns / (double)c.gap.bytes;

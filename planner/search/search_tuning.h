@@ -39,7 +39,7 @@ static const struct plim_search_tuning {
   } searcher;
   struct {
     int32_t check_moves;
-    double weight_least, weight_most, run_cost, peak_cost, area_cost;
+    double weight_min, weight_max, run_cost, peak_cost, area_cost;
   } anneal;
   struct {
     int32_t neighbours, near, far, short_percent, snug_percent, output_percent, neighbours_percent, delete_percent;
@@ -58,13 +58,13 @@ static const struct plim_search_tuning {
     int32_t work_a_change;
   } polish;
   struct {
-    int32_t effort_quick, effort_strong, moves_between_strong, moves_an_op, moves_least, moves_most;
+    int32_t effort_quick, effort_strong, moves_between_strong, moves_an_op, moves_min, moves_max;
     int32_t moves_percent, all_percent;
     double hot, cold, weight;
   } keep_all;
   struct {
     int32_t effort_quick, effort_strong, moves_between_packings, rounds, quick_rounds, packing_rounds;
-    int32_t moves_an_op, moves_least, moves_most, moves_least_asked, covering_part, limit_part, seeds, runs_an_op;
+    int32_t moves_an_op, moves_min, moves_max, moves_min_asked, covering_part, limit_part, seeds, runs_an_op;
     int32_t share[PLIM_MOVES];
     double cold, order_hot, order_weight, order_time_weight, seed_hot, seed_weight, seed_time_weight;
   } min_memory;
@@ -108,9 +108,9 @@ static const struct plim_search_tuning {
         },
     .anneal =
         {
-            .check_moves = 64,     /* moves between two looks at clock, cancel and weight */
-            .weight_least = 0.001, /* bounds of the weight of bytes above the limit */
-            .weight_most = 10,
+            .check_moves = 64,   /* moves between two looks at clock, cancel and weight */
+            .weight_min = 0.001, /* bounds of the weight of bytes above the limit */
+            .weight_max = 10,
             .run_cost = 1e-6,  /* points of overhead that a run costs beside its time: useless runs disappear */
             .peak_cost = 200,  /* points of overhead for a peak of twice the limit, times the weight */
             .area_cost = 2000, /* the same for each op where live bytes are twice the limit, in parts of all ops */
@@ -148,7 +148,7 @@ static const struct plim_search_tuning {
         },
     .neighbourhood =
         {
-            .repeats = 8, /* gaps that are recomputed now, at most; PLIM_NEIGHBOURHOOD_MOST is for all */
+            .repeats = 8, /* gaps that are recomputed now, at most; PLIM_NEIGHBOURHOOD_MAX is for all */
             .feeders = 4, /* places for producers of the items that are kept */
             .nodes = 400, /* of branch and bound. Measured: 0414173 */
         },
@@ -158,9 +158,9 @@ static const struct plim_search_tuning {
             .effort_quick = 4, /* rounds of packing of a new lowest peak */
             .effort_strong = 24,
             .moves_between_strong = 40, /* moves for each op between two strong packings */
-            .moves_an_op = 300,         /* moves for each op, plus moves_least, up to moves_most */
-            .moves_least = 2000,
-            .moves_most = 3002000,
+            .moves_an_op = 300,         /* moves for each op, plus moves_min, up to moves_max */
+            .moves_min = 2000,
+            .moves_max = 3002000,
             .moves_percent = 10, /* of the time limit, for moves */
             .all_percent = 15,   /* of it, with packing */
             .hot = 2,
@@ -175,14 +175,14 @@ static const struct plim_search_tuning {
             .rounds = 9,                  /* annealing runs */
             .quick_rounds = 4,            /* of them with incumbent->quick */
             .packing_rounds = 2,          /* the last ones, which pack what they meet */
-            .moves_an_op = 600,           /* moves of a run for each op, plus moves_least, up to moves_most */
-            .moves_least = 4000,
-            .moves_most = 150000,
-            .moves_least_asked = 40000, /* fewer than these are not shared out: the result would be much larger */
-            .covering_part = 8, /* covering lowers the peak by one part in so many at once. Measured: 16699c71 */
-            .limit_part = 32,   /* the limit is one part in so many of the way from the peak to the bound */
-            .seeds = 16,        /* random streams for each seed; at least `rounds` */
-            .runs_an_op = 10,   /* room for so many runs of each op */
+            .moves_an_op = 600,           /* moves of a run for each op, plus moves_min, up to moves_max */
+            .moves_min = 4000,
+            .moves_max = 150000,
+            .moves_min_asked = 40000, /* fewer than these are not shared out: the result would be much larger */
+            .covering_part = 8,       /* covering lowers the peak by one part in so many at once. Measured: 16699c71 */
+            .limit_part = 32,         /* the limit is one part in so many of the way from the peak to the bound */
+            .seeds = 16,              /* random streams for each seed; at least `rounds` */
+            .runs_an_op = 10,         /* room for so many runs of each op */
             .share = {25, 15, 15, 10, 10, 25, 5, 0}, /* of moves, as in a round */
             .cold = 0.002,
             .order_hot = 0.5, /* from program order the peak has far to go down: a large weight of bytes */

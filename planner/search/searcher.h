@@ -48,14 +48,14 @@ PLIM_MUST_USE plim_status plim_anneal_run(plim_anneal *anneal);
 /* ==== neighbourhood (neighbourhood.c) ==== */
 
 /* A large neighbourhood that is solved exactly. At one slot of the schedule it decides for up to
- * PLIM_NEIGHBOURHOOD_MOST ops what becomes of their outputs.
+ * PLIM_NEIGHBOURHOOD_MAX ops what becomes of their outputs.
  *
  * A *gap* is the time between an item that exists before the slot and its next reader after the slot. Either the
  * item is kept through the gap, or it is recomputed before that reader. Gaps of the inputs of such an item belong to
  * the neighbourhood too. Single moves do not pass from one good combination to another: what lies between exceeds the
  * limit or takes too long. */
 
-enum { PLIM_NEIGHBOURHOOD_MOST = 16 };
+enum { PLIM_NEIGHBOURHOOD_MAX = 16 };
 
 typedef struct plim_gap {
   int32_t op, choice; /* what recomputes the item */
@@ -69,7 +69,7 @@ typedef struct plim_gap {
 
 typedef struct plim_neighbourhood {
   int32_t n;
-  plim_gap gap[PLIM_NEIGHBOURHOOD_MOST]; /* by ascending time for each byte */
+  plim_gap gap[PLIM_NEIGHBOURHOOD_MAX]; /* by ascending time for each byte */
 } plim_neighbourhood;
 
 /* Choose the gaps at a slot: repeats after it of ops that ran before it, and items that are kept over it and may be

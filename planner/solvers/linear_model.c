@@ -5,7 +5,7 @@
 
 #include "runtime/base/array.h"
 
-static const double most_entry = 0x1p48;
+static const double max_entry = 0x1p48;
 
 static void reserve(plim_model *m, void *array, int64_t *room, int64_t count, size_t size) {
   if (m->status == PLIM_OK) m->status = plim_array_reserve(m->ctx, array, room, count, size);
@@ -53,7 +53,7 @@ static double divisor(const plim_model *m) {
   double largest = 0;
   int exponent = 0;
   for (int32_t e = m->row_first[m->n_rows]; e < m->n_entries; e++) largest = fmax(largest, fabs(m->value[e]));
-  if (largest < most_entry) return 1;
+  if (largest < max_entry) return 1;
   (void)frexp(largest, &exponent);
   return ldexp(1, exponent);
 }

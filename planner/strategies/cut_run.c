@@ -9,11 +9,12 @@
 
 /* Effort of the cut model. An iteration of the options is as much work as a move of the search. */
 static int64_t strategy_work(const plim_plan_options *o) {
-  const int64_t most = INT64_MAX / 4;
+  const int64_t max_work = INT64_MAX / 4;
   if (o->iterations > 0)
-    return o->iterations < most / strategies_tuning.cut.work_a_move ? o->iterations * strategies_tuning.cut.work_a_move
-                                                                    : most;
-  return o->time_limit_ns > 0 ? most : strategies_tuning.cut.work;
+    return o->iterations < max_work / strategies_tuning.cut.work_a_move
+               ? o->iterations * strategies_tuning.cut.work_a_move
+               : max_work;
+  return o->time_limit_ns > 0 ? max_work : strategies_tuning.cut.work;
 }
 
 /* The model does not see the bytes that recomputing itself takes, so its plan may be far from its bound. A short search

@@ -79,7 +79,7 @@ static int64_t node_limit(const moccasin *m) {
   const plim_plan_options *o = m->inc->options;
   if (o->iterations > 0) return o->iterations;
   if (o->time_limit_ns > 0) return INT64_MAX / 2;
-  return strategies_tuning.moccasin.nodes_least +
+  return strategies_tuning.moccasin.nodes_min +
          strategies_tuning.moccasin.tree_work / (m->dag->n + m->dag->n_edges + 1);
 }
 

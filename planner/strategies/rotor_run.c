@@ -64,10 +64,10 @@ static plim_status polish(rotor_run *u) {
 /* Submit the plans of the recurrence for a memory size: inputs of stages end early or late (`linger`). */
 static plim_status submit(rotor_run *u, int32_t units) {
   plim_context *ctx = u->inc->problem->ctx;
-  int64_t most = strategies_tuning.rotor.runs_an_op * (int64_t)u->inc->problem->n_ops;
+  int64_t max_runs = strategies_tuning.rotor.runs_an_op * (int64_t)u->inc->problem->n_ops;
   if (plim_effort_over(ctx, PLIM_EFFORT_LOOK)) return plim_fail(ctx, PLIM_ECANCEL, "planning was cancelled");
   for (u->runner.linger = 0; u->runner.linger < 2 && !plim_incumbent_is_out_of_time(u->inc); u->runner.linger++) {
-    plim_stage_begin(&u->runner, most < INT32_MAX ? (int32_t)most : INT32_MAX);
+    plim_stage_begin(&u->runner, max_runs < INT32_MAX ? (int32_t)max_runs : INT32_MAX);
     plim_status status = follow_choices(u, 0, u->stages->n - 1, units);
     if (status == PLIM_ENOFIT) continue; /* too many runs */
     PLIM_TRY(status);
@@ -162,8 +162,8 @@ static int64_t table_work(const plim_incumbent *inc) {
 static void choose_units(const plim_incumbent *inc, int32_t n, int64_t bytes, int32_t *units, int64_t *unit_bytes) {
   const plim_problem *p = inc->problem;
   int64_t unit = 0, most = table_work(inc) / ((int64_t)n * n * n / 6 + 1);
-  if (most > strategies_tuning.rotor.units_most) most = strategies_tuning.rotor.units_most;
-  if (most < strategies_tuning.rotor.units_least) most = strategies_tuning.rotor.units_least;
+  if (most > strategies_tuning.rotor.units_max) most = strategies_tuning.rotor.units_max;
+  if (most < strategies_tuning.rotor.units_min) most = strategies_tuning.rotor.units_min;
   for (int32_t i = 0; i < p->n_items; i++) unit = plim_integers_gcd(unit, p->item[i].bytes);
   for (int32_t v = 0; v < p->n_ops; v++) unit = plim_integers_gcd(unit, p->op[v].choice[0].workspace_bytes);
   if (unit == 0) unit = 1;

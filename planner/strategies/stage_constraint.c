@@ -17,7 +17,7 @@ static int32_t copies_for(const plim_dag *d) {
 static void limit_effort(const plim_stage_plans *p, plim_staged_search *s) {
   const plim_plan_options *o = p->inc->options;
   double seconds = plim_stage_plans_seconds(p->inc);
-  s->nodes = strategies_tuning.stage_constraint.nodes_least +
+  s->nodes = strategies_tuning.stage_constraint.nodes_min +
              strategies_tuning.stage_constraint.work / (p->dag->n * (int64_t)s->copies + p->dag->n_edges + 1);
   s->deadline_ns = INT64_MAX;
   if (o->iterations > 0 && o->iterations < s->nodes) s->nodes = o->iterations;

@@ -60,12 +60,12 @@ static plim_status submit_searched(plim_stage_plans *p) {
   int64_t part_ns = plim_incumbent_part_ns(p->inc, strategies_tuning.stages.search_parts),
           asked = p->inc->options->iterations;
   int64_t moves = strategies_tuning.stages.moves_an_op * (int64_t)p->dag->n;
-  int64_t most = asked > 0 ? asked : strategies_tuning.stages.moves_most;
+  int64_t max_moves = asked > 0 ? asked : strategies_tuning.stages.moves_max;
   const plim_child task = {
       .budget_bytes = p->limit_bytes,
       .unpacked = 1,
       .time_limit_ns = part_ns < strategies_tuning.stages.search_ns ? part_ns : strategies_tuning.stages.search_ns,
-      .iterations = moves < most ? moves : most};
+      .iterations = moves < max_moves ? moves : max_moves};
   PLIM_TRY(plim_incumbent_child(p->inc, &task, &searched));
   plim_status status = plim_search_run(searched);
   take_bound(p, searched);
@@ -147,7 +147,7 @@ plim_status plim_stage_min_memory_run(plim_incumbent *inc) {
 double plim_stage_plans_seconds(const plim_incumbent *inc) {
   if (inc->options->time_limit_ns <= 0) return 0;
   double left = (double)(plim_incumbent_deadline(inc, 100) - plim_now_ns()) / 1e9;
-  return left > strategies_tuning.stages.seconds_least ? left : -1;
+  return left > strategies_tuning.stages.seconds_min ? left : -1;
 }
 
 typedef struct watcher {
@@ -179,8 +179,8 @@ static int on_progress(void *user, double objective, double bound) {
 }
 
 plim_status plim_stage_plans_model(const plim_stage_plans *p, int64_t limit, plim_stage_model **out) {
-  int64_t most_repeat = p->has_best ? p->best->time_ns - p->dag->time_ns : INT64_MAX;
-  return plim_stage_model_make(p->dag, limit, most_repeat, out);
+  int64_t max_repeat_ns = p->has_best ? p->best->time_ns - p->dag->time_ns : INT64_MAX;
+  return plim_stage_model_make(p->dag, limit, max_repeat_ns, out);
 }
 
 plim_status plim_stage_plans_solve(plim_stage_plans *p, plim_solver *solver, const plim_stage_model *model,

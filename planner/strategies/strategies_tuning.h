@@ -26,7 +26,7 @@ static const struct plim_strategies_tuning {
     int32_t effort, thresholds, thresholds_many, many_ops;
   } chen;
   struct {
-    int32_t stages, units_most, units_least, table_work, table_parts, beyond_part, effort, runs_an_op, failures;
+    int32_t stages, units_max, units_min, table_work, table_parts, beyond_part, effort, runs_an_op, failures;
     int32_t smaller_percent[PLIM_ROTOR_SMALLER];
   } rotor;
   struct {
@@ -34,16 +34,16 @@ static const struct plim_strategies_tuning {
     int64_t budget_percent[PLIM_REPLAY_BUDGETS];
   } replay;
   struct {
-    int32_t effort, effort_quick, rounds, seed_share, seed_moves_an_op, tree_work, nodes_least;
+    int32_t effort, effort_quick, rounds, seed_share, seed_moves_an_op, tree_work, nodes_min;
     int32_t min_memory_rounds, min_memory_nodes;
   } moccasin;
   struct {
-    int32_t effort, cut_work, moves_an_op, moves_most, search_parts, halving_part;
+    int32_t effort, cut_work, moves_an_op, moves_max, search_parts, halving_part;
     int64_t search_ns;
-    double seconds_least, infinite;
+    double seconds_min, infinite;
   } stages;
   struct {
-    int32_t nodes_least, work, repeats;
+    int32_t nodes_min, work, repeats;
   } stage_constraint;
   struct {
     int32_t rounds;
@@ -80,9 +80,9 @@ static const struct plim_strategies_tuning {
         },
     .rotor =
         {
-            .stages = 160,      /* a longer chain is joined to so many stages: the table is cubic in them */
-            .units_most = 2000, /* units of memory in the table */
-            .units_least = 64,
+            .stages = 160,     /* a longer chain is joined to so many stages: the table is cubic in them */
+            .units_max = 2000, /* units of memory in the table */
+            .units_min = 64,
             .table_work = 300000000,         /* ns for the table, about */
             .beyond_part = 4,                /* the table goes one part in so many of the budget beyond it */
             .table_parts = 10,               /* of a time limit, one part in so many for the table */
@@ -105,7 +105,7 @@ static const struct plim_strategies_tuning {
             .seed_share = 4,          /* of the effort, one part in so many for the first schedule */
             .seed_moves_an_op = 1000, /* moves for each op without limits */
             .tree_work = 20000000,    /* nodes x (ops + links) of the tree without limits: some seconds */
-            .nodes_least = 4000,      /* nodes of it at least */
+            .nodes_min = 4000,        /* nodes of it at least */
             .min_memory_rounds = 24,  /* trees of the min-memory search */
             .min_memory_nodes = 1500, /* nodes of each */
         },
@@ -114,18 +114,18 @@ static const struct plim_strategies_tuning {
             .effort = 16,          /* rounds of packing */
             .cut_work = 500000000, /* of the cut model for a plan, about ns */
             .moves_an_op = 2000,   /* of the search that gives a first plan */
-            .moves_most = 600000,
+            .moves_max = 600000,
             .search_parts = 10, /* of the time limit, one part in so many for the search of a first plan, at most */
             .search_ns = 2000000000, /* ns for the search of a first plan, at most */
             .halving_part = 256,     /* bisection ends within one part in so many of the peak */
-            .seconds_least = 0.01,   /* s of time left below which no solver is started */
+            .seconds_min = 0.01,     /* s of time left below which no solver is started */
             .infinite = 1e15,        /* objectives and bounds of a solver from here on are none */
         },
     .stage_constraint =
         {
-            .nodes_least = 2000, /* of the constraint search without limits */
-            .work = 10000000,    /* nodes x (ops x copies + links) beside those. Measured: 2ae90f9f */
-            .repeats = 50000,    /* variables of its model, about */
+            .nodes_min = 2000, /* of the constraint search without limits */
+            .work = 10000000,  /* nodes x (ops x copies + links) beside those. Measured: 2ae90f9f */
+            .repeats = 50000,  /* variables of its model, about */
         },
     .milp = {.rounds = 4 /* programs, each for less where the answer before did not pack */},
     .lp_round =

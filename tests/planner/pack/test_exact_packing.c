@@ -258,7 +258,7 @@ Test(exact, lists_take_memory_as_they_are_needed) {
 
 /* ---- depth ---- */
 
-enum { DEEP = PLIM_EXACT_MOST, SMALL_STACK = 1 << 16 };
+enum { DEEP = PLIM_EXACT_MAX, SMALL_STACK = 1 << 16 };
 static int64_t deep_offset[DEEP];
 
 /* Buffers that are all there at once, of different sizes: each is placed on top of the one before. */

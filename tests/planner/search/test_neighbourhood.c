@@ -86,7 +86,7 @@ static void build(rig *r, const plim_neighbourhood *a, const int32_t *place, uin
 
 /* Least time of all choices within the limit, INT64_MAX: none is. */
 static int64_t brute_force(rig *r, const plim_neighbourhood *a, int64_t limit) {
-  int32_t place[PLIM_NEIGHBOURHOOD_MOST];
+  int32_t place[PLIM_NEIGHBOURHOOD_MAX];
   int64_t best = INT64_MAX;
   for (int32_t k = 0; k < a->n; k++) place[k] = place_of(r->mover.track, &a->gap[k]);
   for (uint32_t again = 0; again < 1U << a->n; again++) {
