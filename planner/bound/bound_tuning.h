@@ -1,9 +1,10 @@
 /* Tuning constants of planner/bound, in one table. Only files of this folder include it.
  *
- * Each row states the unit and what a larger value does. "Measured" cites the row of docs/experiments.md that set the
+ * A row has the value, what it counts and where it counts. "Measured" cites the row of docs/experiments.md that set the
  * value; the others were set by trial on random layers of 100 to 10,000 ops. *Work* is steps of effort, about 10^9 a
- * second on any machine. A change of a value may change bounds, and the plans that the solutions suggest.
- * Proofs do not depend on this table: a wrong value costs sharpness or time, never truth. */
+ * second on any machine.
+ * What depends on a value: bounds, and the plans that the solutions suggest. Proofs do not: a wrong value costs
+ * sharpness or time, never truth. */
 #ifndef PLIM_PLANNER_BOUND_BOUND_TUNING_H
 #define PLIM_PLANNER_BOUND_BOUND_TUNING_H
 
@@ -52,31 +53,31 @@ static const struct plim_bound_tuning {
             .effort = 8,                  /* rounds of packing of a suggested plan */
             .bound_work = 100000000,      /* work for a bound alone */
             .search_work_min = 300000000, /* work for the search's bound, at least */
-            .search_work_an_op = 300000,  /* and for each op */
-            .tries = 8,      /* smaller budgets that are tried until a plan fits, each with half of the work left */
-            .tries_long = 1, /* the same in a long graph, where each takes seconds */
+            .search_work_an_op = 300000,  /* and work for each op */
+            .tries = 8,                   /* smaller budgets until a plan fits, each with half of the work left */
+            .tries_long = 1,              /* the same in a long graph, where each takes seconds */
         },
     .solve =
         {
-            .root_percent = 60,   /* of the work in a long graph is for the root, the rest for rounding */
-            .last_part = 20,      /* one part in so many is kept for removing columns from the best solution */
-            .ascent_ops = 800,    /* larger graphs raise multipliers before the program is solved. Measured: 8a5a7764 */
-            .ascent_percent = 25, /* of the work for that */
+            .root_percent = 60,        /* percent of the work in a long graph that is for the root, before rounding */
+            .last_part = 20,           /* one part in so many is kept to remove columns from the best solution */
+            .ascent_ops = 800,         /* ops from which multipliers rise before the program. Measured: 8a5a7764 */
+            .ascent_percent = 25,      /* percent of the work for that */
             .ascent_percent_long = 70, /* the same in a long graph */
-            .rounding_percent = 30,    /* of the work left, for a solution from a point, where the graph is not long */
+            .rounding_percent = 30,    /* percent of the work left for a solution from a point, in a graph not long */
         },
     .program =
         {
-            .rows = 400,           /* of the program, at most */
+            .rows = 400,           /* rows of the program, at most */
             .dictionary = 4000000, /* numbers of its dictionary, at most */
-            .pivots = 200,         /* of one solution, at most, */
-            .pivots_an_entry = 20, /* and so many more for each row and each column that has entered */
+            .pivots = 200,         /* pivots of one solution, at most, ... */
+            .pivots_an_entry = 20, /* ... and so many more for each row and each column that has entered */
         },
     .block =
         {
             .cuts = 4,          /* cuts that blocking visits */
             .steps_a_cut = 12,  /* rows of one cut */
-            .share = {0.5, 1},  /* of what a multiplier may rise, by pass: so that the first cut does not take all */
+            .share = {0.5, 1},  /* by pass, share of a multiplier's rise: so that the first cut does not take all */
             .free_below = 1e-9, /* share of its cost below which a column is free */
         },
     .volume =
@@ -93,33 +94,33 @@ static const struct plim_bound_tuning {
             .violated_above = 0.02, /* share of its excess by which a cut must be violated to give a row */
             .gain = 1.0001,         /* factor of the bound that counts as a gain */
             .target = 1.05,         /* a move aims at so many times the best bound */
-            .stride_first = 0.2,
-            .stride_min = 1e-3,
+            .stride_first = 0.2,    /* factor of the length of the first move */
+            .stride_min = 1e-3,     /* the least factor */
             .stride_longer = 1.1,   /* factor after a gain */
             .stride_shorter = 0.66, /* factor after `misses` moves */
         },
     .separate =
         {
             .rows_a_round = 32, /* rows added at once */
-            .always_asked = 3,  /* a cut that was satisfied so often in succession is asked seldom: */
-            .seldom_asked = 16, /* once in so many passes */
+            .always_asked = 3,  /* satisfied points in succession after which a cut is asked seldom: ... */
+            .seldom_asked = 16, /* ... once in so many passes */
         },
     .node =
         {
             .rounds_root = 200,     /* rounds of rows at the root */
-            .rounds = 6,            /* at other nodes */
+            .rounds = 6,            /* the same at other nodes */
             .nodes_a_program = 200, /* nodes after which the program is built anew */
-            .wait_part = 4,     /* a dive stops where the bound has come one part in so many of the way to the cutoff */
-            .fractional = 1e-6, /* distance from 0 and 1 of a value that is branched on */
-            .tolerance = 1e-6,  /* share of its excess by which a cut must be violated */
-            .cutoff_part = 0.01, /* ns above the cutoff at which the program ends: against rounding errors */
-            .gain_min = 1e-3,    /* expected rise of the bound by a branch, at least: no product of two is 0 */
-            .rounded_up = 0.5,   /* a value of an integral point above this counts as 1 */
+            .wait_part = 4,         /* a dive stops one part in so many of the way from the bound to the cutoff */
+            .fractional = 1e-6,     /* distance from 0 and 1 of a value that is branched on */
+            .tolerance = 1e-6,      /* share of its excess by which a cut must be violated */
+            .cutoff_part = 0.01,    /* ns above the cutoff at which the program ends: against rounding errors */
+            .gain_min = 1e-3,       /* expected rise of the bound by a branch, at least: no product of two is 0 */
+            .rounded_up = 0.5,      /* a value of an integral point above this counts as 1 */
         },
     .certificate =
         {
-            .shift_max = 30, /* bits of multipliers after the point; fewer where sums would overflow */
-            .shift_min = 4,
+            .shift_max = 30,   /* bits of multipliers after the point; fewer where sums would overflow ... */
+            .shift_min = 4,    /* ... but at least so many */
             .too_large = 1e18, /* below 2^60: the sum of two such numbers does not overflow */
         },
     .flow = {.whole = 1 - 1e-9, .nothing = 1e-9}, /* values that count as 1 and as 0 */

@@ -1,5 +1,7 @@
 /* Tuning constants of planner/chain, in one table. Only files of this folder include it. All were set by trial on
- * chains and networks of 100 to 2,000 ops; a change of one of the last two changes plans. */
+ * chains and networks of 100 to 2,000 ops.
+ *
+ * What depends on a value: the last two change plans of sqrt, greedy and rotor, and first plans of search. */
 #ifndef PLIM_PLANNER_CHAIN_CHAIN_TUNING_H
 #define PLIM_PLANNER_CHAIN_CHAIN_TUNING_H
 

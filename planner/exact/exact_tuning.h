@@ -1,7 +1,8 @@
 /* Tuning constants of planner/exact for graphs in one arena, in one table. Only files of this folder include it.
  *
- * Each row states the unit and what a larger value does. "Measured" cites the row of docs/experiments.md that set the
- * value; the others were set by trial on random layers of 100 ops. Proofs do not depend on this table. */
+ * A row has the value, what it counts and where it counts. "Measured" cites the row of docs/experiments.md that set the
+ * value; the others were set by trial on random layers of 100 ops.
+ * What depends on a value: how soon a plan is found or proved. Proofs do not depend on this table. */
 #ifndef PLIM_PLANNER_EXACT_EXACT_TUNING_H
 #define PLIM_PLANNER_EXACT_EXACT_TUNING_H
 
@@ -30,20 +31,19 @@ static const struct plim_exact_tuning {
             .narrow_percent = 50,    /* of the latter also fix what is not repeated outside those stages */
             .by_conflicts_percent = 30, /* of neighbourhoods decide by conflicts, the others by bytes */
             .input_time = 0.5,          /* share of an input's time that counts for a repeat that needs it */
-            .activity_growth =
-                1.05,               /* of what a conflict adds to the activity of its variables, from one to the next */
-            .clause_growth = 1.001, /* the same of clauses */
-            .width_first = 0.15,    /* stages of a neighbourhood, as a share of all */
-            .width_min = 0.01,
-            .width_max = 0.5,
-            .wider = 1.05,       /* factor of that after a neighbourhood that was searched to its end */
-            .narrower = 0.98,    /* and after one that was not */
-            .width_spread = 0.3, /* a width is drawn from this to 1 + this times that */
+            .activity_growth = 1.05, /* factor from conflict to conflict of what one adds to its variables' activity */
+            .clause_growth = 1.001,  /* the same of clauses */
+            .width_first = 0.15,     /* stages of the first neighbourhood, as a share of all stages */
+            .width_min = 0.01,       /* the least share */
+            .width_max = 0.5,        /* the largest share */
+            .wider = 1.05,           /* factor of the share after a neighbourhood that was searched to its end */
+            .narrower = 0.98,        /* and after one that was not */
+            .width_spread = 0.3,     /* a width is drawn from this to 1 + this times the share */
         },
     .model =
         {
-            .columns = 2000000, /* of Checkmate's program: larger ones are not given to a solver */
-            .terms = 20000000,
+            .columns = 2000000, /* of Checkmate's program, at most: larger ones are not given to a solver */
+            .terms = 20000000,  /* terms of its rows, at most */
         },
 };
 

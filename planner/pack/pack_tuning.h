@@ -1,9 +1,10 @@
 /* Tuning constants of planner/pack, in one table. Only files of this folder include it.
  *
- * Each row states the unit and what a larger value does. "Measured" cites the row of docs/experiments.md that set the
- * value; the others were set by trial on MiniMalloc's instances, on plans, and those of niche search on the families of
- * plimsoll bench tight, and then changed one by one (f69dcba). A change of a value that plim_pack reads changes plans.
- * Sizes of arrays are enumerators beside the array. */
+ * A row has the value, what it counts and where it counts. "Measured" cites the row of docs/experiments.md that set the
+ * value. The others were set by trial on MiniMalloc's instances and on plans. Those of niche search were set on the
+ * families of plimsoll bench tight, and then changed one by one (f69dcba).
+ * What depends on a value: `pack`, `bottom_up`, `fit`, `exact`, `order` and `pairs` change plans; `solve` and `niche`
+ * change only what plimsoll pack finds in its time. Sizes of arrays are enumerators beside the array. */
 #ifndef PLIM_PLANNER_PACK_PACK_TUNING_H
 #define PLIM_PLANNER_PACK_PACK_TUNING_H
 
@@ -44,60 +45,57 @@ static const struct plim_pack_tuning {
 } pack_tuning = {
     .pack =
         {
-            .nodes_a_round = 16384,   /* exact search gets so many nodes x boxes for each round of effort. Measured:
-                                          d7cac5a0, 1c834ad7 */
+            .nodes_a_round = 16384,   /* nodes x boxes of exact search, a round. Measured: d7cac5a0, 1c834ad7 */
             .exact_tries = 5,         /* packed sizes that exact search is asked for, where there is no target */
             .bottom_up_max = 192,     /* bottom-up packings of one call; priorities learn little after that */
             .bottom_up_a_round = 2,   /* of them for each round of effort */
             .bottom_up_work = 300000, /* boxes^2 x packings for each round of effort, at most */
             .bottom_up_min_many = 4,  /* packings of more than many_boxes boxes, where first-fit takes longer */
-            .many_boxes = 1500,
-            .skyline_boxes = 2000, /* from so many boxes on skyline packing may replace first-fit, when the time
-                                      is over: an order of first-fit takes milliseconds */
-            .skyline_boxes_at_once = 24000, /* the same for effort 0: an order takes 0.2 s */
-            .repaired_boxes = 32768,        /* more boxes are repaired once only */
+            .many_boxes = 1500,    /* boxes above which an order of first-fit takes longer than a bottom-up packing */
+            .skyline_boxes = 2000, /* boxes from which skyline packing may replace first-fit when the time is over */
+            .skyline_boxes_at_once = 24000, /* boxes from which it does with effort 0: first-fit takes 0.2 s an order */
+            .repaired_boxes = 32768,        /* boxes above which an order is repaired only once */
         },
     .bottom_up =
         {
-            .boxes = 32768,           /* more are not packed from the bottom up */
-            .few_boxes = 1500,        /* of at most so many, any may change its priority */
-            .change_percent = 10,     /* of them do */
-            .change_percent_near = 3, /* of more, only those near the ones that stick out: so many percent do */
-            .sticking_factor = 3,     /* priority of a box that sticks out: times 1 to 1 + this */
-            .factor_min = 0.3,        /* of another box: times this to this + factor_range */
-            .factor_range = 2,
+            .boxes = 32768,           /* boxes, at most: more are not packed from the bottom up */
+            .few_boxes = 1500,        /* boxes up to which any of them may change its priority */
+            .change_percent = 10,     /* percent of those that do */
+            .change_percent_near = 3, /* percent that do of more boxes, and only near those that stick out */
+            .sticking_factor = 3,     /* the priority of a box that sticks out is multiplied by 1 to 1 + this */
+            .factor_min = 0.3,        /* that of another box by this ... */
+            .factor_range = 2,        /* ... to factor_min + this */
         },
     .fit =
         {
-            .list_boxes = 32768, /* up to so many plain boxes are kept in a list, more perhaps in a tree */
+            .list_boxes = 32768, /* plain boxes up to which a list holds them; more perhaps lie in a tree */
             .list_part = 8,      /* the tree visits one part in so many of all boxes for one, by guess: for deadlines */
             .list_scan = 16,     /* boxes of the list passed over in the time that the tree takes for one overlap */
         },
     .exact =
         {
-            .section_floor = 16000, /* largest capacity in units of a section floor: sums fit in 16 bits */
+            .section_floor = 16000, /* units of a section floor, at most: sums of them fit in 16 bits */
             .nodes_a_look = 256,    /* nodes between two looks at the clock */
-            .memo_min = 1 << 10,    /* failed states that are remembered */
-            .memo_max = 1 << 20,
-            .few_boxes = 20, /* of fewer boxes at most 2^boxes states */
+            .memo_min = 1 << 10,    /* failed states that are remembered, at least */
+            .memo_max = 1 << 20,    /* and at most */
+            .few_boxes = 20,        /* boxes below which there are at most 2^boxes states to remember */
         },
     .order =
         {
             .noise = {0, 0, 1, 0, 0, 0.3}, /* by round: keys are multiplied by up to 1 + this */
-            .blame = 2,                    /* in every other round, by up to 1 + this for boxes that often failed */
+            .blame = 2, /* in every other round those of boxes that often failed are, by up to 1 + this */
         },
     .solve =
         {
-            .orders_a_size = 3,         /* static orders that are tried for one packed size */
-            .bottom_up_all = 1 << 16,   /* bottom-up packings where exact search is not possible */
-            .bottom_up_a_round = 16,    /* the same beside exact search, each round */
-            .bottom_up_work = 10000000, /* boxes^2 x packings of a round, at most */
-            .first_fit_part = 5,        /* of the time, one part in so many for first-fit of many boxes */
-            .effort_first = 16,         /* rounds of repair; they double */
-            .effort_max = 1 << 20,
+            .orders_a_size = 3,           /* static orders that are tried for one packed size */
+            .bottom_up_all = 1 << 16,     /* bottom-up packings where exact search is not possible */
+            .bottom_up_a_round = 16,      /* the same beside exact search, each round */
+            .bottom_up_work = 10000000,   /* boxes^2 x packings of a round, at most */
+            .first_fit_part = 5,          /* of the time, one part in so many for first-fit of many boxes */
+            .effort_first = 16,           /* rounds of repair at first; they double ... */
+            .effort_max = 1 << 20,        /* ... up to this */
             .nodes_to_remember = 1 << 18, /* failed states of one searcher */
-            .eighths = {0, 6, 7, 4, 2},   /* packed sizes that are asked for: of the way from bound to best. Which are
-                                             hard cannot be known: a tight one prunes more */
+            .eighths = {0, 6, 7, 4, 2}, /* eighths of the way from bound to best: sizes asked for, a tight one first */
         },
     .pairs = {.kept_bytes = 1 << 23 /* memory of a search by pairs; deeper nodes are not searched */},
     .niche =
@@ -110,12 +108,12 @@ static const struct plim_pack_tuning {
             .nodes_a_search = 1,    /* for each node of exact search: 2/3 of the time. Measured: 536bba47 */
             .slack = 16,            /* sections with slack are decided later: answers count 1 + this x its share */
             .noise = 1,             /* keys of boxes are multiplied by up to 1 + this */
-            .kept_weight = 0.5,     /* of a section's weight, from restart to restart */
+            .kept_weight = 0.5,     /* share of a section's weight that stays from restart to restart */
             .fitting = 8,           /* keys count 1 + this for each wall that a box fits against. Measured: 096c2a4 */
-            .waste = 0.3,           /* of a loose compound, at most, what stays empty */
-            .spare = 0.2,           /* of the slack of a section, at most, what those take. Measured: f69dcba */
-            .saved = 1e6,           /* keys of boxes where they are saved: times this. Measured: d775d65a */
-            .forget = 0.02,         /* saved offsets may leave so much more open, restart by restart */
+            .waste = 0.3,           /* share of a loose compound that stays empty, at most */
+            .spare = 0.2,           /* share of a section's slack that those take, at most. Measured: f69dcba */
+            .saved = 1e6,           /* factor of the key of a box where it is saved. Measured: d775d65a */
+            .forget = 0.02,         /* share by which saved offsets may leave more open, restart by restart */
         },
 };
 

@@ -1,8 +1,8 @@
 /* Tuning constants of planner/search, in one table. Only files of this folder include it.
  *
- * Each row states the unit and what a larger value does. "Measured" cites the row of docs/experiments.md that set the
+ * A row has the value, what it counts and where it counts. "Measured" cites the row of docs/experiments.md that set the
  * value; rows without it were set by trial on generated graphs of 100 to 2,000 ops, and no measurement of them alone is
- * kept. A change of any value changes plans: tests/golden/plans.txt and the plan fronts on disk are made anew.
+ * kept. What depends on a value: plans. tests/golden/plans.txt and the plan fronts on disk are made anew.
  * Sizes of arrays are enumerators beside the array. */
 #ifndef PLIM_PLANNER_SEARCH_SEARCH_TUNING_H
 #define PLIM_PLANNER_SEARCH_SEARCH_TUNING_H
@@ -85,10 +85,10 @@ static const struct plim_search_tuning {
             .moves_an_op = 4000,   /* moves for each op of both rounds together, without limits */
             .rounds = 2,           /* rounds; one alone sometimes ends with a much slower plan */
             .third_round = 2,      /* moves of the third round, in those of the first two. Measured: 3067e64d */
-            .far_percent = 5,      /* points of overhead above the bound from which a third round follows */
+            .far_percent = 5,      /* points of overhead above the bound from which the third round follows */
             .min_memory_tries = 2, /* min-memory searches with other seeds before a refusal, without a time limit */
             .covering_rounds = 4,  /* rounds of covering where annealing has found no plan */
-            .near_part = 32,       /* near the budget: at most one part in so many above it */
+            .near_part = 32,       /* a plan is near the budget up to one part in so many above it */
             .round_factor = 4,     /* with a time limit each round takes so many times as long as the one before */
         },
     .searcher =
@@ -97,124 +97,121 @@ static const struct plim_search_tuning {
             .effort_strong = 24, /* rounds of packing at its end */
             .effort_hard = 180,  /* nearly all exact search. Measured: d7cac5a0, 1c834ad7 */
             .hard_part = 12,     /* it is tried where the excess is at most one part in so many of the budget */
-            .moves_between_packings = 10, /* moves for each op between two packings that were too large */
-            .compare_percent = 60,        /* of evictions take the item that is cheaper per byte, out of two */
-            .neighbourhoods = 40,         /* exact neighbourhoods at the end of an annealing run. Measured: 0414173 */
+            .moves_between_packings = 10,        /* moves for each op between two packings that were too large */
+            .compare_percent = 60,               /* percent of evictions that take the cheaper a byte of two items */
+            .neighbourhoods = 40,                /* exact neighbourhoods after an annealing run. Measured: 0414173 */
             .neighbourhoods_with_choices = 1000, /* the same where ops have several variants */
             .limit_part = 20, /* the peak's limit falls by at most one part in so many of the budget a run */
             .cold = 0.006,    /* last temperature, in times of an average op */
             .weight = 0.3,    /* first weight of bytes above the limit */
-            .pace = 0.1,      /* by which the weight adapts, per move of each op */
+            .pace = 0.1,      /* share by which the weight adapts, per move of each op */
         },
     .anneal =
         {
             .check_moves = 64,   /* moves between two looks at clock, cancel and weight */
-            .weight_min = 0.001, /* bounds of the weight of bytes above the limit */
-            .weight_max = 10,
-            .run_cost = 1e-6,  /* points of overhead that a run costs beside its time: useless runs disappear */
-            .peak_cost = 200,  /* points of overhead for a peak of twice the limit, times the weight */
-            .area_cost = 2000, /* the same for each op where live bytes are twice the limit, in parts of all ops */
+            .weight_min = 0.001, /* of bytes above the limit, at least */
+            .weight_max = 10,    /* and at most */
+            .run_cost = 1e-6,    /* points of overhead that a run costs beside its time: useless runs disappear */
+            .peak_cost = 200,    /* points of overhead for a peak of twice the limit, times the weight */
+            .area_cost = 2000,   /* the same for each op where live bytes are twice the limit, in parts of all ops */
         },
     .moves =
         {
-            .neighbours = 6,      /* runs next to each other in the schedule that one move shifts or deletes, at most */
-            .near = 8,            /* places of a short shift */
-            .far = 80,            /* places of a long one */
-            .short_percent = 70,  /* of shifts are short */
-            .snug_percent = 40,   /* of shifts go to a place where the repeat keeps few bytes alive */
-            .output_percent = 50, /* of those go to the first reader, the others to a reader of an input */
-            .neighbours_percent = 30, /* of shifts move neighbours too */
-            .delete_percent =
-                50, /* of deletions take a repeat with its feeders, the others a repeat with its neighbours */
-            .delete_neighbours_percent = 40, /* of the latter take more than one run */
-            .choice_runs = 8,                /* an op of more runs does not change its numerics key */
+            .neighbours = 6,                 /* runs next to each other that one move shifts or deletes, at most */
+            .near = 8,                       /* places of a short shift */
+            .far = 80,                       /* places of a long one */
+            .short_percent = 70,             /* percent of shifts that are short */
+            .snug_percent = 40,              /* percent that go where the repeat keeps few bytes alive */
+            .output_percent = 50,            /* percent of those that go to the first reader, not to one of an input */
+            .neighbours_percent = 30,        /* percent of shifts that move neighbours too */
+            .delete_percent = 50,            /* percent of deletions that take a repeat's feeders, not its neighbours */
+            .delete_neighbours_percent = 40, /* percent of the latter that take more than one run */
+            .choice_runs = 8,                /* runs above which an op does not change its numerics key */
             .deletions = {1, 1, 2, 5},       /* repeats that an exchange removes, drawn evenly */
         },
     .evict =
         {
-            .tries = 24,                             /* items drawn before the move gives up */
-            .early_percent = 25,                     /* of repeats stand anywhere before the next reader, not at it */
-            .above_percent = 80,                     /* of evictions are where live bytes exceed the limit */
-            .repeat_inputs_percent = {0, 0, 40, 80}, /* chance that an input is recomputed too, drawn evenly */
+            .tries = 24,         /* items drawn before the move gives up */
+            .early_percent = 25, /* percent of repeats that stand anywhere before the next reader, not at it */
+            .above_percent = 80, /* percent of evictions that are where live bytes exceed the limit */
+            .repeat_inputs_percent = {0, 0, 40, 80}, /* percent of inputs that are recomputed too, drawn evenly */
         },
     .first =
         {
             .near = 8,               /* places of a short move of one first run */
             .far = 120,              /* places of a group's long move */
             .middle = 20,            /* places of its short one */
-            .near_percent = 50,      /* of single moves are short; the others end anywhere in the window */
-            .middle_percent = 60,    /* of groups' moves are short. Measured: 54347939 */
-            .backwards_percent = 50, /* of groups move backwards */
+            .near_percent = 50,      /* percent of single moves that are short; others end anywhere in the window */
+            .middle_percent = 60,    /* percent of groups' moves that are short. Measured: 54347939 */
+            .backwards_percent = 50, /* percent of groups that move backwards */
         },
     .neighbourhood =
         {
             .repeats = 8, /* gaps that are recomputed now, at most; PLIM_NEIGHBOURHOOD_MAX is for all */
             .feeders = 4, /* places for producers of the items that are kept */
-            .nodes = 400, /* of branch and bound. Measured: 0414173 */
+            .nodes = 400, /* nodes of branch and bound. Measured: 0414173 */
         },
     .polish = {.work_a_change = 500 /* ns that trying one change takes, about: for deadlines */},
     .keep_all =
         {
-            .effort_quick = 4, /* rounds of packing of a new lowest peak */
-            .effort_strong = 24,
-            .moves_between_strong = 40, /* moves for each op between two strong packings */
-            .moves_an_op = 300,         /* moves for each op, plus moves_min, up to moves_max */
-            .moves_min = 2000,
-            .moves_max = 3002000,
-            .moves_percent = 10, /* of the time limit, for moves */
-            .all_percent = 15,   /* of it, with packing */
-            .hot = 2,
-            .cold = 0.01, /* temperatures in points of overhead */
-            .weight = 1,
+            .effort_quick = 4,          /* rounds of packing of a new lowest peak */
+            .effort_strong = 24,        /* rounds of packing of the best, seldom */
+            .moves_between_strong = 40, /* moves for each op between two of those */
+            .moves_an_op = 300,         /* moves for each op ... */
+            .moves_min = 2000,          /* ... plus so many moves ... */
+            .moves_max = 3002000,       /* ... up to so many moves */
+            .moves_percent = 10,        /* percent of the time limit for moves */
+            .all_percent = 15,          /* percent of it for moves and packing */
+            .hot = 2,                   /* first temperature, in points of overhead */
+            .cold = 0.01,               /* last temperature */
+            .weight = 1,                /* first weight of bytes above the limit */
         },
     .min_memory =
         {
-            .effort_quick = 8, /* rounds of packing */
-            .effort_strong = 96,
-            .moves_between_packings = 40, /* moves for each op */
+            .effort_quick = 8,            /* rounds of packing while a run goes on */
+            .effort_strong = 96,          /* rounds of packing at its end */
+            .moves_between_packings = 40, /* moves for each op between two packings */
             .rounds = 9,                  /* annealing runs */
-            .quick_rounds = 4,            /* of them with incumbent->quick */
-            .packing_rounds = 2,          /* the last ones, which pack what they meet */
-            .moves_an_op = 600,           /* moves of a run for each op, plus moves_min, up to moves_max */
-            .moves_min = 4000,
-            .moves_max = 150000,
-            .moves_min_asked = 40000, /* fewer than these are not shared out: the result would be much larger */
-            .covering_part = 8,       /* covering lowers the peak by one part in so many at once. Measured: 16699c71 */
-            .limit_part = 32,         /* the limit is one part in so many of the way from the peak to the bound */
-            .seeds = 16,              /* random streams for each seed; at least `rounds` */
-            .runs_an_op = 10,         /* room for so many runs of each op */
-            .share = {25, 15, 15, 10, 10, 25, 5, 0}, /* of moves, as in a round */
-            .cold = 0.002,
-            .order_hot = 0.5, /* from program order the peak has far to go down: a large weight of bytes */
-            .order_weight = 4,
-            .order_time_weight = 0.05,
-            .seed_hot = 3, /* from a schedule that recomputes nearly everything: a high temperature */
-            .seed_weight = 1,
-            .seed_time_weight = 0.005,
+            .quick_rounds = 4,            /* annealing runs with incumbent->quick */
+            .packing_rounds = 2,          /* the last runs, which pack what they meet */
+            .moves_an_op = 600,           /* moves of a run for each op ... */
+            .moves_min = 4000,            /* ... plus so many moves ... */
+            .moves_max = 150000,          /* ... up to so many moves */
+            .moves_min_asked = 40000,     /* moves of a run, at least, of iterations asked for: fewer find much less */
+            .covering_part = 8,           /* covering lowers the peak by one part in so many. Measured: 16699c71 */
+            .limit_part = 32,             /* the limit is one part in so many of the way from peak to bound */
+            .seeds = 16,                  /* random streams for each seed; at least `rounds` */
+            .runs_an_op = 10,             /* runs of each op that there is room for */
+            .share = {25, 15, 15, 10, 10, 25, 5, 0}, /* shares of the moves, as in a round */
+            .cold = 0.002,                           /* last temperature, in points of overhead */
+            .order_hot = 0.5,                        /* first temperature from program order */
+            .order_weight = 4,         /* weight of bytes from there: large, since the peak has far to go down */
+            .order_time_weight = 0.05, /* weight of overhead from there */
+            .seed_hot = 3,             /* first temperature from checkpoints: high, nearly all is recomputed there */
+            .seed_weight = 1,          /* weight of bytes from there */
+            .seed_time_weight = 0.005, /* weight of overhead from there */
         },
     .walk =
         {
             .work_a_read = 100, /* ns for each operand of a run, about: for deadlines */
-            .chain_depth = 6,   /* inputs of inputs that are recomputed; farther back nothing is gained */
+            .chain_depth = 6,   /* levels of inputs of inputs that are recomputed; farther back nothing is gained */
         },
     .covering =
         {
-            .first_percent = 85,     /* of the time are over when the first round ends, at the latest */
+            .first_percent = 85,     /* percent of the time that are over when the first round ends, at the latest */
             .effort = 8,             /* rounds of packing */
-            .runs_an_op = 8,         /* room for so many runs of each op */
+            .runs_an_op = 8,         /* runs of each op that there is room for */
             .walks = 200,            /* walks of a round, at most */
-            .below_percent = 3,      /* of the goal: by so much a walk may aim below it */
-            .below_area_percent = 2, /* of the first area: it aims below the goal once less is left */
-            .diverged_percent = 10,  /* of the first area: more than this and growing ends a round */
+            .below_percent = 3,      /* percent of the goal by which a walk may aim below it */
+            .below_area_percent = 2, /* percent of the first area: with less left a walk aims below the goal */
+            .diverged_percent = 10,  /* percent of the first area: more than this and growing ends a round */
             .near_bulk = 4,          /* divergence is looked for below so many times the bulk rate */
             .missed_rounds = 2,      /* rounds in succession that end above the goal; then covering ends */
-            .few_changes = 1000,     /* fewer than one change in so many runs: the rate falls twice as fast */
-            .rate_factor = 0.8,      /* from walk to walk */
-            .first_keep_share = 0.3, /* share of the rate that a repeat must gain to stay, in the first round. From 0
-                                        to 0.7 no value matters at 70 %; at 50 % any but 0 saves two thirds of the
-                                        repeats */
-            .keep_share = 0.7,       /* in later rounds */
-            .noise = 0.3,            /* by which rates of single repeats differ, in later rounds */
+            .few_changes = 1000,     /* below one change in so many runs the rate falls twice as fast */
+            .rate_factor = 0.8,      /* factor of the rate from walk to walk */
+            .first_keep_share = 0.3, /* share of the rate that a repeat must gain to stay; 0 keeps thrice as many */
+            .keep_share = 0.7,       /* the same in later rounds */
+            .noise = 0.3,            /* share by which rates of single repeats differ, in later rounds */
             .restart_factor = 8,     /* later rounds begin at so many times the bulk rate */
             .bulk_left = 0.1,        /* share of the excess that is left at the bulk rate */
         },
