@@ -1,11 +1,11 @@
-/* The table of struct fields. */
+/* planner/fields.c: the table of struct fields is that of the structs. */
 #include <criterion/criterion.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "planner/planner.h"
 
-Test(fields, every_field_lies_inside_the_struct_whose_row_came_before_it) {
+Test(struct_fields, every_field_lies_inside_the_struct_whose_row_came_before_it) {
   const char *type, *field, *now = "";
   size_t offset, bytes, whole = 0;
   int32_t n = 0, structs = 0;
@@ -24,7 +24,7 @@ Test(fields, every_field_lies_inside_the_struct_whose_row_came_before_it) {
   cr_expect_eq(plim_struct_field(-1, &type, &field, &offset, &bytes), 0);
 }
 
-Test(fields, a_field_is_where_the_compiler_put_it) {
+Test(struct_fields, a_field_is_where_the_compiler_put_it) {
   const char *type, *field;
   size_t offset, bytes;
   int found = 0;

@@ -1,4 +1,5 @@
-/* The plan front: nondominated points against a list searched by hand, merging, giving up points, tries and bounds. */
+/* planner/archive/front.c: nondominated points against a list searched by hand, merging, giving up points, tries and
+ * bounds. */
 #include "planner/archive/front.h"
 
 #include <criterion/criterion.h>
@@ -55,7 +56,7 @@ static sample draw(uint64_t *random, int32_t i) {
                   .choice = 2 * i};
 }
 
-Test(front, finds_the_fastest_point_within_every_budget) {
+Test(plan_front, finds_the_fastest_point_within_every_budget) {
   plim_context *ctx = plim_test_context();
   for (uint64_t seed = test_seed(1), end = seed + 30; test_seed_at(seed) < end; seed++) {
     plim_front front = {.ctx = ctx};
@@ -83,7 +84,7 @@ Test(front, finds_the_fastest_point_within_every_budget) {
   plim_context_free(ctx);
 }
 
-Test(front, order_of_insertion_and_merging_change_nothing) {
+Test(plan_front, order_of_insertion_and_merging_change_nothing) {
   plim_context *ctx = plim_test_context();
   plim_front forward = {.ctx = ctx}, backward = {.ctx = ctx}, odd = {.ctx = ctx};
   uint64_t random = test_seed(9);
@@ -103,7 +104,7 @@ Test(front, order_of_insertion_and_merging_change_nothing) {
   plim_context_free(ctx);
 }
 
-Test(front, a_curve_that_is_too_heavy_keeps_both_ends) {
+Test(plan_front, a_curve_that_is_too_heavy_keeps_both_ends) {
   plim_context *ctx = plim_test_context();
   plim_front front = {.ctx = ctx};
   enum { STEPS = 100000, MANY = 50 };
@@ -123,7 +124,7 @@ Test(front, a_curve_that_is_too_heavy_keeps_both_ends) {
   plim_context_free(ctx);
 }
 
-Test(front, a_bound_holds_for_smaller_budgets_and_a_try_for_equal_effort) {
+Test(plan_front, a_bound_holds_for_smaller_budgets_and_a_try_for_equal_effort) {
   plim_context *ctx = plim_test_context();
   plim_front front = {.ctx = ctx};
   plim_front_try a = {.budget_bytes = 100, .iterations = 5, .bound_ns = 70, .seed = 1, .threads = 1}, b = a;
@@ -164,7 +165,7 @@ static plim_status insert_some(plim_context *ctx, void *user) {
   return status;
 }
 
-Test(front, refused_allocation_leaves_the_curve_as_it_was) {
+Test(plan_front, refused_allocation_leaves_the_curve_as_it_was) {
   uint64_t seed = test_seed(3);
   cr_assert_gt(plim_test_each_allocation(insert_some, &seed), 0);
 }

@@ -94,7 +94,7 @@ static int64_t solved(const ascent_case *a, int64_t budget) {
   return answer.bound_ns;
 }
 
-Test(ascent, proves_nothing_that_the_model_denies_and_most_of_what_it_proves) {
+Test(cut_ascent, proves_nothing_that_the_model_denies_and_most_of_what_it_proves) {
   double by_ascent = 0, by_solver = 0;
   int32_t cases = 0;
   for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
@@ -128,7 +128,7 @@ static void fit(plim_cut_rows *rows, int64_t budget) {
   plim_cut_rows_sift(rows, keep);
 }
 
-Test(ascent, rows_of_another_budget_prove_nothing_wrong_and_no_less) {
+Test(cut_ascent, rows_of_another_budget_prove_nothing_wrong_and_no_less) {
   double warm = 0, cold = 0;
   int32_t started = 0;
   for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
@@ -155,7 +155,7 @@ Test(ascent, rows_of_another_budget_prove_nothing_wrong_and_no_less) {
   cr_assert_gt(warm, 0.98 * cold);
 }
 
-Test(ascent, stopped_at_once_it_proves_that_every_op_runs_once) {
+Test(cut_ascent, stopped_at_once_it_proves_that_every_op_runs_once) {
   ascent_case a = case_make(3, 24, 1);
   int32_t op;
   cr_assert_eq(proven(&a, plim_bound_bytes(a.c.problem, &op), at_once), a.model->least_ns);
@@ -198,7 +198,7 @@ done:
   return status;
 }
 
-Test(ascent, a_refused_allocation_leaves_nothing_after) {
+Test(cut_ascent, a_refused_allocation_leaves_nothing_after) {
   ascent_case a = case_make(5, 24, 1);
   int32_t op;
   attempt t = {&a, plim_bound_bytes(a.c.problem, &op)};

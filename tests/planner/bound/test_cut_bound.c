@@ -1,5 +1,5 @@
-/* The cut model's bound: never above what exhaustive search finds, at the known optimum where the literature has one,
- * never falling when the budget does; and the plans that come with it. */
+/* planner/bound/cut.c: the cut model's bound is never above what exhaustive search finds, is the known optimum where
+ * the literature has one, and never falls when the budget does; and the plans that come with it. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static void make_context(void) {
 static void free_context(void) {
   plim_context_free(ctx);
 }
-TestSuite(cut, .init = make_context, .fini = free_context);
+TestSuite(cut_bound, .init = make_context, .fini = free_context);
 
 /* The bound of a class at a budget, solved to the end; INT64_MAX: proven that no plan fits. */
 static int64_t bound_at(const plim_graph *graph, const plim_profile *profile, int32_t fixed, int64_t budget) {
@@ -126,7 +126,7 @@ static void compare_budgets(const plim_graph *graph, const plim_profile *profile
   plim_plan_free(plan);
 }
 
-Test(cut, the_bound_is_never_above_the_optimum_of_small_step_graphs) {
+Test(cut_bound, the_bound_is_never_above_the_optimum_of_small_step_graphs) {
   tally score = {0};
   for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     plim_graph *graph = random_graph_small(ctx, seed, (int32_t)(seed % 3));
@@ -141,7 +141,7 @@ Test(cut, the_bound_is_never_above_the_optimum_of_small_step_graphs) {
   cr_assert_geq(4 * score.equal, 3 * (score.cases - score.none));
 }
 
-Test(cut, the_bound_is_never_above_the_optimum_where_ops_are_of_class_once) {
+Test(cut_bound, the_bound_is_never_above_the_optimum_where_ops_are_of_class_once) {
   tally score = {0};
   for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     plim_graph *graph = random_graph_small_once(ctx, seed, (int32_t)(seed % 3));
@@ -171,7 +171,7 @@ static plim_graph *small_dag(uint64_t seed) {
   return dag_make(ctx, n, size, time, e, edge);
 }
 
-Test(cut, the_bound_is_never_above_the_optimum_of_small_graphs) {
+Test(cut_bound, the_bound_is_never_above_the_optimum_of_small_graphs) {
   tally score = {0};
   for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     plim_graph *graph = small_dag(seed);
@@ -220,7 +220,7 @@ static void compare_warm(const plim_graph *graph, int32_t fixed, int64_t high, u
   plim_profile_free(profile);
 }
 
-Test(cut, a_solver_that_comes_from_other_budgets_proves_what_a_new_one_does) {
+Test(cut_bound, a_solver_that_comes_from_other_budgets_proves_what_a_new_one_does) {
   int kept = 0;
   for (uint64_t seed = test_seed(1), end = seed + 24; test_seed_at(seed) < end; seed++) {
     random_graph_options options = random_graph_options_default(seed);
@@ -244,7 +244,7 @@ Test(cut, a_solver_that_comes_from_other_budgets_proves_what_a_new_one_does) {
 
 /* ---- known cases ---- */
 
-Test(cut, it_is_exact_where_three_levels_ask_for_one_repeat_an_op) {
+Test(cut_bound, it_is_exact_where_three_levels_ask_for_one_repeat_an_op) {
   const int64_t size[] = {2, 1, 3, 2, 5, 1}, time[] = {1, 1, 1, 1, 1, 1};
   const dag_edge edge[] = {{0, 1}, {0, 2}, {2, 3}, {1, 5}, {3, 5}};
   plim_graph *graph = dag_make(ctx, 6, size, time, 5, edge);
@@ -257,7 +257,7 @@ Test(cut, it_is_exact_where_three_levels_ask_for_one_repeat_an_op) {
   plim_graph_free(graph);
 }
 
-Test(cut, two_branches_cost_repeats_in_program_order_only) {
+Test(cut_bound, two_branches_cost_repeats_in_program_order_only) {
   const int64_t size[] = {1, 6, 6, 1, 1, 1}, time[] = {1, 1, 1, 1, 1, 1};
   const dag_edge edge[] = {{0, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 5}};
   plim_graph *graph = dag_make(ctx, 6, size, time, 6, edge);
@@ -270,7 +270,7 @@ Test(cut, two_branches_cost_repeats_in_program_order_only) {
 }
 
 /* u is read by the first op and after each of two wide ones, next to which it has no room. */
-Test(cut, what_is_gone_between_three_readers_is_recomputed_twice) {
+Test(cut_bound, what_is_gone_between_three_readers_is_recomputed_twice) {
   const int64_t size[] = {4, 1, 9, 1, 1, 9, 1, 1}, time[] = {3, 1, 1, 1, 1, 1, 1, 1};
   const dag_edge edge[] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {4, 5}, {5, 6}, {6, 7}, {0, 7}};
   plim_graph *graph = dag_make(ctx, 8, size, time, 9, edge);
@@ -281,7 +281,7 @@ Test(cut, what_is_gone_between_three_readers_is_recomputed_twice) {
   plim_graph_free(graph);
 }
 
-Test(cut, chains_are_bounded_by_one_repeat_an_op) {
+Test(cut_bound, chains_are_bounded_by_one_repeat_an_op) {
   /* at the largest budgets below keep-all Revolve runs no op twice again: there the bound is the optimum */
   for (int32_t layers = 3; layers <= 7; layers++) {
     plim_graph *graph = dag_chain(ctx, layers, 0);
@@ -292,7 +292,7 @@ Test(cut, chains_are_bounded_by_one_repeat_an_op) {
   }
 }
 
-Test(cut, the_bound_never_falls_when_the_budget_does) {
+Test(cut_bound, the_bound_never_falls_when_the_budget_does) {
   for (uint64_t seed = test_seed(1), end = seed + 8; test_seed_at(seed) < end; seed++) {
     random_graph_options options = random_graph_options_default(seed);
     plim_graph *graph = NULL;
@@ -314,7 +314,7 @@ Test(cut, the_bound_never_falls_when_the_budget_does) {
 
 /* ---- with plans ---- */
 
-Test(cut, no_plan_of_a_larger_step_graph_is_faster_than_the_bound) {
+Test(cut_bound, no_plan_of_a_larger_step_graph_is_faster_than_the_bound) {
 #ifdef PLIM_SANITIZED
   const uint64_t graphs = 4;
 #else
@@ -346,7 +346,7 @@ Test(cut, no_plan_of_a_larger_step_graph_is_faster_than_the_bound) {
 
 /* No schedule of them is as fast as every op once within the budget: what they cannot prove the model proves for them.
  */
-Test(cut, plans_of_strategies_without_a_bound_have_its_bound) {
+Test(cut_bound, plans_of_strategies_without_a_bound_have_its_bound) {
   const char *const planner[] = {"fastsa", "sqrt", "greedy", "revolve", "rotor"};
   plim_graph *graph = dag_chain(ctx, 6, 0);
   plim_profile *profile = NULL;
@@ -369,7 +369,7 @@ Test(cut, plans_of_strategies_without_a_bound_have_its_bound) {
 }
 
 /* A curve of budgets begins there. */
-Test(cut, its_smallest_budget_is_below_what_keeps_everything) {
+Test(cut_bound, its_smallest_budget_is_below_what_keeps_everything) {
   plim_graph *graph = dag_chain(ctx, 6, 0);
   plim_profile *profile = NULL;
   plim_plan *plan = NULL;
@@ -414,7 +414,7 @@ static void prove(const char *name, int64_t percent, plim_plan_order order, int6
   plim_graph_free(graph);
 }
 
-Test(cut, published_training_graphs_are_proved_optimal_in_both_orders) {
+Test(cut_bound, published_training_graphs_are_proved_optimal_in_both_orders) {
   for (int i = 0; i < 2; i++) {
     plim_plan_order order = i ? PLIM_ORDER_FIXED : PLIM_ORDER_FREE;
     prove("graphs/fcn8_train.json", 90, order, 10278354943616);
@@ -425,7 +425,7 @@ Test(cut, published_training_graphs_are_proved_optimal_in_both_orders) {
 }
 
 /* The model does not see what is alive while ops run again: the first plan that fits may be far from its bound. */
-Test(cut, a_plan_that_fits_is_brought_near_the_bound) {
+Test(cut_bound, a_plan_that_fits_is_brought_near_the_bound) {
   for (uint64_t seed = test_seed(3), end = seed + 3; test_seed_at(seed) < end; seed++) {
     plim_generate_options generate = plim_generate_options_default("layered");
     plim_plan_options options = plim_plan_options_default();
@@ -477,7 +477,7 @@ static int64_t cheapest(const plim_cut_box *box, const plim_cut_row *row) {
   return least;
 }
 
-Test(cut, no_multipliers_prove_more_than_the_cheapest_choice_costs) {
+Test(cut_bound, no_multipliers_prove_more_than_the_cheapest_choice_costs) {
   int32_t column[COLUMNS] = {0, 1, 2, 3, 4, 5, 6, 7};
   int64_t weight[ROWS][COLUMNS], cost[COLUMNS], scratch[COLUMNS], reduced[COLUMNS];
   uint8_t low[COLUMNS], high[COLUMNS];
@@ -516,7 +516,7 @@ Test(cut, no_multipliers_prove_more_than_the_cheapest_choice_costs) {
 }
 
 /* A column costs 3 or 2, any two of three columns are enough: 4 in fractions and in whole columns. */
-Test(cut, the_program_finds_the_least_and_its_multipliers_prove_it) {
+Test(cut_bound, the_program_finds_the_least_and_its_multipliers_prove_it) {
   const double cost[] = {3, 2, 2};
   const int64_t costs[] = {3, 2, 2};
   int32_t column[] = {0, 1, 2};
@@ -565,7 +565,7 @@ static plim_status plan_with_cut(plim_context *own, void *user) {
   return status;
 }
 
-Test(cut, every_failed_allocation_is_reported_and_leaves_nothing) {
+Test(cut_bound, every_failed_allocation_is_reported_and_leaves_nothing) {
   plim_graph *graph = NULL;
   plim_profile *profile = NULL;
   plim_plan *all = NULL;

@@ -1,4 +1,5 @@
-/* The cut model where there are so many ops that its program does not get done: what it proves and suggests then. */
+/* planner/bound/cut.c where there are so many ops that the program of the model does not get done: what is proved and
+ * suggested then. */
 #include <criterion/criterion.h>
 
 #include "planner/bound/cut_model.h"
@@ -21,7 +22,7 @@ static planner_case generated(const char *shape, int32_t n) {
   return planner_case_make(ctx, graph, NULL, &options);
 }
 
-Test(cut_large, little_effort_proves_a_bound_and_suggests_a_plan_near_it) {
+Test(cut_bound_large, little_effort_proves_a_bound_and_suggests_a_plan_near_it) {
   const plim_cut_limits limits = {.work = 1000000000, .deadline_ns = INT64_MAX, .enough_ns = INT64_MAX};
   planner_case c = generated("residual", OPS);
   const plim_problem *p = c.problem;
@@ -57,7 +58,7 @@ Test(cut_large, little_effort_proves_a_bound_and_suggests_a_plan_near_it) {
 }
 
 /* Of random layers rounding looks at every cut for every column: most of the work where nothing stops it. */
-Test(cut_large, no_part_of_it_does_more_than_its_share_of_the_effort) {
+Test(cut_bound_large, no_part_of_it_does_more_than_its_share_of_the_effort) {
   const int64_t work = 30000000;
   planner_case c = generated("layered", 600);
   plim_schedule schedule = {.ctx = c.ctx};
@@ -87,7 +88,7 @@ Test(cut_large, no_part_of_it_does_more_than_its_share_of_the_effort) {
 }
 
 /* A chain of 20,000 ops had none in a second: making the cut model took all of it. */
-Test(cut_large, the_search_has_a_plan_however_little_time_there_is) {
+Test(cut_bound_large, the_search_has_a_plan_however_little_time_there_is) {
   planner_case c = generated("chain", OPS + 20);
   plim_plan *all = NULL, *plan = NULL;
   c.options.order = PLIM_ORDER_FIXED;

@@ -1,4 +1,4 @@
-/* Segments of time of the cut model: where a run again must be when an output is gone. */
+/* planner/bound/segments.c: the segments of time in which a recomputation must be when an output is gone. */
 #include <criterion/criterion.h>
 
 #include "planner/bound/cut_model.h"
@@ -13,7 +13,7 @@ static void make_context(void) {
 static void free_context(void) {
   plim_context_free(ctx);
 }
-TestSuite(segments, .init = make_context, .fini = free_context);
+TestSuite(cut_segments, .init = make_context, .fini = free_context);
 
 /* A graph with what is certain of its order and its segments. */
 typedef struct segmented {
@@ -62,7 +62,7 @@ static plim_graph *small(void) {
   return dag_make(ctx, 6, ones, ones, 7, edge);
 }
 
-Test(segments, in_program_order_one_is_under_way) {
+Test(cut_segments, in_program_order_one_is_under_way) {
   segmented s = segmented_make(small(), 1);
   cr_assert_eq(s.segments.first[1] - s.segments.first[0], 4, "at 0 and its three readers");
   expect_span(&s, 0, 1, 1, 2);
@@ -73,7 +73,7 @@ Test(segments, in_program_order_one_is_under_way) {
   segmented_free(&s);
 }
 
-Test(segments, in_a_free_order_several_may_be) {
+Test(cut_segments, in_a_free_order_several_may_be) {
   segmented s = segmented_make(small(), 0);
   expect_span(&s, 0, 1, 1, 2);
   expect_span(&s, 0, 3, 2, 3);
@@ -107,7 +107,7 @@ static int check_span(const segmented *s, int32_t op, int32_t v, int32_t fixed) 
   return 1;
 }
 
-Test(segments, each_ends_where_all_that_the_op_makes_is_read) {
+Test(cut_segments, each_ends_where_all_that_the_op_makes_is_read) {
   int bounded = 0;
   for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     for (int32_t fixed = 0; fixed < 2; fixed++) {

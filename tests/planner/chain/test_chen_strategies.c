@@ -1,4 +1,5 @@
-/* Chen's strategies on plain graphs: the forward part and its cuts, and plans whose times can be counted by hand. */
+/* planner/chain/chain_forward.c, checkpoints.c and planner/strategies/chen.c: the forward part of plain graphs and its
+ * cuts, and plans whose times can be counted by hand. */
 #include <criterion/criterion.h>
 
 #include "planner/chain/checkpoints.h"
@@ -13,7 +14,7 @@ static void make_context(void) {
 static void free_context(void) {
   plim_context_free(ctx);
 }
-TestSuite(chen, .init = make_context, .fini = free_context);
+TestSuite(chen_strategies, .init = make_context, .fini = free_context);
 
 /* A unit chain of layers and back, with a link from layer 1 to layer 4. */
 static plim_graph *chain_with_skip(void) {
@@ -27,7 +28,7 @@ static plim_graph *chain_with_skip(void) {
   return dag_make(ctx, 2 * LAYERS + 1, one, one, n, edge);
 }
 
-Test(chen, a_plain_graph_turns_where_it_is_widest_and_a_skip_takes_cuts_away) {
+Test(chen_strategies, a_plain_graph_turns_where_it_is_widest_and_a_skip_takes_cuts_away) {
   plim_graph *graph = chain_with_skip();
   plim_profile *profile = NULL;
   plim_problem *problem = NULL;
@@ -48,14 +49,14 @@ Test(chen, a_plain_graph_turns_where_it_is_widest_and_a_skip_takes_cuts_away) {
   plim_graph_free(graph);
 }
 
-Test(chen, every_third_of_nine_layers_is_kept_and_the_others_run_twice) {
+Test(chen_strategies, every_third_of_nine_layers_is_kept_and_the_others_run_twice) {
   plim_graph *graph = dag_chain(ctx, LAYERS, 0);
   cr_assert_eq(dag_plan_time(graph, "sqrt", 5), -1);
   cr_assert_eq(dag_plan_time(graph, "sqrt", 6), 2 * LAYERS + 1 + 6);
   plim_graph_free(graph);
 }
 
-Test(chen, greedy_keeps_everything_where_it_fits_and_is_no_worse_than_sqrt) {
+Test(chen_strategies, greedy_keeps_everything_where_it_fits_and_is_no_worse_than_sqrt) {
   plim_graph *graph = dag_chain(ctx, LAYERS, 0);
   int64_t last = INT64_MAX;
   cr_assert_eq(dag_plan_time(graph, "greedy", 6), 2 * LAYERS + 1 + 6);

@@ -1,4 +1,4 @@
-/* Rotor: its recurrence on chains with known values, its plans against them. */
+/* planner/chain/rotor.c: the recurrence on chains with known values, and plans against them. */
 #include "planner/chain/rotor.h"
 
 #include <criterion/criterion.h>

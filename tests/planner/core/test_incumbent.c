@@ -1,4 +1,5 @@
-/* What submitting a schedule to an incumbent tells: figures of one schedule, whatever other choices were tried. */
+/* planner/core/incumbent.c: what submitting a schedule tells are the figures of that schedule, whatever other choices
+ * were tried. */
 #include <criterion/criterion.h>
 
 #include "planner/core/incumbent.h"
@@ -53,7 +54,7 @@ static void rig_free(rig *r) {
   planner_case_free(&r->c);
 }
 
-Test(submit, a_call_has_the_time_for_a_small_graph_however_short_its_limit) {
+Test(incumbent, a_call_has_the_time_for_a_small_graph_however_short_its_limit) {
   plim_plan_options options = plim_plan_options_default();
   cr_assert_eq(plim_incumbent_timed(&options).time_limit_ns, 0, "no limit stays none");
   options.time_limit_ns = 1;
@@ -62,7 +63,7 @@ Test(submit, a_call_has_the_time_for_a_small_graph_however_short_its_limit) {
   cr_assert_eq(plim_incumbent_timed(&options).time_limit_ns, options.time_limit_ns);
 }
 
-Test(submit, every_part_of_a_time_limit_ends) {
+Test(incumbent, every_part_of_a_time_limit_ends) {
   for (int64_t limit_ns = 1; limit_ns < 200; limit_ns++) {
     planner_case c = planner_case_random(1, 0);
     plim_incumbent *inc = NULL;
@@ -76,7 +77,7 @@ Test(submit, every_part_of_a_time_limit_ends) {
   }
 }
 
-Test(submit, figures_are_those_of_the_schedule_that_is_told) {
+Test(incumbent, figures_are_those_of_the_schedule_that_is_told) {
   int32_t others = 0;
   for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     rig r;

@@ -1,4 +1,5 @@
-/* Schedules as plans: whatever random changes make of a schedule, the checker accepts the plan and its figures. */
+/* planner/core/emit_plan.c: whatever random changes make of a schedule, the checker accepts the plan and its figures.
+ * */
 #include "planner/core/place.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* Choices for a sequence that stands, against every combination of choices; and strategies where the fastest choices
- * do not fit. */
+/* planner/core/variant_selection.c: variants for a fixed sequence, against every combination of variants; and
+ * strategies where the fastest ones do not fit. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static int64_t least_total(const plim_timeline *t, const plim_schedule *s, int64
   return total;
 }
 
-Test(selection, chooses_as_all_combinations_would) {
+Test(variant_selection, chooses_as_all_combinations_would) {
   int compared = 0, changed = 0;
   for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, 4 + (int32_t)(seed % 9));
@@ -115,7 +115,7 @@ static plim_profile *large_workspaces(plim_context *ctx, const plim_graph *graph
   return profile;
 }
 
-Test(selection, strategies_take_slower_variants_where_the_fastest_do_not_fit) {
+Test(variant_selection, strategies_take_slower_variants_where_the_fastest_do_not_fit) {
   static const char *const planners[] = {"search", "sqrt", "greedy", "revolve", "rotor"};
   plim_generate_options generate = plim_generate_options_default("chain");
   plim_plan_options options = plim_plan_options_default();

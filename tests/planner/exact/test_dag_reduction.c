@@ -33,7 +33,7 @@ static plim_graph *two_branches(plim_context *ctx) {
   return dag_make(ctx, 6, size, time, 7, edge);
 }
 
-Test(dag, a_published_graph_passes_unchanged) {
+Test(dag_reduction, a_published_graph_passes_unchanged) {
   planner_case c = published_case(two_branches);
   plim_problem *problem = NULL;
   plim_dag *dag = NULL;
@@ -99,7 +99,7 @@ static int32_t draw_stages(const plim_dag *d, uint64_t *random, int32_t *sequenc
   return n;
 }
 
-Test(dag, stage_schedules_are_valid_and_need_no_more_bytes_than_the_reduction_says) {
+Test(dag_reduction, stage_schedules_are_valid_and_need_no_more_bytes_than_the_reduction_says) {
   static int32_t sequence[MAX_RUNS];
   int exact = 0, lower = 0;
   for (uint64_t seed = test_seed(1), end = seed + CASES; test_seed_at(seed) < end; seed++) {
@@ -132,7 +132,7 @@ Test(dag, stage_schedules_are_valid_and_need_no_more_bytes_than_the_reduction_sa
   cr_assert_geq(lower, CASES / 4, "in-place pairs and second outputs save bytes in %d cases only", lower);
 }
 
-Test(dag, the_choice_is_the_fastest_that_fits_beside_its_operands) {
+Test(dag_reduction, the_choice_is_the_fastest_that_fits_beside_its_operands) {
   planner_case c = published_case(two_branches);
   plim_variant variant[7] = {0};
   int32_t first[] = {0, 1, 2, 3, 4, 5, 7};
@@ -172,7 +172,7 @@ static plim_status make_under_failures(plim_context *ctx, void *user) {
   return status;
 }
 
-Test(dag, a_failed_allocation_leaves_nothing_after) {
+Test(dag_reduction, a_failed_allocation_leaves_nothing_after) {
   planner_case c = published_case(two_branches);
   cr_assert_gt(plim_test_each_allocation(make_under_failures, &c), 5);
   planner_case_free(&c);

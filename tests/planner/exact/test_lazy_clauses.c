@@ -1,4 +1,5 @@
-/* Clause learning against trying all values: small random systems of forbidden combinations. */
+/* planner/exact/lazy_clauses.c: clause learning against trying all values, on small random systems of forbidden
+ * combinations. */
 #include "planner/exact/lazy_clauses.h"
 
 #include <criterion/criterion.h>
@@ -16,7 +17,7 @@ static void make_context(void) {
 static void free_context(void) {
   plim_context_free(ctx);
 }
-TestSuite(clauses, .init = make_context, .fini = free_context);
+TestSuite(lazy_clauses, .init = make_context, .fini = free_context);
 
 /* Bounds that must not all hold. */
 typedef struct rule {
@@ -148,7 +149,7 @@ static plim_status solve_from_nothing(plim_context *c, const puzzle *p, uint64_t
   return status;
 }
 
-Test(clauses, what_is_learned_excludes_no_solution_and_proves_that_there_is_none) {
+Test(lazy_clauses, what_is_learned_excludes_no_solution_and_proves_that_there_is_none) {
   int32_t with = 0, without = 0, conflicts = 0;
   for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     puzzle p = random_puzzle(seed);
@@ -174,7 +175,7 @@ static puzzle puzzle_around(uint64_t seed, const int32_t *hidden) {
   return p;
 }
 
-Test(clauses, a_hidden_solution_is_never_lost) {
+Test(lazy_clauses, a_hidden_solution_is_never_lost) {
   int32_t conflicts = 0;
   for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     uint64_t random = seed * 977;
@@ -188,7 +189,7 @@ Test(clauses, a_hidden_solution_is_never_lost) {
   cr_assert_geq(conflicts, 500, "only %d conflicts", conflicts);
 }
 
-Test(clauses, bounds_come_back_with_their_levels) {
+Test(lazy_clauses, bounds_come_back_with_their_levels) {
   const int32_t low[2] = {0, 3}, high[2] = {9, 5};
   plim_lazy_clauses l;
   cr_assert_eq(plim_lazy_clauses_make(ctx, 2, low, high, &l), PLIM_OK);
@@ -210,7 +211,7 @@ static plim_status solve_one(plim_context *failing, void *user) {
   return solve_from_nothing(failing, user, 3, &found, value, &conflicts);
 }
 
-Test(clauses, a_refused_allocation_leaves_nothing_after) {
+Test(lazy_clauses, a_refused_allocation_leaves_nothing_after) {
   puzzle p = random_puzzle(3);
   cr_assert_geq(plim_test_each_allocation(solve_one, &p), 10);
 }

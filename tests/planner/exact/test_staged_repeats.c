@@ -1,4 +1,4 @@
-/* Repeats of a schedule, against the rule applied one run at a time, and in number. */
+/* planner/exact/staged.c: the repeats of a schedule, against the rule applied one run at a time, and in number. */
 #include "planner/exact/dag.h"
 #include "planner/exact/staged.h"
 
@@ -52,7 +52,7 @@ static void one_by_one(const plim_dag *d, const plim_schedule *s, int32_t copies
   }
 }
 
-Test(staged, repeats_of_a_schedule_are_those_of_the_rule) {
+Test(staged_repeats, repeats_of_a_schedule_are_those_of_the_rule) {
   int32_t seen = 0;
   for (uint64_t seed = test_seed(5); seed <= 5 * CASES; seed += 5) { /* these have a fixed order */
     planner_case c = planner_case_random(seed, 20);
@@ -82,7 +82,7 @@ Test(staged, repeats_of_a_schedule_are_those_of_the_rule) {
 
 /* Every op runs three times, all of them before the last op. A rule that looks at all repeats for each would take
  * minutes. */
-Test(staged, a_million_repeats_are_found_without_a_look_at_all_for_each, .timeout = 60) {
+Test(staged_repeats, a_million_repeats_are_found_without_a_look_at_all_for_each, .timeout = 60) {
   plim_dag dag = {.n = MANY_OPS};
   plim_context *ctx = NULL;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);

@@ -1,4 +1,5 @@
-/* What a refusal says: the smallest budgets, the op that sets them, and buffers that cannot lie together. */
+/* planner/one_arena/refuse.c: what a refusal says of the smallest budgets, the op that sets them, and buffers that
+ * cannot lie together. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

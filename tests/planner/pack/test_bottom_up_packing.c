@@ -1,4 +1,4 @@
-/* Packing from the bottom up: the rules on random boxes, what it declines, and that it learns. */
+/* planner/pack/bottom_up.c: the rules on random boxes, what it declines, and that it learns. */
 #include "planner/pack/packers.h"
 #include "planner/pack/units.h"
 
@@ -36,7 +36,7 @@ static void check(int32_t n, const plim_box *box, const int64_t *offset, int64_t
   cr_assert_eq(packed_bytes, top);
 }
 
-Test(bottom_up, every_packing_keeps_the_rules_and_is_no_higher_or_given_up) {
+Test(bottom_up_packing, every_packing_keeps_the_rules_and_is_no_higher_or_given_up) {
   ctx = plim_test_context();
   for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     uint64_t state = seed;
@@ -68,7 +68,7 @@ Test(bottom_up, every_packing_keeps_the_rules_and_is_no_higher_or_given_up) {
   plim_test_context_end(ctx);
 }
 
-Test(bottom_up, learning_lowers_what_the_first_priorities_found) {
+Test(bottom_up_packing, learning_lowers_what_the_first_priorities_found) {
   ctx = plim_test_context();
   enum { STARTS = 6, RUNS = 200 };
   int64_t before = 0, after = 0;
@@ -96,7 +96,7 @@ Test(bottom_up, learning_lowers_what_the_first_priorities_found) {
   plim_test_context_end(ctx);
 }
 
-Test(bottom_up, fixed_boxes_alignments_and_nothing_at_all_are_left_to_first_fit) {
+Test(bottom_up_packing, fixed_boxes_alignments_and_nothing_at_all_are_left_to_first_fit) {
   ctx = plim_test_context();
   const int64_t own_align[] = {1, 4};
   plim_box box[] = {{0, 2, 3, -1}, {1, 3, 3, 8}};
@@ -120,7 +120,7 @@ Test(bottom_up, fixed_boxes_alignments_and_nothing_at_all_are_left_to_first_fit)
   plim_test_context_end(ctx);
 }
 
-Test(bottom_up, many_boxes_keep_the_rules_and_change_near_what_sticks_out) {
+Test(bottom_up_packing, many_boxes_keep_the_rules_and_change_near_what_sticks_out) {
   ctx = plim_test_context();
   enum { MANY = 1600, TRIES = 120 };
   static plim_box box[MANY];

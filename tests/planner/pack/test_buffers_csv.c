@@ -1,4 +1,4 @@
-/* The CSV of buffers: golden text, every column, a sentence with the line for every wrong row. */
+/* planner/pack/csv.c: golden text, every column, a sentence with the line for every wrong row. */
 #include "planner/pack/buffers_csv.h"
 
 #include <criterion/criterion.h>
@@ -21,21 +21,21 @@ static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, pli
   return status;
 }
 
-Test(csv, what_was_written_is_read_and_written_again_byte_for_byte) {
+Test(buffers_csv, what_was_written_is_read_and_written_again_byte_for_byte) {
   plim_test_canonical(parse, full);
   plim_test_canonical(parse, "id,lower,upper,size\n");
   plim_test_canonical(parse, "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\n");
 }
 
-Test(csv, refused_allocation_leaves_nothing_after) {
+Test(buffers_csv, refused_allocation_leaves_nothing_after) {
   plim_test_allocations(parse, full);
 }
 
-Test(csv, changed_byte_never_does_harm) {
+Test(buffers_csv, changed_byte_never_does_harm) {
   plim_test_bytes(parse, full);
 }
 
-Test(csv, file_cut_at_any_byte_is_refused_or_read_as_what_is_left) {
+Test(buffers_csv, file_cut_at_any_byte_is_refused_or_read_as_what_is_left) {
   plim_context *ctx;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
   int accepted = 0;
@@ -57,7 +57,7 @@ Test(csv, file_cut_at_any_byte_is_refused_or_read_as_what_is_left) {
   plim_context_free(ctx);
 }
 
-Test(csv, every_wrong_line_is_named) {
+Test(buffers_csv, every_wrong_line_is_named) {
   static const plim_test_fault faults[] = {
       {"id,lower", "jd,lower", "line 1: column \"id\" is missing"},
       {"hint", "begin", "line 1: column \"begin\" stands here for the second time"},
@@ -99,12 +99,12 @@ static void expect(const char *text, const char *as) {
   plim_context_free(ctx);
 }
 
-Test(csv, reads_synonyms_other_orders_and_columns_and_line_ends) {
+Test(buffers_csv, reads_synonyms_other_orders_and_columns_and_line_ends) {
   expect("size,note,begin,buffer_id,upper\r\n4,x y,0,b1,3\r\n", "id,lower,upper,size\nb1,0,3,4\n");
   expect("buffer,start,upper,size\nb1,0,3,4\n\nb2,0,3,4\n", "id,lower,upper,size\nb1,0,3,4\n");
   expect("buffer,start,upper,size\nb1,0,3,4\n\r\nnonsense", "id,lower,upper,size\nb1,0,3,4\n");
 }
 
-Test(csv, the_column_called_end_holds_last_steps_of_gaps_too) {
+Test(buffers_csv, the_column_called_end_holds_last_steps_of_gaps_too) {
   expect("id,lower,end,size,gaps\nb1,0,8,4,2-3\n", "id,lower,upper,size,gaps\nb1,0,9,4,2-4\n");
 }

@@ -1,4 +1,4 @@
-/* Exact packing against brute force, and on instances whose answer is known. */
+/* planner/pack/exact.c against brute force, and on instances whose answer is known. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static plim_pack_outcome run(int32_t n, const plim_box *box, int64_t align, int6
   return outcome;
 }
 
-Test(exact, five_buffers_fit_in_twelve_bytes_and_not_in_eleven) {
+Test(exact_packing, five_buffers_fit_in_twelve_bytes_and_not_in_eleven) {
   ctx = plim_test_context();
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}, {0, 9, 4, -1}, {9, 21, 4, -1}, {0, 21, 4, -1}};
   cr_assert_eq(run(5, box, 1, 12), PLIM_PACK_FOUND);
@@ -64,7 +64,7 @@ Test(exact, five_buffers_fit_in_twelve_bytes_and_not_in_eleven) {
   plim_test_context_end(ctx);
 }
 
-Test(exact, finds_what_no_first_fit_order_finds) {
+Test(exact_packing, finds_what_no_first_fit_order_finds) {
   ctx = plim_test_context();
   const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 1, -1}};
   cr_assert_eq(run(5, box, 1, 5), PLIM_PACK_FOUND);
@@ -72,7 +72,7 @@ Test(exact, finds_what_no_first_fit_order_finds) {
   plim_test_context_end(ctx);
 }
 
-Test(exact, buffers_that_only_touch_share_an_address) {
+Test(exact_packing, buffers_that_only_touch_share_an_address) {
   ctx = plim_test_context();
   const plim_box box[] = {{0, 3, 4, -1}, {3, 9, 4, -1}};
   cr_assert_eq(run(2, box, 4, 4), PLIM_PACK_FOUND);
@@ -80,7 +80,7 @@ Test(exact, buffers_that_only_touch_share_an_address) {
 }
 
 /* Stacked, the fifth would lie at 2^31. */
-Test(exact, equal_buffers_that_are_stacked_beyond_any_capacity_do_not_fit) {
+Test(exact_packing, equal_buffers_that_are_stacked_beyond_any_capacity_do_not_fit) {
   enum { N = 40 };
   plim_box box[N];
   int64_t align[N], offset[N], nodes;
@@ -102,7 +102,7 @@ Test(exact, equal_buffers_that_are_stacked_beyond_any_capacity_do_not_fit) {
   plim_test_context_end(ctx);
 }
 
-Test(exact, sizes_are_rounded_up_to_the_alignment) {
+Test(exact_packing, sizes_are_rounded_up_to_the_alignment) {
   ctx = plim_test_context();
   const plim_box box[] = {{0, 1, 3, -1}, {0, 1, 3, -1}};
   cr_assert_eq(run(2, box, 4, 8), PLIM_PACK_FOUND);
@@ -110,7 +110,7 @@ Test(exact, sizes_are_rounded_up_to_the_alignment) {
   plim_test_context_end(ctx);
 }
 
-Test(exact, fixed_offsets_are_kept) {
+Test(exact_packing, fixed_offsets_are_kept) {
   ctx = plim_test_context();
   const plim_box box[] = {{0, 4, 2, 2}, {0, 4, 2, -1}, {2, 6, 2, -1}};
   cr_assert_eq(run(3, box, 1, 6), PLIM_PACK_FOUND);
@@ -120,7 +120,7 @@ Test(exact, fixed_offsets_are_kept) {
   plim_test_context_end(ctx);
 }
 
-Test(exact, nothing_to_place_fits_anywhere) {
+Test(exact_packing, nothing_to_place_fits_anywhere) {
   ctx = plim_test_context();
   cr_assert_eq(run(0, NULL, 512, 0), PLIM_PACK_FOUND);
   plim_test_context_end(ctx);
@@ -159,7 +159,7 @@ static int64_t brute_force(int32_t n, const plim_box *box, int32_t *order, int32
   return best;
 }
 
-Test(exact, equals_brute_force_on_random_boxes) {
+Test(exact_packing, equals_brute_force_on_random_boxes) {
   ctx = plim_test_context();
   int tight = 0;
   for (uint64_t seed = test_seed(1), end = seed + 400; test_seed_at(seed) < end; seed++) {
@@ -180,7 +180,7 @@ Test(exact, equals_brute_force_on_random_boxes) {
   plim_test_context_end(ctx);
 }
 
-Test(exact, a_limit_of_nodes_is_neither_yes_nor_no) {
+Test(exact_packing, a_limit_of_nodes_is_neither_yes_nor_no) {
   ctx = plim_test_context();
   plim_box box[200];
   for (int32_t i = 0; i < 200; i++) box[i] = (plim_box){i % 50, i % 50 + 1 + i % 17, 1 + i % 13, -1};
@@ -197,7 +197,7 @@ static plim_status pack_some(plim_context *c, void *user) {
   return search(c, 5, box, 1, 12, 1000, offset, user);
 }
 
-Test(exact, a_refused_allocation_leaves_nothing_after) {
+Test(exact_packing, a_refused_allocation_leaves_nothing_after) {
   plim_pack_outcome outcome;
   cr_assert_geq(plim_test_each_allocation(pack_some, &outcome), 10);
 }
@@ -217,7 +217,7 @@ static int32_t read_buffers(const char *name, plim_box *box, int32_t room) {
   return n;
 }
 
-Test(exact, packs_the_public_tight_instances) {
+Test(exact_packing, packs_the_public_tight_instances) {
   ctx = plim_test_context();
   static const struct {
     const char *name;
@@ -233,7 +233,7 @@ Test(exact, packs_the_public_tight_instances) {
 }
 
 /* A stack of boxes is found going down once: of 2,000 boxes that needs n^2 / 2 items at most, and masks. */
-Test(exact, lists_take_memory_as_they_are_needed) {
+Test(exact_packing, lists_take_memory_as_they_are_needed) {
   enum { N = 2000 };
   static plim_box box[N];
   static int64_t offset[N];
@@ -274,7 +274,7 @@ static void *pack_deep(void *user) {
   return NULL;
 }
 
-Test(exact, the_most_boxes_are_stacked_by_a_thread_with_little_stack) {
+Test(exact_packing, the_most_boxes_are_stacked_by_a_thread_with_little_stack) {
   plim_pack_outcome outcome = PLIM_PACK_LIMIT;
   pthread_attr_t small;
   pthread_t thread;

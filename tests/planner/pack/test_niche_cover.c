@@ -1,4 +1,4 @@
-/* Covers of niches: which boxes can lie on a floor that must be covered. */
+/* planner/pack/niche_cover.c: which boxes can lie on a floor that must be covered. */
 #include <criterion/criterion.h>
 
 #include "planner/pack/niche.h"

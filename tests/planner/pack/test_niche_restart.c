@@ -1,4 +1,5 @@
-/* What niche search keeps from restart to restart: where boxes lay at the deepest node. */
+/* planner/pack/niche_restart.c: what niche search keeps from restart to restart, which is where boxes lay at the
+ * deepest node. */
 #include <criterion/criterion.h>
 
 #include "planner/pack/niche.h"

@@ -1,4 +1,4 @@
-/* Niche search against brute force, against exact search, and on instances that exact search leaves open. */
+/* planner/pack/niche.c against brute force, against exact search, and on instances that exact search leaves open. */
 #include <criterion/criterion.h>
 
 #include "planner/pack/exact.h"
@@ -116,7 +116,7 @@ static void draw(uint64_t seed, int32_t n, plim_box *box) {
   }
 }
 
-Test(niche, equals_brute_force_on_random_boxes) {
+Test(niche_search, equals_brute_force_on_random_boxes) {
   ctx = plim_test_context();
   for (uint64_t seed = test_seed(1), end = seed + 500; test_seed_at(seed) < end; seed++) {
     plim_box box[FEW];
@@ -152,7 +152,7 @@ static plim_pack_outcome run_exact(int32_t n, const plim_box *box, int64_t capac
 }
 
 /* Of more boxes conflicts matter, which leave answers out. */
-Test(niche, decides_as_exact_search_does) {
+Test(niche_search, decides_as_exact_search_does) {
   ctx = plim_test_context();
   int decided[3] = {0};
   for (uint64_t seed = test_seed(1), end = seed + 400; test_seed_at(seed) < end; seed++) {
@@ -196,7 +196,7 @@ static int32_t draw_packed(uint64_t seed, int32_t width, int32_t height, plim_bo
 }
 
 /* Restarts share what they remember: each reaches failed states by decisions of its own. */
-Test(niche, states_that_it_recognises_never_prove_too_much) {
+Test(niche_search, states_that_it_recognises_never_prove_too_much) {
   int64_t recognised = 0, used;
   ctx = plim_test_context();
   for (uint64_t seed = test_seed(1), end = seed + 400; test_seed_at(seed) < end; seed++) {
@@ -243,7 +243,7 @@ static plim_pack_outcome run_nodes(const tight_instance *t, int64_t nodes) {
   return outcome;
 }
 
-Test(niche, packs_an_instance_of_each_family_that_exact_search_leaves_open_with_twice_the_nodes) {
+Test(niche_search, packs_an_instance_of_each_family_that_exact_search_leaves_open_with_twice_the_nodes) {
   static const struct {
     const char *family;
     uint64_t seed;
@@ -263,7 +263,7 @@ Test(niche, packs_an_instance_of_each_family_that_exact_search_leaves_open_with_
   plim_test_context_end(ctx);
 }
 
-Test(niche, limits_and_boxes_that_it_cannot_pack) {
+Test(niche_search, limits_and_boxes_that_it_cannot_pack) {
   ctx = plim_test_context();
   tight_make(0, 1, 0, &made);
   cr_assert_eq(run(made.n, made.box, made.capacity, 1, 3), PLIM_PACK_LIMIT);
@@ -280,7 +280,7 @@ Test(niche, limits_and_boxes_that_it_cannot_pack) {
   plim_test_context_end(ctx);
 }
 
-Test(niche, shares_of_restarts_are_lubys) {
+Test(niche_search, shares_of_restarts_are_lubys) {
   static const int64_t luby[] = {1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8, 1};
   for (int32_t i = 0; i < 16; i++) cr_assert_eq(plim_niche_share(i), plim_niche_share(0) * luby[i], "restart %d", i);
 }
@@ -291,7 +291,7 @@ static plim_status search_some(plim_context *c, void *user) {
   return search(c, &boxes, made.capacity, 2, 50, offset, user);
 }
 
-Test(niche, a_refused_allocation_leaves_nothing_after) {
+Test(niche_search, a_refused_allocation_leaves_nothing_after) {
   plim_pack_outcome outcome;
   tight_make(0, 1, 0, &made);
   cr_assert_geq(plim_test_each_allocation(search_some, &outcome), 10);

@@ -1,4 +1,4 @@
-/* Packing: golden cases, the rules on random boxes, and what more effort and a target do. */
+/* planner/pack/pack.c: golden cases, the rules on random boxes, and what more effort and a target do. */
 #include "planner/pack/pack.h"
 
 #include <criterion/criterion.h>

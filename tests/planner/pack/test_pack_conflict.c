@@ -1,4 +1,4 @@
-/* Conflicts: what is marked does not fit, and without any one of it the rest does. */
+/* planner/pack/conflict.c: what is marked does not fit, and without any one of it the rest does. */
 #include "planner/pack/conflict.h"
 
 #include <criterion/criterion.h>
@@ -28,7 +28,7 @@ static int fits(const plim_boxes *boxes, const uint8_t *member, int32_t without,
   return plim_pack_solve(ctx, &some, &options, offset, &found) == PLIM_OK;
 }
 
-Test(conflict, is_irreducible_on_random_boxes) {
+Test(pack_conflict, is_irreducible_on_random_boxes) {
   ctx = plim_test_context();
   int by_search = 0;
   for (uint64_t seed = test_seed(1), end = seed + 150; test_seed_at(seed) < end; seed++) {
@@ -96,7 +96,7 @@ static void draw_uneven(uint64_t seed, plim_boxes *boxes, plim_box *box, int64_t
   if (test_random_chance(&r, 40)) box[0].fixed = 3 * test_random_between(&r, 0, 1);
 }
 
-Test(conflict, is_irreducible_by_all_offsets_with_gaps_alignments_and_fixed_boxes) {
+Test(pack_conflict, is_irreducible_by_all_offsets_with_gaps_alignments_and_fixed_boxes) {
 #ifdef PLIM_SANITIZED
   const uint64_t cases = 100;
 #else
@@ -135,7 +135,7 @@ Test(conflict, is_irreducible_by_all_offsets_with_gaps_alignments_and_fixed_boxe
   plim_test_context_end(ctx);
 }
 
-Test(conflict, nothing_is_claimed_when_the_nodes_are_spent) {
+Test(pack_conflict, nothing_is_claimed_when_the_nodes_are_spent) {
   ctx = plim_test_context();
   static const plim_box box[] = {{4, 5, 3, -1}, {3, 5, 2, -1}, {0, 4, 1, -1}, {2, 3, 2, -1}, {1, 4, 2, -1}};
   plim_boxes boxes = {.n = 5, .align = 1, .box = box};
@@ -159,6 +159,6 @@ static plim_status mark_some(plim_context *c, void *user) {
   return plim_boxes_conflict(c, &boxes, 5, 1000, member, &why);
 }
 
-Test(conflict, a_refused_allocation_leaves_nothing_after) {
+Test(pack_conflict, a_refused_allocation_leaves_nothing_after) {
   cr_assert_geq(plim_test_each_allocation(mark_some, NULL), 10);
 }

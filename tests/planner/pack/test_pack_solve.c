@@ -1,5 +1,5 @@
-/* Packing at full strength: against brute force with alignments and gaps, tight random cuts, the published instances.
- */
+/* planner/pack/solve.c: packing at full strength against brute force with alignments and gaps, tight random cuts, the
+ * published instances. */
 #include "planner/pack/solve.h"
 
 #include <criterion/criterion.h>
@@ -92,7 +92,7 @@ static void draw(buffers_case *c, uint64_t seed) {
   }
 }
 
-Test(solve, equals_brute_force_with_alignments_and_gaps) {
+Test(pack_solve, equals_brute_force_with_alignments_and_gaps) {
   ctx = plim_test_context();
   for (uint64_t seed = test_seed(1), end = seed + 300; test_seed_at(seed) < end; seed++) {
     buffers_case c;
@@ -111,7 +111,7 @@ Test(solve, equals_brute_force_with_alignments_and_gaps) {
   plim_test_context_end(ctx);
 }
 
-Test(solve, neither_the_order_of_rows_nor_the_scale_changes_the_height) {
+Test(pack_solve, neither_the_order_of_rows_nor_the_scale_changes_the_height) {
   ctx = plim_test_context();
   for (uint64_t seed = test_seed(1), end = seed + 40; test_seed_at(seed) < end; seed++) {
     buffers_case c, other;
@@ -134,7 +134,7 @@ Test(solve, neither_the_order_of_rows_nor_the_scale_changes_the_height) {
   plim_test_context_end(ctx);
 }
 
-Test(solve, nothing_and_buffers_without_bytes_have_no_height) {
+Test(pack_solve, nothing_and_buffers_without_bytes_have_no_height) {
   ctx = plim_test_context();
   buffers_case c;
   int64_t offset[2] = {7, 7};
@@ -150,7 +150,7 @@ Test(solve, nothing_and_buffers_without_bytes_have_no_height) {
   plim_test_context_end(ctx);
 }
 
-Test(solve, an_alignment_leaves_a_hole_and_a_hint_is_followed_where_it_is_free) {
+Test(pack_solve, an_alignment_leaves_a_hole_and_a_hint_is_followed_where_it_is_free) {
   ctx = plim_test_context();
   buffers_case c;
   int64_t offset[3];
@@ -172,7 +172,7 @@ Test(solve, an_alignment_leaves_a_hole_and_a_hint_is_followed_where_it_is_free) 
   plim_test_context_end(ctx);
 }
 
-Test(solve, a_hint_that_is_no_sum_of_sizes_is_followed_unless_the_alignment_forbids_it) {
+Test(pack_solve, a_hint_that_is_no_sum_of_sizes_is_followed_unless_the_alignment_forbids_it) {
   ctx = plim_test_context();
   buffers_case c;
   int64_t offset[2];
@@ -189,7 +189,7 @@ Test(solve, a_hint_that_is_no_sum_of_sizes_is_followed_unless_the_alignment_forb
   plim_test_context_end(ctx);
 }
 
-Test(solve, what_a_gap_leaves_of_a_buffer_makes_room_for_others) {
+Test(pack_solve, what_a_gap_leaves_of_a_buffer_makes_room_for_others) {
   ctx = plim_test_context();
   buffers_case c;
   int64_t offset[2];
@@ -226,7 +226,7 @@ static void cut(buffers_case *c, uint64_t seed, int32_t n, int64_t steps, int64_
   }
 }
 
-Test(solve, packs_random_cuts_of_a_rectangle_without_waste) {
+Test(pack_solve, packs_random_cuts_of_a_rectangle_without_waste) {
   ctx = plim_test_context();
   for (uint64_t seed = test_seed(1), end = seed + 12; test_seed_at(seed) < end; seed++) {
     buffers_case c;
@@ -239,7 +239,7 @@ Test(solve, packs_random_cuts_of_a_rectangle_without_waste) {
   plim_test_context_end(ctx);
 }
 
-Test(solve, threads_find_packings_as_well) {
+Test(pack_solve, threads_find_packings_as_well) {
   ctx = plim_test_context();
   buffers_case c;
   int64_t offset[MOST];
@@ -253,7 +253,7 @@ Test(solve, threads_find_packings_as_well) {
   plim_test_context_end(ctx);
 }
 
-Test(solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
+Test(pack_solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
   ctx = plim_test_context();
   buffers_case c;
   int64_t offset[MOST];
@@ -272,7 +272,7 @@ Test(solve, a_time_limit_keeps_the_best_and_a_cancel_too) {
 }
 
 /* Of so many buffers the first order of first-fit may stop. */
-Test(solve, a_cancel_before_the_first_packing_is_told_as_one) {
+Test(pack_solve, a_cancel_before_the_first_packing_is_told_as_one) {
   enum { BUFFERS = 24000 };
   ctx = plim_test_context();
   static plim_box box[BUFFERS];
@@ -287,7 +287,7 @@ Test(solve, a_cancel_before_the_first_packing_is_told_as_one) {
   plim_test_context_end(ctx);
 }
 
-Test(solve, says_what_is_proven_when_buffers_do_not_fit) {
+Test(pack_solve, says_what_is_proven_when_buffers_do_not_fit) {
   ctx = plim_test_context();
   buffers_case c;
   int64_t offset[2] = {-7, -7};
@@ -301,7 +301,7 @@ Test(solve, says_what_is_proven_when_buffers_do_not_fit) {
 }
 
 /* 20,000 buffers, each a few steps long, some long: more than exact search takes. */
-Test(solve, many_buffers_are_packed_close_to_their_load) {
+Test(pack_solve, many_buffers_are_packed_close_to_their_load) {
   ctx = plim_test_context();
   enum { MANY = 20000 };
   plim_box *box = malloc(MANY * sizeof *box);
@@ -330,13 +330,13 @@ static plim_status solve_some(plim_context *c, void *user) {
   return plim_pack_solve(c, &some->boxes, &options, offset, &found);
 }
 
-Test(solve, a_refused_allocation_leaves_nothing_after) {
+Test(pack_solve, a_refused_allocation_leaves_nothing_after) {
   buffers_case c;
   cut(&c, 2, 30, 20, 64);
   cr_assert_geq(plim_test_each_allocation(solve_some, &c), 30);
 }
 
-Test(solve, packs_the_public_tight_instances_in_no_more_than_their_most_live_bytes) {
+Test(pack_solve, packs_the_public_tight_instances_in_no_more_than_their_most_live_bytes) {
   ctx = plim_test_context();
   static const struct {
     const char *name;
@@ -360,7 +360,7 @@ Test(solve, packs_the_public_tight_instances_in_no_more_than_their_most_live_byt
   plim_test_context_end(ctx);
 }
 
-Test(solve, thousands_of_buffers_come_within_a_percent_of_their_load) {
+Test(pack_solve, thousands_of_buffers_come_within_a_percent_of_their_load) {
   ctx = plim_test_context();
   enum { MANY = 6000 };
   static plim_box box[MANY];
@@ -380,7 +380,7 @@ Test(solve, thousands_of_buffers_come_within_a_percent_of_their_load) {
   plim_test_context_end(ctx);
 }
 
-Test(solve, options_of_another_size_are_refused) {
+Test(pack_solve, options_of_another_size_are_refused) {
   ctx = plim_test_context();
   const plim_box box[] = {{0, 1, 8, -1}};
   const plim_boxes boxes = {.n = 1, .align = 1, .box = box};

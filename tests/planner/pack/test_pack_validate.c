@@ -1,4 +1,4 @@
-/* The validator against the rules as they are written, pair by pair. */
+/* planner/pack/validate.c against the rules as they are written, pair by pair. */
 #include "planner/pack/pack.h"
 
 #include <criterion/criterion.h>
@@ -69,7 +69,7 @@ static int64_t slow_separation(const random_case *c, int32_t below, int32_t abov
   return separation;
 }
 
-Test(validate, reach_is_the_most_by_which_one_box_covers_anothers_bottom) {
+Test(pack_validate, reach_is_the_most_by_which_one_box_covers_anothers_bottom) {
   for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     random_case c;
     draw(&c, seed, 1);
@@ -88,7 +88,7 @@ static int slow_overlap(const random_case *c, int32_t i, int32_t j) {
   return up != PLIM_NO_SEPARATION && c->offset[i] + up > c->offset[j] && c->offset[j] + down > c->offset[i];
 }
 
-Test(validate, finds_an_overlap_exactly_where_comparing_all_pairs_does) {
+Test(pack_validate, finds_an_overlap_exactly_where_comparing_all_pairs_does) {
   plim_context *ctx;
   int valid = 0, invalid = 0;
   cr_assert_eq(plim_context_new(NULL, NULL, &ctx), PLIM_OK);
@@ -110,7 +110,7 @@ Test(validate, finds_an_overlap_exactly_where_comparing_all_pairs_does) {
   plim_context_free(ctx);
 }
 
-Test(validate, every_rule_is_looked_at) {
+Test(pack_validate, every_rule_is_looked_at) {
   static const plim_box box[] = {{0, 2, 4, -1}, {1, 3, 4, 8}};
   static const int64_t own[] = {4, 1};
   static const struct {
@@ -135,7 +135,7 @@ static plim_status find_some(plim_context *c, void *user) {
   return plim_boxes_find_overlap(c, &some->boxes, some->offset, pair);
 }
 
-Test(validate, a_refused_allocation_leaves_nothing_after) {
+Test(pack_validate, a_refused_allocation_leaves_nothing_after) {
   random_case c;
   draw(&c, 3, 1);
   cr_assert_geq(plim_test_each_allocation(find_some, &c), 4);

@@ -1,4 +1,4 @@
-/* Packing by pairs against all offsets there are, with gaps that leave parts, alignments and fixed offsets. */
+/* planner/pack/box_pairs.c against all offsets there are, with gaps that leave parts, alignments and fixed offsets. */
 #include "planner/pack/exact.h"
 #include "planner/pack/units.h"
 
@@ -95,7 +95,7 @@ static plim_pack_outcome run(const gaps_case *c, int64_t capacity, int64_t nodes
   return outcome;
 }
 
-Test(pairs, find_or_refute_what_all_offsets_say) {
+Test(pair_packing, find_or_refute_what_all_offsets_say) {
   ctx = plim_test_context();
   for (uint64_t seed = test_seed(1), end = seed + 400; test_seed_at(seed) < end; seed++) {
     gaps_case c;
@@ -107,7 +107,7 @@ Test(pairs, find_or_refute_what_all_offsets_say) {
   plim_test_context_end(ctx);
 }
 
-Test(pairs, make_the_lowest_height_a_proof_where_gaps_leave_parts) {
+Test(pair_packing, make_the_lowest_height_a_proof_where_gaps_leave_parts) {
   ctx = plim_test_context();
   int above_load = 0;
   for (uint64_t seed = test_seed(1), end = seed + 250; test_seed_at(seed) < end; seed++) {
@@ -128,7 +128,7 @@ Test(pairs, make_the_lowest_height_a_proof_where_gaps_leave_parts) {
   plim_test_context_end(ctx);
 }
 
-Test(pairs, a_box_lies_within_what_gaps_leave_of_another) {
+Test(pair_packing, a_box_lies_within_what_gaps_leave_of_another) {
   ctx = plim_test_context();
   /* the hole is in the middle: whichever is placed first, the other cannot lie on top of it */
   gaps_case c = {.box = {{0, 4, 8, -1}, {0, 4, 8, -1}},
@@ -148,7 +148,7 @@ Test(pairs, a_box_lies_within_what_gaps_leave_of_another) {
 }
 
 /* With an alignment, two parts in use may share a unit of it: the peak counts whole units alone. */
-Test(pairs, parts_that_share_a_unit_of_the_alignment_leave_the_peak_a_bound) {
+Test(pair_packing, parts_that_share_a_unit_of_the_alignment_leave_the_peak_a_bound) {
   ctx = plim_test_context();
   gaps_case c = {.box = {{0, 4, 64, -1}, {0, 4, 64, -1}},
                  .align = {1, 1},
@@ -180,7 +180,7 @@ done:
   return status;
 }
 
-Test(pairs, a_refused_allocation_leaves_nothing_after) {
+Test(pair_packing, a_refused_allocation_leaves_nothing_after) {
   gaps_case c;
   draw(&c, 3);
   cr_assert_geq(plim_test_each_allocation(make, &c), 8);

@@ -1,5 +1,5 @@
-/* Buffers of a plan for packers: the same bytes at every step, copies written over each other as one, names that a row
- * can hold. */
+/* planner/pack/plan_buffers.c: buffers of a plan for packers. They have the same bytes at every command; those written
+ * over each other are one; names are such that a row can hold them. */
 #include "planner/pack/buffers_csv.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,5 @@
-/* Covering: what a walk leaves is valid whatever the rate, and random layers come within budgets that are deep for
- * them.
- */
+/* planner/search/greedy_covering.c and seed_covering.c: what a walk leaves is valid whatever the rate, and random
+ * layers come within budgets that are deep for them. */
 #include "planner/search/greedy_covering.h"
 #include "planner/search/searches.h"
 
@@ -64,7 +63,7 @@ static int64_t covering(const planner_case *c, int32_t rounds, plim_schedule *sc
   return time_ns;
 }
 
-Test(covering, every_walk_leaves_a_valid_schedule_with_the_figures_of_the_timeline) {
+Test(greedy_covering, every_walk_leaves_a_valid_schedule_with_the_figures_of_the_timeline) {
   int64_t changes = 0;
   for (uint64_t seed = test_seed(1), end = seed + 200; test_seed_at(seed) < end; seed++) {
     planner_case c = planner_case_random(seed, -1);
@@ -101,7 +100,7 @@ Test(covering, every_walk_leaves_a_valid_schedule_with_the_figures_of_the_timeli
   cr_assert_gt(changes, 2000);
 }
 
-Test(covering, a_thousand_random_ops_in_layers_fit_in_70_percent_after_one_round) {
+Test(greedy_covering, a_thousand_random_ops_in_layers_fit_in_70_percent_after_one_round) {
   for (uint64_t seed = test_seed(1), end = seed + 3; test_seed_at(seed) < end; seed++) {
     planner_case c = layers(new_context(), 1000, seed, 70);
     plim_schedule schedule = {.ctx = c.ctx};
@@ -114,7 +113,7 @@ Test(covering, a_thousand_random_ops_in_layers_fit_in_70_percent_after_one_round
 
 /* What is left above a deep limit when the bulk is covered is not paid for at ever worse rates: those ran away, and the
  * rounds found a plan that was a third slower, or none. */
-Test(covering, rounds_come_down_to_a_deep_budget_by_aiming_below_it) {
+Test(greedy_covering, rounds_come_down_to_a_deep_budget_by_aiming_below_it) {
   planner_case c = layers(new_context(), 2000, 2, 70);
   plim_schedule schedule = {.ctx = c.ctx};
   int64_t keep = c.problem->keep_all_ns;
@@ -123,7 +122,7 @@ Test(covering, rounds_come_down_to_a_deep_budget_by_aiming_below_it) {
   planner_case_free(&c);
 }
 
-Test(covering, later_rounds_are_never_slower_and_usually_faster) {
+Test(greedy_covering, later_rounds_are_never_slower_and_usually_faster) {
   for (uint64_t seed = test_seed(1), end = seed + 3; test_seed_at(seed) < end; seed++) {
     planner_case c = layers(new_context(), 600, seed, 75);
     plim_schedule schedule = {.ctx = c.ctx};
@@ -135,7 +134,7 @@ Test(covering, later_rounds_are_never_slower_and_usually_faster) {
   }
 }
 
-Test(covering, where_addresses_need_more_than_the_peak_the_limit_follows) {
+Test(greedy_covering, where_addresses_need_more_than_the_peak_the_limit_follows) {
   for (uint64_t seed = test_seed(1), end = seed + 3; test_seed_at(seed) < end; seed++) {
     planner_case c = layers_packed(new_context(), 300, seed, 80, 1);
     plim_incumbent *inc = NULL;
@@ -156,7 +155,7 @@ static void count_walk(void *user, const plim_progress *progress) {
 }
 
 /* Where a goal cannot be met repeats of repeats take all the room there is; from then on walks change nothing. */
-Test(covering, round_that_has_used_up_its_room_ends) {
+Test(greedy_covering, round_that_has_used_up_its_room_ends) {
   plim_context *ctx = new_context();
   planner_case c = layers(ctx, 300, 1, 20);
   plim_incumbent *inc = NULL;
@@ -174,7 +173,7 @@ Test(covering, round_that_has_used_up_its_room_ends) {
   planner_case_free(&c);
 }
 
-Test(covering, repeats_that_gain_nothing_go_when_they_are_not_held) {
+Test(greedy_covering, repeats_that_gain_nothing_go_when_they_are_not_held) {
   plim_context *ctx = new_context();
   planner_case c = layers(ctx, 60, 5, 100);
   plim_schedule schedule = {.ctx = ctx};
@@ -216,7 +215,7 @@ static plim_status covering_once(plim_context *ctx, void *user) {
   return status;
 }
 
-Test(covering, any_allocation_may_fail) {
+Test(greedy_covering, any_allocation_may_fail) {
   planner_case c = layers(new_context(), 40, 2, 80);
   cr_assert_gt(plim_test_each_allocation(covering_once, &c), 20);
   planner_case_free(&c);

@@ -1,4 +1,5 @@
-/* The search for fewest bytes where ops are many, and what the search makes of a budget far below that. */
+/* planner/search/min_memory.c: the search for fewest bytes where ops are many, and what the search makes of a budget
+ * far below that. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static void count_annealing(void *user, const plim_progress *progress) {
   *(int *)user += strcmp(progress->stage, "search") == 0;
 }
 
-Test(min_memory_of, many_ops_are_brought_far_down) {
+Test(min_memory, many_ops_are_brought_far_down) {
   many m;
   begin(&m);
   plim_incumbent_seek_min_memory(m.inc, 0, 0);
@@ -64,7 +65,7 @@ static void lengthen(const plim_problem *p, int32_t times, plim_schedule *s) {
   plim_schedule_free(&longer);
 }
 
-Test(min_memory_of, a_known_plan_may_be_longer_than_any_of_this_search) {
+Test(min_memory, a_known_plan_may_be_longer_than_any_of_this_search) {
   planner_case c = planner_case_random(21, 30);
   plim_incumbent *inc = NULL;
   plim_schedule known = {.ctx = c.ctx};
@@ -82,7 +83,7 @@ Test(min_memory_of, a_known_plan_may_be_longer_than_any_of_this_search) {
   planner_case_free(&c);
 }
 
-Test(min_memory_of, many_ops_far_above_the_budget_are_refused_without_annealing) {
+Test(min_memory, many_ops_far_above_the_budget_are_refused_without_annealing) {
   many m;
   begin(&m);
   int reports = 0;

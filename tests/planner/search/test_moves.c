@@ -1,5 +1,5 @@
-/* Every kind of move, on random graphs: the schedule stays valid, its figures are those of the full evaluation, and a
- * refused move can be undone. */
+/* planner/search/moves.c, moves_evict.c, moves_first.c: every kind of move on random graphs. The schedule stays valid,
+ * its figures are those of the full evaluation, and a refused move can be undone. */
 #include "planner/search/moves.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* Neighbourhoods across a step: what comes out is the fastest of all choices of their gaps, by brute force with the
- * full evaluation, and a schedule that is not improved stays as it was. */
+/* planner/search/neighbourhood.c: what comes out is the fastest of all choices of the gaps, by brute force with the
+ * full evaluation; a schedule that is not improved stays as it was. */
 #include "planner/search/moves.h"
 #include "planner/search/searcher.h"
 

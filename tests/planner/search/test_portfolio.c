@@ -1,5 +1,5 @@
-/* Searchers side by side: what comes out depends on how many there are, not on which is faster; all of them stop. Also
- * run under the thread sanitizer. */
+/* planner/search/portfolio.c: what several searchers find depends on how many there are, not on which is faster; all of
+ * them stop. Also run under the thread sanitizer. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <time.h>

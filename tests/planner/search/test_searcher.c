@@ -1,4 +1,4 @@
-/* One searcher's annealing runs. */
+/* planner/search/searcher.c: one searcher's annealing runs. */
 #include "planner/search/searcher.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* Class copies: our search against exhaustive search on small random graphs; the golden chains; the way
- * between schedules and sets of repeats. */
+/* planner/strategies/moccasin.c and planner/exact/staged_search.c: class copies against exhaustive search on small
+ * random graphs, the golden chains, and the way between schedules and sets of repeats. */
 #include "planner/exact/dag.h"
 #include "planner/exact/staged.h"
 

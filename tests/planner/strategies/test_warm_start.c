@@ -1,5 +1,6 @@
-/* Planning through plan fronts kept on disk: budgets swept up never get slower, separate calls agree, smallest budgets
- * and ranges of budgets read the same plan front, and a file that is wrong does no harm. */
+/* planner/strategies/kept_front.c and strategy_run.c: planning through plan fronts kept on disk. Budgets swept up never
+ * get slower, separate calls agree, smallest budgets and ranges of budgets read the same plan front, and a file that is
+ * wrong does no harm. */
 #include "planner/strategies/strategy.h"
 
 #include <criterion/criterion.h>
@@ -17,7 +18,7 @@
 static void setup(void) {
   (void)plim_test_folder();
 }
-TestSuite(kept, .init = setup, .fini = plim_test_folder_remove);
+TestSuite(warm_start, .init = setup, .fini = plim_test_folder_remove);
 
 static int32_t from_front; /* of the plan that plan_at made last */
 
@@ -50,7 +51,7 @@ static plim_plan *plan_at(planner_case *c, int64_t budget) {
   return plan;
 }
 
-Test(kept, more_bytes_are_never_slower_and_a_second_call_gives_the_same) {
+Test(warm_start, more_bytes_are_never_slower_and_a_second_call_gives_the_same) {
   for (uint64_t seed = test_seed(1), end = seed + 8; test_seed_at(seed) < end; seed++) {
     planner_case c = make_case(seed, (int)(seed / 2 % 2));
     int64_t whole = whole_bytes(&c), last = INT64_MAX;
@@ -72,7 +73,7 @@ Test(kept, more_bytes_are_never_slower_and_a_second_call_gives_the_same) {
   }
 }
 
-Test(kept, without_a_folder_nothing_is_kept) {
+Test(warm_start, without_a_folder_nothing_is_kept) {
   planner_case c = make_case(3, 0);
   int64_t whole = whole_bytes(&c);
   c.options.front_folder = NULL;
@@ -94,7 +95,7 @@ static void expect_refusal(planner_case *c, int64_t budget, int64_t lowest_bytes
 }
 
 /* Below the bound nothing but keep-all is looked at. */
-Test(kept, a_refusal_names_the_lowest_plan_that_is_known_and_no_smallest_budget) {
+Test(warm_start, a_refusal_names_the_lowest_plan_that_is_known_and_no_smallest_budget) {
   planner_case c = make_case(3, 0);
   int64_t whole = whole_bytes(&c);
   plim_plan_floor floor;
@@ -107,7 +108,7 @@ Test(kept, a_refusal_names_the_lowest_plan_that_is_known_and_no_smallest_budget)
   planner_case_free(&c);
 }
 
-Test(kept, other_options_have_other_curves) {
+Test(warm_start, other_options_have_other_curves) {
   planner_case c = make_case(3, 0);
   int64_t whole = whole_bytes(&c);
   plim_plan_free(plan_at(&c, whole * 90 / 100));
@@ -120,7 +121,7 @@ Test(kept, other_options_have_other_curves) {
   planner_case_free(&c);
 }
 
-Test(kept, smallest_budget_is_the_curves_lowest_and_can_be_planned) {
+Test(warm_start, smallest_budget_is_the_curves_lowest_and_can_be_planned) {
   planner_case c = make_case(5, 0);
   plim_plan_floor first, second;
   int64_t whole = whole_bytes(&c);
@@ -137,7 +138,7 @@ Test(kept, smallest_budget_is_the_curves_lowest_and_can_be_planned) {
   planner_case_free(&c);
 }
 
-Test(kept, range_of_budgets_never_rises_and_agrees_with_single_plans) {
+Test(warm_start, range_of_budgets_never_rises_and_agrees_with_single_plans) {
   enum { BUDGETS = 25 };
   planner_case c = make_case(7, 1);
   int64_t whole = whole_bytes(&c), budget[BUDGETS], last = INT64_MAX;
@@ -164,7 +165,7 @@ static void count_incumbents(void *user, const plim_progress *progress) {
   if (strcmp(progress->stage, "front") == 0) ++*(int *)user;
 }
 
-Test(kept, range_begins_at_the_smallest_budget_and_has_a_plan_for_each_without_time) {
+Test(warm_start, range_begins_at_the_smallest_budget_and_has_a_plan_for_each_without_time) {
   enum { BUDGETS = 20 };
   for (int unpacked = 0; unpacked < 2; unpacked++) {
     planner_case c = make_case(4, unpacked);
@@ -193,7 +194,7 @@ Test(kept, range_begins_at_the_smallest_budget_and_has_a_plan_for_each_without_t
   }
 }
 
-Test(kept, sweep_in_steps_of_a_thousandth_never_rises) {
+Test(warm_start, sweep_in_steps_of_a_thousandth_never_rises) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
@@ -273,7 +274,7 @@ static void state_fewer_bytes(plim_front *front) {
   for (int32_t i = 0; i < front->n; i++) front->point[i].bytes /= 2;
 }
 
-Test(kept, what_a_file_states_is_no_proof_and_no_refusal) {
+Test(warm_start, what_a_file_states_is_no_proof_and_no_refusal) {
   static edit_front *const lies[] = {state_any_bound, state_best_is_optimal, state_bound_without_points,
                                      state_fewer_bytes};
   int32_t unproved = 0;
@@ -298,7 +299,7 @@ Test(kept, what_a_file_states_is_no_proof_and_no_refusal) {
   cr_assert_gt(unproved, 3);
 }
 
-Test(kept, a_proof_is_found_again_in_another_process) {
+Test(warm_start, a_proof_is_found_again_in_another_process) {
   int32_t proved = 0, bounded = 0;
   for (uint64_t seed = test_seed(1), end = seed + 12; test_seed_at(seed) < end; seed++) {
     planner_case c = make_case(seed, (int)(seed % 2));
@@ -333,7 +334,7 @@ static void state_overlapping_offsets(plim_front *front) {
 }
 
 /* A bad point that stayed would cost each later call a second search. */
-Test(kept, a_bad_file_is_replaced_by_each_call_that_finds_it_bad) {
+Test(warm_start, a_bad_file_is_replaced_by_each_call_that_finds_it_bad) {
   int32_t replaced = 0;
   for (uint64_t seed = test_seed(1), end = seed + 6; test_seed_at(seed) < end; seed++) {
     planner_case c = make_case(seed, 0);
@@ -364,7 +365,7 @@ static char *read_file(plim_context *ctx, const char *path, int64_t *bytes) {
   return text;
 }
 
-Test(kept, a_curve_file_changed_anywhere_never_gives_a_bad_plan) {
+Test(warm_start, a_curve_file_changed_anywhere_never_gives_a_bad_plan) {
   planner_case c = make_case(2, 0);
   int64_t whole = whole_bytes(&c), bytes = 0;
   plim_plan *right = plan_at(&c, whole * 90 / 100);
@@ -383,7 +384,7 @@ Test(kept, a_curve_file_changed_anywhere_never_gives_a_bad_plan) {
   planner_case_free(&c);
 }
 
-Test(kept, a_file_whose_text_was_changed_is_not_read) {
+Test(warm_start, a_file_whose_text_was_changed_is_not_read) {
   planner_case c = make_case(2, 0);
   int64_t budget = whole_bytes(&c) * 90 / 100, bytes = 0;
   plim_plan_free(plan_at(&c, budget));
@@ -401,7 +402,7 @@ Test(kept, a_file_whose_text_was_changed_is_not_read) {
 }
 
 /* A plan front of version 1 has no checksum. */
-Test(kept, a_curve_of_the_first_version_can_be_read) {
+Test(warm_start, a_curve_of_the_first_version_can_be_read) {
   static const char text[] =
       "{\n  \"plimsoll\": \"curve\",\n  \"version\": 1,\n  \"key\": \""
       "00000000000000000000000000000000000000000000000000000000000000ab\",\n  \"tries\": [\n"
@@ -431,7 +432,7 @@ static plim_status parse(plim_context *ctx, const char *text, int64_t bytes, pli
   return status;
 }
 
-Test(kept, document_is_canonical_and_its_faults_are_named) {
+Test(warm_start, document_is_canonical_and_its_faults_are_named) {
   static const plim_test_fault faults[] = {
       {"ab\"", "ac\"", "key: is that of another graph"},
       {"\"seed\": 1", "\"seed\": -1", "tries[0].seed: -1 is not in [0,"},

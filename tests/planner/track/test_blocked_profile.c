@@ -1,4 +1,5 @@
-/* Spans: sums of what exceeds a limit are those of a plain array, whatever was added where. */
+/* planner/track/blocked_profile.c: sums of what exceeds a limit are those of a plain array, whatever was added where.
+ * */
 #include "planner/track/memory_profile.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,5 @@
-/* A schedule under change against the full evaluation of the same schedule, on random graphs and random changes. */
+/* planner/track/track.c: a schedule under change against the full evaluation of the same schedule, on random graphs and
+ * random changes. */
 #include "planner/track/memory_profile.h"
 #include "planner/track/track.h"
 
@@ -65,7 +66,7 @@ static void compare(rig *r, uint64_t seed, int step) {
   if (above >= 0) cr_assert_gt(live_bytes(t, above), limit);
 }
 
-Test(track, agrees_with_the_full_evaluation_after_every_random_change) {
+Test(track_changes, agrees_with_the_full_evaluation_after_every_random_change) {
   for (uint64_t seed = test_seed(1), end = seed + 80; test_seed_at(seed) < end; seed++) {
     rig r = rig_make(seed);
     compare(&r, seed, -1);
@@ -78,7 +79,7 @@ Test(track, agrees_with_the_full_evaluation_after_every_random_change) {
   }
 }
 
-Test(track, undoes_several_changes_exactly) {
+Test(track_changes, undoes_several_changes_exactly) {
   for (uint64_t seed = test_seed(1), end = seed + 60; test_seed_at(seed) < end; seed++) {
     rig r = rig_make(seed);
     plim_schedule before = {.ctx = r.c.ctx};
@@ -106,7 +107,7 @@ Test(track, undoes_several_changes_exactly) {
   }
 }
 
-Test(track, a_sum_of_excess_that_does_not_fit_is_capped) {
+Test(track_changes, a_sum_of_excess_that_does_not_fit_is_capped) {
   const int64_t high = INT64_C(1) << 60;
   plim_context *ctx = NULL;
   plim_memory_profile *memory_profile = NULL;
