@@ -51,7 +51,13 @@ PLIM_MUST_USE plim_status plim_demand_run(plim_demand *demand, int32_t v);
 
 /* ==== checkpoints (checkpoints.c) ==== */
 
-/* Plans by checkpoints: what is kept determines what is recomputed. */
+/* Plans by checkpoints: what is kept determines what is recomputed. A set of forward ops goes in, a schedule comes out.
+ *
+ * Example: forward ops a b c d read the one before; backward ops d' c' b' a' each read the output of one of them. Every
+ * second op is a checkpoint, so the outputs of b and d are kept. The schedule is
+ *   a b c d d' c c' b' a a'
+ * The output of a is evicted after b, that of c after d. c' misses its operand, so c runs once more, from the output of
+ * b. At most three outputs of the forward part are alive (b, c and d, while d runs), in place of four. */
 
 /* Where checkpoints may stand. cuts: articulation points of the forward part. linear: every op of it, as if it were a
  * chain. */

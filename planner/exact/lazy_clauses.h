@@ -3,8 +3,9 @@
  * A *bound* says that a variable is at least, or at most, a number. A domain is the interval between two bounds. A
  * propagator moves bounds, and notes which other bounds imply that. Where two bounds of a variable cross, there is a
  * conflict: the notes are resolved back to the first unique implication point. The clause found there is learned, and
- * the search returns to the latest level at which the clause implies a bound. Source: Feydy, Stuckey, "Lazy clause
- * generation reengineered", CP 2009; clauses: Een, Sorensson, SAT 2003. */
+ * the search returns to the latest level at which the clause implies a bound. Example: the clause "x >= 3 or y <= 2"
+ * implies nothing while y may be 2 or less. Once y >= 3 holds it implies x >= 3, for the reason y >= 3. Source: Feydy,
+ * Stuckey, "Lazy clause generation reengineered", CP 2009; clauses: Een, Sorensson, SAT 2003. */
 #ifndef PLIM_PLANNER_EXACT_LAZY_CLAUSES_H
 #define PLIM_PLANNER_EXACT_LAZY_CLAUSES_H
 

@@ -4,8 +4,9 @@
  * covering row. A repeat frees one use of one node. So each use pays once, with the time of its node, however many rows
  * it helps; repeats that are decided already pay nothing. Rows are taken one after the other, the largest excess first.
  * Each is charged at its fractional optimum, and leaves the rest of the uses' times to later rows. That is a feasible
- * point of the dual of all rows together, so the sum is a bound. A use that cannot be freed, but would have been too
- * costly for its rows, needs no reason. */
+ * point of the dual of all rows together, so the sum is a bound. Example: a row has 10 bytes too many. Use a frees 6
+ * bytes for 3 ns, use b 6 bytes for 6 ns. All of a and 4 / 6 of b are 3 + 4 ns. A later row may still charge b 2 ns. A
+ * use that cannot be freed, but would have been too costly for its rows, needs no reason. */
 #include "planner/exact/moccasin_model.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The variables of the constraint search, and what bytes imply.
+/* The variables of the constraint search, and what bytes imply. Bounds on the stages of repeats go in. What comes out
+ * are closer bounds, or a conflict, with the bounds that they follow from.
  *
  * Bytes that are read at a position are alive since the latest point at which they may have been computed: the latest
  * stage that one of the node's repeats can still take. That is the compulsory part of its lifetime (as in cumulative

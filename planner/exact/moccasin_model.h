@@ -12,7 +12,12 @@
  *
  * The first run of a node is fixed at its own stage. Variable x of a node v stands for its i-th repeat, i = 1 ..
  * copies - 1: the stage that it runs in, or one after the last stage allowed, which means that it is not there. The
- * repeats of a node are in order. Where the bytes of a run end follows: at their last reader before the next run. */
+ * repeats of a node are in order. Where the bytes of a run end follows: at their last reader before the next run.
+ *
+ * Example: stages 1 and 6 read node 0, which may have one repeat. Variable x is its stage.
+ *   x = 5        the bytes are alive in stages 0 to 1 and 5 to 6
+ *   absent       they are alive in stages 0 to 6
+ *   2 <= x <= 4  not decided: it runs in stage 4 at the latest, so they are alive in stages 4 to 6 for certain */
 
 /* The bytes of `node` that position `reader` reads. They are alive from position `begin` on, where they were read or
  * computed last. An undecided repeat may begin them later, at position `certain_from` at the latest: from there on they

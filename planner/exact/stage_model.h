@@ -9,7 +9,11 @@
 
 /* Stage schedules (Checkmate's class): stage t ends with the first run of node t, and in a stage each node before it
  * runs at most once more, in order. What is kept from stage to stage determines what is recomputed: `keep` is the
- * plan, the rest follows from it. */
+ * plan, the rest follows from it.
+ *
+ * Example: node 1 reads node 0, node 2 reads both. Where stage 1 keeps node 0 and stage 2 only node 1, the stages are
+ * 0 | 1 | 0 2: stage 2 misses the output of node 0, which runs once more. Where stage 2 keeps both, they are
+ * 0 | 1 | 2. */
 
 enum { PLIM_STAGE_SCHEDULE_MAX_NODES = 2048 };
 

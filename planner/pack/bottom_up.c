@@ -6,6 +6,9 @@
  *   LOWEST           with the least `low`, or
  *   DOMINANCE_LIMIT  with `low` below the least possible top of any box. At or above that limit another box would fit
  *                    entirely below the new one, and that room would be wasted.
+ * Example: the boxes w, x, y, z have the lows 2, 0, 0, 1 and the sizes 1, 4, 2, 5. The least possible top is that of y,
+ * 2. So w cannot be next: y would fit below it. DOMINANCE_LIMIT takes x, y or z, LOWEST x or y.
+ *
  * The first packings use fixed priorities. Each later one changes those of the best packing at random, and becomes the
  * best where it is no larger.
  * A plan that recomputes much has many short lifetimes. On those first-fit loses 10 to 30 %, fixed priorities here 5 to

@@ -8,7 +8,8 @@
  *          box must then come below it
  *
  * A branch ends for one of four reasons:
- *   section floor  in some section of time, the unplaced boxes, stacked in order of `least`, exceed the capacity
+ *   section floor  in some section of time, the unplaced boxes, stacked in order of `least`, exceed the capacity: with
+ *                  `least` 0 and 5 and the sizes 3 and 2 the stack ends at 7, since the second box cannot lie at 3
  *   dominance      another unplaced box would fit entirely below the box: that is another branch
  *   no support     nothing can come below a box that was refused its lowest place
  *   memo           the same boxes with the same `least` have failed before, in this search or in an earlier one; such

@@ -8,6 +8,14 @@
  * A node decides this for one section, mostly that with the fewest answers. A search in order of offsets has no
  * such choice: it cannot begin where it is tight, or where searches failed before.
  *
+ * Example, capacity 4. Box a lies in section 0. Waiting are p over sections 1 and 2, q in section 1, r in section 2, of
+ * 2, 2 and 1 units.
+ *   section  0  1  2
+ *   floor    -  0  0   no box waits in section 0; sections 1 and 2 are a niche
+ *   slack    -  0  1   the capacity less the floor and the boxes to come
+ *   answers  -  2  3   section 1: p or q; section 2: p, r or nothing, since its slack is not 0
+ * Section 1 is decided. With p at 0 the floors of both rise to 2, q and r lie on them, and the packing is found.
+ *
  * Stacked top: the boxes to come in a section, each stacked no lower than it can lie. Above the capacity, the node
  *   fails.
  * Reason: sections whose boxes, with the lows that they have, made a node fail. A decision is to blame when it lies in

@@ -1,7 +1,10 @@
 /* Borders of niche search. A box that spans the border between two sections lies at one offset on both sides. Below the
  * lowest of them lie on one side only boxes that end at the border, on the other only boxes that begin there, and on
  * each side at most the slack stays empty. So this offset is reached on both sides by sums of their sizes. Where little
- * may stay empty and few boxes begin or end, few offsets are. */
+ * may stay empty and few boxes begin or end, few offsets are.
+ *
+ * Example without slack, floors 0: boxes of 2 and 3 units end at the border, two of 5 begin there. The sums are 0, 2,
+ * 3, 5 and 0, 5, 10. A box that spans the border and has the low 1 rises to 5, the next sum on both sides. */
 #include <string.h>
 
 #include "planner/pack/niche.h"

@@ -1,5 +1,9 @@
 /* Moves of the search: small changes of a schedule that keep it valid.
  *
+ * Example: g reads the output of f, h reads that of g, and f' reads that of f last. In the schedule f g h f' live bytes
+ * exceed the limit at h. EVICT draws the output of f, which is alive there and not read: f g h f f'. SHIFT may move the
+ * second f, DELETE removes it.
+ *
  * They change a schedule in a track (planner/track/track.h), which keeps live bytes and time up to date and can undo
  * changes. A *slot* is a place in the track's sequence; slots are in the order of the runs. */
 #ifndef PLIM_PLANNER_SEARCH_MOVES_H

@@ -1,4 +1,4 @@
-/* Chen's strategies on step graphs.
+/* Chen's strategies on step graphs: sets of checkpoints, the schedule of each submitted to the incumbent.
  *   sqrt    a checkpoint at every sqrt(n)-th candidate
  *   greedy  a checkpoint whenever a threshold of bytes is reached; thresholds are swept
  * Candidates are the articulation points of the forward part, and then all its ops as if they were a chain

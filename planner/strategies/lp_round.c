@@ -1,6 +1,9 @@
 /* The strategy `lp-round`: Checkmate's relaxation, rounded in two phases. What is kept follows from a threshold, the
  * runs follow from what is kept.
  *
+ * Example: the relaxation keeps node 3 into stage 7 to 0.4. A threshold of 0.3 keeps it. One of 0.5 does not, and node
+ * 3 runs once more in stage 7, if anything reads it there.
+ *
  * Rounding does not look at the budget. So the relaxation is also solved for a little less, thresholds are swept, and
  * each outcome is repaired and submitted. The relaxation for the whole budget is the bound. Before it come plans of the
  * cut model, which has a column an op in place of one a pair of ops. They are all where the program is too large.

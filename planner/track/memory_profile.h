@@ -11,7 +11,10 @@
  * Runs sit in slots, in order, with free slots between them. A run takes `up` bytes when it starts and gives `down`
  * back when it is done: its level is the sum of (up - down) over earlier slots, plus its own up. A tree over blocks of
  * slots keeps sum and largest level of every subtree, so that a change costs O(log slots) and the peak is at the root.
- */
+ *
+ * Example: three runs with up 4, 2, 0 and down 0, 4, 2 have the levels 4, 4 + 2 = 6 and 2. As subtrees of one run they
+ * have (sum, largest level) (4, 4), (-2, 2), (-2, 0). Two neighbours join to the sum of both, and the larger of the
+ * left level and the left sum plus the right level: the first two to (2, 6), all three to (0, 6). The peak is 6. */
 
 enum { PLIM_MEMORY_PROFILE_BLOCK = 8, PLIM_MEMORY_PROFILE_AREAS = 1024 };
 

@@ -1,4 +1,10 @@
-/* A schedule under change, with its figures kept up to date: the incremental form of plim_timeline.
+/* A schedule under change, with its figures kept up to date: the incremental form of plim_timeline. A schedule goes in
+ * (plim_track_load). Runs are inserted and removed. Time, peak and excess can be asked for at any moment, and the
+ * schedule comes out again (plim_track_store).
+ *
+ * Example: g reads the output of f, h reads that of g, and f' reads that of f last. In the schedule f g h f' the output
+ * of f has one lifetime, from its run to f'. A run of f that is inserted before f' splits it into two: from the first
+ * run to g, and from the second run to f'. So its bytes are free while h runs.
  *
  * Runs have ids that stay while they are in the sequence. Every change is journalled and can be undone exactly. A
  * change costs O(degree x (lifetimes + log slots)). Between changes a run may miss what it reads (an orphan); the

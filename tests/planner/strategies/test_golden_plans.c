@@ -1,8 +1,8 @@
 /* Plans of generated graphs are the ones in tests/golden/plans.txt: equal options give equal plans on every machine.
  *
  * Each row of that file names a graph, options, and what came out: status, time, bound, bytes, and SHA-256 of the
- * plan's decisions. Decisions are commands, variants, pairs and buffers, so a new field of the document changes no row. A
- * change that is meant to alter plans writes the file again: PLIM_TEST_WRITE=1 build/bin/test_golden_plans. With
+ * plan's decisions. Decisions are commands, variants, pairs and buffers, so a new field of the document changes no row.
+ * A change that is meant to alter plans writes the file again: PLIM_TEST_WRITE=1 build/bin/test_golden_plans. With
  * PLIM_TEST_PROGRAM=FILE the plans are those of another build of the program. */
 #include <criterion/criterion.h>
 #include <stdio.h>
