@@ -59,26 +59,39 @@ plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const
 
 /* ---- several budgets ---- */
 
-/* Take a known plan where it fits into the budget and is better. NULL: there is none. */
-static plim_status take_known(const plim_graph *graph, const plim_plan_options *options, const plim_plan *known,
-                              plim_plan **plan) {
+/* Plans of several budgets that page. */
+typedef struct paged_front {
+  plim_context *ctx;
+  const plim_graph *graph;
+  const plim_profile *profile;
+  plim_plan_options options; /* with the time limit of all budgets */
+  int64_t started_ns;
+  plim_plan *keep_all; /* NULL: there is none */
+  int32_t n;
+  const int64_t *budget; /* [n] ascending */
+  plim_plan **plan;      /* [n] NULL: none */
+} paged_front;
+
+/* Take a known plan (NULL: none) where it fits into the budget and is better. */
+static plim_status take_known(const paged_front *f, int64_t budget_bytes, const plim_plan *known, plim_plan **plan) {
   plim_plan *copy = NULL;
-  if (!known || known->arena_bytes > options->budget_bytes) return PLIM_OK;
-  PLIM_TRY(plim_paging_plan_for(graph, known, options->budget_bytes, &copy));
-  plim_paging_keep_better(options->paging, plan, copy);
+  if (!known || known->arena_bytes > budget_bytes) return PLIM_OK;
+  PLIM_TRY(plim_paging_plan_for(f->graph, known, budget_bytes, &copy));
+  plim_paging_keep_better(f->options.paging, plan, copy);
   return PLIM_OK;
 }
 
-/* The plan for a budget, from a search of its own, from keep-all and from the plan of the budget before; NULL: none. */
-static plim_status make_one(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                            const plim_plan_options *options, const plim_plan *keep_all, const plim_plan *before,
-                            plim_plan **out) {
+/* The plan of budget i, from a search of its own, from keep-all and from the plan of the budget before; NULL: none. */
+static plim_status make_one(const paged_front *f, int32_t i, plim_plan **out) {
+  plim_plan_options own = f->options;
   plim_plan *plan = NULL;
-  plim_status status = plim_plan_make(ctx, graph, profile, options, &plan);
+  own.budget_bytes = f->budget[i];
+  own.time_limit_ns = plim_effort_share(plim_effort_rest(f->options.time_limit_ns, f->started_ns), f->n - i);
+  plim_status status = plim_plan_make(f->ctx, f->graph, f->profile, &own, &plan);
   int none = status == PLIM_ENOFIT || status == PLIM_ECANCEL; /* a cancel leaves what is known */
   if (status != PLIM_OK && !none) return status;
-  status = take_known(graph, options, keep_all, &plan);
-  if (status == PLIM_OK) status = take_known(graph, options, before, &plan);
+  status = take_known(f, own.budget_bytes, f->keep_all, &plan);
+  if (status == PLIM_OK && i > 0) status = take_known(f, own.budget_bytes, f->plan[i - 1], &plan);
   if (status != PLIM_OK) {
     plim_plan_free(plan);
     return status;
@@ -87,27 +100,24 @@ static plim_status make_one(plim_context *ctx, const plim_graph *graph, const pl
   return PLIM_OK;
 }
 
-static void report(plim_context *ctx, int64_t started_ns, int32_t done, int32_t n, const plim_plan *plan) {
+static void report(const paged_front *f, int32_t done) {
+  const plim_plan *plan = f->plan[done - 1];
   const plim_progress progress = {.stage = "front",
                                   .done = done,
-                                  .total = n,
-                                  .elapsed_ns = plim_now_ns() - started_ns,
+                                  .total = f->n,
+                                  .elapsed_ns = plim_now_ns() - f->started_ns,
                                   .best_percent = plan ? plim_plan_overhead_percent(plan) : -1};
-  plim_context_report(ctx, &progress);
+  plim_context_report(f->ctx, &progress);
 }
 
-/* The plans of `n` budgets, each with a share of the time that is left since started_ns. */
-static plim_status make_each(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
-                             const plim_plan_options *options, int64_t started_ns, const plim_plan *keep_all, int32_t n,
-                             const int64_t *budget, plim_plan **plan) {
-  plim_plan_options own = *options;
-  for (int32_t i = 0; i < n; i++) {
-    own.budget_bytes = budget[i];
-    own.time_limit_ns = plim_effort_share(plim_effort_rest(options->time_limit_ns, started_ns), n - i);
-    PLIM_TRY(make_one(ctx, graph, profile, &own, keep_all, i > 0 ? plan[i - 1] : NULL, &plan[i]));
-    report(ctx, started_ns, i + 1, n, plan[i]);
+static plim_status make_each(paged_front *f) {
+  plim_status status = plim_plan_keep_all(f->ctx, f->graph, f->profile, &f->options, &f->keep_all);
+  if (status == PLIM_ENOFIT || status == PLIM_ECANCEL) status = PLIM_OK;
+  for (int32_t i = 0; i < f->n && status == PLIM_OK; i++) {
+    status = make_one(f, i, &f->plan[i]);
+    if (status == PLIM_OK) report(f, i + 1);
   }
-  return PLIM_OK;
+  return status;
 }
 
 /* What fits into fewer bytes fits into more: a budget whose own search found nothing cheaper has the plan of the budget
@@ -115,16 +125,18 @@ static plim_status make_each(plim_context *ctx, const plim_graph *graph, const p
 static plim_status make_paged_front(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                     const plim_plan_options *options, int32_t n, const int64_t *budget,
                                     plim_plan **plan) {
-  const plim_plan_options timed = plim_incumbent_timed(options);
-  const int64_t started_ns = plim_now_ns();
-  plim_plan *keep_all = NULL;
+  paged_front f = {.ctx = ctx,
+                   .graph = graph,
+                   .profile = profile,
+                   .options = plim_incumbent_timed(options),
+                   .started_ns = plim_now_ns(),
+                   .n = n,
+                   .budget = budget,
+                   .plan = plan};
   for (int32_t i = 0; i < n; i++) plan[i] = NULL;
-  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&timed));
-  plim_status status = plim_plan_keep_all(ctx, graph, profile, &timed, &keep_all);
-  if (status == PLIM_ENOFIT || status == PLIM_ECANCEL) status = PLIM_OK;
-  if (status == PLIM_OK) status = make_each(ctx, graph, profile, &timed, started_ns, keep_all, n, budget, plan);
-  status = plim_effort_end(ctx, outer_ns, status);
-  plim_plan_free(keep_all);
+  int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(&f.options));
+  plim_status status = plim_effort_end(ctx, outer_ns, make_each(&f));
+  plim_plan_free(f.keep_all);
   for (int32_t i = 0; i < n && status != PLIM_OK; i++) {
     plim_plan_free(plan[i]);
     plan[i] = NULL;
