@@ -6,7 +6,7 @@
 #include "planner/pack/units.h"
 #include "runtime/base/array.h"
 
-/* ==== the search (niche.c) ==== */
+/* ==== the search (niche.c, niche_new.c) ==== */
 
 /* Niche search: exact search for tight problems (niche.c). IMPOSSIBLE is a proof but for hashes, as in exact.h. One
  * thread at a time. Memory: up to about 110 n^2 bytes. */
