@@ -1,4 +1,5 @@
-/* What a plan over spaces draws. */
+/* The energy that a plan over spaces takes: the idle power for all of its time, and the power of the device or link for
+ * the time of each command. */
 #include "planner/planner.h"
 
 double plim_plan_energy(const plim_plan *plan, const plim_powers *powers) {

@@ -1,4 +1,6 @@
-/* The plan front in memory: nondominated points in a sorted array, and the tries that led to them. */
+/* The plan front in memory: nondominated points in an array, sorted by bytes, and the tries that led to them. A new
+ * point removes those after it that are not faster. A front that is too large gives up the points whose loss makes the
+ * budgets up to the next point least slower. Tries are a queue: the oldest one goes first. */
 #include "planner/archive/front.h"
 
 #include <string.h>

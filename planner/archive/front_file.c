@@ -1,4 +1,6 @@
-/* The plan front document, and where it lies. */
+/* The plan front as a document (docs/formats.md), and where it lies: in a cache folder, named by a hash of all that the
+ * plans depend on. The document repeats the hash, and ends with a checksum of its own text. A file that is missing,
+ * changed or of another hash is an empty front. The files of the folder are trimmed, those used longest ago first. */
 #include "planner/archive/front.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* Rows of the cut model, fitted to a budget: no weight is above the demand, and a common divisor is taken out. */
+/* Rows of the cut model, fitted to a budget: no weight is above the demand, and a common divisor is taken out. Example:
+ * a cut needs 100 bytes; recomputing saves 40, 64 or 20 of them. Within 60 bytes the demand is 40, the weights are 40,
+ * 40, 20, and divided by 20 the row is 2 x1 + 2 x2 + x3 >= 2. */
 #include "planner/bound/lp.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* Finds the forward part of a step and its articulation points, in one walk each over program order. */
+/* Finds the forward part of a step and its articulation points, in one walk each over program order. The walk for the
+ * points carries the furthest reader of what was written so far: op v is a point where no reader of what ops before v
+ * wrote comes after v. */
 #include "planner/chain/checkpoints.h"
 
 static int is_marked(const plim_problem *p) {

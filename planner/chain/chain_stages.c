@@ -1,5 +1,6 @@
-/* Divides a step into stages: the forward part at candidates, the tail by the stages whose results it needs. O(graph).
- */
+/* Divides a step into stages: the forward part at candidates, the tail by the stages whose results it needs. The tail
+ * begins with what needs the last stage alone. Its part of a stage ends before the first op that goes back to an
+ * earlier stage. O(graph). */
 #include "planner/chain/chain_stages.h"
 
 #include "planner/chain/checkpoints.h"

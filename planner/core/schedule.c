@@ -1,4 +1,4 @@
-/* Schedules: arrays of runs that grow. */
+/* Schedules: arrays of runs that grow. A run is an op and the choice of its variant, at one index of two arrays. */
 #include "planner/core/problem.h"
 
 #include <string.h>

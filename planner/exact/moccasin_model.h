@@ -58,13 +58,13 @@ typedef struct plim_moccasin_model {
 
 PLIM_MUST_USE plim_status plim_moccasin_make(const plim_dag *dag, int32_t copies, int64_t limit_bytes,
                                              plim_moccasin_model *out);
-void plim_moccasin_free(plim_moccasin_model *c);
+void plim_moccasin_free(plim_moccasin_model *model);
 
-static inline int plim_moccasin_present(const plim_moccasin_model *c, int32_t x) {
-  return plim_lazy_clauses_high(&c->clauses, x) < c->absent[x];
+static inline int plim_moccasin_present(const plim_moccasin_model *model, int32_t x) {
+  return plim_lazy_clauses_high(&model->clauses, x) < model->absent[x];
 }
-static inline int plim_moccasin_fixed(const plim_moccasin_model *c, int32_t x) {
-  return plim_lazy_clauses_low(&c->clauses, x) == plim_lazy_clauses_high(&c->clauses, x);
+static inline int plim_moccasin_fixed(const plim_moccasin_model *model, int32_t x) {
+  return plim_lazy_clauses_low(&model->clauses, x) == plim_lazy_clauses_high(&model->clauses, x);
 }
 
 /* The first stage in which a repeat of `node` runs after a position. */
@@ -74,26 +74,26 @@ static inline int32_t plim_moccasin_stage_after(const plim_moccasin_position *po
 
 /* The last stage in which a repeat of the node frees the bytes of the use: before its reader, and where the node may
  * run. */
-static inline int32_t plim_moccasin_stage_before(const plim_moccasin_model *c, const plim_moccasin_use *use) {
-  int32_t stage = c->position[use->reader].stage, last = c->dag->node[use->node].last_stage;
+static inline int32_t plim_moccasin_stage_before(const plim_moccasin_model *model, const plim_moccasin_use *use) {
+  int32_t stage = model->position[use->reader].stage, last = model->dag->node[use->node].last_stage;
   return stage < last ? stage : last;
 }
 
 /* May repeat x run in one of the stages low to high? */
-int plim_moccasin_may_run(const plim_moccasin_model *c, int32_t x, int32_t low, int32_t high);
+int plim_moccasin_may_run(const plim_moccasin_model *model, int32_t x, int32_t low, int32_t high);
 
 /* Derive what the order of repeats, the bytes and the clauses imply. It ends when nothing more follows, or when
- * c->clauses.failed is set. Positions, uses and bytes are then those of the last round. O(variables + edges + repeats)
- * a round. */
-PLIM_MUST_USE plim_status plim_moccasin_propagate(plim_moccasin_model *c);
+ * model->clauses.failed is set. Positions, uses and bytes are then those of the last round. O(variables + edges +
+ * repeats) a round. */
+PLIM_MUST_USE plim_status plim_moccasin_propagate(plim_moccasin_model *model);
 
 /* Note why use `k` is alive at position j: its reader, and (with_repeats) that no repeat runs in between. */
-PLIM_MUST_USE plim_status plim_moccasin_note_use(plim_moccasin_model *c, int32_t k, int32_t j, int with_repeats);
+PLIM_MUST_USE plim_status plim_moccasin_note_use(plim_moccasin_model *model, int32_t k, int32_t j, int with_repeats);
 /* Note that position j runs. */
-PLIM_MUST_USE plim_status plim_moccasin_note_position(plim_moccasin_model *c, int32_t j);
+PLIM_MUST_USE plim_status plim_moccasin_note_position(plim_moccasin_model *model, int32_t j);
 
 /* Add the decided repeats to a set. */
-PLIM_MUST_USE plim_status plim_moccasin_repeats(const plim_moccasin_model *c, plim_repeats *out);
+PLIM_MUST_USE plim_status plim_moccasin_repeats(const plim_moccasin_model *model, plim_repeats *out);
 
 /* ==== bounds (moccasin_cost.c) ==== */
 
@@ -126,6 +126,7 @@ void plim_moccasin_cost_free(plim_context *ctx, plim_moccasin_cost *cost); /* {0
 
 /* List the rows of the last look; fail where all that is needed takes more than allowed_ns of repeats, and leave out
  * repeats that would. O(rows x uses log uses). */
-PLIM_MUST_USE plim_status plim_moccasin_cost_bound(plim_moccasin_cost *k, plim_moccasin_model *c, int64_t allowed_ns);
+PLIM_MUST_USE plim_status plim_moccasin_cost_bound(plim_moccasin_cost *cost, plim_moccasin_model *model,
+                                                   int64_t allowed_ns);
 
 #endif

@@ -1,4 +1,7 @@
-/* Sets of repeats: insertion, evaluation (peak and time), and the way to and from schedules of the problem. */
+/* Sets of repeats: insertion, evaluation, and the way to and from schedules of the problem.
+ *
+ * Evaluation runs the stages one after the other: the repeats of a stage in order of their nodes, then its first run. A
+ * run moves the ends of what it reads. A second pass adds up live bytes, which gives the peak. */
 #include "planner/exact/staged.h"
 
 #include <stdlib.h>

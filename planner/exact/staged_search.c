@@ -54,12 +54,12 @@ static int may_go_on(tree_search *h) {
 /* ---- schedules ---- */
 
 static void set_phase(tree_search *h, const plim_repeats *repeats) {
-  const plim_moccasin_model *c = &h->model;
-  for (int32_t x = 0; x < c->n_variables; x++) h->phase[x] = c->absent[x];
+  const plim_moccasin_model *m = &h->model;
+  for (int32_t x = 0; x < m->n_variables; x++) h->phase[x] = m->absent[x];
   for (int32_t i = 0; i < repeats->n; i++) {
-    int32_t x = c->first[repeats->at[i].node];
-    while (x < c->first[repeats->at[i].node + 1] && h->phase[x] < c->absent[x]) x++;
-    if (x < c->first[repeats->at[i].node + 1]) h->phase[x] = repeats->at[i].stage;
+    int32_t x = m->first[repeats->at[i].node];
+    while (x < m->first[repeats->at[i].node + 1] && h->phase[x] < m->absent[x]) x++;
+    if (x < m->first[repeats->at[i].node + 1]) h->phase[x] = repeats->at[i].stage;
   }
 }
 
@@ -88,29 +88,29 @@ static double relief_time(const tree_search *h, int32_t u, int32_t j) {
 
 /* A repeat that may free the bytes of a use at position j; -1: there is none. */
 static int32_t repeat_for(const tree_search *h, const plim_moccasin_use *u, int32_t j, int32_t high) {
-  const plim_moccasin_model *c = &h->model;
-  int32_t low = plim_moccasin_stage_after(&c->position[j], u->node);
-  for (int32_t x = c->first[u->node]; x < c->first[u->node + 1]; x++) {
-    if (!plim_moccasin_present(c, x) && plim_moccasin_may_run(c, x, low, high)) return x;
+  const plim_moccasin_model *m = &h->model;
+  int32_t low = plim_moccasin_stage_after(&m->position[j], u->node);
+  for (int32_t x = m->first[u->node]; x < m->first[u->node + 1]; x++) {
+    if (!plim_moccasin_present(m, x) && plim_moccasin_may_run(m, x, low, high)) return x;
   }
   return -1;
 }
 
 /* At the row with the least slack, the repeat of least time for the bytes that it frees. */
 static plim_lazy_clauses_bound find_relief(tree_search *h) {
-  const plim_moccasin_model *c = &h->model;
+  const plim_moccasin_model *m = &h->model;
   const plim_moccasin_row *row = h->cost.row;
   plim_lazy_clauses_bound found = {-1, 0};
   double least = 0;
   for (int32_t r = 1; r < h->cost.n_rows; r++) row = h->cost.row[r].tight > row->tight ? &h->cost.row[r] : row;
-  for (int32_t k = 0; k < c->n_uses; k++) {
-    const plim_moccasin_use *u = &c->use[k];
-    int64_t bytes = c->bytes[u->node];
+  for (int32_t k = 0; k < m->n_uses; k++) {
+    const plim_moccasin_use *u = &m->use[k];
+    int64_t bytes = m->bytes[u->node];
     if (u->begin > row->position || u->certain_from <= row->position || bytes == 0) continue;
     double worth = relief_time(h, u->node, row->position) / (double)bytes;
     if (h->noise > 0) worth *= 1 + h->noise * plim_random_unit(&h->random);
     if (found.side >= 0 && worth >= least) continue;
-    int32_t high = plim_moccasin_stage_before(c, u), x = repeat_for(h, u, row->position, high);
+    int32_t high = plim_moccasin_stage_before(m, u), x = repeat_for(h, u, row->position, high);
     if (x < 0) continue;
     found = plim_lazy_clauses_at_most(x, high);
     least = worth;
@@ -120,25 +120,25 @@ static plim_lazy_clauses_bound find_relief(tree_search *h) {
 
 /* The variable of most recent conflicts, at its value in the best schedule. */
 static plim_lazy_clauses_bound find_active(const tree_search *h) {
-  const plim_moccasin_model *c = &h->model;
+  const plim_moccasin_model *m = &h->model;
   int32_t best = -1;
-  for (int32_t x = 0; x < c->n_variables; x++) {
-    double activity = c->clauses.activity[x];
-    if (activity <= (best >= 0 ? c->clauses.activity[best] : 0) || plim_moccasin_fixed(c, x)) continue;
+  for (int32_t x = 0; x < m->n_variables; x++) {
+    double activity = m->clauses.activity[x];
+    if (activity <= (best >= 0 ? m->clauses.activity[best] : 0) || plim_moccasin_fixed(m, x)) continue;
     best = x;
   }
   if (best < 0) return (plim_lazy_clauses_bound){-1, 0};
-  int32_t stage = h->phase[best], absent = c->absent[best];
-  if (stage < plim_lazy_clauses_low(&c->clauses, best)) stage = absent;
+  int32_t stage = h->phase[best], absent = m->absent[best];
+  if (stage < plim_lazy_clauses_low(&m->clauses, best)) stage = absent;
   return stage < absent ? plim_lazy_clauses_at_most(best, stage) : plim_lazy_clauses_at_least(best, absent);
 }
 
 /* A repeat that must run, but may take several stages: the latest of them. */
 static plim_lazy_clauses_bound find_open(const tree_search *h) {
-  const plim_moccasin_model *c = &h->model;
-  for (int32_t x = 0; x < c->n_variables; x++) {
-    if (plim_moccasin_present(c, x) && !plim_moccasin_fixed(c, x)) {
-      return plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(&c->clauses, x));
+  const plim_moccasin_model *m = &h->model;
+  for (int32_t x = 0; x < m->n_variables; x++) {
+    if (plim_moccasin_present(m, x) && !plim_moccasin_fixed(m, x)) {
+      return plim_lazy_clauses_at_least(x, plim_lazy_clauses_high(&m->clauses, x));
     }
   }
   return (plim_lazy_clauses_bound){-1, 0};
@@ -255,16 +255,16 @@ static void assume_phase(tree_search *h, int32_t x) {
 /* Choose a neighbourhood. Free are the repeats of some stages, or some repeats of all stages; everything else is
  * assumed as in the best schedule. */
 static void assume_outside(tree_search *h, double width) {
-  const plim_moccasin_model *c = &h->model;
+  const plim_moccasin_model *m = &h->model;
   plim_random *random = &h->random;
-  int32_t n = c->dag->n, length = 1 + (int32_t)(width * n), low = plim_random_below(random, n) - length / 2;
+  int32_t n = m->dag->n, length = 1 + (int32_t)(width * n), low = plim_random_below(random, n) - length / 2;
   int scattered = plim_random_percent(random, exact_tuning.search.scattered_percent);
   int narrow = plim_random_percent(random, exact_tuning.search.narrow_percent);
   int percent = exact_tuning.search.scattered_min + (int)(width * 100);
   h->n_assumed = 0;
-  for (int32_t x = 0; x < c->n_variables; x++) {
-    int32_t v = c->node_of[x], absent = c->absent[x];
-    const plim_ids *readers = &c->dag->node[v].succs;
+  for (int32_t x = 0; x < m->n_variables; x++) {
+    int32_t v = m->node_of[x], absent = m->absent[x];
+    const plim_ids *readers = &m->dag->node[v].succs;
     int32_t end = readers->n > 0 ? readers->at[readers->n - 1] : v;
     if (h->phase[x] < absent) {
       int inside = h->phase[x] >= low && h->phase[x] < low + length;

@@ -1,4 +1,8 @@
-/* The smallest budget with a checked plan, what is proven about it, and whether a budget is enough. */
+/* The smallest budget with a checked plan, what is proven about it, and whether a budget is enough.
+ *
+ * A strategy looks for the fewest bytes, from the order that has the smallest arena without recomputation. The arena of
+ * what it finds is the smallest budget. The bound below it is that of planner/core/byte_bound.c. Where a budget was
+ * asked for that lies between the two, buffers are named that cannot lie together in it (refuse.c). */
 #include "planner/one_arena/floor.h"
 
 #include "planner/core/problem.h"

@@ -1,4 +1,6 @@
-/* Refusals: numbers first, then the buffers that are in each other's way (planner/pack/conflict.h). */
+/* The sentence of a refusal: what is known of the budget goes in, text comes out. It says which budgets have a plan,
+ * which have none, and which op sets that bound by what operands. Then come buffers that cannot lie together within the
+ * budget, found by a deletion filter (planner/pack/conflict.c). Text that has no room is left out. */
 #include "planner/one_arena/floor.h"
 
 #include <stdarg.h>

@@ -126,37 +126,37 @@ struct plim_niche {
 
 /* Prepare a restart: the weights of sections, the compounds, the order of boxes, and the waiting boxes of the first
  * node. Returns 1 when a search that finds nothing is a proof: no compound has more than one box. */
-int plim_niche_prepare(plim_niche *e, int32_t restart);
+int plim_niche_prepare(plim_niche *niche, int32_t restart);
 
 /* Of a new node: keep the offsets of its placed boxes where it has the fewest waiting boxes of the restart so far. */
-void plim_niche_keep(plim_niche *e, const plim_niche_frame *f, const int64_t *offset);
+void plim_niche_keep(plim_niche *niche, const plim_niche_frame *frame, const int64_t *offset);
 
 /* The restart is over: save the offsets that it kept, unless the saved ones leave less open. */
-void plim_niche_save(plim_niche *e);
+void plim_niche_save(plim_niche *niche);
 
 /* Raise the lows of boxes that span a border of the touched sections to where it can be matched (niche_border.c). Uses
  * floors, slacks and crossings of the node. Returns how many boxes were raised; -1: some border cannot be matched, and
  * the sections beside it are added to the node's reason. Then `touched` are the sections of the raised boxes. */
-int32_t plim_niche_match_borders(plim_niche *e, plim_niche_frame *f);
+int32_t plim_niche_match_borders(plim_niche *niche, plim_niche_frame *frame);
 
 /* List the boxes that lie on floors. Before plim_niche_cover, once a node. */
-void plim_niche_list_candidates(plim_niche *e, const plim_niche_frame *f);
+void plim_niche_list_candidates(plim_niche *niche, const plim_niche_frame *frame);
 
 /* Set the answers of the sections of niche v. Returns 0 when its floor cannot be covered. */
-int plim_niche_cover(plim_niche *e, const plim_niche_frame *f, plim_span v);
+int plim_niche_cover(plim_niche *niche, const plim_niche_frame *frame, plim_span v);
 
 /* Of the niche covered last: can a box that lies on its floor, can a section whose floor rises, be in a cover? */
-static inline int plim_niche_can_cover(const plim_niche *e, const plim_niche_shape *b) {
-  return e->node.from_left[b->first] && e->node.from_right[b->last];
+static inline int plim_niche_can_cover(const plim_niche *niche, const plim_niche_shape *shape) {
+  return niche->node.from_left[shape->first] && niche->node.from_right[shape->last];
 }
 
-static inline int plim_niche_can_rise(const plim_niche *e, int32_t s) {
-  return e->node.slack[s] > 0 && e->node.from_left[s] && e->node.from_right[s + 1];
+static inline int plim_niche_can_rise(const plim_niche *niche, int32_t s) {
+  return niche->node.slack[s] > 0 && niche->node.from_left[s] && niche->node.from_right[s + 1];
 }
 
-static inline void plim_niche_touch(plim_span *touched, const plim_niche_shape *b) {
-  if (b->first < touched->first) touched->first = b->first;
-  if (b->last > touched->last) touched->last = b->last;
+static inline void plim_niche_touch(plim_span *touched, const plim_niche_shape *shape) {
+  if (shape->first < touched->first) touched->first = shape->first;
+  if (shape->last > touched->last) touched->last = shape->last;
 }
 
 enum { PLIM_NICHE_WALL = INT32_MAX }; /* the floor of a section without boxes */

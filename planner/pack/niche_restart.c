@@ -1,4 +1,6 @@
-/* What a restart of niche search tries: a policy, an order of boxes, and compounds (niche.c). */
+/* What a restart of niche search tries: a policy, an order of boxes, and compounds (niche.c). All are drawn at random
+ * from the number of the restart; the first restarts are without noise in the order. Here is also what passes from one
+ * restart to the next: weights of sections, and the offsets at the deepest node. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Boxes in units of the alignment, checked, and their peak by a sweep over time. O(n log n). */
+/* Boxes in units of the alignment, checked, and their peak by a sweep over time. Sizes are rounded up to units: a
+ * packing in units is one in bytes. O(n log n). */
 #include "planner/pack/units.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* First schedules from checkpoints: sweeps over sets of checkpoints (planner/chain/checkpoints.c), makes two schedules
- * of each, and keeps the best. */
+/* First schedules from checkpoints: sweeps over sets of checkpoints by Chen's greedy rule
+ * (planner/chain/checkpoints.c), makes two schedules of each, one that holds what it recomputes and one that does not,
+ * and keeps the best. */
 #include "planner/search/searches.h"
 
 #include "planner/chain/checkpoints.h"

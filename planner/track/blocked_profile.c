@@ -1,4 +1,6 @@
-/* Levels in blocks. Positions after the last one are in no sum: `n` ends the last block. */
+/* Levels in blocks. To add bytes to a range changes one figure of each block that is wholly in it, and single positions
+ * at its ends alone. A sum of excess asks a block first: below the limit, above it by all of the bytes, or within both.
+ * Only a block that is none of these has its positions looked at. `n` ends the last block. */
 #include "planner/track/memory_profile.h"
 
 #include "runtime/base/integers.h"
