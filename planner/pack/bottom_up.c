@@ -130,23 +130,16 @@ void plim_bottom_up_free(plim_bottom_up *up) {
 
 /* ---- one packing ---- */
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t most(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* Set the sums of a group. */
 static void sum_up(group *g) {
   group sum = {g->waiting, g->n, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MAX, 0, -1};
   for (int32_t i = 0; i < g->n; i++) {
     const waiting_box *w = &g->waiting[i];
-    sum.begin = least(sum.begin, w->begin);
-    sum.end = most(sum.end, w->end);
-    sum.low = least(sum.low, w->low);
-    sum.dominance_limit = least(sum.dominance_limit, w->low + w->size);
-    sum.highest = most(sum.highest, w->low + w->size);
+    sum.begin = plim_integers_smaller(sum.begin, w->begin);
+    sum.end = plim_integers_larger(sum.end, w->end);
+    sum.low = plim_integers_smaller(sum.low, w->low);
+    sum.dominance_limit = plim_integers_smaller(sum.dominance_limit, w->low + w->size);
+    sum.highest = plim_integers_larger(sum.highest, w->low + w->size);
     sum.key = w->key > sum.key ? w->key : sum.key;
   }
   *g = sum;
@@ -168,7 +161,7 @@ static void begin_packing(plim_bottom_up *up) {
 static int64_t limit_of(const plim_bottom_up *up, pick how) {
   int64_t limit = INT64_MAX;
   for (int32_t k = 0; k < up->groups; k++)
-    limit = least(limit, how == DOMINANCE_LIMIT ? up->group[k].dominance_limit - 1 : up->group[k].low);
+    limit = plim_integers_smaller(limit, how == DOMINANCE_LIMIT ? up->group[k].dominance_limit - 1 : up->group[k].low);
   return limit;
 }
 
@@ -204,7 +197,7 @@ static int64_t lift(plim_bottom_up *up, const waiting_box *placed) {
       w->low = over ? top : w->low;
     }
     sum_up(g);
-    highest = most(highest, g->highest);
+    highest = plim_integers_larger(highest, g->highest);
   }
   return highest;
 }
@@ -217,7 +210,7 @@ static int64_t fill(plim_bottom_up *up, pick how, int64_t enough, int64_t *offse
   for (int32_t left = up->units->n; left > 0; left--) {
     waiting_box placed = take_next(up, limit_of(up, how));
     offset[placed.box] = placed.low;
-    size = most(size, lift(up, &placed));
+    size = plim_integers_larger(size, lift(up, &placed));
     if (size > enough || plim_effort_over(up->units->ctx, up->groups)) return INT64_MAX;
   }
   return size;

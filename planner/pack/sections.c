@@ -22,16 +22,7 @@ typedef struct sweep {
 } sweep;
 
 static int32_t find_time(const sweep *w, int64_t time) {
-  int32_t low = 0, high = w->n_times - 1;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (w->time[middle] < time) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return (int32_t)plim_integers_count_below(w->time, w->n_times, time);
 }
 
 /* Stretches of every box between the gaps that leave nothing of it. */

@@ -22,20 +22,6 @@ int plim_skyline_can(const plim_units *u) {
   return can;
 }
 
-/* How many of the sorted times are below `time`. */
-static int32_t count_below(const int64_t *times, int32_t n, int64_t time) {
-  int32_t low = 0, high = n;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (times[middle] < time) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 static plim_status set_moments(plim_skyline *s) {
   const plim_units *u = s->units;
   int64_t *begins = NULL;
@@ -49,8 +35,8 @@ static plim_status set_moments(plim_skyline *s) {
   s->leaves = 1;
   while (s->leaves < moments) s->leaves *= 2;
   for (int32_t b = 0; b < u->n; b++) {
-    s->first[b] = count_below(begins, moments, u->boxes->box[b].begin);
-    s->end[b] = count_below(begins, moments, u->boxes->box[b].end);
+    s->first[b] = (int32_t)plim_integers_count_below(begins, moments, u->boxes->box[b].begin);
+    s->end[b] = (int32_t)plim_integers_count_below(begins, moments, u->boxes->box[b].end);
   }
   plim_release(u->ctx, begins, u->n, sizeof *begins);
   return PLIM_OK;
@@ -82,20 +68,17 @@ void plim_skyline_free(plim_skyline *s) {
   plim_release(ctx, s, 1, sizeof *s);
 }
 
-static int64_t most(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* The highest box at any of the moments [first, end): of the nodes that make up the range any box, of the nodes above
  * them one that covers all of theirs. */
 static int64_t highest(const plim_skyline *s, int32_t first, int32_t end) {
   int64_t height = 0;
   int32_t low = first + s->leaves, high = end + s->leaves, left = low, right = high - 1;
   for (; low < high; low /= 2, high /= 2) {
-    if (low & 1) height = most(height, s->any[low++]);
-    if (high & 1) height = most(height, s->any[--high]);
+    if (low & 1) height = plim_integers_larger(height, s->any[low++]);
+    if (high & 1) height = plim_integers_larger(height, s->any[--high]);
   }
-  for (; left > 0; left /= 2, right /= 2) height = most(height, most(s->whole[left], s->whole[right]));
+  for (; left > 0; left /= 2, right /= 2)
+    height = plim_integers_larger(height, plim_integers_larger(s->whole[left], s->whole[right]));
   return height;
 }
 
@@ -109,8 +92,8 @@ static void raise(plim_skyline *s, int32_t first, int32_t end, int64_t top) {
     if (low & 1) cover(s, low++, top);
     if (high & 1) cover(s, --high, top);
   }
-  for (int32_t node = left; node > 0; node /= 2) s->any[node] = most(s->any[node], top);
-  for (int32_t node = right; node > 0; node /= 2) s->any[node] = most(s->any[node], top);
+  for (int32_t node = left; node > 0; node /= 2) s->any[node] = plim_integers_larger(s->any[node], top);
+  for (int32_t node = right; node > 0; node /= 2) s->any[node] = plim_integers_larger(s->any[node], top);
 }
 
 int64_t plim_skyline_run(plim_skyline *s, const int32_t *order, int64_t *offset) {
@@ -121,7 +104,7 @@ int64_t plim_skyline_run(plim_skyline *s, const int32_t *order, int64_t *offset)
     int32_t b = order[k];
     offset[b] = plim_units_align(u, b, highest(s, s->first[b], s->end[b]));
     raise(s, s->first[b], s->end[b], offset[b] + u->size[b]);
-    height = most(height, offset[b] + u->size[b]);
+    height = plim_integers_larger(height, offset[b] + u->size[b]);
   }
   return height;
 }

@@ -12,6 +12,19 @@ void plim_integers_sort(int64_t *value, int64_t n) {
   if (n > 1) qsort(value, (size_t)n, sizeof *value, by_value);
 }
 
+int64_t plim_integers_count_below(const int64_t *value, int64_t n, int64_t limit) {
+  int64_t low = 0, high = n;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (value[middle] < limit) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 int64_t plim_integers_gcd(int64_t a, int64_t b) {
   while (b != 0) {
     int64_t rest = a % b;

@@ -1,5 +1,5 @@
-/* 64-bit integers: sorting, comparing, the smaller and the larger of two, capped sums and products, greatest common
- * divisor, Luby's sequence, integers from reals. Pure functions, safe on any thread. */
+/* 64-bit integers: sorting, searching, comparing, the smaller and the larger of two, capped sums and products, greatest
+ * common divisor, Luby's sequence, integers from reals. Pure functions, safe on any thread. */
 #ifndef PLIM_RUNTIME_BASE_INTEGERS_H
 #define PLIM_RUNTIME_BASE_INTEGERS_H
 
@@ -11,6 +11,9 @@ extern "C" {
 
 /* Sort value [n] in place, ascending. O(n log n). */
 void plim_integers_sort(int64_t *value, int64_t n);
+
+/* How many of value [n], ascending, are below `limit`: the index of the first that is not. O(log n). */
+int64_t plim_integers_count_below(const int64_t *value, int64_t n, int64_t limit);
 
 /* What a comparison for qsort returns: below, equal to or above 0. */
 static inline int plim_integers_compare(int64_t a, int64_t b) {

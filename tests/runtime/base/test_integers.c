@@ -3,6 +3,15 @@
 
 #include "runtime/base/integers.h"
 
+Test(integers, counts_what_is_below) {
+  const int64_t value[] = {-5, 2, 2, INT64_MAX};
+  cr_assert_eq(plim_integers_count_below(value, 0, 7), 0);
+  cr_assert_eq(plim_integers_count_below(value, 4, INT64_MIN), 0);
+  cr_assert_eq(plim_integers_count_below(value, 4, 2), 1);
+  cr_assert_eq(plim_integers_count_below(value, 4, 3), 3);
+  cr_assert_eq(plim_integers_count_below(value, 4, INT64_MAX), 3);
+}
+
 Test(integers, numbers_of_either_sign_come_out_in_order) {
   int64_t value[] = {5, INT64_MIN, 0, -7, INT64_MAX, 5, 1}, sorted[] = {INT64_MIN, -7, 0, 1, 5, 5, INT64_MAX};
   plim_integers_sort(value, 7);
