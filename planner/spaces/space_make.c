@@ -164,7 +164,7 @@ static plim_status refuse_with(work *w, int by_program) {
   int64_t outer = plim_effort_begin(r->ctx, plim_effort_deadline_of(r->started_ns, r->options->time_limit_ns));
   const plim_status status =
       by_program ? plim_space_refuse(r->problem, w->program.solver, &r->model, r->options, plim_space_seconds_left(r))
-                 : plim_space_search_refuse(r->problem, &asked);
+                 : plim_space_search_refuse(r->problem, &asked, &w->outcome.cut_short);
   return plim_effort_end(r->ctx, outer, status);
 }
 
@@ -179,9 +179,9 @@ static plim_status refuse(work *w) {
     status = refuse_with(w, 1);
   }
   if (status != PLIM_OK) return status;
+  w->outcome.cut_short = 1;
   return plim_fail(r->ctx, PLIM_ENOFIT,
-                   "planner %s found no plan within the effort that it had, which does not say that there is none: "
-                   "raise --time-limit or --iterations",
+                   "planner %s found no plan within the effort that it had, which does not say that there is none",
                    r->planner->name);
 }
 
@@ -200,15 +200,17 @@ static plim_status find_plan(work *w) {
 
 static plim_status make_plan(plim_context *ctx, const plim_graph *graph, const plim_platform *platform,
                              const plim_space_options *options, plim_space_outcome *outcome, plim_space_plan **out) {
-  work w = {
-      .known = {.ctx = ctx}, .first = {.ctx = ctx}, .known_value = INFINITY, .outcome = {INFINITY, -INFINITY, 0, 0}};
+  work w = {.known = {.ctx = ctx},
+            .first = {.ctx = ctx},
+            .known_value = INFINITY,
+            .outcome = {.model_objective = INFINITY, .model_bound = -INFINITY}};
   for (int i = 0; i < PLIM_SPACE_SEARCHES; i++) w.portfolio.events[i] = w.known;
   plim_status status = plim_space_request_make(ctx, graph, platform, options, &w.request);
   if (status == PLIM_OK) status = find_plan(&w);
+  if (outcome && (status == PLIM_OK || status == PLIM_ENOFIT)) *outcome = w.outcome;
   if (status == PLIM_OK) {
     *out = w.plan;
     w.plan = NULL;
-    if (outcome) *outcome = w.outcome;
   }
   plim_space_plan_free(w.plan);
   plim_space_program_free(&w.program);
@@ -231,15 +233,13 @@ plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph, con
   with_kept = *options;
   with_kept.known = kept.known;
   with_kept.n_known = kept.n_known;
-  plim_space_outcome found;
-  plim_status status = make_plan(ctx, graph, platform, &with_kept, &found, &plan);
+  plim_status status = make_plan(ctx, graph, platform, &with_kept, outcome, &plan);
   if (status == PLIM_OK) status = plim_space_kept_save(&kept, plan);
   plim_space_kept_close(&kept);
   if (status != PLIM_OK) {
     plim_space_plan_free(plan);
     return status;
   }
-  if (outcome) *outcome = found;
   *out = plan;
   return PLIM_OK;
 }

@@ -61,13 +61,14 @@ typedef struct plim_space_outcome {
   double model_objective; /* of the program, in ns or joule; the plan may be better: it leaves out what nothing needs */
   double model_bound;
   int32_t n_columns, n_rows;
+  int32_t cut_short; /* with PLIM_ENOFIT, 1: the effort was over first, so that more of it may find a plan */
 } plim_space_outcome;
 
-/* Make a plan and check it. outcome may be NULL. PLIM_EUSAGE: an unknown planner, an objective that it has not,
- * a graph too large for its integer program, an op whose inputs no link brings to a device that runs it.
- * PLIM_EDATA: graph and platform do not suit. PLIM_ENOFIT, with the smallest budgets that have a plan, when there is
- * none. PLIM_EUNSUPPORTED without a solver, where one is needed.
- * PLIM_ECANCEL when nothing was found before a cancel. */
+/* Make a plan and check it. outcome may be NULL; it is set with PLIM_OK and PLIM_ENOFIT. PLIM_EUSAGE: an unknown
+ * planner, an objective that it has not, a graph too large for its integer program, an op whose inputs no link brings
+ * to a device that runs it. PLIM_EDATA: graph and platform do not suit. PLIM_ENOFIT, with the smallest budgets that
+ * have a plan, when there is none. PLIM_EUNSUPPORTED without a solver, where one is needed. PLIM_ECANCEL when nothing
+ * was found before a cancel. */
 PLIM_MUST_USE plim_status plim_space_plan_make(plim_context *ctx, const plim_graph *graph,
                                                const plim_platform *platform, const plim_space_options *options,
                                                plim_space_outcome *outcome, plim_space_plan **out);

@@ -14,7 +14,7 @@ plim_status plim_space_program_open(const plim_space_request *request, double le
                               .model = request->model,
                               .least = least,
                               .bound = -INFINITY,
-                              .outcome = {INFINITY, -INFINITY, 0, 0}};
+                              .outcome = {.model_objective = INFINITY, .model_bound = -INFINITY}};
   PLIM_TRY(plim_allocate(request->ctx, n_spaces, sizeof *out->limit, &out->limit));
   memcpy(out->limit, request->budget, (size_t)n_spaces * sizeof *out->limit);
   out->model.budget = out->limit;
@@ -98,8 +98,10 @@ static void note_first(plim_space_program *g, const plim_space_solved *solved, d
   const plim_space_model *m = solved->model;
   const plim_solution *s = &solved->solution;
   g->had_point = s->found;
-  g->outcome = (plim_space_outcome){s->found ? s->objective / m->scale : INFINITY, s->bound / m->scale,
-                                    m->linear.n_columns, m->linear.n_rows};
+  g->outcome = (plim_space_outcome){.model_objective = s->found ? s->objective / m->scale : INFINITY,
+                                    .model_bound = s->bound / m->scale,
+                                    .n_columns = m->linear.n_columns,
+                                    .n_rows = m->linear.n_rows};
   if (s->bound > -INFINITY) g->bound = s->bound / m->scale;
   if (g->ended && cutoff(g, best) < INFINITY) g->bound = best;
 }

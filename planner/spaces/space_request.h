@@ -153,9 +153,10 @@ void plim_space_portfolio_free(plim_space_portfolio *portfolio);
 
 /* What a refusal of the search says: the smallest budgets, and the earliest deadline, for which it finds a plan. */
 
-/* PLIM_ENOFIT with that sentence, or the failure of finding it. */
+/* PLIM_ENOFIT with that sentence, or the failure of finding it. *cut_short 1: time was over before larger budgets were
+ * tried. */
 PLIM_MUST_USE plim_status plim_space_search_refuse(const plim_space_problem *problem,
-                                                   const plim_space_search_options *options);
+                                                   const plim_space_search_options *options, int32_t *cut_short);
 
 /* The least factor on the budget of space `scaled` (-1: on all that are given) with which the search finds a plan.
  * INFINITY: none; NAN: it was not found in time. `rounds` and `bound` of the options are not read. */

@@ -120,14 +120,15 @@ static void append(char words[WORDS], const char *text) {
   (void)snprintf(words + used, WORDS - used, "%s", text);
 }
 
-static plim_status tell_budgets(smallest_search *search, const int64_t *budget, char words[WORDS]) {
+static plim_status tell_budgets(smallest_search *search, const int64_t *budget, char words[WORDS], int32_t *cut_short) {
   const plim_platform *platform = search->problem->platform;
   char text[160];
   double factor;
   search->asked.budget = search->budget;
   PLIM_TRY(least_factor(search, budget, -1, &factor));
   if (!isfinite(factor)) {
-    append(words, isnan(factor) ? "time was over before larger budgets were tried; raise --time-limit"
+    *cut_short = isnan(factor);
+    append(words, isnan(factor) ? "time was over before larger budgets were tried"
                                 : "no larger budgets have one that the search finds");
     return PLIM_OK;
   }
@@ -170,12 +171,14 @@ plim_status plim_space_search_factor(const plim_space_problem *p, const plim_spa
   return status;
 }
 
-plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_space_search_options *options) {
+plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_space_search_options *options,
+                                     int32_t *cut_short) {
   smallest_search search = {.problem = p, .asked = *options};
   char words[WORDS] = "", given[WORDS] = "";
   int32_t named = 0;
   int64_t deadline = 0;
   plim_status status;
+  *cut_short = 0;
   PLIM_CHECK(set_budgets(&search));
   for (int32_t s = 0; s < p->platform->n_spaces; s++) {
     char text[96];
@@ -188,7 +191,7 @@ plim_status plim_space_search_refuse(const plim_space_problem *p, const plim_spa
   if (deadline > 0) {
     (void)snprintf(words, sizeof words, "a deadline of %lld%s has one", (long long)deadline, plim_space_time_unit(p));
   } else {
-    PLIM_CHECK(tell_budgets(&search, options->budget, words));
+    PLIM_CHECK(tell_budgets(&search, options->budget, words, cut_short));
   }
   status = plim_fail(p->ctx, PLIM_ENOFIT, "the search found no plan of '%s' in %s%s: %s", p->graph->name,
                      named ? given : "unlimited memory", options->deadline_ns < INT64_MAX ? " within the deadline" : "",

@@ -316,6 +316,13 @@ Test(cli_spaces, a_budget_without_a_plan_is_refused_with_those_that_have_one) {
                    "needs 2100 bytes");
 }
 
+Test(cli_spaces, a_refusal_for_lack_of_time_says_how_to_ask_for_more) {
+  (void)plim_test_program("gen layered --ops 300 -o g.json -q");
+  plim_test_expect(0, "");
+  (void)plim_test_program("plan --graph g.json --platform m4 --memory ram=1000 --time-limit 1ms -q");
+  plim_test_expect(4, "time was over before larger budgets were tried; raise --time-limit or --iterations");
+}
+
 /* A deadline shorter than any time is too small like every other. */
 Test(cli_spaces, a_deadline_of_less_than_a_nanosecond_is_refused_by_programs_and_search) {
 #ifdef PLIM_SANITIZED

@@ -385,13 +385,22 @@ static plim_status save(const space_work *w) {
   return plim_space_plan_save(w->plan, path);
 }
 
+/* Where more effort may find a plan, the sentence ends with how to ask for it. */
+static plim_status advise(const space_work *w, plim_status status) {
+  char sentence[PLIM_ERROR_BYTES];
+  if (status != PLIM_ENOFIT || !w->outcome.cut_short) return status;
+  (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(w->s->ctx));
+  return plim_fail(w->s->ctx, status, "%s; raise --time-limit or --iterations", sentence);
+}
+
 static plim_status run(space_work *w) {
   int64_t begin = plim_now_ns();
   PLIM_TRY(load_platform(w));
   PLIM_TRY(set_options(w));
   interrupt_at_once(0); /* the best plan so far is kept */
   if (w->s->o->curve) return space_curve_run(w->s, w->graph, w->platform, &w->options);
-  PLIM_TRY(plim_space_plan_make(w->s->ctx, w->graph, w->platform, &w->options, &w->outcome, &w->plan));
+  plim_status made = plim_space_plan_make(w->s->ctx, w->graph, w->platform, &w->options, &w->outcome, &w->plan);
+  PLIM_TRY(advise(w, made));
   progress_clear(&w->s->bar);
   PLIM_TRY(save(w));
   return print(w, (double)(plim_now_ns() - begin) / 1e9);

@@ -334,7 +334,7 @@ static plim_status need_platform(const plim_space_model *m) {
   const plim_platform *p = m->problem->platform;
   if (m->options->model_class == PLIM_SPACE_POET && p->n_devices != 1) {
     return plim_fail(p->ctx, PLIM_EDATA,
-                     "this planner is for one device, platform %s has %d; --planner xengine and milp place", p->name,
+                     "this planner is for one device, platform %s has %d; planners xengine and milp place", p->name,
                      p->n_devices);
   }
   for (int32_t d = 0; d < p->n_devices; d++) {

@@ -311,13 +311,15 @@ Test(space_search, a_refusal_has_no_time_of_its_own) {
   cr_assert_eq(plim_platform_from_costs(graph->costs, &platform), PLIM_OK);
   for (int i = 0; i < 2; i++) {
     plim_space_plan *plan = NULL;
+    plim_space_outcome outcome = {.cut_short = -1};
     plim_space_options options = plim_space_options_default();
     options.objective = PLIM_OBJECTIVE_SERIAL;
     options.budget = budget;
     options.iterations = 200;
     options.time_limit_ns = limits[i];
-    cr_assert_eq(plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan), PLIM_ENOFIT);
+    cr_assert_eq(plim_space_plan_make(ctx, graph, platform, &options, &outcome, &plan), PLIM_ENOFIT);
     cr_assert_not_null(strstr(plim_context_error(ctx), words[i]), "%s", plim_context_error(ctx));
+    cr_assert_eq(outcome.cut_short, i);
   }
   plim_platform_free(platform);
   plim_graph_free(graph);
