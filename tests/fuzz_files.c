@@ -99,12 +99,12 @@ static const plim_machine machine = {"cpu", "AMD EPYC", "x86-64-v4", "onednn 2.6
 void fuzz_profile_cache(plim_context *ctx, const char *folder, const uint8_t *data, size_t size) {
   plim_profile_cache cache = {.n = 0}, again = {.n = 0};
   const plim_profile_set nothing = {.n_groups = 0};
-  require(plim_profile_cache_open(ctx, folder, &machine, &cache) == PLIM_OK);
+  require(plim_profile_cache_open(ctx, folder, &machine, 0, &cache) == PLIM_OK);
   write_file(cache.path, data, size);
   plim_profile_cache_close(&cache);
-  require(plim_profile_cache_open(ctx, folder, &machine, &cache) == PLIM_OK);
+  require(plim_profile_cache_open(ctx, folder, &machine, 0, &cache) == PLIM_OK);
   require(plim_profile_cache_store(&cache, &nothing) == PLIM_OK);
-  require(plim_profile_cache_open(ctx, folder, &machine, &again) == PLIM_OK);
+  require(plim_profile_cache_open(ctx, folder, &machine, 0, &again) == PLIM_OK);
   require(again.n == cache.n);
   for (int32_t i = 0; i < cache.n; i++) {
     require(strcmp(cache.row[i].op, again.row[i].op) == 0 && cache.row[i].time_ns == again.row[i].time_ns);

@@ -36,8 +36,11 @@ if(PLIM_SANITIZE STREQUAL "thread")
   set(test_budget_change_only another_thread) # the others have one thread
   set(test_exec_queues_support folder hash_kernels plan_draft random_graph random_plan test_random)
   list(TRANSFORM test_exec_queues_support REPLACE "(.+)" "tests/support/\\1.c")
+  set(test_busy_devices_support failing_memory folder small_graph test_context)
+  list(TRANSFORM test_busy_devices_support REPLACE "(.+)" "tests/support/\\1.c")
   add_custom_target(thread_tests)
-  foreach(name test_batch_reader test_cancel_training test_portfolio test_budget_change test_kernels_block test_exec_queues)
+  foreach(name test_batch_reader test_cancel_training test_portfolio test_budget_change test_kernels_block test_exec_queues
+      test_busy_devices)
     plim_test_source(${name} source)
     add_executable(${name} ${source} tests/plain/plain.c ${${name}_support})
     target_include_directories(${name} BEFORE PRIVATE tests/plain)

@@ -1,6 +1,7 @@
-/* The profile cache: measured times on disk, in one file for each machine. The file's name has a hash of device, CPU
- * model, instruction set, threads, library and build. Its rows are ops and variants. A file that is missing or wrong
- * counts as an empty cache, and is replaced as a whole after measuring. On the thread of the device. */
+/* The profile cache: measured times on disk, in one file for each machine and number of busy devices. The file's name
+ * has a hash of both: of device, CPU model, instruction set, threads, library and build, and of the number. Its rows
+ * are ops and variants. A file that is missing or wrong counts as an empty cache, and is replaced as a whole after
+ * measuring. On the thread of the device. */
 #ifndef PLIM_RUNTIME_PROFILE_PROFILE_CACHE_H
 #define PLIM_RUNTIME_PROFILE_PROFILE_CACHE_H
 
@@ -21,17 +22,18 @@ typedef struct plim_profile_row {
 typedef struct plim_profile_cache {
   plim_context *ctx;
   plim_machine machine;
+  int32_t beside;                  /* other devices that were busy while times were measured */
   char path[PLIM_FILE_PATH_BYTES]; /* "": no cache */
   int32_t n;
   plim_profile_row *row; /* [n] sorted by op, then variant, without repeats */
 } plim_profile_cache;
 
-/* Read the cache of the machine.
+/* Read the cache of the machine, of times measured with `beside` other devices busy.
  *   folder  in   NULL: XDG_CACHE_HOME/plimsoll, else ~/.cache/plimsoll; "": no cache
  *   out     out  close with plim_profile_cache_close
  * Returns only PLIM_ENOMEM. */
 PLIM_MUST_USE plim_status plim_profile_cache_open(plim_context *ctx, const char *folder, const plim_machine *machine,
-                                                  plim_profile_cache *out);
+                                                  int32_t beside, plim_profile_cache *out);
 void plim_profile_cache_close(plim_profile_cache *cache); /* a zeroed one is legal */
 
 /* Set the known times and numerics keys of the set's cases. Cases that were left out for lack of time are dropped,

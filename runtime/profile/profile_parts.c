@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "runtime/base/integers.h"
+#include "runtime/profile/busy_devices.h"
 #include "runtime/profile/equal_parts.h"
-#include "runtime/profile/measurement.h"
 
 /* A workspace is divided when it has at least 1/SHARE of the bytes of a step. */
 enum { SHARE = 64, PART_PASSES = 3 };
@@ -66,6 +66,7 @@ plim_status plim_profile_set_add_parts(plim_profile_set *set, int32_t *added) {
 
 typedef struct comparison {
   plim_measurement memory;
+  plim_busy_devices *busy;
   plim_profile_set *set;
   int32_t measured;
   int64_t result_bytes;
@@ -147,12 +148,12 @@ static plim_status time_parts(comparison *k, const plim_profile_group *group, in
   for (int32_t i = 0; i < group->n_parts; i++) part_ns[i] = INT64_MAX;
   for (int32_t pass = 0; pass < passes; pass++) {
     PLIM_TRY(plim_measure_check_cancelled(k->set));
-    PLIM_TRY(plim_measure_run(&k->memory, group, whole, &time_ns));
+    PLIM_TRY(plim_busy_devices_run(k->busy, &k->memory, group, whole, &time_ns));
     whole_ns = plim_integers_smaller(whole_ns, time_ns);
     for (int32_t i = 0; i < group->n_parts; i++) {
       if (!wants_time(&part[i])) continue;
       PLIM_TRY(plim_measure_check_cancelled(k->set));
-      PLIM_TRY(plim_measure_run(&k->memory, group, &part[i], &time_ns));
+      PLIM_TRY(plim_busy_devices_run(k->busy, &k->memory, group, &part[i], &time_ns));
       part_ns[i] = plim_integers_smaller(part_ns[i], time_ns);
     }
   }
@@ -198,6 +199,7 @@ plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes
     PLIM_CHECK(plim_allocate(set->device->ctx, k.result_bytes, 1, &k.result));
     result_bytes = k.result_bytes;
     PLIM_CHECK(plim_measure_begin(set, &most, limit, &k.memory));
+    PLIM_CHECK(plim_busy_devices_open(set, &most, limit, &k.busy));
     for (int32_t g = 0; g < set->n_groups; g++) {
       int unknown = 0;
       PLIM_CHECK(visit(set, &set->group[g], NULL, &unknown));
@@ -207,6 +209,7 @@ plim_status plim_profile_set_measure_parts(plim_profile_set *set, int32_t passes
   *measured |= k.measured;
   status = PLIM_OK;
 done:
+  plim_busy_devices_close(k.busy);
   plim_measure_end(&k.memory);
   plim_release(set->device->ctx, k.result, result_bytes, 1);
   return status;

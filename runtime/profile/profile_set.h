@@ -8,7 +8,8 @@
  *   profile_set.c       its groups and variants; from a set to a profile
  *   profile_rounds.c    in which round each variant is measured
  *   profile_warmth.c    where the operands of each op are when it begins: the cache states
- *   profile_parts.c     variants in parts, and whether their bits are those of the whole */
+ *   profile_parts.c     variants in parts, and whether their bits are those of the whole
+ *   busy_devices.c      other devices that are busy while a variant is timed */
 #ifndef PLIM_RUNTIME_PROFILE_PROFILE_SET_H
 #define PLIM_RUNTIME_PROFILE_PROFILE_SET_H
 
@@ -42,6 +43,7 @@ typedef struct plim_profile_group {
 typedef struct plim_profile_set {
   plim_device *device;
   const plim_graph *graph;
+  int32_t beside; /* other devices that are busy while a case is timed */
   int32_t n_groups, n_cases;
   int64_t room_groups;
   int32_t *group_of;         /* [n_ops] */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/integers.h"
+#include "runtime/profile/busy_devices.h"
 #include "runtime/profile/device_memo.h"
 #include "runtime/profile/profile_cache.h"
 #include "runtime/profile/profile_drop.h"
@@ -19,6 +20,7 @@ enum { DEFAULT_SECONDS = 60, DEFAULT_BUILDS = 48 };
 
 typedef struct pass_times {
   plim_measurement memory;
+  plim_busy_devices *busy;
   plim_profile_set *set;
   int32_t n, round;
   int64_t *sample; /* [n_cases][n] ns */
@@ -55,7 +57,8 @@ static int is_in_round(const pass_times *p, const plim_profile_case *c) {
 
 static plim_status run_case(pass_times *p, const plim_profile_group *group, int32_t c, int32_t pass) {
   plim_profile_case *of = &p->set->cases[c];
-  plim_status status = plim_measure_run(&p->memory, group, of, &p->sample[(int64_t)c * p->n + pass]);
+  int64_t *sample = &p->sample[(int64_t)c * p->n + pass];
+  plim_status status = plim_busy_devices_run(p->busy, &p->memory, group, of, sample);
   return status == PLIM_OK ? PLIM_OK : plim_profile_drop_failed(p->set, group, of, status);
 }
 
@@ -256,9 +259,11 @@ static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *p.sample, &p.sample));
   if (set->device->api->recover) PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *p.reference, &p.reference));
   PLIM_CHECK(plim_measure_begin(set, &most, bytes, &p.memory));
+  PLIM_CHECK(plim_busy_devices_open(set, &most, bytes, &p.busy));
   *measured = 1;
   status = run_rounds(&p);
 done:
+  plim_busy_devices_close(p.busy);
   plim_measure_end(&p.memory);
   plim_release(ctx, p.reference, p.reference ? set->n_groups : 0, sizeof *p.reference);
   plim_release(ctx, p.sample, samples, sizeof *p.sample);
@@ -272,7 +277,22 @@ static plim_status check_options(plim_context *ctx, const plim_profiler_options 
     return plim_fail(ctx, PLIM_EUSAGE, "%d repeats in %lld bytes: repeats are 1 to %d (0: %d), bytes 0 or more",
                      (int)options->repeats, (long long)bytes, (int)MOST_PASSES, (int)DEFAULT_PASSES);
   }
+  if (options->beside < 0 || options->beside > PLIM_BUSY_DEVICES_MOST) {
+    return plim_fail(ctx, PLIM_EUSAGE, "%d devices are to be busy beside the measured one: 0 to %d are allowed",
+                     (int)options->beside, (int)PLIM_BUSY_DEVICES_MOST);
+  }
   return PLIM_OK;
+}
+
+/* Can the device compute, with so many others busy? Those on queues are timed on the device itself, and alone. */
+static plim_status check_device(const plim_device *device, int32_t beside) {
+  if (!device->api->computes) {
+    return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "%s computes nothing that could be measured: model the costs",
+                     device->api->name);
+  }
+  if (beside == 0 || (device->api->host_visible && !plim_device_has_queues(device))) return PLIM_OK;
+  return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "%s is measured alone: %d devices cannot be busy beside it",
+                   device->api->name, (int)beside);
 }
 
 plim_status plim_profile_remember(plim_device *device, const char *cache_dir) {
@@ -281,7 +301,7 @@ plim_status plim_profile_remember(plim_device *device, const char *cache_dir) {
   if (plim_device_memo_of(device).variants || !device->api->recall) return PLIM_OK;
   PLIM_TRY(plim_device_memo_attach(device, &memo));
   PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *variants, &variants));
-  plim_status status = plim_profile_cache_open(device->ctx, cache_dir, &device->machine, variants);
+  plim_status status = plim_profile_cache_open(device->ctx, cache_dir, &device->machine, 0, variants);
   if (status == PLIM_OK) {
     memo->variants = variants;
   } else {
@@ -296,15 +316,13 @@ plim_status plim_profile_measure(plim_device *device, const plim_graph *graph, c
   plim_profile_set set;
   if (!options) options = &defaults;
   PLIM_TRY(check_options(device->ctx, options));
-  if (!device->api->computes) {
-    return plim_fail(device->ctx, PLIM_EUNSUPPORTED, "%s computes nothing that could be measured: model the costs",
-                     device->api->name);
-  }
+  PLIM_TRY(check_device(device, options->beside));
   plim_profile_cache cache = {0};
   plim_status status;
   PLIM_TRY(plim_profile_remember(device, options->cache_dir));
   PLIM_TRY(plim_profile_set_make(device, graph, options->arena_bytes, &set));
-  PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, &cache));
+  set.beside = options->beside;
+  PLIM_CHECK(plim_profile_cache_open(device->ctx, options->cache_dir, &device->machine, options->beside, &cache));
   plim_profile_cache_apply(&cache, limit_of(options), &set);
   if (options->sample > 0) plim_profile_set_sample(&set, options->sample);
   int32_t passes = options->repeats > 0 ? options->repeats : DEFAULT_PASSES, measured = 0, parts = 0;

@@ -37,6 +37,10 @@ typedef struct plim_profiler_options {
   /* > 0: measure only the likely variants, and only so many convolutions, those with most FLOPs. Other convolutions get
    * 1 ns, so that the sums of two layouts can be compared. 0: measure all */
   int32_t sample;
+  /* Number of other devices like this one that are busy while a variant is timed: each runs the same variant, with
+   * memory of its own, as many bytes as the profiler has for this device. For plans that place ops on several devices,
+   * which share caches and memory bandwidth. Only for devices that have no queues. 0 to 63; 0: it is timed alone */
+  int32_t beside;
   struct plim_profiler_report *report; /* the counts are added to its fields; NULL: not wanted */
 } plim_profiler_options;
 
@@ -58,9 +62,9 @@ PLIM_MUST_USE plim_status plim_profile_remember(plim_device *device, const char 
  * Times that the cache has are not measured again; new ones are added to it.
  * On a GPU a variant that fails in prepare, run or capture, or whose numbers differ from the single-source kernel's, is
  * left out with a note in the profile (plim_profile.dropped).
- * PLIM_EUSAGE: options are not allowed. PLIM_EDEVICE: the device failed, or an op has no variant left.
- * PLIM_EUNSUPPORTED: an op has no variant, or the device computes nothing (sim). PLIM_ENOFIT, PLIM_ENOMEM: memory is
- * short. PLIM_ECANCEL. Takes seconds to minutes; reports the stage "profile". */
+ * PLIM_EUSAGE: options are not allowed. PLIM_EDEVICE: the device failed, or one that is busy, or an op has no variant
+ * left. PLIM_EUNSUPPORTED: an op has no variant, the device computes nothing (sim), or none can be busy beside it.
+ * PLIM_ENOFIT, PLIM_ENOMEM: memory is short. PLIM_ECANCEL. Takes seconds to minutes; reports the stage "profile". */
 PLIM_MUST_USE plim_status plim_profile_measure(plim_device *device, const plim_graph *graph,
                                                const plim_profiler_options *options, plim_profile **out);
 

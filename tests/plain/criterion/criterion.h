@@ -41,6 +41,8 @@ void plain_fail(const char *file, int line, const char *what, const char *format
 #define cr_assert_geq(a, b, ...) cr_assert((a) >= (b), __VA_ARGS__)
 #define cr_assert_null(a, ...) cr_assert(!(a), __VA_ARGS__)
 #define cr_assert_not_null(a, ...) cr_assert((a), __VA_ARGS__)
+#define cr_assert_str_eq(a, b, ...) cr_assert(strcmp((a), (b)) == 0, __VA_ARGS__)
+#define cr_assert_str_neq(a, b, ...) cr_assert(strcmp((a), (b)) != 0, __VA_ARGS__)
 #define cr_assert_arr_eq(a, b, bytes, ...) cr_assert(memcmp((a), (b), (bytes)) == 0, __VA_ARGS__)
 #define cr_expect_eq cr_assert_eq
 #define cr_expect_leq cr_assert_leq

@@ -207,7 +207,7 @@ static void write_whole(const char *path, const char *text, size_t bytes) {
 static const char *cache_path(const fake_device *device, const char *folder) {
   static char path[PLIM_FILE_PATH_BYTES];
   plim_profile_cache cache;
-  cr_assert_eq(plim_profile_cache_open(ctx, folder, &device->device.machine, &cache), PLIM_OK);
+  cr_assert_eq(plim_profile_cache_open(ctx, folder, &device->device.machine, 0, &cache), PLIM_OK);
   (void)snprintf(path, sizeof path, "%s", cache.path);
   plim_profile_cache_close(&cache);
   return path;
