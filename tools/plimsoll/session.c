@@ -146,10 +146,15 @@ static int has_placed_plan(const session *s) {
   return placed;
 }
 
+/* CPU devices beside the first one. */
+static int32_t other_devices(const session *s) {
+  return s->o->device_memory || has_placed_plan(s) ? 1 : 0;
+}
+
 static plim_status open_device(session *s) {
   plim_device_options wanted = plim_device_options_default();
   wanted.threads = (int32_t)s->o->threads;
-  if (s->o->device_memory || has_placed_plan(s)) { /* two devices have half of the threads each */
+  if (other_devices(s) > 0) { /* two devices have half of the threads each */
     int32_t all = wanted.threads > 0 ? wanted.threads : plim_threads_default();
     wanted.threads = all > 1 ? all / 2 : 1;
   }
@@ -308,6 +313,7 @@ static plim_status set_source(session *s) {
   s->profiler.begin_ns = plim_now_ns();
   s->profiler.limit_ns = (int64_t)(o->profile_time * 1e9);
   s->profiler.report = &s->profiling;
+  s->profiler.beside = other_devices(s);
   if (o->no_cache) s->profiler.cache_dir = "";
   s->source.make = make_net;
   s->source.user = s;
