@@ -139,10 +139,14 @@ if(NOT PLIM_SANITIZE)
   endforeach()
 endif()
 
-# A cuBLAS on the host and a cuDNN that does nothing, found by their names.
+# A cuBLAS on the host, a cuDNN that does nothing and management libraries, found by their names.
 if(PLIM_CUDA)
-  foreach(library fake_cublas fake_cudnn_file)
-    add_library(${library} MODULE tests/${library}.c)
+  add_library(fake_nvml_old MODULE tests/fake_nvml.c)
+  target_compile_definitions(fake_nvml_old PRIVATE FAKE_NVML_OLD)
+  foreach(library fake_cublas fake_cudnn_file fake_nvml fake_nvml_old)
+    if(NOT TARGET ${library})
+      add_library(${library} MODULE tests/${library}.c)
+    endif()
     plim_own(${library})
     set_target_properties(${library} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     add_dependencies(plim_test_support ${library})

@@ -44,6 +44,13 @@ static int current(int32_t device) {
   return (int)cudaSetDevice(device);
 }
 
+static int64_t energy_mj(int32_t device) {
+  char bus_id[32];
+  if (cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device) == cudaSuccess) return plim_nvml_energy_mj(bus_id);
+  (void)cudaGetLastError();
+  return -1;
+}
+
 static int memory(int64_t *free_bytes, int64_t *total_bytes) {
   size_t free_size = 0, total_size = 0;
   cudaError_t code = cudaMemGetInfo(&free_size, &total_size);
@@ -182,6 +189,7 @@ static const plim_cuda_driver real = {
     .use = use,
     .current = current,
     .memory = memory,
+    .energy_mj = energy_mj,
     .alloc = alloc,
     .release = release,
     .pinned_alloc = pinned_alloc,

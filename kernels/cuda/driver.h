@@ -49,6 +49,8 @@ typedef struct plim_cuda_driver {
   /* Makes it this thread's device again: allocations, streams and launches belong to that one. Cheap when it is. */
   int (*current)(int32_t device);
   int (*memory)(int64_t *free_bytes, int64_t *total_bytes);
+  /* Energy that a GPU has drawn since some time before, millijoule; -1: no one can tell. Takes some milliseconds. */
+  int64_t (*energy_mj)(int32_t device);
   int (*alloc)(void **ptr, int64_t bytes); /* aligned to at least 256 */
   int (*release)(void *ptr);
   int (*pinned_alloc)(void **ptr, int64_t bytes); /* host memory that copies need not stage */

@@ -37,6 +37,10 @@ typedef struct plim_cuda_memory {
 /* Measure the memory of a GPU. PLIM_EUSAGE: the device is no GPU. PLIM_EDEVICE: the driver failed. */
 PLIM_MUST_USE plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out);
 
+/* Energy that the GPU has drawn for all programs since some time before, millijoule. -1: the device is no GPU, or its
+ * driver does not tell. Takes some milliseconds. */
+int64_t plim_device_cuda_energy_mj(const plim_device *device);
+
 /* The cost of a timing event on the GPU, ns; it is subtracted from each time between two events. -1: it has not been
  * measured yet. */
 int64_t plim_device_cuda_timing_event_ns(const plim_device *device);

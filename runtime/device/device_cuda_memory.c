@@ -1,4 +1,5 @@
-/* The cuda device: memory. Arenas and other device memory, pinned host memory, and the free bytes of the GPU. */
+/* The cuda device: memory. Arenas and other device memory, pinned host memory, and the free bytes of the GPU; and the
+ * energy that it has drawn. */
 #include <string.h>
 
 #include "runtime/base/array.h"
@@ -97,4 +98,9 @@ plim_status plim_device_cuda_memory(plim_device *device, plim_cuda_memory *out) 
                             .settled_bytes = s->settled,
                             .context_known = s->context_known};
   return PLIM_OK;
+}
+
+int64_t plim_device_cuda_energy_mj(const plim_device *device) {
+  if (!plim_device_is_gpu(device)) return -1;
+  return ((const plim_cuda_state *)device->state)->driver->energy_mj(device->index);
 }

@@ -93,6 +93,13 @@ static int current(int32_t device) {
   return fake_cuda_told(fake_gpu.sticky[device]);
 }
 
+static int64_t energy_mj(int32_t device) {
+  static int64_t drawn_mj;
+  (void)device;
+  drawn_mj += fake_gpu.options.energy_mj;
+  return fake_gpu.options.energy_mj > 0 ? drawn_mj : -1;
+}
+
 static int memory(int64_t *free_bytes, int64_t *total_bytes) {
   int code = fake_cuda_enter_outside_capture();
   *free_bytes = fake_gpu.options.memory_bytes - fake_gpu.used_bytes[fake_gpu_thread.device] -
@@ -327,6 +334,7 @@ static const plim_cuda_driver driver = {
     .use = use,
     .current = current,
     .memory = memory,
+    .energy_mj = energy_mj,
     .alloc = alloc,
     .release = release,
     .pinned_alloc = pinned_alloc,

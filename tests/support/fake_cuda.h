@@ -49,6 +49,7 @@ typedef struct fake_cuda_options {
   int refuse_body, refuse_blas; /* 1: kernels of ours, or products, are refused when they are queued */
   int no_config_workspace;      /* 1: a configuration of an engine does not tell its workspace, only a plan does */
   int64_t plan_us;              /* what finalizing a plan takes by the host's clock */
+  int64_t energy_mj;            /* drawn from one question to the next; 0: no one can tell */
   int hollow;                   /* 1: kernels compute nothing and take their time: for large models */
   int64_t fail_at;              /* the n-th call from the next on fails as a lost device would; 0: none */
   int fail_stays;               /* 1: and so does every call after it */

@@ -53,6 +53,7 @@ static const fake_gpu_option table[] = {
     NARROW(no_config_workspace),
     NARROW(fail_stays),
     WIDE(plan_us),
+    WIDE(energy_mj),
     NARROW(hollow),
 };
 enum { OPTIONS = sizeof table / sizeof *table };

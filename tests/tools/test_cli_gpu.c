@@ -64,6 +64,19 @@ Test(cli_gpu, a_trial_comes_after_the_rehearsal) {
   cr_expect_eq(run->status, 0, "%s", run->error);
 }
 
+/* The meter asks when it opens, before the steps and after them. */
+Test(cli_gpu, prints_the_energy_that_the_gpu_drew_where_the_driver_tells) {
+  static const char train[] = "train " MLP "--model-costs --no-cache --steps 2 --json";
+  cr_assert_eq(on_gpu("energy_mj=3000", train)->status, 0);
+  json_t *o = plim_test_json();
+  cr_assert_eq(json_number_value(json_object_get(o, "gpu_energy_measured_joule")), 1.5);
+  json_decref(o);
+  cr_assert_eq(on_gpu("energy_mj=0", train)->status, 0);
+  o = plim_test_json();
+  cr_assert_null(json_object_get(o, "gpu_energy_measured_joule"));
+  json_decref(o);
+}
+
 #define PAGED "--data synthetic --model resnet20 --image 16x16x3 --batch 4 --model-costs --no-cache -q --recompute off "
 
 Test(cli_gpu, pages_to_host_memory_and_changes_no_bit) {

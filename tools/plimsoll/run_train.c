@@ -62,14 +62,6 @@ static void show_step(run *r, const plim_step_report *report) {
   progress_draw(&r->s->bar, "train", r->times.count, r->total, text);
 }
 
-/* A counter goes through its range in minutes. */
-static const int64_t RAPL_NS = INT64_C(10000000000);
-
-static void add_energy(run *r) {
-  plim_rapl_add(&r->rapl);
-  r->rapl_ns = plim_now_ns();
-}
-
 static void on_step(void *user, const plim_step_report *report) {
   run *r = user;
   times_add(&r->times, report->time_ns);
@@ -82,21 +74,20 @@ static void on_step(void *user, const plim_step_report *report) {
   r->last_loss = report->loss;
   r->loss = r->times.count == 1 ? (double)report->loss : 0.95 * r->loss + 0.05 * (double)report->loss;
   show_step(r, report);
-  if (plim_now_ns() - r->rapl_ns > RAPL_NS) add_energy(r);
+  plim_energy_meter_keep(&r->energy);
   r->cpu_ns = process_cpu_ns();
 }
 
 plim_status run_steps(run *r, int64_t steps) {
   if (r->begin_ns == 0) {
     r->begin_ns = plim_now_ns();
-    plim_rapl_open(NULL, &r->rapl);
+    plim_energy_meter_open(r->s->device, &r->energy);
   }
   r->allocated_ever = heap_thread_allocated();
-  plim_rapl_start(&r->rapl);
-  r->rapl_ns = plim_now_ns();
+  plim_energy_meter_start(&r->energy);
   r->cpu_ns = process_cpu_ns();
   plim_status status = plim_trainer_run(r->trainer, steps, on_step, r);
-  add_energy(r);
+  plim_energy_meter_add(&r->energy);
   return status;
 }
 
@@ -238,13 +229,19 @@ static void add_processor_time(figures *f, int column, const run *r) {
   figures_real(f, column, "images_per_cpu_second", NULL, "%.2f", (double)r->s->o->batch * 1e9 / (double)median);
 }
 
-/* Of processor packages, where their counters can be read. */
-static void add_energy_row(figures *f, int column, const run *r) {
-  char packages[HUMAN_BYTES];
-  if (r->rapl.n == 0) return;
-  figures_real(f, column, "energy_measured_joule", "energy, measured", "%.4g J a step",
-               r->rapl.joule / (double)r->times.count);
-  figures_note(f, column, ", of %s with all that runs there", human_items(r->rapl.n, "processor package", packages));
+/* Of processor packages and of the GPU, where their counters can be read. */
+static void add_energy_rows(figures *f, int column, const run *r) {
+  const plim_rapl *packages = &r->energy.packages;
+  const double steps = (double)r->times.count;
+  char count[HUMAN_BYTES];
+  if (packages->n > 0) {
+    figures_real(f, column, "energy_measured_joule", "energy, measured", "%.4g J a step", packages->joule / steps);
+    figures_note(f, column, ", of %s with all that runs there", human_items(packages->n, "processor package", count));
+  }
+  if (!r->energy.device) return;
+  figures_real(f, column, "gpu_energy_measured_joule", "energy of the GPU", "%.4g J a step",
+               r->energy.gpu_joule / steps);
+  figures_note(f, column, ", with all that runs there");
 }
 
 void run_figures_measured(figures *f, int column, const run *r) {
@@ -262,7 +259,7 @@ void run_figures_measured(figures *f, int column, const run *r) {
   figures_real(f, column, "images_per_second", context > 0 ? "sequences/s" : "images/s", "%.0f",
                run_images_per_second(r));
   add_processor_time(f, column, r);
-  add_energy_row(f, column, r);
+  add_energy_rows(f, column, r);
   if (context > 0) figures_real(f, column, "tokens_per_second", "tokens/s", "%.0f", run_images_per_second(r) * context);
   if (!session_computes(r->s)) return;
   figures_real(f, column, "loss", "loss", "%.4f", (double)r->last_loss); /* of the last step */

@@ -3,7 +3,7 @@
 #define PLIM_TOOLS_PLIMSOLL_RUN_TRAIN_H
 
 #include "runtime/graph/trace.h"
-#include "runtime/profile/rapl.h"
+#include "runtime/profile/energy_meter.h"
 #include "tools/plimsoll/figures.h"
 #include "tools/plimsoll/process.h"
 #include "tools/plimsoll/session.h"
@@ -16,15 +16,14 @@ typedef struct run {
   int64_t begin_ns;         /* of the steps */
   double loss;              /* smoothed */
   float first_loss, last_loss;
-  times times, cpu_times; /* of steps */
-  int64_t cpu_ns;         /* of the process, when the last step ended */
-  times retimed;          /* of the steps since the ops were timed in place */
-  int64_t allocated_ever; /* by this thread, when the last step ended */
-  int64_t hidden_bytes;   /* most that libraries allocated and freed inside one step, the first aside, and those at
+  times times, cpu_times;   /* of steps */
+  int64_t cpu_ns;           /* of the process, when the last step ended */
+  times retimed;            /* of the steps since the ops were timed in place */
+  int64_t allocated_ever;   /* by this thread, when the last step ended */
+  int64_t hidden_bytes;     /* most that libraries allocated and freed inside one step, the first aside, and those at
                            * which the budget changed; -1: unknown */
-  plim_rapl rapl;         /* energy of the steps */
-  int64_t rapl_ns;        /* when it was read last */
-  int64_t peak_bytes;     /* measured, most of all steps; their plans may change */
+  plim_energy_meter energy; /* of the steps */
+  int64_t peak_bytes;       /* measured, most of all steps; their plans may change */
   plim_evaluation test;
   int tested;
 } run;
