@@ -223,6 +223,20 @@ Test(cli_pages, each_space_has_a_row_with_the_copies_of_its_links_and_its_measur
   }
 }
 
+Test(cli_pages, ops_of_two_devices_are_timed_while_the_other_is_busy_and_those_of_one_alone) {
+  static const char *const memory[] = {"cpu:0=8MiB,cpu:1=8MiB", "cpu=8MiB,host=64MiB"}, *const busy[] = {"1\n", "0\n"};
+  for (int i = 0; i < 2; i++) {
+    char line[512];
+    (void)snprintf(line, sizeof line,
+                   "XDG_CACHE_HOME=$PWD/cache $PLIMSOLL train --model mlp --data synthetic --image 8x8x1 --batch 32 "
+                   "--threads 2 --steps 1 --trial 0 --iterations 1 -q --memory %s -o p.json >/dev/null && "
+                   "cat cache/plimsoll/profile-*.json | grep -c '\"beside\": 1'; rm -rf cache p.json",
+                   memory[i]);
+    const program_run *run = plim_test_shell(line);
+    cr_expect_str_eq(run->out, busy[i], "%s%s", run->out, run->error);
+  }
+}
+
 /* ---- beside a run that does not page ---- */
 
 Test(cli_pages, compares_a_run_that_pages_with_one_that_keeps_everything) {
