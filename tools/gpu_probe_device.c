@@ -103,10 +103,10 @@ json_t *probe_lost(void) {
   const int64_t dim[] = {PROBE_SMALL};
   op.in[0] = op.out[0] = plim_shape_make(PLIM_F32, PLIM_FLAT, 1, dim);
   const plim_kernel_args args = {.in = &nowhere, .out = &nowhere};
-  well(ctx, device->api->prepare(device, &op, "single-source", &kernel));
-  plim_status status = device->api->run(device, 0, kernel, &args);
-  if (status == PLIM_OK) status = device->api->sync(device);
-  device->api->unprepare(device, kernel);
+  well(ctx, device->api->kernels.prepare(device, &op, "single-source", &kernel));
+  plim_status status = device->api->kernels.run(device, 0, kernel, &args);
+  if (status == PLIM_OK) status = device->api->queues.sync(device);
+  device->api->kernels.unprepare(device, kernel);
   plim_device_close(device);
   well(ctx, status);
   plim_context_free(ctx);
@@ -241,20 +241,20 @@ static json_t *time_plans(plim_device *device, const op_rows *rows) {
   for (int i = 0; i < rows->n; i++) {
     if (!is_convolution(rows->op[i].kind)) continue;
     int64_t begin = plim_now_ns();
-    const int n = device->api->variants(device, &rows->op[i], info, LISTED);
+    const int n = device->api->kernels.variants(device, &rows->op[i], info, LISTED);
     list[convolutions++] = (double)(plim_now_ns() - begin);
     variants += n;
     for (int v = 0; v < n && v < LISTED; v++) {
       void *kernel = NULL;
       if (!info[v].builds) continue;
       begin = plim_now_ns();
-      if (device->api->prepare(device, &rows->op[i], info[v].name, &kernel) != PLIM_OK) {
+      if (device->api->kernels.prepare(device, &rows->op[i], info[v].name, &kernel) != PLIM_OK) {
         refused++;
-        well(device->ctx, device->api->recover(device));
+        well(device->ctx, device->api->kernels.recover(device));
         continue;
       }
       build[built++] = (double)(plim_now_ns() - begin);
-      device->api->unprepare(device, kernel);
+      device->api->kernels.unprepare(device, kernel);
       break; /* the likeliest one of each */
     }
   }
@@ -273,13 +273,13 @@ enum { OPERANDS = PLIM_OP_MAX_IN + PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
 static int allocate(plim_device *device, const plim_shape *shape, int n, void **memory) {
   for (int i = 0; i < n; i++) {
     const int64_t bytes = plim_shape_bytes(&shape[i]);
-    well(device->ctx, device->api->alloc(device, bytes, &memory[i]));
-    well(device->ctx, device->api->fill(device, 0, memory[i], 0, bytes));
+    well(device->ctx, device->api->memory.alloc(device, bytes, &memory[i]));
+    well(device->ctx, device->api->queues.fill(device, 0, memory[i], 0, bytes));
   }
   return n;
 }
 static void release(plim_device *device, const plim_shape *shape, int n, void **memory) {
-  for (int i = 0; i < n; i++) device->api->release(device, memory[i], plim_shape_bytes(&shape[i]));
+  for (int i = 0; i < n; i++) device->api->memory.release(device, memory[i], plim_shape_bytes(&shape[i]));
 }
 
 /* Median of some runs, ns; 0 where there is no such kernel, or it fails. */
@@ -289,27 +289,27 @@ static double variant_ns(plim_device *device, const plim_op_desc *op, const char
   void **in = memory, **out = in + PLIM_OP_MAX_IN, **upd = out + PLIM_OP_MAX_OUT;
   double time[RUNS] = {0};
   plim_status status = PLIM_OK;
-  if (device->api->prepare(device, op, variant, &kernel) != PLIM_OK) {
-    well(device->ctx, device->api->recover(device));
+  if (device->api->kernels.prepare(device, op, variant, &kernel) != PLIM_OK) {
+    well(device->ctx, device->api->kernels.recover(device));
     return 0;
   }
-  const int64_t bytes = device->api->workspace(device, kernel);
+  const int64_t bytes = device->api->kernels.workspace(device, kernel);
   (void)allocate(device, op->in, op->n_in, in);
   (void)allocate(device, op->out, op->n_out, out);
   (void)allocate(device, op->upd, op->n_upd, upd);
-  if (bytes > 0) well(device->ctx, device->api->alloc(device, bytes, &workspace));
+  if (bytes > 0) well(device->ctx, device->api->memory.alloc(device, bytes, &workspace));
   const plim_kernel_args args = {.in = in, .out = out, .upd = upd, .workspace = workspace, .seed = 1, .step = 2};
   for (int i = -1; i < RUNS && status == PLIM_OK; i++) {
     int64_t time_ns = 0;
     status = plim_device_time(device, kernel, &args, &time_ns);
     if (i >= 0) time[i] = (double)time_ns;
   }
-  if (status != PLIM_OK) well(device->ctx, device->api->recover(device));
-  if (workspace) device->api->release(device, workspace, bytes);
+  if (status != PLIM_OK) well(device->ctx, device->api->kernels.recover(device));
+  if (workspace) device->api->memory.release(device, workspace, bytes);
   release(device, op->in, op->n_in, in);
   release(device, op->out, op->n_out, out);
   release(device, op->upd, op->n_upd, upd);
-  device->api->unprepare(device, kernel);
+  device->api->kernels.unprepare(device, kernel);
   return status == PLIM_OK ? summarize(time, RUNS).median : 0;
 }
 
@@ -379,7 +379,7 @@ static int time_convolution(plim_device *device, const plim_op_desc *op, family_
   plim_kernel_info info[LISTED];
   double ns[FAMILIES] = {0};
   int best = -1, offered[FAMILIES] = {0};
-  const int n = device->api->variants(device, op, info, LISTED);
+  const int n = device->api->kernels.variants(device, op, info, LISTED);
   for (int v = 0; v < n && v < LISTED; v++) {
     const int f = family_of(info[v].name);
     if (plim_now_ns() > families_end_ns) return 0;
@@ -453,8 +453,8 @@ static int all_are(plim_device *device, const char *from, int64_t bytes, int byt
   static unsigned char part[PART];
   for (int64_t at = 0; at < bytes; at += PART) {
     const int64_t count = bytes - at < PART ? bytes - at : PART;
-    well(device->ctx, device->api->copy(device, 0, part, from + at, count));
-    well(device->ctx, device->api->sync(device));
+    well(device->ctx, device->api->queues.copy(device, 0, part, from + at, count));
+    well(device->ctx, device->api->queues.sync(device));
     for (int64_t i = 0; i < count; i++) {
       if (part[i] != byte) return 0;
     }
@@ -471,21 +471,21 @@ static int large_relu(plim_device *device, int64_t elements) {
   const int64_t bytes = plim_shape_bytes(&op.in[0]), look = bytes / 4 < LOOKED_AT ? bytes / 4 : LOOKED_AT;
   void *in = NULL, *out = NULL, *kernel = NULL;
   int right = 1;
-  well(device->ctx, device->api->prepare(device, &op, "single-source", &kernel));
-  well(device->ctx, device->api->alloc(device, bytes, &in));
-  well(device->ctx, device->api->alloc(device, bytes, &out));
+  well(device->ctx, device->api->kernels.prepare(device, &op, "single-source", &kernel));
+  well(device->ctx, device->api->memory.alloc(device, bytes, &in));
+  well(device->ctx, device->api->memory.alloc(device, bytes, &out));
   const plim_kernel_args args = {.in = &in, .out = &out};
   for (size_t i = 0; i < sizeof bytes_of / sizeof *bytes_of; i++) {
-    well(device->ctx, device->api->fill(device, 0, in, bytes_of[i].in, bytes));
-    well(device->ctx, device->api->fill(device, 0, out, 0x55, bytes));
-    well(device->ctx, device->api->run(device, 0, kernel, &args));
+    well(device->ctx, device->api->queues.fill(device, 0, in, bytes_of[i].in, bytes));
+    well(device->ctx, device->api->queues.fill(device, 0, out, 0x55, bytes));
+    well(device->ctx, device->api->kernels.run(device, 0, kernel, &args));
     for (int64_t at = 0; at <= bytes - look; at += (bytes - look) / 2) {
       right = right && all_are(device, (const char *)out + at, look, bytes_of[i].out);
     }
   }
-  device->api->release(device, in, bytes);
-  device->api->release(device, out, bytes);
-  device->api->unprepare(device, kernel);
+  device->api->memory.release(device, in, bytes);
+  device->api->memory.release(device, out, bytes);
+  device->api->kernels.unprepare(device, kernel);
   return right;
 }
 

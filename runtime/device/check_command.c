@@ -24,7 +24,7 @@ static int64_t largest_results(const plim_graph *graph) {
 void plim_device_check_release(plim_device_check *check, plim_context *ctx) {
   plim_release(ctx, check->snapshot, check->arena_bytes, 1);
   plim_release(ctx, check->saved, check->result_bytes, 1);
-  if (check->beside) check->inner->api->release(check->inner, check->beside, check->result_bytes);
+  if (check->beside) check->inner->api->memory.release(check->inner, check->beside, check->result_bytes);
   plim_release(ctx, check->holds, check->n_buffers, sizeof *check->holds);
   plim_release(ctx, check->first, check->n_ops, sizeof *check->first);
   *check = (plim_device_check){.inner = check->inner};
@@ -48,7 +48,7 @@ plim_status plim_device_check_begin(plim_device *device, const plim_graph *graph
   PLIM_TRY(plim_allocate(device->ctx, plan->n_buffers, sizeof *check->holds, &check->holds));
   PLIM_TRY(plim_allocate(device->ctx, graph->n_ops, sizeof *check->first, &check->first));
   void *beside = NULL;
-  PLIM_TRY(check->inner->api->alloc(check->inner, check->result_bytes, &beside));
+  PLIM_TRY(check->inner->api->memory.alloc(check->inner, check->result_bytes, &beside));
   check->beside = beside;
   return PLIM_OK;
 }

@@ -69,10 +69,10 @@ plim_status plim_device_add_kernel(plim_device *device, plim_op_kind kind, const
   if (!kernel->run || (!kernel->list && (!kernel->name || !kernel->name[0] || strchr(kernel->name, '@')))) {
     return plim_fail(ctx, PLIM_EUSAGE, "a kernel for %s needs a `run`, and a name without '@' or a `list`", name);
   }
-  if (!device->api->add_kernel) {
+  if (!device->api->kernels.add) {
     return plim_fail(ctx, PLIM_EUNSUPPORTED, "device %s takes no kernels of a program", device->api->name);
   }
-  return plim_device_kernel_status(ctx, device->api->add_kernel(device, kind, kernel), name);
+  return plim_device_kernel_status(ctx, device->api->kernels.add(device, kind, kernel), name);
 }
 
 plim_kernel_memory plim_device_kernel_memory(plim_context *ctx) {
@@ -112,7 +112,7 @@ plim_status plim_device_outlives(plim_device *device, plim_status failed, const 
   char before[PLIM_ERROR_BYTES / 2], after[PLIM_ERROR_BYTES / 2];
   (void)snprintf(before, sizeof before, "%s", plim_context_error(ctx));
   plim_status recovered = failed == PLIM_EUNSUPPORTED ? PLIM_OK : failed; /* for a device without `recover` */
-  if (of_kernel && device->api->recover) recovered = device->api->recover(device);
+  if (of_kernel && device->api->kernels.recover) recovered = device->api->kernels.recover(device);
   if (recovered == PLIM_OK) {
     (void)snprintf(why, why_bytes, "%s", before);
     return PLIM_OK;
@@ -128,10 +128,10 @@ int plim_device_is_gpu(const plim_device *device) {
 }
 
 plim_status plim_device_time(plim_device *device, void *kernel, const plim_kernel_args *args, int64_t *time_ns) {
-  if (device->api->measure) return device->api->measure(device, kernel, args, time_ns);
-  int64_t start = device->api->clock(device);
-  PLIM_TRY(device->api->run(device, 0, kernel, args));
-  PLIM_TRY(device->api->sync(device));
-  *time_ns = device->api->clock(device) - start;
+  if (device->api->kernels.measure) return device->api->kernels.measure(device, kernel, args, time_ns);
+  int64_t start = device->api->queues.clock(device);
+  PLIM_TRY(device->api->kernels.run(device, 0, kernel, args));
+  PLIM_TRY(device->api->queues.sync(device));
+  *time_ns = device->api->queues.clock(device) - start;
   return PLIM_OK;
 }

@@ -1,4 +1,4 @@
-/* Devices: one const table each.
+/* Devices: one const plim_device_api each.
  *   cpu    the reference
  *   cuda   a GPU (runtime/device/device_cuda.h)
  *   sim    computes nothing, has a virtual clock
@@ -63,35 +63,10 @@ typedef struct plim_device_watch {
                           reads yet */
 } plim_device_watch;
 
-/* The functions of a device. `kernel` is the result of `prepare`. Only fields that say so may be NULL.
- *
- * Queues. run, copy, fill, mark and wait put a command on a queue; after they return a caller may assume no more.
- *   Order     Commands of one queue take effect in the order of the calls. Commands of different queues have no order,
- *             except by mark and wait.
- *   Memory    Host memory that a command uses must stay allocated until a sync, and the host must not write to it
- *             until then. Host memory that a copy writes holds the bytes after a sync. Memory of alloc may be
- *             released earlier, since release waits.
- *   args      A kernel's argument lists are read before run returns.
- *   Failures  run may return PLIM_OK for a kernel that fails later. Then a later call or sync returns the failure.
- *   mark      sets an event to all commands that the queue has now; a later mark of the event replaces it. A wait makes
- *             the later commands of its queue wait for the last mark of the event before it. The host does not wait.
- *   sync      returns when every command of every queue is complete. PLIM_OK: they all succeeded, and the host sees
- *             the bytes that they wrote.
- * A wait for an event without a mark does nothing. Events are numbers from 0; cuda has 2^20 of them (PLIM_EUSAGE).
- * cpu has one queue: a command is complete when its call returns, and mark, wait and sync do nothing. On sim a command
- * is complete when its call returns, too; every queue has a virtual clock, which mark, wait and sync move
- * (device_sim.h). check has the queues of the device that it decorates, and waits after each kernel. cuda has queues 0
- * to 3. The executor runs the commands of space 0 on queue 0, and those of another space that computes on the queue of
- * the plan. In a step that cuda captures or replays, kernels begin with the sync, or with a copy after the last
- * command. */
-typedef struct plim_device_api {
-  const char *name;
-  int32_t host_visible; /* 1: the host may read and write memory of alloc, while no command uses it */
-  int32_t computes;     /* 0: runs take virtual time and compute nothing */
-  int32_t queues;       /* queues that run beside the host; 0: a command is complete when its call returns */
-  int32_t numbered;     /* 1: there may be several, "cuda:0", "cuda:1" */
-  plim_status (*open)(plim_context *ctx, const plim_device_options *options, plim_device *device);
-  void (*close)(plim_device *device);
+/* ---- the functions of a device: a table a duty. A field may be NULL where it says so ---- */
+
+/* Memory of the device, and page-locked memory of the host. */
+typedef struct plim_device_memory_api {
   /* Exactly `bytes` > 0, aligned to PLIM_ALIGN, between inaccessible pages where the device can. PLIM_ENOMEM; cuda:
    * PLIM_ENOFIT */
   plim_status (*alloc)(plim_device *device, int64_t bytes, void **out);
@@ -105,6 +80,10 @@ typedef struct plim_device_api {
   plim_status (*alloc_pinned)(plim_device *device, int64_t bytes, void **out);
   /* Waits for all copies, and frees such memory; also on a lost device. ptr NULL is legal */
   void (*release_pinned)(plim_device *device, void *ptr);
+} plim_device_memory_api;
+
+/* The kernels of an op: which there are, preparing one, running it. `kernel` is the result of `prepare`. */
+typedef struct plim_device_kernel_api {
   /* Writes at most `capacity` variants of the op, and returns how many there are */
   int (*variants)(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity);
   /* Like `variants`, but lists those that run variant `whole` over parts of its output (kernels/parts.h). NULL: there
@@ -112,7 +91,7 @@ typedef struct plim_device_api {
   int (*parts)(plim_device *device, const plim_op_desc *op, const plim_kernel_info *whole, plim_kernel_info *info,
                int capacity);
   /* Adds a program's own kernel. NULL: the device takes none */
-  int (*add_kernel)(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel);
+  int (*add)(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel);
   /* Gives the device [n] rows with `how` of an earlier result of `variants`, before `variants` is called for the op, so
    * that the device need not search again. NULL: the device has no use for them */
   void (*recall)(plim_device *device, const plim_op_desc *op, const plim_kernel_info *info, int n);
@@ -131,14 +110,50 @@ typedef struct plim_device_api {
    * PLIM_OK: only the kernel failed, and the device can continue. Otherwise the device's own failure. NULL: the device
    * cannot continue after PLIM_EDEVICE */
   plim_status (*recover)(plim_device *device);
+} plim_device_kernel_api;
+
+/* Queues: copies, order and time. The functions below and `run` of a kernel put a command on a queue; after they return
+ * a caller may assume no more.
+ *   Order     Commands of one queue take effect in the order of the calls. Commands of different queues have no order,
+ *             except by mark and wait.
+ *   Memory    Host memory that a command uses must stay allocated until a sync, and the host must not write to it
+ *             until then. Host memory that a copy writes holds the bytes after a sync. Memory of alloc may be
+ *             released earlier, since release waits.
+ *   args      A kernel's argument lists are read before run returns.
+ *   Failures  run may return PLIM_OK for a kernel that fails later. Then a later call or sync returns the failure.
+ * A wait for an event without a mark does nothing. Events are numbers from 0; cuda has 2^20 of them (PLIM_EUSAGE).
+ * cpu has one queue: a command is complete when its call returns, and mark, wait and sync do nothing. On sim a command
+ * is complete when its call returns, too; every queue has a virtual clock, which mark, wait and sync move
+ * (device_sim.h). check has the queues of the device that it decorates, and waits after each kernel. cuda has queues 0
+ * to 3. The executor runs the commands of space 0 on queue 0, and those of another space that computes on the queue of
+ * the plan. In a step that cuda captures or replays, kernels begin with the sync, or with a copy after the last
+ * command. */
+typedef struct plim_device_queue_api {
   /* `to` and `from` are host or device memory, and do not overlap */
   plim_status (*copy)(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes);
   plim_status (*fill)(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes);
+  /* Sets an event to all commands that the queue has now; a later mark of the event replaces it */
   plim_status (*mark)(plim_device *device, int32_t queue, int32_t event);
+  /* Makes the later commands of the queue wait for the last mark of the event before it. The host does not wait */
   plim_status (*wait)(plim_device *device, int32_t queue, int32_t event);
+  /* Returns when every command of every queue is complete. PLIM_OK: they all succeeded, and the host sees the bytes
+   * that they wrote */
   plim_status (*sync)(plim_device *device);
   int64_t (*clock)(plim_device *device); /* ns, never decreases; that of sim is virtual */
-  const plim_device_watch *watch;        /* NULL: the device need not see steps */
+} plim_device_queue_api;
+
+typedef struct plim_device_api {
+  const char *name;
+  int32_t host_visible; /* 1: the host may read and write memory of alloc, while no command uses it */
+  int32_t computes;     /* 0: runs take virtual time and compute nothing */
+  int32_t n_queues;     /* queues that run beside the host; 0: a command is complete when its call returns */
+  int32_t numbered;     /* 1: there may be several, "cuda:0", "cuda:1" */
+  plim_status (*open)(plim_context *ctx, const plim_device_options *options, plim_device *device);
+  void (*close)(plim_device *device);
+  plim_device_memory_api memory;
+  plim_device_kernel_api kernels;
+  plim_device_queue_api queues;
+  const plim_device_watch *watch; /* NULL: the device need not see steps */
 } plim_device_api;
 
 enum { PLIM_DEVICE_LAYOUTS = 2 };
@@ -165,11 +180,11 @@ struct plim_device {
 int plim_device_is_gpu(const plim_device *device);
 /* Do commands run beside the host, on queues of the device? Otherwise each is complete when its call returns. */
 static inline int plim_device_has_queues(const plim_device *device) {
-  return device->api->queues > 0;
+  return device->api->n_queues > 0;
 }
 /* Is there page-locked memory of the host for copies? Such a device has a memory of its own. */
 static inline int plim_device_has_pinned(const plim_device *device) {
-  return device->api->alloc_pinned != NULL;
+  return device->api->memory.alloc_pinned != NULL;
 }
 /* Must nothing but commands write to the arena while a plan runs? */
 static inline int plim_device_sees_writes(const plim_device *device) {
@@ -208,8 +223,8 @@ PLIM_MUST_USE plim_status plim_device_add_kernel(plim_device *device, plim_op_ki
 PLIM_MUST_USE plim_status plim_device_outlives(plim_device *device, plim_status failed, const char *op,
                                                const char *variant, char *why, size_t why_bytes);
 
-/* Run a prepared kernel, wait, and measure the time of one run, ns. Uses api->measure, which may run the kernel several
- * times. A device without it is timed by its clock, and the time includes the cost of the call. */
+/* Run a prepared kernel, wait, and measure the time of one run, ns. Uses `measure` of its kernels, which may run the
+ * kernel several times. A device without it is timed by its clock, and the time includes the cost of the call. */
 PLIM_MUST_USE plim_status plim_device_time(plim_device *device, void *kernel, const plim_kernel_args *args,
                                            int64_t *time_ns);
 

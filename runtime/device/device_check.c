@@ -14,58 +14,58 @@ static void check_close(plim_device *device) {
   plim_release(device->ctx, check, 1, sizeof *check);
 }
 static plim_status check_alloc(plim_device *device, int64_t bytes, void **out) {
-  return inner(device)->api->alloc(inner(device), bytes, out);
+  return inner(device)->api->memory.alloc(inner(device), bytes, out);
 }
 static void check_release(plim_device *device, void *ptr, int64_t bytes) {
-  inner(device)->api->release(inner(device), ptr, bytes);
+  inner(device)->api->memory.release(inner(device), ptr, bytes);
 }
 static plim_status check_resize(plim_device *device, void *ptr, int64_t from_bytes, int64_t to_bytes,
                                 int64_t *returned) {
-  if (!inner(device)->api->resize) return PLIM_OK;
-  return inner(device)->api->resize(inner(device), ptr, from_bytes, to_bytes, returned);
+  if (!inner(device)->api->memory.resize) return PLIM_OK;
+  return inner(device)->api->memory.resize(inner(device), ptr, from_bytes, to_bytes, returned);
 }
 static int check_variants(plim_device *device, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
-  return inner(device)->api->variants(inner(device), op, info, capacity);
+  return inner(device)->api->kernels.variants(inner(device), op, info, capacity);
 }
 static int check_parts(plim_device *device, const plim_op_desc *op, const plim_kernel_info *whole,
                        plim_kernel_info *info, int capacity) {
-  if (!inner(device)->api->parts) return 0;
-  return inner(device)->api->parts(inner(device), op, whole, info, capacity);
+  if (!inner(device)->api->kernels.parts) return 0;
+  return inner(device)->api->kernels.parts(inner(device), op, whole, info, capacity);
 }
 static int check_add_kernel(plim_device *device, plim_op_kind kind, const plim_own_kernel *kernel) {
-  if (!inner(device)->api->add_kernel) return PLIM_KERNEL_UNSUPPORTED;
-  return inner(device)->api->add_kernel(inner(device), kind, kernel);
+  if (!inner(device)->api->kernels.add) return PLIM_KERNEL_UNSUPPORTED;
+  return inner(device)->api->kernels.add(inner(device), kind, kernel);
 }
 static plim_status check_prepare(plim_device *device, const plim_op_desc *op, const char *variant, void **kernel) {
-  return inner(device)->api->prepare(inner(device), op, variant, kernel);
+  return inner(device)->api->kernels.prepare(inner(device), op, variant, kernel);
 }
 static int64_t check_workspace(plim_device *device, const void *kernel) {
-  return inner(device)->api->workspace(inner(device), kernel);
+  return inner(device)->api->kernels.workspace(inner(device), kernel);
 }
 static void check_unprepare(plim_device *device, void *kernel) {
-  inner(device)->api->unprepare(inner(device), kernel);
+  inner(device)->api->kernels.unprepare(inner(device), kernel);
 }
 static plim_status check_run(plim_device *device, int32_t queue, void *kernel, const plim_kernel_args *args) {
-  PLIM_TRY(inner(device)->api->run(inner(device), queue, kernel, args));
-  return inner(device)->api->sync(inner(device)); /* the bytes are looked at next */
+  PLIM_TRY(inner(device)->api->kernels.run(inner(device), queue, kernel, args));
+  return inner(device)->api->queues.sync(inner(device)); /* the bytes are looked at next */
 }
 static plim_status check_copy(plim_device *device, int32_t queue, void *to, const void *from, int64_t bytes) {
-  return inner(device)->api->copy(inner(device), queue, to, from, bytes);
+  return inner(device)->api->queues.copy(inner(device), queue, to, from, bytes);
 }
 static plim_status check_fill(plim_device *device, int32_t queue, void *to, int byte, int64_t bytes) {
-  return inner(device)->api->fill(inner(device), queue, to, byte, bytes);
+  return inner(device)->api->queues.fill(inner(device), queue, to, byte, bytes);
 }
 static plim_status check_mark(plim_device *device, int32_t queue, int32_t event) {
-  return inner(device)->api->mark(inner(device), queue, event);
+  return inner(device)->api->queues.mark(inner(device), queue, event);
 }
 static plim_status check_wait(plim_device *device, int32_t queue, int32_t event) {
-  return inner(device)->api->wait(inner(device), queue, event);
+  return inner(device)->api->queues.wait(inner(device), queue, event);
 }
 static plim_status check_sync(plim_device *device) {
-  return inner(device)->api->sync(inner(device));
+  return inner(device)->api->queues.sync(inner(device));
 }
 static int64_t check_clock(plim_device *device) {
-  return inner(device)->api->clock(inner(device));
+  return inner(device)->api->queues.clock(inner(device));
 }
 
 static const plim_device_watch check_watch = {
@@ -77,22 +77,20 @@ static const plim_device_api check_api = {
     .computes = 1,
     .open = NULL, /* plim_device_check_open: it needs a device to decorate */
     .close = check_close,
-    .alloc = check_alloc,
-    .release = check_release,
-    .resize = check_resize,
-    .variants = check_variants,
-    .parts = check_parts,
-    .add_kernel = check_add_kernel,
-    .prepare = check_prepare,
-    .workspace = check_workspace,
-    .unprepare = check_unprepare,
-    .run = check_run,
-    .copy = check_copy,
-    .fill = check_fill,
-    .mark = check_mark,
-    .wait = check_wait,
-    .sync = check_sync,
-    .clock = check_clock,
+    .memory = {.alloc = check_alloc, .release = check_release, .resize = check_resize},
+    .kernels = {.variants = check_variants,
+                .parts = check_parts,
+                .add = check_add_kernel,
+                .prepare = check_prepare,
+                .workspace = check_workspace,
+                .unprepare = check_unprepare,
+                .run = check_run},
+    .queues = {.copy = check_copy,
+               .fill = check_fill,
+               .mark = check_mark,
+               .wait = check_wait,
+               .sync = check_sync,
+               .clock = check_clock},
     .watch = &check_watch,
 };
 

@@ -52,29 +52,29 @@ static plim_status count_buffers(plim_device *sim, meter *m, int32_t c) {
 /* Put a command on its queue. It begins at the time of the queue's clock after the waits. */
 static plim_status put(plim_device *sim, const plim_space_plan *p, int32_t c, plim_space_figures *out) {
   const plim_space_command *m = &p->command[c];
-  for (int32_t w = 0; w < m->n_wait; w++) PLIM_TRY(sim->api->wait(sim, m->queue, m->wait[w]));
+  for (int32_t w = 0; w < m->n_wait; w++) PLIM_TRY(sim->api->queues.wait(sim, m->queue, m->wait[w]));
   out->begin_ns[c] = plim_sim_queue_ns(sim, m->queue);
   plim_sim_take(sim, m->time_ns);
-  if (m->kind == PLIM_SPACE_COMMAND_RUN) PLIM_TRY(sim->api->run(sim, m->queue, NULL, NULL));
-  if (m->kind == PLIM_SPACE_COMMAND_COPY) PLIM_TRY(sim->api->copy(sim, m->queue, NULL, NULL, 0));
+  if (m->kind == PLIM_SPACE_COMMAND_RUN) PLIM_TRY(sim->api->kernels.run(sim, m->queue, NULL, NULL));
+  if (m->kind == PLIM_SPACE_COMMAND_COPY) PLIM_TRY(sim->api->queues.copy(sim, m->queue, NULL, NULL, 0));
   out->end_ns[c] = plim_sim_queue_ns(sim, m->queue);
   out->serial_ns += m->time_ns;
-  return sim->api->mark(sim, m->queue, c);
+  return sim->api->queues.mark(sim, m->queue, c);
 }
 
 plim_status plim_sim_replay(plim_device *sim, const plim_space_plan *p, plim_space_figures *out) {
   meter m = {.plan = p, .peak = out->peak_bytes};
   plim_status status;
-  PLIM_TRY(sim->api->sync(sim));
-  int64_t began = sim->api->clock(sim);
+  PLIM_TRY(sim->api->queues.sync(sim));
+  int64_t began = sim->api->queues.clock(sim);
   out->serial_ns = 0;
   PLIM_CHECK(begin_meter(sim, &m));
   for (int32_t c = 0; c < p->n_commands; c++) {
     PLIM_CHECK(count_buffers(sim, &m, c));
     PLIM_CHECK(put(sim, p, c, out));
   }
-  PLIM_CHECK(sim->api->sync(sim));
-  out->makespan_ns = sim->api->clock(sim) - began;
+  PLIM_CHECK(sim->api->queues.sync(sim));
+  out->makespan_ns = sim->api->queues.clock(sim) - began;
   out->energy_joule = plim_space_plan_joule(p, out->makespan_ns);
 done:
   plim_sim_take(sim, 0);

@@ -33,7 +33,7 @@ typedef struct target {
 static plim_status run_prepared(void *user, const plim_run_call *call) {
   const target *t = user;
   plim_device *device = t->step->exec->device;
-  return device->api->run(device, call->queue, t->kernel, &call->args);
+  return device->api->kernels.run(device, call->queue, t->kernel, &call->args);
 }
 
 static plim_status run_callers(void *user, const plim_run_call *call) {

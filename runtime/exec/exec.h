@@ -86,7 +86,7 @@ plim_exec_options plim_exec_options_default(void);
  *   plan     [n] in   must outlive the executor; plan[i] is of graph[i]
  *   out      [1] out  free with plim_exec_close
  * The arena has the largest arena_bytes of the plans. On devices whose libraries may refuse a kernel, every such kernel
- * runs once in the arena (plim_device_api.rehearse).
+ * runs once in the arena (plim_device_api.kernels.rehearse).
  * PLIM_EUSAGE: options are not allowed, there is neither a device nor own_kernels, or a device of another context.
  * PLIM_EPLAN: plim_program_check refuses the plans, a variant has another numerics key here than in its plan, or the
  * device can prepare it and does not list it.

@@ -71,7 +71,7 @@ static plim_status prepare_variant(plim_exec *exec, plim_prepared *prepared, con
   plim_status status = plim_prepared_get(prepared, graph, variant, kernel, &numerics_key);
   if (status != PLIM_OK) return plim_refused_add(exec, graph, variant, status);
   if (checked) PLIM_TRY(check_key(exec, graph, variant, numerics_key));
-  int64_t asked = exec->device->api->workspace(exec->device, *kernel);
+  int64_t asked = exec->device->api->kernels.workspace(exec->device, *kernel);
   if (asked < 0) return PLIM_OK;
   if (checked && plim_align_up(asked, PLIM_ALIGN) != plim_align_up(*workspace_bytes, PLIM_ALIGN)) {
     return plim_fail(exec->ctx, PLIM_EDIFF,

@@ -18,7 +18,8 @@ void plim_prepared_begin(plim_context *ctx, plim_device *device, plim_prepared *
 
 void plim_prepared_free(plim_prepared *prepared) {
   if (!prepared->ctx) return;
-  for (int32_t i = 0; i < prepared->n; i++) prepared->device->api->unprepare(prepared->device, prepared->row[i].kernel);
+  for (int32_t i = 0; i < prepared->n; i++)
+    prepared->device->api->kernels.unprepare(prepared->device, prepared->row[i].kernel);
   plim_release(prepared->ctx, prepared->row, prepared->n_rows, sizeof *prepared->row);
   plim_hash_release(&prepared->number);
   *prepared = (plim_prepared){.ctx = NULL};
@@ -54,7 +55,7 @@ static plim_prepared_row *find(const plim_prepared *prepared, const plim_graph *
 static void find_key(plim_device *device, const plim_op_desc *desc, const char *variant, char *numerics_key) {
   plim_kernel_info info[PLIM_KERNEL_VARIANTS];
   char whole[PLIM_VARIANT_NAME_BYTES];
-  int n = device->api->variants(device, desc, info, PLIM_KERNEL_VARIANTS);
+  int n = device->api->kernels.variants(device, desc, info, PLIM_KERNEL_VARIANTS);
   if (plim_parts_whole(variant, whole)) variant = whole;
   for (int i = 0; i < n && i < PLIM_KERNEL_VARIANTS; i++) {
     if (strcmp(info[i].name, variant) == 0) memcpy(numerics_key, info[i].numerics_key, sizeof info[i].numerics_key);
@@ -68,7 +69,7 @@ static plim_status add(plim_prepared *prepared, const plim_graph *graph, const p
   PLIM_TRY(plim_hash_reserve(&prepared->number));
   PLIM_TRY(plim_array_reserve(prepared->ctx, &prepared->row, &prepared->n_rows, (int64_t)prepared->n + 1,
                               sizeof *prepared->row));
-  PLIM_TRY(device->api->prepare(device, desc, variant->variant.name, &made.kernel));
+  PLIM_TRY(device->api->kernels.prepare(device, desc, variant->variant.name, &made.kernel));
   memcpy(made.variant, variant->variant.name, sizeof made.variant);
   find_key(device, desc, made.variant, made.numerics_key);
   plim_hash_add(&prepared->number, hash, prepared->n);
@@ -118,7 +119,7 @@ void plim_prepared_sweep_end(plim_prepared *prepared) {
   plim_hash_clear(&prepared->number);
   for (int32_t i = 0; i < prepared->n; i++) {
     if (!prepared->row[i].kept) {
-      prepared->device->api->unprepare(prepared->device, prepared->row[i].kernel);
+      prepared->device->api->kernels.unprepare(prepared->device, prepared->row[i].kernel);
       continue;
     }
     plim_hash_add(&prepared->number, prepared->row[i].hash, kept);

@@ -19,7 +19,7 @@ static int is_harmless(const plim_graph *graph, const plim_op *op) {
 
 plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound_plan *bound) {
   plim_device *device = exec->device;
-  if (exec->options.own_kernels || !device->api->rehearse || plim_exec_allocates_each(exec)) return PLIM_OK;
+  if (exec->options.own_kernels || !device->api->kernels.rehearse || plim_exec_allocates_each(exec)) return PLIM_OK;
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
     const plim_bound_command *command = &bound->command[j];
     if (command->op < 0) continue; /* a copy */
@@ -28,7 +28,7 @@ plim_status plim_exec_rehearse(plim_exec *exec, const plim_bound_plan *bound) {
     if (!is_harmless(bound->graph, &bound->graph->op[command->op])) continue;
     if (plim_prepared_mark_rehearsed(plim_exec_prepared(exec, planned->space), bound->graph, variant)) continue;
     const plim_kernel_args args = plim_bound_plan_args(bound, j);
-    plim_status status = device->api->rehearse(device, command->kernel, &args);
+    plim_status status = device->api->kernels.rehearse(device, command->kernel, &args);
     if (status != PLIM_OK) PLIM_TRY(plim_refused_add(exec, bound->graph, variant, status));
   }
   return plim_refused_report(exec);

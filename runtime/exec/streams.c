@@ -20,16 +20,16 @@ int plim_streams_has(const plim_exec *exec) {
 
 static plim_status begin_queues(const plim_exec *exec) {
   plim_device *device = exec->device;
-  if (exec->n_queues > 1) PLIM_TRY(device->api->mark(device, 0, BEGIN_EVENT));
-  for (int32_t q = 1; q < exec->n_queues; q++) PLIM_TRY(device->api->wait(device, q, BEGIN_EVENT));
+  if (exec->n_queues > 1) PLIM_TRY(device->api->queues.mark(device, 0, BEGIN_EVENT));
+  for (int32_t q = 1; q < exec->n_queues; q++) PLIM_TRY(device->api->queues.wait(device, q, BEGIN_EVENT));
   return PLIM_OK;
 }
 
 static plim_status end_queues(const plim_exec *exec) {
   plim_device *device = exec->device;
   for (int32_t q = 1; q < exec->n_queues; q++) {
-    PLIM_TRY(device->api->mark(device, q, END_EVENT + q));
-    PLIM_TRY(device->api->wait(device, 0, END_EVENT + q));
+    PLIM_TRY(device->api->queues.mark(device, q, END_EVENT + q));
+    PLIM_TRY(device->api->queues.wait(device, 0, END_EVENT + q));
   }
   return PLIM_OK;
 }
@@ -41,7 +41,7 @@ plim_status plim_streams_before(const plim_exec *exec, const plim_bound_plan *bo
   for (int32_t q = 0; q < exec->n_queues && wait->any; q++) {
     if (wait->need[q] == 0) continue;
     const int32_t last = bound->queue_command[bound->queue_first[q] + wait->need[q] - 1];
-    PLIM_TRY(device->api->wait(device, bound->plan->command[j].queue, COMMAND_EVENT + last));
+    PLIM_TRY(device->api->queues.wait(device, bound->plan->command[j].queue, COMMAND_EVENT + last));
   }
   return PLIM_OK;
 }
@@ -49,7 +49,7 @@ plim_status plim_streams_before(const plim_exec *exec, const plim_bound_plan *bo
 plim_status plim_streams_after(const plim_exec *exec, const plim_bound_plan *bound, int32_t j) {
   plim_device *device = exec->device;
   if (bound->wait[j].awaited) {
-    PLIM_TRY(device->api->mark(device, bound->plan->command[j].queue, COMMAND_EVENT + j));
+    PLIM_TRY(device->api->queues.mark(device, bound->plan->command[j].queue, COMMAND_EVENT + j));
   }
   return j + 1 == bound->plan->n_commands ? end_queues(exec) : PLIM_OK;
 }
@@ -57,15 +57,15 @@ plim_status plim_streams_after(const plim_exec *exec, const plim_bound_plan *bou
 plim_status plim_streams_copy(const plim_exec *exec, const plim_bound_plan *bound, int32_t j) {
   const plim_command *command = &bound->plan->command[j];
   void *const *pointer = bound->pointer + bound->command[j].first;
-  return exec->device->api->copy(exec->device, command->queue, pointer[1], pointer[0],
-                                 bound->graph->storage[command->storage].bytes);
+  return exec->device->api->queues.copy(exec->device, command->queue, pointer[1], pointer[0],
+                                        bound->graph->storage[command->storage].bytes);
 }
 
 /* ---- page spaces ---- */
 
 plim_status plim_streams_grow_page(const plim_exec *exec, plim_page_memory *page, int64_t bytes) {
   void *pinned = NULL;
-  PLIM_TRY(exec->device->api->alloc_pinned(exec->device, bytes, &pinned));
+  PLIM_TRY(exec->device->api->memory.alloc_pinned(exec->device, bytes, &pinned));
   memset(pinned, 0, (size_t)bytes);
   if (page->bytes > 0) memcpy(pinned, page->base, (size_t)page->bytes);
   plim_streams_close_page(exec, page);
@@ -75,6 +75,6 @@ plim_status plim_streams_grow_page(const plim_exec *exec, plim_page_memory *page
 
 void plim_streams_close_page(const plim_exec *exec, plim_page_memory *page) {
   if (page->bytes == 0) return;
-  exec->device->api->release_pinned(exec->device, page->base);
+  exec->device->api->memory.release_pinned(exec->device, page->base);
   *page = (plim_page_memory){.fd = -1};
 }

@@ -15,7 +15,7 @@ typedef struct buffers {
 static plim_status put(const buffers *b, int32_t queue, int in, int64_t bytes) {
   char *own = (char *)b->arena + (in ? large_bytes : 0);
   void *paged = b->host[in ? 1 : 0];
-  return b->device->api->copy(b->device, queue, in ? (void *)own : paged, in ? paged : (void *)own, bytes);
+  return b->device->api->queues.copy(b->device, queue, in ? (void *)own : paged, in ? paged : (void *)own, bytes);
 }
 
 /* Median time of one copy, or of two at once. */
@@ -25,7 +25,7 @@ static plim_status time_copies(const buffers *b, int out, int in, int64_t bytes,
     const int64_t begin_ns = plim_now_ns();
     if (out) PLIM_TRY(put(b, 1, 0, bytes));
     if (in) PLIM_TRY(put(b, 2, 1, bytes));
-    PLIM_TRY(b->device->api->sync(b->device));
+    PLIM_TRY(b->device->api->queues.sync(b->device));
     time_ns[i] = plim_now_ns() - begin_ns;
   }
   plim_integers_sort(time_ns, REPEATS);
@@ -51,14 +51,14 @@ plim_status plim_device_link_measure(plim_device *device, plim_page_link *out) {
   buffers b = {.device = device};
   plim_page_link link = {.latency_ns = {0}};
   plim_status status;
-  PLIM_CHECK(device->api->alloc(device, 2 * large_bytes, &b.arena));
-  PLIM_CHECK(device->api->alloc_pinned(device, large_bytes, &b.host[0]));
-  PLIM_CHECK(device->api->alloc_pinned(device, large_bytes, &b.host[1]));
+  PLIM_CHECK(device->api->memory.alloc(device, 2 * large_bytes, &b.arena));
+  PLIM_CHECK(device->api->memory.alloc_pinned(device, large_bytes, &b.host[0]));
+  PLIM_CHECK(device->api->memory.alloc_pinned(device, large_bytes, &b.host[1]));
   PLIM_CHECK(measure(&b, &link));
   *out = link;
 done:
-  for (int i = 0; i < 2; i++) device->api->release_pinned(device, b.host[i]);
-  if (b.arena) device->api->release(device, b.arena, 2 * large_bytes);
+  for (int i = 0; i < 2; i++) device->api->memory.release_pinned(device, b.host[i]);
+  if (b.arena) device->api->memory.release(device, b.arena, 2 * large_bytes);
   return status;
 }
 

@@ -9,7 +9,7 @@
 /* Measure the link by copies of two sizes, each way alone and both ways at once. Takes some tens of milliseconds, and
  * up to 64 MiB of the device and of page-locked memory, which it gives back. Copies take nothing from kernels beside
  * them: every delay share is 0.
- *   device  in   with page-locked memory (plim_device_api.alloc_pinned)
+ *   device  in   with page-locked memory (plim_device_api.memory.alloc_pinned)
  *   out     out  untouched on failure
  * The errors of the device. */
 PLIM_MUST_USE plim_status plim_device_link_measure(plim_device *device, plim_page_link *out);

@@ -53,8 +53,8 @@ static plim_status prepare_case(plim_profile_set *set, const plim_profile_group 
                                 plim_profile_case *c, plim_measure_needs *most) {
   const plim_device_api *api = set->device->api;
   (void)snprintf(c->variant.name, sizeof c->variant.name, "%s", variant);
-  PLIM_TRY(api->prepare(set->device, &group->desc, variant, &c->kernel));
-  c->variant.workspace_bytes = api->workspace(set->device, c->kernel);
+  PLIM_TRY(api->kernels.prepare(set->device, &group->desc, variant, &c->kernel));
+  c->variant.workspace_bytes = api->kernels.workspace(set->device, c->kernel);
   plim_measure_need(group, c, most);
   return PLIM_OK;
 }
@@ -80,7 +80,7 @@ done:
   plim_measure_end(&memory);
   plim_release(ctx, result, bytes, 1);
   for (int i = 0; i < 2; i++) {
-    if (set->cases[i].kernel) set->device->api->unprepare(set->device, set->cases[i].kernel);
+    if (set->cases[i].kernel) set->device->api->kernels.unprepare(set->device, set->cases[i].kernel);
   }
   return status;
 }
@@ -93,7 +93,7 @@ plim_status plim_equal_parts_compare(plim_device *device, const plim_graph *grap
       .device = device, .graph = graph, .n_groups = 1, .n_cases = 2, .group = &group, .cases = cases};
   plim_desc_of(graph, op, &group.desc);
   *equal = has(device, &group.desc, variant);
-  if (*equal || !device->api->parts) return PLIM_OK;
+  if (*equal || !device->api->kernels.parts) return PLIM_OK;
   PLIM_TRY(compare(&set, whole, variant, equal));
   return *equal ? plim_equal_parts_add(device, &group.desc, variant) : PLIM_OK;
 }

@@ -41,7 +41,7 @@ static plim_status put_normals(const plim_measurement *m, void *to, int64_t byte
   }
   for (int64_t at = 0; at < bytes; at += NORMALS_BYTES) {
     int64_t piece = bytes - at < NORMALS_BYTES ? bytes - at : NORMALS_BYTES;
-    PLIM_TRY(device->api->copy(device, 0, (char *)to + at, m->source, piece));
+    PLIM_TRY(device->api->queues.copy(device, 0, (char *)to + at, m->source, piece));
   }
   return PLIM_OK;
 }
@@ -51,8 +51,8 @@ static plim_status put_special(const plim_measurement *m, const plim_op_desc *de
   int visible = device->api->host_visible;
   plim_operand_fill_special(desc, k, m->normal, visible ? to : m->host);
   if (visible) return PLIM_OK;
-  PLIM_TRY(device->api->copy(device, 0, to, m->host, plim_shape_bytes(&desc->in[k])));
-  return device->api->sync(device); /* the next operand is made in the same host memory */
+  PLIM_TRY(device->api->queues.copy(device, 0, to, m->host, plim_shape_bytes(&desc->in[k])));
+  return device->api->queues.sync(device); /* the next operand is made in the same host memory */
 }
 
 /* Write the operands that must be in the caches, and those whose contents must be defined. */
@@ -70,7 +70,7 @@ static plim_status prepare_operands(const plim_measurement *m, const plim_profil
       PLIM_TRY(put_normals(m, operand[k], plim_shape_bytes(&desc->in[k])));
     }
   }
-  return m->set->device->api->sync(m->set->device);
+  return m->set->device->api->queues.sync(m->set->device);
 }
 
 /* Write ordinary numbers where the run leaves others for the floats that come there next. Bytes of masks and of
@@ -137,7 +137,7 @@ static plim_status put_varied(const plim_measurement *m, char *to, int64_t bytes
   const void *from = m->source ? m->source : m->normal;
   for (int64_t at = 0; at < bytes; at += PERIOD_BYTES) {
     const int64_t piece = bytes - at < PERIOD_BYTES ? bytes - at : PERIOD_BYTES;
-    PLIM_TRY(api->copy(m->set->device, 0, to + at, from, piece));
+    PLIM_TRY(api->queues.copy(m->set->device, 0, to + at, from, piece));
   }
   return PLIM_OK;
 }
@@ -162,7 +162,7 @@ plim_status plim_measure_line(plim_measurement *m, const plim_profile_group *gro
       PLIM_TRY(put_varied(m, operand[k], plim_shape_bytes(&desc->in[k])));
     }
   }
-  PLIM_TRY(device->api->fill(device, 0, operand[desc->n_in], 0xff, plim_shape_bytes(&desc->out[0])));
+  PLIM_TRY(device->api->queues.fill(device, 0, operand[desc->n_in], 0xff, plim_shape_bytes(&desc->out[0])));
   plim_kernel_args args = args_of(group, (void *const *)operand, c->variant.workspace_bytes > 0 ? operand[n] : NULL);
   PLIM_TRY(plim_device_time(device, c->kernel, &args, time_ns));
   *result = operand[desc->n_in];
@@ -181,7 +181,8 @@ plim_status plim_measure_check_cancelled(const plim_profile_set *set) {
 }
 
 plim_status plim_measure_prepare(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c) {
-  return c->kernel ? PLIM_OK : set->device->api->prepare(set->device, &group->desc, c->variant.name, &c->kernel);
+  return c->kernel ? PLIM_OK
+                   : set->device->api->kernels.prepare(set->device, &group->desc, c->variant.name, &c->kernel);
 }
 
 int64_t plim_measure_step_bytes(const plim_graph *graph) {
@@ -220,20 +221,20 @@ plim_status plim_measure_begin(plim_profile_set *set, const plim_measure_needs *
   int64_t host_bytes = device->api->host_visible ? 0 : m->arena_bytes;
   PLIM_TRY(plim_allocate(ctx, host_bytes, 1, &m->host));
   m->host_bytes = host_bytes;
-  PLIM_TRY(device->api->alloc(device, m->arena_bytes, &m->arena));
-  if (!device->api->host_visible) PLIM_TRY(device->api->alloc(device, NORMALS_BYTES, &m->source));
+  PLIM_TRY(device->api->memory.alloc(device, m->arena_bytes, &m->arena));
+  if (!device->api->host_visible) PLIM_TRY(device->api->memory.alloc(device, NORMALS_BYTES, &m->source));
   m->ring[PLIM_CACHE_WARM].base = m->arena;
   m->ring[PLIM_CACHE_COLD].base = (char *)m->arena + m->ring[PLIM_CACHE_WARM].bytes;
   plim_normals_make(m->normal);
-  if (m->source) PLIM_TRY(device->api->copy(device, 0, m->source, m->normal, NORMALS_BYTES));
+  if (m->source) PLIM_TRY(device->api->queues.copy(device, 0, m->source, m->normal, NORMALS_BYTES));
   return put_normals(m, m->arena, m->arena_bytes);
 }
 
 void plim_measure_end(plim_measurement *m) {
   if (!m->set) return;
   plim_device *device = m->set->device;
-  if (m->source) device->api->release(device, m->source, NORMALS_BYTES);
-  if (m->arena) device->api->release(device, m->arena, m->arena_bytes);
+  if (m->source) device->api->memory.release(device, m->source, NORMALS_BYTES);
+  if (m->arena) device->api->memory.release(device, m->arena, m->arena_bytes);
   plim_release(device->ctx, m->host, m->host_bytes, 1);
   plim_release(device->ctx, m->normal, PLIM_NORMALS, sizeof *m->normal);
   *m = (plim_measurement){0};

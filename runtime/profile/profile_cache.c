@@ -217,7 +217,7 @@ void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc) {
   plim_kernel_info info[PLIM_KERNEL_VARIANTS];
   char op[PLIM_DESC_TEXT_BYTES];
   int n = 0;
-  if (!cache || !device->api->recall) return;
+  if (!cache || !device->api->kernels.recall) return;
   plim_desc_text(desc, op, sizeof op);
   for (int32_t i = find(cache, op, ""); i < cache->n && strcmp(cache->row[i].op, op) == 0; i++) {
     if (!cache->row[i].how[0] || n == PLIM_KERNEL_VARIANTS) continue;
@@ -225,7 +225,7 @@ void plim_profile_cache_recall(plim_device *device, const plim_op_desc *desc) {
     memcpy(info[n].name, cache->row[i].variant, sizeof info[n].name);
     memcpy(info[n++].how, cache->row[i].how, sizeof info->how);
   }
-  if (n > 0) device->api->recall(device, desc, info, n);
+  if (n > 0) device->api->kernels.recall(device, desc, info, n);
 }
 
 plim_status plim_profile_cache_store(plim_profile_cache *cache, const plim_profile_set *set) {

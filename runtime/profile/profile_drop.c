@@ -11,7 +11,7 @@
 plim_status plim_profile_drop(plim_profile_set *set, const plim_profile_group *group, plim_profile_case *c,
                               const char *why) {
   int32_t left = 0;
-  if (c->kernel) set->device->api->unprepare(set->device, c->kernel);
+  if (c->kernel) set->device->api->kernels.unprepare(set->device, c->kernel);
   c->kernel = NULL;
   c->dropped = 1;
   c->left_out_ns = INT64_MAX; /* so that no later start tries it with more time */

@@ -39,7 +39,7 @@ static plim_status add_parts(plim_profile_set *set, plim_profile_group *group, i
   if (fastest->workspace_bytes < least_bytes) return PLIM_OK;
   memcpy(whole.name, fastest->name, sizeof whole.name);
   whole.workspace_bytes = fastest->workspace_bytes;
-  int n = set->device->api->parts(set->device, &group->desc, &whole, info, PLIM_KERNEL_VARIANTS);
+  int n = set->device->api->kernels.parts(set->device, &group->desc, &whole, info, PLIM_KERNEL_VARIANTS);
   if (n > PLIM_KERNEL_VARIANTS) n = PLIM_KERNEL_VARIANTS;
   PLIM_TRY(plim_resize_array(set->device->ctx, &set->cases, set->n_cases, set->n_cases + n, sizeof *set->cases));
   for (int i = 0; i < n; i++) {
@@ -55,7 +55,7 @@ static plim_status add_parts(plim_profile_set *set, plim_profile_group *group, i
 plim_status plim_profile_set_add_parts(plim_profile_set *set, int32_t *added) {
   int32_t before = set->n_cases;
   *added = 0;
-  if (!set->device->api->parts) return PLIM_OK;
+  if (!set->device->api->kernels.parts) return PLIM_OK;
   int64_t least_bytes = plim_measure_step_bytes(set->graph) / SHARE;
   for (int32_t g = 0; g < set->n_groups; g++) PLIM_TRY(add_parts(set, &set->group[g], least_bytes));
   *added = set->n_cases - before;

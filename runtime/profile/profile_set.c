@@ -50,7 +50,7 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
   memset(info, 0, PLIM_KERNEL_VARIANTS * sizeof *info);
   plim_profile_cache_recall(set->device, &group->desc);
   PLIM_TRY(plim_guarded_room(set->device->ctx));
-  *n = set->device->api->variants(set->device, &group->desc, info, PLIM_KERNEL_VARIANTS);
+  *n = set->device->api->kernels.variants(set->device, &group->desc, info, PLIM_KERNEL_VARIANTS);
   if (*n <= 0) {
     char why[WHY_BYTES] = "";
     const int fits = plim_op_fits(&group->desc, NULL, why, sizeof why);
@@ -113,7 +113,7 @@ void plim_profile_set_free(plim_profile_set *set) {
   if (!set->device) return;
   plim_context *ctx = set->device->ctx;
   for (int32_t i = 0; i < set->n_cases; i++) {
-    if (set->cases[i].kernel) set->device->api->unprepare(set->device, set->cases[i].kernel);
+    if (set->cases[i].kernel) set->device->api->kernels.unprepare(set->device, set->cases[i].kernel);
   }
   plim_release(ctx, set->cases, set->n_cases, sizeof *set->cases);
   plim_release(ctx, set->group, set->room_groups, sizeof *set->group);

@@ -41,10 +41,10 @@ static plim_status read_result(plim_measurement *m, const plim_shape *shape, con
   char *host = m->host;
   for (int64_t i = 0; i < parts; i++) {
     const int64_t from = parts > 1 ? (all - part) / (parts - 1) * i : 0;
-    PLIM_TRY(
-        api->copy(m->set->device, 0, host + i * part * element, (const char *)result + from * element, part * element));
+    PLIM_TRY(api->queues.copy(m->set->device, 0, host + i * part * element, (const char *)result + from * element,
+                              part * element));
   }
-  PLIM_TRY(api->sync(m->set->device));
+  PLIM_TRY(api->queues.sync(m->set->device));
   *n = (int32_t)(parts * part);
   for (int32_t i = 0; i < *n; i++) {
     uint32_t bits;

@@ -257,7 +257,8 @@ static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler
   plim_status status = PLIM_OK;
   if (most.bytes == 0) return have_cases(set); /* all times are known */
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *p.sample, &p.sample));
-  if (set->device->api->recover) PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *p.reference, &p.reference));
+  if (set->device->api->kernels.recover)
+    PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *p.reference, &p.reference));
   PLIM_CHECK(plim_measure_begin(set, &most, bytes, &p.memory));
   PLIM_CHECK(plim_busy_devices_open(set, &most, bytes, &p.busy));
   *measured = 1;
@@ -298,7 +299,7 @@ static plim_status check_device(const plim_device *device, int32_t beside) {
 plim_status plim_profile_remember(plim_device *device, const char *cache_dir) {
   plim_device_memo *memo = NULL;
   plim_profile_cache *variants = NULL;
-  if (plim_device_memo_of(device).variants || !device->api->recall) return PLIM_OK;
+  if (plim_device_memo_of(device).variants || !device->api->kernels.recall) return PLIM_OK;
   PLIM_TRY(plim_device_memo_attach(device, &memo));
   PLIM_TRY(plim_allocate(device->ctx, 1, sizeof *variants, &variants));
   plim_status status = plim_profile_cache_open(device->ctx, cache_dir, &device->machine, 0, variants);

@@ -22,8 +22,8 @@ static plim_status time_variant(plim_device *device, const plim_op_desc *op, con
   void *kernel = NULL, *workspace = NULL;
   int64_t time_ns = 0;
   plim_status status;
-  PLIM_TRY(device->api->prepare(device, op, info->name, &kernel));
-  if (info->workspace_bytes > 0) PLIM_CHECK(device->api->alloc(device, info->workspace_bytes, &workspace));
+  PLIM_TRY(device->api->kernels.prepare(device, op, info->name, &kernel));
+  if (info->workspace_bytes > 0) PLIM_CHECK(device->api->memory.alloc(device, info->workspace_bytes, &workspace));
   args.workspace = workspace;
   for (int i = 0; i < RUNS && time_ns / SLOW <= *best_ns; i++) {
     PLIM_CHECK(plim_device_time(device, kernel, &args, &time_ns));
@@ -31,8 +31,8 @@ static plim_status time_variant(plim_device *device, const plim_op_desc *op, con
   }
   status = PLIM_OK;
 done:
-  if (workspace) device->api->release(device, workspace, info->workspace_bytes);
-  device->api->unprepare(device, kernel);
+  if (workspace) device->api->memory.release(device, workspace, info->workspace_bytes);
+  device->api->kernels.unprepare(device, kernel);
   return status;
 }
 
@@ -41,12 +41,12 @@ static plim_status time_op(plim_device *device, const plim_op_desc *op, int64_t 
   void *operand[MOST_OPERANDS] = {NULL};
   int32_t n_operands = op->n_in + op->n_out;
   int64_t bytes = plim_shape_bytes(&op->out[0]);
-  int n = device->api->variants(device, op, info, PLIM_KERNEL_VARIANTS);
+  int n = device->api->kernels.variants(device, op, info, PLIM_KERNEL_VARIANTS);
   plim_status status = PLIM_OK;
   *best_ns = INT64_MAX;
   for (int32_t k = 0; k < n_operands; k++) {
-    PLIM_CHECK(device->api->alloc(device, bytes, &operand[k]));
-    PLIM_CHECK(device->api->fill(device, 0, operand[k], 0, bytes));
+    PLIM_CHECK(device->api->memory.alloc(device, bytes, &operand[k]));
+    PLIM_CHECK(device->api->queues.fill(device, 0, operand[k], 0, bytes));
   }
   for (int i = 0; i < n && i < PLIM_KERNEL_VARIANTS; i++) {
     if (n > 1 && strcmp(info[i].name, "single-source") == 0) continue; /* stands in for libraries that are there */
@@ -54,7 +54,7 @@ static plim_status time_op(plim_device *device, const plim_op_desc *op, int64_t 
   }
 done:
   for (int32_t k = 0; k < n_operands; k++) {
-    if (operand[k]) device->api->release(device, operand[k], bytes);
+    if (operand[k]) device->api->memory.release(device, operand[k], bytes);
   }
   return status;
 }

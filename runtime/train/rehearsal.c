@@ -13,7 +13,7 @@ plim_status plim_rehearsal_run(const plim_program *program, plim_device *device,
   plim_exec *exec = NULL;
   int32_t n = 0;
   refused->n = 0;
-  if (!device->api->rehearse) return PLIM_OK;
+  if (!device->api->kernels.rehearse) return PLIM_OK;
   for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS; i++) {
     if (!program->plan[i]) continue;
     graph[n] = program->graph[i];

@@ -94,7 +94,7 @@ static plim_status open_exec(plim_trainer *t, plim_device *device) {
 
 /* Allocate host memory that copies to and from the device use. */
 static plim_status pin(plim_trainer *t, int64_t bytes, void **out) {
-  PLIM_TRY(t->device->api->alloc_pinned(t->device, bytes, &t->pinned[t->n_pinned]));
+  PLIM_TRY(t->device->api->memory.alloc_pinned(t->device, bytes, &t->pinned[t->n_pinned]));
   *out = t->pinned[t->n_pinned++];
   return PLIM_OK;
 }
@@ -228,7 +228,7 @@ void plim_trainer_close(plim_trainer *trainer) {
   plim_reader_close(trainer->reader);
   plim_sampler_free(trainer->sampler);
   for (int32_t i = 0; i < trainer->n_pinned; i++) {
-    trainer->device->api->release_pinned(trainer->device, trainer->pinned[i]);
+    trainer->device->api->memory.release_pinned(trainer->device, trainer->pinned[i]);
   }
   plim_exec_close(trainer->exec);
   plim_retiming_close(trainer); /* before the budget changes, which may own the plan that it reads */

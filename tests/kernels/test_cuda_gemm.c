@@ -28,7 +28,7 @@ TestSuite(cuda_gemm, .init = setup, .fini = teardown);
 /* Every variant; `least` is how many by a library there have to be. */
 static void check_op(const plim_op_desc *op, int least) {
   plim_kernel_info info[8];
-  int n = device->api->variants(device, op, info, 8), by_library = 0;
+  int n = device->api->kernels.variants(device, op, info, 8), by_library = 0;
   for (int i = 0; i < n; i++) {
     by_library += strcmp(info[i].name, "single-source") != 0;
     variant_check(device, op, &info[i]);
@@ -74,10 +74,10 @@ Test(cuda_gemm, products_of_matrices_with_steps_in_both_directions_are_left_to_o
       kernel_op(PLIM_OP_MATMUL, 2, 1, kernel_shape(PLIM_F32, 2, 5, 4, 1, 1), kernel_shape(PLIM_F32, 2, 5, 6, 1, 1));
   op.in[1] = kernel_shape(PLIM_F32, 2, 4, 6, 1, 1);
   plim_kernel_info info[4];
-  cr_assert_geq(device->api->variants(device, &op, info, 4), 2);
+  cr_assert_geq(device->api->kernels.variants(device, &op, info, 4), 2);
   op.in[0].stride[0] = 12;
   op.in[0].stride[1] = 2;
-  cr_assert_eq(device->api->variants(device, &op, info, 4), 1);
+  cr_assert_eq(device->api->kernels.variants(device, &op, info, 4), 1);
   variant_check(device, &op, &info[0]);
 }
 
@@ -111,7 +111,7 @@ Test(cuda_gemm, attention_has_a_variant_for_each_share_of_its_lines_and_says_wha
   const plim_op_desc op = attention_of(PLIM_OP_ATTENTION, size);
   static const int64_t lines[] = {17, 5, 2};
   plim_kernel_info info[8];
-  cr_assert_eq(device->api->variants(device, &op, info, 8), 5);
+  cr_assert_eq(device->api->kernels.variants(device, &op, info, 8), 5);
   for (int i = 0; i < 3; i++) {
     char name[32];
     (void)snprintf(name, sizeof name, "cublas-%d", (int)lines[i]);
@@ -156,7 +156,7 @@ Test(cuda_gemm, losses_over_a_vocabulary_never_have_all_of_the_logits_at_once) {
   for (int backward = 0; backward < 2; backward++) {
     const plim_op_desc op = loss_of(backward ? PLIM_OP_LINEAR_XENT_BWD : PLIM_OP_LINEAR_XENT, size);
     plim_kernel_info info[8];
-    const int n = device->api->variants(device, &op, info, 8);
+    const int n = device->api->kernels.variants(device, &op, info, 8);
     cr_assert_eq(n, 5, "three shares, one with more room for the library, and our own kernel");
     cr_assert_str_eq(info[0].name, "cublas-100");
     for (int i = 0; i < n; i++) {
@@ -198,7 +198,7 @@ Test(cuda_gemm, convolutions_of_one_tap_are_products_of_images_as_they_lie_in_fl
     op[3].n_in = 3;
     op[3].in[2] = kernel_shape(PLIM_F32, 1, flat_windows[i].filters, 1, 1, 1);
     for (int k = 0; k < 4; k++) check_modes(&op[k], 1);
-    cr_assert_eq(device->api->variants(device, &op[0], info, 8), 2);
+    cr_assert_eq(device->api->kernels.variants(device, &op[0], info, 8), 2);
     cr_assert_str_eq(info[0].numerics_key, "cublas-flat");
   }
 }
@@ -210,7 +210,7 @@ Test(cuda_gemm, gradients_of_weights_in_flat_layout_are_sums_of_parts_of_a_chunk
   plim_op_desc op[3];
   plim_kernel_info info[8];
   variant_windows(&flat_windows[1], PLIM_FLAT, op);
-  cr_assert_eq(device->api->variants(device, &op[2], info, 8), 4);
+  cr_assert_eq(device->api->kernels.variants(device, &op[2], info, 8), 4);
   for (int i = 0; i < 3; i++) {
     cr_assert_str_eq(info[i].name, names[i]);
     cr_assert_str_eq(info[i].numerics_key, names[i]);
@@ -226,7 +226,7 @@ Test(cuda_gemm, other_convolutions_in_flat_layout_are_left_to_the_bodies) {
     plim_op_desc op[3];
     plim_kernel_info info[8];
     variant_windows(&others[i], PLIM_FLAT, op);
-    for (int k = 0; k < 3; k++) cr_assert_eq(device->api->variants(device, &op[k], info, 8), 1);
+    for (int k = 0; k < 3; k++) cr_assert_eq(device->api->kernels.variants(device, &op[k], info, 8), 1);
   }
 }
 
@@ -267,7 +267,7 @@ Test(cuda_gemm, the_library_is_offered_the_workspace_that_is_recommended_for_the
     teardown();
     ctx = plim_test_context();
     cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &device), PLIM_OK);
-    const int n = device->api->variants(device, &op, info, 8);
+    const int n = device->api->kernels.variants(device, &op, info, 8);
     cr_assert_eq(n, workspaces[i].direct ? 3 : 2);
     cr_assert_str_eq(info[0].name, "cublas");
     for (int v = 0; v < n; v++) variant_check(device, &op, &info[v]);
@@ -283,9 +283,9 @@ Test(cuda_gemm, products_that_may_round_their_factors_have_keys_of_their_own) {
   plim_op_desc op = kernel_op(PLIM_OP_LINEAR, 2, 1, x, y);
   plim_kernel_info strict[8], rounded[8];
   op.in[1] = kernel_shape(PLIM_F32, 2, 5, 12, 1, 1);
-  int n = device->api->variants(device, &op, strict, 8);
+  int n = device->api->kernels.variants(device, &op, strict, 8);
   op.attrs.tf32 = 1;
-  cr_assert_eq(device->api->variants(device, &op, rounded, 8), n);
+  cr_assert_eq(device->api->kernels.variants(device, &op, rounded, 8), n);
   for (int i = 0; i + 1 < n; i++) {
     for (int j = 0; j + 1 < n; j++) cr_assert_str_neq(strict[i].numerics_key, rounded[j].numerics_key);
   }
@@ -298,8 +298,8 @@ Test(cuda_gemm, blocked_layouts_and_other_kinds_are_left_to_the_bodies) {
   plim_kernel_info info[8];
   conv.in[1] = kernel_shape(PLIM_F32, 4, 32, 32, 1, 1);
   for (int i = 0; i < 2; i++) conv.attrs.kernel[i] = conv.attrs.stride[i] = 1;
-  cr_assert_eq(device->api->variants(device, &conv, info, 8), 1);
-  cr_assert_eq(device->api->variants(device, &relu, info, 8), 1);
+  cr_assert_eq(device->api->kernels.variants(device, &conv, info, 8), 1);
+  cr_assert_eq(device->api->kernels.variants(device, &relu, info, 8), 1);
   cr_assert_str_eq(info[0].name, "single-source");
 }
 
@@ -320,11 +320,11 @@ static void expect_products_in_bf16(int no_bf16, int products, const char *missi
   cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &older), PLIM_OK);
   device = older;
   cr_assert_eq(device->tf32, 0);
-  cr_assert_eq(device->api->variants(device, &op, info, 8), 2, "fp32 has products");
+  cr_assert_eq(device->api->kernels.variants(device, &op, info, 8), 2, "fp32 has products");
   kernel_to_bf16(&op);
-  cr_assert_eq(device->api->variants(device, &op, info, 8), 1 + products);
-  cr_assert_eq(device->api->prepare(device, &op, "cublas", &kernel), products ? PLIM_OK : PLIM_EUNSUPPORTED);
-  if (kernel) device->api->unprepare(device, kernel);
+  cr_assert_eq(device->api->kernels.variants(device, &op, info, 8), 1 + products);
+  cr_assert_eq(device->api->kernels.prepare(device, &op, "cublas", &kernel), products ? PLIM_OK : PLIM_EUNSUPPORTED);
+  if (kernel) device->api->kernels.unprepare(device, kernel);
   cr_assert_str_eq(plim_device_cuda_missing(device), missing);
 }
 
@@ -344,8 +344,8 @@ Test(cuda_gemm, without_a_library_the_bodies_serve_and_the_reason_is_kept) {
   plim_device_close(device);
   cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &bare), PLIM_OK);
   device = bare;
-  cr_assert_eq(device->api->variants(device, &op, info, 8), 1);
-  cr_assert_eq(device->api->prepare(device, &op, "cublas", &kernel), PLIM_EUNSUPPORTED);
+  cr_assert_eq(device->api->kernels.variants(device, &op, info, 8), 1);
+  cr_assert_eq(device->api->kernels.prepare(device, &op, "cublas", &kernel), PLIM_EUNSUPPORTED);
   cr_assert_str_eq(plim_device_cuda_missing(device), "no library was found; no cuDNN was found");
 }
 
@@ -361,21 +361,21 @@ Test(cuda_gemm, a_bias_is_added_in_floats_and_the_sum_is_rounded_once) {
   op.in[1] = one;
   op.in[2] = kernel_shape(PLIM_F32, 1, 1, 1, 1, 1);
   kernel_to_bf16(&op);
-  cr_assert_eq(device->api->prepare(device, &op, "cublas", &kernel), PLIM_OK, "%s", plim_context_error(ctx));
-  int64_t workspace = device->api->workspace(device, kernel), bytes = workspace + 4 * PLIM_ALIGN;
-  cr_assert_eq(device->api->alloc(device, bytes, &memory), PLIM_OK);
+  cr_assert_eq(device->api->kernels.prepare(device, &op, "cublas", &kernel), PLIM_OK, "%s", plim_context_error(ctx));
+  int64_t workspace = device->api->kernels.workspace(device, kernel), bytes = workspace + 4 * PLIM_ALIGN;
+  cr_assert_eq(device->api->memory.alloc(device, bytes, &memory), PLIM_OK);
   char *at = (char *)memory + workspace;
   void *in[] = {at, at + PLIM_ALIGN, at + 2 * PLIM_ALIGN}, *out[] = {at + 3 * PLIM_ALIGN};
   args.in = in;
   args.out = out;
   args.workspace = memory;
-  cr_assert_eq(device->api->copy(device, 0, in[0], &x, sizeof x), PLIM_OK);
-  cr_assert_eq(device->api->copy(device, 0, in[1], &w, sizeof w), PLIM_OK);
-  cr_assert_eq(device->api->copy(device, 0, in[2], &bias, sizeof bias), PLIM_OK);
-  cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert_eq(device->api->copy(device, 0, &y, out[0], sizeof y), PLIM_OK);
-  cr_assert_eq(device->api->sync(device), PLIM_OK);
+  cr_assert_eq(device->api->queues.copy(device, 0, in[0], &x, sizeof x), PLIM_OK);
+  cr_assert_eq(device->api->queues.copy(device, 0, in[1], &w, sizeof w), PLIM_OK);
+  cr_assert_eq(device->api->queues.copy(device, 0, in[2], &bias, sizeof bias), PLIM_OK);
+  cr_assert_eq(device->api->kernels.run(device, 0, kernel, &args), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(device->api->queues.copy(device, 0, &y, out[0], sizeof y), PLIM_OK);
+  cr_assert_eq(device->api->queues.sync(device), PLIM_OK);
   cr_assert_eq(y, 0x3f80, "%04x", y);
-  device->api->release(device, memory, bytes);
-  device->api->unprepare(device, kernel);
+  device->api->memory.release(device, memory, bytes);
+  device->api->kernels.unprepare(device, kernel);
 }

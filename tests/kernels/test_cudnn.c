@@ -59,7 +59,7 @@ Test(cudnn, convolutions_agree_with_the_reference_in_every_direction_and_layout)
     plim_kernel_info info[VARIANTS];
     variant_windows(&windows[i / 2], layouts[i % 2], op);
     for (int k = 0; k < 3; k++) {
-      int n = device->api->variants(device, &op[k], info, VARIANTS);
+      int n = device->api->kernels.variants(device, &op[k], info, VARIANTS);
       cr_assert_gt(n, 2);
       for (int v = 0; v < n; v++) variant_check(device, &op[k], &info[v]);
     }
@@ -73,7 +73,7 @@ Test(cudnn, offers_engines_that_are_exact_and_repeatable_the_fastest_first_and_f
   plim_op_desc op[3];
   plim_kernel_info info[VARIANTS];
   variant_windows(&windows[0], PLIM_FLAT, op);
-  int n = device->api->variants(device, &op[0], info, VARIANTS);
+  int n = device->api->kernels.variants(device, &op[0], info, VARIANTS);
   cr_assert_eq(n, 9);
   for (int i = 0; i < 8; i++) {
     char name[16], numerics_key[24];
@@ -97,7 +97,7 @@ Test(cudnn, other_math_modes_may_use_tensor_cores) {
     for (int k = 0; k < 3; k++) {
       op[k].attrs.tf32 = 1;
       if (mode == 1) kernel_to_bf16(&op[k]);
-      int n = device->api->variants(device, &op[k], info, VARIANTS);
+      int n = device->api->kernels.variants(device, &op[k], info, VARIANTS);
       cr_assert_eq(n, 7); /* nothing needs less than its workspace of none */
       cr_assert_str_eq(info[0].name, "cudnn-e5-811c9dc5");
       for (int v = 0; v < n; v++) variant_check(device, &op[k], &info[v]);
@@ -110,12 +110,12 @@ Test(cudnn, weights_in_the_order_of_the_library_take_workspace_where_channels_co
   plim_op_desc op[3];
   plim_kernel_info flat[VARIANTS], last[VARIANTS];
   variant_windows(&windows[0], PLIM_FLAT, op);
-  int n = device->api->variants(device, &op[2], flat, VARIANTS);
+  int n = device->api->kernels.variants(device, &op[2], flat, VARIANTS);
   variant_windows(&windows[0], PLIM_NHWC, op);
-  cr_assert_eq(device->api->variants(device, &op[2], last, VARIANTS), n);
+  cr_assert_eq(device->api->kernels.variants(device, &op[2], last, VARIANTS), n);
   for (int i = 0; i < n - 1; i++) cr_assert_eq(last[i].workspace_bytes, flat[i].workspace_bytes + 512); /* 432 bytes */
   variant_windows(&windows[2], PLIM_NHWC, op); /* one tap: both orders are the same */
-  cr_assert_eq(device->api->variants(device, &op[1], last, VARIANTS), n);
+  cr_assert_eq(device->api->kernels.variants(device, &op[1], last, VARIANTS), n);
   cr_assert_eq(last[n - 2].workspace_bytes, 0);
 }
 
@@ -124,7 +124,7 @@ Test(cudnn, variants_are_listed_without_building_a_plan) {
   plim_kernel_info info[VARIANTS];
   for (int i = 0; i < WINDOWS; i++) {
     variant_windows(&windows[i], PLIM_NHWC, op);
-    for (int k = 0; k < 3; k++) cr_assert_gt(device->api->variants(device, &op[k], info, VARIANTS), 2);
+    for (int k = 0; k < 3; k++) cr_assert_gt(device->api->kernels.variants(device, &op[k], info, VARIANTS), 2);
   }
   cr_assert_eq(fake_cudnn_count().plans, 0);
   expect_clean();
@@ -135,20 +135,21 @@ Test(cudnn, what_was_asked_once_is_found_without_the_library_and_a_plan_is_built
   plim_kernel_info info[VARIANTS];
   void *kernel[2] = {NULL, NULL};
   variant_windows(&windows[1], PLIM_NHWC, op);
-  int n = device->api->variants(device, &op[0], info, VARIANTS);
+  int n = device->api->kernels.variants(device, &op[0], info, VARIANTS);
   int64_t calls = fake_cudnn_count().calls;
-  cr_assert_eq(device->api->variants(device, &op[0], info, VARIANTS), n);
+  cr_assert_eq(device->api->kernels.variants(device, &op[0], info, VARIANTS), n);
   cr_assert_eq(fake_cudnn_count().calls, calls);
   for (int i = 0; i < 2; i++) {
-    cr_assert_eq(device->api->prepare(device, &op[0], info[0].name, &kernel[i]), PLIM_OK);
+    cr_assert_eq(device->api->kernels.prepare(device, &op[0], info[0].name, &kernel[i]), PLIM_OK);
     cr_assert_eq(fake_cudnn_count().plans, 1);
   }
-  device->api->unprepare(device, kernel[0]);
-  device->api->unprepare(device, kernel[1]);
-  cr_assert_eq(device->api->prepare(device, &op[0], info[0].name, &kernel[0]), PLIM_OK); /* as after a profile */
-  device->api->unprepare(device, kernel[0]);
+  device->api->kernels.unprepare(device, kernel[0]);
+  device->api->kernels.unprepare(device, kernel[1]);
+  cr_assert_eq(device->api->kernels.prepare(device, &op[0], info[0].name, &kernel[0]),
+               PLIM_OK); /* as after a profile */
+  device->api->kernels.unprepare(device, kernel[0]);
   cr_assert_eq(fake_cudnn_count().plans, 1);
-  cr_assert_eq(device->api->prepare(device, &op[0], "cudnn-e7-811c9dc5", &kernel[0]), PLIM_EUNSUPPORTED);
+  cr_assert_eq(device->api->kernels.prepare(device, &op[0], "cudnn-e7-811c9dc5", &kernel[0]), PLIM_EUNSUPPORTED);
   expect_clean();
 }
 
@@ -225,12 +226,12 @@ Test(cudnn, a_plan_that_the_library_refuses_is_told_in_its_words_and_leaves_the_
   options.refuse_plan = 1;
   reopen(&options);
   variant_windows(&windows[1], PLIM_NHWC, op);
-  (void)device->api->variants(device, &op[0], info, VARIANTS);
-  cr_assert_eq(device->api->prepare(device, &op[0], info[0].name, &kernel), PLIM_EUNSUPPORTED);
+  (void)device->api->kernels.variants(device, &op[0], info, VARIANTS);
+  cr_assert_eq(device->api->kernels.prepare(device, &op[0], info[0].name, &kernel), PLIM_EUNSUPPORTED);
   cr_assert(strstr(plim_context_error(ctx), "cuDNN status 3000: engine 1 refuses to be planned"), "%s",
             plim_context_error(ctx));
-  cr_assert_eq(device->api->prepare(device, &op[0], info[2].name, &kernel), PLIM_OK);
-  device->api->unprepare(device, kernel);
+  cr_assert_eq(device->api->kernels.prepare(device, &op[0], info[2].name, &kernel), PLIM_OK);
+  device->api->kernels.unprepare(device, kernel);
   expect_clean();
 }
 
@@ -242,19 +243,19 @@ Test(cudnn, a_library_whose_configurations_do_not_tell_their_workspace_is_asked_
   options.dnn = options.no_config_workspace = 1;
   reopen(&options);
   variant_windows(&windows[0], PLIM_FLAT, op);
-  cr_assert_eq(device->api->variants(device, &op[0], info, VARIANTS), 9);
+  cr_assert_eq(device->api->kernels.variants(device, &op[0], info, VARIANTS), 9);
   cr_assert_eq(info[2].workspace_bytes, 1 << 16);
   const int64_t plans = fake_cudnn_count().plans;
-  cr_assert_eq(device->api->prepare(device, &op[0], info[2].name, &kernel), PLIM_OK);
+  cr_assert_eq(device->api->kernels.prepare(device, &op[0], info[2].name, &kernel), PLIM_OK);
   cr_assert_eq(fake_cudnn_count().plans, plans); /* the one that was asked is kept */
-  device->api->unprepare(device, kernel);
+  device->api->kernels.unprepare(device, kernel);
   expect_clean();
 }
 
 static void *on_device(const plim_shape *shape) {
   void *made = NULL;
-  cr_assert_eq(device->api->alloc(device, plim_shape_bytes(shape), &made), PLIM_OK);
-  cr_assert_eq(device->api->fill(device, 0, made, 0, plim_shape_bytes(shape)), PLIM_OK);
+  cr_assert_eq(device->api->memory.alloc(device, plim_shape_bytes(shape), &made), PLIM_OK);
+  cr_assert_eq(device->api->queues.fill(device, 0, made, 0, plim_shape_bytes(shape)), PLIM_OK);
   return made;
 }
 
@@ -263,26 +264,26 @@ Test(cudnn, a_second_run_at_the_same_addresses_makes_nothing) {
   plim_kernel_info info[VARIANTS];
   void *kernel = NULL;
   variant_windows(&windows[2], PLIM_NHWC, op);
-  (void)device->api->variants(device, &op[0], info, VARIANTS);
-  cr_assert_eq(device->api->prepare(device, &op[0], info[7].name, &kernel), PLIM_OK);
+  (void)device->api->kernels.variants(device, &op[0], info, VARIANTS);
+  cr_assert_eq(device->api->kernels.prepare(device, &op[0], info[7].name, &kernel), PLIM_OK);
   void *in[] = {on_device(&op[0].in[0]), on_device(&op[0].in[1])}, *out[] = {on_device(&op[0].out[0])};
   plim_kernel_args args = {.in = in, .out = out};
-  cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK);
+  cr_assert_eq(device->api->kernels.run(device, 0, kernel, &args), PLIM_OK);
   int64_t calls = fake_cudnn_count().calls;
   for (int i = 1; i <= 3; i++) {
-    cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK);
+    cr_assert_eq(device->api->kernels.run(device, 0, kernel, &args), PLIM_OK);
     cr_assert_eq(fake_cudnn_count().calls, calls + 2 * i); /* a stream is set, a plan executed */
   }
   /* more addresses than are remembered: the packs made first go, and all of them at the end */
   int64_t open = fake_cuda_count().open_handles;
   for (int i = 0; i < 200; i++) {
     args.workspace = (char *)out[0] + 512 * (int64_t)i;
-    cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK);
+    cr_assert_eq(device->api->kernels.run(device, 0, kernel, &args), PLIM_OK);
   }
   cr_assert_eq(fake_cuda_count().open_handles, open + 63);
-  device->api->unprepare(device, kernel);
-  for (int i = 0; i < 2; i++) device->api->release(device, in[i], plim_shape_bytes(&op[0].in[i]));
-  device->api->release(device, out[0], plim_shape_bytes(&op[0].out[0]));
+  device->api->kernels.unprepare(device, kernel);
+  for (int i = 0; i < 2; i++) device->api->memory.release(device, in[i], plim_shape_bytes(&op[0].in[i]));
+  device->api->memory.release(device, out[0], plim_shape_bytes(&op[0].out[0]));
   expect_clean();
 }
 
@@ -303,7 +304,7 @@ Test(cudnn, a_bias_is_added_after_the_convolution_in_every_layout_and_math_mode)
     plim_kernel_info info[VARIANTS];
     op.attrs.tf32 = math == PLIM_PRECISION_TF32;
     if (math == PLIM_PRECISION_BF16) kernel_to_bf16(&op);
-    int n = device->api->variants(device, &op, info, VARIANTS);
+    int n = device->api->kernels.variants(device, &op, info, VARIANTS);
     cr_assert_gt(n, 6);
     for (int v = 0; v < n; v++) variant_check(device, &op, &info[v]);
   }
@@ -320,30 +321,30 @@ Test(cudnn, a_bias_in_bf16_is_added_to_floats_and_the_sum_is_rounded_once) {
     plim_kernel_info info[VARIANTS];
     void *memory = NULL;
     kernel_to_bf16(&op);
-    const int n = device->api->variants(device, &op, info, VARIANTS);
+    const int n = device->api->kernels.variants(device, &op, info, VARIANTS);
     const int64_t bytes = (64 << 20) + 4 * PLIM_ALIGN;
     cr_assert_gt(n, 6);
-    cr_assert_eq(device->api->alloc(device, bytes, &memory), PLIM_OK);
+    cr_assert_eq(device->api->memory.alloc(device, bytes, &memory), PLIM_OK);
     char *at = memory;
     void *in[] = {at, at + PLIM_ALIGN, at + 2 * PLIM_ALIGN}, *out[] = {at + 3 * PLIM_ALIGN};
     plim_kernel_args args = {.in = in, .out = out, .workspace = at + 4 * PLIM_ALIGN, .seed = 1};
-    cr_assert_eq(device->api->copy(device, 0, in[0], x, sizeof x), PLIM_OK);
-    cr_assert_eq(device->api->copy(device, 0, in[1], w, sizeof w), PLIM_OK);
-    cr_assert_eq(device->api->copy(device, 0, in[2], &bias, sizeof bias), PLIM_OK);
+    cr_assert_eq(device->api->queues.copy(device, 0, in[0], x, sizeof x), PLIM_OK);
+    cr_assert_eq(device->api->queues.copy(device, 0, in[1], w, sizeof w), PLIM_OK);
+    cr_assert_eq(device->api->queues.copy(device, 0, in[2], &bias, sizeof bias), PLIM_OK);
     for (int v = 0; v < n; v++) {
       void *kernel = NULL;
       uint16_t y = 0;
-      const plim_status status = device->api->prepare(device, &op, info[v].name, &kernel);
+      const plim_status status = device->api->kernels.prepare(device, &op, info[v].name, &kernel);
       if (status == PLIM_EUNSUPPORTED) continue; /* an engine without a plan */
       cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(ctx));
-      cr_assert_leq(device->api->workspace(device, kernel), 64 << 20);
-      cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK, "%s", plim_context_error(ctx));
-      cr_assert_eq(device->api->copy(device, 0, &y, out[0], sizeof y), PLIM_OK);
-      cr_assert_eq(device->api->sync(device), PLIM_OK);
+      cr_assert_leq(device->api->kernels.workspace(device, kernel), 64 << 20);
+      cr_assert_eq(device->api->kernels.run(device, 0, kernel, &args), PLIM_OK, "%s", plim_context_error(ctx));
+      cr_assert_eq(device->api->queues.copy(device, 0, &y, out[0], sizeof y), PLIM_OK);
+      cr_assert_eq(device->api->queues.sync(device), PLIM_OK);
       cr_assert_eq(y, 0x3f80, "%s: %04x", info[v].name, y);
-      device->api->unprepare(device, kernel);
+      device->api->kernels.unprepare(device, kernel);
     }
-    device->api->release(device, memory, bytes);
+    device->api->memory.release(device, memory, bytes);
   }
   expect_clean();
 }
@@ -353,9 +354,9 @@ Test(cudnn, with_a_bias_engines_workspace_and_plans_are_those_without_and_keys_a
   const plim_op_desc op = biased(&windows[0], PLIM_NHWC);
   plim_kernel_info with[VARIANTS], without[VARIANTS];
   variant_windows(&windows[0], PLIM_NHWC, plain);
-  int n = device->api->variants(device, &plain[0], without, VARIANTS);
+  int n = device->api->kernels.variants(device, &plain[0], without, VARIANTS);
   int64_t plans = fake_cudnn_count().plans;
-  cr_assert_eq(device->api->variants(device, &op, with, VARIANTS), n);
+  cr_assert_eq(device->api->kernels.variants(device, &op, with, VARIANTS), n);
   cr_assert_eq(fake_cudnn_count().plans, plans);
   for (int i = 0; i < n - 1; i++) { /* the last is the single-source kernel */
     char numerics_key[sizeof without->numerics_key + 2];
@@ -370,9 +371,9 @@ Test(cudnn, blocked_layouts_and_other_kinds_are_left_to_others) {
   plim_op_desc op[3], relu;
   plim_kernel_info info[VARIANTS];
   variant_windows(&(variant_window){2, 16, 4, 4, 16, {1, 1}, 1, 0}, PLIM_NCHW16C, op);
-  cr_assert_eq(device->api->variants(device, &op[1], info, VARIANTS), 1);
+  cr_assert_eq(device->api->kernels.variants(device, &op[1], info, VARIANTS), 1);
   relu = kernel_op(PLIM_OP_RELU, 1, 1, op[0].in[0], op[0].in[0]);
-  cr_assert_eq(device->api->variants(device, &relu, info, VARIANTS), 1);
+  cr_assert_eq(device->api->kernels.variants(device, &relu, info, VARIANTS), 1);
 }
 
 Test(cudnn, training_under_a_budget_is_captured_and_gives_the_bits_of_keep_all) {
@@ -402,13 +403,13 @@ static int run_failing(int64_t n) {
   plim_kernel_args args = {.in = in, .out = out};
   int64_t before = fake_cuda_count().calls;
   fake_cuda_fail_at(n);
-  int listed = device->api->variants(device, &op[1], info, VARIANTS);
+  int listed = device->api->kernels.variants(device, &op[1], info, VARIANTS);
   int64_t failing = before + n - fake_cuda_count().calls; /* calls left until it fails */
   cr_assert(listed >= 1 && (failing <= 0 || listed == 9), "%d variants", listed);
   plim_status status = PLIM_OK;
-  if (listed > 1) status = device->api->prepare(device, &op[1], info[listed - 2].name, &kernel);
+  if (listed > 1) status = device->api->kernels.prepare(device, &op[1], info[listed - 2].name, &kernel);
   for (int i = 0; i < 2 && kernel && status == PLIM_OK && info[listed - 2].workspace_bytes == 0; i++) {
-    status = device->api->run(device, 0, kernel, &args);
+    status = device->api->kernels.run(device, 0, kernel, &args);
   }
   if (status != PLIM_OK) {
     cr_assert_eq(status, PLIM_EDEVICE);
@@ -416,9 +417,9 @@ static int run_failing(int64_t n) {
   }
   int failed = fake_cuda_count().calls - before >= n;
   fake_cuda_fail_at(0);
-  device->api->unprepare(device, kernel);
-  for (int i = 0; i < 2; i++) device->api->release(device, in[i], plim_shape_bytes(&op[1].in[i]));
-  device->api->release(device, out[0], plim_shape_bytes(&op[1].out[0]));
+  device->api->kernels.unprepare(device, kernel);
+  for (int i = 0; i < 2; i++) device->api->memory.release(device, in[i], plim_shape_bytes(&op[1].in[i]));
+  device->api->memory.release(device, out[0], plim_shape_bytes(&op[1].out[0]));
   return failed;
 }
 
@@ -428,9 +429,9 @@ Test(cudnn, two_devices_share_the_library_and_leave_nothing) {
   plim_kernel_info info[VARIANTS];
   variant_windows(&windows[0], PLIM_FLAT, op);
   cr_assert_eq(plim_device_cuda_open(ctx, driver, 0, NULL, &other), PLIM_OK);
-  int n = other->api->variants(other, &op[0], info, VARIANTS);
+  int n = other->api->kernels.variants(other, &op[0], info, VARIANTS);
   cr_assert_eq(n, 9);
-  cr_assert_eq(device->api->variants(device, &op[0], info, VARIANTS), n);
+  cr_assert_eq(device->api->kernels.variants(device, &op[0], info, VARIANTS), n);
   for (int v = 0; v < n; v++) variant_check(other, &op[0], &info[v]);
   plim_device_close(other);
   for (int v = 0; v < n; v++) variant_check(device, &op[0], &info[v]);

@@ -31,11 +31,11 @@ static int prepared; /* variants, in the last call of use_cpu; on a GPU, in all 
 /* Every variant of an op, prepared and freed one by one. */
 static plim_status prepare_all(plim_device *device, plim_op_desc op) {
   plim_kernel_info info[VARIANTS];
-  int n = device->api->variants(device, &op, info, VARIANTS);
+  int n = device->api->kernels.variants(device, &op, info, VARIANTS);
   for (int i = 0; i < n && i < VARIANTS; i++) {
     void *kernel = NULL;
-    PLIM_TRY(device->api->prepare(device, &op, info[i].name, &kernel));
-    device->api->unprepare(device, kernel);
+    PLIM_TRY(device->api->kernels.prepare(device, &op, info[i].name, &kernel));
+    device->api->kernels.unprepare(device, kernel);
     prepared++;
   }
   return PLIM_OK;
@@ -67,12 +67,13 @@ static plim_status use_gpu(plim_context *ctx, void *user) {
   plim_device *device = NULL;
   options.blas = options.dnn = 1;
   PLIM_TRY(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &device));
-  if (!info[0].name[0]) (void)device->api->variants(device, &op, info, VARIANTS); /* no hook refuses the first time */
+  if (!info[0].name[0])
+    (void)device->api->kernels.variants(device, &op, info, VARIANTS); /* no hook refuses the first time */
   plim_status status = PLIM_OK;
   for (int i = 0; i < VARIANTS && info[i].name[0] && status == PLIM_OK; i++) {
     void *kernel = NULL;
-    status = device->api->prepare(device, &op, info[i].name, &kernel);
-    if (status == PLIM_OK) device->api->unprepare(device, kernel);
+    status = device->api->kernels.prepare(device, &op, info[i].name, &kernel);
+    if (status == PLIM_OK) device->api->kernels.unprepare(device, kernel);
     prepared += status == PLIM_OK;
   }
   plim_device_close(device);

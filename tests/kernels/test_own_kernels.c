@@ -324,14 +324,14 @@ Test(own_kernels, what_is_listed_can_be_prepared) {
   many.list = many_variants;
   well(plim_device_add_kernel(cpu, scale_kind, &many));
   plim_graph_describe(graph, 0, &op);
-  const int n = cpu->api->variants(cpu, &op, info, 24);
+  const int n = cpu->api->kernels.variants(cpu, &op, info, 24);
   cr_assert_eq(n, 15);
-  cr_assert_eq(cpu->api->variants(cpu, &op, NULL, 0), n);
+  cr_assert_eq(cpu->api->kernels.variants(cpu, &op, NULL, 0), n);
   cr_assert_str_eq(info[0].name, "v1");
   for (int i = 0; i < n; i++) {
     void *kernel = NULL;
-    cr_assert_eq(cpu->api->prepare(cpu, &op, info[i].name, &kernel), PLIM_OK, "%s", info[i].name);
-    cpu->api->unprepare(cpu, kernel);
+    cr_assert_eq(cpu->api->kernels.prepare(cpu, &op, info[i].name, &kernel), PLIM_OK, "%s", info[i].name);
+    cpu->api->kernels.unprepare(cpu, kernel);
   }
 }
 
@@ -372,7 +372,7 @@ Test(own_kernels, a_kernel_of_a_built_in_kind_stands_beside_the_built_in_ones) {
   const plim_shape shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 1, (int64_t[]){N});
   plim_op_desc op = {.kind = PLIM_OP_RELU, .n_in = 1, .n_out = 1, .in = {shape}, .out = {shape}};
   well(plim_device_add_kernel(cpu, PLIM_OP_RELU, &mine));
-  cr_assert_eq(cpu->api->variants(cpu, &op, info, 4), 2);
+  cr_assert_eq(cpu->api->kernels.variants(cpu, &op, info, 4), 2);
   cr_assert_str_eq(info[0].name, "single-source");
   cr_assert_str_eq(info[1].name, "plain");
 }

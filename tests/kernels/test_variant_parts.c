@@ -205,10 +205,10 @@ static uint64_t bits_of(const plim_op_desc *desc, const plim_variant *v) {
   op_memory_make(&m, desc, v->workspace_bytes);
   op_memory_randomize(&m, 11);
   op_memory_fill(&m, 0xff);
-  cr_assert_eq(device->api->prepare(device, desc, v->name, &kernel), PLIM_OK, "%s", plim_context_error(ctx));
-  cr_assert_eq(device->api->run(device, 0, kernel, &m.args), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(device->api->kernels.prepare(device, desc, v->name, &kernel), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(device->api->kernels.run(device, 0, kernel, &m.args), PLIM_OK, "%s", plim_context_error(ctx));
   uint64_t hash = op_memory_hash(&m, 1);
-  device->api->unprepare(device, kernel);
+  device->api->kernels.unprepare(device, kernel);
   op_memory_free(&m);
   return hash;
 }

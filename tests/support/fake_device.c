@@ -110,15 +110,13 @@ static const plim_device_api fake_api = {
     .name = "fake",
     .host_visible = 1,
     .computes = 1,
-    .alloc = fake_alloc,
-    .release = fake_release,
-    .variants = fake_variants,
-    .prepare = fake_prepare,
-    .workspace = fake_workspace,
-    .unprepare = fake_unprepare,
-    .run = fake_run,
-    .sync = fake_sync,
-    .clock = fake_clock,
+    .memory = {.alloc = fake_alloc, .release = fake_release},
+    .kernels = {.variants = fake_variants,
+                .prepare = fake_prepare,
+                .workspace = fake_workspace,
+                .unprepare = fake_unprepare,
+                .run = fake_run},
+    .queues = {.sync = fake_sync, .clock = fake_clock},
 };
 
 void fake_device_make(fake_device *fake, plim_context *ctx, const char *cpu) {

@@ -12,8 +12,8 @@
 
 static void *to_device(plim_device *device, const void *host, int64_t bytes) {
   void *memory = NULL;
-  cr_assert_eq(device->api->alloc(device, bytes, &memory), PLIM_OK);
-  if (host) cr_assert_eq(device->api->copy(device, 0, memory, host, bytes), PLIM_OK);
+  cr_assert_eq(device->api->memory.alloc(device, bytes, &memory), PLIM_OK);
+  if (host) cr_assert_eq(device->api->queues.copy(device, 0, memory, host, bytes), PLIM_OK);
   return memory;
 }
 
@@ -58,18 +58,18 @@ void variant_check(plim_device *device, const plim_op_desc *op, const plim_kerne
   for (int i = 0; i < op->n_in; i++) in[i] = to_device(device, host.in[i], plim_shape_bytes(&op->in[i]));
   for (int i = 0; i < op->n_out; i++) out[i] = to_device(device, host.out[i], plim_shape_bytes(&op->out[i]));
   plim_kernel_args args = {.in = in, .out = out, .workspace = to_device(device, NULL, info->workspace_bytes)};
-  cr_assert_eq(device->api->prepare(device, op, info->name, &kernel), PLIM_OK);
-  cr_assert_eq(device->api->workspace(device, kernel), info->workspace_bytes);
-  cr_assert_eq(device->api->run(device, 0, kernel, &args), PLIM_OK);
+  cr_assert_eq(device->api->kernels.prepare(device, op, info->name, &kernel), PLIM_OK);
+  cr_assert_eq(device->api->kernels.workspace(device, kernel), info->workspace_bytes);
+  cr_assert_eq(device->api->kernels.run(device, 0, kernel, &args), PLIM_OK);
   for (int i = 0; i < op->n_out; i++) {
-    cr_assert_eq(device->api->copy(device, 0, host.out[i], out[i], plim_shape_bytes(&op->out[i])), PLIM_OK);
+    cr_assert_eq(device->api->queues.copy(device, 0, host.out[i], out[i], plim_shape_bytes(&op->out[i])), PLIM_OK);
   }
-  cr_assert_eq(device->api->sync(device), PLIM_OK);
+  cr_assert_eq(device->api->queues.sync(device), PLIM_OK);
   for (int i = 0; i < op->n_out; i++) compare(op, info, i, host.out[i], expected[i]);
-  device->api->unprepare(device, kernel);
-  for (int i = 0; i < op->n_in; i++) device->api->release(device, in[i], plim_shape_bytes(&op->in[i]));
-  for (int i = 0; i < op->n_out; i++) device->api->release(device, out[i], plim_shape_bytes(&op->out[i]));
-  device->api->release(device, args.workspace, info->workspace_bytes);
+  device->api->kernels.unprepare(device, kernel);
+  for (int i = 0; i < op->n_in; i++) device->api->memory.release(device, in[i], plim_shape_bytes(&op->in[i]));
+  for (int i = 0; i < op->n_out; i++) device->api->memory.release(device, out[i], plim_shape_bytes(&op->out[i]));
+  device->api->memory.release(device, args.workspace, info->workspace_bytes);
   kernel_operands_free(op, &host);
   for (int i = 0; i < op->n_out; i++) free(expected[i]);
 }

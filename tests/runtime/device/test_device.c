@@ -202,10 +202,10 @@ Test(device, sim_moves_its_clock_by_the_times_of_the_plan_and_is_held_to_its_pea
     plim_exec *exec = NULL;
     cr_assert_eq(open_exec(sim, d, &exec), PLIM_OK, "%s", plim_context_error(ctx));
     plim_exec_timing_begin(exec);
-    int64_t before = sim->api->clock(sim), sum = 0;
+    int64_t before = sim->api->queues.clock(sim), sum = 0;
     write_inputs(exec, d);
     cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
-    cr_assert_eq(sim->api->clock(sim) - before, d.plan->time_ns);
+    cr_assert_eq(sim->api->queues.clock(sim) - before, d.plan->time_ns);
     for (int32_t j = 0; j < d.plan->n_commands; j++) sum += plim_exec_times(exec, 0)[j];
     cr_assert_eq(sum, d.plan->time_ns);
     cr_assert_eq(plim_exec_measured(exec, 0).peak_bytes, d.plan->peak_bytes);
@@ -285,7 +285,7 @@ Test(device, sim_replays_a_hundred_thousand_steps) {
     cr_assert_eq(plim_exec_step(exec, 0, NULL, NULL), PLIM_OK, "%s", plim_context_error(ctx));
     int64_t spent = plim_now_ns() - start;
     if (spent < best_ns) best_ns = spent;
-    cr_assert_eq(sim->api->clock(sim), (i + 1) * d.plan->time_ns);
+    cr_assert_eq(sim->api->queues.clock(sim), (i + 1) * d.plan->time_ns);
     cr_assert_eq(plim_exec_measured(exec, 0).own_allocations, 0);
   }
   cr_log_info("executor: %.1f ns a step over %d steps on sim", (double)best_ns / N, N);

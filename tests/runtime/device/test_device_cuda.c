@@ -187,12 +187,12 @@ Test(device_cuda, counts_what_goes_outside_the_arena) {
   options.blas = 1;
   options.blas_bytes = 32 << 20;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
-  gpu_rig_ok(&r, r.device->api->alloc(r.device, 4096, &arena));
+  gpu_rig_ok(&r, r.device->api->memory.alloc(r.device, 4096, &arena));
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &now));
   /* the workspace that the library takes for itself, and the step counter */
   cr_assert_eq(now.outside_bytes, options.blas_bytes + 2 * (int64_t)sizeof(uint64_t));
   cr_assert_eq(now.free_bytes, options.memory_bytes - 4096 - now.outside_bytes);
-  r.device->api->release(r.device, arena, 4096);
+  r.device->api->memory.release(r.device, arena, 4096);
   gpu_rig_close(&r);
 }
 
@@ -204,10 +204,10 @@ Test(device_cuda, arenas_are_aligned_where_the_library_gives_no_more_than_it_pro
   options.blas = options.dnn = 1;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
   for (int i = 0; i < 3; i++) {
-    gpu_rig_ok(&r, r.device->api->alloc(r.device, 1000, &arena[i]));
+    gpu_rig_ok(&r, r.device->api->memory.alloc(r.device, 1000, &arena[i]));
     cr_assert_eq((uintptr_t)arena[i] % PLIM_ALIGN, 0);
   }
-  for (int i = 0; i < 3; i++) r.device->api->release(r.device, arena[(i + 1) % 3], 1000);
+  for (int i = 0; i < 3; i++) r.device->api->memory.release(r.device, arena[(i + 1) % 3], 1000);
   gpu_rig_ok(&r, gpu_rig_train(&r, 90, 2));
   gpu_rig_ok(&cpu, gpu_rig_open_cpu(&cpu));
   gpu_rig_ok(&cpu, gpu_rig_train(&cpu, 100, 2));
@@ -229,7 +229,7 @@ Test(device_cuda, an_arena_that_finds_no_memory_of_the_host_does_not_say_that_th
   cr_assert_eq(plim_context_new(plim_failing_resize, &memory, &ctx), PLIM_OK);
   cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &device), PLIM_OK);
   memory.refuse_all = 1;
-  cr_expect_eq(device->api->alloc(device, 1000, &arena), PLIM_ENOMEM, "%s", plim_context_error(ctx));
+  cr_expect_eq(device->api->memory.alloc(device, 1000, &arena), PLIM_ENOMEM, "%s", plim_context_error(ctx));
   memory.refuse_all = 0;
   cr_assert_null(arena);
   plim_device_close(device);
@@ -354,7 +354,7 @@ static void put_dropout(const gpu_rig *r, void *kernel, const plim_op_desc *op, 
                         void *memory) {
   void *out[] = {memory, (char *)memory + plim_shape_bytes(&op->out[0])};
   const plim_kernel_args args = {.in = &x, .out = out, .seed = 5, .step = step, .op = 3};
-  gpu_rig_ok(r, r->device->api->run(r->device, queue, kernel, &args));
+  gpu_rig_ok(r, r->device->api->kernels.run(r->device, queue, kernel, &args));
 }
 
 /* The numbers that kernels draw by are those of their own call, though the host goes on to the next at once. */
@@ -369,25 +369,25 @@ Test(device_cuda, runs_that_are_queued_one_after_the_other_have_each_its_own_ste
   gpu_rig r;
   cr_assert_leq(bytes, BYTES);
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
-  gpu_rig_ok(&r, r.device->api->prepare(r.device, &op, "single-source", &kernel));
-  gpu_rig_ok(&r, r.device->api->alloc(r.device, bytes, &x));
-  gpu_rig_ok(&r, r.device->api->alloc(r.device, (RUNS + 1) * (int64_t)BYTES * 2, &memory));
-  gpu_rig_ok(&r, r.device->api->fill(r.device, 0, x, 0x3f, bytes));
+  gpu_rig_ok(&r, r.device->api->kernels.prepare(r.device, &op, "single-source", &kernel));
+  gpu_rig_ok(&r, r.device->api->memory.alloc(r.device, bytes, &x));
+  gpu_rig_ok(&r, r.device->api->memory.alloc(r.device, (RUNS + 1) * (int64_t)BYTES * 2, &memory));
+  gpu_rig_ok(&r, r.device->api->queues.fill(r.device, 0, x, 0x3f, bytes));
   for (int i = 0; i < RUNS; i++)
     put_dropout(&r, kernel, &op, i % 16 == 15, i, x, (char *)memory + (size_t)i * BYTES * 2);
-  gpu_rig_ok(&r, r.device->api->sync(r.device));
+  gpu_rig_ok(&r, r.device->api->queues.sync(r.device));
   for (int i = 0; i < RUNS; i++) {
-    gpu_rig_ok(&r, r.device->api->copy(r.device, 0, got[i], (char *)memory + (size_t)i * BYTES * 2, bytes));
+    gpu_rig_ok(&r, r.device->api->queues.copy(r.device, 0, got[i], (char *)memory + (size_t)i * BYTES * 2, bytes));
     put_dropout(&r, kernel, &op, 0, i, x, (char *)memory + (size_t)RUNS * BYTES * 2);
-    gpu_rig_ok(&r, r.device->api->copy(r.device, 0, alone, (char *)memory + (size_t)RUNS * BYTES * 2, bytes));
-    gpu_rig_ok(&r, r.device->api->sync(r.device));
+    gpu_rig_ok(&r, r.device->api->queues.copy(r.device, 0, alone, (char *)memory + (size_t)RUNS * BYTES * 2, bytes));
+    gpu_rig_ok(&r, r.device->api->queues.sync(r.device));
     cr_assert_arr_eq(got[i], alone, (size_t)bytes, "run %d", i);
     if (i > 0) different += memcmp(got[i], got[i - 1], (size_t)bytes) != 0;
   }
   cr_assert_gt(different, RUNS / 2);
-  r.device->api->release(r.device, x, bytes);
-  r.device->api->release(r.device, memory, (RUNS + 1) * (int64_t)BYTES * 2);
-  r.device->api->unprepare(r.device, kernel);
+  r.device->api->memory.release(r.device, x, bytes);
+  r.device->api->memory.release(r.device, memory, (RUNS + 1) * (int64_t)BYTES * 2);
+  r.device->api->kernels.unprepare(r.device, kernel);
   gpu_rig_close(&r);
 }
 
@@ -460,11 +460,11 @@ Test(device_cuda, every_event_has_its_own_and_far_ones_are_refused) {
   gpu_rig r;
   gpu_rig_ok(&r, gpu_rig_open(&r, &options, 0));
   const plim_device_api *api = r.device->api;
-  for (int32_t i = 0; i < MARKS; i++) gpu_rig_ok(&r, api->mark(r.device, i % 2, i));
+  for (int32_t i = 0; i < MARKS; i++) gpu_rig_ok(&r, api->queues.mark(r.device, i % 2, i));
   cr_assert_eq(fake_cuda_count().events_recorded, MARKS);
-  for (int32_t i = 0; i < MARKS; i++) gpu_rig_ok(&r, api->wait(r.device, (i + 1) % 2, i));
-  cr_assert_eq(api->mark(r.device, 0, -1), PLIM_EUSAGE);
-  cr_assert_eq(api->wait(r.device, 0, INT32_MAX), PLIM_EUSAGE);
+  for (int32_t i = 0; i < MARKS; i++) gpu_rig_ok(&r, api->queues.wait(r.device, (i + 1) % 2, i));
+  cr_assert_eq(api->queues.mark(r.device, 0, -1), PLIM_EUSAGE);
+  cr_assert_eq(api->queues.wait(r.device, 0, INT32_MAX), PLIM_EUSAGE);
   gpu_rig_close(&r);
   cr_assert_eq(fake_cuda_count().open_handles, 0);
 }

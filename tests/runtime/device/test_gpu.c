@@ -26,7 +26,7 @@ TestSuite(gpu, .init = setup);
 
 static void check_variants(plim_device *device, const plim_op_desc *op) {
   plim_kernel_info info[VARIANTS];
-  int n = device->api->variants(device, op, info, VARIANTS);
+  int n = device->api->kernels.variants(device, op, info, VARIANTS);
   cr_assert_geq(n, 1);
   for (int i = 0; i < n; i++) variant_check(device, op, &info[i]);
 }
@@ -224,14 +224,14 @@ Test(gpu, an_illegal_address_is_told_and_what_follows_fails_without_a_hang) {
   void *nowhere[PLIM_OP_MAX_OUT];
   for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++) nowhere[i] = (void *)(uintptr_t)PLIM_ALIGN;
   plim_kernel_args args = {.in = nowhere, .out = nowhere};
-  cr_assert_eq(device->api->prepare(device, &op, "single-source", &kernel), PLIM_OK);
-  plim_status status = device->api->run(device, 0, kernel, &args);
-  if (status == PLIM_OK) status = device->api->sync(device);
+  cr_assert_eq(device->api->kernels.prepare(device, &op, "single-source", &kernel), PLIM_OK);
+  plim_status status = device->api->kernels.run(device, 0, kernel, &args);
+  if (status == PLIM_OK) status = device->api->queues.sync(device);
   cr_assert_eq(status, PLIM_EDEVICE);
   cr_assert_not_null(strstr(plim_context_error(ctx), "(CUDA error 700)"), "%s", plim_context_error(ctx));
-  cr_assert_eq(device->api->recover(device), PLIM_EDEVICE);
-  cr_assert_eq(device->api->alloc(device, 4096, &memory), PLIM_EDEVICE);
-  device->api->unprepare(device, kernel);
+  cr_assert_eq(device->api->kernels.recover(device), PLIM_EDEVICE);
+  cr_assert_eq(device->api->memory.alloc(device, 4096, &memory), PLIM_EDEVICE);
+  device->api->kernels.unprepare(device, kernel);
   plim_device_close(device);
   plim_context_free(ctx);
 }
@@ -265,10 +265,10 @@ Test(gpu, a_thousand_small_allocations_are_aligned_and_are_given_back) {
   gpu_rig_ok(&r, gpu_rig_open_tested(&r, 0));
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &before));
   for (int i = 0; i < MANY; i++) {
-    gpu_rig_ok(&r, r.device->api->alloc(r.device, SMALL, &made[i]));
+    gpu_rig_ok(&r, r.device->api->memory.alloc(r.device, SMALL, &made[i]));
     cr_assert_eq((uintptr_t)made[i] % PLIM_ALIGN, 0, "allocation %d lies at %p", i, made[i]);
   }
-  for (int i = 0; i < MANY; i++) r.device->api->release(r.device, made[i], SMALL);
+  for (int i = 0; i < MANY; i++) r.device->api->memory.release(r.device, made[i], SMALL);
   gpu_rig_ok(&r, plim_device_cuda_memory(r.device, &after));
   cr_assert_leq(after.outside_bytes, before.outside_bytes + 2 * MIB);
   gpu_rig_close(&r);

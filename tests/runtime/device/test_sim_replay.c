@@ -116,22 +116,22 @@ Test(sim_replay, a_wait_moves_a_queue_and_an_injected_failure_ends_the_replay) {
   plim_context *ctx = plim_test_context();
   plim_device *sim = open_sim(ctx);
   plim_sim_take(sim, 30);
-  cr_assert_eq(sim->api->run(sim, 0, NULL, NULL), PLIM_OK);
-  cr_assert_eq(sim->api->mark(sim, 0, 5), PLIM_OK);
-  cr_assert_eq(sim->api->wait(sim, 2, 9), PLIM_OK); /* never marked */
+  cr_assert_eq(sim->api->kernels.run(sim, 0, NULL, NULL), PLIM_OK);
+  cr_assert_eq(sim->api->queues.mark(sim, 0, 5), PLIM_OK);
+  cr_assert_eq(sim->api->queues.wait(sim, 2, 9), PLIM_OK); /* never marked */
   cr_expect_eq(plim_sim_queue_ns(sim, 2), 0);
-  cr_assert_eq(sim->api->wait(sim, 2, 5), PLIM_OK);
+  cr_assert_eq(sim->api->queues.wait(sim, 2, 5), PLIM_OK);
   cr_expect_eq(plim_sim_queue_ns(sim, 2), 30);
   plim_sim_take(sim, 12);
-  cr_assert_eq(sim->api->copy(sim, 2, NULL, NULL, 0), PLIM_OK);
-  cr_assert_eq(sim->api->run(sim, 2, NULL, NULL), PLIM_OK); /* takes nothing */
+  cr_assert_eq(sim->api->queues.copy(sim, 2, NULL, NULL, 0), PLIM_OK);
+  cr_assert_eq(sim->api->kernels.run(sim, 2, NULL, NULL), PLIM_OK); /* takes nothing */
   cr_expect_eq(plim_sim_queue_ns(sim, 2), 42);
-  cr_expect_eq(sim->api->clock(sim), 42);
-  cr_assert_eq(sim->api->sync(sim), PLIM_OK);
+  cr_expect_eq(sim->api->queues.clock(sim), 42);
+  cr_assert_eq(sim->api->queues.sync(sim), PLIM_OK);
   cr_expect_eq(plim_sim_queue_ns(sim, 0), 42);
   plim_sim_fail_after(sim, 0);
   plim_sim_take(sim, 1);
-  cr_expect_eq(sim->api->run(sim, 0, NULL, NULL), PLIM_EDEVICE);
+  cr_expect_eq(sim->api->kernels.run(sim, 0, NULL, NULL), PLIM_EDEVICE);
   cr_expect_eq(plim_sim_queue_ns(sim, 0), 42);
   plim_device_close(sim);
   plim_test_context_end(ctx);

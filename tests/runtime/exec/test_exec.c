@@ -433,7 +433,7 @@ Test(exec, an_input_whose_copy_failed_is_not_written) {
   fake_device fake;
   fake_device_make(&fake, r.ctx, "any");
   plim_device_api api = *fake.device.api;
-  api.copy = copy_or_fail;
+  api.queues.copy = copy_or_fail;
   fake.device.api = &api;
   copies_fail = 0;
   cr_assert_eq(plim_exec_open(r.ctx, &fake.device, &options, 1, &graph, &plan, &r.exec), PLIM_OK, "%s",

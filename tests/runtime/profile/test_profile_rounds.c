@@ -168,8 +168,8 @@ static int prepares(const plim_profile *profile, const char *engine) {
       void *kernel = NULL;
       if (strncmp(profile->variant[v].name, engine, strlen(engine)) != 0) continue;
       plim_desc_of(graph, op, &desc);
-      gpu_rig_ok(&rig, rig.device->api->prepare(rig.device, &desc, profile->variant[v].name, &kernel));
-      rig.device->api->unprepare(rig.device, kernel);
+      gpu_rig_ok(&rig, rig.device->api->kernels.prepare(rig.device, &desc, profile->variant[v].name, &kernel));
+      rig.device->api->kernels.unprepare(rig.device, kernel);
       return fake_cudnn_count().plans == plans + 1;
     }
   }

@@ -487,7 +487,7 @@ Test(profiler, modelled_costs_have_the_real_variants_and_workspaces_of_the_devic
     plim_kernel_info info[PLIM_KERNEL_VARIANTS];
     plim_op_desc desc;
     plim_graph_describe(graph, op, &desc);
-    int n = device->api->variants(device, &desc, info, PLIM_KERNEL_VARIANTS);
+    int n = device->api->kernels.variants(device, &desc, info, PLIM_KERNEL_VARIANTS);
     cr_assert_eq(n, profile->first[op + 1] - profile->first[op]);
     for (int i = 0; i < n; i++) {
       const plim_variant *variant = &profile->variant[profile->first[op] + i];

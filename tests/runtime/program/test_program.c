@@ -318,7 +318,7 @@ Test(program, copies_of_a_modelled_gpu_take_nothing_from_the_ops_beside_them) {
   plim_device gpu = *device;
   plim_paging cpu_link = plim_paging_default(), gpu_link = plim_paging_default();
   gpu.api = &api;
-  api.alloc_pinned = no_pinned; /* what tells a GPU; nothing is measured, so nothing is allocated */
+  api.memory.alloc_pinned = no_pinned; /* what tells a GPU; nothing is measured, so nothing is allocated */
   cr_assert_eq(plim_paging_add_space(device, &place, "host", 1 << 20, &cpu_link), PLIM_OK);
   cr_assert_eq(plim_paging_add_space(&gpu, &place, "host", 1 << 20, &gpu_link), PLIM_OK);
   cr_expect_gt(cpu_link.delay_share, 0, "a copy of a processor takes its time");

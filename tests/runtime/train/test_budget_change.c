@@ -123,13 +123,13 @@ Test(limit, step_in_flight_goes_on_online_and_gives_the_tail_back) {
     cr_assert_eq(report[0].step, 2);
     cr_assert_leq(report[0].arena_after, foreseen.bytes);
     cr_assert_eq(plim_exec_arena_bytes(plim_trainer_exec(t)), report[0].arena_after);
-    if (device->api->resize) cr_assert_geq(report[0].returned_bytes, part(100) - foreseen.bytes - 4096);
+    if (device->api->memory.resize) cr_assert_geq(report[0].returned_bytes, part(100) - foreseen.bytes - 4096);
     online += report[0].switched_at > 0;
     moved += report[0].moved_bytes;
     expect_same_bits(t);
   }
-  cr_assert(!device->api->resize || online >= 2, "in %d of 3 cases there was a way", online);
-  cr_assert(!device->api->resize || moved > 0, "what lay in the tail goes on elsewhere");
+  cr_assert(!device->api->memory.resize || online >= 2, "in %d of 3 cases there was a way", online);
+  cr_assert(!device->api->memory.resize || moved > 0, "what lay in the tail goes on elsewhere");
 }
 
 Test(limit, cap_shrinks_again_and_grows_up_to_the_first_arena) {
@@ -241,12 +241,12 @@ static int n_kernels; /* prepared and not given back */
 
 static plim_status count_prepare(plim_device *d, const plim_op_desc *op, const char *variant, void **kernel) {
   n_kernels++;
-  return own_api->prepare(d, op, variant, kernel);
+  return own_api->kernels.prepare(d, op, variant, kernel);
 }
 
 static void count_unprepare(plim_device *d, void *kernel) {
   n_kernels--;
-  own_api->unprepare(d, kernel);
+  own_api->kernels.unprepare(d, kernel);
 }
 
 /* The training step with the slowest variant of each op in place of the fastest; *n: kernels that it needs. */
@@ -283,8 +283,8 @@ Test(limit, kernels_of_plans_that_were_replaced_are_given_back) {
   plim_plan *slow = slow_plan();
   plim_plan *own = NULL;
   own_api = device->api;
-  counting.prepare = count_prepare;
-  counting.unprepare = count_unprepare;
+  counting.kernels.prepare = count_prepare;
+  counting.kernels.unprepare = count_unprepare;
   device->api = &counting;
   cr_assert_eq(plim_plan_from_parts(program->graph[PLIM_PROGRAM_TRAIN], program->plan[PLIM_PROGRAM_TRAIN], &own),
                PLIM_OK);
@@ -322,14 +322,14 @@ static int32_t runs_until_request;
 
 static plim_status ask_in_run(plim_device *d, int32_t queue, void *kernel, const plim_kernel_args *args) {
   if (runs_until_request-- == 0) plim_trainer_change_budget(evaluating, part(60));
-  return own_api->run(d, queue, kernel, args);
+  return own_api->kernels.run(d, queue, kernel, args);
 }
 
 Test(limit, a_request_in_the_middle_of_an_evaluation_is_served_before_its_next_batch) {
   plim_device_api asking = *device->api;
   plim_evaluation without, with;
   own_api = device->api;
-  asking.run = ask_in_run;
+  asking.kernels.run = ask_in_run;
   device->api = &asking;
   runs_until_request = -1;
   plim_trainer *t = open_trainer(0, NULL, 1);
@@ -355,7 +355,7 @@ static int32_t n_runs, hungry_from, hungry_to;
 /* There is no memory between two runs of [hungry_from, hungry_to), and enough inside of runs. */
 static plim_status run_hungry(plim_device *d, int32_t queue, void *kernel, const plim_kernel_args *args) {
   host_memory.refuse_all = 0;
-  plim_status status = own_api->run(d, queue, kernel, args);
+  plim_status status = own_api->kernels.run(d, queue, kernel, args);
   host_memory.refuse_all = n_runs >= hungry_from && n_runs < hungry_to;
   n_runs++;
   return status;
@@ -365,9 +365,9 @@ Test(limit, a_step_without_memory_for_another_plan_goes_on_with_its_own) {
   const int32_t commands = program->plan[PLIM_PROGRAM_TRAIN]->n_commands;
   const plim_budget_change foreseen = {1, part(80)};
   plim_device_api starving = *device->api;
-  if (!device->api->resize) return; /* such a device never switches plans in a step */
+  if (!device->api->memory.resize) return; /* such a device never switches plans in a step */
   own_api = device->api;
-  starving.run = run_hungry;
+  starving.kernels.run = run_hungry;
   device->api = &starving;
   for (int ends = 0; ends < 2; ends++) { /* memory comes back in the step, or after its last run but one */
     plim_trainer *t = open_trainer(1, &foreseen, 1);
@@ -421,7 +421,7 @@ static int grows; /* 0: the arena cannot become larger */
 
 static plim_status resize_down(plim_device *d, void *ptr, int64_t from_bytes, int64_t to_bytes, int64_t *returned) {
   if (to_bytes > from_bytes && !grows) return plim_fail(d->ctx, PLIM_ENOMEM, "the arena does not grow");
-  return own_api->resize(d, ptr, from_bytes, to_bytes, returned);
+  return own_api->memory.resize(d, ptr, from_bytes, to_bytes, returned);
 }
 
 static void starve_second(void *user, const plim_step_report *r) {
@@ -434,10 +434,10 @@ static void starve_second(void *user, const plim_step_report *r) {
 Test(limit, a_request_whose_plans_cannot_be_restored_is_served_later) {
   const plim_budget_change foreseen = {1, part(80)};
   plim_device_api failing = *device->api;
-  if (!device->api->resize) return;
+  if (!device->api->memory.resize) return;
   replan.policy = NULL;
   own_api = device->api;
-  failing.resize = resize_down;
+  failing.memory.resize = resize_down;
   device->api = &failing;
   grows = 0;
   plim_trainer *t = open_trainer(1, &foreseen, 1);
@@ -498,7 +498,7 @@ Test(limit, a_step_goes_on_with_its_own_plan_where_the_device_refuses_a_variant_
   plim_device_api refusing = *device->api;
   plim_refused_list refused = {.n = 0};
   plim_plan *other = other_variant_plan();
-  if (!device->api->resize || !other) return; /* no switches, or one variant an op */
+  if (!device->api->memory.resize || !other) return; /* no switches, or one variant an op */
   plim_plan_free(other);
   plim_trainer_options options = plim_trainer_options_default();
   options.schedule = (plim_rate_schedule){.rate = 0.05f, .total_steps = 1000};
@@ -507,7 +507,7 @@ Test(limit, a_step_goes_on_with_its_own_plan_where_the_device_refuses_a_variant_
   cr_assert_eq(plim_trainer_open(device, dataset, program, &options, &t), PLIM_OK, "%s", plim_context_error(ctx));
   plim_exec_set_before_command(plim_trainer_exec(t), give_other_variant, NULL);
   own_api = device->api;
-  refusing.prepare = refuse_prepare;
+  refusing.kernels.prepare = refuse_prepare;
   device->api = &refusing;
   n_given = 0;
   run(t, 2);
