@@ -67,8 +67,8 @@ static plim_status run_command(const running_step *s, int32_t j) {
                         .queue = command->queue,
                         .args = plim_bound_plan_args(bound, j),
                         .workspace_bytes = command->workspace_bytes};
-  call.args.seed = exec->seed;
-  call.args.step = exec->step;
+  call.args.seed = exec->step.seed;
+  call.args.step = exec->step.number;
   assert(s->run || !exec->options.own_kernels); /* plim_exec_step refuses such a step */
   target t = {s, command->kernel};
   return s->watch ? s->watch->command(exec->device, &call, s->compute, &t) : s->compute(&t, &call);
@@ -110,23 +110,23 @@ static plim_status run_queued(running_step *s, plim_memory_meter *meter) {
   plim_bound_plan *bound = s->bound;
   int running = 1;
   plim_exec_begin_meter(exec, bound, meter);
-  plim_queues_begin(exec->queues, bound, run_beside, s);
+  plim_queues_begin(exec->queues.threads, bound, run_beside, s);
   for (int32_t j = 0; j < bound->plan->n_commands && running; j++) {
     plim_memory_meter_command(meter, bound, j);
     if (bound->plan->command[j].queue != 0) continue;
-    running = plim_queues_wait(exec->queues, j);
+    running = plim_queues_wait(exec->queues.threads, j);
     if (!running) continue;
-    bound->begin_ns[j] = plim_queues_clock(exec->queues);
+    bound->begin_ns[j] = plim_queues_clock(exec->queues.threads);
     plim_status status = run_command(s, j); /* complete when it returns: the device is the cpu */
-    bound->time_ns[j] = plim_queues_clock(exec->queues) - bound->begin_ns[j];
+    bound->time_ns[j] = plim_queues_clock(exec->queues.threads) - bound->begin_ns[j];
     if (status == PLIM_OK) {
-      plim_queues_ran(exec->queues);
+      plim_queues_ran(exec->queues.threads);
     } else {
-      plim_queues_failed(exec->queues, j, fail_command(s, j, status));
+      plim_queues_failed(exec->queues.threads, j, fail_command(s, j, status));
       running = 0;
     }
   }
-  PLIM_TRY(plim_queues_end(exec->queues, running, exec->step));
+  PLIM_TRY(plim_queues_end(exec->queues.threads, running, exec->step.number));
   PLIM_TRY(plim_exec_queue_results(exec, s->plan));
   return plim_exec_device_sync(exec);
 }
@@ -148,19 +148,20 @@ static plim_status ask_before(const running_step *s, int32_t j, plim_memory_mete
 
 static before_fn *before_of(const running_step *s) {
   if (plim_exec_allocates_each(s->exec)) return allocate_before;
-  return s->exec->before_command && !s->watch ? ask_before : nothing_before;
+  return s->exec->hook.before_command && !s->watch ? ask_before : nothing_before;
 }
 
 /* The loop over the commands of a plan without other threads. */
 static plim_status run_in_order(running_step *s, plim_memory_meter *meter) {
   plim_exec *exec = s->exec;
   plim_bound_plan *bound = s->bound;
-  const int timed = exec->timing > 0 && !bound->wait; /* commands of several queues are not timed on such a device */
+  const int has_copies = bound->wait != NULL; /* a GPU cannot time the commands of such a plan */
+  const int timed = exec->step.timed > 0 && !has_copies;
   const int by_device = timed && !plim_exec_allocates_each(exec) && s->watch && s->watch->times;
   plim_status (*const run_one)(const running_step *, int32_t) = timed && !by_device ? run_timed : run_command;
   before_fn *const before = before_of(s);
   if (s->watch) {
-    PLIM_TRY(s->watch->begin(exec->device, bound->graph, bound->plan, exec->arena, exec->arena_bytes, timed));
+    PLIM_TRY(s->watch->begin(exec->device, bound->graph, bound->plan, exec->arena.base, exec->arena.bytes, timed));
   }
   plim_exec_begin_meter(exec, bound, meter);
   for (int32_t j = 0; j < bound->plan->n_commands; j++) {
@@ -178,14 +179,14 @@ static plim_status run_in_order(running_step *s, plim_memory_meter *meter) {
 static plim_status run_commands(plim_exec *exec, plim_exec_plan *p, plim_memory_meter *meter, plim_run *run,
                                 void *user) {
   const int streams = p->bound.wait && plim_streams_has(exec);
+  plim_run *compute = run ? run_callers : run_prepared;
+  if (streams) compute = run_on_stream; /* which calls one of the two */
   running_step step = {.exec = exec,
                        .plan = p,
                        .bound = &p->bound,
                        .run = run,
                        .user = user,
-                       .compute = streams ? run_on_stream
-                                  : run   ? run_callers
-                                          : run_prepared,
+                       .compute = compute,
                        .watch = plim_exec_device_watch(exec)};
   return p->bound.wait && !streams ? run_queued(&step, meter) : run_in_order(&step, meter);
 }
@@ -203,6 +204,18 @@ static plim_status check_inputs(const plim_exec *exec, int32_t plan_index) {
   return PLIM_OK;
 }
 
+/* What the meter counted in a complete step. */
+static plim_exec_use use_of(const plim_memory_meter *meter, const plim_plan *plan, int64_t own_allocations) {
+  plim_exec_use use = {.peak_bytes = meter->space[0].peak_bytes,
+                       .packed_bytes = meter->space[0].packed_bytes,
+                       .own_allocations = own_allocations};
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) {
+    use.page[k].peak_bytes = meter->space[plim_page_space_at(k)].peak_bytes;
+    use.page[k].packed_bytes = meter->space[plim_page_space_at(k)].packed_bytes;
+  }
+  return use;
+}
+
 plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, void *user) {
   PLIM_TRY(plim_exec_check_index(exec, plan_index));
   if (exec->options.own_kernels && !run) {
@@ -212,23 +225,17 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
   plim_exec_plan *p = &exec->plan[plan_index];
   plim_exec_claim(exec, plan_index);
   PLIM_TRY(plim_exec_check_room(exec, plan_index));
-  exec->inputs_of = -1; /* the step reuses their bytes */
+  exec->contents.inputs_of = -1; /* the step reuses their bytes */
   memset(p->written, 0, (size_t)p->bound.graph->n_values);
   int64_t before = plim_context_memory(exec->ctx).allocations;
   plim_memory_meter meter;
   plim_status status = run_commands(exec, p, &meter, run, user);
   if (status == PLIM_OK) {
-    p->use = (plim_exec_use){.peak_bytes = meter.space[0].peak_bytes,
-                             .packed_bytes = meter.space[0].packed_bytes,
-                             .own_allocations = plim_context_memory(exec->ctx).allocations - before};
-    for (int32_t k = 0; k < p->bound.plan->n_page_spaces; k++) {
-      p->use.page[k].peak_bytes = meter.space[plim_page_space_at(k)].peak_bytes;
-      p->use.page[k].packed_bytes = meter.space[plim_page_space_at(k)].packed_bytes;
-    }
+    p->use = use_of(&meter, p->bound.plan, plim_context_memory(exec->ctx).allocations - before);
     status = plim_memory_meter_compare(&meter, &p->bound);
   }
   if (status == PLIM_OK) {
-    exec->outputs_of = plan_index;
+    exec->contents.outputs_of = plan_index;
   } else if (plim_exec_allocates_each(exec)) {
     plim_each_settle(exec, p);
   }
@@ -236,6 +243,6 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
 }
 
 void plim_exec_set_step(plim_exec *exec, uint64_t seed, int64_t step) {
-  exec->seed = seed;
-  exec->step = step;
+  exec->step.seed = seed;
+  exec->step.number = step;
 }

@@ -9,17 +9,17 @@ plim_exec_use plim_exec_measured(const plim_exec *exec, int32_t plan_index) {
 }
 
 void plim_exec_timing_begin(plim_exec *exec) {
-  exec->timing++;
+  exec->step.timed++;
 }
 
 void plim_exec_timing_end(plim_exec *exec) {
-  assert(exec->timing > 0);
-  exec->timing--;
+  assert(exec->step.timed > 0);
+  exec->step.timed--;
 }
 
 const int64_t *plim_exec_times(const plim_exec *exec, int32_t plan_index) {
   const plim_bound_plan *bound = &exec->plan[plan_index].bound;
-  return exec->timing > 0 && !(bound->wait && plim_streams_has(exec)) ? bound->time_ns : NULL;
+  return exec->step.timed > 0 && !(bound->wait && plim_streams_has(exec)) ? bound->time_ns : NULL;
 }
 
 plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_index) {
@@ -29,7 +29,7 @@ plim_exec_timeline plim_exec_last_timeline(const plim_exec *exec, int32_t plan_i
 }
 
 const char *plim_exec_page_how(const plim_exec *exec, int32_t page) {
-  return page >= 0 && page < exec->n_page_spaces ? exec->page_how[page] : "";
+  return page >= 0 && page < exec->pages.n ? exec->pages.how[page] : "";
 }
 
 plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {
@@ -48,9 +48,9 @@ plim_exec_copies plim_exec_copied(const plim_exec *exec, int32_t plan_index) {
 }
 
 int64_t plim_exec_arena_bytes(const plim_exec *exec) {
-  return exec->arena_bytes;
+  return exec->arena.bytes;
 }
 
 int64_t plim_exec_first_bytes(const plim_exec *exec) {
-  return exec->first_bytes;
+  return exec->arena.first_bytes;
 }

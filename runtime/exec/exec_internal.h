@@ -1,6 +1,6 @@
-/* State of an executor. The files of exec.h share it, and four more: exec_spaces.c (page spaces and queues), refused.c
- * (variants that the device refused), rehearse.c (kernels that a library may refuse), each.c (each buffer is an
- * allocation).
+/* State of an executor, struct plim_exec, and its parts. The files of exec.h share it, and four more: exec_spaces.c
+ * (page spaces and queues), refused.c (variants that the device refused), rehearse.c (kernels that a library may
+ * refuse), each.c (each buffer is an allocation).
  *
  * Parts with headers of their own, from the lowest to the highest:
  *   bind.h          a plan as flat arrays
@@ -32,37 +32,82 @@ typedef struct plim_exec_plan {
   int32_t n_results;
 } plim_exec_plan;
 
+/* The arena, space 0 of the plans. */
+typedef struct plim_exec_arena {
+  void *base;                 /* NULL with PLIM_ADDRESSES_EACH */
+  int64_t bytes, first_bytes; /* now, and as allocated */
+  int64_t returned_bytes;     /* to the system, now */
+  int64_t moved_bytes;        /* within it by plan switches, since open */
+} plim_exec_arena;
+
+/* The page spaces of the plans, [n]. */
+typedef struct plim_exec_pages {
+  int32_t n;              /* the most that a plan has */
+  int32_t without_queues; /* 1: a page space was opened, and no queues since */
+  plim_page_memory memory[PLIM_PAGE_SPACES];
+  char name[PLIM_PAGE_SPACES][PLIM_PAGE_NAME_BYTES]; /* in the plans; "": not open */
+  char how[PLIM_PAGE_SPACES][PLIM_PAGE_SAID_BYTES];  /* plim_exec_page_how */
+} plim_exec_pages;
+
+/* The queues of the plans. */
+typedef struct plim_exec_queues {
+  int32_t n;            /* with queue 0; 0: no plan has copies */
+  plim_queues *threads; /* NULL: no plan has copies, or the device has queues */
+} plim_exec_queues;
+
+/* Which plan's values the arena holds between steps; -1: none's. */
+typedef struct plim_exec_contents {
+  int32_t outputs_of; /* plan whose outputs can be read */
+  int32_t inputs_of;  /* plan whose inputs have been written */
+} plim_exec_contents;
+
+/* What the next step is told. */
+typedef struct plim_exec_next_step {
+  uint64_t seed;
+  int64_t number;
+  int32_t timed; /* plim_exec_timing_begin less plim_exec_timing_end */
+} plim_exec_next_step;
+
+/* plim_exec_set_before_command */
+typedef struct plim_exec_hook {
+  plim_before_command *before_command; /* NULL: none */
+  void *user;
+} plim_exec_hook;
+
+/* The variants that the device refused in the last call. */
+typedef struct plim_exec_refused {
+  plim_refused_list list;
+  plim_status status; /* of the first of them */
+} plim_exec_refused;
+
 struct plim_exec {
+  /* given at open */
   plim_context *ctx;
   plim_device *device; /* NULL: host memory and the caller's kernels */
   plim_exec_options options;
+  /* the plans, with all that was prepared for them */
   int32_t n_plans;
-  plim_exec_plan *plan;                             /* [n_plans] */
-  plim_prepared prepared, placed[PLIM_PAGE_SPACES]; /* kernels of the arena; those of page spaces that compute */
-  void *arena;                                      /* NULL with PLIM_ADDRESSES_EACH */
-  int32_t n_page_spaces;                            /* the most that a plan has */
-  plim_page_memory page[PLIM_PAGE_SPACES];
-  char page_name[PLIM_PAGE_SPACES][PLIM_PAGE_NAME_BYTES]; /* in the plans; "": not open */
-  char page_how[PLIM_PAGE_SPACES][PLIM_PAGE_SAID_BYTES];  /* plim_exec_page_how */
-  plim_queues *queues;                                    /* NULL: no plan has copies, or the device has queues */
-  int32_t spaces_opened;                                  /* 1: a page space was opened, and no queues since */
-  int32_t n_queues;                                       /* of the plans, with queue 0; 0: no plan has copies */
-  int64_t arena_bytes, first_bytes;                       /* now, and as allocated */
-  int64_t returned_bytes, moved_bytes;
-  plim_before_command *before_command; /* NULL: none */
-  void *before_command_user;
-  uint64_t seed;
-  int64_t step;
-  int32_t timing;     /* plim_exec_timing_begin less plim_exec_timing_end */
-  int32_t outputs_of; /* plan whose outputs can be read, -1: none */
-  int32_t inputs_of;  /* plan whose inputs have been written, -1: none */
-  plim_refused_list refused;
-  plim_status refused_with; /* status of the first of them */
+  plim_exec_plan *plan; /* [n_plans] */
+  /* Each space that computes has kernels of its own, since two spaces may run the same variant at once. */
+  plim_prepared kernels[PLIM_PLAN_SPACES];
+  plim_exec_arena arena;
+  plim_exec_pages pages;
+  plim_exec_queues queues;
+  /* what changes from call to call */
+  plim_exec_contents contents;
+  plim_exec_next_step step;
+  plim_exec_hook hook;
+  plim_exec_refused refused;
 };
 
 /* Does the executor allocate each buffer when its lifetime begins? Then there is no arena. */
 static inline int plim_exec_allocates_each(const plim_exec *exec) {
   return exec->options.addresses == PLIM_ADDRESSES_EACH;
+}
+
+/* The first address of a space; NULL: it has none. */
+static inline char *plim_exec_base(const plim_exec *exec, int32_t space) {
+  return space == 0 ? exec->arena.base : exec->pages.memory[plim_page_index(space)].base;
 }
 
 /* ---- open.c ---- */
@@ -75,9 +120,6 @@ PLIM_MUST_USE plim_status plim_exec_check_machine(const plim_exec *exec, int32_t
  *   checked  in  1: PLIM_EDIFF when a kernel needs another workspace than the plan gives it */
 PLIM_MUST_USE plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                                          plim_bound_plan *out);
-
-/* The kernels of a space. Each space that computes has its own, since two spaces may run the same variant at once. */
-plim_prepared *plim_exec_prepared(plim_exec *exec, int32_t space);
 
 /* Point the operands of a bound plan into the executor's spaces, as they lie now. O(operands). */
 void plim_exec_set_addresses(const plim_exec *exec, plim_bound_plan *bound);
@@ -94,6 +136,9 @@ void plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan);
  * PLIM_EUNSUPPORTED: a plan has copies, which this executor cannot make. PLIM_EPLAN: a space has two names. The other
  * errors are those of plim_exec_open. */
 PLIM_MUST_USE plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan);
+
+/* Close queues and page spaces. */
+void plim_exec_close_spaces(plim_exec *exec);
 
 /* ---- refused.c ---- */
 

@@ -19,7 +19,7 @@ static plim_status check_can_page(const plim_exec *exec) {
 static plim_status need_of(const plim_exec *exec, const plim_plan *const *plan, int32_t k, int64_t *bytes,
                            const char **name) {
   *bytes = 0;
-  *name = exec->page_name[k][0] ? exec->page_name[k] : NULL;
+  *name = exec->pages.name[k][0] ? exec->pages.name[k] : NULL;
   for (int32_t i = 0; i < exec->n_plans; i++) {
     if (k >= plan[i]->n_page_spaces) continue;
     const plim_page_space *page = &plan[i]->page[k];
@@ -53,17 +53,17 @@ static plim_status grow_page(plim_exec *exec, const plim_plan *const *plan, int3
   const char *name;
   int64_t bytes;
   PLIM_TRY(need_of(exec, plan, k, &bytes, &name));
-  plim_page_memory *page = &exec->page[k];
+  plim_page_memory *page = &exec->pages.memory[k];
   if (!name || bytes <= page->bytes) return PLIM_OK;
   PLIM_TRY(plim_streams_has(exec) ? grow_pinned(exec, name, bytes, page) : open_page(exec, name, bytes, page));
-  (void)snprintf(exec->page_name[k], sizeof exec->page_name[k], "%s", name);
+  (void)snprintf(exec->pages.name[k], sizeof exec->pages.name[k], "%s", name);
   return PLIM_OK;
 }
 
 /* ---- queues ---- */
 
 static int32_t queues_of(const plim_exec *exec, const plim_plan *const *plan) {
-  int32_t n = exec->n_queues > 1 ? exec->n_queues : 1;
+  int32_t n = exec->queues.n > 1 ? exec->queues.n : 1;
   for (int32_t i = 0; i < exec->n_plans; i++) {
     for (int32_t j = 0; j < plan[i]->n_commands; j++) {
       if (plan[i]->command[j].queue >= n) n = plan[i]->command[j].queue + 1;
@@ -73,10 +73,10 @@ static int32_t queues_of(const plim_exec *exec, const plim_plan *const *plan) {
 }
 
 static void say_how(plim_exec *exec, int32_t k, int rings) {
-  char how[sizeof exec->page_how[k]];
-  if (exec->page[k].fd < 0) return;
-  (void)snprintf(how, sizeof how, "%s, %s", rings ? "io_uring" : "pread and pwrite", exec->page[k].how);
-  memcpy(exec->page_how[k], how, sizeof how);
+  char how[sizeof exec->pages.how[k]];
+  if (exec->pages.memory[k].fd < 0) return;
+  (void)snprintf(how, sizeof how, "%s, %s", rings ? "io_uring" : "pread and pwrite", exec->pages.memory[k].how);
+  memcpy(exec->pages.how[k], how, sizeof how);
 }
 
 static plim_status fail_streams(const plim_exec *exec, int32_t n) {
@@ -90,16 +90,16 @@ static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan) {
   plim_queues *queues = NULL;
   if (plim_streams_has(exec)) {
     if (n > plim_exec_device_queues(exec)) return fail_streams(exec, n);
-    exec->n_queues = n;
+    exec->queues.n = n;
     return PLIM_OK;
   }
-  if (exec->queues && n == exec->n_queues && !exec->spaces_opened) return PLIM_OK;
-  PLIM_TRY(plim_queues_open(exec->ctx, n, exec->page, &exec->options, plim_exec_device_threads(exec), &queues));
-  plim_queues_close(exec->queues);
-  exec->queues = queues;
-  exec->n_queues = n;
-  exec->spaces_opened = 0;
-  for (int32_t k = 0; k < exec->n_page_spaces; k++) say_how(exec, k, plim_queues_have_rings(queues));
+  if (exec->queues.threads && n == exec->queues.n && !exec->pages.without_queues) return PLIM_OK;
+  PLIM_TRY(plim_queues_open(exec->ctx, n, exec->pages.memory, &exec->options, plim_exec_device_threads(exec), &queues));
+  plim_queues_close(exec->queues.threads);
+  exec->queues.threads = queues;
+  exec->queues.n = n;
+  exec->pages.without_queues = 0;
+  for (int32_t k = 0; k < exec->pages.n; k++) say_how(exec, k, plim_queues_have_rings(queues));
   return PLIM_OK;
 }
 
@@ -108,24 +108,36 @@ static plim_status grow_queues(plim_exec *exec, const plim_plan *const *plan) {
 void plim_exec_grow_kernels(plim_exec *exec, const plim_plan *const *plan) {
   for (int32_t i = 0; i < exec->n_plans; i++) {
     for (int32_t k = 0; k < plan[i]->n_page_spaces; k++) {
-      if (!plan[i]->page[k].computes || plim_prepared_has_begun(&exec->placed[k])) continue;
-      plim_prepared_begin(exec->ctx, exec->device, &exec->placed[k]);
+      plim_prepared *kernels = &exec->kernels[plim_page_space_at(k)];
+      if (!plan[i]->page[k].computes || plim_prepared_has_begun(kernels)) continue;
+      plim_prepared_begin(exec->ctx, exec->device, kernels);
     }
   }
 }
 
 plim_status plim_exec_grow_spaces(plim_exec *exec, const plim_plan *const *plan) {
-  int32_t n_page_spaces = exec->n_page_spaces;
+  int32_t n_page_spaces = exec->pages.n;
   for (int32_t i = 0; i < exec->n_plans; i++) {
     if (plan[i]->n_page_spaces > n_page_spaces) n_page_spaces = plan[i]->n_page_spaces;
   }
   if (n_page_spaces == 0) return PLIM_OK;
   PLIM_TRY(check_can_page(exec));
   for (int32_t k = 0; k < n_page_spaces; k++) {
-    const int was_open = exec->page[k].bytes > 0;
+    const int was_open = exec->pages.memory[k].bytes > 0;
     PLIM_TRY(grow_page(exec, plan, k));
-    if (!was_open) exec->spaces_opened = 1;
+    if (!was_open) exec->pages.without_queues = 1;
   }
-  exec->n_page_spaces = n_page_spaces;
+  exec->pages.n = n_page_spaces;
   return grow_queues(exec, plan);
+}
+
+void plim_exec_close_spaces(plim_exec *exec) {
+  plim_queues_close(exec->queues.threads);
+  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) {
+    if (plim_streams_has(exec)) {
+      plim_streams_close_page(exec, &exec->pages.memory[k]);
+    } else {
+      plim_page_memory_close(&exec->pages.memory[k]);
+    }
+  }
 }

@@ -97,10 +97,6 @@ static void mark_runs(const plim_plan *plan, uint8_t *runs) {
   }
 }
 
-plim_prepared *plim_exec_prepared(plim_exec *exec, int32_t space) {
-  return space == 0 ? &exec->prepared : &exec->placed[plim_page_index(space)];
-}
-
 plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_plan *plan, int checked,
                            plim_bound_plan *out) {
   void **kernel = NULL;
@@ -115,7 +111,7 @@ plim_status plim_exec_bind(plim_exec *exec, const plim_graph *graph, const plim_
     for (int32_t i = 0; i < plan->n_variants; i++) {
       const int64_t at = kernel_index(plan, k, i);
       if (!runs[at]) continue;
-      PLIM_CHECK(prepare_variant(exec, plim_exec_prepared(exec, k), graph, &plan->variant[i], checked, &kernel[at],
+      PLIM_CHECK(prepare_variant(exec, &exec->kernels[k], graph, &plan->variant[i], checked, &kernel[at],
                                  &workspace_bytes[i]));
     }
   }
@@ -147,8 +143,7 @@ static plim_status open_plan(plim_exec *exec, int32_t plan_index, const plim_gra
 
 /* The first address of each space: base [PLIM_PLAN_SPACES] out. */
 static void find_bases(const plim_exec *exec, char **base) {
-  base[0] = exec->arena;
-  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) base[plim_page_space_at(k)] = exec->page[k].base;
+  for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) base[space] = plim_exec_base(exec, space);
 }
 
 void plim_exec_set_addresses(const plim_exec *exec, plim_bound_plan *bound) {
@@ -166,13 +161,13 @@ void plim_exec_begin_meter(const plim_exec *exec, plim_bound_plan *bound, plim_m
 static plim_status open_memory(plim_exec *exec, const plim_plan *const *plan) {
   PLIM_TRY(plim_exec_grow_spaces(exec, plan));
   if (plim_exec_allocates_each(exec)) return plim_each_open(exec);
-  exec->arena_bytes = PLIM_ALIGN;
+  exec->arena.bytes = PLIM_ALIGN;
   for (int32_t i = 0; i < exec->n_plans; i++) {
     int64_t bytes = exec->plan[i].bound.plan->arena_bytes;
-    if (bytes > exec->arena_bytes) exec->arena_bytes = bytes;
+    if (bytes > exec->arena.bytes) exec->arena.bytes = bytes;
   }
-  exec->first_bytes = exec->arena_bytes;
-  PLIM_TRY(plim_exec_device_alloc(exec, exec->arena_bytes, 1, &exec->arena));
+  exec->arena.first_bytes = exec->arena.bytes;
+  PLIM_TRY(plim_exec_device_alloc(exec, exec->arena.bytes, 1, &exec->arena.base));
   for (int32_t i = 0; i < exec->n_plans; i++) plim_exec_set_addresses(exec, &exec->plan[i].bound);
   return PLIM_OK;
 }
@@ -201,7 +196,7 @@ static plim_status check_options(plim_context *ctx, const plim_device *device, c
 static plim_status fill_exec(plim_exec *exec, const plim_graph *const *graph, const plim_plan *const *plan,
                              int checked) {
   PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *exec->plan, &exec->plan));
-  plim_prepared_begin(exec->ctx, exec->device, &exec->prepared);
+  plim_prepared_begin(exec->ctx, exec->device, &exec->kernels[0]);
   plim_exec_grow_kernels(exec, plan);
   for (int32_t i = 0; i < exec->n_plans; i++) PLIM_TRY(open_plan(exec, i, graph[i], plan[i], checked));
   PLIM_TRY(open_memory(exec, plan));
@@ -221,7 +216,7 @@ static plim_status new_exec(plim_context *ctx, plim_device *device, const plim_e
   exec->device = device;
   exec->options = *options;
   exec->n_plans = n;
-  exec->outputs_of = exec->inputs_of = -1;
+  exec->contents.outputs_of = exec->contents.inputs_of = -1;
   plim_refused_clear(exec);
   *out = exec;
   return PLIM_OK;
@@ -258,30 +253,23 @@ plim_status plim_exec_open_unchecked(plim_context *ctx, plim_device *device, con
   return open_plans(exec, graph, plan, 0, out);
 }
 
+static void close_plan(plim_exec *exec, plim_exec_plan *p) {
+  if (!p->bound.ctx) return; /* it was not opened */
+  plim_plan_switch_end(exec, p);
+  plim_release(exec->ctx, p->written, p->bound.graph->n_values, sizeof *p->written);
+  plim_release(exec->ctx, p->reads, p->bound.graph->n_values, sizeof *p->reads);
+  plim_release(exec->ctx, p->allocation, p->bound.plan->n_buffers, sizeof *p->allocation);
+  plim_bound_plan_free(&p->bound);
+}
+
 void plim_exec_close(plim_exec *exec) {
   if (!exec) return;
   plim_context *ctx = exec->ctx;
-  plim_queues_close(exec->queues);
-  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) {
-    if (plim_streams_has(exec)) {
-      plim_streams_close_page(exec, &exec->page[k]);
-    } else {
-      plim_page_memory_close(&exec->page[k]);
-    }
-  }
+  plim_exec_close_spaces(exec);
   if (exec->plan) plim_each_close(exec);
-  plim_exec_device_release(exec, exec->arena, exec->first_bytes);
-  plim_prepared_free(&exec->prepared);
-  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) plim_prepared_free(&exec->placed[k]);
-  for (int32_t i = 0; exec->plan && i < exec->n_plans; i++) {
-    plim_exec_plan *p = &exec->plan[i];
-    if (!p->bound.ctx) continue;
-    plim_plan_switch_end(exec, p);
-    plim_release(ctx, p->written, p->bound.graph->n_values, sizeof *p->written);
-    plim_release(ctx, p->reads, p->bound.graph->n_values, sizeof *p->reads);
-    plim_release(ctx, p->allocation, p->bound.plan->n_buffers, sizeof *p->allocation);
-    plim_bound_plan_free(&p->bound);
-  }
+  plim_exec_device_release(exec, exec->arena.base, exec->arena.first_bytes);
+  for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) plim_prepared_free(&exec->kernels[space]);
+  for (int32_t i = 0; exec->plan && i < exec->n_plans; i++) close_plan(exec, &exec->plan[i]);
   plim_release(ctx, exec->plan, exec->n_plans, sizeof *exec->plan);
   plim_release(ctx, exec, 1, sizeof *exec);
 }

@@ -7,15 +7,15 @@
 
 plim_status plim_exec_resize(plim_exec *exec, int64_t bytes) {
   int64_t returned = 0;
-  if (bytes == exec->arena_bytes) return PLIM_OK;
+  if (bytes == exec->arena.bytes) return PLIM_OK;
   PLIM_TRY(plim_exec_device_resize(exec, bytes, &returned));
-  exec->arena_bytes = bytes;
-  exec->returned_bytes += returned;
+  exec->arena.bytes = bytes;
+  exec->arena.returned_bytes += returned;
   return PLIM_OK;
 }
 
 int64_t plim_exec_returned_bytes(const plim_exec *exec) {
-  return exec->returned_bytes;
+  return exec->arena.returned_bytes;
 }
 
 static void sweep(const plim_exec *exec, plim_prepared *prepared) {
@@ -28,12 +28,12 @@ static void sweep(const plim_exec *exec, plim_prepared *prepared) {
   plim_prepared_sweep_end(prepared);
 }
 
-/* Free the kernels that only replaced plans used: they take memory of the device. */
+/* Free the kernels that only replaced plans used: they take memory of the device. While the executor closes there are
+ * none any more. */
 void plim_exec_free_kernels(plim_exec *exec) {
-  if (exec->options.own_kernels || !plim_prepared_has_begun(&exec->prepared)) return; /* the latter: closing */
-  sweep(exec, &exec->prepared);
-  for (int32_t k = 0; k < PLIM_PAGE_SPACES; k++) {
-    if (plim_prepared_has_begun(&exec->placed[k])) sweep(exec, &exec->placed[k]);
+  if (exec->options.own_kernels) return;
+  for (int32_t space = 0; space < PLIM_PLAN_SPACES; space++) {
+    if (plim_prepared_has_begun(&exec->kernels[space])) sweep(exec, &exec->kernels[space]);
   }
 }
 
@@ -42,9 +42,9 @@ void plim_exec_free_kernels(plim_exec *exec) {
 /* Check the new plans as one program, and that persistent storages have the same homes and offsets as in the old plans.
  */
 static plim_status check_plans(const plim_exec *exec, const plim_plan *const *plan, int64_t arena_bytes) {
-  if (plim_exec_allocates_each(exec) || arena_bytes > exec->first_bytes) {
+  if (plim_exec_allocates_each(exec) || arena_bytes > exec->arena.first_bytes) {
     return plim_fail(exec->ctx, PLIM_EUSAGE, "an arena of %lld bytes cannot become one of %lld",
-                     (long long)exec->first_bytes, (long long)arena_bytes);
+                     (long long)exec->arena.first_bytes, (long long)arena_bytes);
   }
   for (int32_t i = 0; i < exec->n_plans; i++) {
     const plim_graph *const graph[] = {exec->plan[0].bound.graph, exec->plan[i].bound.graph};
@@ -61,7 +61,7 @@ static plim_status check_plans(const plim_exec *exec, const plim_plan *const *pl
 /* Make the device drop the steps that it captured of the old plans. They name kernels that are freed afterwards. */
 static void forget_steps(const plim_exec *exec) {
   const plim_device_watch *watch = plim_exec_device_watch(exec);
-  if (watch && watch->forget_plans) watch->forget_plans(exec->device, exec->arena);
+  if (watch && watch->forget_plans) watch->forget_plans(exec->device, exec->arena.base);
 }
 
 /* Enlarge the spaces as the new plans need. Bases may move, even on failure: bind the plans that run now again. */

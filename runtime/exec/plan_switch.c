@@ -11,8 +11,8 @@
 #include "runtime/graph/check/check.h"
 
 void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_command, void *user) {
-  exec->before_command = before_command;
-  exec->before_command_user = user;
+  exec->hook.before_command = before_command;
+  exec->hook.user = user;
 }
 
 /* Does command j run the same op in the same variant? In-place pairs need no comparison: they show in the buffers. */
@@ -135,7 +135,7 @@ static int64_t bytes_from(const plim_plan *plan, int32_t j) {
 }
 
 int64_t plim_exec_moved_bytes(const plim_exec *exec) {
-  return exec->moved_bytes;
+  return exec->arena.moved_bytes;
 }
 
 /* Check the plan of a switch as one plan. A buffer that moved, now or at an earlier switch, has no single offset for
@@ -202,20 +202,20 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
   PLIM_TRY(check_homes(exec, change));
   PLIM_TRY(check_as_one_plan(exec, change));
   int64_t needed = bytes_from(change->to, command);
-  if (needed <= arena_bytes && arena_bytes <= exec->arena_bytes) return PLIM_OK;
+  if (needed <= arena_bytes && arena_bytes <= exec->arena.bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EPLAN,
                    "a plan that takes over at command %d needs %lld bytes, it is to have %lld of an arena of %lld",
-                   (int)command, (long long)needed, (long long)arena_bytes, (long long)exec->arena_bytes);
+                   (int)command, (long long)needed, (long long)arena_bytes, (long long)exec->arena.bytes);
 }
 
 /* Copy each buffer that continues at another offset. */
 static plim_status move_buffers(plim_exec *exec, const switching *change) {
-  char *base = exec->arena;
+  char *base = exec->arena.base;
   for (int32_t i = 0; i < change->n_begun; i++) {
     const plim_plan_buffer *old = &change->from->buffer[i];
     char *to = base + change->to->buffer[i].offset;
     if (!moved(change, i)) continue;
-    exec->moved_bytes += old->bytes;
+    exec->arena.moved_bytes += old->bytes;
     PLIM_TRY(plim_exec_device_copy(exec, to, base + old->offset, old->bytes));
   }
   return plim_exec_device_sync(exec);
@@ -244,7 +244,7 @@ static plim_status bind_plan(plim_exec *exec, plim_exec_plan *p, switching *chan
 /* Did bind_plan fail for lack of memory, or because the device refused variants? Then the step can go on without the
  * switch. */
 static int can_go_on(const plim_exec *exec, plim_status failed) {
-  return failed == PLIM_ENOMEM || (exec->refused.n > 0 && failed == exec->refused_with);
+  return failed == PLIM_ENOMEM || (exec->refused.list.n > 0 && failed == exec->refused.status);
 }
 
 /* Install the plan that the hook gave. PLIM_OK with p->taken_over unchanged: the step goes on without it. */
@@ -270,9 +270,9 @@ static plim_status switch_plan(plim_exec *exec, plim_exec_plan *p, int32_t comma
 }
 
 plim_status plim_plan_switch_ask(plim_exec *exec, plim_exec_plan *p, int32_t command, plim_memory_meter *meter) {
-  plim_plan_switch plan_switch = {NULL, exec->arena_bytes};
+  plim_plan_switch plan_switch = {NULL, exec->arena.bytes};
   plim_status status =
-      exec->before_command(exec->before_command_user, (int32_t)(p - exec->plan), command, p->bound.plan, &plan_switch);
+      exec->hook.before_command(exec->hook.user, (int32_t)(p - exec->plan), command, p->bound.plan, &plan_switch);
   if (!plan_switch.plan) return status;
   if (status == PLIM_OK) status = switch_plan(exec, p, command, &plan_switch, meter);
   if (p->taken_over != plan_switch.plan) {

@@ -20,14 +20,14 @@ int plim_streams_has(const plim_exec *exec) {
 
 static plim_status begin_queues(const plim_exec *exec) {
   plim_device *device = exec->device;
-  if (exec->n_queues > 1) PLIM_TRY(device->api->queues.mark(device, 0, BEGIN_EVENT));
-  for (int32_t q = 1; q < exec->n_queues; q++) PLIM_TRY(device->api->queues.wait(device, q, BEGIN_EVENT));
+  if (exec->queues.n > 1) PLIM_TRY(device->api->queues.mark(device, 0, BEGIN_EVENT));
+  for (int32_t q = 1; q < exec->queues.n; q++) PLIM_TRY(device->api->queues.wait(device, q, BEGIN_EVENT));
   return PLIM_OK;
 }
 
 static plim_status end_queues(const plim_exec *exec) {
   plim_device *device = exec->device;
-  for (int32_t q = 1; q < exec->n_queues; q++) {
+  for (int32_t q = 1; q < exec->queues.n; q++) {
     PLIM_TRY(device->api->queues.mark(device, q, END_EVENT + q));
     PLIM_TRY(device->api->queues.wait(device, 0, END_EVENT + q));
   }
@@ -38,7 +38,7 @@ plim_status plim_streams_before(const plim_exec *exec, const plim_bound_plan *bo
   plim_device *device = exec->device;
   const plim_bound_wait *wait = &bound->wait[j];
   if (j == 0) PLIM_TRY(begin_queues(exec));
-  for (int32_t q = 0; q < exec->n_queues && wait->any; q++) {
+  for (int32_t q = 0; q < exec->queues.n && wait->any; q++) {
     if (wait->need[q] == 0) continue;
     const int32_t last = bound->queue_command[bound->queue_first[q] + wait->need[q] - 1];
     PLIM_TRY(device->api->queues.wait(device, bound->plan->command[j].queue, COMMAND_EVENT + last));

@@ -23,8 +23,10 @@ static plim_status check_value(const plim_exec *exec, int32_t plan_index, int32_
 
 /* The page file that holds the buffer; NULL: it is in memory. */
 static const plim_page_memory *file_of(const plim_exec *exec, const plim_exec_plan *p, int32_t buffer) {
-  int32_t space = p->bound.plan->buffer[buffer].space;
-  return space > 0 && exec->page[plim_page_index(space)].fd >= 0 ? &exec->page[plim_page_index(space)] : NULL;
+  const int32_t space = p->bound.plan->buffer[buffer].space;
+  if (space == 0) return NULL;
+  const plim_page_memory *page = &exec->pages.memory[plim_page_index(space)];
+  return page->fd >= 0 ? page : NULL;
 }
 
 /* Address of a value in its buffer; NULL: the buffer has no allocation now. */
@@ -32,8 +34,7 @@ static void *address(const plim_exec *exec, const plim_exec_plan *p, int32_t val
   const plim_plan_buffer *b = &p->bound.plan->buffer[buffer];
   int64_t offset = p->bound.graph->value[value].offset;
   if (plim_exec_allocates_each(exec)) return p->allocation[buffer] ? (char *)p->allocation[buffer] + offset : NULL;
-  char *base = b->space == 0 ? exec->arena : exec->page[plim_page_index(b->space)].base;
-  return base + b->offset + offset;
+  return plim_exec_base(exec, b->space) + b->offset + offset;
 }
 
 static plim_role role_of(const plim_exec_plan *p, int32_t value) {
@@ -41,22 +42,25 @@ static plim_role role_of(const plim_exec_plan *p, int32_t value) {
 }
 
 void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
+  plim_exec_contents *contents = &exec->contents;
   for (int32_t i = 0; i < exec->n_plans; i++) plim_plan_switch_end(exec, &exec->plan[i]);
-  if (exec->outputs_of >= 0 && plim_exec_allocates_each(exec)) plim_each_settle(exec, &exec->plan[exec->outputs_of]);
-  exec->outputs_of = -1;
-  if (exec->inputs_of >= 0 && exec->inputs_of != plan_index) {
-    plim_exec_plan *other = &exec->plan[exec->inputs_of];
+  if (contents->outputs_of >= 0 && plim_exec_allocates_each(exec)) {
+    plim_each_settle(exec, &exec->plan[contents->outputs_of]);
+  }
+  contents->outputs_of = -1;
+  if (contents->inputs_of >= 0 && contents->inputs_of != plan_index) {
+    plim_exec_plan *other = &exec->plan[contents->inputs_of];
     memset(other->written, 0, (size_t)other->bound.graph->n_values);
     if (plim_exec_allocates_each(exec)) plim_each_settle(exec, other);
   }
-  exec->inputs_of = plan_index;
+  contents->inputs_of = plan_index;
 }
 
 plim_status plim_exec_check_room(const plim_exec *exec, int32_t plan_index) {
   int64_t needed = exec->plan[plan_index].bound.plan->arena_bytes;
-  if (plim_exec_allocates_each(exec) || needed <= exec->arena_bytes) return PLIM_OK;
+  if (plim_exec_allocates_each(exec) || needed <= exec->arena.bytes) return PLIM_OK;
   return plim_fail(exec->ctx, PLIM_EUSAGE, "plan %d needs %lld bytes and the arena has shrunk to %lld", (int)plan_index,
-                   (long long)needed, (long long)exec->arena_bytes);
+                   (long long)needed, (long long)exec->arena.bytes);
 }
 
 /* The end of the bytes from `at` on that a written value of the storage holds; `at`: there is none. */
@@ -130,7 +134,7 @@ static int is_there(const plim_exec *exec, int32_t plan_index, int32_t value) {
   plim_role role = role_of(p, value);
   if (plim_role_persistent(role)) return 1;
   if (role == PLIM_ROLE_INPUT) return plim_exec_is_written(p, value);
-  return role == PLIM_ROLE_OUTPUT && exec->outputs_of == plan_index;
+  return role == PLIM_ROLE_OUTPUT && exec->contents.outputs_of == plan_index;
 }
 
 plim_status plim_exec_read(plim_exec *exec, int32_t plan_index, int32_t value, void *to, int64_t bytes) {
