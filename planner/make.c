@@ -16,7 +16,8 @@ plim_paging plim_paging_default(void) {
 }
 
 plim_plan_options plim_plan_options_default(void) {
-  return (plim_plan_options){.struct_bytes = sizeof(plim_plan_options), .budget_bytes = INT64_MAX, .seed = 1};
+  return (plim_plan_options){
+      .struct_bytes = sizeof(plim_plan_options), .budget_bytes = PLIM_BYTES_UNLIMITED, .seed = 1};
 }
 
 static plim_status make_paged(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -53,7 +54,7 @@ plim_status plim_plan_keep_all(plim_context *ctx, const plim_graph *graph, const
   plim_plan_options keep = *options;
   keep.planner = "keep-all";
   keep.paging = NULL;
-  keep.budget_bytes = INT64_MAX;
+  keep.budget_bytes = PLIM_BYTES_UNLIMITED;
   return plim_plan_make(ctx, graph, profile, &keep, out);
 }
 

@@ -99,7 +99,7 @@ plim_paging plim_paging_default(void);
 typedef struct plim_plan_options {
   size_t struct_bytes;   /* sizeof(plim_plan_options), which plim_plan_options_default sets; another: PLIM_EUSAGE */
   const char *planner;   /* name of a row of the table of strategies; NULL: the first, "search" */
-  int64_t budget_bytes;  /* of the arena; INT64_MAX: none */
+  int64_t budget_bytes;  /* of the arena; PLIM_BYTES_UNLIMITED: none */
   plim_plan_order order; /* FREE with a planner whose class is narrower: PLIM_EUSAGE */
   int32_t unpacked;      /* 1: the budget bounds peak_bytes without rounding, no addresses (published instances) */
   int32_t threads;       /* of the planner itself; 0 and 1: one. With more, they call the memory hook at once */
@@ -131,7 +131,7 @@ enum { PLIM_CONFLICT_BYTES = 512 };
 
 /* The smallest budget for which a checked plan was found, and what is proven. */
 typedef struct plim_plan_floor {
-  int64_t smallest_bytes; /* a plan with this budget was found and checked; INT64_MAX: none is known */
+  int64_t smallest_bytes; /* a plan with this budget was found and checked; PLIM_BYTES_UNLIMITED: none is known */
   int64_t bound_bytes;    /* proven: no plan exists below this: persistent bytes, the working set of one op, and: */
   int64_t outputs_bytes;  /* outputs of the graph that other ops have written by its last run; 0: not counted */
   int32_t op;             /* the op that sets bound_bytes */
@@ -216,8 +216,8 @@ typedef struct plim_plan_span {
 PLIM_MUST_USE plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, plim_plan_span *span);
 
-/* Only what is proven: bound_bytes, op and fixed_numerics; smallest_bytes is INT64_MAX. No search: O(graph), and
- * deterministic. */
+/* Only what is proven: bound_bytes, op and fixed_numerics; smallest_bytes is PLIM_BYTES_UNLIMITED. No search: O(graph),
+ * and deterministic. */
 PLIM_MUST_USE plim_status plim_plan_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, plim_plan_floor *out);
 

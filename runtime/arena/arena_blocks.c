@@ -20,15 +20,14 @@ static void walk(plim_arena_blocks *blocks) {
 /* Link the ids from `from` on into the list of spare ids. */
 static void link_spare(plim_arena_blocks *blocks, int64_t from) {
   for (int64_t id = blocks->capacity - 1; id >= from; id--) {
-    blocks->block[id] =
-        (plim_arena_block){.owner = PLIM_ARENA_BLOCK_FREE, .prev = PLIM_ARENA_NO_BLOCK, .next = blocks->spare};
+    blocks->block[id] = (plim_arena_block){.owner = PLIM_ARENA_BLOCK_FREE, .prev = PLIM_NONE, .next = blocks->spare};
     blocks->spare = (int32_t)id;
   }
 }
 
 /* Make sure that there is at least one spare id. */
 static plim_status reserve(plim_arena_blocks *blocks) {
-  if (blocks->spare != PLIM_ARENA_NO_BLOCK) return PLIM_OK;
+  if (blocks->spare != PLIM_NONE) return PLIM_OK;
   int64_t capacity = blocks->capacity > 0 ? 2 * blocks->capacity : FIRST_CAPACITY;
   for (int side = 0; side < PLIM_SIDE_COUNT; side++) PLIM_TRY(plim_free_set_reserve(&blocks->free[side], capacity));
   PLIM_TRY(plim_resize_array(blocks->ctx, &blocks->block, blocks->capacity, capacity, sizeof *blocks->block));
@@ -46,8 +45,7 @@ static int32_t use_spare(plim_arena_blocks *blocks) {
 }
 
 static void make_spare(plim_arena_blocks *blocks, int32_t id) {
-  blocks->block[id] =
-      (plim_arena_block){.owner = PLIM_ARENA_BLOCK_FREE, .prev = PLIM_ARENA_NO_BLOCK, .next = blocks->spare};
+  blocks->block[id] = (plim_arena_block){.owner = PLIM_ARENA_BLOCK_FREE, .prev = PLIM_NONE, .next = blocks->spare};
   blocks->spare = id;
   blocks->n_blocks--;
 }
@@ -75,7 +73,7 @@ plim_status plim_arena_blocks_new(plim_context *ctx, int64_t bytes, plim_arena_b
   }
   plim_arena_blocks *blocks = NULL;
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *blocks, &blocks));
-  *blocks = (plim_arena_blocks){.ctx = ctx, .bytes = bytes - bytes % PLIM_ALIGN, .spare = PLIM_ARENA_NO_BLOCK};
+  *blocks = (plim_arena_blocks){.ctx = ctx, .bytes = bytes - bytes % PLIM_ALIGN, .spare = PLIM_NONE};
   blocks->wall = blocks->bytes;
   for (int side = 0; side < PLIM_SIDE_COUNT; side++) plim_free_set_init(&blocks->free[side], ctx);
   plim_status status = reserve(blocks);
@@ -84,8 +82,7 @@ plim_status plim_arena_blocks_new(plim_context *ctx, int64_t bytes, plim_arena_b
     return status;
   }
   blocks->first = use_spare(blocks);
-  blocks->block[blocks->first] =
-      (plim_arena_block){0, blocks->bytes, PLIM_ARENA_BLOCK_FREE, PLIM_ARENA_NO_BLOCK, PLIM_ARENA_NO_BLOCK};
+  blocks->block[blocks->first] = (plim_arena_block){0, blocks->bytes, PLIM_ARENA_BLOCK_FREE, PLIM_NONE, PLIM_NONE};
   blocks->free_bytes = blocks->bytes;
   insert_free(blocks, blocks->first);
   walk(blocks);
@@ -107,7 +104,7 @@ static int32_t split(plim_arena_blocks *blocks, int32_t id, int64_t bytes) {
   blocks->block[high] = (plim_arena_block){low->offset + bytes, low->bytes - bytes, low->owner, id, next};
   low->bytes = bytes;
   low->next = high;
-  if (next != PLIM_ARENA_NO_BLOCK) blocks->block[next].prev = high;
+  if (next != PLIM_NONE) blocks->block[next].prev = high;
   return high;
 }
 
@@ -135,10 +132,9 @@ plim_status plim_arena_blocks_take_from(plim_arena_blocks *blocks, int32_t free_
 plim_status plim_arena_blocks_take(plim_arena_blocks *blocks, int64_t bytes, int32_t owner, plim_side side,
                                    plim_end end, int32_t *out) {
   int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
-  int32_t best =
-      rounded < 0 ? PLIM_ARENA_NO_BLOCK : plim_free_set_best(&blocks->free[side], rounded, end == PLIM_END_HIGH);
-  if (best == PLIM_ARENA_NO_BLOCK) {
-    *out = PLIM_ARENA_NO_BLOCK;
+  int32_t best = rounded < 0 ? PLIM_NONE : plim_free_set_best(&blocks->free[side], rounded, end == PLIM_END_HIGH);
+  if (best == PLIM_NONE) {
+    *out = PLIM_NONE;
     return PLIM_OK;
   }
   return plim_arena_blocks_take_from(blocks, best, bytes, owner, end, out);
@@ -165,13 +161,13 @@ static void merge(plim_arena_blocks *blocks, int32_t low, int32_t high) {
   plim_arena_block *a = &blocks->block[low], *b = &blocks->block[high];
   a->bytes += b->bytes;
   a->next = b->next;
-  if (b->next != PLIM_ARENA_NO_BLOCK) blocks->block[b->next].prev = low;
+  if (b->next != PLIM_NONE) blocks->block[b->next].prev = low;
   make_spare(blocks, high);
 }
 
-/* Is the neighbour (PLIM_ARENA_NO_BLOCK: there is none) free and on the same side of the wall? */
+/* Is the neighbour (PLIM_NONE: there is none) free and on the same side of the wall? */
 static int joins(const plim_arena_blocks *blocks, int32_t block, int32_t neighbour) {
-  return neighbour != PLIM_ARENA_NO_BLOCK && blocks->block[neighbour].owner == PLIM_ARENA_BLOCK_FREE &&
+  return neighbour != PLIM_NONE && blocks->block[neighbour].owner == PLIM_ARENA_BLOCK_FREE &&
          plim_arena_blocks_side(blocks, block) == plim_arena_blocks_side(blocks, neighbour);
 }
 
@@ -197,7 +193,7 @@ int32_t plim_arena_blocks_give(plim_arena_blocks *blocks, int32_t block) {
 /* The last block of the arena. */
 static int32_t last_block(const plim_arena_blocks *blocks) {
   int32_t id = blocks->first;
-  while (blocks->block[id].next != PLIM_ARENA_NO_BLOCK) id = blocks->block[id].next;
+  while (blocks->block[id].next != PLIM_NONE) id = blocks->block[id].next;
   return id;
 }
 
@@ -216,8 +212,8 @@ plim_status plim_arena_blocks_wall_off(plim_arena_blocks *blocks, int64_t bytes)
 }
 
 void plim_arena_blocks_join(plim_arena_blocks *blocks) {
-  int32_t at_wall = PLIM_ARENA_NO_BLOCK;
-  for (int32_t id = blocks->first; id != PLIM_ARENA_NO_BLOCK; id = blocks->block[id].next) {
+  int32_t at_wall = PLIM_NONE;
+  for (int32_t id = blocks->first; id != PLIM_NONE; id = blocks->block[id].next) {
     if (plim_arena_blocks_side(blocks, id) == PLIM_SIDE_MAIN) continue;
     if (blocks->block[id].offset == blocks->wall) at_wall = id;
     if (blocks->block[id].owner != PLIM_ARENA_BLOCK_FREE) continue;
@@ -225,9 +221,8 @@ void plim_arena_blocks_join(plim_arena_blocks *blocks) {
     plim_free_set_insert(&blocks->free[PLIM_SIDE_MAIN], id, blocks->block[id].bytes, blocks->block[id].offset);
   }
   blocks->wall = blocks->bytes;
-  int32_t low = at_wall == PLIM_ARENA_NO_BLOCK ? PLIM_ARENA_NO_BLOCK : blocks->block[at_wall].prev;
-  if (low != PLIM_ARENA_NO_BLOCK && blocks->block[at_wall].owner == PLIM_ARENA_BLOCK_FREE &&
-      joins(blocks, at_wall, low)) {
+  int32_t low = at_wall == PLIM_NONE ? PLIM_NONE : blocks->block[at_wall].prev;
+  if (low != PLIM_NONE && blocks->block[at_wall].owner == PLIM_ARENA_BLOCK_FREE && joins(blocks, at_wall, low)) {
     erase_free(blocks, low);
     erase_free(blocks, at_wall);
     merge(blocks, low, at_wall);
@@ -261,8 +256,8 @@ static int block_valid(const plim_arena_blocks *blocks, int32_t id, int32_t prev
 
 int plim_arena_blocks_valid(const plim_arena_blocks *blocks) {
   int64_t offset = 0, free_bytes = 0;
-  int32_t n = 0, prev = PLIM_ARENA_NO_BLOCK;
-  for (int32_t id = blocks->first; id != PLIM_ARENA_NO_BLOCK; prev = id, id = blocks->block[id].next) {
+  int32_t n = 0, prev = PLIM_NONE;
+  for (int32_t id = blocks->first; id != PLIM_NONE; prev = id, id = blocks->block[id].next) {
     const plim_arena_block *block = &blocks->block[id];
     if (!block_valid(blocks, id, prev, offset)) return 0;
     if (block->owner == PLIM_ARENA_BLOCK_FREE) free_bytes += block->bytes;

@@ -16,15 +16,12 @@
 extern "C" {
 #endif
 
-enum {
-  PLIM_ARENA_NO_BLOCK = -1,  /* as a block: there is none */
-  PLIM_ARENA_BLOCK_FREE = -1 /* as an owner: nothing holds the block */
-};
+enum { PLIM_ARENA_BLOCK_FREE = -1 /* as an owner: nothing holds the block */ };
 
 typedef struct plim_arena_block {
   int64_t offset, bytes; /* bytes 0: an id that is not in use */
   int32_t owner;         /* PLIM_ARENA_BLOCK_FREE, or what the caller gave */
-  int32_t prev, next;    /* neighbours in address order, PLIM_ARENA_NO_BLOCK: none */
+  int32_t prev, next;    /* neighbours in address order, PLIM_NONE: none */
 } plim_arena_block;
 
 /* The end of a free block from which a request is cut. */
@@ -67,7 +64,7 @@ plim_side plim_arena_blocks_side(const plim_arena_blocks *blocks, int32_t block)
  * Of equal ones the lowest (PLIM_END_LOW) or highest (PLIM_END_HIGH) is used.
  *   bytes  in   > 0, rounded up to PLIM_ALIGN
  *   owner  in   >= 0
- *   out    out  the block; PLIM_ARENA_NO_BLOCK: no free block is large enough
+ *   out    out  the block; PLIM_NONE: no free block is large enough
  * PLIM_ENOMEM. O(log n) on average. */
 PLIM_MUST_USE plim_status plim_arena_blocks_take(plim_arena_blocks *blocks, int64_t bytes, int32_t owner,
                                                  plim_side side, plim_end end, int32_t *out);

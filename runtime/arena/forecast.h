@@ -44,7 +44,7 @@ typedef struct plim_forecast {
 PLIM_MUST_USE plim_status plim_forecast_make(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                                              int32_t from, int32_t hold_inputs, plim_forecast *out);
 /* Let recomputations use other variants than first runs.
- *   again  [n_ops]  in  rows of schedule->variant; -1: the op is not in the schedule
+ *   again  [n_ops]  in  rows of schedule->variant; PLIM_NONE: the op is not in the schedule
  * O(ops). */
 void plim_forecast_again(plim_forecast *forecast, const int32_t *again);
 void plim_forecast_release(plim_forecast *forecast); /* also after a failed make */

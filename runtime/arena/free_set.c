@@ -4,11 +4,9 @@
 
 #include <assert.h>
 
-enum { NONE = -1 };
-
 void plim_free_set_init(plim_free_set *set, plim_context *ctx) {
   *set = (plim_free_set){.ctx = ctx};
-  for (int i = 0; i < PLIM_FREE_SET_LEVELS; i++) set->head[i] = NONE;
+  for (int i = 0; i < PLIM_FREE_SET_LEVELS; i++) set->head[i] = PLIM_NONE;
 }
 
 void plim_free_set_release(plim_free_set *set) {
@@ -37,29 +35,30 @@ static int before(const plim_free_node *node, int64_t bytes, int64_t offset) {
 }
 
 static int32_t next_of(const plim_free_set *set, int32_t id, int level) {
-  return id == NONE ? set->head[level] : set->node[id].next[level];
+  return id == PLIM_NONE ? set->head[level] : set->node[id].next[level];
 }
 
 static void set_next(plim_free_set *set, int32_t id, int level, int32_t next) {
-  if (id == NONE) {
+  if (id == PLIM_NONE) {
     set->head[level] = next;
   } else {
     set->node[id].next[level] = next;
   }
 }
 
-/* Find the last node before the key on each level; NONE is the head. Returns how many nodes were compared with the key.
+/* Find the last node before the key on each level; PLIM_NONE is the head. Returns how many nodes were compared with the
+ * key.
  */
 static int64_t find_before(const plim_free_set *set, int64_t bytes, int64_t offset, int32_t *found) {
-  int32_t at = NONE;
+  int32_t at = PLIM_NONE;
   int64_t compared = 0;
   for (int level = PLIM_FREE_SET_LEVELS - 1; level >= 0; level--) {
     int32_t next = next_of(set, at, level);
-    for (; next != NONE && before(&set->node[next], bytes, offset); next = next_of(set, at, level)) {
+    for (; next != PLIM_NONE && before(&set->node[next], bytes, offset); next = next_of(set, at, level)) {
       at = next;
       compared++;
     }
-    compared += next != NONE;
+    compared += next != PLIM_NONE;
     found[level] = at;
   }
   return compared;
@@ -73,7 +72,7 @@ void plim_free_set_insert(plim_free_set *set, int32_t id, int64_t bytes, int64_t
   set->node[id].offset = offset;
   for (int level = 0; level < PLIM_FREE_SET_LEVELS; level++) {
     if (level >= height_of(id)) {
-      set->node[id].next[level] = NONE;
+      set->node[id].next[level] = PLIM_NONE;
       continue;
     }
     set->node[id].next[level] = next_of(set, found[level], level);
@@ -100,7 +99,7 @@ int32_t plim_free_set_best(plim_free_set *set, int64_t bytes, int last) {
   int32_t found[PLIM_FREE_SET_LEVELS];
   set->compared += find_before(set, bytes, 0, found);
   int32_t first = next_of(set, found[0], 0);
-  if (first == NONE || !last) return first;
+  if (first == PLIM_NONE || !last) return first;
   set->compared += find_before(set, set->node[first].bytes, INT64_MAX, found);
   return found[0];
 }
@@ -108,15 +107,15 @@ int32_t plim_free_set_best(plim_free_set *set, int64_t bytes, int last) {
 int64_t plim_free_set_largest(const plim_free_set *set) {
   int32_t found[PLIM_FREE_SET_LEVELS];
   (void)find_before(set, INT64_MAX, INT64_MAX, found);
-  return found[0] == NONE ? 0 : set->node[found[0]].bytes;
+  return found[0] == PLIM_NONE ? 0 : set->node[found[0]].bytes;
 }
 
 static int level_valid(const plim_free_set *set, int level, int32_t *count) {
   int32_t expected = level == 0 ? *count : 0, n = 0;
-  for (int32_t at = set->head[level]; at != NONE; at = set->node[at].next[level]) {
+  for (int32_t at = set->head[level]; at != PLIM_NONE; at = set->node[at].next[level]) {
     int32_t next = set->node[at].next[level];
     if (set->node[at].bytes <= 0 || height_of(at) <= level) return 0;
-    if (next != NONE && !before(&set->node[at], set->node[next].bytes, set->node[next].offset)) return 0;
+    if (next != PLIM_NONE && !before(&set->node[at], set->node[next].bytes, set->node[next].offset)) return 0;
     n++;
   }
   for (int64_t id = 0; level > 0 && id < set->capacity; id++) {

@@ -11,7 +11,7 @@ enum { PLIM_FREE_SET_LEVELS = 16 };
 
 typedef struct plim_free_node {
   int64_t bytes, offset;              /* the key; bytes 0: not in the set */
-  int32_t next[PLIM_FREE_SET_LEVELS]; /* id of the next node on each level, -1: none */
+  int32_t next[PLIM_FREE_SET_LEVELS]; /* id of the next node on each level, or PLIM_NONE */
 } plim_free_node;
 
 /* The set. A node has the id of its block. */
@@ -38,8 +38,8 @@ void plim_free_set_erase(plim_free_set *set, int32_t id);
 /* Is the id in the set? O(1). */
 int plim_free_set_has(const plim_free_set *set, int32_t id);
 
-/* The smallest block of at least `bytes`; -1: none. Of equal ones that with the lowest (last = 0) or highest (last = 1)
- * offset. */
+/* The smallest block of at least `bytes`, or PLIM_NONE. Of equal ones that with the lowest (last = 0) or highest (last
+ * = 1) offset. */
 int32_t plim_free_set_best(plim_free_set *set, int64_t bytes, int last);
 
 /* Bytes of the largest block, 0 when the set is empty. O(log n) on average. */

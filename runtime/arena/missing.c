@@ -5,8 +5,6 @@
 
 #include <assert.h>
 
-enum { NONE = -1 };
-
 plim_status plim_missing_init(plim_missing *missing, plim_context *ctx, int32_t n_storages) {
   plim_missing m = {.ctx = ctx, .n_storages = n_storages};
   PLIM_TRY(plim_allocate(ctx, n_storages, sizeof *m.node_of, &m.node_of));
@@ -15,7 +13,7 @@ plim_status plim_missing_init(plim_missing *missing, plim_context *ctx, int32_t 
     plim_release(ctx, m.node_of, n_storages, sizeof *m.node_of);
     return status;
   }
-  for (int32_t s = 0; s < n_storages; s++) m.node_of[s] = NONE;
+  for (int32_t s = 0; s < n_storages; s++) m.node_of[s] = PLIM_NONE;
   *missing = m;
   return PLIM_OK;
 }
@@ -29,7 +27,7 @@ void plim_missing_release(plim_missing *missing) {
 }
 
 int plim_missing_has(const plim_missing *missing, int32_t storage) {
-  return missing->node_of[storage] != NONE;
+  return missing->node_of[storage] != PLIM_NONE;
 }
 
 static int32_t root_of(plim_missing *m, int32_t node) {
@@ -64,7 +62,7 @@ void plim_missing_join(plim_missing *m, int32_t a, int32_t b) {
 void plim_missing_remove_time(plim_missing *m, int32_t storage, int64_t time_ns) {
   if (!plim_missing_has(m, storage)) return;
   m->node[root_of(m, m->node_of[storage])].sum_ns -= time_ns;
-  m->node_of[storage] = NONE;
+  m->node_of[storage] = PLIM_NONE;
 }
 
 void plim_missing_remove(plim_missing *m, int32_t storage) {

@@ -18,7 +18,7 @@ extern "C" {
 typedef struct plim_missing {
   plim_context *ctx;
   int32_t n_storages, n_nodes;
-  int32_t *node_of; /* [n_storages] -1: not missing */
+  int32_t *node_of; /* [n_storages] PLIM_NONE: not missing */
   int64_t *own_ns;  /* [n_storages] time with which the storage was added */
   struct plim_missing_node {
     int32_t parent;

@@ -20,7 +20,7 @@ enum { MOST_GROWTH = 16 };
 
 /* A run that waits for its operands. */
 typedef struct frame {
-  int32_t op; /* PLIM_ARENA_NO_OP: no op; an output must be resident after the last command */
+  int32_t op; /* PLIM_NONE: no op; an output must be resident after the last command */
   int32_t n_reads;
   const int32_t *reads;
   int64_t first_flag; /* flags [n_reads]: the read is pinned by this frame */
@@ -106,11 +106,11 @@ static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth)
   const plim_op *op = &res->graph->op[id];
   plim_command command = {.kind = PLIM_COMMAND_RUN, .op = id, .variant = variant};
   int64_t workspace_bytes = res->forecast->schedule->variant[variant].variant.workspace_bytes;
-  int32_t workspace = PLIM_ARENA_NO_BLOCK, now = res->plan.n_commands;
+  int32_t workspace = PLIM_NONE, now = res->plan.n_commands;
   res->counts->op = id;
   PLIM_TRY(take_over(r, &command, depth == 0));
   PLIM_TRY(place_outputs(r, id));
-  if (workspace_bytes > 0) PLIM_TRY(plim_residency_place(res, id, PLIM_ARENA_WORKSPACE, workspace_bytes, &workspace));
+  if (workspace_bytes > 0) PLIM_TRY(plim_residency_place(res, id, PLIM_WORKSPACE, workspace_bytes, &workspace));
   PLIM_TRY(plim_residency_add_command(res, &command));
   if (workspace >= 0) (void)plim_arena_blocks_give(res->blocks, workspace);
   if (res->watch) PLIM_TRY(res->watch->ran(res->watch->user, res, depth));
@@ -222,7 +222,7 @@ static plim_status run_schedule(replay *r) {
     PLIM_TRY(run_op(r, schedule->command[j].op, schedule->command[j].variant, 0));
   }
   for (int32_t s = 0; s < graph->n_storages; s++) {
-    if (graph->storage[s].role == PLIM_ROLE_OUTPUT) PLIM_TRY(bring(r, PLIM_ARENA_NO_OP, 1, &s));
+    if (graph->storage[s].role == PLIM_ROLE_OUTPUT) PLIM_TRY(bring(r, PLIM_NONE, 1, &s));
   }
   return PLIM_OK;
 }
@@ -259,7 +259,7 @@ static plim_status make_plan(const plim_residency *res, int64_t budget_bytes, pl
 /* Simulate the schedule from position `from` on in an arena of `arena_bytes`. */
 static plim_status simulate(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from,
                             int64_t arena_bytes, const plim_arena_watch *watch, plim_replay_counts *counts) {
-  *counts = (plim_replay_counts){.config = r->config, .n_commands = from, .op = PLIM_ARENA_NO_OP};
+  *counts = (plim_replay_counts){.config = r->config, .n_commands = from, .op = PLIM_NONE};
   PLIM_TRY(plim_residency_open(ctx, forecast, from, arena_bytes, &r->config, counts, &r->res));
   r->res.watch = watch;
   r->res.perturbation = r->config.perturbation;

@@ -37,7 +37,7 @@ const plim_policy *plim_policy_find(const char *name) {
 }
 
 double plim_policy_staleness(const plim_policy *policy, int64_t stale_ns) {
-  double stale = stale_ns == INT64_MAX ? INFINITY : (double)stale_ns;
+  double stale = stale_ns == PLIM_TIME_INFINITE ? INFINITY : (double)stale_ns;
   return policy->stale == PLIM_STALE_NOT ? 1 : policy->stale == PLIM_STALE_ROOT ? sqrt(stale) : stale;
 }
 
@@ -58,5 +58,5 @@ int64_t plim_policy_most_cost(const plim_policy *policy, double score, int64_t b
   double below = divisor(policy, bytes, stale_ns);
   if (below == 0 || isnan(below)) return 0;
   double most = score * below * rounding;
-  return most < 9e18 ? (int64_t)most : INT64_MAX; /* not below: infinite, or 0 times infinity */
+  return most < 9e18 ? (int64_t)most : PLIM_TIME_INFINITE; /* not below: infinite, or 0 times infinity */
 }

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "runtime/base/size.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -58,12 +60,12 @@ double plim_policy_staleness(const plim_policy *policy, int64_t stale_ns);
 /* The score of a storage or of a window: cost over size over staleness. O(1).
  *   cost      in  ns; for PLIM_COST_ACCESS the time of the last access, ns
  *   bytes     in  >= 0
- *   stale_ns  in  >= 0; INT64_MAX: it was never accessed
+ *   stale_ns  in  >= 0; PLIM_TIME_INFINITE: it was never accessed
  * Infinite where a divisor is 0. */
 double plim_policy_score(const plim_policy *policy, int64_t cost, int64_t bytes, int64_t stale_ns);
 
 /* An upper limit of the costs whose score is at most `score` >= 0. A search for the smallest score may stop adding to a
- * cost above this limit. 0 where a divisor is 0; INT64_MAX when no cost is too large. O(1). */
+ * cost above this limit. 0 where a divisor is 0; PLIM_TIME_INFINITE when no cost is too large. O(1). */
 int64_t plim_policy_most_cost(const plim_policy *policy, double score, int64_t bytes, int64_t stale_ns);
 
 #ifdef __cplusplus

@@ -80,13 +80,13 @@ static void release_forecasts(search *s) {
 }
 
 /* Simulate one configuration, and keep its plan when it is the fastest.
- *   time_ns  out  time of the plan; INT64_MAX: there was no room, or recomputing took more than limit_ns */
+ *   time_ns  out  time of the plan; PLIM_TIME_INFINITE: there was no room, or recomputing took more than limit_ns */
 static plim_status simulate(search *s, const plim_replay_config *config, int64_t limit_ns, plim_replay_counts *counts,
                             int64_t *time_ns) {
   const plim_replay_limits limits = {.arena_bytes = s->limits.arena_bytes, .recomputed_ns = limit_ns};
   plim_forecast *forecast = &s->forecast[config->hold_inputs];
   plim_plan *fresh = NULL;
-  *time_ns = INT64_MAX;
+  *time_ns = PLIM_TIME_INFINITE;
   if (!forecast->graph) PLIM_TRY(make_forecast(s, config->hold_inputs, forecast));
   plim_status status = s->from > 0 ? plim_replay_rest(s->ctx, forecast, s->from, &limits, config, counts, &fresh)
                                    : plim_replay_once(s->ctx, forecast, &limits, config, NULL, counts, &fresh);
@@ -127,7 +127,7 @@ static plim_status try_one(search *s, plim_replay_config config) {
     return plim_fail(s->ctx, PLIM_ECANCEL, "stopped before a plan was found");
   if (choice->best_ns > 0) limit_ns = choice->best_ns - s->schedule->time_ns - 1;
   PLIM_TRY(simulate(s, &config, limit_ns, &counts, &time_ns));
-  if (time_ns == INT64_MAX) return PLIM_OK;
+  if (time_ns == PLIM_TIME_INFINITE) return PLIM_OK;
   choice->best_ns = time_ns;
   if (config.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0)
     remember(choice, &config, time_ns, counts.searches);
@@ -238,7 +238,7 @@ static plim_status finish(search *s, plim_status status, plim_replay_counts *cou
 
 plim_status plim_arena_replay(plim_context *ctx, const plim_graph *graph, const plim_plan *schedule,
                               int64_t budget_bytes, plim_replay_counts *counts, plim_plan **out) {
-  search s = {.ctx = ctx, .graph = graph, .schedule = schedule, .limits = {budget_bytes, INT64_MAX}};
+  search s = {.ctx = ctx, .graph = graph, .schedule = schedule, .limits = {budget_bytes, PLIM_TIME_UNLIMITED}};
   PLIM_TRY(plim_plan_check(ctx, graph, schedule));
   return finish(&s, try_switches(&s, plim_policy_at(0), SWITCHES), counts, out);
 }
@@ -282,7 +282,7 @@ static plim_status continue_within(search *s, const plim_plan *plan, const plim_
 
 plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                 const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
-  search s = {.ctx = ctx, .graph = graph, .from = change->from, .limits = {change->arena_bytes, INT64_MAX}};
+  search s = {.ctx = ctx, .graph = graph, .from = change->from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
   int64_t limit = change->arena_bytes;
   plim_status status = PLIM_OK;
   for (int i = 0; i < WORKSPACE_LIMITS && status == PLIM_OK && !s.plan; i++, limit /= 4) {
@@ -297,7 +297,7 @@ plim_status plim_arena_continue(plim_context *ctx, const plim_graph *graph, cons
 plim_status plim_arena_what_if(plim_context *ctx, const plim_graph *graph, const plim_plan *plan,
                                const plim_arena_change *change, plim_replay_counts *counts, plim_plan **out) {
   const int32_t from = change->from;
-  search s = {.ctx = ctx, .graph = graph, .from = from, .limits = {change->arena_bytes, INT64_MAX}};
+  search s = {.ctx = ctx, .graph = graph, .from = from, .limits = {change->arena_bytes, PLIM_TIME_UNLIMITED}};
   s.area_bytes = from > 0 ? change->area_bytes : 0;
   plim_limited_plan limited;
   plim_status status = plim_limit_workspace(ctx, graph, plan, NULL, from, change->arena_bytes, 0, &limited);

@@ -51,7 +51,7 @@ typedef struct plim_replay_counts {
   plim_replay_config config;                   /* its configuration; policy NULL: none was tried */
   int32_t thrashed;                            /* 1: given up because recomputing took too long */
   int32_t n_commands;                          /* commands in the plan so far */
-  int32_t op;                                  /* op of the last command, or the op that found no room; -1: none */
+  int32_t op;                                  /* op of the last command, or the op that found no room, or PLIM_NONE */
   int64_t evictions;                           /* storages that were evicted to make room */
   int64_t recomputes, recomputed_ns;           /* commands that ran an op again, and their time */
   int64_t small_area_bytes, spills;            /* area for small requests; number of these that found it full */
@@ -63,7 +63,7 @@ typedef struct plim_replay_counts {
 /* Within what one replay must stay. */
 typedef struct plim_replay_limits {
   int64_t arena_bytes;
-  int64_t recomputed_ns; /* limit of the time of all recomputations; INT64_MAX: none */
+  int64_t recomputed_ns; /* limit of the time of all recomputations, or PLIM_TIME_UNLIMITED */
 } plim_replay_limits;
 
 /* Replay the commands of `schedule` in an arena of `budget_bytes`: best fit from two ends, sliding-window eviction when

@@ -9,7 +9,7 @@
 #include "runtime/base/array.h"
 
 int plim_residency_holds(const plim_residency *res, int32_t storage) {
-  return res->holder[storage].block != PLIM_ARENA_NO_BLOCK;
+  return res->holder[storage].block != PLIM_NONE;
 }
 
 int plim_residency_empty(const plim_residency *res, int32_t storage) {
@@ -86,7 +86,7 @@ static plim_status take_free(plim_residency *res, int32_t storage, int64_t bytes
 }
 
 plim_status plim_residency_place(plim_residency *res, int32_t op, int32_t storage, int64_t bytes, int32_t *block) {
-  int32_t owner = storage >= 0 ? storage : workspace_owner(res), taken = PLIM_ARENA_NO_BLOCK;
+  int32_t owner = storage >= 0 ? storage : workspace_owner(res), taken = PLIM_NONE;
   plim_end end = end_for(res, storage);
   *block = PLIM_ARENA_BLOCK_EMPTY;
   if (storage >= 0 && plim_residency_empty(res, storage)) {
@@ -95,7 +95,7 @@ plim_status plim_residency_place(plim_residency *res, int32_t op, int32_t storag
   }
   PLIM_TRY(take_free(res, storage, bytes, owner, &taken));
   if (taken < 0) {
-    int32_t hole = PLIM_ARENA_NO_BLOCK;
+    int32_t hole = PLIM_NONE;
     int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);
     if (rounded > 0) PLIM_TRY(plim_residency_evict(res, &(plim_arena_request){op, storage, rounded}, &hole));
     if (hole < 0) return no_room(res, op, storage, bytes);
@@ -114,7 +114,7 @@ plim_status plim_residency_place(plim_residency *res, int32_t op, int32_t storag
 plim_status plim_residency_go_missing(plim_residency *res, int32_t storage) {
   const plim_graph *g = res->graph;
   int32_t producer = g->storage[storage].producer;
-  res->holder[storage].block = PLIM_ARENA_NO_BLOCK;
+  res->holder[storage].block = PLIM_NONE;
   if (producer < 0) return PLIM_OK;
   PLIM_TRY(plim_missing_add(&res->missing, storage, res->forecast->op_ns[producer]));
   for (int32_t k = 0; k < g->op[producer].n_reads; k++) {
@@ -192,7 +192,7 @@ static plim_status place_sources(plim_residency *res) {
       plim_role role = res->graph->storage[s].role;
       int32_t block,
           here = inputs ? role == PLIM_ROLE_INPUT && res->forecast->hold[s] >= 0 : plim_role_persistent(role);
-      if (here) PLIM_TRY(plim_residency_place(res, PLIM_ARENA_NO_OP, s, res->graph->storage[s].bytes, &block));
+      if (here) PLIM_TRY(plim_residency_place(res, PLIM_NONE, s, res->graph->storage[s].bytes, &block));
     }
   }
   return PLIM_OK;
@@ -205,8 +205,8 @@ static plim_status open_residency(plim_residency *res, int32_t from, int64_t byt
   PLIM_TRY(plim_allocate(res->ctx, res->graph->n_ops, sizeof *res->price.stack, &res->price.stack));
   PLIM_TRY(plim_residency_open_walks(res));
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
-    res->holder[s] = (plim_holder){
-        .block = PLIM_ARENA_NO_BLOCK, .buffer = PLIM_NO_BUFFER, .next_read = PLIM_NEVER, .last_read = PLIM_NEVER};
+    res->holder[s] =
+        (plim_holder){.block = PLIM_NONE, .buffer = PLIM_NONE, .next_read = PLIM_NEVER, .last_read = PLIM_NEVER};
   }
   PLIM_TRY(plim_arena_blocks_new(res->ctx, bytes, &res->blocks));
   if (from > 0 && res->small_bytes > 0) PLIM_TRY(plim_arena_blocks_wall_off(res->blocks, area_bytes));

@@ -34,12 +34,12 @@
 #include "runtime/arena/walk_bounds.h"
 #include "runtime/arena/watch.h"
 
-enum { PLIM_ARENA_BLOCK_EMPTY = -2 /* of a storage of 0 bytes */, PLIM_NO_BUFFER = -1 };
+enum { PLIM_ARENA_BLOCK_EMPTY = -2 /* of a storage of 0 bytes */ };
 
 typedef struct plim_holder {
-  int32_t block;     /* PLIM_ARENA_NO_BLOCK: not resident; PLIM_ARENA_BLOCK_EMPTY: resident with 0 bytes, which need
+  int32_t block;     /* PLIM_NONE: not resident; PLIM_ARENA_BLOCK_EMPTY: resident with 0 bytes, which need
                         neither a block nor a buffer */
-  int32_t buffer;    /* index of its latest buffer, PLIM_NO_BUFFER: it had none yet */
+  int32_t buffer;    /* index of its latest buffer, PLIM_NONE: it had none yet */
   int32_t pins;      /* runs that need it resident, now or after its recomputation */
   int32_t next_read; /* position that reads it next, PLIM_NEVER: none; persistent storages and inputs: not used */
   int32_t last_read; /* last position that reads it before it is written again */
@@ -126,8 +126,8 @@ int plim_residency_holds(const plim_residency *residency, int32_t storage);
 int plim_residency_wanted(const plim_residency *residency, int32_t storage);
 
 /* Give a block and a buffer to a storage that is not resident, or to the workspace of an op.
- *   op       in   that asks; PLIM_ARENA_NO_OP: none does
- *   storage  in   PLIM_ARENA_WORKSPACE: the workspace of the op
+ *   op       in   that asks; PLIM_NONE: none does
+ *   storage  in   PLIM_WORKSPACE: the workspace of the op
  *   bytes    in   of the storage, or of the workspace
  *   block    out  PLIM_ARENA_BLOCK_EMPTY for a storage of 0 bytes, which gets neither block nor buffer
  * Evicts the cheapest storages when no free block is large enough. PLIM_ENOFIT, naming the op: there is no room.

@@ -23,7 +23,7 @@ static int may_join(const plim_residency *res, const plim_arena_block *block) {
 
 int plim_residency_can_make_room(const plim_residency *res, int64_t bytes) {
   int64_t run = 0;
-  for (int32_t id = res->blocks->first; id != PLIM_ARENA_NO_BLOCK; id = res->blocks->block[id].next) {
+  for (int32_t id = res->blocks->first; id != PLIM_NONE; id = res->blocks->block[id].next) {
     if (plim_arena_blocks_side(res->blocks, id) == PLIM_SIDE_SMALL) return 0;
     run = may_join(res, &res->blocks->block[id]) ? run + res->blocks->block[id].bytes : 0;
     if (run >= bytes) return 1;
@@ -55,7 +55,7 @@ int64_t plim_residency_distance(const plim_residency *res, int32_t storage) {
 }
 
 int64_t plim_residency_window_cost(plim_residency *res, int32_t storage) {
-  return per_distance(plim_residency_cost(res, storage, INT64_MAX),
+  return per_distance(plim_residency_cost(res, storage, PLIM_TIME_INFINITE),
                       divisor(res->policy, plim_residency_distance(res, storage)));
 }
 
@@ -81,7 +81,7 @@ static plim_status reserve_rows(plim_residency *res, int64_t count) {
 /* Fill the rows of the window search with the blocks below the wall. */
 static void fill_rows(plim_residency *res) {
   int32_t n = 0;
-  for (int32_t id = res->blocks->first; id != PLIM_ARENA_NO_BLOCK; id = res->blocks->block[id].next, n++) {
+  for (int32_t id = res->blocks->first; id != PLIM_NONE; id = res->blocks->block[id].next, n++) {
     const plim_arena_block *block = &res->blocks->block[id];
     if (plim_arena_blocks_side(res->blocks, id) == PLIM_SIDE_SMALL) break;
     res->rows.block[n] = id;
@@ -116,7 +116,7 @@ static int64_t score_window(plim_residency *res, const plim_window *window, int3
   int64_t score = per_distance(plim_residency_price_together(res, n, storage), divisor(res->policy, nearest));
   if (res->policy->size == PLIM_PER_NOTHING) return score;
   double a_mebibyte = (double)score / (double)window->evicted_bytes * (1 << 20);
-  return a_mebibyte < 9e18 ? (int64_t)a_mebibyte : INT64_MAX;
+  return a_mebibyte < 9e18 ? (int64_t)a_mebibyte : PLIM_TIME_INFINITE;
 }
 
 /* The window that a perturbation takes at this search; `own` when there is no perturbation. */
@@ -141,8 +141,8 @@ static plim_status choose_and_evict(plim_residency *res, const plim_arena_reques
     if (score[i] < score[best]) best = i;
   }
   if (count > 0) best = perturbation_from(res, best, count);
-  PLIM_TRY(plim_residency_notify(
-      res, request, &(plim_arena_choice){count, best, window, joint ? score : NULL, PLIM_ARENA_NO_STORAGE}));
+  PLIM_TRY(
+      plim_residency_notify(res, request, &(plim_arena_choice){count, best, window, joint ? score : NULL, PLIM_NONE}));
   if (count == 0) return PLIM_OK;
   int32_t n = held_storages(res, &window[best], storage);
   assert(n > 0);
@@ -167,7 +167,7 @@ plim_status plim_residency_notify(plim_residency *res, const plim_arena_request 
 
 plim_status plim_residency_evict(plim_residency *res, const plim_arena_request *request, int32_t *hole) {
   int64_t begin_ns = plim_now_ns();
-  *hole = PLIM_ARENA_NO_BLOCK;
+  *hole = PLIM_NONE;
   res->counts->searches++;
   res->counts->fragmentation_bytes += res->blocks->free_bytes;
   plim_status status = res->policy->search == PLIM_SEARCH_WINDOW ? evict_window(res, request, hole)

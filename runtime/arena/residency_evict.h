@@ -24,7 +24,7 @@ int64_t plim_residency_distance(const plim_residency *residency, int32_t storage
 int64_t plim_residency_window_cost(plim_residency *residency, int32_t storage);
 
 /* Evict by the policy until there is a free block for the request.
- *   hole  out  that block; PLIM_ARENA_NO_BLOCK: nothing more can be evicted
+ *   hole  out  that block; PLIM_NONE: nothing more can be evicted
  * Returns the watcher's status when the watcher ends the replay. A window takes n calls of plim_residency_cost and a
  * window search. One after another takes n such calls for each storage that is evicted.
  * Sources: Coop, NeurIPS 2023 (windows); DTR, ICLR 2021 (one after another). */

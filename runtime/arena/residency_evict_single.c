@@ -17,18 +17,18 @@ double plim_residency_score(plim_residency *res, const plim_arena_block *block, 
   return plim_policy_score(res->policy, plim_residency_cost(res, block->owner, most_cost), bytes, stale_ns);
 }
 
-/* The storage with the smallest score, of equal scores that with the lowest address. PLIM_ARENA_NO_STORAGE: nothing can
+/* The storage with the smallest score, of equal scores that with the lowest address. PLIM_NONE: nothing can
  * be evicted. */
 static int32_t choose(plim_residency *res) {
   double best = INFINITY;
-  int32_t chosen = PLIM_ARENA_NO_STORAGE;
-  for (int32_t id = res->blocks->first; id != PLIM_ARENA_NO_BLOCK; id = res->blocks->block[id].next) {
+  int32_t chosen = PLIM_NONE;
+  for (int32_t id = res->blocks->first; id != PLIM_NONE; id = res->blocks->block[id].next) {
     const plim_arena_block *block = &res->blocks->block[id];
     if (block->owner < 0 || block->owner >= res->graph->n_storages || !plim_residency_evictable(res, block->owner))
       continue;
     double s = plim_residency_score(res, block, best);
     res->counts->blocks_scanned++;
-    if (chosen != PLIM_ARENA_NO_STORAGE && s >= best) continue;
+    if (chosen != PLIM_NONE && s >= best) continue;
     best = s;
     chosen = block->owner;
   }
@@ -36,11 +36,11 @@ static int32_t choose(plim_residency *res) {
 }
 
 plim_status plim_residency_evict_single(plim_residency *res, const plim_arena_request *request, int32_t *hole) {
-  int32_t left = PLIM_ARENA_NO_BLOCK;
-  while (left == PLIM_ARENA_NO_BLOCK || res->blocks->block[left].bytes < request->bytes) {
+  int32_t left = PLIM_NONE;
+  while (left == PLIM_NONE || res->blocks->block[left].bytes < request->bytes) {
     int32_t storage = choose(res);
     PLIM_TRY(plim_residency_notify(res, request, &(plim_arena_choice){.storage = storage}));
-    if (storage == PLIM_ARENA_NO_STORAGE) return PLIM_OK;
+    if (storage == PLIM_NONE) return PLIM_OK;
     PLIM_TRY(plim_residency_drop(res, storage, &left));
     res->counts->evictions++;
   }

@@ -38,7 +38,7 @@ static plim_status move(plim_residency *res, int32_t i) {
     return plim_fail(res->ctx, PLIM_ENOFIT, "what persists ends at %lld, beyond an arena of %lld bytes",
                      (long long)top_of(&res->plan.buffer[i]), (long long)res->blocks->bytes);
   }
-  PLIM_TRY(plim_residency_place(res, PLIM_ARENA_NO_OP, storage, res->plan.buffer[i].bytes, &block));
+  PLIM_TRY(plim_residency_place(res, PLIM_NONE, storage, res->plan.buffer[i].bytes, &block));
   res->plan.n_buffers--; /* remove the buffer that plim_residency_place appended: the old one continues */
   res->holder[storage].buffer = i;
   res->plan.buffer[i].offset = res->blocks->block[block].offset;
@@ -66,8 +66,7 @@ static plim_status block_straddler(plim_residency *res, const plim_plan_buffer *
 static plim_status check_absent(const plim_residency *res) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     const plim_holder *holder = &res->holder[s];
-    if (res->graph->storage[s].producer < 0 || holder->block != PLIM_ARENA_NO_BLOCK || holder->next_read == PLIM_NEVER)
-      continue;
+    if (res->graph->storage[s].producer < 0 || holder->block != PLIM_NONE || holder->next_read == PLIM_NEVER) continue;
     if (holder->last_read <= res->forecast->deadline[s]) continue;
     return plim_fail(res->ctx, PLIM_ENOFIT, "\"%s\" is gone, is read last at %d, and cannot be recomputed after %d",
                      plim_graph_storage_name(res->graph, s, ""), (int)holder->last_read,
@@ -80,7 +79,7 @@ static plim_status check_absent(const plim_residency *res) {
 static plim_status lose_absent(plim_residency *res, const plim_plan *plan, int32_t from) {
   for (int32_t s = 0; s < res->graph->n_storages; s++) {
     const plim_holder *holder = &res->holder[s];
-    if (holder->buffer == PLIM_NO_BUFFER || holder->block != PLIM_ARENA_NO_BLOCK ||
+    if (holder->buffer == PLIM_NONE || holder->block != PLIM_NONE ||
         continues(res, &plan->buffer[holder->buffer], from))
       continue;
     PLIM_TRY(plim_residency_go_missing(res, s));
@@ -92,7 +91,7 @@ static plim_status lose_absent(plim_residency *res, const plim_plan *plan, int32
  *   n  in  number of the plan's buffers that have begun */
 static plim_status place_residents(plim_residency *res, const plim_plan *plan, int32_t n, int32_t from) {
   int64_t end = res->blocks->bytes;
-  int32_t blocked = PLIM_ARENA_NO_BLOCK;
+  int32_t blocked = PLIM_NONE;
   for (int32_t i = 0; i < n; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
     if (!continues(res, buffer, from)) continue;

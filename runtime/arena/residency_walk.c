@@ -13,9 +13,9 @@ static int32_t neighbours(const void *user, int32_t storage, plim_walk_direction
   if (direction == PLIM_WALK_TO_INPUTS) {
     const plim_op *op = &g->op[g->storage[storage].producer];
     *list = op->reads;
-    return i == 0 ? op->n_reads : -1;
+    return i == 0 ? op->n_reads : PLIM_NONE;
   }
-  if (i >= g->reader_first[storage + 1] - g->reader_first[storage]) return -1;
+  if (i >= g->reader_first[storage + 1] - g->reader_first[storage]) return PLIM_NONE;
   const plim_op *reader = &g->op[g->reader[g->reader_first[storage] + i]];
   *list = reader->writes;
   return reader->n_writes;
@@ -23,7 +23,7 @@ static int32_t neighbours(const void *user, int32_t storage, plim_walk_direction
 
 static int64_t missing_ns(const void *user, int32_t storage) {
   const plim_residency *res = user;
-  if (!plim_residency_is_priced(res, storage)) return -1;
+  if (!plim_residency_is_priced(res, storage)) return PLIM_NONE;
   return res->forecast->op_ns[res->graph->storage[storage].producer];
 }
 
@@ -48,7 +48,7 @@ void plim_residency_note_lost(plim_residency *res, int32_t storage) {
 /* Apply all changes since the last update at once: storages that went missing, and for the window search also storages
  * that became resident. */
 static void apply_lost(plim_residency *res) {
-  int64_t lost_ns = res->policy->search == PLIM_SEARCH_WINDOW ? INT64_MAX : 0;
+  int64_t lost_ns = res->policy->search == PLIM_SEARCH_WINDOW ? PLIM_TIME_INFINITE : 0;
   if (res->lost.n == 0) return;
   for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
     if (!walks(res, direction)) continue;
@@ -68,14 +68,15 @@ void plim_residency_note_found(plim_residency *res, int32_t storage) {
   for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
     if (!walks(res, direction)) continue;
     int beyond = plim_walks_any_missing(&res->walks, storage, direction);
-    plim_walks_lower(&res->walks, 1, &storage, direction, beyond ? INT64_MAX : own_ns, !beyond && res->lost.n == 0);
+    plim_walks_lower(&res->walks, 1, &storage, direction, beyond ? PLIM_TIME_INFINITE : own_ns,
+                     !beyond && res->lost.n == 0);
     plim_walks_forget(&res->walks, storage, direction);
   }
 }
 
 void plim_residency_note_uncertain(plim_residency *res, int32_t storage) {
   for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
-    if (walks(res, direction)) plim_walks_lower(&res->walks, 1, &storage, direction, INT64_MAX, 0);
+    if (walks(res, direction)) plim_walks_lower(&res->walks, 1, &storage, direction, PLIM_TIME_INFINITE, 0);
   }
 }
 

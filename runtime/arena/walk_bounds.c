@@ -49,7 +49,7 @@ static int64_t walk(plim_walks *w, int32_t storage, plim_walk_direction directio
 int64_t plim_walks_sum(plim_walks *w, int32_t storage, plim_walk_direction direction, int64_t most) {
   plim_walk_sum *known = &w->sum[direction][storage];
 #ifdef PLIM_SANITIZED
-  int64_t sum_ns = walk(w, storage, direction, INT64_MAX);
+  int64_t sum_ns = walk(w, storage, direction, PLIM_TIME_INFINITE);
   assert(known->exact ? known->sum_ns == sum_ns : known->sum_ns <= sum_ns);
 #endif
   if (known->exact || known->sum_ns > most) return known->sum_ns;

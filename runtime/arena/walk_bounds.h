@@ -22,10 +22,10 @@ typedef enum plim_walk_direction {
 /* Functions of the owner of the walks, which knows the storages and their neighbours. */
 typedef struct plim_walk_owner {
   /* List i of the neighbours of the storage (i = 0, 1, ...). Lists may name a storage twice. Returns the length of the
-   * list; -1: there is no such list. */
+   * list; PLIM_NONE: there is no such list. */
   int32_t (*neighbours)(const void *user, int32_t storage, plim_walk_direction direction, int32_t i,
                         const int32_t **list);
-  /* Time that the storage adds to a sum, ns; -1: it adds nothing, and no walk continues from it. */
+  /* Time that the storage adds to a sum, ns; PLIM_NONE: it adds nothing, and no walk continues from it. */
   int64_t (*missing_ns)(const void *user, int32_t storage);
   const void *user;
 } plim_walk_owner;

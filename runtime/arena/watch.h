@@ -8,16 +8,10 @@
 
 struct plim_residency;
 
-enum {
-  PLIM_ARENA_NO_OP = -1,     /* no op: a storage is placed before the first command, or needed after the last one */
-  PLIM_ARENA_WORKSPACE = -1, /* as the storage of a request: the workspace of its op */
-  PLIM_ARENA_NO_STORAGE = -1 /* as the chosen storage: there is none */
-};
-
 /* A request for room. */
 typedef struct plim_arena_request {
-  int32_t op;      /* that needs the room; PLIM_ARENA_NO_OP: none */
-  int32_t storage; /* PLIM_ARENA_WORKSPACE: the workspace of the op */
+  int32_t op;      /* that needs the room; PLIM_NONE: before the first command, or after the last one */
+  int32_t storage; /* PLIM_WORKSPACE: the workspace of the op */
   int64_t bytes;   /* rounded up to PLIM_ALIGN */
 } plim_arena_request;
 
@@ -25,7 +19,7 @@ typedef struct plim_arena_request {
  *   by windows         window[chosen] of `window` [n], which are in the order of the search, best first. score [n]: of
  *                      each window as a whole; NULL: windows were not priced as wholes
  *   one after another  `storage`
- * n 0 and PLIM_ARENA_NO_STORAGE: nothing more can be evicted. */
+ * n 0 and PLIM_NONE: nothing more can be evicted. */
 typedef struct plim_arena_choice {
   int32_t n, chosen;
   const plim_window *window;

@@ -26,7 +26,7 @@ plim_status plim_context_new(plim_resize *resize, void *user, plim_context **out
   memset(ctx, 0, sizeof *ctx);
   ctx->resize = resize;
   ctx->user = user;
-  atomic_init(&ctx->effort.deadline_ns, INT64_MAX);
+  atomic_init(&ctx->effort.deadline_ns, PLIM_TIME_UNLIMITED);
   *out = ctx;
   return PLIM_OK;
 }

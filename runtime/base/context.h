@@ -24,10 +24,10 @@ typedef struct plim_context plim_context;
  * forked, or an option asks for more than one thread. */
 typedef void *plim_resize(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
 
-/* The progress that long work reports. Unknown figures are -1. */
+/* The progress that long work reports. Unknown figures are PLIM_UNKNOWN. */
 typedef struct plim_progress {
   const char *stage;   /* "profile", "search", ... */
-  int64_t done, total; /* work units; total -1 when unknown */
+  int64_t done, total; /* work units; total or PLIM_UNKNOWN */
   int64_t elapsed_ns;
   double best_percent;  /* overhead of the best plan */
   double bound_percent; /* proven lower bound on it */

@@ -8,7 +8,7 @@
 
 /* The deadline of a context. Threads that share it only add to `unseen` and `late`; a lost addition does no harm. */
 typedef struct plim_effort {
-  atomic_llong deadline_ns; /* INT64_MAX: none */
+  atomic_llong deadline_ns; /* or PLIM_TIME_UNLIMITED */
   atomic_llong unseen;      /* work since the clock was read */
   atomic_llong late;        /* work after the end */
   atomic_int over;          /* 1: the clock was after the deadline */

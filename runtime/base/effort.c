@@ -54,13 +54,13 @@ int plim_effort_over(plim_context *ctx, int64_t work) {
     store(&e->late, load(&e->late) + work);
     return 1;
   }
-  if (load(&e->deadline_ns) == INT64_MAX) return 0;
+  if (load(&e->deadline_ns) == PLIM_TIME_UNLIMITED) return 0;
   store(&e->unseen, load(&e->unseen) + work);
   return load(&e->unseen) >= PLIM_EFFORT_LOOK && look(e);
 }
 
 int64_t plim_effort_deadline_of(int64_t start_ns, int64_t limit_ns) {
-  return limit_ns > 0 && limit_ns < INT64_MAX - start_ns ? start_ns + limit_ns : INT64_MAX;
+  return limit_ns > 0 && limit_ns < INT64_MAX - start_ns ? start_ns + limit_ns : PLIM_TIME_UNLIMITED;
 }
 
 /* A part of a limit is a limit. */
@@ -87,7 +87,7 @@ int64_t plim_effort_deadline(const plim_context *ctx) {
 
 int64_t plim_effort_left_ns(const plim_context *ctx) {
   int64_t deadline_ns = plim_effort_deadline(ctx);
-  if (deadline_ns == INT64_MAX) return INT64_MAX;
+  if (deadline_ns == PLIM_TIME_UNLIMITED) return PLIM_TIME_UNLIMITED;
   int64_t left_ns = deadline_ns - effort_now(&ctx->effort);
   return left_ns > 0 ? left_ns : 0;
 }

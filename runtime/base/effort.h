@@ -13,9 +13,9 @@
 extern "C" {
 #endif
 
-/* Make work on the context end soon after `deadline_ns` (by plim_now_ns; INT64_MAX: no change). A present deadline that
- * is earlier stays. Returns the present deadline, for plim_effort_end. A fork has the deadline that its parent had when
- * the fork was made. */
+/* Make work on the context end soon after `deadline_ns` (by plim_now_ns; PLIM_TIME_UNLIMITED: no change). A present
+ * deadline that is earlier stays. Returns the present deadline, for plim_effort_end. A fork has the deadline that its
+ * parent had when the fork was made. */
 PLIM_MUST_USE int64_t plim_effort_begin(plim_context *ctx, int64_t deadline_ns);
 
 /* The same for the last part of the work, which is done even after the present deadline: the deadline becomes
@@ -26,7 +26,8 @@ PLIM_MUST_USE int64_t plim_effort_begin_last(plim_context *ctx, int64_t deadline
  * inner deadline ended the work, whose best result is then kept. */
 PLIM_MUST_USE plim_status plim_effort_end(plim_context *ctx, int64_t outer_ns, plim_status status);
 
-/* The deadline of a time limit that runs from `start_ns`. INT64_MAX, none: a limit of 0 or less, or of centuries. */
+/* The deadline of a time limit that runs from `start_ns`. PLIM_TIME_UNLIMITED, none: a limit of 0 or less, or of
+ * centuries. */
 int64_t plim_effort_deadline_of(int64_t start_ns, int64_t limit_ns);
 
 /* Parts of a time limit, by rule: no limit (0 or less) has none, 0; any other part is at least 1, so that it is never
@@ -43,7 +44,7 @@ int64_t plim_effort_rest(int64_t limit_ns, int64_t start_ns);
 enum { PLIM_EFFORT_LOOK = 10000 };
 int plim_effort_over(plim_context *ctx, int64_t work);
 
-/* The deadline, INT64_MAX: none; the time until then, at least 0. */
+/* The deadline, or PLIM_TIME_UNLIMITED; the time until then, at least 0. */
 int64_t plim_effort_deadline(const plim_context *ctx);
 int64_t plim_effort_left_ns(const plim_context *ctx);
 

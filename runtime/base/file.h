@@ -22,7 +22,7 @@ enum { PLIM_FILE_PATH_BYTES = 4096 }; /* of the longest path, with its NUL */
  * A file is read from the descriptor's position, a pipe to its end. */
 
 /* Read a regular file, or a pipe or socket named as above to its end.
- *   limit  in   most bytes; INT64_MAX: none
+ *   limit  in   most bytes, or PLIM_BYTES_UNLIMITED
  *   data   out  [*bytes + 1] with a NUL after the last byte; free it with plim_file_release
  *   bytes  out  without that NUL
  * PLIM_ENOFILE: there is no such file. PLIM_EDATA: it has more than `limit` bytes, or is a folder or a device.

@@ -17,6 +17,6 @@ plim_status plim_halve_bytes(plim_gets_through *gets_through, void *user, int64_
       failing = half;
     }
   }
-  *bytes = yes ? working * unit : -1;
+  *bytes = yes ? working * unit : PLIM_NONE;
   return PLIM_OK;
 }

@@ -10,12 +10,12 @@ enum { FIRST_SLOTS = 64 };
 int32_t plim_hash_find(const plim_hash_table *table, uint64_t hash, plim_hash_same *same, const void *owner,
                        const void *key) {
   const uint64_t mask = (uint64_t)table->n_slots - 1;
-  if (table->n_slots == 0) return -1;
+  if (table->n_slots == 0) return PLIM_NONE;
   for (uint64_t i = hash & mask; table->slot[i].taken > 0; i = (i + 1) & mask) {
     const plim_hash_slot *slot = &table->slot[i];
     if (slot->hash == hash && same(owner, slot->taken - 1, key)) return slot->taken - 1;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 static void put(plim_hash_table *table, plim_hash_slot slot) {

@@ -22,7 +22,7 @@ typedef struct plim_hash_table {
 /* Is `key` what the id of `owner` stands for? */
 typedef int plim_hash_same(const void *owner, int32_t id, const void *key);
 
-/* Find the id of a key; -1: the table has none. O(1) on average. */
+/* Find the id of a key; PLIM_NONE: the table has none. O(1) on average. */
 int32_t plim_hash_find(const plim_hash_table *table, uint64_t hash, plim_hash_same *same, const void *owner,
                        const void *key);
 

@@ -264,6 +264,22 @@ int64_t plim_json_int_or_null_item(const plim_json_at *list, int32_t i, int64_t 
   return int_or_null_at(&item, least, most, none);
 }
 
+int64_t plim_json_amount(plim_json_at *at, const char *key) {
+  return plim_json_int(at, key, 0, INT64_MAX);
+}
+
+int64_t plim_json_limit(plim_json_at *at, const char *key) {
+  return plim_json_int_or_null(at, key, 0, INT64_MAX - 1, INT64_MAX);
+}
+
+int32_t plim_json_index(plim_json_at *at, const char *key) {
+  return (int32_t)plim_json_int(at, key, 0, INT32_MAX);
+}
+
+int32_t plim_json_index_or_none(plim_json_at *at, const char *key) {
+  return (int32_t)plim_json_int_or_null(at, key, 0, INT32_MAX, PLIM_NONE);
+}
+
 double plim_json_real(plim_json_at *at, const char *key, double least, double most) {
   plim_json_at field = cursor(at, key, 0, field_of(at, key));
   return real_at(&field, least, most);

@@ -63,6 +63,12 @@ int64_t plim_json_int(plim_json_at *at, const char *key, int64_t least, int64_t 
 int64_t plim_json_int_or_null(plim_json_at *at, const char *key, int64_t least, int64_t most, int64_t none);
 int64_t plim_json_int_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most);
 int64_t plim_json_int_or_null_item(const plim_json_at *list, int32_t i, int64_t least, int64_t most, int64_t none);
+/* What most integers are: an amount of bytes or nanoseconds, in [0, INT64_MAX]; a limit on one, null for none
+ * (PLIM_BYTES_UNLIMITED, PLIM_TIME_UNLIMITED); an index or a count, in [0, INT32_MAX], or null for PLIM_NONE. */
+int64_t plim_json_amount(plim_json_at *at, const char *key);
+int64_t plim_json_limit(plim_json_at *at, const char *key);
+int32_t plim_json_index(plim_json_at *at, const char *key);
+int32_t plim_json_index_or_none(plim_json_at *at, const char *key);
 int plim_json_bool(plim_json_at *at, const char *key);
 double plim_json_real(plim_json_at *at, const char *key, double least, double most);
 double plim_json_real_or_null(plim_json_at *at, const char *key, double least, double most, double none);

@@ -11,7 +11,7 @@ int32_t plim_name_find(plim_name_at *at, const char *name) {
   for (int32_t row = 0; at(row); row++) {
     if (strcmp(at(row), name) == 0) return row;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 static int min_of(int a, int b) {

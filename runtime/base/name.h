@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "runtime/base/size.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -11,7 +13,7 @@ extern "C" {
 /* Name of a row (0, 1, ...); NULL after the last. */
 typedef const char *plim_name_at(int32_t row);
 
-/* Row of the name, -1 when there is none. */
+/* Row of the name, PLIM_NONE when there is none. */
 int32_t plim_name_find(plim_name_at *at, const char *name);
 
 /* The name that differs from `name` by the fewest insertions, deletions, replacements and swaps of neighbours, the

@@ -1,5 +1,6 @@
-/* Byte sizes: sums and products that see overflow, alignment, and the texts that people write: 96MiB, 1.5GiB, 500MB,
- * 12345, 45%. All functions are safe on any thread, plim_size_parse with a context of its own. */
+/* Byte sizes: sums and products that see overflow, alignment, numbers that stand for no size, and the texts that people
+ * write: 96MiB, 1.5GiB, 500MB, 12345, 45%. All functions are safe on any thread, plim_size_parse with a context of its
+ * own. */
 #ifndef PLIM_RUNTIME_BASE_SIZE_H
 #define PLIM_RUNTIME_BASE_SIZE_H
 
@@ -14,6 +15,17 @@ extern "C" {
 typedef struct plim_context plim_context; /* runtime/base/context.h */
 
 enum { PLIM_ALIGN = 512 }; /* buffers are aligned and rounded to this on every device */
+
+/* ---- numbers that stand for something that is not there: a name for each role ---- */
+
+/* Every other index, time and size is >= 0, so `x < 0` asks for them too. */
+enum {
+  PLIM_NONE = -1,   /* as an index, an id, an address or a size: there is none */
+  PLIM_UNKNOWN = -1 /* as a time, a size or another figure: it is not known */
+};
+#define PLIM_BYTES_UNLIMITED INT64_MAX /* as a budget, or another limit on bytes: there is none */
+#define PLIM_TIME_UNLIMITED INT64_MAX  /* as a deadline, or another limit on time: there is none */
+#define PLIM_TIME_INFINITE INT64_MAX   /* as the time of what has no end or was not found: above all others */
 
 /* a + b and a * b of sizes; -1 on overflow, and when an operand is negative. */
 int64_t plim_add_checked(int64_t a, int64_t b);

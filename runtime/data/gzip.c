@@ -111,7 +111,7 @@ plim_status plim_gzip_next(plim_gzip *gzip, uint8_t *to, int64_t want, int64_t *
 
 int64_t plim_gzip_packed_bytes(const plim_gzip *gzip) {
   struct stat st;
-  return fstat(fileno(gzip->file), &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : INT64_MAX;
+  return fstat(fileno(gzip->file), &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : PLIM_BYTES_UNLIMITED;
 }
 
 /* ---- whole texts ---- */

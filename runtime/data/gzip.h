@@ -26,7 +26,7 @@ void plim_gzip_close(plim_gzip *gzip); /* NULL is legal */
  *                     After a failure: those before it */
 PLIM_MUST_USE plim_status plim_gzip_next(plim_gzip *gzip, uint8_t *to, int64_t want, int64_t *got);
 
-/* Bytes of the file that was opened; INT64_MAX: not known. O(1). */
+/* Bytes of the file that was opened; PLIM_BYTES_UNLIMITED: not known. O(1). */
 int64_t plim_gzip_packed_bytes(const plim_gzip *gzip);
 
 /* Read a whole gzip file of a text of at most `limit` bytes.

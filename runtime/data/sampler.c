@@ -11,7 +11,7 @@
 struct plim_sampler {
   const plim_dataset *dataset;
   plim_sampler_options options;
-  int64_t epoch;  /* of `order`, -1: none yet */
+  int64_t epoch;  /* of `order`, PLIM_NONE: none yet */
   int32_t *order; /* [train.count]; NULL: a source has an order of its own */
   plim_data_fault fault;
 };

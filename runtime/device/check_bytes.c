@@ -37,7 +37,7 @@ void plim_fill_outside(char *arena, int64_t bytes, const plim_range *range, int3
 }
 
 int64_t plim_differs(const char *a, const char *b, int64_t begin, int64_t end) {
-  if (end <= begin || memcmp(a + begin, b + begin, (size_t)(end - begin)) == 0) return -1;
+  if (end <= begin || memcmp(a + begin, b + begin, (size_t)(end - begin)) == 0) return PLIM_NONE;
   while (a[begin] == b[begin]) begin++;
   return begin;
 }
@@ -49,7 +49,7 @@ int64_t plim_differs_outside(const char *a, const char *b, int64_t bytes, const 
     int64_t found = plim_differs(a, b, at, end);
     if (found >= 0) return found;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 uint64_t plim_bytes_hash(const char *bytes, int64_t count) {

@@ -8,7 +8,7 @@
 /* A half-open range, in bytes from the arena's base. */
 typedef struct plim_range {
   int64_t begin, end;
-  int32_t buffer; /* of the plan; -1: none */
+  int32_t buffer; /* of the plan, or PLIM_NONE */
 } plim_range;
 
 /* Sort the ranges by begin. */
@@ -17,10 +17,11 @@ void plim_ranges_sort(plim_range *range, int32_t n);
 /* Fill [0, bytes) outside the ranges (sorted) with `byte`. */
 void plim_fill_outside(char *arena, int64_t bytes, const plim_range *range, int32_t n, int byte);
 
-/* Index of the first byte of [0, bytes) outside the ranges (sorted) at which a and b differ, -1 when there is none. */
+/* Index of the first byte of [0, bytes) outside the ranges (sorted) at which a and b differ, PLIM_NONE when there is
+ * none. */
 int64_t plim_differs_outside(const char *a, const char *b, int64_t bytes, const plim_range *range, int32_t n);
 
-/* Index of the first byte of [begin, end) at which a and b differ, -1 when there is none. */
+/* Index of the first byte of [begin, end) at which a and b differ, PLIM_NONE when there is none. */
 int64_t plim_differs(const char *a, const char *b, int64_t begin, int64_t end);
 
 /* A hash of the bytes: FNV-1a with 8 bytes a round. */

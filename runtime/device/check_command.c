@@ -126,11 +126,11 @@ static plim_status check_outside(plim_device *device, const plim_run_call *call)
   plim_range may[PLIM_CHECK_MAX_RESULTS + 1];
   int32_t n = 0;
   for (int32_t i = 0; i < check->n_results; i++) {
-    may[n++] = (plim_range){check->results[i].at, check->results[i].at + check->results[i].bytes, -1};
+    may[n++] = (plim_range){check->results[i].at, check->results[i].at + check->results[i].bytes, PLIM_NONE};
   }
   if (call->workspace_bytes > 0) {
     int64_t at = (const char *)call->args.workspace - check->arena;
-    may[n++] = (plim_range){at, at + call->workspace_bytes, -1};
+    may[n++] = (plim_range){at, at + call->workspace_bytes, PLIM_NONE};
   }
   plim_ranges_sort(may, n);
   for (int32_t i = 1; i < n; i++) {

@@ -70,7 +70,7 @@ static plim_status make_queues(plim_device *device) {
 
 static plim_status use_gpu(plim_device *device) {
   plim_cuda_state *s = device->state;
-  plim_cuda_facts facts = {.context_bytes = -1};
+  plim_cuda_facts facts = {.context_bytes = PLIM_UNKNOWN};
   const char *what = NULL;
   int64_t total;
   int code = s->driver->use(device->index, &facts);
@@ -125,7 +125,7 @@ static plim_status open_driver(plim_device *device, const plim_cuda_driver *driv
   s->driver = s->engine.driver = driver;
   s->engine.memory = plim_device_kernel_memory(device->ctx);
   s->eager = options->eager;
-  s->settled = s->timing_event_ns = -1;
+  s->settled = s->timing_event_ns = PLIM_UNKNOWN;
   device->state = s;
   plim_status status = find_gpu(device);
   if (status == PLIM_OK) status = use_gpu(device);

@@ -29,7 +29,7 @@ typedef struct plim_cuda_memory {
    * library does not know the bytes of the context, all bytes that are not free count. */
   int64_t outside_bytes;
   /* outside_bytes after the last of the first two runs of a plan, which load and capture; it should not grow later.
-   * -1: no plan has run */
+   * PLIM_UNKNOWN: no plan has run */
   int64_t settled_bytes;
   int64_t free_bytes;
   int32_t context_known; /* 0: the bytes of the context are unknown, and all memory of other programs counts */
@@ -41,7 +41,7 @@ PLIM_MUST_USE plim_status plim_device_cuda_memory(plim_device *device, plim_cuda
  * driver does not tell. Takes some milliseconds. */
 int64_t plim_device_cuda_energy_mj(const plim_device *device);
 
-/* The cost of a timing event on the GPU, ns; it is subtracted from each time between two events. -1: it has not been
+/* The cost of a timing event on the GPU, ns; it is subtracted from each time between two events. PLIM_UNKNOWN: it has not been
  * measured yet. */
 int64_t plim_device_cuda_timing_event_ns(const plim_device *device);
 

@@ -29,7 +29,8 @@ typedef struct plim_cuda_step {
   plim_cuda_graph_row *row; /* plan, arena and captured step; NULL: idle */
   const plim_graph *graph;
   plim_cuda_mode mode;
-  int32_t last;     /* command of the last call; -1: none yet. plim_cuda_times reads it and whole_ns after the step */
+  int32_t
+      last; /* command of the last call, PLIM_NONE: none yet. plim_cuda_times reads it and whole_ns after the step */
   int32_t timed;    /* 1: with timing events between commands; its capture is launched only once */
   int32_t launched; /* 1: the captured step has been launched */
   int64_t whole_ns; /* least time of the plan's captured step when it was not timed; 0: not known */
@@ -69,7 +70,7 @@ typedef struct plim_cuda_state {
   int32_t recording;                     /* 1: it has begun */
   void *once;                            /* a capture that is launched at most once; NULL: none */
   plim_cuda_timing_events timing_events; /* of the timed step or measurement */
-  int64_t timing_event_ns;               /* cost of a timing event; -1: not known */
+  int64_t timing_event_ns;               /* cost of a timing event; PLIM_UNKNOWN: not known */
 } plim_cuda_state;
 
 /* ---- device_cuda.c ---- */

@@ -55,7 +55,7 @@ static plim_status cuda_begin(plim_device *device, const plim_graph *graph, cons
   plim_cuda_forget(s); /* an earlier step may have failed before its end */
   PLIM_TRY(entered);
   if (timed && arena) PLIM_TRY(plim_cuda_find_timing_event_cost(device));
-  *step = (plim_cuda_step){.graph = graph, .last = -1, .timed = timed && arena};
+  *step = (plim_cuda_step){.graph = graph, .last = PLIM_NONE, .timed = timed && arena};
   step->row = plim_cuda_graph_cache_find(&s->graphs, s->driver, plan, arena);
   if (step->row->runs == 0) plim_dnn_trim(s->engine.dnn); /* frees cuDNN's plans of variants that were not chosen */
   step->mode = choose_mode(s);

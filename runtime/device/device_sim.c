@@ -18,7 +18,7 @@ typedef struct sim_state {
   int64_t *queue_ns;        /* [room_queues] clocks of the queues */
   int64_t *event_ns;        /* [room_events] time of the last mark of each event */
   int64_t room_queues, room_events;
-  int64_t calls_left; /* calls before an injected failure; -1: none fails */
+  int64_t calls_left; /* calls before an injected failure, PLIM_NONE: none fails */
 } sim_state;
 
 static plim_status spend_call(plim_device *device) {
@@ -44,7 +44,7 @@ static plim_status sim_open(plim_context *ctx, const plim_device_options *option
     plim_release(ctx, sim, 1, sizeof *sim);
     return status;
   }
-  sim->calls_left = -1;
+  sim->calls_left = PLIM_NONE;
   int32_t threads = options->threads > 0 ? options->threads : plim_threads_default();
   plim_machine_describe("sim", sim->table, threads, &device->machine);
   plim_machine_layouts(device);
@@ -100,7 +100,7 @@ static plim_status sim_prepare(plim_device *device, const plim_op_desc *op, cons
 
 static int64_t sim_workspace(plim_device *device, const void *kernel) {
   (void)device, (void)kernel;
-  return -1;
+  return PLIM_NONE;
 }
 
 static void sim_unprepare(plim_device *device, void *kernel) {

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Inject faults: `calls` further calls of alloc, prepare, run, copy and fill, and commands of a plan, succeed. Later
- * ones fail with PLIM_EDEVICE until this function is called again. -1: none fails. */
+ * ones fail with PLIM_EDEVICE until this function is called again. PLIM_NONE: none fails. */
 void plim_sim_fail_after(plim_device *sim, int64_t calls);
 
 /* Set the time of the next run or copy: it advances the clock of its queue by `time_ns`, and later ones by 0. Mark and

@@ -9,9 +9,9 @@
 
 typedef struct binder {
   plim_bound_plan *bound;
-  int32_t *latest;     /* [spaces][n_storages] buffer that began last, -1 before the first */
+  int32_t *latest;     /* [spaces][n_storages] buffer that began last, PLIM_NONE before the first */
   int32_t next_buffer; /* first buffer that has not begun */
-  int32_t workspace;   /* buffer of this command's workspace, -1: none */
+  int32_t workspace;   /* buffer of this command's workspace, or PLIM_NONE */
   int32_t n_operands;  /* bound so far */
 } binder;
 
@@ -21,7 +21,7 @@ static int32_t *latest_in(const binder *b, int32_t storage, int32_t space) {
 
 static void begin_buffers(binder *b, int32_t j) {
   const plim_plan *plan = b->bound->plan;
-  b->workspace = -1;
+  b->workspace = PLIM_NONE;
   for (; b->next_buffer < plan->n_buffers && plan->buffer[b->next_buffer].begin <= j; b->next_buffer++) {
     int32_t storage = plan->buffer[b->next_buffer].storage;
     if (storage < 0) {
@@ -49,7 +49,7 @@ static plim_status bind_copy(binder *b, int32_t j) {
   const int32_t space[] = {command->from, command->to};
   begin_buffers(b, j);
   b->bound->command[j] = (plim_bound_command){
-      .variant = "copy", .op = -1, .queue = command->queue, .first = b->n_operands, .n_in = 1, .n_out = 1};
+      .variant = "copy", .op = PLIM_NONE, .queue = command->queue, .first = b->n_operands, .n_in = 1, .n_out = 1};
   for (int i = 0; i < 2; i++) {
     int32_t buffer = *latest_in(b, command->storage, space[i]);
     if (buffer < 0) {
@@ -108,7 +108,7 @@ int plim_bound_plan_is_home(const plim_bound_plan *bound, int32_t buffer) {
 
 static void fill_before_and_after(plim_bound_plan *bound) {
   const int32_t n_storages = bound->graph->n_storages;
-  for (int32_t s = 0; s < n_storages; s++) bound->buffer_before[s] = bound->buffer_after[s] = -1;
+  for (int32_t s = 0; s < n_storages; s++) bound->buffer_before[s] = bound->buffer_after[s] = PLIM_NONE;
   for (int32_t i = 0; i < bound->plan->n_buffers; i++) {
     const plim_plan_buffer *b = &bound->plan->buffer[i];
     if (b->storage < 0 || b->space > 0) continue;
@@ -228,7 +228,7 @@ plim_status plim_bind(plim_context *ctx, const plim_graph *graph, const plim_pla
   PLIM_TRY(allocate(bound));
   fill_bytes(bound);
   PLIM_TRY(plim_allocate(ctx, keys, sizeof *b.latest, &b.latest));
-  for (int64_t k = 0; k < keys; k++) b.latest[k] = -1;
+  for (int64_t k = 0; k < keys; k++) b.latest[k] = PLIM_NONE;
   for (int32_t j = 0; j < plan->n_commands; j++) {
     int32_t variant = plan->command[j].variant;
     if (plan->command[j].kind == PLIM_COMMAND_COPY) {

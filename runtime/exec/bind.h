@@ -9,7 +9,7 @@
 typedef struct plim_bound_command {
   void *kernel; /* prepared by the device; NULL with own kernels */
   const char *variant;
-  int32_t op, queue, space; /* op -1: a copy */
+  int32_t op, queue, space; /* op PLIM_NONE: a copy */
   /* Its operands are [first, first of the next command): inputs, outputs, updates, workspace; of a copy its source and
    * its target. */
   int32_t first;
@@ -18,7 +18,7 @@ typedef struct plim_bound_command {
 } plim_bound_command;
 
 typedef struct plim_bound_operand {
-  int32_t buffer; /* of the plan; -1: the storage has no bytes, and so no buffer */
+  int32_t buffer; /* of the plan; PLIM_NONE: the storage has no bytes, and so no buffer */
   int64_t offset; /* of the value in its storage */
 } plim_bound_operand;
 
@@ -50,7 +50,7 @@ typedef struct plim_bound_plan {
   int32_t *ending_first; /* [n_commands + 2] buffers that end at j are ending[ending_first[j] .. ending_first[j + 1]) */
   int32_t *ending;       /* [n_buffers] */
   /* [n_storages] the buffer of each storage before the first command, and after the last one: of a persistent storage
-   * the one at its home, in any space; of others the one in the arena that began last; -1: none */
+   * the one at its home, in any space; of others the one in the arena that began last, or PLIM_NONE */
   int32_t *buffer_before, *buffer_after;
   int64_t *time_ns; /* [n_commands] of the last step */
   /* The rest is NULL for plans without page spaces. The commands of queue q are

@@ -225,7 +225,7 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
   plim_exec_plan *p = &exec->plan[plan_index];
   plim_exec_claim(exec, plan_index);
   PLIM_TRY(plim_exec_check_room(exec, plan_index));
-  exec->contents.inputs_of = -1; /* the step reuses their bytes */
+  exec->contents.inputs_of = PLIM_NONE; /* the step reuses their bytes */
   memset(p->written, 0, (size_t)p->bound.graph->n_values);
   int64_t before = plim_context_memory(exec->ctx).allocations;
   plim_memory_meter meter;

@@ -55,7 +55,7 @@ typedef struct plim_exec_queues {
   plim_queues *threads; /* NULL: no plan has copies, or the device has queues */
 } plim_exec_queues;
 
-/* Which plan's values the arena holds between steps; -1: none's. */
+/* Which plan's values the arena holds between steps, PLIM_NONE: none's. */
 typedef struct plim_exec_contents {
   int32_t outputs_of; /* plan whose outputs can be read */
   int32_t inputs_of;  /* plan whose inputs have been written */
@@ -181,8 +181,8 @@ void plim_plan_switch_end(plim_exec *exec, plim_exec_plan *p);
 /* PLIM_EUSAGE when the program has no plan `plan_index`. */
 PLIM_MUST_USE plim_status plim_exec_check_index(const plim_exec *exec, int32_t plan_index);
 
-/* Give the arena to plan `plan_index` (-1: none). Drops the outputs of the last step, the inputs written for another
- * plan, and plans of plan switches. */
+/* Give the arena to plan `plan_index` (PLIM_NONE: none). Drops the outputs of the last step, the inputs written for
+ * another plan, and plans of plan switches. */
 void plim_exec_claim(plim_exec *exec, int32_t plan_index);
 
 /* Does the value of an input hold its contents: has it been written since the last step, or have its parts? O(1) if it

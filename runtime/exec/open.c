@@ -216,7 +216,7 @@ static plim_status new_exec(plim_context *ctx, plim_device *device, const plim_e
   exec->device = device;
   exec->options = *options;
   exec->n_plans = n;
-  exec->contents.outputs_of = exec->contents.inputs_of = -1;
+  exec->contents.outputs_of = exec->contents.inputs_of = PLIM_NONE;
   plim_refused_clear(exec);
   *out = exec;
   return PLIM_OK;

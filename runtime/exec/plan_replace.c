@@ -76,7 +76,7 @@ plim_status plim_exec_replace(plim_exec *exec, const plim_plan *const *plan, int
   plim_bound_plan *fresh = NULL;
   plim_status status = PLIM_OK;
   plim_refused_clear(exec);
-  plim_exec_claim(exec, -1);
+  plim_exec_claim(exec, PLIM_NONE);
   PLIM_TRY(check_plans(exec, plan, arena_bytes));
   plim_exec_grow_kernels(exec, plan);
   PLIM_TRY(plim_allocate(exec->ctx, exec->n_plans, sizeof *fresh, &fresh));

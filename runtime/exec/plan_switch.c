@@ -48,16 +48,16 @@ static int32_t first_from(const plim_plan *plan, int32_t j) {
   return low;
 }
 
-/* The buffer that overwrites buffer i in place at its end, -1: none. O(log buffers + those that begin there). */
+/* The buffer that overwrites buffer i in place at its end, or PLIM_NONE. O(log buffers + those that begin there). */
 static int32_t successor_of(const plim_graph *graph, const plim_plan *plan, int32_t i) {
   const plim_plan_buffer *buffer = &plan->buffer[i];
-  if (buffer->storage < 0 || buffer->end >= plan->n_commands) return -1;
+  if (buffer->storage < 0 || buffer->end >= plan->n_commands) return PLIM_NONE;
   const int32_t out = plim_command_result_over(graph, &plan->command[buffer->end], buffer->storage);
-  if (out < 0) return -1;
+  if (out < 0) return PLIM_NONE;
   for (int32_t h = first_from(plan, buffer->end); h < plan->n_buffers && plan->buffer[h].begin == buffer->end; h++) {
     if (plan->buffer[h].storage == out) return h;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 /* Does buffer i, which has begun, continue at `command`? */
@@ -155,7 +155,7 @@ static plim_status check_as_one_plan(const plim_exec *exec, const switching *cha
       top = plim_add_checked(top, buffer[i].bytes); /* -1 where there is no such place: refused below */
   }
   draft.buffer = buffer;
-  draft.budget_bytes = INT64_MAX;
+  draft.budget_bytes = PLIM_BYTES_UNLIMITED;
   plim_status status = plim_plan_from_parts(change->graph, &draft, &whole);
   plim_release(exec->ctx, buffer, n_buffers, sizeof *buffer);
   if (status == PLIM_OK) status = plim_plan_check(exec->ctx, change->graph, whole);

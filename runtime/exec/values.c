@@ -47,7 +47,7 @@ void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
   if (contents->outputs_of >= 0 && plim_exec_allocates_each(exec)) {
     plim_each_settle(exec, &exec->plan[contents->outputs_of]);
   }
-  contents->outputs_of = -1;
+  contents->outputs_of = PLIM_NONE;
   if (contents->inputs_of >= 0 && contents->inputs_of != plan_index) {
     plim_exec_plan *other = &exec->plan[contents->inputs_of];
     memset(other->written, 0, (size_t)other->bound.graph->n_values);

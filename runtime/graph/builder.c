@@ -76,7 +76,7 @@ plim_status plim_graph_add_storage(plim_graph_builder *b, plim_role role, int64_
     return plim_fail(b->ctx, PLIM_EDATA, "storage %lld: %lld bytes is not a size", id, (long long)bytes);
   }
   PLIM_TRY(add_row(b, "storages", &b->storage, &b->cap_storages, b->n_storages, sizeof *b->storage));
-  b->storage[id] = (plim_storage){bytes, role, -1};
+  b->storage[id] = (plim_storage){bytes, role, PLIM_NONE};
   b->n_storages++;
   *out = (int32_t)id;
   return PLIM_OK;
@@ -130,7 +130,7 @@ plim_status plim_graph_add_value(plim_graph_builder *b, const char *name, int32_
 
 plim_status plim_graph_add(plim_graph_builder *b, const char *name, plim_role role, const plim_shape *shape,
                            int32_t *out_value) {
-  int32_t storage = -1;
+  int32_t storage = PLIM_NONE;
   PLIM_TRY(plim_printable_name(b->ctx, "value", name));
   PLIM_TRY(check_shape(b, name, shape));
   PLIM_TRY(plim_graph_add_storage(b, role, value_bytes(shape), &storage));
@@ -328,7 +328,7 @@ plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, i
                         .n_upd = s.n_upd,
                         .n_pairs = s.n_pairs,
                         .time_ns = s.time_ns,
-                        .id = s.id ? *s.id : -1,
+                        .id = s.id ? *s.id : PLIM_NONE,
                         .name = at,
                         .operands = b->n_operands};
   memcpy(op->pair, s.pair, sizeof op->pair);

@@ -1,5 +1,5 @@
-/* Makes, copies and checks costs by device. Each array is one allocation. Every number is set at the start: to -1, and
- * workspaces to 0. */
+/* Makes, copies and checks costs by device. Each array is one allocation. Every number is set at the start: to
+ * PLIM_UNKNOWN or PLIM_NONE, and workspaces to 0. */
 #include "runtime/graph/costs.h"
 
 #include <string.h>
@@ -20,9 +20,9 @@ static plim_status allocate(plim_costs *c) {
   PLIM_TRY(plim_allocate(c->ctx, durations(c), sizeof *c->duration, &c->duration));
   PLIM_TRY(plim_allocate(c->ctx, copies(c), sizeof *c->copy, &c->copy));
   PLIM_TRY(plim_allocate(c->ctx, c->n_ops, sizeof *c->workspace, &c->workspace));
-  for (int32_t o = 0; o < c->n_ops; o++) c->flops[o] = -1;
-  for (int64_t i = 0; i < durations(c); i++) c->duration[i] = -1;
-  for (int64_t i = 0; i < copies(c); i++) c->copy[i] = -1;
+  for (int32_t o = 0; o < c->n_ops; o++) c->flops[o] = PLIM_UNKNOWN;
+  for (int64_t i = 0; i < durations(c); i++) c->duration[i] = PLIM_NONE;
+  for (int64_t i = 0; i < copies(c); i++) c->copy[i] = PLIM_NONE;
   return PLIM_OK;
 }
 
@@ -63,7 +63,7 @@ int32_t plim_costs_find_device(const plim_costs *c, const char *name) {
   for (int32_t d = 0; d < c->n_devices; d++) {
     if (strcmp(c->device[d], name) == 0) return d;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 int plim_costs_find_copy(const plim_costs *c, int32_t op, const char *from, const char *to, int64_t *time) {

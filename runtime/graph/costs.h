@@ -18,9 +18,9 @@ typedef struct plim_costs {
   plim_context *ctx;
   int32_t n_ops, n_devices;
   char (*device)[PLIM_COSTS_NAME_BYTES]; /* [n_devices] names, no two alike */
-  int64_t *flops;                        /* [n_ops] -1: not known */
-  int64_t *duration;                     /* [n_ops][n_devices] -1: the op does not run there */
-  int64_t *copy;                         /* [n_ops][n_devices from][n_devices to] -1: there is no link */
+  int64_t *flops;                        /* [n_ops] PLIM_UNKNOWN: not known */
+  int64_t *duration;                     /* [n_ops][n_devices] PLIM_NONE: the op does not run there */
+  int64_t *copy;                         /* [n_ops][n_devices from][n_devices to] PLIM_NONE: there is no link */
   int64_t *workspace;                    /* [n_ops] bytes beside inputs and outputs while the op runs; 0: none */
 } plim_costs;
 
@@ -44,12 +44,12 @@ static inline int64_t plim_costs_copy_at(const plim_costs *c, int32_t op, int32_
 /* Is there any cost: a device, or the FLOPs or the workspace of an op? O(n_ops). */
 int plim_costs_any(const plim_costs *costs);
 
-/* Index of the device of that name, -1: there is none. O(n_devices). */
+/* Index of the device of that name, or PLIM_NONE. O(n_devices). */
 int32_t plim_costs_find_device(const plim_costs *costs, const char *name);
 
 /* Find the time of a copy of the op's outputs between two devices.
  *   from, to  in       names of devices
- *   time      [1] out  in the unit of the file; -1: there is no link. Untouched when the result is 0
+ *   time      [1] out  in the unit of the file; PLIM_NONE: there is no link. Untouched when the result is 0
  * Returns 1, or 0 when no device has such a name or the op has no times of copies. O(n_devices^2). */
 int plim_costs_find_copy(const plim_costs *costs, int32_t op, const char *from, const char *to, int64_t *time);
 

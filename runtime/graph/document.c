@@ -52,7 +52,7 @@ int plim_document_read_version(plim_json_at *root, const char *kind, int newest)
   if (root->doc->status == PLIM_OK && strcmp(found, kind) != 0) {
     plim_json_fail(root, NULL, "the document is a '%.40s', not a '%s'", found, kind);
   }
-  int64_t version = plim_json_int(root, "version", 0, INT64_MAX);
+  int64_t version = plim_json_amount(root, "version");
   if (root->doc->status == PLIM_OK && (version < 1 || version > newest)) {
     plim_json_fail(root, "version", "version %lld of the format; this program reads version%s %s%d", (long long)version,
                    newest > 1 ? "s" : "", newest > 1 ? "1 to " : "", newest);
@@ -95,7 +95,7 @@ void plim_document_read_machine(plim_json_at *at, plim_machine *machine) {
   plim_json_copy(at, "isa", machine->isa, sizeof machine->isa);
   plim_json_copy(at, "library", machine->library, sizeof machine->library);
   plim_json_copy(at, "build", machine->build, sizeof machine->build);
-  machine->threads = (int32_t)plim_json_int(at, "threads", 0, INT32_MAX);
+  machine->threads = plim_json_index(at, "threads");
 }
 
 void plim_document_write_variant(plim_text *text, int32_t op, const plim_variant *variant) {
@@ -110,8 +110,8 @@ void plim_document_read_variant(plim_json_at *at, int32_t *op, plim_variant *var
   *op = (int32_t)plim_json_int(at, "op", 0, INT32_MAX - 1);
   plim_json_copy(at, "name", variant->name, sizeof variant->name);
   plim_json_copy(at, "label", variant->numerics_key, sizeof variant->numerics_key);
-  variant->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
-  variant->workspace_bytes = plim_json_int(at, "workspace_bytes", 0, INT64_MAX);
+  variant->time_ns = plim_json_amount(at, "time_ns");
+  variant->workspace_bytes = plim_json_amount(at, "workspace_bytes");
   plim_json_end(at);
 }
 

@@ -18,7 +18,7 @@ int plim_role_find(const char *name) {
   for (int i = 0; i < PLIM_ROLE_COUNT; i++) {
     if (strcmp(role_names[i], name) == 0) return i;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 const char *plim_phase_name(plim_phase phase) {
@@ -29,7 +29,7 @@ int plim_phase_find(const char *name) {
   for (int i = 0; i < PLIM_PHASE_COUNT; i++) {
     if (strcmp(phase_names[i], name) == 0) return i;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 int plim_op_reads(const plim_op *op, int32_t storage) {
@@ -89,14 +89,14 @@ int32_t plim_graph_find_value(const plim_graph *graph, const char *name) {
   for (int32_t i = 0; i < graph->n_values; i++) {
     if (strcmp(graph->value[i].name, name) == 0) return i;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 int32_t plim_graph_find_op(const plim_graph *graph, const char *name) {
   for (int32_t i = 0; i < graph->n_ops; i++) {
     if (strcmp(graph->op[i].name, name) == 0) return i;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 const char *plim_graph_storage_name(const plim_graph *graph, int32_t storage, const char *otherwise) {

@@ -49,7 +49,7 @@ typedef enum plim_phase { PLIM_PHASES(PLIM_X) PLIM_PHASE_COUNT } plim_phase;
 typedef struct plim_storage {
   int64_t bytes; /* not rounded; > 0, but an activation or gradient may have 0 */
   plim_role role;
-  int32_t producer; /* op that writes it, -1: it is written from outside; derived */
+  int32_t producer; /* op that writes it, PLIM_NONE: it is written from outside; derived */
 } plim_storage;
 
 typedef struct plim_value {
@@ -69,8 +69,8 @@ typedef struct plim_op {
   int32_t n_in, n_out, n_upd, n_pairs;
   const int32_t *in, *out, *upd; /* [n_in], [n_out], [n_upd] values, in the kind's operand order */
   const plim_pair *pair;         /* [n_pairs] in-place pairs: whole storages of equal bytes, the input's read once */
-  int64_t time_ns;               /* of one run, from an imported file; -1: none */
-  int64_t id;                    /* of the op in the imported file; -1: none */
+  int64_t time_ns;               /* of one run, from an imported file, or PLIM_UNKNOWN */
+  int64_t id;                    /* of the op in the imported file, or PLIM_NONE */
   /* derived: storages, each once */
   int32_t n_reads, n_writes, n_updates;
   const int32_t *reads, *writes, *updates; /* [n_reads], [n_writes], [n_updates] */
@@ -95,7 +95,7 @@ typedef struct plim_graph {
   const int32_t *reader_first, *reader, *updater_first, *updater;
 } plim_graph;
 
-/* The name of a role or phase, a static string; NULL when out of range. The role or phase of a name; -1: there is none.
+/* The name of a role or phase, a static string; NULL when out of range. The role or phase of a name, or PLIM_NONE.
  */
 const char *plim_role_name(plim_role role);
 int plim_role_find(const char *name);
@@ -155,7 +155,7 @@ typedef struct plim_op_spec {
   /* Read for custom only. Other kinds get the pairs of their kind that are possible: both values are all of their
    * storages and have equal bytes, and the input is not persistent and is the op's only read of its storage. */
   plim_pair pair[PLIM_OP_MAX_PAIRS];
-  int64_t time_ns;   /* -1: none */
+  int64_t time_ns;   /* or PLIM_UNKNOWN */
   const int64_t *id; /* in the imported file; NULL: none */
 } plim_op_spec;
 /* Add an op at the end of the program; *out is its id. PLIM_EDATA: a kind, class, phase, operand, attribute, pair or
@@ -180,12 +180,12 @@ plim_precision plim_graph_precision(const plim_graph *graph);
  * PLIM_OP_MAX_IN inputs: *out then has the first ones. */
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out);
 
-/* Id of the value or op of that name, -1: there is none. O(n). */
+/* Id of the value or op of that name, or PLIM_NONE. O(n). */
 int32_t plim_graph_find_value(const plim_graph *graph, const char *name);
 int32_t plim_graph_find_op(const plim_graph *graph, const char *name);
 
 /* The name by which messages call a storage: that of the first value over it, borrowed from the graph. `otherwise` when
- * there is no such value, and for storage -1 (a workspace). O(n). */
+ * there is no such value, and for PLIM_WORKSPACE. O(n). */
 const char *plim_graph_storage_name(const plim_graph *graph, int32_t storage, const char *otherwise);
 
 /* Sum of the bytes of persistent storages, each rounded up to PLIM_ALIGN; -1 on overflow. O(n). */

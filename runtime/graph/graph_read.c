@@ -15,7 +15,7 @@ static void read_storages(plim_json_at *root, plim_graph_builder *b) {
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_role role = (plim_role)plim_json_name(&at, "role", plim_role_find);
-    int64_t bytes = plim_json_int(&at, "bytes", 0, INT64_MAX);
+    int64_t bytes = plim_json_amount(&at, "bytes");
     plim_json_end(&at);
     if (root->doc->status == PLIM_OK) plim_json_take(&at, plim_graph_add_storage(b, role, bytes, &id));
   }
@@ -52,8 +52,8 @@ static void read_values(plim_json_at *root, int version, plim_graph_builder *b) 
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     const char *name = plim_json_text(&at, "name");
-    int32_t storage = (int32_t)plim_json_int(&at, "storage", 0, INT32_MAX);
-    int64_t offset = plim_json_int(&at, "offset", 0, INT64_MAX);
+    int32_t storage = plim_json_index(&at, "storage");
+    int64_t offset = plim_json_amount(&at, "offset");
     plim_shape shape = read_shape(&at, version);
     plim_json_end(&at);
     if (root->doc->status == PLIM_OK) {
@@ -127,7 +127,7 @@ static int32_t read_inputs(plim_json_at *op, inputs *in) {
 }
 
 static void read_op(plim_json_at *at, int version, inputs *in, int64_t *id, plim_op_spec *s) {
-  if (version >= 2) *id = plim_json_int_or_null(at, "id", 0, INT64_MAX, -1);
+  if (version >= 2) *id = plim_json_int_or_null(at, "id", 0, INT64_MAX, PLIM_NONE);
   s->id = *id >= 0 ? id : NULL;
   s->name = plim_json_text(at, "name");
   s->kind = (plim_op_kind)plim_json_name(at, "kind", plim_op_kind_find);
@@ -139,7 +139,7 @@ static void read_op(plim_json_at *at, int version, inputs *in, int64_t *id, plim
   s->n_out = read_ids(at, "out", s->out, PLIM_OP_MAX_OUT);
   s->n_upd = read_ids(at, "upd", s->upd, PLIM_OP_MAX_UPD);
   s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_PAIRS);
-  s->time_ns = plim_json_int_or_null(at, "time_ns", 0, INT64_MAX, -1);
+  s->time_ns = plim_json_int_or_null(at, "time_ns", 0, INT64_MAX, PLIM_UNKNOWN);
 }
 
 static int equal_pairs(const plim_draft_op *a, const plim_op_spec *b) {
@@ -178,7 +178,7 @@ static void read_ops(plim_json_at *root, int version, plim_graph_builder *b) {
   for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_op_spec spec = {.name = ""};
-    int64_t id = -1;
+    int64_t id = PLIM_NONE;
     read_op(&at, version, &in, &id, &spec);
     if (costs && root->doc->status == PLIM_OK) plim_costs_read_op(&at, costs, i);
     plim_json_end(&at);
@@ -208,7 +208,7 @@ static void read_graph(plim_json *doc, plim_graph **out) {
   int version = plim_document_read_version(&root, "graph", PLIM_GRAPH_NEWEST);
   plim_document_read_hash(&root, "fingerprint", fingerprint);
   const char *name = plim_json_text(&root, "name");
-  int32_t batch = (int32_t)plim_json_int(&root, "batch", 0, INT32_MAX);
+  int32_t batch = plim_json_index(&root, "batch");
   int unpacked = version >= 2 && plim_json_name(&root, "addresses", find_addresses) == 0;
   if (doc->status != PLIM_OK) return;
   plim_json_take(&root, plim_graph_begin(doc->ctx, name, batch, &b));

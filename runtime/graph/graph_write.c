@@ -57,7 +57,7 @@ static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) 
   plim_text_add(t, "{");
   if (version >= 2) {
     plim_text_add(t, "\"id\": ");
-    plim_document_write_int(t, op->id, -1);
+    plim_document_write_int(t, op->id, PLIM_NONE);
     plim_text_add(t, ", ");
   }
   plim_text_add(t, "\"name\": ");
@@ -74,7 +74,7 @@ static void write_op(plim_text *t, const plim_graph *g, int32_t o, int version) 
   plim_text_add(t, ", \"pairs\": ");
   plim_document_write_pairs(t, op->pair, op->n_pairs);
   plim_text_add(t, ", \"time_ns\": ");
-  plim_document_write_int(t, op->time_ns, -1);
+  plim_document_write_int(t, op->time_ns, PLIM_UNKNOWN);
   if (has_costs(g)) plim_costs_write_op(t, g->costs, o);
   plim_text_add(t, "}");
 }

@@ -19,7 +19,7 @@ extern "C" {
 
 typedef struct plim_handle_tensor {
   int32_t base;    /* tensor whose storage it views; its own id when it is no view */
-  int32_t storage; /* of the graph; -1: it has no bytes */
+  int32_t storage; /* of the graph; PLIM_NONE: it has no bytes */
   int64_t bytes;   /* of the storage, >= 0 */
 } plim_handle_tensor;
 
@@ -36,7 +36,7 @@ typedef enum plim_event_kind { PLIM_EVENT_KINDS(PLIM_X) PLIM_EVENT_KIND_COUNT } 
 typedef struct plim_event {
   plim_event_kind kind;
   int32_t tensor;          /* call: not read */
-  int32_t op;              /* call: of the graph, -1 when all results are views */
+  int32_t op;              /* call: of the graph, PLIM_NONE when all results are views */
   int64_t time_ns;         /* call */
   int32_t n_in, n_out;     /* call */
   const int32_t *in, *out; /* call: tensors; n_out > 0 */

@@ -19,7 +19,7 @@ typedef struct plim_handles_builder {
 /* Free what was added. Legal for an empty builder, and after a failure. */
 void plim_handles_builder_release(plim_handles_builder *b);
 
-/* Add a tensor; *out is its id. base -1: it is no view. PLIM_EOVERFLOW: too many rows, also below. */
+/* Add a tensor; *out is its id. base PLIM_NONE: it is no view. PLIM_EOVERFLOW: too many rows, also below. */
 PLIM_MUST_USE plim_status plim_handles_add_tensor(plim_handles_builder *b, int32_t base, int32_t storage, int64_t bytes,
                                                   int32_t *out);
 

@@ -18,7 +18,7 @@ static void write_list(plim_text *t, const int32_t *id, int32_t n) {
 
 static void write_event(plim_text *t, const plim_event *e) {
   plim_text_format(t, "{\"%s\": ", event_names[e->kind]);
-  plim_document_write_int(t, e->kind == PLIM_EVENT_CALL ? e->op : e->tensor, -1);
+  plim_document_write_int(t, e->kind == PLIM_EVENT_CALL ? e->op : e->tensor, PLIM_NONE);
   if (e->kind == PLIM_EVENT_CALL) {
     plim_text_format(t, ", \"time_ns\": %lld, \"in\": ", (long long)e->time_ns);
     write_list(t, e->in, e->n_in);
@@ -32,7 +32,7 @@ void plim_handles_write(plim_text *t, const plim_handles *h) {
   plim_text_add(t, "{\n    \"tensors\": [");
   for (int32_t i = 0; i < h->n_tensors; i++) {
     plim_text_format(t, "%s\n      {\"base\": %d, \"storage\": ", i > 0 ? "," : "", h->tensor[i].base);
-    plim_document_write_int(t, h->tensor[i].storage, -1);
+    plim_document_write_int(t, h->tensor[i].storage, PLIM_NONE);
     plim_text_format(t, ", \"bytes\": %lld}", (long long)h->tensor[i].bytes);
   }
   plim_text_add(t, "\n    ],\n    \"events\": [");
@@ -51,8 +51,8 @@ static void read_tensors(plim_json_at *at, plim_handles_builder *b) {
   for (int32_t i = 0; i < n && at->doc->status == PLIM_OK; i++) {
     plim_json_at row = plim_json_item(&list, i);
     int32_t base = (int32_t)plim_json_int(&row, "base", 0, i);
-    int32_t storage = (int32_t)plim_json_int_or_null(&row, "storage", 0, INT32_MAX, -1);
-    int64_t bytes = plim_json_int(&row, "bytes", 0, INT64_MAX);
+    int32_t storage = plim_json_index_or_none(&row, "storage");
+    int64_t bytes = plim_json_amount(&row, "bytes");
     plim_json_end(&row);
     if (at->doc->status == PLIM_OK) plim_json_take(&row, plim_handles_add_tensor(b, base, storage, bytes, &id));
   }
@@ -86,11 +86,11 @@ typedef struct scratch {
 } scratch;
 
 static void read_event(plim_json_at *row, plim_handles_builder *b, scratch *s) {
-  plim_event e = {.kind = kind_of(row), .op = -1};
+  plim_event e = {.kind = kind_of(row), .op = PLIM_NONE};
   int64_t count = 0;
   if (e.kind == PLIM_EVENT_CALL) {
-    e.op = (int32_t)plim_json_int_or_null(row, "call", 0, INT32_MAX, -1);
-    e.time_ns = plim_json_int(row, "time_ns", 0, INT64_MAX);
+    e.op = plim_json_index_or_none(row, "call");
+    e.time_ns = plim_json_amount(row, "time_ns");
     e.n_in = read_list(row, "in", &s->id, &s->capacity, &count);
     e.n_out = read_list(row, "out", &s->id, &s->capacity, &count);
     e.in = s->id;

@@ -22,7 +22,7 @@ int plim_plan_class_find(const char *name) {
   for (int i = 0; i < PLIM_PLAN_CLASS_COUNT; i++) {
     if (strcmp(class_names[i], name) == 0) return i;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 int32_t plim_command_result_over(const plim_graph *graph, const plim_command *command, int32_t storage) {
@@ -31,7 +31,7 @@ int32_t plim_command_result_over(const plim_graph *graph, const plim_command *co
     if (graph->value[op->in[command->pair[i].in]].storage != storage) continue;
     return graph->value[op->out[command->pair[i].out]].storage;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 int32_t plim_command_delay(const plim_plan *plan, const plim_command *command) {
@@ -59,7 +59,7 @@ int plim_page_is_file(const char *name) {
 int plim_plan_buffer_compare(const plim_plan_buffer *a, const plim_plan_buffer *b) {
   int by_begin = plim_integers_compare(a->begin, b->begin);
   if (by_begin) return by_begin;
-  /* workspaces (-1) come last: as unsigned they are the largest */
+  /* workspaces come last: as unsigned they are the largest */
   int by_storage = plim_integers_compare((int64_t)(uint32_t)a->storage, (int64_t)(uint32_t)b->storage);
   if (by_storage) return by_storage;
   int by_space = plim_integers_compare(a->space, b->space);
@@ -86,7 +86,7 @@ static int variant_order(const void *a, const void *b) {
 
 /* Find the variants that no command runs. now [n_variants] out: -1 for such a variant, 0 for others. */
 static void find_unused(const plim_own_plan *own, int32_t *now) {
-  for (int32_t i = 0; i < own->plan.n_variants; i++) now[i] = -1;
+  for (int32_t i = 0; i < own->plan.n_variants; i++) now[i] = PLIM_NONE;
   for (int32_t j = 0; j < own->plan.n_commands; j++) {
     if (own->command[j].kind == PLIM_COMMAND_RUN) now[own->command[j].variant] = 0;
   }
@@ -148,7 +148,7 @@ static plim_status take_peak(const plim_plan *plan, int32_t space, int64_t *out)
 }
 
 static int64_t packed_size(const plim_plan *plan, int32_t space) {
-  int64_t size = plan->packed ? 0 : -1;
+  int64_t size = plan->packed ? 0 : PLIM_NONE;
   for (int32_t i = 0; plan->packed && i < plan->n_buffers; i++) {
     int64_t end = plan->buffer[i].offset + plan->buffer[i].bytes;
     if (plan->buffer[i].space == space && end > size) size = end;

@@ -57,8 +57,10 @@ typedef struct plim_command {
   int64_t time_ns;           /* COPY: predicted; RUN: not read, since the variant has the time */
 } plim_command;
 
+enum { PLIM_WORKSPACE = -1 }; /* as the storage of a buffer or of a request: the workspace of the op */
+
 typedef struct plim_plan_buffer {
-  int32_t storage;       /* -1: the workspace of command `begin` */
+  int32_t storage;       /* PLIM_WORKSPACE: of command `begin` */
   int32_t begin, end;    /* lifetime [begin, end) in commands */
   int32_t space;         /* 0: the arena; k > 0: plan->page[k - 1] */
   int64_t offset, bytes; /* in its space; bytes > 0, rounded up to PLIM_ALIGN unless packed = 0 */
@@ -79,7 +81,7 @@ enum {
 };
 typedef struct plim_page_space {
   char name[PLIM_PAGE_NAME_BYTES]; /* "host": memory; "disk": a page file; "cpu:1": the arena of the second device */
-  int64_t budget_bytes;            /* INT64_MAX: none */
+  int64_t budget_bytes;            /* or PLIM_BYTES_UNLIMITED */
   int64_t peak_bytes, arena_bytes; /* of this space, as in plim_plan */
   int32_t computes;                /* 1: ops may run there */
   /* 0 to PLIM_PAGE_DELAY_PERMILLE: a run at the same time as a copy to or from the space takes longer, by so many
@@ -119,14 +121,14 @@ typedef struct plim_plan {
   plim_numerics numerics;
   char planner[32]; /* strategy that made it */
   plim_plan_class plan_class;
-  int32_t packed; /* 1: buffers have addresses; 0: peak only, arena_bytes = -1, offsets -1 */
+  int32_t packed; /* 1: buffers have addresses; 0: peak only, arena_bytes = PLIM_NONE, offsets PLIM_NONE */
   int32_t n_commands, n_buffers, n_variants;
   const plim_command *command;      /* [n_commands] the commands, in order */
   const plim_plan_buffer *buffer;   /* [n_buffers] sorted by begin, then storage (workspaces last) */
   const plim_plan_variant *variant; /* [n_variants] sorted by op, then name */
-  int64_t budget_bytes;             /* INT64_MAX: none */
+  int64_t budget_bytes;             /* or PLIM_BYTES_UNLIMITED */
   int64_t peak_bytes;               /* largest sum of live bytes over the commands */
-  int64_t arena_bytes;              /* packed size: largest offset + bytes; -1 when packed = 0 */
+  int64_t arena_bytes;              /* packed size: largest offset + bytes; PLIM_NONE when packed = 0 */
   int64_t time_ns, keep_all_ns;     /* predicted: the makespan; every op once with its fastest variant */
   int64_t bound_ns;                 /* proven lower bound on time in plan_class at this budget, >= keep_all_ns */
   int32_t proved;                   /* 1: time_ns is optimal in plan_class */
@@ -139,12 +141,12 @@ static inline int plim_plan_computes(const plim_plan *plan, int32_t space) {
   return space == 0 || plan->page[plim_page_index(space)].computes;
 }
 
-/* The name of a class, NULL when out of range. The class of a name, -1: there is none. */
+/* The name of a class, NULL when out of range. The class of a name, or PLIM_NONE. */
 const char *plim_plan_class_name(plim_plan_class plan_class);
 int plim_plan_class_find(const char *name);
 
-/* The storage of the result that the command writes over this storage by an in-place pair; -1: there is no such pair.
- * The checker does not use this function. */
+/* The storage of the result that the command writes over this storage by an in-place pair; PLIM_NONE: there is no such
+ * pair. The checker does not use this function. */
 int32_t plim_command_result_over(const plim_graph *graph, const plim_command *command, int32_t storage);
 
 /* When a command can begin: its queue is free, and all that it waits for has ended.

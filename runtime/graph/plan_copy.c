@@ -78,7 +78,7 @@ static plim_status check_buffer(plim_context *ctx, const plim_plan *p, int32_t i
                      p->n_commands);
   }
   if (buffer->bytes <= 0) return plim_fail(ctx, PLIM_EDATA, "buffer %d: %lld bytes", i, (long long)buffer->bytes);
-  if (p->packed ? buffer->offset < 0 || buffer->offset > INT64_MAX - buffer->bytes : buffer->offset != -1) {
+  if (p->packed ? buffer->offset < 0 || buffer->offset > INT64_MAX - buffer->bytes : buffer->offset != PLIM_NONE) {
     return plim_fail(ctx, PLIM_EDATA, "buffer %d: offset %lld in a plan %s addresses", i, (long long)buffer->offset,
                      p->packed ? "with" : "without");
   }

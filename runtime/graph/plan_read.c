@@ -22,12 +22,12 @@ static void free_lists(plim_context *ctx, lists *l) {
 }
 
 static void read_figures(plim_json_at *at, plim_plan *p) {
-  p->budget_bytes = plim_json_int_or_null(at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
-  p->peak_bytes = plim_json_int(at, "peak_bytes", 0, INT64_MAX);
-  p->arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, -1);
-  p->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
-  p->keep_all_ns = plim_json_int(at, "keep_all_ns", 0, INT64_MAX);
-  p->bound_ns = plim_json_int(at, "bound_ns", 0, INT64_MAX);
+  p->budget_bytes = plim_json_limit(at, "budget_bytes");
+  p->peak_bytes = plim_json_amount(at, "peak_bytes");
+  p->arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, PLIM_NONE);
+  p->time_ns = plim_json_amount(at, "time_ns");
+  p->keep_all_ns = plim_json_amount(at, "keep_all_ns");
+  p->bound_ns = plim_json_amount(at, "bound_ns");
   p->proved = plim_json_bool(at, "proved");
   if (at->doc->status == PLIM_OK && p->packed != (p->arena_bytes >= 0)) {
     plim_json_fail(at, "arena_bytes", "is %s in a plan %s addresses", p->packed ? "null" : "given",
@@ -58,9 +58,9 @@ static void read_pages(plim_json_at *root, lists *l) {
   for (int32_t k = 0; k < n && root->doc->status == PLIM_OK; k++) {
     plim_json_at at = plim_json_item(&list, k);
     plim_json_copy(&at, "name", l->page[k].name, sizeof l->page[k].name);
-    l->page[k].budget_bytes = plim_json_int_or_null(&at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
-    l->page[k].peak_bytes = plim_json_int(&at, "peak_bytes", 0, INT64_MAX);
-    l->page[k].arena_bytes = plim_json_int_or_null(&at, "arena_bytes", 0, INT64_MAX, -1);
+    l->page[k].budget_bytes = plim_json_limit(&at, "budget_bytes");
+    l->page[k].peak_bytes = plim_json_amount(&at, "peak_bytes");
+    l->page[k].arena_bytes = plim_json_int_or_null(&at, "arena_bytes", 0, INT64_MAX, PLIM_NONE);
     if (plim_json_has(&at, "delay_permille")) {
       l->page[k].delay_permille = (int32_t)plim_json_int(&at, "delay_permille", 1, PLIM_PAGE_DELAY_PERMILLE);
     }
@@ -86,7 +86,7 @@ static void read_variants(plim_json_at *root, lists *l) {
 
 static void read_waits(plim_json_at *at, lists *l, plim_command *command) {
   int32_t n = 0;
-  command->queue = (int32_t)plim_json_int(at, "queue", 0, INT32_MAX);
+  command->queue = plim_json_index(at, "queue");
   plim_json_at list = plim_json_list(at, "wait", &n);
   plim_json_take(&list, plim_array_reserve(at->doc->ctx, &l->wait, &l->cap_wait, l->n_wait + n, sizeof *l->wait));
   if (at->doc->status != PLIM_OK) return;
@@ -97,14 +97,14 @@ static void read_waits(plim_json_at *at, lists *l, plim_command *command) {
 static void read_command(plim_json_at *at, lists *l, plim_command *command) {
   if (plim_json_has(at, "copy")) {
     command->kind = PLIM_COMMAND_COPY;
-    command->storage = (int32_t)plim_json_int(at, "copy", 0, INT32_MAX);
-    command->from = (int32_t)plim_json_int(at, "from", 0, INT32_MAX);
-    command->to = (int32_t)plim_json_int(at, "to", 0, INT32_MAX);
-    command->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
+    command->storage = plim_json_index(at, "copy");
+    command->from = plim_json_index(at, "from");
+    command->to = plim_json_index(at, "to");
+    command->time_ns = plim_json_amount(at, "time_ns");
   } else {
     command->kind = PLIM_COMMAND_RUN;
     command->op = (int32_t)plim_json_int(at, "run", 0, INT32_MAX - 1);
-    command->variant = (int32_t)plim_json_int(at, "variant", 0, INT32_MAX);
+    command->variant = plim_json_index(at, "variant");
     command->n_pairs = plim_document_read_pairs(at, command->pair, PLIM_OP_MAX_PAIRS);
     if (plim_json_has(at, "space")) command->space = (int32_t)plim_json_int(at, "space", 1, PLIM_PAGE_SPACES);
   }
@@ -129,11 +129,11 @@ static void read_commands(plim_json_at *root, lists *l) {
 }
 
 static void read_buffer(plim_json_at *at, plim_plan_buffer *buffer) {
-  buffer->storage = (int32_t)plim_json_int_or_null(at, "storage", 0, INT32_MAX, -1);
-  buffer->begin = (int32_t)plim_json_int(at, "begin", 0, INT32_MAX);
+  buffer->storage = (int32_t)plim_json_int_or_null(at, "storage", 0, INT32_MAX, PLIM_WORKSPACE);
+  buffer->begin = plim_json_index(at, "begin");
   buffer->end = (int32_t)plim_json_int(at, "end", 1, INT32_MAX);
-  buffer->space = (int32_t)plim_json_int(at, "space", 0, INT32_MAX);
-  buffer->offset = plim_json_int_or_null(at, "offset", 0, INT64_MAX, -1);
+  buffer->space = plim_json_index(at, "space");
+  buffer->offset = plim_json_int_or_null(at, "offset", 0, INT64_MAX, PLIM_NONE);
   buffer->bytes = plim_json_int(at, "bytes", 1, INT64_MAX);
   plim_json_end(at);
 }

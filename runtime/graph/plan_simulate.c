@@ -44,7 +44,7 @@ typedef struct queue_now {
 
 typedef struct events {
   const plim_plan *plan;
-  int64_t *begin_ns, *end_ns; /* end -1: it has not ended */
+  int64_t *begin_ns, *end_ns; /* end PLIM_NONE: it has not ended */
   int64_t now_ns;
   queue_now queue[PLIM_PLAN_QUEUES];
 } events;
@@ -88,7 +88,7 @@ static int is_copy(const events *e, const queue_now *h) {
 /* Advance the time to the next end of a command, by the present speeds. Below zero, the speed of runs adds to their
  * work: copies delay them by more than the time that passes. 0: no command runs. */
 static int advance(events *e) {
-  int64_t speed = WHOLE, step_ns = INT64_MAX;
+  int64_t speed = WHOLE, step_ns = PLIM_TIME_INFINITE;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) speed -= e->queue[q].delay;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
     const queue_now *h = &e->queue[q];
@@ -96,7 +96,7 @@ static int advance(events *e) {
     const int64_t rate = is_copy(e, h) ? WHOLE : speed;
     if (rate > 0 && (h->left + rate - 1) / rate < step_ns) step_ns = (h->left + rate - 1) / rate;
   }
-  if (step_ns == INT64_MAX) return 0;
+  if (step_ns == PLIM_TIME_INFINITE) return 0;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
     queue_now *h = &e->queue[q];
     if (h->runs) h->left -= step_ns * (is_copy(e, h) ? WHOLE : speed);
@@ -116,7 +116,7 @@ static void simulate_events(const plim_plan *plan, int64_t *begin_ns, int64_t *e
   events e = {.plan = plan, .begin_ns = begin_ns, .end_ns = end_ns};
   *makespan_ns = -1;
   if (!is_countable(plan)) return;
-  for (int32_t j = 0; j < plan->n_commands; j++) end_ns[j] = -1;
+  for (int32_t j = 0; j < plan->n_commands; j++) end_ns[j] = PLIM_NONE;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) e.queue[q].command = next_of(plan, q, 0);
   do {
     begin_and_end(&e);

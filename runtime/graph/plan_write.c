@@ -22,10 +22,10 @@ static void write_command(plim_text *t, const plim_command *command) {
 
 static void write_buffer(plim_text *t, const plim_plan_buffer *buffer) {
   plim_text_add(t, "{\"storage\": ");
-  plim_document_write_int(t, buffer->storage, -1);
+  plim_document_write_int(t, buffer->storage, PLIM_WORKSPACE);
   plim_text_format(t, ", \"begin\": %d, \"end\": %d, \"space\": %d, \"offset\": ", buffer->begin, buffer->end,
                    buffer->space);
-  plim_document_write_int(t, buffer->offset, -1);
+  plim_document_write_int(t, buffer->offset, PLIM_NONE);
   plim_text_format(t, ", \"bytes\": %lld}", (long long)buffer->bytes);
 }
 
@@ -43,9 +43,9 @@ static void write_pages(plim_text *t, const plim_plan *p) {
     plim_text_add(t, k > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
     plim_text_quote(t, p->page[k].name);
     plim_text_add(t, ", \"budget_bytes\": ");
-    plim_document_write_int(t, p->page[k].budget_bytes, INT64_MAX);
+    plim_document_write_int(t, p->page[k].budget_bytes, PLIM_BYTES_UNLIMITED);
     plim_text_format(t, ", \"peak_bytes\": %lld, \"arena_bytes\": ", (long long)p->page[k].peak_bytes);
-    plim_document_write_int(t, p->page[k].arena_bytes, -1);
+    plim_document_write_int(t, p->page[k].arena_bytes, PLIM_NONE);
     if (p->page[k].delay_permille > 0) plim_text_format(t, ", \"delay_permille\": %d", p->page[k].delay_permille);
     plim_text_add(t, p->page[k].computes ? ", \"computes\": true}" : "}");
   }
@@ -60,9 +60,9 @@ static void write_head(plim_text *t, const plim_plan *p) {
   plim_text_quote(t, p->planner);
   plim_text_format(t, ",\n  \"class\": \"%s\",\n  \"packed\": %s,\n", plim_plan_class_name(p->plan_class),
                    p->packed ? "true" : "false");
-  write_figure(t, "budget_bytes", p->budget_bytes, INT64_MAX);
+  write_figure(t, "budget_bytes", p->budget_bytes, PLIM_BYTES_UNLIMITED);
   write_figure(t, "peak_bytes", p->peak_bytes, -1);
-  write_figure(t, "arena_bytes", p->arena_bytes, -1);
+  write_figure(t, "arena_bytes", p->arena_bytes, PLIM_NONE);
   write_figure(t, "time_ns", p->time_ns, -1);
   write_figure(t, "keep_all_ns", p->keep_all_ns, -1);
   write_figure(t, "bound_ns", p->bound_ns, -1);

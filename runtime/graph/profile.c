@@ -156,8 +156,8 @@ int plim_variant_ties(int64_t time_ns, int64_t fastest_ns) {
 }
 
 int32_t plim_variants_fastest(const plim_variant *v, int32_t n, const char *numerics_key) {
-  int64_t least_ns = INT64_MAX;
-  int32_t best = -1;
+  int64_t least_ns = PLIM_TIME_INFINITE;
+  int32_t best = PLIM_NONE;
   for (int32_t i = 0; i < n; i++) {
     if ((!numerics_key || strcmp(v[i].numerics_key, numerics_key) == 0) && v[i].time_ns < least_ns)
       least_ns = v[i].time_ns;

@@ -41,7 +41,7 @@ plim_status plim_profile_save(const plim_profile *profile, const char *path) {
 
 /* Read n rows, which must be sorted by op, into first [n_ops + 1] and variant [n]. */
 static void read_rows(const plim_json_at *list, int32_t n, int32_t n_ops, int32_t *first, plim_variant *variant) {
-  int32_t last = -1;
+  int32_t last = PLIM_NONE;
   for (int32_t i = 0; i < n && list->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(list, i);
     int32_t op = 0;

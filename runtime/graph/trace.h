@@ -38,7 +38,7 @@ void plim_trace_abandon(plim_trace_writer *writer); /* leaves no file; NULL is l
 /* ---- reading ---- */
 typedef struct plim_trace_row {
   int64_t training_step;
-  int32_t command, op;         /* command of the plan, op of the graph; op -1: a copy */
+  int32_t command, op;         /* command of the plan, op of the graph; op PLIM_NONE: a copy */
   const char *name, *variant;  /* of the op; "" for a copy */
   int32_t queue;               /* 0 without copies */
   int64_t start_ns;            /* from the start of the training step; without copies the sum of the times before */
@@ -46,7 +46,7 @@ typedef struct plim_trace_row {
   int64_t waited_ns;           /* how long a run of a plan with copies waited for other queues before it began */
   int64_t live_bytes;          /* of all buffers during the command */
   int32_t n_out;
-  const int64_t *out; /* [n_out] arena offsets of the storages that the op writes, -1 when the plan has none */
+  const int64_t *out; /* [n_out] arena offsets of the storages that the op writes, PLIM_NONE when the plan has none */
 } plim_trace_row;
 
 typedef struct plim_trace {

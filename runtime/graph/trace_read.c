@@ -65,9 +65,9 @@ static void read_head(plim_json_at *at, draft *d) {
   plim_document_read_hash(&numerics, "hash", d->head.numerics.hash);
   plim_json_end(&numerics);
   plim_json_copy(at, "planner", d->head.planner, sizeof d->head.planner);
-  d->head.budget_bytes = plim_json_int_or_null(at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
-  d->head.peak_bytes = plim_json_int(at, "peak_bytes", 0, INT64_MAX);
-  d->head.arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, -1);
+  d->head.budget_bytes = plim_json_limit(at, "budget_bytes");
+  d->head.peak_bytes = plim_json_amount(at, "peak_bytes");
+  d->head.arena_bytes = plim_json_int_or_null(at, "arena_bytes", 0, INT64_MAX, PLIM_NONE);
   d->head.n_commands = (int32_t)plim_json_int(at, "steps", 1, INT32_MAX);
   plim_json_end(at);
 }
@@ -80,7 +80,7 @@ static void read_out(plim_json_at *at, draft *d, plim_trace_row *row) {
   plim_json_take(&list, plim_array_reserve(d->ctx, &d->out, &d->cap_out, d->n_out + row->n_out, sizeof *d->out));
   if (at->doc->status != PLIM_OK) return;
   for (int32_t i = 0; i < row->n_out; i++) {
-    d->out[d->n_out++] = plim_json_int_or_null_item(&list, i, 0, INT64_MAX, -1);
+    d->out[d->n_out++] = plim_json_int_or_null_item(&list, i, 0, INT64_MAX, PLIM_NONE);
   }
 }
 
@@ -120,19 +120,19 @@ static void read_row(plim_json_at *at, draft *d) {
   if (at->doc->status != PLIM_OK) return;
   draft_row *fresh = &d->row[d->n_rows];
   plim_trace_row *row = &fresh->row;
-  row->training_step = plim_json_int(at, "training_step", 0, INT64_MAX);
-  row->command = (int32_t)plim_json_int(at, "step", 0, INT32_MAX);
-  row->op = (int32_t)plim_json_int_or_null(at, "op", 0, INT32_MAX, -1);
+  row->training_step = plim_json_amount(at, "training_step");
+  row->command = plim_json_index(at, "step");
+  row->op = plim_json_index_or_none(at, "op");
   fresh->name = read_text(at, d, "name");
   fresh->variant = read_text(at, d, "variant");
   if (d->head.has_queues) {
     row->queue = (int32_t)plim_json_int(at, "queue", 0, PLIM_PLAN_QUEUES - 1);
-    row->waited_ns = plim_json_int(at, "waited_ns", 0, INT64_MAX);
+    row->waited_ns = plim_json_amount(at, "waited_ns");
   }
-  row->start_ns = plim_json_int(at, "start_ns", 0, INT64_MAX);
-  row->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
-  row->planned_ns = plim_json_int(at, "planned_ns", 0, INT64_MAX);
-  row->live_bytes = plim_json_int(at, "live_bytes", 0, INT64_MAX);
+  row->start_ns = plim_json_amount(at, "start_ns");
+  row->time_ns = plim_json_amount(at, "time_ns");
+  row->planned_ns = plim_json_amount(at, "planned_ns");
+  row->live_bytes = plim_json_amount(at, "live_bytes");
   read_out(at, d, row);
   plim_json_end(at);
   if (at->doc->status != PLIM_OK) return;
@@ -143,7 +143,7 @@ static void read_row(plim_json_at *at, draft *d) {
 
 static void read_end(plim_json_at *at, draft *d) {
   if (!plim_json_bool(at, "end")) plim_json_fail(at, "end", "is false");
-  d->n_training_steps = plim_json_int(at, "training_steps", 0, INT64_MAX);
+  d->n_training_steps = plim_json_amount(at, "training_steps");
   plim_json_end(at);
   d->ended = 1;
   if (at->doc->status != PLIM_OK) return;

@@ -26,15 +26,15 @@ void plim_trace_write_head(plim_text *t, const plim_trace *head) {
   plim_document_write_machine(t, &head->numerics.machine);
   plim_text_format(t, ", \"hash\": \"%s\"}", head->numerics.hash);
   write_text(t, "planner", head->planner);
-  write_int(t, "budget_bytes", head->budget_bytes, INT64_MAX);
+  write_int(t, "budget_bytes", head->budget_bytes, PLIM_BYTES_UNLIMITED);
   write_int(t, "peak_bytes", head->peak_bytes, -1);
-  write_int(t, "arena_bytes", head->arena_bytes, -1);
+  write_int(t, "arena_bytes", head->arena_bytes, PLIM_NONE);
   plim_text_format(t, ", \"steps\": %d}\n", head->n_commands);
 }
 
 void plim_trace_write_row(plim_text *t, const plim_trace *head, const plim_trace_row *row) {
   plim_text_format(t, "{\"training_step\": %lld, \"step\": %d, \"op\": ", (long long)row->training_step, row->command);
-  plim_document_write_int(t, row->op, -1);
+  plim_document_write_int(t, row->op, PLIM_NONE);
   write_text(t, "name", row->name);
   write_text(t, "variant", row->variant);
   if (head->has_queues) {
@@ -45,7 +45,7 @@ void plim_trace_write_row(plim_text *t, const plim_trace *head, const plim_trace
                    (long long)row->live_bytes);
   for (int32_t i = 0; i < row->n_out; i++) {
     if (i > 0) plim_text_add(t, ", ");
-    plim_document_write_int(t, row->out[i], -1);
+    plim_document_write_int(t, row->out[i], PLIM_NONE);
   }
   plim_text_add(t, "]}\n");
 }
@@ -141,7 +141,8 @@ plim_status plim_trace_begin(const plim_graph *graph, const plim_plan *plan, con
   plim_status status;
   PLIM_TRY(check_fit(graph, plan));
   PLIM_TRY(plim_allocate(ctx, 1, sizeof *w, &w));
-  *w = (plim_trace_writer){.ctx = ctx, .graph = graph, .plan = plan, .text = {.ctx = ctx}, .last_training_step = -1};
+  *w = (plim_trace_writer){
+      .ctx = ctx, .graph = graph, .plan = plan, .text = {.ctx = ctx}, .last_training_step = PLIM_NONE};
   w->head.has_queues = plan->n_page_spaces > 0;
   PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_commands + 1, sizeof *w->live_bytes, &w->live_bytes));
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w->home, &w->home));
@@ -161,7 +162,7 @@ done:
 static void add_line(plim_trace_writer *w, plim_trace_row row) {
   const plim_command *command = &w->plan->command[row.command];
   int64_t out[PLIM_OP_MAX_OUT];
-  row.op = -1;
+  row.op = PLIM_NONE;
   row.name = row.variant = "";
   row.queue = command->queue;
   row.planned_ns = command->time_ns;

@@ -34,7 +34,7 @@ static int64_t vary(plim_generated *g, int64_t x) {
   return x * (75 + plim_generated_below(g, 51)) / 100 + 1;
 }
 
-/* Add a forward op that reads up to three earlier ones (-1: none); returns its node. */
+/* Add a forward op that reads up to three earlier ones (PLIM_NONE: none); returns its node. */
 static int32_t add(network *w, op_kind kind, int64_t bytes, int64_t time_ns, int32_t a, int32_t b, int32_t c) {
   plim_generated *g = w->generated;
   const int32_t in[3] = {a, b, c};

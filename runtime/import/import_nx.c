@@ -62,9 +62,9 @@ static void read_node(draft *d, plim_json_at *at, int32_t i, plim_node *to) {
   *to = (plim_node){.id = i, .phase = PLIM_PHASE_FORWARD};
   if (json_is_string(name)) to->name = json_string_value(name);
   if (plim_json_has(at, "id")) {
-    to->id = plim_json_int(at, "id", 0, INT64_MAX);
+    to->id = plim_json_amount(at, "id");
   } else if (json_is_integer(name)) {
-    to->id = plim_json_int(at, "name", 0, INT64_MAX);
+    to->id = plim_json_amount(at, "name");
   }
   to->bytes = read_cost(at, "cost_ram", "out_cost");
   to->time_ns = timed || !costed ? read_cost(at, "cost_cpu", "duration") : -1;

@@ -28,7 +28,7 @@ plim_status plim_nx_costs_begin(plim_json_at *root, int32_t n_ops, plim_costs **
   return doc->status;
 }
 
-/* The device whose name is text[0 .. length); -1: there is none. */
+/* The device whose name is text[0 .. length), or PLIM_NONE. */
 static int32_t find_device(const plim_costs *c, const char *text, size_t length) {
   char name[PLIM_COSTS_NAME_BYTES];
   if (length >= sizeof name) return -1;

@@ -6,8 +6,8 @@
 #include "runtime/graph/graph.h"
 
 typedef struct plim_node {
-  int64_t id;             /* -1: none */
-  int64_t bytes, time_ns; /* time_ns -1: none */
+  int64_t id;             /* or PLIM_NONE */
+  int64_t bytes, time_ns; /* time_ns: or PLIM_UNKNOWN */
   const char *name;       /* any text; NULL: none */
   plim_phase phase;
 } plim_node;

@@ -17,7 +17,7 @@ typedef struct plim_symbols {
 
 void plim_symbols_release(plim_symbols *symbols); /* an empty table is legal */
 
-/* The text's number; -1: it was not added. */
+/* The text's number; PLIM_NONE: it was not added. */
 int32_t plim_symbols_find(const plim_symbols *symbols, const char *text);
 /* Add a copy of a text that is not in the table; *out is its number. PLIM_ENOMEM, PLIM_EOVERFLOW: the table is
  * unchanged. */

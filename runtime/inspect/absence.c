@@ -13,11 +13,11 @@ static int32_t first_buffer_after(const plim_inspect *in, int32_t storage, int32
   for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
     if (in->plan->buffer[in->buffer[i]].begin > command) return in->buffer[i];
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 static int32_t last_end_before(const plim_inspect *in, int32_t storage, int32_t command) {
-  int32_t gone = -1;
+  int32_t gone = PLIM_NONE;
   for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
     int32_t end = in->plan->buffer[in->buffer[i]].end;
     if (end <= command && end > gone) gone = end;
@@ -35,7 +35,7 @@ static void find_gap(const plim_inspect *in, int32_t storage, int32_t command, p
   if (is_resident(in, storage, command)) return;
   int32_t next = first_buffer_after(in, storage, command);
   a->gone = last_end_before(in, storage, command);
-  a->back = next < 0 ? -1 : in->plan->buffer[next].begin;
+  a->back = next < 0 ? PLIM_NONE : in->plan->buffer[next].begin;
   a->kind = a->gone < 0 ? PLIM_ABSENT_UNMADE : a->back < 0 ? PLIM_ABSENT_DONE : PLIM_ABSENT_DROPPED;
 }
 
@@ -100,7 +100,7 @@ static int32_t sibling_of(const plim_inspect *in, int32_t storage, int32_t back)
     int begins = buffer >= 0 && in->plan->buffer[buffer].begin == back && in->plan->buffer[buffer].end > back + 1;
     if (s != storage && begins) return s;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 /* ---- another storage that could have been evicted ---- */
@@ -119,12 +119,12 @@ static int may_run_at(const plim_inspect *in, const plim_op *op, int32_t made, i
   return 1;
 }
 
-/* The time of an op's first run; INT64_MAX: it has none. */
+/* The time of an op's first run; PLIM_TIME_INFINITE: it has none. */
 static int64_t first_time(const plim_inspect *in, int32_t op) {
   for (int32_t j = 0; j < in->plan->n_commands; j++) {
     if (in->plan->command[j].op == op) return plim_inspect_time(in, j);
   }
-  return INT64_MAX;
+  return PLIM_TIME_INFINITE;
 }
 
 /* Consider a buffer whose eviction would leave enough room. It must not be read while it is evicted, and be cheaper
@@ -149,7 +149,7 @@ static void consider(const plim_inspect *in, const plim_plan_buffer *buffer, pli
  * addresses any buffer without which a range is large enough. */
 static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *a) {
   const plim_plan *plan = in->plan;
-  plim_room_walk walk = {.last = -1};
+  plim_room_walk walk = {.last = PLIM_NONE};
   int32_t id;
   for (int32_t i = 0; i < plan->n_buffers && a->breaks == PLIM_BREAKS_BUDGET; i++) {
     const plim_plan_buffer *buffer = &plan->buffer[i];
@@ -161,8 +161,13 @@ static void find_instead(const plim_inspect *in, int32_t storage, plim_absence *
 }
 
 plim_status plim_inspect_absence(const plim_inspect *in, int32_t storage, int32_t command, plim_absence *out) {
-  plim_absence a = {
-      .gone = -1, .back = -1, .full_command = -1, .free_offset = -1, .blocker = -1, .sibling = -1, .other = -1};
+  plim_absence a = {.gone = PLIM_NONE,
+                    .back = PLIM_NONE,
+                    .full_command = PLIM_NONE,
+                    .free_offset = PLIM_NONE,
+                    .blocker = PLIM_NONE,
+                    .sibling = PLIM_NONE,
+                    .other = PLIM_NONE};
   if (storage < 0 || storage >= in->graph->n_storages || command < 0 || command >= in->plan->n_commands) {
     return plim_fail(in->ctx, PLIM_EUSAGE, "storage %d at command %d; there are %d storages and %d commands",
                      (int)storage, (int)command, (int)in->graph->n_storages, (int)in->plan->n_commands);

@@ -37,7 +37,7 @@ static int32_t blocker_of(const plim_inspect *in, int64_t offset, int64_t bytes,
     int there = buffer->begin <= command && command < buffer->end;
     if (there && buffer->offset < offset + bytes && offset < buffer->offset + buffer->bytes) return buffer->storage;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 static void find_addresses(const plim_inspect *in, int64_t bytes, plim_absence *a) {
@@ -72,7 +72,7 @@ int32_t plim_inspect_makes_room(const plim_inspect *in, int32_t storage, const p
   const plim_plan *plan = in->plan;
   int64_t bytes = bytes_of(in, storage);
   while (walk->next <= plan->n_buffers) {
-    int32_t id = walk->next < plan->n_buffers ? in->by_offset[walk->next] : -1, last = walk->last;
+    int32_t id = walk->next < plan->n_buffers ? in->by_offset[walk->next] : PLIM_NONE, last = walk->last;
     walk->next++;
     if (id >= 0 && (plan->buffer[id].begin > a->full_command || plan->buffer[id].end <= a->gone)) continue;
     int64_t room = (id >= 0 ? plan->buffer[id].offset : plan->budget_bytes) - walk->below;
@@ -81,5 +81,5 @@ int32_t plim_inspect_makes_room(const plim_inspect *in, int32_t storage, const p
     walk->last = id;
     if (last >= 0 && room >= bytes) return last;
   }
-  return -1;
+  return PLIM_NONE;
 }

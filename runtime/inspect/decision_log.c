@@ -10,7 +10,7 @@
 #include "runtime/inspect/decision_log_internal.h"
 
 static int64_t limit_of(const plim_decision_log *decisions) {
-  return decisions->options.limit_ns > 0 ? decisions->options.limit_ns : INT64_MAX;
+  return decisions->options.limit_ns > 0 ? decisions->options.limit_ns : PLIM_TIME_UNLIMITED;
 }
 
 plim_status plim_decision_log_simulate(const plim_decision_log *decisions, const plim_arena_watch *watch,

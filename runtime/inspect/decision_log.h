@@ -83,15 +83,15 @@ typedef enum plim_arena_block_state {
   PLIM_ARENA_BLOCK_PERSISTENT, /* a parameter, a state, the staged batch */
   PLIM_ARENA_BLOCK_INPUT,      /* written from outside: nothing recomputes it */
   PLIM_ARENA_BLOCK_SMALL,      /* in the area for small requests, where nothing is evicted */
-  PLIM_ARENA_BLOCK_PINNED,     /* a run that has begun or waits needs it: `by` is its op, -1: it is an output */
-  /* It cannot be recomputed for its last read: `by` is the param or state that is updated by then, -1: an input of its
-   * op is not available then. */
+  PLIM_ARENA_BLOCK_PINNED,     /* a run that has begun or waits needs it: `by` is its op, PLIM_NONE: it is an output */
+  /* It cannot be recomputed for its last read: `by` is the param or state that is updated by then, PLIM_NONE: an input
+   * of its op is not available then. */
   PLIM_ARENA_BLOCK_TOO_LATE,
 } plim_arena_block_state;
 
 typedef struct plim_decision_block {
   int64_t offset, bytes;
-  int32_t storage; /* -1: free */
+  int32_t storage; /* PLIM_NONE: free */
   plim_arena_block_state state;
   int32_t by;
   /* the rest is set for blocks that may be evicted */
@@ -118,7 +118,7 @@ typedef struct plim_decision_reasons {
   /* by windows: the best windows; [0] was taken, and the others follow by score */
   int32_t n_windows;
   plim_decision_window window[PLIM_DECISION_WINDOWS];
-  int32_t taken, runner_up; /* one after another: the block that was taken, and the second best; -1: none */
+  int32_t taken, runner_up; /* one after another: the block that was taken, and the second best, or PLIM_NONE */
   int64_t extra_bytes;      /* when nothing can be evicted: bytes by which a larger arena would have room */
 } plim_decision_reasons;
 
@@ -127,9 +127,9 @@ typedef struct plim_decision_reasons {
 PLIM_MUST_USE plim_status plim_decision_log_explain(plim_decision_log *decisions, int32_t choice,
                                                     const plim_decision_reasons **out);
 
-/* Find a budget above the run's in which the policy reaches the end, by halving up to `most_bytes`; *bytes -1: none was
- * found. A smaller one may exist, since a policy may end in a budget and fail in a larger one. The result is kept for
- * the next call. */
+/* Find a budget above the run's in which the policy reaches the end, by halving up to `most_bytes`; *bytes PLIM_NONE:
+ * none was found. A smaller one may exist, since a policy may end in a budget and fail in a larger one. The result is
+ * kept for the next call. */
 PLIM_MUST_USE plim_status plim_decision_log_enough(plim_decision_log *decisions, int64_t most_bytes, int64_t *bytes);
 
 #ifdef __cplusplus

@@ -11,7 +11,6 @@
 enum { FRACTION_BITS = PLIM_SCORE_FRACTION_BITS };
 
 /* No op, no storage, or no block. */
-enum { NONE = -1 };
 
 static double from_fixed(plim_wide x) {
   return ldexp((double)x.high, 64 - FRACTION_BITS) + ldexp((double)x.low, -FRACTION_BITS);
@@ -38,10 +37,11 @@ static int32_t pinned_by(plim_residency *res, int32_t storage, int32_t asking) {
       res->price.stack[depth++] = maker;
     }
   }
-  return NONE;
+  return PLIM_NONE;
 }
 
-/* A param or state that the storage's op reads, and that is updated before the storage's last read; NONE: none is. */
+/* A param or state that the storage's op reads, and that is updated before the storage's last read; PLIM_NONE: none is.
+ */
 static int32_t updated_before(const plim_residency *res, int32_t storage) {
   const plim_graph *g = res->graph;
   const plim_plan *order = res->forecast->schedule;
@@ -55,7 +55,7 @@ static int32_t updated_before(const plim_residency *res, int32_t storage) {
       }
     }
   }
-  return NONE;
+  return PLIM_NONE;
 }
 
 static void find_bar(plim_residency *res, int32_t asking, plim_decision_block *p) {
@@ -80,7 +80,7 @@ static void find_bar(plim_residency *res, int32_t asking, plim_decision_block *p
 static void add_score(plim_residency *res, const plim_arena_block *block, plim_decision_block *p) {
   p->own_ns = res->forecast->op_ns[res->graph->storage[p->storage].producer];
   if (res->policy->cost >= PLIM_COST_ANCESTORS)
-    p->neighbour_ns = plim_residency_cost(res, p->storage, INT64_MAX) - p->own_ns;
+    p->neighbour_ns = plim_residency_cost(res, p->storage, PLIM_TIME_INFINITE) - p->own_ns;
   p->distance_ns = plim_residency_distance(res, p->storage);
   p->stale_ns = res->clock_ns - res->holder[p->storage].last_ns;
   p->score = res->policy->search == PLIM_SEARCH_WINDOW
@@ -93,10 +93,11 @@ static plim_status add_blocks(plim_decision_log *decisions, plim_residency *res,
   r->n_blocks = 0;
   PLIM_TRY(plim_array_reserve(decisions->ctx, &r->block, &decisions->block_capacity, res->blocks->n_blocks,
                               sizeof *r->block));
-  for (int32_t id = res->blocks->first; id != PLIM_ARENA_NO_BLOCK; id = res->blocks->block[id].next) {
+  for (int32_t id = res->blocks->first; id != PLIM_NONE; id = res->blocks->block[id].next) {
     const plim_arena_block *block = &res->blocks->block[id];
     plim_decision_block *p = &r->block[r->n_blocks++];
-    *p = (plim_decision_block){.offset = block->offset, .bytes = block->bytes, .storage = block->owner, .by = NONE};
+    *p =
+        (plim_decision_block){.offset = block->offset, .bytes = block->bytes, .storage = block->owner, .by = PLIM_NONE};
     if (block->owner == PLIM_ARENA_BLOCK_FREE) {
       p->state = PLIM_ARENA_BLOCK_UNUSED;
     } else if (plim_residency_evictable(res, block->owner)) {
@@ -175,7 +176,7 @@ static plim_status on_choice(void *user, plim_residency *res, const plim_arena_r
   plim_decision_reasons *r = &at->decisions->reasons;
   if (at->left-- > 0) return PLIM_OK;
   r->n_windows = 0;
-  r->taken = r->runner_up = NONE;
+  r->taken = r->runner_up = PLIM_NONE;
   PLIM_TRY(add_blocks(at->decisions, res, request->op));
   if (res->policy->search == PLIM_SEARCH_WINDOW) {
     add_windows(res, request, choice, r);

@@ -91,7 +91,7 @@ static void fill(const plim_decision_log *decisions, int32_t *row, whole *w) {
     w->command[j] = decisions->plan->command[j];
     w->command[j].variant = row[w->command[j].op];
   }
-  for (int32_t j = 0; j < n_ran; j++) row[w->command[j].op] = -1;
+  for (int32_t j = 0; j < n_ran; j++) row[w->command[j].op] = PLIM_NONE;
   for (int32_t j = 0; j < order->n_commands; j++) {
     if (row[order->command[j].op] >= 0) w->command[n++] = order->command[j];
   }

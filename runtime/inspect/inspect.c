@@ -164,11 +164,11 @@ int32_t plim_inspect_next_use(const plim_inspect *in, int32_t storage, int32_t c
       high = middle;
     }
   }
-  return low < in->use_first[storage + 1] ? in->use[low] : -1;
+  return low < in->use_first[storage + 1] ? in->use[low] : PLIM_NONE;
 }
 
 int32_t plim_inspect_buffer_at(const plim_inspect *in, int32_t storage, int32_t command) {
-  int32_t found = -1;
+  int32_t found = PLIM_NONE;
   for (int32_t i = in->buffer_first[storage]; i < in->buffer_first[storage + 1]; i++) {
     const plim_plan_buffer *buffer = &in->plan->buffer[in->buffer[i]];
     if (buffer->begin <= command && command <= buffer->end && (command < buffer->end || found < 0))
@@ -188,7 +188,7 @@ int32_t plim_inspect_residents(const plim_inspect *in, int32_t command, plim_res
     int32_t next = buffer->storage < 0 ? command : plim_inspect_next_use(in, buffer->storage, command), at = written++;
     /* insertion sort: there are a few hundred residents at most */
     for (; at > 0 && plan->buffer[out[at - 1].buffer].offset > buffer->offset; at--) out[at] = out[at - 1];
-    out[at] = (plim_resident){i, buffer->storage, next < 0 || next > buffer->end ? -1 : next};
+    out[at] = (plim_resident){i, buffer->storage, next < 0 || next > buffer->end ? PLIM_NONE : next};
   }
   return n;
 }

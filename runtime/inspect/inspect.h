@@ -31,16 +31,17 @@ int64_t plim_inspect_live_bytes(const plim_inspect *inspect, int32_t command);
 /* Did an earlier command run the same op? O(1). */
 int plim_inspect_is_repeat(const plim_inspect *inspect, int32_t command);
 
-/* The name of a storage: that of its first value; "workspace" for -1. Borrowed from the graph. O(values). */
+/* The name of a storage: that of its first value; "workspace" for PLIM_WORKSPACE. Borrowed from the graph. O(values).
+ */
 const char *plim_inspect_name(const plim_inspect *inspect, int32_t storage);
 
-/* The first command at or after `command` that reads the storage; -1: there is none. O(log uses). */
+/* The first command at or after `command` that reads the storage, or PLIM_NONE. O(log uses). */
 int32_t plim_inspect_next_use(const plim_inspect *inspect, int32_t storage, int32_t command);
 
 typedef struct plim_resident {
   int32_t buffer;   /* of the plan */
-  int32_t storage;  /* -1: the command's workspace */
-  int32_t next_use; /* first command from this one on that reads it, before its lifetime ends; -1: none */
+  int32_t storage;  /* PLIM_WORKSPACE: of the command */
+  int32_t next_use; /* first command from this one on that reads it, before its lifetime ends, or PLIM_NONE */
 } plim_resident;
 
 /* List the buffers whose lifetimes contain a command, by ascending offset.
@@ -73,14 +74,15 @@ typedef struct plim_absence {
    * bytes the lowest range that is free in all of [gone, back) ends above the budget. */
   int32_t full_command;
   int64_t over_bytes;
-  int64_t free_offset; /* ADDRESSES: of the lowest range that is free until full_command; -1: none is free at `gone` */
-  int32_t blocker;     /* ADDRESSES: the storage that uses bytes of that range at full_command; -1: the workspace */
+  int64_t free_offset; /* ADDRESSES: of the lowest range that is free until full_command, PLIM_NONE: none is free at
+                          `gone` */
+  int32_t blocker;     /* ADDRESSES: the storage that uses bytes of that range at full_command, or PLIM_WORKSPACE */
   int64_t again_ns;    /* time to recompute it: its run at `back`, and the repeats that serve only this run */
   int32_t again_runs;  /* number of these runs */
   int32_t again_depth; /* longest chain of these runs; 1: its inputs were resident */
-  int32_t sibling;     /* another storage that the run at `back` writes and that is read later; -1: none */
-  /* The cheapest alternative: a storage that could have been evicted in its place, -1: none. It can be recomputed for
-   * its next read, in less time than any other. BUDGET: it is resident and not read at full_command, and has enough
+  int32_t sibling;     /* another storage that the run at `back` writes and that is read later, or PLIM_NONE */
+  /* The cheapest alternative: a storage that could have been evicted in its place, or PLIM_NONE. It can be recomputed
+   * for its next read, in less time than any other. BUDGET: it is resident and not read at full_command, and has enough
    * bytes. ADDRESSES: it is resident from `gone` on and not read until full_command; without it a range would stay
    * free. */
   int32_t other;

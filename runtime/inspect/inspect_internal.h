@@ -23,8 +23,8 @@ const plim_op *plim_inspect_op(const plim_inspect *inspect, int32_t command);
 /* The predicted time of a command, ns. */
 int64_t plim_inspect_time(const plim_inspect *inspect, int32_t command);
 
-/* The buffer in which a command can read a storage, -1: none. Its lifetime contains the command, or ends there because
- * the command overwrites it in place. */
+/* The buffer in which a command can read a storage, or PLIM_NONE. Its lifetime contains the command, or ends there
+ * because the command overwrites it in place. */
 int32_t plim_inspect_buffer_at(const plim_inspect *inspect, int32_t storage, int32_t command);
 
 /* Find whether keeping the storage in [gone, back) would exceed the budget. Sets breaks, full_command, over_bytes,
@@ -32,11 +32,11 @@ int32_t plim_inspect_buffer_at(const plim_inspect *inspect, int32_t storage, int
 void plim_inspect_room(const plim_inspect *inspect, int32_t storage, plim_absence *absence);
 
 /* A walk over certain buffers, by offset. Without each of them, a range would be free for the storage from `gone` up to
- * the absence's full command. Start with {.last = -1}; each call returns the next such buffer, -1 at the end. All calls
- * together take O(buffers). */
+ * the absence's full command. Start with {.last = PLIM_NONE}; each call returns the next such buffer, PLIM_NONE at the
+ * end. All calls together take O(buffers). */
 typedef struct plim_room_walk {
   int32_t next;  /* next row of by_offset */
-  int32_t last;  /* the buffer that the next call decides, -1: none */
+  int32_t last;  /* the buffer that the next call decides, or PLIM_NONE */
   int64_t below; /* end of the buffers below `last` */
 } plim_room_walk;
 

@@ -35,7 +35,7 @@ static int32_t set_devices(const plim_plan *plan, plim_space_device *device, int
  * of queues. */
 static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_space_queue *queue) {
   int32_t n = 1;
-  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) queue[q].device = -1;
+  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) queue[q].device = PLIM_NONE;
   queue[0].device = 0;
   (void)snprintf(queue[0].name, sizeof queue->name, "%s", plim_paged_run_space_name(plan, 0));
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
@@ -89,7 +89,7 @@ static void set_commands(const plim_plan *plan, const int32_t *device_of, const 
 static void set_buffers(const plim_plan *plan, plim_space_buffer *buffer) {
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     const plim_plan_buffer *b = &plan->buffer[i];
-    int32_t storage = b->storage < 0 ? PLIM_SPACE_WORKSPACE : b->storage;
+    int32_t storage = b->storage < 0 ? PLIM_WORKSPACE : b->storage;
     buffer[i] = (plim_space_buffer){storage, b->space, b->begin, b->end, b->bytes};
   }
 }
@@ -109,7 +109,7 @@ plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan
                            .space = space,
                            .queue = queue,
                            .n_commands = plan->n_commands,
-                           .deadline_ns = INT64_MAX,
+                           .deadline_ns = PLIM_TIME_UNLIMITED,
                            .keep_all = (double)plan->keep_all_ns,
                            .bound = (double)plan->bound_ns,
                            .proved = plan->proved};
@@ -138,15 +138,15 @@ done:
 
 /* ---- transfers ---- */
 
-/* The copy for which the run at j waited: the one among its waits that ended last; -1: none is a copy. */
+/* The copy for which the run at j waited: the one among its waits that ended last, PLIM_NONE: none is a copy. */
 static int32_t waited_for(const plim_plan *plan, int32_t j, const int64_t *begin_ns, const int64_t *time_ns) {
   const plim_command *command = &plan->command[j];
-  int32_t last = -1;
+  int32_t last = PLIM_NONE;
   for (int32_t w = 0; w < command->n_wait; w++) {
     int32_t c = command->wait[w];
     if (last < 0 || begin_ns[c] + time_ns[c] > begin_ns[last] + time_ns[last]) last = c;
   }
-  return last >= 0 && plan->command[last].kind == PLIM_COMMAND_COPY ? last : -1;
+  return last >= 0 && plan->command[last].kind == PLIM_COMMAND_COPY ? last : PLIM_NONE;
 }
 
 static plim_status fill_transfers(const plim_graph *graph, const plim_plan *plan, const int64_t *begin_ns,
@@ -159,7 +159,8 @@ static plim_status fill_transfers(const plim_graph *graph, const plim_plan *plan
   plim_plan_simulate(plan, planned_ns, planned_ns + commands, &makespan_ns);
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];
-    int32_t copy = command->kind == PLIM_COMMAND_RUN && waited_ns[j] > 0 ? waited_for(plan, j, begin_ns, time_ns) : -1;
+    int32_t copy =
+        command->kind == PLIM_COMMAND_RUN && waited_ns[j] > 0 ? waited_for(plan, j, begin_ns, time_ns) : PLIM_NONE;
     if (copy >= 0) {
       if (out[of[copy]].waiter < 0) out[of[copy]].waiter = j;
       out[of[copy]].waited_ns += waited_ns[j];
@@ -175,7 +176,7 @@ static plim_status fill_transfers(const plim_graph *graph, const plim_plan *plan
                                .planned_end_ns = planned_ns[commands + j],
                                .begin_ns = begin_ns[j],
                                .end_ns = begin_ns[j] + time_ns[j],
-                               .waiter = -1};
+                               .waiter = PLIM_NONE};
   }
 done:
   plim_release(plan->ctx, planned_ns, 2 * commands, sizeof *planned_ns);

@@ -24,7 +24,7 @@ typedef struct plim_transfer {
   int64_t bytes;                            /* of the storage */
   int64_t planned_begin_ns, planned_end_ns; /* by the simulator */
   int64_t begin_ns, end_ns;                 /* measured */
-  int32_t waiter;                           /* the first run that waited for this copy; -1: none */
+  int32_t waiter;                           /* the first run that waited for this copy, or PLIM_NONE */
   int64_t waited_ns;                        /* sum of the waiting times of all such runs */
 } plim_transfer;
 

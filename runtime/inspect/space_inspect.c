@@ -39,7 +39,7 @@ plim_status plim_space_inspect_open(plim_context *ctx, const plim_graph *graph, 
   f.end_ns = in.end_ns;
   f.peak_bytes = in.peak_bytes;
   PLIM_CHECK(plim_space_plan_simulate(plan, &f));
-  for (int32_t o = 0; o < graph->n_ops; o++) in.run_of[o] = -1;
+  for (int32_t o = 0; o < graph->n_ops; o++) in.run_of[o] = PLIM_NONE;
   set_live(&in);
   for (int32_t c = 0; c < plan->n_commands; c++) {
     const plim_space_command *m = &plan->command[c];
@@ -70,7 +70,7 @@ void plim_space_inspect_close(plim_space_inspect *in) {
 int32_t plim_space_inspect_cause(const plim_space_inspect *in, int32_t c, int64_t *idle_ns) {
   const plim_space_command *m = &in->plan->command[c];
   int64_t free_ns = in->before[c] >= 0 ? in->end_ns[in->before[c]] : 0;
-  int32_t cause = -1;
+  int32_t cause = PLIM_NONE;
   if (idle_ns) *idle_ns = in->begin_ns[c] - free_ns;
   for (int32_t w = 0; w < m->n_wait && in->begin_ns[c] > free_ns; w++) {
     if (in->end_ns[m->wait[w]] == in->begin_ns[c]) cause = m->wait[w];
@@ -79,7 +79,7 @@ int32_t plim_space_inspect_cause(const plim_space_inspect *in, int32_t c, int64_
 }
 
 plim_space_queue_state plim_space_inspect_queue(const plim_space_inspect *in, int32_t queue, int64_t t_ns) {
-  plim_space_queue_state s = {.now = -1, .next = -1, .caused_by = -1};
+  plim_space_queue_state s = {.now = PLIM_NONE, .next = PLIM_NONE, .caused_by = PLIM_NONE};
   for (int32_t c = 0; c < in->plan->n_commands; c++) {
     if (in->plan->command[c].queue != queue) continue;
     if (in->begin_ns[c] > t_ns) {
@@ -127,7 +127,7 @@ int32_t plim_space_inspect_next_use(const plim_space_inspect *in, int32_t storag
   for (; c < in->plan->n_commands; c++) {
     if (plim_space_inspect_reads(in, c, storage, space)) return c;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 /* ---- gaps ---- */
@@ -143,7 +143,7 @@ plim_status plim_space_inspect_gaps(const plim_space_inspect *in, plim_space_gap
   PLIM_CHECK(plim_allocate(in->ctx, cells, sizeof *latest, &latest));
   PLIM_CHECK(plim_allocate(in->ctx, p->n_buffers, sizeof *before, &before));
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    before[i] = -1;
+    before[i] = PLIM_NONE;
     if (p->buffer[i].storage < 0) continue;
     int32_t *at = &latest[(int64_t)p->buffer[i].storage * p->n_spaces + p->buffer[i].space];
     before[i] = *at - 1;
@@ -165,8 +165,8 @@ done:
 }
 
 /* Time of a copy of the storage to the gap's space from another space that has it when the gap ends. It is the time of
- * a later copy of it in the plan, or in proportion to the bytes of the gap's own copy. -1: no space has it, or no copy
- * is known. */
+ * a later copy of it in the plan, or in proportion to the bytes of the gap's own copy. PLIM_NONE: no space has it, or
+ * no copy is known. */
 static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *g, int32_t storage) {
   const plim_space_plan *p = in->plan;
   const plim_space_command *back = &p->command[g->until];
@@ -181,7 +181,7 @@ static int64_t fetch_ns(const plim_space_inspect *in, const plim_space_gap *g, i
     if (!g->paged || back->from != k || own_bytes <= 0) continue;
     return plim_integers_from_real((double)back->time_ns * ((double)bytes / (double)own_bytes));
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 /* Find the cost of recomputing the gap's storage. stack [n_ops], seen [n_ops], copied
@@ -263,7 +263,7 @@ static void weigh_gap(const plim_space_inspect *in, const plim_space_gap *g, pli
 }
 
 plim_status plim_space_inspect_why(const plim_space_inspect *in, const plim_space_gap *g, plim_space_why *out) {
-  plim_space_why w = {.out = -1, .worst = -1, .next_use = -1, .link_free_ns = -1};
+  plim_space_why w = {.out = PLIM_NONE, .worst = PLIM_NONE, .next_use = PLIM_NONE, .link_free_ns = PLIM_NONE};
   int32_t *stack = NULL, n = in->graph->n_ops;
   uint8_t *seen = NULL, *copied = NULL;
   plim_status status;

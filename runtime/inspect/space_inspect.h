@@ -19,7 +19,7 @@ typedef struct plim_space_inspect {
   int64_t *begin_ns, *end_ns; /* [n_commands] by the simulator */
   int64_t *peak_bytes;        /* [n_spaces] */
   int64_t *live;              /* [n_spaces][n_commands] bytes */
-  int32_t *before;            /* [n_commands] the command before it on its queue, -1: none */
+  int32_t *before;            /* [n_commands] the command before it on its queue, or PLIM_NONE */
   int32_t *run_of;            /* [n_ops] the first run of an op */
 } plim_space_inspect;
 
@@ -31,18 +31,16 @@ void plim_space_inspect_close(plim_space_inspect *inspect); /* legal after a fai
 
 /* The state of a queue at time t. */
 typedef struct plim_space_queue_state {
-  int32_t now;       /* the running command, which has begun at or before t and not ended; -1: the queue is idle */
-  int32_t next;      /* the first command that begins later; -1: none */
-  int64_t idle_ns;   /* idle time between the command before `next` and `next` */
-  int32_t caused_by; /* the command of another queue for whose end `next` waits during that time; -1: none */
+  int32_t now;     /* the running command, which has begun at or before t and not ended; PLIM_NONE: the queue is idle */
+  int32_t next;    /* the first command that begins later, or PLIM_NONE */
+  int64_t idle_ns; /* idle time between the command before `next` and `next` */
+  int32_t caused_by; /* the command of another queue for whose end `next` waits during that time, or PLIM_NONE */
 } plim_space_queue_state;
 /* Find the state of a queue at time t. O(commands). */
 plim_space_queue_state plim_space_inspect_queue(const plim_space_inspect *inspect, int32_t queue, int64_t t_ns);
 
-/* The command among the waits of command c at whose end c begins; -1: c begins with the end of the command before it on
- * its queue, or at time 0.
- *   idle_ns  out  idle time of its queue before c; may be NULL
- * O(waits of c). */
+/* The command among the waits of command c at whose end c begins; PLIM_NONE: c begins with the end of the command
+ * before it on its queue, or at time 0. idle_ns  out  idle time of its queue before c; may be NULL O(waits of c). */
 int32_t plim_space_inspect_cause(const plim_space_inspect *inspect, int32_t c, int64_t *idle_ns);
 
 /* Live bytes of a space at command c. O(1). */
@@ -50,7 +48,7 @@ static inline int64_t plim_space_inspect_live(const plim_space_inspect *inspect,
   return inspect->live[(int64_t)space * inspect->plan->n_commands + c];
 }
 
-/* The first command from c on that reads a storage in a space; -1: none. O(commands). */
+/* The first command from c on that reads a storage in a space, or PLIM_NONE. O(commands). */
 int32_t plim_space_inspect_next_use(const plim_space_inspect *inspect, int32_t storage, int32_t space, int32_t c);
 
 /* Does command c use a storage in the space? */
@@ -69,13 +67,13 @@ PLIM_MUST_USE plim_status plim_space_inspect_gaps(const plim_space_inspect *insp
 
 /* The bytes that were missing in a gap, and the costs of filling the storage again. */
 typedef struct plim_space_why {
-  int32_t out;              /* the copy from this space to the space that `until` copies from; -1: none */
-  int32_t next_use;         /* the command that reads it after `until`; -1: none */
-  int32_t worst;            /* the command in the gap with most live bytes in the space; -1: none */
-  int64_t with_it_bytes;    /* live bytes at that command plus those of the storage */
-  int64_t copy_ns;          /* time of both copies */
-  int64_t window_ns;        /* from its last use before the gap to its next use */
-  int64_t link_free_ns;     /* part of the window in which other copies leave the copy's queue free; -1: not paged */
+  int32_t out;           /* the copy from this space to the space that `until` copies from, or PLIM_NONE */
+  int32_t next_use;      /* the command that reads it after `until`, or PLIM_NONE */
+  int32_t worst;         /* the command in the gap with most live bytes in the space, or PLIM_NONE */
+  int64_t with_it_bytes; /* live bytes at that command plus those of the storage */
+  int64_t copy_ns;       /* time of both copies */
+  int64_t window_ns;     /* from its last use before the gap to its next use */
+  int64_t link_free_ns; /* part of the window in which other copies leave the copy's queue free; PLIM_NONE: not paged */
   int32_t can_recompute;    /* 0: not possible, because of an op of class once or effect, or a storage that no op writes
                              */
   int32_t recompute_runs;   /* number of runs that recompute it at `until`; at most 2,000 */

@@ -18,7 +18,7 @@ static plim_net_ref part_of(plim_net_emit *e, const char *name, plim_net_ref who
 
 void plim_net_emit_micro_batch(plim_net_emit *e, const plim_net_emitted *before, int32_t micro) {
   const plim_net_options *o = &e->net->options;
-  e->micro = o->accumulate > 1 ? micro : -1;
+  e->micro = o->accumulate > 1 ? micro : PLIM_NONE;
   e->n_sums = 0;
   if (e->micro < 0) return;
   const plim_shape image = plim_net_emit_inputs(o, plim_net_micro_batch(e->net));
@@ -65,7 +65,7 @@ static void add_gradients(plim_net_emit *e, const void *what, int32_t level, pli
   const int32_t micro = e->micro, root = is_root(e, level);
   char suffix[PLIM_NET_SUFFIX_BYTES];
   (void)snprintf(suffix, sizeof suffix, root ? "%s.grad" : "%s.sum%d", p->suffix, level);
-  if (root) e->micro = -1;
+  if (root) e->micro = PLIM_NONE;
   const plim_net_ref sum = plim_net_emit_value(e, p->layer, suffix, PLIM_ROLE_GRADIENT, p->shape);
   plim_op_spec spec = {.kind = PLIM_OP_ACCUMULATE,
                        .phase = PLIM_PHASE_BACKWARD,
@@ -107,7 +107,7 @@ static void add_losses(plim_net_emit *e, const void *what, int32_t level, plim_n
   char suffix[PLIM_NET_SUFFIX_BYTES] = "";
   (void)what;
   if (!root) (void)snprintf(suffix, sizeof suffix, ".sum%d", level);
-  if (root) e->micro = -1;
+  if (root) e->micro = PLIM_NONE;
   sum.value = plim_net_emit_value(e, "loss", suffix, role, &loss);
   sum.hits = plim_net_emit_value(e, "hits", suffix, role, &hits);
   plim_op_spec spec = {.kind = PLIM_OP_MEAN_LOSS,

@@ -75,7 +75,7 @@ static void backward_plain(plim_net_emit *e, int32_t i) {
 }
 
 static void backward_loss(plim_net_emit *e, int32_t i) {
-  backward_by_row(e, i, ".bwd", (plim_net_ref){-1, -1});
+  backward_by_row(e, i, ".bwd", (plim_net_ref){PLIM_NONE, PLIM_NONE});
 }
 
 /* Emit the op that computes the gradient of one parameter; returns the gradient. */
@@ -232,7 +232,7 @@ static void backward_tied_loss(plim_net_emit *e, int32_t i) {
   plim_net_ref dx = input_gradient(e, i, ".dx");
   table->tied = plim_net_emit_value(e, layer->name, ".words.grad", PLIM_ROLE_GRADIENT, &words);
   plim_op_spec spec;
-  plim_net_gradient_of_operand(e, i, "x", (plim_net_ref){-1, -1}, &spec);
+  plim_net_gradient_of_operand(e, i, "x", (plim_net_ref){PLIM_NONE, PLIM_NONE}, &spec);
   spec.n_out = 2;
   spec.out[0] = dx.value;
   spec.out[1] = table->tied.value;

@@ -7,7 +7,7 @@
 
 enum { EMIT_NAME_BYTES = PLIM_NET_NAME_BYTES + 64, LAYER_UPDATES = 3 /* at most, of one layer */ };
 
-static const plim_net_ref no_ref = {-1, -1};
+static const plim_net_ref no_ref = {PLIM_NONE, PLIM_NONE};
 
 static const char *join(char name[EMIT_NAME_BYTES], const char *layer, const char *suffix) {
   (void)snprintf(name, EMIT_NAME_BYTES, "%s%s", layer, suffix);
@@ -25,7 +25,7 @@ static const char *join_micro(plim_net_emit *e, char name[EMIT_NAME_BYTES], cons
 
 static plim_net_ref value_at(plim_net_emit *e, const char *name, plim_net_ref of, int64_t offset,
                              const plim_shape *shape) {
-  plim_net_ref ref = {-1, of.storage};
+  plim_net_ref ref = {PLIM_NONE, of.storage};
   if (e->status != PLIM_OK) return no_ref;
   e->status = plim_graph_add_value(e->builder, name, of.storage, offset, shape, &ref.value);
   return ref;
@@ -57,7 +57,7 @@ void plim_net_emit_op(plim_net_emit *e, const char *layer, const char *suffix, c
   if (e->status != PLIM_OK) return;
   plim_op_spec full = *spec;
   full.name = join_micro(e, name, layer, suffix);
-  full.time_ns = -1;
+  full.time_ns = PLIM_UNKNOWN;
   if (e->status == PLIM_OK) e->status = plim_graph_add_op(e->builder, &full, &op);
 }
 
@@ -189,13 +189,13 @@ static void emit_step(plim_net_emit *e, plim_net_emitted *before) {
     plim_net_emit_mean_loss(e);
     if (e->training) plim_net_emit_backward(e);
   }
-  e->micro = -1;
+  e->micro = PLIM_NONE;
   if (e->training) plim_net_emit_updates(e);
 }
 
 static plim_status graph_make(const plim_net *net, int training, plim_graph **out) {
   PLIM_TRY(net_complete(net));
-  plim_net_emit e = {.net = net, .training = training, .micro = -1, .squares = no_ref};
+  plim_net_emit e = {.net = net, .training = training, .micro = PLIM_NONE, .squares = no_ref};
   const int64_t updates = (int64_t)net->n_layers * LAYER_UPDATES;
   plim_net_emitted *before = NULL;
   plim_status status = PLIM_OK;

@@ -16,7 +16,7 @@
 
 /* A value and its storage. Both are kept because a view shares the storage of another value. */
 typedef struct plim_net_ref {
-  int32_t value, storage; /* -1: none */
+  int32_t value, storage; /* or PLIM_NONE */
 } plim_net_ref;
 
 /* A trained parameter and the states of its update. */
@@ -70,7 +70,7 @@ typedef struct plim_net_emit {
   plim_net_emitted *at;                       /* [n_layers] */
   plim_net_ref all_images, all_labels, hyper; /* all_images: or the tokens */
   plim_net_ref image, label;                  /* those of the micro-batch */
-  int32_t micro;                              /* the micro-batch; -1: there is only one, or the values are of all */
+  int32_t micro; /* the micro-batch; PLIM_NONE: there is only one, or the values are of all */
   plim_net_sum loss, losses[PLIM_NET_LEVELS];
   plim_net_sum (*sum)[PLIM_NET_LEVELS]; /* [3 x layers] by parameter, in the order of updates */
   int32_t n_sums;                       /* parameters whose gradient of this micro-batch has been added */

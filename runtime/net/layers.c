@@ -103,7 +103,7 @@ plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int 
                             int bias) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   const plim_net_window w = with_stride(window);
-  if (!in || !window_fits(net, name, in, w)) return -1;
+  if (!in || !window_fits(net, name, in, w)) return PLIM_NONE;
   if (filters < 1)
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d filters; at least 1 is needed", name, filters);
   int64_t rows = window_count(in->dim[2], w);
@@ -121,7 +121,7 @@ plim_tensor plim_net_conv2d(plim_net *net, const char *name, plim_tensor x, int 
 plim_tensor plim_net_depthwise_conv2d(plim_net *net, const char *name, plim_tensor x, plim_net_window window) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   const plim_net_window w = with_stride(window);
-  if (!in || !window_fits(net, name, in, w)) return -1;
+  if (!in || !window_fits(net, name, in, w)) return PLIM_NONE;
   if ((int64_t)w.kernel * w.kernel > PLIM_DEPTHWISE_TAPS) {
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a filter of %d x %d; at most %d taps are allowed", name,
                          w.kernel, w.kernel, PLIM_DEPTHWISE_TAPS);
@@ -140,7 +140,7 @@ plim_tensor plim_net_conv_transpose2d(plim_net *net, const char *name, plim_tens
                                       plim_net_window window) {
   const plim_net_window w = with_stride(window);
   const plim_shape *in = shape_of_rank(net, name, x, 4);
-  if (!in) return -1;
+  if (!in) return PLIM_NONE;
   if (filters < 1)
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d filters; at least 1 is needed", name, filters);
   int64_t size[2];
@@ -162,7 +162,7 @@ plim_tensor plim_net_conv_transpose2d(plim_net *net, const char *name, plim_tens
 
 static plim_tensor batch_norm(plim_net *net, const char *name, plim_tensor x, plim_tensor shortcut, int relu, int add) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
-  if (!in || (add && !addends_fit(net, name, x, shortcut))) return -1;
+  if (!in || (add && !addends_fit(net, name, x, shortcut))) return PLIM_NONE;
   int64_t count = in->dim[0] * in->dim[2] * in->dim[3];
   if (count < 2) {
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s' normalises over %lld element; at least 2 are needed", name,
@@ -178,10 +178,10 @@ static plim_tensor batch_norm(plim_net *net, const char *name, plim_tensor x, pl
 }
 
 plim_tensor plim_net_batch_norm(plim_net *net, const char *name, plim_tensor x) {
-  return batch_norm(net, name, x, -1, 0, 0);
+  return batch_norm(net, name, x, PLIM_NONE, 0, 0);
 }
 plim_tensor plim_net_batch_norm_relu(plim_net *net, const char *name, plim_tensor x) {
-  return batch_norm(net, name, x, -1, 1, 0);
+  return batch_norm(net, name, x, PLIM_NONE, 1, 0);
 }
 plim_tensor plim_net_batch_norm_add_relu(plim_net *net, const char *name, plim_tensor x, plim_tensor shortcut) {
   return batch_norm(net, name, x, shortcut, 1, 1);
@@ -189,13 +189,13 @@ plim_tensor plim_net_batch_norm_add_relu(plim_net *net, const char *name, plim_t
 
 plim_tensor plim_net_relu(plim_net *net, const char *name, plim_tensor x) {
   const plim_shape *in = net->status == PLIM_OK ? plim_net_shape(net, name, x) : NULL;
-  if (!in) return -1;
+  if (!in) return PLIM_NONE;
   plim_net_layer layer = {.kind = PLIM_NET_RELU, .n_in = 1, .in = {x}, .attrs = {.relu = 1}, .out = *in};
   return plim_net_append(net, name, &layer);
 }
 
 static plim_tensor addition(plim_net *net, const char *name, plim_tensor a, plim_tensor b, int relu) {
-  if (!addends_fit(net, name, a, b)) return -1;
+  if (!addends_fit(net, name, a, b)) return PLIM_NONE;
   plim_net_layer layer = {
       .kind = PLIM_NET_ADD, .n_in = 2, .in = {a, b}, .attrs = {.relu = relu}, .out = net->layer[a].out};
   return plim_net_append(net, name, &layer);
@@ -211,7 +211,7 @@ plim_tensor plim_net_add_relu(plim_net *net, const char *name, plim_tensor a, pl
 static plim_tensor pool(plim_net *net, const char *name, plim_net_kind kind, plim_tensor x, plim_net_window window) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
   const plim_net_window w = with_stride(window);
-  if (!in || !window_fits(net, name, in, w)) return -1;
+  if (!in || !window_fits(net, name, in, w)) return PLIM_NONE;
   if (kind == PLIM_NET_MAX_POOL && w.kernel > 16) {
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a window of %d x %d has more than the 256 places of one byte",
                          name, w.kernel, w.kernel);
@@ -235,7 +235,7 @@ plim_tensor plim_net_avg_pool(plim_net *net, const char *name, plim_tensor x, pl
 
 plim_tensor plim_net_global_avg_pool(plim_net *net, const char *name, plim_tensor x) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
-  if (!in) return -1;
+  if (!in) return PLIM_NONE;
   plim_net_layer layer = {
       .kind = PLIM_NET_GLOBAL_AVG_POOL, .n_in = 1, .in = {x}, .out = shape_rank2(net, in->dim[0], in->dim[1])};
   return plim_net_append(net, name, &layer);
@@ -243,7 +243,7 @@ plim_tensor plim_net_global_avg_pool(plim_net *net, const char *name, plim_tenso
 
 plim_tensor plim_net_flatten(plim_net *net, const char *name, plim_tensor x) {
   const plim_shape *in = shape_of_rank(net, name, x, 4);
-  if (!in) return -1;
+  if (!in) return PLIM_NONE;
   int64_t columns = plim_shape_elements(in) / in->dim[0];
   plim_net_layer layer = {.kind = PLIM_NET_FLATTEN, .n_in = 1, .in = {x}, .out = shape_rank2(net, in->dim[0], columns)};
   return plim_net_append(net, name, &layer);
@@ -251,7 +251,7 @@ plim_tensor plim_net_flatten(plim_net *net, const char *name, plim_tensor x) {
 
 plim_tensor plim_net_linear(plim_net *net, const char *name, plim_tensor x, int units) {
   const plim_shape *in = shape_of_rank(net, name, x, 2);
-  if (!in) return -1;
+  if (!in) return PLIM_NONE;
   if (units < 1) return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d units; at least 1 is needed", name, units);
   plim_net_layer layer = {.kind = PLIM_NET_LINEAR,
                           .n_in = 1,
@@ -264,7 +264,7 @@ plim_tensor plim_net_linear(plim_net *net, const char *name, plim_tensor x, int 
 
 plim_tensor plim_net_dropout(plim_net *net, const char *name, plim_tensor x, float drop) {
   const plim_shape *in = net->status == PLIM_OK ? plim_net_shape(net, name, x) : NULL;
-  if (!in) return -1;
+  if (!in) return PLIM_NONE;
   if (!(drop >= 0.0f && drop < 1.0f)) {
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': a drop of %g; 0 <= drop < 1 is needed", name, (double)drop);
   }

@@ -60,11 +60,11 @@ struct plim_net {
   char error[256];       /* the first failure's sentence */
 };
 
-/* Record a failure, if it is the net's first. Returns -1, the handle of no tensor. */
+/* Record a failure, if it is the net's first. Returns PLIM_NONE, the handle of no tensor. */
 plim_tensor plim_net_fail(plim_net *net, plim_status status, const char *format, ...) PLIM_PRINTF(3, 4);
 
-/* Append a layer, after checking its name, its inputs and the size of its tensor. Returns its handle; -1 when the net
- * has failed. */
+/* Append a layer, after checking its name, its inputs and the size of its tensor. Returns its handle; PLIM_NONE when
+ * the net has failed. */
 plim_tensor plim_net_append(plim_net *net, const char *name, const plim_net_layer *layer);
 
 /* Shape of a tensor. NULL when x is no tensor's handle; the net has then failed, with a sentence that names the layer

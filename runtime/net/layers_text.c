@@ -13,7 +13,7 @@ static const plim_shape *rows_of(plim_net *net, const char *name, plim_tensor x)
 
 plim_tensor plim_net_embedding(plim_net *net, const char *name, int units) {
   const plim_net_options *o = &net->options;
-  if (net->status != PLIM_OK) return -1;
+  if (net->status != PLIM_OK) return PLIM_NONE;
   if (o->context < 1) return plim_net_fail(net, PLIM_EUSAGE, "layer '%s' reads tokens; the net reads images", name);
   if (units < 1) return plim_net_fail(net, PLIM_EUSAGE, "layer '%s': %d units; at least 1 is needed", name, units);
   const int64_t dim[] = {(int64_t)plim_net_micro_batch(net) * o->context, units};
@@ -23,7 +23,7 @@ plim_tensor plim_net_embedding(plim_net *net, const char *name, int units) {
 
 static plim_tensor of_rows(plim_net *net, const char *name, plim_net_kind kind, plim_tensor x) {
   const plim_shape *in = rows_of(net, name, x);
-  if (!in) return -1;
+  if (!in) return PLIM_NONE;
   plim_net_layer layer = {.kind = kind, .n_in = 1, .in = {x}, .out = *in};
   if (kind == PLIM_NET_LAYER_NORM || kind == PLIM_NET_RMS_NORM) layer.attrs.eps = norm_epsilon;
   return plim_net_append(net, name, &layer);
@@ -45,7 +45,7 @@ plim_tensor plim_net_silu(plim_net *net, const char *name, plim_tensor x) {
 plim_tensor plim_net_attention(plim_net *net, const char *name, plim_tensor x, int heads) {
   enum { MOST = 128 /* elements of a head that the kernels take */ };
   const plim_shape *in = rows_of(net, name, x);
-  if (!in) return -1;
+  if (!in) return PLIM_NONE;
   const int64_t channels = in->dim[1] / 3;
   if (net->options.context < 1) {
     return plim_net_fail(net, PLIM_EUSAGE, "layer '%s' needs sequences; the net reads images", name);

@@ -103,13 +103,13 @@ void plim_net_free(plim_net *net) {
 }
 
 plim_tensor plim_net_fail(plim_net *net, plim_status status, const char *format, ...) {
-  if (net->status != PLIM_OK) return -1;
+  if (net->status != PLIM_OK) return PLIM_NONE;
   va_list args;
   va_start(args, format);
   (void)vsnprintf(net->error, sizeof net->error, format, args);
   va_end(args);
   net->status = status;
-  return -1;
+  return PLIM_NONE;
 }
 
 plim_layout plim_net_layout(const plim_net_options *options, int64_t channels) {
@@ -182,7 +182,7 @@ static int grow(plim_net *net) {
 }
 
 plim_tensor plim_net_append(plim_net *net, const char *name, const plim_net_layer *layer) {
-  if (net->status != PLIM_OK) return -1;
+  if (net->status != PLIM_OK) return PLIM_NONE;
   if (!*name || strlen(name) >= PLIM_NET_NAME_BYTES) {
     return plim_net_fail(net, PLIM_EUSAGE, "layer name '%.80s' has %zu characters; 1 to %d are allowed", name,
                          strlen(name), PLIM_NET_NAME_BYTES - 1);
@@ -195,7 +195,7 @@ plim_tensor plim_net_append(plim_net *net, const char *name, const plim_net_laye
   if (plim_shape_bytes(&layer->out) < 0 || weight_bytes(net, layer) < 0) {
     return plim_net_fail(net, PLIM_EOVERFLOW, "layer '%s': the size of its output or its weights overflows", name);
   }
-  if (!grow(net)) return -1;
+  if (!grow(net)) return PLIM_NONE;
   plim_net_layer *slot = &net->layer[net->n_layers];
   *slot = *layer;
   (void)snprintf(slot->name, sizeof slot->name, "%s", name);

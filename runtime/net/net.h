@@ -71,7 +71,7 @@ int64_t plim_optimizer_warmup(const plim_optimizer_row *row, int64_t steps);
 /* ==== nets ==== */
 
 typedef struct plim_net plim_net;
-/* Handle of a layer's output; -1 once the net has failed (making a graph returns the error). */
+/* Handle of a layer's output; PLIM_NONE once the net has failed (making a graph returns the error). */
 typedef int32_t plim_tensor;
 
 typedef struct plim_net_options {

@@ -50,7 +50,7 @@ plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, cons
   const plim_op_row *row = plim_op_kind_row(kind);
   plim_op_desc op;
   char why[WHY_BYTES];
-  if (net->status != PLIM_OK) return -1;
+  if (net->status != PLIM_OK) return PLIM_NONE;
   if (!row || kind == PLIM_OP_CUSTOM) return refuse(net, name, "no kind of op with a row has that number");
   if (row->cls != PLIM_OP_PURE) return refuse(net, name, "only ops of class pure are layers");
   if (n_in < 1 || n_params < 0 || n_params > PLIM_NET_PARAMS || n_in + n_params > PLIM_OP_MAX_IN) {
@@ -65,7 +65,7 @@ plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, cons
   for (int32_t k = 0; k < n_params; k++) {
     layer.param[k] = plim_shape_make(PLIM_F32, PLIM_FLAT, param[k].rank, param[k].dim);
   }
-  if (!describe(net, name, &layer, &op)) return -1;
+  if (!describe(net, name, &layer, &op)) return PLIM_NONE;
   if (!infer_outputs(&op, row, why)) return refuse(net, name, why);
   layer.out = op.out[0];
   memcpy(layer.more, op.out + 1, sizeof layer.more);

@@ -21,8 +21,8 @@ void plim_net_emit_layer_op(plim_net_emit *e, int32_t i, const plim_op_spec *spe
   at->kind = spec->kind;
   at->n_operands = spec->n_in;
   at->n_results = spec->n_out;
-  for (int32_t k = 0; k < spec->n_in; k++) at->operand[k] = (plim_net_ref){spec->in[k], -1};
-  for (int32_t k = 0; k < spec->n_out; k++) at->result[k] = (plim_net_ref){spec->out[k], -1};
+  for (int32_t k = 0; k < spec->n_in; k++) at->operand[k] = (plim_net_ref){spec->in[k], PLIM_NONE};
+  for (int32_t k = 0; k < spec->n_out; k++) at->result[k] = (plim_net_ref){spec->out[k], PLIM_NONE};
   plim_net_emit_op(e, e->net->layer[i].name, "", spec);
 }
 
@@ -30,7 +30,7 @@ static int32_t find_operand(const plim_op_operand *list, int32_t n, const plim_w
   for (int32_t k = 0; k < n; k++) {
     if (plim_word_is(word, plim_op_operand_at(list, k)->name)) return k;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 plim_net_ref plim_net_gradient_read(plim_net_emit *e, int32_t i, plim_word word, plim_net_ref dy) {
@@ -42,13 +42,13 @@ plim_net_ref plim_net_gradient_read(plim_net_emit *e, int32_t i, plim_word word,
   k = find_operand(row->out, at->n_results, &word);
   if (k >= 0) return at->result[k];
   if (word.text[0] == 'd' && plim_word_is(&rest, row->out[0].name)) return dy;
-  k = word.text[0] == 'd' ? find_operand(row->in, at->n_operands, &rest) : -1;
+  k = word.text[0] == 'd' ? find_operand(row->in, at->n_operands, &rest) : PLIM_NONE;
   if (k >= 0 && at->has_gradient[k]) return at->gradient[k];
   if (word.text[word.length - 1] != '?' && e->status == PLIM_OK) {
     e->status = plim_fail(e->net->ctx, PLIM_EUSAGE, "layer '%s': the gradients of %s read '%.*s', which is not there",
                           e->net->layer[i].name, row->name, word.length, word.text);
   }
-  return (plim_net_ref){-1, -1};
+  return (plim_net_ref){PLIM_NONE, PLIM_NONE};
 }
 
 static int has_attr(const plim_op_row *row, const char *name) {

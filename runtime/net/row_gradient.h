@@ -23,7 +23,7 @@ void plim_net_emit_layer_op(plim_net_emit *e, int32_t i, const plim_op_spec *spe
  *   an operand or result of the layer's op
  *   "d" and the name of the op's first result, whose value is dy
  *   "d" and the name of an operand whose gradient was emitted before
- * {-1, -1}: the word is optional and its value is missing, or the emission has failed. */
+ * {PLIM_NONE, PLIM_NONE}: the word is optional and its value is missing, or the emission has failed. */
 plim_net_ref plim_net_gradient_read(plim_net_emit *e, int32_t i, plim_word word, plim_net_ref dy);
 
 /* Begin the op that computes the gradient `g` of the layer's row. Sets kind, phase, inputs, and the attributes that

@@ -41,7 +41,7 @@ void plim_net_emit_update(plim_net_emit *e, const char *layer, const char *suffi
   const int32_t micro = e->micro;
   if (!plim_net_emit_mean(e, layer, suffix, &param->shape, &gradient)) return;
   const plim_net_update u = {layer, suffix, *param, gradient, decay};
-  e->micro = -1;
+  e->micro = PLIM_NONE;
   if (e->net->options.clip) {
     add_squares(e, &u);
     e->update[e->n_updates++] = u;

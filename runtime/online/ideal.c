@@ -20,7 +20,7 @@
 #include "runtime/base/effort.h"
 #include "runtime/online/ideal_state.h"
 
-enum { NONE = PLIM_IDEAL_NONE };
+enum { NONE = PLIM_NONE };
 enum { CALL_NS = 200, SCORE_NS = 50 }; /* rough, for plim_effort_over */
 
 #define PLIM_X(id, name) name,

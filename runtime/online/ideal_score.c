@@ -7,14 +7,14 @@ static int32_t neighbours(const void *user, int32_t storage, plim_walk_direction
                           const int32_t **list) {
   const plim_ideal *sim = user;
   const plim_ideal_storage *row = &sim->storage[storage];
-  if (i > 0) return -1;
+  if (i > 0) return PLIM_NONE;
   *list = direction == PLIM_WALK_TO_INPUTS ? sim->parent + row->first_parent : sim->child + row->first_child;
   return direction == PLIM_WALK_TO_INPUTS ? row->n_parents : row->n_children;
 }
 
 static int64_t missing_ns(const void *user, int32_t storage) {
   const plim_ideal_storage *row = &((const plim_ideal *)user)->storage[storage];
-  return row->resident ? -1 : row->cost_ns;
+  return row->resident ? PLIM_NONE : row->cost_ns;
 }
 
 plim_status plim_ideal_open_walks(plim_ideal *sim) {
@@ -27,7 +27,7 @@ void plim_ideal_comes_back(plim_ideal *sim, int32_t s) {
   if (sim->policy->cost != PLIM_COST_ANCESTORS && sim->policy->cost != PLIM_COST_NEIGHBOURHOOD) return;
   for (plim_walk_direction direction = 0; direction < PLIM_WALK_DIRECTIONS; direction++) {
     int beyond = plim_walks_any_missing(&sim->walks, s, direction);
-    plim_walks_lower(&sim->walks, 1, &s, direction, beyond ? INT64_MAX : sim->storage[s].cost_ns, 0);
+    plim_walks_lower(&sim->walks, 1, &s, direction, beyond ? PLIM_TIME_INFINITE : sim->storage[s].cost_ns, 0);
     plim_walks_forget(&sim->walks, s, direction);
   }
 }
@@ -68,7 +68,7 @@ static int64_t cost(plim_ideal *sim, int32_t s, int64_t most) {
 
 double plim_ideal_score(plim_ideal *sim, int32_t s, double most) {
   int64_t last = sim->storage[s].last_ns, bytes = sim->handles->tensor[s].bytes;
-  int64_t stale_ns = last == PLIM_IDEAL_NEVER ? INT64_MAX : sim->clock_ns - last;
+  int64_t stale_ns = last == PLIM_IDEAL_NEVER ? PLIM_TIME_INFINITE : sim->clock_ns - last;
   return plim_policy_score(sim->policy, cost(sim, s, plim_policy_most_cost(sim->policy, most, bytes, stale_ns)), bytes,
                            stale_ns);
 }

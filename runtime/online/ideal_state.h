@@ -7,7 +7,7 @@
 #include "runtime/arena/walk_bounds.h"
 #include "runtime/online/ideal.h"
 
-enum { PLIM_IDEAL_NONE = -1, PLIM_IDEAL_NEVER = 0 /* the clock starts at 1 */ };
+enum { PLIM_IDEAL_NEVER = 0 /* the clock starts at 1 */ };
 
 /* A storage. Its id is that of the tensor that owns it. */
 typedef struct plim_ideal_storage {
@@ -19,7 +19,7 @@ typedef struct plim_ideal_storage {
   int32_t n_handles;  /* number of handles that the program holds */
   int32_t buffer;     /* number of evictions so far + 1; 0: the program has not computed it yet */
   int32_t in_pool;    /* 1: in the pool of storages that may be evicted */
-  int32_t prev, next; /* neighbours in the pool, PLIM_IDEAL_NONE: the end of the list */
+  int32_t prev, next; /* neighbours in the pool, PLIM_NONE: the end of the list */
   /* Neighbours by the calls so far: storages from which it is computed, and storages computed from it. */
   int32_t first_parent, n_parents; /* into plim_ideal.parent */
   int32_t first_child, n_children; /* into plim_ideal.child */

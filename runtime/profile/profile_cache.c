@@ -55,7 +55,7 @@ static int is_at(const plim_profile_cache *cache, int32_t i, const char *op, con
 }
 
 static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, const char *variant) {
-  plim_profile_row fresh = {NULL, "", "", -1, 0, "", ""};
+  plim_profile_row fresh = {NULL, "", "", PLIM_UNKNOWN, 0, "", ""};
   int64_t length = (int64_t)strlen(op) + 1;
   PLIM_TRY(plim_allocate(cache->ctx, length, 1, &fresh.op));
   plim_status status = plim_resize_array(cache->ctx, &cache->row, cache->n, cache->n + 1, sizeof *cache->row);
@@ -108,7 +108,7 @@ static void read_cache(plim_json *doc, plim_profile_cache *cache) {
   if (doc->status == PLIM_OK && beside != cache->beside) plim_json_fail(&root, "beside", "is another number");
   for (int32_t i = 0; i < n && doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
-    plim_profile_row read = {.time_ns = -1}, *row = NULL;
+    plim_profile_row read = {.time_ns = PLIM_UNKNOWN}, *row = NULL;
     const char *op = plim_json_text(&at, "op");
     plim_json_copy(&at, "variant", read.variant, sizeof read.variant);
     if (plim_json_has(&at, "label")) plim_json_copy(&at, "label", read.numerics_key, sizeof read.numerics_key);
@@ -117,7 +117,7 @@ static void read_cache(plim_json *doc, plim_profile_cache *cache) {
     if (plim_json_has(&at, "left_out_ns")) {
       read.left_out_ns = plim_json_int(&at, "left_out_ns", 1, INT64_MAX);
     } else if (!read.how[0] || plim_json_has(&at, "time_ns")) {
-      read.time_ns = plim_json_int(&at, "time_ns", 0, INT64_MAX);
+      read.time_ns = plim_json_amount(&at, "time_ns");
     }
     plim_json_end(&at);
     if (doc->status == PLIM_OK) plim_json_take(&at, reach(cache, op, read.variant, &row));
@@ -265,8 +265,8 @@ plim_status plim_profile_cache_drop(const plim_device *device, const plim_op_des
   plim_desc_text(desc, op, sizeof op);
   PLIM_CHECK(load(&cache));
   PLIM_CHECK(reach(&cache, op, variant, &row));
-  row->time_ns = -1;
-  row->left_out_ns = INT64_MAX;
+  row->time_ns = PLIM_UNKNOWN;
+  row->left_out_ns = PLIM_TIME_INFINITE;
   (void)snprintf(row->why, sizeof row->why, "%s", why);
   status = write_file(&cache);
   if (status != PLIM_ENOMEM) status = PLIM_OK;

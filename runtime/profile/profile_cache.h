@@ -13,7 +13,7 @@ typedef struct plim_profile_row {
   char variant[PLIM_VARIANT_NAME_BYTES];
   char numerics_key
       [PLIM_VARIANT_NAME_BYTES];    /* of parts: the whole's when their results were equal, else their own; or "" */
-  int64_t time_ns;                  /* -1: not measured */
+  int64_t time_ns;                  /* PLIM_UNKNOWN: not measured */
   int64_t left_out_ns;              /* of a variant that was left out for lack of time: the limit then; else 0 */
   char how[PLIM_PROFILE_HOW_BYTES]; /* as in plim_kernel_info */
   char why[PLIM_DROPPED_WHY_BYTES]; /* of a variant that failed, and is left out for ever: the reason; else "" */

@@ -14,8 +14,8 @@ plim_status plim_profile_drop(plim_profile_set *set, const plim_profile_group *g
   if (c->kernel) set->device->api->kernels.unprepare(set->device, c->kernel);
   c->kernel = NULL;
   c->dropped = 1;
-  c->left_out_ns = INT64_MAX; /* so that no later start tries it with more time */
-  c->variant.time_ns = -1;
+  c->left_out_ns = PLIM_TIME_INFINITE; /* so that no later start tries it with more time */
+  c->variant.time_ns = PLIM_UNKNOWN;
   (void)snprintf(c->why, sizeof c->why, "%s", why);
   plim_text_make_printable(c->why); /* it is written to documents */
   for (int32_t i = group->first; i < group->first + group->n; i++) left += !set->cases[i].dropped;
@@ -39,10 +39,10 @@ static int is_of(const plim_graph *graph, int32_t op, const plim_op_desc *desc) 
   return plim_desc_equal(desc, &other);
 }
 
-/* Copy the rows without those of the variant. *found is the first op that had one, -1: none had. */
+/* Copy the rows without those of the variant. *found is the first op that had one, PLIM_NONE: none had. */
 static plim_status copy_rows(const plim_graph *graph, const plim_profile *profile, const plim_op_desc *desc,
                              const char *name, int32_t *first, plim_variant *row, int32_t *found) {
-  *found = -1;
+  *found = PLIM_NONE;
   for (int32_t op = 0; op < profile->n_ops; op++) {
     const int same = is_of(graph, op, desc);
     first[op + 1] = first[op];

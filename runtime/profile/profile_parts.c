@@ -44,7 +44,8 @@ static plim_status add_parts(plim_profile_set *set, plim_profile_group *group, i
   PLIM_TRY(plim_resize_array(set->device->ctx, &set->cases, set->n_cases, set->n_cases + n, sizeof *set->cases));
   for (int i = 0; i < n; i++) {
     plim_profile_case *c = &set->cases[set->n_cases++];
-    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes}, .dropped = 1};
+    *c = (plim_profile_case){.variant = {.time_ns = PLIM_UNKNOWN, .workspace_bytes = info[i].workspace_bytes},
+                             .dropped = 1};
     memcpy(c->variant.name, info[i].name, sizeof c->variant.name);
     memcpy(c->variant.numerics_key, info[i].numerics_key, sizeof c->variant.numerics_key);
   }
@@ -144,8 +145,8 @@ static int wants_time(const plim_profile_case *c) {
 static plim_status time_parts(comparison *k, const plim_profile_group *group, int32_t passes) {
   plim_profile_case *part = &k->set->cases[group->first_part];
   const plim_profile_case *whole = &k->set->cases[group->whole];
-  int64_t part_ns[PLIM_KERNEL_VARIANTS], whole_ns = INT64_MAX, time_ns;
-  for (int32_t i = 0; i < group->n_parts; i++) part_ns[i] = INT64_MAX;
+  int64_t part_ns[PLIM_KERNEL_VARIANTS], whole_ns = PLIM_TIME_INFINITE, time_ns;
+  for (int32_t i = 0; i < group->n_parts; i++) part_ns[i] = PLIM_TIME_INFINITE;
   for (int32_t pass = 0; pass < passes; pass++) {
     PLIM_TRY(plim_measure_check_cancelled(k->set));
     PLIM_TRY(plim_busy_devices_run(k->busy, &k->memory, group, whole, &time_ns));

@@ -8,7 +8,7 @@
 /* The case with the least workspace of the group's cases that a library builds; -1: the first case needs no more. */
 static int32_t smallest(const plim_profile_set *set, const plim_profile_group *group) {
   int64_t least_bytes = set->cases[group->first].variant.workspace_bytes;
-  int32_t found = -1;
+  int32_t found = PLIM_NONE;
   for (int32_t i = group->first + 1; i < group->first + group->n; i++) {
     if (!set->cases[i].builds || set->cases[i].variant.workspace_bytes >= least_bytes) continue;
     least_bytes = set->cases[i].variant.workspace_bytes;
@@ -51,7 +51,7 @@ static const plim_profile_group *next_heaviest(const plim_profile_set *set, cons
 
 static void skip(plim_profile_set *set, const plim_profile_group *group) {
   for (int32_t i = group->first; i < group->first + group->n; i++) {
-    set->cases[i].round = -1;
+    set->cases[i].round = PLIM_NONE;
     set->cases[i].dropped = i > group->first;
     set->cases[i].variant.time_ns = 1;
   }
@@ -63,7 +63,7 @@ void plim_profile_set_sample(plim_profile_set *set, int32_t n) {
     plim_profile_case *c = &set->cases[i];
     if (c->round == 0) continue;
     c->dropped = 1;
-    c->round = -1;
+    c->round = PLIM_NONE;
   }
   for (int32_t i = 0; i < n; i++) {
     const plim_profile_group *next = next_heaviest(set, lightest);

@@ -69,7 +69,7 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
 /* Append the variants of a group that fit to the cases, or the smallest when none fits. */
 static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, int64_t arena_bytes) {
   plim_kernel_info info[PLIM_KERNEL_VARIANTS];
-  int64_t bytes[PLIM_KERNEL_VARIANTS] = {0}, allowed = arena_bytes > 0 ? arena_bytes : INT64_MAX;
+  int64_t bytes[PLIM_KERNEL_VARIANTS] = {0}, allowed = arena_bytes > 0 ? arena_bytes : PLIM_BYTES_UNLIMITED;
   plim_context *ctx = set->device->ctx;
   int n, smallest = 0, fitting = 0;
   PLIM_TRY(list_variants(set, group, info, bytes, &n));
@@ -84,7 +84,7 @@ static plim_status add_cases(plim_profile_set *set, plim_profile_group *group, i
   for (int i = 0; i < n; i++) {
     if (bytes[i] > allowed) continue;
     plim_profile_case *c = &set->cases[set->n_cases++];
-    *c = (plim_profile_case){.variant = {.time_ns = -1, .workspace_bytes = info[i].workspace_bytes},
+    *c = (plim_profile_case){.variant = {.time_ns = PLIM_UNKNOWN, .workspace_bytes = info[i].workspace_bytes},
                              .builds = info[i].builds};
     memcpy(c->how, info[i].how, sizeof c->how);
     memcpy(c->variant.name, info[i].name, sizeof c->variant.name);

@@ -19,11 +19,11 @@ enum { PLIM_PROFILE_HOW_BYTES = sizeof((plim_kernel_info *)0)->how };
 
 /* One variant of one description. */
 typedef struct plim_profile_case {
-  plim_variant variant;             /* time_ns -1: not known yet */
+  plim_variant variant;             /* time_ns PLIM_UNKNOWN: not known yet */
   void *kernel;                     /* prepared while it is measured */
   int32_t dropped;                  /* 1: it is left out of the profile */
   int32_t builds;                   /* as in plim_kernel_info */
-  int32_t round;                    /* in which it is measured; -1: it is not measured and has no time */
+  int32_t round;                    /* in which it is measured; PLIM_NONE: it is not measured and has no time */
   int64_t left_out_ns;              /* > 0: it was dropped for lack of time, and this was the time limit */
   int32_t samples;                  /* how often it was measured */
   char how[PLIM_PROFILE_HOW_BYTES]; /* as in plim_kernel_info */

@@ -21,12 +21,12 @@ static const char reference_name[] = "single-source";
 
 int32_t plim_profile_reference_case(const plim_profile_set *set, const plim_profile_group *group) {
   const plim_op_desc *desc = &group->desc;
-  if (group->n < 2 || desc->n_out != 1 || desc->n_upd != 0) return -1;
-  if (desc->out[0].dtype != PLIM_F32 && desc->out[0].dtype != PLIM_BF16) return -1;
+  if (group->n < 2 || desc->n_out != 1 || desc->n_upd != 0) return PLIM_NONE;
+  if (desc->out[0].dtype != PLIM_F32 && desc->out[0].dtype != PLIM_BF16) return PLIM_NONE;
   for (int32_t c = group->first; c < group->first + group->n; c++) {
     if (strcmp(set->cases[c].variant.name, reference_name) == 0) return c;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 /* ---- results ---- */
@@ -69,7 +69,7 @@ static double allowed(const plim_op_desc *desc, double expected, double largest)
 /* Compare a result with the reference. Elements where the reference is NaN are skipped. */
 static void compare(const plim_op_desc *desc, const plim_profile_reference *r, const float *got,
                     char why[PLIM_DROPPED_WHY_BYTES]) {
-  int32_t worst = -1;
+  int32_t worst = PLIM_NONE;
   double most = 1;
   for (int32_t i = 0; i < r->n; i++) {
     const double expected = r->expected[i], off = fabs(got[i] - expected);
@@ -108,7 +108,7 @@ plim_status plim_profile_verify(plim_measurement *m, const plim_profile_group *g
   float got[PLIM_VERIFY_PARTS * PLIM_VERIFY_PART] = {0};
   const void *result = NULL;
   int32_t n;
-  *time_ns = -1;
+  *time_ns = PLIM_UNKNOWN;
   why[0] = 0;
   PLIM_TRY(plim_measure_line(m, group, c, time_ns, &result));
   if (!result) return PLIM_OK;

@@ -16,7 +16,7 @@ typedef struct plim_profile_reference {
   float expected[PLIM_VERIFY_PARTS * PLIM_VERIFY_PART];
 } plim_profile_reference;
 
-/* The group's case of the single-source kernel; -1: it has none, or no other case, or more than one result. */
+/* The group's case of the single-source kernel; PLIM_NONE: it has none, or no other case, or more than one result. */
 int32_t plim_profile_reference_case(const plim_profile_set *set, const plim_profile_group *group);
 
 /* Run that case, which must be prepared, and keep its result. reference->n is 0 when memory is short. */
@@ -24,7 +24,7 @@ PLIM_MUST_USE plim_status plim_profile_refer(plim_measurement *m, const plim_pro
                                              const plim_profile_case *c, plim_profile_reference *reference);
 
 /* Run a prepared case once on the same operands, and compare its result with the reference.
- *   time_ns  out  -1: memory is short, and nothing ran
+ *   time_ns  out  PLIM_UNKNOWN: memory is short, and nothing ran
  *   why      out  a sentence when a number differs by more than the precision of the op allows, else "" */
 PLIM_MUST_USE plim_status plim_profile_verify(plim_measurement *m, const plim_profile_group *group,
                                               const plim_profile_case *c, const plim_profile_reference *reference,

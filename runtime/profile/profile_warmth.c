@@ -28,14 +28,14 @@ static int is_last_reader(const plim_graph *graph, int32_t op, int32_t storage) 
   return end > graph->reader_first[storage] && graph->reader[end - 1] == op;
 }
 
-/* The input that output k can be written over, -1 when there is none. */
+/* The input that output k can be written over, PLIM_NONE when there is none. */
 static int32_t overwritable(const plim_graph *graph, int32_t id, int32_t k) {
   const plim_op *op = &graph->op[id];
   for (int32_t i = 0; i < op->n_pairs; i++) {
     plim_pair pair = op->pair[i];
     if (pair.out == k && is_last_reader(graph, id, graph->value[op->in[pair.in]].storage)) return pair.in;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 static void vote(warmth *w, int32_t id) {

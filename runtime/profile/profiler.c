@@ -202,7 +202,7 @@ static plim_status run_passes(pass_times *p) {
   plim_context *ctx = p->set->device->ctx;
   int64_t start = plim_now_ns();
   for (int32_t pass = 0; pass < p->n; pass++) {
-    plim_progress progress = {"profile", pass, p->n, plim_now_ns() - start, -1, -1};
+    plim_progress progress = {"profile", pass, p->n, plim_now_ns() - start, PLIM_UNKNOWN, PLIM_UNKNOWN};
     plim_context_report(ctx, &progress);
     if (pass >= LEAST_PASSES && p->given && is_over(p)) break;
     PLIM_TRY(run_pass(p, pass));

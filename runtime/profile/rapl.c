@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/size.h"
+
 enum { LINE_BYTES = 64 };
 
 /* The first line of a file, without its end. 0: it cannot be read. */
@@ -20,13 +22,13 @@ static int read_line(const char *path, char line[LINE_BYTES]) {
   return found;
 }
 
-/* The number that a file holds; -1: it holds none. */
+/* The number that a file holds; PLIM_NONE: it holds none. */
 static int64_t read_number(const char *path) {
   char line[LINE_BYTES], *end;
-  if (!read_line(path, line) || line[0] < '0' || line[0] > '9') return -1;
+  if (!read_line(path, line) || line[0] < '0' || line[0] > '9') return PLIM_UNKNOWN;
   errno = 0;
   const long long number = strtoll(line, &end, 10);
-  return errno == 0 && *end == 0 ? number : -1;
+  return errno == 0 && *end == 0 ? number : PLIM_UNKNOWN;
 }
 
 static int join(char path[PLIM_RAPL_PATH_BYTES], const char *folder, int zone, const char *file) {

@@ -43,7 +43,7 @@ static plim_status time_op(plim_device *device, const plim_op_desc *op, int64_t 
   int64_t bytes = plim_shape_bytes(&op->out[0]);
   int n = device->api->kernels.variants(device, op, info, PLIM_KERNEL_VARIANTS);
   plim_status status = PLIM_OK;
-  *best_ns = INT64_MAX;
+  *best_ns = PLIM_TIME_INFINITE;
   for (int32_t k = 0; k < n_operands; k++) {
     PLIM_CHECK(device->api->memory.alloc(device, bytes, &operand[k]));
     PLIM_CHECK(device->api->queues.fill(device, 0, operand[k], 0, bytes));

@@ -63,9 +63,9 @@ plim_status plim_program_replay(plim_program *program, const plim_plan_options *
   int64_t budget = plan->budget_bytes;
   plim_plan *replayed = NULL;
   room r = {.program = program, .counts = counts};
-  plim_status status = budget < INT64_MAX ? replay_within(&r, planning, budget, &replayed)
-                                          : replay_beyond(&r, plan->arena_bytes, &replayed);
-  if (status == PLIM_ENOFIT && budget < INT64_MAX) status = refuse(&r, budget);
+  plim_status status = budget < PLIM_BYTES_UNLIMITED ? replay_within(&r, planning, budget, &replayed)
+                                                     : replay_beyond(&r, plan->arena_bytes, &replayed);
+  if (status == PLIM_ENOFIT && budget < PLIM_BYTES_UNLIMITED) status = refuse(&r, budget);
   if (status == PLIM_OK) status = plim_program_adopt(program, replayed);
   if (status == PLIM_OK) *room_bytes = r.bytes;
   return status;

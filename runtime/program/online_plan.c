@@ -61,7 +61,7 @@ static plim_status program_order(const decision *d, const plim_profile *profile,
   plim_plan_options wanted = d->options->planning;
   wanted.paging = NULL; /* a policy decides in one arena */
   wanted.planner = "keep-all";
-  wanted.budget_bytes = INT64_MAX;
+  wanted.budget_bytes = PLIM_BYTES_UNLIMITED;
   wanted.unpacked = 1;
   wanted.order = PLIM_ORDER_FIXED;
   wanted.front_folder = NULL;
@@ -87,9 +87,10 @@ static plim_status try_order(decision *d, const plim_plan *order) {
   double limit = o->thrash * (double)d->keep_all_ns;
   plim_replay_counts counts = {.thrashed = 0};
   plim_plan *plan = NULL;
-  PLIM_TRY(plim_arena_online(d->ctx, d->graph, order, o->policy,
-                             (plim_replay_limits){o->planning.budget_bytes, limit < 9e18 ? (int64_t)limit : INT64_MAX},
-                             &counts, &plan));
+  PLIM_TRY(plim_arena_online(
+      d->ctx, d->graph, order, o->policy,
+      (plim_replay_limits){o->planning.budget_bytes, limit < 9e18 ? (int64_t)limit : PLIM_TIME_UNLIMITED}, &counts,
+      &plan));
   if (d->best && d->best->time_ns <= plan->time_ns) {
     plim_plan_free(plan);
     return PLIM_OK;
@@ -141,7 +142,7 @@ plim_status plim_online_plan_make(plim_context *ctx, const plim_graph *graph, co
                                   plim_plan **out) {
   decision d = {.ctx = ctx, .graph = graph, .options = options};
   PLIM_TRY(plim_check_options(ctx, "plim_online_plan_options", options->struct_bytes, sizeof *options));
-  if (options->planning.budget_bytes == INT64_MAX) {
+  if (options->planning.budget_bytes == PLIM_BYTES_UNLIMITED) {
     return plim_fail(ctx, PLIM_EUSAGE, "an online policy needs a budget: without one everything stays");
   }
   PLIM_TRY(find_keep_all_ns(&d, profile));

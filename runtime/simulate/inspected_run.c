@@ -98,7 +98,7 @@ static plim_status simulate_again(plim_inspected_run *t) {
   plim_decision_log_options options = {t->graph, t->order, policy, t->plan->budget_bytes, 0};
   PLIM_TRY(plim_decision_log_new(t->ctx, &options, &t->decisions));
   if (plim_decision_log_equals(t->decisions, t->plan, &t->differs_at)) {
-    t->differs_at = -1;
+    t->differs_at = PLIM_NONE;
   } else {
     plim_decision_log_free(t->decisions);
     t->decisions = NULL;
@@ -123,7 +123,7 @@ static plim_status finish(plim_inspected_run *t, plim_status status, plim_inspec
 }
 
 plim_status plim_inspected_run_open(plim_context *ctx, const char *path, plim_inspected_run *out) {
-  plim_inspected_run t = {.ctx = ctx, .differs_at = -1};
+  plim_inspected_run t = {.ctx = ctx, .differs_at = PLIM_NONE};
   return finish(&t, open_file(&t, path), out);
 }
 
@@ -150,7 +150,7 @@ static plim_status simulate(plim_inspected_run *t, const char *graph, const plim
 
 plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const plim_policy *policy,
                                         const char *memory, double thrash, plim_inspected_run *out) {
-  plim_inspected_run t = {.ctx = ctx, .differs_at = -1};
+  plim_inspected_run t = {.ctx = ctx, .differs_at = PLIM_NONE};
   return finish(&t, simulate(&t, graph, policy, memory, thrash), out);
 }
 

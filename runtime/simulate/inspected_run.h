@@ -27,7 +27,7 @@ typedef struct plim_inspected_run {
   int64_t *measured_ns;         /* [n_commands] median over these steps, 0 without any */
   plim_plan *order;             /* program order with the variants of an online run */
   plim_decision_log *decisions; /* NULL: no online run, or a second simulation decides otherwise */
-  int32_t differs_at;           /* the first command at which the second simulation differs from the run; -1: none */
+  int32_t differs_at; /* the first command at which the second simulation differs from the run, or PLIM_NONE */
 } plim_inspected_run;
 
 /* Load a trace or a plan, check the plan, and index it.

@@ -65,7 +65,7 @@ plim_status plim_simulation_budget(const plim_simulation *s, const char *memory,
 
 int64_t plim_simulation_limit_ns(const plim_simulation *s, int64_t total_ns) {
   double limit = s->thrash * (double)total_ns;
-  return limit < 9e18 ? (int64_t)limit : INT64_MAX;
+  return limit < 9e18 ? (int64_t)limit : PLIM_TIME_UNLIMITED;
 }
 
 static double percent(int64_t part, int64_t whole) {
@@ -131,7 +131,7 @@ static plim_status take_plan(const plim_simulation *s, plim_status status, int t
 static plim_status simulate_online(const plim_simulation *s, const plim_policy *policy,
                                    plim_simulation_addresses addresses, int64_t budget_bytes, plim_simulated *out) {
   plim_replay_counts counts = {.config.policy = policy};
-  *out = (plim_simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = policy->name};
+  *out = (plim_simulated){.budget_bytes = budget_bytes, .arena_bytes = PLIM_NONE, .by = policy->name};
   if (addresses == PLIM_SIMULATE_PLANNED) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "planned addresses belong to plans: an online policy has none");
   }
@@ -182,7 +182,7 @@ static plim_status replay_in_arena(const plim_simulation *s, plim_status status,
 static plim_status simulate_planned(const plim_simulation *s, const plim_plan_options *options,
                                     plim_simulation_addresses addresses, int64_t budget_bytes, plim_simulated *out) {
   plim_plan_options wanted = *options;
-  *out = (plim_simulated){.budget_bytes = budget_bytes, .arena_bytes = -1, .by = options->planner};
+  *out = (plim_simulated){.budget_bytes = budget_bytes, .arena_bytes = PLIM_NONE, .by = options->planner};
   wanted.budget_bytes = budget_bytes;
   wanted.unpacked = addresses == PLIM_SIMULATE_BYTES;
   plim_status status = plim_plan_make(s->ctx, s->graph, s->profile, &wanted, &out->plan);
@@ -199,13 +199,13 @@ plim_simulate_options plim_simulate_options_default(void) {
   return (plim_simulate_options){.struct_bytes = sizeof(plim_simulate_options),
                                  .addresses = PLIM_SIMULATE_PLANNED,
                                  .planning = plim_plan_options_default(),
-                                 .budget_bytes = INT64_MAX};
+                                 .budget_bytes = PLIM_BYTES_UNLIMITED};
 }
 
 plim_status plim_simulate(const plim_simulation *s, const plim_simulate_options *options, plim_simulated *out) {
   PLIM_TRY(plim_check_options(s->ctx, "plim_simulate_options", options->struct_bytes, sizeof *options));
   int64_t budget = options->budget_bytes;
-  if (budget == INT64_MAX) PLIM_TRY(plim_simulation_whole(s, options->addresses, &budget));
+  if (budget == PLIM_BYTES_UNLIMITED) PLIM_TRY(plim_simulation_whole(s, options->addresses, &budget));
   plim_simulated r = {.plan = NULL};
   plim_status status = options->policy ? simulate_online(s, options->policy, options->addresses, budget, &r)
                                        : simulate_planned(s, &options->planning, options->addresses, budget, &r);
@@ -223,7 +223,8 @@ plim_status plim_simulation_sweep(const plim_simulation *s, const plim_plan_opti
   PLIM_TRY(plim_allocate(s->ctx, n, sizeof(plim_plan *), &plan));
   plim_status status = plim_plan_front(s->ctx, s->graph, s->profile, options, n, budget, plan);
   for (int32_t i = 0; i < n && status == PLIM_OK; i++) {
-    out[i] = (plim_simulated){.budget_bytes = budget[i], .arena_bytes = -1, .by = options->planner, .plan = plan[i]};
+    out[i] =
+        (plim_simulated){.budget_bytes = budget[i], .arena_bytes = PLIM_NONE, .by = options->planner, .plan = plan[i]};
     status = take_plan(s, plan[i] ? PLIM_OK : PLIM_ENOFIT, 0, &out[i]);
   }
   plim_release(s->ctx, plan, n, sizeof(plim_plan *));

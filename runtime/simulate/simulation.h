@@ -47,7 +47,7 @@ typedef struct plim_simulate_options {
   plim_simulation_addresses addresses;
   const plim_policy *policy;  /* the online policy that decides; NULL: a plan is made */
   plim_plan_options planning; /* options of the plan; budget_bytes and unpacked are not read */
-  int64_t budget_bytes;       /* INT64_MAX: plim_simulation_whole */
+  int64_t budget_bytes;       /* PLIM_BYTES_UNLIMITED: plim_simulation_whole */
 } plim_simulate_options;
 
 /* Planned addresses, no policy, the default planning options, and the whole memory as the budget. */
@@ -56,7 +56,7 @@ plim_simulate_options plim_simulate_options_default(void);
 /* The result of a simulated step. */
 typedef struct plim_simulated {
   plim_online_end end;
-  int64_t budget_bytes, arena_bytes; /* arena_bytes -1: no addresses */
+  int64_t budget_bytes, arena_bytes; /* arena_bytes PLIM_NONE: no addresses */
   double overhead_percent;           /* of a run that reached its end */
   int64_t evictions, recomputes, searches, search_ns, scanned, depth;
   int64_t small_area_bytes, spills; /* area for small requests, 0: none; number of them that found it full */
@@ -80,8 +80,8 @@ PLIM_MUST_USE plim_status plim_simulation_sweep(const plim_simulation *simulatio
                                                 int32_t n, const int64_t *budget, plim_simulated *out);
 
 /* Find a budget within which the policy ends, given that it does not end within budget_bytes. The search halves the
- * range up to twice the whole. *bytes is -1 when the policy ends within no budget tried. A smaller budget may exist,
- * since no policy is monotone. */
+ * range up to twice the whole. *bytes is PLIM_NONE when the policy ends within no budget tried. A smaller budget may
+ * exist, since no policy is monotone. */
 PLIM_MUST_USE plim_status plim_simulation_enough(const plim_simulation *simulation, const plim_policy *policy,
                                                  plim_simulation_addresses addresses, int64_t budget_bytes,
                                                  int64_t *bytes);

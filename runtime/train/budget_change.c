@@ -148,7 +148,7 @@ plim_status plim_budget_changes_serve(plim_trainer *t) {
   plim_budget_report report = {.step = t->step,
                                .wanted_bytes = wanted,
                                .arena_before = plim_program_plans_bytes(t->plan),
-                               .switched_at = switched ? changes->switched.command : -1,
+                               .switched_at = switched ? changes->switched.command : PLIM_NONE,
                                .switched_percent = changes->switched.percent};
   if (!t->options.replan || first == 0) {
     return plim_fail(t->ctx, PLIM_EUSAGE,

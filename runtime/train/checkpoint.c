@@ -222,7 +222,7 @@ static plim_status parse_header(loaded *l, const char *model) {
   plim_json_at root = plim_json_root(&l->header);
   (void)plim_document_read_version(&root, "checkpoint", PLIM_CHECKPOINT_VERSION);
   const char *found = plim_json_text(&root, "model");
-  l->step = plim_json_int(&root, "step", 0, INT64_MAX);
+  l->step = plim_json_amount(&root, "step");
   PLIM_TRY(l->header.status);
   if (!found[0]) return wrong(l, "its header names no model");
   if (l->step > most_steps) {
@@ -407,7 +407,7 @@ static void read_training(plim_json_at *root, plim_checkpoint_info *info) {
   info->rate = plim_json_float(&training, "rate");
   info->momentum = plim_json_float(&training, "momentum");
   info->weight_decay = plim_json_float(&training, "weight_decay");
-  info->seed = (uint64_t)plim_json_int(&training, "seed", 0, INT64_MAX);
+  info->seed = (uint64_t)plim_json_amount(&training, "seed");
   info->total_steps = plim_json_int(&training, "total_steps", INT64_MIN, INT64_MAX);
   info->has_training = 1;
 }
@@ -415,7 +415,7 @@ static void read_training(plim_json_at *root, plim_checkpoint_info *info) {
 static plim_status read_info(loaded *l, plim_checkpoint_info *info) {
   plim_json_at root = plim_json_root(&l->header);
   info->step = l->step;
-  info->batch = plim_json_has(&root, "batch") ? (int32_t)plim_json_int(&root, "batch", 0, INT32_MAX) : -1;
+  info->batch = plim_json_has(&root, "batch") ? plim_json_index(&root, "batch") : PLIM_UNKNOWN;
   if (plim_json_has(&root, "arithmetic")) plim_json_copy(&root, "arithmetic", info->numerics, sizeof info->numerics);
   read_training(&root, info);
   return read_numerics(&root, info);

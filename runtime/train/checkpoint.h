@@ -33,7 +33,7 @@ PLIM_MUST_USE plim_status plim_checkpoint_load(plim_trainer *trainer, const char
 typedef struct plim_checkpoint_info {
   plim_context *ctx;
   int64_t step;                          /* training steps that are done */
-  int32_t batch;                         /* images a step; -1: the file does not say */
+  int32_t batch;                         /* images a step; PLIM_UNKNOWN: the file does not say */
   char numerics[PLIM_FINGERPRINT_BYTES]; /* hash of its numerics; "": the file does not say */
   /* Numerics of the run; n_ops 0: the file does not say, because an earlier version wrote it. */
   char graph[PLIM_FINGERPRINT_BYTES]; /* fingerprint of the training step's graph */

@@ -80,7 +80,8 @@ static plim_online_plan_options online_options(preparing *w) {
 static plim_status decide(preparing *w) {
   plim_online_plan_options wanted = online_options(w);
   plim_plan *plan = NULL;
-  if (wanted.planning.budget_bytes == INT64_MAX) wanted.planning.budget_bytes = w->preparation->keep_all->arena_bytes;
+  if (wanted.planning.budget_bytes == PLIM_BYTES_UNLIMITED)
+    wanted.planning.budget_bytes = w->preparation->keep_all->arena_bytes;
   PLIM_TRY(plim_online_plan_make(w->ctx, w->program->graph[PLIM_PROGRAM_TRAIN], w->program->profile[PLIM_PROGRAM_TRAIN],
                                  &wanted, &w->preparation->replay, &plan));
   return plim_program_adopt(w->program, plan);

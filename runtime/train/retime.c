@@ -88,7 +88,7 @@ static int64_t median(const plim_trainer *t, int32_t j, double delay_share, int6
 typedef struct measured {
   double delay_share;  /* by which a run took longer, as a multiple of the time of copies beside it */
   int64_t *time_ns;    /* [n_commands] median over the timed steps */
-  int64_t *variant_ns; /* [n_variants] mean over the runs of the variant in a step; -1: no command runs it */
+  int64_t *variant_ns; /* [n_variants] mean over the runs of the variant in a step; PLIM_UNKNOWN: no command runs it */
 } measured;
 
 static plim_status find_times(const plim_trainer *t, measured *f) {
@@ -107,7 +107,8 @@ static plim_status find_times(const plim_trainer *t, measured *f) {
     f->variant_ns[plan->command[j].variant] += f->time_ns[j];
     runs[plan->command[j].variant]++;
   }
-  for (int32_t v = 0; v < plan->n_variants; v++) f->variant_ns[v] = runs[v] > 0 ? f->variant_ns[v] / runs[v] : -1;
+  for (int32_t v = 0; v < plan->n_variants; v++)
+    f->variant_ns[v] = runs[v] > 0 ? f->variant_ns[v] / runs[v] : PLIM_UNKNOWN;
 done:
   plim_release(t->ctx, runs, plan->n_variants, sizeof *runs);
   plim_release(t->ctx, scratch, t->options.retime_steps, sizeof *scratch);
@@ -216,12 +217,12 @@ static int64_t scaled(int64_t time_ns, int64_t measured_ns, int64_t profiled_ns)
   return (int64_t)((double)time_ns * (double)measured_ns / (double)(profiled_ns > 0 ? profiled_ns : 1));
 }
 
-/* The profile's row of a plan's variant; -1: it has none. */
+/* The profile's row of a plan's variant; PLIM_NONE: it has none. */
 static int32_t row_of(const plim_profile *profile, const plim_plan_variant *variant) {
   for (int32_t i = profile->first[variant->op]; i < profile->first[variant->op + 1]; i++) {
     if (strcmp(profile->variant[i].name, variant->variant.name) == 0) return i;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 void plim_retimed_rows(const plim_plan *plan, const plim_profile *profile, const int64_t *time_ns, plim_variant *row) {

@@ -20,7 +20,7 @@ static plim_status find_ports(const plim_graph *graph, int training, plim_ports 
   PLIM_TRY(find_port(graph, "label", &port->label));
   PLIM_TRY(find_port(graph, "loss", &port->loss));
   PLIM_TRY(find_port(graph, "hits", &port->hits));
-  port->hyper = -1;
+  port->hyper = PLIM_NONE;
   return training ? find_port(graph, "hyper", &port->hyper) : PLIM_OK;
 }
 
@@ -201,7 +201,7 @@ plim_status plim_trainer_open(plim_device *device, const plim_dataset *dataset, 
   t->device = device;
   t->options = *options;
   if (!t->options.exec.refused) t->options.exec.refused = &t->refused;
-  t->requested = -1;
+  t->requested = PLIM_NONE;
   for (int32_t i = 0; i < program->n_graphs; i++) {
     PLIM_CHECK(find_ports(program->graph[i], i != PLIM_PROGRAM_EVAL, &t->port[i]));
   }
@@ -256,7 +256,7 @@ static plim_status hand_over(plim_trainer *t, int32_t plan_index) {
 /* Wait for the requested batch. After a failure the next step requests the same batch again. */
 static plim_status wait_for_batch(plim_trainer *t) {
   const plim_status status = plim_reader_wait(t->reader);
-  if (status != PLIM_OK) t->requested = -1;
+  if (status != PLIM_OK) t->requested = PLIM_NONE;
   return status;
 }
 
@@ -324,7 +324,7 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
   plim_trainer *t = trainer;
   int64_t batches = plim_sampler_test_batches(t->sampler), begin = plim_now_ns();
   plim_evaluation sum = {0};
-  t->requested = -1; /* test batches overwrite the staged training batch */
+  t->requested = PLIM_NONE; /* test batches overwrite the staged training batch */
   plim_reader_request(t->reader, PLIM_READ_TEST, 0);
   for (int64_t i = 0; i < batches; i++) {
     const plim_step_numbers *numbers = t->numbers;

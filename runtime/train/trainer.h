@@ -34,11 +34,11 @@ typedef struct plim_budget_report {
   int64_t arena_before, arena_after; /* arena bytes of the plans of the former step, and arena bytes now */
   int64_t returned_bytes;            /* bytes of the arena at open that are returned to the system now */
   int64_t moved_bytes;               /* bytes copied within the arena by plan switches so far */
-  int32_t switched_at;               /* command at which the running step continued online in the wanted bytes; -1: no
+  int32_t switched_at;     /* command at which the running step continued online in the wanted bytes; PLIM_NONE: no
                                       * step was running, or it found no plan and kept its bytes to its end */
-  double switched_percent;           /* overhead of that step */
-  double overhead_percent;           /* predicted for the training steps from now on */
-  int64_t time_ns;                   /* spent between the steps on new plans */
+  double switched_percent; /* overhead of that step */
+  double overhead_percent; /* predicted for the training steps from now on */
+  int64_t time_ns;         /* spent between the steps on new plans */
 } plim_budget_report;
 typedef void plim_on_budget_change(void *user, const plim_budget_report *report);
 

@@ -12,7 +12,7 @@
 
 /* Ids of the named values of one graph that the loop reads or writes. */
 typedef struct plim_ports {
-  int32_t image, label, hyper, loss, hits; /* image: or tokens; hyper: -1 in the evaluation step */
+  int32_t image, label, hyper, loss, hits; /* image: or tokens; hyper: PLIM_NONE in the evaluation step */
 } plim_ports;
 
 /* A plan switch of the running step. */
@@ -82,7 +82,7 @@ struct plim_trainer {
   void *pinned[PLIM_PINNED]; /* [n_pinned] allocations of pinned memory */
   int32_t n_pinned;
   int64_t step;      /* the training step that is next */
-  int64_t requested; /* training batch requested last; -1: the staging holds no training batch */
+  int64_t requested; /* training batch requested last; PLIM_NONE: the staging holds no training batch */
   plim_budget_changes budget_changes;
   plim_retiming retiming;
 };
@@ -112,7 +112,7 @@ void plim_retiming_close(plim_trainer *t); /* call it after the executor was clo
 /* Note a training step by plan `plan_index`: record its times and, after the last step to be timed, plan again. */
 PLIM_MUST_USE plim_status plim_retiming_note(plim_trainer *t, int32_t plan_index);
 /* Write measured times into rows of a profile. Other variants of the ops that ran keep their ratio to one that ran.
- *   time_ns  [plan->n_variants]      in       -1: not measured
+ *   time_ns  [plan->n_variants]      in       PLIM_UNKNOWN: not measured
  *   row      [profile's variants]    in, out  a copy of the profile's rows */
 void plim_retimed_rows(const plim_plan *plan, const plim_profile *profile, const int64_t *time_ns, plim_variant *row);
 

@@ -145,7 +145,7 @@ static const char *run_command(run *r, int c) {
   for (int i = 0; i < op->n_out && !wrong; i++) {
     wrong = write_one(r, c, r->graph->value[op->out[i]].storage, space_of(r->plan, m));
   }
-  if (!wrong && workspace_of(r->graph, m->op) > 0) wrong = write_one(r, c, PLIM_SPACE_WORKSPACE, space_of(r->plan, m));
+  if (!wrong && workspace_of(r->graph, m->op) > 0) wrong = write_one(r, c, PLIM_WORKSPACE, space_of(r->plan, m));
   return wrong;
 }
 

@@ -85,7 +85,8 @@ static plim_status plan(table *t, plim_space_options o, result *out) {
   plim_space_plan *p = NULL;
   int64_t budget[PLIM_PLATFORM_SPACES];
   int32_t n_spaces = t->platform->n_spaces;
-  for (int32_t s = 0; s < n_spaces; s++) budget[s] = s == t->platform->device[0].space ? t->budget : INT64_MAX;
+  for (int32_t s = 0; s < n_spaces; s++)
+    budget[s] = s == t->platform->device[0].space ? t->budget : PLIM_BYTES_UNLIMITED;
   o.budget = budget;
   clock_t begin = clock();
   plim_status status = plim_space_plan_make(t->s->ctx, t->graph, t->platform, &o, NULL, &p);

@@ -79,7 +79,7 @@ plim_status joint_case_make(plim_context *ctx, uint64_t seed, int32_t most_ops, 
   if (status == PLIM_OK) {
     int64_t least = plim_space_least_bytes(out->graph), more = plim_space_keep_all_bytes(out->graph) - least;
     out->budget[0] = least + more * plim_random_below(&random, 91) / 100;
-    out->budget[1] = two ? least + more * plim_random_below(&random, 91) / 100 : INT64_MAX;
+    out->budget[1] = two ? least + more * plim_random_below(&random, 91) / 100 : PLIM_BYTES_UNLIMITED;
   }
   if (status != PLIM_OK) joint_case_free(out);
   return status;

@@ -96,7 +96,7 @@ static void print_sequence(const graph_plan *g) {
 
 static void add_bytes(figures *f, const graph_plan *g) {
   const plim_plan *plan = g->made.plan;
-  if (plan->budget_bytes < INT64_MAX) {
+  if (plan->budget_bytes < PLIM_BYTES_UNLIMITED) {
     figures_bytes(f, 0, "budget_bytes", "budget", plan->budget_bytes);
     if (g->whole_bytes > 0) {
       figures_note(f, 0, " (%.1f %% of %s)", (double)plan->budget_bytes * 100 / (double)g->whole_bytes,

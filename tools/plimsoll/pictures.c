@@ -140,7 +140,7 @@ static plim_status draw_repeats(plim_text *t, const frame *f, const plim_graph *
 
 static void draw_cap(plim_text *t, const frame *f, const plim_plan *plan) {
   char label[64], size[PLIM_SIZE_TEXT_BYTES];
-  if (plan->budget_bytes == INT64_MAX) return;
+  if (plan->budget_bytes == PLIM_BYTES_UNLIMITED) return;
   double y = y_of(f, mib_of(plan->budget_bytes));
   plim_text_format(t, "<line class=\"cap\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, WIDTH - RIGHT, y, y);
   (void)snprintf(label, sizeof label, "budget %s", plim_size_print(plan->budget_bytes, size));
@@ -173,7 +173,7 @@ static const char style[] =
 
 static frame frame_of(const plim_plan *keep_all, const plim_plan *plan) {
   int64_t most = keep_all->peak_bytes > plan->peak_bytes ? keep_all->peak_bytes : plan->peak_bytes;
-  if (plan->budget_bytes < INT64_MAX && plan->budget_bytes > most) most = plan->budget_bytes;
+  if (plan->budget_bytes < PLIM_BYTES_UNLIMITED && plan->budget_bytes > most) most = plan->budget_bytes;
   frame f = {.commands = keep_all->n_commands > plan->n_commands ? keep_all->n_commands : plan->n_commands};
   f.mib_tick = svg_tick(mib_of(most), MOST_TICKS);
   f.mib = ceil(mib_of(most) * 1.02 / f.mib_tick) * f.mib_tick;

@@ -291,7 +291,7 @@ static void add_spaces(figures *f, const plim_space_plan *p) {
     const plim_space_memory *space = &p->space[s];
     figures_text(f, 0, NULL, space->name, plim_size_print(space->peak_bytes, peak));
     figures_note(f, 0, " (%lld bytes)", (long long)space->peak_bytes);
-    if (space->budget_bytes < INT64_MAX) {
+    if (space->budget_bytes < PLIM_BYTES_UNLIMITED) {
       figures_note(f, 0, " of %s (%lld)", plim_size_print(space->budget_bytes, budget), (long long)space->budget_bytes);
     }
   }
@@ -336,7 +336,7 @@ void plan_spaces_figures(figures *f, const plim_graph *graph, const plim_space_p
   } else {
     figures_null(f, 0, "energy_joule");
   }
-  if (p->deadline_ns < INT64_MAX) {
+  if (p->deadline_ns < PLIM_TIME_UNLIMITED) {
     figures_count(f, 0, "deadline_ns", NULL, p->deadline_ns);
     figures_text(f, 0, NULL, "deadline", space_time_words(graph, p, p->deadline_ns, text));
   }

@@ -141,7 +141,7 @@ static plim_status add_keep_all(session *s, const plim_graph *graph, const plim_
   plim_plan *whole = NULL;
   if (floor->smallest_bytes < INT64_MAX) return PLIM_OK;
   planning.time_limit_ns = 1;
-  planning.budget_bytes = INT64_MAX;
+  planning.budget_bytes = PLIM_BYTES_UNLIMITED;
   planning.order = PLIM_ORDER_FIXED;
   PLIM_TRY(plim_plan_keep_all(s->ctx, graph, profile, &planning, &whole));
   floor->smallest_bytes = wanted->unpacked ? whole->peak_bytes : whole->arena_bytes;
@@ -187,7 +187,8 @@ static plim_online_plan_options online_plan_options(const session *s) {
   wanted.policy = plim_policy_find(s->o->online);
   wanted.planning = s->planning;
   wanted.thrash = s->o->thrash;
-  if (wanted.planning.budget_bytes == INT64_MAX) wanted.planning.budget_bytes = s->prep.keep_all->arena_bytes;
+  if (wanted.planning.budget_bytes == PLIM_BYTES_UNLIMITED)
+    wanted.planning.budget_bytes = s->prep.keep_all->arena_bytes;
   return wanted;
 }
 

@@ -164,7 +164,7 @@ void run_figures_setting(figures *f, const session *s) {
 }
 
 static void add_cap(figures *f, int column, const session *s, const plim_plan *plan) {
-  if (plan->budget_bytes == INT64_MAX) {
+  if (plan->budget_bytes == PLIM_BYTES_UNLIMITED) {
     figures_text(f, column, NULL, "budget", "none");
   } else {
     figures_bytes(f, column, "budget_bytes", "budget", plan->budget_bytes);

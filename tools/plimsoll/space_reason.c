@@ -24,7 +24,7 @@ const char *space_storage_words(const plim_graph *g, int32_t storage, char *text
   if (op >= 0 && (g->op[op].n_writes == 1 || !name)) name = g->op[op].name;
   if (name) {
     (void)snprintf(text, SPACE_WORDS, "%s", name);
-  } else if (storage == PLIM_SPACE_WORKSPACE) {
+  } else if (storage == PLIM_WORKSPACE) {
     (void)snprintf(text, SPACE_WORDS, "workspace");
   } else {
     (void)snprintf(text, SPACE_WORDS, "storage %d", (int)storage);

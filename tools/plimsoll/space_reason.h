@@ -19,7 +19,7 @@ const char *space_time_words(const plim_graph *graph, const plim_space_plan *pla
 const char *space_command_words(const plim_graph *graph, const plim_space_plan *plan, int32_t c, char *text);
 
 /* The op that writes a storage; of an op that writes several, and of a storage that no op writes, the first tensor;
- * "workspace" for PLIM_SPACE_WORKSPACE. */
+ * "workspace" for PLIM_WORKSPACE. */
 const char *space_storage_words(const plim_graph *graph, int32_t storage, char *text);
 
 /* Why: the bytes that were missing, what a recompute would have cost, what the link had free, and the next use. */

@@ -88,7 +88,7 @@ static void put_cells(int row, int column, const char *cell, int n, attr_t look)
 
 static void put_title(const screen *s) {
   char text[TEXT], cap[PLIM_SIZE_TEXT_BYTES], command[64];
-  int budget = s->t->plan->budget_bytes < INT64_MAX;
+  int budget = s->t->plan->budget_bytes < PLIM_BYTES_UNLIMITED;
   (void)snprintf(text, sizeof text, " %s, by %s%s%s", s->t->graph->name, s->t->plan->planner, budget ? ", budget " : "",
                  budget ? plim_size_print(s->t->plan->budget_bytes, cap) : "");
   (void)snprintf(command, sizeof command, "command %d of %d ", (int)s->command, (int)s->t->plan->n_commands);

@@ -118,7 +118,7 @@ static json_t *clock_json(const traced *t, int32_t command) {
 static json_t *step_json(const traced *t, int32_t command) {
   const plim_plan *plan = t->plan;
   const plim_command *s = &plan->command[command];
-  int64_t cap = plan->budget_bytes < INT64_MAX ? plan->budget_bytes : -1;
+  int64_t cap = plan->budget_bytes < PLIM_BYTES_UNLIMITED ? plan->budget_bytes : -1;
   json_t *o = json_pack("{s:i, s:i, s:s}", "step", (int)command, "steps", (int)plan->n_commands, "op",
                         traced_op_name(t, command));
   add(o, "variant", json_string(s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.name : ""));

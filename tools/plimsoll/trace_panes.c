@@ -15,7 +15,7 @@ const char trace_strip_legend[] = "p param s state i input a activation g gradie
 
 int64_t trace_strip_bytes(const traced *t) {
   int64_t budget = t->plan->budget_bytes;
-  return t->decisions && budget < INT64_MAX ? budget : t->plan->arena_bytes;
+  return t->decisions && budget < PLIM_BYTES_UNLIMITED ? budget : t->plan->arena_bytes;
 }
 
 char trace_strip_letter(const traced *t, int32_t storage) {

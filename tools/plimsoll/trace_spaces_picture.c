@@ -142,7 +142,7 @@ static void add_space_name(const picture *p, int32_t s, double y) {
   svg_add(p->text, space->name, 16);
   plim_text_format(p->text, "</text><text x=\"4\" y=\"%.1f\">peak %s</text>", y + 40,
                    plim_size_print(space->peak_bytes, text));
-  if (space->budget_bytes < INT64_MAX) {
+  if (space->budget_bytes < PLIM_BYTES_UNLIMITED) {
     plim_text_format(p->text, "<text x=\"4\" y=\"%.1f\">of %s</text>", y + 56,
                      plim_size_print(space->budget_bytes, text));
   }
@@ -153,7 +153,7 @@ static void add_space_name(const picture *p, int32_t s, double y) {
 static plim_status add_space(const picture *p, int32_t s, double y) {
   const traced_spaces *t = p->t;
   int64_t budget = t->plan->space[s].budget_bytes, most = t->in.peak_bytes[s];
-  int shown = budget < INT64_MAX && (!t->paged || budget / 4 <= most);
+  int shown = budget < PLIM_BYTES_UNLIMITED && (!t->paged || budget / 4 <= most);
   trace_moment *m = NULL;
   int32_t n = 0;
   if (shown && budget > most) most = budget;

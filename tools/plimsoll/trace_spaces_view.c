@@ -58,13 +58,13 @@ static void print_bar(const traced_spaces *t, int32_t space, int32_t c, FILE *to
   const plim_space_memory *s = &t->plan->space[space];
   char a[HUMAN_BYTES], b[HUMAN_BYTES], bar[BAR + 1];
   int64_t live = plim_space_inspect_live(&t->in, space, c);
-  int64_t of = s->budget_bytes < INT64_MAX ? s->budget_bytes : t->in.peak_bytes[space];
+  int64_t of = s->budget_bytes < PLIM_BYTES_UNLIMITED ? s->budget_bytes : t->in.peak_bytes[space];
   int filled = of > 0 ? (int)((double)live / (double)of * BAR + 0.5) : 0;
   memset(bar, '.', BAR);
   memset(bar, '#', (size_t)(filled > BAR ? BAR : filled));
   bar[BAR] = 0;
   fprintf(to, "%-12.12s [%s] %s of %s bytes%s\n", s->name, bar, human_count(live, a), human_count(of, b),
-          s->budget_bytes < INT64_MAX ? "" : " at its peak");
+          s->budget_bytes < PLIM_BYTES_UNLIMITED ? "" : " at its peak");
 }
 
 static int by_bytes(const void *a, const void *b) {
@@ -192,7 +192,7 @@ plim_status trace_spaces_summary(const traced_spaces *t, FILE *to) {
   for (int32_t s = 0; s < p->n_spaces; s++) {
     char b[HUMAN_BYTES];
     fprintf(to, "%-16.16s %17s %17s\n", p->space[s].name, human_count(p->space[s].peak_bytes, a),
-            p->space[s].budget_bytes < INT64_MAX ? human_count(p->space[s].budget_bytes, b) : "none");
+            p->space[s].budget_bytes < PLIM_BYTES_UNLIMITED ? human_count(p->space[s].budget_bytes, b) : "none");
   }
   fprintf(to, "\n%d times a storage leaves a space and returns: %d by copies, %d by runs\n", (int)t->n_gaps, (int)paged,
           (int)(t->n_gaps - paged));

@@ -108,7 +108,7 @@ plim_status trace_view_command(const traced *t, int32_t command, FILE *to) {
           s->kind == PLIM_COMMAND_RUN ? plan->variant[s->variant].variant.name : "");
   print_times(t, command, to);
   fprintf(to, "\n  live %s", size_text(plim_inspect_live_bytes(t->inspect, command), live));
-  if (plan->budget_bytes < INT64_MAX) fprintf(to, " of a budget of %s", size_text(plan->budget_bytes, cap));
+  if (plan->budget_bytes < PLIM_BYTES_UNLIMITED) fprintf(to, " of a budget of %s", size_text(plan->budget_bytes, cap));
   fprintf(to, "\n");
   print_clock(t, command, to);
   if (traced_fails_at(t, command)) fprintf(to, "  %s: the run ends with this command\n", traced_end_title(t));
@@ -345,7 +345,7 @@ plim_status trace_view_summary(const traced *t, int as_json, FILE *to) {
   figures_count(&f, 0, "ops", NULL, t->graph->n_ops);
   figures_text(&f, 0, "by", NULL, plan->planner);
   add_end(t, &f);
-  if (plan->budget_bytes < INT64_MAX) figures_bytes(&f, 0, "budget_bytes", "budget", plan->budget_bytes);
+  if (plan->budget_bytes < PLIM_BYTES_UNLIMITED) figures_bytes(&f, 0, "budget_bytes", "budget", plan->budget_bytes);
   if (plan->packed) figures_bytes(&f, 0, "arena_bytes", "arena", plan->arena_bytes);
   figures_bytes(&f, 0, "peak_bytes", "peak", plan->peak_bytes);
   figures_count(&f, 0, "plan_steps", "commands", plan->n_commands);

@@ -339,7 +339,7 @@ static plim_status emit_order(list_lowering *l) {
     const open_buffer *b = &l->buffer[end[i].buffer];
     plim_space_buffer *row = &l->row[l->plan.n_buffers++];
     const plim_space_node *node = &l->problem->node[b->node];
-    *row = (plim_space_buffer){.storage = b->workspace ? PLIM_SPACE_WORKSPACE : node->storage, .space = b->space};
+    *row = (plim_space_buffer){.storage = b->workspace ? PLIM_WORKSPACE : node->storage, .space = b->space};
     row->bytes = b->workspace ? node->workspace : node->bytes;
     row->begin = l->command_of[b->filler];
     row->end = l->command_of[end[i].event + (end[i].event == b->last)];

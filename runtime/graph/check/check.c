@@ -49,7 +49,7 @@ static int is_given(const plim_checker *check, const plim_plan_buffer *buffer) {
 }
 
 plim_status plim_check_homes(const plim_checker *check, int32_t *home) {
-  for (int32_t s = 0; s < check->graph->n_storages; s++) home[s] = -1;
+  for (int32_t s = 0; s < check->graph->n_storages; s++) home[s] = PLIM_NONE;
   for (int32_t i = 0; i < check->plan->n_buffers; i++) {
     const plim_plan_buffer *buffer = &check->plan->buffer[i];
     if (!is_given(check, buffer)) continue;

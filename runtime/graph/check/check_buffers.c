@@ -11,9 +11,9 @@ typedef struct walk {
   const plim_checker *check;
   int32_t *begin_first; /* [n_commands + 1]; buffers that begin at j are begin[begin_first[j] .. begin_first[j + 1]) */
   int32_t *begin;       /* [n_buffers] */
-  int32_t *latest;      /* [spaces][n_storages] buffer that began last, -1 before the first */
+  int32_t *latest;      /* [spaces][n_storages] buffer that began last, PLIM_NONE before the first */
   int32_t *tight_end;   /* [spaces][n_storages] where that buffer must end, by its uses so far */
-  int32_t *home;        /* [n_storages] space of the storage before the first command, -1: none */
+  int32_t *home;        /* [n_storages] space of the storage before the first command, or PLIM_NONE */
 } walk;
 
 static int64_t key_at(const walk *w, int32_t storage, int32_t space) {
@@ -228,7 +228,7 @@ plim_status plim_check_buffers(const plim_checker *check) {
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.tight_end, &w.tight_end));
   PLIM_CHECK(plim_allocate(check->ctx, check->graph->n_storages, sizeof *w.home, &w.home));
   PLIM_CHECK(plim_check_homes(check, w.home));
-  for (int64_t k = 0; k < keys; k++) w.latest[k] = -1;
+  for (int64_t k = 0; k < keys; k++) w.latest[k] = PLIM_NONE;
   sort_by_begin(&w);
   for (int32_t j = 0; j < plan->n_commands; j++) {
     PLIM_CHECK(begin_buffers(&w, j));

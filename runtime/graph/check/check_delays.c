@@ -11,7 +11,7 @@ static const int64_t largest_ns = INT64_MAX / (2 * PLIM_PLAN_QUEUES * PLIM_PAGE_
 
 typedef struct account {
   const plim_plan *plan;
-  int64_t *end_ns; /* [n_commands] INT64_MAX: it has not ended */
+  int64_t *end_ns; /* [n_commands] PLIM_TIME_INFINITE: it has not ended */
   int64_t now_ns, work;
   int64_t due[PLIM_PLAN_QUEUES];    /* of the command in hand: work of a run, time of a copy, at which it ends */
   int32_t busy[PLIM_PLAN_QUEUES];   /* the command in hand, IDLE: none */
@@ -50,7 +50,7 @@ static int begin(account *a, int32_t q) {
   if (j == a->plan->n_commands) return 0;
   const plim_command *command = &a->plan->command[j];
   for (int32_t w = 0; w < command->n_wait; w++) {
-    if (a->end_ns[command->wait[w]] == INT64_MAX) return 0;
+    if (a->end_ns[command->wait[w]] == PLIM_TIME_INFINITE) return 0;
   }
   const int64_t ns = length_ns(a->plan, command);
   a->due[q] = command->kind == PLIM_COMMAND_COPY ? a->now_ns + ns : a->work + 1000 * ns;
@@ -74,9 +74,9 @@ static void take_moment(account *a) {
   }
 }
 
-/* Time to the next end at the pace of now; INT64_MAX: nothing is in hand. */
+/* Time to the next end at the pace of now; PLIM_TIME_INFINITE: nothing is in hand. */
 static int64_t next_ns(const account *a, int64_t pace_now) {
-  int64_t least = INT64_MAX;
+  int64_t least = PLIM_TIME_INFINITE;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
     if (a->busy[q] == IDLE) continue;
     int64_t ns = a->due[q] - a->now_ns;
@@ -103,13 +103,13 @@ int64_t plim_check_delayed_makespan(const plim_plan *plan, int64_t *end_ns) {
     const int64_t ns = length_ns(plan, &plan->command[j]);
     if (ns < 0 || ns > largest_ns - sum_ns) return -1;
     sum_ns += ns;
-    end_ns[j] = INT64_MAX;
+    end_ns[j] = PLIM_TIME_INFINITE;
   }
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) a.busy[q] = IDLE;
   for (;;) {
     take_moment(&a);
     const int64_t speed = pace(&a), ns = next_ns(&a, speed);
-    if (ns == INT64_MAX) return a.now_ns;
+    if (ns == PLIM_TIME_INFINITE) return a.now_ns;
     a.now_ns += ns;
     a.work += ns * speed;
   }

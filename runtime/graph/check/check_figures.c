@@ -9,8 +9,8 @@
 /* The end of the last command, where no copy delays a run; -1: it exceeds 63 bits of ns. end_ns [n_commands] out. */
 static int64_t find_makespan(const plim_plan *plan, int64_t *end_ns) {
   int64_t makespan_ns = 0;
-  int32_t before[PLIM_PLAN_QUEUES]; /* the latest command of each queue, -1: none */
-  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) before[q] = -1;
+  int32_t before[PLIM_PLAN_QUEUES]; /* the latest command of each queue, or PLIM_NONE */
+  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) before[q] = PLIM_NONE;
   for (int32_t j = 0; j < plan->n_commands; j++) {
     const plim_command *command = &plan->command[j];
     int64_t begin_ns = before[command->queue] < 0 ? 0 : end_ns[before[command->queue]];
@@ -58,7 +58,7 @@ static plim_status check_keep_all(const plim_checker *check) {
   const plim_plan *plan = check->plan;
   int64_t *least = NULL, sum = 0;
   PLIM_TRY(plim_allocate(check->ctx, check->graph->n_ops, sizeof *least, &least));
-  for (int32_t op = 0; op < check->graph->n_ops; op++) least[op] = INT64_MAX;
+  for (int32_t op = 0; op < check->graph->n_ops; op++) least[op] = PLIM_TIME_INFINITE;
   for (int32_t j = 0; j < plan->n_commands; j++) {
     if (plan->command[j].kind != PLIM_COMMAND_RUN) continue;
     const plim_plan_variant *row = &plan->variant[plan->command[j].variant];

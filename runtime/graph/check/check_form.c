@@ -165,7 +165,7 @@ static plim_status check_command(const plim_checker *check, int32_t j) {
 static plim_status check_place(const plim_checker *check, int32_t i) {
   const plim_plan_buffer *buffer = &check->plan->buffer[i];
   if (!check->plan->packed) {
-    if (buffer->offset == -1) return PLIM_OK;
+    if (buffer->offset == PLIM_NONE) return PLIM_OK;
     return plim_check_fault(check, buffer->begin, "the buffer of \"%s\" has offset %lld in a plan without addresses",
                             plim_check_storage_name(check, buffer->storage), (long long)buffer->offset);
   }
@@ -217,7 +217,7 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
                             plim_check_storage_name(check, buffer->storage), (long long)buffer->bytes,
                             (long long)bytes);
   }
-  if (buffer->storage == -1 && buffer->end != buffer->begin + 1) {
+  if (buffer->storage == PLIM_WORKSPACE && buffer->end != buffer->begin + 1) {
     return plim_check_fault(check, buffer->begin, "the workspace is alive [%d, %d), longer than its command",
                             buffer->begin, buffer->end);
   }
@@ -230,14 +230,15 @@ static plim_status check_buffer(const plim_checker *check, int32_t i) {
 
 /* Check that each queue takes only copies, or only the runs of one space, and that each space has one queue of runs. */
 static plim_status check_queue_use(const plim_checker *check) {
-  int32_t space_of[PLIM_PLAN_QUEUES], queue_of[PLIM_PLAN_SPACES]; /* -1: not known yet, -2: copies */
-  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) space_of[q] = -1;
-  for (int32_t k = 0; k <= PLIM_PAGE_SPACES; k++) queue_of[k] = -1;
+  enum { COPIES = -2 };
+  int32_t space_of[PLIM_PLAN_QUEUES], queue_of[PLIM_PLAN_SPACES]; /* or COPIES */
+  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) space_of[q] = PLIM_UNKNOWN;
+  for (int32_t k = 0; k <= PLIM_PAGE_SPACES; k++) queue_of[k] = PLIM_UNKNOWN;
   for (int32_t j = 0; j < check->plan->n_commands; j++) {
     const plim_command *command = &check->plan->command[j];
-    int32_t run = command->kind == PLIM_COMMAND_RUN, space = run ? command->space : -2;
-    if ((space_of[command->queue] != -1 && space_of[command->queue] != space) ||
-        (run && queue_of[space] != -1 && queue_of[space] != command->queue)) {
+    int32_t run = command->kind == PLIM_COMMAND_RUN, space = run ? command->space : COPIES;
+    if ((space_of[command->queue] != PLIM_UNKNOWN && space_of[command->queue] != space) ||
+        (run && queue_of[space] != PLIM_UNKNOWN && queue_of[space] != command->queue)) {
       return plim_check_fault(check, j, "is on queue %d; a queue takes copies, or all runs of one space",
                               command->queue);
     }

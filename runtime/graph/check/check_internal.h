@@ -38,7 +38,7 @@ PLIM_MUST_USE plim_status plim_check_queues(const plim_checker *check);
 int plim_check_computes(const plim_checker *check);
 
 /* Find the space in which each persistent storage and each input is before the first command: home [n_storages] out,
- * -1: none. PLIM_EPLAN when a storage is in two. */
+ * PLIM_NONE: none. PLIM_EPLAN when a storage is in two. */
 PLIM_MUST_USE plim_status plim_check_homes(const plim_checker *check, int32_t *home);
 
 /* Do copies of the plan delay the runs beside them? */
@@ -53,10 +53,10 @@ PLIM_MUST_USE plim_status plim_check_figures(const plim_checker *check);
 /* Fail with PLIM_EPLAN and the sentence "command 3 (op "conv1"): ...". The command must have passed plim_check_form. */
 plim_status plim_check_fault(const plim_checker *check, int32_t j, const char *format, ...) PLIM_PRINTF(3, 4);
 
-/* The name of a storage in sentences: that of its first value; "workspace" for -1. */
+/* The name of a storage in sentences: that of its first value; "workspace" for PLIM_WORKSPACE. */
 const char *plim_check_storage_name(const plim_checker *check, int32_t storage);
 
-/* The bytes that a buffer must have, rounded up when the plan is packed; -1 on overflow. storage -1: the workspace of
+/* The bytes that a buffer must have, rounded up when the plan is packed; -1 on overflow. PLIM_WORKSPACE: that of
  * the command. */
 int64_t plim_check_buffer_bytes(const plim_checker *check, int32_t storage, int32_t command);
 

@@ -7,7 +7,7 @@
 
 typedef struct walk {
   const plim_checker *check;
-  int32_t *first_variant; /* [n_ops] variant of the op's first run, -1 before it */
+  int32_t *first_variant; /* [n_ops] variant of the op's first run, PLIM_NONE before it */
   int32_t *updates;       /* [spaces][n_storages] number of updates in the storage's latest buffer there */
   char *used;             /* [n_variants] 1: a command runs it */
 } walk;
@@ -124,7 +124,7 @@ plim_status plim_check_order(const plim_checker *check) {
   PLIM_CHECK(plim_allocate(check->ctx, graph->n_ops, sizeof *w.first_variant, &w.first_variant));
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.updates, &w.updates));
   PLIM_CHECK(plim_allocate(check->ctx, check->plan->n_variants, sizeof *w.used, &w.used));
-  for (int32_t op = 0; op < graph->n_ops; op++) w.first_variant[op] = -1;
+  for (int32_t op = 0; op < graph->n_ops; op++) w.first_variant[op] = PLIM_NONE;
   for (int32_t j = 0; j < check->plan->n_commands; j++) PLIM_CHECK(check_run(&w, j));
   PLIM_CHECK(check_last_versions(&w));
   status = check_all_used(&w);

@@ -17,7 +17,7 @@ typedef struct placed {
 typedef struct tree {
   const plim_checker *check;
   int64_t n;      /* leaves: commands of the plan */
-  int32_t *cover; /* [2 n] highest buffer among those set on the whole node, -1: none */
+  int32_t *cover; /* [2 n] highest buffer among those set on the whole node, or PLIM_NONE */
   int32_t *most;  /* [2 n] highest buffer in any command of the node */
 } tree;
 
@@ -57,10 +57,10 @@ static int32_t cover_above(const tree *t, int64_t node, int32_t best) {
   return best;
 }
 
-/* The buffer in the tree with the highest end in the commands of `buffer`, -1: none. */
+/* The buffer in the tree with the highest end in the commands of `buffer`, or PLIM_NONE. */
 static int32_t tree_most(const tree *t, int32_t buffer) {
   int64_t first = t->n + t->check->plan->buffer[buffer].begin, last = t->n + t->check->plan->buffer[buffer].end - 1;
-  int32_t best = cover_above(t, last, cover_above(t, first, -1));
+  int32_t best = cover_above(t, last, cover_above(t, first, PLIM_NONE));
   for (int64_t low = first, high = last + 1; low < high; low /= 2, high /= 2) {
     if (low % 2 == 1) best = higher(t->check, best, t->most[low++]);
     if (high % 2 == 1) best = higher(t->check, best, t->most[--high]);
@@ -102,7 +102,7 @@ static plim_status check_overlaps(const plim_checker *check, int32_t space) {
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *order, &order));
   PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.cover, &t.cover));
   PLIM_CHECK(plim_allocate(check->ctx, 2 * t.n, sizeof *t.most, &t.most));
-  for (int64_t i = 0; i < 2 * t.n; i++) t.cover[i] = t.most[i] = -1;
+  for (int64_t i = 0; i < 2 * t.n; i++) t.cover[i] = t.most[i] = PLIM_NONE;
   for (int32_t i = 0; i < plan->n_buffers; i++) {
     if (plan->buffer[i].space == space) order[n++] = (placed){plan->buffer[i].offset, i};
   }
@@ -155,7 +155,7 @@ done:
 
 static plim_status check_arena(const plim_checker *check, int32_t space, const plim_page_space *stated) {
   const plim_plan *plan = check->plan;
-  int64_t size = plan->packed ? 0 : -1;
+  int64_t size = plan->packed ? 0 : PLIM_NONE;
   for (int32_t i = 0; i < plan->n_buffers && plan->packed; i++) {
     if (plan->buffer[i].space == space && buffer_top(check, i) > size) size = buffer_top(check, i);
   }

@@ -12,9 +12,9 @@ typedef struct walk {
   int32_t (*clock)[PLIM_PLAN_QUEUES];   /* [n_commands] */
   int32_t (*touched)[PLIM_PLAN_QUEUES]; /* [n_buffers] place of the last command that uses it; 0: none */
   int32_t *place;                       /* [n_commands] index in its queue, from 1 */
-  int32_t *writer;                      /* [n_buffers] the last command that wrote it, -1: it was filled before */
-  int32_t *latest;                      /* [spaces][n_storages] buffer that began last */
-  int32_t next;                         /* first buffer, by begin, that has not begun */
+  int32_t *writer; /* [n_buffers] the last command that wrote it, PLIM_NONE: it was filled before */
+  int32_t *latest; /* [spaces][n_storages] buffer that began last */
+  int32_t next;    /* first buffer, by begin, that has not begun */
 } walk;
 
 static int32_t *latest_of(const walk *w, int32_t storage, int32_t space) {
@@ -80,7 +80,7 @@ static plim_status begin_buffers(walk *w, int32_t j) {
       return plim_check_fault(w->check, j, "takes bytes of \"%s\", which a command of another queue may still use",
                               plim_check_storage_name(w->check, plan->buffer[i].storage));
     }
-    w->writer[w->next] = -1;
+    w->writer[w->next] = PLIM_NONE;
     if (fresh->storage < 0) {
       PLIM_TRY(touch(w, j, w->next, 1));
     } else {
@@ -121,7 +121,7 @@ plim_status plim_check_queues(const plim_checker *check) {
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_commands, sizeof *w.place, &w.place));
   PLIM_CHECK(plim_allocate(check->ctx, plan->n_buffers, sizeof *w.writer, &w.writer));
   PLIM_CHECK(plim_allocate(check->ctx, keys, sizeof *w.latest, &w.latest));
-  for (int64_t k = 0; k < keys; k++) w.latest[k] = -1;
+  for (int64_t k = 0; k < keys; k++) w.latest[k] = PLIM_NONE;
   set_clocks(&w);
   for (int32_t j = 0; j < plan->n_commands; j++) {
     PLIM_CHECK(begin_buffers(&w, j));

@@ -49,7 +49,7 @@ plim_status plim_platform_new(plim_context *ctx, int32_t n_devices, int32_t n_sp
     plim_platform_free(p);
     return status;
   }
-  for (int32_t s = 0; s < n_spaces; s++) p->space[s].budget_bytes = INT64_MAX;
+  for (int32_t s = 0; s < n_spaces; s++) p->space[s].budget_bytes = PLIM_BYTES_UNLIMITED;
   *out = p;
   return PLIM_OK;
 }

@@ -23,7 +23,7 @@ typedef struct plim_platform_device {
 
 typedef struct plim_platform_space {
   char name[PLIM_COSTS_NAME_BYTES];
-  int64_t budget_bytes; /* from the platform's file; INT64_MAX: none */
+  int64_t budget_bytes; /* from the platform's file, or PLIM_BYTES_UNLIMITED */
 } plim_platform_space;
 
 /* A link. A copy takes latency_s + bytes / bytes_per_second, and draws `watt` for this time. */
@@ -64,10 +64,10 @@ PLIM_MUST_USE plim_status plim_platform_parse(plim_context *ctx, const char *fil
 
 void plim_platform_free(plim_platform *platform); /* NULL is legal */
 
-/* The index of the device, or of the space, of that name; -1: none. */
+/* The index of the device, or of the space, of that name, or PLIM_NONE. */
 int32_t plim_platform_find_device(const plim_platform *platform, const char *name);
 int32_t plim_platform_find_space(const plim_platform *platform, const char *name);
-/* The link from a space to another, -1: none. */
+/* The link from a space to another, or PLIM_NONE. */
 int32_t plim_platform_find_link(const plim_platform *platform, int32_t from, int32_t to);
 /* Does one of the first n_devices devices compute in the space? O(n_devices). */
 int plim_platform_computes(const plim_platform *platform, int32_t space, int32_t n_devices);
@@ -82,8 +82,8 @@ int32_t plim_platform_queue_link(const plim_platform *platform, int32_t link);
  * platform; otherwise times are nanoseconds. costs NULL is legal. */
 int plim_platform_has_own_times(const plim_platform *platform, const plim_costs *costs);
 
-/* Make a platform for the caller to fill in: every field is zero, except budgets, which are INT64_MAX. PLIM_EDATA: more
- * than the largest numbers above. */
+/* Make a platform for the caller to fill in: every field is zero, except budgets, which are PLIM_BYTES_UNLIMITED.
+ * PLIM_EDATA: more than the largest numbers above. */
 PLIM_MUST_USE plim_status plim_platform_new(plim_context *ctx, int32_t n_devices, int32_t n_spaces, int32_t n_links,
                                             plim_platform **out);
 

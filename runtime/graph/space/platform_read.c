@@ -57,7 +57,7 @@ static void read_device(reader *r, plim_json_at *at, int32_t i) {
   if (r->doc->status == PLIM_OK && n == 0) plim_json_fail(&list, NULL, "is empty: a device computes in a space");
   for (int32_t k = 0; k < n && r->doc->status == PLIM_OK; k++) {
     const char *text = plim_json_text_item(&list, k);
-    int32_t s = r->doc->status == PLIM_OK ? space_of(r, &list, text) : -1;
+    int32_t s = r->doc->status == PLIM_OK ? space_of(r, &list, text) : PLIM_NONE;
     if (k == 0) d->space = s;
   }
   plim_json_end(at);
@@ -163,10 +163,10 @@ static int next_field(line *l, char field[PLIM_COSTS_NAME_BYTES]) {
   return 1;
 }
 
-/* A whole number >= 0; -1: it is none. */
+/* A whole number >= 0; PLIM_NONE: it is none. */
 static int64_t whole_number(const char *text) {
   size_t n = strlen(text);
-  if (n == 0 || n > 18 || strspn(text, "0123456789") != n) return -1;
+  if (n == 0 || n > 18 || strspn(text, "0123456789") != n) return PLIM_NONE;
   return strtoll(text, NULL, 10);
 }
 
@@ -188,7 +188,7 @@ static plim_status read_device_line(plim_platform *p, const char *file, int32_t 
   p->device[i].space = i;
   memcpy(p->device[i].name, name, sizeof name);
   memcpy(p->space[i].name, name, sizeof name);
-  p->space[i].budget_bytes = budget > 0 ? budget : INT64_MAX;
+  p->space[i].budget_bytes = budget > 0 ? budget : PLIM_BYTES_UNLIMITED;
   return PLIM_OK;
 }
 

@@ -15,7 +15,7 @@
 /* A buffer, sorted by storage, space, begin. */
 typedef struct track {
   const plim_space_buffer *buffer;
-  int32_t writer;  /* command that wrote it last, -1: none so far */
+  int32_t writer;  /* command that wrote it last, or PLIM_NONE so far */
   int32_t version; /* number of updates in its contents */
   int32_t initial; /* 1: it is filled before the first command */
 } track;
@@ -110,7 +110,8 @@ static plim_status check_workspace(const checker *check, const plim_space_buffer
 
 static plim_status check_buffers(checker *check) {
   const plim_space_plan *p = check->plan;
-  for (int64_t i = 0; i < check->n_buffers; i++) check->track[i] = (track){.buffer = &p->buffer[i], .writer = -1};
+  for (int64_t i = 0; i < check->n_buffers; i++)
+    check->track[i] = (track){.buffer = &p->buffer[i], .writer = PLIM_NONE};
   qsort(check->track, (size_t)check->n_buffers, sizeof *check->track, by_key);
   for (int64_t i = 0; i < check->n_buffers; i++) {
     const plim_space_buffer *b = check->track[i].buffer, *last = i > 0 ? check->track[i - 1].buffer : NULL;
@@ -267,9 +268,10 @@ static plim_status check_run(checker *check, int32_t c) {
   int32_t space = check->plan->device[command->device].space;
   track *t = NULL;
   check->runs[command->op]++;
-  if (check->runs[command->op] > 1 && op->cls == PLIM_OP_EFFECT) return refuse(check, c, -1, "an effect op runs once");
+  if (check->runs[command->op] > 1 && op->cls == PLIM_OP_EFFECT)
+    return refuse(check, c, PLIM_NONE, "an effect op runs once");
   if (check->runs[command->op] > 1 && op->cls == PLIM_OP_ONCE)
-    return refuse(check, c, -1, "an op of class once runs once");
+    return refuse(check, c, PLIM_NONE, "an op of class once runs once");
   for (int32_t i = 0; i < op->n_reads; i++) {
     PLIM_TRY(read_storage(check, c, op->reads[i], space, &t));
     PLIM_TRY(need_version(check, c, t, updates_before(check, op->reads[i], command->op)));
@@ -277,8 +279,8 @@ static plim_status check_run(checker *check, int32_t c) {
   for (int32_t i = 0; i < op->n_updates; i++) PLIM_TRY(update_storage(check, c, op->updates[i], space, command->op));
   for (int32_t i = 0; i < op->n_writes; i++) PLIM_TRY(fill_storage(check, c, op->writes[i], space, 0));
   if (workspace_of(check->graph, command->op) == 0) return PLIM_OK;
-  if (!find(check, PLIM_SPACE_WORKSPACE, space, c)) return refuse(check, c, -1, "its workspace has no buffer");
-  return fill_storage(check, c, PLIM_SPACE_WORKSPACE, space, 0);
+  if (!find(check, PLIM_WORKSPACE, space, c)) return refuse(check, c, PLIM_NONE, "its workspace has no buffer");
+  return fill_storage(check, c, PLIM_WORKSPACE, space, 0);
 }
 
 static plim_status check_copy(checker *check, int32_t c) {

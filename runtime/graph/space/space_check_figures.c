@@ -66,10 +66,10 @@ enum { NOWHERE = -1, UNKNOWN = -2 };
 typedef struct keep_all {
   const plim_graph *graph;
   const plim_space_plan *plan;
-  int32_t *run;    /* [n_devices][n_ops] 1 + the first command that runs an op on a device, 0: none */
-  int64_t *least;  /* [n_ops] the shortest time on any device; an unknown time counts as 0; -1: it runs nowhere */
+  int32_t *run;   /* [n_devices][n_ops] 1 + the first command that runs an op on a device, 0: none */
+  int64_t *least; /* [n_ops] the shortest time on any device; an unknown time counts as 0; PLIM_NONE: it runs nowhere */
   int32_t missing; /* 1: a time is unknown */
-  int32_t device;  /* the fastest device that is known to run every op, -1: none */
+  int32_t device;  /* the fastest device that is known to run every op, or PLIM_NONE */
   int64_t device_ns;
 } keep_all;
 
@@ -84,11 +84,11 @@ static const plim_space_command *run_of(const keep_all *k, int32_t device, int32
 }
 
 /* The time of an op on a device, or UNKNOWN or NOWHERE. `named`: index of the device among those that the graph names,
- * -1: it is none of these. */
+ * PLIM_NONE: it is none of these. */
 static int64_t time_there(const keep_all *k, int32_t device, int32_t named, int32_t op) {
   const plim_costs *costs = k->graph->costs;
   const plim_space_command *run = run_of(k, device, op);
-  int64_t given = named >= 0 ? costs->duration[plim_costs_duration_at(costs, op, named)] : -1;
+  int64_t given = named >= 0 ? costs->duration[plim_costs_duration_at(costs, op, named)] : PLIM_UNKNOWN;
   if (given >= 0) return given;
   if (run) return run->time_ns;
   if (costs && costs->flops[op] >= 0) return UNKNOWN;
@@ -98,7 +98,7 @@ static int64_t time_there(const keep_all *k, int32_t device, int32_t named, int3
 
 static void add_device(keep_all *k, int32_t device) {
   const plim_costs *costs = k->graph->costs;
-  int32_t named = costs ? plim_costs_find_device(costs, k->plan->device[device].name) : -1;
+  int32_t named = costs ? plim_costs_find_device(costs, k->plan->device[device].name) : PLIM_NONE;
   int64_t sum = 0;
   int all = 1;
   for (int32_t o = 0; o < k->graph->n_ops; o++) {
@@ -142,7 +142,7 @@ static void find_time(const keep_all *k, double *low, double *high) {
 static plim_status compare_keep_all(keep_all *k) {
   const plim_space_plan *p = k->plan;
   double low, high;
-  for (int32_t o = 0; o < k->graph->n_ops; o++) k->least[o] = -1;
+  for (int32_t o = 0; o < k->graph->n_ops; o++) k->least[o] = PLIM_NONE;
   for (int32_t c = 0; c < p->n_commands; c++) {
     const plim_space_command *command = &p->command[c];
     if (command->kind != PLIM_SPACE_COMMAND_RUN) continue;
@@ -161,7 +161,7 @@ static plim_status compare_keep_all(keep_all *k) {
 }
 
 static plim_status check_keep_all(plim_context *ctx, const plim_graph *graph, const plim_space_plan *plan) {
-  keep_all k = {.graph = graph, .plan = plan, .device = -1};
+  keep_all k = {.graph = graph, .plan = plan, .device = PLIM_NONE};
   int64_t runs = plim_mul_checked(graph->n_ops, plan->n_devices);
   plim_status status;
   PLIM_CHECK(plim_allocate(ctx, runs, sizeof *k.run, &k.run));

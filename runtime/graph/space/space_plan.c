@@ -35,7 +35,7 @@ int plim_objective_find(const char *name) {
   for (int i = 0; i < PLIM_OBJECTIVE_COUNT; i++) {
     if (strcmp(objective_names[i], name) == 0) return i;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 const char *plim_space_plan_class_name(plim_space_plan_class plan_class) {
@@ -46,7 +46,7 @@ int plim_space_plan_class_find(const char *name) {
   for (int i = 0; i < PLIM_SPACE_PLAN_CLASS_COUNT; i++) {
     if (strcmp(class_names[i], name) == 0) return i;
   }
-  return -1;
+  return PLIM_NONE;
 }
 
 double plim_space_plan_value(const plim_space_plan *p) {
@@ -120,8 +120,8 @@ static plim_status check_form(plim_context *ctx, const plim_space_plan *p) {
   for (int32_t c = 0; c < p->n_commands; c++) PLIM_TRY(check_command(ctx, p, c));
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const plim_space_buffer *b = &p->buffer[i];
-    if (b->storage >= PLIM_SPACE_WORKSPACE && b->space >= 0 && b->space < p->n_spaces && b->begin >= 0 &&
-        b->begin < b->end && b->end <= p->n_commands && b->bytes >= 0) {
+    if (b->storage >= PLIM_WORKSPACE && b->space >= 0 && b->space < p->n_spaces && b->begin >= 0 && b->begin < b->end &&
+        b->end <= p->n_commands && b->bytes >= 0) {
       continue;
     }
     return plim_fail(ctx, PLIM_EDATA, "buffer %d: storage %d in space %d, [%d, %d) of %d commands, %lld bytes", i,

@@ -62,12 +62,11 @@ typedef struct plim_space_command {
 
 /* A storage in a space, or the workspace of a run, which lives while its command runs. */
 typedef struct plim_space_buffer {
-  int32_t storage, space; /* storage PLIM_SPACE_WORKSPACE: of the run `begin` */
+  int32_t storage, space; /* storage PLIM_WORKSPACE: of the run `begin` */
   int32_t begin, end;
   int64_t bytes;
 } plim_space_buffer;
 
-enum { PLIM_SPACE_WORKSPACE = -1 };
 enum { PLIM_SPACE_NAME_BYTES = 32, PLIM_SPACE_QUEUE_NAME_BYTES = 72 };
 
 typedef struct plim_space_device {
@@ -78,13 +77,13 @@ typedef struct plim_space_device {
 
 typedef struct plim_space_memory {
   char name[PLIM_SPACE_NAME_BYTES];
-  int64_t budget_bytes; /* INT64_MAX: none */
+  int64_t budget_bytes; /* or PLIM_BYTES_UNLIMITED */
   int64_t peak_bytes;
 } plim_space_memory;
 
 typedef struct plim_space_queue {
   char name[PLIM_SPACE_QUEUE_NAME_BYTES];
-  int32_t device; /* whose runs it takes; -1: it takes copies */
+  int32_t device; /* whose runs it takes; PLIM_NONE: it takes copies */
 } plim_space_queue;
 
 typedef struct plim_space_plan {
@@ -100,7 +99,7 @@ typedef struct plim_space_plan {
   const plim_space_queue *queue;
   const plim_space_command *command;
   const plim_space_buffer *buffer; /* sorted by begin, then storage (workspaces last), then space */
-  int64_t deadline_ns;             /* INT64_MAX: none */
+  int64_t deadline_ns;             /* or PLIM_TIME_UNLIMITED */
   int64_t makespan_ns;             /* the longest path */
   int64_t serial_ns;               /* the sum of the times of all commands */
   double energy_joule;             /* of all commands, and of idle devices during the makespan; 0 without energy */
@@ -111,10 +110,10 @@ typedef struct plim_space_plan {
 
 /* The name of an objective, or of a class, NULL when out of range. The objective, or the class, of a name. */
 const char *plim_objective_name(plim_objective objective);
-int plim_objective_find(const char *name); /* -1: none */
+int plim_objective_find(const char *name); /* or PLIM_NONE */
 
 const char *plim_space_plan_class_name(plim_space_plan_class plan_class);
-int plim_space_plan_class_find(const char *name); /* -1: none */
+int plim_space_plan_class_find(const char *name); /* or PLIM_NONE */
 
 /* The plan's own objective: makespan, serial time or energy. */
 double plim_space_plan_value(const plim_space_plan *plan);

@@ -65,7 +65,7 @@ static void write_places(plim_text *t, const plim_space_plan *p) {
     begin_row(t, i);
     write_name(t, "name", p->space[i].name);
     plim_text_add(t, ", ");
-    write_int(t, "budget_bytes", p->space[i].budget_bytes, INT64_MAX);
+    write_int(t, "budget_bytes", p->space[i].budget_bytes, PLIM_BYTES_UNLIMITED);
     plim_text_format(t, ", \"peak_bytes\": %lld}", (long long)p->space[i].peak_bytes);
   }
   plim_text_add(t, "\n  ],\n  \"queues\": [");
@@ -73,7 +73,7 @@ static void write_places(plim_text *t, const plim_space_plan *p) {
     begin_row(t, i);
     write_name(t, "name", p->queue[i].name);
     plim_text_add(t, ", ");
-    write_int(t, "device", p->queue[i].device, -1);
+    write_int(t, "device", p->queue[i].device, PLIM_NONE);
     plim_text_add(t, "}");
   }
 }
@@ -85,7 +85,7 @@ void plim_space_plan_write(plim_text *t, const plim_space_plan *p) {
   plim_text_add(t, ",\n  ");
   write_name(t, "class", plim_space_plan_class_name(p->plan_class));
   plim_text_format(t, ",\n  \"objective\": \"%s\",\n  ", plim_objective_name(p->objective));
-  write_int(t, "deadline_ns", p->deadline_ns, INT64_MAX);
+  write_int(t, "deadline_ns", p->deadline_ns, PLIM_TIME_UNLIMITED);
   plim_text_format(t, ",\n  \"makespan_ns\": %lld,\n  \"serial_ns\": %lld,\n  ", (long long)p->makespan_ns,
                    (long long)p->serial_ns);
   write_real(t, "energy_joule", p->energy_joule, p->has_energy);
@@ -104,7 +104,7 @@ void plim_space_plan_write(plim_text *t, const plim_space_plan *p) {
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const plim_space_buffer *b = &p->buffer[i];
     begin_row(t, i);
-    write_int(t, "storage", b->storage, PLIM_SPACE_WORKSPACE);
+    write_int(t, "storage", b->storage, PLIM_WORKSPACE);
     plim_text_format(t, ", \"space\": %d, \"begin\": %d, \"end\": %d, \"offset\": null, \"bytes\": %lld}", b->space,
                      b->begin, b->end, (long long)b->bytes);
   }
@@ -154,7 +154,7 @@ static void read_devices(plim_json_at *root, lists *l) {
   for (int32_t i = 0; i < l->plan.n_devices && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_json_copy(&at, "name", l->device[i].name, sizeof l->device[i].name);
-    l->device[i].space = (int32_t)plim_json_int(&at, "space", 0, INT32_MAX);
+    l->device[i].space = plim_json_index(&at, "space");
     l->device[i].idle_watt = plim_json_real(&at, "idle_watt", 0, most_joule);
     plim_json_end(&at);
   }
@@ -165,8 +165,8 @@ static void read_spaces(plim_json_at *root, lists *l) {
   for (int32_t i = 0; i < l->plan.n_spaces && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_json_copy(&at, "name", l->space[i].name, sizeof l->space[i].name);
-    l->space[i].budget_bytes = plim_json_int_or_null(&at, "budget_bytes", 0, INT64_MAX - 1, INT64_MAX);
-    l->space[i].peak_bytes = plim_json_int(&at, "peak_bytes", 0, INT64_MAX);
+    l->space[i].budget_bytes = plim_json_limit(&at, "budget_bytes");
+    l->space[i].peak_bytes = plim_json_amount(&at, "peak_bytes");
     plim_json_end(&at);
   }
 }
@@ -176,7 +176,7 @@ static void read_queues(plim_json_at *root, lists *l) {
   for (int32_t i = 0; i < l->plan.n_queues && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_json_copy(&at, "name", l->queue[i].name, sizeof l->queue[i].name);
-    l->queue[i].device = (int32_t)plim_json_int_or_null(&at, "device", 0, INT32_MAX, -1);
+    l->queue[i].device = plim_json_index_or_none(&at, "device");
     plim_json_end(&at);
   }
 }
@@ -197,18 +197,18 @@ static void read_command(plim_json_at *at, lists *l, plim_space_command *c) {
   c->kind = plim_json_has(at, "copy") ? PLIM_SPACE_COMMAND_COPY : PLIM_SPACE_COMMAND_RUN;
   if (c->kind == PLIM_SPACE_COMMAND_COPY) {
     c->n_storages = read_ids(at, "copy", l);
-    c->from = (int32_t)plim_json_int(at, "from", 0, INT32_MAX);
-    c->to = (int32_t)plim_json_int(at, "to", 0, INT32_MAX);
+    c->from = plim_json_index(at, "from");
+    c->to = plim_json_index(at, "to");
   } else {
-    c->op = (int32_t)plim_json_int(at, "run", 0, INT32_MAX);
-    c->device = (int32_t)plim_json_int(at, "device", 0, INT32_MAX);
+    c->op = plim_json_index(at, "run");
+    c->device = plim_json_index(at, "device");
   }
-  c->queue = (int32_t)plim_json_int(at, "queue", 0, INT32_MAX);
+  c->queue = plim_json_index(at, "queue");
   c->n_wait = read_ids(at, "wait", l);
-  c->time_ns = plim_json_int(at, "time_ns", 0, INT64_MAX);
+  c->time_ns = plim_json_amount(at, "time_ns");
   c->joule = plim_json_real_or_null(at, "joule", 0, most_joule, -1);
-  c->begin_ns = plim_json_int(at, "begin_ns", 0, INT64_MAX);
-  c->end_ns = plim_json_int(at, "end_ns", 0, INT64_MAX);
+  c->begin_ns = plim_json_amount(at, "begin_ns");
+  c->end_ns = plim_json_amount(at, "end_ns");
   if (l->doc->status == PLIM_OK && l->plan.has_energy != (c->joule >= 0)) {
     plim_json_fail(at, "joule", "is %s in a plan %s energy", c->joule >= 0 ? "given" : "null",
                    l->plan.has_energy ? "with" : "without");
@@ -240,14 +240,14 @@ static void read_buffers(plim_json_at *root, lists *l) {
   for (int32_t i = 0; i < l->plan.n_buffers && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_space_buffer *b = &l->buffer[i];
-    b->storage = (int32_t)plim_json_int_or_null(&at, "storage", 0, INT32_MAX, PLIM_SPACE_WORKSPACE);
-    b->space = (int32_t)plim_json_int(&at, "space", 0, INT32_MAX);
-    b->begin = (int32_t)plim_json_int(&at, "begin", 0, INT32_MAX);
-    b->end = (int32_t)plim_json_int(&at, "end", 0, INT32_MAX);
-    if (plim_json_int_or_null(&at, "offset", 0, INT64_MAX, -1) >= 0) {
+    b->storage = (int32_t)plim_json_int_or_null(&at, "storage", 0, INT32_MAX, PLIM_WORKSPACE);
+    b->space = plim_json_index(&at, "space");
+    b->begin = plim_json_index(&at, "begin");
+    b->end = plim_json_index(&at, "end");
+    if (plim_json_int_or_null(&at, "offset", 0, INT64_MAX, PLIM_NONE) >= 0) {
       plim_json_fail(&at, "offset", "is given: buffers of this version have no addresses");
     }
-    b->bytes = plim_json_int(&at, "bytes", 0, INT64_MAX);
+    b->bytes = plim_json_amount(&at, "bytes");
     if (i > 0 && !sorted(b - 1, b))
       plim_json_fail(&at, NULL, "is not sorted by begin, storage, space, or is there twice");
     plim_json_end(&at);
@@ -262,9 +262,9 @@ static void read_head(plim_json_at *root, plim_space_plan *p) {
   plim_json_copy(root, "planner", p->planner, sizeof p->planner);
   p->plan_class = (plim_space_plan_class)plim_json_name(root, "class", plim_space_plan_class_find);
   p->objective = (plim_objective)plim_json_name(root, "objective", plim_objective_find);
-  p->deadline_ns = plim_json_int_or_null(root, "deadline_ns", 0, INT64_MAX - 1, INT64_MAX);
-  p->makespan_ns = plim_json_int(root, "makespan_ns", 0, INT64_MAX);
-  p->serial_ns = plim_json_int(root, "serial_ns", 0, INT64_MAX);
+  p->deadline_ns = plim_json_limit(root, "deadline_ns");
+  p->makespan_ns = plim_json_amount(root, "makespan_ns");
+  p->serial_ns = plim_json_amount(root, "serial_ns");
   p->energy_joule = plim_json_real_or_null(root, "energy_joule", 0, most_joule, -1);
   p->has_energy = p->energy_joule >= 0;
   if (!p->has_energy) p->energy_joule = 0;

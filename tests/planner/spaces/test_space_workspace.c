@@ -22,7 +22,7 @@ Test(space_workspace, the_peak_of_a_small_plan_is_that_by_hand) {
   cr_assert_eq(plim_space_plan_check(r.ctx, r.graph, r.plan), PLIM_OK, "%s", plim_context_error(r.ctx));
   cr_expect_eq(r.plan->space[0].peak_bytes, 9);
   cr_expect_eq(r.plan->space[1].peak_bytes, 9);
-  for (int32_t i = 0; i < r.plan->n_buffers; i++) workspaces += r.plan->buffer[i].storage == PLIM_SPACE_WORKSPACE;
+  for (int32_t i = 0; i < r.plan->n_buffers; i++) workspaces += r.plan->buffer[i].storage == PLIM_WORKSPACE;
   cr_expect_eq(workspaces, 2);
   space_rig_end(&r);
 }

@@ -75,7 +75,7 @@ static void mutate_buffer(space_draft *d, uint64_t *random) {
       b->space = (int32_t)test_random_between(random, 0, p->n_spaces - 1);
       break;
     case 3:
-      b->storage = (int32_t)test_random_between(random, PLIM_SPACE_WORKSPACE, 7);
+      b->storage = (int32_t)test_random_between(random, PLIM_WORKSPACE, 7);
       break;
     default:
       *b = d->buffer[--p->n_buffers];
