@@ -8,47 +8,52 @@ static const int32_t room_percent[] = {3, 6, 12, 25};
 enum { ROOMS = sizeof room_percent / sizeof room_percent[0] };
 
 typedef struct room {
-  plim_program *program;
+  const plim_program *program;
   plim_replay_counts *counts;
   int64_t bytes; /* the room in the last try */
 } room;
 
-static plim_status replay(const room *r, int64_t bytes, plim_plan **out) {
+static plim_status replay(const room *r, const plim_plan *schedule, int64_t bytes, plim_plan **out) {
   const plim_program *p = r->program;
-  return plim_arena_replay(p->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->plan[PLIM_PROGRAM_TRAIN], bytes, r->counts, out);
+  return plim_arena_replay(p->ctx, p->graph[PLIM_PROGRAM_TRAIN], schedule, bytes, r->counts, out);
 }
 
 static int64_t part(int64_t bytes, int i) {
   return bytes / 100 * room_percent[i] + bytes % 100 * room_percent[i] / 100;
 }
 
-/* Plan for less than the budget until the arena finds room for it. */
-static plim_status replay_within(room *r, const plim_plan_options *planning, int64_t bytes, plim_plan **out) {
-  plim_status status = replay(r, bytes, out);
+/* Plan for less than the budget until the arena finds room for it. The program keeps its plan. */
+static plim_status replay_within(room *r, const plim_plan *plan, const plim_plan_options *planning, plim_plan **out) {
+  const plim_program *p = r->program;
+  const int64_t bytes = plan->budget_bytes;
+  plim_status status = replay(r, plan, bytes, out);
   for (int i = 0; i < ROOMS && status == PLIM_ENOFIT && planning; i++) {
     plim_plan_options less = *planning;
+    plim_plan *smaller = NULL;
     r->bytes = part(bytes, i);
     less.budget_bytes = bytes - r->bytes;
-    PLIM_TRY(plim_program_plan(r->program, &less));
-    status = replay(r, bytes, out);
+    PLIM_TRY(plim_plan_make(p->ctx, p->graph[PLIM_PROGRAM_TRAIN], p->profile[PLIM_PROGRAM_TRAIN], &less, &smaller));
+    status = replay(r, smaller, bytes, out);
+    plim_plan_free(smaller);
   }
   return status;
 }
 
 /* Give the arena more bytes than were planned for. */
-static plim_status replay_beyond(room *r, int64_t bytes, plim_plan **out) {
-  plim_status status = replay(r, bytes, out);
+static plim_status replay_beyond(room *r, const plim_plan *plan, int64_t bytes, plim_plan **out) {
+  plim_status status = replay(r, plan, bytes, out);
   for (int i = 0; i < ROOMS && status == PLIM_ENOFIT; i++) {
     r->bytes = part(bytes, i);
-    status = replay(r, bytes + r->bytes, out);
+    status = replay(r, plan, bytes + r->bytes, out);
   }
   return status;
 }
 
-static plim_status refuse(room *r, int64_t bytes) {
+static plim_status refuse(room *r, const plim_plan *plan) {
   plim_plan *larger = NULL;
   char text[PLIM_SIZE_TEXT_BYTES];
-  PLIM_TRY(replay_beyond(r, bytes, &larger));
+  const int64_t bytes = plan->budget_bytes;
+  PLIM_TRY(replay_beyond(r, plan, bytes, &larger));
   plim_plan_free(larger);
   const int64_t enough = bytes + r->bytes;
   return plim_fail(r->program->ctx, PLIM_ENOFIT,
@@ -60,12 +65,12 @@ static plim_status refuse(room *r, int64_t bytes) {
 plim_status plim_program_replay(plim_program *program, const plim_plan_options *planning, plim_replay_counts *counts,
                                 int64_t *room_bytes) {
   const plim_plan *plan = program->plan[PLIM_PROGRAM_TRAIN];
-  int64_t budget = plan->budget_bytes;
+  const int is_limited = plan->budget_bytes < PLIM_BYTES_UNLIMITED;
   plim_plan *replayed = NULL;
   room r = {.program = program, .counts = counts};
-  plim_status status = budget < PLIM_BYTES_UNLIMITED ? replay_within(&r, planning, budget, &replayed)
-                                                     : replay_beyond(&r, plan->arena_bytes, &replayed);
-  if (status == PLIM_ENOFIT && budget < PLIM_BYTES_UNLIMITED) status = refuse(&r, budget);
+  plim_status status =
+      is_limited ? replay_within(&r, plan, planning, &replayed) : replay_beyond(&r, plan, plan->arena_bytes, &replayed);
+  if (status == PLIM_ENOFIT && is_limited) status = refuse(&r, plan);
   if (status == PLIM_OK) status = plim_program_adopt(program, replayed);
   if (status == PLIM_OK) *room_bytes = r.bytes;
   return status;

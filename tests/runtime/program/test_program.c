@@ -156,6 +156,27 @@ Test(program, an_arena_is_refused_with_the_bytes_that_it_takes_where_the_plan_ha
   plim_program_free(program);
 }
 
+/* Some per cent above the smallest budget there are smaller plans, and the arena finds no room for them either. */
+Test(program, plans_stay_where_the_arena_finds_no_room_for_smaller_ones_either) {
+  plim_replay_counts counts;
+  int64_t room = -1;
+  int refused = 0;
+  planning.iterations = 200;
+  for (int percent = 3; percent <= 4; percent++) {
+    plim_program *program = program_of(ASKED);
+    planning.budget_bytes = search.failing_bytes / 100 * (100 + percent);
+    cr_assert_eq(plim_program_plan(program, &planning), PLIM_OK, "%s", plim_context_error(ctx));
+    const plim_plan *train = program->plan[PLIM_PROGRAM_TRAIN], *eval = program->plan[PLIM_PROGRAM_EVAL];
+    if (plim_program_replay(program, &planning, &counts, &room) == PLIM_ENOFIT) {
+      refused++;
+      cr_expect_eq(program->plan[PLIM_PROGRAM_TRAIN], train, "%d %%", percent);
+      cr_expect_eq(program->plan[PLIM_PROGRAM_EVAL], eval, "%d %%", percent);
+    }
+    plim_program_free(program);
+  }
+  cr_assert_gt(refused, 0, "the test has no case");
+}
+
 /* ---- the layout ---- */
 
 static fake_device fake;
