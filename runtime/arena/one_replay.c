@@ -55,7 +55,7 @@ static int dies(const replay *r, int32_t op, int32_t storage, int scheduled) {
 }
 
 /* Use every in-place pair of the op that is possible. */
-static plim_status take_over(replay *r, plim_command *command, int scheduled) {
+static plim_status overwrite_inputs(replay *r, plim_command *command, int scheduled) {
   plim_residency *res = &r->res;
   const plim_op *op = &res->graph->op[command->op];
   for (int32_t i = 0; i < op->n_pairs; i++) {
@@ -108,7 +108,7 @@ static plim_status run_op(replay *r, int32_t id, int32_t variant, int32_t depth)
   int64_t workspace_bytes = res->forecast->schedule->variant[variant].variant.workspace_bytes;
   int32_t workspace = PLIM_NONE, now = res->plan.n_commands;
   res->counts->op = id;
-  PLIM_TRY(take_over(r, &command, depth == 0));
+  PLIM_TRY(overwrite_inputs(r, &command, depth == 0));
   PLIM_TRY(place_outputs(r, id));
   if (workspace_bytes > 0) PLIM_TRY(plim_residency_place(res, id, PLIM_WORKSPACE, workspace_bytes, &workspace));
   PLIM_TRY(plim_residency_add_command(res, &command));

@@ -69,7 +69,7 @@ static plim_side side_for(const plim_residency *res, int32_t storage, int64_t by
 
 /* Take a free block, if there is one. A small request that finds its area full goes to the main area. A large request
  * that finds no room removes the wall of the small area. */
-static plim_status take_free(plim_residency *res, int32_t storage, int64_t bytes, int32_t owner, int32_t *taken) {
+static plim_status use_free_block(plim_residency *res, int32_t storage, int64_t bytes, int32_t owner, int32_t *taken) {
   plim_end end = end_for(res, storage);
   if (side_for(res, storage, bytes) == PLIM_SIDE_SMALL) {
     PLIM_TRY(plim_arena_blocks_take(res->blocks, bytes, owner, PLIM_SIDE_SMALL, end, taken));
@@ -93,7 +93,7 @@ plim_status plim_residency_place(plim_residency *res, int32_t op, int32_t storag
     res->holder[storage].block = PLIM_ARENA_BLOCK_EMPTY;
     return PLIM_OK;
   }
-  PLIM_TRY(take_free(res, storage, bytes, owner, &taken));
+  PLIM_TRY(use_free_block(res, storage, bytes, owner, &taken));
   if (taken < 0) {
     int32_t hole = PLIM_NONE;
     int64_t rounded = plim_align_up(bytes, PLIM_ALIGN);

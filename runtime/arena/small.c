@@ -7,16 +7,9 @@
  * sizes would not suit smaller arenas. */
 #include "runtime/arena/small.h"
 
-#include <stdlib.h>
-
 #include "runtime/base/integers.h"
 
 enum { SHARE = 1024 };
-
-static int by_bytes(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return plim_integers_compare(x, y);
-}
 
 static int64_t rounded_bytes(const plim_forecast *f, int32_t storage) {
   return plim_align_up(f->graph->storage[storage].bytes, PLIM_ALIGN);
@@ -32,7 +25,7 @@ static int64_t find_limit(const plim_forecast *f, int64_t *bytes) {
     bytes[n] = rounded_bytes(f, s);
     total += (double)bytes[n++];
   }
-  qsort(bytes, (size_t)n, sizeof *bytes, by_bytes);
+  plim_integers_sort(bytes, n);
   for (int32_t i = 0; i < n; i++) {
     below += (double)bytes[i];
     if (below * SHARE > total) break;

@@ -95,14 +95,17 @@ plim_resize plim_context_resize;
 /* Monotonic clock, nanoseconds. */
 int64_t plim_now_ns(void);
 
-/* Return the status of `call` when it is a failure. */
+/* The two ways to pass a failure on. Each evaluates `call`, a plim_status, once.
+ *
+ * PLIM_TRY returns it from the function: nothing has been made that must be freed. */
 #define PLIM_TRY(call)                                      \
   do {                                                      \
     plim_status plim_try_status = (call);                   \
     if (plim_try_status != PLIM_OK) return plim_try_status; \
   } while (0)
 
-/* The same, but leave through the label `done` with `status` set. */
+/* PLIM_CHECK assigns it to `status`; a failure goes to `done`. Both are the function's own. The code after the label
+ * frees what was made, on success too, and returns `status`. */
 #define PLIM_CHECK(call)              \
   do {                                \
     status = (call);                  \

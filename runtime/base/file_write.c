@@ -99,7 +99,7 @@ static plim_status open_direct(plim_file *file) {
 
 /* Copy the permissions, and owner and group where the system allows it. If the group cannot be kept, the new group only
  * gets those of the old group's permissions that all others have. */
-static void take_rights(int fd, const struct stat *from) {
+static void copy_rights(int fd, const struct stat *from) {
   mode_t mode = from->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
   struct stat own;
   (void)(fchown(fd, from->st_uid, (gid_t)-1) == 0);
@@ -143,7 +143,7 @@ static plim_status open_temporary(plim_file *file, int follows) {
   plim_temporary_sweep(file->target);
   atomic_fetch_add(&temporaries, 1);
   file->fd = plim_temporary_open(file->target, keeps ? 0600 : 0666, file->temporary, sizeof file->temporary);
-  if (file->fd >= 0 && keeps) take_rights(file->fd, &st);
+  if (file->fd >= 0 && keeps) copy_rights(file->fd, &st);
   if (file->fd >= 0) return PLIM_OK;
   int missing = errno == ENOENT;
   atomic_fetch_sub(&temporaries, 1);

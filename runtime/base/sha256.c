@@ -30,7 +30,7 @@ static void expand(const uint8_t *block, uint32_t *w) {
   }
 }
 
-static void take_block(plim_sha256 *sha, const uint8_t *block) {
+static void add_block(plim_sha256 *sha, const uint8_t *block) {
   uint32_t w[64], v[8];
   expand(block, w);
   memcpy(v, sha->state, sizeof v);
@@ -62,7 +62,7 @@ void plim_sha256_add(plim_sha256 *sha, const void *data, size_t bytes) {
     sha->bytes += n;
     from += n;
     bytes -= n;
-    if (sha->bytes % 64 == 0) take_block(sha, sha->block);
+    if (sha->bytes % 64 == 0) add_block(sha, sha->block);
   }
 }
 

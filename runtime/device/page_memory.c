@@ -118,7 +118,7 @@ static void choose_direct(plim_page_memory *page) {
 }
 
 /* Reserve addresses that cannot be read: they only stand for offsets in the file. */
-static plim_status take_addresses(plim_context *ctx, int64_t bytes, char **out) {
+static plim_status reserve_addresses(plim_context *ctx, int64_t bytes, char **out) {
   void *base = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) {
     return plim_fail(ctx, PLIM_ENOMEM, "addresses for a page file of %lld bytes were refused", (long long)bytes);
@@ -138,7 +138,7 @@ plim_status plim_page_file_open(plim_context *ctx, const char *path, int64_t byt
   PLIM_TRY(open_file(ctx, path, &fd));
   plim_status status = give_blocks(ctx, path, fd, bytes);
   char *base = NULL;
-  if (status == PLIM_OK) status = take_addresses(ctx, bytes, &base);
+  if (status == PLIM_OK) status = reserve_addresses(ctx, bytes, &base);
   if (status != PLIM_OK) {
     close_file(fd);
     return status;
@@ -174,7 +174,7 @@ static plim_status grow_memory(plim_context *ctx, plim_page_memory *page, int64_
 static plim_status grow_file(plim_context *ctx, plim_page_memory *page, int64_t bytes) {
   char *base = NULL;
   PLIM_TRY(give_blocks(ctx, page->name, page->fd, bytes));
-  PLIM_TRY(take_addresses(ctx, bytes, &base));
+  PLIM_TRY(reserve_addresses(ctx, bytes, &base));
   (void)munmap(page->base, (size_t)page->bytes);
   page->base = base;
   return PLIM_OK;

@@ -133,7 +133,7 @@ static int enter(plim_page_ring *r) {
 }
 
 /* Read one completion: its slot, and its *result. Returns 0 when there is none. */
-static int take_done(plim_page_ring *r, int *slot, int32_t *result) {
+static int next_done(plim_page_ring *r, int *slot, int32_t *result) {
   uint32_t head = atomic_load_explicit(r->done_head, memory_order_relaxed);
   if (head == atomic_load_explicit(r->done_tail, memory_order_acquire)) return 0;
   const struct io_uring_cqe *done = &r->done[head & r->done_mask];
@@ -169,13 +169,13 @@ static void settle(plim_page_ring *r, int under_way) {
   under_way -= (int)r->n_submitted;
   r->n_submitted = 0;
   r->dead = 1;
-  while (take_done(r, &slot, &result)) under_way--;
+  while (next_done(r, &slot, &result)) under_way--;
   for (int looks = 0; under_way > 0 && looks < LOOKS;) {
     if (enter(r) != 0) {
       (void)nanosleep(&pause, NULL);
       looks++;
     }
-    while (take_done(r, &slot, &result)) under_way--;
+    while (next_done(r, &slot, &result)) under_way--;
   }
 }
 
@@ -202,7 +202,7 @@ int plim_page_ring_copy(plim_page_ring *r, int fd, int writes, void *memory, int
       settle(r, under_way);
       return error != 0 ? error : failed;
     }
-    while (take_done(r, &slot, &result)) {
+    while (next_done(r, &slot, &result)) {
       if (has_rest(&r->part[slot], result, writes, &error)) {
         submit(r, fd, writes, slot);
       } else {

@@ -65,7 +65,7 @@ static void free_buffer(plim_exec *exec, plim_exec_plan *p, int32_t buffer) {
   p->allocation[buffer] = NULL;
 }
 
-void plim_each_settle(plim_exec *exec, plim_exec_plan *p) {
+void plim_each_free_transient(plim_exec *exec, plim_exec_plan *p) {
   for (int32_t i = 0; i < p->bound.plan->n_buffers; i++) {
     if (p->allocation[i] && !is_persistent_buffer(&p->bound, i)) free_buffer(exec, p, i);
   }
@@ -75,7 +75,7 @@ void plim_each_close(plim_exec *exec) {
   for (int32_t k = 0; k < exec->n_plans; k++) {
     plim_exec_plan *p = &exec->plan[k];
     if (!p->allocation) continue;
-    plim_each_settle(exec, p);
+    plim_each_free_transient(exec, p);
     for (int32_t i = 0; k == 0 && i < p->bound.plan->n_buffers; i++) free_buffer(exec, p, i);
   }
 }

@@ -114,7 +114,8 @@ static plim_status run_queued(running_step *s, plim_memory_meter *meter) {
   for (int32_t j = 0; j < bound->plan->n_commands && running; j++) {
     plim_memory_meter_command(meter, bound, j);
     if (bound->plan->command[j].queue != 0) continue;
-    running = plim_queues_wait(exec->queues.threads, j);
+    plim_queues_wait(exec->queues.threads, j);
+    running = !plim_queues_has_stopped(exec->queues.threads);
     if (!running) continue;
     bound->begin_ns[j] = plim_queues_clock(exec->queues.threads);
     plim_status status = run_command(s, j); /* complete when it returns: the device is the cpu */
@@ -237,7 +238,7 @@ plim_status plim_exec_step(plim_exec *exec, int32_t plan_index, plim_run *run, v
   if (status == PLIM_OK) {
     exec->contents.outputs_of = plan_index;
   } else if (plim_exec_allocates_each(exec)) {
-    plim_each_settle(exec, p);
+    plim_each_free_transient(exec, p);
   }
   return status;
 }

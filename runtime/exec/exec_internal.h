@@ -207,6 +207,6 @@ PLIM_MUST_USE plim_status plim_each_command(plim_exec *exec, plim_exec_plan *p, 
 /* Allocate the buffer of an input that is about to be written, unless it has an allocation. */
 PLIM_MUST_USE plim_status plim_each_input(plim_exec *exec, plim_exec_plan *p, int32_t buffer);
 /* Free all buffers of the plan but those of persistent storages: outputs, inputs, buffers of a step that failed. */
-void plim_each_settle(plim_exec *exec, plim_exec_plan *p);
+void plim_each_free_transient(plim_exec *exec, plim_exec_plan *p);
 
 #endif

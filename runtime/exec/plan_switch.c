@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/integers.h"
 #include "runtime/exec/exec_device.h"
 #include "runtime/graph/check/check.h"
 
@@ -15,17 +16,12 @@ void plim_exec_set_before_command(plim_exec *exec, plim_before_command *before_c
   exec->hook.user = user;
 }
 
-/* Does command j run the same op in the same variant? In-place pairs need no comparison: they show in the buffers. */
-static int same_run(const plim_plan *a, const plim_plan *b, int32_t j) {
-  const plim_command *x = &a->command[j], *y = &b->command[j];
-  return x->op == y->op && strcmp(a->variant[x->variant].variant.name, b->variant[y->variant].variant.name) == 0;
-}
-
-/* Buffers are sorted by begin, then storage, so the buffers that have begun match one by one. *n is their number. */
-static int same_beginning(const plim_plan *a, const plim_plan *b, int32_t command, int32_t *n) {
+/* Do both plans begin with the same runs, up to `command`? In-place pairs need no comparison: they show in the buffers.
+ * Buffers are sorted by begin, then storage, so the buffers that have begun match one by one. *n is their number. */
+static int begins_alike(const plim_plan *a, const plim_plan *b, int32_t command, int32_t *n) {
   int32_t j = 0, i = 0;
   if (a->n_commands < command || b->n_commands < command) return 0;
-  while (j < command && same_run(a, b, j)) j++;
+  while (j < command && plim_plan_is_same_run(a, b, j)) j++;
   for (; i < a->n_buffers && a->buffer[i].begin < command; i++) {
     const plim_plan_buffer *x = &a->buffer[i], *y = &b->buffer[i];
     if (i >= b->n_buffers || x->storage != y->storage || x->begin != y->begin) return 0;
@@ -73,7 +69,7 @@ typedef struct switching {
   int32_t command, n_begun; /* the next command; number of buffers that have begun */
 } switching;
 
-static int moved(const switching *change, int32_t i) {
+static int has_moved(const switching *change, int32_t i) {
   return change->from->buffer[i].offset != change->to->buffer[i].offset &&
          continues(change->graph, change->to, i, change->command);
 }
@@ -86,7 +82,7 @@ typedef struct moved_range {
 
 static int by_begin(const void *a, const void *b) {
   const moved_range *x = a, *y = b;
-  return x->begin < y->begin ? -1 : x->begin > y->begin;
+  return plim_integers_compare(x->begin, y->begin);
 }
 
 static moved_range range_of(const plim_plan_buffer *buffer, int is_target) {
@@ -115,7 +111,7 @@ static plim_status find_collision(plim_context *ctx, const switching *change, in
   int64_t n = 0;
   PLIM_TRY(plim_allocate(ctx, most, sizeof *range, &range));
   for (int32_t i = 0; i < change->n_begun; i++) {
-    if (!moved(change, i)) continue;
+    if (!has_moved(change, i)) continue;
     range[n++] = range_of(&change->from->buffer[i], 0);
     range[n++] = range_of(&change->to->buffer[i], 1);
   }
@@ -167,7 +163,7 @@ static plim_status check_as_one_plan(const plim_exec *exec, const switching *cha
 static plim_status check_homes(const plim_exec *exec, const switching *change) {
   for (int32_t i = 0; i < change->n_begun; i++) {
     int32_t storage = change->to->buffer[i].storage;
-    if (storage < 0 || !plim_role_persistent(change->graph->storage[storage].role) || !moved(change, i)) continue;
+    if (storage < 0 || !plim_role_persistent(change->graph->storage[storage].role) || !has_moved(change, i)) continue;
     return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d moves the %s \"%s\"",
                      (int)change->command, plim_role_name(change->graph->storage[storage].role),
                      plim_graph_storage_name(change->graph, storage, "?"));
@@ -188,7 +184,7 @@ static plim_status check_plan_switch(const plim_exec *exec, int32_t plan_index, 
                      "a plan that takes over at command %d says an arena of %lld bytes; it has %lld", (int)command,
                      (long long)change->to->arena_bytes, (long long)bytes_from(change->to, 0));
   }
-  if (!same_beginning(change->from, change->to, command, &change->n_begun)) {
+  if (!begins_alike(change->from, change->to, command, &change->n_begun)) {
     return plim_fail(exec->ctx, PLIM_EPLAN, "a plan that takes over at command %d does not begin with what has run",
                      (int)command);
   }
@@ -214,7 +210,7 @@ static plim_status move_buffers(plim_exec *exec, const switching *change) {
   for (int32_t i = 0; i < change->n_begun; i++) {
     const plim_plan_buffer *old = &change->from->buffer[i];
     char *to = base + change->to->buffer[i].offset;
-    if (!moved(change, i)) continue;
+    if (!has_moved(change, i)) continue;
     exec->arena.moved_bytes += old->bytes;
     PLIM_TRY(plim_exec_device_copy(exec, to, base + old->offset, old->bytes));
   }

@@ -50,28 +50,30 @@ struct plim_queues {
 
 /* ---- waiting ---- */
 
-static int reached(plim_queues *q, const int32_t *need) {
+static int has_stopped(plim_queues *q) {
+  return atomic_load(&q->stop);
+}
+
+static int has_ended(plim_queues *q, const int32_t *need) {
   for (int32_t i = 0; i < q->n_queues; i++) {
     if (need[i] > 0 && atomic_load(&q->done[i]) < need[i]) return 0;
   }
   return 1;
 }
 
-/* Wait until every queue has ended as many commands as `need` says. Returns 0 when the step has been stopped. */
-static int wait_for(plim_queues *q, const int32_t *need) {
+/* Wait until every queue has ended as many commands as `need` says, or until the step has been stopped. */
+static void wait_for(plim_queues *q, const int32_t *need) {
   for (int i = 0; i < SPINS; i++) {
-    if (atomic_load(&q->stop)) return 0;
-    if (reached(q, need)) return 1;
+    if (has_stopped(q) || has_ended(q, need)) return;
   }
   (void)pthread_mutex_lock(&q->mutex);
   atomic_fetch_add(&q->sleepers, 1);
-  while (!atomic_load(&q->stop) && !reached(q, need)) (void)pthread_cond_wait(&q->changed, &q->mutex);
+  while (!has_stopped(q) && !has_ended(q, need)) (void)pthread_cond_wait(&q->changed, &q->mutex);
   atomic_fetch_sub(&q->sleepers, 1);
   (void)pthread_mutex_unlock(&q->mutex);
-  return !atomic_load(&q->stop);
 }
 
-static void ended(plim_queues *q, int32_t queue) {
+static void note_end(plim_queues *q, int32_t queue) {
   atomic_fetch_add(&q->done[queue], 1);
   if (atomic_load(&q->sleepers) == 0) return;
   (void)pthread_mutex_lock(&q->mutex);
@@ -86,7 +88,8 @@ static void stop(plim_queues *q) {
   (void)pthread_mutex_unlock(&q->mutex);
 }
 
-static void fail(plim_queues *q, int32_t j, plim_status status, const char *why) {
+/* Stop the step. The first failure is kept. Returns `status`. */
+static plim_status fail(plim_queues *q, int32_t j, plim_status status, const char *why) {
   (void)pthread_mutex_lock(&q->mutex);
   if (q->failed == PLIM_OK) {
     q->failed = status;
@@ -95,17 +98,18 @@ static void fail(plim_queues *q, int32_t j, plim_status status, const char *why)
   }
   (void)pthread_mutex_unlock(&q->mutex);
   stop(q);
+  return status;
 }
 
 /* ---- copying ---- */
 
 /* Does the copy write to a page space, a file if there is one? Else it reads from one. */
-static int writes(const plim_queues *q, const plim_command *command) {
+static int is_page_write(const plim_queues *q, const plim_command *command) {
   if (command->from == 0) return 1;
   return command->to > 0 && q->page[plim_page_index(command->to)].fd >= 0;
 }
 
-static int copy(plim_queues *q, plim_page_ring *ring, plim_bound_plan *bound, int32_t j) {
+static plim_status copy(plim_queues *q, plim_page_ring *ring, plim_bound_plan *bound, int32_t j) {
   const plim_command *command = &bound->plan->command[j];
   void *const *pointer = bound->pointer + bound->command[j].first;
   plim_copy_call call = {.command = j,
@@ -118,44 +122,42 @@ static int copy(plim_queues *q, plim_page_ring *ring, plim_bound_plan *bound, in
   char why[WHY_BYTES] = "";
   if (q->options->before_copy) {
     plim_status status = q->options->before_copy(q->options->user, &call);
-    if (status != PLIM_OK) {
-      fail(q, j, status, plim_status_name(status));
-      return 0;
-    }
+    if (status != PLIM_OK) return fail(q, j, status, plim_status_name(status));
   }
-  int error = writes(q, command)
+  int error = is_page_write(q, command)
                   ? plim_page_write(&q->page[plim_page_index(command->to)], ring, call.to, call.from, call.bytes)
                   : plim_page_read(&q->page[plim_page_index(command->from)], ring, call.to, call.from, call.bytes);
-  if (error == 0) return 1;
+  if (error == 0) return PLIM_OK;
   if (strerror_r(error, why, sizeof why) != 0) why[0] = '\0';
-  fail(q, j, PLIM_EIO, why);
-  return 0;
+  return fail(q, j, PLIM_EIO, why);
 }
 
 int64_t plim_queues_clock(const plim_queues *q) {
   return plim_now_ns() - q->begin_ns;
 }
 
-static int run(plim_queues *q, int32_t j) {
+static plim_status run(plim_queues *q, int32_t j) {
   plim_status status = q->run(q->run_user, j);
-  if (status == PLIM_OK) return 1;
-  fail(q, j, status, plim_context_error(q->ctx));
-  return 0;
+  return status == PLIM_OK ? PLIM_OK : fail(q, j, status, plim_context_error(q->ctx));
 }
 
+/* Run the commands of a queue up to the end of the step, or until it is stopped. */
 static void walk(const worker *w, plim_bound_plan *bound) {
   plim_queues *q = w->queues;
   for (int32_t i = bound->queue_first[w->queue]; i < bound->queue_first[w->queue + 1]; i++) {
     int32_t j = bound->queue_command[i];
-    int runs = bound->plan->command[j].kind == PLIM_COMMAND_RUN;
-    int64_t asked_ns = plim_queues_clock(q);
-    int waits = !reached(q, bound->wait[j].need);
-    if (!wait_for(q, bound->wait[j].need)) return;
+    const int32_t *need = bound->wait[j].need;
+    const int is_run = bound->plan->command[j].kind == PLIM_COMMAND_RUN;
+    const int64_t asked_ns = plim_queues_clock(q);
+    const int must_wait = !has_ended(q, need);
+    wait_for(q, need);
+    if (has_stopped(q)) return;
     bound->begin_ns[j] = plim_queues_clock(q);
-    bound->waited_ns[j] = runs && waits ? bound->begin_ns[j] - asked_ns : 0;
-    if (!(runs ? run(q, j) : copy(q, w->ring, bound, j))) return;
+    bound->waited_ns[j] = is_run && must_wait ? bound->begin_ns[j] - asked_ns : 0;
+    const plim_status status = is_run ? run(q, j) : copy(q, w->ring, bound, j);
+    if (status != PLIM_OK) return; /* the step has been stopped */
     bound->time_ns[j] = plim_queues_clock(q) - bound->begin_ns[j];
-    ended(q, w->queue);
+    note_end(q, w->queue);
   }
 }
 
@@ -200,22 +202,25 @@ void plim_queues_begin(plim_queues *q, plim_bound_plan *bound, plim_queues_run *
   (void)pthread_mutex_unlock(&q->mutex);
 }
 
-int plim_queues_wait(plim_queues *q, int32_t j) {
+void plim_queues_wait(plim_queues *q, int32_t j) {
   const plim_bound_wait *wait = &q->bound->wait[j];
   q->bound->waited_ns[j] = 0;
-  if (!wait->any || reached(q, wait->need)) return !atomic_load(&q->stop);
+  if (!wait->any || has_ended(q, wait->need)) return;
   int64_t begin_ns = plim_now_ns();
-  int may_begin = wait_for(q, wait->need);
+  wait_for(q, wait->need);
   q->bound->waited_ns[j] = plim_now_ns() - begin_ns;
-  return may_begin;
+}
+
+int plim_queues_has_stopped(plim_queues *q) {
+  return has_stopped(q);
 }
 
 void plim_queues_ran(plim_queues *q) {
-  ended(q, 0);
+  note_end(q, 0);
 }
 
 void plim_queues_failed(plim_queues *q, int32_t j, plim_status status) {
-  fail(q, j, status, plim_context_error(q->ctx));
+  (void)fail(q, j, status, plim_context_error(q->ctx));
 }
 
 /* Fail with a sentence for a copy: "training step 2, command 4 (copy of "x" of op "f" to disk, page file p): why". */
@@ -223,7 +228,7 @@ static plim_status fail_copy(plim_queues *q, int64_t training_step, plim_status 
   enum { PART_BYTES = 512 }; /* longer names are cut */
   const plim_graph *graph = q->bound->graph;
   const plim_command *command = &q->bound->plan->command[q->failed_command];
-  const int is_write = writes(q, command);
+  const int is_write = is_page_write(q, command);
   const int32_t op = graph->storage[command->storage].producer, space = is_write ? command->to : command->from;
   const plim_page_memory *page = &q->page[plim_page_index(space)];
   char of[PART_BYTES] = "", file[PART_BYTES] = "";

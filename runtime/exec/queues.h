@@ -29,8 +29,11 @@ void plim_queues_close(plim_queues *queues); /* NULL is legal */
  *   compute, user  in  computes the runs among them, on the threads of their queues */
 void plim_queues_begin(plim_queues *queues, plim_bound_plan *bound, plim_queues_run *compute, void *user);
 
-/* Wait until command j of queue 0 may begin. 0: a command has failed, and the step must end. */
-int plim_queues_wait(plim_queues *queues, int32_t j);
+/* Wait until command j of queue 0 may begin, or until the step has been stopped. */
+void plim_queues_wait(plim_queues *queues, int32_t j);
+
+/* Has the step been stopped, since a command has failed? Then no command may begin. */
+int plim_queues_has_stopped(plim_queues *queues);
 
 /* Report that a command of queue 0 has ended. */
 void plim_queues_ran(plim_queues *queues);

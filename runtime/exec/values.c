@@ -45,13 +45,13 @@ void plim_exec_claim(plim_exec *exec, int32_t plan_index) {
   plim_exec_contents *contents = &exec->contents;
   for (int32_t i = 0; i < exec->n_plans; i++) plim_plan_switch_end(exec, &exec->plan[i]);
   if (contents->outputs_of >= 0 && plim_exec_allocates_each(exec)) {
-    plim_each_settle(exec, &exec->plan[contents->outputs_of]);
+    plim_each_free_transient(exec, &exec->plan[contents->outputs_of]);
   }
   contents->outputs_of = PLIM_NONE;
   if (contents->inputs_of >= 0 && contents->inputs_of != plan_index) {
     plim_exec_plan *other = &exec->plan[contents->inputs_of];
     memset(other->written, 0, (size_t)other->bound.graph->n_values);
-    if (plim_exec_allocates_each(exec)) plim_each_settle(exec, other);
+    if (plim_exec_allocates_each(exec)) plim_each_free_transient(exec, other);
   }
   contents->inputs_of = plan_index;
 }

@@ -155,7 +155,7 @@ static plim_status check_attr(plim_context *ctx, const plim_op_spec *s, const pl
 
 /* Check the attributes: those of the kind are in range, and all others are zero. -0 becomes 0, so that documents, which
  * leave out attributes that are zero, have one form. */
-static plim_status take_attrs(plim_context *ctx, plim_op_spec *s) {
+static plim_status set_attrs(plim_context *ctx, plim_op_spec *s) {
   const plim_attr *attr;
   const plim_attrs zero = {0};
   plim_attrs kept = zero, rest = s->attrs;
@@ -208,16 +208,16 @@ static plim_status check_dense(const plim_graph_builder *b, const plim_op_spec *
   return PLIM_OK;
 }
 
-static void take_shapes(const plim_graph_builder *b, const int32_t *value, int32_t count, plim_shape *shape) {
+static void copy_shapes(const plim_graph_builder *b, const int32_t *value, int32_t count, plim_shape *shape) {
   for (int32_t i = 0; i < count; i++) shape[i] = b->value[value[i]].value.shape;
 }
 
 static plim_status check_types(const plim_graph_builder *b, const plim_op_spec *s) {
   plim_op_desc op = {.kind = s->kind, .attrs = s->attrs, .n_in = s->n_in, .n_out = s->n_out, .n_upd = s->n_upd};
   if (s->kind == PLIM_OP_CUSTOM) return PLIM_OK;
-  take_shapes(b, inputs_of(s), s->n_in, op.in);
-  take_shapes(b, s->out, s->n_out, op.out);
-  take_shapes(b, s->upd, s->n_upd, op.upd);
+  copy_shapes(b, inputs_of(s), s->n_in, op.in);
+  copy_shapes(b, s->out, s->n_out, op.out);
+  copy_shapes(b, s->upd, s->n_upd, op.upd);
   return plim_operands_check_types(b->ctx, s->name, &op);
 }
 
@@ -241,7 +241,7 @@ static plim_status check_spec(const plim_graph_builder *b, plim_op_spec *s) {
                      s->name, plim_op_class_name(s->cls), s->n_out, s->n_upd);
   }
   PLIM_TRY(plim_operands_check(ctx, s));
-  PLIM_TRY(take_attrs(ctx, s));
+  PLIM_TRY(set_attrs(ctx, s));
   PLIM_TRY(check_types(b, s));
   if (s->time_ns < -1) {
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': time_ns %lld is negative", s->name, (long long)s->time_ns);
@@ -288,7 +288,7 @@ static plim_status check_pairs(const plim_graph_builder *b, const plim_op_spec *
 }
 
 /* Set the pairs of the kind that these operands allow. */
-static void take_kind_pairs(const plim_graph_builder *b, plim_op_spec *s) {
+static void set_kind_pairs(const plim_graph_builder *b, plim_op_spec *s) {
   const plim_pair *pair = NULL;
   int count = plim_op_kind_pairs(s->kind, &pair);
   s->n_pairs = 0;
@@ -311,7 +311,7 @@ plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, i
   if (s.kind == PLIM_OP_CUSTOM) {
     PLIM_TRY(check_pairs(b, &s));
   } else {
-    take_kind_pairs(b, &s);
+    set_kind_pairs(b, &s);
   }
   const int64_t n = (int64_t)s.n_in + s.n_out + s.n_upd;
   int64_t at = 0;

@@ -115,6 +115,14 @@ void plim_document_read_variant(plim_json_at *at, int32_t *op, plim_variant *var
   plim_json_end(at);
 }
 
+plim_json_at plim_document_list(plim_json_at *root, const char *key, int32_t *count, void *array, size_t size) {
+  int32_t n = 0;
+  plim_json_at list = plim_json_list(root, key, &n);
+  if (root->doc->status == PLIM_OK) plim_json_take(&list, plim_allocate(root->doc->ctx, n, size, array));
+  if (root->doc->status == PLIM_OK) *count = n;
+  return list;
+}
+
 void plim_document_write_pairs(plim_text *text, const plim_pair *pair, int32_t n) {
   plim_text_add(text, "[");
   for (int32_t i = 0; i < n; i++) {

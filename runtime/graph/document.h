@@ -49,6 +49,11 @@ void plim_document_read_variant(plim_json_at *at, int32_t *op, plim_variant *var
 void plim_document_write_pairs(plim_text *text, const plim_pair *pair, int32_t n);
 int32_t plim_document_read_pairs(plim_json_at *at, plim_pair *pair, int32_t most);
 
+/* Begin a list of rows, and allocate [*count] elements of `size` bytes for them. After a failure *count and the array
+ * stay as they are. */
+plim_json_at plim_document_list(plim_json_at *root, const char *key, int32_t *count, void *array /* T** */,
+                                size_t size);
+
 /* A list of ids, as "[0, 1]". */
 void plim_document_write_ids(plim_text *text, const int32_t *id, int32_t n);
 

@@ -205,7 +205,7 @@ static plim_status check_whole(const plim_graph *g) {
   return g->handles ? plim_handles_match(g->handles, g) : PLIM_OK;
 }
 
-static plim_status take_fingerprint(plim_graph *g) {
+static plim_status set_fingerprint(plim_graph *g) {
   plim_text text = {g->ctx, NULL, 0, 0, PLIM_OK};
   plim_graph_write(&text, g, 0);
   plim_status status = text.status;
@@ -225,7 +225,7 @@ plim_status plim_graph_end(plim_graph_builder *b, plim_graph **out) {
   b->costs = NULL;
   PLIM_CHECK(plim_graph_derive(own));
   PLIM_CHECK(check_whole(&own->graph));
-  PLIM_CHECK(take_fingerprint(&own->graph));
+  PLIM_CHECK(set_fingerprint(&own->graph));
   *out = &own->graph;
   own = NULL;
 done:

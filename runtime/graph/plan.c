@@ -25,6 +25,11 @@ int plim_plan_class_find(const char *name) {
   return PLIM_NONE;
 }
 
+int plim_plan_is_same_run(const plim_plan *a, const plim_plan *b, int32_t j) {
+  const plim_command *x = &a->command[j], *y = &b->command[j];
+  return x->op == y->op && strcmp(a->variant[x->variant].variant.name, b->variant[y->variant].variant.name) == 0;
+}
+
 int32_t plim_command_result_over(const plim_graph *graph, const plim_command *command, int32_t storage) {
   const plim_op *op = &graph->op[command->op];
   for (int32_t i = 0; i < command->n_pairs; i++) {
@@ -127,7 +132,7 @@ done:
 /* ---- figures ---- */
 
 /* Find the largest sum of live bytes of a space over the commands. */
-static plim_status take_peak(const plim_plan *plan, int32_t space, int64_t *out) {
+static plim_status find_peak(const plim_plan *plan, int32_t space, int64_t *out) {
   int64_t n = (int64_t)plan->n_commands + 1, *change = NULL, total = 0;
   for (int32_t i = 0; i < plan->n_buffers; i++) total = plim_add_checked(total, plan->buffer[i].bytes);
   if (total < 0) return plim_fail(plan->ctx, PLIM_EOVERFLOW, "the sum of all buffers overflows 63 bits");
@@ -156,17 +161,17 @@ static int64_t packed_size(const plim_plan *plan, int32_t space) {
   return size;
 }
 
-static plim_status take_spaces(plim_own_plan *own) {
-  PLIM_TRY(take_peak(&own->plan, 0, &own->plan.peak_bytes));
+static plim_status set_space_figures(plim_own_plan *own) {
+  PLIM_TRY(find_peak(&own->plan, 0, &own->plan.peak_bytes));
   own->plan.arena_bytes = packed_size(&own->plan, 0);
   for (int32_t k = 0; k < own->plan.n_page_spaces; k++) {
-    PLIM_TRY(take_peak(&own->plan, plim_page_space_at(k), &own->page[k].peak_bytes));
+    PLIM_TRY(find_peak(&own->plan, plim_page_space_at(k), &own->page[k].peak_bytes));
     own->page[k].arena_bytes = packed_size(&own->plan, plim_page_space_at(k));
   }
   return PLIM_OK;
 }
 
-static plim_status take_time(plim_plan *plan) {
+static plim_status set_time(plim_plan *plan) {
   int64_t *begin_ns = NULL, *end_ns = NULL, n = plan->n_commands;
   plim_status status;
   PLIM_CHECK(plim_allocate(plan->ctx, n, sizeof *begin_ns, &begin_ns));
@@ -244,8 +249,8 @@ plim_status plim_plan_from_parts(const plim_graph *graph, const plim_plan *draft
   memcpy(own->plan.fingerprint, graph->fingerprint, sizeof graph->fingerprint);
   PLIM_CHECK(sort_variants(own));
   qsort(own->buffer, (size_t)own->plan.n_buffers, sizeof *own->buffer, buffer_order);
-  PLIM_CHECK(take_spaces(own));
-  PLIM_CHECK(take_time(&own->plan));
+  PLIM_CHECK(set_space_figures(own));
+  PLIM_CHECK(set_time(&own->plan));
   lower_keep_all(&own->plan);
   PLIM_CHECK(plim_plan_hash(&own->plan, own->plan.numerics.hash));
   *out = &own->plan;

@@ -145,6 +145,9 @@ static inline int plim_plan_computes(const plim_plan *plan, int32_t space) {
 const char *plim_plan_class_name(plim_plan_class plan_class);
 int plim_plan_class_find(const char *name);
 
+/* Do both plans run the same op in the same variant at command j? Neither command may be a copy. */
+int plim_plan_is_same_run(const plim_plan *a, const plim_plan *b, int32_t j);
+
 /* The storage of the result that the command writes over this storage by an in-place pair; PLIM_NONE: there is no such
  * pair. The checker does not use this function. */
 int32_t plim_command_result_over(const plim_graph *graph, const plim_command *command, int32_t storage);

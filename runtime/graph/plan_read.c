@@ -71,11 +71,8 @@ static void read_pages(plim_json_at *root, lists *l) {
 }
 
 static void read_variants(plim_json_at *root, lists *l) {
-  int32_t n = 0;
-  plim_json_at list = plim_json_list(root, "variants", &n);
-  plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->variant, &l->variant));
-  l->plan.n_variants = n;
-  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+  plim_json_at list = plim_document_list(root, "variants", &l->plan.n_variants, &l->variant, sizeof *l->variant);
+  for (int32_t i = 0; i < l->plan.n_variants && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_document_read_variant(&at, &l->variant[i].op, &l->variant[i].variant);
     if (i > 0 && plim_plan_variant_compare(&l->variant[i - 1], &l->variant[i]) >= 0) {
@@ -113,16 +110,13 @@ static void read_command(plim_json_at *at, lists *l, plim_command *command) {
 }
 
 static void read_commands(plim_json_at *root, lists *l) {
-  int32_t n = 0;
-  plim_json_at list = plim_json_list(root, "steps", &n);
-  plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->command, &l->command));
-  l->plan.n_commands = n;
-  for (int32_t j = 0; j < n && root->doc->status == PLIM_OK; j++) {
+  plim_json_at list = plim_document_list(root, "steps", &l->plan.n_commands, &l->command, sizeof *l->command);
+  for (int32_t j = 0; j < l->plan.n_commands && root->doc->status == PLIM_OK; j++) {
     plim_json_at at = plim_json_item(&list, j);
     read_command(&at, l, &l->command[j]);
   }
   const int32_t *wait = l->wait;
-  for (int32_t j = 0; j < n && root->doc->status == PLIM_OK; j++) {
+  for (int32_t j = 0; j < l->plan.n_commands && root->doc->status == PLIM_OK; j++) {
     l->command[j].wait = wait;
     if (wait) wait += l->command[j].n_wait;
   }
@@ -139,11 +133,8 @@ static void read_buffer(plim_json_at *at, plim_plan_buffer *buffer) {
 }
 
 static void read_buffers(plim_json_at *root, lists *l) {
-  int32_t n = 0;
-  plim_json_at list = plim_json_list(root, "lives", &n);
-  plim_json_take(&list, plim_allocate(root->doc->ctx, n, sizeof *l->buffer, &l->buffer));
-  l->plan.n_buffers = n;
-  for (int32_t i = 0; i < n && root->doc->status == PLIM_OK; i++) {
+  plim_json_at list = plim_document_list(root, "lives", &l->plan.n_buffers, &l->buffer, sizeof *l->buffer);
+  for (int32_t i = 0; i < l->plan.n_buffers && root->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     read_buffer(&at, &l->buffer[i]);
     if (i > 0 && plim_plan_buffer_compare(&l->buffer[i - 1], &l->buffer[i]) > 0) {

@@ -193,13 +193,13 @@ int32_t plim_decision_log_decisions(const plim_decision_log *decisions, const pl
 }
 
 /* Is command j the same in both plans, including in-place pairs? */
-static int same_command(const plim_plan *a, const plim_plan *b, int32_t j) {
+static int is_same_command(const plim_plan *a, const plim_plan *b, int32_t j) {
   const plim_command *x = &a->command[j], *y = &b->command[j];
-  if (x->kind != y->kind || x->op != y->op || x->n_pairs != y->n_pairs) return 0;
+  if (x->kind != y->kind || x->n_pairs != y->n_pairs) return 0;
   for (int32_t i = 0; i < x->n_pairs; i++) {
     if (x->pair[i].in != y->pair[i].in || x->pair[i].out != y->pair[i].out) return 0;
   }
-  return strcmp(a->variant[x->variant].variant.name, b->variant[y->variant].variant.name) == 0;
+  return plim_plan_is_same_run(a, b, j);
 }
 
 int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan *plan, int32_t *command) {
@@ -209,7 +209,7 @@ int plim_decision_log_equals(const plim_decision_log *decisions, const plim_plan
   int32_t differ = own->n_commands < plan->n_commands ? own->n_commands : plan->n_commands;
   int same = own->n_commands == plan->n_commands && own->n_buffers == plan->n_buffers;
   for (int32_t j = 0; j < differ; j++) {
-    if (same_command(own, plan, j)) continue;
+    if (is_same_command(own, plan, j)) continue;
     differ = j;
     same = 0;
   }

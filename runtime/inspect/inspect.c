@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/groups.h"
+#include "runtime/base/integers.h"
 #include "runtime/inspect/inspect_internal.h"
 
 const plim_op *plim_inspect_op(const plim_inspect *in, int32_t command) {
@@ -48,7 +49,7 @@ typedef struct place {
 static int by_offset(const void *a, const void *b) {
   const place *x = a, *y = b;
   if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
-  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+  return plim_integers_compare(x->buffer, y->buffer);
 }
 
 static plim_status index_offsets(plim_inspect *in) {

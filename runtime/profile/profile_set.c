@@ -122,7 +122,7 @@ void plim_profile_set_free(plim_profile_set *set) {
 }
 
 /* Append the cases [from, from + n) that are not dropped to the *rows rows. */
-static void take_rows(const plim_profile_set *set, int32_t from, int32_t n, plim_variant *variant, int32_t *rows) {
+static void copy_rows(const plim_profile_set *set, int32_t from, int32_t n, plim_variant *variant, int32_t *rows) {
   for (int32_t i = from; i < from + n; i++) {
     if (!set->cases[i].dropped) variant[(*rows)++] = set->cases[i].variant;
   }
@@ -167,8 +167,8 @@ plim_status plim_profile_set_finish(const plim_profile_set *set, int measured, p
   for (int32_t op = 0; op < graph->n_ops; op++) {
     const plim_profile_group *group = &set->group[set->group_of[op]];
     first[op + 1] = first[op];
-    take_rows(set, group->first, group->n, variant, &first[op + 1]);
-    take_rows(set, group->first_part, group->n_parts, variant, &first[op + 1]);
+    copy_rows(set, group->first, group->n, variant, &first[op + 1]);
+    copy_rows(set, group->first_part, group->n_parts, variant, &first[op + 1]);
   }
   PLIM_CHECK(plim_profile_make(graph, &set->device->machine, measured, first, variant, &made));
   PLIM_CHECK(note_dropped(set, &made));

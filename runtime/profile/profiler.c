@@ -110,7 +110,7 @@ static plim_status run_pass(pass_times *p, int32_t pass) {
 }
 
 /* Set the time of each case to the median of all passes but the first, which warms up. */
-static void take_medians(pass_times *p) {
+static void set_medians(pass_times *p) {
   for (int32_t c = 0; c < p->set->n_cases; c++) {
     plim_profile_case *of = &p->set->cases[c];
     if (!is_in_round(p, of)) continue;
@@ -207,7 +207,7 @@ static plim_status run_passes(pass_times *p) {
     if (pass >= LEAST_PASSES && p->given && is_over(p)) break;
     PLIM_TRY(run_pass(p, pass));
   }
-  take_medians(p);
+  set_medians(p);
   return PLIM_OK;
 }
 

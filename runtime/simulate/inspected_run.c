@@ -43,7 +43,7 @@ static int names_a_plan(const char *path) {
   return n > 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
-static plim_status take_medians(plim_inspected_run *t) {
+static plim_status set_medians(plim_inspected_run *t) {
   int32_t n = t->plan->n_commands;
   int64_t *sample = NULL;
   PLIM_TRY(plim_allocate(t->ctx, n, sizeof *t->measured_ns, &t->measured_ns));
@@ -109,7 +109,7 @@ static plim_status simulate_again(plim_inspected_run *t) {
 static plim_status open_file(plim_inspected_run *t, const char *path) {
   PLIM_TRY(names_a_plan(path) ? load_plan(t, path) : load_trace(t, path));
   PLIM_TRY(plim_inspect_new(t->graph, t->plan, &t->inspect));
-  PLIM_TRY(take_medians(t));
+  PLIM_TRY(set_medians(t));
   return simulate_again(t);
 }
 
@@ -145,7 +145,7 @@ static plim_status simulate(plim_inspected_run *t, const char *graph, const plim
   t->plan = plim_decision_log_plan(t->decisions);
   if (!t->plan) return plim_fail(t->ctx, PLIM_ENOFIT, "%s", plim_decision_log_failure(t->decisions));
   PLIM_TRY(plim_inspect_new(t->graph, t->plan, &t->inspect));
-  return take_medians(t);
+  return set_medians(t);
 }
 
 plim_status plim_inspected_run_simulate(plim_context *ctx, const char *graph, const plim_policy *policy,

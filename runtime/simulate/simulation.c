@@ -100,7 +100,7 @@ static plim_status run_ideal(const plim_simulation *s, const plim_policy *policy
   return PLIM_OK;
 }
 
-static void take_counts(const plim_replay_counts *counts, plim_simulated *out) {
+static void copy_counts(const plim_replay_counts *counts, plim_simulated *out) {
   out->evictions = counts->evictions;
   out->recomputes = counts->recomputes;
   out->searches = counts->searches;
@@ -115,7 +115,7 @@ static void take_counts(const plim_replay_counts *counts, plim_simulated *out) {
 }
 
 /* Turn a plan, or the status of its failure, into a result. */
-static plim_status take_plan(const plim_simulation *s, plim_status status, int thrashed, plim_simulated *out) {
+static plim_status set_result(const plim_simulation *s, plim_status status, int thrashed, plim_simulated *out) {
   if (status == PLIM_ENOFIT) {
     out->end = thrashed ? PLIM_ONLINE_THRASH : PLIM_ONLINE_OOM;
     return PLIM_OK;
@@ -145,9 +145,9 @@ static plim_status simulate_online(const plim_simulation *s, const plim_policy *
   int64_t limit = plim_simulation_limit_ns(s, s->order->keep_all_ns);
   plim_status status = plim_arena_online(s->ctx, s->graph, s->order, policy, (plim_replay_limits){budget_bytes, limit},
                                          &counts, &out->plan);
-  if (status == PLIM_OK || status == PLIM_ENOFIT) take_counts(&counts, out);
+  if (status == PLIM_OK || status == PLIM_ENOFIT) copy_counts(&counts, out);
   if (counts.config.policy) out->by = counts.config.policy->name;
-  return take_plan(s, status, counts.thrashed, out);
+  return set_result(s, status, counts.thrashed, out);
 }
 
 /* ---- plans ---- */
@@ -175,8 +175,8 @@ static plim_status replay_in_arena(const plim_simulation *s, plim_status status,
   } else {
     plim_plan_free(simulated);
   }
-  take_counts(&counts, out);
-  return take_plan(s, out->plan ? PLIM_OK : PLIM_ENOFIT, online.thrashed, out);
+  copy_counts(&counts, out);
+  return set_result(s, out->plan ? PLIM_OK : PLIM_ENOFIT, online.thrashed, out);
 }
 
 static plim_status simulate_planned(const plim_simulation *s, const plim_plan_options *options,
@@ -189,7 +189,7 @@ static plim_status simulate_planned(const plim_simulation *s, const plim_plan_op
   if (addresses == PLIM_SIMULATE_ARENA && (status == PLIM_OK || status == PLIM_ENOFIT)) {
     PLIM_TRY(replay_in_arena(s, status, out));
   } else {
-    PLIM_TRY(take_plan(s, status, 0, out));
+    PLIM_TRY(set_result(s, status, 0, out));
   }
   if (out->plan) out->recomputes = out->plan->n_commands - s->graph->n_ops;
   return PLIM_OK;
@@ -225,7 +225,7 @@ plim_status plim_simulation_sweep(const plim_simulation *s, const plim_plan_opti
   for (int32_t i = 0; i < n && status == PLIM_OK; i++) {
     out[i] =
         (plim_simulated){.budget_bytes = budget[i], .arena_bytes = PLIM_NONE, .by = options->planner, .plan = plan[i]};
-    status = take_plan(s, plan[i] ? PLIM_OK : PLIM_ENOFIT, 0, &out[i]);
+    status = set_result(s, plan[i] ? PLIM_OK : PLIM_ENOFIT, 0, &out[i]);
   }
   plim_release(s->ctx, plan, n, sizeof(plim_plan *));
   return status;

@@ -33,7 +33,7 @@ static void try_later(plim_budget_changes *changes, int32_t command) {
 }
 
 /* Note whether the executor did the switch that it was asked for: the arena then has the bytes of the switch. */
-static void settle_switch(plim_budget_changes *changes, int32_t command, int64_t arena_bytes) {
+static void note_switch(plim_budget_changes *changes, int32_t command, int64_t arena_bytes) {
   if (changes->asked.arena_bytes == 0) return;
   if (changes->asked.arena_bytes == arena_bytes) {
     changes->switched = changes->asked;
@@ -44,7 +44,7 @@ static void settle_switch(plim_budget_changes *changes, int32_t command, int64_t
 }
 
 int plim_budget_changes_switched(plim_trainer *t) {
-  settle_switch(&t->budget_changes, 0, plim_exec_arena_bytes(t->exec));
+  note_switch(&t->budget_changes, 0, plim_exec_arena_bytes(t->exec));
   return t->budget_changes.switched.arena_bytes > 0;
 }
 
@@ -55,7 +55,7 @@ static plim_status before_command(void *user, int32_t plan_index, int32_t comman
   plim_trainer *t = user;
   plim_budget_changes *changes = &t->budget_changes;
   if (plan_index != PLIM_PROGRAM_EVAL) note_foreseen(t, command >= plan->n_commands / 2);
-  settle_switch(changes, command, plan_switch->arena_bytes);
+  note_switch(changes, command, plan_switch->arena_bytes);
   int64_t wanted = atomic_load(&changes->wanted) / PLIM_ALIGN * PLIM_ALIGN;
   if (wanted == 0 || wanted >= plan_switch->arena_bytes || command < changes->next_try) return PLIM_OK;
   const plim_arena_change change = {.from = command, .arena_bytes = wanted, .profile = t->program->profile[plan_index]};
@@ -102,7 +102,7 @@ static void free_unused_plans(plim_trainer *t) {
   changes->n_own = n;
 }
 
-plim_status plim_trainer_take_plans(plim_trainer *t, plim_plan **plan, int *refused) {
+plim_status plim_trainer_install_plans(plim_trainer *t, plim_plan **plan, int *refused) {
   plim_budget_changes *changes = &t->budget_changes;
   const plim_plan *now[PLIM_PROGRAM_GRAPHS] = {NULL};
   for (int32_t i = 0; i < t->program->n_graphs; i++) {
@@ -118,12 +118,12 @@ plim_status plim_trainer_take_plans(plim_trainer *t, plim_plan **plan, int *refu
 
 /* Plan again whenever the device refuses a variant, without that variant. The loop ends: each round has one variant
  * less, and the variants of the running plans always remain. */
-static plim_status take_plans(plim_trainer *t, int64_t bytes) {
+static plim_status plan_within(plim_trainer *t, int64_t bytes) {
   int refused = 1;
   while (refused) {
     plim_plan *plan[PLIM_PROGRAM_GRAPHS] = {NULL};
     PLIM_TRY(plim_program_replan(t->program, t->plan, t->options.replan, bytes, plan));
-    PLIM_TRY(plim_trainer_take_plans(t, plan, &refused));
+    PLIM_TRY(plim_trainer_install_plans(t, plan, &refused));
   }
   return PLIM_OK;
 }
@@ -155,7 +155,7 @@ plim_status plim_budget_changes_serve(plim_trainer *t) {
                      "a budget of %lld bytes: this trainer was opened without plans for other budgets",
                      (long long)wanted);
   }
-  report.status = take_plans(t, wanted < first ? wanted : first);
+  report.status = plan_within(t, wanted < first ? wanted : first);
   const int refused = report.status == PLIM_ENOFIT || report.status == PLIM_ENOMEM;
   plim_status status = refused ? PLIM_OK : report.status;
   if (refused && switched) status = restore_plans(t);

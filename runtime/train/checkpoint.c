@@ -20,10 +20,6 @@ static const int64_t most_bytes = INT64_C(1) << 36; /* of a file */
 static const int64_t most_steps = (int64_t)1 << 53; /* exact in every reader of JSON */
 static const char magic[MAGIC_BYTES + 1] = "PLIMCKPT";
 
-static const plim_graph *graph_of(const plim_trainer *trainer) {
-  return plim_trainer_program(trainer)->graph[PLIM_PROGRAM_TRAIN];
-}
-
 /* Heads of the graph's attention, which no parameter's shape tells; 0: it has none. lse is [B][T][H]. */
 static int64_t heads_of(const plim_graph *graph) {
   for (int32_t i = 0; i < graph->n_ops; i++) {
@@ -70,17 +66,16 @@ static plim_status add_keys(plim_text *text, const plim_plan *plan, plim_hash_ta
 
 /* Add the numerics keys of the plan: the list of different keys, and for each op the index of its key. Rows of
  * plan->variant are sorted by op, and the variants of one op share a key. */
-static void add_numerics(plim_text *text, const plim_graph *graph, const plim_plan *plan) {
+static plim_status add_numerics(plim_text *text, const plim_graph *graph, const plim_plan *plan) {
   const char *separator = "";
   int32_t *place = NULL; /* [n_variants] in the list */
   plim_hash_table rows = {.ctx = graph->ctx};
-  text->status =
-      text->status == PLIM_OK ? plim_allocate(graph->ctx, plan->n_variants, sizeof *place, &place) : text->status;
-  if (text->status != PLIM_OK) return;
+  plim_status status;
+  PLIM_TRY(plim_allocate(graph->ctx, plan->n_variants, sizeof *place, &place));
   plim_text_format(text, ", \"numerics\": {\"graph\": \"%s\", \"machine\": {", graph->fingerprint);
   plim_document_write_machine(text, &plan->numerics.machine);
   plim_text_add(text, "}, \"labels\": [");
-  text->status = add_keys(text, plan, &rows, place);
+  PLIM_CHECK(add_keys(text, plan, &rows, place));
   plim_text_add(text, "], \"ops\": [");
   for (int32_t i = 0; i < plan->n_variants; i++) {
     if (i > 0 && plan->variant[i - 1].op == plan->variant[i].op) continue;
@@ -88,8 +83,10 @@ static void add_numerics(plim_text *text, const plim_graph *graph, const plim_pl
     separator = ", ";
   }
   plim_text_add(text, "]}");
+done:
   plim_hash_release(&rows);
   plim_release(graph->ctx, place, plan->n_variants, sizeof *place);
+  return status;
 }
 
 static void add_training(plim_text *text, const plim_trainer_options *options) {
@@ -104,8 +101,9 @@ static void add_training(plim_text *text, const plim_trainer_options *options) {
                    (long long)s->total_steps);
 }
 
-static void add_header(plim_text *text, const plim_trainer *trainer) {
-  const plim_graph *graph = graph_of(trainer);
+/* Returns the text's own failure too. */
+static plim_status add_header(plim_text *text, const plim_trainer *trainer) {
+  const plim_graph *graph = plim_state_graph(trainer);
   const plim_plan *plan = plim_trainer_program(trainer)->plan[PLIM_PROGRAM_TRAIN];
   const char *separator = "";
   plim_text_format(text, "{\"plimsoll\": \"checkpoint\", \"version\": %d, \"model\": ", PLIM_CHECKPOINT_VERSION);
@@ -113,7 +111,7 @@ static void add_header(plim_text *text, const plim_trainer *trainer) {
   plim_text_format(text, ", \"batch\": %d, \"step\": %lld, \"arithmetic\": \"%s\"", graph->batch,
                    (long long)plim_trainer_steps(trainer), plan->numerics.hash);
   if (heads_of(graph) > 0) plim_text_format(text, ", \"heads\": %lld", (long long)heads_of(graph));
-  add_numerics(text, graph, plan);
+  PLIM_TRY(add_numerics(text, graph, plan));
   add_training(text, plim_trainer_options_of(trainer));
   plim_text_add(text, ", \"values\": [");
   for (int32_t v = 0; v < graph->n_values; v++) {
@@ -123,6 +121,7 @@ static void add_header(plim_text *text, const plim_trainer *trainer) {
     separator = ", ";
   }
   plim_text_add(text, "]}\n");
+  return text->status;
 }
 
 /* A file and the checksum of the bytes written to it. */
@@ -137,7 +136,7 @@ static plim_status put(summed_file *f, const void *data, int64_t bytes) {
 }
 
 static plim_status put_values(summed_file *f, const plim_trainer *trainer) {
-  const plim_graph *graph = graph_of(trainer);
+  const plim_graph *graph = plim_state_graph(trainer);
   plim_status status = PLIM_OK;
   for (int32_t v = 0; v < graph->n_values && status == PLIM_OK; v++) {
     char *host = NULL;
@@ -152,13 +151,12 @@ static plim_status put_values(summed_file *f, const plim_trainer *trainer) {
 }
 
 plim_status plim_checkpoint_save(const plim_trainer *trainer, const char *path) {
-  plim_context *ctx = graph_of(trainer)->ctx;
+  plim_context *ctx = plim_state_graph(trainer)->ctx;
   plim_text header = {.ctx = ctx};
   summed_file f = {0};
   uint8_t length[4], digest[PLIM_SHA256_BYTES];
   plim_status status = PLIM_OK;
-  add_header(&header, trainer);
-  PLIM_CHECK(header.status);
+  PLIM_CHECK(add_header(&header, trainer));
   for (int i = 0; i < 4; i++) length[i] = (uint8_t)(header.length >> 8 * i);
   plim_sha256_begin(&f.sha);
   PLIM_CHECK(plim_file_begin(ctx, path, &f.file));
@@ -337,7 +335,7 @@ static plim_status check_values(loaded *l, const plim_graph *graph) {
 }
 
 static plim_status write_values(const loaded *l, plim_trainer *trainer) {
-  const plim_graph *graph = graph_of(trainer);
+  const plim_graph *graph = plim_state_graph(trainer);
   const char *at = l->data + l->at;
   for (int32_t v = 0; v < graph->n_values; v++) {
     if (!plim_state_includes(graph, v)) continue;
@@ -348,7 +346,7 @@ static plim_status write_values(const loaded *l, plim_trainer *trainer) {
 }
 
 plim_status plim_checkpoint_load(plim_trainer *trainer, const char *path) {
-  const plim_graph *graph = graph_of(trainer);
+  const plim_graph *graph = plim_state_graph(trainer);
   loaded l = {.ctx = graph->ctx, .path = path};
   plim_status status = PLIM_OK;
   PLIM_CHECK(plim_file_read(l.ctx, path, most_bytes, &l.data, &l.bytes));

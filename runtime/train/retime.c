@@ -276,7 +276,7 @@ static plim_status plan_again(plim_trainer *t, const measured *f, plim_profile *
   report->overhead_percent = plim_plan_overhead_percent(plan[PLIM_PROGRAM_TRAIN]);
   if (report->taken) {
     int refused;
-    plim_status installed = plim_trainer_take_plans(t, plan, &refused);
+    plim_status installed = plim_trainer_install_plans(t, plan, &refused);
     if (refused) report->taken = 0;
     return installed;
   }
@@ -310,7 +310,7 @@ done:
 }
 
 /* The times of the step that has ended. */
-static void take_sample(const plim_trainer *t, int32_t plan_index, plim_timed *sample) {
+static void write_sample(const plim_trainer *t, int32_t plan_index, plim_timed *sample) {
   const plim_plan *plan = t->retiming.plan;
   const int64_t *time_ns = plim_exec_times(t->exec, plan_index);
   const plim_exec_timeline line = plim_exec_last_timeline(t->exec, plan_index);
@@ -347,7 +347,7 @@ plim_status plim_retiming_note(plim_trainer *t, int32_t plan_index) {
     return status;
   }
   const int32_t n = r->seen - warm; /* timed training steps that have ended */
-  take_sample(t, plan_index, r->sample + (int64_t)(n - 1) * plan->n_commands);
+  write_sample(t, plan_index, r->sample + (int64_t)(n - 1) * plan->n_commands);
   if (n < t->options.retime_steps) return PLIM_OK;
   return finish(t);
 }

@@ -104,7 +104,7 @@ PLIM_MUST_USE plim_status plim_budget_changes_serve(plim_trainer *t);
  *   plan     [PLIM_PROGRAM_GRAPHS]  in   the trainer owns them, also on failure
  *   refused  [1]                    out  1: the device refused a variant, which has left the program's profiles. The
  *                                        former plans stay, and PLIM_OK is returned */
-PLIM_MUST_USE plim_status plim_trainer_take_plans(plim_trainer *t, plim_plan **plan, int *refused);
+PLIM_MUST_USE plim_status plim_trainer_install_plans(plim_trainer *t, plim_plan **plan, int *refused);
 
 /* Check the options for timing steps, and begin. PLIM_EUSAGE. */
 PLIM_MUST_USE plim_status plim_retiming_open(plim_trainer *t);

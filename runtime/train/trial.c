@@ -56,8 +56,8 @@ static plim_status run_turn(plim_device *device, const plim_dataset *dataset, pl
 /* ---- all turns ---- */
 
 /* Run all turns. The program has the plans that page before and after. */
-static plim_status take_turns(plim_device *device, const plim_dataset *dataset, plim_program *program, plans *other,
-                              const plim_trainer_options *training, turn *t, plim_trial *out) {
+static plim_status alternate(plim_device *device, const plim_dataset *dataset, plim_program *program, plans *other,
+                             const plim_trainer_options *training, turn *t, plim_trial *out) {
   const int64_t begin_ns = plim_now_ns();
   plim_status status = PLIM_OK;
   for (int i = 0; i < MOST_TURNS && status == PLIM_OK; i++) {
@@ -98,7 +98,7 @@ plim_status plim_trial_run(plim_device *device, const plim_dataset *dataset, pli
   const int32_t other_from_front = program->from_front;
   plans other = exchange(program, &paged);
   if (status == PLIM_OK) status = plim_allocate(program->ctx, steps, sizeof *t.time_ns, &t.time_ns);
-  if (status == PLIM_OK) status = take_turns(device, dataset, program, &other, &alone, &t, &found);
+  if (status == PLIM_OK) status = alternate(device, dataset, program, &other, &alone, &t, &found);
   const int other_stays = status == PLIM_OK && found.unpaged_ns < found.paged_ns;
   if (other_stays) other = exchange(program, &other);
   program->from_front = other_stays ? other_from_front : from_front;

@@ -10,10 +10,6 @@
 
 /* ---- two states, value by value through their executors ---- */
 
-static const plim_graph *graph_of(const plim_trainer *trainer) {
-  return plim_trainer_program(trainer)->graph[PLIM_PROGRAM_TRAIN];
-}
-
 /* Number of values of the state and the bytes of the largest. */
 static int64_t state_count(const plim_graph *graph, int64_t *largest) {
   int64_t count = 0;
@@ -34,7 +30,7 @@ typedef struct copies {
 
 static plim_status compare_value(const plim_trainer *a, const plim_trainer *b, int32_t value, const copies *copy,
                                  plim_state_difference *d) {
-  const plim_graph *graph = graph_of(a), *other = graph_of(b);
+  const plim_graph *graph = plim_state_graph(a), *other = plim_state_graph(b);
   const plim_value *v = &graph->value[value];
   int32_t match = plim_graph_find_value(other, v->name);
   if (match < 0 || !plim_state_includes(other, match) || other->value[match].bytes != v->bytes) {
@@ -54,16 +50,16 @@ static plim_status compare_value(const plim_trainer *a, const plim_trainer *b, i
 }
 
 plim_status plim_state_compare(const plim_trainer *a, const plim_trainer *b, plim_state_difference *out) {
-  const plim_graph *graph = graph_of(a);
+  const plim_graph *graph = plim_state_graph(a);
   plim_context *ctx = graph->ctx;
   plim_state_difference d = {0};
   copies copy = {0};
   int64_t largest_b;
   plim_status status = PLIM_OK;
-  int64_t count = state_count(graph, &copy.capacity), count_b = state_count(graph_of(b), &largest_b);
+  int64_t count = state_count(graph, &copy.capacity), count_b = state_count(plim_state_graph(b), &largest_b);
   if (count != count_b) {
     return plim_fail(ctx, PLIM_EDATA, "%s has %lld values to compare, %s has %lld", graph->name, (long long)count,
-                     graph_of(b)->name, (long long)count_b);
+                     plim_state_graph(b)->name, (long long)count_b);
   }
   PLIM_CHECK(plim_allocate(ctx, copy.capacity, 1, &copy.one));
   PLIM_CHECK(plim_allocate(ctx, copy.capacity, 1, &copy.other));

@@ -60,7 +60,7 @@ static int begin(account *a, int32_t q) {
 }
 
 /* All that begins or ends at this moment. */
-static void take_moment(account *a) {
+static void pass_moment(account *a) {
   int more = 1;
   while (more) {
     more = 0;
@@ -107,7 +107,7 @@ int64_t plim_check_delayed_makespan(const plim_plan *plan, int64_t *end_ns) {
   }
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) a.busy[q] = IDLE;
   for (;;) {
-    take_moment(&a);
+    pass_moment(&a);
     const int64_t speed = pace(&a), ns = next_ns(&a, speed);
     if (ns == PLIM_TIME_INFINITE) return a.now_ns;
     a.now_ns += ns;

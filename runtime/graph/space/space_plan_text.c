@@ -140,17 +140,8 @@ static void free_lists(plim_context *ctx, lists *l) {
   plim_release(ctx, l->ids, l->cap_ids, sizeof *l->ids);
 }
 
-/* Begin a list of rows, and allocate an array for them. *count is set only after the allocation. */
-static plim_json_at begin_list(plim_json_at *root, const char *key, int32_t *count, void *array, size_t size) {
-  int32_t n = 0;
-  plim_json_at list = plim_json_list(root, key, &n);
-  if (root->doc->status == PLIM_OK) plim_json_take(&list, plim_allocate(root->doc->ctx, n, size, array));
-  if (root->doc->status == PLIM_OK) *count = n;
-  return list;
-}
-
 static void read_devices(plim_json_at *root, lists *l) {
-  plim_json_at list = begin_list(root, "devices", &l->plan.n_devices, &l->device, sizeof *l->device);
+  plim_json_at list = plim_document_list(root, "devices", &l->plan.n_devices, &l->device, sizeof *l->device);
   for (int32_t i = 0; i < l->plan.n_devices && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_json_copy(&at, "name", l->device[i].name, sizeof l->device[i].name);
@@ -161,7 +152,7 @@ static void read_devices(plim_json_at *root, lists *l) {
 }
 
 static void read_spaces(plim_json_at *root, lists *l) {
-  plim_json_at list = begin_list(root, "spaces", &l->plan.n_spaces, &l->space, sizeof *l->space);
+  plim_json_at list = plim_document_list(root, "spaces", &l->plan.n_spaces, &l->space, sizeof *l->space);
   for (int32_t i = 0; i < l->plan.n_spaces && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_json_copy(&at, "name", l->space[i].name, sizeof l->space[i].name);
@@ -172,7 +163,7 @@ static void read_spaces(plim_json_at *root, lists *l) {
 }
 
 static void read_queues(plim_json_at *root, lists *l) {
-  plim_json_at list = begin_list(root, "queues", &l->plan.n_queues, &l->queue, sizeof *l->queue);
+  plim_json_at list = plim_document_list(root, "queues", &l->plan.n_queues, &l->queue, sizeof *l->queue);
   for (int32_t i = 0; i < l->plan.n_queues && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_json_copy(&at, "name", l->queue[i].name, sizeof l->queue[i].name);
@@ -217,7 +208,7 @@ static void read_command(plim_json_at *at, lists *l, plim_space_command *c) {
 }
 
 static void read_commands(plim_json_at *root, lists *l) {
-  plim_json_at list = begin_list(root, "commands", &l->plan.n_commands, &l->command, sizeof *l->command);
+  plim_json_at list = plim_document_list(root, "commands", &l->plan.n_commands, &l->command, sizeof *l->command);
   for (int32_t i = 0; i < l->plan.n_commands && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     read_command(&at, l, &l->command[i]);
@@ -230,13 +221,13 @@ static void read_commands(plim_json_at *root, lists *l) {
   }
 }
 
-static int sorted(const plim_space_buffer *a, const plim_space_buffer *b) {
+static int is_sorted(const plim_space_buffer *a, const plim_space_buffer *b) {
   if (a->begin != b->begin) return a->begin < b->begin;
   return a->storage != b->storage ? (uint32_t)a->storage < (uint32_t)b->storage : a->space < b->space;
 }
 
 static void read_buffers(plim_json_at *root, lists *l) {
-  plim_json_at list = begin_list(root, "buffers", &l->plan.n_buffers, &l->buffer, sizeof *l->buffer);
+  plim_json_at list = plim_document_list(root, "buffers", &l->plan.n_buffers, &l->buffer, sizeof *l->buffer);
   for (int32_t i = 0; i < l->plan.n_buffers && l->doc->status == PLIM_OK; i++) {
     plim_json_at at = plim_json_item(&list, i);
     plim_space_buffer *b = &l->buffer[i];
@@ -248,7 +239,7 @@ static void read_buffers(plim_json_at *root, lists *l) {
       plim_json_fail(&at, "offset", "is given: buffers of this version have no addresses");
     }
     b->bytes = plim_json_amount(&at, "bytes");
-    if (i > 0 && !sorted(b - 1, b))
+    if (i > 0 && !is_sorted(b - 1, b))
       plim_json_fail(&at, NULL, "is not sorted by begin, storage, space, or is there twice");
     plim_json_end(&at);
   }
