@@ -41,8 +41,8 @@ PLIM_MUST_USE plim_status plim_device_cuda_memory(plim_device *device, plim_cuda
  * driver does not tell. Takes some milliseconds. */
 int64_t plim_device_cuda_energy_mj(const plim_device *device);
 
-/* The cost of a timing event on the GPU, ns; it is subtracted from each time between two events. PLIM_UNKNOWN: it has not been
- * measured yet. */
+/* The cost of a timing event on the GPU, ns; it is subtracted from each time between two events. PLIM_UNKNOWN: it has
+ * not been measured yet. */
 int64_t plim_device_cuda_timing_event_ns(const plim_device *device);
 
 /* The libraries that were not found, and where they were looked for; "" when all were found. Without cuDNN,

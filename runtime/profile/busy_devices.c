@@ -119,7 +119,7 @@ static plim_status set_case(plim_busy_devices *b, const plim_profile_group *grou
   b->group = group;
   for (int32_t i = 0; i < b->n; i++) {
     busy_device *d = &b->device[i];
-    if (!d->kernel[at]) PLIM_TRY(device->api->prepare(device, &group->desc, c->variant.name, &d->kernel[at]));
+    if (!d->kernel[at]) PLIM_TRY(device->api->kernels.prepare(device, &group->desc, c->variant.name, &d->kernel[at]));
     d->member = *c;
     d->member.kernel = d->kernel[at];
   }
@@ -178,7 +178,7 @@ plim_status plim_busy_devices_open(plim_profile_set *set, const plim_measure_nee
 static void free_device(const plim_busy_devices *b, busy_device *d) {
   plim_device *device = b->set->device;
   for (int32_t i = 0; i < b->n_cases && d->kernel; i++) {
-    if (d->kernel[i]) device->api->unprepare(device, d->kernel[i]);
+    if (d->kernel[i]) device->api->kernels.unprepare(device, d->kernel[i]);
   }
   plim_release(device->ctx, d->kernel, b->n_cases, sizeof *d->kernel);
   plim_measure_end(&d->memory);
