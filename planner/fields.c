@@ -65,6 +65,7 @@ static const struct_row rows[] = {
     FIELD(plim_plan_options, numerics),
     FIELD(plim_plan_options, seed),
     FIELD(plim_plan_options, iterations),
+    FIELD(plim_plan_options, brief),
     FIELD(plim_plan_options, time_limit_ns),
     POINTER(plim_plan_options, front_folder),
     TYPE(plim_plan_floor),

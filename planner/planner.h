@@ -110,6 +110,10 @@ typedef struct plim_plan_options {
   /* > 0: stop after so many moves, so that the result does not depend on the speed of the machine. For a solver they
    * are nodes of its tree, after the first one; for a relaxation they are pivots. */
   int64_t iterations;
+  /* 1: a first attempt of "search", which takes little time beside few iterations: half of the work for the bound, no
+   * plan by Rotor in a short graph, covering before annealing. Where they find no plan, no search for the fewest bytes
+   * follows: PLIM_ENOFIT. The plan front is left alone. */
+  int32_t brief;
   /* > 0: a limit on the whole call, from its begin. For plim_plan_make and plim_plan_search less than 50 ms counts as
    * 50 ms, so that a small graph has a plan. Both 0: a default number of iterations. Searches end at the limit. All
    * other work ends 50 ms and a twentieth of the limit after it. What follows is linear in graph and plan: to write and

@@ -34,7 +34,7 @@ static plim_status find_fewest(plim_incumbent *inc, const plim_strategy *strateg
   const plim_child task = {.min_memory = 1, .time_limit_ns = plim_incumbent_left_ns(inc)};
   plim_incumbent *fewest = NULL;
   plim_plan_floor floor = {.keep_all_bytes = 0};
-  if (plim_incumbent_is_out_of_time(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
+  if (inc->options->brief || plim_incumbent_is_out_of_time(inc) || inc->least_bytes > near_bytes) return PLIM_OK;
   PLIM_TRY(plim_incumbent_child(inc, &task, &fewest));
   return plim_incumbent_join(inc, fewest, plim_floor_search(problem, fewest->options, strategy, front, &floor, fewest));
 }
@@ -70,7 +70,7 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
   plim_problem *problem = NULL;
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.strategy, &problem));
   r.problem = problem;
-  int through_front = options->front_folder && options->budget_bytes < INT64_MAX;
+  int through_front = options->front_folder && options->budget_bytes < INT64_MAX && !options->brief;
   plim_status status =
       through_front ? plim_strategy_with_front(problem, options, r.strategy, make_plan, &r) : make_plan(&r, NULL);
   plim_problem_free(problem);

@@ -35,6 +35,7 @@ typedef struct portfolio {
   member *member;            /* [n] */
   int32_t order_failed;      /* 1: runs no longer start from `order`, since one stayed above the limit */
   plim_schedule lowest;      /* the schedule of fewest bytes of the min-memory search; empty: it has not run */
+  int32_t covered;           /* 1: covering has looked for a plan */
   uint64_t min_memory_tries; /* min-memory searches so far */
   atomic_int halt;           /* 1: a searcher has met the bound */
   /* the annealing run that goes on */
@@ -145,6 +146,7 @@ static int met_candidate(const portfolio *p) {
 static plim_status find_by_covering(portfolio *p) {
   plim_incumbent *inc = p->inc;
   plim_schedule schedule = {.ctx = inc->problem->ctx};
+  p->covered = 1;
   plim_status status = plim_schedule_copy(&schedule, p->order);
   if (status == PLIM_OK)
     status = plim_seed_covering(inc, inc->budget_bytes, search_tuning.portfolio.covering_rounds,
@@ -155,11 +157,11 @@ static plim_status find_by_covering(portfolio *p) {
 }
 
 /* Look for any plan: by covering, then by the min-memory search, which gets another seed each time. A long graph was
- * covered before the first round. */
+ * covered before the first round. A brief search has no min-memory search. */
 static plim_status find_any(portfolio *p) {
   plim_incumbent *inc = p->inc, *min_memory = NULL;
-  if (p->min_memory_tries == 0 && !is_long(p)) PLIM_TRY(find_by_covering(p));
-  if (inc->found) return PLIM_OK;
+  if (!p->covered && !is_long(p)) PLIM_TRY(find_by_covering(p));
+  if (inc->found || inc->options->brief) return PLIM_OK;
   int64_t limit_ns = inc->options->time_limit_ns;
   plim_child task = {.min_memory = 1, .seed_step = p->min_memory_tries++ << 32};
   if (limit_ns > 0) task.time_limit_ns = plim_effort_share(limit_ns, 2) + (plim_now_ns() - inc->started_ns) / 2;
@@ -187,6 +189,7 @@ static int64_t near(const plim_incumbent *inc) {
 /* May the min-memory search run once more? It depends on random numbers: one that ended near the budget may meet it
  * with another seed. */
 static int may_try(const portfolio *p) {
+  if (p->inc->options->brief) return 0;
   if (p->min_memory_tries == 0 || p->inc->options->time_limit_ns > 0) return 1;
   return p->min_memory_tries < (uint64_t)search_tuning.portfolio.min_memory_tries &&
          p->inc->least_bytes <= near(p->inc);
@@ -232,6 +235,14 @@ static plim_status look_ahead(portfolio *p, int32_t *refused) {
   return PLIM_OK;
 }
 
+/* Few moves from program order end above what covering finds. Not in a long graph, which was covered before, nor where
+ * the best is near its bound. */
+static int wants_covering(const portfolio *p) {
+  const plim_incumbent *inc = p->inc;
+  int64_t near_ns = inc->problem->keep_all_ns / 1000 * search_tuning.portfolio.near_permille;
+  return inc->options->brief && !is_long(p) && !(inc->found && inc->best_ns - inc->bound_ns <= near_ns);
+}
+
 /* A third round follows where the numerics are given, the plan is far from its bound, and there are no limits. With
  * given numerics an op cannot change to a kernel of less workspace. So the search needs other sets of recomputed ops,
  * which short annealing runs often miss. */
@@ -251,6 +262,7 @@ static plim_status run_rounds(portfolio *p) {
   int64_t begin_ns = plim_now_ns(), end_ns = plim_incumbent_deadline(inc, 100);
   int32_t refused;
   PLIM_TRY(look_ahead(p, &refused));
+  if (wants_covering(p)) PLIM_TRY(find_by_covering(p));
   for (int32_t round = 0; round < search_tuning.portfolio.rounds && !refused && !plim_incumbent_proved(p->inc);
        round++) {
     PLIM_TRY(run_round(p, moves / search_tuning.portfolio.rounds, end_ns));

@@ -30,7 +30,8 @@ static const plim_annealing long_round[] = {
 
 static const struct plim_search_tuning {
   struct {
-    int32_t moves_an_op, rounds, third_round, far_percent, min_memory_tries, covering_rounds, near_part, round_factor;
+    int32_t moves_an_op, rounds, third_round, far_percent, min_memory_tries, covering_rounds, near_permille, near_part,
+        round_factor;
   } portfolio;
   struct {
     int32_t effort_quick, effort_strong, effort_hard, hard_part, moves_between_packings, compare_percent;
@@ -87,9 +88,10 @@ static const struct plim_search_tuning {
             .third_round = 2,      /* moves of the third round, in those of the first two. Measured: 3067e64d */
             .far_percent = 5,      /* points of overhead above the bound from which the third round follows */
             .min_memory_tries = 2, /* min-memory searches with other seeds before a refusal, without a time limit */
-            .covering_rounds = 4,  /* rounds of covering where annealing has found no plan */
-            .near_part = 32,       /* a plan is near the budget up to one part in so many above it */
-            .round_factor = 4,     /* with a time limit each round takes so many times as long as the one before */
+            .covering_rounds = 4,  /* rounds of covering where annealing has found no plan, or before a brief search */
+            .near_permille = 5, /* of keep-all's time: a plan so near to its bound is not covered in a brief search */
+            .near_part = 32,    /* a plan is near the budget up to one part in so many above it */
+            .round_factor = 4,  /* with a time limit each round takes so many times as long as the one before */
         },
     .searcher =
         {

@@ -26,10 +26,10 @@ static int64_t covering_deadline(const plim_incumbent *inc) {
 }
 
 /* Is the budget deep: is the overhead proved to be so large that most of the forward part is recomputed, some of it
- * several times? Not under a short time limit. */
+ * several times? Not where little time is wanted. */
 static int is_deep(const plim_incumbent *inc) {
   int64_t keep_ns = inc->problem->keep_all_ns, limit_ns = inc->options->time_limit_ns;
-  return inc->bound_ns - keep_ns >= keep_ns / 100 * strategies_tuning.search.deep_percent &&
+  return !inc->options->brief && inc->bound_ns - keep_ns >= keep_ns / 100 * strategies_tuning.search.deep_percent &&
          (limit_ns <= 0 || limit_ns >= strategies_tuning.search.deep_ns);
 }
 

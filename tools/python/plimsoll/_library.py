@@ -52,6 +52,7 @@ _STRUCTS = {
         ("threads", _I32),
         ("seed", c.c_uint64),
         ("iterations", _I64),
+        ("brief", _I32),
         ("time_limit_ns", _I64),
     ],
     "plim_plan_floor": [("smallest_bytes", _I64), ("bound_bytes", _I64), ("outputs_bytes", _I64), ("op", _I32)],
