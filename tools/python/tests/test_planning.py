@@ -11,6 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 import plimsoll  # noqa: E402
+from plimsoll.planning import FAR_PERCENT  # noqa: E402
 
 
 def chain(layers=6, n_bytes=1000):
@@ -45,6 +46,32 @@ class Planning(unittest.TestCase):
         self.assertGreater(plan.overhead_percent, 0)
         self.assertLessEqual(plan.bound_ns, plan.time_ns)
         self.assertEqual(plan.order, graph.plan(all_bytes * 2 // 3).order)
+
+    def test_a_second_search_follows_only_where_the_first_is_far_from_its_bound(self):
+        searches = []
+
+        class Watched(plimsoll.Graph):
+            def _search(self, documents, budget_bytes, options):
+                found = super()._search(documents, budget_bytes, options)
+                searches.append((options.brief, found and found.time_ns))
+                return found
+
+        graph = chain(12)
+        graph.__class__ = Watched
+        all_bytes = graph.plan().peak_bytes
+        second = []
+        for percent in (90, 60, 50, 40):
+            searches.clear()
+            found = graph.plan(all_bytes * percent // 100)
+            brief, brief_ns = searches[0]
+            far = brief_ns is None or 100 * (brief_ns - found.bound_ns) > FAR_PERCENT * found.keep_all_ns
+            second.append(far)
+            self.assertEqual([row[0] for row in searches], [1, 0] if far else [1])
+            self.assertEqual(found.time_ns, min(time_ns for _, time_ns in searches if time_ns))
+        self.assertEqual(set(second), {True, False})
+        searches.clear()
+        graph.plan(all_bytes * 60 // 100, iterations=20_000)
+        self.assertEqual([row[0] for row in searches], [0])
 
     def test_an_op_may_write_over_what_nothing_reads_later(self):
         peaks = []

@@ -289,7 +289,7 @@ class Uses(unittest.TestCase):
             kind = type(name, (DistributedDataParallel,), {"__module__": "torch.nn.parallel"})
             self.refuses(name, pt.Unsupported, pt.compile, kind(net), "1GiB")
             self.refuses(name, pt.Unsupported, pt.compile, WithLoss(kind(net)), "1GiB")
-        self.refuses("0 parameters", pt.Unsupported, pt.compile, torch.nn.ReLU(), "1GiB")
+        self.refuses("the model has no parameters", pt.Unsupported, pt.compile, torch.nn.ReLU(), "1GiB")
 
     def test_the_wrapper_of_several_processes_is_refused_with_what_to_do(self):
         import torch.distributed
@@ -329,6 +329,7 @@ class Uses(unittest.TestCase):
             self.refuses(f"the model's forward fails with a batch of {words}", plimsoll.Error, step, *batch)
             if batch[0].dtype == torch.float32:  # fake tensors are not so strict about the types of a linear layer
                 self.refuses(words, plimsoll.Error, pt.plan, WithLoss(net), batch)
+        self.refuses("one tuple of 2: call step(*batch)", plimsoll.Error, step, (x, y))
 
     def test_a_call_that_cannot_train_is_refused_with_a_remedy(self):
         net, (x, y) = shared_weights()
@@ -355,6 +356,15 @@ class Uses(unittest.TestCase):
         self.refuses("time_limit is", ValueError, pt.plan, WithLoss(net), batch, time_limit=0)
         self.refuses("'none' is none", ValueError, pt.plan, WithLoss(net), batch, backend="none")
         self.refuses("points is", ValueError, pt.sweep, WithLoss(net), batch, points="3")
+
+    def test_a_plan_of_several_graphs_is_refused_with_what_takes_them(self):
+        class Broken(WithLoss):
+            def forward(self, x, y):
+                torch._dynamo.graph_break()
+                return super().forward(x, y)
+
+        net, batch = shared_weights()
+        self.refuses("compile() plans the graphs", pt.Unsupported, pt.plan, Broken(net), batch)
 
     def test_a_plan_is_for_a_loss_too(self):
         class Rows(WithLoss):
@@ -870,6 +880,7 @@ class Plans(unittest.TestCase):
         self.assertLessEqual(found.plan.peak_bytes, found.plan.budget_bytes)
         self.assertTrue(found.recomputed())
         self.assertIn("lower bound", str(found))
+        self.assertIn(f"{found.plan.overhead_percent - found.plan.bound_percent:.2f} points at most", str(found))
 
     def test_what_is_planned_alone_is_what_the_step_takes(self):
         net, batch = convolutions()

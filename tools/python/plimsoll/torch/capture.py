@@ -47,6 +47,11 @@ def check_model(model):
             )
     if not any(parameter.requires_grad for parameter in model.parameters()):
         count = sum(1 for _ in model.parameters())
+        if count == 0:
+            raise Unsupported(
+                "the model has no parameters, so there is no training step to plan; register what trains as "
+                "torch.nn.Parameter or in modules"
+            )
         raise Unsupported(
             f"none of the model's {count} parameters requires a gradient, so there is no training step to plan; set "
             "requires_grad_(True) on those that train"
@@ -149,7 +154,10 @@ def trace(model: torch.nn.Module, batch: tuple, backend: str = "eager") -> Joint
             return failure.inner_exception.joint
         raise inner_error(failure).with_traceback(None) from None
     except torch._dynamo.exc.TorchDynamoException as failure:
-        raise forward_failure(model, batch, {}) or Unsupported(f"the step is not one graph: {first_line(failure)}") from None
+        raise forward_failure(model, batch, {}) or Unsupported(
+            f"the step is not one graph ({first_line(failure)}); plan() and sweep() are for one graph, and compile() plans "
+            "the graphs of such a step together"
+        ) from None
 
 
 def first_line(failure) -> str:

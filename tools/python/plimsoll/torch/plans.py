@@ -92,6 +92,7 @@ class StepPlan:
             ("keep-all", f"{format_bytes(self.keep_all_bytes)} ({self.keep_all_bytes} bytes)"),
             ("overhead, predicted", f"{p.overhead_percent:.2f} %"),
             ("lower bound", f"{p.bound_percent:.2f} %{', proved' if p.proved else ''}"),
+            ("gap", f"{max(0.0, p.overhead_percent - p.bound_percent):.2f} points at most to the fastest plan"),
             ("plan", f"{len(p.order)} runs for {len(self.graph.ops)} ops, by {p.planner}"),
         ]
         return "\n".join(f"{name:<20} {text}" for name, text in rows)

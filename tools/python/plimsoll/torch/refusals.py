@@ -121,7 +121,7 @@ def forward_failure(model: torch.nn.Module, batch, named) -> Error | None:
 def failed(batch, named, failure: Exception) -> Error:
     """The sentence of an exception that a forward raised."""
     why = " ".join(str(failure).split("\n")[0].split()).rstrip(".")
-    return Error(
-        f"the model's forward fails with a batch of {describe((batch, named))}: {why}; call the step with the shapes and "
-        "types that the forward takes"
-    )
+    remedy = "call the step with the shapes and types that the forward takes"
+    if len(batch) == 1 and isinstance(batch[0], (tuple, list)):
+        remedy = f"the batch came as one {type(batch[0]).__name__} of {len(batch[0])}: call step(*batch) to give each by itself"
+    return Error(f"the model's forward fails with a batch of {describe((batch, named))}: {why}; {remedy}")
