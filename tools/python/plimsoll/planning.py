@@ -31,10 +31,11 @@ class DoesNotFit(Error):
         self.smallest_bytes, self.bound_bytes, self.op = smallest_bytes, bound_bytes, op
 
 
-# By default a brief search, for planning to take at most a tenth of compiling. Where its plan is further from the proven
-# bound than FAR_PERCENT, or there is none, one with fewer moves than the library's default (docs/results/pytorch.md).
+# By default a brief search, for planning to take at most a tenth of compiling. Where there is no plan then, or one further from
+# the proven bound than FAR_PERCENT, one of more moves follows, fewer than the library's default. In graphs of more than
+# 800 ops it has less than twice as many: then VERY_FAR_PERCENT counts (docs/results/pytorch.md).
 BRIEF_MOVES_AN_OP, MOVES_AN_OP, MOST_MOVES = 250, 1_000, 400_000
-FAR_PERCENT = 4
+FAR_PERCENT, VERY_FAR_PERCENT = 4, 10
 _UNITS = {
     "": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
     "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
@@ -375,13 +376,14 @@ class Graph:
         """
         asked = iterations > 0 or bool(time_limit)
         moves = iterations if asked else min(MOST_MOVES, MOVES_AN_OP * len(self.ops))
-        found = None
+        found, far = None, FAR_PERCENT
         documents = self._documents(measured, progress)
         if budget_bytes is not None and not asked:
             brief = self._options(threads, seed, min(moves, BRIEF_MOVES_AN_OP * len(self.ops)), None)
             brief.brief = 1
             found = self._search(documents, budget_bytes, brief)
-        if found is None or found.overhead_percent - found.bound_percent > FAR_PERCENT:
+            far = FAR_PERCENT if moves >= 2 * brief.iterations else VERY_FAR_PERCENT
+        if found is None or found.overhead_percent - found.bound_percent > far:
             documents = documents if found is None else self._documents(measured, progress)
             options = self._options(threads, seed, moves, time_limit)
             thorough = self._search(documents, budget_bytes, options)
