@@ -665,6 +665,25 @@ class Fused(unittest.TestCase):
             peak, _ = rehearsal._peak(module, {})
         self.assertEqual(peak, 4 * (images.numel() + 16 * 64))
 
+    def test_a_forecast_counts_results_of_an_op_that_nothing_reads(self):
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        from plimsoll.torch import inductor, rehearsal
+
+        images, filters = torch.randn(8, 128, 4, 4), torch.randn(32, 128, 1, 1)
+        gradient = torch.randn(8, 32, 4, 4)
+        sizes = [0], [1, 1], [0, 0], [1, 1], False, [0, 0], 1
+
+        def of_filters(gradient, images, filters):  # as a repeat is, of which one result alone is wanted
+            op = torch.ops.aten.convolution_backward.default
+            return (op(gradient, images, filters, *sizes, [True, True, False])[1],)
+
+        module = make_fx(of_filters, tracing_mode="fake")(gradient, images, filters)
+        with inductor.settings(unittest.mock.Mock(), None):
+            inductor.set_level(inductor.PLAIN)
+            peak, _ = rehearsal._peak(module, {})
+        self.assertEqual(peak, gradient.nbytes + 2 * (images.nbytes + filters.nbytes))
+
     def test_running_statistics_of_a_fused_step_are_updated_once(self):
         layers = [torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten()]
         model = WithLoss(torch.nn.Sequential(*layers, torch.nn.Linear(8 * 36, 10)))

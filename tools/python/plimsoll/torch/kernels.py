@@ -16,6 +16,7 @@ from torch._inductor.virtualized import V
 
 from ..planning import Graph, _library
 from . import inductor
+from .joint import tensors
 
 _estimate, _reorder = memory.estimate_peak_memory, memory.reorder_for_peak_memory
 SEARCHES = 4  # for the order of the least peak
@@ -27,13 +28,24 @@ def _is_written(node) -> bool:
     return all(isinstance(part, SchedulerNode) for part in node.get_nodes())
 
 
+def _unread(part) -> int:
+    """Bytes of results of an op of PyTorch that nothing reads, as where it is repeated for one of them: it makes all."""
+    op = getattr(part.node, "op_overload", None)
+    values = next((origin.meta.get("val") for origin in part.node.origins if origin.target is op), None)
+    if not isinstance(part.node.get_output_spec(), ir.MultiOutputLayout) or not isinstance(values, (tuple, list)):
+        return 0
+    made = sum(value.numel() * value.element_size() for value in tensors(values))
+    return max(0, made - sum(buffer.mpi_buffer.size_alloc for buffer in part.get_outputs()))
+
+
 def _workspace(node) -> int:
-    """What the op of PyTorch that a node calls takes for itself; 0 for kernels that the compiler writes."""
+    """What the op of PyTorch that a node calls takes for itself, results that nothing reads included; 0 for kernels that the
+    compiler writes."""
     most = 0
     for part in node.get_nodes():
         if isinstance(part.node, ir.ExternKernel) and not isinstance(part.node, ir.MultiOutput):
             rows = (origin.meta.get(inductor.WORKSPACES) for origin in part.node.origins)
-            most = max([most, *(row[inductor.level()] for row in rows if row)])
+            most = max([most, *(row[inductor.level()] for row in rows if row)]) + _unread(part)
     return most
 
 
