@@ -158,7 +158,7 @@ Test(busy_devices, numbers_out_of_range_and_devices_that_cannot_be_busy_are_refu
   plim_device_api queued = *cpu->api;
   plim_device other = *cpu;
   const plim_profiler_options options = options_beside(1);
-  queued.queues = 1;
+  queued.n_queues = 1;
   other.api = &queued;
   cr_assert_eq(plim_profile_measure(&other, graph, &options, &profile), PLIM_EUNSUPPORTED);
   cr_assert_not_null(strstr(plim_context_error(ctx), "measured alone"), "%s", plim_context_error(ctx));
