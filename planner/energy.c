@@ -7,11 +7,9 @@ double plim_plan_energy(const plim_plan *plan, const plim_powers *powers) {
   for (int32_t c = 0; c < plan->n_commands; c++) {
     const plim_command *m = &plan->command[c];
     if (m->kind == PLIM_COMMAND_RUN) {
-      joule += powers->device_watt[m->space != 0] * (double)plan->variant[m->variant].variant.time_ns;
-    } else if (plim_plan_computes(plan, m->from) && plim_plan_computes(plan, m->to)) {
-      joule += powers->device_link_watt * (double)m->time_ns;
+      joule += powers->device_watt[m->space] * (double)plan->variant[m->variant].variant.time_ns;
     } else {
-      joule += powers->link_watt[plim_plan_computes(plan, m->from) ? PLIM_LINK_OUT : PLIM_LINK_IN] * (double)m->time_ns;
+      joule += powers->link_watt[m->from][m->to] * (double)m->time_ns;
     }
   }
   return joule * 1e-9;

@@ -59,28 +59,33 @@ typedef enum plim_homes {
 /* Watts that a step draws. A run draws those of its device for the time of its variant, a copy those of its link for
  * its time, and idle_watt is drawn during the whole makespan. */
 typedef struct plim_powers {
-  double device_watt[2];                  /* of the first device, and of the second */
-  double idle_watt;                       /* of all devices */
-  double link_watt[PLIM_LINK_DIRECTIONS]; /* of copies to the page space and from it */
-  double device_link_watt;                /* of copies from one arena to the other */
+  double device_watt[PLIM_PLAN_SPACES];                 /* of the device of a space; others are not read */
+  double idle_watt;                                     /* of all devices */
+  double link_watt[PLIM_PLAN_SPACES][PLIM_PLAN_SPACES]; /* of copies from a space to another */
 } plim_powers;
 
 /* Joules of the plan, predicted. O(commands). */
 double plim_plan_energy(const plim_plan *plan, const plim_powers *powers);
 
-/* A space to which a plan may page, and the link to it; a second device, equal to the first, with an arena of its own.
- * Persistent storages are at home in the arena. */
+/* A device equal to the first one, with an arena of its own. */
+typedef struct plim_paging_device {
+  const char *name; /* of its arena, as "cpu:1" */
+  int64_t budget_bytes;
+} plim_paging_device;
+
+/* A space to which a plan may page, and the link to it; devices beside the first one. Persistent storages are at home
+ * in the arena. In the plan the arena is space 0, then come the devices in their order, then the page space. */
 typedef struct plim_paging {
   size_t struct_bytes;                      /* sizeof(plim_paging), which plim_paging_default sets; else: PLIM_EUSAGE */
   const char *space;                        /* "host" or "disk": how the executor makes it; NULL: none */
   int64_t budget_bytes;                     /* of the space */
   int64_t latency_ns[PLIM_LINK_DIRECTIONS]; /* of a copy out and in: it takes latency + bytes / bandwidth */
   double bytes_per_ns[PLIM_LINK_DIRECTIONS];
-  double delay_share;        /* times a copy's time by which it delays the runs beside it: 0 where nothing is shared */
-  int32_t recompute;         /* 0: ops run once, and what does not fit is paged */
-  const char *device;        /* name of the second device's arena, "cpu:1"; NULL: one device */
-  int64_t device_bytes;      /* its budget */
-  int64_t device_latency_ns; /* of a copy from one arena to the other */
+  double delay_share; /* times a copy's time by which it delays the runs beside it: 0 where nothing is shared */
+  int32_t recompute;  /* 0: ops run once, and what does not fit is paged */
+  int32_t n_devices;  /* beside the first one; 0: one device */
+  plim_paging_device device[PLIM_PAGE_DEVICES]; /* [n_devices] */
+  int64_t device_latency_ns;                    /* of a copy from one arena to another */
   double device_bytes_per_ns;
   plim_homes homes;
   /* A plan of another step of the program, and its graph; both are borrowed. Of what that plan has at home in the page
@@ -92,7 +97,7 @@ typedef struct plim_paging {
   int32_t first_plan;        /* 1: the first plan that fits will do, however slow: for the question whether one does */
 } plim_paging;
 
-/* No page space and no second device: nothing can be paged. Ops may run again; homes where faster. Links of 1 ns and 1
+/* No page space and no other device: nothing can be paged. Ops may run again; homes where faster. Links of 1 ns and 1
  * byte/ns. */
 plim_paging plim_paging_default(void);
 
@@ -150,10 +155,11 @@ typedef struct plim_plan_floor {
 
 /* Make a plan within options->budget_bytes.
  *
- * With options->paging the plan may have copies on queues of their own, and with a second device runs on its queue. It
- * is never slower than a plan without copies that the same search found, or with powers it takes no more energy where
- * both keep the deadline. Its bound is keep-all's time, or with two devices the longer of the longest chain of ops and
- * half of keep-all's time. A plan that is for one arena alone has keep-all's time in any case.
+ * With options->paging the plan may have copies on queues of their own, and with several devices runs on their queues.
+ * It is never slower than a plan without copies that the same search found, or than that of one device fewer where no
+ * time limit cuts either short. With powers it takes no more energy than these where both keep the deadline. Its bound
+ * is keep-all's time, or with n devices the longer of the longest chain of ops and the n-th part of keep-all's time. A
+ * plan that is for one arena alone has keep-all's time in any case.
  *
  * PLIM_ENOFIT: no plan was found within the budget, or by the deadline. The sentence has the lowest plan that this
  * search or the plan front knows, and what is proven. plim_plan_smallest looks for the smallest budget.

@@ -8,7 +8,8 @@
 
 /* The spaces of a plan with copies: budgets, queues, links, and what no plan over them is faster than. */
 
-/* Spaces, those that compute, and what a copy takes. Space 0 is the arena. */
+/* Spaces, those that compute, and what a copy takes. Space 0 is the arena. Those that compute come before the others.
+ */
 typedef struct plim_queue_spaces {
   int32_t n;
   int32_t computes[PLIM_PLAN_SPACES];
@@ -20,15 +21,15 @@ typedef struct plim_queue_spaces {
   plim_page_space page[PLIM_PAGE_SPACES];                  /* [n - 1] as the plan has them */
 } plim_queue_spaces;
 
-/* Find the spaces of options->paging: the arena, and where there are such, that of a second device and the page
+/* Find the spaces of options->paging: the arena, and where there are such, those of other devices and the page
  * space. */
 void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces *s);
 
 /* The time of a copy over the link of two spaces. */
 int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t bytes);
 
-/* A time that no plan is faster than: that of keep-all; on two devices the longest chain of ops, or half of all ops if
- * that is longer. */
+/* A time that no plan is faster than: that of keep-all; on several devices the longest chain of ops, or an even share
+ * of all ops if that is longer. */
 PLIM_MUST_USE plim_status plim_queue_bound(const plim_graph *graph, const plim_profile *profile,
                                            const plim_paging *paging, int64_t keep_all_ns, int64_t *bound_ns);
 

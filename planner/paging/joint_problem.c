@@ -47,7 +47,7 @@ static int is_output(const plim_joint_problem *j, int32_t storage) {
   return j->graph->storage[storage].role == PLIM_ROLE_OUTPUT;
 }
 
-/* Given storages that an op reads are nodes where a second device may read them. */
+/* Given storages that an op reads are nodes where another device may read them. */
 static plim_status find_nodes(plim_joint_problem *j) {
   const plim_graph *g = j->graph;
   int64_t constant = 0;
@@ -157,21 +157,18 @@ static int64_t node_copy_ns(const plim_joint_problem *j, int32_t v, const plim_p
   return ns;
 }
 
-static double link_watt(const plim_joint_problem *j, const plim_powers *powers, const plim_platform_link *link) {
-  if (j->spaces->computes[link->from] && j->spaces->computes[link->to]) return powers->device_link_watt;
-  return powers->link_watt[j->spaces->computes[link->from] ? PLIM_LINK_OUT : PLIM_LINK_IN];
-}
-
 /* What the runs and copies of a node draw for their times. */
 static void set_joules(plim_joint_problem *j, int32_t v, const plim_powers *powers) {
   plim_space_problem *p = j->problem;
   int32_t devices = j->platform->n_devices, links = j->platform->n_links;
   for (int32_t d = 0; d < devices; d++) {
-    p->run_joule[(int64_t)v * devices + d] = powers->device_watt[d] * 1e-9 * (double)plim_space_run_ns(p, v, d);
+    p->run_joule[(int64_t)v * devices + d] =
+        powers->device_watt[j->platform->device[d].space] * 1e-9 * (double)plim_space_run_ns(p, v, d);
   }
   for (int32_t l = 0; l < links; l++) {
-    const double watt = link_watt(j, powers, &j->platform->link[l]);
-    p->copy_joule[(int64_t)v * links + l] = watt * 1e-9 * (double)plim_space_copy_ns(p, v, l);
+    const plim_platform_link *link = &j->platform->link[l];
+    p->copy_joule[(int64_t)v * links + l] =
+        powers->link_watt[link->from][link->to] * 1e-9 * (double)plim_space_copy_ns(p, v, l);
   }
   p->device_joule += plim_space_run_joule(p, v, 0);
 }

@@ -7,9 +7,9 @@
 #include "planner/spaces/problem/space_sequence.h"
 
 /* The problem is on the safe side of the step. An op is a node whose bytes are those of all its outputs; no output is
- * written over an input. What is there from the start stays in the arena, and so do outputs of the graph. With a second
- * device each given storage that ops read is a node of its own, without time and bytes: copies bring it to the other
- * arena. Ops that update run on the first device, once. Not in the problem: that an update comes after every run that
+ * written over an input. What is there from the start stays in the arena, and so do outputs of the graph. With several
+ * devices each given storage that ops read is a node of its own, without time and bytes: copies bring it to other
+ * arenas. Ops that update run on the first device, once. Not in the problem: that an update comes after every run that
  * reads the version before it, which plim_joint_list takes care of; and that an output of the graph ends in the arena,
  * without which a sequence does not fit.
  *

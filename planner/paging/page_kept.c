@@ -50,8 +50,9 @@ static void write_structure(plim_text *t, const kept *k) {
   const plim_paging *paging = o->paging;
   plim_text_format(t, "plimsoll paged 2\nbuild %s\ngraph %s\nplanner %s\norder %d\nlabels %d\n", PLIM_PLANNER_HASH,
                    k->graph->fingerprint, o->planner ? o->planner : "", (int)o->order, (int)o->numerics);
-  plim_text_format(t, "space %s\ndevice %s\nrecompute %d\nhomes %d\n", paging->space ? paging->space : "",
-                   paging->device ? paging->device : "", paging->recompute, (int)paging->homes);
+  plim_text_format(t, "space %s\nrecompute %d\nhomes %d\n", paging->space ? paging->space : "", paging->recompute,
+                   (int)paging->homes);
+  for (int32_t i = 0; i < paging->n_devices; i++) plim_text_format(t, "device %s\n", paging->device[i].name);
   plim_profile_write(t, k->profile);
 }
 

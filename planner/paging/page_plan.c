@@ -1,5 +1,6 @@
 /* Plans with everything that persists at home in the arena.
  *
+ * With three devices or more the plan for one device fewer comes first: it is a plan for all of them too.
  * Plans that run every op once come first: from all variants, and from those with less and less workspace. Their runs
  * get devices and copies (queue_search.c). Then recomputation: of all spaces together as if they were one arena, and of
  * the arena alone. At last the joint search begins with the best of them. The fastest plan is taken; one without paging
@@ -16,6 +17,7 @@
 #include "planner/paging/paging_tuning.h"
 #include "planner/paging/queue_search.h"
 #include "runtime/base/effort.h"
+#include "runtime/graph/check/check.h"
 
 /* One graph. */
 typedef struct page_search {
@@ -51,7 +53,7 @@ int plim_paging_is_failure(plim_context *ctx, plim_status status) {
 static int is_enough(const page_search *p) {
   if (!p->best) return 0;
   if (p->wanted->first_plan) return 1;
-  int best = !p->wanted->device && !p->wanted->powers && p->best->time_ns <= p->keep_all_ns;
+  int best = p->wanted->n_devices == 0 && !p->wanted->powers && p->best->time_ns <= p->keep_all_ns;
   return best || plim_effort_over(p->ctx, PLIM_EFFORT_LOOK);
 }
 
@@ -87,7 +89,7 @@ static plim_status take_one_arena(const attempt *a, plim_status made, plim_plan 
   page_search *p = a->whole;
   plim_status status = PLIM_OK;
   if (made != PLIM_OK) return plim_paging_is_failure(p->ctx, made) ? made : PLIM_OK;
-  if (p->wanted->device) status = search_from(a, plan);
+  if (p->wanted->n_devices > 0) status = search_from(a, plan);
   plim_paging_keep_better(p->wanted, &p->best, plan);
   return status;
 }
@@ -97,11 +99,11 @@ static plim_status try_keep_all(const attempt *a) {
   const page_search *p = a->whole;
   plim_plan_options once = inner_options(p, paging_tuning.plan.last_part);
   plim_plan *plan = NULL;
-  if (a->keep_all->arena_bytes > once.budget_bytes || p->wanted->device) PLIM_TRY(search_from(a, a->keep_all));
+  if (a->keep_all->arena_bytes > once.budget_bytes || p->wanted->n_devices > 0) PLIM_TRY(search_from(a, a->keep_all));
   if (is_enough(p)) return PLIM_OK;
   once.front_folder = NULL;
   once.planner = "keep-all";
-  const int64_t known = p->wanted->device ? INT64_MAX : known_ns(p); /* with a second device its runs get faster */
+  const int64_t known = p->wanted->n_devices > 0 ? INT64_MAX : known_ns(p); /* on several devices its runs get faster */
   plim_status made = plim_arena_faster(p->ctx, p->graph, a->profile, &once, known, &plan);
   return take_one_arena(a, made, plan);
 }
@@ -118,7 +120,7 @@ static int64_t joined_moves(const page_search *p, int64_t moves) {
 static int64_t joined_bytes(const attempt *a, double share) {
   const plim_paging *o = a->whole->wanted;
   int64_t bytes = a->whole->options->budget_bytes, missing;
-  if (o->device) bytes = plim_add_checked(bytes, o->device_bytes);
+  for (int32_t i = 0; i < o->n_devices && bytes >= 0; i++) bytes = plim_add_checked(bytes, o->device[i].budget_bytes);
   missing = bytes < 0 ? 0 : a->keep_all->arena_bytes - bytes;
   if (!o->space || missing <= 0) return bytes;
   return bytes + (int64_t)((double)(o->budget_bytes < missing ? o->budget_bytes : missing) * share);
@@ -150,7 +152,7 @@ static plim_status try_arena_alone(const attempt *a) {
   plim_plan *plan = NULL;
   plim_plan_options plain = inner_options(p, paging_tuning.plan.last_part);
   plain.front_folder = NULL;
-  const int64_t known = p->wanted->device ? INT64_MAX : known_ns(p);
+  const int64_t known = p->wanted->n_devices > 0 ? INT64_MAX : known_ns(p);
   plim_status made = known == INT64_MAX ? plim_arena_plan_make(p->ctx, p->graph, a->profile, &plain, &plan)
                                         : plim_arena_faster(p->ctx, p->graph, a->profile, &plain, known, &plan);
   return take_one_arena(a, made, plan);
@@ -197,14 +199,15 @@ static plim_status try_once(page_search *p, const plim_profile *profile, const p
 }
 
 static plim_status refuse(const page_search *p) {
-  char beside[128] = "";
+  char beside[512] = "";
   const plim_paging *o = p->wanted;
   if (o->space) {
     (void)snprintf(beside, sizeof beside, " and %lld of %s", (long long)o->budget_bytes, o->space);
   }
-  if (o->device) {
-    size_t used = strlen(beside);
-    (void)snprintf(beside + used, sizeof beside - used, " and %lld of %s", (long long)o->device_bytes, o->device);
+  for (int32_t i = 0; i < o->n_devices; i++) {
+    const plim_paging_device *d = &o->device[i];
+    const size_t used = strlen(beside);
+    (void)snprintf(beside + used, sizeof beside - used, " and %lld of %.31s", (long long)d->budget_bytes, d->name);
   }
   return plim_fail(p->ctx, PLIM_ENOFIT, "no plan was found within %lld bytes of the arena%s, %s",
                    (long long)p->options->budget_bytes, beside,
@@ -238,6 +241,79 @@ static plim_status try_all(page_search *p, const plim_profile *profile, const pl
   return status == PLIM_OK && !p->best ? refuse(p) : status;
 }
 
+/* ---- fewer devices ---- */
+
+/* The commands and buffers of the plan in the spaces of one device more: the page space comes one later. */
+static void shift_spaces(const plim_plan *plan, int32_t page, plim_command *command, plim_plan_buffer *buffer) {
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    command[j] = plan->command[j];
+    if (command[j].kind != PLIM_COMMAND_COPY) continue;
+    command[j].from += command[j].from == page;
+    command[j].to += command[j].to == page;
+  }
+  for (int32_t i = 0; i < plan->n_buffers; i++) {
+    buffer[i] = plan->buffer[i];
+    buffer[i].space += buffer[i].space == page;
+  }
+}
+
+/* The plan of one device fewer as a plan of the options' spaces. Its queues stay, so that it takes the same time. */
+static plim_status add_device(const page_search *p, const plim_profile *profile, const plim_plan *plan,
+                              plim_plan **out) {
+  plim_queue_spaces spaces;
+  plim_plan draft = *plan;
+  plim_command *command = NULL;
+  plim_plan_buffer *buffer = NULL;
+  plim_plan *made = NULL;
+  plim_status status;
+  plim_queue_spaces_make(p->options, &spaces);
+  PLIM_CHECK(plim_allocate(p->ctx, plan->n_commands, sizeof *command, &command));
+  PLIM_CHECK(plim_allocate(p->ctx, plan->n_buffers, sizeof *buffer, &buffer));
+  PLIM_CHECK(plim_queue_bound(p->graph, profile, p->wanted, p->keep_all_ns, &draft.bound_ns));
+  shift_spaces(plan, p->wanted->n_devices, command, buffer);
+  draft.command = command;
+  draft.buffer = buffer;
+  draft.proved = 0;
+  draft.n_page_spaces = spaces.n - 1;
+  draft.page = spaces.page;
+  PLIM_CHECK(plim_plan_from_parts(p->graph, &draft, &made));
+  PLIM_CHECK(plim_plan_check(p->ctx, p->graph, made));
+  *out = made;
+  made = NULL;
+done:
+  plim_plan_free(made);
+  plim_release(p->ctx, command, plan->n_commands, sizeof *command);
+  plim_release(p->ctx, buffer, plan->n_buffers, sizeof *buffer);
+  return status;
+}
+
+/* Begin with the plan of one device fewer, where there is one. */
+static plim_status begin_with_fewer(page_search *p, const plim_profile *profile, const plim_plan *keep_all) {
+  plim_paging fewer = *p->wanted;
+  plim_plan_options inner = *p->options;
+  plim_plan *plan = NULL, *plain = NULL, *wide = NULL;
+  int64_t outer_ns = INT64_MAX, limit_ns = p->options->time_limit_ns;
+  if (fewer.n_devices < 2 || fewer.first_plan) return PLIM_OK;
+  fewer.n_devices--;
+  inner.paging = &fewer;
+  const plim_paging_task task = {p->ctx, p->graph, profile, &inner, keep_all};
+  if (limit_ns > 0)
+    outer_ns = plim_effort_begin(p->ctx, plim_now_ns() + part_of_time(p, paging_tuning.plan.fewer_part));
+  plim_status status = plim_page_plan_make(&task, p->known_ns, &plain, &plan);
+  if (limit_ns > 0) status = plim_effort_end(p->ctx, outer_ns, status);
+  plim_plan_free(plain);
+  if (plan && plan->n_page_spaces == 0) {
+    wide = plan;
+  } else if (plan) {
+    status = add_device(p, profile, plan, &wide);
+    plim_plan_free(plan);
+  }
+  plim_paging_keep_better(p->wanted, &p->best, wide);
+  return plim_paging_is_failure(p->ctx, status) ? status : PLIM_OK;
+}
+
+/* ---- the whole ---- */
+
 static plim_status make_from(const plim_paging_task *task, const plim_plan *keep_all, int64_t known_ns,
                              plim_plan **plain, plim_plan **out) {
   page_search p = {.ctx = task->ctx,
@@ -246,7 +322,9 @@ static plim_status make_from(const plim_paging_task *task, const plim_plan *keep
                    .wanted = task->options->paging,
                    .keep_all_ns = keep_all->keep_all_ns,
                    .known_ns = known_ns};
-  plim_status status = try_all(&p, task->profile, keep_all);
+  plim_status status = begin_with_fewer(&p, task->profile, keep_all);
+  if (status == PLIM_OK) status = try_all(&p, task->profile, keep_all);
+  status = or_best(&p, status);
   if (status == PLIM_OK) {
     *plain = p.plain;
     *out = p.best;

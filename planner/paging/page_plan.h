@@ -26,7 +26,7 @@ typedef struct plim_paging_task {
  * PLIM_ENOFIT: none was found. */
 typedef plim_status plim_plan_maker(const plim_paging_task *task, int64_t known_ns, plim_plan **plain, plim_plan **out);
 
-/* A plim_plan_maker for options with a page space or a second device. *plain is the best plan before the joint search.
+/* A plim_plan_maker for options with a page space or several devices. *plain is the best plan before the joint search.
  * After a cancel it returns the best plan so far. */
 PLIM_MUST_USE plim_status plim_page_plan_make(const plim_paging_task *task, int64_t known_ns, plim_plan **plain,
                                               plim_plan **out);
@@ -75,7 +75,7 @@ int64_t plim_home_bytes(const plim_paging *paging, const plim_graph *graph, int 
 
 /* Make a plan in which these storages are at home in the space of options->paging. A copy brings each of them in before
  * an op reads or updates it, and another one takes it out after the update.
- *   task      in  has a keep-all plan; the plan gets its keep_all_ns and its bound_ns. It has a space, and no second
+ *   task      in  has a keep-all plan; the plan gets its keep_all_ns and its bound_ns. It has a space, and one
  *                 device
  *   known_ns  in  passed to `make`
  *   params    in  1: parameters too

@@ -1,4 +1,4 @@
-/* plim_plan_make with a space to page to, or a second device: with everything that persists at home in the arena
+/* plim_plan_make with a space to page to, or several devices: with everything that persists at home in the arena
  * (page_plan.c), and with optimizer state, and parameters, at home in the page space (home_plan.c). The better plan is
  * taken. */
 #include <stdio.h>
@@ -14,9 +14,16 @@ static plim_status check_paging(const plim_plan_options *options, plim_context *
   PLIM_TRY(plim_check_options(ctx, "plim_plan_options", options->struct_bytes, sizeof *options));
   PLIM_TRY(plim_check_options(ctx, "plim_paging", o->struct_bytes, sizeof *o));
   if (options->unpacked) return plim_fail(ctx, PLIM_EUSAGE, "a plan without addresses cannot page");
-  if (o->device && (o->device_latency_ns < 0 || !(o->device_bytes_per_ns > 0) || o->device_bytes < 0)) {
+  if (o->n_devices < 0 || o->n_devices > PLIM_PAGE_DEVICES) {
+    return plim_fail(ctx, PLIM_EUSAGE, "%d devices beside the first one, not 0 to %d", (int)o->n_devices,
+                     (int)PLIM_PAGE_DEVICES);
+  }
+  for (int32_t i = 0; i < o->n_devices; i++) {
+    const plim_paging_device *d = &o->device[i];
+    if (d->name && d->budget_bytes >= 0 && o->device_latency_ns >= 0 && o->device_bytes_per_ns > 0) continue;
     return plim_fail(ctx, PLIM_EUSAGE, "a link of %lld ns and %g bytes a ns to %lld bytes of %s",
-                     (long long)o->device_latency_ns, o->device_bytes_per_ns, (long long)o->device_bytes, o->device);
+                     (long long)o->device_latency_ns, o->device_bytes_per_ns, (long long)d->budget_bytes,
+                     d->name ? d->name : "a device without a name");
   }
   for (int in = 0; in < 2 && o->space; in++) {
     if (o->latency_ns[in] >= 0 && o->bytes_per_ns[in] > 0 && o->delay_share >= 0 && o->budget_bytes >= 0) continue;
@@ -69,7 +76,7 @@ static plim_status make_homed(const plim_paging_task *task, int params, int64_t 
 
 static plim_status try_homes(const plim_paging_task *task, int64_t plain_ns, plim_plan **best) {
   const plim_paging *o = task->options->paging;
-  if (o->homes == PLIM_HOMES_NEVER || !o->space || o->device || (*best && o->first_plan)) return PLIM_OK;
+  if (o->homes == PLIM_HOMES_NEVER || !o->space || o->n_devices > 0 || (*best && o->first_plan)) return PLIM_OK;
   if (o->homes != PLIM_HOMES_PARAMS) PLIM_TRY(make_homed(task, 0, &plain_ns, best));
   if (o->homes == PLIM_HOMES_STATE || o->homes == PLIM_HOMES_AS_BESIDE) return PLIM_OK;
   return make_homed(task, 1, &plain_ns, best);

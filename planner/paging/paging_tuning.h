@@ -16,7 +16,7 @@ enum {
 
 static const struct plim_paging_tuning {
   struct {
-    int32_t joined_part, last_part, once_part, joined_moves_part, joined_moves_an_op;
+    int32_t fewer_part, joined_part, last_part, once_part, joined_moves_part, joined_moves_an_op;
     double lean[PLIM_PAGING_LEAN], joined[PLIM_PAGING_JOINED];
   } plan;
   struct {
@@ -38,6 +38,7 @@ static const struct plim_paging_tuning {
 } paging_tuning = {
     .plan =
         {
+            .fewer_part = 2,                /* of the time left is for a plan of one device fewer */
             .joined_part = 4,               /* of the time left is for a plan of all spaces as one arena, */
             .joined_moves_part = 4,         /* one part in so many of the moves, */
             .joined_moves_an_op = 300,      /* and so many moves where neither is limited */

@@ -3,7 +3,7 @@
  * and an order and devices by list scheduling (queue_order.c), in which the search goes on where it is faster. Moves
  * put some neighbouring runs on another device. A candidate is weighed by a simulation of its list, in which no
  * command waits for bytes; what is better than the best plan by that is lowered, packed and simulated as a plan.
- * Without a second device the candidates differ in what is paged. */
+ * With one device the candidates differ in what is paged. */
 #include <string.h>
 
 #include "planner/paging/command_list.h"
@@ -99,12 +99,12 @@ static plim_status lower_candidate(const device_search *search, plim_command_lis
                                   .spaces = &search->spaces,
                                   .base = search->runs.plan,
                                   .planner = search->runs.plan->planner,
-                                  .suffix = search->paging->device ? "placed" : "paged",
+                                  .suffix = search->paging->n_devices > 0 ? "placed" : "paged",
                                   .keep_all_ns = search->keep_all_ns,
                                   .bound_ns = search->bound_ns,
                                   .n_shares = PLIM_QUEUE_SPREADS,
                                   .share = paging_tuning.queue.share,
-                                  .compares = search->paging->device != NULL};
+                                  .compares = search->paging->n_devices > 0};
   plim_plan *plan = NULL;
   PLIM_TRY(plim_lower(&lowering, list, fits, &plan));
   plim_paging_keep_better(search->paging, search->best, plan);
@@ -258,12 +258,12 @@ static plim_status try_starts(device_search *search, int64_t *time_ns) {
   PLIM_TRY(try_candidate(search, search->space, 0, &one_ns));
   *time_ns = one_ns;
   int32_t draws = search->runs.n <= paging_tuning.queue.many_runs ? paging_tuning.queue.draws : 0;
-  for (int32_t i = 0; i < draws && !search->paging->device; i++) {
+  for (int32_t i = 0; i < draws && search->paging->n_devices == 0; i++) {
     int64_t now_ns = INT64_MAX;
     PLIM_TRY(try_candidate(search, search->space, paging_tuning.queue.noise * (i + 1), &now_ns));
     if (plim_effort_over(search->ctx, PLIM_EFFORT_LOOK)) return PLIM_OK;
   }
-  if (!search->paging->device) return PLIM_OK;
+  if (search->paging->n_devices == 0) return PLIM_OK;
   place_by_end(search);
   PLIM_TRY(try_candidate(search, search->space, 0, &two_ns));
   if (two_ns < one_ns) *time_ns = two_ns;
@@ -274,20 +274,22 @@ static plim_status try_starts(device_search *search, int64_t *time_ns) {
 
 /* ---- rounds ---- */
 
+/* Another device for a run or a few neighbours. Spaces 0 to n_devices compute. */
 static void change(device_search *search) {
+  const int32_t others = search->paging->n_devices;
   int32_t width =
       1 + plim_random_below(&search->random, plim_random_percent(&search->random, paging_tuning.queue.narrow_percent)
                                                  ? paging_tuning.queue.narrow_window
                                                  : paging_tuning.queue.window);
-  int32_t from = plim_random_below(&search->random, search->runs.n), to = plim_random_below(&search->random, 2);
+  int32_t from = plim_random_below(&search->random, search->runs.n),
+          to = plim_random_below(&search->random, others + 1);
   memcpy(search->next, search->space, (size_t)search->runs.n * sizeof *search->space);
-  if (width == 1) to = !search->space[from];
+  if (width == 1) to = (search->space[from] + 1 + to % others) % (others + 1);
   for (int32_t r = from; r < from + width && r < search->runs.n; r++) {
     if (!search->fixed[r]) search->next[r] = to;
   }
 }
 
-/* Space 1 is the second device. */
 static plim_status search_rounds(device_search *search, int64_t time_ns) {
   int64_t rounds = paging_tuning.queue.round_work / (search->runs.n + 1) + 1;
   if (rounds > paging_tuning.queue.most_rounds) rounds = paging_tuning.queue.most_rounds;
@@ -318,7 +320,7 @@ static plim_status search_devices(device_search *search, const plim_profile *pro
   PLIM_TRY(plim_queue_bound(search->graph, profile, search->paging, search->keep_all_ns, &search->bound_ns));
   set_fixed(search);
   PLIM_TRY(try_starts(search, &time_ns));
-  return search->paging->device ? search_rounds(search, time_ns) : PLIM_OK;
+  return search->paging->n_devices > 0 ? search_rounds(search, time_ns) : PLIM_OK;
 }
 
 plim_status plim_queue_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

@@ -21,15 +21,35 @@ static int32_t add_space(plim_queue_spaces *s, const char *name, int64_t budget_
   return id;
 }
 
-/* The link to a page space is the same for all devices. Queues: a device each, then a link each. */
+/* A queue for the runs of each device, and one for each link. Where these are too many the links to a space share one:
+ * their copies write to the same memory. */
+static void number_queues(plim_queue_spaces *s) {
+  int32_t queue = 1, links = 0, devices = 0, into[PLIM_PLAN_SPACES] = {0};
+  for (int32_t from = 0; from < s->n; from++) {
+    devices += s->computes[from];
+    for (int32_t to = 0; to < s->n; to++) links += s->bytes_per_ns[from][to] > 0;
+  }
+  const int32_t shared = devices + links > PLIM_PLAN_QUEUES;
+  for (int32_t from = 0; from < s->n; from++) {
+    if (from > 0 && s->computes[from]) s->run_queue[from] = queue++;
+    for (int32_t to = 0; to < s->n; to++) {
+      if (s->bytes_per_ns[from][to] <= 0) continue;
+      if (!shared || into[to] == 0) into[to] = queue++;
+      s->copy_queue[from][to] = into[to];
+    }
+  }
+}
+
+/* The link to a page space is the same for all devices. */
 void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces *s) {
   const plim_paging *o = options->paging;
-  int32_t queue = 1;
   *s = (plim_queue_spaces){.n = 1, .computes = {1}, .budget_bytes = {options->budget_bytes}};
-  if (o->device) {
-    int32_t device = add_space(s, o->device, o->device_bytes, 1, 0);
-    set_link(s, 0, device, o->device_latency_ns, o->device_bytes_per_ns);
-    set_link(s, device, 0, o->device_latency_ns, o->device_bytes_per_ns);
+  for (int32_t i = 0; i < o->n_devices; i++) {
+    int32_t device = add_space(s, o->device[i].name, o->device[i].budget_bytes, 1, 0);
+    for (int32_t d = 0; d < device; d++) {
+      set_link(s, d, device, o->device_latency_ns, o->device_bytes_per_ns);
+      set_link(s, device, d, o->device_latency_ns, o->device_bytes_per_ns);
+    }
   }
   if (o->space && o->budget_bytes > 0) {
     int32_t page = add_space(s, o->space, o->budget_bytes, 0, plim_paging_delay_permille(o));
@@ -38,12 +58,7 @@ void plim_queue_spaces_make(const plim_plan_options *options, plim_queue_spaces 
       set_link(s, page, d, o->latency_ns[PLIM_LINK_IN], o->bytes_per_ns[PLIM_LINK_IN]);
     }
   }
-  for (int32_t from = 0; from < s->n; from++) {
-    if (from > 0 && s->computes[from]) s->run_queue[from] = queue++;
-    for (int32_t to = 0; to < s->n; to++) {
-      if (s->bytes_per_ns[from][to] > 0) s->copy_queue[from][to] = queue++;
-    }
-  }
+  number_queues(s);
 }
 
 int64_t plim_queue_copy_ns(const plim_queue_spaces *spaces, int32_t from, int32_t to, int64_t bytes) {
@@ -55,7 +70,7 @@ plim_status plim_queue_bound(const plim_graph *g, const plim_profile *profile, c
                              int64_t keep_all_ns, int64_t *bound_ns) {
   int64_t *end_ns = NULL, longest_ns = 0, sum_ns = 0;
   *bound_ns = keep_all_ns;
-  if (!paging->device) return PLIM_OK;
+  if (paging->n_devices == 0) return PLIM_OK;
   PLIM_TRY(plim_allocate(g->ctx, g->n_storages, sizeof *end_ns, &end_ns));
   for (int32_t o = 0; o < g->n_ops; o++) {
     const plim_op *op = &g->op[o];
@@ -71,6 +86,7 @@ plim_status plim_queue_bound(const plim_graph *g, const plim_profile *profile, c
     sum_ns += least;
   }
   plim_release(g->ctx, end_ns, g->n_storages, sizeof *end_ns);
-  *bound_ns = longest_ns > (sum_ns + 1) / 2 ? longest_ns : (sum_ns + 1) / 2;
+  const int64_t share_ns = (sum_ns + paging->n_devices) / (paging->n_devices + 1); /* rounded up */
+  *bound_ns = longest_ns > share_ns ? longest_ns : share_ns;
   return PLIM_OK;
 }

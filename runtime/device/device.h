@@ -6,8 +6,8 @@
  *
  * A device belongs to one thread at a time, that of its context. The cpu device must run on the thread that opened it,
  * because the number of threads of a parallel region is a property of the thread. There is one exception: when a plan
- * has a second space that computes, a thread of the executor calls `run` of queue 1 to 7 while queue 0 runs. That
- * thread has set the number for itself. */
+ * has other spaces that compute, a thread of the executor for each calls `run` of a later queue while queue 0 runs. The
+ * threads have set the number for themselves. */
 #ifndef PLIM_RUNTIME_DEVICE_DEVICE_H
 #define PLIM_RUNTIME_DEVICE_DEVICE_H
 

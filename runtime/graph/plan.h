@@ -2,7 +2,7 @@
  *
  * The executor (runtime/exec) runs this plan: every buffer has an address, every run names the variant of its op, and a
  * hash identifies the numerics. The plan is for one machine. Beside the arena it may have a few spaces of this machine:
- * memory of the host, a page file, the arena of a second device like the first. check/ proves it.
+ * memory of the host, a page file, arenas of other devices like the first. check/ proves it.
  *
  * A plan over spaces (space/space_plan.h) is another document, which the executor does not run. It is for a platform
  * that is only described: any number of devices, spaces and links, with times and energies but without addresses and
@@ -41,7 +41,7 @@ typedef enum plim_plan_class { PLIM_PLAN_CLASSES(PLIM_X) PLIM_PLAN_CLASS_COUNT }
 
 /* Number of queues of a plan. Queue 0 takes the runs of space 0. Each other queue takes copies, or the runs of one
  * space that computes. */
-enum { PLIM_PLAN_QUEUES = 8 };
+enum { PLIM_PLAN_QUEUES = 24 };
 
 typedef struct plim_command {
   plim_command_kind kind;
@@ -74,13 +74,14 @@ enum { PLIM_LINK_OUT, PLIM_LINK_IN, PLIM_LINK_DIRECTIONS, PLIM_LINK_BOTH = PLIM_
  * A persistent storage has a home: the one space where its buffer has the lifetime [0, n_commands). In other spaces
  * copies begin its buffers. A copy to its home overwrites the buffer there with the copied version. */
 enum {
-  PLIM_PAGE_SPACES = 3,
+  PLIM_PAGE_DEVICES = 7, /* arenas of devices, most */
+  PLIM_PAGE_SPACES = PLIM_PAGE_DEVICES + 1,
   PLIM_PLAN_SPACES = 1 + PLIM_PAGE_SPACES, /* the arena, space 0, and these */
   PLIM_PAGE_NAME_BYTES = 32,
   PLIM_PAGE_DELAY_PERMILLE = 10000
 };
 typedef struct plim_page_space {
-  char name[PLIM_PAGE_NAME_BYTES]; /* "host": memory; "disk": a page file; "cpu:1": the arena of the second device */
+  char name[PLIM_PAGE_NAME_BYTES]; /* "host": memory; "disk": a page file; "cpu:1": the arena of a second device */
   int64_t budget_bytes;            /* or PLIM_BYTES_UNLIMITED */
   int64_t peak_bytes, arena_bytes; /* of this space, as in plim_plan */
   int32_t computes;                /* 1: ops may run there */

@@ -27,12 +27,13 @@ plim_status plim_paging_add_space(plim_device *device, const plim_link_place *pl
   return PLIM_OK;
 }
 
-plim_status plim_paging_add_device(plim_device *device, const plim_link_place *place, int64_t budget_bytes,
-                                   plim_paging *paging) {
+plim_status plim_paging_add_devices(plim_device *device, const plim_link_place *place, int32_t n,
+                                    const int64_t *budget_bytes, plim_paging *paging) {
+  static const char *const name[PLIM_PAGE_DEVICES] = {"cpu:1", "cpu:2", "cpu:3", "cpu:4", "cpu:5", "cpu:6", "cpu:7"};
   plim_page_link link;
   PLIM_TRY(measure(device, place, "host", &link));
-  paging->device = "cpu:1";
-  paging->device_bytes = budget_bytes;
+  for (int32_t i = 0; i < n; i++) paging->device[i] = (plim_paging_device){name[i], budget_bytes[i]};
+  paging->n_devices = n;
   paging->device_latency_ns = link.latency_ns[PLIM_LINK_OUT];
   paging->device_bytes_per_ns = link.beside_bytes_per_ns[PLIM_LINK_OUT];
   return PLIM_OK;
@@ -41,12 +42,22 @@ plim_status plim_paging_add_device(plim_device *device, const plim_link_place *p
 plim_status plim_paging_of_plan(plim_device *device, const plim_link_place *place, const plim_plan *plan,
                                 plim_paging *paging) {
   plim_paging found = plim_paging_default();
+  int64_t budget_bytes[PLIM_PAGE_SPACES];
+  int32_t n = 0;
   for (int32_t k = 0; k < plan->n_page_spaces; k++) {
     const plim_page_space *page = &plan->page[k];
     const char *space = plim_page_is_file(page->name) ? "disk" : "host"; /* static, as *paging outlives the plan */
-    PLIM_TRY(page->computes ? plim_paging_add_device(device, place, page->budget_bytes, &found)
-                            : plim_paging_add_space(device, place, space, page->budget_bytes, &found));
+    if (page->computes) {
+      budget_bytes[n++] = page->budget_bytes;
+    } else {
+      PLIM_TRY(plim_paging_add_space(device, place, space, page->budget_bytes, &found));
+    }
   }
+  if (n > PLIM_PAGE_DEVICES) {
+    return plim_fail(device->ctx, PLIM_EDATA, "the plan has %d devices, %d are the most", (int)n + 1,
+                     (int)PLIM_PAGE_DEVICES + 1);
+  }
+  if (n > 0) PLIM_TRY(plim_paging_add_devices(device, place, n, budget_bytes, &found));
   if (plan->n_page_spaces > 0) *paging = found;
   return PLIM_OK;
 }

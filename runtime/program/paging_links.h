@@ -25,13 +25,14 @@ typedef struct plim_link_place {
 PLIM_MUST_USE plim_status plim_paging_add_space(plim_device *device, const plim_link_place *place, const char *space,
                                                 int64_t budget_bytes, plim_paging *paging);
 
-/* Add a second device like this one, "cpu:1", and the link between the two arenas, which is that of space "host".
- *   budget_bytes  in  of its arena */
-PLIM_MUST_USE plim_status plim_paging_add_device(plim_device *device, const plim_link_place *place,
-                                                 int64_t budget_bytes, plim_paging *paging);
+/* Add n devices like this one, "cpu:1" and so on, and the link between two arenas, which is that of space "host".
+ *   n             in  1 to PLIM_PAGE_DEVICES
+ *   budget_bytes  in  [n] of their arenas */
+PLIM_MUST_USE plim_status plim_paging_add_devices(plim_device *device, const plim_link_place *place, int32_t n,
+                                                  const int64_t *budget_bytes, plim_paging *paging);
 
 /* Set the options with which a plan that pages is planned again: its spaces with their budgets.
- *   paging  out  untouched when the plan has no page space and no second device
+ *   paging  out  untouched when the plan has one space
  * Returns the first failure. */
 PLIM_MUST_USE plim_status plim_paging_of_plan(plim_device *device, const plim_link_place *place, const plim_plan *plan,
                                               plim_paging *paging);

@@ -191,8 +191,12 @@ static int eval_spaces(const plim_plan_options *options, const plim_plan *train,
   *paging = options->paging ? *options->paging : plim_paging_default();
   for (int32_t k = 0; !options->paging && k < train->n_page_spaces; k++) {
     const plim_page_space *page = &train->page[k];
-    *(page->computes ? &paging->device : &paging->space) = page->name;
-    *(page->computes ? &paging->device_bytes : &paging->budget_bytes) = page->budget_bytes;
+    if (page->computes && paging->n_devices < PLIM_PAGE_DEVICES) {
+      paging->device[paging->n_devices++] = (plim_paging_device){page->name, page->budget_bytes};
+    } else if (!page->computes) {
+      paging->space = page->name;
+      paging->budget_bytes = page->budget_bytes;
+    }
   }
   paging->recompute = 1;
   paging->homes = PLIM_HOMES_NEVER;

@@ -79,7 +79,7 @@ PLIM_MUST_USE plim_status plim_program_keep_all(const plim_program *program, pli
 /* Find the smallest budget with which plim_program_plan succeeds, as plim_plan_smallest does.
  *   out         [1] out  the figures of the step that needs more; keep_all_bytes is that of the training step
  *   plan_index  [1] out  that step, PLIM_PROGRAM_TRAIN or PLIM_PROGRAM_EVAL
- * With options->paging the bytes are those of the arena, beside the page space and the second device as they are. They
+ * With options->paging the bytes are those of the arena, beside the page space and the other devices as they are. They
  * are found by halving a few times, so smaller ones may do. bound_bytes is what one op needs at once; with a second
  * device 0, since nothing is proven. */
 PLIM_MUST_USE plim_status plim_program_floor(const plim_program *program, const plim_plan_options *options,

@@ -94,7 +94,7 @@ static plim_status find_paged(const plim_program *program, const plim_plan_optio
   PLIM_TRY(plim_program_keep_all(program, &keep_all));
   int64_t low = PLIM_ALIGN, high = keep_all->arena_bytes;
   *out = (plim_plan_floor){.keep_all_bytes = high};
-  if (!options->paging->device) low = out->bound_bytes = paged_bound(program, &out->op);
+  if (options->paging->n_devices == 0) low = out->bound_bytes = paged_bound(program, &out->op);
   plim_plan_free(keep_all);
   if (options->time_limit_ns > 0) wanted.time_limit_ns = options->time_limit_ns / (HALVINGS + 2) + 1;
   PLIM_TRY(try_unpaged(program, &wanted, &high));

@@ -19,7 +19,7 @@ typedef struct plim_program_source {
   plim_net_options net;                  /* of the run; only batch, staging_batch and layout differ from call to call */
   const plim_profiler_options *profiler; /* wanted_bytes is not read; NULL: modelled costs, and nothing runs */
   plim_size budget;                      /* of the run's arena, and of the memory that measuring takes; 100 %: none */
-  int pages;                             /* 1: plans may have a page space or a second device beside the budget */
+  int pages;                             /* 1: plans may have a page space or other devices beside the budget */
   int64_t vram_bytes;                    /* budget for all memory of the run on a GPU; 0: none */
 } plim_program_source;
 

@@ -77,7 +77,7 @@ static plim_status plan_other(plim_program *program, const plim_plan_options *pl
   plim_plan_options options = *planning;
   paging.space = NULL;
   paging.budget_bytes = 0;
-  options.paging = paging.device ? &paging : NULL;
+  options.paging = paging.n_devices > 0 ? &paging : NULL;
   return plim_program_plan(program, &options);
 }
 

@@ -3,7 +3,7 @@
  * The other run is the reference. It is neither placed nor paged, whatever the program's plans do. It has one arena of
  * any size on the trainer's device. Each op runs once, one after another, in the order of keep-all's plan, which need
  * not be program order. An op has a variant with the numerics key that it has in the program's plan: it may be another
- * variant of that key. Ops that the plan places on a second device run on the trainer's device. So equal bits show that
+ * variant of that key. Ops that the plan places on another device run on the trainer's device. So equal bits show that
  * recomputation, copies, homes in other spaces, places, order and addresses change nothing. Not compared are the loss,
  * activations and gradients, and evaluation steps do not run. A kernel that is wrong in both runs is not found. */
 #ifndef PLIM_RUNTIME_TRAIN_VERIFICATION_H
@@ -32,7 +32,7 @@ typedef struct plim_state_difference {
 PLIM_MUST_USE plim_status plim_state_compare(const plim_trainer *a, const plim_trainer *b, plim_state_difference *out);
 
 /* Make the unlimited program to compare with: of the same source, planned as keep-all with the numerics keys of
- * `program`. It has no page space and no second device.
+ * `program`. It has one space.
  *   program  in   planned; the last batch is included when it has a plan
  *   source   in   from which `program` was made
  *   out      out  free with plim_program_free

@@ -246,7 +246,7 @@ Test(cli_pages, compares_a_run_that_pages_with_one_that_keeps_everything) {
   expect_output(run, "; peak, measured ");
   expect_output(run, "weights identical    yes");
   (void)plim_test_program("compare " MLP "--memory cpu:0=6MiB,cpu:1=6MiB --steps 2");
-  plim_test_expect(2, "compare runs on one device: without cpu:1 its other run would have half of the threads");
+  plim_test_expect(2, "compare runs on one device: without cpu:1 its other run would have more threads a device");
 }
 
 /* ---- budgets of the arena beside other spaces ---- */
@@ -287,7 +287,7 @@ Test(cli_pages, a_front_beside_other_spaces_has_a_table_and_a_picture_and_ends_i
                         "--memory host=1GiB --front --points 4 -o f.svg >f.txt && "
                         "test $(wc -l <f.csv) -ge 4 && grep -q 'class=.plan' f.svg && ! grep -q nan f.svg");
   plim_test_expect(0, "");
-  (void)plim_test_program("plan " TINY "--memory cpu:0=70%%,cpu:1=70%% --front --points 3 -o two.svg");
+  (void)plim_test_program("plan " TINY "--threads 2 --memory cpu:0=70%%,cpu:1=70%% --front --points 3 -o two.svg");
   plim_test_expect(0, "");
   const program_run *run = plim_test_shell(
       "time -p timeout 60 $PLIMSOLL plan --model resnet20 --batch 32 --data synthetic --model-costs --no-cache -q "
@@ -331,7 +331,8 @@ Test(cli_pages, plans_that_page_are_timed_in_place_and_made_again_with_equal_wei
 #endif
   static const char *const spaces[] = {"cpu=8MiB,host=64MiB", "cpu:0=8MiB,cpu:1=8MiB"};
   for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
-    const program_run *run = plim_test_program("verify " RESNET "--steps 9 --retime 3 --memory %s", spaces[i]);
+    const program_run *run =
+        plim_test_program("verify " RESNET "--threads 2 --steps 9 --retime 3 --memory %s", spaces[i]);
     expect_output(run, "timed in place");
     expect_output(run, "weights identical    yes");
   }
@@ -360,7 +361,8 @@ Test(cli_pages, a_budget_that_changes_pages_more_or_less_with_equal_weights) {
   static const char *const spaces[] = {"cpu=8MiB,disk=64MiB", "cpu:0=8MiB,cpu:1=8MiB"};
   for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
     const program_run *run = plim_test_program(
-        "verify " RESNET "--numerics small --steps 6 --memory %s --memory-at 1=7MiB --memory-at 3=8MiB", spaces[i]);
+        "verify " RESNET "--threads 2 --numerics small --steps 6 --memory %s --memory-at 1=7MiB --memory-at 3=8MiB",
+        spaces[i]);
     expect_output(run, "changes of budget    2");
     expect_output(run, "weights identical    yes");
   }

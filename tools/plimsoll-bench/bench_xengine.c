@@ -77,8 +77,8 @@ static plim_status run_case(table *t, int64_t budget) {
                                    .latency_ns = {1, 1},
                                    .bytes_per_ns = {1, 1},
                                    .recompute = 1,
-                                   .device = "cpu:1",
-                                   .device_bytes = budget,
+                                   .n_devices = 1,
+                                   .device = {{"cpu:1", budget}},
                                    .device_latency_ns = LATENCY_NS,
                                    .device_bytes_per_ns = bytes_per_ns};
   plim_plan *one = NULL, *two = NULL;

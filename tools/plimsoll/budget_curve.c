@@ -195,12 +195,12 @@ static int places(const plim_plan *plan) {
   return 0;
 }
 
-/* The bound of a plan of one arena does not hold where others may page or place: keep-all's time does, and on two
- * devices half of it. */
+/* The bound of a plan of one arena does not hold where others may page or place: keep-all's time does, and on n
+ * devices the n-th part of it. */
 static double bound_of(const budget_curve *c, const plim_plan *plan) {
   const plim_paging *paging = c->request->options->paging;
   if (!paging || places(plan)) return plim_plan_bound_percent(plan);
-  return paging->device ? -50 : 0;
+  return 100.0 / (paging->n_devices + 1) - 100;
 }
 
 static int is_proved(const budget_curve *c, const plim_plan *plan) {
@@ -213,9 +213,13 @@ static int is_proved(const budget_curve *c, const plim_plan *plan) {
 static void write_beside(plim_text *t, const plim_paging *paging) {
   if (!paging) return;
   plim_text_add(t, "  \"beside\": {");
-  if (paging->device) plim_text_format(t, "\"%s\": %lld", paging->device, (long long)paging->device_bytes);
-  if (paging->device && paging->space) plim_text_add(t, ", ");
-  if (paging->space) plim_text_format(t, "\"%s\": %lld", paging->space, (long long)paging->budget_bytes);
+  const char *comma = "";
+  for (int32_t i = 0; i < paging->n_devices; i++) {
+    const plim_paging_device *d = &paging->device[i];
+    plim_text_format(t, "%s\"%s\": %lld", comma, d->name, (long long)d->budget_bytes);
+    comma = ", ";
+  }
+  if (paging->space) plim_text_format(t, "%s\"%s\": %lld", comma, paging->space, (long long)paging->budget_bytes);
   plim_text_add(t, "},\n");
 }
 

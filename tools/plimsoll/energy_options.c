@@ -37,6 +37,14 @@ static plim_status choose_deadline(session *s) {
 
 /* ---- powers ---- */
 
+/* The name of a space of the plan, and of the device that computes there. */
+static const char *space_name(const session *s, int32_t space) {
+  const plim_paging *o = &s->paging;
+  if (space > o->n_devices) return o->space;
+  if (space > 0) return o->device[space - 1].name;
+  return o->n_devices > 0 ? "cpu:0" : s->o->device;
+}
+
 /* The device of the file: by its name, or for the first one by that without a number. */
 static plim_status find_device(const session *s, const plim_platform *p, const char *name, const char *other,
                                int32_t *out) {
@@ -50,32 +58,35 @@ static plim_status find_device(const session *s, const plim_platform *p, const c
                    d < 0 ? "there is no" : "no `watt` of", name, d < 0 ? " with its `watt`" : "");
 }
 
-static plim_status find_link(const session *s, const plim_platform *p, int32_t from, int32_t to, const char *what,
-                             double *watt) {
-  int32_t l = from < 0 || to < 0 ? -1 : plim_platform_find_link(p, from, to);
-  if (l < 0) {
-    return plim_fail(s->ctx, PLIM_EDATA, "%s: no link %s: no power of these copies is known", s->o->platform, what);
+/* The powers of all links between n spaces. The file has them by its own numbers of spaces, `of` [n] in, -1: none. */
+static plim_status set_links(session *s, const plim_platform *p, int32_t n, const int32_t *of) {
+  for (int32_t from = 0; from < n; from++) {
+    for (int32_t to = 0; to < n; to++) {
+      if (from == to) continue;
+      const int32_t l = of[from] < 0 || of[to] < 0 ? -1 : plim_platform_find_link(p, of[from], of[to]);
+      if (l < 0) {
+        return plim_fail(s->ctx, PLIM_EDATA, "%s: no link from %s to %s: no power of these copies is known",
+                         s->o->platform, space_name(s, from), space_name(s, to));
+      }
+      s->powers.link_watt[from][to] = p->link[l].watt;
+    }
   }
-  *watt = p->link[l].watt;
   return PLIM_OK;
 }
 
 static plim_status set_powers(session *s, const plim_platform *p) {
-  int32_t first = -1, second = -1;
-  const char *name = s->o->device;
-  PLIM_TRY(find_device(s, p, s->paging.device ? "cpu:0" : name, s->paging.device ? name : "cpu:0", &first));
-  s->powers.device_watt[0] = p->device[first].watt;
-  s->powers.idle_watt = p->device[first].idle_watt;
-  int32_t arena = p->device[first].space, page = s->paging.space ? plim_platform_find_space(p, s->paging.space) : -1;
-  if (s->paging.device) {
-    PLIM_TRY(find_device(s, p, s->paging.device, s->paging.device, &second));
-    s->powers.device_watt[1] = p->device[second].watt;
-    s->powers.idle_watt += p->device[second].idle_watt;
-    PLIM_TRY(find_link(s, p, arena, p->device[second].space, "between the devices", &s->powers.device_link_watt));
+  const plim_paging *o = &s->paging;
+  int32_t of[PLIM_PLAN_SPACES], n = 0, d = -1;
+  s->powers.idle_watt = 0;
+  for (; n <= o->n_devices; n++) {
+    const char *other = n > 0 ? o->device[n - 1].name : o->n_devices > 0 ? s->o->device : "cpu:0";
+    PLIM_TRY(find_device(s, p, space_name(s, n), other, &d));
+    s->powers.device_watt[n] = p->device[d].watt;
+    s->powers.idle_watt += p->device[d].idle_watt;
+    of[n] = p->device[d].space;
   }
-  if (!s->paging.space) return PLIM_OK;
-  PLIM_TRY(find_link(s, p, arena, page, "from the arena to the page space", &s->powers.link_watt[PLIM_LINK_OUT]));
-  return find_link(s, p, page, arena, "from the page space to the arena", &s->powers.link_watt[PLIM_LINK_IN]);
+  if (o->space) of[n++] = plim_platform_find_space(p, o->space);
+  return set_links(s, p, n, of);
 }
 
 plim_status energy_choose(session *s) {

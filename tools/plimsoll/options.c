@@ -82,15 +82,19 @@ static const option_row rows[] = {
 
     {"memory", "SIZE",
      "budget of the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none); cpu=48MiB,host=1GiB also "
-     "pages "
-     "to memory outside of it, cpu=48MiB,disk=4GiB to a file, cuda:0=2GiB,host=8GiB from a GPU",
-     RUNS, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
+     "pages to memory outside of it, cpu=48MiB,disk=4GiB to a file, cuda:0=2GiB,host=8GiB from a GPU; "
+     "cpu:0=60MiB,cpu:1=60MiB, and so on to cpu:7, for devices with an equal part of the threads each",
+     COMMAND_TRAIN | COMMAND_VERIFY, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
+    {"memory", "SIZE",
+     "budget of the arena: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes (default: none); cpu=48MiB,host=1GiB also "
+     "pages to memory outside of it, cpu=48MiB,disk=4GiB to a file, cuda:0=2GiB,host=8GiB from a GPU",
+     COMMAND_COMPARE, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"page-file", "FILE", "the file of space disk (default: one without a name, in TMPDIR or /tmp)", RUNS, GROUP_MEMORY,
      0, TEXT, AT(page_file), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the peak of program order where a graph has no "
      "addresses (default: none); over spaces ram=64MiB,sd=1GiB; of a model cpu=48MiB,host=1GiB to page, or "
-     "cpu:0=32MiB,cpu:1=32MiB for two devices with half of the threads each",
+     "cpu:0=32MiB,cpu:1=32MiB for two devices with half of the threads each, and so on to cpu:7",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(memory), 0, 0},
     {"memory", "SIZE",
      "budget: 96MiB, 1.5GiB, 500MB, or 45% of keep-all bytes, which are the program's own peak where the graph is of a "

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "runtime/graph/plan.h"
+
 enum {
   COMMAND_TRAIN = 1,
   COMMAND_COMPARE = 2,
@@ -40,8 +42,9 @@ typedef struct options {
   const char *platform, *objective, *deadline, *page, *recompute, *place, *page_file;
   const char *memory_given;             /* --memory as it was typed; `memory` is the size of the arena alone */
   const char *page_space, *page_memory; /* of --memory cpu=SIZE,host=SIZE: the second name and size; NULL: none */
-  const char *device_memory;            /* of --memory cpu:0=SIZE,cpu:1=SIZE: the second size; NULL: one device */
-  const char *file, *second;            /* the arguments without a dash, when the command takes them */
+  int n_devices;                        /* of --memory cpu:0=SIZE,cpu:1=SIZE: without the first; 0: one device */
+  const char *device_memory[PLIM_PAGE_DEVICES]; /* [n_devices] the sizes of cpu:1, cpu:2, ... */
+  const char *file, *second;                    /* the arguments without a dash, when the command takes them */
   const char *optimizer, *states;
   int64_t layers, model_width, heads, context, vocab, warmup;
   double clip, beta2;

@@ -287,12 +287,35 @@ static void take_streams(parsing *p) {
 /* ---- spaces ---- */
 
 /* "cpu=48MiB,host=1GiB": the arena's size stays --memory, the other becomes the page space's.
- * "cpu:0=32MiB,cpu:1=32MiB": the arenas of two devices. "cuda:0=2GiB,host=8GiB": that of a GPU, as with --device. */
+ * "cpu:0=32MiB,cpu:1=32MiB": the arenas of two devices, or more. "cuda:0=2GiB,host=8GiB": that of a GPU, as with
+ * --device. */
 static void take_gpu(parsing *p, const char *name, const char *given) {
   options *o = p->o;
   const int same = strcmp(o->device, name) == 0 || (strcmp(o->device, "cuda") == 0 && strcmp(name, "cuda:0") == 0);
   if (options_given(o, "device") && !same) refuse(p, "--memory %s is not of --device %s", given, o->device);
   o->device = name;
+}
+
+/* The number of "cpu:3"; 0: it names no device after the first. */
+static int device_number(const char *name) {
+  int number = 0, used = 0;
+  if (sscanf(name, "cpu:%9d%n", &number, &used) != 1 || name[used] || name[4] < '1' || name[4] > '9') return 0;
+  return number;
+}
+
+/* Take the arena of device cpu:`number`. */
+static void take_device(parsing *p, int number, const char *size, const char *given) {
+  options *o = p->o;
+  if (p->wanted->mask & COMMAND_COMPARE) {
+    refuse(p, "compare runs on one device: without cpu:%d its other run would have more threads a device", number);
+  }
+  if (number > PLIM_PAGE_DEVICES) {
+    refuse(p, "--memory %s: %d devices are the most, and cpu:%d is the last of them", given, PLIM_PAGE_DEVICES + 1,
+           PLIM_PAGE_DEVICES);
+  }
+  if (o->device_memory[number - 1]) refuse(p, "--memory %s: cpu:%d is given twice", given, number);
+  o->device_memory[number - 1] = size;
+  if (o->n_devices < number) o->n_devices = number;
 }
 
 static void take_space(parsing *p, char *name, char *size, const char *given) {
@@ -304,25 +327,25 @@ static void take_space(parsing *p, char *name, char *size, const char *given) {
   }
   const int gpu = strncmp(name, "cuda", 4) == 0;
   if (!size[0]) refuse(p, "--memory %s: no size follows %s=", given, name);
-  if ((p->wanted->mask & COMMAND_COMPARE) && strcmp(name, "cpu:1") == 0) {
-    refuse(p, "compare runs on one device: without cpu:1 its other run would have half of the threads");
-  }
+  const int device = device_number(name);
   const int first = strcmp(name, "cpu") == 0 || strcmp(name, "cpu:0") == 0 || gpu;
   if (first && !o->memory) {
     o->memory = size;
     if (gpu) take_gpu(p, name, given);
-  } else if (strcmp(name, "cpu:1") == 0 && !o->device_memory) {
-    o->device_memory = size;
+  } else if (device > 0) {
+    take_device(p, device, size, given);
   } else if (page && !o->page_space) {
     o->page_space = page;
     o->page_memory = size;
   } else if ((first && !gpu && strncmp(o->device, "cuda", 4) != 0) ||
              (page && o->page_space && strcmp(page, o->page_space) == 0)) {
     refuse(p, "--memory %s: %s is given twice", given, name);
-  } else if (page || first || strcmp(name, "cpu:1") == 0) {
+  } else if (page || first) {
     refuse(p, "--memory %s: give the arena, cpu or cuda:0, and one space to page to, host or disk", given);
   } else {
-    refuse(p, "--memory %s: there is no space %s; there are cpu, or cpu:0 and cpu:1, or cuda:0, and host and disk",
+    refuse(p,
+           "--memory %s: there is no space %s; there are cpu, or cpu:0, cpu:1 and so on, or cuda:0, and host and "
+           "disk",
            given, name);
   }
 }
@@ -344,6 +367,10 @@ static void take_spaces(parsing *p) {
     if (!size) refuse(p, "--memory %s: '%s' is no NAME=SIZE", given, at);
     *size++ = '\0';
     take_space(p, at, size, given);
+  }
+  for (int i = 0; i < o->n_devices; i++) {
+    if (o->device_memory[i]) continue;
+    refuse(p, "--memory %s: cpu:%d is missing: devices have the numbers 0 to %d", given, i + 1, o->n_devices);
   }
   if (!o->memory && !o->curve) refuse(p, "--memory %s: the arena needs a size too, as in cpu=48MiB", given);
 }

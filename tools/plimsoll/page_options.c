@@ -26,7 +26,7 @@ static unfit find_unfit(const options *o) {
     return (unfit){"--device", "check compares the whole arena after each op, and copies change it meanwhile"};
   }
   if (strcmp(o->device, "sim") == 0) return (unfit){"--device", "sim computes nothing, so there are no bytes to copy"};
-  if (gpu && o->device_memory) return (unfit){"cpu:1", "the other device is a GPU"};
+  if (gpu && o->n_devices > 0) return (unfit){"cpu:1", "the other device is a GPU"};
   if (gpu && o->page_space && strcmp(o->page_space, "disk") == 0) return (unfit){"disk", "a GPU pages to host"};
   if (gpu && o->retime > 0) return (unfit){"--retime", "commands on several queues of a GPU are not timed"};
   if (gpu && o->trace) return (unfit){"--trace", "commands on several queues of a GPU are not timed"};
@@ -62,6 +62,17 @@ static plim_status choose_bytes(const session *s, const char *space, const char 
   return PLIM_OK;
 }
 
+static plim_status choose_devices(session *s, const plim_link_place *place) {
+  const options *o = s->o;
+  int64_t bytes[PLIM_PAGE_DEVICES];
+  char name[16];
+  for (int i = 0; i < o->n_devices; i++) {
+    (void)snprintf(name, sizeof name, "cpu:%d", i + 1);
+    PLIM_TRY(choose_bytes(s, name, o->device_memory[i], &bytes[i]));
+  }
+  return plim_paging_add_devices(s->device, place, o->n_devices, bytes, &s->paging);
+}
+
 static plim_link_place place_of(const options *o) {
   return (plim_link_place){.page_file = o->page_file, .cache_dir = o->no_cache ? "" : NULL, .modelled = o->model_costs};
 }
@@ -87,16 +98,13 @@ plim_status paging_choose(session *s) {
   if (o->page_file && !o->plan && (!o->page_space || strcmp(o->page_space, "disk") != 0)) {
     return plim_fail(s->ctx, PLIM_EUSAGE, "--page-file requires a space disk, as in --memory cpu=48MiB,disk=4GiB");
   }
-  if (!o->page_space && !o->device_memory && recompute) return choose_of_plan(s);
+  if (!o->page_space && o->n_devices == 0 && recompute) return choose_of_plan(s);
   if (u.option) return refuse(s, &u);
   if (o->plan) return refuse(s, &(unfit){"--plan", "a plan has spaces of its own"});
   s->paging = plim_paging_default();
   s->paging.recompute = recompute;
   s->planning.paging = &s->paging;
-  if (o->device_memory) {
-    PLIM_TRY(choose_bytes(s, "cpu:1", o->device_memory, &bytes));
-    PLIM_TRY(plim_paging_add_device(s->device, &place, bytes, &s->paging));
-  }
+  if (o->n_devices > 0) PLIM_TRY(choose_devices(s, &place));
   if (!o->page_space) return PLIM_OK;                              /* nothing can be paged */
   if (o->page_file) PLIM_TRY(plim_file_try(s->ctx, o->page_file)); /* a plan may not page, and then not open it */
   PLIM_TRY(choose_bytes(s, o->page_space, o->page_memory, &bytes));

@@ -2,6 +2,7 @@
 #include "tools/plimsoll/refusal_text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/base/size.h"
 #include "runtime/program/online_plan.h"
@@ -27,7 +28,7 @@ static plim_status largest_batch(session *s, int64_t smallest_bytes, int32_t *ou
   return plim_program_largest_batch(s->device, &search, &planning, out);
 }
 
-enum { WORDS = 1536, BATCH_WORDS = 96, NUMERICS_WORDS = 256 };
+enum { WORDS = 1536, BATCH_WORDS = 96, BESIDE_WORDS = 512, NUMERICS_WORDS = 256 };
 
 /* The numbers of the floor, and the sentence that they make; `batch` ends it. */
 static plim_status explain(session *s, const char *what, int64_t budget_bytes, const plim_graph *graph,
@@ -71,22 +72,23 @@ static plim_status free_numerics(session *s, const plim_plan_options *wanted, in
 }
 
 /* " beside 1.0 GiB of host": what else the plans may take. */
-static const char *beside_words(const plim_paging *paging, char words[BATCH_WORDS]) {
-  char space[PLIM_SIZE_TEXT_BYTES] = "", device[PLIM_SIZE_TEXT_BYTES] = "";
-  const char *and = paging->space && paging->device ? " and " : "";
+static const char *beside_words(const plim_paging *paging, char words[BESIDE_WORDS]) {
+  char size[PLIM_SIZE_TEXT_BYTES];
+  const char *before = " beside ";
   words[0] = '\0';
-  if (!paging->space && !paging->device) return words;
-  if (paging->space) (void)plim_size_print(paging->budget_bytes, space);
-  if (paging->device) (void)plim_size_print(paging->device_bytes, device);
-  (void)snprintf(words, BATCH_WORDS, " beside %s%s%.16s%s%s%s%.16s", space, paging->space ? " of " : "",
-                 paging->space ? paging->space : "", and, device, paging->device ? " of " : "",
-                 paging->device ? paging->device : "");
+  for (int32_t i = paging->space ? -1 : 0; i < paging->n_devices; i++) {
+    const char *name = i < 0 ? paging->space : paging->device[i].name;
+    const int64_t bytes = i < 0 ? paging->budget_bytes : paging->device[i].budget_bytes;
+    const size_t used = strlen(words);
+    (void)snprintf(words + used, BESIDE_WORDS - used, "%s%s of %.16s", before, plim_size_print(bytes, size), name);
+    before = " and ";
+  }
   return words;
 }
 
 /* The same with paging. The smallest budget was found by halving. */
 static plim_status explain_paged(session *s, const char *what, const plim_plan_floor *floor, const char *batch) {
-  char budget[HUMAN_BYTES], smallest[PLIM_SIZE_TEXT_BYTES], beside[BATCH_WORDS], bound[NUMERICS_WORDS] = "";
+  char budget[HUMAN_BYTES], smallest[PLIM_SIZE_TEXT_BYTES], beside[BESIDE_WORDS], bound[NUMERICS_WORDS] = "";
   refusal *r = &s->refusal;
   r->budget_bytes = s->planning.budget_bytes;
   r->smallest_bytes = floor->smallest_bytes;
@@ -107,7 +109,7 @@ static plim_status explain_paged(session *s, const char *what, const plim_plan_f
                    "no plan of %s within %s%s was found; the smallest budget of %s for which one was found is %s "
                    "(%lld bytes)%s%s",
                    what, human_bytes(r->budget_bytes, budget), beside_words(s->planning.paging, beside),
-                   s->planning.paging->device ? "cpu:0" : s->o->device,
+                   s->planning.paging->n_devices > 0 ? "cpu:0" : s->o->device,
                    plim_size_print(floor->smallest_bytes, smallest), (long long)floor->smallest_bytes, bound, batch);
 }
 

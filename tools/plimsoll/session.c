@@ -134,30 +134,35 @@ plim_status session_open(session *s, const options *o) {
   return check_outputs(s);
 }
 
-/* Is --plan the plan of two devices? One that cannot be read is refused where it is used; a stream is
- * read there alone. */
-static int has_placed_plan(const session *s) {
+/* CPU devices beside the first one, of --memory or --plan. A plan that cannot be read is refused where it is used; a
+ * stream is read there alone. */
+static int32_t other_devices(const session *s) {
   plim_plan *plan = NULL;
-  int placed = 0;
+  int32_t devices = 0;
+  if (s->o->n_devices > 0) return s->o->n_devices;
   if (s->o->command == COMMAND_PLAN || !s->o->plan || plim_file_is_direct(s->o->plan)) return 0;
   if (plim_plan_load(s->ctx, s->o->plan, &plan) != PLIM_OK) return 0;
-  for (int32_t k = 0; k < plan->n_page_spaces; k++) placed |= plan->page[k].computes;
+  for (int32_t k = 0; k < plan->n_page_spaces; k++) devices += plan->page[k].computes;
   plim_plan_free(plan);
-  return placed;
+  return devices;
 }
 
-/* CPU devices beside the first one. */
-static int32_t other_devices(const session *s) {
-  return s->o->device_memory || has_placed_plan(s) ? 1 : 0;
+/* The threads of one of several devices: an equal part of all. */
+static plim_status share_threads(const session *s, int32_t devices, int32_t *threads) {
+  const int32_t all = *threads > 0 ? *threads : plim_threads_default();
+  if (all < devices) {
+    return plim_fail(s->ctx, PLIM_EUSAGE, "%d devices need a thread each, and there %s %d: give --threads %d or more",
+                     (int)devices, all == 1 ? "is" : "are", (int)all, (int)devices);
+  }
+  *threads = all / devices;
+  return PLIM_OK;
 }
 
 static plim_status open_device(session *s) {
   plim_device_options wanted = plim_device_options_default();
   wanted.threads = (int32_t)s->o->threads;
-  if (other_devices(s) > 0) { /* two devices have half of the threads each */
-    int32_t all = wanted.threads > 0 ? wanted.threads : plim_threads_default();
-    wanted.threads = all > 1 ? all / 2 : 1;
-  }
+  const int32_t devices = other_devices(s) + 1;
+  if (devices > 1) PLIM_TRY(share_threads(s, devices, &wanted.threads));
   wanted.eager = s->o->no_graph;
   if (strcmp(s->o->device, "check") != 0) return plim_device_open(s->ctx, s->o->device, &wanted, &s->device);
   PLIM_TRY(plim_device_open(s->ctx, "cpu", &wanted, &s->checked));
@@ -319,7 +324,7 @@ static plim_status set_source(session *s) {
   s->source.user = s;
   s->source.profiler = o->model_costs ? NULL : &s->profiler;
   s->source.vram_bytes = s->vram_bytes;
-  s->source.pages = o->page_memory || o->device_memory;
+  s->source.pages = o->page_memory || o->n_devices > 0;
   return o->memory ? plim_size_parse(s->ctx, o->memory, &s->source.budget) : PLIM_OK;
 }
 

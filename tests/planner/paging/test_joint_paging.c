@@ -36,10 +36,11 @@ static void complete_rig(rig *r, uint64_t seed, int devices) {
                             .latency_ns = {1, 1},
                             .bytes_per_ns = {bytes_per_ns, bytes_per_ns},
                             .recompute = 1,
-                            .device = devices > 1 ? "cpu:1" : NULL,
-                            .device_bytes = r->keep_all->arena_bytes,
+                            .n_devices = devices - 1,
                             .device_latency_ns = 1,
                             .device_bytes_per_ns = 10 * bytes_per_ns};
+  static const char *const name[PLIM_PAGE_DEVICES] = {"cpu:1", "cpu:2", "cpu:3", "cpu:4", "cpu:5", "cpu:6", "cpu:7"};
+  for (int i = 0; i < devices - 1; i++) r->paging.device[i] = (plim_paging_device){name[i], r->keep_all->arena_bytes};
   r->options.budget_bytes = r->keep_all->arena_bytes;
   r->options.paging = &r->paging;
   plim_queue_spaces_make(&r->options, &r->spaces);
@@ -280,7 +281,7 @@ Test(joint_paging, what_begins_with_a_plan_on_two_devices_is_never_slower_and_mo
 }
 
 /* Runs draw much, copies little: what is paged and not recomputed saves energy. */
-static const plim_powers powers = {.device_watt = {50, 50}, .idle_watt = 0, .link_watt = {1, 1}};
+static const plim_powers powers = {.device_watt = {50, 50}, .idle_watt = 0, .link_watt = {{0, 1}, {1, 0}}};
 
 static plim_status plan_by_deadline(rig *r, const plim_powers *given, int64_t deadline_ns, plim_plan **out) {
   r->paging.powers = given;
@@ -314,7 +315,7 @@ Test(joint_paging, a_plan_for_energy_keeps_its_deadline_and_takes_no_more_energy
 }
 
 Test(joint_paging, where_copies_draw_much_a_plan_for_energy_takes_no_more_than_recomputation_alone) {
-  static const plim_powers costly_links = {.device_watt = {1, 1}, .idle_watt = 0, .link_watt = {1000, 1000}};
+  static const plim_powers costly_links = {.device_watt = {1, 1}, .idle_watt = 0, .link_watt = {{0, 1000}, {1000, 0}}};
   int compared = 0;
   for (uint64_t seed = 1; seed <= SEEDS; seed++) {
     rig r;
@@ -378,6 +379,7 @@ Test(joint_paging, a_small_page_space_and_recomputation_together_fit_where_neith
 /* A list in one pass, for devices drawn for each run and arenas that are hardly enough. PLIM_EPLAN: the checker refuses
  * the plan. *fits: there is a plan. */
 static plim_status decode_drawn(rig *r, uint64_t seed, int32_t percent, int32_t *fits) {
+  const int32_t devices = r->paging.n_devices + 1;
   plim_command_list list = {.ctx = r->ctx, .graph = r->graph};
   plim_queue_runs runs;
   plim_plan *plan = NULL;
@@ -387,13 +389,13 @@ static plim_status decode_drawn(rig *r, uint64_t seed, int32_t percent, int32_t 
   const int64_t persistent = plim_graph_persistent_bytes(r->graph), room = r->keep_all->arena_bytes - persistent;
   r->options.budget_bytes = persistent + room * percent / 100;
   r->paging.space = NULL;
-  r->paging.device_bytes = room * percent / 100;
+  for (int32_t i = 0; i < r->paging.n_devices; i++) r->paging.device[i].budget_bytes = room * percent / 100;
   plim_queue_spaces_make(&r->options, &r->spaces);
   cr_assert_eq(plim_queue_runs_make(r->graph, r->keep_all, &runs), PLIM_OK);
   cr_assert_leq(runs.n, 512);
   for (int32_t i = 0; i < runs.n; i++) {
     const int updates = r->graph->op[r->keep_all->command[i].op].n_updates > 0;
-    device[i] = updates ? 0 : plim_random_below(&random, 2);
+    device[i] = updates ? 0 : plim_random_below(&random, devices);
   }
   const plim_lowering lowering = {.paging = &r->paging,
                                   .spaces = &r->spaces,
@@ -413,11 +415,11 @@ static plim_status decode_drawn(rig *r, uint64_t seed, int32_t percent, int32_t 
 
 /* A run that has no room writes over an input. Where the input was copied in for this very run, it is copied out before
  * the run too: after it the bytes are others. */
-Test(joint_paging, tight_arenas_of_two_devices_give_plans_that_the_checker_accepts) {
+static void expect_drawn_plans(int devices) {
   int32_t made = 0;
   for (uint64_t seed = 1; seed <= 60; seed++) {
     rig r;
-    make_rig(&r, seed, 2);
+    make_rig(&r, seed, devices);
     for (int32_t percent = 50; percent < 100; percent++) {
       int32_t fits;
       plim_status status = decode_drawn(&r, seed * 100 + (uint64_t)percent, percent, &fits);
@@ -428,4 +430,14 @@ Test(joint_paging, tight_arenas_of_two_devices_give_plans_that_the_checker_accep
     free_rig(&r);
   }
   cr_assert_gt(made, 100, "%d", made);
+}
+
+Test(joint_paging, tight_arenas_of_two_devices_give_plans_that_the_checker_accepts) {
+  expect_drawn_plans(2);
+}
+
+/* With eight the links to a space share a queue. */
+Test(joint_paging, so_do_those_of_three_and_of_eight_devices) {
+  expect_drawn_plans(3);
+  expect_drawn_plans(8);
 }

@@ -334,10 +334,11 @@ Test(paging, a_plan_that_was_found_is_lost_by_no_later_cancel) {
 
 /* ---- two devices ---- */
 
-static plim_plan *plan_two(paging_rig *r, int64_t budget_bytes) {
+static plim_plan *plan_devices(paging_rig *r, int32_t devices, int64_t budget_bytes) {
+  static const char *const name[PLIM_PAGE_DEVICES] = {"cpu:1", "cpu:2", "cpu:3", "cpu:4", "cpu:5", "cpu:6", "cpu:7"};
   plim_plan *plan = NULL;
-  r->paging.device = "cpu:1";
-  r->paging.device_bytes = budget_bytes;
+  r->paging.n_devices = devices - 1;
+  for (int32_t i = 0; i < devices - 1; i++) r->paging.device[i] = (plim_paging_device){name[i], budget_bytes};
   r->paging.device_latency_ns = 1;
   r->paging.device_bytes_per_ns = 2 * r->paging.bytes_per_ns[0];
   r->options.budget_bytes = budget_bytes;
@@ -350,6 +351,10 @@ static plim_plan *plan_two(paging_rig *r, int64_t budget_bytes) {
   for (int32_t k = 0; k < plan->n_page_spaces; k++)
     cr_assert_leq(plan->page[k].arena_bytes, plan->page[k].budget_bytes);
   return plan;
+}
+
+static plim_plan *plan_two(paging_rig *r, int64_t budget_bytes) {
+  return plan_devices(r, 2, budget_bytes);
 }
 
 Test(paging, two_devices_close_half_of_the_gap_between_one_device_and_the_bound) {
@@ -410,6 +415,69 @@ Test(paging, two_devices_page_to_a_third_space) {
   cr_assert_gt(paged, 0, "%d of %d", paged, (int)SEEDS);
 }
 
+/* ---- several devices ---- */
+
+/* With a page space (percent of the room that keep-all has beside what persists) or without one (percent 0). */
+static void expect_no_slower_with_more(uint64_t seed, int64_t percent, int32_t most, int *faster) {
+  paging_rig r = {0};
+  int64_t fewer_ns = INT64_MAX;
+  paging_rig_make(&r, LENGTH, seed);
+  const int64_t persistent = plim_graph_persistent_bytes(r.graph);
+  const int64_t budget =
+      percent > 0 ? persistent + (r.options.budget_bytes - persistent) * percent / 100 : r.options.budget_bytes;
+  if (percent == 0) r.paging.space = NULL;
+  r.options.iterations = 40;
+  for (int32_t devices = 2; devices <= most; devices++) {
+    plim_plan *plan = plan_devices(&r, devices, budget);
+    cr_assert(plan || fewer_ns == INT64_MAX, "seed %llu, %d devices", (unsigned long long)seed, (int)devices);
+    if (!plan) continue;
+    cr_assert_leq(plan->time_ns, fewer_ns, "seed %llu, %d devices", (unsigned long long)seed, (int)devices);
+    if (plan->n_page_spaces > 0) cr_assert_eq(plan->n_page_spaces, devices - 1 + (r.paging.space != NULL));
+    if (plan->n_page_spaces > 0) cr_assert_leq(plan->bound_ns, plan->time_ns);
+    *faster += fewer_ns < INT64_MAX && plan->time_ns < fewer_ns;
+    fewer_ns = plan->time_ns;
+    plim_plan_free(plan);
+  }
+  paging_rig_free(&r);
+}
+
+Test(paging, no_plan_is_slower_with_one_device_more) {
+  int faster = 0;
+  for (uint64_t seed = test_seed(1), end = seed + SEEDS; test_seed_at(seed) < end; seed++) {
+    expect_no_slower_with_more(seed, 0, 4, &faster);
+    expect_no_slower_with_more(seed, 60, 3, &faster);
+  }
+  cr_assert_gt(faster, 0);
+}
+
+/* More links than a plan has queues. */
+Test(paging, eight_devices_and_a_page_space_have_a_plan) {
+  paging_rig r = {0};
+  paging_rig_make(&r, LENGTH, 1);
+  r.options.iterations = 40;
+  plim_plan *plan = plan_devices(&r, 8, r.options.budget_bytes);
+  cr_assert_not_null(plan);
+  cr_assert_eq(plan->n_page_spaces, 8);
+  plim_plan_free(plan);
+  paging_rig_free(&r);
+}
+
+Test(paging, too_many_devices_are_refused_and_so_is_one_without_a_name) {
+  paging_rig r = {0};
+  plim_plan *plan = NULL;
+  paging_rig_make(&r, LENGTH, 1);
+  r.options.paging = &r.paging;
+  r.paging.n_devices = PLIM_PAGE_DEVICES + 1;
+  cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_EUSAGE);
+  cr_assert_str_eq(plim_context_error(r.ctx), "8 devices beside the first one, not 0 to 7");
+  r.paging.n_devices = 2;
+  r.paging.device[0].name = "cpu:1";
+  r.paging.device_bytes_per_ns = 1;
+  cr_assert_eq(plim_plan_make(r.ctx, r.graph, r.profile, &r.options, &plan), PLIM_EUSAGE);
+  cr_assert_not_null(strstr(plim_context_error(r.ctx), "a device without a name"), "%s", plim_context_error(r.ctx));
+  paging_rig_free(&r);
+}
+
 /* ---- the program ---- */
 
 static void setup(void) {
@@ -458,10 +526,10 @@ Test(paging_program, a_model_is_planned_on_two_devices) {
 #ifdef PLIM_SANITIZED
   cr_skip_test("long under sanitizers; the release build runs it");
 #endif
-  expect(PLAN_TWO "--memory cpu:0=60%,cpu:1=60% -o two.json", 0, "placed", "");
+  expect(PLAN_TWO "--threads 2 --memory cpu:0=60%,cpu:1=60% -o two.json", 0, "placed", "");
   expect("$PLIMSOLL check two.json", 0, "valid                yes", "");
-  expect(VERIFY_SMALL "--memory cpu:0=60%,cpu:1=60%", 0, "weights identical    yes", "");
-  expect(PLAN_TWO "--time-limit 2 --memory cpu:0=1MiB,cpu:1=1MiB", 4, "",
+  expect(VERIFY_SMALL "--threads 2 --memory cpu:0=60%,cpu:1=60%", 0, "weights identical    yes", "");
+  expect(PLAN_TWO "--threads 2 --time-limit 2 --memory cpu:0=1MiB,cpu:1=1MiB", 4, "",
          "the smallest budget of cpu:0 for which one was found is ");
 }
 
@@ -474,7 +542,8 @@ Test(paging_program, two_devices_close_half_of_the_gap_of_a_model) {
 }
 
 Test(paging_program, bad_spaces_are_refused) {
-  expect(VERIFY "--memory cpu=60%,nvme=1GiB", 2, "", "there is no space nvme; there are cpu, or cpu:0 and cpu:1,");
+  expect(VERIFY "--memory cpu=60%,nvme=1GiB", 2, "",
+         "there is no space nvme; there are cpu, or cpu:0, cpu:1 and so on,");
   expect(VERIFY "--memory cuda:0=60%,cuda:1=60%", 2, "", "cpu or cuda:0, and one space to page to");
   expect(VERIFY "--memory host=1GiB", 2, "", "the arena needs a size too");
   expect(VERIFY "--memory cpu=60%,host=1GiB,disk=1GiB", 2, "", "one space to page to");

@@ -84,8 +84,8 @@ static int make_plan_beside(rig *r, uint64_t seed, int slack_percent, const char
                               .space = space,
                               .budget_bytes = INT64_MAX,
                               .bytes_per_ns = {1, 1},
-                              .device = device,
-                              .device_bytes = 0, /* nothing is paged to it */
+                              .n_devices = device != NULL,
+                              .device = {{device, 0}}, /* nothing is paged to it */
                               .device_bytes_per_ns = 1};
   plim_plan_options options = plim_plan_options_default();
   options.paging = &paging;

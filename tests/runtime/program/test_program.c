@@ -298,7 +298,7 @@ Test(program, a_plan_that_pages_is_planned_again_with_its_spaces_and_links_that_
   cr_expect_str_eq(paging.space, "host");
   cr_expect_eq(paging.budget_bytes, 1 << 20);
   cr_expect_eq(paging.recompute, 1);
-  cr_expect_null(paging.device);
+  cr_expect_eq(paging.n_devices, 0);
   for (int in = 0; in < PLIM_LINK_DIRECTIONS; in++) cr_expect_gt(paging.bytes_per_ns[in], 0);
 }
 
