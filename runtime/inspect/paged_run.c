@@ -31,8 +31,35 @@ static int32_t set_devices(const plim_plan *plan, plim_space_device *device, int
   return n;
 }
 
-/* Set the queues. A queue of copies is named after its first copy, a queue of runs after its device. Returns the number
- * of queues. */
+/* One of the spaces of a queue's copies: its number, MANY where they have several. */
+enum { NONE = -1, MANY = -2 };
+static void note_space(int32_t *noted, int32_t space) {
+  if (*noted == NONE) *noted = space;
+  if (*noted != space) *noted = MANY;
+}
+
+static const char *noted_name(const plim_plan *plan, int32_t noted) {
+  return noted == MANY ? "*" : plim_paged_run_space_name(plan, noted);
+}
+
+/* Name the queues of copies by the spaces that these go from and to, as "cpu>host", or "*>cpu" where they have several.
+ */
+static void name_links(const plim_plan *plan, plim_space_queue *queue) {
+  int32_t from[PLIM_PLAN_QUEUES], to[PLIM_PLAN_QUEUES];
+  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) from[q] = to[q] = NONE;
+  for (int32_t j = 0; j < plan->n_commands; j++) {
+    const plim_command *command = &plan->command[j];
+    if (command->kind != PLIM_COMMAND_COPY) continue;
+    note_space(&from[command->queue], command->from);
+    note_space(&to[command->queue], command->to);
+  }
+  for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) {
+    if (from[q] == NONE) continue;
+    (void)snprintf(queue[q].name, sizeof queue->name, "%s>%s", noted_name(plan, from[q]), noted_name(plan, to[q]));
+  }
+}
+
+/* Set the queues; a queue of runs is named after its device. Returns the number of queues. */
 static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_space_queue *queue) {
   int32_t n = 1;
   for (int32_t q = 0; q < PLIM_PLAN_QUEUES; q++) queue[q].device = PLIM_NONE;
@@ -41,15 +68,12 @@ static int32_t set_queues(const plim_plan *plan, const int32_t *device_of, plim_
   for (int32_t j = plan->n_commands - 1; j >= 0; j--) {
     const plim_command *command = &plan->command[j];
     if (command->queue >= n) n = command->queue + 1;
-    if (command->kind == PLIM_COMMAND_RUN) {
-      queue[command->queue].device = device_of[command->space];
-      (void)snprintf(queue[command->queue].name, sizeof queue->name, "%s",
-                     plim_paged_run_space_name(plan, command->space));
-      continue;
-    }
-    (void)snprintf(queue[command->queue].name, sizeof queue->name, "%s>%s",
-                   plim_paged_run_space_name(plan, command->from), plim_paged_run_space_name(plan, command->to));
+    if (command->kind != PLIM_COMMAND_RUN) continue;
+    queue[command->queue].device = device_of[command->space];
+    (void)snprintf(queue[command->queue].name, sizeof queue->name, "%s",
+                   plim_paged_run_space_name(plan, command->space));
   }
+  name_links(plan, queue);
   return n;
 }
 

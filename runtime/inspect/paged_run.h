@@ -10,7 +10,8 @@ extern "C" {
 #endif
 
 /* Convert a checked plan with copies to a plan over spaces, for plim_space_inspect. Its spaces are the arena and the
- * page spaces. Its queues have names as "cpu>disk"; queues without commands are left out. *out: free with
+ * page spaces. Its queues have names as "cpu>disk", or "*>cpu" where
+ * several links share one; queues without commands are left out. *out: free with
  * plim_space_plan_free. PLIM_ENOMEM. O(plan). */
 PLIM_MUST_USE plim_status plim_paged_run_spaces(const plim_graph *graph, const plim_plan *plan, plim_space_plan **out);
 

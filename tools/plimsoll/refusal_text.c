@@ -71,17 +71,18 @@ static plim_status free_numerics(session *s, const plim_plan_options *wanted, in
   return PLIM_OK;
 }
 
-/* " beside 1.0 GiB of host": what else the plans may take. */
+/* " beside 1.0 GiB of host, 60.0 MiB of cpu:1 and 60.0 MiB of cpu:2": what else the plans may take. */
 static const char *beside_words(const plim_paging *paging, char words[BESIDE_WORDS]) {
   char size[PLIM_SIZE_TEXT_BYTES];
   const char *before = " beside ";
+  const int32_t last = paging->n_devices - 1;
   words[0] = '\0';
-  for (int32_t i = paging->space ? -1 : 0; i < paging->n_devices; i++) {
+  for (int32_t i = paging->space ? -1 : 0; i <= last; i++) {
     const char *name = i < 0 ? paging->space : paging->device[i].name;
     const int64_t bytes = i < 0 ? paging->budget_bytes : paging->device[i].budget_bytes;
     const size_t used = strlen(words);
     (void)snprintf(words + used, BESIDE_WORDS - used, "%s%s of %.16s", before, plim_size_print(bytes, size), name);
-    before = " and ";
+    before = i + 1 < last ? ", " : " and ";
   }
   return words;
 }

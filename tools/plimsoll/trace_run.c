@@ -210,8 +210,13 @@ void trace_run_command(const traced_spaces *t, int32_t c, FILE *to) {
   }
 }
 
+const char *trace_run_link(const traced_spaces *t, const plim_transfer *x, char *words) {
+  (void)snprintf(words, SPACE_WORDS, "%.31s>%.31s", t->plan->space[x->from].name, t->plan->space[x->to].name);
+  return words;
+}
+
 void trace_run_transfers(const traced_spaces *t, FILE *to) {
-  char words[SPACE_WORDS];
+  char words[SPACE_WORDS], link[SPACE_WORDS];
   if (!t->row) return;
   fprintf(to, "\ntransfers of training step %lld, in ms\n%7s %-26s %-11s %8s %9s %9s %8s %8s %7s\n",
           (long long)t->row[0].training_step, "command", "storage", "link", "MiB", "planned", "ended", "late", "waited",
@@ -220,9 +225,8 @@ void trace_run_transfers(const traced_spaces *t, FILE *to) {
     const plim_transfer *x = &t->transfer[i];
     double taken_ns = (double)(x->end_ns - x->begin_ns);
     fprintf(to, "%7d %-26.26s %-11.11s %8.2f %9.3f %9.3f %8.3f %8.3f %7.2f\n", (int)x->command,
-            space_storage_words(t->graph, x->storage, words), t->plan->queue[t->plan->command[x->command].queue].name,
-            (double)x->bytes / (1 << 20), (double)x->planned_end_ns / 1e6, (double)x->end_ns / 1e6,
-            (double)(x->end_ns - x->planned_end_ns) / 1e6, (double)x->waited_ns / 1e6,
-            taken_ns > 0 ? (double)x->bytes / taken_ns : 0);
+            space_storage_words(t->graph, x->storage, words), trace_run_link(t, x, link), (double)x->bytes / (1 << 20),
+            (double)x->planned_end_ns / 1e6, (double)x->end_ns / 1e6, (double)(x->end_ns - x->planned_end_ns) / 1e6,
+            (double)x->waited_ns / 1e6, taken_ns > 0 ? (double)x->bytes / taken_ns : 0);
   }
 }

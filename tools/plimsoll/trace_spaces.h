@@ -53,6 +53,9 @@ plim_status trace_run_bytes(const traced_spaces *t, int32_t space, trace_moment 
 void trace_run_command(const traced_spaces *t, int32_t c, FILE *to);
 void trace_run_transfers(const traced_spaces *t, FILE *to);
 
+/* Writes the link of a transfer to words [SPACE_WORDS], as "cpu>host", and returns it. */
+const char *trace_run_link(const traced_spaces *t, const plim_transfer *x, char *words);
+
 /* ---- views: text ---- */
 plim_status trace_spaces_summary(const traced_spaces *t, FILE *to);
 plim_status trace_spaces_step(const traced_spaces *t, int32_t c, FILE *to);

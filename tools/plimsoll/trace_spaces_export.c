@@ -99,7 +99,7 @@ static void add_transfers(const traced_spaces *t, plim_text *text) {
     plim_text_format(text, "<tr><td>%d</td><td>", (int)x->command);
     svg_add(text, space_storage_words(t->graph, x->storage, name), 60);
     plim_text_add(text, "</td><td>");
-    svg_add(text, t->plan->queue[t->plan->command[x->command].queue].name, 40);
+    svg_add(text, trace_run_link(t, x, name), 40);
     plim_text_format(text, "</td><td>%.2f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>%s</tr>\n",
                      (double)x->bytes / (1 << 20), (double)x->planned_end_ns / 1e6, (double)x->end_ns / 1e6,
                      (double)(x->end_ns - x->planned_end_ns) / 1e6, x->waiter >= 0 ? waiter : "<td></td><td></td>");

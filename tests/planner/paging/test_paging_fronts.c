@@ -113,6 +113,28 @@ Test(paging_fronts, a_cancelled_call_has_the_plan_that_was_kept) {
   paging_rig_free(&r);
 }
 
+/* Arenas of other devices are spaces like the others: a plan for one of them is none for two. */
+Test(paging_fronts, a_plan_that_was_kept_for_two_devices_is_not_taken_for_three) {
+  paging_rig r = {0};
+  plim_plan_result made = {.plan = NULL};
+  int32_t was_kept = 0;
+  paging_rig_make(&r, 16, 1);
+  const int64_t bytes = r.options.budget_bytes;
+  r.paging.n_devices = 1;
+  r.paging.device[0] = (plim_paging_device){"cpu:1", bytes};
+  r.paging.device[1] = (plim_paging_device){"cpu:2", bytes};
+  r.paging.device_bytes_per_ns = 1;
+  cr_assert_lt(make_alone(&r, bytes, 1, plim_test_folder(), &was_kept), INT64_MAX);
+  plim_context_cancel(r.ctx);
+  cr_assert_lt(make_alone(&r, bytes, 1, r.options.front_folder, &was_kept), INT64_MAX);
+  cr_assert_eq(was_kept, 1);
+  r.paging.n_devices = 2;
+  cr_assert_eq(plim_plan_search(r.ctx, r.graph, r.profile, &r.options, &made), PLIM_ECANCEL);
+  cr_assert_null(made.plan);
+  plim_test_folder_remove();
+  paging_rig_free(&r);
+}
+
 /* A bound of the cut model counts no pages, and is one for its bytes alone. So no plan of one arena that wins has it,
  * nor has a cancelled call for more bytes, which takes that plan. */
 Test(paging_fronts, a_bound_of_one_arena_is_none_where_pages_are_allowed_nor_for_more_bytes) {
