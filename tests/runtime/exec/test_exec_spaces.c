@@ -1,4 +1,4 @@
-/* runtime/exec over several spaces: ops placed at random on two devices that run at once, persistent storages at home
+/* runtime/exec over several spaces: ops placed at random on devices that run at once, persistent storages at home
  * in memory or in a file, and copies between all of them, leave what program order leaves. */
 #include <criterion/criterion.h>
 #include <stdatomic.h>
@@ -15,8 +15,7 @@
 #include "tests/support/test_seed.h"
 
 enum { CASES = 120, STEPS = 3, MOST_STORAGES = 400, MOST_OPS = 400, BYTES = 16384 };
-enum { FIRST, SECOND, PAGES, SPACES }; /* two that compute, one that pages */
-enum { FIRST_COPIES = 2, COPY_QUEUES = 3 };
+enum { FIRST, SECOND, COPY_QUEUES = 3 };
 
 typedef struct rig {
   plim_context *ctx;
@@ -26,9 +25,10 @@ typedef struct rig {
   plim_exec *exec;
   plim_command_list list;
   uint64_t seed;
-  int32_t home[MOST_STORAGES];        /* space of a storage that is there from the start; -1: none */
-  int32_t now[SPACES][MOST_STORAGES]; /* buffer with the latest contents; -1: none */
-  int32_t away;                       /* persistent storages that are at home elsewhere */
+  int32_t devices, spaces;     /* of the spaces all but the last compute, each on the queue of its number */
+  int32_t home[MOST_STORAGES]; /* space of a storage that is there from the start; -1: none */
+  int32_t now[PLIM_PLAN_SPACES][MOST_STORAGES]; /* buffer with the latest contents; -1: none */
+  int32_t away;                                 /* persistent storages that are at home elsewhere */
 } rig;
 
 static uint64_t draw(rig *r, uint64_t below) {
@@ -42,10 +42,10 @@ static void add_source(rig *r, int32_t s) {
   const plim_storage *storage = &r->graph->storage[s];
   int persistent = plim_role_persistent(storage->role);
   r->home[s] = -1;
-  for (int32_t k = 0; k < SPACES; k++) r->now[k][s] = -1;
+  for (int32_t k = 0; k < r->spaces; k++) r->now[k][s] = -1;
   int used = r->graph->reader_first[s + 1] > r->graph->reader_first[s];
   if (storage->producer >= 0 || storage->bytes == 0 || (!persistent && !used)) return;
-  r->home[s] = persistent ? (int32_t)draw(r, SPACES) : FIRST;
+  r->home[s] = persistent ? (int32_t)draw(r, (uint64_t)r->spaces) : FIRST;
   r->away += persistent && r->home[s] != FIRST;
   int64_t bytes = plim_align_up(storage->bytes, PLIM_ALIGN);
   int32_t id = plim_command_list_add_buffer(&r->list, s, r->home[s], -1, bytes, -1);
@@ -55,7 +55,7 @@ static void add_source(rig *r, int32_t s) {
 
 static void add_copy(rig *r, int32_t s, int32_t from, int32_t to) {
   plim_command command = {.kind = PLIM_COMMAND_COPY,
-                          .queue = FIRST_COPIES + (int32_t)draw(r, COPY_QUEUES),
+                          .queue = r->devices + (int32_t)draw(r, COPY_QUEUES),
                           .storage = s,
                           .from = from,
                           .to = to};
@@ -75,8 +75,8 @@ static void add_copy(rig *r, int32_t s, int32_t from, int32_t to) {
 /* A storage in a space, by a copy from a space that has it, drawn at random. */
 static void need(rig *r, int32_t s, int32_t space) {
   if (r->graph->storage[s].bytes == 0 || r->now[space][s] >= 0) return;
-  int32_t from = (int32_t)draw(r, SPACES);
-  while (r->now[from][s] < 0) from = (from + 1) % SPACES;
+  int32_t from = (int32_t)draw(r, (uint64_t)r->spaces);
+  while (r->now[from][s] < 0) from = (from + 1) % r->spaces;
   add_copy(r, s, from, space);
 }
 
@@ -107,7 +107,7 @@ static void add_run(rig *r, int32_t o, int32_t space) {
   (void)plim_command_list_add(&r->list, &command, variant->time_ns);
   for (int32_t i = 0; i < op->n_updates; i++) { /* at once back home; elsewhere the version is an earlier one */
     int32_t s = op->updates[i];
-    for (int32_t k = 0; k < SPACES; k++) {
+    for (int32_t k = 0; k < r->spaces; k++) {
       if (k != space) r->now[k][s] = -1;
     }
     if (r->home[s] >= 0 && r->home[s] != space) add_copy(r, s, space, r->home[s]);
@@ -123,21 +123,25 @@ static int has_output(const plim_graph *g, const plim_op *op) {
 
 static void finish_plan(rig *r, const char *space) {
   static plim_plan_variant variant[MOST_OPS];
-  plim_page_space page[] = {{.name = "cpu:1", .budget_bytes = INT64_MAX, .computes = 1}, {.budget_bytes = INT64_MAX}};
+  plim_page_space page[PLIM_PAGE_SPACES];
   plim_plan draft = {.planner = "test",
                      .plan_class = PLIM_CLASS_FREE,
                      .packed = 1,
                      .n_variants = r->graph->n_ops,
                      .variant = variant,
                      .budget_bytes = INT64_MAX,
-                     .n_page_spaces = SPACES - 1,
+                     .n_page_spaces = r->spaces - 1,
                      .page = page};
-  (void)snprintf(page[1].name, sizeof page[1].name, "%s", space);
+  for (int32_t k = 0; k < r->spaces - 1; k++) {
+    page[k] = (plim_page_space){.budget_bytes = INT64_MAX, .computes = k + 1 < r->devices};
+    if (page[k].computes) (void)snprintf(page[k].name, sizeof page[k].name, "cpu:%d", (int)k + 1);
+    if (!page[k].computes) (void)snprintf(page[k].name, sizeof page[k].name, "%s", space);
+  }
   for (int32_t o = 0; o < r->graph->n_ops; o++) {
     variant[o] = (plim_plan_variant){o, r->profile->variant[r->profile->first[o]]};
   }
   cr_assert_eq(plim_command_list_begin(&r->list), PLIM_OK, "%s", plim_context_error(r->ctx));
-  for (int32_t k = 0; k < SPACES; k++) {
+  for (int32_t k = 0; k < r->spaces; k++) {
     int32_t fits = 0;
     cr_assert_eq(plim_command_list_pack(&r->list, k, INT64_MAX, 20, &fits), PLIM_OK, "%s", plim_context_error(r->ctx));
   }
@@ -146,9 +150,9 @@ static void finish_plan(rig *r, const char *space) {
   cr_assert_eq(status, PLIM_OK, "%s", plim_context_error(r->ctx));
 }
 
-static void make_plan(rig *r, uint64_t seed, const char *space) {
+static void make_plan(rig *r, uint64_t seed, int32_t devices, const char *space) {
   random_graph_options graph = random_graph_options_default(seed);
-  *r = (rig){.seed = seed};
+  *r = (rig){.seed = seed, .devices = devices, .spaces = devices + 1};
   r->ctx = plim_test_context();
   cr_assert_eq(random_graph_make(r->ctx, &graph, &r->graph), PLIM_OK);
   cr_assert_eq(random_profile_make(r->graph, seed, 1, &r->profile), PLIM_OK);
@@ -157,7 +161,7 @@ static void make_plan(rig *r, uint64_t seed, const char *space) {
   r->list = (plim_command_list){.ctx = r->ctx, .graph = r->graph};
   for (int32_t s = 0; s < r->graph->n_storages; s++) add_source(r, s);
   for (int32_t o = 0; o < r->graph->n_ops; o++) {
-    add_run(r, o, has_output(r->graph, &r->graph->op[o]) ? FIRST : (int32_t)draw(r, 2));
+    add_run(r, o, has_output(r->graph, &r->graph->op[o]) ? FIRST : (int32_t)draw(r, (uint64_t)devices));
   }
   finish_plan(r, space);
 }
@@ -218,7 +222,7 @@ static void run_and_compare(rig *r, uint64_t seed) {
     cr_assert_eq(status, PLIM_OK, "seed %llu: %s", (unsigned long long)seed, plim_context_error(r->ctx));
     expect_equal(r, &reference, seed);
     plim_exec_use use = plim_exec_measured(r->exec, 0);
-    for (int32_t k = 0; k < SPACES - 1; k++) {
+    for (int32_t k = 0; k < r->spaces - 1; k++) {
       cr_assert_eq(use.page[k].peak_bytes, r->plan->page[k].peak_bytes);
       cr_assert_eq(use.page[k].packed_bytes, r->plan->page[k].arena_bytes);
     }
@@ -227,11 +231,11 @@ static void run_and_compare(rig *r, uint64_t seed) {
   hash_reference_free(&reference);
 }
 
-static void run_random(const char *space, uint64_t from, uint64_t to) {
+static void run_random(int32_t devices, const char *space, uint64_t from, uint64_t to) {
   int away = 0;
   for (uint64_t seed = test_seed(from), end = seed + (to - from); test_seed_at(seed) < end; seed++) {
     rig r;
-    make_plan(&r, seed, space);
+    make_plan(&r, seed, devices, space);
     run_and_compare(&r, seed);
     away += r.away;
     free_rig(&r);
@@ -240,17 +244,22 @@ static void run_random(const char *space, uint64_t from, uint64_t to) {
 }
 
 Test(exec_spaces, two_devices_and_homes_in_any_space_leave_what_program_order_leaves) {
-  run_random("host", 1, CASES);
+  run_random(2, "host", 1, CASES);
 }
 
 Test(exec_spaces, so_they_do_where_homes_are_in_a_page_file) {
-  run_random("disk", CASES, CASES + CASES / 4);
+  run_random(2, "disk", CASES, CASES + CASES / 4);
+}
+
+Test(exec_spaces, so_do_three_and_eight_devices) {
+  run_random(3, "disk", 1, CASES / 4);
+  run_random(PLIM_PAGE_DEVICES + 1, "host", 1, CASES / 4);
 }
 
 Test(exec_spaces, a_kernel_that_fails_on_the_second_device_ends_the_step_and_is_named) {
   for (uint64_t seed = test_seed(1), end = seed + CASES / 3 - 1; test_seed_at(seed) < end; seed++) {
     rig r;
-    make_plan(&r, seed, "host");
+    make_plan(&r, seed, 2, "host");
     open_exec(&r);
     int placed = 0;
     for (int32_t j = 0; j < r.plan->n_commands; j++) placed += r.plan->command[j].queue == SECOND;
@@ -283,7 +292,7 @@ Test(exec_spaces, of_two_devices_that_fail_in_one_step_the_status_and_the_senten
   for (uint64_t seed = test_seed(1), end = seed + 2 * CASES - 1; test_seed_at(seed) < end; seed++) {
     rig r;
     both_fail both = {{0, 0}};
-    make_plan(&r, seed, "host");
+    make_plan(&r, seed, 2, "host");
     open_exec(&r);
     hash_write_sources(r.exec, 0, r.graph, r.plan, 1, 0);
     hash_write_sources(r.exec, 0, r.graph, r.plan, 0, 0);
