@@ -8,6 +8,7 @@
  * Keep-all's plan is made once for each graph and set of variants, with no more packing than the budget asks for. */
 #include "planner/paging/page_plan.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -175,6 +176,7 @@ static plim_status try_profile(page_search *p, const plim_profile *profile, cons
   plim_plan *own = NULL;
   if (!keep_all) PLIM_TRY(plim_arena_once(p->ctx, p->graph, profile, p->options, &own));
   if (own) a.keep_all = own;
+  assert(a.keep_all);
   plim_status status = try_keep_all(&a);
   plim_plan_free(own);
   return status;
