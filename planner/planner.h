@@ -67,14 +67,12 @@ typedef struct plim_powers {
 /* Joules of the plan, predicted. O(commands). */
 double plim_plan_energy(const plim_plan *plan, const plim_powers *powers);
 
-/* A device equal to the first one, with an arena of its own. */
-typedef struct plim_paging_device {
-  const char *name; /* of its arena, as "cpu:1" */
+typedef struct plim_paging_device { /* equal to the first one, with an arena of its own, as "cpu:1" */
+  const char *name;
   int64_t budget_bytes;
 } plim_paging_device;
-
-/* A space to which a plan may page, and the link to it; devices beside the first one. Persistent storages are at home
- * in the arena. In the plan the arena is space 0, then come the devices in their order, then the page space. */
+/* A space to page to, and the link to it; devices beside the first one. Persistent storages are at home in the arena.
+ * In the plan the arena is space 0, then come the devices in their order, then the page space. */
 typedef struct plim_paging {
   size_t struct_bytes;                      /* sizeof(plim_paging), which plim_paging_default sets; else: PLIM_EUSAGE */
   const char *space;                        /* "host" or "disk": how the executor makes it; NULL: none */
@@ -156,10 +154,9 @@ typedef struct plim_plan_floor {
 /* Make a plan within options->budget_bytes.
  *
  * With options->paging the plan may have copies on queues of their own, and with several devices runs on their queues.
- * It is never slower than a plan without copies that the same search found, or than that of one device fewer where no
- * time limit cuts either short. With powers it takes no more energy than these where both keep the deadline. Its bound
- * is keep-all's time, or with n devices the longer of the longest chain of ops and the n-th part of keep-all's time. A
- * plan that is for one arena alone has keep-all's time in any case.
+ * It is never slower (with powers: takes no more energy in time) than a plan without copies of the same search, nor,
+ * without a time limit, than that of one device fewer. Its bound is keep-all's time, or with n devices the longest
+ * chain of ops or the n-th part of keep-all's time; that of a plan for one arena alone is keep-all's time.
  *
  * PLIM_ENOFIT: no plan was found within the budget, or by the deadline. The sentence has the lowest plan that this
  * search or the plan front knows, and what is proven. plim_plan_smallest looks for the smallest budget.
