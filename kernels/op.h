@@ -23,7 +23,7 @@ enum { PLIM_DEPTHWISE_TAPS = 1024 };
 
 /* Operands of one op with kernels. These get all of them as one argument, of which a GPU takes at most 4 KiB, and a
  * plim_op_desc holds their shapes without an allocation. More tensors are joined in steps. Custom ops have any number
- * of inputs. */
+ * of operands, and at most PLIM_OP_MAX_PAIRS in-place pairs. */
 enum { PLIM_OP_MAX_IN = 32, PLIM_OP_MAX_OUT = 32, PLIM_OP_MAX_UPD = 8, PLIM_OP_MAX_PAIRS = 8 };
 
 /* Element types. BITS is a mask: one bit an element, element e (in memory order of the layout it

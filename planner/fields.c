@@ -39,6 +39,8 @@ static const struct_row rows[] = {
     FIELD(plim_op_spec, out),
     FIELD(plim_op_spec, upd),
     POINTER(plim_op_spec, many_in),
+    POINTER(plim_op_spec, many_out),
+    POINTER(plim_op_spec, many_upd),
     FIELD(plim_op_spec, pair),
     FIELD(plim_op_spec, time_ns),
     POINTER(plim_op_spec, id),

@@ -11,18 +11,20 @@ static int64_t most_variants(const plim_graph_copy *c) {
   return (int64_t)c->profile->first[c->from->n_ops] + c->more_ops;
 }
 
-static int64_t most_inputs(const plim_graph *g) {
+/* Operands of the op that has most, and twice its inputs and updates, to which a copy may add marks. */
+static int64_t most_operands(const plim_graph *g) {
   int64_t most = 1;
   for (int32_t o = 0; o < g->n_ops; o++) {
-    if (g->op[o].n_in > most) most = g->op[o].n_in;
+    const int64_t n = 2 * (int64_t)g->op[o].n_in + g->op[o].n_out + 2 * (int64_t)g->op[o].n_upd;
+    if (n > most) most = n;
   }
-  return 2 * most + PLIM_OP_MAX_UPD;
+  return most;
 }
 
 plim_status plim_graph_copy_begin(plim_context *ctx, const plim_graph *from, const plim_profile *profile,
                                   int32_t more_ops, plim_graph_copy *out) {
   *out = (plim_graph_copy){.ctx = ctx, .from = from, .profile = profile, .more_ops = more_ops};
-  PLIM_TRY(plim_allocate(ctx, most_inputs(from), sizeof *out->input, &out->input));
+  PLIM_TRY(plim_allocate(ctx, most_operands(from), sizeof *out->operand, &out->operand));
   PLIM_TRY(plim_allocate(ctx, most_ops(out) + 1, sizeof *out->first, &out->first));
   PLIM_TRY(plim_allocate(ctx, most_variants(out), sizeof *out->variant, &out->variant));
   return plim_graph_begin(ctx, from->name, from->batch, &out->builder);
@@ -31,7 +33,7 @@ plim_status plim_graph_copy_begin(plim_context *ctx, const plim_graph *from, con
 void plim_graph_copy_free(plim_graph_copy *c) {
   if (!c->from) return;
   plim_graph_builder_free(c->builder);
-  plim_release(c->ctx, c->input, most_inputs(c->from), sizeof *c->input);
+  plim_release(c->ctx, c->operand, most_operands(c->from), sizeof *c->operand);
   plim_release(c->ctx, c->first, most_ops(c) + 1, sizeof *c->first);
   plim_release(c->ctx, c->variant, most_variants(c), sizeof *c->variant);
 }
@@ -47,14 +49,8 @@ plim_op_spec plim_graph_copy_spec(const plim_graph_copy *c, int32_t o) {
                        .cls = op->cls,
                        .phase = op->phase,
                        .attrs = op->attrs,
-                       .n_in = op->n_in,
-                       .n_out = op->n_out,
-                       .n_upd = op->n_upd,
                        .n_pairs = op->n_pairs,
-                       .many_in = c->input,
                        .time_ns = op->time_ns};
-  for (int32_t i = 0; i < op->n_out; i++) spec.out[i] = op->out[i];
-  for (int32_t i = 0; i < op->n_upd; i++) spec.upd[i] = op->upd[i];
   for (int32_t i = 0; i < op->n_pairs; i++) spec.pair[i] = op->pair[i];
   return spec;
 }

@@ -164,15 +164,40 @@ static plim_status add_home_in(reducer *r, int32_t n, const int32_t *storage) {
 }
 
 /* Marks that an op reads, and the bytes of parameters that it updates, after its own inputs. */
-static void add_inputs(const reducer *r, const plim_op *op, plim_op_spec *spec) {
+static int32_t add_inputs(const reducer *r, const plim_op *op, int32_t *to) {
   const plim_home_graph *h = r->h;
-  for (int32_t i = 0; i < op->n_in; i++) r->copy.input[spec->n_in++] = r->value[op->in[i]];
+  int32_t n = 0;
+  for (int32_t i = 0; i < op->n_in; i++) to[n++] = r->value[op->in[i]];
   for (int32_t i = 0; i < op->n_reads; i++) {
-    if (h->home[op->reads[i]] == PLIM_HOME_PARAM) r->copy.input[spec->n_in++] = r->mark[op->reads[i]];
+    if (h->home[op->reads[i]] == PLIM_HOME_PARAM) to[n++] = r->mark[op->reads[i]];
   }
   for (int32_t i = 0; i < op->n_updates; i++) {
-    if (h->home[op->updates[i]] == PLIM_HOME_PARAM) r->copy.input[spec->n_in++] = r->whole[op->updates[i]];
+    if (h->home[op->updates[i]] == PLIM_HOME_PARAM) to[n++] = r->whole[op->updates[i]];
   }
+  return n;
+}
+
+/* Without the states that are at home elsewhere. */
+static int32_t add_updates(const reducer *r, const plim_op *op, int32_t *to) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < op->n_upd; i++) {
+    int32_t s = r->h->whole->value[op->upd[i]].storage;
+    if (r->h->home[s] == PLIM_HOME_STATE) continue;
+    to[n++] = r->h->home[s] == PLIM_HOME_PARAM ? r->mark[s] : r->value[op->upd[i]];
+  }
+  return n;
+}
+
+static void add_operands(const reducer *r, const plim_op *op, plim_op_spec *spec) {
+  int32_t *next = r->copy.operand;
+  spec->many_in = next;
+  spec->n_in = add_inputs(r, op, next);
+  next += spec->n_in;
+  spec->many_out = next;
+  spec->n_out = op->n_out;
+  for (int32_t i = 0; i < op->n_out; i++) *next++ = r->value[op->out[i]];
+  spec->many_upd = next;
+  spec->n_upd = add_updates(r, op, next);
 }
 
 /* The states that an op updates and that are at home elsewhere lie in its workspace. */
@@ -184,21 +209,13 @@ static void add_away_bytes(reducer *r, int32_t id, int64_t bytes) {
 }
 
 static plim_status add_op(reducer *r, int32_t o) {
-  const plim_graph *g = r->h->whole;
-  const plim_op *op = &g->op[o];
+  const plim_op *op = &r->h->whole->op[o];
   const plim_attrs none = {0};
   int32_t id;
   plim_op_spec spec = plim_graph_copy_spec(&r->copy, o);
-  spec.n_in = spec.n_upd = 0;
   PLIM_TRY(add_home_in(r, op->n_reads, op->reads));
   PLIM_TRY(add_home_in(r, op->n_updates, op->updates));
-  add_inputs(r, op, &spec);
-  for (int32_t i = 0; i < op->n_out; i++) spec.out[i] = r->value[op->out[i]];
-  for (int32_t i = 0; i < op->n_upd; i++) {
-    int32_t s = g->value[op->upd[i]].storage;
-    if (r->h->home[s] == PLIM_HOME_STATE) continue;
-    spec.upd[spec.n_upd++] = r->h->home[s] == PLIM_HOME_PARAM ? r->mark[s] : r->value[op->upd[i]];
-  }
+  add_operands(r, op, &spec);
   int changes = spec.n_in > op->n_in || spec.n_upd < op->n_upd;
   if (changes) {
     spec.kind = PLIM_OP_CUSTOM;

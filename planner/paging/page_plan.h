@@ -94,7 +94,7 @@ typedef struct plim_graph_copy {
   const plim_profile *profile; /* of `from` */
   int32_t more_ops;            /* at most so many ops of the copy's own */
   plim_graph_builder *builder; /* storages and values are the caller's to add */
-  int32_t *input;              /* inputs of the op in hand: twice as many as any op has, and PLIM_OP_MAX_UPD */
+  int32_t *operand;            /* of the op in hand: room for twice the inputs and updates of any op, and its outputs */
   int32_t *first;              /* of the copy's profile, [ops + 1] */
   plim_variant *variant;       /* rows of the ops so far */
   int32_t n_variants;
@@ -108,7 +108,7 @@ void plim_graph_copy_free(plim_graph_copy *copy);
 /* The shape of so many bytes without a type, for storages and values of the copy's own. */
 plim_shape plim_graph_copy_bytes(int64_t bytes);
 
-/* Returns op `op` of `from` with the same outputs and updates. The caller writes its inputs to copy->input. */
+/* Returns op `op` of `from` without operands. The caller writes them to copy->operand, and sets the lists. */
 plim_op_spec plim_graph_copy_spec(const plim_graph_copy *copy, int32_t op);
 
 /* Add an op with the variants of op `op` of `from`, or an op of the copy's own with one variant.

@@ -134,7 +134,7 @@ static int add_run(plim_decoder *d) {
   const plim_op *op = &d->graph->op[command.op];
   const plim_variant *variant = &d->runs->plan->variant[command.variant].variant;
   int64_t workspace_bytes = plim_align_up(variant->workspace_bytes, PLIM_ALIGN);
-  int32_t space = d->space[d->now], over[PLIM_OP_MAX_OUT];
+  int32_t space = d->space[d->now], *over = d->over;
   pin(d, op->n_reads, op->reads);
   pin(d, op->n_writes, op->writes);
   for (int32_t i = 0; i < op->n_reads; i++) {
@@ -211,6 +211,14 @@ static int decode(plim_decoder *d) {
   return d->list->status == PLIM_OK && hand_over(d);
 }
 
+static int32_t most_outputs(const plim_graph *g) {
+  int32_t most = 0;
+  for (int32_t o = 0; o < g->n_ops; o++) {
+    if (g->op[o].n_out > most) most = g->op[o].n_out;
+  }
+  return most;
+}
+
 plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spaces *spaces, const int32_t *space,
                               double noise, plim_random *random, plim_command_list *list, int32_t *fits) {
   plim_context *ctx = runs->ctx;
@@ -221,10 +229,11 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
                     .noise = noise,
                     .random = random,
                     .list = list};
-  int32_t storages = runs->graph->n_storages;
+  int32_t storages = runs->graph->n_storages, outputs = most_outputs(runs->graph);
   int64_t places = (int64_t)storages * spaces->n, ends = (int64_t)runs->n + 1;
   plim_status status;
   *fits = 0;
+  PLIM_CHECK(plim_allocate(ctx, outputs, sizeof *d.over, &d.over));
   PLIM_CHECK(plim_allocate(ctx, places, sizeof *d.place, &d.place));
   PLIM_CHECK(plim_allocate(ctx, places, sizeof *d.buffer, &d.buffer));
   PLIM_CHECK(plim_allocate(ctx, storages, sizeof *d.cursor, &d.cursor));
@@ -241,6 +250,7 @@ plim_status plim_queue_decode(const plim_queue_runs *runs, const plim_queue_spac
   PLIM_CHECK(list->status);
   if (*fits) PLIM_CHECK(plim_command_list_sort(list, d.key));
 done:
+  plim_release(ctx, d.over, outputs, sizeof *d.over);
   plim_release(ctx, d.place, places, sizeof *d.place);
   plim_release(ctx, d.buffer, places, sizeof *d.buffer);
   plim_release(ctx, d.cursor, storages, sizeof *d.cursor);

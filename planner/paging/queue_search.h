@@ -93,6 +93,7 @@ typedef struct plim_decoder {
   int32_t n_open[PLIM_PLAN_SPACES];
   int64_t live_bytes[PLIM_PLAN_SPACES];
   int64_t *most_bytes[PLIM_PLAN_SPACES]; /* [n + 1] live bytes at the end of each run */
+  int32_t *over;                         /* by output of the op in hand: the storage that it overwrites, or -1 */
   int64_t *key;                          /* of commands */
   int64_t room_keys;
 } plim_decoder;

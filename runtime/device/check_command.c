@@ -21,12 +21,25 @@ static int64_t largest_results(const plim_graph *graph) {
   return largest > 0 ? largest : PLIM_ALIGN;
 }
 
+static int32_t most_results(const plim_graph *graph) {
+  int32_t most = 1;
+  for (int32_t i = 0; i < graph->n_ops; i++) {
+    const int32_t n = graph->op[i].n_out + graph->op[i].n_upd;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
 void plim_device_check_release(plim_device_check *check, plim_context *ctx) {
   plim_release(ctx, check->snapshot, check->arena_bytes, 1);
   plim_release(ctx, check->saved, check->result_bytes, 1);
   if (check->beside) check->inner->api->memory.release(check->inner, check->beside, check->result_bytes);
   plim_release(ctx, check->holds, check->n_buffers, sizeof *check->holds);
-  plim_release(ctx, check->first, check->n_ops, sizeof *check->first);
+  plim_release(ctx, check->first_command, check->n_ops, sizeof *check->first_command);
+  plim_release(ctx, check->first_hash, check->n_values, sizeof *check->first_hash);
+  plim_release(ctx, check->results, check->most_results, sizeof *check->results);
+  plim_release(ctx, check->may, (int64_t)check->most_results + 1, sizeof *check->may);
+  plim_release(ctx, check->out, check->most_results, sizeof *check->out);
   *check = (plim_device_check){.inner = check->inner};
 }
 
@@ -39,6 +52,8 @@ plim_status plim_device_check_begin(plim_device *device, const plim_graph *graph
   check->graph = graph;
   check->plan = plan;
   check->n_ops = graph->n_ops;
+  check->n_values = graph->n_values;
+  check->most_results = most_results(graph);
   check->n_buffers = plan->n_buffers;
   check->arena = arena;
   check->arena_bytes = arena_bytes;
@@ -46,7 +61,11 @@ plim_status plim_device_check_begin(plim_device *device, const plim_graph *graph
   PLIM_TRY(plim_allocate(device->ctx, arena_bytes, 1, &check->snapshot));
   PLIM_TRY(plim_allocate(device->ctx, check->result_bytes, 1, &check->saved));
   PLIM_TRY(plim_allocate(device->ctx, plan->n_buffers, sizeof *check->holds, &check->holds));
-  PLIM_TRY(plim_allocate(device->ctx, graph->n_ops, sizeof *check->first, &check->first));
+  PLIM_TRY(plim_allocate(device->ctx, graph->n_ops, sizeof *check->first_command, &check->first_command));
+  PLIM_TRY(plim_allocate(device->ctx, graph->n_values, sizeof *check->first_hash, &check->first_hash));
+  PLIM_TRY(plim_allocate(device->ctx, check->most_results, sizeof *check->results, &check->results));
+  PLIM_TRY(plim_allocate(device->ctx, (int64_t)check->most_results + 1, sizeof *check->may, &check->may));
+  PLIM_TRY(plim_allocate(device->ctx, check->most_results, sizeof *check->out, &check->out));
   void *beside = NULL;
   PLIM_TRY(check->inner->api->memory.alloc(check->inner, check->result_bytes, &beside));
   check->beside = beside;
@@ -123,7 +142,7 @@ static plim_status fail_outside(plim_device *device, int64_t at) {
 /* Check that nothing outside results and workspace has changed. */
 static plim_status check_outside(plim_device *device, const plim_run_call *call) {
   const plim_device_check *check = device->state;
-  plim_range may[PLIM_CHECK_MAX_RESULTS + 1];
+  plim_range *may = check->may;
   int32_t n = 0;
   for (int32_t i = 0; i < check->n_results; i++) {
     may[n++] = (plim_range){check->results[i].at, check->results[i].at + check->results[i].bytes, PLIM_NONE};
@@ -176,26 +195,25 @@ static void restore_operand(plim_device_check *check, int32_t value, const void 
 
 /* Put in-place outputs beside the arena, so that their inputs stay whole. There they overwrite the complement of the
  * bytes that the first run found, so that a byte that is not written differs. */
-static void place_beside(plim_device_check *check, const plim_run_call *call, void **out) {
+static void place_beside(plim_device_check *check, const plim_run_call *call) {
   const plim_command *command = &check->plan->command[call->command];
   for (int32_t i = 0; i < command->n_pairs; i++) {
     plim_check_result *r = &check->results[command->pair[i].out];
     r->second = check->beside + r->saved;
     for (int64_t k = 0; k < r->bytes; k++) r->second[k] = (char)~check->snapshot[r->at + k];
-    out[command->pair[i].out] = r->second;
+    check->out[command->pair[i].out] = r->second;
   }
 }
 
 static plim_status run_again(plim_device_check *check, const plim_run_call *call, plim_run *run, void *user) {
   const plim_op *op = &check->graph->op[call->op];
-  void *out[PLIM_OP_MAX_OUT] = {NULL};
   memset(check->arena, PATTERN_SECOND, (size_t)check->arena_bytes);
   for (int32_t i = 0; i < op->n_in; i++) restore_operand(check, op->in[i], call->args.in[i]);
   for (int32_t i = 0; i < op->n_upd; i++) restore_operand(check, op->upd[i], call->args.upd[i]);
-  for (int32_t i = 0; i < op->n_out; i++) out[i] = call->args.out[i];
-  place_beside(check, call, out);
+  for (int32_t i = 0; i < op->n_out; i++) check->out[i] = call->args.out[i];
+  place_beside(check, call);
   plim_run_call again = *call;
-  again.args.out = out;
+  again.args.out = check->out;
   return run(user, &again);
 }
 
@@ -246,16 +264,16 @@ static plim_status compare_results(plim_device *device, const plim_run_call *cal
 static plim_status compare_first(plim_device *device, const plim_run_call *call) {
   const plim_device_check *check = device->state;
   const plim_op *op = &check->graph->op[call->op];
-  plim_check_first *first = &check->first[call->op];
+  int32_t *first = &check->first_command[call->op];
   for (int32_t i = 0; i < op->n_out; i++) {
     uint64_t hash = plim_bytes_hash(check->saved + check->results[i].saved, check->results[i].bytes);
-    if (first->command > 0 && hash != first->hash[i]) {
+    if (*first > 0 && hash != check->first_hash[op->out[i]]) {
       return plim_fail(device->ctx, PLIM_EDIFF, "this recompute of \"%s\" differs from its first run at command %d",
-                       check->graph->value[op->out[i]].name, (int)first->command - 1);
+                       check->graph->value[op->out[i]].name, (int)*first - 1);
     }
-    first->hash[i] = hash;
+    check->first_hash[op->out[i]] = hash;
   }
-  if (first->command == 0) first->command = call->command + 1;
+  if (*first == 0) *first = call->command + 1;
   return PLIM_OK;
 }
 

@@ -4,14 +4,6 @@
 
 #include "runtime/device/check_bytes.h"
 
-enum { PLIM_CHECK_MAX_RESULTS = PLIM_OP_MAX_OUT + PLIM_OP_MAX_UPD };
-
-/* The first run of an op in a step. */
-typedef struct plim_check_first {
-  int32_t command;                /* index of its command + 1; 0: the op has not run */
-  uint64_t hash[PLIM_OP_MAX_OUT]; /* of its outputs */
-} plim_check_first;
-
 /* An output or update of the command. */
 typedef struct plim_check_result {
   int32_t value;
@@ -28,12 +20,15 @@ typedef struct plim_device_check {
   int64_t arena_bytes;
   char *saved, *beside; /* [result_bytes] results of the first run; in-place outputs of the second run */
   int64_t result_bytes;
-  int32_t n_buffers, n_ops; /* of plan and graph, which may not exist any more when the memory is released */
-  plim_range *holds;        /* [n_buffers] ranges that hold contents before the command; n_holds of them, sorted */
+  int32_t n_buffers, n_ops, n_values; /* of plan and graph, which may be gone when the memory is released */
+  plim_range *holds;                  /* [n_buffers] ranges that hold contents before the command; n_holds, sorted */
   int32_t n_holds;
-  plim_check_first *first; /* [n_ops] */
-  int32_t n_results;
-  plim_check_result results[PLIM_CHECK_MAX_RESULTS];
+  int32_t *first_command; /* [n_ops] index of the command of the op's first run in a step, + 1; 0: it has not run */
+  uint64_t *first_hash;   /* [n_values] of what that run wrote */
+  int32_t n_results, most_results;
+  plim_check_result *results; /* [most_results] */
+  plim_range *may;            /* [most_results + 1] ranges that the command may change */
+  void **out;                 /* [most_results] where the second run writes */
 } plim_device_check;
 
 /* Functions of plim_device_watch, for a device whose state is a plim_device_check. */

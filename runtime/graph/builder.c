@@ -197,6 +197,23 @@ static plim_status check_operands(const plim_graph_builder *b, const char *op, c
 static const int32_t *inputs_of(const plim_op_spec *s) {
   return s->many_in ? s->many_in : s->in;
 }
+static const int32_t *outputs_of(const plim_op_spec *s) {
+  return s->many_out ? s->many_out : s->out;
+}
+static const int32_t *updates_of(const plim_op_spec *s) {
+  return s->many_upd ? s->many_upd : s->upd;
+}
+
+/* The most operands of a list that has so much room in the spec, and `many` beside it. */
+static int32_t most_of(const plim_op_spec *s, const int32_t *many, int32_t room) {
+  return many && s->kind == PLIM_OP_CUSTOM ? INT32_MAX : room;
+}
+
+static plim_status check_lists(const plim_graph_builder *b, const plim_op_spec *s) {
+  PLIM_TRY(check_operands(b, s->name, "in", inputs_of(s), s->n_in, most_of(s, s->many_in, PLIM_OP_MAX_IN)));
+  PLIM_TRY(check_operands(b, s->name, "out", outputs_of(s), s->n_out, most_of(s, s->many_out, PLIM_OP_MAX_OUT)));
+  return check_operands(b, s->name, "upd", updates_of(s), s->n_upd, most_of(s, s->many_upd, PLIM_OP_MAX_UPD));
+}
 
 /* Check that results have no strides: bytes between strides would be written by no op, or by two. */
 static plim_status check_dense(const plim_graph_builder *b, const plim_op_spec *s, const int32_t *value, int32_t n) {
@@ -216,8 +233,8 @@ static plim_status check_types(const plim_graph_builder *b, const plim_op_spec *
   plim_op_desc op = {.kind = s->kind, .attrs = s->attrs, .n_in = s->n_in, .n_out = s->n_out, .n_upd = s->n_upd};
   if (s->kind == PLIM_OP_CUSTOM) return PLIM_OK;
   copy_shapes(b, inputs_of(s), s->n_in, op.in);
-  copy_shapes(b, s->out, s->n_out, op.out);
-  copy_shapes(b, s->upd, s->n_upd, op.upd);
+  copy_shapes(b, outputs_of(s), s->n_out, op.out);
+  copy_shapes(b, updates_of(s), s->n_upd, op.upd);
   return plim_operands_check_types(b->ctx, s->name, &op);
 }
 
@@ -226,12 +243,9 @@ static plim_status check_spec(const plim_graph_builder *b, plim_op_spec *s) {
   if (!plim_op_kind_name(s->kind)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': kind %d is none", s->name, s->kind);
   if (!plim_op_class_name(s->cls)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': class %d is none", s->name, s->cls);
   if (!plim_phase_name(s->phase)) return plim_fail(ctx, PLIM_EDATA, "op '%.255s': phase %d is none", s->name, s->phase);
-  int32_t most_in = s->many_in && s->kind == PLIM_OP_CUSTOM ? INT32_MAX : PLIM_OP_MAX_IN;
-  PLIM_TRY(check_operands(b, s->name, "in", inputs_of(s), s->n_in, most_in));
-  PLIM_TRY(check_operands(b, s->name, "out", s->out, s->n_out, PLIM_OP_MAX_OUT));
-  PLIM_TRY(check_operands(b, s->name, "upd", s->upd, s->n_upd, PLIM_OP_MAX_UPD));
-  PLIM_TRY(check_dense(b, s, s->out, s->n_out));
-  PLIM_TRY(check_dense(b, s, s->upd, s->n_upd));
+  PLIM_TRY(check_lists(b, s));
+  PLIM_TRY(check_dense(b, s, outputs_of(s), s->n_out));
+  PLIM_TRY(check_dense(b, s, updates_of(s), s->n_upd));
   if (s->cls == PLIM_OP_EFFECT && (s->n_out > 0 || s->n_upd == 0)) {
     return plim_fail(ctx, PLIM_EDATA, "op '%.255s': an effect op updates at least one value and has no outputs, not %d",
                      s->name, s->n_out);
@@ -257,7 +271,7 @@ static int spans_storage(const plim_graph_builder *b, const plim_value *v) {
 /* The reason why the op may not write the pair's output over its input; NULL: it may. */
 static const char *pair_fault(const plim_graph_builder *b, const plim_op_spec *s, plim_pair pair) {
   if (pair.out < 0 || pair.out >= s->n_out || pair.in < 0 || pair.in >= s->n_in) return "is not of its operands";
-  const plim_value *out = &b->value[s->out[pair.out]].value, *in = &b->value[inputs_of(s)[pair.in]].value;
+  const plim_value *out = &b->value[outputs_of(s)[pair.out]].value, *in = &b->value[inputs_of(s)[pair.in]].value;
   if (out->bytes != in->bytes) return "has different bytes";
   if (plim_shape_is_strided(&in->shape)) return "would overwrite a strided input";
   if (!spans_storage(b, out) || !spans_storage(b, in)) return "is of values that are not all of their storages";
@@ -333,8 +347,8 @@ plim_status plim_graph_add_op(plim_graph_builder *b, const plim_op_spec *spec, i
                         .operands = b->n_operands};
   memcpy(op->pair, s.pair, sizeof op->pair);
   add_operands(b, s.n_in, inputs_of(&s));
-  add_operands(b, s.n_out, s.out);
-  add_operands(b, s.n_upd, s.upd);
+  add_operands(b, s.n_out, outputs_of(&s));
+  add_operands(b, s.n_upd, updates_of(&s));
   *out = (int32_t)b->n_ops++;
   return PLIM_OK;
 }

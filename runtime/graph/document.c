@@ -141,8 +141,8 @@ int32_t plim_document_read_pairs(plim_json_at *at, plim_pair *pair, int32_t most
   for (int32_t i = 0; i < n; i++) {
     plim_json_at row = plim_json_row(&list, i, &two);
     if (two != 2) plim_json_fail(&row, NULL, "has %d numbers, not 2: [output position, input position]", two);
-    pair[i].out = (int32_t)plim_json_int_item(&row, 0, 0, PLIM_OP_MAX_OUT - 1);
-    pair[i].in = (int32_t)plim_json_int_item(&row, 1, 0, PLIM_OP_MAX_IN - 1);
+    pair[i].out = (int32_t)plim_json_int_item(&row, 0, 0, INT32_MAX);
+    pair[i].in = (int32_t)plim_json_int_item(&row, 1, 0, INT32_MAX);
   }
   return n;
 }

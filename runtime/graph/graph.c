@@ -76,13 +76,19 @@ plim_precision plim_graph_precision(const plim_graph *graph) {
   return PLIM_PRECISION_FP32;
 }
 
+static int32_t describe_list(const plim_graph *graph, int32_t n, const int32_t *value, int32_t most,
+                             plim_shape *shape) {
+  if (n > most) n = most;
+  for (int32_t i = 0; i < n; i++) shape[i] = graph->value[value[i]].shape;
+  return n;
+}
+
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out) {
   const plim_op *o = &graph->op[op];
-  int32_t n_in = o->n_in < PLIM_OP_MAX_IN ? o->n_in : PLIM_OP_MAX_IN;
-  *out = (plim_op_desc){.kind = o->kind, .attrs = o->attrs, .n_in = n_in, .n_out = o->n_out, .n_upd = o->n_upd};
-  for (int32_t i = 0; i < n_in; i++) out->in[i] = graph->value[o->in[i]].shape;
-  for (int32_t i = 0; i < o->n_out; i++) out->out[i] = graph->value[o->out[i]].shape;
-  for (int32_t i = 0; i < o->n_upd; i++) out->upd[i] = graph->value[o->upd[i]].shape;
+  *out = (plim_op_desc){.kind = o->kind, .attrs = o->attrs};
+  out->n_in = describe_list(graph, o->n_in, o->in, PLIM_OP_MAX_IN, out->in);
+  out->n_out = describe_list(graph, o->n_out, o->out, PLIM_OP_MAX_OUT, out->out);
+  out->n_upd = describe_list(graph, o->n_upd, o->upd, PLIM_OP_MAX_UPD, out->upd);
 }
 
 int32_t plim_graph_find_value(const plim_graph *graph, const char *name) {

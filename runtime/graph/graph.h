@@ -151,7 +151,8 @@ typedef struct plim_op_spec {
   plim_attrs attrs;
   int32_t n_in, n_out, n_upd, n_pairs;
   int32_t in[PLIM_OP_MAX_IN], out[PLIM_OP_MAX_OUT], upd[PLIM_OP_MAX_UPD];
-  const int32_t *many_in; /* [n_in] read instead of `in` when not NULL: custom ops take any number of inputs */
+  /* [n_in], [n_out], [n_upd]  Read in place of the arrays when not NULL: custom ops have any number of operands */
+  const int32_t *many_in, *many_out, *many_upd;
   /* Read for custom only. Other kinds get the pairs of their kind that are possible: both values are all of their
    * storages and have equal bytes, and the input is not persistent and is the op's only read of its storage. */
   plim_pair pair[PLIM_OP_MAX_PAIRS];
@@ -176,8 +177,8 @@ void plim_graph_free(plim_graph *graph);             /* NULL is legal */
  * product may round its factors; else fp32. O(n). */
 plim_precision plim_graph_precision(const plim_graph *graph);
 
-/* Describe an op, which must be in range, with the shapes of its operands. No kernel takes a custom op with more than
- * PLIM_OP_MAX_IN inputs: *out then has the first ones. */
+/* Describe an op, which must be in range, with the shapes of its operands. No kernel takes a custom op with more
+ * operands than PLIM_OP_MAX_IN, _OUT and _UPD: *out then has the first ones. */
 void plim_graph_describe(const plim_graph *graph, int32_t op, plim_op_desc *out);
 
 /* Id of the value or op of that name, or PLIM_NONE. O(n). */

@@ -98,35 +98,25 @@ static void read_attrs(plim_json_at *op, plim_op_kind kind, plim_attrs *a) {
 
 /* ---- ops ---- */
 
-static int32_t read_ids(plim_json_at *op, const char *key, int32_t *id, int32_t most) {
-  int32_t n = 0;
-  plim_json_at list = plim_json_list(op, key, &n);
-  if (n > most) {
-    plim_json_fail(&list, NULL, "has %d values, at most %d are allowed", n, most);
-    return 0;
-  }
-  for (int32_t i = 0; i < n; i++) id[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
-  return n;
-}
-
-/* The inputs of an op, any number of them, in an array that grows. */
-typedef struct inputs {
-  plim_context *ctx;
+/* A list of an op's operands, any number of them, in an array that grows. */
+typedef struct operands {
   int32_t *id;
   int64_t capacity;
-} inputs;
+} operands;
 
-static int32_t read_inputs(plim_json_at *op, inputs *in) {
+static int32_t read_operands(plim_json_at *op, const char *key, operands *to) {
   int32_t n = 0;
-  plim_json_at list = plim_json_list(op, "in", &n);
+  plim_json_at list = plim_json_list(op, key, &n);
   if (op->doc->status != PLIM_OK) return 0;
-  plim_json_take(&list, plim_array_reserve(in->ctx, &in->id, &in->capacity, n, sizeof *in->id));
+  plim_json_take(&list, plim_array_reserve(op->doc->ctx, &to->id, &to->capacity, n, sizeof *to->id));
   if (op->doc->status != PLIM_OK) return 0;
-  for (int32_t i = 0; i < n; i++) in->id[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
+  for (int32_t i = 0; i < n; i++) to->id[i] = (int32_t)plim_json_int_item(&list, i, 0, INT32_MAX);
   return n;
 }
 
-static void read_op(plim_json_at *at, int version, inputs *in, int64_t *id, plim_op_spec *s) {
+enum { IN, OUT, UPD, LISTS };
+
+static void read_op(plim_json_at *at, int version, operands *list, int64_t *id, plim_op_spec *s) {
   if (version >= 2) *id = plim_json_int_or_null(at, "id", 0, INT64_MAX, PLIM_NONE);
   s->id = *id >= 0 ? id : NULL;
   s->name = plim_json_text(at, "name");
@@ -134,10 +124,12 @@ static void read_op(plim_json_at *at, int version, inputs *in, int64_t *id, plim
   s->cls = (plim_op_class)plim_json_name(at, "class", plim_op_class_find);
   s->phase = (plim_phase)plim_json_name(at, "phase", plim_phase_find);
   read_attrs(at, s->kind, &s->attrs);
-  s->n_in = read_inputs(at, in);
-  s->many_in = in->id;
-  s->n_out = read_ids(at, "out", s->out, PLIM_OP_MAX_OUT);
-  s->n_upd = read_ids(at, "upd", s->upd, PLIM_OP_MAX_UPD);
+  s->n_in = read_operands(at, "in", &list[IN]);
+  s->n_out = read_operands(at, "out", &list[OUT]);
+  s->n_upd = read_operands(at, "upd", &list[UPD]);
+  s->many_in = list[IN].id;
+  s->many_out = list[OUT].id;
+  s->many_upd = list[UPD].id;
   s->n_pairs = plim_document_read_pairs(at, s->pair, PLIM_OP_MAX_PAIRS);
   s->time_ns = plim_json_int_or_null(at, "time_ns", 0, INT64_MAX, PLIM_UNKNOWN);
 }
@@ -169,7 +161,7 @@ static void add_op(plim_json_at *at, plim_graph_builder *b, const plim_op_spec *
 }
 
 static void read_ops(plim_json_at *root, int version, plim_graph_builder *b) {
-  inputs in = {.ctx = root->doc->ctx};
+  operands operand[LISTS] = {{NULL, 0}};
   plim_costs *costs = NULL;
   int32_t n = 0;
   plim_json_at list = plim_json_list(root, "ops", &n);
@@ -179,12 +171,12 @@ static void read_ops(plim_json_at *root, int version, plim_graph_builder *b) {
     plim_json_at at = plim_json_item(&list, i);
     plim_op_spec spec = {.name = ""};
     int64_t id = PLIM_NONE;
-    read_op(&at, version, &in, &id, &spec);
+    read_op(&at, version, operand, &id, &spec);
     if (costs && root->doc->status == PLIM_OK) plim_costs_read_op(&at, costs, i);
     plim_json_end(&at);
     if (root->doc->status == PLIM_OK) add_op(&at, b, &spec);
   }
-  plim_release(in.ctx, in.id, in.capacity, sizeof *in.id);
+  for (int i = 0; i < LISTS; i++) plim_release(root->doc->ctx, operand[i].id, operand[i].capacity, sizeof *operand->id);
 }
 
 /* ---- the document ---- */

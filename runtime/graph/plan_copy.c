@@ -46,8 +46,7 @@ static plim_status check_run(plim_context *ctx, const plim_plan *p, int32_t j) {
                      PLIM_OP_MAX_PAIRS);
   }
   for (int32_t i = 0; i < command->n_pairs; i++) {
-    if (command->pair[i].out < 0 || command->pair[i].out >= PLIM_OP_MAX_OUT || command->pair[i].in < 0 ||
-        command->pair[i].in >= PLIM_OP_MAX_IN) {
+    if (command->pair[i].out < 0 || command->pair[i].in < 0) {
       return plim_fail(ctx, PLIM_EDATA, "command %d: pair [%d, %d] is no pair of operands", j, command->pair[i].out,
                        command->pair[i].in);
     }

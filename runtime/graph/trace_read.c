@@ -74,9 +74,6 @@ static void read_head(plim_json_at *at, draft *d) {
 
 static void read_out(plim_json_at *at, draft *d, plim_trace_row *row) {
   plim_json_at list = plim_json_list(at, "out", &row->n_out);
-  if (row->n_out > PLIM_OP_MAX_OUT) {
-    plim_json_fail(&list, NULL, "has %d offsets, at most %d are allowed", row->n_out, PLIM_OP_MAX_OUT);
-  }
   plim_json_take(&list, plim_array_reserve(d->ctx, &d->out, &d->cap_out, d->n_out + row->n_out, sizeof *d->out));
   if (at->doc->status != PLIM_OK) return;
   for (int32_t i = 0; i < row->n_out; i++) {

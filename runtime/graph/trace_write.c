@@ -65,6 +65,7 @@ struct plim_trace_writer {
   plim_trace head;     /* only has_queues is set */
   int64_t *live_bytes; /* [n_commands + 1] */
   int64_t *home;       /* [n_storages] arena offset of the storage's present or last buffer */
+  int64_t *out;        /* [n_storages] of a row's outputs */
   int64_t n_training_steps, last_training_step;
   plim_status status;
 };
@@ -75,6 +76,7 @@ void plim_trace_abandon(plim_trace_writer *w) {
   plim_text_free(&w->text);
   plim_release(w->ctx, w->live_bytes, (int64_t)w->plan->n_commands + 1, sizeof *w->live_bytes);
   plim_release(w->ctx, w->home, w->graph->n_storages, sizeof *w->home);
+  plim_release(w->ctx, w->out, w->graph->n_storages, sizeof *w->out);
   plim_release(w->ctx, w, 1, sizeof *w);
 }
 
@@ -103,12 +105,13 @@ static void add_head(plim_trace_writer *w) {
 
 /* Make room for the longest lines that a training step can have, so that no step allocates. */
 static plim_status reserve_lines(plim_trace_writer *w) {
-  enum { LINE_BYTES = 400 }; /* keys and numbers of a row */
+  enum { LINE_BYTES = 400, OFFSET_BYTES = 22 }; /* keys and numbers of a row; the offset of an output */
   int64_t bytes = w->text.length + LINE_BYTES;
   for (int32_t j = 0; j < w->plan->n_commands; j++) {
     const plim_command *command = &w->plan->command[j];
     bytes += LINE_BYTES;
     if (command->kind != PLIM_COMMAND_RUN) continue;
+    bytes += OFFSET_BYTES * (int64_t)w->graph->op[command->op].n_writes;
     bytes += 2 * (int64_t)strlen(w->graph->op[command->op].name); /* a quote in a name takes two characters */
     bytes += 2 * (int64_t)strlen(w->plan->variant[command->variant].variant.name);
   }
@@ -146,6 +149,7 @@ plim_status plim_trace_begin(const plim_graph *graph, const plim_plan *plan, con
   w->head.has_queues = plan->n_page_spaces > 0;
   PLIM_CHECK(plim_allocate(ctx, (int64_t)plan->n_commands + 1, sizeof *w->live_bytes, &w->live_bytes));
   PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w->home, &w->home));
+  PLIM_CHECK(plim_allocate(ctx, graph->n_storages, sizeof *w->out, &w->out));
   sum_live_bytes(plan, w->live_bytes);
   add_head(w);
   PLIM_CHECK(w->status != PLIM_OK ? w->status : w->text.status);
@@ -161,13 +165,12 @@ done:
 /* Add the line of command row.command. Only its training step, command and times are set. */
 static void add_line(plim_trace_writer *w, plim_trace_row row) {
   const plim_command *command = &w->plan->command[row.command];
-  int64_t out[PLIM_OP_MAX_OUT];
   row.op = PLIM_NONE;
   row.name = row.variant = "";
   row.queue = command->queue;
   row.planned_ns = command->time_ns;
   row.live_bytes = w->live_bytes[row.command];
-  row.out = out;
+  row.out = w->out;
   if (command->kind == PLIM_COMMAND_RUN) {
     const plim_op *op = &w->graph->op[command->op];
     const plim_variant *variant = &w->plan->variant[command->variant].variant;
@@ -176,7 +179,7 @@ static void add_line(plim_trace_writer *w, plim_trace_row row) {
     row.variant = variant->name;
     row.planned_ns = variant->time_ns;
     row.n_out = op->n_writes;
-    for (int32_t i = 0; i < op->n_writes; i++) out[i] = w->home[op->writes[i]];
+    for (int32_t i = 0; i < op->n_writes; i++) w->out[i] = w->home[op->writes[i]];
   }
   plim_trace_write_row(&w->text, &w->head, &row);
 }

@@ -122,6 +122,7 @@ typedef struct maker {
   plim_graph_builder *builder;
   int32_t *value;   /* [n_storages] of the coarse graph, -1: hidden */
   int32_t *inputs;  /* [n_storages] scratch: storages that a group reads */
+  int32_t *results; /* [n_storages] scratch: values that it writes, then those that it updates */
   int32_t *seen_by; /* [n_storages] the last group that did */
   int32_t n_inputs;
 } maker;
@@ -174,7 +175,7 @@ static void list_pairs(const maker *m, int32_t v, plim_op_spec *spec) {
   for (int32_t k = 0; k < op->n_overwrites && spec->n_pairs < PLIM_OP_MAX_PAIRS; k++) {
     const plim_overwrite *w = &op->overwrite[k];
     int32_t in = position(m->inputs, m->n_inputs, m->value[p->item[w->in].storage]);
-    int32_t out = position(spec->out, spec->n_out, m->value[p->item[op->writes.at[w->out_index]].storage]);
+    int32_t out = position(m->results, spec->n_out, m->value[p->item[op->writes.at[w->out_index]].storage]);
     if (in >= 0 && out >= 0) spec->pair[spec->n_pairs++] = (plim_pair){.in = in, .out = out};
   }
 }
@@ -192,10 +193,12 @@ static plim_status add_group(maker *m, int32_t v) {
                        .n_in = m->n_inputs,
                        .many_in = m->inputs,
                        .n_out = op->n_writes,
+                       .many_out = m->results,
                        .n_upd = op->n_updates,
+                       .many_upd = m->results + op->n_writes,
                        .time_ns = -1};
-  for (int32_t i = 0; i < op->n_writes; i++) spec.out[i] = m->value[op->writes[i]];
-  for (int32_t i = 0; i < op->n_updates; i++) spec.upd[i] = m->value[op->updates[i]];
+  for (int32_t i = 0; i < op->n_writes; i++) m->results[i] = m->value[op->writes[i]];
+  for (int32_t i = 0; i < op->n_updates; i++) m->results[op->n_writes + i] = m->value[op->updates[i]];
   list_pairs(m, v, &spec);
   PLIM_TRY(plim_graph_add_op(m->builder, &spec, &added));
   m->c->op_of[added] = v;
@@ -256,6 +259,7 @@ static plim_status build(maker *m) {
   PLIM_TRY(plim_allocate(p->ctx, p->n_ops, sizeof *m->c->op_of, &m->c->op_of));
   PLIM_TRY(plim_allocate(p->ctx, n, sizeof *m->value, &m->value));
   PLIM_TRY(plim_allocate(p->ctx, n, sizeof *m->inputs, &m->inputs));
+  PLIM_TRY(plim_allocate(p->ctx, n, sizeof *m->results, &m->results));
   PLIM_TRY(plim_allocate(p->ctx, n, sizeof *m->seen_by, &m->seen_by));
   PLIM_TRY(build_graph(m));
   PLIM_TRY(build_profile(m->c));
@@ -272,6 +276,7 @@ plim_status plim_coarse_make(const plim_problem *p, int32_t most_readers, plim_c
   plim_graph_builder_free(m.builder);
   plim_release(p->ctx, m.value, p->graph->n_storages, sizeof *m.value);
   plim_release(p->ctx, m.inputs, p->graph->n_storages, sizeof *m.inputs);
+  plim_release(p->ctx, m.results, p->graph->n_storages, sizeof *m.results);
   plim_release(p->ctx, m.seen_by, p->graph->n_storages, sizeof *m.seen_by);
   if (status != PLIM_OK) {
     plim_coarse_free(c);

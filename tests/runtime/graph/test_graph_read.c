@@ -79,7 +79,7 @@ Test(graph_read, every_wrong_field_is_named_with_its_path) {
       {"\"class\": \"random\"", "\"class\": \"pure\"", "ops[1].class: a dropout is random, not pure"},
       {"\"pairs\": [[0, 0]]", "\"pairs\": []", "ops[1].pairs: are not the 1 that"},
       {"\"pairs\": [[0, 0]]", "\"pairs\": [[0]]", "ops[1].pairs[0]: has 1 numbers, not 2"},
-      {"\"pairs\": [[0, 0]]", "\"pairs\": [[32, 0]]", "ops[1].pairs[0][0]: 32 is not in [0, 31]"},
+      {"\"pairs\": [[0, 0]]", "\"pairs\": [[-1, 0]]", "ops[1].pairs[0][0]: -1 is not in [0, 2147483647]"},
       {"\"kernel\": [3, 1]", "\"kernel\": [3]", "ops[2].attrs.kernel: has 1 numbers, not 2"},
       {"\"kernel\": [3, 1]", "\"kernel\": [0, 0]", "ops[2].attrs.kernel: is zero"},
       {"\"relu\": 1", "\"relu\": 2", "ops[2].attrs.relu: 2 is not in [1, 1]"},

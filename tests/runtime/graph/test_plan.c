@@ -196,8 +196,8 @@ static const char *damage(parts *p, int which) {
       return "command 2: 9 pairs, at most 8";
     case 3:
       p->command[2].n_pairs = 1;
-      p->command[2].pair[0].in = 32;
-      return "command 2: pair [0, 32]";
+      p->command[2].pair[0].in = -1;
+      return "command 2: pair [0, -1]";
     case 4:
       p->command[0].kind = (plim_command_kind)7;
       return "command 0: kind 7 is none";

@@ -50,7 +50,7 @@ Test(plan_read, every_wrong_field_is_named_with_its_path) {
       {"\"variant\": 1", "\"variant\": 0", "command 1: variant 0 is none of op 1"},
       {"\"run\": 1", "\"run\": -1", "steps[1].run: -1 is not in"},
       {"\"run\": 1", "\"walk\": 1", "steps[1].run: is missing"},
-      {"\"pairs\": [[0, 0]]", "\"pairs\": [[0, 32]]", "steps[1].pairs[0][1]: 32 is not in [0, 31]"},
+      {"\"pairs\": [[0, 0]]", "\"pairs\": [[0, -1]]", "steps[1].pairs[0][1]: -1 is not in [0, 2147483647]"},
       {"\"pairs\": [[0, 0]]", "\"pairs\": [0]", "steps[1].pairs[0]: is an integer, not a list"},
       {"\"wait\": [1]", "\"wait\": [2]", "command 2: wait[0] = 2 is not an earlier command"},
       {"\"wait\": [1]", "\"wait\": [1, 0]", "command 2: wait[1] = 0 is not an earlier command, in ascending order"},
