@@ -41,6 +41,22 @@ static plim_status find_groups(plim_profile_set *set) {
   return status;
 }
 
+/* Check what a program's own kernels may have said: a size, and a name that no other variant has. */
+static plim_status check_listed(plim_context *ctx, const char *op, const plim_kernel_info *info, int n) {
+  for (int i = 0; i < n; i++) {
+    if (info[i].workspace_bytes < 0) {
+      return plim_fail(ctx, PLIM_EDATA, "op \"%s\", variant \"%.31s\": its workspace has %lld bytes", op, info[i].name,
+                       (long long)info[i].workspace_bytes);
+    }
+    for (int k = 0; k < i; k++) {
+      if (strncmp(info[k].name, info[i].name, sizeof info[i].name) != 0) continue;
+      return plim_fail(ctx, PLIM_EDATA, "op \"%s\" has two variants \"%.31s\": each needs a name of its own", op,
+                       info[i].name);
+    }
+  }
+  return PLIM_OK;
+}
+
 /* List the device's variants of a group: *n of them, and the bytes that each needs. No kernel takes an op that does not
  * follow the rule of its kind, which the error then says. */
 static plim_status list_variants(const plim_profile_set *set, const plim_profile_group *group, plim_kernel_info *info,
@@ -58,6 +74,7 @@ static plim_status list_variants(const plim_profile_set *set, const plim_profile
                      name, plim_op_kind_name(group->desc.kind), fits ? "" : ": ", why);
   }
   if (*n > PLIM_KERNEL_VARIANTS) *n = PLIM_KERNEL_VARIANTS;
+  PLIM_TRY(check_listed(ctx, name, info, *n));
   for (int i = 0; i < *n; i++) {
     plim_operand_plan plan = plim_operands_place(&group->desc, &group->cache_states, info[i].workspace_bytes);
     bytes[i] = plim_add_checked(plan.bytes[0], plan.bytes[1]);

@@ -391,6 +391,95 @@ Test(own_kernels, wrong_kernels_are_refused) {
   cr_assert_eq(plim_device_add_kernel(cpu, scale_kind, &kernel), PLIM_EUSAGE);
 }
 
+/* ---- kernels that fail, or say what cannot be ---- */
+
+typedef struct odd_kernel {
+  int listed, prepared, ran; /* what its functions return */
+  int64_t workspace_bytes;
+  const char *name, *sentence; /* NULL: no error */
+  int fails_at, runs;          /* 0: in no run */
+} odd_kernel;
+
+static int odd_list(void *user, const plim_op_desc *op, plim_kernel_info *info, int capacity) {
+  const odd_kernel *odd = user;
+  (void)op, (void)capacity;
+  if (odd->listed < 1) return odd->listed;
+  memcpy(info->name, odd->name, strlen(odd->name) < sizeof info->name ? strlen(odd->name) : sizeof info->name);
+  info->workspace_bytes = odd->workspace_bytes;
+  return odd->listed;
+}
+static int odd_prepare(void *user, const plim_op_desc *op, const char *variant, void **state) {
+  (void)op, (void)variant;
+  *state = user;
+  return ((odd_kernel *)user)->prepared;
+}
+static int odd_run(void *state, const plim_kernel_args *args, void *queue) {
+  odd_kernel *odd = state;
+  (void)queue;
+  if (odd->fails_at && ++odd->runs == odd->fails_at) return PLIM_KERNEL_FAILED;
+  memcpy(args->out[0], args->in[0], N * sizeof(float));
+  return odd->ran;
+}
+static void add_odd(odd_kernel *odd) {
+  const plim_own_kernel sum = sum_kernel(), scale = scale_kernel();
+  const plim_own_kernel kernel = {
+      .struct_bytes = sizeof kernel, .list = odd_list, .prepare = odd_prepare, .run = odd_run, .user = odd};
+  well(plim_device_add_kernel(cpu, sum_kind, &sum));
+  well(plim_device_add_kernel(cpu, scale_kind, &scale));
+  well(plim_device_add_kernel(cpu, scale_kind, &kernel));
+}
+
+#define LONG_NAME "a-name-of-more-characters-than-a-variant-may-have"
+Test(own_kernels, a_kernel_that_fails_or_says_what_cannot_be_is_named_or_left_out) {
+  static odd_kernel cases[] = {
+      {.listed = -1},
+      {.listed = 99, .name = "odd"}, /* all but the first have no name */
+      {.listed = 1, .name = "odd", .prepared = PLIM_KERNEL_UNSUPPORTED},
+      {.listed = 1, .name = "odd", .ran = PLIM_KERNEL_UNSUPPORTED},
+      {.listed = 1, .name = "odd", .prepared = PLIM_KERNEL_FAILED, .sentence = "op \"f0\", variant \"odd\""},
+      {.listed = 1, .name = "odd", .prepared = 77, .sentence = "op \"f0\", variant \"odd\": odd: the kernel failed"},
+      {.listed = 1, .name = "odd", .prepared = PLIM_KERNEL_NOMEM, .sentence = "variant \"odd\": odd: out of memory"},
+      {.listed = 1, .name = "odd", .ran = 5, .sentence = "op \"f0\", variant \"odd\": run: the kernel failed"},
+      {.listed = 1, .name = "odd", .workspace_bytes = -5, .sentence = "variant \"odd\": its workspace has -5 bytes"},
+      {.listed = 1, .name = "odd", .workspace_bytes = INT64_MAX, .sentence = "overflow a size"},
+      {.listed = 1, .name = "plain", .sentence = "op \"f0\" has two variants \"plain\""},
+      {.listed = 1, .name = "a\nb", .sentence = "a variant's name has byte 0x0a at 1"},
+      {.listed = 1, .name = LONG_NAME, .sentence = "a variant's name is longer than 31"},
+  };
+  plim_profiler_options options = plim_profiler_options_default();
+  options.cache_dir = "";
+  options.repeats = 1;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    add_odd(&cases[i]);
+    const plim_status status = plim_profile_measure(cpu, graph, &options, &profile);
+    cr_expect_eq(status == PLIM_OK, cases[i].sentence == NULL, "case %zu: %s", i, plim_context_error(ctx));
+    cr_expect(!cases[i].sentence || strstr(plim_context_error(ctx), cases[i].sentence), "case %zu: %s", i,
+              plim_context_error(ctx));
+    plim_profile_free(profile);
+    profile = NULL;
+    plim_device_close(cpu);
+    well(plim_device_open(ctx, "cpu", NULL, &cpu));
+  }
+}
+
+Test(own_kernels, a_kernel_that_fails_in_a_step_ends_it_with_its_op) {
+  static float states[3 * N];
+  static odd_kernel odd = {.listed = 1, .name = "odd"};
+  const plim_own_kernel sum = sum_kernel();
+  const plim_own_kernel kernel = {
+      .struct_bytes = sizeof kernel, .list = odd_list, .prepare = odd_prepare, .run = odd_run, .user = &odd};
+  well(plim_device_add_kernel(cpu, sum_kind, &sum));
+  well(plim_device_add_kernel(cpu, scale_kind, &kernel));
+  measure(cpu);
+  plim_plan *plan = make_plan(100);
+  odd.fails_at = LAYERS + 1; /* since then */
+  odd.runs = 0;
+  cr_assert_eq(train(cpu, plan, states), PLIM_EDEVICE, "%s", plim_context_error(ctx));
+  cr_assert(strstr(plim_context_error(ctx), "op \"b7\", variant \"odd\""), "%s", plim_context_error(ctx));
+  well(train(cpu, plan, states)); /* the next run is not hurt */
+  plim_plan_free(plan);
+}
+
 /* ---- what the check device says of kernels that lie ---- */
 
 typedef struct liar {

@@ -58,6 +58,8 @@ static const bad_input inputs[] = {
     {"train " SMALL "--planner serch", 2, "no planner is called \"serch\"; did you mean \"search\"?"},
     {"train " SMALL "--data fashion_mnist", 2, "did you mean \"fashion-mnist\"?"},
     {"train --model gpt --data text:none", 3, "none: No such file"},
+    {"train --model gpt --data text:", 2, "data set \"text:\" names no file: text:FILE"},
+    {"train --model gpt --data tokens: --vocab 9", 2, "data set \"tokens:\" names no file: tokens:FILE"},
     {"train --model gpt --data text:empty.txt", 3, "empty.txt is empty"},
     {"verify --model gpt --data text:short.txt", 3, "short.txt has 5 tokens"},
     {"train --model gpt --data tokens:empty.txt", 2, "requires --vocab"},
