@@ -153,3 +153,113 @@ Test(strided, a_kind_whose_row_has_no_strides_refuses_them) {
   cr_assert(strstr(plim_context_error(ctx), "x of a relu has strides"), "%s", plim_context_error(ctx));
   plim_graph_builder_free(b);
 }
+
+/* ---- as many sizes as a shape may have ---- */
+
+static const int64_t sizes[PLIM_MAX_RANK] = {2, 1, 3, 2, 1, 2, 4, 2};
+enum { ALL = 2 * 3 * 2 * 2 * 4 * 2 };
+static const plim_op_row dense_row = {
+    .struct_bytes = sizeof dense_row,
+    .name = "test.dense",
+    .version = PLIM_OWN_KIND_VERSION,
+    .in = {{.name = "x", .type = 'f', .shape = "...", .strided = 1}},
+    .out = {{.name = "y", .type = 'f', .shape = "..."}},
+    .doc = "y = x, dense",
+};
+
+/* The same sizes, of which the first is the next in memory: a transpose of a dense tensor. */
+static plim_shape turned_shape(void) {
+  plim_shape shape = plim_shape_make(PLIM_F32, PLIM_FLAT, PLIM_MAX_RANK, sizes);
+  int64_t stride = 1;
+  for (int d = 0; d < PLIM_MAX_RANK; d++) {
+    shape.stride[d] = stride;
+    stride *= sizes[d];
+  }
+  return shape;
+}
+
+/* Where element e of the dense tensor lies in the turned one. */
+static int64_t turned(int64_t e) {
+  const plim_shape shape = turned_shape();
+  int64_t at = 0;
+  for (int d = PLIM_MAX_RANK - 1; d >= 0; d--) {
+    at += e % sizes[d] * shape.stride[d];
+    e /= sizes[d];
+  }
+  return at;
+}
+
+static int dense_prepare(void *user, const plim_op_desc *op, const char *variant, void **state) {
+  const plim_shape shape = turned_shape();
+  (void)user, (void)variant, (void)state;
+  return op->in[0].rank == PLIM_MAX_RANK && memcmp(op->in[0].stride, shape.stride, sizeof shape.stride) == 0
+             ? PLIM_KERNEL_OK
+             : PLIM_KERNEL_UNSUPPORTED;
+}
+
+static int dense_run(void *state, const plim_kernel_args *args, void *queue) {
+  const float *x = args->in[0];
+  float *y = args->out[0];
+  (void)state, (void)queue;
+  for (int64_t e = 0; e < ALL; e++) y[e] = x[turned(e)];
+  return PLIM_KERNEL_OK;
+}
+
+/* A ReLU of eight sizes after the caller's kernel. */
+static plim_graph *eight_sizes(plim_op_kind kind) {
+  const plim_shape view = turned_shape(), dense = plim_shape_make(PLIM_F32, PLIM_FLAT, PLIM_MAX_RANK, sizes);
+  plim_shape nine = dense;
+  plim_graph_builder *b;
+  plim_graph *made;
+  int32_t x, y, r, mask, id;
+  well(plim_graph_begin(ctx, "eight", 0, &b));
+  well(plim_graph_add(b, "x", PLIM_ROLE_INPUT, &view, &x));
+  well(plim_graph_add(b, "y", PLIM_ROLE_ACTIVATION, &dense, &y));
+  well(plim_graph_add(b, "r", PLIM_ROLE_OUTPUT, &dense, &r));
+  plim_shape bits = dense;
+  bits.dtype = PLIM_BITS;
+  well(plim_graph_add(b, "mask", PLIM_ROLE_ACTIVATION, &bits, &mask));
+  nine.rank = PLIM_MAX_RANK + 1;
+  cr_assert_eq(plim_graph_add(b, "nine", PLIM_ROLE_INPUT, &nine, &id), PLIM_EDATA);
+  cr_assert(strstr(plim_context_error(ctx), "value 'nine': the shape is not allowed (rank 1 to 8"));
+  plim_op_spec spec = {.name = "y", .kind = kind, .n_in = 1, .in = {x}, .n_out = 1, .out = {y}, .time_ns = -1};
+  well(plim_graph_add_op(b, &spec, &id));
+  spec = (plim_op_spec){
+      .name = "r", .kind = PLIM_OP_RELU, .n_in = 1, .in = {y}, .n_out = 2, .out = {r, mask}, .time_ns = -1};
+  well(plim_graph_add_op(b, &spec, &id));
+  well(plim_graph_end(b, &made));
+  return made;
+}
+
+Test(strided, tensors_of_eight_sizes_are_written_measured_planned_and_read_with_strides) {
+  const plim_own_kernel kernel = {
+      .struct_bytes = sizeof kernel, .name = "plain", .prepare = dense_prepare, .run = dense_run};
+  plim_op_kind kind;
+  plim_device *check;
+  plim_graph *graph = NULL;
+  plim_exec *exec;
+  float x[ALL], r[ALL];
+  cr_assert_null(plim_op_kind_add(&dense_row, &kind));
+  plim_graph *made = eight_sizes(kind);
+  (void)plim_test_folder();
+  well(plim_graph_save(made, plim_test_path("eight.json")));
+  well(plim_graph_load(ctx, plim_test_path("eight.json"), &graph));
+  plim_test_folder_remove();
+  cr_assert_str_eq(made->fingerprint, graph->fingerprint);
+  plim_graph_free(made);
+  well(plim_device_add_kernel(cpu, kind, &kernel));
+  well(plim_device_check_open(cpu, &check));
+  plim_plan *plan = keep_all(graph);
+  const plim_graph *g = graph;
+  const plim_plan *p = plan;
+  well(plim_exec_open(ctx, check, NULL, 1, &g, &p, &exec));
+  for (int i = 0; i < ALL; i++) x[i] = (float)(i % 2 ? i : -i);
+  well(plim_exec_write(exec, 0, plim_graph_find_value(graph, "x"), x, sizeof x));
+  well(plim_exec_step(exec, 0, NULL, NULL));
+  well(plim_exec_read(exec, 0, plim_graph_find_value(graph, "r"), r, sizeof r));
+  for (int e = 0; e < ALL; e++) cr_assert_eq(r[e], x[turned(e)] > 0 ? x[turned(e)] : 0);
+  plim_exec_close(exec);
+  plim_plan_free(plan);
+  plim_device_close(check);
+  plim_graph_free(graph);
+}

@@ -71,6 +71,8 @@ Test(graph_read, every_wrong_field_is_named_with_its_path) {
       {"\"storage\": 1", "\"storage\": 10", "values[1]: value 'affine': storage 10 is none of the 10 storages"},
       {"\"offset\": 1", "\"offset\": 2", "values[3]: value 'next': 2 bytes at offset 2 leave storage 3 of 3 bytes"},
       {"\"shape\": [2, 8]", "\"shape\": []", "values[1].shape: has 0 sizes, 1 to 8 are allowed"},
+      {"\"shape\": [2, 8]", "\"shape\": [2, 8, 1, 1, 1, 1, 1, 1, 1]",
+       "values[1].shape: has 9 sizes, 1 to 8 are allowed"},
       {"\"shape\": [2, 8]", "\"shape\": [2, 0]", "values[1]: value 'affine': the shape is not allowed"},
       {"\"shape\": [2, 8]", "\"shape\": {}", "values[1].shape: is an object, not a list"},
       {"\"layout\": \"nhwc\"", "\"layout\": \"nchw8c\"", "values[0]: value 'image': the shape is not allowed"},
