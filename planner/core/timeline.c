@@ -119,14 +119,16 @@ static plim_status walk(plim_timeline *t, const plim_schedule *s) {
 /* At position j, where `op` begins the lifetimes from `made` on: they are written over inputs whose last reader it is.
  */
 static void overwrite_inputs(plim_timeline *t, const plim_planned_op *op, int32_t j, int32_t made) {
-  uint32_t taken = 0; /* bit k: output k has its place */
+  uint32_t chosen = 0; /* bit k: pair k is in use; at most PLIM_OP_MAX_PAIRS */
   for (int32_t k = 0; k < op->n_overwrites; k++) {
     const plim_overwrite *w = &op->overwrite[k];
     plim_lifetime *in = &t->own_lifetime[t->latest[w->in]];
-    if (taken >> w->out_index & 1U || in->successor >= 0 || in->end != j + 1 || in->begin == j) continue;
+    int taken = 0;
+    for (int32_t i = 0; i < k; i++) taken |= (chosen >> i & 1U) && op->overwrite[i].out_index == w->out_index;
+    if (taken || in->successor >= 0 || in->end != j + 1 || in->begin == j) continue;
     in->successor = made + w->out_index;
     in->pair = w->pair;
-    taken |= 1U << w->out_index;
+    chosen |= 1U << k;
   }
 }
 

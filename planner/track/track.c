@@ -13,6 +13,7 @@ static void lay_out(plim_track *t, plim_block *b) {
   const plim_problem *p = t->problem;
   t->run = plim_block_take(b, t->room, sizeof *t->run);
   t->end = plim_block_take(b, (int64_t)t->room * t->outputs, sizeof *t->end);
+  t->over = plim_block_take(b, (int64_t)t->room * t->outputs, sizeof *t->over);
   t->run_at = plim_block_take(b, t->memory_profile->n_slots, sizeof *t->run_at);
   t->first = plim_block_take(b, p->n_ops, sizeof *t->first);
   t->last = plim_block_take(b, p->n_ops, sizeof *t->last);
@@ -82,6 +83,7 @@ static int32_t insert_at(plim_track *t, int32_t slot, int32_t op, int32_t choice
   int32_t r = t->free_run[--t->n_free];
   plim_track_run *run = &t->run[r];
   *run = (plim_track_run){.op = op, .choice = choice};
+  for (int32_t k = 0; k < t->problem->op[op].writes.n; k++) t->over[(int64_t)r * t->outputs + k] = 0;
   int32_t old_head = t->head;
   plim_track_enter(t, r, slot, next);
   plim_track_add_reads(t, r);

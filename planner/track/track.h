@@ -23,7 +23,6 @@ typedef struct plim_track_run {
   int32_t op_prev, op_next; /* among the runs of the op, in order */
   int32_t alive_at;         /* index in `alive` */
   int32_t repeat_at;        /* index in `repeat`, -1 */
-  uint32_t over;            /* bit k: the lifetime of output k is written over by its last reader */
   uint8_t is_touched;
 } plim_track_run;
 
@@ -41,6 +40,7 @@ typedef struct plim_track {
   /* [room * outputs], outputs being the most that an op has: by run and output the last reader of its lifetime (the run
    * itself when nothing reads it, -1: kept to the end) */
   int32_t *end, outputs;
+  uint8_t *over;           /* [room * outputs] 1: its last reader writes over it */
   int32_t *run_at;         /* [n_slots] run in a slot, -1 */
   int32_t *first, *last;   /* [n_ops] run of the op, -1 */
   int32_t *n_of;           /* [n_ops] runs of the op */

@@ -42,7 +42,7 @@ int32_t plim_track_end(const plim_track *t, int32_t item, int32_t run) {
 
 static int is_overwritten(const plim_track *t, int32_t item, int32_t run) {
   const plim_item *it = &t->problem->item[item];
-  return it->producer < 0 ? t->input_over[item] : (int)(t->run[run].over >> it->write_index & 1);
+  return it->producer < 0 ? t->input_over[item] : t->over[(int64_t)run * t->outputs + it->write_index];
 }
 
 void plim_track_touch(plim_track *t, int32_t run) {
@@ -68,8 +68,7 @@ static void write_over(plim_track *t, int32_t item, int32_t run, int over) {
   if (it->producer < 0) {
     t->input_over[item] = (uint8_t)over;
   } else {
-    uint32_t bit = 1U << it->write_index, rest = t->run[run].over & ~bit;
-    t->run[run].over = over ? rest | bit : rest;
+    t->over[(int64_t)run * t->outputs + it->write_index] = (uint8_t)over;
   }
 }
 
@@ -180,16 +179,18 @@ void plim_track_remove_writes(plim_track *t, int32_t r) {
  * and each input once. An input that the first run of all reads would have no buffer left. */
 static void settle_overwrites(plim_track *t, int32_t r) {
   const plim_planned_op *op = &t->problem->op[t->run[r].op];
-  uint32_t outs = 0, ends = 0, chosen = 0; /* outputs taken; pairs whose input ends here; pairs in use */
+  uint32_t ends = 0, chosen = 0; /* pairs whose input ends here; pairs in use */
   for (int32_t k = 0; k < op->n_overwrites; k++) {
     const plim_overwrite *w = &op->overwrite[k];
     int32_t made = lifetime_read_by(t, w->in, r);
     if (made == NO_LIFETIME || plim_track_end(t, w->in, made) != r) continue;
     ends |= 1U << k;
-    int taken = (outs >> w->out_index & 1) || (made < 0 && t->head == r);
-    for (int32_t i = 0; i < k; i++) taken |= (chosen >> i & 1) && op->overwrite[i].in == w->in;
+    int taken = made < 0 && t->head == r;
+    for (int32_t i = 0; i < k; i++) {
+      const plim_overwrite *other = &op->overwrite[i];
+      taken |= (chosen >> i & 1) && (other->in == w->in || other->out_index == w->out_index);
+    }
     if (taken) continue;
-    outs |= 1U << w->out_index;
     chosen |= 1U << k;
   }
   for (int32_t k = 0; k < op->n_overwrites; k++) {
