@@ -16,7 +16,8 @@ NO_BUDGET = 2**63 - 1
 ROLES = ("input", "param", "state", "staging", "activation", "gradient", "output")
 PHASES = ("forward", "backward", "update")
 CLASSES = ("pure", "random", "effect", "once")
-MOST_OUTPUTS, MOST_PAIRS = 32, 8
+MOST_OUTPUTS = 32  # that steps of PyTorch models give to an op; an op may have more
+MOST_PAIRS = 8
 U8, FLAT, CUSTOM = 2, 0, 0
 
 
@@ -38,8 +39,8 @@ _STRUCTS = {
         ("n_in", _I32),
         ("n_out", _I32),
         ("n_pairs", _I32),
-        ("out", _I32 * MOST_OUTPUTS),
         ("many_in", c.POINTER(_I32)),
+        ("many_out", c.POINTER(_I32)),
         ("pair", _I32 * (2 * MOST_PAIRS)),
         ("time_ns", _I64),
     ],

@@ -256,8 +256,8 @@ class Graph:
         """
         if cls not in _library.CLASSES or phase not in _library.PHASES:
             raise ValueError(f"class '{cls}' or phase '{phase}' is none")
-        if not 1 <= len(writes) <= _library.MOST_OUTPUTS:
-            raise ValueError(f"op '{name}' writes {len(writes)} storages, 1 to {_library.MOST_OUTPUTS} are allowed")
+        if not writes:
+            raise ValueError(f"op '{name}' writes no storage")
         pairs = list(in_place)
         if len(pairs) > _library.MOST_PAIRS or any(w not in writes or r not in reads for w, r in pairs):
             raise ValueError(f"op '{name}': in_place has up to {_library.MOST_PAIRS} pairs of what it writes and reads")
@@ -304,6 +304,7 @@ class Graph:
 
     def _op_spec(self, index: int, op: _Op):
         reads = (c.c_int32 * max(1, len(op.reads)))(*op.reads)
+        writes = (c.c_int32 * len(op.writes))(*op.writes)
         spec = _library.OpSpec(
             name=f"{op.name}.{index}".encode(),
             kind=_library.CUSTOM,
@@ -313,12 +314,12 @@ class Graph:
             n_out=len(op.writes),
             n_pairs=len(op.in_place),
             many_in=c.cast(reads, c.POINTER(c.c_int32)),
+            many_out=c.cast(writes, c.POINTER(c.c_int32)),
             time_ns=op.time_ns,
         )
-        spec.out[: len(op.writes)] = op.writes
         for i, (written, read) in enumerate(op.in_place):
             spec.pair[2 * i : 2 * i + 2] = [op.writes.index(written), op.reads.index(read)]
-        return spec, reads
+        return spec, (reads, writes)
 
     def _build(self, context: _Context, graph: c.c_void_p):
         builder, out = c.c_void_p(), c.c_int32()
@@ -333,7 +334,7 @@ class Graph:
                 context.check(lib.plim_graph_add_storage(builder, role_id, n_bytes, c.byref(out)))
                 context.check(lib.plim_graph_add_value(builder, f"v{i}".encode(), i, 0, c.byref(shape), c.byref(out)))
             for i, op in enumerate(self.ops):
-                spec, _reads = self._op_spec(i, op)
+                spec, _operands = self._op_spec(i, op)
                 context.check(lib.plim_graph_add_op(builder, c.byref(spec), c.byref(out)))
         except BaseException:
             lib.plim_graph_builder_free(builder)

@@ -121,6 +121,14 @@ class Planning(unittest.TestCase):
         self.assertIn(refused.exception.op, [op.name for op in graph.ops])
         self.assertLessEqual(graph.plan(smallest).peak_bytes, smallest)
 
+    def test_an_op_reads_and_writes_any_number_of_storages(self):
+        graph, n = plimsoll.Graph(), 100
+        first = [graph.add_storage("activation", 1024) for _ in range(n)]
+        last = [graph.add_storage("output", 1024) for _ in range(n)]
+        graph.add_op("spread", [], first, 1)
+        graph.add_op("move", first, last, 1, in_place=[(last[-1], first[-1])])
+        self.assertEqual(graph.plan().peak_bytes, (2 * n - 1) * 1024)
+
     def test_a_wrong_graph_is_refused_with_a_sentence(self):
         from plimsoll import _library
 
@@ -133,7 +141,8 @@ class Planning(unittest.TestCase):
         self.assertRaises(plimsoll.Error, graph.plan)
         self.assertRaises(ValueError, graph.add_storage, "heap", 8)
         self.assertRaises(ValueError, graph.add_op, "none", [], [], 1)
-        self.assertRaises(ValueError, graph.add_op, "many", [], list(range(_library.MOST_OUTPUTS + 1)), 1)
+        pairs = [(1, 0)] * (_library.MOST_PAIRS + 1)
+        self.assertRaises(ValueError, graph.add_op, "pairs", [0], [1], 1, in_place=pairs)
 
     def test_sizes(self):
         for text, n_bytes in (("8GiB", 8 * 2**30), ("1.5MB", 1500000), ("7", 7), (7, 7), ("50 %", 100), ("12.5%", 25),
