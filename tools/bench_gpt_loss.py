@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Trains the model gpt with plimsoll and with a PyTorch program that shares nothing with it but the description.
 
-  ~/venv-torch/bin/python tools/bench_gpt_loss.py [--program build/bin/plimsoll] [--steps 300] [--seeds 3]
+usage: PYTHON tools/bench_gpt_loss.py [--program build/bin/plimsoll] [--steps 300] [--seeds 3]
 
+PYTHON is a python3 that has PyTorch.
 Both sides have their own start weights, order of sequences and kernels, by seed. Printed are the losses of the test
 after the last step, by seed, and whether the difference of their means is within what seeds explain: Welch's t below
 2.78, the limit of 95 % for four degrees of freedom. Exit status 1 where it is not, 77 without PyTorch.
@@ -14,14 +15,6 @@ import statistics
 import subprocess
 import sys
 
-try:
-    import torch
-except ImportError:
-    print("bench_gpt_loss: PyTorch is not there", file=sys.stderr)
-    sys.exit(77)
-
-from bench_pytorch_models import GPT, adamw
-
 
 def rate_at(step, args):
     if step < args.warm_up:
@@ -31,6 +24,8 @@ def rate_at(step, args):
 
 def evaluate(model, text, context):
     """Sequences side by side; the label of a token is the token after it."""
+    import torch
+
     total, counted = 0.0, len(text) - 1
     with torch.no_grad():
         for at in range(0, counted, context):
@@ -43,6 +38,10 @@ def evaluate(model, text, context):
 
 
 def train_torch(args, seed):
+    import torch
+
+    from bench_pytorch_models import GPT, adamw
+
     torch.manual_seed(seed)
     with open(args.text, "rb") as file:
         text = torch.frombuffer(bytearray(file.read()), dtype=torch.uint8).long()
@@ -92,6 +91,11 @@ def parse():
 
 def main():
     args = parse()
+    try:
+        import torch
+    except ImportError:
+        print("bench_gpt_loss: PyTorch is not there", file=sys.stderr)
+        return 77
     torch.set_num_threads(args.threads)
     rows = {"plimsoll": [], "torch": []}
     for seed in range(1, args.seeds + 1):

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Write the tables of docs/results and of the README from the records of one run of tools/bench.
 
-usage: tools/bench report        (calls this with the folder of the records)
+usage: tools/bench_report.py FOLDER ROOT        (`tools/bench report` calls it)
 
 A record is a JSON file of one part. All of them carry the same run.json: commit, machine, libraries. A table replaces
 the text between two marker lines, `<!-- bench NAME -->` and `<!-- end -->`; a part without a record keeps its text, and
 the script says which part that is. Nothing is computed here but ratios of figures in one record.
 """
+import argparse
 import json
 import os
 import re
@@ -277,7 +278,11 @@ MAKERS = {"peer20": peer_table, "peer18": peer_table, "paging": peer_table, "ove
 
 
 def main():
-    folder, root = sys.argv[1:3]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", metavar="FOLDER", help="of the records")
+    parser.add_argument("root", metavar="ROOT", help="of the project, whose documents are written")
+    args = parser.parse_args()
+    folder, root = args.folder, args.root
     run = load(folder, "run")
     if run is None:
         raise SystemExit(f"{folder}/run.json is missing: measure first, with tools/bench")

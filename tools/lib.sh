@@ -7,6 +7,25 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$*"; exit 5; }
 
+# misused WORD...: a sentence on how the command line is wrong; status 2.
+misused() { say "tools/$(basename "$0"): $*; see tools/$(basename "$0") --help"; exit 2; }
+
+# answer_help "$@": with -h or --help among the words, print the comment at the head of the script, and end.
+answer_help() {
+  local word
+  for word in "$@"; do
+    case $word in -h | --help) sed -n '2,/^[^#]/{/^# shellcheck/d; s/^# \{0,1\}//p}' "$0"; exit 0 ;; esac
+  done
+}
+
+# refuse_options "$@": for a script that has no options but --help.
+refuse_options() {
+  local word
+  for word in "$@"; do
+    case $word in -*) misused "there is no option '$word'" ;; esac
+  done
+}
+
 # need PACKAGE...: install the Debian packages that are missing, saying which; nothing at all when none is.
 need() {
   local missing=()
