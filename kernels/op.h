@@ -144,7 +144,7 @@ typedef struct plim_attrs {
   float eps;                /* bn_apply, bn_bwd_* */
   float momentum;           /* bn_running */
   float drop;               /* dropout: probability of a zero, [0, 1) */
-  int64_t count;            /* bn_running: elements after one statistic, N * H * W. accumulate: addends */
+  int64_t count;            /* bn_running: elements that one statistic is of, N * H * W. accumulate: addends */
   float scale[4], shift[4]; /* image: by channel */
   int32_t decay;            /* adam, adamw: 1 = the parameter decays */
   int64_t own_int[4];       /* of a program's own kinds, whose rows name them */

@@ -1,4 +1,4 @@
-/* One thread a thread; they meet at a barrier in every k_sync and behind every tile. */
+/* A thread of the system for each thread of the block; they meet at a barrier in every k_sync and after every tile. */
 #include "tests/support/thread_block.h"
 
 #include <criterion/criterion.h>

@@ -25,8 +25,9 @@ static double gap_percent(int64_t packed_bytes, int64_t bound) {
 
 static void on_progress(void *user, const plim_progress *report) {
   char text[160];
-  (void)snprintf(text, sizeof text, "%.1f s  height %lld  bound %lld  gap %.2f %%", (double)report->elapsed_ns / 1e9,
-                 (long long)report->done, (long long)report->total, gap_percent(report->done, report->total));
+  (void)snprintf(text, sizeof text, "%.1f s  packed size %lld  bound %lld  gap %.2f %%",
+                 (double)report->elapsed_ns / 1e9, (long long)report->done, (long long)report->total,
+                 gap_percent(report->done, report->total));
   progress_draw(user, report->stage, 0, 0, text);
 }
 
@@ -66,7 +67,7 @@ static plim_status save(const session *s, const plim_buffer_list *buffers, const
   return status;
 }
 
-/* Add which is alive do not fit together; nothing when that is not proven. */
+/* Add which buffers do not fit together; nothing when that is not proven. */
 static void name_members(plim_text *text, const plim_buffer_list *buffers, const plim_conflict *why,
                          const uint8_t *member) {
   int32_t shown = 0;
@@ -171,7 +172,7 @@ const command command_pack = {
     .summary = "give offsets to buffers of a CSV file or a plan",
     .about =
         "Give every buffer of a CSV file (id, lower, upper, size; the dialect of MiniMalloc), or of a plan (.json), an "
-        "offset such that is alive "
+        "offset such that buffers "
         "that overlap in time do not overlap in space: under a capacity, or, without one, as low as the time "
         "limit allows (10 s unless given; 60 s under a capacity), on one thread unless --threads says more. Where "
         "buffers do not fit, it names a few that together cannot. Prints the "
@@ -179,8 +180,8 @@ const command command_pack = {
     .after =
         "EXAMPLES\n"
         "  plimsoll pack buffers.csv --capacity 1048576 -o packed.csv\n"
-        "  plimsoll pack buffers.csv --time-limit 10s -o packed.csv  as low as possible\n"
-        "  plimsoll pack plan.json -o buffers.csv               the buffers of a plan\n\n"
+        "  plimsoll pack buffers.csv --time-limit 10s -o packed.csv   # as low as possible\n"
+        "  plimsoll pack plan.json -o buffers.csv                # its buffers\n\n"
         "FILES\n"
         "  Columns: id, lower, upper (or end: inclusive), size; if wanted alignment,\n"
         "  hint, gaps and offset (a fixed place). The output has the offset as its\n"

@@ -53,9 +53,9 @@ static void print_result(const session *s, const plim_simulation *sim, const pli
     figures_null(&f, 0, "overhead_percent");
   }
   figures_count(&f, 0, "evictions", "evictions", r->evictions);
-  figures_count(&f, 0, "recomputes", "runs again", r->recomputes);
+  figures_count(&f, 0, "recomputes", "recomputations", r->recomputes);
   figures_count(&f, 0, "depth", "longest chain", r->depth);
-  figures_count(&f, 0, "scanned", "scores and pieces looked at", r->scanned);
+  figures_count(&f, 0, "scanned", "scores and blocks looked at", r->scanned);
   figures_real(&f, 0, "fragmentation_percent", "free when room was made", "%.2f %% of the arena",
                r->fragmentation_percent);
   figures_bytes(&f, 0, "small_area_bytes", "area for small requests", r->small_area_bytes);
@@ -161,7 +161,7 @@ const command command_simulate = {
         "the policy thinks cheapest, and what was evicted is recomputed when it is read. Policies: best (tries "
         "several ways and keeps the cheapest), coop, dtr, dtr-eq, dtr-local, dte, lru, size, msps. --planner: a plan "
         "within the same budget. --addresses none: the program's views and handles in memory that is a sum of bytes, "
-        "as the DTR simulator has it; arena (default of --online): pieces of one arena; planned (default of "
+        "as the DTR simulator has it; arena (default of --online): blocks of one arena; planned (default of "
         "--planner): "
         "the plan's addresses. Percentages of --memory are of keep-all bytes; for a log, whose program frees what "
         "it likes, those are the program's own peak (for addresses rounded to 512 bytes, with constants that stay).",

@@ -60,7 +60,7 @@ static plim_status run_epochs(run *r) {
 
 static void add_arena_replay(figures *f, const plim_replay_counts *counts) {
   figures_count(f, 0, "evictions", "evictions", counts->evictions);
-  figures_note(f, 0, ", %lld recomputations, %lld pieces looked at in %.1f ms", (long long)counts->recomputes,
+  figures_note(f, 0, ", %lld recomputations, %lld blocks looked at in %.1f ms", (long long)counts->recomputes,
                (long long)counts->blocks_scanned, (double)counts->search_ns / 1e6);
   figures_count(f, 0, "recomputations", NULL, counts->recomputes);
   figures_real(f, 0, "search_seconds", NULL, "%.6f", (double)counts->search_ns / 1e9);

@@ -38,8 +38,8 @@ static const option_row rows[] = {
      "for text gpt (default resnet20)",
      BUILDS, GROUP_MODEL, 'm', TEXT, AT(model), 0, 0},
     {"layers", "N", "blocks of gpt (default 6)", BUILDS, GROUP_MODEL, 0, COUNT, AT(layers), 1, 10000},
-    {"width", "N", "numbers that gpt has for a token (default 384)", BUILDS, GROUP_MODEL, 0, COUNT, AT(model_width), 1,
-     65536},
+    {"width", "N", "gpt: numbers that it has for a token (default 384)", BUILDS, GROUP_MODEL, 0, COUNT, AT(model_width),
+     1, 65536},
     {"heads", "N", "of gpt's attention; they divide the width (default 6)", BUILDS, GROUP_MODEL, 0, COUNT, AT(heads), 1,
      65536},
     {"context", "N", "tokens of a sequence (default 256)", BUILDS, GROUP_MODEL, 0, COUNT, AT(context), 1, 1 << 22},
@@ -71,8 +71,8 @@ static const option_row rows[] = {
      "layered,transformer,residual); tight: names of its families (default all); poet: names of networks "
      "(default linear,vgg16,resnet18,bert); xengine: names of models (default resnet18,resnet50)",
      COMMAND_BENCH, GROUP_MODEL, 0, TEXT, AT(shapes), 0, 0},
-    {"width", "X", "layered: the mean layer has 2 X sqrt(N) ops (default 0.27)", COMMAND_GEN, GROUP_MODEL, 0, REAL,
-     AT(width), 1e-6, 10},
+    {"width", "X", "layered: the mean layer has 2 X sqrt(N) ops (default 0.27); not the --width of gpt", COMMAND_GEN,
+     GROUP_MODEL, 0, REAL, AT(width), 1e-6, 10},
     {"spread", "X", "layered: layers differ from the mean by at most this share (default 0.75)", COMMAND_GEN,
      GROUP_MODEL, 0, REAL, AT(spread), 0, 1},
     {"edges", "X", "layered: share of linked pairs of neighbouring layers (default 0.2)", COMMAND_GEN, GROUP_MODEL, 0,
@@ -132,7 +132,8 @@ static const option_row rows[] = {
     {"platform", "NAMES", "poet: boards, with commas between them (default m0,m4,a72,a72nocache)", COMMAND_BENCH,
      GROUP_MEMORY, 0, TEXT, AT(platform), 0, 0},
     {"objective", "KIND",
-     "over spaces: time, serial (the sum of all times) or energy (default: the planner's own, of search time); of a "
+     "over spaces: time (from start to end), serial (the sum of all runs and copies, as if one came after the other) "
+     "or energy (default: the planner's own, of search time); of a "
      "model time or energy, which needs --platform FILE",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(objective), 0, 0},
     {"objective", "KIND", "of a plan that pages: time, or energy, which needs --platform (default time)",
@@ -147,8 +148,9 @@ static const option_row rows[] = {
      GROUP_MEMORY, 0, TEXT, AT(page), 0, 0},
     {"recompute", "on|off", "may ops be recomputed? off: what does not fit is paged (default on)", COMMAND_PLAN | RUNS,
      GROUP_MEMORY, 0, TEXT, AT(recompute), 0, 0},
-    {"place", "on|off", "over spaces: may ops run on other devices than the first? (default on)", COMMAND_PLAN,
-     GROUP_MEMORY, 0, TEXT, AT(place), 0, 0},
+    {"place", "on|off",
+     "over spaces: may the plan move ops to devices other than the first? off: all run on the first (default on)",
+     COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(place), 0, 0},
     {"planners", "NAMES",
      "with commas between them (default: search; large sqrt,greedy,rotor,fastsa,search; online every policy and "
      "search); poet: programs beside the search (default none)",
@@ -160,11 +162,20 @@ static const option_row rows[] = {
     {"iterations", "N", "planning effort in moves, of a solver in nodes or pivots; the plan depends on nothing else",
      PLANS | COMMAND_BENCH, GROUP_MEMORY, 0, COUNT, AT(iterations), 1, 1e12},
     {"time-limit", "TIME",
-     "effort, as in 10s, 500ms, 2min or 1h (a number alone is seconds): of the whole command for a graph or buffers; "
-     "for a model of planning "
-     "alone, "
-     "measuring its operations and training come on top; the result may differ between runs",
-     PLANS | COMMAND_PACK | COMMAND_BENCH, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
+     "of planning, as in 10s, 500ms, 2min or 1h (a number alone is seconds); measuring operations and training come on "
+     "top; the result may differ between runs",
+     RUNS, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
+    {"time-limit", "TIME",
+     "as in 10s, 500ms, 2min or 1h (a number alone is seconds): with --graph of the whole command, with --model of "
+     "planning alone, measuring its operations comes on top; the result may differ between runs",
+     COMMAND_PLAN, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
+    {"time-limit", "TIME",
+     "of the whole command, as in 10s, 500ms, 2min or 1h (a number alone is seconds); the result may differ between "
+     "runs",
+     COMMAND_SIMULATE | COMMAND_PACK, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
+    {"time-limit", "TIME",
+     "of each search, as in 10s, 500ms, 2min or 1h (a number alone is seconds); the result may differ between runs",
+     COMMAND_BENCH, GROUP_MEMORY, 0, SECONDS, AT(time_limit), 0.001, 1e6},
     {"front", NULL,
      "plan the whole range of budgets; over spaces, as with --memory host=1GiB, those of the first device's, up to its "
      "size in --memory; -o ends in .json, .csv or .svg",
@@ -183,7 +194,7 @@ static const option_row rows[] = {
      AT(capacity), 0, 0},
     {"addresses", "KIND",
      "planned (default): offsets of the plan; arena: its schedule, with addresses that the online arena decides; "
-     "jemalloc: an allocation for each value, for comparison: --memory bounds the plan, not what is allocated",
+     "jemalloc: an allocation for each storage, for comparison: --memory bounds the plan, not what is allocated",
      RUNS, GROUP_MEMORY, 0, TEXT, AT(addresses), 0, 0},
     {"addresses", "KIND", "planned: the budget bounds addresses; none: sums of bytes (default: what the graph says)",
      COMMAND_PLAN, GROUP_MEMORY, 0, TEXT, AT(packing), 0, 0},
@@ -233,7 +244,8 @@ static const option_row rows[] = {
     {"profile-time", "TIME",
      "measure variants for about so long, the likely ones first; kernels that a library would have to build after it "
      "are "
-     "left out (default: on a GPU 60s, and at most 48 built unless more are likely)",
+     "left out (default: on a GPU 60s, in which a library builds at most 48 kernels, or all of the likely ones where "
+     "these are more)",
      BUILDS, GROUP_NUMERICS, 0, SECONDS, AT(profile_time), 0.001, 1e6},
     {"repeats", "N", "measurements of each op and variant", COMMAND_PROFILE, GROUP_NUMERICS, 0, COUNT, AT(repeats), 1,
      10000},
@@ -258,7 +270,9 @@ static const option_row rows[] = {
      "micro-batches of a step, each of batch / K: one update by the mean of their gradients (default 1)", BUILDS,
      GROUP_RUN, 0, COUNT, AT(accumulate), 1, PLIM_ACCUMULATE_MOST},
     {"optimizer", "NAME",
-     "sgd, with momentum (default; with --momentum 0 it keeps no velocities); momentum; adam; adamw (default of gpt)",
+     "sgd (default): with a momentum of 0.9; with --momentum 0 plain, and without velocities. momentum: the same as "
+     "sgd, "
+     "but keeps velocities with --momentum 0 too. adam; adamw (default of gpt)",
      BUILDS, GROUP_RUN, 0, TEXT, AT(optimizer), 0, 0},
     {"states", "TYPE",
      "of velocities and means of the optimizer: f32 (default), or bf16, which takes half the bytes and is rounded to "
@@ -304,8 +318,9 @@ static const option_row rows[] = {
     {"output", "FILE",
      "the plan of what was simulated; its graph is written beside it, to NAME.graph.json for NAME.json",
      COMMAND_SIMULATE, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
-    {"output", "FILE", "export: events in a file whose name ends in .json, a page in .html", COMMAND_TRACE, GROUP_FILES,
-     'o', TEXT, AT(output), 0, 0},
+    {"output", "FILE",
+     "export: events in a file whose name ends in .json, a page in .html; over spaces also a picture in .svg",
+     COMMAND_TRACE, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"output", "FILE", "online: the tables as Markdown; tight: its instances as NAME-FAMILY-CAPACITY-SEED.csv",
      COMMAND_BENCH, GROUP_FILES, 'o', TEXT, AT(output), 0, 0},
     {"svg", "FILE",
@@ -327,7 +342,7 @@ static const option_row rows[] = {
     {"plain", NULL, "lines of text also on a terminal", COMMAND_TRACE, GROUP_PRINT, 0, FLAG, AT(plain), 0, 0},
     {"at", "N", "print what there is at command N of the plan, and end", COMMAND_TRACE, GROUP_PRINT, 0, COUNT, AT(at),
      0, 1e9},
-    {"find", "VALUE", "print the history of a value, and end", COMMAND_TRACE, GROUP_PRINT, 0, TEXT, AT(find), 0, 0},
+    {"find", "NAME", "print the history of a tensor, and end", COMMAND_TRACE, GROUP_PRINT, 0, TEXT, AT(find), 0, 0},
     {"with", "FILE", "poet: an earlier table (--json), whose plans are known too", COMMAND_BENCH, GROUP_FILES, 0, TEXT,
      AT(with), 0, 0},
     {"with", "FILE", "the other run, of a diff or to compare with while stepping", COMMAND_TRACE, GROUP_FILES, 0, TEXT,

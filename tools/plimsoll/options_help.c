@@ -144,7 +144,7 @@ void options_overview(FILE *to) {
                 "Trains a network inside a fixed number of bytes: plans what to keep and what to\n"
                 "recompute, checks the plan, and replays it from one arena.\n\n"
                 "Examples:\n"
-                "  plimsoll train --model resnet20 --memory 50%%   in half of the bytes\n"
+                "  plimsoll train --model resnet20 --memory 50%%   # in half of the bytes\n"
                 "  plimsoll train --model resnet20 --data synthetic --memory 64MiB --steps 20\n"
                 "  plimsoll plan --model resnet20 --memory 64MiB -o plan.json\n\n"
                 "Commands:");

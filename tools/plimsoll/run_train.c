@@ -180,7 +180,7 @@ static void add_numerics(figures *f, int column, const session *s, const plim_pl
   int changed = numerics_changed(s, plan);
   figures_text(f, column, "arithmetic", NULL, plan->numerics.hash);
   figures_count(f, column, "labels_changed", NULL, changed);
-  figures_text(f, column, NULL, "numerics", changed == 0 ? "fastest" : "");
+  figures_text(f, column, NULL, "numerics", changed == 0 ? "of the unlimited run" : "");
   if (changed > 0) {
     figures_note(f, column, "%d of %d ops give other bits than their fastest variant", changed,
                  s->program->graph[PLIM_PROGRAM_TRAIN]->n_ops);

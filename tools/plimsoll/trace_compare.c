@@ -2,6 +2,7 @@
 #include "tools/plimsoll/trace_views.h"
 
 #include <jansson.h>
+#include <string.h>
 
 #include "runtime/base/name.h"
 #include "runtime/base/size.h"
@@ -44,11 +45,23 @@ static void print_figures(const traced *a, const traced *b, FILE *to) {
   print_pair(to, "measured ms", "%14.3f", (double)traced_measured_ns(a) / 1e6, (double)traced_measured_ns(b) / 1e6);
 }
 
+/* The op of a command; with its variant where the other run has the same op. */
+static void print_command(const traced *t, const traced *other, int32_t command, FILE *to) {
+  const char *name = name_at(t, command);
+  const plim_command *at = command < t->plan->n_commands ? &t->plan->command[command] : NULL;
+  fprintf(to, "%s", name);
+  if (!at || at->kind != PLIM_COMMAND_RUN || strcmp(name, name_at(other, command)) != 0) return;
+  fprintf(to, " (%s)", t->plan->variant[at->variant].variant.name);
+}
+
 static void print_diff(const traced *a, const traced *b, const trace_parting *differ, FILE *to) {
   print_figures(a, b, to);
   if (differ->run >= 0) {
-    fprintf(to, "first difference at command %d: %s, %s\n", (int)differ->run, name_at(a, differ->run),
-            name_at(b, differ->run));
+    fprintf(to, "first difference at command %d: ", (int)differ->run);
+    print_command(a, b, differ->run, to);
+    fprintf(to, ", ");
+    print_command(b, a, differ->run, to);
+    fprintf(to, "\n");
   } else {
     fprintf(to, "the same commands\n");
   }
@@ -187,7 +200,7 @@ static double overhead_percent(const question *q, const ending *e) {
 
 static void print_ending(const question *q, const char *whose, const ending *e, FILE *to) {
   if (e->plan) {
-    fprintf(to, "  %-14s %5d runs again from here on; the step takes %.3f ms, %.2f %% over keep-all\n", whose,
+    fprintf(to, "  %-14s %5d recomputations from here on; the step takes %.3f ms, %.2f %% over keep-all\n", whose,
             (int)e->again, (double)e->plan->time_ns / 1e6, overhead_percent(q, e));
   } else if (e->op < 0) {
     fprintf(to, "  %-14s no way on: %s\n", whose, e->error);

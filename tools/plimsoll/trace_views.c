@@ -202,7 +202,8 @@ static void print_absence(const traced *t, int32_t storage, const plim_absence *
           a->again_runs == 1 ? "" : "s", (int)a->again_depth);
   if (a->sibling >= 0) fprintf(to, "; the run makes %s too", plim_inspect_name(t->inspect, a->sibling));
   fprintf(to, "\n");
-  if (a->breaks != PLIM_BREAKS_NOTHING && a->other < 0) fprintf(to, "    no other value could have gone instead\n");
+  if (a->breaks != PLIM_BREAKS_NOTHING && a->other < 0)
+    fprintf(to, "    no other tensor could have been evicted instead\n");
   if (a->other < 0) return;
   fprintf(to, "    instead %s (%s) could have gone: its op takes %.1f us\n", plim_inspect_name(t->inspect, a->other),
           size_text(a->other_bytes, bytes), (double)a->other_ns / 1e3);
