@@ -180,8 +180,8 @@ const command command_pack = {
     .after =
         "EXAMPLES\n"
         "  plimsoll pack buffers.csv --capacity 1048576 -o packed.csv\n"
-        "  plimsoll pack buffers.csv --time-limit 10s -o packed.csv   # as low as possible\n"
-        "  plimsoll pack plan.json -o buffers.csv                # its buffers\n\n"
+        "  plimsoll pack buffers.csv --time-limit 10s -o packed.csv  # smallest found\n"
+        "  plimsoll pack plan.json -o buffers.csv                       # its buffers\n\n"
         "FILES\n"
         "  Columns: id, lower, upper (or end: inclusive), size; if wanted alignment,\n"
         "  hint, gaps and offset (a fixed place). The output has the offset as its\n"
