@@ -107,8 +107,9 @@ static void step(const plim_graph *graph, const plim_plan *plan, unsigned char w
   must(plim_exec_open(ctx, NULL, &options, 1, &graph, &plan, &exec)); /* checks the plan, allocates the arena */
   float start[N];
   for (int i = 0; i < N; i++) start[i] = (float)(i + 1) / N;
-  for (const char *name = "w1\0w2\0x\0t\0"; *name; name += strlen(name) + 1) {
-    must(plim_exec_write(exec, 0, plim_graph_find_value(graph, name), start, BYTES));
+  const char *const given[] = {"w1", "w2", "x", "t"};
+  for (int i = 0; i < 4; i++) {
+    must(plim_exec_write(exec, 0, plim_graph_find_value(graph, given[i]), start, BYTES));
   }
   int32_t first = plim_graph_find_value(graph, "w1");
   char *arena = plim_exec_pointer(exec, 0, first);

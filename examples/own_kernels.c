@@ -12,10 +12,10 @@
 enum { CELLS = 16384, STEPS = 64 };
 static plim_context *ctx;
 
-static void well(plim_status status) {
+static void must(plim_status status) {
   if (status == PLIM_OK) return;
-  (void)fprintf(stderr, "own_kernels: %s\n", ctx ? plim_context_error(ctx) : "out of memory");
-  exit(1);
+  (void)fprintf(stderr, "own_kernels: %s\n", plim_context_error(ctx));
+  exit(plim_status_exit(status));
 }
 
 /* ---- the kernels ---- */
@@ -64,13 +64,13 @@ static plim_op_kind kind[KINDS];
 
 static plim_device *open_device(void) {
   plim_device *device;
-  well(plim_device_open(ctx, "cpu", NULL, &device));
+  must(plim_device_open(ctx, "cpu", NULL, &device));
   for (int i = 0; i < KINDS; i++) {
     const plim_own_kernel kernel = {.struct_bytes = sizeof kernel, .name = "plain", .run = runs[i]};
     const char *fault = plim_op_kind_add(&rows[i], &kind[i]);
     if (fault) (void)fprintf(stderr, "own_kernels: %s: %s\n", rows[i].name, fault);
     if (fault) exit(1);
-    well(plim_device_add_kernel(device, kind[i], &kernel));
+    must(plim_device_add_kernel(device, kind[i], &kernel));
   }
   return device;
 }
@@ -84,10 +84,10 @@ static int32_t add(plim_graph_builder *b, char letter, int number, plim_role rol
   (void)snprintf(name, sizeof name, "%c%d", letter, number);
   plim_op_spec op = {.name = name, .n_in = what == STEP_BACK ? 2 : 1, .in = {in, in2}, .n_out = 1, .time_ns = -1};
   int32_t id;
-  well(plim_graph_add(b, name, role, &shape, &op.out[0]));
+  must(plim_graph_add(b, name, role, &shape, &op.out[0]));
   if (what == KINDS) return op.out[0];
   op.kind = kind[what];
-  well(plim_graph_add_op(b, &op, &id));
+  must(plim_graph_add_op(b, &op, &id));
   return op.out[0];
 }
 
@@ -95,13 +95,13 @@ static plim_graph *flow(void) {
   plim_graph_builder *b;
   plim_graph *graph;
   int32_t u[STEPS + 1], g;
-  well(plim_graph_begin(ctx, "flow", 0, &b));
+  must(plim_graph_begin(ctx, "flow", 0, &b));
   u[0] = add(b, 'u', 0, PLIM_ROLE_INPUT, KINDS, -1, -1);
   for (int k = 1; k <= STEPS; k++) u[k] = add(b, 'u', k, PLIM_ROLE_ACTIVATION, STEP, u[k - 1], -1);
   g = add(b, 'g', STEPS, PLIM_ROLE_GRADIENT, END, u[STEPS], -1);
   for (int k = STEPS - 1; k >= 0; k--)
     g = add(b, 'g', k, k ? PLIM_ROLE_GRADIENT : PLIM_ROLE_OUTPUT, STEP_BACK, g, u[k]);
-  well(plim_graph_end(b, &graph));
+  must(plim_graph_end(b, &graph));
   return graph;
 }
 
@@ -115,13 +115,13 @@ static int64_t run(plim_device *device, const plim_graph *graph, int64_t budget_
   plim_plan *plan;
   plim_exec *exec;
   options.budget_bytes = budget_bytes;
-  well(plim_profile_measure(device, graph, NULL, &profile));
-  well(plim_plan_make(ctx, graph, profile, &options, &plan));
-  well(plim_exec_open(ctx, device, NULL, 1, &graph, (const plim_plan *const *)&plan, &exec));
+  must(plim_profile_measure(device, graph, NULL, &profile));
+  must(plim_plan_make(ctx, graph, profile, &options, &plan));
+  must(plim_exec_open(ctx, device, NULL, 1, &graph, (const plim_plan *const *)&plan, &exec));
   for (int i = 0; i < CELLS; i++) start[i] = 0.001f * (float)(i % 1000);
-  well(plim_exec_write(exec, 0, plim_graph_find_value(graph, "u0"), start, sizeof start));
-  well(plim_exec_step(exec, 0, NULL, NULL));
-  well(plim_exec_read(exec, 0, plim_graph_find_value(graph, "g0"), gradient, sizeof start));
+  must(plim_exec_write(exec, 0, plim_graph_find_value(graph, "u0"), start, sizeof start));
+  must(plim_exec_step(exec, 0, NULL, NULL));
+  must(plim_exec_read(exec, 0, plim_graph_find_value(graph, "g0"), gradient, sizeof start));
   const int64_t bytes = plim_exec_arena_bytes(exec);
   (void)printf("%7lld KiB, %5.1f %% more work planned: gradient %.9g, ...\n", (long long)bytes / 1024,
                plim_plan_overhead_percent(plan), (double)gradient[1]);
@@ -133,7 +133,7 @@ static int64_t run(plim_device *device, const plim_graph *graph, int64_t budget_
 
 int main(void) {
   static float all[CELLS], some[CELLS];
-  well(plim_context_new(NULL, NULL, &ctx));
+  if (plim_context_new(NULL, NULL, &ctx) != PLIM_OK) return 1;
   plim_device *device = open_device();
   plim_graph *graph = flow();
   const int64_t bytes = run(device, graph, INT64_MAX, all);

@@ -9,11 +9,13 @@
 
 enum { B = 256, C = 64, LAYERS = 24, STEPS = 5, MOST_ARRAYS = 256, MOST_CALLS = 3 * LAYERS + 2 };
 static plim_context *ctx;
-static int32_t loss_array;
+static int32_t n_arrays, n_calls, loss_array;
 static int call_of[MOST_CALLS]; /* by op: what it calls */
 
 static void must(plim_status status) {
-  if (status != PLIM_OK) (void)fprintf(stderr, "own_program: %s\n", plim_context_error(ctx)), exit(1);
+  if (status == PLIM_OK) return;
+  (void)fprintf(stderr, "own_program: %s\n", plim_context_error(ctx));
+  exit(plim_status_exit(status));
 }
 
 /* ---- the program's functions: a layer is y = x + tanh(w x), with a weight for each of C columns ---- */
@@ -42,24 +44,25 @@ static void start(const plim_value *array, float *to) {
 /* ---- the same calls as a graph: each makes an array, or updates one ---- */
 
 static int32_t array(plim_graph_builder *b, const char *what, plim_role role, int64_t floats) {
-  static int32_t count, id;
+  int32_t id;
   const plim_shape shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 1, &floats);
   char name[32];
-  (void)snprintf(name, sizeof name, "%s%d", what, count++);
+  (void)snprintf(name, sizeof name, "%s%d", what, n_arrays++);
   must(plim_graph_add(b, name, role, &shape, &id));
   return id;
 }
 
 /* in2 < 0: two arguments; out < 0: a new array, which is returned. LEARN updates `out`, the others make it. */
 static int32_t add(plim_graph_builder *b, int what, int32_t in0, int32_t in1, int32_t in2, int32_t out) {
-  static int32_t count, id;
+  int32_t id;
   char name[32];
-  (void)snprintf(name, sizeof name, "call%d", count++);
+  (void)snprintf(name, sizeof name, "call%d", n_calls++);
   plim_op_spec op = {.name = name, .n_in = in2 < 0 ? 2 : 3, .in = {in0, in1, in2}};
   if (out < 0) out = array(b, "a", what == LAYER ? PLIM_ROLE_ACTIVATION : PLIM_ROLE_GRADIENT, B * C);
-  op.time_ns = B * C, op.cls = what == LEARN ? PLIM_OP_EFFECT : PLIM_OP_PURE; /* times about, all alike */
-  *(what == LEARN ? &op.n_upd : &op.n_out) = 1;
-  *(what == LEARN ? op.upd : op.out) = out;
+  op.time_ns = B * C; /* times about, all alike */
+  op.cls = what == LEARN ? PLIM_OP_EFFECT : PLIM_OP_PURE;
+  op.n_upd = what == LEARN, op.n_out = what != LEARN;
+  op.upd[0] = op.out[0] = out; /* of which one counts */
   must(plim_graph_add_op(b, &op, &id));
   call_of[id] = what;
   return out;
