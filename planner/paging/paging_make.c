@@ -61,7 +61,8 @@ static plim_status make_homed(const plim_paging_task *task, int params, int64_t 
   const plim_paging *o = task->options->paging;
   plim_plan *plan = NULL;
   int64_t bytes = plim_home_bytes(o, task->graph, params);
-  if (bytes == 0 || (params && bytes == plim_home_bytes(o, task->graph, 0))) return PLIM_OK;
+  if (bytes == 0) return PLIM_OK;
+  if (params && o->homes != PLIM_HOMES_PARAMS && bytes == plim_home_bytes(o, task->graph, 0)) return PLIM_OK;
   double delay_share = plim_homes_alone(o) ? 0 : o->delay_share;
   double copies_ns =
       delay_share * ((double)bytes / o->bytes_per_ns[PLIM_LINK_OUT] + (double)bytes / o->bytes_per_ns[PLIM_LINK_IN]);
@@ -69,23 +70,49 @@ static plim_status make_homed(const plim_paging_task *task, int params, int64_t 
   if (there && !homes_pay(task, *plain_ns, bytes, copies_ns)) return PLIM_OK;
   plim_plan_maker *make = plim_homes_alone(o) ? make_unpaged : plim_page_plan_make;
   plim_status status = plim_home_make(task, *plain_ns, params, make, &plan);
-  if (status == PLIM_OK && plan->time_ns < *plain_ns) *plain_ns = plan->time_ns;
-  if (status == PLIM_OK) plim_paging_keep_better(o, best, plan);
+  if (plan && plan->time_ns < *plain_ns) *plain_ns = plan->time_ns;
+  plim_paging_keep_better(o, best, plan);
   return plim_paging_is_failure(task->ctx, status) ? status : PLIM_OK;
+}
+
+/* The copies to homes are those of one device. */
+static int may_have_homes(const plim_paging *o) {
+  return o->space && o->n_devices == 0;
 }
 
 static plim_status try_homes(const plim_paging_task *task, int64_t plain_ns, plim_plan **best) {
   const plim_paging *o = task->options->paging;
-  if (o->homes == PLIM_HOMES_NEVER || !o->space || o->n_devices > 0 || (*best && o->first_plan)) return PLIM_OK;
+  if (o->homes == PLIM_HOMES_NEVER || !may_have_homes(o) || (*best && o->first_plan)) return PLIM_OK;
   if (o->homes != PLIM_HOMES_PARAMS) PLIM_TRY(make_homed(task, 0, &plain_ns, best));
   if (o->homes == PLIM_HOMES_STATE || o->homes == PLIM_HOMES_AS_BESIDE) return PLIM_OK;
   return make_homed(task, 1, &plain_ns, best);
 }
 
-/* May everything that persists be at home in the arena? */
+/* May everything that persists be at home in the arena? It may where the options leave it open, and where nothing can
+ * be at home in the page space. What another plan has at home there must be at home there in this plan too. */
 static int may_have_no_homes(const plim_paging *o, const plim_graph *graph) {
-  if (o->homes == PLIM_HOMES_AS_BESIDE) return plim_home_bytes(o, graph, 0) == 0;
-  return !plim_homes_alone(o);
+  if (o->homes == PLIM_HOMES_NEVER || o->homes == PLIM_HOMES_WHERE_FASTER) return 1;
+  if (!may_have_homes(o) && !o->beside) return 1;
+  return plim_home_bytes(o, graph, o->homes == PLIM_HOMES_PARAMS) == 0;
+}
+
+/* Where homes are alone in the page space, nothing pages, and a plan without homes does not need the space. */
+static plim_status make_without_homes(const plim_paging_task *task, plim_plan **plain, plim_plan **best) {
+  plim_paging paging = *task->options->paging;
+  plim_plan_options options = *task->options;
+  plim_paging_task rest = *task;
+  if (plim_homes_alone(&paging)) paging.space = NULL;
+  options.paging = &paging;
+  rest.options = &options;
+  return plim_page_plan_make(&rest, INT64_MAX, plain, best);
+}
+
+/* The sentence where the homes' planner says nothing. */
+static void say_no_homes(const plim_paging_task *task) {
+  (void)plim_fail(task->ctx, PLIM_ENOFIT,
+                  may_have_homes(task->options->paging)
+                      ? "no plan with homes in the page space was found in time"
+                      : "what is at home in a page space needs that space and one device");
 }
 
 /* ---- the whole ---- */
@@ -95,7 +122,11 @@ static plim_status make_best(const plim_paging_task *task, plim_plan **best) {
   plim_plan *plain = NULL;
   plim_status status = PLIM_ENOFIT;
   const int without = may_have_no_homes(task->options->paging, task->graph);
-  if (without) status = plim_page_plan_make(task, INT64_MAX, &plain, best);
+  if (without) {
+    status = make_without_homes(task, &plain, best);
+  } else {
+    say_no_homes(task);
+  }
   if (status != PLIM_OK && status != PLIM_ENOFIT) return status;
   (void)snprintf(sentence, sizeof sentence, "%s", plim_context_error(task->ctx));
   const int64_t plain_ns = plain ? plain->time_ns : INT64_MAX;

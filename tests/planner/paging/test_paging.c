@@ -1,4 +1,5 @@
 /* planner/paging: plans that page fit where nothing else does, are no slower than without, and run. */
+#include <assert.h>
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +165,58 @@ Test(paging, evaluation_has_at_home_in_the_page_space_what_training_has_there) {
     plim_graph_free(graph[i]);
   }
   plim_test_context_end(ctx);
+}
+
+/* One op, and nothing that persists. */
+static plim_graph *make_op(plim_context *ctx) {
+  const plim_shape shape = plim_shape_make(PLIM_F32, PLIM_FLAT, 1, (int64_t[]){1024});
+  plim_graph_builder *b;
+  plim_graph *g = NULL;
+  int32_t x, y, id;
+  cr_assert_eq(plim_graph_begin(ctx, "one op", 0, &b), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "x", PLIM_ROLE_INPUT, &shape, &x), PLIM_OK);
+  cr_assert_eq(plim_graph_add(b, "y", PLIM_ROLE_OUTPUT, &shape, &y), PLIM_OK);
+  plim_op_spec run = {.name = "run", .kind = PLIM_OP_CUSTOM, .n_in = 1, .in = {x}, .n_out = 1, .out = {y}};
+  run.time_ns = -1;
+  cr_assert_eq(plim_graph_add_op(b, &run, &id), PLIM_OK, "%s", plim_context_error(ctx));
+  cr_assert_eq(plim_graph_end(b, &g), PLIM_OK, "%s", plim_context_error(ctx));
+  return g;
+}
+
+/* Returns the spaces beside the arena. */
+static int32_t plan_with_homes(int persists, const char *space, int32_t n_devices, plim_homes homes) {
+  plim_context *ctx = plim_test_context();
+  plim_graph *graph = persists ? make_step(ctx, 1) : make_op(ctx);
+  plim_profile *profile = NULL;
+  plim_plan *plan = NULL;
+  plim_plan_options options = plim_plan_options_default();
+  plim_paging paging = plim_paging_default();
+  cr_assert_eq(random_profile_make(graph, 1, 1, &profile), PLIM_OK);
+  paging.space = space;
+  paging.budget_bytes = 1 << 20;
+  paging.homes = homes;
+  paging.n_devices = n_devices;
+  paging.device[0] = (plim_paging_device){.name = "cpu:1", .budget_bytes = 1 << 20};
+  options.paging = &paging;
+  cr_assert_eq(plim_plan_make(ctx, graph, profile, &options, &plan), PLIM_OK, "'%s'", plim_context_error(ctx));
+  assert(plan);
+  cr_assert_eq(plim_plan_check(ctx, graph, plan), PLIM_OK, "%s", plim_context_error(ctx));
+  const int32_t n_spaces = plan->n_page_spaces;
+  plim_plan_free(plan);
+  plim_profile_free(profile);
+  plim_graph_free(graph);
+  plim_test_context_end(ctx);
+  return n_spaces;
+}
+
+Test(paging, where_nothing_can_be_at_home_in_the_page_space_the_plan_is_without_homes) {
+  static const plim_homes homes[] = {PLIM_HOMES_STATE, PLIM_HOMES_PARAMS};
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(plan_with_homes(0, "host", 0, homes[i]), 0);
+    cr_assert_eq(plan_with_homes(1, NULL, 0, homes[i]), 0);
+    cr_assert_leq(plan_with_homes(1, "host", 1, homes[i]), 1);
+    cr_assert_eq(plan_with_homes(1, "host", 0, homes[i]), 1, "the state is at home there");
+  }
 }
 
 /* Bytes of parameters in a space, between steps. */
