@@ -89,10 +89,21 @@ static plim_status prints(plim_context *c, const plim_model *m, const plim_solve
   return answers(c, m, o, out, point);
 }
 
-static const plim_back_end fake[] = {{.name = "answers", .solve = answers}, {.name = "hangs", .solve = hangs},
-                                     {.name = "listens", .solve = listens}, {.name = "crashes", .solve = crashes},
-                                     {.name = "refuses", .solve = refuses}, {.name = "sums", .solve = sums},
-                                     {.name = "prints", .solve = prints}};
+/* A process of its own keeps the socket open after the answer. */
+static plim_status leaves_a_child(plim_context *c, const plim_model *m, const plim_solve_options *o, plim_solution *out,
+                                  double *point) {
+  if (fork() == 0) {
+    (void)usleep(20000000);
+    _exit(0);
+  }
+  return answers(c, m, o, out, point);
+}
+
+static const plim_back_end fake[] = {
+    {.name = "answers", .solve = answers}, {.name = "hangs", .solve = hangs},
+    {.name = "listens", .solve = listens}, {.name = "crashes", .solve = crashes},
+    {.name = "refuses", .solve = refuses}, {.name = "sums", .solve = sums},
+    {.name = "prints", .solve = prints},   {.name = "leaves a child", .solve = leaves_a_child}};
 enum { FAKES = sizeof fake / sizeof fake[0] };
 
 int main(void) {

@@ -175,7 +175,7 @@ static int hear(listener *l) {
 
 static void listen_to_the_end(listener *l) {
   int speaks = 1;
-  while (speaks) {
+  while (speaks && !l->ended) {
     struct pollfd look = {.fd = l->socket, .events = POLLIN};
     int ready = poll(&look, 1, LOOK_MS);
     if (ready > 0) speaks = hear(l);
@@ -188,6 +188,15 @@ static void listen_to_the_end(listener *l) {
     (void)kill(l->process, SIGKILL); /* its socket is open: the process is there */
     l->killed = 1;
   }
+}
+
+/* Its answer is there, and nothing else that it does counts. It has a moment to close its socket, then it is killed. */
+static void end_it(const listener *l) {
+  struct pollfd look = {.fd = l->socket}; /* a hang-up is always told */
+  const int64_t end_ns = plim_now_ns() + (plim_context_cancelled(l->ctx) ? CANCEL_NS : MOMENT_NS);
+  int64_t left_ns = end_ns - plim_now_ns();
+  while (left_ns > 0 && poll(&look, 1, (int)(left_ns / 1000000) + 1) <= 0) left_ns = end_ns - plim_now_ns();
+  if (left_ns <= 0) (void)kill(l->process, SIGKILL);
 }
 
 /* Another part of the host may have waited for it (ECHILD), or no one can (SIGCHLD is ignored): -1. */
@@ -239,6 +248,7 @@ plim_status plim_solve_in_subprocess(plim_context *ctx, const char *back_end, co
   }
   if (status == PLIM_OK) {
     listen_to_the_end(&l);
+    if (l.ended) end_it(&l);
     status = answer(&l, wait_for_it(&l), out, point);
   }
   if (l.socket >= 0) (void)close(l.socket);

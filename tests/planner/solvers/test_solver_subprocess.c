@@ -64,6 +64,15 @@ Test(solver_subprocess, a_library_that_does_not_listen_is_ended_and_its_best_poi
   cr_assert(told);
 }
 
+Test(solver_subprocess, what_holds_the_socket_after_the_answer_is_not_waited_for, .timeout = 10) {
+  const plim_solve_options options = {.cutoff = INFINITY};
+  plim_solution s;
+  double point[COLUMNS] = {0};
+  cr_assert_eq(solve("leaves a child", &options, &s, point), PLIM_OK);
+  cr_assert(s.end == PLIM_SOLVE_OPTIMAL && s.found && s.objective == 10);
+  cr_assert_eq(point[2], 12);
+}
+
 Test(solver_subprocess, a_cancel_ends_it_too_within_a_quarter_of_a_second) {
   const plim_solve_options options = {.cutoff = INFINITY};
   plim_solution s;
