@@ -12,6 +12,11 @@
 #include "runtime/base/effort.h"
 #include "runtime/base/integers.h"
 
+plim_status plim_arena_effort_end(plim_context *ctx, int64_t outer_ns, plim_status status) {
+  const plim_status outer = plim_effort_end(ctx, outer_ns, status);
+  return status == PLIM_ECANCEL && outer == PLIM_OK ? plim_fail(ctx, PLIM_ENOFIT, "no plan was found in time") : outer;
+}
+
 /* A cancel ends it only where nothing was found. */
 static plim_status end_strategy(const plim_incumbent *inc, plim_status status) {
   plim_context *ctx = inc->problem->ctx;
@@ -66,7 +71,8 @@ static plim_status make_plan(void *user, plim_front *front) {
 
 static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                         const plim_plan_options *options, plim_plan_result *out) {
-  request r = {.options = options, .out = out};
+  plim_plan_result made = {.plan = NULL};
+  request r = {.options = options, .out = &made};
   plim_problem *problem = NULL;
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.strategy, &problem));
   r.problem = problem;
@@ -74,13 +80,25 @@ static plim_status make(plim_context *ctx, const plim_graph *graph, const plim_p
   plim_status status =
       through_front ? plim_strategy_with_front(problem, options, r.strategy, make_plan, &r) : make_plan(&r, NULL);
   plim_problem_free(problem);
+  if (status == PLIM_OK || status == PLIM_ENOFIT) {
+    *out = made;
+  } else {
+    plim_plan_free(made.plan); /* the plan front could not be saved */
+  }
   return status;
 }
 
 plim_status plim_arena_plan_search(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                    const plim_plan_options *options, plim_plan_result *out) {
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
-  return plim_effort_end(ctx, outer_ns, make(ctx, graph, profile, options, out));
+  const plim_status made = make(ctx, graph, profile, options, out);
+  const plim_status status = plim_arena_effort_end(ctx, outer_ns, made);
+  if (made == PLIM_ECANCEL && status == PLIM_ENOFIT) { /* its floor is to be had at once */
+    plim_plan_result late = {.plan = NULL};
+    PLIM_TRY(plim_arena_bound(ctx, graph, profile, options, &late.floor));
+    *out = late;
+  }
+  return status;
 }
 
 plim_status plim_arena_plan_make(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
@@ -123,12 +141,12 @@ plim_status plim_arena_once(plim_context *ctx, const plim_graph *graph, const pl
   once.budget_bytes = INT64_MAX;
   once.planner = "keep-all";
   plim_status status = make_base(ctx, graph, profile, &once, enough_bytes, INT64_MAX, out);
-  return plim_effort_end(ctx, outer_ns, status);
+  return plim_arena_effort_end(ctx, outer_ns, status);
 }
 
 plim_status plim_arena_faster(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, int64_t known_ns, plim_plan **out) {
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = make_base(ctx, graph, profile, options, 0, known_ns, out);
-  return plim_effort_end(ctx, outer_ns, status);
+  return plim_arena_effort_end(ctx, outer_ns, status);
 }

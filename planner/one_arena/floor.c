@@ -89,14 +89,23 @@ static plim_status find_smallest(void *user, plim_front *front) {
 
 plim_status plim_arena_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                 const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan) {
-  request r = {.options = options, .out = out, .plan = plan};
+  plim_plan_floor floor = {.keep_all_bytes = 0};
+  plim_plan *made = NULL;
+  request r = {.options = options, .out = &floor, .plan = plan ? &made : NULL};
   plim_problem *problem = NULL;
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &r.strategy, &problem));
   r.problem = problem;
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = plim_strategy_with_front(problem, options, r.strategy, find_smallest, &r);
   plim_problem_free(problem);
-  return plim_effort_end(ctx, outer_ns, status);
+  status = plim_arena_effort_end(ctx, outer_ns, status);
+  if (status == PLIM_OK) *out = floor;
+  if (status == PLIM_OK && plan) {
+    *plan = made;
+  } else {
+    plim_plan_free(made); /* the plan front could not be saved */
+  }
+  return status;
 }
 
 plim_status plim_arena_bound(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,

@@ -96,14 +96,17 @@ static plim_status emit_one(const sweep *s, int64_t budget, plim_plan **out) {
   return status;
 }
 
-static plim_status emit_all(const sweep *s, int32_t n, const int64_t *budget, plim_plan **plan) {
-  plim_status status = PLIM_OK;
-  for (int32_t i = 0; i < n; i++) plan[i] = NULL;
-  for (int32_t i = 0; i < n && status == PLIM_OK; i++) status = emit_one(s, budget[i], &plan[i]);
-  for (int32_t i = 0; i < n && status != PLIM_OK; i++) {
-    plim_plan_free(plan[i]);
-    plan[i] = NULL;
+static void free_all(const range *r) {
+  for (int32_t i = 0; i < r->n; i++) {
+    plim_plan_free(r->plan[i]);
+    r->plan[i] = NULL;
   }
+}
+
+static plim_status emit_all(const sweep *s, const range *r) {
+  plim_status status = PLIM_OK;
+  for (int32_t i = 0; i < r->n && status == PLIM_OK; i++) status = emit_one(s, r->budget[i], &r->plan[i]);
+  if (status != PLIM_OK) free_all(r);
   return status;
 }
 
@@ -128,19 +131,21 @@ static plim_status plan_and_emit(void *user, plim_front *front) {
   s->front = front;
   if (r->span) PLIM_TRY(choose_budgets(s, r->span));
   PLIM_TRY(plan_all(s, r->n, r->budget));
-  return emit_all(s, r->n, r->budget, r->plan);
+  return emit_all(s, r);
 }
 
 static plim_status plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                               const plim_plan_options *options, const range *r) {
   plim_problem *problem = NULL;
   sweep s = {.range = r, .options = options, .started_ns = plim_now_ns()};
+  for (int32_t i = 0; i < r->n; i++) r->plan[i] = NULL;
   PLIM_TRY(plim_strategy_begin(ctx, graph, profile, options, &s.strategy, &problem));
   s.problem = problem;
   int64_t outer_ns = plim_effort_begin(ctx, plim_incumbent_last_moment(options));
   plim_status status = plim_bound_cache_new(problem, &s.bound_cache);
   if (status == PLIM_OK) status = plim_strategy_with_front(problem, options, s.strategy, plan_and_emit, &s);
-  status = plim_effort_end(ctx, outer_ns, status);
+  status = plim_arena_effort_end(ctx, outer_ns, status);
+  if (status != PLIM_OK) free_all(r); /* the plan front could not be saved */
   plim_bound_cache_free(s.bound_cache);
   plim_problem_free(problem);
   return status;
