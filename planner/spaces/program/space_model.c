@@ -333,14 +333,14 @@ static void add_common_rows(plim_space_model *m) {
 static plim_status need_platform(const plim_space_model *m) {
   const plim_platform *p = m->problem->platform;
   if (m->options->model_class == PLIM_SPACE_POET && p->n_devices != 1) {
-    return plim_fail(p->ctx, PLIM_EDATA,
+    return plim_fail(m->problem->ctx, PLIM_EDATA,
                      "this planner is for one device, platform %s has %d; planners xengine and milp place", p->name,
                      p->n_devices);
   }
   for (int32_t d = 0; d < p->n_devices; d++) {
     for (int32_t e = 0; e < d; e++) {
       if (p->device[d].space != p->device[e].space) continue;
-      return plim_fail(p->ctx, PLIM_EDATA, "devices %s and %s compute in one space, %s: each needs its own",
+      return plim_fail(m->problem->ctx, PLIM_EDATA, "devices %s and %s compute in one space, %s: each needs its own",
                        p->device[e].name, p->device[d].name, p->space[p->device[d].space].name);
     }
   }
@@ -348,7 +348,7 @@ static plim_status need_platform(const plim_space_model *m) {
   double columns =
       (double)m->n * m->n * (2.5 * m->n_devices + copies) + (double)m->problem->n_edges * m->n * m->n_devices;
   if (columns < spaces_tuning.program.columns) return PLIM_OK;
-  return plim_fail(p->ctx, PLIM_EUSAGE,
+  return plim_fail(m->problem->ctx, PLIM_EUSAGE,
                    "planners over spaces take integer programs of at most %d columns; that of these %d ops would have "
                    "%.0f",
                    spaces_tuning.program.columns, m->n, columns);
