@@ -9,7 +9,7 @@
  *   Inputs     graph, profile and options are only read. The caller may free them after the call.
  *   Plans      belong to the caller: plim_plan_free. A plan does not refer to graph or profile. Its memory is that of
  *              graph->ctx, which must outlive it.
- *   Failure    outputs are untouched, and plim_context_error(ctx) has the sentence.
+ *   Failure    outputs are untouched, or NULL where plans are several. plim_context_error(ctx) has the sentence.
  *   Threads    one call at a time on a context. Several contexts may plan at once. Where they share a graph, the memory
  *              hook of graph->ctx must be safe to call from several threads.
  *   Progress   the context's callback is told the stage, the best overhead and the bound.
@@ -189,7 +189,6 @@ PLIM_MUST_USE plim_status plim_plan_search(plim_context *ctx, const plim_graph *
  * options->iterations is for each budget, options->time_limit_ns for all of them. Where the time is short, evenly
  * spread budgets are searched, and the last one. options->budget_bytes is not read.
  * A cancel is no failure: the budgets that are left get the fastest plan known. Nor is a budget without a plan.
- * After a failure each plan[i] is NULL or untouched.
  * With options->paging the budgets are of the arena, and what pages may take stays. A plan's time, with
  * what copies take from runs, never rises with the budget.
  * Deterministic as plim_plan_make. */
@@ -204,8 +203,7 @@ PLIM_MUST_USE plim_status plim_plan_front(plim_context *ctx, const plim_graph *g
  * plim_plan_make with the same options and the budget smallest_bytes succeeds. options->budget_bytes only says for
  * which budget out->conflict is written. Without a time limit it takes less than 10 s for the built-in models, and is
  * deterministic. A time limit holds for the whole call as in plim_plan_make; smallest_bytes may then be as large as
- * keep_all_bytes, and cut_short is 1. PLIM_ECANCEL: cancelled before a plan was found. PLIM_ENOFIT: none was found in
- * time. */
+ * keep_all_bytes, and cut_short is 1. PLIM_ECANCEL: cancelled before a plan was found; PLIM_ENOFIT: none in time. */
 PLIM_MUST_USE plim_status plim_plan_smallest(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                              const plim_plan_options *options, plim_plan_floor *out, plim_plan **plan);
 
@@ -221,7 +219,7 @@ typedef struct plim_plan_span {
 /* The smallest budget, then plim_plan_front from there.
  * Every budget has a plan, however little time there is: at least that of the smallest budget. A time limit holds for
  * everything together; a quarter of it is for the smallest budget. PLIM_ECANCEL: cancelled before that was found;
- * `budget` and `floor` may have been written on a later failure, and each plan[i] is NULL or untouched. */
+ * `budget` and `floor` may have been written on a later failure. */
 PLIM_MUST_USE plim_status plim_plan_range(plim_context *ctx, const plim_graph *graph, const plim_profile *profile,
                                           const plim_plan_options *options, plim_plan_span *span);
 
