@@ -380,7 +380,7 @@ static double ascend(bound_state *b) {
       stale = 0;
       above *= spaces_tuning.bound.above_part;
       restore_best(b, n);
-      (void)evaluate(b);
+      value = evaluate(b);
     }
     for (int32_t k = 0; k < n; k++) {
       int held = b->multiplier[k] <= 0 && b->slope[k] < 0;
