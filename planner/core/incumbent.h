@@ -88,7 +88,8 @@ void plim_incumbent_share_front(plim_incumbent *incumbent, plim_front *front);
 /* What a child is asked for. It has the parent's problem, options and budget, where these fields do not say otherwise.
  * It has nothing that the parent found, proved, shares or accepts. */
 typedef struct plim_child {
-  int32_t min_memory;       /* 1: fewest bytes, without a budget; the parent's budget becomes target_bytes */
+  int32_t min_memory;       /* 1: fewest bytes, without a budget; the parent's budget becomes target_bytes, unless
+                             * the parent looks for the fewest bytes too */
   int64_t budget_bytes;     /* without min_memory; 0: the parent's */
   int64_t time_limit_ns;    /* from now on; 0: none */
   int64_t iterations;       /* moves; 0: the parent's */

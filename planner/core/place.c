@@ -17,7 +17,7 @@ static plim_status reserve(plim_placement *pl, const plim_timeline *t) {
   PLIM_TRY(grow(pl->ctx, &pl->box_of_lifetime, &pl->room_lifetimes, t->n_lifetimes, sizeof *pl->box_of_lifetime));
   PLIM_TRY(grow(pl->ctx, &pl->box_of_run, &pl->room_runs, t->n_runs, sizeof *pl->box_of_run));
   if (boxes <= room) return PLIM_OK;
-  /* the two arrays share one room: grow the second only when the first has grown */
+  /* the two arrays share one room: both are made before the old ones go, so that a failure leaves them */
   plim_box *box = NULL;
   int64_t *offset = NULL;
   PLIM_TRY(plim_allocate(pl->ctx, boxes, sizeof *box, &box));

@@ -5,10 +5,6 @@
 #include "planner/paging/command_list.h"
 #include "runtime/base/random.h"
 
-/* ==== search ==== */
-
-/* Devices and copies for the runs of a plan of one arena. */
-
 /* ==== runs on queues (queue_decode.c, queue_order.c, queue_runs.c) ==== */
 
 /* Runs with a device each, in an order, and the command list that they need: copies bring operands to where they are
@@ -55,6 +51,8 @@ PLIM_MUST_USE plim_status plim_queue_order(const plim_queue_runs *runs, const pl
 
 /* ==== search (queue_search.c) ==== */
 
+/* Devices and copies for the runs of a plan of one arena. */
+
 /* Search for the fastest checked plan that has the runs of `base`, with its recomputes and variants. `base` is a plan
  * of one arena of any size.
  *   options  in      budget_bytes, seed, iterations and paging are read
@@ -67,7 +65,7 @@ PLIM_MUST_USE plim_status plim_queue_search(plim_context *ctx, const plim_graph 
 /* ==== one pass with copies ==== */
 
 /* A command list in the making: what is where after the runs so far, and what moves it. queue_places.c has what is
- * where, queue_room.c copies and what leaves, queue_decode.c the runs. No other file includes this. */
+ * where, queue_room.c copies and what leaves, queue_decode.c the runs. No other file uses this. */
 
 /* Storage s in a space. */
 typedef struct plim_queue_place {

@@ -1,4 +1,4 @@
-/* Tuning constants of planner/spaces, in one table. Only files of this folder include it.
+/* Tuning constants of planner/spaces, in one table. Only files of this folder and those below it include it.
  *
  * Each row states the unit and what a larger value does. All were set by trial on the published placement and paging
  * instances and on random graphs of up to 20,000 ops. A change of a value changes plans over spaces, and how sharp

@@ -266,7 +266,7 @@ static int reads_it(const plim_space_sequence *s, int32_t e, int32_t filler) {
   return 0;
 }
 
-/* Item e reads the buffer that is there. 0: none is. */
+/* Event e reads the buffer that is there. 0: none is. */
 static int read_one(plim_space_sequence *s, int32_t e, int32_t node, int32_t space, int32_t *at) {
   int32_t filler = plim_space_sequence_find(s, node, space, e);
   if (filler < 0) return 0;
@@ -277,7 +277,7 @@ static int read_one(plim_space_sequence *s, int32_t e, int32_t node, int32_t spa
   return 1;
 }
 
-/* Item e is without a reader. */
+/* Event e is without a reader. */
 static void note_idle(plim_space_sequence *s, int32_t e) {
   for (int32_t i = 0; i < s->n_idle; i++) {
     if (s->idle[i] == e) return;
@@ -295,7 +295,7 @@ static void end_before(plim_space_sequence *s, int32_t e, int32_t end) {
   if (stays == e) note_idle(s, e);
 }
 
-/* Item e fills its buffer: what is read from `end` on of the buffer before it is now read of this one. */
+/* Event e fills its buffer: what is read from `end` on of the buffer before it is now read of this one. */
 static void take_readers(plim_space_sequence *s, int32_t e, int32_t end) {
   int32_t old = s->before[e], last = old < 0 ? -1 : s->last[old];
   s->last[e] = e;
@@ -314,7 +314,7 @@ static void take_readers(plim_space_sequence *s, int32_t e, int32_t end) {
   if (s->last[e] > e) end_before(s, old, e);
 }
 
-/* Item e takes its place among those that fill its node and space. */
+/* Event e takes its place among those that fill its node and space. */
 static void link_filler(plim_space_sequence *s, int32_t e) {
   int32_t space = plim_space_event_space(s->problem, &s->event[e]), *next = latest_of(s, space, s->event[e].node);
   while (*next > e) next = &s->before[*next];
@@ -375,7 +375,7 @@ static void lower_indices(int32_t *index, int64_t n, int32_t at) {
 }
 
 /* Nothing reads the buffer of event e: take it out of the arrays. */
-static void remove_item(plim_space_sequence *s, int32_t e) {
+static void remove_event(plim_space_sequence *s, int32_t e) {
   const plim_space_problem *p = s->problem;
   int32_t n = s->n, from = s->first_read[e], reads = s->first_read[e + 1] - from, all = s->first_read[n];
   int32_t *later = latest_of(s, plim_space_event_space(p, &s->event[e]), s->event[e].node);
@@ -416,7 +416,7 @@ void plim_space_sequence_trim(plim_space_sequence *s) {
     for (int32_t i = s->first_read[e]; i < s->first_read[e + 1]; i++) {
       if (s->last[s->read[i]] == e) end_before(s, s->read[i], e);
     }
-    remove_item(s, e);
+    remove_event(s, e);
   }
   for (int32_t space = 0; space < s->problem->platform->n_spaces && removed; space++) set_top(s, space, 0, s->n);
 }

@@ -9,7 +9,7 @@
 #include "planner/spaces/spaces_tuning.h"
 #include "runtime/base/effort.h"
 
-static void drop_marked_items(plim_space_sequence *s) {
+static void drop_marked_events(plim_space_sequence *s) {
   int32_t n = 0;
   for (int32_t e = 0; e < s->n; e++) {
     if (s->event[e].kind != PLIM_SPACE_DROP) s->event[n++] = s->event[e];
@@ -33,7 +33,7 @@ static void take_out(plim_space_search_state *search) {
       v->kind = PLIM_SPACE_DROP;
     }
   }
-  drop_marked_items(s);
+  drop_marked_events(s);
 }
 
 /* Some nodes next to each other run elsewhere: all on one device, or each as many devices on, so that nodes of two
@@ -55,7 +55,7 @@ static void change_devices(plim_space_search_state *search) {
     if (v->kind == PLIM_SPACE_RUN && plim_space_has_room(search->problem, search->options->budget, v->node, device))
       v->at = device;
   }
-  drop_marked_items(s);
+  drop_marked_events(s);
 }
 
 /* A run moves as late as its first reader allows, or as early as its inputs do. */
