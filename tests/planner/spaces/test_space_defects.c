@@ -122,6 +122,34 @@ Test(space_defects, a_copy_has_the_cost_of_its_own_direction) {
   cr_expect_eq(sum_of(&c, budget), 10);
 }
 
+/* It was in the platform's context. */
+Test(space_defects, a_refused_platform_has_its_sentence_in_the_context_of_the_call) {
+  static const char two[] =
+      "{\"devices\": [{\"name\": \"d0\", \"flop_per_second\": 1e9, \"flop_per_joule\": 1000, \"idle_watt\": 0, "
+      "\"spaces\": [\"a\"]}, {\"name\": \"d1\", \"flop_per_second\": 1e9, \"flop_per_joule\": 1000, \"idle_watt\": 0, "
+      "\"spaces\": [\"b\"]}], \"links\": [{\"from\": \"a\", \"to\": \"b\", \"latency_s\": 0, \"bytes_per_second\": "
+      "1e9, "
+      "\"watt\": 1, \"duplex\": true}, {\"from\": \"b\", \"to\": \"a\", \"latency_s\": 0, \"bytes_per_second\": 1e9, "
+      "\"watt\": 1, \"duplex\": true}]}\n";
+  plim_context *other = NULL;
+  plim_platform *platform = NULL;
+  plim_space_plan *plan = NULL;
+  plim_space_options options = plim_space_options_default();
+  skip_without_solver();
+  cr_assert_eq(plim_context_new(NULL, NULL, &other), PLIM_OK);
+  plim_graph *graph = space_linear(ctx);
+  cr_assert_eq(plim_platform_parse(other, "two.json", two, (int64_t)sizeof two - 1, &platform), PLIM_OK, "%s",
+               plim_context_error(other));
+  options.planner = "poet";
+  options.objective = PLIM_OBJECTIVE_ENERGY;
+  cr_expect_eq(plim_space_plan_make(ctx, graph, platform, &options, NULL, &plan), PLIM_EDATA);
+  cr_expect_not_null(strstr(plim_context_error(ctx), "this planner is for one device"), "'%s', '%s'",
+                     plim_context_error(ctx), plim_context_error(other));
+  plim_platform_free(platform);
+  plim_graph_free(graph);
+  plim_context_free(other);
+}
+
 /* The edges between two ops were one entry of a table. */
 Test(space_defects, values_between_the_same_two_devices_cost_each_their_own) {
   static const int64_t budget[] = {9, 9};
