@@ -94,6 +94,10 @@ const char *plim_dnn_version(const plim_dnn *dnn) {
   return dnn->version;
 }
 
+void plim_dnn_forget(plim_dnn *dnn) {
+  if (dnn) dnn->status = 0;
+}
+
 void plim_dnn_why(const plim_dnn *dnn, char *text, size_t bytes) {
   char words[PLIM_DNN_WHY_BYTES] = "";
   if (bytes > 0) text[0] = '\0';
@@ -192,7 +196,6 @@ int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, pl
   offer *o = offer_of(dnn, conv);
   if (!o) return PLIM_CUDA_NO_MEMORY;
   int i = 0;
-  dnn->status = 0;
   while (i < o->n && strcmp(o->config[i].name, name) != 0) i++;
   if (i == o->n) return PLIM_DNN_NO_CONFIG;
   int code = 0;

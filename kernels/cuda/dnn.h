@@ -38,8 +38,11 @@ enum { PLIM_DNN_NO_CONFIG = -1 };
 int plim_dnn_make(plim_dnn *dnn, const plim_dnn_conv *conv, const char *name, plim_dnn_kernel **out);
 void plim_dnn_free(plim_dnn_kernel *kernel); /* NULL is legal */
 
-/* What the library refused last: its status and, where it has them, its own words; "" when plim_dnn_make has asked it
- * nothing since. */
+/* Forget what the library refused. NULL is legal. */
+void plim_dnn_forget(plim_dnn *dnn);
+
+/* What the library refused last: its status and, where it has them, its own words; "" when it refused nothing since
+ * plim_dnn_forget. */
 enum { PLIM_DNN_WHY_BYTES = 256 };
 void plim_dnn_why(const plim_dnn *dnn, char *text, size_t bytes);
 

@@ -186,6 +186,7 @@ static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, con
   plim_cuda_kernel *made = NULL;
   char why[PLIM_DNN_WHY_BYTES] = "";
   PLIM_TRY(plim_cuda_enter(device));
+  plim_dnn_forget(s->engine.dnn); /* a refusal of this op's is told, none of an earlier one's */
   const int64_t built = s->engine.dnn ? plim_dnn_built(s->engine.dnn) : 0;
   const int result = plim_cuda_kernel_make(&s->engine, op, variant, &made);
   if (s->engine.dnn) device->built += plim_dnn_built(s->engine.dnn) - built;
@@ -194,7 +195,7 @@ static plim_status cuda_prepare(plim_device *device, const plim_op_desc *op, con
     return PLIM_OK;
   }
   s->driver->clear();
-  if (s->engine.dnn) plim_dnn_why(s->engine.dnn, why, sizeof why);
+  if (s->engine.dnn && result != PLIM_KERNEL_NOMEM) plim_dnn_why(s->engine.dnn, why, sizeof why);
   if (!why[0]) return plim_device_kernel_status(device->ctx, result, variant);
   const plim_status status = result == PLIM_KERNEL_UNSUPPORTED ? PLIM_EUNSUPPORTED : PLIM_EDEVICE;
   return plim_fail(device->ctx, status, "preparing %s: %s", variant, why);

@@ -534,6 +534,42 @@ Test(device_cuda, an_engine_that_refuses_to_be_planned_is_no_variant_and_ends_no
   gpu_rig_close(&r);
 }
 
+static void expect_unprepared(plim_device *device, const plim_op_desc *op, const char *variant, plim_status status,
+                              int by_cudnn) {
+  void *kernel = NULL;
+  const char *words = plim_context_error(device->ctx);
+  cr_expect_eq(device->api->kernels.prepare(device, op, variant, &kernel), status, "%s: %s", variant, words);
+  cr_expect_eq(strstr(words, "cuDNN status") != NULL, by_cudnn, "%s", words);
+  cr_assert_null(kernel);
+}
+
+Test(device_cuda, what_cudnn_refused_is_not_said_of_other_kernels) {
+  const plim_op_desc conv = kernel_sample(PLIM_OP_CONV2D, PLIM_NHWC),
+                     product = kernel_sample(PLIM_OP_LINEAR, PLIM_FLAT);
+  fake_cuda_options options = fake_cuda_options_default();
+  plim_failing_memory memory = {0};
+  plim_context *ctx = NULL;
+  plim_device *device = NULL;
+  plim_kernel_info info[PLIM_KERNEL_VARIANTS];
+  options.dnn = 1;
+  options.refuse_plan = 1;
+  cr_assert_eq(plim_context_new(plim_failing_resize, &memory, &ctx), PLIM_OK);
+  cr_assert_eq(plim_device_cuda_open(ctx, fake_cuda_driver(&options), 0, NULL, &device), PLIM_OK);
+  int refused = 0;
+  const int n = device->api->kernels.variants(device, &conv, info, PLIM_KERNEL_VARIANTS);
+  while (refused < n && strncmp(info[refused].name, "cudnn-e1-", 9) != 0) refused++;
+  cr_assert_lt(refused, n);
+  expect_unprepared(device, &conv, info[refused].name, PLIM_EUNSUPPORTED, 1);
+  expect_unprepared(device, &product, "no such variant", PLIM_EUNSUPPORTED, 0);
+  expect_unprepared(device, &conv, info[refused].name, PLIM_EUNSUPPORTED, 1);
+  memory.refuse_all = 1;
+  expect_unprepared(device, &product, "single-source", PLIM_ENOMEM, 0);
+  memory.refuse_all = 0;
+  plim_device_close(device);
+  plim_context_free(ctx);
+  cr_assert_eq(fake_cuda_count().open_handles, 0);
+}
+
 Test(device_cuda, a_lost_device_leaves_no_checkpoint_and_is_closed) {
   fake_cuda_options options = fake_cuda_options_default();
   gpu_rig r;
