@@ -1,4 +1,5 @@
-/* Starting contents of persistent values, by the last part of their names. A weight's element is a function of seed,
+/* Starting contents of persistent values, by the last part of their names; of the parameters of a program's own kinds
+ * by the kinds' rows. A weight's element is a function of seed,
  * name and position in logical order; layout, batch and other layers do not matter.
  * Sources of the weights' deviation: He et al., Delving Deep into Rectifiers, ICCV 2015; for nets over tokens, Radford
  * et al., Language Models are Unsupervised Multitask Learners, 2019, section 2.3. */
@@ -136,12 +137,14 @@ static int ends_with(const char *name, const char *suffix) {
   return n > m && strcmp(name + n - m, suffix) == 0;
 }
 
-/* The row's operand as which the first reader of the value, or of its cast, reads it; NULL: nothing reads the value. */
-static const plim_op_operand *operand_of(const plim_graph *graph, int32_t value) {
+/* The row's operand as which the first reader of the value, or of its cast, reads it; NULL: nothing reads the value.
+ *   kind  out  the reader's */
+static const plim_op_operand *operand_of(const plim_graph *graph, int32_t value, plim_op_kind *kind) {
   for (int32_t o = 0; o < graph->n_ops; o++) {
     const plim_op *op = &graph->op[o];
     for (int32_t k = 0; k < op->n_in; k++) {
       if (op->in[k] != value) continue;
+      *kind = op->kind;
       if (op->kind != PLIM_OP_CAST) return plim_op_operand_at(plim_op_kind_row(op->kind)->in, k);
       value = op->out[0];
     }
@@ -149,10 +152,13 @@ static const plim_op_operand *operand_of(const plim_graph *graph, int32_t value)
   return NULL;
 }
 
-/* Fill a parameter of a layer of kind PLIM_NET_OP, as the row's contents say. */
-static int fill_by_row(const plim_graph *graph, int32_t value, uint64_t seed, float *x) {
+/* Fill a parameter of a layer of kind PLIM_NET_OP, as the row's contents say.
+ *   own  in  1: only when a program's own kind reads it */
+static int fill_by_row(const plim_graph *graph, int32_t value, int own, uint64_t seed, float *x) {
   const plim_value *v = &graph->value[value];
-  const plim_op_operand *operand = operand_of(graph, value);
+  plim_op_kind kind = PLIM_OP_CUSTOM;
+  const plim_op_operand *operand = operand_of(graph, value, &kind);
+  if (own && kind < PLIM_OP_KIND_COUNT) return 0;
   if (!operand || graph->storage[v->storage].role != PLIM_ROLE_PARAM || v->shape.dtype != PLIM_F32) return 0;
   if (operand->contents == PLIM_CONTENTS_WEIGHTS) {
     fill_weight(graph, value, seed, x);
@@ -170,6 +176,7 @@ plim_status plim_net_init(const plim_graph *graph, int32_t value, uint64_t seed,
   }
   const plim_value *v = &graph->value[value];
   plim_role role = graph->storage[v->storage].role;
+  if (fill_by_row(graph, value, 1, seed, host)) return PLIM_OK;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
     const init_rule *rule = &rules[i];
     if (role != rule->role || v->shape.rank < rule->rank_min) continue;
@@ -179,7 +186,7 @@ plim_status plim_net_init(const plim_graph *graph, int32_t value, uint64_t seed,
     rule->fill(graph, value, seed, host);
     return PLIM_OK;
   }
-  if (fill_by_row(graph, value, seed, host)) return PLIM_OK;
+  if (fill_by_row(graph, value, 0, seed, host)) return PLIM_OK;
   return plim_fail(graph->ctx, PLIM_EUSAGE, "value '%s' (role %s) has no starting contents", v->name,
                    plim_role_name(role));
 }

@@ -147,7 +147,8 @@ plim_tensor plim_net_dropout(plim_net *net, const char *name, plim_tensor x, flo
  *   in     [n_in]      in  tensors, the op's first operands
  *   param  [n_params]  in  shapes of the parameters, the op's other operands; at most 3
  * The layer's tensor is the first output. Operand o of layer L is the parameter "L.o". It starts with small normal
- * numbers, ones or zeros, when the row's contents say weights, ones, or anything else. */
+ * numbers, ones or zeros, when the row's contents say weights, ones, or anything else. Parameters of a built-in kind
+ * whose names end as those of other layers' parameters ("affine", "scale") start as these. */
 plim_tensor plim_net_op(plim_net *net, const char *name, plim_op_kind kind, const plim_attrs *attrs, int32_t n_in,
                         const plim_tensor *in, int32_t n_params, const plim_shape *param);
 void plim_net_softmax_xent(plim_net *net, plim_tensor logits); /* the loss; once */

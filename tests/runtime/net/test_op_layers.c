@@ -360,3 +360,47 @@ Test(op_layers, an_own_kind_is_trained_in_a_net_with_right_gradients) {
   plim_device_close(device);
   plim_test_context_end(ctx);
 }
+
+/* Operands whose names are those of other layers' parameters. */
+static const plim_op_row named_row = {
+    .struct_bytes = sizeof named_row,
+    .name = "test.named",
+    .version = PLIM_OWN_KIND_VERSION,
+    .in = {{.name = "x", .type = 'f', .shape = "N C"},
+           {.name = "scale", .type = 'f', .shape = "C"},
+           {.name = "bias", .type = 'f', .shape = "C", .contents = PLIM_CONTENTS_WEIGHTS},
+           {.name = "weight", .type = 'f', .shape = "C C", .contents = PLIM_CONTENTS_ONES}},
+    .out = {{.name = "y", .type = 'f', .shape = "N C"}},
+    .doc = "y = ((x + bias) * scale) weight",
+};
+
+/* How many elements of a parameter start as `number`. */
+static int count_of(const plim_graph *graph, const char *name, float number) {
+  float x[PIXELS * PIXELS];
+  const int32_t v = plim_graph_find_value(graph, name);
+  int n = 0;
+  cr_assert_geq(v, 0, "no value '%s'", name);
+  well(plim_net_init(graph, v, 7, x));
+  for (int64_t i = 0; i < plim_shape_elements(&graph->value[v].shape); i++) n += x[i] == number;
+  return n;
+}
+
+Test(op_layers, operands_of_an_own_kind_start_as_its_row_says_whatever_their_names) {
+  ctx = plim_test_context();
+  plim_op_kind kind;
+  cr_assert_null(plim_op_kind_add(&named_row, &kind));
+  plim_net *net = begin_net(PLIM_PRECISION_FP32);
+  const plim_shape params[] = {sizes(1, PIXELS, 1), sizes(1, PIXELS, 1), sizes(2, PIXELS, PIXELS)};
+  plim_tensor x = plim_net_flatten(net, "a", plim_net_image(net));
+  plim_graph *graph = NULL;
+  x = plim_net_op(net, "n", kind, NULL, 1, &x, 3, params);
+  plim_net_softmax_xent(net, linear(net, "c", x, PIXELS, CLASSES));
+  well(plim_net_eval_graph(net, &graph));
+  cr_expect_eq(count_of(graph, "n.scale", 0), PIXELS);
+  cr_expect_eq(count_of(graph, "n.bias", 0), 0);
+  cr_expect_eq(count_of(graph, "n.weight", 1), PIXELS * PIXELS);
+  cr_expect_eq(count_of(graph, "c.bias", 0), CLASSES);
+  plim_graph_free(graph);
+  plim_net_free(net);
+  plim_test_context_end(ctx);
+}
