@@ -236,12 +236,14 @@ void plim_trainer_close(plim_trainer *trainer) {
   plim_release(trainer->ctx, trainer, 1, sizeof *trainer);
 }
 
-/* Name the step in which a device failed while a batch was copied: the executor names only its own ops. */
-static plim_status name_step(const plim_trainer *t, int32_t plan_index, plim_status failed) {
+/* Name the step, or the batch of an evaluation, in which a device failed while a batch was copied: the executor names
+ * only its own ops. */
+static plim_status name_batch(const plim_trainer *t, int32_t plan_index, int64_t number, plim_status failed) {
   const plim_graph *graph = t->program->graph[plan_index];
+  const int tested = plan_index == PLIM_PROGRAM_EVAL;
   if (failed != PLIM_EDEVICE) return failed;
-  return plim_fail(t->ctx, failed, "step %lld of the run, before op \"%s\": %s", (long long)t->step, graph->op[0].name,
-                   plim_context_error(t->ctx));
+  return plim_fail(t->ctx, failed, "%s %lld%s, before op \"%s\": %s", tested ? "evaluation batch" : "step",
+                   (long long)number, tested ? "" : " of the run", graph->op[0].name, plim_context_error(t->ctx));
 }
 
 /* Copy as much of the staged batch as plan `plan_index` reads into its inputs. */
@@ -288,7 +290,7 @@ static plim_status train_step(plim_trainer *t, plim_step_report *report) {
     const int64_t bytes = t->program->graph[plan_index]->value[port].bytes;
     status = plim_exec_write_queued(t->exec, plan_index, port, numbers->hyper, bytes);
   }
-  if (status != PLIM_OK) return name_step(t, plan_index, status);
+  if (status != PLIM_OK) return name_batch(t, plan_index, t->step, status);
   t->requested = t->step + 1;
   request_ahead(t, PLIM_READ_TRAIN, t->requested);
   plim_exec_set_step(t->exec, t->options.seed, t->step);
@@ -332,7 +334,7 @@ plim_status plim_trainer_evaluate(plim_trainer *trainer, plim_evaluation *out) {
     PLIM_TRY(cancelled(t));
     PLIM_TRY(plim_budget_changes_serve(t)); /* a request may have shrunk the arena in the middle of the last batch */
     plim_status status = hand_over(t, PLIM_PROGRAM_EVAL);
-    if (status != PLIM_OK) return name_step(t, PLIM_PROGRAM_EVAL, status);
+    if (status != PLIM_OK) return name_batch(t, PLIM_PROGRAM_EVAL, i, status);
     if (i + 1 < batches) request_ahead(t, PLIM_READ_TEST, i + 1);
     PLIM_TRY(plim_exec_step(t->exec, PLIM_PROGRAM_EVAL, NULL, NULL));
     sum.loss += (double)numbers->loss * numbers->hits[1];

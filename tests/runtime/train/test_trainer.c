@@ -188,6 +188,44 @@ static void cancel_at_third(void *user, const plim_step_report *report) {
   if (report->step == 2) plim_context_cancel(ctx);
 }
 
+static const plim_device_api *whole_api;
+static int copies_left; /* until the next one fails */
+
+static plim_status losing_copy(plim_device *d, int32_t queue, void *to, const void *from, int64_t bytes) {
+  if (copies_left-- == 0) return plim_fail(d->ctx, PLIM_EDEVICE, "the link is lost");
+  return whole_api->queues.copy(d, queue, to, from, bytes);
+}
+
+static int says(const char *words) {
+  return strncmp(plim_context_error(ctx), words, strlen(words)) == 0;
+}
+
+Test(trainer, names_the_batch_that_a_device_failed_to_take) {
+  plim_program *program = make_program(BATCH);
+  plim_trainer *t = open_trainer(program, 0.01f);
+  plim_device_api losing = *device->api;
+  plim_evaluation out;
+  run(t, 1);
+  whole_api = device->api;
+  losing.queues.copy = losing_copy;
+  device->api = &losing;
+  copies_left = 0;
+  cr_assert_eq(plim_trainer_run(t, 1, NULL, NULL), PLIM_EDEVICE);
+  cr_expect(says("step 1 of the run, before op \""), "%s", plim_context_error(ctx));
+  copies_left = 0;
+  cr_assert_eq(plim_trainer_evaluate(t, &out), PLIM_EDEVICE);
+  cr_expect(says("evaluation batch 0, before op \""), "%s", plim_context_error(ctx));
+  int second = 0;
+  for (int n = 1; n < 8 && !second; n++) {
+    copies_left = n;
+    if (plim_trainer_evaluate(t, &out) == PLIM_EDEVICE) second = says("evaluation batch 1, before op \"");
+  }
+  cr_expect(second, "%s", plim_context_error(ctx));
+  device->api = whole_api;
+  plim_trainer_close(t);
+  plim_program_free(program);
+}
+
 Test(trainer, finishes_the_step_in_which_it_is_cancelled_and_can_go_on) {
   plim_program *program = make_program(BATCH);
   plim_trainer *a = open_trainer(program, 0.05f), *b = open_trainer(program, 0.05f);
