@@ -109,7 +109,7 @@ plim_status plim_trainer_install_plans(plim_trainer *t, plim_plan **plan, int *r
     now[i] = plan[i];
     if (plan[i]) changes->own[changes->n_own++] = plan[i];
   }
-  plim_status status = plim_exec_replace(t->exec, now, plim_program_plans_bytes(now));
+  plim_status status = plim_trainer_replace(t, now);
   for (int32_t i = 0; i < PLIM_PROGRAM_GRAPHS && status == PLIM_OK; i++) t->plan[i] = now[i];
   free_unused_plans(t);
   *refused = (status == PLIM_EDEVICE || status == PLIM_EUNSUPPORTED) && t->options.exec.refused->n > 0;
@@ -130,7 +130,7 @@ static plim_status plan_within(plim_trainer *t, int64_t bytes) {
 
 /* Return to the plans and the arena before the request: a plan switch may have made the arena too small for them. */
 static plim_status restore_plans(plim_trainer *t) {
-  return plim_exec_replace(t->exec, t->plan, plim_program_plans_bytes(t->plan));
+  return plim_trainer_replace(t, t->plan);
 }
 
 static void forget_step(plim_budget_changes *changes) {

@@ -99,22 +99,26 @@ static plim_status pin(plim_trainer *t, int64_t bytes, void **out) {
   return PLIM_OK;
 }
 
-static plim_status find_staging(plim_trainer *t, int32_t image, int32_t label) {
+/* Where the plans that run now have the staged batch; NULL where the host does not see it. */
+static plim_staging planned_staging(const plim_trainer *t) {
+  return (plim_staging){plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, t->staged_image),
+                        plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, t->staged_label)};
+}
+
+static plim_status find_staging(plim_trainer *t) {
   const plim_graph *graph = t->program->graph[PLIM_PROGRAM_TRAIN];
-  plim_staging *first = &t->staging[0];
-  void *there[2] = {plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, image),
-                    plim_exec_pointer(t->exec, PLIM_PROGRAM_TRAIN, label)};
+  void *there[2];
   t->numbers = &t->own_numbers;
   t->n_staging = 1;
-  *first = (plim_staging){there[0], there[1]};
-  if (there[0] && there[1]) return PLIM_OK;
+  t->staging[0] = planned_staging(t);
+  if (t->staging[0].image && t->staging[0].label) return PLIM_OK;
   if (!plim_device_has_pinned(t->device)) {
     return plim_fail(t->ctx, PLIM_EUNSUPPORTED,
                      "the plan has the staged batch at home in a page file: memory is needed");
   }
   for (t->n_staging = 0; t->n_staging < PLIM_STAGINGS; t->n_staging++) {
-    PLIM_TRY(pin(t, graph->value[image].bytes, &there[0]));
-    PLIM_TRY(pin(t, graph->value[label].bytes, &there[1]));
+    PLIM_TRY(pin(t, graph->value[t->staged_image].bytes, &there[0]));
+    PLIM_TRY(pin(t, graph->value[t->staged_label].bytes, &there[1]));
     t->staging[t->n_staging] = (plim_staging){there[0], there[1]};
   }
   PLIM_TRY(pin(t, sizeof *t->numbers, &there[0]));
@@ -140,13 +144,21 @@ static plim_status open_reader(plim_trainer *t) {
   sampling.seed = t->options.seed;
   sampling.augment = t->options.augment;
   sampling.last = has_last(t->program);
-  int32_t image, label;
-  PLIM_TRY(find_port(graph, t->dataset->context > 0 ? "next_tokens" : "next_image", &image));
-  PLIM_TRY(find_port(graph, "next_label", &label));
-  PLIM_TRY(find_staging(t, image, label));
+  PLIM_TRY(find_port(graph, t->dataset->context > 0 ? "next_tokens" : "next_image", &t->staged_image));
+  PLIM_TRY(find_port(graph, "next_label", &t->staged_label));
+  PLIM_TRY(find_staging(t));
   PLIM_TRY(ask_for_results(t));
   PLIM_TRY(plim_sampler_new(t->dataset, &sampling, &t->sampler));
   return plim_reader_open(t->ctx, t->sampler, t->staging[0].image, t->staging[0].label, &t->reader);
+}
+
+plim_status plim_trainer_replace(plim_trainer *t, const plim_plan *const *plan) {
+  (void)(plim_reader_wait(t->reader) == PLIM_OK); /* the next step reports it */
+  const plim_status status = plim_exec_replace(t->exec, plan, plim_program_plans_bytes(plan));
+  if (t->n_pinned > 0) return status;
+  t->staging[0] = planned_staging(t);
+  plim_reader_set_target(t->reader, t->staging[0].image, t->staging[0].label);
+  return status;
 }
 
 plim_trainer_options plim_trainer_options_default(void) {

@@ -76,8 +76,9 @@ struct plim_trainer {
   /* One staging in the arena: its copy is complete when the copy call returns. Otherwise two that alternate: the reader
    * fills one while the device may still copy from the other. */
   plim_staging staging[PLIM_STAGINGS];
-  int32_t n_staging, filled;  /* filled: index of the staging of the batch requested last */
-  plim_step_numbers *numbers; /* own_numbers, or in pinned memory */
+  int32_t staged_image, staged_label; /* ids of the staged batch in the graph of a training step */
+  int32_t n_staging, filled;          /* filled: index of the staging of the batch requested last */
+  plim_step_numbers *numbers;         /* own_numbers, or in pinned memory */
   plim_step_numbers own_numbers;
   void *pinned[PLIM_PINNED]; /* [n_pinned] allocations of pinned memory */
   int32_t n_pinned;
@@ -99,6 +100,8 @@ int plim_budget_changes_switched(plim_trainer *t);
  * between two steps. A budget that does not fit, or for whose plans there is no memory, is reported. That is no
  * failure. */
 PLIM_MUST_USE plim_status plim_budget_changes_serve(plim_trainer *t);
+/* plim_exec_replace, while the reader writes nothing: memory of the staged batch may move, also when it fails. */
+PLIM_MUST_USE plim_status plim_trainer_replace(plim_trainer *t, const plim_plan *const *plan);
 /* Run other plans from now on. Called between two steps. Frees the former plans made since open, except the one that
  * retiming reads; after a failure, the new ones.
  *   plan     [PLIM_PROGRAM_GRAPHS]  in   the trainer owns them, also on failure
