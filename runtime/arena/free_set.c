@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+#include "runtime/base/array.h"
+
 void plim_free_set_init(plim_free_set *set, plim_context *ctx) {
   *set = (plim_free_set){.ctx = ctx};
   for (int i = 0; i < PLIM_FREE_SET_LEVELS; i++) set->head[i] = PLIM_NONE;
@@ -14,11 +16,7 @@ void plim_free_set_release(plim_free_set *set) {
 }
 
 plim_status plim_free_set_reserve(plim_free_set *set, int64_t count) {
-  if (count <= set->capacity) return PLIM_OK;
-  int64_t capacity = count > 2 * set->capacity ? count : 2 * set->capacity;
-  PLIM_TRY(plim_resize_array(set->ctx, &set->node, set->capacity, capacity, sizeof *set->node));
-  set->capacity = capacity;
-  return PLIM_OK;
+  return plim_array_reserve(set->ctx, &set->node, &set->capacity, count, sizeof *set->node);
 }
 
 /* Number of levels of a node: one, and each further level with probability 1/4. */

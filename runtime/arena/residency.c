@@ -247,6 +247,6 @@ void plim_residency_close(plim_residency *res) {
   plim_walks_release(&res->walks);
   plim_release(res->ctx, res->plan.command, res->plan.command_capacity, sizeof *res->plan.command);
   plim_release(res->ctx, res->plan.buffer, res->plan.buffer_capacity, sizeof *res->plan.buffer);
-  plim_release(res->ctx, res->rows.row, res->rows.capacity, sizeof *res->rows.row);
-  plim_release(res->ctx, res->rows.block, res->rows.capacity, sizeof *res->rows.block);
+  plim_release(res->ctx, res->rows.row, res->rows.row_capacity, sizeof *res->rows.row);
+  plim_release(res->ctx, res->rows.block, res->rows.block_capacity, sizeof *res->rows.block);
 }

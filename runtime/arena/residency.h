@@ -57,7 +57,7 @@ typedef struct plim_plan_so_far {
 /* Rows of the window search, one for each block: of the current search, or of the last one. */
 typedef struct plim_residency_rows {
   int32_t n;
-  int64_t capacity;
+  int64_t row_capacity, block_capacity;
   plim_window_row *row; /* [n] */
   int32_t *block;       /* [n] id of the block */
 } plim_residency_rows;

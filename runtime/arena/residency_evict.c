@@ -5,6 +5,7 @@
 
 #include "runtime/arena/residency_evict.h"
 #include "runtime/arena/residency_price.h"
+#include "runtime/base/array.h"
 
 enum { CANDIDATES = 8 };
 
@@ -60,22 +61,9 @@ int64_t plim_residency_window_cost(plim_residency *res, int32_t storage) {
 }
 
 static plim_status reserve_rows(plim_residency *res, int64_t count) {
-  if (count <= res->rows.capacity) return PLIM_OK;
-  int64_t capacity = 2 * count;
-  plim_window_row *row = NULL;
-  int32_t *block = NULL;
-  PLIM_TRY(plim_allocate(res->ctx, capacity, sizeof *row, &row));
-  plim_status status = plim_allocate(res->ctx, capacity, sizeof *block, &block);
-  if (status != PLIM_OK) {
-    plim_release(res->ctx, row, capacity, sizeof *row);
-    return status;
-  }
-  plim_release(res->ctx, res->rows.row, res->rows.capacity, sizeof *res->rows.row);
-  plim_release(res->ctx, res->rows.block, res->rows.capacity, sizeof *res->rows.block);
-  res->rows.row = row;
-  res->rows.block = block;
-  res->rows.capacity = capacity;
-  return PLIM_OK;
+  plim_residency_rows *rows = &res->rows;
+  PLIM_TRY(plim_array_reserve(res->ctx, &rows->row, &rows->row_capacity, count, sizeof *rows->row));
+  return plim_array_reserve(res->ctx, &rows->block, &rows->block_capacity, count, sizeof *rows->block);
 }
 
 /* Fill the rows of the window search with the blocks below the wall. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/array.h"
 #include "runtime/base/sha256.h"
 #include "runtime/device/desc.h"
 #include "runtime/graph/document.h"
@@ -58,7 +59,7 @@ static plim_status insert(plim_profile_cache *cache, int32_t i, const char *op, 
   plim_profile_row fresh = {NULL, "", "", PLIM_UNKNOWN, 0, "", ""};
   int64_t length = (int64_t)strlen(op) + 1;
   PLIM_TRY(plim_allocate(cache->ctx, length, 1, &fresh.op));
-  plim_status status = plim_resize_array(cache->ctx, &cache->row, cache->n, cache->n + 1, sizeof *cache->row);
+  plim_status status = plim_array_reserve(cache->ctx, &cache->row, &cache->capacity, cache->n + 1, sizeof *cache->row);
   if (status != PLIM_OK) {
     plim_release(cache->ctx, fresh.op, length, 1);
     return status;
@@ -83,9 +84,10 @@ static void clear(plim_profile_cache *cache) {
   for (int32_t i = 0; i < cache->n; i++) {
     plim_release(cache->ctx, cache->row[i].op, (int64_t)strlen(cache->row[i].op) + 1, 1);
   }
-  plim_release(cache->ctx, cache->row, cache->n, sizeof *cache->row);
+  plim_release(cache->ctx, cache->row, cache->capacity, sizeof *cache->row);
   cache->row = NULL;
   cache->n = 0;
+  cache->capacity = 0;
 }
 
 /* ---- reading ---- */

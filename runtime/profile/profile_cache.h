@@ -25,6 +25,7 @@ typedef struct plim_profile_cache {
   int32_t beside;                  /* other devices that were busy while times were measured */
   char path[PLIM_FILE_PATH_BYTES]; /* "": no cache */
   int32_t n;
+  int64_t capacity;
   plim_profile_row *row; /* [n] sorted by op, then variant, without repeats */
 } plim_profile_cache;
 
