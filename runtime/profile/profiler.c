@@ -243,7 +243,8 @@ static void count_left_out(const plim_profile_set *set, plim_profiler_report *re
   }
 }
 
-/* Measure every case whose time is not known, while there is time. *measured is 0 when there are no such cases. */
+/* Measure every case whose time is not known, while there is time.
+ *   measured  out  0: there are no such cases; else 1 */
 static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler_options *options, int64_t bytes,
                            int32_t *measured) {
   plim_context *ctx = set->device->ctx;
@@ -255,13 +256,13 @@ static plim_status measure(plim_profile_set *set, int32_t n, const plim_profiler
   const plim_measure_needs most = needs_of(set);
   int64_t samples = (int64_t)set->n_cases * p.n;
   plim_status status = PLIM_OK;
-  if (most.bytes == 0) return have_cases(set); /* all times are known */
+  *measured = most.bytes > 0;
+  if (!*measured) return have_cases(set); /* all times are known */
   PLIM_CHECK(plim_allocate(ctx, samples, sizeof *p.sample, &p.sample));
   if (set->device->api->kernels.recover)
     PLIM_CHECK(plim_allocate(ctx, set->n_groups, sizeof *p.reference, &p.reference));
   PLIM_CHECK(plim_measure_begin(set, &most, bytes, &p.memory));
   PLIM_CHECK(plim_busy_devices_open(set, &most, bytes, &p.busy));
-  *measured = 1;
   status = run_rounds(&p);
 done:
   plim_busy_devices_close(p.busy);

@@ -22,7 +22,7 @@ static int read_line(const char *path, char line[LINE_BYTES]) {
   return found;
 }
 
-/* The number that a file holds; PLIM_NONE: it holds none. */
+/* The number that a file holds; PLIM_UNKNOWN: it holds none. */
 static int64_t read_number(const char *path) {
   char line[LINE_BYTES], *end;
   if (!read_line(path, line) || line[0] < '0' || line[0] > '9') return PLIM_UNKNOWN;

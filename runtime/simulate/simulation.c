@@ -82,12 +82,13 @@ static plim_status run_ideal(const plim_simulation *s, const plim_policy *policy
   const plim_handles *h = s->graph->handles;
   plim_online_result best = {.end = PLIM_ONLINE_OOM}, r;
   const plim_policy *row;
+  int32_t tried = 0;
   for (int32_t i = 0; (row = plim_policy_at(i)); i++) {
     if (!stands_for(policy, row)) continue;
     PLIM_TRY(
         plim_ideal_run(s->ctx, h, row, out->budget_bytes, plim_simulation_limit_ns(s, plim_handles_total_ns(h)), &r));
     int better = r.end == PLIM_ONLINE_OK && (best.end != PLIM_ONLINE_OK || r.recomputed_ns < best.recomputed_ns);
-    if (i > 0 && row != policy && !better) continue;
+    if (tried++ > 0 && !better) continue; /* when none ends well, the first stands for all */
     best = r;
     out->by = row->name;
   }
