@@ -257,8 +257,8 @@ static plim_status make_plan(const plim_residency *res, int64_t budget_bytes, pl
 }
 
 /* Simulate the schedule from position `from` on in an arena of `arena_bytes`. */
-static plim_status simulate(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from,
-                            int64_t arena_bytes, const plim_arena_watch *watch, plim_replay_counts *counts) {
+static plim_status simulate_from(replay *r, plim_context *ctx, const plim_forecast *forecast, int32_t from,
+                                 int64_t arena_bytes, const plim_arena_watch *watch, plim_replay_counts *counts) {
   *counts = (plim_replay_counts){.config = r->config, .n_commands = from, .op = PLIM_NONE};
   PLIM_TRY(plim_residency_open(ctx, forecast, from, arena_bytes, &r->config, counts, &r->res));
   r->res.watch = watch;
@@ -286,7 +286,7 @@ plim_status plim_replay_once(plim_context *ctx, const plim_forecast *forecast, c
                              const plim_replay_config *config, const plim_arena_watch *watch,
                              plim_replay_counts *counts, plim_plan **out) {
   replay r = {.config = *config, .limit_ns = limits->recomputed_ns, .may_stop = 1};
-  plim_status status = simulate(&r, ctx, forecast, 0, limits->arena_bytes, watch, counts);
+  plim_status status = simulate_from(&r, ctx, forecast, 0, limits->arena_bytes, watch, counts);
   if (status == PLIM_OK) status = make_plan(&r.res, limits->arena_bytes, out);
   release(&r);
   return status;
@@ -296,7 +296,7 @@ plim_status plim_replay_rest(plim_context *ctx, const plim_forecast *forecast, i
                              const plim_replay_limits *limits, const plim_replay_config *config,
                              plim_replay_counts *counts, plim_plan **out) {
   replay r = {.config = *config, .limit_ns = limits->recomputed_ns};
-  plim_status status = simulate(&r, ctx, forecast, from, limits->arena_bytes, NULL, counts);
+  plim_status status = simulate_from(&r, ctx, forecast, from, limits->arena_bytes, NULL, counts);
   if (status == PLIM_OK) status = make_plan(&r.res, forecast->schedule->budget_bytes, out);
   release(&r);
   return status;

@@ -81,8 +81,8 @@ static void release_forecasts(search *s) {
 
 /* Simulate one configuration, and keep its plan when it is the fastest.
  *   time_ns  out  time of the plan; PLIM_TIME_INFINITE: there was no room, or recomputing took more than limit_ns */
-static plim_status simulate(search *s, const plim_replay_config *config, int64_t limit_ns, plim_replay_counts *counts,
-                            int64_t *time_ns) {
+static plim_status simulate_config(search *s, const plim_replay_config *config, int64_t limit_ns,
+                                   plim_replay_counts *counts, int64_t *time_ns) {
   const plim_replay_limits limits = {.arena_bytes = s->limits.arena_bytes, .recomputed_ns = limit_ns};
   plim_forecast *forecast = &s->forecast[config->hold_inputs];
   plim_plan *fresh = NULL;
@@ -126,7 +126,7 @@ static plim_status try_one(search *s, plim_replay_config config) {
   if (s->from == 0 && plim_effort_over(s->ctx, 0))
     return plim_fail(s->ctx, PLIM_ECANCEL, "stopped before a plan was found");
   if (choice->best_ns > 0) limit_ns = choice->best_ns - s->schedule->time_ns - 1;
-  PLIM_TRY(simulate(s, &config, limit_ns, &counts, &time_ns));
+  PLIM_TRY(simulate_config(s, &config, limit_ns, &counts, &time_ns));
   if (time_ns == PLIM_TIME_INFINITE) return PLIM_OK;
   choice->best_ns = time_ns;
   if (config.policy->search == PLIM_SEARCH_WINDOW && counts.searches > 0)
@@ -176,9 +176,15 @@ static plim_status try_windows(search *s) {
   return PLIM_OK;
 }
 
+/* The next state of the generator of perturbations; its upper bits are random. Source: MMIX, Knuth. Not
+ * plim_random_next: other numbers would change the plans. */
+static uint64_t next_random(uint64_t state) {
+  return state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+}
+
 /* Add or replace one perturbation of the configuration: a window drawn at random for a search drawn at random. */
 static void perturbation(struct local_search *c, uint64_t *random, plim_replay_config *out) {
-  *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  *random = next_random(*random);
   plim_perturbation fresh = {(int32_t)(1 + (*random >> 33) % (uint64_t)c->searches), (int32_t)(*random >> 29 & 7)};
   *out = c->config;
   int32_t at = 0;
@@ -198,7 +204,7 @@ static plim_status improve(search *s, struct local_search *c) {
     plim_replay_config config;
     int64_t time_ns;
     perturbation(c, &random, &config);
-    PLIM_TRY(simulate(s, &config, c->time_ns - s->schedule->time_ns - 1, &counts, &time_ns));
+    PLIM_TRY(simulate_config(s, &config, c->time_ns - s->schedule->time_ns - 1, &counts, &time_ns));
     if (time_ns < c->time_ns) *c = (struct local_search){config, time_ns, counts.searches};
   }
   return PLIM_OK;
@@ -221,7 +227,7 @@ static plim_status try_policy(search *s, const plim_policy *policy) {
   plim_replay_counts counts;
   int64_t time_ns;
   PLIM_TRY(policy->forecast ? try_everything(s, policy) : try_config(s, rival_config(policy)));
-  return s->plan ? PLIM_OK : simulate(s, &s->counts.config, s->limits.recomputed_ns, &counts, &time_ns);
+  return s->plan ? PLIM_OK : simulate_config(s, &s->counts.config, s->limits.recomputed_ns, &counts, &time_ns);
 }
 
 static plim_status finish(search *s, plim_status status, plim_replay_counts *counts, plim_plan **out) {

@@ -105,7 +105,8 @@ int64_t plim_now_ns(void);
   } while (0)
 
 /* PLIM_CHECK assigns it to `status`; a failure goes to `done`. Both are the function's own. The code after the label
- * frees what was made, on success too, and returns `status`. */
+ * frees what was made, on success too, and returns `status`. A function that hands over all that it made may return
+ * PLIM_OK before the label; the code after it then runs only after a failure. */
 #define PLIM_CHECK(call)              \
   do {                                \
     status = (call);                  \

@@ -225,7 +225,7 @@ static plim_status sync_folder(plim_file *file) {
   char *slash = strrchr(file->temporary, '/');
   const char *folder = slash == file->temporary ? "/" : slash ? file->temporary : ".";
   if (slash) *slash = '\0';
-  int fd = open(*folder ? folder : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return plim_file_fail_errno(file->ctx, file->path, "open the folder");
   plim_status status = PLIM_OK;
   if (fsync(fd) != 0 && errno != EINVAL) status = plim_file_fail_errno(file->ctx, file->path, "sync the folder");

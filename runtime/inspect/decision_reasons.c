@@ -7,13 +7,8 @@
 #include "runtime/base/array.h"
 #include "runtime/inspect/decision_log_internal.h"
 
-/* Number of bits after the point in the costs of the window search (runtime/arena/residency_evict.h). */
-enum { FRACTION_BITS = PLIM_SCORE_FRACTION_BITS };
-
-/* No op, no storage, or no block. */
-
 static double from_fixed(plim_wide x) {
-  return ldexp((double)x.high, 64 - FRACTION_BITS) + ldexp((double)x.low, -FRACTION_BITS);
+  return ldexp((double)x.high, 64 - PLIM_SCORE_FRACTION_BITS) + ldexp((double)x.low, -PLIM_SCORE_FRACTION_BITS);
 }
 
 /* ---- why a block must stay ---- */
