@@ -1,6 +1,7 @@
 /* Data sets by name: where their files are, what they must hold, and the constants that belong to them. */
 #include "runtime/data/dataset.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -290,6 +291,7 @@ static plim_status load_text(plim_context *ctx, const char *name, const plim_dat
   const int32_t words = bytes == 1 ? 256 : options->words;
   plim_dataset *d = NULL;
   plim_status status = PLIM_OK;
+  assert(file);
   if (!*file) return plim_fail(ctx, PLIM_EUSAGE, "data set \"%s\" names no file: %sFILE", name, name);
   if (options->context < 1 || words < 2 || words > 65536) {
     return plim_fail(ctx, PLIM_EUSAGE, "sequences of %d tokens and %d words; at least 1, and 2 to 65536, are needed",
